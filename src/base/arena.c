@@ -1,0 +1,134 @@
+// Arenas: a list of chunks, newest first. In the hostile flavour every allocation is its own chunk,
+// so that a use after a restore or past the end is caught by the sanitizers, and freed memory is
+// poisoned.
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+typedef struct chunk {
+    struct chunk *older;
+    size_t used, cap;
+    _Alignas(16) char bytes[];
+} chunk;
+
+struct arena {
+    chunk *newest;
+    size_t total, limit;
+};
+
+#ifdef KILN_HOSTILE
+enum { CHUNK_BYTES = 16 };
+#else
+enum { CHUNK_BYTES = 256 * 1024 };
+#endif
+
+arena *arena_new(void)
+{
+    return calloc(1, sizeof(arena));
+}
+
+static void drop_newest(arena *a)
+{
+    chunk *c = a->newest;
+    a->newest = c->older;
+#ifdef KILN_HOSTILE
+    memset(c->bytes, 0xdd, c->cap);
+#endif
+    free(c);
+}
+
+void arena_free(arena *a)
+{
+    if (!a)
+        return;
+    while (a->newest)
+        drop_newest(a);
+    free(a);
+}
+
+void *arena_alloc(arena *a, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        bug_out_of_memory();
+    size_t want = (bytes + 15) & ~(size_t)15;
+    if (!want)
+        want = 16;
+    if (a->limit && a->total + want > a->limit)
+        bug_out_of_memory();
+    chunk *c = a->newest;
+    if (!c || c->cap - c->used < want) {
+        size_t cap = want > CHUNK_BYTES ? want : CHUNK_BYTES;
+        // A mark may hold (chunk, used), so a chunk is never inserted below the newest.
+        c = malloc(sizeof(chunk) + cap);
+        if (!c)
+            bug_out_of_memory();
+        c->older = a->newest;
+        c->used = 0;
+        c->cap = cap;
+        a->newest = c;
+    }
+    void *result = c->bytes + c->used;
+    c->used += want;
+    a->total += want;
+    return memset(result, 0, want);
+}
+
+void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
+{
+    chunk *c = a->newest;
+    size_t old_room = (old_bytes + 15) & ~(size_t)15;
+#ifndef KILN_HOSTILE
+    if (old && c && new_bytes > old_bytes && (char *)old + old_room == c->bytes + c->used) {
+        size_t more = ((new_bytes + 15) & ~(size_t)15) - old_room;
+        if (c->cap - c->used >= more && (!a->limit || a->total + more <= a->limit)) {
+            memset((char *)old + old_room, 0, more);
+            c->used += more;
+            a->total += more;
+            return old;
+        }
+    }
+#else
+    (void)c;
+    (void)old_room;
+#endif
+    void *fresh = arena_alloc(a, new_bytes);
+    if (old && old_bytes)
+        memcpy(fresh, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+    return fresh;
+}
+
+void *arena_copy(arena *a, const void *bytes, size_t len)
+{
+    void *copy = arena_alloc(a, len);
+    if (len)
+        memcpy(copy, bytes, len);
+    return copy;
+}
+
+arena_mark arena_save(arena *a)
+{
+    return (arena_mark){a->newest, a->newest ? a->newest->used : 0};
+}
+
+void arena_restore(arena *a, arena_mark mark)
+{
+    while (a->newest && a->newest != mark.chunk)
+        drop_newest(a);
+    if (a->newest)
+        a->newest->used = mark.used;
+    a->total = 0;
+    for (chunk *c = a->newest; c; c = c->older)
+        a->total += c->used;
+}
+
+size_t arena_used(const arena *a)
+{
+    return a->total;
+}
+
+void arena_limit(arena *a, size_t bytes)
+{
+    a->limit = bytes;
+}

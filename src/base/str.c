@@ -1,0 +1,215 @@
+// Slices, growing texts, interned names, hashing.
+#include "base/str.h"
+
+#include <stdio.h>
+
+#include "base/bug.h"
+
+str str_of(const char *c_string)
+{
+    return (str){c_string, c_string ? strlen(c_string) : 0};
+}
+
+bool str_same(str a, str b)
+{
+    return a.len == b.len && (!a.len || !memcmp(a.at, b.at, a.len));
+}
+
+bool str_starts(str s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return s.len >= len && !memcmp(s.at, prefix, len);
+}
+
+char *str_vformat(arena *a, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    if (len < 0)
+        bug("bad format: %s", format);
+    char *out = arena_alloc(a, (size_t)len + 1);
+    vsnprintf(out, (size_t)len + 1, format, again);
+    va_end(again);
+    return out;
+}
+
+char *str_format(arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *out = str_vformat(a, format, args);
+    va_end(args);
+    return out;
+}
+
+char *str_dup(arena *a, str s)
+{
+    char *copy = arena_alloc(a, s.len + 1);
+    if (s.len)
+        memcpy(copy, s.at, s.len);
+    return copy;
+}
+
+static void text_reserve(text *t, size_t more)
+{
+    if (t->len + more + 1 <= t->cap)
+        return;
+    size_t cap = t->cap ? t->cap * 2 : 256;
+    while (cap < t->len + more + 1)
+        cap *= 2;
+    t->at = arena_grow(t->in, t->at, t->cap, cap);
+    t->cap = cap;
+}
+
+void text_add(text *t, const char *bytes, size_t len)
+{
+    text_reserve(t, len);
+    if (len)
+        memcpy(t->at + t->len, bytes, len);
+    t->len += len;
+    t->at[t->len] = 0;
+}
+
+void text_puts(text *t, const char *c_string)
+{
+    text_add(t, c_string, strlen(c_string));
+}
+
+void text_putc(text *t, char c)
+{
+    text_add(t, &c, 1);
+}
+
+void text_printf(text *t, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    text_reserve(t, 120);
+    int len = vsnprintf(t->at + t->len, t->cap - t->len, format, args);
+    va_end(args);
+    if (len < 0)
+        bug("bad format: %s", format);
+    if ((size_t)len + 1 > t->cap - t->len) {
+        text_reserve(t, (size_t)len);
+        vsnprintf(t->at + t->len, t->cap - t->len, format, again);
+    }
+    va_end(again);
+    t->len += (size_t)len;
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len)
+{
+    // FNV-1a by bytes with a final mix: short keys, stable across machines.
+    const unsigned char *p = bytes;
+    uint64_t h = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    return h ^ (h >> 29);
+}
+
+typedef struct name_node {
+    uint64_t hash;
+    size_t len;
+    char bytes[];
+} name_node;
+
+struct name_table {
+    arena *in;
+    name_node **slots;
+    size_t count, cap;
+};
+
+name_table *names_in(arena *a)
+{
+    name_table *t = arena_new_of(a, name_table);
+    t->in = a;
+    t->cap = 512;
+    t->slots = arena_array(a, name_node *, t->cap);
+    return t;
+}
+
+static void names_grow(name_table *t)
+{
+    name_node **old = t->slots;
+    size_t old_cap = t->cap;
+    t->cap *= 2;
+    t->slots = arena_array(t->in, name_node *, t->cap);
+    for (size_t i = 0; i < old_cap; i++) {
+        if (!old[i])
+            continue;
+        size_t at = old[i]->hash & (t->cap - 1);
+        while (t->slots[at])
+            at = (at + 1) & (t->cap - 1);
+        t->slots[at] = old[i];
+    }
+}
+
+const char *name_of(name_table *t, const char *bytes, size_t len)
+{
+    uint64_t hash = hash_bytes(0, bytes, len);
+    size_t at = hash & (t->cap - 1);
+    for (; t->slots[at]; at = (at + 1) & (t->cap - 1)) {
+        name_node *n = t->slots[at];
+        if (n->hash == hash && n->len == len && !memcmp(n->bytes, bytes, len))
+            return n->bytes;
+    }
+    name_node *n = arena_alloc(t->in, sizeof(name_node) + len + 1);
+    n->hash = hash;
+    n->len = len;
+    memcpy(n->bytes, bytes, len);
+    t->slots[at] = n;
+    if (++t->count * 2 > t->cap)
+        names_grow(t);
+    return n->bytes;
+}
+
+const char *name_cstr(name_table *t, const char *c_string)
+{
+    return name_of(t, c_string, strlen(c_string));
+}
+
+size_t name_len(const char *name)
+{
+    return ((const name_node *)(const void *)(name - offsetof(name_node, bytes)))->len;
+}
+
+unsigned str_distance(str a, str b, unsigned limit)
+{
+    enum { MAX = 64 };
+    if (a.len >= MAX || b.len >= MAX)
+        return limit + 1;
+    unsigned row[MAX + 1], before_row[MAX + 1] = {0};
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= a.len; i++) {
+        unsigned diagonal = row[0], best = limit + 1;
+        row[0] = (unsigned)i;
+        unsigned saved[MAX + 1];
+        memcpy(saved, row, sizeof saved);
+        for (size_t j = 1; j <= b.len; j++) {
+            unsigned up = saved[j];
+            unsigned cost = diagonal + (a.at[i - 1] != b.at[j - 1]);
+            // A swap of neighbours is one mistake.
+            if (i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] && a.at[i - 2] == b.at[j - 1] &&
+                before_row[j - 2] + 1 < cost)
+                cost = before_row[j - 2] + 1;
+            if (up + 1 < cost)
+                cost = up + 1;
+            if (row[j - 1] + 1 < cost)
+                cost = row[j - 1] + 1;
+            diagonal = up;
+            row[j] = cost;
+            if (cost < best)
+                best = cost;
+        }
+        memcpy(before_row, saved, sizeof before_row);
+        before_row[0] = (unsigned)i - 1;
+        if (best > limit)
+            return limit + 1;
+    }
+    return row[b.len] > limit ? limit + 1 : row[b.len];
+}

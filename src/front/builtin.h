@@ -1,0 +1,48 @@
+// Kernel builtins: the rows of builtin.def as data.
+#ifndef KILN_BUILTIN_H
+#define KILN_BUILTIN_H
+
+#include "front/type.h"
+
+typedef enum builtin_id {
+    BI_NONE,
+#define BUILTIN(name, signature, kind, data, flags, doc) BI_##name,
+#define ALIAS(name, target, type)
+#include "front/builtin.def"
+#undef BUILTIN
+#undef ALIAS
+    BI_COUNT
+} builtin_id;
+
+typedef enum builtin_kind {
+    BK_OP,    // data: the IR op; operands are the arguments in order, t is T (or the result type)
+    BK_LOWER, // lower_builtin.c has a case for BI_name
+    BK_LIB,   // data: library text; the function is k_NAME_T (k_NAME without a T), called like any
+              // device function
+    BK_CONST, // a constant expression: consteval.c has a case
+} builtin_kind;
+
+enum {             // flags
+    BF_WARP = 1,   // every lane of the warp must take part
+    BF_BLOCK = 2,  // every thread of the block must take part
+    BF_FAST = 4,   // outside the promise of equal bits
+    BF_EFFECT = 8, // kept even when the result is unused
+};
+
+typedef struct builtin {
+    builtin_id id;
+    const char *name;
+    const char *signature; // "T(T,T) T:f32,f64"; see builtin.def
+    builtin_kind kind;
+    int op;          // BK_OP: ir_op
+    const char *lib; // BK_LIB
+    unsigned flags;
+    const char *doc;
+    const char *section;
+} builtin;
+
+// NULL when there is none. `*fixed` gets the T an alias such as sqrtf fixes, else NULL.
+const builtin *builtin_find(const char *name, const type **fixed);
+const builtin *builtin_at(builtin_id id);
+
+#endif

@@ -1,0 +1,93 @@
+// The front end's shared state and the calls between its stages.
+#ifndef KILN_FRONT_H
+#define KILN_FRONT_H
+
+#include "base/diag.h"
+#include "front/ast.h"
+#include "front/builtin.h"
+
+typedef struct front_options {
+    const char *const *defines;  // "NAME" or "NAME=VALUE", NULL-terminated; may be NULL
+    const char *const *includes; // folders for #include "x" and <x>, NULL-terminated; may be NULL
+    const char *const *tunes;    // "BM=128", NULL-terminated; may be NULL
+    const char *target; // "interp", "cpu", "sm_90a", "vulkan", "opencl" …; decides target_…()
+    bool allow_file_includes; // false: only Kiln's own headers (for strings from untrusted places)
+} front_options;
+
+typedef struct front {
+    arena *in;
+    name_table *names;
+    source_map *sources;
+    diags *diags;
+    const front_options *options;
+    vec(token) tokens;
+    scope *file_scope;
+    vec(ast_decl *) kernels;     // in source order
+    vec(ast_decl *) reached;     // device functions in the order of their first use
+    vec(ast_decl *) shared_vars; // every `shared` variable of reached code
+    vec(ast_decl *) tunables;
+    ast_decl *current_func;
+    ir_module *module; // what lowering fills
+} front;
+
+// --- pp.c: reads `file` and what it includes into f->tokens (keywords turned, strings joined,
+// brackets matched). False when a limit was hit (a diagnostic says which). Errors are in f->diags.
+bool pp_run(front *f, source_file *file);
+// Preprocesses one of Kiln's own library texts (lib/NAME) and appends nothing: returns its tokens.
+bool pp_library(front *f, const char *name, token **tokens, uint32_t *count);
+
+// --- parse_decl.c: parses all of f->tokens; fills file scope, kernels; then bodies of everything
+// reachable.
+void parse_file(front *f);
+// Parses and checks the body of a function that a kernel reaches (called by the checker on the
+// first call of `decl`).
+void parse_need_func(front *f, ast_decl *decl, span use);
+// Finds the library function `name` (e.g. "k_exp_f32"), parsing its library text `lib` on first
+// need.
+ast_decl *parse_library_func(front *f, const char *lib, const char *name);
+ast_decl *scope_find(const scope *s, const char *name);
+
+// --- check_*.c: each returns a checked tree; on a mistake a diagnostic and a poison, never NULL.
+ast_expr *check_value(front *f,
+                      ast_expr *e); // full check, then lvalue and array conversions: an rvalue
+ast_expr *
+check_lvalue_or_value(front *f,
+                      ast_expr *e); // without those conversions (sizeof, &, assignment's left)
+ast_expr *check_condition(front *f, ast_expr *e); // a scalar converted to bool
+ast_expr *check_discarded(front *f, ast_expr *e); // an expression statement
+// Converts a checked value to `to` as if by assignment; `what` names the place: "argument 2 of
+// 'f'", "return value".
+ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what);
+// Checks an initialiser for `d` (may complete an array of unknown bound: updates d->type), sets
+// d->init.
+void check_init(front *f, ast_decl *d, ast_expr *init);
+// Rules for a declaration just completed (void variables, shared rules, kernel parameter types,
+// limits…).
+void check_decl(front *f, ast_decl *d);
+void check_kernel_signature(front *f, ast_decl *d);
+// Evaluates an integer constant expression (checks it first). False: a diagnostic was given.
+bool check_const_int(front *f, ast_expr *e, int64_t *value, const char *what);
+void check_static_assert(front *f, ast_expr *condition, ast_expr *message, span at);
+ast_expr *check_switch_value(front *f, ast_expr *e);
+// Statement-level checks after a body was parsed: missing return, unreachable code, duplicate
+// cases, unused shared …
+void check_body(front *f, ast_decl *func);
+
+// consteval.c: folds a checked expression without a diagnostic. The value's type is e->type.
+typedef struct const_value {
+    bool is_float;
+    uint64_t integer; // sign-extended when the type is signed
+    double real;
+} const_value;
+bool const_eval(front *f, const ast_expr *e, const_value *out);
+
+// --- lower_*.c: makes f->module from the kernels and all they reach. Only called without errors.
+void lower_module(front *f);
+
+// --- ast_print.c
+void ast_print(front *f, text *out);
+
+// "did you mean": the nearest visible name (variables, functions, builtins), or NULL.
+const char *front_suggest(front *f, const scope *s, const char *name);
+
+#endif

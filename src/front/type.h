@@ -1,0 +1,86 @@
+// C types of the kernel language. Types are immutable and live in the compile arena; compare with
+// type_same. Qualifiers are part of the type object.
+#ifndef KILN_TYPE_H
+#define KILN_TYPE_H
+
+#include "base/source.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+
+// clang-format off
+typedef enum type_kind {
+    TY_POISON, // after an error: agrees with everything, reports nothing
+    TY_VOID, TY_BOOL,
+    TY_I8, TY_U8, TY_I16, TY_U16, TY_I32, TY_U32, TY_I64, TY_U64, // C's char is i8, long and long long are i64
+    TY_F16, TY_BF16, TY_F8E4, TY_F8E5, // storage only
+    TY_F32, TY_F64,
+    TY_PTR, TY_ARRAY, TY_STRUCT, TY_UNION, TY_FUNC,
+    TY_KIND_COUNT
+} type_kind;
+// clang-format on
+
+enum { QUAL_CONST = 1, QUAL_VOLATILE = 2, QUAL_RESTRICT = 4 };
+
+typedef struct type type;
+
+typedef struct field {
+    const char *name; // NULL for an anonymous struct or union
+    const type *type;
+    uint64_t offset;
+    span at;
+} field;
+
+struct type {
+    uint8_t kind;
+    uint8_t quals;
+    bool is_incomplete; // struct or union declared, not defined; array of unknown bound
+    bool is_enum;       // an integer type that came from an enum; `name` is the enum's tag
+    bool is_vector; // f32x4 and its family: a struct of equal scalars x y z w (or e[n] above four)
+    uint32_t align;
+    uint64_t size;
+    const char *name;         // tag, typedef'd vector name, or NULL
+    const type *base;         // PTR: pointee; ARRAY: element; FUNC: result
+    uint64_t len;             // ARRAY
+    vec(field) fields;        // STRUCT, UNION; of the first complete definition (see type_def)
+    vec(const type *) params; // FUNC
+    bool is_variadic, has_no_prototype;
+    const type *unqualified; // itself without qualifiers (never NULL)
+    struct type *definition; // STRUCT, UNION: the shared record that holds fields, size, align
+                             // (itself for the first)
+    span at;
+};
+
+// The shared scalar types.
+const type *type_scalar(type_kind kind);
+// From their C or Kiln spelling: "f32", "u8", "uint32_t", "size_t", "f32x4", "f16" …; NULL when
+// unknown. Vector names are rows of vector.def.
+const type *type_named(arena *a, name_table *names, const char *name);
+const type *type_pointer(arena *a, const type *to);
+const type *type_array(arena *a, const type *of, uint64_t len, bool is_incomplete);
+const type *type_func(arena *a, const type *result, const type *const *params, uint32_t count,
+                      bool is_variadic);
+const type *type_qualified(arena *a, const type *t, unsigned quals);
+type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at); // incomplete
+// Lays the fields out as the host's C does; false when a field is incomplete or the size overflows.
+bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align);
+
+bool type_same(const type *a, const type *b, bool ignore_quals);
+bool type_is_integer(const type *t); // bool included
+bool type_is_signed(const type *t);
+bool type_is_float(const type *t);         // f32 f64
+bool type_is_storage_float(const type *t); // f16 bf16 f8e4 f8e5
+bool type_is_arith(const type *t);         // integer, f32, f64
+bool type_is_scalar(const type *t);        // arith or pointer
+bool type_is_record(const type *t);
+static inline const type *type_def(const type *t)
+{
+    return t->definition ? t->definition : t;
+}
+const field *type_find_field(const type *record, const char *name,
+                             uint64_t *offset); // looks into anonymous members
+// As the user would write it: "const f32 *", "f32[4][8]". In the arena.
+const char *type_text(arena *a, const type *t);
+// The IR type of a scalar or pointer (pointers: ptr.gen); IR_VOID for the rest.
+ir_type type_ir(const type *t);
+
+#endif

@@ -1,0 +1,53 @@
+// Passes: small rewrites of one function, listed in pipeline.c. A pass returns true when it changed
+// something. Facts (uniform, range, align) are computed on demand and thrown away after a change.
+#ifndef KILN_PASS_H
+#define KILN_PASS_H
+
+#include "base/diag.h"
+#include "ir/ir.h"
+
+typedef struct pass_ctx {
+    arena *scratch; // restored after each pass
+    diags *diags;   // remarks and GPU-rule errors; may be NULL (IR read from text)
+    const char *target;
+    int level; // 0 or 2
+    bool wants_remarks;
+} pass_ctx;
+
+typedef bool pass_fn(ir_func *f, pass_ctx *ctx);
+
+typedef struct pass_row {
+    const char *name; // as --stage NAME and tests/ir name it
+    pass_fn *run;
+    uint8_t levels;   // bit 0: at level 0, bit 1: at level 2
+    const char *does; // one line for the docs
+} pass_row;
+
+extern const pass_row pass_list[]; // ends with a NULL name
+// Runs the list on every kernel of `m` (device functions are dropped after inlining). Calls `after`
+// (may be NULL) after each pass with the row; verifies between passes when `verify` is set. Stops
+// on errors in ctx->diags.
+bool pass_run_all(ir_module *m, pass_ctx *ctx, bool verify,
+                  void (*after)(void *user, const pass_row *row, ir_module *m), void *user);
+const pass_row *pass_find(const char *name);
+
+// --- facts
+typedef enum uniformity { UNIFORM_NOT, UNIFORM_WARP, UNIFORM_BLOCK } uniformity;
+typedef struct uniform_facts {
+    uint8_t *value;      // per value: uniformity
+    ir_inst_id *because; // per value: for a divergent one, the instruction to blame (0: a parameter
+                         // or none)
+} uniform_facts;
+uniform_facts uniform_compute(const ir_func *f, arena *a);
+
+typedef struct range { // of an integer value, as signed 64-bit numbers (i32 sign-extended); full
+                       // range when unknown
+    int64_t lo, hi;
+} range;
+range *range_compute(const ir_func *f, arena *a); // per value
+uint32_t *
+align_compute(const ir_func *f,
+              arena *a); // per value: a power of two that divides it (pointers: the address)
+range range_of(const ir_func *f, const range *facts, ir_ref r);
+
+#endif
