@@ -1,46 +1,109 @@
-# Kiln: one makefile, no configure step.
-#   make            build/libkiln.a, build/libkiln.so, build/kiln
-#   make test       everything CI checks on this flavour; FLAVOUR=asan|ubsan|tsan|clang|hostile for another build
-#   make showcase   build, then run the examples on the best device present
-# More: make help
+# Kiln: one makefile, no configure step. `make help` lists the targets.
 FLAVOUR ?= gcc
 BUILD   ?= build$(if $(filter-out gcc,$(FLAVOUR)),-$(FLAVOUR))
+PREFIX  ?= /usr/local
+DESTDIR ?=
 O       := $(BUILD)/obj
+T       := $(BUILD)/tests
+VERSION := $(shell sed -n 's/^\#define KILN_VERSION  *"\(.*\)"/\1/p' include/kiln/kiln.h)
 
-CC.gcc = gcc
-CC.clang = clang
-CC.asan = gcc
-CC.ubsan = gcc
-CC.tsan = gcc
+# --- compilers and flags, by flavour
+CC.gcc     = gcc
+CC.clang   = clang
+CC.asan    = gcc
+CC.ubsan   = gcc
+CC.tsan    = gcc
 CC.hostile = gcc
-CC.fuzz = clang
-KILN_CC := $(CC.$(FLAVOUR))
+CC.fuzz    = clang
+KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan hostile fuzz))
 
-WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
-       -Wformat=2 -Wwrite-strings -Wcast-align -Wswitch-enum -Wimplicit-fallthrough -Werror
-OPT.gcc = -O2 -g
-OPT.clang = -O2 -g
-OPT.asan = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-OPT.ubsan = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
-OPT.tsan = -O1 -g -fsanitize=thread
-OPT.hostile = -O1 -g -DKILN_HOSTILE
-OPT.fuzz = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DKILN_FUZZ
-CFLAGS ?=
-ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Isrc -Iinclude -I$(BUILD)/gen -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno $(WARN) $(OPT.$(FLAVOUR)) $(CFLAGS)
-LIBS = -lm -ldl -lpthread
+OPT.gcc     = -O2 -g
+OPT.clang   = -O2 -g
+OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
+OPT.tsan    = -O1 -g -fsanitize=thread
+OPT.hostile = -O1 -g -DKILN_HOSTILE -fsanitize=address -fno-omit-frame-pointer
+OPT.fuzz    = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
-LIB_SRC := $(filter-out src/cli/%,$(wildcard src/*.c src/*/*.c src/*/*/*.c))
-CLI_SRC := $(wildcard src/cli/*.c)
-LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o)
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
+       -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wcast-align -Wswitch-enum \
+       -Wimplicit-fallthrough -Werror
+BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Isrc -Iinclude -I$(BUILD)/gen \
+             -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno $(OPT.$(FLAVOUR)) $(CFLAGS)
+ALL_FLAGS  = $(BASE_FLAGS) $(WARN)
+LIBS       = -lm -ldl -lpthread
+
+LIB_SRC := $(filter-out src/cli/%,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
+CLI_SRC := $(sort $(wildcard src/cli/*.c))
+LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(O)/gen/embed.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
+.PHONY: all test showcase bench fuzz fuzz-diff install clean help format check-format bless deps FORCE
 all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln
 
-$(O)/%.o: src/%.c
+# --- the library: one relocatable object whose internal names are local, so they collide with nobody's
+$(O)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
-	$(KILN_CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(KILN_CC) $(ALL_FLAGS) -MMD -MP -c $< -o $@
+
+EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h docs/errors/*.md))
+$(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
+	@mkdir -p $(@D)
+	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
+$(O)/gen/embed.o: $(BUILD)/gen/embed.c
+	@mkdir -p $(@D)
+	$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
 
 $(BUILD)/libkiln-internal.a: $(LIB_OBJ)
-	@rm -f $@; ar rcs $@ $^
+	@rm -f $@ && ar rcs $@ $^
+$(BUILD)/libkiln.a: $(LIB_OBJ)
+	@rm -f $@ && ld -r -o $(O)/kiln.o $^ && objcopy --localize-hidden $(O)/kiln.o && ar rcs $@ $(O)/kiln.o
+$(BUILD)/libkiln.so: $(LIB_OBJ)
+	$(KILN_CC) $(ALL_FLAGS) -shared -Wl,-soname,libkiln.so.0 $^ -o $@ $(LIBS)
+$(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
+	$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+
+include tests/tests.mk
+
+# --- for people
+help:
+	@echo 'make                      $(BUILD)/libkiln.a, libkiln.so and the kiln program'
+	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
+	@echo 'make showcase             build, then run the examples on the best device present'
+	@echo 'make bench                compile-time and interpreter speed'
+	@echo 'make fuzz [SECONDS=60]    libFuzzer on every reader, SECONDS each'
+	@echo 'make fuzz-diff [SECONDS=60]  random kernels: gcc against the interpreter, plain and optimised'
+	@echo 'make bless                rewrite the golden files from what the compiler says now'
+	@echo 'make install [PREFIX=…] [DESTDIR=…]'
+	@echo 'make compile_commands.json, make format, make check-format, make clean'
+
+deps:
+	@sh tools/deps
+
+compile_commands.json: FORCE
+	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
+FORCE:
+
+FORMATTED = $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/')
+format:
+	@clang-format -i $(FORMATTED)
+check-format:
+	@clang-format --dry-run -Werror $(FORMATTED)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/kiln \
+	    $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/kiln $(DESTDIR)$(PREFIX)/bin/kiln
+	install -m 644 $(BUILD)/libkiln.a $(DESTDIR)$(PREFIX)/lib/libkiln.a
+	install -m 755 $(BUILD)/libkiln.so $(DESTDIR)$(PREFIX)/lib/libkiln.so.$(VERSION)
+	ln -sf libkiln.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libkiln.so.0
+	ln -sf libkiln.so.0 $(DESTDIR)$(PREFIX)/lib/libkiln.so
+	cd include && find kiln -name '*.h' -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/include/{} \;
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/kiln.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/kiln.pc
+	sed -e 's|@VERSION@|$(VERSION)|' tools/kiln-config.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/kiln/kiln-config.cmake
+	for page in docs/man/*.1; do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done
+
+clean:
+	rm -rf build build-*

@@ -11,6 +11,15 @@
 
 void test_register(const char *name, void (*run)(void **state));
 
+extern unsigned test_skipped;
+// Leaves the test as skipped; the reason is printed and the skip is counted.
+#define SKIP(reason)                                                                               \
+    do {                                                                                           \
+        print_message("skipped: %s\n", reason);                                                    \
+        test_skipped++;                                                                            \
+        skip();                                                                                    \
+    } while (0)
+
 #define TEST(name)                                                                                 \
     static void test_##name(void **state);                                                         \
     __attribute__((constructor)) static void register_##name(void)                                 \

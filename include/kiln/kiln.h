@@ -171,6 +171,7 @@ KILN_API kiln_arg kiln_arg_buffer_at(const kiln_buffer *b,
 KILN_API kiln_arg kiln_arg_i64(kiln_type type,
                                int64_t v); // any integer type; checked against its range
 KILN_API kiln_arg kiln_arg_f64(kiln_type type, double v);          // any float type
+KILN_API kiln_arg kiln_arg_bits(kiln_type type, const void *value, size_t size); // the scalar's own bytes
 KILN_API kiln_arg kiln_arg_struct(const void *bytes, size_t size); // read at launch
 
 typedef struct kiln_launch_desc {
@@ -192,6 +193,57 @@ kiln_cancel(kiln *k); // stops a running interp launch from another thread or a 
 KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len),
                             void *user);
 KILN_API const char *kiln_printed(kiln *k, size_t *len); // since the last call; owned by k
+
+// --- typed buffers: kiln_f32s holds f32 elements, and the C compiler knows it. The launchers that `kiln build` writes take
+// these, so a buffer of the wrong type does not compile. kiln_bytes holds structs and vectors.
+#define KILN_TYPED_BUFFER(name, c_type, element)                                                   \
+    typedef struct kiln_##name##s {                                                                \
+        kiln_buffer *buffer;                                                                       \
+    } kiln_##name##s;                                                                              \
+    static inline kiln_status kiln_##name##s_new(kiln *k, size_t count, kiln_##name##s *out)       \
+    {                                                                                              \
+        return kiln_buffer_new(k, element, count, &out->buffer);                                   \
+    }                                                                                              \
+    static inline void kiln_##name##s_free(kiln_##name##s b)                                       \
+    {                                                                                              \
+        kiln_buffer_free(b.buffer);                                                                \
+    }                                                                                              \
+    static inline kiln_status kiln_##name##s_write(kiln_##name##s b, size_t first,                 \
+                                                   const c_type *from, size_t count)               \
+    {                                                                                              \
+        return kiln_write(b.buffer, first, from, count);                                           \
+    }                                                                                              \
+    static inline kiln_status kiln_##name##s_read(kiln_##name##s b, size_t first, c_type *to,      \
+                                                  size_t count)                                    \
+    {                                                                                              \
+        return kiln_read(b.buffer, first, to, count);                                              \
+    }
+KILN_TYPED_BUFFER(bool, bool, KILN_BOOL)
+KILN_TYPED_BUFFER(i8, int8_t, KILN_I8)
+KILN_TYPED_BUFFER(u8, uint8_t, KILN_U8)
+KILN_TYPED_BUFFER(i16, int16_t, KILN_I16)
+KILN_TYPED_BUFFER(u16, uint16_t, KILN_U16)
+KILN_TYPED_BUFFER(i32, int32_t, KILN_I32)
+KILN_TYPED_BUFFER(u32, uint32_t, KILN_U32)
+KILN_TYPED_BUFFER(i64, int64_t, KILN_I64)
+KILN_TYPED_BUFFER(u64, uint64_t, KILN_U64)
+KILN_TYPED_BUFFER(f16, uint16_t, KILN_F16)
+KILN_TYPED_BUFFER(bf16, uint16_t, KILN_BF16)
+KILN_TYPED_BUFFER(f8e4, uint8_t, KILN_F8E4)
+KILN_TYPED_BUFFER(f8e5, uint8_t, KILN_F8E5)
+KILN_TYPED_BUFFER(f32, float, KILN_F32)
+KILN_TYPED_BUFFER(f64, double, KILN_F64)
+typedef struct kiln_bytes {
+    kiln_buffer *buffer;
+} kiln_bytes;
+
+// How large a typed launch is: `items` threads (rounded up to blocks), or x, y, z blocks.
+typedef struct kiln_grid {
+    uint64_t items;
+    uint32_t x, y, z;
+    uint32_t block[3];   // only for kernels without block(…)
+    size_t shared_bytes; // dynamic shared memory
+} kiln_grid;
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,8 @@ typedef struct scope scope;
 // clang-format off
 typedef enum expr_kind {
     E_POISON,      // after an error; type TY_POISON
-    E_INT,         // integer (also characters, enum constants after checking)
-    E_FLOAT,       // real
+    E_INT,         // integer (also characters, enum constants after checking); the parser sets type
+    E_FLOAT,       // real; the parser sets type
     E_STRING,      // bytes: only as a printf format or a static_assert message
     E_NAME,        // decl (NULL: unknown name, `name` and `scope` for the message), or a builtin name in a call
     E_UNARY,       // op (TOK_PLUS MINUS TILDE NOT STAR AMP), a
@@ -102,6 +102,8 @@ struct ast_expr {
         span at;
         struct generic_arm *next;
     } * arms;
+    bool is_const; // after checking: every leaf is a constant, so const_eval may succeed
+    uint16_t height; // of the tree as parsed; the parser bounds it, so recursion over a tree is safe
 };
 
 typedef enum decl_kind {
@@ -143,6 +145,12 @@ struct ast_decl {
     ir_func *lowered;
     uint32_t lower_index; // for lowering's own use
     void *lower_data;
+    struct diag *held; // of a host-only constant: its mistake, reported when a kernel uses it
+    // for the parser
+    const token *tokens;    // functions: the array that body_first is an index into
+    uint32_t body_end;      // index past the body's last token
+    uint32_t order;         // rises with every declaration: what a body may see
+    struct diag *host_diag; // is_host_only: why its declaration could not be understood, or NULL
 };
 
 typedef enum stmt_kind {

@@ -44,5 +44,7 @@ typedef struct builtin {
 // NULL when there is none. `*fixed` gets the T an alias such as sqrtf fixes, else NULL.
 const builtin *builtin_find(const char *name, const type **fixed);
 const builtin *builtin_at(builtin_id id);
+// Every callable name in alphabetical order, aliases too; NULL past the end.
+const char *builtin_name_at(uint32_t index);
 
 #endif

@@ -48,7 +48,12 @@ struct type {
     struct type *definition; // STRUCT, UNION: the shared record that holds fields, size, align
                              // (itself for the first)
     span at;
+    uint16_t nesting; // derivations and records on the way to the deepest scalar; bounded by the parser
+    arena *fields_in; // records: where `fields` grows
 };
+
+// No object is larger; the parser and type_complete refuse more.
+#define TYPE_MAX_BYTES (UINT64_C(1) << 40)
 
 // The shared scalar types.
 const type *type_scalar(type_kind kind);
@@ -82,5 +87,15 @@ const field *type_find_field(const type *record, const char *name,
 const char *type_text(arena *a, const type *t);
 // The IR type of a scalar or pointer (pointers: ptr.gen); IR_VOID for the rest.
 ir_type type_ir(const type *t);
+
+// Through the definition for records, whose qualified copies may be older than their definition: use these
+// instead of the fields of the same name.
+uint64_t type_size(const type *t);
+uint32_t type_align(const type *t);
+bool type_is_incomplete(const type *t);
+// The same type with at least that alignment (_Alignas on a member).
+const type *type_aligned(arena *a, const type *t, uint32_t align);
+// The predefined type names, one by one; NULL past the last.
+const char *type_name_at(uint32_t index);
 
 #endif

@@ -37,6 +37,10 @@ typedef struct uniform_facts {
     uint8_t *value;      // per value: uniformity
     ir_inst_id *because; // per value: for a divergent one, the instruction to blame (0: a parameter
                          // or none)
+    // Per instruction: how far the threads that reach it are all threads; the control instruction
+    // that splits them, and the early exit (`exit`, `next`, `return`) that does, or 0.
+    uint8_t *flow;
+    ir_inst_id *flow_because, *flow_via;
 } uniform_facts;
 uniform_facts uniform_compute(const ir_func *f, arena *a);
 

@@ -1,0 +1,70 @@
+// kiln doctor: what this machine has, what is missing, and what to do about it. The text to paste in a bug report.
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/knobs.h"
+#include "cli/cli.h"
+
+// The first of PATH's folders that has the program, in `out`; false when none has.
+static bool find_program(const char *name, char *out, size_t out_size)
+{
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t len = strcspn(path, ":");
+        snprintf(out, out_size, "%.*s/%s", (int)len, path, name);
+        if (!access(out, X_OK))
+            return true;
+        path += len + (path[len] == ':');
+    }
+    return false;
+}
+
+static void report_tool(const char *name, const char *use)
+{
+    char where[512];
+    if (find_program(name, where, sizeof where))
+        printf("  %-12s found     %s\n", name, use);
+    else
+        printf("  %-12s not found %s\n", name, use);
+}
+
+static int report_device(const char *name)
+{
+    kiln *k;
+    kiln_status st = kiln_open(name, &k);
+    if (st) {
+        printf("  %-12s no: %s\n", name, kiln_last_error(NULL)->text);
+        return 0;
+    }
+    printf("  %-12s ok\n", name);
+    kiln_close(k);
+    return 1;
+}
+
+int cli_doctor(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        return cli_usage("doctor", "it takes no arguments");
+    struct utsname system;
+    printf("kiln %s\n", kiln_version());
+    if (!uname(&system))
+        printf("system: %s %s %s, %ld cores\n", system.sysname, system.release, system.machine,
+               sysconf(_SC_NPROCESSORS_ONLN));
+    printf("\ndevices\n");
+    int working = report_device("interp");
+    printf("\ntools (none is needed to run kernels on interp)\n");
+    report_tool("cc", "compiles the headers that kiln build writes");
+    report_tool("gdb", "debugs a kernel file built by the host's C compiler");
+    report_tool("ptxas", "checks PTX without a GPU");
+    printf("\nswitches\n");
+    for (size_t i = 0; i < knob_count(); i++) {
+        const knob *row = knob_at(i);
+        const char *value = getenv(row->name);
+        if (value)
+            printf("  %s=%s\n", row->name, value);
+    }
+    printf("\n%s\n", working ? "no problem found" : "problem: not even the interpreter opens; please report this text");
+    return working ? EXIT_FINE : EXIT_WORLD;
+}

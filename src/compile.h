@@ -1,0 +1,52 @@
+// The whole compiler as one call: source text in, verified and optimised IR out. See compile.c.
+#ifndef KILN_COMPILE_H
+#define KILN_COMPILE_H
+
+#include "front/front.h"
+#include "ir/ir.h"
+#include "kiln/kiln.h"
+
+// clang-format off
+typedef enum compile_stage {
+    STAGE_READ, STAGE_PREPROCESS, STAGE_PARSE, STAGE_LOWER, STAGE_PASSES, STAGE_RESULT, STAGE_COUNT
+} compile_stage;
+// clang-format on
+extern const char *const compile_stage_names[STAGE_COUNT]; // "read", "preprocess", …
+
+typedef struct compile_options {
+    const char *path;   // a file to read; or the name to show for `source`
+    const char *source; // a text; NULL: read `path`
+    size_t source_len;  // 0: up to the NUL
+    front_options front;
+    bool is_ir;      // the text is IR, not C
+    int level;       // of the passes: 0 or 2
+    bool verifies;   // the IR between the passes
+    bool no_remarks; // leave out performance remarks
+    bool warnings_are_errors;
+    bool json;   // log is JSON lines
+    bool colour; // log has ANSI colours
+    // Called after each stage that can be shown: "ast" (front is set), "ir" (as lowered), then
+    // every pass by its name, "final". `front` is NULL when the input is IR.
+    void (*stage)(void *user, const char *name, front *f, ir_module *m);
+    // Called once when everything went well: the only chance to copy results out. The module is
+    // gone afterwards. May leave through bug.h.
+    void (*result)(void *user, ir_module *m, const front *f);
+    void *user;
+} compile_options;
+
+typedef struct compile_outcome {
+    kiln_status status; // OK, COMPILE, IO, NO_MEMORY, INTERNAL, BAD_ARGUMENT
+    const char *code;   // "K2003": of the first error, or ""
+    char *log;          // rendered diagnostics; or the sentence that explains the status. malloc'ed
+    size_t log_len;
+    uint32_t error_count, warning_count;
+    char *file; // of the first error, malloc'ed; NULL: none
+    int line, column;
+    double seconds[STAGE_COUNT];
+    size_t arena_bytes;
+} compile_outcome;
+
+compile_outcome compile_run(const compile_options *options);
+void compile_outcome_free(compile_outcome *outcome);
+
+#endif

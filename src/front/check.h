@@ -1,0 +1,88 @@
+// Between the files of the checker. front.h has what the parser calls.
+//
+// check_expr types one node and all below it; the result may still be an lvalue or an array.
+// check_rvalue loads or decays it. Every function returns a tree, a poison after a mistake;
+// whoever meets a poison stays silent.
+#ifndef KILN_CHECK_H
+#define KILN_CHECK_H
+
+#include "front/front.h"
+
+// --- check_expr.c
+ast_expr *check_expr(front *f, ast_expr *e);
+ast_expr *check_rvalue(front *f, ast_expr *e); // of a checked node
+ast_expr *check_name_call(front *f, ast_expr *e);
+
+// --- check_convert.c: small constructors and the conversion table
+ast_expr *check_poison(front *f, ast_expr *e); // turns e into a poison
+ast_expr *check_new(front *f, expr_kind kind, span at, const type *t);
+ast_expr *check_int(front *f, span at, const type *t, uint64_t value);
+ast_expr *check_wrap(front *f, ast_expr *e, convert_kind how, const type *to);
+// Without a check: the representation change from e's type to `to`, both scalars.
+ast_expr *check_force(front *f, ast_expr *e, const type *to);
+ast_expr *check_promote(front *f, ast_expr *e); // integer promotions of a checked value
+ast_expr *check_to_bool(front *f, ast_expr *e);
+ast_expr *check_explicit_cast(front *f, ast_expr *e);
+// Usual arithmetic conversions of two checked arithmetic values; `op` names the operator.
+const type *check_usual(front *f, ast_expr **a, ast_expr **b);
+const type *check_usual_type(const type *a, const type *b);
+const type *check_promoted_type(const type *t);
+// Would an implicit conversion keep every value of `from`?
+bool check_keeps_values(const type *from, const type *to);
+bool check_const_fits(front *f, const ast_expr *e, const type *to);
+uint64_t check_wrap_int(const type *t, uint64_t value); // truncates and extends to t's width
+unsigned check_bits(const type *t);                     // of an integer type; bool is 1
+bool check_pointee_same(const type *a, const type *b);  // but for qualifiers
+unsigned check_deep_quals(const type *t);               // looks through arrays
+
+// --- check_ops.c
+ast_expr *check_unary(front *f, ast_expr *e);
+ast_expr *check_binary(front *f, ast_expr *e);
+ast_expr *check_incdec(front *f, ast_expr *e);
+ast_expr *check_assign(front *f, ast_expr *e);
+ast_expr *check_conditional(front *f, ast_expr *e);
+bool check_modifiable(front *f, ast_expr *e, span op_at);
+bool check_has_effects(const ast_expr *e);
+
+// --- check_call.c, check_printf.c
+ast_expr *check_call(front *f, ast_expr *e);
+ast_expr *check_printf(front *f, ast_expr *e);
+// Converts the arguments for `b`, deducing its T; false: a diagnostic was given. (check_builtin.c)
+bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fixed);
+
+// --- check_init.c
+ast_expr *check_compound(front *f, ast_expr *e);
+
+// --- suggest.c: other languages' spellings
+typedef struct foreign_name {
+    const char *name;
+    const char *advice; // "barrier()", "atomic_add($1, $2)", "global_$d1()"; with $ it can be a fix
+    const char *member; // for threadIdx.x: the member is put in place of $m
+} foreign_name;
+const foreign_name *foreign_find(const char *name);
+// The advice with the arguments' source text put in; NULL when it does not apply to them.
+const char *foreign_text(front *f, const foreign_name *n, const ast_expr *call, const char *member);
+
+// --- helpers
+#define T_OF(f, t) type_text((f)->in, (t))
+static inline bool is_poison(const ast_expr *e)
+{
+    return e->type->kind == TY_POISON;
+}
+static inline bool is_pointer(const type *t)
+{
+    return t->kind == TY_PTR;
+}
+static inline span span_before(span s)
+{
+    return (span){s.lo, s.lo};
+}
+static inline span span_after(span s)
+{
+    return (span){s.hi, s.hi};
+}
+// A fix-it that puts `before` and `after` around e; after a cast, with parentheses when e needs them.
+void check_fix_around(front *f, diag *d, const ast_expr *e, const char *title, const char *before,
+                      const char *after);
+
+#endif

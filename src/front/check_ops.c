@@ -1,0 +1,690 @@
+// Operators: unary, binary, assignment, ?:. Operands come back converted to the type the operation
+// happens in, so lowering reads one type per node: a comparison's operands agree, && || ! take
+// bools and give i32, pointer + integer has the pointer on the left.
+// Start reading at check_binary.
+#include "front/check.h"
+
+// --- effects
+
+bool check_has_effects(const ast_expr *e)
+{
+    if (!e)
+        return false;
+    if (e->kind == E_ASSIGN || e->kind == E_INCDEC)
+        return true;
+    if (e->kind == E_CONVERT && e->convert == CONVERT_LOAD && (e->a->type->quals & QUAL_VOLATILE))
+        return true;
+    if (e->kind == E_CALL) {
+        if (!e->builtin || (e->builtin->flags & BF_EFFECT))
+            return true;
+        for (uint32_t i = 0; i < e->args.len; i++)
+            if (check_has_effects(e->args.at[i]))
+                return true;
+        return false;
+    }
+    for (uint32_t i = 0; i < e->inits.len; i++)
+        if (check_has_effects(e->inits.at[i].value))
+            return true;
+    return check_has_effects(e->a) || check_has_effects(e->b) || check_has_effects(e->c);
+}
+
+// The variable that an lvalue is a part of, not looking through pointers.
+static ast_decl *root_of(const ast_expr *e)
+{
+    for (;;) {
+        if (e->kind == E_NAME)
+            return e->decl;
+        if (e->kind == E_MEMBER && !e->is_arrow)
+            e = e->a;
+        else if (e->kind == E_INDEX && e->a->kind == E_CONVERT && e->a->convert == CONVERT_DECAY)
+            e = e->a->a;
+        else
+            return NULL;
+    }
+}
+
+// --- messages
+
+static const char *op_text(const ast_expr *e)
+{
+    return token_kind_spelling((token_kind)e->op); // with its quotes
+}
+
+// The rules that hold for every operator: no storage floats, no vectors or structs, no void.
+static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
+{
+    const type *t = operand->type;
+    if (type_is_storage_float(t)) {
+        diag *d = diag_raise(f->diags, K2014, operand->at, "'%s' has no operators: it only stores",
+                             T_OF(f, t->unqualified));
+        diag_label(d, operand->at, "operand of %s", op_text(e));
+        check_fix_around(f, d, operand, "compute in f32", "f32(", ")");
+        return true;
+    }
+    if (type_is_record(t)) {
+        diag *d = diag_raise(f->diags, K2016, operand->at, "%s does not work on '%s'", op_text(e),
+                             T_OF(f, t->unqualified));
+        diag_label(d, operand->at, t->is_vector ? "compute member by member: .x .y …"
+                                                : "operators work on numbers and pointers");
+        return true;
+    }
+    if (t->kind == TY_VOID) {
+        diag *d = diag_raise(f->diags, K2034, operand->at, "this has no value");
+        diag_label(d, operand->at, "operand of %s", op_text(e));
+        return true;
+    }
+    return false;
+}
+
+static ast_expr *bad_operands(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b,
+                              const char *why)
+{
+    diag *d = diag_raise(f->diags, K2003, e->at, "%s does not take '%s' and '%s'", op_text(e),
+                         T_OF(f, a->type), T_OF(f, b->type));
+    diag_label(d, a->at, "this is '%s'", T_OF(f, a->type));
+    diag_label(d, b->at, "this is '%s'", T_OF(f, b->type));
+    if (why)
+        diag_note(d, "%s", why);
+    return check_poison(f, e);
+}
+
+static ast_expr *bad_operand(front *f, ast_expr *e, const ast_expr *a, const char *why)
+{
+    diag *d = diag_raise(f->diags, K2003, e->at, "%s does not take '%s'", op_text(e),
+                         T_OF(f, a->type));
+    diag_label(d, a->at, "%s", why);
+    return check_poison(f, e);
+}
+
+// --- unary
+
+static ast_expr *check_address(front *f, ast_expr *e)
+{
+    ast_expr *a = e->a;
+    if (a->kind == E_NAME && a->decl && a->decl->kind == DECL_FUNC) {
+        diag *d = diag_raise(f->diags, K2030, e->at, "'%s' is a function: it can only be called",
+                             a->decl->name);
+        diag_label(d, e->at, "function pointers do not exist in kernels");
+        return check_poison(f, e);
+    }
+    a = check_expr(f, a);
+    if (is_poison(a))
+        return check_poison(f, e);
+    if (!a->is_lvalue) {
+        diag *d = diag_raise(f->diags, K2020, e->at, "this has no address");
+        diag_label(d, a->at, "a value, not a variable");
+        return check_poison(f, e);
+    }
+    ast_decl *root = root_of(a);
+    if (root)
+        root->is_address_taken = true;
+    e->a = a;
+    e->type = type_pointer(f->in, a->type);
+    e->is_checked = true;
+    return e;
+}
+
+static ast_expr *check_deref(front *f, ast_expr *e)
+{
+    ast_expr *a = check_rvalue(f, check_expr(f, e->a));
+    if (is_poison(a))
+        return check_poison(f, e);
+    if (!is_pointer(a->type)) {
+        diag *d = diag_raise(f->diags, K2021, e->at, "'*' needs a pointer, this is '%s'",
+                             T_OF(f, a->type));
+        diag_label(d, a->at, "not a pointer");
+        return check_poison(f, e);
+    }
+    const type *to = a->type->base;
+    if (to->kind == TY_VOID || type_def(to)->is_incomplete) {
+        diag *d = diag_raise(f->diags, K2021, e->at, "'%s' cannot be dereferenced",
+                             T_OF(f, a->type));
+        diag_label(d, a->at, "cast it to a pointer to the type that is stored there");
+        return check_poison(f, e);
+    }
+    if (to->kind == TY_POISON)
+        return check_poison(f, e);
+    e->a = a;
+    e->type = to;
+    e->is_lvalue = e->is_checked = true;
+    return e;
+}
+
+ast_expr *check_unary(front *f, ast_expr *e)
+{
+    if (e->op == TOK_AMP)
+        return check_address(f, e);
+    if (e->op == TOK_STAR)
+        return check_deref(f, e);
+    ast_expr *a = check_rvalue(f, check_expr(f, e->a));
+    if (is_poison(a) || is_bad_operand(f, e, a))
+        return check_poison(f, e);
+    e->is_checked = true;
+    e->is_const = a->is_const;
+    if (e->op == TOK_NOT) {
+        e->a = check_to_bool(f, a);
+        e->type = type_scalar(TY_I32);
+        return e;
+    }
+    if (!type_is_arith(a->type))
+        return bad_operand(f, e, a, "only numbers can");
+    if (e->op == TOK_TILDE && !type_is_integer(a->type))
+        return bad_operand(f, e, a, "only integers have bits to flip");
+    e->a = check_promote(f, a);
+    e->type = e->a->type;
+    return e;
+}
+
+// --- binary
+
+static bool is_null_constant(front *f, const ast_expr *e)
+{
+    const_value v;
+    return type_is_integer(e->type) && e->is_const && const_eval(f, e, &v) && v.integer == 0;
+}
+
+static bool has_element_size(front *f, const ast_expr *e, const ast_expr *pointer)
+{
+    const type *to = pointer->type->base;
+    if (to->kind != TY_VOID && to->kind != TY_FUNC && !type_def(to)->is_incomplete)
+        return true;
+    diag *d = diag_raise(f->diags, K2048, e->at, "%s on '%s': its elements have no size",
+                         op_text(e), T_OF(f, pointer->type));
+    diag_label(d, pointer->at, "cast it to a pointer to the element type (u8 * counts bytes)");
+    return false;
+}
+
+static ast_expr *check_pointer_sum(front *f, ast_expr *e)
+{
+    ast_expr *a = e->a, *b = e->b;
+    if (is_pointer(a->type) && is_pointer(b->type)) {
+        if (e->op == TOK_PLUS)
+            return bad_operands(f, e, a, b, "pointers can be subtracted, not added");
+        if (!check_pointee_same(a->type->base, b->type->base))
+            return bad_operands(f, e, a, b, "the difference counts elements, so both must point to "
+                                            "the same type");
+        if (!has_element_size(f, e, a))
+            return check_poison(f, e);
+        e->type = type_scalar(TY_I64);
+        return e;
+    }
+    if (is_pointer(b->type)) {
+        if (e->op == TOK_MINUS)
+            return bad_operands(f, e, a, b, "a pointer cannot be subtracted from a number");
+        if (!check_has_effects(a) || !check_has_effects(b)) {
+            e->a = b;
+            e->b = a;
+            a = e->a;
+            b = e->b;
+        }
+    }
+    ast_expr *pointer = is_pointer(a->type) ? a : b, *count = pointer == a ? b : a;
+    if (!type_is_integer(count->type))
+        return bad_operands(f, e, a, b, "a pointer moves by an integer");
+    if (!has_element_size(f, e, pointer))
+        return check_poison(f, e);
+    if (count == e->b)
+        e->b = check_promote(f, count);
+    else
+        e->a = check_promote(f, count);
+    e->type = pointer->type;
+    return e;
+}
+
+static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
+{
+    ast_expr *a = e->a, *b = e->b;
+    e->type = type_scalar(TY_I32);
+    bool equality = e->op == TOK_EQ || e->op == TOK_NE;
+    if (is_pointer(a->type) && is_pointer(b->type)) {
+        const type *x = a->type->base, *y = b->type->base;
+        if (check_pointee_same(x, y))
+            return e;
+        if (equality && (x->kind == TY_VOID || y->kind == TY_VOID))
+            return e;
+        diag *d = diag_raise(f->diags, K2049, e->at, "%s compares '%s' with '%s'", op_text(e),
+                             T_OF(f, a->type), T_OF(f, b->type));
+        diag_label(d, a->at, "points to '%s'", T_OF(f, x));
+        diag_label(d, b->at, "points to '%s'", T_OF(f, y));
+        diag_note(d, "cast both to 'const void *' if the addresses are meant");
+        return check_poison(f, e);
+    }
+    if (equality && is_pointer(a->type) && is_null_constant(f, b)) {
+        e->b = check_force(f, b, a->type);
+        return e;
+    }
+    if (equality && is_pointer(b->type) && is_null_constant(f, a)) {
+        e->a = check_force(f, a, b->type);
+        return e;
+    }
+    return bad_operands(f, e, a, b, "a pointer is compared with a pointer, or with 0");
+}
+
+static void warn_about_shift(front *f, const ast_expr *e, const ast_expr *count)
+{
+    const_value v;
+    if (f->unevaluated || !count->is_const || !const_eval(f, count, &v))
+        return;
+    unsigned bits = check_bits(e->type);
+    if (v.integer < bits)
+        return;
+    diag *d = diag_raise(f->diags, K2201, count->at, "a shift by %lld of a %u-bit value",
+                         (long long)v.integer, bits);
+    diag_label(d, count->at, "counts are taken modulo %u: this shifts by %u", bits,
+               (unsigned)(v.integer & (bits - 1)));
+}
+
+static void warn_about_zero(front *f, const ast_expr *e, const ast_expr *divisor)
+{
+    const_value v;
+    if (f->unevaluated || !type_is_integer(divisor->type) || !divisor->is_const ||
+        !const_eval(f, divisor, &v) || v.integer)
+        return;
+    bool is_remainder = e->op == TOK_PERCENT || e->op == TOK_PERCENT_EQ;
+    diag *d = diag_raise(f->diags, K2203, e->at, "division by zero");
+    diag_label(d, divisor->at, is_remainder ? "x %% 0 is x" : "x / 0 is 0");
+}
+
+__extension__ typedef __int128 wide; // holds every i64 and u64
+
+typedef struct range {
+    wide low, high;
+} range;
+
+static range range_of(const type *t)
+{
+    range r = {0, 1};
+    unsigned bits = check_bits(t);
+    if (bits == 1)
+        return r;
+    if (type_is_signed(t)) {
+        r.high = ((wide)1 << (bits - 1)) - 1;
+        r.low = -r.high - 1;
+    } else {
+        r.high = ((wide)1 << bits) - 1;
+    }
+    return r;
+}
+
+static int decided(token_kind op, range x, wide c)
+{
+    bool below = x.high < c, above = x.low > c;
+    switch ((int)op) {
+    case TOK_LT: return below ? 1 : x.low >= c ? 0 : -1;
+    case TOK_LE: return x.high <= c ? 1 : above ? 0 : -1;
+    case TOK_GT: return above ? 1 : x.high <= c ? 0 : -1;
+    case TOK_GE: return x.low >= c ? 1 : below ? 0 : -1;
+    case TOK_EQ: return below || above ? 0 : -1;
+    case TOK_NE: return below || above ? 1 : -1;
+    }
+    return -1;
+}
+
+static token_kind mirrored(token_kind op)
+{
+    switch ((int)op) {
+    case TOK_LT: return TOK_GT;
+    case TOK_LE: return TOK_GE;
+    case TOK_GT: return TOK_LT;
+    case TOK_GE: return TOK_LE;
+    }
+    return op;
+}
+
+static void warn_about_comparison(front *f, const ast_expr *e)
+{
+    const ast_expr *x = e->a, *c = e->b;
+    token_kind op = (token_kind)e->op;
+    const_value v;
+    if (f->unevaluated || !type_is_integer(x->type) || x->is_const == c->is_const)
+        return;
+    if (x->is_const) {
+        x = e->b;
+        c = e->a;
+        op = mirrored(op);
+    }
+    if (!const_eval(f, c, &v))
+        return;
+    wide value =
+        type_is_signed(c->type) ? (wide)(int64_t)v.integer : v.integer;
+    // A widening that keeps values does not hide the variable's own range.
+    while (x->kind == E_CONVERT && x->convert == CONVERT_INT && !x->cast_type &&
+           (check_bits(x->a->type) < check_bits(x->type)) &&
+           (!type_is_signed(x->a->type) || type_is_signed(x->type)))
+        x = x->a;
+    range r = range_of(x->type);
+    if (type_is_signed(x->type) && value >= r.low && value <= r.high)
+        return; // x <= INT_MAX and the like are idioms
+    int result = decided(op, r, value);
+    if (result < 0)
+        return;
+    diag *d = diag_raise(f->diags, K2202, e->at, "this comparison is always %s",
+                         result ? "true" : "false");
+    diag_label(d, x->at, "'%s' is %s", T_OF(f, x->type),
+               type_is_signed(x->type) ? "never that large" : "never negative, and has its limit");
+}
+
+static ast_expr *check_logical(front *f, ast_expr *e)
+{
+    const_value v;
+    e->a = check_condition(f, e->a);
+    e->b = check_condition(f, e->b);
+    if (is_poison(e->a) || is_poison(e->b))
+        return check_poison(f, e);
+    e->type = type_scalar(TY_I32);
+    e->is_checked = true;
+    e->is_const = e->a->is_const && e->b->is_const;
+    if (e->a->is_const && const_eval(f, e->a, &v) && (v.integer != 0) == (e->op == TOK_OROR))
+        e->is_const = true; // the left side decides
+    return e;
+}
+
+static ast_expr *float_remainder(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b)
+{
+    str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
+    diag *d = diag_raise(f->diags, K2017, e->at, "'%%' takes integers; floats have fmod()");
+    diag_label(d, e->op_at.lo ? e->op_at : e->at, "on '%s' and '%s'", T_OF(f, a->type),
+               T_OF(f, b->type));
+    diag_fix(d, e->at, "use fmod", "fmod(%.*s, %.*s)", (int)x.len, x.at, (int)y.len, y.at);
+    return check_poison(f, e);
+}
+
+ast_expr *check_binary(front *f, ast_expr *e)
+{
+    if (e->op == TOK_ANDAND || e->op == TOK_OROR)
+        return check_logical(f, e);
+    ast_expr *a = check_rvalue(f, check_expr(f, e->a));
+    ast_expr *b = check_rvalue(f, check_expr(f, e->b));
+    if (is_poison(a) || is_poison(b))
+        return check_poison(f, e);
+    if (is_bad_operand(f, e, a) || is_bad_operand(f, e, b))
+        return check_poison(f, e);
+    e->a = a;
+    e->b = b;
+    e->is_checked = true;
+    bool pointers = is_pointer(a->type) || is_pointer(b->type);
+    bool integers = type_is_integer(a->type) && type_is_integer(b->type);
+    e->is_const = a->is_const && b->is_const && !pointers;
+    switch ((int)e->op) {
+    case TOK_PLUS:
+    case TOK_MINUS:
+        if (pointers)
+            return check_pointer_sum(f, e);
+        e->type = check_usual(f, &e->a, &e->b);
+        return e;
+    case TOK_EQ:
+    case TOK_NE:
+    case TOK_LT:
+    case TOK_GT:
+    case TOK_LE:
+    case TOK_GE:
+        if (pointers)
+            return check_pointer_comparison(f, e);
+        check_usual(f, &e->a, &e->b);
+        e->type = type_scalar(TY_I32);
+        warn_about_comparison(f, e);
+        return e;
+    case TOK_SHL:
+    case TOK_SHR:
+        if (!integers)
+            return bad_operands(f, e, a, b, "only integers can be shifted");
+        e->a = check_promote(f, a);
+        e->b = check_promote(f, b);
+        e->type = e->a->type;
+        warn_about_shift(f, e, e->b);
+        return e;
+    case TOK_PERCENT:
+        if (!integers && !pointers)
+            return float_remainder(f, e, a, b);
+        break;
+    case TOK_AMP:
+    case TOK_CARET:
+    case TOK_PIPE:
+        if (!integers)
+            return bad_operands(f, e, a, b, "only integers have bits");
+        break;
+    }
+    if (pointers)
+        return bad_operands(f, e, a, b, NULL);
+    e->type = check_usual(f, &e->a, &e->b);
+    if (e->op == TOK_SLASH || e->op == TOK_PERCENT)
+        warn_about_zero(f, e, e->b);
+    return e;
+}
+
+// --- assignment
+
+bool check_modifiable(front *f, ast_expr *e, span op_at)
+{
+    if (is_poison(e))
+        return false;
+    const ast_expr *top = e;
+    if (!e->is_lvalue || e->type->kind == TY_ARRAY || e->type->kind == TY_FUNC) {
+        diag *d = diag_raise(f->diags, K2018, e->at, "this cannot be assigned to");
+        diag_label(d, e->at, e->type->kind == TY_ARRAY ? "an array: assign its elements one by one"
+                                                       : "a value, not a variable");
+        if (op_at.lo)
+            diag_label(d, op_at, "assigned here");
+        return false;
+    }
+    if (type_def(e->type)->is_incomplete || e->type->kind == TY_VOID) {
+        diag *d = diag_raise(f->diags, K2018, e->at, "this cannot be assigned to");
+        diag_label(d, e->at, "'%s' has no size here", T_OF(f, e->type));
+        return false;
+    }
+    if (e->type->quals & QUAL_CONST) {
+        diag *d = diag_raise(f->diags, K2019, e->at, "'%s' is const: it cannot be changed",
+                             T_OF(f, e->type));
+        diag_label(d, e->at, "changed here");
+        ast_decl *root = root_of(top);
+        const ast_expr *inner = top;
+        while (!root && inner) { // through a pointer: the pointer's declaration says const
+            inner = inner->a;
+            if (inner && inner->kind == E_NAME)
+                root = inner->decl;
+        }
+        if (root)
+            diag_label(d, root->at, "declared const here");
+        return false;
+    }
+    ast_decl *root = root_of(e);
+    if (root)
+        root->is_assigned = true;
+    return true;
+}
+
+ast_expr *check_incdec(front *f, ast_expr *e)
+{
+    ast_expr *a = check_expr(f, e->a);
+    if (is_poison(a) || is_bad_operand(f, e, a) || !check_modifiable(f, a, e->op_at))
+        return check_poison(f, e);
+    if (a->type->kind == TY_BOOL)
+        return bad_operand(f, e, a, "assign true or false instead");
+    if (is_pointer(a->type) && !has_element_size(f, e, a))
+        return check_poison(f, e);
+    e->a = a;
+    e->type = a->type->unqualified;
+    e->is_checked = true;
+    return e;
+}
+
+static token_kind plain_op(token_kind compound)
+{
+    switch ((int)compound) {
+    case TOK_STAR_EQ: return TOK_STAR;
+    case TOK_SLASH_EQ: return TOK_SLASH;
+    case TOK_PERCENT_EQ: return TOK_PERCENT;
+    case TOK_PLUS_EQ: return TOK_PLUS;
+    case TOK_MINUS_EQ: return TOK_MINUS;
+    case TOK_SHL_EQ: return TOK_SHL;
+    case TOK_SHR_EQ: return TOK_SHR;
+    case TOK_AMP_EQ: return TOK_AMP;
+    case TOK_CARET_EQ: return TOK_CARET;
+    case TOK_PIPE_EQ: return TOK_PIPE;
+    }
+    return TOK_ASSIGN;
+}
+
+static ast_expr *storage_compound(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b)
+{
+    const char *name = T_OF(f, a->type->unqualified);
+    diag *d = diag_raise(f->diags, K2014, a->at, "'%s' has no operators: it only stores", name);
+    diag_label(d, e->op_at.lo ? e->op_at : a->at, "computes on '%s'", name);
+    str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
+    const char *op = token_kind_spelling(plain_op((token_kind)e->op));
+    bool narrow = type_is_storage_float(b->type);
+    if (narrow || b->type->kind == TY_F32)
+        diag_fix(d, e->at, "compute in f32", "%.*s = to_%s(f32(%.*s) %.*s %s(%.*s))", (int)x.len, x.at,
+                 name, (int)x.len, x.at, (int)strlen(op) - 2, op + 1, narrow ? "f32" : "", (int)y.len,
+                 y.at);
+    return check_poison(f, e);
+}
+
+// The arithmetic of `a op= b`: sets compute_type and converts b. See 0001, "Compound assignment".
+static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *b)
+{
+    const type *t = a->type->unqualified;
+    bool shift = e->op == TOK_SHL_EQ || e->op == TOK_SHR_EQ;
+    bool bits = shift || e->op == TOK_AMP_EQ || e->op == TOK_CARET_EQ || e->op == TOK_PIPE_EQ;
+    bool integers = type_is_integer(t) && type_is_integer(b->type);
+    if (bits && !integers)
+        return bad_operands(f, e, a, b, "only integers have bits");
+    if (e->op == TOK_PERCENT_EQ && !integers) {
+        str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
+        diag *d = diag_raise(f->diags, K2017, e->at, "'%%' takes integers; floats have fmod()");
+        diag_label(d, e->op_at.lo ? e->op_at : e->at, "on '%s' and '%s'", T_OF(f, t),
+                   T_OF(f, b->type));
+        if (type_is_float(t))
+            diag_fix(d, e->at, "use fmod", "%.*s = fmod(%.*s, %.*s)", (int)x.len, x.at, (int)x.len,
+                     x.at, (int)y.len, y.at);
+        return check_poison(f, e);
+    }
+    if (shift) {
+        e->compute_type = check_promoted_type(t);
+        e->b = check_promote(f, b);
+        ast_expr probe = {.type = e->compute_type};
+        warn_about_shift(f, &probe, e->b);
+        return e;
+    }
+    bool result_fits = t->kind == TY_BOOL || check_keeps_values(b->type, t) ||
+                       check_const_fits(f, b, t) || f->lax_conversions;
+    if (!result_fits || (t->kind == TY_F32 && b->type->kind == TY_F64 && !f->lax_conversions))
+        b = check_convert(f, b, t, NULL); // says what is lost; exact f64 constants become f32 here
+    e->compute_type = check_usual_type(t, b->type);
+    if (!check_keeps_values(t, e->compute_type) && !f->lax_conversions) {
+        diag *d = diag_raise(f->diags, K2004, a->at, "'%s' does not convert silently to '%s'",
+                             T_OF(f, t), T_OF(f, e->compute_type));
+        diag_label(d, a->at, "converted for the computation");
+        diag_label(d, b->at, "because this is '%s'", T_OF(f, b->type));
+        return check_poison(f, e);
+    }
+    e->b = check_convert(f, b, e->compute_type, NULL);
+    return e;
+}
+
+static ast_expr *check_compound_assign(front *f, ast_expr *e, ast_expr *a, ast_expr *b)
+{
+    if (type_is_storage_float(a->type) && (type_is_arith(b->type) || type_is_storage_float(b->type)))
+        return storage_compound(f, e, a, b);
+    if (is_bad_operand(f, e, a) || is_bad_operand(f, e, b))
+        return check_poison(f, e);
+    if (is_pointer(a->type)) {
+        if ((e->op != TOK_PLUS_EQ && e->op != TOK_MINUS_EQ) || !type_is_integer(b->type))
+            return bad_operands(f, e, a, b, "a pointer moves by an integer, with += or -=");
+        if (!has_element_size(f, e, a))
+            return check_poison(f, e);
+        e->compute_type = a->type->unqualified;
+        e->b = check_promote(f, b);
+        return e;
+    }
+    if (is_pointer(b->type))
+        return bad_operands(f, e, a, b, NULL);
+    e = compound_numbers(f, e, a, b);
+    if (!is_poison(e) && (e->op == TOK_SLASH_EQ || e->op == TOK_PERCENT_EQ))
+        warn_about_zero(f, e, e->b);
+    return e;
+}
+
+ast_expr *check_assign(front *f, ast_expr *e)
+{
+    ast_expr *a = check_expr(f, e->a);
+    ast_expr *b = check_rvalue(f, check_expr(f, e->b));
+    if (is_poison(a) || is_poison(b) || !check_modifiable(f, a, e->op_at))
+        return check_poison(f, e);
+    e->a = a;
+    e->b = b;
+    e->is_checked = true;
+    e->type = a->type->unqualified;
+    if (e->op != TOK_ASSIGN)
+        return check_compound_assign(f, e, a, b);
+    if (a->kind == E_NAME && b->kind == E_CONVERT && b->convert == CONVERT_LOAD &&
+        b->a->kind == E_NAME && b->a->decl == a->decl && !(a->type->quals & QUAL_VOLATILE)) {
+        diag *d = diag_raise(f->diags, K2204, e->at, "'%s' is assigned to itself", a->decl->name);
+        diag_label(d, e->at, "this changes nothing");
+    }
+    e->b = check_convert(f, b, e->type, NULL);
+    return is_poison(e->b) ? check_poison(f, e) : e;
+}
+
+// --- ?:
+
+static ast_expr *check_pointer_choice(front *f, ast_expr *e)
+{
+    ast_expr *b = e->b, *c = e->c;
+    if (is_pointer(b->type) && is_pointer(c->type)) {
+        const type *x = b->type->base, *y = c->type->base;
+        unsigned quals = check_deep_quals(x) | check_deep_quals(y);
+        const type *to = NULL;
+        if (check_pointee_same(x, y))
+            to = x;
+        else if (x->kind == TY_VOID || y->kind == TY_VOID)
+            to = type_scalar(TY_VOID);
+        if (to) {
+            if (to->kind != TY_ARRAY)
+                to = type_qualified(f->in, to->unqualified, to->quals | quals);
+            e->type = type_pointer(f->in, to);
+            e->b = check_force(f, b, e->type);
+            e->c = check_force(f, c, e->type);
+            return e;
+        }
+        return NULL;
+    }
+    if (is_pointer(b->type) && is_null_constant(f, c)) {
+        e->type = b->type;
+        e->c = check_force(f, c, b->type);
+        return e;
+    }
+    if (is_pointer(c->type) && is_null_constant(f, b)) {
+        e->type = c->type;
+        e->b = check_force(f, b, c->type);
+        return e;
+    }
+    return NULL;
+}
+
+ast_expr *check_conditional(front *f, ast_expr *e)
+{
+    e->a = check_condition(f, e->a);
+    ast_expr *b = e->b = check_rvalue(f, check_expr(f, e->b));
+    ast_expr *c = e->c = check_rvalue(f, check_expr(f, e->c));
+    if (is_poison(e->a) || is_poison(b) || is_poison(c))
+        return check_poison(f, e);
+    e->is_checked = true;
+    if (type_is_arith(b->type) && type_is_arith(c->type)) {
+        e->type = check_usual(f, &e->b, &e->c);
+        e->is_const = e->a->kind == E_INT && (e->a->integer ? e->b : e->c)->is_const;
+        return e;
+    }
+    ast_expr *pointers = check_pointer_choice(f, e);
+    if (pointers)
+        return pointers;
+    if (!is_pointer(b->type) && type_same(b->type, c->type, true)) {
+        e->type = b->type->unqualified;
+        return e;
+    }
+    diag *d = diag_raise(f->diags, K2052, e->at, "'?:' gives '%s' or '%s', which do not agree",
+                         T_OF(f, b->type), T_OF(f, c->type));
+    diag_label(d, b->at, "this is '%s'", T_OF(f, b->type));
+    diag_label(d, c->at, "this is '%s'", T_OF(f, c->type));
+    return check_poison(f, e);
+}

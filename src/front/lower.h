@@ -1,0 +1,105 @@
+// Lowering's own contract: the checked tree to IR. Only lower_*.c include this.
+//
+// Shape of what comes out (the passes rely on it):
+// - Every variable is a `local` slot at first; all `local` instructions stand at the start of the
+//   body, one per variable. Parameters that are never written stay plain values.
+// - A variable declared without a value is set to 0 where it is declared; arrays and records above
+//   LOWER_LEAF_LIMIT scalars are left to the rule that a thread's locals start as 0.
+// - while, for:  loop { cond; if c {exit if} {exit loop}; body; step; next loop }
+//   do:          loop { body; cond; if c {next loop} {exit loop}; unreachable }
+//   The body is wrapped in a `block` only when it holds a `continue`, which is `exit` of it. A loop
+//   whose condition is constantly true has no `if`; `do … while (0)` is a `block` or nothing.
+// - switch: `case` bodies stand in the switch's regions. Groups with several labels, or that fall
+//   into each other, follow the `block` that their labels exit.
+// - a[i] is ptradd(a, mul(sext or zext i to i64, size)); constant parts go to the access's offset.
+// - Records are addresses; a copy loads all scalars, then stores them, vectors in wide accesses.
+#ifndef KILN_LOWER_H
+#define KILN_LOWER_H
+
+#include "front/front.h"
+
+enum { LOWER_LEAF_LIMIT = 256 }; // records above this many scalars are copied by a loop
+
+typedef struct place { // an object in memory: where, and how it is accessed
+    ir_ref base;
+    int64_t offset;
+    const type *type;
+    uint8_t hint; // ir_hint
+} place;
+
+typedef struct var_slot { // what ast_decl.lower_data of a variable points to
+    ir_ref pointer;       // its memory, or
+    ir_ref value;         // itself, when it never changes and needs no memory
+} var_slot;
+
+typedef struct jump { // where `break` or `continue` goes
+    ir_inst_id inst;
+    bool is_used;
+} jump;
+
+typedef struct lower {
+    front *f;
+    ir_module *module;
+    ir_func *func;
+    ast_decl *decl;
+    ir_cursor at;
+    bool is_dead; // the cursor's region has ended: what follows is dropped
+    jump *break_to, *continue_to;
+    ir_ref result_pointer;  // where a record result goes
+    ir_inst_id last_local;  // the newest `local`, after which the next one goes
+    vec(ast_decl *) wanted; // functions to lower
+} lower;
+
+static inline uint64_t lower_size(const type *t)
+{
+    return type_is_record(t) ? type_def(t)->size : t->size;
+}
+
+// --- lower_place.c: memory
+ir_ref lower_local(lower *l, const char *name, const type *t, uint32_t align, span at);
+place lower_temp(lower *l, const type *t, span at);
+place lower_place(lower *l, const ast_expr *e);   // of an lvalue, or of a record value
+place lower_pointee(lower *l, const ast_expr *e); // what the pointer value `e` points to
+ir_ref lower_address(lower *l, place p);          // as a pointer in p's own space
+ir_ref lower_generic(lower *l, ir_ref pointer);   // the same pointer as ptr.gen
+ir_ref lower_load(lower *l, place p);             // of a scalar
+void lower_store(lower *l, place p, ir_ref value);
+void lower_copy(lower *l, place to, place from);
+void lower_zero(lower *l, place to);
+void lower_zero_small(lower *l, place to); // unless it has more than LOWER_LEAF_LIMIT scalars
+// The index scaled to bytes: an i64 value, or a constant in *constant and 0.
+ir_ref lower_scaled(lower *l, const ast_expr *index, uint64_t size, int64_t *constant);
+
+// --- lower_init.c
+void lower_init(lower *l, place to, const ast_expr *init);
+uint32_t lower_const_data(lower *l, ast_decl *d); // index into module->data
+bool lower_const_scalar(lower *l, const ast_expr *e, ir_ref *out);
+
+// --- lower_expr.c
+ir_ref lower_value(lower *l, const ast_expr *e); // a scalar; pointers in whatever space is known
+ir_ref lower_operand(lower *l,
+                     const ast_expr *e); // the same, pointers as ptr.gen: to store, pass, return
+ir_ref lower_truth(lower *l, const ast_expr *e); // scalar != 0, as i1
+void lower_effect(lower *l, const ast_expr *e);
+ir_ref lower_convert(lower *l, ir_ref v, const type *from, const type *to);
+ir_ref lower_number(lower *l, const type *t, uint64_t integer, double real); // a constant of type t
+place lower_record(lower *l, const ast_expr *e); // a record value that is not an lvalue
+bool lower_is_constant(lower *l, const ast_expr *e, bool *truth);
+
+// --- lower_builtin.c, lower_print.c
+ir_ref lower_builtin(lower *l, const ast_expr *e, place *record); // fills *record for a record
+void lower_print(lower *l, const ast_expr *e);
+void lower_assert(lower *l, const ast_expr *e);
+
+// --- lower_stmt.c
+void lower_stmt(lower *l, const ast_stmt *s);
+void lower_leave(lower *l, jump *to, const ir_ref *values, uint32_t count);
+
+// --- lower_module.c
+ir_func *lower_func_of(lower *l, ast_decl *d); // declared on first need, its body queued
+uint32_t lower_func_index(lower *l, const ir_func *f);
+uint32_t lower_shared(lower *l, ast_decl *d);
+uint32_t lower_string(lower *l, str bytes); // index into module->strings
+ir_type lower_leaf_type(const type *t);     // of all scalars in t when they agree, else IR_VOID
+
+#endif

@@ -1,0 +1,170 @@
+// Between the files of the parser. front.h has what others call.
+//
+// A `parser` is a cursor over one token array with the scope it stands in; parse_need_func makes a new
+// one for every body, so that a body can be parsed in the middle of another. What outlives a cursor is in
+// `parse_common`.
+//
+// Errors: parse_error raises one and starts a panic: until the next statement or declaration every
+// further syntax error of this parser is swallowed. Functions return something usable always
+// (a poison expression, the poison type), never NULL unless said so.
+#ifndef KILN_PARSE_H
+#define KILN_PARSE_H
+
+#include "front/front.h"
+
+enum {
+    PARSE_MAX_DEPTH = 200,   // nested statements, expressions, declarators of one function
+    PARSE_MAX_HEIGHT = 1000, // of one expression tree: a + b + c + … is high, not deep
+    PARSE_MAX_STACK = 4000,  // the two summed over a chain of calls
+    PARSE_MAX_NESTING = 64,  // pointer to array of struct of …
+};
+
+// Words that mean something in one place only, and GNU spellings of keywords. W_NONE is no word.
+typedef enum parse_word {
+    W_NONE,
+#define WORD(name, spelling, token) W_##name,
+#include "front/word.def"
+#undef WORD
+    W_COUNT
+} parse_word;
+
+typedef struct call_link { // the functions being parsed, innermost first
+    ast_decl *func;
+    span use;
+    struct call_link *outer;
+} call_link;
+
+typedef struct library {
+    const char *name;
+    scope *scope;
+} library;
+
+typedef struct parse_common {
+    const char *words[W_COUNT]; // interned
+    map word_of;                // name -> parse_word
+    map types;                  // name -> predefined type, or 0 for "looked up, none"
+    map host_tags;              // type definition -> diag: why its declaration could not be understood
+    vec(library) libraries;
+    call_link *chain;
+    uint32_t stack; // depth and height spent by the functions of the chain
+    uint32_t order; // of the newest declaration
+} parse_common;
+
+typedef struct parser {
+    front *f;
+    parse_common *common;
+    const token *tokens;
+    uint32_t at, end; // tokens[end] reads as the end of the file
+    token stop;
+    scope *scope;
+    scope *file_scope;
+    bool is_panicking;
+    bool is_library;
+    uint32_t depth, max_height;
+    uint32_t loops, switches; // open ones
+} parser;
+
+typedef struct marks {
+    span kernel, block, cluster, min_blocks, max_registers; // lo == 0: not given
+    uint32_t block_size[3], cluster_size[3], min_blocks_value, max_registers_value;
+} marks;
+
+typedef struct specifiers {
+    const type *type;
+    span at;
+    span type_at;
+    token_kind storage; // TOK_TYPEDEF, EXTERN, STATIC, AUTO, REGISTER, or TOK_EOF
+    span storage_at;
+    span inline_at, shared_at, align_at;
+    uint32_t align;
+    marks marks;
+    bool has_tag; // a struct, union or enum: may stand without a declarator
+} specifiers;
+
+typedef struct declarator {
+    const char *name; // NULL: abstract
+    span at;          // of the name, or where it would be
+    const type *type;
+    vec(ast_decl *) params; // of the function declarator next to the name
+    bool is_func;
+    span params_at;
+    scope *scope; // of the parameters
+} declarator;
+
+// --- parse_core.c: the cursor, errors, recovery
+parser parser_make(front *f, const token *tokens, uint32_t at, uint32_t end, scope *s);
+parse_common *parse_common_of(front *f);
+const token *tok(const parser *p);
+const token *tok_ahead(const parser *p, uint32_t by);
+token_kind kind(const parser *p); // with GNU spellings turned into keywords
+token_kind kind_ahead(const parser *p, uint32_t by);
+bool is_word(const parser *p, parse_word w);
+span here(const parser *p);
+span previous(const parser *p);
+void step(parser *p);
+bool accept(parser *p, token_kind k);
+// "';'", "'foo'", "end of file": the token as a message names it.
+const char *found(const parser *p);
+diag *parse_error(parser *p, diag_code code, span at, const char *format, ...) PRINTF_LIKE(4, 5);
+// K1001; `what` is "a type name", "'('".
+void parse_expected(parser *p, const char *what);
+bool expect(parser *p, token_kind k, const char *after);
+void expect_semi(parser *p, const char *after);
+// A closing bracket; `open` is where its partner stands.
+bool expect_close(parser *p, token_kind k, span open);
+void skip_statement(parser *p);
+void skip_to_close(parser *p, uint32_t open_index); // to the partner of that opening bracket
+bool enter(parser *p); // false: nested too deeply (reported); pair with leave() either way
+void leave(parser *p);
+
+// --- scope.c
+scope *scope_in(front *f, scope *outer);
+ast_decl *scope_find_here(const scope *s, const char *name);
+type *scope_find_tag(const scope *s, const char *tag, bool here_only);
+void scope_add_tag(scope *s, const char *tag, const type *t);
+ast_decl *new_decl(parser *p, decl_kind k, const char *name, span at, const type *t);
+// Enters d, or reports that its name is taken. Returns d.
+ast_decl *declare(parser *p, ast_decl *d);
+const char *suggest_type(parser *p, const char *name);
+// Says again, for a use at `use`, why the declaration behind it is host code.
+void replay_host_diag(parser *p, diag *why, const char *name, span use);
+
+// --- parse_expr.c: unchecked trees
+ast_expr *new_expr(parser *p, expr_kind k, span at);
+ast_expr *poison_expr(parser *p, span at);
+ast_expr *parse_expr(parser *p);   // with commas
+ast_expr *parse_assign(parser *p); // without
+ast_expr *parse_cond(parser *p);   // a constant expression
+ast_expr *parse_init(parser *p);   // an initialiser, braced or not
+
+// --- parse_type.c
+bool starts_type(const parser *p);      // in a declaration
+bool starts_type_name(const parser *p); // after '(' in an expression: f32( is a call there
+// The type an identifier names, or NULL.
+const type *find_type_name(parser *p, const char *name, ast_decl **decl);
+specifiers parse_specifiers(parser *p, bool allow_storage);
+declarator parse_declarator(parser *p, const type *base);
+const type *parse_type_name(parser *p);
+void parse_attributes(parser *p, uint32_t *align, span *align_at);
+void unknown_type(parser *p);
+
+// --- parse_record.c: struct, union, enum
+const type *parse_record(parser *p);
+const type *parse_enum(parser *p);
+
+// --- parse_mark.c: kernel, block(…) …, tune(…)
+bool starts_mark(const parser *p, const marks *so_far);
+void parse_mark(parser *p, marks *m);
+void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition);
+bool starts_tune(const parser *p);
+void parse_tune(parser *p);
+
+// --- parse_decl.c
+void parse_static_assert(parser *p);
+// A declaration inside a function, with its ';'. The variables are added to `out`.
+void parse_local_declaration(parser *p, ast_stmt *out);
+
+// --- parse_stmt.c
+ast_stmt *parse_block(parser *p, bool opens_scope); // stands at '{'
+
+#endif

@@ -1,0 +1,266 @@
+// The parser's cursor: tokens in, one token looked at at a time; what is reported when the wrong one
+// stands there, and where parsing goes on after that.
+// Invariant: a loop of the parser either steps or stops; in a panic nothing steps but the skip functions.
+// Start reading at parse_error and skip_statement.
+#include "front/parse.h"
+
+static const token_kind word_tokens[W_COUNT] = {
+#define WORD(name, spelling, token) [W_##name] = TOK_##token,
+#include "front/word.def"
+#undef WORD
+};
+
+static const char *const word_spellings[W_COUNT] = {
+#define WORD(name, spelling, token) [W_##name] = spelling,
+#include "front/word.def"
+#undef WORD
+};
+
+parse_common *parse_common_of(front *f)
+{
+    if (f->parse)
+        return f->parse;
+    parse_common *c = f->parse = arena_new_of(f->in, parse_common);
+    c->word_of = map_make(f->in);
+    c->types = map_make(f->in);
+    c->host_tags = map_make(f->in);
+    for (int w = 1; w < W_COUNT; w++) {
+        c->words[w] = name_cstr(f->names, word_spellings[w]);
+        *map_at(&c->word_of, map_key(c->words[w])) = (uint64_t)w;
+    }
+    return c;
+}
+
+parser parser_make(front *f, const token *tokens, uint32_t at, uint32_t end, scope *s)
+{
+    parser p = {.f = f, .tokens = tokens, .at = at, .end = end, .scope = s, .file_scope = s};
+    p.common = parse_common_of(f);
+    p.stop = (token){.kind = TOK_EOF, .at = tokens[end].at, .flags = TF_LINE_START};
+    return p;
+}
+
+const token *tok_ahead(const parser *p, uint32_t by)
+{
+    return p->end - p->at > by ? &p->tokens[p->at + by] : &p->stop;
+}
+
+const token *tok(const parser *p)
+{
+    return p->at < p->end ? &p->tokens[p->at] : &p->stop;
+}
+
+static token_kind keyword_of(const parser *p, const token *t)
+{
+    if (t->kind != TOK_IDENT)
+        return (token_kind)t->kind;
+    char first = t->name[0];
+    if (first != '_' && first != 's' && first != 'a' && first != 'n')
+        return TOK_IDENT;
+    const uint64_t *w = map_find(&p->common->word_of, map_key(t->name));
+    return w && word_tokens[*w] ? word_tokens[*w] : TOK_IDENT;
+}
+
+token_kind kind(const parser *p)
+{
+    return keyword_of(p, tok(p));
+}
+
+token_kind kind_ahead(const parser *p, uint32_t by)
+{
+    return keyword_of(p, tok_ahead(p, by));
+}
+
+bool is_word(const parser *p, parse_word w)
+{
+    const token *t = tok(p);
+    return t->kind == TOK_IDENT && t->name == p->common->words[w];
+}
+
+span here(const parser *p)
+{
+    return tok(p)->at;
+}
+
+span previous(const parser *p)
+{
+    return p->at ? p->tokens[p->at - 1].at : here(p);
+}
+
+void step(parser *p)
+{
+    if (p->at < p->end)
+        p->at++;
+}
+
+bool accept(parser *p, token_kind k)
+{
+    if (kind(p) != k)
+        return false;
+    step(p);
+    return true;
+}
+
+const char *found(const parser *p)
+{
+    const token *t = tok(p);
+    if (t->kind == TOK_EOF)
+        return p->tokens[p->end].kind == TOK_EOF ? "the end of the file"
+                                                 : "the end of the function";
+    if (t->kind == TOK_IDENT)
+        return str_format(p->f->in, "'%s'", t->name);
+    if (t->kind == TOK_PRAGMA)
+        return "a #pragma";
+    str s = source_text(p->f->sources, t->at);
+    bool is_literal = t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_CHAR ||
+                      t->kind == TOK_STRING || t->kind == TOK_OTHER;
+    if (is_literal && s.len && s.len < 40)
+        return str_format(p->f->in, "'%.*s'", (int)s.len, s.at);
+    return token_kind_spelling((token_kind)t->kind);
+}
+
+diag *parse_error(parser *p, diag_code code, span at, const char *format, ...)
+{
+    diags *ds = p->f->diags;
+    if (p->is_panicking) {
+        diag *nowhere = arena_new_of(p->f->in, diag);
+        nowhere->owner = ds;
+        return nowhere;
+    }
+    p->is_panicking = true;
+    va_list args;
+    va_start(args, format);
+    const char *message = str_vformat(p->f->in, format, args);
+    va_end(args);
+    return diag_raise(ds, code, at, "%s", message);
+}
+
+void parse_expected(parser *p, const char *what)
+{
+    const token *t = tok(p);
+    if (t->kind == TOK_OTHER) {
+        diag *d = parse_error(p, K1004, t->at, "%s does not belong to the language", found(p));
+        diag_note(d, "%s was expected here", what);
+        return;
+    }
+    diag *d = parse_error(p, K1001, t->at, "expected %s, found %s", what, found(p));
+    diag_label(d, t->at, "expected %s here", what);
+}
+
+static span end_of_previous(const parser *p)
+{
+    uint32_t end = previous(p).hi;
+    return (span){end, end};
+}
+
+bool expect(parser *p, token_kind k, const char *after)
+{
+    if (accept(p, k))
+        return true;
+    if (!p->is_panicking) {
+        const char *spelled = token_kind_spelling(k);
+        parse_expected(p, after ? str_format(p->f->in, "%s after %s", spelled, after) : spelled);
+    }
+    return false;
+}
+
+void expect_semi(parser *p, const char *after)
+{
+    if (accept(p, TOK_SEMI) || p->is_panicking)
+        return;
+    const token *t = tok(p);
+    bool goes_on = (t->flags & TF_LINE_START) || t->kind == TOK_RBRACE;
+    span at = end_of_previous(p);
+    diag *d = parse_error(p, K1002, at, "missing ';' after %s", after);
+    diag_label(d, at, "a ';' belongs here");
+    if (!goes_on)
+        diag_note(d, "%s cannot follow here", found(p));
+    diag_fix(d, at, "insert the ';'", ";");
+    p->is_panicking = !goes_on; // on the next line all is well again
+}
+
+bool expect_close(parser *p, token_kind k, span open)
+{
+    if (accept(p, k))
+        return true;
+    if (p->is_panicking)
+        return false;
+    const char *spelled = token_kind_spelling(k);
+    const token *t = tok(p);
+    span at = end_of_previous(p);
+    diag *d = parse_error(p, K1003, at, "missing %s", spelled);
+    diag_label(d, at, "%s was expected before %s", spelled, found(p));
+    diag_label(d, open, "to close this one");
+    bool goes_on = t->kind == TOK_SEMI || t->kind == TOK_LBRACE || t->kind == TOK_RBRACE ||
+                   t->kind == TOK_EOF || (t->flags & TF_LINE_START);
+    if (goes_on) // elsewhere an operator or a comma may be what is missing
+        diag_fix(d, at, "insert it", "%.*s", (int)strlen(spelled) - 2, spelled + 1);
+    p->is_panicking = !goes_on;
+    return false;
+}
+
+void skip_to_close(parser *p, uint32_t open_index)
+{
+    uint32_t close = p->tokens[open_index].match;
+    if (close > open_index && close < p->end)
+        p->at = close;
+    else if (p->at <= open_index)
+        p->at = open_index + 1;
+}
+
+static bool starts_line_of_its_own(const parser *p)
+{
+    const token *t = tok(p);
+    if (!(t->flags & TF_LINE_START))
+        return false;
+    switch ((int)kind(p)) {
+    case TOK_IF:
+    case TOK_FOR:
+    case TOK_WHILE:
+    case TOK_DO:
+    case TOK_SWITCH:
+    case TOK_RETURN:
+    case TOK_BREAK:
+    case TOK_CONTINUE:
+    case TOK_CASE:
+    case TOK_DEFAULT:
+    case TOK_SHARED: return true;
+    }
+    return false;
+}
+
+// To the place where the next statement can start: after a ';', after a block, before a '}', at a
+// line that starts with a statement's keyword.
+void skip_statement(parser *p)
+{
+    p->is_panicking = false;
+    for (bool first = true; p->at < p->end; first = false) {
+        const token *t = tok(p);
+        if (t->kind == TOK_RBRACE || (!first && starts_line_of_its_own(p)))
+            return;
+        bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
+        if (opens && t->match > p->at && t->match < p->end) {
+            p->at = t->match + 1;
+            if (t->kind == TOK_LBRACE && kind(p) != TOK_SEMI)
+                return;
+            continue;
+        }
+        step(p);
+        if (t->kind == TOK_SEMI)
+            return;
+    }
+}
+
+bool enter(parser *p)
+{
+    if (p->depth++ < PARSE_MAX_DEPTH)
+        return true;
+    diag *d = parse_error(p, K1007, here(p), "this is nested more than %d levels deep",
+                          PARSE_MAX_DEPTH);
+    diag_note(d, "split the expression, or move the inner part into a function of its own");
+    return false;
+}
+
+void leave(parser *p)
+{
+    p->depth--;
+}

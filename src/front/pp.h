@@ -1,0 +1,156 @@
+// The preprocessor's own state, shared by pp.c (input, output, the loop), pp_directive.c (lines that
+// start with '#'), pp_macro.c (definitions and expansion), pp_expr.c (#if) and pp_predef.c (macros
+// that exist without a text). Tokens come from a stack: expansions on top, then the open files.
+#ifndef KILN_PP_H
+#define KILN_PP_H
+
+#include "base/map.h"
+#include "front/lex.h"
+
+enum {
+    PP_FILE_BYTES = 16 << 20,
+    PP_TOKENS = 4 << 20,    // in the result
+    PP_EXPANDED = 4 << 20,  // made by macros, the result or not
+    PP_BRACKETS = 512,      // deepest nesting
+    PP_INCLUDES = 64,       // deepest nesting
+    PP_CONDITIONS = 256,    // deepest nesting of #if
+    PP_ARGUMENTS = 200,     // deepest nesting of macro calls inside arguments
+    PP_PARENS = 200,        // in an #if expression
+    TOK_PLACEMARKER = 255,  // an empty argument beside ##
+};
+
+typedef enum magic { MAGIC_NONE, MAGIC_FILE, MAGIC_LINE, MAGIC_COUNTER, MAGIC_INCLUDE_LEVEL } magic;
+typedef enum word { // names the preprocessor itself knows
+    WORD_NONE,
+    WORD_DEFINED,
+    WORD_HAS_INCLUDE,
+    WORD_PRAGMA,
+    WORD_VA_ARGS
+} word;
+
+typedef struct macro {
+    const char *name;
+    span at; // the name in its #define; zero for a predefined one
+    const char **params;
+    uint32_t param_count; // with the variadic one
+    bool is_function, is_variadic, is_predefined, is_expanding;
+    uint8_t magic;
+    token *body; // a parameter's token has its index + 1 in `match`
+    uint32_t body_len;
+} macro;
+
+// Predefined macros exist when one of their headers was included.
+enum {
+    HDR_ALWAYS = 1,
+    HDR_KERNEL = 2, // kiln/kernel.h has all of the others
+    HDR_STDINT = 4,
+    HDR_STDDEF = 8,
+    HDR_STDBOOL = 16,
+    HDR_MATH = 32,
+    HDR_LIMITS = 64,
+    HDR_FLOAT = 128,
+    HDR_ASSERT = 256,
+    HDR_ALIGN = 512,
+    HDR_TARGET = 1024, // text depends on the target: see pp_predef.c
+};
+
+typedef struct predef {
+    const char *name;
+    const char *text; // after the name: "(a) body" or " body"
+    unsigned headers;
+    uint8_t magic;
+} predef;
+
+typedef struct ident { // what is known about a name
+    macro *macro;
+    const predef *predef; // not yet made into a macro
+    uint8_t keyword;      // token_kind, 0: none
+    uint8_t word;
+} ident;
+
+typedef struct expansion { // tokens to be read before the file goes on
+    struct expansion *outer;
+    macro *macro; // may expand again when this is done
+    const token *at, *end;
+    bool is_fenced; // nothing below is read through it
+} expansion;
+
+typedef struct condition {
+    span at;       // "#if", "#ifdef" …
+    span else_at;  // its #else, if any
+    bool is_taken; // some branch was, or none may be
+} condition;
+
+typedef struct open_file {
+    struct open_file *outer;
+    const source_file *file;
+    lexer lex;
+    span include_at;
+    uint32_t first_condition; // index into pp.conditions
+    int64_t line_shift;       // #line
+    const char *line_file;
+} open_file;
+
+typedef struct pp {
+    front *f;
+    map idents; // name → ident *
+    open_file *file;
+    uint32_t file_depth;
+    expansion *expansion;
+    vec(condition) conditions;
+    map once;      // names of files with #pragma once
+    map texts;     // path name → source_file *
+    unsigned headers;
+    uint32_t counter;
+    uint32_t expanded;
+    uint32_t argument_depth;
+    bool in_if;     // `defined` has its meaning
+    bool is_stopped; // a limit was hit: everything reads as end of file
+    vec(token) out;
+    vec(uint32_t) brackets; // open ones, indices into out
+    text joined;            // neighbouring strings, for the last token of out …
+    uint32_t joined_index;  // … when out had this length
+} pp;
+
+// --- pp.c
+void pp_read(pp *p, token *out); // the next unexpanded token; directives are done on the way
+void pp_unread(pp *p, const token *t);
+void pp_stop(pp *p);
+void pp_push(pp *p, macro *m, const token *tokens, uint32_t len, bool is_fenced);
+void pp_pop(pp *p);
+void pp_emit_pragma(pp *p, span at, const char *name, int32_t number);
+ident *pp_ident(pp *p, const char *name);
+void pp_enter_file(pp *p, const source_file *file, span include_at);
+
+// --- pp_include.c
+// Finds and enters a header. `at` is its name in the directive.
+void pp_include(pp *p, str name, bool is_quoted, span at);
+bool pp_has_include(pp *p, str name, bool is_quoted);
+
+// --- pp_directive.c
+void pp_directive(pp *p, const token *hash);
+void pp_pragma(pp *p, lexer *l, span at);
+void pp_check_conditions(pp *p); // at the end of a file
+
+// --- pp_macro.c
+// If `name` is a macro that may be expanded here, its expansion is pushed.
+bool pp_expand(pp *p, token *name);
+// Expands a list on its own.
+void pp_expand_list(pp *p, const token *tokens, uint32_t len, token **out, uint32_t *out_len);
+void pp_define(pp *p, lexer *l, span directive);
+macro *pp_define_text(pp *p, const char *name, const char *text); // text as in predef
+
+// --- pp_expr.c
+bool pp_condition(pp *p, lexer *l, span directive);
+// Evaluates a list that is already expanded. False: a diagnostic was given.
+bool pp_evaluate(pp *p, const token *tokens, uint32_t len, span at, int64_t *value);
+
+// --- pp_predef.c
+const predef *pp_predef_find(const char *name, size_t len);
+const char *pp_predef_text(const predef *row, const front_options *options, arena *a);
+// The headers Kiln knows without a text; 0: none.
+unsigned pp_known_header(str name);
+word pp_word(const char *name, size_t len);
+token_kind pp_keyword(const char *name, size_t len);
+
+#endif

@@ -1,0 +1,199 @@
+// Names: scopes, what may be declared twice, what is near a name that is not there.
+// Invariant: a name is in one scope at most once; tags live in a space of their own, as in C.
+// Start reading at declare.
+#include "front/parse.h"
+
+scope *scope_in(front *f, scope *outer)
+{
+    scope *s = arena_new_of(f->in, scope);
+    s->outer = outer;
+    s->names = map_make(f->in);
+    s->tags = map_make(f->in);
+    return s;
+}
+
+ast_decl *scope_find_here(const scope *s, const char *name)
+{
+    const uint64_t *found_at = map_find(&s->names, map_key(name));
+    return found_at ? (ast_decl *)(uintptr_t)*found_at : NULL;
+}
+
+ast_decl *scope_find(const scope *s, const char *name)
+{
+    for (; s; s = s->outer) {
+        ast_decl *d = scope_find_here(s, name);
+        if (d)
+            return d;
+    }
+    return NULL;
+}
+
+type *scope_find_tag(const scope *s, const char *tag, bool here_only)
+{
+    for (; s; s = here_only ? NULL : s->outer) {
+        const uint64_t *found_at = map_find(&s->tags, map_key(tag));
+        if (found_at)
+            return (type *)(uintptr_t)*found_at;
+    }
+    return NULL;
+}
+
+void scope_add_tag(scope *s, const char *tag, const type *t)
+{
+    *map_at(&s->tags, map_key(tag)) = map_key(t);
+}
+
+ast_decl *new_decl(parser *p, decl_kind k, const char *name, span at, const type *t)
+{
+    ast_decl *d = arena_new_of(p->f->in, ast_decl);
+    d->kind = (uint8_t)k;
+    d->name = name;
+    d->at = at;
+    d->type = t;
+    d->is_file_scope = p->scope == p->file_scope;
+    d->order = ++p->common->order;
+    return d;
+}
+
+static const char *kind_text(const ast_decl *d)
+{
+    static const char *const texts[] = {
+        [DECL_VAR] = "a variable",          [DECL_PARAM] = "a parameter", [DECL_FUNC] = "a function",
+        [DECL_TYPEDEF] = "a type",          [DECL_TUNE] = "a tunable constant",
+        [DECL_ENUM_CONST] = "an enum constant",
+    };
+    return texts[d->kind];
+}
+
+// Declarations that C lets stand beside each other: extern and tentative variables at file scope, a typedef
+// said again. Functions are merged in parse_decl.c.
+static bool may_repeat(const ast_decl *old, const ast_decl *d)
+{
+    if (old->kind != d->kind || !type_same(old->type, d->type, false))
+        return false;
+    if (d->kind == DECL_TYPEDEF)
+        return true;
+    return d->kind == DECL_VAR && d->is_file_scope && !d->is_shared && !(old->init && d->init);
+}
+
+ast_decl *declare(parser *p, ast_decl *d)
+{
+    ast_decl *old = scope_find_here(p->scope, d->name);
+    if (old && !old->is_host_only && !may_repeat(old, d)) {
+        bool disagree = old->kind == d->kind && d->kind != DECL_PARAM && d->is_file_scope &&
+                        !type_same(old->type, d->type, false);
+        diag *e = NULL;
+        if (disagree)
+            e = diag_raise(p->f->diags, K1009, d->at, "'%s' was declared with another type",
+                           d->name);
+        else
+            e = diag_raise(p->f->diags, K1008, d->at, "'%s' is already declared in this scope",
+                           d->name);
+        if (disagree)
+            diag_label(e, d->at, "here it has type '%s'", type_text(p->f->in, d->type));
+        else
+            diag_label(e, d->at, "declared again, as %s", kind_text(d));
+        if (disagree)
+            diag_label(e, old->at, "and here '%s'", type_text(p->f->in, old->type));
+        else
+            diag_label(e, old->at, "first declared here, as %s", kind_text(old));
+        d->type = d->kind == DECL_FUNC ? d->type : type_scalar(TY_POISON);
+    }
+    *map_at(&p->scope->names, map_key(d->name)) = map_key(d);
+    return d;
+}
+
+void replay_host_diag(parser *p, diag *why, const char *name, span use)
+{
+    diags *ds = p->f->diags;
+    bool is_known = false;
+    for (uint32_t i = 0; i < ds->list.len; i++)
+        is_known |= ds->list.at[i] == why;
+    if (is_known) {
+        ds->error_count++; // said already; whoever watches the count must still see a failure
+        return;
+    }
+    if (p->f->current_func && use.lo)
+        diag_label(why, use, "%s '%s' uses '%s', so its declaration must be in Kiln's C",
+                   p->f->current_func->is_kernel ? "kernel" : "function", p->f->current_func->name,
+                   name);
+    ds->error_count++;
+    if (ds->list.len < ds->error_limit)
+        vec_push(ds->in, &ds->list, why);
+}
+
+// --- did you mean
+
+typedef struct nearest {
+    str wanted;
+    const char *best;
+    unsigned distance;
+} nearest;
+
+static void consider(nearest *n, const char *candidate)
+{
+    str c = str_of(candidate);
+    if (c.len == n->wanted.len && !memcmp(c.at, n->wanted.at, c.len))
+        return;
+    unsigned d = str_distance(n->wanted, c, n->distance);
+    if (d < n->distance) {
+        n->distance = d;
+        n->best = candidate;
+    }
+}
+
+static nearest nearest_to(const char *name)
+{
+    str wanted = str_of(name);
+    unsigned limit = wanted.len < 3 ? 2 : wanted.len < 6 ? 3 : 4; // found: strictly less
+    return (nearest){.wanted = wanted, .distance = limit};
+}
+
+const char *front_suggest(front *f, const scope *s, const char *name)
+{
+    (void)f;
+    nearest n = nearest_to(name);
+    for (; s; s = s->outer)
+        for (uint32_t i = 0; i < s->names.len; i++) {
+            const ast_decl *d = (const ast_decl *)(uintptr_t)s->names.entries[i].value;
+            if (d->kind != DECL_TYPEDEF && !d->is_host_only)
+                consider(&n, d->name);
+        }
+    for (int id = 1; id < BI_COUNT; id++)
+        consider(&n, builtin_at((builtin_id)id)->name);
+    return n.best;
+}
+
+// Names of the neighbours' types and what they are called here.
+static const char *const foreign_types[][2] = {
+    {"half", "f16"},          {"__half", "f16"},       {"_Float16", "f16"},  {"__fp16", "f16"},
+    {"bfloat16", "bf16"},     {"__bf16", "bf16"},      {"float2", "f32x2"},  {"float3", "f32x3"},
+    {"float4", "f32x4"},      {"double2", "f64x2"},    {"int2", "i32x2"},    {"int3", "i32x3"},
+    {"int4", "i32x4"},        {"uint2", "u32x2"},      {"uint3", "u32x3"},   {"uint4", "u32x4"},
+    {"half2", "f16x2"},       {"__half2", "f16x2"},    {"uint", "u32"},      {"uchar", "u8"},
+    {"ushort", "u16"},        {"ulong", "u64"},        {"byte", "u8"},       {"vec2", "f32x2"},
+    {"vec4", "f32x4"},        {"uchar4", "u8x4"},      {"char4", "i8x4"},    {"string", "const char *"},
+    {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"}, {"u_char", "u8"},    {"__int128", "i64"},
+    {"dim3", "u32x3"},        {"auto", "i32"},         {"long2", "i64x2"},   {"ushort4", "u16x4"},
+};
+
+const char *suggest_type(parser *p, const char *name)
+{
+    for (size_t i = 0; i < COUNT(foreign_types); i++)
+        if (!strcmp(foreign_types[i][0], name))
+            return foreign_types[i][1];
+    nearest n = nearest_to(name);
+    static const char *const keywords[] = {"char", "short",  "int",  "long",  "float",
+                                           "double", "void", "unsigned", "struct"};
+    for (size_t i = 0; i < COUNT(keywords); i++)
+        consider(&n, keywords[i]);
+    for (uint32_t i = 0; type_name_at(i); i++)
+        consider(&n, type_name_at(i));
+    for (const scope *s = p->scope; s; s = s->outer)
+        for (uint32_t i = 0; i < s->names.len; i++) {
+            const ast_decl *d = (const ast_decl *)(uintptr_t)s->names.entries[i].value;
+            if (d->kind == DECL_TYPEDEF && !d->is_host_only)
+                consider(&n, d->name);
+        }
+    return n.best;
+}

@@ -1,0 +1,135 @@
+// What is known about every operation and type without looking at an instruction: ops.def as an
+// array, names in both directions, sizes.
+#include "ir/tables.h"
+
+#define ANY IR_ANY
+const ir_op_row ir_op_rows[IR_OP_COUNT] = {
+    [IR_NOP] = {"nop", 0, 0, IR_RULE_SPECIAL, IR_CLS_A, IR_FX_PURE},
+#define OP(e, text, operands, results, rule, cls, effects)                                         \
+    [IR_##e] = {text, operands, results, IR_RULE_##rule, IR_CLS_##cls, IR_FX_##effects},
+#include "ir/ops.def"
+#undef OP
+};
+
+const char *const ir_atomic_names[] = {"add", "smin", "smax", "umin", "umax", "and", "or",
+                                       "xor", "xchg", "fadd", "fmin", "fmax", NULL};
+const char *const ir_shuffle_names[] = {"idx", "up", "down", "xor", NULL};
+const char *const ir_order_names[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst", NULL};
+const char *const ir_scope_names[] = {"device", "block", "cluster", "system", NULL};
+const char *const ir_hint_names[] = {"none", "readonly", "stream", "volatile", NULL};
+
+static const struct {
+    const char *name;
+    uint8_t size;
+} type_rows[IR_TYPE_COUNT] = {
+    [IR_VOID] = {"void", 0},
+    [IR_I1] = {"i1", 1},
+    [IR_I8] = {"i8", 1},
+    [IR_I16] = {"i16", 2},
+    [IR_I32] = {"i32", 4},
+    [IR_I64] = {"i64", 8},
+    [IR_F16] = {"f16", 2},
+    [IR_BF16] = {"bf16", 2},
+    [IR_F8E4] = {"f8e4", 1},
+    [IR_F8E5] = {"f8e5", 1},
+    [IR_F32] = {"f32", 4},
+    [IR_F64] = {"f64", 8},
+    [IR_PTR_GEN] = {"ptr.gen", 8},
+    [IR_PTR_GLOBAL] = {"ptr.global", 8},
+    [IR_PTR_SHARED] = {"ptr.shared", 8},
+    [IR_PTR_LOCAL] = {"ptr.local", 8},
+    [IR_PTR_CONST] = {"ptr.const", 8},
+    [IR_PTR_PARAM] = {"ptr.param", 8},
+};
+
+const char *ir_op_name(ir_op op)
+{
+    return op < IR_OP_COUNT ? ir_op_rows[op].name : "?";
+}
+
+ir_op ir_op_find(str name)
+{
+    for (int op = 1; op < IR_OP_COUNT; op++) {
+        const char *row = ir_op_rows[op].name;
+        if (strlen(row) == name.len && !memcmp(row, name.at, name.len))
+            return (ir_op)op;
+    }
+    return IR_NOP;
+}
+
+ir_effect ir_op_effect(ir_op op)
+{
+    return (ir_effect)ir_op_rows[op].effect;
+}
+
+const char *ir_type_name(ir_type t)
+{
+    return t < IR_TYPE_COUNT ? type_rows[t].name : "?";
+}
+
+ir_type ir_type_find(str name)
+{
+    for (int t = 1; t < IR_TYPE_COUNT; t++)
+        if (strlen(type_rows[t].name) == name.len && !memcmp(type_rows[t].name, name.at, name.len))
+            return (ir_type)t;
+    return IR_VOID;
+}
+
+uint32_t ir_type_size(ir_type t)
+{
+    return t < IR_TYPE_COUNT ? type_rows[t].size : 0;
+}
+
+static const uint8_t fixed_types[IR_OP_COUNT] = {
+    // 0: not fixed; else type + 1
+    [IR_PRMT] = IR_I32 + 1,          [IR_DP4A_S] = IR_I32 + 1,
+    [IR_DP4A_U] = IR_I32 + 1,        [IR_HADD2] = IR_I32 + 1,
+    [IR_HSUB2] = IR_I32 + 1,         [IR_HMUL2] = IR_I32 + 1,
+    [IR_HFMA2] = IR_I32 + 1,         [IR_HMIN2] = IR_I32 + 1,
+    [IR_HMAX2] = IR_I32 + 1,         [IR_LOCAL] = IR_PTR_LOCAL + 1,
+    [IR_SHARED] = IR_PTR_SHARED + 1, [IR_CONSTANT] = IR_PTR_CONST + 1,
+    [IR_FENCE] = IR_VOID + 1,        [IR_PREFETCH] = IR_VOID + 1,
+    [IR_THREAD] = IR_I32 + 1,        [IR_BLOCK] = IR_I32 + 1,
+    [IR_BLOCKDIM] = IR_I32 + 1,      [IR_GRIDDIM] = IR_I32 + 1,
+    [IR_LANE] = IR_I32 + 1,          [IR_WARP] = IR_I32 + 1,
+    [IR_DYNSHARED] = IR_I32 + 1,     [IR_BARRIER] = IR_VOID + 1,
+    [IR_WARPSYNC] = IR_VOID + 1,     [IR_BALLOT] = IR_I32 + 1,
+    [IR_ACTIVE] = IR_I32 + 1,        [IR_PRINT] = IR_VOID + 1,
+    [IR_ASSERT] = IR_VOID + 1,       [IR_TRAP] = IR_VOID + 1,
+    [IR_ASSUME] = IR_VOID + 1,       [IR_CLOCK] = IR_I64 + 1,
+    [IR_NANOTIME] = IR_I64 + 1,      [IR_SLEEP] = IR_VOID + 1,
+    [IR_CALL] = IR_VOID + 1,         [IR_BLOCKSCOPE] = IR_VOID + 1,
+    [IR_IF] = IR_VOID + 1,           [IR_LOOP] = IR_VOID + 1,
+    [IR_SWITCH] = IR_VOID + 1,       [IR_EXIT] = IR_VOID + 1,
+    [IR_NEXT] = IR_VOID + 1,         [IR_RETURN] = IR_VOID + 1,
+    [IR_UNREACHABLE] = IR_VOID + 1,  [IR_NOP] = IR_VOID + 1,
+};
+
+bool ir_op_fixed_type(ir_op op, ir_type *type)
+{
+    if (!fixed_types[op])
+        return false;
+    *type = (ir_type)(fixed_types[op] - 1);
+    return true;
+}
+
+bool ir_op_is_memory(ir_op op)
+{
+    return op == IR_LOAD || op == IR_STORE || op == IR_ATOMIC || op == IR_CAS ||
+           op == IR_ATOMLOAD || op == IR_ATOMSTORE || op == IR_PREFETCH;
+}
+
+ir_inst_id ir_def_of(const ir_func *f, ir_ref r)
+{
+    if (!r || ir_is_const(r) || f->values.at[r].def != IR_DEF_INST)
+        return 0;
+    return f->values.at[r].owner;
+}
+
+bool ir_const_bits(const ir_func *f, ir_ref r, uint64_t *bits)
+{
+    if (!ir_is_const(r))
+        return false;
+    *bits = f->consts.at[ir_index(r)].bits;
+    return true;
+}

@@ -1,0 +1,67 @@
+// The SIMT interpreter: runs a kernel's IR on the host, 32 lanes in lockstep. The oracle for every
+// other device.
+//
+// interp_decode turns an ir_func into a program that owns all it needs (the compile's arena may
+// go). interp_run runs a grid of it. Pointers are virtual: (segment << 40) | offset; every access
+// is checked, so a kernel can fail but never harm the host.
+#ifndef KILN_INTERP_H
+#define KILN_INTERP_H
+
+#include "base/diag.h"
+#include "ir/ir.h"
+
+typedef struct interp_program interp_program;
+
+// Everything is allocated in `a`. The function must verify and hold no CALL. Leaves through bug.h
+// when memory is out.
+interp_program *interp_decode(arena *a, const ir_func *f);
+// Bytes of the static shared arrays the kernel uses; whether it uses dynamic shared memory.
+uint64_t interp_shared_bytes(const interp_program *p);
+bool interp_uses_dynamic_shared(const interp_program *p);
+// True when blocks may run at the same time without the result telling.
+bool interp_is_parallel(const interp_program *p);
+uint32_t interp_code_len(const interp_program *p);
+
+typedef struct interp_buffer { // one row of the context's table; row 0 is never used (null)
+    uint8_t *base;             // at least 16-byte aligned; NULL: freed
+    uint64_t size;
+} interp_buffer;
+
+#define INTERP_SEGMENT_BITS 40
+static inline uint64_t interp_address(uint32_t buffer_row, uint64_t offset)
+{
+    return ((uint64_t)buffer_row << INTERP_SEGMENT_BITS) + offset;
+}
+
+typedef struct interp_arg {
+    uint64_t bits;     // the scalar's bits, or an interp_address
+    const void *bytes; // a struct by value: param.size bytes, read at the start of the run
+} interp_arg;
+
+typedef struct interp_error {
+    diag_code code; // DIAG_NONE: no error
+    char text[1500];
+    const char *file; // owned by the program
+    uint32_t line, column;
+    uint64_t block_rank; // of the failing block; the lowest one is reported
+} interp_error;
+
+typedef struct interp_launch {
+    const interp_program *program;
+    uint32_t grid[3], block[3]; // all at least 1
+    uint64_t shared_bytes;      // dynamic
+    const interp_arg *args;
+    const interp_buffer *buffers;
+    uint32_t buffer_count;
+    uint32_t threads;           // host threads; 0: one per core
+    uint64_t step_limit;        // instructions of one warp; 0: none
+    const volatile int *cancel; // may be NULL; non-zero stops the run
+    bool checks_assumes;
+    void (*print)(void *user, const char *text, size_t len); // one call of printf by one thread
+    void *print_user;
+} interp_launch;
+
+// True when the kernel ran to its end; else *error says what happened.
+bool interp_run(const interp_launch *launch, interp_error *error);
+
+#endif

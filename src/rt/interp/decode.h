@@ -1,0 +1,60 @@
+// What decode.c and decode_inst.c share.
+#ifndef KILN_INTERP_DECODE_H
+#define KILN_INTERP_DECODE_H
+
+#include "rt/interp/engine.h"
+
+typedef struct carried { // a value used in a loop it was made outside of
+    ir_ref value;
+    ir_inst_id loop;
+} carried;
+
+typedef struct decoder {
+    arena *a, *scratch;
+    const ir_func *f;
+    interp_program *p;
+    // liveness: positions count instructions in reading order, and ends of control instructions
+    uint32_t pos;
+    ir_ref *root;          // per value: the value (or constant) whose slot it shares
+    uint32_t *born, *last; // per value
+    uint32_t *start, *end; // per instruction
+    vec(ir_inst_id) loops; // around the current instruction
+    vec(carried) carried;
+    uint32_t *dying, *dying_next; // per position: list of values
+    // slots
+    uint32_t *slot; // per value
+    uint32_t fixed_bytes;
+    vec(uint32_t) free_slots[4]; // by size class
+    uint32_t move_slot[4];       // for cycles of moves; 0: none yet (slot + 1)
+    map constants[4];            // bits -> slot + 1
+    map arrays;                  // op, index -> segment + 1
+    map files, place_index;
+    // code
+    uint32_t *depth; // per control instruction
+    vec(code) code;
+    vec(code_info) info;
+    vec(uint32_t) extra;
+    vec(int64_t) cases;
+    vec(uint32_t) targets;
+    vec(place) places;
+} decoder;
+
+uint32_t decode_slot(decoder *d, ir_ref r);
+uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_t size,
+                        uint32_t align, uint32_t elem_size);
+uint32_t decode_address_slot(decoder *d, uint32_t segment);
+code *decode_emit(decoder *d, code_op op, const ir_inst *i);
+void interp_broadcast(void *slot, uint32_t size, uint64_t bits);
+
+// --- decode_inst.c
+// The special whose slot is the result of `i`, or -1.
+int decode_special(const ir_inst *i);
+void decode_plain(decoder *d, const ir_inst *i); // results have slots
+typedef enum move_kind { MOVE_EXIT, MOVE_NEXT, MOVE_ALL } move_kind;
+// Parallel moves of `from` into the slots of the values first, first + 1, …
+void decode_moves(decoder *d, const ir_inst *at, ir_ref first, const ir_ref *from, uint32_t count,
+                  move_kind kind, uint32_t depth);
+void decode_strings(decoder *d);
+void decode_facts(decoder *d); // is_sequential, keeps_warps
+
+#endif

@@ -1,0 +1,282 @@
+// What the interpreter's files share: the decoded program and the state of a running block.
+//
+// Registers. A value has one slot of 32 lanes, each lane at the type's natural size (i1 is a byte
+// 0 or 1). A slot is named by its byte offset: in the warp's own registers, or, with UNIFORM_BIT,
+// in the launch's read-only area (constants, parameters, sizes). Two values share a slot only when
+// the first is dead in every lane, therefore plain operations write all 32 lanes whatever the mask;
+// only memory, side effects and the moves of exit and next obey it.
+//
+// Control. Nesting is static, so a warp's control stack is frames[0..depth). A lane that left waits
+// in the frame it left (`exited`, `next`) until the engine gets there.
+#ifndef KILN_INTERP_ENGINE_H
+#define KILN_INTERP_ENGINE_H
+
+#include "rt/interp.h"
+
+enum { LANES = 32 };
+#define UNIFORM_BIT    0x80000000u
+#define ALL_LANES      0xffffffffu
+#define STATIC_SEGMENT 0x800000u // segments of the program itself; below are the context's buffers
+#define OFFSET_MASK    (((uint64_t)1 << INTERP_SEGMENT_BITS) - 1)
+#define ALIASED        __attribute__((may_alias))
+
+typedef uint8_t lane_u8 ALIASED;
+typedef uint16_t lane_u16 ALIASED;
+typedef uint32_t lane_u32 ALIASED;
+typedef uint64_t lane_u64 ALIASED;
+typedef int8_t lane_i8 ALIASED;
+typedef int16_t lane_i16 ALIASED;
+typedef int32_t lane_i32 ALIASED;
+typedef int64_t lane_i64 ALIASED;
+typedef float lane_f32 ALIASED;
+typedef double lane_f64 ALIASED;
+
+// One operation on 32 lanes. d never overlaps the sources.
+typedef void lane_fn(void *restrict d, const void *a, const void *b, const void *c);
+// NULL: no native loop, ask ir_eval lane by lane. `from` is the operand's type of a conversion,
+// else ignored.
+lane_fn *lane_find(ir_op op, ir_type type, ir_type from);
+lane_fn *lane_find_int(ir_op op, ir_type type);
+lane_fn *lane_find_float(ir_op op, ir_type type);
+lane_fn *lane_find_convert(ir_op op, ir_type to, ir_type from);
+
+typedef enum code_op {
+    CODE_LANE, // fn(d, a, b, c)
+    CODE_EVAL, // the same by ir_eval: extra[b…] are the operands, imm says op and types
+    CODE_MOVE, // one value of an exit or next: d = a under the mask
+    CODE_LOAD,
+    CODE_LOAD_MANY, // results are extra[d…]
+    CODE_STORE,     // a: pointer, b: value
+    CODE_STORE_MANY,
+    CODE_ATOMIC, // align: ir_atomic
+    CODE_CAS,
+    CODE_ATOMIC_LOAD,
+    CODE_ATOMIC_STORE,
+    CODE_FENCE,
+    CODE_BARRIER,
+    CODE_SHUFFLE, // align: ir_shuffle
+    CODE_BALLOT,
+    CODE_ACTIVE,
+    CODE_MATCH,
+    CODE_PRINT,  // a: string, extra[b…]: operands, c: their number; types in extra[b + c…]
+    CODE_ASSERT, // a: condition, b: string
+    CODE_TRAP,
+    CODE_ASSUME,
+    CODE_CLOCK,
+    CODE_NANOTIME,
+    CODE_SLEEP,
+    CODE_BLOCK,
+    CODE_IF,
+    CODE_LOOP,
+    CODE_SWITCH,
+    CODE_EXIT,
+    CODE_NEXT,
+    CODE_RETURN,
+    CODE_UNREACHABLE
+} code_op;
+
+typedef struct code {
+    uint8_t op;     // code_op
+    uint8_t size;   // bytes of one element
+    uint8_t count;  // elements; MOVE: 1 for next, 0 for exit
+    uint8_t type;   // ir_type
+    uint16_t align; // bytes the address must be a multiple of
+    uint16_t depth; // frame: of the target (EXIT, NEXT, MOVE) or its own (control)
+    uint32_t d, a, b, c;
+    union {
+        lane_fn *fn;
+        int64_t imm;
+        struct {
+            uint32_t other, end; // IF: else; LOOP: body; SWITCH: first row of `targets`
+        } to;
+        struct {
+            uint16_t op;
+            uint8_t type, count;
+            uint32_t aux;
+        } eval;
+    } u;
+} code;
+
+typedef enum segment_kind {
+    SEGMENT_LOCAL,
+    SEGMENT_SHARED,
+    SEGMENT_DYNAMIC,
+    SEGMENT_CONST,
+    SEGMENT_PARAM
+} segment_kind;
+
+typedef struct segment_info { // an array of the program
+    segment_kind kind;
+    const char *name;
+    uint64_t offset; // in the lane's frame, the block's shared memory, const_bytes or param_bytes
+    uint64_t size;
+    uint32_t elem_size;
+} segment_info;
+
+typedef struct place {
+    const char *file;
+    uint32_t line, column;
+} place;
+
+typedef struct code_info { // about code[i], for messages
+    uint32_t place;        // index into places
+    uint32_t base;         // 0: unknown; param k + 1, or STATIC_SEGMENT + segment
+    uint32_t elem_size;    // of what the access touches
+} code_info;
+
+typedef enum special {
+    SPECIAL_THREAD_X, // per warp
+    SPECIAL_THREAD_Y,
+    SPECIAL_THREAD_Z,
+    SPECIAL_LANE,
+    SPECIAL_WARP,
+    SPECIAL_BLOCK_X, // per block
+    SPECIAL_BLOCK_Y,
+    SPECIAL_BLOCK_Z,
+    SPECIAL_BLOCKDIM_X, // per launch
+    SPECIAL_BLOCKDIM_Y,
+    SPECIAL_BLOCKDIM_Z,
+    SPECIAL_GRIDDIM_X,
+    SPECIAL_GRIDDIM_Y,
+    SPECIAL_GRIDDIM_Z,
+    SPECIAL_DYNSHARED,
+    SPECIAL_COUNT
+} special;
+#define NO_SLOT 0xffffffffu
+
+typedef struct param_info {
+    const char *name;
+    uint32_t slot; // uniform slot or NO_SLOT
+    uint8_t kind;  // ir_param_kind
+    uint8_t value_size;
+    uint32_t size; // BYTES
+    uint32_t elem_size;
+    uint64_t offset; // BYTES: in param_bytes
+} param_info;
+
+struct interp_program {
+    const char *name;
+    code *code;
+    code_info *info;
+    uint32_t code_len;
+    uint32_t *extra;
+    int64_t *cases;
+    uint32_t *targets;
+    place *places;
+    str *strings;
+    uint32_t string_count;
+    segment_info *segments;
+    uint32_t segment_count;
+    param_info *params;
+    uint32_t param_count;
+    uint32_t reg_bytes;   // of one warp
+    uint32_t frame_depth; // deepest nesting
+    uint8_t *uniform;     // the launch area with the constants filled in
+    uint32_t uniform_bytes;
+    uint32_t specials[SPECIAL_COUNT]; // slot or NO_SLOT
+    uint64_t local_bytes;             // of one lane
+    uint64_t shared_bytes;            // static
+    uint64_t param_bytes;
+    uint8_t *const_bytes;
+    uint64_t const_size;
+    bool has_dynamic_shared;
+    bool is_sequential; // the order of blocks could show
+    bool keeps_warps;   // warps may wait for one another: all of a block must exist at once
+};
+
+// --- running
+typedef struct frame {
+    const code *at;
+    uint32_t entry;   // lanes that came in
+    uint32_t exited;  // lanes that left through this frame's exit
+    uint32_t next;    // LOOP: lanes that want another round
+    uint32_t round;   // LOOP: lanes of this round
+    uint32_t pending; // IF, SWITCH: lanes whose region has not run yet
+    uint16_t which[LANES];
+} frame;
+
+typedef enum warp_state { WARP_READY, WARP_AT_BARRIER, WARP_DONE, WARP_FAILED } warp_state;
+
+typedef struct warp {
+    uint8_t *base[2]; // registers; the launch area
+    uint8_t *locals;  // 32 frames of local_bytes
+    frame *frames;
+    const code *pc;
+    uint32_t active, lanes; // running now; existing
+    uint32_t depth;
+    uint32_t index;
+    warp_state state;
+    uint64_t steps;
+    const code *ended[LANES]; // where a lane returned; NULL: it has not
+} warp;
+
+typedef struct segment {
+    uint8_t *base;
+    uint64_t size;
+    uint64_t lane_stride; // LOCAL: from one lane's copy to the next
+    bool is_read_only;
+} segment;
+
+typedef struct runner { // one host thread's work
+    const interp_launch *launch;
+    const interp_program *program;
+    uint8_t *uniform;
+    uint8_t *params;
+    segment *segments;
+    uint8_t *shared;
+    uint64_t shared_size;
+    warp *warps;
+    uint32_t warp_count; // of a block
+    uint32_t threads;    // of a block
+    uint32_t block[3];
+    uint64_t block_rank;
+    interp_error *error;
+    void *memory; // all of the above
+} runner;
+
+static inline void *slot_at(const warp *w, uint32_t slot)
+{
+    return w->base[slot >> 31] + (slot & ~UNIFORM_BIT);
+}
+static inline uint32_t lane_bits(const lane_u8 *flags) // 32 bytes of 0 or 1 -> a mask
+{
+    uint32_t mask = 0;
+    for (int k = 0; k < 4; k++) {
+        uint64_t eight;
+        memcpy(&eight, (const uint8_t *)flags + 8 * k, 8);
+        mask |= (uint32_t)((eight * 0x0102040810204080u) >> 56) << (8 * k);
+    }
+    return mask;
+}
+static inline uint32_t lowest_lane(uint32_t mask)
+{
+    return (uint32_t)__builtin_ctz(mask);
+}
+
+// mem.c: false when the access failed (the error is set).
+bool mem_load(runner *r, warp *w, const code *c);
+bool mem_store(runner *r, warp *w, const code *c);
+bool mem_atomic(runner *r, warp *w, const code *c);
+// The host address of [address, address + bytes), or NULL with the error set.
+uint8_t *mem_resolve(runner *r, warp *w, const code *c, uint32_t lane, uint64_t address,
+                     uint64_t bytes, bool writes);
+
+// warpops.c
+void warp_shuffle(warp *w, const code *c);
+void warp_vote(warp *w, const code *c);
+// print.c
+bool print_warp(runner *r, warp *w, const code *c);
+
+// fault.c: sets the error, always returns false.
+bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_code diag,
+                 const char *format, ...) PRINTF_LIKE(6, 7);
+bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
+                  uint64_t bytes, bool writes);
+bool fault_barrier(runner *r, const warp *w);        // lanes of one warp parted
+bool fault_block_barrier(runner *r, const warp *at); // warps of the block parted
+void fault_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
+
+// run.c: runs one block to its end.
+bool block_run(runner *r, uint64_t block_rank);
+
+#endif

@@ -1,0 +1,257 @@
+// run_diff: every kernel of tests/run on gcc (the host runner) and on Kiln without and with its
+// optimiser, results compared bit for bit, with the tests' own checks and with the recorded hashes.
+//
+//     run_diff --wrap FILE                      C text of the host's side of FILE, to standard
+//     output run_diff [--host SO] [--device D] [--only TEXT] [--golden FILE [--bless]] FILES…
+//
+// Each file runs in a child process of its own, so that a crash is one failed file and not the end.
+// The last line is "N passed, N failed, N skipped". Start reading at main.
+#include "host/corpus.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct counts {
+    int passed, failed, skipped;
+} counts;
+
+static struct options {
+    const char *host, *device, *only, *golden;
+    bool bless, verbose;
+    const char *const *include;
+} options = {.device = "interp"};
+
+static char *golden_text;
+
+// --- recorded hashes: lines "file kernel hash"
+static void golden_load(void)
+{
+    FILE *in = options.golden ? fopen(options.golden, "rb") : NULL;
+    if (!in)
+        return;
+    fseek(in, 0, SEEK_END);
+    long len = ftell(in);
+    rewind(in);
+    golden_text = calloc(1, (size_t)len + 2);
+    if (golden_text && fread(golden_text + 1, 1, (size_t)len, in) == (size_t)len)
+        golden_text[0] = '\n';
+    fclose(in);
+}
+
+static bool golden_find(const corpus_file *f, const corpus_case *c, uint64_t *hash)
+{
+    char key[160];
+    snprintf(key, sizeof key, "\n%s %s ", f->name, c->label);
+    const char *at = golden_text ? strstr(golden_text, key) : NULL;
+    if (at)
+        *hash = strtoull(at + strlen(key), NULL, 16);
+    return at != NULL;
+}
+
+// --- one case
+typedef struct subject { // the ways a file was compiled
+    const host_kernel *host;
+    kiln *k;
+    kiln_module *plain, *optimised;
+} subject;
+
+static bool complain(const corpus_file *f, const corpus_case *c, const char *how, const char *why)
+{
+    fprintf(stderr, "%s:%d: %s: %s: %s\n", f->path, c->line, c->label, how, why);
+    return false;
+}
+
+static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, kiln_module *m,
+                       const char *how, const corpus_data *want)
+{
+    corpus_data got;
+    char why[160];
+    bool ok = corpus_data_new(c, &got);
+    const char *problem = ok ? corpus_run(s->k, m, c, &got) : "no memory";
+    if (problem)
+        ok = complain(f, c, how, problem);
+    else if (want && corpus_compare(c, want, &got, why, sizeof why))
+        ok = complain(f, c, how, why);
+    else if (s->host && s->host->check && !s->host->check(got.args))
+        ok = complain(f, c, how, "the test's own check says no");
+    uint64_t hash;
+    if (ok && !want && golden_find(f, c, &hash) && hash != corpus_hash(c, &got))
+        ok = complain(f, c, how, "the result's hash is not the recorded one");
+    corpus_data_free(c, &got);
+    return ok;
+}
+
+static bool try_host(const corpus_file *f, corpus_case *c, const host_kernel *h, corpus_data *out)
+{
+    host_launch launch = {.shared_bytes = c->shared_bytes, .call = h->call, .args = out->args};
+    memcpy(launch.grid, c->grid, sizeof launch.grid);
+    memcpy(launch.block, c->block, sizeof launch.block);
+    const char *problem = host_run(&launch);
+    if (problem)
+        return complain(f, c, "host", problem);
+    if (h->check && !h->check(out->args))
+        return complain(f, c, "host", "the test's own check says no");
+    uint64_t hash;
+    if (!options.bless && golden_find(f, c, &hash) && hash != corpus_hash(c, out))
+        return complain(f, c, "host", "the result's hash is not the recorded one");
+    if (options.bless)
+        printf("%s %s %016llx\n", f->name, c->label, (unsigned long long)corpus_hash(c, out));
+    return true;
+}
+
+static bool run_case(const corpus_file *f, corpus_case *c, const subject *s)
+{
+    corpus_data want = {0};
+    bool ok = true;
+    for (int i = 0; s->host && i < c->arg_count; i++)
+        c->args[i].size = s->host->sizes[i];
+    if (s->host)
+        ok = corpus_data_new(c, &want) && try_host(f, c, s->host, &want);
+    const corpus_data *reference = s->host && ok ? &want : NULL;
+    if (s->plain)
+        ok = try_device(f, c, s, s->plain, "Kiln -O0", reference) && ok;
+    if (s->optimised)
+        ok = try_device(f, c, s, s->optimised, "Kiln optimised", reference) && ok;
+    if (s->host)
+        corpus_data_free(c, &want);
+    return ok;
+}
+
+// --- one file
+static kiln_module *compile(kiln *k, const corpus_file *f, int optimise)
+{
+    kiln_module *m = NULL;
+    kiln_compile_desc desc = {.path = f->path, .optimise = optimise, .include = options.include};
+    if (kiln_compile(k, &desc, &m) != KILN_OK)
+        fprintf(stderr, "%s: Kiln does not compile it:\n%s\n", f->path, kiln_last_error(k)->text);
+    return m;
+}
+
+static const host_kernel *host_table(const corpus_file *f)
+{
+    char symbol[128];
+    void *so = options.host ? dlopen(options.host, RTLD_NOW | RTLD_LOCAL) : NULL;
+    snprintf(symbol, sizeof symbol, "host_kernels_%s", f->name);
+    if (options.host && !so)
+        fprintf(stderr, "%s\n", dlerror());
+    return so ? (const host_kernel *)dlsym(so, symbol) : NULL;
+}
+
+static counts run_file(corpus_file *f)
+{
+    counts n = {0};
+    subject s = {0};
+    const host_kernel *table = host_table(f);
+    bool wants_device = strcmp(options.device, "none") != 0;
+    if (options.host && !table) {
+        fprintf(stderr, "%s: the host's side is missing\n", f->path);
+        n.failed++;
+    }
+    if (wants_device && kiln_open(options.device, &s.k) != KILN_OK) {
+        fprintf(stderr, "%s: %s\n", options.device, kiln_last_error(NULL)->text);
+        n.skipped = f->case_count;
+        return n;
+    }
+    if (wants_device) {
+        s.plain = compile(s.k, f, -1);
+        s.optimised = s.plain ? compile(s.k, f, 1) : NULL;
+        if (!s.plain || !s.optimised)
+            n.failed++;
+    }
+    for (int i = 0; i < f->case_count; i++) {
+        if (options.only && !strstr(f->cases[i].label, options.only))
+            continue;
+        s.host = table ? &table[i] : NULL;
+        bool ok = (table || s.optimised) && run_case(f, &f->cases[i], &s);
+        *(ok ? &n.passed : &n.failed) += 1;
+        if (options.verbose)
+            fprintf(stderr, "%s %s %s\n", ok ? "ok  " : "FAIL", f->name, f->cases[i].label);
+    }
+    kiln_close(s.k);
+    return n;
+}
+
+static counts run_in_child(const char *path)
+{
+    counts n = {0};
+    int ends[2], status = 0;
+    corpus_file f;
+    const char *problem = corpus_read(path, &f);
+    if (problem || pipe(ends) != 0) {
+        fprintf(stderr, "%s: %s\n", path, problem ? problem : "no pipe");
+        return (counts){.failed = 1};
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(120);
+        n = run_file(&f);
+        fflush(stdout);
+        ssize_t written = write(ends[1], &n, sizeof n);
+        _exit(written == (ssize_t)sizeof n ? 0 : 1);
+    }
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &n, sizeof n) != (ssize_t)sizeof n) {
+        if (child > 0)
+            waitpid(child, &status, 0);
+        fprintf(stderr, "%s: crashed or hung (signal %d)\n", path, status & 127);
+        n = (counts){.failed = f.case_count};
+    } else {
+        waitpid(child, &status, 0);
+    }
+    close(ends[0]);
+    corpus_free(&f);
+    return n;
+}
+
+static int wrap(const char *path)
+{
+    corpus_file f;
+    const char *problem = corpus_read(path, &f);
+    if (problem) {
+        fprintf(stderr, "%s: %s\n", path, problem);
+        return 1;
+    }
+    corpus_wrapper(&f, path, stdout);
+    corpus_free(&f);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *folders[] = {"include", NULL};
+    counts all = {0};
+    int at = 1;
+    options.include = folders;
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        const char *value = at + 1 < argc ? argv[at + 1] : "";
+        if (strcmp(argv[at], "--wrap") == 0)
+            return wrap(value);
+        else if (strcmp(argv[at], "--bless") == 0)
+            options.bless = true;
+        else if (strcmp(argv[at], "-v") == 0)
+            options.verbose = true;
+        else if (strcmp(argv[at], "--host") == 0)
+            options.host = argv[++at];
+        else if (strcmp(argv[at], "--device") == 0)
+            options.device = argv[++at];
+        else if (strcmp(argv[at], "--only") == 0)
+            options.only = argv[++at];
+        else if (strcmp(argv[at], "--golden") == 0)
+            options.golden = argv[++at];
+    }
+    golden_load();
+    for (; at < argc; at++) {
+        counts n = run_in_child(argv[at]);
+        all.passed += n.passed;
+        all.failed += n.failed;
+        all.skipped += n.skipped;
+    }
+    free(golden_text);
+    FILE *out = options.bless ? stderr : stdout;
+    fprintf(out, "%d passed, %d failed, %d skipped\n", all.passed, all.failed, all.skipped);
+    return all.failed != 0;
+}
