@@ -7,6 +7,9 @@ O       := $(BUILD)/obj
 T       := $(BUILD)/tests
 VERSION := $(shell sed -n 's/^\#define KILN_VERSION  *"\(.*\)"/\1/p' include/kiln/kiln.h)
 
+# make V=1 shows whole commands
+Q = $(if $(V),,@echo '  $(1) $@';)
+
 # --- compilers and flags, by flavour
 CC.gcc     = gcc
 CC.clang   = clang
@@ -44,7 +47,7 @@ all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln
 # --- the library: one relocatable object whose internal names are local, so they collide with nobody's
 $(O)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
-	$(KILN_CC) $(ALL_FLAGS) -MMD -MP -c $< -o $@
+	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -MMD -MP -c $< -o $@
 
 EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h docs/errors/*.md))
 $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
@@ -52,16 +55,16 @@ $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
 $(O)/gen/embed.o: $(BUILD)/gen/embed.c
 	@mkdir -p $(@D)
-	$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
+	$(call Q,cc  )$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
 
 $(BUILD)/libkiln-internal.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libkiln.a: $(LIB_OBJ)
 	@rm -f $@ && ld -r -o $(O)/kiln.o $^ && objcopy --localize-hidden $(O)/kiln.o && ar rcs $@ $(O)/kiln.o
 $(BUILD)/libkiln.so: $(LIB_OBJ)
-	$(KILN_CC) $(ALL_FLAGS) -shared -Wl,-soname,libkiln.so.0 $^ -o $@ $(LIBS)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -shared -Wl,-soname,libkiln.so.0 $^ -o $@ $(LIBS)
 $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
-	$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 
@@ -107,3 +110,6 @@ install: all
 
 clean:
 	rm -rf build build-*
+
+showcase: all
+	@sh tools/showcase $(BUILD) '$(LIBS)'

@@ -6,11 +6,11 @@ UNIT_OBJ := $(patsubst tests/%.c,$(T)/%.o,$(sort $(wildcard tests/unit/*.c))) $(
 
 $(T)/%.o: tests/%.c Makefile tests/tests.mk | deps
 	@mkdir -p $(@D)
-	$(KILN_CC) $(TEST_FLAGS) -MMD -MP -c $< -o $@
+	$(call Q,cc  )$(KILN_CC) $(TEST_FLAGS) -MMD -MP -c $< -o $@
 $(T)/unit/unit: $(UNIT_OBJ) $(BUILD)/libkiln-internal.a
-	$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) -o $@ $(TEST_LIBS)
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) -o $@ $(TEST_LIBS)
 $(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
-	$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
 test: deps all $(T)/unit/unit $(T)/diag

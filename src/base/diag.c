@@ -1,6 +1,6 @@
-// Records of what the user is told. Raising one copies its texts into the collection's arena; what is
-// past the limit, or says the same thing about the same place again, is counted or dropped, and the
-// raiser gets a throw-away record so that it need not care. Start reading at diag_raise.
+// Records of what the user is told. Raising one copies its texts into the collection's arena; what
+// is past the limit, or says the same thing about the same place again, is counted or dropped, and
+// the raiser gets a throw-away record so that it need not care. Start reading at diag_raise.
 #include "base/diag.h"
 
 #include <stdlib.h>

@@ -278,6 +278,24 @@ static int build(const char *path, const char *out, const cli_compile *c, arena 
     return failed;
 }
 
+// Out of memory in an arena comes back here.
+static int build_guarded(const char *path, const char *out, const cli_compile *c)
+{
+    arena *a = arena_new();
+    if (!a)
+        return EXIT_WORLD;
+    bug_frame frame;
+    volatile int result = EXIT_WORLD;
+    if (bug_enter(&frame)) {
+        fprintf(stderr, "kiln build: %s\n", frame.text);
+    } else {
+        result = build(path, out, c, a);
+        bug_leave(&frame);
+    }
+    arena_free(a);
+    return result;
+}
+
 int cli_build(int argc, char **argv)
 {
     cli_compile c = {0};
@@ -299,17 +317,5 @@ int cli_build(int argc, char **argv)
     }
     if (!path || !out)
         return cli_usage("build", path ? "where to? give -o FILE.h" : "which file?");
-    arena *a = arena_new();
-    if (!a)
-        return EXIT_WORLD;
-    bug_frame frame;
-    int result = EXIT_WORLD;
-    if (bug_enter(&frame)) {
-        fprintf(stderr, "kiln build: %s\n", frame.text);
-    } else {
-        result = build(path, out, &c, a);
-        bug_leave(&frame);
-    }
-    arena_free(a);
-    return result;
+    return build_guarded(path, out, &c);
 }

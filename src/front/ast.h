@@ -150,6 +150,7 @@ struct ast_decl {
     const token *tokens;    // functions: the array that body_first is an index into
     uint32_t body_end;      // index past the body's last token
     uint32_t order;         // rises with every declaration: what a body may see
+    bool is_lax;            // functions: defined under #pragma kiln conversions(c)
     struct diag *host_diag; // is_host_only: why its declaration could not be understood, or NULL
 };
 

@@ -53,6 +53,9 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
 // --- check_init.c
 ast_expr *check_compound(front *f, ast_expr *e);
 
+// --- check_unset.c: warns about reads of variables that were never set
+void check_unset(front *f, ast_decl *func);
+
 // --- suggest.c: other languages' spellings
 typedef struct foreign_name {
     const char *name;

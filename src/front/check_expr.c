@@ -108,14 +108,10 @@ static ast_expr *check_name(front *f, ast_expr *e)
             return check_poison(f, e);
         }
         break;
-    case DECL_TYPEDEF: {
-        diag *d = diag_raise(f->diags, K2055, e->at, "'%s' is a type, not a value", decl->name);
-        diag_label(d, e->at, "a value is wanted here");
-        return check_poison(f, e);
-    }
+    case DECL_TYPEDEF: return check_poison(f, e); // the parser has told
     case DECL_VAR:
-        if (decl->type->kind != TY_POISON && decl->is_file_scope && !decl->is_shared &&
-            !decl->is_const_data && !f->unevaluated)
+        if (decl->is_file_scope && !decl->is_shared && !decl->is_const_data && !f->unevaluated &&
+            (decl->held || decl->type->kind != TY_POISON))
             return host_variable(f, e, decl);
         break;
     case DECL_PARAM: break;

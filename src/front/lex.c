@@ -1,6 +1,9 @@
-// Bytes to preprocessing tokens. Line splices are removed here and nowhere else; names are interned;
-// everything that needs more than one token is the preprocessor's. Start reading at lex_next.
+// Bytes to preprocessing tokens. Line splices are removed here and nowhere else; names are
+// interned; everything that needs more than one token is the preprocessor's. Start reading at
+// lex_next.
 #include "front/lex.h"
+
+#include "base/utf8.h"
 
 enum { IDENT_START = 1, IDENT = 2, DIGIT = 4, BLANK = 8 };
 
@@ -81,7 +84,8 @@ str lex_spelling(const token *t)
     case TOK_STRING:
     case TOK_OTHER: return t->bytes;
     case TOK_IDENT: return (str){t->name, name_len(t->name)};
-    default: return str_of(t->kind < TOK_KIND_COUNT && spellings[t->kind] ? spellings[t->kind] : "");
+    default:
+        return str_of(t->kind < TOK_KIND_COUNT && spellings[t->kind] ? spellings[t->kind] : "");
     }
 }
 
@@ -98,9 +102,9 @@ lexer lex_open(front *f, const source_file *file)
     return l;
 }
 
-lexer lex_open_text(front *f, const char *text, size_t len)
+lexer lex_open_text(front *f, const char *bytes, size_t len)
 {
-    return (lexer){.f = f, .start = text, .at = text, .end = text + len, .at_line_start = true};
+    return (lexer){.f = f, .start = bytes, .at = bytes, .end = bytes + len, .at_line_start = true};
 }
 
 static span span_between(const lexer *l, const char *from, const char *to)
@@ -227,34 +231,11 @@ static const lookalike *find_lookalike(uint32_t code)
     return NULL;
 }
 
-uint32_t lex_utf8(const char *at, const char *end, unsigned *len)
-{
-    const unsigned char *p = (const unsigned char *)at;
-    size_t left = (size_t)(end - at);
-    unsigned want = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    *len = 1;
-    if (want == 1)
-        return p[0];
-    if (!want || p[0] > 0xf4 || left < want)
-        return 0xfffd;
-    uint32_t code = p[0] & (0x7fu >> want);
-    for (unsigned i = 1; i < want; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0xfffd;
-        code = code << 6 | (p[i] & 0x3f);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < least[want] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return 0xfffd;
-    *len = want;
-    return code;
-}
-
 // Letters of any script: what is not known to be punctuation, a blank or a broken byte.
 static bool is_foreign_letter(const char *at, const char *end)
 {
     unsigned len;
-    uint32_t code = lex_utf8(at, end, &len);
+    uint32_t code = utf8_read(at, (size_t)(end - at), &len);
     const lookalike *same = find_lookalike(code);
     if (same)
         return same->is_letter;
@@ -275,7 +256,7 @@ static void complain_about_name(const lexer *l, const char *from, const char *to
     const char *p = from;
     unsigned step;
     for (; p < to && used < sizeof ascii - 1; p += step) {
-        uint32_t code = lex_utf8(p, to, &step);
+        uint32_t code = utf8_read(p, (size_t)(to - p), &step);
         const lookalike *same = step > 1 ? find_lookalike(code) : NULL;
         if (step == 1)
             ascii[used++] = *p;
@@ -310,7 +291,7 @@ static void lex_name(lexer *l, token *out)
             p = next + 1;
         } else if (*next & 0x80 && next < l->end && is_foreign_letter(next, l->end)) {
             unsigned len;
-            lex_utf8(next, l->end, &len);
+            utf8_read(next, (size_t)(l->end - next), &len);
             p = next + len;
             is_foreign = true;
         } else {
@@ -325,16 +306,39 @@ static void lex_name(lexer *l, token *out)
     out->name = name_of(l->f->names, name.at, name.len);
 }
 
+// 1'000: not C, but clear.
+static void lex_separated(lexer *l, const char *from, token *out)
+{
+    const char *p = from;
+    text plain = {.in = l->f->in};
+    for (; byte_class[(unsigned char)*p] & IDENT || *p == '\'' || *p == '.'; p++)
+        if (*p != '\'')
+            text_putc(&plain, *p);
+    out->bytes = (str){plain.at, plain.len};
+    l->at = p;
+    if (l->is_quiet)
+        return;
+    span at = span_between(l, from, p);
+    diag *d = diag_raise(l->f->diags, K0006, at, "C has no marks between the digits of a number");
+    diag_label(d, at, "the quote starts a character constant");
+    diag_fix(d, at, "write the digits together", "%s", plain.at);
+}
+
 static void lex_number(lexer *l, token *out)
 {
     const char *from = l->at, *p = from;
     bool is_spliced = false;
+    out->kind = TOK_INT;
     for (;;) {
         char c = *p;
         if (c == '\\' && logical(l, p) != p) {
             p = logical(l, p);
             is_spliced = true;
             continue;
+        }
+        if (c == '\'' && byte_class[(unsigned char)p[1]] & DIGIT && p > from && !is_spliced) {
+            lex_separated(l, from, out);
+            return;
         }
         if (!(byte_class[(unsigned char)c] & IDENT) && c != '.')
             break;
@@ -345,28 +349,35 @@ static void lex_number(lexer *l, token *out)
                 p = sign + 1;
         }
     }
-    out->kind = TOK_INT;
     out->bytes = is_spliced ? without_splices(l, from, p) : (str){from, (size_t)(p - from)};
     l->at = p;
 }
 
-static void complain_unterminated(const lexer *l, char quote, const char *from, const char *to)
+// Gives where to go on: before what looks like the rest of the statement.
+static const char *complain_unterminated(const lexer *l, char quote, const char *from,
+                                         const char *to)
 {
-    if (l->is_quiet)
-        return;
     bool is_string = quote == '"';
-    span at = span_between(l, from, to);
-    diag *d = diag_raise(l->f->diags, is_string ? K0002 : K0003, at,
-                         "this %s is not closed on its line",
-                         is_string ? "string" : "character constant");
-    diag_label(d, at, "no closing %s before the end of the line", is_string ? "'\"'" : "\"'\"");
+    const char *open = memchr(from, quote, (size_t)(to - from)), *close = to;
+    bool has_place = is_string;
     if (is_string) {
-        // A statement usually goes on after a string: close it before what looks like its end.
-        const char *close = to;
-        while (close > from + 1 && (close[-1] == ';' || close[-1] == ')' || close[-1] == ','))
+        while (close > open + 1 && (close[-1] == ';' || close[-1] == ')' || close[-1] == ','))
             close--;
-        diag_fix(d, span_between(l, close, close), "close the string", "\"");
+    } else if (to - open > 2 && open[1] != '\\' && !(byte_class[(unsigned char)open[2]] & IDENT)) {
+        close = open + 2;
+        has_place = true;
     }
+    if (l->is_quiet)
+        return close;
+    span at = span_between(l, from, close);
+    diag *d =
+        diag_raise(l->f->diags, is_string ? K0002 : K0003, at, "this %s is not closed on its line",
+                   is_string ? "string" : "character constant");
+    diag_label(d, at, "no closing %s before the end of the line", is_string ? "'\"'" : "\"'\"");
+    if (has_place)
+        diag_fix(d, span_between(l, close, close),
+                 is_string ? "close the string" : "close the constant", "%c", quote);
+    return close;
 }
 
 // A string or character constant; `from` is the start of its prefix, l->at its opening quote.
@@ -374,7 +385,8 @@ static void lex_quoted(lexer *l, const char *from, token *out)
 {
     char quote = *l->at;
     const char *p = l->at + 1;
-    bool is_closed = false, is_spliced = l->at != from && memchr(from, '\\', (size_t)(l->at - from));
+    bool is_closed = false,
+         is_spliced = l->at != from && memchr(from, '\\', (size_t)(l->at - from));
     while (p < l->end && *p != '\n') {
         if (*p == '\\') {
             const char *after = after_splice(l, p);
@@ -394,7 +406,7 @@ static void lex_quoted(lexer *l, const char *from, token *out)
         return;
     while (p > from + 1 && byte_class[(unsigned char)p[-1]] & BLANK)
         p--;
-    complain_unterminated(l, quote, from, p);
+    l->at = complain_unterminated(l, quote, from, p);
     // Stands for an empty one, so that nothing else is said about it.
     out->bytes = quote == '"' ? STR("\"\"") : STR("'0'");
 }
@@ -405,17 +417,17 @@ static bool lex_smart_quotes(lexer *l, const lookalike *open, token *out)
     if (open->ascii[0] != '"' && open->ascii[0] != '\'')
         return false;
     unsigned open_len, len;
-    lex_utf8(l->at, l->end, &open_len);
+    utf8_read(l->at, (size_t)(l->end - l->at), &open_len);
     const char *inside = l->at + open_len;
     for (const char *p = inside; p < l->end && *p != '\n'; p += len) {
-        uint32_t code = lex_utf8(p, l->end, &len);
+        uint32_t code = utf8_read(p, (size_t)(l->end - p), &len);
         const lookalike *same = len > 1 ? find_lookalike(code) : NULL;
         if (code != (unsigned char)open->ascii[0] && (!same || same->ascii[0] != open->ascii[0]))
             continue;
         char quote = open->ascii[0];
         out->kind = quote == '"' ? TOK_STRING : TOK_CHAR;
-        out->bytes = str_of(
-            str_format(l->f->in, "%c%.*s%c", quote, (int)(p - inside), inside, quote));
+        out->bytes =
+            str_of(str_format(l->f->in, "%c%.*s%c", quote, (int)(p - inside), inside, quote));
         if (!l->is_quiet) {
             diag *d = diag_raise(l->f->diags, K0004, span_between(l, l->at, inside),
                                  "these quotation marks are not the ones C knows");
@@ -435,7 +447,7 @@ static bool lex_foreign(lexer *l, token *out)
 {
     unsigned len = 1;
     const char *from = l->at;
-    uint32_t code = lex_utf8(from, l->end, &len);
+    uint32_t code = utf8_read(from, (size_t)(l->end - from), &len);
     const lookalike *same = len > 1 ? find_lookalike(code) : NULL;
     if (len > 1 && is_foreign_letter(from, l->end)) {
         lex_name(l, out);
@@ -453,12 +465,13 @@ static bool lex_foreign(lexer *l, token *out)
         span at = span_between(l, from, l->at);
         bool is_blank = !same->ascii[0] || same->ascii[0] == ' ';
         diag *d = is_blank
-                      ? diag_raise(l->f->diags, K0004, at, "an invisible character (U+%04X) stands here",
-                                   (unsigned)code)
-                      : diag_raise(l->f->diags, K0004, at, "'%.*s' (U+%04X) is not C's '%s'", (int)len,
-                                   from, (unsigned)code, same->ascii);
+                      ? diag_raise(l->f->diags, K0004, at,
+                                   "an invisible character (U+%04X) stands here", (unsigned)code)
+                      : diag_raise(l->f->diags, K0004, at, "'%.*s' (U+%04X) is not C's '%s'",
+                                   (int)len, from, (unsigned)code, same->ascii);
         diag_label(d, at, is_blank ? "not a plain blank" : "only looks like '%s'", same->ascii);
-        diag_fix(d, at, is_blank ? "use a plain blank" : "use the plain character", "%s", same->ascii);
+        diag_fix(d, at, is_blank ? "use a plain blank" : "use the plain character", "%s",
+                 same->ascii);
     }
     if (!same->ascii[0] || same->ascii[0] == ' ')
         return false;
@@ -486,8 +499,8 @@ static token_kind lex_punct(lexer *l)
     char c = *p;
     const char *second = logical(l, p + 1);
     char d = second < l->end ? *second : 0;
-#define LONGER(kind) (l->at = second + 1, TOK_##kind)
-#define THIRD(byte)  (*logical(l, second + 1) == (byte))
+#define LONGER(kind)  (l->at = second + 1, TOK_##kind)
+#define THIRD(byte)   (*logical(l, second + 1) == (byte))
 #define LONGEST(kind) (l->at = logical(l, second + 1) + 1, TOK_##kind)
     l->at = p + 1;
     switch (c) {
@@ -503,14 +516,20 @@ static token_kind lex_punct(lexer *l)
     case ',': return TOK_COMMA;
     case '.': return d == '.' && THIRD('.') ? LONGEST(ELLIPSIS) : TOK_DOT;
     case '-':
-        return d == '>' ? LONGER(ARROW) : d == '-' ? LONGER(DEC) : d == '=' ? LONGER(MINUS_EQ) : TOK_MINUS;
+        return d == '>'   ? LONGER(ARROW)
+               : d == '-' ? LONGER(DEC)
+               : d == '=' ? LONGER(MINUS_EQ)
+                          : TOK_MINUS;
     case '+': return d == '+' ? LONGER(INC) : d == '=' ? LONGER(PLUS_EQ) : TOK_PLUS;
     case '&': return d == '&' ? LONGER(ANDAND) : d == '=' ? LONGER(AMP_EQ) : TOK_AMP;
     case '|': return d == '|' ? LONGER(OROR) : d == '=' ? LONGER(PIPE_EQ) : TOK_PIPE;
     case '*': return d == '=' ? LONGER(STAR_EQ) : TOK_STAR;
     case '/': return d == '=' ? LONGER(SLASH_EQ) : TOK_SLASH;
     case '%':
-        return d == '=' ? LONGER(PERCENT_EQ) : d == '>' ? LONGER(RBRACE) : d == ':' ? LONGER(HASH) : TOK_PERCENT;
+        return d == '='   ? LONGER(PERCENT_EQ)
+               : d == '>' ? LONGER(RBRACE)
+               : d == ':' ? LONGER(HASH)
+                          : TOK_PERCENT;
     case '!': return d == '=' ? LONGER(NE) : TOK_NOT;
     case '=': return d == '=' ? LONGER(EQ) : TOK_ASSIGN;
     case '^': return d == '=' ? LONGER(CARET_EQ) : TOK_CARET;
@@ -519,7 +538,10 @@ static token_kind lex_punct(lexer *l)
     case '<':
         if (d == '<')
             return THIRD('=') ? LONGEST(SHL_EQ) : LONGER(SHL);
-        return d == '=' ? LONGER(LE) : d == ':' ? LONGER(LBRACKET) : d == '%' ? LONGER(LBRACE) : TOK_LT;
+        return d == '='   ? LONGER(LE)
+               : d == ':' ? LONGER(LBRACKET)
+               : d == '%' ? LONGER(LBRACE)
+                          : TOK_LT;
     case '>':
         if (d == '>')
             return THIRD('=') ? LONGEST(SHR_EQ) : LONGER(SHR);
@@ -544,7 +566,8 @@ static bool lex_here(lexer *l, token *out)
         } else {
             lex_name(l, out);
         }
-    } else if (byte_class[c] & DIGIT || (c == '.' && byte_class[(unsigned char)*logical(l, from + 1)] & DIGIT)) {
+    } else if (byte_class[c] & DIGIT ||
+               (c == '.' && byte_class[(unsigned char)*logical(l, from + 1)] & DIGIT)) {
         lex_number(l, out);
     } else if (c == '"' || c == '\'') {
         lex_quoted(l, from, out);

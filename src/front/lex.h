@@ -16,7 +16,7 @@ typedef struct lexer {
 
 lexer lex_open(front *f, const source_file *file);
 // A text without positions (predefined macros, pasted tokens). NUL-terminated.
-lexer lex_open_text(front *f, const char *text, size_t len);
+lexer lex_open_text(front *f, const char *bytes, size_t len);
 
 void lex_next(lexer *l, token *out); // TOK_EOF at the end, again and again
 // The next token of this line; false at its end (the newline stays unread).
@@ -35,7 +35,5 @@ bool lex_is_ident_byte(char c);
 void lex_settle_number(front *f, token *t); // TOK_INT → TOK_INT or TOK_FLOAT
 void lex_settle_char(front *f, token *t);
 void lex_settle_string(front *f, token *t);
-// The code point at s.at (replacement for broken bytes) and its length in bytes, at least 1.
-uint32_t lex_utf8(const char *at, const char *end, unsigned *len);
 
 #endif

@@ -1,11 +1,12 @@
-// Spellings to values: integers, floating constants, characters, strings. Each lex_settle_… turns one
-// preprocessing token into its final form; a bad one gets a diagnostic and a harmless value, so that
-// nothing later complains again. Nothing here depends on the process's locale.
+// Spellings to values: integers, floating constants, characters, strings. Each lex_settle_… turns
+// one preprocessing token into its final form; a bad one gets a diagnostic and a harmless value, so
+// that nothing later complains again. Nothing here depends on the process's locale.
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "front/lex.h"
 
 static int digit_value(char c)
@@ -30,7 +31,8 @@ static span part_of(const token *t, size_t from, size_t to, size_t len)
 static diag *raise_number(front *f, const token *t, diag_code code, const char *why, str s)
 {
     int len = s.len < 60 ? (int)s.len : 60;
-    diag *d = diag_raise(f->diags, code, t->at, "'%.*s%s' %s", len, s.at, s.len > 60 ? "…" : "", why);
+    diag *d =
+        diag_raise(f->diags, code, t->at, "'%.*s%s' %s", len, s.at, s.len > 60 ? "…" : "", why);
     if (t->origin.lo)
         diag_label(d, t->origin, "written here, in the macro");
     return d;
@@ -103,11 +105,16 @@ static void settle_int(front *f, token *t, str s)
     for (i = from; i < s.len && digit_value(s.at[i]) < (base == 16 ? 16 : 10); i++) {
         unsigned digit = (unsigned)digit_value(s.at[i]);
         if (digit >= base) {
-            diag *d = raise_number(f, t, K0006, base == 8 ? "is not an octal number" : "is not a binary number", s);
-            diag_label(d, part_of(t, i, i + 1, s.len), "the digits of a number that starts with '0%s' end at %d",
+            span at = part_of(t, i, i + 1, s.len);
+            diag *d = diag_raise(f->diags, K0006, at, "'%c' is not %s digit", s.at[i],
+                                 base == 8 ? "an octal" : "a binary");
+            diag_label(d, at, "a number that starts with '0%s' has the digits 0 to %d",
                        base == 8 ? "" : "b", (int)base - 1);
+            size_t zeros = 0;
+            while (s.at[zeros] == '0')
+                zeros++;
             if (base == 8 && !(t->flags & TF_FROM_MACRO))
-                diag_fix(d, part_of(t, 0, 1, s.len), "make it decimal", "%s", "");
+                diag_fix(d, part_of(t, 0, zeros, s.len), "make it decimal", "%s", "");
             t->integer = 0;
             return;
         }
@@ -141,8 +148,9 @@ static void settle_int(front *f, token *t, str s)
 // Exact when digits and powers are small: then one correctly rounded operation gives the answer.
 static bool short_decimal(const char *s, bool is_f32, double *out)
 {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     uint64_t digits = 0;
     int scale = 0, exponent = 0;
     bool has_point = false;
@@ -231,8 +239,9 @@ static void settle_real(front *f, token *t, str s)
     t->real = 0;
     if (!digits) {
         diag *d = raise_number(f, t, K0006, "is not a number", s);
-        diag_label(d, t->at, is_hex ? "a hexadecimal floating number ends in p and an exponent: 0x1.8p-3f"
-                                    : "one point, digits, then maybe e and an exponent");
+        diag_label(d, t->at,
+                   is_hex ? "a hexadecimal floating number ends in p and an exponent: 0x1.8p-3f"
+                          : "one point, digits, then maybe e and an exponent");
         return;
     }
     str suffix = {s.at + digits, s.len - digits};
@@ -248,12 +257,17 @@ static void settle_real(front *f, token *t, str s)
     if (is_hex || !short_decimal(copy, is_f32, &value))
         value = long_number(copy, is_f32);
     if (isinf(value)) {
-        diag *d = raise_number(f, t, K0009, is_f32 ? "is larger than the largest f32" : "is larger than the largest f64", s);
-        diag_label(d, t->at, "the largest is %s", is_f32 ? "3.40282347e+38f" : "1.7976931348623157e+308");
+        diag *d = raise_number(
+            f, t, K0009,
+            is_f32 ? "is larger than the largest f32" : "is larger than the largest f64", s);
+        diag_label(d, t->at, "the largest is %s",
+                   is_f32 ? "3.40282347e+38f" : "1.7976931348623157e+308");
         diag_note(d, "write INFINITY when infinity is meant");
         value = 0;
     } else if (value == 0 && has_value) {
-        diag *d = raise_number(f, t, K0010, is_f32 ? "is so small that it becomes 0 as f32" : "is so small that it becomes 0", s);
+        diag *d = raise_number(
+            f, t, K0010,
+            is_f32 ? "is so small that it becomes 0 as f32" : "is so small that it becomes 0", s);
         diag_label(d, t->at, "the smallest above 0 is %s", is_f32 ? "1.4e-45f" : "4.9e-324");
     }
     t->real = value;
@@ -284,20 +298,8 @@ typedef struct unescaper {
     size_t unit_max; // largest value of a \x or octal escape
 } unescaper;
 
-static void put_utf8(char *out, size_t *len, uint32_t code)
-{
-    if (code < 0x80) {
-        out[(*len)++] = (char)code;
-        return;
-    }
-    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
-    out[(*len)++] = (char)(lead[more] | (code >> (6 * more)));
-    while (more--)
-        out[(*len)++] = (char)(0x80 | (code >> (6 * more) & 0x3f));
-}
-
-static diag *raise_escape(const unescaper *u, diag_code code, size_t from, size_t to, const char *why)
+static diag *raise_escape(const unescaper *u, diag_code code, size_t from, size_t to,
+                          const char *why)
 {
     if (to > u->s.len)
         to = u->s.len;
@@ -333,23 +335,27 @@ static uint32_t read_escape(unescaper *u, bool *is_code)
         }
     } else if (c >= '0' && c <= '7') {
         u->at--;
-        for (; u->at < u->s.len && digits < 3 && u->s.at[u->at] >= '0' && u->s.at[u->at] <= '7'; digits++)
+        for (; u->at < u->s.len && digits < 3 && u->s.at[u->at] >= '0' && u->s.at[u->at] <= '7';
+             digits++)
             value = value << 3 | (uint64_t)(u->s.at[u->at++] - '0');
     } else {
         unsigned len = 1;
         if (c & 0x80)
-            lex_utf8(&u->s.at[u->at - 1], u->s.at + u->s.len, &len);
+            utf8_read(&u->s.at[u->at - 1], u->s.len - u->at + 1, &len);
         u->at += len - 1;
         diag *d = raise_escape(u, K0011, from, u->at, "is not an escape sequence of C");
         span at = part_of(u->t, from, from + 1, u->s.len);
-        diag_label(d, part_of(u->t, from, u->at, u->s.len), "known are \\n \\t \\r \\0 \\\\ \\' \\\" \\x41 \\u00e9 and a few more");
+        diag_label(d, part_of(u->t, from, u->at, u->s.len),
+                   "known are \\n \\t \\r \\0 \\\\ \\' \\\" \\x41 \\u00e9 and a few more");
         if (!(u->t->flags & TF_FROM_MACRO) && at.hi - at.lo == 1)
             diag_fix(d, at, "write the backslash itself", "\\\\");
         return (unsigned char)c;
     }
-    bool is_bad = *is_code ? value > 0x10ffff || (value >= 0xd800 && value < 0xe000) : value > u->unit_max;
+    bool is_bad =
+        *is_code ? value > 0x10ffff || (value >= 0xd800 && value < 0xe000) : value > u->unit_max;
     if (is_bad) {
-        raise_escape(u, K0012, from, u->at, *is_code ? "is not a character of Unicode" : "is larger than one byte");
+        raise_escape(u, K0012, from, u->at,
+                     *is_code ? "is not a character of Unicode" : "is larger than one byte");
         return 0;
     }
     return (uint32_t)value;
@@ -363,7 +369,8 @@ static size_t prefix_len(front *f, const token *t, str s, char quote)
         len++;
     if (len && !(len == 2 && quote == '"')) {
         span at = part_of(t, 0, len, s.len);
-        diag *d = diag_raise(f->diags, K0014, at, "kernels have no wide characters ('%.*s')", (int)len, s.at);
+        diag *d = diag_raise(f->diags, K0014, at, "kernels have no wide characters ('%.*s')",
+                             (int)len, s.at);
         diag_label(d, at, "only plain and u8 strings, and plain characters");
         if (!(t->flags & TF_FROM_MACRO))
             diag_fix(d, at, "drop the prefix", "%s", "");
@@ -384,13 +391,14 @@ void lex_settle_char(front *f, token *t)
             u.at++;
             value = read_escape(&u, &is_code);
         } else {
-            value = lex_utf8(s.at + u.at, s.at + end, &len);
+            value = utf8_read(s.at + u.at, end - u.at, &len);
             is_code = len > 1;
             u.at += len;
         }
         if (is_code && value > 127) {
             diag *d = diag_raise(f->diags, K0013, t->at, "this character takes more than one byte");
-            diag_label(d, t->at, "a character constant is one byte; its value here would be 0x%X", (unsigned)value);
+            diag_label(d, t->at, "a character constant is one byte; its value here would be 0x%X",
+                       (unsigned)value);
             if (!(t->flags & TF_FROM_MACRO))
                 diag_fix(d, t->at, "write its number", "0x%X", (unsigned)value);
             t->integer = value;
@@ -399,7 +407,9 @@ void lex_settle_char(front *f, token *t)
         count++;
     }
     if (count != 1) {
-        diag *d = diag_raise(f->diags, K0013, t->at, count ? "a character constant holds one character" : "this character constant is empty");
+        diag *d = diag_raise(f->diags, K0013, t->at,
+                             count ? "a character constant holds one character"
+                                   : "this character constant is empty");
         diag_label(d, t->at, count ? "%zu characters here" : "nothing between the quotes", count);
         if (count > 1)
             diag_note(d, "a string is written with double quotes");
@@ -429,7 +439,7 @@ void lex_settle_string(front *f, token *t)
         u.at++;
         uint32_t value = read_escape(&u, &is_code);
         if (is_code)
-            put_utf8(out, &len, value);
+            len += utf8_write(out + len, value);
         else
             out[len++] = (char)value;
     }

@@ -1,8 +1,9 @@
 // Lowering's own contract: the checked tree to IR. Only lower_*.c include this.
 //
 // Shape of what comes out (the passes rely on it):
-// - Every variable is a `local` slot at first; all `local` instructions stand at the start of the
-//   body, one per variable. Parameters that are never written stay plain values.
+// - A variable is a `local` slot at first; all `local` instructions stand at the start of the body,
+//   one per variable. Parameters that are never written, and scalars that are never written after
+//   their declaration, are plain values.
 // - A variable declared without a value is set to 0 where it is declared; arrays and records above
 //   LOWER_LEAF_LIMIT scalars are left to the rule that a thread's locals start as 0.
 // - while, for:  loop { cond; if c {exit if} {exit loop}; body; step; next loop }
@@ -43,7 +44,8 @@ typedef struct lower {
     ir_func *func;
     ast_decl *decl;
     ir_cursor at;
-    bool is_dead; // the cursor's region has ended: what follows is dropped
+    bool is_dead;      // the cursor's region has ended: what follows is dropped
+    bool needs_memory; // the declaration being lowered may be used outside its region
     jump *break_to, *continue_to;
     ir_ref result_pointer;  // where a record result goes
     ir_inst_id last_local;  // the newest `local`, after which the next one goes
@@ -57,6 +59,7 @@ static inline uint64_t lower_size(const type *t)
 
 // --- lower_place.c: memory
 ir_ref lower_local(lower *l, const char *name, const type *t, uint32_t align, span at);
+var_slot *lower_slot(lower *l, ast_decl *d); // a variable's, made on first need
 place lower_temp(lower *l, const type *t, span at);
 place lower_place(lower *l, const ast_expr *e);   // of an lvalue, or of a record value
 place lower_pointee(lower *l, const ast_expr *e); // what the pointer value `e` points to
@@ -64,6 +67,9 @@ ir_ref lower_address(lower *l, place p);          // as a pointer in p's own spa
 ir_ref lower_generic(lower *l, ir_ref pointer);   // the same pointer as ptr.gen
 ir_ref lower_load(lower *l, place p);             // of a scalar
 void lower_store(lower *l, place p, ir_ref value);
+// 2, 4, 8 or 16 neighbours of type t by one access; the place is aligned to all of them.
+void lower_load_many(lower *l, place p, ir_type t, uint32_t count, ir_ref *values);
+void lower_store_many(lower *l, place p, ir_type t, uint32_t count, const ir_ref *values);
 void lower_copy(lower *l, place to, place from);
 void lower_zero(lower *l, place to);
 void lower_zero_small(lower *l, place to); // unless it has more than LOWER_LEAF_LIMIT scalars
@@ -95,9 +101,12 @@ void lower_assert(lower *l, const ast_expr *e);
 void lower_stmt(lower *l, const ast_stmt *s);
 void lower_leave(lower *l, jump *to, const ir_ref *values, uint32_t count);
 
+// --- lower_walk.c
+// True when an array inside the variable `d` becomes a pointer other than to index it on the spot.
+bool lower_array_escapes(const ast_stmt *body, const ast_decl *d);
+
 // --- lower_module.c
 ir_func *lower_func_of(lower *l, ast_decl *d); // declared on first need, its body queued
-uint32_t lower_func_index(lower *l, const ir_func *f);
 uint32_t lower_shared(lower *l, ast_decl *d);
 uint32_t lower_string(lower *l, str bytes); // index into module->strings
 ir_type lower_leaf_type(const type *t);     // of all scalars in t when they agree, else IR_VOID

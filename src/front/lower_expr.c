@@ -422,7 +422,7 @@ static ir_ref call(lower *l, const ast_expr *e, place *record)
     l->at.at = e->at;
     ir_inst_id id =
         ir_add(&l->at, IR_CALL, IR_VOID, operands, n, callee->returns.at, callee->returns.len);
-    ir_at(l->func, id)->aux = lower_func_index(l, callee);
+    ir_at(l->func, id)->aux = e->callee_decl->lower_index;
     return ir_at(l->func, id)->result;
 }
 

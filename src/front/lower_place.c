@@ -38,8 +38,8 @@ ir_ref lower_local(lower *l, const char *name, const type *t, uint32_t align, sp
                      .elem = (uint8_t)lower_leaf_type(t),
                      .at = at};
     vec_push(l->f->in, &f->locals, slot);
-    ir_inst_id before = l->last_local ? ir_at(f, l->last_local)->next
-                                      : ir_region_at(f, f->body)->first;
+    ir_inst_id before =
+        l->last_local ? ir_at(f, l->last_local)->next : ir_region_at(f, f->body)->first;
     ir_cursor c = {f, f->body, before, at};
     uint8_t result = IR_PTR_LOCAL;
     l->last_local = ir_add(&c, IR_LOCAL, IR_PTR_LOCAL, NULL, 0, &result, 1);
@@ -54,7 +54,7 @@ place lower_temp(lower *l, const type *t, span at)
     return place_at(lower_local(l, NULL, t->unqualified, 0, at), 0, t->unqualified);
 }
 
-static var_slot *slot_of(lower *l, ast_decl *d)
+var_slot *lower_slot(lower *l, ast_decl *d)
 {
     if (!d->lower_data) {
         var_slot *slot = arena_new_of(l->f->in, var_slot);
@@ -83,7 +83,7 @@ static place name_place(lower *l, const ast_expr *e)
     else if (d->is_const_data)
         base = module_pointer(l, IR_CONSTANT, IR_PTR_CONST, lower_const_data(l, d));
     else
-        base = slot_of(l, d)->pointer;
+        base = lower_slot(l, d)->pointer;
     if (!base)
         bug("parameter '%s' is written but was kept as a value", d->name);
     return place_at(base, 0, d->type);
@@ -179,8 +179,8 @@ static place member_place(lower *l, const ast_expr *e)
 
 static place string_place(lower *l, const ast_expr *e)
 {
-    ir_data data = {.name = "string", .size = e->bytes.len + 1, .align = 1, .elem = IR_I8,
-                    .at = e->at};
+    ir_data data = {
+        .name = "string", .size = e->bytes.len + 1, .align = 1, .elem = IR_I8, .at = e->at};
     uint8_t *bytes = arena_alloc(l->f->in, e->bytes.len + 1);
     memcpy(bytes, e->bytes.at, e->bytes.len);
     data.bytes = bytes;
@@ -275,6 +275,16 @@ ir_ref lower_load(lower *l, place p)
 void lower_store(lower *l, place p, ir_ref value)
 {
     store_piece(l, p, (piece){0, type_ir(p.type), 1}, &value);
+}
+
+void lower_load_many(lower *l, place p, ir_type t, uint32_t count, ir_ref *values)
+{
+    load_piece(l, p, (piece){0, t, count}, values);
+}
+
+void lower_store_many(lower *l, place p, ir_type t, uint32_t count, const ir_ref *values)
+{
+    store_piece(l, p, (piece){0, t, count}, values);
 }
 
 // --- whole records and arrays
@@ -395,8 +405,8 @@ static void word_loop(lower *l, place to, const place *from)
     ir_exit(&no, loop, NULL, 0);
     ir_ref value = ir_constant(f, t, 0);
     if (from)
-        load_piece(l, (place){ir_ptradd(&l->at, source, at), 0, NULL, from->hint},
-                   (piece){0, t, 1}, &value);
+        load_piece(l, (place){ir_ptradd(&l->at, source, at), 0, NULL, from->hint}, (piece){0, t, 1},
+                   &value);
     store_piece(l, (place){ir_ptradd(&l->at, target, at), 0, NULL, to.hint}, (piece){0, t, 1},
                 &value);
     ir_ref next = ir_bin(&l->at, IR_ADD, IR_I64, at, ir_i64(f, word));

@@ -29,32 +29,34 @@ static void enter(lower *l, ir_region_id region)
 
 // --- what a statement holds, seen without lowering it
 
-static bool has_continue(const ast_stmt *s)
+enum { HAS_BREAK = 1, HAS_CONTINUE = 2 };
+
+// Which of `wanted` stand in `s` and leave what is around it.
+static unsigned jumps_in(const ast_stmt *s, unsigned wanted)
 {
-    if (!s)
-        return false;
+    unsigned found = 0;
+    if (!s || !wanted)
+        return 0;
     switch ((stmt_kind)s->kind) {
-    case S_CONTINUE: return true;
+    case S_BREAK: return wanted & HAS_BREAK;
+    case S_CONTINUE: return wanted & HAS_CONTINUE;
     case S_BLOCK:
-        for (uint32_t i = 0; i < s->body.len; i++) {
-            if (has_continue(s->body.at[i]))
-                return true;
-        }
-        return false;
-    case S_IF: return has_continue(s->yes) || has_continue(s->no);
-    case S_SWITCH:
+        for (uint32_t i = 0; i < s->body.len; i++)
+            found |= jumps_in(s->body.at[i], wanted);
+        return found;
+    case S_IF: return jumps_in(s->yes, wanted) | jumps_in(s->no, wanted);
+    case S_SWITCH: return jumps_in(s->yes, wanted & HAS_CONTINUE);
     case S_CASE:
-    case S_DEFAULT: return has_continue(s->yes);
+    case S_DEFAULT: return jumps_in(s->yes, wanted);
     case S_EMPTY:
     case S_EXPR:
     case S_DECL:
     case S_WHILE:
     case S_DO:
     case S_FOR:
-    case S_BREAK:
-    case S_RETURN: return false;
+    case S_RETURN: return 0;
     }
-    return false;
+    return 0;
 }
 
 // True when control surely does not run off the end of `s`; false is always safe.
@@ -67,27 +69,6 @@ static bool never_ends(const ast_stmt *s)
     if (s->kind == S_IF)
         return s->no && never_ends(s->yes) && never_ends(s->no);
     return false;
-}
-
-// The first `case` or `default` inside `s` that belongs to the switch around it, or NULL.
-static const ast_stmt *nested_label(const ast_stmt *s)
-{
-    if (!s)
-        return NULL;
-    if (s->kind == S_CASE || s->kind == S_DEFAULT)
-        return s;
-    if (s->kind == S_SWITCH)
-        return NULL;
-    if (s->kind == S_BLOCK) {
-        for (uint32_t i = 0; i < s->body.len; i++) {
-            const ast_stmt *found = nested_label(s->body.at[i]);
-            if (found)
-                return found;
-        }
-        return NULL;
-    }
-    const ast_stmt *found = nested_label(s->yes);
-    return found ? found : nested_label(s->no);
 }
 
 // --- if and loops
@@ -121,7 +102,7 @@ static void lower_if(lower *l, const ast_stmt *s)
 static void lower_body(lower *l, const ast_stmt *s)
 {
     jump *outer_continue = l->continue_to;
-    if (has_continue(s)) {
+    if (jumps_in(s, HAS_CONTINUE)) {
         jump block = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
         ir_region_id outer = l->at.region;
         enter(l, ir_at(l->func, block.inst)->regions);
@@ -183,7 +164,7 @@ static void lower_for(lower *l, const ast_stmt *s)
     lower_while(l, s);
 }
 
-// do … while (0): a block that `break` and `continue` leave, when there are any
+// do … while (0) with a `break` or `continue`: a block that they leave
 static void lower_once(lower *l, const ast_stmt *s)
 {
     jump block = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
@@ -204,7 +185,10 @@ static void lower_do(lower *l, const ast_stmt *s)
     bool known, is_constant = lower_is_constant(l, s->expr, &known);
     l->at.at = s->at;
     if (is_constant && !known) {
-        lower_once(l, s);
+        if (jumps_in(s->yes, HAS_BREAK | HAS_CONTINUE))
+            lower_once(l, s);
+        else
+            lower_stmt(l, s->yes);
         return;
     }
     jump loop = {ir_control(&l->at, IR_LOOP, NULL, 0, 1, NULL, 0), false};
@@ -235,15 +219,15 @@ static void lower_do(lower *l, const ast_stmt *s)
 
 typedef struct case_group { // statements between two runs of labels
     vec(const ast_stmt *) labels, body;
-    bool is_entered;  // from the group before it
-    bool is_direct;   // stands in a region of the switch, else after `before`
-    jump before;      // the block whose end is this group's start
+    bool is_entered; // from the group before it
+    bool is_direct;  // stands in a region of the switch, else after `before`
+    jump before;     // the block whose end is this group's start
 } case_group;
 
 typedef vec(case_group) case_groups;
 
-// Splits the body of a switch; false when a label hides in a nested statement.
-static bool split_cases(lower *l, const ast_stmt *s, case_groups *groups)
+// Splits the body of a switch; the parser lets labels stand nowhere else.
+static void split_cases(lower *l, const ast_stmt *s, case_groups *groups)
 {
     const ast_stmt *alone[] = {s->yes};
     bool is_block = s->yes->kind == S_BLOCK;
@@ -256,19 +240,9 @@ static bool split_cases(lower *l, const ast_stmt *s, case_groups *groups)
             vec_push(l->f->in, &vec_last(groups).labels, item);
             item = item->yes;
         }
-        const ast_stmt *hidden = item ? nested_label(item) : NULL;
-        if (hidden) {
-            diag *d = diag_raise(l->f->diags, K1501, hidden->at,
-                                 "a '%s' label inside a nested statement",
-                                 hidden->kind == S_CASE ? "case" : "default");
-            diag_label(d, item->at, "this statement would be entered in its middle");
-            diag_note(d, "put the label directly into the switch's own block");
-            return false;
-        }
         if (item && groups->len)
             vec_push(l->f->in, &vec_last(groups).body, item);
     }
-    return true;
 }
 
 static void mark_groups(case_groups *groups)
@@ -284,10 +258,14 @@ static void mark_groups(case_groups *groups)
     }
 }
 
+// What a group declares is visible in the groups behind it, whose regions are elsewhere.
 static void lower_group(lower *l, const case_group *g)
 {
-    for (uint32_t i = 0; i < g->body.len; i++)
+    for (uint32_t i = 0; i < g->body.len; i++) {
+        l->needs_memory = g->body.at[i]->kind == S_DECL;
         lower_stmt(l, g->body.at[i]);
+        l->needs_memory = false;
+    }
 }
 
 static uint32_t count_cases(const case_groups *groups)
@@ -380,8 +358,7 @@ static void lower_switch(lower *l, const ast_stmt *s)
 {
     case_groups groups = {0};
     bool is_direct = true;
-    if (!split_cases(l, s, &groups))
-        return;
+    split_cases(l, s, &groups);
     ir_ref value = lower_value(l, s->expr);
     if (ir_type_size(ir_type_of(l->func, value)) < 4)
         value = lower_convert(l, value, s->expr->type, type_scalar(TY_I32));
@@ -399,20 +376,34 @@ static void lower_switch(lower *l, const ast_stmt *s)
 
 // --- the rest
 
+// A scalar that keeps its first value is that value.
+static bool is_value(const lower *l, const ast_decl *d)
+{
+    return d->init && !l->needs_memory && !d->is_assigned && !d->is_address_taken &&
+           !(d->type->quals & QUAL_VOLATILE) && d->type->kind != TY_ARRAY &&
+           !type_is_record(d->type) && !d->lower_data;
+}
+
+static void bind_value(lower *l, ast_decl *d)
+{
+    var_slot *slot = arena_new_of(l->f->in, var_slot);
+    ir_ref v = lower_convert(l, lower_value(l, d->init), d->init->type, d->type);
+    slot->value = v;
+    d->lower_data = slot;
+    if (!ir_is_const(v) && !l->func->values.at[v].name)
+        l->func->values.at[v].name = d->name;
+}
+
 static void lower_decl(lower *l, ast_decl *d)
 {
     if (d->kind != DECL_VAR || d->is_shared || d->is_const_data || d->is_extern)
         return;
     l->at.at = d->at;
-    place p = {.type = d->type->unqualified};
-    const var_slot *slot = d->lower_data;
-    if (slot) {
-        p.base = slot->pointer;
-    } else {
-        var_slot *made = arena_new_of(l->f->in, var_slot);
-        made->pointer = p.base = lower_local(l, d->name, d->type, d->align, d->at);
-        d->lower_data = made;
+    if (is_value(l, d)) {
+        bind_value(l, d);
+        return;
     }
+    place p = {.base = lower_slot(l, d)->pointer, .type = d->type->unqualified};
     if (d->type->quals & QUAL_VOLATILE)
         p.hint = IR_HINT_VOLATILE;
     if (d->init)

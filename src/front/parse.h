@@ -15,7 +15,7 @@
 enum {
     PARSE_MAX_DEPTH = 200,   // nested statements, expressions, declarators of one function
     PARSE_MAX_HEIGHT = 1000, // of one expression tree: a + b + c + … is high, not deep
-    PARSE_MAX_STACK = 4000,  // the two summed over a chain of calls
+    PARSE_MAX_STACK = 4000,  // both, summed over a chain of calls
     PARSE_MAX_NESTING = 64,  // pointer to array of struct of …
 };
 
@@ -46,7 +46,8 @@ typedef struct parse_common {
     map host_tags;              // type definition -> diag: why its declaration could not be understood
     vec(library) libraries;
     call_link *chain;
-    uint32_t stack; // depth and height spent by the functions of the chain
+    struct parser *current; // of the innermost body
+    uint32_t stack;         // levels of recursion spent by the functions of the chain
     uint32_t order; // of the newest declaration
 } parse_common;
 
@@ -60,7 +61,8 @@ typedef struct parser {
     scope *file_scope;
     bool is_panicking;
     bool is_library;
-    uint32_t depth, max_height;
+    uint32_t depth;
+    uint32_t height; // of the highest expression so far
     uint32_t loops, switches; // open ones
 } parser;
 
@@ -112,6 +114,7 @@ bool expect(parser *p, token_kind k, const char *after);
 void expect_semi(parser *p, const char *after);
 // A closing bracket; `open` is where its partner stands.
 bool expect_close(parser *p, token_kind k, span open);
+void parse_pragma(parser *p); // steps over it; what it sets holds from here on
 void skip_statement(parser *p);
 void skip_to_close(parser *p, uint32_t open_index); // to the partner of that opening bracket
 bool enter(parser *p); // false: nested too deeply (reported); pair with leave() either way

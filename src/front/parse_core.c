@@ -137,11 +137,6 @@ diag *parse_error(parser *p, diag_code code, span at, const char *format, ...)
 void parse_expected(parser *p, const char *what)
 {
     const token *t = tok(p);
-    if (t->kind == TOK_OTHER) {
-        diag *d = parse_error(p, K1004, t->at, "%s does not belong to the language", found(p));
-        diag_note(d, "%s was expected here", what);
-        return;
-    }
     diag *d = parse_error(p, K1001, t->at, "expected %s, found %s", what, found(p));
     diag_label(d, t->at, "expected %s here", what);
 }
@@ -178,6 +173,25 @@ void expect_semi(parser *p, const char *after)
     p->is_panicking = !goes_on; // on the next line all is well again
 }
 
+// The preprocessor has reported every bracket without a partner; here more is known about the place, so its
+// record is taken over.
+static diag *bracket_diag(parser *p, span open, span at, const char *spelled)
+{
+    diags *ds = p->f->diags;
+    for (uint32_t i = 0; i < ds->list.len; i++) {
+        diag *d = ds->list.at[i];
+        if (d->code != K0015 || d->at.lo != open.lo)
+            continue;
+        d->code = K1003;
+        d->at = at;
+        d->message = str_format(p->f->in, "missing %s", spelled);
+        d->labels.len = 0;
+        p->is_panicking = true;
+        return d;
+    }
+    return parse_error(p, K1003, at, "missing %s", spelled);
+}
+
 bool expect_close(parser *p, token_kind k, span open)
 {
     if (accept(p, k))
@@ -187,7 +201,7 @@ bool expect_close(parser *p, token_kind k, span open)
     const char *spelled = token_kind_spelling(k);
     const token *t = tok(p);
     span at = end_of_previous(p);
-    diag *d = parse_error(p, K1003, at, "missing %s", spelled);
+    diag *d = bracket_diag(p, open, at, spelled);
     diag_label(d, at, "%s was expected before %s", spelled, found(p));
     diag_label(d, open, "to close this one");
     bool goes_on = t->kind == TOK_SEMI || t->kind == TOK_LBRACE || t->kind == TOK_RBRACE ||
@@ -196,6 +210,14 @@ bool expect_close(parser *p, token_kind k, span open)
         diag_fix(d, at, "insert it", "%.*s", (int)strlen(spelled) - 2, spelled + 1);
     p->is_panicking = !goes_on;
     return false;
+}
+
+void parse_pragma(parser *p)
+{
+    const token *t = tok(p);
+    if (t->name == p->common->words[W_CONVERSIONS])
+        p->f->lax_conversions = t->number != 0;
+    step(p);
 }
 
 void skip_to_close(parser *p, uint32_t open_index)

@@ -21,20 +21,20 @@ ast_expr *poison_expr(parser *p, span at)
 }
 
 // After a child was hung under e.
-static void grow(parser *p, ast_expr *e, const ast_expr *child)
+static void grow(ast_expr *e, const ast_expr *child)
 {
     if (!child || child->height < e->height)
         return;
     e->height = (uint16_t)(child->height + 1);
-    if (e->height > p->max_height)
-        p->max_height = e->height;
 }
 
 static ast_expr *finish(parser *p, ast_expr *e)
 {
-    grow(p, e, e->a);
-    grow(p, e, e->b);
-    grow(p, e, e->c);
+    grow(e, e->a);
+    grow(e, e->b);
+    grow(e, e->c);
+    if (e->height > p->height)
+        p->height = e->height;
     if (e->height <= PARSE_MAX_HEIGHT)
         return e;
     diag *d = parse_error(p, K1007, e->op_at.lo ? e->op_at : e->at,
@@ -80,7 +80,7 @@ static ast_expr *parse_number(parser *p)
 static ast_expr *predefined(parser *p, const char *name, span at)
 {
     const uint64_t *w = map_find(&p->common->word_of, map_key(name));
-    switch (w ? (parse_word)*w : W_NONE) {
+    switch (w ? (int)*w : W_NONE) {
     case W_TRUE: return int_expr(p, at, 1, TY_I32);
     case W_FALSE: return int_expr(p, at, 0, TY_I32);
     case W_NULL_: {
@@ -94,8 +94,8 @@ static ast_expr *predefined(parser *p, const char *name, span at)
         e->bytes = str_of(p->f->current_func ? p->f->current_func->name : "");
         return e;
     }
-    default: return NULL;
     }
+    return NULL;
 }
 
 static void remember_shared(front *f, ast_decl *d)
@@ -246,10 +246,8 @@ static void no_asm(parser *p)
 static ast_expr *parse_primary(parser *p)
 {
     const token *t = tok(p);
-    while (t->kind == TOK_PRAGMA) { // a pragma in the middle of an expression concerns nothing
-        step(p);
-        t = tok(p);
-    }
+    for (; t->kind == TOK_PRAGMA; t = tok(p))
+        parse_pragma(p);
     switch ((int)kind(p)) {
     case TOK_INT:
     case TOK_FLOAT:

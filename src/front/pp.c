@@ -103,7 +103,8 @@ static bool has_room(pp *p, span at)
 {
     if (p->out.len < PP_TOKENS)
         return true;
-    diag *d = diag_raise(p->f->diags, K0019, at, "this file is too long: more than %d tokens", PP_TOKENS);
+    diag *d =
+        diag_raise(p->f->diags, K0019, at, "this file is too long: more than %d tokens", PP_TOKENS);
     diag_label(d, at, "the limit is reached here");
     diag_note(d, "tables of this size belong into a buffer that the kernel gets as an argument");
     pp_stop(p);
@@ -121,7 +122,8 @@ static void complain_unclosed(pp *p, const token *open, const token *end)
     diag *d = diag_raise(p->f->diags, K0015, open->at, "this %s is never closed", what);
     diag_label(d, open->at, "opened here");
     if (end->kind == TOK_EOF)
-        diag_label(d, end->at, "the file ends without its %s", token_kind_spelling(closer_of(open->kind)));
+        diag_label(d, end->at, "the file ends without its %s",
+                   token_kind_spelling(closer_of(open->kind)));
     else
         diag_label(d, end->at, "this %s comes before its %s", token_kind_spelling(end->kind),
                    token_kind_spelling(closer_of(open->kind)));
@@ -135,11 +137,13 @@ static bool close_bracket(pp *p, const token *t)
         depth--;
     if (!depth || (t->kind != TOK_RBRACE && depth < p->brackets.len &&
                    p->out.at[p->brackets.at[p->brackets.len - 1]].kind == TOK_LBRACE)) {
-        diag *d = diag_raise(p->f->diags, K0016, t->at, "this %s closes nothing", token_kind_spelling(t->kind));
+        diag *d = diag_raise(p->f->diags, K0016, t->at, "this %s closes nothing",
+                             token_kind_spelling(t->kind));
         diag_label(d, t->at, "no open bracket of its kind");
         if (p->brackets.len) {
             const token *open = &p->out.at[vec_last(&p->brackets)];
-            diag_label(d, open->at, "the innermost open one is this %s", token_kind_spelling(open->kind));
+            diag_label(d, open->at, "the innermost open one is this %s",
+                       token_kind_spelling(open->kind));
         }
         return false;
     }
@@ -152,7 +156,8 @@ static bool close_bracket(pp *p, const token *t)
 static bool open_bracket(pp *p, const token *t)
 {
     if (p->brackets.len >= PP_BRACKETS) {
-        diag *d = diag_raise(p->f->diags, K0017, t->at, "brackets are nested more than %d deep", PP_BRACKETS);
+        diag *d = diag_raise(p->f->diags, K0017, t->at, "brackets are nested more than %d deep",
+                             PP_BRACKETS);
         diag_label(d, t->at, "one too many");
         diag_label(d, p->out.at[p->brackets.at[0]].at, "the outermost is here");
         pp_stop(p);
@@ -184,7 +189,8 @@ static void complain_stray(pp *p, const token *t)
     unsigned char c = (unsigned char)t->bytes.at[0];
     diag *d = c > ' ' && c < 127
                   ? diag_raise(p->f->diags, K0004, t->at, "'%c' has no meaning in C", c)
-                  : diag_raise(p->f->diags, K0004, t->at, "a byte that is not part of C stands here (0x%02X)", c);
+                  : diag_raise(p->f->diags, K0004, t->at,
+                               "a byte that is not part of C stands here (0x%02X)", c);
     if (c == '\\')
         diag_label(d, t->at, "a backslash joins lines only when the line ends right after it");
     else if (c < 128)
@@ -242,30 +248,31 @@ void pp_emit_pragma(pp *p, span at, const char *name, int32_t number)
 }
 
 // _Pragma("text"): the text is lexed as a #pragma line.
-static void pragma_operator(pp *p, const token *word)
+static void pragma_operator(pp *p, const token *use)
 {
-    token open, text, close;
+    token open, string, close;
     pp_read(p, &open);
     if (open.kind == TOK_LPAREN) {
-        pp_read(p, &text);
-        if (text.kind == TOK_STRING) {
+        pp_read(p, &string);
+        if (string.kind == TOK_STRING) {
             pp_read(p, &close);
             if (close.kind == TOK_RPAREN) {
-                lex_settle_string(p->f, &text);
-                char *line = str_dup(p->f->in, text.bytes);
-                lexer l = lex_open_text(p->f, line, text.bytes.len);
-                pp_pragma(p, &l, word->flags & TF_FROM_MACRO ? word->at : span_join(word->at, close.at));
+                lex_settle_string(p->f, &string);
+                char *line = str_dup(p->f->in, string.bytes);
+                lexer l = lex_open_text(p->f, line, string.bytes.len);
+                pp_pragma(p, &l,
+                          use->flags & TF_FROM_MACRO ? use->at : span_join(use->at, close.at));
                 return;
             }
             pp_unread(p, &close);
         } else {
-            pp_unread(p, &text);
+            pp_unread(p, &string);
         }
     } else {
         pp_unread(p, &open);
     }
-    diag *d = diag_raise(p->f->diags, K0047, word->at, "_Pragma takes one string in parentheses");
-    diag_label(d, word->at, "write _Pragma(\"unroll 4\")");
+    diag *d = diag_raise(p->f->diags, K0047, use->at, "_Pragma takes one string in parentheses");
+    diag_label(d, use->at, "write _Pragma(\"unroll 4\")");
 }
 
 static void run_loop(pp *p)
@@ -341,8 +348,10 @@ static void define_options(pp *p)
 bool pp_run(front *f, source_file *file)
 {
     if (file->text.len > PP_FILE_BYTES) {
-        diag *d = diag_raise(f->diags, K0018, (span){0, 0}, "'%s' is too large: %zu bytes", file->path, file->text.len);
-        diag_note(d, "a kernel file may have %d MiB; tables of that size belong into a buffer", PP_FILE_BYTES >> 20);
+        diag *d = diag_raise(f->diags, K0018, (span){0, 0}, "'%s' is too large: %zu bytes",
+                             file->path, file->text.len);
+        diag_note(d, "a kernel file may have %d MiB; tables of that size belong into a buffer",
+                  PP_FILE_BYTES >> 20);
         token eof = {.kind = TOK_EOF, .at = {file->base, file->base}};
         vec_push(f->in, &f->tokens, eof);
         return false;
@@ -375,7 +384,8 @@ bool pp_library(front *f, const char *name, token **tokens, uint32_t *count)
     const char *contents = embed_find(str_format(f->in, "lib/%s", name), &len);
     if (!contents)
         return false;
-    source_file *file = source_add(f->sources, str_format(f->in, "<kiln/lib/%s>", name), (str){contents, len});
+    source_file *file =
+        source_add(f->sources, str_format(f->in, "<kiln/lib/%s>", name), (str){contents, len});
     if (!file)
         return false;
     file->is_builtin = true;
@@ -384,7 +394,8 @@ bool pp_library(front *f, const char *name, token **tokens, uint32_t *count)
     p->headers |= HDR_KERNEL;
     bool ok = run(p, file);
     struct pp_library_text *l = arena_new_of(f->in, struct pp_library_text);
-    *l = (struct pp_library_text){f->library_texts, str_dup(f->in, str_of(name)), p->out.at, p->out.len};
+    *l = (struct pp_library_text){f->library_texts, str_dup(f->in, str_of(name)), p->out.at,
+                                  p->out.len};
     f->library_texts = l;
     *tokens = l->tokens;
     *count = l->count;

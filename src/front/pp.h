@@ -1,6 +1,7 @@
-// The preprocessor's own state, shared by pp.c (input, output, the loop), pp_directive.c (lines that
-// start with '#'), pp_macro.c (definitions and expansion), pp_expr.c (#if) and pp_predef.c (macros
-// that exist without a text). Tokens come from a stack: expansions on top, then the open files.
+// The preprocessor's own state, shared by pp.c (input, output, the loop), pp_directive.c (lines
+// that start with '#'), pp_macro.c (definitions and expansion), pp_expr.c (#if) and pp_predef.c
+// (macros that exist without a text). Tokens come from a stack: expansions on top, then the open
+// files.
 #ifndef KILN_PP_H
 #define KILN_PP_H
 
@@ -9,24 +10,24 @@
 
 enum {
     PP_FILE_BYTES = 16 << 20,
-    PP_TOKENS = 4 << 20,    // in the result
-    PP_EXPANDED = 4 << 20,  // made by macros, the result or not
-    PP_BRACKETS = 512,      // deepest nesting
-    PP_INCLUDES = 64,       // deepest nesting
-    PP_CONDITIONS = 256,    // deepest nesting of #if
-    PP_ARGUMENTS = 200,     // deepest nesting of macro calls inside arguments
-    PP_PARENS = 200,        // in an #if expression
-    TOK_PLACEMARKER = 255,  // an empty argument beside ##
+    PP_TOKENS = 4 << 20,   // in the result
+    PP_EXPANDED = 4 << 20, // made by macros, the result or not
+    PP_BRACKETS = 512,     // deepest nesting
+    PP_INCLUDES = 64,      // deepest nesting
+    PP_CONDITIONS = 256,   // deepest nesting of #if
+    PP_ARGUMENTS = 200,    // deepest nesting of macro calls inside arguments
+    PP_PARENS = 200,       // in an #if expression
+    TOK_PLACEMARKER = 255, // an empty argument beside ##
 };
 
 typedef enum magic { MAGIC_NONE, MAGIC_FILE, MAGIC_LINE, MAGIC_COUNTER, MAGIC_INCLUDE_LEVEL } magic;
-typedef enum word { // names the preprocessor itself knows
+typedef enum pp_word_kind { // names the preprocessor itself knows
     WORD_NONE,
     WORD_DEFINED,
     WORD_HAS_INCLUDE,
     WORD_PRAGMA,
     WORD_VA_ARGS
-} word;
+} pp_word_kind;
 
 typedef struct macro {
     const char *name;
@@ -75,11 +76,11 @@ typedef struct expansion { // tokens to be read before the file goes on
     bool is_fenced; // nothing below is read through it
 } expansion;
 
-typedef struct condition {
+typedef struct pp_branch {
     span at;       // "#if", "#ifdef" …
     span else_at;  // its #else, if any
     bool is_taken; // some branch was, or none may be
-} condition;
+} pp_branch;
 
 typedef struct open_file {
     struct open_file *outer;
@@ -97,14 +98,14 @@ typedef struct pp {
     open_file *file;
     uint32_t file_depth;
     expansion *expansion;
-    vec(condition) conditions;
-    map once;      // names of files with #pragma once
-    map texts;     // path name → source_file *
+    vec(pp_branch) conditions;
+    map once;  // names of files with #pragma once
+    map texts; // path name → source_file *
     unsigned headers;
     uint32_t counter;
     uint32_t expanded;
     uint32_t argument_depth;
-    bool in_if;     // `defined` has its meaning
+    bool in_if;      // `defined` has its meaning
     bool is_stopped; // a limit was hit: everything reads as end of file
     vec(token) out;
     vec(uint32_t) brackets; // open ones, indices into out
@@ -138,7 +139,7 @@ bool pp_expand(pp *p, token *name);
 // Expands a list on its own.
 void pp_expand_list(pp *p, const token *tokens, uint32_t len, token **out, uint32_t *out_len);
 void pp_define(pp *p, lexer *l, span directive);
-macro *pp_define_text(pp *p, const char *name, const char *text); // text as in predef
+macro *pp_define_text(pp *p, const char *name, const char *body); // as text in predef
 
 // --- pp_expr.c
 bool pp_condition(pp *p, lexer *l, span directive);
@@ -150,7 +151,7 @@ const predef *pp_predef_find(const char *name, size_t len);
 const char *pp_predef_text(const predef *row, const front_options *options, arena *a);
 // The headers Kiln knows without a text; 0: none.
 unsigned pp_known_header(str name);
-word pp_word(const char *name, size_t len);
+pp_word_kind pp_word(const char *name, size_t len);
 token_kind pp_keyword(const char *name, size_t len);
 
 #endif

@@ -1,9 +1,8 @@
 // Macros: #define, and expansion with C's rescanning rules. A macro is not expanded again while its
-// own replacement is being read (is_expanding); a name met in that time is painted (TF_NO_EXPAND) and
-// stays what it is for good. Positions: a token of a macro's body gets the outermost use as `at` and
-// its spelling as `origin`; a token of an argument keeps its own. Start reading at pp_expand.
-#include <stdlib.h>
-
+// own replacement is being read (is_expanding); a name met in that time is painted (TF_NO_EXPAND)
+// and stays what it is for good. Positions: a token of a macro's body gets the outermost use as
+// `at` and its spelling as `origin`; a token of an argument keeps its own. Start reading at
+// pp_expand.
 #include "front/pp.h"
 
 // --- definitions
@@ -71,7 +70,8 @@ static bool read_params(pp *p, lexer *l, macro *m)
         if (t.kind == TOK_RPAREN)
             break;
         if (t.kind != TOK_COMMA || m->is_variadic)
-            return bad_params(p, &t, m->is_variadic ? "'...' must be the last parameter" : "expected ',' or ')'");
+            return bad_params(
+                p, &t, m->is_variadic ? "'...' must be the last parameter" : "expected ',' or ')'");
         if (!lex_next_in_line(l, &t))
             return bad_params(p, &t, "the line ends before ')'");
         if (t.kind == TOK_RPAREN)
@@ -88,23 +88,28 @@ static uint32_t param_index(const macro *m, const char *name)
     return 0;
 }
 
-static bool check_body(pp *p, const macro *m)
+static bool check_macro(pp *p, const macro *m)
 {
     for (uint32_t i = 0; i < m->body_len; i++) {
         const token *t = &m->body[i];
         if (t->kind == TOK_HASHHASH && (i == 0 || i + 1 == m->body_len)) {
-            diag *d = diag_raise(p->f->diags, K0038, t->at, "'##' joins two tokens, but stands at the %s of the macro",
+            diag *d = diag_raise(p->f->diags, K0038, t->at,
+                                 "'##' joins two tokens, but stands at the %s of the macro",
                                  i ? "end" : "start");
             diag_label(d, t->at, i ? "nothing follows" : "nothing stands before it");
             return false;
         }
-        if (t->kind == TOK_HASH && m->is_function && (i + 1 == m->body_len || !m->body[i + 1].match)) {
-            diag *d = diag_raise(p->f->diags, K0037, t->at, "'#' makes a string of a parameter, but no parameter follows");
-            diag_label(d, i + 1 < m->body_len ? m->body[i + 1].at : t->at, "not a parameter of '%s'", m->name);
+        if (t->kind == TOK_HASH && m->is_function &&
+            (i + 1 == m->body_len || !m->body[i + 1].match)) {
+            diag *d = diag_raise(p->f->diags, K0037, t->at,
+                                 "'#' makes a string of a parameter, but no parameter follows");
+            diag_label(d, i + 1 < m->body_len ? m->body[i + 1].at : t->at,
+                       "not a parameter of '%s'", m->name);
             return false;
         }
         if (t->kind == TOK_IDENT && !m->is_variadic && pp_ident(p, t->name)->word == WORD_VA_ARGS) {
-            diag *d = diag_raise(p->f->diags, K0045, t->at, "__VA_ARGS__ has a meaning only in a macro with '...'");
+            diag *d = diag_raise(p->f->diags, K0045, t->at,
+                                 "__VA_ARGS__ has a meaning only in a macro with '...'");
             diag_label(d, t->at, "'%s' takes a fixed number of arguments", m->name);
             diag_label(d, m->at, "add '...' to its parameters");
             return false;
@@ -137,12 +142,12 @@ static macro *read_macro(pp *p, lexer *l, const char *name, span at)
     }
     m->body = body.at;
     m->body_len = body.len;
-    return check_body(p, m) ? m : NULL;
+    return check_macro(p, m) ? m : NULL;
 }
 
-macro *pp_define_text(pp *p, const char *name, const char *text)
+macro *pp_define_text(pp *p, const char *name, const char *body)
 {
-    lexer l = lex_open_text(p->f, text, strlen(text));
+    lexer l = lex_open_text(p->f, body, strlen(body));
     l.at_line_start = false;
     macro *m = read_macro(p, &l, name, (span){0, 0});
     if (!m) {
@@ -165,7 +170,8 @@ void pp_define(pp *p, lexer *l, span directive)
     ident *id = pp_ident(p, name.name);
     if (id->word == WORD_DEFINED || id->word == WORD_VA_ARGS || id->word == WORD_HAS_INCLUDE ||
         (id->macro && id->macro->magic)) {
-        diag *d = diag_raise(p->f->diags, K0046, name.at, "'%s' belongs to the preprocessor", name.name);
+        diag *d =
+            diag_raise(p->f->diags, K0046, name.at, "'%s' belongs to the preprocessor", name.name);
         diag_label(d, name.at, "cannot be defined");
         return;
     }
@@ -173,7 +179,8 @@ void pp_define(pp *p, lexer *l, span directive)
     if (!m)
         return;
     if (old && !old->is_predefined && !same_body(old, m)) {
-        diag *d = diag_raise(p->f->diags, K0034, m->at, "'%s' is defined again, differently", m->name);
+        diag *d =
+            diag_raise(p->f->diags, K0034, m->at, "'%s' is defined again, differently", m->name);
         diag_label(d, m->at, "this would replace the first definition");
         diag_label(d, old->at, "first defined here");
         diag_note(d, "write #undef %s before it when that is what you want", m->name);
@@ -201,7 +208,8 @@ typedef struct call {
 
 static void unclosed_call(pp *p, const call *c)
 {
-    diag *d = diag_raise(p->f->diags, K0036, c->name.at, "the arguments of macro '%s' are never closed", c->m->name);
+    diag *d = diag_raise(p->f->diags, K0036, c->name.at,
+                         "the arguments of macro '%s' are never closed", c->m->name);
     diag_label(d, c->name.at, "no ')' belongs to the '(' after this");
     diag_label(d, c->m->at, "defined here");
 }
@@ -209,8 +217,9 @@ static void unclosed_call(pp *p, const call *c)
 static bool wrong_count(pp *p, const call *c, uint32_t given)
 {
     uint32_t want = c->m->param_count - c->m->is_variadic;
-    diag *d = diag_raise(p->f->diags, K0035, c->at, "macro '%s' takes %s%u argument%s, not %u", c->m->name,
-                         c->m->is_variadic ? "at least " : "", want, want == 1 ? "" : "s", given);
+    diag *d = diag_raise(p->f->diags, K0035, c->at, "macro '%s' takes %s%u argument%s, not %u",
+                         c->m->name, c->m->is_variadic ? "at least " : "", want,
+                         want == 1 ? "" : "s", given);
     diag_label(d, c->at, "%u given", given);
     diag_label(d, c->m->at, "defined here with %u", want);
     return false;
@@ -287,7 +296,8 @@ static bool is_over_budget(pp *p, uint32_t more, span at)
     if (p->expanded <= PP_EXPANDED)
         return false;
     if (!p->is_stopped) {
-        diag *d = diag_raise(p->f->diags, K0040, at, "macros expand to more than %d tokens", PP_EXPANDED);
+        diag *d =
+            diag_raise(p->f->diags, K0040, at, "macros expand to more than %d tokens", PP_EXPANDED);
         diag_label(d, at, "the limit is reached in this use");
         diag_note(d, "a macro that names another one several times doubles at every step");
     }
@@ -305,7 +315,8 @@ static void expand_argument(pp *p, const call *c, argument *arg)
     if (!has_macro(p, arg->raw, arg->raw_len))
         return;
     if (p->argument_depth >= PP_ARGUMENTS) {
-        diag *d = diag_raise(p->f->diags, K0041, c->at, "macro calls are nested more than %d deep", PP_ARGUMENTS);
+        diag *d = diag_raise(p->f->diags, K0041, c->at, "macro calls are nested more than %d deep",
+                             PP_ARGUMENTS);
         diag_label(d, c->at, "in the arguments of this one");
         pp_stop(p);
         return;
@@ -357,7 +368,7 @@ static token stringify(substitution *s, const argument *arg, const token *hash)
 }
 
 // Joins `right` to the last token of the result.
-static void paste(substitution *s, const token *right, const token *operator)
+static void paste(substitution *s, const token *right, const token *op)
 {
     token *left = &vec_last(&s->out);
     if (right->kind == TOK_PLACEMARKER)
@@ -378,20 +389,22 @@ static void paste(substitution *s, const token *right, const token *operator)
     l.at_line_start = false;
     token made;
     lex_next(&l, &made);
-    if (l.at != l.end || made.kind == TOK_EOF || made.kind == TOK_OTHER || is_over_budget(s->p, 1 + (uint32_t)(both.len / 64), s->c->at)) {
-        diag *d = diag_raise(f->diags, K0039, s->c->at, "'##' cannot make one token of '%.*s' and '%.*s'",
-                             a.len < 40 ? (int)a.len : 40, a.at, b.len < 40 ? (int)b.len : 40, b.at);
+    if (l.at != l.end || made.kind == TOK_EOF || made.kind == TOK_OTHER ||
+        is_over_budget(s->p, 1 + (uint32_t)(both.len / 64), s->c->at)) {
+        diag *d =
+            diag_raise(f->diags, K0039, s->c->at, "'##' cannot make one token of '%.*s' and '%.*s'",
+                       a.len < 40 ? (int)a.len : 40, a.at, b.len < 40 ? (int)b.len : 40, b.at);
         diag_label(d, s->c->at, "in this use of '%s'", s->c->m->name);
-        diag_label(d, operator->at, "joined here");
+        diag_label(d, op->at, "joined here");
         token second = *right;
         vec_push(f->in, &s->out, second);
         return;
     }
-    token whole = placed(s, operator);
+    token whole = placed(s, op);
     whole.kind = made.kind;
     whole.flags = (uint8_t)((whole.flags & ~TF_SPACE) | (left->flags & TF_SPACE));
     whole.bytes = made.bytes; // covers the name as well
-    whole.origin = left->origin.lo ? left->origin : operator->at;
+    whole.origin = left->origin.lo ? left->origin : op->at;
     *left = whole;
 }
 
@@ -420,21 +433,21 @@ static void push_raw(substitution *s, uint32_t param, const token *body)
 }
 
 // The operand after ##: pastes its first token, appends the rest. Gives the body tokens used.
-static uint32_t paste_operand(substitution *s, const token *body, const token *operator)
+static uint32_t paste_operand(substitution *s, const token *body, const token *op)
 {
     if (body->kind == TOK_HASH && s->c->m->is_function) {
         token string = stringify(s, &s->c->args[body[1].match - 1], body);
-        paste(s, &string, operator);
+        paste(s, &string, op);
         return 2;
     }
     if (!body->match) {
         token t = placed(s, body);
-        paste(s, &t, operator);
+        paste(s, &t, op);
         return 1;
     }
     const argument *arg = &s->c->args[body->match - 1];
     if (arg->raw_len) {
-        paste(s, &arg->raw[0], operator);
+        paste(s, &arg->raw[0], op);
         if (arg->raw_len > 1)
             push_tokens(s, arg->raw + 1, arg->raw_len - 1, arg->raw[1].flags & TF_SPACE);
     }
@@ -454,7 +467,8 @@ static void substitute_body(substitution *s)
             token string = stringify(s, &s->c->args[t[1].match - 1], t);
             vec_push(f->in, &s->out, string);
             i += 2;
-        } else if (t->kind == TOK_COMMA && is_pasted && m->is_variadic && i + 2 < m->body_len && t[2].match == m->param_count) {
+        } else if (t->kind == TOK_COMMA && is_pasted && m->is_variadic && i + 2 < m->body_len &&
+                   t[2].match == m->param_count) {
             // GNU: the comma before ## __VA_ARGS__ goes when nothing stands for the dots.
             argument *rest = &s->c->args[m->param_count - 1];
             if (rest->raw_len || (s->c->has_variadic && m->param_count > 1)) {
@@ -498,6 +512,19 @@ static void push_result(pp *p, call *c)
     pp_push(p, c->m, s.out.at, s.out.len, false);
 }
 
+static const char *quoted_path(arena *a, const char *path)
+{
+    text out = {.in = a};
+    text_putc(&out, '"');
+    for (; *path; path++) {
+        if (*path == '"' || *path == '\\')
+            text_putc(&out, '\\');
+        text_putc(&out, *path);
+    }
+    text_putc(&out, '"');
+    return out.at;
+}
+
 // __FILE__, __LINE__ …
 static void push_magic(pp *p, const macro *m, const token *name)
 {
@@ -506,23 +533,22 @@ static void push_magic(pp *p, const macro *m, const token *name)
     const open_file *o = p->file;
     t.flags |= TF_FROM_MACRO;
     t.kind = TOK_INT;
-    const char *text = "0";
+    const char *spelling = "0";
     switch ((magic)m->magic) {
     case MAGIC_NONE: break;
-    case MAGIC_LINE: text = str_format(p->f->in, "%lld", (long long)place.line + (long long)o->line_shift); break;
-    case MAGIC_COUNTER: text = str_format(p->f->in, "%u", p->counter++); break;
-    case MAGIC_INCLUDE_LEVEL: text = str_format(p->f->in, "%u", p->file_depth - 1); break;
-    case MAGIC_FILE: {
-        argument path = {0};
-        token raw = {.kind = TOK_STRING};
-        raw.bytes = str_of(str_format(p->f->in, "\"%s\"", o->line_file ? o->line_file : place.file ? place.file->path : o->file->path));
-        path.raw = &raw;
+    case MAGIC_LINE:
+        spelling = str_format(p->f->in, "%lld", (long long)place.line + (long long)o->line_shift);
+        break;
+    case MAGIC_COUNTER: spelling = str_format(p->f->in, "%u", p->counter++); break;
+    case MAGIC_INCLUDE_LEVEL: spelling = str_format(p->f->in, "%u", p->file_depth - 1); break;
+    case MAGIC_FILE:
         t.kind = TOK_STRING;
-        text = raw.bytes.at;
+        spelling = quoted_path(p->f->in, o->line_file ? o->line_file
+                                         : place.file ? place.file->path
+                                                      : o->file->path);
         break;
     }
-    }
-    t.bytes = str_of(text);
+    t.bytes = str_of(spelling);
     pp_push(p, NULL, arena_copy(p->f->in, &t, sizeof t), 1, false);
 }
 
@@ -563,15 +589,15 @@ bool pp_expand(pp *p, token *name)
 
 // --- `defined X` and `__has_include(…)` in #if
 
-static void push_answer(pp *p, const token *word, bool answer)
+static void push_answer(pp *p, const token *use, bool answer)
 {
-    token t = *word;
+    token t = *use;
     t.kind = TOK_INT;
     t.bytes = answer ? STR("1") : STR("0");
     pp_unread(p, &t);
 }
 
-static void answer_defined(pp *p, const token *word)
+static void answer_defined(pp *p, const token *use)
 {
     token t, close;
     pp_read(p, &t);
@@ -584,16 +610,16 @@ static void answer_defined(pp *p, const token *word)
         is_good = close.kind == TOK_RPAREN;
     }
     if (!is_good) {
-        diag *d = diag_raise(p->f->diags, K0042, word->at, "'defined' needs the name of a macro");
-        diag_label(d, word->at, "write defined(NAME)");
-        push_answer(p, word, false);
+        diag *d = diag_raise(p->f->diags, K0042, use->at, "'defined' needs the name of a macro");
+        diag_label(d, use->at, "write defined(NAME)");
+        push_answer(p, use, false);
         return;
     }
     ident *id = pp_ident(p, t.name);
-    push_answer(p, word, id->macro || id->word == WORD_HAS_INCLUDE);
+    push_answer(p, use, id->macro || id->word == WORD_HAS_INCLUDE);
 }
 
-static void answer_has_include(pp *p, const token *word)
+static void answer_has_include(pp *p, const token *use)
 {
     token t;
     text name = {.in = p->f->in};
@@ -615,10 +641,11 @@ static void answer_has_include(pp *p, const token *word)
         is_good = t.kind == TOK_RPAREN && name.len;
     }
     if (!is_good) {
-        diag *d = diag_raise(p->f->diags, K0042, word->at, "__has_include needs the name of a header");
-        diag_label(d, word->at, "write __has_include(<name>) or __has_include(\"name\")");
+        diag *d =
+            diag_raise(p->f->diags, K0042, use->at, "__has_include needs the name of a header");
+        diag_label(d, use->at, "write __has_include(<name>) or __has_include(\"name\")");
     }
-    push_answer(p, word, is_good && pp_has_include(p, (str){name.at, name.len}, is_quoted));
+    push_answer(p, use, is_good && pp_has_include(p, (str){name.at, name.len}, is_quoted));
 }
 
 void pp_expand_list(pp *p, const token *tokens, uint32_t len, token **out, uint32_t *out_len)

@@ -149,21 +149,6 @@ static nearest nearest_to(const char *name)
     return (nearest){.wanted = wanted, .distance = limit};
 }
 
-const char *front_suggest(front *f, const scope *s, const char *name)
-{
-    (void)f;
-    nearest n = nearest_to(name);
-    for (; s; s = s->outer)
-        for (uint32_t i = 0; i < s->names.len; i++) {
-            const ast_decl *d = (const ast_decl *)(uintptr_t)s->names.entries[i].value;
-            if (d->kind != DECL_TYPEDEF && !d->is_host_only)
-                consider(&n, d->name);
-        }
-    for (int id = 1; id < BI_COUNT; id++)
-        consider(&n, builtin_at((builtin_id)id)->name);
-    return n.best;
-}
-
 // Names of the neighbours' types and what they are called here.
 static const char *const foreign_types[][2] = {
     {"half", "f16"},          {"__half", "f16"},       {"_Float16", "f16"},  {"__fp16", "f16"},

@@ -129,8 +129,8 @@ static void check_region(const checker *c, ir_region_id region)
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
         uint8_t flow = c->facts.flow[id];
-        bool is_warp_op = i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH ||
-                          i->op == IR_WARPSYNC;
+        bool is_warp_op =
+            i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH || i->op == IR_WARPSYNC;
         if (i->op == IR_BARRIER && flow < UNIFORM_BLOCK)
             report(c, id, true);
         else if (is_warp_op && flow < UNIFORM_WARP)

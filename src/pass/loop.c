@@ -135,10 +135,10 @@ static void scan(const ir_func *f, loop_info *l, ir_region_id region, uint32_t *
             l->has_loop = true;
         if (i->op == IR_NEXT && i->aux == l->loop)
             ++*nexts;
-        bool leaves = i->op == IR_RETURN ||
-                      (i->op == IR_EXIT && (i->aux == l->loop ||
-                                            !loop_is_region_inside(f, ir_at(f, i->aux)->parent,
-                                                                   l->loop)));
+        bool leaves =
+            i->op == IR_RETURN ||
+            (i->op == IR_EXIT &&
+             (i->aux == l->loop || !loop_is_region_inside(f, ir_at(f, i->aux)->parent, l->loop)));
         if (leaves)
             l->exits++;
         if (i->op == IR_EXIT && i->aux == l->loop)
@@ -314,9 +314,11 @@ loop_known loop_start(const ir_func *f, const loop_info *l, arena *a)
     const ir_region *body = ir_region_at(f, l->body);
     const ir_inst *loop = ir_at(f, l->loop), *next = ir_at(f, l->next);
     uint32_t n = body->arg_count;
-    loop_known known = {body->args, n, arena_array(a, uint64_t, n + 1), arena_array(a, bool, n + 1)};
+    loop_known known = {body->args, n, arena_array(a, uint64_t, n + 1),
+                        arena_array(a, bool, n + 1)};
     for (uint32_t k = 0; k < n; k++)
-        known.is_known[k] = l->next && loop_eval(f, ir_operand(f, loop, k), NULL, 8, &known.bits[k]);
+        known.is_known[k] =
+            l->next && loop_eval(f, ir_operand(f, loop, k), NULL, 8, &known.bits[k]);
     // Drop those whose step needs something unknown, until the rest needs only itself.
     for (bool again = true; again;) {
         again = false;

@@ -53,5 +53,13 @@ uint32_t *
 align_compute(const ir_func *f,
               arena *a); // per value: a power of two that divides it (pointers: the address)
 range range_of(const ir_func *f, const range *facts, ir_ref r);
+// The same with, per value, whether its operation was exact: bit 0 as signed, bit 1 as unsigned
+// numbers (add, sub, mul, shl that do not wrap).
+enum { RANGE_EXACT_SIGNED = 1, RANGE_EXACT_UNSIGNED = 2 };
+typedef struct range_facts {
+    range *value;
+    uint8_t *exact;
+} range_facts;
+range_facts range_compute_exact(const ir_func *f, arena *a);
 
 #endif

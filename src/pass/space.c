@@ -3,8 +3,8 @@
 // pointers generic; after inlining nearly all of them come from one parameter or one array.
 //
 // A value starts as "not known yet" and falls to one space, then to generic, as its sources are
-// seen; the null pointer counts as global. Where a generic pointer is still needed (memory, integers,
-// joins of two spaces) a cast is put in. Start reading at pass_space.
+// seen; the null pointer counts as global. Where a generic pointer is still needed (memory,
+// integers, joins of two spaces) a cast is put in. Start reading at pass_space.
 #include "pass/pass.h"
 #include "pass/passes.h"
 

@@ -26,7 +26,7 @@ typedef struct escape { // early exits: bit d is set when the rest of region dep
 typedef struct sweep {
     const ir_func *f;
     uniform_facts facts;
-    uint8_t *locals; // per local array: level of its contents
+    uint8_t *locals;  // per local array: level of its contents
     uint8_t *differs; // per value: results and loop arguments that join different values
     ir_ref *joined;   // per value: the value joined first
     flow *rounds;     // per instruction (loops): how threads leave
@@ -232,7 +232,6 @@ static uint8_t shuffle_level(const sweep *s, const ir_inst *i)
                         ir_const_bits(s->f, ir_operand(s->f, i, 2), &width) && width == 32;
     return is_broadcast && value < UNIFORM_WARP ? UNIFORM_WARP : value;
 }
-
 
 static uint8_t flow_level(flow at)
 {

@@ -57,7 +57,7 @@ static void weigh(unroller *u, ir_region_id region, weight *w)
         bool is_free = (ir_op_effect(i->op) == IR_FX_PURE && all) || i->op == IR_LOCAL ||
                        (is_memory && (pointer & LOCAL) && (pointer & KNOWN)) ||
                        ir_is_terminator(i->op);
-        uint8_t local = i->op == IR_LOCAL ? LOCAL | KNOWN
+        uint8_t local = i->op == IR_LOCAL                           ? LOCAL | KNOWN
                         : i->op == IR_PTRADD || i->op == IR_PTRCAST ? pointer & LOCAL
                                                                     : 0;
         w->raw++;

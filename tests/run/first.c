@@ -32,3 +32,24 @@ kernel void neighbours(const f32 *in, f32 *out)
     f32 mine = in[i];
     out[i] = shuffle_up(mine, 1) + shuffle_down(mine, 1) + shuffle_xor(mine, 5) + shuffle(mine, 3);
 }
+
+//! run nothing grid=3 block=32 ()
+kernel void nothing(void)
+{
+}
+
+static bool saxpy_is_right(f32 a, const f32 *x, const f32 *y, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        if (y[i] != a * x[i] + (f32)i)
+            return false;
+    return true;
+}
+
+//! run saxpy grid=4 block=64 check=saxpy_is_right (f32=2.5, f32[200]:rand, f32[200]:iota, u32=200)
+kernel block(64) void saxpy(f32 a, const f32 *x, f32 *y, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}

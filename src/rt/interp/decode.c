@@ -212,9 +212,9 @@ static void alloc_fixed(decoder *d)
                            .elem_size = from->elem_size,
                            .value_size = (uint8_t)ir_type_size((ir_type)from->type)};
         if (from->kind == IR_PARAM_BYTES) {
-            uint32_t segment = decode_segment(d, SEGMENT_PARAM, from->name, from->size, 16, 1);
-            to->slot = decode_address_slot(d, segment);
-            to->offset = p->segments[segment].offset;
+            uint32_t array = decode_segment(d, SEGMENT_PARAM, from->name, from->size, 16, 1);
+            to->slot = decode_address_slot(d, array);
+            to->offset = p->segments[array].offset;
         } else {
             to->slot = uniform_new(d, to->value_size);
         }
@@ -252,9 +252,9 @@ uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_
     return p->segment_count++;
 }
 
-uint32_t decode_address_slot(decoder *d, uint32_t segment)
+uint32_t decode_address_slot(decoder *d, uint32_t array)
 {
-    return constant_slot(d, 8, (uint64_t)(STATIC_SEGMENT + segment) << INTERP_SEGMENT_BITS);
+    return constant_slot(d, 8, (uint64_t)(STATIC_SEGMENT + array) << INTERP_SEGMENT_BITS);
 }
 
 static uint32_t array_segment(decoder *d, const ir_inst *i)
@@ -263,28 +263,28 @@ static uint32_t array_segment(decoder *d, const ir_inst *i)
     if (*known)
         return (uint32_t)(*known - 1);
     const ir_module *m = d->f->module;
-    uint32_t segment;
+    uint32_t array;
     if (i->op == IR_LOCAL) {
         const ir_local *l = &d->f->locals.at[i->aux];
-        segment = decode_segment(d, SEGMENT_LOCAL, l->name, l->size, l->align,
+        array = decode_segment(d, SEGMENT_LOCAL, l->name, l->size, l->align,
                                  ir_type_size((ir_type)l->elem));
     } else if (i->op == IR_SHARED) {
         const ir_shared *s = &m->shared.at[i->aux];
-        segment = decode_segment(d, s->is_dynamic ? SEGMENT_DYNAMIC : SEGMENT_SHARED, s->name,
+        array = decode_segment(d, s->is_dynamic ? SEGMENT_DYNAMIC : SEGMENT_SHARED, s->name,
                                  s->size, s->align, ir_type_size((ir_type)s->elem));
         d->p->has_dynamic_shared |= s->is_dynamic;
     } else {
         const ir_data *c = &m->data.at[i->aux];
         uint64_t before = d->p->const_size;
-        segment = decode_segment(d, SEGMENT_CONST, c->name, c->size, c->align,
+        array = decode_segment(d, SEGMENT_CONST, c->name, c->size, c->align,
                                  ir_type_size((ir_type)c->elem));
         d->p->const_bytes =
             arena_grow(d->a, d->p->const_bytes, before, d->p->const_size);
         if (c->size)
-            memcpy(d->p->const_bytes + d->p->segments[segment].offset, c->bytes, c->size);
+            memcpy(d->p->const_bytes + d->p->segments[array].offset, c->bytes, c->size);
     }
-    *map_at(&d->arrays, (uint64_t)i->op << 32 | i->aux) = (uint64_t)segment + 1;
-    return segment;
+    *map_at(&d->arrays, (uint64_t)i->op << 32 | i->aux) = (uint64_t)array + 1;
+    return array;
 }
 
 // --- messages: where an instruction stands, which array an access means

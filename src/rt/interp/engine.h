@@ -248,6 +248,15 @@ static inline uint32_t lane_bits(const lane_u8 *flags) // 32 bytes of 0 or 1 -> 
     }
     return mask;
 }
+static inline void interp_fill(lane_u32 *slot, uint32_t value)
+{
+    for (int i = 0; i < LANES; i++)
+        slot[i] = value;
+}
+static inline bool is_cancelled(const interp_launch *l)
+{
+    return l->cancel && __atomic_load_n(l->cancel, __ATOMIC_RELAXED);
+}
 static inline uint32_t lowest_lane(uint32_t mask)
 {
     return (uint32_t)__builtin_ctz(mask);
@@ -268,7 +277,7 @@ void warp_vote(warp *w, const code *c);
 bool print_warp(runner *r, warp *w, const code *c);
 
 // fault.c: sets the error, always returns false.
-bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_code diag,
+bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_code code,
                  const char *format, ...) PRINTF_LIKE(6, 7);
 bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
                   uint64_t bytes, bool writes);

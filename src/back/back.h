@@ -1,0 +1,30 @@
+// Backends: optimised IR in, code for one target out. Targets are rows of target.def.
+#ifndef KILN_BACK_H
+#define KILN_BACK_H
+
+#include "base/diag.h"
+#include "ir/ir.h"
+
+typedef struct target {
+    const char *name; // "sm_90a"
+    int sm;           // 90
+    char variant;     // 'a' or 0
+    int ptx;          // 80 is PTX 8.0
+    uint32_t shared_limit, registers, threads;
+} target;
+
+// NULL when there is no such row.
+const target *target_find(const char *name);
+const target *target_at(size_t index); // NULL past the end
+
+typedef struct ptx_options {
+    bool line_info; // .loc for every source line
+    bool annotate;  // the source line as a comment
+} ptx_options;
+
+// Appends the PTX of all kernels of `m` (or of `only`, when given) for target `t`. False: a diagnostic says which
+// feature the target lacks, and where it is used.
+bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options, diags *ds,
+              arena *scratch, text *out);
+
+#endif

@@ -1,0 +1,426 @@
+// IR module in, PTX text out: module header, shared and constant arrays, then each kernel: its body is printed first, so
+// that the registers it used can be declared above it. Structured control becomes labels and branches; results
+// of control instructions are registers that every exit writes. The text depends on the IR alone.
+#include "back/ptx/ptx.h"
+
+#include <stdio.h>
+
+static const char *const prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
+
+reg_class ptx_class(ir_type t)
+{
+    switch (t) {
+    case IR_I1: return RC_PRED;
+    case IR_I8:
+    case IR_I16:
+    case IR_F16:
+    case IR_BF16:
+    case IR_F8E4:
+    case IR_F8E5: return RC_H;
+    case IR_I32:
+    case IR_PTR_SHARED: return RC_R;
+    case IR_F32: return RC_F;
+    case IR_F64: return RC_FD;
+    case IR_I64:
+    case IR_PTR_GEN:
+    case IR_PTR_GLOBAL:
+    case IR_PTR_LOCAL:
+    case IR_PTR_CONST:
+    case IR_PTR_PARAM: return RC_RD;
+    case IR_VOID:
+    case IR_TYPE_COUNT: break;
+    }
+    bug("ptx: no register class");
+}
+
+const char *ptx_space(ir_type pointer)
+{
+    switch ((int)pointer) {
+    case IR_PTR_GLOBAL: return ".global";
+    case IR_PTR_SHARED: return ".shared";
+    case IR_PTR_LOCAL: return ".local";
+    case IR_PTR_CONST: return ".const";
+    case IR_PTR_PARAM: return ".param";
+    default: return "";
+    }
+}
+
+void ptx_line(ptx *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char line[512];
+    int len = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    must(len > 0 && (size_t)len < sizeof line);
+    text_putc(&p->body, '\t');
+    text_add(&p->body, line, (size_t)len);
+    text_puts(&p->body, ";\n");
+}
+
+const char *ptx_temp(ptx *p, reg_class c)
+{
+    return str_format(p->scratch, "%s%u", prefixes[c], ++p->next_reg[c]);
+}
+
+const char *ptx_def(ptx *p, ir_ref r)
+{
+    reg_class c = ptx_class(ir_type_of(p->f, r));
+    if (!p->reg[r])
+        p->reg[r] = ++p->next_reg[c];
+    return str_format(p->scratch, "%s%u", prefixes[c], p->reg[r]);
+}
+
+static const char *immediate(ptx *p, ir_ref r)
+{
+    const ir_const *c = &p->f->consts.at[ir_index(r)];
+    switch ((int)c->type) {
+    case IR_F32: return str_format(p->scratch, "0f%08X", (uint32_t)c->bits);
+    case IR_F64: return str_format(p->scratch, "0d%016llX", (unsigned long long)c->bits);
+    case IR_I32: return str_format(p->scratch, "%d", (int32_t)(uint32_t)c->bits);
+    case IR_I64: return str_format(p->scratch, "%lld", (long long)c->bits);
+    case IR_I1: return c->bits ? "-1" : "0";
+    default: return str_format(p->scratch, "%llu", (unsigned long long)c->bits);
+    }
+}
+
+const char *ptx_reg(ptx *p, ir_ref r)
+{
+    if (!ir_is_const(r))
+        return ptx_def(p, r);
+    static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32", "mov.b64", "mov.f32", "mov.f64"};
+    reg_class c = ptx_class(ir_type_of(p->f, r));
+    const char *t = ptx_temp(p, c);
+    ptx_line(p, "%s %s, %s", moves[c], t, immediate(p, r));
+    return t;
+}
+
+const char *ptx_op(ptx *p, ir_ref r)
+{
+    return ir_is_const(r) ? immediate(p, r) : ptx_def(p, r);
+}
+
+void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature)
+{
+    if (p->ds) {
+        diag *d = diag_raise(p->ds, K4301, i->at, "%s need sm_%d, but the target is %s", feature, sm, p->t->name);
+        diag_note(d, "put the code under 'if (target_sm() >= %d)' beside a portable path, or compile for a newer target", sm);
+    }
+    p->failed = true;
+}
+
+// --- control
+
+static void emit_region(ptx *p, ir_region_id r);
+
+// Writes `values` to the registers of `first`…; a value that one of the targets holds is read before it is overwritten.
+static void parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count)
+{
+    static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32", "mov.b64", "mov.f32", "mov.f64"};
+    const char **from = arena_array(p->scratch, const char *, count);
+    for (uint32_t k = 0; k < count; k++) {
+        from[k] = ptx_op(p, values[k]);
+        if (values[k] == first + k || ir_is_const(values[k]))
+            continue;
+        // Is it the target of an earlier move of this group?
+        if (values[k] >= first && values[k] < first + k) {
+            reg_class c = ptx_class(ir_type_of(p->f, values[k]));
+            const char *saved = ptx_temp(p, c);
+            from[k] = saved;
+            ptx_line(p, "%s %s, %s", moves[c], saved, ptx_def(p, values[k]));
+        }
+    }
+    for (uint32_t k = 0; k < count; k++)
+        if (values[k] != first + k)
+            ptx_line(p, "%s %s, %s", moves[ptx_class(ir_type_of(p->f, first + k))], ptx_def(p, first + k), from[k]);
+}
+
+static bool is_empty_exit(const ptx *p, ir_region_id r, ir_inst_id owner)
+{
+    const ir_region *region = ir_region_at(p->f, r);
+    const ir_inst *only = ir_at(p->f, region->first);
+    return region->first == region->last && only->op == IR_EXIT && only->aux == owner && !only->operand_count;
+}
+
+static void emit_if(ptx *p, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(p->f, id);
+    const char *c = ptx_reg(p, ir_operand(p->f, i, 0));
+    uint32_t end = ++p->next_label;
+    p->frame[id].end_label = end;
+    ir_region_id yes = i->regions, no = i->regions + 1;
+    if (is_empty_exit(p, yes, id)) {
+        ptx_line(p, "@%s bra $L%u", c, end);
+        emit_region(p, no);
+    } else if (is_empty_exit(p, no, id)) {
+        ptx_line(p, "@!%s bra $L%u", c, end);
+        emit_region(p, yes);
+    } else {
+        uint32_t other = ++p->next_label;
+        ptx_line(p, "@!%s bra $L%u", c, other);
+        emit_region(p, yes);
+        text_printf(&p->body, "$L%u:\n", other);
+        emit_region(p, no);
+    }
+    text_printf(&p->body, "$L%u:\n", end);
+}
+
+static void emit_loop(ptx *p, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(p->f, id);
+    const ir_region *region = ir_region_at(p->f, i->regions);
+    p->frame[id].end_label = ++p->next_label;
+    p->frame[id].loop_label = ++p->next_label;
+    ir_ref *starts = arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
+    parallel_move(p, region->args, starts, i->operand_count);
+    text_printf(&p->body, "$L%u:\n", p->frame[id].loop_label);
+    emit_region(p, i->regions);
+    text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
+}
+
+static void emit_switch(ptx *p, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(p->f, id);
+    bool is_wide = ir_type_of(p->f, ir_operand(p->f, i, 0)) == IR_I64;
+    const char *v = ptx_reg(p, ir_operand(p->f, i, 0));
+    p->frame[id].end_label = ++p->next_label;
+    uint32_t first = p->next_label + 1;
+    p->next_label += i->region_count;
+    for (uint32_t k = 0; k + 1 < i->region_count; k++) {
+        const char *same = ptx_temp(p, RC_PRED);
+        ptx_line(p, "setp.eq.s%s %s, %s, %lld", is_wide ? "64" : "32", same, v,
+                 is_wide ? (long long)i->cases[k] : (long long)(int32_t)i->cases[k]);
+        ptx_line(p, "@%s bra $L%u", same, first + k);
+    }
+    ptx_line(p, "bra $L%u", first + i->region_count - 1);
+    for (uint32_t k = 0; k < i->region_count; k++) {
+        text_printf(&p->body, "$L%u:\n", first + k);
+        emit_region(p, i->regions + k);
+    }
+    text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
+}
+
+// True when control runs into the end label of `target` by itself after the last instruction of this region.
+static bool falls_out(const ptx *p, const ir_inst *exit_inst)
+{
+    const ir_inst *left = ir_at(p->f, exit_inst->aux);
+    const ir_region *region = ir_region_at(p->f, exit_inst->parent);
+    if (region->owner != exit_inst->aux)
+        return false;
+    return exit_inst->parent == left->regions + left->region_count - 1 ||
+           (left->op == IR_IF && is_empty_exit(p, left->regions + 1, exit_inst->aux));
+}
+
+static void emit_terminator(ptx *p, const ir_inst *i)
+{
+    ir_ref *values = arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
+    if (i->op == IR_EXIT) {
+        parallel_move(p, ir_at(p->f, i->aux)->result, values, i->operand_count);
+        if (!falls_out(p, i))
+            ptx_line(p, "bra $L%u", p->frame[i->aux].end_label);
+    } else if (i->op == IR_NEXT) {
+        const ir_inst *loop = ir_at(p->f, i->aux);
+        parallel_move(p, ir_region_at(p->f, loop->regions)->args, values, i->operand_count);
+        ptx_line(p, "bra $L%u", p->frame[i->aux].loop_label);
+    } else if (i->op == IR_RETURN) {
+        ptx_line(p, "ret");
+    } else {
+        ptx_line(p, "trap");
+    }
+}
+
+static void emit_loc(ptx *p, const ir_inst *i)
+{
+    if (!p->m->sources || !i->at.lo || !(p->options->line_info || p->options->annotate))
+        return;
+    source_place place = source_find(p->m->sources, i->at.lo);
+    if (!place.file || place.file->is_builtin || place.line == p->last_line)
+        return;
+    p->last_line = place.line;
+    if (p->options->annotate) {
+        str line = source_line(p->m->sources, place.file, place.line);
+        while (line.len && (*line.at == ' ' || *line.at == '\t')) {
+            line.at++;
+            line.len--;
+        }
+        text_printf(&p->body, "\t// %u: %.*s\n", place.line, (int)line.len, line.at);
+    }
+    if (p->options->line_info)
+        text_printf(&p->body, "\t.loc 1 %u %u\n", place.line, place.column);
+}
+
+static void emit_inst(ptx *p, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(p->f, id);
+    emit_loc(p, i);
+    ir_op op = (ir_op)i->op;
+    if (op == IR_IF)
+        emit_if(p, id);
+    else if (op == IR_LOOP)
+        emit_loop(p, id);
+    else if (op == IR_SWITCH)
+        emit_switch(p, id);
+    else if (op == IR_BLOCKSCOPE) {
+        p->frame[id].end_label = ++p->next_label;
+        emit_region(p, i->regions);
+        text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
+    } else if (ir_is_terminator(op))
+        emit_terminator(p, i);
+    else if (op >= IR_PTRADD && op <= IR_PREFETCH)
+        ptx_memory(p, i);
+    else if (op == IR_UNIFORM)
+        parallel_move(p, i->result, ir_operands(p->f, i), 1);
+    else if (op == IR_ASSUME)
+        return;
+    else if (op >= IR_THREAD && op <= IR_MATCH)
+        ptx_group(p, i);
+    else if (op == IR_CLOCK || op == IR_NANOTIME || op == IR_SLEEP || op == IR_TRAP)
+        ptx_group(p, i);
+    else if (op == IR_PRINT || op == IR_ASSERT || op == IR_CALL)
+        ptx_lacks(p, i, 999, ir_op_name(op));
+    else
+        ptx_inst(p, i);
+}
+
+static void emit_region(ptx *p, ir_region_id r)
+{
+    for (ir_inst_id id = ir_region_at(p->f, r)->first; id; id = ir_at(p->f, id)->next)
+        emit_inst(p, id);
+}
+
+// --- kernels
+
+static void emit_params(ptx *p)
+{
+    const ir_func *f = p->f;
+    text_printf(p->out, "\n.visible .entry %s(", f->name);
+    for (uint32_t k = 0; k < f->params.len; k++) {
+        const ir_param *a = &f->params.at[k];
+        text_puts(p->out, k ? ",\n\t" : "\n\t");
+        if (a->kind == IR_PARAM_BYTES)
+            text_printf(p->out, ".param .align %u .b8 %s_param_%u[%u]", a->align, f->name, k, a->size);
+        else if (a->kind == IR_PARAM_POINTER)
+            text_printf(p->out, ".param .u64 .ptr.global.align %u %s_param_%u", a->elem_align ? a->elem_align : 1, f->name, k);
+        else
+            text_printf(p->out, ".param .%s%u %s_param_%u", ir_is_float((ir_type)a->type) && a->size >= 4 ? "f" : "b",
+                        a->size * 8, f->name, k);
+    }
+    text_puts(p->out, f->params.len ? "\n)\n" : ")\n");
+    if (f->block[0])
+        text_printf(p->out, ".reqntid %u, %u, %u\n", f->block[0], f->block[1], f->block[2]);
+    if (f->cluster[0] && p->t->sm >= 90)
+        text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", f->cluster[0], f->cluster[1],
+                    f->cluster[2]);
+    if (f->min_blocks)
+        text_printf(p->out, ".minnctapersm %u\n", f->min_blocks);
+    if (f->max_registers)
+        text_printf(p->out, ".maxnreg %u\n", f->max_registers);
+}
+
+static void load_params(ptx *p)
+{
+    static const char *const types[RC_COUNT] = {"u8", "b16", "b32", "b64", "f32", "f64"};
+    const ir_func *f = p->f;
+    for (uint32_t k = 0; k < f->params.len; k++) {
+        const ir_param *a = &f->params.at[k];
+        ir_ref r = f->first_param + k;
+        if (a->kind == IR_PARAM_BYTES) {
+            ptx_line(p, "mov.b64 %s, %s_param_%u", ptx_def(p, r), f->name, k);
+        } else if (a->kind == IR_PARAM_POINTER) {
+            const char *raw = ptx_temp(p, RC_RD);
+            ptx_line(p, "ld.param.b64 %s, [%s_param_%u]", raw, f->name, k);
+            ptx_line(p, "cvta.to.global.u64 %s, %s", ptx_def(p, r), raw);
+        } else if (a->type == IR_I1) {
+            const char *raw = ptx_temp(p, RC_H);
+            ptx_line(p, "ld.param.u8 %s, [%s_param_%u]", raw, f->name, k);
+            ptx_line(p, "setp.ne.u16 %s, %s, 0", ptx_def(p, r), raw);
+        } else {
+            const char *type = a->size == 1 ? "u8" : types[ptx_class((ir_type)a->type)];
+            ptx_line(p, "ld.param.%s %s, [%s_param_%u]", type, ptx_def(p, r), f->name, k);
+        }
+    }
+}
+
+static void place_locals(ptx *p)
+{
+    p->local_bytes = 0;
+    p->local_offset = arena_array(p->scratch, uint64_t, p->f->locals.len + 1);
+    bool *used = arena_array(p->scratch, bool, p->f->locals.len + 1);
+    for (uint32_t k = 1; k < p->f->insts.len; k++)
+        if (p->f->insts.at[k].op == IR_LOCAL)
+            used[p->f->insts.at[k].aux] = true;
+    for (uint32_t k = 0; k < p->f->locals.len; k++) {
+        if (!used[k])
+            continue;
+        uint64_t align = p->f->locals.at[k].align ? p->f->locals.at[k].align : 16;
+        p->local_bytes = (p->local_bytes + align - 1) / align * align;
+        p->local_offset[k] = p->local_bytes;
+        p->local_bytes += p->f->locals.at[k].size;
+    }
+}
+
+static void emit_kernel(ptx *p, const ir_func *f)
+{
+    static const char *const types[RC_COUNT] = {".pred", ".b16", ".b32", ".b64", ".f32", ".f64"};
+    p->f = f;
+    p->body = (text){.in = p->scratch};
+    p->reg = arena_array(p->scratch, uint32_t, f->values.len);
+    p->frame = arena_alloc(p->scratch, f->insts.len * sizeof *p->frame);
+    memset(p->next_reg, 0, sizeof p->next_reg);
+    p->next_label = 0;
+    p->last_line = 0;
+    place_locals(p);
+    text_puts(&p->body, "");
+    load_params(p);
+    emit_region(p, f->body);
+    emit_params(p);
+    text_puts(p->out, "{\n");
+    if (p->local_bytes) {
+        text_printf(p->out, "\t.local .align 16 .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n", f->name,
+                    (unsigned long long)p->local_bytes);
+    }
+    for (int c = 0; c < RC_COUNT; c++)
+        if (p->next_reg[c])
+            text_printf(p->out, "\t.reg %s %s<%u>;\n", types[c], prefixes[c], p->next_reg[c] + 1);
+    if (p->local_bytes)
+        text_printf(p->out, "\tmov.u64 %%SPL, __local_%s;\n", f->name);
+    text_add(p->out, p->body.at, p->body.len);
+    text_puts(p->out, "}\n");
+}
+
+static void emit_arrays(ptx *p)
+{
+    for (uint32_t k = 0; k < p->m->shared.len; k++) {
+        const ir_shared *s = &p->m->shared.at[k];
+        uint32_t align = s->align > 16 ? s->align : 16;
+        if (s->is_dynamic)
+            text_printf(p->out, ".extern .shared .align %u .b8 %s[];\n", align, s->name);
+        else
+            text_printf(p->out, ".shared .align %u .b8 %s[%llu];\n", align, s->name, (unsigned long long)(s->size ? s->size : 1));
+    }
+    for (uint32_t k = 0; k < p->m->data.len; k++) {
+        const ir_data *d = &p->m->data.at[k];
+        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16, d->name,
+                    (unsigned long long)d->size);
+        for (uint64_t b = 0; b < d->size; b++)
+            text_printf(p->out, "%s%u", b ? "," : "", d->bytes[b]);
+        text_puts(p->out, "};\n");
+    }
+}
+
+bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options, diags *ds,
+              arena *scratch, text *out)
+{
+    static const ptx_options none;
+    ptx p = {.m = m, .t = t, .options = options ? options : &none, .ds = ds, .scratch = scratch, .out = out};
+    text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n", m->name ? m->name : "IR",
+                t->ptx / 10, t->ptx % 10, t->name);
+    if (p.options->line_info && m->name)
+        text_printf(out, ".file 1 \"%s\"\n", m->name);
+    text_puts(out, "\n");
+    emit_arrays(&p);
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
+            emit_kernel(&p, m->funcs.at[k]);
+    return !p.failed;
+}

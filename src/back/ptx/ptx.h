@@ -1,0 +1,52 @@
+// The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions, memory.c loads, stores and
+// atomics, warp.c what threads do together.
+#ifndef KILN_PTX_H
+#define KILN_PTX_H
+
+#include "back/back.h"
+
+typedef enum reg_class { RC_PRED, RC_H, RC_R, RC_RD, RC_F, RC_FD, RC_COUNT } reg_class;
+
+typedef struct ptx {
+    const ir_module *m;
+    const ir_func *f;
+    const target *t;
+    const ptx_options *options;
+    diags *ds;
+    arena *scratch;
+    text *out;   // the module
+    text body;   // the instructions of the current kernel; registers are declared before it
+    uint32_t *reg; // per value: register number within its class, 0: none yet
+    uint32_t next_reg[RC_COUNT];
+    uint32_t next_label;
+    struct ptx_frame { // per instruction: the labels of a control instruction
+        uint32_t end_label, loop_label;
+    } *frame;
+    uint64_t local_bytes;
+    uint64_t *local_offset; // per local
+    uint32_t last_line;
+    int ptx_version;
+    bool failed;
+    bool has_clock;
+} ptx;
+
+// A printable operand: an immediate, or the register's name. Valid until 16 more are made.
+const char *ptx_op(ptx *p, ir_ref r);
+// Always a register (constants are moved into a fresh one first).
+const char *ptx_reg(ptx *p, ir_ref r);
+// The register of a result or argument.
+const char *ptx_def(ptx *p, ir_ref r);
+// A fresh register of a class.
+const char *ptx_temp(ptx *p, reg_class c);
+reg_class ptx_class(ir_type t);
+// One line of code: "\tTEXT;\n".
+void ptx_line(ptx *p, const char *format, ...) PRINTF_LIKE(2, 3);
+// The target lacks something: a diagnostic at the instruction.
+void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature);
+const char *ptx_space(ir_type pointer); // ".global", ".shared", "" for generic
+
+void ptx_inst(ptx *p, const ir_inst *i);   // inst.c: pure arithmetic and conversions
+void ptx_memory(ptx *p, const ir_inst *i); // memory.c
+void ptx_group(ptx *p, const ir_inst *i);  // warp.c
+
+#endif

@@ -1,0 +1,12 @@
+// Texts built into the library: library functions, headers, pages of `kiln explain`. The table is
+// written by tools/embed at build time. Names are like "lib/reduce.h", "kiln/cuda.h",
+// "errors/K3104.md".
+#ifndef KILN_EMBED_H
+#define KILN_EMBED_H
+
+#include "base/base.h"
+
+// NULL when there is none. NUL-terminated; `len` may be NULL.
+const char *embed_find(const char *name, size_t *len);
+
+#endif

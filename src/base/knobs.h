@@ -1,0 +1,25 @@
+// The environment's switches: rows of knobs.def. Nobody else calls getenv for a KILN_… name.
+#ifndef KILN_KNOBS_H
+#define KILN_KNOBS_H
+
+#include "base/base.h"
+
+typedef enum knob_id {
+#define KNOB(id, name, value, doc) KNOB_##id,
+#include "base/knobs.def"
+#undef KNOB
+    KNOB_COUNT
+} knob_id;
+
+typedef struct knob {
+    const char *name, *default_value, *doc;
+} knob;
+
+size_t knob_count(void);
+const knob *knob_at(size_t index);
+// The environment's value, or the default. Never NULL.
+const char *knob_text(knob_id id);
+// As a number; the default when the text is not one.
+int knob_number(knob_id id);
+
+#endif

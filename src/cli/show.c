@@ -1,0 +1,181 @@
+// kiln show: one stage of the compiler on standard output, nothing else there. Stages are tokens, ast, ir, every pass by
+// name (NAME.2: after its second run), final and remarks.
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/diag.h"
+#include "base/term.h"
+#include "cli/cli.h"
+#include "compile.h"
+#include "pass/pass.h"
+
+typedef struct show {
+    const char *stage;
+    unsigned wanted_run; // of a pass: the n-th; 0: the last
+    unsigned runs;
+    const char *kernel;
+    arena *in;
+    text out;
+    bool found, no_kernel;
+} show;
+
+static void print_tokens(show *s, front *f)
+{
+    for (uint32_t i = 0; i < f->tokens.len; i++) {
+        const token *t = &f->tokens.at[i];
+        source_place place = source_find(f->sources, t->at.lo);
+        if (!place.file)
+            continue;
+        str spelling = source_text(f->sources, t->at);
+        text_printf(&s->out, "%s:%u:%u\t%s\t%.*s%s\n", place.file->path, place.line, place.column,
+                    token_kind_spelling((token_kind)t->kind), (int)spelling.len, spelling.at,
+                    t->flags & TF_FROM_MACRO ? "\t(expanded)" : "");
+    }
+}
+
+static void print_module(show *s, ir_module *m)
+{
+    if (!s->kernel) {
+        ir_print_module(m, &s->out);
+        return;
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < m->funcs.len; i++)
+        if (!strcmp(m->funcs.at[i]->name, s->kernel)) {
+            ir_print_func(m->funcs.at[i], &s->out);
+            found = true;
+        }
+    s->no_kernel = !found;
+}
+
+static void on_stage(void *user, const char *name, front *f, ir_module *m)
+{
+    show *s = user;
+    if (strcmp(name, s->stage) != 0)
+        return;
+    s->runs++;
+    if (s->wanted_run && s->runs != s->wanted_run)
+        return;
+    s->found = true;
+    s->out = (text){.in = s->in};
+    text_puts(&s->out, "");
+    if (!strcmp(name, "tokens"))
+        print_tokens(s, f);
+    else if (!strcmp(name, "ast"))
+        ast_print(f, &s->out);
+    else
+        print_module(s, m);
+}
+
+static bool is_stage(const char *name)
+{
+    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks"};
+    for (size_t i = 0; i < COUNT(fixed); i++)
+        if (!strcmp(fixed[i], name))
+            return true;
+    return pass_find(name) != NULL;
+}
+
+static void print_timing(const compile_outcome *outcome)
+{
+    double total = 0;
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        fprintf(stderr, "%-12s %8.3f ms\n", compile_stage_names[i], outcome->seconds[i] * 1e3);
+        total += outcome->seconds[i];
+    }
+    fprintf(stderr, "%-12s %8.3f ms, %zu KiB\n", "all", total * 1e3, outcome->arena_bytes / 1024);
+}
+
+static int show_stage(show *s, const cli_compile *c, const char *path, bool timing)
+{
+    size_t path_len = strlen(path);
+    compile_options options = {
+        .path = path,
+        .front = {.defines = c->defines, .includes = c->includes, .tunes = c->tunes, .target = c->target,
+                  .allow_file_includes = true},
+        .is_ir = path_len > 3 && !strcmp(path + path_len - 3, ".ir"),
+        .level = c->optimise < 0 ? 0 : 2,
+        .verifies = true,
+        .no_remarks = strcmp(s->stage, "remarks") != 0,
+        .warnings_are_errors = c->werror,
+        .json = c->json,
+        .colour = term_has_colour(stderr),
+        .stage = on_stage,
+        .user = s,
+    };
+    if (!options.front.target)
+        options.front.target = "interp";
+    compile_outcome outcome = compile_run(&options);
+    FILE *log = !strcmp(s->stage, "remarks") && !outcome.status ? stdout : stderr;
+    if (outcome.log_len)
+        fprintf(log, "%s%s", outcome.log, outcome.log[outcome.log_len - 1] == '\n' ? "" : "\n");
+    int result = cli_exit_of(outcome.status);
+    if (!result && s->no_kernel) {
+        fprintf(stderr, "kiln show: %s has no kernel '%s' at this stage\n", path, s->kernel);
+        result = EXIT_USAGE;
+    } else if (!result && !s->found && strcmp(s->stage, "remarks") != 0) {
+        fprintf(stderr, "kiln show: the stage '%s' was not reached %u times (level %d)\n", s->stage,
+                s->wanted_run ? s->wanted_run : 1, options.level);
+        result = EXIT_USAGE;
+    } else if (!result && s->out.at) {
+        fwrite(s->out.at, 1, s->out.len, stdout);
+    }
+    if (timing)
+        print_timing(&outcome);
+    compile_outcome_free(&outcome);
+    return result;
+}
+
+int cli_show(int argc, char **argv)
+{
+    cli_compile c = {0};
+    show s = {0};
+    const char *path = NULL, *value;
+    bool timing = false;
+    char stage[64] = "";
+    for (int i = 1; i < argc; i++) {
+        int taken = cli_compile_option(&c, "show", argc, argv, &i);
+        if (taken < 0)
+            return EXIT_USAGE;
+        if (taken)
+            continue;
+        if ((value = cli_option("--stage", argc, argv, &i)))
+            snprintf(stage, sizeof stage, "%s", value);
+        else if ((value = cli_option("--kernel", argc, argv, &i)))
+            s.kernel = value;
+        else if (!strcmp(argv[i], "--timing"))
+            timing = true;
+        else if (argv[i][0] == '-' && argv[i][1])
+            return cli_usage("show", "there is no option '%s'", argv[i]);
+        else if (!path)
+            path = argv[i];
+        else
+            return cli_usage("show", "'%s' is one word too many", argv[i]);
+    }
+    if (!path)
+        return cli_usage("show", "which file?");
+    char *dot = strchr(stage, '.');
+    if (dot) {
+        s.wanted_run = (unsigned)strtoul(dot + 1, NULL, 10);
+        *dot = 0;
+    }
+    s.stage = stage;
+    if (!is_stage(stage)) {
+        fprintf(stderr, "kiln show: there is no stage '%s'; the stages are tokens ast ir", stage);
+        for (const pass_row *row = pass_list; row->name; row++) {
+            bool seen = false;
+            for (const pass_row *before = pass_list; before < row; before++)
+                seen = seen || !strcmp(before->name, row->name);
+            if (!seen)
+                fprintf(stderr, " %s", row->name);
+        }
+        fprintf(stderr, " final remarks\n");
+        return EXIT_USAGE;
+    }
+    s.in = arena_new();
+    if (!s.in)
+        return EXIT_WORLD;
+    int result = show_stage(&s, &c, path, timing);
+    arena_free(s.in);
+    return result;
+}

@@ -1,0 +1,149 @@
+// Calls: a name followed by arguments becomes a call of a device function (callee_decl) or of a
+// builtin (builtin, builtin_type; a library builtin has callee_decl too). Everything else is an
+// error here, because there are no function pointers.
+// Start reading at check_call.
+#include "front/check.h"
+
+static void check_args(front *f, ast_expr *e)
+{
+    for (uint32_t i = 0; i < e->args.len; i++)
+        e->args.at[i] = check_rvalue(f, check_expr(f, e->args.at[i]));
+}
+
+static ast_expr *unknown_function(front *f, ast_expr *e)
+{
+    const char *name = e->a->name;
+    const foreign_name *foreign = foreign_find(name);
+    const char *advice = foreign ? foreign_text(f, foreign, e, NULL) : NULL;
+    const char *near = foreign ? NULL : front_suggest(f, e->a->scope, name);
+    check_args(f, e); // mistakes inside the arguments are mistakes of their own
+    diag *d = diag_raise(f->diags, K2002, e->a->at, "there is no function '%s'", name);
+    if (foreign) {
+        diag_label(d, e->a->at, "Kiln spells it '%s'", advice ? advice : foreign->advice);
+        if (advice)
+            diag_fix(d, e->at, "use Kiln's name", "%s", advice);
+    } else if (near) {
+        diag_label(d, e->a->at, "did you mean '%s'?", near);
+        diag_fix(d, e->a->at, "use the known name", "%s", near);
+    } else {
+        diag_label(d, e->a->at, "neither a builtin nor a function of this file");
+        diag_note(d, "functions must be declared before they are called");
+    }
+    return check_poison(f, e);
+}
+
+// --- builtins
+
+static ast_expr *check_library_call(front *f, ast_expr *e, const builtin *b)
+{
+    const char *name = e->builtin_type
+                           ? str_format(f->in, "k_%s_%s", b->name, T_OF(f, e->builtin_type->unqualified))
+                           : str_format(f->in, "k_%s", b->name);
+    ast_decl *callee = parse_library_func(f, b->lib, name_cstr(f->names, name));
+    if (!callee)
+        bug("the library text %s has no function %s", b->lib, name);
+    callee->is_used = true;
+    parse_need_func(f, callee, e->at);
+    e->callee_decl = callee;
+    return e;
+}
+
+static ast_expr *check_builtin_call(front *f, ast_expr *e, const builtin *b, const type *fixed)
+{
+    e->builtin = b;
+    if (b->id == BI_printf)
+        return check_printf(f, e);
+    if ((b->id == BI_assert || b->id == BI_assume) && e->args.len == 1) {
+        e->args.at[0] = check_condition(f, e->args.at[0]);
+        if (is_poison(e->args.at[0]))
+            return check_poison(f, e);
+        e->type = type_scalar(TY_VOID);
+        e->is_checked = true;
+        return e;
+    }
+    check_args(f, e);
+    if (!check_builtin_args(f, e, b, fixed))
+        return check_poison(f, e);
+    e->is_checked = true;
+    const_value v;
+    if (b->kind == BK_CONST) {
+        const type *t = e->type;
+        e->is_const = true;
+        if (!const_eval(f, e, &v))
+            bug("%s is not evaluated", b->name);
+        return check_int(f, e->at, t, v.integer);
+    }
+    if (b->kind == BK_LIB && !f->unevaluated)
+        return check_library_call(f, e, b);
+    return e;
+}
+
+// --- functions of the file
+
+static ast_expr *check_func_args(front *f, ast_expr *e, const ast_decl *decl)
+{
+    const type *t = decl->type;
+    uint32_t wanted = t->params.len;
+    if (e->args.len != wanted && !(t->has_no_prototype && !wanted && !decl->body_first)) {
+        diag *d = diag_raise(f->diags, K2027, e->at, "'%s' takes %u argument%s, not %u", decl->name,
+                             wanted, wanted == 1 ? "" : "s", e->args.len);
+        diag_label(d, e->args.len > wanted ? e->args.at[wanted]->at : e->at, "%s",
+                   e->args.len > wanted ? "the first one too many" : "arguments are missing");
+        diag_label(d, decl->at, "declared here");
+        return check_poison(f, e);
+    }
+    bool is_bad = false;
+    for (uint32_t i = 0; i < wanted; i++) {
+        e->args.at[i] = check_convert(
+            f, e->args.at[i], t->params.at[i],
+            str_format(f->in, "argument %u of '%s'", i + 1, decl->name));
+        is_bad |= is_poison(e->args.at[i]);
+    }
+    return is_bad ? check_poison(f, e) : e;
+}
+
+static ast_expr *check_func_call(front *f, ast_expr *e, ast_decl *decl)
+{
+    check_args(f, e);
+    diag *d;
+    if (decl->type->kind == TY_POISON)
+        return check_poison(f, e);
+    if (decl->is_kernel) {
+        d = diag_raise(f->diags, K2033, e->at, "'%s' is a kernel: only the host launches it",
+                       decl->name);
+        diag_label(d, e->at, "called here");
+        diag_label(d, decl->at, "declared as a kernel here");
+        diag_note(d, "move the common part into a static function that both call");
+        return check_poison(f, e);
+    }
+    decl->is_used = true;
+    e->type = decl->type->base->unqualified;
+    e->callee_decl = decl;
+    e->is_checked = true;
+    e = check_func_args(f, e, decl);
+    if (is_poison(e) || f->unevaluated)
+        return e;
+    parse_need_func(f, decl, e->at);
+    return e->type->kind == TY_POISON ? check_poison(f, e) : e;
+}
+
+ast_expr *check_call(front *f, ast_expr *e)
+{
+    ast_expr *callee = e->a;
+    if (callee->kind == E_NAME && !callee->decl) {
+        const type *fixed;
+        const builtin *b = builtin_find(callee->name, &fixed);
+        return b ? check_builtin_call(f, e, b, fixed) : unknown_function(f, e);
+    }
+    if (callee->kind == E_NAME && callee->decl->kind == DECL_FUNC)
+        return check_func_call(f, e, callee->decl);
+    callee = check_rvalue(f, check_expr(f, callee));
+    check_args(f, e);
+    if (is_poison(callee))
+        return check_poison(f, e);
+    diag *d = diag_raise(f->diags, K2026, e->at, "'%s' is not a function", T_OF(f, callee->type));
+    diag_label(d, callee->at, "called here");
+    if (callee->kind == E_CONVERT && callee->a->kind == E_NAME)
+        diag_label(d, callee->a->decl->at, "declared here as '%s'", T_OF(f, callee->a->type));
+    return check_poison(f, e);
+}

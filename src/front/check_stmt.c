@@ -1,0 +1,206 @@
+// Checks of a whole body, after its expressions were typed: can its end be reached, is code behind
+// a jump, are cases unique, are variables read before they are set (check_unset.c).
+// Start reading at check_body.
+#include "front/check.h"
+
+typedef struct flow { // what the innermost loop or switch sees
+    bool has_break, has_continue;
+} flow;
+
+typedef struct body {
+    front *f;
+    ast_decl *func;
+    bool warns; // unreachable code is said once per function
+} body;
+
+static bool completes(body *b, ast_stmt *s, flow *to); // can control reach the statement's end?
+
+static bool is_end_call(const ast_stmt *s)
+{
+    const ast_expr *e = s->expr;
+    return e && e->kind == E_CALL && e->builtin &&
+           (e->builtin->id == BI_trap || e->builtin->id == BI_unreachable);
+}
+
+static bool is_forever(const ast_expr *condition)
+{
+    return !condition || (condition->kind == E_INT && condition->integer);
+}
+
+// --- switch
+
+typedef struct cases {
+    map values; // value -> index + 1 into labels
+    vec(ast_stmt *) labels;
+    ast_stmt *otherwise;
+    const type *type;
+} cases;
+
+static void add_case(body *b, cases *c, ast_stmt *s)
+{
+    uint64_t value = check_wrap_int(c->type, (uint64_t)s->value);
+    bool is_wide = c->type->size == 8;
+    if (!is_wide && s->value != (int32_t)s->value && s->value != (int64_t)(uint32_t)s->value) {
+        diag *d = diag_raise(b->f->diags, K2406, s->at, "case %lld is never taken",
+                             (long long)s->value);
+        diag_label(d, s->at, "the switch is on '%s'", T_OF(b->f, c->type));
+        return;
+    }
+    s->value = (int64_t)value;
+    uint64_t *slot = map_at(&c->values, value);
+    if (*slot) {
+        diag *d = diag_raise(b->f->diags, K2042, s->at, "case %lld stands twice in this switch",
+                             (long long)s->value);
+        diag_label(d, s->at, "again here");
+        diag_label(d, c->labels.at[*slot - 1]->at, "first here");
+        return;
+    }
+    vec_push(b->f->in, &c->labels, s);
+    *slot = c->labels.len;
+}
+
+static void collect_cases(body *b, cases *c, ast_stmt *s)
+{
+    if (!s || s->kind == S_SWITCH)
+        return;
+    if (s->kind == S_CASE)
+        add_case(b, c, s);
+    if (s->kind == S_DEFAULT) {
+        if (c->otherwise) {
+            diag *d = diag_raise(b->f->diags, K2042, s->at, "default stands twice in this switch");
+            diag_label(d, s->at, "again here");
+            diag_label(d, c->otherwise->at, "first here");
+        }
+        c->otherwise = s;
+    }
+    collect_cases(b, c, s->yes);
+    collect_cases(b, c, s->no);
+    for (uint32_t i = 0; i < s->body.len; i++)
+        collect_cases(b, c, s->body.at[i]);
+}
+
+static bool switch_completes(body *b, ast_stmt *s, flow *to)
+{
+    cases c = {.values = map_make(b->f->in), .type = s->expr->type};
+    if (c.type->kind == TY_POISON)
+        return true;
+    collect_cases(b, &c, s->yes);
+    if (!c.labels.len && !c.otherwise) {
+        diag *d = diag_raise(b->f->diags, K2404, s->at, "this switch has no cases");
+        diag_label(d, s->expr->at, "nothing in it can be reached");
+    }
+    flow inside = {0};
+    bool falls_out = completes(b, s->yes, &inside);
+    to->has_continue |= inside.has_continue;
+    return falls_out || inside.has_break || !c.otherwise;
+}
+
+// --- statements
+
+static bool is_lone_semicolon(body *b, const ast_stmt *s)
+{
+    if (!s || s->kind != S_EMPTY)
+        return false;
+    str spelled = source_text(b->f->sources, s->at);
+    return spelled.len == 1 && spelled.at[0] == ';';
+}
+
+static void warn_empty(body *b, const ast_stmt *s, const char *word)
+{
+    if (!is_lone_semicolon(b, s))
+        return;
+    diag *d = diag_raise(b->f->diags, K2405, s->at, "the body of this '%s' is empty", word);
+    diag_label(d, s->at, "this ';' ends it; write '{}' if that is meant");
+    diag_fix(d, s->at, "say that it is meant", "{}");
+}
+
+static bool loop_completes(body *b, ast_stmt *s)
+{
+    flow inside = {0};
+    bool falls = completes(b, s->yes, &inside);
+    if (s->kind == S_DO && !falls && !inside.has_continue)
+        return inside.has_break;
+    return inside.has_break || !is_forever(s->expr);
+}
+
+static bool block_completes(body *b, ast_stmt *s, flow *to)
+{
+    bool reachable = true;
+    for (uint32_t i = 0; i < s->body.len; i++) {
+        ast_stmt *each = s->body.at[i];
+        if (each->kind == S_CASE || each->kind == S_DEFAULT) {
+            reachable = true;
+        } else if (!reachable && each->kind != S_EMPTY && b->warns) {
+            diag *d = diag_raise(b->f->diags, K2403, each->at, "this is never reached");
+            diag_label(d, s->body.at[i - 1]->at, "control leaves here");
+            b->warns = false;
+        }
+        bool goes_on = completes(b, each, to);
+        if (reachable)
+            reachable = goes_on;
+    }
+    return reachable;
+}
+
+static void check_return(body *b, ast_stmt *s)
+{
+    const type *result = b->func->type->base;
+    if (result->kind == TY_VOID && s->expr && s->expr->type->kind != TY_VOID &&
+        !is_poison(s->expr)) {
+        diag *d = diag_raise(b->f->diags, K2402, s->at, "'%s' returns no value", b->func->name);
+        diag_label(d, s->expr->at, "this is '%s'", T_OF(b->f, s->expr->type));
+        diag_label(d, b->func->at, "declared void here");
+    } else if (result->kind != TY_VOID && result->kind != TY_POISON && !s->expr) {
+        diag *d = diag_raise(b->f->diags, K2402, s->at, "'%s' must return a value", b->func->name);
+        diag_label(d, s->at, "'%s' is missing here", T_OF(b->f, result));
+        diag_label(d, b->func->at, "declared here");
+    }
+}
+
+static bool completes(body *b, ast_stmt *s, flow *to)
+{
+    if (!s)
+        return true;
+    switch ((stmt_kind)s->kind) {
+    case S_EMPTY:
+    case S_DECL: return true;
+    case S_EXPR: return !is_end_call(s);
+    case S_BLOCK: return block_completes(b, s, to);
+    case S_IF: {
+        // Constant conditions are not followed: they are how a kernel adapts to its target.
+        if (!s->no)
+            warn_empty(b, s->yes, "if");
+        bool yes = completes(b, s->yes, to), no = completes(b, s->no, to);
+        return yes || no;
+    }
+    case S_FOR: warn_empty(b, s->yes, "for"); return loop_completes(b, s);
+    case S_WHILE:
+    case S_DO: return loop_completes(b, s);
+    case S_SWITCH: return switch_completes(b, s, to);
+    case S_CASE:
+    case S_DEFAULT: return completes(b, s->yes, to);
+    case S_BREAK: to->has_break = true; return false;
+    case S_CONTINUE: to->has_continue = true; return false;
+    case S_RETURN: check_return(b, s); return false;
+    }
+    return true;
+}
+
+void check_body(front *f, ast_decl *func)
+{
+    if (!func->body || func->type->kind != TY_FUNC)
+        return;
+    body b = {.f = f, .func = func, .warns = true};
+    flow top = {0};
+    bool falls_out = completes(&b, func->body, &top);
+    const type *result = func->type->base;
+    if (falls_out && result->kind != TY_VOID && result->kind != TY_POISON && !func->is_kernel) {
+        span end = func->body->at;
+        if (end.hi > end.lo)
+            end.lo = end.hi - 1; // the closing brace
+        diag *d = diag_raise(f->diags, K2401, end, "'%s' can end without a value", func->name);
+        diag_label(d, end, "control reaches this without a return");
+        diag_label(d, func->at, "must return '%s'", T_OF(f, result));
+    }
+    check_unset(f, func);
+}

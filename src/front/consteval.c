@@ -1,0 +1,227 @@
+// Constant expressions: folds a checked tree to one number, by the rules that hold at run time
+// (docs/design/0001 "Arithmetic"). Gives no diagnostics: false means "not a constant".
+// Invariant: an integer result is wrapped to its node's type, an f32 result is rounded to f32.
+// Start reading at const_eval.
+#include <stdlib.h>
+
+#include "front/check.h"
+
+static const_value of_int(const type *t, uint64_t v)
+{
+    return (const_value){.integer = check_wrap_int(t, v)};
+}
+
+static const_value of_float(const type *t, double v)
+{
+    return (const_value){.is_float = true, .real = t->kind == TY_F32 ? (double)(float)v : v};
+}
+
+// Truncates and saturates at the range of t; NaN gives 0.
+static uint64_t float_to_int(const type *t, double v)
+{
+    unsigned bits = check_bits(t);
+    if (v != v)
+        return 0;
+    if (type_is_signed(t)) {
+        int64_t top = (int64_t)(UINT64_MAX >> (65 - bits));
+        double limit = (double)(1ull << (bits - 1));
+        if (v >= limit)
+            return (uint64_t)top;
+        if (v < -limit)
+            return (uint64_t)(-top - 1);
+        return (uint64_t)(int64_t)v;
+    }
+    uint64_t top = UINT64_MAX >> (64 - bits);
+    if (v <= 0)
+        return 0;
+    return v >= (double)(1ull << (bits - 1)) * 2.0 ? top : (uint64_t)v;
+}
+
+static bool convert(const ast_expr *e, const const_value *v, const_value *out)
+{
+    const type *to = e->type, *from = e->a->type;
+    switch ((convert_kind)e->convert) {
+    case CONVERT_NOOP: *out = *v; return !is_pointer(to) && to->kind != TY_VOID;
+    case CONVERT_TO_BOOL:
+        *out = (const_value){.integer = v->is_float ? v->real != 0.0 : v->integer != 0};
+        return true;
+    case CONVERT_INT: *out = of_int(to, v->integer); return true;
+    case CONVERT_INT_FLOAT: {
+        bool is_signed = type_is_signed(from);
+        out->is_float = true; // one rounding, straight to the target's width
+        if (to->kind == TY_F32)
+            out->real = (double)(is_signed ? (float)(int64_t)v->integer : (float)v->integer);
+        else
+            out->real = is_signed ? (double)(int64_t)v->integer : (double)v->integer;
+        return true;
+    }
+    case CONVERT_FLOAT_INT: *out = (const_value){.integer = float_to_int(to, v->real)}; return true;
+    case CONVERT_FLOAT: *out = of_float(to, v->real); return true;
+    case CONVERT_LOAD:
+    case CONVERT_DECAY:
+    case CONVERT_PTR_INT:
+    case CONVERT_INT_PTR: break;
+    }
+    return false;
+}
+
+static bool unary(const ast_expr *e, const const_value *v, const_value *out)
+{
+    switch ((int)e->op) {
+    case TOK_PLUS: *out = *v; return true;
+    case TOK_MINUS:
+        *out = v->is_float ? of_float(e->type, -v->real) : of_int(e->type, 0 - v->integer);
+        return true;
+    case TOK_TILDE: *out = of_int(e->type, ~v->integer); return true;
+    case TOK_NOT: *out = (const_value){.integer = !v->integer}; return true;
+    }
+    return false;
+}
+
+static bool binary_float(const ast_expr *e, double a, double b, const_value *out)
+{
+    const type *t = e->a->type; // both operands have it; a comparison's own type is i32
+    // f32 operations in f64 and then rounded are the same bits: 53 >= 2 * 24 + 2.
+    switch ((int)e->op) {
+    case TOK_PLUS: *out = of_float(t, a + b); return true;
+    case TOK_MINUS: *out = of_float(t, a - b); return true;
+    case TOK_STAR: *out = of_float(t, a * b); return true;
+    case TOK_SLASH: *out = of_float(t, a / b); return true;
+    case TOK_LT: *out = (const_value){.integer = a < b}; return true;
+    case TOK_GT: *out = (const_value){.integer = a > b}; return true;
+    case TOK_LE: *out = (const_value){.integer = a <= b}; return true;
+    case TOK_GE: *out = (const_value){.integer = a >= b}; return true;
+    case TOK_EQ: *out = (const_value){.integer = a == b}; return true;
+    case TOK_NE: *out = (const_value){.integer = a != b}; return true;
+    }
+    return false;
+}
+
+static uint64_t divide(const type *t, uint64_t a, uint64_t b, bool want_remainder)
+{
+    if (!b)
+        return want_remainder ? a : 0;
+    if (!type_is_signed(t))
+        return want_remainder ? a % b : a / b;
+    if ((int64_t)b == -1)
+        return want_remainder ? 0 : 0 - a;
+    return (uint64_t)(want_remainder ? (int64_t)a % (int64_t)b : (int64_t)a / (int64_t)b);
+}
+
+static bool binary_int(const ast_expr *e, uint64_t a, uint64_t b, const_value *out)
+{
+    const type *t = e->a->type;
+    bool is_signed = type_is_signed(t);
+    unsigned count = (unsigned)b & (check_bits(t) - 1);
+    bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
+    uint64_t v;
+    switch ((int)e->op) {
+    case TOK_PLUS: v = a + b; break;
+    case TOK_MINUS: v = a - b; break;
+    case TOK_STAR: v = a * b; break;
+    case TOK_SLASH: v = divide(t, a, b, false); break;
+    case TOK_PERCENT: v = divide(t, a, b, true); break;
+    case TOK_AMP: v = a & b; break;
+    case TOK_PIPE: v = a | b; break;
+    case TOK_CARET: v = a ^ b; break;
+    case TOK_SHL: v = a << count; break;
+    case TOK_SHR:
+        v = a >> count;
+        if (is_signed && (int64_t)a < 0 && count)
+            v |= ~(UINT64_MAX >> count);
+        break;
+    case TOK_LT: v = less; break;
+    case TOK_GE: v = !less; break;
+    case TOK_GT: v = !less && a != b; break;
+    case TOK_LE: v = less || a == b; break;
+    case TOK_EQ: v = a == b; break;
+    case TOK_NE: v = a != b; break;
+    default: return false;
+    }
+    *out = of_int(e->type, v);
+    return true;
+}
+
+static bool logical(front *f, const ast_expr *e, const_value *out)
+{
+    const_value v;
+    if (!const_eval(f, e->a, &v))
+        return false;
+    bool left = v.integer != 0, decides = e->op == TOK_OROR;
+    if (left != decides) {
+        if (!const_eval(f, e->b, &v))
+            return false;
+        left = v.integer != 0;
+    }
+    *out = (const_value){.integer = left};
+    return true;
+}
+
+// --- target_…()
+
+static const struct {
+    builtin_id id;
+    const char *prefix;
+} targets[] = {
+    {BI_target_is_cuda, "sm_"},      {BI_target_is_cpu, "cpu"},       {BI_target_is_interp, "interp"},
+    {BI_target_is_vulkan, "vulkan"}, {BI_target_is_opencl, "opencl"}, {BI_target_is_webgpu, "webgpu"},
+    {BI_target_is_hip, "hip"},       {BI_target_is_metal, "metal"},
+};
+
+static uint64_t target_condition(front *f, builtin_id id)
+{
+    const char *target = f->options && f->options->target ? f->options->target : "interp";
+    if (id == BI_target_sm)
+        return strncmp(target, "sm_", 3) ? 0 : strtoul(target + 3, NULL, 10);
+    if (id == BI_target_is_vulkan && !strncmp(target, "spirv", 5))
+        return 1;
+    if (id == BI_target_is_webgpu && !strncmp(target, "wgsl", 4))
+        return 1;
+    for (size_t i = 0; i < COUNT(targets); i++)
+        if (targets[i].id == id)
+            return !strncmp(target, targets[i].prefix, strlen(targets[i].prefix));
+    return 0;
+}
+
+bool const_eval(front *f, const ast_expr *e, const_value *out)
+{
+    const_value a, b;
+    if (!e->is_const)
+        return false;
+    switch ((expr_kind)e->kind) {
+    case E_INT: *out = (const_value){.integer = e->integer}; return true;
+    case E_FLOAT: *out = (const_value){.is_float = true, .real = e->real}; return true;
+    case E_CONVERT: return const_eval(f, e->a, &a) && (*out = a, convert(e, &a, out));
+    case E_UNARY: return const_eval(f, e->a, &a) && unary(e, &a, out);
+    case E_BINARY:
+        if (e->op == TOK_ANDAND || e->op == TOK_OROR)
+            return logical(f, e, out);
+        if (!const_eval(f, e->a, &a) || !const_eval(f, e->b, &b))
+            return false;
+        return a.is_float ? binary_float(e, a.real, b.real, out)
+                          : binary_int(e, a.integer, b.integer, out);
+    case E_COND:
+        return const_eval(f, e->a, &a) && const_eval(f, a.integer ? e->b : e->c, out);
+    case E_CALL:
+        if (!e->builtin || e->builtin->kind != BK_CONST)
+            return false;
+        *out = (const_value){.integer = target_condition(f, e->builtin->id)};
+        return true;
+    case E_POISON:
+    case E_STRING:
+    case E_NAME:
+    case E_INCDEC:
+    case E_ASSIGN:
+    case E_COMMA:
+    case E_INDEX:
+    case E_MEMBER:
+    case E_CAST:
+    case E_SIZEOF:
+    case E_ALIGNOF:
+    case E_COMPOUND:
+    case E_INIT_LIST:
+    case E_GENERIC:
+    case E_KIND_COUNT: break;
+    }
+    return false;
+}

@@ -1,0 +1,66 @@
+// One question about a checked body that flags on declarations do not answer. Start at
+// lower_array_escapes.
+#include "front/lower.h"
+
+static bool expr_escapes(const ast_expr *e, const ast_decl *d);
+
+static const ast_decl *root_of(const ast_expr *e)
+{
+    while (e->kind == E_MEMBER || e->kind == E_INDEX || e->kind == E_CONVERT) {
+        if (e->is_arrow || (e->kind == E_CONVERT && e->convert == CONVERT_LOAD))
+            return NULL; // behind a pointer
+        e = e->a;
+    }
+    return e->kind == E_NAME ? e->decl : NULL;
+}
+
+static bool is_decay(const ast_expr *e)
+{
+    return e->kind == E_CONVERT && e->convert == CONVERT_DECAY;
+}
+
+static bool children_escape(const ast_expr *e, const ast_decl *d)
+{
+    if (e->kind == E_INIT_LIST) {
+        for (uint32_t i = 0; i < e->inits.len; i++) {
+            if (expr_escapes(e->inits.at[i].value, d))
+                return true;
+        }
+        return false;
+    }
+    for (uint32_t i = 0; i < e->args.len; i++) {
+        if (expr_escapes(e->args.at[i], d))
+            return true;
+    }
+    if (e->kind == E_CALL)
+        return false;
+    return expr_escapes(e->a, d) || expr_escapes(e->b, d) || expr_escapes(e->c, d);
+}
+
+static bool expr_escapes(const ast_expr *e, const ast_decl *d)
+{
+    if (!e)
+        return false;
+    if (is_decay(e) && root_of(e->a) == d)
+        return true;
+    if (e->kind == E_INDEX && is_decay(e->a)) // indexed on the spot
+        return expr_escapes(e->a->a, d) || expr_escapes(e->b, d);
+    return children_escape(e, d);
+}
+
+bool lower_array_escapes(const ast_stmt *s, const ast_decl *d)
+{
+    if (!s)
+        return false;
+    for (uint32_t i = 0; i < s->body.len; i++) {
+        if (lower_array_escapes(s->body.at[i], d))
+            return true;
+    }
+    for (uint32_t i = 0; i < s->decls.len; i++) {
+        if (expr_escapes(s->decls.at[i]->init, d))
+            return true;
+    }
+    return expr_escapes(s->expr, d) || expr_escapes(s->step, d) ||
+           lower_array_escapes(s->init, d) || lower_array_escapes(s->yes, d) ||
+           lower_array_escapes(s->no, d);
+}

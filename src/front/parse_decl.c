@@ -1,0 +1,556 @@
+// Declarations at file scope and in functions, and function bodies on demand.
+//
+// A file may hold host code beside kernels. A file-scope declaration is tried; when that fails and it bears no
+// mark of ours, its errors are put away (host_diag), its names are entered as host-only, and the parser
+// goes on behind it. A use from a kernel brings the error back. Bodies are parsed only when a kernel
+// reaches them (parse_need_func).
+// Start reading at parse_file.
+#include "front/parse.h"
+
+void parse_static_assert(parser *p)
+{
+    span at = here(p);
+    step(p);
+    span open = here(p);
+    if (!expect(p, TOK_LPAREN, "'static_assert'"))
+        return;
+    ast_expr *condition = parse_cond(p), *message = NULL;
+    if (accept(p, TOK_COMMA)) {
+        if (kind(p) == TOK_STRING)
+            message = parse_cond(p);
+        else
+            parse_expected(p, "a string literal as the message");
+    }
+    expect_close(p, TOK_RPAREN, open);
+    if (!p->is_panicking)
+        check_static_assert(p->f, condition, message, span_join(at, previous(p)));
+    expect_semi(p, "static_assert(…)");
+}
+
+// --- functions
+
+// Joins a declaration of a function with what is known of its name.
+static ast_decl *declare_function(parser *p, const specifiers *s, const declarator *d)
+{
+    ast_decl *fn = new_decl(p, DECL_FUNC, d->name, d->at, d->type);
+    ast_decl *old = scope_find_here(p->file_scope, d->name);
+    if (old && old->kind == DECL_FUNC && !old->is_host_only && type_same(old->type, d->type, true)) {
+        if (old->type->has_no_prototype && !d->type->has_no_prototype)
+            old->type = d->type;
+        fn = old;
+    } else {
+        scope *inner = p->scope;
+        p->scope = p->file_scope;
+        fn->is_file_scope = true;
+        declare(p, fn);
+        p->scope = inner;
+    }
+    fn->is_static |= s->storage == TOK_STATIC;
+    fn->is_extern |= s->storage == TOK_EXTERN;
+    fn->is_inline |= s->inline_at.lo != 0;
+    fn->scope = p->file_scope;
+    if (s->shared_at.lo) {
+        diag *e = diag_raise(p->f->diags, K1110, s->shared_at, "a function cannot be shared");
+        diag_label(e, s->shared_at, "'shared' is for variables of a block of threads");
+    }
+    if (s->storage == TOK_TYPEDEF || s->storage == TOK_AUTO || s->storage == TOK_REGISTER)
+        diag_raise(p->f->diags, K1031, s->storage_at, "%s is not for functions",
+                   token_kind_spelling(s->storage));
+    return fn;
+}
+
+// Where the body that starts here ends: its partner, or, without one, before the next line that can only
+// start something new.
+static uint32_t find_body_end(const parser *p)
+{
+    const token *open = tok(p);
+    if (open->match > p->at)
+        return open->match + 1;
+    for (uint32_t i = p->at + 1; i < p->end; i++)
+        if (p->tokens[i].kind == TOK_KERNEL && (p->tokens[i].flags & TF_LINE_START))
+            return i;
+    return p->end;
+}
+
+static void define_function(parser *p, const specifiers *s, const declarator *d, ast_decl *fn)
+{
+    if (fn->body_first) {
+        diag *e = diag_raise(p->f->diags, K1008, d->at, "'%s' already has a body", d->name);
+        diag_label(e, d->at, "second definition");
+        diag_label(e, fn->at, "first one");
+    }
+    fn->at = d->at;
+    fn->params.len = 0;
+    for (uint32_t i = 0; i < d->params.len; i++)
+        vec_push(p->f->in, &fn->params, d->params.at[i]);
+    fn->type = d->type;
+    fn->tokens = p->tokens;
+    fn->is_lax = p->f->lax_conversions;
+    bool is_first = !fn->body_first;
+    fn->body_first = p->at;
+    fn->body_end = find_body_end(p);
+    p->at = fn->body_end;
+    apply_marks(p, s, fn, true);
+    if (fn->is_kernel && is_first && !p->is_library)
+        vec_push(p->f->in, &p->f->kernels, fn);
+}
+
+static void nested_function(parser *p, const declarator *d)
+{
+    diag *e = diag_raise(p->f->diags, K1026, d->at, "a function cannot be defined in a function");
+    diag_label(e, d->at, "'%s' is defined here, inside '%s'", d->name, p->f->current_func->name);
+    diag_note(e, "move it above, as a 'static' function, and pass what it needs as parameters");
+    skip_to_close(p, p->at);
+    accept(p, TOK_RBRACE);
+}
+
+// --- variables
+
+static ast_decl *declare_variable(parser *p, const specifiers *s, const declarator *d)
+{
+    ast_decl *v = new_decl(p, DECL_VAR, d->name, d->at, d->type);
+    v->is_static = s->storage == TOK_STATIC;
+    v->is_extern = s->storage == TOK_EXTERN;
+    v->is_shared = s->shared_at.lo != 0;
+    v->align = s->align;
+    apply_marks(p, s, v, false);
+    if (v->is_shared && v->is_extern && !(d->type->kind == TY_ARRAY && d->type->is_incomplete)) {
+        diag *e = diag_raise(p->f->diags, K1110, s->storage_at, "shared memory is never extern");
+        diag_label(e, s->storage_at, "only the dynamic array, shared T name[], may say so");
+    }
+    if (s->inline_at.lo)
+        diag_raise(p->f->diags, K1031, s->inline_at, "'inline' is for functions");
+    const uint64_t *why = map_find(&p->common->host_tags, map_key(type_def(d->type)));
+    if (why && type_is_incomplete(d->type)) {
+        replay_host_diag(p, (diag *)(uintptr_t)*why, d->type->name, s->at);
+        v->type = type_scalar(TY_POISON);
+    }
+    return declare(p, v);
+}
+
+static void parse_variable(parser *p, const specifiers *s, const declarator *d, ast_stmt *out)
+{
+    ast_decl *v = declare_variable(p, s, d);
+    if (accept(p, TOK_ASSIGN)) {
+        ast_expr *init = parse_init(p);
+        if (!p->is_panicking)
+            check_init(p->f, v, init);
+        else
+            v->type = type_scalar(TY_POISON);
+    }
+    if (p->is_panicking)
+        return;
+    check_decl(p->f, v);
+    if (out)
+        vec_push(p->f->in, &out->decls, v);
+}
+
+static void declare_typedef(parser *p, const specifiers *s, const declarator *d)
+{
+    ast_decl *t = new_decl(p, DECL_TYPEDEF, d->name, d->at, d->type);
+    t->type = type_aligned(p->f->in, d->type, s->align);
+    if (s->shared_at.lo) {
+        diag *e = diag_raise(p->f->diags, K1110, s->shared_at, "a type cannot be shared");
+        diag_note(e, "write 'shared' where a variable is declared");
+    }
+    apply_marks(p, s, t, false);
+    declare(p, t);
+}
+
+static void parse_nothing(parser *p, const specifiers *s)
+{
+    if (s->marks.kernel.lo)
+        diag_raise(p->f->diags, K1103, s->marks.kernel, "no function follows this mark");
+    else if (!s->has_tag && s->type->kind != TY_POISON) {
+        diag *d = diag_raise(p->f->diags, K1044, s->at, "this declares nothing");
+        diag_label(d, s->at, "a type without a name");
+    }
+    step(p);
+}
+
+static const char *what_ends(const declarator *d)
+{
+    return d->is_func ? "the prototype" : "the declaration";
+}
+
+// One declaration; `out` is NULL at file scope. True when it was a function's definition.
+static bool parse_declaration(parser *p, ast_stmt *out)
+{
+    specifiers s = parse_specifiers(p, true);
+    if (kind(p) == TOK_SEMI && !p->is_panicking) {
+        parse_nothing(p, &s);
+        return false;
+    }
+    for (bool first = true; !p->is_panicking; first = false) {
+        if (s.has_tag && first && (tok(p)->flags & TF_LINE_START) && starts_type(p)) {
+            expect_semi(p, "the definition");
+            return false;
+        }
+        uint32_t align = s.align;
+        declarator d = parse_declarator(p, s.type);
+        parse_attributes(p, &s.align, &s.align_at);
+        if (!d.name)
+            parse_expected(p, s.has_tag || !first ? "a name or ';'" : "a name");
+        if (p->is_panicking)
+            break;
+        if (s.storage == TOK_TYPEDEF) {
+            declare_typedef(p, &s, &d);
+        } else if (d.type->kind == TY_FUNC || (d.is_func && kind(p) == TOK_LBRACE)) {
+            if (kind(p) == TOK_LBRACE && out) {
+                nested_function(p, &d);
+                return true;
+            }
+            ast_decl *fn = declare_function(p, &s, &d);
+            if (kind(p) == TOK_LBRACE && first) {
+                define_function(p, &s, &d, fn);
+                return true;
+            }
+            apply_marks(p, &s, fn, false);
+        } else {
+            parse_variable(p, &s, &d, out);
+        }
+        s.align = align;
+        if (!accept(p, TOK_COMMA)) {
+            expect_semi(p, what_ends(&d));
+            break;
+        }
+    }
+    return false;
+}
+
+void parse_local_declaration(parser *p, ast_stmt *out)
+{
+    parse_declaration(p, out);
+}
+
+// --- file scope
+
+// Does the declaration that starts here bear a mark of ours, so that its errors count?
+static bool bears_mark(const parser *p)
+{
+    marks none = {0};
+    if (starts_mark(p, &none))
+        return true;
+    for (uint32_t i = p->at; i < p->end; i++) {
+        const token *t = &p->tokens[i];
+        if (t->kind == TOK_KERNEL || t->kind == TOK_SHARED)
+            return true;
+        if (t->kind == TOK_SEMI || t->kind == TOK_ASSIGN || t->kind == TOK_RBRACE)
+            return false;
+        bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACE || t->kind == TOK_LBRACKET;
+        if (opens && (t->match <= i || t->match >= p->end))
+            return false;
+        if (opens)
+            i = t->match;
+    }
+    return false;
+}
+
+// Behind the declaration that starts at `from`: after its ';' or its body.
+static void skip_external(parser *p, uint32_t from)
+{
+    uint32_t reached = p->at;
+    p->is_panicking = false;
+    for (p->at = from; p->at < p->end;) {
+        const token *t = tok(p);
+        if (t->kind == TOK_KERNEL && p->at > from && (t->flags & TF_LINE_START) && p->at >= reached)
+            return;
+        bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
+        if (opens && t->match > p->at && t->match < p->end) {
+            bool is_body = t->kind == TOK_LBRACE && p->at > from &&
+                           p->tokens[p->at - 1].kind == TOK_RPAREN;
+            p->at = t->match + 1;
+            if (is_body)
+                return;
+            continue;
+        }
+        step(p);
+        if (t->kind == TOK_SEMI)
+            return;
+    }
+}
+
+// The name that the declaration in [from, p->at) was probably about.
+static const token *guess_name(const parser *p, uint32_t from, decl_kind *k)
+{
+    const token *name = NULL;
+    *k = p->tokens[from].kind == TOK_TYPEDEF ? DECL_TYPEDEF : DECL_VAR;
+    for (uint32_t i = from; i < p->at; i++) {
+        const token *t = &p->tokens[i];
+        bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
+        if (t->kind == TOK_IDENT && p->tokens[i + 1].kind != TOK_LBRACE)
+            name = t;
+        if (name && *k == DECL_VAR) {
+            token_kind next = (token_kind)p->tokens[i + 1].kind;
+            if (t == name && next == TOK_LPAREN && p->tokens[i + 2].kind != TOK_STAR)
+                *k = DECL_FUNC;
+            if (t == name && (next == TOK_ASSIGN || next == TOK_SEMI || next == TOK_LPAREN))
+                return name;
+        }
+        if (opens && t->match > i && t->match < p->at)
+            i = t->match;
+    }
+    return name;
+}
+
+static void enter_host_names(parser *p, uint32_t from, uint32_t names, uint32_t tags, diag *why)
+{
+    scope *s = p->file_scope;
+    for (uint32_t i = names; i < s->names.len; i++) {
+        ast_decl *d = (ast_decl *)(uintptr_t)s->names.entries[i].value;
+        d->is_host_only = true;
+        d->host_diag = why;
+    }
+    for (uint32_t i = tags; i < s->tags.len; i++) {
+        type *t = (type *)(uintptr_t)s->tags.entries[i].value;
+        t->is_incomplete |= type_is_record(t);
+        *map_at(&p->common->host_tags, map_key(t)) = map_key(why);
+    }
+    decl_kind k = DECL_VAR;
+    const token *name = guess_name(p, from, &k);
+    if (!name || scope_find_here(s, name->name))
+        return;
+    ast_decl *d = new_decl(p, k, name->name, name->at, type_scalar(TY_POISON));
+    d->is_host_only = true;
+    d->host_diag = why;
+    *map_at(&s->names, map_key(d->name)) = map_key(d);
+}
+
+static void parse_external(parser *p)
+{
+    diags *ds = p->f->diags;
+    uint32_t from = p->at, names = p->scope->names.len, tags = p->scope->tags.len;
+    uint32_t kept = ds->list.len, errors = ds->error_count, warnings = ds->warning_count;
+    uint32_t kernels = p->f->kernels.len;
+    bool is_ours = p->is_library || bears_mark(p);
+    bool is_function = parse_declaration(p, NULL);
+    if (ds->error_count == errors) {
+        if (p->is_panicking)
+            skip_external(p, from);
+        return;
+    }
+    if (is_ours) {
+        if (p->is_panicking)
+            skip_external(p, from);
+        return;
+    }
+    diag *why = ds->list.len > kept ? ds->list.at[kept] : NULL;
+    for (uint32_t i = kept; i < ds->list.len; i++)
+        if (ds->list.at[i]->level == DIAG_ERROR) {
+            why = ds->list.at[i];
+            break;
+        }
+    ds->list.len = kept;
+    ds->error_count = errors;
+    ds->warning_count = warnings;
+    p->f->kernels.len = kernels;
+    uint32_t reached = p->at;
+    skip_external(p, from);
+    if (is_function && reached > p->at)
+        p->at = reached;
+    if (why)
+        enter_host_names(p, from, names, tags, why);
+}
+
+static void parse_externals(parser *p)
+{
+    while (p->at < p->end) {
+        uint32_t before = p->at;
+        switch ((int)kind(p)) {
+        case TOK_SEMI: step(p); break;
+        case TOK_PRAGMA:
+            if (tok(p)->name == p->common->words[W_UNROLL]) {
+                diag *d = diag_raise(p->f->diags, K1111, here(p),
+                                     "this #pragma unroll is not before a loop");
+                diag_label(d, here(p), "it has no effect");
+            }
+            parse_pragma(p);
+            break;
+        case TOK_STATIC_ASSERT: parse_static_assert(p); break;
+        default:
+            if (starts_tune(p))
+                parse_tune(p);
+            else
+                parse_external(p);
+        }
+        if (p->is_panicking)
+            skip_external(p, before);
+        if (p->at == before)
+            step(p);
+    }
+}
+
+// --- bodies
+
+static void report_recursion(front *f, ast_decl *d, span use)
+{
+    parse_common *c = f->parse;
+    diag *e = NULL;
+    if (c->chain && c->chain->func == d) {
+        e = diag_raise(f->diags, K1036, use, "'%s' calls itself", d->name);
+        diag_label(e, use, "the call");
+    } else {
+        e = diag_raise(f->diags, K1036, use, "'%s' is called again while it runs", d->name);
+        diag_label(e, use, "%s calls '%s', which closes the circle",
+                   c->chain ? str_format(f->in, "'%s'", c->chain->func->name) : "this", d->name);
+        for (call_link *l = c->chain; l && l->func != d; l = l->outer)
+            diag_label(e, l->use, "'%s' is called here", l->func->name);
+    }
+    diag_note(e, "functions are inlined and a GPU thread has no stack to speak of: write a loop, "
+                 "with an array as the stack if it must be");
+}
+
+static bool may_be_parsed(front *f, ast_decl *d, span use)
+{
+    if (!d->body_first) {
+        diag *e = diag_raise(f->diags, K1035, use.lo ? use : d->at,
+                             "'%s' is declared but has no body in this file", d->name);
+        diag_label(e, use, "a kernel needs it here");
+        diag_label(e, d->at, "declared here");
+        diag_note(e, "Kiln inlines every function, so it must see the body");
+        return false;
+    }
+    if (d->type->is_variadic) {
+        diag *e = diag_raise(f->diags, K1034, d->at,
+                             "a device function cannot take a variable number of arguments");
+        diag_label(e, d->at, "'%s' ends its parameters with '...'", d->name);
+        diag_label(e, use, "a kernel needs it here");
+        return false;
+    }
+    return true;
+}
+
+static void declare_params(parser *p, ast_decl *d)
+{
+    for (uint32_t i = 0; i < d->params.len; i++) {
+        ast_decl *param = d->params.at[i];
+        if (!param->name) {
+            diag *e = diag_raise(p->f->diags, K1049, param->at, "parameter %u of '%s' has no name",
+                                 i + 1, d->name);
+            diag_label(e, param->at, "a definition names its parameters");
+            continue;
+        }
+        if (!scope_find_here(p->scope, param->name)) // a second one was reported with the declarator
+            declare(p, param);
+        check_decl(p->f, param);
+    }
+}
+
+static void note_callee(front *f, ast_decl *d)
+{
+    ast_decl *caller = f->current_func;
+    if (!caller)
+        return;
+    for (uint32_t i = 0; i < caller->callees.len; i++)
+        if (caller->callees.at[i] == d)
+            return;
+    vec_push(f->in, &caller->callees, d);
+}
+
+static void parse_func_body(front *f, ast_decl *d)
+{
+    parser p = parser_make(f, d->tokens, d->body_first, d->body_end, scope_in(f, d->scope));
+    p.file_scope = d->scope;
+    p.is_library = f->file_scope != d->scope;
+    parser *outer = p.common->current;
+    bool is_lax = f->lax_conversions;
+    p.common->current = &p;
+    f->lax_conversions = d->is_lax;
+    declare_params(&p, d);
+    d->body = parse_block(&p, false);
+    check_body(f, d);
+    f->lax_conversions = is_lax;
+    p.common->current = outer;
+}
+
+void parse_need_func(front *f, ast_decl *d, span use)
+{
+    parse_common *c = parse_common_of(f);
+    if (d->kind != DECL_FUNC)
+        return;
+    note_callee(f, d);
+    if (d->state == 2 || d->is_host_only)
+        return;
+    if (d->state == 1) {
+        report_recursion(f, d, use);
+        return;
+    }
+    uint32_t spent = c->current ? c->current->depth + c->current->height + 10 : 0;
+    if (c->stack + spent > PARSE_MAX_STACK) {
+        diag *e = diag_raise(f->diags, K1007, use, "this chain of calls is too long");
+        diag_note(e, "every call is inlined into its caller");
+        d->state = 2;
+        return;
+    }
+    if (!d->is_kernel)
+        vec_push(f->in, &f->reached, d);
+    if (!may_be_parsed(f, d, use)) {
+        d->state = 2;
+        return;
+    }
+    call_link link = {d, use, c->chain};
+    ast_decl *caller = f->current_func;
+    uint32_t unevaluated = f->unevaluated;
+    f->current_func = d;
+    f->unevaluated = 0;
+    c->chain = &link;
+    c->stack += spent;
+    d->state = 1;
+    parse_func_body(f, d);
+    d->state = 2;
+    c->stack -= spent;
+    c->chain = link.outer;
+    f->unevaluated = unevaluated;
+    f->current_func = caller;
+}
+
+ast_decl *parse_library_func(front *f, const char *lib, const char *name)
+{
+    parse_common *c = parse_common_of(f);
+    scope *s = NULL;
+    for (uint32_t i = 0; i < c->libraries.len; i++)
+        if (!strcmp(c->libraries.at[i].name, lib))
+            s = c->libraries.at[i].scope;
+    if (!s) {
+        token *tokens = NULL;
+        uint32_t count = 0;
+        s = scope_in(f, NULL);
+        vec_push(f->in, &c->libraries, (library){str_dup(f->in, str_of(lib)), s});
+        if (!pp_library(f, lib, &tokens, &count) || !count)
+            bug("library text %s is missing", lib);
+        ast_decl *caller = f->current_func;
+        f->current_func = NULL;
+        parser p = parser_make(f, tokens, 0, count - 1, s);
+        p.is_library = true;
+        parse_externals(&p);
+        f->current_func = caller;
+    }
+    return scope_find_here(s, name_cstr(f->names, name));
+}
+
+static void need_kernels(front *f)
+{
+    for (uint32_t i = 0; i < f->kernels.len; i++) {
+        ast_decl *k = f->kernels.at[i];
+        check_kernel_signature(f, k);
+        parse_need_func(f, k, (span){0, 0});
+    }
+    const scope *s = f->file_scope;
+    for (uint32_t i = 0; i < s->names.len; i++) {
+        const ast_decl *d = (const ast_decl *)(uintptr_t)s->names.entries[i].value;
+        if (d->kind != DECL_FUNC || !d->is_kernel || d->body_first || d->is_host_only)
+            continue;
+        diag *e = diag_raise(f->diags, K1102, d->at, "kernel '%s' has no body", d->name);
+        diag_label(e, d->at, "only declared here");
+        diag_note(e, "the host finds a kernel by name: it needs no prototype of it");
+    }
+}
+
+void parse_file(front *f)
+{
+    must(f->tokens.len && vec_last(&f->tokens).kind == TOK_EOF);
+    f->file_scope = scope_in(f, NULL);
+    parser p = parser_make(f, f->tokens.at, 0, f->tokens.len - 1, f->file_scope);
+    parse_externals(&p);
+    need_kernels(f);
+}

@@ -1,0 +1,261 @@
+// The marks of a kernel (kernel, block, cluster, min_blocks, max_registers) and tune(…).
+// Invariant: a decl's sizes are within what every GPU allows, or 0 for "not given".
+// Start reading at parse_mark and parse_tune.
+#include "front/parse.h"
+
+#include <stdlib.h>
+
+enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_CLUSTER = 16 };
+
+static parse_word mark_word(const parser *p)
+{
+    static const parse_word words[] = {W_BLOCK, W_CLUSTER, W_MIN_BLOCKS, W_MAX_REGISTERS};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (is_word(p, words[i]))
+            return words[i];
+    return W_NONE;
+}
+
+bool starts_mark(const parser *p, const marks *so_far)
+{
+    if (kind(p) == TOK_KERNEL)
+        return true;
+    if (!mark_word(p) || tok_ahead(p, 1)->kind != TOK_LPAREN)
+        return false;
+    // Without `kernel` before it, block(…) is a mark only at file scope, where no call can stand.
+    return so_far->kernel.lo ||
+           (p->scope == p->file_scope && !scope_find(p->scope, tok(p)->name));
+}
+
+// The numbers in the brackets; 0 when the mark is unusable.
+static uint32_t parse_numbers(parser *p, const char *mark, uint32_t most, int64_t out[3])
+{
+    span open = here(p);
+    step(p);
+    uint32_t count = 0;
+    bool is_bad = false;
+    while (kind(p) != TOK_RPAREN && !p->is_panicking) {
+        ast_expr *e = parse_cond(p);
+        const char *what = str_format(p->f->in, "size in %s(…)", mark);
+        int64_t value = 0;
+        is_bad |= p->is_panicking || !check_const_int(p->f, e, &value, what);
+        if (count < most)
+            out[count] = value;
+        count++;
+        if (!accept(p, TOK_COMMA))
+            break;
+    }
+    expect_close(p, TOK_RPAREN, open);
+    span at = span_join(open, previous(p));
+    if (!is_bad && (!count || count > most)) {
+        diag *d = diag_raise(p->f->diags, K1106, at, "%s takes %s", mark,
+                             most == 1 ? "one number" : "one to three numbers");
+        diag_label(d, at, "%u given", count);
+        return 0;
+    }
+    return is_bad ? 0 : count;
+}
+
+static void given_twice(parser *p, const char *mark, span first, span second)
+{
+    diag *d = diag_raise(p->f->diags, K1107, second, "'%s' is given twice", mark);
+    diag_label(d, second, "second one");
+    diag_label(d, first, "first one");
+    diag_fix(d, second, "remove this one", "%s", "");
+}
+
+static void take_block(parser *p, marks *m, const int64_t n[3], uint32_t count)
+{
+    static const char *const axes[] = {"x", "y", "z"};
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t limit = i == 2 ? MAX_BLOCK_Z : MAX_BLOCK;
+        if (n[i] >= 1 && n[i] <= limit)
+            continue;
+        diag *d = diag_raise(p->f->diags, K1104, m->block,
+                             "a block cannot be %lld threads long in %s", (long long)n[i], axes[i]);
+        diag_label(d, m->block, "from 1 to %lld is possible", (long long)limit);
+        return;
+    }
+    int64_t threads = n[0] * (count > 1 ? n[1] : 1) * (count > 2 ? n[2] : 1);
+    if (threads > MAX_BLOCK) {
+        diag *d = diag_raise(p->f->diags, K1104, m->block, "a block of %lld threads is too large",
+                             (long long)threads);
+        diag_label(d, m->block, "no GPU runs more than %d threads in a block", MAX_BLOCK);
+        diag_note(d, "use more blocks, or let each thread do several elements");
+        return;
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        m->block_size[i] = i < count ? (uint32_t)n[i] : 1;
+}
+
+static void take_cluster(parser *p, marks *m, const int64_t n[3], uint32_t count)
+{
+    int64_t blocks = 1;
+    for (uint32_t i = 0; i < count; i++)
+        blocks = n[i] >= 1 && n[i] <= MAX_CLUSTER && blocks ? blocks * n[i] : 0;
+    if (blocks < 1 || blocks > MAX_CLUSTER) {
+        diag *d = diag_raise(p->f->diags, K1105, m->cluster, "this cluster size is not possible");
+        diag_label(d, m->cluster, "a cluster has 1 to %d blocks in all", MAX_CLUSTER);
+        return;
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        m->cluster_size[i] = i < count ? (uint32_t)n[i] : 1;
+}
+
+static void take_one(parser *p, const char *mark, span at, int64_t n, int64_t lo, int64_t hi,
+                     uint32_t *out)
+{
+    if (n >= lo && n <= hi) {
+        *out = (uint32_t)n;
+        return;
+    }
+    diag *d = diag_raise(p->f->diags, K1106, at, "%s(%lld) is out of range", mark, (long long)n);
+    diag_label(d, at, "from %lld to %lld is possible", (long long)lo, (long long)hi);
+}
+
+void parse_mark(parser *p, marks *m)
+{
+    span at = here(p);
+    parse_word w = mark_word(p);
+    const char *name = w ? p->common->words[w] : "kernel";
+    span *slot = w == W_BLOCK           ? &m->block
+                 : w == W_CLUSTER       ? &m->cluster
+                 : w == W_MIN_BLOCKS    ? &m->min_blocks
+                 : w == W_MAX_REGISTERS ? &m->max_registers
+                                        : &m->kernel;
+    step(p);
+    int64_t n[3] = {0};
+    uint32_t most = w == W_BLOCK || w == W_CLUSTER ? 3 : 1;
+    uint32_t count = w ? parse_numbers(p, name, most, n) : 0;
+    at = span_join(at, previous(p));
+    if (slot->lo) {
+        given_twice(p, name, *slot, at);
+        return;
+    }
+    *slot = at;
+    if (!count)
+        return;
+    if (w == W_BLOCK)
+        take_block(p, m, n, count);
+    else if (w == W_CLUSTER)
+        take_cluster(p, m, n, count);
+    else if (w == W_MIN_BLOCKS)
+        take_one(p, name, at, n[0], 1, 32, &m->min_blocks_value);
+    else
+        take_one(p, name, at, n[0], 16, 255, &m->max_registers_value);
+}
+
+static void marks_without_kernel(parser *p, const specifiers *s, const ast_decl *d)
+{
+    const marks *m = &s->marks;
+    span first = m->block.lo        ? m->block
+                 : m->cluster.lo    ? m->cluster
+                 : m->min_blocks.lo ? m->min_blocks
+                                    : m->max_registers;
+    if (!first.lo)
+        return;
+    diag *e = diag_raise(p->f->diags, K1108, first, "this mark belongs to a kernel");
+    if (d->kind == DECL_FUNC) {
+        diag_label(e, first, "'%s' is not marked 'kernel'", d->name);
+        diag_fix(e, (span){first.lo, first.lo}, "make it a kernel", "kernel ");
+    } else {
+        diag_label(e, first, "'%s' is not a function", d->name);
+    }
+}
+
+void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition)
+{
+    const marks *m = &s->marks;
+    if (!m->kernel.lo) {
+        marks_without_kernel(p, s, d);
+        return;
+    }
+    if (d->kind != DECL_FUNC) {
+        diag *e = diag_raise(p->f->diags, K1103, m->kernel, "only a function can be a kernel");
+        diag_label(e, m->kernel, "a mark for functions");
+        diag_label(e, d->at, "'%s' is not one", d->name);
+        return;
+    }
+    d->is_kernel = true;
+    if (!is_definition && d->block[0])
+        return;
+    if (m->block.lo) {
+        memcpy(d->block, m->block_size, sizeof d->block);
+        d->block_at = m->block;
+    }
+    if (m->cluster.lo)
+        memcpy(d->cluster, m->cluster_size, sizeof d->cluster);
+    if (m->min_blocks_value)
+        d->min_blocks = m->min_blocks_value;
+    if (m->max_registers_value)
+        d->max_registers = m->max_registers_value;
+}
+
+// --- tune
+
+bool starts_tune(const parser *p)
+{
+    return is_word(p, W_TUNE) && tok_ahead(p, 1)->kind == TOK_LPAREN &&
+           !scope_find(p->scope, tok(p)->name);
+}
+
+// What the caller chose for `name`; false when nothing.
+static bool chosen_value(const front *f, const char *name, int64_t *value)
+{
+    const char *const *t = f->options ? f->options->tunes : NULL;
+    size_t len = strlen(name);
+    for (; t && *t; t++) {
+        if (strncmp(*t, name, len) || (*t)[len] != '=')
+            continue;
+        char *end = NULL;
+        long long v = strtoll(*t + len + 1, &end, 0);
+        if (end && end != *t + len + 1 && !*end) {
+            *value = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tune_form(parser *p, span at, const char *message)
+{
+    diag *d = parse_error(p, K1109, at, "%s", message);
+    diag_label(d, at, "here");
+    diag_note(d, "the form is tune(NAME, default, other values …); at file scope");
+}
+
+void parse_tune(parser *p)
+{
+    step(p);
+    span open = here(p);
+    step(p);
+    const token *name = tok(p);
+    if (name->kind != TOK_IDENT) {
+        tune_form(p, here(p), "tune needs a name first");
+        return;
+    }
+    step(p);
+    ast_decl *d = new_decl(p, DECL_TUNE, name->name, name->at, type_scalar(TY_I32));
+    bool is_bad = false;
+    while (accept(p, TOK_COMMA) && !p->is_panicking) {
+        ast_expr *e = parse_cond(p);
+        int64_t value = 0;
+        is_bad |= p->is_panicking || !check_const_int(p->f, e, &value, "value of a tune");
+        vec_push(p->f->in, &d->tune_values, value);
+        if (value < INT32_MIN || value > INT32_MAX)
+            d->type = type_scalar(TY_I64);
+    }
+    expect_close(p, TOK_RPAREN, open);
+    if (!d->tune_values.len)
+        tune_form(p, span_join(open, previous(p)), "tune needs at least a default value");
+    expect_semi(p, "tune(…)");
+    if (!d->tune_values.len || is_bad) {
+        d->type = type_scalar(TY_POISON);
+        vec_push(p->f->in, &d->tune_values, 0);
+    }
+    d->value = d->tune_values.at[0];
+    if (chosen_value(p->f, d->name, &d->value) && (d->value < INT32_MIN || d->value > INT32_MAX))
+        d->type = type_scalar(TY_I64);
+    declare(p, d);
+    vec_push(p->f->in, &p->f->tunables, d);
+}

@@ -1,0 +1,329 @@
+// struct, union and enum: tags, members, enumerators.
+// Invariant: a record is completed at its closing brace or stays incomplete; a member's type is complete.
+// Start reading at parse_record.
+#include "front/parse.h"
+
+typedef struct members {
+    vec(field) list;
+    map seen; // name -> index + 1 into `ats`
+    vec(span) ats;
+    bool is_broken;
+} members;
+
+static void note_member(parser *p, members *m, const char *name, span at)
+{
+    uint64_t *slot = map_at(&m->seen, map_key(name));
+    if (*slot) {
+        span first = m->ats.at[*slot - 1];
+        diag *d = diag_raise(p->f->diags, K1020, at, "there is already a member '%s'", name);
+        diag_label(d, at, "second member of this name");
+        diag_label(d, first, "first one");
+        return;
+    }
+    vec_push(p->f->in, &m->ats, at);
+    *slot = m->ats.len;
+}
+
+// The members of an anonymous struct or union are names of the outer one.
+static void note_anonymous(parser *p, members *m, const type *t, span at)
+{
+    const type *def = type_def(t);
+    for (uint32_t i = 0; i < def->fields.len; i++) {
+        const field *f = &def->fields.at[i];
+        if (f->name)
+            note_member(p, m, f->name, f->at.lo ? f->at : at);
+        else
+            note_anonymous(p, m, f->type, at);
+    }
+}
+
+static void bit_field(parser *p, span at)
+{
+    span colon = here(p);
+    step(p);
+    ast_expr *width = parse_cond(p);
+    diag *d = diag_raise(p->f->diags, K1013, span_join(at, width->at),
+                         "bit-fields are not supported");
+    diag_label(d, span_join(colon, width->at), "their layout differs between compilers");
+    diag_note(d, "use a whole u32 and take the bits out with shifts and masks");
+}
+
+static bool member_type_is_ok(parser *p, const declarator *d)
+{
+    const type *t = d->type;
+    if (t->kind == TY_FUNC) {
+        diag *e = diag_raise(p->f->diags, K1015, d->at, "a member cannot be a function");
+        diag_note(e, "write a function that takes the struct");
+        return false;
+    }
+    if (t->kind == TY_ARRAY && t->is_incomplete) {
+        diag *e = diag_raise(p->f->diags, K1027, d->at, "flexible array members are not supported");
+        diag_label(e, d->at, "an array without a length");
+        diag_note(e, "keep a pointer instead, or give the array its largest length");
+        return false;
+    }
+    if (t->kind != TY_VOID && !type_is_incomplete(t))
+        return true;
+    const uint64_t *why = map_find(&p->common->host_tags, map_key(type_def(t)));
+    if (why) {
+        replay_host_diag(p, (diag *)(uintptr_t)*why, t->name, d->at);
+        return false;
+    }
+    diag *e = diag_raise(p->f->diags, K1039, d->at, "a member cannot have type '%s'",
+                         type_text(p->f->in, t));
+    diag_label(e, d->at, t->kind == TY_VOID ? "void has no size" : "it is not defined yet");
+    if (type_is_record(t))
+        diag_label(e, t->at, "only declared here");
+    return false;
+}
+
+static void add_member(parser *p, members *m, const specifiers *s, const declarator *d)
+{
+    if (!member_type_is_ok(p, d)) {
+        m->is_broken = true;
+        return;
+    }
+    field f = {.name = d->name, .at = d->at};
+    f.type = type_aligned(p->f->in, d->type, s->align);
+    if (d->name)
+        note_member(p, m, d->name, d->at);
+    else
+        note_anonymous(p, m, d->type, s->at);
+    vec_push(p->f->in, &m->list, f);
+}
+
+static void misplaced_marks(parser *p, const specifiers *s)
+{
+    if (s->shared_at.lo) {
+        diag *d = diag_raise(p->f->diags, K1110, s->shared_at, "a member cannot be shared");
+        diag_note(d, "make the whole struct variable shared");
+    }
+    if (s->marks.kernel.lo)
+        diag_raise(p->f->diags, K1103, s->marks.kernel, "a member cannot be a kernel");
+}
+
+static void parse_member_line(parser *p, members *m)
+{
+    if (kind(p) == TOK_STATIC_ASSERT) {
+        parse_static_assert(p);
+        return;
+    }
+    specifiers s = parse_specifiers(p, false);
+    misplaced_marks(p, &s);
+    if (kind(p) == TOK_SEMI) { // an anonymous struct or union, or a tag alone
+        declarator d = {.at = s.at, .type = s.type};
+        if (type_is_record(s.type) && !s.type->name)
+            add_member(p, m, &s, &d);
+        else if (!s.has_tag)
+            diag_raise(p->f->diags, K1044, s.at, "this line declares no member");
+    }
+    while (kind(p) != TOK_SEMI && !p->is_panicking) {
+        declarator d = {.at = here(p), .type = s.type};
+        if (kind(p) != TOK_COLON)
+            d = parse_declarator(p, s.type);
+        if (kind(p) == TOK_COLON)
+            bit_field(p, d.at);
+        else if (!d.name)
+            parse_expected(p, "the name of a member");
+        else
+            parse_attributes(p, &s.align, &s.align_at);
+        if (d.name && !p->is_panicking)
+            add_member(p, m, &s, &d);
+        if (!accept(p, TOK_COMMA))
+            break;
+    }
+    expect_semi(p, "the member");
+}
+
+static void parse_members(parser *p, type *record, uint32_t align)
+{
+    span open = here(p);
+    step(p);
+    members m = {.seen = map_make(p->f->in)};
+    while (kind(p) != TOK_RBRACE && p->at < p->end) {
+        parse_member_line(p, &m);
+        if (p->is_panicking) {
+            m.is_broken = true;
+            skip_statement(p);
+        }
+    }
+    bool closed = expect_close(p, TOK_RBRACE, open);
+    span at_end = {0, 0};
+    parse_attributes(p, &align, &at_end);
+    if (!m.list.len && !m.is_broken && closed) {
+        diag *d = diag_raise(p->f->diags, K1038, span_join(open, previous(p)),
+                             "a %s needs a member", record->kind == TY_UNION ? "union" : "struct");
+        diag_note(d, "C gives an empty one no size; the host's compilers do not agree on it");
+        m.is_broken = true;
+    }
+    if (!type_complete(record, m.list.at, m.list.len, align) && !m.is_broken)
+        diag_raise(p->f->diags, K1041, record->at, "this type is larger than 1 TiB");
+    if (record->nesting > PARSE_MAX_NESTING)
+        parse_error(p, K1007, record->at, "this type is derived more than %d times",
+                    PARSE_MAX_NESTING);
+}
+
+static void wrong_tag(parser *p, const type *old, const char *tag, span at)
+{
+    const char *was = old->is_enum ? "an enum" : old->kind == TY_UNION ? "a union" : "a struct";
+    diag *d = diag_raise(p->f->diags, K1043, at, "'%s' is the tag of another kind of type", tag);
+    diag_label(d, at, "used as another kind here");
+    diag_label(d, old->at, "declared as %s", was);
+}
+
+static void defined_twice(parser *p, const type *old, const char *tag, span at)
+{
+    diag *d = diag_raise(p->f->diags, K1008, at, "'%s' is already defined in this scope", tag);
+    diag_label(d, at, "defined again");
+    diag_label(d, old->at, "first defined here");
+}
+
+// The record that `tag` means here, or a new one.
+static type *record_of_tag(parser *p, type_kind k, const char *tag, span at, bool defines)
+{
+    bool here_only = defines || kind(p) == TOK_SEMI;
+    type *old = scope_find_tag(p->scope, tag, here_only);
+    if (old && (old->kind != k || old->is_enum)) {
+        wrong_tag(p, old, tag, at);
+        return type_record(p->f->in, k, tag, at);
+    }
+    if (old && defines && !old->is_incomplete) {
+        defined_twice(p, old, tag, at);
+        return type_record(p->f->in, k, tag, at);
+    }
+    if (old) {
+        if (defines)
+            old->at = at;
+        return old;
+    }
+    type *t = type_record(p->f->in, k, tag, at);
+    scope_add_tag(p->scope, tag, t);
+    return t;
+}
+
+const type *parse_record(parser *p)
+{
+    span at = here(p);
+    type_kind k = kind(p) == TOK_UNION ? TY_UNION : TY_STRUCT;
+    step(p);
+    uint32_t align = 0;
+    span align_at = {0, 0};
+    parse_attributes(p, &align, &align_at);
+    const char *tag = NULL;
+    if (tok(p)->kind == TOK_IDENT) {
+        tag = tok(p)->name;
+        at = here(p);
+        step(p);
+    }
+    bool defines = kind(p) == TOK_LBRACE;
+    if (!tag && !defines) {
+        parse_expected(p, "a tag or '{'");
+        return type_scalar(TY_POISON);
+    }
+    type *t = tag ? record_of_tag(p, k, tag, at, defines) : type_record(p->f->in, k, NULL, at);
+    if (defines)
+        parse_members(p, t, align);
+    return t;
+}
+
+// --- enum
+
+static const type *enum_type(parser *p, const char *tag, span at, bool is_signed)
+{
+    type *t = arena_copy(p->f->in, type_scalar(is_signed ? TY_I32 : TY_U32), sizeof *t);
+    t->is_enum = true;
+    t->name = tag;
+    t->unqualified = t;
+    t->at = at;
+    return t;
+}
+
+static void parse_enumerator(parser *p, int64_t *next, bool *is_signed)
+{
+    const token *name = tok(p);
+    if (name->kind != TOK_IDENT) {
+        parse_expected(p, "the name of an enum constant");
+        return;
+    }
+    step(p);
+    span at = name->at;
+    if (accept(p, TOK_ASSIGN)) {
+        ast_expr *e = parse_cond(p);
+        at = span_join(at, e->at);
+        if (p->is_panicking)
+            return;
+        const char *what = str_format(p->f->in, "value of '%s'", name->name);
+        if (!check_const_int(p->f, e, next, what))
+            *next = 0;
+    }
+    if (*next < INT32_MIN || *next > INT32_MAX) {
+        diag *d = diag_raise(p->f->diags, K1042, at, "'%s' is %lld, which no int can hold",
+                             name->name, (long long)*next);
+        diag_label(d, at, "enum constants are 32-bit integers");
+        *next = 0;
+    }
+    ast_decl *d = new_decl(p, DECL_ENUM_CONST, name->name, name->at, type_scalar(TY_I32));
+    d->value = *next;
+    *is_signed |= *next < 0;
+    declare(p, d);
+    ++*next;
+}
+
+static bool parse_enumerators(parser *p)
+{
+    span open = here(p);
+    int64_t next = 0;
+    bool is_signed = false;
+    step(p);
+    if (kind(p) == TOK_RBRACE) {
+        diag *d = diag_raise(p->f->diags, K1023, span_join(open, here(p)),
+                             "an enum needs a constant");
+        diag_label(d, span_join(open, here(p)), "nothing in here");
+    }
+    while (kind(p) != TOK_RBRACE && !p->is_panicking) {
+        parse_enumerator(p, &next, &is_signed);
+        if (!accept(p, TOK_COMMA))
+            break;
+    }
+    expect_close(p, TOK_RBRACE, open);
+    return is_signed;
+}
+
+const type *parse_enum(parser *p)
+{
+    span at = here(p);
+    step(p);
+    uint32_t align = 0;
+    span align_at = {0, 0};
+    parse_attributes(p, &align, &align_at);
+    const char *tag = NULL;
+    if (tok(p)->kind == TOK_IDENT) {
+        tag = tok(p)->name;
+        at = here(p);
+        step(p);
+    }
+    bool defines = kind(p) == TOK_LBRACE;
+    type *old = tag ? scope_find_tag(p->scope, tag, defines) : NULL;
+    if (old && !old->is_enum) {
+        wrong_tag(p, old, tag, at);
+        old = NULL;
+    } else if (old && defines) {
+        defined_twice(p, old, tag, at);
+    }
+    if (!defines && old)
+        return old;
+    if (!defines) {
+        if (!tag) {
+            parse_expected(p, "a tag or '{'");
+            return type_scalar(TY_POISON);
+        }
+        diag *d = diag_raise(p->f->diags, K1039, at, "'enum %s' is not defined", tag);
+        diag_label(d, at, "its constants must be listed before it is used");
+        return type_scalar(TY_POISON);
+    }
+    const type *t = enum_type(p, tag, at, parse_enumerators(p));
+    parse_attributes(p, &align, &align_at);
+    if (tag)
+        scope_add_tag(p->scope, tag, t);
+    return t;
+}

@@ -1,0 +1,152 @@
+// #include: where a header is looked for, and what happens when it is not there. Order: Kiln's own
+// headers and the C library's names it knows (no file is read for those), the including file's
+// folder (quoted form), the include folders. An unknown <system> header is empty: a kernel file may
+// hold host code, and what a kernel needs of such a header it will miss by name. Start at
+// pp_include.
+#include "base/embed.h"
+#include "base/file.h"
+#include "front/pp.h"
+
+// What a name in a directive leads to.
+typedef struct found {
+    enum { FOUND_NOTHING, FOUND_KNOWN, FOUND_EMBEDDED, FOUND_FILE } kind;
+    unsigned header;  // FOUND_KNOWN
+    const char *path; // FOUND_FILE, FOUND_EMBEDDED
+    const char *text; // FOUND_EMBEDDED
+    size_t text_len;
+} found;
+
+static bool may_read_files(const pp *p)
+{
+    return p->f->options && p->f->options->allow_file_includes;
+}
+
+static found find_header(pp *p, str name, bool is_quoted)
+{
+    arena *a = p->f->in;
+    unsigned header = pp_known_header(name);
+    if (header && (!is_quoted || str_starts(name, "kiln/")))
+        return (found){.kind = FOUND_KNOWN, .header = header};
+    size_t len;
+    const char *path = str_dup(a, name), *inside = NULL;
+    if (str_starts(name, "kiln/") && strlen(path) == name.len)
+        inside = embed_find(path, &len);
+    if (inside)
+        return (found){.kind = FOUND_EMBEDDED,
+                       .path = str_format(a, "<%s>", path),
+                       .text = inside,
+                       .text_len = len};
+    if (!may_read_files(p) || strlen(path) != name.len)
+        return (found){0};
+    if (is_quoted) {
+        const char *near = file_join(a, file_folder(p->file->file->path), name);
+        if (file_exists(near))
+            return (found){.kind = FOUND_FILE, .path = near};
+    }
+    for (const char *const *folder = p->f->options->includes; folder && *folder; folder++) {
+        const char *there = file_join(a, str_of(*folder), name);
+        if (file_exists(there))
+            return (found){.kind = FOUND_FILE, .path = there};
+    }
+    if (header)
+        return (found){.kind = FOUND_KNOWN, .header = header};
+    return (found){0};
+}
+
+bool pp_has_include(pp *p, str name, bool is_quoted)
+{
+    return find_header(p, name, is_quoted).kind != FOUND_NOTHING;
+}
+
+static const source_file *load(pp *p, const found *where, const char *key, span at)
+{
+    uint64_t *slot = map_find(&p->texts, map_key(key));
+    if (slot)
+        return (const source_file *)(uintptr_t)*slot;
+    str contents = {where->text, where->text_len};
+    const char *reason = "the sources are larger than 1 GiB together";
+    source_file *file = NULL;
+    if (where->kind == FOUND_EMBEDDED ||
+        file_read(p->f->in, where->path, PP_FILE_BYTES, &contents, &reason))
+        file = source_add(p->f->sources, where->path, contents);
+    if (!file) {
+        diag *d =
+            diag_raise(p->f->diags, K0031, at, "'%s' cannot be read: %s", where->path, reason);
+        diag_label(d, at, "included here");
+        return NULL;
+    }
+    file->is_builtin = where->kind == FOUND_EMBEDDED;
+    *map_at(&p->texts, map_key(key)) = map_key(file);
+    return file;
+}
+
+static void complain_missing(pp *p, str name, span at)
+{
+    int len = name.len < 200 ? (int)name.len : 200;
+    if (!may_read_files(p)) {
+        diag *d = diag_raise(p->f->diags, K0028, at, "header '%.*s' cannot be included here", len,
+                             name.at);
+        diag_label(d, at, "this source was given as a string, without access to files");
+        diag_note(d, "kiln's own headers are always there; for others compile from a file");
+        return;
+    }
+    diag *d = diag_raise(p->f->diags, K0028, at, "header '%.*s' is not found", len, name.at);
+    diag_label(d, at, "no such file in the folders below");
+    str folder = file_folder(p->file->file->path);
+    diag_note(d, "searched: '%.*s' (the folder of this file)", folder.len ? (int)folder.len : 1,
+              folder.len ? folder.at : ".");
+    for (const char *const *other = p->f->options->includes; other && *other; other++)
+        diag_note(d, "searched: '%s'", *other);
+    diag_note(d, "add a folder with -I FOLDER");
+}
+
+static void complain_depth(pp *p, const source_file *file, span at)
+{
+    const open_file *loop = NULL;
+    for (const open_file *o = p->file; o; o = o->outer)
+        if (o->file == file) {
+            loop = o;
+            break;
+        }
+    if (!loop) {
+        diag *d = diag_raise(p->f->diags, K0029, at, "headers include each other more than %d deep",
+                             PP_INCLUDES);
+        diag_label(d, at, "this would be one more");
+    } else {
+        diag *d = diag_raise(p->f->diags, K0030, at,
+                             loop == p->file ? "'%s' includes itself"
+                                             : "'%s' includes itself through other headers",
+                             file->path);
+        diag_label(d, at, "comes back to '%s'", file->path);
+        const open_file *inner = p->file;
+        for (; inner != loop; inner = inner->outer)
+            diag_label(d, inner->include_at, "which includes this");
+        diag_note(d, "write '#pragma once' at the top of '%s'", file->path);
+    }
+    pp_stop(p);
+}
+
+void pp_include(pp *p, str name, bool is_quoted, span at)
+{
+    found where = find_header(p, name, is_quoted);
+    if (where.kind == FOUND_KNOWN) {
+        p->headers |= where.header;
+        return;
+    }
+    if (where.kind == FOUND_NOTHING) {
+        if (is_quoted)
+            complain_missing(p, name, at);
+        return;
+    }
+    const char *key = name_cstr(p->f->names, where.path);
+    if (map_find(&p->once, map_key(key)))
+        return;
+    const source_file *file = load(p, &where, key, at);
+    if (!file)
+        return;
+    if (p->file_depth >= PP_INCLUDES) {
+        complain_depth(p, file, at);
+        return;
+    }
+    pp_enter_file(p, file, at);
+}

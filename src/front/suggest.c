@@ -1,0 +1,207 @@
+// "Did you mean": the nearest visible name, and what other GPU languages call the same thing.
+#include <stdlib.h>
+
+#include "front/check.h"
+
+// --- near names
+
+static void consider(const char *candidate, str name, const char **best, unsigned *best_distance)
+{
+    if (!candidate)
+        return;
+    str other = str_of(candidate);
+    size_t gap = other.len > name.len ? other.len - name.len : name.len - other.len;
+    if (gap >= *best_distance)
+        return;
+    unsigned distance = str_distance(name, other, *best_distance);
+    if (distance && distance < *best_distance) {
+        *best = candidate;
+        *best_distance = distance;
+    }
+}
+
+const char *front_suggest(front *f, const scope *s, const char *name)
+{
+    str wanted = str_of(name);
+    const char *best = NULL;
+    // A third of the letters may differ, but one letter is never close to another.
+    unsigned limit = wanted.len <= 2 ? 1 : wanted.len <= 5 ? 2 : 3;
+    unsigned best_distance = limit + (wanted.len > 2);
+    if (best_distance > wanted.len)
+        best_distance = (unsigned)wanted.len;
+    for (s = s ? s : f->file_scope; s; s = s->outer)
+        for (uint32_t i = 0; i < s->names.len; i++) {
+            const ast_decl *d = (const ast_decl *)(uintptr_t)s->names.entries[i].value;
+            if (d->kind != DECL_TYPEDEF && !d->is_host_only)
+                consider(d->name, wanted, &best, &best_distance);
+        }
+    for (uint32_t i = 0; builtin_name_at(i); i++)
+        consider(builtin_name_at(i), wanted, &best, &best_distance);
+    return best;
+}
+
+// --- other languages
+// $1 $2 … are the arguments' source texts, $d1 is x, y or z for a constant 0, 1 or 2, $m the member.
+
+// clang-format off
+static const foreign_name foreign_names[] = {
+    {"__ballot_sync", "warp_ballot($2)", NULL},
+    {"__ballot", "warp_ballot($1)", NULL},
+    {"__all_sync", "warp_all($2)", NULL},
+    {"__any_sync", "warp_any($2)", NULL},
+    {"__activemask", "warp_active()", NULL},
+    {"__brev", "reverse_bits($1)", NULL},
+    {"__clz", "leading_zeros($1)", NULL},
+    {"__clzll", "leading_zeros($1)", NULL},
+    {"__expf", "fast_exp($1)", NULL},
+    {"__fdividef", "fast_div($1, $2)", NULL},
+    {"__float_as_int", "bits_f32($1)", NULL},
+    {"__float_as_uint", "bits_f32($1)", NULL},
+    {"__float2half", "to_f16($1)", NULL},
+    {"__float2bfloat16", "to_bf16($1)", NULL},
+    {"__fmaf_rn", "fma($1, $2, $3)", NULL},
+    {"__frcp_rn", "1.0f / ($1)", NULL},
+    {"__fsqrt_rn", "sqrt($1)", NULL},
+    {"__half2float", "f32($1)", NULL},
+    {"__bfloat162float", "f32($1)", NULL},
+    {"__int_as_float", "f32_from_bits($1)", NULL},
+    {"__uint_as_float", "f32_from_bits($1)", NULL},
+    {"__ldg", "load_readonly($1)", NULL},
+    {"__ldcs", "load_stream($1)", NULL},
+    {"__logf", "fast_log($1)", NULL},
+    {"__nanosleep", "nano_sleep($1)", NULL},
+    {"__popc", "popcount($1)", NULL},
+    {"__popcll", "popcount($1)", NULL},
+    {"__powf", "fast_pow($1, $2)", NULL},
+    {"__shfl_sync", "shuffle($2, $3)", NULL},
+    {"__shfl_up_sync", "shuffle_up($2, $3)", NULL},
+    {"__shfl_down_sync", "shuffle_down($2, $3)", NULL},
+    {"__shfl_xor_sync", "shuffle_xor($2, $3)", NULL},
+    {"__shfl", "shuffle($1, $2)", NULL},
+    {"__shfl_up", "shuffle_up($1, $2)", NULL},
+    {"__shfl_down", "shuffle_down($1, $2)", NULL},
+    {"__shfl_xor", "shuffle_xor($1, $2)", NULL},
+    {"__sinf", "fast_sin($1)", NULL},
+    {"__cosf", "fast_cos($1)", NULL},
+    {"__syncthreads", "barrier()", NULL},
+    {"__syncwarp", "warp_sync()", NULL},
+    {"__threadfence", "fence_device()", NULL},
+    {"__threadfence_block", "fence_block()", NULL},
+    {"__threadfence_system", "fence_system()", NULL},
+    {"__trap", "trap()", NULL},
+    {"__dp4a", "dot4_i8($1, $2, $3)", NULL},
+    {"__byte_perm", "permute_bytes($1, $2, $3)", NULL},
+    {"__mulhi", "mul_high($1, $2)", NULL},
+    {"__umulhi", "mul_high($1, $2)", NULL},
+    {"atomicAdd", "atomic_add($1, $2)", NULL},
+    {"atomicSub", "atomic_sub($1, $2)", NULL},
+    {"atomicMin", "atomic_min($1, $2)", NULL},
+    {"atomicMax", "atomic_max($1, $2)", NULL},
+    {"atomicAnd", "atomic_and($1, $2)", NULL},
+    {"atomicOr", "atomic_or($1, $2)", NULL},
+    {"atomicXor", "atomic_xor($1, $2)", NULL},
+    {"atomicExch", "atomic_swap($1, $2)", NULL},
+    {"atomicCAS", "atomic_cas($1, $2, $3)", NULL},
+    {"atomic_inc", "atomic_add($1, 1)", NULL},
+    {"atomic_dec", "atomic_sub($1, 1)", NULL},
+    {"atomic_xchg", "atomic_swap($1, $2)", NULL},
+    {"atomic_cmpxchg", "atomic_cas($1, $2, $3)", NULL},
+    {"atomic_exchange", "atomic_swap($1, $2)", NULL},
+    {"InterlockedAdd", "atomic_add($1, $2)", NULL},
+    {"GroupMemoryBarrierWithGroupSync", "barrier()", NULL},
+    {"WaveActiveSum", "warp_sum($1)", NULL},
+    {"WaveActiveMax", "warp_max($1)", NULL},
+    {"WaveActiveMin", "warp_min($1)", NULL},
+    {"WaveGetLaneIndex", "lane()", NULL},
+    {"WaveReadLaneAt", "shuffle($1, $2)", NULL},
+    {"workgroupBarrier", "barrier()", NULL},
+    {"get_global_id", "global_$d1()", NULL},
+    {"get_local_id", "thread_$d1()", NULL},
+    {"get_group_id", "block_$d1()", NULL},
+    {"get_local_size", "block_dim_$d1()", NULL},
+    {"get_num_groups", "grid_dim_$d1()", NULL},
+    {"get_sub_group_local_id", "lane()", NULL},
+    {"sub_group_reduce_add", "warp_sum($1)", NULL},
+    {"mad", "fma($1, $2, $3)", NULL},
+    {"native_exp", "fast_exp($1)", NULL},
+    {"native_rsqrt", "fast_rsqrt($1)", NULL},
+    {"clz", "leading_zeros($1)", NULL},
+    {"ctz", "trailing_zeros($1)", NULL},
+    {"__builtin_popcount", "popcount($1)", NULL},
+    {"__builtin_clz", "leading_zeros($1)", NULL},
+    {"__builtin_ctz", "trailing_zeros($1)", NULL},
+    {"clock64", "clock_cycles()", NULL},
+    {"clock", "clock_cycles()", NULL},
+    {"isnanf", "isnan($1)", NULL},
+    {"asuint", "bits_f32($1)", NULL},
+    {"asfloat", "f32_from_bits($1)", NULL},
+    {"as_uint", "bits_f32($1)", NULL},
+    {"as_float", "f32_from_bits($1)", NULL},
+    {"threadIdx", "thread_$m()", "xyz"},
+    {"blockIdx", "block_$m()", "xyz"},
+    {"blockDim", "block_dim_$m()", "xyz"},
+    {"gridDim", "grid_dim_$m()", "xyz"},
+    {"gl_GlobalInvocationID", "global_$m()", "xyz"},
+    {"gl_LocalInvocationID", "thread_$m()", "xyz"},
+    {"gl_WorkGroupID", "block_$m()", "xyz"},
+    {"gl_WorkGroupSize", "block_dim_$m()", "xyz"},
+    {"gl_NumWorkGroups", "grid_dim_$m()", "xyz"},
+    {"gl_LocalInvocationIndex", "thread_rank()", NULL},
+    {"gl_SubgroupInvocationID", "lane()", NULL},
+    {"SV_DispatchThreadID", "global_$m()", "xyz"},
+    {"SV_GroupThreadID", "thread_$m()", "xyz"},
+    {"SV_GroupID", "block_$m()", "xyz"},
+    {"thread_position_in_grid", "global_x()", NULL},
+    {"warpSize", "32", NULL},
+};
+// clang-format on
+
+const foreign_name *foreign_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(foreign_names); i++) // only walked when an error is certain
+        if (!strcmp(foreign_names[i].name, name))
+            return &foreign_names[i];
+    return NULL;
+}
+
+// Appends what `$…` at `at` stands for; returns the bytes read, 0 when it does not apply.
+static size_t put_hole(front *f, text *out, const char *at, const ast_expr *call,
+                       const char *member)
+{
+    if (at[1] == 'm') {
+        if (!member || member[1] || !strchr("xyz", member[0]))
+            return 0;
+        text_puts(out, member);
+        return 2;
+    }
+    bool is_axis = at[1] == 'd';
+    uint32_t index = (uint32_t)(at[is_axis ? 2 : 1] - '1');
+    if (!call || index >= call->args.len)
+        return 0;
+    const ast_expr *arg = call->args.at[index];
+    if (is_axis) {
+        if (arg->kind != E_INT || arg->integer > 2)
+            return 0;
+        text_putc(out, "xyz"[arg->integer]);
+        return 3;
+    }
+    str spelled = source_text(f->sources, arg->at);
+    text_add(out, spelled.at, spelled.len);
+    return 2;
+}
+
+const char *foreign_text(front *f, const foreign_name *n, const ast_expr *call, const char *member)
+{
+    text out = {.in = f->in};
+    for (const char *at = n->advice; *at;) {
+        if (*at != '$') {
+            text_putc(&out, *at++);
+            continue;
+        }
+        size_t used = put_hole(f, &out, at, call, member);
+        if (!used)
+            return NULL;
+        at += used;
+    }
+    return out.at;
+}

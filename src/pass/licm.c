@@ -1,0 +1,140 @@
+// Loop-invariant code: pure operations whose operands come from outside of a loop move in front of
+// it, and so do loads that nothing in the loop can change and that cannot fault where the original
+// would not have run. Inner loops come first, so a value may travel out of several.
+// Collectives never move. Start reading at pass_licm.
+#include "pass/alias.h"
+#include "pass/loop.h"
+#include "pass/pass.h"
+#include "pass/passes.h"
+
+typedef struct hoister {
+    ir_func *f;
+    ir_inst_id loop;
+    ir_inst_id sure_test; // its test, when it is known to go on at first; 0
+    bool changed;
+} hoister;
+
+static bool is_dear(ir_op op)
+{
+    switch ((int)op) {
+    case IR_SDIV:
+    case IR_UDIV:
+    case IR_SREM:
+    case IR_UREM:
+    case IR_FDIV:
+    case IR_FSQRT: return true;
+    default: return false;
+    }
+}
+
+static bool are_operands_outside(const hoister *h, const ir_inst *i)
+{
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        if (!loop_is_outside(h->f, ir_operand(h->f, i, k), h->loop))
+            return false;
+    return true;
+}
+
+static bool region_writes(const ir_func *f, ir_region_id region, const alias_base *b)
+{
+    for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
+        const ir_inst *i = ir_at(f, id);
+        if (alias_may_write(f, i, b))
+            return true;
+        for (uint32_t k = 0; k < i->region_count; k++)
+            if (region_writes(f, i->regions + k, b))
+                return true;
+    }
+    return false;
+}
+
+// An address that is valid whether or not the loop runs.
+static bool is_always_valid(const ir_func *f, const ir_inst *load, const alias_base *b)
+{
+    int64_t from = b->offset + load->imm;
+    int64_t to = from + (int64_t)(ir_type_size(load->type) * load->result_count);
+    if (!b->is_offset_known || from < 0)
+        return false;
+    switch (b->kind) {
+    case ALIAS_PARAM: return b->space == IR_PTR_PARAM && to <= (int64_t)f->params.at[b->index].size;
+    case ALIAS_CONSTANT: return to <= (int64_t)f->module->data.at[b->index].size;
+    case ALIAS_SHARED: return to <= (int64_t)f->module->shared.at[b->index].size;
+    case ALIAS_LOCAL: return to <= (int64_t)f->locals.at[b->index].size;
+    case ALIAS_UNKNOWN: return false;
+    }
+    return false;
+}
+
+static bool can_hoist(const hoister *h, const ir_inst *i, bool is_certain)
+{
+    const ir_func *f = h->f;
+    if (i->region_count || !i->result_count || !are_operands_outside(h, i))
+        return false;
+    if (ir_op_effect(i->op) == IR_FX_PURE)
+        return is_certain || !is_dear(i->op);
+    if (i->op != IR_LOAD || i->hint == IR_HINT_VOLATILE)
+        return false;
+    alias_base b = alias_base_of(f, ir_operand(f, i, 0));
+    if (!is_certain && !is_always_valid(f, i, &b))
+        return false;
+    return !region_writes(f, ir_at(f, h->loop)->regions, &b);
+}
+
+// May control go elsewhere than to the next instruction?
+static bool may_leave(const ir_func *f, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(f, id);
+    for (uint32_t k = 0; k < i->region_count; k++)
+        for (ir_inst_id in = ir_region_at(f, i->regions + k)->first; in; in = ir_at(f, in)->next) {
+            const ir_inst *inner = ir_at(f, in);
+            if (ir_is_terminator(inner->op) && (inner->op != IR_EXIT || inner->aux != id))
+                return true;
+            if (inner->region_count && may_leave(f, in))
+                return true;
+        }
+    return false;
+}
+
+static void hoist_region(hoister *h, ir_region_id region, bool is_certain)
+{
+    ir_func *f = h->f;
+    for (ir_inst_id id = ir_region_at(f, region)->first, next; id; id = next) {
+        const ir_inst *i = ir_at(f, id);
+        next = i->next;
+        if (can_hoist(h, i, is_certain)) {
+            ir_unlink(f, id);
+            ir_cursor c = ir_before(f, h->loop);
+            ir_insert(&c, id);
+            h->changed = true;
+            continue;
+        }
+        for (uint32_t k = 0; k < i->region_count; k++)
+            hoist_region(h, i->regions + k, is_certain && i->op == IR_BLOCKSCOPE);
+        if (i->region_count && is_certain && id != h->sure_test && may_leave(f, id))
+            is_certain = false;
+    }
+}
+
+static void visit_region(hoister *h, ir_region_id region)
+{
+    ir_func *f = h->f;
+    for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
+        const ir_inst *i = ir_at(f, id);
+        for (uint32_t k = 0; k < i->region_count; k++)
+            visit_region(h, ir_at(f, id)->regions + k);
+        if (ir_at(f, id)->op != IR_LOOP)
+            continue;
+        loop_info l = loop_look(f, id);
+        h->loop = id;
+        h->sure_test = !l.goes_on_inside && loop_trips(f, &l, 1 << 16) > 0 ? l.exit_if : 0;
+        hoist_region(h, l.body, true);
+    }
+}
+
+bool pass_licm(ir_func *f, pass_ctx *ctx)
+{
+    (void)ctx;
+    hoister h = {.f = f};
+    visit_region(&h, f->body);
+    return h.changed;
+}

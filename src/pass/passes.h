@@ -1,0 +1,11 @@
+// Every pass by name, for pipeline.c's list. Each file opens with what its pass does.
+#ifndef KILN_PASSES_H
+#define KILN_PASSES_H
+
+#include "pass/pass.h"
+
+pass_fn pass_inline, pass_geometry, pass_sroa, pass_mem2reg, pass_fold, pass_cse, pass_dce;
+pass_fn pass_converge, pass_space, pass_licm, pass_unroll, pass_strength, pass_ifconv, pass_vector;
+pass_fn pass_addr, pass_remark;
+
+#endif

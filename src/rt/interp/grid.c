@@ -1,0 +1,198 @@
+// Runs a grid: prepares the launch's read-only area, then hands blocks in order to one or several
+// host threads. When blocks fail at the same time the lowest one's error is reported, so a parallel
+// run says the same as a sequential one.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rt/interp/decode.h"
+
+typedef struct grid {
+    const interp_launch *launch;
+    uint8_t *uniform, *params;
+    uint64_t block_count;
+    uint64_t next;   // the next block nobody has taken; atomic
+    uint64_t failed; // the lowest block that failed, or UINT64_MAX; atomic
+    uint64_t chunk;
+    pthread_mutex_t lock; // of *error
+    interp_error *error;
+} grid;
+
+static bool no_memory(interp_error *e, const interp_program *p, uint64_t bytes)
+{
+    *e = (interp_error){.code = K6004, .file = ""};
+    snprintf(e->text, sizeof e->text,
+             "kernel '%s': no host memory for one block (%llu bytes of registers, local and shared "
+             "memory)",
+             p->name, (unsigned long long)bytes);
+    return false;
+}
+
+static uint64_t round_up(uint64_t v)
+{
+    return (v + 63) & ~(uint64_t)63;
+}
+
+// --- one host thread
+static bool runner_init(runner *r, grid *g, interp_error *error)
+{
+    const interp_launch *l = g->launch;
+    const interp_program *p = l->program;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    *r = (runner){.launch = l, .program = p, .uniform = g->uniform, .params = g->params};
+    r->error = error;
+    r->threads = (uint32_t)threads;
+    r->warp_count = (uint32_t)((threads + LANES - 1) / LANES);
+    uint64_t warps = p->keeps_warps ? r->warp_count : 1;
+    uint64_t regs = round_up(p->reg_bytes), locals = round_up(p->local_bytes * LANES);
+    uint64_t frames = round_up((p->frame_depth + 1) * sizeof(frame));
+    uint64_t dynamic_at = round_up(p->shared_bytes);
+    r->shared_size = dynamic_at + l->shared_bytes;
+    uint64_t table = round_up((p->segment_count + 1) * sizeof(segment));
+    uint64_t states = round_up(warps * sizeof(warp));
+    uint64_t total =
+        warps * (regs + locals + frames) + states + table + round_up(r->shared_size) + 64;
+    uint8_t *at = total <= SIZE_MAX ? calloc(1, (size_t)total) : NULL;
+    if (!at)
+        return no_memory(error, p, total);
+    r->memory = at;
+    at = (uint8_t *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
+    r->segments = (void *)at;
+    r->warps = (void *)(at += table);
+    at += states;
+    r->shared = at;
+    at += round_up(r->shared_size);
+    for (uint64_t k = 0; k < warps; k++, at += regs + locals + frames)
+        r->warps[k] = (warp){.base = {at, g->uniform},
+                             .locals = at + regs,
+                             .frames = (void *)(at + regs + locals)};
+    for (uint32_t k = 0; k < p->segment_count; k++) {
+        const segment_info *i = &p->segments[k];
+        segment *s = &r->segments[k];
+        s->size = i->kind == SEGMENT_DYNAMIC ? l->shared_bytes : i->size;
+        s->is_read_only = i->kind == SEGMENT_CONST || i->kind == SEGMENT_PARAM;
+        switch (i->kind) {
+        case SEGMENT_LOCAL:
+            s->base = (uint8_t *)(uintptr_t)i->offset; // an offset in each lane's frame
+            s->lane_stride = p->local_bytes;
+            break;
+        case SEGMENT_SHARED: s->base = r->shared + i->offset; break;
+        case SEGMENT_DYNAMIC: s->base = r->shared + dynamic_at; break;
+        case SEGMENT_CONST: s->base = p->const_bytes + i->offset; break;
+        case SEGMENT_PARAM: s->base = g->params + i->offset; break;
+        }
+    }
+    return true;
+}
+
+static void report(grid *g, const interp_error *error)
+{
+    pthread_mutex_lock(&g->lock);
+    if (error->block_rank < g->failed) {
+        __atomic_store_n(&g->failed, error->block_rank, __ATOMIC_RELAXED);
+        *g->error = *error;
+    }
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void *work(void *grid_pointer)
+{
+    grid *g = grid_pointer;
+    runner r;
+    interp_error error = {0};
+    bool fine = runner_init(&r, g, &error);
+    while (fine) {
+        uint64_t first = __atomic_fetch_add(&g->next, g->chunk, __ATOMIC_RELAXED);
+        uint64_t end = first + g->chunk < g->block_count ? first + g->chunk : g->block_count;
+        if (first >= g->block_count)
+            break;
+        for (uint64_t rank = first; fine && rank < end; rank++) {
+            if (rank > __atomic_load_n(&g->failed, __ATOMIC_RELAXED))
+                break;
+            if (is_cancelled(g->launch)) {
+                error = (interp_error){.code = K6029, .file = "", .block_rank = rank};
+                snprintf(error.text, sizeof error.text, "kernel '%s': the launch was cancelled",
+                         r.program->name);
+                fine = false;
+                break;
+            }
+            fine = block_run(&r, rank);
+        }
+    }
+    if (!fine)
+        report(g, &error);
+    free(r.memory);
+    return NULL;
+}
+
+// --- the whole grid
+static bool prepare(grid *g)
+{
+    const interp_launch *l = g->launch;
+    const interp_program *p = l->program;
+    g->uniform = calloc(1, round_up(p->uniform_bytes) + round_up(p->param_bytes) + 64);
+    if (!g->uniform)
+        return no_memory(g->error, p, p->uniform_bytes + p->param_bytes);
+    g->params = g->uniform + round_up(p->uniform_bytes);
+    if (p->uniform_bytes)
+        memcpy(g->uniform, p->uniform, p->uniform_bytes);
+    for (uint32_t k = 0; k < p->param_count; k++) {
+        const param_info *i = &p->params[k];
+        if (i->kind == IR_PARAM_BYTES) {
+            if (i->size)
+                memcpy(g->params + i->offset, l->args[k].bytes, i->size);
+        } else {
+            interp_broadcast(g->uniform + (i->slot & ~UNIFORM_BIT), i->value_size, l->args[k].bits);
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        uint32_t slots[2] = {p->specials[SPECIAL_BLOCKDIM_X + axis],
+                             p->specials[SPECIAL_GRIDDIM_X + axis]};
+        for (int k = 0; k < 2; k++)
+            if (slots[k] != NO_SLOT)
+                interp_broadcast(g->uniform + (slots[k] & ~UNIFORM_BIT), 4,
+                                 k ? l->grid[axis] : l->block[axis]);
+    }
+    uint32_t dynamic = p->specials[SPECIAL_DYNSHARED];
+    if (dynamic != NO_SLOT)
+        interp_broadcast(g->uniform + (dynamic & ~UNIFORM_BIT), 4, l->shared_bytes);
+    return true;
+}
+
+static uint32_t thread_count(const grid *g)
+{
+    if (g->launch->program->is_sequential)
+        return 1;
+    uint64_t threads = g->launch->threads;
+    if (!threads) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = cores < 1 ? 1 : cores > 64 ? 64 : (uint64_t)cores;
+    }
+    if (threads > 256)
+        threads = 256;
+    return (uint32_t)(threads < g->block_count ? threads : g->block_count);
+}
+
+bool interp_run(const interp_launch *launch, interp_error *error)
+{
+    *error = (interp_error){.file = ""};
+    grid g = {.launch = launch, .failed = UINT64_MAX, .error = error};
+    g.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (!prepare(&g))
+        return false;
+    pthread_mutex_init(&g.lock, NULL);
+    uint32_t threads = thread_count(&g), started = 0;
+    uint64_t share = g.block_count / (threads * 8u);
+    g.chunk = threads == 1 ? g.block_count : share > 64 ? 64 : share ? share : 1;
+    pthread_t ids[256];
+    // A host that gives no thread is no reason to fail: the others do its share.
+    while (started + 1 < threads && !pthread_create(&ids[started], NULL, work, &g))
+        started++;
+    work(&g);
+    for (uint32_t k = 0; k < started; k++)
+        pthread_join(ids[k], NULL);
+    pthread_mutex_destroy(&g.lock);
+    free(g.uniform);
+    return error->code == DIAG_NONE;
+}

@@ -1,0 +1,368 @@
+// The engine: runs the warps of one block. A warp's state is its pc, mask, frames and registers, so
+// it can stop anywhere: at a barrier, or after a long turn when others of its block may be what it
+// waits for. Start at block_run.
+#include <time.h>
+
+#include "ir/eval.h"
+#include "rt/interp/engine.h"
+
+enum { TURN = 1 << 16 }; // instructions between two looks at the world
+
+// --- control
+static void frame_enter(warp *w, const code *c)
+{
+    w->frames[w->depth++] = (frame){.at = c, .entry = w->active, .round = w->active};
+}
+
+static uint32_t switch_region(const runner *r, const code *c, int64_t value)
+{
+    const int64_t *cases = r->program->cases + c->b;
+    uint32_t k = 0;
+    while (k < c->c && cases[k] != value)
+        k++;
+    return k;
+}
+
+// Lets the lanes of the lowest region that still waits run.
+static const code *switch_next(const runner *r, warp *w, frame *f)
+{
+    uint16_t lowest = UINT16_MAX;
+    for (uint32_t left = f->pending; left; left &= left - 1)
+        if (f->which[lowest_lane(left)] < lowest)
+            lowest = f->which[lowest_lane(left)];
+    w->active = 0;
+    for (uint32_t left = f->pending; left; left &= left - 1)
+        if (f->which[lowest_lane(left)] == lowest)
+            w->active |= left & (0u - left);
+    f->pending &= ~w->active;
+    return r->program->code + r->program->targets[f->at->u.to.other + lowest];
+}
+
+static const code *switch_enter(const runner *r, warp *w, const code *c)
+{
+    frame_enter(w, c);
+    frame *f = &w->frames[w->depth - 1];
+    f->pending = w->active;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        int64_t value = c->size == 8 ? ((const lane_i64 *)slot_at(w, c->a))[lane]
+                                     : ((const lane_i32 *)slot_at(w, c->a))[lane];
+        f->which[lane] = (uint16_t)switch_region(r, c, value);
+    }
+    return switch_next(r, w, f);
+}
+
+static const code *if_enter(const runner *r, warp *w, const code *c)
+{
+    uint32_t yes = lane_bits(slot_at(w, c->a)) & w->active, no = w->active & ~yes;
+    frame_enter(w, c);
+    if (!yes)
+        return r->program->code + c->u.to.other;
+    w->active = yes;
+    w->frames[w->depth - 1].pending = no;
+    return c + 1;
+}
+
+// A region has ended and no lane is active: finds where some lane goes on. NULL: all have returned.
+static const code *region_end(const runner *r, warp *w)
+{
+    const code *start = r->program->code;
+    while (w->depth) {
+        frame *f = &w->frames[w->depth - 1];
+        if (f->pending && f->at->op == CODE_IF) {
+            w->active = f->pending;
+            f->pending = 0;
+            return start + f->at->u.to.other;
+        }
+        if (f->pending)
+            return switch_next(r, w, f);
+        if (f->next) {
+            w->active = f->round = f->next;
+            f->next = 0;
+            return start + f->at->u.to.other;
+        }
+        w->active = f->exited;
+        w->depth--;
+        if (w->active)
+            return start + f->at->u.to.end;
+    }
+    return NULL;
+}
+
+static void move_lanes(warp *w, const code *c)
+{
+    uint8_t *d = slot_at(w, c->d);
+    const uint8_t *a = slot_at(w, c->a);
+    const frame *f = c->count == 2 ? NULL : &w->frames[c->depth];
+    // When every lane that could have a stake moves, all 32 may.
+    if (!f || w->active == (c->count ? f->round : f->entry)) {
+        if (c->size == 4)
+            memcpy(d, a, 4 * LANES);
+        else
+            memcpy(d, a, (size_t)c->size * LANES);
+        return;
+    }
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t at = lowest_lane(left) * c->size;
+        memcpy(d + at, a + at, c->size);
+    }
+}
+
+// --- the rest
+static void eval_lanes(const runner *r, warp *w, const code *c)
+{
+    const uint32_t *list = r->program->extra + c->b;
+    uint8_t *d = slot_at(w, c->d);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        uint64_t in[3] = {0}, out = 0;
+        for (uint32_t k = 0; k < c->u.eval.count; k++) {
+            uint32_t size = list[2 * k + 1];
+            memcpy(&in[k], (const uint8_t *)slot_at(w, list[2 * k]) + lane * size, size);
+        }
+        ir_eval((ir_op)c->u.eval.op, (ir_type)c->u.eval.type, c->u.eval.aux, in, &out);
+        memcpy(d + lane * c->size, &out, c->size);
+    }
+}
+
+static void put_time(warp *w, const code *c)
+{
+    uint64_t now = w->steps;
+    if (c->op == CODE_NANOTIME) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    }
+    lane_u64 *d = slot_at(w, c->d);
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        d[lane] = now;
+}
+
+static bool check_condition(runner *r, const warp *w, const code *c)
+{
+    uint32_t broken = w->active & ~lane_bits(slot_at(w, c->a));
+    if (!broken || (c->op == CODE_ASSUME && !r->launch->checks_assumes))
+        return true;
+    if (c->op == CODE_ASSUME)
+        return fault_raise(r, w, c, lowest_lane(broken), K6030, "the kernel's assume() is false");
+    str what = c->b < r->program->string_count ? r->program->strings[c->b] : STR("");
+    return fault_raise(r, w, c, lowest_lane(broken), K6024, "assertion failed: %.*s", (int)what.len,
+                       what.at);
+}
+
+// A look at the world between two turns: cancelled, too long?
+static bool look_up(runner *r, warp *w, const code *c)
+{
+    if (is_cancelled(r->launch))
+        return fault_raise(r, w, c, lowest_lane(w->active), K6029, "the launch was cancelled");
+    if (r->launch->step_limit && w->steps > r->launch->step_limit)
+        return fault_raise(r, w, c, lowest_lane(w->active), K6028,
+                           "the warp has run %llu instructions, the limit of this launch",
+                           (unsigned long long)r->launch->step_limit);
+    return true;
+}
+
+static bool at_barrier(runner *r, warp *w, const code *c)
+{
+    w->pc = c;
+    if (w->active != w->lanes)
+        return fault_barrier(r, w);
+    w->state = WARP_AT_BARRIER;
+    return true;
+}
+
+static void lanes_return(warp *w, const code *c)
+{
+    for (uint32_t left = w->active; left; left &= left - 1)
+        w->ended[lowest_lane(left)] = c;
+    w->active = 0;
+}
+
+// Runs until the warp is done, failed, at a barrier, or its turn is over.
+static void warp_run(runner *r, warp *w)
+{
+    const code *pc = w->pc;
+    uint64_t steps = w->steps, look_at = steps + TURN;
+    bool fine = true;
+    while (fine && pc) {
+        const code *c = pc++;
+        steps++;
+        switch ((code_op)c->op) {
+        case CODE_LANE:
+            c->u.fn(slot_at(w, c->d), slot_at(w, c->a), slot_at(w, c->b), slot_at(w, c->c));
+            break;
+        case CODE_EVAL: eval_lanes(r, w, c); break;
+        case CODE_MOVE: move_lanes(w, c); break;
+        case CODE_LOAD:
+        case CODE_LOAD_MANY: fine = mem_load(r, w, c); break;
+        case CODE_STORE:
+        case CODE_STORE_MANY: fine = mem_store(r, w, c); break;
+        case CODE_ATOMIC:
+        case CODE_CAS:
+        case CODE_ATOMIC_LOAD:
+        case CODE_ATOMIC_STORE: fine = mem_atomic(r, w, c); break;
+        case CODE_FENCE: __atomic_thread_fence(__ATOMIC_SEQ_CST); break;
+        case CODE_BARRIER:
+            w->steps = steps;
+            if (at_barrier(r, w, c))
+                return;
+            fine = false;
+            break;
+        case CODE_SHUFFLE: warp_shuffle(w, c); break;
+        case CODE_BALLOT:
+        case CODE_ACTIVE:
+        case CODE_MATCH: warp_vote(w, c); break;
+        case CODE_PRINT: fine = print_warp(r, w, c); break;
+        case CODE_ASSERT:
+        case CODE_ASSUME: fine = check_condition(r, w, c); break;
+        case CODE_TRAP:
+            fine = fault_raise(r, w, c, lowest_lane(w->active), K6025, "the kernel called trap()");
+            break;
+        case CODE_CLOCK:
+        case CODE_NANOTIME:
+            w->steps = steps;
+            put_time(w, c);
+            break;
+        case CODE_SLEEP: look_at = steps; break;
+        case CODE_BLOCK: frame_enter(w, c); break;
+        case CODE_IF: pc = if_enter(r, w, c); break;
+        case CODE_LOOP: frame_enter(w, c); break;
+        case CODE_SWITCH: pc = switch_enter(r, w, c); break;
+        case CODE_EXIT:
+            w->frames[c->depth].exited |= w->active;
+            w->active = 0;
+            pc = region_end(r, w);
+            break;
+        case CODE_NEXT:
+            w->frames[c->depth].next |= w->active;
+            w->active = 0;
+            pc = region_end(r, w);
+            if (steps < look_at)
+                break;
+            w->steps = steps;
+            w->pc = pc;
+            if (!pc || !look_up(r, w, c)) {
+                fine = pc == NULL;
+                break;
+            }
+            return; // still ready: the next warp's turn
+        case CODE_RETURN:
+            lanes_return(w, c);
+            pc = region_end(r, w);
+            break;
+        case CODE_UNREACHABLE:
+            fine = fault_raise(r, w, c, lowest_lane(w->active), K6026,
+                               "code marked unreachable() was reached");
+            break;
+        }
+    }
+    w->steps = steps;
+    w->state = fine ? WARP_DONE : WARP_FAILED;
+}
+
+static void fill(const warp *w, uint32_t slot, uint32_t value)
+{
+    if (slot != NO_SLOT)
+        interp_fill(slot_at(w, slot), value);
+}
+
+static void warp_start(const runner *r, warp *w, uint32_t index)
+{
+    const interp_program *p = r->program;
+    const uint32_t *dim = r->launch->block;
+    uint32_t first = index * LANES, count = r->threads - first;
+    w->index = index;
+    w->lanes = count >= LANES ? ALL_LANES : (1u << count) - 1;
+    w->active = w->lanes;
+    w->depth = 0;
+    w->pc = p->code;
+    w->state = WARP_READY;
+    w->steps = 0;
+    memset(w->ended, 0, sizeof w->ended);
+    if (p->local_bytes)
+        memset(w->locals, 0, p->local_bytes * LANES);
+    for (int axis = 0; axis < 3; axis++) {
+        fill(w, p->specials[SPECIAL_BLOCK_X + axis], r->block[axis]);
+        if (p->specials[SPECIAL_THREAD_X + axis] == NO_SLOT)
+            continue;
+        lane_u32 *thread = slot_at(w, p->specials[SPECIAL_THREAD_X + axis]);
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            uint32_t rank = first + lane;
+            thread[lane] = axis == 0   ? rank % dim[0]
+                           : axis == 1 ? rank / dim[0] % dim[1]
+                                       : rank / dim[0] / dim[1];
+        }
+    }
+    fill(w, p->specials[SPECIAL_WARP], index);
+    if (p->specials[SPECIAL_LANE] != NO_SLOT) {
+        lane_u32 *lanes = slot_at(w, p->specials[SPECIAL_LANE]);
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            lanes[lane] = lane;
+    }
+}
+
+// All warps of the block have stopped: lets them pass the barrier, or says who is missing.
+static bool barrier_open(runner *r, bool *is_done)
+{
+    warp *waiting = NULL;
+    for (uint32_t k = 0; k < r->warp_count && !waiting; k++)
+        if (r->warps[k].state == WARP_AT_BARRIER)
+            waiting = &r->warps[k];
+    *is_done = !waiting;
+    if (!waiting)
+        return true;
+    for (uint32_t k = 0; k < r->warp_count; k++)
+        if (r->warps[k].state != WARP_AT_BARRIER || r->warps[k].pc != waiting->pc)
+            return fault_block_barrier(r, waiting);
+    for (uint32_t k = 0; k < r->warp_count; k++) {
+        r->warps[k].state = WARP_READY;
+        r->warps[k].pc++;
+    }
+    return true;
+}
+
+static bool run_together(runner *r)
+{
+    for (uint32_t k = 0; k < r->warp_count; k++)
+        warp_start(r, &r->warps[k], k);
+    for (;;) {
+        bool is_ready = false, is_done = false;
+        for (uint32_t k = 0; k < r->warp_count; k++) {
+            warp *w = &r->warps[k];
+            if (w->state != WARP_READY)
+                continue;
+            warp_run(r, w);
+            if (w->state == WARP_FAILED)
+                return false;
+            is_ready |= w->state == WARP_READY;
+        }
+        if (is_ready)
+            continue;
+        if (!barrier_open(r, &is_done))
+            return false;
+        if (is_done)
+            return true;
+    }
+}
+
+bool block_run(runner *r, uint64_t block_rank)
+{
+    const uint32_t *grid = r->launch->grid;
+    r->block_rank = block_rank;
+    r->block[0] = (uint32_t)(block_rank % grid[0]);
+    r->block[1] = (uint32_t)(block_rank / grid[0] % grid[1]);
+    r->block[2] = (uint32_t)(block_rank / grid[0] / grid[1]);
+    if (r->shared_size)
+        memset(r->shared, 0, r->shared_size);
+    if (r->program->keeps_warps)
+        return run_together(r);
+    for (uint32_t k = 0; k < r->warp_count; k++) {
+        warp *w = &r->warps[0];
+        warp_start(r, w, k);
+        while (w->state == WARP_READY)
+            warp_run(r, w);
+        if (w->state == WARP_FAILED)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,265 @@
+// Modules: compiling, the kernels in them and what they look like. What outlives the compile (names,
+// parameters, decoded programs) is copied into the module's own arena.
+#include <stdlib.h>
+
+#include "compile.h"
+#include "rt/rt.h"
+
+// --- results out of the compile
+static const char *copy(arena *a, const char *s)
+{
+    return str_format(a, "%s", s ? s : "");
+}
+
+static rt_param param_of(arena *a, const ir_param *p)
+{
+    rt_param out = {.value = (ir_type)p->type};
+    kiln_param_info *i = &out.info;
+    i->name = copy(a, p->name);
+    i->c_type = copy(a, p->c_type);
+    i->is_const = p->is_const;
+    switch ((ir_param_kind)p->kind) {
+    case IR_PARAM_SCALAR:
+        i->kind = KILN_PARAM_SCALAR;
+        i->type = type_from_ir((ir_type)p->type, p->elem_unsigned);
+        i->size = ir_type_size((ir_type)p->type);
+        break;
+    case IR_PARAM_POINTER:
+        i->kind = KILN_PARAM_POINTER;
+        i->type = type_from_ir((ir_type)p->elem, p->elem_unsigned);
+        i->size = p->elem_size;
+        break;
+    case IR_PARAM_BYTES:
+        i->kind = KILN_PARAM_STRUCT;
+        i->size = p->size;
+        break;
+    }
+    return out;
+}
+
+static void add_kernel(kiln_module *m, const ir_func *f)
+{
+    kiln_kernel *kernel = handle_new(HANDLE_KERNEL);
+    if (!kernel)
+        bug_out_of_memory();
+    m->kernels[m->kernel_count++] = kernel;
+    kernel->module = m;
+    kernel->name = copy(m->a, f->name);
+    kernel->param_count = f->params.len;
+    kernel->params = arena_array(m->a, rt_param, f->params.len + 1);
+    for (uint32_t k = 0; k < f->params.len; k++)
+        kernel->params[k] = param_of(m->a, &f->params.at[k]);
+    memcpy(kernel->block, f->block, sizeof kernel->block);
+    kernel->program = interp_decode(m->a, f);
+}
+
+// Inside the compile's frame: out of memory goes back there, and the module is dropped.
+static void take_results(void *user, ir_module *from, const front *f)
+{
+    (void)f;
+    kiln_module *m = user;
+    m->kernels = arena_array(m->a, kiln_kernel *, from->funcs.len + 1);
+    for (uint32_t k = 0; k < from->funcs.len; k++)
+        if (from->funcs.at[k]->is_kernel)
+            add_kernel(m, from->funcs.at[k]);
+}
+
+void module_drop(kiln_module *m)
+{
+    for (size_t k = 0; k < m->kernel_count; k++)
+        handle_free(HANDLE_KERNEL, m->kernels[k]);
+    arena_free(m->a);
+    free(m->log);
+    handle_free(HANDLE_MODULE, m);
+}
+
+void kiln_module_free(kiln_module *m)
+{
+    if (!m)
+        return;
+    if (!handle_is(HANDLE_MODULE, m)) {
+        error_bad_handle(HANDLE_MODULE, m);
+        return;
+    }
+    if (m->prev)
+        m->prev->next = m->next;
+    else
+        m->k->modules = m->next;
+    if (m->next)
+        m->next->prev = m->prev;
+    module_drop(m);
+}
+
+static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
+{
+    compile_options options = {
+        .path = desc->path,
+        .source = desc->source,
+        .source_len = desc->source_len,
+        .front = {.defines = desc->define,
+                  .includes = desc->include,
+                  .tunes = desc->tune,
+                  .target = desc->target ? desc->target : "interp",
+                  .allow_file_includes = !desc->no_file_includes},
+        .is_ir = desc->is_ir,
+        .level = desc->optimise < 0 ? 0 : 2,
+        .warnings_are_errors = desc->warnings_are_errors,
+        .json = desc->diagnostics_json,
+        .result = take_results,
+        .user = m,
+    };
+    compile_outcome outcome = compile_run(&options);
+    if (outcome.status) {
+        error_set_text(m->k, outcome.status, outcome.code,
+                       outcome.log ? outcome.log : "out of memory");
+        error_add_place(m->k, "", outcome.file ? outcome.file : "", (uint32_t)outcome.line,
+                        (uint32_t)outcome.column);
+    } else {
+        m->log = outcome.log;
+        outcome.log = NULL;
+    }
+    kiln_status status = outcome.status;
+    compile_outcome_free(&outcome);
+    return status;
+}
+
+kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
+{
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_compile: there is no place for the result (out is NULL)");
+    *out = NULL;
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc || (!desc->path && !desc->source))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_compile: neither a path nor a source text is given");
+    kiln_module *m = handle_new(HANDLE_MODULE);
+    if (!m)
+        return error_no_memory(k, "a module");
+    m->k = k;
+    m->a = arena_new();
+    kiln_status status = m->a ? compile_into(m, desc) : error_no_memory(k, "a module");
+    if (status) {
+        module_drop(m);
+        return status;
+    }
+    m->next = k->modules;
+    if (m->next)
+        m->next->prev = m;
+    k->modules = m;
+    *out = m;
+    return KILN_OK;
+}
+
+// --- asking
+const char *kiln_module_log(const kiln_module *m)
+{
+    if (handle_is(HANDLE_MODULE, m))
+        return m->log ? m->log : "";
+    error_bad_handle(HANDLE_MODULE, m);
+    return "";
+}
+
+size_t kiln_module_kernel_count(const kiln_module *m)
+{
+    if (handle_is(HANDLE_MODULE, m))
+        return m->kernel_count;
+    error_bad_handle(HANDLE_MODULE, m);
+    return 0;
+}
+
+static kiln_status check_ask(const kiln_module *m, kiln_kernel **out)
+{
+    if (!handle_is(HANDLE_MODULE, m))
+        return error_bad_handle(HANDLE_MODULE, m);
+    if (!out)
+        return error_set(m->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "there is no place for the kernel's handle (out is NULL)");
+    *out = NULL;
+    return KILN_OK;
+}
+
+kiln_status kiln_module_kernel_at(const kiln_module *m, size_t index, kiln_kernel **out)
+{
+    kiln_status status = check_ask(m, out);
+    if (status)
+        return status;
+    if (index >= m->kernel_count)
+        return error_set(m->k, KILN_E_NOT_FOUND, K6006, "kernel %zu of a module that has %zu",
+                         index, m->kernel_count);
+    *out = m->kernels[index];
+    return KILN_OK;
+}
+
+static kiln_status no_kernel(const kiln_module *m, const char *name)
+{
+    const char *nearest = NULL;
+    unsigned best = 4;
+    for (size_t k = 0; k < m->kernel_count; k++) {
+        unsigned distance = str_distance(str_of(name), str_of(m->kernels[k]->name), best);
+        if (distance < best) {
+            best = distance;
+            nearest = m->kernels[k]->name;
+        }
+    }
+    return error_set(m->k, KILN_E_NOT_FOUND, K6006,
+                     nearest ? "there is no kernel '%s' in this module; did you mean '%s'?"
+                             : "there is no kernel '%s' in this module%s",
+                     name, nearest ? nearest : "");
+}
+
+kiln_status kiln_module_kernel(const kiln_module *m, const char *name, kiln_kernel **out)
+{
+    kiln_status status = check_ask(m, out);
+    if (status)
+        return status;
+    if (!name && m->kernel_count != 1)
+        return error_set(m->k, KILN_E_NOT_FOUND, K6006,
+                         "the module has %zu kernels: say which one by name", m->kernel_count);
+    for (size_t k = 0; k < m->kernel_count; k++)
+        if (!name || strcmp(m->kernels[k]->name, name) == 0) {
+            *out = m->kernels[k];
+            return KILN_OK;
+        }
+    return no_kernel(m, name);
+}
+
+const char *kiln_kernel_name(const kiln_kernel *kernel)
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        return kernel->name;
+    error_bad_handle(HANDLE_KERNEL, kernel);
+    return "";
+}
+
+size_t kiln_kernel_param_count(const kiln_kernel *kernel)
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        return kernel->param_count;
+    error_bad_handle(HANDLE_KERNEL, kernel);
+    return 0;
+}
+
+kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index, kiln_param_info *out)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    if (!out)
+        return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_kernel_param: out is NULL");
+    if (index >= kernel->param_count)
+        return error_set(kernel->module->k, KILN_E_NOT_FOUND, K6003,
+                         "parameter %zu of kernel '%s', which has %zu", index, kernel->name,
+                         kernel->param_count);
+    *out = kernel->params[index].info;
+    return KILN_OK;
+}
+
+void kiln_kernel_block(const kiln_kernel *kernel, uint32_t block[3])
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        memcpy(block, kernel->block, sizeof kernel->block);
+    else
+        error_bad_handle(HANDLE_KERNEL, kernel);
+}

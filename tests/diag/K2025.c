@@ -1,0 +1,7 @@
+// a member of a number
+#include <kiln/kernel.h>
+
+kernel void run(f32 a, f32 *out)
+{
+    out[0] = a.x;
+}

@@ -1,0 +1,7 @@
+// a void function gives no value
+#include <kiln/kernel.h>
+
+kernel void run(i32 *out)
+{
+    out[0] = barrier();
+}

@@ -1,0 +1,7 @@
+// a printf whose format is not a literal
+#include <kiln/kernel.h>
+
+kernel void run(i32 n)
+{
+    printf(n);
+}

@@ -1,0 +1,10 @@
+// a file-scope table, reported because a kernel uses it
+#include <kiln/kernel.h>
+
+static i32 seed = 3;
+static const i32 table[2] = {1, 2 + sqrt(4.0f)};
+
+kernel void run(i32 *out)
+{
+    out[0] = table[0];
+}

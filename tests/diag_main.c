@@ -1,0 +1,179 @@
+// Golden tests of the diagnostics: tests/diag/NAME.c is compiled and what the user would read is compared with NAME.expect. Every
+// fix-it must work: with all first fix-its applied, the error they belong to is gone and nothing new appears.
+// A first line "// flags: -O0 -DX=1 --tune T=2 --target sm_80 --remarks" sets options. --bless rewrites the .expect files.
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "compile.h"
+
+typedef struct outcome {
+    char *fixed; // the text with fix-its applied, malloc'ed; NULL: none applied
+    uint32_t fix_count, errors_without_fix;
+} outcome;
+
+static void inspect(void *user, diags *ds, source_file *file)
+{
+    outcome *o = user;
+    for (uint32_t i = 0; i < ds->list.len; i++)
+        o->errors_without_fix += ds->list.at[i]->level == DIAG_ERROR && !ds->list.at[i]->fixes.len;
+    if (!file)
+        return;
+    str fixed = diag_apply_fixes(ds, ds->in, file, &o->fix_count);
+    if (o->fix_count)
+        o->fixed = strndup(fixed.at, fixed.len);
+}
+
+typedef struct flags {
+    char line[512];
+    const char *defines[16], *tunes[16], *includes[2];
+    const char *target;
+    int define_count, tune_count, level;
+    bool remarks;
+} flags;
+
+static void read_flags(flags *f, const char *source)
+{
+    memset(f, 0, sizeof *f);
+    f->level = 2;
+    f->target = "interp";
+    f->includes[0] = "tests/diag";
+    if (strncmp(source, "// flags:", 9) != 0)
+        return;
+    snprintf(f->line, sizeof f->line, "%.*s", (int)strcspn(source + 9, "\n"), source + 9);
+    for (char *word = strtok(f->line, " "); word; word = strtok(NULL, " ")) {
+        if (!strcmp(word, "-O0"))
+            f->level = 0;
+        else if (!strcmp(word, "--remarks"))
+            f->remarks = true;
+        else if (!strncmp(word, "-D", 2))
+            f->defines[f->define_count++] = word + 2;
+        else if (!strcmp(word, "--tune"))
+            f->tunes[f->tune_count++] = strtok(NULL, " ");
+        else if (!strcmp(word, "--target"))
+            f->target = strtok(NULL, " ");
+    }
+}
+
+static compile_outcome compile(const flags *f, const char *name, const char *source, outcome *o)
+{
+    compile_options options = {
+        .path = name,
+        .source = source,
+        .front = {.defines = f->defines, .tunes = f->tunes, .includes = f->includes, .target = f->target,
+                  .allow_file_includes = true},
+        .level = f->level,
+        .verifies = true,
+        .no_remarks = !f->remarks,
+        .inspect = inspect,
+        .user = o,
+    };
+    return compile_run(&options);
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    char *bytes = NULL;
+    size_t len = 0, got;
+    char chunk[4096];
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) {
+        bytes = realloc(bytes, len + got + 1);
+        memcpy(bytes + len, chunk, got);
+        len += got;
+    }
+    fclose(file);
+    if (!bytes)
+        bytes = calloc(1, 1);
+    bytes[len] = 0;
+    return bytes;
+}
+
+static int passed, failed;
+
+static void check(bool ok, const char *name, const char *what)
+{
+    if (ok) {
+        passed++;
+        return;
+    }
+    failed++;
+    printf("FAIL: tests/diag/%s: %s\n", name, what);
+}
+
+static void run_one(const char *file, bool bless)
+{
+    char path[512], expect_path[512];
+    snprintf(path, sizeof path, "tests/diag/%s", file);
+    snprintf(expect_path, sizeof expect_path, "tests/diag/%.*s.expect", (int)strlen(file) - 2, file);
+    char *source = read_file(path), *expected = read_file(expect_path);
+    flags f;
+    read_flags(&f, source);
+    outcome first = {0};
+    compile_outcome got = compile(&f, file, source, &first);
+    if (bless && (!expected || strcmp(expected, got.log) != 0)) {
+        FILE *out = fopen(expect_path, "wb");
+        if (out) {
+            fputs(got.log, out);
+            fclose(out);
+        }
+    } else {
+        check(expected && !strcmp(expected, got.log), file, "other text than expected:");
+        if (!expected || strcmp(expected, got.log) != 0)
+            printf("%s\n", got.log);
+    }
+    // A file named after a code must give it.
+    if (file[0] == 'K' && strspn(file + 1, "0123456789") == 4) {
+        char code[16];
+        snprintf(code, sizeof code, "[%.5s]", file);
+        check(strstr(got.log, code) != NULL, file, "its own code is not reported");
+    }
+    if (first.fixed) {
+        outcome second = {0};
+        compile_outcome again = compile(&f, file, first.fixed, &second);
+        bool ok = again.error_count <= first.errors_without_fix;
+        check(ok, file, "the fix-its do not compile:");
+        if (!ok)
+            printf("%s\n--- fixed text:\n%s\n", again.log, first.fixed);
+        free(second.fixed);
+        compile_outcome_free(&again);
+    }
+    check(got.status != KILN_E_INTERNAL, file, "a mistake of Kiln's own");
+    free(first.fixed);
+    compile_outcome_free(&got);
+    free(source);
+    free(expected);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int main(int argc, char **argv)
+{
+    bool bless = argc > 1 && !strcmp(argv[1], "--bless");
+    const char *only = argc > 1 && !bless ? argv[1] : NULL;
+    static char *names[4096];
+    int count = 0;
+    DIR *dir = opendir("tests/diag");
+    if (!dir)
+        return 2;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        size_t len = strlen(entry->d_name);
+        if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 4096 && (!only || strstr(entry->d_name, only)))
+            names[count++] = strdup(entry->d_name);
+    }
+    closedir(dir);
+    qsort(names, (size_t)count, sizeof names[0], by_name);
+    for (int i = 0; i < count; i++) {
+        run_one(names[i], bless);
+        free(names[i]);
+    }
+    printf("diag: %d passed, %d failed, 0 skipped\n", passed, failed);
+    return failed != 0;
+}
