@@ -61,11 +61,13 @@
                 slots[warp()] = x;                              \
             barrier();                                          \
             if (block_threads() % 32 == 0) {                    \
-                x = lane() < warps ? slots[lane()] : IDENTITY;  \
+                T one = slots[min(lane(), warps - 1)];          \
+                x = lane() < warps ? one : IDENTITY;            \
                 x = k_butterfly_##name##_##T(x);                \
             } else {                                            \
                 if (warp() == 0) {                              \
-                    x = lane() < warps ? slots[lane()] : IDENTITY; \
+                    T one = slots[min(lane(), warps - 1)];      \
+                    x = lane() < warps ? one : IDENTITY;        \
                     x = k_butterfly_##name##_##T(x);            \
                     if (lane() == 0)                            \
                         slots[0] = x;                           \

@@ -119,8 +119,8 @@ static bool read_ir(job *j, str text_in, const char *name)
     if (j->m)
         wrong = ir_verify_module(j->m, j->a);
     if (wrong) {
-        fail(j, KILN_E_COMPILE, "K1090",
-             str_format(j->a, "error[K1090]: the IR text of '%s' cannot be used: %s\n", name,
+        fail(j, KILN_E_COMPILE, "K6008",
+             str_format(j->a, "error[K6008]: the IR text of '%s' cannot be used: %s\n", name,
                         wrong));
         j->outcome->error_count = 1;
         return false;

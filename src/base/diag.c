@@ -74,25 +74,33 @@ static bool count_in(diags *ds, diag_level level)
 
 diag *diag_raise(diags *ds, diag_code code, span at, const char *format, ...)
 {
+    diag_level level = codes[code].level;
+    if (level == DIAG_WARNING && ds->warnings_are_errors)
+        level = DIAG_ERROR;
+    if ((at.lo && is_known(ds, code, at)) || !count_in(ds, level)) {
+        if (!ds->spare)
+            ds->spare = arena_new_of(ds->in, diag);
+        *ds->spare = (diag){.owner = ds, .code = code, .level = level, .at = at, .message = ""};
+        return ds->spare;
+    }
     diag *d = arena_new_of(ds->in, diag);
-    d->owner = ds;
-    d->code = code;
-    d->level = codes[code].level;
-    if (d->level == DIAG_WARNING && ds->warnings_are_errors)
-        d->level = DIAG_ERROR;
-    d->at = at;
+    *d = (diag){.owner = ds, .code = code, .level = level, .at = at};
     va_list args;
     va_start(args, format);
     d->message = str_vformat(ds->in, format, args);
     va_end(args);
-    if ((!at.lo || !is_known(ds, code, at)) && count_in(ds, d->level))
-        vec_push(ds->in, &ds->list, d);
+    vec_push(ds->in, &ds->list, d);
     return d;
+}
+
+static bool is_recorded(const diag *d)
+{
+    return d != d->owner->spare;
 }
 
 void diag_label(diag *d, span at, const char *format, ...)
 {
-    if (!at.lo)
+    if (!at.lo || !is_recorded(d))
         return;
     va_list args;
     va_start(args, format);
@@ -103,6 +111,8 @@ void diag_label(diag *d, span at, const char *format, ...)
 
 void diag_note(diag *d, const char *format, ...)
 {
+    if (!is_recorded(d))
+        return;
     va_list args;
     va_start(args, format);
     const char *note = str_vformat(d->owner->in, format, args);
@@ -112,7 +122,7 @@ void diag_note(diag *d, const char *format, ...)
 
 void diag_fix(diag *d, span at, const char *title, const char *format, ...)
 {
-    if (!at.lo)
+    if (!at.lo || !is_recorded(d))
         return;
     va_list args;
     va_start(args, format);
@@ -125,7 +135,7 @@ void diag_fix(diag *d, span at, const char *title, const char *format, ...)
 
 void diag_fix_more(diag *d, span at, const char *format, ...)
 {
-    if (!at.lo || !d->fixes.len)
+    if (!at.lo || !is_recorded(d) || !d->fixes.len)
         return;
     va_list args;
     va_start(args, format);

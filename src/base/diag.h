@@ -48,6 +48,7 @@ typedef struct diags {
     uint32_t error_count, warning_count;
     uint32_t error_limit; // default 20; more are counted, not kept
     bool warnings_are_errors;
+    diag *spare; // what raisers get when nothing is recorded; takes no labels or notes
 } diags;
 
 diags *diags_in(arena *a, source_map *sources);

@@ -2,6 +2,7 @@
 // name (NAME.2: after its second run), final and remarks.
 #include <stdlib.h>
 
+#include "back/back.h"
 #include "base/bug.h"
 #include "base/diag.h"
 #include "base/term.h"
@@ -16,7 +17,9 @@ typedef struct show {
     const char *kernel;
     arena *in;
     text out;
-    bool found, no_kernel;
+    const target *target; // of --stage ptx
+    bool annotate;
+    bool found, no_kernel, cannot_emit;
 } show;
 
 static void print_tokens(show *s, front *f)
@@ -48,10 +51,22 @@ static void print_module(show *s, ir_module *m)
     s->no_kernel = !found;
 }
 
+static void print_ptx(show *s, front *f, ir_module *m)
+{
+    const ir_func *only = NULL;
+    for (uint32_t i = 0; s->kernel && i < m->funcs.len; i++)
+        if (!strcmp(m->funcs.at[i]->name, s->kernel))
+            only = m->funcs.at[i];
+    s->no_kernel = s->kernel && !only;
+    ptx_options options = {.annotate = s->annotate};
+    s->cannot_emit = !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, &s->out);
+}
+
 static void on_stage(void *user, const char *name, front *f, ir_module *m)
 {
     show *s = user;
-    if (strcmp(name, s->stage) != 0)
+    bool is_ptx = !strcmp(s->stage, "ptx") && !strcmp(name, "final");
+    if (!is_ptx && strcmp(name, s->stage) != 0)
         return;
     s->runs++;
     if (s->wanted_run && s->runs != s->wanted_run)
@@ -59,7 +74,9 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
     s->found = true;
     s->out = (text){.in = s->in};
     text_puts(&s->out, "");
-    if (!strcmp(name, "tokens"))
+    if (is_ptx)
+        print_ptx(s, f, m);
+    else if (!strcmp(name, "tokens"))
         print_tokens(s, f);
     else if (!strcmp(name, "ast"))
         ast_print(f, &s->out);
@@ -69,7 +86,7 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
 
 static bool is_stage(const char *name)
 {
-    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks"};
+    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks", "ptx"};
     for (size_t i = 0; i < COUNT(fixed); i++)
         if (!strcmp(fixed[i], name))
             return true;
@@ -84,6 +101,15 @@ static void print_timing(const compile_outcome *outcome)
         total += outcome->seconds[i];
     }
     fprintf(stderr, "%-12s %8.3f ms, %zu KiB\n", "all", total * 1e3, outcome->arena_bytes / 1024);
+}
+
+static int unknown_target(const char *name)
+{
+    fprintf(stderr, "kiln show: '%s' is no CUDA target; the targets are", name);
+    for (size_t i = 0; target_at(i); i++)
+        fprintf(stderr, " %s", target_at(i)->name);
+    fprintf(stderr, "\n");
+    return EXIT_USAGE;
 }
 
 static int show_stage(show *s, const cli_compile *c, const char *path, bool timing)
@@ -104,7 +130,9 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         .user = s,
     };
     if (!options.front.target)
-        options.front.target = "interp";
+        options.front.target = !strcmp(s->stage, "ptx") ? "sm_90a" : "interp";
+    if (!strcmp(s->stage, "ptx") && !(s->target = target_find(options.front.target)))
+        return unknown_target(options.front.target);
     compile_outcome outcome = compile_run(&options);
     FILE *log = !strcmp(s->stage, "remarks") && !outcome.status ? stdout : stderr;
     if (outcome.log_len)
@@ -117,6 +145,8 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         fprintf(stderr, "kiln show: the stage '%s' was not reached %u times (level %d)\n", s->stage,
                 s->wanted_run ? s->wanted_run : 1, options.level);
         result = EXIT_USAGE;
+    } else if (!result && s->cannot_emit) {
+        result = EXIT_KERNEL;
     } else if (!result && s->out.at) {
         fwrite(s->out.at, 1, s->out.len, stdout);
     }
@@ -143,6 +173,8 @@ int cli_show(int argc, char **argv)
             snprintf(stage, sizeof stage, "%s", value);
         else if ((value = cli_option("--kernel", argc, argv, &i)))
             s.kernel = value;
+        else if (!strcmp(argv[i], "--annotate"))
+            s.annotate = true;
         else if (!strcmp(argv[i], "--timing"))
             timing = true;
         else if (argv[i][0] == '-' && argv[i][1])
@@ -169,7 +201,7 @@ int cli_show(int argc, char **argv)
             if (!seen)
                 fprintf(stderr, " %s", row->name);
         }
-        fprintf(stderr, " final remarks\n");
+        fprintf(stderr, " final remarks ptx\n");
         return EXIT_USAGE;
     }
     s.in = arena_new();

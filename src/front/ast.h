@@ -149,7 +149,8 @@ struct ast_decl {
     // for the parser
     const token *tokens;    // functions: the array that body_first is an index into
     uint32_t body_end;      // index past the body's last token
-    uint32_t order;         // rises with every declaration: what a body may see
+    uint32_t order;         // rises with every declaration; of the first one of a name
+    uint32_t body_order;    // functions: the body may use what has a lower one
     bool is_lax;            // functions: defined under #pragma kiln conversions(c)
     struct diag *host_diag; // is_host_only: why its declaration could not be understood, or NULL
 };

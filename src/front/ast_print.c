@@ -1,7 +1,7 @@
-// The checked tree as text (kiln show --stage ast): tunables, shared variables, then every kernel and
-// every function it reaches, one node a line, two spaces a level, "line:column" first on the right.
-// Invariant: the same source gives the same text; nothing depends on addresses.
-// Start reading at ast_print.
+// The checked tree as text (kiln show --stage ast): tunables, shared variables, then every kernel
+// and every function it reaches, one node a line, two spaces a level, "line:column" first on the
+// right. Invariant: the same source gives the same text; nothing depends on addresses. Start
+// reading at ast_print.
 #include "front/front.h"
 
 typedef struct printer {
@@ -10,20 +10,20 @@ typedef struct printer {
 } printer;
 
 static const char *const expr_names[E_KIND_COUNT] = {
-    [E_POISON] = "poison",   [E_INT] = "int",         [E_FLOAT] = "float",   [E_STRING] = "string",
-    [E_NAME] = "name",       [E_UNARY] = "unary",     [E_INCDEC] = "change", [E_BINARY] = "binary",
-    [E_ASSIGN] = "assign",   [E_COND] = "cond",       [E_COMMA] = "comma",   [E_CALL] = "call",
-    [E_INDEX] = "index",     [E_MEMBER] = "member",   [E_CAST] = "cast",     [E_CONVERT] = "convert",
-    [E_SIZEOF] = "sizeof",   [E_ALIGNOF] = "alignof", [E_COMPOUND] = "compound",
-    [E_INIT_LIST] = "init",  [E_GENERIC] = "generic",
+    [E_POISON] = "poison",     [E_INT] = "int",        [E_FLOAT] = "float",
+    [E_STRING] = "string",     [E_NAME] = "name",      [E_UNARY] = "unary",
+    [E_INCDEC] = "change",     [E_BINARY] = "binary",  [E_ASSIGN] = "assign",
+    [E_COND] = "cond",         [E_COMMA] = "comma",    [E_CALL] = "call",
+    [E_INDEX] = "index",       [E_MEMBER] = "member",  [E_CAST] = "cast",
+    [E_CONVERT] = "convert",   [E_SIZEOF] = "sizeof",  [E_ALIGNOF] = "alignof",
+    [E_COMPOUND] = "compound", [E_INIT_LIST] = "init", [E_GENERIC] = "generic",
 };
 
 static const char *const convert_names[] = {
-    [CONVERT_NOOP] = "noop",           [CONVERT_LOAD] = "load",
-    [CONVERT_DECAY] = "decay",         [CONVERT_TO_BOOL] = "bool",
-    [CONVERT_INT] = "int",             [CONVERT_INT_FLOAT] = "int-float",
-    [CONVERT_FLOAT_INT] = "float-int", [CONVERT_FLOAT] = "float",
-    [CONVERT_PTR_INT] = "ptr-int",     [CONVERT_INT_PTR] = "int-ptr",
+    [CONVERT_NOOP] = "noop",           [CONVERT_LOAD] = "load",   [CONVERT_DECAY] = "decay",
+    [CONVERT_TO_BOOL] = "bool",        [CONVERT_INT] = "int",     [CONVERT_INT_FLOAT] = "int-float",
+    [CONVERT_FLOAT_INT] = "float-int", [CONVERT_FLOAT] = "float", [CONVERT_PTR_INT] = "ptr-int",
+    [CONVERT_INT_PTR] = "int-ptr",
 };
 
 static void indent(printer *p, int level)
@@ -159,10 +159,13 @@ static void print_var(printer *p, const ast_decl *d, int level)
 static const char *stmt_name(const ast_stmt *s)
 {
     static const char *const names[] = {
-        [S_EMPTY] = "empty",   [S_EXPR] = "do",       [S_DECL] = "decl",         [S_BLOCK] = "block",
-        [S_IF] = "if",         [S_WHILE] = "while",   [S_DO] = "do-while",       [S_FOR] = "for",
-        [S_SWITCH] = "switch", [S_CASE] = "case",     [S_DEFAULT] = "default",   [S_BREAK] = "break",
-        [S_RETURN] = "return", [S_CONTINUE] = "continue",
+        [S_EMPTY] = "empty",     [S_EXPR] = "do",
+        [S_DECL] = "decl",       [S_BLOCK] = "block",
+        [S_IF] = "if",           [S_WHILE] = "while",
+        [S_DO] = "do-while",     [S_FOR] = "for",
+        [S_SWITCH] = "switch",   [S_CASE] = "case",
+        [S_DEFAULT] = "default", [S_BREAK] = "break",
+        [S_RETURN] = "return",   [S_CONTINUE] = "continue",
     };
     return names[s->kind];
 }

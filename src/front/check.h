@@ -11,7 +11,9 @@
 // --- check_expr.c
 ast_expr *check_expr(front *f, ast_expr *e);
 ast_expr *check_rvalue(front *f, ast_expr *e); // of a checked node
-ast_expr *check_name_call(front *f, ast_expr *e);
+
+// Warns when a 32-bit product moves a pointer into global memory.
+void check_index_width(front *f, const ast_expr *base, const ast_expr *index);
 
 // --- check_convert.c: small constructors and the conversion table
 ast_expr *check_poison(front *f, ast_expr *e); // turns e into a poison
@@ -29,10 +31,12 @@ const type *check_usual_type(const type *a, const type *b);
 const type *check_promoted_type(const type *t);
 // Would an implicit conversion keep every value of `from`?
 bool check_keeps_values(const type *from, const type *to);
-bool check_const_fits(front *f, const ast_expr *e, const type *to);
+// Would it keep the values that this very expression can have?
+bool check_fits(front *f, const ast_expr *e, const type *to);
 uint64_t check_wrap_int(const type *t, uint64_t value); // truncates and extends to t's width
 unsigned check_bits(const type *t);                     // of an integer type; bool is 1
 bool check_pointee_same(const type *a, const type *b);  // but for qualifiers
+const char *check_range_text(front *f, const type *t);  // "u8 holds 0 to 255"
 unsigned check_deep_quals(const type *t);               // looks through arrays
 
 // --- check_ops.c
@@ -84,7 +88,8 @@ static inline span span_after(span s)
 {
     return (span){s.hi, s.hi};
 }
-// A fix-it that puts `before` and `after` around e; after a cast, with parentheses when e needs them.
+// A fix-it that puts `before` and `after` around e; after a cast, with parentheses when e needs
+// them.
 void check_fix_around(front *f, diag *d, const ast_expr *e, const char *title, const char *before,
                       const char *after);
 

@@ -28,10 +28,10 @@ static const struct {
     const char *name;
     type_kind kind;
 } scalars[] = {
-    {"void", TY_VOID}, {"bool", TY_BOOL}, {"i8", TY_I8},     {"u8", TY_U8},     {"i16", TY_I16},
-    {"u16", TY_U16},   {"i32", TY_I32},   {"u32", TY_U32},   {"i64", TY_I64},   {"u64", TY_U64},
-    {"f16", TY_F16},   {"bf16", TY_BF16}, {"f8e4", TY_F8E4}, {"f8e5", TY_F8E5}, {"f32", TY_F32},
-    {"f64", TY_F64},
+    {"void", TY_VOID}, {"bool", TY_BOOL}, {"i8", TY_I8},   {"u8", TY_U8},
+    {"i16", TY_I16},   {"u16", TY_U16},   {"i32", TY_I32}, {"u32", TY_U32},
+    {"i64", TY_I64},   {"u64", TY_U64},   {"f16", TY_F16}, {"bf16", TY_BF16},
+    {"f8e4", TY_F8E4}, {"f8e5", TY_F8E5}, {"f32", TY_F32}, {"f64", TY_F64},
 };
 
 static const type *row_type(front *f, const char *at, size_t len)
@@ -105,7 +105,10 @@ static const char *choices_text(front *f, const signature *s)
 {
     text out = {.in = f->in};
     for (uint32_t i = 0; i < s->choice_count; i++)
-        text_printf(&out, "%s%s", !i ? "" : i + 1 == s->choice_count ? " or " : ", ",
+        text_printf(&out, "%s%s",
+                    !i                         ? ""
+                    : i + 1 == s->choice_count ? " or "
+                                               : ", ",
                     T_OF(f, s->choices[i]));
     return out.at;
 }
@@ -130,8 +133,8 @@ static const type *t_from_pointer(front *f, ast_expr *e, const builtin *b, const
 {
     ast_expr *arg = e->args.at[index];
     if (!is_pointer(arg->type)) {
-        diag *d = diag_raise(f->diags, K2028, arg->at, "argument %u of '%s' is a pointer", index + 1,
-                             b->name);
+        diag *d = diag_raise(f->diags, K2028, arg->at, "argument %u of '%s' is a pointer",
+                             index + 1, b->name);
         diag_label(d, arg->at, "this is '%s'", T_OF(f, arg->type));
         const ast_expr *place = arg;
         if (place->kind == E_CONVERT && place->convert == CONVERT_LOAD)
@@ -142,8 +145,8 @@ static const type *t_from_pointer(front *f, ast_expr *e, const builtin *b, const
     if (t->kind == TY_POISON)
         return NULL;
     if (s->args[index].kind == SLOT_T_PTR && (t->quals & QUAL_CONST)) {
-        diag *d = diag_raise(f->diags, K2050, arg->at, "'%s' writes through a pointer to const",
-                             b->name);
+        diag *d =
+            diag_raise(f->diags, K2050, arg->at, "'%s' writes through a pointer to const", b->name);
         diag_label(d, arg->at, "this is '%s'", T_OF(f, arg->type));
         const ast_expr *leaf = arg;
         while (leaf && leaf->kind != E_NAME)
@@ -158,7 +161,8 @@ static const type *t_from_pointer(front *f, ast_expr *e, const builtin *b, const
         return found;
     diag *d = diag_raise(f->diags, K2028, arg->at, "'%s' does not take '%s'", b->name,
                          T_OF(f, arg->type));
-    diag_label(d, arg->at, "expected a pointer to %s", s->takes_any ? "an object" : choices_text(f, s));
+    diag_label(d, arg->at, "expected a pointer to %s",
+               s->takes_any ? "an object" : choices_text(f, s));
     return NULL;
 }
 
@@ -273,8 +277,8 @@ static void check_constant_args(front *f, ast_expr *e, const builtin *b)
         diag *d = diag_raise(f->diags, K2051, (*slot_at)->at,
                              "argument %d of '%s' must be the constant %s",
                              constant_args[i].arg + 1, b->name, constant_args[i].rule);
-        diag_label(d, (*slot_at)->at, (*slot_at)->is_const ? "this is another value"
-                                                           : "not known when compiling");
+        diag_label(d, (*slot_at)->at,
+                   (*slot_at)->is_const ? "this is another value" : "not known when compiling");
     }
 }
 
@@ -283,10 +287,10 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
     signature s;
     read_signature(f, b->signature, &s);
     if (e->args.len != s.arg_count) {
-        diag *d = diag_raise(f->diags, K2027, e->at, "'%s' takes %u argument%s, not %u", b->name,
+        span at = e->args.len > s.arg_count ? e->args.at[s.arg_count]->at : e->a->at;
+        diag *d = diag_raise(f->diags, K2027, at, "'%s' takes %u argument%s, not %u", b->name,
                              s.arg_count, s.arg_count == 1 ? "" : "s", e->args.len);
-        diag_label(d, e->args.len > s.arg_count ? e->args.at[s.arg_count]->at : e->a->at, "%s",
-                   e->args.len > s.arg_count ? "the first one too many" : b->doc);
+        diag_label(d, at, "%s", e->args.len > s.arg_count ? "the first one too many" : b->doc);
         return false;
     }
     for (uint32_t i = 0; i < e->args.len; i++)
@@ -306,8 +310,8 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
             continue;
         if (s.args[i].kind == SLOT_T)
             to = t;
-        e->args.at[i] = check_convert(
-            f, arg, to, str_format(f->in, "argument %u of '%s'", i + 1, e->a->name));
+        e->args.at[i] =
+            check_convert(f, arg, to, str_format(f->in, "argument %u of '%s'", i + 1, e->a->name));
         if (is_poison(e->args.at[i]))
             return false;
     }

@@ -36,9 +36,9 @@ static ast_expr *unknown_function(front *f, ast_expr *e)
 
 static ast_expr *check_library_call(front *f, ast_expr *e, const builtin *b)
 {
-    const char *name = e->builtin_type
-                           ? str_format(f->in, "k_%s_%s", b->name, T_OF(f, e->builtin_type->unqualified))
-                           : str_format(f->in, "k_%s", b->name);
+    const char *name = e->builtin_type ? str_format(f->in, "k_%s_%s", b->name,
+                                                    T_OF(f, e->builtin_type->unqualified))
+                                       : str_format(f->in, "k_%s", b->name);
     ast_decl *callee = parse_library_func(f, b->lib, name_cstr(f->names, name));
     if (!callee)
         bug("the library text %s has no function %s", b->lib, name);
@@ -85,18 +85,18 @@ static ast_expr *check_func_args(front *f, ast_expr *e, const ast_decl *decl)
     const type *t = decl->type;
     uint32_t wanted = t->params.len;
     if (e->args.len != wanted && !(t->has_no_prototype && !wanted && !decl->body_first)) {
-        diag *d = diag_raise(f->diags, K2027, e->at, "'%s' takes %u argument%s, not %u", decl->name,
+        span at = e->args.len > wanted ? e->args.at[wanted]->at : e->at;
+        diag *d = diag_raise(f->diags, K2027, at, "'%s' takes %u argument%s, not %u", decl->name,
                              wanted, wanted == 1 ? "" : "s", e->args.len);
-        diag_label(d, e->args.len > wanted ? e->args.at[wanted]->at : e->at, "%s",
+        diag_label(d, at, "%s",
                    e->args.len > wanted ? "the first one too many" : "arguments are missing");
         diag_label(d, decl->at, "declared here");
         return check_poison(f, e);
     }
     bool is_bad = false;
     for (uint32_t i = 0; i < wanted; i++) {
-        e->args.at[i] = check_convert(
-            f, e->args.at[i], t->params.at[i],
-            str_format(f->in, "argument %u of '%s'", i + 1, decl->name));
+        e->args.at[i] = check_convert(f, e->args.at[i], t->params.at[i],
+                                      str_format(f->in, "argument %u of '%s'", i + 1, decl->name));
         is_bad |= is_poison(e->args.at[i]);
     }
     return is_bad ? check_poison(f, e) : e;
@@ -141,7 +141,8 @@ ast_expr *check_call(front *f, ast_expr *e)
     check_args(f, e);
     if (is_poison(callee))
         return check_poison(f, e);
-    diag *d = diag_raise(f->diags, K2026, e->at, "'%s' is not a function", T_OF(f, callee->type));
+    diag *d =
+        diag_raise(f->diags, K2026, callee->at, "'%s' is not a function", T_OF(f, callee->type));
     diag_label(d, callee->at, "called here");
     if (callee->kind == E_CONVERT && callee->a->kind == E_NAME)
         diag_label(d, callee->a->decl->at, "declared here as '%s'", T_OF(f, callee->a->type));

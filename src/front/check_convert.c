@@ -147,9 +147,38 @@ bool check_keeps_values(const type *from, const type *to)
     return from->kind == TY_F32 && to->kind == TY_F64;
 }
 
-bool check_const_fits(front *f, const ast_expr *e, const type *to)
+static bool is_truth_value(const ast_expr *e)
+{
+    if (e->kind == E_UNARY)
+        return e->op == TOK_NOT;
+    if (e->kind != E_BINARY)
+        return false;
+    switch ((int)e->op) {
+    case TOK_LT:
+    case TOK_GT:
+    case TOK_LE:
+    case TOK_GE:
+    case TOK_EQ:
+    case TOK_NE:
+    case TOK_ANDAND:
+    case TOK_OROR: return true;
+    }
+    return false;
+}
+
+// Is every value that e can have exact in `to`, though not every value of its type? Constants,
+// 0 and 1 from comparisons, the arms of ?:, and what C only promoted.
+bool check_fits(front *f, const ast_expr *e, const type *to)
 {
     const_value v;
+    if (is_truth_value(e))
+        return true;
+    if (e->kind == E_COND && !e->is_const)
+        return (check_keeps_values(e->b->type, to) || check_fits(f, e->b, to)) &&
+               (check_keeps_values(e->c->type, to) || check_fits(f, e->c, to));
+    if (e->kind == E_CONVERT && e->convert == CONVERT_INT && !e->cast_type && !e->is_const)
+        return check_bits(e->a->type) < check_bits(e->type) && check_keeps_values(e->a->type, to) &&
+               (!type_is_signed(e->a->type) || type_is_signed(e->type));
     if (!e->is_const || !const_eval(f, e, &v))
         return false;
     if (v.is_float) {
@@ -249,9 +278,13 @@ static bool collect_f64_literals(front *f, const ast_expr *e, diag *d, unsigned 
     switch ((expr_kind)e->kind) {
     case E_FLOAT: {
         str spelled = source_text(f->sources, e->at);
-        if (!spelled.len || !(spelled.at[0] == '.' || (spelled.at[0] >= '0' && spelled.at[0] <= '9')))
+        if (!spelled.len ||
+            !(spelled.at[0] == '.' || (spelled.at[0] >= '0' && spelled.at[0] <= '9')))
             return false;
-        if (memchr(spelled.at, '.', spelled.len) == NULL && memchr(spelled.at, 'e', spelled.len) == NULL &&
+        if (spelled.len > 1 && (spelled.at[1] == 'x' || spelled.at[1] == 'X'))
+            return false;
+        if (memchr(spelled.at, '.', spelled.len) == NULL &&
+            memchr(spelled.at, 'e', spelled.len) == NULL &&
             memchr(spelled.at, 'E', spelled.len) == NULL)
             return true; // an integer literal that was adapted: it adapts to f32 just as well
         char last = spelled.at[spelled.len - 1];
@@ -314,7 +347,7 @@ static const char *const_text(front *f, const ast_expr *e, const const_value *v)
     return str_format(f->in, "%llu", (unsigned long long)v->integer);
 }
 
-static const char *range_text(front *f, const type *t)
+const char *check_range_text(front *f, const type *t)
 {
     unsigned bits = check_bits(t);
     if (type_is_float(t))
@@ -339,7 +372,7 @@ static diag *lossy_number(front *f, ast_expr *e, const type *to, const char *pla
     if (e->is_const && const_eval(f, e, &v) && !v.is_float) {
         d = diag_raise(f->diags, K2008, e->at, "the constant %s does not fit '%s'",
                        const_text(f, e, &v), target);
-        diag_label(d, e->at, "%s%s", place, range_text(f, to));
+        diag_label(d, e->at, "%s%s", place, check_range_text(f, to));
         check_fix_around(f, d, e, "say that the changed value is meant", cast, "");
     } else if (type_is_float(from) && type_is_float(to)) {
         d = diag_raise(f->diags, K2006, e->at, "'f64' does not convert silently to 'f32'");
@@ -365,7 +398,7 @@ static diag *lossy_number(front *f, ast_expr *e, const type *to, const char *pla
     } else {
         d = diag_raise(f->diags, K2007, e->at, "'%s' does not convert silently to '%s'", source,
                        target);
-        diag_label(d, e->at, "%s%s: other values would wrap", place, range_text(f, to));
+        diag_label(d, e->at, "%s%s: other values would wrap", place, check_range_text(f, to));
         check_fix_around(f, d, e, "convert explicitly", cast, "");
     }
     return d;
@@ -390,7 +423,7 @@ static void storage_message(front *f, ast_expr *e, const type *to, const char *p
     d = diag_raise(f->diags, K2015, e->at, "'%s' does not convert silently to '%s'",
                    T_OF(f, e->type->unqualified), name);
     diag_label(d, e->at, "%s%s is a storage type: narrow with to_%s()", place, name, name);
-    bool fits = e->type->kind == TY_F32 || check_const_fits(f, e, type_scalar(TY_F32));
+    bool fits = e->type->kind == TY_F32 || check_fits(f, e, type_scalar(TY_F32));
     check_fix_around(f, d, e, "narrow it", str_format(f->in, "to_%s(%s", name, fits ? "" : "(f32)"),
                      ")");
 }
@@ -437,12 +470,11 @@ static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const ch
         return check_poison(f, e);
     }
     const type *source = from->base, *target = to->base;
-    bool same = source->kind == TY_VOID || target->kind == TY_VOID ||
-                source->kind == TY_POISON || target->kind == TY_POISON ||
-                check_pointee_same(source, target);
+    bool same = source->kind == TY_VOID || target->kind == TY_VOID || source->kind == TY_POISON ||
+                target->kind == TY_POISON || check_pointee_same(source, target);
     if (!same) {
-        diag *d = diag_raise(f->diags, K2010, e->at, "'%s' is not '%s'",
-                             T_OF(f, from->unqualified), T_OF(f, to->unqualified));
+        diag *d = diag_raise(f->diags, K2010, e->at, "'%s' is not '%s'", T_OF(f, from->unqualified),
+                             T_OF(f, to->unqualified));
         diag_label(d, e->at, "%sthis points to '%s', wanted is a pointer to '%s'", place,
                    T_OF(f, source), T_OF(f, target));
         check_fix_around(f, d, e, "cast the pointer if the bytes are meant",
@@ -483,7 +515,7 @@ ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what)
     }
     if (type_is_arith(from) && type_is_arith(to)) {
         if (to->kind != TY_BOOL && !f->lax_conversions && !check_keeps_values(from, to) &&
-            !check_const_fits(f, e, to))
+            !check_fits(f, e, to))
             lossy_number(f, e, to, place);
         return check_force(f, e, to);
     }
@@ -512,7 +544,7 @@ ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what)
 
 static ast_expr *convert_operand(front *f, ast_expr *e, const type *to, const ast_expr *other)
 {
-    if (!f->lax_conversions && !check_keeps_values(e->type, to) && !check_const_fits(f, e, to)) {
+    if (!f->lax_conversions && !check_keeps_values(e->type, to) && !check_fits(f, e, to)) {
         diag *d = lossy_number(f, e, to, "");
         diag_label(d, other->at, "because this is '%s'", T_OF(f, other->type->unqualified));
     }
@@ -553,26 +585,28 @@ ast_expr *check_explicit_cast(front *f, ast_expr *e)
     to = to->unqualified;
     e->is_lvalue = false;
     bool possible = to->kind == TY_VOID || (type_is_scalar(from) && type_is_scalar(to));
-    if (possible && ((is_pointer(from) && type_is_float(to)) || (type_is_float(from) && is_pointer(to))))
+    if (possible &&
+        ((is_pointer(from) && type_is_float(to)) || (type_is_float(from) && is_pointer(to))))
         possible = false;
     if (!possible && type_same(from, to, true) && to->kind != TY_ARRAY) {
         a->is_parenthesised = e->is_parenthesised;
         return a; // a cast of a struct or storage float to its own type
     }
     if (!possible) {
-        diag *d = diag_raise(f->diags, K2013, e->at, "'%s' cannot be cast to '%s'",
-                             T_OF(f, from), T_OF(f, to));
+        diag *d = diag_raise(f->diags, K2013, e->at, "'%s' cannot be cast to '%s'", T_OF(f, from),
+                             T_OF(f, to));
         diag_label(d, a->at, "this is '%s'", T_OF(f, from));
         if (type_is_storage_float(from) && type_is_float(to))
             diag_fix(d, e->at, "widen it", to->kind == TY_F32 ? "f32(%.*s)" : "(f64)f32(%.*s)",
                      (int)source_text(f->sources, a->at).len, source_text(f->sources, a->at).at);
         else if (type_is_storage_float(to) && type_is_arith(from))
-            diag_fix(d, e->at, "narrow it", from->kind == TY_F32 ? "to_%s(%.*s)" : "to_%s((f32)(%.*s))",
-                     T_OF(f, to), (int)source_text(f->sources, a->at).len,
-                     source_text(f->sources, a->at).at);
+            diag_fix(d, e->at, "narrow it",
+                     from->kind == TY_F32 ? "to_%s(%.*s)" : "to_%s((f32)(%.*s))", T_OF(f, to),
+                     (int)source_text(f->sources, a->at).len, source_text(f->sources, a->at).at);
         return check_poison(f, e);
     }
-    ast_expr *result = to->kind == TY_VOID ? check_wrap(f, a, CONVERT_NOOP, to) : check_force(f, a, to);
+    ast_expr *result =
+        to->kind == TY_VOID ? check_wrap(f, a, CONVERT_NOOP, to) : check_force(f, a, to);
     bool is_literal = result->kind == E_INT || result->kind == E_FLOAT;
     if (result == a && !is_literal)
         result = check_wrap(f, a, CONVERT_NOOP, to);

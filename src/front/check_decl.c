@@ -29,8 +29,8 @@ static bool has_no_size(front *f, ast_decl *d)
         return true;
     }
     if (type_is_record(t) && type_def(t)->is_incomplete) {
-        diag *report = diag_raise(f->diags, K2302, d->at, "'%s' has the incomplete type '%s'", d->name,
-                                  T_OF(f, t->unqualified));
+        diag *report = diag_raise(f->diags, K2302, d->at, "'%s' has the incomplete type '%s'",
+                                  d->name, T_OF(f, t->unqualified));
         diag_label(report, d->at, "its size is not known here");
         if (type_def(t)->at.lo)
             diag_label(report, type_def(t)->at, "declared here, but not defined");
@@ -40,7 +40,8 @@ static bool has_no_size(front *f, ast_decl *d)
     if (is_open_array(d->type) && !d->is_shared && d->kind == DECL_VAR) {
         diag *report = diag_raise(f->diags, K2305, d->at, "the array '%s' has no size", d->name);
         diag_label(report, d->at, "give it a bound or a list of values");
-        diag_note(report, "only a shared array may have an empty bound: it is the dynamic shared memory");
+        diag_note(report,
+                  "only a shared array may have an empty bound: it is the dynamic shared memory");
         reject(d);
         return true;
     }
@@ -81,7 +82,8 @@ void check_decl(front *f, ast_decl *d)
         return;
     }
     if (is_const && !d->init && !d->is_shared && !d->is_extern && type_is_scalar(d->type)) {
-        diag *report = diag_raise(f->diags, K2308, d->at, "'%s' is const but has no value", d->name);
+        diag *report =
+            diag_raise(f->diags, K2308, d->at, "'%s' is const but has no value", d->name);
         diag_label(report, d->at, "it can never be set later");
         reject(d);
         return;
@@ -106,9 +108,11 @@ void check_kernel_signature(front *f, ast_decl *d)
 {
     const type *result = d->type->kind == TY_FUNC ? d->type->base : d->type;
     if (result->kind != TY_VOID && result->kind != TY_POISON) {
-        diag *report = diag_raise(f->diags, K2306, d->at, "the kernel '%s' must return void", d->name);
+        diag *report =
+            diag_raise(f->diags, K2306, d->at, "the kernel '%s' must return void", d->name);
         diag_label(report, d->at, "returns '%s'", T_OF(f, result));
-        diag_note(report, "results go through a pointer parameter: every thread writes its own element");
+        diag_note(report,
+                  "results go through a pointer parameter: every thread writes its own element");
     }
     for (uint32_t i = 0; i < d->params.len; i++) {
         ast_decl *param = d->params.at[i];
@@ -116,8 +120,8 @@ void check_kernel_signature(front *f, ast_decl *d)
         const char *why = t->kind == TY_POISON ? NULL : bad_parameter(t);
         if (!why)
             continue;
-        diag *report = diag_raise(f->diags, K2307, param->at, "'%s' cannot be a kernel parameter",
-                                  T_OF(f, t));
+        diag *report =
+            diag_raise(f->diags, K2307, param->at, "'%s' cannot be a kernel parameter", T_OF(f, t));
         diag_label(report, param->at, "%s", why);
         reject(param);
     }

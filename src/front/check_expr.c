@@ -82,8 +82,9 @@ static ast_expr *host_variable(front *f, ast_expr *e, const ast_decl *decl)
                          decl->name);
     diag_label(d, e->at, "used in device code here");
     diag_label(d, decl->at, "declared here");
-    diag_note(d, "pass its value as a kernel parameter, or make it a 'static const' with a constant "
-                 "initialiser");
+    diag_note(d,
+              "pass its value as a kernel parameter, or make it a 'static const' with a constant "
+              "initialiser");
     return check_poison(f, e);
 }
 
@@ -101,8 +102,8 @@ static ast_expr *check_name(front *f, ast_expr *e)
     }
     case DECL_FUNC:
         if (!f->unevaluated) {
-            diag *d = diag_raise(f->diags, K2030, e->at, "'%s' is a function: it can only be called",
-                                 decl->name);
+            diag *d = diag_raise(f->diags, K2030, e->at,
+                                 "'%s' is a function: it can only be called", decl->name);
             diag_label(d, e->at, "function pointers do not exist in kernels");
             diag_label(d, decl->at, "declared here");
             return check_poison(f, e);
@@ -173,7 +174,8 @@ static bool is_small_factor(const ast_expr *e)
 
 static const ast_expr *find_narrow_product(const ast_expr *e)
 {
-    while (e->kind == E_CONVERT && e->convert <= CONVERT_INT && !e->cast_type && e->a->type->size == 4)
+    while (e->kind == E_CONVERT && e->convert <= CONVERT_INT && !e->cast_type &&
+           e->a->type->size == 4)
         e = e->a;
     if (e->kind != E_BINARY || !type_is_integer(e->type) || e->type->size != 4)
         return NULL;
@@ -192,6 +194,20 @@ static bool is_array_base(const ast_expr *a)
     return a->kind == E_CONVERT && a->convert == CONVERT_DECAY;
 }
 
+void check_index_width(front *f, const ast_expr *base, const ast_expr *index)
+{
+    const ast_expr *product = is_array_base(base) ? NULL : find_narrow_product(index);
+    if (!product || f->lax_conversions || f->unevaluated)
+        return;
+    diag *d = diag_raise(f->diags, K2207, product->at,
+                         "this product is computed in 32 bits and wraps beyond 2^%d elements",
+                         type_is_signed(product->type) ? 31 : 32);
+    diag_label(d, product->at, "'%s' times '%s'", T_OF(f, product->a->type),
+               T_OF(f, product->b->type));
+    diag_label(d, base->at, "indexes memory that may be larger");
+    diag_fix(d, span_before(product->a->at), "compute the index in 64 bits", "(i64)");
+}
+
 static void warn_about_index(front *f, const ast_expr *base, const ast_expr *index)
 {
     const_value v;
@@ -200,7 +216,8 @@ static void warn_about_index(front *f, const ast_expr *base, const ast_expr *ind
         while (array->kind == E_CONVERT)
             array = array->a;
         const type *t = array->type;
-        if (t->kind != TY_ARRAY || t->is_incomplete || !index->is_const || !const_eval(f, index, &v))
+        if (t->kind != TY_ARRAY || t->is_incomplete || !index->is_const ||
+            !const_eval(f, index, &v))
             return;
         if (v.integer >= t->len && !f->unevaluated) {
             diag *d = diag_raise(f->diags, K2209, index->at, "index %lld is outside '%s'",
@@ -213,16 +230,7 @@ static void warn_about_index(front *f, const ast_expr *base, const ast_expr *ind
         }
         return;
     }
-    const ast_expr *product = find_narrow_product(index);
-    if (!product || f->lax_conversions)
-        return;
-    diag *d = diag_raise(f->diags, K2207, product->at,
-                         "this product is computed in 32 bits and wraps beyond 2^%d elements",
-                         type_is_signed(product->type) ? 31 : 32);
-    diag_label(d, product->at, "'%s' times '%s'", T_OF(f, product->a->type),
-               T_OF(f, product->b->type));
-    diag_label(d, base->at, "indexes memory that may be larger");
-    diag_fix(d, span_before(product->a->at), "compute the index in 64 bits", "(i64)");
+    check_index_width(f, base, index);
 }
 
 static ast_expr *check_index(front *f, ast_expr *e)
@@ -268,7 +276,7 @@ static ast_expr *check_index(front *f, ast_expr *e)
     return e;
 }
 
-static const char *nearest_field(front *f, const type *record, const char *name)
+static const char *nearest_field(const type *record, const char *name)
 {
     const char *best = NULL;
     unsigned best_distance = 3;
@@ -281,30 +289,34 @@ static const char *nearest_field(front *f, const type *record, const char *name)
             best_distance = distance;
         }
     }
-    (void)f;
     return best;
+}
+
+// The member's name in `a.name`: what stands behind the operator.
+static span member_name_at(const ast_expr *e)
+{
+    bool has_operator = e->op_at.lo && e->op_at.hi < e->at.hi;
+    return has_operator ? (span){e->op_at.hi, e->at.hi} : e->at;
 }
 
 static ast_expr *no_such_member(front *f, ast_expr *e, const type *record)
 {
-    span at = e->op_at.lo ? (span){e->op_at.hi, e->at.hi} : e->at;
-    diag *d = diag_raise(f->diags, K2023, e->at, "'%s' has no member '%s'", T_OF(f, record->unqualified),
-                         e->name);
-    const char *near = nearest_field(f, record, e->name);
-    static const char *const colours[] = {"rgba", "xyzw"};
-    const char *colour = e->name[0] && !e->name[1] ? strchr(colours[0], e->name[0]) : NULL;
+    static const char colours[] = "rgba", *const axes[] = {"x", "y", "z", "w"};
+    span at = member_name_at(e);
+    diag *d = diag_raise(f->diags, K2023, at, "'%s' has no member '%s'",
+                         T_OF(f, record->unqualified), e->name);
+    const char *near = nearest_field(record, e->name);
+    const char *colour = e->name[0] && !e->name[1] ? strchr(colours, e->name[0]) : NULL;
+    uint64_t offset;
     if (record->is_vector && colour) {
-        static char letters[4][2] = {"x", "y", "z", "w"};
-        near = letters[colour - colours[0]];
-        if (!nearest_field(f, record, near))
-            near = NULL;
+        const char *axis = name_cstr(f->names, axes[colour - colours]);
+        near = type_find_field(record, axis, &offset) ? axis : NULL;
     }
-    if (near && strlen(near) + 1 > 1) {
-        diag_label(d, e->at, "did you mean '%s'?", near);
-        if (e->op_at.lo && e->op_at.hi <= e->at.hi)
-            diag_fix(d, at, "use the known member", "%s", near);
+    if (near) {
+        diag_label(d, at, "did you mean '%s'?", near);
+        diag_fix(d, at, "use the known member", "%s", near);
     } else {
-        diag_label(d, e->at, "no such member");
+        diag_label(d, at, "no such member");
     }
     if (type_def(record)->at.lo)
         diag_label(d, type_def(record)->at, "defined here");
@@ -313,8 +325,10 @@ static ast_expr *no_such_member(front *f, ast_expr *e, const type *record)
 
 static ast_expr *foreign_member(front *f, ast_expr *e)
 {
-    const foreign_name *foreign = e->a->kind == E_NAME && !e->a->decl ? foreign_find(e->a->name) : NULL;
-    const char *advice = foreign && foreign->member ? foreign_text(f, foreign, NULL, e->name) : NULL;
+    const foreign_name *foreign =
+        e->a->kind == E_NAME && !e->a->decl ? foreign_find(e->a->name) : NULL;
+    const char *advice =
+        foreign && foreign->member ? foreign_text(f, foreign, NULL, e->name) : NULL;
     if (!advice)
         return NULL;
     diag *d = diag_raise(f->diags, K2001, e->at, "'%s' is not declared", e->a->name);
@@ -340,12 +354,13 @@ static ast_expr *check_member(front *f, ast_expr *e)
     if (record->kind == TY_POISON)
         return check_poison(f, e);
     if (!type_is_record(record)) {
-        diag *d = diag_raise(f->diags, K2025, e->at, "'%s' has no members", T_OF(f, a->type));
+        diag *d =
+            diag_raise(f->diags, K2025, member_name_at(e), "'%s' has no members", T_OF(f, a->type));
         diag_label(d, a->at, "this is '%s', not a struct or union", T_OF(f, a->type));
         return check_poison(f, e);
     }
     if (through_pointer != e->is_arrow) {
-        diag *d = diag_raise(f->diags, K2024, e->at,
+        diag *d = diag_raise(f->diags, K2024, e->op_at.lo ? e->op_at : e->at,
                              e->is_arrow ? "'->' needs a pointer, this is '%s'"
                                          : "'.' needs a struct, this is the pointer '%s'",
                              T_OF(f, a->type));
@@ -355,8 +370,8 @@ static ast_expr *check_member(front *f, ast_expr *e)
         return check_poison(f, e);
     }
     if (type_def(record)->is_incomplete) {
-        diag *d = diag_raise(f->diags, K2036, e->at, "'%s' is declared but not defined",
-                             T_OF(f, record));
+        diag *d = diag_raise(f->diags, K2036, member_name_at(e), "'%s' is declared but not defined",
+                             T_OF(f, record->unqualified));
         diag_label(d, a->at, "its members are not known here");
         return check_poison(f, e);
     }
@@ -367,7 +382,8 @@ static ast_expr *check_member(front *f, ast_expr *e)
     e->a = a;
     e->field_offset = offset;
     unsigned quals = record->quals & (QUAL_CONST | QUAL_VOLATILE);
-    e->type = quals ? type_qualified(f->in, member->type, member->type->quals | quals) : member->type;
+    e->type =
+        quals ? type_qualified(f->in, member->type, member->type->quals | quals) : member->type;
     e->is_lvalue = e->is_arrow || a->is_lvalue;
     e->is_checked = true;
     return e->type->kind == TY_POISON ? check_poison(f, e) : e;
@@ -487,8 +503,9 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
         return e;
     if (e->kind == E_STRING) {
         diag *d = diag_raise(f->diags, K2043, e->at, "a string cannot be a value in a kernel");
-        diag_label(d, e->at, "strings may only be printf formats, %%s arguments, static_assert "
-                             "messages and initialisers of character arrays");
+        diag_label(d, e->at,
+                   "strings may only be printf formats, %%s arguments, static_assert "
+                   "messages and initialisers of character arrays");
         return check_poison(f, e);
     }
     const type *t = e->type;
@@ -504,7 +521,8 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
     if (t->kind == TY_VOID)
         return e;
     if (type_def(t)->is_incomplete) {
-        diag *d = diag_raise(f->diags, K2036, e->at, "'%s' is declared but not defined", T_OF(f, t));
+        diag *d =
+            diag_raise(f->diags, K2036, e->at, "'%s' is declared but not defined", T_OF(f, t));
         diag_label(d, e->at, "its size is not known here");
         return check_poison(f, e);
     }
@@ -524,6 +542,8 @@ ast_expr *check_value(front *f, ast_expr *e)
 ast_expr *check_condition(front *f, ast_expr *e)
 {
     bool suspicious = e->kind == E_ASSIGN && e->op == TOK_ASSIGN && !e->is_parenthesised;
+    if (e->kind == E_STRING) // assert(n > 0 && "n is a count"): a literal is never null
+        return check_int(f, e->at, type_scalar(TY_BOOL), 1);
     e = check_value(f, e);
     if (is_poison(e))
         return e;
@@ -534,7 +554,8 @@ ast_expr *check_condition(front *f, ast_expr *e)
     }
     if (suspicious && e->kind == E_ASSIGN) {
         diag *d = diag_raise(f->diags, K2206, e->at, "this condition assigns");
-        diag_label(d, e->op_at, "'=' stores, '==' compares; put parentheses around it if it is meant");
+        diag_label(d, e->op_at,
+                   "'=' stores, '==' compares; put parentheses around it if it is meant");
         diag_fix(d, e->op_at, "compare", "==");
     }
     e = check_to_bool(f, e);
@@ -573,8 +594,9 @@ bool check_const_int(front *f, ast_expr *e, int64_t *value, const char *what)
     if (!type_is_integer(e->type) || !e->is_const || !const_eval(f, e, &v)) {
         diag *d = diag_raise(f->diags, K2039, e->at, "%s must be an integer constant",
                              what ? what : "this");
-        diag_label(d, e->at, type_is_integer(e->type) ? "this is only known when the kernel runs"
-                                                      : "this is not an integer");
+        diag_label(d, e->at,
+                   type_is_integer(e->type) ? "this is only known when the kernel runs"
+                                            : "this is not an integer");
         const ast_expr *leaf = e;
         while (leaf->kind == E_CONVERT)
             leaf = leaf->a;

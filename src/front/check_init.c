@@ -264,7 +264,8 @@ static void fill_value(filler *s, const type *t, uint64_t offset, ast_expr *valu
     else if (t->kind == TY_ARRAY) {
         value = check_value(s->f, value);
         if (!is_poison(value)) {
-            diag *d = diag_raise(s->f->diags, K2105, value->at, "an array is initialised with a list");
+            diag *d =
+                diag_raise(s->f->diags, K2105, value->at, "an array is initialised with a list");
             diag_label(d, value->at, "write '{…}'");
         }
         s->is_bad = true;
@@ -312,7 +313,8 @@ static const ast_expr *first_variable_part(front *f, const ast_expr *e)
 {
     const_value v;
     const ast_expr *core = e;
-    while (core->kind == E_CONVERT && (core->convert == CONVERT_NOOP || core->convert == CONVERT_LOAD))
+    while (core->kind == E_CONVERT &&
+           (core->convert == CONVERT_NOOP || core->convert == CONVERT_LOAD))
         core = core->a;
     if (core->kind == E_COMPOUND)
         core = core->a;
@@ -330,20 +332,23 @@ static const ast_expr *first_variable_part(front *f, const ast_expr *e)
 
 static void require_constants(front *f, ast_decl *d)
 {
-    const ast_expr *bad = d->init ? first_variable_part(f, d->init) : NULL;
+    const ast_expr *bad = is_poison(d->init) ? NULL : first_variable_part(f, d->init);
     if (!bad)
         return;
-    diag *report = diag_raise(f->diags, K2106, bad->at, "'%s' is constant data: its values must be known "
-                                                        "when compiling",
+    diag *report = diag_raise(f->diags, K2106, bad->at,
+                              "'%s' is constant data: its values must be known "
+                              "when compiling",
                               d->name);
     diag_label(report, bad->at, "this is not a constant");
     diag_label(report, d->at, "declared here");
     d->type = type_scalar(TY_POISON);
 }
 
+// A list that failed is followed by a poison as the initialiser: the variable counts as set.
 static void init_object(front *f, ast_decl *d, ast_expr *init)
 {
     const type *t = d->type;
+    d->init = check_poison(f, arena_new_of(f->in, ast_expr));
     if (t->kind == TY_VOID || t->kind == TY_FUNC ||
         (t->kind != TY_ARRAY && type_def(t)->is_incomplete))
         return; // check_decl reports it
@@ -414,9 +419,8 @@ void check_init(front *f, ast_decl *d, ast_expr *init)
     diags *ds = f->diags;
     uint32_t len = ds->list.len, errors = ds->error_count, warnings = ds->warning_count;
     init_object(f, d, init);
-    if (d->init)
-        require_constants(f, d);
-    d->is_const_data = ds->error_count == errors && d->init;
+    require_constants(f, d);
+    d->is_const_data = ds->error_count == errors && !is_poison(d->init);
     if (d->is_const_data)
         return;
     d->is_host_only = true;

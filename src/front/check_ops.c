@@ -50,6 +50,11 @@ static const char *op_text(const ast_expr *e)
     return token_kind_spelling((token_kind)e->op); // with its quotes
 }
 
+static span op_place(const ast_expr *e)
+{
+    return e->op_at.lo ? e->op_at : e->at;
+}
+
 // The rules that hold for every operator: no storage floats, no vectors or structs, no void.
 static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
 {
@@ -64,8 +69,9 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
     if (type_is_record(t)) {
         diag *d = diag_raise(f->diags, K2016, operand->at, "%s does not work on '%s'", op_text(e),
                              T_OF(f, t->unqualified));
-        diag_label(d, operand->at, t->is_vector ? "compute member by member: .x .y …"
-                                                : "operators work on numbers and pointers");
+        diag_label(d, operand->at,
+                   t->is_vector ? "compute member by member: .x .y …"
+                                : "operators work on numbers and pointers");
         return true;
     }
     if (t->kind == TY_VOID) {
@@ -79,7 +85,7 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
 static ast_expr *bad_operands(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b,
                               const char *why)
 {
-    diag *d = diag_raise(f->diags, K2003, e->at, "%s does not take '%s' and '%s'", op_text(e),
+    diag *d = diag_raise(f->diags, K2003, op_place(e), "%s does not take '%s' and '%s'", op_text(e),
                          T_OF(f, a->type), T_OF(f, b->type));
     diag_label(d, a->at, "this is '%s'", T_OF(f, a->type));
     diag_label(d, b->at, "this is '%s'", T_OF(f, b->type));
@@ -90,8 +96,8 @@ static ast_expr *bad_operands(front *f, ast_expr *e, const ast_expr *a, const as
 
 static ast_expr *bad_operand(front *f, ast_expr *e, const ast_expr *a, const char *why)
 {
-    diag *d = diag_raise(f->diags, K2003, e->at, "%s does not take '%s'", op_text(e),
-                         T_OF(f, a->type));
+    diag *d =
+        diag_raise(f->diags, K2003, e->at, "%s does not take '%s'", op_text(e), T_OF(f, a->type));
     diag_label(d, a->at, "%s", why);
     return check_poison(f, e);
 }
@@ -137,8 +143,8 @@ static ast_expr *check_deref(front *f, ast_expr *e)
     }
     const type *to = a->type->base;
     if (to->kind == TY_VOID || type_def(to)->is_incomplete) {
-        diag *d = diag_raise(f->diags, K2021, e->at, "'%s' cannot be dereferenced",
-                             T_OF(f, a->type));
+        diag *d =
+            diag_raise(f->diags, K2021, e->at, "'%s' cannot be dereferenced", T_OF(f, a->type));
         diag_label(d, a->at, "cast it to a pointer to the type that is stored there");
         return check_poison(f, e);
     }
@@ -188,7 +194,7 @@ static bool has_element_size(front *f, const ast_expr *e, const ast_expr *pointe
     const type *to = pointer->type->base;
     if (to->kind != TY_VOID && to->kind != TY_FUNC && !type_def(to)->is_incomplete)
         return true;
-    diag *d = diag_raise(f->diags, K2048, e->at, "%s on '%s': its elements have no size",
+    diag *d = diag_raise(f->diags, K2048, op_place(e), "%s on '%s': its elements have no size",
                          op_text(e), T_OF(f, pointer->type));
     diag_label(d, pointer->at, "cast it to a pointer to the element type (u8 * counts bytes)");
     return false;
@@ -201,8 +207,9 @@ static ast_expr *check_pointer_sum(front *f, ast_expr *e)
         if (e->op == TOK_PLUS)
             return bad_operands(f, e, a, b, "pointers can be subtracted, not added");
         if (!check_pointee_same(a->type->base, b->type->base))
-            return bad_operands(f, e, a, b, "the difference counts elements, so both must point to "
-                                            "the same type");
+            return bad_operands(f, e, a, b,
+                                "the difference counts elements, so both must point to "
+                                "the same type");
         if (!has_element_size(f, e, a))
             return check_poison(f, e);
         e->type = type_scalar(TY_I64);
@@ -227,6 +234,7 @@ static ast_expr *check_pointer_sum(front *f, ast_expr *e)
         e->b = check_promote(f, count);
     else
         e->a = check_promote(f, count);
+    check_index_width(f, pointer, count);
     e->type = pointer->type;
     return e;
 }
@@ -242,7 +250,7 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
             return e;
         if (equality && (x->kind == TY_VOID || y->kind == TY_VOID))
             return e;
-        diag *d = diag_raise(f->diags, K2049, e->at, "%s compares '%s' with '%s'", op_text(e),
+        diag *d = diag_raise(f->diags, K2049, op_place(e), "%s compares '%s' with '%s'", op_text(e),
                              T_OF(f, a->type), T_OF(f, b->type));
         diag_label(d, a->at, "points to '%s'", T_OF(f, x));
         diag_label(d, b->at, "points to '%s'", T_OF(f, y));
@@ -308,7 +316,7 @@ static range range_of(const type *t)
 
 static int decided(token_kind op, range x, wide c)
 {
-    bool below = x.high < c, above = x.low > c;
+    bool below = x.high<c, above = x.low> c;
     switch ((int)op) {
     case TOK_LT: return below ? 1 : x.low >= c ? 0 : -1;
     case TOK_LE: return x.high <= c ? 1 : above ? 0 : -1;
@@ -345,8 +353,7 @@ static void warn_about_comparison(front *f, const ast_expr *e)
     }
     if (!const_eval(f, c, &v))
         return;
-    wide value =
-        type_is_signed(c->type) ? (wide)(int64_t)v.integer : v.integer;
+    wide value = type_is_signed(c->type) ? (wide)(int64_t)v.integer : v.integer;
     // A widening that keeps values does not hide the variable's own range.
     while (x->kind == E_CONVERT && x->convert == CONVERT_INT && !x->cast_type &&
            (check_bits(x->a->type) < check_bits(x->type)) &&
@@ -358,10 +365,9 @@ static void warn_about_comparison(front *f, const ast_expr *e)
     int result = decided(op, r, value);
     if (result < 0)
         return;
-    diag *d = diag_raise(f->diags, K2202, e->at, "this comparison is always %s",
+    diag *d = diag_raise(f->diags, K2202, op_place(e), "this comparison is always %s",
                          result ? "true" : "false");
-    diag_label(d, x->at, "'%s' is %s", T_OF(f, x->type),
-               type_is_signed(x->type) ? "never that large" : "never negative, and has its limit");
+    diag_label(d, x->at, "%s", check_range_text(f, x->type));
 }
 
 static ast_expr *check_logical(front *f, ast_expr *e)
@@ -382,9 +388,8 @@ static ast_expr *check_logical(front *f, ast_expr *e)
 static ast_expr *float_remainder(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b)
 {
     str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
-    diag *d = diag_raise(f->diags, K2017, e->at, "'%%' takes integers; floats have fmod()");
-    diag_label(d, e->op_at.lo ? e->op_at : e->at, "on '%s' and '%s'", T_OF(f, a->type),
-               T_OF(f, b->type));
+    diag *d = diag_raise(f->diags, K2017, op_place(e), "'%%' takes integers; floats have fmod()");
+    diag_label(d, op_place(e), "on '%s' and '%s'", T_OF(f, a->type), T_OF(f, b->type));
     diag_fix(d, e->at, "use fmod", "fmod(%.*s, %.*s)", (int)x.len, x.at, (int)y.len, y.at);
     return check_poison(f, e);
 }
@@ -461,8 +466,9 @@ bool check_modifiable(front *f, ast_expr *e, span op_at)
     const ast_expr *top = e;
     if (!e->is_lvalue || e->type->kind == TY_ARRAY || e->type->kind == TY_FUNC) {
         diag *d = diag_raise(f->diags, K2018, e->at, "this cannot be assigned to");
-        diag_label(d, e->at, e->type->kind == TY_ARRAY ? "an array: assign its elements one by one"
-                                                       : "a value, not a variable");
+        diag_label(d, e->at,
+                   e->type->kind == TY_ARRAY ? "an array: assign its elements one by one"
+                                             : "a value, not a variable");
         if (op_at.lo)
             diag_label(d, op_at, "assigned here");
         return false;
@@ -534,9 +540,9 @@ static ast_expr *storage_compound(front *f, ast_expr *e, const ast_expr *a, cons
     const char *op = token_kind_spelling(plain_op((token_kind)e->op));
     bool narrow = type_is_storage_float(b->type);
     if (narrow || b->type->kind == TY_F32)
-        diag_fix(d, e->at, "compute in f32", "%.*s = to_%s(f32(%.*s) %.*s %s(%.*s))", (int)x.len, x.at,
-                 name, (int)x.len, x.at, (int)strlen(op) - 2, op + 1, narrow ? "f32" : "", (int)y.len,
-                 y.at);
+        diag_fix(d, e->at, "compute in f32", "%.*s = to_%s(f32(%.*s) %.*s %s(%.*s))", (int)x.len,
+                 x.at, name, (int)x.len, x.at, (int)strlen(op) - 2, op + 1, narrow ? "f32" : "",
+                 (int)y.len, y.at);
     return check_poison(f, e);
 }
 
@@ -551,9 +557,9 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
         return bad_operands(f, e, a, b, "only integers have bits");
     if (e->op == TOK_PERCENT_EQ && !integers) {
         str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
-        diag *d = diag_raise(f->diags, K2017, e->at, "'%%' takes integers; floats have fmod()");
-        diag_label(d, e->op_at.lo ? e->op_at : e->at, "on '%s' and '%s'", T_OF(f, t),
-                   T_OF(f, b->type));
+        diag *d =
+            diag_raise(f->diags, K2017, op_place(e), "'%%' takes integers; floats have fmod()");
+        diag_label(d, op_place(e), "on '%s' and '%s'", T_OF(f, t), T_OF(f, b->type));
         if (type_is_float(t))
             diag_fix(d, e->at, "use fmod", "%.*s = fmod(%.*s, %.*s)", (int)x.len, x.at, (int)x.len,
                      x.at, (int)y.len, y.at);
@@ -567,7 +573,7 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
         return e;
     }
     bool result_fits = t->kind == TY_BOOL || check_keeps_values(b->type, t) ||
-                       check_const_fits(f, b, t) || f->lax_conversions;
+                       check_fits(f, b, t) || f->lax_conversions;
     if (!result_fits || (t->kind == TY_F32 && b->type->kind == TY_F64 && !f->lax_conversions))
         b = check_convert(f, b, t, NULL); // says what is lost; exact f64 constants become f32 here
     e->compute_type = check_usual_type(t, b->type);
@@ -584,7 +590,8 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
 
 static ast_expr *check_compound_assign(front *f, ast_expr *e, ast_expr *a, ast_expr *b)
 {
-    if (type_is_storage_float(a->type) && (type_is_arith(b->type) || type_is_storage_float(b->type)))
+    if (type_is_storage_float(a->type) &&
+        (type_is_arith(b->type) || type_is_storage_float(b->type)))
         return storage_compound(f, e, a, b);
     if (is_bad_operand(f, e, a) || is_bad_operand(f, e, b))
         return check_poison(f, e);
@@ -595,6 +602,7 @@ static ast_expr *check_compound_assign(front *f, ast_expr *e, ast_expr *a, ast_e
             return check_poison(f, e);
         e->compute_type = a->type->unqualified;
         e->b = check_promote(f, b);
+        check_index_width(f, a, e->b);
         return e;
     }
     if (is_pointer(b->type))
@@ -682,8 +690,9 @@ ast_expr *check_conditional(front *f, ast_expr *e)
         e->type = b->type->unqualified;
         return e;
     }
-    diag *d = diag_raise(f->diags, K2052, e->at, "'?:' gives '%s' or '%s', which do not agree",
-                         T_OF(f, b->type), T_OF(f, c->type));
+    diag *d =
+        diag_raise(f->diags, K2052, op_place(e), "'?:' gives '%s' or '%s', which do not agree",
+                   T_OF(f, b->type), T_OF(f, c->type));
     diag_label(d, b->at, "this is '%s'", T_OF(f, b->type));
     diag_label(d, c->at, "this is '%s'", T_OF(f, c->type));
     return check_poison(f, e);

@@ -4,8 +4,8 @@
 #include "front/check.h"
 
 typedef struct conversion {
-    size_t lo, hi;       // offsets of "%…d" in the format
-    size_t length_lo;    // of the length letters
+    size_t lo, hi;    // offsets of "%…d" in the format
+    size_t length_lo; // of the length letters
     char letter;
     unsigned long_count, half_count; // l, h
     bool has_other_length;           // z j t L

@@ -39,10 +39,11 @@ typedef struct cases {
 static void add_case(body *b, cases *c, ast_stmt *s)
 {
     uint64_t value = check_wrap_int(c->type, (uint64_t)s->value);
+    vec_push(b->f->in, &c->labels, s);
     bool is_wide = c->type->size == 8;
     if (!is_wide && s->value != (int32_t)s->value && s->value != (int64_t)(uint32_t)s->value) {
-        diag *d = diag_raise(b->f->diags, K2406, s->at, "case %lld is never taken",
-                             (long long)s->value);
+        diag *d =
+            diag_raise(b->f->diags, K2406, s->at, "case %lld is never taken", (long long)s->value);
         diag_label(d, s->at, "the switch is on '%s'", T_OF(b->f, c->type));
         return;
     }
@@ -55,7 +56,6 @@ static void add_case(body *b, cases *c, ast_stmt *s)
         diag_label(d, c->labels.at[*slot - 1]->at, "first here");
         return;
     }
-    vec_push(b->f->in, &c->labels, s);
     *slot = c->labels.len;
 }
 
@@ -111,7 +111,7 @@ static void warn_empty(body *b, const ast_stmt *s, const char *word)
         return;
     diag *d = diag_raise(b->f->diags, K2405, s->at, "the body of this '%s' is empty", word);
     diag_label(d, s->at, "this ';' ends it; write '{}' if that is meant");
-    diag_fix(d, s->at, "say that it is meant", "{}");
+    diag_fix(d, s->at, "say that it is meant", " {}");
 }
 
 static bool loop_completes(body *b, ast_stmt *s)
@@ -130,7 +130,7 @@ static bool block_completes(body *b, ast_stmt *s, flow *to)
         ast_stmt *each = s->body.at[i];
         if (each->kind == S_CASE || each->kind == S_DEFAULT) {
             reachable = true;
-        } else if (!reachable && each->kind != S_EMPTY && b->warns) {
+        } else if (!reachable && each->kind != S_EMPTY && each->kind != S_BREAK && b->warns) {
             diag *d = diag_raise(b->f->diags, K2403, each->at, "this is never reached");
             diag_label(d, s->body.at[i - 1]->at, "control leaves here");
             b->warns = false;

@@ -163,8 +163,9 @@ static const struct {
     builtin_id id;
     const char *prefix;
 } targets[] = {
-    {BI_target_is_cuda, "sm_"},      {BI_target_is_cpu, "cpu"},       {BI_target_is_interp, "interp"},
-    {BI_target_is_vulkan, "vulkan"}, {BI_target_is_opencl, "opencl"}, {BI_target_is_webgpu, "webgpu"},
+    {BI_target_is_cuda, "sm_"},      {BI_target_is_cpu, "cpu"},
+    {BI_target_is_interp, "interp"}, {BI_target_is_vulkan, "vulkan"},
+    {BI_target_is_opencl, "opencl"}, {BI_target_is_webgpu, "webgpu"},
     {BI_target_is_hip, "hip"},       {BI_target_is_metal, "metal"},
 };
 
@@ -200,8 +201,7 @@ bool const_eval(front *f, const ast_expr *e, const_value *out)
             return false;
         return a.is_float ? binary_float(e, a.real, b.real, out)
                           : binary_int(e, a.integer, b.integer, out);
-    case E_COND:
-        return const_eval(f, e->a, &a) && const_eval(f, a.integer ? e->b : e->c, out);
+    case E_COND: return const_eval(f, e->a, &a) && const_eval(f, a.integer ? e->b : e->c, out);
     case E_CALL:
         if (!e->builtin || e->builtin->kind != BK_CONST)
             return false;

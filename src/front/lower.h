@@ -57,6 +57,12 @@ static inline uint64_t lower_size(const type *t)
     return type_is_record(t) ? type_def(t)->size : t->size;
 }
 
+// Offsets wrap, as addresses do.
+static inline int64_t lower_offset(int64_t offset, uint64_t more)
+{
+    return (int64_t)((uint64_t)offset + more);
+}
+
 // --- lower_place.c: memory
 ir_ref lower_local(lower *l, const char *name, const type *t, uint32_t align, span at);
 var_slot *lower_slot(lower *l, ast_decl *d); // a variable's, made on first need
@@ -104,6 +110,9 @@ void lower_leave(lower *l, jump *to, const ir_ref *values, uint32_t count);
 // --- lower_walk.c
 // True when an array inside the variable `d` becomes a pointer other than to index it on the spot.
 bool lower_array_escapes(const ast_stmt *body, const ast_decl *d);
+// True when record argument n needs no copy: the callee only reads its parameter, and nothing can
+// change the caller's variable meanwhile.
+bool lower_keeps_in_place(const lower *l, const ast_expr *call, uint32_t n);
 
 // --- lower_module.c
 ir_func *lower_func_of(lower *l, ast_decl *d); // declared on first need, its body queued

@@ -311,7 +311,7 @@ static ir_ref pointer_step(lower *l, const ast_expr *by, const type *to, bool is
     uint64_t size = lower_size(to) ? lower_size(to) : 1;
     ir_ref bytes = lower_scaled(l, by, size, &constant);
     if (!bytes)
-        return ir_i64(l->func, is_minus ? -constant : constant);
+        return ir_i64(l->func, is_minus ? (int64_t)(0 - (uint64_t)constant) : constant);
     return is_minus ? ir_bin(&l->at, IR_SUB, IR_I64, ir_i64(l->func, 0), bytes) : bytes;
 }
 
@@ -411,7 +411,9 @@ static ir_ref call(lower *l, const ast_expr *e, place *record)
     }
     for (uint32_t i = 0; i < e->args.len; i++) {
         const ast_expr *arg = e->args.at[i];
-        if (type_is_record(arg->type)) {
+        if (type_is_record(arg->type) && lower_keeps_in_place(l, e, i)) {
+            operands[n++] = lower_generic(l, lower_address(l, lower_place(l, arg)));
+        } else if (type_is_record(arg->type)) {
             place copy = lower_temp(l, arg->type, arg->at);
             lower_init(l, copy, arg);
             operands[n++] = lower_generic(l, copy.base);

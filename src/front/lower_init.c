@@ -32,7 +32,7 @@ static void string_init(lower *l, place to, str bytes)
     if (room > bytes.len)
         lower_zero(l, to);
     for (uint64_t i = 0; i < bytes.len && i < room; i++) {
-        place at = {to.base, to.offset + (int64_t)i, type_scalar(TY_I8), to.hint};
+        place at = {to.base, lower_offset(to.offset, i), type_scalar(TY_I8), to.hint};
         lower_store(l, at, ir_constant(l->func, IR_I8, (uint8_t)bytes.at[i]));
     }
 }
@@ -43,8 +43,8 @@ static void list_init(lower *l, place to, const ast_expr *list)
         lower_zero(l, to);
     for (uint32_t i = 0; i < list->inits.len; i++) {
         const init_entry *entry = &list->inits.at[i];
-        place at = {to.base, to.offset + (int64_t)entry->offset, entry->value->type->unqualified,
-                    to.hint};
+        place at = {to.base, lower_offset(to.offset, entry->offset),
+                    entry->value->type->unqualified, to.hint};
         lower_init(l, at, entry->value);
     }
 }

@@ -111,7 +111,7 @@ static place moved(lower *l, place p, ir_ref bytes, int64_t constant, span at)
     l->at.at = at;
     if (bytes)
         p.base = ir_ptradd(&l->at, p.base, bytes);
-    p.offset += constant;
+    p.offset = lower_offset(p.offset, (uint64_t)constant);
     return p;
 }
 
@@ -132,7 +132,7 @@ static place offset_pointee(lower *l, const ast_expr *e)
     }
     l->at.at = e->at;
     if (e->op == TOK_MINUS) {
-        constant = -constant;
+        constant = (int64_t)(0 - (uint64_t)constant);
         if (bytes)
             bytes = ir_bin(&l->at, IR_SUB, IR_I64, ir_i64(l->func, 0), bytes);
     }
@@ -171,7 +171,7 @@ static place index_place(lower *l, const ast_expr *e)
 static place member_place(lower *l, const ast_expr *e)
 {
     place p = e->is_arrow ? lower_pointee(l, e->a) : lower_place(l, e->a);
-    place member = place_at(p.base, p.offset + (int64_t)e->field_offset, e->type);
+    place member = place_at(p.base, lower_offset(p.offset, e->field_offset), e->type);
     if (p.hint)
         member.hint = p.hint;
     return member;
@@ -247,7 +247,7 @@ static void load_piece(lower *l, place p, piece part, ir_ref *values)
     memset(types, (int)part.type, sizeof types);
     ir_inst_id id = ir_add(&l->at, IR_LOAD, part.type, &p.base, 1, types, part.count);
     ir_inst *in = ir_at(l->func, id);
-    in->imm = p.offset + (int64_t)part.offset;
+    in->imm = lower_offset(p.offset, part.offset);
     in->hint = p.hint;
     in->align = (uint16_t)(part.count > 1 ? part.count * ir_type_size(part.type) : 0);
     for (uint32_t i = 0; i < part.count; i++)
@@ -260,7 +260,7 @@ static void store_piece(lower *l, place p, piece part, const ir_ref *values)
     memcpy(operands + 1, values, part.count * sizeof *values);
     ir_inst_id id = ir_add(&l->at, IR_STORE, part.type, operands, part.count + 1, NULL, 0);
     ir_inst *in = ir_at(l->func, id);
-    in->imm = p.offset + (int64_t)part.offset;
+    in->imm = lower_offset(p.offset, part.offset);
     in->hint = p.hint;
     in->align = (uint16_t)(part.count > 1 ? part.count * ir_type_size(part.type) : 0);
 }
@@ -308,8 +308,15 @@ static bool gather_union(lower *l, const type *t, uint64_t offset, pieces *out)
         pieces member = {0};
         if (!gather(l, def->fields.at[i].type, 0, &member))
             return false;
-        if (pieces_bytes(&member) == def->size)
-            return gather(l, def->fields.at[i].type, offset, out);
+        if (pieces_bytes(&member) != def->size)
+            continue;
+        for (uint32_t k = 0; k < member.len; k++) {
+            if (out->len >= LOWER_LEAF_LIMIT)
+                return false;
+            member.at[k].offset += offset;
+            vec_push(l->f->in, out, member.at[k]);
+        }
+        return true;
     }
     uint32_t word = def->align >= 4 ? 4 : def->align;
     ir_type word_type = word == 4 ? IR_I32 : word == 2 ? IR_I16 : IR_I8;

@@ -1,10 +1,11 @@
-// One question about a checked body that flags on declarations do not answer. Start at
-// lower_array_escapes.
+// Questions about checked bodies that flags on declarations do not answer: can something else
+// change this record while a function works on it? Start at lower_keeps_in_place.
+#include "front/check.h"
 #include "front/lower.h"
 
 static bool expr_escapes(const ast_expr *e, const ast_decl *d);
 
-static const ast_decl *root_of(const ast_expr *e)
+static ast_decl *root_of(const ast_expr *e)
 {
     while (e->kind == E_MEMBER || e->kind == E_INDEX || e->kind == E_CONVERT) {
         if (e->is_arrow || (e->kind == E_CONVERT && e->convert == CONVERT_LOAD))
@@ -63,4 +64,31 @@ bool lower_array_escapes(const ast_stmt *s, const ast_decl *d)
     return expr_escapes(s->expr, d) || expr_escapes(s->step, d) ||
            lower_array_escapes(s->init, d) || lower_array_escapes(s->yes, d) ||
            lower_array_escapes(s->no, d);
+}
+
+// True when no pointer to `d` exists; remembered in lower_index, which variables do not need.
+static bool is_private(ast_decl *d, const ast_stmt *body)
+{
+    enum { UNKNOWN, YES, NO };
+    if (d->lower_index == UNKNOWN)
+        d->lower_index = d->is_address_taken || lower_array_escapes(body, d) ? NO : YES;
+    return d->lower_index == YES;
+}
+
+bool lower_keeps_in_place(const lower *l, const ast_expr *call, uint32_t n)
+{
+    ast_decl *param = call->callee_decl->params.at[n];
+    const ast_expr *e = call->args.at[n];
+    if (param->is_assigned || !is_private(param, call->callee_decl->body))
+        return false;
+    for (uint32_t i = n + 1; i < call->args.len; i++) {
+        if (check_has_effects(call->args.at[i]))
+            return false;
+    }
+    while (e->kind == E_CONVERT && (e->convert == CONVERT_LOAD || e->convert == CONVERT_NOOP))
+        e = e->a;
+    ast_decl *d = root_of(e);
+    if (!d || !e->is_lvalue || (e->type->quals & QUAL_VOLATILE) || d->is_shared)
+        return false;
+    return d->is_const_data || is_private(d, l->decl->body);
 }

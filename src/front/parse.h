@@ -1,8 +1,8 @@
 // Between the files of the parser. front.h has what others call.
 //
-// A `parser` is a cursor over one token array with the scope it stands in; parse_need_func makes a new
-// one for every body, so that a body can be parsed in the middle of another. What outlives a cursor is in
-// `parse_common`.
+// A `parser` is a cursor over one token array with the scope it stands in; parse_need_func makes a
+// new one for every body, so that a body can be parsed in the middle of another. What outlives a
+// cursor is in `parse_common`.
 //
 // Errors: parse_error raises one and starts a panic: until the next statement or declaration every
 // further syntax error of this parser is swallowed. Functions return something usable always
@@ -43,12 +43,12 @@ typedef struct parse_common {
     const char *words[W_COUNT]; // interned
     map word_of;                // name -> parse_word
     map types;                  // name -> predefined type, or 0 for "looked up, none"
-    map host_tags;              // type definition -> diag: why its declaration could not be understood
+    map host_tags; // type definition -> diag: why its declaration could not be understood
     vec(library) libraries;
     call_link *chain;
     struct parser *current; // of the innermost body
     uint32_t stack;         // levels of recursion spent by the functions of the chain
-    uint32_t order; // of the newest declaration
+    uint32_t order;         // of the newest declaration
 } parse_common;
 
 typedef struct parser {
@@ -61,8 +61,9 @@ typedef struct parser {
     scope *file_scope;
     bool is_panicking;
     bool is_library;
+    bool is_trial; // errors will be put away: see parse_decl.c
     uint32_t depth;
-    uint32_t height; // of the highest expression so far
+    uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
 } parser;
 
@@ -131,6 +132,8 @@ ast_decl *declare(parser *p, ast_decl *d);
 const char *suggest_type(parser *p, const char *name);
 // Says again, for a use at `use`, why the declaration behind it is host code.
 void replay_host_diag(parser *p, diag *why, const char *name, span use);
+// The same for a tag; false when its declaration was understood.
+bool replay_host_tag(parser *p, const type *t, const char *tag, span use);
 
 // --- parse_expr.c: unchecked trees
 ast_expr *new_expr(parser *p, expr_kind k, span at);
@@ -146,10 +149,13 @@ bool starts_type_name(const parser *p); // after '(' in an expression: f32( is a
 // The type an identifier names, or NULL.
 const type *find_type_name(parser *p, const char *name, ast_decl **decl);
 specifiers parse_specifiers(parser *p, bool allow_storage);
-declarator parse_declarator(parser *p, const type *base);
-const type *parse_type_name(parser *p);
 void parse_attributes(parser *p, uint32_t *align, span *align_at);
 void unknown_type(parser *p);
+unsigned qualifier(token_kind k); // QUAL_*, or 0
+
+// --- parse_declarator.c
+declarator parse_declarator(parser *p, const type *base);
+const type *parse_type_name(parser *p);
 
 // --- parse_record.c: struct, union, enum
 const type *parse_record(parser *p);

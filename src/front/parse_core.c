@@ -1,7 +1,7 @@
-// The parser's cursor: tokens in, one token looked at at a time; what is reported when the wrong one
-// stands there, and where parsing goes on after that.
-// Invariant: a loop of the parser either steps or stops; in a panic nothing steps but the skip functions.
-// Start reading at parse_error and skip_statement.
+// The parser's cursor: tokens in, one token looked at at a time; what is reported when the wrong
+// one stands there, and where parsing goes on after that. Invariant: a loop of the parser either
+// steps or stops; in a panic nothing steps but the skip functions. Start reading at parse_error and
+// skip_statement.
 #include "front/parse.h"
 
 static const token_kind word_tokens[W_COUNT] = {
@@ -173,31 +173,55 @@ void expect_semi(parser *p, const char *after)
     p->is_panicking = !goes_on; // on the next line all is well again
 }
 
-// The preprocessor has reported every bracket without a partner; here more is known about the place, so its
-// record is taken over.
-static diag *bracket_diag(parser *p, span open, span at, const char *spelled)
+static diag *find_bracket_diag(const parser *p, span open, uint32_t *index)
 {
-    diags *ds = p->f->diags;
+    const diags *ds = p->f->diags;
     for (uint32_t i = 0; i < ds->list.len; i++) {
         diag *d = ds->list.at[i];
-        if (d->code != K0015 || d->at.lo != open.lo)
-            continue;
-        d->code = K1003;
-        d->at = at;
-        d->message = str_format(p->f->in, "missing %s", spelled);
-        d->labels.len = 0;
-        p->is_panicking = true;
-        return d;
+        if (d->code == K0015 && d->at.lo == open.lo) {
+            *index = i;
+            return d;
+        }
     }
-    return parse_error(p, K1003, at, "missing %s", spelled);
+    return NULL;
+}
+
+// The preprocessor has reported every bracket without a partner; here more is known about the
+// place, so its record is taken over.
+static diag *bracket_diag(parser *p, span open, span at, const char *spelled)
+{
+    uint32_t index = 0;
+    diag *d = find_bracket_diag(p, open, &index);
+    if (!d)
+        return parse_error(p, K1003, at, "missing %s", spelled);
+    d->code = K1003;
+    d->at = at;
+    d->message = str_format(p->f->in, "missing %s", spelled);
+    d->labels.len = 0;
+    p->is_panicking = true;
+    return d;
+}
+
+// After another error inside the brackets, that they are not closed is no news.
+static void drop_bracket_diag(parser *p, span open)
+{
+    diags *ds = p->f->diags;
+    uint32_t i = 0;
+    if (p->is_trial || !find_bracket_diag(p, open, &i))
+        return;
+    memmove(&ds->list.at[i], &ds->list.at[i + 1], (ds->list.len - i - 1) * sizeof ds->list.at[0]);
+    ds->list.len--;
+    ds->error_count--;
 }
 
 bool expect_close(parser *p, token_kind k, span open)
 {
     if (accept(p, k))
         return true;
-    if (p->is_panicking)
+    if (p->is_panicking) {
+        drop_bracket_diag(p, open);
         return false;
+    }
     const char *spelled = token_kind_spelling(k);
     const token *t = tok(p);
     span at = end_of_previous(p);
@@ -207,7 +231,8 @@ bool expect_close(parser *p, token_kind k, span open)
     bool goes_on = t->kind == TOK_SEMI || t->kind == TOK_LBRACE || t->kind == TOK_RBRACE ||
                    t->kind == TOK_EOF || (t->flags & TF_LINE_START);
     if (goes_on) // elsewhere an operator or a comma may be what is missing
-        diag_fix(d, at, "insert it", "%.*s", (int)strlen(spelled) - 2, spelled + 1);
+        diag_fix(d, at, "insert it", "%s%.*s", k == TOK_RBRACE ? "\n" : "",
+                 (int)strlen(spelled) - 2, spelled + 1);
     p->is_panicking = !goes_on;
     return false;
 }
@@ -276,8 +301,8 @@ bool enter(parser *p)
 {
     if (p->depth++ < PARSE_MAX_DEPTH)
         return true;
-    diag *d = parse_error(p, K1007, here(p), "this is nested more than %d levels deep",
-                          PARSE_MAX_DEPTH);
+    diag *d =
+        parse_error(p, K1007, here(p), "this is nested more than %d levels deep", PARSE_MAX_DEPTH);
     diag_note(d, "split the expression, or move the inner part into a function of its own");
     return false;
 }

@@ -1,10 +1,9 @@
 // Declarations at file scope and in functions, and function bodies on demand.
 //
-// A file may hold host code beside kernels. A file-scope declaration is tried; when that fails and it bears no
-// mark of ours, its errors are put away (host_diag), its names are entered as host-only, and the parser
-// goes on behind it. A use from a kernel brings the error back. Bodies are parsed only when a kernel
-// reaches them (parse_need_func).
-// Start reading at parse_file.
+// A file may hold host code beside kernels. A file-scope declaration is tried; when that fails and
+// it bears no mark of ours, its errors are put away (host_diag), its names are entered as
+// host-only, and the parser goes on behind it. A use from a kernel brings the error back. Bodies
+// are parsed only when a kernel reaches them (parse_need_func). Start reading at parse_file.
 #include "front/parse.h"
 
 void parse_static_assert(parser *p)
@@ -34,7 +33,8 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
 {
     ast_decl *fn = new_decl(p, DECL_FUNC, d->name, d->at, d->type);
     ast_decl *old = scope_find_here(p->file_scope, d->name);
-    if (old && old->kind == DECL_FUNC && !old->is_host_only && type_same(old->type, d->type, true)) {
+    if (old && old->kind == DECL_FUNC && !old->is_host_only &&
+        type_same(old->type, d->type, true)) {
         if (old->type->has_no_prototype && !d->type->has_no_prototype)
             old->type = d->type;
         fn = old;
@@ -59,8 +59,8 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
     return fn;
 }
 
-// Where the body that starts here ends: its partner, or, without one, before the next line that can only
-// start something new.
+// Where the body that starts here ends: its partner, or, without one, before the next line that can
+// only start something new.
 static uint32_t find_body_end(const parser *p)
 {
     const token *open = tok(p);
@@ -85,6 +85,7 @@ static void define_function(parser *p, const specifiers *s, const declarator *d,
         vec_push(p->f->in, &fn->params, d->params.at[i]);
     fn->type = d->type;
     fn->tokens = p->tokens;
+    fn->body_order = p->common->order;
     fn->is_lax = p->f->lax_conversions;
     bool is_first = !fn->body_first;
     fn->body_first = p->at;
@@ -120,11 +121,6 @@ static ast_decl *declare_variable(parser *p, const specifiers *s, const declarat
     }
     if (s->inline_at.lo)
         diag_raise(p->f->diags, K1031, s->inline_at, "'inline' is for functions");
-    const uint64_t *why = map_find(&p->common->host_tags, map_key(type_def(d->type)));
-    if (why && type_is_incomplete(d->type)) {
-        replay_host_diag(p, (diag *)(uintptr_t)*why, d->type->name, s->at);
-        v->type = type_scalar(TY_POISON);
-    }
     return declare(p, v);
 }
 
@@ -189,7 +185,9 @@ static bool parse_declaration(parser *p, ast_stmt *out)
         uint32_t align = s.align;
         declarator d = parse_declarator(p, s.type);
         parse_attributes(p, &s.align, &s.align_at);
-        if (!d.name)
+        if (!d.name && s.type->kind == TY_POISON)
+            p->is_panicking = true; // the specifiers were wrong, and that was said
+        else if (!d.name)
             parse_expected(p, s.has_tag || !first ? "a name or ';'" : "a name");
         if (p->is_panicking)
             break;
@@ -240,6 +238,8 @@ static bool bears_mark(const parser *p)
         bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACE || t->kind == TOK_LBRACKET;
         if (opens && (t->match <= i || t->match >= p->end))
             return false;
+        if (t->kind == TOK_LBRACE && i > p->at && p->tokens[i - 1].kind == TOK_RPAREN)
+            return false; // a function's body
         if (opens)
             i = t->match;
     }
@@ -257,8 +257,8 @@ static void skip_external(parser *p, uint32_t from)
             return;
         bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
         if (opens && t->match > p->at && t->match < p->end) {
-            bool is_body = t->kind == TOK_LBRACE && p->at > from &&
-                           p->tokens[p->at - 1].kind == TOK_RPAREN;
+            bool is_body =
+                t->kind == TOK_LBRACE && p->at > from && p->tokens[p->at - 1].kind == TOK_RPAREN;
             p->at = t->match + 1;
             if (is_body)
                 return;
@@ -323,7 +323,9 @@ static void parse_external(parser *p)
     uint32_t kept = ds->list.len, errors = ds->error_count, warnings = ds->warning_count;
     uint32_t kernels = p->f->kernels.len;
     bool is_ours = p->is_library || bears_mark(p);
+    p->is_trial = !is_ours;
     bool is_function = parse_declaration(p, NULL);
+    p->is_trial = false;
     if (ds->error_count == errors) {
         if (p->is_panicking)
             skip_external(p, from);
@@ -430,7 +432,8 @@ static void declare_params(parser *p, ast_decl *d)
             diag_label(e, param->at, "a definition names its parameters");
             continue;
         }
-        if (!scope_find_here(p->scope, param->name)) // a second one was reported with the declarator
+        if (!scope_find_here(p->scope,
+                             param->name)) // a second one was reported with the declarator
             declare(p, param);
         check_decl(p->f, param);
     }

@@ -1,7 +1,7 @@
 // Expressions: tokens to an unchecked tree, with every name looked up.
-// Invariant: the tree's height is bounded (PARSE_MAX_HEIGHT), however long the chain of operators, so
-// that the checker and lowering may recurse over it.
-// Start reading at the end: parse_expr, then upwards by precedence.
+// Invariant: the tree's height is bounded (PARSE_MAX_HEIGHT), however long the chain of operators,
+// so that the checker and lowering may recurse over it. Start reading at the end: parse_expr, then
+// upwards by precedence.
 #include "front/parse.h"
 
 ast_expr *new_expr(parser *p, expr_kind k, span at)
@@ -144,7 +144,7 @@ static ast_expr *parse_name(parser *p)
         return poison_expr(p, t->at);
     }
     const ast_decl *func = p->f->current_func;
-    if (func && d->is_file_scope && d->order > func->order && !p->is_library) {
+    if (func && d->is_file_scope && d->order > func->body_order && !p->is_library) {
         used_too_early(p, d, t->at);
         return poison_expr(p, t->at);
     }
@@ -210,6 +210,56 @@ static ast_expr *parse_generic(parser *p)
     return p->is_panicking ? poison_expr(p, e->at) : e;
 }
 
+// One step into a type: .name or [index]. The poison type after an error.
+static const type *step_into(parser *p, const type *t, bool is_first, uint64_t *offset)
+{
+    span at = here(p);
+    if (!is_first && accept(p, TOK_LBRACKET)) {
+        int64_t index = 0;
+        ast_expr *e = parse_cond(p);
+        expect_close(p, TOK_RBRACKET, at);
+        if (p->is_panicking || !check_const_int(p->f, e, &index, "index in offsetof"))
+            return type_scalar(TY_POISON);
+        bool fits = t->kind == TY_ARRAY && index >= 0 && (uint64_t)index <= t->len;
+        *offset += fits ? (uint64_t)index * type_size(t->base) : 0;
+        if (fits || t->kind == TY_POISON)
+            return fits ? t->base : t;
+    } else {
+        if (!is_first)
+            expect(p, TOK_DOT, NULL);
+        uint64_t inner = 0;
+        at = here(p);
+        const char *name = tok(p)->kind == TOK_IDENT ? tok(p)->name : NULL;
+        const field *f = name && type_is_record(t) ? type_find_field(t, name, &inner) : NULL;
+        step(p);
+        *offset += inner;
+        if (f || t->kind == TY_POISON)
+            return f ? f->type : t;
+    }
+    diag *d = parse_error(p, K1052, at, "'%s' has no such part", type_text(p->f->in, t));
+    diag_label(d, at, "offsetof needs a member that exists, and indices inside the array");
+    return type_scalar(TY_POISON);
+}
+
+static ast_expr *parse_offsetof(parser *p)
+{
+    span at = here(p);
+    step(p);
+    span open = here(p);
+    step(p);
+    const type *t = parse_type_name(p);
+    uint64_t offset = 0;
+    if (expect(p, TOK_COMMA, "the type")) {
+        t = step_into(p, t, true, &offset);
+        while ((kind(p) == TOK_DOT || kind(p) == TOK_LBRACKET) && !p->is_panicking)
+            t = step_into(p, t, false, &offset);
+    }
+    expect_close(p, TOK_RPAREN, open);
+    at = span_join(at, previous(p));
+    bool is_bad = p->is_panicking || t->kind == TY_POISON;
+    return is_bad ? poison_expr(p, at) : int_expr(p, at, offset, TY_U64);
+}
+
 static ast_expr *parse_statement_expr(parser *p)
 {
     uint32_t open = p->at;
@@ -265,6 +315,9 @@ static ast_expr *parse_primary(parser *p)
         bool is_call = tok_ahead(p, 1)->kind == TOK_LPAREN;
         ast_decl *d = NULL;
         bool is_conversion = is_call && is_word(p, W_F32);
+        bool is_offsetof = is_word(p, W_OFFSETOF) || is_word(p, W_OFFSETOF_);
+        if (is_call && is_offsetof && !scope_find(p->scope, t->name))
+            return parse_offsetof(p);
         if (!is_conversion && find_type_name(p, t->name, &d))
             return parse_stray_type(p);
         return parse_name(p);
@@ -451,9 +504,9 @@ static ast_expr *parse_unary(parser *p)
 // --- binary and up
 
 static const uint8_t precedence[TOK_KIND_COUNT] = {
-    [TOK_STAR] = 10, [TOK_SLASH] = 10, [TOK_PERCENT] = 10, [TOK_PLUS] = 9,   [TOK_MINUS] = 9,
-    [TOK_SHL] = 8,   [TOK_SHR] = 8,    [TOK_LT] = 7,       [TOK_GT] = 7,     [TOK_LE] = 7,
-    [TOK_GE] = 7,    [TOK_EQ] = 6,     [TOK_NE] = 6,       [TOK_AMP] = 5,    [TOK_CARET] = 4,
+    [TOK_STAR] = 10, [TOK_SLASH] = 10, [TOK_PERCENT] = 10, [TOK_PLUS] = 9, [TOK_MINUS] = 9,
+    [TOK_SHL] = 8,   [TOK_SHR] = 8,    [TOK_LT] = 7,       [TOK_GT] = 7,   [TOK_LE] = 7,
+    [TOK_GE] = 7,    [TOK_EQ] = 6,     [TOK_NE] = 6,       [TOK_AMP] = 5,  [TOK_CARET] = 4,
     [TOK_PIPE] = 3,  [TOK_ANDAND] = 2, [TOK_OROR] = 1,
 };
 

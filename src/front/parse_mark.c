@@ -23,8 +23,7 @@ bool starts_mark(const parser *p, const marks *so_far)
     if (!mark_word(p) || tok_ahead(p, 1)->kind != TOK_LPAREN)
         return false;
     // Without `kernel` before it, block(…) is a mark only at file scope, where no call can stand.
-    return so_far->kernel.lo ||
-           (p->scope == p->file_scope && !scope_find(p->scope, tok(p)->name));
+    return so_far->kernel.lo || (p->scope == p->file_scope && !scope_find(p->scope, tok(p)->name));
 }
 
 // The numbers in the brackets; 0 when the mark is unusable.

@@ -1,6 +1,6 @@
 // struct, union and enum: tags, members, enumerators.
-// Invariant: a record is completed at its closing brace or stays incomplete; a member's type is complete.
-// Start reading at parse_record.
+// Invariant: a record is completed at its closing brace or stays incomplete; a member's type is
+// complete. Start reading at parse_record.
 #include "front/parse.h"
 
 typedef struct members {
@@ -42,8 +42,8 @@ static void bit_field(parser *p, span at)
     span colon = here(p);
     step(p);
     ast_expr *width = parse_cond(p);
-    diag *d = diag_raise(p->f->diags, K1013, span_join(at, width->at),
-                         "bit-fields are not supported");
+    diag *d =
+        diag_raise(p->f->diags, K1013, span_join(at, width->at), "bit-fields are not supported");
     diag_label(d, span_join(colon, width->at), "their layout differs between compilers");
     diag_note(d, "use a whole u32 and take the bits out with shifts and masks");
 }
@@ -64,11 +64,6 @@ static bool member_type_is_ok(parser *p, const declarator *d)
     }
     if (t->kind != TY_VOID && !type_is_incomplete(t))
         return true;
-    const uint64_t *why = map_find(&p->common->host_tags, map_key(type_def(t)));
-    if (why) {
-        replay_host_diag(p, (diag *)(uintptr_t)*why, t->name, d->at);
-        return false;
-    }
     diag *e = diag_raise(p->f->diags, K1039, d->at, "a member cannot have type '%s'",
                          type_text(p->f->in, t));
     diag_label(e, d->at, t->kind == TY_VOID ? "void has no size" : "it is not defined yet");
@@ -178,14 +173,14 @@ static void defined_twice(parser *p, const type *old, const char *tag, span at)
     diag_label(d, old->at, "first defined here");
 }
 
-// The record that `tag` means here, or a new one.
+// The record that `tag` means here, or a new one. NULL: it means something else (reported).
 static type *record_of_tag(parser *p, type_kind k, const char *tag, span at, bool defines)
 {
     bool here_only = defines || kind(p) == TOK_SEMI;
     type *old = scope_find_tag(p->scope, tag, here_only);
     if (old && (old->kind != k || old->is_enum)) {
         wrong_tag(p, old, tag, at);
-        return type_record(p->f->in, k, tag, at);
+        return defines ? type_record(p->f->in, k, tag, at) : NULL;
     }
     if (old && defines && !old->is_incomplete) {
         defined_twice(p, old, tag, at);
@@ -221,6 +216,8 @@ const type *parse_record(parser *p)
         return type_scalar(TY_POISON);
     }
     type *t = tag ? record_of_tag(p, k, tag, at, defines) : type_record(p->f->in, k, NULL, at);
+    if (!t || (!defines && replay_host_tag(p, t, tag, at)))
+        return type_scalar(TY_POISON);
     if (defines)
         parse_members(p, t, align);
     return t;
@@ -276,8 +273,8 @@ static bool parse_enumerators(parser *p)
     bool is_signed = false;
     step(p);
     if (kind(p) == TOK_RBRACE) {
-        diag *d = diag_raise(p->f->diags, K1023, span_join(open, here(p)),
-                             "an enum needs a constant");
+        diag *d =
+            diag_raise(p->f->diags, K1023, span_join(open, here(p)), "an enum needs a constant");
         diag_label(d, span_join(open, here(p)), "nothing in here");
     }
     while (kind(p) != TOK_RBRACE && !p->is_panicking) {
@@ -311,7 +308,7 @@ const type *parse_enum(parser *p)
         defined_twice(p, old, tag, at);
     }
     if (!defines && old)
-        return old;
+        return replay_host_tag(p, old, tag, at) ? type_scalar(TY_POISON) : old;
     if (!defines) {
         if (!tag) {
             parse_expected(p, "a tag or '{'");

@@ -246,8 +246,7 @@ static ast_stmt *parse_return(parser *p)
         ast_expr *e = kind(p) == TOK_LBRACE ? parse_init(p) : parse_expr(p);
         if (e->kind == E_INIT_LIST && !p->is_panicking) {
             diag *d = diag_raise(p->f->diags, K1001, e->at, "a braced list is not a value");
-            diag_label(d, e->at, "write the type before it: (%s){…}",
-                       type_text(p->f->in, result));
+            diag_label(d, e->at, "write the type before it: (%s){…}", type_text(p->f->in, result));
             e = poison_expr(p, e->at);
         }
         s->expr = can_check(p) ? check_value(p->f, e) : poison_expr(p, e->at);

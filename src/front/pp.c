@@ -39,13 +39,65 @@ void pp_stop(pp *p)
     p->is_stopped = true;
 }
 
-void pp_push(pp *p, macro *m, const token *tokens, uint32_t len, bool is_fenced)
+static unsigned pool_class(uint32_t cap)
 {
-    expansion *e = arena_new_of(p->f->in, expansion);
-    *e = (expansion){p->expansion, m, tokens, tokens + len, is_fenced};
+    unsigned class = 3;
+    while (((uint32_t)1 << class) < cap)
+        class ++;
+    return class;
+}
+
+token_list pp_list_take(pp *p, uint32_t want)
+{
+    unsigned class = pool_class(want);
+    token_list list = {.cap = (uint32_t)1 << class};
+    list.at = p->pool[class];
+    if (list.at)
+        memcpy(&p->pool[class], list.at, sizeof(token *));
+    else
+        list.at = arena_array(p->f->in, token, list.cap);
+    return list;
+}
+
+void pp_list_give(pp *p, token_list list)
+{
+    if (!list.at)
+        return;
+    unsigned class = pool_class(list.cap);
+    if ((uint32_t)1 << class != list.cap)
+        return;
+    memcpy(list.at, &p->pool[class], sizeof(token *));
+    p->pool[class] = list.at;
+}
+
+static expansion *push(pp *p, macro *m)
+{
+    expansion *e = p->spare;
+    if (e)
+        p->spare = e->outer;
+    else
+        e = arena_new_of(p->f->in, expansion);
+    *e = (expansion){.outer = p->expansion, .macro = m};
     if (m)
         m->is_expanding = true;
     p->expansion = e;
+    return e;
+}
+
+void pp_push(pp *p, macro *m, const token *tokens, uint32_t len, bool is_fenced)
+{
+    expansion *e = push(p, m);
+    e->at = tokens;
+    e->end = tokens + len;
+    e->is_fenced = is_fenced;
+}
+
+void pp_push_owned(pp *p, macro *m, token_list list)
+{
+    expansion *e = push(p, m);
+    e->owned = list;
+    e->at = list.at;
+    e->end = list.at + list.len;
 }
 
 void pp_pop(pp *p)
@@ -54,12 +106,18 @@ void pp_pop(pp *p)
     if (e->macro)
         e->macro->is_expanding = false;
     p->expansion = e->outer;
+    pp_list_give(p, e->owned);
+    e->outer = p->spare;
+    p->spare = e;
 }
 
 void pp_unread(pp *p, const token *t)
 {
-    if (t->kind != TOK_EOF)
-        pp_push(p, NULL, arena_copy(p->f->in, t, sizeof *t), 1, false);
+    if (t->kind == TOK_EOF)
+        return;
+    token_list list = pp_list_take(p, 1);
+    list.at[list.len++] = *t;
+    pp_push_owned(p, NULL, list);
 }
 
 void pp_read(pp *p, token *out)
@@ -305,7 +363,9 @@ static void run_loop(pp *p)
 static bool run(pp *p, const source_file *file)
 {
     front *f = p->f;
-    vec_reserve(f->in, &p->out, (uint32_t)(file->text.len / 6 + 64));
+    // A token takes about five bytes; what is far more is rarely code.
+    uint32_t guess = (uint32_t)(file->text.len / 5) + 64;
+    vec_reserve(f->in, &p->out, guess < 65536 ? guess : 65536);
     pp_enter_file(p, file, (span){0, 0});
     run_loop(p);
     uint32_t end = file->base + (uint32_t)file->text.len;

@@ -10,8 +10,8 @@
 
 enum {
     PP_FILE_BYTES = 16 << 20,
-    PP_TOKENS = 4 << 20,   // in the result
-    PP_EXPANDED = 4 << 20, // made by macros, the result or not
+    PP_TOKENS = 2 << 20,   // in the result
+    PP_EXPANDED = 2 << 20, // collected or made by macros, in the result or not
     PP_BRACKETS = 512,     // deepest nesting
     PP_INCLUDES = 64,      // deepest nesting
     PP_CONDITIONS = 256,   // deepest nesting of #if
@@ -69,9 +69,12 @@ typedef struct ident { // what is known about a name
     uint8_t word;
 } ident;
 
+typedef vec(token) token_list;
+
 typedef struct expansion { // tokens to be read before the file goes on
     struct expansion *outer;
-    macro *macro; // may expand again when this is done
+    token_list owned; // goes back to the pool when this is done
+    macro *macro;     // may expand again when this is done
     const token *at, *end;
     bool is_fenced; // nothing below is read through it
 } expansion;
@@ -105,9 +108,13 @@ typedef struct pp {
     uint32_t counter;
     uint32_t expanded;
     uint32_t argument_depth;
+    expansion *spare; // done ones, to be used again …
+    token *pool[32]; // … and their lists by the logarithm of their capacity; a list's first bytes
+                     // point to the next
+    token_list line; // of the directive being read
     bool in_if;      // `defined` has its meaning
     bool is_stopped; // a limit was hit: everything reads as end of file
-    vec(token) out;
+    token_list out;
     vec(uint32_t) brackets; // open ones, indices into out
     text joined;            // neighbouring strings, for the last token of out …
     uint32_t joined_index;  // … when out had this length
@@ -118,9 +125,13 @@ void pp_read(pp *p, token *out); // the next unexpanded token; directives are do
 void pp_unread(pp *p, const token *t);
 void pp_stop(pp *p);
 void pp_push(pp *p, macro *m, const token *tokens, uint32_t len, bool is_fenced);
+void pp_push_owned(pp *p, macro *m, token_list list);
 void pp_pop(pp *p);
 void pp_emit_pragma(pp *p, span at, const char *name, int32_t number);
 ident *pp_ident(pp *p, const char *name);
+// Lists of tokens that live as long as an expansion, used again and again.
+token_list pp_list_take(pp *p, uint32_t want);
+void pp_list_give(pp *p, token_list list);
 void pp_enter_file(pp *p, const source_file *file, span include_at);
 
 // --- pp_include.c
@@ -136,8 +147,8 @@ void pp_check_conditions(pp *p); // at the end of a file
 // --- pp_macro.c
 // If `name` is a macro that may be expanded here, its expansion is pushed.
 bool pp_expand(pp *p, token *name);
-// Expands a list on its own.
-void pp_expand_list(pp *p, const token *tokens, uint32_t len, token **out, uint32_t *out_len);
+// Expands a list on its own; the caller may give the result back.
+token_list pp_expand_list(pp *p, const token *tokens, uint32_t len);
 void pp_define(pp *p, lexer *l, span directive);
 macro *pp_define_text(pp *p, const char *name, const char *body); // as text in predef
 

@@ -225,16 +225,16 @@ static void on_warning(pp *p, span at)
 // All tokens left on the line, expanded.
 static token *expanded_line(pp *p, lexer *l, uint32_t *len)
 {
-    vec(token) line = {0};
-    token t, *expanded = NULL;
+    token_list line = pp_list_take(p, 8);
+    token t;
     while (lex_next_in_line(l, &t)) {
         t.flags &= (uint8_t)~TF_LINE_START;
         vec_push(p->f->in, &line, t);
     }
-    *len = 0;
-    if (line.len)
-        pp_expand_list(p, line.at, line.len, &expanded, len);
-    return expanded;
+    token_list list = pp_expand_list(p, line.at, line.len);
+    pp_list_give(p, line);
+    *len = list.len;
+    return list.at;
 }
 
 // #include MACRO: the tokens of a header's name.

@@ -268,9 +268,8 @@ bool pp_evaluate(pp *p, const token *tokens, uint32_t len, span at, int64_t *val
 
 bool pp_condition(pp *p, lexer *l, span directive)
 {
-    vec(token) line = {0};
-    token t, *expanded;
-    uint32_t len;
+    token_list line = pp_list_take(p, 16);
+    token t;
     while (lex_next_in_line(l, &t)) {
         t.flags &= (uint8_t)~TF_LINE_START;
         vec_push(p->f->in, &line, t);
@@ -281,9 +280,12 @@ bool pp_condition(pp *p, lexer *l, span directive)
         return false;
     }
     p->in_if = true;
-    pp_expand_list(p, line.at, line.len, &expanded, &len);
+    token_list list = pp_expand_list(p, line.at, line.len);
     p->in_if = false;
     int64_t value = 0;
     span whole = span_join(line.at[0].at, vec_last(&line).at);
-    return !p->is_stopped && pp_evaluate(p, expanded, len, whole, &value) && value;
+    bool holds = !p->is_stopped && pp_evaluate(p, list.at, list.len, whole, &value) && value;
+    pp_list_give(p, line);
+    pp_list_give(p, list);
+    return holds;
 }

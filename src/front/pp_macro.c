@@ -132,16 +132,14 @@ static macro *read_macro(pp *p, lexer *l, const char *name, span at)
         if (!read_params(p, l, m))
             return NULL;
     }
-    vec(token) body = {0};
     token t;
+    p->line.len = 0;
     while (lex_next_in_line(l, &t)) {
         t.match = m->is_function && t.kind == TOK_IDENT ? param_index(m, t.name) : 0;
-        vec_push(f->in, &body, t);
-        if (body.len > PP_EXPANDED / 4)
-            break;
+        vec_push(f->in, &p->line, t);
     }
-    m->body = body.at;
-    m->body_len = body.len;
+    m->body = arena_copy(f->in, p->line.at, p->line.len * sizeof(token));
+    m->body_len = p->line.len;
     return check_macro(p, m) ? m : NULL;
 }
 
@@ -192,15 +190,17 @@ void pp_define(pp *p, lexer *l, span directive)
 // --- arguments
 
 typedef struct argument {
-    token *raw, *expanded;
-    uint32_t raw_len, expanded_len;
-    bool is_expanded;
+    const token *raw;
+    uint32_t raw_len;
+    token_list expanded;
+    bool is_expanded; // else `raw` is all there is to it
 } argument;
 
 typedef struct call {
     macro *m;
     token name;
     span at;
+    token_list tokens; // of all arguments
     argument *args;
     uint32_t arg_count;
     bool has_variadic; // something stands for '...'
@@ -225,11 +225,26 @@ static bool wrong_count(pp *p, const call *c, uint32_t given)
     return false;
 }
 
+static bool is_over_budget(pp *p, uint32_t more, span at)
+{
+    p->expanded += more;
+    if (p->expanded <= PP_EXPANDED)
+        return false;
+    if (!p->is_stopped) {
+        diag *d =
+            diag_raise(p->f->diags, K0040, at, "macros expand to more than %d tokens", PP_EXPANDED);
+        diag_label(d, at, "the limit is reached in this use");
+        diag_note(d, "a macro that names another one several times doubles at every step");
+    }
+    pp_stop(p);
+    return true;
+}
+
 // After the opening parenthesis: splits up to the matching one.
 static bool read_arguments(pp *p, call *c)
 {
     front *f = p->f;
-    vec(token) list = {0};
+    token_list list = pp_list_take(p, 8);
     vec(uint32_t) ends = {0};
     uint32_t depth = 0;
     token t;
@@ -257,9 +272,11 @@ static bool read_arguments(pp *p, call *c)
                 t.flags |= TF_NO_EXPAND;
         }
         vec_push(f->in, &list, t);
-        if (list.len > PP_TOKENS)
-            return unclosed_call(p, c), pp_stop(p), false;
+        c->tokens = list;
+        if (is_over_budget(p, 1, c->at))
+            return false;
     }
+    c->tokens = list;
     vec_push(f->in, &ends, list.len);
     if (!(c->name.flags & TF_FROM_MACRO))
         c->at = span_join(c->at, t.at);
@@ -273,7 +290,7 @@ static bool read_arguments(pp *p, call *c)
     c->args = arena_array(f->in, argument, want + 1);
     for (uint32_t i = 0; i < given; i++) {
         uint32_t from = i ? ends.at[i - 1] : 0;
-        c->args[i].raw = list.at ? list.at + from : NULL;
+        c->args[i].raw = list.at + from;
         c->args[i].raw_len = ends.at[i] - from;
     }
     return true;
@@ -290,28 +307,10 @@ static bool has_macro(pp *p, const token *tokens, uint32_t len)
     return false;
 }
 
-static bool is_over_budget(pp *p, uint32_t more, span at)
-{
-    p->expanded += more;
-    if (p->expanded <= PP_EXPANDED)
-        return false;
-    if (!p->is_stopped) {
-        diag *d =
-            diag_raise(p->f->diags, K0040, at, "macros expand to more than %d tokens", PP_EXPANDED);
-        diag_label(d, at, "the limit is reached in this use");
-        diag_note(d, "a macro that names another one several times doubles at every step");
-    }
-    pp_stop(p);
-    return true;
-}
-
 static void expand_argument(pp *p, const call *c, argument *arg)
 {
     if (arg->is_expanded)
         return;
-    arg->is_expanded = true;
-    arg->expanded = arg->raw;
-    arg->expanded_len = arg->raw_len;
     if (!has_macro(p, arg->raw, arg->raw_len))
         return;
     if (p->argument_depth >= PP_ARGUMENTS) {
@@ -322,7 +321,8 @@ static void expand_argument(pp *p, const call *c, argument *arg)
         return;
     }
     p->argument_depth++;
-    pp_expand_list(p, arg->raw, arg->raw_len, &arg->expanded, &arg->expanded_len);
+    arg->expanded = pp_expand_list(p, arg->raw, arg->raw_len);
+    arg->is_expanded = true;
     p->argument_depth--;
 }
 
@@ -331,7 +331,7 @@ static void expand_argument(pp *p, const call *c, argument *arg)
 typedef struct substitution {
     pp *p;
     call *c;
-    vec(token) out;
+    token_list out;
 } substitution;
 
 static token placed(const substitution *s, const token *body)
@@ -361,6 +361,7 @@ static token stringify(substitution *s, const argument *arg, const token *hash)
         }
     }
     text_putc(&out, '"');
+    is_over_budget(s->p, (uint32_t)(out.len / 16), s->c->at);
     token t = placed(s, hash);
     t.kind = TOK_STRING;
     t.bytes = (str){out.at, out.len};
@@ -389,8 +390,9 @@ static void paste(substitution *s, const token *right, const token *op)
     l.at_line_start = false;
     token made;
     lex_next(&l, &made);
-    if (l.at != l.end || made.kind == TOK_EOF || made.kind == TOK_OTHER ||
-        is_over_budget(s->p, 1 + (uint32_t)(both.len / 64), s->c->at)) {
+    if (is_over_budget(s->p, 1 + (uint32_t)(both.len / 16), s->c->at))
+        return;
+    if (l.at != l.end || made.kind == TOK_EOF || made.kind == TOK_OTHER) {
         diag *d =
             diag_raise(f->diags, K0039, s->c->at, "'##' cannot make one token of '%.*s' and '%.*s'",
                        a.len < 40 ? (int)a.len : 40, a.at, b.len < 40 ? (int)b.len : 40, b.at);
@@ -418,6 +420,15 @@ static void push_tokens(substitution *s, const token *tokens, uint32_t len, uint
             t.flags = (uint8_t)((t.flags & ~(TF_SPACE | TF_LINE_START)) | space);
         vec_push(s->p->f->in, &s->out, t);
     }
+}
+
+static void push_expanded(substitution *s, argument *arg, uint8_t space)
+{
+    expand_argument(s->p, s->c, arg);
+    if (arg->is_expanded)
+        push_tokens(s, arg->expanded.at, arg->expanded.len, space);
+    else
+        push_tokens(s, arg->raw, arg->raw_len, space);
 }
 
 static void push_raw(substitution *s, uint32_t param, const token *body)
@@ -474,8 +485,7 @@ static void substitute_body(substitution *s)
             if (rest->raw_len || (s->c->has_variadic && m->param_count > 1)) {
                 token comma = placed(s, t);
                 vec_push(f->in, &s->out, comma);
-                expand_argument(s->p, s->c, rest);
-                push_tokens(s, rest->expanded, rest->expanded_len, t[2].flags & TF_SPACE);
+                push_expanded(s, rest, t[2].flags & TF_SPACE);
             }
             i += 3;
         } else if (t->match && is_pasted) {
@@ -483,8 +493,7 @@ static void substitute_body(substitution *s)
             i++;
         } else if (t->match) {
             argument *arg = &s->c->args[t->match - 1];
-            expand_argument(s->p, s->c, arg);
-            push_tokens(s, arg->expanded, arg->expanded_len, t->flags & TF_SPACE);
+            push_expanded(s, arg, t->flags & TF_SPACE);
             i++;
         } else {
             token plain = placed(s, t);
@@ -499,17 +508,25 @@ static void substitute_body(substitution *s)
     s->out.len = kept;
 }
 
+static void give_back(pp *p, call *c)
+{
+    for (uint32_t i = 0; i < c->arg_count; i++)
+        pp_list_give(p, c->args[i].expanded);
+    pp_list_give(p, c->tokens);
+}
+
 static void push_result(pp *p, call *c)
 {
     substitution s = {.p = p, .c = c};
-    vec_reserve(p->f->in, &s.out, c->m->body_len + 4);
+    s.out = pp_list_take(p, c->m->body_len);
     substitute_body(&s);
+    give_back(p, c);
     if (is_over_budget(p, c->m->body_len + 1, c->at))
         return;
     if (s.out.len)
         s.out.at[0].flags = (uint8_t)((s.out.at[0].flags & ~(TF_SPACE | TF_LINE_START)) |
                                       (c->name.flags & (TF_SPACE | TF_LINE_START)));
-    pp_push(p, c->m, s.out.at, s.out.len, false);
+    pp_push_owned(p, c->m, s.out);
 }
 
 static const char *quoted_path(arena *a, const char *path)
@@ -549,7 +566,7 @@ static void push_magic(pp *p, const macro *m, const token *name)
         break;
     }
     t.bytes = str_of(spelling);
-    pp_push(p, NULL, arena_copy(p->f->in, &t, sizeof t), 1, false);
+    pp_unread(p, &t);
 }
 
 bool pp_expand(pp *p, token *name)
@@ -648,9 +665,9 @@ static void answer_has_include(pp *p, const token *use)
     push_answer(p, use, is_good && pp_has_include(p, (str){name.at, name.len}, is_quoted));
 }
 
-void pp_expand_list(pp *p, const token *tokens, uint32_t len, token **out, uint32_t *out_len)
+token_list pp_expand_list(pp *p, const token *tokens, uint32_t len)
 {
-    vec(token) list = {0};
+    token_list list = pp_list_take(p, len);
     token t;
     pp_push(p, NULL, tokens, len, true);
     expansion *fence = p->expansion;
@@ -677,6 +694,5 @@ void pp_expand_list(pp *p, const token *tokens, uint32_t len, token **out, uint3
         pp_pop(p);
     if (p->expansion)
         pp_pop(p);
-    *out = list.at;
-    *out_len = list.len;
+    return list;
 }

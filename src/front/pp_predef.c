@@ -123,6 +123,7 @@ static const predef rows[] = {
     {"alignas", " _Alignas", HAS(ALIGN), 0},
     {"alignof", " _Alignof", HAS(ALIGN), 0},
     {"bool", " _Bool", HAS(STDBOOL), 0},
+    {"dynamic_shared", "(T, name) shared T name[]", HDR_KERNEL, 0},
     {"false", " 0", HAS(STDBOOL), 0},
     {"offsetof", "(type, member) __builtin_offsetof(type, member)", HAS(STDDEF), 0},
     {"order_acq_rel", " 3u", HDR_KERNEL, 0},

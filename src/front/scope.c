@@ -58,15 +58,15 @@ ast_decl *new_decl(parser *p, decl_kind k, const char *name, span at, const type
 static const char *kind_text(const ast_decl *d)
 {
     static const char *const texts[] = {
-        [DECL_VAR] = "a variable",          [DECL_PARAM] = "a parameter", [DECL_FUNC] = "a function",
-        [DECL_TYPEDEF] = "a type",          [DECL_TUNE] = "a tunable constant",
-        [DECL_ENUM_CONST] = "an enum constant",
+        [DECL_VAR] = "a variable",          [DECL_PARAM] = "a parameter",
+        [DECL_FUNC] = "a function",         [DECL_TYPEDEF] = "a type",
+        [DECL_TUNE] = "a tunable constant", [DECL_ENUM_CONST] = "an enum constant",
     };
     return texts[d->kind];
 }
 
-// Declarations that C lets stand beside each other: extern and tentative variables at file scope, a typedef
-// said again. Functions are merged in parse_decl.c.
+// Declarations that C lets stand beside each other: extern and tentative variables at file scope, a
+// typedef said again. Functions are merged in parse_decl.c.
 static bool may_repeat(const ast_decl *old, const ast_decl *d)
 {
     if (old->kind != d->kind || !type_same(old->type, d->type, false))
@@ -110,16 +110,26 @@ void replay_host_diag(parser *p, diag *why, const char *name, span use)
     for (uint32_t i = 0; i < ds->list.len; i++)
         is_known |= ds->list.at[i] == why;
     if (is_known) {
-        ds->error_count++; // said already; whoever watches the count must still see a failure
+        ds->error_count += p->is_trial; // a trial fails by the count
         return;
     }
-    if (p->f->current_func && use.lo)
+    if (!p->f->current_func && use.lo && !p->is_trial)
+        diag_label(why, use, "a kernel needs '%s' here", name);
+    else if (p->f->current_func && use.lo)
         diag_label(why, use, "%s '%s' uses '%s', so its declaration must be in Kiln's C",
                    p->f->current_func->is_kernel ? "kernel" : "function", p->f->current_func->name,
                    name);
     ds->error_count++;
     if (ds->list.len < ds->error_limit)
         vec_push(ds->in, &ds->list, why);
+}
+
+bool replay_host_tag(parser *p, const type *t, const char *tag, span use)
+{
+    const uint64_t *why = map_find(&p->common->host_tags, map_key(t));
+    if (why)
+        replay_host_diag(p, (diag *)(uintptr_t)*why, tag, use);
+    return why != NULL;
 }
 
 // --- did you mean
@@ -151,15 +161,42 @@ static nearest nearest_to(const char *name)
 
 // Names of the neighbours' types and what they are called here.
 static const char *const foreign_types[][2] = {
-    {"half", "f16"},          {"__half", "f16"},       {"_Float16", "f16"},  {"__fp16", "f16"},
-    {"bfloat16", "bf16"},     {"__bf16", "bf16"},      {"float2", "f32x2"},  {"float3", "f32x3"},
-    {"float4", "f32x4"},      {"double2", "f64x2"},    {"int2", "i32x2"},    {"int3", "i32x3"},
-    {"int4", "i32x4"},        {"uint2", "u32x2"},      {"uint3", "u32x3"},   {"uint4", "u32x4"},
-    {"half2", "f16x2"},       {"__half2", "f16x2"},    {"uint", "u32"},      {"uchar", "u8"},
-    {"ushort", "u16"},        {"ulong", "u64"},        {"byte", "u8"},       {"vec2", "f32x2"},
-    {"vec4", "f32x4"},        {"uchar4", "u8x4"},      {"char4", "i8x4"},    {"string", "const char *"},
-    {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"}, {"u_char", "u8"},    {"__int128", "i64"},
-    {"dim3", "u32x3"},        {"auto", "i32"},         {"long2", "i64x2"},   {"ushort4", "u16x4"},
+    {"half", "f16"},
+    {"__half", "f16"},
+    {"_Float16", "f16"},
+    {"__fp16", "f16"},
+    {"bfloat16", "bf16"},
+    {"__bf16", "bf16"},
+    {"float2", "f32x2"},
+    {"float3", "f32x3"},
+    {"float4", "f32x4"},
+    {"double2", "f64x2"},
+    {"int2", "i32x2"},
+    {"int3", "i32x3"},
+    {"int4", "i32x4"},
+    {"uint2", "u32x2"},
+    {"uint3", "u32x3"},
+    {"uint4", "u32x4"},
+    {"half2", "f16x2"},
+    {"__half2", "f16x2"},
+    {"uint", "u32"},
+    {"uchar", "u8"},
+    {"ushort", "u16"},
+    {"ulong", "u64"},
+    {"byte", "u8"},
+    {"vec2", "f32x2"},
+    {"vec4", "f32x4"},
+    {"uchar4", "u8x4"},
+    {"char4", "i8x4"},
+    {"string", "const char *"},
+    {"__nv_bfloat16", "bf16"},
+    {"nv_bfloat16", "bf16"},
+    {"u_char", "u8"},
+    {"__int128", "i64"},
+    {"dim3", "u32x3"},
+    {"auto", "i32"},
+    {"long2", "i64x2"},
+    {"ushort4", "u16x4"},
 };
 
 const char *suggest_type(parser *p, const char *name)
@@ -168,8 +205,8 @@ const char *suggest_type(parser *p, const char *name)
         if (!strcmp(foreign_types[i][0], name))
             return foreign_types[i][1];
     nearest n = nearest_to(name);
-    static const char *const keywords[] = {"char", "short",  "int",  "long",  "float",
-                                           "double", "void", "unsigned", "struct"};
+    static const char *const keywords[] = {"char",   "short", "int",      "long",  "float",
+                                           "double", "void",  "unsigned", "struct"};
     for (size_t i = 0; i < COUNT(keywords); i++)
         consider(&n, keywords[i]);
     for (uint32_t i = 0; type_name_at(i); i++)

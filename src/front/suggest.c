@@ -24,11 +24,8 @@ const char *front_suggest(front *f, const scope *s, const char *name)
 {
     str wanted = str_of(name);
     const char *best = NULL;
-    // A third of the letters may differ, but one letter is never close to another.
-    unsigned limit = wanted.len <= 2 ? 1 : wanted.len <= 5 ? 2 : 3;
-    unsigned best_distance = limit + (wanted.len > 2);
-    if (best_distance > wanted.len)
-        best_distance = (unsigned)wanted.len;
+    // About a third of the letters may differ; a name of one or two letters has no near ones.
+    unsigned best_distance = wanted.len <= 2 ? 0 : wanted.len <= 4 ? 2 : wanted.len <= 7 ? 3 : 4;
     for (s = s ? s : f->file_scope; s; s = s->outer)
         for (uint32_t i = 0; i < s->names.len; i++) {
             const ast_decl *d = (const ast_decl *)(uintptr_t)s->names.entries[i].value;
@@ -41,7 +38,8 @@ const char *front_suggest(front *f, const scope *s, const char *name)
 }
 
 // --- other languages
-// $1 $2 … are the arguments' source texts, $d1 is x, y or z for a constant 0, 1 or 2, $m the member.
+// $1 $2 … are the arguments' source texts, $d1 is x, y or z for a constant 0, 1 or 2, $m the
+// member.
 
 // clang-format off
 static const foreign_name foreign_names[] = {

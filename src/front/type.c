@@ -1,7 +1,7 @@
 // C types: the shared scalars, derived types, record layout and how a type is written.
-// Invariant: a type object never changes after it is made, but for a record, which is completed once, in
-// place, through its definition; copies of a record (qualified ones) share that definition.
-// Start reading at type_complete for layout and at type_text for printing.
+// Invariant: a type object never changes after it is made, but for a record, which is completed
+// once, in place, through its definition; copies of a record (qualified ones) share that
+// definition. Start reading at type_complete for layout and at type_text for printing.
 #include "front/type.h"
 
 #include "base/bug.h"
@@ -20,15 +20,16 @@ static const type scalars[TY_F64 + 1] = {
 static const struct scalar_name {
     const char *name;
     type_kind kind;
-} scalar_names[] = { // Kiln's own spelling of each kind comes first
-    {"void", TY_VOID},     {"bool", TY_BOOL},     {"i8", TY_I8},         {"u8", TY_U8},
-    {"i16", TY_I16},       {"u16", TY_U16},       {"i32", TY_I32},       {"u32", TY_U32},
-    {"i64", TY_I64},       {"u64", TY_U64},       {"f16", TY_F16},       {"bf16", TY_BF16},
-    {"f8e4", TY_F8E4},     {"f8e5", TY_F8E5},     {"f32", TY_F32},       {"f64", TY_F64},
-    {"int8_t", TY_I8},     {"uint8_t", TY_U8},    {"int16_t", TY_I16},   {"uint16_t", TY_U16},
-    {"int32_t", TY_I32},   {"uint32_t", TY_U32},  {"int64_t", TY_I64},   {"uint64_t", TY_U64},
-    {"size_t", TY_U64},    {"ssize_t", TY_I64},   {"ptrdiff_t", TY_I64}, {"intptr_t", TY_I64},
-    {"uintptr_t", TY_U64}, {"intmax_t", TY_I64},  {"uintmax_t", TY_U64},
+} scalar_names[] = {
+    // Kiln's own spelling of each kind comes first
+    {"void", TY_VOID},     {"bool", TY_BOOL},    {"i8", TY_I8},         {"u8", TY_U8},
+    {"i16", TY_I16},       {"u16", TY_U16},      {"i32", TY_I32},       {"u32", TY_U32},
+    {"i64", TY_I64},       {"u64", TY_U64},      {"f16", TY_F16},       {"bf16", TY_BF16},
+    {"f8e4", TY_F8E4},     {"f8e5", TY_F8E5},    {"f32", TY_F32},       {"f64", TY_F64},
+    {"int8_t", TY_I8},     {"uint8_t", TY_U8},   {"int16_t", TY_I16},   {"uint16_t", TY_U16},
+    {"int32_t", TY_I32},   {"uint32_t", TY_U32}, {"int64_t", TY_I64},   {"uint64_t", TY_U64},
+    {"size_t", TY_U64},    {"ssize_t", TY_I64},  {"ptrdiff_t", TY_I64}, {"intptr_t", TY_I64},
+    {"uintptr_t", TY_U64}, {"intmax_t", TY_I64}, {"uintmax_t", TY_U64},
 };
 
 static const struct vector_row {
@@ -331,14 +332,9 @@ const field *type_find_field(const type *record, const char *name, uint64_t *off
 
 static const char *quals_text(unsigned quals)
 {
-    static const char *const texts[8] = {"",
-                                         "const ",
-                                         "volatile ",
-                                         "const volatile ",
-                                         "restrict ",
-                                         "const restrict ",
-                                         "volatile restrict ",
-                                         "const volatile restrict "};
+    static const char *const texts[8] = {
+        "",          "const ",          "volatile ",          "const volatile ",
+        "restrict ", "const restrict ", "volatile restrict ", "const volatile restrict "};
     return texts[quals & 7];
 }
 
@@ -381,7 +377,7 @@ static const char *text_around(arena *a, const type *t, const char *inner)
         const char *list = params.len ? params.at : "void";
         return text_around(a, t->base, str_format(a, "%s(%s)", inner, list));
     }
-    const char *gap = inner[0] == '*' || inner[0] == '(' ? " " : "";
+    const char *gap = inner[0] == '*' || (inner[0] == '(' && inner[1] == '*') ? " " : "";
     return str_format(a, "%s%s%s%s", quals_text(t->quals), base_text(a, t), gap, inner);
 }
 
@@ -397,10 +393,10 @@ const char *type_text(arena *a, const type *t)
 ir_type type_ir(const type *t)
 {
     static const uint8_t table[TY_KIND_COUNT] = {
-        [TY_BOOL] = IR_I1,   [TY_I8] = IR_I8,      [TY_U8] = IR_I8,     [TY_I16] = IR_I16,
-        [TY_U16] = IR_I16,   [TY_I32] = IR_I32,    [TY_U32] = IR_I32,   [TY_I64] = IR_I64,
-        [TY_U64] = IR_I64,   [TY_F16] = IR_F16,    [TY_BF16] = IR_BF16, [TY_F8E4] = IR_F8E4,
-        [TY_F8E5] = IR_F8E5, [TY_F32] = IR_F32,    [TY_F64] = IR_F64,   [TY_PTR] = IR_PTR_GEN,
+        [TY_BOOL] = IR_I1,   [TY_I8] = IR_I8,   [TY_U8] = IR_I8,     [TY_I16] = IR_I16,
+        [TY_U16] = IR_I16,   [TY_I32] = IR_I32, [TY_U32] = IR_I32,   [TY_I64] = IR_I64,
+        [TY_U64] = IR_I64,   [TY_F16] = IR_F16, [TY_BF16] = IR_BF16, [TY_F8E4] = IR_F8E4,
+        [TY_F8E5] = IR_F8E5, [TY_F32] = IR_F32, [TY_F64] = IR_F64,   [TY_PTR] = IR_PTR_GEN,
     };
     return (ir_type)table[t->kind];
 }

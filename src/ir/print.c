@@ -97,7 +97,7 @@ static void put_float(text *out, ir_type type, uint64_t bits)
 
 static void put_const(text *out, const ir_const *k, ir_type known)
 {
-    if (k->type != known)
+    if (k->type != known && k->type != IR_I1)
         text_printf(out, "%s ", ir_type_name(k->type));
     switch (k->type) {
     case IR_I1: text_puts(out, k->bits ? "true" : "false"); break;

@@ -9,6 +9,7 @@ typedef struct checker {
     pass_ctx *ctx;
     uniform_facts facts;
     source_map *sources;
+    vec(span) block_spans; // a library call that fails as a block collective is told once
 } checker;
 
 static bool is_user_span(const checker *c, span at)
@@ -82,11 +83,23 @@ static span condition_span(const checker *c, ir_inst_id control)
     return user_span(c, control);
 }
 
-static void report(const checker *c, ir_inst_id id, bool is_block)
+static bool is_told(const checker *c, span at)
+{
+    for (uint32_t k = 0; k < c->block_spans.len; k++)
+        if (c->block_spans.at[k].lo == at.lo && c->block_spans.at[k].hi == at.hi)
+            return true;
+    return false;
+}
+
+static void report(checker *c, ir_inst_id id, bool is_block)
 {
     const ir_func *f = c->f;
     const char *group = is_block ? "block" : "warp";
     span at = user_span(c, id);
+    if (at.lo && is_told(c, at))
+        return;
+    if (is_block)
+        vec_push(c->ctx->scratch, &c->block_spans, at);
     ir_inst_id control = c->facts.flow_because[id], via = c->facts.flow_via[id];
     const char *name = word_at(c, at, is_block ? "barrier" : ir_op_name(ir_at(f, id)->op));
     diag *d = diag_raise(c->ctx->diags, is_block ? K3101 : K3102, at,
@@ -123,20 +136,19 @@ static void report(const checker *c, ir_inst_id id, bool is_block)
                             "branch, and let lanes without work contribute a neutral value");
 }
 
-static void check_region(const checker *c, ir_region_id region)
+static void check_region(checker *c, ir_region_id region, bool is_block)
 {
     const ir_func *f = c->f;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
-        uint8_t flow = c->facts.flow[id];
-        bool is_warp_op =
-            i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH || i->op == IR_WARPSYNC;
-        if (i->op == IR_BARRIER && flow < UNIFORM_BLOCK)
+        bool is_warp_op = i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH ||
+                          i->op == IR_WARPSYNC;
+        if (is_block && i->op == IR_BARRIER && c->facts.flow[id] < UNIFORM_BLOCK)
             report(c, id, true);
-        else if (is_warp_op && flow < UNIFORM_WARP)
+        else if (!is_block && is_warp_op && c->facts.flow[id] < UNIFORM_WARP)
             report(c, id, false);
         for (uint32_t k = 0; k < i->region_count; k++)
-            check_region(c, i->regions + k);
+            check_region(c, i->regions + k, is_block);
     }
 }
 
@@ -156,6 +168,7 @@ bool pass_converge(ir_func *f, pass_ctx *ctx)
         return false;
     checker c = {.f = f, .ctx = ctx, .sources = f->module->sources};
     c.facts = uniform_compute(f, ctx->scratch);
-    check_region(&c, f->body);
+    check_region(&c, f->body, true);
+    check_region(&c, f->body, false);
     return false;
 }

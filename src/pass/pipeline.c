@@ -41,9 +41,11 @@ const pass_row pass_list[] = {
     {"ifconv",   pass_ifconv,   FULL, "small branches become selects"},
     {"licm",     pass_licm,     FULL, "again"},
     {"cse",      pass_cse,      FULL, "again"},
-    {"vector",   pass_vector,   FULL, "neighbouring loads and stores become wide ones"},
     {"addr",     pass_addr,     FULL, "constant parts of addresses move into the access"},
     {"fold",     pass_fold,     FULL, "again"},
+    {"cse",      pass_cse,      FULL, "again: accesses share their pointers now"},
+    {"dce",      pass_dce,      FULL, "again"},
+    {"vector",   pass_vector,   FULL, "neighbouring loads and stores become wide ones"},
     {"dce",      pass_dce,      FULL, "again"},
     {"remark",   pass_remark,   FULL, "tells the author what costs time; changes nothing"},
     {"compact",  pass_compact,  FULL, "again"},
@@ -136,7 +138,7 @@ static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
 {
     uint8_t level = ctx->level ? FULL : PLAIN;
     for (const pass_row *row = pass_list; row->name; row++) {
-        if (!(row->levels & level) || (row->run == pass_remark && !ctx->wants_remarks))
+        if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags))
             continue;
         run_row(m, row, ctx, verify);
         if (has_errors(ctx))

@@ -266,6 +266,23 @@ static void walk_region(merger *m, ir_region_id region)
     }
 }
 
+// Kiln places shared and local arrays itself, so they can start on a 16-byte boundary.
+static void align_arrays(ir_func *f)
+{
+    for (uint32_t id = 1; id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
+        if (i->op == IR_SHARED) {
+            ir_shared *s = &f->module->shared.at[i->aux];
+            if ((s->is_dynamic || s->size >= 4 * MOST_BYTES) && s->align < MOST_BYTES)
+                s->align = MOST_BYTES;
+        } else if (i->op == IR_LOCAL) {
+            ir_local *l = &f->locals.at[i->aux];
+            if (l->size >= MOST_BYTES && l->align < MOST_BYTES)
+                l->align = MOST_BYTES;
+        }
+    }
+}
+
 bool pass_vector(ir_func *f, pass_ctx *ctx)
 {
     bool has_access = false;
@@ -273,6 +290,7 @@ bool pass_vector(ir_func *f, pass_ctx *ctx)
         has_access = f->insts.at[id].op == IR_LOAD || f->insts.at[id].op == IR_STORE;
     if (!has_access)
         return false;
+    align_arrays(f);
     merger *m = arena_new_of(ctx->scratch, merger);
     m->f = f;
     m->a = ctx->scratch;

@@ -3,13 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/knobs.h"
 #include "rt/rt.h"
-
-static uint64_t knob(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? strtoull(value, NULL, 10) : 0;
-}
 
 kiln_status kiln_open(const char *device, kiln **out)
 {
@@ -18,8 +13,8 @@ kiln_status kiln_open(const char *device, kiln **out)
                          "kiln_open: there is no place for the result (out is NULL)");
     *out = NULL;
     if (!device)
-        device = getenv("KILN_DEVICE");
-    if (!device || !*device)
+        device = knob_text(KNOB_DEVICE);
+    if (!*device)
         device = "interp";
     if (strcmp(device, "interp") != 0)
         return error_set(NULL, KILN_E_NOT_FOUND, K6001,
@@ -29,9 +24,9 @@ kiln_status kiln_open(const char *device, kiln **out)
         return error_no_memory(NULL, "a device handle");
     snprintf(k->device, sizeof k->device, "%s", device);
     k->row_count = 1;
-    uint64_t threads = knob("KILN_THREADS");
-    k->threads = threads > 256 ? 256 : (uint32_t)threads;
-    k->step_limit = knob("KILN_STEPS");
+    int threads = knob_number(KNOB_THREADS), steps = knob_number(KNOB_STEPS);
+    k->threads = threads > 0 ? (uint32_t)threads : 0;
+    k->step_limit = steps > 0 ? (uint64_t)steps : 0;
     *out = k;
     return KILN_OK;
 }

@@ -2,6 +2,7 @@
 // parameters, decoded programs) is copied into the module's own arena.
 #include <stdlib.h>
 
+#include "base/knobs.h"
 #include "compile.h"
 #include "rt/rt.h"
 
@@ -103,6 +104,7 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
         .level = desc->optimise < 0 ? 0 : 2,
+        .verifies = knob_number(KNOB_VERIFY) != 0,
         .warnings_are_errors = desc->warnings_are_errors,
         .json = desc->diagnostics_json,
         .result = take_results,

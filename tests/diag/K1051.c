@@ -3,6 +3,6 @@
 
 kernel block(64) void f(f32 *x, u32 n)
 {
-    x[0] = 1;
-    static _Thread_local f32 a;
+    _Thread_local f32 a = 2;
+    x[0] = a;
 }

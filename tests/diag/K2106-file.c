@@ -1,8 +1,7 @@
 // a file-scope table, reported because a kernel uses it
 #include <kiln/kernel.h>
 
-static i32 seed = 3;
-static const i32 table[2] = {1, 2 + sqrt(4.0f)};
+static const i32 table[2] = {1, (i32)sqrt(4.0f)};
 
 kernel void run(i32 *out)
 {

@@ -156,7 +156,7 @@ kernel block(128) void bitonic_sort(u32 *a)
             u32 other = i ^ step;
             if (other > i) {
                 bool up = (i & size) == 0;
-                if (s[i] > s[other] == up) {
+                if ((s[i] > s[other]) == up) {
                     u32 t = s[i];
                     s[i] = s[other];
                     s[other] = t;

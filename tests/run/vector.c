@@ -1,5 +1,6 @@
 // Vector types: construction, members, copies through memory, every name of the table.
 #include <kiln/kernel.h>
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define COPY(V)                                                                                    \
     kernel void copy_##V(const V *in, V *out)                                                      \

@@ -360,6 +360,27 @@ TEST(interp_endless_loop_stops_at_the_limit)
     arena_free(b.a);
 }
 
+// assume() is free unless the launch asks for the test.
+TEST(interp_assume_is_checked_on_request)
+{
+    bench b = bench_new();
+    ir_ref small = ir_bin(&b.c, IR_SLT, IR_I32, b.params[2], ir_i32(b.f, 10));
+    ir_add(&b.c, IR_ASSUME, IR_VOID, &small, 1, NULL, 0);
+    ir_return(&b.c, NULL, 0);
+    int32_t x[1] = {0};
+    assert_true(go(&b, 1, 1, x, 1, x, 1, 11, 1).fine);
+    interp_arg args[] = {{.bits = 0}, {.bits = 0}, {.bits = 11}};
+    interp_launch l = {.program = interp_decode(b.a, b.f),
+                       .grid = {1, 1, 1},
+                       .block = {1, 1, 1},
+                       .args = args,
+                       .checks_assumes = true};
+    interp_error error;
+    assert_false(interp_run(&l, &error));
+    assert_int_equal(error.code, K6030);
+    arena_free(b.a);
+}
+
 // A histogram by relaxed atomics: the same in every number of threads.
 TEST(interp_atomics_add_up)
 {

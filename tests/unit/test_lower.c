@@ -6,11 +6,19 @@
 #include "front/front.h"
 #include "tests/test.h"
 
-static arena *test_arena;
+static arena *test_arena; // of the newest text
+
+static void drop_arena(void)
+{
+    arena_free(test_arena);
+    test_arena = NULL;
+}
 
 // Kiln C to printed IR, verified; NULL after an error (`errors` gets the rendered text).
 static const char *lower_text(const char *body, const char **errors)
 {
+    if (test_arena)
+        drop_arena();
     arena *a = test_arena = arena_new();
     static const front_options options = {.target = "interp"};
     front f = {.in = a, .names = names_in(a), .sources = sources_in(a), .options = &options};
@@ -67,7 +75,7 @@ static unsigned count(const char *in, const char *what)
         assert_null(strstr(out, what));                                                            \
     } while (0)
 
-#define DONE arena_free(test_arena)
+#define DONE drop_arena()
 
 TEST(lower_reads_pointer_parameters_directly)
 {

@@ -109,6 +109,15 @@ void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature)
     p->failed = true;
 }
 
+const char *ptx_name(ptx *p, const char *name)
+{
+    char *copy = str_dup(p->scratch, str_of(name));
+    for (char *c = copy; *c; c++)
+        if (*c == '.')
+            *c = '$';
+    return copy;
+}
+
 // --- control
 
 static void emit_region(ptx *p, ir_region_id r);
@@ -394,13 +403,13 @@ static void emit_arrays(ptx *p)
         const ir_shared *s = &p->m->shared.at[k];
         uint32_t align = s->align > 16 ? s->align : 16;
         if (s->is_dynamic)
-            text_printf(p->out, ".extern .shared .align %u .b8 %s[];\n", align, s->name);
+            text_printf(p->out, ".extern .shared .align %u .b8 %s[];\n", align, ptx_name(p, s->name));
         else
-            text_printf(p->out, ".shared .align %u .b8 %s[%llu];\n", align, s->name, (unsigned long long)(s->size ? s->size : 1));
+            text_printf(p->out, ".shared .align %u .b8 %s[%llu];\n", align, ptx_name(p, s->name), (unsigned long long)(s->size ? s->size : 1));
     }
     for (uint32_t k = 0; k < p->m->data.len; k++) {
         const ir_data *d = &p->m->data.at[k];
-        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16, d->name,
+        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16, ptx_name(p, d->name),
                     (unsigned long long)d->size);
         for (uint64_t b = 0; b < d->size; b++)
             text_printf(p->out, "%s%u", b ? "," : "", d->bytes[b]);

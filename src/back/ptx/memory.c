@@ -271,8 +271,8 @@ void ptx_memory(ptx *p, const ir_inst *i)
     case IR_LOCAL:
         ptx_line(p, "add.s64 %s, %%SPL, %llu", ptx_def(p, i->result), (unsigned long long)p->local_offset[i->aux]);
         break;
-    case IR_SHARED: ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result), p->m->shared.at[i->aux].name); break;
-    case IR_CONSTANT: ptx_line(p, "mov.u64 %s, %s", ptx_def(p, i->result), p->m->data.at[i->aux].name); break;
+    case IR_SHARED: ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result), ptx_name(p, p->m->shared.at[i->aux].name)); break;
+    case IR_CONSTANT: ptx_line(p, "mov.u64 %s, %s", ptx_def(p, i->result), ptx_name(p, p->m->data.at[i->aux].name)); break;
     case IR_ATOMIC: atomic(p, i); break;
     case IR_CAS: compare_and_swap(p, i); break;
     case IR_ATOMLOAD:

@@ -43,6 +43,8 @@ reg_class ptx_class(ir_type t);
 void ptx_line(ptx *p, const char *format, ...) PRINTF_LIKE(2, 3);
 // The target lacks something: a diagnostic at the instruction.
 void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature);
+// The IR's name as a PTX identifier.
+const char *ptx_name(ptx *p, const char *name);
 const char *ptx_space(ir_type pointer); // ".global", ".shared", "" for generic
 
 void ptx_inst(ptx *p, const ir_inst *i);   // inst.c: pure arithmetic and conversions

@@ -1,0 +1,65 @@
+// What gen.c (expressions) and gen_stmt.c (statements, whole programs) share.
+#ifndef KILN_FUZZ_GEN_PARTS_H
+#define KILN_FUZZ_GEN_PARTS_H
+
+#include "fuzz/gen.h"
+
+#include <stdbool.h>
+
+typedef enum gen_type {
+    GT_I8,
+    GT_U8,
+    GT_I16,
+    GT_U16,
+    GT_I32,
+    GT_U32,
+    GT_I64,
+    GT_U64,
+    GT_F32,
+    GT_F64,
+    GT_BOOL,
+    GT_COUNT
+} gen_type;
+
+enum { GEN_MAX_VARS = 64, GEN_MAX_HELPERS = 4, GEN_MAX_PARAMS = 4 };
+
+typedef struct gen_var {
+    char text[40]; // how it is written: a name, a member, "*p"
+    gen_type type;
+    uint32_t length;  // an array's elements, a power of two; 0: not an array
+    bool is_constant; // may be read only
+    bool is_local;    // its address may be taken
+} gen_var;
+
+typedef struct gen_helper {
+    gen_type result, params[GEN_MAX_PARAMS];
+    uint32_t param_count;
+} gen_helper;
+
+typedef struct gen {
+    FILE *out;
+    uint64_t random;
+    uint32_t number;            // of the program
+    gen_var vars[GEN_MAX_VARS]; // visible now
+    uint32_t var_count;
+    gen_helper helpers[GEN_MAX_HELPERS];
+    uint32_t helper_count;
+    uint32_t next_name; // for fresh names
+    uint32_t budget;    // statements left
+    uint32_t block;     // threads of the block
+    int indent;
+    bool has_uniform_vars;
+} gen;
+
+uint32_t gen_below(gen *g, uint32_t n);
+bool gen_chance(gen *g, uint32_t percent);
+void gen_write(gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *gen_type_name(gen_type t);
+gen_type gen_any_type(gen *g);
+gen_type gen_int_type(gen *g);
+// An expression of exactly this type.
+void gen_expr(gen *g, gen_type t, int depth);
+void gen_condition(gen *g, int depth);
+void gen_index(gen *g, uint32_t length, int depth);
+
+#endif
