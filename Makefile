@@ -113,3 +113,21 @@ clean:
 
 showcase: all
 	@sh tools/showcase $(BUILD) '$(LIBS)'
+
+$(T)/compile_speed: bench/compile_speed.c $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
+bench: all $(T)/compile_speed
+	@$(T)/compile_speed examples/saxpy.c $(wildcard examples/*/kernel.c tests/run/*.c)
+
+# --- fuzzing: libFuzzer on every reader (clang), random kernels against gcc
+SECONDS  ?= 60
+FUZZERS  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz: deps
+	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run SECONDS=$(SECONDS)
+$(T)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -Wno-missing-prototypes -fsanitize=fuzzer $^ -o $@ $(LIBS)
+.PHONY: fuzz-run
+fuzz-run: $(FUZZERS:%=$(T)/fuzz_%)
+	@BUILD=$(BUILD) SECONDS=$(SECONDS) sh tests/fuzz/run $(FUZZERS)

@@ -76,6 +76,11 @@ static inline bool is_poison(const ast_expr *e)
 {
     return e->type->kind == TY_POISON;
 }
+// Are lossy conversions errors here? Not where nothing is computed.
+static inline bool check_is_strict(const front *f)
+{
+    return !f->lax_conversions && !f->unevaluated;
+}
 static inline bool is_pointer(const type *t)
 {
     return t->kind == TY_PTR;

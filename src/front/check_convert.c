@@ -514,7 +514,7 @@ ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what)
         return check_poison(f, e);
     }
     if (type_is_arith(from) && type_is_arith(to)) {
-        if (to->kind != TY_BOOL && !f->lax_conversions && !check_keeps_values(from, to) &&
+        if (to->kind != TY_BOOL && check_is_strict(f) && !check_keeps_values(from, to) &&
             !check_fits(f, e, to))
             lossy_number(f, e, to, place);
         return check_force(f, e, to);
@@ -544,7 +544,7 @@ ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what)
 
 static ast_expr *convert_operand(front *f, ast_expr *e, const type *to, const ast_expr *other)
 {
-    if (!f->lax_conversions && !check_keeps_values(e->type, to) && !check_fits(f, e, to)) {
+    if (check_is_strict(f) && !check_keeps_values(e->type, to) && !check_fits(f, e, to)) {
         diag *d = lossy_number(f, e, to, "");
         diag_label(d, other->at, "because this is '%s'", T_OF(f, other->type->unqualified));
     }

@@ -573,11 +573,11 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
         return e;
     }
     bool result_fits = t->kind == TY_BOOL || check_keeps_values(b->type, t) ||
-                       check_fits(f, b, t) || f->lax_conversions;
-    if (!result_fits || (t->kind == TY_F32 && b->type->kind == TY_F64 && !f->lax_conversions))
+                       check_fits(f, b, t) || !check_is_strict(f);
+    if (!result_fits || (t->kind == TY_F32 && b->type->kind == TY_F64 && check_is_strict(f)))
         b = check_convert(f, b, t, NULL); // says what is lost; exact f64 constants become f32 here
     e->compute_type = check_usual_type(t, b->type);
-    if (!check_keeps_values(t, e->compute_type) && !f->lax_conversions) {
+    if (!check_keeps_values(t, e->compute_type) && check_is_strict(f)) {
         diag *d = diag_raise(f->diags, K2004, a->at, "'%s' does not convert silently to '%s'",
                              T_OF(f, t), T_OF(f, e->compute_type));
         diag_label(d, a->at, "converted for the computation");

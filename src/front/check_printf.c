@@ -61,7 +61,7 @@ static const char *wanted_letter(const type *t)
     if (type_is_float(t))
         return "f";
     if (t->size == 8)
-        return type_is_signed(t) ? "lld" : "llu";
+        return type_is_signed(t) ? "ld" : "lu";
     return type_is_signed(t) ? "d" : "u";
 }
 
@@ -139,7 +139,7 @@ static ast_expr *check_printf_arg(front *f, const ast_expr *format, const conver
         bool hex = strchr("xXo", c->letter) && c->letter && type_is_integer(arg->type);
         span edit = in_format(f, format, c->length_lo, c->hi);
         if (hex)
-            diag_fix(d, edit, "print what it is", "%s%c", arg->type->size == 8 ? "ll" : "",
+            diag_fix(d, edit, "print what it is", "%s%c", arg->type->size == 8 ? "l" : "",
                      c->letter);
         else
             diag_fix(d, edit, "print what it is", "%s", letters);

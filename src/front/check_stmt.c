@@ -97,17 +97,23 @@ static bool switch_completes(body *b, ast_stmt *s, flow *to)
 
 // --- statements
 
-static bool is_lone_semicolon(body *b, const ast_stmt *s)
+// A ';' right behind the ')': on a line of its own it is meant.
+static bool is_stray_semicolon(body *b, const ast_stmt *s)
 {
     if (!s || s->kind != S_EMPTY)
         return false;
-    str spelled = source_text(b->f->sources, s->at);
-    return spelled.len == 1 && spelled.at[0] == ';';
+    const source_file *file = source_file_at(b->f->sources, s->at.lo);
+    if (!file || file->text.at[s->at.lo - file->base] != ';')
+        return false;
+    uint32_t at = s->at.lo - file->base;
+    while (at && file->text.at[at - 1] == ' ')
+        at--;
+    return at && file->text.at[at - 1] == ')';
 }
 
 static void warn_empty(body *b, const ast_stmt *s, const char *word)
 {
-    if (!is_lone_semicolon(b, s))
+    if (!is_stray_semicolon(b, s))
         return;
     diag *d = diag_raise(b->f->diags, K2405, s->at, "the body of this '%s' is empty", word);
     diag_label(d, s->at, "this ';' ends it; write '{}' if that is meant");

@@ -353,7 +353,12 @@ static ir_ref pair_word(lower *l, const ast_expr *e)
     ir_ref operands[3];
     if (!op) {
         place p = lower_place(l, e);
+        ir_type space = ir_type_of(l->func, p.base);
         l->at.at = e->at;
+        if (space != IR_PTR_LOCAL && space != IR_PTR_GEN) { // will never be split into values
+            p.type = type_scalar(TY_U32);
+            return lower_load(l, p);
+        }
         lower_load_many(l, p, half_of(e->type), 2, operands);
         return pack(l, operands);
     }

@@ -3,8 +3,8 @@
 //
 // Records travel by address: a device function takes a pointer to the caller's copy (or to the
 // caller's variable, where nothing can tell) and, for a record result, a pointer to where it goes
-// as its first parameter. A kernel's record parameter is
-// read in place and copied to a local only when the kernel changes it or takes its address.
+// as its first parameter. A kernel's record parameter is read in place and copied to a local only
+// when the kernel changes it or takes its address.
 // Start at lower_module.
 #include "front/lower.h"
 

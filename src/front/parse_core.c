@@ -160,7 +160,11 @@ bool expect(parser *p, token_kind k, const char *after)
 
 void expect_semi(parser *p, const char *after)
 {
-    if (accept(p, TOK_SEMI) || p->is_panicking)
+    if (accept(p, TOK_SEMI)) {
+        p->is_panicking = false; // the error was before it, in the same statement
+        return;
+    }
+    if (p->is_panicking)
         return;
     const token *t = tok(p);
     bool goes_on = (t->flags & TF_LINE_START) || t->kind == TOK_RBRACE;

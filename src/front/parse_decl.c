@@ -45,6 +45,8 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
         declare(p, fn);
         p->scope = inner;
     }
+    if (p->scope != p->file_scope)
+        *map_at(&p->scope->names, map_key(d->name)) = map_key(fn);
     fn->is_static |= s->storage == TOK_STATIC;
     fn->is_extern |= s->storage == TOK_EXTERN;
     fn->is_inline |= s->inline_at.lo != 0;
@@ -193,7 +195,10 @@ static bool parse_declaration(parser *p, ast_stmt *out)
             break;
         if (s.storage == TOK_TYPEDEF) {
             declare_typedef(p, &s, &d);
-        } else if (d.type->kind == TY_FUNC || (d.is_func && kind(p) == TOK_LBRACE)) {
+        } else if (d.is_func && d.type->kind == TY_POISON) { // reported
+            declare(p, new_decl(p, DECL_VAR, d.name, d.at, d.type));
+            p->is_panicking = kind(p) == TOK_LBRACE;
+        } else if (d.type->kind == TY_FUNC) {
             if (kind(p) == TOK_LBRACE && out) {
                 nested_function(p, &d);
                 return true;
@@ -469,7 +474,7 @@ static void parse_func_body(front *f, ast_decl *d)
 void parse_need_func(front *f, ast_decl *d, span use)
 {
     parse_common *c = parse_common_of(f);
-    if (d->kind != DECL_FUNC)
+    if (d->kind != DECL_FUNC || (!f->current_func && !d->is_kernel)) // a host initialiser's call
         return;
     note_callee(f, d);
     if (d->state == 2 || d->is_host_only)

@@ -116,6 +116,15 @@ static void used_too_early(parser *p, const ast_decl *d, span at)
                      : "move the declaration above this function");
 }
 
+// Not declared again in a block, as by a prototype.
+static bool is_only_file_scope(const parser *p, const ast_decl *d)
+{
+    for (const scope *s = p->scope; s != p->file_scope; s = s->outer)
+        if (scope_find_here(s, d->name))
+            return false;
+    return true;
+}
+
 static ast_expr *parse_name(parser *p)
 {
     const token *t = tok(p);
@@ -144,7 +153,7 @@ static ast_expr *parse_name(parser *p)
         return poison_expr(p, t->at);
     }
     const ast_decl *func = p->f->current_func;
-    if (func && d->is_file_scope && d->order > func->body_order && !p->is_library) {
+    if (func && d->order > func->body_order && !p->is_library && is_only_file_scope(p, d)) {
         used_too_early(p, d, t->at);
         return poison_expr(p, t->at);
     }

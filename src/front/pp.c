@@ -53,7 +53,7 @@ token_list pp_list_take(pp *p, uint32_t want)
     token_list list = {.cap = (uint32_t)1 << class};
     list.at = p->pool[class];
     if (list.at)
-        memcpy(&p->pool[class], list.at, sizeof(token *));
+        p->pool[class] = (token *)(uintptr_t)list.at->name;
     else
         list.at = arena_array(p->f->in, token, list.cap);
     return list;
@@ -66,7 +66,7 @@ void pp_list_give(pp *p, token_list list)
     unsigned class = pool_class(list.cap);
     if ((uint32_t)1 << class != list.cap)
         return;
-    memcpy(list.at, &p->pool[class], sizeof(token *));
+    list.at->name = (const char *)p->pool[class];
     p->pool[class] = list.at;
 }
 
@@ -143,11 +143,12 @@ void pp_read(pp *p, token *out)
     }
 }
 
-void pp_enter_file(pp *p, const source_file *file, span include_at)
+void pp_enter_file(pp *p, const source_file *file, const char *key, span include_at)
 {
     open_file *o = arena_new_of(p->f->in, open_file);
     *o = (open_file){.outer = p->file,
                      .file = file,
+                     .key = key,
                      .lex = lex_open(p->f, file),
                      .include_at = include_at,
                      .first_condition = p->conditions.len};
@@ -366,7 +367,7 @@ static bool run(pp *p, const source_file *file)
     // A token takes about five bytes; what is far more is rarely code.
     uint32_t guess = (uint32_t)(file->text.len / 5) + 64;
     vec_reserve(f->in, &p->out, guess < 65536 ? guess : 65536);
-    pp_enter_file(p, file, (span){0, 0});
+    pp_enter_file(p, file, NULL, (span){0, 0});
     run_loop(p);
     uint32_t end = file->base + (uint32_t)file->text.len;
     token eof = {.kind = TOK_EOF, .flags = TF_LINE_START, .at = {end, end}};
@@ -452,6 +453,7 @@ bool pp_library(front *f, const char *name, token **tokens, uint32_t *count)
     // Its own macros only: nothing a user defines may change what the library means.
     pp *p = pp_in(f);
     p->headers |= HDR_KERNEL;
+    p->is_own = true;
     bool ok = run(p, file);
     struct pp_library_text *l = arena_new_of(f->in, struct pp_library_text);
     *l = (struct pp_library_text){f->library_texts, str_dup(f->in, str_of(name)), p->out.at,

@@ -88,6 +88,7 @@ typedef struct pp_branch {
 typedef struct open_file {
     struct open_file *outer;
     const source_file *file;
+    const char *key; // the same for the same file, however it is named; NULL: see pp_main_key
     lexer lex;
     span include_at;
     uint32_t first_condition; // index into pp.conditions
@@ -102,18 +103,19 @@ typedef struct pp {
     uint32_t file_depth;
     expansion *expansion;
     vec(pp_branch) conditions;
-    map once;  // names of files with #pragma once
-    map texts; // path name → source_file *
+    map once;  // keys of files with #pragma once
+    map texts; // key → source_file *
     unsigned headers;
     uint32_t counter;
     uint32_t expanded;
     uint32_t argument_depth;
     expansion *spare; // done ones, to be used again …
-    token *pool[32]; // … and their lists by the logarithm of their capacity; a list's first bytes
-                     // point to the next
-    token_list line; // of the directive being read
-    bool in_if;      // `defined` has its meaning
-    bool is_stopped; // a limit was hit: everything reads as end of file
+    token *pool[32];  // … and their lists by the logarithm of their capacity; the `name` of a
+                      // list's first token is the next list
+    token_list line;  // of the directive being read
+    bool is_own;      // a text of Kiln's own
+    bool in_if;       // `defined` has its meaning
+    bool is_stopped;  // a limit was hit: everything reads as end of file
     token_list out;
     vec(uint32_t) brackets; // open ones, indices into out
     text joined;            // neighbouring strings, for the last token of out …
@@ -132,11 +134,13 @@ ident *pp_ident(pp *p, const char *name);
 // Lists of tokens that live as long as an expansion, used again and again.
 token_list pp_list_take(pp *p, uint32_t want);
 void pp_list_give(pp *p, token_list list);
-void pp_enter_file(pp *p, const source_file *file, span include_at);
+void pp_enter_file(pp *p, const source_file *file, const char *key, span include_at);
 
 // --- pp_include.c
 // Finds and enters a header. `at` is its name in the directive.
 void pp_include(pp *p, str name, bool is_quoted, span at);
+// The main file's key is found on first need: most files include no other.
+const char *pp_main_key(pp *p);
 bool pp_has_include(pp *p, str name, bool is_quoted);
 
 // --- pp_directive.c

@@ -365,7 +365,7 @@ void pp_pragma(pp *p, lexer *l, span at)
     if (!is_word)
         return;
     if (!strcmp(t.name, "once"))
-        *map_at(&p->once, map_key(name_cstr(p->f->names, p->file->file->path))) = 1;
+        *map_at(&p->once, map_key(p->file->outer ? p->file->key : pp_main_key(p))) = 1;
     else if (!strcmp(t.name, "unroll"))
         pragma_unroll(p, l, at);
     else if (!strcmp(t.name, "nounroll"))

@@ -3,6 +3,9 @@
 // folder (quoted form), the include folders. An unknown <system> header is empty: a kernel file may
 // hold host code, and what a kernel needs of such a header it will miss by name. Start at
 // pp_include.
+#include <limits.h>
+#include <stdlib.h>
+
 #include "base/embed.h"
 #include "base/file.h"
 #include "front/pp.h"
@@ -58,6 +61,26 @@ bool pp_has_include(pp *p, str name, bool is_quoted)
     return find_header(p, name, is_quoted).kind != FOUND_NOTHING;
 }
 
+// One name for a file, whatever path leads to it.
+static const char *file_key(pp *p, const char *path)
+{
+    char whole[PATH_MAX];
+    return name_cstr(p->f->names,
+                     !p->is_own && may_read_files(p) && realpath(path, whole) ? whole : path);
+}
+
+const char *pp_main_key(pp *p)
+{
+    open_file *outermost = p->file;
+    while (outermost->outer)
+        outermost = outermost->outer;
+    if (!outermost->key) {
+        outermost->key = file_key(p, outermost->file->path);
+        *map_at(&p->texts, map_key(outermost->key)) = map_key(outermost->file);
+    }
+    return outermost->key;
+}
+
 static const source_file *load(pp *p, const found *where, const char *key, span at)
 {
     uint64_t *slot = map_find(&p->texts, map_key(key));
@@ -108,21 +131,17 @@ static void complain_depth(pp *p, const source_file *file, span at)
             loop = o;
             break;
         }
-    if (!loop) {
-        diag *d = diag_raise(p->f->diags, K0029, at, "headers include each other more than %d deep",
-                             PP_INCLUDES);
-        diag_label(d, at, "this would be one more");
-    } else {
-        diag *d = diag_raise(p->f->diags, K0030, at,
-                             loop == p->file ? "'%s' includes itself"
-                                             : "'%s' includes itself through other headers",
-                             file->path);
-        diag_label(d, at, "comes back to '%s'", file->path);
-        const open_file *inner = p->file;
-        for (; inner != loop; inner = inner->outer)
-            diag_label(d, inner->include_at, "which includes this");
+    diag *d = loop ? diag_raise(p->f->diags, K0030, at,
+                                loop == p->file ? "'%s' includes itself"
+                                                : "'%s' includes itself through other headers",
+                                file->path)
+                   : diag_raise(p->f->diags, K0030, at,
+                                "headers include each other more than %d deep", PP_INCLUDES);
+    diag_label(d, at, loop ? "comes back to the same file" : "this would be one more");
+    for (const open_file *o = p->file; loop && o != loop; o = o->outer)
+        diag_label(d, o->include_at, "which includes this");
+    if (loop)
         diag_note(d, "write '#pragma once' at the top of '%s'", file->path);
-    }
     pp_stop(p);
 }
 
@@ -138,7 +157,8 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
             complain_missing(p, name, at);
         return;
     }
-    const char *key = name_cstr(p->f->names, where.path);
+    const char *key =
+        where.kind == FOUND_FILE ? file_key(p, where.path) : name_cstr(p->f->names, where.path);
     if (map_find(&p->once, map_key(key)))
         return;
     const source_file *file = load(p, &where, key, at);
@@ -148,5 +168,5 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
         complain_depth(p, file, at);
         return;
     }
-    pp_enter_file(p, file, at);
+    pp_enter_file(p, file, key, at);
 }

@@ -579,7 +579,7 @@ static array_head read_array(reader *r, uint32_t index)
     scanner *s = &r->s;
     array_head h = {.align = 1};
     scan_token token = s->token;
-    if (read_index(r, "name", index + 1) != index)
+    if (read_index(r, "name", UINT32_MAX) != index)
         scan_fail(s, token.at, "the next number is %u", index);
     if (!s->error)
         h.name = bare_name(r, token.text);

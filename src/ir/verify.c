@@ -530,8 +530,6 @@ static bool check_inst(verifier *v, ir_inst_id id)
 {
     const ir_func *f = v->f;
     const ir_inst *i = ir_at(f, id);
-    if (i->op == IR_NOP || i->op >= IR_OP_COUNT)
-        return fail(v, "not an operation");
     if (!check_counts(v, i) || !check_operands(v, i) || !check_results(v, id) || !check_types(v, i))
         return false;
     if (i->region_count) {
@@ -568,6 +566,8 @@ static bool check_link(verifier *v, ir_region_id id, ir_inst_id inst, ir_inst_id
         return fail(v, "the list of region %u leads outside", id);
     v->inst = inst;
     const ir_inst *i = ir_at(f, inst);
+    if (i->op == IR_NOP || i->op >= IR_OP_COUNT)
+        return fail(v, "not an operation");
     if (v->seen[inst])
         return fail(v, "it is linked twice");
     v->seen[inst] = 1;

@@ -13,6 +13,7 @@ enum { FAR = 1 << 23 };
 typedef struct parts { // value = rest + constant; only when constant != 0
     ir_ref rest;       // 0: nothing but the constant
     int64_t constant;
+    bool is_narrow; // the rest is an i32, to be widened as its value is
 } parts;
 
 typedef struct folder {
@@ -46,7 +47,7 @@ static uint64_t key_of(ir_op op, ir_type type, ir_ref a, ir_ref b)
 static bool is_shareable(ir_op op)
 {
     return op == IR_ADD || op == IR_SUB || op == IR_MUL || op == IR_SHL || op == IR_SEXT ||
-           op == IR_ZEXT || op == IR_PTRADD;
+           op == IR_ZEXT || op == IR_PTRADD || op == IR_LSHR;
 }
 
 static void remember(folder *g, ir_inst_id id)
@@ -87,19 +88,26 @@ static parts wide_of(const folder *g, ir_ref r)
 {
     uint64_t bits;
     if (ir_const_bits(g->f, r, &bits))
-        return (parts){0, (int64_t)bits};
-    return r < g->known_len && g->wide[r].constant ? g->wide[r] : (parts){r, 0};
+        return (parts){0, (int64_t)bits, false};
+    return r < g->known_len && g->wide[r].constant ? g->wide[r] : (parts){r, 0, false};
 }
 
-// An i32 as 64-bit parts; makes the widening when it has none.
-static parts narrow_of(folder *g, ir_inst_id before, ir_ref r, bool is_unsigned)
+static parts narrow_of(const folder *g, ir_ref r, bool is_unsigned)
 {
     uint64_t bits;
     if (ir_const_bits(g->f, r, &bits))
-        return (parts){0, is_unsigned ? (int64_t)(uint32_t)bits : (int32_t)(uint32_t)bits};
+        return (parts){0, is_unsigned ? (int64_t)(uint32_t)bits : (int32_t)(uint32_t)bits, true};
     if (r < g->known_len && g->narrow[is_unsigned][r].constant)
         return g->narrow[is_unsigned][r];
-    return (parts){make(g, before, is_unsigned ? IR_ZEXT : IR_SEXT, IR_I64, r, 0), 0};
+    return (parts){r, 0, true};
+}
+
+static parts widened(folder *g, ir_inst_id before, parts p, bool is_unsigned)
+{
+    if (p.is_narrow && p.rest)
+        p.rest = make(g, before, is_unsigned ? IR_ZEXT : IR_SEXT, IR_I64, p.rest, 0);
+    p.is_narrow = false;
+    return p;
 }
 
 static bool has_narrow_constant(const folder *g, ir_ref r, bool is_unsigned)
@@ -109,23 +117,24 @@ static bool has_narrow_constant(const folder *g, ir_ref r, bool is_unsigned)
 
 static parts combine(folder *g, ir_inst_id before, ir_op op, parts a, parts b)
 {
+    ir_type type = a.is_narrow ? IR_I32 : IR_I64;
     uint64_t x = (uint64_t)a.constant, y = (uint64_t)b.constant;
     ir_ref rest = a.rest;
     if (op == IR_ADD && !a.rest)
         rest = b.rest;
     else if (b.rest)
-        rest = make(g, before, op, IR_I64, a.rest ? a.rest : ir_i64(g->f, 0), b.rest);
-    return (parts){rest, (int64_t)(op == IR_ADD ? x + y : x - y)};
+        rest = make(g, before, op, type, a.rest, b.rest);
+    return (parts){rest, (int64_t)(op == IR_ADD ? x + y : x - y), a.is_narrow};
 }
 
-static parts scale(folder *g, ir_inst_id before, ir_op op, parts a, ir_ref factor)
+static parts scale(folder *g, ir_inst_id before, ir_op op, parts a, int64_t factor)
 {
-    uint64_t k;
-    (void)ir_const_bits(g->f, factor, &k);
-    uint64_t by = op == IR_SHL ? UINT64_C(1) << (k & 63) : k;
-    ir_ref f64 = op == IR_SHL ? ir_i32(g->f, (int32_t)(k & 63)) : ir_i64(g->f, (int64_t)k);
-    ir_ref rest = a.rest ? make(g, before, op, IR_I64, a.rest, f64) : 0;
-    return (parts){rest, (int64_t)((uint64_t)a.constant * by)};
+    ir_type type = a.is_narrow ? IR_I32 : IR_I64;
+    uint64_t by = op == IR_SHL ? UINT64_C(1) << (factor & 63) : (uint64_t)factor;
+    ir_ref k = op == IR_SHL ? ir_i32(g->f, (int32_t)(factor & 63))
+                            : ir_constant(g->f, type, (uint64_t)factor);
+    ir_ref rest = a.rest ? make(g, before, op, type, a.rest, k) : 0;
+    return (parts){rest, (int64_t)((uint64_t)a.constant * by), a.is_narrow};
 }
 
 static bool is_near(parts p)
@@ -145,7 +154,7 @@ static void split_wide(folder *g, ir_inst_id id)
         parts pa = wide_of(g, a), pb = wide_of(g, b);
         if (!pa.constant && !pb.constant)
             return;
-        if (op == IR_SUB && !pa.rest && pb.rest)
+        if (!pa.rest && pb.rest && op == IR_SUB)
             return;
         out = combine(g, id, op, pa, pb);
     } else if (op == IR_MUL || op == IR_SHL) {
@@ -155,13 +164,16 @@ static void split_wide(folder *g, ir_inst_id id)
             b = swap;
         }
         parts pa = wide_of(g, a);
-        if (!ir_is_const(b) || !pa.constant)
+        uint64_t k;
+        if (!ir_const_bits(f, b, &k) || !pa.constant)
             return;
-        out = scale(g, id, op, pa, b);
+        out = scale(g, id, op, pa, (int64_t)k);
     } else if (op == IR_SEXT || op == IR_ZEXT) {
         if (i->aux != IR_I32 || ir_is_const(a) || a >= g->known_len)
             return;
         out = g->narrow[op == IR_ZEXT][a];
+        if (out.constant)
+            out = widened(g, id, out, op == IR_ZEXT);
     } else if (op == IR_PTRADD) {
         parts pa = wide_of(g, a), pb = wide_of(g, b);
         if (!pa.constant && !pb.constant)
@@ -177,6 +189,8 @@ static void split_wide(folder *g, ir_inst_id id)
         g->wide[result] = out;
 }
 
+// Sums of natural numbers that do not wrap have partial sums that do not wrap either: they can
+// stay in 32 bits. Others are redone in 64.
 static void split_narrow(folder *g, ir_inst_id id, bool is_unsigned)
 {
     ir_func *f = g->f;
@@ -186,29 +200,73 @@ static void split_narrow(folder *g, ir_inst_id id, bool is_unsigned)
     uint8_t need = is_unsigned ? RANGE_EXACT_UNSIGNED : RANGE_EXACT_SIGNED;
     if (!(g->ranges.exact[result] & need))
         return;
-    parts out = {0};
+    if (op == IR_MUL && ir_is_const(a)) {
+        ir_ref swap = a;
+        a = b;
+        b = swap;
+    }
+    bool has_a = has_narrow_constant(g, a, is_unsigned);
+    if (ir_is_const(a) || (!has_a && !has_narrow_constant(g, b, is_unsigned)))
+        return;
+    parts pa = narrow_of(g, a, is_unsigned), pb = narrow_of(g, b, is_unsigned), out;
+    bool is_natural = (g->ranges.exact[result] & RANGE_EXACT_UNSIGNED) && pa.constant >= 0 &&
+                      pb.constant >= 0 && op != IR_SUB;
+    bool stays = (is_natural || !pb.rest) && pa.is_narrow && pb.is_narrow;
     if (op == IR_ADD || op == IR_SUB) {
-        if (!has_narrow_constant(g, a, is_unsigned) && !has_narrow_constant(g, b, is_unsigned))
-            return;
-        if (op == IR_SUB && ir_is_const(a))
-            return;
-        parts pa = narrow_of(g, id, a, is_unsigned), pb = narrow_of(g, id, b, is_unsigned);
+        if (!stays) {
+            pa = widened(g, id, pa, is_unsigned);
+            pb = widened(g, id, pb, is_unsigned);
+        }
         out = combine(g, id, op, pa, pb);
     } else {
-        if (op == IR_MUL && ir_is_const(a)) {
-            ir_ref swap = a;
-            a = b;
-            b = swap;
-        }
-        uint64_t k;
-        if (ir_is_const(a) || !has_narrow_constant(g, a, is_unsigned) || !ir_const_bits(f, b, &k))
+        if (!has_a || pb.rest)
             return;
-        if (op == IR_MUL)
-            b = ir_i64(f, is_unsigned ? (int64_t)(uint32_t)k : (int32_t)(uint32_t)k);
-        out = scale(g, id, op, narrow_of(g, id, a, is_unsigned), b);
+        if (!is_natural)
+            pa = widened(g, id, pa, is_unsigned);
+        out = scale(g, id, op, pa, pb.constant);
     }
     if (is_near(out))
         g->narrow[is_unsigned][result] = out;
+}
+
+// (t + c) >> k is (t >> k) + (c >> k) for a c that is a multiple of 2^k, in natural numbers.
+static void split_shift(folder *g, ir_inst_id id)
+{
+    ir_func *f = g->f;
+    const ir_inst *i = ir_at(f, id);
+    ir_ref a = ir_operand(f, i, 0), result = i->result;
+    uint64_t k;
+    if (ir_is_const(a) || a >= g->known_len || !ir_const_bits(f, ir_operand(f, i, 1), &k) || k > 31)
+        return;
+    parts p = g->narrow[1][a];
+    if (!p.is_narrow || !p.rest || p.constant <= 0 || p.constant & ((INT64_C(1) << k) - 1))
+        return;
+    ir_ref rest = make(g, id, IR_LSHR, IR_I32, p.rest, ir_operand(f, ir_at(f, id), 1));
+    parts out = {rest, p.constant >> k, true};
+    if (is_near(out)) {
+        g->narrow[1][result] = out;
+        if (k > 0) // below 2^31: the same as a signed number
+            g->narrow[0][result] = out;
+    }
+}
+
+// (t + c) & (2^k - 1) does not see a c that is a multiple of 2^k.
+static void forget_high_bits(folder *g, ir_inst_id id)
+{
+    ir_func *f = g->f;
+    const ir_inst *i = ir_at(f, id);
+    uint64_t mask, c;
+    if (!ir_const_bits(f, ir_operand(f, i, 1), &mask) || (mask & (mask + 1)))
+        return;
+    for (;;) {
+        ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
+        const ir_inst *add = def ? ir_at(f, def) : NULL;
+        if (!add || (add->op != IR_ADD && add->op != IR_SUB) ||
+            !ir_const_bits(f, ir_operand(f, add, 1), &c) || (c & mask))
+            return;
+        ir_operands(f, i)[0] = ir_operand(f, add, 0);
+        g->changed = true;
+    }
 }
 
 // --- walking
@@ -256,6 +314,8 @@ static void walk_region(folder *g, ir_region_id region)
         if (is_shareable(i->op)) {
             if (g->is_wanted[r] && (i->type == IR_I64 || i->op == IR_PTRADD))
                 split_wide(g, id);
+            else if (g->is_wanted[r] && i->type == IR_I32 && i->op == IR_LSHR)
+                split_shift(g, id);
             else if (g->is_wanted[r] && i->type == IR_I32 && i->operand_count == 2) {
                 split_narrow(g, id, false);
                 split_narrow(g, id, true);
@@ -266,6 +326,8 @@ static void walk_region(folder *g, ir_region_id region)
                 remember(g, id);
         } else if (is_memory(i->op)) {
             fold_access(g, id);
+        } else if (i->op == IR_AND) {
+            forget_high_bits(g, id);
         }
         for (uint32_t k = 0; k < ir_at(f, id)->region_count; k++)
             walk_region(g, ir_at(f, id)->regions + k);

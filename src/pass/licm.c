@@ -65,13 +65,13 @@ static bool is_always_valid(const ir_func *f, const ir_inst *load, const alias_b
     return false;
 }
 
-static bool can_hoist(const hoister *h, const ir_inst *i, bool is_certain)
+static bool can_hoist(const hoister *h, const ir_inst *i, bool is_certain, bool is_own)
 {
     const ir_func *f = h->f;
     if (i->region_count || !i->result_count || !are_operands_outside(h, i))
         return false;
     if (ir_op_effect(i->op) == IR_FX_PURE)
-        return is_certain || !is_dear(i->op);
+        return is_own || !is_dear(i->op);
     if (i->op != IR_LOAD || i->hint == IR_HINT_VOLATILE)
         return false;
     alias_base b = alias_base_of(f, ir_operand(f, i, 0));
@@ -95,13 +95,14 @@ static bool may_leave(const ir_func *f, ir_inst_id id)
     return false;
 }
 
-static void hoist_region(hoister *h, ir_region_id region, bool is_certain)
+// is_own: not under a condition within the loop; is_certain: run whenever the loop is reached.
+static void hoist_region(hoister *h, ir_region_id region, bool is_certain, bool is_own)
 {
     ir_func *f = h->f;
     for (ir_inst_id id = ir_region_at(f, region)->first, next; id; id = next) {
         const ir_inst *i = ir_at(f, id);
         next = i->next;
-        if (can_hoist(h, i, is_certain)) {
+        if (can_hoist(h, i, is_certain, is_own)) {
             ir_unlink(f, id);
             ir_cursor c = ir_before(f, h->loop);
             ir_insert(&c, id);
@@ -109,7 +110,8 @@ static void hoist_region(hoister *h, ir_region_id region, bool is_certain)
             continue;
         }
         for (uint32_t k = 0; k < i->region_count; k++)
-            hoist_region(h, i->regions + k, is_certain && i->op == IR_BLOCKSCOPE);
+            hoist_region(h, i->regions + k, is_certain && i->op == IR_BLOCKSCOPE,
+                         is_own && i->op == IR_BLOCKSCOPE);
         if (i->region_count && is_certain && id != h->sure_test && may_leave(f, id))
             is_certain = false;
     }
@@ -127,7 +129,7 @@ static void visit_region(hoister *h, ir_region_id region)
         loop_info l = loop_look(f, id);
         h->loop = id;
         h->sure_test = !l.goes_on_inside && loop_trips(f, &l, 1 << 16) > 0 ? l.exit_if : 0;
-        hoist_region(h, l.body, true);
+        hoist_region(h, l.body, true, true);
     }
 }
 

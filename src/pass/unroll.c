@@ -11,6 +11,8 @@
 
 enum {
     SMALL = 512,         // instructions that may result without being asked
+    FEW_TRIPS = 8,       // rounds that may result in more:
+    FEW = 2048,
     TILE = 4096,         // the same when the loop indexes a local array by its counter
     RAW = 32768,         // before folding
     ASKED = 262144,      // when asked for
@@ -449,7 +451,9 @@ static int64_t rounds_to_write(unroller *u, const loop_info *l, int asked)
         return trips;
     weight w = weigh_loop(u, l);
     uint64_t folded = (uint64_t)trips * w.folded;
-    return folded <= SMALL || (w.indexes_local && folded <= TILE) ? trips : -1;
+    bool is_small = folded <= SMALL || (trips <= FEW_TRIPS && folded <= FEW) ||
+                    (w.indexes_local && folded <= TILE);
+    return is_small ? trips : -1;
 }
 
 static void unroll_region(unroller *u, ir_region_id region)

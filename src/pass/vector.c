@@ -1,7 +1,7 @@
 // Wide accesses: loads (stores) of neighbouring elements through one pointer become one access of
 // 2, 4, 8 or 16 elements, at most 16 bytes, where the address is known to be aligned for it. Works
-// within one stretch of a region between control instructions. A load moves up to the first of its
-// group, a store down to the last of its group, only over accesses that cannot touch the same
+// within one stretch of a region between control instructions. A load moves up to the first of those
+// it joins, a store down to the last, only over accesses that cannot touch the same
 // bytes. Start reading at pass_vector.
 #include "pass/alias.h"
 #include "pass/pass.h"
@@ -12,6 +12,7 @@ enum { MOST_BYTES = 16, MOST_ELEMENTS = 64, MOST_GROUPS = 16, MOST_BETWEEN = 32 
 typedef struct element {
     ir_inst_id inst;
     uint32_t which; // result of the load, value of the store
+    uint32_t order; // in the program
     int64_t imm;
 } element;
 
@@ -20,7 +21,6 @@ typedef struct group {
     ir_ref pointer;
     ir_type type;
     uint8_t hint;
-    ir_inst_id first, last; // in program order
     element elements[MOST_ELEMENTS];
     uint32_t len;
     ir_inst_id between[MOST_BETWEEN]; // loads: writes since the first
@@ -33,7 +33,7 @@ typedef struct merger {
     const uint32_t *align;
     uint32_t align_len;
     group groups[MOST_GROUPS];
-    uint32_t group_count;
+    uint32_t group_count, order;
     vec(ir_ref) old, with; // renames
     bool changed;
 } merger;
@@ -89,12 +89,22 @@ static void sort_elements(group *g)
     }
 }
 
+// Where a run's one access goes: to its first load, or its last store.
+static ir_inst_id place_of(const group *g, const element *run, uint32_t n)
+{
+    const element *at = run;
+    for (uint32_t k = 1; k < n; k++)
+        if (g->is_store ? run[k].order > at->order : run[k].order < at->order)
+            at = &run[k];
+    return at->inst;
+}
+
 static void merge_loads(merger *m, const group *g, const element *run, uint32_t n, uint32_t align)
 {
     ir_func *f = m->f;
     uint8_t types[MOST_BYTES];
     memset(types, (int)g->type, sizeof types);
-    ir_cursor c = ir_before(f, g->first);
+    ir_cursor c = ir_before(f, place_of(g, run, n));
     ir_inst_id made = ir_add(&c, IR_LOAD, g->type, &g->pointer, 1, types, n);
     ir_inst *i = ir_at(f, made);
     i->imm = run[0].imm;
@@ -115,7 +125,7 @@ static void merge_stores(merger *m, const group *g, const element *run, uint32_t
     ir_ref operands[MOST_BYTES + 1] = {g->pointer};
     for (uint32_t k = 0; k < n; k++)
         operands[k + 1] = ir_operand(f, ir_at(f, run[k].inst), run[k].which + 1);
-    ir_cursor c = ir_before(f, g->last);
+    ir_cursor c = ir_before(f, place_of(g, run, n));
     ir_inst_id made = ir_add(&c, IR_STORE, g->type, operands, n + 1, NULL, 0);
     ir_inst *i = ir_at(f, made);
     i->imm = run[0].imm;
@@ -162,7 +172,6 @@ static void flush(merger *m, group *g)
         m->changed = true;
         from += n;
     }
-    // The group's first or last is a place for later runs until now.
     for (uint32_t k = 0; k < gone_len; k++)
         ir_remove(m->f, gone[k]);
     *g = m->groups[--m->group_count];
@@ -235,12 +244,11 @@ static void collect(merger *m, ir_inst_id id)
         g->pointer = ir_operand(m->f, i, 0);
         g->type = (ir_type)i->type;
         g->hint = i->hint;
-        g->first = id;
         g->len = g->between_len = 0;
     }
-    g->last = id;
+    m->order++;
     for (uint32_t k = 0; k < count; k++)
-        g->elements[g->len++] = (element){id, k, i->imm + (int64_t)(k * size)};
+        g->elements[g->len++] = (element){id, k, m->order, i->imm + (int64_t)(k * size)};
 }
 
 static void walk_region(merger *m, ir_region_id region)

@@ -1,8 +1,8 @@
 // Writes random kernels whose meaning is fixed on the host as well: no value is read before it is
 // set, no effect is unsequenced, no index leaves its array, threads meet only across barriers, and
 // what C leaves open goes through open.h. Loops have small bounds. An expression is written for a
-// wanted type, with casts wherever Kiln asks for one. Start reading at gen_program; gen_stmt.c writes
-// the statements.
+// wanted type, with casts wherever Kiln asks for one. Start reading at gen_program; gen_stmt.c
+// writes the statements.
 #include "fuzz/gen_parts.h"
 
 #include <stdarg.h>
@@ -58,8 +58,9 @@ static gen_type common(gen_type a, gen_type b)
 
 gen_type gen_any_type(gen *g)
 {
-    static const uint8_t weights[] = {GT_I8,  GT_U8,  GT_I16, GT_U16, GT_I32, GT_I32, GT_I32, GT_U32, GT_U32,
-                                      GT_U32, GT_I64, GT_I64, GT_U64, GT_U64, GT_F32, GT_F32, GT_F64, GT_BOOL};
+    static const uint8_t weights[] = {GT_I8,  GT_U8,  GT_I16, GT_U16, GT_I32, GT_I32,
+                                      GT_I32, GT_U32, GT_U32, GT_U32, GT_I64, GT_I64,
+                                      GT_U64, GT_U64, GT_F32, GT_F32, GT_F64, GT_BOOL};
     return (gen_type)weights[gen_below(g, sizeof weights)];
 }
 
@@ -78,7 +79,8 @@ static void literal(gen *g, gen_type t)
 {
     static const char *const floats[] = {"0.0",   "1.0",  "0.5",   "2.25",   "-1.5", "3.0", "0.1",
                                          "100.0", "1e10", "1e-20", "-7.125", "1e30", "-0.0"};
-    static const uint32_t words[] = {0, 1, 2, 3, 5, 7, 8, 15, 31, 32, 63, 100, 127, 128, 255, 256, 1000, 32767, 65535, 65536};
+    static const uint32_t words[] = {0,  1,   2,   3,   5,   7,   8,    15,    31,    32,
+                                     63, 100, 127, 128, 255, 256, 1000, 32767, 65535, 65536};
     const char *f = floats[gen_below(g, sizeof floats / sizeof *floats)];
     uint32_t w = gen_chance(g, 75) ? words[gen_below(g, 20)] : gen_below(g, 0x7fffffff);
     bool negative = gen_chance(g, 30);
@@ -88,12 +90,20 @@ static void literal(gen *g, gen_type t)
     case GT_BOOL: gen_write(g, "%s", negative ? "true" : "false"); break;
     case GT_U32: gen_write(g, "0x%xu", negative ? ~w : w); break;
     case GT_I32: gen_write(g, "(%s%u)", negative ? "-" : "", w); break;
-    case GT_I64: gen_write(g, "(%s%lldll)", negative ? "-" : "", (long long)w << (gen_chance(g, 20) ? 31 : 0)); break;
-    case GT_U64: gen_write(g, "0x%llxull", negative ? ~(unsigned long long)w : (unsigned long long)w << 7); break;
+    case GT_I64:
+        gen_write(g, "(%s%lldll)", negative ? "-" : "",
+                  (long long)w << (gen_chance(g, 20) ? 31 : 0));
+        break;
+    case GT_U64:
+        gen_write(g, "0x%llxull", negative ? ~(unsigned long long)w : (unsigned long long)w << 7);
+        break;
     case GT_I8:
     case GT_I16:
     case GT_U8:
-    case GT_U16: gen_write(g, "(%s)%s%u", type_names[t], negative && t != GT_U8 && t != GT_U16 ? "-" : "", w & 127); break;
+    case GT_U16:
+        gen_write(g, "(%s)%s%u", type_names[t], negative && t != GT_U8 && t != GT_U16 ? "-" : "",
+                  w & 127);
+        break;
     case GT_COUNT: break;
     }
 }
@@ -223,10 +233,11 @@ static void int_builtin(gen *g, gen_type t, int depth)
         const char *format;
         uint8_t args, result; // result: GT_COUNT is the argument's type
         bool is_unsigned;
-    } calls[] = {{"min", 2, GT_COUNT, false},           {"max", 2, GT_COUNT, false},          {"clamp", 3, GT_COUNT, false},
-                 {"mul_high", 2, GT_COUNT, false},      {"popcount", 1, GT_U32, true},        {"leading_zeros", 1, GT_U32, true},
-                 {"trailing_zeros", 1, GT_U32, true},   {"reverse_bits", 1, GT_COUNT, true},  {"rotate_left", 9, GT_COUNT, true},
-                 {"rotate_right", 9, GT_COUNT, true}};
+    } calls[] = {{"min", 2, GT_COUNT, false},         {"max", 2, GT_COUNT, false},
+                 {"clamp", 3, GT_COUNT, false},       {"mul_high", 2, GT_COUNT, false},
+                 {"popcount", 1, GT_U32, true},       {"leading_zeros", 1, GT_U32, true},
+                 {"trailing_zeros", 1, GT_U32, true}, {"reverse_bits", 1, GT_COUNT, true},
+                 {"rotate_left", 9, GT_COUNT, true},  {"rotate_right", 9, GT_COUNT, true}};
     uint32_t k = gen_below(g, sizeof calls / sizeof *calls);
     gen_type a = calls[k].is_unsigned ? (gen_chance(g, 50) ? GT_U32 : GT_U64) : wide_int_type(g);
     gen_type r = calls[k].result == GT_COUNT ? a : (gen_type)calls[k].result;
@@ -250,8 +261,8 @@ static void float_builtin(gen *g, gen_type t, int depth)
     static const struct {
         const char *name;
         uint8_t args;
-    } calls[] = {{"fma", 3},   {"sqrt", 1}, {"floor", 1}, {"ceil", 1}, {"trunc", 1}, {"rint", 1},
-                 {"fabs", 1},  {"min", 2},  {"max", 2},   {"fmin", 2}, {"fmax", 2},  {"clamp", 3}};
+    } calls[] = {{"fma", 3},  {"sqrt", 1}, {"floor", 1}, {"ceil", 1}, {"trunc", 1}, {"rint", 1},
+                 {"fabs", 1}, {"min", 2},  {"max", 2},   {"fmin", 2}, {"fmax", 2},  {"clamp", 3}};
     uint32_t k = gen_below(g, sizeof calls / sizeof *calls);
     gen_write(g, "%s(", calls[k].name);
     for (uint32_t i = 0; i < calls[k].args; i++) {

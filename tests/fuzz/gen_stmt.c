@@ -77,7 +77,8 @@ static void new_record(gen *g)
             const char *member;
             gen_type type;
             uint32_t length;
-        } members[] = {{"l", GT_U64, 0}, {"w", GT_U32, 2}, {"h", GT_U16, 4}, {"b", GT_U8, 8}, {"s", GT_I8, 8}};
+        } members[] = {
+            {"l", GT_U64, 0}, {"w", GT_U32, 2}, {"h", GT_U16, 4}, {"b", GT_U8, 8}, {"s", GT_I8, 8}};
         for (uint32_t i = 0; i < 5; i++) {
             gen_var *v = declare(g, members[i].type, members[i].length);
             snprintf(v->text, sizeof v->text, "v%u.%s", name, members[i].member);
@@ -86,8 +87,8 @@ static void new_record(gen *g)
     }
     gen_type a = gen_any_type(g), b = gen_any_type(g), c = gen_any_type(g);
     line(g);
-    gen_write(g, "struct { %s a; struct { %s b; %s c[4]; } in; } v%u = {", gen_type_name(a), gen_type_name(b),
-              gen_type_name(c), name);
+    gen_write(g, "struct { %s a; struct { %s b; %s c[4]; } in; } v%u = {", gen_type_name(a),
+              gen_type_name(b), gen_type_name(c), name);
     gen_expr(g, a, 1);
     gen_write(g, ", {");
     gen_expr(g, b, 1);
@@ -342,7 +343,8 @@ static void through_atomics(gen *g)
     line(g);
     gen_write(g, "barrier();\n");
     line(g);
-    gen_write(g, "if (thread_x() < 4) { v%u[thread_x()] = (%s)block_x(); }\n", name, gen_type_name(t));
+    gen_write(g, "if (thread_x() < 4) { v%u[thread_x()] = (%s)block_x(); }\n", name,
+              gen_type_name(t));
     line(g);
     gen_write(g, "barrier();\n");
     line(g);
@@ -368,8 +370,9 @@ static void through_atomics(gen *g)
 static void across_lanes(gen *g)
 {
     static const char *const shuffles[] = {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"};
-    static const char *const folds[] = {"warp_sum", "warp_min", "warp_max",      "block_sum",     "block_min",
-                                        "block_max", "warp_scan_sum", "block_scan_sum"};
+    static const char *const folds[] = {"warp_sum",      "warp_min",      "warp_max",
+                                        "block_sum",     "block_min",     "block_max",
+                                        "warp_scan_sum", "block_scan_sum"};
     uint32_t k = gen_below(g, 10);
     gen_type t = gen_any_type(g);
     if (k < 5) {
@@ -409,7 +412,8 @@ static void uniform(gen *g, int depth)
     } else if (k < 82) {
         across_lanes(g);
     } else {
-        static const char *const conditions[] = {"block_x() == 1", "p0 > 3", "(p1 & 2) != 0", "p0 < (i32)p1"};
+        static const char *const conditions[] = {"block_x() == 1", "p0 > 3", "(p1 & 2) != 0",
+                                                 "p0 < (i32)p1"};
         line(g);
         if (k < 91) {
             gen_write(g, "if (%s)", conditions[gen_below(g, 4)]);
@@ -488,24 +492,29 @@ static void results(gen *g)
         else if (v->type == GT_F64)
             gen_write(g, "reals[id * 4 + %u] = %s%s;\n", real++ & 3, v->text, index);
         else
-            gen_write(g, "whole[id * 16 + %u] ^= (u64)%s%s + %u;\n", whole++ & 15, v->text, index, i);
+            gen_write(g, "whole[id * 16 + %u] ^= (u64)%s%s + %u;\n", whole++ & 15, v->text, index,
+                      i);
     }
 }
 
 void gen_program(uint64_t seed, unsigned number, FILE *out)
 {
     static const uint32_t blocks[] = {32, 64, 40, 33, 16, 96, 7};
-    gen state = {.out = out, .random = seed * 0x2545f4914f6cdd1du + 1, .number = number}, *g = &state;
+    gen state = {.out = out, .random = seed * 0x2545f4914f6cdd1du + 1, .number = number},
+        *g = &state;
     g->block = blocks[gen_below(g, 7)];
     uint32_t threads = 2 * g->block;
     for (uint32_t i = 0, n = gen_below(g, 3); i < n; i++)
         helper(g);
     gen_write(g,
-              "//! run fuzz_%u grid=2 block=%u (i32[64]:edge, u8[64]:bits, u64[64]:bits, f32[64]:rand, f64[64]:rand, "
+              "//! run fuzz_%u grid=2 block=%u (i32[64]:edge, u8[64]:bits, u64[64]:bits, "
+              "f32[64]:rand, f64[64]:rand, "
               "i32=%u, u32=%u, u32[%u]:bits, u64[%u], f32[%u], f64[%u])\n",
-              number, g->block, gen_below(g, 8), gen_below(g, 16), threads * 8, threads * 16, threads * 4, threads * 4);
+              number, g->block, gen_below(g, 8), gen_below(g, 16), threads * 8, threads * 16,
+              threads * 4, threads * 4);
     gen_write(g,
-              "kernel void fuzz_%u(const i32 *a0, const u8 *a1, const u64 *a2, const f32 *a3, const f64 *a4, i32 p0, "
+              "kernel void fuzz_%u(const i32 *a0, const u8 *a1, const u64 *a2, const f32 *a3, "
+              "const f64 *a4, i32 p0, "
               "u32 p1, u32 *scratch, u64 *whole, f32 *singles, f64 *reals)\n{\n",
               number);
     g->var_count = 0;

@@ -283,10 +283,12 @@ static void emit_inst(ptx *p, ir_inst_id id)
         return;
     else if (op >= IR_THREAD && op <= IR_MATCH)
         ptx_group(p, i);
-    else if (op == IR_CLOCK || op == IR_NANOTIME || op == IR_SLEEP || op == IR_TRAP)
+    else if (op == IR_CLOCK || op == IR_NANOTIME || op == IR_SLEEP)
         ptx_group(p, i);
-    else if (op == IR_PRINT || op == IR_ASSERT || op == IR_CALL)
-        ptx_lacks(p, i, 999, ir_op_name(op));
+    else if (op == IR_PRINT || op == IR_ASSERT || op == IR_TRAP)
+        ptx_talk(p, i);
+    else if (op == IR_CALL)
+        bug("ptx: a call was not inlined");
     else
         ptx_inst(p, i);
 }
@@ -314,7 +316,10 @@ static void emit_params(ptx *p)
             text_printf(p->out, ".param .%s%u %s_param_%u", ir_is_float((ir_type)a->type) && a->size >= 4 ? "f" : "b",
                         a->size * 8, f->name, k);
     }
-    text_puts(p->out, f->params.len ? "\n)\n" : ")\n");
+    bool talks = channel_is_used(f);
+    if (talks)
+        text_printf(p->out, "%s.param .u64 %s_param_%u", f->params.len ? ",\n\t" : "\n\t", f->name, f->params.len);
+    text_puts(p->out, f->params.len || talks ? "\n)\n" : ")\n");
     if (f->block[0])
         text_printf(p->out, ".reqntid %u, %u, %u\n", f->block[0], f->block[1], f->block[2]);
     if (f->cluster[0] && p->t->sm >= 90)
@@ -368,6 +373,16 @@ static void place_locals(ptx *p)
     }
 }
 
+static void number_sites(ptx *p)
+{
+    p->site = arena_array(p->scratch, uint32_t, p->f->insts.len);
+    for (uint32_t k = 1; k < p->f->insts.len; k++) {
+        uint16_t op = p->f->insts.at[k].op;
+        if (op == IR_PRINT || op == IR_ASSERT || op == IR_TRAP)
+            p->site[k] = p->next_site++;
+    }
+}
+
 static void emit_kernel(ptx *p, const ir_func *f)
 {
     static const char *const types[RC_COUNT] = {".pred", ".b16", ".b32", ".b64", ".f32", ".f64"};
@@ -379,6 +394,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->next_label = 0;
     p->last_line = 0;
     place_locals(p);
+    number_sites(p);
     text_puts(&p->body, "");
     load_params(p);
     emit_region(p, f->body);
@@ -428,8 +444,15 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
         text_printf(out, ".file 1 \"%s\"\n", m->name);
     text_puts(out, "\n");
     emit_arrays(&p);
-    for (uint32_t k = 0; k < m->funcs.len; k++)
-        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
+    for (uint32_t k = 0; k < m->funcs.len; k++) {
+        if (!m->funcs.at[k]->is_kernel)
+            continue;
+        if (!only || only == m->funcs.at[k]) {
             emit_kernel(&p, m->funcs.at[k]);
+        } else { // its sites keep their numbers
+            p.f = m->funcs.at[k];
+            number_sites(&p);
+        }
+    }
     return !p.failed;
 }

@@ -4,6 +4,7 @@
 #define KILN_PTX_H
 
 #include "back/back.h"
+#include "back/channel.h"
 
 typedef enum reg_class { RC_PRED, RC_H, RC_R, RC_RD, RC_F, RC_FD, RC_COUNT } reg_class;
 
@@ -24,10 +25,10 @@ typedef struct ptx {
     } *frame;
     uint64_t local_bytes;
     uint64_t *local_offset; // per local
+    uint32_t *site;     // per instruction: its number among the module's channel sites
+    uint32_t next_site;
     uint32_t last_line;
-    int ptx_version;
     bool failed;
-    bool has_clock;
 } ptx;
 
 // A printable operand: an immediate, or the register's name. Valid until 16 more are made.
@@ -50,5 +51,6 @@ const char *ptx_space(ir_type pointer); // ".global", ".shared", "" for generic
 void ptx_inst(ptx *p, const ir_inst *i);   // inst.c: pure arithmetic and conversions
 void ptx_memory(ptx *p, const ir_inst *i); // memory.c
 void ptx_group(ptx *p, const ir_inst *i);  // warp.c
+void ptx_talk(ptx *p, const ir_inst *i);   // talk.c
 
 #endif

@@ -151,7 +151,6 @@ void ptx_group(ptx *p, const ir_inst *i)
     case IR_CLOCK: ptx_line(p, "mov.u64 %s, %%clock64", ptx_def(p, i->result)); break;
     case IR_NANOTIME: ptx_line(p, "mov.u64 %s, %%globaltimer", ptx_def(p, i->result)); break;
     case IR_SLEEP: ptx_line(p, "nanosleep.u32 %s", ptx_reg(p, ir_operand(p->f, i, 0))); break;
-    case IR_TRAP: ptx_line(p, "trap"); break;
     default: bug("ptx: '%s' is not a group operation", ir_op_name((ir_op)i->op));
     }
 }

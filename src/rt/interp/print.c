@@ -13,6 +13,8 @@ typedef struct out {
 
 static void put(out *o, const char *bytes, size_t len)
 {
+    if (!len)
+        return;
     if (o->len + len > o->cap) {
         size_t cap = (o->len + len) * 2 + 128;
         char *grown = realloc(o->at, cap);

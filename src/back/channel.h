@@ -1,0 +1,49 @@
+// How a kernel on a GPU talks to the host: printf lines and the first fault. A kernel that needs it (channel_is_used) gets one hidden
+// last parameter: the address of a channel_header in device memory. Lines and the fault lie in memory the host reads directly, so they
+// survive whatever happens to the kernel. A thread that faults records it and ends; the context and all data stay alive.
+#ifndef KILN_CHANNEL_H
+#define KILN_CHANNEL_H
+
+#include "ir/ir.h"
+
+typedef struct channel_header {
+    uint64_t ring;        // device address of the lines
+    uint32_t capacity;    // bytes
+    uint32_t position;    // next free byte; grows by atomic adds
+    uint32_t dropped;     // lines that found no room
+    uint32_t fault_taken; // 0, then 1: somebody records a fault
+    uint64_t fault;       // device address of a channel_fault
+} channel_header;
+
+typedef struct channel_line {
+    uint32_t bytes; // of this record, arguments included
+    uint32_t site;
+    uint32_t thread[3], block[3];
+    uint64_t arguments[]; // as C promotes them: i32 zero-extended, i64, f64 bits
+} channel_line;
+
+typedef struct channel_fault {
+    uint32_t is_set;
+    uint32_t site;
+    uint32_t thread[3], block[3];
+    uint64_t values[2]; // KIND_BOUNDS: index, length
+} channel_fault;
+
+// A place in the source that prints, asserts or traps; the site numbers index this list.
+typedef struct channel_site {
+    uint16_t op; // IR_PRINT, IR_ASSERT, IR_TRAP
+    const char *kernel;
+    str text; // format or condition
+    const char *file;
+    uint32_t line, column;
+    uint32_t argument_count;
+    uint8_t arguments[32]; // ir_type of each
+} channel_site;
+
+typedef vec(channel_site) channel_sites;
+
+bool channel_is_used(const ir_func *f);
+// The sites of all kernels, in the order the emitters number them: functions, then instructions by id.
+void channel_list_sites(const ir_module *m, arena *a, channel_sites *out);
+
+#endif
