@@ -29,6 +29,7 @@ typedef struct job {
     arena *scratch; // of the passes, emptied after each
     front *f;
     ir_module *m;
+    source_file *file;
     double since;
 } job;
 
@@ -93,13 +94,13 @@ static bool has_errors(const job *j)
 static bool run_front(job *j, str text_in, const char *name)
 {
     front *f = j->f;
-    source_file *file = source_add(f->sources, name, text_in);
+    source_file *file = j->file = source_add(f->sources, name, text_in);
     if (!file) {
         fail(j, KILN_E_IO, "K6005", str_format(j->a, "cannot read '%s': larger than 1 GiB", name));
         return false;
     }
     bool is_whole = pp_run(f, file);
-    stage_done(j, STAGE_PREPROCESS, NULL);
+    stage_done(j, STAGE_PREPROCESS, "tokens");
     if (!is_whole)
         return false;
     parse_file(f);

@@ -110,6 +110,7 @@ typedef struct kiln_compile_desc {
     bool is_ir;                 // the text is IR, not C
     bool no_file_includes;      // refuse #include of anything but Kiln's headers
     bool warnings_are_errors;
+    bool remarks;               // report performance remarks, too
     bool diagnostics_json; // kiln_error.text is JSON lines instead of prose
 } kiln_compile_desc;
 

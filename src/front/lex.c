@@ -176,6 +176,7 @@ static const char *skip_block_comment(lexer *l, const char *open, const char *p)
             return next + 1;
         p = star + 1;
     }
+    l->is_in_comment = true;
     if (!l->is_quiet) {
         diag *d = diag_raise(l->f->diags, K0001, span_between(l, open, open + 2),
                              "this comment is never closed");

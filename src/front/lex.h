@@ -11,7 +11,8 @@ typedef struct lexer {
     const char *start, *at, *end; // *end is a NUL byte
     uint32_t base;                // global position of *start; 0: tokens get no place
     bool at_line_start;
-    bool is_quiet; // no diagnostics: a text that is only tried (see pp_macro.c)
+    bool is_in_comment; // the text ended in one (reported)
+    bool is_quiet;      // no diagnostics: a text that is only tried (see pp_macro.c)
 } lexer;
 
 lexer lex_open(front *f, const source_file *file);

@@ -60,6 +60,7 @@ typedef struct parser {
     scope *scope;
     scope *file_scope;
     bool is_panicking;
+    bool had_error; // a syntax error: the tree has holes
     bool is_library;
     bool is_trial; // errors will be put away: see parse_decl.c
     uint32_t depth;

@@ -126,7 +126,7 @@ diag *parse_error(parser *p, diag_code code, span at, const char *format, ...)
         nowhere->owner = ds;
         return nowhere;
     }
-    p->is_panicking = true;
+    p->is_panicking = p->had_error = true;
     va_list args;
     va_start(args, format);
     const char *message = str_vformat(p->f->in, format, args);
@@ -137,6 +137,11 @@ diag *parse_error(parser *p, diag_code code, span at, const char *format, ...)
 void parse_expected(parser *p, const char *what)
 {
     const token *t = tok(p);
+    for (uint32_t i = 0; i < p->f->diags->list.len; i++) {
+        span known = p->f->diags->list.at[i]->at;
+        if (t->kind != TOK_EOF && known.lo >= t->at.lo && known.hi <= t->at.hi)
+            p->is_panicking = true; // the token itself was found wrong when it was read
+    }
     diag *d = parse_error(p, K1001, t->at, "expected %s, found %s", what, found(p));
     diag_label(d, t->at, "expected %s here", what);
 }
@@ -171,9 +176,10 @@ void expect_semi(parser *p, const char *after)
     span at = end_of_previous(p);
     diag *d = parse_error(p, K1002, at, "missing ';' after %s", after);
     diag_label(d, at, "a ';' belongs here");
-    if (!goes_on)
+    if (goes_on)
+        diag_fix(d, at, "insert the ';'", ";");
+    else
         diag_note(d, "%s cannot follow here", found(p));
-    diag_fix(d, at, "insert the ';'", ";");
     p->is_panicking = !goes_on; // on the next line all is well again
 }
 
@@ -190,12 +196,28 @@ static diag *find_bracket_diag(const parser *p, span open, uint32_t *index)
     return NULL;
 }
 
+// The partner was taken by a later bracket of the same kind, so that an outer one had none left.
+static diag *find_outer_bracket_diag(const parser *p, span open)
+{
+    const diags *ds = p->f->diags;
+    diag *best = NULL;
+    for (uint32_t i = 0; i < ds->list.len; i++) {
+        diag *d = ds->list.at[i];
+        if (d->code != K0015 || d->at.lo >= open.lo || (best && d->at.lo < best->at.lo))
+            continue;
+        if (str_same(source_text(p->f->sources, d->at), source_text(p->f->sources, open)))
+            best = d;
+    }
+    return best;
+}
+
 // The preprocessor has reported every bracket without a partner; here more is known about the
 // place, so its record is taken over.
 static diag *bracket_diag(parser *p, span open, span at, const char *spelled)
 {
     uint32_t index = 0;
     diag *d = find_bracket_diag(p, open, &index);
+    d = d ? d : find_outer_bracket_diag(p, open);
     if (!d)
         return parse_error(p, K1003, at, "missing %s", spelled);
     d->code = K1003;

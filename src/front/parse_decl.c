@@ -228,6 +228,24 @@ void parse_local_declaration(parser *p, ast_stmt *out)
 
 // --- file scope
 
+static bool is_tag_word(unsigned k)
+{
+    return k == TOK_STRUCT || k == TOK_UNION || k == TOK_ENUM;
+}
+
+// Is the token at `i` the '{' of a function's body, not of a struct or an initialiser?
+static bool opens_body(const parser *p, uint32_t i, uint32_t from)
+{
+    if (p->tokens[i].kind != TOK_LBRACE)
+        return false;
+    if (i == from) // what an old-style definition leaves over
+        return true;
+    unsigned before = p->tokens[i - 1].kind;
+    bool is_tag = is_tag_word(before) ||
+                  (before == TOK_IDENT && i > from + 1 && is_tag_word(p->tokens[i - 2].kind));
+    return !is_tag && before != TOK_ASSIGN;
+}
+
 // Does the declaration that starts here bear a mark of ours, so that its errors count?
 static bool bears_mark(const parser *p)
 {
@@ -243,7 +261,7 @@ static bool bears_mark(const parser *p)
         bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACE || t->kind == TOK_LBRACKET;
         if (opens && (t->match <= i || t->match >= p->end))
             return false;
-        if (t->kind == TOK_LBRACE && i > p->at && p->tokens[i - 1].kind == TOK_RPAREN)
+        if (opens_body(p, i, p->at))
             return false; // a function's body
         if (opens)
             i = t->match;
@@ -262,8 +280,7 @@ static void skip_external(parser *p, uint32_t from)
             return;
         bool opens = t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE;
         if (opens && t->match > p->at && t->match < p->end) {
-            bool is_body =
-                t->kind == TOK_LBRACE && p->at > from && p->tokens[p->at - 1].kind == TOK_RPAREN;
+            bool is_body = opens_body(p, p->at, from);
             p->at = t->match + 1;
             if (is_body)
                 return;
@@ -424,6 +441,13 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
         diag_label(e, use, "a kernel needs it here");
         return false;
     }
+    if (type_is_incomplete(d->type->base)) {
+        diag *e = diag_raise(f->diags, K1039, d->at, "'%s' returns '%s', which is not defined",
+                             d->name, type_text(f->in, d->type->base));
+        diag_label(e, d->at, "its size must be known here");
+        diag_label(e, d->type->base->at, "only declared here");
+        return false;
+    }
     return true;
 }
 
@@ -466,7 +490,8 @@ static void parse_func_body(front *f, ast_decl *d)
     f->lax_conversions = d->is_lax;
     declare_params(&p, d);
     d->body = parse_block(&p, false);
-    check_body(f, d);
+    if (!p.had_error)
+        check_body(f, d);
     f->lax_conversions = is_lax;
     p.common->current = outer;
 }

@@ -2,6 +2,7 @@
 // Invariant: the tree's height is bounded (PARSE_MAX_HEIGHT), however long the chain of operators,
 // so that the checker and lowering may recurse over it. Start reading at the end: parse_expr, then
 // upwards by precedence.
+#include "front/check.h"
 #include "front/parse.h"
 
 ast_expr *new_expr(parser *p, expr_kind k, span at)
@@ -125,6 +126,22 @@ static bool is_only_file_scope(const parser *p, const ast_decl *d)
     return true;
 }
 
+// A name that nothing resembles is reported once in a function. One with a fix-it is reported at
+// every use.
+static void silence_unknown(parser *p, const char *name, span at)
+{
+    const type *fixed = NULL;
+    if (!p->f->current_func || kind(p) == TOK_LPAREN || builtin_find(name, &fixed) ||
+        foreign_find(name) || front_suggest(p->f, p->scope, name))
+        return;
+    scope *s = p->scope;
+    while (s->outer && s->outer != p->file_scope)
+        s = s->outer;
+    ast_decl *d = new_decl(p, DECL_VAR, name, at, type_scalar(TY_POISON));
+    d->is_file_scope = false;
+    *map_at(&s->names, map_key(name)) = map_key(d);
+}
+
 static ast_expr *parse_name(parser *p)
 {
     const token *t = tok(p);
@@ -145,8 +162,10 @@ static ast_expr *parse_name(parser *p)
     e->name = t->name;
     e->decl = d;
     e->scope = p->scope;
-    if (!d)
+    if (!d) {
+        silence_unknown(p, t->name, t->at);
         return e;
+    }
     d->is_used = true;
     if (d->is_host_only && d->host_diag) {
         replay_host_diag(p, d->host_diag, d->name, t->at);

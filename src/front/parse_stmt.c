@@ -447,8 +447,10 @@ ast_stmt *parse_block(parser *p, bool opens_scope)
     while (kind(p) != TOK_RBRACE && p->at < p->end) {
         uint32_t before = p->at;
         ast_stmt *s = parse_statement(p);
-        if (p->is_panicking)
+        if (p->is_panicking) {
             skip_statement(p);
+            s = new_stmt(p, S_EMPTY, s->at);
+        }
         if (p->at == before) // cannot happen with a statement that was understood
             step(p);
         vec_push(p->f->in, &block->body, s);

@@ -353,6 +353,10 @@ static void run_loop(pp *p)
         }
         if (p->is_stopped)
             return;
+        if (p->file->lex.is_in_comment) {
+            pp_stop(p); // what is missing now is no news
+            return;
+        }
         pp_check_conditions(p);
         if (!p->file->outer)
             return;

@@ -151,10 +151,12 @@ static void on_ifndef(pp *p, span at)
     on_ifdef_either(p, at, "ifndef", false);
 }
 
+// A branch was taken before: everything up to #endif is skipped, a misplaced branch too.
 static void on_elif(pp *p, span at)
 {
     end_line(p, NULL);
-    if (may_branch(p, at, "elif"))
+    may_branch(p, at, "elif");
+    if (innermost(p))
         skip(p);
 }
 
@@ -162,10 +164,10 @@ static void on_else(pp *p, span at)
 {
     bool may = may_branch(p, at, "else");
     end_line(p, "else");
-    if (!may)
-        return;
-    innermost(p)->else_at = at;
-    skip(p);
+    if (may)
+        innermost(p)->else_at = at;
+    if (innermost(p))
+        skip(p);
 }
 
 static void on_endif(pp *p, span at)

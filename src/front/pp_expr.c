@@ -261,7 +261,7 @@ bool pp_evaluate(pp *p, const token *tokens, uint32_t len, span at, int64_t *val
     reader r = {.p = p, .at = tokens, .end = tokens + len, .whole = at};
     number result = read_conditional(&r);
     if (!r.failed && r.at != r.end)
-        fail(&r, "something follows this #if condition", "an op is missing before this");
+        fail(&r, "something follows this #if condition", "an operator is missing before this");
     *value = (int64_t)result.bits;
     return !r.failed;
 }

@@ -92,6 +92,11 @@ static const source_file *load(pp *p, const found *where, const char *key, span 
     if (where->kind == FOUND_EMBEDDED ||
         file_read(p->f->in, where->path, PP_FILE_BYTES, &contents, &reason))
         file = source_add(p->f->sources, where->path, contents);
+    if (!file && strstr(reason, "larger")) {
+        diag *d = diag_raise(p->f->diags, K0018, at, "'%s' is too large", where->path);
+        diag_label(d, at, "%s", reason);
+        return NULL;
+    }
     if (!file) {
         diag *d =
             diag_raise(p->f->diags, K0031, at, "'%s' cannot be read: %s", where->path, reason);

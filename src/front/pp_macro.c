@@ -204,14 +204,19 @@ typedef struct call {
     argument *args;
     uint32_t arg_count;
     bool has_variadic; // something stands for '...'
+    bool is_unclosed;
 } call;
 
-static void unclosed_call(pp *p, const call *c)
+// Goes on as if the name and the parenthesis were not there.
+static bool unclosed_call(pp *p, call *c, token_list list)
 {
     diag *d = diag_raise(p->f->diags, K0036, c->name.at,
                          "the arguments of macro '%s' are never closed", c->m->name);
     diag_label(d, c->name.at, "no ')' belongs to the '(' after this");
     diag_label(d, c->m->at, "defined here");
+    pp_push_owned(p, NULL, list);
+    c->is_unclosed = true;
+    return false;
 }
 
 static bool wrong_count(pp *p, const call *c, uint32_t given)
@@ -250,18 +255,15 @@ static bool read_arguments(pp *p, call *c)
     token t;
     for (;;) {
         pp_read(p, &t);
-        if (t.kind == TOK_EOF) {
-            if (!p->is_stopped)
-                unclosed_call(p, c);
+        if (t.kind == TOK_EOF && !p->is_stopped)
+            return unclosed_call(p, c, list);
+        if (t.kind == TOK_EOF)
             return false;
-        }
         if (t.kind == TOK_RPAREN && !depth)
             break;
         bool takes_rest = c->m->is_variadic && ends.len + 1 >= c->m->param_count;
-        if (t.kind == TOK_COMMA && !depth && !takes_rest) {
-            vec_push(f->in, &ends, list.len);
-            continue;
-        }
+        if (t.kind == TOK_COMMA && !depth && !takes_rest)
+            vec_push(f->in, &ends, list.len); // the comma stays in the list, between the arguments
         depth += t.kind == TOK_LPAREN;
         depth -= t.kind == TOK_RPAREN;
         if (t.flags & TF_LINE_START)
@@ -289,7 +291,7 @@ static bool read_arguments(pp *p, call *c)
     c->arg_count = want;
     c->args = arena_array(f->in, argument, want + 1);
     for (uint32_t i = 0; i < given; i++) {
-        uint32_t from = i ? ends.at[i - 1] : 0;
+        uint32_t from = i ? ends.at[i - 1] + 1 : 0;
         c->args[i].raw = list.at + from;
         c->args[i].raw_len = ends.at[i] - from;
     }
@@ -591,6 +593,8 @@ bool pp_expand(pp *p, token *name)
             return false;
         }
         if (!read_arguments(p, &c)) {
+            if (c.is_unclosed)
+                return true;
             // Stands for 0, so that the place still holds an expression.
             token zero = *name;
             zero.kind = TOK_INT;

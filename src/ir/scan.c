@@ -180,7 +180,7 @@ void scan_expect(scanner *s, char punct)
 // Copies the token into `buffer` for the C library; false when it is too long to be a number.
 static bool number_text(const scanner *s, char *buffer, size_t room)
 {
-    if (s->token.text.len >= room)
+    if (!s->token.text.len || s->token.text.len >= room)
         return false;
     memcpy(buffer, s->token.text.at, s->token.text.len);
     buffer[s->token.text.len] = 0;
@@ -227,7 +227,7 @@ static bool real_literal(scanner *s, ir_type type, uint64_t *bits)
     char buffer[80], *end;
     size_t at = s->token.at;
     if (!number_text(s, buffer, sizeof buffer)) {
-        scan_fail(s, at, "this number is too long");
+        scan_fail(s, at, "a number is expected here");
         return false;
     }
     for (char *c = buffer; *c; c++)

@@ -141,8 +141,8 @@ static void check_region(checker *c, ir_region_id region, bool is_block)
     const ir_func *f = c->f;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
-        bool is_warp_op = i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH ||
-                          i->op == IR_WARPSYNC;
+        bool is_warp_op =
+            i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH || i->op == IR_WARPSYNC;
         if (is_block && i->op == IR_BARRIER && c->facts.flow[id] < UNIFORM_BLOCK)
             report(c, id, true);
         else if (!is_block && is_warp_op && c->facts.flow[id] < UNIFORM_WARP)

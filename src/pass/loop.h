@@ -8,16 +8,16 @@
 typedef struct loop_info {
     ir_inst_id loop;
     ir_region_id body;
-    ir_inst_id exit_if; // an IF standing in the loop's own region with one side that only leaves
-                        // the loop and one that goes on; 0: none
-    uint32_t exit_side; // the region of exit_if that leaves
-    ir_inst_id leave;   // the EXIT there
-    bool goes_on_inside;    // the other side holds the rest of the round (and its NEXT)
-    ir_inst_id next;        // the only NEXT, the last of the loop's region; 0: several, or deeper
-    uint32_t exits;         // EXITs and RETURNs that leave the loop, exit_if's included
-    uint32_t own_exits;     // EXITs of this very loop among them
-    uint32_t size;          // instructions inside
-    bool has_loop;          // a loop inside
+    ir_inst_id exit_if;  // an IF standing in the loop's own region with one side that only leaves
+                         // the loop and one that goes on; 0: none
+    uint32_t exit_side;  // the region of exit_if that leaves
+    ir_inst_id leave;    // the EXIT there
+    bool goes_on_inside; // the other side holds the rest of the round (and its NEXT)
+    ir_inst_id next;     // the only NEXT, the last of the loop's region; 0: several, or deeper
+    uint32_t exits;      // EXITs and RETURNs that leave the loop, exit_if's included
+    uint32_t own_exits;  // EXITs of this very loop among them
+    uint32_t size;       // instructions inside
+    bool has_loop;       // a loop inside
 } loop_info;
 
 loop_info loop_look(const ir_func *f, ir_inst_id loop);

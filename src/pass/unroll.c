@@ -10,8 +10,8 @@
 #include "pass/passes.h"
 
 enum {
-    SMALL = 512,         // instructions that may result without being asked
-    FEW_TRIPS = 8,       // rounds that may result in more:
+    SMALL = 512,   // instructions that may result without being asked
+    FEW_TRIPS = 8, // rounds that may result in more:
     FEW = 2048,
     TILE = 4096,         // the same when the loop indexes a local array by its counter
     RAW = 32768,         // before folding

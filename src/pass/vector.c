@@ -1,8 +1,8 @@
 // Wide accesses: loads (stores) of neighbouring elements through one pointer become one access of
 // 2, 4, 8 or 16 elements, at most 16 bytes, where the address is known to be aligned for it. Works
-// within one stretch of a region between control instructions. A load moves up to the first of those
-// it joins, a store down to the last, only over accesses that cannot touch the same
-// bytes. Start reading at pass_vector.
+// within one stretch of a region between control instructions. A load moves up to the first of
+// those it joins, a store down to the last, only over accesses that cannot touch the same bytes.
+// Start reading at pass_vector.
 #include "pass/alias.h"
 #include "pass/pass.h"
 #include "pass/passes.h"

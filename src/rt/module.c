@@ -105,6 +105,7 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
         .is_ir = desc->is_ir,
         .level = desc->optimise < 0 ? 0 : 2,
         .verifies = knob_number(KNOB_VERIFY) != 0,
+        .no_remarks = !desc->remarks,
         .warnings_are_errors = desc->warnings_are_errors,
         .json = desc->diagnostics_json,
         .result = take_results,

@@ -1,3 +1,4 @@
+// flags: --remarks
 // Expect K5002: a local array indexed by a parameter: remark that names the array and the index.
 #include <kiln/kernel.h>
 

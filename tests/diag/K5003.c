@@ -1,3 +1,4 @@
+// flags: --remarks
 // Expect K5003: four neighbouring loads without known alignment: remark that names the assume.
 #include <kiln/kernel.h>
 

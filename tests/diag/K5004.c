@@ -1,3 +1,4 @@
+// flags: --remarks
 // Expect K5004: threads read rows of 1024 floats: remark on the distance.
 #include <kiln/kernel.h>
 

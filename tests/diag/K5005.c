@@ -1,3 +1,4 @@
+// flags: --remarks
 // Expect K5005: a tile read by columns: remark on the 32 lanes in one bank.
 #include <kiln/kernel.h>
 

@@ -247,7 +247,8 @@ static void switch_of(gen *g, int depth, bool in_loop)
     line(g);
     gen_write(g, "switch ((");
     gen_expr(g, t, 2);
-    gen_write(g, ") & %u) {\n", mask);
+    gen_write(g, ") & %u)", mask);
+    open_block(g);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t before = g->var_count;
         line(g);
@@ -270,7 +271,6 @@ static void switch_of(gen *g, int depth, bool in_loop)
         block_of(g, depth - 1, in_loop, 2);
     }
     close_block(g);
-    g->indent++;
 }
 
 static void leave_loop(gen *g)

@@ -140,7 +140,8 @@ static bool compile_host(const char *work, corpus_file *f, const char *text)
     corpus_wrapper(f, "fuzz.c", out);
     fclose(out);
     snprintf(command, sizeof command,
-             "gcc -w -std=c11 -O0 -fPIC -shared -ffp-contract=off -fwrapv -fno-strict-aliasing "
+             "gcc -w -Werror=implicit-function-declaration -std=c11 -O0 -fPIC -shared "
+             "-ffp-contract=off -fwrapv -fno-strict-aliasing "
              "-fno-math-errno "
              "-Iinclude -Itests -Itests/run %s/wrap.c -o %s/fuzz.so -lm 2>%s/gcc.log",
              work, work, work);
@@ -175,6 +176,8 @@ bool fuzz_judge(const char *work, const char *text, int count, fuzz_verdict *ver
 }
 
 // --- shrinking
+enum { MOST_TRIES = 200 };
+
 typedef struct lines {
     char **at;
     int count;
@@ -254,9 +257,9 @@ char *shrink(const char *work, const char *text, fuzz_kind kind)
     lines l = split(text);
     char *skip = calloc(1, (size_t)l.count + 1), *result = NULL;
     int tries = 0;
-    for (bool moved = true; l.at && skip && moved && tries < 400;) {
+    for (bool moved = true; l.at && skip && moved && tries < MOST_TRIES;) {
         moved = false;
-        for (int i = l.count - 1; i >= 0 && tries < 400; i--) {
+        for (int i = l.count - 1; i >= 0 && tries < MOST_TRIES; i--) {
             const char *s = l.at[i] + strspn(l.at[i], " ");
             if (skip[i] || !*s || *s == '#' || *s == '}' || strncmp(s, "//", 2) == 0 ||
                 strncmp(s, "barrier", 7) == 0 || strncmp(s, "kernel", 6) == 0)

@@ -43,9 +43,9 @@ static uint64_t cut(ir_type t, uint64_t bits)
 }
 
 static void check_lanes(ir_op op, ir_type t, ir_type from, const ir_type in[3], uint32_t count,
-                        ir_type result)
+                        ir_type result, bool fast)
 {
-    lane_fn *fn = lane_find(op, t, from);
+    lane_fn *fn = lane_find(op, t, from, fast);
     if (!fn)
         return;
     static uint64_t d[LANES], slot[3][LANES];
@@ -79,7 +79,7 @@ static void check_lanes(ir_op op, ir_type t, ir_type from, const ir_type in[3], 
     }
 }
 
-TEST(interp_lane_loops_agree_with_eval)
+static void check_all_lanes(bool fast)
 {
     for (int op = IR_ADD; op <= IR_SELECT; op++)
         for (int t = IR_I1; t <= IR_F64; t++) {
@@ -88,14 +88,22 @@ TEST(interp_lane_loops_agree_with_eval)
             ir_type types[3] = {(ir_type)t, shifts ? IR_I32 : (ir_type)t, (ir_type)t};
             if (op == IR_SELECT)
                 types[0] = IR_I1;
-            check_lanes((ir_op)op, (ir_type)t, IR_VOID, types, 3, compares ? IR_I1 : (ir_type)t);
+            check_lanes((ir_op)op, (ir_type)t, IR_VOID, types, 3, compares ? IR_I1 : (ir_type)t,
+                        fast);
         }
     for (int op = IR_TRUNC; op <= IR_FNARROW; op++)
         for (int t = IR_I1; t <= IR_F64; t++)
             for (int from = IR_I1; from <= IR_F64; from++) {
                 ir_type types[3] = {(ir_type)from, IR_I1, IR_I1};
-                check_lanes((ir_op)op, (ir_type)t, (ir_type)from, types, 1, (ir_type)t);
+                check_lanes((ir_op)op, (ir_type)t, (ir_type)from, types, 1, (ir_type)t, fast);
             }
+}
+
+TEST(interp_lane_loops_agree_with_eval)
+{
+    check_all_lanes(false);
+    if (lane_has_fast())
+        check_all_lanes(true);
 }
 
 // --- building kernels

@@ -7,6 +7,7 @@
 #include "tests/test.h"
 
 __extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
 
 static uint64_t eval(ir_op op, ir_type t, uint32_t aux, uint64_t a, uint64_t b, uint64_t c)
 {
@@ -64,7 +65,7 @@ static void check_ints(ir_type t, uint64_t a, uint64_t b)
     IS(SUB, ua - ub);
     IS(MUL, (uint64_t)a * (uint64_t)b);
     IS(SMULHI, (sa * sb) >> width);
-    IS(UMULHI, width == 32 ? a * b >> 32 : (uint64_t)((unsigned __int128)a * b >> 64));
+    IS(UMULHI, width == 32 ? a * b >> 32 : (uint64_t)((unsigned_wide)a * b >> 64));
     IS(SDIV, sb ? sa / sb : 0);
     IS(SREM, sb ? sa % sb : sa);
     IS(UDIV, ub ? ua / ub : 0);
@@ -150,7 +151,7 @@ TEST(eval_conversions)
 static uint32_t closest(ir_type t, uint32_t largest, double v)
 {
     uint32_t best = 0;
-    double best_distance = INFINITY;
+    double best_distance = HUGE_VAL;
     for (uint32_t b = 0; b <= largest; b++) {
         double distance = fabs(ir_widen(t, b) - v);
         if (distance < best_distance || (distance == best_distance && !(b & 1))) {
@@ -180,16 +181,16 @@ TEST(eval_narrow_floats)
             // Halfway to the next goes to the even one, a little more or less to the nearer.
             double low = ir_widen(t, b), high = ir_widen(t, b + 1), mid = (low + high) / 2;
             assert_int_equal(ir_narrow(t, mid), b & 1 ? b + 1 : b);
-            assert_int_equal(ir_narrow(t, nextafter(mid, INFINITY)), b + 1);
+            assert_int_equal(ir_narrow(t, nextafter(mid, HUGE_VAL)), b + 1);
             assert_int_equal(ir_narrow(t, nextafter(mid, 0)), b);
         }
-        assert_true(isnan(ir_widen(t, ir_narrow(t, NAN))));
+        assert_true(isnan(ir_widen(t, ir_narrow(t, (double)NAN))));
     }
     assert_int_equal(ir_narrow(IR_F16, 65520), 0x7c00);
     assert_int_equal(ir_narrow(IR_F16, 65519), 0x7bff);
     assert_int_equal(ir_narrow(IR_F8E4, 1e9), 0x7e);
-    assert_int_equal(ir_narrow(IR_F8E5, -INFINITY), 0xfb);
-    assert_int_equal(ir_narrow(IR_BF16, INFINITY), 0x7f80);
+    assert_int_equal(ir_narrow(IR_F8E5, -HUGE_VAL), 0xfb);
+    assert_int_equal(ir_narrow(IR_BF16, HUGE_VAL), 0x7f80);
     assert_true(isinf(ir_widen(IR_F8E5, 0x7c)));
     uint32_t seed = 1;
     for (int i = 0; i < 300; i++) {

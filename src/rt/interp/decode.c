@@ -423,7 +423,7 @@ interp_program *interp_decode(arena *a, const ir_func *f)
 {
     arena *scratch = a;
     interp_program *p = arena_new_of(a, interp_program);
-    decoder d = {.a = a, .scratch = scratch, .f = f, .p = p};
+    decoder d = {.a = a, .scratch = scratch, .f = f, .p = p, .fast = lane_has_fast()};
     for (size_t k = 0; k < COUNT(d.constants); k++)
         d.constants[k] = map_make(scratch);
     d.arrays = map_make(scratch);

@@ -13,6 +13,7 @@ typedef struct decoder {
     arena *a, *scratch;
     const ir_func *f;
     interp_program *p;
+    bool fast; // lane loops for this processor
     // liveness: positions count instructions in reading order, and ends of control instructions
     uint32_t pos;
     ir_ref *root;          // per value: the value (or constant) whose slot it shares

@@ -128,7 +128,7 @@ static void decode_access(decoder *d, const ir_inst *i)
 
 static void decode_pure(decoder *d, const ir_inst *i)
 {
-    lane_fn *fn = lane_find((ir_op)i->op, (ir_type)i->type, (ir_type)i->aux);
+    lane_fn *fn = lane_find((ir_op)i->op, (ir_type)i->type, (ir_type)i->aux, d->fast);
     uint32_t slots[3] = {0};
     must(i->operand_count <= 3 && i->result_count == 1);
     for (uint32_t k = 0; k < i->operand_count; k++)

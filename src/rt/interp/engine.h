@@ -34,11 +34,19 @@ typedef double lane_f64 ALIASED;
 // One operation on 32 lanes. d never overlaps the sources.
 typedef void lane_fn(void *restrict d, const void *a, const void *b, const void *c);
 // NULL: no native loop, ask ir_eval lane by lane. `from` is the operand's type of a conversion,
-// else ignored.
-lane_fn *lane_find(ir_op op, ir_type type, ir_type from);
+// else ignored. `fast`: the loops for this processor's vector instructions, when it has them.
+lane_fn *lane_find(ir_op op, ir_type type, ir_type from, bool fast);
+bool lane_has_fast(void);
+// The loops exist twice, plain and compiled for AVX2 (ops_avx2.c).
+#ifndef LANE_NAME
+#    define LANE_NAME(name) name
+#endif
 lane_fn *lane_find_int(ir_op op, ir_type type);
 lane_fn *lane_find_float(ir_op op, ir_type type);
 lane_fn *lane_find_convert(ir_op op, ir_type to, ir_type from);
+lane_fn *lane_find_int_avx2(ir_op op, ir_type type);
+lane_fn *lane_find_float_avx2(ir_op op, ir_type type);
+lane_fn *lane_find_convert_avx2(ir_op op, ir_type to, ir_type from);
 
 typedef enum code_op {
     CODE_LANE, // fn(d, a, b, c)
@@ -192,7 +200,7 @@ typedef struct frame {
     uint32_t next;    // LOOP: lanes that want another round
     uint32_t round;   // LOOP: lanes of this round
     uint32_t pending; // IF, SWITCH: lanes whose region has not run yet
-    uint16_t which[LANES];
+    uint32_t which[LANES]; // SWITCH: the region of each lane
 } frame;
 
 typedef enum warp_state { WARP_READY, WARP_AT_BARRIER, WARP_DONE, WARP_FAILED } warp_state;

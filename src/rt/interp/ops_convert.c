@@ -1,6 +1,5 @@
 // Lane loops for conversions: integers among themselves, integer and float, and the narrow floats
-// that travel most (f16, bf16). The others go through ir_eval. lane_find, the way in for all lane
-// loops, is at the end.
+// that travel most (f16, bf16). The others go through ir_eval.
 #include <math.h>
 
 #include "rt/interp/engine.h"
@@ -131,14 +130,14 @@ static inline uint16_t f32_to_f16(uint32_t bits)
 CONVERT(fext_f16, lane_u16, lane_u32, f16_to_f32(x))
 CONVERT(fnarrow_f16, lane_u32, lane_u16, f32_to_f16(x))
 
-typedef struct row {
+typedef struct convert_row {
     uint8_t op; // ir_op - IR_TRUNC
     uint8_t from, to;
     lane_fn *fn;
-} row;
+} convert_row;
 #define ROW(op, from, to, fn) {IR_##op - IR_TRUNC, IR_##from, IR_##to, fn}
 // clang-format off
-static const row rows[] = {
+static const convert_row rows[] = {
     ROW(TRUNC, I8, I1, trunc_8_1),     ROW(TRUNC, I16, I1, trunc_16_1),  ROW(TRUNC, I32, I1, trunc_32_1),
     ROW(TRUNC, I64, I1, trunc_64_1),   ROW(TRUNC, I16, I8, trunc_16_8),  ROW(TRUNC, I32, I8, trunc_32_8),
     ROW(TRUNC, I64, I8, trunc_64_8),   ROW(TRUNC, I32, I16, trunc_32_16), ROW(TRUNC, I64, I16, trunc_64_16),
@@ -167,7 +166,7 @@ static const row rows[] = {
 };
 // clang-format on
 
-lane_fn *lane_find_convert(ir_op op, ir_type to, ir_type from)
+lane_fn *LANE_NAME(lane_find_convert)(ir_op op, ir_type to, ir_type from)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].op == op - IR_TRUNC && rows[i].from == from && rows[i].to == to)
@@ -175,10 +174,8 @@ lane_fn *lane_find_convert(ir_op op, ir_type to, ir_type from)
     return NULL;
 }
 
-lane_fn *lane_find(ir_op op, ir_type type, ir_type from)
-{
-    if (op >= IR_TRUNC && op <= IR_FNARROW)
-        return lane_find_convert(op, type, from);
-    lane_fn *fn = lane_find_int(op, type);
-    return fn ? fn : lane_find_float(op, type);
-}
+#undef CONVERT
+#undef TO_SIGNED
+#undef TO_UNSIGNED
+#undef FLOAT_TO
+#undef ROW

@@ -101,7 +101,7 @@ typedef lane_fn *by_width[2]; // f32, f64
 #define BOTH(name) {name##_32, name##_64}
 
 // clang-format off
-static const by_width table[IR_OP_COUNT] = {
+static const by_width float_table[IR_OP_COUNT] = {
     [IR_FADD] = BOTH(fadd),       [IR_FSUB] = BOTH(fsub),   [IR_FMUL] = BOTH(fmul),
     [IR_FDIV] = BOTH(fdiv),       [IR_FFMA] = BOTH(ffma),   [IR_FSQRT] = BOTH(fsqrt),
     [IR_FNEG] = BOTH(fneg),       [IR_FABS] = BOTH(fabs),   [IR_FCOPYSIGN] = BOTH(fcopysign),
@@ -115,7 +115,13 @@ static const by_width table[IR_OP_COUNT] = {
 };
 // clang-format on
 
-lane_fn *lane_find_float(ir_op op, ir_type type)
+lane_fn *LANE_NAME(lane_find_float)(ir_op op, ir_type type)
 {
-    return type == IR_F32 ? table[op][0] : type == IR_F64 ? table[op][1] : NULL;
+    return type == IR_F32 ? float_table[op][0] : type == IR_F64 ? float_table[op][1] : NULL;
 }
+
+#undef BINARY
+#undef UNARY
+#undef TERNARY
+#undef FLOATS
+#undef BOTH

@@ -124,7 +124,7 @@ typedef lane_fn *by_type[IR_TYPE_COUNT];
     }
 
 // clang-format off
-static const by_type table[IR_OP_COUNT] = {
+static const by_type int_table[IR_OP_COUNT] = {
     [IR_ADD] = BOTH(add),       [IR_SUB] = BOTH(sub),       [IR_MUL] = BOTH(mul),
     [IR_SMULHI] = BOTH(smulhi), [IR_UMULHI] = BOTH(umulhi), [IR_SDIV] = BOTH(sdiv),
     [IR_UDIV] = BOTH(udiv),     [IR_SREM] = BOTH(srem),     [IR_UREM] = BOTH(urem),
@@ -139,7 +139,7 @@ static const by_type table[IR_OP_COUNT] = {
 };
 // clang-format on
 
-lane_fn *lane_find_int(ir_op op, ir_type type)
+lane_fn *LANE_NAME(lane_find_int)(ir_op op, ir_type type)
 {
     static const uint8_t same_size[IR_TYPE_COUNT] = {
         [IR_F16] = IR_I16, [IR_BF16] = IR_I16, [IR_F8E4] = IR_I8,
@@ -148,5 +148,15 @@ lane_fn *lane_find_int(ir_op op, ir_type type)
         type = IR_I64;
     else if (ir_is_float(type) && op == IR_SELECT)
         type = (ir_type)same_size[type];
-    return table[op][type];
+    return int_table[op][type];
 }
+
+#undef BINARY
+#undef SHIFT
+#undef UNARY
+#undef SELECT
+#undef WIDTH
+#undef ANY_WIDTH
+#undef BOTH
+#undef LOGIC
+#undef WIDTHS

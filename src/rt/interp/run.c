@@ -26,7 +26,7 @@ static uint32_t switch_region(const runner *r, const code *c, int64_t value)
 // Lets the lanes of the lowest region that still waits run.
 static const code *switch_next(const runner *r, warp *w, frame *f)
 {
-    uint16_t lowest = UINT16_MAX;
+    uint32_t lowest = UINT32_MAX;
     for (uint32_t left = f->pending; left; left &= left - 1)
         if (f->which[lowest_lane(left)] < lowest)
             lowest = f->which[lowest_lane(left)];
@@ -47,7 +47,7 @@ static const code *switch_enter(const runner *r, warp *w, const code *c)
         uint32_t lane = lowest_lane(left);
         int64_t value = c->size == 8 ? ((const lane_i64 *)slot_at(w, c->a))[lane]
                                      : ((const lane_i32 *)slot_at(w, c->a))[lane];
-        f->which[lane] = (uint16_t)switch_region(r, c, value);
+        f->which[lane] = switch_region(r, c, value);
     }
     return switch_next(r, w, f);
 }

@@ -1,0 +1,8 @@
+// An #include without a name: an error.
+#include
+#include <kiln/kernel.h>
+
+kernel block(64) void f(f32 *x, u32 n)
+{
+    x[0] = 1;
+}

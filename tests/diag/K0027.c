@@ -1,0 +1,2 @@
+// A header name without quotes: an error.
+#include kernel.h

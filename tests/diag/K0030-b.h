@@ -1,0 +1,1 @@
+#include "K0030-a.h"
