@@ -19,8 +19,8 @@
 enum { SOURCE_LIMIT = 64 << 20 };
 static const size_t arena_ceiling = (size_t)2 << 30;
 
-const char *const compile_stage_names[STAGE_COUNT] = {
-    "read", "preprocess", "parse", "lower", "passes", "result"};
+const char *const compile_stage_names[STAGE_COUNT] = {"read",  "preprocess", "parse",
+                                                      "lower", "passes",     "result"};
 
 typedef struct job {
     const compile_options *options;

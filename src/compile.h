@@ -25,8 +25,8 @@ typedef struct compile_options {
     bool warnings_are_errors;
     bool json;   // log is JSON lines
     bool colour; // log has ANSI colours
-    // Called after each stage that can be shown: "tokens" and "ast" (front is set), "ir" (as lowered), then
-    // every pass by its name, "final". `front` is NULL when the input is IR.
+    // Called after each stage that can be shown: "tokens" and "ast" (front is set), "ir" (as
+    // lowered), then every pass by its name, "final". `front` is NULL when the input is IR.
     void (*stage)(void *user, const char *name, front *f, ir_module *m);
     // Called at the end of every compile, errors or not: the diagnostics and the main file (NULL
     // when it could not be read).

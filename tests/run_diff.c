@@ -5,7 +5,7 @@
 //     output run_diff [--host SO] [--device D] [--only TEXT] [--golden FILE [--bless]] FILES…
 //
 // Each file runs in a child process of its own, so that a crash is one failed file and not the end.
-// The last line is "N passed, N failed, N skipped". Start reading at main.
+// The last line is "run: N passed, N failed, N skipped". Start reading at main.
 #include "host/corpus.h"
 
 #include <dlfcn.h>
@@ -222,7 +222,7 @@ static int wrap(const char *path)
 
 int main(int argc, char **argv)
 {
-    static const char *folders[] = {"include", NULL};
+    static const char *folders[] = {"include", "tests/run", NULL};
     counts all = {0};
     int at = 1;
     options.include = folders;
@@ -252,6 +252,6 @@ int main(int argc, char **argv)
     }
     free(golden_text);
     FILE *out = options.bless ? stderr : stdout;
-    fprintf(out, "%d passed, %d failed, %d skipped\n", all.passed, all.failed, all.skipped);
+    fprintf(out, "run: %d passed, %d failed, %d skipped\n", all.passed, all.failed, all.skipped);
     return all.failed != 0;
 }

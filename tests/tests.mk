@@ -11,12 +11,46 @@ $(T)/unit/unit: $(UNIT_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) -o $@ $(TEST_LIBS)
 $(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
+
+# --- the differential corpus: tests/run compiled by gcc (host) into one shared object, and run by Kiln beside it
+HARNESS_FLAGS = $(filter-out -fvisibility=hidden,$(ALL_FLAGS)) -Itests -I.
+HARNESS_OBJ  := $(patsubst tests/%.c,$(T)/%.o,$(wildcard tests/host/*.c))
+CORPUS       := $(sort $(wildcard tests/run/*.c tests/run/found/*.c))
+CORPUS_OBJ   := $(CORPUS:tests/%.c=$(T)/corpus/%.o)
+CORPUS_FLAGS  = -std=c11 -O1 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -I. -Iinclude -Itests -Itests/run \
+                $(if $(findstring /found/,$<),-w,-Wall -Wextra -Werror)
+
+$(T)/host/%.o: tests/host/%.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
+$(T)/run_diff.o: tests/run_diff.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
+$(T)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+$(T)/corpus/%.c: tests/%.c $(T)/run_diff
+	@mkdir -p $(@D)
+	@$(T)/run_diff --wrap $< > $@.new && { cmp -s $@.new $@ && touch $@ && rm $@.new || mv $@.new $@; }
+$(T)/corpus/%.o: $(T)/corpus/%.c $(wildcard include/kiln/*.h include/kiln/host/*.h lib/*.h)
+	$(call Q,cc  )gcc $(CORPUS_FLAGS) -c $< -o $@
+$(T)/corpus.so: $(CORPUS_OBJ)
+	$(call Q,link)gcc -shared $^ -o $@ -lm
+.PRECIOUS: $(T)/corpus/%.c
+
+FUZZ_DIFF_SRC = $(filter-out tests/fuzz/fuzz_%.c,$(wildcard tests/fuzz/*.c))
+$(T)/fuzz_diff: $(FUZZ_DIFF_SRC) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+fuzz-diff: deps $(T)/fuzz_diff
+	@mkdir -p $(BUILD)/fuzz
+	@$(T)/fuzz_diff --seconds $(SECONDS) --work $(BUILD)/fuzz --keep tests/run/found
+
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
-test: deps all $(T)/unit/unit $(T)/diag
+test: deps all $(T)/unit/unit $(T)/diag $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
-bless: all $(T)/diag
+bless: all $(T)/diag $(T)/run_diff $(T)/corpus.so
+	@$(T)/run_diff --bless --device none --host $(T)/corpus.so $(CORPUS) > $(T)/golden && mv $(T)/golden tests/run/golden.txt
 	@$(T)/diag --bless
 	@sh tools/doctables
 	@sh tools/docs-check $(BUILD)/kiln '-I$(CURDIR)/include' '$(CURDIR)/$(BUILD)/libkiln.a $(LIBS)' --bless

@@ -103,7 +103,8 @@ struct ast_expr {
         struct generic_arm *next;
     } * arms;
     bool is_const; // after checking: every leaf is a constant, so const_eval may succeed
-    uint16_t height; // of the tree as parsed; the parser bounds it, so recursion over a tree is safe
+    uint16_t
+        height; // of the tree as parsed; the parser bounds it, so recursion over a tree is safe
 };
 
 typedef enum decl_kind {

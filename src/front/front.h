@@ -27,11 +27,11 @@ typedef struct front {
     vec(ast_decl *) shared_vars; // every `shared` variable of reached code
     vec(ast_decl *) tunables;
     ast_decl *current_func;
-    ir_module *module; // what lowering fills
+    ir_module *module;                     // what lowering fills
     struct pp_library_text *library_texts; // pp_library remembers what it has read
-    bool lax_conversions;  // #pragma kiln conversions(c): the parser sets it
-    uint32_t unevaluated;  // checker: > 0 inside sizeof and _Generic's selector
-    struct parse_common *parse; // parse_core.c's own
+    bool lax_conversions;                  // #pragma kiln conversions(c): the parser sets it
+    uint32_t unevaluated;                  // checker: > 0 inside sizeof and _Generic's selector
+    struct parse_common *parse;            // parse_core.c's own
 } front;
 
 // --- pp.c: reads `file` and what it includes into f->tokens (keywords turned, strings joined,

@@ -181,7 +181,12 @@ static const char *skip_block_comment(lexer *l, const char *open, const char *p)
         diag *d = diag_raise(l->f->diags, K0001, span_between(l, open, open + 2),
                              "this comment is never closed");
         diag_label(d, span_between(l, open, open + 2), "everything from here on is a comment");
-        diag_fix(d, span_between(l, l->end, l->end), "close the comment", " */");
+        const char *line_end = memchr(open, '\n', (size_t)(l->end - open));
+        if (!line_end)
+            line_end = l->end;
+        while (line_end > open + 2 && byte_class[(unsigned char)line_end[-1]] & BLANK)
+            line_end--;
+        diag_fix(d, span_between(l, line_end, line_end), "close the comment", " */");
         diag_note(d, "comments do not nest: the first '*/' ends a comment, whatever it holds");
     }
     return l->end;
@@ -648,6 +653,15 @@ bool lex_header_name(lexer *l, str *name, bool *is_quoted, span *at)
     return true;
 }
 
+// Behind the constant that starts at p; behind its quote when it does not end on its line.
+static const char *after_quoted(const lexer *l, const char *p)
+{
+    const char *q = p + 1;
+    while (q < l->end && *q != '\n' && *q != *p)
+        q += *q == '\\' && q + 1 < l->end && q[1] != '\n' ? 2 : 1;
+    return q < l->end && *q == *p ? q + 1 : p + 1;
+}
+
 bool lex_skip_to_hash(lexer *l, token *hash)
 {
     while (l->at < l->end) {
@@ -661,10 +675,7 @@ bool lex_skip_to_hash(lexer *l, token *hash)
         l->at_line_start = false;
         while (p < l->end && *p != '\n' && !(*p == '/' && (p[1] == '/' || p[1] == '*'))) {
             if (*p == '"' || *p == '\'') {
-                char quote = *p++;
-                while (p < l->end && *p != '\n' && *p != quote)
-                    p += *p == '\\' && p + 1 < l->end && p[1] != '\n' ? 2 : 1;
-                p += p < l->end && *p == quote;
+                p = after_quoted(l, p);
             } else if (after_splice(l, p)) {
                 p = after_splice(l, p);
             } else {

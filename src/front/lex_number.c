@@ -228,7 +228,8 @@ static size_t real_digits(str s, bool *has_value)
         i = j;
         has_exponent = true;
     }
-    return is_hex && !has_exponent ? 0 : i;
+    bool has_rest = i < s.len && s.at[i] == '.';
+    return has_rest || (is_hex && !has_exponent) ? 0 : i;
 }
 
 static void settle_real(front *f, token *t, str s)

@@ -196,8 +196,8 @@ static diag *find_bracket_diag(const parser *p, span open, uint32_t *index)
     return NULL;
 }
 
-// The partner was taken by a later bracket of the same kind, so that an outer one had none left.
-static diag *find_outer_bracket_diag(const parser *p, span open)
+// The partner of this brace closed another one, so that an outer brace had none left.
+static diag *find_outer_brace_diag(const parser *p, span open)
 {
     const diags *ds = p->f->diags;
     diag *best = NULL;
@@ -205,7 +205,7 @@ static diag *find_outer_bracket_diag(const parser *p, span open)
         diag *d = ds->list.at[i];
         if (d->code != K0015 || d->at.lo >= open.lo || (best && d->at.lo < best->at.lo))
             continue;
-        if (str_same(source_text(p->f->sources, d->at), source_text(p->f->sources, open)))
+        if (str_same(source_text(p->f->sources, d->at), STR("{")))
             best = d;
     }
     return best;
@@ -217,7 +217,8 @@ static diag *bracket_diag(parser *p, span open, span at, const char *spelled)
 {
     uint32_t index = 0;
     diag *d = find_bracket_diag(p, open, &index);
-    d = d ? d : find_outer_bracket_diag(p, open);
+    if (!d && !strcmp(spelled, "'}'"))
+        d = find_outer_brace_diag(p, open);
     if (!d)
         return parse_error(p, K1003, at, "missing %s", spelled);
     d->code = K1003;

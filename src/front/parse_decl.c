@@ -246,11 +246,21 @@ static bool opens_body(const parser *p, uint32_t i, uint32_t from)
     return !is_tag && before != TOK_ASSIGN;
 }
 
+// `kernal void f()`: skipping it as host code would hide the mistake.
+static bool resembles_mark(const parser *p)
+{
+    const token *t = tok(p);
+    if (t->kind != TOK_IDENT || scope_find(p->scope, t->name))
+        return false;
+    str name = str_of(t->name);
+    return str_distance(name, STR("kernel"), 3) < 3 || str_distance(name, STR("shared"), 3) < 3;
+}
+
 // Does the declaration that starts here bear a mark of ours, so that its errors count?
 static bool bears_mark(const parser *p)
 {
     marks none = {0};
-    if (starts_mark(p, &none))
+    if (starts_mark(p, &none) || resembles_mark(p))
         return true;
     for (uint32_t i = p->at; i < p->end; i++) {
         const token *t = &p->tokens[i];

@@ -121,7 +121,9 @@ void unknown_type(parser *p)
         near = NULL;
     if (near) {
         diag_label(d, t->at, "did you mean '%s'?", near);
-        diag_fix(d, t->at, "use that type", "%s", near);
+        bool is_mark = !strcmp(near, "kernel") || !strcmp(near, "shared");
+        diag_fix(d, t->at, is_mark ? "use that word" : "use that type", "%s", near);
+        p->is_panicking |= is_mark; // what follows is not a declarator
     } else if (scope_find_tag(p->scope, t->name, false)) {
         const type *tag = scope_find_tag(p->scope, t->name, false);
         const char *word = tag->is_enum ? "enum" : tag->kind == TY_UNION ? "union" : "struct";

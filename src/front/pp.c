@@ -309,27 +309,25 @@ void pp_emit_pragma(pp *p, span at, const char *name, int32_t number)
 // _Pragma("text"): the text is lexed as a #pragma line.
 static void pragma_operator(pp *p, const token *use)
 {
-    token open, string, close;
-    pp_read(p, &open);
-    if (open.kind == TOK_LPAREN) {
-        pp_read(p, &string);
-        if (string.kind == TOK_STRING) {
-            pp_read(p, &close);
-            if (close.kind == TOK_RPAREN) {
-                lex_settle_string(p->f, &string);
-                char *line = str_dup(p->f->in, string.bytes);
-                lexer l = lex_open_text(p->f, line, string.bytes.len);
-                pp_pragma(p, &l,
-                          use->flags & TF_FROM_MACRO ? use->at : span_join(use->at, close.at));
-                return;
-            }
-            pp_unread(p, &close);
-        } else {
-            pp_unread(p, &string);
-        }
-    } else {
-        pp_unread(p, &open);
+    static const token_kind form[] = {TOK_LPAREN, TOK_STRING, TOK_RPAREN};
+    token_list read = pp_list_take(p, COUNT(form));
+    bool is_good = true;
+    for (size_t i = 0; i < COUNT(form) && is_good; i++) {
+        token t;
+        pp_read(p, &t);
+        is_good = t.kind == form[i];
+        if (t.kind != TOK_EOF)
+            read.at[read.len++] = t;
     }
+    if (is_good) {
+        token string = read.at[1];
+        lex_settle_string(p->f, &string);
+        lexer l = lex_open_text(p->f, str_dup(p->f->in, string.bytes), string.bytes.len);
+        pp_pragma(p, &l, use->flags & TF_FROM_MACRO ? use->at : span_join(use->at, read.at[2].at));
+        pp_list_give(p, read);
+        return;
+    }
+    pp_push_owned(p, NULL, read);
     diag *d = diag_raise(p->f->diags, K0047, use->at, "_Pragma takes one string in parentheses");
     diag_label(d, use->at, "write _Pragma(\"unroll 4\")");
 }

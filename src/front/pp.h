@@ -163,6 +163,7 @@ bool pp_evaluate(pp *p, const token *tokens, uint32_t len, span at, int64_t *val
 
 // --- pp_predef.c
 const predef *pp_predef_find(const char *name, size_t len);
+bool pp_predef_is_sorted(void); // for the tests
 const char *pp_predef_text(const predef *row, const front_options *options, arena *a);
 // The headers Kiln knows without a text; 0: none.
 unsigned pp_known_header(str name);

@@ -32,7 +32,9 @@ static found find_header(pp *p, str name, bool is_quoted)
         return (found){.kind = FOUND_KNOWN, .header = header};
     size_t len;
     const char *path = str_dup(a, name), *inside = NULL;
-    if (str_starts(name, "kiln/") && strlen(path) == name.len)
+    if (p->is_own && is_quoted) // library texts include one another
+        inside = embed_find(str_format(a, "lib/%s", path), &len);
+    else if (str_starts(name, "kiln/") && strlen(path) == name.len)
         inside = embed_find(path, &len);
     if (inside)
         return (found){.kind = FOUND_EMBEDDED,

@@ -220,3 +220,11 @@ const char *pp_predef_text(const predef *row, const front_options *options, aren
         return is_cuda ? str_format(a, " %d", atoi(target + 3)) : " 0";
     return !strncmp(target, row->text, strlen(row->text)) ? " 1" : NULL;
 }
+
+bool pp_predef_is_sorted(void)
+{
+    for (size_t i = 1; i < COUNT(rows); i++)
+        if (strcmp(rows[i - 1].name, rows[i].name) >= 0)
+            return false;
+    return true;
+}

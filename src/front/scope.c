@@ -205,8 +205,9 @@ const char *suggest_type(parser *p, const char *name)
         if (!strcmp(foreign_types[i][0], name))
             return foreign_types[i][1];
     nearest n = nearest_to(name);
-    static const char *const keywords[] = {"char",   "short", "int",      "long",  "float",
-                                           "double", "void",  "unsigned", "struct"};
+    static const char *const keywords[] = {"char",   "short", "int",      "long",   "float",
+                                           "double", "void",  "unsigned", "struct", "kernel",
+                                           "shared", "const", "static"};
     for (size_t i = 0; i < COUNT(keywords); i++)
         consider(&n, keywords[i]);
     for (uint32_t i = 0; type_name_at(i); i++)

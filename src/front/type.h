@@ -48,7 +48,8 @@ struct type {
     struct type *definition; // STRUCT, UNION: the shared record that holds fields, size, align
                              // (itself for the first)
     span at;
-    uint16_t nesting; // derivations and records on the way to the deepest scalar; bounded by the parser
+    uint16_t
+        nesting; // derivations and records on the way to the deepest scalar; bounded by the parser
     arena *fields_in; // records: where `fields` grows
 };
 
@@ -88,8 +89,8 @@ const char *type_text(arena *a, const type *t);
 // The IR type of a scalar or pointer (pointers: ptr.gen); IR_VOID for the rest.
 ir_type type_ir(const type *t);
 
-// Through the definition for records, whose qualified copies may be older than their definition: use these
-// instead of the fields of the same name.
+// Through the definition for records, whose qualified copies may be older than their definition:
+// use these instead of the fields of the same name.
 uint64_t type_size(const type *t);
 uint32_t type_align(const type *t);
 bool type_is_incomplete(const type *t);

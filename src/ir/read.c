@@ -147,40 +147,11 @@ static void read_parenthesised(reader *r)
 typedef vec(scan_token) token_list;
 typedef vec(uint8_t) type_list;
 
-static bool split_suffix(str word, str *base, str *suffix)
-{
-    for (size_t i = word.len; i-- > 0;)
-        if (word.at[i] == '.') {
-            *base = (str){word.at, i};
-            *suffix = (str){word.at + i + 1, word.len - i - 1};
-            return true;
-        }
-    return false;
-}
-
 // The operation, with what its suffix says: atomic.add, shuffle.up, thread.x, hadd2.bf16.
 static ir_op read_op(reader *r, ir_inst *made)
 {
     scan_token token = r->s.token;
-    str base, suffix;
-    ir_op op = token.kind == SCAN_WORD ? ir_op_find(token.text) : IR_NOP;
-    if (op == IR_NOP && token.kind == SCAN_WORD && split_suffix(token.text, &base, &suffix)) {
-        static const char *const axes[] = {"x", "y", "z", NULL};
-        static const char *const spans[] = {"?", "warp", "block", NULL};
-        op = ir_op_find(base);
-        if (op == IR_ATOMIC)
-            made->aux = read_choice(r, suffix, token.at, ir_atomic_names);
-        else if (op == IR_SHUFFLE)
-            made->aux = read_choice(r, suffix, token.at, ir_shuffle_names);
-        else if (op >= IR_HADD2 && op <= IR_HMAX2)
-            made->aux = ir_type_find(suffix);
-        else if (op == IR_UNIFORM)
-            made->aux = read_choice(r, suffix, token.at, spans);
-        else if (op >= IR_THREAD && op <= IR_GRIDDIM)
-            made->imm = read_choice(r, suffix, token.at, axes);
-        else
-            op = IR_NOP;
-    }
+    ir_op op = token.kind == SCAN_WORD ? ir_op_parse(token.text, &made->aux, &made->imm) : IR_NOP;
     if (op == IR_NOP)
         scan_fail(&r->s, token.at, "an operation is expected here");
     scan_next(&r->s);
@@ -262,13 +233,6 @@ static void read_attributes(reader *r, ir_inst *made)
     }
 }
 
-static ir_type result_type(ir_op op, ir_type t)
-{
-    if (ir_op_rows[op].rule == IR_RULE_CMP)
-        return IR_I1;
-    return op == IR_BALLOT || op == IR_MATCH ? IR_I32 : t;
-}
-
 static void read_types(reader *r, type_list *types)
 {
     scan_expect(&r->s, '(');
@@ -338,7 +302,7 @@ static void read_plain(reader *r, ir_cursor *c)
             scan_fail(s, at, "%u results have %u types", names.len, types.len);
     } else {
         for (uint32_t k = 0; k < names.len; k++)
-            vec_push(s->in, &types, (uint8_t)result_type(op, t));
+            vec_push(s->in, &types, (uint8_t)ir_op_result_type(op, t));
     }
     read_attributes(r, &made);
     if (types.len && types.at[0] == IR_VOID)

@@ -113,6 +113,57 @@ bool ir_op_fixed_type(ir_op op, ir_type *type)
     return true;
 }
 
+ir_type ir_op_result_type(ir_op op, ir_type t)
+{
+    if (ir_op_rows[op].rule == IR_RULE_CMP)
+        return IR_I1;
+    return op == IR_BALLOT || op == IR_MATCH ? IR_I32 : t;
+}
+
+int ir_name_find(const char *const *names, str word)
+{
+    for (int i = 0; names[i]; i++)
+        if (str_same(word, str_of(names[i])))
+            return i;
+    return -1;
+}
+
+ir_op ir_op_parse(str word, uint32_t *aux, int64_t *imm)
+{
+    static const char *const axes[] = {"x", "y", "z", NULL};
+    static const char *const groups[] = {"?", "warp", "block", NULL};
+    static const char *const lanes[] = {"f16", "bf16", NULL};
+    ir_op op = ir_op_find(word);
+    if (op != IR_NOP)
+        return op;
+    size_t dot = word.len;
+    while (dot && word.at[dot - 1] != '.')
+        dot--;
+    if (dot < 2)
+        return IR_NOP;
+    str suffix = {word.at + dot, word.len - dot};
+    op = ir_op_find((str){word.at, dot - 1});
+    int choice = -1;
+    if (op == IR_ATOMIC)
+        choice = ir_name_find(ir_atomic_names, suffix);
+    else if (op == IR_SHUFFLE)
+        choice = ir_name_find(ir_shuffle_names, suffix);
+    else if (op == IR_UNIFORM)
+        choice = ir_name_find(groups, suffix);
+    else if (op >= IR_THREAD && op <= IR_GRIDDIM)
+        choice = ir_name_find(axes, suffix);
+    else if (op >= IR_HADD2 && op <= IR_HMAX2)
+        choice = ir_name_find(lanes, suffix);
+    if (choice < 0)
+        return IR_NOP;
+    if (op >= IR_THREAD && op <= IR_GRIDDIM)
+        *imm = choice;
+    else
+        *aux = op >= IR_HADD2 && op <= IR_HMAX2 ? (uint32_t)(choice ? IR_BF16 : IR_F16)
+                                                : (uint32_t)choice;
+    return op;
+}
+
 bool ir_op_is_memory(ir_op op)
 {
     return op == IR_LOAD || op == IR_STORE || op == IR_ATOMIC || op == IR_CAS ||

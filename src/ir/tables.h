@@ -27,6 +27,13 @@ extern const ir_op_row ir_op_rows[IR_OP_COUNT];
 
 // True when the operation's type field is always the same (*type): the text form leaves it out.
 bool ir_op_fixed_type(ir_op op, ir_type *type);
+// The type of the results of an operation with type field `t` (all but calls and control).
+ir_type ir_op_result_type(ir_op op, ir_type t);
+// The operation as the text form writes it, with what its suffix says: "atomic.add", "thread.x",
+// "hadd2.bf16". IR_NOP when unknown.
+ir_op ir_op_parse(str word, uint32_t *aux, int64_t *imm);
+// Index of `word` in a NULL-terminated list, -1 when it is not there.
+int ir_name_find(const char *const *names, str word);
 // True for the operations whose `imm` is a byte offset and which carry an alignment.
 bool ir_op_is_memory(ir_op op);
 

@@ -4,7 +4,7 @@
 // end and the verifier see to it), so going over the growing instruction array meets every call.
 #include "pass/passes.h"
 
-enum { INST_LIMIT = 2000000 };
+enum { INST_LIMIT = 1000000 };
 
 typedef struct replacement {
     ir_ref old, with;

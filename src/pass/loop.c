@@ -5,6 +5,8 @@
 // step, else by running the loop's integers. Start reading at loop_look.
 #include "pass/loop.h"
 
+#include "ir/eval.h"
+
 bool loop_is_region_inside(const ir_func *f, ir_region_id region, ir_inst_id control)
 {
     while (region) {
@@ -42,53 +44,6 @@ static uint64_t cut(ir_type t, uint64_t bits)
     return t == IR_I1 ? bits & 1 : size >= 8 ? bits : bits & ((UINT64_C(1) << (8 * size)) - 1);
 }
 
-static bool eval_divide(ir_op op, ir_type t, uint64_t a, uint64_t b, uint64_t *out)
-{
-    int64_t x = loop_signed(t, a), y = loop_signed(t, b);
-    bool is_div = op == IR_SDIV || op == IR_UDIV;
-    if (b == 0)
-        *out = is_div ? 0 : a;
-    else if (op == IR_UDIV || op == IR_UREM)
-        *out = is_div ? a / b : a % b;
-    else if (y == -1)
-        *out = is_div ? cut(t, 0 - a) : 0;
-    else
-        *out = cut(t, (uint64_t)(is_div ? x / y : x % y));
-    return true;
-}
-
-static bool eval_binary(ir_op op, ir_type t, uint64_t a, uint64_t b, uint64_t *out)
-{
-    int64_t x = loop_signed(t, a), y = loop_signed(t, b);
-    uint32_t count = (uint32_t)b & (t == IR_I64 ? 63 : 31);
-    switch ((int)op) {
-    case IR_ADD: *out = cut(t, a + b); return true;
-    case IR_SUB: *out = cut(t, a - b); return true;
-    case IR_MUL: *out = cut(t, a * b); return true;
-    case IR_AND: *out = a & b; return true;
-    case IR_OR: *out = a | b; return true;
-    case IR_XOR: *out = a ^ b; return true;
-    case IR_SHL: *out = cut(t, a << count); return true;
-    case IR_LSHR: *out = a >> count; return true;
-    case IR_ASHR: *out = cut(t, (uint64_t)(x >> count)); return true;
-    case IR_SMIN: *out = x < y ? a : b; return true;
-    case IR_SMAX: *out = x > y ? a : b; return true;
-    case IR_UMIN: *out = a < b ? a : b; return true;
-    case IR_UMAX: *out = a > b ? a : b; return true;
-    case IR_IEQ: *out = a == b; return true;
-    case IR_INE: *out = a != b; return true;
-    case IR_SLT: *out = x < y; return true;
-    case IR_SLE: *out = x <= y; return true;
-    case IR_ULT: *out = a < b; return true;
-    case IR_ULE: *out = a <= b; return true;
-    case IR_SDIV:
-    case IR_UDIV:
-    case IR_SREM:
-    case IR_UREM: return eval_divide(op, t, a, b, out);
-    default: return false;
-    }
-}
-
 bool loop_eval(const ir_func *f, ir_ref r, const loop_known *known, int fuel, uint64_t *bits)
 {
     if (!r || !ir_is_int(ir_type_of(f, r)))
@@ -106,22 +61,11 @@ bool loop_eval(const ir_func *f, ir_ref r, const loop_known *known, int fuel, ui
     if (i->region_count || i->operand_count == 0 || i->operand_count > 3 ||
         ir_op_effect(i->op) != IR_FX_PURE)
         return false;
-    uint64_t a, b;
-    if (!loop_eval(f, ir_operand(f, i, 0), known, fuel - 1, &a))
-        return false;
-    if (i->op == IR_SELECT)
-        return loop_eval(f, ir_operand(f, i, a ? 1 : 2), known, fuel - 1, bits);
-    if (i->op == IR_ZEXT || i->op == IR_TRUNC) {
-        *bits = cut(i->type, a);
-        return true;
-    }
-    if (i->op == IR_SEXT) {
-        *bits = cut(i->type, (uint64_t)loop_signed((ir_type)i->aux, a));
-        return true;
-    }
-    if (i->operand_count != 2 || !loop_eval(f, ir_operand(f, i, 1), known, fuel - 1, &b))
-        return false;
-    return eval_binary(i->op, i->type, a, b, bits);
+    uint64_t operands[3];
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        if (!loop_eval(f, ir_operand(f, i, k), known, fuel - 1, &operands[k]))
+            return false;
+    return ir_eval(i->op, i->type, i->aux, operands, bits);
 }
 
 // --- shape

@@ -126,7 +126,7 @@ static void run_row(ir_module *m, const pass_row *row, pass_ctx *ctx, bool verif
             check_copy(f, ctx);
         else
             row->run(f, ctx);
-        const char *wrong = verify ? ir_verify(f, ctx->scratch) : NULL;
+        const char *wrong = verify && !has_errors(ctx) ? ir_verify(f, ctx->scratch) : NULL;
         if (wrong)
             bug("after pass '%s': %s", row->name, wrong);
         arena_restore(ctx->scratch, mark);

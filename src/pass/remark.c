@@ -134,12 +134,25 @@ static int64_t access_bytes(const ir_inst *i)
     return (int64_t)ir_type_size(i->type) * n;
 }
 
-// K5004: neighbouring threads far apart in global memory.
+// Bytes that one thread accesses through this very pointer, at any offset.
+static int64_t bytes_through(const ir_func *f, ir_ref pointer)
+{
+    int64_t sum = 0;
+    for (uint32_t id = 1; id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
+        if ((i->op == IR_LOAD || i->op == IR_STORE) && ir_operand(f, i, 0) == pointer)
+            sum += access_bytes(i);
+    }
+    return sum;
+}
+
+// K5004: neighbouring threads far apart in global memory, with most of the space between unused.
 static void remark_coalescing(const remarker *m, const ir_inst *i, const alias_base *b)
 {
-    growth g = growth_of(m, ir_operand(m->f, i, 0), 12);
+    ir_ref pointer = ir_operand(m->f, i, 0);
+    growth g = growth_of(m, pointer, 12);
     int64_t by = g.by < 0 ? -g.by : g.by, bytes = access_bytes(i);
-    if (g.kind != GROWS_BY || by < 2 * bytes || by < 16)
+    if (g.kind != GROWS_BY || by < 32 || 2 * bytes_through(m->f, pointer) > by)
         return;
     diag *d =
         diag_raise(m->ctx->diags, K5004, i->at, "neighbouring threads access '%s' %lld bytes apart",
@@ -150,15 +163,27 @@ static void remark_coalescing(const remarker *m, const ir_inst *i, const alias_b
                  "stage the tile through shared memory");
 }
 
+// Words that meet in the busiest bank when the lanes of one turn access `bytes` each, `by` apart.
+static int64_t bank_conflict(int64_t by, int64_t bytes)
+{
+    int64_t lanes = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8, most = 1;
+    int64_t count[32] = {0};
+    for (int64_t lane = 0; lane < lanes; lane++)
+        for (int64_t word = 0; word < bytes / 4; word++)
+            count[(lane * by / 4 + word) % 32]++;
+    for (int k = 0; k < 32; k++)
+        most = count[k] > most ? count[k] : most;
+    return most;
+}
+
 // K5005: lanes of a warp in one bank of shared memory.
 static void remark_banks(const remarker *m, const ir_inst *i, const alias_base *b)
 {
     growth g = growth_of(m, ir_operand(m->f, i, 0), 12);
-    int64_t by = g.by < 0 ? -g.by : g.by;
-    if (g.kind != GROWS_BY || by % 4 || by == 0 || access_bytes(i) != 4)
+    int64_t by = g.by < 0 ? -g.by : g.by, bytes = access_bytes(i);
+    if (g.kind != GROWS_BY || by % 4 || by == 0 || bytes < 4)
         return;
-    int64_t ways = (by / 4) & -(by / 4);
-    ways = ways > 32 ? 32 : ways;
+    int64_t ways = bank_conflict(by, bytes);
     if (ways < 4)
         return;
     diag *d =

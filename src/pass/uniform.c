@@ -32,6 +32,7 @@ typedef struct sweep {
     flow *rounds;     // per instruction (loops): how threads leave
     uint32_t *depth;  // per instruction (control)
     bool changed, is_one_warp;
+    bool has_whole_rows; // thread_x() counts along the lanes of every warp
 } sweep;
 
 static uint8_t least(uint8_t a, uint8_t b)
@@ -121,8 +122,7 @@ static bool is_lane_linear(const sweep *s, ir_ref r, int fuel)
     if (i->op == IR_LANE)
         return true;
     if (i->op == IR_THREAD)
-        return i->imm == 0 && f->block[0] &&
-               (f->block[0] % 32 == 0 || (f->block[1] == 1 && f->block[2] == 1));
+        return i->imm == 0 && s->has_whole_rows;
     if (i->op == IR_ZEXT || i->op == IR_SEXT)
         return i->aux == IR_I32 && is_lane_linear(s, ir_operand(f, i, 0), fuel - 1);
     if (i->op != IR_ADD)
@@ -478,6 +478,17 @@ static escape visit_region(sweep *s, ir_region_id region, flow at, uint32_t dept
     return all;
 }
 
+// Without a block size, a kernel that never asks for thread_y() or thread_z() is one for rows.
+static bool are_rows_whole(const ir_func *f)
+{
+    if (f->block[0])
+        return f->block[0] % 32 == 0 || (f->block[1] == 1 && f->block[2] == 1);
+    for (uint32_t id = 1; id < f->insts.len; id++)
+        if (f->insts.at[id].op == IR_THREAD && f->insts.at[id].imm != 0)
+            return false;
+    return true;
+}
+
 uniform_facts uniform_compute(const ir_func *f, arena *a)
 {
     uint32_t values = f->values.len + 1, insts = f->insts.len + 1;
@@ -497,6 +508,7 @@ uniform_facts uniform_compute(const ir_func *f, arena *a)
     memset(s.locals, UNIFORM_BLOCK, f->locals.len + 1);
     uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
     s.is_one_warp = threads && threads <= 32;
+    s.has_whole_rows = are_rows_whole(f);
     do {
         s.changed = false;
         visit_region(&s, f->body, (flow){0}, 1);

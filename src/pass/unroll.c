@@ -3,8 +3,10 @@
 // rest. Inner loops come first. Local arrays indexed by a loop's counter get constant indices this
 // way and can become registers, so such loops have a larger allowance.
 //
-// A round is copied with ir_clone_region; its test is known to go on, so it is dropped, and the
-// operands of its NEXT are the arguments of the following round. Start reading at pass_unroll.
+// The test of a copied round is known to go on, so it is dropped, and the operands of its NEXT are
+// the arguments of the following round. Integers that become constants are not written at all.
+// Start reading at pass_unroll.
+#include "ir/eval.h"
 #include "pass/loop.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -14,7 +16,7 @@ enum {
     FEW_TRIPS = 8, // rounds that may result in more:
     FEW = 2048,
     TILE = 4096,         // the same when the loop indexes a local array by its counter
-    RAW = 32768,         // before folding
+    RAW = 16384,         // before folding
     ASKED = 262144,      // when asked for
     MOST_TRIPS = 1 << 16 // rounds worth counting
 };
@@ -111,32 +113,25 @@ static void mark_locals(unroller *u)
 typedef struct copier {
     ir_func *f;
     const loop_info *l;
-    map values, targets;
-    uint32_t position; // of exit_if in the loop's region
-    ir_ref *now;       // arguments of the coming round
+    ir_ref *with;           // old value -> new; 0: itself
+    ir_inst_id *target;     // old control instruction -> new; 0: itself
+    uint32_t values, insts; // their lengths: what stood there before copying
+    ir_ref *now;            // arguments of the coming round
     loop_known known;
     arena *a;
 } copier;
 
-static uint32_t position_of(const ir_func *f, ir_inst_id inst)
-{
-    uint32_t n = 0;
-    while ((inst = ir_at(f, inst)->prev) != 0)
-        n++;
-    return n;
-}
-
 static copier start_copies(ir_func *f, const loop_info *l, arena *a, ir_inst_id leaves_to)
 {
     uint32_t n = ir_region_at(f, l->body)->arg_count;
-    copier c = {.f = f, .l = l, .values = map_make(a), .targets = map_make(a), .a = a};
-    c.position = position_of(f, l->exit_if);
+    copier c = {.f = f, .l = l, .a = a, .values = f->values.len, .insts = f->insts.len};
+    c.with = arena_array(a, ir_ref, c.values);
+    c.target = arena_array(a, ir_inst_id, c.insts);
     c.now = arena_array(a, ir_ref, n + 1);
     for (uint32_t k = 0; k < n; k++)
         c.now[k] = ir_operand(f, ir_at(f, l->loop), k);
     c.known = loop_start(f, l, a);
-    if (leaves_to)
-        *map_at(&c.targets, l->loop) = leaves_to;
+    c.target[l->loop] = leaves_to;
     return c;
 }
 
@@ -146,70 +141,107 @@ static void map_args(copier *c)
     for (uint32_t k = 0; k < c->known.count; k++) {
         if (c->known.is_known[k])
             c->now[k] = ir_constant(c->f, ir_type_of(c->f, args + k), c->known.bits[k]);
-        *map_at(&c->values, args + k) = c->now[k];
+        c->with[args + k] = c->now[k];
     }
 }
 
-// Copies the loop's region to the cursor; returns the copy of exit_if.
-static ir_inst_id copy_region(copier *c, ir_cursor *at)
+static ir_ref mapped(const copier *c, ir_ref r)
+{
+    return !ir_is_const(r) && r < c->values && c->with[r] ? c->with[r] : r;
+}
+
+// Integers that are constants in this round need no instruction.
+static bool fold_copy(copier *c, const ir_inst *old, const ir_ref *operands)
+{
+    uint64_t bits[3], out;
+    ir_type t = old->result_count == 1 ? ir_type_of(c->f, old->result) : IR_VOID;
+    if (!ir_is_int(t) || old->operand_count == 0 || old->operand_count > 3 ||
+        ir_op_effect(old->op) != IR_FX_PURE)
+        return false;
+    for (uint32_t k = 0; k < old->operand_count; k++)
+        if (!ir_const_bits(c->f, operands[k], &bits[k]))
+            return false;
+    if (!ir_eval(old->op, old->type, old->aux, bits, &out))
+        return false;
+    c->with[old->result] = ir_constant(c->f, t, out);
+    return true;
+}
+
+static void copy_results(copier *c, ir_ref old, ir_ref fresh, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        c->with[old + k] = fresh + k;
+        c->f->values.at[fresh + k].name = c->f->values.at[old + k].name;
+    }
+}
+
+static void copy_inst(copier *c, ir_cursor *at, ir_inst_id id)
 {
     ir_func *f = c->f;
-    ir_inst_id before = at->before ? ir_at(f, at->before)->prev : ir_region_at(f, at->region)->last;
-    ir_clone_region(at, f, c->l->body, &c->values, &c->targets);
-    ir_inst_id id = before ? ir_at(f, before)->next : ir_region_at(f, at->region)->first;
-    for (uint32_t k = 0; k < c->position; k++)
-        id = ir_at(f, id)->next;
-    return id;
-}
-
-// Puts the instructions of one side before the IF; returns the side's terminator, unlinked.
-static ir_inst_id splice_side(ir_func *f, ir_inst_id inst, uint32_t side)
-{
-    ir_region_id region = ir_at(f, inst)->regions + side;
-    for (;;) {
-        ir_inst_id id = ir_region_at(f, region)->first;
-        bool is_last = ir_at(f, id)->next == 0;
-        ir_unlink(f, id);
-        if (is_last)
-            return id;
-        ir_cursor c = ir_before(f, inst);
-        ir_insert(&c, id);
+    const ir_inst old = *ir_at(f, id); // by value: the array may move
+    enum { FEW_OPERANDS = 16 };
+    ir_ref few[FEW_OPERANDS], *operands = few;
+    uint8_t few_types[FEW_OPERANDS], *types = few_types;
+    if (old.operand_count > FEW_OPERANDS)
+        operands = arena_array(c->a, ir_ref, old.operand_count);
+    if (old.result_count > FEW_OPERANDS)
+        types = arena_array(c->a, uint8_t, old.result_count);
+    for (uint32_t k = 0; k < old.operand_count; k++)
+        operands[k] = mapped(c, ir_operand(f, &old, k));
+    if (fold_copy(c, &old, operands))
+        return;
+    for (uint32_t k = 0; k < old.result_count; k++)
+        types[k] = f->values.at[old.result + k].type;
+    at->at = old.at;
+    ir_inst_id id_new =
+        ir_is_control(old.op)
+            ? ir_control(at, old.op, operands, old.operand_count, old.region_count, types,
+                         old.result_count)
+            : ir_add(at, old.op, old.type, operands, old.operand_count, types, old.result_count);
+    ir_inst *made = ir_at(f, id_new);
+    made->hint = old.hint;
+    made->order = old.order;
+    made->scope = old.scope;
+    made->align = old.align;
+    made->imm = old.imm;
+    made->unroll = old.unroll;
+    bool is_jump = old.op == IR_EXIT || old.op == IR_NEXT;
+    made->aux = is_jump && c->target[old.aux] ? c->target[old.aux] : old.aux;
+    if (old.cases && old.region_count > 1)
+        memcpy(made->cases, old.cases, (old.region_count - 1) * sizeof *old.cases);
+    copy_results(c, old.result, made->result, old.result_count);
+    if (old.region_count)
+        c->target[id] = id_new;
+    for (uint32_t k = 0; k < old.region_count; k++) {
+        ir_region_id from = old.regions + k, to = ir_at(f, id_new)->regions + k;
+        copy_results(c, ir_region_at(f, from)->args, ir_region_at(f, to)->args,
+                     ir_region_at(f, from)->arg_count);
+        ir_cursor in = ir_at_end(f, to, old.at);
+        for (ir_inst_id i = ir_region_at(f, from)->first; i; i = ir_at(f, i)->next)
+            copy_inst(c, &in, i);
     }
-}
-
-static void remove_from(ir_func *f, ir_inst_id first, ir_inst_id end)
-{
-    for (ir_inst_id id = first, next; id && id != end; id = next) {
-        next = ir_at(f, id)->next;
-        ir_remove(f, id);
-    }
-}
-
-static void drop(ir_func *f, ir_inst_id unlinked)
-{
-    *ir_at(f, unlinked) = (ir_inst){.op = IR_NOP};
 }
 
 // One whole round; its test is known to go on.
 static void copy_round(copier *c, ir_cursor *at)
 {
     ir_func *f = c->f;
+    span place = at->at;
     map_args(c);
-    ir_inst_id test = copy_region(c, at);
-    ir_inst_id next;
-    if (c->l->goes_on_inside) {
-        next = splice_side(f, test, 1 - c->l->exit_side);
-        remove_from(f, test, at->before);
-    } else {
-        ir_remove(f, test);
-        next = at->before ? ir_at(f, at->before)->prev : ir_region_at(f, at->region)->last;
-        ir_unlink(f, next);
+    ir_inst_id id = ir_region_at(f, c->l->body)->first;
+    while (id != c->l->next) {
+        if (id != c->l->exit_if)
+            copy_inst(c, at, id);
+        else if (c->l->goes_on_inside) {
+            id = ir_region_at(f, ir_at(f, id)->regions + 1 - c->l->exit_side)->first;
+            continue;
+        }
+        id = ir_at(f, id)->next;
     }
-    must(ir_at(f, next)->op == IR_NEXT);
     for (uint32_t k = 0; k < c->known.count; k++)
-        c->now[k] = ir_operand(f, ir_at(f, next), k);
-    drop(f, next);
+        c->now[k] = mapped(c, ir_operand(f, ir_at(f, id), k));
     loop_step(f, c->l, &c->known, c->a);
+    at->at = place;
 }
 
 // What stands before the test does nothing that the loop's results need.
@@ -233,21 +265,13 @@ static void copy_last(copier *c, ir_cursor *at, ir_ref *out)
 {
     ir_func *f = c->f;
     map_args(c);
-    uint32_t n = ir_at(f, c->l->leave)->operand_count;
-    if (leaves_at_once(f, c->l)) {
-        for (uint32_t k = 0; k < n; k++) {
-            ir_ref r = ir_operand(f, ir_at(f, c->l->leave), k);
-            const uint64_t *found = ir_is_const(r) ? NULL : map_find(&c->values, r);
-            out[k] = found && !loop_is_outside(f, r, c->l->loop) ? (ir_ref)*found : r;
-        }
-        return;
-    }
-    ir_inst_id test = copy_region(c, at);
-    ir_inst_id leave = splice_side(f, test, c->l->exit_side);
-    for (uint32_t k = 0; k < n; k++)
-        out[k] = ir_operand(f, ir_at(f, leave), k);
-    drop(f, leave);
-    remove_from(f, test, at->before);
+    if (!leaves_at_once(f, c->l))
+        for (ir_inst_id id = ir_region_at(f, c->l->body)->first; id != c->l->exit_if;
+             id = ir_at(f, id)->next)
+            copy_inst(c, at, id);
+    const ir_inst *leave = ir_at(f, c->l->leave);
+    for (uint32_t k = 0; k < leave->operand_count; k++)
+        out[k] = mapped(c, ir_operand(f, leave, k));
 }
 
 // --- replacing loops

@@ -26,14 +26,10 @@ typedef struct int_range {
 static bool range_of_type(kiln_type type, int_range *out)
 {
     static const int_range ranges[] = {
-        [KILN_BOOL] = {0, 1},
-        [KILN_I8] = {INT8_MIN, INT8_MAX},
-        [KILN_U8] = {0, UINT8_MAX},
-        [KILN_I16] = {INT16_MIN, INT16_MAX},
-        [KILN_U16] = {0, UINT16_MAX},
-        [KILN_I32] = {INT32_MIN, INT32_MAX},
-        [KILN_U32] = {0, UINT32_MAX},
-        [KILN_I64] = {INT64_MIN, INT64_MAX},
+        [KILN_BOOL] = {0, 1},         [KILN_I8] = {INT8_MIN, INT8_MAX},
+        [KILN_U8] = {0, UINT8_MAX},   [KILN_I16] = {INT16_MIN, INT16_MAX},
+        [KILN_U16] = {0, UINT16_MAX}, [KILN_I32] = {INT32_MIN, INT32_MAX},
+        [KILN_U32] = {0, UINT32_MAX}, [KILN_I64] = {INT64_MIN, INT64_MAX},
         [KILN_U64] = {0, UINT64_MAX},
     };
     if (type < KILN_BOOL || type > KILN_U64)
@@ -78,10 +74,9 @@ kiln_arg kiln_arg_struct(const void *bytes, size_t size)
 kiln_type type_from_ir(ir_type t, bool is_unsigned)
 {
     static const uint8_t plain[IR_TYPE_COUNT] = {
-        [IR_I1] = KILN_BOOL,    [IR_I8] = KILN_I8,      [IR_I16] = KILN_I16, [IR_I32] = KILN_I32,
-        [IR_I64] = KILN_I64,    [IR_F16] = KILN_F16,    [IR_BF16] = KILN_BF16,
-        [IR_F8E4] = KILN_F8E4,  [IR_F8E5] = KILN_F8E5,  [IR_F32] = KILN_F32, [IR_F64] = KILN_F64,
-        [IR_PTR_GEN] = KILN_U64};
+        [IR_I1] = KILN_BOOL,   [IR_I8] = KILN_I8,   [IR_I16] = KILN_I16,   [IR_I32] = KILN_I32,
+        [IR_I64] = KILN_I64,   [IR_F16] = KILN_F16, [IR_BF16] = KILN_BF16, [IR_F8E4] = KILN_F8E4,
+        [IR_F8E5] = KILN_F8E5, [IR_F32] = KILN_F32, [IR_F64] = KILN_F64,   [IR_PTR_GEN] = KILN_U64};
     kiln_type type = (kiln_type)plain[t];
     return is_unsigned && type >= KILN_I8 && type <= KILN_I64 ? (kiln_type)(type + 1) : type;
 }

@@ -9,13 +9,12 @@ enum { ALIGNMENT = 64, ROW_LIMIT = 1 << 23 };
 static const struct {
     const char *name;
     uint8_t size;
-} types[] = {
-    [KILN_VOID] = {"void", 1}, [KILN_BOOL] = {"bool", 1}, [KILN_I8] = {"i8", 1},
-    [KILN_U8] = {"u8", 1},     [KILN_I16] = {"i16", 2},   [KILN_U16] = {"u16", 2},
-    [KILN_I32] = {"i32", 4},   [KILN_U32] = {"u32", 4},   [KILN_I64] = {"i64", 8},
-    [KILN_U64] = {"u64", 8},   [KILN_F16] = {"f16", 2},   [KILN_BF16] = {"bf16", 2},
-    [KILN_F8E4] = {"f8e4", 1}, [KILN_F8E5] = {"f8e5", 1}, [KILN_F32] = {"f32", 4},
-    [KILN_F64] = {"f64", 8}};
+} types[] = {[KILN_VOID] = {"void", 1}, [KILN_BOOL] = {"bool", 1}, [KILN_I8] = {"i8", 1},
+             [KILN_U8] = {"u8", 1},     [KILN_I16] = {"i16", 2},   [KILN_U16] = {"u16", 2},
+             [KILN_I32] = {"i32", 4},   [KILN_U32] = {"u32", 4},   [KILN_I64] = {"i64", 8},
+             [KILN_U64] = {"u64", 8},   [KILN_F16] = {"f16", 2},   [KILN_BF16] = {"bf16", 2},
+             [KILN_F8E4] = {"f8e4", 1}, [KILN_F8E5] = {"f8e5", 1}, [KILN_F32] = {"f32", 4},
+             [KILN_F64] = {"f64", 8}};
 
 size_t kiln_type_size(kiln_type type)
 {
@@ -159,8 +158,8 @@ kiln_status kiln_read(const kiln_buffer *b, size_t first, void *to, size_t count
 
 kiln_status kiln_fill(kiln_buffer *b, const void *element)
 {
-    kiln_status status = check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0,
-                                     "kiln_fill");
+    kiln_status status =
+        check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
     if (status)
         return status;
     for (size_t k = 0; k < b->count; k++)

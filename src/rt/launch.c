@@ -52,9 +52,9 @@ static kiln_status check_grid(const kiln_kernel *kernel, const kiln_launch_desc 
                          "the launch gives a grid and items: only one of them can decide");
     *is_empty = has_items ? !desc->items[0] : !desc->grid[0];
     for (int axis = 0; axis < 3; axis++) {
-        uint64_t count = has_items ? desc->items[axis] / block[axis] +
-                                         (desc->items[axis] % block[axis] != 0)
-                                   : desc->grid[axis];
+        uint64_t count =
+            has_items ? desc->items[axis] / block[axis] + (desc->items[axis] % block[axis] != 0)
+                      : desc->grid[axis];
         if (count > limits[axis])
             return error_set(k, KILN_E_LAUNCH, K6015,
                              "a grid of %llu blocks along %c: at most %llu are possible",
@@ -85,8 +85,8 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
                          kernel->name, kernel->param_count, kernel->param_count == 1 ? "" : "s",
                          desc->arg_count, desc->arg_count == 1 ? "" : "s");
     if (desc->arg_count && !desc->args)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_launch: %zu arguments at NULL", desc->arg_count);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_launch: %zu arguments at NULL",
+                         desc->arg_count);
     for (size_t i = 0; i < desc->arg_count; i++) {
         kiln_status status = arg_check(kernel, i, &desc->args[i], &args[i]);
         if (status)
@@ -102,6 +102,7 @@ static void keep_print(void *user, const char *text_of, size_t len)
     if (k->printed_len + len + 1 > k->printed_cap) {
         size_t cap = (k->printed_len + len + 1) * 2;
         char *grown = realloc(k->printed[0], cap);
+        k->has_lost_print |= !grown;
         if (!grown)
             return;
         k->printed[0] = grown;
@@ -117,8 +118,9 @@ static kiln_status run(kiln_kernel *kernel, const interp_launch *launch)
     kiln *k = kernel->module->k;
     interp_error error;
     __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
+    k->has_lost_print = false;
     if (interp_run(launch, &error))
-        return KILN_OK;
+        return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
     kiln_status status = error.code == K6029   ? KILN_E_CANCELLED
                          : error.code == K6004 ? KILN_E_NO_MEMORY
                                                : KILN_E_KERNEL;
@@ -158,8 +160,7 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
         return error_bad_handle(HANDLE_KERNEL, kernel);
     kiln *k = kernel->module->k;
     if (!desc)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_launch: the description is NULL");
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_launch: the description is NULL");
     interp_arg few[FEW_ARGS], *args = few;
     if (kernel->param_count > FEW_ARGS)
         args = calloc(kernel->param_count, sizeof *args);

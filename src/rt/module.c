@@ -1,5 +1,5 @@
-// Modules: compiling, the kernels in them and what they look like. What outlives the compile (names,
-// parameters, decoded programs) is copied into the module's own arena.
+// Modules: compiling, the kernels in them and what they look like. What outlives the compile
+// (names, parameters, decoded programs) is copied into the module's own arena.
 #include <stdlib.h>
 
 #include "base/knobs.h"

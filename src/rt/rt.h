@@ -41,6 +41,7 @@ struct kiln {
     void *print_user;
     char *printed[2]; // being filled; handed out last
     size_t printed_len, printed_cap;
+    bool has_lost_print; // no memory for some of it
 };
 
 typedef struct rt_param {

@@ -2,36 +2,36 @@
 #include "api.h"
 
 static const char source[] =
-    "#include <kiln/kernel.h>\n"                                                       // 1
-    "typedef struct pair { i32 a, b; } pair;\n"                                        // 2
-    "static const i32 table[4] = {1, 2, 3, 4};\n"                                      // 3
-    "kernel block(64) void f(const f16 *gamma, u8 small, pair p, f32 *y) {\n"          // 4
-    "    y[0] = f32(gamma[0]) + f32((i32)small + p.a);\n"                              // 5
-    "}\n"                                                                              // 6
-    "kernel void bounds(i32 *x, i32 i) {\n"                                            // 7
-    "    x[i] = 1;\n"                                                                  // 8
-    "}\n"                                                                              // 9
-    "kernel void null(i32 *x) { i32 *p = x; if (x[0] == 0) p = 0; p[0] = 1; }\n"       // 10
-    "kernel void align(u8 *x, i32 i) { *(i32 *)(x + i) = 1; }\n"                       // 11
+    "#include <kiln/kernel.h>\n"                                                         // 1
+    "typedef struct pair { i32 a, b; } pair;\n"                                          // 2
+    "static const i32 table[4] = {1, 2, 3, 4};\n"                                        // 3
+    "kernel block(64) void f(const f16 *gamma, u8 small, pair p, f32 *y) {\n"            // 4
+    "    y[0] = f32(gamma[0]) + f32((i32)small + p.a);\n"                                // 5
+    "}\n"                                                                                // 6
+    "kernel void bounds(i32 *x, i32 i) {\n"                                              // 7
+    "    x[i] = 1;\n"                                                                    // 8
+    "}\n"                                                                                // 9
+    "kernel void null(i32 *x) { i32 *p = x; if (x[0] == 0) p = 0; p[0] = 1; }\n"         // 10
+    "kernel void align(u8 *x, i32 i) { *(i32 *)(x + i) = 1; }\n"                         // 11
     "kernel void constant(i32 *x, i32 i) { i32 *p = i ? (i32 *)table : x; p[0] = 1; }\n" // 12
-    "kernel void asserts(i32 n) {\n"                                                   // 13
-    "    assert((i32)thread_x() < n);\n"                                               // 14
-    "}\n"                                                                              // 15
-    "kernel void traps(i32 n) { if (n == 3) trap(); }\n"                               // 16
-    "kernel void never(i32 n) { if (n == 3) unreachable(); }\n"                        // 17
-    "kernel block(64) void missed(i32 *x) {\n"                                         // 18
-    "    if (promise_block_uniform(thread_x() < 40))\n"                                // 19
-    "        barrier();\n"                                                             // 20
-    "}\n"                                                                              // 21
-    "kernel block(64) void parted(i32 *x) {\n"                                         // 22
-    "    if (promise_block_uniform(warp() == 0))\n"                                    // 23
-    "        barrier();\n"                                                             // 24
-    "    else\n"                                                                       // 25
-    "        barrier();\n"                                                             // 26
-    "}\n"                                                                              // 27
-    "kernel void forever(i32 *x) { while (atomic_load(x) == 0) { } }\n"                // 28
-    "shared i32 huge[50000];\n"                                                        // 29
-    "kernel block(32) void big(i32 *x) { huge[thread_x()] = 1; x[0] = huge[0]; }\n";   // 30
+    "kernel void asserts(i32 n) {\n"                                                     // 13
+    "    assert((i32)thread_x() < n);\n"                                                 // 14
+    "}\n"                                                                                // 15
+    "kernel void traps(i32 n) { if (n == 3) trap(); }\n"                                 // 16
+    "kernel void never(i32 n) { if (n == 3) unreachable(); }\n"                          // 17
+    "kernel block(64) void missed(i32 *x) {\n"                                           // 18
+    "    if (promise_block_uniform(thread_x() < 40))\n"                                  // 19
+    "        barrier();\n"                                                               // 20
+    "}\n"                                                                                // 21
+    "kernel block(64) void parted(i32 *x) {\n"                                           // 22
+    "    if (promise_block_uniform(warp() == 0))\n"                                      // 23
+    "        barrier();\n"                                                               // 24
+    "    else\n"                                                                         // 25
+    "        barrier();\n"                                                               // 26
+    "}\n"                                                                                // 27
+    "kernel void forever(i32 *x) { while (atomic_load(x) == 0) { } }\n"                  // 28
+    "shared i32 huge[50000];\n"                                                          // 29
+    "kernel block(32) void big(i32 *x) { huge[thread_x()] = 1; x[0] = huge[0]; }\n";     // 30
 
 static kiln *k;
 static kiln_module *m;
@@ -102,7 +102,8 @@ static void buffers(void)
     EXPECT(kiln_buffer_new_bytes(k, 0, 1, &b), KILN_E_BAD_ARGUMENT, "K6003", "size above 0");
     EXPECT(kiln_buffer_new(k, KILN_F32, 1, NULL), KILN_E_BAD_ARGUMENT, "K6003", "out is NULL");
     CHECK(!kiln_buffer_new(k, KILN_F32, 4, &b));
-    EXPECT(kiln_write(b, 2, x, 3), KILN_E_BAD_ARGUMENT, "K6017", "elements 2 to 5 of a buffer of 4");
+    EXPECT(kiln_write(b, 2, x, 3), KILN_E_BAD_ARGUMENT, "K6017",
+           "elements 2 to 5 of a buffer of 4");
     EXPECT(kiln_read(b, 5, x, 0), KILN_E_BAD_ARGUMENT, "K6017", "buffer of 4");
     EXPECT(kiln_read(b, 1, x, SIZE_MAX), KILN_E_BAD_ARGUMENT, "K6017", "buffer of 4");
     EXPECT(kiln_write(b, 0, NULL, 1), KILN_E_BAD_ARGUMENT, "K6003", "host pointer is NULL");
@@ -209,7 +210,8 @@ static void kernels(int optimise)
     EXPECT(api_launch(api_kernel(m, "bounds"), 1, 1, args, 2), KILN_E_KERNEL, "K6020",
            "element 2 of 'x', which has 2 elements");
     args[0] = kiln_arg_buffer(b);
-    EXPECT(api_launch(api_kernel(m, "null"), 1, 1, args, 1), KILN_E_KERNEL, "K6021", "null pointer");
+    EXPECT(api_launch(api_kernel(m, "null"), 1, 1, args, 1), KILN_E_KERNEL, "K6021",
+           "null pointer");
     kiln_arg align[] = {kiln_arg_buffer(bytes), kiln_arg_i64(KILN_I32, 2)};
     EXPECT(api_launch(api_kernel(m, "align"), 1, 1, align, 2), KILN_E_KERNEL, "K6022",
            "at byte 2 of 'x': not a multiple of 4");

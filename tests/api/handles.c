@@ -1,7 +1,8 @@
 // Null, foreign and freed handles: every call says so, none crashes.
 #include "api.h"
 
-static const char source[] = "#include <kiln/kernel.h>\nkernel block(1) void f(i32 *x) { x[0] = 1; }\n";
+static const char source[] =
+    "#include <kiln/kernel.h>\nkernel block(1) void f(i32 *x) { x[0] = 1; }\n";
 
 static void all_calls(kiln *k, kiln_module *m, kiln_kernel *f, kiln_buffer *b)
 {

@@ -5,7 +5,8 @@ static const char source[] =
     "#include <kiln/kernel.h>\n"
     "kernel block(4) void order(void) { printf(\"%u.%u \", block_x(), thread_x()); }\n"
     "kernel block(1) void formats(i32 i, u64 big, f32 x) {\n"
-    "    printf(\"[%d|%5d|%-5d|%05d|%+d|%x|%#X|%o|%u]\", i, i, i, i, i, (u32)i, (u32)i, (u32)i, (u32)i);\n"
+    "    printf(\"[%d|%5d|%-5d|%05d|%+d|%x|%#X|%o|%u]\", i, i, i, i, i, (u32)i, (u32)i, (u32)i, "
+    "(u32)i);\n"
     "    printf(\"[%llu|%llx|%hhd|%hd]\", big, big, i + 256, i + 65536);\n"
     "    printf(\"[%f|%.2f|%8.3f|%e|%g|%G]\", x, x, x, x, x, x);\n"
     "    printf(\"[%c%c|%s|%%|%.3s]\", 'a', 98, \"text\", \"cut off\");\n"
@@ -49,11 +50,12 @@ int main(void)
         char want[512];
         int n = snprintf(want, sizeof want, "[%d|%5d|%-5d|%05d|%+d|%x|%#X|%o|%u]", 42, 42, 42, 42,
                          42, 42, 42, 42, 42);
-        n += snprintf(want + n, sizeof want - (size_t)n, "[%llu|%llx|42|42]",
-                      0xfedcba9876543210ull, 0xfedcba9876543210ull);
+        n += snprintf(want + n, sizeof want - (size_t)n, "[%llu|%llx|42|42]", 0xfedcba9876543210ull,
+                      0xfedcba9876543210ull);
         n += snprintf(want + n, sizeof want - (size_t)n, "[%f|%.2f|%8.3f|%e|%g|%G]", 1.5, 1.5, 1.5,
                       1.5, 1.5, 1.5);
-        snprintf(want + n, sizeof want - (size_t)n, "[ab|text|%%|cut][-9223372036854775807|    42]");
+        snprintf(want + n, sizeof want - (size_t)n,
+                 "[ab|text|%%|cut][-9223372036854775807|    42]");
         const char *got = kiln_printed(k, NULL);
         CHECK(!strcmp(got, want));
         if (strcmp(got, want) != 0)

@@ -110,13 +110,25 @@ static void literal(gen *g, gen_type t)
 
 static bool variable(gen *g, gen_type t)
 {
-    uint32_t fits[GEN_MAX_VARS], n = 0;
-    for (uint32_t i = 0; i < g->var_count; i++)
-        if (g->vars[i].type == t && !g->vars[i].length)
+    uint32_t fits[GEN_MAX_VARS], others[GEN_MAX_VARS], n = 0, other_count = 0;
+    for (uint32_t i = 0; i < g->var_count; i++) {
+        if (g->vars[i].length)
+            continue;
+        if (g->vars[i].type == t)
             fits[n++] = i;
-    if (!n)
+        else
+            others[other_count++] = i;
+    }
+    if (n && gen_chance(g, 80)) {
+        gen_write(g, "%s", g->vars[fits[gen_below(g, n)]].text);
+        return true;
+    }
+    if (!other_count || gen_chance(g, 20))
         return false;
-    gen_write(g, "%s", g->vars[fits[gen_below(g, n)]].text);
+    const gen_var *v = &g->vars[others[gen_below(g, other_count)]];
+    bool saturates = is_float(v->type) && !is_float(t) && t != GT_BOOL;
+    gen_write(g, saturates ? "TO(" : "(");
+    gen_write(g, "%s%s%s%s", type_names[t], saturates ? ", " : ")", v->text, saturates ? ")" : "");
     return true;
 }
 
@@ -313,7 +325,7 @@ void gen_expr(gen *g, gen_type t, int depth)
 {
     uint32_t k = gen_below(g, 100);
     if (depth <= 0 || k < 12) {
-        if (k % 3 && variable(g, t))
+        if (k % 4 && variable(g, t))
             return;
         literal(g, t);
     } else if (k < 25) {

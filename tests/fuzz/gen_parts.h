@@ -48,7 +48,7 @@ typedef struct gen {
     uint32_t budget;    // statements left
     uint32_t block;     // threads of the block
     int indent;
-    bool has_uniform_vars;
+    bool in_kernel;
 } gen;
 
 uint32_t gen_below(gen *g, uint32_t n);

@@ -68,11 +68,9 @@ static void new_record(gen *g)
     uint32_t name = g->next_name++;
     if (gen_chance(g, 30)) {
         line(g);
-        gen_write(g, "union { u64 l; u32 w[2]; u16 h[4]; u8 b[8]; i8 s[8]; } v%u;\n", name);
-        line(g);
-        gen_write(g, "v%u.l = ", name);
+        gen_write(g, "union { u64 l; u32 w[2]; u16 h[4]; u8 b[8]; i8 s[8]; } v%u = {.l = ", name);
         gen_expr(g, GT_U64, 2);
-        gen_write(g, ";\n");
+        gen_write(g, "};\n");
         static const struct {
             const char *member;
             gen_type type;
@@ -110,6 +108,13 @@ static void new_pointer(gen *g)
     line(g);
     gen_write(g, "%s *v%u = ", gen_type_name(v.type), name);
     if (v.length) {
+        const gen_var *o = &g->vars[gen_below(g, g->var_count)];
+        if (o->length && o->type == v.type && o->is_local && !o->is_constant && gen_chance(g, 60)) {
+            gen_condition(g, 1);
+            gen_write(g, " ? &%s[", o->text);
+            gen_index(g, o->length, 1);
+            gen_write(g, "] : ");
+        }
         gen_write(g, "&%s[", v.text);
         gen_index(g, v.length, 1);
         gen_write(g, "]");
@@ -281,6 +286,120 @@ static void leave_loop(gen *g)
     gen_write(g, ") { %s; }\n", gen_chance(g, 50) ? "break" : "continue");
 }
 
+// A loop of constant bound over a whole array: what unrolling and register promotion live on.
+static void array_loop(gen *g)
+{
+    for (int tries = 0; tries < 10; tries++) {
+        gen_var v = g->vars[gen_below(g, g->var_count)];
+        if (!v.length || v.is_constant)
+            continue;
+        uint32_t before = g->var_count, name = g->next_name;
+        if (gen_chance(g, 30))
+            gen_write(g, "#pragma unroll%s\n", gen_chance(g, 50) ? "" : " 2");
+        line(g);
+        gen_write(g, "for (u32 v%u = 0; v%u < %u; v%u++)", name, name, v.length, name);
+        declare(g, GT_U32, 0)->is_constant = true;
+        open_block(g);
+        line(g);
+        gen_write(g, "%s[v%u] = ", v.text, name);
+        gen_expr(g, v.type, 3);
+        gen_write(g, ";\n");
+        close_block(g);
+        g->var_count = before;
+        return;
+    }
+}
+
+// Four words at once, in this thread's own part of the scratch buffer.
+static void wide_access(gen *g)
+{
+    if (!g->in_kernel)
+        return;
+    uint32_t at = gen_below(g, 2) * 4, name = g->next_name++;
+    line(g);
+    gen_write(g, "u32x4 v%u = *(const u32x4 *)(mine + %u);\n", name, at);
+    static const char members[] = "xyzw";
+    for (uint32_t i = 0; i < 4; i++)
+        snprintf(declare(g, GT_U32, 0)->text, 40, "v%u.%c", name, members[i]);
+    line(g);
+    gen_write(g, "v%u.%c = ", name, members[gen_below(g, 4)]);
+    gen_expr(g, GT_U32, 2);
+    gen_write(g, ";\n");
+    line(g);
+    gen_write(g, "*(u32x4 *)(mine + %u) = ", 4 - at);
+    if (gen_chance(g, 50)) {
+        gen_write(g, "v%u;\n", name);
+        return;
+    }
+    gen_write(g, "(u32x4){");
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i)
+            gen_write(g, ", ");
+        gen_expr(g, GT_U32, 1);
+    }
+    gen_write(g, "};\n");
+}
+
+// Through a narrow float and back, or through the bytes of a word.
+static void storage(gen *g)
+{
+    static const char *const names[] = {"f16", "bf16", "f8e4", "f8e5"};
+    const char *h = names[gen_below(g, 4)];
+    line(g);
+    if (gen_chance(g, 60)) {
+        gen_write(g, "f32 v%u = f32(to_%s(", g->next_name, h);
+        gen_expr(g, GT_F32, 3);
+        gen_write(g, "));\n");
+        declare(g, GT_F32, 0);
+        return;
+    }
+    uint32_t name = g->next_name++;
+    gen_write(g, "u64 v%u = ", name);
+    gen_expr(g, GT_U64, 2);
+    gen_write(g, ";\n");
+    line(g);
+    gen_write(g, "%s *v%u = (%s *)&v%u;\n", "u8", g->next_name, "u8", name);
+    declare(g, GT_U8, 8);
+    g->vars[g->var_count - 1].is_local = false;
+    snprintf(declare(g, GT_U64, 0)->text, 40, "v%u", name);
+}
+
+// A struct passed and returned by value, copied whole.
+static void whole_struct(gen *g)
+{
+    if (!g->in_kernel)
+        return;
+    uint32_t name = g->next_name++;
+    line(g);
+    gen_write(g, "s_%u v%u = {", g->number, name);
+    gen_expr(g, GT_I32, 2);
+    gen_write(g, ", {");
+    gen_expr(g, GT_U8, 1);
+    gen_write(g, ", ");
+    gen_expr(g, GT_U8, 1);
+    gen_write(g, "}, ");
+    gen_expr(g, GT_F64, 2);
+    gen_write(g, ", ");
+    gen_expr(g, GT_I64, 2);
+    gen_write(g, "};\n");
+    snprintf(declare(g, GT_I32, 0)->text, 40, "v%u.a", name);
+    snprintf(declare(g, GT_U8, 4)->text, 40, "v%u.b", name);
+    snprintf(declare(g, GT_F64, 0)->text, 40, "v%u.c", name);
+    snprintf(declare(g, GT_I64, 0)->text, 40, "v%u.d", name);
+    line(g);
+    if (gen_chance(g, 50)) {
+        gen_write(g, "v%u = t_%u(v%u, ", name, g->number, name);
+        gen_expr(g, GT_I32, 2);
+        gen_write(g, ");\n");
+    } else {
+        gen_write(g, "if (");
+        gen_condition(g, 2);
+        gen_write(g, ") { v%u = (s_%u){.d = ", name, g->number);
+        gen_expr(g, GT_I64, 1);
+        gen_write(g, "}; }\n");
+    }
+}
+
 static void divergent(gen *g, int depth, bool in_loop)
 {
     if (g->budget)
@@ -296,7 +415,15 @@ static void divergent(gen *g, int depth, bool in_loop)
         new_record(g);
     else if (k < 65)
         new_pointer(g);
-    else if (k < 78)
+    else if (k < 68)
+        array_loop(g);
+    else if (k < 70)
+        wide_access(g);
+    else if (k < 72)
+        storage(g);
+    else if (k < 74)
+        whole_struct(g);
+    else if (k < 80)
         if_else(g, depth, in_loop);
     else if (k < 86)
         counted_loop(g, depth);
@@ -504,8 +631,20 @@ void gen_program(uint64_t seed, unsigned number, FILE *out)
         *g = &state;
     g->block = blocks[gen_below(g, 7)];
     uint32_t threads = 2 * g->block;
+    char mark[24] = "", table[16];
+    if (gen_chance(g, 60))
+        snprintf(mark, sizeof mark, " block(%u)", g->block);
+    snprintf(table, sizeof table, "k_%u", number);
+    gen_write(g, "typedef struct { i32 a; u8 b[4]; f64 c; i64 d; } s_%u;\n", number);
+    gen_write(g, "static s_%u t_%u(s_%u s, i32 n)\n{\n    s.a += n;\n    s.b[n & 3] ^= (u8)n;\n",
+              number, number, number);
+    gen_write(g, "    s.c = s.c * 0.5 + n;\n    s.d = s.d * 3 - s.a;\n    return s;\n}\n\n");
+    gen_write(g, "static const i16 k_%u[8] = {%d, %d, %d, 4, 5, -600, %d, 8};\n\n", number,
+              (int)gen_below(g, 60000) - 30000, (int)gen_below(g, 100), -(int)gen_below(g, 9),
+              (int)gen_below(g, 4));
     for (uint32_t i = 0, n = gen_below(g, 3); i < n; i++)
         helper(g);
+    g->in_kernel = true;
     gen_write(g,
               "//! run fuzz_%u grid=2 block=%u (i32[64]:edge, u8[64]:bits, u64[64]:bits, "
               "f32[64]:rand, f64[64]:rand, "
@@ -513,10 +652,10 @@ void gen_program(uint64_t seed, unsigned number, FILE *out)
               number, g->block, gen_below(g, 8), gen_below(g, 16), threads * 8, threads * 16,
               threads * 4, threads * 4);
     gen_write(g,
-              "kernel void fuzz_%u(const i32 *a0, const u8 *a1, const u64 *a2, const f32 *a3, "
+              "kernel%s void fuzz_%u(const i32 *a0, const u8 *a1, const u64 *a2, const f32 *a3, "
               "const f64 *a4, i32 p0, "
               "u32 p1, u32 *scratch, u64 *whole, f32 *singles, f64 *reals)\n{\n",
-              number);
+              mark, number);
     g->var_count = 0;
     g->indent = 1;
     line(g);
@@ -530,7 +669,9 @@ void gen_program(uint64_t seed, unsigned number, FILE *out)
     input(g, "p1", GT_U32, 0, true);
     input(g, "id", GT_U32, 0, true);
     input(g, "thread_x()", GT_U32, 0, true);
+    input(g, table, GT_I16, 8, true);
     input(g, "mine", GT_U32, 8, false);
+    g->vars[g->var_count - 1].is_local = true;
     line(g);
     gen_write(g, "i32 v%u = a0[id & 63];\n", g->next_name);
     declare(g, GT_I32, 0);

@@ -188,6 +188,7 @@ const char *corpus_parse(const char *text, corpus_file *out)
     static const char mark[] = "//! run ";
     int number = 1;
     for (const char *line = text; line && *line; number++) {
+        line += strspn(line, " ");
         const char *end = strchr(line, '\n');
         size_t len = end ? (size_t)(end - line) : strlen(line);
         char copy[1024];

@@ -84,12 +84,14 @@ kernel void chacha(const u32 *in, u32 *out)
 }
 
 static const u32 sha_k[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
-    0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
-    0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
-    0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
-    0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
-    0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 static void sha_block(u32 h[8], const u32 *block_words)
 {
     u32 w[64], s[8];
@@ -105,8 +107,10 @@ static void sha_block(u32 h[8], const u32 *block_words)
         s[i] = h[i];
     for (u32 i = 0; i < 64; i++) {
         u32 e = s[4], a = s[0];
-        u32 t1 = s[7] + (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) + ((e & s[5]) ^ (~e & s[6])) + sha_k[i] + w[i];
-        u32 t2 = (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+        u32 t1 = s[7] + (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) +
+                 ((e & s[5]) ^ (~e & s[6])) + sha_k[i] + w[i];
+        u32 t2 = (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) +
+                 ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
         for (u32 k = 7; k > 0; k--)
             s[k] = s[k - 1];
         s[4] += t1;
@@ -122,7 +126,8 @@ static bool sha_of_empty(u32 *out)
 //! run sha256 block=1 check=sha_of_empty (u32[8])
 kernel void sha256(u32 *out)
 {
-    u32 h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    u32 h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     u32 message[16] = {0x80000000u};
     sha_block(h, message);
     for (u32 i = 0; i < 8; i++)
@@ -214,7 +219,15 @@ kernel block(8, 8) void mandelbrot(u32 *out)
 typedef struct complex {
     f32 re, im;
 } complex;
-static const f32 cosines[9] = {1, 0.98078528f, 0.923879533f, 0.831469612f, 0.707106781f, 0.555570233f, 0.382683432f, 0.195090322f, 0};
+static const f32 cosines[9] = {1,
+                               0.98078528f,
+                               0.923879533f,
+                               0.831469612f,
+                               0.707106781f,
+                               0.555570233f,
+                               0.382683432f,
+                               0.195090322f,
+                               0};
 static complex root(u32 k) // e^(-2 pi i k / 32), k below 16
 {
     complex r;
@@ -328,7 +341,8 @@ kernel block(16) void attention_row(const f32 *q, const f32 *k, const f32 *v, f3
         f32 score = 0;
         for (u32 d = 0; d < 4; d++)
             score = fma(mine[d], k[4 * j + d], score);
-        f32 top = max(best, score), fade = best == top ? 1 : 1 / (1 + (top - best)), weight = 1 / (1 + (top - score));
+        f32 top = max(best, score), fade = best == top ? 1 : 1 / (1 + (top - best)),
+            weight = 1 / (1 + (top - score));
         sum = sum * fade + weight;
         for (u32 d = 0; d < 4; d++)
             acc[d] = acc[d] * fade + weight * v[4 * j + d];

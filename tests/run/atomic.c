@@ -1,5 +1,5 @@
-// Atomics on global and shared memory. Where the order of threads shows, only order-free results are
-// kept; the old value is checked with one thread, or through a sum.
+// Atomics on global and shared memory. Where the order of threads shows, only order-free results
+// are kept; the old value is checked with one thread, or through a sum.
 #include <kiln/kernel.h>
 
 #define SINGLE(T)                                                                                  \

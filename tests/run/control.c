@@ -98,7 +98,8 @@ kernel void switches(const i32 *a, i32 *out)
     case 0: r = 10; break;
     case 1:
     case 2: r = 20; break;
-    case 3: r = 30; // falls through
+    case 3:
+        r = 30; // falls through
         __attribute__((fallthrough));
     case 4: r += 40; break;
     case 5: {
@@ -321,9 +322,7 @@ kernel block(64) void divergence_and_barrier(const u32 *a, u32 *out)
 kernel void empty_statements(const i32 *a, i32 *out)
 {
     ;
-    {
-    }
-    {
+    {} {
         ;
         ;
     }

@@ -1,5 +1,5 @@
-// Every conversion between the scalar types, by cast; values in range where C demands it, and Kiln's
-// saturation where C leaves the result open.
+// Every conversion between the scalar types, by cast; values in range where C demands it, and
+// Kiln's saturation where C leaves the result open.
 #include <kiln/kernel.h>
 
 typedef bool flag; // the macro parameters below must not see the macro `bool`
@@ -29,6 +29,7 @@ typedef bool flag; // the macro parameters below must not see the macro `bool`
 //! run from_flag_to_{i8,u8,i16,u16,i32,u32,i64,u64,f32,f64} block=48 (bool[48]:edge, $1[48])
 //! run from_flag_to_flag block=48 (bool[48]:edge, bool[48])
 //! run from_{i32,u32,i64,u64}_to_{i8,u8,i16,u16,f32,f64} block=64 ($1[64]:bits, $2[64])
+// clang-format off
 CAST_INT(i8) CAST_REST(i8)
 CAST_INT(u8) CAST_REST(u8)
 CAST_INT(i16) CAST_REST(i16)
@@ -38,20 +39,24 @@ CAST_INT(u32) CAST_REST(u32)
 CAST_INT(i64) CAST_REST(i64)
 CAST_INT(u64) CAST_REST(u64)
 CAST_INT(flag) CAST_REST(flag)
+    // clang-format on
 
-//! run from_{f32,f64}_to_{i8,u8,i16,u16,i32,u32,i64,u64} block=64 ($1[64]:mod128, $2[64])
-//! run from_{f32,f64}_to_{i8,i16,i32,i64} block=64 ($1[64]:rand, $2[64])
-//! run from_{f32,f64}_to_{f32,f64} block=64 ($1[64]:edge, $2[64])
-//! run from_{f32,f64}_to_{f32,f64} block=64 ($1[64]:bits, $2[64])
-//! run from_{f32,f64}_to_flag block=64 ($1[64]:edge, bool[64])
+    //! run from_{f32,f64}_to_{i8,u8,i16,u16,i32,u32,i64,u64} block=64 ($1[64]:mod128, $2[64])
+    //! run from_{f32,f64}_to_{i8,i16,i32,i64} block=64 ($1[64]:rand, $2[64])
+    //! run from_{f32,f64}_to_{f32,f64} block=64 ($1[64]:edge, $2[64])
+    //! run from_{f32,f64}_to_{f32,f64} block=64 ($1[64]:bits, $2[64])
+    //! run from_{f32,f64}_to_flag block=64 ($1[64]:edge, bool[64])
+    // clang-format off
 CAST_INT(f32) CAST_REST(f32)
 CAST_INT(f64) CAST_REST(f64)
+// clang-format on
 
 #ifdef __KILN__
 #    define TO_INT(T, x, low, high) ((T)(x))
 #else
-#    define TO_INT(T, x, low, high) ((x) != (x) ? 0 : (x) <= (low) ? (T)(low) : (x) >= (high) ? MAX_OF(T) : (T)(x))
-#    define MAX_OF(T)               ((T)((T)-1 > 0 ? (T)-1 : (T)((1ull << (8 * sizeof(T) - 1)) - 1)))
+#    define TO_INT(T, x, low, high)                                                                \
+        ((x) != (x) ? 0 : (x) <= (low) ? (T)(low) : (x) >= (high) ? MAX_OF(T) : (T)(x))
+#    define MAX_OF(T) ((T)((T)-1 > 0 ? (T)-1 : (T)((1ull << (8 * sizeof(T) - 1)) - 1)))
 #endif
 // low is the type's smallest value, high the first power of two above its largest
 #define SATURATE(F, T, low, high)                                                                  \
@@ -76,12 +81,12 @@ CAST_INT(f64) CAST_REST(f64)
     SATURATE(F, u32, 0.0, 0x1p32)                                                                  \
     SATURATE(F, i64, -0x1p63, 0x1p63)                                                              \
     SATURATE(F, u64, 0.0, 0x1p64)
-SATURATE_ALL(f32)
-SATURATE_ALL(f64)
+        SATURATE_ALL(f32) SATURATE_ALL(f64)
 
-// The conversions that need no cast.
-//! run silent block=64 (i8[64]:edge, u16[64]:edge, i32[64]:edge, u32[64]:edge, f32[64]:edge, i64[256], f64[256], bool[256])
-kernel void silent(const i8 *a, const u16 *b, const i32 *c, const u32 *d, const f32 *e, i64 *wide, f64 *real, bool *truth)
+    // The conversions that need no cast.
+    //! run silent block=64 (i8[64]:edge, u16[64]:edge, i32[64]:edge, u32[64]:edge, f32[64]:edge, i64[256], f64[256], bool[256])
+    kernel void silent(const i8 *a, const u16 *b, const i32 *c, const u32 *d, const f32 *e,
+                       i64 *wide, f64 *real, bool *truth)
 {
     u32 i = thread_x(), o = 4 * i;
     wide[o] = a[i];

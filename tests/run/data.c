@@ -274,8 +274,8 @@ kernel void constant_tables(const u32 *in, f32 *out)
     for (u32 y = 0; y < 3; y++)
         for (u32 x = 0; x < 3; x++)
             sum += filter[y][x] * (f32)(i + x + y);
-    out[thread_x()] = sum + (f32)squares[i % 8] * 1000 + corners[i % 4].x - corners[i / 2 % 4].y + (f32)primes[i % 8] +
-                      (f32)text[i % 5];
+    out[thread_x()] = sum + (f32)squares[i % 8] * 1000 + corners[i % 4].x - corners[i / 2 % 4].y +
+                      (f32)primes[i % 8] + (f32)text[i % 5];
 }
 
 enum colour { RED, GREEN = 5, BLUE, LAST = BLUE + 10 };
@@ -327,10 +327,14 @@ kernel void layout(u64 *out)
     out[n++] = (u64)((u8 *)&two[1] - (u8 *)&two[0]);
     out[n++] = sizeof(packed_pair) * 100 + _Alignof(packed_pair);
     out[n++] = sizeof(word) + sizeof(tagged) * 100;
-    out[n++] = sizeof(char) + sizeof(short) * 10 + sizeof(int) * 100 + sizeof(long) * 1000 + sizeof(long long) * 10000;
-    out[n++] = sizeof(float) + sizeof(double) * 10 + sizeof(bool) * 100 + sizeof(void *) * 1000 + sizeof(size_t) * 10000;
-    out[n++] = sizeof(f32x4) + sizeof(f32x3) * 100 + sizeof(u8x16) * 10000 + _Alignof(f32x4) * 1000000;
-    out[n++] = _Alignof(f32x3) + _Alignof(i8x2) * 10 + _Alignof(f64x2) * 100 + _Alignof(f16x8) * 10000;
+    out[n++] = sizeof(char) + sizeof(short) * 10 + sizeof(int) * 100 + sizeof(long) * 1000 +
+               sizeof(long long) * 10000;
+    out[n++] = sizeof(float) + sizeof(double) * 10 + sizeof(bool) * 100 + sizeof(void *) * 1000 +
+               sizeof(size_t) * 10000;
+    out[n++] =
+        sizeof(f32x4) + sizeof(f32x3) * 100 + sizeof(u8x16) * 10000 + _Alignof(f32x4) * 1000000;
+    out[n++] =
+        _Alignof(f32x3) + _Alignof(i8x2) * 10 + _Alignof(f64x2) * 100 + _Alignof(f16x8) * 10000;
     out[n++] = sizeof two + sizeof m.g + sizeof "text" + sizeof 'c' + sizeof(u8[3][5]);
     out[n++] = sizeof(n + 1ull) + sizeof(n++) + sizeof(m.a + m.a);
     out[n++] = sizeof(enum colour) + sizeof(settings);

@@ -34,9 +34,7 @@ kernel void neighbours(const f32 *in, f32 *out)
 }
 
 //! run nothing grid=3 block=32 ()
-kernel void nothing(void)
-{
-}
+kernel void nothing(void) {}
 
 static bool saxpy_is_right(f32 a, const f32 *x, const f32 *y, u32 n)
 {

@@ -1,4 +1,5 @@
-// Device functions: parameters, results, inlining many times, scope and shadowing, order of effects.
+// Device functions: parameters, results, inlining many times, scope and shadowing, order of
+// effects.
 #include <kiln/kernel.h>
 
 static i32 square(i32 x)
@@ -40,7 +41,8 @@ static f32 average(const f32 *a, u32 n)
 kernel void calls(const i32 *in, i32 *out)
 {
     i32 x = in[thread_x()];
-    out[thread_x()] = plain(x) + twice(square(x)) - square(twice(x)) + narrow((u8)x) + is_even((u32)x);
+    out[thread_x()] =
+        plain(x) + twice(square(x)) - square(twice(x)) + narrow((u8)x) + is_even((u32)x);
 }
 
 //! run call_with_pointers block=8 (i32[64], f32[64]:rand, f32[8])
@@ -190,7 +192,8 @@ kernel void polynomial(const f32 *c, const f32 *x, f32 *out)
 
 // Parameters of every type and enough of them.
 //! run many_parameters block=4 (i8=-5, u8=200, i16=-300, u16=60000, i32=-70000, u32=3000000000, i64=-5000000000, u64=10000000000000000000, f32=1.5, f64=-2.25, bool=1, f64[4])
-kernel void many_parameters(i8 a, u8 b, i16 c, u16 d, i32 e, u32 f, i64 g, u64 h, f32 i, f64 j, bool k, f64 *out)
+kernel void many_parameters(i8 a, u8 b, i16 c, u16 d, i32 e, u32 f, i64 g, u64 h, f32 i, f64 j,
+                            bool k, f64 *out)
 {
     out[thread_x()] = a + b + c + d + e + (f64)f + (f64)g + (f64)h + (f64)i + j + k;
     a = 3;

@@ -106,8 +106,10 @@ kernel void targets(u32 *out)
         out[0] = 1000;
     else
         out[0] = 1;
-    out[1] = target_is_vulkan() || target_is_opencl() || target_is_webgpu() || target_is_hip() || target_is_metal();
+    out[1] = target_is_vulkan() || target_is_opencl() || target_is_webgpu() || target_is_hip() ||
+             target_is_metal();
     // one of these is true wherever this runs
-    out[2] = target_is_host() + target_is_interp() + target_is_cpu() + target_is_cuda() + target_is_vulkan() +
-             target_is_opencl() + target_is_webgpu() + target_is_hip() + target_is_metal();
+    out[2] = target_is_host() + target_is_interp() + target_is_cpu() + target_is_cuda() +
+             target_is_vulkan() + target_is_opencl() + target_is_webgpu() + target_is_hip() +
+             target_is_metal();
 }

@@ -1,6 +1,6 @@
 // Kernels beside host code in one file: what no kernel reaches is none of Kiln's business.
-#include <kiln/kernel.h>
 #include <assert.h>
+#include <kiln/kernel.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

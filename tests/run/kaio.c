@@ -1,5 +1,5 @@
-// The holes that a study of the nearest peer found (numbered as there): each must run right here. Those
-// that must be errors are tests/diag/kaio-NN.c.
+// The holes that a study of the nearest peer found (numbered as there): each must run right here.
+// Those that must be errors are tests/diag/kaio-NN.c.
 #include <kiln/kernel.h>
 
 static bool literals_are_floats(const f32 *x, f32 *out)
@@ -134,7 +134,8 @@ kernel void kaio_08(const f32 *a, const f64 *b, const f16 *c, f32 *out, f64 *wid
     wide[32 + i] = (f64)b[i];
 }
 
-// 9: fmod by name, minus on unsigned wraps, abs of signed. (Float % and abs of unsigned are errors.)
+// 9: fmod by name, minus on unsigned wraps, abs of signed. (Float % and abs of unsigned are
+// errors.)
 //! run kaio_09 block=32 (u32[32]:edge, i32[32]:edge, u32[32], i32[32])
 kernel void kaio_09(const u32 *a, const i32 *b, u32 *out, i32 *absolute)
 {
@@ -217,7 +218,8 @@ kernel block(96) void kaio_13(const f32 *in, f32 *out)
 static bool tanh_is_bounded(const f32 *in, f32 *out)
 {
     for (u32 i = 0; i < 64; i++) {
-        bool bad = isnan(in[i]) ? !isnan(out[i]) : !(fabsf(out[i]) <= 1) || (in[i] > 20 && out[i] != 1);
+        bool bad =
+            isnan(in[i]) ? !isnan(out[i]) : !(fabsf(out[i]) <= 1) || (in[i] > 20 && out[i] != 1);
         if (bad)
             return false;
     }

@@ -1,4 +1,5 @@
-// Literals, macros, _Generic, tune constants, static assertions, target conditions, typedefs, C spellings.
+// Literals, macros, _Generic, tune constants, static assertions, target conditions, typedefs, C
+// spellings.
 #include <kiln/kernel.h>
 #pragma GCC diagnostic ignored "-Wparentheses"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -15,7 +16,8 @@ kernel void integer_literals(u64 *out)
     out[n++] = 4294967295u + 1;
     out[n++] = 4294967295u + 1l;
     out[n++] = 18446744073709551615ull;
-    out[n++] = sizeof(2147483647) + sizeof(2147483648) * 10 + sizeof(0x80000000) * 100 + sizeof(1l) * 1000;
+    out[n++] =
+        sizeof(2147483647) + sizeof(2147483648) * 10 + sizeof(0x80000000) * 100 + sizeof(1l) * 1000;
     out[n++] = (u64)-1;
     out[n++] = (u64)('a' + '\n' * 256 + '\\' + '\x41' + '\0' + '\101');
     out[n++] = 0xffffffffffffffff;
@@ -63,16 +65,16 @@ kernel void float_literals(f64 *a, f32 *b)
 }
 
 #define EMPTY
-#define JOIN(a, b)      a##b
-#define TEXT(a)         #a
-#define TWICE(x)        ((x) + (x))
-#define APPLY(f, ...)   f(__VA_ARGS__)
-#define LAST3(a, b, c)  (c)
-#define COUNT(...)      (sizeof((int[]){__VA_ARGS__}) / sizeof(int))
-#define SELF            SELF + 1
-#define INDIRECT(x)     JOIN(va, x)
-#define F(x)            x + G(x)
-#define G(x)            x *F(x)
+#define JOIN(a, b)     a##b
+#define TEXT(a)        #a
+#define TWICE(x)       ((x) + (x))
+#define APPLY(f, ...)  f(__VA_ARGS__)
+#define LAST3(a, b, c) (c)
+#define COUNT(...)     (sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+#define SELF           SELF + 1
+#define INDIRECT(x)    JOIN(va, x)
+#define F(x)           x + G(x)
+#define G(x)           x *F(x)
 //! run macros block=4 (i32[4]:iota, i32[64])
 kernel void macros(const i32 *in, i32 *out)
 {
@@ -103,23 +105,9 @@ kernel void macros(const i32 *in, i32 *out)
 }
 
 #define TYPE_NUMBER(x)                                                                             \
-    _Generic((x),                                                                                  \
-        i8: 1,                                                                                     \
-        u8: 2,                                                                                     \
-        i16: 3,                                                                                    \
-        u16: 4,                                                                                    \
-        i32: 5,                                                                                    \
-        u32: 6,                                                                                    \
-        i64: 7,                                                                                    \
-        u64: 8,                                                                                    \
-        f32: 9,                                                                                    \
-        f64: 10,                                                                                   \
-        bool: 11,                                                                                  \
-        f32 *: 12,                                                                                 \
-        const f32 *: 13,                                                                           \
-        f16: 14,                                                                                   \
-        f32x4: 15,                                                                                 \
-        default: 99)
+    _Generic((x), i8 : 1, u8 : 2, i16 : 3, u16 : 4, i32 : 5, u32 : 6, i64 : 7, u64 : 8, f32 : 9,   \
+             f64 : 10, bool : 11, f32 * : 12, const f32 * : 13, f16 : 14, f32x4 : 15,              \
+             default : 99)
 //! run generic_selection block=1 (i32[32], f32[4]:rand)
 kernel void generic_selection(i32 *out, f32 *data)
 {
@@ -203,7 +191,8 @@ kernel void c_spellings(const int64_t *in, long *out)
     uint16_t h = (uint16_t)x;
     text_pointer none = 0;
     _Bool truth = l != 0;
-    out[thread_x()] = s + c + sc + (long)(b >> 3) + (long)order + (long)z + d + h + truth + (none == NULL) + (long)x;
+    out[thread_x()] = s + c + sc + (long)(b >> 3) + (long)order + (long)z + d + h + truth +
+                      (none == NULL) + (long)x;
 }
 
 //! run qualifiers_everywhere block=8 (f32[8]:rand, f32[8])

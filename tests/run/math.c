@@ -4,7 +4,8 @@
 
 // The macros hide libm; these are libm.
 #define CLOSE(got, want)                                                                           \
-    (isnan(want) ? isnan(got) : (got) == (want) || fabs((f64)(got) - (want)) <= 4e-7 * fabs(want) + 1e-37)
+    (isnan(want) ? isnan(got)                                                                      \
+                 : (got) == (want) || fabs((f64)(got) - (want)) <= 4e-7 * fabs(want) + 1e-37)
 #define ONE(name, libm)                                                                            \
     static bool name##_is_close(const f32 *in, f32 *out)                                           \
     {                                                                                              \
@@ -76,9 +77,10 @@ TWO(hypot)
 kernel void math_c_names(const f32 *in, f32 *out)
 {
     f32 x = in[thread_x()];
-    out[thread_x()] = expf(x) + exp2f(x) + expm1f(x) + logf(x + 1) + log2f(x + 1) + log10f(x + 1) + log1pf(x) + sinf(x) +
-                      cosf(x) + tanf(x) + asinf(x) + acosf(x) + atanf(x) + sinhf(x) + coshf(x) + tanhf(x) + erff(x) +
-                      erfcf(x) + tgammaf(x + 1) + lgammaf(x + 1) + powf(x, 2) + atan2f(x, 2) + fmodf(x, 0.3f) +
+    out[thread_x()] = expf(x) + exp2f(x) + expm1f(x) + logf(x + 1) + log2f(x + 1) + log10f(x + 1) +
+                      log1pf(x) + sinf(x) + cosf(x) + tanf(x) + asinf(x) + acosf(x) + atanf(x) +
+                      sinhf(x) + coshf(x) + tanhf(x) + erff(x) + erfcf(x) + tgammaf(x + 1) +
+                      lgammaf(x + 1) + powf(x, 2) + atan2f(x, 2) + fmodf(x, 0.3f) +
                       remainderf(x, 0.3f) + hypotf(x, 1) + roundf(x) + rsqrtf(x + 1) + cbrtf(x);
 }
 
@@ -125,7 +127,8 @@ kernel block(80) void softmax_rows(const f32 *in, f32 *out)
 kernel void approximations(const f32 *in, i32 *out)
 {
     f32 x = in[thread_x()] + 0.5f;
-    f32 sum = fast_exp2(x) + fast_exp(x) + fast_log2(x) + fast_log(x) + fast_sin(x) + fast_cos(x) + fast_tanh(x) +
-              fast_rcp(x) + fast_rsqrt(x) + fast_sqrt(x) + fast_div(x, 3) + fast_pow(x, 2);
+    f32 sum = fast_exp2(x) + fast_exp(x) + fast_log2(x) + fast_log(x) + fast_sin(x) + fast_cos(x) +
+              fast_tanh(x) + fast_rcp(x) + fast_rsqrt(x) + fast_sqrt(x) + fast_div(x, 3) +
+              fast_pow(x, 2);
     out[thread_x()] = sum > 1 && sum < 40;
 }

@@ -47,7 +47,8 @@ WIDEN(f8e4, u8)
 WIDEN(f8e5, u8)
 
 //! run f32_of_everything block=64 (i32[64]:edge, u32[64]:edge, i64[64]:edge, u64[64]:edge, f64[64]:edge, f32[320])
-kernel void f32_of_everything(const i32 *a, const u32 *b, const i64 *c, const u64 *d, const f64 *e, f32 *out)
+kernel void f32_of_everything(const i32 *a, const u32 *b, const i64 *c, const u64 *d, const f64 *e,
+                              f32 *out)
 {
     u32 i = thread_x();
     out[5 * i] = f32(a[i]);

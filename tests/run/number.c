@@ -94,8 +94,8 @@ kernel void c_names(const f32 *a, const f32 *b, f32 *out)
 {
     u32 i = thread_x();
     f32 x = a[i], y = b[i];
-    out[i] = sqrtf(fabsf(x)) + floorf(x) + ceilf(y) * truncf(x) - rintf(y) + fminf(x, y) * fmaxf(x, y) +
-             copysignf(x, y) + fmaf(x, y, x);
+    out[i] = sqrtf(fabsf(x)) + floorf(x) + ceilf(y) * truncf(x) - rintf(y) +
+             fminf(x, y) * fmaxf(x, y) + copysignf(x, y) + fmaf(x, y, x);
 }
 
 //! run min_chain block=64 (f32[256]:rand, f32[64], i32[256]:bits, i32[64])

@@ -1,4 +1,5 @@
-// Every float operator on f32 and f64, over all pairs of edge values (denormals, infinities, NaN, -0).
+// Every float operator on f32 and f64, over all pairs of edge values (denormals, infinities, NaN,
+// -0).
 #include <kiln/kernel.h>
 
 #define BINARY(name, T, R, expression)                                                             \
@@ -82,11 +83,13 @@ kernel void two_roundings(const f32 *a, const f32 *b, const f32 *c, f32 *out)
 kernel void no_reassociation(const f32 *a, f32 *out, const f64 *b, f64 *wide)
 {
     u32 i = thread_x();
-    out[i] = ((a[i] + a[i + 64]) + a[i + 128]) + a[i + 192] - (a[i] + (a[i + 64] + (a[i + 128] + a[i + 192])));
+    out[i] = ((a[i] + a[i + 64]) + a[i + 128]) + a[i + 192] -
+             (a[i] + (a[i + 64] + (a[i + 128] + a[i + 192])));
     wide[i] = (b[i] * 3) * b[i + 64] - b[i] * (3 * b[i + 64]) + (b[i] - b[i + 128] + b[i + 128]);
 }
 
-// x + 0, x * 1, x - x, 0 * x, x / x must not be simplified where a special value makes the difference.
+// x + 0, x * 1, x - x, 0 * x, x / x must not be simplified where a special value makes the
+// difference.
 //! run identities_{f32,f64} block=16 ($1[16]:edge, $1[128])
 #define IDENTITIES(T)                                                                              \
     kernel void identities_##T(const T *a, T *out)                                                 \

@@ -1,5 +1,5 @@
-// What C leaves open and Kiln fixes, for tests that compare the two: Kiln sees the plain operator, the
-// host's compiler Kiln's rule spelled out.
+// What C leaves open and Kiln fixes, for tests that compare the two: Kiln sees the plain operator,
+// the host's compiler Kiln's rule spelled out.
 #ifndef KILN_TEST_OPEN_H
 #define KILN_TEST_OPEN_H
 

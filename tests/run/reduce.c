@@ -88,7 +88,8 @@ static bool softmax_sums_to_one(const f32 *in, f32 *out)
         sum += (f64)out[i];
     return sum > 0.999 && sum < 1.001;
 }
-// Two reductions in a row: the first's result must survive the second (a missing barrier shows here).
+// Two reductions in a row: the first's result must survive the second (a missing barrier shows
+// here).
 //! run norm_twice block=96 check=softmax_sums_to_one (f32[96]:unit, f32[96])
 kernel block(96) void norm_twice(const f32 *in, f32 *out)
 {

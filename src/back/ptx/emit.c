@@ -118,6 +118,12 @@ const char *ptx_name(ptx *p, const char *name)
     return copy;
 }
 
+void ptx_needs(ptx *p, int version)
+{
+    if (p->version < version)
+        p->version = version;
+}
+
 // --- control
 
 static void emit_region(ptx *p, ir_region_id r);
@@ -437,12 +443,10 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
               arena *scratch, text *out)
 {
     static const ptx_options none;
-    ptx p = {.m = m, .t = t, .options = options ? options : &none, .ds = ds, .scratch = scratch, .out = out};
-    text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n", m->name ? m->name : "IR",
-                t->ptx / 10, t->ptx % 10, t->name);
-    if (p.options->line_info && m->name)
-        text_printf(out, ".file 1 \"%s\"\n", m->name);
-    text_puts(out, "\n");
+    text kernels = {.in = scratch};
+    ptx p = {.m = m, .t = t, .options = options ? options : &none, .ds = ds, .scratch = scratch, .out = &kernels};
+    p.version = t->ptx;
+    text_puts(&kernels, "");
     emit_arrays(&p);
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         if (!m->funcs.at[k]->is_kernel)
@@ -454,5 +458,11 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
             number_sites(&p);
         }
     }
+    text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n", m->name ? m->name : "IR",
+                p.version / 10, p.version % 10, t->name);
+    if (p.options->line_info && m->name)
+        text_printf(out, ".file 1 \"%s\"\n", m->name);
+    text_puts(out, "\n");
+    text_add(out, kernels.at, kernels.len);
     return !p.failed;
 }

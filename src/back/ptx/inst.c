@@ -206,63 +206,6 @@ static void float_to_int(ptx *p, const ir_inst *i)
     ptx_line(p, "cvt.rzi.%c%s.%s %s, %s", kind, bits_of(to), from, d, a);
 }
 
-static void widen_float(ptx *p, const ir_inst *i)
-{
-    const char *a = ptx_reg(p, ir_operand(p->f, i, 0)), *d = ptx_def(p, i->result);
-    if (i->aux == IR_F32) {
-        ptx_line(p, "cvt.f64.f32 %s, %s", d, a);
-    } else if (i->aux == IR_F16) {
-        ptx_line(p, "cvt.f32.f16 %s, %s", d, a);
-    } else if (i->aux == IR_BF16) {
-        const char *zero = ptx_temp(p, RC_H);
-        ptx_line(p, "mov.b16 %s, 0", zero);
-        ptx_line(p, "mov.b32 %s, {%s, %s}", d, zero, a);
-    } else {
-        if (p->t->sm < 89) {
-            ptx_lacks(p, i, 89, "8-bit floats");
-            return;
-        }
-        const char *pair = ptx_temp(p, RC_R), *half = ptx_temp(p, RC_H), *rest = ptx_temp(p, RC_H);
-        ptx_line(p, "cvt.rn.f16x2.%s %s, %s", i->aux == IR_F8E4 ? "e4m3x2" : "e5m2x2", pair, a);
-        ptx_line(p, "mov.b32 {%s, %s}, %s", half, rest, pair);
-        ptx_line(p, "cvt.f32.f16 %s, %s", d, half);
-    }
-}
-
-// f32 to bf16 on targets without the instruction: round to nearest even in integers; a NaN stays one.
-static void bf16_by_hand(ptx *p, const char *d, const char *a)
-{
-    const char *u = ptx_temp(p, RC_R), *odd = ptx_temp(p, RC_R), *sum = ptx_temp(p, RC_R), *sum2 = ptx_temp(p, RC_R),
-               *high = ptx_temp(p, RC_R), *picked = ptx_temp(p, RC_R), *nan = ptx_temp(p, RC_PRED);
-    ptx_line(p, "mov.b32 %s, %s", u, a);
-    ptx_line(p, "bfe.u32 %s, %s, 16, 1", odd, u);
-    ptx_line(p, "add.u32 %s, %s, 32767", sum, u);
-    ptx_line(p, "add.u32 %s, %s, %s", sum2, sum, odd);
-    ptx_line(p, "shr.u32 %s, %s, 16", high, sum2);
-    ptx_line(p, "setp.nan.f32 %s, %s, %s", nan, a, a);
-    ptx_line(p, "selp.b32 %s, 32767, %s, %s", picked, high, nan);
-    ptx_line(p, "cvt.u16.u32 %s, %s", d, picked);
-}
-
-static void narrow_float(ptx *p, const ir_inst *i)
-{
-    const char *a = ptx_reg(p, ir_operand(p->f, i, 0)), *d = ptx_def(p, i->result);
-    if (i->type == IR_F32) {
-        ptx_line(p, "cvt.rn.f32.f64 %s, %s", d, a);
-    } else if (i->type == IR_F16) {
-        ptx_line(p, "cvt.rn.f16.f32 %s, %s", d, a);
-    } else if (i->type == IR_BF16) {
-        if (p->t->sm >= 80)
-            ptx_line(p, "cvt.rn.bf16.f32 %s, %s", d, a);
-        else
-            bf16_by_hand(p, d, a);
-    } else if (p->t->sm < 89) {
-        ptx_lacks(p, i, 89, "8-bit floats");
-    } else {
-        ptx_line(p, "cvt.rn.satfinite.%s.f32 %s, 0f00000000, %s", i->type == IR_F8E4 ? "e4m3x2" : "e5m2x2", d, a);
-    }
-}
-
 static void bit_cast(ptx *p, const ir_inst *i)
 {
     reg_class rc = ptx_class((ir_type)i->type);
@@ -284,6 +227,9 @@ static void cast_pointer(ptx *p, const ir_inst *i)
         } else {
             ptx_line(p, "mov.b64 %s, %s", d, a);
         }
+    } else if (from == IR_PTR_PARAM && to != IR_PTR_PARAM) {
+        ptx_needs(p, 77);
+        ptx_line(p, "cvta.param.u64 %s, %s", d, a);
     } else if (from == IR_PTR_SHARED && to != IR_PTR_SHARED) {
         const char *wide = ptx_temp(p, RC_RD);
         ptx_line(p, "cvt.u64.u32 %s, %s", wide, a);
@@ -298,39 +244,6 @@ static void cast_pointer(ptx *p, const ir_inst *i)
         ptx_line(p, "cvta.to%s.u64 %s, %s", ptx_space(to), d, a);
     } else {
         ptx_line(p, "mov.b64 %s, %s", d, a);
-    }
-}
-
-// Packed pairs. Before sm_90 bf16 has only fma: a+b = fma(a, 1, b), a*b = fma(a, b, -0), with the same single rounding.
-static void packed(ptx *p, const ir_inst *i, const char *name)
-{
-    const char *a = ptx_reg(p, ir_operand(p->f, i, 0)), *b = ptx_reg(p, ir_operand(p->f, i, 1)),
-               *d = ptx_def(p, i->result);
-    bool is_bf16 = i->aux == IR_BF16;
-    if (is_bf16 && p->t->sm < 80) {
-        ptx_lacks(p, i, 80, "packed bf16 arithmetic");
-    } else if (i->op == IR_HFMA2) {
-        ptx_line(p, "fma.rn.%s %s, %s, %s, %s", is_bf16 ? "bf16x2" : "f16x2", d, a, b,
-                 ptx_reg(p, ir_operand(p->f, i, 2)));
-    } else if (i->op == IR_HMIN2 || i->op == IR_HMAX2) {
-        if (p->t->sm < 80) {
-            ptx_lacks(p, i, 80, "packed f16 minimum and maximum");
-            return;
-        }
-        ptx_line(p, "%s.%s %s, %s, %s", name, is_bf16 ? "bf16x2" : "f16x2", d, a, b);
-    } else if (!is_bf16) {
-        ptx_line(p, "%s.rn.f16x2 %s, %s, %s", name, d, a, b);
-    } else if (i->op == IR_HMUL2) {
-        const char *zero = ptx_temp(p, RC_R);
-        ptx_line(p, "mov.b32 %s, 0x80008000", zero);
-        ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", d, a, b, zero);
-    } else {
-        const char *one = ptx_temp(p, RC_R);
-        ptx_line(p, "mov.b32 %s, %s", one, i->op == IR_HSUB2 ? "0xbf80bf80" : "0x3f803f80");
-        if (i->op == IR_HSUB2)
-            ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", d, b, one, a);
-        else
-            ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", d, a, one, b);
     }
 }
 
@@ -433,7 +346,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_FAST_LOG2: floating(p, i, "lg2.approx"); break;
     case IR_FAST_SIN: floating(p, i, "sin.approx"); break;
     case IR_FAST_COS: floating(p, i, "cos.approx"); break;
-    case IR_FAST_TANH: floating(p, i, "tanh.approx"); break;
+    case IR_FAST_TANH: ptx_needs(p, 70); floating(p, i, "tanh.approx"); break;
     case IR_FAST_RCP: floating(p, i, "rcp.approx"); break;
     case IR_FAST_RSQRT: floating(p, i, "rsqrt.approx"); break;
     case IR_FAST_SQRT: floating(p, i, "sqrt.approx"); break;
@@ -453,16 +366,10 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_ZEXT: case IR_SEXT: extend(p, i); break;
     case IR_SITOF: case IR_UITOF: int_to_float(p, i); break;
     case IR_FTOSI: case IR_FTOUI: float_to_int(p, i); break;
-    case IR_FEXT: widen_float(p, i); break;
-    case IR_FNARROW: narrow_float(p, i); break;
+    case IR_FEXT: case IR_FNARROW: ptx_narrow(p, i); break;
     case IR_BITCAST: bit_cast(p, i); break;
     case IR_PTRTOINT: case IR_INTTOPTR: case IR_PTRCAST: cast_pointer(p, i); break;
-    case IR_HADD2: packed(p, i, "add"); break;
-    case IR_HSUB2: packed(p, i, "sub"); break;
-    case IR_HMUL2: packed(p, i, "mul"); break;
-    case IR_HFMA2: packed(p, i, "fma"); break;
-    case IR_HMIN2: packed(p, i, "min"); break;
-    case IR_HMAX2: packed(p, i, "max"); break;
+    case IR_HADD2: case IR_HSUB2: case IR_HMUL2: case IR_HFMA2: case IR_HMIN2: case IR_HMAX2: ptx_packed(p, i); break;
     default: bug("ptx: '%s' is not plain arithmetic", ir_op_name((ir_op)i->op));
     }
     // clang-format on

@@ -31,9 +31,16 @@ static const char *memory_type(ir_type t)
     bug("ptx: no memory type");
 }
 
+static bool is_volatile(const ir_inst *i, ir_type pointer)
+{
+    // Memory that only this thread sees needs no such care, and PTX refuses it there.
+    return i->hint == IR_HINT_VOLATILE &&
+           (pointer == IR_PTR_GLOBAL || pointer == IR_PTR_SHARED || pointer == IR_PTR_GEN);
+}
+
 static const char *hint_of(const ir_inst *i, ir_type pointer)
 {
-    if (i->hint == IR_HINT_VOLATILE)
+    if (is_volatile(i, pointer))
         return ".volatile";
     bool is_global = pointer == IR_PTR_GLOBAL || pointer == IR_PTR_GEN;
     if (i->op == IR_LOAD && i->hint == IR_HINT_READONLY && pointer == IR_PTR_GLOBAL)
@@ -99,9 +106,9 @@ static void access_op(ptx *p, const ir_inst *i, const char *name, uint32_t lanes
     const char *hint = hint_of(i, pointer), *space = ptx_space(pointer);
     bool is_nc = strcmp(hint, ".global.nc") == 0;
     const char *vector = lanes == 4 ? ".v4" : lanes == 2 ? ".v2" : "";
-    bool is_volatile = i->hint == IR_HINT_VOLATILE;
-    snprintf(out, 64, "%s%s%s%s%s.%s", name, is_volatile ? hint : "", is_nc ? "" : space,
-             is_volatile ? "" : hint, vector, memory_type((ir_type)i->type));
+    bool goes_first = is_volatile(i, pointer);
+    snprintf(out, 64, "%s%s%s%s%s.%s", name, goes_first ? hint : "", is_nc ? "" : space, goes_first ? "" : hint, vector,
+             memory_type((ir_type)i->type));
 }
 
 static void load(ptx *p, const ir_inst *i)

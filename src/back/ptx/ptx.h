@@ -28,6 +28,7 @@ typedef struct ptx {
     uint32_t *site;     // per instruction: its number among the module's channel sites
     uint32_t next_site;
     uint32_t last_line;
+    int version; // of PTX: the target's own, raised by what the kernels use
     bool failed;
 } ptx;
 
@@ -40,6 +41,8 @@ const char *ptx_def(ptx *p, ir_ref r);
 // A fresh register of a class.
 const char *ptx_temp(ptx *p, reg_class c);
 reg_class ptx_class(ir_type t);
+// The text uses something that PTX has since `version`.
+void ptx_needs(ptx *p, int version);
 // One line of code: "\tTEXT;\n".
 void ptx_line(ptx *p, const char *format, ...) PRINTF_LIKE(2, 3);
 // The target lacks something: a diagnostic at the instruction.
@@ -51,6 +54,8 @@ const char *ptx_space(ir_type pointer); // ".global", ".shared", "" for generic
 void ptx_inst(ptx *p, const ir_inst *i);   // inst.c: pure arithmetic and conversions
 void ptx_memory(ptx *p, const ir_inst *i); // memory.c
 void ptx_group(ptx *p, const ir_inst *i);  // warp.c
+void ptx_narrow(ptx *p, const ir_inst *i); // narrow.c: FEXT, FNARROW
+void ptx_packed(ptx *p, const ir_inst *i); // narrow.c: pairs
 void ptx_talk(ptx *p, const ir_inst *i);   // talk.c
 
 #endif

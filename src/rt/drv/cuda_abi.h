@@ -26,7 +26,9 @@ enum { // results that are told apart
     CU_INVALID_IMAGE = 200, CU_NO_BINARY_FOR_GPU = 209, CU_INVALID_PTX = 218, CU_UNSUPPORTED_PTX_VERSION = 222, CU_NOT_FOUND = 500, CU_NOT_READY = 600,
     CU_ILLEGAL_ADDRESS = 700, CU_LAUNCH_OUT_OF_RESOURCES = 701, CU_LAUNCH_TIMEOUT = 702, CU_ASSERT = 710, CU_HARDWARE_STACK_ERROR = 714,
     CU_ILLEGAL_INSTRUCTION = 715, CU_MISALIGNED_ADDRESS = 716, CU_INVALID_ADDRESS_SPACE = 717, CU_INVALID_PC = 718, CU_LAUNCH_FAILED = 719,
-    CU_COOPERATIVE_TOO_LARGE = 720, CU_SYSTEM_DRIVER_MISMATCH = 803,
+    CU_COOPERATIVE_TOO_LARGE = 720, CU_SYSTEM_DRIVER_MISMATCH = 803, CU_INVALID_CONTEXT = 201, CU_JIT_COMPILER_NOT_FOUND = 221,
+    CU_CONTEXT_IS_DESTROYED = 709, CU_TENSOR_MEMORY_LEAK = 721, CU_CAPTURE_UNSUPPORTED = 900, CU_CAPTURE_INVALIDATED = 901, CU_EXTERNAL_DEVICE = 911,
+    CU_INVALID_CLUSTER_SIZE = 912, CU_GRAPH_UPDATE_FAILURE = 910,
 };
 enum { // device attributes
     CU_ATTR_MAX_THREADS_PER_BLOCK = 1, CU_ATTR_MAX_BLOCK_X = 2, CU_ATTR_MAX_BLOCK_Y = 3, CU_ATTR_MAX_BLOCK_Z = 4, CU_ATTR_MAX_GRID_X = 5, CU_ATTR_MAX_GRID_Y = 6,
@@ -125,6 +127,7 @@ typedef struct cu_tensor_map {
     E(device_pool, "cuDeviceGetDefaultMemPool", 11020, "cuDeviceGetDefaultMemPool", (cu_pool * pool, cu_device device))                     \
     E(context_retain, "cuDevicePrimaryCtxRetain", 7000, "cuDevicePrimaryCtxRetain", (cu_context * context, cu_device device))               \
     E(context_release, "cuDevicePrimaryCtxRelease", 11000, "cuDevicePrimaryCtxRelease_v2", (cu_device device))                              \
+    E(context_reset, "cuDevicePrimaryCtxReset", 11000, "cuDevicePrimaryCtxReset_v2", (cu_device device))                                    \
     E(context_set, "cuCtxSetCurrent", 4000, "cuCtxSetCurrent", (cu_context context))                                                        \
     E(context_get, "cuCtxGetCurrent", 4000, "cuCtxGetCurrent", (cu_context * context))                                                      \
     E(context_sync, "cuCtxSynchronize", 2000, "cuCtxSynchronize", (void))                                                                   \
@@ -168,6 +171,7 @@ typedef struct cu_tensor_map {
     E(stream_sync, "cuStreamSynchronize", 2000, "cuStreamSynchronize", (cu_stream stream))                                                  \
     E(stream_query, "cuStreamQuery", 2000, "cuStreamQuery", (cu_stream stream))                                                             \
     E(stream_wait, "cuStreamWaitEvent", 3020, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))                      \
+    E(stream_write, "cuStreamWriteValue32", 11070, "cuStreamWriteValue32_v2", (cu_stream stream, cu_ptr at, uint32_t value, unsigned flags)) \
     E(capture_begin, "cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2", (cu_stream stream, int mode))                                \
     E(capture_end, "cuStreamEndCapture", 10000, "cuStreamEndCapture", (cu_stream stream, cu_graph *graph))                                  \
     E(event_create, "cuEventCreate", 2000, "cuEventCreate", (cu_event * event, unsigned flags))                                             \
@@ -182,6 +186,7 @@ typedef struct cu_tensor_map {
     E(graph_launch, "cuGraphLaunch", 10000, "cuGraphLaunch", (cu_graph_exec exec, cu_stream stream))                                        \
     E(graph_exec_destroy, "cuGraphExecDestroy", 10000, "cuGraphExecDestroy", (cu_graph_exec exec))                                          \
     E(graph_update, "cuGraphExecUpdate", 12000, "cuGraphExecUpdate_v2", (cu_graph_exec exec, cu_graph graph, cu_graph_update *info))        \
+    E(graph_nodes, "cuGraphGetNodes", 10000, "cuGraphGetNodes", (cu_graph graph, cu_graph_node *nodes, size_t *count))                     \
     E(graph_add_kernel, "cuGraphAddKernelNode", 12000, "cuGraphAddKernelNode_v2", (cu_graph_node * node, cu_graph graph, const cu_graph_node *after, size_t after_count, const cu_kernel_node *params)) \
     E(graph_set_kernel, "cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2", (cu_graph_exec exec, cu_graph_node node, const cu_kernel_node *params)) \
     E(tensor_map_tiled, "cuTensorMapEncodeTiled", 12000, "cuTensorMapEncodeTiled", (cu_tensor_map * map, int type, unsigned rank, void *base, const uint64_t *sizes, const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides, int interleave, int swizzle, int promotion, int fill))

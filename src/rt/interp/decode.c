@@ -18,6 +18,7 @@ static void need(decoder *d, ir_ref r, uint32_t pos)
     r = root_of(d, r);
     if (!r || ir_is_const(r))
         return;
+    d->read_last[r] = pos; // positions only grow
     if (d->last[r] < pos)
         d->last[r] = pos;
     // The outermost loop around this use that the value comes into from outside.
@@ -54,6 +55,7 @@ static void live_region(decoder *d, ir_region_id region, uint32_t depth)
         const ir_inst *i = ir_at(f, id);
         uint32_t pos = ++d->pos;
         d->start[id] = pos;
+        d->next_count[i->op == IR_NEXT ? i->aux : 0]++;
         for (uint32_t k = 0; k < i->operand_count; k++)
             need(d, ir_operand(f, i, k), pos);
         if (is_alias((ir_op)i->op)) {
@@ -92,6 +94,9 @@ static void live_func(decoder *d)
     d->born = arena_array(d->scratch, uint32_t, values);
     d->last = arena_array(d->scratch, uint32_t, values);
     d->slot = arena_array(d->scratch, uint32_t, values);
+    d->preset = arena_array(d->scratch, uint32_t, values);
+    d->read_last = arena_array(d->scratch, uint32_t, values);
+    d->next_count = arena_array(d->scratch, uint32_t, f->insts.len);
     d->start = arena_array(d->scratch, uint32_t, f->insts.len);
     d->end = arena_array(d->scratch, uint32_t, f->insts.len);
     for (uint32_t k = 0; k < f->params.len; k++)
@@ -129,16 +134,19 @@ static uint32_t slot_new(decoder *d, ir_type type)
 
 static void slots_for(decoder *d, ir_ref first, uint32_t count)
 {
-    for (uint32_t k = 0; k < count; k++)
-        d->slot[first + k] = slot_new(d, (ir_type)d->f->values.at[first + k].type);
+    for (uint32_t k = 0; k < count; k++) {
+        ir_ref v = first + k;
+        d->slot[v] =
+            d->preset[v] ? d->preset[v] - 1 : slot_new(d, (ir_type)d->f->values.at[v].type);
+    }
 }
 
 static void free_dying(decoder *d, uint32_t pos)
 {
     for (uint32_t v = d->dying[pos]; v; v = d->dying_next[v]) {
         uint32_t slot = d->slot[v];
-        // Specials and uniform slots belong to nobody.
-        if (slot & UNIFORM_BIT || slot < d->fixed_bytes)
+        // Specials and uniform slots belong to nobody, a preset one to the loop's argument.
+        if (slot & UNIFORM_BIT || slot < d->fixed_bytes || d->preset[v])
             continue;
         uint32_t class = size_class(ir_type_size((ir_type)d->f->values.at[v].type));
         vec_push(d->scratch, &d->free_slots[class], slot);
@@ -164,8 +172,7 @@ void interp_broadcast(void *slot, uint32_t size, uint64_t bits)
 // The uniform slot that holds `bits` in every lane.
 static uint32_t constant_slot(decoder *d, uint32_t size, uint64_t bits)
 {
-    uint64_t *known =
-        map_at(&d->constants[size_class(size)], bits);
+    uint64_t *known = map_at(&d->constants[size_class(size)], bits);
     if (!*known) {
         uint32_t slot = uniform_new(d, size);
         interp_broadcast(d->p->uniform + (slot & ~UNIFORM_BIT), size, bits);
@@ -267,19 +274,18 @@ static uint32_t array_segment(decoder *d, const ir_inst *i)
     if (i->op == IR_LOCAL) {
         const ir_local *l = &d->f->locals.at[i->aux];
         array = decode_segment(d, SEGMENT_LOCAL, l->name, l->size, l->align,
-                                 ir_type_size((ir_type)l->elem));
+                               ir_type_size((ir_type)l->elem));
     } else if (i->op == IR_SHARED) {
         const ir_shared *s = &m->shared.at[i->aux];
         array = decode_segment(d, s->is_dynamic ? SEGMENT_DYNAMIC : SEGMENT_SHARED, s->name,
-                                 s->size, s->align, ir_type_size((ir_type)s->elem));
+                               s->size, s->align, ir_type_size((ir_type)s->elem));
         d->p->has_dynamic_shared |= s->is_dynamic;
     } else {
         const ir_data *c = &m->data.at[i->aux];
         uint64_t before = d->p->const_size;
         array = decode_segment(d, SEGMENT_CONST, c->name, c->size, c->align,
-                                 ir_type_size((ir_type)c->elem));
-        d->p->const_bytes =
-            arena_grow(d->a, d->p->const_bytes, before, d->p->const_size);
+                               ir_type_size((ir_type)c->elem));
+        d->p->const_bytes = arena_grow(d->a, d->p->const_bytes, before, d->p->const_size);
         if (c->size)
             memcpy(d->p->const_bytes + d->p->segments[array].offset, c->bytes, c->size);
     }
@@ -344,6 +350,30 @@ code *decode_emit(decoder *d, code_op op, const ir_inst *i)
 // --- regions
 static void decode_region(decoder *d, ir_region_id region, uint32_t depth);
 
+// A value that is an argument's next one is made in the argument's slot, when nobody reads the old
+// one after that: `i = i + 1` needs no move then. Sound only at the top of the body and with one
+// `next`, at its end: every lane of the round that is still in the loop comes by.
+static void preset_next(decoder *d, ir_inst_id loop)
+{
+    const ir_func *f = d->f;
+    const ir_region *body = ir_region_at(f, ir_at(f, loop)->regions);
+    const ir_inst *next = ir_at(f, body->last);
+    if (next->op != IR_NEXT || next->aux != loop || d->next_count[loop] != 1)
+        return;
+    for (uint32_t k = 0; k < body->arg_count; k++) {
+        ir_ref arg = body->args + k, v = root_of(d, ir_operand(f, next, k));
+        if (!v || ir_is_const(v) || f->values.at[v].def != IR_DEF_INST || d->preset[v])
+            continue;
+        ir_inst_id maker = f->values.at[v].owner;
+        const ir_inst *m = ir_at(f, maker);
+        bool is_lane_op = lane_find((ir_op)m->op, (ir_type)m->type, (ir_type)m->aux, d->fast);
+        if (is_lane_op && m->parent == ir_at(f, loop)->regions &&
+            d->read_last[arg] <= d->start[maker] &&
+            ir_type_size(ir_type_of(f, v)) == ir_type_size(ir_type_of(f, arg)))
+            d->preset[v] = d->slot[arg] + 1;
+    }
+}
+
 static void decode_control(decoder *d, ir_inst_id id, uint32_t depth)
 {
     static const uint8_t op_of[] = {CODE_BLOCK, CODE_IF, CODE_LOOP, CODE_SWITCH};
@@ -354,6 +384,7 @@ static void decode_control(decoder *d, ir_inst_id id, uint32_t depth)
     if (i->op == IR_LOOP) {
         const ir_region *body = ir_region_at(f, i->regions);
         slots_for(d, body->args, body->arg_count);
+        preset_next(d, id);
         // At the entry no other lane has a stake in the arguments' slots: plain moves.
         decode_moves(d, i, body->args, ir_operands(f, i), i->operand_count, MOVE_ALL, depth);
     }

@@ -19,11 +19,14 @@ typedef struct decoder {
     ir_ref *root;          // per value: the value (or constant) whose slot it shares
     uint32_t *born, *last; // per value
     uint32_t *start, *end; // per instruction
+    uint32_t *read_last;   // per value: position of the last use, loops not counted
+    uint32_t *next_count;  // per loop: how many `next` it has
     vec(ir_inst_id) loops; // around the current instruction
     vec(carried) carried;
     uint32_t *dying, *dying_next; // per position: list of values
     // slots
-    uint32_t *slot; // per value
+    uint32_t *slot;   // per value
+    uint32_t *preset; // per value: slot + 1 it must be made in
     uint32_t fixed_bytes;
     vec(uint32_t) free_slots[4]; // by size class
     uint32_t move_slot[4];       // for cycles of moves; 0: none yet (slot + 1)

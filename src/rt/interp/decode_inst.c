@@ -60,8 +60,8 @@ void decode_moves(decoder *d, const ir_inst *at, ir_ref first, const ir_ref *fro
     uint32_t left = 0;
     for (uint32_t k = 0; k < count; k++) {
         ir_type type = (ir_type)d->f->values.at[first + k].type;
-        moves[k] = (move){d->slot[first + k], decode_slot(d, from[k]),
-                          (uint8_t)ir_type_size(type), false};
+        moves[k] =
+            (move){d->slot[first + k], decode_slot(d, from[k]), (uint8_t)ir_type_size(type), false};
         moves[k].is_done = moves[k].to == moves[k].from;
         left += !moves[k].is_done;
     }
@@ -97,8 +97,8 @@ void decode_moves(decoder *d, const ir_inst *at, ir_ref first, const ir_ref *fro
 // --- plain instructions
 static uint16_t access_align(const ir_inst *i)
 {
-    uint32_t natural = ir_type_size((ir_type)i->type);
-    return (uint16_t)(i->align ? i->align : natural);
+    must(!(i->align & (i->align - 1)));
+    return (uint16_t)(i->align ? i->align : ir_type_size((ir_type)i->type));
 }
 
 static void decode_access(decoder *d, const ir_inst *i)
@@ -159,6 +159,7 @@ static void decode_pure(decoder *d, const ir_inst *i)
 
 static void decode_print(decoder *d, const ir_inst *i)
 {
+    must(i->aux < d->f->module->strings.len);
     uint32_t list = d->extra.len;
     for (uint32_t k = 0; k < i->operand_count; k++)
         vec_push(d->a, &d->extra, decode_slot(d, ir_operand(d->f, i, k)));
@@ -176,24 +177,15 @@ typedef struct other_row { // instructions that only need their operands' slots
 } other_row;
 
 static const other_row others[IR_OP_COUNT] = {
-    [IR_ATOMIC] = {CODE_ATOMIC, 1},
-    [IR_CAS] = {CODE_CAS, 1},
-    [IR_ATOMLOAD] = {CODE_ATOMIC_LOAD, 1},
-    [IR_ATOMSTORE] = {CODE_ATOMIC_STORE, 1},
-    [IR_FENCE] = {CODE_FENCE, 1},
-    [IR_BARRIER] = {CODE_BARRIER, 1},
-    [IR_SHUFFLE] = {CODE_SHUFFLE, 1},
-    [IR_BALLOT] = {CODE_BALLOT, 1},
-    [IR_ACTIVE] = {CODE_ACTIVE, 1},
-    [IR_MATCH] = {CODE_MATCH, 1},
-    [IR_ASSERT] = {CODE_ASSERT, 1},
-    [IR_TRAP] = {CODE_TRAP, 1},
-    [IR_ASSUME] = {CODE_ASSUME, 1},
-    [IR_CLOCK] = {CODE_CLOCK, 1},
-    [IR_NANOTIME] = {CODE_NANOTIME, 1},
-    [IR_SLEEP] = {CODE_SLEEP, 1},
-    [IR_RETURN] = {CODE_RETURN, 1},
-    [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
+    [IR_ATOMIC] = {CODE_ATOMIC, 1},        [IR_CAS] = {CODE_CAS, 1},
+    [IR_ATOMLOAD] = {CODE_ATOMIC_LOAD, 1}, [IR_ATOMSTORE] = {CODE_ATOMIC_STORE, 1},
+    [IR_FENCE] = {CODE_FENCE, 1},          [IR_BARRIER] = {CODE_BARRIER, 1},
+    [IR_SHUFFLE] = {CODE_SHUFFLE, 1},      [IR_BALLOT] = {CODE_BALLOT, 1},
+    [IR_ACTIVE] = {CODE_ACTIVE, 1},        [IR_MATCH] = {CODE_MATCH, 1},
+    [IR_ASSERT] = {CODE_ASSERT, 1},        [IR_TRAP] = {CODE_TRAP, 1},
+    [IR_ASSUME] = {CODE_ASSUME, 1},        [IR_CLOCK] = {CODE_CLOCK, 1},
+    [IR_NANOTIME] = {CODE_NANOTIME, 1},    [IR_SLEEP] = {CODE_SLEEP, 1},
+    [IR_RETURN] = {CODE_RETURN, 1},        [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
 };
 
 static void decode_other(decoder *d, const ir_inst *i)

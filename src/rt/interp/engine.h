@@ -31,8 +31,13 @@ typedef int64_t lane_i64 ALIASED;
 typedef float lane_f32 ALIASED;
 typedef double lane_f64 ALIASED;
 
-// One operation on 32 lanes. d never overlaps the sources.
-typedef void lane_fn(void *restrict d, const void *a, const void *b, const void *c);
+// One operation on 32 lanes. d may be one of the sources, but never overlaps one in part.
+typedef void lane_fn(void *d, const void *a, const void *b, const void *c);
+#if defined(__GNUC__) && !defined(__clang__)
+#    define LANE_LOOP _Pragma("GCC ivdep")
+#else
+#    define LANE_LOOP
+#endif
 // NULL: no native loop, ask ir_eval lane by lane. `from` is the operand's type of a conversion,
 // else ignored. `fast`: the loops for this processor's vector instructions, when it has them.
 lane_fn *lane_find(ir_op op, ir_type type, ir_type from, bool fast);
@@ -195,11 +200,11 @@ struct interp_program {
 // --- running
 typedef struct frame {
     const code *at;
-    uint32_t entry;   // lanes that came in
-    uint32_t exited;  // lanes that left through this frame's exit
-    uint32_t next;    // LOOP: lanes that want another round
-    uint32_t round;   // LOOP: lanes of this round
-    uint32_t pending; // IF, SWITCH: lanes whose region has not run yet
+    uint32_t entry;        // lanes that came in
+    uint32_t exited;       // lanes that left through this frame's exit
+    uint32_t next;         // LOOP: lanes that want another round
+    uint32_t round;        // LOOP: lanes of this round
+    uint32_t pending;      // IF, SWITCH: lanes whose region has not run yet
     uint32_t which[LANES]; // SWITCH: the region of each lane
 } frame;
 
@@ -207,7 +212,7 @@ typedef enum warp_state { WARP_READY, WARP_AT_BARRIER, WARP_DONE, WARP_FAILED } 
 
 typedef struct warp {
     uint8_t *base[2]; // registers; the launch area
-    uint8_t *locals;  // 32 frames of local_bytes
+    uint8_t *locals;  // each array 32 times
     frame *frames;
     const code *pc;
     uint32_t active, lanes; // running now; existing
@@ -246,12 +251,13 @@ static inline void *slot_at(const warp *w, uint32_t slot)
 {
     return w->base[slot >> 31] + (slot & ~UNIFORM_BIT);
 }
-static inline uint32_t lane_bits(const lane_u8 *flags) // 32 bytes of 0 or 1 -> a mask
+static inline uint32_t lane_bits(const lane_u8 *flags) // 32 bytes, 0 or 1 where it counts -> a mask
 {
     uint32_t mask = 0;
     for (int k = 0; k < 4; k++) {
         uint64_t eight;
         memcpy(&eight, (const uint8_t *)flags + 8 * k, 8);
+        eight &= 0x0101010101010101u; // a lane that is not active may hold any byte
         mask |= (uint32_t)((eight * 0x0102040810204080u) >> 56) << (8 * k);
     }
     return mask;

@@ -135,7 +135,8 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
                            (unsigned long long)bytes, (unsigned long long)offset, t.name, align);
     uint32_t elem = t.elem_size ? t.elem_size : c->size;
     int64_t signed_offset = (int64_t)offset;
-    int64_t index = signed_offset >= 0 ? signed_offset / elem : -((-signed_offset + elem - 1) / elem);
+    int64_t index =
+        signed_offset >= 0 ? signed_offset / elem : -((-signed_offset + elem - 1) / elem);
     // A wide access may begin inside: name the first element that is not there.
     if (offset < t.size)
         index = (int64_t)(t.size / elem);
@@ -183,8 +184,8 @@ bool fault_block_barrier(runner *r, const warp *at)
     fault_text(r->error, "thread (%u, %u, %u) waits at a barrier that thread (%u, %u, %u) ", u[0],
                u[1], u[2], t[0], t[1], t[2]);
     bool has_ended = w->state == WARP_DONE;
-    fault_text(r->error,
-               has_ended ? "will never reach: it has returned" : "does not reach: it waits at another");
+    fault_text(r->error, has_ended ? "will never reach: it has returned"
+                                   : "does not reach: it waits at another");
     add_place(r->error, "the barrier is at", place_at(r, at->pc));
     if (!has_ended)
         add_place(r->error, "the other is at", place_at(r, w->pc));

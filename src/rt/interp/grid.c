@@ -8,6 +8,8 @@
 
 #include "rt/interp/decode.h"
 
+enum { WORTH_THREADS = 16 }; // warps; fewer are done before a thread has started
+
 typedef struct grid {
     const interp_launch *launch;
     uint8_t *uniform, *params;
@@ -18,6 +20,9 @@ typedef struct grid {
     pthread_mutex_t lock; // of *error
     interp_error *error;
 } grid;
+
+// Of one thread; twice what GPUs allow. Also keeps the sums of runner_init small.
+static const uint64_t local_limit = 1 << 20, shared_limit = 1 << 24;
 
 static bool no_memory(interp_error *e, const interp_program *p, uint64_t bytes)
 {
@@ -53,7 +58,8 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
     uint64_t states = round_up(warps * sizeof(warp));
     uint64_t total =
         warps * (regs + locals + frames) + states + table + round_up(r->shared_size) + 64;
-    uint8_t *at = total <= SIZE_MAX ? calloc(1, (size_t)total) : NULL;
+    bool is_sane = p->local_bytes <= local_limit && p->shared_bytes <= shared_limit;
+    uint8_t *at = is_sane ? calloc(1, (size_t)total) : NULL;
     if (!at)
         return no_memory(error, p, total);
     r->memory = at;
@@ -64,9 +70,8 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
     r->shared = at;
     at += round_up(r->shared_size);
     for (uint64_t k = 0; k < warps; k++, at += regs + locals + frames)
-        r->warps[k] = (warp){.base = {at, g->uniform},
-                             .locals = at + regs,
-                             .frames = (void *)(at + regs + locals)};
+        r->warps[k] = (warp){
+            .base = {at, g->uniform}, .locals = at + regs, .frames = (void *)(at + regs + locals)};
     for (uint32_t k = 0; k < p->segment_count; k++) {
         const segment_info *i = &p->segments[k];
         segment *s = &r->segments[k];
@@ -74,8 +79,9 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
         s->is_read_only = i->kind == SEGMENT_CONST || i->kind == SEGMENT_PARAM;
         switch (i->kind) {
         case SEGMENT_LOCAL:
-            s->base = (uint8_t *)(uintptr_t)i->offset; // an offset in each lane's frame
-            s->lane_stride = p->local_bytes;
+            // An offset in the warp's local memory, where the lanes' copies lie side by side.
+            s->base = (uint8_t *)(uintptr_t)(i->offset * LANES);
+            s->lane_stride = i->size;
             break;
         case SEGMENT_SHARED: s->base = r->shared + i->offset; break;
         case SEGMENT_DYNAMIC: s->base = r->shared + dynamic_at; break;
@@ -162,7 +168,9 @@ static bool prepare(grid *g)
 
 static uint32_t thread_count(const grid *g)
 {
-    if (g->launch->program->is_sequential)
+    const uint32_t *block = g->launch->block;
+    uint64_t warps = g->block_count * (((uint64_t)block[0] * block[1] * block[2] + 31) / 32);
+    if (g->launch->program->is_sequential || warps < WORTH_THREADS)
         return 1;
     uint64_t threads = g->launch->threads;
     if (!threads) {

@@ -1,6 +1,6 @@
 // Loads, stores and atomics of a warp. Every address is looked up in the segment table and checked
-// against the segment's size; the common shapes (all lanes on, and neighbouring, equal or
-// same-segment addresses) are found first and done at once. Start at mem_load.
+// against the segment's size. A warp whose lanes all stay in one segment is checked and served at
+// once (reach_of); everything else, and every error, goes lane by lane. Start at mem_load.
 #include "ir/eval.h"
 #include "rt/interp/engine.h"
 
@@ -40,119 +40,104 @@ uint8_t *mem_resolve(runner *r, warp *w, const code *c, uint32_t lane, uint64_t 
     return lane_base(w, &s, lane) + offset;
 }
 
-typedef enum shape { SHAPE_OTHER, SHAPE_ROW, SHAPE_SAME, SHAPE_ONE_SEGMENT } shape;
+// Where the 32 lanes of an access go: lane i at base + (at[i] - shift) + i * stride.
+typedef struct reach {
+    uint8_t *base;
+    const lane_u64 *at;
+    uint64_t shift, stride;
+    bool is_row; // the lanes lie side by side from base + (at[0] - shift)
+} reach;
 
-// How the 32 addresses lie; the segment and the offset of the first. Everything but SHAPE_OTHER is
-// checked and safe.
-static shape shape_of(const runner *r, const code *c, const lane_u64 *at, bool writes, segment *s,
-                      uint64_t *first)
+// The addresses, with those of lanes that are off replaced by one that is on.
+static const lane_u64 *addresses(const warp *w, const code *c, lane_u64 spare[LANES])
 {
-    uint64_t start = at[0], row = 0, same = 0;
-    for (uint32_t i = 0; i < LANES; i++) {
-        row |= at[i] ^ (start + i * c->size);
-        same |= at[i] ^ start;
-    }
-    uint64_t address = start + (uint64_t)c->u.imm;
-    if (!segment_of(r, address, s) || (writes && s->is_read_only))
-        return SHAPE_OTHER;
-    *first = address & OFFSET_MASK;
-    uint64_t bytes = row ? c->size : (uint64_t)c->size * LANES;
-    if (!row || !same) {
-        bool fits = *first <= s->size && bytes <= s->size - *first;
-        if (!fits || (*first & (c->align - 1u)) || (!row && s->lane_stride) ||
-            (!row && c->align > c->size))
-            return SHAPE_OTHER;
-        return row ? SHAPE_SAME : SHAPE_ROW;
-    }
-    if (s->size < c->size)
-        return SHAPE_OTHER;
-    uint64_t base = address - *first, limit = s->size - c->size, bad = 0;
-    for (uint32_t i = 0; i < LANES; i++) {
-        uint64_t offset = at[i] + (uint64_t)c->u.imm - base;
-        bad |= (offset > limit) | (offset & (c->align - 1u));
-    }
-    return bad ? SHAPE_OTHER : SHAPE_ONE_SEGMENT;
+    const lane_u64 *at = slot_at(w, c->a);
+    if (w->active == ALL_LANES || c->a & UNIFORM_BIT)
+        return at;
+    uint64_t any = at[lowest_lane(w->active)];
+    for (uint32_t i = 0; i < LANES; i++)
+        spare[i] = w->active >> i & 1 ? at[i] : any;
+    return spare;
 }
 
-// `from` and `to` walk in steps; the size is a constant in each copy of the loop.
-#define COPY_LANES(size)                                                                           \
-    for (uint32_t i = 0; i < LANES; i++)                                                           \
-        memcpy(TO(size), FROM(size), size)
-#define COPY_BY_SIZE(bytes)                                                                        \
+// Checks all lanes at once. False: something is wrong or unusual, go lane by lane.
+static bool reach_of(const runner *r, const warp *w, const code *c, const lane_u64 *at, bool writes,
+                     reach *out)
+{
+    segment s;
+    uint64_t bytes = (uint64_t)c->size * c->count;
+    uint64_t start = at[0] + (uint64_t)c->u.imm, offset = start & OFFSET_MASK;
+    if (!segment_of(r, start, &s) || (writes && s.is_read_only) || s.size < bytes)
+        return false;
+    uint64_t base = start - offset - (uint64_t)c->u.imm, limit = s.size - bytes;
+    *out = (reach){.base = lane_base(w, &s, 0), .at = at, .shift = base, .stride = s.lane_stride};
+    if (c->a & UNIFORM_BIT) { // one address for all
+        out->is_row = s.lane_stride == bytes && c->count == 1;
+        return offset <= limit && !(offset & (c->align - 1u));
+    }
+    uint64_t bad = 0, row = 0, step = bytes - s.lane_stride, next = at[0];
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint64_t at_offset = at[i] - base;
+        bad |= (uint64_t)(at_offset > limit) | (at_offset & (c->align - 1u));
+        row |= at[i] ^ next;
+        next += step;
+    }
+    out->is_row = !row && c->count == 1;
+    return !bad;
+}
+
+// The size is a constant in each copy of the loop.
+#define COPY_BY_SIZE(size, LOOP)                                                                   \
     do {                                                                                           \
-        if ((bytes) == 4)                                                                          \
-            COPY_LANES(4);                                                                         \
-        else if ((bytes) == 8)                                                                     \
-            COPY_LANES(8);                                                                         \
-        else if ((bytes) == 2)                                                                     \
-            COPY_LANES(2);                                                                         \
+        if ((size) == 4)                                                                           \
+            LOOP(4);                                                                               \
+        else if ((size) == 8)                                                                      \
+            LOOP(8);                                                                               \
+        else if ((size) == 2)                                                                      \
+            LOOP(2);                                                                               \
         else                                                                                       \
-            COPY_LANES(1);                                                                         \
+            LOOP(1);                                                                               \
     } while (0)
 
-static bool load_fast(const runner *r, const warp *w, const code *c)
+// Lanes that are off load, too: nobody reads what they get.
+static void gather(const reach *from, uint32_t size, uint64_t skip, uint8_t *d)
 {
-    const lane_u64 *at = slot_at(w, c->a);
-    uint8_t *d = slot_at(w, c->d);
-    segment s;
-    uint64_t first;
-    shape how = shape_of(r, c, at, false, &s, &first);
-    if (how == SHAPE_OTHER)
-        return false;
-    const uint8_t *base = lane_base(w, &s, 0);
-    uint64_t stride = s.lane_stride;
-    if (how == SHAPE_ROW) {
-        memcpy(d, base + first, (size_t)c->size * LANES);
-    } else if (how == SHAPE_SAME) {
-        base += first;
-#define TO(size)   (d + i * size)
-#define FROM(size) (base + i * stride)
-        COPY_BY_SIZE(c->size);
-#undef FROM
-    } else {
-        uint64_t shift = at[0] - first;
-#define FROM(size) (base + (at[i] - shift) + i * stride)
-        COPY_BY_SIZE(c->size);
-#undef FROM
-#undef TO
+    const uint8_t *base = from->base + skip;
+    const lane_u64 *at = from->at;
+    uint64_t shift = from->shift, stride = from->stride;
+    if (from->is_row) {
+        memcpy(d, base + (at[0] - shift), (size_t)size * LANES);
+        return;
     }
-    return true;
+#define LOAD_LANES(n)                                                                              \
+    for (uint32_t i = 0; i < LANES; i++)                                                           \
+    memcpy(d + i * n, base + (at[i] - shift) + i * stride, n)
+    COPY_BY_SIZE(size, LOAD_LANES);
 }
 
-static bool store_fast(const runner *r, const warp *w, const code *c)
+static void scatter(const reach *to, uint32_t size, uint64_t skip, const uint8_t *v, uint32_t mask)
 {
-    const lane_u64 *at = slot_at(w, c->a);
-    const uint8_t *v = slot_at(w, c->b);
-    segment s;
-    uint64_t first;
-    shape how = shape_of(r, c, at, true, &s, &first);
-    if (how == SHAPE_OTHER)
-        return false;
-    uint8_t *base = lane_base(w, &s, 0);
-    uint64_t stride = s.lane_stride;
-    if (how == SHAPE_ROW) {
-        memcpy(base + first, v, (size_t)c->size * LANES);
-    } else if (how == SHAPE_SAME) {
-        base += first;
-#define TO(size)   (base + i * stride)
-#define FROM(size) (v + i * size)
-        COPY_BY_SIZE(c->size);
-#undef TO
-    } else {
-        uint64_t shift = at[0] - first;
-#define TO(size) (base + (at[i] - shift) + i * stride)
-        COPY_BY_SIZE(c->size);
-#undef TO
-#undef FROM
+    uint8_t *base = to->base + skip;
+    const lane_u64 *at = to->at;
+    uint64_t shift = to->shift, stride = to->stride;
+    if (to->is_row && mask == ALL_LANES) {
+        memcpy(base + (at[0] - shift), v, (size_t)size * LANES);
+        return;
     }
-    return true;
+#define STORE_LANES(n)                                                                             \
+    for (uint32_t left = mask, i; left; left &= left - 1)                                          \
+    i = lowest_lane(left), memcpy(base + (at[i] - shift) + i * stride, v + i * n, n)
+    COPY_BY_SIZE(size, STORE_LANES);
+}
+
+static uint32_t access_slot(const runner *r, const code *c, uint32_t first, uint32_t k)
+{
+    return c->count == 1 ? first : r->program->extra[first + k];
 }
 
 static bool access_lanes(runner *r, warp *w, const code *c, bool writes)
 {
     const lane_u64 *at = slot_at(w, c->a);
-    const uint32_t *list = r->program->extra + (writes ? c->b : c->d);
-    uint32_t one = writes ? c->b : c->d;
     uint64_t bytes = (uint64_t)c->size * c->count;
     for (uint32_t left = w->active; left; left &= left - 1) {
         uint32_t lane = lowest_lane(left);
@@ -160,7 +145,7 @@ static bool access_lanes(runner *r, warp *w, const code *c, bool writes)
         if (!host)
             return false;
         for (uint32_t k = 0; k < c->count; k++, host += c->size) {
-            uint32_t slot = c->count == 1 ? one : list[k];
+            uint32_t slot = access_slot(r, c, writes ? c->b : c->d, k);
             uint8_t *reg = (uint8_t *)slot_at(w, slot) + lane * c->size;
             if (writes)
                 memcpy(host, reg, c->size);
@@ -171,31 +156,35 @@ static bool access_lanes(runner *r, warp *w, const code *c, bool writes)
     return true;
 }
 
-// A bool in memory is true when it is not zero.
-static void make_bools(const runner *r, const warp *w, const code *c)
+bool mem_load(runner *r, warp *w, const code *c)
 {
-    for (uint32_t k = 0; k < c->count; k++) {
-        lane_u8 *d = slot_at(w, c->count == 1 ? c->d : r->program->extra[c->d + k]);
+    reach from;
+    lane_u64 spare[LANES];
+    if (reach_of(r, w, c, addresses(w, c, spare), false, &from)) {
+        for (uint32_t k = 0; k < c->count; k++)
+            gather(&from, c->size, (uint64_t)k * c->size, slot_at(w, access_slot(r, c, c->d, k)));
+    } else if (!access_lanes(r, w, c, false)) {
+        return false;
+    }
+    // A bool in memory is true when it is not zero.
+    for (uint32_t k = 0; k < c->count && c->type == IR_I1; k++) {
+        lane_u8 *d = slot_at(w, access_slot(r, c, c->d, k));
         for (uint32_t i = 0; i < LANES; i++)
             d[i] = d[i] != 0;
     }
-}
-
-bool mem_load(runner *r, warp *w, const code *c)
-{
-    bool is_done = w->active == ALL_LANES && c->count == 1 && load_fast(r, w, c);
-    if (!is_done && !access_lanes(r, w, c, false))
-        return false;
-    if (c->type == IR_I1)
-        make_bools(r, w, c);
     return true;
 }
 
 bool mem_store(runner *r, warp *w, const code *c)
 {
-    if (w->active == ALL_LANES && c->count == 1 && store_fast(r, w, c))
-        return true;
-    return access_lanes(r, w, c, true);
+    reach to;
+    lane_u64 spare[LANES];
+    if (!reach_of(r, w, c, addresses(w, c, spare), true, &to))
+        return access_lanes(r, w, c, true);
+    for (uint32_t k = 0; k < c->count; k++)
+        scatter(&to, c->size, (uint64_t)k * c->size, slot_at(w, access_slot(r, c, c->b, k)),
+                w->active);
+    return true;
 }
 
 // --- atomics

@@ -32,7 +32,7 @@ bool lane_has_fast(void)
 
 lane_fn *lane_find(ir_op op, ir_type type, ir_type from, bool fast)
 {
-    if (op >= IR_TRUNC && op <= IR_FNARROW)
+    if ((op >= IR_TRUNC && op <= IR_FNARROW) || (op >= IR_HADD2 && op <= IR_HMAX2))
         return fast ? lane_find_convert_avx2(op, type, from) : lane_find_convert(op, type, from);
     lane_fn *fn = fast ? lane_find_int_avx2(op, type) : lane_find_int(op, type);
     if (fn)

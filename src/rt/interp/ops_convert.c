@@ -5,13 +5,14 @@
 #include "rt/interp/engine.h"
 
 #define CONVERT(name, S, T, expr)                                                                  \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         (void)bv;                                                                                  \
         (void)cv;                                                                                  \
         T *d = dv;                                                                                 \
         const S *a = av;                                                                           \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             S x = a[i];                                                                            \
             d[i] = (T)(expr);                                                                      \
         }                                                                                          \
@@ -90,9 +91,12 @@ FLOAT_TO(64)
 CONVERT(fext_32_64, lane_f32, lane_f64, x)
 CONVERT(fnarrow_64_32, lane_f64, lane_f32, x)
 CONVERT(fext_bf16, lane_u16, lane_u32, (uint32_t)x << 16)
-CONVERT(fnarrow_bf16, lane_u32, lane_u16,
-        (x & 0x7fffffff) > 0x7f800000 ? (x >> 16) | 0x40
-                                      : (x + 0x7fff + ((x >> 16) & 1)) >> 16)
+static inline uint16_t f32_to_bf16(uint32_t x)
+{
+    uint32_t rounded = (x + 0x7fff + ((x >> 16) & 1)) >> 16;
+    return (uint16_t)((x & 0x7fffffff) > 0x7f800000 ? (x >> 16) | 0x40 : rounded);
+}
+CONVERT(fnarrow_bf16, lane_u32, lane_u16, f32_to_bf16(x))
 
 // f16 -> f32: shift exponent and mantissa into place and let a multiplication by 2^112 set the
 // bias; it also makes denormals normal. Exact.
@@ -130,12 +134,65 @@ static inline uint16_t f32_to_f16(uint32_t bits)
 CONVERT(fext_f16, lane_u16, lane_u32, f16_to_f32(x))
 CONVERT(fnarrow_f16, lane_u32, lane_u16, f32_to_f16(x))
 
+// Pairs of 16-bit floats. Sums and products of two such numbers round the same by way of f32, which
+// has more than twice their digits.
+static inline float f32_of_f16(uint32_t h)
+{
+    uint32_t bits = f16_to_f32((uint16_t)h);
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+static inline float f32_of_bf16(uint32_t h)
+{
+    uint32_t bits = h << 16;
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+static inline uint32_t f16_of_f32(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return f32_to_f16(bits);
+}
+static inline uint32_t bf16_of_f32(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return f32_to_bf16(bits);
+}
+#define PAIRS(name, half, operator)                                                                \
+    static void name##_##half(void *dv, const void *av, const void *bv, const void *cv)            \
+    {                                                                                              \
+        (void)cv;                                                                                  \
+        lane_u32 *d = dv;                                                                          \
+        const lane_u32 *a = av, *b = bv;                                                           \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
+            uint32_t x = a[i], y = b[i];                                                           \
+            uint32_t lo =                                                                          \
+                half##_of_f32(f32_of_##half(x & 0xffff) operator f32_of_##half(y & 0xffff));       \
+            uint32_t hi = half##_of_f32(f32_of_##half(x >> 16) operator f32_of_##half(y >> 16));   \
+            d[i] = hi << 16 | lo;                                                                  \
+        }                                                                                          \
+    }
+PAIRS(hadd2, f16, +)
+PAIRS(hsub2, f16, -)
+PAIRS(hmul2, f16, *)
+PAIRS(hadd2, bf16, +)
+PAIRS(hsub2, bf16, -)
+PAIRS(hmul2, bf16, *)
+
 typedef struct convert_row {
     uint8_t op; // ir_op - IR_TRUNC
     uint8_t from, to;
     lane_fn *fn;
 } convert_row;
-#define ROW(op, from, to, fn) {IR_##op - IR_TRUNC, IR_##from, IR_##to, fn}
+#define ROW(op, from, to, fn)                                                                      \
+    {                                                                                              \
+        IR_##op - IR_TRUNC, IR_##from, IR_##to, fn                                                 \
+    }
 // clang-format off
 static const convert_row rows[] = {
     ROW(TRUNC, I8, I1, trunc_8_1),     ROW(TRUNC, I16, I1, trunc_16_1),  ROW(TRUNC, I32, I1, trunc_32_1),
@@ -163,6 +220,8 @@ static const convert_row rows[] = {
     ROW(FEXT, F32, F64, fext_32_64),   ROW(FEXT, F16, F32, fext_f16),    ROW(FEXT, BF16, F32, fext_bf16),
     ROW(FNARROW, F64, F32, fnarrow_64_32), ROW(FNARROW, F32, F16, fnarrow_f16),
     ROW(FNARROW, F32, BF16, fnarrow_bf16),
+    ROW(HADD2, F16, I32, hadd2_f16),   ROW(HSUB2, F16, I32, hsub2_f16),  ROW(HMUL2, F16, I32, hmul2_f16),
+    ROW(HADD2, BF16, I32, hadd2_bf16), ROW(HSUB2, BF16, I32, hsub2_bf16), ROW(HMUL2, BF16, I32, hmul2_bf16),
 };
 // clang-format on
 
@@ -179,3 +238,4 @@ lane_fn *LANE_NAME(lane_find_convert)(ir_op op, ir_type to, ir_type from)
 #undef TO_UNSIGNED
 #undef FLOAT_TO
 #undef ROW
+#undef PAIRS

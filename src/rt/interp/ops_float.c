@@ -5,34 +5,37 @@
 #include "rt/interp/engine.h"
 
 #define BINARY(name, S, T, expr)                                                                   \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         (void)cv;                                                                                  \
         T *d = dv;                                                                                 \
         const S *a = av, *b = bv;                                                                  \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             S x = a[i], y = b[i];                                                                  \
             d[i] = (T)(expr);                                                                      \
         }                                                                                          \
     }
 #define UNARY(name, T, expr)                                                                       \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         (void)bv;                                                                                  \
         (void)cv;                                                                                  \
         T *d = dv;                                                                                 \
         const T *a = av;                                                                           \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             T x = a[i];                                                                            \
             d[i] = (T)(expr);                                                                      \
         }                                                                                          \
     }
 #define TERNARY(name, T, expr)                                                                     \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         T *d = dv;                                                                                 \
         const T *a = av, *b = bv, *c = cv;                                                         \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             T x = a[i], y = b[i], z = c[i];                                                        \
             d[i] = expr;                                                                           \
         }                                                                                          \
@@ -98,7 +101,10 @@ UNARY(fast_sqrt, lane_f32, sqrt((double)x))
 BINARY(fast_div, lane_f32, lane_f32, (double)x / (double)y)
 
 typedef lane_fn *by_width[2]; // f32, f64
-#define BOTH(name) {name##_32, name##_64}
+#define BOTH(name)                                                                                 \
+    {                                                                                              \
+        name##_32, name##_64                                                                       \
+    }
 
 // clang-format off
 static const by_width float_table[IR_OP_COUNT] = {

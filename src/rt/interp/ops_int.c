@@ -4,60 +4,62 @@
 #include "rt/interp/engine.h"
 
 #define BINARY(name, S, T, expr)                                                                   \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         (void)cv;                                                                                  \
         T *d = dv;                                                                                 \
         const S *a = av, *b = bv;                                                                  \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             S x = a[i], y = b[i];                                                                  \
             d[i] = (T)(expr);                                                                      \
         }                                                                                          \
     }
 #define SHIFT(name, S, U, width, expr)                                                             \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         (void)cv;                                                                                  \
         U *d = dv;                                                                                 \
         const S *a = av;                                                                           \
         const lane_u32 *b = bv;                                                                    \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             S x = a[i];                                                                            \
             uint32_t n = b[i] & (width - 1);                                                       \
             d[i] = (U)(expr);                                                                      \
         }                                                                                          \
     }
 #define UNARY(name, T, expr)                                                                       \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         (void)bv;                                                                                  \
         (void)cv;                                                                                  \
         T *d = dv;                                                                                 \
         const T *a = av;                                                                           \
-        for (int i = 0; i < LANES; i++) {                                                          \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
             T x = a[i];                                                                            \
             d[i] = (T)(expr);                                                                      \
         }                                                                                          \
     }
 #define SELECT(name, T)                                                                            \
-    static void name(void *restrict dv, const void *av, const void *bv, const void *cv)            \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
         T *d = dv;                                                                                 \
         const lane_u8 *a = av;                                                                     \
         const T *b = bv, *c = cv;                                                                  \
-        for (int i = 0; i < LANES; i++)                                                            \
-            d[i] = a[i] ? b[i] : c[i];                                                             \
+        LANE_LOOP for (int i = 0; i < LANES; i++) d[i] = a[i] ? b[i] : c[i];                       \
     }
 
 // Signed arithmetic goes through unsigned numbers: it wraps.
-BINARY(and_8, lane_u8, lane_u8, x & y)
+BINARY(and_8, lane_u8, lane_u8, x &y)
 BINARY(or_8, lane_u8, lane_u8, x | y)
 BINARY(xor_8, lane_u8, lane_u8, x ^ y)
 #define WIDTH(w)                                                                                   \
     BINARY(add_##w, lane_u##w, lane_u##w, x + y)                                                   \
     BINARY(sub_##w, lane_u##w, lane_u##w, x - y)                                                   \
-    BINARY(mul_##w, lane_u##w, lane_u##w, x * y)                                                   \
-    BINARY(and_##w, lane_u##w, lane_u##w, x & y)                                                   \
+    BINARY(mul_##w, lane_u##w, lane_u##w, x *y)                                                    \
+    BINARY(and_##w, lane_u##w, lane_u##w, x &y)                                                    \
     BINARY(or_##w, lane_u##w, lane_u##w, x | y)                                                    \
     BINARY(xor_##w, lane_u##w, lane_u##w, x ^ y)                                                   \
     BINARY(sdiv_##w, lane_i##w, lane_u##w,                                                         \
@@ -89,7 +91,7 @@ ANY_WIDTH(16)
 ANY_WIDTH(32)
 ANY_WIDTH(64)
 
-BINARY(smulhi_32, lane_i32, lane_u32, (uint64_t)((int64_t)x * y) >> 32)
+BINARY(smulhi_32, lane_i32, lane_u32, (uint64_t)((int64_t)x *y) >> 32)
 BINARY(umulhi_32, lane_u32, lane_u32, ((uint64_t)x * y) >> 32)
 
 static uint64_t high_product(uint64_t x, uint64_t y)
@@ -111,8 +113,43 @@ UNARY(clz_64, lane_u64, x ? __builtin_clzll(x) : 64)
 UNARY(ctz_32, lane_u32, x ? __builtin_ctz(x) : 32)
 UNARY(ctz_64, lane_u64, x ? __builtin_ctzll(x) : 64)
 
+static inline uint64_t reversed(uint64_t x)
+{
+    x = (x >> 1 & 0x5555555555555555u) | (x & 0x5555555555555555u) << 1;
+    x = (x >> 2 & 0x3333333333333333u) | (x & 0x3333333333333333u) << 2;
+    x = (x >> 4 & 0x0f0f0f0f0f0f0f0fu) | (x & 0x0f0f0f0f0f0f0f0fu) << 4;
+    return __builtin_bswap64(x);
+}
+UNARY(brev_32, lane_u32, reversed(x) >> 32)
+UNARY(brev_64, lane_u64, reversed(x))
+
+#define TERNARY(name, T, Z, expr)                                                                  \
+    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
+    {                                                                                              \
+        T *d = dv;                                                                                 \
+        const T *a = av, *b = bv;                                                                  \
+        const Z *c = cv;                                                                           \
+        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
+        {                                                                                          \
+            T x = a[i], y = b[i];                                                                  \
+            Z z = c[i];                                                                            \
+            d[i] = (T)(expr);                                                                      \
+        }                                                                                          \
+    }
+TERNARY(fshl_32, lane_u32, lane_u32, z & 31 ? x << (z & 31) | y >> (32 - (z & 31)) : x)
+TERNARY(fshl_64, lane_u64, lane_u32, z & 63 ? x << (z & 63) | y >> (64 - (z & 63)) : x)
+#define BYTE(type, x, k) ((int32_t)(type)(x >> 8 * k))
+#define DOT4(type, x, y)                                                                           \
+    BYTE(type, x, 0) * BYTE(type, y, 0) + BYTE(type, x, 1) * BYTE(type, y, 1) +                    \
+        BYTE(type, x, 2) * BYTE(type, y, 2) + BYTE(type, x, 3) * BYTE(type, y, 3)
+TERNARY(dp4a_s_32, lane_u32, lane_u32, z + (uint32_t)(DOT4(int8_t, x, y)))
+TERNARY(dp4a_u_32, lane_u32, lane_u32, z + (uint32_t)(DOT4(uint8_t, x, y)))
+
 typedef lane_fn *by_type[IR_TYPE_COUNT];
-#define BOTH(name) {[IR_I32] = name##_32, [IR_I64] = name##_64}
+#define BOTH(name)                                                                                 \
+    {                                                                                              \
+        [IR_I32] = name##_32, [IR_I64] = name##_64                                                 \
+    }
 #define LOGIC(name)                                                                                \
     {                                                                                              \
         [IR_I1] = name##_8, [IR_I32] = name##_32, [IR_I64] = name##_64                             \
@@ -136,6 +173,8 @@ static const by_type int_table[IR_OP_COUNT] = {
     [IR_IEQ] = WIDTHS(ieq),     [IR_INE] = WIDTHS(ine),     [IR_ULT] = WIDTHS(ult),
     [IR_ULE] = WIDTHS(ule),     [IR_SELECT] = WIDTHS(select),
     [IR_PTRADD] = {[IR_I64] = add_64},
+    [IR_BREV] = BOTH(brev),     [IR_FSHL] = BOTH(fshl),
+    [IR_DP4A_S] = {[IR_I32] = dp4a_s_32}, [IR_DP4A_U] = {[IR_I32] = dp4a_u_32},
 };
 // clang-format on
 
@@ -156,6 +195,9 @@ lane_fn *LANE_NAME(lane_find_int)(ir_op op, ir_type type)
 #undef UNARY
 #undef SELECT
 #undef WIDTH
+#undef TERNARY
+#undef BYTE
+#undef DOT4
 #undef ANY_WIDTH
 #undef BOTH
 #undef LOGIC

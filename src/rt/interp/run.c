@@ -11,7 +11,10 @@ enum { TURN = 1 << 16 }; // instructions between two looks at the world
 // --- control
 static void frame_enter(warp *w, const code *c)
 {
-    w->frames[w->depth++] = (frame){.at = c, .entry = w->active, .round = w->active};
+    frame *f = &w->frames[w->depth++]; // `which` stays: only a switch looks at it
+    f->at = c;
+    f->entry = f->round = w->active;
+    f->exited = f->next = f->pending = 0;
 }
 
 static uint32_t switch_region(const runner *r, const code *c, int64_t value)
@@ -271,6 +274,7 @@ static void warp_start(const runner *r, warp *w, uint32_t index)
     const interp_program *p = r->program;
     const uint32_t *dim = r->launch->block;
     uint32_t first = index * LANES, count = r->threads - first;
+    bool knows_threads = w->lanes && w->index == index;
     w->index = index;
     w->lanes = count >= LANES ? ALL_LANES : (1u << count) - 1;
     w->active = w->lanes;
@@ -283,7 +287,7 @@ static void warp_start(const runner *r, warp *w, uint32_t index)
         memset(w->locals, 0, p->local_bytes * LANES);
     for (int axis = 0; axis < 3; axis++) {
         fill(w, p->specials[SPECIAL_BLOCK_X + axis], r->block[axis]);
-        if (p->specials[SPECIAL_THREAD_X + axis] == NO_SLOT)
+        if (knows_threads || p->specials[SPECIAL_THREAD_X + axis] == NO_SLOT)
             continue;
         lane_u32 *thread = slot_at(w, p->specials[SPECIAL_THREAD_X + axis]);
         for (uint32_t lane = 0; lane < LANES; lane++) {

@@ -1,0 +1,117 @@
+// exp, exp2, expm1 in Kiln C; host compilers read the same text.
+//
+// x = n ln 2 + r with |r| <= ln 2 / 2, exp(x) = 2^n (1 + r + r^2 q(r)); q comes from tests/ulp/minimax.py.
+// An argument is first moved to where the result is still 0, subnormal or infinite; a NaN passes every comparison by.
+#ifndef KILN_LIB_EXP_H
+#define KILN_LIB_EXP_H
+#include "core.h"
+
+static inline f32 k_exp_f32(f32 x)
+{
+    x = x > 89.0f ? 89.0f : x;
+    x = x < -104.0f ? -104.0f : x;
+    f32 t = fma(x, 1.44269504f, KILN_ROUND32), n = t - KILN_ROUND32;
+    f32 r = fma(n, -0.693145752f, x);
+    r = fma(n, -1.42860677e-6f, r);
+    f32 q = fma(0.0013819309f, r, 0.0083686877f);
+    q = fma(q, r, 0.0416682847f);
+    q = fma(q, r, 0.166665211f);
+    q = fma(q, r, 0.49999994f);
+    q = fma(q, r, 1.0f);
+    return k_scale_f32(fma(q, r, 1.0f), bits_f32(t));
+}
+
+static inline f32 k_exp2_f32(f32 x)
+{
+    x = x > 130.0f ? 130.0f : x;
+    x = x < -152.0f ? -152.0f : x;
+    f32 t = x + KILN_ROUND32, r = x - (t - KILN_ROUND32);
+    f32 q = fma(0.000153291112f, r, 0.00133910042f);
+    q = fma(q, r, 0.00961850118f);
+    q = fma(q, r, 0.0555035956f);
+    q = fma(q, r, 0.240226477f);
+    q = fma(q, r, 0.693147182f);
+    return k_scale_f32(fma(q, r, 1.0f), bits_f32(t));
+}
+
+// 2^n (r + r^2 q) + (2^n - 1): what the sums lose is kept and added at the end. Everything is halved, so that 2^n
+// does not overflow before the result does.
+static inline f32 k_expm1_f32(f32 x)
+{
+    f32 a = x > 89.0f ? 89.0f : x;
+    a = a < -18.0f ? -18.0f : a;
+    f32 t = fma(a, 1.44269504f, KILN_ROUND32), n = t - KILN_ROUND32;
+    f32 r = fma(n, -0.693145752f, a);
+    r = fma(n, -1.42860677e-6f, r);
+    f32 q = fma(0.00139382214f, r, 0.00836655125f);
+    q = fma(q, r, 0.0416664332f);
+    q = fma(q, r, 0.166665435f);
+    q = fma(q, r, 0.5f) * r * r;
+    f32 high = r + q, low = (r - high) + q;
+    f32 scale = f32_from_bits((bits_f32(t) << 23) + 0x3f000000u);
+    f32 one = scale - 0.5f, part = scale * high;
+    f32 sum = one + part, back = sum - one;
+    f32 lost = (one - (sum - back)) + (part - back);
+    f32 y = 2.0f * (sum + fma(scale, low, lost));
+    return fabs(x) < 2e-8f ? x : y;
+}
+
+// r^2 q(r) with exp(r) = 1 + r + r^2 q(r), |r| <= 0.347
+static inline f64 k_exp_tail_f64(f64 r)
+{
+    f64 q = fma(2.09244917114513847e-9, r, 2.5109097098882998e-8);
+    q = fma(q, r, 2.75572426022799994e-7);
+    q = fma(q, r, 2.75572440440271562e-6);
+    q = fma(q, r, 0.0000248015873607409384);
+    q = fma(q, r, 0.000198412698862825517);
+    q = fma(q, r, 0.00138888888888667435);
+    q = fma(q, r, 0.00833333333332157179);
+    q = fma(q, r, 0.041666666666666699);
+    q = fma(q, r, 0.166666666666666768);
+    q = fma(q, r, 0.5);
+    return q * r * r;
+}
+
+static inline f64 k_exp_f64(f64 x)
+{
+    x = x > 710.0 ? 710.0 : x;
+    x = x < -746.0 ? -746.0 : x;
+    f64 t = fma(x, 1.4426950408889634, KILN_ROUND64), n = t - KILN_ROUND64;
+    f64 r = fma(n, -0x1.62e42fefap-1, x), low = n * -0x1.cf79abc9e3b3ap-40;
+    f64 sum = r + low;
+    low += r - sum;
+    return k_scale_f64(1.0 + (sum + (low + k_exp_tail_f64(sum))), bits_f64(t));
+}
+
+static inline f64 k_exp2_f64(f64 x)
+{
+    x = x > 1025.0 ? 1025.0 : x;
+    x = x < -1080.0 ? -1080.0 : x;
+    f64 t = x + KILN_ROUND64, n = x - (t - KILN_ROUND64);
+    f64 r = n * 0x1.62e42fefa39efp-1;
+    f64 low = fma(n, 0x1.62e42fefa39efp-1, -r) + n * 0x1.abc9e3b39803fp-56;
+    return k_scale_f64(1.0 + (r + (low + k_exp_tail_f64(r))), bits_f64(t));
+}
+
+// expm1(x) / 2 as an unevaluated sum; -40 <= x <= 710, not too small for halving
+static inline f64x2 k_half_expm1_f64(f64 x)
+{
+    f64 t = fma(x, 1.4426950408889634, KILN_ROUND64), n = t - KILN_ROUND64;
+    f64 r = fma(n, -0x1.62e42fefap-1, x), rest = n * -0x1.cf79abc9e3b3ap-40;
+    f64x2 reduced = k_sum_f64(r, rest);
+    f64x2 part = k_sum_f64(reduced.x, k_exp_tail_f64(reduced.x));
+    f64 scale = f64_from_bits((bits_f64(t) << 52) + 0x3fe0000000000000u);
+    f64x2 sum = k_sum_any_f64(scale - 0.5, scale * part.x);
+    // the low part of r counts as exp does: 1 + r of it
+    f64 low = part.y + fma(reduced.y, reduced.x, reduced.y);
+    return k_sum_f64(sum.x, sum.y + scale * low);
+}
+
+static inline f64 k_expm1_f64(f64 x)
+{
+    f64 a = x > 710.0 ? 710.0 : x;
+    a = a < -40.0 ? -40.0 : a;
+    f64x2 half = k_half_expm1_f64(a);
+    return fabs(x) < 1e-17 ? x : 2.0 * (half.x + half.y);
+}
+#endif

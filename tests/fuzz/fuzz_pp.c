@@ -1,0 +1,60 @@
+// libFuzzer entry for the lexer and the preprocessor: any bytes are a source text. Beyond not
+// crashing, the tokens must keep their promises: brackets paired both ways, places inside a file,
+// an end; and the diagnostics must render.
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "front/front.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_token(const front *f, uint32_t i)
+{
+    const token *t = &f->tokens.at[i];
+    must(t->kind < TOK_KIND_COUNT && t->kind != TOK_OTHER);
+    must((t->kind == TOK_EOF) == (i + 1 == f->tokens.len));
+    must(t->at.lo <= t->at.hi);
+    must(!t->at.lo || source_file_at(f->sources, t->at.lo));
+    if (t->match) {
+        const token *close = &f->tokens.at[t->match];
+        must(t->match > i && t->match < f->tokens.len);
+        must((t->kind == TOK_LPAREN && close->kind == TOK_RPAREN) ||
+             (t->kind == TOK_LBRACKET && close->kind == TOK_RBRACKET) ||
+             (t->kind == TOK_LBRACE && close->kind == TOK_RBRACE));
+    }
+}
+
+static void run(arena *a, str source)
+{
+    static const char *const defines[] = {"ONE=1", "TWICE(a)=a a", "FLAG", NULL};
+    static const front_options options = {.defines = defines, .target = "sm_90a"};
+    front f = {.in = a, .names = names_in(a), .options = &options};
+    f.sources = sources_in(a);
+    f.diags = diags_in(a, f.sources);
+    bool ok = pp_run(&f, source_add(f.sources, "fuzz.c", source));
+    must(ok || f.diags->error_count);
+    must(f.tokens.len > 0);
+    for (uint32_t i = 0; i < f.tokens.len; i++)
+        check_token(&f, i);
+    text out = {.in = a};
+    diag_render_text(f.diags, &out, true);
+    diag_render_json(f.diags, &out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    arena *a = arena_new();
+    bug_frame frame;
+    if (!a)
+        return 0;
+    arena_limit(a, (size_t)1 << 30);
+    if (bug_enter(&frame)) {
+        if (frame.kind == BUG_INTERNAL)
+            abort();
+    } else {
+        run(a, (str){(const char *)data, size});
+        bug_leave(&frame);
+    }
+    arena_free(a);
+    return 0;
+}

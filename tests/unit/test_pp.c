@@ -1,0 +1,553 @@
+// The lexer and the preprocessor: what a text becomes, spelled out again, and what is reported.
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "front/front.h"
+#include "front/pp.h"
+#include "tests/test.h"
+
+typedef struct result {
+    arena *in;
+    front f;
+    bool ok;
+} result;
+
+static result preprocess_as(const char *source, const front_options *options)
+{
+    result r = {.in = arena_new()};
+    r.f = (front){.in = r.in, .names = names_in(r.in), .options = options};
+    r.f.sources = sources_in(r.in);
+    r.f.diags = diags_in(r.in, r.f.sources);
+    r.ok = pp_run(&r.f, source_add(r.f.sources, "t.c", str_of(source)));
+    return r;
+}
+
+static result preprocess(const char *source)
+{
+    static const char *const defines[] = {"FROM_OPTION=42", "FLAG", "ADD(a,b)=a+b", NULL};
+    static const front_options options = {.target = "sm_90a", .defines = defines};
+    return preprocess_as(source, &options);
+}
+
+static void spell(text *out, const token *t)
+{
+    switch (t->kind) {
+    case TOK_EOF: break;
+    case TOK_IDENT: text_puts(out, t->name); break;
+    case TOK_INT:
+        text_printf(out, "%llu%s%s", (unsigned long long)t->integer,
+                    t->flags & TF_UNSIGNED ? "u" : "", t->flags & TF_LONG ? "l" : "");
+        break;
+    case TOK_FLOAT: text_printf(out, "%a%s", t->real, t->flags & TF_F32 ? "f" : ""); break;
+    case TOK_CHAR: text_printf(out, "'%lld'", (long long)t->integer); break;
+    case TOK_STRING: text_printf(out, "\"%.*s\"", (int)t->bytes.len, t->bytes.at); break;
+    case TOK_PRAGMA: text_printf(out, "<%s %d>", t->name, t->number); break;
+    default: {
+        const char *quoted = token_kind_spelling((token_kind)t->kind);
+        text_add(out, quoted + 1, strlen(quoted) - 2);
+    }
+    }
+}
+
+// All tokens with one blank between them.
+static const char *spelled(result *r)
+{
+    text out = {.in = r->in};
+    text_puts(&out, "");
+    for (uint32_t i = 0; i + 1 < r->f.tokens.len; i++) {
+        if (i)
+            text_putc(&out, ' ');
+        spell(&out, &r->f.tokens.at[i]);
+    }
+    return out.at;
+}
+
+static void expect(const char *source, const char *expected)
+{
+    result r = preprocess(source);
+    text out = {.in = r.in};
+    diag_render_text(r.f.diags, &out, false);
+    if (r.f.diags->list.len)
+        fprintf(stderr, "%s", out.at);
+    assert_int_equal(r.f.diags->list.len, 0);
+    assert_string_equal(spelled(&r), expected);
+    arena_free(r.in);
+}
+
+// The codes reported, and what is left of the text.
+static void expect_codes(const char *source, const char *codes)
+{
+    result r = preprocess(source);
+    text out = {.in = r.in};
+    text_puts(&out, "");
+    for (uint32_t i = 0; i < r.f.diags->list.len; i++)
+        text_printf(&out, "%s%s", i ? " " : "", diag_code_name(r.f.diags->list.at[i]->code));
+    if (strcmp(out.at, codes) != 0)
+        fprintf(stderr, "in: %.200s\n", source);
+    assert_string_equal(out.at, codes);
+    text rendered = {.in = r.in};
+    diag_render_text(r.f.diags, &rendered, true);
+    diag_render_json(r.f.diags, &rendered);
+    arena_free(r.in);
+}
+
+static char *repeat(const char *what, size_t count, const char *end)
+{
+    size_t len = strlen(what);
+    char *out = malloc(len * count + strlen(end) + 1);
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * len, what, len);
+    strcpy(out + len * count, end);
+    return out;
+}
+
+TEST(lex_reads_all_punctuators)
+{
+    expect("( ) [ ] { } . -> ++ -- & * + - ~ ! / % << >> < > <= >= == != ^ | && || ? : ; ... = *= "
+           "/= %= += -= <<= >>= "
+           "&= ^= |= ,",
+           "( ) [ ] { } . -> ++ -- & * + - ~ ! / % << >> < > <= >= == != ^ | && || ? : ; ... = *= "
+           "/= %= += -= <<= >>= "
+           "&= ^= |= ,");
+    expect("a+++++b<<<=c..d", "a ++ ++ + b << <= c . . d");
+    expect("<: :> <% %>", "[ ] { }");
+}
+
+TEST(lex_removes_splices_and_comments)
+{
+    expect("ab\\\ncd 1\\\n2 +\\\n= \"x\\\ny\" /\\\n* no *\\\n/ // a \\\n b\n z",
+           "abcd 12 += \"xy\" z");
+    expect("a/**/b /* \" */ c // ' \n\"/*\" '\"'", "a b c \"/*\" '34'");
+    expect("\xef\xbb\xbf"
+           "a\r\nb\r\n",
+           "a b");
+    expect("x \\  \ny", "x y");
+    expect("", "");
+    expect("a // no newline at the end", "a");
+}
+
+TEST(lex_turns_keywords)
+{
+    result r = preprocess("while kernel foo __restrict__ _Bool");
+    assert_int_equal(r.f.tokens.at[0].kind, TOK_WHILE);
+    assert_int_equal(r.f.tokens.at[1].kind, TOK_KERNEL);
+    assert_int_equal(r.f.tokens.at[2].kind, TOK_IDENT);
+    assert_int_equal(r.f.tokens.at[3].kind, TOK_RESTRICT);
+    assert_int_equal(r.f.tokens.at[4].kind, TOK_BOOL);
+    arena_free(r.in);
+}
+
+TEST(lex_reads_integers)
+{
+    expect("0 7 10u 0x1F 017 0b101 1l 1LL 1uLL 1llu 18446744073709551615u 0xffffffffffffffff",
+           "0 7 10u 31 15 5 1l 1l 1ul 1ul 18446744073709551615u 18446744073709551615");
+    expect_codes("18446744073709551616u", "K0008");
+    expect_codes("9223372036854775808", "K0008");
+    expect("9223372036854775807", "9223372036854775807");
+    expect_codes("09 0b2 0x 0b 1f 1lul 1uu 12abc 0x1g",
+                 "K0006 K0006 K0006 K0006 K0007 K0007 K0007 K0007 K0007");
+    expect_codes("1'000", "K0006");
+}
+
+static double real_of(const char *source)
+{
+    result r = preprocess(source);
+    assert_int_equal(r.f.diags->error_count, 0);
+    assert_int_equal(r.f.tokens.at[0].kind, TOK_FLOAT);
+    double value = r.f.tokens.at[0].real;
+    arena_free(r.in);
+    return value;
+}
+
+TEST(lex_rounds_floats_once)
+{
+    static const char *const texts[] = {"0.1",
+                                        "1e22",
+                                        "1e23",
+                                        "123456789012345678.0",
+                                        "2.2250738585072011e-308",
+                                        "4.9e-324",
+                                        "1.7976931348623157e308",
+                                        ".5",
+                                        "5.",
+                                        "1e0",
+                                        "9007199254740993.0",
+                                        "0x1.8p3",
+                                        "0x.8p1",
+                                        "0x1p-1074",
+                                        "3.14159265358979323846264338327950288",
+                                        "1e+5",
+                                        "1E-5"};
+    for (size_t i = 0; i < COUNT(texts); i++)
+        assert_true(real_of(texts[i]) == strtod(texts[i], NULL));
+    // Halfway between two f32 when rounded to f64 first: only one rounding gives strtof's answer.
+    static const char *const floats[] = {
+        "0.1f",  "1.00000005960464477540f", "16777217.0f",   "3.4028234e38f", "1e-45f",
+        "1e10f", "7.038531e-26f",           "0x1.000001p0f", "1e-10f",        "8388608.5f"};
+    for (size_t i = 0; i < COUNT(floats); i++)
+        assert_true(real_of(floats[i]) == (double)strtof(floats[i], NULL));
+    expect_codes("1e39f 1e400 1e-50f 1e-400 0e999f 1e 1e+ 0x1.8 1.2.3 1.5L 1.5h",
+                 "K0009 K0009 K0010 K0010 K0006 K0006 K0006 K0006 K0007 K0007");
+}
+
+TEST(lex_floats_do_not_depend_on_the_locale)
+{
+    const char *names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
+    char *before = strdup(setlocale(LC_ALL, NULL));
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (!setlocale(LC_ALL, names[i]))
+            continue;
+        assert_true(real_of("3.14159265358979323846264338327950288") > 3.14);
+        assert_true(real_of("0x1.8p0f") > 1.4);
+        break;
+    }
+    setlocale(LC_ALL, before);
+    free(before);
+}
+
+TEST(lex_reads_characters_and_strings)
+{
+    expect("'a' '\\n' '\\0' '\\x7f' '\\377' '\\\\' '\\'' '\"'",
+           "'97' '10' '0' '127' '-1' '92' '39' '34'");
+    expect("\"a\\tb\" \"\\x41\\u00e9\" u8\"c\"", "\"a\tbA\xc3\xa9"
+                                                 "c\"");
+    expect_codes("'' 'ab' '\xc3\xa9' L'a' L\"a\" \"\\q\" \"\\x\" \"\\x100\" \"\\ud800\" \"\\u12\"",
+                 "K0013 K0013 K0013 K0014 K0014 K0011 K0012 K0012 K0012 K0012");
+    expect_codes("\"abc\n'a\n/* x", "K0002 K0003 K0001");
+}
+
+TEST(lex_names_foreign_characters)
+{
+    expect_codes("a @ b", "K0004");
+    expect_codes("x = \xe2\x80\x9chi\xe2\x80\x9d;", "K0004");
+    expect_codes("gr\xc3\xb6\xc3\x9f"
+                 "e = 1",
+                 "K0005");
+    expect_codes("a \xe2\x88\x92 b", "K0004");
+    expect_codes("a\xc2\xa0= b", "K0004");
+    expect_codes("\xff \x01", "K0004 K0004");
+    expect("/* \xc3\xb6 \xff */ \"\xc3\xb6\"", "\"\xc3\xb6\"");
+}
+
+TEST(pp_expands_object_and_function_macros)
+{
+    expect("#define N 4\n#define SQ(x) ((x) * (x))\nint a[N]; SQ(N + 1)",
+           "int a [ 4 ] ; ( ( 4 + 1 ) * ( 4 + 1 ) )");
+    expect("#define f(x) x\nf f (1) f\n(2) f", "f 1 2 f");
+    expect("#define EMPTY\n#define f() a\nEMPTY f() f( ) f", "a a f");
+    expect("#define f(a, b) [a|b]\nf((1, 2), 3) f(,) f(a b, )",
+           "[ ( 1 , 2 ) | 3 ] [ | ] [ a b | ]");
+    expect("FROM_OPTION FLAG ADD(1, 2)", "42 1 1 + 2");
+    expect("#define A 1\n#undef A\nA\n#undef NEVER", "A");
+}
+
+TEST(pp_does_not_expand_forever)
+{
+    expect("#define foo foo + 1\nfoo", "foo + 1");
+    expect("#define a b\n#define b a\na b", "a b");
+    expect("#define f(x) x f\nf(1)(2)", "1 f ( 2 )");
+    expect("#define f(a) a*g\n#define g(a) f(a)\nf(2)(9)", "2 * 9 * g");
+    expect("#define f(x) f(x)\nf(f(f(1)))", "f ( f ( f ( 1 ) ) )");
+    expect("#define NIL(x) x\n#define G_0(a) NIL(G_1)(a)\n#define G_1(a) NIL(G_0)(a)\nG_0(1)",
+           "G_0 ( 1 )");
+}
+
+TEST(pp_follows_the_examples_of_the_standard)
+{
+    const char *defines =
+        "#define x 3\n#define f(a) f(x * (a))\n#undef x\n#define x 2\n#define g f\n#define z z[0]\n"
+        "#define h g(~\n#define m(a) a(w)\n#define w 0,1\n#define t(a) a\n#define p() int\n"
+        "#define q(x) x\n#define r(x,y) x ## y\n#define str(x) # x\n";
+    char source[2000];
+    snprintf(source, sizeof source,
+             "%sf(y+1) + f(f(z)) %% t(t(g)(0) + t)(1);\ng(x+(3,4)-w) | h 5) & m\n(f)^m(m);\n"
+             "p() i[q()] = { q(1), r(2,3), r(4,), r(,5), r(,) };\nchar c[2][6] = { str(hello), "
+             "str() };\n",
+             defines);
+    expect(
+        source,
+        "f ( 2 * ( y + 1 ) ) + f ( 2 * ( f ( 2 * ( z [ 0 ] ) ) ) ) % f ( 2 * ( 0 ) ) + t ( 1 ) ; "
+        "f ( 2 * ( 2 + ( 3 , 4 ) - 0 , 1 ) ) | f ( 2 * ( ~ 5 ) ) & f ( 2 * ( 0 , 1 ) ) ^ m ( 0 , 1 "
+        ") ; "
+        "int i [ ] = { 1 , 23 , 4 , 5 , } ; char c [ 2 ] [ 6 ] = { \"hello\" , \"\" } ;");
+    expect("#define hash_hash # ## #\n#define mkstr(a) # a\n#define in_between(a) mkstr(a)\n"
+           "#define join(c, d) in_between(c hash_hash d)\nchar p[] = join(x, y);",
+           "char p [ ] = \"x ## y\" ;");
+    expect("#define t(x,y,z) x ## y ## z\nint j[] = { t(1,2,3), t(,4,5), t(6,,7), t(8,9,),t(10,,), "
+           "t(,11,), t(,,12), t(,,) };",
+           "int j [ ] = { 123 , 45 , 67 , 89 , 10 , 11 , 12 , } ;");
+    expect("#define xstr(s) str(s)\n#define str(s) # s\n#define INCFILE(n) vers ## "
+           "n\nxstr(INCFILE(2).h) "
+           "str(strncmp(\"abc\\0d\", \"abc\", '\\4') == 0)",
+           "\"vers2.hstrncmp(\"abc\\0d\", \"abc\", '\\4') == 0\"");
+}
+
+TEST(pp_takes_variable_arguments)
+{
+    expect("#define L(f, ...) p(f, __VA_ARGS__)\nL(1, 2, 3) L(1, (2, 3))",
+           "p ( 1 , 2 , 3 ) p ( 1 , ( 2 , 3 ) )");
+    expect("#define L(f, ...) p(f, ##__VA_ARGS__)\nL(1) L(1, 2)", "p ( 1 ) p ( 1 , 2 )");
+    expect("#define L(a...) p(a)\nL() L(1, 2)", "p ( ) p ( 1 , 2 )");
+    expect("#define L(...) #__VA_ARGS__\nL(a,  b , c)", "\"a, b , c\"");
+}
+
+TEST(pp_places_tokens_at_the_outermost_use)
+{
+    result r = preprocess("#define INNER(x) (x + 1)\n#define OUTER(y) INNER(y) * 2\nOUTER(abc);");
+    const char *source = r.f.tokens.at[0].at.lo ? source_file_at(r.f.sources, 1)->text.at : "";
+    uint32_t use = (uint32_t)(strstr(source, "OUTER(abc)") - source) + 1;
+    const token *plus = &r.f.tokens.at[2], *abc = &r.f.tokens.at[1];
+    assert_int_equal(plus->kind, TOK_PLUS);
+    assert_int_equal(plus->at.lo, use);
+    assert_int_equal(plus->at.hi, use + 10);
+    assert_int_equal(plus->origin.lo, strstr(source, "+ 1") - source + 1);
+    assert_true(plus->flags & TF_FROM_MACRO);
+    // What the user wrote as an argument keeps its own place.
+    assert_string_equal(abc->name, "abc");
+    assert_int_equal(abc->at.lo, use + 6);
+    assert_false(abc->flags & TF_FROM_MACRO);
+    arena_free(r.in);
+}
+
+TEST(pp_knows_its_own_names)
+{
+    expect("__LINE__\n__LINE__ __FILE__ __COUNTER__ __COUNTER__ __STDC__ __STDC_VERSION__ __KILN__ "
+           "__INCLUDE_LEVEL__",
+           "1 2 \"t.c\" 0 1 1 201112l 1 0");
+    expect("#line 100 \"x.c\"\n__LINE__ __FILE__\n# 7\n__LINE__", "100 \"x.c\" 7");
+    expect("__KILN_TARGET_SM__ __KILN_TARGET_CUDA__ __KILN_TARGET_CPU__",
+           "90 1 __KILN_TARGET_CPU__");
+    expect("#define A __LINE__\n#define B(x) x\nB(\nA)", "4");
+}
+
+TEST(pp_defines_what_headers_define_only_after_them)
+{
+    expect("true NULL", "true NULL");
+    expect("#include <stdbool.h>\ntrue false bool NULL", "1 0 _Bool NULL");
+    expect("#include <kiln/kernel.h>\ntrue UINT32_MAX order_acquire static_assert INT64_C(5) "
+           "UINT64_MAX",
+           "1 4294967295u 1u _Static_assert 5l 18446744073709551615ul");
+    expect("#include <limits.h>\nINT_MAX\n#undef INT_MAX\nINT_MAX\n#define INT_MAX 7\nINT_MAX",
+           "2147483647 INT_MAX 7");
+    expect("#include <kiln/kernel.h>\n#define M_PI 3\nM_PI", "3");
+    expect("#ifdef M_PI\nno\n#endif\n#include <math.h>\n#ifdef M_PI\nyes\n#endif", "yes");
+    expect("#include <sys/no_such_header.h>\n#include <vector>\nx", "x");
+}
+
+TEST(pp_table_of_predefined_names_is_sorted)
+{
+    arena *a = arena_new();
+    name_table *names = names_in(a);
+    static const char *const some[] = {
+        "CHAR_BIT", "DBL_MAX",  "INT8_MAX", "INT_MAX",          "NAN",     "NULL",  "UINT8_MAX",
+        "__KILN__", "__LINE__", "__STDC__", "__STDC_VERSION__", "alignas", "false", "scope_block",
+        "true"};
+    for (size_t i = 0; i < COUNT(some); i++) {
+        const char *name = name_cstr(names, some[i]);
+        assert_non_null(pp_predef_find(name, name_len(name)));
+    }
+    assert_null(pp_predef_find("nothing", 7));
+    assert_true(pp_predef_is_sorted());
+    arena_free(a);
+}
+
+TEST(pp_chooses_branches)
+{
+    expect("#if 0\na\n#elif 1\nb\n#elif 1\nc\n#else\nd\n#endif\ne", "b e");
+    expect("#ifdef X\n#if 1\nno\n#else\nno\n#endif\n#else\nyes\n#endif", "yes");
+    expect("#ifndef X\n#define X\n#ifdef X\nyes\n#endif\n#endif", "yes");
+    expect("#if 0\n'unbalanced \" /* \n#else in a comment */\n#else\nyes\n#endif", "yes");
+    expect("#if 0\n#bogus\n#include \"missing\"\n#if (\n#endif\n#endif\nx", "x");
+    expect("#if 1\nx\n#elif 1/0\n#endif", "x");
+    expect("#define f(x) [x]\nf(\n#if 1\na\n#else\nb\n#endif\n)", "[ a ]");
+}
+
+static void expect_condition(const char *condition, bool holds)
+{
+    char source[300];
+    snprintf(source, sizeof source, "#if %s\nyes\n#else\nno\n#endif", condition);
+    expect(source, holds ? "yes" : "no");
+}
+
+TEST(pp_computes_conditions)
+{
+    static const char *const true_ones[] = {"1 + 2 * 3 == 7",
+                                            "(1 + 2) * 3 == 9",
+                                            "10 - 3 - 2 == 5",
+                                            "-1 < 0",
+                                            "-1 > 0u",
+                                            "0x7fffffffffffffff + 1 < 0",
+                                            "~0u == 0xffffffffffffffff",
+                                            "1 ? 2 : 0",
+                                            "0 ? 0 : 1",
+                                            "(0 ? 1 : 1u) - 2 > 0",
+                                            "1 << 62 > 0",
+                                            "-8 >> 1 == -4",
+                                            "'a' == 97",
+                                            "'\\xff' < 0",
+                                            "defined FLAG && defined(FLAG) && !defined(NOPE)",
+                                            "undefined_name == 0",
+                                            "0 && 1 / 0 || 1",
+                                            "1 || 1 / 0",
+                                            "7 % 4 == 3",
+                                            "-7 / 2 == -3",
+                                            "-7 % 2 == -1",
+                                            "!0 && !!5",
+                                            "(2 | 1 ^ 1 & 3) == 2",
+                                            "__has_include(<stdint.h>)",
+                                            "!__has_include(\"no_such.h\")",
+                                            "ADD(1, 2) == 3",
+                                            "18446744073709551615u == -1",
+                                            "(-9223372036854775807 - 1) / -1 < 0",
+                                            "1 == 1 != 0",
+                                            "3 > 2 > 0",
+                                            "FROM_OPTION == 42",
+                                            "0b11 == 3",
+                                            "1 ? 1 : 1 / 0"};
+    for (size_t i = 0; i < COUNT(true_ones); i++)
+        expect_condition(true_ones[i], true);
+    expect_condition("0", false);
+    expect_condition("FROM_OPTION != 42", false);
+    expect("#define HAS defined(FLAG)\n#if HAS\nyes\n#endif", "yes");
+}
+
+TEST(pp_reports_bad_conditions)
+{
+    static const char *const bad[] = {
+        "",        "1 +",      "(1",  "1)",    "1 2", "1.5",           "\"s\"",
+        "defined", "defined(", "1 ?", "1 ? 2", "= 1", "__has_include", "a b"};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char source[100];
+        snprintf(source, sizeof source, "#if %s\n#endif\nx", bad[i]);
+        expect_codes(source, "K0042");
+    }
+    expect_codes("#if 1 / 0\n#endif\n#if 5 % 0\n#endif", "K0043 K0043");
+    expect_codes("#if target_sm() > 80\n#endif", "K0044");
+}
+
+TEST(pp_reports_misplaced_branches)
+{
+    expect_codes("#if 1\nx", "K0021");
+    expect_codes("#if 0\nx", "K0021");
+    expect_codes("#else\n#elif 1\n#endif", "K0022 K0022 K0022");
+    expect_codes("#if 1\n#else\n#else\n#elif 1\n#endif", "K0023 K0023");
+    expect_codes("#if 0\n#else\n#else\n#endif", "K0023");
+    expect_codes("#ifdef A B\n#endif C", "K0024 K0024");
+}
+
+TEST(pp_reports_bad_definitions)
+{
+    expect_codes("#define\n#define 1\n#undef\n#ifdef 5\n#endif", "K0032 K0032 K0032 K0032");
+    expect_codes("#define f(\n#define f(a\n#define f(a,)\n#define f(a a)\n#define f(a, a)\n#define "
+                 "f(..., a)\n#define f(1)",
+                 "K0033 K0033 K0033 K0033 K0033 K0033 K0033");
+    expect_codes("#define A 1\n#define A 1\n#define A 2\n#define A(x) 2", "K0034 K0034");
+    expect_codes("#define f(a) #b\n#define g(a) # \n#define h #b", "K0037 K0037");
+    expect_codes("#define f(a) a##\n#define g ## a", "K0038 K0038");
+    expect_codes("#define f(a) __VA_ARGS__", "K0045");
+    expect_codes("#define defined 1\n#define __LINE__ 2\n#define __VA_ARGS__ 3",
+                 "K0046 K0046 K0046");
+}
+
+TEST(pp_reports_bad_calls)
+{
+    expect_codes("#define f(a, b) a\nf(1) f(1, 2, 3) f()", "K0035 K0035 K0035");
+    expect_codes("#define z() a\nz(1)", "K0035");
+    expect_codes("#define f(a) a\nf(1; x = 2;", "K0036");
+    expect_codes("#define CAT(a, b) a ## b\nCAT(+, x)", "K0039");
+}
+
+TEST(pp_reports_bad_directives)
+{
+    expect_codes("#inclde <x>\n#frobnicate", "K0020 K0020");
+    expect_codes("#error don't\n#warning it's", "K0025 K0026");
+    expect_codes("#include\n#include x\n#include <abc\n#include \"\"", "K0027 K0027 K0027 K0027");
+    expect_codes("#include \"no_such_header.h\"", "K0028");
+    expect_codes("#line\n#line x\n#line 1 2", "K0049 K0049 K0049");
+    expect_codes("#\n# \n#ident \"x\"\n#pragma omp parallel 'x\n#pragma", "");
+}
+
+TEST(pp_passes_pragmas_on)
+{
+    expect("#pragma unroll\n#pragma unroll 4\n#pragma unroll(8)\n#pragma GCC unroll 2\n#pragma "
+           "nounroll",
+           "<unroll -1> <unroll 4> <unroll 8> <unroll 2> <unroll 1>");
+    expect("#define N 4\n#pragma unroll N * 2\n#define U(n) _Pragma(#n) x\nU(unroll 3) "
+           "_Pragma(\"unroll\")",
+           "<unroll 8> <unroll 3> x <unroll -1>");
+    expect("#pragma kiln conversions(c)\n#pragma kiln conversions(strict)",
+           "<conversions 1> <conversions 0>");
+    expect_codes(
+        "#pragma unroll x\n#pragma unroll 0\n#pragma unroll 1000000\n#pragma kiln what\n_Pragma(x)",
+        "K0048 K0048 K0048 K0048 K0047");
+}
+
+TEST(pp_pairs_brackets)
+{
+    result r = preprocess("f(a[1], {b})");
+    assert_int_equal(r.f.tokens.at[1].match, 10);
+    assert_int_equal(r.f.tokens.at[3].match, 5);
+    assert_int_equal(r.f.tokens.at[7].match, 9);
+    arena_free(r.in);
+    expect_codes("{ ( }", "K0015");
+    expect_codes("( [ {", "K0015 K0015 K0015");
+    expect_codes(") } ]", "K0016 K0016 K0016");
+    expect_codes("{ ) }", "K0016");
+    expect_codes("( ] )", "K0016");
+}
+
+static void expect_limit(char *source, const char *code)
+{
+    expect_codes(source, code);
+    free(source);
+}
+
+TEST(pp_has_limits)
+{
+    expect_limit(repeat("(", 1000000, ""), "K0017");
+    expect_limit(repeat("#if 1\n", 100000, ""), "K0050");
+    expect_limit(repeat("#if 0\n", 100000, ""), "K0050");
+    expect_limit(repeat("a ", 2200000, ""), "K0019");
+    expect_limit(repeat("x", (16 << 20) + 1, ""), "K0018");
+    char *parens = repeat("(", 100000, "");
+    char *source = malloc(strlen(parens) + 100);
+    sprintf(source, "#if %s\n#endif", parens);
+    free(parens);
+    expect_limit(source, "K0042");
+    char *calls = repeat("F(", 300, "1");
+    source = malloc(strlen(calls) * 2 + 100);
+    sprintf(source, "#define F(x) x\n%s", calls);
+    for (int i = 0; i < 300; i++)
+        strcat(source, ")");
+    free(calls);
+    expect_limit(source, "K0041");
+    text laughs = {.in = arena_new()};
+    text_puts(&laughs, "#define A0 x\n");
+    for (int i = 1; i < 40; i++)
+        text_printf(&laughs, "#define A%d A%d A%d\n", i, i - 1, i - 1);
+    text_puts(&laughs, "A39");
+    expect_codes(laughs.at, "K0040");
+    arena_free(laughs.in);
+    expect_codes("#define S(x) #x\n#define G(x) S(x) "
+                 "S(x)\nG(G(G(G(G(G(G(G(G(G(G(G(G(G(G(G(G(G(G(G(1))))))))))))))))))))",
+                 "K0040");
+}
+
+TEST(pp_reads_library_texts_apart)
+{
+    result r = preprocess("#define if while\n#define return break\nx");
+    token *tokens, *again;
+    uint32_t count, count_again;
+    assert_true(pp_library(&r.f, "reduce.h", &tokens, &count));
+    assert_true(count > 100);
+    assert_int_equal(tokens[count - 1].kind, TOK_EOF);
+    assert_true(pp_library(&r.f, "reduce.h", &again, &count_again));
+    assert_ptr_equal(tokens, again);
+    assert_true(source_file_at(r.f.sources, tokens[0].at.lo)->is_builtin);
+    assert_false(pp_library(&r.f, "nothing.h", &tokens, &count));
+    assert_int_equal(r.f.diags->error_count, 0);
+    arena_free(r.in);
+}
