@@ -34,24 +34,23 @@ static inline f32 k_exp2_f32(f32 x)
     return k_scale_f32(fma(q, r, 1.0f), bits_f32(t));
 }
 
-// 2^n (r + r^2 q) + (2^n - 1): what the sums lose is kept and added at the end. Everything is halved, so that 2^n
+// (2^n + 2^n (r + r^2 q)) - 1: what the sums lose is kept and added at the end. Everything is halved, so that 2^n
 // does not overflow before the result does.
 static inline f32 k_expm1_f32(f32 x)
 {
     f32 a = x > 89.0f ? 89.0f : x;
     a = a < -18.0f ? -18.0f : a;
     f32 t = fma(a, 1.44269504f, KILN_ROUND32), n = t - KILN_ROUND32;
-    f32 r = fma(n, -0.693145752f, a);
-    r = fma(n, -1.42860677e-6f, r);
+    f32 whole = fma(n, -0.693145752f, a), r = fma(n, -1.42860677e-6f, whole);
     f32 q = fma(0.00139382214f, r, 0.00836655125f);
     q = fma(q, r, 0.0416664332f);
     q = fma(q, r, 0.166665435f);
     q = fma(q, r, 0.5f) * r * r;
-    f32 high = r + q, low = (r - high) + q;
-    f32 scale = f32_from_bits((bits_f32(t) << 23) + 0x3f000000u);
-    f32 one = scale - 0.5f, part = scale * high;
-    f32 sum = one + part, back = sum - one;
-    f32 lost = (one - (sum - back)) + (part - back);
+    f32 high = r + q, low = ((r - high) + q) + fma(n, -1.42860677e-6f, whole - r);
+    f32 scale = f32_from_bits((bits_f32(t) << 23) + 0x3f000000u), part = scale * high;
+    f32 power = scale + part, lost = (scale - power) + part;
+    f32 sum = power - 0.5f, back = sum - power;
+    lost += (power - (sum - back)) - (0.5f + back);
     f32 y = 2.0f * (sum + fma(scale, low, lost));
     return fabs(x) < 2e-8f ? x : y;
 }
@@ -77,7 +76,7 @@ static inline f64 k_exp_f64(f64 x)
     x = x > 710.0 ? 710.0 : x;
     x = x < -746.0 ? -746.0 : x;
     f64 t = fma(x, 1.4426950408889634, KILN_ROUND64), n = t - KILN_ROUND64;
-    f64 r = fma(n, -0x1.62e42fefap-1, x), low = n * -0x1.cf79abc9e3b3ap-40;
+    f64 r = fma(n, -0x1.62e42fefa38p-1, x), low = n * -0x1.ef35793c7673p-45;
     f64 sum = r + low;
     low += r - sum;
     return k_scale_f64(1.0 + (sum + (low + k_exp_tail_f64(sum))), bits_f64(t));
@@ -97,14 +96,14 @@ static inline f64 k_exp2_f64(f64 x)
 static inline f64x2 k_half_expm1_f64(f64 x)
 {
     f64 t = fma(x, 1.4426950408889634, KILN_ROUND64), n = t - KILN_ROUND64;
-    f64 r = fma(n, -0x1.62e42fefap-1, x), rest = n * -0x1.cf79abc9e3b3ap-40;
+    f64 r = fma(n, -0x1.62e42fefa38p-1, x), rest = n * -0x1.ef35793c7673p-45;
     f64x2 reduced = k_sum_f64(r, rest);
     f64x2 part = k_sum_f64(reduced.x, k_exp_tail_f64(reduced.x));
     f64 scale = f64_from_bits((bits_f64(t) << 52) + 0x3fe0000000000000u);
-    f64x2 sum = k_sum_any_f64(scale - 0.5, scale * part.x);
+    f64x2 power = k_sum_f64(scale, scale * part.x), sum = k_sum_any_f64(power.x, -0.5);
     // the low part of r counts as exp does: 1 + r of it
     f64 low = part.y + fma(reduced.y, reduced.x, reduced.y);
-    return k_sum_f64(sum.x, sum.y + scale * low);
+    return k_sum_f64(sum.x, sum.y + fma(scale, low, power.y));
 }
 
 static inline f64 k_expm1_f64(f64 x)

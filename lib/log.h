@@ -77,9 +77,9 @@ static inline f32 k_log10_f32(f32 x)
     q = fma(q, f, 0.144764796f);
     q = fma(q, f, -0.217147186f);
     f32 p = f * 0.434294492f, low = fma(f, 0.434294492f, -p);
-    low = fma(f, -1.01030648e-8f, low);
-    low = fma(s.x, LOG10_2_LOW, low);
-    f32 high = s.x * LOG10_2_HIGH, sum = high + p;
+    low = fma(f, -1.010305e-8f, low);
+    low = fma(s.x, 4.60503907e-6f, low);
+    f32 high = s.x * 0.301025391f, sum = high + p;
     low += (high - sum) + p;
     return k_log_edges_f32(x, sum + fma(q, f * f, low));
 }
@@ -93,6 +93,9 @@ static inline f32 k_log1p_f32(f32 x)
     f32 a = x * scale, b = scale - 1.0f;
     f32 f = a + b, back = f - a;
     f32 lost = (a - (f - back)) + (b - back);
+    bool is_big = x > 1e9f; // 2^-k may not exist; the 1 does not count
+    f = is_big ? f32_from_bits(bits_f32(u) - ((u32)e << 23)) - 1.0f : f;
+    lost = is_big ? 0.0f : lost;
     f32 tail = k_log_tail_f32(f);
     tail += fma(lost, -f, lost); // log(1 + f + lost) = log(1 + f) + lost / (1 + f)
     f32 high = k * 0.693145752f, sum = high + f;
@@ -136,8 +139,8 @@ static inline f64x2 k_log1p_parts_f64(f64 f)
 static inline f64 k_log_f64(f64 x)
 {
     f64x2 s = k_log_split_f64(x), p = k_log1p_parts_f64(s.y);
-    f64x2 sum = k_sum_f64(s.x * 0x1.62e42fefap-1, p.x);
-    return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, 0x1.cf79abc9e3b3ap-40, p.y)));
+    f64x2 sum = k_sum_f64(s.x * 0x1.62e42fefa38p-1, p.x);
+    return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, 0x1.ef35793c7673p-45, p.y)));
 }
 
 static inline f64 k_log2_f64(f64 x)
@@ -155,7 +158,7 @@ static inline f64 k_log10_f64(f64 x)
     f64x2 high = k_product_f64(p.x, 0x1.bcb7b1526e50ep-2);
     f64x2 sum = k_sum_f64(s.x * 0x1.34413509f78p-2, high.x);
     f64 low = fma(p.x, 0x1.95355baaafad3p-57, high.y) + p.y * 0x1.bcb7b1526e50ep-2;
-    return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, LOG10_2_LOW64, low)));
+    return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, 0x1.fef311f12b358p-46, low)));
 }
 
 static inline f64 k_log1p_f64(f64 x)
@@ -163,9 +166,12 @@ static inline f64 k_log1p_f64(f64 x)
     f64 u = 1.0 + x;
     i64 e = (i64)(bits_f64(u) - 0x3fe6a09e667f3bcdu) >> 52;
     f64 scale = f64_from_bits(0x3ff0000000000000u - ((u64)e << 52)), k = (f64)(i32)e;
-    f64x2 f = k_sum_any_f64(x * scale, scale - 1.0), p = k_log1p_parts_f64(f.x);
-    f64x2 sum = k_sum_f64(k * 0x1.62e42fefap-1, p.x);
-    f64 low = fma(k, 0x1.cf79abc9e3b3ap-40, p.y) + f.y / (1.0 + f.x);
+    f64x2 f = k_sum_any_f64(x * scale, scale - 1.0);
+    f64 big = f64_from_bits(bits_f64(u) - ((u64)e << 52)) - 1.0; // where the 1 does not count
+    f = (f64x2){x > 1e20 ? big : f.x, x > 1e20 ? 0.0 : f.y};
+    f64x2 p = k_log1p_parts_f64(f.x);
+    f64x2 sum = k_sum_f64(k * 0x1.62e42fefa38p-1, p.x);
+    f64 low = fma(k, 0x1.ef35793c7673p-45, p.y) + f.y / (1.0 + f.x);
     f64 y = k_log_edges_f64(u, sum.x + (sum.y + low));
     return fabs(x) < 1e-17 ? x : y;
 }

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "pass/pass.h"
 
-enum { SOURCE_LIMIT = 64 << 20 };
+enum { SOURCE_LIMIT = 16 << 20 };
 static const size_t arena_ceiling = (size_t)2 << 30;
 
 const char *const compile_stage_names[STAGE_COUNT] = {"read",  "preprocess", "parse",

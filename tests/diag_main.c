@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "back/back.h"
 #include "base/diag.h"
 #include "compile.h"
 
@@ -24,6 +25,17 @@ static void inspect(void *user, diags *ds, source_file *file)
     str fixed = diag_apply_fixes(ds, ds->in, file, &o->fix_count);
     if (o->fix_count)
         o->fixed = strndup(fixed.at, fixed.len);
+}
+
+// CUDA targets go through the emitter, which has complaints of its own.
+static void emit(void *user, const char *name, front *f, ir_module *m)
+{
+    (void)user;
+    const target *t = f && f->options->target ? target_find(f->options->target) : NULL;
+    if (!t || strcmp(name, "final") != 0)
+        return;
+    text ignored = {.in = f->in};
+    ptx_emit(m, NULL, t, NULL, f->diags, f->in, &ignored);
 }
 
 typedef struct flags {
@@ -67,6 +79,7 @@ static compile_outcome compile(const flags *f, const char *name, const char *sou
         .level = f->level,
         .verifies = true,
         .no_remarks = !f->remarks,
+        .stage = emit,
         .inspect = inspect,
         .user = o,
     };

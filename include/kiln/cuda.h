@@ -1,12 +1,12 @@
-// cuda.h: the spelling of CUDA C for kernels that are C at heart. Include it first, and a kernel written
-// with __global__, threadIdx.x, __shared__, __syncthreads(), float4, atomicAdd, __shfl_xor_sync … compiles
-// unchanged: with Kiln for every device, with gcc and clang for the host. Conversions are C's, silent ones
-// included, from here to the end of the file.
+// cuda.h: the spelling of CUDA C for kernels that are C at heart. Include it first, and a kernel
+// written with __global__, threadIdx.x, __shared__, __syncthreads(), float4, atomicAdd,
+// __shfl_xor_sync … compiles unchanged: with Kiln for every device, with gcc and clang for the
+// host. Conversions are C's, silent ones included, from here to the end of the file.
 //
 // Not here: C++ (templates, references, overloads, lambdas), textures, cooperative groups, launches
-// with <<< >>>, __constant__ memory that the host fills later (pass a buffer instead). The mask of the
-// …_sync functions is not looked at: all lanes of the warp take part. __launch_bounds__ says nothing
-// here, for the size of a block is known at launch.
+// with <<< >>>, __constant__ memory that the host fills later (pass a buffer instead). The mask of
+// the …_sync functions is not looked at: all lanes of the warp take part. __launch_bounds__ says
+// nothing here, for the size of a block is known at launch.
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
@@ -94,52 +94,56 @@ typedef unsigned int uint;
 #define make_double2(a, b)       ((f64x2){(f64)(a), (f64)(b)})
 
 // --- barriers and fences
-#define __syncthreads()                    barrier()
-#define __syncthreads_count(condition)     ((i32)block_count((condition) != 0))
-#define __syncthreads_and(condition)       ((i32)block_all((condition) != 0))
-#define __syncthreads_or(condition)        ((i32)block_any((condition) != 0))
-#define __syncwarp(...)                    warp_sync()
-#define __threadfence()                    fence_device()
-#define __threadfence_block()              fence_block()
-#define __threadfence_system()             fence_system()
+#define __syncthreads()                barrier()
+#define __syncthreads_count(condition) ((i32)block_count((condition) != 0))
+#define __syncthreads_and(condition)   ((i32)block_all((condition) != 0))
+#define __syncthreads_or(condition)    ((i32)block_any((condition) != 0))
+#define __syncwarp(...)                warp_sync()
+#define __threadfence()                fence_device()
+#define __threadfence_block()          fence_block()
+#define __threadfence_system()         fence_system()
 
 // --- warps
-#define KILN_CUDA_THIRD(a, b, third, ...)  third
-#define __shfl_sync(mask, value, ...)      KILN_CUDA_THIRD(__VA_ARGS__, shuffle_in, shuffle, 0)(value, __VA_ARGS__)
-#define __shfl_up_sync(mask, value, ...)   KILN_CUDA_THIRD(__VA_ARGS__, shuffle_up_in, shuffle_up, 0)(value, __VA_ARGS__)
-#define __shfl_down_sync(mask, value, ...) KILN_CUDA_THIRD(__VA_ARGS__, shuffle_down_in, shuffle_down, 0)(value, __VA_ARGS__)
-#define __shfl_xor_sync(mask, value, ...)  KILN_CUDA_THIRD(__VA_ARGS__, shuffle_xor_in, shuffle_xor, 0)(value, __VA_ARGS__)
-#define __shfl(...)                        __shfl_sync(0, __VA_ARGS__)
-#define __shfl_up(...)                     __shfl_up_sync(0, __VA_ARGS__)
-#define __shfl_down(...)                   __shfl_down_sync(0, __VA_ARGS__)
-#define __shfl_xor(...)                    __shfl_xor_sync(0, __VA_ARGS__)
-#define __ballot_sync(mask, condition)     warp_ballot((condition) != 0)
-#define __any_sync(mask, condition)        ((i32)warp_any((condition) != 0))
-#define __all_sync(mask, condition)        ((i32)warp_all((condition) != 0))
-#define __ballot(condition)                __ballot_sync(0, condition)
-#define __any(condition)                   __any_sync(0, condition)
-#define __all(condition)                   __all_sync(0, condition)
-#define __activemask()                     warp_active()
-#define __match_any_sync(mask, value)      warp_match(value)
-#define __reduce_add_sync(mask, value)     warp_sum(value)
-#define __reduce_min_sync(mask, value)     warp_min(value)
-#define __reduce_max_sync(mask, value)     warp_max(value)
-#define __reduce_and_sync(mask, value)     warp_and(value)
-#define __reduce_or_sync(mask, value)      warp_or(value)
-#define __reduce_xor_sync(mask, value)     warp_xor(value)
+#define KILN_CUDA_THIRD(a, b, third, ...) third
+#define __shfl_sync(mask, value, ...)                                                              \
+    KILN_CUDA_THIRD(__VA_ARGS__, shuffle_in, shuffle, 0)(value, __VA_ARGS__)
+#define __shfl_up_sync(mask, value, ...)                                                           \
+    KILN_CUDA_THIRD(__VA_ARGS__, shuffle_up_in, shuffle_up, 0)(value, __VA_ARGS__)
+#define __shfl_down_sync(mask, value, ...)                                                         \
+    KILN_CUDA_THIRD(__VA_ARGS__, shuffle_down_in, shuffle_down, 0)(value, __VA_ARGS__)
+#define __shfl_xor_sync(mask, value, ...)                                                          \
+    KILN_CUDA_THIRD(__VA_ARGS__, shuffle_xor_in, shuffle_xor, 0)(value, __VA_ARGS__)
+#define __shfl(...)                    __shfl_sync(0, __VA_ARGS__)
+#define __shfl_up(...)                 __shfl_up_sync(0, __VA_ARGS__)
+#define __shfl_down(...)               __shfl_down_sync(0, __VA_ARGS__)
+#define __shfl_xor(...)                __shfl_xor_sync(0, __VA_ARGS__)
+#define __ballot_sync(mask, condition) warp_ballot((condition) != 0)
+#define __any_sync(mask, condition)    ((i32)warp_any((condition) != 0))
+#define __all_sync(mask, condition)    ((i32)warp_all((condition) != 0))
+#define __ballot(condition)            __ballot_sync(0, condition)
+#define __any(condition)               __any_sync(0, condition)
+#define __all(condition)               __all_sync(0, condition)
+#define __activemask()                 warp_active()
+#define __match_any_sync(mask, value)  warp_match(value)
+#define __reduce_add_sync(mask, value) warp_sum(value)
+#define __reduce_min_sync(mask, value) warp_min(value)
+#define __reduce_max_sync(mask, value) warp_max(value)
+#define __reduce_and_sync(mask, value) warp_and(value)
+#define __reduce_or_sync(mask, value)  warp_or(value)
+#define __reduce_xor_sync(mask, value) warp_xor(value)
 
 // --- atomics
-#define atomicAdd(p, value)                atomic_add(p, value)
-#define atomicSub(p, value)                atomic_sub(p, value)
-#define atomicMin(p, value)                atomic_min(p, value)
-#define atomicMax(p, value)                atomic_max(p, value)
-#define atomicAnd(p, value)                atomic_and(p, value)
-#define atomicOr(p, value)                 atomic_or(p, value)
-#define atomicXor(p, value)                atomic_xor(p, value)
-#define atomicExch(p, value)               atomic_swap(p, value)
-#define atomicCAS(p, expected, desired)    atomic_cas(p, expected, desired)
-#define atomicAdd_block(p, value)          atomic_add_at(p, value, order_relaxed, scope_block)
-#define atomicAdd_system(p, value)         atomic_add_at(p, value, order_relaxed, scope_system)
+#define atomicAdd(p, value)             atomic_add(p, value)
+#define atomicSub(p, value)             atomic_sub(p, value)
+#define atomicMin(p, value)             atomic_min(p, value)
+#define atomicMax(p, value)             atomic_max(p, value)
+#define atomicAnd(p, value)             atomic_and(p, value)
+#define atomicOr(p, value)              atomic_or(p, value)
+#define atomicXor(p, value)             atomic_xor(p, value)
+#define atomicExch(p, value)            atomic_swap(p, value)
+#define atomicCAS(p, expected, desired) atomic_cas(p, expected, desired)
+#define atomicAdd_block(p, value)       atomic_add_at(p, value, order_relaxed, scope_block)
+#define atomicAdd_system(p, value)      atomic_add_at(p, value, order_relaxed, scope_system)
 
 static inline u32 kiln_cuda_inc(u32 *p, u32 most)
 {
@@ -160,24 +164,24 @@ static inline u32 kiln_cuda_dec(u32 *p, u32 most)
     } while (seen != old);
     return old;
 }
-#define atomicInc(p, most)                 kiln_cuda_inc(p, most)
-#define atomicDec(p, most)                 kiln_cuda_dec(p, most)
+#define atomicInc(p, most) kiln_cuda_inc(p, most)
+#define atomicDec(p, most) kiln_cuda_dec(p, most)
 
 // --- bits
-#define __popc(x)                          ((i32)popcount((u32)(x)))
-#define __popcll(x)                        ((i32)popcount((u64)(x)))
-#define __clz(x)                           ((i32)leading_zeros((u32)(x)))
-#define __clzll(x)                         ((i32)leading_zeros((u64)(x)))
-#define __brev(x)                          reverse_bits((u32)(x))
-#define __brevll(x)                        reverse_bits((u64)(x))
-#define __mulhi(a, b)                      mul_high((i32)(a), (i32)(b))
-#define __umulhi(a, b)                     mul_high((u32)(a), (u32)(b))
-#define __mul64hi(a, b)                    mul_high((i64)(a), (i64)(b))
-#define __umul64hi(a, b)                   mul_high((u64)(a), (u64)(b))
-#define __mul24(a, b)                      ((i32)(a) * (i32)(b))
-#define __byte_perm(x, y, selector)        permute_bytes((u32)(x), (u32)(y), (u32)(selector))
-#define __dp4a(a, b, c)                    dot4_i8((u32)(a), (u32)(b), (i32)(c))
-#define __funnelshift_l(low, high, count)  funnel_left((u32)(high), (u32)(low), (u32)(count))
+#define __popc(x)                         ((i32)popcount((u32)(x)))
+#define __popcll(x)                       ((i32)popcount((u64)(x)))
+#define __clz(x)                          ((i32)leading_zeros((u32)(x)))
+#define __clzll(x)                        ((i32)leading_zeros((u64)(x)))
+#define __brev(x)                         reverse_bits((u32)(x))
+#define __brevll(x)                       reverse_bits((u64)(x))
+#define __mulhi(a, b)                     mul_high((i32)(a), (i32)(b))
+#define __umulhi(a, b)                    mul_high((u32)(a), (u32)(b))
+#define __mul64hi(a, b)                   mul_high((i64)(a), (i64)(b))
+#define __umul64hi(a, b)                  mul_high((u64)(a), (u64)(b))
+#define __mul24(a, b)                     ((i32)(a) * (i32)(b))
+#define __byte_perm(x, y, selector)       permute_bytes((u32)(x), (u32)(y), (u32)(selector))
+#define __dp4a(a, b, c)                   dot4_i8((u32)(a), (u32)(b), (i32)(c))
+#define __funnelshift_l(low, high, count) funnel_left((u32)(high), (u32)(low), (u32)(count))
 static inline i32 kiln_cuda_ffs(u32 x)
 {
     return x ? (i32)trailing_zeros(x) + 1 : 0;
@@ -190,69 +194,70 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 {
     return (u32)((((u64)high << 32) | low) >> (count & 31u));
 }
-#define __ffs(x)                           kiln_cuda_ffs((u32)(x))
-#define __ffsll(x)                         kiln_cuda_ffsll((u64)(x))
-#define __funnelshift_r(low, high, count)  kiln_cuda_funnel_right((u32)(low), (u32)(high), (u32)(count))
+#define __ffs(x)   kiln_cuda_ffs((u32)(x))
+#define __ffsll(x) kiln_cuda_ffsll((u64)(x))
+#define __funnelshift_r(low, high, count)                                                          \
+    kiln_cuda_funnel_right((u32)(low), (u32)(high), (u32)(count))
 
-#define __float_as_int(x)                  ((i32)bits_f32(x))
-#define __float_as_uint(x)                 bits_f32(x)
-#define __int_as_float(x)                  f32_from_bits((u32)(x))
-#define __uint_as_float(x)                 f32_from_bits((u32)(x))
-#define __double_as_longlong(x)            ((i64)bits_f64(x))
-#define __longlong_as_double(x)            f64_from_bits((u64)(x))
+#define __float_as_int(x)       ((i32)bits_f32(x))
+#define __float_as_uint(x)      bits_f32(x)
+#define __int_as_float(x)       f32_from_bits((u32)(x))
+#define __uint_as_float(x)      f32_from_bits((u32)(x))
+#define __double_as_longlong(x) ((i64)bits_f64(x))
+#define __longlong_as_double(x) f64_from_bits((u64)(x))
 
 // --- numbers
-#define __int2float_rn(x)                  ((f32)(i32)(x))
-#define __uint2float_rn(x)                 ((f32)(u32)(x))
-#define __double2float_rn(x)               ((f32)(f64)(x))
-#define __float2int_rn(x)                  ((i32)rintf(x))
-#define __float2int_rz(x)                  ((i32)truncf(x))
-#define __float2int_rd(x)                  ((i32)floorf(x))
-#define __float2int_ru(x)                  ((i32)ceilf(x))
-#define __float2uint_rn(x)                 ((u32)rintf(x))
-#define __float2uint_rz(x)                 ((u32)truncf(x))
-#define __float2uint_rd(x)                 ((u32)floorf(x))
-#define __float2uint_ru(x)                 ((u32)ceilf(x))
-#define __fadd_rn(a, b)                    ((f32)(a) + (f32)(b))
-#define __fsub_rn(a, b)                    ((f32)(a) - (f32)(b))
-#define __fmul_rn(a, b)                    ((f32)(a) * (f32)(b))
-#define __fdiv_rn(a, b)                    ((f32)(a) / (f32)(b))
-#define __fmaf_rn(a, b, c)                 fmaf(a, b, c)
-#define __fsqrt_rn(x)                      sqrtf(x)
-#define __frcp_rn(x)                       (1.0f / (f32)(x))
-#define __frsqrt_rn(x)                     rsqrtf(x)
-#define __saturatef(x)                     fminf(fmaxf(x, 0.0f), 1.0f)
-#define exp10f(x)                          powf(10.0f, x)
-#define sincosf(x, s, c)                   ((void)(*(s) = sinf(x), *(c) = cosf(x)))
-#define __expf(x)                          fast_exp(x)
-#define __logf(x)                          fast_log(x)
-#define __log2f(x)                         fast_log2(x)
-#define __sinf(x)                          fast_sin(x)
-#define __cosf(x)                          fast_cos(x)
-#define __powf(x, y)                       fast_pow(x, y)
-#define __fdividef(a, b)                   fast_div(a, b)
-#define CUDART_INF_F                       INFINITY
-#define CUDART_NAN_F                       NAN
-#define CUDART_PI_F                        3.141592654f
+#define __int2float_rn(x)    ((f32)(i32)(x))
+#define __uint2float_rn(x)   ((f32)(u32)(x))
+#define __double2float_rn(x) ((f32)(f64)(x))
+#define __float2int_rn(x)    ((i32)rintf(x))
+#define __float2int_rz(x)    ((i32)truncf(x))
+#define __float2int_rd(x)    ((i32)floorf(x))
+#define __float2int_ru(x)    ((i32)ceilf(x))
+#define __float2uint_rn(x)   ((u32)rintf(x))
+#define __float2uint_rz(x)   ((u32)truncf(x))
+#define __float2uint_rd(x)   ((u32)floorf(x))
+#define __float2uint_ru(x)   ((u32)ceilf(x))
+#define __fadd_rn(a, b)      ((f32)(a) + (f32)(b))
+#define __fsub_rn(a, b)      ((f32)(a) - (f32)(b))
+#define __fmul_rn(a, b)      ((f32)(a) * (f32)(b))
+#define __fdiv_rn(a, b)      ((f32)(a) / (f32)(b))
+#define __fmaf_rn(a, b, c)   fmaf(a, b, c)
+#define __fsqrt_rn(x)        sqrtf(x)
+#define __frcp_rn(x)         (1.0f / (f32)(x))
+#define __frsqrt_rn(x)       rsqrtf(x)
+#define __saturatef(x)       fminf(fmaxf(x, 0.0f), 1.0f)
+#define exp10f(x)            powf(10.0f, x)
+#define sincosf(x, s, c)     ((void)(*(s) = sinf(x), *(c) = cosf(x)))
+#define __expf(x)            fast_exp(x)
+#define __logf(x)            fast_log(x)
+#define __log2f(x)           fast_log2(x)
+#define __sinf(x)            fast_sin(x)
+#define __cosf(x)            fast_cos(x)
+#define __powf(x, y)         fast_pow(x, y)
+#define __fdividef(a, b)     fast_div(a, b)
+#define CUDART_INF_F         INFINITY
+#define CUDART_NAN_F         NAN
+#define CUDART_PI_F          3.141592654f
 
 // --- narrow floats
-#define __float2half(x)                    to_f16(x)
-#define __float2half_rn(x)                 to_f16(x)
-#define __half2float(x)                    f32(x)
-#define __floats2half2_rn(a, b)            to_f16x2(a, b)
-#define __float2bfloat16(x)                to_bf16(x)
-#define __bfloat162float(x)                f32(x)
-#define __hadd2(a, b)                      add2(a, b)
-#define __hsub2(a, b)                      sub2(a, b)
-#define __hmul2(a, b)                      mul2(a, b)
-#define __hfma2(a, b, c)                   fma2(a, b, c)
+#define __float2half(x)         to_f16(x)
+#define __float2half_rn(x)      to_f16(x)
+#define __half2float(x)         f32(x)
+#define __floats2half2_rn(a, b) to_f16x2(a, b)
+#define __float2bfloat16(x)     to_bf16(x)
+#define __bfloat162float(x)     f32(x)
+#define __hadd2(a, b)           add2(a, b)
+#define __hsub2(a, b)           sub2(a, b)
+#define __hmul2(a, b)           mul2(a, b)
+#define __hfma2(a, b, c)        fma2(a, b, c)
 
 // --- memory, time, stopping
-#define __ldg(p)                           load_readonly(p)
-#define __ldcs(p)                          load_stream(p)
-#define __stcs(p, value)                   store_stream(p, value)
-#define clock64()                          ((i64)clock_cycles())
-#define __nanosleep(ns)                    nano_sleep(ns)
-#define __trap()                           trap()
+#define __ldg(p)         load_readonly(p)
+#define __ldcs(p)        load_stream(p)
+#define __stcs(p, value) store_stream(p, value)
+#define clock64()        ((i64)clock_cycles())
+#define __nanosleep(ns)  nano_sleep(ns)
+#define __trap()         trap()
 
 #endif

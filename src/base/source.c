@@ -6,6 +6,7 @@
 struct source_map {
     arena *in;
     vec(source_file *) files; // by rising base
+    vec(const char *) absent;
     uint32_t end;
 };
 
@@ -96,4 +97,33 @@ str source_text(const source_map *m, span s)
     if (!f || s.hi < s.lo || s.hi > f->base + f->text.len)
         return (str){"", 0};
     return (str){f->text.at + (s.lo - f->base), s.hi - s.lo};
+}
+
+uint32_t source_count(const source_map *m)
+{
+    return m->files.len;
+}
+
+const source_file *source_at(const source_map *m, uint32_t index)
+{
+    return m->files.at[index];
+}
+
+void source_note_absent(source_map *m, const char *path)
+{
+    for (uint32_t k = 0; k < m->absent.len; k++)
+        if (!strcmp(m->absent.at[k], path))
+            return;
+    const char *copy = str_dup(m->in, str_of(path));
+    vec_push(m->in, &m->absent, copy);
+}
+
+uint32_t source_absent_count(const source_map *m)
+{
+    return m->absent.len;
+}
+
+const char *source_absent_at(const source_map *m, uint32_t index)
+{
+    return m->absent.at[index];
 }

@@ -25,7 +25,8 @@ char *str_vformat(arena *a, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
+    char none[1];
+    int len = vsnprintf(none, sizeof none, format, args);
     if (len < 0)
         bug("bad format: %s", format);
     char *out = arena_alloc(a, (size_t)len + 1);

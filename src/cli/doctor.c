@@ -1,10 +1,12 @@
-// kiln doctor: what this machine has, what is missing, and what to do about it. The text to paste in a bug report.
+// kiln doctor: what this machine has, what is missing, and what to do about it. The text to paste
+// in a bug report.
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/knobs.h"
 #include "cli/cli.h"
+#include "rt/cache.h"
 
 // The first of PATH's folders that has the program, in `out`; false when none has.
 static bool find_program(const char *name, char *out, size_t out_size)
@@ -42,6 +44,17 @@ static int report_device(const char *name)
     return 1;
 }
 
+static void report_cache(void)
+{
+    cache_state state;
+    cache_look(&state);
+    if (state.is_on)
+        printf("\ncache: %s, %llu entries, %.1f MiB\n", state.folder,
+               (unsigned long long)state.entry_count, (double)state.bytes / (1 << 20));
+    else
+        printf("\ncache: none (kernels are compiled at every start): %s\n", state.reason);
+}
+
 int cli_doctor(int argc, char **argv)
 {
     (void)argv;
@@ -58,6 +71,7 @@ int cli_doctor(int argc, char **argv)
     report_tool("cc", "compiles the headers that kiln build writes");
     report_tool("gdb", "debugs a kernel file built by the host's C compiler");
     report_tool("ptxas", "checks PTX without a GPU");
+    report_cache();
     printf("\nswitches\n");
     for (size_t i = 0; i < knob_count(); i++) {
         const knob *row = knob_at(i);
@@ -65,6 +79,7 @@ int cli_doctor(int argc, char **argv)
         if (value)
             printf("  %s=%s\n", row->name, value);
     }
-    printf("\n%s\n", working ? "no problem found" : "problem: not even the interpreter opens; please report this text");
+    printf("\n%s\n", working ? "no problem found"
+                             : "problem: not even the interpreter opens; please report this text");
     return working ? EXIT_FINE : EXIT_WORLD;
 }

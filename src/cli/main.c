@@ -168,8 +168,10 @@ int cli_compile_option(cli_compile *c, const char *verb_name, int argc, char **a
 
 void cli_compile_desc(const cli_compile *c, const char *path, kiln_compile_desc *out)
 {
+    size_t len = strlen(path);
     *out = (kiln_compile_desc){
         .path = path,
+        .is_ir = len > 3 && !strcmp(path + len - 3, ".ir"),
         .define = c->defines,
         .include = c->includes,
         .tune = c->tunes,

@@ -76,10 +76,10 @@ static uint32_t find_body_end(const parser *p)
 
 static void define_function(parser *p, const specifiers *s, const declarator *d, ast_decl *fn)
 {
-    if (fn->body_first) {
-        diag *e = diag_raise(p->f->diags, K1008, d->at, "'%s' already has a body", d->name);
-        diag_label(e, d->at, "second definition");
-        diag_label(e, fn->at, "first one");
+    if (fn->body_first) { // host code may be odd: it matters only when a kernel reaches it
+        fn->second_body = d->at;
+        p->at = find_body_end(p);
+        return;
     }
     fn->at = d->at;
     fn->params.len = 0;
@@ -89,12 +89,11 @@ static void define_function(parser *p, const specifiers *s, const declarator *d,
     fn->tokens = p->tokens;
     fn->body_order = p->common->order;
     fn->is_lax = p->f->lax_conversions;
-    bool is_first = !fn->body_first;
     fn->body_first = p->at;
     fn->body_end = find_body_end(p);
     p->at = fn->body_end;
     apply_marks(p, s, fn, true);
-    if (fn->is_kernel && is_first && !p->is_library)
+    if (fn->is_kernel && !p->is_library)
         vec_push(p->f->in, &p->f->kernels, fn);
 }
 
@@ -530,6 +529,11 @@ void parse_need_func(front *f, ast_decl *d, span use)
     if (!may_be_parsed(f, d, use)) {
         d->state = 2;
         return;
+    }
+    if (d->second_body.lo) {
+        diag *e = diag_raise(f->diags, K1008, d->second_body, "'%s' already has a body", d->name);
+        diag_label(e, d->second_body, "second definition");
+        diag_label(e, d->at, "first one");
     }
     call_link link = {d, use, c->chain};
     ast_decl *caller = f->current_func;

@@ -47,11 +47,13 @@ static found find_header(pp *p, str name, bool is_quoted)
         const char *near = file_join(a, file_folder(p->file->file->path), name);
         if (file_exists(near))
             return (found){.kind = FOUND_FILE, .path = near};
+        source_note_absent(p->f->sources, near);
     }
     for (const char *const *folder = p->f->options->includes; folder && *folder; folder++) {
         const char *there = file_join(a, str_of(*folder), name);
         if (file_exists(there))
             return (found){.kind = FOUND_FILE, .path = there};
+        source_note_absent(p->f->sources, there);
     }
     if (header)
         return (found){.kind = FOUND_KNOWN, .header = header};

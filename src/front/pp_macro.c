@@ -363,7 +363,7 @@ static token stringify(substitution *s, const argument *arg, const token *hash)
         }
     }
     text_putc(&out, '"');
-    is_over_budget(s->p, (uint32_t)(out.len / 16), s->c->at);
+    is_over_budget(s->p, (uint32_t)(out.len / 4), s->c->at);
     token t = placed(s, hash);
     t.kind = TOK_STRING;
     t.bytes = (str){out.at, out.len};

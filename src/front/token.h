@@ -49,7 +49,7 @@ typedef struct token {
         double real;      // TOK_FLOAT (already rounded to f32 when TF_F32)
         str bytes;        // TOK_STRING, without quotes, escapes resolved
     };
-    int32_t number; // TOK_PRAGMA unroll: -1 fully, n
+    int32_t number; // TOK_PRAGMA "unroll": -1 fully, n; "conversions": 1 for c, 0 for strict
 } token;
 
 const char *token_kind_spelling(token_kind kind); // "identifier", "'+='", "'while'"

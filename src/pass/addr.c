@@ -1,10 +1,12 @@
 // Addresses: constant parts move out of address arithmetic into the offset field of loads, stores
 // and atomics, so that accesses made by unrolling share one pointer: p + (i + 3) * 4 becomes [p +
 // i * 4] + 12. In 64 bits this is exact; in 32 bits it is done where ranges prove that nothing
-// wraps. What is computed anew is looked for among earlier instructions first.
+// wraps. What is computed anew is looked for among earlier instructions first. Loads of const
+// restrict parameters are marked read-only on the way.
 //
 // One walk in reading order keeps, for each value that ends in an address, its split into a rest
 // (i64 or pointer) and a constant. Start reading at pass_addr.
+#include "pass/alias.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
 
@@ -290,6 +292,19 @@ static void want(folder *g, ir_ref r)
         want(g, ir_operand(g->f, i, k));
 }
 
+// A load of memory that nobody writes may go through the read-only cache.
+static void hint_access(folder *g, ir_inst_id id)
+{
+    ir_inst *i = ir_at(g->f, id);
+    if (i->op != IR_LOAD || i->hint != IR_HINT_NONE)
+        return;
+    alias_base b = alias_base_of(g->f, ir_operand(g->f, i, 0));
+    if (b.space != IR_PTR_GLOBAL || !alias_is_readonly(g->f, &b))
+        return;
+    i->hint = IR_HINT_READONLY;
+    g->changed = true;
+}
+
 static void fold_access(folder *g, ir_inst_id id)
 {
     ir_inst *i = ir_at(g->f, id);
@@ -326,6 +341,7 @@ static void walk_region(folder *g, ir_region_id region)
                 remember(g, id);
         } else if (is_memory(i->op)) {
             fold_access(g, id);
+            hint_access(g, id);
         } else if (i->op == IR_AND) {
             forget_high_bits(g, id);
         }

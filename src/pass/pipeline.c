@@ -169,6 +169,7 @@ bool pass_run_all(ir_module *m, pass_ctx *ctx, bool verify,
             bug_out_of_memory();
         bug("%s", frame.text);
     }
+    arena_alloc(scratch, 1); // so that restoring keeps the first chunk
     bool is_done = run_rows(m, &own, verify, after, user);
     bug_leave(&frame);
     arena_free(scratch);

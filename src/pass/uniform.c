@@ -343,8 +343,8 @@ static void mark_escape(uint64_t *bits, ir_inst_id *via, ir_inst_id *control, co
     if (why->depth & 1)
         from = why->depth / 2 + 1;
     uint64_t added = 0;
-    for (uint32_t d = target; d < from && d < 64; d++)
-        added |= UINT64_C(1) << d;
+    for (uint32_t d = target; d < from; d++) // depths past 63 share a bit
+        added |= UINT64_C(1) << (d < 63 ? d : 63);
     if (added && !*bits) {
         *via = id;
         *control = why->control;

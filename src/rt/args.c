@@ -50,6 +50,17 @@ kiln_arg kiln_arg_i64(kiln_type type, int64_t v)
                       .bits = (uint64_t)v};
 }
 
+kiln_arg kiln_arg_bits(kiln_type type, const void *value, size_t size)
+{
+    kiln_arg arg = {.kind = ARG_SCALAR, .type = type};
+    // Size 0: not a scalar of that type; the launch says so.
+    if (value && size == kiln_type_size(type) && size <= sizeof arg.bits) {
+        arg.size = size;
+        memcpy(&arg.bits, value, size);
+    }
+    return arg;
+}
+
 kiln_arg kiln_arg_f64(kiln_type type, double v)
 {
     kiln_arg arg = {.kind = ARG_SCALAR, .type = type, .size = kiln_type_size(type)};
@@ -172,7 +183,7 @@ static kiln_status check_buffer(const kiln_kernel *kernel, size_t index, const k
         return error_set(k, KILN_E_LAUNCH, K6017,
                          "argument %zu '%s': element %llu of a buffer of %zu", index + 1,
                          p->info.name, (unsigned long long)arg->bits, b->count);
-    out->bits = interp_address(b->row, arg->bits * b->elem_size);
+    out->bits = b->address + arg->bits * b->elem_size;
     return KILN_OK;
 }
 
@@ -217,10 +228,34 @@ static kiln_status check_scalar(const kiln_kernel *kernel, size_t index, const k
                      kiln_type_name(arg->size ? p->info.type : arg->type));
 }
 
+// User-given PTX tells sizes only: anything of that size is taken.
+static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out)
+{
+    const rt_param *p = &kernel->params[index];
+    kiln *k = kernel->module->k;
+    if (arg->kind == ARG_BUFFER && p->info.size == 8) {
+        const kiln_buffer *b = arg->pointer;
+        if (!handle_is(HANDLE_BUFFER, b) || b->k != k || arg->bits > b->count)
+            return error_set(k, KILN_E_LAUNCH, K6014, "argument %zu '%s': this is no buffer of this kiln handle, or not so long", index + 1,
+                             p->info.name);
+        out->bits = b->address + arg->bits * b->elem_size;
+        return KILN_OK;
+    }
+    bool is_scalar = arg->kind == ARG_SCALAR && p->info.kind == KILN_PARAM_SCALAR;
+    if (arg->size != p->info.size || (!is_scalar && (arg->kind != ARG_STRUCT || !arg->pointer)))
+        return error_set(k, KILN_E_LAUNCH, K6013, "argument %zu '%s': the PTX of kernel '%s' takes %zu bytes, got %zu", index + 1, p->info.name,
+                         kernel->name, p->info.size, arg->kind == ARG_BUFFER ? (size_t)8 : arg->size);
+    out->bits = arg->bits;
+    out->bytes = is_scalar ? NULL : arg->pointer;
+    return KILN_OK;
+}
+
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out)
 {
     const rt_param *p = &kernel->params[index];
     *out = (interp_arg){0};
+    if (p->is_raw)
+        return check_raw(kernel, index, arg, out);
     if (arg->kind == ARG_BUFFER)
         return check_buffer(kernel, index, arg, out);
     if (arg->kind == ARG_SCALAR)

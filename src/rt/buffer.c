@@ -1,10 +1,9 @@
-// Buffers: zeroed memory of the device with an element type. On the interpreter a buffer is host
-// memory and one row of the context's segment table.
-#include <stdlib.h>
+// Buffers: zeroed memory of the device with an element type; writing, reading, filling them.
+#include <stdio.h>
 
 #include "rt/rt.h"
 
-enum { ALIGNMENT = 64, ROW_LIMIT = 1 << 23 };
+static const size_t SIZE_LIMIT = (size_t)1 << 46;
 
 static const struct {
     const char *name;
@@ -26,62 +25,33 @@ const char *kiln_type_name(kiln_type type)
     return (unsigned)type < COUNT(types) ? types[type].name : "unknown";
 }
 
-// A free row of the segment table, or 0.
-static uint32_t row_new(kiln *k)
-{
-    if (k->free_row_count)
-        return k->free_rows[--k->free_row_count];
-    if (k->row_count < k->row_cap)
-        return k->row_count++;
-    if (k->row_count >= ROW_LIMIT)
-        return 0;
-    uint32_t cap = k->row_cap ? k->row_cap * 2 : 16;
-    interp_buffer *rows = realloc(k->rows, cap * sizeof *rows);
-    if (!rows)
-        return 0;
-    k->rows = rows;
-    uint32_t *spare = realloc(k->free_rows, cap * sizeof *spare);
-    if (!spare)
-        return 0;
-    k->free_rows = spare;
-    memset(rows + k->row_cap, 0, (cap - k->row_cap) * sizeof *rows);
-    k->row_cap = cap;
-    return k->row_count++;
-}
-
-static kiln_status make(kiln *k, kiln_type type, size_t elem_size, size_t count, kiln_buffer **out)
+static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size, kiln_buffer **out)
 {
     if (!out)
-        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
-                         "a buffer needs a place for its handle (out is NULL)");
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "a buffer needs a place for its handle (out is NULL)");
     *out = NULL;
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!elem_size)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "a buffer's elements must have a type or a size above 0");
-    if (count > (((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT) / elem_size)
-        return error_set(k, KILN_E_NO_MEMORY, K6004,
-                         "no memory for a buffer of %zu elements of %zu bytes", count, elem_size);
-    size_t bytes = elem_size * count;
-    void *memory = calloc(1, bytes + ALIGNMENT);
-    kiln_buffer *b = memory ? handle_new(HANDLE_BUFFER) : NULL;
-    uint32_t row = b ? row_new(k) : 0;
-    if (!row) {
-        free(memory);
-        if (b)
-            handle_free(HANDLE_BUFFER, b);
-        return error_set(k, KILN_E_NO_MEMORY, K6004,
-                         "no memory for a buffer of %zu elements of %zu bytes", count, elem_size);
-    }
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "a buffer's elements must have a type or a size above 0");
+    if (desc->count > SIZE_LIMIT / elem_size)
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for a buffer of %zu elements of %zu bytes", desc->count, elem_size);
+    kiln_buffer *b = handle_new(HANDLE_BUFFER);
+    if (!b)
+        return error_no_memory(k, "a buffer's handle");
     b->k = k;
-    b->type = type;
+    b->type = desc->type;
     b->elem_size = elem_size;
-    b->count = count;
-    b->memory = memory;
-    b->base = (uint8_t *)(((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
-    b->row = row;
-    k->rows[row] = (interp_buffer){b->base, bytes};
+    b->count = desc->count;
+    snprintf(b->name, sizeof b->name, "%s", desc->name ? desc->name : "");
+    kiln_status status = k->ops->alloc(b, elem_size * desc->count, desc);
+    if (status) {
+        handle_free(HANDLE_BUFFER, b);
+        return status;
+    }
+    k->used_bytes += elem_size * desc->count;
+    if (k->used_bytes > k->used_peak)
+        k->used_peak = k->used_bytes;
     b->next = k->buffers;
     if (b->next)
         b->next->prev = b;
@@ -92,20 +62,30 @@ static kiln_status make(kiln *k, kiln_type type, size_t elem_size, size_t count,
 
 kiln_status kiln_buffer_new(kiln *k, kiln_type type, size_t count, kiln_buffer **out)
 {
-    return make(k, type, kiln_type_size(type), count, out);
+    return make(k, &(kiln_buffer_desc){.type = type, .count = count}, kiln_type_size(type), out);
 }
 
 kiln_status kiln_buffer_new_bytes(kiln *k, size_t element_size, size_t count, kiln_buffer **out)
 {
-    return make(k, KILN_VOID, element_size, count, out);
+    return make(k, &(kiln_buffer_desc){.count = count}, element_size, out);
+}
+
+kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer **out)
+{
+    static const kiln_buffer_desc none;
+    if (!desc)
+        desc = &none;
+    if (desc->type != KILN_VOID && desc->element_size && desc->element_size != kiln_type_size(desc->type))
+        return error_set(handle_is(HANDLE_CONTEXT, k) ? k : NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_buffer_make: %s has %zu bytes, element_size says %zu", kiln_type_name(desc->type), kiln_type_size(desc->type),
+                         desc->element_size);
+    return make(k, desc, desc->type != KILN_VOID ? kiln_type_size(desc->type) : desc->element_size, out);
 }
 
 void buffer_drop(kiln_buffer *b)
 {
-    kiln *k = b->k;
-    k->rows[b->row] = (interp_buffer){NULL, 0};
-    k->free_rows[k->free_row_count++] = b->row;
-    free(b->memory);
+    b->k->used_bytes -= b->elem_size * b->count;
+    b->k->ops->free(b);
     handle_free(HANDLE_BUFFER, b);
 }
 
@@ -143,28 +123,55 @@ static kiln_status check_range(const kiln_buffer *b, size_t first, const void *h
 kiln_status kiln_write(kiln_buffer *b, size_t first, const void *from, size_t count)
 {
     kiln_status status = check_range(b, first, from, count, "kiln_write");
-    if (!status && count)
-        memcpy(b->base + first * b->elem_size, from, count * b->elem_size);
-    return status;
+    if (status || !count)
+        return status;
+    return b->k->ops->copy(b->k, &(rt_copy){.to = b,
+                                            .to_address = b->address + first * b->elem_size,
+                                            .from_host = from,
+                                            .width = count * b->elem_size,
+                                            .rows = 1});
 }
 
 kiln_status kiln_read(const kiln_buffer *b, size_t first, void *to, size_t count)
 {
     kiln_status status = check_range(b, first, to, count, "kiln_read");
-    if (!status && count)
-        memcpy(to, b->base + first * b->elem_size, count * b->elem_size);
-    return status;
+    if (status || !count)
+        return status;
+    return b->k->ops->copy(b->k, &(rt_copy){.from = b,
+                                            .from_address = b->address + first * b->elem_size,
+                                            .to_host = to,
+                                            .width = count * b->elem_size,
+                                            .rows = 1});
 }
 
 kiln_status kiln_fill(kiln_buffer *b, const void *element)
 {
-    kiln_status status =
-        check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
-    if (status)
-        return status;
-    for (size_t k = 0; k < b->count; k++)
-        memcpy(b->base + k * b->elem_size, element, b->elem_size);
-    return KILN_OK;
+    kiln_status status = check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
+    return status || !b->count ? status : b->k->ops->fill(b, 0, b->count, element, NULL);
+}
+
+kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *stream)
+{
+    kiln_status status = check_range(b, first, element, count, "kiln_fill_async");
+    if (!status)
+        status = stream_check(b->k, stream);
+    return status || !count ? status : b->k->ops->fill(b, first, count, element, stream);
+}
+
+void *kiln_buffer_host(const kiln_buffer *b)
+{
+    if (handle_is(HANDLE_BUFFER, b))
+        return b->is_mapped ? b->base : NULL;
+    error_bad_handle(HANDLE_BUFFER, b);
+    return NULL;
+}
+
+uint64_t kiln_buffer_address(const kiln_buffer *b)
+{
+    if (handle_is(HANDLE_BUFFER, b))
+        return b->k->cuda ? b->address : 0;
+    error_bad_handle(HANDLE_BUFFER, b);
+    return 0;
 }
 
 size_t kiln_buffer_count(const kiln_buffer *b)

@@ -1,35 +1,62 @@
-// Opening and closing a device, its output, cancelling. The only device of this version is the
-// interpreter.
+// Opening and closing a device, what there is to open, its output, cancelling.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/knobs.h"
-#include "rt/rt.h"
+#include "rt/drv/cuda.h"
+
+// The device's kind and number in "cuda:1"; false when it is neither.
+static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
+{
+    static const device_ops *const kinds[] = {&interp_device, &cuda_device_ops};
+    size_t len = strcspn(name, ":");
+    *ordinal = 0;
+    for (size_t n = 0; n < COUNT(kinds); n++)
+        if (strlen(kinds[n]->name) == len && !memcmp(kinds[n]->name, name, len)) {
+            char *end = NULL;
+            long number = name[len] ? strtol(name + len + 1, &end, 10) : 0;
+            *ops = kinds[n];
+            *ordinal = (int)number;
+            return !name[len] || (end != name + len + 1 && !*end && number >= 0 && number < 4096);
+        }
+    return false;
+}
 
 kiln_status kiln_open(const char *device, kiln **out)
 {
+    const device_ops *ops = NULL;
+    int ordinal = 0;
     if (!out)
-        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_open: there is no place for the result (out is NULL)");
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_open: there is no place for the result (out is NULL)");
     *out = NULL;
     if (!device)
         device = knob_text(KNOB_DEVICE);
+    kiln_device_info best;
     if (!*device)
-        device = "interp";
-    if (strcmp(device, "interp") != 0)
-        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
-                         "there is no device '%s'; this build of Kiln has 'interp'", device);
+        device = cuda_usable_count() && cuda_info_of(0, &best) == KILN_OK ? "cuda:0" : "interp";
+    if (!parse_name(device, &ops, &ordinal))
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "there is no device '%s'; this build of Kiln has 'interp' and 'cuda:N'", device);
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
         return error_no_memory(NULL, "a device handle");
-    snprintf(k->device, sizeof k->device, "%s", device);
-    k->row_count = 1;
-    int threads = knob_number(KNOB_THREADS), steps = knob_number(KNOB_STEPS);
-    k->threads = threads > 0 ? (uint32_t)threads : 0;
-    k->step_limit = steps > 0 ? (uint64_t)steps : 0;
+    k->ops = ops;
+    kiln_status status = ops->open(k, ordinal);
+    if (status) {
+        error_free(k);
+        handle_free(HANDLE_CONTEXT, k);
+        return status;
+    }
     *out = k;
     return KILN_OK;
 }
+
+// Takes the first of a list off and drops it, until it is empty.
+#define DROP_ALL(list, drop)                                                                       \
+    while (list) {                                                                                 \
+        void *next = (list)->next;                                                                 \
+        drop(list);                                                                                \
+        (list) = next;                                                                             \
+    }
 
 void kiln_close(kiln *k)
 {
@@ -39,22 +66,43 @@ void kiln_close(kiln *k)
         error_bad_handle(HANDLE_CONTEXT, k);
         return;
     }
-    while (k->modules) {
-        kiln_module *next = k->modules->next;
-        module_drop(k->modules);
-        k->modules = next;
-    }
-    while (k->buffers) {
-        kiln_buffer *next = k->buffers->next;
-        buffer_drop(k->buffers);
-        k->buffers = next;
-    }
-    free(k->rows);
-    free(k->free_rows);
+    k->ops->sync(k, NULL);
+    DROP_ALL(k->graphs, graph_drop)
+    DROP_ALL(k->events, event_drop)
+    DROP_ALL(k->modules, module_drop)
+    DROP_ALL(k->buffers, buffer_drop)
+    DROP_ALL(k->streams, stream_drop)
+    host_drop_all(k);
+    k->ops->close(k);
     free(k->printed[0]);
     free(k->printed[1]);
     error_free(k);
     handle_free(HANDLE_CONTEXT, k);
+}
+
+// --- what there is
+size_t kiln_device_count(void)
+{
+    return cuda_usable_count() + 1;
+}
+
+kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
+{
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_at: out is NULL");
+    size_t gpus = cuda_usable_count();
+    if (index > gpus)
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index, gpus + 1);
+    return index < gpus ? cuda_info_of((int)index, out) : interp_device.info(NULL, out);
+}
+
+kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_of: out is NULL");
+    return k->ops->info(k, out);
 }
 
 const char *kiln_device_name(const kiln *k)
@@ -67,7 +115,7 @@ const char *kiln_device_name(const kiln *k)
 
 kiln_status kiln_sync(kiln *k)
 {
-    return handle_is(HANDLE_CONTEXT, k) ? KILN_OK : error_bad_handle(HANDLE_CONTEXT, k);
+    return handle_is(HANDLE_CONTEXT, k) ? k->ops->sync(k, NULL) : error_bad_handle(HANDLE_CONTEXT, k);
 }
 
 void kiln_cancel(kiln *k)
@@ -77,6 +125,28 @@ void kiln_cancel(kiln *k)
 }
 
 // --- output of printf
+// To the user's function, or kept until kiln_printed asks for it.
+void context_print(void *user, const char *text_of, size_t len)
+{
+    kiln *k = user;
+    if (k->print) {
+        k->print(k->print_user, text_of, len);
+        return;
+    }
+    if (k->printed_len + len + 1 > k->printed_cap) {
+        size_t cap = (k->printed_len + len + 1) * 2;
+        char *grown = realloc(k->printed[0], cap);
+        k->has_lost_print |= !grown;
+        if (!grown)
+            return;
+        k->printed[0] = grown;
+        k->printed_cap = cap;
+    }
+    memcpy(k->printed[0] + k->printed_len, text_of, len);
+    k->printed_len += len;
+    k->printed[0][k->printed_len] = 0;
+}
+
 void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len), void *user)
 {
     if (!handle_is(HANDLE_CONTEXT, k)) {

@@ -5,6 +5,7 @@
 #define KILN_DEVICE_H
 
 #include "back/channel.h"
+#include "kiln/kiln.h"
 #include "rt/interp.h"
 
 typedef struct device_ops device_ops;
@@ -60,6 +61,7 @@ struct device_ops {
     kiln_status (*resources)(const kiln_kernel *kernel, kiln_resources *out);
     kiln_status (*occupancy)(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes, uint32_t *blocks);
 
+    void *(*main_stream)(kiln *k); // the driver's handle
     kiln_status (*stream_new)(kiln_stream *s, int priority);
     void (*stream_free)(kiln_stream *s);
     kiln_status (*stream_is_done)(kiln_stream *s, bool *is_done);
@@ -76,6 +78,7 @@ struct device_ops {
     kiln_status (*graph_new)(kiln_graph *g);
     kiln_status (*graph_add)(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch, const size_t *after,
                              size_t after_count);
+    kiln_kernel *(*graph_kernel)(const kiln_graph *g, size_t node); // of a graph made by hand
     kiln_status (*graph_set)(kiln_graph *g, size_t node, const rt_launch *launch);
     kiln_status (*graph_launch)(kiln_graph *g, kiln_stream *s);
     void (*graph_free)(kiln_graph *g);

@@ -3,7 +3,7 @@
 
 #include "rt/rt.h"
 
-enum { SHARED_LIMIT = 227 * 1024, BLOCK_LIMIT = 1024, FEW_ARGS = 32 };
+enum { FEW_ARGS = 64 };
 
 static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3],
                                uint32_t block[3])
@@ -32,10 +32,10 @@ static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3
                              "xyz"[axis], limits[axis]);
         threads *= block[axis];
     }
-    if (threads > BLOCK_LIMIT)
+    if (threads > k->block_limit)
         return error_set(k, KILN_E_LAUNCH, K6015,
-                         "a block of %u x %u x %u has %llu threads: at most %d are possible",
-                         block[0], block[1], block[2], (unsigned long long)threads, BLOCK_LIMIT);
+                         "a block of %u x %u x %u has %llu threads: at most %u are possible",
+                         block[0], block[1], block[2], (unsigned long long)threads, k->block_limit);
     return KILN_OK;
 }
 
@@ -67,13 +67,13 @@ static kiln_status check_grid(const kiln_kernel *kernel, const kiln_launch_desc 
 
 static kiln_status check_shared(const kiln_kernel *kernel, size_t dynamic)
 {
-    uint64_t fixed = interp_shared_bytes(kernel->program);
-    if (dynamic <= SHARED_LIMIT && fixed <= SHARED_LIMIT - dynamic)
+    uint64_t fixed = kernel->shared_bytes, limit = kernel->module->k->shared_limit;
+    if (dynamic <= limit && fixed <= limit - dynamic)
         return KILN_OK;
     return error_set(kernel->module->k, KILN_E_LAUNCH, K6016,
                      "kernel '%s' needs %llu bytes of shared memory and the launch adds %zu: a "
-                     "block has %d",
-                     kernel->name, (unsigned long long)fixed, dynamic, SHARED_LIMIT);
+                     "block has %llu",
+                     kernel->name, (unsigned long long)fixed, dynamic, (unsigned long long)limit);
 }
 
 static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args)
@@ -95,63 +95,44 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
     return KILN_OK;
 }
 
-// Keeps a kernel's output until kiln_printed asks for it.
-static void keep_print(void *user, const char *text_of, size_t len)
+static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_desc *desc, rt_launch *out)
 {
-    kiln *k = user;
-    if (k->printed_len + len + 1 > k->printed_cap) {
-        size_t cap = (k->printed_len + len + 1) * 2;
-        char *grown = realloc(k->printed[0], cap);
-        k->has_lost_print |= !grown;
-        if (!grown)
-            return;
-        k->printed[0] = grown;
-        k->printed_cap = cap;
+    kiln *k = kernel->module->k;
+    bool is_fixed = kernel->cluster[0] != 0;
+    const uint32_t *given = desc->cluster[0] || desc->cluster[1] || desc->cluster[2] ? desc->cluster : NULL;
+    if (!is_fixed && !given)
+        return KILN_OK;
+    for (int axis = 0; axis < 3; axis++) {
+        uint32_t want = given ? (given[axis] ? given[axis] : 1) : 0;
+        out->cluster[axis] = is_fixed ? (kernel->cluster[axis] ? kernel->cluster[axis] : 1) : want;
+        if (is_fixed && given && want != out->cluster[axis])
+            return error_set(k, KILN_E_LAUNCH, K6015, "kernel '%s' is compiled for clusters of %u x %u x %u blocks, the launch says %u x %u x %u",
+                             kernel->name, kernel->cluster[0], kernel->cluster[1], kernel->cluster[2], given[0], given[1], given[2]);
+        if (out->grid[axis] % out->cluster[axis])
+            return error_set(k, KILN_E_LAUNCH, K6015, "a grid of %u blocks along %c is no multiple of the cluster's %u", out->grid[axis],
+                             "xyz"[axis], out->cluster[axis]);
     }
-    memcpy(k->printed[0] + k->printed_len, text_of, len);
-    k->printed_len += len;
-    k->printed[0][k->printed_len] = 0;
+    return KILN_OK;
 }
 
-static kiln_status run(kiln_kernel *kernel, const interp_launch *launch)
+kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args, rt_launch *out, bool *is_empty)
 {
-    kiln *k = kernel->module->k;
-    interp_error error;
-    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
-    k->has_lost_print = false;
-    if (interp_run(launch, &error))
-        return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
-    kiln_status status = error.code == K6029   ? KILN_E_CANCELLED
-                         : error.code == K6004 ? KILN_E_NO_MEMORY
-                                               : KILN_E_KERNEL;
-    error_set(k, status, error.code, "%s", error.text);
-    error_add_place(k, kernel->name, error.file ? error.file : "", error.line, error.column);
-    return status;
-}
-
-static kiln_status check_and_run(kiln_kernel *kernel, const kiln_launch_desc *desc,
-                                 interp_arg *args)
-{
-    kiln *k = kernel->module->k;
-    interp_launch launch = {.program = kernel->program,
-                            .shared_bytes = desc->shared_bytes,
-                            .args = args,
-                            .buffers = k->rows,
-                            .buffer_count = k->row_count,
-                            .threads = k->threads,
-                            .step_limit = k->step_limit,
-                            .cancel = &k->cancel,
-                            .print = k->print ? k->print : keep_print,
-                            .print_user = k->print ? k->print_user : k};
-    bool is_empty = false;
-    kiln_status status = check_args(kernel, desc, args);
+    *is_empty = false;
+    out->shared_bytes = desc->shared_bytes;
+    out->args = args;
+    out->stream = desc->stream;
+    out->is_cooperative = desc->is_cooperative;
+    out->overlaps_previous = desc->overlaps_previous;
+    kiln_status status = desc->stream ? stream_check(kernel->module->k, desc->stream) : KILN_OK;
     if (!status)
-        status = check_block(kernel, desc->block, launch.block);
+        status = check_args(kernel, desc, args);
     if (!status)
-        status = check_grid(kernel, desc, launch.block, launch.grid, &is_empty);
+        status = check_block(kernel, desc->block, out->block);
+    if (!status)
+        status = check_grid(kernel, desc, out->block, out->grid, is_empty);
     if (!status)
         status = check_shared(kernel, desc->shared_bytes);
-    return status || is_empty ? status : run(kernel, &launch);
+    return status ? status : check_cluster(kernel, desc, out);
 }
 
 kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
@@ -166,7 +147,11 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
         args = calloc(kernel->param_count, sizeof *args);
     if (!args)
         return error_no_memory(k, "the arguments of a launch");
-    kiln_status status = check_and_run(kernel, desc, args);
+    rt_launch launch = {0};
+    bool is_empty;
+    kiln_status status = launch_check(kernel, desc, args, &launch, &is_empty);
+    if (!status && !is_empty)
+        status = k->ops->launch(kernel, &launch);
     if (args != few)
         free(args);
     return status;

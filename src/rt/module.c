@@ -2,8 +2,11 @@
 // (names, parameters, decoded programs) is copied into the module's own arena.
 #include <stdlib.h>
 
+#include "back/back.h"
+#include "base/file.h"
 #include "base/knobs.h"
 #include "compile.h"
+#include "rt/ptx_entries.h"
 #include "rt/rt.h"
 
 // --- results out of the compile
@@ -51,24 +54,75 @@ static void add_kernel(kiln_module *m, const ir_func *f)
     for (uint32_t k = 0; k < f->params.len; k++)
         kernel->params[k] = param_of(m->a, &f->params.at[k]);
     memcpy(kernel->block, f->block, sizeof kernel->block);
-    kernel->program = interp_decode(m->a, f);
+    memcpy(kernel->cluster, f->cluster, sizeof kernel->cluster);
+    source_place at = {0};
+    if (f->module->sources && f->at.lo)
+        at = source_find(f->module->sources, f->at.lo);
+    kernel->file = at.file ? copy(m->a, at.file->path) : NULL;
+    kernel->line = at.file ? at.line : 0;
+    if (m->k->ops->load) {
+        kernel->talks = channel_is_used(f);
+    } else {
+        kernel->program = interp_decode(m->a, f);
+        kernel->shared_bytes = interp_shared_bytes(kernel->program);
+    }
+}
+
+static str copy_str(arena *a, str s)
+{
+    return (str){str_dup(a, s), s.len};
+}
+
+// Code for a device that loads it, and what is needed to tell what its kernels say.
+static void take_code(kiln_module *m, ir_module *from, diags *ds)
+{
+    text code = {.in = m->a};
+    ptx_options options = {.line_info = true};
+    arena *scratch = arena_new();
+    if (!scratch)
+        bug_out_of_memory();
+    m->scratch = scratch; // freed with the module when this is left by a jump
+    ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
+    m->scratch = NULL;
+    arena_free(scratch);
+    m->code = code.at;
+    m->code_len = code.len;
+    channel_sites sites = {0};
+    channel_list_sites(from, m->a, &sites);
+    for (uint32_t n = 0; n < sites.len; n++) {
+        channel_site *s = &sites.at[n];
+        s->kernel = copy(m->a, s->kernel);
+        s->file = copy(m->a, s->file);
+        s->text = copy_str(m->a, s->text);
+    }
+    m->sites = sites.at;
+    m->site_count = sites.len;
+    m->strings = arena_array(m->a, str, from->strings.len + 1);
+    m->string_count = from->strings.len;
+    for (uint32_t n = 0; n < from->strings.len; n++)
+        m->strings[n] = copy_str(m->a, from->strings.at[n]);
 }
 
 // Inside the compile's frame: out of memory goes back there, and the module is dropped.
 static void take_results(void *user, ir_module *from, const front *f)
 {
-    (void)f;
     kiln_module *m = user;
     m->kernels = arena_array(m->a, kiln_kernel *, from->funcs.len + 1);
     for (uint32_t k = 0; k < from->funcs.len; k++)
         if (from->funcs.at[k]->is_kernel)
             add_kernel(m, from->funcs.at[k]);
+    if (m->k->ops->load)
+        take_code(m, from, f->diags);
 }
 
 void module_drop(kiln_module *m)
 {
+    if (m->k->ops->unload)
+        m->k->ops->unload(m);
     for (size_t k = 0; k < m->kernel_count; k++)
         handle_free(HANDLE_KERNEL, m->kernels[k]);
+    free(m->cubin);
+    arena_free(m->scratch);
     arena_free(m->a);
     free(m->log);
     handle_free(HANDLE_MODULE, m);
@@ -100,7 +154,7 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
         .front = {.defines = desc->define,
                   .includes = desc->include,
                   .tunes = desc->tune,
-                  .target = desc->target ? desc->target : "interp",
+                  .target = m->target,
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
         .level = desc->optimise < 0 ? 0 : 2,
@@ -126,6 +180,59 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
     return status;
 }
 
+// PTX that the user wrote.
+static kiln_status take_ptx(kiln_module *m, const kiln_compile_desc *desc)
+{
+    const char *reason = "";
+    str code = {desc->source, desc->source && desc->source_len ? desc->source_len : desc->source ? strlen(desc->source) : 0};
+    if (!desc->source && !file_read(m->a, desc->path, 64 << 20, &code, &reason))
+        return error_set(m->k, KILN_E_IO, K6005, "cannot read '%s': %s", desc->path, reason);
+    m->code = str_dup(m->a, code);
+    m->code_len = code.len;
+    ptx_entries entries = {0};
+    ptx_find_entries(m->a, code, &entries);
+    m->kernels = arena_array(m->a, kiln_kernel *, entries.len + 1);
+    for (uint32_t n = 0; n < entries.len; n++) {
+        kiln_kernel *kernel = handle_new(HANDLE_KERNEL);
+        if (!kernel)
+            bug_out_of_memory();
+        m->kernels[m->kernel_count++] = kernel;
+        kernel->module = m;
+        kernel->name = entries.at[n].name;
+        kernel->params = entries.at[n].params;
+        kernel->param_count = entries.at[n].param_count;
+        kernel->file = copy(m->a, desc->path);
+        kernel->line = entries.at[n].line;
+        memcpy(kernel->block, entries.at[n].block, sizeof kernel->block);
+    }
+    return KILN_OK;
+}
+
+static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *desc)
+{
+    bug_frame frame;
+    if (!m->k->ops->load)
+        return error_set(m->k, KILN_E_UNSUPPORTED, K6038, "PTX runs on cuda devices, not on %s", m->k->device);
+    if (bug_enter(&frame))
+        return error_no_memory(m->k, "a module");
+    kiln_status status = take_ptx(m, desc);
+    bug_leave(&frame);
+    return status;
+}
+
+static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
+{
+    kiln *k = m->k;
+    m->target = desc->target ? desc->target : k->target;
+    m->name = copy(m->a, desc->path ? desc->path : "<string>");
+    if (k->ops->load && !desc->is_ptx && !target_find(m->target))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target, k->device);
+    kiln_status status = desc->is_ptx ? take_ptx_guarded(m, desc) : compile_into(m, desc);
+    if (!status && k->ops->load)
+        status = k->ops->load(m, &(rt_image){m->code, m->code_len});
+    return status;
+}
+
 kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
 {
     if (!out)
@@ -142,11 +249,12 @@ kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **o
         return error_no_memory(k, "a module");
     m->k = k;
     m->a = arena_new();
-    kiln_status status = m->a ? compile_into(m, desc) : error_no_memory(k, "a module");
+    kiln_status status = m->a ? make_module(m, desc) : error_no_memory(k, "a module");
     if (status) {
         module_drop(m);
         return status;
     }
+    m->target = k->target; // the caller's text may go
     m->next = k->modules;
     if (m->next)
         m->next->prev = m;
@@ -265,4 +373,38 @@ void kiln_kernel_block(const kiln_kernel *kernel, uint32_t block[3])
         memcpy(block, kernel->block, sizeof kernel->block);
     else
         error_bad_handle(HANDLE_KERNEL, kernel);
+}
+
+kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    if (!out)
+        return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_resources: out is NULL");
+    return kernel->module->k->ops->resources(kernel, out);
+}
+
+kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes, uint32_t *blocks)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    kiln *k = kernel->module->k;
+    if (!blocks || !threads || threads > k->block_limit)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_occupancy: %s", blocks ? "a block has 1 to 1024 threads" : "blocks is NULL");
+    if (!k->ops->occupancy)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s has no multiprocessors to fill", k->device);
+    return k->ops->occupancy(kernel, threads, shared_bytes, blocks);
+}
+
+const char *kiln_module_code(const kiln_module *m, size_t *len)
+{
+    if (len)
+        *len = 0;
+    if (!handle_is(HANDLE_MODULE, m)) {
+        error_bad_handle(HANDLE_MODULE, m);
+        return "";
+    }
+    if (len)
+        *len = m->code_len;
+    return m->code ? m->code : "";
 }

@@ -7,13 +7,16 @@
 
 #include "base/diag.h"
 #include "kiln/kiln.h"
-#include "rt/interp.h"
+#include "rt/device.h"
 
 typedef enum handle_kind {
     HANDLE_CONTEXT,
     HANDLE_MODULE,
     HANDLE_KERNEL,
     HANDLE_BUFFER,
+    HANDLE_STREAM,
+    HANDLE_EVENT,
+    HANDLE_GRAPH,
     HANDLE_KIND_COUNT
 } handle_kind;
 
@@ -30,6 +33,16 @@ struct kiln {
     error_state error;
     struct kiln_module *modules; // lists of everything made through this context
     struct kiln_buffer *buffers;
+    struct kiln_stream *streams;
+    struct kiln_event *events;
+    struct kiln_graph *graphs;
+    const device_ops *ops;
+    struct cuda_device *cuda;       // of a cuda device
+    const char *target;             // what kernels are compiled for: "interp", "sm_90a"
+    uint32_t block_limit;           // threads
+    size_t shared_limit;            // bytes of a block
+    uint64_t used_bytes, used_peak; // by buffers
+    struct host_block *host_blocks; // of kiln_host_alloc
     interp_buffer *rows; // the interpreter's segment table; row 0 is null
     uint32_t row_count, row_cap;
     uint32_t *free_rows;
@@ -47,6 +60,7 @@ struct kiln {
 typedef struct rt_param {
     kiln_param_info info;
     ir_type value; // of the scalar
+    bool is_raw;   // of user-given PTX: only the size is known
 } rt_param;
 
 struct kiln_kernel {
@@ -56,7 +70,16 @@ struct kiln_kernel {
     rt_param *params;
     size_t param_count;
     uint32_t block[3];
+    uint32_t cluster[3];
+    const char *file; // where it is written
+    uint32_t line;
+    uint64_t shared_bytes; // static
+    bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
+    // cuda
+    struct cu_function_s *function;
+    size_t dynamic_limit; // dynamic shared bytes the function was set up for
+    kiln_resources resources;
 };
 
 struct kiln_module {
@@ -66,6 +89,19 @@ struct kiln_module {
     char *log;
     kiln_kernel **kernels;
     size_t kernel_count;
+    char *code; // PTX; in the arena
+    size_t code_len;
+    const char *name;   // the source's path
+    const char *target; // what it is compiled for
+    arena *scratch;     // while code is made
+    void *cubin; // what the driver's compiler made of the code, malloc'ed; NULL: it was loaded as text
+    size_t cubin_len;
+    struct cu_module_s *loaded;
+    struct cuda_channel *channel; // NULL: nothing in it talks
+    channel_site *sites;
+    uint32_t site_count;
+    str *strings;
+    uint32_t string_count;
     struct kiln_module *prev, *next;
 };
 
@@ -77,7 +113,53 @@ struct kiln_buffer {
     void *memory;  // as allocated
     uint8_t *base; // aligned
     uint32_t row;
+    uint64_t address; // what kernels get
+    bool is_mapped;   // base is valid on the host
+    char name[32];
     struct kiln_buffer *prev, *next;
+};
+
+// Recent launches of a stream, so that a fault that is noticed later finds its kernel.
+enum { LAUNCH_RING = 64 };
+typedef struct launch_note {
+    const kiln_kernel *kernel;
+    uint32_t grid[3], block[3];
+} launch_note;
+
+struct kiln_stream {
+    uint64_t magic;
+    kiln *k;
+    struct kiln_stream *prev, *next;
+    kiln_graph *capture; // interp: what is recorded into
+    bool is_capturing;
+    bool capture_talks; // a captured kernel prints or asserts
+    // cuda
+    struct cu_stream_s *native;
+    launch_note ring[LAUNCH_RING];
+    uint32_t launched; // launch n is ring[n % LAUNCH_RING]
+    uint32_t known_done; // all before this one were seen to end
+    uint32_t slot;     // of the finished-counts in mapped memory
+};
+
+struct kiln_event {
+    uint64_t magic;
+    kiln *k;
+    struct kiln_event *prev, *next;
+    struct cu_event_s *native;
+    double time; // interp: seconds
+    bool is_recorded;
+};
+
+struct kiln_graph {
+    uint64_t magic;
+    kiln *k;
+    struct kiln_graph *prev, *next;
+    void *nodes; // as the device keeps them
+    size_t node_count, node_cap;
+    bool is_by_hand, is_dirty, talks;
+    // cuda
+    struct cu_graph_s *native;
+    struct cu_graph_exec_s *exec;
 };
 
 // --- handle.c
@@ -103,6 +185,18 @@ kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, in
 
 // --- buffer.c
 void buffer_drop(kiln_buffer *b); // without taking it out of the context's list
+// --- launch.c
+kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args, rt_launch *out, bool *is_empty);
+// --- print_keep: where a context's kernel output goes (context.c)
+void context_print(void *k, const char *bytes, size_t len);
+// --- memory.c
+void host_drop_all(kiln *k);
+// --- stream.c, graph.c
+void stream_drop(kiln_stream *s);
+void event_drop(kiln_event *e);
+void graph_drop(kiln_graph *g);
+// NULL when `s` is NULL or a stream of `k` that can be used now; else the error is set.
+kiln_status stream_check(kiln *k, const kiln_stream *s);
 // --- module.c
 void module_drop(kiln_module *m);
 

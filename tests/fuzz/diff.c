@@ -133,7 +133,7 @@ int main(int argc, char **argv)
             break;
     }
     printf("%u programs in %ld s, %u findings\n", done, (long)(time(NULL) - start), findings);
-    printf("fuzz-diff: %u passed, %u failed, 0 skipped\n", done - (findings < done ? findings : done),
-           findings);
+    printf("fuzz-diff: %u passed, %u failed, 0 skipped\n",
+           done - (findings < done ? findings : done), findings);
     return findings != 0;
 }

@@ -200,24 +200,63 @@ static void if_else(gen *g, int depth, bool in_loop)
 
 static void counted_loop(gen *g, int depth)
 {
-    uint32_t before = g->var_count, name = g->next_name;
+    static const gen_type counters[] = {GT_U32, GT_U32, GT_I32, GT_U8, GT_I16, GT_I64, GT_U64};
+    gen_type t = counters[gen_below(g, 7)];
+    uint32_t before = g->var_count, name = g->next_name, step = 1 + gen_below(g, 3);
+    const char *type = gen_type_name(t);
     line(g);
-    gen_write(g, "for (u32 v%u = 0; v%u < ", name, name);
-    if (gen_chance(g, 50)) {
-        gen_write(g, "%u", 1 + gen_below(g, 6));
+    if (gen_chance(g, 25)) { // downwards; an unsigned counter stops at 0 because its steps fit
+        gen_write(g, "for (%s v%u = %u; v%u > 0", type, name, step * (1 + gen_below(g, 4)), name);
     } else {
-        gen_write(g, "(");
-        gen_index(g, 8, 2);
-        gen_write(g, ")");
+        gen_write(g, "for (%s v%u = 0; v%u < ", type, name, name);
+        if (gen_chance(g, 50)) {
+            gen_write(g, "%u", 1 + gen_below(g, 6));
+        } else {
+            gen_write(g, "((");
+            gen_expr(g, GT_I32, 2);
+            gen_write(g, ") & 7)");
+        }
+        name |= 0x80000000u;
     }
     if (gen_chance(g, 25)) {
         gen_write(g, " && ");
         gen_condition(g, 2);
     }
-    gen_write(g, "; v%u++)", name);
-    declare(g, GT_U32, 0)->is_constant = true;
+    bool is_up = name >> 31;
+    name &= 0x7fffffffu;
+    if (step == 1)
+        gen_write(g, "; v%u%s)", name, is_up ? "++" : "--");
+    else
+        gen_write(g, "; v%u %s= %u)", name, is_up ? "+" : "-", step);
+    declare(g, t, 0)->is_constant = true;
     block_of(g, depth - 1, true, 4);
     g->var_count = before;
+}
+
+// A pointer walks over an input.
+static void walk(gen *g)
+{
+    if (!g->in_kernel)
+        return;
+    static const struct {
+        const char *name;
+        gen_type type;
+    } inputs[] = {{"a0", GT_I32}, {"a1", GT_U8}, {"a2", GT_U64}, {"a3", GT_F32}, {"a4", GT_F64}};
+    uint32_t k = gen_below(g, 5), name = g->next_name++, sum = g->next_name;
+    const char *type = gen_type_name(inputs[k].type);
+    line(g);
+    gen_write(g, "const %s *v%u = %s + (", type, name, inputs[k].name);
+    gen_index(g, 32, 2);
+    gen_write(g, ");\n");
+    line(g);
+    gen_write(g, "%s v%u = 0;\n", type, sum);
+    declare(g, inputs[k].type, 0);
+    line(g);
+    gen_write(g, "for (const %s *v%u = v%u + (", type, g->next_name, name);
+    gen_index(g, 16, 2);
+    gen_write(g, "); v%u < v%u;) { v%u %s *v%u++; }\n", name, g->next_name, sum,
+              gen_chance(g, 50) ? "+=" : "-=", name);
+    g->next_name++;
 }
 
 static void tested_loop(gen *g, int depth)
@@ -415,8 +454,10 @@ static void divergent(gen *g, int depth, bool in_loop)
         new_record(g);
     else if (k < 65)
         new_pointer(g);
-    else if (k < 68)
+    else if (k < 67)
         array_loop(g);
+    else if (k < 68)
+        walk(g);
     else if (k < 70)
         wide_access(g);
     else if (k < 72)
@@ -494,13 +535,12 @@ static void through_atomics(gen *g)
     declare(g, t, 0);
 }
 
-static void across_lanes(gen *g)
+static void exchange(gen *g, uint32_t k)
 {
     static const char *const shuffles[] = {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"};
     static const char *const folds[] = {"warp_sum",      "warp_min",      "warp_max",
                                         "block_sum",     "block_min",     "block_max",
                                         "warp_scan_sum", "block_scan_sum"};
-    uint32_t k = gen_below(g, 10);
     gen_type t = gen_any_type(g);
     if (k < 5) {
         line(g);
@@ -525,6 +565,16 @@ static void across_lanes(gen *g)
     declare(g, t, 0);
 }
 
+static void lanes_of_a_warp(gen *g) // allowed where whole warps branch
+{
+    exchange(g, gen_below(g, 5));
+}
+
+static void across_lanes(gen *g)
+{
+    exchange(g, gen_below(g, 10));
+}
+
 static void uniform(gen *g, int depth)
 {
     uint32_t k = gen_below(g, 100), before = g->var_count;
@@ -534,8 +584,16 @@ static void uniform(gen *g, int depth)
         divergent(g, 3, false);
     } else if (k < 58) {
         through_shared(g);
-    } else if (k < 66) {
+    } else if (k < 64) {
         through_atomics(g);
+    } else if (k < 67) {
+        line(g);
+        gen_write(g, "if (warp() == %u)", gen_below(g, 2));
+        open_block(g);
+        lanes_of_a_warp(g);
+        assign(g, 3);
+        close_block(g);
+        g->var_count = before;
     } else if (k < 82) {
         across_lanes(g);
     } else {

@@ -213,6 +213,16 @@ kernel void printing(u32 *out)
     out[0] = 1;
 }
 
+//! run clocks block=8 (u32[24])
+kernel void clocks(u32 *out)
+{
+    u64 cycles = clock_cycles(), time = nano_time();
+    nano_sleep(20);
+    out[3 * thread_x()] = clock_cycles() >= cycles;
+    out[3 * thread_x() + 1] = nano_time() >= time;
+    out[3 * thread_x() + 2] = 7;
+}
+
 //! run unreachable_code block=8 (u32[8]:iota, u32[8])
 kernel void unreachable_code(const u32 *in, u32 *out)
 {

@@ -156,6 +156,43 @@ q_erf = even(lambda x: mp.erf(x) / x, 2 / mp.sqrt(mp.pi))
 poly("erf32small", 24, range(6), 0, mpf("0.921875") ** 2, lambda z: q_erf(z) - 1, one)
 poly("erf32big", 24, range(8), mpf("0.92"), mpf("4"), lambda x: mp.log(mp.erfc(x)), lambda x: mp.erfc(x) / mp.erf(x))
 
+# sinh(x) = x + x^3 q(z)
+poly("sinh64", 53, range(8), 0, 1, even(lambda x: (mp.sinh(x) - x) / x**3, mpf(1) / 6), lambda z: z)
+# atan(x) = x + x^3 q(z); asin likewise
+q_atan = even(lambda x: (mp.atan(x) - x) / x**3, -mpf(1) / 3)
+poly("atan64", 53, range(13), 0, (mp.sqrt(2) - 1) ** 2 * mpf("1.001"), q_atan, lambda z: z)
+q_asin = even(lambda x: (mp.asin(x) - x) / x**3, mpf(1) / 6)
+poly("asin64", 53, range(13), 0, mpf("0.2501"), q_asin, lambda z: z)
+poly("erf64small", 53, range(12), 0, mpf("0.75"), lambda z: q_erf(z) - mpf(float.fromhex("0x1.20dd750429b6dp+0")), one)
+# (1 + 2x) exp(x^2) erfc(x) with x = 4 (1 + t) / (1 - t)
+K_ERFC = mpf(4)
+
+
+def q_erfcx(t):
+    x = K_ERFC * (1 + t) / (1 - t)
+    with workprec(400 + int(2 * x * x)):
+        return +((1 + 2 * x) * mp.exp(x * x) * mp.erfc(x))
+
+
+poly("erfcx64", 53, range(23), (mpf("0.7") - K_ERFC) / (mpf("0.7") + K_ERFC), (mpf("27.5") - K_ERFC) / (mpf("27.5") + K_ERFC), q_erfcx, lambda t: 1 / q_erfcx(t))
+
+# log gamma: (w) p(w) around 1 and around 2; Stirling's series z s(z) in 1/z^2
+lg1 = lambda w: -mp.euler if abs(w) < mpf(10) ** -20 else mp.loggamma(1 + w) / w
+lg2 = lambda w: 1 - mp.euler if abs(w) < mpf(10) ** -20 else mp.loggamma(2 + w) / w
+poly("lgamma1", 53, range(22), mpf("-0.2501"), mpf("0.5"), lg1, lambda w: 1 / lg1(w))
+poly("lgamma2", 53, range(18), mpf("-0.5001"), mpf("0.5"), lg2, lambda w: 1 / lg2(w))
+
+
+def stirling(w):
+    if w < mpf(10) ** -7:
+        return mpf(1) / 12 - w / 360 + w * w / 1260 - w**3 / 1680
+    z = 1 / mp.sqrt(w)
+    with workprec(400):
+        return +(z * (mp.loggamma(z) - (z - mpf(1) / 2) * mp.log(z) + z - mp.log(2 * mp.pi) / 2))
+
+
+poly("stirling", 53, range(7), 0, mpf(1) / 144, stirling, lambda w: 1 / stirling(w))
+
 if __name__ == "__main__":
     for arg in sys.argv[1:] or POLYS:
         show(arg)

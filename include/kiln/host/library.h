@@ -14,18 +14,29 @@
 #    include "../../../lib/reduce.h"
 #    include "../../../lib/scan.h"
 #endif
-#if __has_include("../lib/math.h") && __has_include("../lib/trig.h") &&                            \
-                                                    __has_include("../lib/special.h")
+#if __has_include("../lib/gamma.h")
 #    define KILN_HOST_HAS_MATH 1
-#    include "../lib/math.h"
-#    include "../lib/special.h"
+#    include "../lib/arc.h"
+#    include "../lib/erf.h"
+#    include "../lib/exp.h"
+#    include "../lib/gamma.h"
+#    include "../lib/hyper.h"
+#    include "../lib/log.h"
+#    include "../lib/pow.h"
+#    include "../lib/root.h"
+#    include "../lib/round.h"
 #    include "../lib/trig.h"
-#elif __has_include("../../../lib/math.h") && __has_include(                                       \
-                                                  "../../../lib/trig.h") &&                        \
-                                                  __has_include("../../../lib/special.h")
+#elif __has_include("../../../lib/gamma.h")
 #    define KILN_HOST_HAS_MATH 1
-#    include "../../../lib/math.h"
-#    include "../../../lib/special.h"
+#    include "../../../lib/arc.h"
+#    include "../../../lib/erf.h"
+#    include "../../../lib/exp.h"
+#    include "../../../lib/gamma.h"
+#    include "../../../lib/hyper.h"
+#    include "../../../lib/log.h"
+#    include "../../../lib/pow.h"
+#    include "../../../lib/root.h"
+#    include "../../../lib/round.h"
 #    include "../../../lib/trig.h"
 #endif
 #pragma GCC diagnostic pop

@@ -103,7 +103,7 @@ const char *ptx_op(ptx *p, ir_ref r)
 void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature)
 {
     if (p->ds) {
-        diag *d = diag_raise(p->ds, K4301, i->at, "%s need sm_%d, but the target is %s", feature, sm, p->t->name);
+        diag *d = diag_raise(p->ds, K4301, i->at, "%s: needs sm_%d or newer, but the target is %s", feature, sm, p->t->name);
         diag_note(d, "put the code under 'if (target_sm() >= %d)' beside a portable path, or compile for a newer target", sm);
     }
     p->failed = true;

@@ -102,6 +102,7 @@ kiln_status cuda_capture_begin(kiln_stream *s);
 kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update);
 kiln_status cuda_graph_new(kiln_graph *g);
 kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch, const size_t *after, size_t after_count);
+kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node);
 kiln_status cuda_graph_set(kiln_graph *g, size_t node, const rt_launch *launch);
 kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s);
 void cuda_graph_free(kiln_graph *g);

@@ -167,7 +167,7 @@ static void list_others(const kiln_stream *s, uint32_t count, char *out, size_t 
             len += (size_t)snprintf(out + len, size - len, " …");
             break;
         }
-        len += (size_t)snprintf(out + len, size - len, " '%.32s'", kernel->name);
+        len += (size_t)snprintf(out + len, size - len, kernel ? " '%.32s'" : " %.32s", kernel ? kernel->name : "a graph");
     }
 }
 
@@ -193,6 +193,8 @@ static kiln_status fault(kiln *k, cu_result r)
     d->is_lost = true;
     if (!first) {
         snprintf(d->lost_text, sizeof d->lost_text, "the GPU stopped: %s", driver);
+    } else if (!first->kernel) {
+        snprintf(d->lost_text, sizeof d->lost_text, "a kernel of a graph failed on %s: %s", k->device, fault_words(r));
     } else {
         list_others(of, count, others, sizeof others);
         snprintf(d->lost_text, sizeof d->lost_text,
@@ -202,7 +204,7 @@ static kiln_status fault(kiln *k, cu_result r)
                  all > count ? " and some in other streams" : "");
     }
     error_set(k, KILN_E_KERNEL, K6035, "%s [%s]", d->lost_text, driver);
-    if (first)
+    if (first && first->kernel)
         error_add_place(k, first->kernel->name, first->kernel->file ? first->kernel->file : "", first->kernel->line, 0);
     return KILN_E_KERNEL;
 }
@@ -352,6 +354,11 @@ static kiln_status open_device(kiln *k, int ordinal)
     return KILN_OK;
 }
 
+static void *main_stream(kiln *k)
+{
+    return k->cuda->main.native;
+}
+
 const device_ops cuda_device_ops = {
     .name = "cuda",
     .open = open_device,
@@ -371,6 +378,7 @@ const device_ops cuda_device_ops = {
     .launch = cuda_launch,
     .resources = cuda_resources,
     .occupancy = cuda_occupancy,
+    .main_stream = main_stream,
     .stream_new = cuda_stream_new,
     .stream_free = cuda_stream_close,
     .stream_is_done = cuda_stream_is_done,
@@ -384,6 +392,7 @@ const device_ops cuda_device_ops = {
     .capture_end = cuda_capture_end,
     .graph_new = cuda_graph_new,
     .graph_add = cuda_graph_add,
+    .graph_kernel = cuda_graph_kernel,
     .graph_set = cuda_graph_set,
     .graph_launch = cuda_graph_launch,
     .graph_free = cuda_graph_free,

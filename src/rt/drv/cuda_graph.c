@@ -3,10 +3,15 @@
 
 #include <stdlib.h>
 
-struct graph_node { // of a graph made by hand
+typedef struct hand_node { // of a graph made by hand
     cu_graph_node native;
     kiln_kernel *kernel;
-};
+} hand_node;
+
+static hand_node *node_at(const kiln_graph *g, size_t index)
+{
+    return (hand_node *)g->nodes + index;
+}
 
 kiln_status cuda_capture_begin(kiln_stream *s)
 {
@@ -69,6 +74,8 @@ kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
     if (g->native)
         cu->graph_destroy(g->native);
     g->native = captured;
+    g->talks = s->capture_talks;
+    s->capture_talks = false;
     count_nodes(g);
     return is_update ? KILN_OK : instantiate(g);
 }
@@ -114,7 +121,7 @@ static bool grow(kiln_graph *g)
     if (g->node_count < g->node_cap)
         return true;
     size_t cap = g->node_cap ? g->node_cap * 2 : 16;
-    graph_node *grown = realloc(g->nodes, cap * sizeof *grown);
+    hand_node *grown = realloc(g->nodes, cap * sizeof *grown);
     if (!grown)
         return false;
     g->nodes = grown;
@@ -134,22 +141,28 @@ kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *
     }
     cu_graph_node *waits = (cu_graph_node *)(void *)(params + kernel->param_count + 1);
     for (size_t n = 0; n < after_count; n++)
-        waits[n] = g->nodes[after[n]].native;
+        waits[n] = node_at(g, after[n])->native;
     cu_kernel_node node = node_of(kernel, l, params);
-    graph_node *made = &g->nodes[g->node_count];
-    *made = (graph_node){.kernel = kernel};
+    hand_node *made = node_at(g, g->node_count);
+    *made = (hand_node){.kernel = kernel};
     cu_result r = g->k->cuda->cu->graph_add_kernel(&made->native, g->native, after_count ? waits : NULL, after_count, &node);
     free(params);
     if (r)
         return cuda_fail(g->k, r, "adding to a graph");
     g->node_count++;
+    g->talks = g->talks || kernel->talks;
     g->is_dirty = true;
     return KILN_OK;
 }
 
+kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node)
+{
+    return node_at(g, node)->kernel;
+}
+
 kiln_status cuda_graph_set(kiln_graph *g, size_t index, const rt_launch *l)
 {
-    kiln_kernel *kernel = g->nodes[index].kernel;
+    kiln_kernel *kernel = node_at(g, index)->kernel;
     kiln_status status = check_node(kernel, l);
     if (!status && (g->is_dirty || !g->exec))
         status = instantiate(g);
@@ -159,7 +172,7 @@ kiln_status cuda_graph_set(kiln_graph *g, size_t index, const rt_launch *l)
     if (!params)
         return error_no_memory(g->k, "a graph's node");
     cu_kernel_node node = node_of(kernel, l, params);
-    cu_result r = g->k->cuda->cu->graph_set_kernel(g->exec, g->nodes[index].native, &node);
+    cu_result r = g->k->cuda->cu->graph_set_kernel(g->exec, node_at(g, index)->native, &node);
     free(params);
     return r ? cuda_fail(g->k, r, "changing a graph's node") : KILN_OK;
 }
@@ -177,6 +190,7 @@ kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s)
     cu_result r = d->cu->graph_launch(g->exec, s->native);
     if (r)
         return cuda_fail(g->k, r, "launching a graph");
+    s->ring[s->launched++ % LAUNCH_RING] = (launch_note){0};
     if (g->talks) { // its kernels may print
         d->has_talked = true;
         for (kiln_module *m = g->k->modules; m; m = m->next)

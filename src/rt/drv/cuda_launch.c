@@ -82,7 +82,7 @@ static void take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel,
     note->kernel = kernel;
     memcpy(note->grid, l->grid, sizeof note->grid);
     memcpy(note->block, l->block, sizeof note->block);
-    if (s->launched % d->mark_every == 0 && d->cu->stream_write && d->mark_every)
+    if (s->launched % d->mark_every == 0 && d->cu->stream_write)
         if (d->cu->stream_write(s->native, d->marks_at + s->slot * sizeof(uint32_t), s->launched, 0) != CU_OK)
             d->mark_every = UINT32_MAX; // this driver cannot
 }
@@ -114,7 +114,9 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
         r = launch_with_attributes(d, kernel, l, s->native, params);
     if (r)
         return refused(kernel, l, r);
-    if (!s->is_capturing)
+    if (s->is_capturing)
+        s->capture_talks = s->capture_talks || kernel->talks;
+    else
         take_note(d, s, kernel, l);
     return KILN_OK;
 }

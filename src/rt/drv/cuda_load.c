@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/knobs.h"
+
 static cuda_api api;
 static char reason[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -32,13 +34,40 @@ static void look_up(void *library, get_proc_fn *get_proc, void *slot, const char
     set_pointer(slot, found);
 }
 
+// The name of an entry point that Kiln cannot do without and the driver lacks; NULL when all are there.
+static const char *first_missing(void)
+{
+    static const char *const optional[] = {"cuDeviceGetDefaultMemPool", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemPoolGetAttribute", "cuMemPoolSetAttribute",
+                                           "cuMemPoolTrimTo", "cuLaunchKernelEx", "cuGraphInstantiateWithFlags", "cuGraphExecUpdate", "cuGraphAddKernelNode",
+                                           "cuGraphExecKernelNodeSetParams", "cuGraphGetNodes", "cuTensorMapEncodeTiled", "cuStreamWriteValue32", "cuLinkCreate",
+                                           "cuLinkAddData", "cuLinkComplete", "cuLinkDestroy", "cuDevicePrimaryCtxReset", "cuGetErrorName", "cuGetErrorString"};
+    static const char *const names[] = {
+#define E(field, name, version, symbol, arguments) name,
+        CUDA_ENTRIES(E)
+#undef E
+    };
+    const bool is_there[] = {
+#define E(field, name, version, symbol, arguments) api.field != NULL,
+        CUDA_ENTRIES(E)
+#undef E
+    };
+    for (size_t k = 0; k < COUNT(names); k++) {
+        bool is_optional = false;
+        for (size_t o = 0; o < COUNT(optional); o++)
+            is_optional = is_optional || !strcmp(optional[o], names[k]);
+        if (!is_there[k] && !is_optional)
+            return names[k];
+    }
+    return NULL;
+}
+
 static void load(void)
 {
-    const char *path = getenv("KILN_CUDA_LIBRARY");
+    const char *path = knob_text(KNOB_CUDA_LIBRARY);
 #ifdef _WIN32
-    path = path ? path : "nvcuda.dll";
+    path = *path ? path : "nvcuda.dll";
 #else
-    path = path ? path : "libcuda.so.1";
+    path = *path ? path : "libcuda.so.1";
 #endif
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -50,8 +79,9 @@ static void load(void)
 #define E(field, name, version, symbol, arguments) look_up(library, get_proc, &api.field, name, version, symbol);
     CUDA_ENTRIES(E)
 #undef E
-    if (!api.init || !api.driver_version || !api.device_count || !api.launch || !api.module_load || !api.alloc) {
-        snprintf(reason, sizeof reason, "%s is not a complete CUDA driver", path);
+    const char *missing = first_missing();
+    if (missing) {
+        snprintf(reason, sizeof reason, "the NVIDIA driver is too old or incomplete: %s has no %s", path, missing);
         return;
     }
     cu_result r = api.init(0);

@@ -338,12 +338,12 @@ kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tens
     if (desc->swizzle_bytes && desc->box[0] * size > desc->swizzle_bytes)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: a box row of %zu bytes is wider than the swizzle's %u",
                          desc->box[0] * size, desc->swizzle_bytes);
-    cu_tensor_map map;
+    cu_tensor_map encoded;
     void *base = (void *)(uintptr_t)(desc->buffer->address + desc->first * desc->buffer->elem_size);
-    cu_result r = d->cu->tensor_map_tiled(&map, map_type(type), desc->rank, base, desc->size, strides, desc->box, steps, 0, (int)swizzle,
+    cu_result r = d->cu->tensor_map_tiled(&encoded, map_type(type), desc->rank, base, desc->size, strides, desc->box, steps, 0, (int)swizzle,
                                           (int)promotion, desc->fills_nan);
     if (r)
         return cuda_fail(k, r, "making a tensor map");
-    memcpy(out->opaque, map.opaque, sizeof out->opaque);
+    memcpy(out->opaque, encoded.opaque, sizeof out->opaque);
     return KILN_OK;
 }

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rt/cache.h"
-
 enum { LOG_BYTES = 64 << 10, OPTION_COUNT = 7, CU_JIT_TARGET = 9, CU_TARGET_ACCELERATED = 0x10000 };
 
 typedef struct jit {
@@ -129,27 +127,22 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
 {
     kiln *k = m->k;
     const cuda_api *cu = k->cuda->cu;
-    void *cubin = NULL;
-    size_t size = 0;
     jit j;
-    start_jit(&j, logs, NULL);
-    cache_key key = cache_key_of(k->target, cu->version, image->code, image->code_len);
-    if (cache_get(&key, &cubin, &size)) {
-        cu_result r = cu->module_load(&m->loaded, cubin, 0, NULL, NULL);
-        free(cubin);
-        cubin = NULL;
+    cu_result r;
+    if (m->cubin) { // from the cache: whatever it is, it may be no code for this GPU
+        r = cu->module_load(&m->loaded, m->cubin, 0, NULL, NULL);
         if (!r)
             return find_functions(m, NULL);
-        cache_forget(&key); // whatever it was, it is no code for this GPU
+        free(m->cubin);
+        m->cubin = NULL;
     }
     start_jit(&j, logs, target_find(k->target));
-    cu_result r = link(cu, &j, image, &cubin, &size);
+    r = link(cu, &j, image, &m->cubin, &m->cubin_len);
     if (!r)
-        r = cu->module_load(&m->loaded, cubin, 0, NULL, NULL);
-    if (!r)
-        cache_put(&key, cubin, size, m->name);
-    free(cubin);
+        r = cu->module_load(&m->loaded, m->cubin, 0, NULL, NULL);
     if (r && r != CU_OUT_OF_MEMORY) {
+        free(m->cubin);
+        m->cubin = NULL;
         start_jit(&j, logs, NULL);
         r = cu->module_load(&m->loaded, image->code, j.count, j.options, j.values);
     }

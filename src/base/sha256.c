@@ -1,0 +1,106 @@
+// SHA-256 as in FIPS 180-4. Start at sha256_of.
+#include "base/sha256.h"
+
+// clang-format off
+static const uint32_t round_constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+// clang-format on
+
+static uint32_t rotate(uint32_t x, unsigned by)
+{
+    return x >> by | x << (32 - by);
+}
+
+static void add_block(uint32_t state[8], const uint8_t *p)
+{
+    uint32_t w[64];
+    for (int i = 0; i < 16; i++)
+        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
+               (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = w[i - 15], b = w[i - 2];
+        w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+               (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+    }
+    uint32_t s[8];
+    memcpy(s, state, sizeof s);
+    for (int i = 0; i < 64; i++) {
+        uint32_t e = s[4], a = s[0];
+        uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                      ((e & s[5]) ^ (~e & s[6])) + round_constants[i] + w[i];
+        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+                      ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += t1;
+        s[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; i++)
+        state[i] += s[i];
+}
+
+void sha256_start(sha256 *s)
+{
+    static const uint32_t first[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    memcpy(s->state, first, sizeof first);
+    s->fill = 0;
+    s->total = 0;
+}
+
+void sha256_add(sha256 *s, const void *bytes, size_t len)
+{
+    const uint8_t *p = bytes;
+    s->total += len;
+    while (len) {
+        if (!s->fill && len >= 64) {
+            add_block(s->state, p);
+            p += 64, len -= 64;
+            continue;
+        }
+        size_t take = 64 - s->fill < len ? 64 - s->fill : len;
+        memcpy(s->block + s->fill, p, take);
+        s->fill += take, p += take, len -= take;
+        if (s->fill == 64) {
+            add_block(s->state, s->block);
+            s->fill = 0;
+        }
+    }
+}
+
+void sha256_end(sha256 *s, uint8_t out[SHA256_BYTES])
+{
+    uint64_t bits = s->total * 8;
+    static const uint8_t padding[64] = {0x80};
+    sha256_add(s, padding, (s->fill < 56 ? 56 : 120) - s->fill);
+    uint8_t length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (uint8_t)(bits >> (56 - 8 * i));
+    sha256_add(s, length, 8);
+    for (int i = 0; i < SHA256_BYTES; i++)
+        out[i] = (uint8_t)(s->state[i / 4] >> (24 - i % 4 * 8));
+}
+
+void sha256_text(const uint8_t hash[SHA256_BYTES], char out[SHA256_TEXT])
+{
+    for (int i = 0; i < SHA256_BYTES; i++) {
+        out[2 * i] = "0123456789abcdef"[hash[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[hash[i] & 15];
+    }
+    out[2 * SHA256_BYTES] = 0;
+}
+
+void sha256_of(const void *bytes, size_t len, uint8_t out[SHA256_BYTES])
+{
+    sha256 s;
+    sha256_start(&s);
+    sha256_add(&s, bytes, len);
+    sha256_end(&s, out);
+}

@@ -1,0 +1,118 @@
+// Finding and keeping compiled code. The key is the hash of path, source text and parts: it needs
+// no compile. What the compile read beyond that (included files, and places where it looked for
+// them in vain) is listed in the entry and checked on every hit.
+#include "rt/cache.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rt/cache_disk.h"
+
+static blob text_blob(const char *s)
+{
+    return s ? (blob){(const uint8_t *)s, strlen(s)} : (blob){(const uint8_t *)"", 0};
+}
+
+static void add_sized(sha256 *s, blob b)
+{
+    uint64_t len = b.len;
+    sha256_add(s, &len, sizeof len);
+    sha256_add(s, b.at, b.len);
+}
+
+// The fields of a record that follow from the request, its key and its name.
+static void describe(const cache_request *q, record *r, uint8_t key[SHA256_BYTES],
+                     char name[SHA256_TEXT + 8])
+{
+    *r = (record){.path = text_blob(q->path),
+                  .part_count = q->part_count < CACHE_PARTS ? q->part_count : CACHE_PARTS};
+    sha256_of(q->source, q->source_len, r->source);
+    sha256 s;
+    sha256_start(&s);
+    add_sized(&s, r->path);
+    sha256_add(&s, r->source, sizeof r->source);
+    for (size_t k = 0; k < r->part_count; k++) {
+        add_sized(&s, r->part_names[k] = text_blob(q->parts[k].name));
+        add_sized(&s, r->part_values[k] = text_blob(q->parts[k].value));
+    }
+    sha256_end(&s, key);
+    disk_name(name, key, ".code");
+}
+
+static bool is_same_file(const record_input *input)
+{
+    const char *path = (const char *)input->path.at;
+    if (input->is_absent)
+        return access(path, F_OK) != 0;
+    uint8_t *bytes, hash[SHA256_BYTES];
+    size_t len;
+    if (!disk_slurp(path, &bytes, &len))
+        return false;
+    sha256_of(bytes, len, hash);
+    free(bytes);
+    return !memcmp(hash, input->hash, sizeof hash);
+}
+
+bool cache_get(const cache_request *request, void **bytes, size_t *len)
+{
+    cache_folder folder;
+    record wanted, found;
+    uint8_t key[SHA256_BYTES];
+    char name[SHA256_TEXT + 8];
+    *bytes = NULL;
+    *len = 0;
+    if (!disk_folder(&folder, NULL))
+        return false;
+    describe(request, &wanted, key, name);
+    bool is_good = disk_read(&folder, name, key, &found);
+    for (size_t k = 0; is_good && k < found.input_count; k++)
+        is_good = is_same_file(&found.inputs[k]);
+    if (is_good) {
+        // The value moves to the front of the record's memory, which becomes the caller's.
+        *len = found.value.len;
+        memmove(found.bytes, found.value.at, found.value.len);
+        *bytes = found.bytes;
+        found.bytes = NULL;
+        disk_touch(&folder, name);
+    }
+    record_free(&found);
+    disk_count(is_good);
+    return is_good;
+}
+
+void cache_put(const cache_request *request, const cache_input *inputs, size_t input_count,
+               const void *bytes, size_t len)
+{
+    cache_folder folder;
+    record r;
+    uint8_t key[SHA256_BYTES];
+    char name[SHA256_TEXT + 8];
+    if (!disk_folder(&folder, NULL))
+        return;
+    describe(request, &r, key, name);
+    r.value = (blob){bytes, len};
+    r.inputs = calloc(input_count + 1, sizeof *r.inputs);
+    if (!r.inputs)
+        return;
+    r.input_count = input_count;
+    for (size_t k = 0; k < input_count; k++) {
+        r.inputs[k].path = text_blob(inputs[k].path);
+        r.inputs[k].is_absent = inputs[k].is_absent;
+        memcpy(r.inputs[k].hash, inputs[k].hash, SHA256_BYTES);
+    }
+    if (record_pack(&r) && disk_write(&folder, name, key, &r) && request->path)
+        why_note(&folder, request->path, &r);
+    record_free(&r);
+}
+
+void cache_forget(const cache_request *request)
+{
+    cache_folder folder;
+    record r;
+    uint8_t key[SHA256_BYTES];
+    char name[SHA256_TEXT + 8];
+    if (!disk_folder(&folder, NULL))
+        return;
+    describe(request, &r, key, name);
+    disk_remove(&folder, name);
+}

@@ -1,0 +1,65 @@
+// The cache's files (cache_disk.c) as cache.c and cache_why.c see them: whole records by name.
+//
+// A record file is a header (magic, version, key, length, checksum) and a body: path, source hash,
+// parts, inputs, value. Entries end in ".code", the notes that explain misses in ".why".
+#ifndef KILN_CACHE_DISK_H
+#define KILN_CACHE_DISK_H
+
+#include "base/sha256.h"
+#include "rt/cache.h"
+
+typedef struct blob {
+    const uint8_t *at;
+    size_t len;
+} blob;
+
+typedef struct record_input {
+    blob path; // NUL-terminated
+    uint8_t hash[SHA256_BYTES];
+    bool is_absent;
+} record_input;
+
+// A body, taken apart; points into `bytes`.
+typedef struct record {
+    uint8_t *bytes; // malloc'ed
+    size_t len;
+    blob path; // the texts are NUL-terminated
+    uint8_t source[SHA256_BYTES];
+    blob part_names[CACHE_PARTS], part_values[CACHE_PARTS];
+    size_t part_count;
+    record_input *inputs; // malloc'ed
+    size_t input_count;
+    blob value;
+} record;
+
+typedef struct cache_folder {
+    char path[1024];
+    uint64_t limit;
+} cache_folder;
+
+// False: switched off, or there is no place; *why (may be NULL) says it.
+bool disk_folder(cache_folder *out, const char **why);
+// False when there is none or it is broken (then it is removed). `key` must be the one it was
+// written with.
+bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
+               record *out);
+void record_free(record *r);
+// Sets r->bytes and len from the other fields. False: no memory.
+bool record_pack(record *r);
+// Takes bytes and len apart. False: they make no sense.
+bool record_unpack(record *r);
+// False: the disk did not take it.
+bool disk_write(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
+                const record *r);
+void disk_touch(const cache_folder *folder, const char *name);
+// All of a file, malloc'ed; false when it cannot be read.
+bool disk_slurp(const char *path, uint8_t **bytes, size_t *len);
+void disk_name(char out[SHA256_TEXT + 8], const uint8_t key[SHA256_BYTES], const char *ending);
+
+void disk_remove(const cache_folder *folder, const char *name);
+void disk_count(bool is_hit);
+
+// --- cache_why.c: leaves a note why `now` is compiled.
+void why_note(const cache_folder *folder, const char *path, const record *now);
+
+#endif

@@ -1,0 +1,458 @@
+// The interpreter as a device: buffers are host memory and rows of a segment table, work is done when its call returns, so streams never
+// wait; a capture records calls, and launching the graph makes them.
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/knobs.h"
+#include "rt/rt.h"
+
+enum { ALIGNMENT = 64, ROW_LIMIT = 1 << 23 };
+
+// --- buffers
+// A free row of the segment table, or 0.
+static uint32_t row_new(kiln *k)
+{
+    if (k->free_row_count)
+        return k->free_rows[--k->free_row_count];
+    if (k->row_count < k->row_cap)
+        return k->row_count++;
+    if (k->row_count >= ROW_LIMIT)
+        return 0;
+    uint32_t cap = k->row_cap ? k->row_cap * 2 : 16;
+    interp_buffer *rows = realloc(k->rows, cap * sizeof *rows);
+    if (!rows)
+        return 0;
+    k->rows = rows;
+    uint32_t *spare = realloc(k->free_rows, cap * sizeof *spare);
+    if (!spare)
+        return 0;
+    k->free_rows = spare;
+    memset(rows + k->row_cap, 0, (cap - k->row_cap) * sizeof *rows);
+    k->row_cap = cap;
+    return k->row_count++;
+}
+
+static kiln_status alloc_buffer(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc)
+{
+    kiln *k = b->k;
+    void *memory = bytes <= ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT ? calloc(1, bytes + ALIGNMENT) : NULL;
+    uint32_t row = memory ? row_new(k) : 0;
+    if (!row) {
+        free(memory);
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for a buffer of %zu elements of %zu bytes", b->count, b->elem_size);
+    }
+    b->memory = memory;
+    b->base = (uint8_t *)(((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+    b->row = row;
+    b->address = interp_address(row, 0);
+    b->is_mapped = desc->is_mapped;
+    k->rows[row] = (interp_buffer){b->base, bytes};
+    return KILN_OK;
+}
+
+static void free_buffer(kiln_buffer *b)
+{
+    kiln *k = b->k;
+    k->rows[b->row] = (interp_buffer){NULL, 0};
+    k->free_rows[k->free_row_count++] = b->row;
+    free(b->memory);
+}
+
+static kiln_status memory_info(kiln *k, kiln_memory_info *out)
+{
+    (void)k;
+    (void)out;
+    return KILN_OK;
+}
+
+static kiln_status memory_trim(kiln *k)
+{
+    (void)k;
+    return KILN_OK;
+}
+
+static kiln_status host_alloc(kiln *k, size_t bytes, void **out)
+{
+    *out = calloc(1, bytes ? bytes : 1);
+    return *out ? KILN_OK : error_no_memory(k, "host memory");
+}
+
+static void host_free(kiln *k, void *memory)
+{
+    (void)k;
+    free(memory);
+}
+
+// --- what a graph holds
+typedef enum record_kind { RECORD_LAUNCH, RECORD_COPY, RECORD_FILL } record_kind;
+typedef struct record {
+    record_kind kind;
+    kiln_kernel *kernel;
+    rt_launch launch;
+    rt_copy copy;
+    kiln_buffer *buffer;
+    size_t first, count;
+    void *owned; // arguments with the structs behind them, or the element
+} record;
+
+static record *record_at(const kiln_graph *g, size_t index)
+{
+    return (record *)g->nodes + index;
+}
+
+static kiln_status add_record(kiln_graph *g, record r)
+{
+    if (g->node_count == g->node_cap) {
+        size_t cap = g->node_cap ? g->node_cap * 2 : 16;
+        record *grown = realloc(g->nodes, cap * sizeof *grown);
+        if (!grown) {
+            free(r.owned);
+            return error_no_memory(g->k, "a graph");
+        }
+        g->nodes = grown;
+        g->node_cap = cap;
+    }
+    *record_at(g, g->node_count++) = r;
+    return KILN_OK;
+}
+
+// The arguments and the structs they point to, in one piece.
+static interp_arg *copy_args(const kiln_kernel *kernel, const interp_arg *args)
+{
+    size_t bytes = (kernel->param_count + 1) * sizeof *args;
+    for (size_t n = 0; n < kernel->param_count; n++)
+        if (args[n].bytes)
+            bytes += (kernel->params[n].info.size + 63) & ~(size_t)63;
+    interp_arg *copy = calloc(1, bytes + 64);
+    if (!copy)
+        return NULL;
+    memcpy(copy, args, kernel->param_count * sizeof *args);
+    uint8_t *at = (uint8_t *)(copy + kernel->param_count + 1);
+    at += 63 & (0 - (uintptr_t)at);
+    for (size_t n = 0; n < kernel->param_count; n++)
+        if (args[n].bytes) {
+            memcpy(at, args[n].bytes, kernel->params[n].info.size);
+            copy[n].bytes = at;
+            at += (kernel->params[n].info.size + 63) & ~(size_t)63;
+        }
+    return copy;
+}
+
+static kiln_status record_launch(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch)
+{
+    record r = {.kind = RECORD_LAUNCH, .kernel = kernel, .launch = *launch};
+    r.launch.args = r.owned = copy_args(kernel, launch->args);
+    r.launch.stream = NULL;
+    return r.owned ? add_record(g, r) : error_no_memory(g->k, "a graph");
+}
+
+// --- work
+static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
+{
+    kiln *k = kernel->module->k;
+    interp_launch launch = {.program = kernel->program,
+                            .shared_bytes = l->shared_bytes,
+                            .args = l->args,
+                            .buffers = k->rows,
+                            .buffer_count = k->row_count,
+                            .threads = k->threads,
+                            .step_limit = k->step_limit,
+                            .cancel = &k->cancel,
+                            .print = context_print,
+                            .print_user = k};
+    memcpy(launch.grid, l->grid, sizeof launch.grid);
+    memcpy(launch.block, l->block, sizeof launch.block);
+    interp_error error;
+    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
+    k->has_lost_print = false;
+    if (interp_run(&launch, &error))
+        return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
+    kiln_status status = error.code == K6029 ? KILN_E_CANCELLED : error.code == K6004 ? KILN_E_NO_MEMORY : KILN_E_KERNEL;
+    error_set(k, status, error.code, "%s", error.text);
+    error_add_place(k, kernel->name, error.file ? error.file : "", error.line, error.column);
+    return status;
+}
+
+static kiln_status launch(kiln_kernel *kernel, const rt_launch *l)
+{
+    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1)
+        return error_set(kernel->module->k, KILN_E_UNSUPPORTED, K6038, "interp runs no clusters of blocks");
+    if (l->stream && l->stream->capture)
+        return record_launch(l->stream->capture, kernel, l);
+    return launch_now(kernel, l);
+}
+
+static void copy_now(const rt_copy *c)
+{
+    const uint8_t *from = c->from_host ? c->from_host : c->from->base + (c->from_address - c->from->address);
+    uint8_t *to = c->to_host ? c->to_host : c->to->base + (c->to_address - c->to->address);
+    for (size_t row = 0; row < c->rows; row++)
+        memmove(to + row * c->to_pitch, from + row * c->from_pitch, c->width);
+}
+
+static kiln_status copy(kiln *k, const rt_copy *c)
+{
+    (void)k;
+    if (c->stream && c->stream->capture)
+        return add_record(c->stream->capture, (record){.kind = RECORD_COPY, .copy = *c});
+    copy_now(c);
+    return KILN_OK;
+}
+
+static void fill_now(kiln_buffer *b, size_t first, size_t count, const void *element)
+{
+    for (size_t n = 0; n < count; n++)
+        memcpy(b->base + (first + n) * b->elem_size, element, b->elem_size);
+}
+
+static kiln_status fill(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *s)
+{
+    if (!s || !s->capture) {
+        fill_now(b, first, count, element);
+        return KILN_OK;
+    }
+    record r = {.kind = RECORD_FILL, .buffer = b, .first = first, .count = count, .owned = malloc(b->elem_size)};
+    if (!r.owned)
+        return error_no_memory(b->k, "a graph");
+    memcpy(r.owned, element, b->elem_size);
+    return add_record(s->capture, r);
+}
+
+// --- streams, events, graphs
+static kiln_status sync(kiln *k, kiln_stream *s)
+{
+    (void)k;
+    (void)s;
+    return KILN_OK;
+}
+
+static kiln_status stream_new(kiln_stream *s, int priority)
+{
+    (void)s;
+    (void)priority;
+    return KILN_OK;
+}
+
+static void forget(kiln_graph *g)
+{
+    for (size_t n = 0; n < g->node_count; n++)
+        free(record_at(g, n)->owned);
+    free(g->nodes);
+    g->nodes = NULL;
+    g->node_count = g->node_cap = 0;
+}
+
+static void stream_free(kiln_stream *s)
+{
+    if (s->capture) {
+        forget(s->capture);
+        handle_free(HANDLE_GRAPH, s->capture);
+    }
+}
+
+static kiln_status stream_is_done(kiln_stream *s, bool *is_done)
+{
+    (void)s;
+    *is_done = true;
+    return KILN_OK;
+}
+
+static kiln_status stream_wait(kiln_stream *s, const kiln_event *e)
+{
+    (void)s;
+    (void)e;
+    return KILN_OK;
+}
+
+static kiln_status event_new(kiln_event *e)
+{
+    (void)e;
+    return KILN_OK;
+}
+
+static void event_free(kiln_event *e)
+{
+    (void)e;
+}
+
+static kiln_status event_record(kiln_event *e, kiln_stream *s)
+{
+    (void)s;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    e->time = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return KILN_OK;
+}
+
+static kiln_status event_sync(kiln_event *e)
+{
+    (void)e;
+    return KILN_OK;
+}
+
+static kiln_status event_elapsed(const kiln_event *start, const kiln_event *end, double *ms)
+{
+    *ms = (end->time - start->time) * 1e3;
+    return KILN_OK;
+}
+
+static kiln_status capture_begin(kiln_stream *s)
+{
+    s->capture = handle_new(HANDLE_GRAPH);
+    if (!s->capture)
+        return error_no_memory(s->k, "a graph");
+    s->capture->k = s->k;
+    s->is_capturing = true;
+    return KILN_OK;
+}
+
+static bool is_same_shape(const kiln_graph *a, const kiln_graph *b)
+{
+    bool same = a->node_count == b->node_count;
+    for (size_t n = 0; same && n < a->node_count; n++)
+        same = record_at(a, n)->kind == record_at(b, n)->kind && record_at(a, n)->kernel == record_at(b, n)->kernel;
+    return same;
+}
+
+static kiln_status capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
+{
+    kiln_graph *captured = s->capture;
+    s->capture = NULL;
+    s->is_capturing = false;
+    kiln_status status = KILN_OK;
+    if (is_update && !is_same_shape(g, captured)) {
+        forget(captured);
+        status = error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_update: the captured work has another shape than the graph");
+    } else {
+        forget(g);
+        g->nodes = captured->nodes;
+        g->node_count = captured->node_count;
+        g->node_cap = captured->node_cap;
+    }
+    handle_free(HANDLE_GRAPH, captured);
+    return status;
+}
+
+static kiln_status graph_new(kiln_graph *g)
+{
+    (void)g;
+    return KILN_OK;
+}
+
+// Nodes wait for earlier ones only, so their own order will do.
+static kiln_status graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l, const size_t *after, size_t after_count)
+{
+    (void)after;
+    (void)after_count;
+    return record_launch(g, kernel, l);
+}
+
+static kiln_status graph_set(kiln_graph *g, size_t node, const rt_launch *l)
+{
+    record *r = record_at(g, node);
+    interp_arg *args = copy_args(r->kernel, l->args);
+    if (!args)
+        return error_no_memory(g->k, "a graph");
+    free(r->owned);
+    r->launch = *l;
+    r->launch.args = r->owned = args;
+    r->launch.stream = NULL;
+    return KILN_OK;
+}
+
+static kiln_kernel *graph_kernel(const kiln_graph *g, size_t node)
+{
+    return record_at(g, node)->kernel;
+}
+
+static kiln_status graph_launch(kiln_graph *g, kiln_stream *s)
+{
+    if (s && s->capture)
+        return error_set(g->k, KILN_E_UNSUPPORTED, K6037, "a graph cannot be launched into a capture");
+    kiln_status status = KILN_OK;
+    for (size_t n = 0; n < g->node_count && !status; n++) {
+        record *r = record_at(g, n);
+        switch (r->kind) {
+        case RECORD_LAUNCH: status = launch_now(r->kernel, &r->launch); break;
+        case RECORD_COPY: copy_now(&r->copy); break;
+        case RECORD_FILL: fill_now(r->buffer, r->first, r->count, r->owned); break;
+        }
+    }
+    return status;
+}
+
+// --- the device
+static kiln_status resources(const kiln_kernel *kernel, kiln_resources *out)
+{
+    *out = (kiln_resources){.shared_bytes = kernel->shared_bytes, .block_threads = kernel->module->k->block_limit};
+    return KILN_OK;
+}
+
+static kiln_status info(const kiln *k, kiln_device_info *out)
+{
+    (void)k;
+    *out = (kiln_device_info){.device = "interp",
+                              .name = "the interpreter, on the host's cores",
+                              .target = "interp",
+                              .multiprocessors = 1,
+                              .block_threads = 1024,
+                              .shared_per_block = 227 * 1024};
+    return KILN_OK;
+}
+
+static kiln_status open_device(kiln *k, int ordinal)
+{
+    if (ordinal > 0)
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "there is one interpreter: 'interp'");
+    int threads = knob_number(KNOB_THREADS), steps = knob_number(KNOB_STEPS);
+    snprintf(k->device, sizeof k->device, "interp");
+    k->target = "interp";
+    k->row_count = 1;
+    k->threads = threads > 0 ? (uint32_t)threads : 0;
+    k->step_limit = steps > 0 ? (uint64_t)steps : 0;
+    k->block_limit = 1024;
+    k->shared_limit = 227 * 1024;
+    return KILN_OK;
+}
+
+static void close_device(kiln *k)
+{
+    free(k->rows);
+    free(k->free_rows);
+}
+
+const device_ops interp_device = {
+    .name = "interp",
+    .open = open_device,
+    .close = close_device,
+    .info = info,
+    .sync = sync,
+    .alloc = alloc_buffer,
+    .free = free_buffer,
+    .copy = copy,
+    .fill = fill,
+    .memory_info = memory_info,
+    .memory_trim = memory_trim,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .launch = launch,
+    .resources = resources,
+    .stream_new = stream_new,
+    .stream_free = stream_free,
+    .stream_is_done = stream_is_done,
+    .stream_wait = stream_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_record = event_record,
+    .event_sync = event_sync,
+    .event_elapsed = event_elapsed,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .graph_new = graph_new,
+    .graph_add = graph_add,
+    .graph_kernel = graph_kernel,
+    .graph_set = graph_set,
+    .graph_launch = graph_launch,
+    .graph_free = forget,
+};

@@ -1,0 +1,194 @@
+// Copies between buffers and host memory, pinned host memory, what memory is left, tensor maps.
+#include <stdlib.h>
+
+#include "rt/rt.h"
+
+struct host_block {
+    struct host_block *next;
+    void *memory;
+};
+
+// --- copies
+typedef struct side { // one end of a copy
+    const kiln_buffer *buffer;
+    const void *host;
+    size_t first, pitch;
+    const char *name;
+} side;
+
+static kiln_status check_side(kiln *k, const side *s, size_t count, size_t rows)
+{
+    if (!s->buffer)
+        return s->host || !count ? KILN_OK : error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: '%s' is neither a buffer nor host memory", s->name);
+    const kiln_buffer *b = s->buffer;
+    if (s->pitch < count && rows > 1)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: '%s' has %zu elements from row to row, fewer than the %zu of a row", s->name,
+                         s->pitch, count);
+    size_t extent = rows && count ? (rows - 1) * s->pitch + count : 0;
+    if (rows > 1 && s->pitch && (rows - 1) > (SIZE_MAX - count) / s->pitch)
+        extent = SIZE_MAX;
+    if (s->first > b->count || extent > b->count - s->first)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6017, "kiln_copy: '%s' needs %zu elements from %zu, the buffer has %zu", s->name, extent, s->first,
+                         b->count);
+    return KILN_OK;
+}
+
+static kiln_status check_buffers(const kiln_copy_desc *d, kiln **k)
+{
+    if (d->to && !handle_is(HANDLE_BUFFER, d->to))
+        return error_bad_handle(HANDLE_BUFFER, d->to);
+    if (d->from && !handle_is(HANDLE_BUFFER, d->from))
+        return error_bad_handle(HANDLE_BUFFER, d->from);
+    if (!d->to && !d->from)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: at least one side must be a buffer");
+    *k = d->to ? d->to->k : d->from->k;
+    if (d->to && d->from && d->to->elem_size != d->from->elem_size)
+        return error_set(*k, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: the buffers' elements have %zu and %zu bytes", d->to->elem_size,
+                         d->from->elem_size);
+    if (d->stream && handle_is(HANDLE_STREAM, d->stream) && d->from && d->stream->k == d->from->k)
+        *k = d->from->k;
+    return KILN_OK;
+}
+
+// Between two kinds of devices the bytes go through the host.
+static kiln_status copy_through_host(const kiln_copy_desc *d)
+{
+    size_t size = d->from->elem_size, rows = d->rows ? d->rows : 1;
+    void *between = malloc(d->count * size * rows + 1);
+    if (!between)
+        return error_no_memory(d->to->k, "a copy between devices");
+    kiln_copy_desc out = {.to_host = between, .from = d->from, .from_first = d->from_first, .count = d->count, .rows = rows, .from_pitch = d->from_pitch};
+    kiln_copy_desc in = {.to = d->to, .to_first = d->to_first, .from_host = between, .count = d->count, .rows = rows, .to_pitch = d->to_pitch};
+    kiln_status status = kiln_copy(&out);
+    if (!status)
+        status = kiln_copy(&in);
+    free(between);
+    return status;
+}
+
+kiln_status kiln_copy(const kiln_copy_desc *d)
+{
+    kiln *k = NULL;
+    if (!d)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: the description is NULL");
+    kiln_status status = check_buffers(d, &k);
+    if (!status)
+        status = stream_check(k, d->stream);
+    if (status)
+        return status;
+    size_t rows = d->rows ? d->rows : 1, size = d->to ? d->to->elem_size : d->from->elem_size;
+    side to = {d->to, d->to_host, d->to_first, d->to_pitch ? d->to_pitch : d->count, "to"};
+    side from = {d->from, d->from_host, d->from_first, d->from_pitch ? d->from_pitch : d->count, "from"};
+    status = check_side(k, &to, d->count, rows);
+    if (!status)
+        status = check_side(k, &from, d->count, rows);
+    if (status || !d->count)
+        return status;
+    if (d->to && d->from && d->to->k->ops != d->from->k->ops)
+        return copy_through_host(d);
+    if (rows > 1 && to.pitch == d->count && from.pitch == d->count) { // no gaps: one long row
+        kiln_copy_desc line = *d;
+        line.count *= rows;
+        line.rows = line.to_pitch = line.from_pitch = 0;
+        return kiln_copy(&line);
+    }
+    rt_copy c = {.to = d->to, .from = d->from, .width = d->count * size, .rows = rows, .to_pitch = to.pitch * size, .from_pitch = from.pitch * size, .stream = d->stream};
+    if (d->to)
+        c.to_address = d->to->address + d->to_first * size;
+    else
+        c.to_host = (char *)d->to_host + d->to_first * size;
+    if (d->from)
+        c.from_address = d->from->address + d->from_first * size;
+    else
+        c.from_host = (const char *)d->from_host + d->from_first * size;
+    return k->ops->copy(k, &c);
+}
+
+// --- host memory
+kiln_status kiln_host_alloc(kiln *k, size_t bytes, void **out)
+{
+    if (out)
+        *out = NULL;
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!out)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_alloc: out is NULL");
+    struct host_block *block = malloc(sizeof *block);
+    if (!block)
+        return error_no_memory(k, "host memory");
+    kiln_status status = k->ops->host_alloc(k, bytes, &block->memory);
+    if (status) {
+        free(block);
+        return status;
+    }
+    block->next = k->host_blocks;
+    k->host_blocks = block;
+    *out = block->memory;
+    return KILN_OK;
+}
+
+void kiln_host_free(kiln *k, void *memory)
+{
+    if (!handle_is(HANDLE_CONTEXT, k)) {
+        error_bad_handle(HANDLE_CONTEXT, k);
+        return;
+    }
+    for (struct host_block **at = &k->host_blocks; memory && *at; at = &(*at)->next)
+        if ((*at)->memory == memory) {
+            struct host_block *block = *at;
+            *at = block->next;
+            k->ops->host_free(k, memory);
+            free(block);
+            return;
+        }
+    if (memory)
+        error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_free: this memory did not come from kiln_host_alloc");
+}
+
+void host_drop_all(kiln *k)
+{
+    while (k->host_blocks) {
+        struct host_block *block = k->host_blocks;
+        k->host_blocks = block->next;
+        k->ops->host_free(k, block->memory);
+        free(block);
+    }
+}
+
+// --- what is left
+kiln_status kiln_memory_info_of(kiln *k, kiln_memory_info *out)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!out)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_memory_info_of: out is NULL");
+    *out = (kiln_memory_info){.used_bytes = k->used_bytes, .used_peak = k->used_peak};
+    for (const kiln_buffer *b = k->buffers; b; b = b->next)
+        out->buffer_count++;
+    return k->ops->memory_info(k, out);
+}
+
+kiln_status kiln_memory_trim(kiln *k)
+{
+    return handle_is(HANDLE_CONTEXT, k) ? k->ops->memory_trim(k) : error_bad_handle(HANDLE_CONTEXT, k);
+}
+
+// --- tensor maps
+kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc || !out)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: %s is NULL", desc ? "out" : "the description");
+    if (!handle_is(HANDLE_BUFFER, desc->buffer))
+        return error_bad_handle(HANDLE_BUFFER, desc->buffer);
+    if (!k->ops->tensor_map)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s has no tensor maps", k->device);
+    if (desc->buffer->k != k)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6014, "kiln_tensor_map_make: the buffer belongs to another kiln handle");
+    if (desc->rank < 1 || desc->rank > 5)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: a tensor has 1 to 5 dimensions, not %u", desc->rank);
+    if (desc->first > desc->buffer->count)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6017, "kiln_tensor_map_make: element %zu of a buffer of %zu", desc->first, desc->buffer->count);
+    return k->ops->tensor_map(k, desc, out);
+}

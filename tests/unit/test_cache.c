@@ -1,0 +1,448 @@
+// rt/cache: hits and misses, included files, explanations; then everything a disk can do wrong, and
+// many processes at once.
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+#include "rt/cache.h"
+#include "tests/test.h"
+
+static char folder[64], beside[64]; // the cache, and files of the test
+
+static void clean(const char *path)
+{
+    char command[128];
+    chmod(path, 0700);
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    (void)!system(command);
+}
+
+static void start(void)
+{
+    strcpy(folder, "/tmp/kiln-cache-XXXXXX");
+    strcpy(beside, "/tmp/kiln-beside-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    assert_non_null(mkdtemp(beside));
+    setenv("KILN_CACHE_DIR", folder, 1);
+    unsetenv("KILN_CACHE");
+    unsetenv("KILN_CACHE_SIZE");
+}
+
+static void end(void)
+{
+    clean(folder);
+    clean(beside);
+    unsetenv("KILN_CACHE_DIR");
+    unsetenv("KILN_CACHE");
+    unsetenv("KILN_CACHE_SIZE");
+}
+
+// What the process remembers (a full disk) must not reach the next test: run in a child. 0: fine.
+static int in_child(int (*run)(void))
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child)
+        _exit(run());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+static cache_part parts[] = {{"defines", "TILE=64\nFAST"}, {"target", "sm_90a"}, {"kiln", "0.1.0"}};
+
+static cache_request request_of(const char *path, const char *source)
+{
+    return (cache_request){path, source, strlen(source), parts, 3};
+}
+
+static bool get_is(const cache_request *q, const char *want)
+{
+    void *bytes;
+    size_t len;
+    bool got = cache_get(q, &bytes, &len);
+    bool same = got && want && len == strlen(want) && !memcmp(bytes, want, len);
+    free(bytes);
+    return want ? same : !got;
+}
+
+static void put(const cache_request *q, const char *value)
+{
+    cache_put(q, NULL, 0, value, strlen(value));
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static int entry_path(char out[512], const char *ending)
+{
+    DIR *dir = opendir(folder);
+    int count = 0;
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        size_t n = strlen(d->d_name), m = strlen(ending);
+        if (n > m && !strcmp(d->d_name + n - m, ending)) {
+            snprintf(out, 512, "%s/%s", folder, d->d_name);
+            count++;
+        }
+    }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static uint64_t folder_bytes(void)
+{
+    DIR *dir = opendir(folder);
+    uint64_t total = 0;
+    struct stat st;
+    for (struct dirent *d; dir && (d = readdir(dir));)
+        if (!fstatat(dirfd(dir), d->d_name, &st, 0) && S_ISREG(st.st_mode))
+            total += (uint64_t)st.st_size;
+    if (dir)
+        closedir(dir);
+    return total;
+}
+
+TEST(sha256_is_the_standard_one)
+{
+    uint8_t hash[SHA256_BYTES];
+    char shown[SHA256_TEXT];
+    sha256_of("abc", 3, hash);
+    sha256_text(hash, shown);
+    assert_string_equal(shown, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    char *million = malloc(1000000);
+    memset(million, 'a', 1000000);
+    sha256 s;
+    sha256_start(&s);
+    for (size_t at = 0, step = 1; at < 1000000; at += step, step = step % 301 + 1)
+        sha256_add(&s, million + at, at + step > 1000000 ? 1000000 - at : step);
+    sha256_end(&s, hash);
+    sha256_text(hash, shown);
+    assert_string_equal(shown, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    free(million);
+}
+
+TEST(cache_finds_what_was_put_and_nothing_else)
+{
+    start();
+    cache_request q = request_of("a.c", "text"), other = request_of("a.c", "texu"),
+                  elsewhere = request_of("b.c", "text");
+    assert_true(get_is(&q, NULL));
+    put(&q, "code");
+    assert_true(get_is(&q, "code"));
+    assert_true(get_is(&other, NULL));
+    assert_true(get_is(&elsewhere, NULL));
+    parts[1].value = "sm_80";
+    assert_true(get_is(&q, NULL));
+    parts[1].value = "sm_90a";
+    put(&q, "");
+    assert_true(get_is(&q, ""));
+    setenv("KILN_CACHE", "off", 1);
+    assert_true(get_is(&q, NULL));
+    end();
+}
+
+TEST(cache_parts_do_not_run_into_each_other)
+{
+    start();
+    cache_part one[] = {{"a", "bc"}, {"d", ""}}, two[] = {{"ab", "c"}, {"d", ""}},
+               three[] = {{"a", "b"}, {"cd", ""}};
+    cache_request q = {"x", "s", 1, one, 2}, p = {"x", "s", 1, two, 2}, r = {"x", "s", 1, three, 2};
+    put(&q, "1");
+    assert_true(get_is(&p, NULL));
+    assert_true(get_is(&r, NULL));
+    assert_true(get_is(&q, "1"));
+    end();
+}
+
+TEST(cache_watches_the_included_files)
+{
+    start();
+    char header[128], missing[128];
+    snprintf(header, sizeof header, "%s/tile.h", beside);
+    snprintf(missing, sizeof missing, "%s/near.h", beside);
+    write_text(header, "enum { TILE = 8 };");
+    cache_request q = request_of("a.c", "text");
+cache_input inputs[] = {{.path = header}, {.path = missing, .is_absent = true}};
+    sha256_of("enum { TILE = 8 };", 18, inputs[0].hash);
+    cache_put(&q, inputs, 2, "code", 4);
+    assert_true(get_is(&q, "code"));
+    write_text(header, "enum { TILE = 9 };");
+    assert_true(get_is(&q, NULL));
+    write_text(header, "enum { TILE = 8 };");
+    assert_true(get_is(&q, "code"));
+    write_text(missing, ""); // would be found first now
+    assert_true(get_is(&q, NULL));
+    unlink(missing);
+    unlink(header);
+    assert_true(get_is(&q, NULL));
+    end();
+}
+
+static void assert_why(const char *path, const char *want)
+{
+    char *said = cache_why(path);
+    assert_non_null(said);
+    if (!strstr(said, want))
+        fail_msg("'%s' is not in: %s", want, said);
+    free(said);
+}
+
+TEST(cache_says_why_it_compiled_again)
+{
+    start();
+    char path[128];
+    snprintf(path, sizeof path, "%s/k.c", beside);
+    write_text(path, "text");
+    assert_why(path, "never compiled");
+    cache_request q = request_of(path, "text");
+    put(&q, "1");
+    assert_why(path, "nothing in the cache for this file");
+    parts[0].value = "TILE=128\nFAST";
+    put(&q, "2");
+    assert_why(path,
+               "recompiled: -DTILE changed 64 -> 128; source same; target same; compiler same");
+    parts[0].value = "TILE=128\nDEEP=2";
+    parts[1].value = "sm_80";
+    put(&q, "3");
+    assert_why(path, "-DFAST is gone; -DDEEP=2 is new; target changed sm_90a -> sm_80");
+    put(&q, "3");
+    assert_why(path, "no longer in the cache");
+    write_text(path, "texts");
+    assert_why(path, "has changed: the next use compiles it");
+    parts[0].value = "TILE=64\nFAST";
+    parts[1].value = "sm_90a";
+    setenv("KILN_CACHE", "off", 1);
+    assert_why(path, "KILN_CACHE is off");
+    end();
+}
+
+TEST(cache_survives_every_flipped_byte_and_every_cut)
+{
+    start();
+    cache_request q = request_of(NULL, "text");
+    put(&q, "some compiled code");
+    char path[512];
+    assert_int_equal(entry_path(path, ".code"), 1);
+    static char good[4096], bad[4096];
+    FILE *f = fopen(path, "r");
+    size_t len = fread(good, 1, sizeof good, f);
+    fclose(f);
+    uint64_t broken = cache_counts_now().broken;
+    for (size_t k = 0; k < 2 * len; k++) {
+        memcpy(bad, good, len);
+        if (k < len)
+            bad[k] = (char)(bad[k] ^ 0x41);
+        f = fopen(path, "w");
+        fwrite(bad, 1, k < len ? len : k - len, f);
+        fclose(f);
+        bool reserved = k >= 12 && k < 16; // not looked at
+        assert_true(get_is(&q, reserved ? "some compiled code" : NULL));
+        assert_int_equal(access(path, F_OK) == 0, reserved); // and it is gone
+    }
+    assert_true(cache_counts_now().broken > broken);
+    put(&q, "again");
+    assert_true(get_is(&q, "again"));
+    end();
+}
+
+static int read_only_folder(void)
+{
+    cache_request q = request_of("a.c", "text"), other = request_of("a.c", "more");
+    put(&q, "code");
+    if (chmod(folder, 0500))
+        return 1;
+    if (geteuid() ==
+        0) { // a root may write everywhere: a file where the folder should be does the same
+        char inside[128];
+        snprintf(inside, sizeof inside, "%s/file", beside);
+        write_text(inside, "");
+        strcat(inside, "/cache");
+        setenv("KILN_CACHE_DIR", inside, 1);
+    } else if (!get_is(&q, "code")) {
+        return 2;
+    }
+    put(&other, "code");
+    if (!get_is(&other, NULL))
+        return 3;
+    cache_state state;
+    cache_look(&state);
+    return state.is_on || !strstr(state.reason, "failed") ? 4 : 0;
+}
+
+TEST(cache_in_a_read_only_folder_is_no_error)
+{
+    start();
+    assert_int_equal(in_child(read_only_folder), 0);
+    end();
+}
+
+static int full_disk(void)
+{
+    cache_request small = request_of("a.c", "text"), large = request_of("b.c", "text");
+    put(&small, "code");
+    struct rlimit limit = {2000, 2000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    static char much[100000];
+    cache_put(&large, NULL, 0, much, sizeof much);
+    if (!get_is(&large, NULL) || !get_is(&small, "code"))
+        return 1;
+    char path[512];
+    DIR *dir = opendir(folder);
+    for (struct dirent *d; dir && (d = readdir(dir));)
+        if (!strncmp(d->d_name, "part-", 5))
+            return 2;
+    closedir(dir);
+    cache_state state;
+    cache_look(&state);
+    return state.is_on || entry_path(path, ".code") != 1 ? 3 : 0;
+}
+
+TEST(cache_on_a_full_disk_is_no_error)
+{
+    start();
+    assert_int_equal(in_child(full_disk), 0);
+    end();
+}
+
+static int no_home(void)
+{
+    unsetenv("KILN_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    cache_request q = request_of("a.c", "text");
+    put(&q, "code");
+    cache_state state;
+    cache_look(&state);
+    return get_is(&q, NULL) && !state.is_on && strstr(state.reason, "HOME") ? 0 : 1;
+}
+
+TEST(cache_without_a_home_is_no_error)
+{
+    start();
+    assert_int_equal(in_child(no_home), 0);
+    end();
+}
+
+TEST(cache_stays_below_its_limit_and_keeps_what_is_used)
+{
+    start();
+    setenv("KILN_CACHE_SIZE", "256K", 1);
+    static char value[16000];
+    char source[16];
+    cache_request kept = request_of("kept.c", "kept");
+    cache_put(&kept, NULL, 0, value, sizeof value);
+    for (int k = 0; k < 100; k++) {
+        snprintf(source, sizeof source, "%d", k);
+        cache_request q = request_of(NULL, source);
+        cache_put(&q, NULL, 0, value, sizeof value);
+        void *bytes;
+        size_t len;
+        assert_true(cache_get(&kept, &bytes, &len)); // in use
+        free(bytes);
+        assert_true(folder_bytes() <= 256 * 1024);
+    }
+    assert_true(folder_bytes() > 200 * 1024);
+    cache_request huge = request_of("huge.c", "huge");
+    char *much = calloc(1, 200 * 1024);
+    cache_put(&huge, NULL, 0, much, 200 * 1024); // more than half of it: not worth it
+    free(much);
+    assert_true(get_is(&huge, NULL));
+    assert_true(cache_clear() > 5);
+    assert_int_equal(folder_bytes(), 0);
+    end();
+}
+
+// Puts and gets shared keys; a value must be whole and the key's own whenever there is one. 0:
+// fine.
+static int hammer(unsigned seed)
+{
+    static const size_t most = 40000;
+    char *value = malloc(most), source[16];
+    if (!value)
+        return 1;
+    for (int round = 0; round < 150; round++) {
+        seed = seed * 1664525u + 1013904223u;
+        unsigned key = seed >> 16 & 31;
+        snprintf(source, sizeof source, "%u", key);
+        cache_request q = request_of("same.c", source);
+        size_t want = 1000 + key * 1200;
+        void *bytes;
+        size_t len;
+        if (cache_get(&q, &bytes, &len)) {
+            bool good = len == want;
+            for (size_t k = 0; good && k < len; k++)
+                good = ((unsigned char *)bytes)[k] == (unsigned char)(key * 7 + k);
+            free(bytes);
+            if (!good)
+                return 2;
+        } else {
+            for (size_t k = 0; k < want; k++)
+                value[k] = (char)(key * 7 + k);
+            cache_put(&q, NULL, 0, value, want);
+        }
+        if (round % 50 == 49)
+            free(cache_why("same.c"));
+        if (seed % 97 == 0)
+            cache_clear();
+    }
+    free(value);
+    return 0;
+}
+
+TEST(cache_is_shared_by_sixteen_processes)
+{
+    start();
+    setenv("KILN_CACHE_SIZE", "300K", 1); // so that they throw each other's entries out, too
+    pid_t children[16];
+    fflush(NULL);
+    for (unsigned k = 0; k < 16; k++)
+        if (!(children[k] = fork()))
+            _exit(hammer(k + 1));
+    int bad = 0;
+    for (int k = 0; k < 16; k++) {
+        int status = 0;
+        waitpid(children[k], &status, 0);
+        bad += status != 0;
+    }
+    assert_int_equal(bad, 0);
+    assert_true(folder_bytes() <= 300 * 1024 + 16 * 40000);
+    char path[512];
+    assert_int_equal(entry_path(path, "part-"), 0);
+    end();
+}
+
+static void *hammer_thread(void *seed)
+{
+    return (void *)(intptr_t)hammer((unsigned)(uintptr_t)seed);
+}
+
+TEST(cache_is_shared_by_threads)
+{
+    start();
+    setenv("KILN_CACHE_SIZE", "300K", 1);
+    pthread_t threads[8];
+    void *result;
+    for (uintptr_t k = 0; k < 8; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, hammer_thread, (void *)(k + 100)), 0);
+    int bad = 0;
+    for (int k = 0; k < 8; k++) {
+        pthread_join(threads[k], &result);
+        bad += result != NULL;
+    }
+    assert_int_equal(bad, 0);
+    end();
+}
