@@ -38,7 +38,7 @@ LIBS       = -lm -ldl -lpthread
 
 LIB_SRC := $(filter-out src/cli/%,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
-LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(O)/gen/embed.o
+LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
 .PHONY: all test showcase bench fuzz fuzz-diff install clean help format check-format bless deps FORCE
@@ -53,6 +53,15 @@ EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h docs/errors/*.md))
 $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
+# the build's name: a hash of all it is made from (the cache of compiled code goes by it)
+MADE_FROM := $(sort $(LIB_SRC) $(wildcard src/*.h src/*/*.h src/*/*.def src/*/*/*.h src/*/*/*.def) $(EMBEDDED))
+$(BUILD)/gen/build_id.c: $(MADE_FROM)
+	@mkdir -p $(@D)
+	@printf 'extern const char embed_build_id[];\nconst char embed_build_id[] = "$(VERSION) %s";\n' \
+	    "$$(cat $(MADE_FROM) | cksum | tr ' ' -)" > $@
+$(O)/gen/build_id.o: $(BUILD)/gen/build_id.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
 $(O)/gen/embed.o: $(BUILD)/gen/embed.c
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
@@ -69,6 +78,7 @@ $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 
 include tests/tests.mk
+include bench/bench.mk
 
 # --- for people
 help:

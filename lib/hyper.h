@@ -11,9 +11,10 @@ static inline f32 k_tanh_f32(f32 x)
     a = a > 10.0f ? 10.0f : a;
     f32 t = fma(a, -2.88539008f, KILN_ROUND32), n = t - KILN_ROUND32;
     f32 whole = fma(n, -0.693145752f, -2.0f * a), r = fma(n, -1.42860677e-6f, whole);
-    f32 q = fma(0.00139382214f, r, 0.00836655125f);
-    q = fma(q, r, 0.0416664332f);
-    q = fma(q, r, 0.166665435f);
+    f32 q = fma(0.000199443326f, r, 0.00139326858f);
+    q = fma(q, r, 0.00833320804f);
+    q = fma(q, r, 0.0416664891f);
+    q = fma(q, r, 0.166666672f);
     q = fma(q, r, 0.5f) * r * r;
     f32 high = r + q, low = ((r - high) + q) + fma(n, -1.42860677e-6f, whole - r);
     f32 scale = f32_from_bits((bits_f32(t) << 23) + 0x3f800000u);

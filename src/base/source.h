@@ -33,8 +33,8 @@ source_place source_find(source_map *map, uint32_t position);
 str source_line(source_map *map, const source_file *file, uint32_t line); // without the newline
 str source_text(const source_map *map, span s);
 
-// Every text in the order of loading, and the paths where one was looked for in vain (so that a cache can tell when it would be
-// found).
+// Every text in the order of loading, and the paths where one was looked for in vain (so that a
+// cache can tell when it would be found).
 uint32_t source_count(const source_map *map);
 const source_file *source_at(const source_map *map, uint32_t index);
 void source_note_absent(source_map *map, const char *path);

@@ -468,11 +468,12 @@ static bool write_whole(int fd, const void *bytes, size_t len)
 
 static void remember_failure(const char *doing, const char *path, int error)
 {
-    const char *why = error == ENOSPC || error == EDQUOT  ? "the disk is full"
-                      : error == EROFS                    ? "the file system is read-only"
-                      : error == EACCES || error == EPERM ? "permission denied"
-                      : error == EFBIG                    ? "files may not grow so large here"
-                                                          : NULL;
+    const char *why = error == ENOSPC || error == EDQUOT    ? "the disk is full"
+                      : error == EROFS                      ? "the file system is read-only"
+                      : error == EACCES || error == EPERM   ? "permission denied"
+                      : error == EFBIG                      ? "files may not grow so large here"
+                      : error == ENOENT || error == ENOTDIR ? "it cannot be made there"
+                                                            : NULL;
     pthread_mutex_lock(&lock);
     if (why)
         snprintf(write_failure, sizeof write_failure, "%s '%.128s' failed: %s", doing, path, why);

@@ -15,6 +15,9 @@ typedef struct interp_program interp_program;
 // Everything is allocated in `a`. The function must verify and hold no CALL. Leaves through bug.h
 // when memory is out.
 interp_program *interp_decode(arena *a, const ir_func *f);
+// The same for `kiln check`: the instructions a checker wants to see go through interp_launch.hooks.
+enum { INTERP_WATCH_MEMORY = 1, INTERP_WATCH_NAN = 2 };
+interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch);
 // Bytes of the static shared arrays the kernel uses; whether it uses dynamic shared memory.
 uint64_t interp_shared_bytes(const interp_program *p);
 bool interp_uses_dynamic_shared(const interp_program *p);
@@ -44,6 +47,9 @@ typedef struct interp_error {
     const char *file; // owned by the program
     uint32_t line, column;
     uint64_t block_rank; // of the failing block; the lowest one is reported
+    // For a checker: code indices + 1 (0: none) and threads, of the fault and of its other end.
+    uint32_t at_code, other_code;
+    uint32_t thread, other_thread;
 } interp_error;
 
 typedef struct interp_launch {
@@ -59,6 +65,8 @@ typedef struct interp_launch {
     bool checks_assumes;
     void (*print)(void *user, const char *text, size_t len); // one call of printf by one thread
     void *print_user;
+    const struct interp_hooks *hooks; // engine.h; only with a watched program
+    void *hook_user;
 } interp_launch;
 
 // True when the kernel ran to its end; else *error says what happened.

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/knobs.h"
 #include "compile.h"
+#include "rt/image.h"
 #include "rt/ptx_entries.h"
 #include "rt/rt.h"
 
@@ -111,8 +112,10 @@ static void take_results(void *user, ir_module *from, const front *f)
     for (uint32_t k = 0; k < from->funcs.len; k++)
         if (from->funcs.at[k]->is_kernel)
             add_kernel(m, from->funcs.at[k]);
-    if (m->k->ops->load)
+    if (m->k->ops->load) {
         take_code(m, from, f->diags);
+        image_note_inputs(m, f);
+    }
 }
 
 void module_drop(kiln_module *m)
@@ -220,6 +223,28 @@ static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *des
     return status;
 }
 
+// A device that loads code: from the cache when it can be, else compiled and kept there.
+static kiln_status make_loaded(kiln_module *m, const kiln_compile_desc *given)
+{
+    kiln_compile_desc desc = *given;
+    image_key *key = image_key_of(m, given);
+    bool is_cached = key && image_take(m, key);
+    kiln_status status = KILN_OK;
+    if (key) { // the file may change while we work
+        desc.source = image_source(key).at;
+        desc.source_len = image_source(key).len;
+    }
+    if (!is_cached)
+        status = desc.is_ptx ? take_ptx_guarded(m, &desc) : compile_into(m, &desc);
+    const void *cubin = m->cubin;
+    if (!status)
+        status = m->k->ops->load(m, &(rt_image){m->code, m->code_len});
+    if (!status && key && (!is_cached || m->cubin != cubin))
+        image_keep(m, key);
+    image_key_free(key);
+    return status;
+}
+
 static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
 {
     kiln *k = m->k;
@@ -227,10 +252,9 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
     if (k->ops->load && !desc->is_ptx && !target_find(m->target))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target, k->device);
-    kiln_status status = desc->is_ptx ? take_ptx_guarded(m, desc) : compile_into(m, desc);
-    if (!status && k->ops->load)
-        status = k->ops->load(m, &(rt_image){m->code, m->code_len});
-    return status;
+    if (k->ops->load)
+        return make_loaded(m, desc);
+    return desc->is_ptx ? take_ptx_guarded(m, desc) : compile_into(m, desc);
 }
 
 kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)

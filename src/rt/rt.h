@@ -102,6 +102,8 @@ struct kiln_module {
     uint32_t site_count;
     str *strings;
     uint32_t string_count;
+    struct cache_input *inputs; // files the compile has read or looked for; in the arena
+    size_t input_count;
     struct kiln_module *prev, *next;
 };
 

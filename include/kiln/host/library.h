@@ -23,6 +23,7 @@
 #    include "../lib/hyper.h"
 #    include "../lib/log.h"
 #    include "../lib/pow.h"
+#    include "../lib/random.h"
 #    include "../lib/root.h"
 #    include "../lib/round.h"
 #    include "../lib/trig.h"
@@ -35,6 +36,7 @@
 #    include "../../../lib/hyper.h"
 #    include "../../../lib/log.h"
 #    include "../../../lib/pow.h"
+#    include "../../../lib/random.h"
 #    include "../../../lib/root.h"
 #    include "../../../lib/round.h"
 #    include "../../../lib/trig.h"
@@ -134,6 +136,16 @@ static inline f64 k_rsqrt_f64(f64 x)
 #define fmodf(x, y)     k_fmod_f32(x, y)
 #define remainderf(x, y) k_remainder_f32(x, y)
 #define hypotf(x, y)    k_hypot_f32(x, y)
+
+// --- random numbers; an argument may be a compound literal with commas
+#define philox(...)     k_philox(__VA_ARGS__)
+#define pcg32_seed(...) k_pcg32_seed(__VA_ARGS__)
+#define pcg32_step(...) k_pcg32_step(__VA_ARGS__)
+#define pcg32(...)      k_pcg32(__VA_ARGS__)
+#define uniform_f32(...) k_uniform_f32(__VA_ARGS__)
+#define uniform_f64(...) k_uniform_f64(__VA_ARGS__)
+#define normal_f32(...) k_normal_f32(__VA_ARGS__)
+#define normal_f64(...) k_normal_f64(__VA_ARGS__)
 
 // --- reductions and scans
 #define warp_sum(v)     KILN_BY_NUM(k_warp_sum, (v) + 0)(v)

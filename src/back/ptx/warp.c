@@ -65,11 +65,24 @@ static void shuffle_word(ptx *p, const ir_inst *i, const char *d, const char *va
         ptx_line(p, "selp.b32 %s, %s, %s, %s", d, raw, value, in_range);
 }
 
+// A predicate that holds when the distance stays within the segment: shfl looks at its low five bits only, and lets an upper segment
+// read a lower one. NULL: a constant that does.
+static const char *is_near(ptx *p, const ir_inst *i, const char *lane, uint32_t width)
+{
+    uint64_t distance;
+    if (i->aux == IR_SH_IDX || (ir_const_bits(p->f, ir_operand(p->f, i, 1), &distance) && distance < width))
+        return NULL;
+    const char *near = ptx_temp(p, RC_PRED);
+    ptx_line(p, "setp.lt.u32 %s, %s, %u", near, lane, width);
+    return near;
+}
+
 // A predicate that holds when the source lane exists (NULL: it always does, or shfl itself keeps the own value).
 static const char *source_exists(ptx *p, const ir_inst *i, const char *lane, uint32_t width)
 {
+    const char *near = is_near(p, i, lane, width);
     if (!has_partial_warp(p) || i->aux == IR_SH_UP)
-        return NULL;
+        return near;
     const char *me = ptx_temp(p, RC_R), *source = ptx_temp(p, RC_R), *ok = ptx_temp(p, RC_PRED);
     ptx_line(p, "mov.u32 %s, %%laneid", me);
     if (i->aux == IR_SH_IDX) {
@@ -85,7 +98,11 @@ static const char *source_exists(ptx *p, const ir_inst *i, const char *lane, uin
         ptx_line(p, "xor.b32 %s, %s, %s", source, me, lane);
     }
     ptx_line(p, "setp.lt.u32 %s, %s, %s", ok, source, existing_lanes(p));
-    return ok;
+    if (!near)
+        return ok;
+    const char *both = ptx_temp(p, RC_PRED);
+    ptx_line(p, "and.pred %s, %s, %s", both, ok, near);
+    return both;
 }
 
 static void shuffle(ptx *p, const ir_inst *i)

@@ -336,6 +336,8 @@ static uint32_t base_of(decoder *d, ir_ref r)
 
 code *decode_emit(decoder *d, code_op op, const ir_inst *i)
 {
+    if (d->watch)
+        vec_push(d->a, &d->spans, i->at);
     bool touches_memory = op >= CODE_LOAD && op <= CODE_ATOMIC_STORE;
     vec_push(d->a, &d->info,
              (code_info){.place = place_of(d, i->at),
@@ -444,6 +446,8 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
             d->slot[i->result] = decode_address_slot(d, array_segment(d, i));
         } else {
             slots_for(d, i->result, i->result_count);
+            if (d->watch && d->watched[id])
+                decode_emit(d, CODE_WATCH, i)->align = d->watched[id] - 1;
             decode_plain(d, i);
         }
         free_dying(d, d->start[id]);
@@ -451,6 +455,11 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
 }
 
 interp_program *interp_decode(arena *a, const ir_func *f)
+{
+    return interp_decode_watched(a, f, 0);
+}
+
+interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch)
 {
     arena *scratch = a;
     interp_program *p = arena_new_of(a, interp_program);
@@ -463,6 +472,9 @@ interp_program *interp_decode(arena *a, const ir_func *f)
     d.depth = arena_array(scratch, uint32_t, f->insts.len);
     p->name = str_format(a, "%s", f->name);
     vec_push(a, &d.places, (place){"", 0, 0});
+    d.watch = watch;
+    if (watch)
+        decode_watch(&d);
     live_func(&d);
     alloc_fixed(&d);
     decode_strings(&d);
@@ -475,5 +487,6 @@ interp_program *interp_decode(arena *a, const ir_func *f)
     p->cases = d.cases.at;
     p->targets = d.targets.at;
     p->places = d.places.at;
+    p->spans = d.spans.at;
     return p;
 }

@@ -41,6 +41,10 @@ typedef struct decoder {
     vec(int64_t) cases;
     vec(uint32_t) targets;
     vec(place) places;
+    // for a checker
+    unsigned watch;       // INTERP_WATCH_…
+    uint8_t *watched;     // per instruction: 1 + watch_flag; 0: not watched
+    vec(span) spans;
 } decoder;
 
 uint32_t decode_slot(decoder *d, ir_ref r);
@@ -49,6 +53,9 @@ uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_
 uint32_t decode_address_slot(decoder *d, uint32_t segment);
 code *decode_emit(decoder *d, code_op op, const ir_inst *i);
 void interp_broadcast(void *slot, uint32_t size, uint64_t bits);
+
+// --- decode_watch.c: fills d->watched and p->granule.
+void decode_watch(decoder *d);
 
 // --- decode_inst.c
 // The special whose slot is the result of `i`, or -1.

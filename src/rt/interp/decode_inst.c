@@ -223,6 +223,8 @@ void decode_plain(decoder *d, const ir_inst *i)
         decode_other(d, i);
     else if (i->op == IR_PTRADD || (i->op < IR_PTRADD))
         decode_pure(d, i);
+    else if (i->op == IR_WARPSYNC && d->watch)
+        decode_emit(d, CODE_WARPSYNC, i);
     else if (i->op != IR_WARPSYNC && i->op != IR_PREFETCH)
         bug("the interpreter does not know '%s'", ir_op_name((ir_op)i->op));
 }

@@ -85,8 +85,19 @@ typedef enum code_op {
     CODE_EXIT,
     CODE_NEXT,
     CODE_RETURN,
-    CODE_UNREACHABLE
+    CODE_UNREACHABLE,
+    CODE_WARPSYNC, // only after CODE_WATCH
+    CODE_WATCH     // the hooks do the next instruction; align: watch_flag
 } code_op;
+
+typedef enum watch_flag {
+    WATCH_COPIES = 1,   // LOAD: the values only go to stores with WATCH_COPIED
+    WATCH_COPIED = 2,   // STORE: the values come from such loads
+    WATCH_VOLATILE = 4, // volatile
+    WATCH_ACQUIRE = 8,  // atomics and fences: their order
+    WATCH_RELEASE = 16,
+    WATCH_BLOCK_SCOPE = 32 // only for the block
+} watch_flag;
 
 typedef struct code {
     uint8_t op;     // code_op
@@ -195,6 +206,8 @@ struct interp_program {
     bool has_dynamic_shared;
     bool is_sequential; // the order of blocks could show
     bool keeps_warps;   // warps may wait for one another: all of a block must exist at once
+    span *spans;        // a watched program: per code
+    uint32_t granule;   // and the largest power of two that no watched access splits, at most 8
 };
 
 // --- running
@@ -247,6 +260,15 @@ typedef struct runner { // one host thread's work
     void *memory; // all of the above
 } runner;
 
+// What a checker does. `step` runs the watched instruction `c`; false: the block has failed.
+typedef struct interp_hooks {
+    bool (*step)(runner *r, warp *w, const code *c);
+    void (*block)(runner *r);         // a block starts
+    void (*warp)(runner *r, warp *w); // a warp starts
+    void (*barrier)(runner *r);       // every warp of the block has passed a barrier
+    bool (*failed)(runner *r);        // a block has failed; true: go on with the next
+} interp_hooks;
+
 static inline void *slot_at(const warp *w, uint32_t slot)
 {
     return w->base[slot >> 31] + (slot & ~UNIFORM_BIT);
@@ -297,9 +319,20 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
                   uint64_t bytes, bool writes);
 bool fault_barrier(runner *r, const warp *w);        // lanes of one warp parted
 bool fault_block_barrier(runner *r, const warp *at); // warps of the block parted
+typedef struct target { // the array an access meant
+    const char *name;   // NULL: unknown
+    uint64_t start;     // address of its first byte
+    uint64_t size;
+    uint32_t elem_size;
+    bool is_read_only;
+} target;
+target fault_target(const runner *r, const code *c, uint64_t address);
+// The element an address is in: negative or too large when it is outside.
+int64_t fault_index(const target *t, uint64_t address, uint32_t size);
 void fault_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // run.c: runs one block to its end.
+void lanes_eval(const runner *r, warp *w, const code *c);
 bool block_run(runner *r, uint64_t block_rank);
 
 #endif

@@ -47,7 +47,8 @@ static void start(runner *r, const code *c, diag_code kind)
                                .file = p->file,
                                .line = p->line,
                                .column = p->column,
-                               .block_rank = r->block_rank};
+                               .block_rank = r->block_rank,
+                               .at_code = (uint32_t)(c - r->program->code) + 1};
     fault_text(r->error, "kernel '%s': ", r->program->name);
 }
 
@@ -60,6 +61,7 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     start(r, c, kind);
+    r->error->thread = w->index * LANES + lane;
     fault_text(r->error, "%s", what);
     add_place(r->error, "at", place_at(r, c));
     add_thread(r, w, lane);
@@ -67,14 +69,6 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
 }
 
 // --- memory
-typedef struct target { // the array an access meant
-    const char *name;   // NULL: unknown
-    uint64_t start;     // address of its first byte
-    uint64_t size;
-    uint32_t elem_size;
-    bool is_read_only;
-} target;
-
 // The array whose segment is nearest: an offset in the upper half is one below the next segment.
 static target target_at(const runner *r, uint64_t address)
 {
@@ -99,7 +93,7 @@ static target target_at(const runner *r, uint64_t address)
                     r->launch->buffers[s].size, 0, false};
 }
 
-static target target_of(const runner *r, const code *c, uint64_t address)
+target fault_target(const runner *r, const code *c, uint64_t address)
 {
     uint32_t base = r->program->info[c - r->program->code].base;
     if (base >= STATIC_SEGMENT)
@@ -113,11 +107,17 @@ static target target_of(const runner *r, const code *c, uint64_t address)
     return target_at(r, address);
 }
 
+int64_t fault_index(const target *t, uint64_t address, uint32_t size)
+{
+    int64_t elem = t->elem_size ? t->elem_size : size, offset = (int64_t)(address - t->start);
+    return offset >= 0 ? offset / elem : -((-offset + elem - 1) / elem);
+}
+
 bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
                   uint64_t bytes, bool writes)
 {
     const char *verb = writes ? "writes" : "reads";
-    target t = target_of(r, c, address);
+    target t = fault_target(r, c, address);
     uint64_t offset = address - t.start;
     bool fits = offset <= t.size && bytes <= t.size - offset;
     if (!t.name && address >> INTERP_SEGMENT_BITS == 0)
@@ -134,9 +134,7 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
                            "%s %llu bytes at byte %llu of '%s': not a multiple of %u", verb,
                            (unsigned long long)bytes, (unsigned long long)offset, t.name, align);
     uint32_t elem = t.elem_size ? t.elem_size : c->size;
-    int64_t signed_offset = (int64_t)offset;
-    int64_t index =
-        signed_offset >= 0 ? signed_offset / elem : -((-signed_offset + elem - 1) / elem);
+    int64_t index = fault_index(&t, address, c->size);
     // A wide access may begin inside: name the first element that is not there.
     if (offset < t.size)
         index = (int64_t)(t.size / elem);
@@ -155,6 +153,13 @@ static const code *parting_of(const warp *w, uint32_t lane)
     return NULL;
 }
 
+static void add_ends(runner *r, uint32_t thread, const code *other, uint32_t other_thread)
+{
+    r->error->thread = thread;
+    r->error->other_thread = other_thread;
+    r->error->other_code = other ? (uint32_t)(other - r->program->code) + 1 : 0;
+}
+
 bool fault_barrier(runner *r, const warp *w)
 {
     uint32_t lane = lowest_lane(w->lanes & ~w->active), here = lowest_lane(w->active), t[3], u[3];
@@ -168,6 +173,7 @@ bool fault_barrier(runner *r, const warp *w)
     const code *other = w->ended[lane] ? w->ended[lane] : parting_of(w, lane);
     if (other)
         add_place(r->error, w->ended[lane] ? "it returned at" : "they part at", place_at(r, other));
+    add_ends(r, w->index * LANES + here, other, w->index * LANES + lane);
     add_thread(r, w, here);
     return false;
 }
@@ -191,6 +197,7 @@ bool fault_block_barrier(runner *r, const warp *at)
         add_place(r->error, "the other is at", place_at(r, w->pc));
     else if (w->ended[0])
         add_place(r->error, "it returned at", place_at(r, w->ended[0]));
+    add_ends(r, at->index * LANES, has_ended ? w->ended[0] : w->pc, w->index * LANES);
     add_thread(r, at, 0);
     return false;
 }

@@ -124,6 +124,8 @@ static void *work(void *grid_pointer)
                 break;
             }
             fine = block_run(&r, rank);
+            if (!fine && g->launch->hooks)
+                fine = g->launch->hooks->failed(&r);
         }
     }
     if (!fine)
@@ -170,7 +172,7 @@ static uint32_t thread_count(const grid *g)
 {
     const uint32_t *block = g->launch->block;
     uint64_t warps = g->block_count * (((uint64_t)block[0] * block[1] * block[2] + 31) / 32);
-    if (g->launch->program->is_sequential || warps < WORTH_THREADS)
+    if (g->launch->program->is_sequential || g->launch->hooks || warps < WORTH_THREADS)
         return 1;
     uint64_t threads = g->launch->threads;
     if (!threads) {

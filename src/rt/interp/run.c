@@ -112,7 +112,7 @@ static void move_lanes(warp *w, const code *c)
 }
 
 // --- the rest
-static void eval_lanes(const runner *r, warp *w, const code *c)
+void lanes_eval(const runner *r, warp *w, const code *c)
 {
     const uint32_t *list = r->program->extra + c->b;
     uint8_t *d = slot_at(w, c->d);
@@ -194,7 +194,7 @@ static void warp_run(runner *r, warp *w)
         case CODE_LANE:
             c->u.fn(slot_at(w, c->d), slot_at(w, c->a), slot_at(w, c->b), slot_at(w, c->c));
             break;
-        case CODE_EVAL: eval_lanes(r, w, c); break;
+        case CODE_EVAL: lanes_eval(r, w, c); break;
         case CODE_MOVE: move_lanes(w, c); break;
         case CODE_LOAD:
         case CODE_LOAD_MANY: fine = mem_load(r, w, c); break;
@@ -257,6 +257,11 @@ static void warp_run(runner *r, warp *w)
             fine = fault_raise(r, w, c, lowest_lane(w->active), K6026,
                                "code marked unreachable() was reached");
             break;
+        case CODE_WARPSYNC: break;
+        case CODE_WATCH:
+            w->steps = steps;
+            fine = r->launch->hooks->step(r, w, pc++);
+            break;
         }
     }
     w->steps = steps;
@@ -269,7 +274,7 @@ static void fill(const warp *w, uint32_t slot, uint32_t value)
         interp_fill(slot_at(w, slot), value);
 }
 
-static void warp_start(const runner *r, warp *w, uint32_t index)
+static void warp_start(runner *r, warp *w, uint32_t index)
 {
     const interp_program *p = r->program;
     const uint32_t *dim = r->launch->block;
@@ -303,6 +308,8 @@ static void warp_start(const runner *r, warp *w, uint32_t index)
         for (uint32_t lane = 0; lane < LANES; lane++)
             lanes[lane] = lane;
     }
+    if (r->launch->hooks)
+        r->launch->hooks->warp(r, w);
 }
 
 // All warps of the block have stopped: lets them pass the barrier, or says who is missing.
@@ -322,6 +329,8 @@ static bool barrier_open(runner *r, bool *is_done)
         r->warps[k].state = WARP_READY;
         r->warps[k].pc++;
     }
+    if (r->launch->hooks)
+        r->launch->hooks->barrier(r);
     return true;
 }
 
@@ -358,6 +367,8 @@ bool block_run(runner *r, uint64_t block_rank)
     r->block[2] = (uint32_t)(block_rank / grid[0] / grid[1]);
     if (r->shared_size)
         memset(r->shared, 0, r->shared_size);
+    if (r->launch->hooks)
+        r->launch->hooks->block(r);
     if (r->program->keeps_warps)
         return run_together(r);
     for (uint32_t k = 0; k < r->warp_count; k++) {
