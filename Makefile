@@ -49,7 +49,7 @@ $(O)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -MMD -MP -c $< -o $@
 
-EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h docs/errors/*.md))
+EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h))
 $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
@@ -86,6 +86,7 @@ help:
 	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
 	@echo 'make showcase             build, then run the examples on the best device present'
 	@echo 'make bench                compile-time and interpreter speed'
+	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
 	@echo 'make fuzz [SECONDS=60]    libFuzzer on every reader, SECONDS each'
 	@echo 'make fuzz-diff [SECONDS=60]  random kernels: gcc against the interpreter, plain and optimised'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'

@@ -4,7 +4,7 @@
 // asin and acos: a polynomial up to 1/2, above it twice the arc of sqrt((1 - x) / 2). f32 is computed in f64.
 #ifndef KILN_LIB_ARC_H
 #define KILN_LIB_ARC_H
-#include "core.h"
+#include "core_f64.h"
 
 // atan(a + low) in two parts, a >= 0
 static inline f64x2 k_atan_parts_f64(f64 a, f64 low)

@@ -2,10 +2,10 @@
 //
 // Stirling's series from 12 on; smaller arguments are moved up, and the factors x (x + 1) … taken out in two parts.
 // Negative ones through gamma(-a) = -pi / (a sin(pi a) gamma(a)). Around 1 and 2 lgamma has its own polynomials.
-// Close to its zeros below -2, lgamma is good to about 2^-58 absolutely, not to the last place. f32 is computed in f64.
+// Close to its zeros below -2, lgamma is good to about 2^-55 absolutely, not to the last place. f32 is computed in f64.
 #ifndef KILN_LIB_GAMMA_H
 #define KILN_LIB_GAMMA_H
-#include "trig.h"
+#include "trig_f64.h"
 #include "wide.h"
 
 // log gamma(z + low), z >= 12, in two parts
@@ -82,53 +82,53 @@ static inline f64 k_tgamma_f64(f64 x)
     return x == KILN_INF64 || x != x ? x : result;
 }
 
-// log gamma around 1 (|x - 1| <= 1/2) and around 2, in two parts; w is the distance
+// log gamma around 1 (|w| <= 1/4) and around 2 (-3/4 <= w <= 1/2), in two parts; w is the distance
 static inline f64x2 k_lgamma_one_f64(f64 w)
 {
-    f64 q = fma(0.00656114241846185962, w, -0.0252612275587062833);
-    q = fma(q, w, 0.0460099924774032276);
-    q = fma(q, w, -0.0562863328240677807);
-    q = fma(q, w, 0.057980402780567819);
-    q = fma(q, w, -0.0590555662765132466);
-    q = fma(q, w, 0.0622524954326760527);
-    q = fma(q, w, -0.0665926661766719913);
-    q = fma(q, w, 0.071440609899950297);
-    q = fma(q, w, -0.0769386022742404307);
-    q = fma(q, w, 0.0833540887859833407);
-    q = fma(q, w, -0.0909537773815151107);
-    q = fma(q, w, 0.100099432620470399);
-    q = fma(q, w, -0.111334270975883123);
-    q = fma(q, w, 0.125509670253379557);
-    q = fma(q, w, -0.144049896711269665);
-    q = fma(q, w, 0.169557176987697372);
-    q = fma(q, w, -0.207385551028985038);
-    q = fma(q, w, 0.270580808427839437);
-    q = fma(q, w, -0.400685634386530765);
-    q = fma(q, w, 0.822467033424113092);
+    f64 q = fma(0.0709511708510455058, w, -0.0760496080935659791);
+    q = fma(q, w, 0.0607519158695588868);
+    q = fma(q, w, -0.0645573528254813067);
+    q = fma(q, w, 0.0715342129212874628);
+    q = fma(q, w, -0.0770684415647300697);
+    q = fma(q, w, 0.0833506492667900889);
+    q = fma(q, w, -0.0909489786823137469);
+    q = fma(q, w, 0.100099509265073661);
+    q = fma(q, w, -0.11133437463693148);
+    q = fma(q, w, 0.125509669214847186);
+    q = fma(q, w, -0.144049895462225408);
+    q = fma(q, w, 0.169557176996141867);
+    q = fma(q, w, -0.207385551036417065);
+    q = fma(q, w, 0.270580808427800856);
+    q = fma(q, w, -0.400685634386514444);
+    q = fma(q, w, 0.822467033424113203);
     f64x2 p = k_sum_any_f64(-0x1.2788cfc6fb619p-1, q * w);
     return k_times_f64((f64x2){p.x, p.y + 0x1.6cb90701fbfabp-58}, w);
 }
 
 static inline f64x2 k_lgamma_two_f64(f64 w)
 {
-    f64 q = fma(2.97857277116028602e-7, w, -5.80637804563229071e-7);
-    q = fma(q, w, 8.99745191832030266e-7);
-    q = fma(q, w, -1.97480252684986308e-6);
-    q = fma(q, w, 4.39358741951247183e-6);
-    q = fma(q, w, -9.45608794227330499e-6);
-    q = fma(q, w, 0.0000205035289776007563);
-    q = fma(q, w, -0.0000449237701559150314);
-    q = fma(q, w, 0.0000994579461048412196);
-    q = fma(q, w, -0.000223154972452475978);
-    q = fma(q, w, 0.000509669494973637844);
-    q = fma(q, w, -0.00119275390131839422);
-    q = fma(q, w, 0.0028905103318470301);
-    q = fma(q, w, -0.00738555102892550237);
-    q = fma(q, w, 0.0205808084277658669);
-    q = fma(q, w, -0.0673523010531957567);
-    q = fma(q, w, 0.322467033424113314);
-    f64x2 p = k_sum_any_f64(0x1.b0ee6072093cep-2, q * w);
-    return k_times_f64((f64x2){p.x, p.y + 0x1.6cb90701fbfabp-58}, w);
+    f64 q = fma(9.71231107053493798e-8, w, 1.11020767102605892e-7);
+    q = fma(q, w, 4.31196472817972819e-8);
+    q = fma(q, w, -2.38115740958263775e-7);
+    q = fma(q, w, 1.49724858745476463e-7);
+    q = fma(q, w, -3.97262736656174531e-7);
+    q = fma(q, w, 9.96690307152810688e-7);
+    q = fma(q, w, -2.0466835948945729e-6);
+    q = fma(q, w, 4.36233087968333243e-6);
+    q = fma(q, w, -9.43992455626964167e-6);
+    q = fma(q, w, 0.0000205093192710711012);
+    q = fma(q, w, -0.0000449259351171084836);
+    q = fma(q, w, 0.0000994573069505006276);
+    q = fma(q, w, -0.000223154801957129866);
+    q = fma(q, w, 0.000509669536132652734);
+    q = fma(q, w, -0.0011927539087035709);
+    q = fma(q, w, 0.0028905103304166283);
+    q = fma(q, w, -0.00738555102877596313);
+    q = fma(q, w, 0.0205808084277884704);
+    q = fma(q, w, -0.067352301053196631);
+    f64x2 t = k_product_f64(w, 0.322467033424113203), p = k_sum_any_f64(0x1.b0ee6072093cep-2, t.x);
+    p = k_sum_any_f64(p.x, p.y + fma(q * w, w, t.y + 0x1.6cb90701fbfabp-58));
+    return k_times_f64(p, w);
 }
 
 // log gamma(a), a > 0 and finite, in two parts
@@ -144,7 +144,7 @@ static inline f64x2 k_lgamma_parts_f64(f64 a)
     }
     bool is_low = a < 0.75;
     f64 b = is_low ? a + 1.0 : a;
-    f64x2 y = b < 1.5 ? k_lgamma_one_f64(is_low ? a : a - 1.0) : k_lgamma_two_f64(is_low ? a - 1.0 : a - 2.0);
+    f64x2 y = b < 1.25 ? k_lgamma_one_f64(is_low ? a : a - 1.0) : k_lgamma_two_f64(is_low ? a - 1.0 : a - 2.0);
     f64x2 log = k_log_wide_f64(a, 0.0), sum = k_sum_any_f64(-log.x, y.x);
     return is_low ? (f64x2){sum.x, sum.y + (y.y - log.y)} : y;
 }
@@ -152,7 +152,7 @@ static inline f64x2 k_lgamma_parts_f64(f64 a)
 static inline f64 k_lgamma_f64(f64 x)
 {
     f64 a = fabs(x);
-    if (!(a < 2.6e305))
+    if (!(a <= 0x1.754d9278b51a7p+1014)) // the largest with a finite result
         return a != a ? a : KILN_INF64;
     if (x <= 0 && a == floor(a))
         return KILN_INF64; // 0 and the negative integers

@@ -4,8 +4,6 @@
 // takes its index as the counter and keeps no state. pcg32 (64-bit state, 32-bit output) is for a thread that draws many.
 #ifndef KILN_LIB_RANDOM_H
 #define KILN_LIB_RANDOM_H
-#include "log.h"
-#include "trig.h"
 
 static inline u32x4 k_philox(u32x4 counter, u32x2 key)
 {
@@ -42,25 +40,5 @@ static inline f32 k_uniform_f32(u32 bits)
 static inline f64 k_uniform_f64(u32 high, u32 low)
 {
     return (f64)(((u64)high << 32 | low) >> 11) * 0x1p-53;
-}
-
-// Box and Muller's two independent numbers of mean 0 and deviation 1
-static inline f32x2 k_normal_f32(u32 a, u32 b)
-{
-    f32 radius = sqrt(-2.0f * k_log_f32(fma((f32)a, 0x1p-32f, 0x1p-33f)));
-    k_turn32 turn = k_turn_f32((f32)(i32)b * 0x1.921fb6p-30f);
-    f32 y = k_sin_of_turn_f32(turn);
-    turn.quadrant += 1;
-    return (f32x2){radius * k_sin_of_turn_f32(turn), radius * y};
-}
-
-static inline f64x2 k_normal_f64(u32x4 bits)
-{
-    u64 a = (u64)bits.x << 32 | bits.y, b = (u64)bits.z << 32 | bits.w;
-    f64 radius = sqrt(-2.0 * k_log_f64(fma((f64)(a >> 11), 0x1p-53, 0x1p-54)));
-    k_turn64 turn = k_turn_f64((f64)((i64)b >> 11) * 0x1.921fb54442d18p-51);
-    f64 y = k_sin_of_turn_f64(turn);
-    turn.quadrant += 1;
-    return (f64x2){radius * k_sin_of_turn_f64(turn), radius * y};
 }
 #endif

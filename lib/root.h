@@ -1,32 +1,8 @@
-// rsqrt, cbrt, hypot in Kiln C; host compilers read the same text.
+// cbrt and hypot in Kiln C; host compilers read the same text. f32 is computed in f64.
 #ifndef KILN_LIB_ROOT_H
 #define KILN_LIB_ROOT_H
-#include "core.h"
-
-// A guess from the halved exponent, improved twice with y (1 + e/2 + 3/8 e^2), e = 1 - x y^2.
-static inline f32 k_rsqrt_f32(f32 x)
-{
-    bool is_small = x < 1.17549435e-38f;
-    f32 a = is_small ? x * 16777216.0f : x;
-    f32 y = f32_from_bits(0x5f3759dfu - (bits_f32(a) >> 1));
-    f32 e = fma(-(a * y), y, 1.0f);
-    y = fma(y * e, fma(0.375f, e, 0.5f), y);
-    f32 h = a * y;
-    e = fma(-h, y, 1.0f) - fma(a, y, -h) * y;
-    y = fma(y * e, fma(0.375f, e, 0.5f), y);
-    y = is_small ? y * 4096.0f : y;
-    f32 edge = x == 0 ? copysign(KILN_INF32, x) : x > 0 ? 0.0f : x < 0 ? KILN_NAN32 : x;
-    return x > 0 && x < KILN_INF32 ? y : edge;
-}
-
-static inline f64 k_rsqrt_f64(f64 x)
-{
-    f64 s = sqrt(x), y = 1.0 / s;
-    // x = s^2 + rest; 1/sqrt(x) = (1/s) (1 - rest / (2 s^2))
-    f64 rest = fma(-s, s, x), e = fma(-y, s, 1.0);
-    f64 better = fma(y, e - 0.5 * rest * y * y, y);
-    return x > 1e-290 && x < KILN_INF64 ? better : y;
-}
+#include "core_f32.h"
+#include "core_f64.h"
 
 static inline f32 k_cbrt_f32(f32 x)
 {

@@ -1,7 +1,7 @@
 // Logarithm and exponential of f64 to about 65 bits, as unevaluated sums: what pow and the gamma functions rest on.
 #ifndef KILN_LIB_WIDE_H
 #define KILN_LIB_WIDE_H
-#include "exp.h"
+#include "exp_f64.h"
 
 // log(x + low), x positive and finite, |low| <= half an ulp of x: with s = f / (2 + f), 2 atanh(s) = 2s + s z (2/3 + z q(z)).
 static inline f64x2 k_log_wide_f64(f64 x, f64 x_low)

@@ -146,7 +146,8 @@ static void compile(job *j)
                     .diags = o->is_ir ? NULL : j->f->diags,
                     .target = o->front.target,
                     .level = o->level,
-                    .wants_remarks = !o->no_remarks};
+                    .wants_remarks = !o->no_remarks,
+                    .checks_bounds = o->checks_bounds};
     pass_run_all(j->m, &ctx, o->verifies, pass_done, j);
     stage_done(j, STAGE_PASSES, NULL);
     if (has_errors(j))

@@ -22,6 +22,7 @@ typedef struct compile_options {
     int level;       // of the passes: 0 or 2
     bool verifies;   // the IR between the passes
     bool no_remarks; // leave out performance remarks
+    bool checks_bounds; // pass bounds runs
     bool warnings_are_errors;
     bool json;   // log is JSON lines
     bool colour; // log has ANSI colours

@@ -69,6 +69,7 @@ static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, k
 {
     corpus_data got;
     char why[160];
+    corpus_learn_sizes(m, c);
     bool ok = corpus_data_new(c, &got);
     const char *problem = ok ? corpus_run(s->k, m, c, &got) : "no memory";
     if (problem)

@@ -17,7 +17,7 @@ HARNESS_FLAGS = $(filter-out -fvisibility=hidden,$(ALL_FLAGS)) -Itests -I.
 HARNESS_OBJ  := $(patsubst tests/%.c,$(T)/%.o,$(wildcard tests/host/*.c))
 CORPUS       := $(sort $(wildcard tests/run/*.c tests/run/found/*.c))
 CORPUS_OBJ   := $(CORPUS:tests/%.c=$(T)/corpus/%.o)
-CORPUS_FLAGS  = -std=c11 -O1 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -I. -Iinclude -Itests -Itests/run \
+CORPUS_FLAGS  = -std=c11 -O1 -fPIC -ffp-contract=off -frounding-math -fwrapv -fno-strict-aliasing -fno-math-errno -I. -Iinclude -Itests -Itests/run \
                 $(if $(findstring /found/,$<),-w,-Wall -Wextra -Werror)
 
 $(T)/host/%.o: tests/host/%.c
@@ -27,6 +27,11 @@ $(T)/run_diff.o: tests/run_diff.c
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
 $(T)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+$(T)/check_main.o: tests/check_main.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
+$(T)/check: $(T)/check_main.o $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
 $(T)/corpus/%.c: tests/%.c $(T)/run_diff
 	@mkdir -p $(@D)
@@ -54,3 +59,22 @@ bless: all $(T)/diag $(T)/run_diff $(T)/corpus.so
 	@$(T)/diag --bless
 	@sh tools/doctables
 	@sh tools/docs-check $(BUILD)/kiln '-I$(CURDIR)/include' '$(CURDIR)/$(BUILD)/libkiln.a $(LIBS)' --bless
+
+# --- on a GPU: programs over the public header alone; built with gcc and make, run with a driver
+GPU_PROGRAMS := $(patsubst tests/gpu/%.c,$(T)/gpu/%,$(sort $(wildcard tests/gpu/*.c)))
+GPU_FLAGS     = -std=c11 -D_POSIX_C_SOURCE=200809L $(OPT.$(FLAVOUR)) -Wall -Wextra -Wpedantic -Werror -Iinclude -Itests/api
+$(T)/gpu/%: tests/gpu/%.c tests/api/api.h $(BUILD)/libkiln.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $< $(BUILD)/libkiln.a -o $@ $(LIBS)
+$(T)/libfakecuda.so: tests/fake/libcuda.c src/rt/drv/cuda_abi.h
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
+.PHONY: gpu-build gpu-test
+gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so
+gpu-test: gpu-build
+	@sh tests/gpu/run $(BUILD)
+# The same runtime on a driver that runs nothing
+$(T)/fake_check: tests/fake/check.c tests/api/api.h $(BUILD)/libkiln.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
+test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so

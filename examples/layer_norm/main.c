@@ -64,7 +64,8 @@ int main(void)
     double times[11];
     for (int run = 0; run < 11; run++) {
         double start = now_us();
-        if (launch_layer_norm(&kernels, (kiln_grid){.x = rows}, x, gain, bias, out, cols, 1e-5f) ||
+        if (launch_layer_norm(&kernels, (kiln_grid){.x = rows}, x, gain, bias, out, rows, cols,
+                              1e-5f) ||
             kiln_sync(k))
             return fail(k);
         times[run] = now_us() - start;

@@ -60,7 +60,7 @@ int main(void)
     double times[11];
     for (int run = 0; run < 11; run++) {
         double start = now_us();
-        if (launch_rms_norm(&kernels, (kiln_grid){.x = rows}, x, gain, out, cols, 1e-5f) ||
+        if (launch_rms_norm(&kernels, (kiln_grid){.x = rows}, x, gain, out, rows, cols, 1e-5f) ||
             kiln_sync(k))
             return fail(k);
         times[run] = now_us() - start;

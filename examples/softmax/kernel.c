@@ -1,8 +1,10 @@
 // out[row] = softmax(x[row]). One block per row.
 #include <kiln/kernel.h>
 
-kernel block(256) void softmax(const f32 *x, f32 *out, u32 cols)
+kernel block(256) void softmax(const f32 *x, f32 *out, u32 rows, u32 cols)
 {
+    if (block_x() >= rows)
+        return;
     u64 row = (u64)block_x() * cols;
     f32 largest = -INFINITY;
     for (u32 c = thread_x(); c < cols; c += 256)

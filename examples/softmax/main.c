@@ -56,7 +56,7 @@ int main(void)
     double times[11];
     for (int run = 0; run < 11; run++) {
         double start = now_us();
-        if (launch_softmax(&kernels, (kiln_grid){.x = rows}, x, out, cols) || kiln_sync(k))
+        if (launch_softmax(&kernels, (kiln_grid){.x = rows}, x, out, rows, cols) || kiln_sync(k))
             return fail(k);
         times[run] = now_us() - start;
     }

@@ -4,9 +4,10 @@
 // host's compiler, so that a kernel file completes in an editor, builds without a warning, and runs
 // under gdb and the sanitizers. A kernel is then an ordinary function: called alone it is the only
 // thread of a grid of one; a runner (the project's tests have one) plays the other threads by
-// setting kiln_host_self. Build with -ffp-contract=off -fwrapv -fno-strict-aliasing to get the bits
-// Kiln promises; what C leaves open (x / 0, shifts past the width, a float too large for an
-// integer) stays open on the host.
+// setting kiln_host_self. Build with -ffp-contract=off -frounding-math -fwrapv -fno-strict-aliasing
+// to get the bits Kiln promises (without -frounding-math gcc 12 makes -0 of 0.0 - (f32)0u); what C
+// leaves open (x / 0, shifts past the width, a float too large for an integer) stays open on the
+// host.
 //
 // Read on in this order: host/group.h (where am I, barriers, warps, atomics), host/number.h
 // (numbers and bits), host/narrow.h (f16, bf16, f8, packed pairs).

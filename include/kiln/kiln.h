@@ -73,27 +73,27 @@ KILN_API const char *kiln_status_name(kiln_status status);
 KILN_API const char *kiln_version(void);
 
 // --- devices
-// "interp", "cpu", "cuda", "cuda:1" …; NULL: $KILN_DEVICE, or the best present. A handle is for one thread at a time;
-// several handles, of the same device too, are independent.
+// "interp", "cpu", "cuda", "cuda:1" …; NULL: $KILN_DEVICE, or the best present. A handle is for one
+// thread at a time; several handles, of the same device too, are independent.
 KILN_API kiln_status kiln_open(const char *device, kiln **out);
 KILN_API void kiln_close(kiln *k); // frees everything made through it; NULL is fine
 KILN_API const char *kiln_device_name(const kiln *k);
 
 typedef struct kiln_device_info {
-    char device[32];     // what kiln_open takes: "cuda:0"
-    char name[128];      // the maker's name for it
-    char target[16];     // what kernels are compiled for: "sm_90a"; "interp"
-    uint32_t sm;         // 90; 0: no NVIDIA GPU
+    char device[32]; // what kiln_open takes: "cuda:0"
+    char name[128];  // the maker's name for it
+    char target[16]; // what kernels are compiled for: "sm_90a"; "interp"
+    uint32_t sm;     // 90; 0: no NVIDIA GPU
     uint64_t memory_bytes;
     uint32_t multiprocessors;
-    uint32_t block_threads;         // at most, of one block
+    uint32_t block_threads; // at most, of one block
     uint32_t threads_per_multiprocessor;
     uint32_t registers_per_multiprocessor;
-    size_t shared_per_block;        // at most, static and dynamic together
+    size_t shared_per_block; // at most, static and dynamic together
     size_t shared_per_multiprocessor;
-    size_t cache_bytes;             // the last level
+    size_t cache_bytes;                                    // the last level
     uint32_t clock_khz, memory_clock_khz, memory_bus_bits; // 0: unknown
-    int driver_version;             // 13000 is CUDA 13.0
+    int driver_version;                                    // 13000 is CUDA 13.0
     bool has_cooperative, has_clusters, is_integrated;
 } kiln_device_info;
 // How many devices kiln_open can open here, best first; the last is "interp".
@@ -137,8 +137,11 @@ typedef struct kiln_compile_desc {
     bool is_ptx;                // the text is PTX (cuda devices): loaded as it is
     bool no_file_includes;      // refuse #include of anything but Kiln's headers
     bool warnings_are_errors;
-    bool remarks;               // report performance remarks, too
+    bool remarks;          // report performance remarks, too
     bool diagnostics_json; // kiln_error.text is JSON lines instead of prose
+    bool for_check;        // for kiln_check: not optimised, every access watched (interp)
+    bool check_bounds; // an access outside its array stops the thread and is reported; slower. Also
+                       // KILN_CHECK=bounds
 } kiln_compile_desc;
 
 KILN_API kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out);
@@ -171,20 +174,23 @@ KILN_API kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index,
 KILN_API void kiln_kernel_block(const kiln_kernel *kernel,
                                 uint32_t block[3]); // zeros: decided at launch
 
-// What one thread and one block of a kernel take; zeros where a device does not tell (interp: shared_bytes alone).
+// What one thread and one block of a kernel take; zeros where a device does not tell (interp:
+// shared_bytes alone).
 typedef struct kiln_resources {
-    uint32_t registers;   // of a thread
-    size_t shared_bytes;  // static
-    size_t local_bytes;   // of a thread: local arrays and spilled registers
-    size_t spill_stores, spill_loads; // bytes, as the driver's compiler says; 0 when it came from the cache
+    uint32_t registers;  // of a thread
+    size_t shared_bytes; // static
+    size_t local_bytes;  // of a thread: local arrays and spilled registers
+    size_t spill_stores,
+        spill_loads; // bytes, as the driver's compiler says; 0 when it came from the cache
     size_t constant_bytes;
     uint32_t block_threads; // at most
 } kiln_resources;
 KILN_API kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out);
 // How many blocks of `threads` threads run at the same time on one multiprocessor.
-KILN_API kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
-                                           uint32_t *blocks);
-// The code the kernel's module was compiled to: PTX on cuda, "" on interp. Lives as long as the module.
+KILN_API kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads,
+                                           size_t shared_bytes, uint32_t *blocks);
+// The code the kernel's module was compiled to: PTX on cuda, "" on interp. Lives as long as the
+// module.
 KILN_API const char *kiln_module_code(const kiln_module *m, size_t *len);
 
 // --- buffers
@@ -205,23 +211,26 @@ typedef struct kiln_buffer_desc {
     kiln_type type;      // or
     size_t element_size; // for structs
     size_t count;
-    bool is_mapped;      // host memory that kernels reach too: slow for them, no copies; see kiln_buffer_host
-    bool is_not_zeroed;  // the contents are undefined until written
-    const char *name;    // shown in reports; may be NULL
+    bool is_mapped;     // host memory that kernels reach too: slow for them, no copies; see
+                        // kiln_buffer_host
+    bool is_not_zeroed; // the contents are undefined until written
+    const char *name;   // shown in reports; may be NULL
 } kiln_buffer_desc;
 KILN_API kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer **out);
-// The host's address of a mapped buffer; NULL for others. Sync before looking at what a kernel wrote.
+// The host's address of a mapped buffer; NULL for others. Sync before looking at what a kernel
+// wrote.
 KILN_API void *kiln_buffer_host(const kiln_buffer *b);
 // The device's address, for code that calls the driver itself; 0 on interp.
 KILN_API uint64_t kiln_buffer_address(const kiln_buffer *b);
 
-// Memory of the host that copies fast and without waiting (pinned). Freed by kiln_host_free or kiln_close.
+// Memory of the host that copies fast and without waiting (pinned). Freed by kiln_host_free or
+// kiln_close.
 KILN_API kiln_status kiln_host_alloc(kiln *k, size_t bytes, void **out);
 KILN_API void kiln_host_free(kiln *k, void *memory);
 
 // One copy: each side is a buffer, or host memory. Between buffers of two devices too.
 typedef struct kiln_copy_desc {
-    kiln_buffer *to;         // or
+    kiln_buffer *to; // or
     void *to_host;
     const kiln_buffer *from; // or
     const void *from_host;
@@ -229,16 +238,19 @@ typedef struct kiln_copy_desc {
     size_t count;                // elements (of a row)
     size_t rows;                 // 0 counts as 1
     size_t to_pitch, from_pitch; // elements from one row to the next; 0: count
-    kiln_stream *stream; // NULL: after all earlier work, and done when the call returns. Else in the stream's order; host memory
-                         // must stay as it is until then, and only memory of kiln_host_alloc is copied without waiting
+    kiln_stream *stream; // NULL: after all earlier work, and done when the call returns. Else in
+                         // the stream's order; host memory must stay as it is until then, and only
+                         // memory of kiln_host_alloc is copied without waiting
 } kiln_copy_desc;
 KILN_API kiln_status kiln_copy(const kiln_copy_desc *desc);
-KILN_API kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *stream);
+KILN_API kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count,
+                                     const void *element, kiln_stream *stream);
 
 typedef struct kiln_memory_info {
     uint64_t total_bytes, free_bytes; // of the device, as it says now
     uint64_t used_bytes, used_peak;   // by the buffers of this handle
-    uint64_t reserved_bytes, reserved_peak; // kept from the driver for the next buffers (whole process)
+    uint64_t reserved_bytes,
+        reserved_peak; // kept from the driver for the next buffers (whole process)
     uint64_t buffer_count;
 } kiln_memory_info;
 KILN_API kiln_status kiln_memory_info_of(kiln *k, kiln_memory_info *out);
@@ -257,8 +269,9 @@ KILN_API kiln_arg kiln_arg_buffer_at(const kiln_buffer *b,
                                      size_t first); // points at element `first`
 KILN_API kiln_arg kiln_arg_i64(kiln_type type,
                                int64_t v); // any integer type; checked against its range
-KILN_API kiln_arg kiln_arg_f64(kiln_type type, double v);          // any float type
-KILN_API kiln_arg kiln_arg_bits(kiln_type type, const void *value, size_t size); // the scalar's own bytes
+KILN_API kiln_arg kiln_arg_f64(kiln_type type, double v); // any float type
+KILN_API kiln_arg kiln_arg_bits(kiln_type type, const void *value,
+                                size_t size);                      // the scalar's own bytes
 KILN_API kiln_arg kiln_arg_struct(const void *bytes, size_t size); // read at launch
 
 typedef struct kiln_launch_desc {
@@ -268,10 +281,11 @@ typedef struct kiln_launch_desc {
     size_t shared_bytes; // dynamic shared memory
     const kiln_arg *args;
     size_t arg_count;
-    kiln_stream *stream; // NULL: the device's own
-    uint32_t cluster[3]; // blocks of a cluster; zeros: as the kernel says, or none
-    bool is_cooperative; // all blocks run at the same time, or the launch is refused
-    bool overlaps_previous; // may start before the kernel before it ends (programmatic dependent launch): the kernel itself waits
+    kiln_stream *stream;    // NULL: the device's own
+    uint32_t cluster[3];    // blocks of a cluster; zeros: as the kernel says, or none
+    bool is_cooperative;    // all blocks run at the same time, or the launch is refused
+    bool overlaps_previous; // may start before the kernel before it ends (programmatic dependent
+                            // launch): the kernel itself waits
 } kiln_launch_desc;
 // Checks everything, then runs. On interp and cpu it returns when the kernel is done; elsewhere
 // kiln_sync waits.
@@ -286,35 +300,78 @@ KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text,
                             void *user);
 KILN_API const char *kiln_printed(kiln *k, size_t *len); // since the last call; owned by k
 
-// --- streams and events. On interp and cpu work is done when its call returns: streams and events are there, and never wait.
-KILN_API kiln_status kiln_stream_new(kiln *k, int priority, kiln_stream **out); // 0 usual, below 0 more urgent
-KILN_API void kiln_stream_free(kiln_stream *s);                                 // its work goes on
+// --- checking: runs a launch on the interpreter beside a shadow of its memory, and reports what is wrong with it: accesses out of
+// bounds or misaligned, memory read before it is set, races, missed barriers, missing lanes, false assumptions, endless loops.
+typedef struct kiln_finding {
+    const char *code;    // "K6204": kiln explain says more
+    const char *message; // one line
+    const char *text;    // complete text to show, with the source under it
+    const char *file;    // or ""
+    int line, column;
+    uint32_t thread[3], block[3];
+    const char *array; // or ""
+    int64_t index;     // of the element
+    // The other end of a race, barrier or warp operation; line 0: there is none.
+    const char *other_file;
+    int other_line, other_column;
+    uint32_t other_thread[3], other_block[3];
+    uint64_t count; // how often: equal ones (same code and lines) are reported once
+} kiln_finding;
+
+typedef struct kiln_check_desc {
+    kiln_launch_desc launch;
+    bool all;             // go on after the first finding
+    bool nan;             // report where NaNs are born
+    bool colour;          // in kiln_finding.text
+    const bool *is_unset; // per argument: the buffer's contents count as not set; NULL: all are set
+    uint64_t step_limit;  // instructions of one warp; 0: 67 million
+    void (*finding)(void *user, const kiln_finding *f); // at the end, once for each; valid during the call
+    void *user;
+} kiln_check_desc;
+// The module must be compiled with for_check. KILN_OK when the launch could be checked; *findings (may be NULL) is their number.
+KILN_API kiln_status kiln_check(kiln_kernel *kernel, const kiln_check_desc *desc, size_t *findings);
+
+// --- streams and events. On interp and cpu work is done when its call returns: streams and events
+// are there, and never wait.
+KILN_API kiln_status kiln_stream_new(kiln *k, int priority,
+                                     kiln_stream **out); // 0 usual, below 0 more urgent
+KILN_API void kiln_stream_free(kiln_stream *s);          // its work goes on
 KILN_API kiln_status kiln_stream_sync(kiln_stream *s);
 KILN_API kiln_status kiln_stream_is_done(kiln_stream *s, bool *is_done);
-KILN_API kiln_status kiln_stream_wait(kiln_stream *s, const kiln_event *e); // what follows in `s` waits for the event
-// The driver's own handle (a CUstream) for libraries that take one; NULL stream: the device's own. NULL on interp.
+KILN_API kiln_status
+kiln_stream_wait(kiln_stream *s, const kiln_event *e); // what follows in `s` waits for the event
+// The driver's own handle (a CUstream) for libraries that take one; NULL stream: the device's own.
+// NULL on interp.
 KILN_API void *kiln_stream_native(kiln *k, kiln_stream *s);
 KILN_API kiln_status kiln_event_new(kiln *k, kiln_event **out);
 KILN_API void kiln_event_free(kiln_event *e);
-KILN_API kiln_status kiln_event_record(kiln_event *e, kiln_stream *s); // NULL stream: the device's own
+KILN_API kiln_status kiln_event_record(kiln_event *e,
+                                       kiln_stream *s); // NULL stream: the device's own
 KILN_API kiln_status kiln_event_sync(kiln_event *e);
-KILN_API kiln_status kiln_event_elapsed(const kiln_event *start, const kiln_event *end, double *ms); // both done
+KILN_API kiln_status kiln_event_elapsed(const kiln_event *start, const kiln_event *end,
+                                        double *ms); // both done
 
-// --- graphs: work recorded once, launched many times. By capture: between begin and end the calls on the stream are recorded, not
-// done. By hand: nodes are added; `after` lists the nodes they wait for.
+// --- graphs: work recorded once, launched many times. By capture: between begin and end the calls
+// on the stream are recorded, not done. By hand: nodes are added; `after` lists the nodes they wait
+// for.
 KILN_API kiln_status kiln_capture_begin(kiln_stream *s);
 KILN_API kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out);
-// Ends a capture into a graph that exists and has the same shape: new sizes and arguments, no new set-up.
+// Ends a capture into a graph that exists and has the same shape: new sizes and arguments, no new
+// set-up.
 KILN_API kiln_status kiln_capture_update(kiln_stream *s, kiln_graph *g);
 KILN_API kiln_status kiln_graph_new(kiln *k, kiln_graph **out);
-KILN_API kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc, const size_t *after,
+KILN_API kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel,
+                                    const kiln_launch_desc *desc, const size_t *after,
                                     size_t after_count, size_t *node); // node may be NULL
-KILN_API kiln_status kiln_graph_set(kiln_graph *g, size_t node, const kiln_launch_desc *desc); // other arguments and sizes
-KILN_API kiln_status kiln_graph_launch(kiln_graph *g, kiln_stream *s); // NULL stream: the device's own
+KILN_API kiln_status kiln_graph_set(kiln_graph *g, size_t node,
+                                    const kiln_launch_desc *desc); // other arguments and sizes
+KILN_API kiln_status kiln_graph_launch(kiln_graph *g,
+                                       kiln_stream *s); // NULL stream: the device's own
 KILN_API size_t kiln_graph_node_count(const kiln_graph *g);
 KILN_API void kiln_graph_free(kiln_graph *g);
 
-// --- tensor maps: how the copy engine of sm_90 and later sees a tensor. Passed to a kernel as a struct of 128 bytes.
+// --- tensor maps: how the copy engine of sm_90 and later sees a tensor. Passed to a kernel as a
+// struct of 128 bytes.
 typedef struct kiln_tensor_map {
 #ifdef __cplusplus
     alignas(64) uint64_t opaque[16];
@@ -324,21 +381,23 @@ typedef struct kiln_tensor_map {
 } kiln_tensor_map;
 typedef struct kiln_tensor_map_desc {
     const kiln_buffer *buffer;
-    size_t first;              // the element at the origin
-    kiln_type type;            // KILN_VOID: the buffer's
-    uint32_t rank;             // 1 to 5; dimension 0 is the contiguous one
-    uint64_t size[5];          // elements
-    uint64_t stride_bytes[5];  // of dimension 1 and up; 0: dense
-    uint32_t box[5];           // what one copy takes
+    size_t first;               // the element at the origin
+    kiln_type type;             // KILN_VOID: the buffer's
+    uint32_t rank;              // 1 to 5; dimension 0 is the contiguous one
+    uint64_t size[5];           // elements
+    uint64_t stride_bytes[5];   // of dimension 1 and up; 0: dense
+    uint32_t box[5];            // what one copy takes
     uint32_t element_stride[5]; // 0 counts as 1
-    uint32_t swizzle_bytes;    // 0, 32, 64, 128
-    uint32_t promotion_bytes;  // 0, 64, 128, 256
-    bool fills_nan;            // outside the tensor: NaN instead of 0
+    uint32_t swizzle_bytes;     // 0, 32, 64, 128
+    uint32_t promotion_bytes;   // 0, 64, 128, 256
+    bool fills_nan;             // outside the tensor: NaN instead of 0
 } kiln_tensor_map_desc;
-KILN_API kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out);
+KILN_API kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *desc,
+                                          kiln_tensor_map *out);
 
-// --- typed buffers: kiln_f32s holds f32 elements, and the C compiler knows it. The launchers that `kiln build` writes take
-// these, so a buffer of the wrong type does not compile. kiln_bytes holds structs and vectors.
+// --- typed buffers: kiln_f32s holds f32 elements, and the C compiler knows it. The launchers that
+// `kiln build` writes take these, so a buffer of the wrong type does not compile. kiln_bytes holds
+// structs and vectors.
 #define KILN_TYPED_BUFFER(name, c_type, element)                                                   \
     typedef struct kiln_##name##s {                                                                \
         kiln_buffer *buffer;                                                                       \

@@ -1,15 +1,17 @@
 // Lists the places that talk to the host. Both the emitters and the runtime number sites by this walk.
 #include "back/channel.h"
 
-static bool is_site(const ir_inst *i)
+#include <stdio.h>
+
+bool channel_is_site(uint16_t op)
 {
-    return i->op == IR_PRINT || i->op == IR_ASSERT || i->op == IR_TRAP;
+    return op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS || op == IR_TRAP;
 }
 
 bool channel_is_used(const ir_func *f)
 {
     for (uint32_t k = 1; k < f->insts.len; k++)
-        if (is_site(&f->insts.at[k]))
+        if (channel_is_site(f->insts.at[k].op))
             return true;
     return false;
 }
@@ -20,11 +22,13 @@ void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
         const ir_func *f = m->funcs.at[n];
         for (uint32_t k = 1; f->is_kernel && k < f->insts.len; k++) {
             const ir_inst *i = &f->insts.at[k];
-            if (!is_site(i))
+            if (!channel_is_site(i->op))
                 continue;
             channel_site s = {.op = i->op, .kernel = f->name, .file = ""};
             if (i->op != IR_TRAP)
                 s.text = m->strings.at[i->aux];
+            if (i->op == IR_BOUNDS)
+                s.elem = (uint32_t)i->imm;
             if (m->sources && i->at.lo) {
                 source_place place = source_find(m->sources, i->at.lo);
                 s.file = place.file ? place.file->path : "";
@@ -40,4 +44,19 @@ void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
             vec_push(a, out, s);
         }
     }
+}
+
+void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset, uint64_t length)
+{
+    size_t verb = 0;
+    while (verb < what.len && what.at[verb] != ' ')
+        verb++;
+    str name = verb < what.len ? (str){what.at + verb + 1, what.len - verb - 1} : STR("an array");
+    int64_t width = elem ? (int64_t)elem : 1, at = (int64_t)offset, count = (int64_t)length / width;
+    int64_t index = at >= 0 ? at / width : -((-at + width - 1) / width);
+    // A wide access may begin inside: name the first element that is not there.
+    if (at >= 0 && index < count)
+        index = count;
+    snprintf(out, size, "%.*s element %lld of '%.*s', which has %lld element%s", (int)verb, what.at, (long long)index, (int)name.len, name.at,
+             (long long)count, count == 1 ? "" : "s");
 }

@@ -26,24 +26,28 @@ typedef struct channel_fault {
     uint32_t is_set;
     uint32_t site;
     uint32_t thread[3], block[3];
-    uint64_t values[2]; // KIND_BOUNDS: index, length
+    uint64_t values[2]; // IR_BOUNDS: byte offset, byte length
 } channel_fault;
 
 // A place in the source that prints, asserts or traps; the site numbers index this list.
 typedef struct channel_site {
-    uint16_t op; // IR_PRINT, IR_ASSERT, IR_TRAP
+    uint16_t op; // IR_PRINT, IR_ASSERT, IR_BOUNDS, IR_TRAP
     const char *kernel;
-    str text; // format or condition
+    str text; // format, condition, "reads x"
     const char *file;
     uint32_t line, column;
+    uint32_t elem; // IR_BOUNDS: bytes of an element
     uint32_t argument_count;
     uint8_t arguments[32]; // ir_type of each
 } channel_site;
 
 typedef vec(channel_site) channel_sites;
 
+bool channel_is_site(uint16_t op);
 bool channel_is_used(const ir_func *f);
 // The sites of all kernels, in the order the emitters number them: functions, then instructions by id.
 void channel_list_sites(const ir_module *m, arena *a, channel_sites *out);
+// "reads element 7 of 'x', which has 4 elements", from a failed IR_BOUNDS; `what` is its string.
+void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset, uint64_t length);
 
 #endif

@@ -2,8 +2,8 @@
 #include "back/back.h"
 
 static const target rows[] = {
-#define TARGET(name, sm, variant, ptx, shared, registers, threads)                                 \
-    {name, sm, variant, ptx, shared, registers, threads},
+#define TARGET(name, sm, variant, ptx, shared, registers, threads, blocks, shared_sm)              \
+    {name, sm, variant, ptx, shared, registers, threads, blocks, shared_sm},
 #include "back/target.def"
 #undef TARGET
 };

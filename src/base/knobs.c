@@ -37,3 +37,15 @@ int knob_number(knob_id id)
     }
     return 0;
 }
+
+bool knob_lists(knob_id id, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = knob_text(id); *at; at += *at == ',') {
+        size_t part = strcspn(at, ",");
+        if (part == len && !memcmp(at, word, len))
+            return true;
+        at += part;
+    }
+    return false;
+}

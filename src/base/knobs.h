@@ -21,5 +21,7 @@ const knob *knob_at(size_t index);
 const char *knob_text(knob_id id);
 // As a number; the default when the text is not one.
 int knob_number(knob_id id);
+// Is `word` one of the value's parts, which commas separate?
+bool knob_lists(knob_id id, const char *word);
 
 #endif

@@ -39,9 +39,27 @@ static int report_device(const char *name)
         printf("  %-12s no: %s\n", name, kiln_last_error(NULL)->text);
         return 0;
     }
-    printf("  %-12s ok\n", name);
+    kiln_device_info info;
+    if (!kiln_device_info_of(k, &info) && info.sm)
+        printf("  %-12s ok: %s, %s, %u multiprocessors, %.0f GiB, CUDA %d.%d\n", name, info.name,
+               info.target, info.multiprocessors, (double)info.memory_bytes / (1 << 30),
+               info.driver_version / 1000, info.driver_version % 1000 / 10);
+    else
+        printf("  %-12s ok\n", name);
     kiln_close(k);
     return 1;
+}
+
+static void report_gpus(void)
+{
+    size_t gpus = kiln_device_count() - 1;
+    if (!gpus)
+        report_device("cuda");
+    for (size_t i = 0; i < gpus; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "cuda:%zu", i);
+        report_device(name);
+    }
 }
 
 static void report_cache(void)
@@ -67,6 +85,7 @@ int cli_doctor(int argc, char **argv)
                sysconf(_SC_NPROCESSORS_ONLN));
     printf("\ndevices\n");
     int working = report_device("interp");
+    report_gpus();
     printf("\ntools (none is needed to run kernels on interp)\n");
     report_tool("cc", "compiles the headers that kiln build writes");
     report_tool("gdb", "debugs a kernel file built by the host's C compiler");

@@ -148,6 +148,11 @@ int cli_compile_option(cli_compile *c, const char *verb_name, int argc, char **a
     } else if (!strcmp(arg, "-O2") || !strcmp(arg, "-O")) {
         c->optimise = 1;
         return 1;
+    } else if ((value = cli_option("--check", argc, argv, i))) {
+        if (strcmp(value, "bounds") != 0)
+            return cli_usage(verb_name, "--check is bounds, not '%s'", value), -1;
+        c->check_bounds = true;
+        return 1;
     } else if (!strcmp(arg, "--werror")) {
         c->werror = true;
         return 1;
@@ -179,6 +184,7 @@ void cli_compile_desc(const cli_compile *c, const char *path, kiln_compile_desc 
         .optimise = c->optimise,
         .warnings_are_errors = c->werror,
         .diagnostics_json = c->json,
+        .check_bounds = c->check_bounds,
     };
 }
 

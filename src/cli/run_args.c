@@ -20,6 +20,7 @@ static bool complain(const run_arg *arg, const char *what)
 
 static bool parse_fill(run_arg *arg, const char *word)
 {
+    arg->is_filled = true;
     if (!strcmp(word, "random") || !strcmp(word, "rand"))
         arg->fill = FILL_RANDOM;
     else if (!strcmp(word, "zeros"))
@@ -28,13 +29,15 @@ static bool parse_fill(run_arg *arg, const char *word)
         arg->fill = FILL_ONES;
     else if (!strcmp(word, "range"))
         arg->fill = FILL_RANGE;
+    else if (!strcmp(word, "uninit") || !strcmp(word, "unset"))
+        arg->fill = FILL_UNSET;
     else if (sscanf(word, "random(%lf,%lf)", &arg->low, &arg->high) == 2 ||
              sscanf(word, "rand(%lf,%lf)", &arg->low, &arg->high) == 2)
         arg->fill = FILL_RANDOM;
     else if (sscanf(word, "const(%lf)", &arg->low) == 1)
         arg->fill = FILL_CONST;
     else
-        return complain(arg, "is no way to fill it: random, random(low,high), zeros, ones, range, const(v)");
+        return complain(arg, "is no way to fill it: random, random(low,high), zeros, ones, range, const(v), uninit");
     return true;
 }
 
@@ -43,6 +46,7 @@ static bool parse_pointer(run_arg *arg)
     const char *given = arg->given;
     if (given[0] == '@') {
         arg->fill = FILL_FILE;
+        arg->is_filled = true;
         arg->path = given + 1;
         return true;
     }
@@ -258,7 +262,9 @@ bool run_make_data(run_arg *arg, size_t position, uint64_t seed)
     }
     if (arg->fill == FILL_AUTO)
         arg->fill = arg->info.is_const ? FILL_RANDOM : FILL_ZEROS;
-    if (arg->fill == FILL_ZEROS || arg->info.type == KILN_VOID || arg->info.kind == KILN_PARAM_STRUCT)
+    if (arg->fill == FILL_UNSET)
+        memset(arg->bytes, 0xcd, bytes);
+    if (arg->fill == FILL_ZEROS || arg->fill == FILL_UNSET || arg->info.type == KILN_VOID || arg->info.kind == KILN_PARAM_STRUCT)
         return true;
     uint64_t stream = mix(seed * 1000003u + position);
     for (size_t i = 0; i < arg->count; i++) {

@@ -5,6 +5,7 @@
 #include "back/back.h"
 #include "base/bug.h"
 #include "base/diag.h"
+#include "base/knobs.h"
 #include "base/term.h"
 #include "cli/cli.h"
 #include "compile.h"
@@ -62,11 +63,23 @@ static void print_ptx(show *s, front *f, ir_module *m)
     s->cannot_emit = !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, &s->out);
 }
 
+static void print_c(show *s, ir_module *m)
+{
+    const ir_func *only = NULL;
+    for (uint32_t i = 0; s->kernel && i < m->funcs.len; i++)
+        if (!strcmp(m->funcs.at[i]->name, s->kernel))
+            only = m->funcs.at[i];
+    s->no_kernel = s->kernel && !only;
+    if (!s->no_kernel)
+        cpu_emit(m, only, s->in, &s->out);
+}
+
 static void on_stage(void *user, const char *name, front *f, ir_module *m)
 {
     show *s = user;
     bool is_ptx = !strcmp(s->stage, "ptx") && !strcmp(name, "final");
-    if (!is_ptx && strcmp(name, s->stage) != 0)
+    bool is_c = !strcmp(s->stage, "c") && !strcmp(name, "final");
+    if (!is_ptx && !is_c && strcmp(name, s->stage) != 0)
         return;
     s->runs++;
     if (s->wanted_run && s->runs != s->wanted_run)
@@ -76,6 +89,8 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
     text_puts(&s->out, "");
     if (is_ptx)
         print_ptx(s, f, m);
+    else if (is_c)
+        print_c(s, m);
     else if (!strcmp(name, "tokens"))
         print_tokens(s, f);
     else if (!strcmp(name, "ast"))
@@ -86,7 +101,7 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
 
 static bool is_stage(const char *name)
 {
-    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks", "ptx"};
+    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks", "ptx", "c"};
     for (size_t i = 0; i < COUNT(fixed); i++)
         if (!strcmp(fixed[i], name))
             return true;
@@ -123,6 +138,7 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         .level = c->optimise < 0 ? 0 : 2,
         .verifies = true,
         .no_remarks = strcmp(s->stage, "remarks") != 0,
+        .checks_bounds = c->check_bounds || knob_lists(KNOB_CHECK, "bounds"),
         .warnings_are_errors = c->werror,
         .json = c->json,
         .colour = term_has_colour(stderr),
@@ -201,7 +217,7 @@ int cli_show(int argc, char **argv)
             if (!seen)
                 fprintf(stderr, " %s", row->name);
         }
-        fprintf(stderr, " final remarks ptx\n");
+        fprintf(stderr, " final remarks ptx c\n");
         return EXIT_USAGE;
     }
     s.in = arena_new();

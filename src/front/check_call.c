@@ -39,9 +39,13 @@ static ast_expr *check_library_call(front *f, ast_expr *e, const builtin *b)
     const char *name = e->builtin_type ? str_format(f->in, "k_%s_%s", b->name,
                                                     T_OF(f, e->builtin_type->unqualified))
                                        : str_format(f->in, "k_%s", b->name);
-    ast_decl *callee = parse_library_func(f, b->lib, name_cstr(f->names, name));
+    const char *lib = b->lib, *star = strchr(lib, '*'); // one text per type
+    if (star)
+        lib = str_format(f->in, "%.*s%s%s", (int)(star - lib), lib,
+                         T_OF(f, e->builtin_type->unqualified), star + 1);
+    ast_decl *callee = parse_library_func(f, lib, name_cstr(f->names, name));
     if (!callee)
-        bug("the library text %s has no function %s", b->lib, name);
+        bug("the library text %s has no function %s", lib, name);
     callee->is_used = true;
     parse_need_func(f, callee, e->at);
     e->callee_decl = callee;

@@ -408,7 +408,7 @@ static void lower_decl(lower *l, ast_decl *d)
         p.hint = IR_HINT_VOLATILE;
     if (d->init)
         lower_init(l, p, d->init);
-    else
+    else if (!l->f->options->keeps_unset)
         lower_zero_small(l, p);
 }
 

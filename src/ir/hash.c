@@ -58,7 +58,7 @@ static void mix_aux(hasher *x, const ir_inst *i)
     if (i->op == IR_EXIT || i->op == IR_NEXT) {
         const uint64_t *place = map_find(&x->insts, i->aux);
         mix(x, place ? *place : 0);
-    } else if ((i->op == IR_PRINT || i->op == IR_ASSERT) && i->aux < m->strings.len) {
+    } else if ((i->op == IR_PRINT || i->op == IR_ASSERT || i->op == IR_BOUNDS) && i->aux < m->strings.len) {
         mix_text(x, m->strings.at[i->aux]);
     } else if (i->op == IR_SHARED && i->aux < m->shared.len) {
         const ir_shared *s = &m->shared.at[i->aux];
@@ -116,7 +116,7 @@ static void mix_param(hasher *x, const ir_param *p)
     mix_text(x, str_of(p->name));
     mix(x, p->kind | (uint64_t)p->type << 8 | (uint64_t)p->elem << 16 |
                (uint64_t)p->elem_unsigned << 24 | (uint64_t)p->is_const << 25 |
-               (uint64_t)p->is_restrict << 26);
+               (uint64_t)p->is_restrict << 26 | (uint64_t)p->is_hidden << 27);
     if (p->kind == IR_PARAM_BYTES)
         mix(x, (uint64_t)p->size << 32 | p->align);
     if (p->kind == IR_PARAM_POINTER)

@@ -229,7 +229,7 @@ static void put_aux(printer *p, const ir_inst *i)
         else if (op == IR_CONSTANT && i->aux < m->data.len)
             name = m->data.at[i->aux].name;
         put_slot(out, name, i->aux);
-    } else if (op == IR_PRINT || op == IR_ASSERT) {
+    } else if (op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS) {
         text_putc(out, ' ');
         put_quoted(out, i->aux < m->strings.len ? m->strings.at[i->aux] : STR("?"));
     } else if (op == IR_CALL) {
@@ -244,6 +244,8 @@ static void put_attributes(printer *p, const ir_inst *i)
     text *out = p->out;
     if (ir_op_is_memory((ir_op)i->op) && i->imm)
         text_printf(out, " offset(%lld)", (long long)i->imm);
+    if (i->op == IR_BOUNDS)
+        text_printf(out, " elem(%lld)", (long long)i->imm);
     if (i->align)
         text_printf(out, " align(%u)", i->align);
     if (i->hint)
@@ -398,6 +400,8 @@ static void put_param(printer *p, uint32_t index)
     } else {
         text_printf(out, ": %s", scalar_name((ir_type)param->type, param->elem_unsigned));
     }
+    if (param->is_hidden)
+        text_puts(out, " hidden");
     if (param->c_type) {
         text_putc(out, ' ');
         put_quoted(out, str_of(param->c_type));

@@ -193,7 +193,7 @@ static void read_target(reader *r, ir_op op, ir_inst *made, scan_token *callee)
         made->aux = read_index(r, "shared array", r->m->shared.len);
     else if (op == IR_CONSTANT)
         made->aux = read_index(r, "constant table", r->m->data.len);
-    else if (op == IR_PRINT || op == IR_ASSERT)
+    else if (op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS)
         made->aux = read_string(r);
     else if (op == IR_EXIT || op == IR_NEXT)
         made->aux = read_label(r);
@@ -220,6 +220,8 @@ static void read_attributes(reader *r, ir_inst *made)
     for (;;) {
         if (scan_take_word(s, "offset"))
             made->imm = scan_bracketed(s, INT64_MIN, INT64_MAX);
+        else if (scan_take_word(s, "elem"))
+            made->imm = scan_bracketed(s, 1, INT64_MAX);
         else if (scan_take_word(s, "align"))
             made->align = (uint16_t)scan_bracketed(s, 0, 32768);
         else if (scan_take_word(s, "hint"))
@@ -504,6 +506,7 @@ static void read_param(reader *r)
                 read_pair(r, &p.elem_size, &p.elem_align);
         }
     }
+    p.is_hidden = scan_take_word(s, "hidden");
     if (s->token.kind == SCAN_STRING) {
         p.c_type = str_dup(r->m->in, s->token.text);
         scan_next(s);

@@ -96,6 +96,7 @@ static const uint8_t fixed_types[IR_OP_COUNT] = {
     [IR_WARPSYNC] = IR_VOID + 1,     [IR_BALLOT] = IR_I32 + 1,
     [IR_ACTIVE] = IR_I32 + 1,        [IR_PRINT] = IR_VOID + 1,
     [IR_ASSERT] = IR_VOID + 1,       [IR_TRAP] = IR_VOID + 1,
+    [IR_BOUNDS] = IR_VOID + 1,
     [IR_ASSUME] = IR_VOID + 1,       [IR_CLOCK] = IR_I64 + 1,
     [IR_NANOTIME] = IR_I64 + 1,      [IR_SLEEP] = IR_VOID + 1,
     [IR_CALL] = IR_VOID + 1,         [IR_BLOCKSCOPE] = IR_VOID + 1,

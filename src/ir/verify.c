@@ -271,7 +271,11 @@ static bool check_text(verifier *v, const ir_inst *i)
 {
     if (i->aux >= v->f->module->strings.len)
         return fail(v, "string %u does not exist", i->aux);
-    return i->op != IR_ASSERT || wants(v, i, 0, IR_I1);
+    if (i->op == IR_BOUNDS && i->imm < 1)
+        return fail(v, "an element of %lld bytes", (long long)i->imm);
+    if (i->op == IR_BOUNDS && !(wants(v, i, 1, IR_I64) && wants(v, i, 2, IR_I64)))
+        return false;
+    return i->op == IR_PRINT || wants(v, i, 0, IR_I1);
 }
 
 static bool check_assume(verifier *v, const ir_inst *i)
@@ -419,6 +423,7 @@ static check_fn *const special[IR_OP_COUNT] = {
     [IR_MATCH] = check_match,
     [IR_PRINT] = check_text,
     [IR_ASSERT] = check_text,
+    [IR_BOUNDS] = check_text,
     [IR_TRAP] = check_own_type,
     [IR_ASSUME] = check_assume,
     [IR_CLOCK] = check_own_type,

@@ -73,7 +73,7 @@ static void fold_plain(folder *fo, ir_inst_id id)
     fo->did_change = did_change;
     const ir_inst *i = ir_at(f, id);
     uint64_t bits;
-    if ((i->op == IR_ASSUME || i->op == IR_ASSERT) &&
+    if ((i->op == IR_ASSUME || i->op == IR_ASSERT || i->op == IR_BOUNDS) &&
         ir_const_bits(f, ir_operand(f, i, 0), &bits) && bits) {
         ir_remove(f, id);
         fo->did_change = true;

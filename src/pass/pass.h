@@ -12,6 +12,7 @@ typedef struct pass_ctx {
     const char *target;
     int level; // 0 or 2
     bool wants_remarks;
+    bool checks_bounds; // pass bounds runs
 } pass_ctx;
 
 typedef bool pass_fn(ir_func *f, pass_ctx *ctx);

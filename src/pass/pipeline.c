@@ -25,6 +25,7 @@ const pass_row pass_list[] = {
     {"compact",  pass_compact,  FULL, "again"},
     {"converge", pass_converge, BOTH, "checks collectives against divergent control flow; changes nothing"},
     {"space",    pass_space,    FULL, "finds the address space behind generic pointers"},
+    {"bounds",   pass_bounds,   BOTH, "checks indices against the lengths of arrays; only when asked for"},
     {"fold",     pass_fold,     FULL, "again"},
     {"cse",      pass_cse,      FULL, "computes the same thing once; loads what was just stored or loaded"},
     {"licm",     pass_licm,     FULL, "moves what does not change out of loops"},
@@ -138,7 +139,8 @@ static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
 {
     uint8_t level = ctx->level ? FULL : PLAIN;
     for (const pass_row *row = pass_list; row->name; row++) {
-        if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags))
+        if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags) ||
+            (row->run == pass_bounds && !ctx->checks_bounds))
             continue;
         run_row(m, row, ctx, verify);
         if (has_errors(ctx))

@@ -229,25 +229,36 @@ static kiln_status check_scalar(const kiln_kernel *kernel, size_t index, const k
 }
 
 // User-given PTX tells sizes only: anything of that size is taken.
-static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out)
+static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln_arg *arg,
+                             interp_arg *out)
 {
     const rt_param *p = &kernel->params[index];
     kiln *k = kernel->module->k;
     if (arg->kind == ARG_BUFFER && p->info.size == 8) {
         const kiln_buffer *b = arg->pointer;
         if (!handle_is(HANDLE_BUFFER, b) || b->k != k || arg->bits > b->count)
-            return error_set(k, KILN_E_LAUNCH, K6014, "argument %zu '%s': this is no buffer of this kiln handle, or not so long", index + 1,
-                             p->info.name);
+            return error_set(
+                k, KILN_E_LAUNCH, K6014,
+                "argument %zu '%s': this is no buffer of this kiln handle, or not so long",
+                index + 1, p->info.name);
         out->bits = b->address + arg->bits * b->elem_size;
         return KILN_OK;
     }
     bool is_scalar = arg->kind == ARG_SCALAR && p->info.kind == KILN_PARAM_SCALAR;
     if (arg->size != p->info.size || (!is_scalar && (arg->kind != ARG_STRUCT || !arg->pointer)))
-        return error_set(k, KILN_E_LAUNCH, K6013, "argument %zu '%s': the PTX of kernel '%s' takes %zu bytes, got %zu", index + 1, p->info.name,
-                         kernel->name, p->info.size, arg->kind == ARG_BUFFER ? (size_t)8 : arg->size);
+        return error_set(k, KILN_E_LAUNCH, K6013,
+                         "argument %zu '%s': the PTX of kernel '%s' takes %zu bytes, got %zu",
+                         index + 1, p->info.name, kernel->name, p->info.size,
+                         arg->kind == ARG_BUFFER ? (size_t)8 : arg->size);
     out->bits = arg->bits;
     out->bytes = is_scalar ? NULL : arg->pointer;
     return KILN_OK;
+}
+
+uint64_t arg_bytes(const kiln_arg *arg)
+{
+    const kiln_buffer *b = arg->pointer;
+    return (b->count - arg->bits) * b->elem_size;
 }
 
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out)

@@ -28,14 +28,18 @@ const char *kiln_type_name(kiln_type type)
 static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size, kiln_buffer **out)
 {
     if (!out)
-        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "a buffer needs a place for its handle (out is NULL)");
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "a buffer needs a place for its handle (out is NULL)");
     *out = NULL;
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!elem_size)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "a buffer's elements must have a type or a size above 0");
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "a buffer's elements must have a type or a size above 0");
     if (desc->count > SIZE_LIMIT / elem_size)
-        return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for a buffer of %zu elements of %zu bytes", desc->count, elem_size);
+        return error_set(k, KILN_E_NO_MEMORY, K6004,
+                         "no memory for a buffer of %zu elements of %zu bytes", desc->count,
+                         elem_size);
     kiln_buffer *b = handle_new(HANDLE_BUFFER);
     if (!b)
         return error_no_memory(k, "a buffer's handle");
@@ -75,11 +79,14 @@ kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer 
     static const kiln_buffer_desc none;
     if (!desc)
         desc = &none;
-    if (desc->type != KILN_VOID && desc->element_size && desc->element_size != kiln_type_size(desc->type))
+    if (desc->type != KILN_VOID && desc->element_size &&
+        desc->element_size != kiln_type_size(desc->type))
         return error_set(handle_is(HANDLE_CONTEXT, k) ? k : NULL, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_buffer_make: %s has %zu bytes, element_size says %zu", kiln_type_name(desc->type), kiln_type_size(desc->type),
+                         "kiln_buffer_make: %s has %zu bytes, element_size says %zu",
+                         kiln_type_name(desc->type), kiln_type_size(desc->type),
                          desc->element_size);
-    return make(k, desc, desc->type != KILN_VOID ? kiln_type_size(desc->type) : desc->element_size, out);
+    return make(k, desc, desc->type != KILN_VOID ? kiln_type_size(desc->type) : desc->element_size,
+                out);
 }
 
 void buffer_drop(kiln_buffer *b)
@@ -146,11 +153,13 @@ kiln_status kiln_read(const kiln_buffer *b, size_t first, void *to, size_t count
 
 kiln_status kiln_fill(kiln_buffer *b, const void *element)
 {
-    kiln_status status = check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
+    kiln_status status =
+        check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
     return status || !b->count ? status : b->k->ops->fill(b, 0, b->count, element, NULL);
 }
 
-kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *stream)
+kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const void *element,
+                            kiln_stream *stream)
 {
     kiln_status status = check_range(b, first, element, count, "kiln_fill_async");
     if (!status)

@@ -105,9 +105,14 @@ static bool is_entry(const char *name)
     return ends_with(name, ".code");
 }
 
+static bool is_part(const char *name)
+{
+    return !strncmp(name, "part-", 5);
+}
+
 static bool is_ours(const char *name)
 {
-    return is_entry(name) || ends_with(name, ".why") || !strncmp(name, "part-", 5);
+    return is_entry(name) || ends_with(name, ".why") || is_part(name);
 }
 
 // mkdir -p, for nobody else's eyes.
@@ -361,6 +366,12 @@ typedef struct seen_file {
     struct timespec used;
 } seen_file;
 
+// Of a process that died while it wrote.
+static bool is_stale(const seen_file *f, time_t now)
+{
+    return is_part(f->name) && now - f->used.tv_sec > STALE_SECONDS;
+}
+
 static int older_first(const void *a, const void *b)
 {
     const seen_file *x = a, *y = b;
@@ -413,8 +424,8 @@ static void make_room(const cache_folder *folder)
     uint64_t total = 0;
     time_t now = time(NULL);
     for (size_t k = 0; k < count; k++) {
-        if (!strncmp(files[k].name, "part-", 5) && now - files[k].used.tv_sec > STALE_SECONDS) {
-            disk_remove(folder, files[k].name); // of a process that died
+        if (is_stale(&files[k], now)) {
+            disk_remove(folder, files[k].name);
             files[k].bytes = 0;
         }
         total += files[k].bytes;
@@ -422,7 +433,7 @@ static void make_room(const cache_folder *folder)
     if (total > folder->limit) {
         qsort(files, count, sizeof *files, older_first);
         for (size_t k = 0; k < count && total > folder->limit / 10 * 9; k++)
-            if (files[k].bytes && strncmp(files[k].name, "part-", 5)) {
+            if (files[k].bytes && !is_part(files[k].name)) {
                 disk_remove(folder, files[k].name);
                 total -= files[k].bytes;
             }
@@ -507,7 +518,8 @@ static bool write_aside(const cache_folder *folder, const char *name, const file
         ok = false, error = errno;
     if (!ok) {
         unlink(part);
-        remember_failure("writing into the folder", folder->path, error);
+        if (error != ENOENT) // the whole folder was removed meanwhile: next time it is made again
+            remember_failure("writing into the folder", folder->path, error);
     }
     return ok;
 }
@@ -608,8 +620,11 @@ size_t cache_clear(void)
     cache_folder folder;
     disk_folder(&folder, NULL);
     size_t count = 0, removed = 0;
+    time_t now = time(NULL);
     seen_file *files = folder.path[0] ? list_files(&folder, &count) : NULL;
     for (size_t k = 0; k < count; k++) {
+        if (is_part(files[k].name) && !is_stale(&files[k], now))
+            continue; // somebody writes it right now
         removed += is_entry(files[k].name);
         disk_remove(&folder, files[k].name);
     }

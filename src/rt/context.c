@@ -27,7 +27,8 @@ kiln_status kiln_open(const char *device, kiln **out)
     const device_ops *ops = NULL;
     int ordinal = 0;
     if (!out)
-        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_open: there is no place for the result (out is NULL)");
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_open: there is no place for the result (out is NULL)");
     *out = NULL;
     if (!device)
         device = knob_text(KNOB_DEVICE);
@@ -35,7 +36,9 @@ kiln_status kiln_open(const char *device, kiln **out)
     if (!*device)
         device = cuda_usable_count() && cuda_info_of(0, &best) == KILN_OK ? "cuda:0" : "interp";
     if (!parse_name(device, &ops, &ordinal))
-        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "there is no device '%s'; this build of Kiln has 'interp' and 'cuda:N'", device);
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
+                         "there is no device '%s'; this build of Kiln has 'interp' and 'cuda:N'",
+                         device);
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
         return error_no_memory(NULL, "a device handle");
@@ -92,7 +95,8 @@ kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_at: out is NULL");
     size_t gpus = cuda_usable_count();
     if (index > gpus)
-        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index, gpus + 1);
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index,
+                         gpus + 1);
     return index < gpus ? cuda_info_of((int)index, out) : interp_device.info(NULL, out);
 }
 
@@ -115,7 +119,8 @@ const char *kiln_device_name(const kiln *k)
 
 kiln_status kiln_sync(kiln *k)
 {
-    return handle_is(HANDLE_CONTEXT, k) ? k->ops->sync(k, NULL) : error_bad_handle(HANDLE_CONTEXT, k);
+    return handle_is(HANDLE_CONTEXT, k) ? k->ops->sync(k, NULL)
+                                        : error_bad_handle(HANDLE_CONTEXT, k);
 }
 
 void kiln_cancel(kiln *k)

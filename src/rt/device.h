@@ -1,6 +1,7 @@
-// What a device must be able to do. Every public call checks its handles and numbers, then goes through the context's device_ops: two
-// implementations, the interpreter (interp_device.c) and CUDA (drv/cuda_device.c is where to start). A function that a device lacks is
-// NULL: the public call then says so.
+// What a device must be able to do. Every public call checks its handles and numbers, then goes
+// through the context's device_ops: two implementations, the interpreter (interp_device.c) and CUDA
+// (drv/cuda_device.c is where to start). A function that a device lacks is NULL: the public call
+// then says so.
 #ifndef KILN_DEVICE_H
 #define KILN_DEVICE_H
 
@@ -20,7 +21,8 @@ typedef struct rt_launch {
     bool is_cooperative, overlaps_previous;
 } rt_launch;
 
-// A copy after all checks, in bytes. A side is host memory, or a buffer's memory at a device address.
+// A copy after all checks, in bytes. A side is host memory, or a buffer's memory at a device
+// address.
 typedef struct rt_copy {
     const kiln_buffer *to, *from; // NULL: host
     void *to_host;
@@ -49,7 +51,8 @@ struct device_ops {
     kiln_status (*alloc)(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
     void (*free)(kiln_buffer *b);
     kiln_status (*copy)(kiln *k, const rt_copy *copy);
-    kiln_status (*fill)(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *s);
+    kiln_status (*fill)(kiln_buffer *b, size_t first, size_t count, const void *element,
+                        kiln_stream *s);
     kiln_status (*memory_info)(kiln *k, kiln_memory_info *out);
     kiln_status (*memory_trim)(kiln *k);
     kiln_status (*host_alloc)(kiln *k, size_t bytes, void **out);
@@ -59,7 +62,8 @@ struct device_ops {
     void (*unload)(kiln_module *m);
     kiln_status (*launch)(kiln_kernel *kernel, const rt_launch *launch);
     kiln_status (*resources)(const kiln_kernel *kernel, kiln_resources *out);
-    kiln_status (*occupancy)(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes, uint32_t *blocks);
+    kiln_status (*occupancy)(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                             uint32_t *blocks);
 
     void *(*main_stream)(kiln *k); // the driver's handle
     kiln_status (*stream_new)(kiln_stream *s, int priority);
@@ -76,8 +80,8 @@ struct device_ops {
     // Into a new graph, or (is_update) into one that has the same shape.
     kiln_status (*capture_end)(kiln_stream *s, kiln_graph *g, bool is_update);
     kiln_status (*graph_new)(kiln_graph *g);
-    kiln_status (*graph_add)(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch, const size_t *after,
-                             size_t after_count);
+    kiln_status (*graph_add)(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch,
+                             const size_t *after, size_t after_count);
     kiln_kernel *(*graph_kernel)(const kiln_graph *g, size_t node); // of a graph made by hand
     kiln_status (*graph_set)(kiln_graph *g, size_t node, const rt_launch *launch);
     kiln_status (*graph_launch)(kiln_graph *g, kiln_stream *s);

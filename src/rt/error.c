@@ -36,7 +36,8 @@ static const struct {
     {K6027, "move the barrier to where every thread of the block passes"},
     {K6031, "install the NVIDIA driver, or use the device 'interp'"},
     {K6032, "use the device 'interp'"},
-    {K6035, "run it on the device 'interp': it names the line, array and index; KILN_CHECK=launches finds the launch"},
+    {K6035, "run it on the device 'interp': it names the line, array and index; "
+            "KILN_CHECK=launches finds the launch"},
     {K6036, "close this kiln handle and open the device again; data on it is gone"},
     {K6037, "end the capture first"},
     {K6028, "look for a loop that never ends, or raise the limit"},
@@ -108,9 +109,9 @@ kiln_status error_no_memory(kiln *k, const char *what)
 
 kiln_status error_bad_handle(handle_kind kind, const void *handle)
 {
-    static const char *const names[HANDLE_KIND_COUNT] = {"kiln", "kiln_module", "kiln_kernel",
-                                                         "kiln_buffer", "kiln_stream",
-                                                         "kiln_event", "kiln_graph"};
+    static const char *const names[HANDLE_KIND_COUNT] = {
+        "kiln",        "kiln_module", "kiln_kernel", "kiln_buffer",
+        "kiln_stream", "kiln_event",  "kiln_graph"};
     return error_set(NULL, KILN_E_BAD_HANDLE, K6002,
                      handle ? "this is not a live %s: it was freed, or is something else"
                             : "a %s is needed, NULL was given",

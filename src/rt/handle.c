@@ -10,15 +10,13 @@ typedef struct link { // a free record: the magic stays where it is
     struct link *next;
 } link;
 
-static const uint64_t magics[HANDLE_KIND_COUNT] = {0x6b696c6e2d637478, 0x6b696c6e2d6d6f64,
-                                                   0x6b696c6e2d6b726e, 0x6b696c6e2d627566,
-                                                   0x6b696c6e2d737472, 0x6b696c6e2d657674,
-                                                   0x6b696c6e2d677261};
+static const uint64_t magics[HANDLE_KIND_COUNT] = {
+    0x6b696c6e2d637478, 0x6b696c6e2d6d6f64, 0x6b696c6e2d6b726e, 0x6b696c6e2d627566,
+    0x6b696c6e2d737472, 0x6b696c6e2d657674, 0x6b696c6e2d677261};
 static const uint64_t poison = 0xdead6b696c6edead;
-static const size_t sizes[HANDLE_KIND_COUNT] = {sizeof(kiln), sizeof(kiln_module),
-                                                sizeof(kiln_kernel), sizeof(kiln_buffer),
-                                                sizeof(kiln_stream), sizeof(kiln_event),
-                                                sizeof(kiln_graph)};
+static const size_t sizes[HANDLE_KIND_COUNT] = {
+    sizeof(kiln),        sizeof(kiln_module), sizeof(kiln_kernel), sizeof(kiln_buffer),
+    sizeof(kiln_stream), sizeof(kiln_event),  sizeof(kiln_graph)};
 enum { PER_TABLE = 32, KEEP_FREE = 16 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

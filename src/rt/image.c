@@ -44,11 +44,11 @@ static char *join(const char *const *list)
 static char *options_text(const kiln_compile_desc *desc)
 {
     char options[256];
-    snprintf(options, sizeof options, "level %d%s%s%s%s%s%s check=%.100s",
+    snprintf(options, sizeof options, "level %d%s%s%s%s%s%s%s check=%.100s",
              desc->optimise < 0 ? 0 : 2, desc->is_ir ? " ir" : "", desc->is_ptx ? " ptx" : "",
              desc->no_file_includes ? " no-files" : "", desc->warnings_are_errors ? " werror" : "",
              desc->remarks ? " remarks" : "", desc->diagnostics_json ? " json" : "",
-             knob_text(KNOB_CHECK));
+             desc->check_bounds ? " bounds" : "", knob_text(KNOB_CHECK));
     return strdup(options);
 }
 
@@ -224,6 +224,7 @@ static void walk_kernel(io *x, kiln_kernel *kernel)
     io_value(x, &kernel->talks);
     io_value(x, &kernel->resources.spill_stores);
     io_value(x, &kernel->resources.spill_loads);
+    io_value(x, &kernel->hidden_count);
     kernel->param_count = io_count(x, kernel->param_count);
     if (x->is_reading)
         kernel->params = arena_array(x->a, rt_param, kernel->param_count + 1);
@@ -256,6 +257,7 @@ static void walk_site(io *x, channel_site *s)
     io_text(x, &s->file);
     io_value(x, &s->line);
     io_value(x, &s->column);
+    io_value(x, &s->elem);
     io_value(x, &s->argument_count);
     io_value(x, &s->arguments);
     x->failed |= s->argument_count > COUNT(s->arguments);

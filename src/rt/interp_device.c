@@ -1,5 +1,6 @@
-// The interpreter as a device: buffers are host memory and rows of a segment table, work is done when its call returns, so streams never
-// wait; a capture records calls, and launching the graph makes them.
+// The interpreter as a device: buffers are host memory and rows of a segment table, work is done
+// when its call returns, so streams never wait; a capture records calls, and launching the graph
+// makes them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -36,11 +37,15 @@ static uint32_t row_new(kiln *k)
 static kiln_status alloc_buffer(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc)
 {
     kiln *k = b->k;
-    void *memory = bytes <= ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT ? calloc(1, bytes + ALIGNMENT) : NULL;
+    void *memory = bytes <= ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT
+                       ? calloc(1, bytes + ALIGNMENT)
+                       : NULL;
     uint32_t row = memory ? row_new(k) : 0;
     if (!row) {
         free(memory);
-        return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for a buffer of %zu elements of %zu bytes", b->count, b->elem_size);
+        return error_set(k, KILN_E_NO_MEMORY, K6004,
+                         "no memory for a buffer of %zu elements of %zu bytes", b->count,
+                         b->elem_size);
     }
     b->memory = memory;
     b->base = (uint8_t *)(((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
@@ -168,7 +173,9 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
     k->has_lost_print = false;
     if (interp_run(&launch, &error))
         return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
-    kiln_status status = error.code == K6029 ? KILN_E_CANCELLED : error.code == K6004 ? KILN_E_NO_MEMORY : KILN_E_KERNEL;
+    kiln_status status = error.code == K6029   ? KILN_E_CANCELLED
+                         : error.code == K6004 ? KILN_E_NO_MEMORY
+                                               : KILN_E_KERNEL;
     error_set(k, status, error.code, "%s", error.text);
     error_add_place(k, kernel->name, error.file ? error.file : "", error.line, error.column);
     return status;
@@ -177,7 +184,8 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
 static kiln_status launch(kiln_kernel *kernel, const rt_launch *l)
 {
     if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1)
-        return error_set(kernel->module->k, KILN_E_UNSUPPORTED, K6038, "interp runs no clusters of blocks");
+        return error_set(kernel->module->k, KILN_E_UNSUPPORTED, K6038,
+                         "interp runs no clusters of blocks");
     if (l->stream && l->stream->capture)
         return record_launch(l->stream->capture, kernel, l);
     return launch_now(kernel, l);
@@ -185,7 +193,8 @@ static kiln_status launch(kiln_kernel *kernel, const rt_launch *l)
 
 static void copy_now(const rt_copy *c)
 {
-    const uint8_t *from = c->from_host ? c->from_host : c->from->base + (c->from_address - c->from->address);
+    const uint8_t *from =
+        c->from_host ? c->from_host : c->from->base + (c->from_address - c->from->address);
     uint8_t *to = c->to_host ? c->to_host : c->to->base + (c->to_address - c->to->address);
     for (size_t row = 0; row < c->rows; row++)
         memmove(to + row * c->to_pitch, from + row * c->from_pitch, c->width);
@@ -206,13 +215,18 @@ static void fill_now(kiln_buffer *b, size_t first, size_t count, const void *ele
         memcpy(b->base + (first + n) * b->elem_size, element, b->elem_size);
 }
 
-static kiln_status fill(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *s)
+static kiln_status fill(kiln_buffer *b, size_t first, size_t count, const void *element,
+                        kiln_stream *s)
 {
     if (!s || !s->capture) {
         fill_now(b, first, count, element);
         return KILN_OK;
     }
-    record r = {.kind = RECORD_FILL, .buffer = b, .first = first, .count = count, .owned = malloc(b->elem_size)};
+    record r = {.kind = RECORD_FILL,
+                .buffer = b,
+                .first = first,
+                .count = count,
+                .owned = malloc(b->elem_size)};
     if (!r.owned)
         return error_no_memory(b->k, "a graph");
     memcpy(r.owned, element, b->elem_size);
@@ -311,7 +325,8 @@ static bool is_same_shape(const kiln_graph *a, const kiln_graph *b)
 {
     bool same = a->node_count == b->node_count;
     for (size_t n = 0; same && n < a->node_count; n++)
-        same = record_at(a, n)->kind == record_at(b, n)->kind && record_at(a, n)->kernel == record_at(b, n)->kernel;
+        same = record_at(a, n)->kind == record_at(b, n)->kind &&
+               record_at(a, n)->kernel == record_at(b, n)->kernel;
     return same;
 }
 
@@ -323,7 +338,9 @@ static kiln_status capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
     kiln_status status = KILN_OK;
     if (is_update && !is_same_shape(g, captured)) {
         forget(captured);
-        status = error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_update: the captured work has another shape than the graph");
+        status =
+            error_set(s->k, KILN_E_BAD_ARGUMENT, K6003,
+                      "kiln_capture_update: the captured work has another shape than the graph");
     } else {
         forget(g);
         g->nodes = captured->nodes;
@@ -341,7 +358,8 @@ static kiln_status graph_new(kiln_graph *g)
 }
 
 // Nodes wait for earlier ones only, so their own order will do.
-static kiln_status graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l, const size_t *after, size_t after_count)
+static kiln_status graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l,
+                             const size_t *after, size_t after_count)
 {
     (void)after;
     (void)after_count;
@@ -369,7 +387,8 @@ static kiln_kernel *graph_kernel(const kiln_graph *g, size_t node)
 static kiln_status graph_launch(kiln_graph *g, kiln_stream *s)
 {
     if (s && s->capture)
-        return error_set(g->k, KILN_E_UNSUPPORTED, K6037, "a graph cannot be launched into a capture");
+        return error_set(g->k, KILN_E_UNSUPPORTED, K6037,
+                         "a graph cannot be launched into a capture");
     kiln_status status = KILN_OK;
     for (size_t n = 0; n < g->node_count && !status; n++) {
         record *r = record_at(g, n);
@@ -385,7 +404,8 @@ static kiln_status graph_launch(kiln_graph *g, kiln_stream *s)
 // --- the device
 static kiln_status resources(const kiln_kernel *kernel, kiln_resources *out)
 {
-    *out = (kiln_resources){.shared_bytes = kernel->shared_bytes, .block_threads = kernel->module->k->block_limit};
+    *out = (kiln_resources){.shared_bytes = kernel->shared_bytes,
+                            .block_threads = kernel->module->k->block_limit};
     return KILN_OK;
 }
 

@@ -79,11 +79,12 @@ static kiln_status check_shared(const kiln_kernel *kernel, size_t dynamic)
 static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args)
 {
     kiln *k = kernel->module->k;
-    if (desc->arg_count != kernel->param_count)
+    size_t wanted = kernel->param_count - kernel->hidden_count, hidden = wanted;
+    if (desc->arg_count != wanted)
         return error_set(k, KILN_E_LAUNCH, K6010,
                          "kernel '%s' has %zu parameter%s, the launch gives %zu argument%s",
-                         kernel->name, kernel->param_count, kernel->param_count == 1 ? "" : "s",
-                         desc->arg_count, desc->arg_count == 1 ? "" : "s");
+                         kernel->name, wanted, wanted == 1 ? "" : "s", desc->arg_count,
+                         desc->arg_count == 1 ? "" : "s");
     if (desc->arg_count && !desc->args)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_launch: %zu arguments at NULL",
                          desc->arg_count);
@@ -91,31 +92,40 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
         kiln_status status = arg_check(kernel, i, &desc->args[i], &args[i]);
         if (status)
             return status;
+        if (kernel->hidden_count && kernel->params[i].info.kind == KILN_PARAM_POINTER)
+            args[hidden++] = (interp_arg){.bits = arg_bytes(&desc->args[i])};
     }
     return KILN_OK;
 }
 
-static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_desc *desc, rt_launch *out)
+static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_desc *desc,
+                                 rt_launch *out)
 {
     kiln *k = kernel->module->k;
     bool is_fixed = kernel->cluster[0] != 0;
-    const uint32_t *given = desc->cluster[0] || desc->cluster[1] || desc->cluster[2] ? desc->cluster : NULL;
+    const uint32_t *given =
+        desc->cluster[0] || desc->cluster[1] || desc->cluster[2] ? desc->cluster : NULL;
     if (!is_fixed && !given)
         return KILN_OK;
     for (int axis = 0; axis < 3; axis++) {
         uint32_t want = given ? (given[axis] ? given[axis] : 1) : 0;
         out->cluster[axis] = is_fixed ? (kernel->cluster[axis] ? kernel->cluster[axis] : 1) : want;
         if (is_fixed && given && want != out->cluster[axis])
-            return error_set(k, KILN_E_LAUNCH, K6015, "kernel '%s' is compiled for clusters of %u x %u x %u blocks, the launch says %u x %u x %u",
-                             kernel->name, kernel->cluster[0], kernel->cluster[1], kernel->cluster[2], given[0], given[1], given[2]);
+            return error_set(k, KILN_E_LAUNCH, K6015,
+                             "kernel '%s' is compiled for clusters of %u x %u x %u blocks, the "
+                             "launch says %u x %u x %u",
+                             kernel->name, kernel->cluster[0], kernel->cluster[1],
+                             kernel->cluster[2], given[0], given[1], given[2]);
         if (out->grid[axis] % out->cluster[axis])
-            return error_set(k, KILN_E_LAUNCH, K6015, "a grid of %u blocks along %c is no multiple of the cluster's %u", out->grid[axis],
-                             "xyz"[axis], out->cluster[axis]);
+            return error_set(k, KILN_E_LAUNCH, K6015,
+                             "a grid of %u blocks along %c is no multiple of the cluster's %u",
+                             out->grid[axis], "xyz"[axis], out -> cluster[axis]);
     }
     return KILN_OK;
 }
 
-kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args, rt_launch *out, bool *is_empty)
+kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
+                         rt_launch *out, bool *is_empty)
 {
     *is_empty = false;
     out->shared_bytes = desc->shared_bytes;

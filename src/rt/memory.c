@@ -19,17 +19,23 @@ typedef struct side { // one end of a copy
 static kiln_status check_side(kiln *k, const side *s, size_t count, size_t rows)
 {
     if (!s->buffer)
-        return s->host || !count ? KILN_OK : error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: '%s' is neither a buffer nor host memory", s->name);
+        return s->host || !count
+                   ? KILN_OK
+                   : error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                               "kiln_copy: '%s' is neither a buffer nor host memory", s->name);
     const kiln_buffer *b = s->buffer;
     if (s->pitch < count && rows > 1)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: '%s' has %zu elements from row to row, fewer than the %zu of a row", s->name,
-                         s->pitch, count);
+        return error_set(
+            k, KILN_E_BAD_ARGUMENT, K6003,
+            "kiln_copy: '%s' has %zu elements from row to row, fewer than the %zu of a row",
+            s->name, s->pitch, count);
     size_t extent = rows && count ? (rows - 1) * s->pitch + count : 0;
     if (rows > 1 && s->pitch && (rows - 1) > (SIZE_MAX - count) / s->pitch)
         extent = SIZE_MAX;
     if (s->first > b->count || extent > b->count - s->first)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6017, "kiln_copy: '%s' needs %zu elements from %zu, the buffer has %zu", s->name, extent, s->first,
-                         b->count);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6017,
+                         "kiln_copy: '%s' needs %zu elements from %zu, the buffer has %zu", s->name,
+                         extent, s->first, b->count);
     return KILN_OK;
 }
 
@@ -40,11 +46,13 @@ static kiln_status check_buffers(const kiln_copy_desc *d, kiln **k)
     if (d->from && !handle_is(HANDLE_BUFFER, d->from))
         return error_bad_handle(HANDLE_BUFFER, d->from);
     if (!d->to && !d->from)
-        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: at least one side must be a buffer");
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_copy: at least one side must be a buffer");
     *k = d->to ? d->to->k : d->from->k;
     if (d->to && d->from && d->to->elem_size != d->from->elem_size)
-        return error_set(*k, KILN_E_BAD_ARGUMENT, K6003, "kiln_copy: the buffers' elements have %zu and %zu bytes", d->to->elem_size,
-                         d->from->elem_size);
+        return error_set(*k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_copy: the buffers' elements have %zu and %zu bytes",
+                         d->to->elem_size, d->from->elem_size);
     if (d->stream && handle_is(HANDLE_STREAM, d->stream) && d->from && d->stream->k == d->from->k)
         *k = d->from->k;
     return KILN_OK;
@@ -57,8 +65,18 @@ static kiln_status copy_through_host(const kiln_copy_desc *d)
     void *between = malloc(d->count * size * rows + 1);
     if (!between)
         return error_no_memory(d->to->k, "a copy between devices");
-    kiln_copy_desc out = {.to_host = between, .from = d->from, .from_first = d->from_first, .count = d->count, .rows = rows, .from_pitch = d->from_pitch};
-    kiln_copy_desc in = {.to = d->to, .to_first = d->to_first, .from_host = between, .count = d->count, .rows = rows, .to_pitch = d->to_pitch};
+    kiln_copy_desc out = {.to_host = between,
+                          .from = d->from,
+                          .from_first = d->from_first,
+                          .count = d->count,
+                          .rows = rows,
+                          .from_pitch = d->from_pitch};
+    kiln_copy_desc in = {.to = d->to,
+                         .to_first = d->to_first,
+                         .from_host = between,
+                         .count = d->count,
+                         .rows = rows,
+                         .to_pitch = d->to_pitch};
     kiln_status status = kiln_copy(&out);
     if (!status)
         status = kiln_copy(&in);
@@ -78,7 +96,8 @@ kiln_status kiln_copy(const kiln_copy_desc *d)
         return status;
     size_t rows = d->rows ? d->rows : 1, size = d->to ? d->to->elem_size : d->from->elem_size;
     side to = {d->to, d->to_host, d->to_first, d->to_pitch ? d->to_pitch : d->count, "to"};
-    side from = {d->from, d->from_host, d->from_first, d->from_pitch ? d->from_pitch : d->count, "from"};
+    side from = {d->from, d->from_host, d->from_first, d->from_pitch ? d->from_pitch : d->count,
+                 "from"};
     status = check_side(k, &to, d->count, rows);
     if (!status)
         status = check_side(k, &from, d->count, rows);
@@ -92,7 +111,13 @@ kiln_status kiln_copy(const kiln_copy_desc *d)
         line.rows = line.to_pitch = line.from_pitch = 0;
         return kiln_copy(&line);
     }
-    rt_copy c = {.to = d->to, .from = d->from, .width = d->count * size, .rows = rows, .to_pitch = to.pitch * size, .from_pitch = from.pitch * size, .stream = d->stream};
+    rt_copy c = {.to = d->to,
+                 .from = d->from,
+                 .width = d->count * size,
+                 .rows = rows,
+                 .to_pitch = to.pitch * size,
+                 .from_pitch = from.pitch * size,
+                 .stream = d->stream};
     if (d->to)
         c.to_address = d->to->address + d->to_first * size;
     else
@@ -142,7 +167,8 @@ void kiln_host_free(kiln *k, void *memory)
             return;
         }
     if (memory)
-        error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_free: this memory did not come from kiln_host_alloc");
+        error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                  "kiln_host_free: this memory did not come from kiln_host_alloc");
 }
 
 void host_drop_all(kiln *k)
@@ -170,7 +196,8 @@ kiln_status kiln_memory_info_of(kiln *k, kiln_memory_info *out)
 
 kiln_status kiln_memory_trim(kiln *k)
 {
-    return handle_is(HANDLE_CONTEXT, k) ? k->ops->memory_trim(k) : error_bad_handle(HANDLE_CONTEXT, k);
+    return handle_is(HANDLE_CONTEXT, k) ? k->ops->memory_trim(k)
+                                        : error_bad_handle(HANDLE_CONTEXT, k);
 }
 
 // --- tensor maps
@@ -179,16 +206,22 @@ kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *desc, kiln
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!desc || !out)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: %s is NULL", desc ? "out" : "the description");
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: %s is NULL",
+                         desc ? "out" : "the description");
     if (!handle_is(HANDLE_BUFFER, desc->buffer))
         return error_bad_handle(HANDLE_BUFFER, desc->buffer);
     if (!k->ops->tensor_map)
         return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s has no tensor maps", k->device);
     if (desc->buffer->k != k)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6014, "kiln_tensor_map_make: the buffer belongs to another kiln handle");
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6014,
+                         "kiln_tensor_map_make: the buffer belongs to another kiln handle");
     if (desc->rank < 1 || desc->rank > 5)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: a tensor has 1 to 5 dimensions, not %u", desc->rank);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: a tensor has 1 to 5 dimensions, not %u",
+                         desc->rank);
     if (desc->first > desc->buffer->count)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6017, "kiln_tensor_map_make: element %zu of a buffer of %zu", desc->first, desc->buffer->count);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6017,
+                         "kiln_tensor_map_make: element %zu of a buffer of %zu", desc->first,
+                         desc->buffer->count);
     return k->ops->tensor_map(k, desc, out);
 }

@@ -52,8 +52,10 @@ static void add_kernel(kiln_module *m, const ir_func *f)
     kernel->name = copy(m->a, f->name);
     kernel->param_count = f->params.len;
     kernel->params = arena_array(m->a, rt_param, f->params.len + 1);
-    for (uint32_t k = 0; k < f->params.len; k++)
+    for (uint32_t k = 0; k < f->params.len; k++) {
         kernel->params[k] = param_of(m->a, &f->params.at[k]);
+        kernel->hidden_count += f->params.at[k].is_hidden;
+    }
     memcpy(kernel->block, f->block, sizeof kernel->block);
     memcpy(kernel->cluster, f->cluster, sizeof kernel->cluster);
     source_place at = {0};
@@ -64,7 +66,9 @@ static void add_kernel(kiln_module *m, const ir_func *f)
     if (m->k->ops->load) {
         kernel->talks = channel_is_used(f);
     } else {
-        kernel->program = interp_decode(m->a, f);
+        kernel->program = interp_decode_watched(m->a, f, m->for_check ? INTERP_WATCH_MEMORY : 0);
+        if (m->for_check)
+            kernel->nan_program = interp_decode_watched(m->a, f, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN);
         kernel->shared_bytes = interp_shared_bytes(kernel->program);
     }
 }
@@ -104,6 +108,17 @@ static void take_code(kiln_module *m, ir_module *from, diags *ds)
         m->strings[n] = copy_str(m->a, from->strings.at[n]);
 }
 
+// Added in the same order the texts get the same positions.
+static source_map *copy_sources(arena *a, const source_map *from)
+{
+    source_map *to = sources_in(a);
+    for (uint32_t k = 0; k < source_count(from); k++) {
+        const source_file *f = source_at(from, k);
+        source_add(to, f->path, f->text)->is_builtin = f->is_builtin;
+    }
+    return to;
+}
+
 // Inside the compile's frame: out of memory goes back there, and the module is dropped.
 static void take_results(void *user, ir_module *from, const front *f)
 {
@@ -112,6 +127,8 @@ static void take_results(void *user, ir_module *from, const front *f)
     for (uint32_t k = 0; k < from->funcs.len; k++)
         if (from->funcs.at[k]->is_kernel)
             add_kernel(m, from->funcs.at[k]);
+    if (m->for_check)
+        m->sources = copy_sources(m->a, f->sources);
     if (m->k->ops->load) {
         take_code(m, from, f->diags);
         image_note_inputs(m, f);
@@ -158,11 +175,13 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
                   .includes = desc->include,
                   .tunes = desc->tune,
                   .target = m->target,
+                  .keeps_unset = m->for_check,
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
-        .level = desc->optimise < 0 ? 0 : 2,
+        .level = desc->optimise < 0 || m->for_check ? 0 : 2,
         .verifies = knob_number(KNOB_VERIFY) != 0,
         .no_remarks = !desc->remarks,
+        .checks_bounds = desc->check_bounds || knob_lists(KNOB_CHECK, "bounds"),
         .warnings_are_errors = desc->warnings_are_errors,
         .json = desc->diagnostics_json,
         .result = take_results,
@@ -187,7 +206,9 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
 static kiln_status take_ptx(kiln_module *m, const kiln_compile_desc *desc)
 {
     const char *reason = "";
-    str code = {desc->source, desc->source && desc->source_len ? desc->source_len : desc->source ? strlen(desc->source) : 0};
+    str code = {desc->source, desc->source && desc->source_len ? desc->source_len
+                              : desc->source                   ? strlen(desc->source)
+                                                               : 0};
     if (!desc->source && !file_read(m->a, desc->path, 64 << 20, &code, &reason))
         return error_set(m->k, KILN_E_IO, K6005, "cannot read '%s': %s", desc->path, reason);
     m->code = str_dup(m->a, code);
@@ -215,7 +236,8 @@ static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *des
 {
     bug_frame frame;
     if (!m->k->ops->load)
-        return error_set(m->k, KILN_E_UNSUPPORTED, K6038, "PTX runs on cuda devices, not on %s", m->k->device);
+        return error_set(m->k, KILN_E_UNSUPPORTED, K6038, "PTX runs on cuda devices, not on %s",
+                         m->k->device);
     if (bug_enter(&frame))
         return error_no_memory(m->k, "a module");
     kiln_status status = take_ptx(m, desc);
@@ -249,9 +271,11 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
 {
     kiln *k = m->k;
     m->target = desc->target ? desc->target : k->target;
+    m->for_check = desc->for_check && !k->ops->load;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
     if (k->ops->load && !desc->is_ptx && !target_find(m->target))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target, k->device);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target,
+                         k->device);
     if (k->ops->load)
         return make_loaded(m, desc);
     return desc->is_ptx ? take_ptx_guarded(m, desc) : compile_into(m, desc);
@@ -371,7 +395,7 @@ const char *kiln_kernel_name(const kiln_kernel *kernel)
 size_t kiln_kernel_param_count(const kiln_kernel *kernel)
 {
     if (handle_is(HANDLE_KERNEL, kernel))
-        return kernel->param_count;
+        return kernel->param_count - kernel->hidden_count;
     error_bad_handle(HANDLE_KERNEL, kernel);
     return 0;
 }
@@ -383,10 +407,10 @@ kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index, kiln_para
     if (!out)
         return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_kernel_param: out is NULL");
-    if (index >= kernel->param_count)
+    if (index >= kernel->param_count - kernel->hidden_count)
         return error_set(kernel->module->k, KILN_E_NOT_FOUND, K6003,
                          "parameter %zu of kernel '%s', which has %zu", index, kernel->name,
-                         kernel->param_count);
+                         kernel->param_count - kernel->hidden_count);
     *out = kernel->params[index].info;
     return KILN_OK;
 }
@@ -404,19 +428,23 @@ kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out
     if (!handle_is(HANDLE_KERNEL, kernel))
         return error_bad_handle(HANDLE_KERNEL, kernel);
     if (!out)
-        return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_resources: out is NULL");
+        return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_kernel_resources: out is NULL");
     return kernel->module->k->ops->resources(kernel, out);
 }
 
-kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes, uint32_t *blocks)
+kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                                  uint32_t *blocks)
 {
     if (!handle_is(HANDLE_KERNEL, kernel))
         return error_bad_handle(HANDLE_KERNEL, kernel);
     kiln *k = kernel->module->k;
     if (!blocks || !threads || threads > k->block_limit)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_occupancy: %s", blocks ? "a block has 1 to 1024 threads" : "blocks is NULL");
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_occupancy: %s",
+                         blocks ? "a block has 1 to 1024 threads" : "blocks is NULL");
     if (!k->ops->occupancy)
-        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s has no multiprocessors to fill", k->device);
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s has no multiprocessors to fill",
+                         k->device);
     return k->ops->occupancy(kernel, threads, shared_bytes, blocks);
 }
 

@@ -1,4 +1,5 @@
-// The conversions of a format with C's rules. Arguments come after C's promotions: i32, i64, f64, pointers.
+// The conversions of a format with C's rules. Arguments come after C's promotions: i32, i64, f64,
+// pointers.
 #include "rt/print.h"
 
 #include <stdio.h>

@@ -10,7 +10,8 @@ typedef struct print_out { // grows; the caller frees it with print_free
     bool is_full; // no memory
 } print_out;
 
-// The arguments of one call by one thread, after C's promotions: i32, i64, f64 (f32 is taken too), pointers; %s takes a string's number.
+// The arguments of one call by one thread, after C's promotions: i32, i64, f64 (f32 is taken too),
+// pointers; %s takes a string's number.
 typedef struct print_args {
     const uint32_t *types; // ir_type of each
     const uint64_t *bits;

@@ -1,4 +1,5 @@
-// A small reader of PTX: finds ".entry NAME ( .param … )" and the directives before the body. Sizes are all it needs to know.
+// A small reader of PTX: finds ".entry NAME ( .param … )" and the directives before the body. Sizes
+// are all it needs to know.
 #include "rt/ptx_entries.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@ typedef struct word {
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '%' || c == '.';
 }
 
 // The next name, number, directive or single sign; len 0 at the end.
@@ -42,7 +44,8 @@ static word next(reader *r)
         return (word){r->end, 0};
     do
         r->at++;
-    while (is_name_char(*w.at) && r->at < r->end && is_name_char(*r->at) && (*r->at != '.' || *w.at == '.'));
+    while (is_name_char(*w.at) && r->at < r->end && is_name_char(*r->at) &&
+           (*r->at != '.' || *w.at == '.'));
     w.len = (size_t)(r->at - w.at);
     return w;
 }
@@ -66,8 +69,9 @@ static size_t type_size(word w)
     static const struct {
         const char *name;
         size_t size;
-    } types[] = {{".u64", 8}, {".s64", 8}, {".b64", 8}, {".f64", 8}, {".u32", 4}, {".s32", 4}, {".b32", 4}, {".f32", 4}, {".u16", 2},
-                 {".s16", 2}, {".b16", 2}, {".f16", 2}, {".u8", 1},  {".s8", 1},  {".b8", 1}};
+    } types[] = {{".u64", 8}, {".s64", 8}, {".b64", 8}, {".f64", 8}, {".u32", 4},
+                 {".s32", 4}, {".b32", 4}, {".f32", 4}, {".u16", 2}, {".s16", 2},
+                 {".b16", 2}, {".f16", 2}, {".u8", 1},  {".s8", 1},  {".b8", 1}};
     for (size_t n = 0; n < COUNT(types); n++)
         if (is(w, types[n].name))
             return types[n].size;

@@ -13,7 +13,8 @@ typedef struct ptx_entry {
 } ptx_entry;
 typedef vec(ptx_entry) ptx_entries;
 
-// Everything goes into `a`; texts that are no PTX give no entries (the driver says what is wrong with them).
+// Everything goes into `a`; texts that are no PTX give no entries (the driver says what is wrong
+// with them).
 void ptx_find_entries(arena *a, str code, ptx_entries *out);
 
 #endif

@@ -43,7 +43,7 @@ struct kiln {
     size_t shared_limit;            // bytes of a block
     uint64_t used_bytes, used_peak; // by buffers
     struct host_block *host_blocks; // of kiln_host_alloc
-    interp_buffer *rows; // the interpreter's segment table; row 0 is null
+    interp_buffer *rows;            // the interpreter's segment table; row 0 is null
     uint32_t row_count, row_cap;
     uint32_t *free_rows;
     uint32_t free_row_count;
@@ -68,7 +68,9 @@ struct kiln_kernel {
     struct kiln_module *module;
     const char *name;
     rt_param *params;
-    size_t param_count;
+    size_t param_count; // the hidden ones too
+    size_t
+        hidden_count; // the last of them: bytes behind each pointer parameter (checked for bounds)
     uint32_t block[3];
     uint32_t cluster[3];
     const char *file; // where it is written
@@ -76,6 +78,7 @@ struct kiln_kernel {
     uint64_t shared_bytes; // static
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
+    interp_program *nan_program; // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;
     size_t dynamic_limit; // dynamic shared bytes the function was set up for
@@ -94,7 +97,8 @@ struct kiln_module {
     const char *name;   // the source's path
     const char *target; // what it is compiled for
     arena *scratch;     // while code is made
-    void *cubin; // what the driver's compiler made of the code, malloc'ed; NULL: it was loaded as text
+    void *cubin; // what the driver's compiler made of the code, malloc'ed; NULL: it was loaded as
+                 // text
     size_t cubin_len;
     struct cu_module_s *loaded;
     struct cuda_channel *channel; // NULL: nothing in it talks
@@ -104,6 +108,8 @@ struct kiln_module {
     uint32_t string_count;
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
+    bool for_check;
+    source_map *sources; // for_check: the source texts, at the same positions
     struct kiln_module *prev, *next;
 };
 
@@ -138,9 +144,9 @@ struct kiln_stream {
     // cuda
     struct cu_stream_s *native;
     launch_note ring[LAUNCH_RING];
-    uint32_t launched; // launch n is ring[n % LAUNCH_RING]
+    uint32_t launched;   // launch n is ring[n % LAUNCH_RING]
     uint32_t known_done; // all before this one were seen to end
-    uint32_t slot;     // of the finished-counts in mapped memory
+    uint32_t slot;       // of the finished-counts in mapped memory
 };
 
 struct kiln_event {
@@ -182,13 +188,16 @@ void error_free(kiln *k);
 
 // --- args.c
 kiln_type type_from_ir(ir_type t, bool is_unsigned);
+// The bytes from where a buffer argument starts to the buffer's end.
+uint64_t arg_bytes(const kiln_arg *arg);
 // Checks one argument and turns it into what the interpreter takes.
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out);
 
 // --- buffer.c
 void buffer_drop(kiln_buffer *b); // without taking it out of the context's list
 // --- launch.c
-kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args, rt_launch *out, bool *is_empty);
+kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
+                         rt_launch *out, bool *is_empty);
 // --- print_keep: where a context's kernel output goes (context.c)
 void context_print(void *k, const char *bytes, size_t len);
 // --- memory.c

@@ -27,14 +27,16 @@ static kiln_status start(kiln *k, handle_kind kind, const void *out, void **item
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!out)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "there is no place for the handle of %s (out is NULL)", what);
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "there is no place for the handle of %s (out is NULL)", what);
     *item = handle_new(kind);
     return *item ? KILN_OK : error_no_memory(k, what);
 }
 
 static kiln_status capturing(const kiln_stream *s, const char *call)
 {
-    return error_set(s->k, KILN_E_BAD_ARGUMENT, K6037, "%s: the stream's work is being captured", call);
+    return error_set(s->k, KILN_E_BAD_ARGUMENT, K6037, "%s: the stream's work is being captured",
+                     call);
 }
 
 kiln_status stream_check(kiln *k, const kiln_stream *s)
@@ -43,7 +45,9 @@ kiln_status stream_check(kiln *k, const kiln_stream *s)
         return KILN_OK;
     if (!handle_is(HANDLE_STREAM, s))
         return error_bad_handle(HANDLE_STREAM, s);
-    return s->k == k ? KILN_OK : error_set(k, KILN_E_BAD_ARGUMENT, K6014, "the stream belongs to another kiln handle");
+    return s->k == k ? KILN_OK
+                     : error_set(k, KILN_E_BAD_ARGUMENT, K6014,
+                                 "the stream belongs to another kiln handle");
 }
 
 // --- streams
@@ -98,7 +102,8 @@ kiln_status kiln_stream_is_done(kiln_stream *s, bool *is_done)
         return error_bad_handle(HANDLE_STREAM, s);
     if (!is_done)
         return error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_stream_is_done: is_done is NULL");
-    return s->is_capturing ? capturing(s, "kiln_stream_is_done") : s->k->ops->stream_is_done(s, is_done);
+    return s->is_capturing ? capturing(s, "kiln_stream_is_done")
+                           : s->k->ops->stream_is_done(s, is_done);
 }
 
 kiln_status kiln_stream_wait(kiln_stream *s, const kiln_event *e)
@@ -108,7 +113,8 @@ kiln_status kiln_stream_wait(kiln_stream *s, const kiln_event *e)
     if (!handle_is(HANDLE_EVENT, e))
         return error_bad_handle(HANDLE_EVENT, e);
     if (!e->is_recorded)
-        return error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_stream_wait: the event was never recorded");
+        return error_set(s->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_stream_wait: the event was never recorded");
     return s->k->ops->stream_wait(s, e);
 }
 
@@ -178,17 +184,21 @@ kiln_status kiln_event_sync(kiln_event *e)
     if (!handle_is(HANDLE_EVENT, e))
         return error_bad_handle(HANDLE_EVENT, e);
     if (!e->is_recorded)
-        return error_set(e->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_event_sync: the event was never recorded");
+        return error_set(e->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_event_sync: the event was never recorded");
     return e->k->ops->event_sync(e);
 }
 
 kiln_status kiln_event_elapsed(const kiln_event *from, const kiln_event *to, double *ms)
 {
     if (!handle_is(HANDLE_EVENT, from) || !handle_is(HANDLE_EVENT, to))
-        return error_bad_handle(HANDLE_EVENT, handle_is(HANDLE_EVENT, from) ? (const void *)to : from);
+        return error_bad_handle(HANDLE_EVENT,
+                                handle_is(HANDLE_EVENT, from) ? (const void *)to : from);
     if (!ms || !from->is_recorded || !to->is_recorded || from->k != to->k)
         return error_set(from->k, KILN_E_BAD_ARGUMENT, K6003,
-                         !ms ? "kiln_event_elapsed: ms is NULL" : "kiln_event_elapsed: both events must have been recorded on the same kiln handle");
+                         !ms ? "kiln_event_elapsed: ms is NULL"
+                             : "kiln_event_elapsed: both events must have been recorded on the "
+                               "same kiln handle");
     return from->k->ops->event_elapsed(from, to, ms);
 }
 
@@ -215,7 +225,8 @@ kiln_status kiln_capture_begin(kiln_stream *s)
 
 static kiln_status not_capturing(kiln_stream *s, const char *call)
 {
-    return error_set(s->k, KILN_E_BAD_ARGUMENT, K6037, "%s: no capture was begun on this stream", call);
+    return error_set(s->k, KILN_E_BAD_ARGUMENT, K6037, "%s: no capture was begun on this stream",
+                     call);
 }
 
 kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out)
@@ -227,7 +238,9 @@ kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out)
     if (!s->is_capturing)
         return not_capturing(s, "kiln_capture_end");
     kiln_graph *g = NULL;
-    kiln_status status = out ? new_graph(s->k, &g) : error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_end: out is NULL");
+    kiln_status status =
+        out ? new_graph(s->k, &g)
+            : error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_end: out is NULL");
     if (status)
         return status;
     status = s->k->ops->capture_end(s, g, false);
@@ -256,7 +269,9 @@ kiln_status kiln_capture_update(kiln_stream *s, kiln_graph *g)
     if (!s->is_capturing)
         return not_capturing(s, "kiln_capture_update");
     if (g->k != s->k || g->is_by_hand)
-        return error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_update: the graph must come from a capture on the same kiln handle");
+        return error_set(
+            s->k, KILN_E_BAD_ARGUMENT, K6003,
+            "kiln_capture_update: the graph must come from a capture on the same kiln handle");
     return s->k->ops->capture_end(s, g, true);
 }
 
@@ -278,25 +293,31 @@ kiln_status kiln_graph_new(kiln *k, kiln_graph **out)
 }
 
 // Checks the launch of a node; on success *args must be freed.
-static kiln_status check_node(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg **args, rt_launch *launch)
+static kiln_status check_node(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc,
+                              interp_arg **args, rt_launch *launch)
 {
     if (!g->is_by_hand)
-        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003, "this graph comes from a capture: kiln_capture_update changes it");
+        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "this graph comes from a capture: kiln_capture_update changes it");
     if (kernel->module->k != g->k || !desc)
-        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003, desc ? "the kernel belongs to another kiln handle" : "the launch's description is NULL");
+        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
+                         desc ? "the kernel belongs to another kiln handle"
+                              : "the launch's description is NULL");
     *args = calloc(kernel->param_count + 1, sizeof **args);
     if (!*args)
         return error_no_memory(g->k, "the arguments of a launch");
     bool is_empty;
     kiln_status status = launch_check(kernel, desc, *args, launch, &is_empty);
     if (!status && is_empty)
-        status = error_set(g->k, KILN_E_BAD_ARGUMENT, K6015, "a graph's node must have at least one block");
+        status = error_set(g->k, KILN_E_BAD_ARGUMENT, K6015,
+                           "a graph's node must have at least one block");
     if (status)
         free(*args);
     return status;
 }
 
-kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc, const size_t *after, size_t after_count, size_t *node)
+kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc,
+                           const size_t *after, size_t after_count, size_t *node)
 {
     interp_arg *args;
     rt_launch launch = {0};
@@ -307,7 +328,8 @@ kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch
         return error_bad_handle(HANDLE_KERNEL, kernel);
     for (size_t n = 0; n < after_count; n++)
         if (!after || after[n] >= g->node_count)
-            return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_graph_add: after[%zu] is no node of this graph", n);
+            return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_graph_add: after[%zu] is no node of this graph", n);
     status = check_node(g, kernel, desc, &args, &launch);
     if (status)
         return status;
@@ -326,10 +348,12 @@ kiln_status kiln_graph_set(kiln_graph *g, size_t node, const kiln_launch_desc *d
     if (status)
         return status;
     if (node >= g->node_count)
-        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_graph_set: node %zu of a graph of %zu", node, g->node_count);
+        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_graph_set: node %zu of a graph of %zu", node, g->node_count);
     kiln_kernel *kernel = g->is_by_hand ? g->k->ops->graph_kernel(g, node) : NULL;
     if (!kernel)
-        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003, "this graph comes from a capture: kiln_capture_update changes it");
+        return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "this graph comes from a capture: kiln_capture_update changes it");
     status = check_node(g, kernel, desc, &args, &launch);
     if (status)
         return status;

@@ -142,7 +142,7 @@ static bool compile_host(const char *work, corpus_file *f, const char *text)
     snprintf(command, sizeof command,
              "gcc -w -Werror=implicit-function-declaration -std=c11 -O0 -fPIC -shared "
              "-ffp-contract=off -fwrapv -fno-strict-aliasing "
-             "-fno-math-errno "
+             "-fno-math-errno -frounding-math "
              "-Iinclude -Itests -Itests/run %s/wrap.c -o %s/fuzz.so -lm 2>%s/gcc.log",
              work, work, work);
     return system(command) == 0;

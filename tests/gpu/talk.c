@@ -3,8 +3,10 @@
 
 static const char source[] =
     "#include <kiln/kernel.h>\n"
-    "kernel block(64) void count(u32 n) { u32 i = global_x(); if (i < n) printf(\"thread %u of block %u: %.2f %d\\n\", thread_x(), block_x(), (f32)i * 0.5f, -(i32)i); }\n"
-    "kernel block(32) void words(i64 big) { if (thread_x() == 3) printf(\"%s %lld %c%%\\n\", \"text\", big, 'x'); }\n"
+    "kernel block(64) void count(u32 n) { u32 i = global_x(); if (i < n) printf(\"thread %u of "
+    "block %u: %.2f %d\\n\", thread_x(), block_x(), (f32)i * 0.5f, -(i32)i); }\n"
+    "kernel block(32) void words(i64 big) { if (thread_x() == 3) printf(\"%s %lld %c%%\\n\", "
+    "\"text\", big, 'x'); }\n"
     "kernel block(64) void positive(const i32 *x, i32 *seen, u32 n) {\n"
     "    u32 i = global_x();\n"
     "    if (i < n) {\n"
@@ -13,7 +15,8 @@ static const char source[] =
     "    }\n"
     "}\n"
     "kernel block(64) void stop(u32 at) { if (global_x() == at) trap(); }\n"
-    "kernel block(256) void flood(u32 n) { for (u32 k = 0; k < n; k++) printf(\"%u %u\\n\", global_x(), k); }\n"
+    "kernel block(256) void flood(u32 n) { for (u32 k = 0; k < n; k++) printf(\"%u %u\\n\", "
+    "global_x(), k); }\n"
     "kernel block(64) void wild(i32 *x, i64 far) { x[(i64)thread_x() + far] = 1; }\n"
     "kernel block(64) void fine(i32 *x) { x[thread_x()] = 1; }\n";
 
@@ -32,7 +35,8 @@ static size_t sort_lines(char *text, const char **out, size_t cap)
     return count;
 }
 
-static kiln_status run(kiln *k, kiln_kernel *kernel, uint32_t grid, const kiln_arg *args, size_t count)
+static kiln_status run(kiln *k, kiln_kernel *kernel, uint32_t grid, const kiln_arg *args,
+                       size_t count)
 {
     kiln_status status = api_launch(kernel, grid, 0, args, count);
     return status ? status : kiln_sync(k);
@@ -76,7 +80,8 @@ static void test_faults(kiln *k, kiln_module *m)
     kiln_buffer *a = NULL, *b = NULL;
     for (int i = 0; i < N; i++)
         x[i] = 1;
-    CHECK(!kiln_buffer_new(k, KILN_I32, N, &a) && !kiln_buffer_new(k, KILN_I32, N, &b) && !kiln_write(a, 0, x, N));
+    CHECK(!kiln_buffer_new(k, KILN_I32, N, &a) && !kiln_buffer_new(k, KILN_I32, N, &b) &&
+          !kiln_write(a, 0, x, N));
     kiln_arg args[] = {kiln_arg_buffer(a), kiln_arg_buffer(b), kiln_arg_i64(KILN_U32, N)};
     CHECK(!run(k, api_kernel(m, "positive"), 16, args, 3));
     x[70] = -1;
@@ -84,11 +89,13 @@ static void test_faults(kiln *k, kiln_module *m)
     kiln_kernel *positive = api_kernel(m, "positive"), *stop = api_kernel(m, "stop");
     EXPECT(run(k, positive, 16, args, 3), KILN_E_KERNEL, "K6024", "assertion failed: x[i] > 0");
     const kiln_error *e = kiln_last_error(k);
-    CHECK(strstr(e->text, "kernel 'positive'") && strstr(e->text, "thread (6, 0, 0) of block (1, 0, 0)") && strstr(e->text, "test.c:7:"));
+    CHECK(strstr(e->text, "kernel 'positive'") &&
+          strstr(e->text, "thread (6, 0, 0) of block (1, 0, 0)") && strstr(e->text, "test.c:7:"));
     CHECK(!strcmp(e->kernel, "positive") && e->line == 7 && !strcmp(e->file, "test.c"));
     // everything is alive afterwards
     x[70] = 1;
-    CHECK(!kiln_write(a, 0, x, N) && !run(k, positive, 16, args, 3) && !kiln_read(b, 0, seen, N) && seen[0] == 1 && seen[N - 1] == 1);
+    CHECK(!kiln_write(a, 0, x, N) && !run(k, positive, 16, args, 3) && !kiln_read(b, 0, seen, N) &&
+          seen[0] == 1 && seen[N - 1] == 1);
     kiln_arg at[] = {kiln_arg_i64(KILN_U32, 65)};
     EXPECT(run(k, stop, 2, at, 1), KILN_E_KERNEL, "K6025", "trap()");
     CHECK(strstr(kiln_last_error(k)->text, "thread (1, 0, 0) of block (1, 0, 0)"));
@@ -117,7 +124,8 @@ static void test_wild(kiln *k, kiln_module *m, const char *device, bool is_cuda)
 {
     kiln_buffer *x = NULL;
     CHECK(!kiln_buffer_new(k, KILN_I32, 64, &x));
-    kiln_arg good[] = {kiln_arg_buffer(x)}, bad[] = {kiln_arg_buffer(x), kiln_arg_i64(KILN_I64, 1LL << 36)};
+    kiln_arg good[] = {kiln_arg_buffer(x)},
+             bad[] = {kiln_arg_buffer(x), kiln_arg_i64(KILN_I64, 1LL << 36)};
     kiln_kernel *fine = api_kernel(m, "fine"), *wild = api_kernel(m, "wild");
     CHECK(!run(k, fine, 1, good, 1));
     kiln_status status = api_launch(wild, 3, 0, bad, 2);
@@ -127,10 +135,12 @@ static void test_wild(kiln *k, kiln_module *m, const char *device, bool is_cuda)
         status = kiln_sync(k);
     const kiln_error *e = kiln_last_error(k);
     printf("  %s\n", e->text);
-    CHECK(status == KILN_E_KERNEL && !strcmp(e->code, is_cuda ? "K6035" : "K6020") && !strcmp(e->kernel, "wild"));
+    CHECK(status == KILN_E_KERNEL && !strcmp(e->code, is_cuda ? "K6035" : "K6020") &&
+          !strcmp(e->kernel, "wild"));
     if (!is_cuda)
         return;
-    CHECK(strstr(e->text, "grid 3 x 1 x 1, block 64 x 1 x 1") && !strcmp(e->file, "test.c") && e->line == 12);
+    CHECK(strstr(e->text, "grid 3 x 1 x 1, block 64 x 1 x 1") && !strcmp(e->file, "test.c") &&
+          e->line == 13);
     EXPECT(kiln_sync(k), KILN_E_DRIVER, "K6036", "lost");
     EXPECT(api_launch(fine, 1, 0, good, 1), KILN_E_DRIVER, "K6036", "lost");
     kiln_close(k);
@@ -142,7 +152,8 @@ static void test_wild(kiln *k, kiln_module *m, const char *device, bool is_cuda)
         int32_t got[64] = {0};
         CHECK(!kiln_buffer_new(k, KILN_I32, 64, &y));
         kiln_arg args[] = {kiln_arg_buffer(y)};
-        CHECK(!run(k, api_kernel(again, "fine"), 1, args, 1) && !kiln_read(y, 0, got, 64) && got[63] == 1);
+        CHECK(!run(k, api_kernel(again, "fine"), 1, args, 1) && !kiln_read(y, 0, got, 64) &&
+              got[63] == 1);
     }
     kiln_close(k);
 }

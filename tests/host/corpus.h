@@ -69,6 +69,8 @@ int corpus_compare(const corpus_case *c, const corpus_data *want, const corpus_d
                    size_t why_size);
 uint64_t corpus_hash(const corpus_case *c, const corpus_data *data); // a NaN is a NaN
 
+// Sizes of structs that no host table has told: the device's compiler knows them, too.
+void corpus_learn_sizes(const kiln_module *m, corpus_case *c);
 // Runs a case on an open device; `data` is input and result. NULL, or what went wrong.
 const char *corpus_run(kiln *k, kiln_module *m, corpus_case *c, corpus_data *data);
 

@@ -26,6 +26,17 @@ static kiln_arg by_value(const kiln_param_info *info, const corpus_arg *a, const
     return kiln_arg_i64(info->type, a->whole);
 }
 
+void corpus_learn_sizes(const kiln_module *m, corpus_case *c)
+{
+    kiln_kernel *kern;
+    kiln_param_info info;
+    if (kiln_module_kernel(m, c->kernel, &kern) != KILN_OK)
+        return;
+    for (int i = 0; i < c->arg_count; i++)
+        if (!c->args[i].size && kiln_kernel_param(kern, (size_t)i, &info) == KILN_OK)
+            c->args[i].size = info.size;
+}
+
 const char *corpus_run(kiln *k, kiln_module *m, corpus_case *c, corpus_data *data)
 {
     kiln_kernel *kern;

@@ -58,7 +58,7 @@ def fit(f, powers, a, b, weight, bits, fixed_bits=None):
         done = list(fixed)
         g = lambda x: f(x) - sum(c * x**p for c, p in done)
         coefs, worst = minimax(g, rest, a, b, weight)
-        steps = 1 if bits < 53 else len(rest)
+        steps = 1 if bits < 53 or len(fixed) < 2 else len(rest)
         for c in coefs[:steps]:
             fixed.append((round_to(c, bits), rest.pop(0)))
     grid = [mpf(a) + (mpf(b) - mpf(a)) * i / 500 for i in range(501)]
@@ -179,8 +179,8 @@ poly("erfcx64", 53, range(23), (mpf("0.7") - K_ERFC) / (mpf("0.7") + K_ERFC), (m
 # log gamma: (w) p(w) around 1 and around 2; Stirling's series z s(z) in 1/z^2
 lg1 = lambda w: -mp.euler if abs(w) < mpf(10) ** -20 else mp.loggamma(1 + w) / w
 lg2 = lambda w: 1 - mp.euler if abs(w) < mpf(10) ** -20 else mp.loggamma(2 + w) / w
-poly("lgamma1", 53, range(22), mpf("-0.2501"), mpf("0.5"), lg1, lambda w: 1 / lg1(w))
-poly("lgamma2", 53, range(18), mpf("-0.5001"), mpf("0.5"), lg2, lambda w: 1 / lg2(w))
+poly("lgamma1", 53, range(18), mpf("-0.2501"), mpf("0.2501"), lg1, lambda w: 1 / lg1(w))
+poly("lgamma2", 53, range(22), mpf("-0.7501"), mpf("0.5"), lg2, lambda w: 1 / lg2(w))
 
 
 def stirling(w):

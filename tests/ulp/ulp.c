@@ -2,12 +2,14 @@
 //
 //     ulp [--quick] [--samples N] [--stride N] [--threads N] [--table FILE] [--limit] [NAME_TYPE …]
 //
-// f32 functions of one argument: all 2^32 arguments (every Nth with --stride) against the C library's f64 function,
-// whose own error is below 2^-28 ulp of f32. The others: N random arguments of three kinds (any bit pattern; uniform
-// over the interesting range; near 0, 1, integers and multiples of pi/2) against the C library's long double function.
-// The worst argument is computed again with MPFR in 200 bits, and so is whatever looks worse than the function's limit. The
-// library text is what gcc makes of lib/*.h: the same operations as on every device. --table rewrites the rows of FILE.
-// Exit status 1 when a function is above its limit. Start reading at main.
+// f32 functions of one argument: all 2^32 arguments (every Nth with --stride) against the C
+// library's f64 function, whose own error is below 2^-28 ulp of f32. The others: N random arguments
+// of three kinds (any bit pattern; uniform over the interesting range; near 0, 1, integers and
+// multiples of pi/2) against the C library's long double function. The worst argument is computed
+// again with MPFR in 200 bits, and so is whatever looks worse than the function's limit. The
+// library text is what gcc makes of lib/*.h: the same operations as on every device. --table
+// rewrites the rows of FILE. Exit status 1 when a function is above its limit. Start reading at
+// main.
 #include <kiln/kernel.h>
 #include <mpfr.h>
 #include <pthread.h>
@@ -26,29 +28,42 @@ typedef struct function {
     int (*mpfr_2)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
     f64 low, high; // the interesting range
     f64 limit;     // ulp
+    f64 coarse; // of a negative argument: a smaller result counts as this (lgamma crosses 0 between
+                // numbers)
 } function;
 
-static f64 plain_rsqrt(f64 x)
-{
-    return (f64)(1.0L / __builtin_sqrtl((long double)x));
-}
-static long double wide_rsqrt(long double x)
+// The C library's functions; its names are macros here.
+#define WRAP1(name)                                                                                \
+    static f64 plain_##name(f64 x)                                                                 \
+    {                                                                                              \
+        return __builtin_##name(x);                                                                \
+    }                                                                                              \
+    static long double wide_##name(long double x)                                                  \
+    {                                                                                              \
+        return __builtin_##name##l(x);                                                             \
+    }
+#define WRAP2(name)                                                                                \
+    static f64 plain_##name(f64 x, f64 y)                                                          \
+    {                                                                                              \
+        return __builtin_##name(x, y);                                                             \
+    }                                                                                              \
+    static long double wide_##name(long double x, long double y)                                   \
+    {                                                                                              \
+        return __builtin_##name##l(x, y);                                                          \
+    }
+// clang-format off
+WRAP1(round) WRAP1(cbrt) WRAP1(exp) WRAP1(exp2) WRAP1(expm1) WRAP1(log) WRAP1(log2) WRAP1(log10) WRAP1(log1p) WRAP1(sin) WRAP1(cos) WRAP1(tan)
+WRAP1(asin) WRAP1(acos) WRAP1(atan) WRAP1(sinh) WRAP1(cosh) WRAP1(tanh) WRAP1(erf) WRAP1(erfc) WRAP1(tgamma)
+WRAP2(pow) WRAP2(atan2) WRAP2(fmod) WRAP2(remainder) WRAP2(hypot)
+    // clang-format on
+
+    static long double wide_rsqrt(long double x)
 {
     return 1.0L / __builtin_sqrtl(x);
 }
-static int mpfr_rsqrt(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
+static f64 plain_rsqrt(f64 x)
 {
-    return mpfr_rec_sqrt(y, x, rnd);
-}
-static int mpfr_log_gamma(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
-{
-    int sign;
-    return mpfr_lgamma(y, &sign, x, rnd);
-}
-static int mpfr_round_any(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
-{
-    (void)rnd;
-    return mpfr_round(y, x);
+    return (f64)wide_rsqrt((long double)x);
 }
 static long double wide_lgamma(long double x)
 {
@@ -60,20 +75,31 @@ static f64 plain_lgamma(f64 x)
     int sign;
     return lgamma_r(x, &sign);
 }
+static int mpfr_log_gamma(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
+{
+    int sign;
+    return mpfr_lgamma(y, &sign, x, rnd);
+}
+static int mpfr_round_any(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
+{
+    (void)rnd;
+    return mpfr_round(y, x);
+}
 
-
-#define ONE(name, low, high, limit32, limit64) ONE_AS(name, __builtin_##name, __builtin_##name##l, mpfr_##name, low, high, limit32, limit64)
-#define ONE_AS(name, plain, wide, exact, low, high, limit32, limit64)                                                                   \
-    {#name, "f32", k_##name##_f32, NULL, NULL, NULL, plain, NULL, NULL, NULL, exact, NULL, low, high, limit32},                     \
-        {#name, "f64", NULL, NULL, k_##name##_f64, NULL, NULL, NULL, wide, NULL, exact, NULL, low, high, limit64},
-#define TWO(name, low, high, limit32, limit64)                                                                                          \
-    {#name, "f32", NULL, k_##name##_f32, NULL, NULL, NULL, __builtin_##name, NULL, NULL, NULL, mpfr_##name, low, high, limit32},    \
-        {#name, "f64", NULL, NULL, NULL, k_##name##_f64, NULL, NULL, NULL, __builtin_##name##l, NULL, mpfr_##name, low, high, limit64},
+// clang-format off
+#define ONE(name, from, to, limit32, limit64) ONE_AS(name, mpfr_##name, from, to, limit32, limit64)
+#define ONE_AS(name_, exact, from, to, limit32, ...)                                                                                \
+    {.name = #name_, .type = "f32", .f32_1 = k_##name_##_f32, .plain_1 = plain_##name_, .mpfr_1 = exact, .low = from, .high = to, .limit = limit32}, \
+    {.name = #name_, .type = "f64", .f64_1 = k_##name_##_f64, .wide_1 = wide_##name_, .mpfr_1 = exact, .low = from, .high = to, .limit = __VA_ARGS__},
+#define TWO(name_, from, to, limit32, limit64)                                                                                           \
+    {.name = #name_, .type = "f32", .f32_2 = k_##name_##_f32, .plain_2 = plain_##name_, .mpfr_2 = mpfr_##name_, .low = from, .high = to, .limit = limit32}, \
+    {.name = #name_, .type = "f64", .f64_2 = k_##name_##_f64, .wide_2 = wide_##name_, .mpfr_2 = mpfr_##name_, .low = from, .high = to, .limit = limit64},
+// clang-format on
 
 static const function functions[] = {
     // clang-format off
-    ONE_AS(round, __builtin_round, __builtin_roundl, mpfr_round_any, -1e3, 1e3, 0, 0)
-    ONE_AS(rsqrt, plain_rsqrt, wide_rsqrt, mpfr_rsqrt, 0, 4, 1, 1.5)
+    ONE_AS(round, mpfr_round_any, -1e3, 1e3, 0, 0)
+    ONE_AS(rsqrt, mpfr_rec_sqrt, 0, 4, 1, 1.5)
     ONE(cbrt, -10, 10, 1, 1.5)
     ONE(exp, -745, 710, 1, 1.5)
     ONE(exp2, -1080, 1030, 1, 1.5)
@@ -93,8 +119,8 @@ static const function functions[] = {
     ONE(tanh, -20, 20, 1, 1.5)
     ONE(erf, -7, 7, 1, 1.5)
     ONE(erfc, -7, 28, 1, 2)
-    ONE_AS(tgamma, __builtin_tgamma, __builtin_tgammal, mpfr_gamma, -180, 175, 2, 2)
-    ONE_AS(lgamma, plain_lgamma, wide_lgamma, mpfr_log_gamma, -20, 200, 2, 2)
+    ONE_AS(tgamma, mpfr_gamma, -180, 175, 2, 2)
+    ONE_AS(lgamma, mpfr_log_gamma, -20, 200, 2, 2, .coarse = 0.125)
     TWO(pow, -100, 100, 2, 2)
     TWO(atan2, -10, 10, 1, 1.5)
     TWO(fmod, -100, 100, 0, 0)
@@ -131,8 +157,9 @@ static f64 ulp_at(const function *f, long double value)
     return __builtin_ldexp(1.0, e);
 }
 
-// In ulps of the format; 0 for equal specials, infinite for unequal ones. Beyond the largest number the format goes on.
-static f64 error_of(const function *f, f64 got, long double want)
+// In ulps of the format; 0 for equal specials, infinite for unequal ones. Beyond the largest number
+// the format goes on.
+static f64 error_of(const function *f, f64 x, f64 got, long double want)
 {
     f64 huge = is_f32(f) ? 0x1p128 : 0x1p1023;
     long double top = is_f32(f) ? 0x1p128L : 0x1p1024L, half = is_f32(f) ? 0x1p103L : 0x1p970L;
@@ -140,13 +167,19 @@ static f64 error_of(const function *f, f64 got, long double want)
         return isnan(got) && __builtin_isnan(want) ? 0 : KILN_INF64;
     if (__builtin_isinf(want) || __builtin_isinf(got)) {
         if (__builtin_fabsl(want) >= top - half)
-            return isinf(got) && (got < 0) == (want < 0) ? 0 : __builtin_isinf(want) ? KILN_INF64 : 1;
-        return __builtin_fabsl(want) > (long double)huge / 4 ? (f64)((top - __builtin_fabsl(want)) / (2 * half)) : KILN_INF64;
+            return isinf(got) && (got < 0) == (want < 0) ? 0
+                   : __builtin_isinf(want)               ? KILN_INF64
+                                                         : 1;
+        return __builtin_fabsl(want) > (long double)huge / 4
+                   ? (f64)((top - __builtin_fabsl(want)) / (2 * half))
+                   : KILN_INF64;
     }
     if (want == 0 || got == 0)
         if ((long double)got == want)
             return signbit(got) == (__builtin_signbit(want) != 0) ? 0 : KILN_INF64;
-    return (f64)(__builtin_fabsl((long double)got - want) / (long double)ulp_at(f, want));
+    long double size = __builtin_fabsl(want);
+    size = x < 0 && size < (long double)f->coarse ? (long double)f->coarse : size;
+    return (f64)(__builtin_fabsl((long double)got - want) / (long double)ulp_at(f, size));
 }
 
 static f64 call(const function *f, f64 x, f64 y)
@@ -164,7 +197,7 @@ static f64 quick_error(const function *f, f64 x, f64 y)
                        : f->plain_2 ? (long double)f->plain_2(x, y)
                        : f->wide_1  ? f->wide_1((long double)x)
                                     : f->wide_2((long double)x, (long double)y);
-    return error_of(f, call(f, x, y), want);
+    return error_of(f, x, call(f, x, y), want);
 }
 
 static f64 exact_error(const function *f, f64 x, f64 y)
@@ -177,13 +210,13 @@ static f64 exact_error(const function *f, f64 x, f64 y)
         f->mpfr_1(want, a, MPFR_RNDN);
     else
         f->mpfr_2(want, a, b, MPFR_RNDN);
-    f64 error = error_of(f, call(f, x, y), mpfr_get_ld(want, MPFR_RNDN));
+    f64 error = error_of(f, x, call(f, x, y), mpfr_get_ld(want, MPFR_RNDN));
     mpfr_clears(a, b, want, (mpfr_ptr)0);
     return error;
 }
 
-// True when an f32 result is surely no worse than what was found so far: most are, and this is the loop that
-// runs 2^32 times.
+// True when an f32 result is surely no worse than what was found so far: most are, and this is the
+// loop that runs 2^32 times.
 static bool is_dull(const function *f, const worst *w, f32 x)
 {
     f64 got = (f64)f->f32_1(x), want = f->plain_1((f64)x);
@@ -201,7 +234,8 @@ static void consider(const function *f, worst *w, f64 x, f64 y)
     f64 error = quick_error(f, x, y);
     if (!(error > w->error * 1.0001))
         return;
-    if (error > f->limit * 0.9 || error > 0.9) // close calls and anything that looks wrong: ask MPFR
+    if (error > f->limit * 0.9 ||
+        error > 0.9) // close calls and anything that looks wrong: ask MPFR
         error = exact_error(f, x, y);
     if (error > w->error)
         *w = (worst){error, x, y, w->count};
@@ -236,7 +270,8 @@ static f64 sample(const function *f, u64 *state, u32 kind)
     }
     f64 x = f->low + (f->high - f->low) * unit(state);
     if (kind == 2) {
-        static const f64 centres[] = {0, 1, -1, 2, 0.5, 0.7071067811865476, 1.4142135623730951, -0.5};
+        static const f64 centres[] = {0,   1, -1, 2, 0.5, 0.7071067811865476, 1.4142135623730951,
+                                      -0.5};
         u64 pick = next(state);
         f64 centre = centres[pick & 7];
         if ((pick >> 3 & 3) == 1)
@@ -253,18 +288,47 @@ static void *work(void *data)
     job *j = data;
     const function *f = j->f;
     if (f->f32_1) {
-        for (u64 i = j->index * options.stride; i < 1ull << 32; i += options.stride * options.threads)
+        for (u64 i = j->index * options.stride; i < 1ull << 32;
+             i += options.stride * options.threads)
             consider(f, &j->found, (f64)f32_from_bits((u32)i), 0);
         return NULL;
     }
-    static const f64 edges[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1.5, -1.5, 2.5, 1e300, -1e300, 4.9e-324, -4.9e-324, 2.2250738585072014e-308,
-                                1.7976931348623157e308, -1.7976931348623157e308, 0x1p53, 0x1p53 + 2, -0x1p53, 1e-30, 1e30, 1e38, 1e-44};
+    static const f64 edges[] = {0.0,
+                                -0.0,
+                                1,
+                                -1,
+                                2,
+                                -2,
+                                3,
+                                -3,
+                                0.5,
+                                -0.5,
+                                1.5,
+                                -1.5,
+                                2.5,
+                                1e300,
+                                -1e300,
+                                4.9e-324,
+                                -4.9e-324,
+                                2.2250738585072014e-308,
+                                1.7976931348623157e308,
+                                -1.7976931348623157e308,
+                                0x1p53,
+                                0x1p53 + 2,
+                                -0x1p53,
+                                1e-30,
+                                1e30,
+                                1e38,
+                                1e-44};
     enum { EDGES = sizeof edges / sizeof *edges };
     for (u32 i = 0; i < (EDGES + 3) * (EDGES + 3); i++) {
         f64 pair[2];
         for (u32 k = 0; k < 2; k++) {
             u32 at = k ? i / (EDGES + 3) : i % (EDGES + 3);
-            pair[k] = at < EDGES ? edges[at] : at == EDGES ? KILN_INF64 : at == EDGES + 1 ? -KILN_INF64 : KILN_NAN64;
+            pair[k] = at < EDGES        ? edges[at]
+                      : at == EDGES     ? KILN_INF64
+                      : at == EDGES + 1 ? -KILN_INF64
+                                        : KILN_NAN64;
             pair[k] = is_f32(f) ? (f64)(f32)pair[k] : pair[k];
         }
         consider(f, &j->found, pair[0], pair[1]);
@@ -315,8 +379,8 @@ static void row_text(const function *f, const worst *w, char *out, size_t size)
         snprintf(how, sizeof how, "all 2^32");
     else
         snprintf(how, sizeof how, "%.2g", (f64)w->count);
-    snprintf(out, size, "| %s | %s | %.3f | %g | %s | %s | %s |\n", f->name, f->type, w->error, f->limit,
-             w->error > 0 ? argument : "exact", how, date);
+    snprintf(out, size, "| %s | %s | %.3f | %g | %s | %s | %s |\n", f->name, f->type, w->error,
+             f->limit, w->error > 0 ? argument : "exact", how, date);
 }
 
 // Replaces the rows of FILE that were measured now; a function not yet in it is added at the end.

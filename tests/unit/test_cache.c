@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/sha256.h"
+#include "kiln/kiln.h"
 #include "rt/cache.h"
 #include "tests/test.h"
 
@@ -176,7 +177,7 @@ TEST(cache_watches_the_included_files)
     snprintf(missing, sizeof missing, "%s/near.h", beside);
     write_text(header, "enum { TILE = 8 };");
     cache_request q = request_of("a.c", "text");
-cache_input inputs[] = {{.path = header}, {.path = missing, .is_absent = true}};
+    cache_input inputs[] = {{.path = header}, {.path = missing, .is_absent = true}};
     sha256_of("enum { TILE = 8 };", 18, inputs[0].hash);
     cache_put(&q, inputs, 2, "code", 4);
     assert_true(get_is(&q, "code"));
@@ -444,5 +445,111 @@ TEST(cache_is_shared_by_threads)
         bad += result != NULL;
     }
     assert_int_equal(bad, 0);
+    end();
+}
+
+// --- whole modules, on a driver that runs nothing (tests/fake)
+static const char talking[] =
+    "#include <kiln/kernel.h>\n#include \"tile.h\"\n"
+    "struct pair { i32 a; f32 b; };\n"
+    "kernel block(TILE) min_blocks(2) void first(f32 *y, const u8 *x, struct pair p, i64 n)\n"
+    "{ assert(n > 0); if (n == 7) printf(\"%d %s\\n\", p.a, \"seven\"); y[0] = (f32)x[0] * p.b; }\n"
+    "kernel void second(u32 *x) { x[0] = 1; }\n";
+
+static void describe_module(const kiln_module *m, char *out, size_t size)
+{
+    size_t len = 0, code_len;
+    const char *code = kiln_module_code(m, &code_len);
+    for (size_t k = 0; k < kiln_module_kernel_count(m); k++) {
+        kiln_kernel *kernel;
+        uint32_t block[3];
+        kiln_module_kernel_at(m, k, &kernel);
+        kiln_kernel_block(kernel, block);
+        len += (size_t)snprintf(out + len, size - len, "%s %u", kiln_kernel_name(kernel), block[0]);
+        for (size_t p = 0; p < kiln_kernel_param_count(kernel); p++) {
+            kiln_param_info info;
+            kiln_kernel_param(kernel, p, &info);
+            len += (size_t)snprintf(out + len, size - len, " [%s %d %d %zu %d %s]", info.name,
+                                    info.kind, info.type, info.size, info.is_const, info.c_type);
+        }
+    }
+    snprintf(out + len, size - len, "\n%s\n%.*s", kiln_module_log(m), (int)code_len, code);
+}
+
+// Compiles the file and describes it; hits and misses must be as said. 0: fine.
+static int compile_once(kiln *k, const char *path, const char *define, uint64_t hits,
+                        uint64_t misses, char *out, size_t size)
+{
+    const char *defines[] = {define, NULL};
+    kiln_module *m;
+    cache_counts before = cache_counts_now();
+    if (kiln_compile(k, &(kiln_compile_desc){.path = path, .define = defines}, &m)) {
+        fprintf(stderr, "%s\n", kiln_last_error(k)->text);
+        return 1;
+    }
+    cache_counts after = cache_counts_now();
+    describe_module(m, out, size);
+    kiln_buffer *b;
+    kiln_kernel *kernel;
+    int bad = kiln_buffer_new(k, KILN_U32, 4, &b) || kiln_module_kernel(m, "second", &kernel) ||
+              kiln_launch(kernel, &(kiln_launch_desc){.grid = {1},
+                                                      .block = {32},
+                                                      .args = (kiln_arg[]){kiln_arg_buffer(b)},
+                                                      .arg_count = 1});
+    kiln_module_free(m);
+    return bad || after.hits - before.hits != hits || after.misses - before.misses != misses;
+}
+
+static int modules_come_back(void)
+{
+    static char first[20000], again[20000];
+    char path[128], header[128];
+    snprintf(path, sizeof path, "%s/talks.c", beside);
+    snprintf(header, sizeof header, "%s/tile.h", beside);
+    write_text(path, talking);
+    write_text(header, "enum { TILE = 64 };\n");
+    kiln *k;
+    if (kiln_open("cuda", &k))
+        return 1;
+    if (compile_once(k, path, "A=1", 0, 1, first, sizeof first) ||
+        !strstr(first, "first 64 [y 1 14 4 0"))
+        return 2;
+    if (compile_once(k, path, "A=1", 1, 0, again, sizeof again) || strcmp(first, again))
+        return 3;
+    if (compile_once(k, path, "A=2", 0, 1, again, sizeof again))
+        return 4;
+    write_text(header, "enum { TILE = 128 };\n");
+    if (compile_once(k, path, "A=1", 0, 1, again, sizeof again) || !strstr(again, "first 128"))
+        return 5;
+    char entry[512];
+    if (entry_path(entry, ".code") != 2 || truncate(entry, 1000))
+        return 6;
+    if (compile_once(k, path, "A=1", 0, 1, again, sizeof again) +
+            compile_once(k, path, "A=2", 0, 1, again, sizeof again) !=
+        1)
+        return 7; // one of the two was cut
+    setenv("KILN_CACHE", "off", 1);
+    if (compile_once(k, path, "A=1", 0, 0, again, sizeof again))
+        return 8;
+    kiln_close(k);
+    return 0;
+}
+
+TEST(cache_gives_modules_back_without_compiling)
+{
+    char fake[512];
+    ssize_t len = readlink("/proc/self/exe", fake, sizeof fake - 32);
+    assert_true(len > 0);
+    fake[len] = 0;
+    char *folder_end = strrchr(fake, '/');
+    *folder_end = 0;
+    folder_end = strrchr(fake, '/');
+    strcpy(folder_end, "/libfakecuda.so");
+    if (access(fake, R_OK))
+        SKIP("there is no tests/libfakecuda.so in the build folder");
+    start();
+    setenv("KILN_CUDA_LIBRARY", fake, 1);
+    assert_int_equal(in_child(modules_come_back), 0);
+    unsetenv("KILN_CUDA_LIBRARY");
     end();
 }

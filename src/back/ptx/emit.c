@@ -118,6 +118,18 @@ const char *ptx_name(ptx *p, const char *name)
     return copy;
 }
 
+// Tables of the library may carry the same name as another array of the module.
+const char *ptx_data_name(ptx *p, uint32_t index)
+{
+    const char *name = p->m->data.at[index].name;
+    bool is_taken = false;
+    for (uint32_t k = 0; k < index && !is_taken; k++)
+        is_taken = !strcmp(p->m->data.at[k].name, name);
+    for (uint32_t k = 0; k < p->m->shared.len && !is_taken; k++)
+        is_taken = !strcmp(p->m->shared.at[k].name, name);
+    return is_taken ? str_format(p->scratch, "%s$%u", ptx_name(p, name), index) : ptx_name(p, name);
+}
+
 void ptx_needs(ptx *p, int version)
 {
     if (p->version < version)
@@ -125,6 +137,12 @@ void ptx_needs(ptx *p, int version)
 }
 
 // --- control
+
+const char *ptx_branch(const ptx *p, ir_ref condition)
+{
+    bool is_uniform = ir_is_const(condition) || !condition || p->uniform.value[condition] >= UNIFORM_WARP;
+    return is_uniform ? "bra.uni" : "bra";
+}
 
 static void emit_region(ptx *p, ir_region_id r);
 
@@ -160,19 +178,19 @@ static bool is_empty_exit(const ptx *p, ir_region_id r, ir_inst_id owner)
 static void emit_if(ptx *p, ir_inst_id id)
 {
     const ir_inst *i = ir_at(p->f, id);
-    const char *c = ptx_reg(p, ir_operand(p->f, i, 0));
+    const char *c = ptx_reg(p, ir_operand(p->f, i, 0)), *bra = ptx_branch(p, ir_operand(p->f, i, 0));
     uint32_t end = ++p->next_label;
     p->frame[id].end_label = end;
     ir_region_id yes = i->regions, no = i->regions + 1;
     if (is_empty_exit(p, yes, id)) {
-        ptx_line(p, "@%s bra $L%u", c, end);
+        ptx_line(p, "@%s %s $L%u", c, bra, end);
         emit_region(p, no);
     } else if (is_empty_exit(p, no, id)) {
-        ptx_line(p, "@!%s bra $L%u", c, end);
+        ptx_line(p, "@!%s %s $L%u", c, bra, end);
         emit_region(p, yes);
     } else {
         uint32_t other = ++p->next_label;
-        ptx_line(p, "@!%s bra $L%u", c, other);
+        ptx_line(p, "@!%s %s $L%u", c, bra, other);
         emit_region(p, yes);
         text_printf(&p->body, "$L%u:\n", other);
         emit_region(p, no);
@@ -188,6 +206,8 @@ static void emit_loop(ptx *p, ir_inst_id id)
     p->frame[id].loop_label = ++p->next_label;
     ir_ref *starts = arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
     parallel_move(p, region->args, starts, i->operand_count);
+    if (i->unroll == 1)
+        text_puts(&p->body, "\t.pragma \"nounroll\";\n");
     text_printf(&p->body, "$L%u:\n", p->frame[id].loop_label);
     emit_region(p, i->regions);
     text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
@@ -205,9 +225,9 @@ static void emit_switch(ptx *p, ir_inst_id id)
         const char *same = ptx_temp(p, RC_PRED);
         ptx_line(p, "setp.eq.s%s %s, %s, %lld", is_wide ? "64" : "32", same, v,
                  is_wide ? (long long)i->cases[k] : (long long)(int32_t)i->cases[k]);
-        ptx_line(p, "@%s bra $L%u", same, first + k);
+        ptx_line(p, "@%s %s $L%u", same, ptx_branch(p, ir_operand(p->f, i, 0)), first + k);
     }
-    ptx_line(p, "bra $L%u", first + i->region_count - 1);
+    ptx_line(p, "bra.uni $L%u", first + i->region_count - 1);
     for (uint32_t k = 0; k < i->region_count; k++) {
         text_printf(&p->body, "$L%u:\n", first + k);
         emit_region(p, i->regions + k);
@@ -232,15 +252,35 @@ static void emit_terminator(ptx *p, const ir_inst *i)
     if (i->op == IR_EXIT) {
         parallel_move(p, ir_at(p->f, i->aux)->result, values, i->operand_count);
         if (!falls_out(p, i))
-            ptx_line(p, "bra $L%u", p->frame[i->aux].end_label);
+            ptx_line(p, "bra.uni $L%u", p->frame[i->aux].end_label);
     } else if (i->op == IR_NEXT) {
         const ir_inst *loop = ir_at(p->f, i->aux);
         parallel_move(p, ir_region_at(p->f, loop->regions)->args, values, i->operand_count);
-        ptx_line(p, "bra $L%u", p->frame[i->aux].loop_label);
+        ptx_line(p, "bra.uni $L%u", p->frame[i->aux].loop_label);
     } else if (i->op == IR_RETURN) {
         ptx_line(p, "ret");
     } else {
         ptx_line(p, "trap");
+    }
+}
+
+// Numbers from 1, in the order of first use.
+static uint32_t file_number(ptx *p, const source_file *file)
+{
+    for (uint32_t k = 0; k < p->files.len; k++)
+        if (p->files.at[k] == file)
+            return k + 1;
+    vec_push(p->scratch, &p->files, file);
+    return p->files.len;
+}
+
+static void emit_files(const ptx *p, text *out)
+{
+    for (uint32_t k = 0; k < p->files.len; k++) {
+        text_printf(out, ".file %u \"", k + 1);
+        for (const char *c = p->files.at[k]->path; *c; c++)
+            text_putc(out, *c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? '_' : *c);
+        text_puts(out, "\"\n");
     }
 }
 
@@ -249,9 +289,13 @@ static void emit_loc(ptx *p, const ir_inst *i)
     if (!p->m->sources || !i->at.lo || !(p->options->line_info || p->options->annotate))
         return;
     source_place place = source_find(p->m->sources, i->at.lo);
-    if (!place.file || place.file->is_builtin || place.line == p->last_line)
+    if (!place.file || place.file->is_builtin)
+        return; // Kiln's own code belongs to the line that called it
+    uint32_t file = file_number(p, place.file);
+    if (place.line == p->last_line && file == p->last_file)
         return;
     p->last_line = place.line;
+    p->last_file = file;
     if (p->options->annotate) {
         str line = source_line(p->m->sources, place.file, place.line);
         while (line.len && (*line.at == ' ' || *line.at == '\t')) {
@@ -261,12 +305,14 @@ static void emit_loc(ptx *p, const ir_inst *i)
         text_printf(&p->body, "\t// %u: %.*s\n", place.line, (int)line.len, line.at);
     }
     if (p->options->line_info)
-        text_printf(&p->body, "\t.loc 1 %u %u\n", place.line, place.column);
+        text_printf(&p->body, "\t.loc %u %u %u\n", file, place.line, place.column);
 }
 
 static void emit_inst(ptx *p, ir_inst_id id)
 {
     const ir_inst *i = ir_at(p->f, id);
+    if (p->is_narrow[id])
+        return; // made where an address needs it
     emit_loc(p, i);
     ir_op op = (ir_op)i->op;
     if (op == IR_IF)
@@ -291,7 +337,7 @@ static void emit_inst(ptx *p, ir_inst_id id)
         ptx_group(p, i);
     else if (op == IR_CLOCK || op == IR_NANOTIME || op == IR_SLEEP)
         ptx_group(p, i);
-    else if (op == IR_PRINT || op == IR_ASSERT || op == IR_TRAP)
+    else if (channel_is_site(i->op))
         ptx_talk(p, i);
     else if (op == IR_CALL)
         bug("ptx: a call was not inlined");
@@ -383,8 +429,7 @@ static void number_sites(ptx *p)
 {
     p->site = arena_array(p->scratch, uint32_t, p->f->insts.len);
     for (uint32_t k = 1; k < p->f->insts.len; k++) {
-        uint16_t op = p->f->insts.at[k].op;
-        if (op == IR_PRINT || op == IR_ASSERT || op == IR_TRAP)
+        if (channel_is_site(p->f->insts.at[k].op))
             p->site[k] = p->next_site++;
     }
 }
@@ -398,7 +443,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->frame = arena_alloc(p->scratch, f->insts.len * sizeof *p->frame);
     memset(p->next_reg, 0, sizeof p->next_reg);
     p->next_label = 0;
-    p->last_line = 0;
+    p->last_line = p->last_file = 0;
+    ptx_find_facts(p);
     place_locals(p);
     number_sites(p);
     text_puts(&p->body, "");
@@ -431,7 +477,7 @@ static void emit_arrays(ptx *p)
     }
     for (uint32_t k = 0; k < p->m->data.len; k++) {
         const ir_data *d = &p->m->data.at[k];
-        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16, ptx_name(p, d->name),
+        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16, ptx_data_name(p, k),
                     (unsigned long long)d->size);
         for (uint64_t b = 0; b < d->size; b++)
             text_printf(p->out, "%s%u", b ? "," : "", d->bytes[b]);
@@ -460,8 +506,7 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
     }
     text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n", m->name ? m->name : "IR",
                 p.version / 10, p.version % 10, t->name);
-    if (p.options->line_info && m->name)
-        text_printf(out, ".file 1 \"%s\"\n", m->name);
+    emit_files(&p, out);
     text_puts(out, "\n");
     text_add(out, kernels.at, kernels.len);
     return !p.failed;

@@ -70,6 +70,19 @@ static void shift(ptx *p, const ir_inst *i, const char *name)
              ptx_op(p, ir_operand(p->f, i, 0)), masked);
 }
 
+static bool multiply_wide(ptx *p, const ir_inst *i)
+{
+    wide_product w;
+    if (!ptx_is_wide_product(p->f, i, &w))
+        return false;
+    const char *d = ptx_def(p, i->result), *a = ptx_reg(p, w.a);
+    if (w.b)
+        ptx_line(p, "mul.wide.%c32 %s, %s, %s", w.kind, d, a, ptx_reg(p, w.b));
+    else
+        ptx_line(p, "mul.wide.%c32 %s, %s, %llu", w.kind, d, a, (unsigned long long)w.factor);
+    return true;
+}
+
 // x/0 = 0, x%0 = x, MIN/-1 = MIN, MIN%-1 = 0. A constant divisor other than 0 and -1 needs no care.
 static void divide(ptx *p, const ir_inst *i)
 {
@@ -307,14 +320,14 @@ void ptx_inst(ptx *p, const ir_inst *i)
     switch ((int)i->op) {
     case IR_ADD: integer(p, i, "add", 's'); break;
     case IR_SUB: integer(p, i, "sub", 's'); break;
-    case IR_MUL: integer(p, i, "mul.lo", 's'); break;
+    case IR_MUL: if (!multiply_wide(p, i)) integer(p, i, "mul.lo", 's'); break;
     case IR_SMULHI: integer(p, i, "mul.hi", 's'); break;
     case IR_UMULHI: integer(p, i, "mul.hi", 'u'); break;
     case IR_SDIV: case IR_UDIV: case IR_SREM: case IR_UREM: divide(p, i); break;
     case IR_AND: logic(p, i, "and"); break;
     case IR_OR: logic(p, i, "or"); break;
     case IR_XOR: logic(p, i, "xor"); break;
-    case IR_SHL: shift(p, i, "shl.b"); break;
+    case IR_SHL: if (!multiply_wide(p, i)) shift(p, i, "shl.b"); break;
     case IR_LSHR: shift(p, i, "shr.u"); break;
     case IR_ASHR: shift(p, i, "shr.s"); break;
     case IR_SMIN: integer(p, i, "min", 's'); break;

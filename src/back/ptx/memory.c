@@ -1,6 +1,7 @@
 // Loads, stores, atomics and fences as PTX. A load of n lanes is one vector access when its alignment allows, else it is cut
 // into pieces that the alignment allows.
 #include "back/ptx/ptx.h"
+#include "pass/alias.h"
 
 #include <stdio.h>
 
@@ -38,12 +39,20 @@ static bool is_volatile(const ir_inst *i, ir_type pointer)
            (pointer == IR_PTR_GLOBAL || pointer == IR_PTR_SHARED || pointer == IR_PTR_GEN);
 }
 
-static const char *hint_of(const ir_inst *i, ir_type pointer)
+static bool is_readonly(const ptx *p, const ir_inst *i)
+{
+    if (i->hint == IR_HINT_READONLY)
+        return true;
+    alias_base b = alias_base_of(p->f, ir_operand(p->f, i, 0));
+    return i->hint == IR_HINT_NONE && b.kind == ALIAS_PARAM && p->is_readonly[b.index];
+}
+
+static const char *hint_of(const ptx *p, const ir_inst *i, ir_type pointer)
 {
     if (is_volatile(i, pointer))
         return ".volatile";
     bool is_global = pointer == IR_PTR_GLOBAL || pointer == IR_PTR_GEN;
-    if (i->op == IR_LOAD && i->hint == IR_HINT_READONLY && pointer == IR_PTR_GLOBAL)
+    if (i->op == IR_LOAD && pointer == IR_PTR_GLOBAL && is_readonly(p, i))
         return ".global.nc"; // replaces the space
     if (i->hint == IR_HINT_STREAM && is_global)
         return ".cs";
@@ -66,9 +75,9 @@ static void address(ptx *p, const ir_inst *i, int64_t more, char out[96])
     int64_t offset = i->imm + more;
     if (ir_type_of(p->f, pointer) == IR_PTR_PARAM && !ir_is_const(pointer) &&
         p->f->values.at[pointer].def == IR_DEF_PARAM)
-        snprintf(out, 96, "[%s_param_%u%+lld]", p->f->name, p->f->values.at[pointer].index, (long long)offset);
+        snprintf(out, 96, "[%s_param_%u+%lld]", p->f->name, p->f->values.at[pointer].index, (long long)offset);
     else if (offset)
-        snprintf(out, 96, "[%s%+lld]", ptx_reg(p, pointer), (long long)offset);
+        snprintf(out, 96, "[%s+%lld]", ptx_reg(p, pointer), (long long)offset);
     else
         snprintf(out, 96, "[%s]", ptx_reg(p, pointer));
 }
@@ -103,7 +112,7 @@ static const char *before_store(ptx *p, ir_type t, ir_ref value)
 static void access_op(ptx *p, const ir_inst *i, const char *name, uint32_t lanes, char out[64])
 {
     ir_type pointer = ir_type_of(p->f, ir_operand(p->f, i, 0));
-    const char *hint = hint_of(i, pointer), *space = ptx_space(pointer);
+    const char *hint = hint_of(p, i, pointer), *space = ptx_space(pointer);
     bool is_nc = strcmp(hint, ".global.nc") == 0;
     const char *vector = lanes == 4 ? ".v4" : lanes == 2 ? ".v2" : "";
     bool goes_first = is_volatile(i, pointer);
@@ -251,6 +260,30 @@ static void ordered_access(ptx *p, const ir_inst *i)
                  ptx_reg(p, ir_operand(p->f, i, 1)));
 }
 
+const char *ptx_low(ptx *p, ir_ref r)
+{
+    static const struct {
+        ir_op op;
+        const char *name;
+    } rows[] = {{IR_ADD, "add.s32"}, {IR_SUB, "sub.s32"}, {IR_MUL, "mul.lo.s32"}, {IR_SHL, "shl.b32"}};
+    uint64_t bits;
+    if (ir_const_bits(p->f, r, &bits))
+        return str_format(p->scratch, "%d", (int32_t)(uint32_t)bits);
+    ir_inst_id def = ir_def_of(p->f, r);
+    const ir_inst *i = ir_at(p->f, def);
+    if (def && (i->op == IR_ZEXT || i->op == IR_SEXT) && i->aux == IR_I32)
+        return ptx_reg(p, ir_operand(p->f, i, 0));
+    const char *d = ptx_temp(p, RC_R);
+    for (size_t k = 0; def && p->is_narrow[def] && k < COUNT(rows); k++)
+        if (rows[k].op == (ir_op)i->op) {
+            const char *a = ptx_low(p, ir_operand(p->f, i, 0)), *b = ptx_low(p, ir_operand(p->f, i, 1));
+            ptx_line(p, "%s %s, %s, %s", rows[k].name, d, a, b);
+            return d;
+        }
+    ptx_line(p, "cvt.u32.u64 %s, %s", d, ptx_reg(p, r));
+    return d;
+}
+
 static void add_to_pointer(ptx *p, const ir_inst *i)
 {
     ir_ref offset = ir_operand(p->f, i, 1);
@@ -264,9 +297,7 @@ static void add_to_pointer(ptx *p, const ir_inst *i)
         ptx_line(p, "add.s32 %s, %s, %d", d, a, (int32_t)(uint32_t)bits);
         return;
     }
-    const char *narrow = ptx_temp(p, RC_R);
-    ptx_line(p, "cvt.u32.u64 %s, %s", narrow, ptx_reg(p, offset));
-    ptx_line(p, "add.s32 %s, %s, %s", d, a, narrow);
+    ptx_line(p, "add.s32 %s, %s, %s", d, a, ptx_low(p, offset));
 }
 
 void ptx_memory(ptx *p, const ir_inst *i)
@@ -279,7 +310,7 @@ void ptx_memory(ptx *p, const ir_inst *i)
         ptx_line(p, "add.s64 %s, %%SPL, %llu", ptx_def(p, i->result), (unsigned long long)p->local_offset[i->aux]);
         break;
     case IR_SHARED: ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result), ptx_name(p, p->m->shared.at[i->aux].name)); break;
-    case IR_CONSTANT: ptx_line(p, "mov.u64 %s, %s", ptx_def(p, i->result), ptx_name(p, p->m->data.at[i->aux].name)); break;
+    case IR_CONSTANT: ptx_line(p, "mov.u64 %s, %s", ptx_def(p, i->result), ptx_data_name(p, i->aux)); break;
     case IR_ATOMIC: atomic(p, i); break;
     case IR_CAS: compare_and_swap(p, i); break;
     case IR_ATOMLOAD:

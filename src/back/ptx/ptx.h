@@ -5,6 +5,7 @@
 
 #include "back/back.h"
 #include "back/channel.h"
+#include "pass/pass.h"
 
 typedef enum reg_class { RC_PRED, RC_H, RC_R, RC_RD, RC_F, RC_FD, RC_COUNT } reg_class;
 
@@ -27,7 +28,11 @@ typedef struct ptx {
     uint64_t *local_offset; // per local
     uint32_t *site;     // per instruction: its number among the module's channel sites
     uint32_t next_site;
-    uint32_t last_line;
+    bool *is_readonly;     // per parameter: a buffer that nobody writes
+    bool *is_narrow;       // per instruction: 64-bit, but only its low half is needed
+    uniform_facts uniform;
+    vec(const source_file *) files; // of .loc, by number - 1
+    uint32_t last_line, last_file;
     int version; // of PTX: the target's own, raised by what the kernels use
     bool failed;
 } ptx;
@@ -49,8 +54,21 @@ void ptx_line(ptx *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature);
 // The IR's name as a PTX identifier.
 const char *ptx_name(ptx *p, const char *name);
+const char *ptx_data_name(ptx *p, uint32_t index); // of a constant array
 const char *ptx_space(ir_type pointer); // ".global", ".shared", "" for generic
 
+// "bra.uni" when all lanes of a warp that come there agree on the condition (IR_NONE: there is none).
+const char *ptx_branch(const ptx *p, ir_ref condition);
+// The low 32 bits of an i64.
+const char *ptx_low(ptx *p, ir_ref r);
+// A 64-bit product of two 32-bit numbers, or of one and a constant (then b is IR_NONE): one instruction.
+typedef struct wide_product {
+    ir_ref a, b;
+    uint64_t factor;
+    char kind; // 's' or 'u'
+} wide_product;
+bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out);
+void ptx_find_facts(ptx *p);               // facts.c
 void ptx_inst(ptx *p, const ir_inst *i);   // inst.c: pure arithmetic and conversions
 void ptx_memory(ptx *p, const ir_inst *i); // memory.c
 void ptx_group(ptx *p, const ir_inst *i);  // warp.c

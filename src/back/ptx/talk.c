@@ -1,4 +1,4 @@
-// printf, assert and trap as PTX: records in the channel (back/channel.h). A thread that fails its assert records the first fault of the
+// printf, assert, bounds and trap as PTX: records in the channel (back/channel.h). A thread that fails its assert records the first fault of the
 // launch and exits, so that the host can tell the story and nothing is lost.
 #include "back/ptx/ptx.h"
 
@@ -63,7 +63,8 @@ static void print(ptx *p, const ir_inst *i, uint32_t site)
     text_printf(&p->body, "$L%u:\n", end);
 }
 
-static void fault(ptx *p, uint32_t site)
+// `values` (or NULL) are the two numbers of a failed bounds check.
+static void fault(ptx *p, uint32_t site, const char *const *values)
 {
     uint32_t end = ++p->next_label;
     const char *channel = load_channel(p), *old = ptx_temp(p, RC_R), *late = ptx_temp(p, RC_PRED), *at = ptx_temp(p, RC_RD);
@@ -72,6 +73,8 @@ static void fault(ptx *p, uint32_t site)
     ptx_line(p, "@%s bra $L%u", late, end);
     ptx_line(p, "ld.global.u64 %s, [%s+24]", at, channel);
     store_place(p, at, site);
+    for (uint32_t k = 0; values && k < 2; k++)
+        ptx_line(p, "st.global.u64 [%s+%u], %s", at, 32 + 8 * k, values[k]);
     ptx_line(p, "st.global.u32 [%s], 1", at);
     ptx_line(p, "fence.acq_rel.sys");
     text_printf(&p->body, "$L%u:\n", end);
@@ -84,11 +87,14 @@ void ptx_talk(ptx *p, const ir_inst *i)
     if (i->op == IR_PRINT) {
         print(p, i, site);
     } else if (i->op == IR_TRAP) {
-        fault(p, site);
+        fault(p, site, NULL);
     } else {
         uint32_t fine = ++p->next_label;
         ptx_line(p, "@%s bra $L%u", ptx_reg(p, ir_operand(p->f, i, 0)), fine);
-        fault(p, site);
+        const char *values[2] = {0};
+        for (uint32_t k = 0; i->op == IR_BOUNDS && k < 2; k++)
+            values[k] = ptx_reg(p, ir_operand(p->f, i, 1 + k));
+        fault(p, site, i->op == IR_BOUNDS ? values : NULL);
         text_printf(&p->body, "$L%u:\n", fine);
     }
 }

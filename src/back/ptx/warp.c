@@ -110,7 +110,7 @@ static void shuffle(ptx *p, const ir_inst *i)
     uint64_t width = 32;
     ir_const_bits(p->f, ir_operand(p->f, i, 2), &width);
     ir_type t = (ir_type)i->type;
-    const char *value = ptx_reg(p, ir_operand(p->f, i, 0)), *lane = ptx_reg(p, ir_operand(p->f, i, 1)),
+    const char *value = ptx_reg(p, ir_operand(p->f, i, 0)), *lane = ptx_op(p, ir_operand(p->f, i, 1)),
                *d = ptx_def(p, i->result), *ok = source_exists(p, i, lane, (uint32_t)width);
     if (t == IR_I32) {
         shuffle_word(p, i, d, value, lane, (uint32_t)width, ok);

@@ -1,6 +1,7 @@
-// The CUDA device's own state. cuda_device.c opens, closes and waits, and turns driver errors into sentences; cuda_memory.c holds
-// buffers and copies; cuda_module.c loads code; cuda_launch.c is the path every launch takes; cuda_stream.c and cuda_graph.c are what
-// their names say; cuda_channel.c reads what kernels printed and why they stopped.
+// The CUDA device's own state. cuda_device.c opens, closes and waits, and turns driver errors into
+// sentences; cuda_memory.c holds buffers and copies; cuda_module.c loads code; cuda_launch.c is the
+// path every launch takes; cuda_stream.c and cuda_graph.c are what their names say; cuda_channel.c
+// reads what kernels printed and why they stopped.
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
@@ -19,10 +20,10 @@ struct cuda_device {
     int ordinal;
     cu_device device;
     cu_context context;
-    kiln_stream main;  // launches that name no stream
-    cu_stream memory;  // allocations and their zeroing
-    cu_pool pool;      // NULL: plain allocation
-    uint32_t *marks;   // mapped: per stream slot, how many launches have ended
+    kiln_stream main; // launches that name no stream
+    cu_stream memory; // allocations and their zeroing
+    cu_pool pool;     // NULL: plain allocation
+    uint32_t *marks;  // mapped: per stream slot, how many launches have ended
     cu_ptr marks_at;
     uint32_t mark_every;
     bool slot_used[CUDA_STREAM_LIMIT];
@@ -35,9 +36,9 @@ typedef struct cuda_device cuda_device;
 
 typedef struct cuda_channel {
     cu_ptr header;
-    uint8_t *ring; // mapped
+    uint8_t *ring;                 // mapped
     volatile channel_fault *fault; // mapped, right after the ring
-    bool is_dirty; // launched since the last drain
+    bool is_dirty;                 // launched since the last drain
 } cuda_channel;
 
 // --- cuda_device.c
@@ -48,8 +49,8 @@ static inline void cuda_enter(const cuda_device *d)
     if (d->cu->context_get(&now) != CU_OK || now != d->context)
         d->cu->context_set(d->context);
 }
-// Turns a driver's answer into an error: `doing` completes "the driver said no while …". Faults of kernels name the earliest unfinished launch, and
-// the device is lost from then on.
+// Turns a driver's answer into an error: `doing` completes "the driver said no while …". Faults of
+// kernels name the earliest unfinished launch, and the device is lost from then on.
 kiln_status cuda_fail(kiln *k, cu_result r, const char *doing);
 // KILN_OK, or the error of a device that was lost before; enters the context.
 kiln_status cuda_ready(kiln *k);
@@ -65,7 +66,8 @@ kiln_status cuda_sync(kiln *k, kiln_stream *s);
 kiln_status cuda_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
 void cuda_free(kiln_buffer *b);
 kiln_status cuda_copy(kiln *k, const rt_copy *copy);
-kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *s);
+kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
+                      kiln_stream *s);
 kiln_status cuda_memory_info(kiln *k, kiln_memory_info *out);
 kiln_status cuda_memory_trim(kiln *k);
 kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out);
@@ -76,7 +78,8 @@ kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tens
 kiln_status cuda_load_module(kiln_module *m, const rt_image *image);
 void cuda_unload_module(kiln_module *m);
 kiln_status cuda_resources(const kiln_kernel *kernel, kiln_resources *out);
-kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes, uint32_t *blocks);
+kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                           uint32_t *blocks);
 
 // --- cuda_launch.c
 kiln_status cuda_launch(kiln_kernel *kernel, const rt_launch *launch);
@@ -101,7 +104,8 @@ kiln_status cuda_stream_new(kiln_stream *s, int priority);
 kiln_status cuda_capture_begin(kiln_stream *s);
 kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update);
 kiln_status cuda_graph_new(kiln_graph *g);
-kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch, const size_t *after, size_t after_count);
+kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch,
+                           const size_t *after, size_t after_count);
 kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node);
 kiln_status cuda_graph_set(kiln_graph *g, size_t node, const rt_launch *launch);
 kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s);

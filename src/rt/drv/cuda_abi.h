@@ -1,5 +1,6 @@
-// The part of the CUDA driver API that Kiln uses, in our own declarations: nothing of the toolkit is included or linked. The
-// library is opened at run time (cuda_load.c); every entry point is a row of CUDA_ENTRIES with the API version it is asked for.
+// The part of the CUDA driver API that Kiln uses, in our own declarations: nothing of the toolkit
+// is included or linked. The library is opened at run time (cuda_load.c); every entry point is a
+// row of CUDA_ENTRIES with the API version it is asked for.
 #ifndef KILN_CUDA_ABI_H
 #define KILN_CUDA_ABI_H
 

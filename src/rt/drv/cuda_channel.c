@@ -1,5 +1,5 @@
-// The host's end of the channel (back/channel.h): the lines and the fault lie in mapped memory, the header on the GPU. They are read
-// when everything has ended, so nobody writes meanwhile.
+// The host's end of the channel (back/channel.h): the lines and the fault lie in mapped memory, the
+// header on the GPU. They are read when everything has ended, so nobody writes meanwhile.
 #include "rt/drv/cuda.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ kiln_status cuda_channel_open(kiln_module *m)
     cuda_channel *c = arena_new_of(m->a, cuda_channel);
     void *memory = NULL;
     cu_ptr ring = 0;
-    cu_result r = d->cu->host_alloc(&memory, RING_BYTES + sizeof(channel_fault), CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    cu_result r = d->cu->host_alloc(&memory, RING_BYTES + sizeof(channel_fault),
+                                    CU_HOST_PORTABLE | CU_HOST_MAPPED);
     if (r)
         return cuda_fail(m->k, r, "making room for what kernels print");
     memset(memory, 0, RING_BYTES + sizeof(channel_fault));
@@ -52,7 +53,8 @@ static void print_lines(kiln_module *m, uint32_t end)
     while (at + sizeof(channel_line) <= stop) {
         channel_line line;
         memcpy(&line, at, sizeof line);
-        if (line.bytes < sizeof line || line.bytes > (size_t)(stop - at) || line.site >= m->site_count)
+        if (line.bytes < sizeof line || line.bytes > (size_t)(stop - at) ||
+            line.site >= m->site_count)
             break;
         const channel_site *site = &m->sites[line.site];
         uint64_t bits[COUNT(site->arguments)];
@@ -64,7 +66,11 @@ static void print_lines(kiln_module *m, uint32_t end)
         for (uint32_t n = 0; n < count; n++)
             types[n] = site->arguments[n];
         out.len = 0;
-        print_args args = {.types = types, .bits = bits, .count = count, .strings = m->strings, .string_count = m->string_count};
+        print_args args = {.types = types,
+                           .bits = bits,
+                           .count = count,
+                           .strings = m->strings,
+                           .string_count = m->string_count};
         print_format(&out, site->text, &args);
         if (out.len)
             context_print(m->k, out.at, out.len);
@@ -84,12 +90,25 @@ static kiln_status report(kiln_module *m)
     if (site->line)
         snprintf(where, sizeof where, "\n  at %s:%u:%u", site->file, site->line, site->column);
     if (site->op == IR_ASSERT)
-        error_set(m->k, KILN_E_KERNEL, K6024, "kernel '%s': assertion failed: %.*s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)", site->kernel,
-                  (int)site->text.len, site->text.at, where, fault.thread[0], fault.thread[1], fault.thread[2], fault.block[0], fault.block[1],
-                  fault.block[2]);
-    else
-        error_set(m->k, KILN_E_KERNEL, K6025, "kernel '%s': the kernel called trap()%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)", site->kernel, where,
-                  fault.thread[0], fault.thread[1], fault.thread[2], fault.block[0], fault.block[1], fault.block[2]);
+        error_set(
+            m->k, KILN_E_KERNEL, K6024,
+            "kernel '%s': assertion failed: %.*s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)",
+            site->kernel, (int)site->text.len, site->text.at, where, fault.thread[0],
+            fault.thread[1], fault.thread[2], fault.block[0], fault.block[1], fault.block[2]);
+    else if (site->op == IR_BOUNDS) {
+        char told[256];
+        channel_bounds_text(told, sizeof told, site->text, site->elem, fault.values[0],
+                            fault.values[1]);
+        error_set(m->k, KILN_E_KERNEL, K6020,
+                  "kernel '%s': %s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)", site->kernel,
+                  told, where, fault.thread[0], fault.thread[1], fault.thread[2], fault.block[0],
+                  fault.block[1], fault.block[2]);
+    } else
+        error_set(m->k, KILN_E_KERNEL, K6025,
+                  "kernel '%s': the kernel called trap()%s\n  in thread (%u, %u, %u) of block (%u, "
+                  "%u, %u)",
+                  site->kernel, where, fault.thread[0], fault.thread[1], fault.thread[2],
+                  fault.block[0], fault.block[1], fault.block[2]);
     error_add_place(m->k, site->kernel, site->file, site->line, site->column);
     return KILN_E_KERNEL;
 }
@@ -108,8 +127,12 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
         print_lines(m, header.position);
     if (header.dropped) {
         char text_of[80];
-        int len = snprintf(text_of, sizeof text_of, "… %u lines lost: the kernels printed more than %d bytes before a sync\n", header.dropped, RING_BYTES);
-        context_print(m->k, text_of, (size_t)len < sizeof text_of ? (size_t)len : sizeof text_of - 1);
+        int len =
+            snprintf(text_of, sizeof text_of,
+                     "… %u lines lost: the kernels printed more than %d bytes before a sync\n",
+                     header.dropped, RING_BYTES);
+        context_print(m->k, text_of,
+                      (size_t)len < sizeof text_of ? (size_t)len : sizeof text_of - 1);
     }
     if (c->fault->is_set && !*is_reported) {
         status = report(m);

@@ -1,6 +1,7 @@
-// Opening and closing a GPU, waiting for it, and turning the driver's answers into sentences. The device's primary context is used, so
-// that libraries in the same process share it. A fault of a kernel kills the context: the error names the earliest launch that
-// had not ended, and every later call says that the device is lost.
+// Opening and closing a GPU, waiting for it, and turning the driver's answers into sentences. The
+// device's primary context is used, so that libraries in the same process share it. A fault of a
+// kernel kills the context: the error names the earliest launch that had not ended, and every later
+// call says that the device is lost.
 #include "rt/drv/cuda.h"
 
 #include <stdio.h>
@@ -18,8 +19,9 @@ int cuda_attribute(const cuda_device *d, int attribute)
 // The driver that knows a PTX version.
 static int driver_of_ptx(int ptx)
 {
-    static const int rows[][2] = {{63, 10000}, {70, 11000}, {71, 11010}, {74, 11040}, {78, 11080}, {80, 12000},
-                                  {81, 12010}, {84, 12040}, {86, 12070}, {87, 12080}, {88, 12090}, {90, 13000}};
+    static const int rows[][2] = {{63, 10000}, {70, 11000}, {71, 11010}, {74, 11040},
+                                  {78, 11080}, {80, 12000}, {81, 12010}, {84, 12040},
+                                  {86, 12070}, {87, 12080}, {88, 12090}, {90, 13000}};
     for (size_t k = 0; k < COUNT(rows); k++)
         if (ptx <= rows[k][0])
             return rows[k][1];
@@ -94,16 +96,18 @@ static kiln_status find(cuda_device *d, int ordinal)
     if (r != CU_OK && r != CU_NO_DEVICE)
         return cuda_fail(NULL, r, "looking for GPUs");
     if (ordinal >= count)
-        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
-                         count ? "there is no device 'cuda:%d': this machine has %d GPU%s, counted from 0"
-                               : "there is no device 'cuda:%d': the driver finds no GPU",
-                         ordinal, count, count == 1 ? "" : "s");
+        return error_set(
+            NULL, KILN_E_NOT_FOUND, K6001,
+            count ? "there is no device 'cuda:%d': this machine has %d GPU%s, counted from 0"
+                  : "there is no device 'cuda:%d': the driver finds no GPU",
+            ordinal, count, count == 1 ? "" : "s");
     int sm = cuda_attribute(d, CU_ATTR_SM_MAJOR) * 10 + cuda_attribute(d, CU_ATTR_SM_MINOR);
     if (!cuda_pick_target(sm, d->cu->version))
-        return error_set(NULL, KILN_E_UNSUPPORTED, K6032,
-                         sm < 75 ? "the GPU cuda:%d is too old: it is sm_%d, Kiln needs sm_75"
-                                 : "the driver is too old for the GPU cuda:%d (sm_%d): it knows CUDA %d.%d",
-                         ordinal, sm, d->cu->version / 1000, d->cu->version % 1000 / 10);
+        return error_set(
+            NULL, KILN_E_UNSUPPORTED, K6032,
+            sm < 75 ? "the GPU cuda:%d is too old: it is sm_%d, Kiln needs sm_75"
+                    : "the driver is too old for the GPU cuda:%d (sm_%d): it knows CUDA %d.%d",
+            ordinal, sm, d->cu->version / 1000, d->cu->version % 1000 / 10);
     return KILN_OK;
 }
 
@@ -126,8 +130,8 @@ kiln_status cuda_info_of(int ordinal, kiln_device_info *out)
 // --- errors
 bool cuda_is_fault(cu_result r)
 {
-    return r == CU_ILLEGAL_ADDRESS || r == CU_LAUNCH_TIMEOUT || r == CU_ASSERT || (r >= CU_HARDWARE_STACK_ERROR && r <= CU_LAUNCH_FAILED) ||
-           r == CU_TENSOR_MEMORY_LEAK;
+    return r == CU_ILLEGAL_ADDRESS || r == CU_LAUNCH_TIMEOUT || r == CU_ASSERT ||
+           (r >= CU_HARDWARE_STACK_ERROR && r <= CU_LAUNCH_FAILED) || r == CU_TENSOR_MEMORY_LEAK;
 }
 
 static const char *fault_words(cu_result r)
@@ -135,7 +139,8 @@ static const char *fault_words(cu_result r)
     switch (r) {
     case CU_ILLEGAL_ADDRESS: return "it used memory that is not its own";
     case CU_MISALIGNED_ADDRESS: return "it used a misaligned address";
-    case CU_ILLEGAL_INSTRUCTION: return "it reached an instruction that cannot be run (a trap, or unreachable code)";
+    case CU_ILLEGAL_INSTRUCTION:
+        return "it reached an instruction that cannot be run (a trap, or unreachable code)";
     case CU_LAUNCH_TIMEOUT: return "it ran too long for this system";
     case CU_INVALID_ADDRESS_SPACE: return "it used an address of the wrong kind of memory";
     case CU_HARDWARE_STACK_ERROR: return "its stack broke";
@@ -167,7 +172,8 @@ static void list_others(const kiln_stream *s, uint32_t count, char *out, size_t 
             len += (size_t)snprintf(out + len, size - len, " …");
             break;
         }
-        len += (size_t)snprintf(out + len, size - len, kernel ? " '%.32s'" : " %.32s", kernel ? kernel->name : "a graph");
+        len += (size_t)snprintf(out + len, size - len, kernel ? " '%.32s'" : " %.32s",
+                                kernel ? kernel->name : "a graph");
     }
 }
 
@@ -194,18 +200,21 @@ static kiln_status fault(kiln *k, cu_result r)
     if (!first) {
         snprintf(d->lost_text, sizeof d->lost_text, "the GPU stopped: %s", driver);
     } else if (!first->kernel) {
-        snprintf(d->lost_text, sizeof d->lost_text, "a kernel of a graph failed on %s: %s", k->device, fault_words(r));
+        snprintf(d->lost_text, sizeof d->lost_text, "a kernel of a graph failed on %s: %s",
+                 k->device, fault_words(r));
     } else {
         list_others(of, count, others, sizeof others);
         snprintf(d->lost_text, sizeof d->lost_text,
-                 "kernel '%s' failed on %s: %s; grid %u x %u x %u, block %u x %u x %u%s%s%s", first->kernel->name, k->device,
-                 fault_words(r), first->grid[0], first->grid[1], first->grid[2], first->block[0], first->block[1], first->block[2],
-                 all > 1 ? "; it is the earliest launch that had not ended, the others:" : "", others,
-                 all > count ? " and some in other streams" : "");
+                 "kernel '%s' failed on %s: %s; grid %u x %u x %u, block %u x %u x %u%s%s%s",
+                 first->kernel->name, k->device, fault_words(r), first->grid[0], first->grid[1],
+                 first->grid[2], first->block[0], first->block[1], first->block[2],
+                 all > 1 ? "; it is the earliest launch that had not ended, the others:" : "",
+                 others, all > count ? " and some in other streams" : "");
     }
     error_set(k, KILN_E_KERNEL, K6035, "%s [%s]", d->lost_text, driver);
     if (first && first->kernel)
-        error_add_place(k, first->kernel->name, first->kernel->file ? first->kernel->file : "", first->kernel->line, 0);
+        error_add_place(k, first->kernel->name, first->kernel->file ? first->kernel->file : "",
+                        first->kernel->line, 0);
     return KILN_E_KERNEL;
 }
 
@@ -217,10 +226,12 @@ kiln_status cuda_fail(kiln *k, cu_result r, const char *doing)
         return k->cuda->is_lost ? cuda_ready(k) : fault(k, r);
     cuda_describe(cu, r, driver, sizeof driver);
     if (r == CU_OUT_OF_MEMORY)
-        return error_set(k, KILN_E_NO_MEMORY, K6004, "the driver has no memory while %s [%s]", doing, driver);
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "the driver has no memory while %s [%s]",
+                         doing, driver);
     if (k && (r == CU_CONTEXT_IS_DESTROYED || r == CU_DEINITIALIZED)) {
         k->cuda->is_lost = true;
-        snprintf(k->cuda->lost_text, sizeof k->cuda->lost_text, "somebody else in this process destroyed the GPU's context");
+        snprintf(k->cuda->lost_text, sizeof k->cuda->lost_text,
+                 "somebody else in this process destroyed the GPU's context");
         return cuda_ready(k);
     }
     return error_set(k, KILN_E_DRIVER, K6034, "the driver said no while %s [%s]", doing, driver);
@@ -229,7 +240,8 @@ kiln_status cuda_fail(kiln *k, cu_result r, const char *doing)
 kiln_status cuda_ready(kiln *k)
 {
     if (k->cuda->is_lost)
-        return error_set(k, KILN_E_DRIVER, K6036, "%s is lost since: %s", k->device, k->cuda->lost_text);
+        return error_set(k, KILN_E_DRIVER, K6036, "%s is lost since: %s", k->device,
+                         k->cuda->lost_text);
     cuda_enter(k->cuda);
     return KILN_OK;
 }
@@ -237,8 +249,9 @@ kiln_status cuda_ready(kiln *k)
 kiln_status cuda_no_entry(kiln *k, const char *feature)
 {
     int version = k->cuda->cu->version;
-    return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the driver of %s is too old for it (it knows CUDA %d.%d)", feature, k->device,
-                     version / 1000, version % 1000 / 10);
+    return error_set(k, KILN_E_UNSUPPORTED, K6038,
+                     "%s: the driver of %s is too old for it (it knows CUDA %d.%d)", feature,
+                     k->device, version / 1000, version % 1000 / 10);
 }
 
 // --- waiting
@@ -261,8 +274,9 @@ kiln_status cuda_sync(kiln *k, kiln_stream *s)
     if (s)
         r = d->cu->stream_sync(s->native);
     else
-        for (kiln_stream *each = &d->main; each && !r; each = each == &d->main ? k->streams : each->next)
-            r = d->cu->stream_sync(each->native);
+        for (kiln_stream *each = &d->main; each && !r;
+             each = each == &d->main ? k->streams : each->next)
+            r = each->is_capturing ? CU_OK : d->cu->stream_sync(each->native);
     if (!r && s && waits_for_all)
         return cuda_sync(k, NULL);
     if (r)
@@ -311,7 +325,8 @@ static kiln_status open_parts(kiln *k)
     if ((r = cu->context_set(d->context)) != CU_OK)
         return cuda_fail(k, r, "opening the GPU");
     void *marks = NULL;
-    r = cu->host_alloc(&marks, CUDA_STREAM_LIMIT * sizeof(uint32_t), CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    r = cu->host_alloc(&marks, CUDA_STREAM_LIMIT * sizeof(uint32_t),
+                       CU_HOST_PORTABLE | CU_HOST_MAPPED);
     d->marks = marks;
     if (!r)
         memset(marks, 0, CUDA_STREAM_LIMIT * sizeof(uint32_t));
@@ -323,7 +338,8 @@ static kiln_status open_parts(kiln *k)
         r = cu->event_create(&d->order, CU_EVENT_NO_TIMING);
     if (r)
         return cuda_fail(k, r, "opening the GPU");
-    if (cu->device_pool && cu->alloc_async && cuda_attribute(d, CU_ATTR_POOLS) && cu->device_pool(&d->pool, d->device) == CU_OK) {
+    if (cu->device_pool && cu->alloc_async && cuda_attribute(d, CU_ATTR_POOLS) &&
+        cu->device_pool(&d->pool, d->device) == CU_OK) {
         uint64_t keep = UINT64_MAX; // freed memory stays with us until kiln_memory_trim
         cu->pool_set(d->pool, CU_POOL_RELEASE_THRESHOLD, &keep);
     }

@@ -1,4 +1,5 @@
-// Graphs of a GPU: what a stream captured, or nodes added by hand; instantiated once, launched as one call.
+// Graphs of a GPU: what a stream captured, or nodes added by hand; instantiated once, launched as
+// one call.
 #include "rt/drv/cuda.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ kiln_status cuda_capture_begin(kiln_stream *s)
     kiln_status status = cuda_ready(s->k);
     if (status)
         return status;
-    cu_result r = s->k->cuda->cu->capture_begin(s->native, CU_CAPTURE_THREAD);
+    cu_result r = s->k->cuda->cu->capture_begin(s->native, CU_CAPTURE_RELAXED);
     if (r)
         return cuda_fail(s->k, r, "beginning a capture");
     s->is_capturing = true;
@@ -41,7 +42,8 @@ static kiln_status instantiate(kiln_graph *g)
 static void count_nodes(kiln_graph *g)
 {
     size_t count = 0;
-    if (g->k->cuda->cu->graph_nodes && g->k->cuda->cu->graph_nodes(g->native, NULL, &count) == CU_OK)
+    if (g->k->cuda->cu->graph_nodes &&
+        g->k->cuda->cu->graph_nodes(g->native, NULL, &count) == CU_OK)
         g->node_count = count;
 }
 
@@ -56,7 +58,9 @@ kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
         return status;
     cu_result r = cu->capture_end(s->native, &captured);
     if (r)
-        return cuda_fail(k, r, "ending a capture; a call that waits, or works outside the captured stream, breaks one");
+        return cuda_fail(k, r,
+                         "ending a capture; a call that waits, or works outside the captured "
+                         "stream, breaks one");
     if (is_update && !cu->graph_update) {
         cu->graph_destroy(captured);
         return cuda_no_entry(k, "updating a graph");
@@ -68,7 +72,10 @@ kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
             cu->graph_destroy(captured);
             if (r != CU_GRAPH_UPDATE_FAILURE)
                 return cuda_fail(k, r, "updating a graph");
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_update: the captured work has another shape than the graph (reason %d)", info.result);
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_capture_update: the captured work has another shape than the "
+                             "graph (reason %d)",
+                             info.result);
         }
     }
     if (g->native)
@@ -112,8 +119,11 @@ static kiln_status check_node(kiln_kernel *kernel, const rt_launch *l)
     if (status)
         return status;
     if (l->cluster[0] || l->is_cooperative || l->overlaps_previous)
-        return error_set(k, KILN_E_UNSUPPORTED, K6038, "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
-    return l->shared_bytes > kernel->dynamic_limit ? cuda_raise_shared(kernel, l->shared_bytes) : KILN_OK;
+        return error_set(
+            k, KILN_E_UNSUPPORTED, K6038,
+            "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
+    return l->shared_bytes > kernel->dynamic_limit ? cuda_raise_shared(kernel, l->shared_bytes)
+                                                   : KILN_OK;
 }
 
 static bool grow(kiln_graph *g)
@@ -129,7 +139,8 @@ static bool grow(kiln_graph *g)
     return true;
 }
 
-kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l, const size_t *after, size_t after_count)
+kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l,
+                           const size_t *after, size_t after_count)
 {
     kiln_status status = check_node(kernel, l);
     if (status)
@@ -145,7 +156,8 @@ kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *
     cu_kernel_node node = node_of(kernel, l, params);
     hand_node *made = node_at(g, g->node_count);
     *made = (hand_node){.kernel = kernel};
-    cu_result r = g->k->cuda->cu->graph_add_kernel(&made->native, g->native, after_count ? waits : NULL, after_count, &node);
+    cu_result r = g->k->cuda->cu->graph_add_kernel(&made->native, g->native,
+                                                   after_count ? waits : NULL, after_count, &node);
     free(params);
     if (r)
         return cuda_fail(g->k, r, "adding to a graph");

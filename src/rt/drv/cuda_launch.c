@@ -1,6 +1,7 @@
-// The path of every launch on a GPU. After a kernel's first launch there is no allocation, no lock, no look-up and no module work here: the
-// arguments were checked into one array, the driver gets pointers into it. Each launch leaves a note in its stream's ring; now
-// and then the GPU is asked to write how far it is, so that a fault finds the kernel that made it.
+// The path of every launch on a GPU. After a kernel's first launch there is no allocation, no lock,
+// no look-up and no module work here: the arguments were checked into one array, the driver gets
+// pointers into it. Each launch leaves a note in its stream's ring; now and then the GPU is asked
+// to write how far it is, so that a fault finds the kernel that made it.
 #include "rt/drv/cuda.h"
 
 #include <stdio.h>
@@ -34,18 +35,26 @@ static kiln_status refused(kiln_kernel *kernel, const rt_launch *l, cu_result r)
     if (cuda_is_fault(r))
         return cuda_fail(k, r, "launching");
     cuda_describe(k->cuda->cu, r, driver, sizeof driver);
-    const char *why = r == CU_LAUNCH_OUT_OF_RESOURCES ? ": the block needs more registers or shared memory than there are"
-                      : r == CU_COOPERATIVE_TOO_LARGE ? ": the blocks of a cooperative launch do not all fit on the GPU at the same time"
-                      : r == CU_INVALID_CLUSTER_SIZE  ? ": the cluster's size is not possible, or the grid is no multiple of it"
-                                                      : "";
-    snprintf(doing, sizeof doing, "kernel '%s' cannot be launched with grid %u x %u x %u, block %u x %u x %u, %zu bytes of dynamic shared memory%s",
-             kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes, why);
+    const char *why =
+        r == CU_LAUNCH_OUT_OF_RESOURCES
+            ? ": the block needs more registers or shared memory than there are"
+        : r == CU_COOPERATIVE_TOO_LARGE
+            ? ": the blocks of a cooperative launch do not all fit on the GPU at the same time"
+        : r == CU_INVALID_CLUSTER_SIZE
+            ? ": the cluster's size is not possible, or the grid is no multiple of it"
+            : "";
+    snprintf(doing, sizeof doing,
+             "kernel '%s' cannot be launched with grid %u x %u x %u, block %u x %u x %u, %zu bytes "
+             "of dynamic shared memory%s",
+             kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+             l->block[2], l->shared_bytes, why);
     error_set(k, KILN_E_LAUNCH, K6034, "%s [%s]", doing, driver);
     error_add_place(k, kernel->name, kernel->file ? kernel->file : "", kernel->line, 0);
     return KILN_E_LAUNCH;
 }
 
-static cu_result launch_with_attributes(const cuda_device *d, const kiln_kernel *kernel, const rt_launch *l, cu_stream stream, void **params)
+static cu_result launch_with_attributes(const cuda_device *d, const kiln_kernel *kernel,
+                                        const rt_launch *l, cu_stream stream, void **params)
 {
     cu_launch_attribute attributes[3];
     cu_launch_config config = {.grid_x = l->grid[0],
@@ -83,7 +92,8 @@ static void take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel,
     memcpy(note->grid, l->grid, sizeof note->grid);
     memcpy(note->block, l->block, sizeof note->block);
     if (s->launched % d->mark_every == 0 && d->cu->stream_write)
-        if (d->cu->stream_write(s->native, d->marks_at + s->slot * sizeof(uint32_t), s->launched, 0) != CU_OK)
+        if (d->cu->stream_write(s->native, d->marks_at + s->slot * sizeof(uint32_t), s->launched,
+                                0) != CU_OK)
             d->mark_every = UINT32_MAX; // this driver cannot
 }
 
@@ -101,13 +111,15 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
             return cuda_sync(k, NULL);
         channel->is_dirty = d->has_talked = true;
     }
-    if (l->shared_bytes > kernel->dynamic_limit && (status = cuda_raise_shared(kernel, l->shared_bytes)) != KILN_OK)
+    if (l->shared_bytes > kernel->dynamic_limit &&
+        (status = cuda_raise_shared(kernel, l->shared_bytes)) != KILN_OK)
         return status;
     cuda_fill_params(kernel, l->args, params);
     cu_result r;
     if (!l->cluster[0] && !l->is_cooperative && !l->overlaps_previous)
-        r = d->cu->launch(kernel->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                          (unsigned)l->shared_bytes, s->native, params, NULL);
+        r = d->cu->launch(kernel->function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                          l->block[1], l->block[2], (unsigned)l->shared_bytes, s->native, params,
+                          NULL);
     else if (!d->cu->launch_ex)
         return cuda_no_entry(k, "cluster, cooperative and overlapping launches");
     else

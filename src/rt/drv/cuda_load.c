@@ -1,5 +1,6 @@
-// Opens the driver's library once and looks its entry points up, first through cuGetProcAddress with the version each was declared
-// for, else by the versioned symbol. KILN_CUDA_LIBRARY names another library (tests use it).
+// Opens the driver's library once and looks its entry points up, first through cuGetProcAddress
+// with the version each was declared for, else by the versioned symbol. KILN_CUDA_LIBRARY names
+// another library (tests use it).
 #include "rt/drv/cuda_abi.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,8 @@ static char reason[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int is_usable;
 
-typedef cu_result get_proc_fn(const char *name, void **function, int version, uint64_t flags, int *status);
+typedef cu_result get_proc_fn(const char *name, void **function, int version, uint64_t flags,
+                              int *status);
 
 // Casts a symbol to a function pointer of any kind without a warning about it.
 static void set_pointer(void *slot, void *symbol)
@@ -23,7 +25,8 @@ static void set_pointer(void *slot, void *symbol)
     memcpy(slot, &symbol, sizeof symbol);
 }
 
-static void look_up(void *library, get_proc_fn *get_proc, void *slot, const char *name, int version, const char *symbol)
+static void look_up(void *library, get_proc_fn *get_proc, void *slot, const char *name, int version,
+                    const char *symbol)
 {
     void *found = NULL;
     int status = 0;
@@ -34,13 +37,31 @@ static void look_up(void *library, get_proc_fn *get_proc, void *slot, const char
     set_pointer(slot, found);
 }
 
-// The name of an entry point that Kiln cannot do without and the driver lacks; NULL when all are there.
+// The name of an entry point that Kiln cannot do without and the driver lacks; NULL when all are
+// there.
 static const char *first_missing(void)
 {
-    static const char *const optional[] = {"cuDeviceGetDefaultMemPool", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemPoolGetAttribute", "cuMemPoolSetAttribute",
-                                           "cuMemPoolTrimTo", "cuLaunchKernelEx", "cuGraphInstantiateWithFlags", "cuGraphExecUpdate", "cuGraphAddKernelNode",
-                                           "cuGraphExecKernelNodeSetParams", "cuGraphGetNodes", "cuTensorMapEncodeTiled", "cuStreamWriteValue32", "cuLinkCreate",
-                                           "cuLinkAddData", "cuLinkComplete", "cuLinkDestroy", "cuDevicePrimaryCtxReset", "cuGetErrorName", "cuGetErrorString"};
+    static const char *const optional[] = {"cuDeviceGetDefaultMemPool",
+                                           "cuMemAllocAsync",
+                                           "cuMemFreeAsync",
+                                           "cuMemPoolGetAttribute",
+                                           "cuMemPoolSetAttribute",
+                                           "cuMemPoolTrimTo",
+                                           "cuLaunchKernelEx",
+                                           "cuGraphInstantiateWithFlags",
+                                           "cuGraphExecUpdate",
+                                           "cuGraphAddKernelNode",
+                                           "cuGraphExecKernelNodeSetParams",
+                                           "cuGraphGetNodes",
+                                           "cuTensorMapEncodeTiled",
+                                           "cuStreamWriteValue32",
+                                           "cuLinkCreate",
+                                           "cuLinkAddData",
+                                           "cuLinkComplete",
+                                           "cuLinkDestroy",
+                                           "cuDevicePrimaryCtxReset",
+                                           "cuGetErrorName",
+                                           "cuGetErrorString"};
     static const char *const names[] = {
 #define E(field, name, version, symbol, arguments) name,
         CUDA_ENTRIES(E)
@@ -71,20 +92,27 @@ static void load(void)
 #endif
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        snprintf(reason, sizeof reason, "there is no NVIDIA driver here (%s could not be opened)", path);
+        snprintf(reason, sizeof reason, "there is no NVIDIA driver here (%s could not be opened)",
+                 path);
         return;
     }
     get_proc_fn *get_proc = NULL;
     set_pointer(&get_proc, dlsym(library, "cuGetProcAddress_v2"));
-#define E(field, name, version, symbol, arguments) look_up(library, get_proc, &api.field, name, version, symbol);
+#define E(field, name, version, symbol, arguments)                                                 \
+    look_up(library, get_proc, &api.field, name, version, symbol);
     CUDA_ENTRIES(E)
 #undef E
     const char *missing = first_missing();
     if (missing) {
-        snprintf(reason, sizeof reason, "the NVIDIA driver is too old or incomplete: %s has no %s", path, missing);
+        snprintf(reason, sizeof reason, "the NVIDIA driver is too old or incomplete: %s has no %s",
+                 path, missing);
         return;
     }
     cu_result r = api.init(0);
+    if (r == CU_NO_DEVICE) {
+        snprintf(reason, sizeof reason, "the NVIDIA driver finds no GPU");
+        return;
+    }
     if (r != CU_OK) {
         char text[256];
         cuda_describe(&api, r, text, sizeof text);
@@ -93,8 +121,9 @@ static void load(void)
     }
     api.driver_version(&api.version);
     if (api.version < 11040) {
-        snprintf(reason, sizeof reason, "the NVIDIA driver is too old: it knows CUDA %d.%d, Kiln needs 11.4", api.version / 1000,
-                 api.version % 1000 / 10);
+        snprintf(reason, sizeof reason,
+                 "the NVIDIA driver is too old: it knows CUDA %d.%d, Kiln needs 11.4",
+                 api.version / 1000, api.version % 1000 / 10);
         return;
     }
     is_usable = 1;
@@ -115,5 +144,6 @@ void cuda_describe(const cuda_api *cu, cu_result r, char *out, size_t size)
         cu->error_name(r, &name);
     if (cu->error_string)
         cu->error_string(r, &text);
-    snprintf(out, size, "%s (%d): %s", name ? name : "CUDA error", r, text ? text : "no description");
+    snprintf(out, size, "%s (%d): %s", name ? name : "CUDA error", r,
+             text ? text : "no description");
 }

@@ -1,6 +1,7 @@
-// A GPU's memory: buffers from the driver's pool (freed memory is kept and used again), pinned and mapped host memory, copies, fills,
-// tensor maps. Buffers are made and freed in a stream of their own: a new one is ready when the call returns, whatever the other streams
-// do, and a freed one is used again only after all work that was given before.
+// A GPU's memory: buffers from the driver's pool (freed memory is kept and used again), pinned and
+// mapped host memory, copies, fills, tensor maps. Buffers are made and freed in a stream of their
+// own: a new one is ready when the call returns, whatever the other streams do, and a freed one is
+// used again only after all work that was given before.
 #include "rt/drv/cuda.h"
 
 #include <stdio.h>
@@ -54,12 +55,16 @@ static kiln_status no_memory(kiln_buffer *wanted, size_t bytes)
     for (size_t n = 0; n < count && len + 80 < sizeof list; n++) {
         char size[32];
         put_size(size, sizeof size, bytes_of(holders[n]));
-        len += (size_t)snprintf(list + len, sizeof list - len, "\n  %s: %s%s%s[%zu]", size, holders[n]->name, holders[n]->name[0] ? " " : "",
-                                holders[n]->type ? kiln_type_name(holders[n]->type) : "struct", holders[n]->count);
+        len += (size_t)snprintf(list + len, sizeof list - len, "\n  %s: %s%s%s[%zu]", size,
+                                holders[n]->name, holders[n]->name[0] ? " " : "",
+                                holders[n]->type ? kiln_type_name(holders[n]->type) : "struct",
+                                holders[n]->count);
     }
-    return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory on %s for a buffer of %s (%s[%zu]): %s of %s are free%s%s", k->device, want,
-                     wanted->type ? kiln_type_name(wanted->type) : "struct", wanted->count, have, all,
-                     count ? "; the largest buffers of this handle:" : "", list);
+    return error_set(k, KILN_E_NO_MEMORY, K6004,
+                     "no memory on %s for a buffer of %s (%s[%zu]): %s of %s are free%s%s",
+                     k->device, want, wanted->type ? kiln_type_name(wanted->type) : "struct",
+                     wanted->count, have, all, count ? "; the largest buffers of this handle:" : "",
+                     list);
 }
 
 // --- buffers
@@ -126,7 +131,8 @@ static void after_all(kiln *k)
 {
     cuda_device *d = k->cuda;
     for (kiln_stream *s = &d->main; s; s = s == &d->main ? k->streams : s->next)
-        if (!s->is_capturing && s->launched != s->known_done && d->cu->event_record(d->order, s->native) == CU_OK)
+        if (!s->is_capturing && s->launched != s->known_done &&
+            d->cu->event_record(d->order, s->native) == CU_OK)
             d->cu->stream_wait(d->memory, d->order, 0);
 }
 
@@ -184,7 +190,8 @@ kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out)
         return status;
     cu_result r = k->cuda->cu->host_alloc(out, bytes ? bytes : 1, CU_HOST_PORTABLE);
     if (r == CU_OUT_OF_MEMORY)
-        return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for %zu pinned bytes on the host", bytes);
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for %zu pinned bytes on the host",
+                         bytes);
     return r ? cuda_fail(k, r, "pinning host memory") : KILN_OK;
 }
 
@@ -230,7 +237,9 @@ kiln_status cuda_copy(kiln *k, const rt_copy *c)
         return status;
     // A copy without a stream comes after all earlier work, on whatever stream, of both sides.
     if (!c->stream) {
-        kiln *other = c->to && c->to->k != k ? c->to->k : c->from && c->from->k != k ? c->from->k : NULL;
+        kiln *other = c->to && c->to->k != k       ? c->to->k
+                      : c->from && c->from->k != k ? c->from->k
+                                                   : NULL;
         status = k->streams ? cuda_sync(k, NULL) : KILN_OK;
         if (!status && other)
             status = cuda_sync(other, NULL);
@@ -251,7 +260,8 @@ kiln_status cuda_copy(kiln *k, const rt_copy *c)
 }
 
 // Elements that the driver cannot repeat by itself: one is written, then what is there is doubled.
-static cu_result fill_any(cuda_device *d, cu_ptr at, size_t size, size_t count, const void *element, cu_stream stream)
+static cu_result fill_any(cuda_device *d, cu_ptr at, size_t size, size_t count, const void *element,
+                          cu_stream stream)
 {
     cu_result r = d->cu->copy_in_async(at, element, size, stream);
     for (size_t done = 1; done < count && !r; done *= 2) {
@@ -261,7 +271,8 @@ static cu_result fill_any(cuda_device *d, cu_ptr at, size_t size, size_t count, 
     return r;
 }
 
-kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *element, kiln_stream *s)
+kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
+                      kiln_stream *s)
 {
     kiln *k = b->k;
     cuda_device *d = k->cuda;
@@ -288,7 +299,9 @@ kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *el
         memcpy(&v, element, sizeof v);
         r = d->cu->fill32_async(at, v, count, stream);
     } else if (s && s->is_capturing) {
-        return error_set(k, KILN_E_UNSUPPORTED, K6037, "a fill with elements of %zu different bytes cannot be recorded; fill before the capture",
+        return error_set(k, KILN_E_UNSUPPORTED, K6037,
+                         "a fill with elements of %zu different bytes cannot be recorded; fill "
+                         "before the capture",
                          b->elem_size);
     } else {
         r = fill_any(d, at, b->elem_size, count, element, stream);
@@ -302,8 +315,10 @@ kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *el
 static int map_type(kiln_type type)
 {
     static const signed char types[] = {
-        [KILN_VOID] = -1, [KILN_BOOL] = 0, [KILN_I8] = 0, [KILN_U8] = 0, [KILN_I16] = 1, [KILN_U16] = 1, [KILN_I32] = 3, [KILN_U32] = 2,
-        [KILN_I64] = 5, [KILN_U64] = 4, [KILN_F16] = 6, [KILN_BF16] = 9, [KILN_F8E4] = 0, [KILN_F8E5] = 0, [KILN_F32] = 7, [KILN_F64] = 8};
+        [KILN_VOID] = -1, [KILN_BOOL] = 0, [KILN_I8] = 0,  [KILN_U8] = 0,
+        [KILN_I16] = 1,   [KILN_U16] = 1,  [KILN_I32] = 3, [KILN_U32] = 2,
+        [KILN_I64] = 5,   [KILN_U64] = 4,  [KILN_F16] = 6, [KILN_BF16] = 9,
+        [KILN_F8E4] = 0,  [KILN_F8E5] = 0, [KILN_F32] = 7, [KILN_F64] = 8};
     return (size_t)type < COUNT(types) ? types[type] : -1;
 }
 
@@ -320,28 +335,37 @@ kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tens
     uint64_t strides[5] = {0}, dense = size;
     uint32_t steps[5];
     if (map_type(type) < 0)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: the elements need a number type");
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: the elements need a number type");
     for (uint32_t n = 0; n < desc->rank; n++) {
         steps[n] = desc->element_stride[n] ? desc->element_stride[n] : 1;
-        dense = n && desc->stride_bytes[n] ? desc->stride_bytes[n] * desc->size[n] : dense * desc->size[n];
+        dense = n && desc->stride_bytes[n] ? desc->stride_bytes[n] * desc->size[n]
+                                           : dense * desc->size[n];
         if (n + 1 < desc->rank)
             strides[n] = desc->stride_bytes[n + 1] ? desc->stride_bytes[n + 1] : dense;
         if (n + 1 < desc->rank && strides[n] % 16)
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: dimension %u has a stride of %llu bytes; it must be a multiple of 16",
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_tensor_map_make: dimension %u has a stride of %llu bytes; it "
+                             "must be a multiple of 16",
                              n + 1, (unsigned long long)strides[n]);
         if (!desc->box[n] || desc->box[n] > 256)
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: the box has %u elements along dimension %u; 1 to 256 are possible",
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_tensor_map_make: the box has %u elements along dimension %u; 1 "
+                             "to 256 are possible",
                              desc->box[n], n);
     }
     uint32_t swizzle = desc->swizzle_bytes == 128 ? 3 : desc->swizzle_bytes / 32;
     uint32_t promotion = desc->promotion_bytes == 256 ? 3 : desc->promotion_bytes / 64;
     if (desc->swizzle_bytes && desc->box[0] * size > desc->swizzle_bytes)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_tensor_map_make: a box row of %zu bytes is wider than the swizzle's %u",
-                         desc->box[0] * size, desc->swizzle_bytes);
+        return error_set(
+            k, KILN_E_BAD_ARGUMENT, K6003,
+            "kiln_tensor_map_make: a box row of %zu bytes is wider than the swizzle's %u",
+            desc->box[0] * size, desc->swizzle_bytes);
     cu_tensor_map encoded;
     void *base = (void *)(uintptr_t)(desc->buffer->address + desc->first * desc->buffer->elem_size);
-    cu_result r = d->cu->tensor_map_tiled(&encoded, map_type(type), desc->rank, base, desc->size, strides, desc->box, steps, 0, (int)swizzle,
-                                          (int)promotion, desc->fills_nan);
+    cu_result r =
+        d->cu->tensor_map_tiled(&encoded, map_type(type), desc->rank, base, desc->size, strides,
+                                desc->box, steps, 0, (int)swizzle, (int)promotion, desc->fills_nan);
     if (r)
         return cuda_fail(k, r, "making a tensor map");
     memcpy(out->opaque, encoded.opaque, sizeof out->opaque);

@@ -1,6 +1,6 @@
-// PTX text in, launchable kernels out. The driver's compiler makes a cubin (cuLink), which the cache may keep; its log goes into the error
-// when it refuses, and spilled bytes are read from it when it does not. Where the linker does not take the target, the text is loaded
-// directly.
+// PTX text in, launchable kernels out. The driver's compiler makes a cubin (cuLink), which the
+// cache may keep; its log goes into the error when it refuses, and spilled bytes are read from it
+// when it does not. Where the linker does not take the target, the text is loaded directly.
 #include "rt/drv/cuda.h"
 
 #include <stdio.h>
@@ -71,7 +71,9 @@ static void read_spills(const char *log, kiln_kernel *kernel)
     const char *next = at ? strstr(at + 1, "Compiling entry") : NULL;
     const char *line = at ? strstr(at, "bytes stack frame") : NULL;
     unsigned long stores, loads;
-    if (line && (!next || line < next) && sscanf(line, "bytes stack frame, %lu bytes spill stores, %lu bytes spill loads", &stores, &loads) == 2) {
+    if (line && (!next || line < next) &&
+        sscanf(line, "bytes stack frame, %lu bytes spill stores, %lu bytes spill loads", &stores,
+               &loads) == 2) {
         kernel->resources.spill_stores = stores;
         kernel->resources.spill_loads = loads;
     }
@@ -81,10 +83,12 @@ static kiln_status refused(kiln_module *m, cu_result r, const jit *j)
 {
     char driver[256];
     cuda_describe(m->k->cuda->cu, r, driver, sizeof driver);
-    const char *hint = r == CU_UNSUPPORTED_PTX_VERSION  ? "the driver is too old for this PTX version; a newer one helps"
-                       : r == CU_NO_BINARY_FOR_GPU      ? "the code is for another GPU"
-                       : r == CU_JIT_COMPILER_NOT_FOUND ? "the driver's compiler (libnvidia-ptxjitcompiler) is not installed"
-                                                        : "the driver's compiler refused the code";
+    const char *hint = r == CU_UNSUPPORTED_PTX_VERSION
+                           ? "the driver is too old for this PTX version; a newer one helps"
+                       : r == CU_NO_BINARY_FOR_GPU ? "the code is for another GPU"
+                       : r == CU_JIT_COMPILER_NOT_FOUND
+                           ? "the driver's compiler (libnvidia-ptxjitcompiler) is not installed"
+                           : "the driver's compiler refused the code";
     char *text_of = malloc(LOG_BYTES + 1024);
     if (!text_of)
         return error_no_memory(m->k, "an error's text");
@@ -117,7 +121,8 @@ static kiln_status find_functions(kiln_module *m, const char *log)
         if (cu->function_attribute(&value, CU_FN_MAX_THREADS, kernel->function) == CU_OK)
             kernel->resources.block_threads = (uint32_t)value;
         kernel->shared_bytes = kernel->resources.shared_bytes;
-        kernel->dynamic_limit = kernel->shared_bytes < (48 << 10) ? (48 << 10) - kernel->shared_bytes : 0;
+        kernel->dynamic_limit =
+            kernel->shared_bytes < (48 << 10) ? (48 << 10) - kernel->shared_bytes : 0;
         read_spills(log, kernel);
     }
     return KILN_OK;
@@ -186,7 +191,8 @@ kiln_status cuda_resources(const kiln_kernel *kernel, kiln_resources *out)
     return KILN_OK;
 }
 
-kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes, uint32_t *blocks)
+kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                           uint32_t *blocks)
 {
     kiln *k = kernel->module->k;
     kiln_status status = cuda_ready(k);

@@ -1,4 +1,5 @@
-// Streams and events of a GPU. Every stream has a slot in mapped memory where the GPU writes how many of its launches have ended.
+// Streams and events of a GPU. Every stream has a slot in mapped memory where the GPU writes how
+// many of its launches have ended.
 #include "rt/drv/cuda.h"
 
 kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority)
@@ -8,7 +9,8 @@ kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority)
     while (slot < CUDA_STREAM_LIMIT && d->slot_used[slot])
         slot++;
     if (slot == CUDA_STREAM_LIMIT)
-        return error_set(k, KILN_E_NO_MEMORY, K6004, "%d streams are open: no more are possible", CUDA_STREAM_LIMIT);
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "%d streams are open: no more are possible",
+                         CUDA_STREAM_LIMIT);
     cu_result r = d->cu->stream_create(&s->native, CU_STREAM_NON_BLOCKING, priority);
     if (r)
         return cuda_fail(k, r, "making a stream");
@@ -102,6 +104,7 @@ kiln_status cuda_event_elapsed(const kiln_event *start, const kiln_event *end, d
     cu_result r = start->k->cuda->cu->event_elapsed(&took, start->native, end->native);
     *ms = (double)took;
     if (r == CU_NOT_READY)
-        return error_set(start->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_event_elapsed: the work before one of the events is not done");
+        return error_set(start->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_event_elapsed: the work before one of the events is not done");
     return r ? cuda_fail(start->k, r, "measuring the time between events") : KILN_OK;
 }

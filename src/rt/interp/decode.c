@@ -446,8 +446,11 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
             d->slot[i->result] = decode_address_slot(d, array_segment(d, i));
         } else {
             slots_for(d, i->result, i->result_count);
-            if (d->watch && d->watched[id])
-                decode_emit(d, CODE_WATCH, i)->align = d->watched[id] - 1;
+            if (d->watch && d->watched[id]) {
+                code *c = decode_emit(d, CODE_WATCH, i);
+                c->align = (uint16_t)(d->watched[id] - 1);
+                c->count = (uint8_t)i->operand_count;
+            }
             decode_plain(d, i);
         }
         free_dying(d, d->start[id]);

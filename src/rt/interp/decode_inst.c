@@ -183,6 +183,7 @@ static const other_row others[IR_OP_COUNT] = {
     [IR_SHUFFLE] = {CODE_SHUFFLE, 1},      [IR_BALLOT] = {CODE_BALLOT, 1},
     [IR_ACTIVE] = {CODE_ACTIVE, 1},        [IR_MATCH] = {CODE_MATCH, 1},
     [IR_ASSERT] = {CODE_ASSERT, 1},        [IR_TRAP] = {CODE_TRAP, 1},
+    [IR_BOUNDS] = {CODE_BOUNDS, 1},
     [IR_ASSUME] = {CODE_ASSUME, 1},        [IR_CLOCK] = {CODE_CLOCK, 1},
     [IR_NANOTIME] = {CODE_NANOTIME, 1},    [IR_SLEEP] = {CODE_SLEEP, 1},
     [IR_RETURN] = {CODE_RETURN, 1},        [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
@@ -206,6 +207,8 @@ static void decode_other(decoder *d, const ir_inst *i)
         c->align = (uint16_t)i->aux;
     if (i->op == IR_ASSERT)
         c->b = i->aux;
+    if (i->op == IR_BOUNDS)
+        c->d = i->aux;
     if (i->op == IR_MATCH && count)
         c->size = (uint8_t)ir_type_size(ir_type_of(d->f, ir_operand(d->f, i, 0)));
 }

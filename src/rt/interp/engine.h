@@ -73,6 +73,7 @@ typedef enum code_op {
     CODE_MATCH,
     CODE_PRINT,  // a: string, extra[b…]: operands, c: their number; types in extra[b + c…]
     CODE_ASSERT, // a: condition, b: string
+    CODE_BOUNDS, // a: condition, b: byte offset, c: byte length, d: string
     CODE_TRAP,
     CODE_ASSUME,
     CODE_CLOCK,
@@ -267,6 +268,7 @@ typedef struct interp_hooks {
     void (*warp)(runner *r, warp *w); // a warp starts
     void (*barrier)(runner *r);       // every warp of the block has passed a barrier
     bool (*failed)(runner *r);        // a block has failed; true: go on with the next
+    void (*end)(runner *r);           // no more blocks
 } interp_hooks;
 
 static inline void *slot_at(const warp *w, uint32_t slot)
@@ -308,6 +310,7 @@ uint8_t *mem_resolve(runner *r, warp *w, const code *c, uint32_t lane, uint64_t 
 
 // warpops.c
 void warp_shuffle(warp *w, const code *c);
+uint32_t warp_shuffle_source(const warp *w, const code *c, uint32_t lane);
 void warp_vote(warp *w, const code *c);
 // print.c
 bool print_warp(runner *r, warp *w, const code *c);
@@ -319,16 +322,18 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
                   uint64_t bytes, bool writes);
 bool fault_barrier(runner *r, const warp *w);        // lanes of one warp parted
 bool fault_block_barrier(runner *r, const warp *at); // warps of the block parted
-typedef struct target { // the array an access meant
+typedef struct array_target { // the array an access meant
     const char *name;   // NULL: unknown
     uint64_t start;     // address of its first byte
     uint64_t size;
     uint32_t elem_size;
     bool is_read_only;
-} target;
-target fault_target(const runner *r, const code *c, uint64_t address);
+} array_target;
+array_target fault_target(const runner *r, const code *c, uint64_t address);
 // The element an address is in: negative or too large when it is outside.
-int64_t fault_index(const target *t, uint64_t address, uint32_t size);
+int64_t fault_index(const array_target *t, uint64_t address, uint32_t size);
+// The branch that took `lane` elsewhere, or NULL.
+const code *fault_parting(const warp *w, uint32_t lane);
 void fault_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // run.c: runs one block to its end.

@@ -70,36 +70,36 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
 
 // --- memory
 // The array whose segment is nearest: an offset in the upper half is one below the next segment.
-static target target_at(const runner *r, uint64_t address)
+static array_target target_at(const runner *r, uint64_t address)
 {
     const interp_program *p = r->program;
     uint64_t s = (address + ((uint64_t)1 << (INTERP_SEGMENT_BITS - 1))) >> INTERP_SEGMENT_BITS;
     if (s & STATIC_SEGMENT && s - STATIC_SEGMENT < p->segment_count) {
         const segment_info *i = &p->segments[s - STATIC_SEGMENT];
         uint64_t size = i->kind == SEGMENT_DYNAMIC ? r->launch->shared_bytes : i->size;
-        return (target){i->name, s << INTERP_SEGMENT_BITS, size, i->elem_size,
+        return (array_target){i->name, s << INTERP_SEGMENT_BITS, size, i->elem_size,
                         i->kind == SEGMENT_CONST || i->kind == SEGMENT_PARAM};
     }
     if (!s || s >= r->launch->buffer_count)
-        return (target){0};
+        return (array_target){0};
     for (uint32_t k = 0; k < p->param_count; k++) {
         uint64_t start_at = r->launch->args[k].bits;
         if (p->params[k].kind == IR_PARAM_POINTER && start_at >> INTERP_SEGMENT_BITS == s)
-            return (target){p->params[k].name, start_at,
+            return (array_target){p->params[k].name, start_at,
                             r->launch->buffers[s].size - (start_at & OFFSET_MASK),
                             p->params[k].elem_size, false};
     }
-    return (target){"a buffer that is not an argument of this launch", s << INTERP_SEGMENT_BITS,
+    return (array_target){"a buffer that is not an argument of this launch", s << INTERP_SEGMENT_BITS,
                     r->launch->buffers[s].size, 0, false};
 }
 
-target fault_target(const runner *r, const code *c, uint64_t address)
+array_target fault_target(const runner *r, const code *c, uint64_t address)
 {
     uint32_t base = r->program->info[c - r->program->code].base;
     if (base >= STATIC_SEGMENT)
         return target_at(r, (uint64_t)base << INTERP_SEGMENT_BITS);
     if (base && r->program->params[base - 1].kind == IR_PARAM_POINTER) {
-        target t = target_at(r, r->launch->args[base - 1].bits);
+        array_target t = target_at(r, r->launch->args[base - 1].bits);
         if (t.name)
             t.name = r->program->params[base - 1].name;
         return t;
@@ -107,7 +107,7 @@ target fault_target(const runner *r, const code *c, uint64_t address)
     return target_at(r, address);
 }
 
-int64_t fault_index(const target *t, uint64_t address, uint32_t size)
+int64_t fault_index(const array_target *t, uint64_t address, uint32_t size)
 {
     int64_t elem = t->elem_size ? t->elem_size : size, offset = (int64_t)(address - t->start);
     return offset >= 0 ? offset / elem : -((-offset + elem - 1) / elem);
@@ -117,7 +117,7 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
                   uint64_t bytes, bool writes)
 {
     const char *verb = writes ? "writes" : "reads";
-    target t = fault_target(r, c, address);
+    array_target t = fault_target(r, c, address);
     uint64_t offset = address - t.start;
     bool fits = offset <= t.size && bytes <= t.size - offset;
     if (!t.name && address >> INTERP_SEGMENT_BITS == 0)
@@ -145,7 +145,7 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
 
 // --- barriers
 // The branch that took `lane` elsewhere: the innermost frame it came into.
-static const code *parting_of(const warp *w, uint32_t lane)
+const code *fault_parting(const warp *w, uint32_t lane)
 {
     for (uint32_t k = w->depth; k-- > 0;)
         if (w->frames[k].entry >> lane & 1)
@@ -170,7 +170,7 @@ bool fault_barrier(runner *r, const warp *w)
                u[1], u[2], t[0], t[1], t[2]);
     fault_text(r->error, w->ended[lane] ? "will never reach: it has returned" : "does not reach");
     add_place(r->error, "the barrier is at", place_at(r, w->pc));
-    const code *other = w->ended[lane] ? w->ended[lane] : parting_of(w, lane);
+    const code *other = w->ended[lane] ? w->ended[lane] : fault_parting(w, lane);
     if (other)
         add_place(r->error, w->ended[lane] ? "it returned at" : "they part at", place_at(r, other));
     add_ends(r, w->index * LANES + here, other, w->index * LANES + lane);

@@ -128,6 +128,8 @@ static void *work(void *grid_pointer)
                 fine = g->launch->hooks->failed(&r);
         }
     }
+    if (r.memory && g->launch->hooks)
+        g->launch->hooks->end(&r);
     if (!fine)
         report(g, &error);
     free(r.memory);

@@ -3,6 +3,7 @@
 // waits for. Start at block_run.
 #include <time.h>
 
+#include "back/channel.h"
 #include "ir/eval.h"
 #include "rt/interp/engine.h"
 
@@ -153,6 +154,20 @@ static bool check_condition(runner *r, const warp *w, const code *c)
                        what.at);
 }
 
+static bool check_bounds(runner *r, const warp *w, const code *c)
+{
+    uint32_t broken = w->active & ~lane_bits(slot_at(w, c->a));
+    if (!broken)
+        return true;
+    uint32_t lane = lowest_lane(broken);
+    str what = c->d < r->program->string_count ? r->program->strings[c->d] : STR("");
+    char told[256];
+    channel_bounds_text(told, sizeof told, what, (uint64_t)c->u.imm,
+                        ((const lane_u64 *)slot_at(w, c->b))[lane],
+                        ((const lane_u64 *)slot_at(w, c->c))[lane]);
+    return fault_raise(r, w, c, lane, K6020, "%s", told);
+}
+
 // A look at the world between two turns: cancelled, too long?
 static bool look_up(runner *r, warp *w, const code *c)
 {
@@ -218,6 +233,7 @@ static void warp_run(runner *r, warp *w)
         case CODE_PRINT: fine = print_warp(r, w, c); break;
         case CODE_ASSERT:
         case CODE_ASSUME: fine = check_condition(r, w, c); break;
+        case CODE_BOUNDS: fine = check_bounds(r, w, c); break;
         case CODE_TRAP:
             fine = fault_raise(r, w, c, lowest_lane(w->active), K6025, "the kernel called trap()");
             break;

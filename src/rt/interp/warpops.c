@@ -14,16 +14,21 @@ static uint32_t shuffle_source(ir_shuffle how, uint32_t lane, uint32_t by, uint3
     return lane;
 }
 
+uint32_t warp_shuffle_source(const warp *w, const code *c, uint32_t lane)
+{
+    const lane_u32 *by = slot_at(w, c->b), *widths = slot_at(w, c->c);
+    uint32_t width = widths[lane];
+    if (!width || width > LANES || (width & (width - 1)))
+        width = LANES;
+    return shuffle_source((ir_shuffle)c->align, lane, by[lane], width);
+}
+
 void warp_shuffle(warp *w, const code *c)
 {
     const uint8_t *value = slot_at(w, c->a);
-    const lane_u32 *by = slot_at(w, c->b), *widths = slot_at(w, c->c);
     uint8_t *d = slot_at(w, c->d);
     for (uint32_t lane = 0; lane < LANES; lane++) {
-        uint32_t width = widths[lane];
-        if (!width || width > LANES || (width & (width - 1)))
-            width = LANES;
-        uint32_t from = shuffle_source((ir_shuffle)c->align, lane, by[lane], width);
+        uint32_t from = warp_shuffle_source(w, c, lane);
         if (!(w->active >> from & 1))
             from = lane;
         memcpy(d + lane * c->size, value + from * c->size, c->size);

@@ -1,45 +1,9 @@
-// erf and erfc in Kiln C; host compilers read the same text.
+// erf of f64 in Kiln C, and what erfc needs; host compilers read the same text.
 //
-// f32: a polynomial in x^2 below 0.92, 1 - exp(polynomial) above. f64: a polynomial in x^2 below 0.84; above it
-// exp(-x^2) p(t) / (1 + 2x) with t = (x - 4) / (x + 4).
-#ifndef KILN_LIB_ERF_H
-#define KILN_LIB_ERF_H
-#include "exp.h"
-
-// exp(x + low) for -20 <= x <= 0
-static inline f32 k_exp_near_f32(f32 x, f32 low)
-{
-    f32 t = fma(x, 1.44269504f, KILN_ROUND32), n = t - KILN_ROUND32;
-    f32 r = fma(n, -0.693145752f, x);
-    r += fma(n, -1.42860677e-6f, low);
-    f32 q = fma(0.0013819309f, r, 0.0083686877f);
-    q = fma(q, r, 0.0416682847f);
-    q = fma(q, r, 0.166665211f);
-    q = fma(q, r, 0.49999994f);
-    q = fma(q, r, 1.0f);
-    return fma(q, r, 1.0f) * f32_from_bits((bits_f32(t) << 23) + 0x3f800000u);
-}
-
-static inline f32 k_erf_f32(f32 x)
-{
-    f32 a = fabs(x), z = x * x;
-    f32 s = fma(8.32773876e-5f, z, -0.00081308448f);
-    s = fma(s, z, 0.00519974995f);
-    s = fma(s, z, -0.0268587302f);
-    s = fma(s, z, 0.112836786f);
-    s = fma(s, z, -0.376126319f);
-    s = fma(s, z, 0.128379166f);
-    s = fma(s, x, x);
-    f32 b = a > 4.0f ? 4.0f : a;
-    f32 e = fma(-2.10960097e-5f, b, 0.000434468093f);
-    e = fma(e, b, -0.00417107297f);
-    e = fma(e, b, 0.0251194295f);
-    e = fma(e, b, -0.108280078f);
-    e = fma(e, b, -0.633346915f);
-    e = fma(e, b, -1.12951493f);
-    f32 high = e * b, low = fma(e, b, -high) + 0.000174687026f;
-    return a < 0.921875f ? s : copysign(1.0f - k_exp_near_f32(high, low), x);
-}
+// A polynomial in x^2 below 0.84; above it erfc(x) = exp(-x^2) p(t) / (1 + 2x) with t = (x - 4) / (x + 4).
+#ifndef KILN_LIB_ERF_F64_H
+#define KILN_LIB_ERF_F64_H
+#include "exp_f64.h"
 
 // erf(x) / x in two parts as a function of z = x^2 <= 0.75
 static inline f64x2 k_erf_small_f64(f64 z)
@@ -104,20 +68,5 @@ static inline f64 k_erf_f64(f64 x)
     f64x2 sum = k_sum_f64(1.0, -c.x);
     f64 y = a < 0.84 ? fma(a, small.x, a * small.y) : sum.x + (sum.y - c.y);
     return copysign(y, x);
-}
-
-static inline f64 k_erfc_f64(f64 x)
-{
-    f64 a = fabs(x);
-    f64x2 small = k_erf_small_f64(a * a), c = k_erfc_parts_f64(a > 27.5 ? 27.5 : a < 0.7 ? 0.7 : a);
-    f64x2 p = k_product_f64(x, small.x), sum = k_sum_f64(1.0, -p.x), back = k_sum_f64(2.0, -c.x);
-    f64 near = sum.x + (sum.y - fma(x, small.y, p.y));
-    f64 far = x < 0 ? back.x + (back.y - c.y) : c.x;
-    return a < 0.84 ? near : far;
-}
-
-static inline f32 k_erfc_f32(f32 x)
-{
-    return (f32)k_erfc_f64((f64)x);
 }
 #endif

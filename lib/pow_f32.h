@@ -1,9 +1,8 @@
-// pow in Kiln C; host compilers read the same text.
-//
-// |x|^y = exp(y log |x|), the logarithm in more than the result's precision: f32 in f64, f64 as a sum of two.
-#ifndef KILN_LIB_POW_H
-#define KILN_LIB_POW_H
-#include "wide.h"
+// pow of f32 in Kiln C: 2^(y log2 |x|) in f64; host compilers read the same text.
+#ifndef KILN_LIB_POW_F32_H
+#define KILN_LIB_POW_F32_H
+#include "core_f32.h"
+#include "core_f64.h"
 
 static inline f32 k_pow_f32(f32 x, f32 y)
 {
@@ -35,22 +34,5 @@ static inline f32 k_pow_f32(f32 x, f32 y)
     result = x < 0 && fabs(x) < KILN_INF32 && !is_whole ? KILN_NAN32 : result;
     result = is_odd ? copysign(result, x) : result;
     return x == 1 || y == 0 || (x == -1 && fabs(y) == KILN_INF32) ? 1.0f : result;
-}
-
-static inline f64 k_pow_f64(f64 x, f64 y)
-{
-    f64 a = fabs(x);
-    f64x2 log = k_log_wide_f64(a, 0.0);
-    f64x2 p = k_times_f64(log, y);
-    f64 edge = a == 0 ? -KILN_INF64 * y : a * y; // a is infinite or a NaN
-    bool is_plain = a > 0 && a < KILN_INF64 && fabs(p.x) < 800.0;
-    f64 high = is_plain ? p.x : a > 0 && a < KILN_INF64 ? p.x : edge;
-    high = high > 800.0 ? 800.0 : high < -800.0 ? -800.0 : high;
-    k_power e = k_exp_wide_f64(high, is_plain ? p.y : 0.0);
-    f64 result = k_scale_f64(e.x + e.y, e.bits);
-    bool is_whole = trunc(y) == y, is_odd = is_whole && fabs(y) < 0x1p53 && ((i64)y & 1) != 0;
-    result = x < 0 && a < KILN_INF64 && !is_whole ? KILN_NAN64 : result;
-    result = is_odd ? copysign(result, x) : result;
-    return x == 1 || y == 0 || (x == -1 && fabs(y) == KILN_INF64) ? 1.0 : result;
 }
 #endif

@@ -1,0 +1,147 @@
+// What Kiln adds to a launch: kiln_launch against a bare cuLaunchKernel loop, kiln_graph_launch
+// against cuGraphLaunch; the same code, the same arguments, the same stream, in turns.
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/gpu/bench.h"
+
+enum {
+    ROUNDS = 101,
+    BATCH = 1000,
+    FEW = 200,
+    GRAPH_NODES = 100,
+    GRAPH_BATCH = 50,
+    COUNT_OF_ITEMS = 256
+};
+
+typedef struct both {
+    report r;
+    bench_kernel ours;
+    kiln_launch_desc desc;
+    cu_module module;
+    cu_function theirs;
+    void *params[5];
+    kiln_graph *graph;
+    cu_graph_exec exec;
+} both;
+
+static void launch_ours(both *b, int count)
+{
+    for (int i = 0; i < count; i++)
+        bench_must(&b->r, kiln_launch(b->ours.kernel, &b->desc), "kiln_launch");
+}
+
+static void launch_theirs(both *b, int count)
+{
+    for (int i = 0; i < count; i++)
+        bench_cu(&b->r,
+                 b->r.cu->launch(b->theirs, 1, 1, 1, 256, 1, 1, 0, b->r.stream, b->params, NULL),
+                 "cuLaunchKernel");
+}
+
+static void replay_ours(both *b, int count)
+{
+    for (int i = 0; i < count; i++)
+        bench_must(&b->r, kiln_graph_launch(b->graph, NULL), "kiln_graph_launch");
+}
+
+static void replay_theirs(both *b, int count)
+{
+    for (int i = 0; i < count; i++)
+        bench_cu(&b->r, b->r.cu->graph_launch(b->exec, b->r.stream), "cuGraphLaunch");
+}
+
+// Microseconds for one call: until the last is done (waits), or only for handing them over.
+static double time_of(both *b, void (*run)(both *, int), int count, bool waits)
+{
+    bench_cu(&b->r, b->r.cu->stream_sync(b->r.stream), "waiting");
+    double start = bench_now();
+    run(b, count);
+    double handed = bench_now();
+    bench_cu(&b->r, b->r.cu->stream_sync(b->r.stream), "waiting");
+    return ((waits ? bench_now() : handed) - start) * 1e6 / count;
+}
+
+static void compare(both *b, const char *name, void (*ours)(both *, int),
+                    void (*theirs)(both *, int), int count, bool waits)
+{
+    double mine[ROUNDS], bare[ROUNDS], ratio[ROUNDS];
+    time_of(b, ours, count, waits);
+    time_of(b, theirs, count, waits);
+    for (int n = 0; n < ROUNDS; n++) {
+        bool first = n % 2;
+        if (first)
+            mine[n] = time_of(b, ours, count, waits);
+        bare[n] = time_of(b, theirs, count, waits);
+        if (!first)
+            mine[n] = time_of(b, ours, count, waits);
+        ratio[n] = mine[n] / bare[n];
+    }
+    report_number(&b->r, bench_median(mine, ROUNDS), "%s.kiln.us", name);
+    report_number(&b->r, bench_median(bare, ROUNDS), "%s.driver.us", name);
+    report_number(&b->r, bench_median(ratio, ROUNDS), "%s.ratio", name);
+}
+
+static void make_graphs(both *b)
+{
+    kiln_stream *s;
+    bench_must(&b->r, kiln_stream_new(b->r.k, 0, &s), "a stream");
+    kiln_launch_desc in_stream = b->desc;
+    in_stream.stream = s;
+    bench_must(&b->r, kiln_capture_begin(s), "a capture");
+    for (int i = 0; i < GRAPH_NODES; i++)
+        bench_must(&b->r, kiln_launch(b->ours.kernel, &in_stream), "a captured launch");
+    bench_must(&b->r, kiln_capture_end(s, &b->graph), "a capture");
+    cu_stream native = kiln_stream_native(b->r.k, s);
+    cu_graph graph;
+    bench_cu(&b->r, b->r.cu->capture_begin(native, CU_CAPTURE_RELAXED), "a capture");
+    for (int i = 0; i < GRAPH_NODES; i++)
+        bench_cu(&b->r, b->r.cu->launch(b->theirs, 1, 1, 1, 256, 1, 1, 0, native, b->params, NULL),
+                 "a captured launch");
+    bench_cu(&b->r, b->r.cu->capture_end(native, &graph), "a capture");
+    bench_cu(&b->r, b->r.cu->graph_instantiate(&b->exec, graph, 0), "a graph");
+}
+
+int main(int argc, char **argv)
+{
+    static both b;
+    if (!report_start(&b.r, "launch", argc, argv, true))
+        return BENCH_SKIPPED;
+    b.ours = bench_compile(&b.r, "examples/saxpy/kernel.c", "saxpy", NULL, NULL);
+    bench_cu(&b.r,
+             b.r.cu->module_load(&b.module, kiln_module_code(b.ours.module, NULL), 0, NULL, NULL),
+             "loading the PTX");
+    bench_cu(&b.r, b.r.cu->module_function(&b.theirs, b.module, "saxpy"), "the kernel");
+    float x[COUNT_OF_ITEMS], y[COUNT_OF_ITEMS], out[2][COUNT_OF_ITEMS], a = 2.5f;
+    uint32_t n = COUNT_OF_ITEMS;
+    bench_random(x, n, 1);
+    bench_random(y, n, 2);
+    kiln_buffer *bx = bench_upload(&b.r, x, n), *by = bench_upload(&b.r, y, n),
+                *to = bench_upload(&b.r, NULL, n);
+    kiln_arg args[] = {kiln_arg_buffer(bx), kiln_arg_buffer(by), kiln_arg_buffer(to),
+                       kiln_arg_f64(KILN_F32, 2.5), kiln_arg_i64(KILN_U32, n)};
+    b.desc = (kiln_launch_desc){.grid = {1}, .args = args, .arg_count = 5};
+    uint64_t ax = kiln_buffer_address(bx), ay = kiln_buffer_address(by),
+             at = kiln_buffer_address(to);
+    void *params[] = {&ax, &ay, &at, &a, &n};
+    memcpy(b.params, params, sizeof params);
+
+    for (int side = 0; side < 2; side++) {
+        const float zero = 0;
+        bench_must(&b.r, kiln_fill(to, &zero), "a fill");
+        (side ? launch_theirs : launch_ours)(&b, 1);
+        bench_must(&b.r, kiln_sync(b.r.k), "kiln_sync");
+        bench_must(&b.r, kiln_read(to, 0, out[side], n), "a copy");
+    }
+    bool is_right = !memcmp(out[0], out[1], sizeof out[0]);
+    for (uint32_t i = 0; i < n; i++)
+        is_right = is_right && out[0][i] == a * x[i] + y[i];
+    report_check(&b.r, is_right, "both launches give the host's values");
+
+    compare(&b, "submit", launch_ours, launch_theirs, FEW, false);
+    compare(&b, "launch", launch_ours, launch_theirs, BATCH, true);
+    compare(&b, "launch_and_wait", launch_ours, launch_theirs, 1, true);
+    make_graphs(&b);
+    compare(&b, "graph_of_100", replay_ours, replay_theirs, GRAPH_BATCH, true);
+    return report_end(&b.r);
+}

@@ -1,0 +1,69 @@
+// What the files of the cpu backend share: how every value is held, and the state of the printer.
+#ifndef KILN_BACK_CPU_H
+#define KILN_BACK_CPU_H
+
+#include "back/back.h"
+#include "pass/pass.h"
+
+// How a value is held in the C text.
+typedef enum held {
+    HELD_NOT_YET, // while shapes are being found
+    HELD_ONE,     // the same in all active lanes: a scalar
+    HELD_ROW,     // a scalar for lane 0, and a constant step from lane to lane
+    HELD_LANES    // a vector, or a mask for i1
+} held;
+
+typedef struct shape {
+    uint8_t held; // of each value
+    int64_t step; // HELD_ROW
+    uint64_t multiple; // HELD_ROW: a power of two that divides lane 0's value
+} shape;
+
+typedef struct control { // of each control instruction
+    bool is_split; // its lanes may leave it at different times or places
+    bool leaks;    // some lane may leave for further out: after it fewer lanes may be active
+    uint32_t exits, nexts;
+    uint32_t seen_exits; // while printing
+} control;
+
+typedef struct cpu_emitter {
+    const ir_func *f;
+    const ir_module *m;
+    arena *a;
+    text *out;
+    uniform_facts uniform;
+    uint32_t *align;
+    shape *shapes;      // by value
+    control *controls;  // by instruction
+    uint64_t *local_at; // offset of each local array in a lane's frame
+    uint64_t local_bytes;
+    uint32_t *sites;    // by instruction: site number + 1
+    bool has_rows;      // thread.x counts along the lanes
+    bool has_tagged;    // local arrays are reached through generic pointers
+    bool has_whole_warps;
+    bool is_unsupported; // something in it has no C form
+    // where the printer is
+    int depth;
+    const char *mask; // the active lanes' variable; NULL: all 32
+    uint32_t region_end; // number of the label where lanes go that have left
+    uint32_t label_count;
+    ir_inst_id inside; // the innermost split control
+} cpu_emitter;
+
+// --- shape.c
+void cpu_find_shapes(cpu_emitter *e);
+// --- inst.c
+void cpu_put(cpu_emitter *e, const char *format, ...) PRINTF_LIKE(2, 3);
+const char *cpu_lanes(cpu_emitter *e, ir_ref r);  // as a vector (a mask for i1)
+const char *cpu_scalar(cpu_emitter *e, ir_ref r); // of a HELD_ONE value, or lane 0 of a HELD_ROW
+shape cpu_shape(const cpu_emitter *e, ir_ref r);
+const char *cpu_type(const cpu_emitter *e, ir_ref r); // of the variable
+const char *cpu_name(cpu_emitter *e, ir_ref r);
+const char *cpu_mask(cpu_emitter *e); // an M expression
+const char *cpu_bits(cpu_emitter *e); // the active lanes as bits
+bool cpu_is_wide(ir_type t);          // a V8
+void cpu_emit_plain(cpu_emitter *e, ir_inst_id id);
+// --- access.c
+void cpu_emit_memory(cpu_emitter *e, const ir_inst *i);
+
+#endif

@@ -1,0 +1,437 @@
+// A kernel's IR as C text: one function that runs one warp, 32 lanes at a time. Branches that all active lanes take together are C
+// branches. Where lanes may part, each side runs under a mask of its lanes, and is left out when nobody is there: so code runs only
+// when some lane is active, which is what the scalars of a warp rely on. A lane that leaves a control instruction waits in its mask
+// (`out`) or, for the next round of a loop, in `again`. Start reading at cpu_emit.
+#include "back/cpu/cpu.h"
+
+#include "back/channel.h"
+#include "base/embed.h"
+
+static void emit_region(cpu_emitter *e, ir_region_id region);
+
+static void declare(cpu_emitter *e, const char *prefix, ir_ref first, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        const char *type = cpu_type(e, first + k);
+        cpu_put(e, "%s %sv%u%s;", type, prefix, first + k, type[0] == 'V' || type[0] == 'M' ? "" : " = 0");
+    }
+}
+
+static const char *select_name(ir_type t)
+{
+    return t == IR_I1 ? "selm" : cpu_is_wide(t) ? "sel8" : "sel4";
+}
+
+// One value goes into a control's result or a loop's argument, for the active lanes.
+static void move(cpu_emitter *e, const char *prefix, ir_ref to, ir_ref from, bool is_whole)
+{
+    if (cpu_shape(e, to).held != HELD_LANES)
+        cpu_put(e, "%sv%u = %s;", prefix, to, cpu_scalar(e, from));
+    else if (is_whole || !e->mask)
+        cpu_put(e, "%sv%u = %s;", prefix, to, cpu_lanes(e, from));
+    else
+        cpu_put(e, "%sv%u = %s(%s, %s, %sv%u);", prefix, to, select_name(ir_type_of(e->f, to)), e->mask, cpu_lanes(e, from), prefix, to);
+}
+
+// Nobody has written the results before this exit in the same round, so lanes that are off may get any value.
+static bool is_first_exit(cpu_emitter *e, ir_inst_id id, ir_inst_id left)
+{
+    const ir_func *f = e->f;
+    control *c = &e->controls[left];
+    if (!c->is_split)
+        return true;
+    for (ir_inst_id x = ir_region_at(f, ir_at(f, id)->parent)->owner;; x = ir_region_at(f, ir_at(f, x)->parent)->owner) {
+        if (ir_at(f, x)->op == IR_LOOP)
+            return false;
+        if (x == left)
+            return c->seen_exits == 0;
+    }
+}
+
+// The lanes here have left: what follows in this region is not for them.
+static void leave_region(cpu_emitter *e)
+{
+    cpu_put(e, "goto end%u;", e->region_end);
+}
+
+static void emit_terminator(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_func *f = e->f;
+    const ir_inst *i = ir_at(f, id);
+    if (i->op == IR_UNREACHABLE) {
+        cpu_put(e, "w->fault(w, 3, 0, %s); goto done;", cpu_bits(e));
+        return;
+    }
+    if (i->op == IR_RETURN) {
+        if (e->inside)
+            leave_region(e);
+        else
+            cpu_put(e, "goto done;");
+        return;
+    }
+    control *c = &e->controls[i->aux];
+    const ir_inst *x = ir_at(f, i->aux);
+    if (i->op == IR_EXIT) {
+        bool is_whole = is_first_exit(e, id, i->aux);
+        c->seen_exits++;
+        for (uint32_t k = 0; k < i->operand_count; k++)
+            move(e, "", x->result + k, ir_operand(f, i, k), is_whole);
+        if (!c->is_split) {
+            cpu_put(e, "goto after%u;", i->aux);
+            return;
+        }
+        if (c->leaks)
+            cpu_put(e, "out%u = m_or(out%u, %s);", i->aux, i->aux, cpu_mask(e));
+        leave_region(e);
+        return;
+    }
+    ir_ref args = ir_region_at(f, x->regions)->args;
+    bool is_whole = !c->is_split || c->nexts == 1;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        move(e, "n", args + k, ir_operand(f, i, k), is_whole);
+    if (!c->is_split) {
+        for (uint32_t k = 0; k < i->operand_count; k++)
+            cpu_put(e, "v%u = nv%u;", args + k, args + k);
+        cpu_put(e, "goto again%u;", i->aux);
+        return;
+    }
+    cpu_put(e, "again%u = m_or(again%u, %s);", i->aux, i->aux, cpu_mask(e));
+    leave_region(e);
+}
+
+// --- control
+// Runs a region as a side of the split control `id`, for the lanes of `mask`.
+static void emit_side(cpu_emitter *e, ir_inst_id id, ir_region_id region, const char *mask)
+{
+    const char *mask_before = e->mask;
+    uint32_t end_before = e->region_end;
+    ir_inst_id inside_before = e->inside;
+    e->mask = mask;
+    e->inside = id;
+    e->region_end = ++e->label_count;
+    cpu_put(e, "{");
+    e->depth++;
+    emit_region(e, region);
+    e->depth--;
+    cpu_put(e, "}");
+    cpu_put(e, "end%u:;", e->region_end);
+    e->mask = mask_before;
+    e->inside = inside_before;
+    e->region_end = end_before;
+}
+
+static void emit_within(cpu_emitter *e, ir_region_id region)
+{
+    e->depth++;
+    emit_region(e, region);
+    e->depth--;
+}
+
+// A region of `id` with the mask it came with: a side of its own when the control is split.
+static void emit_same(cpu_emitter *e, ir_inst_id id, ir_region_id region)
+{
+    if (e->controls[id].is_split) {
+        e->depth++;
+        emit_side(e, id, region, e->mask);
+        e->depth--;
+    } else {
+        emit_within(e, region);
+    }
+}
+
+static bool is_empty(const cpu_emitter *e, ir_region_id region, ir_inst_id owner)
+{
+    const ir_inst *i = ir_at(e->f, ir_region_at(e->f, region)->first);
+    return i->op == IR_EXIT && i->aux == owner && !i->operand_count;
+}
+
+static void emit_if(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(e->f, id);
+    ir_ref c = ir_operand(e->f, i, 0);
+    ir_region_id yes = i->regions, no = i->regions + 1;
+    if (cpu_shape(e, c).held == HELD_ONE) {
+        cpu_put(e, "if (%s) {", cpu_scalar(e, c));
+        emit_same(e, id, yes);
+        cpu_put(e, "} else {");
+        emit_same(e, id, no);
+        cpu_put(e, "}");
+        return;
+    }
+    bool leaks = e->controls[id].leaks;
+    const char *m0 = str_format(e->a, "m%u_0", id), *m1 = str_format(e->a, "m%u_1", id);
+    if (e->mask)
+        cpu_put(e, "M %s = m_and(%s, %s), %s = m_less(%s, %s);", m0, e->mask, cpu_lanes(e, c), m1, e->mask, cpu_lanes(e, c));
+    else
+        cpu_put(e, "M %s = %s, %s = m_not(%s);", m0, cpu_lanes(e, c), m1, cpu_lanes(e, c));
+    if (leaks || !is_empty(e, yes, id)) {
+        cpu_put(e, "if (any(%s))", m0);
+        emit_side(e, id, yes, m0);
+    }
+    if (leaks || !is_empty(e, no, id)) {
+        cpu_put(e, "if (any(%s))", m1);
+        emit_side(e, id, no, m1);
+    }
+}
+
+static void emit_switch_one(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(e->f, id);
+    const char *value = cpu_scalar(e, ir_operand(e->f, i, 0));
+    bool is_wide = cpu_is_wide(ir_type_of(e->f, ir_operand(e->f, i, 0)));
+    for (uint32_t k = 0; k < i->region_count; k++) {
+        if (k + 1 < i->region_count)
+            cpu_put(e, is_wide ? "%sif (%s == (uint64_t)%lldll) {" : "%sif (%s == (uint32_t)%lldll) {", k ? "} else " : "", value,
+                    (long long)i->cases[k]);
+        else
+            cpu_put(e, k ? "} else {" : "{");
+        emit_same(e, id, i->regions + k);
+    }
+    cpu_put(e, "}");
+}
+
+static void emit_switch(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(e->f, id);
+    ir_ref c = ir_operand(e->f, i, 0);
+    if (cpu_shape(e, c).held == HELD_ONE) {
+        emit_switch_one(e, id);
+        return;
+    }
+    bool is_wide = cpu_is_wide(ir_type_of(e->f, c));
+    const char *rest = str_format(e->a, "m%u_rest", id), *value = cpu_lanes(e, c);
+    cpu_put(e, "M %s = %s;", rest, cpu_mask(e));
+    for (uint32_t k = 0; k < i->region_count; k++) {
+        const char *side = str_format(e->a, "m%u_%u", id, k);
+        if (k + 1 < i->region_count) {
+            cpu_put(e, is_wide ? "M %s = m_and(%s, ieq_i8(%s, s8((uint64_t)%lldll)));" : "M %s = m_and(%s, ieq_i4(%s, s4((uint32_t)%lldll)));",
+                    side, rest, value, (long long)i->cases[k]);
+            cpu_put(e, "%s = m_less(%s, %s);", rest, rest, side);
+        } else {
+            side = rest;
+        }
+        cpu_put(e, "if (any(%s))", side);
+        emit_side(e, id, i->regions + k, side);
+    }
+}
+
+// Whether a lane may wait in the loop for what another thread does.
+static bool may_spin(const cpu_emitter *e, ir_inst_id loop)
+{
+    const ir_func *f = e->f;
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
+        bool waits = i->op == IR_CAS || i->op == IR_ATOMLOAD || i->op == IR_ATOMIC || (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE);
+        for (ir_inst_id x = waits ? ir_region_at(f, i->parent)->owner : 0; x; x = ir_region_at(f, ir_at(f, x)->parent)->owner)
+            if (x == loop)
+                return true;
+    }
+    return false;
+}
+
+static void emit_loop(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_func *f = e->f;
+    const ir_inst *i = ir_at(f, id);
+    const ir_region *body = ir_region_at(f, i->regions);
+    bool is_split = e->controls[id].is_split;
+    declare(e, "", body->args, body->arg_count);
+    declare(e, "n", body->args, body->arg_count);
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        move(e, "", body->args + k, ir_operand(f, i, k), true);
+    const char *round = str_format(e->a, "round%u", id);
+    if (is_split)
+        cpu_put(e, "M %s = %s;", round, cpu_mask(e));
+    cpu_put(e, is_split ? "for (;;) {" : "again%u: {", id);
+    e->depth++;
+    cpu_put(e, "if (__builtin_expect(*w->cancel, 0)) goto done;");
+    if (may_spin(e, id))
+        cpu_put(e, "if (!(++spins & 63)) w->yield(w);");
+    if (is_split) {
+        cpu_put(e, "M again%u = m_of(0);", id);
+        emit_side(e, id, i->regions, round);
+        cpu_put(e, "if (!any(again%u)) break;", id);
+        cpu_put(e, "%s = again%u;", round, id);
+        for (uint32_t k = 0; k < body->arg_count; k++)
+            cpu_put(e, "v%u = nv%u;", body->args + k, body->args + k);
+    } else {
+        emit_region(e, i->regions);
+    }
+    e->depth--;
+    cpu_put(e, "}");
+}
+
+static void emit_control(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(e->f, id);
+    const control *c = &e->controls[id];
+    declare(e, "", i->result, i->result_count);
+    if (c->is_split && c->leaks)
+        cpu_put(e, "M out%u = m_of(0);", id);
+    switch (i->op) {
+    case IR_IF: emit_if(e, id); break;
+    case IR_SWITCH: emit_switch(e, id); break;
+    case IR_LOOP: emit_loop(e, id); break;
+    default:
+        cpu_put(e, "{");
+        emit_same(e, id, i->regions);
+        cpu_put(e, "}");
+    }
+    cpu_put(e, "after%u:;", id);
+    if (c->is_split && c->leaks) {
+        e->mask = str_format(e->a, "out%u", id);
+        // The lanes that are gone may be all there were.
+        if (e->inside)
+            cpu_put(e, "if (!any(out%u)) goto end%u;", id, e->region_end);
+        else
+            cpu_put(e, "if (!any(out%u)) goto done;", id);
+    }
+}
+
+static void emit_region(cpu_emitter *e, ir_region_id region)
+{
+    const char *mask_before = e->mask;
+    for (ir_inst_id id = ir_region_at(e->f, region)->first; id; id = ir_at(e->f, id)->next) {
+        const ir_inst *i = ir_at(e->f, id);
+        if (ir_is_terminator(i->op))
+            emit_terminator(e, id);
+        else if (ir_is_control(i->op))
+            emit_control(e, id);
+        else
+            cpu_emit_plain(e, id);
+    }
+    e->mask = mask_before;
+}
+
+// --- a kernel
+static uint64_t round_up(uint64_t v, uint64_t to)
+{
+    return (v + to - 1) / to * to;
+}
+
+static void lay_out_locals(cpu_emitter *e)
+{
+    e->local_at = arena_array(e->a, uint64_t, e->f->locals.len + 1);
+    for (uint32_t k = 0; k < e->f->locals.len; k++) {
+        e->local_at[k] = e->local_bytes;
+        e->local_bytes += round_up(e->f->locals.at[k].size, 16);
+    }
+    for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
+        const ir_inst *i = ir_at(e->f, id);
+        e->has_tagged |= i->op == IR_PTRCAST && i->aux == IR_PTR_LOCAL;
+    }
+}
+
+static uint64_t emit_shared(cpu_emitter *e)
+{
+    uint64_t at = 0;
+    bool *seen = arena_array(e->a, bool, e->m->shared.len + 1);
+    for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
+        const ir_inst *i = ir_at(e->f, id);
+        if (i->op != IR_SHARED || seen[i->aux] || e->m->shared.at[i->aux].is_dynamic)
+            continue;
+        seen[i->aux] = true;
+        uint32_t align = e->m->shared.at[i->aux].align;
+        at = round_up(at, align > 64 ? align : 64);
+        cpu_put(e, "enum { SHARED_%u = %llu };", i->aux, (unsigned long long)at);
+        at += e->m->shared.at[i->aux].size;
+    }
+    return round_up(at, 64);
+}
+
+static void emit_params(cpu_emitter *e)
+{
+    for (uint32_t k = 0; k < e->f->params.len; k++) {
+        ir_ref r = e->f->first_param + k;
+        ir_type t = ir_type_of(e->f, r);
+        const char *from = str_format(e->a, "w->args[%u]", k);
+        if (t == IR_F32)
+            from = str_format(e->a, "f32_bits((uint32_t)%s)", from);
+        else if (t == IR_F64)
+            from = str_format(e->a, "f64_bits(%s)", from);
+        else if (!cpu_is_wide(t))
+            from = str_format(e->a, "(uint32_t)%s & 0x%xu", from,
+                              ir_type_size(t) == 4 ? 0xffffffffu : (1u << (8 * ir_type_size(t))) - 1);
+        cpu_put(e, "const %s v%u = %s;", cpu_type(e, r), r, from);
+    }
+}
+
+static bool needs_fibers(const cpu_emitter *e)
+{
+    for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
+        const ir_inst *i = ir_at(e->f, id);
+        if (i->op == IR_BARRIER || i->op == IR_SLEEP || (i->op == IR_LOOP && may_spin(e, id)))
+            return true;
+    }
+    return false;
+}
+
+static void find_sites(cpu_emitter *e)
+{
+    uint32_t number = 0;
+    e->sites = arena_array(e->a, uint32_t, e->f->insts.len + 1);
+    for (uint32_t n = 0; n < e->m->funcs.len; n++) {
+        const ir_func *f = e->m->funcs.at[n];
+        for (uint32_t k = 1; f->is_kernel && k < f->insts.len; k++) {
+            uint16_t op = f->insts.at[k].op;
+            if (op == IR_PRINT || op == IR_ASSERT || op == IR_TRAP) {
+                number++;
+                if (f == e->f)
+                    e->sites[k] = number;
+            }
+        }
+    }
+}
+
+static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
+{
+    cpu_emitter e = {.f = f, .m = f->module, .a = a, .out = out};
+    cpu_find_shapes(&e);
+    lay_out_locals(&e);
+    find_sites(&e);
+    cpu_put(&e, "\nstatic void run_%s(struct kw *w)\n{", f->name);
+    e.depth = 1;
+    uint64_t shared = emit_shared(&e);
+    cpu_put(&e, "const uint64_t local = (uint64_t)(uintptr_t)w->local;");
+    cpu_put(&e, "uint32_t spins = 0;");
+    cpu_put(&e, "(void)local; (void)spins;");
+    emit_params(&e);
+    if (!e.has_whole_warps) {
+        cpu_put(&e, "const M live = m_of(w->live);");
+        e.mask = "live";
+    }
+    emit_region(&e, f->body);
+    e.depth = 0;
+    cpu_put(&e, "done:;\n}");
+    if (!e.is_unsupported)
+        text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name, (unsigned long long)e.local_bytes * 32,
+                    (unsigned long long)shared, needs_fibers(&e), e.has_rows && !f->block[0]);
+}
+
+static void emit_data(const ir_module *m, text *out)
+{
+    for (uint32_t k = 0; k < m->data.len; k++) {
+        const ir_data *d = &m->data.at[k];
+        text_printf(out, "static const uint8_t data_%u[] __attribute__((aligned(%u))) = {", k, d->align > 16 ? d->align : 16);
+        for (uint64_t b = 0; b < d->size; b++)
+            text_printf(out, "%s%u,", b % 32 ? "" : "\n    ", d->bytes[b]);
+        text_puts(out, d->size ? "};\n" : "0};\n");
+    }
+}
+
+void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out)
+{
+    static const char *const parts[] = {"cpu/lanes.h", "cpu/convert.h", "cpu/memory.h"};
+    for (size_t k = 0; k < COUNT(parts); k++)
+        text_puts(out, embed_find(parts[k], NULL));
+    emit_data(m, out);
+    text rows = {.in = out->in};
+    text_puts(&rows, "");
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
+            emit_kernel(m->funcs.at[k], scratch, out, &rows);
+    text_puts(out, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t local_bytes, shared_bytes; uint32_t needs_fibers, "
+                   "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct kiln_cpu_row kiln_cpu_table_1[] = {\n");
+    text_add(out, rows.at, rows.len);
+    text_puts(out, "    {0, 0, 0, 0, 0, 0}};\n");
+}

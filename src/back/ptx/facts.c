@@ -1,0 +1,108 @@
+// What is found out about a kernel before its text is written: branches that a warp takes together, parameters whose memory nobody
+// writes, and 64-bit index arithmetic that only 32-bit shared addresses need. Changes nothing. Start at ptx_find_facts.
+#include "back/ptx/ptx.h"
+#include "pass/alias.h"
+
+// --- memory that stays as it is while the kernel runs
+static bool writes(const ir_inst *i)
+{
+    return i->op == IR_STORE || i->op == IR_ATOMIC || i->op == IR_CAS || i->op == IR_ATOMSTORE;
+}
+
+static bool is_written(const ir_func *f, uint32_t param)
+{
+    alias_base mine = {.kind = ALIAS_PARAM, .space = IR_PTR_GLOBAL, .index = param};
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        if (!writes(i))
+            continue;
+        alias_base other = alias_base_of(f, ir_operand(f, i, 0));
+        if (alias_may_meet(f, &mine, &other))
+            return true;
+    }
+    return false;
+}
+
+static void find_readonly(ptx *p)
+{
+    const ir_func *f = p->f;
+    p->is_readonly = arena_array(p->scratch, bool, f->params.len + 1);
+    for (uint32_t k = 0; k < f->params.len; k++)
+        p->is_readonly[k] = f->params.at[k].kind == IR_PARAM_POINTER && f->params.at[k].is_const && !is_written(f, k);
+}
+
+// --- 64-bit values of which only the low half counts
+static bool can_narrow(const ir_func *f, const ir_inst *i)
+{
+    uint64_t bits;
+    if (i->type != IR_I64)
+        return false;
+    if (i->op == IR_ZEXT || i->op == IR_SEXT)
+        return i->aux == IR_I32;
+    if (i->op == IR_SHL)
+        return ir_const_bits(f, ir_operand(f, i, 1), &bits) && bits < 32;
+    return i->op == IR_ADD || i->op == IR_SUB || i->op == IR_MUL;
+}
+
+// The 32-bit operand that `r` is the extension of, or IR_NONE.
+static ir_ref extended(const ir_func *f, ir_ref r, ir_op how)
+{
+    ir_inst_id def = ir_def_of(f, r);
+    const ir_inst *i = ir_at(f, def);
+    bool is_one = def && i->op == how && i->aux == IR_I32 && !ir_is_const(ir_operand(f, i, 0));
+    return is_one ? ir_operand(f, i, 0) : IR_NONE;
+}
+
+bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out)
+{
+    if (i->type != IR_I64 || (i->op != IR_MUL && i->op != IR_SHL))
+        return false;
+    for (int k = 0; k < 2; k++) {
+        ir_op how = k ? IR_SEXT : IR_ZEXT;
+        uint64_t limit = k ? INT32_MAX : UINT32_MAX, bits;
+        bool is_shift = i->op == IR_SHL;
+        *out = (wide_product){.a = extended(f, ir_operand(f, i, 0), how), .kind = k ? 's' : 'u'};
+        if (!is_shift)
+            out->b = extended(f, ir_operand(f, i, 1), how);
+        if (out->a && out->b)
+            return true;
+        if (!out->a || !ir_const_bits(f, ir_operand(f, i, 1), &bits) || (is_shift && bits > 30))
+            continue;
+        out->factor = is_shift ? (uint64_t)1 << bits : bits;
+        if (out->factor <= limit)
+            return true;
+    }
+    return false;
+}
+
+// Users come after what they use (but for a loop's arguments, which never narrow), so one walk backwards suffices.
+static void find_narrow(ptx *p)
+{
+    const ir_func *f = p->f;
+    uint32_t *wide_uses = arena_array(p->scratch, uint32_t, f->values.len), *uses = arena_array(p->scratch, uint32_t, f->values.len);
+    p->is_narrow = arena_array(p->scratch, bool, f->insts.len);
+    for (uint32_t k = f->insts.len; k-- > 1;) {
+        const ir_inst *i = &f->insts.at[k];
+        if (i->op == IR_NOP)
+            continue;
+        p->is_narrow[k] = i->result && can_narrow(f, i) && uses[i->result] && !wide_uses[i->result];
+        wide_product product;
+        bool is_product = ptx_is_wide_product(f, i, &product);
+        bool is_address = i->op == IR_PTRADD && i->type == IR_PTR_SHARED;
+        for (uint32_t n = 0; n < i->operand_count; n++) {
+            ir_ref r = ir_operand(f, i, n);
+            if (ir_is_const(r))
+                continue;
+            uses[r]++;
+            if (!p->is_narrow[k] && !(is_address && n == 1) && !is_product)
+                wide_uses[r]++;
+        }
+    }
+}
+
+void ptx_find_facts(ptx *p)
+{
+    find_readonly(p);
+    find_narrow(p);
+    p->uniform = uniform_compute(p->f, p->scratch);
+}

@@ -1,0 +1,107 @@
+// kiln check: prepares a launch as kiln run does, runs it on the interpreter beside a shadow of its memory, and prints what is wrong with
+// it: to standard error as diagnostics, or to standard output as JSON, one object a line.
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "base/term.h"
+#include "cli/run.h"
+
+static void put_string(const char *s)
+{
+    putchar('"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            printf("\\%c", *s);
+        else if ((unsigned char)*s < ' ')
+            printf("\\u%04x", (unsigned char)*s);
+        else
+            putchar(*s);
+    }
+    putchar('"');
+}
+
+static void put_end(const char *file, int line, int column, const uint32_t thread[3], const uint32_t block[3])
+{
+    printf("\"file\":");
+    put_string(file);
+    printf(",\"line\":%d,\"column\":%d,\"thread\":[%u,%u,%u],\"block\":[%u,%u,%u]", line, column, thread[0], thread[1],
+           thread[2], block[0], block[1], block[2]);
+}
+
+static void put_json(const kiln_finding *f)
+{
+    printf("{\"code\":\"%s\",\"message\":", f->code);
+    put_string(f->message);
+    putchar(',');
+    put_end(f->file, f->line, f->column, f->thread, f->block);
+    if (f->array[0]) {
+        printf(",\"array\":");
+        put_string(f->array);
+        printf(",\"index\":%lld", (long long)f->index);
+    }
+    if (f->other_line) {
+        printf(",\"other\":{");
+        put_end(f->other_file, f->other_line, f->other_column, f->other_thread, f->other_block);
+        putchar('}');
+    }
+    printf(",\"count\":%llu}\n", (unsigned long long)f->count);
+}
+
+static void on_finding(void *user, const kiln_finding *f)
+{
+    const run *r = user;
+    if (r->json)
+        put_json(f);
+    else
+        fputs(f->text, stderr);
+}
+
+static int check(run *r)
+{
+    kiln_arg args[128];
+    bool is_unset[128] = {0};
+    int failed = run_args(r, args, COUNT(args));
+    if (failed)
+        return failed;
+    for (size_t i = 0; i < r->arg_count; i++) {
+        const run_arg *a = &r->args[i];
+        bool is_output = a->info.kind == KILN_PARAM_POINTER && !a->info.is_const && !a->is_filled;
+        is_unset[i] = a->fill == FILL_UNSET || (is_output && r->outputs_unset);
+    }
+    kiln_check_desc desc = {.launch = {.shared_bytes = r->shared_bytes, .args = args, .arg_count = r->arg_count},
+                            .all = r->all,
+                            .nan = r->nan,
+                            .colour = term_has_colour(stderr),
+                            .is_unset = is_unset,
+                            .step_limit = r->steps,
+                            .finding = on_finding,
+                            .user = r};
+    memcpy(desc.launch.grid, r->grid, sizeof desc.launch.grid);
+    memcpy(desc.launch.block, r->block, sizeof desc.launch.block);
+    size_t findings = 0;
+    run_catch_interrupt(r);
+    kiln_status st = kiln_check(r->kernel, &desc, &findings);
+    run_catch_interrupt(NULL);
+    fflush(stdout);
+    if (st)
+        return cli_fail(r->k, st);
+    if (!r->json && !findings)
+        printf("%s, grid %u,%u,%u block %u,%u,%u: nothing found\n", kiln_kernel_name(r->kernel), r->grid[0], r->grid[1],
+               r->grid[2], r->block[0], r->block[1], r->block[2]);
+    else if (!r->json && r->all)
+        fprintf(stderr, "%zu finding%s\n", findings, findings == 1 ? "" : "s");
+    return findings ? EXIT_KERNEL : EXIT_FINE;
+}
+
+int cli_check(int argc, char **argv)
+{
+    run r = {.verb = "check", .seed = 1, .repeat = 1, .is_check = true, .device = "interp"};
+    int failed = run_parse(&r, argc, argv);
+    if (failed)
+        return failed;
+    failed = run_prepare(&r);
+    if (!failed)
+        failed = check(&r);
+    run_clean_up(&r);
+    return failed;
+}

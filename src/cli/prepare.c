@@ -1,0 +1,319 @@
+// What kiln run and kiln check do before the launch: options, compile, arguments, grid. Kernel printf goes to standard output.
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "cli/run.h"
+
+static kiln *volatile running;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    if (running)
+        kiln_cancel(running);
+}
+
+void run_catch_interrupt(run *r)
+{
+    running = r ? r->k : NULL;
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+}
+
+static void on_print(void *user, const char *bytes, size_t len)
+{
+    (void)user;
+    fwrite(bytes, 1, len, stdout);
+}
+
+static bool parse_triple(const char *word, uint32_t out[3])
+{
+    uint32_t parsed[3] = {1, 1, 1};
+    for (int axis = 0; axis < 3; axis++) {
+        char part[32];
+        size_t len = strcspn(word, ",x");
+        if (!len || len >= sizeof part)
+            return false;
+        memcpy(part, word, len);
+        part[len] = 0;
+        int64_t v;
+        if (!cli_number(part, &v) || v < 0 || v > UINT32_MAX)
+            return false;
+        parsed[axis] = (uint32_t)v;
+        word += len;
+        if (!*word) {
+            memcpy(out, parsed, sizeof parsed);
+            return true;
+        }
+        word++;
+    }
+    return false;
+}
+
+// The options of check alone: 1 taken, 0 not one of them, -1 wrong.
+static int check_option(run *r, int argc, char **argv, int *i)
+{
+    const char *value;
+    int64_t number;
+    if (!strcmp(argv[*i], "--all")) {
+        r->all = true;
+    } else if (!strcmp(argv[*i], "--nan")) {
+        r->nan = true;
+    } else if (!strcmp(argv[*i], "--json")) {
+        r->json = true;
+    } else if (!strcmp(argv[*i], "--unset-outputs")) {
+        r->outputs_unset = true;
+    } else if ((value = cli_option("--steps", argc, argv, i))) {
+        if (!cli_number(value, &number) || number < 1)
+            return cli_usage(r->verb, "--steps takes a number from 1, not '%s'", value), -1;
+        r->steps = (uint64_t)number;
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+int run_parse(run *r, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        int taken = cli_compile_option(&r->compile, r->verb, argc, argv, &i);
+        const char *value;
+        int64_t number;
+        if (taken < 0)
+            return EXIT_USAGE;
+        if (taken)
+            continue;
+        if ((value = cli_option("--device", argc, argv, &i))) {
+            r->device = value;
+        } else if ((value = cli_option("--grid", argc, argv, &i))) {
+            if (!parse_triple(value, r->grid))
+                return cli_usage(r->verb, "--grid takes X[,Y[,Z]], not '%s'", value);
+        } else if ((value = cli_option("--block", argc, argv, &i))) {
+            if (!parse_triple(value, r->block))
+                return cli_usage(r->verb, "--block takes X[,Y[,Z]], not '%s'", value);
+        } else if ((value = cli_option("--shared", argc, argv, &i))) {
+            if (!cli_number(value, &number) || number < 0)
+                return cli_usage(r->verb, "--shared takes a number of bytes, not '%s'", value);
+            r->shared_bytes = (size_t)number;
+        } else if ((value = cli_option("--seed", argc, argv, &i))) {
+            if (!cli_number(value, &number))
+                return cli_usage(r->verb, "--seed takes a number, not '%s'", value);
+            r->seed = (uint64_t)number;
+        } else if ((value = cli_option("--repeat", argc, argv, &i))) {
+            if (!cli_number(value, &number) || number < 1 || number > 1000000)
+                return cli_usage(r->verb, "--repeat takes a number from 1, not '%s'", value);
+            r->repeat = (int)number;
+        } else if ((value = cli_option("--out", argc, argv, &i))) {
+            const char *equals = strchr(value, '=');
+            if (!equals || equals[1] != '@' || !equals[2])
+                return cli_usage(r->verb, "--out takes name=@FILE.npy, not '%s'", value);
+            if (r->out_count < (int)COUNT(r->outs))
+                r->outs[r->out_count++] = value;
+        } else if (r->is_check && (taken = check_option(r, argc, argv, &i))) {
+            if (taken < 0)
+                return EXIT_USAGE;
+        } else if (argv[i][0] == '-' && argv[i][1]) {
+            return cli_usage(r->verb, "there is no option '%s'", argv[i]);
+        } else if (strchr(argv[i], '=') && r->path) {
+            if (r->value_count < (int)COUNT(r->values))
+                r->values[r->value_count++] = argv[i];
+        } else if (!r->path) {
+            r->path = argv[i];
+        } else if (!r->kernel_name) {
+            r->kernel_name = argv[i];
+        } else {
+            return cli_usage(r->verb, "'%s' is one word too many", argv[i]);
+        }
+    }
+    return r->path ? 0 : cli_usage(r->verb, "which file?");
+}
+
+static run_arg *find_arg(run *r, const char *word)
+{
+    size_t len = strcspn(word, "=");
+    for (size_t i = 0; i < r->arg_count; i++)
+        if (strlen(r->args[i].info.name) == len && !memcmp(r->args[i].info.name, word, len))
+            return &r->args[i];
+    fprintf(stderr, "kiln %s: kernel '%s' has no argument '%.*s'; it has", r->verb, kiln_kernel_name(r->kernel), (int)len,
+            word);
+    for (size_t i = 0; i < r->arg_count; i++)
+        fprintf(stderr, "%s '%s'", i ? "," : "", r->args[i].info.name);
+    fprintf(stderr, "\n");
+    return NULL;
+}
+
+static int pick_kernel(run *r)
+{
+    size_t count = kiln_module_kernel_count(r->module);
+    if (!count) {
+        fprintf(stderr, "kiln %s: %s has no kernel\n", r->verb, r->path);
+        return EXIT_KERNEL;
+    }
+    kiln_status st = r->kernel_name ? kiln_module_kernel(r->module, r->kernel_name, &r->kernel)
+                                    : kiln_module_kernel_at(r->module, 0, &r->kernel);
+    if (st) {
+        cli_fail(r->k, st);
+        return EXIT_USAGE;
+    }
+    if (!r->kernel_name && count > 1) {
+        fprintf(stderr, "kiln %s: %s has %zu kernels; taking the first, '%s'. The others:", r->verb, r->path, count,
+                kiln_kernel_name(r->kernel));
+        for (size_t i = 1; i < count; i++) {
+            kiln_kernel *other;
+            if (!kiln_module_kernel_at(r->module, i, &other))
+                fprintf(stderr, " %s", kiln_kernel_name(other));
+        }
+        fprintf(stderr, "\n");
+    }
+    return 0;
+}
+
+static int prepare_args(run *r)
+{
+    r->arg_count = kiln_kernel_param_count(r->kernel);
+    r->args = calloc(r->arg_count + 1, sizeof *r->args);
+    if (!r->args)
+        return EXIT_WORLD;
+    for (size_t i = 0; i < r->arg_count; i++)
+        kiln_kernel_param(r->kernel, i, &r->args[i].info);
+    for (int i = 0; i < r->value_count; i++) {
+        run_arg *a = find_arg(r, r->values[i]);
+        if (!a)
+            return EXIT_USAGE;
+        a->given = strchr(r->values[i], '=') + 1;
+    }
+    for (int i = 0; i < r->out_count; i++) {
+        run_arg *a = find_arg(r, r->outs[i]);
+        if (!a)
+            return EXIT_USAGE;
+        if (a->info.kind != KILN_PARAM_POINTER)
+            return cli_usage(r->verb, "--out %s: it is not a buffer", r->outs[i]);
+        a->out = strchr(r->outs[i], '@') + 1;
+    }
+    uint32_t declared[3];
+    kiln_kernel_block(r->kernel, declared);
+    for (size_t i = 0; i < r->arg_count; i++)
+        if (!run_parse_value(&r->args[i]))
+            return EXIT_USAGE;
+    if (!run_choose(r->args, r->arg_count, declared))
+        return EXIT_WORLD;
+    for (size_t i = 0; i < r->arg_count; i++) {
+        run_arg *a = &r->args[i];
+        if (a->info.kind == KILN_PARAM_SCALAR)
+            continue;
+        if (!run_make_data(a, i, r->seed))
+            return EXIT_WORLD;
+        if (a->info.kind == KILN_PARAM_STRUCT)
+            continue;
+        kiln_status st = a->info.type == KILN_VOID
+                             ? kiln_buffer_new_bytes(r->k, a->info.size ? a->info.size : 1, a->count, &a->buffer)
+                             : kiln_buffer_new(r->k, a->info.type, a->count, &a->buffer);
+        if (!st)
+            st = kiln_write(a->buffer, 0, a->bytes, a->count);
+        if (st)
+            return cli_fail(r->k, st);
+    }
+    return 0;
+}
+
+static bool is_size(const run_arg *a)
+{
+    return a->info.kind == KILN_PARAM_SCALAR && a->info.type > KILN_BOOL && a->info.type <= KILN_U64;
+}
+
+static bool is_rows(const run_arg *a)
+{
+    static const char *const words[] = {"rows", "row_count", "m", "M", "height", "h", "batch", "blocks"};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (is_size(a) && !strcmp(a->info.name, words[i]))
+            return true;
+    return false;
+}
+
+// Without --grid: a 1-D kernel covers its largest size with threads, or has one block per row when a size is called rows; a 2-D one
+// covers columns by rows.
+static void pick_grid(run *r)
+{
+    uint32_t block[3];
+    kiln_kernel_block(r->kernel, block);
+    if (!block[0]) {
+        if (!r->block[0]) {
+            r->block[0] = 256;
+            r->block[1] = r->block[2] = 1;
+        }
+        memcpy(block, r->block, sizeof block);
+    } else {
+        memcpy(r->block, block, sizeof block);
+    }
+    if (r->grid[0])
+        return;
+    uint64_t largest = 0, rows = 0, buffer = 0;
+    for (size_t i = 0; i < r->arg_count; i++) {
+        run_arg *a = &r->args[i];
+        if (is_rows(a))
+            rows = (uint64_t)a->integer;
+        if (is_size(a) && a->integer > (int64_t)largest)
+            largest = (uint64_t)a->integer;
+        if (a->info.kind == KILN_PARAM_POINTER && a->count > buffer)
+            buffer = a->count;
+    }
+    uint64_t x = largest ? largest : buffer, y = 1, z = 1;
+    if (block[1] > 1)
+        y = rows ? rows : x;
+    else if (rows)
+        x = rows * block[0];
+    uint64_t grid[3] = {(x + block[0] - 1) / block[0], (y + block[1] - 1) / block[1], z};
+    for (int axis = 0; axis < 3; axis++)
+        r->grid[axis] = grid[axis] > INT32_MAX ? INT32_MAX : (uint32_t)grid[axis];
+}
+
+int run_args(const run *r, kiln_arg *args, size_t room)
+{
+    if (r->arg_count > room)
+        return cli_usage(r->verb, "the kernel has more than %zu arguments", room);
+    for (size_t i = 0; i < r->arg_count; i++) {
+        run_arg *a = &r->args[i];
+        if (a->info.kind == KILN_PARAM_POINTER)
+            args[i] = kiln_arg_buffer(a->buffer);
+        else if (a->info.kind == KILN_PARAM_STRUCT)
+            args[i] = kiln_arg_struct(a->bytes, a->info.size);
+        else if (a->info.type <= KILN_U64)
+            args[i] = kiln_arg_i64(a->info.type, a->integer);
+        else
+            args[i] = kiln_arg_f64(a->info.type, a->real);
+    }
+    return 0;
+}
+
+void run_clean_up(run *r)
+{
+    for (size_t i = 0; r->args && i < r->arg_count; i++) {
+        kiln_buffer_free(r->args[i].buffer);
+        free(r->args[i].bytes);
+    }
+    free(r->args);
+    kiln_module_free(r->module);
+    kiln_close(r->k);
+}
+
+int run_prepare(run *r)
+{
+    kiln_status st = kiln_open(r->device, &r->k);
+    if (st)
+        return cli_fail(NULL, st);
+    kiln_on_print(r->k, on_print, NULL);
+    kiln_compile_desc desc;
+    cli_compile_desc(&r->compile, r->path, &desc);
+    desc.for_check = r->is_check;
+    st = kiln_compile(r->k, &desc, &r->module);
+    if (st)
+        return cli_fail(r->k, st);
+    fputs(kiln_module_log(r->module), stderr);
+    int failed = pick_kernel(r);
+    if (!failed)
+        failed = prepare_args(r);
+    if (!failed)
+        pick_grid(r);
+    return failed;
+}

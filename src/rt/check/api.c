@@ -1,0 +1,157 @@
+// kiln_check: checks the launch as kiln_launch does, makes the shadow, runs the grid on the
+// interpreter with the hooks of step.c and hands the findings out.
+#include <stdlib.h>
+
+#include "rt/check/check.h"
+
+enum { DEFAULT_STEPS = 1 << 26 };
+
+static void *take(void **list, size_t *count, uint64_t bytes)
+{
+    void *p = bytes < (uint64_t)1 << 46 ? calloc(1, bytes ? (size_t)bytes : 1) : NULL;
+    if (!p)
+        bug_out_of_memory();
+    list[(*count)++] = p;
+    return p;
+}
+
+typedef struct job {
+    kiln_kernel *kernel;
+    const kiln_check_desc *desc;
+    const rt_launch *launch;
+    check k;
+    void **owned; // shadow memory: large, and given back by the system page by page
+    size_t owned_count;
+    size_t *findings;
+} job;
+
+// Only what a kernel may write to needs cells: buffers behind a pointer to non-const.
+static void make_rows(job *j)
+{
+    check *k = &j->k;
+    const kiln_kernel *kernel = j->kernel;
+    const kiln *context = kernel->module->k;
+    k->rows = take(j->owned, &j->owned_count, (uint64_t)context->row_count * sizeof *k->rows);
+    k->row_count = context->row_count;
+    for (size_t n = 0; n < kernel->param_count; n++) {
+        const kiln_param_info *p = &kernel->params[n].info;
+        if (p->kind != KILN_PARAM_POINTER)
+            continue;
+        uint64_t row = j->launch->args[n].bits >> INTERP_SEGMENT_BITS;
+        if (row >= k->row_count || !row)
+            continue;
+        row_shadow *s = &k->rows[row];
+        s->is_unset |= j->desc->is_unset && j->desc->is_unset[n];
+        if (!p->is_const && !s->cells)
+            s->cells = take(j->owned, &j->owned_count,
+                            (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
+    }
+}
+
+static void make_shadow(job *j)
+{
+    check *k = &j->k;
+    const interp_program *p = k->program;
+    const uint32_t *block = j->launch->block;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2], warps = (threads + LANES - 1) / LANES;
+    uint64_t shared = p->shared_bytes + 64 + j->launch->shared_bytes;
+    j->owned = arena_array(k->a, void *, j->kernel->param_count + 8);
+    k->shared = take(j->owned, &j->owned_count, (shared / p->granule + 2) * sizeof(cell));
+    k->sync = take(j->owned, &j->owned_count, warps * sizeof *k->sync);
+    k->local_stride = p->local_bytes * LANES;
+    k->local_set = take(j->owned, &j->owned_count, warps * k->local_stride);
+    k->slot_count = p->reg_bytes / LANES + 2;
+    k->unset_lanes = take(j->owned, &j->owned_count, warps * k->slot_count * sizeof *k->unset_lanes);
+    make_rows(j);
+}
+
+static kiln_status run(job *j)
+{
+    check *k = &j->k;
+    kiln *context = j->kernel->module->k;
+    uint64_t steps = j->desc->step_limit ? j->desc->step_limit
+                     : context->step_limit ? context->step_limit
+                                           : DEFAULT_STEPS;
+    interp_launch launch = {.program = k->program,
+                            .shared_bytes = j->launch->shared_bytes,
+                            .args = j->launch->args,
+                            .buffers = context->rows,
+                            .buffer_count = context->row_count,
+                            .threads = 1,
+                            .step_limit = steps,
+                            .cancel = &context->cancel,
+                            .print = context_print,
+                            .print_user = context,
+                            .hooks = &check_hooks,
+                            .hook_user = k};
+    memcpy(launch.grid, j->launch->grid, sizeof launch.grid);
+    memcpy(launch.block, j->launch->block, sizeof launch.block);
+    interp_error error;
+    __atomic_store_n(&context->cancel, 0, __ATOMIC_RELAXED);
+    interp_run(&launch, &error);
+    report_finish(k, j->desc);
+    if (j->findings)
+        *j->findings = (size_t)k->finding_count;
+    if (error.code == DIAG_NONE)
+        return KILN_OK;
+    return error_set(context, error.code == K6029 ? KILN_E_CANCELLED : KILN_E_NO_MEMORY, error.code,
+                     "%s", error.text);
+}
+
+// Apart, so that a jump comes back to a function without variables of its own.
+static kiln_status run_guarded(job *j)
+{
+    bug_frame guard;
+    if (bug_enter(&guard))
+        return guard.kind == BUG_NO_MEMORY
+                   ? error_no_memory(j->kernel->module->k, "the shadow of the kernel's memory")
+                   : error_set(j->kernel->module->k, KILN_E_INTERNAL, K9001, "%s", guard.text);
+    make_shadow(j);
+    kiln_status status = run(j);
+    bug_leave(&guard);
+    return status;
+}
+
+static kiln_status check_launch(kiln_kernel *kernel, const kiln_check_desc *desc,
+                                const rt_launch *launch, size_t *findings)
+{
+    job j = {.kernel = kernel, .desc = desc, .launch = launch, .findings = findings};
+    j.k.a = arena_new();
+    if (!j.k.a)
+        return error_no_memory(kernel->module->k, "kiln_check");
+    j.k.releases = map_make(j.k.a);
+    j.k.sources = kernel->module->sources;
+    j.k.program = desc->nan ? kernel->nan_program : kernel->program;
+    j.k.all = desc->all;
+    kiln_status status = run_guarded(&j);
+    for (size_t n = 0; n < j.owned_count; n++)
+        free(j.owned[n]);
+    arena_free(j.k.a);
+    return status;
+}
+
+kiln_status kiln_check(kiln_kernel *kernel, const kiln_check_desc *desc, size_t *findings)
+{
+    if (findings)
+        *findings = 0;
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    kiln *k = kernel->module->k;
+    if (!desc)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_check: the description is NULL");
+    if (!kernel->nan_program)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_check: kernel '%s' was not compiled for it: set for_check in the "
+                         "kiln_compile_desc, on the device 'interp'",
+                         kernel->name);
+    interp_arg *args = calloc(kernel->param_count + 1, sizeof *args);
+    if (!args)
+        return error_no_memory(k, "the arguments of a launch");
+    rt_launch launch = {0};
+    bool is_empty;
+    kiln_status status = launch_check(kernel, &desc->launch, args, &launch, &is_empty);
+    if (!status && !is_empty)
+        status = check_launch(kernel, desc, &launch, findings);
+    free(args);
+    return status;
+}

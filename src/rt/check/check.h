@@ -1,0 +1,136 @@
+// kiln check's insides: shadow memory beside the interpreter's, and what it found.
+//
+// Epochs number the stretches between barriers, over all blocks of the launch: two accesses of one
+// block with different epochs are ordered; an epoch below the block's first one is another block's.
+// A cell is the shadow of one granule (interp_program.granule) of shared or global memory.
+//
+// shadow.c looks at accesses, order.c knows what orders them, step.c the other instructions,
+// report.c keeps the findings, api.c is kiln_check. Start at api.c.
+#ifndef KILN_CHECK_SHADOW_H
+#define KILN_CHECK_SHADOW_H
+
+#include "base/vec.h"
+#include "rt/interp/engine.h"
+#include "rt/rt.h"
+
+typedef enum mark_flag {
+    MARK_ATOMIC = 1,
+    MARK_VOLATILE = 2,
+    MARK_UNSET = 4, // a copy of something that was never set
+    MARK_MANY = 8   // several threads of the warp; `other` is a second one's lane
+} mark_flag;
+
+typedef struct mark { // one access
+    uint32_t epoch;   // 0: none
+    uint32_t thread : 10, sync : 16, flags : 6;
+    uint32_t code : 27, other : 5;
+} mark;
+
+typedef struct cell {
+    mark write; // the last one
+    mark read;  // the last one, and
+    mark far;   // one by another warp or block
+} cell;
+
+typedef struct row_shadow { // of a buffer
+    cell *cells;            // NULL: nobody can write to it
+    bool is_unset;          // its contents count as not set
+} row_shadow;
+
+typedef struct release { // of an address: who ordered what
+    uint32_t epoch;      // everything up to here
+    uint32_t thread;
+} release;
+
+typedef struct spot { // one end of a finding
+    uint32_t code;    // index + 1
+    uint32_t thread;
+    uint64_t block;
+} spot;
+
+typedef struct pending { // a read of shared memory that was not set: a race when another thread sets it before the next barrier
+    const cell *cell;
+    uint32_t epoch;
+    bool is_atomic, is_update, is_one;
+    spot at;
+    const char *name;
+    int64_t index;
+} pending;
+
+typedef struct finding {
+    kiln_finding shown;
+    diags *ds;
+    diag *d;
+    uint32_t at_code, other_code; // + 1
+    struct finding *next;
+} finding;
+
+typedef struct check {
+    arena *a;
+    source_map *sources;
+    const interp_program *program;
+    bool all;
+    bool is_stopped;    // a finding ends the run
+    bool is_over;       // nothing more is to be run
+    uint32_t epoch, block_epoch;
+    uint32_t acquired;  // accesses of other blocks up to this epoch come before this one's
+    uint32_t fence_block, fence_device; // epochs of the block's last fences
+    uint16_t *sync;     // per warp: how often it has synchronised
+    cell *shared;       // of the block
+    row_shadow *rows;
+    uint32_t row_count;
+    uint8_t *local_set;     // per warp, laid out as its local memory: 1 where a byte is set
+    uint64_t local_stride;  // from one warp's to the next
+    uint32_t *unset_lanes;  // per warp and register slot: lanes that hold a copy of something unset
+    uint32_t slot_count;    // of one warp
+    vec(uint64_t) starts;   // epoch << 32 | block rank, of each block
+    vec(pending) pending;
+    map releases;           // address -> release
+    finding *first, *last;
+    uint32_t finding_count;
+    uint64_t total;
+} check;
+
+static inline check *check_of(const runner *r)
+{
+    return r->launch->hook_user;
+}
+static inline uint32_t code_index(const runner *r, const code *c)
+{
+    return (uint32_t)(c - r->program->code);
+}
+
+// --- shadow.c: runs a load, store or atomic after looking at it.
+bool shadow_access(runner *r, warp *w, const code *c);
+void shadow_settle(runner *r); // before a barrier opens, after a block: reports what is pending
+
+// --- order.c
+typedef enum conflict { CONFLICT_NONE, CONFLICT_BLOCK, CONFLICT_GRID } conflict;
+// Whether the access `m` and one made now by the thread are unordered. `now` has its flags.
+conflict order_conflict(const check *k, const mark *m, const mark *now);
+// A release or acquire at an address: flags are watch_flag.
+void order_at(check *k, uint64_t address, uint32_t thread, unsigned flags);
+void order_fence(check *k, unsigned flags);
+uint64_t order_block_of(const check *k, uint32_t epoch);
+
+// --- report.c
+static inline spot spot_here(const runner *r, const warp *w, const code *c, uint32_t lane)
+{
+    return (spot){code_index(r, c) + 1, w->index * LANES + lane, r->block_rank};
+}
+// A new finding, or NULL when an equal one is known (it is counted). `other` may be NULL.
+finding *report_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
+                    const char *format, ...) PRINTF_LIKE(6, 7);
+void report_array(finding *f, const char *name, int64_t index);
+// A label under the finding's own place (is_other: under the other one).
+void report_label(check *k, finding *f, bool is_other, const char *format, ...) PRINTF_LIKE(4, 5);
+const char *report_thread(check *k, const runner *r, spot at); // "thread (1, 0, 0) of block (0, 0, 0)"
+// What a caller does after any finding: true to go on.
+bool report_goes_on(check *k);
+// Hands the findings out.
+void report_finish(check *k, const kiln_check_desc *desc);
+
+// --- step.c
+extern const interp_hooks check_hooks;
+
+#endif

@@ -1,0 +1,445 @@
+// One access of a warp against the shadow: inside its array, aligned, set before it is read, not in
+// a race. Then the interpreter does it for the lanes that may. Start at shadow_access.
+#include "rt/check/check.h"
+
+typedef struct access {
+    check *k;
+    runner *r;
+    warp *w;
+    const code *c;
+    unsigned watch; // watch_flag
+    bool reads, writes;
+    uint64_t bytes;
+    uint32_t shift; // log2 of the granule
+    // of the lane being looked at
+    uint32_t lane;
+    uint64_t address;
+    mark now;
+} access;
+
+// Where the bytes are, and their shadow.
+typedef struct spot_of_memory {
+    segment_kind kind;
+    bool is_global;
+    const row_shadow *row;
+    uint8_t *host;
+    cell *cells;      // of the first granule; NULL: not tracked
+    uint8_t *set;     // locals: of the first byte
+    uint32_t granules;
+} memory;
+
+// --- where
+static bool is_bad(const access *a, uint64_t size, bool is_read_only)
+{
+    uint64_t offset = a->address & OFFSET_MASK;
+    uint32_t align = a->c->op >= CODE_ATOMIC ? a->c->size : a->c->align;
+    return offset > size || a->bytes > size - offset || (offset & (align - 1)) ||
+           (a->writes && is_read_only);
+}
+
+static bool locate(const access *a, memory *m)
+{
+    const runner *r = a->r;
+    uint64_t s = a->address >> INTERP_SEGMENT_BITS, offset = a->address & OFFSET_MASK, first;
+    uint32_t shift = a->shift;
+    *m = (memory){0};
+    if (!(s & STATIC_SEGMENT)) {
+        if (s >= r->launch->buffer_count || !r->launch->buffers[s].base ||
+            is_bad(a, r->launch->buffers[s].size, false))
+            return false;
+        m->is_global = true;
+        m->row = &a->k->rows[s];
+        m->host = r->launch->buffers[s].base + offset;
+        m->cells = m->row->cells ? m->row->cells + (offset >> shift) : NULL;
+        first = offset;
+    } else {
+        s -= STATIC_SEGMENT;
+        if (s >= r->program->segment_count)
+            return false;
+        const segment *g = &r->segments[s];
+        if (is_bad(a, g->size, g->is_read_only))
+            return false;
+        m->kind = r->program->segments[s].kind;
+        first = offset;
+        if (m->kind == SEGMENT_LOCAL) {
+            uint64_t at = (uintptr_t)g->base + a->lane * g->lane_stride + offset;
+            m->host = a->w->locals + at;
+            m->set = a->k->local_set + a->w->index * a->k->local_stride + at;
+        } else {
+            m->host = g->base + offset;
+            if (m->kind == SEGMENT_SHARED || m->kind == SEGMENT_DYNAMIC) {
+                first = (uint64_t)(m->host - r->shared);
+                m->cells = a->k->shared + (first >> shift);
+            }
+        }
+    }
+    m->granules = (uint32_t)(((first + a->bytes - 1) >> shift) - (first >> shift) + 1);
+    return true;
+}
+
+// --- what is wrong
+static const char *verb_of(const access *a)
+{
+    return a->c->op >= CODE_ATOMIC && a->reads && a->writes ? "updates" : a->writes ? "writes" : "reads";
+}
+
+static bool report_outside(access *a)
+{
+    check *k = a->k;
+    runner *r = a->r;
+    const code *c = a->c;
+    array_target t = fault_target(r, c, a->address);
+    uint64_t offset = a->address - t.start;
+    bool fits = offset <= t.size && a->bytes <= t.size - offset;
+    spot at = spot_here(r, a->w, c, a->lane);
+    const char *who = report_thread(k, r, at), *verb = verb_of(a);
+    finding *f;
+    if (!t.name) {
+        bool is_null = a->address >> INTERP_SEGMENT_BITS == 0;
+        f = report_new(k, r, is_null ? K6212 : K6201, at, NULL,
+                       is_null ? "the kernel %s through a null pointer"
+                               : "the kernel %s memory that belongs to no buffer or array",
+                       verb);
+        report_label(k, f, false, "by %s", who);
+        return report_goes_on(k);
+    }
+    if (fits && t.is_read_only && a->writes) {
+        f = report_new(k, r, K6213, at, NULL, "the kernel writes to '%s', which is constant", t.name);
+        report_label(k, f, false, "by %s", who);
+        return report_goes_on(k);
+    }
+    uint32_t align = c->op >= CODE_ATOMIC ? c->size : c->align;
+    if (fits) {
+        f = report_new(k, r, K6202, at, NULL, "the kernel %s %llu bytes of '%s' at a misaligned place",
+                       verb, (unsigned long long)a->bytes, t.name);
+        report_label(k, f, false, "byte %llu is no multiple of %u: %s", (unsigned long long)offset,
+                     align, who);
+        report_array(f, t.name, fault_index(&t, a->address, c->size));
+        return report_goes_on(k);
+    }
+    uint64_t count = t.size / (t.elem_size ? t.elem_size : c->size);
+    int64_t index = fault_index(&t, a->address, c->size);
+    if (offset < t.size) // a wide access that begins inside: the first element that is not there
+        index = (int64_t)count;
+    uint64_t s = t.start >> INTERP_SEGMENT_BITS;
+    bool is_dynamic = s & STATIC_SEGMENT &&
+                      r->program->segments[s - STATIC_SEGMENT].kind == SEGMENT_DYNAMIC;
+    f = report_new(k, r, is_dynamic ? K6210 : K6201, at, NULL,
+                   is_dynamic ? "the kernel %s element %lld of '%s': this launch gives it %llu"
+                              : "the kernel %s element %lld of '%s', which has %llu",
+                   verb, (long long)index, t.name, (unsigned long long)count);
+    report_label(k, f, false, "by %s", who);
+    if (f && is_dynamic)
+        diag_note(f->d, "the launch asked for %llu bytes of dynamic shared memory",
+                  (unsigned long long)r->launch->shared_bytes);
+    report_array(f, t.name, index);
+    return report_goes_on(k);
+}
+
+static void report_unset(check *k, const runner *r, const pending *p, const char *what)
+{
+    finding *f = p->is_one ? report_new(k, r, K6203, p->at, NULL,
+                                        "the kernel %s '%s' before anything was stored there",
+                                        p->is_update ? "updates" : "reads", p->name)
+                           : report_new(k, r, K6203, p->at, NULL,
+                                        "the kernel %s element %lld of '%s' before anything was stored there",
+                                        p->is_update ? "updates" : "reads", (long long)p->index, p->name);
+    report_label(k, f, false, "%s memory that is not set: %s", what, report_thread(k, r, p->at));
+    report_array(f, p->name, p->index);
+}
+
+static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip)
+{
+    enum { PENDING_MAX = 4096 };
+    check *k = a->k;
+    array_target t = fault_target(a->r, a->c, a->address);
+    bool is_atomic = a->c->op >= CODE_ATOMIC;
+    pending p = {.cell = c,
+                 .epoch = k->epoch,
+                 .is_atomic = is_atomic,
+                 .is_update = is_atomic && a->writes,
+                 .is_one = t.size <= (t.elem_size ? t.elem_size : a->c->size),
+                 .at = spot_here(a->r, a->w, a->c, a->lane),
+                 .name = t.name ? t.name : "an array",
+                 .index = fault_index(&t, a->address + skip, a->c->size)};
+    if (c && !m->is_global) {
+        if (k->pending.len < PENDING_MAX)
+            vec_push(k->a, &k->pending, p);
+        return true;
+    }
+    report_unset(k, a->r, &p, m->is_global ? "global" : m->kind == SEGMENT_LOCAL ? "local" : "shared");
+    return report_goes_on(k);
+}
+
+void shadow_settle(runner *r)
+{
+    check *k = check_of(r);
+    for (uint32_t n = 0; n < k->pending.len && !k->is_stopped; n++) {
+        const pending *p = &k->pending.at[n];
+        const mark *w = &p->cell->write;
+        bool is_race = w->epoch >= p->epoch && w->thread != p->at.thread &&
+                       !(p->is_atomic && w->flags & MARK_ATOMIC);
+        if (!is_race)
+            report_unset(k, r, p, "shared");
+    }
+    k->pending.len = 0;
+}
+
+// Stores of one value by several threads do no harm.
+static bool is_same_value(const access *a, const memory *m, const mark *other)
+{
+    const code *c = a->c;
+    if ((c->op != CODE_STORE && c->op != CODE_STORE_MANY) || !a->writes)
+        return false;
+    bool is_this = other->code == code_index(a->r, c) && other->epoch >= a->k->block_epoch &&
+                   other->thread / LANES == a->w->index;
+    for (uint32_t n = 0; n < c->count; n++) {
+        uint32_t slot = c->count == 1 ? c->b : a->r->program->extra[c->b + n];
+        const uint8_t *values = slot_at(a->w, slot);
+        const uint8_t *theirs =
+            is_this ? values + other->thread % LANES * c->size : m->host + (size_t)n * c->size;
+        if (memcmp(values + a->lane * c->size, theirs, c->size) != 0)
+            return false;
+    }
+    return true;
+}
+
+static const char *past_of(const mark *m, bool is_write)
+{
+    return m->flags & MARK_ATOMIC ? "updated atomically" : is_write ? "written" : "read";
+}
+
+static bool report_race(access *a, const mark *m, bool is_write, conflict kind, uint64_t skip)
+{
+    check *k = a->k;
+    array_target t = fault_target(a->r, a->c, a->address);
+    int64_t index = fault_index(&t, a->address + skip, a->c->size);
+    spot at = spot_here(a->r, a->w, a->c, a->lane);
+    uint32_t thread = m->thread;
+    if (thread == at.thread && kind == CONFLICT_BLOCK && m->flags & MARK_MANY)
+        thread = thread / LANES * LANES + m->other;
+    spot other = {m->code + 1, thread, order_block_of(k, m->epoch)};
+    bool is_grid = kind == CONFLICT_GRID;
+    finding *f = report_new(k, a->r, is_grid ? K6205 : K6204, at, &other,
+                            is_grid ? "two blocks race for element %lld of '%s'"
+                                    : "two threads race for element %lld of '%s'",
+                            (long long)index, t.name ? t.name : "an array");
+    if (!f)
+        return report_goes_on(k);
+    const char *here = a->c->op >= CODE_ATOMIC ? "updated atomically" : a->writes ? "written" : "read";
+    report_label(k, f, true, "first %s by %s", past_of(m, is_write), report_thread(k, a->r, other));
+    report_label(k, f, false, "then %s by %s", here, report_thread(k, a->r, at));
+    if (is_grid)
+        diag_note(f->d, "blocks run in any order and at the same time: use atomics, or give each its own elements");
+    else if (thread / LANES == at.thread / LANES)
+        diag_note(f->d, "threads of one warp are ordered by warp_sync() or barrier(); there is none in between");
+    else
+        diag_note(f->d, "threads of a block are ordered by barrier(); there is none in between");
+    if (m->flags & MARK_ATOMIC || a->c->op >= CODE_ATOMIC)
+        diag_note(f->d, "an atomic access is only safe when all others are atomic, too");
+    report_array(f, t.name ? t.name : "", index);
+    return report_goes_on(k);
+}
+
+// --- marks
+static bool race_with(access *a, const memory *m, const mark *other, bool is_write, uint64_t skip)
+{
+    if (other->epoch == 0)
+        return true;
+    if (!m->is_global && other->epoch < a->k->block_epoch)
+        return true; // shared memory of an earlier block
+    conflict kind = order_conflict(a->k, other, &a->now);
+    if (kind == CONFLICT_NONE || (is_write && is_same_value(a, m, other)))
+        return true;
+    return report_race(a, other, is_write, kind, skip);
+}
+
+static void mark_read(const check *k, cell *c, const mark *now)
+{
+    mark *last = &c->read;
+    bool is_near = last->epoch == now->epoch && last->thread / LANES == now->thread / LANES;
+    if (is_near && last->sync == now->sync) {
+        if (last->thread != now->thread) {
+            last->flags = (last->flags | (unsigned)MARK_MANY) & 63u;
+            last->other = now->thread & 31u;
+        }
+        return;
+    }
+    // The old one is kept when a barrier has not ordered it, or never will.
+    bool is_kept = last->epoch && !is_near &&
+                   (last->epoch == now->epoch || last->epoch < k->block_epoch);
+    bool far_is_foreign = c->far.epoch && c->far.epoch < k->block_epoch;
+    if (is_kept && (!far_is_foreign || last->epoch < k->block_epoch))
+        c->far = *last;
+    *last = *now;
+}
+
+static bool look_at_cell(access *a, const memory *m, cell *c, uint64_t skip)
+{
+    check *k = a->k;
+    bool is_set = m->is_global ? !m->row->is_unset || c->write.epoch
+                               : c->write.epoch >= k->block_epoch;
+    is_set = is_set && !(c->write.flags & MARK_UNSET);
+    if (a->reads && !is_set) {
+        if (a->watch & WATCH_COPIES)
+            k->unset_lanes[a->w->index * k->slot_count] |= 1u << a->lane;
+        else if (!found_unset(a, m, c, skip))
+            return false;
+    }
+    if (!race_with(a, m, &c->write, true, skip))
+        return false;
+    if (a->writes && (!race_with(a, m, &c->read, false, skip) || !race_with(a, m, &c->far, false, skip)))
+        return false;
+    if (a->writes)
+        c->write = a->now;
+    else
+        mark_read(k, c, &a->now);
+    return true;
+}
+
+// --- copies of what may be unset: per register
+static uint32_t *unset_of(const access *a, uint32_t n)
+{
+    const code *c = a->c;
+    uint32_t first = a->watch & WATCH_COPIES ? c->d : c->b;
+    uint32_t slot = c->count == 1 ? first : a->r->program->extra[first + n];
+    static uint32_t none;
+    none = 0;
+    if (slot & UNIFORM_BIT)
+        return &none;
+    return &a->k->unset_lanes[a->w->index * a->k->slot_count + 1 + slot / LANES];
+}
+
+// Four bytes that nothing is special about.
+static inline bool look_at_word(const access *a, const memory *m)
+{
+    static const uint8_t set[4] = {1, 1, 1, 1};
+    if (a->bytes != 4 || a->watch)
+        return false;
+    if (a->reads && memcmp(m->set, set, 4) != 0)
+        return false;
+    if (a->writes)
+        memcpy(m->set, set, 4);
+    return true;
+}
+
+static bool look_at_local(access *a, const memory *m)
+{
+    if (look_at_word(a, m))
+        return true;
+    uint32_t size = a->c->size, bit = 1u << a->lane;
+    for (uint32_t n = 0; n < a->c->count; n++) {
+        uint8_t *set = m->set + (size_t)n * size;
+        bool is_unset = a->watch & WATCH_COPIED && *unset_of(a, n) & bit;
+        if (a->writes)
+            memset(set, !is_unset, size);
+        if (!a->reads)
+            continue;
+        bool is_set = true;
+        for (uint32_t b = 0; b < size; b++)
+            is_set = is_set && set[b];
+        if (a->watch & WATCH_COPIES)
+            *unset_of(a, n) = (*unset_of(a, n) & ~bit) | (is_set ? 0 : bit);
+        else if (!is_set && !found_unset(a, m, NULL, (uint64_t)n * size))
+            return false;
+        memset(set, 1, is_set || a->watch & WATCH_COPIES ? 0 : size); // told once
+    }
+    return true;
+}
+
+static bool look_at_cells(access *a, const memory *m)
+{
+    check *k = a->k;
+    if (!(a->watch & (WATCH_COPIES | WATCH_COPIED))) {
+        for (uint32_t n = 0; n < m->granules; n++)
+            if (!look_at_cell(a, m, m->cells + n, (uint64_t)n << a->shift))
+                return false;
+        return true;
+    }
+    uint32_t granule = 1u << a->shift, per = a->c->size >> a->shift, bit = 1u << a->lane;
+    if (!per)
+        per = 1;
+    for (uint32_t n = 0; n < m->granules; n++) {
+        uint32_t element = n / per < a->c->count ? n / per : a->c->count - 1u;
+        uint32_t *scratch = &k->unset_lanes[a->w->index * k->slot_count];
+        if (a->watch & WATCH_COPIED)
+            a->now.flags = (a->now.flags & ~(unsigned)MARK_UNSET & 63) |
+                           (*unset_of(a, element) & bit ? MARK_UNSET : 0);
+        *scratch = 0;
+        if (!look_at_cell(a, m, m->cells + n, (uint64_t)n * granule))
+            return false;
+        if (a->watch & WATCH_COPIES) {
+            uint32_t *unset = unset_of(a, element);
+            *unset = (n % per ? *unset : *unset & ~bit) | (*scratch & bit);
+        }
+    }
+    return true;
+}
+
+static bool look_at_lane(access *a, const memory *m)
+{
+    if (a->now.flags)
+        order_at(a->k, a->address, a->now.thread, a->watch);
+    a->now.epoch = a->k->epoch;
+    if (m->set)
+        return look_at_local(a, m);
+    if (m->cells)
+        return look_at_cells(a, m);
+    if (a->watch & WATCH_COPIES)
+        for (uint32_t n = 0; n < a->c->count; n++)
+            *unset_of(a, n) &= ~(1u << a->lane);
+    if (m->is_global && m->row->is_unset && a->reads)
+        return found_unset(a, m, NULL, 0);
+    return true;
+}
+
+static void clear_lanes(access *a, uint32_t lanes)
+{
+    const code *c = a->c;
+    bool has_result = c->op == CODE_LOAD || c->op == CODE_LOAD_MANY ||
+                      (c->op >= CODE_ATOMIC && c->op <= CODE_ATOMIC_LOAD);
+    for (; has_result && lanes; lanes &= lanes - 1)
+        for (uint32_t n = 0; n < c->count; n++) {
+            uint32_t slot = c->count == 1 ? c->d : a->r->program->extra[c->d + n];
+            memset((uint8_t *)slot_at(a->w, slot) + lowest_lane(lanes) * c->size, 0, c->size);
+        }
+}
+
+bool shadow_access(runner *r, warp *w, const code *c)
+{
+    check *k = check_of(r);
+    bool is_atomic = c->op >= CODE_ATOMIC;
+    access a = {.k = k, .r = r, .w = w, .c = c, .watch = c[-1].align};
+    a.reads = c->op == CODE_LOAD || c->op == CODE_LOAD_MANY || (is_atomic && c->op != CODE_ATOMIC_STORE);
+    a.writes = c->op == CODE_STORE || c->op == CODE_STORE_MANY || (is_atomic && c->op != CODE_ATOMIC_LOAD);
+    a.bytes = (uint64_t)c->size * c->count;
+    a.shift = (uint32_t)__builtin_ctz(r->program->granule);
+    a.now.code = code_index(r, c) & 0x7ffffffu;
+    a.now.sync = k->sync[w->index];
+    a.now.flags = ((unsigned)(is_atomic ? MARK_ATOMIC : 0) | (unsigned)(a.watch & WATCH_VOLATILE ? MARK_VOLATILE : 0)) & 63u;
+    const lane_u64 *at = slot_at(w, c->a);
+    uint32_t active = w->active, good = active;
+    uint32_t flags = a.now.flags;
+    for (uint32_t left = active; left; left &= left - 1) {
+        a.lane = lowest_lane(left);
+        a.address = at[a.lane] + (uint64_t)c->u.imm;
+        a.now.thread = (w->index * LANES + a.lane) & 1023;
+        a.now.flags = flags & 63;
+        memory m;
+        if (locate(&a, &m)) {
+            if (!look_at_lane(&a, &m))
+                return false;
+        } else {
+            good &= ~(1u << a.lane);
+            if (!report_outside(&a))
+                return false;
+        }
+    }
+    w->active = good;
+    bool fine = !good || (is_atomic                                              ? mem_atomic(r, w, c)
+                          : a.reads                                              ? mem_load(r, w, c)
+                                                                                 : mem_store(r, w, c));
+    w->active = active;
+    clear_lanes(&a, active & ~good);
+    return fine;
+}

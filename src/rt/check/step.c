@@ -1,0 +1,260 @@
+// The instructions that are no access: warp operations, assumptions, fences, the birth of NaNs; and
+// what happens between them: blocks and warps start, barriers open, blocks fail.
+#include <math.h>
+
+#include "rt/check/check.h"
+
+// --- warp operations
+static const char *name_of_op(const code *c)
+{
+    return c->op == CODE_SHUFFLE  ? "shuffle"
+           : c->op == CODE_BALLOT ? "vote"
+           : c->op == CODE_MATCH  ? "match"
+                                  : "warp_sync";
+}
+
+static uint32_t returned_lanes(const warp *w)
+{
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        lanes |= (uint32_t)(w->ended[lane] != NULL) << lane;
+    return lanes;
+}
+
+static bool report_missing(runner *r, warp *w, const code *c, uint32_t lane, uint32_t missing,
+                           bool has_returned)
+{
+    check *k = check_of(r);
+    spot at = spot_here(r, w, c, lane), other = {0, w->index * LANES + missing, r->block_rank};
+    const code *parting = has_returned ? w->ended[missing] : fault_parting(w, missing);
+    other.code = parting ? code_index(r, parting) + 1 : 0;
+    finding *f = report_new(k, r, K6207, at, parting ? &other : NULL,
+                            has_returned ? "a %s reads a lane that has returned"
+                                         : "a %s is not reached by all lanes of the warp",
+                            name_of_op(c));
+    if (parting)
+        report_label(k, f, true, has_returned ? "%s returned here" : "%s went another way here",
+                     report_thread(k, r, other));
+    report_label(k, f, false, "lane %u is here: %s", lane, report_thread(k, r, at));
+    if (f)
+        diag_note(f->d, "lane %u is missing: on a GPU the result is undefined, or the kernel hangs",
+                  missing);
+    return report_goes_on(k);
+}
+
+static bool look_at_lanes(runner *r, warp *w, const code *c)
+{
+    uint32_t returned = returned_lanes(w), missing = w->lanes & ~returned & ~w->active;
+    if (missing)
+        return report_missing(r, w, c, lowest_lane(w->active), lowest_lane(missing), false);
+    if (c->op != CODE_SHUFFLE || !returned)
+        return true;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left), from = warp_shuffle_source(w, c, lane);
+        if (returned >> from & 1)
+            return report_missing(r, w, c, lane, from, true);
+    }
+    return true;
+}
+
+static bool step_warp(runner *r, warp *w, const code *c)
+{
+    if (!look_at_lanes(r, w, c))
+        return false;
+    if (c->op == CODE_WARPSYNC)
+        check_of(r)->sync[w->index]++;
+    else if (c->op == CODE_SHUFFLE)
+        warp_shuffle(w, c);
+    else
+        warp_vote(w, c);
+    return true;
+}
+
+// --- promises
+static bool step_assume(runner *r, warp *w, const code *c)
+{
+    check *k = check_of(r);
+    uint32_t broken = w->active & ~lane_bits(slot_at(w, c->a));
+    if (!broken)
+        return true;
+    spot at = spot_here(r, w, c, lowest_lane(broken));
+    finding *f = report_new(k, r, K6208, at, NULL, "this assumption is false");
+    report_label(k, f, false, "in %s", report_thread(k, r, at));
+    if (f)
+        diag_note(f->d, "the compiler relies on it: what the kernel does is then undefined");
+    return report_goes_on(k);
+}
+
+// --- NaNs
+static uint32_t nan_lanes(const void *slot, uint8_t type)
+{
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        bool is_nan = type == IR_F32 ? isnan(((const lane_f32 *)slot)[lane])
+                                     : isnan(((const lane_f64 *)slot)[lane]);
+        lanes |= (uint32_t)is_nan << lane;
+    }
+    return lanes;
+}
+
+static double number_at(const void *slot, uint8_t type, uint32_t lane)
+{
+    return type == IR_F32 ? (double)((const lane_f32 *)slot)[lane] : ((const lane_f64 *)slot)[lane];
+}
+
+static bool step_float(runner *r, warp *w, const code *c)
+{
+    check *k = check_of(r);
+    uint32_t count = c[-1].count, fed = 0;
+    double operands[3][LANES];
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t slot = c->op == CODE_EVAL ? r->program->extra[c->b + 2 * n]
+                        : n == 0           ? c->a
+                        : n == 1           ? c->b
+                                           : c->c;
+        fed |= nan_lanes(slot_at(w, slot), c->type);
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            operands[n][lane] = number_at(slot_at(w, slot), c->type, lane);
+    }
+    if (c->op == CODE_EVAL)
+        lanes_eval(r, w, c);
+    else
+        c->u.fn(slot_at(w, c->d), slot_at(w, c->a), slot_at(w, c->b), slot_at(w, c->c));
+    uint32_t born = nan_lanes(slot_at(w, c->d), c->type) & ~fed & w->active;
+    if (!born)
+        return true;
+    uint32_t lane = lowest_lane(born);
+    spot at = spot_here(r, w, c, lane);
+    finding *f = report_new(k, r, K6209, at, NULL, "a NaN is born here");
+    report_label(k, f, false, "in %s", report_thread(k, r, at));
+    if (f && count == 1)
+        diag_note(f->d, "the operand is %.9g", operands[0][lane]);
+    else if (f)
+        diag_note(f->d, count == 2 ? "the operands are %.9g and %.9g" : "the operands are %.9g, %.9g and %.9g",
+                  operands[0][lane], operands[1][lane], count > 2 ? operands[2][lane] : 0);
+    return report_goes_on(k);
+}
+
+// --- the hooks
+static bool step(runner *r, warp *w, const code *c)
+{
+    if (check_of(r)->is_stopped)
+        return false;
+    switch ((code_op)c->op) {
+    case CODE_LANE:
+    case CODE_EVAL: return step_float(r, w, c);
+    case CODE_LOAD:
+    case CODE_LOAD_MANY:
+    case CODE_STORE:
+    case CODE_STORE_MANY:
+    case CODE_ATOMIC:
+    case CODE_CAS:
+    case CODE_ATOMIC_LOAD:
+    case CODE_ATOMIC_STORE: return shadow_access(r, w, c);
+    case CODE_FENCE: order_fence(check_of(r), c[-1].align); return true;
+    case CODE_SHUFFLE:
+    case CODE_BALLOT:
+    case CODE_MATCH:
+    case CODE_WARPSYNC: return step_warp(r, w, c);
+    case CODE_ASSUME: return step_assume(r, w, c);
+    case CODE_MOVE:
+    case CODE_BARRIER:
+    case CODE_ACTIVE:
+    case CODE_PRINT:
+    case CODE_ASSERT:
+    case CODE_BOUNDS:
+    case CODE_TRAP:
+    case CODE_CLOCK:
+    case CODE_NANOTIME:
+    case CODE_SLEEP:
+    case CODE_BLOCK:
+    case CODE_IF:
+    case CODE_LOOP:
+    case CODE_SWITCH:
+    case CODE_EXIT:
+    case CODE_NEXT:
+    case CODE_RETURN:
+    case CODE_UNREACHABLE:
+    case CODE_WATCH: break;
+    }
+    bug("instruction %u is never watched", c->op);
+}
+
+static void on_block(runner *r)
+{
+    check *k = check_of(r);
+    shadow_settle(r);
+    k->block_epoch = ++k->epoch;
+    k->acquired = k->fence_block = k->fence_device = 0;
+    vec_push(k->a, &k->starts, (uint64_t)k->epoch << 32 | (uint32_t)r->block_rank);
+}
+
+static void on_warp(runner *r, warp *w)
+{
+    check *k = check_of(r);
+    k->sync[w->index] = 0;
+    if (k->local_stride)
+        memset(k->local_set + w->index * k->local_stride, 0, k->local_stride);
+}
+
+static void on_barrier(runner *r)
+{
+    shadow_settle(r);
+    check_of(r)->epoch++;
+}
+
+static void report_barrier(check *k, runner *r, const interp_error *e, spot at)
+{
+    spot other = {e->other_code, e->other_thread, r->block_rank};
+    finding *f = report_new(k, r, K6206, at, e->other_code ? &other : NULL,
+                            "this barrier is not reached by all threads of the block");
+    if (e->other_code) {
+        const code *c = &r->program->code[e->other_code - 1];
+        report_label(k, f, true, "%s %s", report_thread(k, r, other),
+                     c->op == CODE_RETURN    ? "returned here"
+                     : c->op == CODE_BARRIER ? "waits at this one"
+                                             : "went another way here");
+    }
+    report_label(k, f, false, "%s waits here", report_thread(k, r, at));
+}
+
+static bool on_failed(runner *r)
+{
+    check *k = check_of(r);
+    const interp_error *e = r->error;
+    if (!k->is_stopped)
+        shadow_settle(r);
+    if (e->code == DIAG_NONE)
+        return !k->is_stopped;
+    k->is_over |= e->code == K6029 || e->code == K6004 || e->code == K6028;
+    if (e->code == K6029 || e->code == K6004)
+        return false;
+    spot at = {e->at_code, e->thread, r->block_rank};
+    if (e->code == K6027) {
+        report_barrier(k, r, e, at);
+    } else {
+        const char *what = "the kernel stopped itself";
+        if (e->code == K6024)
+            what = "an assertion failed";
+        else if (e->code == K6026)
+            what = "code marked unreachable() was reached";
+        else if (e->code == K6028)
+            what = "the kernel does not end";
+        else if (e->code != K6025)
+            what = diag_code_title(e->code);
+        finding *f = report_new(k, r, e->code == K6028 ? K6211 : K6214, at, NULL, "%s", what);
+        report_label(k, f, false, "in %s", report_thread(k, r, at));
+        if (f && e->code == K6028)
+            diag_note(f->d, "a warp has run %llu instructions; --steps sets the limit",
+                      (unsigned long long)r->launch->step_limit);
+    }
+    *r->error = (interp_error){.file = ""};
+    return report_goes_on(k) && !k->is_over;
+}
+
+const interp_hooks check_hooks = {.step = step,
+                                  .block = on_block,
+                                  .warp = on_warp,
+                                  .barrier = on_barrier,
+                                  .failed = on_failed,
+                                  .end = shadow_settle};

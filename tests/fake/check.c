@@ -1,0 +1,249 @@
+// The CUDA paths of the runtime on a driver that runs nothing (libcuda.c): what is said when the
+// driver, the GPU or the memory is not as it should be, and that nothing crashes or leaks then.
+// Each case runs in a process of its own with its own FAKE_CUDA.
+//     check FAKE_LIBRARY
+#include "api.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char source[] = "#include <kiln/kernel.h>\n"
+                             "kernel block(64) void first(i32 *x) { x[thread_x()] = 1; }\n"
+                             "kernel block(64) void second(i32 *x) { x[thread_x()] = 2; }\n"
+                             "kernel block(64) void speaks(i32 *x) { assert(x[0] == 0); }\n";
+
+typedef struct fixture {
+    kiln *k;
+    kiln_module *m;
+    kiln_buffer *x;
+    kiln_arg args[1];
+} fixture;
+
+static bool set_up(fixture *f)
+{
+    memset(f, 0, sizeof *f);
+    CHECK(!kiln_open("cuda", &f->k));
+    if (!f->k)
+        return false;
+    f->m = api_compile(f->k, source, 0);
+    CHECK(!kiln_buffer_new(f->k, KILN_I32, 64, &f->x));
+    f->args[0] = kiln_arg_buffer(f->x);
+    return f->m && f->x;
+}
+
+static void refuses(kiln_status status, const char *code, const char *words)
+{
+    kiln *k = NULL;
+    EXPECT(kiln_open("cuda", &k), status, code, words);
+    CHECK(!k && !kiln_open(NULL, &k) &&
+          !strcmp(kiln_device_name(k), "interp")); // the best that is usable
+    kiln_close(k);
+}
+
+static void no_library(void)
+{
+    refuses(KILN_E_NOT_FOUND, "K6031", "no NVIDIA driver");
+}
+static void old_driver(void)
+{
+    refuses(KILN_E_NOT_FOUND, "K6031", "too old: it knows CUDA 11.0");
+}
+static void no_start(void)
+{
+    refuses(KILN_E_NOT_FOUND, "K6031", "does not start");
+}
+static void missing_entry(void)
+{
+    refuses(KILN_E_NOT_FOUND, "K6031", "has no cuLaunchKernel");
+}
+static void no_gpu(void)
+{
+    refuses(KILN_E_NOT_FOUND, "K6031", "finds no GPU");
+}
+static void old_gpu(void)
+{
+    refuses(KILN_E_UNSUPPORTED, "K6032", "sm_61, Kiln needs sm_75");
+}
+
+static void second_gpu(void)
+{
+    kiln *k = NULL;
+    EXPECT(kiln_open("cuda:1", &k), KILN_E_NOT_FOUND, "K6001", "this machine has 1 GPU");
+    EXPECT(kiln_open("cuda:x", &k), KILN_E_NOT_FOUND, "K6001", "no device 'cuda:x'");
+    CHECK(kiln_device_count() == 2 && !kiln_open(NULL, &k) &&
+          !strcmp(kiln_device_name(k), "cuda:0"));
+    kiln_close(k);
+}
+
+static void two_gpus(void)
+{
+    kiln *a = NULL, *b = NULL;
+    kiln_buffer *x = NULL, *y = NULL;
+    int32_t in[4] = {1, 2, 3, 4}, out[4] = {0};
+    kiln_copy_desc copy;
+    CHECK(!kiln_open("cuda:0", &a) && !kiln_open("cuda:1", &b) && kiln_device_count() == 3);
+    CHECK(!kiln_buffer_new(a, KILN_I32, 4, &x) && !kiln_buffer_new(b, KILN_I32, 4, &y) &&
+          !kiln_write(x, 0, in, 4));
+    memset(&copy, 0, sizeof copy);
+    copy.to = y;
+    copy.from = x;
+    copy.count = 4;
+    CHECK(!kiln_copy(&copy) && !kiln_read(y, 0, out, 4) && !memcmp(in, out, sizeof in));
+    kiln_close(a);
+    kiln_close(b);
+}
+
+static void plain_use(void)
+{
+    fixture f;
+    if (!set_up(&f))
+        return;
+    for (int i = 0; i < 100; i++)
+        CHECK(!api_launch(api_kernel(f.m, "first"), 1, 0, f.args, 1));
+    CHECK(!api_launch(api_kernel(f.m, "speaks"), 1, 0, f.args, 1) && !kiln_sync(f.k));
+    CHECK(strstr(kiln_module_code(f.m, NULL), ".entry first("));
+    kiln_close(f.k);
+}
+
+static void out_of_memory(void)
+{
+    fixture f;
+    kiln_buffer *big = NULL, *more = NULL;
+    kiln_buffer_desc desc;
+    if (!set_up(&f))
+        return;
+    memset(&desc, 0, sizeof desc);
+    desc.type = KILN_F32;
+    desc.count = 180000;
+    desc.name = "weights";
+    CHECK(!kiln_buffer_make(f.k, &desc, &big));
+    EXPECT(kiln_buffer_new(f.k, KILN_F64, 100000, &more), KILN_E_NO_MEMORY, "K6004",
+           "781.2 KiB (f64[100000])");
+    CHECK(strstr(kiln_last_error(f.k)->text, "weights f32[180000]") &&
+          strstr(kiln_last_error(f.k)->text, "i32[64]"));
+    kiln_buffer_free(big);
+    CHECK(!kiln_buffer_new(f.k, KILN_F64, 100000, &more));
+    kiln_close(f.k);
+}
+
+static void jit_refuses(void)
+{
+    kiln *k = NULL;
+    kiln_module *m = NULL;
+    kiln_compile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.source = source;
+    CHECK(!kiln_open("cuda", &k));
+    EXPECT(kiln_compile(k, &desc, &m), KILN_E_DRIVER, "K6033", "the fake compiler takes nothing");
+    kiln_close(k);
+}
+
+static void no_linker(void)
+{
+    fixture f;
+    if (set_up(&f))
+        CHECK(!api_launch(api_kernel(f.m, "first"), 1, 0, f.args, 1));
+    kiln_close(f.k);
+}
+
+static void launch_refused(void)
+{
+    fixture f;
+    if (set_up(&f))
+        EXPECT(api_launch(api_kernel(f.m, "first"), 3, 0, f.args, 1), KILN_E_LAUNCH, "K6034",
+               "grid 3 x 1 x 1, block 64 x 1 x 1");
+    CHECK(!strcmp(kiln_last_error(f.k)->kernel, "first") && kiln_last_error(f.k)->line == 2);
+    kiln_close(f.k);
+}
+
+// The 40th launch dies; the GPU has said that 32 had ended.
+static void fault(void)
+{
+    fixture f;
+    if (!set_up(&f))
+        return;
+    kiln_kernel *first = api_kernel(f.m, "first"), *second = api_kernel(f.m, "second");
+    for (int i = 0; i < 40; i++)
+        CHECK(!api_launch(i < 32 ? first : second, 2, 0, f.args, 1));
+    EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035",
+           "kernel 'second' failed on cuda:0: it used memory that is not its own; grid 2 x 1 x 1");
+    CHECK(strstr(kiln_last_error(f.k)->text, "earliest launch that had not ended") &&
+          kiln_last_error(f.k)->line == 3);
+    EXPECT(kiln_sync(f.k), KILN_E_DRIVER, "K6036", "is lost since: kernel 'second'");
+    int32_t got;
+    kiln_buffer *none = NULL;
+    EXPECT(kiln_read(f.x, 0, &got, 1), KILN_E_DRIVER, "K6036", "lost");
+    EXPECT(kiln_buffer_new(f.k, KILN_I32, 1, &none), KILN_E_DRIVER, "K6036", "lost");
+    EXPECT(api_launch(first, 1, 0, f.args, 1), KILN_E_DRIVER, "K6036", "lost");
+    kiln_close(f.k);
+    fixture again;
+    if (set_up(&again))
+        CHECK(!api_launch(api_kernel(again.m, "first"), 1, 0, again.args, 1) &&
+              !kiln_sync(again.k));
+    kiln_close(again.k);
+}
+
+// With KILN_CHECK=launches the kernel is known exactly.
+static void exact_fault(void)
+{
+    fixture f;
+    if (!set_up(&f))
+        return;
+    for (int i = 0; i < 5; i++)
+        CHECK(!api_launch(api_kernel(f.m, i < 4 ? "first" : "second"), 2, 0, f.args, 1));
+    EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035",
+           "kernel 'second' failed on cuda:0: it used memory that is not its own; grid 2 x 1 x 1, "
+           "block 64 x 1 x 1 [");
+    kiln_close(f.k);
+}
+
+static const struct {
+    const char *name, *settings;
+    void (*run)(void);
+} cases[] = {
+    {"no library", NULL, no_library},
+    {"old driver", "old", old_driver},
+    {"driver does not start", "init", no_start},
+    {"missing entry", "missing=cuLaunchKernel", missing_entry},
+    {"no gpu", "nodevice", no_gpu},
+    {"old gpu", "sm=61", old_gpu},
+    {"second gpu", "gpus=1", second_gpu},
+    {"two gpus", "gpus=2", two_gpus},
+    {"plain use", "", plain_use},
+    {"without pools", "nopool", plain_use},
+    {"without cuLaunchKernelEx", "missing=cuLaunchKernelEx", plain_use},
+    {"out of memory", "memory=1000000", out_of_memory},
+    {"jit refuses", "jit", jit_refuses},
+    {"no linker", "nolink", no_linker},
+    {"launch refused", "launch=701", launch_refused},
+    {"fault", "fault=40", fault},
+    {"exact fault", "fault=5", exact_fault},
+};
+
+int main(int argc, char **argv)
+{
+    int passed = 0, failed = 0;
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            setenv("KILN_CUDA_LIBRARY",
+                   cases[n].settings ? (argc > 1 ? argv[1] : "") : "/nowhere/libcuda.so", 1);
+            setenv("FAKE_CUDA", cases[n].settings ? cases[n].settings : "", 1);
+            setenv("KILN_CACHE", "off", 1);
+            if (!strcmp(cases[n].name, "exact fault"))
+                setenv("KILN_CHECK", "launches", 1);
+            unsetenv("KILN_DEVICE");
+            cases[n].run();
+            exit(api_failed != 0); // the leak checker runs at exit
+        }
+        int status = 1;
+        if (child > 0)
+            waitpid(child, &status, 0);
+        *(status ? &failed : &passed) += 1;
+        if (status)
+            printf("^ case '%s' failed (status %d)\n", cases[n].name, status);
+    }
+    printf("fake: %d passed, %d failed, 0 skipped\n", passed, failed);
+    return failed != 0;
+}
