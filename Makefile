@@ -85,6 +85,7 @@ help:
 	@echo 'make                      $(BUILD)/libkiln.a, libkiln.so and the kiln program'
 	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
 	@echo 'make showcase             build, then run the examples on the best device present'
+	@echo 'make gpu-test             every test that can use a GPU (gcc, make and a driver are enough)'
 	@echo 'make bench                compile-time and interpreter speed'
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
 	@echo 'make fuzz [SECONDS=60]    libFuzzer on every reader, SECONDS each'

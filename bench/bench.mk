@@ -9,3 +9,4 @@ $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/lib
 gpu-bench-build: $(BENCHES:%=$(BUILD)/bench/%)
 gpu-bench: gpu-bench-build
 	@sh bench/gpu/run $(BUILD)/bench
+test: gpu-bench-build # so that they keep compiling

@@ -1,4 +1,4 @@
-// exp, exp2, expm1 of f64 in Kiln C; host compilers read the same text.
+// exp of f64 in Kiln C; host compilers read the same text.
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2, exp(x) = 2^n (1 + r + r^2 q(r)); q comes from tests/ulp/minimax.py.
 // An argument is first moved to where the result is still 0, subnormal or infinite; a NaN passes every comparison by.
@@ -31,37 +31,5 @@ static inline f64 k_exp_f64(f64 x)
     f64 sum = r + low;
     low += r - sum;
     return k_scale_f64(1.0 + (sum + (low + k_exp_tail_f64(sum))), bits_f64(t));
-}
-
-static inline f64 k_exp2_f64(f64 x)
-{
-    x = x > 1025.0 ? 1025.0 : x;
-    x = x < -1080.0 ? -1080.0 : x;
-    f64 t = x + KILN_ROUND64, n = x - (t - KILN_ROUND64);
-    f64 r = n * 0x1.62e42fefa39efp-1;
-    f64 low = fma(n, 0x1.62e42fefa39efp-1, -r) + n * 0x1.abc9e3b39803fp-56;
-    return k_scale_f64(1.0 + (r + (low + k_exp_tail_f64(r))), bits_f64(t));
-}
-
-// expm1(x) / 2 as an unevaluated sum; -40 <= x <= 710, not too small for halving
-static inline f64x2 k_half_expm1_f64(f64 x)
-{
-    f64 t = fma(x, 1.4426950408889634, KILN_ROUND64), n = t - KILN_ROUND64;
-    f64 r = fma(n, -0x1.62e42fefa38p-1, x), rest = n * -0x1.ef35793c7673p-45;
-    f64x2 reduced = k_sum_f64(r, rest);
-    f64x2 part = k_sum_f64(reduced.x, k_exp_tail_f64(reduced.x));
-    f64 scale = f64_from_bits((bits_f64(t) << 52) + 0x3fe0000000000000u);
-    f64x2 power = k_sum_f64(scale, scale * part.x), sum = k_sum_any_f64(power.x, -0.5);
-    // the low part of r counts as exp does: 1 + r of it
-    f64 low = part.y + fma(reduced.y, reduced.x, reduced.y);
-    return k_sum_f64(sum.x, sum.y + fma(scale, low, power.y));
-}
-
-static inline f64 k_expm1_f64(f64 x)
-{
-    f64 a = x > 710.0 ? 710.0 : x;
-    a = a < -40.0 ? -40.0 : a;
-    f64x2 half = k_half_expm1_f64(a);
-    return fabs(x) < 1e-17 ? x : 2.0 * (half.x + half.y);
 }
 #endif

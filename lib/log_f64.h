@@ -1,4 +1,4 @@
-// log, log2, log10, log1p of f64 in Kiln C; host compilers read the same text.
+// log of f64 in Kiln C, and what the other logarithms need; host compilers read the same text.
 //
 // x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); with s = f / (2 + f), log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)).
 // The largest parts are added without losing what rounds away.
@@ -43,38 +43,5 @@ static inline f64 k_log_f64(f64 x)
     f64x2 s = k_log_split_f64(x), p = k_log1p_parts_f64(s.y);
     f64x2 sum = k_sum_f64(s.x * 0x1.62e42fefa38p-1, p.x);
     return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, 0x1.ef35793c7673p-45, p.y)));
-}
-
-static inline f64 k_log2_f64(f64 x)
-{
-    f64x2 s = k_log_split_f64(x), p = k_log1p_parts_f64(s.y);
-    f64x2 high = k_product_f64(p.x, 0x1.71547652b82fep+0);
-    f64x2 sum = k_sum_f64(s.x, high.x);
-    f64 low = fma(p.x, 0x1.777d0ffda0d24p-56, high.y) + p.y * 0x1.71547652b82fep+0;
-    return k_log_edges_f64(x, sum.x + (sum.y + low));
-}
-
-static inline f64 k_log10_f64(f64 x)
-{
-    f64x2 s = k_log_split_f64(x), p = k_log1p_parts_f64(s.y);
-    f64x2 high = k_product_f64(p.x, 0x1.bcb7b1526e50ep-2);
-    f64x2 sum = k_sum_f64(s.x * 0x1.34413509f78p-2, high.x);
-    f64 low = fma(p.x, 0x1.95355baaafad3p-57, high.y) + p.y * 0x1.bcb7b1526e50ep-2;
-    return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, 0x1.fef311f12b358p-46, low)));
-}
-
-static inline f64 k_log1p_f64(f64 x)
-{
-    f64 u = 1.0 + x;
-    i64 e = (i64)(bits_f64(u) - 0x3fe6a09e667f3bcdu) >> 52;
-    f64 scale = f64_from_bits(0x3ff0000000000000u - ((u64)e << 52)), k = (f64)(i32)e;
-    f64x2 f = k_sum_any_f64(x * scale, scale - 1.0);
-    f64 big = f64_from_bits(bits_f64(u) - ((u64)e << 52)) - 1.0; // where the 1 does not count
-    f = (f64x2){x > 1e20 ? big : f.x, x > 1e20 ? 0.0 : f.y};
-    f64x2 p = k_log1p_parts_f64(f.x);
-    f64x2 sum = k_sum_f64(k * 0x1.62e42fefa38p-1, p.x);
-    f64 low = fma(k, 0x1.ef35793c7673p-45, p.y) + f.y / (1.0 + f.x);
-    f64 y = k_log_edges_f64(u, sum.x + (sum.y + low));
-    return fabs(x) < 1e-17 ? x : y;
 }
 #endif

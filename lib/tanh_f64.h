@@ -1,7 +1,7 @@
 // tanh of f64 in Kiln C, as tanh_f32.h; host compilers read the same text.
 #ifndef KILN_LIB_TANH_F64_H
 #define KILN_LIB_TANH_F64_H
-#include "exp_f64.h"
+#include "expm1_f64.h"
 
 static inline f64 k_tanh_f64(f64 x)
 {

@@ -1,6 +1,8 @@
-// Tests of kiln check. Seeded bugs: every kernel of tests/check/NAME.c that a "//! run" line launches (see host/corpus.h) is checked, and
-// what the user would read is compared with NAME.expect. No false alarms: nothing is found in the files given after --clean.
-// A first line "// flags: --all --nan --unset=0,2 --steps=1000" sets options (unset: arguments by number). --bless rewrites .expect files.
+// Tests of kiln check. Seeded bugs: every kernel of tests/check/NAME.c that a "//! run" line
+// launches (see host/corpus.h) is checked, and what the user would read is compared with
+// NAME.expect. No false alarms: nothing is found in the files given after --clean. A first line "//
+// flags: --all --nan --unset=0,2 --steps=1000" sets options (unset: arguments by number). --bless
+// rewrites .expect files.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +44,8 @@ static void read_flags(flags *f, const char *source)
     f->nan = strstr(line, "--nan") != NULL;
     const char *steps = strstr(line, "--steps="), *unset = strstr(line, "--unset=");
     f->steps = steps ? strtoull(steps + 8, NULL, 10) : 0;
-    for (const char *at = unset ? unset + 8 : ""; *at >= '0' && *at <= '9'; at += at[1] == ',' ? 2 : 1)
+    for (const char *at = unset ? unset + 8 : ""; *at >= '0' && *at <= '9';
+         at += at[1] == ',' ? 2 : 1)
         f->is_unset[*at - '0'] = true;
 }
 
@@ -51,12 +54,13 @@ static void on_finding(void *user, const kiln_finding *f)
     text_puts(user, f->text);
 }
 
-static bool make_arg(kiln *k, kiln_kernel *kernel, corpus_case *c, size_t n, const corpus_data *data, kiln_buffer **buffer,
-                     kiln_arg *out)
+static bool make_arg(kiln *k, kiln_kernel *kernel, corpus_case *c, size_t n,
+                     const corpus_data *data, kiln_buffer **buffer, kiln_arg *out)
 {
     kiln_param_info info;
     corpus_arg *a = &c->args[n];
-    if (kiln_kernel_param(kernel, n, &info) != KILN_OK || a->is_buffer != (info.kind == KILN_PARAM_POINTER))
+    if (kiln_kernel_param(kernel, n, &info) != KILN_OK ||
+        a->is_buffer != (info.kind == KILN_PARAM_POINTER))
         return false;
     if (!a->is_buffer) {
         if (info.kind == KILN_PARAM_STRUCT)
@@ -67,8 +71,9 @@ static bool make_arg(kiln *k, kiln_kernel *kernel, corpus_case *c, size_t n, con
             *out = kiln_arg_i64(info.type, a->whole);
         return true;
     }
-    kiln_status st = info.type == KILN_VOID ? kiln_buffer_new_bytes(k, info.size ? info.size : 1, a->count, buffer)
-                                            : kiln_buffer_new(k, info.type, a->count, buffer);
+    kiln_status st = info.type == KILN_VOID
+                         ? kiln_buffer_new_bytes(k, info.size ? info.size : 1, a->count, buffer)
+                         : kiln_buffer_new(k, info.type, a->count, buffer);
     *out = kiln_arg_buffer(*buffer);
     return st == KILN_OK && kiln_write(*buffer, 0, data->args[n], a->count) == KILN_OK;
 }
@@ -81,7 +86,8 @@ static size_t check_case(kiln *k, kiln_module *m, corpus_case *c, const flags *f
     kiln_arg args[CORPUS_MAX_ARGS];
     corpus_data data = {0};
     size_t findings = 0, count = (size_t)c->arg_count;
-    if (kiln_module_kernel(m, c->kernel, &kernel) != KILN_OK || kiln_kernel_param_count(kernel) != count) {
+    if (kiln_module_kernel(m, c->kernel, &kernel) != KILN_OK ||
+        kiln_kernel_param_count(kernel) != count) {
         text_printf(out, "no kernel '%s' with %zu arguments\n", c->kernel, count);
         return 1;
     }
@@ -93,13 +99,14 @@ static size_t check_case(kiln *k, kiln_module *m, corpus_case *c, const flags *f
     bool is_fine = corpus_data_new(c, &data);
     for (size_t n = 0; n < count && is_fine; n++)
         is_fine = make_arg(k, kernel, c, n, &data, &buffers[n], &args[n]);
-    kiln_check_desc desc = {.launch = {.args = args, .arg_count = count, .shared_bytes = c->shared_bytes},
-                            .all = f->all,
-                            .nan = f->nan,
-                            .step_limit = f->steps,
-                            .is_unset = f->is_unset,
-                            .finding = on_finding,
-                            .user = out};
+    kiln_check_desc desc = {
+        .launch = {.args = args, .arg_count = count, .shared_bytes = c->shared_bytes},
+        .all = f->all,
+        .nan = f->nan,
+        .step_limit = f->steps,
+        .is_unset = f->is_unset,
+        .finding = on_finding,
+        .user = out};
     memcpy(desc.launch.grid, c->grid, sizeof desc.launch.grid);
     memcpy(desc.launch.block, c->block, sizeof desc.launch.block);
     if (!is_fine || kiln_check(kernel, &desc, &findings) != KILN_OK) {
@@ -140,7 +147,8 @@ static int check_file(const char *path, bool is_clean, text *out)
         size_t before = out->len, findings = check_case(k, m, &file.cases[i], &f, out);
         bad += findings != 0;
         if (is_clean && findings)
-            printf("FAIL: %s:%d: %s:\n%s\n", path, file.cases[i].line, file.cases[i].label, out->at + before);
+            printf("FAIL: %s:%d: %s:\n%s\n", path, file.cases[i].line, file.cases[i].label,
+                   out->at + before);
         if (is_clean)
             *(findings ? &failed : &passed) += 1;
         else if (!findings)
@@ -155,7 +163,8 @@ static void check_seeded(const char *name, bool bless)
 {
     char path[512], expect_path[512];
     snprintf(path, sizeof path, "tests/check/%s", name);
-    snprintf(expect_path, sizeof expect_path, "tests/check/%.*s.expect", (int)strlen(name) - 2, name);
+    snprintf(expect_path, sizeof expect_path, "tests/check/%.*s.expect", (int)strlen(name) - 2,
+             name);
     arena *a = arena_new();
     text got = {.in = a};
     int bad = check_file(path, false, &got);
@@ -172,7 +181,8 @@ static void check_seeded(const char *name, bool bless)
     bool is_fine = is_same && bad > 0;
     *(is_fine ? &passed : &failed) += 1;
     if (!is_fine)
-        printf("FAIL: %s: %s\n%s\n", path, bad > 0 ? "other text than expected:" : "nothing was found, or it does not compile:",
+        printf("FAIL: %s: %s\n%s\n", path,
+               bad > 0 ? "other text than expected:" : "nothing was found, or it does not compile:",
                got.at ? got.at : "");
     free(expected);
     arena_free(a);
@@ -193,7 +203,8 @@ int main(int argc, char **argv)
     DIR *dir = opendir("tests/check");
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         size_t len = strlen(entry->d_name);
-        if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 1024 && (!only || strstr(entry->d_name, only)))
+        if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 1024 &&
+            (!only || strstr(entry->d_name, only)))
             names[count++] = strdup(entry->d_name);
     }
     if (dir)

@@ -2,7 +2,7 @@
 // optimiser, results compared bit for bit, with the tests' own checks and with the recorded hashes.
 //
 //     run_diff --wrap FILE                      C text of the host's side of FILE, to standard
-//     output run_diff [--host SO] [--device D] [--only TEXT] [--golden FILE [--bless]] FILES…
+//     output run_diff [--host SO] [--device D] [--only TEXT] [--skip LABEL] [--golden FILE [--bless]] FILES…
 //
 // Each file runs in a child process of its own, so that a crash is one failed file and not the end.
 // The last line is "run: N passed, N failed, N skipped". Start reading at main.
@@ -19,7 +19,7 @@ typedef struct counts {
 } counts;
 
 static struct options {
-    const char *host, *device, *only, *golden;
+    const char *host, *device, *only, *skip, *golden;
     bool bless, verbose;
     const char *const *include;
 } options = {.device = "interp"};
@@ -165,6 +165,10 @@ static counts run_file(corpus_file *f)
     for (int i = 0; i < f->case_count; i++) {
         if (options.only && !strstr(f->cases[i].label, options.only))
             continue;
+        if (options.skip && !strcmp(f->cases[i].label, options.skip)) {
+            n.skipped++;
+            continue;
+        }
         s.host = table ? &table[i] : NULL;
         bool ok = (table || s.optimised) && run_case(f, &f->cases[i], &s);
         *(ok ? &n.passed : &n.failed) += 1;
@@ -241,6 +245,8 @@ int main(int argc, char **argv)
             options.device = argv[++at];
         else if (strcmp(argv[at], "--only") == 0)
             options.only = argv[++at];
+        else if (strcmp(argv[at], "--skip") == 0)
+            options.skip = argv[++at];
         else if (strcmp(argv[at], "--golden") == 0)
             options.golden = argv[++at];
     }

@@ -51,12 +51,13 @@ fuzz-diff: deps $(T)/fuzz_diff
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
-test: deps all $(T)/unit/unit $(T)/diag $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
+test: deps all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
-bless: all $(T)/diag $(T)/run_diff $(T)/corpus.so
+bless: all $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
 	@$(T)/run_diff --bless --device none --host $(T)/corpus.so $(CORPUS) > $(T)/golden && mv $(T)/golden tests/run/golden.txt
 	@$(T)/diag --bless
+	@$(T)/check --bless
 	@sh tools/doctables
 	@sh tools/docs-check $(BUILD)/kiln '-I$(CURDIR)/include' '$(CURDIR)/$(BUILD)/libkiln.a $(LIBS)' --bless
 
@@ -78,3 +79,12 @@ $(T)/fake_check: tests/fake/check.c tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so
+
+# The math library's errors in ulps: make ulp (quick), make ulp ULP='--table docs/math.md' (everything; hours)
+ULP ?= --quick
+$(T)/ulp: tests/ulp/ulp.c $(wildcard lib/*.h include/kiln/*.h include/kiln/host/*.h)
+	@mkdir -p $(@D)
+	$(call Q,link)gcc -std=c11 -D_DEFAULT_SOURCE -Iinclude -O2 -march=native -ffp-contract=off -fwrapv -fno-strict-aliasing $(WARN) $< -o $@ -lmpfr -lgmp -lm -lpthread
+.PHONY: ulp
+ulp: deps $(T)/ulp
+	@$(T)/ulp $(ULP)

@@ -1,11 +1,15 @@
 // What Kiln adds to a launch: kiln_launch against a bare cuLaunchKernel loop, kiln_graph_launch
 // against cuGraphLaunch; the same code, the same arguments, the same stream, in turns.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/gpu/bench.h"
+#include "rt/cache.h"
 
 enum {
+    LOADS = 9,
     ROUNDS = 101,
     BATCH = 1000,
     FEW = 200,
@@ -102,9 +106,42 @@ static void make_graphs(both *b)
     bench_cu(&b->r, b->r.cu->graph_instantiate(&b->exec, graph, 0), "a graph");
 }
 
+// What a program waits for before its first launch: compiled, from the disk cache, from memory. The
+// driver's own cache is off (main).
+static void time_loads(both *b)
+{
+    static const char path[] = "bench/gpu/kernels/matmul.c";
+    static const char *const names[] = {"load.compiled.ms", "load.from_disk.ms",
+                                        "load.from_memory.ms"};
+    char folder[] = "/tmp/kiln-bench-XXXXXX";
+    double ms[3][LOADS];
+    if (!mkdtemp(folder))
+        return;
+    setenv("KILN_CACHE_DIR", folder, 1);
+    free(report_source(&b->r, path, NULL));
+    for (int n = 0; n < LOADS; n++) {
+        cache_clear();
+        for (int how = 0; how < 3; how++) {
+            kiln_module *m;
+            if (how == 1)
+                cache_drop_memory();
+            double start = bench_now();
+            bench_must(&b->r, kiln_compile(b->r.k, &(kiln_compile_desc){.path = path}, &m),
+                       "kiln_compile");
+            ms[how][n] = (bench_now() - start) * 1e3;
+            kiln_module_free(m);
+        }
+    }
+    for (int how = 0; how < 3; how++)
+        report_number(&b->r, bench_median(ms[how], LOADS), "%s", names[how]);
+    cache_clear();
+    rmdir(folder);
+}
+
 int main(int argc, char **argv)
 {
     static both b;
+    setenv("CUDA_CACHE_DISABLE", "1", 1);
     if (!report_start(&b.r, "launch", argc, argv, true))
         return BENCH_SKIPPED;
     b.ours = bench_compile(&b.r, "examples/saxpy/kernel.c", "saxpy", NULL, NULL);
@@ -143,5 +180,6 @@ int main(int argc, char **argv)
     compare(&b, "launch_and_wait", launch_ours, launch_theirs, 1, true);
     make_graphs(&b);
     compare(&b, "graph_of_100", replay_ours, replay_theirs, GRAPH_BATCH, true);
+    time_loads(&b);
     return report_end(&b.r);
 }

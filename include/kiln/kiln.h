@@ -101,6 +101,11 @@ KILN_API size_t kiln_device_count(void);
 KILN_API kiln_status kiln_device_info_at(size_t index, kiln_device_info *out);
 KILN_API kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out);
 
+// What the library tells about its work: KILN_DEBUG=1 to 6 sends it to standard error; this takes it over for the whole process. Levels: 1
+// kernels compiled and their time, 2 their resources, 3 IR, 4 passes, 5 PTX, 6 everything. A NULL function gives it back to KILN_DEBUG. Calls
+// do not overlap; the function must not call Kiln.
+KILN_API void kiln_on_log(int level, void (*log)(void *user, int level, const char *text), void *user);
+
 // --- types of elements and scalars
 typedef enum kiln_type {
     KILN_VOID, // bytes, structs
@@ -445,6 +450,7 @@ typedef struct kiln_grid {
     uint32_t x, y, z;
     uint32_t block[3];   // only for kernels without block(…)
     size_t shared_bytes; // dynamic shared memory
+    kiln_stream *stream; // NULL: the device's own
 } kiln_grid;
 
 #ifdef __cplusplus

@@ -174,7 +174,8 @@ static void emit_launcher(text *t, const char *stem, const kiln_kernel *kernel)
     text_puts(t, "    kiln_launch_desc desc;\n    memset(&desc, 0, sizeof desc);\n"
                  "    desc.grid[0] = grid.x;\n    desc.grid[1] = grid.y;\n    desc.grid[2] = grid.z;\n"
                  "    desc.items[0] = grid.items;\n    memcpy(desc.block, grid.block, sizeof desc.block);\n"
-                 "    desc.shared_bytes = grid.shared_bytes;\n    desc.args = args;\n");
+                 "    desc.shared_bytes = grid.shared_bytes;\n    desc.stream = grid.stream;\n"
+                 "    desc.args = args;\n");
     text_printf(t, "    desc.arg_count = %zu;\n    return kiln_launch(kernels->%s, &desc);\n}\n", count, name);
 }
 
@@ -317,5 +318,6 @@ int cli_build(int argc, char **argv)
     }
     if (!path || !out)
         return cli_usage("build", path ? "where to? give -o FILE.h" : "which file?");
-    return build_guarded(path, out, &c);
+    int failed = build_guarded(path, out, &c);
+    return !failed && c.report ? cli_report(&c, path) : failed;
 }

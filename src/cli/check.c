@@ -1,5 +1,6 @@
-// kiln check: prepares a launch as kiln run does, runs it on the interpreter beside a shadow of its memory, and prints what is wrong with
-// it: to standard error as diagnostics, or to standard output as JSON, one object a line.
+// kiln check: prepares a launch as kiln run does, runs it on the interpreter beside a shadow of its
+// memory, and prints what is wrong with it: to standard error as diagnostics, or to standard output
+// as JSON, one object a line.
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -20,12 +21,13 @@ static void put_string(const char *s)
     putchar('"');
 }
 
-static void put_end(const char *file, int line, int column, const uint32_t thread[3], const uint32_t block[3])
+static void put_end(const char *file, int line, int column, const uint32_t thread[3],
+                    const uint32_t block[3])
 {
     printf("\"file\":");
     put_string(file);
-    printf(",\"line\":%d,\"column\":%d,\"thread\":[%u,%u,%u],\"block\":[%u,%u,%u]", line, column, thread[0], thread[1],
-           thread[2], block[0], block[1], block[2]);
+    printf(",\"line\":%d,\"column\":%d,\"thread\":[%u,%u,%u],\"block\":[%u,%u,%u]", line, column,
+           thread[0], thread[1], thread[2], block[0], block[1], block[2]);
 }
 
 static void put_json(const kiln_finding *f)
@@ -68,14 +70,15 @@ static int check(run *r)
         bool is_output = a->info.kind == KILN_PARAM_POINTER && !a->info.is_const && !a->is_filled;
         is_unset[i] = a->fill == FILL_UNSET || (is_output && r->outputs_unset);
     }
-    kiln_check_desc desc = {.launch = {.shared_bytes = r->shared_bytes, .args = args, .arg_count = r->arg_count},
-                            .all = r->all,
-                            .nan = r->nan,
-                            .colour = term_has_colour(stderr),
-                            .is_unset = is_unset,
-                            .step_limit = r->steps,
-                            .finding = on_finding,
-                            .user = r};
+    kiln_check_desc desc = {
+        .launch = {.shared_bytes = r->shared_bytes, .args = args, .arg_count = r->arg_count},
+        .all = r->all,
+        .nan = r->nan,
+        .colour = term_has_colour(stderr),
+        .is_unset = is_unset,
+        .step_limit = r->steps,
+        .finding = on_finding,
+        .user = r};
     memcpy(desc.launch.grid, r->grid, sizeof desc.launch.grid);
     memcpy(desc.launch.block, r->block, sizeof desc.launch.block);
     size_t findings = 0;
@@ -86,8 +89,8 @@ static int check(run *r)
     if (st)
         return cli_fail(r->k, st);
     if (!r->json && !findings)
-        printf("%s, grid %u,%u,%u block %u,%u,%u: nothing found\n", kiln_kernel_name(r->kernel), r->grid[0], r->grid[1],
-               r->grid[2], r->block[0], r->block[1], r->block[2]);
+        printf("%s, grid %u,%u,%u block %u,%u,%u: nothing found\n", kiln_kernel_name(r->kernel),
+               r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2]);
     else if (!r->json && r->all)
         fprintf(stderr, "%zu finding%s\n", findings, findings == 1 ? "" : "s");
     return findings ? EXIT_KERNEL : EXIT_FINE;

@@ -38,10 +38,12 @@ typedef struct cli_compile {
     int define_count, include_count, tune_count;
     const char *target;
     int optimise;
-    bool json, werror, check_bounds;
+    bool json, werror, check_bounds, report;
 } cli_compile;
 // 1: taken, 0: not one of them, -1: wrong (message already printed).
 int cli_compile_option(cli_compile *c, const char *verb, int argc, char **argv, int *i);
+// The resources of every kernel in a file, one line each on standard error: by ptxas or a guess.
+int cli_report(const cli_compile *c, const char *path);
 void cli_compile_desc(const cli_compile *c, const char *path, kiln_compile_desc *out);
 
 #endif

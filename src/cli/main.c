@@ -153,6 +153,9 @@ int cli_compile_option(cli_compile *c, const char *verb_name, int argc, char **a
             return cli_usage(verb_name, "--check is bounds, not '%s'", value), -1;
         c->check_bounds = true;
         return 1;
+    } else if (!strcmp(arg, "--report")) {
+        c->report = true;
+        return 1;
     } else if (!strcmp(arg, "--werror")) {
         c->werror = true;
         return 1;

@@ -1,4 +1,5 @@
-// What kiln run and kiln check do before the launch: options, compile, arguments, grid. Kernel printf goes to standard output.
+// What kiln run and kiln check do before the launch: options, compile, arguments, grid. Kernel
+// printf goes to standard output.
 #include <signal.h>
 #include <stdlib.h>
 
@@ -135,8 +136,8 @@ static run_arg *find_arg(run *r, const char *word)
     for (size_t i = 0; i < r->arg_count; i++)
         if (strlen(r->args[i].info.name) == len && !memcmp(r->args[i].info.name, word, len))
             return &r->args[i];
-    fprintf(stderr, "kiln %s: kernel '%s' has no argument '%.*s'; it has", r->verb, kiln_kernel_name(r->kernel), (int)len,
-            word);
+    fprintf(stderr, "kiln %s: kernel '%s' has no argument '%.*s'; it has", r->verb,
+            kiln_kernel_name(r->kernel), (int)len, word);
     for (size_t i = 0; i < r->arg_count; i++)
         fprintf(stderr, "%s '%s'", i ? "," : "", r->args[i].info.name);
     fprintf(stderr, "\n");
@@ -157,8 +158,8 @@ static int pick_kernel(run *r)
         return EXIT_USAGE;
     }
     if (!r->kernel_name && count > 1) {
-        fprintf(stderr, "kiln %s: %s has %zu kernels; taking the first, '%s'. The others:", r->verb, r->path, count,
-                kiln_kernel_name(r->kernel));
+        fprintf(stderr, "kiln %s: %s has %zu kernels; taking the first, '%s'. The others:", r->verb,
+                r->path, count, kiln_kernel_name(r->kernel));
         for (size_t i = 1; i < count; i++) {
             kiln_kernel *other;
             if (!kiln_module_kernel_at(r->module, i, &other))
@@ -206,9 +207,10 @@ static int prepare_args(run *r)
             return EXIT_WORLD;
         if (a->info.kind == KILN_PARAM_STRUCT)
             continue;
-        kiln_status st = a->info.type == KILN_VOID
-                             ? kiln_buffer_new_bytes(r->k, a->info.size ? a->info.size : 1, a->count, &a->buffer)
-                             : kiln_buffer_new(r->k, a->info.type, a->count, &a->buffer);
+        kiln_status st =
+            a->info.type == KILN_VOID
+                ? kiln_buffer_new_bytes(r->k, a->info.size ? a->info.size : 1, a->count, &a->buffer)
+                : kiln_buffer_new(r->k, a->info.type, a->count, &a->buffer);
         if (!st)
             st = kiln_write(a->buffer, 0, a->bytes, a->count);
         if (st)
@@ -219,20 +221,22 @@ static int prepare_args(run *r)
 
 static bool is_size(const run_arg *a)
 {
-    return a->info.kind == KILN_PARAM_SCALAR && a->info.type > KILN_BOOL && a->info.type <= KILN_U64;
+    return a->info.kind == KILN_PARAM_SCALAR && a->info.type > KILN_BOOL &&
+           a->info.type <= KILN_U64;
 }
 
 static bool is_rows(const run_arg *a)
 {
-    static const char *const words[] = {"rows", "row_count", "m", "M", "height", "h", "batch", "blocks"};
+    static const char *const words[] = {"rows",   "row_count", "m",     "M",
+                                        "height", "h",         "batch", "blocks"};
     for (size_t i = 0; i < COUNT(words); i++)
         if (is_size(a) && !strcmp(a->info.name, words[i]))
             return true;
     return false;
 }
 
-// Without --grid: a 1-D kernel covers its largest size with threads, or has one block per row when a size is called rows; a 2-D one
-// covers columns by rows.
+// Without --grid: a 1-D kernel covers its largest size with threads, or has one block per row when
+// a size is called rows; a 2-D one covers columns by rows.
 static void pick_grid(run *r)
 {
     uint32_t block[3];

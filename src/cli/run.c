@@ -1,8 +1,9 @@
-// kiln run: compile a kernel file, fill its arguments from its signature, launch, and show what came out.
-// Kernel printf and results go to standard output, diagnostics to standard error.
+// kiln run: compile a kernel file, fill its arguments from its signature, launch, and show what
+// came out. Kernel printf and results go to standard output, diagnostics to standard error.
 #include <stdlib.h>
 #include <time.h>
 
+#include "back/report.h"
 #include "base/str.h"
 #include "cli/npy.h"
 #include "cli/run.h"
@@ -20,7 +21,8 @@ static int launch(run *r, double *best_ms)
     int failed = run_args(r, args, COUNT(args));
     if (failed)
         return failed;
-    kiln_launch_desc desc = {.shared_bytes = r->shared_bytes, .args = args, .arg_count = r->arg_count};
+    kiln_launch_desc desc = {
+        .shared_bytes = r->shared_bytes, .args = args, .arg_count = r->arg_count};
     memcpy(desc.grid, r->grid, sizeof desc.grid);
     memcpy(desc.block, r->block, sizeof desc.block);
     run_catch_interrupt(r);
@@ -43,8 +45,9 @@ static int launch(run *r, double *best_ms)
 
 static int show_results(run *r, double ms)
 {
-    printf("%s on %s, grid %u,%u,%u block %u,%u,%u\n", kiln_kernel_name(r->kernel), kiln_device_name(r->k),
-           r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2]);
+    printf("%s on %s, grid %u,%u,%u block %u,%u,%u\n", kiln_kernel_name(r->kernel),
+           kiln_device_name(r->k), r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1],
+           r->block[2]);
     for (size_t i = 0; i < r->arg_count; i++) {
         run_arg *a = &r->args[i];
         if (a->info.kind == KILN_PARAM_SCALAR) {
@@ -84,6 +87,40 @@ static int show_results(run *r, double ms)
     return 0;
 }
 
+// By the driver where it knows, else as `kiln show --stage report` does.
+static int report(const run *r)
+{
+    kiln_device_info info;
+    kiln_resources used;
+    kiln_status st = kiln_device_info_of(r->k, &info);
+    const target *t = st ? NULL : target_find(info.target);
+    if (!t)
+        return cli_report(&r->compile, r->path);
+    arena *a = arena_new();
+    if (!a)
+        return EXIT_WORLD;
+    for (size_t i = 0; !st && i < kiln_module_kernel_count(r->module); i++) {
+        kiln_kernel *kernel;
+        uint32_t block[3];
+        text line = {.in = a};
+        st = kiln_module_kernel_at(r->module, i, &kernel);
+        if (st || (st = kiln_kernel_resources(kernel, &used)))
+            break;
+        kiln_kernel_block(kernel, block);
+        report_row row = {.kernel = kiln_kernel_name(kernel),
+                          .source = REPORT_DRIVER,
+                          .registers = used.registers,
+                          .spills = (uint32_t)(used.spill_stores / 4),
+                          .local_bytes = used.local_bytes,
+                          .shared_bytes = used.shared_bytes,
+                          .threads = block[0] * block[1] * block[2]};
+        report_line(&row, t, &line);
+        fprintf(stderr, "%s\n", line.at);
+    }
+    arena_free(a);
+    return st ? cli_fail(r->k, st) : 0;
+}
+
 int cli_run(int argc, char **argv)
 {
     run r = {.verb = "run", .seed = 1, .repeat = 1};
@@ -92,6 +129,8 @@ int cli_run(int argc, char **argv)
     if (failed)
         return failed;
     failed = run_prepare(&r);
+    if (!failed && r.compile.report)
+        failed = report(&r);
     if (!failed)
         failed = launch(&r, &ms);
     if (!failed)

@@ -1,10 +1,20 @@
-// What kiln run and kiln check share: their options, and what a kernel parameter gets when the user says little or nothing about it.
+// What kiln run and kiln check share: their options, and what a kernel parameter gets when the user
+// says little or nothing about it.
 #ifndef KILN_RUN_H
 #define KILN_RUN_H
 
 #include "cli/cli.h"
 
-typedef enum fill_kind { FILL_AUTO, FILL_RANDOM, FILL_ZEROS, FILL_ONES, FILL_RANGE, FILL_CONST, FILL_FILE, FILL_UNSET } fill_kind;
+typedef enum fill_kind {
+    FILL_AUTO,
+    FILL_RANDOM,
+    FILL_ZEROS,
+    FILL_ONES,
+    FILL_RANGE,
+    FILL_CONST,
+    FILL_FILE,
+    FILL_UNSET
+} fill_kind;
 
 typedef struct run_arg {
     kiln_param_info info;
@@ -15,7 +25,7 @@ typedef struct run_arg {
     double real;
     // pointers and structs
     fill_kind fill;
-    bool is_filled; // the user said with what
+    bool is_filled;   // the user said with what
     double low, high; // FILL_RANDOM, FILL_CONST (low)
     size_t count;     // elements; 0 and !has_count: to be chosen
     bool has_count;
@@ -56,10 +66,12 @@ void run_clean_up(run *r);
 bool run_parse_value(run_arg *arg);
 // Chooses what was not given: sizes first, then counts.
 bool run_choose(run_arg *args, size_t count, const uint32_t block[3]);
-// Makes the host bytes of a pointer or struct argument (random data follows from the seed and the position alone).
+// Makes the host bytes of a pointer or struct argument (random data follows from the seed and the
+// position alone).
 bool run_make_data(run_arg *arg, size_t position, uint64_t seed);
 void run_print_element(FILE *to, kiln_type type, const void *at, size_t size);
-// 64-bit checksum of the values; every NaN counts the same, so equal results have equal checksums on every device.
+// 64-bit checksum of the values; every NaN counts the same, so equal results have equal checksums
+// on every device.
 uint64_t run_checksum(kiln_type type, size_t element_size, size_t count, const void *data);
 
 #endif

@@ -1,13 +1,15 @@
 // kiln show: one stage of the compiler on standard output, nothing else there. Stages are tokens, ast, ir, every pass by
-// name (NAME.2: after its second run), final and remarks.
+// name (NAME.2: after its second run), final and remarks; ptx, and what is made from it: report, stats, side.
 #include <stdlib.h>
 
-#include "back/back.h"
+#include "back/report.h"
 #include "base/bug.h"
 #include "base/diag.h"
+#include "base/file.h"
 #include "base/knobs.h"
 #include "base/term.h"
 #include "cli/cli.h"
+#include "cli/side.h"
 #include "compile.h"
 #include "pass/pass.h"
 
@@ -18,9 +20,12 @@ typedef struct show {
     const char *kernel;
     arena *in;
     text out;
-    const target *target; // of --stage ptx
-    bool annotate;
-    bool found, no_kernel, cannot_emit;
+    const target *target; // of --stage ptx, report, stats, side
+    const char *html;     // a file to write
+    const char *path;
+    FILE *to;
+    bool annotate, line_info;
+    bool found, no_kernel, cannot_emit, cannot_write;
 } show;
 
 static void print_tokens(show *s, front *f)
@@ -52,34 +57,105 @@ static void print_module(show *s, ir_module *m)
     s->no_kernel = !found;
 }
 
-static void print_ptx(show *s, front *f, ir_module *m)
+static const ir_func *kernel_of(show *s, const ir_module *m)
 {
     const ir_func *only = NULL;
     for (uint32_t i = 0; s->kernel && i < m->funcs.len; i++)
         if (!strcmp(m->funcs.at[i]->name, s->kernel))
             only = m->funcs.at[i];
     s->no_kernel = s->kernel && !only;
-    ptx_options options = {.annotate = s->annotate};
-    s->cannot_emit = !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, &s->out);
+    return only;
 }
 
-static void print_c(show *s, ir_module *m)
+static bool emit(show *s, front *f, ir_module *m, bool line_info, text *out)
 {
-    const ir_func *only = NULL;
-    for (uint32_t i = 0; s->kernel && i < m->funcs.len; i++)
-        if (!strcmp(m->funcs.at[i]->name, s->kernel))
-            only = m->funcs.at[i];
-    s->no_kernel = s->kernel && !only;
+    const ir_func *only = kernel_of(s, m);
+    ptx_options options = {.annotate = s->annotate, .line_info = line_info};
+    s->cannot_emit = !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, out);
+    return !s->no_kernel && !s->cannot_emit;
+}
+
+static void print_ptx(show *s, front *f, ir_module *m)
+{
+    emit(s, f, m, s->line_info, &s->out);
+}
+
+static void print_c(show *s, front *f, ir_module *m)
+{
+    const ir_func *only = kernel_of(s, m);
+    (void)f;
     if (!s->no_kernel)
         cpu_emit(m, only, s->in, &s->out);
+}
+
+static void print_report(show *s, front *f, ir_module *m)
+{
+    text ptx = {.in = s->in};
+    report_rows rows = {0};
+    const char *note;
+    if (!emit(s, f, m, false, &ptx))
+        return;
+    report_collect(m, kernel_of(s, m), s->target, (str){ptx.at, ptx.len}, s->in, &rows, &note);
+    if (note)
+        fprintf(stderr, "kiln show: %s\n", note);
+    for (uint32_t i = 0; i < rows.len; i++) {
+        report_line(&rows.at[i], s->target, &s->out);
+        text_putc(&s->out, '\n');
+    }
+}
+
+static void print_stats(show *s, front *f, ir_module *m)
+{
+    const ir_func *only = kernel_of(s, m);
+    (void)f;
+    for (uint32_t i = 0; i < m->funcs.len; i++)
+        if (m->funcs.at[i]->is_kernel && (!only || only == m->funcs.at[i]))
+            report_stats(m->funcs.at[i], s->in, &s->out);
+}
+
+static void print_side(show *s, front *f, ir_module *m)
+{
+    text ptx = {.in = s->in}, html = {.in = s->in};
+    const char *reason;
+    if (!f || !emit(s, f, m, true, &ptx))
+        return;
+    side_page page = {.in = s->in, .sources = f->sources, .module = m, .only = kernel_of(s, m), .ptx = {ptx.at, ptx.len}};
+    page.sass = side_disassemble(s->in, s->target->name, page.ptx);
+    if (s->html) {
+        side_html(&page, str_format(s->in, "%s for %s", s->path, s->target->name), &html);
+        s->cannot_write = !file_write(s->in, s->html, html.at, html.len, &reason);
+        if (s->cannot_write)
+            fprintf(stderr, "kiln show: %s: %s\n", s->html, reason);
+        return;
+    }
+    bool is_free = !term_is_tty(stdout) && !getenv("COLUMNS");
+    side_text(&page, is_free ? 160 : term_width(stdout), term_has_colour(stdout), &s->out);
+}
+
+typedef struct final_stage { // made from the final IR
+    const char *name;
+    bool has_target; // of a GPU
+    void (*print)(show *s, front *f, ir_module *m);
+} final_stage;
+
+static const final_stage final_stages[] = {
+    {"ptx", true, print_ptx},     {"c", false, print_c},      {"report", true, print_report},
+    {"stats", true, print_stats}, {"side", true, print_side},
+};
+
+static const final_stage *final_stage_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT(final_stages); i++)
+        if (!strcmp(final_stages[i].name, name))
+            return &final_stages[i];
+    return NULL;
 }
 
 static void on_stage(void *user, const char *name, front *f, ir_module *m)
 {
     show *s = user;
-    bool is_ptx = !strcmp(s->stage, "ptx") && !strcmp(name, "final");
-    bool is_c = !strcmp(s->stage, "c") && !strcmp(name, "final");
-    if (!is_ptx && !is_c && strcmp(name, s->stage) != 0)
+    const final_stage *made = !strcmp(name, "final") ? final_stage_of(s->stage) : NULL;
+    if (!made && strcmp(name, s->stage) != 0)
         return;
     s->runs++;
     if (s->wanted_run && s->runs != s->wanted_run)
@@ -87,10 +163,8 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
     s->found = true;
     s->out = (text){.in = s->in};
     text_puts(&s->out, "");
-    if (is_ptx)
-        print_ptx(s, f, m);
-    else if (is_c)
-        print_c(s, m);
+    if (made)
+        made->print(s, f, m);
     else if (!strcmp(name, "tokens"))
         print_tokens(s, f);
     else if (!strcmp(name, "ast"))
@@ -101,11 +175,11 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
 
 static bool is_stage(const char *name)
 {
-    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks", "ptx", "c"};
+    static const char *const fixed[] = {"tokens", "ast", "ir", "final", "remarks"};
     for (size_t i = 0; i < COUNT(fixed); i++)
         if (!strcmp(fixed[i], name))
             return true;
-    return pass_find(name) != NULL;
+    return pass_find(name) || final_stage_of(name);
 }
 
 static void print_timing(const compile_outcome *outcome)
@@ -145,9 +219,14 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         .stage = on_stage,
         .user = s,
     };
+    const final_stage *made = final_stage_of(s->stage);
+    bool has_target = made && made->has_target;
+    s->path = path;
+    if (!options.front.target && has_target && *knob_text(KNOB_TARGET))
+        options.front.target = knob_text(KNOB_TARGET);
     if (!options.front.target)
-        options.front.target = !strcmp(s->stage, "ptx") ? "sm_90a" : "interp";
-    if (!strcmp(s->stage, "ptx") && !(s->target = target_find(options.front.target)))
+        options.front.target = has_target ? "sm_90a" : "interp";
+    if (has_target && !(s->target = target_find(options.front.target)))
         return unknown_target(options.front.target);
     compile_outcome outcome = compile_run(&options);
     FILE *log = !strcmp(s->stage, "remarks") && !outcome.status ? stdout : stderr;
@@ -161,14 +240,24 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         fprintf(stderr, "kiln show: the stage '%s' was not reached %u times (level %d)\n", s->stage,
                 s->wanted_run ? s->wanted_run : 1, options.level);
         result = EXIT_USAGE;
-    } else if (!result && s->cannot_emit) {
-        result = EXIT_KERNEL;
+    } else if (!result && (s->cannot_emit || s->cannot_write)) {
+        result = s->cannot_emit ? EXIT_KERNEL : EXIT_WORLD;
     } else if (!result && s->out.at) {
-        fwrite(s->out.at, 1, s->out.len, stdout);
+        fwrite(s->out.at, 1, s->out.len, s->to);
     }
     if (timing)
         print_timing(&outcome);
     compile_outcome_free(&outcome);
+    return result;
+}
+
+int cli_report(const cli_compile *c, const char *path)
+{
+    show s = {.stage = "report", .in = arena_new(), .to = stderr};
+    if (!s.in)
+        return EXIT_WORLD;
+    int result = show_stage(&s, c, path, false);
+    arena_free(s.in);
     return result;
 }
 
@@ -189,6 +278,10 @@ int cli_show(int argc, char **argv)
             snprintf(stage, sizeof stage, "%s", value);
         else if ((value = cli_option("--kernel", argc, argv, &i)))
             s.kernel = value;
+        else if ((value = cli_option("--html", argc, argv, &i)))
+            s.html = value;
+        else if (!strcmp(argv[i], "--lines"))
+            s.line_info = true;
         else if (!strcmp(argv[i], "--annotate"))
             s.annotate = true;
         else if (!strcmp(argv[i], "--timing"))
@@ -217,12 +310,16 @@ int cli_show(int argc, char **argv)
             if (!seen)
                 fprintf(stderr, " %s", row->name);
         }
-        fprintf(stderr, " final remarks ptx c\n");
+        fprintf(stderr, " final remarks");
+        for (size_t i = 0; i < COUNT(final_stages); i++)
+            fprintf(stderr, " %s", final_stages[i].name);
+        fprintf(stderr, "\n");
         return EXIT_USAGE;
     }
     s.in = arena_new();
     if (!s.in)
         return EXIT_WORLD;
+    s.to = stdout;
     int result = show_stage(&s, &c, path, timing);
     arena_free(s.in);
     return result;

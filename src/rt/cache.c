@@ -1,6 +1,6 @@
-// Finding and keeping compiled code. The key is the hash of path, source text and parts: it needs
-// no compile. What the compile read beyond that (included files, and places where it looked for
-// them in vain) is listed in the entry and checked on every hit.
+// Finding and keeping compiled code, in memory and on disk. The key is the hash of path, source
+// text and parts: it needs no compile. What the compile read beyond that (included files, and
+// places where it looked for them in vain) is listed in the entry and checked on every hit.
 #include "rt/cache.h"
 
 #include <stdlib.h>
@@ -53,6 +53,14 @@ static bool is_same_file(const record_input *input)
     return !memcmp(hash, input->hash, sizeof hash);
 }
 
+static bool has_same_inputs(const record *r)
+{
+    for (size_t k = 0; k < r->input_count; k++)
+        if (!is_same_file(&r->inputs[k]))
+            return false;
+    return true;
+}
+
 bool cache_get(const cache_request *request, void **bytes, size_t *len)
 {
     cache_folder folder;
@@ -61,19 +69,25 @@ bool cache_get(const cache_request *request, void **bytes, size_t *len)
     char name[SHA256_TEXT + 8];
     *bytes = NULL;
     *len = 0;
-    if (!disk_folder(&folder, NULL))
+    bool has_disk = disk_folder(&folder, NULL);
+    if (folder.is_off)
         return false;
     describe(request, &wanted, key, name);
-    bool is_good = disk_read(&folder, name, key, &found);
-    for (size_t k = 0; is_good && k < found.input_count; k++)
-        is_good = is_same_file(&found.inputs[k]);
+    bool is_good = memory_get(key, &found) && has_same_inputs(&found);
+    if (!is_good && has_disk) {
+        record_free(&found);
+        is_good = disk_read(&folder, name, key, &found) && has_same_inputs(&found);
+        if (is_good)
+            memory_put(key, &found);
+    }
     if (is_good) {
         // The value moves to the front of the record's memory, which becomes the caller's.
         *len = found.value.len;
         memmove(found.bytes, found.value.at, found.value.len);
         *bytes = found.bytes;
         found.bytes = NULL;
-        disk_touch(&folder, name);
+        if (has_disk)
+            disk_touch(&folder, name);
     }
     record_free(&found);
     disk_count(is_good);
@@ -87,7 +101,8 @@ void cache_put(const cache_request *request, const cache_input *inputs, size_t i
     record r;
     uint8_t key[SHA256_BYTES];
     char name[SHA256_TEXT + 8];
-    if (!disk_folder(&folder, NULL))
+    bool has_disk = disk_folder(&folder, NULL);
+    if (folder.is_off)
         return;
     describe(request, &r, key, name);
     r.value = (blob){bytes, len};
@@ -100,8 +115,11 @@ void cache_put(const cache_request *request, const cache_input *inputs, size_t i
         r.inputs[k].is_absent = inputs[k].is_absent;
         memcpy(r.inputs[k].hash, inputs[k].hash, SHA256_BYTES);
     }
-    if (record_pack(&r) && disk_write(&folder, name, key, &r) && request->path)
-        why_note(&folder, request->path, &r);
+    if (record_pack(&r)) {
+        memory_put(key, &r);
+        if (has_disk && disk_write(&folder, name, key, &r) && request->path)
+            why_note(&folder, request->path, &r);
+    }
     record_free(&r);
 }
 
@@ -111,8 +129,9 @@ void cache_forget(const cache_request *request)
     record r;
     uint8_t key[SHA256_BYTES];
     char name[SHA256_TEXT + 8];
-    if (!disk_folder(&folder, NULL))
-        return;
+    bool has_disk = disk_folder(&folder, NULL);
     describe(request, &r, key, name);
-    disk_remove(&folder, name);
+    memory_forget(key);
+    if (has_disk)
+        disk_remove(&folder, name);
 }

@@ -1,8 +1,9 @@
-// Compiled code on disk, shared by all processes of a user. An entry is found by what went into the
-// compile (path, source text and the named parts: defines, tune, target, kiln, driver, options),
-// and counts only while every file the compile has included still has the same contents. Whatever
-// goes wrong on disk (no folder, no room, no permission, a broken file) means "not cached", never
-// an error. Safe with any number of threads and processes: files are written aside and renamed.
+// Compiled code on disk, shared by all processes of a user, and the newest of it in memory. An
+// entry is found by what went into the compile (path, source text and the named parts: defines,
+// tune, target, kiln, driver, options), and counts only while every file the compile has included
+// still has the same contents. Whatever goes wrong on disk (no folder, no room, no permission, a
+// broken file) means "not cached", never an error. Safe with any number of threads and processes:
+// files are written aside and renamed.
 #ifndef KILN_CACHE_H
 #define KILN_CACHE_H
 
@@ -59,6 +60,9 @@ typedef struct cache_entry {
 void cache_each(void (*see)(void *user, const cache_entry *entry), void *user);
 // Removes every entry; gives how many.
 size_t cache_clear(void);
+
+// Forgets what is kept in memory.
+void cache_drop_memory(void);
 
 // What this process has done with the cache so far.
 typedef struct cache_counts {

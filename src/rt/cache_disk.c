@@ -62,8 +62,7 @@ bool disk_folder(cache_folder *out, const char **why)
                         *home = getenv("HOME");
     why = why ? why : &unused;
     *why = "";
-    out->path[0] = 0;
-    out->limit = size_limit();
+    *out = (cache_folder){.limit = size_limit()};
     int len = -1;
     if (given[0])
         len = snprintf(out->path, sizeof out->path, "%s", given);
@@ -76,6 +75,7 @@ bool disk_folder(cache_folder *out, const char **why)
         *why = len < 0 ? "neither KILN_CACHE_DIR nor HOME is set" : "the folder's name is too long";
     } else if (!strcmp(knob_text(KNOB_CACHE), "off") || !strcmp(knob_text(KNOB_CACHE), "0")) {
         *why = "KILN_CACHE is off";
+        out->is_off = true;
     } else if (!out->limit) {
         *why = "KILN_CACHE_SIZE is 0";
     }
@@ -621,6 +621,7 @@ size_t cache_clear(void)
     disk_folder(&folder, NULL);
     size_t count = 0, removed = 0;
     time_t now = time(NULL);
+    cache_drop_memory();
     seen_file *files = folder.path[0] ? list_files(&folder, &count) : NULL;
     for (size_t k = 0; k < count; k++) {
         if (is_part(files[k].name) && !is_stale(&files[k], now))

@@ -35,6 +35,7 @@ typedef struct record {
 typedef struct cache_folder {
     char path[1024];
     uint64_t limit;
+    bool is_off; // by KILN_CACHE: not even in memory
 } cache_folder;
 
 // False: switched off, or there is no place; *why (may be NULL) says it.
@@ -58,6 +59,11 @@ void disk_name(char out[SHA256_TEXT + 8], const uint8_t key[SHA256_BYTES], const
 
 void disk_remove(const cache_folder *folder, const char *name);
 void disk_count(bool is_hit);
+
+// --- cache_memory.c: packed records (bytes and len are set)
+bool memory_get(const uint8_t key[SHA256_BYTES], record *out);
+void memory_put(const uint8_t key[SHA256_BYTES], const record *r);
+void memory_forget(const uint8_t key[SHA256_BYTES]);
 
 // --- cache_why.c: leaves a note why `now` is compiled.
 void why_note(const cache_folder *folder, const char *path, const record *now);

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 
 #include "base/knobs.h"
+#include "base/log.h"
+#include "rt/cpu/cpu.h"
 #include "rt/drv/cuda.h"
 
 // The device's kind and number in "cuda:1"; false when it is neither.
 static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
 {
-    static const device_ops *const kinds[] = {&interp_device, &cuda_device_ops};
+    const device_ops *const kinds[] = {&interp_device, cpu_device(), &cuda_device_ops};
     size_t len = strcspn(name, ":");
     *ordinal = 0;
     for (size_t n = 0; n < COUNT(kinds); n++)
@@ -30,14 +32,15 @@ kiln_status kiln_open(const char *device, kiln **out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_open: there is no place for the result (out is NULL)");
     *out = NULL;
+    log_refresh();
     if (!device)
         device = knob_text(KNOB_DEVICE);
     kiln_device_info best;
     if (!*device)
-        device = cuda_usable_count() && cuda_info_of(0, &best) == KILN_OK ? "cuda:0" : "interp";
+        device = cuda_usable_count() && cuda_info_of(0, &best) == KILN_OK ? "cuda:0" : "cpu";
     if (!parse_name(device, &ops, &ordinal))
         return error_set(NULL, KILN_E_NOT_FOUND, K6001,
-                         "there is no device '%s'; this build of Kiln has 'interp' and 'cuda:N'",
+                         "there is no device '%s'; this build of Kiln has 'interp', 'cpu' and 'cuda:N'",
                          device);
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
@@ -86,7 +89,7 @@ void kiln_close(kiln *k)
 // --- what there is
 size_t kiln_device_count(void)
 {
-    return cuda_usable_count() + 1;
+    return cuda_usable_count() + 2;
 }
 
 kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
@@ -94,9 +97,11 @@ kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_at: out is NULL");
     size_t gpus = cuda_usable_count();
-    if (index > gpus)
+    if (index > gpus + 1)
         return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index,
-                         gpus + 1);
+                         gpus + 2);
+    if (index == gpus)
+        return cpu_device()->info(NULL, out);
     return index < gpus ? cuda_info_of((int)index, out) : interp_device.info(NULL, out);
 }
 

@@ -87,6 +87,8 @@ struct device_ops {
     kiln_status (*graph_launch)(kiln_graph *g, kiln_stream *s);
     void (*graph_free)(kiln_graph *g);
     kiln_status (*tensor_map)(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out);
+    // Inside the compile's frame: makes what the device wants of the IR; NULL: nothing.
+    void (*take)(kiln_module *m, ir_module *from);
 };
 
 extern const device_ops interp_device, cuda_device_ops;

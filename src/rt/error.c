@@ -38,7 +38,8 @@ static const struct {
     {K6032, "use the device 'interp'"},
     {K6035, "run it on the device 'interp': it names the line, array and index; "
             "KILN_CHECK=launches finds the launch"},
-    {K6036, "close this kiln handle and open the device again; data on it is gone"},
+    {K6036, "start the program again: the driver gives up a process whose kernel failed; data on "
+            "the GPU is gone"},
     {K6037, "end the capture first"},
     {K6028, "look for a loop that never ends, or raise the limit"},
 };

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/knobs.h"
-#include "rt/rt.h"
+#include "rt/cpu/cpu.h"
 
 enum { ALIGNMENT = 64, ROW_LIMIT = 1 << 23 };
 
@@ -156,6 +156,11 @@ static kiln_status record_launch(kiln_graph *g, kiln_kernel *kernel, const rt_la
 static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
+    // A block of rows that are no whole warps was not expected: the interpreter takes any.
+    bool is_expected = kernel->native && (!kernel->native->needs_rows || l->block[0] % 32 == 0 ||
+                                          (l->block[1] == 1 && l->block[2] == 1));
+    if (is_expected)
+        return cpu_launch(kernel, l);
     interp_launch launch = {.program = kernel->program,
                             .shared_bytes = l->shared_bytes,
                             .args = l->args,

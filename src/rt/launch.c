@@ -1,7 +1,9 @@
 // Launching: everything is checked before the first thread runs.
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "rt/rt.h"
+#include "rt/tell.h"
 
 enum { FEW_ARGS = 64 };
 
@@ -160,6 +162,10 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
     rt_launch launch = {0};
     bool is_empty;
     kiln_status status = launch_check(kernel, desc, args, &launch, &is_empty);
+    if (status)
+        error_add_place(k, kernel->name, kernel->file ? kernel->file : "", kernel->line, 0);
+    if (!status && log_wants(LOG_ALL))
+        tell_launch(kernel, &launch);
     if (!status && !is_empty)
         status = k->ops->launch(kernel, &launch);
     if (args != few)

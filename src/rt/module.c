@@ -9,6 +9,7 @@
 #include "rt/image.h"
 #include "rt/ptx_entries.h"
 #include "rt/rt.h"
+#include "rt/tell.h"
 
 // --- results out of the compile
 static const char *copy(arena *a, const char *s)
@@ -78,20 +79,9 @@ static str copy_str(arena *a, str s)
     return (str){str_dup(a, s), s.len};
 }
 
-// Code for a device that loads it, and what is needed to tell what its kernels say.
-static void take_code(kiln_module *m, ir_module *from, diags *ds)
+// What is needed to tell what its kernels say.
+static void take_sites(kiln_module *m, ir_module *from)
 {
-    text code = {.in = m->a};
-    ptx_options options = {.line_info = true};
-    arena *scratch = arena_new();
-    if (!scratch)
-        bug_out_of_memory();
-    m->scratch = scratch; // freed with the module when this is left by a jump
-    ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
-    m->scratch = NULL;
-    arena_free(scratch);
-    m->code = code.at;
-    m->code_len = code.len;
     channel_sites sites = {0};
     channel_list_sites(from, m->a, &sites);
     for (uint32_t n = 0; n < sites.len; n++) {
@@ -106,6 +96,23 @@ static void take_code(kiln_module *m, ir_module *from, diags *ds)
     m->string_count = from->strings.len;
     for (uint32_t n = 0; n < from->strings.len; n++)
         m->strings[n] = copy_str(m->a, from->strings.at[n]);
+}
+
+// Code for a device that loads it.
+static void take_code(kiln_module *m, ir_module *from, diags *ds)
+{
+    text code = {.in = m->a};
+    ptx_options options = {.line_info = true};
+    arena *scratch = arena_new();
+    if (!scratch)
+        bug_out_of_memory();
+    m->scratch = scratch; // freed with the module when this is left by a jump
+    ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
+    m->scratch = NULL;
+    arena_free(scratch);
+    m->code = code.at;
+    m->code_len = code.len;
+    take_sites(m, from);
 }
 
 // Added in the same order the texts get the same positions.
@@ -132,6 +139,10 @@ static void take_results(void *user, ir_module *from, const front *f)
     if (m->k->ops->load) {
         take_code(m, from, f->diags);
         image_note_inputs(m, f);
+    }
+    if (m->k->ops->take && !m->for_check) {
+        take_sites(m, from);
+        m->k->ops->take(m, from);
     }
 }
 
@@ -184,10 +195,12 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
         .checks_bounds = desc->check_bounds || knob_lists(KNOB_CHECK, "bounds"),
         .warnings_are_errors = desc->warnings_are_errors,
         .json = desc->diagnostics_json,
+        .stage = tell_wants_stages() ? tell_stage : NULL,
         .result = take_results,
         .user = m,
     };
     compile_outcome outcome = compile_run(&options);
+    tell_compiled(m, &outcome);
     if (outcome.status) {
         error_set_text(m->k, outcome.status, outcome.code,
                        outcome.log ? outcome.log : "out of memory");
@@ -249,7 +262,7 @@ static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *des
 static kiln_status make_loaded(kiln_module *m, const kiln_compile_desc *given)
 {
     kiln_compile_desc desc = *given;
-    image_key *key = image_key_of(m, given);
+    image_key *key = tell_wants_stages() ? NULL : image_key_of(m, given);
     bool is_cached = key && image_take(m, key);
     kiln_status status = KILN_OK;
     if (key) { // the file may change while we work
@@ -271,6 +284,8 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
 {
     kiln *k = m->k;
     m->target = desc->target ? desc->target : k->target;
+    if (!desc->target && k->ops == &cuda_device_ops && *knob_text(KNOB_TARGET))
+        m->target = knob_text(KNOB_TARGET);
     m->for_check = desc->for_check && !k->ops->load;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
     if (k->ops->load && !desc->is_ptx && !target_find(m->target))
@@ -302,6 +317,7 @@ kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **o
         module_drop(m);
         return status;
     }
+    tell_ready(m);
     m->target = k->target; // the caller's text may go
     m->next = k->modules;
     if (m->next)

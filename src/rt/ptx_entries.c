@@ -32,7 +32,7 @@ static word next(reader *r)
         } else if (*r->at == '/' && r->at + 1 < r->end && r->at[1] == '*') {
             for (r->at += 2; r->at + 1 < r->end && !(r->at[0] == '*' && r->at[1] == '/'); r->at++)
                 r->line += *r->at == '\n';
-            r->at += r->at + 1 < r->end ? 2 : 1;
+            r->at = r->at + 1 < r->end ? r->at + 2 : r->end;
         } else if ((unsigned char)*r->at <= ' ') {
             r->at++;
         } else {

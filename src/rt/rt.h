@@ -78,6 +78,7 @@ struct kiln_kernel {
     uint64_t shared_bytes; // static
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
+    const struct cpu_row *native; // of the cpu device; NULL: interpreted
     interp_program *nan_program; // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;
@@ -108,6 +109,7 @@ struct kiln_module {
     uint32_t string_count;
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
+    void *native; // the cpu device's shared object
     bool for_check;
     source_map *sources; // for_check: the source texts, at the same positions
     struct kiln_module *prev, *next;

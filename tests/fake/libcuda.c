@@ -162,6 +162,8 @@ static cu_result fake_device_pool(cu_pool *pool, cu_device d)
 }
 static cu_result fake_context_retain(cu_context *c, cu_device d)
 {
+    if (is_dead)
+        return CU_ILLEGAL_ADDRESS;
     *c = &contexts[d];
     contexts[d].device = d;
     return CU_OK;
@@ -173,9 +175,7 @@ static cu_result fake_context_release(cu_device d)
 }
 static cu_result fake_context_reset(cu_device d)
 {
-    (void)d;
-    is_dead = false;
-    launches = 0;
+    (void)d; // as the real one: the process stays lost
     return CU_OK;
 }
 static cu_result fake_context_set(cu_context c)

@@ -112,8 +112,6 @@ static void test_flood(kiln *k, kiln_module *m, bool is_cuda)
     char *text = printed(k);
     const char *lost = strstr(text, "lines lost");
     CHECK(is_cuda == (lost != NULL));
-    if (lost)
-        printf("  %s", strrchr(text, '\n') ? lost - 14 : "");
     size_t count = sort_lines(text, lines, 200000);
     CHECK(is_cuda ? count > 20000 && count < 65536 : count == 65536);
     free(text);
@@ -145,16 +143,8 @@ static void test_wild(kiln *k, kiln_module *m, const char *device, bool is_cuda)
     EXPECT(api_launch(fine, 1, 0, good, 1), KILN_E_DRIVER, "K6036", "lost");
     kiln_close(k);
     k = NULL;
-    CHECK(!kiln_open(device, &k));
-    kiln_module *again = k ? api_compile(k, source, 0) : NULL;
-    if (again) {
-        kiln_buffer *y = NULL;
-        int32_t got[64] = {0};
-        CHECK(!kiln_buffer_new(k, KILN_I32, 64, &y));
-        kiln_arg args[] = {kiln_arg_buffer(y)};
-        CHECK(!run(k, api_kernel(again, "fine"), 1, args, 1) && !kiln_read(y, 0, got, 64) &&
-              got[63] == 1);
-    }
+    EXPECT(kiln_open(device, &k), KILN_E_DRIVER, "K6036", "lost for this process");
+    CHECK(!k && !kiln_open("interp", &k)); // other devices go on
     kiln_close(k);
 }
 

@@ -373,8 +373,7 @@ static void find_sites(cpu_emitter *e)
     for (uint32_t n = 0; n < e->m->funcs.len; n++) {
         const ir_func *f = e->m->funcs.at[n];
         for (uint32_t k = 1; f->is_kernel && k < f->insts.len; k++) {
-            uint16_t op = f->insts.at[k].op;
-            if (op == IR_PRINT || op == IR_ASSERT || op == IR_TRAP) {
+            if (channel_is_site(f->insts.at[k].op)) {
                 number++;
                 if (f == e->f)
                     e->sites[k] = number;

@@ -325,6 +325,21 @@ static void emit_assert(cpu_emitter *e, ir_inst_id id)
                 e->sites[id] - 1, cpu_mask(e), cpu_lanes(e, c));
 }
 
+// (fine, offset, length): the first lane that is not fine is told.
+static void emit_bounds(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(e->f, id);
+    ir_ref fine = ir_operand(e->f, i, 0);
+    const char *bad = str_format(e->a, "m_less(%s, %s)", cpu_mask(e), cpu_lanes(e, fine));
+    if (cpu_shape(e, fine).held == HELD_ONE)
+        cpu_put(e, "if (!%s) {", cpu_scalar(e, fine));
+    else
+        cpu_put(e, "if (any(%s)) {", bad);
+    for (uint32_t k = 0; k < 2; k++)
+        cpu_put(e, "    w->values[%u] = lane8(%s, first(%s));", k, cpu_lanes(e, ir_operand(e->f, i, k + 1)), bad);
+    cpu_put(e, "    w->fault(w, 4, %u, bits(%s)); goto done; }", e->sites[id] - 1, bad);
+}
+
 static bool emit_effect(cpu_emitter *e, ir_inst_id id)
 {
     const ir_inst *i = ir_at(e->f, id);
@@ -336,6 +351,7 @@ static bool emit_effect(cpu_emitter *e, ir_inst_id id)
     case IR_FENCE: cpu_put(e, "__atomic_thread_fence(__ATOMIC_SEQ_CST);"); return true;
     case IR_PRINT: emit_print(e, id); return true;
     case IR_ASSERT: emit_assert(e, id); return true;
+    case IR_BOUNDS: emit_bounds(e, id); return true;
     case IR_TRAP: cpu_put(e, "w->fault(w, 2, %u, %s); goto done;", e->sites[id] - 1, cpu_bits(e)); return true;
     case IR_SLEEP: cpu_put(e, "w->yield(w);"); return true;
     default: return false;

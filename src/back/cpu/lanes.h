@@ -9,7 +9,7 @@
 #define IN static inline __attribute__((always_inline, unused))
 #define FAR static __attribute__((noinline, unused))
 
-struct kw { // one warp; the same struct is in rt/cpu.h
+struct kw { // one warp; the same struct is in rt/cpu/cpu.h
     const uint64_t *args; // scalars, buffer addresses, addresses of structs
     uint8_t *shared, *dynamic, *local;
     const uint32_t *thread[3]; // coordinates of the 32 lanes
@@ -19,8 +19,9 @@ struct kw { // one warp; the same struct is in rt/cpu.h
     void (*fault)(struct kw *, uint32_t kind, uint32_t site, uint32_t lanes);
     void (*print)(struct kw *, uint32_t site, uint32_t lanes, const uint64_t *args); // args[k * 32 + lane]
     uint64_t (*time)(struct kw *, uint32_t kind);
+    uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];
-    uint32_t warp, live, dynamic_bytes, first_x;
+    uint32_t warp, live, dynamic_bytes, unused;
 };
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -320,7 +321,6 @@ IN float fast_sqrt_f32(float a) { return __builtin_sqrtf(a); }
 IN float fast_div_f32(float a, float b) { return a / b; }
 
 // --- lane loops
-#define LOOP1(name, A, f) FAR typeof(((A *)0)->v) name(typeof(((A *)0)->v) a) { A x = {a}, r; FOR_LANES r.f[l] = LANE_F(name)(x.f[l]); return r.v; }
 #define LANES1(name, scalar, A, V, m) FAR V name(V a) { A x = {a}, r; FOR_LANES r.m[l] = scalar(x.m[l]); return r.v; }
 #define LANES2(name, scalar, A, V, m) FAR V name(V a, V b) { A x = {a}, y = {b}, r; FOR_LANES r.m[l] = scalar(x.m[l], y.m[l]); return r.v; }
 #define LANES3(name, scalar, A, V, m) FAR V name(V a, V b, V c) { A x = {a}, y = {b}, z = {c}, r; FOR_LANES r.m[l] = scalar(x.m[l], y.m[l], z.m[l]); return r.v; }
@@ -333,7 +333,6 @@ LANES1(fast_cos_f4, fast_cos_f32, A4, V4, f) LANES1(fast_tanh_f4, fast_tanh_f32,
 
 // --- native vectors
 #define V2(name, V, E, X) IN V name(V a, V b) { V r; E(X) return r; }
-#define N4(op, type) r.p0
 #define OPS(X) X(add, +) X(sub, -) X(mul, *) X(and, &) X(or, |) X(xor, ^)
 #define P_add(i) r.p##i = a.p##i + b.p##i;
 #define P_sub(i) r.p##i = a.p##i - b.p##i;

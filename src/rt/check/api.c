@@ -53,7 +53,8 @@ static void make_shadow(job *j)
     check *k = &j->k;
     const interp_program *p = k->program;
     const uint32_t *block = j->launch->block;
-    uint64_t threads = (uint64_t)block[0] * block[1] * block[2], warps = (threads + LANES - 1) / LANES;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2],
+             warps = (threads + LANES - 1) / LANES;
     uint64_t shared = p->shared_bytes + 64 + j->launch->shared_bytes;
     j->owned = arena_array(k->a, void *, j->kernel->param_count + 8);
     k->shared = take(j->owned, &j->owned_count, (shared / p->granule + 2) * sizeof(cell));
@@ -61,7 +62,8 @@ static void make_shadow(job *j)
     k->local_stride = p->local_bytes * LANES;
     k->local_set = take(j->owned, &j->owned_count, warps * k->local_stride);
     k->slot_count = p->reg_bytes / LANES + 2;
-    k->unset_lanes = take(j->owned, &j->owned_count, warps * k->slot_count * sizeof *k->unset_lanes);
+    k->unset_lanes =
+        take(j->owned, &j->owned_count, warps * k->slot_count * sizeof *k->unset_lanes);
     make_rows(j);
 }
 
@@ -69,7 +71,7 @@ static kiln_status run(job *j)
 {
     check *k = &j->k;
     kiln *context = j->kernel->module->k;
-    uint64_t steps = j->desc->step_limit ? j->desc->step_limit
+    uint64_t steps = j->desc->step_limit   ? j->desc->step_limit
                      : context->step_limit ? context->step_limit
                                            : DEFAULT_STEPS;
     interp_launch launch = {.program = k->program,

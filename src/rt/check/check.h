@@ -28,6 +28,7 @@ typedef struct mark { // one access
 
 typedef struct cell {
     mark write; // the last one
+    mark plain; // the last one that was not atomic
     mark read;  // the last one, and
     mark far;   // one by another warp or block
 } cell;
@@ -48,7 +49,8 @@ typedef struct spot { // one end of a finding
     uint64_t block;
 } spot;
 
-typedef struct pending { // a read of shared memory that was not set: a race when another thread sets it before the next barrier
+typedef struct pending { // a read of shared memory that was not set: a race when another thread
+                         // sets it before the next barrier
     const cell *cell;
     uint32_t epoch;
     bool is_atomic, is_update, is_one;
@@ -70,22 +72,22 @@ typedef struct check {
     source_map *sources;
     const interp_program *program;
     bool all;
-    bool is_stopped;    // a finding ends the run
-    bool is_over;       // nothing more is to be run
+    bool is_stopped; // a finding ends the run
+    bool is_over;    // nothing more is to be run
     uint32_t epoch, block_epoch;
-    uint32_t acquired;  // accesses of other blocks up to this epoch come before this one's
+    uint32_t acquired; // accesses of other blocks up to this epoch come before this one's
     uint32_t fence_block, fence_device; // epochs of the block's last fences
-    uint16_t *sync;     // per warp: how often it has synchronised
-    cell *shared;       // of the block
+    uint16_t *sync;                     // per warp: how often it has synchronised
+    cell *shared;                       // of the block
     row_shadow *rows;
     uint32_t row_count;
-    uint8_t *local_set;     // per warp, laid out as its local memory: 1 where a byte is set
-    uint64_t local_stride;  // from one warp's to the next
-    uint32_t *unset_lanes;  // per warp and register slot: lanes that hold a copy of something unset
-    uint32_t slot_count;    // of one warp
-    vec(uint64_t) starts;   // epoch << 32 | block rank, of each block
+    uint8_t *local_set;    // per warp, laid out as its local memory: 1 where a byte is set
+    uint64_t local_stride; // from one warp's to the next
+    uint32_t *unset_lanes; // per warp and register slot: lanes that hold a copy of something unset
+    uint32_t slot_count;   // of one warp
+    vec(uint64_t) starts;  // epoch << 32 | block rank, of each block
     vec(pending) pending;
-    map releases;           // address -> release
+    map releases; // address -> release
     finding *first, *last;
     uint32_t finding_count;
     uint64_t total;
@@ -103,6 +105,9 @@ static inline uint32_t code_index(const runner *r, const code *c)
 // --- shadow.c: runs a load, store or atomic after looking at it.
 bool shadow_access(runner *r, warp *w, const code *c);
 void shadow_settle(runner *r); // before a barrier opens, after a block: reports what is pending
+
+// --- quick.c: looks at the plain cases of an access; gives the lanes that need more.
+uint32_t quick_lanes(const runner *r, const warp *w, const code *c);
 
 // --- order.c
 typedef enum conflict { CONFLICT_NONE, CONFLICT_BLOCK, CONFLICT_GRID } conflict;
@@ -124,7 +129,8 @@ finding *report_new(check *k, const runner *r, diag_code kind, spot at, const sp
 void report_array(finding *f, const char *name, int64_t index);
 // A label under the finding's own place (is_other: under the other one).
 void report_label(check *k, finding *f, bool is_other, const char *format, ...) PRINTF_LIKE(4, 5);
-const char *report_thread(check *k, const runner *r, spot at); // "thread (1, 0, 0) of block (0, 0, 0)"
+const char *report_thread(check *k, const runner *r,
+                          spot at); // "thread (1, 0, 0) of block (0, 0, 0)"
 // What a caller does after any finding: true to go on.
 bool report_goes_on(check *k);
 // Hands the findings out.

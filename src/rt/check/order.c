@@ -46,10 +46,10 @@ void order_at(check *k, uint64_t address, uint32_t thread, unsigned flags)
         if (epoch == k->epoch && (uint32_t)*known != thread)
             k->epoch++;
     }
-    uint32_t upto = flags & WATCH_RELEASE          ? k->epoch
-                    : flags & WATCH_BLOCK_SCOPE    ? k->fence_block
-                    : k->fence_device              ? k->fence_device
-                                                   : k->fence_block;
+    uint32_t upto = flags & WATCH_RELEASE       ? k->epoch
+                    : flags & WATCH_BLOCK_SCOPE ? k->fence_block
+                    : k->fence_device           ? k->fence_device
+                                                : k->fence_block;
     if (upto >= k->block_epoch && upto && k->releases.len < PLACES_MAX)
         *map_at(&k->releases, address) = (uint64_t)upto << 32 | thread;
 }

@@ -80,12 +80,14 @@ finding *report_new(check *k, const runner *r, diag_code kind, spot at, const sp
     f->other_code = other ? other->code : 0;
     f->ds = diags_in(k->a, k->sources);
     f->d = diag_raise(f->ds, kind, span_of(k, at.code), "%s", message);
-    f->shown = (kiln_finding){.code = name, .message = message, .array = "", .other_file = "", .count = 1};
+    f->shown =
+        (kiln_finding){.code = name, .message = message, .array = "", .other_file = "", .count = 1};
     fill_place(k, at.code, &f->shown.file, &f->shown.line, &f->shown.column);
     coordinates(at.thread, r->launch->block, f->shown.thread);
     coordinates(at.block, r->launch->grid, f->shown.block);
     if (other) {
-        fill_place(k, other->code, &f->shown.other_file, &f->shown.other_line, &f->shown.other_column);
+        fill_place(k, other->code, &f->shown.other_file, &f->shown.other_line,
+                   &f->shown.other_column);
         coordinates(other->thread, r->launch->block, f->shown.other_thread);
         coordinates(other->block, r->launch->grid, f->shown.other_block);
     }
@@ -120,7 +122,8 @@ void report_finish(check *k, const kiln_check_desc *desc)
 {
     for (finding *f = k->first; f; f = f->next) {
         if (f->shown.count > 1)
-            diag_note(f->d, "%llu times in all; this is the first", (unsigned long long)f->shown.count);
+            diag_note(f->d, "%llu times in all; this is the first",
+                      (unsigned long long)f->shown.count);
         text out = {.in = k->a};
         diag_render_text(f->ds, &out, desc->colour);
         f->shown.text = out.at ? out.at : "";

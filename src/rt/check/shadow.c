@@ -23,8 +23,8 @@ typedef struct spot_of_memory {
     bool is_global;
     const row_shadow *row;
     uint8_t *host;
-    cell *cells;      // of the first granule; NULL: not tracked
-    uint8_t *set;     // locals: of the first byte
+    cell *cells;  // of the first granule; NULL: not tracked
+    uint8_t *set; // locals: of the first byte
     uint32_t granules;
 } memory;
 
@@ -80,7 +80,9 @@ static bool locate(const access *a, memory *m)
 // --- what is wrong
 static const char *verb_of(const access *a)
 {
-    return a->c->op >= CODE_ATOMIC && a->reads && a->writes ? "updates" : a->writes ? "writes" : "reads";
+    return a->c->op >= CODE_ATOMIC && a->reads && a->writes ? "updates"
+           : a->writes                                      ? "writes"
+                                                            : "reads";
 }
 
 static bool report_outside(access *a)
@@ -104,14 +106,16 @@ static bool report_outside(access *a)
         return report_goes_on(k);
     }
     if (fits && t.is_read_only && a->writes) {
-        f = report_new(k, r, K6213, at, NULL, "the kernel writes to '%s', which is constant", t.name);
+        f = report_new(k, r, K6213, at, NULL, "the kernel writes to '%s', which is constant",
+                       t.name);
         report_label(k, f, false, "by %s", who);
         return report_goes_on(k);
     }
     uint32_t align = c->op >= CODE_ATOMIC ? c->size : c->align;
     if (fits) {
-        f = report_new(k, r, K6202, at, NULL, "the kernel %s %llu bytes of '%s' at a misaligned place",
-                       verb, (unsigned long long)a->bytes, t.name);
+        f = report_new(k, r, K6202, at, NULL,
+                       "the kernel %s %llu bytes of '%s' at a misaligned place", verb,
+                       (unsigned long long)a->bytes, t.name);
         report_label(k, f, false, "byte %llu is no multiple of %u: %s", (unsigned long long)offset,
                      align, who);
         report_array(f, t.name, fault_index(&t, a->address, c->size));
@@ -122,8 +126,8 @@ static bool report_outside(access *a)
     if (offset < t.size) // a wide access that begins inside: the first element that is not there
         index = (int64_t)count;
     uint64_t s = t.start >> INTERP_SEGMENT_BITS;
-    bool is_dynamic = s & STATIC_SEGMENT &&
-                      r->program->segments[s - STATIC_SEGMENT].kind == SEGMENT_DYNAMIC;
+    bool is_dynamic =
+        s & STATIC_SEGMENT && r->program->segments[s - STATIC_SEGMENT].kind == SEGMENT_DYNAMIC;
     f = report_new(k, r, is_dynamic ? K6210 : K6201, at, NULL,
                    is_dynamic ? "the kernel %s element %lld of '%s': this launch gives it %llu"
                               : "the kernel %s element %lld of '%s', which has %llu",
@@ -138,12 +142,14 @@ static bool report_outside(access *a)
 
 static void report_unset(check *k, const runner *r, const pending *p, const char *what)
 {
-    finding *f = p->is_one ? report_new(k, r, K6203, p->at, NULL,
-                                        "the kernel %s '%s' before anything was stored there",
-                                        p->is_update ? "updates" : "reads", p->name)
-                           : report_new(k, r, K6203, p->at, NULL,
-                                        "the kernel %s element %lld of '%s' before anything was stored there",
-                                        p->is_update ? "updates" : "reads", (long long)p->index, p->name);
+    finding *f =
+        p->is_one
+            ? report_new(k, r, K6203, p->at, NULL,
+                         "the kernel %s '%s' before anything was stored there",
+                         p->is_update ? "updates" : "reads", p->name)
+            : report_new(k, r, K6203, p->at, NULL,
+                         "the kernel %s element %lld of '%s' before anything was stored there",
+                         p->is_update ? "updates" : "reads", (long long)p->index, p->name);
     report_label(k, f, false, "%s memory that is not set: %s", what, report_thread(k, r, p->at));
     report_array(f, p->name, p->index);
 }
@@ -167,7 +173,10 @@ static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip
             vec_push(k->a, &k->pending, p);
         return true;
     }
-    report_unset(k, a->r, &p, m->is_global ? "global" : m->kind == SEGMENT_LOCAL ? "local" : "shared");
+    report_unset(k, a->r, &p,
+                 m->is_global               ? "global"
+                 : m->kind == SEGMENT_LOCAL ? "local"
+                                            : "shared");
     return report_goes_on(k);
 }
 
@@ -220,19 +229,27 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
         thread = thread / LANES * LANES + m->other;
     spot other = {m->code + 1, thread, order_block_of(k, m->epoch)};
     bool is_grid = kind == CONFLICT_GRID;
-    finding *f = report_new(k, a->r, is_grid ? K6205 : K6204, at, &other,
-                            is_grid ? "two blocks race for element %lld of '%s'"
-                                    : "two threads race for element %lld of '%s'",
-                            (long long)index, t.name ? t.name : "an array");
+    bool is_one = t.size <= (t.elem_size ? t.elem_size : a->c->size);
+    const char *who = is_grid ? "blocks" : "threads", *name = t.name ? t.name : "an array";
+    diag_code code_of = is_grid ? K6205 : K6204;
+    finding *f =
+        is_one ? report_new(k, a->r, code_of, at, &other, "two %s race for '%s'", who, name)
+               : report_new(k, a->r, code_of, at, &other, "two %s race for element %lld of '%s'",
+                            who, (long long)index, name);
     if (!f)
         return report_goes_on(k);
-    const char *here = a->c->op >= CODE_ATOMIC ? "updated atomically" : a->writes ? "written" : "read";
+    const char *here = a->c->op >= CODE_ATOMIC ? "updated atomically"
+                       : a->writes             ? "written"
+                                               : "read";
     report_label(k, f, true, "first %s by %s", past_of(m, is_write), report_thread(k, a->r, other));
     report_label(k, f, false, "then %s by %s", here, report_thread(k, a->r, at));
     if (is_grid)
-        diag_note(f->d, "blocks run in any order and at the same time: use atomics, or give each its own elements");
+        diag_note(f->d,
+                  "blocks run in any order and at the same time: use atomics, or give each its own "
+                  "elements; a fence_device() and an atomic can order them");
     else if (thread / LANES == at.thread / LANES)
-        diag_note(f->d, "threads of one warp are ordered by warp_sync() or barrier(); there is none in between");
+        diag_note(f->d, "threads of one warp are ordered by barrier() or warp_sync(); there is "
+                        "none in between");
     else
         diag_note(f->d, "threads of a block are ordered by barrier(); there is none in between");
     if (m->flags & MARK_ATOMIC || a->c->op >= CODE_ATOMIC)
@@ -266,8 +283,8 @@ static void mark_read(const check *k, cell *c, const mark *now)
         return;
     }
     // The old one is kept when a barrier has not ordered it, or never will.
-    bool is_kept = last->epoch && !is_near &&
-                   (last->epoch == now->epoch || last->epoch < k->block_epoch);
+    bool is_kept =
+        last->epoch && !is_near && (last->epoch == now->epoch || last->epoch < k->block_epoch);
     bool far_is_foreign = c->far.epoch && c->far.epoch < k->block_epoch;
     if (is_kept && (!far_is_foreign || last->epoch < k->block_epoch))
         c->far = *last;
@@ -277,8 +294,8 @@ static void mark_read(const check *k, cell *c, const mark *now)
 static bool look_at_cell(access *a, const memory *m, cell *c, uint64_t skip)
 {
     check *k = a->k;
-    bool is_set = m->is_global ? !m->row->is_unset || c->write.epoch
-                               : c->write.epoch >= k->block_epoch;
+    bool is_set =
+        m->is_global ? !m->row->is_unset || c->write.epoch : c->write.epoch >= k->block_epoch;
     is_set = is_set && !(c->write.flags & MARK_UNSET);
     if (a->reads && !is_set) {
         if (a->watch & WATCH_COPIES)
@@ -288,12 +305,18 @@ static bool look_at_cell(access *a, const memory *m, cell *c, uint64_t skip)
     }
     if (!race_with(a, m, &c->write, true, skip))
         return false;
-    if (a->writes && (!race_with(a, m, &c->read, false, skip) || !race_with(a, m, &c->far, false, skip)))
+    if (c->write.flags & MARK_ATOMIC && !race_with(a, m, &c->plain, true, skip))
         return false;
-    if (a->writes)
+    if (a->writes &&
+        (!race_with(a, m, &c->read, false, skip) || !race_with(a, m, &c->far, false, skip)))
+        return false;
+    if (a->writes) {
         c->write = a->now;
-    else
+        if (!(a->now.flags & MARK_ATOMIC))
+            c->plain = a->now;
+    } else {
         mark_read(k, c, &a->now);
+    }
     return true;
 }
 
@@ -310,23 +333,8 @@ static uint32_t *unset_of(const access *a, uint32_t n)
     return &a->k->unset_lanes[a->w->index * a->k->slot_count + 1 + slot / LANES];
 }
 
-// Four bytes that nothing is special about.
-static inline bool look_at_word(const access *a, const memory *m)
-{
-    static const uint8_t set[4] = {1, 1, 1, 1};
-    if (a->bytes != 4 || a->watch)
-        return false;
-    if (a->reads && memcmp(m->set, set, 4) != 0)
-        return false;
-    if (a->writes)
-        memcpy(m->set, set, 4);
-    return true;
-}
-
 static bool look_at_local(access *a, const memory *m)
 {
-    if (look_at_word(a, m))
-        return true;
     uint32_t size = a->c->size, bit = 1u << a->lane;
     for (uint32_t n = 0; n < a->c->count; n++) {
         uint8_t *set = m->set + (size_t)n * size;
@@ -410,17 +418,21 @@ bool shadow_access(runner *r, warp *w, const code *c)
     check *k = check_of(r);
     bool is_atomic = c->op >= CODE_ATOMIC;
     access a = {.k = k, .r = r, .w = w, .c = c, .watch = c[-1].align};
-    a.reads = c->op == CODE_LOAD || c->op == CODE_LOAD_MANY || (is_atomic && c->op != CODE_ATOMIC_STORE);
-    a.writes = c->op == CODE_STORE || c->op == CODE_STORE_MANY || (is_atomic && c->op != CODE_ATOMIC_LOAD);
+    a.reads =
+        c->op == CODE_LOAD || c->op == CODE_LOAD_MANY || (is_atomic && c->op != CODE_ATOMIC_STORE);
+    a.writes =
+        c->op == CODE_STORE || c->op == CODE_STORE_MANY || (is_atomic && c->op != CODE_ATOMIC_LOAD);
     a.bytes = (uint64_t)c->size * c->count;
     a.shift = (uint32_t)__builtin_ctz(r->program->granule);
     a.now.code = code_index(r, c) & 0x7ffffffu;
     a.now.sync = k->sync[w->index];
-    a.now.flags = ((unsigned)(is_atomic ? MARK_ATOMIC : 0) | (unsigned)(a.watch & WATCH_VOLATILE ? MARK_VOLATILE : 0)) & 63u;
+    a.now.flags = ((unsigned)(is_atomic ? MARK_ATOMIC : 0) |
+                   (unsigned)(a.watch & WATCH_VOLATILE ? MARK_VOLATILE : 0)) &
+                  63u;
     const lane_u64 *at = slot_at(w, c->a);
     uint32_t active = w->active, good = active;
     uint32_t flags = a.now.flags;
-    for (uint32_t left = active; left; left &= left - 1) {
+    for (uint32_t left = quick_lanes(r, w, c); left; left &= left - 1) {
         a.lane = lowest_lane(left);
         a.address = at[a.lane] + (uint64_t)c->u.imm;
         a.now.thread = (w->index * LANES + a.lane) & 1023;
@@ -436,9 +448,9 @@ bool shadow_access(runner *r, warp *w, const code *c)
         }
     }
     w->active = good;
-    bool fine = !good || (is_atomic                                              ? mem_atomic(r, w, c)
-                          : a.reads                                              ? mem_load(r, w, c)
-                                                                                 : mem_store(r, w, c));
+    bool fine = !good || (is_atomic ? mem_atomic(r, w, c)
+                          : a.reads ? mem_load(r, w, c)
+                                    : mem_store(r, w, c));
     w->active = active;
     clear_lanes(&a, active & ~good);
     return fine;

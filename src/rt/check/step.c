@@ -130,7 +130,9 @@ static bool step_float(runner *r, warp *w, const code *c)
     if (f && count == 1)
         diag_note(f->d, "the operand is %.9g", operands[0][lane]);
     else if (f)
-        diag_note(f->d, count == 2 ? "the operands are %.9g and %.9g" : "the operands are %.9g, %.9g and %.9g",
+        diag_note(f->d,
+                  count == 2 ? "the operands are %.9g and %.9g"
+                             : "the operands are %.9g, %.9g and %.9g",
                   operands[0][lane], operands[1][lane], count > 2 ? operands[2][lane] : 0);
     return report_goes_on(k);
 }

@@ -126,7 +126,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
     if (header.position)
         print_lines(m, header.position);
     if (header.dropped) {
-        char text_of[80];
+        char text_of[128];
         int len =
             snprintf(text_of, sizeof text_of,
                      "… %u lines lost: the kernels printed more than %d bytes before a sync\n",

@@ -307,7 +307,8 @@ static void close_device(kiln *k)
             d->cu->host_free(d->marks);
         d->cu->context_set(NULL);
         d->cu->context_release(d->device);
-        // A context that a fault killed stays dead for the whole process until it is reset.
+        // The driver may or may not let this process go on with the GPU after a fault; asking costs
+        // nothing.
         if (d->is_lost && d->cu->context_reset)
             d->cu->context_reset(d->device);
     }
@@ -315,15 +316,24 @@ static void close_device(kiln *k)
     k->cuda = NULL;
 }
 
+// The driver gives a process no second chance after a fault.
+static kiln_status cannot_open(kiln *k, cu_result r)
+{
+    if (!cuda_is_fault(r))
+        return cuda_fail(k, r, "opening the GPU");
+    return error_set(k, KILN_E_DRIVER, K6036,
+                     "%s is lost for this process: a kernel failed on it earlier", k->device);
+}
+
 static kiln_status open_parts(kiln *k)
 {
     cuda_device *d = k->cuda;
     const cuda_api *cu = d->cu;
     cu_result r = cu->context_retain(&d->context, d->device);
+    if (!r)
+        r = cu->context_set(d->context);
     if (r)
-        return cuda_fail(k, r, "opening the GPU");
-    if ((r = cu->context_set(d->context)) != CU_OK)
-        return cuda_fail(k, r, "opening the GPU");
+        return cannot_open(k, r);
     void *marks = NULL;
     r = cu->host_alloc(&marks, CUDA_STREAM_LIMIT * sizeof(uint32_t),
                        CU_HOST_PORTABLE | CU_HOST_MAPPED);
@@ -337,7 +347,7 @@ static kiln_status open_parts(kiln *k)
     if (!r)
         r = cu->event_create(&d->order, CU_EVENT_NO_TIMING);
     if (r)
-        return cuda_fail(k, r, "opening the GPU");
+        return cannot_open(k, r);
     if (cu->device_pool && cu->alloc_async && cuda_attribute(d, CU_ATTR_POOLS) &&
         cu->device_pool(&d->pool, d->device) == CU_OK) {
         uint64_t keep = UINT64_MAX; // freed memory stays with us until kiln_memory_trim

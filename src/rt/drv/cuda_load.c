@@ -3,7 +3,13 @@
 // another library (tests use it).
 #include "rt/drv/cuda_abi.h"
 
-#include <dlfcn.h>
+#ifdef _WIN32
+#    include <windows.h>
+#    define dlopen(path, flags)  ((void *)LoadLibraryA(path))
+#    define dlsym(library, name) ((void *)GetProcAddress((HMODULE)(library), name))
+#else
+#    include <dlfcn.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -68,11 +68,11 @@ static kiln_status no_memory(kiln_buffer *wanted, size_t bytes)
 }
 
 // --- buffers
-static cu_result get(cuda_device *d, cu_ptr *at, size_t bytes)
+static cu_result get(cuda_device *d, cu_ptr *at, size_t bytes, bool zeroes)
 {
-    if (!d->pool)
-        return d->cu->alloc(at, bytes);
-    cu_result r = d->cu->alloc_async(at, bytes, d->memory);
+    cu_result r = d->pool ? d->cu->alloc_async(at, bytes, d->memory) : d->cu->alloc(at, bytes);
+    if (!r && zeroes)
+        r = d->cu->fill8_async(*at, 0, bytes, d->memory);
     return r ? r : d->cu->stream_sync(d->memory);
 }
 
@@ -102,28 +102,18 @@ kiln_status cuda_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *des
     if (desc->is_mapped)
         return alloc_mapped(b, wanted);
     cu_ptr at = 0;
-    cu_result r = get(d, &at, wanted);
+    bool zeroes = !desc->is_not_zeroed && bytes;
+    cu_result r = get(d, &at, wanted, zeroes);
     if (r == CU_OUT_OF_MEMORY) { // what was freed may still be waiting for work to end
         status = cuda_memory_trim(b->k);
         if (status)
             return status;
-        r = get(d, &at, wanted);
+        r = get(d, &at, wanted, zeroes);
     }
     if (r == CU_OUT_OF_MEMORY)
         return no_memory(b, bytes);
-    if (r)
-        return cuda_fail(b->k, r, "making a buffer");
     b->address = at;
-    if (desc->is_not_zeroed || !bytes)
-        return KILN_OK;
-    r = d->cu->fill8_async(at, 0, bytes, d->memory);
-    if (!r)
-        r = d->cu->stream_sync(d->memory);
-    if (r) {
-        cuda_free(b);
-        return cuda_fail(b->k, r, "zeroing a buffer");
-    }
-    return KILN_OK;
+    return r ? cuda_fail(b->k, r, "making a buffer") : KILN_OK;
 }
 
 // The memory stream goes on after everything that was given to the others.

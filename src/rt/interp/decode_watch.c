@@ -102,8 +102,7 @@ static void look_at_locals(watcher *w)
 static bool is_set_local(const watcher *w, const ir_inst *i)
 {
     ir_ref pointer = ir_operand(w->f, i, 0);
-    return !ir_is_const(pointer) && w->local[pointer] &&
-           !w->locals[w->local[pointer] - 1].is_open;
+    return !ir_is_const(pointer) && w->local[pointer] && !w->locals[w->local[pointer] - 1].is_open;
 }
 
 // --- copies of records: what is not set may be copied, only its use is a mistake
@@ -140,8 +139,9 @@ static void look_at_copies(watcher *w)
     }
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         if (is_copy[id] && w->d->watched[id])
-            w->d->watched[id] = (uint8_t)(w->d->watched[id] +
-                                          (ir_at(f, id)->op == IR_LOAD ? WATCH_COPIES : WATCH_COPIED));
+            w->d->watched[id] =
+                (uint8_t)(w->d->watched[id] +
+                          (ir_at(f, id)->op == IR_LOAD ? WATCH_COPIES : WATCH_COPIED));
 }
 
 // --- what is watched

@@ -1,0 +1,14 @@
+// log10 of f64 in Kiln C, as log_f64.h; host compilers read the same text.
+#ifndef KILN_LIB_LOG10_F64_H
+#define KILN_LIB_LOG10_F64_H
+#include "log_f64.h"
+
+static inline f64 k_log10_f64(f64 x)
+{
+    f64x2 s = k_log_split_f64(x), p = k_log1p_parts_f64(s.y);
+    f64x2 high = k_product_f64(p.x, 0x1.bcb7b1526e50ep-2);
+    f64x2 sum = k_sum_f64(s.x * 0x1.34413509f78p-2, high.x);
+    f64 low = fma(p.x, 0x1.95355baaafad3p-57, high.y) + p.y * 0x1.bcb7b1526e50ep-2;
+    return k_log_edges_f64(x, sum.x + (sum.y + fma(s.x, 0x1.fef311f12b358p-46, low)));
+}
+#endif

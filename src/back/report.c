@@ -1,0 +1,288 @@
+// Kernel in, one line about its resources out. ptxas knows best; without it, registers are guessed from how many values live at the same
+// time. Start at report_collect.
+#include "back/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/proc.h"
+
+enum { USUAL_BLOCK = 256 }; // threads, when the launch decides
+
+void report_line(const report_row *row, const target *t, text *out)
+{
+    uint32_t threads = row->threads ? row->threads : USUAL_BLOCK;
+    occupancy o = occupancy_of(t, row->registers, threads, row->shared_bytes);
+    const char *about = row->source == REPORT_ESTIMATE ? "~" : "";
+    text_printf(out, "%s  %s  %s%u regs  ", row->kernel, t->name, about, row->registers);
+    if (row->source == REPORT_ESTIMATE)
+        text_puts(out, "spills unknown  ");
+    else
+        text_printf(out, "%u spills  ", row->spills);
+    if (row->shared_bytes < 1024)
+        text_printf(out, "%llu B shared", (unsigned long long)row->shared_bytes);
+    else
+        text_printf(out, "%.1f KiB shared", (double)row->shared_bytes / 1024);
+    text_printf(out, "  occupancy %s%u %%", about, o.percent);
+    if (o.limit != LIMIT_NONE)
+        text_printf(out, " (limited by %s)", occupancy_limit_name(o.limit));
+    if (!row->threads)
+        text_printf(out, ", blocks of %u", threads);
+    if (row->source == REPORT_ESTIMATE)
+        text_puts(out, ", estimated");
+}
+
+// --- a guess
+static uint32_t words_of(ir_type t)
+{
+    if (t == IR_I1 || t == IR_VOID)
+        return 0;
+    return t == IR_PTR_SHARED || ir_type_size(t) <= 4 ? 1 : 2;
+}
+
+typedef struct span_walk {
+    const ir_func *f;
+    uint32_t *born, *last; // per value: position in reading order
+    uint32_t position;
+} span_walk;
+
+static void walk_region(span_walk *w, ir_region_id region, const uint32_t *loop_start);
+
+static void walk_inst(span_walk *w, ir_inst_id id)
+{
+    const ir_func *f = w->f;
+    const ir_inst *i = ir_at(f, id);
+    uint32_t start = ++w->position;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        if (!ir_is_const(ir_operand(f, i, k)))
+            w->last[ir_operand(f, i, k)] = start;
+    for (uint32_t k = 0; k < i->region_count; k++) {
+        const ir_region *r = ir_region_at(f, i->regions + k);
+        for (uint32_t n = 0; n < r->arg_count; n++)
+            w->born[r->args + n] = start;
+        walk_region(w, i->regions + k, i->op == IR_LOOP ? &start : NULL);
+    }
+    for (uint32_t k = 0; k < i->result_count; k++)
+        w->born[i->result + k] = i->region_count ? start : w->position;
+}
+
+// What a loop uses and did not make lives until its end.
+static void walk_region(span_walk *w, ir_region_id region, const uint32_t *loop_start)
+{
+    for (ir_inst_id id = ir_region_at(w->f, region)->first; id; id = ir_at(w->f, id)->next)
+        walk_inst(w, id);
+    for (uint32_t v = 1; loop_start && v < w->f->values.len; v++)
+        if (w->last[v] > *loop_start && w->born[v] <= *loop_start)
+            w->last[v] = w->position + 1;
+}
+
+static uint32_t guess_registers(const ir_func *f, arena *a)
+{
+    span_walk w = {.f = f, .born = arena_array(a, uint32_t, f->values.len), .last = arena_array(a, uint32_t, f->values.len)};
+    walk_region(&w, f->body, NULL);
+    int32_t *change = arena_array(a, int32_t, w.position + 3);
+    for (uint32_t v = 1; v < f->values.len; v++) {
+        if (w.last[v] <= w.born[v])
+            continue;
+        int32_t words = (int32_t)words_of(ir_type_of(f, v));
+        if (f->values.at[v].def == IR_DEF_PARAM)
+            words = 0; // they stay in constant memory
+        change[w.born[v]] += words;
+        change[w.last[v]] -= words;
+    }
+    int32_t live = 0, most = 0;
+    for (uint32_t k = 0; k < w.position + 3; k++) {
+        live += change[k];
+        most = live > most ? live : most;
+    }
+    return most + 8 > 255 ? 255 : (uint32_t)most + 8; // addresses and temporaries
+}
+
+static uint64_t shared_of(const ir_func *f, arena *a)
+{
+    uint64_t sum = 0;
+    bool *seen = arena_array(a, bool, f->module->shared.len + 1);
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        if (i->op != IR_SHARED || seen[i->aux])
+            continue;
+        seen[i->aux] = true;
+        sum = (sum + 15) / 16 * 16 + f->module->shared.at[i->aux].size;
+    }
+    return sum;
+}
+
+static report_row guess(const ir_func *f, arena *a)
+{
+    return (report_row){.kernel = f->name,
+                        .registers = guess_registers(f, a),
+                        .shared_bytes = shared_of(f, a),
+                        .threads = f->block[0] * f->block[1] * f->block[2]};
+}
+
+// --- ptxas
+// The number before `what` on this line, or 0.
+static uint64_t number_before(str line, const char *what)
+{
+    size_t len = strlen(what);
+    for (size_t k = 0; k + len <= line.len; k++) {
+        if (memcmp(line.at + k, what, len) != 0)
+            continue;
+        size_t start = k;
+        while (start && line.at[start - 1] >= '0' && line.at[start - 1] <= '9')
+            start--;
+        return strtoull(line.at + start, NULL, 10);
+    }
+    return 0;
+}
+
+static bool has(str line, const char *what)
+{
+    size_t len = strlen(what);
+    for (size_t k = 0; k + len <= line.len; k++)
+        if (!memcmp(line.at + k, what, len))
+            return true;
+    return false;
+}
+
+bool report_read_ptxas(str log, const char *kernel, report_row *row)
+{
+    char wanted[256];
+    bool is_mine = false;
+    int len = snprintf(wanted, sizeof wanted, "entry function '%s' ", kernel);
+    if (len < 0 || (size_t)len >= sizeof wanted)
+        return false;
+    for (size_t at = 0; at < log.len;) {
+        const char *end = memchr(log.at + at, '\n', log.len - at);
+        str line = {log.at + at, end ? (size_t)(end - log.at) - at : log.len - at};
+        at += line.len + 1;
+        if (has(line, "entry function '"))
+            is_mine = has(line, wanted);
+        if (!is_mine)
+            continue;
+        if (has(line, "spill stores")) {
+            row->spills = (uint32_t)(number_before(line, " bytes spill stores") / 4);
+            row->local_bytes = number_before(line, " bytes stack frame");
+        }
+        if (has(line, " registers")) {
+            row->registers = (uint32_t)number_before(line, " registers");
+            row->shared_bytes = number_before(line, " bytes smem");
+            row->source = REPORT_PTXAS;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool run_ptxas(arena *a, const char *program, const target *t, str ptx, str *log, const char **note)
+{
+    const char *folder = getenv("TMPDIR"), *reason = "";
+    char *path = str_format(a, "%s/kiln-XXXXXX.ptx", folder && *folder ? folder : "/tmp");
+    int fd = mkstemps(path, 4);
+    if (fd < 0) {
+        *note = str_format(a, "%s cannot be written", path);
+        return false;
+    }
+    close(fd);
+    proc_result result = {0};
+    const char *argv[] = {program, "-v", str_format(a, "-arch=%s", t->name), path, "-o", "/dev/null", NULL};
+    bool is_done = file_write(a, path, ptx.at, ptx.len, &reason) && proc_run(a, argv, &result, &reason);
+    unlink(path);
+    *log = result.output;
+    if (is_done && !result.status)
+        return true;
+    *note = is_done ? str_format(a, "ptxas does not take the code:\n%.*s", (int)result.output.len, result.output.at)
+                    : str_format(a, "ptxas cannot be run: %s", reason);
+    return false;
+}
+
+void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a, report_rows *rows, const char **note)
+{
+    str log = {0};
+    const char *unused, *program = proc_find_cuda(a, "ptxas");
+    if (!note)
+        note = &unused;
+    *note = NULL;
+    bool is_known = program && ptx.len && run_ptxas(a, program, t, ptx, &log, note);
+    for (uint32_t k = 0; k < m->funcs.len; k++) {
+        const ir_func *f = m->funcs.at[k];
+        if (!f->is_kernel || (only && only != f))
+            continue;
+        report_row row = guess(f, a);
+        if (is_known)
+            report_read_ptxas(log, f->name, &row);
+        vec_push(a, rows, row);
+    }
+}
+
+// --- kinds of instructions
+typedef struct kind_row {
+    const char *name;
+    ir_op first, last;
+} kind_row;
+
+static const kind_row kinds[] = {
+    {"integer", IR_ADD, IR_DP4A_U},       {"float", IR_FADD, IR_FRINT},         {"fma", IR_FFMA, IR_FFMA},
+    {"division", IR_FDIV, IR_FDIV},       {"square root", IR_FSQRT, IR_FSQRT},  {"approximation", IR_FAST_EXP2, IR_FAST_DIV},
+    {"comparison", IR_IEQ, IR_FLE},       {"select", IR_SELECT, IR_SELECT},     {"conversion", IR_TRUNC, IR_PTRCAST},
+    {"packed pair", IR_HADD2, IR_HMAX2},  {"address", IR_PTRADD, IR_PTRADD},    {"load", IR_LOAD, IR_LOAD},
+    {"store", IR_STORE, IR_STORE},        {"atomic", IR_ATOMIC, IR_ATOMSTORE},  {"fence", IR_FENCE, IR_FENCE},
+    {"barrier", IR_BARRIER, IR_WARPSYNC}, {"shuffle", IR_SHUFFLE, IR_SHUFFLE},  {"vote", IR_BALLOT, IR_MATCH},
+    {"check", IR_ASSERT, IR_BOUNDS},      {"branch", IR_IF, IR_IF},             {"loop", IR_LOOP, IR_LOOP},
+    {"switch", IR_SWITCH, IR_SWITCH},     {"print", IR_PRINT, IR_PRINT},
+};
+
+// Bytes that one pass over the kernel's text moves, by space.
+static uint64_t width_of(const ir_inst *i)
+{
+    uint32_t lanes = i->op == IR_LOAD ? i->result_count : i->op == IR_STORE ? i->operand_count - 1 : 1;
+    return (uint64_t)ir_type_size((ir_type)i->type) * lanes;
+}
+
+static void space_stats(const ir_func *f, ir_op op, text *out)
+{
+    static const struct {
+        ir_type space;
+        const char *name;
+    } spaces[] = {{IR_PTR_GLOBAL, "global"}, {IR_PTR_SHARED, "shared"}, {IR_PTR_LOCAL, "local"},
+                  {IR_PTR_CONST, "constant"}, {IR_PTR_PARAM, "parameter"}, {IR_PTR_GEN, "generic"}};
+    for (size_t s = 0; s < COUNT(spaces); s++) {
+        uint32_t count = 0, wide = 0;
+        uint64_t bytes = 0;
+        for (uint32_t k = 1; k < f->insts.len; k++) {
+            const ir_inst *i = &f->insts.at[k];
+            if ((ir_op)i->op != op || ir_type_of(f, ir_operand(f, i, 0)) != spaces[s].space)
+                continue;
+            count++;
+            wide += width_of(i) >= 16;
+            bytes += width_of(i);
+        }
+        if (count)
+            text_printf(out, "    %-12s %6u   %u of 16 bytes, %llu bytes in all\n", spaces[s].name, count, wide, (unsigned long long)bytes);
+    }
+}
+
+void report_stats(const ir_func *f, arena *a, text *out)
+{
+    uint32_t all = 0, counts[COUNT(kinds)] = {0};
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        ir_op op = (ir_op)f->insts.at[k].op;
+        all += op != IR_NOP && !ir_is_terminator(op);
+        // A kind that comes later in the list is the more precise one.
+        for (size_t n = COUNT(kinds); n-- > 0;)
+            if (op >= kinds[n].first && op <= kinds[n].last) {
+                counts[n]++;
+                break;
+            }
+    }
+    text_printf(out, "%s: %u instructions, %u shared bytes\n", f->name, all, (unsigned)shared_of(f, a));
+    for (size_t n = 0; n < COUNT(kinds); n++) {
+        if (!counts[n])
+            continue;
+        text_printf(out, "  %-14s %6u\n", kinds[n].name, counts[n]);
+        if (kinds[n].first == IR_LOAD || kinds[n].first == IR_STORE)
+            space_stats(f, kinds[n].first, out);
+    }
+}

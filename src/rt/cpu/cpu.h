@@ -1,0 +1,65 @@
+// The cpu device: kernels as machine code of this host. build.c turns a module's C text (back/cpu) into functions, run.c runs grids of
+// them over the host's threads, fiber.c lets the warps of a block wait for one another. A kernel without machine code (no C compiler,
+// or something the backend lacks) runs on the interpreter.
+#ifndef KILN_RT_CPU_H
+#define KILN_RT_CPU_H
+
+#include "rt/rt.h"
+
+typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
+    const uint64_t *args;
+    uint8_t *shared, *dynamic, *local;
+    const uint32_t *thread[3];
+    const volatile int *cancel;
+    void (*barrier)(struct cpu_warp *, uint32_t site);
+    void (*yield)(struct cpu_warp *);
+    void (*fault)(struct cpu_warp *, uint32_t kind, uint32_t site, uint32_t lanes);
+    void (*print)(struct cpu_warp *, uint32_t site, uint32_t lanes, const uint64_t *args);
+    uint64_t (*time)(struct cpu_warp *, uint32_t kind);
+    uint64_t values[2]; // of a fault
+    uint32_t block[3], block_dim[3], grid_dim[3];
+    uint32_t warp, live, dynamic_bytes, unused;
+} cpu_warp;
+
+typedef enum cpu_fault { CPU_ASSERT = 1, CPU_TRAP, CPU_UNREACHABLE, CPU_BOUNDS } cpu_fault;
+
+typedef struct cpu_row { // of kiln_cpu_table_1, as the C text has it
+    const char *name;
+    void (*run)(cpu_warp *);
+    uint64_t local_bytes, shared_bytes;
+    uint32_t needs_fibers;
+    uint32_t needs_rows; // compiled for blocks whose rows are whole warps, or that have one row
+} cpu_row;
+
+// --- build.c
+// Inside the compile's frame: gives the kernels of `m` their functions, when there is a way to make them.
+void cpu_take(kiln_module *m, ir_module *from);
+void cpu_unload(kiln_module *m);
+// The C compiler that is used, or NULL; `why` gets a sentence.
+const char *cpu_compiler(const char **why);
+
+// --- run.c
+kiln_status cpu_launch(kiln_kernel *kernel, const rt_launch *l);
+
+// --- fiber.c
+typedef struct fiber {
+    void *stack_pointer; // while it does not run
+    void *caller;        // where to go when it stops
+    uint8_t *memory;     // the stack, with a guard page below
+    void *context;       // of the portable form
+} fiber;
+enum { FIBER_STACK = 256 << 10 };
+bool fiber_make(fiber *f);
+void fiber_free(fiber *f);
+void fiber_start(fiber *f, void (*run)(void *), void *user); // the next fiber_enter begins it; a run must not return but stop for good
+void fiber_enter(fiber *f);                                  // until it stops
+void fiber_stop(fiber *f);                                   // from within
+
+// --- pool.c
+// Runs `work` on up to `threads` threads at once, one of them the caller's; returns when all are done.
+void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *user);
+
+// --- device.c
+const device_ops *cpu_device(void);
+
+#endif

@@ -1,0 +1,50 @@
+// The cpu as a device: buffers, streams, events and graphs are the interpreter's (the same host memory), launches go to machine code.
+#include "rt/cpu/cpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static kiln_status open_device(kiln *k, int ordinal)
+{
+    if (ordinal > 0)
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "there is one cpu device: 'cpu'");
+    kiln_status status = interp_device.open(k, 0);
+    snprintf(k->device, sizeof k->device, "cpu");
+    k->target = "cpu";
+    return status;
+}
+
+static kiln_status info(const kiln *k, kiln_device_info *out)
+{
+    kiln_status status = interp_device.info(k, out);
+    const char *why, *compiler = cpu_compiler(&why);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(out->device, sizeof out->device, "cpu");
+    snprintf(out->target, sizeof out->target, "cpu");
+    out->multiprocessors = cores > 0 ? (uint32_t)cores : 1;
+    if (compiler)
+        snprintf(out->name, sizeof out->name, "the host's cores, machine code by %.90s", compiler);
+    else
+        snprintf(out->name, sizeof out->name, "the host's cores, interpreted: %s", why);
+    return status;
+}
+
+static device_ops ops;
+
+static void make_ops(void)
+{
+    ops = interp_device;
+    ops.name = "cpu";
+    ops.open = open_device;
+    ops.info = info;
+    ops.take = cpu_take;
+    ops.unload = cpu_unload;
+}
+
+const device_ops *cpu_device(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_ops);
+    return &ops;
+}
