@@ -116,6 +116,8 @@ install: all
 	ln -sf libkiln.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libkiln.so.0
 	ln -sf libkiln.so.0 $(DESTDIR)$(PREFIX)/lib/libkiln.so
 	cd include && find kiln -name '*.h' -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/include/{} \;
+	install -d $(DESTDIR)$(PREFIX)/include/kiln/lib
+	install -m 644 lib/*.h $(DESTDIR)$(PREFIX)/include/kiln/lib/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/kiln.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/kiln.pc
 	sed -e 's|@VERSION@|$(VERSION)|' tools/kiln-config.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/kiln/kiln-config.cmake
 	for page in docs/man/*.1; do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done

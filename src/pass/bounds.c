@@ -9,7 +9,6 @@
 typedef struct guard {
     ir_func *f;
     pass_ctx *ctx;
-    uint32_t param_count; // the user's
     ir_ref *length;       // per user parameter: the hidden one, 0: none
     uint8_t *seen;        // per value, while a pointer's base is looked for
     bool changed;
@@ -277,7 +276,10 @@ static bool is_access(const ir_inst *i)
 
 bool pass_bounds(ir_func *f, pass_ctx *ctx)
 {
-    guard g = {.f = f, .ctx = ctx, .param_count = f->params.len};
+    guard g = {.f = f, .ctx = ctx};
+    // Without optimisation pointer variables are memory still, and what they point into is not seen.
+    if (!ctx->level && pass_sroa(f, ctx) | pass_mem2reg(f, ctx))
+        ir_compact(f);
     g.length = arena_array(ctx->scratch, ir_ref, f->params.len + 1);
     if (f->params.len)
         add_lengths(&g);

@@ -63,6 +63,7 @@ typedef struct rt_param {
     bool is_raw;   // of user-given PTX: only the size is known
 } rt_param;
 
+// What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line in image.c.
 struct kiln_kernel {
     uint64_t magic;
     struct kiln_module *module;

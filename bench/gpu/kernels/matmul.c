@@ -1,5 +1,5 @@
 // c = a * b in f32. A block makes 128 x 128 of c, a thread 8 x 8 of it, in steps of 16 along k; the next step's tiles are on their way from
-// memory while this one's are multiplied. m and n are multiples of 128, k of 16.
+// memory while this one's are multiplied. m and n are multiples of 128, k of 16; no matrix has more than 2^32 elements.
 #include <kiln/kernel.h>
 
 tune(BLOCKS, 2, 1); // of a multiprocessor at once
@@ -10,14 +10,12 @@ kernel block(256) min_blocks(BLOCKS) void matmul(const f32 *restrict a, const f3
 {
     shared f32x4 a_tile[2][STEP][(TILE + PAD) / 4]; // turned: a_tile[·][k][row / 4]
     shared f32x4 b_tile[2][STEP][TILE / 4];
+    const f32x4 *a4 = (const f32x4 *)a, *b4 = (const f32x4 *)b;
     u32 t = thread_x();
-    // Loading: two groups of four along k of A (rows t / 4 and t / 4 + 64), two along n of B (rows t / 32 and t / 32 + 8).
-    u32 a_row = t / 4, a_group = t % 4, b_row = t / 32, b_group = t % 32;
-    const f32x4 *a_from = (const f32x4 *)(a + (u64)(block_y() * TILE + a_row) * k) + a_group;
-    const f32x4 *b_from = (const f32x4 *)(b + (u64)b_row * n + block_x() * TILE) + b_group;
-    u64 a_down = (u64)64 * k / 4, b_down = (u64)8 * n / 4, b_step = (u64)STEP * n / 4;
+    // Loading: two groups of four along k of A (rows t / 4 and 64 more), two along n of B (rows t / 32 and 8 more).
+    u32 a_at = (block_y() * TILE + t / 4) * (k / 4) + t % 4, b_at = t / 32 * (n / 4) + block_x() * (TILE / 4) + t % 32;
     // Computing: rows row * 4 + {0..3} and 64 more, columns col * 4 + {0..3} and 64 more.
-    u32 row = t / 16, col = t % 16;
+    u32 row = t / 16, col = t % 16, now = 0;
     f32 sum[8][8];
 #pragma unroll
     for (u32 i = 0; i < 8; i++)
@@ -25,10 +23,9 @@ kernel block(256) min_blocks(BLOCKS) void matmul(const f32 *restrict a, const f3
         for (u32 j = 0; j < 8; j++)
             sum[i][j] = 0;
 
-    f32x4 a0 = a_from[0], a1 = a_from[a_down], b0 = b_from[0], b1 = b_from[b_down];
-    u32 now = 0;
+    f32x4 a0 = a4[a_at], a1 = a4[a_at + 16 * k], b0 = b4[b_at], b1 = b4[b_at + 2 * n];
     for (u32 k0 = 0; k0 < k; k0 += STEP) {
-        f32 *turned = (f32 *)&a_tile[now][a_group * 4][0] + a_row;
+        f32 *turned = (f32 *)&a_tile[now][t % 4 * 4][0] + t / 4;
         turned[0 * (TILE + PAD)] = a0.x;
         turned[1 * (TILE + PAD)] = a0.y;
         turned[2 * (TILE + PAD)] = a0.z;
@@ -37,17 +34,17 @@ kernel block(256) min_blocks(BLOCKS) void matmul(const f32 *restrict a, const f3
         turned[1 * (TILE + PAD) + 64] = a1.y;
         turned[2 * (TILE + PAD) + 64] = a1.z;
         turned[3 * (TILE + PAD) + 64] = a1.w;
-        b_tile[now][b_row][b_group] = b0;
-        b_tile[now][b_row + 8][b_group] = b1;
+        b_tile[now][t / 32][t % 32] = b0;
+        b_tile[now][t / 32 + 8][t % 32] = b1;
         barrier();
-        if (k0 + STEP < k) {
-            a_from += STEP / 4;
-            b_from += b_step;
-            a0 = a_from[0];
-            a1 = a_from[a_down];
-            b0 = b_from[0];
-            b1 = b_from[b_down];
+        if (k0 + STEP < k) { // the last step loads its own tiles once more, which costs less than a branch around four loads
+            a_at += STEP / 4;
+            b_at += STEP / 4 * n;
         }
+        a0 = a4[a_at];
+        a1 = a4[a_at + 16 * k];
+        b0 = b4[b_at];
+        b1 = b4[b_at + 2 * n];
 #pragma unroll
         for (u32 p = 0; p < STEP; p++) {
             f32x4 x0 = a_tile[now][p][row], x1 = a_tile[now][p][row + 16];

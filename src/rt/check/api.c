@@ -91,7 +91,7 @@ static kiln_status run(job *j)
     interp_error error;
     __atomic_store_n(&context->cancel, 0, __ATOMIC_RELAXED);
     interp_run(&launch, &error);
-    report_finish(k, j->desc);
+    finding_finish(k, j->desc);
     if (j->findings)
         *j->findings = (size_t)k->finding_count;
     if (error.code == DIAG_NONE)

@@ -5,7 +5,7 @@
 // A cell is the shadow of one granule (interp_program.granule) of shared or global memory.
 //
 // shadow.c looks at accesses, order.c knows what orders them, step.c the other instructions,
-// report.c keeps the findings, api.c is kiln_check. Start at api.c.
+// finding.c keeps the findings, api.c is kiln_check. Start at api.c.
 #ifndef KILN_CHECK_SHADOW_H
 #define KILN_CHECK_SHADOW_H
 
@@ -118,23 +118,23 @@ void order_at(check *k, uint64_t address, uint32_t thread, unsigned flags);
 void order_fence(check *k, unsigned flags);
 uint64_t order_block_of(const check *k, uint32_t epoch);
 
-// --- report.c
+// --- finding.c
 static inline spot spot_here(const runner *r, const warp *w, const code *c, uint32_t lane)
 {
     return (spot){code_index(r, c) + 1, w->index * LANES + lane, r->block_rank};
 }
 // A new finding, or NULL when an equal one is known (it is counted). `other` may be NULL.
-finding *report_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
-                    const char *format, ...) PRINTF_LIKE(6, 7);
-void report_array(finding *f, const char *name, int64_t index);
+finding *finding_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
+                     const char *format, ...) PRINTF_LIKE(6, 7);
+void finding_array(finding *f, const char *name, int64_t index);
 // A label under the finding's own place (is_other: under the other one).
-void report_label(check *k, finding *f, bool is_other, const char *format, ...) PRINTF_LIKE(4, 5);
-const char *report_thread(check *k, const runner *r,
-                          spot at); // "thread (1, 0, 0) of block (0, 0, 0)"
+void finding_label(check *k, finding *f, bool is_other, const char *format, ...) PRINTF_LIKE(4, 5);
+const char *finding_thread(check *k, const runner *r,
+                           spot at); // "thread (1, 0, 0) of block (0, 0, 0)"
 // What a caller does after any finding: true to go on.
-bool report_goes_on(check *k);
+bool finding_goes_on(check *k);
 // Hands the findings out.
-void report_finish(check *k, const kiln_check_desc *desc);
+void finding_finish(check *k, const kiln_check_desc *desc);
 
 // --- step.c
 extern const interp_hooks check_hooks;

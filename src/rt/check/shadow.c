@@ -94,32 +94,32 @@ static bool report_outside(access *a)
     uint64_t offset = a->address - t.start;
     bool fits = offset <= t.size && a->bytes <= t.size - offset;
     spot at = spot_here(r, a->w, c, a->lane);
-    const char *who = report_thread(k, r, at), *verb = verb_of(a);
+    const char *who = finding_thread(k, r, at), *verb = verb_of(a);
     finding *f;
     if (!t.name) {
         bool is_null = a->address >> INTERP_SEGMENT_BITS == 0;
-        f = report_new(k, r, is_null ? K6212 : K6201, at, NULL,
-                       is_null ? "the kernel %s through a null pointer"
-                               : "the kernel %s memory that belongs to no buffer or array",
-                       verb);
-        report_label(k, f, false, "by %s", who);
-        return report_goes_on(k);
+        f = finding_new(k, r, is_null ? K6212 : K6201, at, NULL,
+                        is_null ? "the kernel %s through a null pointer"
+                                : "the kernel %s memory that belongs to no buffer or array",
+                        verb);
+        finding_label(k, f, false, "by %s", who);
+        return finding_goes_on(k);
     }
     if (fits && t.is_read_only && a->writes) {
-        f = report_new(k, r, K6213, at, NULL, "the kernel writes to '%s', which is constant",
-                       t.name);
-        report_label(k, f, false, "by %s", who);
-        return report_goes_on(k);
+        f = finding_new(k, r, K6213, at, NULL, "the kernel writes to '%s', which is constant",
+                        t.name);
+        finding_label(k, f, false, "by %s", who);
+        return finding_goes_on(k);
     }
     uint32_t align = c->op >= CODE_ATOMIC ? c->size : c->align;
     if (fits) {
-        f = report_new(k, r, K6202, at, NULL,
-                       "the kernel %s %llu bytes of '%s' at a misaligned place", verb,
-                       (unsigned long long)a->bytes, t.name);
-        report_label(k, f, false, "byte %llu is no multiple of %u: %s", (unsigned long long)offset,
-                     align, who);
-        report_array(f, t.name, fault_index(&t, a->address, c->size));
-        return report_goes_on(k);
+        f = finding_new(k, r, K6202, at, NULL,
+                        "the kernel %s %llu bytes of '%s' at a misaligned place", verb,
+                        (unsigned long long)a->bytes, t.name);
+        finding_label(k, f, false, "byte %llu is no multiple of %u: %s", (unsigned long long)offset,
+                      align, who);
+        finding_array(f, t.name, fault_index(&t, a->address, c->size));
+        return finding_goes_on(k);
     }
     uint64_t count = t.size / (t.elem_size ? t.elem_size : c->size);
     int64_t index = fault_index(&t, a->address, c->size);
@@ -128,30 +128,30 @@ static bool report_outside(access *a)
     uint64_t s = t.start >> INTERP_SEGMENT_BITS;
     bool is_dynamic =
         s & STATIC_SEGMENT && r->program->segments[s - STATIC_SEGMENT].kind == SEGMENT_DYNAMIC;
-    f = report_new(k, r, is_dynamic ? K6210 : K6201, at, NULL,
-                   is_dynamic ? "the kernel %s element %lld of '%s': this launch gives it %llu"
-                              : "the kernel %s element %lld of '%s', which has %llu",
-                   verb, (long long)index, t.name, (unsigned long long)count);
-    report_label(k, f, false, "by %s", who);
+    f = finding_new(k, r, is_dynamic ? K6210 : K6201, at, NULL,
+                    is_dynamic ? "the kernel %s element %lld of '%s': this launch gives it %llu"
+                               : "the kernel %s element %lld of '%s', which has %llu",
+                    verb, (long long)index, t.name, (unsigned long long)count);
+    finding_label(k, f, false, "by %s", who);
     if (f && is_dynamic)
         diag_note(f->d, "the launch asked for %llu bytes of dynamic shared memory",
                   (unsigned long long)r->launch->shared_bytes);
-    report_array(f, t.name, index);
-    return report_goes_on(k);
+    finding_array(f, t.name, index);
+    return finding_goes_on(k);
 }
 
 static void report_unset(check *k, const runner *r, const pending *p, const char *what)
 {
     finding *f =
         p->is_one
-            ? report_new(k, r, K6203, p->at, NULL,
-                         "the kernel %s '%s' before anything was stored there",
-                         p->is_update ? "updates" : "reads", p->name)
-            : report_new(k, r, K6203, p->at, NULL,
-                         "the kernel %s element %lld of '%s' before anything was stored there",
-                         p->is_update ? "updates" : "reads", (long long)p->index, p->name);
-    report_label(k, f, false, "%s memory that is not set: %s", what, report_thread(k, r, p->at));
-    report_array(f, p->name, p->index);
+            ? finding_new(k, r, K6203, p->at, NULL,
+                          "the kernel %s '%s' before anything was stored there",
+                          p->is_update ? "updates" : "reads", p->name)
+            : finding_new(k, r, K6203, p->at, NULL,
+                          "the kernel %s element %lld of '%s' before anything was stored there",
+                          p->is_update ? "updates" : "reads", (long long)p->index, p->name);
+    finding_label(k, f, false, "%s memory that is not set: %s", what, finding_thread(k, r, p->at));
+    finding_array(f, p->name, p->index);
 }
 
 static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip)
@@ -177,7 +177,7 @@ static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip
                  m->is_global               ? "global"
                  : m->kind == SEGMENT_LOCAL ? "local"
                                             : "shared");
-    return report_goes_on(k);
+    return finding_goes_on(k);
 }
 
 void shadow_settle(runner *r)
@@ -233,16 +233,17 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
     const char *who = is_grid ? "blocks" : "threads", *name = t.name ? t.name : "an array";
     diag_code code_of = is_grid ? K6205 : K6204;
     finding *f =
-        is_one ? report_new(k, a->r, code_of, at, &other, "two %s race for '%s'", who, name)
-               : report_new(k, a->r, code_of, at, &other, "two %s race for element %lld of '%s'",
-                            who, (long long)index, name);
+        is_one ? finding_new(k, a->r, code_of, at, &other, "two %s race for '%s'", who, name)
+               : finding_new(k, a->r, code_of, at, &other, "two %s race for element %lld of '%s'",
+                             who, (long long)index, name);
     if (!f)
-        return report_goes_on(k);
+        return finding_goes_on(k);
     const char *here = a->c->op >= CODE_ATOMIC ? "updated atomically"
                        : a->writes             ? "written"
                                                : "read";
-    report_label(k, f, true, "first %s by %s", past_of(m, is_write), report_thread(k, a->r, other));
-    report_label(k, f, false, "then %s by %s", here, report_thread(k, a->r, at));
+    finding_label(k, f, true, "first %s by %s", past_of(m, is_write),
+                  finding_thread(k, a->r, other));
+    finding_label(k, f, false, "then %s by %s", here, finding_thread(k, a->r, at));
     if (is_grid)
         diag_note(f->d,
                   "blocks run in any order and at the same time: use atomics, or give each its own "
@@ -254,8 +255,8 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
         diag_note(f->d, "threads of a block are ordered by barrier(); there is none in between");
     if (m->flags & MARK_ATOMIC || a->c->op >= CODE_ATOMIC)
         diag_note(f->d, "an atomic access is only safe when all others are atomic, too");
-    report_array(f, t.name ? t.name : "", index);
-    return report_goes_on(k);
+    finding_array(f, t.name ? t.name : "", index);
+    return finding_goes_on(k);
 }
 
 // --- marks

@@ -28,18 +28,18 @@ static bool report_missing(runner *r, warp *w, const code *c, uint32_t lane, uin
     spot at = spot_here(r, w, c, lane), other = {0, w->index * LANES + missing, r->block_rank};
     const code *parting = has_returned ? w->ended[missing] : fault_parting(w, missing);
     other.code = parting ? code_index(r, parting) + 1 : 0;
-    finding *f = report_new(k, r, K6207, at, parting ? &other : NULL,
-                            has_returned ? "a %s reads a lane that has returned"
-                                         : "a %s is not reached by all lanes of the warp",
-                            name_of_op(c));
+    finding *f = finding_new(k, r, K6207, at, parting ? &other : NULL,
+                             has_returned ? "a %s reads a lane that has returned"
+                                          : "a %s is not reached by all lanes of the warp",
+                             name_of_op(c));
     if (parting)
-        report_label(k, f, true, has_returned ? "%s returned here" : "%s went another way here",
-                     report_thread(k, r, other));
-    report_label(k, f, false, "lane %u is here: %s", lane, report_thread(k, r, at));
+        finding_label(k, f, true, has_returned ? "%s returned here" : "%s went another way here",
+                      finding_thread(k, r, other));
+    finding_label(k, f, false, "lane %u is here: %s", lane, finding_thread(k, r, at));
     if (f)
         diag_note(f->d, "lane %u is missing: on a GPU the result is undefined, or the kernel hangs",
                   missing);
-    return report_goes_on(k);
+    return finding_goes_on(k);
 }
 
 static bool look_at_lanes(runner *r, warp *w, const code *c)
@@ -78,11 +78,11 @@ static bool step_assume(runner *r, warp *w, const code *c)
     if (!broken)
         return true;
     spot at = spot_here(r, w, c, lowest_lane(broken));
-    finding *f = report_new(k, r, K6208, at, NULL, "this assumption is false");
-    report_label(k, f, false, "in %s", report_thread(k, r, at));
+    finding *f = finding_new(k, r, K6208, at, NULL, "this assumption is false");
+    finding_label(k, f, false, "in %s", finding_thread(k, r, at));
     if (f)
         diag_note(f->d, "the compiler relies on it: what the kernel does is then undefined");
-    return report_goes_on(k);
+    return finding_goes_on(k);
 }
 
 // --- NaNs
@@ -125,8 +125,8 @@ static bool step_float(runner *r, warp *w, const code *c)
         return true;
     uint32_t lane = lowest_lane(born);
     spot at = spot_here(r, w, c, lane);
-    finding *f = report_new(k, r, K6209, at, NULL, "a NaN is born here");
-    report_label(k, f, false, "in %s", report_thread(k, r, at));
+    finding *f = finding_new(k, r, K6209, at, NULL, "a NaN is born here");
+    finding_label(k, f, false, "in %s", finding_thread(k, r, at));
     if (f && count == 1)
         diag_note(f->d, "the operand is %.9g", operands[0][lane]);
     else if (f)
@@ -134,7 +134,7 @@ static bool step_float(runner *r, warp *w, const code *c)
                   count == 2 ? "the operands are %.9g and %.9g"
                              : "the operands are %.9g, %.9g and %.9g",
                   operands[0][lane], operands[1][lane], count > 2 ? operands[2][lane] : 0);
-    return report_goes_on(k);
+    return finding_goes_on(k);
 }
 
 // --- the hooks
@@ -208,16 +208,16 @@ static void on_barrier(runner *r)
 static void report_barrier(check *k, runner *r, const interp_error *e, spot at)
 {
     spot other = {e->other_code, e->other_thread, r->block_rank};
-    finding *f = report_new(k, r, K6206, at, e->other_code ? &other : NULL,
-                            "this barrier is not reached by all threads of the block");
+    finding *f = finding_new(k, r, K6206, at, e->other_code ? &other : NULL,
+                             "this barrier is not reached by all threads of the block");
     if (e->other_code) {
         const code *c = &r->program->code[e->other_code - 1];
-        report_label(k, f, true, "%s %s", report_thread(k, r, other),
-                     c->op == CODE_RETURN    ? "returned here"
-                     : c->op == CODE_BARRIER ? "waits at this one"
-                                             : "went another way here");
+        finding_label(k, f, true, "%s %s", finding_thread(k, r, other),
+                      c->op == CODE_RETURN    ? "returned here"
+                      : c->op == CODE_BARRIER ? "waits at this one"
+                                              : "went another way here");
     }
-    report_label(k, f, false, "%s waits here", report_thread(k, r, at));
+    finding_label(k, f, false, "%s waits here", finding_thread(k, r, at));
 }
 
 static bool on_failed(runner *r)
@@ -244,14 +244,14 @@ static bool on_failed(runner *r)
             what = "the kernel does not end";
         else if (e->code != K6025)
             what = diag_code_title(e->code);
-        finding *f = report_new(k, r, e->code == K6028 ? K6211 : K6214, at, NULL, "%s", what);
-        report_label(k, f, false, "in %s", report_thread(k, r, at));
+        finding *f = finding_new(k, r, e->code == K6028 ? K6211 : K6214, at, NULL, "%s", what);
+        finding_label(k, f, false, "in %s", finding_thread(k, r, at));
         if (f && e->code == K6028)
             diag_note(f->d, "a warp has run %llu instructions; --steps sets the limit",
                       (unsigned long long)r->launch->step_limit);
     }
     *r->error = (interp_error){.file = ""};
-    return report_goes_on(k) && !k->is_over;
+    return finding_goes_on(k) && !k->is_over;
 }
 
 const interp_hooks check_hooks = {.step = step,

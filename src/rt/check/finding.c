@@ -30,7 +30,7 @@ static void coordinates(uint64_t rank, const uint32_t dim[3], uint32_t out[3])
     out[2] = (uint32_t)(rank / dim[0] / dim[1]);
 }
 
-const char *report_thread(check *k, const runner *r, spot at)
+const char *finding_thread(check *k, const runner *r, spot at)
 {
     uint32_t t[3], b[3];
     coordinates(at.thread, r->launch->block, t);
@@ -53,8 +53,8 @@ static void fill_place(const check *k, uint32_t index, const char **file, int *l
     *column = p ? (int)p->column : 0;
 }
 
-finding *report_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
-                    const char *format, ...)
+finding *finding_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
+                     const char *format, ...)
 {
     const char *name = diag_code_name(kind);
     const place *here = place_of(k, at.code), *there = other ? place_of(k, other->code) : NULL;
@@ -94,7 +94,7 @@ finding *report_new(check *k, const runner *r, diag_code kind, spot at, const sp
     return f;
 }
 
-void report_array(finding *f, const char *name, int64_t index)
+void finding_array(finding *f, const char *name, int64_t index)
 {
     if (!f)
         return;
@@ -102,7 +102,7 @@ void report_array(finding *f, const char *name, int64_t index)
     f->shown.index = index;
 }
 
-void report_label(check *k, finding *f, bool is_other, const char *format, ...)
+void finding_label(check *k, finding *f, bool is_other, const char *format, ...)
 {
     if (!f)
         return;
@@ -113,12 +113,12 @@ void report_label(check *k, finding *f, bool is_other, const char *format, ...)
     diag_label(f->d, span_of(k, is_other ? f->other_code : f->at_code), "%s", what);
 }
 
-bool report_goes_on(check *k)
+bool finding_goes_on(check *k)
 {
     return !k->is_stopped;
 }
 
-void report_finish(check *k, const kiln_check_desc *desc)
+void finding_finish(check *k, const kiln_check_desc *desc)
 {
     for (finding *f = k->first; f; f = f->next) {
         if (f->shown.count > 1)

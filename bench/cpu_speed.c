@@ -1,0 +1,273 @@
+// cpu_speed: the kernels of bench/cpu on the cpu device, the interpreter and PoCL (OpenCL, opened at run time), and matmul beside
+// OpenBLAS; in one process, one after the other. Times are the best of several launches, data in place. What is not there is left out.
+//
+//     cpu_speed FOLDER [KERNEL]       FOLDER has kernels.c and kernels.cl
+//
+// Start reading at main.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kiln/kiln.h"
+
+enum { MOST_BUFFERS = 4 };
+
+typedef struct bench_case {
+    const char *name;
+    size_t counts[MOST_BUFFERS]; // of 32-bit elements; 0: no more
+    const char *types;           // 'f' or 'u' of each
+    const char *scalars;         // "fu": after the buffers
+    uint32_t scalar[3];          // numbers; of 'f': as float
+    uint32_t grid[2], block[2];
+    double work; // operations or bytes
+    const char *unit;
+} bench_case;
+
+static const bench_case cases[] = {
+    {"saxpy", {1 << 24, 1 << 24}, "ff", "fu", {2, 1 << 24}, {65536, 1}, {256, 1}, 3.0 * 4 * (1 << 24), "GB/s"},
+    {"softmax", {4096 * 1024, 4096 * 1024}, "ff", "u", {1024}, {4096, 1}, {256, 1}, 4096.0 * 1024, "Gelem/s"},
+    {"layernorm", {4096 * 1024, 4096 * 1024}, "ff", "u", {1024}, {4096, 1}, {256, 1}, 4096.0 * 1024, "Gelem/s"},
+    {"matmul", {1 << 20, 1 << 20, 1 << 20}, "fff", "u", {1024}, {32, 16}, {32, 8}, 2.0 * (1u << 30), "GFLOP/s"},
+    {"reduction", {1 << 24, 256}, "ff", "u", {1 << 24}, {256, 1}, {256, 1}, 4.0 * (1 << 24), "GB/s"},
+    {"histogram", {1 << 22, 256}, "uu", "u", {1 << 22}, {64, 1}, {256, 1}, 1 << 22, "Gelem/s"},
+    {"mandelbrot", {1 << 20}, "u", "uu", {1024, 1024}, {4096, 1}, {256, 1}, 1 << 20, "Gelem/s"},
+    {"nbody", {4096, 4096, 4096, 4096}, "ffff", "u", {4096}, {16, 1}, {256, 1}, 20.0 * 4096 * 4096, "GFLOP/s"},
+    {"bitonic", {1 << 22}, "u", "", {0}, {8192, 1}, {256, 1}, 1 << 22, "Gelem/s"},
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static char *read_text(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *in = fopen(path, "rb");
+    char *text = calloc(1, 1 << 20);
+    if (in && text && !fread(text, 1, (1 << 20) - 1, in))
+        text[0] = 0;
+    if (in)
+        fclose(in);
+    return text;
+}
+
+// The kernel's own text: from its marker up to the next one. Helpers before the first kernel or between stay in.
+static char *only_kernel(const char *all, const char *name, const char *marker)
+{
+    char want[64], *out = calloc(1, strlen(all) + 1);
+    snprintf(want, sizeof want, " void %s(", name);
+    const char *at = all;
+    while (out && *at) {
+        const char *next = strstr(at + 1, marker);
+        size_t len = next ? (size_t)(next - at) : strlen(at);
+        const char *here = strstr(at, want);
+        bool is_kernel = !strncmp(at, marker, strlen(marker));
+        const char *end = is_kernel ? strstr(at, "\n}\n") : NULL;
+        if (!is_kernel || (here && here < at + len))
+            strncat(out, at, len);
+        else if (end && end + 3 < at + len)
+            strncat(out, end + 3, (size_t)(at + len - end - 3));
+        at += len;
+    }
+    return out;
+}
+
+static void fill_buffer(const bench_case *c, int index, void *data)
+{
+    uint32_t state = 12345u + (uint32_t)index;
+    for (size_t i = 0; i < c->counts[index]; i++) {
+        state = state * 1664525u + 1013904223u;
+        if (c->types[index] == 'f')
+            ((float *)data)[i] = (float)(state >> 8) / 16777216.0f - 0.5f;
+        else
+            ((uint32_t *)data)[i] = state >> 4;
+    }
+}
+
+typedef struct result {
+    double compile, run; // seconds; 0: not there
+    float sample;        // of the last buffer, so that nonsense is seen
+} result;
+
+// --- Kiln
+static result run_kiln(const char *device, const bench_case *c, const char *source, int rounds)
+{
+    result r = {0};
+    kiln *k;
+    if (kiln_open(device, &k))
+        return r;
+    double start = now();
+    kiln_module *m = NULL;
+    kiln_kernel *kernel = NULL;
+    if (kiln_compile(k, &(kiln_compile_desc){.source = source, .path = "kernels.c"}, &m) || kiln_module_kernel(m, c->name, &kernel)) {
+        fprintf(stderr, "%s: %s\n", device, kiln_last_error(k)->text);
+        kiln_close(k);
+        return r;
+    }
+    r.compile = now() - start;
+    kiln_buffer *buffers[MOST_BUFFERS] = {0};
+    kiln_arg args[8];
+    size_t count = 0;
+    for (int i = 0; i < MOST_BUFFERS && c->counts[i]; i++) {
+        void *data = malloc(c->counts[i] * 4);
+        fill_buffer(c, i, data);
+        kiln_buffer_new(k, c->types[i] == 'f' ? KILN_F32 : KILN_U32, c->counts[i], &buffers[i]);
+        kiln_write(buffers[i], 0, data, c->counts[i]);
+        free(data);
+        args[count++] = kiln_arg_buffer(buffers[i]);
+    }
+    for (int i = 0; c->scalars[i]; i++)
+        args[count++] = c->scalars[i] == 'f' ? kiln_arg_f64(KILN_F32, c->scalar[i]) : kiln_arg_i64(KILN_U32, c->scalar[i]);
+    kiln_launch_desc launch = {.grid = {c->grid[0], c->grid[1]}, .args = args, .arg_count = count};
+    for (int i = 0; i < rounds; i++) {
+        start = now();
+        if (kiln_launch(kernel, &launch)) {
+            fprintf(stderr, "%s: %s\n", device, kiln_last_error(k)->text);
+            break;
+        }
+        double t = now() - start;
+        r.run = !r.run || t < r.run ? t : r.run;
+    }
+    kiln_close(k);
+    return r;
+}
+
+// --- OpenCL, with our own declarations
+typedef struct ocl {
+    int32_t (*get_platforms)(uint32_t, void **, uint32_t *);
+    int32_t (*get_devices)(void *, uint64_t, uint32_t, void **, uint32_t *);
+    void *(*create_context)(const void *, uint32_t, void **, void *, void *, int32_t *);
+    void *(*create_queue)(void *, void *, uint64_t, int32_t *);
+    void *(*create_program)(void *, uint32_t, const char **, const size_t *, int32_t *);
+    int32_t (*build)(void *, uint32_t, void **, const char *, void *, void *);
+    void *(*create_kernel)(void *, const char *, int32_t *);
+    void *(*create_buffer)(void *, uint64_t, size_t, void *, int32_t *);
+    int32_t (*set_arg)(void *, uint32_t, size_t, const void *);
+    int32_t (*enqueue)(void *, void *, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t, void **, void **);
+    int32_t (*finish)(void *);
+    int32_t (*release_buffer)(void *);
+    void *context, *queue, *device;
+} ocl;
+
+static bool ocl_open(ocl *o)
+{
+    void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
+    if (!lib)
+        return false;
+    static const char *const names[] = {"clGetPlatformIDs", "clGetDeviceIDs", "clCreateContext", "clCreateCommandQueue",
+                                        "clCreateProgramWithSource", "clBuildProgram", "clCreateKernel", "clCreateBuffer", "clSetKernelArg",
+                                        "clEnqueueNDRangeKernel", "clFinish", "clReleaseMemObject"};
+    void **slots = (void **)o;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(slots[i] = dlsym(lib, names[i])))
+            return false;
+    void *platform;
+    uint32_t count = 0;
+    int32_t error = 0;
+    if (o->get_platforms(1, &platform, &count) || !count || o->get_devices(platform, 2 /* CPU */, 1, &o->device, &count) || !count)
+        return false;
+    o->context = o->create_context(NULL, 1, &o->device, NULL, NULL, &error);
+    o->queue = error ? NULL : o->create_queue(o->context, o->device, 0, &error);
+    return !error;
+}
+
+static result run_ocl(const ocl *o, const bench_case *c, const char *source, int rounds)
+{
+    result r = {0};
+    int32_t error = 0;
+    double start = now();
+    void *program = o->create_program(o->context, 1, &source, NULL, &error);
+    if (error || o->build(program, 1, (void **)(uintptr_t)&o->device, "-cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL))
+        return r;
+    void *kernel = o->create_kernel(program, c->name, &error);
+    r.compile = now() - start;
+    uint32_t at = 0;
+    void *buffers[MOST_BUFFERS] = {0};
+    for (int i = 0; i < MOST_BUFFERS && c->counts[i]; i++) {
+        void *data = malloc(c->counts[i] * 4);
+        fill_buffer(c, i, data);
+        buffers[i] = o->create_buffer(o->context, 1 | 32 /* read-write, copy */, c->counts[i] * 4, data, &error);
+        o->set_arg(kernel, at++, sizeof(void *), &buffers[i]);
+        free(data);
+    }
+    for (int i = 0; c->scalars[i]; i++) {
+        float f = (float)c->scalar[i];
+        o->set_arg(kernel, at++, 4, c->scalars[i] == 'f' ? (const void *)&f : (const void *)&c->scalar[i]);
+    }
+    size_t local[2] = {c->block[0], c->block[1]}, global[2] = {local[0] * c->grid[0], local[1] * c->grid[1]};
+    for (int i = 0; i < rounds; i++) {
+        start = now();
+        if (o->enqueue(o->queue, kernel, 2, NULL, global, local, 0, NULL, NULL) || o->finish(o->queue))
+            break;
+        double t = now() - start;
+        if (i == 0) // PoCL makes the code at the first launch
+            r.compile += t;
+        else
+            r.run = !r.run || t < r.run ? t : r.run;
+    }
+    for (int i = 0; i < MOST_BUFFERS && buffers[i]; i++)
+        o->release_buffer(buffers[i]);
+    return r;
+}
+
+static double run_blas(int n)
+{
+    void *lib = dlopen("libopenblas.so.0", RTLD_NOW);
+    void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int) = NULL;
+    void *symbol = lib ? dlsym(lib, "cblas_sgemm") : NULL;
+    memcpy(&sgemm, &symbol, sizeof sgemm);
+    if (!sgemm)
+        return 0;
+    float *all = calloc((size_t)n * (size_t)n * 3, sizeof *all), *b = all + n * n, *c = b + n * n;
+    double best = 0;
+    for (int i = 0; i < 2 * n * n; i++)
+        all[i] = (float)(i % 7) * 0.25f;
+    for (int i = 0; i < 10; i++) {
+        double start = now();
+        sgemm(101, 111, 111, n, n, n, 1, all, n, b, n, 0, c, n);
+        double t = now() - start;
+        best = !best || t < best ? t : best;
+    }
+    free(all);
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = argc > 1 ? argv[1] : "bench/cpu", *wanted = argc > 2 ? argv[2] : NULL;
+    char *ours = read_text(folder, "kernels.c"), *theirs = read_text(folder, "kernels.cl");
+    ocl o = {0};
+    bool has_ocl = ocl_open(&o);
+    setenv("KILN_CACHE", "off", 1);
+    setenv("POCL_KERNEL_CACHE", "0", 1);
+    printf("%-11s %9s %9s %9s %9s | %8s %8s | %7s %7s\n", "kernel", "cpu ms", "PoCL ms", "interp ms", "rate", "cpu cc", "PoCL cc", "x PoCL",
+           "x cc");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bench_case *c = &cases[i];
+        if (wanted && strcmp(wanted, c->name))
+            continue;
+        char *text = only_kernel(ours, c->name, "kernel block("), *cl = only_kernel(theirs, c->name, "__kernel ");
+        result cpu = run_kiln("cpu", c, text, 10), interp = run_kiln("interp", c, text, 1), pocl = {0};
+        if (has_ocl)
+            pocl = run_ocl(&o, c, cl, 10);
+        printf("%-11s %9.3f %9.3f %9.1f %6.2f %s | %8.1f %8.1f | %7.2f %7.2f\n", c->name, cpu.run * 1e3, pocl.run * 1e3, interp.run * 1e3,
+               c->work / cpu.run * 1e-9, c->unit, cpu.compile * 1e3, pocl.compile * 1e3, pocl.run / cpu.run, pocl.compile / cpu.compile);
+        if (!strcmp(c->name, "matmul")) {
+            double blas = run_blas(1024);
+            if (blas)
+                printf("%-11s %9.3f  OpenBLAS %.2f GFLOP/s; cpu is %.0f %% of it\n", "", blas * 1e3, c->work / blas * 1e-9, 100 * blas / cpu.run);
+        }
+        fflush(stdout);
+        free(text);
+        free(cl);
+    }
+    free(ours);
+    free(theirs);
+    return 0;
+}
