@@ -19,7 +19,7 @@ typedef struct compile_options {
     size_t source_len;  // 0: up to the NUL
     front_options front;
     bool is_ir;      // the text is IR, not C
-    int level;       // of the passes: 0 or 2
+    int level;       // of the passes: 0, 2, or 1 for kiln check
     bool verifies;   // the IR between the passes
     bool no_remarks; // leave out performance remarks
     bool checks_bounds; // pass bounds runs

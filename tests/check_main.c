@@ -60,7 +60,7 @@ static bool make_arg(kiln *k, kiln_kernel *kernel, corpus_case *c, size_t n,
     kiln_param_info info;
     corpus_arg *a = &c->args[n];
     if (kiln_kernel_param(kernel, n, &info) != KILN_OK ||
-        a->is_buffer != (info.kind == KILN_PARAM_POINTER))
+        a->is_buffer != (info.kind == KILN_PARAM_POINTER) || a->size != info.size)
         return false;
     if (!a->is_buffer) {
         if (info.kind == KILN_PARAM_STRUCT)

@@ -3,6 +3,7 @@
 // poisoned.
 #include "base/arena.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -24,6 +25,57 @@ enum { CHUNK_BYTES = 16 };
 enum { CHUNK_BYTES = 256 * 1024 };
 #endif
 
+// Chunks of the usual size go round: a compile takes a few milliseconds at most, and fresh pages from the system would be a large part of it.
+#ifndef KILN_HOSTILE
+enum { SPARE_LIMIT = 32 };
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static chunk *spares;
+static int spare_count;
+
+static chunk *take_chunk(size_t cap)
+{
+    chunk *c = NULL;
+    if (cap == CHUNK_BYTES) {
+        pthread_mutex_lock(&spare_lock);
+        c = spares;
+        if (c) {
+            spares = c->older;
+            spare_count--;
+        }
+        pthread_mutex_unlock(&spare_lock);
+    }
+    return c ? c : malloc(sizeof(chunk) + cap);
+}
+
+static void give_chunk(chunk *c)
+{
+    if (c->cap == CHUNK_BYTES) {
+        pthread_mutex_lock(&spare_lock);
+        bool keep = spare_count < SPARE_LIMIT;
+        if (keep) {
+            c->older = spares;
+            spares = c;
+            spare_count++;
+        }
+        pthread_mutex_unlock(&spare_lock);
+        if (keep)
+            return;
+    }
+    free(c);
+}
+#else
+static chunk *take_chunk(size_t cap)
+{
+    return malloc(sizeof(chunk) + cap);
+}
+
+static void give_chunk(chunk *c)
+{
+    memset(c->bytes, 0xdd, c->cap);
+    free(c);
+}
+#endif
+
 arena *arena_new(void)
 {
     return calloc(1, sizeof(arena));
@@ -33,10 +85,7 @@ static void drop_newest(arena *a)
 {
     chunk *c = a->newest;
     a->newest = c->older;
-#ifdef KILN_HOSTILE
-    memset(c->bytes, 0xdd, c->cap);
-#endif
-    free(c);
+    give_chunk(c);
 }
 
 void arena_free(arena *a)
@@ -61,7 +110,7 @@ void *arena_alloc(arena *a, size_t bytes)
     if (!c || c->cap - c->used < want) {
         size_t cap = want > CHUNK_BYTES ? want : CHUNK_BYTES;
         // A mark may hold (chunk, used), so a chunk is never inserted below the newest.
-        c = malloc(sizeof(chunk) + cap);
+        c = take_chunk(cap);
         if (!c)
             bug_out_of_memory();
         c->older = a->newest;

@@ -50,16 +50,19 @@ static int report_device(const char *name)
     return 1;
 }
 
-static void report_gpus(void)
+// Everything but the interpreter; a GPU that is not there is told about too.
+static void report_others(void)
 {
-    size_t gpus = kiln_device_count() - 1;
-    if (!gpus)
-        report_device("cuda");
-    for (size_t i = 0; i < gpus; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "cuda:%zu", i);
-        report_device(name);
+    bool has_gpu = false;
+    for (size_t i = 0; i < kiln_device_count(); i++) {
+        kiln_device_info info;
+        if (kiln_device_info_at(i, &info) || !strcmp(info.device, "interp"))
+            continue;
+        has_gpu = has_gpu || info.sm;
+        report_device(info.device);
     }
+    if (!has_gpu)
+        report_device("cuda");
 }
 
 static void report_cache(void)
@@ -85,7 +88,7 @@ int cli_doctor(int argc, char **argv)
                sysconf(_SC_NPROCESSORS_ONLN));
     printf("\ndevices\n");
     int working = report_device("interp");
-    report_gpus();
+    report_others();
     printf("\ntools (none is needed to run kernels on interp)\n");
     report_tool("cc", "compiles the headers that kiln build writes");
     report_tool("gdb", "debugs a kernel file built by the host's C compiler");

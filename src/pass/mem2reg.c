@@ -88,7 +88,8 @@ static void find_slots(promoter *p, ir_region_id region, uint32_t depth)
     }
 }
 
-static bool settle_homes(promoter *p)
+// only_set: a slot that may be read before it is stored stays in memory.
+static bool settle_homes(promoter *p, bool only_set)
 {
     const ir_func *f = p->f;
     bool has_any = false;
@@ -96,8 +97,10 @@ static bool settle_homes(promoter *p)
         slot *s = &p->slots[k];
         if (s->is_bad || !s->first)
             continue;
-        has_any = true;
-        if (ir_at(f, s->first)->op == IR_STORE && ir_at(f, s->first)->parent == s->home)
+        bool is_set = ir_at(f, s->first)->op == IR_STORE && ir_at(f, s->first)->parent == s->home;
+        s->is_bad = only_set && !is_set;
+        has_any |= !s->is_bad;
+        if (is_set || s->is_bad)
             continue;
         for (ir_region_id r = s->home; r != f->body; r = outer_region(p, r))
             if (ir_at(f, ir_region_at(f, r)->owner)->op == IR_LOOP)
@@ -296,7 +299,7 @@ static void drop_pointers(promoter *p)
     }
 }
 
-bool pass_mem2reg(ir_func *f, pass_ctx *ctx)
+static bool promote(ir_func *f, pass_ctx *ctx, bool only_set)
 {
     if (!f->locals.len)
         return false;
@@ -312,7 +315,7 @@ bool pass_mem2reg(ir_func *f, pass_ctx *ctx)
                   .results = arena_array(a, slot_list, f->insts.len),
                   .now = arena_array(a, ir_ref, f->locals.len)};
     find_slots(&p, f->body, 0);
-    if (!settle_homes(&p))
+    if (!settle_homes(&p, only_set))
         return false;
     find_modified(&p);
     for (uint32_t k = 0; k < f->locals.len; k++)
@@ -324,4 +327,14 @@ bool pass_mem2reg(ir_func *f, pass_ctx *ctx)
     walk_region(&p, f->body);
     drop_pointers(&p);
     return true;
+}
+
+bool pass_mem2reg(ir_func *f, pass_ctx *ctx)
+{
+    return promote(f, ctx, false);
+}
+
+bool pass_set2reg(ir_func *f, pass_ctx *ctx)
+{
+    return promote(f, ctx, true);
 }

@@ -10,7 +10,7 @@ typedef struct pass_ctx {
     arena *scratch; // restored after each pass
     diags *diags;   // remarks and GPU-rule errors; may be NULL (IR read from text)
     const char *target;
-    int level; // 0 or 2
+    int level; // 0, 2, or 1 for kiln check: every access to shared and global memory stays
     bool wants_remarks;
     bool checks_bounds; // pass bounds runs
 } pass_ctx;
@@ -20,7 +20,7 @@ typedef bool pass_fn(ir_func *f, pass_ctx *ctx);
 typedef struct pass_row {
     const char *name; // as --stage NAME and tests/ir name it
     pass_fn *run;
-    uint8_t levels;   // bit 0: at level 0, bit 1: at level 2
+    uint8_t levels;   // bit 0: at level 0, bit 1: at level 2, bit 2: at level 1
     const char *does; // one line for the docs
 } pass_row;
 

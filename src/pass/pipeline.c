@@ -9,12 +9,20 @@ static bool pass_compact(ir_func *f, pass_ctx *ctx)
     return true;
 }
 
-enum { PLAIN = 1, FULL = 2, BOTH = PLAIN | FULL }; // bits of pass_row.levels
+enum {
+    PLAIN = 1,
+    FULL = 2,
+    CHECK = 4,
+    BOTH = PLAIN | FULL,
+    ALL = BOTH | CHECK
+}; // bits of pass_row.levels
 
 // clang-format off
 const pass_row pass_list[] = {
-    {"inline",   pass_inline,   BOTH, "calls become the callee's body"},
-    {"compact",  pass_compact,  BOTH, "drops removed instructions and numbers the rest in reading order"},
+    {"inline",   pass_inline,   ALL,  "calls become the callee's body"},
+    {"compact",  pass_compact,  ALL,  "drops removed instructions and numbers the rest in reading order"},
+    {"set2reg",  pass_set2reg,  CHECK, "local scalars that are set before they are read become values"},
+    {"compact",  pass_compact,  CHECK, "again"},
     {"geometry", pass_geometry, FULL, "block(...) makes sizes and some indices constants"},
     {"sroa",     pass_sroa,     FULL, "splits local structs and arrays into scalars"},
     {"mem2reg",  pass_mem2reg,  FULL, "local scalars become values"},
@@ -23,7 +31,7 @@ const pass_row pass_list[] = {
     {"mem2reg",  pass_mem2reg,  FULL, "again"},
     {"dce",      pass_dce,      FULL, "removes what has no effect and no use"},
     {"compact",  pass_compact,  FULL, "again"},
-    {"converge", pass_converge, BOTH, "checks collectives against divergent control flow; changes nothing"},
+    {"converge", pass_converge, ALL,  "checks collectives against divergent control flow; changes nothing"},
     {"space",    pass_space,    FULL, "finds the address space behind generic pointers"},
     {"bounds",   pass_bounds,   BOTH, "checks indices against the lengths of arrays; only when asked for"},
     {"fold",     pass_fold,     FULL, "again"},
@@ -123,7 +131,7 @@ static void run_row(ir_module *m, const pass_row *row, pass_ctx *ctx, bool verif
         if (!f->is_kernel)
             continue;
         arena_mark mark = arena_save(ctx->scratch);
-        if (row->run == pass_converge && ctx->level == 0)
+        if (row->run == pass_converge && ctx->level < 2)
             check_copy(f, ctx);
         else
             row->run(f, ctx);
@@ -137,7 +145,7 @@ static void run_row(ir_module *m, const pass_row *row, pass_ctx *ctx, bool verif
 static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
                      void (*after)(void *user, const pass_row *row, ir_module *m), void *user)
 {
-    uint8_t level = ctx->level ? FULL : PLAIN;
+    uint8_t level = ctx->level == 1 ? CHECK : ctx->level ? FULL : PLAIN;
     for (const pass_row *row = pass_list; row->name; row++) {
         if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags) ||
             (row->run == pass_bounds && !ctx->checks_bounds))

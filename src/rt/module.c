@@ -189,7 +189,7 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
                   .keeps_unset = m->for_check,
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
-        .level = desc->optimise < 0 || m->for_check ? 0 : 2,
+        .level = m->for_check ? 1 : desc->optimise < 0 ? 0 : 2,
         .verifies = knob_number(KNOB_VERIFY) != 0,
         .no_remarks = !desc->remarks,
         .checks_bounds = desc->check_bounds || knob_lists(KNOB_CHECK, "bounds"),

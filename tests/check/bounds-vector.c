@@ -1,7 +1,7 @@
 // K6201: The last vector reaches over the end.
 #include <kiln/kernel.h>
 
-//! run copy grid=1 block=32 (f32[126], f32[128])
+//! run copy grid=1 block=32 (f32[126], f32x4[32])
 kernel void copy(f32 *out, const f32x4 *in)
 {
     u32 i = thread_x();

@@ -75,7 +75,7 @@ static bool run_passes(ir_case *c, const char *names)
             return false;
         }
         arena *scratch = arena_new();
-        pass_ctx ctx = {.scratch = scratch, .level = 2};
+        pass_ctx ctx = {.scratch = scratch, .level = 2, .checks_bounds = true};
         for (uint32_t k = 0; k < c->m->funcs.len; k++)
             if (c->m->funcs.at[k]->is_kernel)
                 row->run(c->m->funcs.at[k], &ctx);

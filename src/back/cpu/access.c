@@ -34,6 +34,55 @@ static const char *addresses(cpu_emitter *e, const place *p)
     return p->offset ? str_format(e->a, "add_i8(%s, s8((uint64_t)%lldll))", base, (long long)p->offset) : base;
 }
 
+static const ir_inst *def_inst(const cpu_emitter *e, ir_ref r)
+{
+    ir_inst_id id = ir_def_of(e->f, r);
+    return id ? ir_at(e->f, id) : NULL;
+}
+
+typedef struct indexed { // base + index * scale, with a 32-bit index a lane
+    const char *base;
+    ir_ref index;
+    unsigned scale;
+} indexed;
+
+// The index behind a byte offset, when it may be taken as a signed number.
+static bool find_index(const cpu_emitter *e, ir_ref offset, indexed *out)
+{
+    const ir_inst *i = def_inst(e, offset);
+    uint64_t by = 0;
+    out->scale = 1;
+    if (i && i->op == IR_SHL && ir_const_bits(e->f, ir_operand(e->f, i, 1), &by) && by <= 3) {
+        out->scale = 1u << by;
+        i = def_inst(e, ir_operand(e->f, i, 0));
+    }
+    if (!i || (i->op != IR_ZEXT && i->op != IR_SEXT) || i->aux != IR_I32)
+        return false;
+    out->index = ir_operand(e->f, i, 0);
+    return i->op == IR_SEXT || range_of(e->f, e->ranges, out->index).lo >= 0;
+}
+
+static bool find_indexed(cpu_emitter *e, const place *p, indexed *out)
+{
+    const char *more = str_format(e->a, "(uint64_t)%lldll", (long long)p->offset);
+    ir_ref at = p->pointer;
+    for (int fuel = 4; fuel && p->size == 4 && p->in == SPACE_PLAIN; fuel--) {
+        const ir_inst *i = def_inst(e, at);
+        if (!i || i->op != IR_PTRADD)
+            return false;
+        ir_ref base = ir_operand(e->f, i, 0), offset = ir_operand(e->f, i, 1);
+        if (cpu_shape(e, base).held == HELD_ONE) {
+            out->base = str_format(e->a, "%s + %s", cpu_scalar(e, base), more);
+            return find_index(e, offset, out);
+        }
+        if (cpu_shape(e, offset).held != HELD_ONE)
+            return false;
+        more = str_format(e->a, "%s + %s", cpu_scalar(e, offset), more);
+        at = base;
+    }
+    return false;
+}
+
 // Ends a call: `, mask)` of a masked form, or `)`.
 static const char *masked(cpu_emitter *e)
 {
@@ -66,6 +115,9 @@ static const char *lane_cells(cpu_emitter *e, const place *p)
         return str_format(e->a, "row%u%s(%s%s", p->size, m, address(e, p), masked(e));
     if (p->s.held == HELD_ROW)
         return str_format(e->a, "str%u%s(%s, (uint64_t)%lldll%s", p->size, m, address(e, p), (long long)p->s.step, masked(e));
+    indexed x;
+    if (find_indexed(e, p, &x))
+        return str_format(e->a, "gi4_%u(%s, %s, %s)", x.scale, x.base, cpu_lanes(e, x.index), cpu_mask(e));
     if (p->size == 4)
         return str_format(e->a, "any4m(%s, %s)", addresses(e, p), cpu_mask(e));
     return str_format(e->a, "gat%u%s(%s%s", p->size, m, addresses(e, p), masked(e));
@@ -113,6 +165,7 @@ static const char *value_lanes(cpu_emitter *e, ir_ref r)
 
 static void store_one(cpu_emitter *e, const place *p, ir_ref value)
 {
+    indexed x;
     const char *m = e->mask ? "m" : "";
     if (p->in == SPACE_LOCAL && p->s.held == HELD_ONE && p->size >= 4) {
         cpu_put(e, "lrst%um(local, %s, %s, %s);", p->size, address(e, p), value_lanes(e, value), cpu_mask(e));
@@ -128,6 +181,8 @@ static void store_one(cpu_emitter *e, const place *p, ir_ref value)
         cpu_put(e, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value), masked(e));
     } else if (p->s.held == HELD_ROW) {
         cpu_put(e, "sst%u%s(%s, (uint64_t)%lldll, %s%s;", p->size, m, address(e, p), (long long)p->s.step, value_lanes(e, value), masked(e));
+    } else if (find_indexed(e, p, &x)) {
+        cpu_put(e, "si4_%u(%s, %s, %s, %s);", x.scale, x.base, cpu_lanes(e, x.index), value_lanes(e, value), cpu_mask(e));
     } else {
         cpu_put(e, "sca%u%s(%s, %s%s;", p->size, m, addresses(e, p), value_lanes(e, value), masked(e));
     }

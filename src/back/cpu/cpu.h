@@ -33,6 +33,7 @@ typedef struct cpu_emitter {
     text *out;
     uniform_facts uniform;
     uint32_t *align;
+    range *ranges;
     shape *shapes;      // by value
     control *controls;  // by instruction
     uint64_t *local_at; // offset of each local array in a lane's frame

@@ -66,15 +66,13 @@ IN V8 row8m(uint64_t a, M m) { return bits(m) == ALL ? row8(a) : str8m(a, 8, m);
 IN void rst8m(uint64_t a, V8 v, M m) { if (bits(m) == ALL) rst8(a, v); else sst8m(a, 8, v, m); }
 #endif
 // Addresses that are side by side or equal in every run of 16 lanes are usual; the rest goes lane by lane.
-IN V4 any4m(V8 a, M m)
+FAR V4 any4m(V8 a, M m)
 {
     A8 x = {a};
     if (bits(m) == ALL) {
         uint64_t p = x.u[0], q = x.u[16];
         V8 step = sub_i8(a, af8(0, 4));
-        A8 y = {step};
-        M same = ieq_i8(step, y.v), low = ieq_i8(step, s8(p)), high = ieq_i8(step, s8(q - 64));
-        (void)same;
+        M low = ieq_i8(step, s8(p)), high = ieq_i8(step, s8(q - 64));
         if (((bits(low) & 0xffffu) | (bits(high) & 0xffff0000u)) == ALL) {
             A4 r;
             __builtin_memcpy(r.u, (const void *)(uintptr_t)p, 64);
@@ -90,6 +88,20 @@ IN V4 any4m(V8 a, M m)
     }
     return gat4m(a, m);
 }
+
+// One base and a signed index a lane.
+#if VB == 64
+#define INDEXED(scale) \
+    IN V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
+    IN void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
+#define GATHER(i, scale) r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
+#define SCATTER(i, scale) __builtin_ia32_scattersiv16si((void *)(uintptr_t)base, (uint16_t)(m >> (16 * i)), (vi512)x.p##i, (vi512)v.p##i, scale);
+#else
+#define INDEXED(scale) \
+    FAR V4 gi4_##scale(uint64_t base, V4 x, M m) { A4 y = {x}, r = {0}; FOR_BITS(bits(m)) r.u[l] = ld4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale)); return r.v; } \
+    FAR void si4_##scale(uint64_t base, V4 x, V4 v, M m) { A4 y = {x}, z = {v}; FOR_BITS(bits(m)) st4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale), z.u[l]); }
+#endif
+INDEXED(1) INDEXED(2) INDEXED(4) INDEXED(8)
 
 // --- one lane, lanes to bits and back
 IN uint32_t lane4(V4 v, uint32_t l) { A4 x = {v}; return x.u[l & 31]; }

@@ -251,6 +251,7 @@ void cpu_find_shapes(cpu_emitter *e)
     const ir_func *f = e->f;
     e->uniform = uniform_compute(f, e->a);
     e->align = align_compute(f, e->a);
+    e->ranges = range_compute(f, e->a);
     e->shapes = arena_array(e->a, shape, f->values.len + 1);
     e->controls = arena_array(e->a, control, f->insts.len + 1);
     uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];

@@ -179,17 +179,15 @@ static void fiber_body(void *task_pointer)
     fiber_stop(&t->f);
 }
 
-static void warp_init(runner *r, task *t, uint32_t warp, bool is_alone)
+// What stays the same for all warps a task runs.
+static void task_init(runner *r, task *t, bool is_alone)
 {
     const grid *g = r->g;
-    uint32_t left = g->thread_count - warp * LANES;
     cpu_warp *w = &t->w;
     t->r = r;
     w->args = g->args;
     w->shared = r->shared;
     w->dynamic = r->shared + g->row->shared_bytes;
-    for (uint32_t axis = 0; axis < 3; axis++)
-        w->thread[axis] = g->threads + ((size_t)axis * g->warp_count + warp) * LANES;
     w->cancel = &g->kernel->module->k->cancel;
     w->barrier = is_alone ? no_barrier : on_barrier;
     w->yield = is_alone ? no_yield : on_yield;
@@ -198,9 +196,18 @@ static void warp_init(runner *r, task *t, uint32_t warp, bool is_alone)
     w->time = on_time;
     memcpy(w->block_dim, g->launch->block, sizeof w->block_dim);
     memcpy(w->grid_dim, g->launch->grid, sizeof w->grid_dim);
+    w->dynamic_bytes = (uint32_t)g->launch->shared_bytes;
+}
+
+static void set_warp(runner *r, task *t, uint32_t warp)
+{
+    const grid *g = r->g;
+    uint32_t left = g->thread_count - warp * LANES;
+    cpu_warp *w = &t->w;
+    for (uint32_t axis = 0; axis < 3; axis++)
+        w->thread[axis] = g->threads + ((size_t)axis * g->warp_count + warp) * LANES;
     w->warp = warp;
     w->live = left >= LANES ? 0xffffffffu : (1u << left) - 1;
-    w->dynamic_bytes = (uint32_t)g->launch->shared_bytes;
     if (g->row->local_bytes)
         memset(w->local, 0, g->row->local_bytes);
 }
@@ -244,7 +251,7 @@ static void run_together(runner *r)
 {
     uint32_t count = r->g->warp_count;
     for (uint32_t k = 0; k < count; k++) {
-        warp_init(r, &r->tasks[k], k, false);
+        set_warp(r, &r->tasks[k], k);
         set_block(r, &r->tasks[k]);
         r->tasks[k].state = STATE_READY;
         fiber_start(&r->tasks[k].f, fiber_body, &r->tasks[k]);
@@ -271,9 +278,9 @@ static void run_block(runner *r, uint64_t rank)
         return;
     }
     task *t = &r->tasks[0];
+    set_block(r, t);
     for (uint32_t k = 0; k < g->warp_count && !r->is_failed; k++) {
-        warp_init(r, t, k, true);
-        set_block(r, t);
+        set_warp(r, t, k);
         g->row->run(&t->w);
     }
 }
@@ -298,6 +305,8 @@ static bool runner_make(runner *r, grid *g)
         fine = fiber_make(&r->tasks[r->made].f);
         r->made += fine;
     }
+    for (uint32_t k = 0; fine && k < tasks; k++)
+        task_init(r, &r->tasks[k], tasks == 1 || !g->row->needs_fibers);
     if (!fine) {
         r->is_failed = true;
         r->error = (interp_error){.code = K6004, .file = ""};

@@ -1,0 +1,9 @@
+// printf and assert through the channel.
+#include <kiln/kernel.h>
+
+kernel block(32) void talk(const i32 *x)
+{
+    assert(x[thread_x()] > 0);
+    if (x[thread_x()] == 7)
+        printf("thread %u: %d %f\n", thread_x(), x[thread_x()], 0.5);
+}
