@@ -243,9 +243,9 @@ int main(int argc, char **argv)
     const char *folder = argc > 1 ? argv[1] : "bench/cpu", *wanted = argc > 2 ? argv[2] : NULL;
     char *ours = read_text(folder, "kernels.c"), *theirs = read_text(folder, "kernels.cl");
     ocl o = {0};
-    bool has_ocl = ocl_open(&o);
     setenv("KILN_CACHE", "off", 1);
     setenv("POCL_KERNEL_CACHE", "0", 1);
+    bool has_ocl = ocl_open(&o);
     printf("%-11s %9s %9s %9s %9s | %8s %8s | %7s %7s\n", "kernel", "cpu ms", "PoCL ms", "interp ms", "rate", "cpu cc", "PoCL cc", "x PoCL",
            "x cc");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -81,12 +81,25 @@
     K_SCAN(max, T, K_MAX) \
     K_SCAN_BEFORE(T)
 
+// scan_T.h asks for one type alone (K_ONLY); without it there are all.
+#if !defined(K_ONLY) || defined(K_ONLY_i32)
 K_SCANS(i32)
+#endif
+#if !defined(K_ONLY) || defined(K_ONLY_u32)
 K_SCANS(u32)
+#endif
+#if !defined(K_ONLY) || defined(K_ONLY_i64)
 K_SCANS(i64)
+#endif
+#if !defined(K_ONLY) || defined(K_ONLY_u64)
 K_SCANS(u64)
+#endif
+#if !defined(K_ONLY) || defined(K_ONLY_f32)
 K_SCANS(f32)
+#endif
+#if !defined(K_ONLY) || defined(K_ONLY_f64)
 K_SCANS(f64)
+#endif
 
 #undef K_SUM
 #undef K_MIN

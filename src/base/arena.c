@@ -25,7 +25,8 @@ enum { CHUNK_BYTES = 16 };
 enum { CHUNK_BYTES = 256 * 1024 };
 #endif
 
-// Chunks of the usual size go round: a compile takes a few milliseconds at most, and fresh pages from the system would be a large part of it.
+// Chunks of the usual size go round: a compile takes a few milliseconds at most, and fresh pages
+// from the system would be a large part of it.
 #ifndef KILN_HOSTILE
 enum { SPARE_LIMIT = 32 };
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,13 +98,17 @@ void arena_free(arena *a)
     free(a);
 }
 
-void *arena_alloc(arena *a, size_t bytes)
+static size_t rounded(size_t bytes)
+{
+    return bytes ? (bytes + 15) & ~(size_t)15 : 16;
+}
+
+// Room that is not zeroed yet. Callers zero up to the rounded size: growing in place counts on it.
+static void *take(arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
         bug_out_of_memory();
-    size_t want = (bytes + 15) & ~(size_t)15;
-    if (!want)
-        want = 16;
+    size_t want = rounded(bytes);
     if (a->limit && a->total + want > a->limit)
         bug_out_of_memory();
     chunk *c = a->newest;
@@ -121,7 +126,12 @@ void *arena_alloc(arena *a, size_t bytes)
     void *result = c->bytes + c->used;
     c->used += want;
     a->total += want;
-    return memset(result, 0, want);
+    return result;
+}
+
+void *arena_alloc(arena *a, size_t bytes)
+{
+    return memset(take(a, bytes), 0, rounded(bytes));
 }
 
 void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
@@ -142,17 +152,20 @@ void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
     (void)c;
     (void)old_room;
 #endif
-    void *fresh = arena_alloc(a, new_bytes);
-    if (old && old_bytes)
-        memcpy(fresh, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+    char *fresh = take(a, new_bytes);
+    size_t kept = !old ? 0 : old_bytes < new_bytes ? old_bytes : new_bytes;
+    if (kept)
+        memcpy(fresh, old, kept);
+    memset(fresh + kept, 0, rounded(new_bytes) - kept);
     return fresh;
 }
 
 void *arena_copy(arena *a, const void *bytes, size_t len)
 {
-    void *copy = arena_alloc(a, len);
+    char *copy = take(a, len);
     if (len)
         memcpy(copy, bytes, len);
+    memset(copy + len, 0, rounded(len) - len);
     return copy;
 }
 

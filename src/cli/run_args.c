@@ -1,4 +1,5 @@
-// Turns "x=1M:range", "n=4096", "x=@in.npy" or silence into concrete data for each kernel parameter.
+// Turns "x=1M:range", "n=4096", "x=@in.npy" or silence into concrete data for each kernel
+// parameter.
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,7 +38,9 @@ static bool parse_fill(run_arg *arg, const char *word)
     else if (sscanf(word, "const(%lf)", &arg->low) == 1)
         arg->fill = FILL_CONST;
     else
-        return complain(arg, "is no way to fill it: random, random(low,high), zeros, ones, range, const(v), uninit");
+        return complain(
+            arg,
+            "is no way to fill it: random, random(low,high), zeros, ones, range, const(v), uninit");
     return true;
 }
 
@@ -105,7 +108,8 @@ bool run_parse_value(run_arg *arg)
     if (arg->info.kind != KILN_PARAM_SCALAR)
         return parse_pointer(arg);
     if (is_integer(arg->info.type)) {
-        if (arg->info.type == KILN_BOOL && (!strcmp(arg->given, "true") || !strcmp(arg->given, "false")))
+        if (arg->info.type == KILN_BOOL &&
+            (!strcmp(arg->given, "true") || !strcmp(arg->given, "false")))
             arg->integer = arg->given[0] == 't';
         else if (!cli_number(arg->given, &arg->integer))
             return complain(arg, "is not an integer");
@@ -127,7 +131,10 @@ static void choose_scalars(run_arg *args, size_t count)
         if (a->info.type == KILN_BOOL)
             a->integer = 1;
         else if (is_integer(a->info.type))
-            a->integer = a->info.size == 1 ? 16 : a->info.size == 2 ? 1024 : integers == 1 ? 1 << 20 : 256;
+            a->integer = a->info.size == 1   ? 16
+                         : a->info.size == 2 ? 1024
+                         : integers == 1     ? 1 << 20
+                                             : 256;
         else
             a->real = strstr(a->info.name, "eps") ? 1e-5 : 2;
     }
@@ -136,7 +143,8 @@ static void choose_scalars(run_arg *args, size_t count)
 bool run_choose(run_arg *args, size_t count, const uint32_t block[3])
 {
     choose_scalars(args, count);
-    // Buffers: as many elements as the one size says; with several sizes, the product of the two largest.
+    // Buffers: as many elements as the one size says; with several sizes, the product of the two
+    // largest.
     int64_t first = 0, second = 0;
     size_t files = 0;
     for (size_t i = 0; i < count; i++) {
@@ -154,7 +162,8 @@ bool run_choose(run_arg *args, size_t count, const uint32_t block[3])
             char why[256];
             npy file;
             if (!npy_read(args[i].path, &file, why)) {
-                fprintf(stderr, "kiln run: argument '%s': %s: %s\n", args[i].info.name, args[i].path, why);
+                fprintf(stderr, "kiln run: argument '%s': %s: %s\n", args[i].info.name,
+                        args[i].path, why);
                 return false;
             }
             size_t bytes = file.count * file.element_size, size = args[i].info.size;
@@ -162,14 +171,15 @@ bool run_choose(run_arg *args, size_t count, const uint32_t block[3])
                         (args[i].info.type >= KILN_F16 && args[i].info.type <= KILN_F8E5 &&
                          file.element_size == size);
             if (!same || (size && bytes % size)) {
-                fprintf(stderr, "kiln run: argument '%s': %s holds %s, the kernel takes %s\n", args[i].info.name,
-                        args[i].path, kiln_type_name(file.type), args[i].info.c_type);
+                fprintf(stderr, "kiln run: argument '%s': %s holds %s, the kernel takes %s\n",
+                        args[i].info.name, args[i].path, kiln_type_name(file.type),
+                        args[i].info.c_type);
                 npy_free(&file);
                 return false;
             }
             if (args[i].info.kind == KILN_PARAM_STRUCT && bytes != size) {
-                fprintf(stderr, "kiln run: argument '%s': %s has %zu bytes, the struct %zu\n", args[i].info.name,
-                        args[i].path, bytes, size);
+                fprintf(stderr, "kiln run: argument '%s': %s has %zu bytes, the struct %zu\n",
+                        args[i].info.name, args[i].path, bytes, size);
                 npy_free(&file);
                 return false;
             }
@@ -187,7 +197,8 @@ bool run_choose(run_arg *args, size_t count, const uint32_t block[3])
             product = 4e9;
         chosen = (size_t)product;
     } else if (!files) {
-        chosen = (size_t)(block[0] ? block[0] : 256) * (block[1] ? block[1] : 1) * (block[2] ? block[2] : 1) * 4;
+        chosen = (size_t)(block[0] ? block[0] : 256) * (block[1] ? block[1] : 1) *
+                 (block[2] ? block[2] : 1) * 4;
     }
     for (size_t i = 0; i < count; i++)
         if (args[i].info.kind == KILN_PARAM_POINTER && !args[i].has_count)
@@ -255,16 +266,18 @@ bool run_make_data(run_arg *arg, size_t position, uint64_t seed)
         arg->count = 1;
     if (arg->fill == FILL_FILE)
         return true;
-    if (__builtin_mul_overflow(arg->count, size, &bytes) || !(arg->bytes = calloc(1, bytes ? bytes : 1))) {
-        fprintf(stderr, "kiln run: argument '%s': no memory for %zu elements of %zu bytes\n", arg->info.name,
-                arg->count, size);
+    if (__builtin_mul_overflow(arg->count, size, &bytes) ||
+        !(arg->bytes = calloc(1, bytes ? bytes : 1))) {
+        fprintf(stderr, "kiln run: argument '%s': no memory for %zu elements of %zu bytes\n",
+                arg->info.name, arg->count, size);
         return false;
     }
     if (arg->fill == FILL_AUTO)
         arg->fill = arg->info.is_const ? FILL_RANDOM : FILL_ZEROS;
     if (arg->fill == FILL_UNSET)
         memset(arg->bytes, 0xcd, bytes);
-    if (arg->fill == FILL_ZEROS || arg->fill == FILL_UNSET || arg->info.type == KILN_VOID || arg->info.kind == KILN_PARAM_STRUCT)
+    if (arg->fill == FILL_ZEROS || arg->fill == FILL_UNSET || arg->info.type == KILN_VOID ||
+        arg->info.kind == KILN_PARAM_STRUCT)
         return true;
     uint64_t stream = mix(seed * 1000003u + position);
     for (size_t i = 0; i < arg->count; i++) {

@@ -19,10 +19,10 @@ enum {
 
 // clang-format off
 const pass_row pass_list[] = {
-    {"inline",   pass_inline,   ALL,  "calls become the callee's body"},
-    {"compact",  pass_compact,  ALL,  "drops removed instructions and numbers the rest in reading order"},
-    {"set2reg",  pass_set2reg,  CHECK, "local scalars that are set before they are read become values"},
-    {"compact",  pass_compact,  CHECK, "again"},
+    {"inline",   pass_inline,    ALL, "calls become the callee's body"},
+    {"compact",  pass_compact,   ALL, "drops removed instructions and numbers the rest in reading order"},
+    {"set2reg",  pass_set2reg, CHECK, "local scalars that are set before they are read become values"},
+    {"compact",  pass_compact, CHECK, "again"},
     {"geometry", pass_geometry, FULL, "block(...) makes sizes and some indices constants"},
     {"sroa",     pass_sroa,     FULL, "splits local structs and arrays into scalars"},
     {"mem2reg",  pass_mem2reg,  FULL, "local scalars become values"},
@@ -31,7 +31,7 @@ const pass_row pass_list[] = {
     {"mem2reg",  pass_mem2reg,  FULL, "again"},
     {"dce",      pass_dce,      FULL, "removes what has no effect and no use"},
     {"compact",  pass_compact,  FULL, "again"},
-    {"converge", pass_converge, ALL,  "checks collectives against divergent control flow; changes nothing"},
+    {"converge", pass_converge,  ALL, "checks collectives against divergent control flow; changes nothing"},
     {"space",    pass_space,    FULL, "finds the address space behind generic pointers"},
     {"bounds",   pass_bounds,   BOTH, "checks indices against the lengths of arrays; only when asked for"},
     {"fold",     pass_fold,     FULL, "again"},

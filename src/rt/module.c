@@ -69,7 +69,8 @@ static void add_kernel(kiln_module *m, const ir_func *f)
     } else {
         kernel->program = interp_decode_watched(m->a, f, m->for_check ? INTERP_WATCH_MEMORY : 0);
         if (m->for_check)
-            kernel->nan_program = interp_decode_watched(m->a, f, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN);
+            kernel->nan_program =
+                interp_decode_watched(m->a, f, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN);
         kernel->shared_bytes = interp_shared_bytes(kernel->program);
     }
 }
@@ -189,7 +190,9 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
                   .keeps_unset = m->for_check,
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
-        .level = m->for_check ? 1 : desc->optimise < 0 ? 0 : 2,
+        .level = m->for_check         ? 1
+                 : desc->optimise < 0 ? 0
+                                      : 2,
         .verifies = knob_number(KNOB_VERIFY) != 0,
         .no_remarks = !desc->remarks,
         .checks_bounds = desc->check_bounds || knob_lists(KNOB_CHECK, "bounds"),

@@ -88,6 +88,7 @@ static void on_result(void *user, ir_module *m, const front *f)
 TEST(report_counts_and_guesses)
 {
     counted c = {.a = arena_new()};
+    c.stats.in = c.a;
     compile_options options = {.path = "t.c",
                                .source = "#include <kiln/kernel.h>\n"
                                          "kernel block(32) void k(const f32 *x, f32 *out) { shared f32 t[32]; t[thread_x()] = x[thread_x()];"

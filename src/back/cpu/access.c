@@ -123,9 +123,21 @@ static const char *lane_cells(cpu_emitter *e, const place *p)
     return str_format(e->a, "gat%u%s(%s%s", p->size, m, addresses(e, p), masked(e));
 }
 
+// Two words a lane and nothing between the lanes.
+static bool is_pair(const place *p, uint32_t count)
+{
+    return count == 2 && p->size == 4 && p->in == SPACE_PLAIN && p->s.held == HELD_ROW && p->s.step == 8;
+}
+
 static void emit_load(cpu_emitter *e, const ir_inst *i)
 {
     ir_type t = (ir_type)i->type;
+    place whole = place_of(e, i, 0);
+    if (is_pair(&whole, i->result_count)) {
+        cpu_put(e, "V4 v%u, v%u;", i->result, i->result + 1);
+        cpu_put(e, "deal2(%s, %s, &v%u, &v%u);", address(e, &whole), cpu_mask(e), i->result, i->result + 1);
+        return;
+    }
     bool is_volatile = i->hint == IR_HINT_VOLATILE;
     if (is_volatile)
         cpu_put(e, "__asm__ volatile(\"\" ::: \"memory\");");
@@ -190,6 +202,12 @@ static void store_one(cpu_emitter *e, const place *p, ir_ref value)
 
 static void emit_store(cpu_emitter *e, const ir_inst *i)
 {
+    place whole = place_of(e, i, 0);
+    if (is_pair(&whole, i->operand_count - 1)) {
+        cpu_put(e, "weave2(%s, %s, %s, %s);", address(e, &whole), cpu_mask(e), value_lanes(e, ir_operand(e->f, i, 1)),
+                value_lanes(e, ir_operand(e->f, i, 2)));
+        return;
+    }
     for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
         place p = place_of(e, i, k);
         store_one(e, &p, ir_operand(e->f, i, k + 1));

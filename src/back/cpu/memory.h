@@ -94,14 +94,35 @@ FAR V4 any4m(V8 a, M m)
 #define INDEXED(scale) \
     IN V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
     IN void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
-#define GATHER(i, scale) r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
-#define SCATTER(i, scale) __builtin_ia32_scattersiv16si((void *)(uintptr_t)base, (uint16_t)(m >> (16 * i)), (vi512)x.p##i, (vi512)v.p##i, scale);
+// Lanes that stand side by side are usual here, too; the check costs less than the instruction.
+#define IS_SIDE_BY_SIDE(i, scale) (scale == 4 && (uint16_t)CMPD((vi512)x.p##i, (vi512)((vu){0} + x.p##i[0] + (vu)IOTA4(0)), 0) == 0xffff)
+#define GATHER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512){0}, (uint16_t)(m >> (16 * i))); else r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
+#define SCATTER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512)v.p##i, (uint16_t)(m >> (16 * i))); else __builtin_ia32_scattersiv16si((void *)(uintptr_t)base, (uint16_t)(m >> (16 * i)), (vi512)x.p##i, (vi512)v.p##i, scale);
 #else
 #define INDEXED(scale) \
     FAR V4 gi4_##scale(uint64_t base, V4 x, M m) { A4 y = {x}, r = {0}; FOR_BITS(bits(m)) r.u[l] = ld4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale)); return r.v; } \
     FAR void si4_##scale(uint64_t base, V4 x, V4 v, M m) { A4 y = {x}, z = {v}; FOR_BITS(bits(m)) st4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale), z.u[l]); }
 #endif
 INDEXED(1) INDEXED(2) INDEXED(4) INDEXED(8)
+
+// Two words a lane, side by side: a f32x2, or a pair of neighbours.
+#if VB == 64 && defined(__BMI2__)
+#define ODDS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define P(i, j, k) { uint32_t two = __builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3; \
+    vu x = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * j), (vi512){0}, (uint16_t)two); \
+    vu y = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * k), (vi512){0}, (uint16_t)(two >> 16)); \
+    a->p##i = __builtin_shufflevector(x, y, EVENS); b->p##i = __builtin_shufflevector(x, y, ODDS); }
+IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { H4(P) }
+#undef P
+#define P(i, j, k) { uint32_t two = __builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3; \
+    __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * j), (vi512)__builtin_shufflevector(a.p##i, b.p##i, LOWS(0)), (uint16_t)two); \
+    __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * k), (vi512)__builtin_shufflevector(a.p##i, b.p##i, HIGHS(0)), (uint16_t)(two >> 16)); }
+IN void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
+#undef P
+#else
+IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { *a = str4m(at, 8, m); *b = str4m(at + 4, 8, m); }
+IN void weave2(uint64_t at, M m, V4 a, V4 b) { sst4m(at, 8, a, m); sst4m(at + 4, 8, b, m); }
+#endif
 
 // --- one lane, lanes to bits and back
 IN uint32_t lane4(V4 v, uint32_t l) { A4 x = {v}; return x.u[l & 31]; }

@@ -42,8 +42,8 @@ typedef struct decoder {
     vec(uint32_t) targets;
     vec(place) places;
     // for a checker
-    unsigned watch;       // INTERP_WATCH_…
-    uint8_t *watched;     // per instruction: 1 + watch_flag; 0: not watched
+    unsigned watch;   // INTERP_WATCH_…
+    uint8_t *watched; // per instruction: 1 + watch_flag; 0: not watched
     vec(span) spans;
 } decoder;
 

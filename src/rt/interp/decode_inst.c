@@ -177,16 +177,25 @@ typedef struct other_row { // instructions that only need their operands' slots
 } other_row;
 
 static const other_row others[IR_OP_COUNT] = {
-    [IR_ATOMIC] = {CODE_ATOMIC, 1},        [IR_CAS] = {CODE_CAS, 1},
-    [IR_ATOMLOAD] = {CODE_ATOMIC_LOAD, 1}, [IR_ATOMSTORE] = {CODE_ATOMIC_STORE, 1},
-    [IR_FENCE] = {CODE_FENCE, 1},          [IR_BARRIER] = {CODE_BARRIER, 1},
-    [IR_SHUFFLE] = {CODE_SHUFFLE, 1},      [IR_BALLOT] = {CODE_BALLOT, 1},
-    [IR_ACTIVE] = {CODE_ACTIVE, 1},        [IR_MATCH] = {CODE_MATCH, 1},
-    [IR_ASSERT] = {CODE_ASSERT, 1},        [IR_TRAP] = {CODE_TRAP, 1},
+    [IR_ATOMIC] = {CODE_ATOMIC, 1},
+    [IR_CAS] = {CODE_CAS, 1},
+    [IR_ATOMLOAD] = {CODE_ATOMIC_LOAD, 1},
+    [IR_ATOMSTORE] = {CODE_ATOMIC_STORE, 1},
+    [IR_FENCE] = {CODE_FENCE, 1},
+    [IR_BARRIER] = {CODE_BARRIER, 1},
+    [IR_SHUFFLE] = {CODE_SHUFFLE, 1},
+    [IR_BALLOT] = {CODE_BALLOT, 1},
+    [IR_ACTIVE] = {CODE_ACTIVE, 1},
+    [IR_MATCH] = {CODE_MATCH, 1},
+    [IR_ASSERT] = {CODE_ASSERT, 1},
+    [IR_TRAP] = {CODE_TRAP, 1},
     [IR_BOUNDS] = {CODE_BOUNDS, 1},
-    [IR_ASSUME] = {CODE_ASSUME, 1},        [IR_CLOCK] = {CODE_CLOCK, 1},
-    [IR_NANOTIME] = {CODE_NANOTIME, 1},    [IR_SLEEP] = {CODE_SLEEP, 1},
-    [IR_RETURN] = {CODE_RETURN, 1},        [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
+    [IR_ASSUME] = {CODE_ASSUME, 1},
+    [IR_CLOCK] = {CODE_CLOCK, 1},
+    [IR_NANOTIME] = {CODE_NANOTIME, 1},
+    [IR_SLEEP] = {CODE_SLEEP, 1},
+    [IR_RETURN] = {CODE_RETURN, 1},
+    [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
 };
 
 static void decode_other(decoder *d, const ir_inst *i)

@@ -322,9 +322,9 @@ bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64
                   uint64_t bytes, bool writes);
 bool fault_barrier(runner *r, const warp *w);        // lanes of one warp parted
 bool fault_block_barrier(runner *r, const warp *at); // warps of the block parted
-typedef struct array_target { // the array an access meant
-    const char *name;   // NULL: unknown
-    uint64_t start;     // address of its first byte
+typedef struct array_target {                        // the array an access meant
+    const char *name;                                // NULL: unknown
+    uint64_t start;                                  // address of its first byte
     uint64_t size;
     uint32_t elem_size;
     bool is_read_only;

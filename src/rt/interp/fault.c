@@ -78,7 +78,7 @@ static array_target target_at(const runner *r, uint64_t address)
         const segment_info *i = &p->segments[s - STATIC_SEGMENT];
         uint64_t size = i->kind == SEGMENT_DYNAMIC ? r->launch->shared_bytes : i->size;
         return (array_target){i->name, s << INTERP_SEGMENT_BITS, size, i->elem_size,
-                        i->kind == SEGMENT_CONST || i->kind == SEGMENT_PARAM};
+                              i->kind == SEGMENT_CONST || i->kind == SEGMENT_PARAM};
     }
     if (!s || s >= r->launch->buffer_count)
         return (array_target){0};
@@ -86,11 +86,11 @@ static array_target target_at(const runner *r, uint64_t address)
         uint64_t start_at = r->launch->args[k].bits;
         if (p->params[k].kind == IR_PARAM_POINTER && start_at >> INTERP_SEGMENT_BITS == s)
             return (array_target){p->params[k].name, start_at,
-                            r->launch->buffers[s].size - (start_at & OFFSET_MASK),
-                            p->params[k].elem_size, false};
+                                  r->launch->buffers[s].size - (start_at & OFFSET_MASK),
+                                  p->params[k].elem_size, false};
     }
-    return (array_target){"a buffer that is not an argument of this launch", s << INTERP_SEGMENT_BITS,
-                    r->launch->buffers[s].size, 0, false};
+    return (array_target){"a buffer that is not an argument of this launch",
+                          s << INTERP_SEGMENT_BITS, r->launch->buffers[s].size, 0, false};
 }
 
 array_target fault_target(const runner *r, const code *c, uint64_t address)

@@ -1,0 +1,4 @@
+// Scans of u64: see scan.h.
+#define K_ONLY
+#define K_ONLY_u64
+#include "scan.h"
