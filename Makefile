@@ -49,7 +49,7 @@ $(O)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -MMD -MP -c $< -o $@
 
-EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h))
+EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h include/kiln/host/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h))
 $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
@@ -87,6 +87,7 @@ help:
 	@echo 'make showcase             build, then run the examples on the best device present'
 	@echo 'make gpu-test             every test that can use a GPU (gcc, make and a driver are enough)'
 	@echo 'make bench                compile-time and interpreter speed'
+	@echo 'make bench-cpu            the cpu device beside PoCL, OpenBLAS and the interpreter'
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
 	@echo 'make fuzz [SECONDS=60]    libFuzzer on every reader, SECONDS each'
 	@echo 'make fuzz-diff [SECONDS=60]  random kernels: gcc against the interpreter, plain and optimised'
@@ -101,7 +102,7 @@ compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
 FORCE:
 
-FORMATTED = $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/')
+FORMATTED = $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
 format:
 	@clang-format -i $(FORMATTED)
 check-format:

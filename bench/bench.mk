@@ -5,6 +5,14 @@ $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/lib
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/$*.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 
+# The cpu device beside PoCL, OpenBLAS (both opened at run time, left out when missing) and the interpreter.
+$(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $< $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+.PHONY: bench-cpu
+bench-cpu: $(BUILD)/bench/cpu_speed
+	@$(BUILD)/bench/cpu_speed bench/cpu
+
 .PHONY: gpu-bench gpu-bench-build
 gpu-bench-build: $(BENCHES:%=$(BUILD)/bench/%)
 gpu-bench: gpu-bench-build

@@ -92,7 +92,6 @@ static void fill_buffer(const bench_case *c, int index, void *data)
 
 typedef struct result {
     double compile, run; // seconds; 0: not there
-    float sample;        // of the last buffer, so that nonsense is seen
 } result;
 
 // --- Kiln
@@ -132,7 +131,7 @@ static result run_kiln(const char *device, const bench_case *c, const char *sour
             break;
         }
         double t = now() - start;
-        r.run = !r.run || t < r.run ? t : r.run;
+        r.run = r.run == 0 || t < r.run ? t : r.run;
     }
     kiln_close(k);
     return r;
@@ -209,7 +208,7 @@ static result run_ocl(const ocl *o, const bench_case *c, const char *source, int
         if (i == 0) // PoCL makes the code at the first launch
             r.compile += t;
         else
-            r.run = !r.run || t < r.run ? t : r.run;
+            r.run = r.run == 0 || t < r.run ? t : r.run;
     }
     for (int i = 0; i < MOST_BUFFERS && buffers[i]; i++)
         o->release_buffer(buffers[i]);
@@ -232,7 +231,7 @@ static double run_blas(int n)
         double start = now();
         sgemm(101, 111, 111, n, n, n, 1, all, n, b, n, 0, c, n);
         double t = now() - start;
-        best = !best || t < best ? t : best;
+        best = best == 0 || t < best ? t : best;
     }
     free(all);
     return best;
@@ -260,7 +259,7 @@ int main(int argc, char **argv)
                c->work / cpu.run * 1e-9, c->unit, cpu.compile * 1e3, pocl.compile * 1e3, pocl.run / cpu.run, pocl.compile / cpu.compile);
         if (!strcmp(c->name, "matmul")) {
             double blas = run_blas(1024);
-            if (blas)
+            if (blas > 0)
                 printf("%-11s %9.3f  OpenBLAS %.2f GFLOP/s; cpu is %.0f %% of it\n", "", blas * 1e3, c->work / blas * 1e-9, 100 * blas / cpu.run);
         }
         fflush(stdout);

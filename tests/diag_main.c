@@ -43,7 +43,7 @@ typedef struct flags {
     const char *defines[16], *tunes[16], *includes[2];
     const char *target;
     int define_count, tune_count, level;
-    bool remarks;
+    bool remarks, checks_bounds;
 } flags;
 
 static void read_flags(flags *f, const char *source)
@@ -60,6 +60,8 @@ static void read_flags(flags *f, const char *source)
             f->level = 0;
         else if (!strcmp(word, "--remarks"))
             f->remarks = true;
+        else if (!strcmp(word, "--check-bounds"))
+            f->checks_bounds = true;
         else if (!strncmp(word, "-D", 2))
             f->defines[f->define_count++] = word + 2;
         else if (!strcmp(word, "--tune"))
@@ -79,6 +81,7 @@ static compile_outcome compile(const flags *f, const char *name, const char *sou
         .level = f->level,
         .verifies = true,
         .no_remarks = !f->remarks,
+        .checks_bounds = f->checks_bounds,
         .stage = emit,
         .inspect = inspect,
         .user = o,

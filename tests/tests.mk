@@ -51,13 +51,17 @@ fuzz-diff: deps $(T)/fuzz_diff
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
-test: deps all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff
+$(T)/cpu/same: $(T)/cpu/same.o $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(LIBS)
+
+test: deps all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
 bless: all $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
 	@$(T)/run_diff --bless --device none --host $(T)/corpus.so $(CORPUS) > $(T)/golden && mv $(T)/golden tests/run/golden.txt
 	@$(T)/diag --bless
 	@$(T)/check --bless
+	@sh tests/emit/golden $(BUILD)/kiln --bless
 	@sh tools/doctables
 	@sh tools/docs-check $(BUILD)/kiln '-I$(CURDIR)/include' '$(CURDIR)/$(BUILD)/libkiln.a $(LIBS)' --bless
 

@@ -16,7 +16,7 @@ enum {
     SMALL_LAUNCHES = 400,
     SMALL_ROTATE = 16,
     CHECKED = 8192,
-    ARGS = 6
+    ARGS = 10
 };
 static const size_t most = (size_t)128 << 20; // elements
 static const double eps = 1e-5;
@@ -145,6 +145,8 @@ static void set_args(variant *v, int i, uint32_t grid)
             *a = kiln_arg_buffer_at(b->y[set], 0);
         else if (!strcmp(name, "bias"))
             *a = kiln_arg_buffer_at(b->y[set], v->cols);
+        else if (!strcmp(name, "rows"))
+            *a = kiln_arg_i64(KILN_U32, grid);
         else if (!strcmp(name, "cols"))
             *a = kiln_arg_i64(KILN_U32, v->cols);
         else if (!strcmp(name, "n"))

@@ -129,6 +129,12 @@ KILN_API size_t kiln_type_size(kiln_type type);
 KILN_API const char *kiln_type_name(kiln_type type); // "f32"
 
 // --- compiling
+struct kiln_native { // a row of the table that kiln build --embed cpu writes; not made by hand
+    const char *name;
+    void (*run)(void *warp);
+    uint64_t local_bytes, shared_bytes;
+    uint32_t needs_fibers, needs_rows;
+};
 typedef struct kiln_compile_desc {
     const char *path;           // a file; or
     const char *source;         // a text (with `path` as the name to show, may be NULL)
@@ -147,6 +153,7 @@ typedef struct kiln_compile_desc {
     bool for_check;        // for kiln_check: not optimised, every access watched (interp)
     bool check_bounds; // an access outside its array stops the thread and is reported; slower. Also
                        // KILN_CHECK=bounds
+    const struct kiln_native *native; // machine code for the cpu device, from kiln build --embed cpu
 } kiln_compile_desc;
 
 KILN_API kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out);

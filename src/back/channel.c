@@ -1,4 +1,5 @@
-// Lists the places that talk to the host. Both the emitters and the runtime number sites by this walk.
+// Lists the places that talk to the host. Both the emitters and the runtime number sites by this
+// walk.
 #include "back/channel.h"
 
 #include <stdio.h>
@@ -46,7 +47,8 @@ void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
     }
 }
 
-void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset, uint64_t length)
+void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset,
+                         uint64_t length)
 {
     size_t verb = 0;
     while (verb < what.len && what.at[verb] != ' ')
@@ -57,6 +59,6 @@ void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64
     // A wide access may begin inside: name the first element that is not there.
     if (at >= 0 && index < count)
         index = count;
-    snprintf(out, size, "%.*s element %lld of '%.*s', which has %lld element%s", (int)verb, what.at, (long long)index, (int)name.len, name.at,
-             (long long)count, count == 1 ? "" : "s");
+    snprintf(out, size, "%.*s element %lld of '%.*s', which has %lld element%s", (int)verb, what.at,
+             (long long)index, (int)name.len, name.at, (long long)count, count == 1 ? "" : "s");
 }

@@ -1,6 +1,8 @@
-// How a kernel on a GPU talks to the host: printf lines and the first fault. A kernel that needs it (channel_is_used) gets one hidden
-// last parameter: the address of a channel_header in device memory. Lines and the fault lie in memory the host reads directly, so they
-// survive whatever happens to the kernel. A thread that faults records it and ends; the context and all data stay alive.
+// How a kernel on a GPU talks to the host: printf lines and the first fault. A kernel that needs it
+// (channel_is_used) gets one hidden last parameter: the address of a channel_header in device
+// memory. Lines and the fault lie in memory the host reads directly, so they survive whatever
+// happens to the kernel. A thread that faults records it and ends; the context and all data stay
+// alive.
 #ifndef KILN_CHANNEL_H
 #define KILN_CHANNEL_H
 
@@ -45,9 +47,11 @@ typedef vec(channel_site) channel_sites;
 
 bool channel_is_site(uint16_t op);
 bool channel_is_used(const ir_func *f);
-// The sites of all kernels, in the order the emitters number them: functions, then instructions by id.
+// The sites of all kernels, in the order the emitters number them: functions, then instructions by
+// id.
 void channel_list_sites(const ir_module *m, arena *a, channel_sites *out);
 // "reads element 7 of 'x', which has 4 elements", from a failed IR_BOUNDS; `what` is its string.
-void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset, uint64_t length);
+void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset,
+                         uint64_t length);
 
 #endif

@@ -1,6 +1,7 @@
-// Kernel's needs and a target's limits in, blocks per multiprocessor out. Registers are given to warps in lots of 256, from four equal
-// parts of the register file; shared memory in lots of 128 bytes (256 before sm_80), and from sm_80 on the system takes 1 KiB of each
-// block for itself. tests/gpu compares the result with the driver's.
+// Kernel's needs and a target's limits in, blocks per multiprocessor out. Registers are given to
+// warps in lots of 256, from four equal parts of the register file; shared memory in lots of 128
+// bytes (256 before sm_80), and from sm_80 on the system takes 1 KiB of each block for itself.
+// tests/gpu compares the result with the driver's.
 #include "back/occupancy.h"
 
 enum { WARP = 32, REGISTER_LOT = 256, PARTS = 4 };
@@ -31,7 +32,8 @@ static uint64_t blocks_by_shared(const target *t, uint64_t shared)
 
 const char *occupancy_limit_name(occupancy_limit limit)
 {
-    static const char *const names[] = {"nothing", "threads", "blocks", "registers", "shared memory"};
+    static const char *const names[] = {"nothing", "threads", "blocks", "registers",
+                                        "shared memory"};
     return names[limit];
 }
 

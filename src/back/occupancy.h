@@ -5,9 +5,9 @@
 #include "back/back.h"
 
 typedef enum occupancy_limit {
-    LIMIT_NONE,      // full
-    LIMIT_THREADS,   // the last block would not fit into the threads
-    LIMIT_BLOCKS,    // too many small blocks
+    LIMIT_NONE,    // full
+    LIMIT_THREADS, // the last block would not fit into the threads
+    LIMIT_BLOCKS,  // too many small blocks
     LIMIT_REGISTERS,
     LIMIT_SHARED
 } occupancy_limit;
@@ -19,7 +19,8 @@ typedef struct occupancy {
 } occupancy;
 
 const char *occupancy_limit_name(occupancy_limit limit); // "registers"
-// `threads` and `shared` (static and dynamic) are of one block, `registers` of one thread (0: unknown, counts as none).
+// `threads` and `shared` (static and dynamic) are of one block, `registers` of one thread (0:
+// unknown, counts as none).
 occupancy occupancy_of(const target *t, uint32_t registers, uint32_t threads, uint64_t shared);
 
 #endif

@@ -1,5 +1,5 @@
-// Kernel in, one line about its resources out. ptxas knows best; without it, registers are guessed from how many values live at the same
-// time. Start at report_collect.
+// Kernel in, one line about its resources out. ptxas knows best; without it, registers are guessed
+// from how many values live at the same time. Start at report_collect.
 #include "back/report.h"
 
 #include <stdio.h>
@@ -80,7 +80,9 @@ static void walk_region(span_walk *w, ir_region_id region, const uint32_t *loop_
 
 static uint32_t guess_registers(const ir_func *f, arena *a)
 {
-    span_walk w = {.f = f, .born = arena_array(a, uint32_t, f->values.len), .last = arena_array(a, uint32_t, f->values.len)};
+    span_walk w = {.f = f,
+                   .born = arena_array(a, uint32_t, f->values.len),
+                   .last = arena_array(a, uint32_t, f->values.len)};
     walk_region(&w, f->body, NULL);
     int32_t *change = arena_array(a, int32_t, w.position + 3);
     for (uint32_t v = 1; v < f->values.len; v++) {
@@ -176,7 +178,8 @@ bool report_read_ptxas(str log, const char *kernel, report_row *row)
     return false;
 }
 
-static bool run_ptxas(arena *a, const char *program, const target *t, str ptx, str *log, const char **note)
+static bool run_ptxas(arena *a, const char *program, const target *t, str ptx, str *log,
+                      const char **note)
 {
     const char *folder = getenv("TMPDIR"), *reason = "";
     char *path = str_format(a, "%s/kiln-XXXXXX.ptx", folder && *folder ? folder : "/tmp");
@@ -187,18 +190,22 @@ static bool run_ptxas(arena *a, const char *program, const target *t, str ptx, s
     }
     close(fd);
     proc_result result = {0};
-    const char *argv[] = {program, "-v", str_format(a, "-arch=%s", t->name), path, "-o", "/dev/null", NULL};
-    bool is_done = file_write(a, path, ptx.at, ptx.len, &reason) && proc_run(a, argv, &result, &reason);
+    const char *argv[] = {program,     "-v", str_format(a, "-arch=%s", t->name), path, "-o",
+                          "/dev/null", NULL};
+    bool is_done =
+        file_write(a, path, ptx.at, ptx.len, &reason) && proc_run(a, argv, &result, &reason);
     unlink(path);
     *log = result.output;
     if (is_done && !result.status)
         return true;
-    *note = is_done ? str_format(a, "ptxas does not take the code:\n%.*s", (int)result.output.len, result.output.at)
+    *note = is_done ? str_format(a, "ptxas does not take the code:\n%.*s", (int)result.output.len,
+                                 result.output.at)
                     : str_format(a, "ptxas cannot be run: %s", reason);
     return false;
 }
 
-void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a, report_rows *rows, const char **note)
+void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a,
+                    report_rows *rows, const char **note)
 {
     str log = {0};
     const char *unused, *program = proc_find_cuda(a, "ptxas");
@@ -224,20 +231,37 @@ typedef struct kind_row {
 } kind_row;
 
 static const kind_row kinds[] = {
-    {"integer", IR_ADD, IR_DP4A_U},       {"float", IR_FADD, IR_FRINT},         {"fma", IR_FFMA, IR_FFMA},
-    {"division", IR_FDIV, IR_FDIV},       {"square root", IR_FSQRT, IR_FSQRT},  {"approximation", IR_FAST_EXP2, IR_FAST_DIV},
-    {"comparison", IR_IEQ, IR_FLE},       {"select", IR_SELECT, IR_SELECT},     {"conversion", IR_TRUNC, IR_PTRCAST},
-    {"packed pair", IR_HADD2, IR_HMAX2},  {"address", IR_PTRADD, IR_PTRADD},    {"load", IR_LOAD, IR_LOAD},
-    {"store", IR_STORE, IR_STORE},        {"atomic", IR_ATOMIC, IR_ATOMSTORE},  {"fence", IR_FENCE, IR_FENCE},
-    {"barrier", IR_BARRIER, IR_WARPSYNC}, {"shuffle", IR_SHUFFLE, IR_SHUFFLE},  {"vote", IR_BALLOT, IR_MATCH},
-    {"check", IR_ASSERT, IR_BOUNDS},      {"branch", IR_IF, IR_IF},             {"loop", IR_LOOP, IR_LOOP},
-    {"switch", IR_SWITCH, IR_SWITCH},     {"print", IR_PRINT, IR_PRINT},
+    {"integer", IR_ADD, IR_DP4A_U},
+    {"float", IR_FADD, IR_FRINT},
+    {"fma", IR_FFMA, IR_FFMA},
+    {"division", IR_FDIV, IR_FDIV},
+    {"square root", IR_FSQRT, IR_FSQRT},
+    {"approximation", IR_FAST_EXP2, IR_FAST_DIV},
+    {"comparison", IR_IEQ, IR_FLE},
+    {"select", IR_SELECT, IR_SELECT},
+    {"conversion", IR_TRUNC, IR_PTRCAST},
+    {"packed pair", IR_HADD2, IR_HMAX2},
+    {"address", IR_PTRADD, IR_PTRADD},
+    {"load", IR_LOAD, IR_LOAD},
+    {"store", IR_STORE, IR_STORE},
+    {"atomic", IR_ATOMIC, IR_ATOMSTORE},
+    {"fence", IR_FENCE, IR_FENCE},
+    {"barrier", IR_BARRIER, IR_WARPSYNC},
+    {"shuffle", IR_SHUFFLE, IR_SHUFFLE},
+    {"vote", IR_BALLOT, IR_MATCH},
+    {"check", IR_ASSERT, IR_BOUNDS},
+    {"branch", IR_IF, IR_IF},
+    {"loop", IR_LOOP, IR_LOOP},
+    {"switch", IR_SWITCH, IR_SWITCH},
+    {"print", IR_PRINT, IR_PRINT},
 };
 
 // Bytes that one pass over the kernel's text moves, by space.
 static uint64_t width_of(const ir_inst *i)
 {
-    uint32_t lanes = i->op == IR_LOAD ? i->result_count : i->op == IR_STORE ? i->operand_count - 1 : 1;
+    uint32_t lanes = i->op == IR_LOAD    ? i->result_count
+                     : i->op == IR_STORE ? i->operand_count - 1
+                                         : 1;
     return (uint64_t)ir_type_size((ir_type)i->type) * lanes;
 }
 
@@ -246,7 +270,7 @@ static void space_stats(const ir_func *f, ir_op op, text *out)
     static const struct {
         ir_type space;
         const char *name;
-    } spaces[] = {{IR_PTR_GLOBAL, "global"}, {IR_PTR_SHARED, "shared"}, {IR_PTR_LOCAL, "local"},
+    } spaces[] = {{IR_PTR_GLOBAL, "global"},  {IR_PTR_SHARED, "shared"},   {IR_PTR_LOCAL, "local"},
                   {IR_PTR_CONST, "constant"}, {IR_PTR_PARAM, "parameter"}, {IR_PTR_GEN, "generic"}};
     for (size_t s = 0; s < COUNT(spaces); s++) {
         uint32_t count = 0, wide = 0;
@@ -260,7 +284,8 @@ static void space_stats(const ir_func *f, ir_op op, text *out)
             bytes += width_of(i);
         }
         if (count)
-            text_printf(out, "    %-12s %6u   %u of 16 bytes, %llu bytes in all\n", spaces[s].name, count, wide, (unsigned long long)bytes);
+            text_printf(out, "    %-12s %6u   %u of 16 bytes, %llu bytes in all\n", spaces[s].name,
+                        count, wide, (unsigned long long)bytes);
     }
 }
 
@@ -277,7 +302,8 @@ void report_stats(const ir_func *f, arena *a, text *out)
                 break;
             }
     }
-    text_printf(out, "%s: %u instructions, %u shared bytes\n", f->name, all, (unsigned)shared_of(f, a));
+    text_printf(out, "%s: %u instructions, %u shared bytes\n", f->name, all,
+                (unsigned)shared_of(f, a));
     for (size_t n = 0; n < COUNT(kinds); n++) {
         if (!counts[n])
             continue;

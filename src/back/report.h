@@ -1,5 +1,5 @@
-// What a kernel takes of a multiprocessor: registers, spills, shared memory, occupancy and what limits it; and how many instructions of
-// which kind it has.
+// What a kernel takes of a multiprocessor: registers, spills, shared memory, occupancy and what
+// limits it; and how many instructions of which kind it has.
 #ifndef KILN_REPORT_H
 #define KILN_REPORT_H
 
@@ -22,11 +22,13 @@ typedef struct report_row {
 } report_row;
 typedef vec(report_row) report_rows;
 
-// One line, without the newline: "row_sum  sm_90a  31 regs  0 spills  2.0 KiB shared  occupancy 75 % (limited by registers)".
+// One line, without the newline: "row_sum  sm_90a  31 regs  0 spills  2.0 KiB shared  occupancy 75
+// % (limited by registers)".
 void report_line(const report_row *row, const target *t, text *out);
-// A row for every kernel (or for `only`), by ptxas on the code `ptx` when it is found, else by a guess. *note (may be NULL) gets a
-// sentence when ptxas is there but did not work.
-void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a, report_rows *rows, const char **note);
+// A row for every kernel (or for `only`), by ptxas on the code `ptx` when it is found, else by a
+// guess. *note (may be NULL) gets a sentence when ptxas is there but did not work.
+void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a,
+                    report_rows *rows, const char **note);
 // What ptxas -v says of one kernel. False: nothing.
 bool report_read_ptxas(str log, const char *kernel, report_row *row);
 // Counts of instructions by kind, one line for each kind that occurs.

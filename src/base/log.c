@@ -1,4 +1,5 @@
-// Messages to standard error (by KILN_DEBUG) or to the program's own function. Messages of several threads do not mix.
+// Messages to standard error (by KILN_DEBUG) or to the program's own function. Messages of several
+// threads do not mix.
 #include "base/log.h"
 
 #include <pthread.h>

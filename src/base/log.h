@@ -1,10 +1,12 @@
-// The one place where the library speaks by itself: KILN_DEBUG sets how much, a program may take the lines over.
+// The one place where the library speaks by itself: KILN_DEBUG sets how much, a program may take
+// the lines over.
 #ifndef KILN_LOG_H
 #define KILN_LOG_H
 
 #include "base/base.h"
 
-// 0 what another switch asks for, 1 kernels compiled and their time, 2 resources, 3 IR, 4 passes, 5 PTX, 6 everything
+// 0 what another switch asks for, 1 kernels compiled and their time, 2 resources, 3 IR, 4 passes, 5
+// PTX, 6 everything
 enum { LOG_ASKED, LOG_COMPILE, LOG_RESOURCES, LOG_IR, LOG_PASSES, LOG_CODE, LOG_ALL };
 
 typedef void log_fn(void *user, int level, const char *text);

@@ -1,4 +1,5 @@
-// Runs another program with its output in memory. The child gets /dev/null as input and one pipe as output and error.
+// Runs another program with its output in memory. The child gets /dev/null as input and one pipe as
+// output and error.
 #include "base/proc.h"
 
 #include <errno.h>
@@ -32,7 +33,8 @@ const char *proc_find(arena *a, const char *program, const char *const *more)
 const char *proc_find_cuda(arena *a, const char *program)
 {
     const char *home = getenv("CUDA_HOME");
-    const char *folders[] = {"/usr/local/cuda/bin", home ? str_format(a, "%s/bin", home) : NULL, NULL};
+    const char *folders[] = {"/usr/local/cuda/bin", home ? str_format(a, "%s/bin", home) : NULL,
+                             NULL};
     return proc_find(a, program, folders);
 }
 

@@ -4,7 +4,8 @@
 
 #include "base/str.h"
 
-// The path of a program: in $PATH, then in `more` (folders, NULL-terminated; may be NULL). NULL: not there.
+// The path of a program: in $PATH, then in `more` (folders, NULL-terminated; may be NULL). NULL:
+// not there.
 const char *proc_find(arena *a, const char *program, const char *const *more);
 // NVIDIA's command line tools are often not in $PATH: also $CUDA_HOME/bin and /usr/local/cuda/bin.
 const char *proc_find_cuda(arena *a, const char *program);
@@ -14,7 +15,8 @@ typedef struct proc_result {
     str output; // standard output and error, in the order written
 } proc_result;
 
-// Runs argv[0] with nothing on its standard input and waits. False: it could not be started; *reason says why.
+// Runs argv[0] with nothing on its standard input and waits. False: it could not be started;
+// *reason says why.
 bool proc_run(arena *a, const char *const *argv, proc_result *out, const char **reason);
 
 #endif

@@ -18,7 +18,7 @@ bool str_starts(str s, const char *prefix);
 
 // NUL-terminated text in the arena.
 char *str_format(arena *a, const char *format, ...) PRINTF_LIKE(2, 3);
-char *str_vformat(arena *a, const char *format, va_list args);
+char *str_vformat(arena *a, const char *format, va_list args) PRINTF_LIKE(2, 0);
 char *str_dup(arena *a, str s);
 
 // A growing text.

@@ -3,9 +3,11 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "back/back.h"
 #include "base/bug.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "compile.h"
 
 typedef struct flat { // the source with its own includes copied in
     arena *in;
@@ -188,7 +190,7 @@ static void emit_bytes(text *t, const char *stem, str source)
 }
 
 static void emit_header(text *t, const char *path, const char *stem, const kiln_module *m, str source,
-                        const cli_compile *c)
+                        const cli_compile *c, bool has_native)
 {
     char guard[128];
     snprintf(guard, sizeof guard, "%s_KILN_H", stem);
@@ -199,6 +201,8 @@ static void emit_header(text *t, const char *path, const char *stem, const kiln_
                 base);
     text_printf(t, "#ifndef %s\n#define %s\n\n#include <string.h>\n\n#include <kiln/kiln.h>\n\n", guard, guard);
     emit_bytes(t, stem, source);
+    if (has_native)
+        text_printf(t, "extern const struct kiln_native %s_cpu[]; // in %s_cpu.c: compile it and link it too\n\n", stem, stem);
     size_t count = kiln_module_kernel_count(m);
     text_printf(t, "typedef struct %s_kernels {\n    kiln_module *module;\n", stem);
     for (size_t i = 0; i < count; i++) {
@@ -219,8 +223,11 @@ static void emit_header(text *t, const char *path, const char *stem, const kiln_
     text_puts(t, "NULL};\n    memset(&desc, 0, sizeof desc);\n    memset(out, 0, sizeof *out);\n");
     text_printf(t,
                 "    desc.path = \"%s\";\n    desc.source = %s_source;\n    desc.define = defines;\n"
-                "    desc.tune = tunes;\n    status = kiln_compile(k, &desc, &out->module);\n",
+                "    desc.tune = tunes;\n",
                 base, stem);
+    if (has_native)
+        text_printf(t, "    desc.native = %s_cpu;\n", stem);
+    text_puts(t, "    status = kiln_compile(k, &desc, &out->module);\n");
     for (size_t i = 0; i < count; i++) {
         kiln_kernel *kernel;
         if (!kiln_module_kernel_at(m, i, &kernel))
@@ -238,7 +245,60 @@ static void emit_header(text *t, const char *path, const char *stem, const kiln_
     text_puts(t, "\n#endif\n");
 }
 
-static int build(const char *path, const char *out, const cli_compile *c, arena *a)
+// --- machine code for the cpu device, made by whoever compiles this text
+typedef struct native {
+    arena *in;
+    text *out;
+} native;
+
+static void on_native(void *user, ir_module *m, const front *f)
+{
+    (void)f;
+    native *n = user;
+    cpu_emit(m, NULL, n->in, n->out);
+}
+
+static bool write_text(const char *path, const text *t)
+{
+    FILE *file = !strcmp(path, "-") ? stdout : fopen(path, "wb");
+    bool ok = file && fwrite(t->at, 1, t->len, file) == t->len;
+    if (file && file != stdout)
+        ok = !fclose(file) && ok;
+    if (!ok)
+        fprintf(stderr, "kiln build: cannot write %s\n", path);
+    return ok;
+}
+
+static bool write_native(const char *path, const char *out, const char *stem, const cli_compile *c, arena *a)
+{
+    text t = {.in = a};
+    text_printf(&t,
+                "// Made by kiln build %s: the kernels of %s for the cpu device. Compile it with optimisation (-O2) for the processors\n"
+                "// it shall run on (-march=...), and link it with the program.\n"
+                "#define kiln_cpu_table %s_cpu\n"
+                "#ifdef __FAST_MATH__\n#    error \"-ffast-math changes results: compile this file without it\"\n#endif\n"
+                "#ifdef __clang__\n#    pragma STDC FP_CONTRACT OFF\n#else\n#    pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
+                KILN_VERSION, stem, stem);
+    native n = {.in = a, .out = &t};
+    compile_options options = {
+        .path = path,
+        .front = {.defines = c->defines, .includes = c->includes, .tunes = c->tunes, .target = "cpu", .allow_file_includes = true},
+        .level = c->optimise < 0 ? 0 : 2,
+        .no_remarks = true,
+        .result = on_native,
+        .user = &n,
+    };
+    compile_outcome outcome = compile_run(&options);
+    bool ok = !outcome.status;
+    if (!ok)
+        fputs(outcome.log ? outcome.log : "", stderr);
+    compile_outcome_free(&outcome);
+    const char *slash = strrchr(out, '/');
+    const char *folder = slash ? str_dup(a, (str){out, (size_t)(slash - out) + 1}) : "";
+    return ok && write_text(str_format(a, "%s%s_cpu.c", folder, stem), &t);
+}
+
+static int build(const char *path, const char *out, const cli_compile *c, bool has_native, arena *a)
 {
     kiln *k;
     kiln_status st = kiln_open("interp", &k);
@@ -263,15 +323,9 @@ static int build(const char *path, const char *out, const cli_compile *c, arena 
             fprintf(stderr, "kiln build: %s: its includes nest too deeply or cannot be read\n", path);
             failed = EXIT_WORLD;
         } else {
-            emit_header(&header, path, stem, m, (str){f.out.at, f.out.len}, c);
-            FILE *file = !strcmp(out, "-") ? stdout : fopen(out, "wb");
-            bool ok = file && fwrite(header.at, 1, header.len, file) == header.len;
-            if (file && file != stdout)
-                ok = !fclose(file) && ok;
-            if (!ok) {
-                fprintf(stderr, "kiln build: cannot write %s\n", out);
+            emit_header(&header, path, stem, m, (str){f.out.at, f.out.len}, c, has_native);
+            if (!write_text(out, &header) || (has_native && !write_native(path, out, stem, c, a)))
                 failed = EXIT_WORLD;
-            }
         }
     }
     kiln_module_free(m);
@@ -280,7 +334,7 @@ static int build(const char *path, const char *out, const cli_compile *c, arena 
 }
 
 // Out of memory in an arena comes back here.
-static int build_guarded(const char *path, const char *out, const cli_compile *c)
+static int build_guarded(const char *path, const char *out, const cli_compile *c, bool has_native)
 {
     arena *a = arena_new();
     if (!a)
@@ -290,7 +344,7 @@ static int build_guarded(const char *path, const char *out, const cli_compile *c
     if (bug_enter(&frame)) {
         fprintf(stderr, "kiln build: %s\n", frame.text);
     } else {
-        result = build(path, out, c, a);
+        result = build(path, out, c, has_native, a);
         bug_leave(&frame);
     }
     arena_free(a);
@@ -300,7 +354,8 @@ static int build_guarded(const char *path, const char *out, const cli_compile *c
 int cli_build(int argc, char **argv)
 {
     cli_compile c = {0};
-    const char *path = NULL, *out = NULL;
+    const char *path = NULL, *out = NULL, *embed;
+    bool has_native = false;
     for (int i = 1; i < argc; i++) {
         int taken = cli_compile_option(&c, "build", argc, argv, &i);
         if (taken < 0)
@@ -309,6 +364,10 @@ int cli_build(int argc, char **argv)
             continue;
         if (!strcmp(argv[i], "-o") && i + 1 < argc)
             out = argv[++i];
+        else if ((embed = cli_option("--embed", argc, argv, &i)) && !strcmp(embed, "cpu"))
+            has_native = true;
+        else if (embed)
+            return cli_usage("build", "'%s' cannot be embedded; --embed cpu can", embed);
         else if (argv[i][0] == '-' && argv[i][1])
             return cli_usage("build", "there is no option '%s'", argv[i]);
         else if (!path)
@@ -318,6 +377,6 @@ int cli_build(int argc, char **argv)
     }
     if (!path || !out)
         return cli_usage("build", path ? "where to? give -o FILE.h" : "which file?");
-    int failed = build_guarded(path, out, &c);
+    int failed = build_guarded(path, out, &c, has_native);
     return !failed && c.report ? cli_report(&c, path) : failed;
 }

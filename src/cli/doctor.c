@@ -45,7 +45,7 @@ static int report_device(const char *name)
                info.target, info.multiprocessors, (double)info.memory_bytes / (1 << 30),
                info.driver_version / 1000, info.driver_version % 1000 / 10);
     else
-        printf("  %-12s ok\n", name);
+        printf("  %-12s ok: %s\n", name, info.name);
     kiln_close(k);
     return 1;
 }
@@ -90,7 +90,7 @@ int cli_doctor(int argc, char **argv)
     int working = report_device("interp");
     report_others();
     printf("\ntools (none is needed to run kernels on interp)\n");
-    report_tool("cc", "compiles the headers that kiln build writes");
+    report_tool("cc", "makes machine code for the cpu device; compiles the headers that kiln build writes");
     report_tool("gdb", "debugs a kernel file built by the host's C compiler");
     report_tool("ptxas", "checks PTX without a GPU");
     report_cache();

@@ -75,12 +75,59 @@ static int check_option(run *r, int argc, char **argv, int *i)
     return 1;
 }
 
+// The options of debug alone; --block there is the block to stop in.
+static int debug_option(run *r, int argc, char **argv, int *i)
+{
+    const char *value, *name = "--thread";
+    uint32_t *to = r->stop_thread;
+    if ((value = cli_option("--sanitize", argc, argv, i))) {
+        if (strcmp(value, "address") != 0 && strcmp(value, "undefined") != 0 &&
+            strcmp(value, "thread") != 0)
+            return cli_usage(r->verb, "--sanitize is address, undefined or thread, not '%s'",
+                             value),
+                   -1;
+        r->sanitize = value;
+        return 1;
+    }
+    if (!(value = cli_option(name, argc, argv, i))) {
+        name = "--block-size", to = r->block;
+        value = cli_option(name, argc, argv, i);
+    }
+    if (!value) {
+        name = "--block", to = r->stop_block;
+        value = cli_option(name, argc, argv, i);
+    }
+    if (!value)
+        return 0;
+    uint32_t parsed[3] = {0, 0, 0};
+    int count = 0;
+    for (const char *at = value; count < 3; at++) {
+        char *end;
+        unsigned long v = strtoul(at, &end, 10);
+        if (end == at || v > 0xffffffffu)
+            return cli_usage(r->verb, "%s takes X[,Y[,Z]], not '%s'", name, value), -1;
+        parsed[count++] = (uint32_t)v;
+        at = end;
+        if (*at != ',')
+            break;
+    }
+    if (to == r->block)
+        for (; count < 3; count++)
+            parsed[count] = 1;
+    memcpy(to, parsed, sizeof parsed);
+    return 1;
+}
+
 int run_parse(run *r, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         int taken = cli_compile_option(&r->compile, r->verb, argc, argv, &i);
         const char *value;
         int64_t number;
+        if (taken < 0)
+            return EXIT_USAGE;
+        if (!taken && r->is_debug)
+            taken = debug_option(r, argc, argv, &i);
         if (taken < 0)
             return EXIT_USAGE;
         if (taken)

@@ -45,6 +45,10 @@ typedef struct run {
     // check
     bool is_check, all, nan, json, outputs_unset;
     uint64_t steps;
+    // debug
+    bool is_debug;
+    uint32_t stop_thread[3], stop_block[3];
+    const char *sanitize;
     const char *values[128], *outs[128];
     int value_count, out_count;
     kiln *k;

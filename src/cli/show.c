@@ -1,5 +1,6 @@
-// kiln show: one stage of the compiler on standard output, nothing else there. Stages are tokens, ast, ir, every pass by
-// name (NAME.2: after its second run), final and remarks; ptx, and what is made from it: report, stats, side.
+// kiln show: one stage of the compiler on standard output, nothing else there. Stages are tokens,
+// ast, ir, every pass by name (NAME.2: after its second run), final and remarks; ptx, and what is
+// made from it: report, stats, side.
 #include <stdlib.h>
 
 #include "back/report.h"
@@ -71,7 +72,8 @@ static bool emit(show *s, front *f, ir_module *m, bool line_info, text *out)
 {
     const ir_func *only = kernel_of(s, m);
     ptx_options options = {.annotate = s->annotate, .line_info = line_info};
-    s->cannot_emit = !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, out);
+    s->cannot_emit =
+        !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, out);
     return !s->no_kernel && !s->cannot_emit;
 }
 
@@ -119,7 +121,11 @@ static void print_side(show *s, front *f, ir_module *m)
     const char *reason;
     if (!f || !emit(s, f, m, true, &ptx))
         return;
-    side_page page = {.in = s->in, .sources = f->sources, .module = m, .only = kernel_of(s, m), .ptx = {ptx.at, ptx.len}};
+    side_page page = {.in = s->in,
+                      .sources = f->sources,
+                      .module = m,
+                      .only = kernel_of(s, m),
+                      .ptx = {ptx.at, ptx.len}};
     page.sass = side_disassemble(s->in, s->target->name, page.ptx);
     if (s->html) {
         side_html(&page, str_format(s->in, "%s for %s", s->path, s->target->name), &html);
@@ -206,7 +212,10 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     size_t path_len = strlen(path);
     compile_options options = {
         .path = path,
-        .front = {.defines = c->defines, .includes = c->includes, .tunes = c->tunes, .target = c->target,
+        .front = {.defines = c->defines,
+                  .includes = c->includes,
+                  .tunes = c->tunes,
+                  .target = c->target,
                   .allow_file_includes = true},
         .is_ir = path_len > 3 && !strcmp(path + path_len - 3, ".ir"),
         .level = c->optimise < 0 ? 0 : 2,

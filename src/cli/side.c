@@ -1,5 +1,6 @@
-// Listings in, one table out: every listing is cut into lines that know which source line they come from (the IR's own comments, PTX's
-// .loc, nvdisasm's "## File" lines), then the source is walked and each of its lines shown beside what it became.
+// Listings in, one table out: every listing is cut into lines that know which source line they come
+// from (the IR's own comments, PTX's .loc, nvdisasm's "## File" lines), then the source is walked
+// and each of its lines shown beside what it became.
 #include "cli/side.h"
 
 #include <stdio.h>
@@ -76,7 +77,8 @@ static void go_to(const source_file *file, uint32_t line, source_place *at)
 static void add(table *t, uint32_t column, source_place at, str shown)
 {
     if (at.file && trimmed(shown).len)
-        vec_push(t->page->in, &t->columns[column].entries, (entry){at.file, at.line, without_end(shown)});
+        vec_push(t->page->in, &t->columns[column].entries,
+                 (entry){at.file, at.line, without_end(shown)});
 }
 
 // "7:9" or "kiln/math.h:7:9".
@@ -327,13 +329,15 @@ static const char page_start[] =
     "<style>\n"
     "body { font: 14px system-ui, sans-serif; margin: 1em; color: #222; background: #fff; }\n"
     "table { border-collapse: collapse; width: 100%; }\n"
-    "td, th { vertical-align: top; text-align: left; padding: 1px 8px; border-left: 1px solid #ddd; }\n"
+    "td, th { vertical-align: top; text-align: left; padding: 1px 8px; border-left: 1px solid "
+    "#ddd; }\n"
     "pre { font: 12px ui-monospace, monospace; margin: 0; white-space: pre-wrap; tab-size: 2; }\n"
     ".n { color: #888; text-align: right; border: 0; }\n"
     "tr:hover { outline: 2px solid #444; }\n"
     "</style>\n";
 
-static void put_html_line(const table *t, const source_file *file, uint32_t line, uint32_t *hue, text *out)
+static void put_html_line(const table *t, const source_file *file, uint32_t line, uint32_t *hue,
+                          text *out)
 {
     bool has_code = false;
     for (uint32_t c = 0; c < t->column_count; c++)
@@ -388,15 +392,19 @@ void side_html(const side_page *page, const char *title, text *out)
 // --- the disassembler
 str side_disassemble(arena *a, const char *t, str ptx)
 {
-    const char *ptxas = proc_find_cuda(a, "ptxas"), *nvdisasm = proc_find_cuda(a, "nvdisasm"), *reason, *temp = getenv("TMPDIR");
+    const char *ptxas = proc_find_cuda(a, "ptxas"), *nvdisasm = proc_find_cuda(a, "nvdisasm"),
+               *reason, *temp = getenv("TMPDIR");
     char *folder = str_format(a, "%s/kiln-XXXXXX", temp && *temp ? temp : "/tmp");
     if (!ptxas || !nvdisasm || !mkdtemp(folder))
         return (str){0};
-    const char *code = str_format(a, "%s/k.ptx", folder), *cubin = str_format(a, "%s/k.cubin", folder);
-    const char *assemble[] = {ptxas, "-lineinfo", str_format(a, "-arch=%s", t), code, "-o", cubin, NULL};
+    const char *code = str_format(a, "%s/k.ptx", folder),
+               *cubin = str_format(a, "%s/k.cubin", folder);
+    const char *assemble[] = {ptxas, "-lineinfo", str_format(a, "-arch=%s", t), code, "-o",
+                              cubin, NULL};
     const char *show_code[] = {nvdisasm, "-g", "-c", cubin, NULL};
     proc_result result = {0};
-    bool is_done = file_write(a, code, ptx.at, ptx.len, &reason) && proc_run(a, assemble, &result, &reason) && !result.status &&
+    bool is_done = file_write(a, code, ptx.at, ptx.len, &reason) &&
+                   proc_run(a, assemble, &result, &reason) && !result.status &&
                    proc_run(a, show_code, &result, &reason) && !result.status;
     unlink(code);
     unlink(cubin);

@@ -178,7 +178,8 @@ static void put_place(printer *p, span at)
     source_map *sources = p->f->module->sources;
     if (at.lo && sources) {
         source_place place = source_find(sources, at.lo);
-        bool is_elsewhere = place.file && p->f->at.lo && source_file_at(sources, p->f->at.lo) != place.file;
+        bool is_elsewhere =
+            place.file && p->f->at.lo && source_file_at(sources, p->f->at.lo) != place.file;
         if (place.file)
             text_printf(p->out, " ; %s%s%u:%u", is_elsewhere ? place.file->path : "",
                         is_elsewhere ? ":" : "", place.line, place.column);

@@ -1,16 +1,18 @@
-// Accesses whose array is known become checked ones: before each load, store and atomic stands a `bounds` that
-// compares its byte offset with the array's length and stops the thread outside. Arrays of the kernel have their length from their
-// declaration, dynamic shared memory from the launch, buffers from hidden parameters (one per pointer parameter, i64 bytes) that
-// the launch fills. Accesses that cannot fail need no check; those whose array is not known are left alone, with a remark.
-// Invariant: the checked kernel does the same as the plain one while every access is inside. Start at pass_bounds.
+// Accesses whose array is known become checked ones: before each load, store and atomic stands a
+// `bounds` that compares its byte offset with the array's length and stops the thread outside.
+// Arrays of the kernel have their length from their declaration, dynamic shared memory from the
+// launch, buffers from hidden parameters (one per pointer parameter, i64 bytes) that the launch
+// fills. Accesses that cannot fail need no check; those whose array is not known are left alone,
+// with a remark. Invariant: the checked kernel does the same as the plain one while every access is
+// inside. Start at pass_bounds.
 #include "pass/alias.h"
 #include "pass/passes.h"
 
 typedef struct guard {
     ir_func *f;
     pass_ctx *ctx;
-    ir_ref *length;       // per user parameter: the hidden one, 0: none
-    uint8_t *seen;        // per value, while a pointer's base is looked for
+    ir_ref *length; // per user parameter: the hidden one, 0: none
+    uint8_t *seen;  // per value, while a pointer's base is looked for
     bool changed;
 } guard;
 
@@ -89,9 +91,9 @@ static base base_of(guard *g, ir_ref pointer)
 // --- the check
 typedef struct array {
     const char *name;
-    uint64_t size;   // when it is fixed
-    ir_ref length;   // else: i64 bytes
-    uint32_t elem;   // bytes
+    uint64_t size; // when it is fixed
+    ir_ref length; // else: i64 bytes
+    uint32_t elem; // bytes
 } array;
 
 static uint32_t elem_size(uint8_t elem)
@@ -110,9 +112,11 @@ static array array_of(guard *g, ir_cursor *c, base b)
         return (array){p->name, p->size, 0, 1};
     }
     if (b.kind == ALIAS_LOCAL)
-        return (array){f->locals.at[b.index].name, f->locals.at[b.index].size, 0, elem_size(f->locals.at[b.index].elem)};
+        return (array){f->locals.at[b.index].name, f->locals.at[b.index].size, 0,
+                       elem_size(f->locals.at[b.index].elem)};
     if (b.kind == ALIAS_CONSTANT)
-        return (array){m->data.at[b.index].name, m->data.at[b.index].size, 0, elem_size(m->data.at[b.index].elem)};
+        return (array){m->data.at[b.index].name, m->data.at[b.index].size, 0,
+                       elem_size(m->data.at[b.index].elem)};
     const ir_shared *s = &m->shared.at[b.index];
     array a = {s->name, s->size, 0, elem_size(s->elem)};
     if (s->is_dynamic) {
@@ -125,18 +129,21 @@ static array array_of(guard *g, ir_cursor *c, base b)
 
 static ir_ref base_pointer(guard *g, ir_cursor *c, base b)
 {
-    static const ir_op makers[] = {[ALIAS_SHARED] = IR_SHARED, [ALIAS_LOCAL] = IR_LOCAL, [ALIAS_CONSTANT] = IR_CONSTANT};
+    static const ir_op makers[] = {
+        [ALIAS_SHARED] = IR_SHARED, [ALIAS_LOCAL] = IR_LOCAL, [ALIAS_CONSTANT] = IR_CONSTANT};
     if (b.kind == ALIAS_PARAM)
         return g->f->first_param + b.index;
-    static const ir_type types[] = {[ALIAS_SHARED] = IR_PTR_SHARED, [ALIAS_LOCAL] = IR_PTR_LOCAL, [ALIAS_CONSTANT] = IR_PTR_CONST};
+    static const ir_type types[] = {[ALIAS_SHARED] = IR_PTR_SHARED,
+                                    [ALIAS_LOCAL] = IR_PTR_LOCAL,
+                                    [ALIAS_CONSTANT] = IR_PTR_CONST};
     uint8_t type = (uint8_t)types[b.kind];
     ir_inst_id id = ir_add(c, makers[b.kind], (ir_type)type, NULL, 0, &type, 1);
     ir_at(g->f, id)->aux = b.index;
     return ir_at(g->f, id)->result;
 }
 
-// The distance from the start of the array, as an i64; *constant gets what is known of it, and 0 stands for nothing else.
-// A pointer that was carried around is compared by address.
+// The distance from the start of the array, as an i64; *constant gets what is known of it, and 0
+// stands for nothing else. A pointer that was carried around is compared by address.
 static ir_ref offset_of(guard *g, ir_cursor *c, ir_ref pointer, base b, int64_t *constant)
 {
     ir_func *f = g->f;
@@ -145,7 +152,8 @@ static ir_ref offset_of(guard *g, ir_cursor *c, ir_ref pointer, base b, int64_t 
         ir_ref start = ir_convert(c, IR_PTRTOINT, IR_I64, base_pointer(g, c, b));
         return ir_bin(c, IR_SUB, IR_I64, ir_convert(c, IR_PTRTOINT, IR_I64, pointer), start);
     }
-    for (ir_inst_id def; (def = ir_def_of(f, pointer)) != 0; pointer = ir_operand(f, ir_at(f, def), 0)) {
+    for (ir_inst_id def; (def = ir_def_of(f, pointer)) != 0;
+         pointer = ir_operand(f, ir_at(f, def), 0)) {
         const ir_inst *i = ir_at(f, def);
         uint64_t bits;
         if (!i->operand_count)
@@ -181,7 +189,8 @@ static void remark(guard *g, ir_inst_id access)
     if (!g->ctx->diags || !g->ctx->wants_remarks)
         return;
     diag *d = diag_raise(g->ctx->diags, K5006, ir_at(g->f, access)->at,
-                         "this access is not checked: its pointer may point into several arrays, or came from memory");
+                         "this access is not checked: its pointer may point into several arrays, "
+                         "or came from memory");
     if (d)
         diag_note(d, "use an index into one array, or choose the array outside the access");
 }
@@ -191,7 +200,9 @@ static void check_access(guard *g, ir_inst_id access)
     ir_func *f = g->f;
     const ir_inst *i = ir_at(f, access);
     bool is_read = i->op == IR_LOAD || i->op == IR_ATOMLOAD;
-    uint32_t lanes = i->op == IR_LOAD ? i->result_count : i->op == IR_STORE ? i->operand_count - 1 : 1;
+    uint32_t lanes = i->op == IR_LOAD    ? i->result_count
+                     : i->op == IR_STORE ? i->operand_count - 1
+                                         : 1;
     uint64_t width = (uint64_t)ir_type_size((ir_type)i->type) * lanes;
     int64_t constant = i->imm;
     ir_ref pointer = ir_operand(f, i, 0);
@@ -205,7 +216,9 @@ static void check_access(guard *g, ir_inst_id access)
     ir_ref offset = offset_of(g, &c, pointer, b, &constant);
     if (!offset && !a.length && constant >= 0 && (uint64_t)constant + width <= a.size)
         return;
-    ir_ref at = !offset ? ir_i64(f, constant) : constant ? ir_bin(&c, IR_ADD, IR_I64, offset, ir_i64(f, constant)) : offset;
+    ir_ref at = !offset    ? ir_i64(f, constant)
+                : constant ? ir_bin(&c, IR_ADD, IR_I64, offset, ir_i64(f, constant))
+                           : offset;
     // fine: 0 <= at and at + width <= length, in one comparison of unsigned numbers
     ir_ref length = a.length ? a.length : ir_i64(f, (int64_t)a.size), limit;
     if (!a.length)
@@ -213,9 +226,12 @@ static void check_access(guard *g, ir_inst_id access)
     else if (width == 1)
         limit = length;
     else
-        limit = ir_bin(&c, IR_SMAX, IR_I64, ir_bin(&c, IR_SUB, IR_I64, length, ir_i64(f, (int64_t)width - 1)), ir_i64(f, 0));
+        limit =
+            ir_bin(&c, IR_SMAX, IR_I64,
+                   ir_bin(&c, IR_SUB, IR_I64, length, ir_i64(f, (int64_t)width - 1)), ir_i64(f, 0));
     ir_ref operands[3] = {ir_bin(&c, IR_ULT, IR_I64, at, limit), at, length};
-    const char *what = str_format(g->ctx->scratch, "%s %s", is_read ? "reads" : "writes", bare(g, a.name));
+    const char *what =
+        str_format(g->ctx->scratch, "%s %s", is_read ? "reads" : "writes", bare(g, a.name));
     ir_inst_id check = ir_add(&c, IR_BOUNDS, IR_VOID, operands, 3, NULL, 0);
     ir_at(f, check)->aux = text_index(f->module, what);
     ir_at(f, check)->imm = a.elem;
@@ -238,13 +254,14 @@ static void add_lengths(guard *g)
     for (uint32_t k = 0; k < count; k++) {
         if (f->params.at[k].kind != IR_PARAM_POINTER)
             continue;
-        ir_param p = {.name = str_format(in, "%s.bytes", f->params.at[k].name ? f->params.at[k].name : "p"),
-                      .kind = IR_PARAM_SCALAR,
-                      .type = IR_I64,
-                      .size = 8,
-                      .align = 8,
-                      .is_hidden = true,
-                      .at = f->params.at[k].at};
+        ir_param p = {
+            .name = str_format(in, "%s.bytes", f->params.at[k].name ? f->params.at[k].name : "p"),
+            .kind = IR_PARAM_SCALAR,
+            .type = IR_I64,
+            .size = 8,
+            .align = 8,
+            .is_hidden = true,
+            .at = f->params.at[k].at};
         g->length[k] = ir_param_add(f, p);
     }
     ir_rename(f, with);
@@ -270,16 +287,20 @@ static void drop_proven(guard *g)
 
 static bool is_access(const ir_inst *i)
 {
-    return i->op == IR_LOAD || i->op == IR_STORE || i->op == IR_ATOMIC || i->op == IR_CAS || i->op == IR_ATOMLOAD ||
-           i->op == IR_ATOMSTORE;
+    return i->op == IR_LOAD || i->op == IR_STORE || i->op == IR_ATOMIC || i->op == IR_CAS ||
+           i->op == IR_ATOMLOAD || i->op == IR_ATOMSTORE;
 }
 
 bool pass_bounds(ir_func *f, pass_ctx *ctx)
 {
     guard g = {.f = f, .ctx = ctx};
-    // Without optimisation pointer variables are memory still, and what they point into is not seen.
-    if (!ctx->level && pass_sroa(f, ctx) | pass_mem2reg(f, ctx))
+    // Without optimisation pointer variables are memory still, and what they point into is not
+    // seen.
+    if (!ctx->level) {
+        pass_sroa(f, ctx);
+        pass_mem2reg(f, ctx);
         ir_compact(f);
+    }
     g.length = arena_array(ctx->scratch, ir_ref, f->params.len + 1);
     if (f->params.len)
         add_lengths(&g);

@@ -290,6 +290,7 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
     if (!desc->target && k->ops == &cuda_device_ops && *knob_text(KNOB_TARGET))
         m->target = knob_text(KNOB_TARGET);
     m->for_check = desc->for_check && !k->ops->load;
+    m->embedded = desc->native;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
     if (k->ops->load && !desc->is_ptx && !target_find(m->target))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target,

@@ -111,6 +111,7 @@ struct kiln_module {
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
     void *native; // the cpu device's shared object
+    const struct kiln_native *embedded; // of the compile's description
     bool for_check;
     source_map *sources; // for_check: the source texts, at the same positions
     struct kiln_module *prev, *next;
@@ -131,7 +132,7 @@ struct kiln_buffer {
 };
 
 // Recent launches of a stream, so that a fault that is noticed later finds its kernel.
-enum { LAUNCH_RING = 64 };
+enum { LAUNCH_RING = 512 };
 typedef struct launch_note {
     const kiln_kernel *kernel;
     uint32_t grid[3], block[3];

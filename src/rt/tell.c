@@ -1,5 +1,5 @@
-// Looks on while modules are made and kernels launched, and tells it through base/log.h; leaves files where KILN_DUMP says. Changes nothing:
-// what cannot be written is left out.
+// Looks on while modules are made and kernels launched, and tells it through base/log.h; leaves
+// files where KILN_DUMP says. Changes nothing: what cannot be written is left out.
 #include "rt/tell.h"
 
 #include "back/report.h"
@@ -18,10 +18,12 @@ bool tell_wants_stages(void)
 }
 
 // --- files
-static void dump(arena *a, const char *name, const char *target_name, const char *end, const char *bytes, size_t len)
+static void dump(arena *a, const char *name, const char *target_name, const char *end,
+                 const char *bytes, size_t len)
 {
     const char *folder = knob_text(KNOB_DUMP), *reason = "";
-    const char *path = str_format(a, "%s/%s%s%s.%s", folder, name, *target_name ? "." : "", target_name, end);
+    const char *path =
+        str_format(a, "%s/%s%s%s.%s", folder, name, *target_name ? "." : "", target_name, end);
     if (!file_make_folders(a, folder, &reason) || !file_write(a, path, bytes, len, &reason))
         log_say(LOG_COMPILE, "%s: %s", path, reason);
 }
@@ -81,7 +83,8 @@ void tell_stage(void *module_pointer, const char *name, front *f, ir_module *m)
         tell_final(module, f, m, m->in);
     } else if (log_wants(LOG_PASSES)) {
         text ir = {.in = m->in};
-        log_say(LOG_PASSES, "%s: after %s %u instructions", module->name, name, count_instructions(m));
+        log_say(LOG_PASSES, "%s: after %s %u instructions", module->name, name,
+                count_instructions(m));
         if (log_wants(LOG_ALL)) {
             ir_print_module(m, &ir);
             log_text(LOG_ALL, name, ir.at ? ir.at : "");
@@ -96,9 +99,9 @@ void tell_compiled(const kiln_module *m, const compile_outcome *outcome)
         all += outcome->seconds[k] * 1e3;
         front_ms += k <= STAGE_LOWER ? outcome->seconds[k] * 1e3 : 0;
     }
-    log_say(LOG_COMPILE, "%s for %s: %s in %.2f ms (front end %.2f, passes %.2f, code %.2f)", m->name, m->target,
-            outcome->status ? "not compiled" : "compiled", all, front_ms, outcome->seconds[STAGE_PASSES] * 1e3,
-            outcome->seconds[STAGE_RESULT] * 1e3);
+    log_say(LOG_COMPILE, "%s for %s: %s in %.2f ms (front end %.2f, passes %.2f, code %.2f)",
+            m->name, m->target, outcome->status ? "not compiled" : "compiled", all, front_ms,
+            outcome->seconds[STAGE_PASSES] * 1e3, outcome->seconds[STAGE_RESULT] * 1e3);
 }
 
 // --- modules and launches
@@ -132,8 +135,9 @@ void tell_ready(const kiln_module *m)
 
 void tell_launch(const kiln_kernel *kernel, const rt_launch *l)
 {
-    log_say(LOG_ALL, "launch %s, grid %u,%u,%u block %u,%u,%u, %zu bytes of dynamic shared memory", kernel->name, l->grid[0], l->grid[1],
-            l->grid[2], l->block[0], l->block[1], l->block[2], l->shared_bytes);
+    log_say(LOG_ALL, "launch %s, grid %u,%u,%u block %u,%u,%u, %zu bytes of dynamic shared memory",
+            kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+            l->shared_bytes);
 }
 
 void kiln_on_log(int level, void (*log)(void *user, int level, const char *text), void *user)

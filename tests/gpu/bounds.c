@@ -1,4 +1,5 @@
-// Kernels compiled with check_bounds: an access outside names array, index, length, line and thread, and harms nothing.     bounds [DEVICE]
+// Kernels compiled with check_bounds: an access outside names array, index, length, line and
+// thread, and harms nothing.     bounds [DEVICE]
 #include "api.h"
 
 static const char source[] =
@@ -33,12 +34,15 @@ static const char source[] =
     "    barrier();\n"
     "    out[thread_x()] = slots[31 - thread_x()];\n"
     "}\n"
-    "kernel block(32) void count(u32 *bins, const u32 *x) { atomic_add(&bins[x[thread_x()]], 1u); }\n"
+    "kernel block(32) void count(u32 *bins, const u32 *x) { atomic_add(&bins[x[thread_x()]], 1u); "
+    "}\n"
     "kernel block(32) void wide(const f32x4 *x, f32x4 *out) { out[thread_x()] = x[thread_x()]; }\n";
 
-static kiln_status run(kiln *k, kiln_kernel *kernel, size_t shared_bytes, const kiln_arg *args, size_t count)
+static kiln_status run(kiln *k, kiln_kernel *kernel, size_t shared_bytes, const kiln_arg *args,
+                       size_t count)
 {
-    kiln_launch_desc desc = {.grid = {1}, .shared_bytes = shared_bytes, .args = args, .arg_count = count};
+    kiln_launch_desc desc = {
+        .grid = {1}, .shared_bytes = shared_bytes, .args = args, .arg_count = count};
     kiln_status status = kiln_launch(kernel, &desc);
     return status ? status : kiln_sync(k);
 }
@@ -52,16 +56,20 @@ static void test_buffers(kiln *k, kiln_module *m)
         in[i] = (float)i;
     CHECK(!kiln_buffer_new(k, KILN_F32, 64, &x) && !kiln_buffer_new(k, KILN_F32, 64, &out));
     CHECK(!kiln_write(x, 0, in, 64));
-    kiln_arg args[] = {kiln_arg_buffer(x), kiln_arg_buffer(out), kiln_arg_i64(KILN_I64, 0), kiln_arg_i64(KILN_U32, 0)};
+    kiln_arg args[] = {kiln_arg_buffer(x), kiln_arg_buffer(out), kiln_arg_i64(KILN_I64, 0),
+                       kiln_arg_i64(KILN_U32, 0)};
     CHECK(kiln_kernel_param_count(copy) == 4);
     CHECK(!run(k, copy, 0, args, 4));
     CHECK(!kiln_read(out, 0, got, 64) && !memcmp(in, got, sizeof in));
     args[2] = kiln_arg_i64(KILN_I64, 1);
-    EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020", "reads element 64 of 'x', which has 64 elements");
-    CHECK(strstr(kiln_last_error(k)->text, ":3:") && strstr(kiln_last_error(k)->text, "thread (63, 0, 0) of block (0, 0, 0)"));
+    EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020",
+           "reads element 64 of 'x', which has 64 elements");
+    CHECK(strstr(kiln_last_error(k)->text, ":3:") &&
+          strstr(kiln_last_error(k)->text, "thread (63, 0, 0) of block (0, 0, 0)"));
     CHECK(kiln_last_error(k)->line == 3 && !strcmp(kiln_last_error(k)->kernel, "copy"));
     args[2] = kiln_arg_i64(KILN_I64, -1);
-    EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020", "reads element -1 of 'x', which has 64 elements");
+    EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020",
+           "reads element -1 of 'x', which has 64 elements");
     args[2] = kiln_arg_i64(KILN_I64, 0);
     args[3] = kiln_arg_i64(KILN_U32, 4000000000);
     EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020", "writes element 40000000");
@@ -79,12 +87,14 @@ static void test_buffers(kiln *k, kiln_module *m)
 
 static void test_arrays(kiln *k, kiln_module *m)
 {
-    static const char *const said[] = {NULL, "writes element 64 of 'tile', which has 64 elements", "reads element 8 of 'own', which has 8 elements",
+    static const char *const said[] = {NULL, "writes element 64 of 'tile', which has 64 elements",
+                                       "reads element 8 of 'own', which has 8 elements",
                                        "reads element 4 of 'table', which has 4 elements"};
     kiln_buffer *out;
     CHECK(!kiln_buffer_new(k, KILN_I32, 64, &out));
     for (int which = 0; which < 4; which++) {
-        kiln_arg args[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 1), kiln_arg_i64(KILN_U32, which)};
+        kiln_arg args[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 1),
+                           kiln_arg_i64(KILN_U32, which)};
         kiln_status status = run(k, api_kernel(m, "arrays"), 0, args, 3);
         if (said[which])
             EXPECT(status, KILN_E_KERNEL, "K6020", said[which]);
@@ -101,20 +111,25 @@ static void test_others(kiln *k, kiln_module *m)
     kiln_arg args[] = {kiln_arg_buffer(x), kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 33)};
     CHECK(!run(k, api_kernel(m, "walk"), 0, args, 3));
     args[2] = kiln_arg_i64(KILN_U32, 34);
-    EXPECT(run(k, api_kernel(m, "walk"), 0, args, 3), KILN_E_KERNEL, "K6020", "reads element 64 of 'x', which has 64 elements");
+    EXPECT(run(k, api_kernel(m, "walk"), 0, args, 3), KILN_E_KERNEL, "K6020",
+           "reads element 64 of 'x', which has 64 elements");
     kiln_arg two[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 0)};
     CHECK(!run(k, api_kernel(m, "dynamic"), 128, two, 2));
-    EXPECT(run(k, api_kernel(m, "dynamic"), 124, two, 2), KILN_E_KERNEL, "K6020", "writes element 31 of 'slots', which has 31 elements");
+    EXPECT(run(k, api_kernel(m, "dynamic"), 124, two, 2), KILN_E_KERNEL, "K6020",
+           "writes element 31 of 'slots', which has 31 elements");
     kiln_buffer *bins, *places;
     uint32_t where[32] = {0};
     where[7] = 9;
-    CHECK(!kiln_buffer_new(k, KILN_U32, 9, &bins) && !kiln_buffer_new(k, KILN_U32, 32, &places) && !kiln_write(places, 0, where, 32));
+    CHECK(!kiln_buffer_new(k, KILN_U32, 9, &bins) && !kiln_buffer_new(k, KILN_U32, 32, &places) &&
+          !kiln_write(places, 0, where, 32));
     kiln_arg counts[] = {kiln_arg_buffer(bins), kiln_arg_buffer(places)};
-    EXPECT(run(k, api_kernel(m, "count"), 0, counts, 2), KILN_E_KERNEL, "K6020", "writes element 9 of 'bins', which has 9 elements");
+    EXPECT(run(k, api_kernel(m, "count"), 0, counts, 2), KILN_E_KERNEL, "K6020",
+           "writes element 9 of 'bins', which has 9 elements");
     kiln_buffer *floats, *more;
     CHECK(!kiln_buffer_new(k, KILN_F32, 126, &floats) && !kiln_buffer_new(k, KILN_F32, 128, &more));
     kiln_arg vectors[] = {kiln_arg_buffer(floats), kiln_arg_buffer(more)};
-    EXPECT(run(k, api_kernel(m, "wide"), 0, vectors, 2), KILN_E_KERNEL, "K6020", "reads element 31 of 'x', which has 31 elements");
+    EXPECT(run(k, api_kernel(m, "wide"), 0, vectors, 2), KILN_E_KERNEL, "K6020",
+           "reads element 31 of 'x', which has 31 elements");
     vectors[0] = kiln_arg_buffer(more);
     CHECK(!run(k, api_kernel(m, "wide"), 0, vectors, 2));
 }
@@ -130,7 +145,8 @@ int main(int argc, char **argv)
         return 0;
     }
     for (int level = -1; level <= 1; level += 2) {
-        kiln_compile_desc desc = {.source = source, .path = "bounds.c", .check_bounds = true, .optimise = level};
+        kiln_compile_desc desc = {
+            .source = source, .path = "bounds.c", .check_bounds = true, .optimise = level};
         kiln_status status = kiln_compile(k, &desc, &m);
         CHECK(!status);
         if (status) {

@@ -1,4 +1,5 @@
-// Resources and occupancy, what ptxas says, other programs, the library's own lines, source beside code.
+// Resources and occupancy, what ptxas says, other programs, the library's own lines, source beside
+// code.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "compile.h"
 #include "tests/test.h"
 
-static void is_occupancy(const char *name, uint32_t registers, uint32_t threads, uint64_t shared, uint32_t blocks, occupancy_limit limit)
+static void is_occupancy(const char *name, uint32_t registers, uint32_t threads, uint64_t shared,
+                         uint32_t blocks, occupancy_limit limit)
 {
     occupancy o = occupancy_of(target_find(name), registers, threads, shared);
     assert_int_equal(o.blocks, blocks);
@@ -37,15 +39,16 @@ TEST(occupancy_counts_what_runs_out_first)
     assert_int_equal(occupancy_of(target_find("sm_90a"), 40, 64, 2048).percent, 75);
 }
 
-static const char ptxas_log[] = "ptxas info    : 16 bytes gmem, 32 bytes cmem[3]\n"
-                                "ptxas info    : Compiling entry function 'other' for 'sm_90a'\n"
-                                "ptxas info    : Function properties for other\n"
-                                "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                                "ptxas info    : Used 12 registers, used 0 barriers, 380 bytes cmem[0]\n"
-                                "ptxas info    : Compiling entry function 'row_sum' for 'sm_90a'\n"
-                                "ptxas info    : Function properties for row_sum\n"
-                                "    96 bytes stack frame, 80 bytes spill stores, 40 bytes spill loads\n"
-                                "ptxas info    : Used 31 registers, used 1 barriers, 2048 bytes smem, 380 bytes cmem[0]\n";
+static const char ptxas_log[] =
+    "ptxas info    : 16 bytes gmem, 32 bytes cmem[3]\n"
+    "ptxas info    : Compiling entry function 'other' for 'sm_90a'\n"
+    "ptxas info    : Function properties for other\n"
+    "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 12 registers, used 0 barriers, 380 bytes cmem[0]\n"
+    "ptxas info    : Compiling entry function 'row_sum' for 'sm_90a'\n"
+    "ptxas info    : Function properties for row_sum\n"
+    "    96 bytes stack frame, 80 bytes spill stores, 40 bytes spill loads\n"
+    "ptxas info    : Used 31 registers, used 1 barriers, 2048 bytes smem, 380 bytes cmem[0]\n";
 
 TEST(report_reads_what_ptxas_says)
 {
@@ -62,11 +65,13 @@ TEST(report_reads_what_ptxas_says)
     row.spills = 0;
     row.threads = 64;
     report_line(&row, target_find("sm_90a"), &line);
-    assert_string_equal(line.at, "row_sum  sm_90a  31 regs  0 spills  2.0 KiB shared  occupancy 100 %");
+    assert_string_equal(line.at,
+                        "row_sum  sm_90a  31 regs  0 spills  2.0 KiB shared  occupancy 100 %");
     line = (text){.in = a};
     row = (report_row){.kernel = "k", .registers = 70};
     report_line(&row, target_find("sm_80"), &line);
-    assert_string_equal(line.at, "k  sm_80  ~70 regs  spills unknown  0 B shared  occupancy ~37 % (limited by registers), blocks of 256, estimated");
+    assert_string_equal(line.at, "k  sm_80  ~70 regs  spills unknown  0 B shared  occupancy ~37 % "
+                                 "(limited by registers), blocks of 256, estimated");
     arena_free(a);
 }
 
@@ -81,22 +86,25 @@ static void on_result(void *user, ir_module *m, const front *f)
     counted *c = user;
     (void)f;
     report_stats(m->funcs.at[0], c->a, &c->stats);
-    report_collect(m, NULL, target_find("sm_80"), (str){0}, c->a, &c->rows, NULL); // no code: a guess
-    c->rows.at[0].kernel = NULL;                                                    // goes with the compile
+    report_collect(m, NULL, target_find("sm_80"), (str){0}, c->a, &c->rows,
+                   NULL);        // no code: a guess
+    c->rows.at[0].kernel = NULL; // goes with the compile
 }
 
 TEST(report_counts_and_guesses)
 {
     counted c = {.a = arena_new()};
     c.stats.in = c.a;
-    compile_options options = {.path = "t.c",
-                               .source = "#include <kiln/kernel.h>\n"
-                                         "kernel block(32) void k(const f32 *x, f32 *out) { shared f32 t[32]; t[thread_x()] = x[thread_x()];"
-                                         " barrier(); out[thread_x()] = fma(t[31 - thread_x()], 2.0f, x[0]); }\n",
-                               .level = 2,
-                               .front = {.target = "sm_80"},
-                               .result = on_result,
-                               .user = &c};
+    compile_options options = {
+        .path = "t.c",
+        .source = "#include <kiln/kernel.h>\n"
+                  "kernel block(32) void k(const f32 *x, f32 *out) { shared f32 t[32]; "
+                  "t[thread_x()] = x[thread_x()];"
+                  " barrier(); out[thread_x()] = fma(t[31 - thread_x()], 2.0f, x[0]); }\n",
+        .level = 2,
+        .front = {.target = "sm_80"},
+        .result = on_result,
+        .user = &c};
     compile_outcome outcome = compile_run(&options);
     assert_int_equal(outcome.status, KILN_OK);
     assert_non_null(strstr(c.stats.at, "k: "));
@@ -123,7 +131,8 @@ TEST(bounds_are_told_in_elements)
                 {4, 4, "reads element 1 of 'x', which has 1 element"}};
     char text_of[128];
     for (size_t k = 0; k < COUNT(rows); k++) {
-        channel_bounds_text(text_of, sizeof text_of, STR("reads x"), 4, (uint64_t)rows[k].offset, (uint64_t)rows[k].length);
+        channel_bounds_text(text_of, sizeof text_of, STR("reads x"), 4, (uint64_t)rows[k].offset,
+                            (uint64_t)rows[k].length);
         assert_string_equal(text_of, rows[k].text);
     }
 }
@@ -186,7 +195,13 @@ TEST(log_follows_compiles_and_launches)
     kiln_module *m;
     kiln_on_log(1, listen_to, &h);
     assert_int_equal(kiln_open("interp", &k), KILN_OK);
-    assert_int_equal(kiln_compile(k, &(kiln_compile_desc){.source = "#include <kiln/kernel.h>\nkernel void k(f32 *x) { x[0] = 1; }\n"}, &m), KILN_OK);
+    assert_int_equal(
+        kiln_compile(
+            k,
+            &(kiln_compile_desc){
+                .source = "#include <kiln/kernel.h>\nkernel void k(f32 *x) { x[0] = 1; }\n"},
+            &m),
+        KILN_OK);
     assert_int_equal(h.count, 1);
     assert_non_null(strstr(h.text_of, "<string> for interp: compiled in"));
     kiln_on_log(0, NULL, NULL);

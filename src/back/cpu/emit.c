@@ -395,13 +395,18 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
     cpu_put(&e, "uint32_t spins = 0;");
     cpu_put(&e, "(void)local; (void)spins;");
     emit_params(&e);
+    cpu_put(&e, "do {");
+    if (e.local_bytes)
+        cpu_put(&e, "__builtin_memset(w->local, 0, %llu);", (unsigned long long)e.local_bytes * 32);
     if (!e.has_whole_warps) {
         cpu_put(&e, "const M live = m_of(w->live);");
         e.mask = "live";
     }
     emit_region(&e, f->body);
+    cpu_put(&e, "done:;");
+    cpu_put(&e, "} while (next_warp(w));");
     e.depth = 0;
-    cpu_put(&e, "done:;\n}");
+    cpu_put(&e, "}");
     if (!e.is_unsupported)
         text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name, (unsigned long long)e.local_bytes * 32,
                     (unsigned long long)shared, needs_fibers(&e), e.has_rows && !f->block[0]);
@@ -430,7 +435,8 @@ void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out
         if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
             emit_kernel(m->funcs.at[k], scratch, out, &rows);
     text_puts(out, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t local_bytes, shared_bytes; uint32_t needs_fibers, "
-                   "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct kiln_cpu_row kiln_cpu_table_1[] = {\n");
+                   "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct kiln_cpu_row kiln_cpu_table[] = {\n"
+                   "    {\"kiln cpu 1\", 0, 0, 0, 0, 0},\n");
     text_add(out, rows.at, rows.len);
     text_puts(out, "    {0, 0, 0, 0, 0, 0}};\n");
 }

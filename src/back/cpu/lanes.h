@@ -21,8 +21,21 @@ struct kw { // one warp; the same struct is in rt/cpu/cpu.h
     uint64_t (*time)(struct kw *, uint32_t kind);
     uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];
-    uint32_t warp, live, dynamic_bytes, unused;
+    uint32_t warp, warp_end, live, threads, dynamic_bytes; // this warp, up to which one to go on; its lanes; threads of the block
 };
+
+// Goes on to the next warp of the block; 0: this was the last to run here.
+IN int next_warp(struct kw *w)
+{
+    if (++w->warp >= w->warp_end)
+        return 0;
+    uint32_t left = w->threads - w->warp * 32;
+    w->thread[0] += 32;
+    w->thread[1] += 32;
+    w->thread[2] += 32;
+    w->live = left >= 32 ? 0xffffffffu : (1u << left) - 1;
+    return 1;
+}
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define VB 64

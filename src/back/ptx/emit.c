@@ -1,6 +1,7 @@
-// IR module in, PTX text out: module header, shared and constant arrays, then each kernel: its body is printed first, so
-// that the registers it used can be declared above it. Structured control becomes labels and branches; results
-// of control instructions are registers that every exit writes. The text depends on the IR alone.
+// IR module in, PTX text out: module header, shared and constant arrays, then each kernel: its body
+// is printed first, so that the registers it used can be declared above it. Structured control
+// becomes labels and branches; results of control instructions are registers that every exit
+// writes. The text depends on the IR alone.
 #include "back/ptx/ptx.h"
 
 #include <stdio.h>
@@ -88,7 +89,8 @@ const char *ptx_reg(ptx *p, ir_ref r)
 {
     if (!ir_is_const(r))
         return ptx_def(p, r);
-    static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32", "mov.b64", "mov.f32", "mov.f64"};
+    static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32",
+                                                "mov.b64",  "mov.f32", "mov.f64"};
     reg_class c = ptx_class(ir_type_of(p->f, r));
     const char *t = ptx_temp(p, c);
     ptx_line(p, "%s %s, %s", moves[c], t, immediate(p, r));
@@ -103,8 +105,12 @@ const char *ptx_op(ptx *p, ir_ref r)
 void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature)
 {
     if (p->ds) {
-        diag *d = diag_raise(p->ds, K4301, i->at, "%s: needs sm_%d or newer, but the target is %s", feature, sm, p->t->name);
-        diag_note(d, "put the code under 'if (target_sm() >= %d)' beside a portable path, or compile for a newer target", sm);
+        diag *d = diag_raise(p->ds, K4301, i->at, "%s: needs sm_%d or newer, but the target is %s",
+                             feature, sm, p->t->name);
+        diag_note(d,
+                  "put the code under 'if (target_sm() >= %d)' beside a portable path, or compile "
+                  "for a newer target",
+                  sm);
     }
     p->failed = true;
 }
@@ -140,16 +146,19 @@ void ptx_needs(ptx *p, int version)
 
 const char *ptx_branch(const ptx *p, ir_ref condition)
 {
-    bool is_uniform = ir_is_const(condition) || !condition || p->uniform.value[condition] >= UNIFORM_WARP;
+    bool is_uniform =
+        ir_is_const(condition) || !condition || p->uniform.value[condition] >= UNIFORM_WARP;
     return is_uniform ? "bra.uni" : "bra";
 }
 
 static void emit_region(ptx *p, ir_region_id r);
 
-// Writes `values` to the registers of `first`…; a value that one of the targets holds is read before it is overwritten.
+// Writes `values` to the registers of `first`…; a value that one of the targets holds is read
+// before it is overwritten.
 static void parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count)
 {
-    static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32", "mov.b64", "mov.f32", "mov.f64"};
+    static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32",
+                                                "mov.b64",  "mov.f32", "mov.f64"};
     const char **from = arena_array(p->scratch, const char *, count);
     for (uint32_t k = 0; k < count; k++) {
         from[k] = ptx_op(p, values[k]);
@@ -165,20 +174,23 @@ static void parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t c
     }
     for (uint32_t k = 0; k < count; k++)
         if (values[k] != first + k)
-            ptx_line(p, "%s %s, %s", moves[ptx_class(ir_type_of(p->f, first + k))], ptx_def(p, first + k), from[k]);
+            ptx_line(p, "%s %s, %s", moves[ptx_class(ir_type_of(p->f, first + k))],
+                     ptx_def(p, first + k), from[k]);
 }
 
 static bool is_empty_exit(const ptx *p, ir_region_id r, ir_inst_id owner)
 {
     const ir_region *region = ir_region_at(p->f, r);
     const ir_inst *only = ir_at(p->f, region->first);
-    return region->first == region->last && only->op == IR_EXIT && only->aux == owner && !only->operand_count;
+    return region->first == region->last && only->op == IR_EXIT && only->aux == owner &&
+           !only->operand_count;
 }
 
 static void emit_if(ptx *p, ir_inst_id id)
 {
     const ir_inst *i = ir_at(p->f, id);
-    const char *c = ptx_reg(p, ir_operand(p->f, i, 0)), *bra = ptx_branch(p, ir_operand(p->f, i, 0));
+    const char *c = ptx_reg(p, ir_operand(p->f, i, 0)),
+               *bra = ptx_branch(p, ir_operand(p->f, i, 0));
     uint32_t end = ++p->next_label;
     p->frame[id].end_label = end;
     ir_region_id yes = i->regions, no = i->regions + 1;
@@ -204,7 +216,8 @@ static void emit_loop(ptx *p, ir_inst_id id)
     const ir_region *region = ir_region_at(p->f, i->regions);
     p->frame[id].end_label = ++p->next_label;
     p->frame[id].loop_label = ++p->next_label;
-    ir_ref *starts = arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
+    ir_ref *starts =
+        arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
     parallel_move(p, region->args, starts, i->operand_count);
     if (i->unroll == 1)
         text_puts(&p->body, "\t.pragma \"nounroll\";\n");
@@ -235,7 +248,8 @@ static void emit_switch(ptx *p, ir_inst_id id)
     text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
 }
 
-// True when control runs into the end label of `target` by itself after the last instruction of this region.
+// True when control runs into the end label of `target` by itself after the last instruction of
+// this region.
 static bool falls_out(const ptx *p, const ir_inst *exit_inst)
 {
     const ir_inst *left = ir_at(p->f, exit_inst->aux);
@@ -248,7 +262,8 @@ static bool falls_out(const ptx *p, const ir_inst *exit_inst)
 
 static void emit_terminator(ptx *p, const ir_inst *i)
 {
-    ir_ref *values = arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
+    ir_ref *values =
+        arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
     if (i->op == IR_EXIT) {
         parallel_move(p, ir_at(p->f, i->aux)->result, values, i->operand_count);
         if (!falls_out(p, i))
@@ -361,22 +376,26 @@ static void emit_params(ptx *p)
         const ir_param *a = &f->params.at[k];
         text_puts(p->out, k ? ",\n\t" : "\n\t");
         if (a->kind == IR_PARAM_BYTES)
-            text_printf(p->out, ".param .align %u .b8 %s_param_%u[%u]", a->align, f->name, k, a->size);
+            text_printf(p->out, ".param .align %u .b8 %s_param_%u[%u]", a->align, f->name, k,
+                        a->size);
         else if (a->kind == IR_PARAM_POINTER)
-            text_printf(p->out, ".param .u64 .ptr.global.align %u %s_param_%u", a->elem_align ? a->elem_align : 1, f->name, k);
+            text_printf(p->out, ".param .u64 .ptr.global.align %u %s_param_%u",
+                        a->elem_align ? a->elem_align : 1, f->name, k);
         else
-            text_printf(p->out, ".param .%s%u %s_param_%u", ir_is_float((ir_type)a->type) && a->size >= 4 ? "f" : "b",
-                        a->size * 8, f->name, k);
+            text_printf(p->out, ".param .%s%u %s_param_%u",
+                        ir_is_float((ir_type)a->type) && a->size >= 4 ? "f" : "b", a->size * 8,
+                        f->name, k);
     }
     bool talks = channel_is_used(f);
     if (talks)
-        text_printf(p->out, "%s.param .u64 %s_param_%u", f->params.len ? ",\n\t" : "\n\t", f->name, f->params.len);
+        text_printf(p->out, "%s.param .u64 %s_param_%u", f->params.len ? ",\n\t" : "\n\t", f->name,
+                    f->params.len);
     text_puts(p->out, f->params.len || talks ? "\n)\n" : ")\n");
     if (f->block[0])
         text_printf(p->out, ".reqntid %u, %u, %u\n", f->block[0], f->block[1], f->block[2]);
     if (f->cluster[0] && p->t->sm >= 90)
-        text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", f->cluster[0], f->cluster[1],
-                    f->cluster[2]);
+        text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", f->cluster[0],
+                    f->cluster[1], f->cluster[2]);
     if (f->min_blocks)
         text_printf(p->out, ".minnctapersm %u\n", f->min_blocks);
     if (f->max_registers)
@@ -453,8 +472,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     emit_params(p);
     text_puts(p->out, "{\n");
     if (p->local_bytes) {
-        text_printf(p->out, "\t.local .align 16 .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n", f->name,
-                    (unsigned long long)p->local_bytes);
+        text_printf(p->out, "\t.local .align 16 .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n",
+                    f->name, (unsigned long long)p->local_bytes);
     }
     for (int c = 0; c < RC_COUNT; c++)
         if (p->next_reg[c])
@@ -471,26 +490,33 @@ static void emit_arrays(ptx *p)
         const ir_shared *s = &p->m->shared.at[k];
         uint32_t align = s->align > 16 ? s->align : 16;
         if (s->is_dynamic)
-            text_printf(p->out, ".extern .shared .align %u .b8 %s[];\n", align, ptx_name(p, s->name));
+            text_printf(p->out, ".extern .shared .align %u .b8 %s[];\n", align,
+                        ptx_name(p, s->name));
         else
-            text_printf(p->out, ".shared .align %u .b8 %s[%llu];\n", align, ptx_name(p, s->name), (unsigned long long)(s->size ? s->size : 1));
+            text_printf(p->out, ".shared .align %u .b8 %s[%llu];\n", align, ptx_name(p, s->name),
+                        (unsigned long long)(s->size ? s->size : 1));
     }
     for (uint32_t k = 0; k < p->m->data.len; k++) {
         const ir_data *d = &p->m->data.at[k];
-        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16, ptx_data_name(p, k),
-                    (unsigned long long)d->size);
+        text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16,
+                    ptx_data_name(p, k), (unsigned long long)d->size);
         for (uint64_t b = 0; b < d->size; b++)
             text_printf(p->out, "%s%u", b ? "," : "", d->bytes[b]);
         text_puts(p->out, "};\n");
     }
 }
 
-bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options, diags *ds,
-              arena *scratch, text *out)
+bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,
+              diags *ds, arena *scratch, text *out)
 {
     static const ptx_options none;
     text kernels = {.in = scratch};
-    ptx p = {.m = m, .t = t, .options = options ? options : &none, .ds = ds, .scratch = scratch, .out = &kernels};
+    ptx p = {.m = m,
+             .t = t,
+             .options = options ? options : &none,
+             .ds = ds,
+             .scratch = scratch,
+             .out = &kernels};
     p.version = t->ptx;
     text_puts(&kernels, "");
     emit_arrays(&p);
@@ -504,8 +530,8 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
             number_sites(&p);
         }
     }
-    text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n", m->name ? m->name : "IR",
-                p.version / 10, p.version % 10, t->name);
+    text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n",
+                m->name ? m->name : "IR", p.version / 10, p.version % 10, t->name);
     emit_files(&p, out);
     text_puts(out, "\n");
     text_add(out, kernels.at, kernels.len);

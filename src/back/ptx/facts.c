@@ -1,5 +1,6 @@
-// What is found out about a kernel before its text is written: branches that a warp takes together, parameters whose memory nobody
-// writes, and 64-bit index arithmetic that only 32-bit shared addresses need. Changes nothing. Start at ptx_find_facts.
+// What is found out about a kernel before its text is written: branches that a warp takes together,
+// parameters whose memory nobody writes, and 64-bit index arithmetic that only 32-bit shared
+// addresses need. Changes nothing. Start at ptx_find_facts.
 #include "back/ptx/ptx.h"
 #include "pass/alias.h"
 
@@ -28,7 +29,8 @@ static void find_readonly(ptx *p)
     const ir_func *f = p->f;
     p->is_readonly = arena_array(p->scratch, bool, f->params.len + 1);
     for (uint32_t k = 0; k < f->params.len; k++)
-        p->is_readonly[k] = f->params.at[k].kind == IR_PARAM_POINTER && f->params.at[k].is_const && !is_written(f, k);
+        p->is_readonly[k] = f->params.at[k].kind == IR_PARAM_POINTER && f->params.at[k].is_const &&
+                            !is_written(f, k);
 }
 
 // --- 64-bit values of which only the low half counts
@@ -75,11 +77,13 @@ bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out)
     return false;
 }
 
-// Users come after what they use (but for a loop's arguments, which never narrow), so one walk backwards suffices.
+// Users come after what they use (but for a loop's arguments, which never narrow), so one walk
+// backwards suffices.
 static void find_narrow(ptx *p)
 {
     const ir_func *f = p->f;
-    uint32_t *wide_uses = arena_array(p->scratch, uint32_t, f->values.len), *uses = arena_array(p->scratch, uint32_t, f->values.len);
+    uint32_t *wide_uses = arena_array(p->scratch, uint32_t, f->values.len),
+             *uses = arena_array(p->scratch, uint32_t, f->values.len);
     p->is_narrow = arena_array(p->scratch, bool, f->insts.len);
     for (uint32_t k = f->insts.len; k-- > 1;) {
         const ir_inst *i = &f->insts.at[k];

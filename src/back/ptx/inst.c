@@ -1,6 +1,6 @@
-// Arithmetic, comparisons and conversions as PTX. Every rounding is written out (.rn), nothing is contracted: mul and add
-// stay two instructions, fma is one. Where PTX's own rule differs from the IR's (division by zero, NaN to a 64-bit integer,
-// narrow saturation) the fix is emitted beside it.
+// Arithmetic, comparisons and conversions as PTX. Every rounding is written out (.rn), nothing is
+// contracted: mul and add stay two instructions, fma is one. Where PTX's own rule differs from the
+// IR's (division by zero, NaN to a 64-bit integer, narrow saturation) the fix is emitted beside it.
 #include "back/ptx/ptx.h"
 
 #include <stdio.h>
@@ -45,8 +45,8 @@ static void logic(ptx *p, const ir_inst *i, const char *name)
                      ptx_reg(p, ir_operand(p->f, i, 0)));
             return;
         }
-        ptx_line(p, "%s.pred %s, %s, %s", name, ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)),
-                 ptx_reg(p, b));
+        ptx_line(p, "%s.pred %s, %s, %s", name, ptx_def(p, i->result),
+                 ptx_reg(p, ir_operand(p->f, i, 0)), ptx_reg(p, b));
         return;
     }
     snprintf(op, sizeof op, "%s.b%s", name, bits_of((ir_type)i->type));
@@ -86,7 +86,8 @@ static bool multiply_wide(ptx *p, const ir_inst *i)
 // x/0 = 0, x%0 = x, MIN/-1 = MIN, MIN%-1 = 0. A constant divisor other than 0 and -1 needs no care.
 static void divide(ptx *p, const ir_inst *i)
 {
-    bool is_signed = i->op == IR_SDIV || i->op == IR_SREM, is_rem = i->op == IR_SREM || i->op == IR_UREM;
+    bool is_signed = i->op == IR_SDIV || i->op == IR_SREM,
+         is_rem = i->op == IR_SREM || i->op == IR_UREM;
     const char *bits = bits_of((ir_type)i->type), *name = is_rem ? "rem" : "div";
     reg_class rc = ptx_class((ir_type)i->type);
     ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
@@ -97,12 +98,13 @@ static void divide(ptx *p, const ir_inst *i)
         integer(p, i, name, kind);
         return;
     }
-    const char *zero = ptx_temp(p, RC_PRED), *safe = ptx_temp(p, rc), *raw = ptx_temp(p, rc), *x = ptx_reg(p, a),
-               *y = ptx_reg(p, b);
+    const char *zero = ptx_temp(p, RC_PRED), *safe = ptx_temp(p, rc), *raw = ptx_temp(p, rc),
+               *x = ptx_reg(p, a), *y = ptx_reg(p, b);
     ptx_line(p, "setp.eq.s%s %s, %s, 0", bits, zero, y);
     ptx_line(p, "selp.b%s %s, 1, %s, %s", bits, safe, y, zero);
     if (is_signed) {
-        const char *negative = ptx_temp(p, RC_PRED), *again = ptx_temp(p, rc), *negated = ptx_temp(p, rc);
+        const char *negative = ptx_temp(p, RC_PRED), *again = ptx_temp(p, rc),
+                   *negated = ptx_temp(p, rc);
         ptx_line(p, "setp.eq.s%s %s, %s, -1", bits, negative, y);
         ptx_line(p, "selp.b%s %s, 1, %s, %s", bits, again, safe, negative);
         ptx_line(p, "%s.s%s %s, %s, %s", name, bits, raw, x, again);
@@ -115,7 +117,8 @@ static void divide(ptx *p, const ir_inst *i)
     } else {
         ptx_line(p, "%s.u%s %s, %s, %s", name, bits, raw, x, safe);
     }
-    ptx_line(p, "selp.b%s %s, %s, %s, %s", bits, ptx_def(p, i->result), is_rem ? x : "0", raw, zero);
+    ptx_line(p, "selp.b%s %s, %s, %s, %s", bits, ptx_def(p, i->result), is_rem ? x : "0", raw,
+             zero);
 }
 
 static void compare(ptx *p, const ir_inst *i, const char *relation, char kind)
@@ -124,12 +127,13 @@ static void compare(ptx *p, const ir_inst *i, const char *relation, char kind)
     if (i->type == IR_I1) {
         const char *x = ptx_temp(p, RC_PRED);
         ptx_line(p, "xor.pred %s, %s, %s", x, ptx_reg(p, a), ptx_reg(p, b));
-        ptx_line(p, "%s %s, %s", i->op == IR_INE ? "mov.pred" : "not.pred", ptx_def(p, i->result), x);
+        ptx_line(p, "%s %s, %s", i->op == IR_INE ? "mov.pred" : "not.pred", ptx_def(p, i->result),
+                 x);
         return;
     }
-    const char *bits = kind == 'f' ? (i->type == IR_F64 ? "64" : "32")
-                       : i->type == IR_PTR_SHARED      ? "32"
-                                                       : bits_of((ir_type)i->type);
+    const char *bits = kind == 'f'                ? (i->type == IR_F64 ? "64" : "32")
+                       : i->type == IR_PTR_SHARED ? "32"
+                                                  : bits_of((ir_type)i->type);
     if (i->type == IR_I8) { // only the low byte counts
         const char *x = ptx_temp(p, RC_R), *y = ptx_temp(p, RC_R);
         ptx_line(p, "cvt.u32.u8 %s, %s", x, ptx_reg(p, a));
@@ -137,7 +141,8 @@ static void compare(ptx *p, const ir_inst *i, const char *relation, char kind)
         ptx_line(p, "setp.%s.u32 %s, %s, %s", relation, ptx_def(p, i->result), x, y);
         return;
     }
-    ptx_line(p, "setp.%s.%c%s %s, %s, %s", relation, kind, bits, ptx_def(p, i->result), ptx_reg(p, a), ptx_op(p, b));
+    ptx_line(p, "setp.%s.%c%s %s, %s, %s", relation, kind, bits, ptx_def(p, i->result),
+             ptx_reg(p, a), ptx_op(p, b));
 }
 
 static void select_value(ptx *p, const ir_inst *i)
@@ -153,7 +158,8 @@ static void select_value(ptx *p, const ir_inst *i)
         return;
     }
     static const char *const suffix[RC_COUNT] = {"", "b16", "b32", "b64", "f32", "f64"};
-    ptx_line(p, "selp.%s %s, %s, %s, %s", suffix[ptx_class((ir_type)i->type)], d, ptx_op(p, yes), ptx_op(p, no), c);
+    ptx_line(p, "selp.%s %s, %s, %s, %s", suffix[ptx_class((ir_type)i->type)], d, ptx_op(p, yes),
+             ptx_op(p, no), c);
 }
 
 static void extend(ptx *p, const ir_inst *i)
@@ -161,8 +167,11 @@ static void extend(ptx *p, const ir_inst *i)
     ir_type from = (ir_type)i->aux, to = (ir_type)i->type;
     const char *a = ptx_reg(p, ir_operand(p->f, i, 0)), *d = ptx_def(p, i->result);
     if (from == IR_I1) {
-        ptx_line(p, "selp.%s %s, %s, 0, %s", to == IR_I64 ? "b64" : to == IR_I32 ? "b32" : "b16", d,
-                 i->op == IR_SEXT ? "-1" : "1", a);
+        ptx_line(p, "selp.%s %s, %s, 0, %s",
+                 to == IR_I64   ? "b64"
+                 : to == IR_I32 ? "b32"
+                                : "b16",
+                 d, i->op == IR_SEXT ? "-1" : "1", a);
         return;
     }
     char kind = i->op == IR_SEXT ? 's' : 'u';
@@ -177,7 +186,8 @@ static void truncate(ptx *p, const ir_inst *i)
     if (to == IR_I1) {
         const char *low = ptx_temp(p, from == IR_I64 ? RC_RD : from == IR_I32 ? RC_R : RC_H);
         ptx_line(p, "and.b%s %s, %s, 1", bits_of(from), low, a);
-        ptx_line(p, "setp.ne.%c%s %s, %s, 0", from == IR_I64 || from == IR_I32 ? 's' : 'u', bits_of(from), d, low);
+        ptx_line(p, "setp.ne.%c%s %s, %s, 0", from == IR_I64 || from == IR_I32 ? 's' : 'u',
+                 bits_of(from), d, low);
     } else if (from == IR_I16) {
         ptx_line(p, "mov.b16 %s, %s", d, a);
     } else {
@@ -195,7 +205,8 @@ static void float_to_int(ptx *p, const ir_inst *i)
     if (to == IR_I8 || to == IR_I16) {
         const char *wide = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *low = ptx_temp(p, RC_R);
         int bits = to == IR_I8 ? 8 : 16;
-        int max = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1, min = is_signed ? -(1 << (bits - 1)) : 0;
+        int max = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1,
+            min = is_signed ? -(1 << (bits - 1)) : 0;
         const char *clean = a;
         if (i->aux == IR_F64) { // NaN would give the smallest integer
             const char *nan = ptx_temp(p, RC_PRED);
@@ -222,7 +233,10 @@ static void float_to_int(ptx *p, const ir_inst *i)
 static void bit_cast(ptx *p, const ir_inst *i)
 {
     reg_class rc = ptx_class((ir_type)i->type);
-    ptx_line(p, "mov.%s %s, %s", rc == RC_R || rc == RC_F ? "b32" : rc == RC_H ? "b16" : "b64",
+    ptx_line(p, "mov.%s %s, %s",
+             rc == RC_R || rc == RC_F ? "b32"
+             : rc == RC_H             ? "b16"
+                                      : "b64",
              ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
 }
 
@@ -262,7 +276,8 @@ static void cast_pointer(ptx *p, const ir_inst *i)
 
 static void bit_count(ptx *p, const ir_inst *i)
 {
-    const char *bits = bits_of((ir_type)i->type), *a = ptx_reg(p, ir_operand(p->f, i, 0)), *d = ptx_def(p, i->result);
+    const char *bits = bits_of((ir_type)i->type), *a = ptx_reg(p, ir_operand(p->f, i, 0)),
+               *d = ptx_def(p, i->result);
     if (i->op == IR_CTZ) {
         const char *reversed = ptx_temp(p, ptx_class((ir_type)i->type));
         ptx_line(p, "brev.b%s %s, %s", bits, reversed, a);
@@ -282,7 +297,8 @@ static void funnel(ptx *p, const ir_inst *i)
         ptx_line(p, "shf.l.wrap.b32 %s, %s, %s, %s", d, lo, hi, n);
         return;
     }
-    const char *count = ptx_temp(p, RC_R), *rest = ptx_temp(p, RC_R), *up = ptx_temp(p, RC_RD), *down = ptx_temp(p, RC_RD);
+    const char *count = ptx_temp(p, RC_R), *rest = ptx_temp(p, RC_R), *up = ptx_temp(p, RC_RD),
+               *down = ptx_temp(p, RC_RD);
     ptx_line(p, "and.b32 %s, %s, 63", count, n);
     ptx_line(p, "sub.u32 %s, 64, %s", rest, count); // 64 clamps the right shift to zero
     ptx_line(p, "shl.b64 %s, %s, %s", up, hi, count);
@@ -292,8 +308,9 @@ static void funnel(ptx *p, const ir_inst *i)
 
 static void three(ptx *p, const ir_inst *i, const char *name)
 {
-    ptx_line(p, "%s %s, %s, %s, %s", name, ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)),
-             ptx_reg(p, ir_operand(p->f, i, 1)), ptx_op(p, ir_operand(p->f, i, 2)));
+    ptx_line(p, "%s %s, %s, %s, %s", name, ptx_def(p, i->result),
+             ptx_reg(p, ir_operand(p->f, i, 0)), ptx_reg(p, ir_operand(p->f, i, 1)),
+             ptx_op(p, ir_operand(p->f, i, 2)));
 }
 
 static void copysign_value(ptx *p, const ir_inst *i)
@@ -305,13 +322,15 @@ static void copysign_value(ptx *p, const ir_inst *i)
 static void round_to(ptx *p, const ir_inst *i, const char *mode)
 {
     const char *type = i->type == IR_F64 ? "f64" : "f32";
-    ptx_line(p, "cvt.%s.%s.%s %s, %s", mode, type, type, ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
+    ptx_line(p, "cvt.%s.%s.%s %s, %s", mode, type, type, ptx_def(p, i->result),
+             ptx_reg(p, ir_operand(p->f, i, 0)));
 }
 
 static void int_to_float(ptx *p, const ir_inst *i)
 {
-    ptx_line(p, "cvt.rn.%s.%c%s %s, %s", i->type == IR_F64 ? "f64" : "f32", i->op == IR_SITOF ? 's' : 'u',
-             bits_of((ir_type)i->aux), ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
+    ptx_line(p, "cvt.rn.%s.%c%s %s, %s", i->type == IR_F64 ? "f64" : "f32",
+             i->op == IR_SITOF ? 's' : 'u', bits_of((ir_type)i->aux), ptx_def(p, i->result),
+             ptx_reg(p, ir_operand(p->f, i, 0)));
 }
 
 void ptx_inst(ptx *p, const ir_inst *i)

@@ -1,5 +1,5 @@
-// Loads, stores, atomics and fences as PTX. A load of n lanes is one vector access when its alignment allows, else it is cut
-// into pieces that the alignment allows.
+// Loads, stores, atomics and fences as PTX. A load of n lanes is one vector access when its
+// alignment allows, else it is cut into pieces that the alignment allows.
 #include "back/ptx/ptx.h"
 #include "pass/alias.h"
 
@@ -75,14 +75,16 @@ static void address(ptx *p, const ir_inst *i, int64_t more, char out[96])
     int64_t offset = i->imm + more;
     if (ir_type_of(p->f, pointer) == IR_PTR_PARAM && !ir_is_const(pointer) &&
         p->f->values.at[pointer].def == IR_DEF_PARAM)
-        snprintf(out, 96, "[%s_param_%u+%lld]", p->f->name, p->f->values.at[pointer].index, (long long)offset);
+        snprintf(out, 96, "[%s_param_%u+%lld]", p->f->name, p->f->values.at[pointer].index,
+                 (long long)offset);
     else if (offset)
         snprintf(out, 96, "[%s+%lld]", ptx_reg(p, pointer), (long long)offset);
     else
         snprintf(out, 96, "[%s]", ptx_reg(p, pointer));
 }
 
-// A value that is not held in a register of its memory type (i1, shared pointers) goes through a temporary.
+// A value that is not held in a register of its memory type (i1, shared pointers) goes through a
+// temporary.
 static reg_class memory_class(ir_type t)
 {
     return t == IR_I1 ? RC_H : t == IR_PTR_SHARED ? RC_RD : ptx_class(t);
@@ -116,8 +118,8 @@ static void access_op(ptx *p, const ir_inst *i, const char *name, uint32_t lanes
     bool is_nc = strcmp(hint, ".global.nc") == 0;
     const char *vector = lanes == 4 ? ".v4" : lanes == 2 ? ".v2" : "";
     bool goes_first = is_volatile(i, pointer);
-    snprintf(out, 64, "%s%s%s%s%s.%s", name, goes_first ? hint : "", is_nc ? "" : space, goes_first ? "" : hint, vector,
-             memory_type((ir_type)i->type));
+    snprintf(out, 64, "%s%s%s%s%s.%s", name, goes_first ? hint : "", is_nc ? "" : space,
+             goes_first ? "" : hint, vector, memory_type((ir_type)i->type));
 }
 
 static void load(ptx *p, const ir_inst *i)
@@ -188,16 +190,16 @@ static void atomic_by_cas(ptx *p, const ir_inst *i, const char *where, const cha
     const char *bits = is_f64 ? "64" : "32", *type = is_f64 ? "f64" : "f32";
     reg_class rc = is_f64 ? RC_RD : RC_R;
     const char *seen = ptx_temp(p, rc), *wanted = ptx_temp(p, rc), *got = ptx_temp(p, rc),
-               *best = ptx_temp(p, is_f64 ? RC_FD : RC_F), *old = ptx_def(p, i->result), *same = ptx_temp(p, RC_PRED),
-               *value = ptx_reg(p, ir_operand(p->f, i, 1));
+               *best = ptx_temp(p, is_f64 ? RC_FD : RC_F), *old = ptx_def(p, i->result),
+               *same = ptx_temp(p, RC_PRED), *value = ptx_reg(p, ir_operand(p->f, i, 1));
     uint32_t label = ++p->next_label;
     ptx_line(p, "ld.relaxed%s%s.b%s %s, %s", scope_name(i->scope), space, bits, seen, where);
     text_printf(&p->body, "$L%u:\n", label);
     ptx_line(p, "mov.b%s %s, %s", bits, old, seen);
     ptx_line(p, "%s.%s %s, %s, %s", i->aux == IR_AT_FMIN ? "min" : "max", type, best, old, value);
     ptx_line(p, "mov.b%s %s, %s", bits, wanted, best);
-    ptx_line(p, "atom%s%s%s.cas.b%s %s, %s, %s, %s", order_name(i->order), scope_name(i->scope), space, bits, got, where,
-             seen, wanted);
+    ptx_line(p, "atom%s%s%s.cas.b%s %s, %s, %s, %s", order_name(i->order), scope_name(i->scope),
+             space, bits, got, where, seen, wanted);
     ptx_line(p, "setp.eq.b%s %s, %s, %s", bits, same, got, seen);
     ptx_line(p, "mov.b%s %s, %s", bits, seen, got);
     ptx_line(p, "@!%s bra $L%u", same, label);
@@ -205,7 +207,7 @@ static void atomic_by_cas(ptx *p, const ir_inst *i, const char *where, const cha
 
 static void atomic(ptx *p, const ir_inst *i)
 {
-    static const char *const names[IR_AT_COUNT] = {"add", "min", "max", "min", "max", "and",
+    static const char *const names[IR_AT_COUNT] = {"add", "min", "max",  "min", "max", "and",
                                                    "or",  "xor", "exch", "add", "min", "max"};
     char where[96];
     address(p, i, 0, where);
@@ -229,8 +231,9 @@ static void atomic(ptx *p, const ir_inst *i)
     case IR_AT_XCHG:
     case IR_AT_COUNT: break;
     }
-    ptx_line(p, "atom%s%s%s.%s.%c%s %s, %s, %s", order_name(i->order), scope_name(i->scope), space, names[i->aux], kind,
-             bits, ptx_def(p, i->result), where, ptx_op(p, ir_operand(p->f, i, 1)));
+    ptx_line(p, "atom%s%s%s.%s.%c%s %s, %s, %s", order_name(i->order), scope_name(i->scope), space,
+             names[i->aux], kind, bits, ptx_def(p, i->result), where,
+             ptx_op(p, ir_operand(p->f, i, 1)));
 }
 
 static void compare_and_swap(ptx *p, const ir_inst *i)
@@ -241,7 +244,8 @@ static void compare_and_swap(ptx *p, const ir_inst *i)
         fence(p, IR_SEQ_CST, i->scope);
     ptx_line(p, "atom%s%s%s.cas.b%s %s, %s, %s, %s", order_name(i->order), scope_name(i->scope),
              ptx_space(ir_type_of(p->f, ir_operand(p->f, i, 0))), i->type == IR_I64 ? "64" : "32",
-             ptx_def(p, i->result), where, ptx_op(p, ir_operand(p->f, i, 1)), ptx_op(p, ir_operand(p->f, i, 2)));
+             ptx_def(p, i->result), where, ptx_op(p, ir_operand(p->f, i, 1)),
+             ptx_op(p, ir_operand(p->f, i, 2)));
 }
 
 static void ordered_access(ptx *p, const ir_inst *i)
@@ -249,15 +253,17 @@ static void ordered_access(ptx *p, const ir_inst *i)
     char where[96];
     address(p, i, 0, where);
     const char *space = ptx_space(ir_type_of(p->f, ir_operand(p->f, i, 0)));
-    const char *order = i->order == IR_RELAXED ? ".relaxed" : i->op == IR_ATOMLOAD ? ".acquire" : ".release";
+    const char *order = i->order == IR_RELAXED ? ".relaxed"
+                        : i->op == IR_ATOMLOAD ? ".acquire"
+                                               : ".release";
     if (i->order == IR_SEQ_CST)
         fence(p, IR_SEQ_CST, i->scope);
     if (i->op == IR_ATOMLOAD)
-        ptx_line(p, "ld%s%s%s.%s %s, %s", order, scope_name(i->scope), space, memory_type((ir_type)i->type),
-                 ptx_def(p, i->result), where);
+        ptx_line(p, "ld%s%s%s.%s %s, %s", order, scope_name(i->scope), space,
+                 memory_type((ir_type)i->type), ptx_def(p, i->result), where);
     else
-        ptx_line(p, "st%s%s%s.%s %s, %s", order, scope_name(i->scope), space, memory_type((ir_type)i->type), where,
-                 ptx_reg(p, ir_operand(p->f, i, 1)));
+        ptx_line(p, "st%s%s%s.%s %s, %s", order, scope_name(i->scope), space,
+                 memory_type((ir_type)i->type), where, ptx_reg(p, ir_operand(p->f, i, 1)));
 }
 
 const char *ptx_low(ptx *p, ir_ref r)
@@ -265,7 +271,8 @@ const char *ptx_low(ptx *p, ir_ref r)
     static const struct {
         ir_op op;
         const char *name;
-    } rows[] = {{IR_ADD, "add.s32"}, {IR_SUB, "sub.s32"}, {IR_MUL, "mul.lo.s32"}, {IR_SHL, "shl.b32"}};
+    } rows[] = {
+        {IR_ADD, "add.s32"}, {IR_SUB, "sub.s32"}, {IR_MUL, "mul.lo.s32"}, {IR_SHL, "shl.b32"}};
     uint64_t bits;
     if (ir_const_bits(p->f, r, &bits))
         return str_format(p->scratch, "%d", (int32_t)(uint32_t)bits);
@@ -276,7 +283,8 @@ const char *ptx_low(ptx *p, ir_ref r)
     const char *d = ptx_temp(p, RC_R);
     for (size_t k = 0; def && p->is_narrow[def] && k < COUNT(rows); k++)
         if (rows[k].op == (ir_op)i->op) {
-            const char *a = ptx_low(p, ir_operand(p->f, i, 0)), *b = ptx_low(p, ir_operand(p->f, i, 1));
+            const char *a = ptx_low(p, ir_operand(p->f, i, 0)),
+                       *b = ptx_low(p, ir_operand(p->f, i, 1));
             ptx_line(p, "%s %s, %s, %s", rows[k].name, d, a, b);
             return d;
         }
@@ -307,10 +315,16 @@ void ptx_memory(ptx *p, const ir_inst *i)
     case IR_LOAD: load(p, i); break;
     case IR_STORE: store(p, i); break;
     case IR_LOCAL:
-        ptx_line(p, "add.s64 %s, %%SPL, %llu", ptx_def(p, i->result), (unsigned long long)p->local_offset[i->aux]);
+        ptx_line(p, "add.s64 %s, %%SPL, %llu", ptx_def(p, i->result),
+                 (unsigned long long)p->local_offset[i->aux]);
         break;
-    case IR_SHARED: ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result), ptx_name(p, p->m->shared.at[i->aux].name)); break;
-    case IR_CONSTANT: ptx_line(p, "mov.u64 %s, %s", ptx_def(p, i->result), ptx_data_name(p, i->aux)); break;
+    case IR_SHARED:
+        ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result),
+                 ptx_name(p, p->m->shared.at[i->aux].name));
+        break;
+    case IR_CONSTANT:
+        ptx_line(p, "mov.u64 %s, %s", ptx_def(p, i->result), ptx_data_name(p, i->aux));
+        break;
     case IR_ATOMIC: atomic(p, i); break;
     case IR_CAS: compare_and_swap(p, i); break;
     case IR_ATOMLOAD:

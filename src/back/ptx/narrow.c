@@ -1,8 +1,9 @@
-// Narrow floats as PTX: conversions and packed pairs. Older targets lack some of the instructions; there the same rounding is done
-// with integers (8-bit floats before sm_89, bf16 before sm_80).
+// Narrow floats as PTX: conversions and packed pairs. Older targets lack some of the instructions;
+// there the same rounding is done with integers (8-bit floats before sm_89, bf16 before sm_80).
 #include "back/ptx/ptx.h"
 
-// e5m2 is the upper half of an f16. e4m3: exponent and mantissa moved to f32's place, then scaled, which also normalises.
+// e5m2 is the upper half of an f16. e4m3: exponent and mantissa moved to f32's place, then scaled,
+// which also normalises.
 static void widen_f8_by_hand(ptx *p, const ir_inst *i, const char *d, const char *a)
 {
     if (i->aux == IR_F8E5) {
@@ -11,9 +12,10 @@ static void widen_f8_by_hand(ptx *p, const ir_inst *i, const char *d, const char
         ptx_line(p, "cvt.f32.f16 %s, %s", d, half);
         return;
     }
-    const char *u = ptx_temp(p, RC_R), *magnitude = ptx_temp(p, RC_R), *moved = ptx_temp(p, RC_R), *sign = ptx_temp(p, RC_R),
-               *sign2 = ptx_temp(p, RC_R), *bits = ptx_temp(p, RC_R), *joined = ptx_temp(p, RC_R), *raw = ptx_temp(p, RC_F),
-               *scaled = ptx_temp(p, RC_F), *value = ptx_temp(p, RC_F), *nan = ptx_temp(p, RC_PRED);
+    const char *u = ptx_temp(p, RC_R), *magnitude = ptx_temp(p, RC_R), *moved = ptx_temp(p, RC_R),
+               *sign = ptx_temp(p, RC_R), *sign2 = ptx_temp(p, RC_R), *bits = ptx_temp(p, RC_R),
+               *joined = ptx_temp(p, RC_R), *raw = ptx_temp(p, RC_F), *scaled = ptx_temp(p, RC_F),
+               *value = ptx_temp(p, RC_F), *nan = ptx_temp(p, RC_PRED);
     ptx_line(p, "cvt.u32.u8 %s, %s", u, a);
     ptx_line(p, "and.b32 %s, %s, 127", magnitude, u);
     ptx_line(p, "shl.b32 %s, %s, 20", moved, magnitude);
@@ -53,8 +55,9 @@ static void widen(ptx *p, const ir_inst *i)
 // f32 to bf16: round to nearest even in integers; a NaN stays one.
 static void bf16_by_hand(ptx *p, const char *d, const char *a)
 {
-    const char *u = ptx_temp(p, RC_R), *odd = ptx_temp(p, RC_R), *sum = ptx_temp(p, RC_R), *sum2 = ptx_temp(p, RC_R),
-               *high = ptx_temp(p, RC_R), *picked = ptx_temp(p, RC_R), *nan = ptx_temp(p, RC_PRED);
+    const char *u = ptx_temp(p, RC_R), *odd = ptx_temp(p, RC_R), *sum = ptx_temp(p, RC_R),
+               *sum2 = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *picked = ptx_temp(p, RC_R),
+               *nan = ptx_temp(p, RC_PRED);
     ptx_line(p, "mov.b32 %s, %s", u, a);
     ptx_line(p, "bfe.u32 %s, %s, 16, 1", odd, u);
     ptx_line(p, "add.u32 %s, %s, 32767", sum, u);
@@ -65,20 +68,23 @@ static void bf16_by_hand(ptx *p, const char *d, const char *a)
     ptx_line(p, "cvt.u16.u32 %s, %s", d, picked);
 }
 
-// f32 to an 8-bit float, saturating. Normal results: add half a unit (to even) and cut. Subnormal ones: adding a power of two whose
-// last bit is the smallest step rounds to it.
+// f32 to an 8-bit float, saturating. Normal results: add half a unit (to even) and cut. Subnormal
+// ones: adding a power of two whose last bit is the smallest step rounds to it.
 static void f8_by_hand(ptx *p, const ir_inst *i, const char *d, const char *a)
 {
     bool is_e4 = i->type == IR_F8E4;
     int shift = is_e4 ? 20 : 21;
-    const char *largest = is_e4 ? "0f43E00000" : "0f47600000", *smallest_normal = is_e4 ? "0f3C800000" : "0f38800000",
+    const char *largest = is_e4 ? "0f43E00000" : "0f47600000",
+               *smallest_normal = is_e4 ? "0f3C800000" : "0f38800000",
                *magic = is_e4 ? "0f46800000" : "0f43000000";
     uint32_t magic_bits = is_e4 ? 0x46800000u : 0x43000000u, bias = is_e4 ? 120u << 3 : 112u << 2;
-    const char *magnitude = ptx_temp(p, RC_F), *clamped = ptx_temp(p, RC_F), *u = ptx_temp(p, RC_R), *odd = ptx_temp(p, RC_R),
-               *sum = ptx_temp(p, RC_R), *sum2 = ptx_temp(p, RC_R), *cut = ptx_temp(p, RC_R), *normal = ptx_temp(p, RC_R),
-               *stepped = ptx_temp(p, RC_F), *step_bits = ptx_temp(p, RC_R), *small = ptx_temp(p, RC_R),
-               *is_small = ptx_temp(p, RC_PRED), *chosen = ptx_temp(p, RC_R), *nan = ptx_temp(p, RC_PRED), *value = ptx_temp(p, RC_R),
-               *all = ptx_temp(p, RC_R), *sign = ptx_temp(p, RC_R), *sign2 = ptx_temp(p, RC_R), *out = ptx_temp(p, RC_R);
+    const char *magnitude = ptx_temp(p, RC_F), *clamped = ptx_temp(p, RC_F), *u = ptx_temp(p, RC_R),
+               *odd = ptx_temp(p, RC_R), *sum = ptx_temp(p, RC_R), *sum2 = ptx_temp(p, RC_R),
+               *cut = ptx_temp(p, RC_R), *normal = ptx_temp(p, RC_R), *stepped = ptx_temp(p, RC_F),
+               *step_bits = ptx_temp(p, RC_R), *small = ptx_temp(p, RC_R),
+               *is_small = ptx_temp(p, RC_PRED), *chosen = ptx_temp(p, RC_R),
+               *nan = ptx_temp(p, RC_PRED), *value = ptx_temp(p, RC_R), *all = ptx_temp(p, RC_R),
+               *sign = ptx_temp(p, RC_R), *sign2 = ptx_temp(p, RC_R), *out = ptx_temp(p, RC_R);
     ptx_line(p, "abs.f32 %s, %s", magnitude, a);
     ptx_line(p, "min.f32 %s, %s, %s", clamped, magnitude, largest);
     ptx_line(p, "mov.b32 %s, %s", u, clamped);
@@ -120,7 +126,8 @@ void ptx_narrow(ptx *p, const ir_inst *i)
         f8_by_hand(p, i, d, a);
     else {
         ptx_needs(p, 81);
-        ptx_line(p, "cvt.rn.satfinite.%s.f32 %s, 0f00000000, %s", i->type == IR_F8E4 ? "e4m3x2" : "e5m2x2", d, a);
+        ptx_line(p, "cvt.rn.satfinite.%s.f32 %s, 0f00000000, %s",
+                 i->type == IR_F8E4 ? "e4m3x2" : "e5m2x2", d, a);
     }
 }
 
@@ -140,14 +147,16 @@ static const char *lane_as_f32(ptx *p, const char *pair, bool is_bf16, bool is_h
     return f;
 }
 
-// Through f32: exact for minimum and maximum; a sum or product of two 16-bit floats rounds once, because f32 has more than twice their digits.
+// Through f32: exact for minimum and maximum; a sum or product of two 16-bit floats rounds once,
+// because f32 has more than twice their digits.
 static void pair_by_hand(ptx *p, const ir_inst *i, const char *d, const char *a, const char *b)
 {
     static const char *const names[] = {"add.rn", "sub.rn", "mul.rn", "", "min", "max"};
     bool is_bf16 = i->aux == IR_BF16;
     const char *halves[2];
     for (int k = 0; k < 2; k++) {
-        const char *x = lane_as_f32(p, a, is_bf16, k), *y = lane_as_f32(p, b, is_bf16, k), *r = ptx_temp(p, RC_F);
+        const char *x = lane_as_f32(p, a, is_bf16, k), *y = lane_as_f32(p, b, is_bf16, k),
+                   *r = ptx_temp(p, RC_F);
         halves[k] = ptx_temp(p, RC_H);
         ptx_line(p, "%s.f32 %s, %s, %s", names[i->op - IR_HADD2], r, x, y);
         if (is_bf16)
@@ -158,27 +167,36 @@ static void pair_by_hand(ptx *p, const ir_inst *i, const char *d, const char *a,
     ptx_line(p, "mov.b32 %s, {%s, %s}", d, halves[0], halves[1]);
 }
 
-// Before sm_90 bf16 has only fma: a+b = fma(a, 1, b), a-b = fma(b, -1, a), a*b = fma(a, b, -0), with the same single rounding.
+// Before sm_90 bf16 has only fma: a+b = fma(a, 1, b), a-b = fma(b, -1, a), a*b = fma(a, b, -0),
+// with the same single rounding.
 void ptx_packed(ptx *p, const ir_inst *i)
 {
-    const char *a = ptx_reg(p, ir_operand(p->f, i, 0)), *b = ptx_reg(p, ir_operand(p->f, i, 1)), *d = ptx_def(p, i->result);
+    const char *a = ptx_reg(p, ir_operand(p->f, i, 0)), *b = ptx_reg(p, ir_operand(p->f, i, 1)),
+               *d = ptx_def(p, i->result);
     bool is_bf16 = i->aux == IR_BF16;
     const char *type = is_bf16 ? "bf16x2" : "f16x2";
     if (i->op == IR_HFMA2) {
         if (is_bf16 && p->t->sm < 80)
             ptx_lacks(p, i, 80, "packed bf16 fma");
         else
-            ptx_line(p, "fma.rn.%s %s, %s, %s, %s", type, d, a, b, ptx_reg(p, ir_operand(p->f, i, 2)));
+            ptx_line(p, "fma.rn.%s %s, %s, %s, %s", type, d, a, b,
+                     ptx_reg(p, ir_operand(p->f, i, 2)));
     } else if (p->t->sm < 80 && (is_bf16 || i->op == IR_HMIN2 || i->op == IR_HMAX2)) {
         pair_by_hand(p, i, d, a, b);
     } else if (i->op == IR_HMIN2 || i->op == IR_HMAX2) {
         ptx_line(p, "%s.%s %s, %s, %s", i->op == IR_HMIN2 ? "min" : "max", type, d, a, b);
     } else if (!is_bf16) {
-        ptx_line(p, "%s.rn.f16x2 %s, %s, %s", i->op == IR_HADD2 ? "add" : i->op == IR_HSUB2 ? "sub" : "mul", d, a, b);
+        ptx_line(p, "%s.rn.f16x2 %s, %s, %s",
+                 i->op == IR_HADD2   ? "add"
+                 : i->op == IR_HSUB2 ? "sub"
+                                     : "mul",
+                 d, a, b);
     } else {
         const char *constant = ptx_temp(p, RC_R);
         ptx_line(p, "mov.b32 %s, %s", constant,
-                 i->op == IR_HMUL2 ? "0x80008000" : i->op == IR_HSUB2 ? "0xbf80bf80" : "0x3f803f80");
+                 i->op == IR_HMUL2   ? "0x80008000"
+                 : i->op == IR_HSUB2 ? "0xbf80bf80"
+                                     : "0x3f803f80");
         if (i->op == IR_HMUL2)
             ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", d, a, b, constant);
         else if (i->op == IR_HSUB2)

@@ -1,5 +1,5 @@
-// The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions, memory.c loads, stores and
-// atomics, warp.c what threads do together.
+// The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions,
+// memory.c loads, stores and atomics, warp.c what threads do together.
 #ifndef KILN_PTX_H
 #define KILN_PTX_H
 
@@ -16,20 +16,20 @@ typedef struct ptx {
     const ptx_options *options;
     diags *ds;
     arena *scratch;
-    text *out;   // the module
-    text body;   // the instructions of the current kernel; registers are declared before it
+    text *out;     // the module
+    text body;     // the instructions of the current kernel; registers are declared before it
     uint32_t *reg; // per value: register number within its class, 0: none yet
     uint32_t next_reg[RC_COUNT];
     uint32_t next_label;
     struct ptx_frame { // per instruction: the labels of a control instruction
         uint32_t end_label, loop_label;
-    } *frame;
+    } * frame;
     uint64_t local_bytes;
     uint64_t *local_offset; // per local
-    uint32_t *site;     // per instruction: its number among the module's channel sites
+    uint32_t *site;         // per instruction: its number among the module's channel sites
     uint32_t next_site;
-    bool *is_readonly;     // per parameter: a buffer that nobody writes
-    bool *is_narrow;       // per instruction: 64-bit, but only its low half is needed
+    bool *is_readonly; // per parameter: a buffer that nobody writes
+    bool *is_narrow;   // per instruction: 64-bit, but only its low half is needed
     uniform_facts uniform;
     vec(const source_file *) files; // of .loc, by number - 1
     uint32_t last_line, last_file;
@@ -55,13 +55,15 @@ void ptx_lacks(ptx *p, const ir_inst *i, int sm, const char *feature);
 // The IR's name as a PTX identifier.
 const char *ptx_name(ptx *p, const char *name);
 const char *ptx_data_name(ptx *p, uint32_t index); // of a constant array
-const char *ptx_space(ir_type pointer); // ".global", ".shared", "" for generic
+const char *ptx_space(ir_type pointer);            // ".global", ".shared", "" for generic
 
-// "bra.uni" when all lanes of a warp that come there agree on the condition (IR_NONE: there is none).
+// "bra.uni" when all lanes of a warp that come there agree on the condition (IR_NONE: there is
+// none).
 const char *ptx_branch(const ptx *p, ir_ref condition);
 // The low 32 bits of an i64.
 const char *ptx_low(ptx *p, ir_ref r);
-// A 64-bit product of two 32-bit numbers, or of one and a constant (then b is IR_NONE): one instruction.
+// A 64-bit product of two 32-bit numbers, or of one and a constant (then b is IR_NONE): one
+// instruction.
 typedef struct wide_product {
     ir_ref a, b;
     uint64_t factor;

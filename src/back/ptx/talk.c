@@ -1,5 +1,6 @@
-// printf, assert, bounds and trap as PTX: records in the channel (back/channel.h). A thread that fails its assert records the first fault of the
-// launch and exits, so that the host can tell the story and nothing is lost.
+// printf, assert, bounds and trap as PTX: records in the channel (back/channel.h). A thread that
+// fails its assert records the first fault of the launch and exits, so that the host can tell the
+// story and nothing is lost.
 #include "back/ptx/ptx.h"
 
 static const char *load_channel(ptx *p)
@@ -13,7 +14,8 @@ static const char *load_channel(ptx *p)
 // site, thread and block at `at` + 4 …
 static void store_place(ptx *p, const char *at, uint32_t site)
 {
-    static const char *const registers[] = {"%tid.x", "%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z"};
+    static const char *const registers[] = {"%tid.x",   "%tid.y",   "%tid.z",
+                                            "%ctaid.x", "%ctaid.y", "%ctaid.z"};
     ptx_line(p, "st.global.u32 [%s+4], %u", at, site);
     for (uint32_t k = 0; k < 6; k++) {
         const char *v = ptx_temp(p, RC_R);
@@ -26,9 +28,10 @@ static void print(ptx *p, const ir_inst *i, uint32_t site)
 {
     uint32_t bytes = 32 + 8 * i->operand_count, end = ++p->next_label, drop = ++p->next_label;
     const char *channel = load_channel(p), *capacity = ptx_temp(p, RC_R), *seen = ptx_temp(p, RC_R),
-               *position = ptx_temp(p, RC_R), *past = ptx_temp(p, RC_R), *full = ptx_temp(p, RC_PRED),
-               *full2 = ptx_temp(p, RC_PRED), *ring = ptx_temp(p, RC_RD), *wide = ptx_temp(p, RC_RD),
-               *at = ptx_temp(p, RC_RD), *ignored = ptx_temp(p, RC_R);
+               *position = ptx_temp(p, RC_R), *past = ptx_temp(p, RC_R),
+               *full = ptx_temp(p, RC_PRED), *full2 = ptx_temp(p, RC_PRED),
+               *ring = ptx_temp(p, RC_RD), *wide = ptx_temp(p, RC_RD), *at = ptx_temp(p, RC_RD),
+               *ignored = ptx_temp(p, RC_R);
     ptx_line(p, "ld.global.u32 %s, [%s+8]", capacity, channel);
     // Looking first keeps the position from growing past 32 bits.
     ptx_line(p, "ld.relaxed.gpu.global.u32 %s, [%s+12]", seen, channel);
@@ -67,7 +70,8 @@ static void print(ptx *p, const ir_inst *i, uint32_t site)
 static void fault(ptx *p, uint32_t site, const char *const *values)
 {
     uint32_t end = ++p->next_label;
-    const char *channel = load_channel(p), *old = ptx_temp(p, RC_R), *late = ptx_temp(p, RC_PRED), *at = ptx_temp(p, RC_RD);
+    const char *channel = load_channel(p), *old = ptx_temp(p, RC_R), *late = ptx_temp(p, RC_PRED),
+               *at = ptx_temp(p, RC_RD);
     ptx_line(p, "atom.global.cas.b32 %s, [%s+20], 0, 1", old, channel);
     ptx_line(p, "setp.ne.u32 %s, %s, 0", late, old);
     ptx_line(p, "@%s bra $L%u", late, end);

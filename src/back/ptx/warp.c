@@ -1,5 +1,6 @@
-// Geometry, barriers, shuffles, votes, clocks as PTX. Shuffles from a lane that does not exist keep the lane's own value: where
-// the block may end in a partial warp, the source lane is compared with the lanes there are.
+// Geometry, barriers, shuffles, votes, clocks as PTX. Shuffles from a lane that does not exist keep
+// the lane's own value: where the block may end in a partial warp, the source lane is compared with
+// the lanes there are.
 #include "back/ptx/ptx.h"
 
 static const char axes[3] = {'x', 'y', 'z'};
@@ -7,8 +8,9 @@ static const char axes[3] = {'x', 'y', 'z'};
 // Linear rank of this thread in its block, in a fresh register.
 static const char *thread_rank(ptx *p)
 {
-    const char *x = ptx_temp(p, RC_R), *y = ptx_temp(p, RC_R), *z = ptx_temp(p, RC_R), *dx = ptx_temp(p, RC_R),
-               *dy = ptx_temp(p, RC_R), *yz = ptx_temp(p, RC_R), *rank = ptx_temp(p, RC_R);
+    const char *x = ptx_temp(p, RC_R), *y = ptx_temp(p, RC_R), *z = ptx_temp(p, RC_R),
+               *dx = ptx_temp(p, RC_R), *dy = ptx_temp(p, RC_R), *yz = ptx_temp(p, RC_R),
+               *rank = ptx_temp(p, RC_R);
     ptx_line(p, "mov.u32 %s, %%tid.x", x);
     if (p->f->block[0] && p->f->block[1] == 1 && p->f->block[2] == 1)
         return x;
@@ -36,7 +38,8 @@ static const char *existing_lanes(ptx *p)
     if (p->f->block[0]) {
         ptx_line(p, "mov.u32 %s, %u", total, p->f->block[0] * p->f->block[1] * p->f->block[2]);
     } else {
-        const char *x = ptx_temp(p, RC_R), *y = ptx_temp(p, RC_R), *z = ptx_temp(p, RC_R), *xy = ptx_temp(p, RC_R);
+        const char *x = ptx_temp(p, RC_R), *y = ptx_temp(p, RC_R), *z = ptx_temp(p, RC_R),
+                   *xy = ptx_temp(p, RC_R);
         ptx_line(p, "mov.u32 %s, %%ntid.x", x);
         ptx_line(p, "mov.u32 %s, %%ntid.y", y);
         ptx_line(p, "mov.u32 %s, %%ntid.z", z);
@@ -55,29 +58,32 @@ static uint32_t clamp_of(unsigned kind, uint32_t width)
     return segment | (kind == IR_SH_UP ? 0 : 31);
 }
 
-static void shuffle_word(ptx *p, const ir_inst *i, const char *d, const char *value, const char *lane, uint32_t width,
-                         const char *in_range)
+static void shuffle_word(ptx *p, const ir_inst *i, const char *d, const char *value,
+                         const char *lane, uint32_t width, const char *in_range)
 {
     static const char *const modes[] = {"idx", "up", "down", "bfly"};
     const char *raw = in_range ? ptx_temp(p, RC_R) : d;
-    ptx_line(p, "shfl.sync.%s.b32 %s, %s, %s, %u, -1", modes[i->aux], raw, value, lane, clamp_of(i->aux, width));
+    ptx_line(p, "shfl.sync.%s.b32 %s, %s, %s, %u, -1", modes[i->aux], raw, value, lane,
+             clamp_of(i->aux, width));
     if (in_range)
         ptx_line(p, "selp.b32 %s, %s, %s, %s", d, raw, value, in_range);
 }
 
-// A predicate that holds when the distance stays within the segment: shfl looks at its low five bits only, and lets an upper segment
-// read a lower one. NULL: a constant that does.
+// A predicate that holds when the distance stays within the segment: shfl looks at its low five
+// bits only, and lets an upper segment read a lower one. NULL: a constant that does.
 static const char *is_near(ptx *p, const ir_inst *i, const char *lane, uint32_t width)
 {
     uint64_t distance;
-    if (i->aux == IR_SH_IDX || (ir_const_bits(p->f, ir_operand(p->f, i, 1), &distance) && distance < width))
+    if (i->aux == IR_SH_IDX ||
+        (ir_const_bits(p->f, ir_operand(p->f, i, 1), &distance) && distance < width))
         return NULL;
     const char *near = ptx_temp(p, RC_PRED);
     ptx_line(p, "setp.lt.u32 %s, %s, %u", near, lane, width);
     return near;
 }
 
-// A predicate that holds when the source lane exists (NULL: it always does, or shfl itself keeps the own value).
+// A predicate that holds when the source lane exists (NULL: it always does, or shfl itself keeps
+// the own value).
 static const char *source_exists(ptx *p, const ir_inst *i, const char *lane, uint32_t width)
 {
     const char *near = is_near(p, i, lane, width);
@@ -110,8 +116,9 @@ static void shuffle(ptx *p, const ir_inst *i)
     uint64_t width = 32;
     ir_const_bits(p->f, ir_operand(p->f, i, 2), &width);
     ir_type t = (ir_type)i->type;
-    const char *value = ptx_reg(p, ir_operand(p->f, i, 0)), *lane = ptx_op(p, ir_operand(p->f, i, 1)),
-               *d = ptx_def(p, i->result), *ok = source_exists(p, i, lane, (uint32_t)width);
+    const char *value = ptx_reg(p, ir_operand(p->f, i, 0)),
+               *lane = ptx_op(p, ir_operand(p->f, i, 1)), *d = ptx_def(p, i->result),
+               *ok = source_exists(p, i, lane, (uint32_t)width);
     if (t == IR_I32) {
         shuffle_word(p, i, d, value, lane, (uint32_t)width, ok);
     } else if (t == IR_F32) {
@@ -120,7 +127,8 @@ static void shuffle(ptx *p, const ir_inst *i)
         shuffle_word(p, i, out, in, lane, (uint32_t)width, ok);
         ptx_line(p, "mov.b32 %s, %s", d, out);
     } else if (t == IR_I64 || t == IR_F64) {
-        const char *lo = ptx_temp(p, RC_R), *hi = ptx_temp(p, RC_R), *lo2 = ptx_temp(p, RC_R), *hi2 = ptx_temp(p, RC_R);
+        const char *lo = ptx_temp(p, RC_R), *hi = ptx_temp(p, RC_R), *lo2 = ptx_temp(p, RC_R),
+                   *hi2 = ptx_temp(p, RC_R);
         ptx_line(p, "mov.b64 {%s, %s}, %s", lo, hi, value);
         shuffle_word(p, i, lo2, lo, lane, (uint32_t)width, ok);
         shuffle_word(p, i, hi2, hi, lane, (uint32_t)width, ok);
@@ -158,12 +166,13 @@ void ptx_group(ptx *p, const ir_inst *i)
     case IR_WARPSYNC: ptx_line(p, "bar.warp.sync -1"); break;
     case IR_SHUFFLE: shuffle(p, i); break;
     case IR_BALLOT:
-        ptx_line(p, "vote.sync.ballot.b32 %s, %s, -1", ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
+        ptx_line(p, "vote.sync.ballot.b32 %s, %s, -1", ptx_def(p, i->result),
+                 ptx_reg(p, ir_operand(p->f, i, 0)));
         break;
     case IR_ACTIVE: ptx_line(p, "activemask.b32 %s", ptx_def(p, i->result)); break;
     case IR_MATCH:
-        ptx_line(p, "match.any.sync.b%s %s, %s, -1", i->type == IR_I64 ? "64" : "32", ptx_def(p, i->result),
-                 ptx_reg(p, ir_operand(p->f, i, 0)));
+        ptx_line(p, "match.any.sync.b%s %s, %s, -1", i->type == IR_I64 ? "64" : "32",
+                 ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
         break;
     case IR_CLOCK: ptx_line(p, "mov.u64 %s, %%clock64", ptx_def(p, i->result)); break;
     case IR_NANOTIME: ptx_line(p, "mov.u64 %s, %%globaltimer", ptx_def(p, i->result)); break;

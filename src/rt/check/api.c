@@ -1,29 +1,39 @@
 // kiln_check: checks the launch as kiln_launch does, makes the shadow, runs the grid on the
 // interpreter with the hooks of step.c and hands the findings out.
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "rt/check/check.h"
 
 enum { DEFAULT_STEPS = 1 << 26 };
-
-static void *take(void **list, size_t *count, uint64_t bytes)
-{
-    void *p = bytes < (uint64_t)1 << 46 ? calloc(1, bytes ? (size_t)bytes : 1) : NULL;
-    if (!p)
-        bug_out_of_memory();
-    list[(*count)++] = p;
-    return p;
-}
 
 typedef struct job {
     kiln_kernel *kernel;
     const kiln_check_desc *desc;
     const rt_launch *launch;
     check k;
-    void **owned; // shadow memory: large, and given back by the system page by page
+    struct shadow_block {
+        void *at;
+        size_t bytes;
+    } * owned;
     size_t owned_count;
     size_t *findings;
 } job;
+
+// Zeroed. A shadow is many times what it shadows, but only the pages that are touched cost memory.
+static void *take(job *j, uint64_t bytes)
+{
+    bytes = bytes ? bytes : 1;
+    void *at = MAP_FAILED;
+    if (bytes < (uint64_t)1 << 46)
+        at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        bug_out_of_memory();
+    j->owned[j->owned_count].at = at;
+    j->owned[j->owned_count++].bytes = (size_t)bytes;
+    return at;
+}
 
 // Only what a kernel may write to needs cells: buffers behind a pointer to non-const.
 static void make_rows(job *j)
@@ -31,7 +41,7 @@ static void make_rows(job *j)
     check *k = &j->k;
     const kiln_kernel *kernel = j->kernel;
     const kiln *context = kernel->module->k;
-    k->rows = take(j->owned, &j->owned_count, (uint64_t)context->row_count * sizeof *k->rows);
+    k->rows = take(j, (uint64_t)context->row_count * sizeof *k->rows);
     k->row_count = context->row_count;
     for (size_t n = 0; n < kernel->param_count; n++) {
         const kiln_param_info *p = &kernel->params[n].info;
@@ -43,8 +53,7 @@ static void make_rows(job *j)
         row_shadow *s = &k->rows[row];
         s->is_unset |= j->desc->is_unset && j->desc->is_unset[n];
         if (!p->is_const && !s->cells)
-            s->cells = take(j->owned, &j->owned_count,
-                            (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
+            s->cells = take(j, (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
     }
 }
 
@@ -56,14 +65,13 @@ static void make_shadow(job *j)
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2],
              warps = (threads + LANES - 1) / LANES;
     uint64_t shared = p->shared_bytes + 64 + j->launch->shared_bytes;
-    j->owned = arena_array(k->a, void *, j->kernel->param_count + 8);
-    k->shared = take(j->owned, &j->owned_count, (shared / p->granule + 2) * sizeof(cell));
-    k->sync = take(j->owned, &j->owned_count, warps * sizeof *k->sync);
+    j->owned = arena_array(k->a, struct shadow_block, j->kernel->param_count + 8);
+    k->shared = take(j, (shared / p->granule + 2) * sizeof(cell));
+    k->sync = take(j, warps * sizeof *k->sync);
     k->local_stride = p->local_bytes * LANES;
-    k->local_set = take(j->owned, &j->owned_count, warps * k->local_stride);
+    k->local_set = take(j, warps * k->local_stride);
     k->slot_count = p->reg_bytes / LANES + 2;
-    k->unset_lanes =
-        take(j->owned, &j->owned_count, warps * k->slot_count * sizeof *k->unset_lanes);
+    k->unset_lanes = take(j, warps * k->slot_count * sizeof *k->unset_lanes);
     make_rows(j);
 }
 
@@ -127,7 +135,7 @@ static kiln_status check_launch(kiln_kernel *kernel, const kiln_check_desc *desc
     j.k.all = desc->all;
     kiln_status status = run_guarded(&j);
     for (size_t n = 0; n < j.owned_count; n++)
-        free(j.owned[n]);
+        munmap(j.owned[n].at, j.owned[n].bytes);
     arena_free(j.k.a);
     return status;
 }

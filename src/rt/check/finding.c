@@ -110,7 +110,11 @@ void finding_label(check *k, finding *f, bool is_other, const char *format, ...)
     va_start(args, format);
     const char *what = str_vformat(k->a, format, args);
     va_end(args);
-    diag_label(f->d, span_of(k, is_other ? f->other_code : f->at_code), "%s", what);
+    span at = span_of(k, is_other ? f->other_code : f->at_code);
+    if (at.lo)
+        diag_label(f->d, at, "%s", what);
+    else // IR without places
+        diag_note(f->d, "%s", what);
 }
 
 bool finding_goes_on(check *k)

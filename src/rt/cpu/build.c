@@ -183,17 +183,25 @@ static void *make_object(const char *code, size_t len)
     return so;
 }
 
-static void take_rows(kiln_module *m, const cpu_row *rows)
+// The first row says for which struct the code was made. False: some kernel has none.
+static bool take_rows(kiln_module *m, const cpu_row *rows)
 {
-    for (; rows && rows->name; rows++)
+    size_t taken = 0;
+    if (!rows || !rows->name || strcmp(rows->name, CPU_TABLE_MARK))
+        return false;
+    for (rows++; rows->name; rows++)
         for (size_t k = 0; k < m->kernel_count; k++)
-            if (!strcmp(m->kernels[k]->name, rows->name))
+            if (!strcmp(m->kernels[k]->name, rows->name)) {
                 m->kernels[k]->native = rows;
+                taken++;
+            }
+    return taken == m->kernel_count;
 }
 
 void cpu_take(kiln_module *m, ir_module *from)
 {
-    if (!cpu_compiler(NULL))
+    const cpu_row *embedded = (const void *)m->embedded;
+    if (take_rows(m, embedded) || !cpu_compiler(NULL))
         return;
     arena *scratch = arena_new();
     if (!scratch)
@@ -205,7 +213,7 @@ void cpu_take(kiln_module *m, ir_module *from)
     m->scratch = NULL;
     arena_free(scratch);
     if (m->native)
-        take_rows(m, dlsym(m->native, "kiln_cpu_table_1"));
+        take_rows(m, dlsym(m->native, "kiln_cpu_table"));
 }
 
 void cpu_unload(kiln_module *m)

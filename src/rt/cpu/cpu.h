@@ -18,12 +18,13 @@ typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
     uint64_t (*time)(struct cpu_warp *, uint32_t kind);
     uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];
-    uint32_t warp, live, dynamic_bytes, unused;
+    uint32_t warp, warp_end, live, threads, dynamic_bytes;
 } cpu_warp;
 
 typedef enum cpu_fault { CPU_ASSERT = 1, CPU_TRAP, CPU_UNREACHABLE, CPU_BOUNDS } cpu_fault;
 
-typedef struct cpu_row { // of kiln_cpu_table_1, as the C text has it
+#define CPU_TABLE_MARK "kiln cpu 1" // changes with struct cpu_warp
+typedef struct cpu_row {              // of kiln_cpu_table, as the C text has it
     const char *name;
     void (*run)(cpu_warp *);
     uint64_t local_bytes, shared_bytes;
@@ -54,6 +55,8 @@ void fiber_free(fiber *f);
 void fiber_start(fiber *f, void (*run)(void *), void *user); // the next fiber_enter begins it; a run must not return but stop for good
 void fiber_enter(fiber *f);                                  // until it stops
 void fiber_stop(fiber *f);                                   // from within
+// From within `f`: `to` goes on in its place, and stops to where `f` would have. False: not here, stop instead.
+bool fiber_pass(fiber *f, fiber *to);
 
 // --- pool.c
 // Runs `work` on up to `threads` threads at once, one of them the caller's; returns when all are done.

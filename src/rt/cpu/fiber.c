@@ -117,6 +117,13 @@ void fiber_stop(fiber *f)
 {
     kiln_fiber_switch(&f->stack_pointer, f->caller);
 }
+
+bool fiber_pass(fiber *f, fiber *to)
+{
+    to->caller = f->caller;
+    kiln_fiber_switch(&f->stack_pointer, to->stack_pointer);
+    return true;
+}
 #else
 #    include <ucontext.h>
 
@@ -166,5 +173,12 @@ void fiber_stop(fiber *f)
 {
     contexts *c = f->context;
     swapcontext(&c->inside, &c->outside);
+}
+
+bool fiber_pass(fiber *f, fiber *to)
+{
+    (void)f;
+    (void)to;
+    return false;
 }
 #endif

@@ -70,6 +70,7 @@ static void add_text(interp_error *e, const char *format, ...)
 static void fail(task *t, diag_code code, const channel_site *site, uint32_t lane, const char *what)
 {
     runner *r = t->r;
+    t->w.warp_end = 0; // no further warp
     if (r->is_failed)
         return;
     r->is_failed = true;
@@ -150,7 +151,24 @@ static void on_barrier(cpu_warp *w, uint32_t site)
     task *t = (task *)(void *)w;
     t->state = STATE_AT_BARRIER;
     t->site = site;
-    fiber_stop(&t->f);
+    // Usually the next warp has not come here yet, or this is the last one and all may pass: then it goes on without a detour.
+    runner *r = t->r;
+    task *next = t + 1;
+    if (t == &r->tasks[r->g->warp_count - 1]) {
+        for (next = r->tasks; next <= t; next++)
+            if (next->state != STATE_AT_BARRIER || next->site != site)
+                break;
+        if (next > t)
+            for (next = t;; next--) {
+                next->state = STATE_READY;
+                if (next == r->tasks)
+                    break;
+            }
+        else
+            next = NULL;
+    }
+    if (!next || next->state != STATE_READY || !fiber_pass(&t->f, &next->f))
+        fiber_stop(&t->f);
 }
 
 static void on_yield(cpu_warp *w)
@@ -197,9 +215,10 @@ static void task_init(runner *r, task *t, bool is_alone)
     memcpy(w->block_dim, g->launch->block, sizeof w->block_dim);
     memcpy(w->grid_dim, g->launch->grid, sizeof w->grid_dim);
     w->dynamic_bytes = (uint32_t)g->launch->shared_bytes;
+    w->threads = g->thread_count;
 }
 
-static void set_warp(runner *r, task *t, uint32_t warp)
+static void set_warp(runner *r, task *t, uint32_t warp, uint32_t end)
 {
     const grid *g = r->g;
     uint32_t left = g->thread_count - warp * LANES;
@@ -207,9 +226,8 @@ static void set_warp(runner *r, task *t, uint32_t warp)
     for (uint32_t axis = 0; axis < 3; axis++)
         w->thread[axis] = g->threads + ((size_t)axis * g->warp_count + warp) * LANES;
     w->warp = warp;
+    w->warp_end = end;
     w->live = left >= LANES ? 0xffffffffu : (1u << left) - 1;
-    if (g->row->local_bytes)
-        memset(w->local, 0, g->row->local_bytes);
 }
 
 static void set_block(const runner *r, task *t)
@@ -251,7 +269,7 @@ static void run_together(runner *r)
 {
     uint32_t count = r->g->warp_count;
     for (uint32_t k = 0; k < count; k++) {
-        set_warp(r, &r->tasks[k], k);
+        set_warp(r, &r->tasks[k], k, k + 1);
         set_block(r, &r->tasks[k]);
         r->tasks[k].state = STATE_READY;
         fiber_start(&r->tasks[k].f, fiber_body, &r->tasks[k]);
@@ -279,10 +297,8 @@ static void run_block(runner *r, uint64_t rank)
     }
     task *t = &r->tasks[0];
     set_block(r, t);
-    for (uint32_t k = 0; k < g->warp_count && !r->is_failed; k++) {
-        set_warp(r, t, k);
-        g->row->run(&t->w);
-    }
+    set_warp(r, t, 0, g->warp_count);
+    g->row->run(&t->w);
 }
 
 // --- a host thread

@@ -11,7 +11,7 @@
 
 enum {
     CUDA_STREAM_LIMIT = 1024, // finished-counts, one a stream
-    CUDA_MARK_EVERY = 32,     // launches between two writes of a stream's finished-count
+    CUDA_MARK_EVERY = 256,    // launches between two writes of a stream's finished-count
     CUDA_FEW_ARGS = 64,       // launches with more arguments allocate
 };
 

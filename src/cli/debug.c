@@ -1,0 +1,259 @@
+// kiln debug: prepares a launch as kiln run does, compiles the kernel file with the host's C
+// compiler and the headers that are built into this program, and starts gdb stopped in the chosen
+// thread. With --sanitize it runs the program under that sanitizer instead.
+//
+// What gcc compiles is the user's own file, included by a small main that reads the arguments from
+// files: lines and names are the user's.
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/embed.h"
+#include "base/str.h"
+#include "cli/run.h"
+
+typedef struct debug {
+    run *r;
+    arena *a;
+    const char *folder; // temporary
+} debug;
+
+static int complain(const debug *d, const char *what, const char *name)
+{
+    fprintf(stderr, "kiln %s: %s '%s'%s%s\n", d->r->verb, what, name, errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return EXIT_WORLD;
+}
+
+static bool write_file(const char *path, const void *bytes, size_t len)
+{
+    FILE *out = fopen(path, "wb");
+    bool is_fine = out && (!len || fwrite(bytes, 1, len, out) == len);
+    return (!out || fclose(out) == 0) && is_fine;
+}
+
+// "kiln/host/" and "../lib/x.h" make "kiln/lib/x.h"; NULL when it leads out.
+static const char *join(arena *a, str folder, str name)
+{
+    while (str_starts(name, "../")) {
+        name = (str){name.at + 3, name.len - 3};
+        while (folder.len && folder.at[folder.len - 1] == '/')
+            folder.len--;
+        while (folder.len && folder.at[folder.len - 1] != '/')
+            folder.len--;
+        if (!folder.len)
+            return NULL;
+    }
+    return str_format(a, "%.*s%.*s", (int)folder.len, folder.at, (int)name.len, name.at);
+}
+
+// Writes an embedded header and those it includes by relative names.
+static bool write_header(debug *d, const char *name)
+{
+    size_t len;
+    const char *library = strncmp(name, "kiln/lib/", 9) ? name : name + 5;
+    const char *contents = embed_find(library, &len),
+               *path = str_format(d->a, "%s/%s", d->folder, name);
+    if (!contents || access(path, F_OK) == 0)
+        return contents != NULL;
+    if (!write_file(path, contents, len))
+        return false;
+    str folder = {name, (size_t)(strrchr(name, '/') - name) + 1};
+    for (const char *at = contents; (at = strstr(at, "include \"")); at++) {
+        const char *start = at + strlen("include \""), *end = strchr(start, '"');
+        const char *other = end ? join(d->a, folder, (str){start, (size_t)(end - start)}) : NULL;
+        if (other)
+            write_header(d, other); // one that is not there is the compiler's to complain about
+    }
+    return true;
+}
+
+static bool write_headers(debug *d)
+{
+    static const char *const folders[] = {"kiln", "kiln/host", "kiln/lib"};
+    for (size_t n = 0; n < COUNT(folders); n++)
+        if (mkdir(str_format(d->a, "%s/%s", d->folder, folders[n]), 0700))
+            return false;
+    return write_header(d, "kiln/kernel.h") && write_header(d, "kiln/host/runner.h");
+}
+
+// The arguments as files, and the main that loads them: buffers in memory of exactly their size, so
+// that sanitizers see their ends.
+static bool write_main(debug *d, const char *source)
+{
+    const run *r = d->r;
+    text out = {.in = d->a}, call = {.in = d->a};
+    text_printf(&out, "#include \"%s\"\n#include <kiln/host/runner.h>\n", source);
+    text_puts(&out, "static void *load(const char *name, size_t size)\n{\n    void *p = "
+                    "malloc(size ? size : 1);\n"
+                    "    FILE *in = fopen(name, \"rb\");\n"
+                    "    if (!p || !in || fread(p, 1, size, in) != size)\n        exit(3);\n    "
+                    "fclose(in);\n    return p;\n}\n");
+    text_printf(&out, "static void call(void *const *a)\n{\n    (void)a;\n    %s(",
+                kiln_kernel_name(r->kernel));
+    for (size_t n = 0; n < r->arg_count; n++) {
+        const run_arg *a = &r->args[n];
+        const char *path = str_format(d->a, "%s/arg%zu", d->folder, n);
+        bool is_pointer = a->info.kind == KILN_PARAM_POINTER, is_real = a->info.type > KILN_U64;
+        uint64_t bits = (uint64_t)a->integer;
+        float narrow = (float)a->real;
+        if (is_real)
+            memcpy(&bits, a->info.size == 4 ? (const void *)&narrow : (const void *)&a->real,
+                   a->info.size == 4 ? 4 : 8);
+        bool is_scalar = a->info.kind == KILN_PARAM_SCALAR;
+        size_t bytes = is_scalar ? a->info.size : a->info.size * a->count;
+        if (!write_file(path, is_scalar ? (const void *)&bits : a->bytes, bytes))
+            return false;
+        text_printf(&out, is_pointer ? "%s(%s)a[%zu]" : "%s*(%s *)a[%zu]", n ? ", " : "",
+                    a->info.c_type, n);
+        text_printf(&call, "    a[%zu] = load(\"%s\", %zu);\n", n, path, bytes);
+    }
+    text_printf(&out, ");\n}\n\nint main(void)\n{\n    static void *a[%zu];\n%s", r->arg_count + 1,
+                call.at ? call.at : "");
+    text_printf(&out, "    host_launch l = {{%u, %u, %u}, {%u, %u, %u}, %zu, call, a};\n",
+                r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2],
+                r->shared_bytes);
+    text_puts(&out, "    const char *problem = host_run(&l);\n    if (problem)\n        "
+                    "fprintf(stderr, \"%s\\n\", problem);\n"
+                    "    return problem != 0;\n}\n");
+    return write_file(str_format(d->a, "%s/main.c", d->folder), out.at, out.len);
+}
+
+// Runs a program with the terminal; its exit status, or -1 when it could not be started.
+static int start(const char *const *argv)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Compiles one file to an object. The runner must not be seen by ThreadSanitizer.
+static int compile_one(debug *d, const char *cc, const char *name, bool is_runner)
+{
+    const cli_compile *c = &d->r->compile;
+    const char *sanitize = d->r->sanitize, *argv[256] = {cc, "-c"};
+    bool is_tsan = sanitize && !strcmp(sanitize, "thread");
+    int n = 2;
+    static const char *const flags[] = {
+        "-std=gnu11", "-g", "-O0", "-w", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing"};
+    for (size_t i = 0; i < COUNT(flags); i++)
+        argv[n++] = flags[i];
+    if (sanitize && !(is_tsan && is_runner)) {
+        argv[n++] = str_format(d->a, "-fsanitize=%s", sanitize);
+        argv[n++] = "-fno-sanitize-recover=all";
+    }
+    if (is_tsan && is_runner)
+        argv[n++] = "-DKILN_HOST_TSAN";
+    argv[n++] = str_format(d->a, "-I%s", d->folder);
+    for (int i = 0; i < c->include_count; i++)
+        argv[n++] = str_format(d->a, "-I%s", c->includes[i]);
+    for (int i = 0; i < c->define_count; i++)
+        argv[n++] = str_format(d->a, "-D%s", c->defines[i]);
+    argv[n++] = str_format(d->a, "%s/%s.c", d->folder, name);
+    argv[n++] = "-o";
+    argv[n++] = str_format(d->a, "%s/%s.o", d->folder, name);
+    return start(argv);
+}
+
+static int compile(debug *d, const char *program)
+{
+    const char *cc = getenv("CC");
+    if (!cc || !*cc)
+        cc = "cc";
+    int status = compile_one(d, cc, "main", false);
+    if (!status)
+        status = compile_one(d, cc, "runner", true);
+    const char *argv[] = {cc,
+                          str_format(d->a, "%s/main.o", d->folder),
+                          str_format(d->a, "%s/runner.o", d->folder),
+                          "-o",
+                          program,
+                          "-lm",
+                          d->r->sanitize ? str_format(d->a, "-fsanitize=%s", d->r->sanitize) : NULL,
+                          NULL};
+    if (!status)
+        status = start(argv);
+    errno = 0;
+    if (status < 0)
+        return complain(d, "there is no C compiler", cc);
+    return status ? complain(d, "the host's C compiler refuses", d->r->path) : 0;
+}
+
+static int run_gdb(debug *d, const char *program)
+{
+    const run *r = d->r;
+    const uint32_t *t = r->stop_thread, *b = r->stop_block;
+    const char *where =
+        str_format(d->a,
+                   "break %s if kiln_host_self->thread[0] == %u && kiln_host_self->thread[1] == %u "
+                   "&& kiln_host_self->thread[2] == %u && "
+                   "kiln_host_self->block[0] == %u && kiln_host_self->block[1] == %u && "
+                   "kiln_host_self->block[2] == %u",
+                   kiln_kernel_name(r->kernel), t[0], t[1], t[2], b[0], b[1], b[2]);
+    printf("thread (%u, %u, %u) of block (%u, %u, %u); barriers switch to other threads: "
+           "kiln_host_self->thread says which one runs\n",
+           t[0], t[1], t[2], b[0], b[1], b[2]);
+    const char *argv[] = {"gdb", "-q",  "-ex", "set confirm off", "-ex",
+                          where, "-ex", "run", program,           NULL};
+    int status = start(argv);
+    errno = 0;
+    return status < 0 ? complain(d, "there is no", "gdb") : status ? EXIT_WORLD : EXIT_FINE;
+}
+
+static int debug_in(debug *d)
+{
+    run *r = d->r;
+    char source[4096];
+    for (int axis = 0; axis < 3; axis++)
+        if (r->stop_thread[axis] >= r->block[axis] || r->stop_block[axis] >= r->grid[axis])
+            return cli_usage(
+                r->verb,
+                "the launch has %u,%u,%u blocks of %u,%u,%u threads: there is no such thread",
+                r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2]);
+    if (!realpath(r->path, source))
+        return complain(d, "cannot read", r->path);
+    const char *program = str_format(d->a, "%s/kernel", d->folder);
+    static const char runner[] = "#define KILN_HOST_RUNNER\n#include <kiln/host/runner.h>\n";
+    if (!write_headers(d) || !write_main(d, source) ||
+        !write_file(str_format(d->a, "%s/runner.c", d->folder), runner, strlen(runner)))
+        return complain(d, "cannot write to", d->folder);
+    int failed = compile(d, program);
+    if (failed)
+        return failed;
+    if (!r->sanitize)
+        return run_gdb(d, program);
+    const char *argv[] = {program, NULL};
+    return start(argv) ? EXIT_KERNEL : EXIT_FINE;
+}
+
+int cli_debug(int argc, char **argv)
+{
+    run r = {.verb = "debug", .seed = 1, .repeat = 1, .is_debug = true, .device = "interp"};
+    int failed = run_parse(&r, argc, argv);
+    if (failed)
+        return failed;
+    failed = run_prepare(&r);
+    char folder[] = "/tmp/kiln-debug-XXXXXX";
+    debug d = {.r = &r, .a = arena_new(), .folder = folder};
+    if (!failed && (!d.a || !mkdtemp(folder)))
+        failed = complain(&d, "cannot make a folder in", "/tmp");
+    else if (!failed) {
+        failed = debug_in(&d);
+        const char *argv_remove[] = {"rm", "-rf", folder, NULL};
+        start(argv_remove);
+    }
+    arena_free(d.a);
+    run_clean_up(&r);
+    return failed;
+}
