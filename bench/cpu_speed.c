@@ -1,5 +1,6 @@
-// cpu_speed: the kernels of bench/cpu on the cpu device, the interpreter and PoCL (OpenCL, opened at run time), and matmul beside
-// OpenBLAS; in one process, one after the other. Times are the best of several launches, data in place. What is not there is left out.
+// cpu_speed: the kernels of bench/cpu on the cpu device, the interpreter and PoCL (OpenCL, opened
+// at run time), and matmul beside OpenBLAS; in one process, one after the other. Times are the best
+// of several launches, data in place. What is not there is left out.
 //
 //     cpu_speed FOLDER [KERNEL]       FOLDER has kernels.c and kernels.cl
 //
@@ -26,14 +27,62 @@ typedef struct bench_case {
 } bench_case;
 
 static const bench_case cases[] = {
-    {"saxpy", {1 << 24, 1 << 24}, "ff", "fu", {2, 1 << 24}, {65536, 1}, {256, 1}, 3.0 * 4 * (1 << 24), "GB/s"},
-    {"softmax", {4096 * 1024, 4096 * 1024}, "ff", "u", {1024}, {4096, 1}, {256, 1}, 4096.0 * 1024, "Gelem/s"},
-    {"layernorm", {4096 * 1024, 4096 * 1024}, "ff", "u", {1024}, {4096, 1}, {256, 1}, 4096.0 * 1024, "Gelem/s"},
-    {"matmul", {1 << 20, 1 << 20, 1 << 20}, "fff", "u", {1024}, {32, 16}, {32, 8}, 2.0 * (1u << 30), "GFLOP/s"},
-    {"reduction", {1 << 24, 256}, "ff", "u", {1 << 24}, {256, 1}, {256, 1}, 4.0 * (1 << 24), "GB/s"},
+    {"saxpy",
+     {1 << 24, 1 << 24},
+     "ff",
+     "fu",
+     {2, 1 << 24},
+     {65536, 1},
+     {256, 1},
+     3.0 * 4 * (1 << 24),
+     "GB/s"},
+    {"softmax",
+     {4096 * 1024, 4096 * 1024},
+     "ff",
+     "u",
+     {1024},
+     {4096, 1},
+     {256, 1},
+     4096.0 * 1024,
+     "Gelem/s"},
+    {"layernorm",
+     {4096 * 1024, 4096 * 1024},
+     "ff",
+     "u",
+     {1024},
+     {4096, 1},
+     {256, 1},
+     4096.0 * 1024,
+     "Gelem/s"},
+    {"matmul",
+     {1 << 20, 1 << 20, 1 << 20},
+     "fff",
+     "u",
+     {1024},
+     {32, 16},
+     {32, 8},
+     2.0 * (1u << 30),
+     "GFLOP/s"},
+    {"reduction",
+     {1 << 24, 256},
+     "ff",
+     "u",
+     {1 << 24},
+     {256, 1},
+     {256, 1},
+     4.0 * (1 << 24),
+     "GB/s"},
     {"histogram", {1 << 22, 256}, "uu", "u", {1 << 22}, {64, 1}, {256, 1}, 1 << 22, "Gelem/s"},
     {"mandelbrot", {1 << 20}, "u", "uu", {1024, 1024}, {4096, 1}, {256, 1}, 1 << 20, "Gelem/s"},
-    {"nbody", {4096, 4096, 4096, 4096}, "ffff", "u", {4096}, {16, 1}, {256, 1}, 20.0 * 4096 * 4096, "GFLOP/s"},
+    {"nbody",
+     {4096, 4096, 4096, 4096},
+     "ffff",
+     "u",
+     {4096},
+     {16, 1},
+     {256, 1},
+     20.0 * 4096 * 4096,
+     "GFLOP/s"},
     {"bitonic", {1 << 22}, "u", "", {0}, {8192, 1}, {256, 1}, 1 << 22, "Gelem/s"},
 };
 
@@ -57,7 +106,8 @@ static char *read_text(const char *folder, const char *name)
     return text;
 }
 
-// The kernel's own text: from its marker up to the next one. Helpers before the first kernel or between stay in.
+// The kernel's own text: from its marker up to the next one. Helpers before the first kernel or
+// between stay in.
 static char *only_kernel(const char *all, const char *name, const char *marker)
 {
     char want[64], *out = calloc(1, strlen(all) + 1);
@@ -104,7 +154,8 @@ static result run_kiln(const char *device, const bench_case *c, const char *sour
     double start = now();
     kiln_module *m = NULL;
     kiln_kernel *kernel = NULL;
-    if (kiln_compile(k, &(kiln_compile_desc){.source = source, .path = "kernels.c"}, &m) || kiln_module_kernel(m, c->name, &kernel)) {
+    if (kiln_compile(k, &(kiln_compile_desc){.source = source, .path = "kernels.c"}, &m) ||
+        kiln_module_kernel(m, c->name, &kernel)) {
         fprintf(stderr, "%s: %s\n", device, kiln_last_error(k)->text);
         kiln_close(k);
         return r;
@@ -122,7 +173,8 @@ static result run_kiln(const char *device, const bench_case *c, const char *sour
         args[count++] = kiln_arg_buffer(buffers[i]);
     }
     for (int i = 0; c->scalars[i]; i++)
-        args[count++] = c->scalars[i] == 'f' ? kiln_arg_f64(KILN_F32, c->scalar[i]) : kiln_arg_i64(KILN_U32, c->scalar[i]);
+        args[count++] = c->scalars[i] == 'f' ? kiln_arg_f64(KILN_F32, c->scalar[i])
+                                             : kiln_arg_i64(KILN_U32, c->scalar[i]);
     kiln_launch_desc launch = {.grid = {c->grid[0], c->grid[1]}, .args = args, .arg_count = count};
     for (int i = 0; i < rounds; i++) {
         start = now();
@@ -148,7 +200,8 @@ typedef struct ocl {
     void *(*create_kernel)(void *, const char *, int32_t *);
     void *(*create_buffer)(void *, uint64_t, size_t, void *, int32_t *);
     int32_t (*set_arg)(void *, uint32_t, size_t, const void *);
-    int32_t (*enqueue)(void *, void *, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t, void **, void **);
+    int32_t (*enqueue)(void *, void *, uint32_t, const size_t *, const size_t *, const size_t *,
+                       uint32_t, void **, void **);
     int32_t (*finish)(void *);
     int32_t (*release_buffer)(void *);
     void *context, *queue, *device;
@@ -159,9 +212,18 @@ static bool ocl_open(ocl *o)
     void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
     if (!lib)
         return false;
-    static const char *const names[] = {"clGetPlatformIDs", "clGetDeviceIDs", "clCreateContext", "clCreateCommandQueue",
-                                        "clCreateProgramWithSource", "clBuildProgram", "clCreateKernel", "clCreateBuffer", "clSetKernelArg",
-                                        "clEnqueueNDRangeKernel", "clFinish", "clReleaseMemObject"};
+    static const char *const names[] = {"clGetPlatformIDs",
+                                        "clGetDeviceIDs",
+                                        "clCreateContext",
+                                        "clCreateCommandQueue",
+                                        "clCreateProgramWithSource",
+                                        "clBuildProgram",
+                                        "clCreateKernel",
+                                        "clCreateBuffer",
+                                        "clSetKernelArg",
+                                        "clEnqueueNDRangeKernel",
+                                        "clFinish",
+                                        "clReleaseMemObject"};
     void **slots = (void **)o;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(slots[i] = dlsym(lib, names[i])))
@@ -169,7 +231,8 @@ static bool ocl_open(ocl *o)
     void *platform;
     uint32_t count = 0;
     int32_t error = 0;
-    if (o->get_platforms(1, &platform, &count) || !count || o->get_devices(platform, 2 /* CPU */, 1, &o->device, &count) || !count)
+    if (o->get_platforms(1, &platform, &count) || !count ||
+        o->get_devices(platform, 2 /* CPU */, 1, &o->device, &count) || !count)
         return false;
     o->context = o->create_context(NULL, 1, &o->device, NULL, NULL, &error);
     o->queue = error ? NULL : o->create_queue(o->context, o->device, 0, &error);
@@ -182,7 +245,8 @@ static result run_ocl(const ocl *o, const bench_case *c, const char *source, int
     int32_t error = 0;
     double start = now();
     void *program = o->create_program(o->context, 1, &source, NULL, &error);
-    if (error || o->build(program, 1, (void **)(uintptr_t)&o->device, "-cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL))
+    if (error || o->build(program, 1, (void **)(uintptr_t)&o->device,
+                          "-cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL))
         return r;
     void *kernel = o->create_kernel(program, c->name, &error);
     r.compile = now() - start;
@@ -191,18 +255,22 @@ static result run_ocl(const ocl *o, const bench_case *c, const char *source, int
     for (int i = 0; i < MOST_BUFFERS && c->counts[i]; i++) {
         void *data = malloc(c->counts[i] * 4);
         fill_buffer(c, i, data);
-        buffers[i] = o->create_buffer(o->context, 1 | 32 /* read-write, copy */, c->counts[i] * 4, data, &error);
+        buffers[i] = o->create_buffer(o->context, 1 | 32 /* read-write, copy */, c->counts[i] * 4,
+                                      data, &error);
         o->set_arg(kernel, at++, sizeof(void *), &buffers[i]);
         free(data);
     }
     for (int i = 0; c->scalars[i]; i++) {
         float f = (float)c->scalar[i];
-        o->set_arg(kernel, at++, 4, c->scalars[i] == 'f' ? (const void *)&f : (const void *)&c->scalar[i]);
+        o->set_arg(kernel, at++, 4,
+                   c->scalars[i] == 'f' ? (const void *)&f : (const void *)&c->scalar[i]);
     }
-    size_t local[2] = {c->block[0], c->block[1]}, global[2] = {local[0] * c->grid[0], local[1] * c->grid[1]};
+    size_t local[2] = {c->block[0], c->block[1]},
+           global[2] = {local[0] * c->grid[0], local[1] * c->grid[1]};
     for (int i = 0; i < rounds; i++) {
         start = now();
-        if (o->enqueue(o->queue, kernel, 2, NULL, global, local, 0, NULL, NULL) || o->finish(o->queue))
+        if (o->enqueue(o->queue, kernel, 2, NULL, global, local, 0, NULL, NULL) ||
+            o->finish(o->queue))
             break;
         double t = now() - start;
         if (i == 0) // PoCL makes the code at the first launch
@@ -218,7 +286,8 @@ static result run_ocl(const ocl *o, const bench_case *c, const char *source, int
 static double run_blas(int n)
 {
     void *lib = dlopen("libopenblas.so.0", RTLD_NOW);
-    void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int) = NULL;
+    void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int,
+                  float, float *, int) = NULL;
     void *symbol = lib ? dlsym(lib, "cblas_sgemm") : NULL;
     memcpy(&sgemm, &symbol, sizeof sgemm);
     if (!sgemm)
@@ -245,22 +314,27 @@ int main(int argc, char **argv)
     setenv("KILN_CACHE", "off", 1);
     setenv("POCL_KERNEL_CACHE", "0", 1);
     bool has_ocl = ocl_open(&o);
-    printf("%-11s %9s %9s %9s %9s | %8s %8s | %7s %7s\n", "kernel", "cpu ms", "PoCL ms", "interp ms", "rate", "cpu cc", "PoCL cc", "x PoCL",
-           "x cc");
+    printf("%-11s %9s %9s %9s %9s | %8s %8s | %7s %7s\n", "kernel", "cpu ms", "PoCL ms",
+           "interp ms", "rate", "cpu cc", "PoCL cc", "x PoCL", "x cc");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bench_case *c = &cases[i];
         if (wanted && strcmp(wanted, c->name))
             continue;
-        char *text = only_kernel(ours, c->name, "kernel block("), *cl = only_kernel(theirs, c->name, "__kernel ");
-        result cpu = run_kiln("cpu", c, text, 10), interp = run_kiln("interp", c, text, 1), pocl = {0};
+        char *text = only_kernel(ours, c->name, "kernel block("),
+             *cl = only_kernel(theirs, c->name, "__kernel ");
+        result cpu = run_kiln("cpu", c, text, 10), interp = run_kiln("interp", c, text, 1),
+               pocl = {0};
         if (has_ocl)
             pocl = run_ocl(&o, c, cl, 10);
-        printf("%-11s %9.3f %9.3f %9.1f %6.2f %s | %8.1f %8.1f | %7.2f %7.2f\n", c->name, cpu.run * 1e3, pocl.run * 1e3, interp.run * 1e3,
-               c->work / cpu.run * 1e-9, c->unit, cpu.compile * 1e3, pocl.compile * 1e3, pocl.run / cpu.run, pocl.compile / cpu.compile);
+        printf("%-11s %9.3f %9.3f %9.1f %6.2f %s | %8.1f %8.1f | %7.2f %7.2f\n", c->name,
+               cpu.run * 1e3, pocl.run * 1e3, interp.run * 1e3, c->work / cpu.run * 1e-9, c->unit,
+               cpu.compile * 1e3, pocl.compile * 1e3, pocl.run / cpu.run,
+               pocl.compile / cpu.compile);
         if (!strcmp(c->name, "matmul")) {
             double blas = run_blas(1024);
             if (blas > 0)
-                printf("%-11s %9.3f  OpenBLAS %.2f GFLOP/s; cpu is %.0f %% of it\n", "", blas * 1e3, c->work / blas * 1e-9, 100 * blas / cpu.run);
+                printf("%-11s %9.3f  OpenBLAS %.2f GFLOP/s; cpu is %.0f %% of it\n", "", blas * 1e3,
+                       c->work / blas * 1e-9, 100 * blas / cpu.run);
         }
         fflush(stdout);
         free(text);

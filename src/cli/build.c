@@ -1,5 +1,6 @@
-// kiln build: a kernel file in, a C header out, with the source embedded and one typed launcher per kernel. The
-// source stays source so that it is compiled for the very device it meets; #include "…" files are copied in.
+// kiln build: a kernel file in, a C header out, with the source embedded and one typed launcher per
+// kernel. The source stays source so that it is compiled for the very device it meets; #include "…"
+// files are copied in.
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -125,8 +126,9 @@ static const char *host_type(kiln_type t)
 
 static const char *type_constant(kiln_type t)
 {
-    static const char *const names[] = {"KILN_VOID", "KILN_BOOL", "KILN_I8",  "KILN_U8",   "KILN_I16",  "KILN_U16",
-                                        "KILN_I32",  "KILN_U32",  "KILN_I64", "KILN_U64",  "KILN_F16",  "KILN_BF16",
+    static const char *const names[] = {"KILN_VOID", "KILN_BOOL", "KILN_I8",  "KILN_U8",
+                                        "KILN_I16",  "KILN_U16",  "KILN_I32", "KILN_U32",
+                                        "KILN_I64",  "KILN_U64",  "KILN_F16", "KILN_BF16",
                                         "KILN_F8E4", "KILN_F8E5", "KILN_F32", "KILN_F64"};
     return names[t];
 }
@@ -144,7 +146,8 @@ static void emit_params(text *t, const kiln_kernel *kernel)
         else if (p.type == KILN_VOID)
             text_printf(t, "kiln_bytes %s /* %s */", p.name, p.c_type);
         else
-            text_printf(t, "kiln_%ss %s%s", kiln_type_name(p.type), p.name, p.is_const ? " /* in */" : "");
+            text_printf(t, "kiln_%ss %s%s", kiln_type_name(p.type), p.name,
+                        p.is_const ? " /* in */" : "");
     }
 }
 
@@ -169,16 +172,21 @@ static void emit_launcher(text *t, const char *stem, const kiln_kernel *kernel)
 {
     const char *name = kiln_kernel_name(kernel);
     size_t count = kiln_kernel_param_count(kernel);
-    text_printf(t, "\nstatic inline kiln_status launch_%s(const %s_kernels *kernels, kiln_grid grid", name, stem);
+    text_printf(t,
+                "\nstatic inline kiln_status launch_%s(const %s_kernels *kernels, kiln_grid grid",
+                name, stem);
     emit_params(t, kernel);
     text_puts(t, ")\n{\n");
     emit_args(t, kernel);
-    text_puts(t, "    kiln_launch_desc desc;\n    memset(&desc, 0, sizeof desc);\n"
-                 "    desc.grid[0] = grid.x;\n    desc.grid[1] = grid.y;\n    desc.grid[2] = grid.z;\n"
-                 "    desc.items[0] = grid.items;\n    memcpy(desc.block, grid.block, sizeof desc.block);\n"
-                 "    desc.shared_bytes = grid.shared_bytes;\n    desc.stream = grid.stream;\n"
-                 "    desc.args = args;\n");
-    text_printf(t, "    desc.arg_count = %zu;\n    return kiln_launch(kernels->%s, &desc);\n}\n", count, name);
+    text_puts(
+        t,
+        "    kiln_launch_desc desc;\n    memset(&desc, 0, sizeof desc);\n"
+        "    desc.grid[0] = grid.x;\n    desc.grid[1] = grid.y;\n    desc.grid[2] = grid.z;\n"
+        "    desc.items[0] = grid.items;\n    memcpy(desc.block, grid.block, sizeof desc.block);\n"
+        "    desc.shared_bytes = grid.shared_bytes;\n    desc.stream = grid.stream;\n"
+        "    desc.args = args;\n");
+    text_printf(t, "    desc.arg_count = %zu;\n    return kiln_launch(kernels->%s, &desc);\n}\n",
+                count, name);
 }
 
 static void emit_bytes(text *t, const char *stem, str source)
@@ -189,20 +197,25 @@ static void emit_bytes(text *t, const char *stem, str source)
     text_puts(t, "\n    0};\n\n");
 }
 
-static void emit_header(text *t, const char *path, const char *stem, const kiln_module *m, str source,
-                        const cli_compile *c, bool has_native)
+static void emit_header(text *t, const char *path, const char *stem, const kiln_module *m,
+                        str source, const cli_compile *c, bool has_native)
 {
     char guard[128];
     snprintf(guard, sizeof guard, "%s_KILN_H", stem);
     for (char *p = guard; *p; p++)
         *p = (char)toupper((unsigned char)*p);
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    text_printf(t, "// Made by kiln build %s from %s. Do not edit: change the kernels and build again.\n", KILN_VERSION,
-                base);
-    text_printf(t, "#ifndef %s\n#define %s\n\n#include <string.h>\n\n#include <kiln/kiln.h>\n\n", guard, guard);
+    text_printf(
+        t, "// Made by kiln build %s from %s. Do not edit: change the kernels and build again.\n",
+        KILN_VERSION, base);
+    text_printf(t, "#ifndef %s\n#define %s\n\n#include <string.h>\n\n#include <kiln/kiln.h>\n\n",
+                guard, guard);
     emit_bytes(t, stem, source);
     if (has_native)
-        text_printf(t, "extern const struct kiln_native %s_cpu[]; // in %s_cpu.c: compile it and link it too\n\n", stem, stem);
+        text_printf(t,
+                    "extern const struct kiln_native %s_cpu[]; // in %s_cpu.c: compile it and link "
+                    "it too\n\n",
+                    stem, stem);
     size_t count = kiln_module_kernel_count(m);
     text_printf(t, "typedef struct %s_kernels {\n    kiln_module *module;\n", stem);
     for (size_t i = 0; i < count; i++) {
@@ -221,10 +234,11 @@ static void emit_header(text *t, const char *path, const char *stem, const kiln_
     for (int i = 0; i < c->tune_count; i++)
         text_printf(t, "\"%s\", ", c->tunes[i]);
     text_puts(t, "NULL};\n    memset(&desc, 0, sizeof desc);\n    memset(out, 0, sizeof *out);\n");
-    text_printf(t,
-                "    desc.path = \"%s\";\n    desc.source = %s_source;\n    desc.define = defines;\n"
-                "    desc.tune = tunes;\n",
-                base, stem);
+    text_printf(
+        t,
+        "    desc.path = \"%s\";\n    desc.source = %s_source;\n    desc.define = defines;\n"
+        "    desc.tune = tunes;\n",
+        base, stem);
     if (has_native)
         text_printf(t, "    desc.native = %s_cpu;\n", stem);
     text_puts(t, "    status = kiln_compile(k, &desc, &out->module);\n");
@@ -232,11 +246,15 @@ static void emit_header(text *t, const char *path, const char *stem, const kiln_
         kiln_kernel *kernel;
         if (!kiln_module_kernel_at(m, i, &kernel))
             text_printf(t,
-                        "    if (!status)\n        status = kiln_module_kernel(out->module, \"%s\", &out->%s);\n",
+                        "    if (!status)\n        status = kiln_module_kernel(out->module, "
+                        "\"%s\", &out->%s);\n",
                         kiln_kernel_name(kernel), kiln_kernel_name(kernel));
     }
-    text_printf(t, "    return status;\n}\n\nstatic inline void %s_unload(%s_kernels *kernels)\n{\n", stem, stem);
-    text_puts(t, "    kiln_module_free(kernels->module);\n    memset(kernels, 0, sizeof *kernels);\n}\n");
+    text_printf(t,
+                "    return status;\n}\n\nstatic inline void %s_unload(%s_kernels *kernels)\n{\n",
+                stem, stem);
+    text_puts(
+        t, "    kiln_module_free(kernels->module);\n    memset(kernels, 0, sizeof *kernels);\n}\n");
     for (size_t i = 0; i < count; i++) {
         kiln_kernel *kernel;
         if (!kiln_module_kernel_at(m, i, &kernel))
@@ -269,20 +287,28 @@ static bool write_text(const char *path, const text *t)
     return ok;
 }
 
-static bool write_native(const char *path, const char *out, const char *stem, const cli_compile *c, arena *a)
+static bool write_native(const char *path, const char *out, const char *stem, const cli_compile *c,
+                         arena *a)
 {
     text t = {.in = a};
     text_printf(&t,
-                "// Made by kiln build %s: the kernels of %s for the cpu device. Compile it with optimisation (-O2) for the processors\n"
+                "// Made by kiln build %s: the kernels of %s for the cpu device. Compile it with "
+                "optimisation (-O2) for the processors\n"
                 "// it shall run on (-march=...), and link it with the program.\n"
                 "#define kiln_cpu_table %s_cpu\n"
-                "#ifdef __FAST_MATH__\n#    error \"-ffast-math changes results: compile this file without it\"\n#endif\n"
-                "#ifdef __clang__\n#    pragma STDC FP_CONTRACT OFF\n#else\n#    pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
+                "#ifdef __FAST_MATH__\n#    error \"-ffast-math changes results: compile this file "
+                "without it\"\n#endif\n"
+                "#ifdef __clang__\n#    pragma STDC FP_CONTRACT OFF\n#else\n#    pragma GCC "
+                "optimize(\"fp-contract=off\")\n#endif\n",
                 KILN_VERSION, stem, stem);
     native n = {.in = a, .out = &t};
     compile_options options = {
         .path = path,
-        .front = {.defines = c->defines, .includes = c->includes, .tunes = c->tunes, .target = "cpu", .allow_file_includes = true},
+        .front = {.defines = c->defines,
+                  .includes = c->includes,
+                  .tunes = c->tunes,
+                  .target = "cpu",
+                  .allow_file_includes = true},
         .level = c->optimise < 0 ? 0 : 2,
         .no_remarks = true,
         .result = on_native,
@@ -320,7 +346,8 @@ static int build(const char *path, const char *out, const cli_compile *c, bool h
             if (!isalnum((unsigned char)*p))
                 *p = '_';
         if (!read_text(a, path, &source) || !flatten(&f, path, source)) {
-            fprintf(stderr, "kiln build: %s: its includes nest too deeply or cannot be read\n", path);
+            fprintf(stderr, "kiln build: %s: its includes nest too deeply or cannot be read\n",
+                    path);
             failed = EXIT_WORLD;
         } else {
             emit_header(&header, path, stem, m, (str){f.out.at, f.out.len}, c, has_native);

@@ -5,6 +5,7 @@
 // What gcc compiles is the user's own file, included by a small main that reads the arguments from
 // files: lines and names are the user's.
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -125,14 +126,18 @@ static bool write_main(debug *d, const char *source)
 static int start(const char *const *argv)
 {
     fflush(NULL);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before; // Ctrl-C is for the debugger
+    sigaction(SIGINT, &ignore, &before);
     pid_t child = fork();
     if (child == 0) {
+        sigaction(SIGINT, &before, NULL);
         execvp(argv[0], (char *const *)(uintptr_t)argv);
         _exit(127);
     }
     int status = 0;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
+    sigaction(SIGINT, &before, NULL);
     if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
         return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

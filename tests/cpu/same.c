@@ -1,6 +1,7 @@
-// same: what a kernel says and does on the cpu device beside the interpreter: printed lines, failures with code, text and place, data.
-// Also what only the cpu device has: a launch of another shape than expected, a cancelled endless loop, work without a C compiler.
-// Ends with "cpu: N passed, N failed, N skipped". Start reading at main.
+// same: what a kernel says and does on the cpu device beside the interpreter: printed lines,
+// failures with code, text and place, data. Also what only the cpu device has: a launch of another
+// shape than expected, a cancelled endless loop, work without a C compiler. Ends with "cpu: N
+// passed, N failed, N skipped". Start reading at main.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,27 +21,77 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {"print", "kernel block(64) void f(u32 *out) { u32 i = global_x(); if (i % 7 == 3) printf(\"%u %f %s %lld\\n\", i, (f64)i * 0.5, \"word\", (i64)i); out[i] = i; }",
-     {3}, {0}, 0},
-    {"print all", "kernel block(5) void f(u32 *out) { printf(\"t%u b%u\\n\", thread_x(), block_x()); out[0] = 1; }", {3}, {0}, 0},
-    {"assert", "kernel block(64) void f(u32 *out) { u32 i = global_x(); assert(i != 70); out[i] = i; }", {4}, {0}, 0},
-    {"assert uniform", "kernel block(64) void f(u32 *out) { assert(block_x() < 2); out[0] = 1; }", {4}, {0}, 0},
-    {"trap", "kernel block(64) void f(u32 *out) { if (global_x() == 99) trap(); out[0] = 7; }", {4}, {0}, 0},
-    {"barrier", "kernel block(256) void f(u32 *out) { shared u32 s[256]; u32 t = thread_x(); s[t] = t * 3; barrier(); out[block_x() * 256 + t] = s[255 - t]; }",
-     {4}, {0}, 0},
-    {"odd block", "kernel void f(u32 *out) { u32 i = block_x() * block_dim_x() + thread_x(); out[i] = ballot(thread_x() & 1) + lane(); }", {5}, {37}, 0},
-    {"three axes", "kernel void f(u32 *out) { u32 i = thread_x() + 5 * (thread_y() + 3 * thread_z()); out[i] = thread_x() * 100 + thread_y() * 10 + thread_z(); }",
-     {1}, {5, 3, 2}, 0},
-    {"rows not whole", "kernel void f(u32 *out) { out[thread_x() + 64 * block_x()] = thread_x() + 1; }", {2}, {5, 7}, 0},
-    {"dynamic shared", "shared u32 pool[]; kernel void f(u32 *out) { pool[thread_x()] = thread_x(); barrier(); out[thread_x()] = pool[block_dim_x() - 1 - thread_x()] + dynamic_shared(); }",
-     {1}, {96}, 96 * 4},
+    {"print",
+     "kernel block(64) void f(u32 *out) { u32 i = global_x(); if (i % 7 == 3) printf(\"%u %f %s "
+     "%lld\\n\", i, (f64)i * 0.5, \"word\", (i64)i); out[i] = i; }",
+     {3},
+     {0},
+     0},
+    {"print all",
+     "kernel block(5) void f(u32 *out) { printf(\"t%u b%u\\n\", thread_x(), block_x()); out[0] = "
+     "1; }",
+     {3},
+     {0},
+     0},
+    {"assert",
+     "kernel block(64) void f(u32 *out) { u32 i = global_x(); assert(i != 70); out[i] = i; }",
+     {4},
+     {0},
+     0},
+    {"assert uniform",
+     "kernel block(64) void f(u32 *out) { assert(block_x() < 2); out[0] = 1; }",
+     {4},
+     {0},
+     0},
+    {"trap",
+     "kernel block(64) void f(u32 *out) { if (global_x() == 99) trap(); out[0] = 7; }",
+     {4},
+     {0},
+     0},
+    {"barrier",
+     "kernel block(256) void f(u32 *out) { shared u32 s[256]; u32 t = thread_x(); s[t] = t * 3; "
+     "barrier(); out[block_x() * 256 + t] = s[255 - t]; }",
+     {4},
+     {0},
+     0},
+    {"odd block",
+     "kernel void f(u32 *out) { u32 i = block_x() * block_dim_x() + thread_x(); out[i] = "
+     "ballot(thread_x() & 1) + lane(); }",
+     {5},
+     {37},
+     0},
+    {"three axes",
+     "kernel void f(u32 *out) { u32 i = thread_x() + 5 * (thread_y() + 3 * thread_z()); out[i] = "
+     "thread_x() * 100 + thread_y() * 10 + thread_z(); }",
+     {1},
+     {5, 3, 2},
+     0},
+    {"rows not whole",
+     "kernel void f(u32 *out) { out[thread_x() + 64 * block_x()] = thread_x() + 1; }",
+     {2},
+     {5, 7},
+     0},
+    {"dynamic shared",
+     "shared u32 pool[]; kernel void f(u32 *out) { pool[thread_x()] = thread_x(); barrier(); "
+     "out[thread_x()] = pool[block_dim_x() - 1 - thread_x()] + dynamic_shared(); }",
+     {1},
+     {96},
+     96 * 4},
     {"waits for another warp",
-     "kernel block(64) void f(u32 *out) { shared u32 flag; if (thread_x() == 0) flag = 0; barrier(); if (thread_x() < 32) { while (atomic_load(&flag) == 0) {} out[thread_x()] = 5; }"
+     "kernel block(64) void f(u32 *out) { shared u32 flag; if (thread_x() == 0) flag = 0; "
+     "barrier(); if (thread_x() < 32) { while (atomic_load(&flag) == 0) {} out[thread_x()] = 5; }"
      " else atomic_store(&flag, 1); }",
-     {1}, {0}, 0},
-    {"local arrays", "kernel block(64) void f(u32 *out) { u32 a[9]; u8 b[16]; u64 c[3]; u32 t = thread_x(); for (u32 i = 0; i < 9; i++) a[i] = i * t; b[t % 16] = (u8)t; c[t % 3] = (u64)t << 33;"
-     " u32 *p = t % 2 ? a : out + 1000; p[2] = p[2] + 1; out[t] = a[t % 9] + b[t % 16] + (u32)(c[t % 3] >> 33) + a[2]; }",
-     {1}, {0}, 0},
+     {1},
+     {0},
+     0},
+    {"local arrays",
+     "kernel block(64) void f(u32 *out) { u32 a[9]; u8 b[16]; u64 c[3]; u32 t = thread_x(); for "
+     "(u32 i = 0; i < 9; i++) a[i] = i * t; b[t % 16] = (u8)t; c[t % 3] = (u64)t << 33;"
+     " u32 *p = t % 2 ? a : out + 1000; p[2] = p[2] + 1; out[t] = a[t % 9] + b[t % 16] + (u32)(c[t "
+     "% 3] >> 33) + a[2]; }",
+     {1},
+     {0},
+     0},
 };
 
 typedef struct outcome {
@@ -95,8 +146,10 @@ static void compare(const row *r)
     run("interp", r, &want);
     run("cpu", r, &got);
     char what[5000];
-    snprintf(what, sizeof what, "interp: status %d %s\n%s\ncpu: status %d %s\n%s", want.status, want.code, want.text, got.status, got.code, got.text);
-    bool same = want.status == got.status && !strcmp(want.code, got.code) && !strcmp(want.text, got.text);
+    snprintf(what, sizeof what, "interp: status %d %s\n%s\ncpu: status %d %s\n%s", want.status,
+             want.code, want.text, got.status, got.code, got.text);
+    bool same =
+        want.status == got.status && !strcmp(want.code, got.code) && !strcmp(want.text, got.text);
     expect(same, r->name, what);
     expect(!strcmp(want.printed, got.printed), r->name, "the printed lines differ");
     // After a failure other blocks may or may not have run.
@@ -112,19 +165,22 @@ static void *cancel_soon(void *k)
 
 static void endless(void)
 {
-    const char *source = "#include <kiln/kernel.h>\nkernel block(64) void f(u32 *out) { while (out[0] == 0) { out[1] = out[1] + 1; } }";
+    const char *source = "#include <kiln/kernel.h>\nkernel block(64) void f(u32 *out) { while "
+                         "(out[0] == 0) { out[1] = out[1] + 1; } }";
     kiln *k;
     kiln_module *m;
     kiln_kernel *kernel;
     kiln_buffer *out;
     pthread_t id;
-    if (kiln_open("cpu", &k) || kiln_compile(k, &(kiln_compile_desc){.source = source}, &m) || kiln_module_kernel(m, NULL, &kernel) ||
-        kiln_buffer_new(k, KILN_U32, 16, &out) || pthread_create(&id, NULL, cancel_soon, k)) {
+    if (kiln_open("cpu", &k) || kiln_compile(k, &(kiln_compile_desc){.source = source}, &m) ||
+        kiln_module_kernel(m, NULL, &kernel) || kiln_buffer_new(k, KILN_U32, 16, &out) ||
+        pthread_create(&id, NULL, cancel_soon, k)) {
         expect(false, "endless", "set-up");
         return;
     }
     kiln_arg arg = kiln_arg_buffer(out);
-    kiln_status status = kiln_launch(kernel, &(kiln_launch_desc){.grid = {2}, .args = &arg, .arg_count = 1});
+    kiln_status status =
+        kiln_launch(kernel, &(kiln_launch_desc){.grid = {2}, .args = &arg, .arg_count = 1});
     pthread_join(id, NULL);
     expect(status == KILN_E_CANCELLED, "endless", "it was not cancelled");
     kiln_close(k);

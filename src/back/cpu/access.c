@@ -1,5 +1,6 @@
-// Loads, stores and atomics as C: one scalar access when all lanes mean the same address, one vector when they stand side by side, a loop
-// from one address when they are a constant step apart, else lane by lane. Start reading at cpu_emit_memory.
+// Loads, stores and atomics as C: one scalar access when all lanes mean the same address, one
+// vector when they stand side by side, a loop from one address when they are a constant step apart,
+// else lane by lane. Start reading at cpu_emit_memory.
 #include "back/cpu/cpu.h"
 
 typedef enum space { SPACE_PLAIN, SPACE_LOCAL, SPACE_TAGGED } space;
@@ -16,7 +17,9 @@ static place place_of(cpu_emitter *e, const ir_inst *i, uint32_t index)
 {
     place p = {.pointer = ir_operand(e->f, i, 0), .size = ir_type_size((ir_type)i->type)};
     ir_type t = ir_type_of(e->f, p.pointer);
-    p.in = t == IR_PTR_LOCAL ? SPACE_LOCAL : t == IR_PTR_GEN && e->has_tagged ? SPACE_TAGGED : SPACE_PLAIN;
+    p.in = t == IR_PTR_LOCAL                  ? SPACE_LOCAL
+           : t == IR_PTR_GEN && e->has_tagged ? SPACE_TAGGED
+                                              : SPACE_PLAIN;
     p.s = cpu_shape(e, p.pointer);
     p.offset = i->imm + (int64_t)index * p.size;
     return p;
@@ -31,7 +34,9 @@ static const char *address(cpu_emitter *e, const place *p)
 static const char *addresses(cpu_emitter *e, const place *p)
 {
     const char *base = cpu_lanes(e, p->pointer);
-    return p->offset ? str_format(e->a, "add_i8(%s, s8((uint64_t)%lldll))", base, (long long)p->offset) : base;
+    return p->offset
+               ? str_format(e->a, "add_i8(%s, s8((uint64_t)%lldll))", base, (long long)p->offset)
+               : base;
 }
 
 static const ir_inst *def_inst(const cpu_emitter *e, ir_ref r)
@@ -98,7 +103,8 @@ static const char *scalar_cell(cpu_emitter *e, const place *p)
     if (p->in == SPACE_LOCAL)
         return str_format(e->a, "ld%u(loc(local, %s, %s))", p->size, at, first);
     if (p->in == SPACE_TAGGED)
-        return str_format(e->a, "lane%u(ggat%um(local, s8(%s), %s), %s)", p->size == 8 ? 8 : 4, p->size, at, cpu_mask(e), first);
+        return str_format(e->a, "lane%u(ggat%um(local, s8(%s), %s), %s)", p->size == 8 ? 8 : 4,
+                          p->size, at, cpu_mask(e), first);
     return str_format(e->a, "ld%u(%s)", p->size, at);
 }
 
@@ -108,16 +114,19 @@ static const char *lane_cells(cpu_emitter *e, const place *p)
     if (p->in == SPACE_LOCAL && p->s.held == HELD_ONE && p->size >= 4)
         return str_format(e->a, "lrow%u(local, %s)", p->size, address(e, p));
     if (p->in != SPACE_PLAIN)
-        return str_format(e->a, "%sgat%um(local, %s, %s)", p->in == SPACE_LOCAL ? "l" : "g", p->size, addresses(e, p), cpu_mask(e));
+        return str_format(e->a, "%sgat%um(local, %s, %s)", p->in == SPACE_LOCAL ? "l" : "g",
+                          p->size, addresses(e, p), cpu_mask(e));
     if (p->s.held == HELD_ONE)
         return str_format(e->a, "s%u(ld%u(%s))", p->size == 8 ? 8 : 4, p->size, address(e, p));
     if (p->s.held == HELD_ROW && p->s.step == (int64_t)p->size)
         return str_format(e->a, "row%u%s(%s%s", p->size, m, address(e, p), masked(e));
     if (p->s.held == HELD_ROW)
-        return str_format(e->a, "str%u%s(%s, (uint64_t)%lldll%s", p->size, m, address(e, p), (long long)p->s.step, masked(e));
+        return str_format(e->a, "str%u%s(%s, (uint64_t)%lldll%s", p->size, m, address(e, p),
+                          (long long)p->s.step, masked(e));
     indexed x;
     if (find_indexed(e, p, &x))
-        return str_format(e->a, "gi4_%u(%s, %s, %s)", x.scale, x.base, cpu_lanes(e, x.index), cpu_mask(e));
+        return str_format(e->a, "gi4_%u(%s, %s, %s)", x.scale, x.base, cpu_lanes(e, x.index),
+                          cpu_mask(e));
     if (p->size == 4)
         return str_format(e->a, "any4m(%s, %s)", addresses(e, p), cpu_mask(e));
     return str_format(e->a, "gat%u%s(%s%s", p->size, m, addresses(e, p), masked(e));
@@ -126,7 +135,8 @@ static const char *lane_cells(cpu_emitter *e, const place *p)
 // Two words a lane and nothing between the lanes.
 static bool is_pair(const place *p, uint32_t count)
 {
-    return count == 2 && p->size == 4 && p->in == SPACE_PLAIN && p->s.held == HELD_ROW && p->s.step == 8;
+    return count == 2 && p->size == 4 && p->in == SPACE_PLAIN && p->s.held == HELD_ROW &&
+           p->s.step == 8;
 }
 
 static void emit_load(cpu_emitter *e, const ir_inst *i)
@@ -135,7 +145,8 @@ static void emit_load(cpu_emitter *e, const ir_inst *i)
     place whole = place_of(e, i, 0);
     if (is_pair(&whole, i->result_count)) {
         cpu_put(e, "V4 v%u, v%u;", i->result, i->result + 1);
-        cpu_put(e, "deal2(%s, %s, &v%u, &v%u);", address(e, &whole), cpu_mask(e), i->result, i->result + 1);
+        cpu_put(e, "deal2(%s, %s, &v%u, &v%u);", address(e, &whole), cpu_mask(e), i->result,
+                i->result + 1);
         return;
     }
     bool is_volatile = i->hint == IR_HINT_VOLATILE;
@@ -147,9 +158,10 @@ static void emit_load(cpu_emitter *e, const ir_inst *i)
         const char *value;
         if (cpu_shape(e, r).held == HELD_ONE) {
             const char *cell = scalar_cell(e, &p);
-            value = t == IR_F32 || t == IR_F64 ? str_format(e->a, "%s_bits(%s)", ir_type_name(t), cell)
-                    : t == IR_I1               ? str_format(e->a, "%s != 0", cell)
-                                               : cell;
+            value = t == IR_F32 || t == IR_F64
+                        ? str_format(e->a, "%s_bits(%s)", ir_type_name(t), cell)
+                    : t == IR_I1 ? str_format(e->a, "%s != 0", cell)
+                                 : cell;
         } else {
             value = lane_cells(e, &p);
             if (t == IR_I1)
@@ -180,23 +192,29 @@ static void store_one(cpu_emitter *e, const place *p, ir_ref value)
     indexed x;
     const char *m = e->mask ? "m" : "";
     if (p->in == SPACE_LOCAL && p->s.held == HELD_ONE && p->size >= 4) {
-        cpu_put(e, "lrst%um(local, %s, %s, %s);", p->size, address(e, p), value_lanes(e, value), cpu_mask(e));
-    } else if (p->in != SPACE_PLAIN) {
-        cpu_put(e, "%ssca%um(local, %s, %s, %s);", p->in == SPACE_LOCAL ? "l" : "g", p->size, addresses(e, p), value_lanes(e, value),
+        cpu_put(e, "lrst%um(local, %s, %s, %s);", p->size, address(e, p), value_lanes(e, value),
                 cpu_mask(e));
+    } else if (p->in != SPACE_PLAIN) {
+        cpu_put(e, "%ssca%um(local, %s, %s, %s);", p->in == SPACE_LOCAL ? "l" : "g", p->size,
+                addresses(e, p), value_lanes(e, value), cpu_mask(e));
     } else if (p->s.held == HELD_ONE) {
         if (cpu_shape(e, value).held == HELD_ONE)
             cpu_put(e, "st%u(%s, %s);", p->size, address(e, p), value_bits(e, value));
         else
-            cpu_put(e, "st%u(%s, lane%u(%s, last(%s)));", p->size, address(e, p), p->size == 8 ? 8 : 4, value_lanes(e, value), cpu_mask(e));
+            cpu_put(e, "st%u(%s, lane%u(%s, last(%s)));", p->size, address(e, p),
+                    p->size == 8 ? 8 : 4, value_lanes(e, value), cpu_mask(e));
     } else if (p->s.held == HELD_ROW && p->s.step == (int64_t)p->size) {
-        cpu_put(e, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value), masked(e));
+        cpu_put(e, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value),
+                masked(e));
     } else if (p->s.held == HELD_ROW) {
-        cpu_put(e, "sst%u%s(%s, (uint64_t)%lldll, %s%s;", p->size, m, address(e, p), (long long)p->s.step, value_lanes(e, value), masked(e));
+        cpu_put(e, "sst%u%s(%s, (uint64_t)%lldll, %s%s;", p->size, m, address(e, p),
+                (long long)p->s.step, value_lanes(e, value), masked(e));
     } else if (find_indexed(e, p, &x)) {
-        cpu_put(e, "si4_%u(%s, %s, %s, %s);", x.scale, x.base, cpu_lanes(e, x.index), value_lanes(e, value), cpu_mask(e));
+        cpu_put(e, "si4_%u(%s, %s, %s, %s);", x.scale, x.base, cpu_lanes(e, x.index),
+                value_lanes(e, value), cpu_mask(e));
     } else {
-        cpu_put(e, "sca%u%s(%s, %s%s;", p->size, m, addresses(e, p), value_lanes(e, value), masked(e));
+        cpu_put(e, "sca%u%s(%s, %s%s;", p->size, m, addresses(e, p), value_lanes(e, value),
+                masked(e));
     }
 }
 
@@ -204,8 +222,8 @@ static void emit_store(cpu_emitter *e, const ir_inst *i)
 {
     place whole = place_of(e, i, 0);
     if (is_pair(&whole, i->operand_count - 1)) {
-        cpu_put(e, "weave2(%s, %s, %s, %s);", address(e, &whole), cpu_mask(e), value_lanes(e, ir_operand(e->f, i, 1)),
-                value_lanes(e, ir_operand(e->f, i, 2)));
+        cpu_put(e, "weave2(%s, %s, %s, %s);", address(e, &whole), cpu_mask(e),
+                value_lanes(e, ir_operand(e->f, i, 1)), value_lanes(e, ir_operand(e->f, i, 2)));
         return;
     }
     for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
@@ -218,8 +236,9 @@ static void emit_store(cpu_emitter *e, const ir_inst *i)
 
 // --- atomics
 static const char *const atomic_names[IR_AT_COUNT] = {
-    [IR_AT_ADD] = "add", [IR_AT_SMIN] = "smin", [IR_AT_SMAX] = "smax", [IR_AT_UMIN] = "umin", [IR_AT_UMAX] = "umax", [IR_AT_AND] = "and",
-    [IR_AT_OR] = "or",   [IR_AT_XOR] = "xor",   [IR_AT_XCHG] = "xchg", [IR_AT_FADD] = "fadd", [IR_AT_FMIN] = "fmin", [IR_AT_FMAX] = "fmax"};
+    [IR_AT_ADD] = "add",   [IR_AT_SMIN] = "smin", [IR_AT_SMAX] = "smax", [IR_AT_UMIN] = "umin",
+    [IR_AT_UMAX] = "umax", [IR_AT_AND] = "and",   [IR_AT_OR] = "or",     [IR_AT_XOR] = "xor",
+    [IR_AT_XCHG] = "xchg", [IR_AT_FADD] = "fadd", [IR_AT_FMIN] = "fmin", [IR_AT_FMAX] = "fmax"};
 
 static const char *cell_address(cpu_emitter *e, const place *p)
 {
@@ -227,7 +246,8 @@ static const char *cell_address(cpu_emitter *e, const place *p)
         return "p.u[l]";
     if (p->size == 8)
         e->is_unsupported = true; // its two words do not lie side by side
-    return p->in == SPACE_LOCAL ? "loc(local, p.u[l], l)" : "(p.u[l] >> 63 ? loc(local, p.u[l] << 1 >> 1, l) : p.u[l])";
+    return p->in == SPACE_LOCAL ? "loc(local, p.u[l], l)"
+                                : "(p.u[l] >> 63 ? loc(local, p.u[l] << 1 >> 1, l) : p.u[l])";
 }
 
 // Lane by lane: a loop over the active ones around one scalar operation.
@@ -249,9 +269,11 @@ static void emit_atomic(cpu_emitter *e, const ir_inst *i)
     else if (i->op == IR_ATOMSTORE)
         call = str_format(e->a, "at_store%u(%s, x1.u[l])", p.size, at);
     else if (i->op == IR_CAS)
-        call = str_format(e->a, "r.u[l] = at_cas%u(%s, x1.u[l], x2.u[l], %d)", p.size, at, is_plain);
+        call =
+            str_format(e->a, "r.u[l] = at_cas%u(%s, x1.u[l], x2.u[l], %d)", p.size, at, is_plain);
     else
-        call = str_format(e->a, "r.u[l] = at_%s%u(%s, x1.u[l], %d)", atomic_names[i->aux], p.size, at, is_plain);
+        call = str_format(e->a, "r.u[l] = at_%s%u(%s, x1.u[l], %d)", atomic_names[i->aux], p.size,
+                          at, is_plain);
     cpu_put(e, "  FOR_BITS(%s) %s;", cpu_bits(e), call);
     if (i->result_count)
         cpu_put(e, "  v%u = r.v; }", i->result);

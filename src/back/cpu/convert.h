@@ -1,3 +1,4 @@
+// clang-format off
 // --- conversions: scalar forms, then lanes. Part of the same text as lanes.h.
 IN uint32_t ftosi_32(double v, uint32_t w) // saturates at w bits
 {

@@ -14,14 +14,14 @@ typedef enum held {
 } held;
 
 typedef struct shape {
-    uint8_t held; // of each value
-    int64_t step; // HELD_ROW
+    uint8_t held;      // of each value
+    int64_t step;      // HELD_ROW
     uint64_t multiple; // HELD_ROW: a power of two that divides lane 0's value
 } shape;
 
 typedef struct control { // of each control instruction
-    bool is_split; // its lanes may leave it at different times or places
-    bool leaks;    // some lane may leave for further out: after it fewer lanes may be active
+    bool is_split;       // its lanes may leave it at different times or places
+    bool leaks;          // some lane may leave for further out: after it fewer lanes may be active
     uint32_t exits, nexts;
     uint32_t seen_exits; // while printing
 } control;
@@ -38,14 +38,14 @@ typedef struct cpu_emitter {
     control *controls;  // by instruction
     uint64_t *local_at; // offset of each local array in a lane's frame
     uint64_t local_bytes;
-    uint32_t *sites;    // by instruction: site number + 1
-    bool has_rows;      // thread.x counts along the lanes
-    bool has_tagged;    // local arrays are reached through generic pointers
+    uint32_t *sites; // by instruction: site number + 1
+    bool has_rows;   // thread.x counts along the lanes
+    bool has_tagged; // local arrays are reached through generic pointers
     bool has_whole_warps;
     bool is_unsupported; // something in it has no C form
     // where the printer is
     int depth;
-    const char *mask; // the active lanes' variable; NULL: all 32
+    const char *mask;    // the active lanes' variable; NULL: all 32
     uint32_t region_end; // number of the label where lanes go that have left
     uint32_t label_count;
     ir_inst_id inside; // the innermost split control

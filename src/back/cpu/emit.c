@@ -1,6 +1,8 @@
-// A kernel's IR as C text: one function that runs one warp, 32 lanes at a time. Branches that all active lanes take together are C
-// branches. Where lanes may part, each side runs under a mask of its lanes, and is left out when nobody is there: so code runs only
-// when some lane is active, which is what the scalars of a warp rely on. A lane that leaves a control instruction waits in its mask
+// A kernel's IR as C text: one function that runs one warp, 32 lanes at a time. Branches that all
+// active lanes take together are C branches. Where lanes may part, each side runs under a mask of
+// its lanes, and is left out when nobody is there: so code runs only when some lane is active,
+// which is what the scalars of a warp rely on. A lane that leaves a control instruction waits in
+// its mask
 // (`out`) or, for the next round of a loop, in `again`. Start reading at cpu_emit.
 #include "back/cpu/cpu.h"
 
@@ -13,7 +15,8 @@ static void declare(cpu_emitter *e, const char *prefix, ir_ref first, uint32_t c
 {
     for (uint32_t k = 0; k < count; k++) {
         const char *type = cpu_type(e, first + k);
-        cpu_put(e, "%s %sv%u%s;", type, prefix, first + k, type[0] == 'V' || type[0] == 'M' ? "" : " = 0");
+        cpu_put(e, "%s %sv%u%s;", type, prefix, first + k,
+                type[0] == 'V' || type[0] == 'M' ? "" : " = 0");
     }
 }
 
@@ -30,17 +33,20 @@ static void move(cpu_emitter *e, const char *prefix, ir_ref to, ir_ref from, boo
     else if (is_whole || !e->mask)
         cpu_put(e, "%sv%u = %s;", prefix, to, cpu_lanes(e, from));
     else
-        cpu_put(e, "%sv%u = %s(%s, %s, %sv%u);", prefix, to, select_name(ir_type_of(e->f, to)), e->mask, cpu_lanes(e, from), prefix, to);
+        cpu_put(e, "%sv%u = %s(%s, %s, %sv%u);", prefix, to, select_name(ir_type_of(e->f, to)),
+                e->mask, cpu_lanes(e, from), prefix, to);
 }
 
-// Nobody has written the results before this exit in the same round, so lanes that are off may get any value.
+// Nobody has written the results before this exit in the same round, so lanes that are off may get
+// any value.
 static bool is_first_exit(cpu_emitter *e, ir_inst_id id, ir_inst_id left)
 {
     const ir_func *f = e->f;
     control *c = &e->controls[left];
     if (!c->is_split)
         return true;
-    for (ir_inst_id x = ir_region_at(f, ir_at(f, id)->parent)->owner;; x = ir_region_at(f, ir_at(f, x)->parent)->owner) {
+    for (ir_inst_id x = ir_region_at(f, ir_at(f, id)->parent)->owner;;
+         x = ir_region_at(f, ir_at(f, x)->parent)->owner) {
         if (ir_at(f, x)->op == IR_LOOP)
             return false;
         if (x == left)
@@ -161,7 +167,8 @@ static void emit_if(cpu_emitter *e, ir_inst_id id)
     bool leaks = e->controls[id].leaks;
     const char *m0 = str_format(e->a, "m%u_0", id), *m1 = str_format(e->a, "m%u_1", id);
     if (e->mask)
-        cpu_put(e, "M %s = m_and(%s, %s), %s = m_less(%s, %s);", m0, e->mask, cpu_lanes(e, c), m1, e->mask, cpu_lanes(e, c));
+        cpu_put(e, "M %s = m_and(%s, %s), %s = m_less(%s, %s);", m0, e->mask, cpu_lanes(e, c), m1,
+                e->mask, cpu_lanes(e, c));
     else
         cpu_put(e, "M %s = %s, %s = m_not(%s);", m0, cpu_lanes(e, c), m1, cpu_lanes(e, c));
     if (leaks || !is_empty(e, yes, id)) {
@@ -181,8 +188,9 @@ static void emit_switch_one(cpu_emitter *e, ir_inst_id id)
     bool is_wide = cpu_is_wide(ir_type_of(e->f, ir_operand(e->f, i, 0)));
     for (uint32_t k = 0; k < i->region_count; k++) {
         if (k + 1 < i->region_count)
-            cpu_put(e, is_wide ? "%sif (%s == (uint64_t)%lldll) {" : "%sif (%s == (uint32_t)%lldll) {", k ? "} else " : "", value,
-                    (long long)i->cases[k]);
+            cpu_put(e,
+                    is_wide ? "%sif (%s == (uint64_t)%lldll) {" : "%sif (%s == (uint32_t)%lldll) {",
+                    k ? "} else " : "", value, (long long)i->cases[k]);
         else
             cpu_put(e, k ? "} else {" : "{");
         emit_same(e, id, i->regions + k);
@@ -204,7 +212,9 @@ static void emit_switch(cpu_emitter *e, ir_inst_id id)
     for (uint32_t k = 0; k < i->region_count; k++) {
         const char *side = str_format(e->a, "m%u_%u", id, k);
         if (k + 1 < i->region_count) {
-            cpu_put(e, is_wide ? "M %s = m_and(%s, ieq_i8(%s, s8((uint64_t)%lldll)));" : "M %s = m_and(%s, ieq_i4(%s, s4((uint32_t)%lldll)));",
+            cpu_put(e,
+                    is_wide ? "M %s = m_and(%s, ieq_i8(%s, s8((uint64_t)%lldll)));"
+                            : "M %s = m_and(%s, ieq_i4(%s, s4((uint32_t)%lldll)));",
                     side, rest, value, (long long)i->cases[k]);
             cpu_put(e, "%s = m_less(%s, %s);", rest, rest, side);
         } else {
@@ -221,8 +231,10 @@ static bool may_spin(const cpu_emitter *e, ir_inst_id loop)
     const ir_func *f = e->f;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
-        bool waits = i->op == IR_CAS || i->op == IR_ATOMLOAD || i->op == IR_ATOMIC || (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE);
-        for (ir_inst_id x = waits ? ir_region_at(f, i->parent)->owner : 0; x; x = ir_region_at(f, ir_at(f, x)->parent)->owner)
+        bool waits = i->op == IR_CAS || i->op == IR_ATOMLOAD || i->op == IR_ATOMIC ||
+                     (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE);
+        for (ir_inst_id x = waits ? ir_region_at(f, i->parent)->owner : 0; x;
+             x = ir_region_at(f, ir_at(f, x)->parent)->owner)
             if (x == loop)
                 return true;
     }
@@ -350,8 +362,9 @@ static void emit_params(cpu_emitter *e)
         else if (t == IR_F64)
             from = str_format(e->a, "f64_bits(%s)", from);
         else if (!cpu_is_wide(t))
-            from = str_format(e->a, "(uint32_t)%s & 0x%xu", from,
-                              ir_type_size(t) == 4 ? 0xffffffffu : (1u << (8 * ir_type_size(t))) - 1);
+            from =
+                str_format(e->a, "(uint32_t)%s & 0x%xu", from,
+                           ir_type_size(t) == 4 ? 0xffffffffu : (1u << (8 * ir_type_size(t))) - 1);
         cpu_put(e, "const %s v%u = %s;", cpu_type(e, r), r, from);
     }
 }
@@ -408,15 +421,17 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
     e.depth = 0;
     cpu_put(&e, "}");
     if (!e.is_unsupported)
-        text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name, (unsigned long long)e.local_bytes * 32,
-                    (unsigned long long)shared, needs_fibers(&e), e.has_rows && !f->block[0]);
+        text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name,
+                    (unsigned long long)e.local_bytes * 32, (unsigned long long)shared,
+                    needs_fibers(&e), e.has_rows && !f->block[0]);
 }
 
 static void emit_data(const ir_module *m, text *out)
 {
     for (uint32_t k = 0; k < m->data.len; k++) {
         const ir_data *d = &m->data.at[k];
-        text_printf(out, "static const uint8_t data_%u[] __attribute__((aligned(%u))) = {", k, d->align > 16 ? d->align : 16);
+        text_printf(out, "static const uint8_t data_%u[] __attribute__((aligned(%u))) = {", k,
+                    d->align > 16 ? d->align : 16);
         for (uint64_t b = 0; b < d->size; b++)
             text_printf(out, "%s%u,", b % 32 ? "" : "\n    ", d->bytes[b]);
         text_puts(out, d->size ? "};\n" : "0};\n");
@@ -434,8 +449,10 @@ void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out
     for (uint32_t k = 0; k < m->funcs.len; k++)
         if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
             emit_kernel(m->funcs.at[k], scratch, out, &rows);
-    text_puts(out, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t local_bytes, shared_bytes; uint32_t needs_fibers, "
-                   "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct kiln_cpu_row kiln_cpu_table[] = {\n"
+    text_puts(out, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t "
+                   "local_bytes, shared_bytes; uint32_t needs_fibers, "
+                   "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct "
+                   "kiln_cpu_row kiln_cpu_table[] = {\n"
                    "    {\"kiln cpu 1\", 0, 0, 0, 0, 0},\n");
     text_add(out, rows.at, rows.len);
     text_puts(out, "    {0, 0, 0, 0, 0, 0}};\n");

@@ -1,5 +1,6 @@
-// The operations without control and memory, as C expressions: a scalar one when the result is held once for the warp (or is lane 0 of a
-// row), else one on 32 lanes. The names of the functions are the IR's, with the type behind: add_u32, add_i4. They are in lanes.h.
+// The operations without control and memory, as C expressions: a scalar one when the result is held
+// once for the warp (or is lane 0 of a row), else one on 32 lanes. The names of the functions are
+// the IR's, with the type behind: add_u32, add_i4. They are in lanes.h.
 #include "back/cpu/cpu.h"
 
 #include <stdarg.h>
@@ -27,7 +28,10 @@ const char *cpu_name(cpu_emitter *e, ir_ref r)
 
 static const char *scalar_type(ir_type t)
 {
-    return t == IR_F32 ? "float" : t == IR_F64 ? "double" : cpu_is_wide(t) ? "uint64_t" : "uint32_t";
+    return t == IR_F32      ? "float"
+           : t == IR_F64    ? "double"
+           : cpu_is_wide(t) ? "uint64_t"
+                            : "uint32_t";
 }
 
 const char *cpu_type(const cpu_emitter *e, ir_ref r)
@@ -53,8 +57,11 @@ const char *cpu_scalar(cpu_emitter *e, ir_ref r)
     if (ir_const_bits(e->f, r, &bits))
         return constant(e, ir_type_of(e->f, r), bits);
     if (e->shapes[r].held == HELD_LANES) // a promise of uniform(): any active lane will do
-        return str_format(e->a, "lane%s(v%u, first(%s))", ir_type_of(e->f, r) == IR_I1 ? "m" : cpu_is_wide(ir_type_of(e->f, r)) ? "8" : "4", r,
-                          cpu_mask(e));
+        return str_format(e->a, "lane%s(v%u, first(%s))",
+                          ir_type_of(e->f, r) == IR_I1       ? "m"
+                          : cpu_is_wide(ir_type_of(e->f, r)) ? "8"
+                                                             : "4",
+                          r, cpu_mask(e));
     return cpu_name(e, r);
 }
 
@@ -65,14 +72,21 @@ const char *cpu_lanes(cpu_emitter *e, ir_ref r)
     if (ir_const_bits(e->f, r, &bits)) {
         if (t == IR_I1)
             return bits ? "m_of(ALL)" : "m_of(0)";
-        return str_format(e->a, cpu_is_wide(t) ? "s8(0x%llxull)" : "s4(0x%llxu)", (unsigned long long)bits);
+        return str_format(e->a, cpu_is_wide(t) ? "s8(0x%llxull)" : "s4(0x%llxu)",
+                          (unsigned long long)bits);
     }
     shape s = e->shapes[r];
     if (s.held == HELD_LANES)
         return cpu_name(e, r);
     if (s.held == HELD_ROW)
-        return str_format(e->a, cpu_is_wide(t) ? "af8(v%u, (uint64_t)%lldll)" : "af4(v%u, (uint32_t)%lld)", r, (long long)s.step);
-    const char *splat = t == IR_I1 ? "ms" : t == IR_F32 ? "sf4" : t == IR_F64 ? "sf8" : cpu_is_wide(t) ? "s8" : "s4";
+        return str_format(
+            e->a, cpu_is_wide(t) ? "af8(v%u, (uint64_t)%lldll)" : "af4(v%u, (uint32_t)%lld)", r,
+            (long long)s.step);
+    const char *splat = t == IR_I1       ? "ms"
+                        : t == IR_F32    ? "sf4"
+                        : t == IR_F64    ? "sf8"
+                        : cpu_is_wide(t) ? "s8"
+                                         : "s4";
     return str_format(e->a, "%s(v%u)", splat, r);
 }
 
@@ -122,22 +136,32 @@ static const char *extended_scalar(cpu_emitter *e, ir_type to, ir_type from, con
 {
     const char *type = cpu_is_wide(to) ? "uint64_t" : "uint32_t";
     if (from == IR_I1)
-        return str_format(e->a, "(((%s)0 - %s) & 0x%llxull)", type, x, cpu_is_wide(to) ? ~0ull : (unsigned long long)low_mask(to));
-    const char *narrow = from == IR_I8 ? "int8_t" : from == IR_I16 ? "int16_t" : from == IR_I32 ? "int32_t" : "int64_t";
+        return str_format(e->a, "(((%s)0 - %s) & 0x%llxull)", type, x,
+                          cpu_is_wide(to) ? ~0ull : (unsigned long long)low_mask(to));
+    const char *narrow = from == IR_I8    ? "int8_t"
+                         : from == IR_I16 ? "int16_t"
+                         : from == IR_I32 ? "int32_t"
+                                          : "int64_t";
     const char *wide = str_format(e->a, "(%s)(int64_t)(%s)%s", type, narrow, x);
     return to == IR_I16 ? str_format(e->a, "(%s & 0xffffu)", wide) : wide;
 }
 
-static const char *extended_lanes(cpu_emitter *e, ir_type to, ir_type from, const char *x, bool is_signed)
+static const char *extended_lanes(cpu_emitter *e, ir_type to, ir_type from, const char *x,
+                                  bool is_signed)
 {
     const char *narrow = x;
     if (from == IR_I1)
         narrow = str_format(e->a, "sel4(%s, s4(%s), s4(0))", x, is_signed ? "ALL" : "1");
     else if (is_signed && from != IR_I32 && from != IR_I64)
-        narrow = str_format(e->a, "ashr_i4s(shl_i4s(%s, %d), %d)", x, from == IR_I8 ? 24 : 16, from == IR_I8 ? 24 : 16);
+        narrow = str_format(e->a, "ashr_i4s(shl_i4s(%s, %d), %d)", x, from == IR_I8 ? 24 : 16,
+                            from == IR_I8 ? 24 : 16);
     if (cpu_is_wide(to))
-        return cpu_is_wide(from) ? x : str_format(e->a, "%s(%s)", is_signed ? "sext8" : "zext8", narrow);
-    return is_signed && to != IR_I32 ? str_format(e->a, "and_i4(%s, s4(0x%xu))", narrow, low_mask(to)) : narrow;
+        return cpu_is_wide(from)
+                   ? x
+                   : str_format(e->a, "%s(%s)", is_signed ? "sext8" : "zext8", narrow);
+    return is_signed && to != IR_I32
+               ? str_format(e->a, "and_i4(%s, s4(0x%xu))", narrow, low_mask(to))
+               : narrow;
 }
 
 static const char *truncated_lanes(cpu_emitter *e, ir_type to, ir_type from, const char *x)
@@ -160,7 +184,8 @@ static const char *bitcast_scalar(cpu_emitter *e, ir_type to, ir_type from, cons
     return str_format(e->a, "%s(%s)", function, x);
 }
 
-static const char *float_widened(cpu_emitter *e, ir_type to, ir_type from, const char *x, bool is_lanes)
+static const char *float_widened(cpu_emitter *e, ir_type to, ir_type from, const char *x,
+                                 bool is_lanes)
 {
     if (to == IR_F64)
         return str_format(e->a, is_lanes ? "f32_f64(%s)" : "(double)%s", x);
@@ -174,7 +199,8 @@ static const char *float_narrowed(cpu_emitter *e, ir_type to, const char *x, boo
     return str_format(e->a, "%s_%s(%s)", is_lanes ? "f4" : "f32", ir_type_name(to), x);
 }
 
-static const char *pointer_cast(cpu_emitter *e, ir_type to, ir_type from, const char *x, bool is_lanes)
+static const char *pointer_cast(cpu_emitter *e, ir_type to, ir_type from, const char *x,
+                                bool is_lanes)
 {
     if (from == IR_PTR_LOCAL && to == IR_PTR_GEN)
         return str_format(e->a, is_lanes ? "or_i8(%s, s8(1ull << 63))" : "(%s | 1ull << 63)", x);
@@ -197,12 +223,16 @@ static const char *conversion(cpu_emitter *e, const ir_inst *i, bool is_lanes)
         if (is_lanes)
             return extended_lanes(e, to, from, x, false);
         return str_format(e->a, cpu_is_wide(to) ? "(uint64_t)%s" : "%s", x);
-    case IR_SEXT: return is_lanes ? extended_lanes(e, to, from, x, true) : extended_scalar(e, to, from, x);
+    case IR_SEXT:
+        return is_lanes ? extended_lanes(e, to, from, x, true) : extended_scalar(e, to, from, x);
     case IR_SITOF:
     case IR_UITOF:
-        return str_format(e->a, "%s_%s_%s(%s)", op_name(e, (ir_op)i->op), suffix(from, is_lanes), suffix(to, is_lanes), x);
+        return str_format(e->a, "%s_%s_%s(%s)", op_name(e, (ir_op)i->op), suffix(from, is_lanes),
+                          suffix(to, is_lanes), x);
     case IR_FTOSI:
-    case IR_FTOUI: return str_format(e->a, "%s_%s_%s(%s)", op_name(e, (ir_op)i->op), suffix(from, is_lanes), int_name(to), x);
+    case IR_FTOUI:
+        return str_format(e->a, "%s_%s_%s(%s)", op_name(e, (ir_op)i->op), suffix(from, is_lanes),
+                          int_name(to), x);
     case IR_FEXT: return float_widened(e, to, from, x, is_lanes);
     case IR_FNARROW: return float_narrowed(e, to, x, is_lanes);
     case IR_BITCAST: return is_lanes ? x : bitcast_scalar(e, to, from, x);
@@ -231,9 +261,11 @@ static const char *call(cpu_emitter *e, const ir_inst *i, bool is_lanes)
         bool is_one_count = is_count && is_lanes && cpu_shape(e, r).held == HELD_ONE;
         if (is_one_count)
             tail = str_format(e->a, "%ss", tail);
-        args = str_format(e->a, "%s%s%s", args, k ? ", " : "", is_lanes && !is_one_count ? cpu_lanes(e, r) : cpu_scalar(e, r));
+        args = str_format(e->a, "%s%s%s", args, k ? ", " : "",
+                          is_lanes && !is_one_count ? cpu_lanes(e, r) : cpu_scalar(e, r));
     }
-    return tail ? str_format(e->a, "%s_%s(%s)", name, tail, args) : str_format(e->a, "%s(%s)", name, args);
+    return tail ? str_format(e->a, "%s_%s(%s)", name, tail, args)
+                : str_format(e->a, "%s(%s)", name, args);
 }
 
 static const char *selection(cpu_emitter *e, const ir_inst *i, bool is_lanes)
@@ -241,11 +273,16 @@ static const char *selection(cpu_emitter *e, const ir_inst *i, bool is_lanes)
     ir_ref c = ir_operand(e->f, i, 0), yes = ir_operand(e->f, i, 1), no = ir_operand(e->f, i, 2);
     ir_type t = (ir_type)i->type;
     if (!is_lanes)
-        return str_format(e->a, "%s ? %s : %s", cpu_scalar(e, c), cpu_scalar(e, yes), cpu_scalar(e, no));
+        return str_format(e->a, "%s ? %s : %s", cpu_scalar(e, c), cpu_scalar(e, yes),
+                          cpu_scalar(e, no));
     if (cpu_shape(e, c).held == HELD_ONE)
-        return str_format(e->a, "%s ? %s : %s", cpu_scalar(e, c), cpu_lanes(e, yes), cpu_lanes(e, no));
-    return str_format(e->a, "sel%s(%s, %s, %s)", t == IR_I1 ? "m" : cpu_is_wide(t) ? "8" : "4", cpu_lanes(e, c), cpu_lanes(e, yes),
-                      cpu_lanes(e, no));
+        return str_format(e->a, "%s ? %s : %s", cpu_scalar(e, c), cpu_lanes(e, yes),
+                          cpu_lanes(e, no));
+    return str_format(e->a, "sel%s(%s, %s, %s)",
+                      t == IR_I1       ? "m"
+                      : cpu_is_wide(t) ? "8"
+                                       : "4",
+                      cpu_lanes(e, c), cpu_lanes(e, yes), cpu_lanes(e, no));
 }
 
 static const char *geometry(cpu_emitter *e, const ir_inst *i, bool is_lanes)
@@ -255,10 +292,12 @@ static const char *geometry(cpu_emitter *e, const ir_inst *i, bool is_lanes)
     case IR_THREAD:
         if (e->f->block[0] && e->f->block[axis] == 1)
             return is_lanes ? "s4(0)" : "0";
-        return is_lanes ? str_format(e->a, "row4((uint64_t)(uintptr_t)w->thread[%d])", axis) : str_format(e->a, "w->thread[%d][0]", axis);
+        return is_lanes ? str_format(e->a, "row4((uint64_t)(uintptr_t)w->thread[%d])", axis)
+                        : str_format(e->a, "w->thread[%d][0]", axis);
     case IR_BLOCK: return str_format(e->a, "w->block[%d]", axis);
     case IR_BLOCKDIM:
-        return e->f->block[0] ? str_format(e->a, "%uu", e->f->block[axis]) : str_format(e->a, "w->block_dim[%d]", axis);
+        return e->f->block[0] ? str_format(e->a, "%uu", e->f->block[axis])
+                              : str_format(e->a, "w->block_dim[%d]", axis);
     case IR_GRIDDIM: return str_format(e->a, "w->grid_dim[%d]", axis);
     case IR_LANE: return is_lanes ? "af4(0, 1)" : "0";
     case IR_WARP: return "w->warp";
@@ -269,22 +308,27 @@ static const char *geometry(cpu_emitter *e, const ir_inst *i, bool is_lanes)
 // --- between lanes
 static const char *shuffled(cpu_emitter *e, const ir_inst *i)
 {
-    ir_ref value = ir_operand(e->f, i, 0), by = ir_operand(e->f, i, 1), width = ir_operand(e->f, i, 2);
+    ir_ref value = ir_operand(e->f, i, 0), by = ir_operand(e->f, i, 1),
+           width = ir_operand(e->f, i, 2);
     ir_type t = ir_type_of(e->f, value);
     const char *class = t == IR_I1 ? "m" : cpu_is_wide(t) ? "8" : "4";
     uint64_t n, w;
     if (cpu_shape(e, i->result).held == HELD_ONE) {
         if (cpu_shape(e, value).held == HELD_ONE)
             return cpu_scalar(e, value);
-        const char *lane = str_format(e->a, "lane%s(%s, %s)", class, cpu_lanes(e, value), cpu_scalar(e, by));
-        return t == IR_F32 || t == IR_F64 ? str_format(e->a, "%s_bits(%s)", ir_type_name(t), lane) : lane;
+        const char *lane =
+            str_format(e->a, "lane%s(%s, %s)", class, cpu_lanes(e, value), cpu_scalar(e, by));
+        return t == IR_F32 || t == IR_F64 ? str_format(e->a, "%s_bits(%s)", ir_type_name(t), lane)
+                                          : lane;
     }
-    bool is_swap = i->aux == IR_SH_XOR && t != IR_I1 && !cpu_is_wide(t) && ir_const_bits(e->f, by, &n) && ir_const_bits(e->f, width, &w) &&
-                   n && n < w && w <= 32 && (n & (n - 1)) == 0 && (w & (w - 1)) == 0;
+    bool is_swap = i->aux == IR_SH_XOR && t != IR_I1 && !cpu_is_wide(t) &&
+                   ir_const_bits(e->f, by, &n) && ir_const_bits(e->f, width, &w) && n && n < w &&
+                   w <= 32 && (n & (n - 1)) == 0 && (w & (w - 1)) == 0;
     if (is_swap)
-        return str_format(e->a, "shuffle_x4(%s, %u, %s)", cpu_lanes(e, value), (unsigned)n, cpu_bits(e));
-    return str_format(e->a, "shuffle%s(%u, %s, %s, %s, %s)", class, i->aux, cpu_lanes(e, value), cpu_lanes(e, by), cpu_lanes(e, width),
-                      cpu_bits(e));
+        return str_format(e->a, "shuffle_x4(%s, %u, %s)", cpu_lanes(e, value), (unsigned)n,
+                          cpu_bits(e));
+    return str_format(e->a, "shuffle%s(%u, %s, %s, %s, %s)", class, i->aux, cpu_lanes(e, value),
+                      cpu_lanes(e, by), cpu_lanes(e, width), cpu_bits(e));
 }
 
 static const char *voted(cpu_emitter *e, const ir_inst *i)
@@ -295,7 +339,8 @@ static const char *voted(cpu_emitter *e, const ir_inst *i)
     ir_ref a = ir_operand(e->f, i, 0);
     if (i->op == IR_MATCH) {
         ir_type t = ir_type_of(e->f, a);
-        const char *x = t == IR_I1 ? str_format(e->a, "byte_m(%s)", cpu_lanes(e, a)) : cpu_lanes(e, a);
+        const char *x =
+            t == IR_I1 ? str_format(e->a, "byte_m(%s)", cpu_lanes(e, a)) : cpu_lanes(e, a);
         return str_format(e->a, "match%s(%s, %s)", cpu_is_wide(t) ? "8" : "4", x, bits);
     }
     if (cpu_shape(e, a).held == HELD_ONE)
@@ -310,7 +355,8 @@ static void emit_print(cpu_emitter *e, ir_inst_id id)
     cpu_put(e, "{ uint64_t list[%u];", 32 * (i->operand_count ? i->operand_count : 1));
     for (uint32_t k = 0; k < i->operand_count; k++) {
         ir_ref r = ir_operand(e->f, i, k);
-        cpu_put(e, "keep%s(list + %u, %s);", cpu_is_wide(ir_type_of(e->f, r)) ? "8" : "4", 32 * k, cpu_lanes(e, r));
+        cpu_put(e, "keep%s(list + %u, %s);", cpu_is_wide(ir_type_of(e->f, r)) ? "8" : "4", 32 * k,
+                cpu_lanes(e, r));
     }
     cpu_put(e, "w->print(w, %u, %s, list); }", e->sites[id] - 1, cpu_bits(e));
 }
@@ -319,10 +365,12 @@ static void emit_assert(cpu_emitter *e, ir_inst_id id)
 {
     ir_ref c = ir_operand(e->f, ir_at(e->f, id), 0);
     if (cpu_shape(e, c).held == HELD_ONE)
-        cpu_put(e, "if (!%s) { w->fault(w, 1, %u, %s); goto done; }", cpu_scalar(e, c), e->sites[id] - 1, cpu_bits(e));
+        cpu_put(e, "if (!%s) { w->fault(w, 1, %u, %s); goto done; }", cpu_scalar(e, c),
+                e->sites[id] - 1, cpu_bits(e));
     else
-        cpu_put(e, "if (any(m_less(%s, %s))) { w->fault(w, 1, %u, bits(m_less(%s, %s))); goto done; }", cpu_mask(e), cpu_lanes(e, c),
-                e->sites[id] - 1, cpu_mask(e), cpu_lanes(e, c));
+        cpu_put(e,
+                "if (any(m_less(%s, %s))) { w->fault(w, 1, %u, bits(m_less(%s, %s))); goto done; }",
+                cpu_mask(e), cpu_lanes(e, c), e->sites[id] - 1, cpu_mask(e), cpu_lanes(e, c));
 }
 
 // (fine, offset, length): the first lane that is not fine is told.
@@ -336,7 +384,8 @@ static void emit_bounds(cpu_emitter *e, ir_inst_id id)
     else
         cpu_put(e, "if (any(%s)) {", bad);
     for (uint32_t k = 0; k < 2; k++)
-        cpu_put(e, "    w->values[%u] = lane8(%s, first(%s));", k, cpu_lanes(e, ir_operand(e->f, i, k + 1)), bad);
+        cpu_put(e, "    w->values[%u] = lane8(%s, first(%s));", k,
+                cpu_lanes(e, ir_operand(e->f, i, k + 1)), bad);
     cpu_put(e, "    w->fault(w, 4, %u, bits(%s)); goto done; }", e->sites[id] - 1, bad);
 }
 
@@ -352,7 +401,9 @@ static bool emit_effect(cpu_emitter *e, ir_inst_id id)
     case IR_PRINT: emit_print(e, id); return true;
     case IR_ASSERT: emit_assert(e, id); return true;
     case IR_BOUNDS: emit_bounds(e, id); return true;
-    case IR_TRAP: cpu_put(e, "w->fault(w, 2, %u, %s); goto done;", e->sites[id] - 1, cpu_bits(e)); return true;
+    case IR_TRAP:
+        cpu_put(e, "w->fault(w, 2, %u, %s); goto done;", e->sites[id] - 1, cpu_bits(e));
+        return true;
     case IR_SLEEP: cpu_put(e, "w->yield(w);"); return true;
     default: return false;
     }
@@ -365,7 +416,8 @@ static const char *value_of(cpu_emitter *e, const ir_inst *i, bool is_lanes)
     switch (i->op) {
     case IR_SELECT: return selection(e, i, is_lanes);
     case IR_LOCAL:
-        return str_format(e->a, is_lanes ? "s8(%lluull)" : "%lluull", (unsigned long long)e->local_at[i->aux]);
+        return str_format(e->a, is_lanes ? "s8(%lluull)" : "%lluull",
+                          (unsigned long long)e->local_at[i->aux]);
     case IR_SHARED:
         if (e->m->shared.at[i->aux].is_dynamic)
             return "(uint64_t)(uintptr_t)w->dynamic";
@@ -384,8 +436,14 @@ static const char *value_of(cpu_emitter *e, const ir_inst *i, bool is_lanes)
     case IR_MATCH: return voted(e, i);
     case IR_UNIFORM: {
         ir_ref a = ir_operand(e->f, i, 0);
-        return is_lanes ? cpu_lanes(e, a) : bitcast_scalar(e, (ir_type)i->type, cpu_shape(e, a).held == HELD_LANES && i->type == IR_F32 ? IR_I32
-                          : cpu_shape(e, a).held == HELD_LANES && i->type == IR_F64 ? IR_I64 : (ir_type)i->type, cpu_scalar(e, a));
+        return is_lanes
+                   ? cpu_lanes(e, a)
+                   : bitcast_scalar(e, (ir_type)i->type,
+                                    cpu_shape(e, a).held == HELD_LANES && i->type == IR_F32 ? IR_I32
+                                    : cpu_shape(e, a).held == HELD_LANES && i->type == IR_F64
+                                        ? IR_I64
+                                        : (ir_type)i->type,
+                                    cpu_scalar(e, a));
     }
     case IR_CLOCK: return is_lanes ? "s8(w->time(w, 0))" : "w->time(w, 0)";
     case IR_NANOTIME: return is_lanes ? "s8(w->time(w, 1))" : "w->time(w, 1)";
@@ -396,14 +454,16 @@ static const char *value_of(cpu_emitter *e, const ir_inst *i, bool is_lanes)
 void cpu_emit_plain(cpu_emitter *e, ir_inst_id id)
 {
     const ir_inst *i = ir_at(e->f, id);
-    if (i->op >= IR_LOAD && i->op <= IR_ATOMSTORE && i->op != IR_LOCAL && i->op != IR_SHARED && i->op != IR_CONSTANT) {
+    if (i->op >= IR_LOAD && i->op <= IR_ATOMSTORE && i->op != IR_LOCAL && i->op != IR_SHARED &&
+        i->op != IR_CONSTANT) {
         cpu_emit_memory(e, i);
         return;
     }
     if (emit_effect(e, id))
         return;
     if (i->op == IR_CALL)
-        bug("kernel '%s' still has a call: the inline pass must run before the cpu backend", e->f->name);
+        bug("kernel '%s' still has a call: the inline pass must run before the cpu backend",
+            e->f->name);
     bool is_lanes = cpu_shape(e, i->result).held == HELD_LANES;
     cpu_put(e, "%s v%u = %s;", cpu_type(e, i->result), i->result, value_of(e, i, is_lanes));
 }

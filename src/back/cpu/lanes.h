@@ -1,3 +1,4 @@
+// clang-format off
 // The text in front of every kernel's C code: 32-lane values and all operations on them. It is embedded in the library and compiled with
 // the kernel by the system's C compiler, never with Kiln itself.
 //

@@ -1,6 +1,6 @@
-// How every value of a kernel is held: as one scalar for the warp, as a scalar with a step from lane to lane, or as 32 lanes; and which
-// control instructions may part the lanes. Shapes start undecided and only get worse, in sweeps, until nothing changes. Start reading at
-// cpu_find_shapes.
+// How every value of a kernel is held: as one scalar for the warp, as a scalar with a step from
+// lane to lane, or as 32 lanes; and which control instructions may part the lanes. Shapes start
+// undecided and only get worse, in sweeps, until nothing changes. Start reading at cpu_find_shapes.
 #include "back/cpu/cpu.h"
 
 // --- control
@@ -36,12 +36,14 @@ static bool is_divergent_branch(const cpu_emitter *e, const ir_inst *i)
            e->uniform.value[ir_operand(e->f, i, 0)] == UNIFORM_NOT;
 }
 
-// A control is split when a transfer out of it, or to its next round, happens within another split one.
+// A control is split when a transfer out of it, or to its next round, happens within another split
+// one.
 static void find_splits(cpu_emitter *e)
 {
     const ir_func *f = e->f;
     for (ir_inst_id id = 1; id < f->insts.len; id++)
-        e->controls[id].is_split = ir_at(f, id)->op != IR_NOP && is_divergent_branch(e, ir_at(f, id));
+        e->controls[id].is_split =
+            ir_at(f, id)->op != IR_NOP && is_divergent_branch(e, ir_at(f, id));
     for (bool changed = true; changed;) {
         changed = false;
         for (ir_inst_id id = 1; id < f->insts.len; id++) {
@@ -77,7 +79,8 @@ static shape lanes(void)
 
 static shape row(int64_t step, uint64_t multiple)
 {
-    return (shape){.held = HELD_ROW, .step = step, .multiple = multiple ? multiple : (uint64_t)1 << 20};
+    return (shape){
+        .held = HELD_ROW, .step = step, .multiple = multiple ? multiple : (uint64_t)1 << 20};
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -149,7 +152,8 @@ static shape thread_shape(const cpu_emitter *e, const ir_inst *i)
     return i->imm == 0 && e->has_rows ? row(1, 32) : lanes();
 }
 
-// Of an operation whose operands have shapes; at least one is not HELD_ONE, or it is no pure function of them.
+// Of an operation whose operands have shapes; at least one is not HELD_ONE, or it is no pure
+// function of them.
 static shape plain_shape(const cpu_emitter *e, const ir_inst *i)
 {
     const ir_func *f = e->f;

@@ -1,6 +1,6 @@
-// From a module's C text to functions: the system's C compiler makes a shared object in a private folder, which is opened and removed at
-// once; the disk cache keeps its bytes. Nothing here is an error: without a compiler the kernels stay on the interpreter. Start reading
-// at cpu_take.
+// From a module's C text to functions: the system's C compiler makes a shared object in a private
+// folder, which is opened and removed at once; the disk cache keeps its bytes. Nothing here is an
+// error: without a compiler the kernels stay on the interpreter. Start reading at cpu_take.
 #include "rt/cpu/cpu.h"
 
 #include <dlfcn.h>
@@ -21,8 +21,18 @@
 
 extern char **environ;
 
-static const char *const flags[] = {"-std=gnu11", "-w", "-O1", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-math-errno",
-                                    "-fno-strict-aliasing", "-fno-trapping-math", "-fPIC", "-shared", "-fvisibility=hidden"};
+static const char *const flags[] = {"-std=gnu11",
+                                    "-w",
+                                    "-O1",
+                                    "-march=native",
+                                    "-ffp-contract=off",
+                                    "-fwrapv",
+                                    "-fno-math-errno",
+                                    "-fno-strict-aliasing",
+                                    "-fno-trapping-math",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-fvisibility=hidden"};
 
 // --- the compiler
 static struct {
@@ -54,8 +64,11 @@ static void find_machine(void)
     char line[4096];
     size_t used = 0;
     while (in && fgets(line, sizeof line, in) && line[0] != '\n')
-        if (!strncmp(line, "flags", 5) || !strncmp(line, "model name", 10) || !strncmp(line, "Features", 8))
-            used += (size_t)snprintf(found.machine + used, used < sizeof found.machine ? sizeof found.machine - used : 0, "%s", line);
+        if (!strncmp(line, "flags", 5) || !strncmp(line, "model name", 10) ||
+            !strncmp(line, "Features", 8))
+            used += (size_t)snprintf(found.machine + used,
+                                     used < sizeof found.machine ? sizeof found.machine - used : 0,
+                                     "%s", line);
     if (in)
         fclose(in);
 }
@@ -78,7 +91,7 @@ const char *cpu_compiler(const char **why)
 {
     pthread_once(&found.once, find_compiler);
     if (why)
-        *why = found.path[0]        ? "found"
+        *why = found.path[0]         ? "found"
                : *knob_text(KNOB_CC) ? "$KILN_CC is no program that can be run"
                                      : "no cc, gcc or clang on $PATH";
     return found.path[0] ? found.path : NULL;
@@ -108,7 +121,8 @@ static bool run_compiler(const char *source, const char *out)
     }
     pid_t child;
     int status = 1;
-    if (posix_spawn(&child, found.path, &actions, NULL, (char *const *)(uintptr_t)argv, environ) == 0)
+    if (posix_spawn(&child, found.path, &actions, NULL, (char *const *)(uintptr_t)argv, environ) ==
+        0)
         while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
         }
     posix_spawn_file_actions_destroy(&actions);
@@ -156,8 +170,10 @@ static void *make_object(const char *code, size_t len)
     snprintf(id, sizeof id, "%s %lld %lld", compiler, (long long)s.st_size, (long long)s.st_mtime);
     for (size_t k = 0; k < COUNT(flags); k++)
         snprintf(options + strlen(options), sizeof options - strlen(options), "%s\n", flags[k]);
-    cache_part parts[] = {{"target", "cpu"}, {"driver", id}, {"options", options}, {"machine", found.machine}};
-    cache_request request = {.source = code, .source_len = len, .parts = parts, .part_count = COUNT(parts)};
+    cache_part parts[] = {
+        {"target", "cpu"}, {"driver", id}, {"options", options}, {"machine", found.machine}};
+    cache_request request = {
+        .source = code, .source_len = len, .parts = parts, .part_count = COUNT(parts)};
     const char *tmp = getenv("TMPDIR");
     char folder[256], source[300], object[300];
     snprintf(folder, sizeof folder, "%s/kiln-cpu-XXXXXX", tmp && *tmp ? tmp : "/tmp");

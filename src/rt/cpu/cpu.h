@@ -1,6 +1,7 @@
-// The cpu device: kernels as machine code of this host. build.c turns a module's C text (back/cpu) into functions, run.c runs grids of
-// them over the host's threads, fiber.c lets the warps of a block wait for one another. A kernel without machine code (no C compiler,
-// or something the backend lacks) runs on the interpreter.
+// The cpu device: kernels as machine code of this host. build.c turns a module's C text (back/cpu)
+// into functions, run.c runs grids of them over the host's threads, fiber.c lets the warps of a
+// block wait for one another. A kernel without machine code (no C compiler, or something the
+// backend lacks) runs on the interpreter.
 #ifndef KILN_RT_CPU_H
 #define KILN_RT_CPU_H
 
@@ -24,7 +25,7 @@ typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
 typedef enum cpu_fault { CPU_ASSERT = 1, CPU_TRAP, CPU_UNREACHABLE, CPU_BOUNDS } cpu_fault;
 
 #define CPU_TABLE_MARK "kiln cpu 1" // changes with struct cpu_warp
-typedef struct cpu_row {              // of kiln_cpu_table, as the C text has it
+typedef struct cpu_row {            // of kiln_cpu_table, as the C text has it
     const char *name;
     void (*run)(cpu_warp *);
     uint64_t local_bytes, shared_bytes;
@@ -33,7 +34,8 @@ typedef struct cpu_row {              // of kiln_cpu_table, as the C text has it
 } cpu_row;
 
 // --- build.c
-// Inside the compile's frame: gives the kernels of `m` their functions, when there is a way to make them.
+// Inside the compile's frame: gives the kernels of `m` their functions, when there is a way to make
+// them.
 void cpu_take(kiln_module *m, ir_module *from);
 void cpu_unload(kiln_module *m);
 // The C compiler that is used, or NULL; `why` gets a sentence.
@@ -52,14 +54,18 @@ typedef struct fiber {
 enum { FIBER_STACK = 256 << 10 };
 bool fiber_make(fiber *f);
 void fiber_free(fiber *f);
-void fiber_start(fiber *f, void (*run)(void *), void *user); // the next fiber_enter begins it; a run must not return but stop for good
-void fiber_enter(fiber *f);                                  // until it stops
-void fiber_stop(fiber *f);                                   // from within
-// From within `f`: `to` goes on in its place, and stops to where `f` would have. False: not here, stop instead.
+void fiber_start(
+    fiber *f, void (*run)(void *),
+    void *user); // the next fiber_enter begins it; a run must not return but stop for good
+void fiber_enter(fiber *f); // until it stops
+void fiber_stop(fiber *f);  // from within
+// From within `f`: `to` goes on in its place, and stops to where `f` would have. False: not here,
+// stop instead.
 bool fiber_pass(fiber *f, fiber *to);
 
 // --- pool.c
-// Runs `work` on up to `threads` threads at once, one of them the caller's; returns when all are done.
+// Runs `work` on up to `threads` threads at once, one of them the caller's; returns when all are
+// done.
 void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *user);
 
 // --- device.c

@@ -1,4 +1,5 @@
-// The cpu as a device: buffers, streams, events and graphs are the interpreter's (the same host memory), launches go to machine code.
+// The cpu as a device: buffers, streams, events and graphs are the interpreter's (the same host
+// memory), launches go to machine code.
 #include "rt/cpu/cpu.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-// Stackful coroutines: a warp that waits at a barrier gives its host thread to the next one. By hand on x86-64 and aarch64 (a switch
-// saves what a call must keep, nothing else), with ucontext elsewhere.
+// Stackful coroutines: a warp that waits at a barrier gives its host thread to the next one. By
+// hand on x86-64 and aarch64 (a switch saves what a call must keep, nothing else), with ucontext
+// elsewhere.
 #include "rt/cpu/cpu.h"
 
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-// void fiber_switch(void **save, void *to): what a call must keep goes on the stack, the stack pointer to *save.
+// void fiber_switch(void **save, void *to): what a call must keep goes on the stack, the stack
+// pointer to *save.
 void kiln_fiber_switch(void **save, void *to);
 void kiln_fiber_begin(void);
 __asm__(".text\n"
@@ -52,11 +54,13 @@ __asm__(".text\n"
         "    sub sp, sp, #160\n"
         "    stp x19, x20, [sp]\n    stp x21, x22, [sp, #16]\n    stp x23, x24, [sp, #32]\n"
         "    stp x25, x26, [sp, #48]\n    stp x27, x28, [sp, #64]\n    stp x29, x30, [sp, #80]\n"
-        "    stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n    stp d12, d13, [sp, #128]\n    stp d14, d15, [sp, #144]\n"
+        "    stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n    stp d12, d13, [sp, #128]\n   "
+        " stp d14, d15, [sp, #144]\n"
         "    mov x9, sp\n    str x9, [x0]\n    mov sp, x1\n"
         "    ldp x19, x20, [sp]\n    ldp x21, x22, [sp, #16]\n    ldp x23, x24, [sp, #32]\n"
         "    ldp x25, x26, [sp, #48]\n    ldp x27, x28, [sp, #64]\n    ldp x29, x30, [sp, #80]\n"
-        "    ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n    ldp d12, d13, [sp, #128]\n    ldp d14, d15, [sp, #144]\n"
+        "    ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n    ldp d12, d13, [sp, #128]\n   "
+        " ldp d14, d15, [sp, #144]\n"
         "    add sp, sp, #160\n"
         "    ret\n"
         ".hidden kiln_fiber_begin\n"
@@ -87,7 +91,8 @@ static size_t page(void)
 bool fiber_make(fiber *f)
 {
     size_t guard = page();
-    void *memory = mmap(NULL, FIBER_STACK + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(NULL, FIBER_STACK + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return false;
     mprotect(memory, guard, PROT_NONE);
@@ -160,7 +165,8 @@ void fiber_start(fiber *f, void (*run)(void *), void *user)
     c->inside.uc_stack.ss_sp = f->memory + page();
     c->inside.uc_stack.ss_size = FIBER_STACK;
     c->inside.uc_link = NULL;
-    makecontext(&c->inside, (void (*)(void))begin, 2, (unsigned)((uintptr_t)c >> 16 >> 16), (unsigned)(uintptr_t)c);
+    makecontext(&c->inside, (void (*)(void))begin, 2, (unsigned)((uintptr_t)c >> 16 >> 16),
+                (unsigned)(uintptr_t)c);
 }
 
 void fiber_enter(fiber *f)

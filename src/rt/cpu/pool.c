@@ -1,5 +1,6 @@
-// Threads that stay: starting one costs more than most launches. One piece of work at a time; a launch that finds the pool busy (another
-// context's) does its work alone. After a fork the child starts anew.
+// Threads that stay: starting one costs more than most launches. One piece of work at a time; a
+// launch that finds the pool busy (another context's) does its work alone. After a fork the child
+// starts anew.
 #include "rt/cpu/cpu.h"
 
 #include <pthread.h>
@@ -16,7 +17,10 @@ static struct {
     uint64_t round;
     void (*work)(void *, uint32_t);
     void *user;
-} pool = {.busy = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
+} pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .idle = PTHREAD_COND_INITIALIZER};
 
 static void *worker(void *index_pointer)
 {

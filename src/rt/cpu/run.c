@@ -1,6 +1,7 @@
-// Runs a grid of a kernel's machine code. Host threads take blocks in order; a block's warps run one after another, or, when they may
-// wait for one another, as fibers. When blocks fail at the same time the lowest one's error is reported, as the interpreter does. Start
-// reading at cpu_launch.
+// Runs a grid of a kernel's machine code. Host threads take blocks in order; a block's warps run
+// one after another, or, when they may wait for one another, as fibers. When blocks fail at the
+// same time the lowest one's error is reported, as the interpreter does. Start reading at
+// cpu_launch.
 #include "rt/cpu/cpu.h"
 
 #include <pthread.h>
@@ -84,27 +85,32 @@ static void fail(task *t, diag_code code, const channel_site *site, uint32_t lan
     }
     uint32_t thread[3];
     thread_of(t, lane, thread);
-    add_text(e, "\n  in thread (%u, %u, %u) of block (%u, %u, %u)", thread[0], thread[1], thread[2], t->w.block[0], t->w.block[1],
-             t->w.block[2]);
+    add_text(e, "\n  in thread (%u, %u, %u) of block (%u, %u, %u)", thread[0], thread[1], thread[2],
+             t->w.block[0], t->w.block[1], t->w.block[2]);
 }
 
 static void on_fault(cpu_warp *w, uint32_t kind, uint32_t number, uint32_t lanes)
 {
     task *t = (task *)(void *)w;
     const kiln_module *m = t->r->g->kernel->module;
-    const channel_site *site = kind != CPU_UNREACHABLE && number < m->site_count ? &m->sites[number] : NULL;
+    const channel_site *site =
+        kind != CPU_UNREACHABLE && number < m->site_count ? &m->sites[number] : NULL;
     uint32_t lane = lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
     char what[700] = "";
     switch ((cpu_fault)kind) {
     case CPU_ASSERT:
-        snprintf(what, sizeof what, "assertion failed: %.*s", site ? (int)site->text.len : 0, site ? site->text.at : "");
+        snprintf(what, sizeof what, "assertion failed: %.*s", site ? (int)site->text.len : 0,
+                 site ? site->text.at : "");
         fail(t, K6024, site, lane, what);
         break;
     case CPU_TRAP: fail(t, K6025, site, lane, "the kernel called trap()"); break;
-    case CPU_UNREACHABLE: fail(t, K6026, NULL, lane, "code marked unreachable() was reached"); break;
+    case CPU_UNREACHABLE:
+        fail(t, K6026, NULL, lane, "code marked unreachable() was reached");
+        break;
     case CPU_BOUNDS:
         if (site)
-            channel_bounds_text(what, sizeof what, site->text, site->elem, w->values[0], w->values[1]);
+            channel_bounds_text(what, sizeof what, site->text, site->elem, w->values[0],
+                                w->values[1]);
         fail(t, K6020, site, lane, what);
         break;
     }
@@ -126,7 +132,11 @@ static void on_print(cpu_warp *w, uint32_t number, uint32_t lanes, const uint64_
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
         for (uint32_t k = 0; k < site->argument_count; k++)
             bits[k] = args[k * LANES + lane];
-        print_args list = {.types = types, .bits = bits, .count = site->argument_count, .strings = m->strings, .string_count = m->string_count};
+        print_args list = {.types = types,
+                           .bits = bits,
+                           .count = site->argument_count,
+                           .strings = m->strings,
+                           .string_count = m->string_count};
         out.len = 0;
         print_format(&out, site->text, &list);
         if (out.len && !out.is_full)
@@ -151,7 +161,8 @@ static void on_barrier(cpu_warp *w, uint32_t site)
     task *t = (task *)(void *)w;
     t->state = STATE_AT_BARRIER;
     t->site = site;
-    // Usually the next warp has not come here yet, or this is the last one and all may pass: then it goes on without a detour.
+    // Usually the next warp has not come here yet, or this is the last one and all may pass: then
+    // it goes on without a detour.
     runner *r = t->r;
     task *next = t + 1;
     if (t == &r->tasks[r->g->warp_count - 1]) {
@@ -238,7 +249,8 @@ static void set_block(const runner *r, task *t)
     t->w.block[2] = (uint32_t)(r->rank / grid_dim[0] / grid_dim[1]);
 }
 
-// All warps have stopped and none is ready: they may pass, or one has missed the barrier. False: the block has ended.
+// All warps have stopped and none is ready: they may pass, or one has missed the barrier. False:
+// the block has ended.
 static bool open_barrier(runner *r)
 {
     task *waiting = NULL, *other = NULL;
@@ -255,8 +267,11 @@ static bool open_barrier(runner *r)
         uint32_t a[3], b[3];
         thread_of(waiting, 0, a);
         thread_of(other, 0, b);
-        snprintf(what, sizeof what, "thread (%u, %u, %u) waits at a barrier that thread (%u, %u, %u) %s", a[0], a[1], a[2], b[0], b[1], b[2],
-                 other->state == STATE_DONE ? "will never reach: it has returned" : "does not reach: it waits at another");
+        snprintf(what, sizeof what,
+                 "thread (%u, %u, %u) waits at a barrier that thread (%u, %u, %u) %s", a[0], a[1],
+                 a[2], b[0], b[1], b[2],
+                 other->state == STATE_DONE ? "will never reach: it has returned"
+                                            : "does not reach: it waits at another");
         fail(waiting, K6027, NULL, 0, what);
         return false;
     }
@@ -351,7 +366,8 @@ static void work(void *grid_pointer, uint32_t index)
         uint64_t end = first + g->chunk < g->block_count ? first + g->chunk : g->block_count;
         if (first >= g->block_count)
             break;
-        for (uint64_t rank = first; fine && rank < end && rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED); rank++) {
+        for (uint64_t rank = first;
+             fine && rank < end && rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED); rank++) {
             run_block(&r, rank);
             if (__atomic_load_n(cancel, __ATOMIC_RELAXED) && !r.is_failed) {
                 r.is_failed = true;
@@ -410,7 +426,8 @@ static uint64_t *take_args(const kiln_kernel *kernel, const rt_launch *l)
         if (l->args[n].bytes)
             args[n] = (uint64_t)(uintptr_t)l->args[n].bytes;
         else if (kernel->params[n].info.kind == KILN_PARAM_POINTER && row && row < k->row_count)
-            args[n] = (uint64_t)(uintptr_t)k->rows[row].base + (bits & (((uint64_t)1 << INTERP_SEGMENT_BITS) - 1));
+            args[n] = (uint64_t)(uintptr_t)k->rows[row].base +
+                      (bits & (((uint64_t)1 << INTERP_SEGMENT_BITS) - 1));
         else
             args[n] = bits;
     }
@@ -443,8 +460,11 @@ kiln_status cpu_launch(kiln_kernel *kernel, const rt_launch *l)
     free(g.threads);
     if (g.failed == UINT64_MAX && !g.error.code)
         return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
-    kiln_status status = g.error.code == K6029 ? KILN_E_CANCELLED : g.error.code == K6004 ? KILN_E_NO_MEMORY : KILN_E_KERNEL;
+    kiln_status status = g.error.code == K6029   ? KILN_E_CANCELLED
+                         : g.error.code == K6004 ? KILN_E_NO_MEMORY
+                                                 : KILN_E_KERNEL;
     error_set(k, status, g.error.code, "%s", g.error.text);
-    error_add_place(k, kernel->name, g.error.file ? g.error.file : "", g.error.line, g.error.column);
+    error_add_place(k, kernel->name, g.error.file ? g.error.file : "", g.error.line,
+                    g.error.column);
     return status;
 }
