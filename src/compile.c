@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "pass/pass.h"
+#include "pass/passes.h"
 
 enum { SOURCE_LIMIT = 16 << 20 };
 static const size_t arena_ceiling = (size_t)2 << 30;
@@ -109,6 +110,8 @@ static bool run_front(job *j, str text_in, const char *name)
         return false;
     lower_module(f);
     j->m = f->module;
+    for (uint32_t k = 0; k < j->m->funcs.len; k++)
+        constant_check(j->m->funcs.at[k], f->diags);
     stage_done(j, STAGE_LOWER, "ir");
     return !has_errors(j);
 }

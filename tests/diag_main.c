@@ -1,6 +1,7 @@
-// Golden tests of the diagnostics: tests/diag/NAME.c is compiled and what the user would read is compared with NAME.expect. Every
-// fix-it must work: with all first fix-its applied, the error they belong to is gone and nothing new appears.
-// A first line "// flags: -O0 -DX=1 --tune T=2 --target sm_80 --remarks" sets options. --bless rewrites the .expect files.
+// Golden tests of the diagnostics: tests/diag/NAME.c is compiled and what the user would read is
+// compared with NAME.expect. Every fix-it must work: with all first fix-its applied, the error they
+// belong to is gone and nothing new appears. A first line "// flags: -O0 -DX=1 --tune T=2 --target
+// sm_80 --remarks" sets options. --bless rewrites the .expect files.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,10 @@ static compile_outcome compile(const flags *f, const char *name, const char *sou
     compile_options options = {
         .path = name,
         .source = source,
-        .front = {.defines = f->defines, .tunes = f->tunes, .includes = f->includes, .target = f->target,
+        .front = {.defines = f->defines,
+                  .tunes = f->tunes,
+                  .includes = f->includes,
+                  .target = f->target,
                   .allow_file_includes = true},
         .level = f->level,
         .verifies = true,
@@ -125,7 +129,8 @@ static void run_one(const char *file, bool bless)
 {
     char path[512], expect_path[512];
     snprintf(path, sizeof path, "tests/diag/%s", file);
-    snprintf(expect_path, sizeof expect_path, "tests/diag/%.*s.expect", (int)strlen(file) - 2, file);
+    snprintf(expect_path, sizeof expect_path, "tests/diag/%.*s.expect", (int)strlen(file) - 2,
+             file);
     char *source = read_file(path), *expected = read_file(expect_path);
     flags f;
     read_flags(&f, source);
@@ -181,7 +186,8 @@ int main(int argc, char **argv)
         return 2;
     for (struct dirent *entry; (entry = readdir(dir));) {
         size_t len = strlen(entry->d_name);
-        if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 4096 && (!only || strstr(entry->d_name, only)))
+        if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 4096 &&
+            (!only || strstr(entry->d_name, only)))
             names[count++] = strdup(entry->d_name);
     }
     closedir(dir);

@@ -1,4 +1,5 @@
-// The main of every cmocka suite: runs what TEST() registered, then prints "NAME: N passed, N failed, N skipped".
+// The main of every cmocka suite: runs what TEST() registered, then prints "NAME: N passed, N
+// failed, N skipped".
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
     int failed = _cmocka_run_group_tests(suite, tests, test_count, NULL, NULL);
     if (failed < 0)
         failed = 1;
-    printf("%s: %zu passed, %d failed, %u skipped\n", suite, test_count - (size_t)failed - test_skipped,
-           failed, test_skipped);
+    printf("%s: %zu passed, %d failed, %u skipped\n", suite,
+           test_count - (size_t)failed - test_skipped, failed, test_skipped);
     return failed != 0;
 }

@@ -2,7 +2,8 @@
 // optimiser, results compared bit for bit, with the tests' own checks and with the recorded hashes.
 //
 //     run_diff --wrap FILE                      C text of the host's side of FILE, to standard
-//     output run_diff [--host SO] [--device D] [--only TEXT] [--skip LABEL] [--golden FILE [--bless]] FILES…
+//     output run_diff [--host SO] [--device D] [--only TEXT] [--skip LABEL] [--golden FILE
+//     [--bless]] FILES…
 //
 // Each file runs in a child process of its own, so that a crash is one failed file and not the end.
 // The last line is "run: N passed, N failed, N skipped". Start reading at main.

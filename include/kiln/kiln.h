@@ -101,10 +101,12 @@ KILN_API size_t kiln_device_count(void);
 KILN_API kiln_status kiln_device_info_at(size_t index, kiln_device_info *out);
 KILN_API kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out);
 
-// What the library tells about its work: KILN_DEBUG=1 to 6 sends it to standard error; this takes it over for the whole process. Levels: 1
-// kernels compiled and their time, 2 their resources, 3 IR, 4 passes, 5 PTX, 6 everything. A NULL function gives it back to KILN_DEBUG. Calls
-// do not overlap; the function must not call Kiln.
-KILN_API void kiln_on_log(int level, void (*log)(void *user, int level, const char *text), void *user);
+// What the library tells about its work: KILN_DEBUG=1 to 6 sends it to standard error; this takes
+// it over for the whole process. Levels: 1 kernels compiled and their time, 2 their resources, 3
+// IR, 4 passes, 5 PTX, 6 everything. A NULL function gives it back to KILN_DEBUG. Calls do not
+// overlap; the function must not call Kiln.
+KILN_API void kiln_on_log(int level, void (*log)(void *user, int level, const char *text),
+                          void *user);
 
 // --- types of elements and scalars
 typedef enum kiln_type {
@@ -153,7 +155,8 @@ typedef struct kiln_compile_desc {
     bool for_check;        // for kiln_check: not optimised, every access watched (interp)
     bool check_bounds; // an access outside its array stops the thread and is reported; slower. Also
                        // KILN_CHECK=bounds
-    const struct kiln_native *native; // machine code for the cpu device, from kiln build --embed cpu
+    const struct kiln_native
+        *native; // machine code for the cpu device, from kiln build --embed cpu
 } kiln_compile_desc;
 
 KILN_API kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out);
@@ -312,8 +315,9 @@ KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text,
                             void *user);
 KILN_API const char *kiln_printed(kiln *k, size_t *len); // since the last call; owned by k
 
-// --- checking: runs a launch on the interpreter beside a shadow of its memory, and reports what is wrong with it: accesses out of
-// bounds or misaligned, memory read before it is set, races, missed barriers, missing lanes, false assumptions, endless loops.
+// --- checking: runs a launch on the interpreter beside a shadow of its memory, and reports what is
+// wrong with it: accesses out of bounds or misaligned, memory read before it is set, races, missed
+// barriers, missing lanes, false assumptions, endless loops.
 typedef struct kiln_finding {
     const char *code;    // "K6204": kiln explain says more
     const char *message; // one line
@@ -337,10 +341,12 @@ typedef struct kiln_check_desc {
     bool colour;          // in kiln_finding.text
     const bool *is_unset; // per argument: the buffer's contents count as not set; NULL: all are set
     uint64_t step_limit;  // instructions of one warp; 0: 67 million
-    void (*finding)(void *user, const kiln_finding *f); // at the end, once for each; valid during the call
+    void (*finding)(void *user,
+                    const kiln_finding *f); // at the end, once for each; valid during the call
     void *user;
 } kiln_check_desc;
-// The module must be compiled with for_check. KILN_OK when the launch could be checked; *findings (may be NULL) is their number.
+// The module must be compiled with for_check. KILN_OK when the launch could be checked; *findings
+// (may be NULL) is their number.
 KILN_API kiln_status kiln_check(kiln_kernel *kernel, const kiln_check_desc *desc, size_t *findings);
 
 // --- streams and events. On interp and cpu work is done when its call returns: streams and events

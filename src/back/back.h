@@ -6,10 +6,10 @@
 #include "ir/ir.h"
 
 typedef struct target {
-    const char *name; // "sm_90a"
-    int sm;           // 90
-    char variant;     // 'a' or 0
-    int ptx;          // 80 is PTX 8.0
+    const char *name;                          // "sm_90a"
+    int sm;                                    // 90
+    char variant;                              // 'a' or 0
+    int ptx;                                   // 80 is PTX 8.0
     uint32_t shared_limit, registers, threads; // of a block; of a multiprocessor
     uint32_t blocks, shared_sm;                // of a multiprocessor
 } target;
@@ -23,12 +23,13 @@ typedef struct ptx_options {
     bool annotate;  // the source line as a comment
 } ptx_options;
 
-// Appends the PTX of all kernels of `m` (or of `only`, when given) for target `t`. False: a diagnostic says which
-// feature the target lacks, and where it is used.
-bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options, diags *ds,
-              arena *scratch, text *out);
+// Appends the PTX of all kernels of `m` (or of `only`, when given) for target `t`. False: a
+// diagnostic says which feature the target lacks, and where it is used.
+bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,
+              diags *ds, arena *scratch, text *out);
 
-// Appends the C text of all kernels of `m` (or of `only`): lane operations, a function a kernel, and the table that rt/cpu.h describes.
+// Appends the C text of all kernels of `m` (or of `only`): lane operations, a function a kernel,
+// and the table that rt/cpu.h describes.
 void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out);
 
 #endif

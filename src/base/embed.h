@@ -9,7 +9,8 @@
 // NULL when there is none. NUL-terminated; `len` may be NULL.
 const char *embed_find(const char *name, size_t *len);
 
-// The version, and a hash of everything the library is built from: two builds that may compile differently differ here.
+// The version, and a hash of everything the library is built from: two builds that may compile
+// differently differ here.
 extern const char embed_build_id[];
 
 #endif

@@ -90,7 +90,8 @@ int cli_doctor(int argc, char **argv)
     int working = report_device("interp");
     report_others();
     printf("\ntools (none is needed to run kernels on interp)\n");
-    report_tool("cc", "makes machine code for the cpu device; compiles the headers that kiln build writes");
+    report_tool(
+        "cc", "makes machine code for the cpu device; compiles the headers that kiln build writes");
     report_tool("gdb", "debugs a kernel file built by the host's C compiler");
     report_tool("ptxas", "checks PTX without a GPU");
     report_cache();

@@ -23,7 +23,8 @@ int cli_explain(int argc, char **argv)
     snprintf(name, sizeof name, "%s%s", isdigit((unsigned char)argv[1][0]) ? "K" : "", argv[1]);
     name[0] = (char)toupper((unsigned char)name[0]);
     if (diag_code_find(name) == DIAG_NONE)
-        return cli_usage("explain", "there is no code '%s'; kiln explain --list shows all of them", argv[1]);
+        return cli_usage("explain", "there is no code '%s'; kiln explain --list shows all of them",
+                         argv[1]);
     char page[64];
     snprintf(page, sizeof page, "errors/%s.md", name);
     size_t len;

@@ -1,4 +1,5 @@
-// The kiln program: finds the verb's row and calls its function. `kiln help` is made from the same table.
+// The kiln program: finds the verb's row and calls its function. `kiln help` is made from the same
+// table.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -197,14 +198,16 @@ int cli_help(int argc, char **argv)
         const verb *v = find_verb(argv[1]);
         if (!v)
             return cli_usage("help", "there is no verb '%s'", argv[1]);
-        printf("kiln %s %s\n    %s\n\nmanual: man kiln-%s\n", v->name, v->arguments, v->does, v->name);
+        printf("kiln %s %s\n    %s\n\nmanual: man kiln-%s\n", v->name, v->arguments, v->does,
+               v->name);
         return EXIT_FINE;
     }
     printf("kiln %s: GPU kernels in plain C\n\n", kiln_version());
     for (size_t i = 0; i < COUNT(verbs); i++)
         printf("  %-8s %s\n", verbs[i].name, verbs[i].does);
     printf("\nkiln help VERB, or man kiln-VERB, says more.\n"
-           "exit codes: 0 ok, 1 the kernel or data is wrong, 2 usage, 3 the world is wrong, 70 Kiln is\n");
+           "exit codes: 0 ok, 1 the kernel or data is wrong, 2 usage, 3 the world is wrong, 70 "
+           "Kiln is\n");
     return EXIT_FINE;
 }
 

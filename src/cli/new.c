@@ -1,4 +1,5 @@
-// kiln new NAME: a folder with a kernel, a host program and a makefile that builds and runs as it is.
+// kiln new NAME: a folder with a kernel, a host program and a makefile that builds and runs as it
+// is.
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -60,24 +61,25 @@ static const char main_text[] =
     "    return wrong != 0;\n"
     "}\n";
 
-static const char make_text[] =
-    "# make run: builds the kernel's header, the program, and runs it. Kiln is found with pkg-config.\n"
-    "KILN ?= kiln\n"
-    "CFLAGS ?= -O2 -Wall -Wextra\n"
-    "\n"
-    "NAME: main.c kernel.h\n"
-    "\t$(CC) -std=c11 $(CFLAGS) $$(pkg-config --cflags kiln) main.c -o $@ $$(pkg-config --libs kiln)\n"
-    "\n"
-    "kernel.h: kernel.c\n"
-    "\t$(KILN) build kernel.c -o $@\n"
-    "\n"
-    "run: NAME\n"
-    "\t./NAME\n"
-    "\n"
-    "clean:\n"
-    "\trm -f NAME kernel.h\n"
-    "\n"
-    ".PHONY: run clean\n";
+static const char make_text[] = "# make run: builds the kernel's header, the program, and runs it. "
+                                "Kiln is found with pkg-config.\n"
+                                "KILN ?= kiln\n"
+                                "CFLAGS ?= -O2 -Wall -Wextra\n"
+                                "\n"
+                                "NAME: main.c kernel.h\n"
+                                "\t$(CC) -std=c11 $(CFLAGS) $$(pkg-config --cflags kiln) main.c -o "
+                                "$@ $$(pkg-config --libs kiln)\n"
+                                "\n"
+                                "kernel.h: kernel.c\n"
+                                "\t$(KILN) build kernel.c -o $@\n"
+                                "\n"
+                                "run: NAME\n"
+                                "\t./NAME\n"
+                                "\n"
+                                "clean:\n"
+                                "\trm -f NAME kernel.h\n"
+                                "\n"
+                                ".PHONY: run clean\n";
 
 static bool write_file(const char *folder, const char *file, const char *pattern, const char *name)
 {
@@ -119,9 +121,12 @@ int cli_new(int argc, char **argv)
         fprintf(stderr, "kiln new: %s: %s\n", name, strerror(errno));
         return EXIT_WORLD;
     }
-    if (!write_file(name, "kernel.c", kernel_text, name) || !write_file(name, "main.c", main_text, name) ||
+    if (!write_file(name, "kernel.c", kernel_text, name) ||
+        !write_file(name, "main.c", main_text, name) ||
         !write_file(name, "Makefile", make_text, name))
         return EXIT_WORLD;
-    printf("made %s/: kernel.c, main.c, Makefile\n  try: cd %s && kiln run kernel.c\n  or:  make run\n", name, name);
+    printf("made %s/: kernel.c, main.c, Makefile\n  try: cd %s && kiln run kernel.c\n  or:  make "
+           "run\n",
+           name, name);
     return EXIT_FINE;
 }

@@ -1,5 +1,6 @@
-// Reads and writes .npy. The header is a Python dictionary literal; only the three keys that NumPy writes
-// are looked for, and everything is checked against the file's real length before memory is taken.
+// Reads and writes .npy. The header is a Python dictionary literal; only the three keys that NumPy
+// writes are looked for, and everything is checked against the file's real length before memory is
+// taken.
 #include "cli/npy.h"
 
 #include <errno.h>
@@ -91,7 +92,8 @@ static bool read_open(FILE *file, npy *out, char why[256])
     char *header = calloc(1, header_len + 1);
     if (!header)
         return FAIL("out of memory");
-    bool ok = fread(header, 1, header_len, file) == header_len ? true : FAIL("it ends in its header");
+    bool ok =
+        fread(header, 1, header_len, file) == header_len ? true : FAIL("it ends in its header");
     ok = ok && read_descr(header, out, why) && read_shape(header, out, why);
     free(header);
     size_t bytes;
@@ -100,7 +102,8 @@ static bool read_open(FILE *file, npy *out, char why[256])
     if (__builtin_mul_overflow(out->count, out->element_size, &bytes))
         return FAIL("its shape is too large");
     long here = ftell(file);
-    if (here < 0 || fseek(file, 0, SEEK_END) || (size_t)(ftell(file) - here) < bytes || fseek(file, here, SEEK_SET))
+    if (here < 0 || fseek(file, 0, SEEK_END) || (size_t)(ftell(file) - here) < bytes ||
+        fseek(file, here, SEEK_SET))
         return FAIL("it is shorter than its shape says");
     out->data = malloc(bytes ? bytes : 1);
     if (!out->data)
@@ -129,7 +132,8 @@ void npy_free(npy *n)
     n->data = NULL;
 }
 
-bool npy_write(const char *path, kiln_type type, size_t element_size, size_t count, const void *data, char why[256])
+bool npy_write(const char *path, kiln_type type, size_t element_size, size_t count,
+               const void *data, char why[256])
 {
     char descr[24];
     snprintf(descr, sizeof descr, "|V%zu", element_size);
@@ -141,16 +145,19 @@ bool npy_write(const char *path, kiln_type type, size_t element_size, size_t cou
         if (codes[i].type == type && type != KILN_VOID)
             snprintf(descr, sizeof descr, "%c%s", element_size == 1 ? '|' : '<', codes[i].code);
     char header[256];
-    int len = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }", descr, count);
+    int len = snprintf(header, sizeof header,
+                       "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }", descr, count);
     int padded = (len + 10 + 1 + 63) / 64 * 64 - 10;
     for (; len < padded - 1; len++)
         header[len] = ' ';
     header[len++] = '\n';
-    unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(len & 255), (unsigned char)(len >> 8)};
+    unsigned char start[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(len & 255), (unsigned char)(len >> 8)};
     FILE *file = fopen(path, "wb");
     if (!file)
         return FAIL("%s", strerror(errno));
-    bool ok = fwrite(start, 1, 10, file) == 10 && fwrite(header, 1, (size_t)len, file) == (size_t)len &&
+    bool ok = fwrite(start, 1, 10, file) == 10 &&
+              fwrite(header, 1, (size_t)len, file) == (size_t)len &&
               fwrite(data, 1, count * element_size, file) == count * element_size;
     int saved = errno;
     if (fclose(file))

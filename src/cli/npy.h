@@ -15,6 +15,7 @@ typedef struct npy {
 bool npy_read(const char *path, npy *out, char why[256]);
 void npy_free(npy *n);
 // f16 is written as <f2; bf16 and the 8-bit floats as raw unsigned integers; KILN_VOID as |V<size>.
-bool npy_write(const char *path, kiln_type type, size_t element_size, size_t count, const void *data, char why[256]);
+bool npy_write(const char *path, kiln_type type, size_t element_size, size_t count,
+               const void *data, char why[256]);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct front_options {
     const char *const *includes; // folders for #include "x" and <x>, NULL-terminated; may be NULL
     const char *const *tunes;    // "BM=128", NULL-terminated; may be NULL
     const char *target; // "interp", "cpu", "sm_90a", "vulkan", "opencl" …; decides target_…()
-    bool keeps_unset; // variables without a value stay unset (for kiln check), not 0
+    bool keeps_unset;   // variables without a value stay unset (for kiln check), not 0
     bool allow_file_includes; // false: only Kiln's own headers (for strings from untrusted places)
 } front_options;
 

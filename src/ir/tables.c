@@ -96,14 +96,14 @@ static const uint8_t fixed_types[IR_OP_COUNT] = {
     [IR_WARPSYNC] = IR_VOID + 1,     [IR_BALLOT] = IR_I32 + 1,
     [IR_ACTIVE] = IR_I32 + 1,        [IR_PRINT] = IR_VOID + 1,
     [IR_ASSERT] = IR_VOID + 1,       [IR_TRAP] = IR_VOID + 1,
-    [IR_BOUNDS] = IR_VOID + 1,
-    [IR_ASSUME] = IR_VOID + 1,       [IR_CLOCK] = IR_I64 + 1,
-    [IR_NANOTIME] = IR_I64 + 1,      [IR_SLEEP] = IR_VOID + 1,
-    [IR_CALL] = IR_VOID + 1,         [IR_BLOCKSCOPE] = IR_VOID + 1,
-    [IR_IF] = IR_VOID + 1,           [IR_LOOP] = IR_VOID + 1,
-    [IR_SWITCH] = IR_VOID + 1,       [IR_EXIT] = IR_VOID + 1,
-    [IR_NEXT] = IR_VOID + 1,         [IR_RETURN] = IR_VOID + 1,
-    [IR_UNREACHABLE] = IR_VOID + 1,  [IR_NOP] = IR_VOID + 1,
+    [IR_BOUNDS] = IR_VOID + 1,       [IR_ASSUME] = IR_VOID + 1,
+    [IR_CLOCK] = IR_I64 + 1,         [IR_NANOTIME] = IR_I64 + 1,
+    [IR_SLEEP] = IR_VOID + 1,        [IR_CALL] = IR_VOID + 1,
+    [IR_BLOCKSCOPE] = IR_VOID + 1,   [IR_IF] = IR_VOID + 1,
+    [IR_LOOP] = IR_VOID + 1,         [IR_SWITCH] = IR_VOID + 1,
+    [IR_EXIT] = IR_VOID + 1,         [IR_NEXT] = IR_VOID + 1,
+    [IR_RETURN] = IR_VOID + 1,       [IR_UNREACHABLE] = IR_VOID + 1,
+    [IR_NOP] = IR_VOID + 1,
 };
 
 bool ir_op_fixed_type(ir_op op, ir_type *type)

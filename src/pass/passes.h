@@ -8,4 +8,8 @@ pass_fn pass_inline, pass_geometry, pass_sroa, pass_mem2reg, pass_fold, pass_cse
 pass_fn pass_converge, pass_space, pass_licm, pass_unroll, pass_strength, pass_ifconv, pass_vector;
 pass_fn pass_set2reg, pass_addr, pass_remark, pass_bounds;
 
+// constant.c: false when the function stores to constant memory; a diagnostic says where (ds may be
+// NULL).
+bool constant_check(const ir_func *f, diags *ds);
+
 #endif

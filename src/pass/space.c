@@ -226,5 +226,6 @@ bool pass_space(ir_func *f, pass_ctx *ctx)
     for (ir_inst_id id = 1; id < inst_count; id++)
         if (ir_at(f, id)->op == IR_PTRCAST && renames[ir_at(f, id)->result])
             ir_remove(f, id);
+    constant_check(f, ctx->diags);
     return true;
 }

@@ -15,7 +15,8 @@ typedef struct interp_program interp_program;
 // Everything is allocated in `a`. The function must verify and hold no CALL. Leaves through bug.h
 // when memory is out.
 interp_program *interp_decode(arena *a, const ir_func *f);
-// The same for `kiln check`: the instructions a checker wants to see go through interp_launch.hooks.
+// The same for `kiln check`: the instructions a checker wants to see go through
+// interp_launch.hooks.
 enum { INTERP_WATCH_MEMORY = 1, INTERP_WATCH_NAN = 2 };
 interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch);
 // Bytes of the static shared arrays the kernel uses; whether it uses dynamic shared memory.

@@ -63,7 +63,8 @@ typedef struct rt_param {
     bool is_raw;   // of user-given PTX: only the size is known
 } rt_param;
 
-// What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line in image.c.
+// What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line
+// in image.c.
 struct kiln_kernel {
     uint64_t magic;
     struct kiln_module *module;
@@ -80,7 +81,7 @@ struct kiln_kernel {
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
     const struct cpu_row *native; // of the cpu device; NULL: interpreted
-    interp_program *nan_program; // of a module for kiln_check: the same, floats watched, too
+    interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;
     size_t dynamic_limit; // dynamic shared bytes the function was set up for
@@ -110,7 +111,7 @@ struct kiln_module {
     uint32_t string_count;
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
-    void *native; // the cpu device's shared object
+    void *native;                       // the cpu device's shared object
     const struct kiln_native *embedded; // of the compile's description
     bool for_check;
     source_map *sources; // for_check: the source texts, at the same positions

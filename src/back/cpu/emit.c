@@ -15,8 +15,10 @@ static void declare(cpu_emitter *e, const char *prefix, ir_ref first, uint32_t c
 {
     for (uint32_t k = 0; k < count; k++) {
         const char *type = cpu_type(e, first + k);
-        cpu_put(e, "%s %sv%u%s;", type, prefix, first + k,
-                type[0] == 'V' || type[0] == 'M' ? "" : " = 0");
+        const char *zero = type[0] == 'M'   ? "m_of(0)"
+                           : type[0] == 'V' ? (type[1] == '8' ? "s8(0)" : "s4(0)")
+                                            : "0";
+        cpu_put(e, "%s %sv%u = %s;", type, prefix, first + k, zero);
     }
 }
 
