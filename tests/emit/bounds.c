@@ -1,6 +1,5 @@
 // flags: --check bounds
-// Checked accesses: hidden lengths, one comparison each, the fault out of the way; what cannot fail
-// is not checked.
+// Checked accesses: hidden lengths, one comparison each, the fault out of the way; what cannot fail is not checked.
 #include <kiln/kernel.h>
 
 kernel block(64) void checked(const f32 *x, f32 *out, u32 shift)

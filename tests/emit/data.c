@@ -1,5 +1,4 @@
-// A struct by value, a constant table, a local array with a dynamic index, integer division by a
-// variable.
+// A struct by value, a constant table, a local array with a dynamic index, integer division by a variable.
 #include <kiln/kernel.h>
 
 struct scale {

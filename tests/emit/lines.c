@@ -1,9 +1,11 @@
 // flags: --lines
 // Line information of two files; a macro belongs to the line that uses it.
-#include "lines.h"
 #include <kiln/kernel.h>
+#include "lines.h"
 
-#define TWICE(v) ((v) + (v))
+#define TWICE(v) \
+    ((v) + \
+     (v))
 
 kernel block(32) void lines(const f32 *x, f32 *out)
 {

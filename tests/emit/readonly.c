@@ -1,5 +1,4 @@
-// Inputs that nobody writes are read through the read-only path: `out` is restrict, so `x` is
-// another buffer; `same` may be written.
+// Inputs that nobody writes are read through the read-only path: `out` is restrict, so `x` is another buffer; `same` may be written.
 #include <kiln/kernel.h>
 
 kernel block(128) void apart(const f32 *x, f32 *restrict out, u32 n)

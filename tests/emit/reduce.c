@@ -1,5 +1,4 @@
-// Shuffles, a shared array with 32-bit addresses, barriers, a branch that the whole block takes
-// together.
+// Shuffles, a shared array with 32-bit addresses, barriers, a branch that the whole block takes together.
 #include <kiln/kernel.h>
 
 kernel block(256) void row_sum(const f32 *x, f32 *out, u32 cols)

@@ -1,5 +1,4 @@
-// The heart of a matrix product: 16-byte shared loads at constant offsets, sums in registers, a
-// loop that the block takes together.
+// The heart of a matrix product: 16-byte shared loads at constant offsets, sums in registers, a loop that the block takes together.
 #include <kiln/kernel.h>
 
 kernel block(16, 16) void tile(const f32 *a, const f32 *b, f32 *c, u32 k)
