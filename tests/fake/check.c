@@ -156,15 +156,15 @@ static void launch_refused(void)
     kiln_close(f.k);
 }
 
-// The 40th launch dies; the GPU has said that 32 had ended.
+// The 264th launch dies; the GPU has said that 256 had ended.
 static void fault(void)
 {
     fixture f;
     if (!set_up(&f))
         return;
     kiln_kernel *first = api_kernel(f.m, "first"), *second = api_kernel(f.m, "second");
-    for (int i = 0; i < 40; i++)
-        CHECK(!api_launch(i < 32 ? first : second, 2, 0, f.args, 1));
+    for (int i = 0; i < 264; i++)
+        CHECK(!api_launch(i < 256 ? first : second, 2, 0, f.args, 1));
     EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035",
            "kernel 'second' failed on cuda:0: it used memory that is not its own; grid 2 x 1 x 1");
     CHECK(strstr(kiln_last_error(f.k)->text, "earliest launch that had not ended") &&
@@ -215,7 +215,7 @@ static const struct {
     {"jit refuses", "jit", jit_refuses},
     {"no linker", "nolink", no_linker},
     {"launch refused", "launch=701", launch_refused},
-    {"fault", "fault=40", fault},
+    {"fault", "fault=264", fault},
     {"exact fault", "fault=5", exact_fault},
 };
 
