@@ -50,7 +50,7 @@ static kiln_status run(kiln *k, kiln_kernel *kernel, size_t shared_bytes, const 
 static void test_buffers(kiln *k, kiln_module *m)
 {
     kiln_kernel *copy = api_kernel(m, "copy");
-    kiln_buffer *x, *out;
+    kiln_buffer *x = NULL, *out = NULL;
     float in[64], got[64];
     for (int i = 0; i < 64; i++)
         in[i] = (float)i;
@@ -106,7 +106,7 @@ static void test_arrays(kiln *k, kiln_module *m)
 
 static void test_others(kiln *k, kiln_module *m)
 {
-    kiln_buffer *x, *out;
+    kiln_buffer *x = NULL, *out = NULL;
     CHECK(!kiln_buffer_new(k, KILN_I32, 64, &x) && !kiln_buffer_new(k, KILN_I32, 32, &out));
     kiln_arg args[] = {kiln_arg_buffer(x), kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 33)};
     CHECK(!run(k, api_kernel(m, "walk"), 0, args, 3));
