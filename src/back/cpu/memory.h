@@ -93,8 +93,8 @@ FAR V4 any4m(V8 a, M m)
 // One base and a signed index a lane.
 #if VB == 64
 #define INDEXED(scale) \
-    FAR V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
-    FAR void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
+    IN V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
+    IN void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
 // Lanes that stand side by side are usual here, too; the check costs less than the instruction.
 #define IS_SIDE_BY_SIDE(i, scale) (scale == 4 && (uint16_t)CMPD((vi512)x.p##i, (vi512)((vu){0} + x.p##i[0] + (vu)IOTA4(0)), 0) == 0xffff)
 #define GATHER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512){0}, (uint16_t)(m >> (16 * i))); else r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
