@@ -40,7 +40,7 @@ typedef struct cli_compile {
     int define_count, include_count, tune_count;
     const char *target;
     int optimise;
-    bool json, werror, check_bounds, report;
+    bool json, werror, check_bounds, check_none, report;
 } cli_compile;
 // 1: taken, 0: not one of them, -1: wrong (message already printed).
 int cli_compile_option(cli_compile *c, const char *verb, int argc, char **argv, int *i);

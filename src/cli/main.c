@@ -150,9 +150,10 @@ int cli_compile_option(cli_compile *c, const char *verb_name, int argc, char **a
         c->optimise = 1;
         return 1;
     } else if ((value = cli_option("--check", argc, argv, i))) {
-        if (strcmp(value, "bounds") != 0)
-            return cli_usage(verb_name, "--check is bounds, not '%s'", value), -1;
-        c->check_bounds = true;
+        if (strcmp(value, "bounds") != 0 && strcmp(value, "none") != 0)
+            return cli_usage(verb_name, "--check is bounds or none, not '%s'", value), -1;
+        c->check_bounds = !strcmp(value, "bounds");
+        c->check_none = !c->check_bounds;
         return 1;
     } else if (!strcmp(arg, "--report")) {
         c->report = true;

@@ -355,6 +355,10 @@ int run_prepare(run *r)
         return cli_fail(NULL, st);
     kiln_on_print(r->k, on_print, NULL);
     kiln_compile_desc desc;
+    // Machine code on the host's own cores could harm this very process: whoever wants it unguarded
+    // says so.
+    if (!strcmp(kiln_device_name(r->k), "cpu") && !r->compile.check_none)
+        r->compile.check_bounds = true;
     cli_compile_desc(&r->compile, r->path, &desc);
     desc.for_check = r->is_check;
     st = kiln_compile(r->k, &desc, &r->module);
