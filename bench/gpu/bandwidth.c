@@ -304,7 +304,8 @@ static void run_stream(bench *b, const op *o)
     if (!is(o, "add") && !is(o, "copy"))
         best = run_variant(b, o, path, "", NULL, n, 4096, (uint32_t)(n / 256), "64M", best);
     for (uint32_t k = 0; k < 3; k++)
-        best = run_variant(b, o, "bench/gpu/kernels/stream.c", tunes[k], NULL, n, 4096,
+        best = run_variant(b, o, "bench/gpu/kernels/stream.c", tunes[k],
+                           is(o, "dequant") ? "COLS=4096" : NULL, n, 4096,
                            (uint32_t)(n / 1024 >> k), "64M", best);
     report_number(&b->r, best, "%s.64M.best.GBps", o->name);
 }
