@@ -385,10 +385,31 @@ static void parse_external(parser *p)
         enter_host_names(p, from, names, tags, why);
 }
 
+// extern "C" and extern "C" { … }: CUDA files have them; here every name is C's.
+static bool skip_linkage(parser *p)
+{
+    if (kind(p) != TOK_EXTERN || p->at + 1 >= p->end || p->tokens[p->at + 1].kind != TOK_STRING)
+        return false;
+    step(p);
+    step(p);
+    if (kind(p) == TOK_LBRACE) {
+        p->linkage_braces++;
+        step(p);
+    }
+    return true;
+}
+
 static void parse_externals(parser *p)
 {
     while (p->at < p->end) {
         uint32_t before = p->at;
+        if (skip_linkage(p))
+            continue;
+        if (p->linkage_braces && kind(p) == TOK_RBRACE) {
+            p->linkage_braces--;
+            step(p);
+            continue;
+        }
         switch ((int)kind(p)) {
         case TOK_SEMI: step(p); break;
         case TOK_PRAGMA:

@@ -294,3 +294,12 @@ TEST(parse_reached_functions_only)
     assert_string_equal(p.f.reached.at[2]->name, "c");
     arena_free(p.in);
 }
+
+TEST(linkage_of_cpp_is_ignored)
+{
+    expect_codes("extern \"C\" kernel void f(float *x) { x[0] = 1; }\n", "");
+    expect_codes("extern \"C\" {\nkernel void f(float *x) { x[0] = 1; }\n}\n"
+                 "kernel void g(float *x) { x[0] = 2; }\n",
+                 "");
+    expect_codes("}\nkernel void g(float *x) { x[0] = 2; }\n", "K0016");
+}
