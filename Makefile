@@ -22,10 +22,10 @@ KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc cla
 
 OPT.gcc     = -O2 -g
 OPT.clang   = -O2 -g
-OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation
-OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation
-OPT.tsan    = -O1 -g -fsanitize=thread -Wno-format-truncation
-OPT.hostile = -O1 -g -DKILN_HOSTILE -fsanitize=address -fno-omit-frame-pointer -Wno-format-truncation
+OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
+OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation -Wno-maybe-uninitialized
+OPT.tsan    = -O1 -g -fsanitize=thread -Wno-format-truncation -Wno-maybe-uninitialized
+OPT.hostile = -O1 -g -DKILN_HOSTILE -fsanitize=address -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.fuzz    = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \

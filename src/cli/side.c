@@ -115,7 +115,7 @@ static void cut_ir(table *t, uint32_t column, const ir_func *f)
     const source_file *home = at.file;
     for (size_t pos = 0; pos < all.len;) {
         str line = next_line((str){all.at, all.len}, &pos), path;
-        uint32_t number;
+        uint32_t number = 0;
         size_t mark = line.len;
         while (mark && line.at[mark - 1] != ';')
             mark--;
