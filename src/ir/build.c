@@ -28,6 +28,7 @@ ir_func *ir_func_add(ir_module *m, const char *name)
     vec_push(m->in, &f->consts, (ir_const){0});
     vec_push(m->in, &f->insts, (ir_inst){0});
     vec_push(m->in, &f->regions, (ir_region){0});
+    vec_reserve(m->in, &f->operands, 8); // never NULL: a function may have no operand at all
     vec_push(m->in, &m->funcs, f);
     f->body = ir_new_region(f, 0);
     return f;
