@@ -60,7 +60,7 @@ typedef struct parser {
     scope *scope;
     scope *file_scope;
     bool is_panicking;
-    bool had_error; // a syntax error: the tree has holes
+    bool had_error;          // a syntax error: the tree has holes
     uint32_t linkage_braces; // open extern "C" { … }
     bool is_library;
     bool is_trial; // errors will be put away: see parse_decl.c
