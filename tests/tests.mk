@@ -47,7 +47,7 @@ $(T)/fuzz_diff: $(FUZZ_DIFF_SRC) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
 fuzz-diff: deps $(T)/fuzz_diff
 	@mkdir -p $(BUILD)/fuzz
-	@$(T)/fuzz_diff --seconds $(SECONDS) --work $(BUILD)/fuzz --keep tests/run/found
+	@$(T)/fuzz_diff --seconds $(SECONDS) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
