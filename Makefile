@@ -41,7 +41,7 @@ CLI_SRC := $(sort $(wildcard src/cli/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
-.PHONY: all test showcase bench fuzz fuzz-diff install clean help format check-format bless deps FORCE
+.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install clean help format check-format bless deps FORCE
 all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln
 
 # --- the library: one relocatable object whose internal names are local, so they collide with nobody's
@@ -97,6 +97,8 @@ help:
 
 deps:
 	@sh tools/deps
+build-deps:
+	@sh tools/deps build
 
 compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
@@ -126,7 +128,10 @@ install: all
 clean:
 	rm -rf build build-*
 
-showcase: all
+# What is missing must be there before anything is compiled, also under -j: hence the second make.
+showcase: build-deps
+	@$(MAKE) --no-print-directory showcase-now
+showcase-now: all
 	@sh tools/showcase $(BUILD) '$(LIBS)'
 
 $(T)/compile_speed: bench/compile_speed.c $(BUILD)/libkiln-internal.a

@@ -3,32 +3,8 @@
 #include <math.h>
 
 #include "rt/interp/engine.h"
+#include "rt/interp/loops.h"
 
-#define BINARY(name, S, T, expr)                                                                   \
-    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
-    {                                                                                              \
-        (void)cv;                                                                                  \
-        T *d = dv;                                                                                 \
-        const S *a = av, *b = bv;                                                                  \
-        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
-        {                                                                                          \
-            S x = a[i], y = b[i];                                                                  \
-            d[i] = (T)(expr);                                                                      \
-        }                                                                                          \
-    }
-#define UNARY(name, T, expr)                                                                       \
-    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
-    {                                                                                              \
-        (void)bv;                                                                                  \
-        (void)cv;                                                                                  \
-        T *d = dv;                                                                                 \
-        const T *a = av;                                                                           \
-        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
-        {                                                                                          \
-            T x = a[i];                                                                            \
-            d[i] = (T)(expr);                                                                      \
-        }                                                                                          \
-    }
 #define TERNARY(name, T, expr)                                                                     \
     static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \

@@ -2,19 +2,8 @@
 // that the C compiler turns into vector code; the rules are those of ir/ops.def and must agree bit
 // for bit with ir_eval. Start at the table at the end.
 #include "rt/interp/engine.h"
+#include "rt/interp/loops.h"
 
-#define BINARY(name, S, T, expr)                                                                   \
-    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
-    {                                                                                              \
-        (void)cv;                                                                                  \
-        T *d = dv;                                                                                 \
-        const S *a = av, *b = bv;                                                                  \
-        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
-        {                                                                                          \
-            S x = a[i], y = b[i];                                                                  \
-            d[i] = (T)(expr);                                                                      \
-        }                                                                                          \
-    }
 #define SHIFT(name, S, U, width, expr)                                                             \
     static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
     {                                                                                              \
@@ -27,19 +16,6 @@
             S x = a[i];                                                                            \
             uint32_t n = b[i] & (width - 1);                                                       \
             d[i] = (U)(expr);                                                                      \
-        }                                                                                          \
-    }
-#define UNARY(name, T, expr)                                                                       \
-    static void name(void *dv, const void *av, const void *bv, const void *cv)                     \
-    {                                                                                              \
-        (void)bv;                                                                                  \
-        (void)cv;                                                                                  \
-        T *d = dv;                                                                                 \
-        const T *a = av;                                                                           \
-        LANE_LOOP for (int i = 0; i < LANES; i++)                                                  \
-        {                                                                                          \
-            T x = a[i];                                                                            \
-            d[i] = (T)(expr);                                                                      \
         }                                                                                          \
     }
 #define SELECT(name, T)                                                                            \
