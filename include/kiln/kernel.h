@@ -108,6 +108,7 @@ KILN_VECTOR4(f8e5x4, f8e5)  KILN_VECTOR(f8e5x16, f8e5, 16)
 
 // --- which compiler reads this: constant expressions
 #define target_sm()        0
+#define target_has_wgmma() 0
 #define target_is_cuda()   0
 #define target_is_cpu()    0
 #define target_is_interp() 0
@@ -176,6 +177,8 @@ static inline u64 kiln_host_nanoseconds(void)
 #include "host/number.h"
 
 #include "host/narrow.h"
+
+#include "host/nvidia.h"
 
 #include "host/library.h"
 

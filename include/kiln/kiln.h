@@ -307,8 +307,9 @@ typedef struct kiln_launch_desc {
 KILN_API kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc);
 // Waits for everything, shows what kernels printed, and reports what went wrong since.
 KILN_API kiln_status kiln_sync(kiln *k);
-KILN_API void
-kiln_cancel(kiln *k); // stops a running interp launch from another thread or a signal handler
+// Stops a running launch of interp or cpu, which then returns KILN_E_CANCELLED; from another thread
+// or a signal handler. A GPU does not stop: what runs there ends with the process.
+KILN_API void kiln_cancel(kiln *k);
 // Where a kernel's printf goes: `text` is one whole call's output. NULL: it is kept and read with
 // kiln_printed.
 KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "front/builtin.h"
+#include "ir/nv.h"
 
 // clang-format off
 static builtin builtins[BI_COUNT] = {
@@ -12,6 +13,8 @@ static builtin builtins[BI_COUNT] = {
 #define LOWER(x) .op = x
 #define LIB(x)   .lib = x
 #define CONST(x) .op = x
+#define NV(x)     .op = x
+#define MATRIX(x) .op = x
 #define BUILTIN(name_, signature_, kind_, data_, flags_, doc_) \
     {.id = BI_##name_, .name = #name_, .signature = signature_, .kind = BK_##kind_, kind_(data_), .flags = flags_, .doc = doc_},
 #define ALIAS(name_, target_, type_)
@@ -22,6 +25,8 @@ static builtin builtins[BI_COUNT] = {
 #undef LOWER
 #undef LIB
 #undef CONST
+#undef NV
+#undef MATRIX
 };
 
 typedef struct entry {

@@ -15,11 +15,13 @@ typedef enum builtin_id {
 } builtin_id;
 
 typedef enum builtin_kind {
-    BK_OP,    // data: the IR op; operands are the arguments in order, t is T (or the result type)
-    BK_LOWER, // lower_builtin.c has a case for BI_name
-    BK_LIB,   // data: library text; the function is k_NAME_T (k_NAME without a T), called like any
-              // device function
-    BK_CONST, // a constant expression: consteval.c has a case
+    BK_OP,     // data: the IR op; operands are the arguments in order, t is T (or the result type)
+    BK_LOWER,  // lower_builtin.c has a case for BI_name
+    BK_LIB,    // data: library text; the function is k_NAME_T (k_NAME without a T), called like any
+               // device function
+    BK_CONST,  // a constant expression: consteval.c has a case
+    BK_NV,     // data: the row of ir/nv.def; operands are the arguments in order
+    BK_MATRIX, // data: the row of ir/nv.def; arguments are arrays of registers (check_matrix.c)
 } builtin_kind;
 
 enum {             // flags
@@ -34,7 +36,7 @@ typedef struct builtin {
     const char *name;
     const char *signature; // "T(T,T) T:f32,f64"; see builtin.def
     builtin_kind kind;
-    int op;          // BK_OP: ir_op
+    int op;          // BK_OP: ir_op; BK_NV, BK_MATRIX: nv_op
     const char *lib; // BK_LIB
     unsigned flags;
     const char *doc;

@@ -46,6 +46,7 @@ ast_expr *check_incdec(front *f, ast_expr *e);
 ast_expr *check_assign(front *f, ast_expr *e);
 ast_expr *check_conditional(front *f, ast_expr *e);
 bool check_modifiable(front *f, ast_expr *e, span op_at);
+bool check_writes_array(front *f, ast_expr *e); // a builtin fills the array
 bool check_has_effects(const ast_expr *e);
 
 // --- check_call.c, check_printf.c
@@ -53,6 +54,10 @@ ast_expr *check_call(front *f, ast_expr *e);
 ast_expr *check_printf(front *f, ast_expr *e);
 // Converts the arguments for `b`, deducing its T; false: a diagnostic was given. (check_builtin.c)
 bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fixed);
+// Argument `index` must be an integer constant; it becomes a literal.
+bool check_constant_arg(front *f, ast_expr *e, uint32_t index, const builtin *b);
+// Calls of MATRIX rows, whose arguments are arrays of registers. (check_matrix.c)
+ast_expr *check_matrix_call(front *f, ast_expr *e, const builtin *b);
 
 // --- check_init.c
 ast_expr *check_compound(front *f, ast_expr *e);

@@ -4,13 +4,14 @@
 // Start reading at check_builtin_args.
 #include "front/check.h"
 
-enum { MAX_ARGS = 8, MAX_CHOICES = 16 };
+enum { MAX_ARGS = 10, MAX_CHOICES = 16 };
 
 typedef enum slot_kind { SLOT_TYPE, SLOT_T, SLOT_T_PTR, SLOT_CONST_T_PTR } slot_kind;
 
 typedef struct slot {
     slot_kind kind;
     const type *type; // SLOT_TYPE
+    bool is_constant; // must be known when compiling
 } slot;
 
 typedef struct signature {
@@ -58,7 +59,13 @@ static slot read_slot(front *f, const char *at, size_t len)
         return (slot){.kind = SLOT_T_PTR};
     if (len == 8 && !memcmp(at, "const T*", 8))
         return (slot){.kind = SLOT_CONST_T_PTR};
-    return (slot){.kind = SLOT_TYPE, .type = row_type(f, at, len)};
+    bool is_const = len > 6 && !memcmp(at, "const ", 6), is_pointer = at[len - 1] == '*';
+    at += is_const ? 6 : 0;
+    len -= (is_const ? 6u : 0u) + (is_pointer ? 1u : 0u);
+    const type *t = row_type(f, at, len);
+    if (is_pointer)
+        t = type_pointer(f->in, is_const ? type_qualified(f->in, t, QUAL_CONST) : t);
+    return (slot){.kind = SLOT_TYPE, .type = t, .is_constant = is_const && !is_pointer};
 }
 
 static void read_signature(front *f, const char *at, signature *s)
@@ -282,6 +289,20 @@ static void check_constant_args(front *f, ast_expr *e, const builtin *b)
     }
 }
 
+bool check_constant_arg(front *f, ast_expr *e, uint32_t index, const builtin *b)
+{
+    ast_expr **slot_at = &e->args.at[index];
+    const_value v;
+    if ((*slot_at)->is_const && const_eval(f, *slot_at, &v)) {
+        *slot_at = check_int(f, (*slot_at)->at, type_scalar(TY_U32), v.integer);
+        return true;
+    }
+    diag *d = diag_raise(f->diags, K2051, (*slot_at)->at, "argument %u of '%s' must be a constant",
+                         index + 1, b->name);
+    diag_label(d, (*slot_at)->at, "not known when compiling");
+    return false;
+}
+
 bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fixed)
 {
     signature s;
@@ -316,6 +337,9 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
             return false;
     }
     check_constant_args(f, e, b);
+    for (uint32_t i = 0; i < s.arg_count; i++)
+        if (s.args[i].is_constant && !check_constant_arg(f, e, i, b))
+            return false;
     e->type = s.result.kind == SLOT_T ? t : s.result.type;
     return true;
 }

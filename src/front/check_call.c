@@ -65,6 +65,8 @@ static ast_expr *check_builtin_call(front *f, ast_expr *e, const builtin *b, con
         e->is_checked = true;
         return e;
     }
+    if (b->kind == BK_MATRIX)
+        return check_matrix_call(f, e, b);
     check_args(f, e);
     if (!check_builtin_args(f, e, b, fixed))
         return check_poison(f, e);

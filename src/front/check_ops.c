@@ -499,6 +499,22 @@ bool check_modifiable(front *f, ast_expr *e, span op_at)
     return true;
 }
 
+bool check_writes_array(front *f, ast_expr *e)
+{
+    ast_decl *root = root_of(e);
+    if (check_deep_quals(e->type) & QUAL_CONST) {
+        diag *d = diag_raise(f->diags, K2019, e->at, "'%s' is const: it cannot be changed",
+                             T_OF(f, e->type));
+        diag_label(d, e->at, "changed here");
+        if (root)
+            diag_label(d, root->at, "declared const here");
+        return false;
+    }
+    if (root)
+        root->is_assigned = true;
+    return true;
+}
+
 ast_expr *check_incdec(front *f, ast_expr *e)
 {
     ast_expr *a = check_expr(f, e->a);

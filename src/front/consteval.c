@@ -174,6 +174,8 @@ static uint64_t target_condition(front *f, builtin_id id)
     const char *target = f->options && f->options->target ? f->options->target : "interp";
     if (id == BI_target_sm)
         return strncmp(target, "sm_", 3) ? 0 : strtoul(target + 3, NULL, 10);
+    if (id == BI_target_has_wgmma)
+        return !strcmp(target, "sm_90a") || !strcmp(target, "interp");
     if (id == BI_target_is_vulkan && !strncmp(target, "spirv", 5))
         return 1;
     if (id == BI_target_is_webgpu && !strncmp(target, "wgsl", 4))

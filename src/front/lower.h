@@ -103,6 +103,12 @@ ir_ref lower_builtin(lower *l, const ast_expr *e, place *record); // fills *reco
 void lower_print(lower *l, const ast_expr *e);
 void lower_assert(lower *l, const ast_expr *e);
 
+// --- lower_nv.c
+ir_ref lower_nv(lower *l, const ast_expr *e);   // BK_NV rows
+void lower_matrix(lower *l, const ast_expr *e); // BK_MATRIX rows
+// The other rows of builtin_nv.def; false: it is none of them.
+bool lower_nv_value(lower *l, const ast_expr *e, ir_ref *out);
+
 // --- lower_stmt.c
 void lower_stmt(lower *l, const ast_stmt *s);
 void lower_leave(lower *l, jump *to, const ir_ref *values, uint32_t count);

@@ -584,7 +584,13 @@ ir_ref lower_builtin(lower *l, const ast_expr *e, place *record)
     if (!c.row)
         bug("a call without a callee");
     c.t = c.of ? type_ir(c.of) : type_ir(e->type);
-    if (lower_special(&c, record, &out))
+    if (c.row->kind == BK_MATRIX) {
+        lower_matrix(l, e);
+        return IR_NONE;
+    }
+    if (c.row->kind == BK_NV)
+        return lower_nv(l, e);
+    if (lower_special(&c, record, &out) || lower_nv_value(l, e, &out))
         return out;
     must(e->args.len <= COUNT(c.arg));
     for (uint32_t i = 0; i < e->args.len; i++)

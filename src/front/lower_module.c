@@ -167,7 +167,9 @@ static void bind_param(lower *l, ast_decl *p, ir_ref v)
     l->at.at = p->at;
     if (type_is_record(p->type)) {
         slot->pointer = v;
-        if (l->decl->is_kernel && (!is_kept || lower_array_escapes(l->decl->body, p))) {
+        // The copy engine wants the map where the launch put it; nobody can write to it.
+        bool is_map = p->type->is_vector && type_size(p->type) == 128;
+        if (l->decl->is_kernel && !is_map && (!is_kept || lower_array_escapes(l->decl->body, p))) {
             slot->pointer = lower_local(l, p->name, p->type, p->align, p->at);
             lower_copy(l, (place){.base = slot->pointer, .type = p->type->unqualified},
                        (place){.base = v, .type = p->type->unqualified});

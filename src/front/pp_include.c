@@ -41,6 +41,10 @@ static found find_header(pp *p, str name, bool is_quoted)
                        .path = str_format(a, "<%s>", path),
                        .text = inside,
                        .text_len = len};
+    const char *ops = is_quoted ? file_join(a, file_folder(p->file->file->path), name) : "";
+    inside = str_starts(str_of(ops), "ops/") ? embed_find(ops, &len) : NULL;
+    if (inside && !may_read_files(p)) // so do the kernels that come with the library
+        return (found){.kind = FOUND_EMBEDDED, .path = ops, .text = inside, .text_len = len};
     if (!may_read_files(p) || strlen(path) != name.len)
         return (found){0};
     if (is_quoted) {

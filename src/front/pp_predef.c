@@ -137,6 +137,8 @@ static const predef rows[] = {
     {"scope_system", " 3u", HDR_KERNEL, 0},
     {"static_assert", " _Static_assert", HAS(ASSERT), 0},
     {"true", " 1", HAS(STDBOOL), 0},
+    {"wgmma_a_mn", " 1u", HDR_KERNEL, 0},
+    {"wgmma_b_mn", " 2u", HDR_KERNEL, 0},
 };
 
 typedef struct known_header { const char *name; unsigned bits; } known_header;

@@ -29,7 +29,7 @@ static const struct scalar_name {
     {"int8_t", TY_I8},     {"uint8_t", TY_U8},   {"int16_t", TY_I16},   {"uint16_t", TY_U16},
     {"int32_t", TY_I32},   {"uint32_t", TY_U32}, {"int64_t", TY_I64},   {"uint64_t", TY_U64},
     {"size_t", TY_U64},    {"ssize_t", TY_I64},  {"ptrdiff_t", TY_I64}, {"intptr_t", TY_I64},
-    {"uintptr_t", TY_U64}, {"intmax_t", TY_I64}, {"uintmax_t", TY_U64},
+    {"uintptr_t", TY_U64}, {"intmax_t", TY_I64}, {"uintmax_t", TY_U64}, {"mbarrier", TY_U64},
 };
 
 static const struct vector_row {
@@ -197,14 +197,17 @@ static const type *make_vector(arena *a, name_table *names, const struct vector_
         fields[i].type = row->count <= 4 ? element : type_array(a, element, row->count, false);
     }
     uint64_t bytes = element->size * row->count;
-    uint32_t align = row->count == 3 ? element->align : bytes > 16 ? 16 : (uint32_t)bytes;
+    uint32_t align = row->count == 3 ? element->align
+                     : bytes == 128  ? 64
+                     : bytes > 16    ? 16
+                                     : (uint32_t)bytes;
     must(type_complete(t, fields, count, align));
     return t;
 }
 
 const type *type_named(arena *a, name_table *names, const char *name)
 {
-    if (!name[0] || !strchr("bfiuspv", name[0]))
+    if (!name[0] || !strchr("bfimustpv", name[0]))
         return NULL;
     for (size_t i = 1; i < COUNT(scalar_names); i++) // "void" is a keyword
         if (!strcmp(scalar_names[i].name, name))

@@ -153,6 +153,28 @@ ir_inst_id ir_add(ir_cursor *c, ir_op op, ir_type type, const ir_ref *operands,
     return inst;
 }
 
+ir_inst_id ir_add_like(ir_cursor *c, const ir_func *from, const ir_inst *like,
+                       const ir_ref *operands)
+{
+    ir_func *f = c->f;
+    uint32_t slice = add_operands(f, operands, like->operand_count), count = like->result_count;
+    vec_push(f->module->in, &f->insts, *like);
+    ir_inst_id id = f->insts.len - 1;
+    ir_inst *made = ir_at(f, id);
+    made->operands = slice;
+    made->result = count ? f->values.len : 0;
+    made->at = c->at;
+    must(f->values.len + count < IR_CONST_BIT);
+    for (uint32_t k = 0; k < count; k++) {
+        vec_reserve(f->module->in, &f->values, f->values.len + 1);
+        ir_value *v = &f->values.at[f->values.len++];
+        *v = from->values.at[like->result + k];
+        v->owner = id;
+    }
+    ir_insert(c, id);
+    return id;
+}
+
 static ir_ref add_one(ir_cursor *c, ir_op op, ir_type type, const ir_ref *operands, uint32_t count,
                       ir_type result)
 {

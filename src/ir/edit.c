@@ -153,11 +153,11 @@ static void clone_inst(cloner *cl, ir_cursor *c, ir_inst_id id)
     made->hint = old.hint;
     made->order = old.order;
     made->scope = old.scope;
-    made->align = old.align;
-    made->imm = old.imm;
-    made->unroll = old.unroll;
+    made->align = old.align; // or unroll
     made->aux = old.op == IR_EXIT || old.op == IR_NEXT ? clone_target(cl, old.aux) : old.aux;
-    if (old.cases && old.region_count > 1)
+    if (old.op != IR_SWITCH)
+        made->imm = old.imm;
+    else if (old.region_count > 1)
         memcpy(made->cases, old.cases, (old.region_count - 1) * sizeof *old.cases);
     clone_values(cl, old.result, made->result, old.result_count);
     if (!old.region_count)
@@ -301,16 +301,21 @@ void ir_compact(ir_func *f)
         .inst_to = arena_array(a, uint32_t, f->insts.len),
         .region_to = arena_array(a, uint32_t, f->regions.len),
         .const_to = arena_array(a, uint32_t, f->consts.len),
-        .values = arena_array(a, ir_value, f->values.len),
-        .consts = arena_array(a, ir_const, f->consts.len),
-        .insts = arena_array(a, ir_inst, f->insts.len),
-        .regions = arena_array(a, ir_region, f->regions.len),
-        .operands = arena_array(a, ir_ref, f->operands.len),
+        .values = arena_room(a, f->values.len * sizeof(ir_value)),
+        .consts = arena_room(a, f->consts.len * sizeof(ir_const)),
+        .insts = arena_room(a, f->insts.len * sizeof(ir_inst)),
+        .regions = arena_room(a, f->regions.len * sizeof(ir_region)),
+        .operands = arena_room(a, f->operands.len * sizeof(ir_ref)),
         .value_len = 1,
         .const_len = 1,
         .inst_len = 1,
         .region_len = 1,
     };
+    // Index 0 means "none"; all else is written below.
+    p.values[0] = (ir_value){0};
+    p.consts[0] = (ir_const){0};
+    p.insts[0] = (ir_inst){0};
+    p.regions[0] = (ir_region){0};
     pack_values(&p, f->first_param, f->params.len);
     p.region_to[f->body] = p.region_len++;
     pack_region(&p, f->body);

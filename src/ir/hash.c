@@ -89,15 +89,14 @@ static void mix_inst(hasher *x, ir_inst_id id)
         *map_at(&x->insts, id) = place;
     }
     mix_aux(x, i);
-    mix(x, (uint64_t)i->imm);
-    mix(x, (uint64_t)i->unroll);
+    mix(x, i->op == IR_SWITCH ? 0 : (uint64_t)i->imm);
     mix(x, i->operand_count);
     for (uint32_t k = 0; k < i->operand_count; k++)
         mix_ref(x, ir_operand(x->f, i, k));
     mix_values(x, i->result, i->result_count);
     mix(x, i->region_count);
     for (uint32_t k = 0; k < i->region_count; k++) {
-        if (i->cases && k + 1 < i->region_count)
+        if (i->op == IR_SWITCH && k + 1 < i->region_count)
             mix(x, (uint64_t)i->cases[k]);
         mix_region(x, i->regions + k);
     }

@@ -87,26 +87,31 @@ typedef struct ir_value {
     const char *name; // the C variable it came from, or NULL; for printing and messages
 } ir_value;
 
-typedef struct ir_inst {
-    uint16_t op;    // ir_op
-    uint8_t type;   // ir_type `t` of ops.def
-    uint8_t hint;   // ir_hint (memory)
-    uint8_t order;  // ir_order (atomics, fences)
-    uint8_t scope;  // ir_scope
-    uint16_t align; // memory: known alignment in bytes of pointer + imm, 0: natural
-    uint32_t aux;   // see ops.def
-    int64_t imm;    // see ops.def
+typedef struct ir_inst { // 64 bytes, a line of the cache: every pass walks over all of them
+    uint16_t op;         // ir_op
+    uint8_t type;        // ir_type `t` of ops.def
+    uint8_t hint;        // ir_hint (memory)
+    uint8_t order;       // ir_order (atomics, fences)
+    uint8_t scope;       // ir_scope
+    union {
+        uint16_t align; // memory: known alignment in bytes of pointer + imm, 0: natural
+        int16_t unroll; // LOOP: 0 the compiler decides, 1 never, n by n, -1 fully
+    };
+    uint32_t aux;        // see ops.def
+    ir_region_id parent; // the region it stands in
+    union {
+        int64_t imm;    // see ops.def
+        int64_t *cases; // SWITCH: region_count - 1 values
+    };
     uint32_t operands, operand_count; // slice of f->operands
     ir_ref result;                    // first result; results are consecutive values; 0: none
     uint32_t result_count;
     ir_region_id regions; // first; consecutive
     uint32_t region_count;
-    int64_t *cases;        // SWITCH: region_count - 1 values
-    int16_t unroll;        // LOOP: 0 the compiler decides, 1 never, n by n, -1 fully
-    ir_region_id parent;   // the region it stands in
     ir_inst_id prev, next; // in that region
     span at;
 } ir_inst;
+_Static_assert(sizeof(ir_inst) == 64, "see there");
 
 typedef struct ir_region {
     ir_inst_id owner; // control instruction; 0: the function's body
@@ -196,10 +201,22 @@ typedef struct ir_module {
 // --- tables
 const char *ir_op_name(ir_op op);
 ir_op ir_op_find(str name); // IR_NOP when unknown
-ir_effect ir_op_effect(ir_op op);
+extern const uint8_t ir_op_effects[IR_OP_COUNT];
+static inline ir_effect ir_op_effect(ir_op op)
+{
+    return (ir_effect)ir_op_effects[op];
+}
 const char *ir_type_name(ir_type t); // "i32", "ptr.global"
 ir_type ir_type_find(str name);      // IR_VOID when unknown
-uint32_t ir_type_size(ir_type t);    // bytes in memory; i1 is 1
+typedef struct ir_type_row {
+    const char *name;
+    uint8_t size;
+} ir_type_row;
+extern const ir_type_row ir_type_rows[IR_TYPE_COUNT];
+static inline uint32_t ir_type_size(ir_type t) // bytes in memory; i1 is 1
+{
+    return t < IR_TYPE_COUNT ? ir_type_rows[t].size : 0;
+}
 static inline bool ir_is_ptr(ir_type t)
 {
     return t >= IR_PTR_GEN;
@@ -243,9 +260,19 @@ static inline ir_type ir_type_of(const ir_func *f, ir_ref r)
     return ir_is_const(r) ? f->consts.at[ir_index(r)].type : (ir_type)f->values.at[r].type;
 }
 // The instruction that defines `r`, or 0 for constants, arguments and parameters.
-ir_inst_id ir_def_of(const ir_func *f, ir_ref r);
+static inline ir_inst_id ir_def_of(const ir_func *f, ir_ref r)
+{
+    bool is_inst = r && !ir_is_const(r) && f->values.at[r].def == IR_DEF_INST;
+    return is_inst ? f->values.at[r].owner : 0;
+}
 // True when r is a constant; *bits gets its pattern.
-bool ir_const_bits(const ir_func *f, ir_ref r, uint64_t *bits);
+static inline bool ir_const_bits(const ir_func *f, ir_ref r, uint64_t *bits)
+{
+    if (!ir_is_const(r))
+        return false;
+    *bits = f->consts.at[ir_index(r)].bits;
+    return true;
+}
 
 // --- building (build.c); the public builder kiln/ir.h wraps these
 ir_module *ir_module_in(arena *a, name_table *names);
@@ -271,6 +298,10 @@ typedef struct ir_cursor {
 // Pointers from ir_at() and ir_operands() are invalid afterwards.
 ir_inst_id ir_add(ir_cursor *c, ir_op op, ir_type type, const ir_ref *operands,
                   uint32_t operand_count, const uint8_t *result_types, uint32_t result_count);
+// A copy of an instruction without regions: all but its operands, with names and types of its
+// results. `from` may be the same function, then `like` must not lie in its array.
+ir_inst_id ir_add_like(ir_cursor *c, const ir_func *from, const ir_inst *like,
+                       const ir_ref *operands);
 // One-result forms.
 ir_ref ir_un(ir_cursor *c, ir_op op, ir_type type, ir_ref a);
 ir_ref ir_bin(ir_cursor *c, ir_op op, ir_type type, ir_ref a,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ir/nv.h"
 #include "ir/tables.h"
 
 typedef struct printer {
@@ -212,7 +213,9 @@ static void put_aux(printer *p, const ir_inst *i)
     const ir_module *m = f->module;
     text *out = p->out;
     ir_op op = (ir_op)i->op;
-    if (op == IR_ATOMIC)
+    if (op == IR_NV)
+        text_printf(out, ".%s", i->aux < NV_COUNT ? nv_row_of(i)->name : "?");
+    else if (op == IR_ATOMIC)
         text_printf(out, ".%s", name_at(ir_atomic_names, i->aux));
     else if (op == IR_SHUFFLE)
         text_printf(out, ".%s", name_at(ir_shuffle_names, i->aux));
@@ -247,6 +250,8 @@ static void put_attributes(printer *p, const ir_inst *i)
     text *out = p->out;
     if (ir_op_is_memory((ir_op)i->op) && i->imm)
         text_printf(out, " offset(%lld)", (long long)i->imm);
+    if ((i->op == IR_NV || i->op == IR_CLUSTER) && i->imm)
+        text_printf(out, " imm(%lld)", (long long)i->imm);
     if (i->op == IR_BOUNDS)
         text_printf(out, " elem(%lld)", (long long)i->imm);
     if (i->align)
@@ -274,7 +279,7 @@ static void print_plain(printer *p, const ir_inst *i)
         text_printf(out, " %s", ir_type_name((ir_type)i->type));
     // Calls and terminators take a list in parentheses; their constants always say their type.
     bool is_listed = i->op == IR_CALL || i->op == IR_PRINT || ir_is_terminator((ir_op)i->op);
-    if (i->op == IR_CALL) {
+    if (i->op == IR_CALL || i->op == IR_NV) {
         text_puts(out, " (");
         put_list(p, i, 0, IR_VOID);
         text_puts(out, ") : (");

@@ -218,7 +218,7 @@ static void read_attributes(reader *r, ir_inst *made)
 {
     scanner *s = &r->s;
     for (;;) {
-        if (scan_take_word(s, "offset"))
+        if (scan_take_word(s, "offset") || scan_take_word(s, "imm"))
             made->imm = scan_bracketed(s, INT64_MIN, INT64_MAX);
         else if (scan_take_word(s, "elem"))
             made->imm = scan_bracketed(s, 1, INT64_MAX);
@@ -293,11 +293,11 @@ static void read_plain(reader *r, ir_cursor *c)
         t = read_type(r);
     made.type = (uint8_t)t;
     r->operands.len = 0;
-    if (op == IR_CALL || op == IR_PRINT || ir_is_terminator(op))
+    if (op == IR_CALL || op == IR_NV || op == IR_PRINT || ir_is_terminator(op))
         read_parenthesised(r);
     else if (ir_op_rows[op].operands)
         read_list(r, is_fixed ? IR_VOID : t);
-    if (op == IR_CALL) {
+    if (op == IR_CALL || op == IR_NV) {
         scan_expect(s, ':');
         read_types(r, &types);
         if (types.len != names.len)

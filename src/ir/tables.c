@@ -1,6 +1,7 @@
 // What is known about every operation and type without looking at an instruction: ops.def as an
 // array, names in both directions, sizes.
 #include "ir/tables.h"
+#include "ir/nv.h"
 
 #define ANY IR_ANY
 const ir_op_row ir_op_rows[IR_OP_COUNT] = {
@@ -18,10 +19,14 @@ const char *const ir_order_names[] = {"relaxed", "acquire", "release", "acq_rel"
 const char *const ir_scope_names[] = {"device", "block", "cluster", "system", NULL};
 const char *const ir_hint_names[] = {"none", "readonly", "stream", "volatile", NULL};
 
-static const struct {
-    const char *name;
-    uint8_t size;
-} type_rows[IR_TYPE_COUNT] = {
+const uint8_t ir_op_effects[IR_OP_COUNT] = {
+    [IR_NOP] = IR_FX_PURE,
+#define OP(e, text, operands, results, rule, cls, effects) [IR_##e] = IR_FX_##effects,
+#include "ir/ops.def"
+#undef OP
+};
+
+const ir_type_row ir_type_rows[IR_TYPE_COUNT] = {
     [IR_VOID] = {"void", 0},
     [IR_I1] = {"i1", 1},
     [IR_I8] = {"i8", 1},
@@ -57,27 +62,18 @@ ir_op ir_op_find(str name)
     return IR_NOP;
 }
 
-ir_effect ir_op_effect(ir_op op)
-{
-    return (ir_effect)ir_op_rows[op].effect;
-}
-
 const char *ir_type_name(ir_type t)
 {
-    return t < IR_TYPE_COUNT ? type_rows[t].name : "?";
+    return t < IR_TYPE_COUNT ? ir_type_rows[t].name : "?";
 }
 
 ir_type ir_type_find(str name)
 {
     for (int t = 1; t < IR_TYPE_COUNT; t++)
-        if (strlen(type_rows[t].name) == name.len && !memcmp(type_rows[t].name, name.at, name.len))
+        if (strlen(ir_type_rows[t].name) == name.len &&
+            !memcmp(ir_type_rows[t].name, name.at, name.len))
             return (ir_type)t;
     return IR_VOID;
-}
-
-uint32_t ir_type_size(ir_type t)
-{
-    return t < IR_TYPE_COUNT ? type_rows[t].size : 0;
 }
 
 static const uint8_t fixed_types[IR_OP_COUNT] = {
@@ -103,7 +99,9 @@ static const uint8_t fixed_types[IR_OP_COUNT] = {
     [IR_LOOP] = IR_VOID + 1,         [IR_SWITCH] = IR_VOID + 1,
     [IR_EXIT] = IR_VOID + 1,         [IR_NEXT] = IR_VOID + 1,
     [IR_RETURN] = IR_VOID + 1,       [IR_UNREACHABLE] = IR_VOID + 1,
-    [IR_NOP] = IR_VOID + 1,
+    [IR_NOP] = IR_VOID + 1,          [IR_NV] = IR_VOID + 1,
+    [IR_SHADDR] = IR_I32 + 1,        [IR_MAPA] = IR_PTR_GEN + 1,
+    [IR_CLUSTER] = IR_I32 + 1,
 };
 
 bool ir_op_fixed_type(ir_op op, ir_type *type)
@@ -137,6 +135,11 @@ ir_op ir_op_parse(str word, uint32_t *aux, int64_t *imm)
     ir_op op = ir_op_find(word);
     if (op != IR_NOP)
         return op;
+    if (word.len > 3 && !memcmp(word.at, "nv.", 3)) {
+        int row = nv_find((str){word.at + 3, word.len - 3});
+        *aux = (uint32_t)row;
+        return row < 0 ? IR_NOP : IR_NV;
+    }
     size_t dot = word.len;
     while (dot && word.at[dot - 1] != '.')
         dot--;
@@ -169,19 +172,4 @@ bool ir_op_is_memory(ir_op op)
 {
     return op == IR_LOAD || op == IR_STORE || op == IR_ATOMIC || op == IR_CAS ||
            op == IR_ATOMLOAD || op == IR_ATOMSTORE || op == IR_PREFETCH;
-}
-
-ir_inst_id ir_def_of(const ir_func *f, ir_ref r)
-{
-    if (!r || ir_is_const(r) || f->values.at[r].def != IR_DEF_INST)
-        return 0;
-    return f->values.at[r].owner;
-}
-
-bool ir_const_bits(const ir_func *f, ir_ref r, uint64_t *bits)
-{
-    if (!ir_is_const(r))
-        return false;
-    *bits = f->consts.at[ir_index(r)].bits;
-    return true;
 }

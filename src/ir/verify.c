@@ -2,6 +2,7 @@
 // are used only where they are visible, every operation's types (the rules of ops.def; the SPECIAL
 // ones have a function each, see `special`), and that terminators fit what they leave. The first
 // problem ends the walk with a sentence. Start at ir_verify.
+#include "ir/nv.h"
 #include "ir/tables.h"
 
 typedef struct verifier {
@@ -380,36 +381,91 @@ static bool check_return(verifier *v, const ir_inst *i)
     return true;
 }
 
+static bool check_nv(verifier *v, const ir_inst *i)
+{
+    const char *wrong = nv_mistake(v->f, i);
+    return wrong ? fail(v, "%s", wrong) : true;
+}
+
+static bool check_shaddr(verifier *v, const ir_inst *i)
+{
+    return wants(v, i, 0, IR_PTR_SHARED) && gives(v, i, IR_I32);
+}
+
+static bool check_mapa(verifier *v, const ir_inst *i)
+{
+    return wants(v, i, 0, IR_PTR_SHARED) && wants(v, i, 1, IR_I32) && gives(v, i, IR_PTR_GEN);
+}
+
+static bool check_cluster(verifier *v, const ir_inst *i)
+{
+    if (i->imm < 0 || i->imm > 3)
+        return fail(v, "cluster asks for 0 to 3, not %lld", (long long)i->imm);
+    return gives(v, i, IR_I32);
+}
+
 typedef bool check_fn(verifier *v, const ir_inst *i);
 static check_fn *const special[IR_OP_COUNT] = {
-    [IR_SHL] = check_shift,          [IR_LSHR] = check_shift,
-    [IR_ASHR] = check_shift,         [IR_FSHL] = check_fshl,
-    [IR_PRMT] = check_all_same,      [IR_DP4A_S] = check_all_same,
-    [IR_DP4A_U] = check_all_same,    [IR_FFMA] = check_all_same,
-    [IR_HADD2] = check_packed,       [IR_HSUB2] = check_packed,
-    [IR_HMUL2] = check_packed,       [IR_HFMA2] = check_packed,
-    [IR_HMIN2] = check_packed,       [IR_HMAX2] = check_packed,
-    [IR_PTRADD] = check_ptradd,      [IR_LOAD] = check_load,
-    [IR_STORE] = check_store,        [IR_LOCAL] = check_slot,
-    [IR_SHARED] = check_slot,        [IR_CONSTANT] = check_slot,
-    [IR_ATOMIC] = check_atomic,      [IR_CAS] = check_cas,
-    [IR_ATOMLOAD] = check_atomload,  [IR_ATOMSTORE] = check_atomstore,
-    [IR_FENCE] = check_own_type,     [IR_PREFETCH] = wants_pointer,
-    [IR_THREAD] = check_axis,        [IR_BLOCK] = check_axis,
-    [IR_BLOCKDIM] = check_axis,      [IR_GRIDDIM] = check_axis,
-    [IR_LANE] = check_own_type,      [IR_WARP] = check_own_type,
-    [IR_DYNSHARED] = check_own_type, [IR_BARRIER] = check_own_type,
-    [IR_WARPSYNC] = check_own_type,  [IR_SHUFFLE] = check_shuffle,
-    [IR_BALLOT] = check_ballot,      [IR_ACTIVE] = check_own_type,
-    [IR_MATCH] = check_match,        [IR_PRINT] = check_text,
-    [IR_ASSERT] = check_text,        [IR_BOUNDS] = check_text,
-    [IR_TRAP] = check_own_type,      [IR_ASSUME] = check_assume,
-    [IR_CLOCK] = check_own_type,     [IR_NANOTIME] = check_own_type,
-    [IR_SLEEP] = check_sleep,        [IR_CALL] = check_call,
-    [IR_BLOCKSCOPE] = check_block,   [IR_IF] = check_if,
-    [IR_LOOP] = check_loop,          [IR_SWITCH] = check_switch,
-    [IR_EXIT] = check_transfer,      [IR_NEXT] = check_transfer,
-    [IR_RETURN] = check_return,      [IR_UNREACHABLE] = check_own_type,
+    [IR_SHL] = check_shift,
+    [IR_LSHR] = check_shift,
+    [IR_ASHR] = check_shift,
+    [IR_FSHL] = check_fshl,
+    [IR_PRMT] = check_all_same,
+    [IR_DP4A_S] = check_all_same,
+    [IR_DP4A_U] = check_all_same,
+    [IR_FFMA] = check_all_same,
+    [IR_HADD2] = check_packed,
+    [IR_HSUB2] = check_packed,
+    [IR_HMUL2] = check_packed,
+    [IR_HFMA2] = check_packed,
+    [IR_HMIN2] = check_packed,
+    [IR_HMAX2] = check_packed,
+    [IR_PTRADD] = check_ptradd,
+    [IR_LOAD] = check_load,
+    [IR_STORE] = check_store,
+    [IR_LOCAL] = check_slot,
+    [IR_SHARED] = check_slot,
+    [IR_CONSTANT] = check_slot,
+    [IR_ATOMIC] = check_atomic,
+    [IR_CAS] = check_cas,
+    [IR_ATOMLOAD] = check_atomload,
+    [IR_ATOMSTORE] = check_atomstore,
+    [IR_FENCE] = check_own_type,
+    [IR_PREFETCH] = wants_pointer,
+    [IR_THREAD] = check_axis,
+    [IR_BLOCK] = check_axis,
+    [IR_BLOCKDIM] = check_axis,
+    [IR_GRIDDIM] = check_axis,
+    [IR_LANE] = check_own_type,
+    [IR_WARP] = check_own_type,
+    [IR_DYNSHARED] = check_own_type,
+    [IR_BARRIER] = check_own_type,
+    [IR_WARPSYNC] = check_own_type,
+    [IR_SHUFFLE] = check_shuffle,
+    [IR_BALLOT] = check_ballot,
+    [IR_ACTIVE] = check_own_type,
+    [IR_MATCH] = check_match,
+    [IR_PRINT] = check_text,
+    [IR_ASSERT] = check_text,
+    [IR_BOUNDS] = check_text,
+    [IR_TRAP] = check_own_type,
+    [IR_ASSUME] = check_assume,
+    [IR_CLOCK] = check_own_type,
+    [IR_NANOTIME] = check_own_type,
+    [IR_SLEEP] = check_sleep,
+    [IR_CALL] = check_call,
+    [IR_BLOCKSCOPE] = check_block,
+    [IR_IF] = check_if,
+    [IR_LOOP] = check_loop,
+    [IR_SWITCH] = check_switch,
+    [IR_EXIT] = check_transfer,
+    [IR_NEXT] = check_transfer,
+    [IR_RETURN] = check_return,
+    [IR_UNREACHABLE] = check_own_type,
+    [IR_NV] = check_nv,
+    [IR_SHADDR] = check_shaddr,
+    [IR_MAPA] = check_mapa,
+    [IR_CLUSTER] = check_cluster,
 };
 
 static bool check_compare(verifier *v, const ir_inst *i)
@@ -493,7 +549,7 @@ static bool check_counts(verifier *v, const ir_inst *i)
         return fail(v, "%u results instead of %u", i->result_count, row->results);
     if (i->order > IR_SEQ_CST || i->scope > IR_SCOPE_SYSTEM || i->hint > IR_HINT_VOLATILE)
         return fail(v, "its order, scope or hint does not exist");
-    if (i->align & (i->align - 1))
+    if (i->op != IR_LOOP && (i->align & (i->align - 1)))
         return fail(v, "alignment %u is not a power of two", i->align);
     if (i->region_count && !ir_is_control((ir_op)i->op))
         return fail(v, "only control instructions have regions");

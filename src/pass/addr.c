@@ -42,8 +42,8 @@ static bool is_visible(const ir_func *f, ir_ref r, ir_region_id from)
 
 static uint64_t key_of(ir_op op, ir_type type, ir_ref a, ir_ref b)
 {
-    uint64_t words[2] = {(uint64_t)op << 32 | type, (uint64_t)a << 32 | b};
-    return hash_bytes(0, words, sizeof words);
+    uint64_t h = ((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15u;
+    return (h ^ (h >> 29) ^ ((uint64_t)op << 8 | type)) * 0xff51afd7ed558ccdu;
 }
 
 static bool is_shareable(ir_op op)
@@ -52,35 +52,37 @@ static bool is_shareable(ir_op op)
            op == IR_ZEXT || op == IR_PTRADD || op == IR_LSHR;
 }
 
-static void remember(folder *g, ir_inst_id id)
+// `r` when it is that instruction's result and can be used in the region, else 0.
+static ir_ref usable(const folder *g, ir_ref r, ir_region_id from, ir_op op, ir_type type, ir_ref a,
+                     ir_ref b)
 {
-    const ir_inst *i = ir_at(g->f, id);
-    ir_ref b = i->operand_count > 1 ? ir_operand(g->f, i, 1) : 0;
-    *map_at(&g->made, key_of(i->op, i->type, ir_operand(g->f, i, 0), b)) = i->result;
-}
-
-static ir_ref find(const folder *g, ir_region_id from, ir_op op, ir_type type, ir_ref a, ir_ref b)
-{
-    const uint64_t *found = map_find(&g->made, key_of(op, type, a, b));
-    if (!found)
-        return 0;
-    ir_ref r = (ir_ref)*found;
     const ir_inst *i = ir_at(g->f, ir_def_of(g->f, r));
     bool is_same = i->op == op && i->type == type && ir_operand(g->f, i, 0) == a &&
                    (!b || ir_operand(g->f, i, 1) == b);
     return is_same && is_visible(g->f, r, from) ? r : 0;
 }
 
+// An instruction of the program, for later ones to use.
+static void remember(folder *g, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(g->f, id);
+    ir_ref a = ir_operand(g->f, i, 0), b = i->operand_count > 1 ? ir_operand(g->f, i, 1) : 0;
+    uint64_t *slot = map_at(&g->made, key_of(i->op, i->type, a, b));
+    if (!*slot || !usable(g, (ir_ref)*slot, i->parent, i->op, i->type, a, b))
+        *slot = i->result;
+}
+
 static ir_ref make(folder *g, ir_inst_id before, ir_op op, ir_type type, ir_ref a, ir_ref b)
 {
-    ir_ref r = find(g, ir_at(g->f, before)->parent, op, type, a, b);
-    if (r)
+    uint64_t *slot = map_at(&g->made, key_of(op, type, a, b));
+    ir_ref r = (ir_ref)*slot;
+    if (r && usable(g, r, ir_at(g->f, before)->parent, op, type, a, b))
         return r;
     ir_cursor c = ir_before(g->f, before);
     r = op == IR_PTRADD                  ? ir_ptradd(&c, a, b)
         : op == IR_SEXT || op == IR_ZEXT ? ir_convert(&c, op, type, a)
                                          : ir_bin(&c, op, type, a, b);
-    remember(g, ir_def_of(g->f, r));
+    *slot = r;
     return r;
 }
 
@@ -335,10 +337,7 @@ static void walk_region(folder *g, ir_region_id region)
                 split_narrow(g, id, false);
                 split_narrow(g, id, true);
             }
-            ir_ref b = ir_at(f, id)->operand_count > 1 ? ir_operand(f, ir_at(f, id), 1) : 0;
-            if (!find(g, region, ir_at(f, id)->op, ir_at(f, id)->type,
-                      ir_operand(f, ir_at(f, id), 0), b))
-                remember(g, id);
+            remember(g, id);
         } else if (is_memory(i->op)) {
             fold_access(g, id);
             hint_access(g, id);

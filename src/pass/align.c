@@ -92,9 +92,10 @@ static void visit(aligner *g, ir_inst_id id)
         ir_ref args = ir_region_at(f, loop->regions)->args;
         for (uint32_t k = 0; k < i->operand_count; k++)
             lower(g, args + k, get(g, ir_operand(f, i, k)));
-    } else if (!i->region_count) {
+    } else if (!i->region_count && i->result_count) {
+        uint32_t align = g->of[i->result] > 1 || i->result_count > 1 ? result_align(g, i) : 1;
         for (uint32_t k = 0; k < i->result_count; k++)
-            lower(g, i->result + k, result_align(g, i));
+            lower(g, i->result + k, align);
     }
 }
 

@@ -1,6 +1,7 @@
 // Checks the rule of collectives: a barrier needs all threads of its block, a shuffle, vote or warp
 // barrier all threads of its warp. Reports each collective that some threads may not reach, with
 // both ends labelled. Changes nothing. Start reading at pass_converge.
+#include "ir/nv.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
 
@@ -141,8 +142,9 @@ static void check_region(checker *c, ir_region_id region, bool is_block)
     const ir_func *f = c->f;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
-        bool is_warp_op =
-            i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH || i->op == IR_WARPSYNC;
+        bool is_warp_op = i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH ||
+                          i->op == IR_WARPSYNC ||
+                          (i->op == IR_NV && nv_row_of(i)->group != NV_LANE);
         if (is_block && i->op == IR_BARRIER && c->facts.flow[id] < UNIFORM_BLOCK)
             report(c, id, true);
         else if (!is_block && is_warp_op && c->facts.flow[id] < UNIFORM_WARP)
@@ -156,7 +158,8 @@ static bool has_collective(const ir_func *f)
 {
     for (uint32_t k = 1; k < f->insts.len; k++) {
         ir_op op = f->insts.at[k].op;
-        if (op != IR_NOP && op != IR_ACTIVE && ir_op_effect(op) == IR_FX_CONV)
+        bool is_collective = op != IR_NOP && op != IR_ACTIVE && ir_op_effect(op) == IR_FX_CONV;
+        if (is_collective || op == IR_NV)
             return true;
     }
     return false;

@@ -26,7 +26,7 @@ static void note_pointers(sweeper *s, ir_region_id region)
     const ir_func *f = s->f;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
-        for (uint32_t k = 0; k < i->operand_count; k++) {
+        for (uint32_t k = 0; k < i->operand_count && f->locals.len; k++) {
             ir_ref r = ir_operand(f, i, k);
             if (ir_is_const(r) || !s->local_of[r])
                 continue;
@@ -70,7 +70,7 @@ static void mark_inst(sweeper *s, ir_inst_id id)
     if (s->live[id])
         return;
     s->live[id] = 1;
-    vec_push(s->scratch, &s->insts, id);
+    s->insts.at[s->insts.len++] = id;
 }
 
 static void mark_value(sweeper *s, ir_ref r)
@@ -78,7 +78,7 @@ static void mark_value(sweeper *s, ir_ref r)
     if (ir_is_const(r) || s->used[r])
         return;
     s->used[r] = 1;
-    vec_push(s->scratch, &s->values, r);
+    s->values.at[s->values.len++] = r;
 }
 
 static bool has_way_out(const sweeper *s, ir_inst_id loop)
@@ -320,6 +320,9 @@ bool pass_dce(ir_func *f, pass_ctx *ctx)
                  .local_of = arena_array(a, uint32_t, f->values.len),
                  .first_transfer = arena_array(a, uint32_t, f->insts.len),
                  .next_transfer = arena_array(a, uint32_t, f->insts.len)};
+    // Each comes into its list once.
+    vec_reserve(a, &s.insts, f->insts.len);
+    vec_reserve(a, &s.values, f->values.len);
     note_pointers(&s, f->body);
     mark(&s);
     sweep(&s);

@@ -49,16 +49,17 @@ static ir_ref operand_of(const folder *fo, const ir_inst *i, uint32_t k)
     return fold_resolve(fo, ir_operand(fo->f, i, k));
 }
 
-static view look(const folder *fo, ir_inst_id id)
+static void look(const folder *fo, ir_inst_id id, view *v)
 {
     const ir_inst *i = ir_at(fo->f, id);
-    view v = {.op = (ir_op)i->op, .t = (ir_type)i->type};
-    v.a = i->operand_count > 0 ? ir_operand(fo->f, i, 0) : 0;
-    v.b = i->operand_count > 1 ? ir_operand(fo->f, i, 1) : 0;
-    v.c = i->operand_count > 2 ? ir_operand(fo->f, i, 2) : 0;
-    v.is_ka = ir_const_bits(fo->f, v.a, &v.ka);
-    v.is_kb = ir_const_bits(fo->f, v.b, &v.kb);
-    return v;
+    v->op = (ir_op)i->op;
+    v->t = (ir_type)i->type;
+    v->a = i->operand_count > 0 ? ir_operand(fo->f, i, 0) : 0;
+    v->b = i->operand_count > 1 ? ir_operand(fo->f, i, 1) : 0;
+    v->c = i->operand_count > 2 ? ir_operand(fo->f, i, 2) : 0;
+    v->ka = v->kb = 0;
+    v->is_ka = ir_const_bits(fo->f, v->a, &v->ka);
+    v->is_kb = ir_const_bits(fo->f, v->b, &v->kb);
 }
 
 static void reshape(folder *fo, ir_inst_id id, ir_op op, ir_ref a, ir_ref b)
@@ -108,10 +109,14 @@ static ir_ref evaluate(folder *fo, const ir_inst *i)
 
 // --- integers
 
+static ir_ref zero_of(folder *fo, const view *v)
+{
+    return ir_constant(fo->f, v->t, 0);
+}
+
 // x op c, where c is a constant on the right.
 static ir_ref int_with_constant(folder *fo, const view *v)
 {
-    ir_ref zero = ir_constant(fo->f, v->t, 0);
     bool is_zero = !v->kb, is_one = v->kb == 1, is_ones = v->kb == ones(v->t);
     switch ((int)v->op) {
     case IR_ADD:
@@ -120,12 +125,12 @@ static ir_ref int_with_constant(folder *fo, const view *v)
     case IR_OR: return is_zero ? v->a : is_ones ? v->b : 0;
     case IR_AND: return is_zero ? v->b : is_ones ? v->a : 0;
     case IR_MUL: return is_zero ? v->b : is_one ? v->a : 0;
-    case IR_SDIV: return is_zero ? zero : is_one ? v->a : 0;
-    case IR_UDIV: return is_zero ? zero : is_one ? v->a : 0;
-    case IR_SREM: return is_zero ? v->a : is_one || is_ones ? zero : 0;
-    case IR_UREM: return is_zero ? v->a : is_one ? zero : 0;
-    case IR_UMULHI: return is_zero || is_one ? zero : 0;
-    case IR_SMULHI: return is_zero ? zero : 0;
+    case IR_SDIV: return is_zero ? zero_of(fo, v) : is_one ? v->a : 0;
+    case IR_UDIV: return is_zero ? zero_of(fo, v) : is_one ? v->a : 0;
+    case IR_SREM: return is_zero ? v->a : is_one || is_ones ? zero_of(fo, v) : 0;
+    case IR_UREM: return is_zero ? v->a : is_one ? zero_of(fo, v) : 0;
+    case IR_UMULHI: return is_zero || is_one ? zero_of(fo, v) : 0;
+    case IR_SMULHI: return is_zero ? zero_of(fo, v) : 0;
     case IR_SHL:
     case IR_LSHR:
     case IR_ASHR: return v->kb % width_of(v->t) ? 0 : v->a;
@@ -568,10 +573,11 @@ ir_ref fold_rules(folder *fo, ir_inst_id id)
     ir_ref known = evaluate(fo, i);
     if (known)
         return known;
-    view v = look(fo, id);
+    view v;
+    look(fo, id, &v);
     if (v.is_ka && !v.is_kb && is_commutative(v.op)) {
         reshape(fo, id, v.op, v.b, v.a);
-        v = look(fo, id);
+        look(fo, id, &v);
     }
     if (v.b && v.a == v.b && i->operand_count == 2) {
         ir_ref same = with_itself(fo, &v);

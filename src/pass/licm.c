@@ -1,7 +1,9 @@
 // Loop-invariant code: pure operations whose operands come from outside of a loop move in front of
 // it, and so do loads that nothing in the loop can change and that cannot fault where the original
 // would not have run. Inner loops come first, so a value may travel out of several.
-// Collectives never move. Start reading at pass_licm.
+// Collectives never move. Kernels with wgmma keep cheap arithmetic where its author put it: a value
+// held over the loop costs a register that an accumulator needs. Start reading at pass_licm.
+#include "ir/nv.h"
 #include "pass/alias.h"
 #include "pass/loop.h"
 #include "pass/pass.h"
@@ -11,6 +13,7 @@ typedef struct hoister {
     ir_func *f;
     ir_inst_id loop;
     ir_inst_id sure_test; // its test, when it is known to go on at first; 0
+    bool is_tight; // wgmma: accumulators leave few registers, so what is cheap stays where it stands
     bool changed;
 } hoister;
 
@@ -71,7 +74,8 @@ static bool can_hoist(const hoister *h, const ir_inst *i, bool is_certain, bool 
     if (i->region_count || !i->result_count || !are_operands_outside(h, i))
         return false;
     if (ir_op_effect(i->op) == IR_FX_PURE)
-        return is_own || !is_dear(i->op);
+        return h->is_tight ? is_own && (is_dear(i->op) || !i->operand_count)
+                           : is_own || !is_dear(i->op);
     if (i->op != IR_LOAD || i->hint == IR_HINT_VOLATILE)
         return false;
     alias_base b = alias_base_of(f, ir_operand(f, i, 0));
@@ -137,7 +141,7 @@ static void visit_region(hoister *h, ir_region_id region)
 bool pass_licm(ir_func *f, pass_ctx *ctx)
 {
     (void)ctx;
-    hoister h = {.f = f};
+    hoister h = {.f = f, .is_tight = nv_has_wgmma(f)};
     visit_region(&h, f->body);
     return h.changed;
 }

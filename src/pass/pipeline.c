@@ -41,6 +41,7 @@ const pass_row pass_list[] = {
     {"fold",     pass_fold,     FULL, "again: counters are constants now"},
     {"sroa",     pass_sroa,     FULL, "again: array indices are constants now"},
     {"mem2reg",  pass_mem2reg,  FULL, "again"},
+    {"space",    pass_space,    FULL, "again: pointers that stood in arrays"},
     {"compact",  pass_compact,  FULL, "again"},
     {"fold",     pass_fold,     FULL, "again"},
     {"cse",      pass_cse,      FULL, "again"},

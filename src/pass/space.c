@@ -176,6 +176,9 @@ static void rewrite(spaces *s, ir_inst_id id, ir_ref *renames)
         if (ir_is_ptr(i->type))
             rewrite_compare(s, id);
         return;
+    case IR_NV:
+    case IR_SHADDR:
+    case IR_MAPA: return; // their pointers have fixed spaces
     default: break;
     }
     // Everything else: the address operand may be of any space, other pointers must stay generic.

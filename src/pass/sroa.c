@@ -35,7 +35,7 @@ typedef struct sroa {
     place *places; // per value
     split *splits; // per local
     vec(piece) pieces;
-    bool did_change;
+    bool did_change, has_renamed;
 } sroa;
 
 static void leave_alone(sroa *s, ir_ref r)
@@ -168,6 +168,24 @@ static ir_ref piece_pointer(sroa *s, uint32_t index, uint32_t local)
     return p->pointer;
 }
 
+// One scalar of the piece's own type: only the pointer changes.
+static bool redirect(sroa *s, ir_inst_id id, place at)
+{
+    ir_func *f = s->f;
+    const ir_inst *i = ir_at(f, id);
+    uint32_t index = s->splits[at.local - 1].piece_of[at.offset + i->imm] - 1;
+    uint32_t count = i->op == IR_LOAD ? i->result_count : i->operand_count - 1;
+    if (count != 1 || s->pieces.at[index].is_bad || s->pieces.at[index].type != i->type)
+        return false;
+    ir_ref pointer = piece_pointer(s, index, at.local - 1);
+    ir_inst *changed = ir_at(f, id);
+    ir_operands(f, changed)[0] = pointer;
+    changed->imm = 0;
+    changed->align = 0;
+    changed->hint = IR_HINT_NONE;
+    return true;
+}
+
 static void rewrite_load(sroa *s, ir_inst_id id, place at, ir_ref *with)
 {
     ir_func *f = s->f;
@@ -249,11 +267,14 @@ static ir_ref *rewrite(sroa *s, uint32_t inst_count)
         uint32_t count = i->op == IR_LOAD ? i->result_count : i->operand_count - 1;
         if (sp->is_bad || !sp->needs_work || !has_good_piece(s, i, at, count))
             continue;
+        s->did_change = true;
+        if (redirect(s, id, at))
+            continue;
         if (i->op == IR_LOAD)
             rewrite_load(s, id, at, with);
         else
             rewrite_store(s, id, at);
-        s->did_change = true;
+        s->has_renamed = true;
     }
     must(f->values.len <= room);
     return with;
@@ -275,7 +296,7 @@ bool pass_sroa(ir_func *f, pass_ctx *ctx)
     }
     find_accesses(&s, f->body);
     ir_ref *with = rewrite(&s, f->insts.len);
-    if (s.did_change)
+    if (s.has_renamed)
         ir_rename(f, with);
     return s.did_change;
 }

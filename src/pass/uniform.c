@@ -253,12 +253,16 @@ static void visit_plain(sweep *s, ir_inst_id id, flow at)
     uint8_t level = UNIFORM_BLOCK;
     ir_inst_id because = id;
     bool is_root = true;
+    if (i->result_count == 1 && s->facts.value[i->result] == UNIFORM_NOT &&
+        ir_op_effect(i->op) <= IR_FX_READ)
+        return; // as low as it gets
     switch (i->op) {
     case IR_THREAD: level = thread_level(f, i->imm); break;
     case IR_LANE: level = UNIFORM_NOT; break;
     case IR_WARP: level = UNIFORM_WARP; break;
     case IR_BALLOT:
     case IR_ACTIVE: level = UNIFORM_WARP; break;
+    case IR_NV:
     case IR_MATCH:
     case IR_ATOMIC:
     case IR_CAS:

@@ -4,9 +4,11 @@
 // way and can become registers, so such loops have a larger allowance.
 //
 // The test of a copied round is known to go on, so it is dropped, and the operands of its NEXT are
-// the arguments of the following round. Integers that become constants are not written at all.
-// Start reading at pass_unroll.
+// the arguments of the following round. Integers that become constants are not written at all, nor
+// is what an earlier round has computed: it counts as the `copies` of what stands for it, so that
+// decisions do not depend on it. Start reading at pass_unroll.
 #include "ir/eval.h"
+#include "pass/known.h"
 #include "pass/loop.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -26,15 +28,37 @@ typedef struct unroller {
     arena *scratch;
     uint8_t *marks; // per value, for weighing
     uint32_t marks_len;
+    // Per value and instruction, for copying: entries of earlier loops are never asked for again,
+    // since those loops are gone or, as the rest of one unrolled by n, stay as they are.
+    vec(ir_ref) with;       // old value -> new; 0: itself
+    vec(ir_inst_id) target; // old control instruction -> new; 0: itself
+    vec(uint32_t) copies;   // instructions that it stands for beside itself
+    bool has_copies;
     bool changed;
 } unroller;
+
+static uint32_t copies_of(const unroller *u, ir_inst_id id)
+{
+    return id < u->copies.len ? u->copies.at[id] : 0;
+}
+
+static void add_copies(unroller *u, ir_inst_id id, uint32_t count)
+{
+    if (!count)
+        return;
+    arena *a = u->f->module->in; // scratch is taken back after each loop
+    while (u->copies.len <= id)
+        vec_push(a, &u->copies, 0);
+    u->copies.at[id] += count;
+    u->has_copies = true;
+}
 
 // --- weighing: what is left of a round after folding
 
 enum { KNOWN = 1, COUNTED = 2, LOCAL = 4 }; // constant then; depends on the counter; local pointer
 
 typedef struct weight {
-    uint32_t raw, folded;
+    uint32_t folded;
     bool indexes_local;
 } weight;
 
@@ -64,8 +88,7 @@ static void weigh(unroller *u, ir_region_id region, weight *w)
         uint8_t local = i->op == IR_LOCAL                           ? LOCAL | KNOWN
                         : i->op == IR_PTRADD || i->op == IR_PTRCAST ? pointer & LOCAL
                                                                     : 0;
-        w->raw++;
-        w->folded += !is_free;
+        w->folded += is_free ? 0 : 1 + copies_of(u, id);
         bool folds = ir_op_effect(i->op) == IR_FX_PURE && i->operand_count && all;
         for (uint32_t k = 0; k < i->result_count; k++)
             if (i->result + k < u->marks_len)
@@ -111,22 +134,38 @@ static void mark_locals(unroller *u)
 // --- copying rounds
 
 typedef struct copier {
+    unroller *u;
     ir_func *f;
     const loop_info *l;
-    ir_ref *with;           // old value -> new; 0: itself
-    ir_inst_id *target;     // old control instruction -> new; 0: itself
-    uint32_t values, insts; // their lengths: what stood there before copying
-    ir_ref *now;            // arguments of the coming round
+    ir_ref *with;       // of the unroller
+    ir_inst_id *target; // the same
+    uint32_t values;    // those that stood there before copying
+    known_table table;  // what the rounds have computed
+    ir_ref *now;        // arguments of the coming round
     loop_known known;
     arena *a;
 } copier;
 
-static copier start_copies(ir_func *f, const loop_info *l, arena *a, ir_inst_id leaves_to)
+// Room for the maps of all there is now; to be called before a mark is set.
+static void reserve_maps(unroller *u)
 {
+    while (u->with.len < u->f->values.len)
+        vec_push(u->scratch, &u->with, 0);
+    while (u->target.len < u->f->insts.len)
+        vec_push(u->scratch, &u->target, 0);
+}
+
+static copier start_copies(unroller *u, const loop_info *l, ir_inst_id leaves_to, int64_t rounds)
+{
+    enum { MOST_SLOTS = 1 << 14 };
+    ir_func *f = u->f;
+    arena *a = u->scratch;
     uint32_t n = ir_region_at(f, l->body)->arg_count;
-    copier c = {.f = f, .l = l, .a = a, .values = f->values.len, .insts = f->insts.len};
-    c.with = arena_array(a, ir_ref, c.values);
-    c.target = arena_array(a, ir_inst_id, c.insts);
+    uint64_t size = (uint64_t)l->size * (uint64_t)rounds;
+    copier c = {.u = u, .f = f, .l = l, .a = a, .values = u->with.len};
+    c.with = u->with.at;
+    c.target = u->target.at;
+    c.table = known_open(f, a, size < MOST_SLOTS ? (uint32_t)size : MOST_SLOTS);
     c.now = arena_array(a, ir_ref, n + 1);
     for (uint32_t k = 0; k < n; k++)
         c.now[k] = ir_operand(f, ir_at(f, l->loop), k);
@@ -167,6 +206,30 @@ static bool fold_copy(copier *c, const ir_inst *old, const ir_ref *operands)
     return true;
 }
 
+// Nor do values that an earlier round has computed. True: `old` is one. Else *key is what to learn
+// it by, or NULL.
+static bool reuse_copy(copier *c, ir_inst_id id, const ir_inst *old, const ir_ref *operands,
+                       known_entry **key)
+{
+    ir_func *f = c->f;
+    *key = NULL;
+    if (!known_can_be(old)) {
+        known_written(&c->table, known_writes(f, old));
+        return false;
+    }
+    if (old->op == IR_LOAD && ir_type_of(f, operands[0]) == IR_PTR_LOCAL)
+        return false; // becomes a register
+    *key = known_key(&c->table, old, operands);
+    ir_ref value = known_find(&c->table, *key);
+    if (!value)
+        return false;
+    c->with[old->result] = value;
+    if (!f->values.at[value].name)
+        f->values.at[value].name = f->values.at[old->result].name;
+    add_copies(c->u, ir_def_of(f, value), 1 + copies_of(c->u, id));
+    return true;
+}
+
 static void copy_results(copier *c, ir_ref old, ir_ref fresh, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) {
@@ -175,51 +238,81 @@ static void copy_results(copier *c, ir_ref old, ir_ref fresh, uint32_t count)
     }
 }
 
+static void copy_inst(copier *c, ir_cursor *at, ir_inst_id id);
+
+static void copy_regions(copier *c, const ir_inst *old, ir_inst_id made)
+{
+    ir_func *f = c->f;
+    uint32_t floor = c->table.floor;
+    if (old->op == IR_LOOP) {
+        known_written(&c->table, known_all_spaces); // a later round sees what an earlier one wrote
+        c->table.floor = c->table.entries.len;      // its weight stays its own
+    }
+    for (uint32_t k = 0; k < old->region_count; k++) {
+        ir_region_id from = old->regions + k, to = ir_at(f, made)->regions + k;
+        uint32_t len = c->table.entries.len;
+        copy_results(c, ir_region_at(f, from)->args, ir_region_at(f, to)->args,
+                     ir_region_at(f, from)->arg_count);
+        ir_cursor in = ir_at_end(f, to, old->at);
+        for (ir_inst_id i = ir_region_at(f, from)->first; i; i = ir_at(f, i)->next)
+            copy_inst(c, &in, i);
+        known_forget(&c->table, len);
+        known_written(&c->table, known_all_spaces);
+    }
+    c->table.floor = floor;
+}
+
+static ir_inst_id copy_control(copier *c, ir_cursor *at, const ir_inst *old, const ir_ref *operands)
+{
+    ir_func *f = c->f;
+    uint8_t *types = arena_array(c->a, uint8_t, old->result_count + 1);
+    for (uint32_t k = 0; k < old->result_count; k++)
+        types[k] = f->values.at[old->result + k].type;
+    ir_inst_id id = ir_control(at, old->op, operands, old->operand_count, old->region_count, types,
+                               old->result_count);
+    ir_inst *made = ir_at(f, id);
+    made->unroll = old->unroll;
+    made->hint = old->hint;
+    made->order = old->order;
+    made->scope = old->scope;
+    made->aux = old->aux;
+    if (old->op != IR_SWITCH)
+        made->imm = old->imm;
+    else if (old->region_count > 1)
+        memcpy(made->cases, old->cases, (old->region_count - 1) * sizeof *old->cases);
+    copy_results(c, old->result, made->result, old->result_count);
+    return id;
+}
+
 static void copy_inst(copier *c, ir_cursor *at, ir_inst_id id)
 {
     ir_func *f = c->f;
     const ir_inst old = *ir_at(f, id); // by value: the array may move
     enum { FEW_OPERANDS = 16 };
     ir_ref few[FEW_OPERANDS], *operands = few;
-    uint8_t few_types[FEW_OPERANDS], *types = few_types;
+    known_entry *key;
     if (old.operand_count > FEW_OPERANDS)
         operands = arena_array(c->a, ir_ref, old.operand_count);
-    if (old.result_count > FEW_OPERANDS)
-        types = arena_array(c->a, uint8_t, old.result_count);
     for (uint32_t k = 0; k < old.operand_count; k++)
         operands[k] = mapped(c, ir_operand(f, &old, k));
-    if (fold_copy(c, &old, operands))
+    if (fold_copy(c, &old, operands) || reuse_copy(c, id, &old, operands, &key))
         return;
-    for (uint32_t k = 0; k < old.result_count; k++)
-        types[k] = f->values.at[old.result + k].type;
     at->at = old.at;
-    ir_inst_id id_new =
-        ir_is_control(old.op)
-            ? ir_control(at, old.op, operands, old.operand_count, old.region_count, types,
-                         old.result_count)
-            : ir_add(at, old.op, old.type, operands, old.operand_count, types, old.result_count);
-    ir_inst *made = ir_at(f, id_new);
-    made->hint = old.hint;
-    made->order = old.order;
-    made->scope = old.scope;
-    made->align = old.align;
-    made->imm = old.imm;
-    made->unroll = old.unroll;
-    bool is_jump = old.op == IR_EXIT || old.op == IR_NEXT;
-    made->aux = is_jump && c->target[old.aux] ? c->target[old.aux] : old.aux;
-    if (old.cases && old.region_count > 1)
-        memcpy(made->cases, old.cases, (old.region_count - 1) * sizeof *old.cases);
-    copy_results(c, old.result, made->result, old.result_count);
-    if (old.region_count)
-        c->target[id] = id_new;
-    for (uint32_t k = 0; k < old.region_count; k++) {
-        ir_region_id from = old.regions + k, to = ir_at(f, id_new)->regions + k;
-        copy_results(c, ir_region_at(f, from)->args, ir_region_at(f, to)->args,
-                     ir_region_at(f, from)->arg_count);
-        ir_cursor in = ir_at_end(f, to, old.at);
-        for (ir_inst_id i = ir_region_at(f, from)->first; i; i = ir_at(f, i)->next)
-            copy_inst(c, &in, i);
+    if (ir_is_control(old.op)) {
+        ir_inst_id made = copy_control(c, at, &old, operands);
+        c->target[id] = made;
+        copy_regions(c, &old, made);
+        return;
     }
+    ir_inst_id id_new = ir_add_like(at, f, &old, operands);
+    ir_inst *made = ir_at(f, id_new);
+    for (uint32_t k = 0; k < old.result_count; k++)
+        c->with[old.result + k] = made->result + k;
+    if ((old.op == IR_EXIT || old.op == IR_NEXT) && c->target[old.aux])
+        made->aux = c->target[old.aux];
+    add_copies(c->u, id_new, copies_of(c->u, id));
+    if (key)
+        known_learn(&c->table, key, made->result);
 }
 
 // One whole round; its test is known to go on.
@@ -322,11 +415,12 @@ static ir_inst_id open_block(unroller *u, const loop_info *l, ir_cursor *at)
 static void unroll_fully(unroller *u, const loop_info *l, int64_t trips)
 {
     ir_func *f = u->f;
+    reserve_maps(u);
     arena_mark mark = arena_save(u->scratch);
     uint32_t results = ir_at(f, l->loop)->result_count;
     ir_cursor at;
     ir_inst_id block = open_block(u, l, &at);
-    copier c = start_copies(f, l, u->scratch, block);
+    copier c = start_copies(u, l, block, trips);
     for (int64_t round = 0; round < trips; round++)
         copy_round(&c, &at);
     ir_ref *out = arena_array(u->scratch, ir_ref, results + 1);
@@ -386,7 +480,7 @@ static ir_inst_id make_main_loop(unroller *u, const loop_info *l, const loop_tes
                                  const main_test *m, int64_t n, ir_cursor *at, ir_inst_id block)
 {
     ir_func *f = u->f;
-    copier c = start_copies(f, l, u->scratch, block);
+    copier c = start_copies(u, l, block, n);
     uint32_t args = c.known.count;
     uint8_t *types = arena_array(u->scratch, uint8_t, args + 1);
     ir_ref old_args = ir_region_at(f, l->body)->args;
@@ -424,6 +518,7 @@ static bool unroll_by(unroller *u, const loop_info *l, int64_t n)
     if (n < 2 || !loop_find_test(f, l, &t) || !leaves_at_once(f, l) ||
         (uint64_t)l->size * (uint64_t)n > ASKED)
         return false;
+    reserve_maps(u);
     arena_mark mark = arena_save(u->scratch);
     int64_t trips = loop_trips(f, l, MOST_TRIPS);
     ir_cursor before = ir_before(f, l->loop);
@@ -457,6 +552,18 @@ static bool unroll_by(unroller *u, const loop_info *l, int64_t n)
 }
 
 // --- deciding
+
+static uint32_t copies_inside(const unroller *u, ir_region_id region)
+{
+    const ir_func *f = u->f;
+    uint32_t all = 0;
+    for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
+        all += copies_of(u, id);
+        for (uint32_t k = 0; k < ir_at(f, id)->region_count; k++)
+            all += copies_inside(u, ir_at(f, id)->regions + k);
+    }
+    return all;
+}
 
 // Rounds to write out, or -1: leave it a loop.
 static int64_t rounds_to_write(unroller *u, const loop_info *l, int asked)
@@ -492,6 +599,7 @@ static void unroll_region(unroller *u, ir_region_id region)
         loop_info l = loop_look(f, id);
         if (!l.exit_if || !l.next)
             continue;
+        l.size += u->has_copies ? copies_inside(u, l.body) : 0;
         int asked = ir_at(f, id)->unroll;
         int64_t trips = rounds_to_write(u, &l, asked);
         ir_inst_id before = ir_at(f, id)->prev;

@@ -174,7 +174,8 @@ static void flush(merger *m, group *g)
     }
     for (uint32_t k = 0; k < gone_len; k++)
         ir_remove(m->f, gone[k]);
-    *g = m->groups[--m->group_count];
+    if (g != &m->groups[--m->group_count])
+        *g = m->groups[m->group_count];
 }
 
 static void flush_all(merger *m)
@@ -299,9 +300,14 @@ bool pass_vector(ir_func *f, pass_ctx *ctx)
     if (!has_access)
         return false;
     align_arrays(f);
-    merger *m = arena_new_of(ctx->scratch, merger);
+    // The groups are large, and each is set up when it is opened.
+    merger *m = arena_room(ctx->scratch, sizeof *m);
     m->f = f;
     m->a = ctx->scratch;
+    m->group_count = m->order = 0;
+    m->old.at = m->with.at = NULL;
+    m->old.len = m->old.cap = m->with.len = m->with.cap = 0;
+    m->changed = false;
     m->align = align_compute(f, ctx->scratch);
     m->align_len = f->values.len;
     walk_region(m, f->body);

@@ -8,11 +8,11 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-const-variable"
 #if __has_include("../lib/reduce.h")
-#    include "../lib/reduce.h"
-#    include "../lib/scan.h"
+#    include "../lib/grid_reduce.h"
+#    include "../lib/grid_scan.h"
 #elif __has_include("../../../lib/reduce.h")
-#    include "../../../lib/reduce.h"
-#    include "../../../lib/scan.h"
+#    include "../../../lib/grid_reduce.h"
+#    include "../../../lib/grid_scan.h"
 #endif
 #if __has_include("../lib/gamma.h")
 #    define KILN_HOST_HAS_MATH 1
@@ -209,6 +209,21 @@ static inline f64 k_rsqrt_f64(f64 x)
 #define block_scan_min(v)        KILN_BY_NUM(k_block_scan_min, (v) + 0)(v)
 #define block_scan_max(v)        KILN_BY_NUM(k_block_scan_max, (v) + 0)(v)
 #define block_scan_sum_before(v) KILN_BY_NUM(k_block_scan_sum_before, (v) + 0)(v)
+#define grid_is_last(ticket)     k_grid_is_last(ticket)
+#define grid_sum(v, partial, ticket) KILN_BY_NUM(k_grid_sum, *(partial))(v, KILN_AT(partial), ticket)
+#define grid_min(v, partial, ticket) KILN_BY_NUM(k_grid_min, *(partial))(v, KILN_AT(partial), ticket)
+#define grid_max(v, partial, ticket) KILN_BY_NUM(k_grid_max, *(partial))(v, KILN_AT(partial), ticket)
+#define grid_and(v, partial, ticket) KILN_BY_WORD(k_grid_and, *(partial))(v, KILN_AT(partial), ticket)
+#define grid_or(v, partial, ticket)  KILN_BY_WORD(k_grid_or, *(partial))(v, KILN_AT(partial), ticket)
+#define grid_xor(v, partial, ticket) KILN_BY_WORD(k_grid_xor, *(partial))(v, KILN_AT(partial), ticket)
+#define grid_scan_sum(v, totals, ticket) KILN_BY_NUM(k_grid_scan_sum, *(totals))(v, KILN_AT(totals), ticket)
+#define grid_scan_min(v, totals, ticket) KILN_BY_NUM(k_grid_scan_min, *(totals))(v, KILN_AT(totals), ticket)
+#define grid_scan_max(v, totals, ticket) KILN_BY_NUM(k_grid_scan_max, *(totals))(v, KILN_AT(totals), ticket)
+#define grid_scan_sum_before(v, totals, ticket) KILN_BY_NUM(k_grid_scan_sum_before, *(totals))(v, KILN_AT(totals), ticket)
+#define grid_scan_sum_end(v, totals) KILN_BY_NUM(k_grid_scan_sum_end, *(totals))(v, KILN_AT(totals))
+#define grid_scan_min_end(v, totals) KILN_BY_NUM(k_grid_scan_min_end, *(totals))(v, KILN_AT(totals))
+#define grid_scan_max_end(v, totals) KILN_BY_NUM(k_grid_scan_max_end, *(totals))(v, KILN_AT(totals))
+#define grid_scan_sum_before_end(v, totals) KILN_BY_NUM(k_grid_scan_sum_before_end, *(totals))(v, KILN_AT(totals))
 // clang-format on
 
 #endif

@@ -3,8 +3,7 @@
 // becomes labels and branches; results of control instructions are registers that every exit
 // writes. The text depends on the IR alone.
 #include "back/ptx/ptx.h"
-
-#include <stdio.h>
+#include "ir/nv.h"
 
 static const char *const prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
 
@@ -50,26 +49,39 @@ void ptx_line(ptx *p, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char line[512];
-    int len = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    must(len > 0 && (size_t)len < sizeof line);
     text_putc(&p->body, '\t');
-    text_add(&p->body, line, (size_t)len);
-    text_puts(&p->body, ";\n");
+    if (p->guard)
+        text_printf(&p->body, "@%s ", p->guard);
+    text_vprintf(&p->body, format, args);
+    text_add(&p->body, ";\n", 2);
+    va_end(args);
+}
+
+// "%r12"
+static const char *register_name(ptx *p, reg_class c, uint32_t number)
+{
+    char *name = arena_room(p->scratch, 16), *at = name + 15;
+    *at = 0;
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    for (size_t k = strlen(prefixes[c]); k--;)
+        *--at = prefixes[c][k];
+    return at;
 }
 
 const char *ptx_temp(ptx *p, reg_class c)
 {
-    return str_format(p->scratch, "%s%u", prefixes[c], ++p->next_reg[c]);
+    return register_name(p, c, ++p->next_reg[c]);
 }
 
 const char *ptx_def(ptx *p, ir_ref r)
 {
     reg_class c = ptx_class(ir_type_of(p->f, r));
+    r = p->tied ? p->tied[r] : r;
     if (!p->reg[r])
         p->reg[r] = ++p->next_reg[c];
-    return str_format(p->scratch, "%s%u", prefixes[c], p->reg[r]);
+    return register_name(p, c, p->reg[r]);
 }
 
 static const char *immediate(ptx *p, ir_ref r)
@@ -152,28 +164,40 @@ const char *ptx_branch(const ptx *p, ir_ref condition)
 }
 
 static void emit_region(ptx *p, ir_region_id r);
+static void emit_inst(ptx *p, ir_inst_id id);
 
-// Writes `values` to the registers of `first`…; a value that one of the targets holds is read
-// before it is overwritten.
-static void parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count)
+// The register as a number that no other class shares, for comparing.
+static uint64_t register_key(ptx *p, ir_ref r)
+{
+    if (ir_is_const(r))
+        return 0;
+    ptx_def(p, r);
+    return (uint64_t)p->reg[p->tied ? p->tied[r] : r] << 8 | ptx_class(ir_type_of(p->f, r));
+}
+
+// A value that one of the targets holds is read before it is overwritten.
+void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count)
 {
     static const char *const moves[RC_COUNT] = {"mov.pred", "mov.b16", "mov.b32",
                                                 "mov.b64",  "mov.f32", "mov.f64"};
     const char **from = arena_array(p->scratch, const char *, count);
+    uint64_t *into = arena_array(p->scratch, uint64_t, count);
     for (uint32_t k = 0; k < count; k++) {
+        into[k] = register_key(p, first + k);
+        uint64_t source = register_key(p, values[k]);
         from[k] = ptx_op(p, values[k]);
-        if (values[k] == first + k || ir_is_const(values[k]))
-            continue;
-        // Is it the target of an earlier move of this group?
-        if (values[k] >= first && values[k] < first + k) {
+        bool is_lost = false; // the into of an earlier move of this group?
+        for (uint32_t n = 0; n < k && source && source != into[k] && !is_lost; n++)
+            is_lost = into[n] == source && register_key(p, values[n]) != source;
+        if (is_lost) {
             reg_class c = ptx_class(ir_type_of(p->f, values[k]));
             const char *saved = ptx_temp(p, c);
+            ptx_line(p, "%s %s, %s", moves[c], saved, from[k]);
             from[k] = saved;
-            ptx_line(p, "%s %s, %s", moves[c], saved, ptx_def(p, values[k]));
         }
     }
     for (uint32_t k = 0; k < count; k++)
-        if (values[k] != first + k)
+        if (register_key(p, values[k]) != into[k])
             ptx_line(p, "%s %s, %s", moves[ptx_class(ir_type_of(p->f, first + k))],
                      ptx_def(p, first + k), from[k]);
 }
@@ -186,6 +210,42 @@ static bool is_empty_exit(const ptx *p, ir_region_id r, ir_inst_id owner)
            !only->operand_count;
 }
 
+// A branch that only computes a little and then stores needs no jump: the arithmetic runs always,
+// the stores under the condition. ptxas can then move other code across them.
+static bool is_guardable(const ptx *p, ir_region_id r, ir_inst_id owner)
+{
+    enum { MAX_PURE = 10, MAX_STORES = 4 };
+    uint32_t pure = 0, stores = 0;
+    for (ir_inst_id id = ir_region_at(p->f, r)->first; id; id = ir_at(p->f, id)->next) {
+        const ir_inst *i = ir_at(p->f, id);
+        bool is_arrival = i->op == IR_NV && i->aux == NV_MBAR_ARRIVE;
+        if (i->op == IR_EXIT)
+            return i->aux == owner && !i->operand_count && stores && stores <= MAX_STORES &&
+                   pure <= MAX_PURE;
+        if (i->op == IR_STORE || is_arrival)
+            stores++;
+        else if (ir_op_effect((ir_op)i->op) == IR_FX_PURE && !i->region_count &&
+                 !(i->op >= IR_SDIV && i->op <= IR_UREM) && i->op != IR_FDIV &&
+                 i->op != IR_FSQRT && i->op != IR_LOCAL)
+            pure++;
+        else
+            return false;
+    }
+    return false;
+}
+
+static void emit_guarded(ptx *p, ir_region_id r, const char *condition)
+{
+    for (ir_inst_id id = ir_region_at(p->f, r)->first; id; id = ir_at(p->f, id)->next) {
+        ir_op op = (ir_op)ir_at(p->f, id)->op;
+        if (op == IR_EXIT)
+            return;
+        p->guard = op == IR_STORE || op == IR_NV ? condition : NULL;
+        emit_inst(p, id);
+        p->guard = NULL;
+    }
+}
+
 static void emit_if(ptx *p, ir_inst_id id)
 {
     const ir_inst *i = ir_at(p->f, id);
@@ -194,6 +254,10 @@ static void emit_if(ptx *p, ir_inst_id id)
     uint32_t end = ++p->next_label;
     p->frame[id].end_label = end;
     ir_region_id yes = i->regions, no = i->regions + 1;
+    if (is_empty_exit(p, no, id) && is_guardable(p, yes, id)) {
+        emit_guarded(p, yes, c);
+        return;
+    }
     if (is_empty_exit(p, yes, id)) {
         ptx_line(p, "@%s %s $L%u", c, bra, end);
         emit_region(p, no);
@@ -218,7 +282,7 @@ static void emit_loop(ptx *p, ir_inst_id id)
     p->frame[id].loop_label = ++p->next_label;
     ir_ref *starts =
         arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
-    parallel_move(p, region->args, starts, i->operand_count);
+    ptx_parallel_move(p, region->args, starts, i->operand_count);
     if (i->unroll == 1)
         text_puts(&p->body, "\t.pragma \"nounroll\";\n");
     text_printf(&p->body, "$L%u:\n", p->frame[id].loop_label);
@@ -265,12 +329,12 @@ static void emit_terminator(ptx *p, const ir_inst *i)
     ir_ref *values =
         arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
     if (i->op == IR_EXIT) {
-        parallel_move(p, ir_at(p->f, i->aux)->result, values, i->operand_count);
+        ptx_parallel_move(p, ir_at(p->f, i->aux)->result, values, i->operand_count);
         if (!falls_out(p, i))
             ptx_line(p, "bra.uni $L%u", p->frame[i->aux].end_label);
     } else if (i->op == IR_NEXT) {
         const ir_inst *loop = ir_at(p->f, i->aux);
-        parallel_move(p, ir_region_at(p->f, loop->regions)->args, values, i->operand_count);
+        ptx_parallel_move(p, ir_region_at(p->f, loop->regions)->args, values, i->operand_count);
         ptx_line(p, "bra.uni $L%u", p->frame[i->aux].loop_label);
     } else if (i->op == IR_RETURN) {
         ptx_line(p, "ret");
@@ -326,9 +390,15 @@ static void emit_loc(ptx *p, const ir_inst *i)
 static void emit_inst(ptx *p, ir_inst_id id)
 {
     const ir_inst *i = ir_at(p->f, id);
-    if (p->is_narrow[id])
-        return; // made where an address needs it
+    if (p->is_narrow[id] || p->is_packed[id])
+        return; // made where it is needed
     emit_loc(p, i);
+    if (p->pair[id].type) {
+        const float_pair *pair = &p->pair[id];
+        ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", pair->type == IR_F16 ? "f16x2" : "bf16x2",
+                 ptx_def(p, i->result), ptx_reg(p, pair->high), ptx_reg(p, pair->low));
+        return;
+    }
     ir_op op = (ir_op)i->op;
     if (op == IR_IF)
         emit_if(p, id);
@@ -345,7 +415,7 @@ static void emit_inst(ptx *p, ir_inst_id id)
     else if (op >= IR_PTRADD && op <= IR_PREFETCH)
         ptx_memory(p, i);
     else if (op == IR_UNIFORM)
-        parallel_move(p, i->result, ir_operands(p->f, i), 1);
+        ptx_parallel_move(p, i->result, ir_operands(p->f, i), 1);
     else if (op == IR_ASSUME)
         return;
     else if (op >= IR_THREAD && op <= IR_MATCH)
@@ -354,6 +424,10 @@ static void emit_inst(ptx *p, ir_inst_id id)
         ptx_group(p, i);
     else if (channel_is_site(i->op))
         ptx_talk(p, i);
+    else if (op == IR_NV)
+        ptx_nv(p, i);
+    else if (op == IR_SHADDR || op == IR_MAPA || op == IR_CLUSTER)
+        ptx_cluster(p, i);
     else if (op == IR_CALL)
         bug("ptx: a call was not inlined");
     else
@@ -396,8 +470,8 @@ static void emit_params(ptx *p)
     if (f->cluster[0] && p->t->sm >= 90)
         text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", f->cluster[0],
                     f->cluster[1], f->cluster[2]);
-    if (f->min_blocks)
-        text_printf(p->out, ".minnctapersm %u\n", f->min_blocks);
+    if (f->min_blocks || p->moves_registers) // else ptxas cannot tell how many there are at entry
+        text_printf(p->out, ".minnctapersm %u\n", f->min_blocks ? f->min_blocks : 1);
     if (f->max_registers)
         text_printf(p->out, ".maxnreg %u\n", f->max_registers);
 }
@@ -464,6 +538,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->next_label = 0;
     p->last_line = p->last_file = 0;
     ptx_find_facts(p);
+    p->tied = ptx_tie(f, p->scratch);
+    p->moves_registers = false;
     place_locals(p);
     number_sites(p);
     text_puts(&p->body, "");

@@ -2,6 +2,7 @@
 // parameters whose memory nobody writes, and 64-bit index arithmetic that only 32-bit shared
 // addresses need. Changes nothing. Start at ptx_find_facts.
 #include "back/ptx/ptx.h"
+#include "ir/nv.h"
 #include "pass/alias.h"
 
 // --- memory that stays as it is while the kernel runs
@@ -15,6 +16,8 @@ static bool is_written(const ir_func *f, uint32_t param)
     alias_base mine = {.kind = ALIAS_PARAM, .space = IR_PTR_GLOBAL, .index = param};
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
+        if (i->op == IR_NV && nv_writes_global((nv_op)i->aux))
+            return true; // a tensor map may show any buffer
         if (!writes(i))
             continue;
         alias_base other = alias_base_of(f, ir_operand(f, i, 0));
@@ -104,8 +107,79 @@ static void find_narrow(ptx *p)
     }
 }
 
+// --- two floats narrowed and put into one word: one instruction since sm_80
+
+// The instruction that makes `r` for one user only, when it is `op` from or to `type`.
+static const ir_inst *only_made_by(const ptx *p, const uint32_t *uses, ir_ref r, ir_op op)
+{
+    ir_inst_id def = ir_def_of(p->f, r);
+    return def && ir_at(p->f, def)->op == op && uses[r] == 1 ? ir_at(p->f, def) : NULL;
+}
+
+// f32 narrowed, its bits widened to a word: marks the three instructions and gives the f32.
+static ir_ref narrowed_half(const ptx *p, const uint32_t *uses, ir_ref word, uint8_t *t)
+{
+    const ir_inst *wide = only_made_by(p, uses, word, IR_ZEXT);
+    const ir_inst *bits = wide && wide->aux == IR_I16
+                              ? only_made_by(p, uses, ir_operand(p->f, wide, 0), IR_BITCAST)
+                              : NULL;
+    const ir_inst *half =
+        bits ? only_made_by(p, uses, ir_operand(p->f, bits, 0), IR_FNARROW) : NULL;
+    if (!half || half->aux != IR_F32 || (half->type != IR_F16 && half->type != IR_BF16) ||
+        (*t && *t != half->type))
+        return IR_NONE;
+    *t = half->type;
+    return ir_operand(p->f, half, 0);
+}
+
+static void mark_half(ptx *p, ir_ref word)
+{
+    for (int k = 0; k < 3; k++) {
+        ir_inst_id def = ir_def_of(p->f, word);
+        p->is_packed[def] = true;
+        word = ir_operand(p->f, ir_at(p->f, def), 0);
+    }
+}
+
+static void find_pairs(ptx *p)
+{
+    const ir_func *f = p->f;
+    p->is_packed = arena_array(p->scratch, bool, f->insts.len);
+    p->pair = arena_array(p->scratch, float_pair, f->insts.len);
+    if (p->t->sm < 80)
+        return;
+    uint32_t *uses = arena_array(p->scratch, uint32_t, f->values.len);
+    for (uint32_t k = 1; k < f->insts.len; k++)
+        for (uint32_t n = 0; f->insts.at[k].op != IR_NOP && n < f->insts.at[k].operand_count; n++) {
+            ir_ref r = ir_operand(f, &f->insts.at[k], n);
+            if (!ir_is_const(r))
+                uses[r]++;
+        }
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        if (i->op != IR_OR || i->type != IR_I32)
+            continue;
+        ir_ref low = ir_operand(f, i, 0), high = ir_operand(f, i, 1);
+        const ir_inst *shift = only_made_by(p, uses, high, IR_SHL);
+        uint64_t by = 0;
+        if (!shift || !ir_const_bits(f, ir_operand(f, shift, 1), &by) || by != 16)
+            continue;
+        uint8_t t = 0;
+        float_pair pair = {.high = narrowed_half(p, uses, ir_operand(f, shift, 0), &t)};
+        pair.low = pair.high ? narrowed_half(p, uses, low, &t) : IR_NONE;
+        if (!pair.low)
+            continue;
+        pair.type = t;
+        p->pair[k] = pair;
+        p->is_packed[ir_def_of(f, high)] = true;
+        mark_half(p, ir_operand(f, shift, 0));
+        mark_half(p, low);
+    }
+}
+
 void ptx_find_facts(ptx *p)
 {
+    find_pairs(p);
     find_readonly(p);
     find_narrow(p);
     p->uniform = uniform_compute(p->f, p->scratch);

@@ -3,40 +3,35 @@
 // IR's (division by zero, NaN to a 64-bit integer, narrow saturation) the fix is emitted beside it.
 #include "back/ptx/ptx.h"
 
-#include <stdio.h>
-
 static const char *bits_of(ir_type t)
 {
     return t == IR_I64 || ir_is_ptr(t) ? "64" : t == IR_I32 ? "32" : "16";
 }
 
-static void binary(ptx *p, const ir_inst *i, const char *name)
+// "add", 's', "32": add.s32
+static void binary(ptx *p, const ir_inst *i, const char *name, char kind, const char *bits)
 {
-    ptx_line(p, "%s %s, %s, %s", name, ptx_def(p, i->result), ptx_op(p, ir_operand(p->f, i, 0)),
-             ptx_op(p, ir_operand(p->f, i, 1)));
+    ptx_line(p, "%s.%c%s %s, %s, %s", name, kind, bits, ptx_def(p, i->result),
+             ptx_op(p, ir_operand(p->f, i, 0)), ptx_op(p, ir_operand(p->f, i, 1)));
 }
 
-// "add" + ".s" + "32"
 static void integer(ptx *p, const ir_inst *i, const char *name, char kind)
 {
-    char op[32];
-    snprintf(op, sizeof op, "%s.%c%s", name, kind, bits_of((ir_type)i->type));
-    binary(p, i, op);
+    binary(p, i, name, kind, bits_of((ir_type)i->type));
 }
 
 static void floating(ptx *p, const ir_inst *i, const char *name)
 {
-    char op[32];
-    snprintf(op, sizeof op, "%s.%s", name, i->type == IR_F64 ? "f64" : "f32");
+    const char *bits = i->type == IR_F64 ? "64" : "32";
     if (i->operand_count == 2)
-        binary(p, i, op);
+        binary(p, i, name, 'f', bits);
     else
-        ptx_line(p, "%s %s, %s", op, ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
+        ptx_line(p, "%s.f%s %s, %s", name, bits, ptx_def(p, i->result),
+                 ptx_reg(p, ir_operand(p->f, i, 0)));
 }
 
 static void logic(ptx *p, const ir_inst *i, const char *name)
 {
-    char op[32];
     if (i->type == IR_I1) {
         uint64_t bits;
         ir_ref b = ir_operand(p->f, i, 1);
@@ -49,8 +44,7 @@ static void logic(ptx *p, const ir_inst *i, const char *name)
                  ptx_reg(p, ir_operand(p->f, i, 0)), ptx_reg(p, b));
         return;
     }
-    snprintf(op, sizeof op, "%s.b%s", name, bits_of((ir_type)i->type));
-    binary(p, i, op);
+    binary(p, i, name, 'b', bits_of((ir_type)i->type));
 }
 
 // Shift counts are modulo the width; PTX clamps.
@@ -374,7 +368,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_FCEIL: round_to(p, i, "rpi"); break;
     case IR_FTRUNC: round_to(p, i, "rzi"); break;
     case IR_FRINT: round_to(p, i, "rni"); break;
-    case IR_FAST_EXP2: floating(p, i, "ex2.approx"); break;
+    case IR_FAST_EXP2: floating(p, i, "ex2.approx.ftz"); break;
     case IR_FAST_LOG2: floating(p, i, "lg2.approx"); break;
     case IR_FAST_SIN: floating(p, i, "sin.approx"); break;
     case IR_FAST_COS: floating(p, i, "cos.approx"); break;

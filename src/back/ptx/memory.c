@@ -3,8 +3,6 @@
 #include "back/ptx/ptx.h"
 #include "pass/alias.h"
 
-#include <stdio.h>
-
 // The memory type of one element: what ld and st say.
 static const char *memory_type(ir_type t)
 {
@@ -69,18 +67,17 @@ static uint32_t lanes_at_once(const ir_inst *i, uint32_t count)
     return lanes;
 }
 
-static void address(ptx *p, const ir_inst *i, int64_t more, char out[96])
+static const char *address(ptx *p, const ir_inst *i, int64_t more)
 {
     ir_ref pointer = ir_operand(p->f, i, 0);
     int64_t offset = i->imm + more;
     if (ir_type_of(p->f, pointer) == IR_PTR_PARAM && !ir_is_const(pointer) &&
         p->f->values.at[pointer].def == IR_DEF_PARAM)
-        snprintf(out, 96, "[%s_param_%u+%lld]", p->f->name, p->f->values.at[pointer].index,
-                 (long long)offset);
-    else if (offset)
-        snprintf(out, 96, "[%s+%lld]", ptx_reg(p, pointer), (long long)offset);
-    else
-        snprintf(out, 96, "[%s]", ptx_reg(p, pointer));
+        return str_format(p->scratch, "[%s_param_%u+%lld]", p->f->name,
+                          p->f->values.at[pointer].index, (long long)offset);
+    if (offset)
+        return str_format(p->scratch, "[%s+%lld]", ptx_reg(p, pointer), (long long)offset);
+    return str_format(p->scratch, "[%s]", ptx_reg(p, pointer));
 }
 
 // A value that is not held in a register of its memory type (i1, shared pointers) goes through a
@@ -111,15 +108,16 @@ static const char *before_store(ptx *p, ir_type t, ir_ref value)
     return raw;
 }
 
-static void access_op(ptx *p, const ir_inst *i, const char *name, uint32_t lanes, char out[64])
+static const char *access_op(ptx *p, const ir_inst *i, const char *name, uint32_t lanes)
 {
     ir_type pointer = ir_type_of(p->f, ir_operand(p->f, i, 0));
     const char *hint = hint_of(p, i, pointer), *space = ptx_space(pointer);
     bool is_nc = strcmp(hint, ".global.nc") == 0;
     const char *vector = lanes == 4 ? ".v4" : lanes == 2 ? ".v2" : "";
     bool goes_first = is_volatile(i, pointer);
-    snprintf(out, 64, "%s%s%s%s%s.%s", name, goes_first ? hint : "", is_nc ? "" : space,
-             goes_first ? "" : hint, vector, memory_type((ir_type)i->type));
+    return str_format(p->scratch, "%s%s%s%s%s.%s", name, goes_first ? hint : "",
+                      is_nc ? "" : space, goes_first ? "" : hint, vector,
+                      memory_type((ir_type)i->type));
 }
 
 static void load(ptx *p, const ir_inst *i)
@@ -127,10 +125,8 @@ static void load(ptx *p, const ir_inst *i)
     ir_type t = (ir_type)i->type;
     uint32_t lanes = lanes_at_once(i, i->result_count), size = ir_type_size(t);
     for (uint32_t at = 0; at < i->result_count; at += lanes) {
-        char op[64], where[96];
-        const char *raw[4] = {0};
-        access_op(p, i, "ld", lanes, op);
-        address(p, i, (int64_t)at * size, where);
+        const char *raw[4] = {0}, *op = access_op(p, i, "ld", lanes),
+                   *where = address(p, i, (int64_t)at * size);
         bool direct = memory_class(t) == ptx_class(t);
         for (uint32_t k = 0; k < lanes; k++)
             raw[k] = direct ? ptx_def(p, i->result + at + k) : ptx_temp(p, memory_class(t));
@@ -151,12 +147,11 @@ static void store(ptx *p, const ir_inst *i)
     ir_type t = (ir_type)i->type;
     uint32_t count = i->operand_count - 1, lanes = lanes_at_once(i, count), size = ir_type_size(t);
     for (uint32_t at = 0; at < count; at += lanes) {
-        char op[64], where[96];
         const char *v[4] = {0};
         for (uint32_t k = 0; k < lanes; k++)
             v[k] = before_store(p, t, ir_operand(p->f, i, 1 + at + k));
-        access_op(p, i, "st", lanes, op);
-        address(p, i, (int64_t)at * size, where);
+        const char *op = access_op(p, i, "st", lanes),
+                   *where = address(p, i, (int64_t)at * size);
         if (lanes == 1)
             ptx_line(p, "%s %s, %s", op, where, v[0]);
         else if (lanes == 2)
@@ -209,8 +204,7 @@ static void atomic(ptx *p, const ir_inst *i)
 {
     static const char *const names[IR_AT_COUNT] = {"add", "min", "max",  "min", "max", "and",
                                                    "or",  "xor", "exch", "add", "min", "max"};
-    char where[96];
-    address(p, i, 0, where);
+    const char *where = address(p, i, 0);
     const char *space = ptx_space(ir_type_of(p->f, ir_operand(p->f, i, 0)));
     const char *bits = i->type == IR_I64 || i->type == IR_F64 ? "64" : "32";
     char kind = 'b';
@@ -238,8 +232,7 @@ static void atomic(ptx *p, const ir_inst *i)
 
 static void compare_and_swap(ptx *p, const ir_inst *i)
 {
-    char where[96];
-    address(p, i, 0, where);
+    const char *where = address(p, i, 0);
     if (i->order == IR_SEQ_CST)
         fence(p, IR_SEQ_CST, i->scope);
     ptx_line(p, "atom%s%s%s.cas.b%s %s, %s, %s, %s", order_name(i->order), scope_name(i->scope),
@@ -250,8 +243,7 @@ static void compare_and_swap(ptx *p, const ir_inst *i)
 
 static void ordered_access(ptx *p, const ir_inst *i)
 {
-    char where[96];
-    address(p, i, 0, where);
+    const char *where = address(p, i, 0);
     const char *space = ptx_space(ir_type_of(p->f, ir_operand(p->f, i, 0)));
     const char *order = i->order == IR_RELAXED ? ".relaxed"
                         : i->op == IR_ATOMLOAD ? ".acquire"
@@ -331,8 +323,7 @@ void ptx_memory(ptx *p, const ir_inst *i)
     case IR_ATOMSTORE: ordered_access(p, i); break;
     case IR_FENCE: fence(p, i->order, i->scope); break;
     case IR_PREFETCH: {
-        char where[96];
-        address(p, i, 0, where);
+        const char *where = address(p, i, 0);
         ir_type space = ir_type_of(p->f, ir_operand(p->f, i, 0));
         if (space == IR_PTR_GLOBAL || space == IR_PTR_GEN)
             ptx_line(p, "prefetch%s.L2 %s", ptx_space(space), where);

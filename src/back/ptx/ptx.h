@@ -9,6 +9,11 @@
 
 typedef enum reg_class { RC_PRED, RC_H, RC_R, RC_RD, RC_F, RC_FD, RC_COUNT } reg_class;
 
+typedef struct float_pair { // an OR that puts two narrowed floats into one word
+    ir_ref low, high;       // f32
+    uint8_t type;           // IR_F16 or IR_BF16; 0: it is no such thing
+} float_pair;
+
 typedef struct ptx {
     const ir_module *m;
     const ir_func *f;
@@ -19,6 +24,7 @@ typedef struct ptx {
     text *out;     // the module
     text body;     // the instructions of the current kernel; registers are declared before it
     uint32_t *reg; // per value: register number within its class, 0: none yet
+    ir_ref *tied;  // per value: the one whose register it shares; NULL: each has its own
     uint32_t next_reg[RC_COUNT];
     uint32_t next_label;
     struct ptx_frame { // per instruction: the labels of a control instruction
@@ -30,10 +36,14 @@ typedef struct ptx {
     uint32_t next_site;
     bool *is_readonly; // per parameter: a buffer that nobody writes
     bool *is_narrow;   // per instruction: 64-bit, but only its low half is needed
+    bool *is_packed;   // per instruction: part of a float_pair
+    float_pair *pair;  // per instruction
     uniform_facts uniform;
     vec(const source_file *) files; // of .loc, by number - 1
     uint32_t last_line, last_file;
-    int version; // of PTX: the target's own, raised by what the kernels use
+    int version;          // of PTX: the target's own, raised by what the kernels use
+    const char *guard;    // a predicate that every line carries, or NULL
+    bool moves_registers; // the kernel has registers_more or registers_less
     bool failed;
 } ptx;
 
@@ -70,12 +80,18 @@ typedef struct wide_product {
     char kind; // 's' or 'u'
 } wide_product;
 bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out);
-void ptx_find_facts(ptx *p);               // facts.c
-void ptx_inst(ptx *p, const ir_inst *i);   // inst.c: pure arithmetic and conversions
-void ptx_memory(ptx *p, const ir_inst *i); // memory.c
-void ptx_group(ptx *p, const ir_inst *i);  // warp.c
-void ptx_narrow(ptx *p, const ir_inst *i); // narrow.c: FEXT, FNARROW
-void ptx_packed(ptx *p, const ir_inst *i); // narrow.c: pairs
-void ptx_talk(ptx *p, const ir_inst *i);   // talk.c
+void ptx_find_facts(ptx *p);                // facts.c
+void ptx_inst(ptx *p, const ir_inst *i);    // inst.c: pure arithmetic and conversions
+void ptx_memory(ptx *p, const ir_inst *i);  // memory.c
+void ptx_group(ptx *p, const ir_inst *i);   // warp.c
+void ptx_narrow(ptx *p, const ir_inst *i);  // narrow.c: FEXT, FNARROW
+void ptx_packed(ptx *p, const ir_inst *i);  // narrow.c: pairs
+void ptx_talk(ptx *p, const ir_inst *i);    // talk.c
+void ptx_nv(ptx *p, const ir_inst *i);      // nv.c
+void ptx_cluster(ptx *p, const ir_inst *i); // nv.c: SHADDR, CLUSTER, MAPA
+// Writes `values` to the registers of first, first + 1, … as if all at once.
+void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count);
+// Per value: the value whose register it shares. NULL when no two have to. (tie.c)
+ir_ref *ptx_tie(const ir_func *f, arena *scratch);
 
 #endif

@@ -138,6 +138,20 @@ static void shuffle(ptx *p, const ir_inst *i)
     }
 }
 
+// Matrix operands must be provably equal in all lanes: ptxas believes a broadcast, not a shift.
+static void warp_index(ptx *p, const ir_inst *i, const char *d)
+{
+    const char *rank = thread_rank(p);
+    bool is_together = p->uniform.flow[i - p->f->insts.at] >= UNIFORM_WARP;
+    if (!p->tied || !is_together) {
+        ptx_line(p, "shr.u32 %s, %s, 5", d, rank);
+        return;
+    }
+    const char *own = ptx_temp(p, RC_R);
+    ptx_line(p, "shr.u32 %s, %s, 5", own, rank);
+    ptx_line(p, "shfl.sync.idx.b32 %s, %s, 0, 31, -1", d, own);
+}
+
 static void geometry(ptx *p, const ir_inst *i)
 {
     const char *d = ptx_def(p, i->result);
@@ -147,7 +161,7 @@ static void geometry(ptx *p, const ir_inst *i)
     case IR_BLOCKDIM: ptx_line(p, "mov.u32 %s, %%ntid.%c", d, axes[i->imm]); break;
     case IR_GRIDDIM: ptx_line(p, "mov.u32 %s, %%nctaid.%c", d, axes[i->imm]); break;
     case IR_LANE: ptx_line(p, "mov.u32 %s, %%laneid", d); break;
-    case IR_WARP: ptx_line(p, "shr.u32 %s, %s, 5", d, thread_rank(p)); break;
+    case IR_WARP: warp_index(p, i, d); break;
     default: ptx_line(p, "mov.u32 %s, %%dynamic_smem_size", d); break;
     }
 }

@@ -1,0 +1,265 @@
+// `nv` instructions as PTX: the text of their row in ir/nv.def with the operands put in. Only the
+// matrix products and the wait for a barrier are printed by code. Start at ptx_nv.
+#include "ir/nv.h"
+#include "back/ptx/ptx.h"
+
+static void needs_hopper(ptx *p, const ir_inst *i)
+{
+    if (p->t->sm == 90 && p->t->variant == 'a')
+        return;
+    if (p->ds) {
+        diag *d = diag_raise(p->ds, K4301, i->at, "'%s': only sm_90a has it, but the target is %s",
+                             nv_row_of(i)->name, p->t->name);
+        diag_note(d, "put the code under 'if (target_has_wgmma())' beside a portable path, or "
+                     "compile for sm_90a");
+    }
+    p->failed = true;
+}
+
+static void needs(ptx *p, const ir_inst *i, int sm, int version)
+{
+    if (sm == 900)
+        needs_hopper(p, i);
+    else if (p->t->sm < sm)
+        ptx_lacks(p, i, sm, str_format(p->scratch, "'%s'", nv_row_of(i)->name));
+    ptx_needs(p, version);
+}
+
+// --- lists
+
+static void put_values(ptx *p, text *out, const ir_ref *values, ir_ref first, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        text_printf(out, "%s%s", k ? ", " : "",
+                    values ? ptx_op(p, values[k]) : ptx_def(p, first + k));
+}
+
+// Values that an instruction wants in registers.
+static void put_registers(ptx *p, text *out, const ir_ref *values, uint32_t count)
+{
+    text_putc(out, '{');
+    for (uint32_t k = 0; k < count; k++)
+        text_printf(out, "%s%s", k ? ", " : "", ptx_reg(p, values[k]));
+    text_putc(out, '}');
+}
+
+// --- rows with a text
+
+// The map's address as the copy engine takes it: generic.
+static const char *map_address(ptx *p, ir_ref r)
+{
+    ptx_needs(p, 77);
+    const char *generic = ptx_temp(p, RC_RD);
+    ptx_line(p, "cvta.param.u64 %s, %s", generic, ptx_reg(p, r));
+    return generic;
+}
+
+typedef struct filling { // one instruction whose text is being filled in
+    ptx *p;
+    const ir_inst *i;
+    const char *operand[10]; // by letter of the row, lists left out
+    uint32_t list_at, list_len;
+    const char *temp, *half, *truth;
+    uint32_t label;
+} filling;
+
+static void read_operands(filling *fill)
+{
+    ptx *p = fill->p;
+    const ir_inst *i = fill->i;
+    const char *letters = nv_row_of(i)->operands;
+    uint32_t count = (uint32_t)strlen(letters), at = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        must(k < COUNT(fill->operand));
+        if (letters[k] == 'c' || letters[k] == 'w') {
+            fill->list_at = at;
+            fill->list_len = i->operand_count - count + 1;
+            at += fill->list_len;
+            continue;
+        }
+        ir_ref r = ir_operand(p->f, i, at++);
+        fill->operand[k] = letters[k] == 'm'   ? map_address(p, r)
+                           : letters[k] == 'i' ? ptx_op(p, r)
+                                               : ptx_reg(p, r);
+    }
+}
+
+static void put_field(filling *fill, text *out, char field)
+{
+    ptx *p = fill->p;
+    const ir_inst *i = fill->i;
+    const ir_ref *list = ir_operands(p->f, i) + fill->list_at;
+    switch (field) {
+    case 'd':
+        for (uint32_t k = 0; k < i->result_count; k++)
+            text_printf(out, "%s%s", k ? ", " : "", ptx_def(p, i->result + k));
+        break;
+    case 'i': text_printf(out, "%lld", (long long)i->imm); break;
+    case 'n': text_printf(out, "%u", fill->list_len); break;
+    case 'c': put_values(p, out, list, 0, fill->list_len); break;
+    case 'w':
+        for (uint32_t k = 0; k < fill->list_len; k++)
+            text_printf(out, "%s%s", k ? ", " : "", ptx_reg(p, list[k]));
+        break;
+    case 't':
+        if (!fill->temp)
+            fill->temp = ptx_temp(p, RC_R);
+        text_puts(out, fill->temp);
+        break;
+    case 'h':
+        if (!fill->half)
+            fill->half = ptx_temp(p, RC_H);
+        text_puts(out, fill->half);
+        break;
+    default:
+        must(field >= '0' && field <= '9' && fill->operand[field - '0']);
+        text_puts(out, fill->operand[field - '0']);
+    }
+}
+
+static void put_row(ptx *p, const ir_inst *i)
+{
+    filling fill = {.p = p, .i = i};
+    read_operands(&fill);
+    text line = {.in = p->scratch};
+    for (const char *c = nv_row_of(i)->text;; c++) {
+        if (*c == ';' || !*c) {
+            text_putc(&p->body, '\t');
+            if (p->guard)
+                text_printf(&p->body, "@%s ", p->guard);
+            text_add(&p->body, line.at, line.len);
+            text_puts(&p->body, ";\n");
+            line.len = 0;
+            if (!*c)
+                return;
+            c++; // the space after it
+        } else if (*c == '$') {
+            put_field(&fill, &line, *++c);
+        } else {
+            text_putc(&line, *c);
+        }
+    }
+}
+
+// --- rows without
+
+static void wait_for_barrier(ptx *p, const ir_inst *i)
+{
+    const char *bar = ptx_reg(p, ir_operand(p->f, i, 0)),
+               *parity = ptx_op(p, ir_operand(p->f, i, 1)), *done = ptx_temp(p, RC_PRED);
+    uint32_t label = ++p->next_label;
+    bool suspends = p->t->sm >= 90;
+    if (suspends)
+        ptx_needs(p, 78);
+    text_printf(&p->body, "$L%u:\n", label);
+    ptx_line(p, "mbarrier.%s.parity.shared%s.b64 %s, [%s], %s", suspends ? "try_wait" : "test_wait",
+             suspends ? "::cta" : "", done, bar, parity);
+    ptx_line(p, "@!%s bra $L%u", done, label);
+}
+
+static void mma(ptx *p, const ir_inst *i)
+{
+    nv_shape s = nv_unpack(i->imm);
+    uint32_t acc = nv_acc_words(NV_MMA, s), a = nv_a_words(NV_MMA, s), b = nv_b_words(NV_MMA, s);
+    bool is_f8 = s.a == NV_E4M3 || s.a == NV_E5M2, is_old = s.a == NV_F16 && s.k == 8;
+    needs(p, i, is_f8 ? 89 : is_old ? 75 : 80, is_f8 ? 84 : is_old ? 65 : 70);
+    const char *d = nv_elem_name(s.d);
+    const ir_ref *operands = ir_operands(p->f, i);
+    text line = {.in = p->scratch};
+    text_printf(&line, "mma.sync.aligned.m16n8k%u.row.col.%s.%s.%s.%s {", s.k, d, nv_elem_name(s.a),
+                nv_elem_name(s.b), d);
+    put_values(p, &line, NULL, i->result, acc);
+    text_puts(&line, "}, ");
+    put_registers(p, &line, operands + acc, a);
+    text_puts(&line, ", ");
+    put_registers(p, &line, operands + acc + a, b);
+    text_puts(&line, ", ");
+    put_registers(p, &line, operands, acc);
+    ptx_line(p, "%.*s", (int)line.len, line.at);
+}
+
+// The accumulator is one list of registers, read and written: what is not there yet is moved in,
+// unless it is ignored.
+static void wgmma(ptx *p, const ir_inst *i)
+{
+    nv_shape s = nv_unpack(i->imm);
+    uint32_t acc = i->result_count, at = i->operand_count > acc ? acc : 0;
+    bool is_mixed_int = s.d == NV_S32 && s.a != s.b;
+    needs(p, i, 900, is_mixed_int ? 84 : 80);
+    const ir_ref *operands = ir_operands(p->f, i);
+    ir_ref accumulate = operands[i->operand_count - 1];
+    uint64_t bits = 0;
+    bool is_known = ir_const_bits(p->f, accumulate, &bits);
+    if (at && (!is_known || bits))
+        ptx_parallel_move(p, i->result, operands, acc);
+    text line = {.in = p->scratch};
+    text_printf(&line, "wgmma.mma_async.sync.aligned.m64n%uk%u.%s.%s.%s {", s.n, s.k,
+                nv_elem_name(s.d), nv_elem_name(s.a), nv_elem_name(s.b));
+    put_values(p, &line, NULL, i->result, acc);
+    text_puts(&line, "}, ");
+    if (s.from_words)
+        put_registers(p, &line, operands + at, 4);
+    else
+        text_puts(&line, ptx_reg(p, operands[at]));
+    at += s.from_words ? 4 : 1;
+    text_printf(&line, ", %s, ", ptx_reg(p, operands[at]));
+    if (is_known)
+        text_puts(&line, bits ? "1" : "0");
+    else
+        text_puts(&line, ptx_reg(p, accumulate));
+    if (s.d != NV_S32)
+        text_puts(&line, ", 1, 1");
+    if (nv_elem_bytes(s.a) == 2 && !s.from_words)
+        text_printf(&line, ", %d", s.a_is_mn);
+    if (nv_elem_bytes(s.a) == 2)
+        text_printf(&line, ", %d", s.b_is_mn);
+    ptx_line(p, "%.*s", (int)line.len, line.at);
+}
+
+void ptx_nv(ptx *p, const ir_inst *i)
+{
+    const nv_row *row = nv_row_of(i);
+    if (i->aux == NV_MMA) {
+        mma(p, i);
+        return;
+    }
+    if (i->aux == NV_WGMMA) {
+        wgmma(p, i);
+        return;
+    }
+    needs(p, i, row->sm, row->ptx);
+    p->moves_registers |= i->aux == NV_REGS_MORE || i->aux == NV_REGS_LESS;
+    if (i->aux == NV_MBAR_WAIT)
+        wait_for_barrier(p, i);
+    else
+        put_row(p, i);
+}
+
+void ptx_cluster(ptx *p, const ir_inst *i)
+{
+    static const char *const names[] = {"%cluster_ctarank", "%cluster_nctarank", "%clusterid.x",
+                                        "%nclusterid.x"};
+    const char *d = ptx_def(p, i->result);
+    switch ((int)i->op) {
+    case IR_SHADDR: ptx_line(p, "mov.b32 %s, %s", d, ptx_reg(p, ir_operand(p->f, i, 0))); break;
+    case IR_CLUSTER:
+        if (p->t->sm >= 90) {
+            ptx_needs(p, 78);
+            ptx_line(p, "mov.u32 %s, %s", d, names[i->imm]);
+        } else if (i->imm < 2) { // no clusters: each block is one
+            ptx_line(p, "mov.u32 %s, %d", d, (int)i->imm);
+        } else {
+            ptx_line(p, "mov.u32 %s, %s", d, i->imm == 2 ? "%ctaid.x" : "%nctaid.x");
+        }
+        break;
+    default: { // IR_MAPA
+        if (p->t->sm < 90)
+            ptx_lacks(p, i, 90, "another block's shared memory");
+        ptx_needs(p, 78);
+        const char *own = ptx_temp(p, RC_RD), *wide = ptx_temp(p, RC_RD);
+        ptx_line(p, "cvt.u64.u32 %s, %s", wide, ptx_reg(p, ir_operand(p->f, i, 0)));
+        ptx_line(p, "cvta.shared.u64 %s, %s", own, wide);
+        ptx_line(p, "mapa.u64 %s, %s, %s", d, own, ptx_op(p, ir_operand(p->f, i, 1)));
+    }
+    }
+}
