@@ -38,7 +38,10 @@ LIBS       = -lm -ldl -lpthread
 
 LIB_SRC := $(filter-out src/cli/%,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
-LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
+# The ops: ops/*.c, ops/NAME/NAME.c and ops/NAME/host_*.c are compiled into the library; the other files of ops/NAME are kernels, embedded as text.
+OP_SRC     := $(sort $(wildcard ops/*.c) $(foreach d,$(wildcard ops/*/),$(wildcard $d$(notdir $(d:/=)).c $dhost_*.c)))
+OP_KERNELS := $(filter-out $(OP_SRC),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
+LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
 .PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install clean help format check-format bless deps FORCE
@@ -49,12 +52,16 @@ $(O)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -MMD -MP -c $< -o $@
 
-EMBEDDED := $(sort $(wildcard lib/*.h include/kiln/*.h include/kiln/host/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h))
+$(O)/ops/%.o: ops/%.c Makefile
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -I. -MMD -MP -c $< -o $@
+
+EMBEDDED := $(sort $(OP_KERNELS) $(wildcard lib/*.h include/kiln/*.h include/kiln/host/*.h docs/errors/*.md) $(addprefix src/back/cpu/,lanes.h convert.h memory.h) src/back/opencl/prelude.cl)
 $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
 # the build's name: a hash of all it is made from (the cache of compiled code goes by it)
-MADE_FROM := $(sort $(LIB_SRC) $(wildcard src/*.h src/*/*.h src/*/*.def src/*/*/*.h src/*/*/*.def) $(EMBEDDED))
+MADE_FROM := $(sort $(LIB_SRC) $(OP_SRC) $(wildcard src/*.h src/*/*.h src/*/*.def src/*/*/*.h src/*/*/*.def) $(EMBEDDED))
 $(BUILD)/gen/build_id.c: $(MADE_FROM)
 	@mkdir -p $(@D)
 	@printf 'extern const char embed_build_id[];\nconst char embed_build_id[] = "$(VERSION) %s";\n' \
@@ -86,6 +93,7 @@ help:
 	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
 	@echo 'make showcase             build, then run the examples on the best device present'
 	@echo 'make gpu-test             every test that can use a GPU (gcc, make and a driver are enough)'
+	@echo 'make matrix [FULL=1] [JSON=file]  equal bits: every kernel and math function on every device here'
 	@echo 'make bench                compile-time and interpreter speed'
 	@echo 'make bench-cpu            the cpu device beside PoCL, OpenBLAS and the interpreter'
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'

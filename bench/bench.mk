@@ -1,9 +1,13 @@
 # GPU benchmarks: bench/gpu/*.c, each against the bare driver or a library, in one process. `make gpu-bench` builds and runs them here;
 # what is built runs on another machine from the source tree's root with `sh bench/gpu/run BUILD/bench`.
-BENCHES := launch compile bandwidth matmul
+BENCHES := launch compile bandwidth matmul gemm
 $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/$*.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+
+$(BUILD)/bench/gemm: bench/gpu/gemm.c bench/gpu/gemm_theirs.c bench/gpu/gemm.h bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/gemm.c bench/gpu/gemm_theirs.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 
 # The cpu device beside PoCL, OpenBLAS (both opened at run time, left out when missing) and the interpreter.
 $(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a
@@ -12,6 +16,14 @@ $(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a
 .PHONY: bench-cpu
 bench-cpu: $(BUILD)/bench/cpu_speed
 	@$(BUILD)/bench/cpu_speed bench/cpu
+
+# The interpreter on one core, in lane-operations a second.
+$(BUILD)/bench/interp_speed: bench/interp_speed.c $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $< $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+.PHONY: bench-interp
+bench-interp: $(BUILD)/bench/interp_speed
+	@$(BUILD)/bench/interp_speed
 
 .PHONY: gpu-bench gpu-bench-build
 gpu-bench-build: $(BENCHES:%=$(BUILD)/bench/%)

@@ -43,7 +43,8 @@ static inline f64 k_atan_f64(f64 x)
 static inline f64 k_atan2_f64(f64 y, f64 x)
 {
     f64 a = fabs(y), b = fabs(x);
-    f64 q = a / b, rest = a > 1e-290 && q > 1e-290 && q < 1e20 ? fma(-q, b, a) / b : 0.0;
+    f64 q = a / b, unit = a < 0x1p-700 ? 0x1p300 : 1.0; // no part of the rest is lost below the smallest number
+    f64 rest = q > 0x1p-60 && q < 1e20 ? fma(-q, b * unit, a * unit) / (b * unit) : 0.0;
     q = a == b ? 1.0 : q; // both infinite
     q = a == 0 ? 0.0 : q; // both zero
     f64x2 r = k_atan_parts_f64(q, a == b ? 0.0 : rest);

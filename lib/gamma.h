@@ -2,7 +2,7 @@
 //
 // Stirling's series from 12 on; smaller arguments are moved up, and the factors x (x + 1) … taken out in two parts.
 // Negative ones through gamma(-a) = -pi / (a sin(pi a) gamma(a)). Around 1 and 2 lgamma has its own polynomials.
-// Close to its zeros below -2, lgamma is good to about 2^-55 absolutely, not to the last place. f32 is computed in f64.
+// Close to one of its zeros below -2, lgamma is computed from the distance to that zero. f32 is computed in f64.
 #ifndef KILN_LIB_GAMMA_H
 #define KILN_LIB_GAMMA_H
 #include "trig_f64.h"
@@ -149,6 +149,59 @@ static inline f64x2 k_lgamma_parts_f64(f64 a)
     return is_low ? (f64x2){sum.x, sum.y + (y.y - log.y)} : y;
 }
 
+// Where lgamma is 0: the distances from -n, n = 2 to 17, of the zero below and the one above, each in two parts.
+static const f64 k_lgamma_zeros[64] = {
+    -0x1.d3fe4b007c361p-2, 0x1.541360cea0e60p-56, 0.0, 0.0, // -2
+    -0x1.260dbc9e59af8p-3, 0x1.1d065994b0991p-58, 0x1.025f7af2137fap-2, -0x1.7995a4b4641ebp-56,
+    -0x1.4273c2ccac062p-5, 0x1.e307a790f3f77p-59, 0x1.6e3aae0f406bdp-5, 0x1.e5753daddb926p-61,
+    -0x1.0d4afe16db219p-7, -0x1.498adcb2a729cp-61, 0x1.1510b222a0657p-7, 0x1.e5eab7f12cef6p-61,
+    -0x1.6b25897c8ced8p-10, -0x1.f0b65b458e173p-66, 0x1.6d0a6e0bf2a09p-10, -0x1.4ed62cbd31ee0p-64,
+    -0x1.9fef6ff0f5be9p-13, 0x1.be919233c3eaap-67, 0x1.a044a3c880185p-13, 0x1.d949a3dc02de1p-68,
+    -0x1.a01459fc9f60dp-16, 0x1.30c4f8c4dea26p-70, 0x1.a01fa98c3c356p-16, 0x1.7d4add4f3562dp-72,
+    -0x1.71dda3ec36b6cp-19, -0x1.0ffb70d477adfp-74, 0x1.71ded0bf801bdp-19, -0x1.3a55d249679f9p-74,
+    -0x1.27e4eee649ed1p-22, -0x1.d95e15441e031p-76, 0x1.27e50808cbe75p-22, 0x1.1885afab83963p-76, // -10
+    -0x1.ae6454c576597p-26, 0x1.90015bf1b415cp-80, 0x1.ae64583932495p-26, -0x1.a55b7a31a0b4ap-81,
+    -0x1.1eed8ee62acf8p-29, -0x1.e04a1e70f241cp-85, 0x1.1eed8f18f0438p-29, -0x1.acc3d3c978bd8p-84,
+    -0x1.612461380cd08p-33, 0x1.17237e0e47fbdp-87, 0x1.6124613d00d0bp-33, 0x1.001c54155b96cp-87,
+    -0x1.93974a8bd29cfp-37, 0x1.09d47384560edp-91, 0x1.93974a8c3cf6cp-37, -0x1.f04e88bb6e247p-91,
+    -0x1.ae7f3e7337a1dp-41, 0x1.ef83d0b08e728p-95, 0x1.ae7f3e733f622p-41, -0x1.81b8fc4e9b9acp-95,
+    -0x1.ae7f3e733b428p-45, -0x1.25fc9dc8f8bbep-99, 0x1.ae7f3e733bc16p-45, -0x1.2e72e4d113627p-100,
+    -0x1.952c77030ad11p-49, -0x1.db2968e993b05p-106, 0x1.952c77030ad84p-49, -0x1.c46a08a2e008bp-104, // -17
+};
+
+// The polynomial of k_lgamma_two_f64, for quotients of differences
+static const f64 k_lgamma_two_table[22] = {
+    9.71231107053493798e-8, 1.11020767102605892e-7, 4.31196472817972819e-8, -2.38115740958263775e-7, 1.49724858745476463e-7, -3.97262736656174531e-7,
+    9.96690307152810688e-7, -2.0466835948945729e-6, 4.36233087968333243e-6, -9.43992455626964167e-6, 0.0000205093192710711012, -0.0000449259351171084836,
+    0.0000994573069505006276, -0.000223154801957129866, 0.000509669536132652734, -0.0011927539087035709, 0.0028905103304166283, -0.00738555102877596313,
+    0.0205808084277884704, -0.067352301053196631, 0.322467033424113203, 0x1.b0ee6072093cep-2,
+};
+
+// log|gamma(t - n)| close to its zero at t = zero + zero_low: with 1 + e = (1 + t) t (1 - t) … (n - t) over the same of the zero,
+// the difference of log gamma(2 + t) less log(1 + e). Everything is small where the result is.
+static inline f64 k_lgamma_zero_f64(f64 t, f64 n, f64 zero, f64 zero_low)
+{
+    f64x2 d = k_sum_any_f64(t - zero, -zero_low), e = {0.0, 0.0};
+    for (f64 k = -1.0; k <= n; k += 1.0) {
+        f64x2 part = k_sum_any_f64(zero, -k);
+        part.y += zero_low;
+        f64 u = d.x / part.x, u_low = (fma(-u, part.x, d.x) + (d.y - u * part.y)) / part.x;
+        f64x2 more = k_product_f64(e.x, u), plus = k_sum_any_f64(e.x, u), all = k_sum_any_f64(plus.x, more.x);
+        f64 low = all.y + (plus.y + (e.y + u_low + (more.y + fma(e.x, u_low, e.y * u))));
+        e = k_sum_f64(all.x, low);
+    }
+    f64 r = k_lgamma_two_table[0], q = r;
+    for (u32 i = 1; i < 21; i++) {
+        r = fma(r, zero, k_lgamma_two_table[i]);
+        q = fma(q, t, r);
+    }
+    f64x2 a = k_product_f64(r, zero), b = k_product_f64(q, t), sum = k_sum_any_f64(k_lgamma_two_table[21], a.x), slope = k_sum_any_f64(sum.x, b.x);
+    slope.y += sum.y + (a.y + b.y) + 0x1.6cb90701fbfabp-58;
+    f64x2 one = k_sum_f64(1.0, e.x), log = k_log_wide_f64(one.x, one.y + e.y), change = k_product_f64(slope.x, d.x);
+    f64x2 y = k_sum_any_f64(change.x, -log.x);
+    return y.x + (y.y + (fma(slope.x, d.y, fma(slope.y, d.x, change.y)) - log.y));
+}
+
 static inline f64 k_lgamma_f64(f64 x)
 {
     f64 a = fabs(x);
@@ -156,6 +209,13 @@ static inline f64 k_lgamma_f64(f64 x)
         return a != a ? a : KILN_INF64;
     if (x <= 0 && a == floor(a))
         return KILN_INF64; // 0 and the negative integers
+    f64 n = x < -2.0 && a < 2.625 ? 2.0 : rint(a), t = n - a; // the first two zeros are close to each other
+    if (x < -2.0 && n < 17.5) {
+        u32 at = ((u32)n - 2) * 4 + (t < 0 ? 0 : 2);
+        f64 zero = k_lgamma_zeros[at];
+        if (fabs(t) > 0.5 * fabs(zero) && fabs(t) < 2.0 * fabs(zero))
+            return k_lgamma_zero_f64(t, n, zero, k_lgamma_zeros[at + 1]);
+    }
     f64x2 y = k_lgamma_parts_f64(a);
     f64 positive = y.x + y.y;
     if (x > 0 || a < 1e-17)

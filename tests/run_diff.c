@@ -193,7 +193,7 @@ static counts run_in_child(const char *path)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(120);
+        alarm(300);
         n = run_file(&f);
         fflush(stdout);
         ssize_t written = write(ends[1], &n, sizeof n);

@@ -42,6 +42,21 @@ $(T)/corpus.so: $(CORPUS_OBJ)
 	$(call Q,link)gcc -shared $^ -o $@ -lm
 .PRECIOUS: $(T)/corpus/%.c
 
+# The matrix of equal bits: the corpus and every math function on every device of this machine. make matrix [FULL=1] [JSON=file]
+MATRIX_FILES := $(CORPUS) $(sort $(wildcard tests/matrix/functions_*.c))
+$(T)/matrix/matrix.o: tests/matrix/matrix.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
+$(T)/matrix/matrix: $(T)/matrix/matrix.o $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+$(T)/matrix/matrix.so: $(MATRIX_FILES:tests/%.c=$(T)/corpus/%.o)
+	@mkdir -p $(@D)
+	$(call Q,link)gcc -shared $^ -o $@ -lm
+.PHONY: matrix matrix-build
+matrix-build: $(T)/matrix/matrix $(T)/matrix/matrix.so
+matrix: matrix-build
+	@$(T)/matrix/matrix --host $(T)/matrix/matrix.so --golden tests/run/golden.txt --jobs $$(nproc) $(if $(FULL),--full) $(if $(JSON),--json $(JSON)) $(MATRIX_FILES)
+
 FUZZ_DIFF_SRC = $(filter-out tests/fuzz/fuzz_%.c,$(wildcard tests/fuzz/*.c))
 $(T)/fuzz_diff: $(FUZZ_DIFF_SRC) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
@@ -77,7 +92,7 @@ $(T)/libfakecuda.so: tests/fake/libcuda.c src/rt/drv/cuda_abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
 .PHONY: gpu-build gpu-test
-gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so
+gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so matrix-build
 gpu-test: gpu-build
 	@sh tests/gpu/run $(BUILD)
 # The same runtime on a driver that runs nothing
@@ -86,11 +101,19 @@ $(T)/fake_check: tests/fake/check.c tests/api/api.h $(BUILD)/libkiln.a
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so
 
-# The math library's errors in ulps: make ulp (quick), make ulp ULP='--table docs/math.md' (everything; hours)
+# The math library's errors in ulps: make ulp (quick), make ulp ULP='--table docs/math.md' (everything; an hour of CPU time).
+# make ulp-static gives one file that runs on any x86-64 with AVX2 and FMA, without MPFR there.
 ULP ?= --quick
-$(T)/ulp: tests/ulp/ulp.c $(wildcard lib/*.h include/kiln/*.h include/kiln/host/*.h)
+ULP_SRC   := $(addprefix tests/ulp/,ulp.c functions.c samples.c)
+ULP_FLAGS  = -std=c11 -D_DEFAULT_SOURCE -Iinclude -O3 -ffp-contract=off -frounding-math -fno-trapping-math -fno-math-errno -fwrapv -fno-strict-aliasing $(WARN)
+ULP_NEEDS := $(ULP_SRC) tests/ulp/ulp.h $(wildcard lib/*.h include/kiln/*.h include/kiln/host/*.h)
+$(T)/ulp: $(ULP_NEEDS)
 	@mkdir -p $(@D)
-	$(call Q,link)gcc -std=c11 -D_DEFAULT_SOURCE -Iinclude -O2 -march=native -ffp-contract=off -fwrapv -fno-strict-aliasing $(WARN) $< -o $@ -lmpfr -lgmp -lm -lpthread
-.PHONY: ulp
+	$(call Q,link)gcc $(ULP_FLAGS) -march=native $(ULP_SRC) -o $@ -lmpfr -lgmp -lm -lpthread
+$(BUILD)/ulp: $(ULP_NEEDS)
+	@mkdir -p $(@D)
+	$(call Q,link)gcc $(ULP_FLAGS) -march=x86-64-v3 -static $(ULP_SRC) -o $@ -lmpfr -lgmp -lm -lpthread
+.PHONY: ulp ulp-static
+ulp-static: deps $(BUILD)/ulp
 ulp: deps $(T)/ulp
 	@$(T)/ulp $(ULP)

@@ -1,7 +1,8 @@
 // Kernels that memory limits: GB/s (read + written), every variant in turns with the driver's own
 // device-to-device copy of the same size. "example" is the kernel of examples/NAME; the others are
 // bench/gpu/kernels with their tunables. Inputs rotate, and are larger than the cache but for the
-// small sizes, which run as a graph of many launches. Start at main's tables.
+// small sizes, which run as a graph of many launches. "ceiling" rows are bare kernels (PTX by hand)
+// that do nothing but the reads and writes of dequant, or writes alone. Start at main's tables.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,6 +311,100 @@ static void run_stream(bench *b, const op *o)
     report_number(&b->r, best, "%s.64M.best.GBps", o->name);
 }
 
+// --- the memory's own limit: bare kernels for the same mix of reads and writes (twins/ceiling)
+enum { CEILING_ELEMENTS = 8192, CEILING_THREADS = 256 }; // of one block
+static const char ceiling_path[] = "bench/gpu/twins/ceiling.ptx.txt";
+
+typedef struct ceiling {
+    bench *b;
+    const char *name;
+    double bytes; // for one element
+    bool is_fill;
+    size_t n;
+    cu_function function;
+} ceiling;
+
+static void launch_ceiling(void *user, int i)
+{
+    ceiling *c = user;
+    bench *b = c->b;
+    cu_ptr in = kiln_buffer_address(b->q[i % ROTATE]),
+           out = kiln_buffer_address(b->out[i % ROTATE]);
+    void *params[] = {&in, &out};
+    bench_cu(&b->r,
+             b->r.cu->launch(c->function, (unsigned)(c->n / CEILING_ELEMENTS), 1, 1,
+                             CEILING_THREADS, 1, 1, 0, b->r.stream, params, NULL),
+             "cuLaunchKernel");
+}
+
+static void driver_fill(void *user, int i)
+{
+    ceiling *c = user;
+    bench *b = c->b;
+    bench_cu(&b->r,
+             b->r.cu->fill32_async(kiln_buffer_address(b->out[i % ROTATE]), 0x3f800000, c->n,
+                                   b->r.stream),
+             "cuMemsetD32Async");
+}
+
+static void check_ceiling(ceiling *c, void (*run)(void *user, int i))
+{
+    static float got[CHECKED];
+    bench *b = c->b;
+    const float nothing = -12345;
+    bench_must(&b->r, kiln_fill(b->out[0], &nothing), "a fill");
+    run(c, 0);
+    bench_must(&b->r, kiln_sync(b->r.k), c->name);
+    size_t places[3] = {0, c->n / CHECKED / 2 * CHECKED, c->n - CHECKED}, wrong = 0;
+    for (int k = 0; k < 3; k++) {
+        bench_must(&b->r, kiln_read(b->out[0], places[k], got, CHECKED), "a copy");
+        for (size_t i = 0; i < CHECKED; i++)
+            wrong += !(got[i] == (c->is_fill ? 1.0f : (float)b->q_host[places[k] + i]));
+    }
+    report_check(&b->r, !wrong, "ceiling.64M.%s, %zu wrong", c->name, wrong);
+}
+
+static double measure_ceiling(ceiling *c, void (*run)(void *user, int i))
+{
+    variant copied = {.b = c->b, .n = c->n};
+    double rate[ROUNDS], ratio[ROUNDS];
+    check_ceiling(c, run);
+    bench_gpu_ms(&c->b->r, run, c, LAUNCHES);
+    for (int n = 0; n < ROUNDS; n++) {
+        double ours = bench_gpu_ms(&c->b->r, run, c, LAUNCHES),
+               copy = bench_gpu_ms(&c->b->r, driver_copy, &copied, LAUNCHES);
+        rate[n] = c->bytes * (double)c->n * LAUNCHES / ours * 1e-6;
+        ratio[n] = rate[n] / (8.0 * (double)c->n * LAUNCHES / copy * 1e-6);
+    }
+    double median = bench_median(rate, ROUNDS);
+    report_number(&c->b->r, median, "ceiling.64M.%s.GBps", c->name);
+    report_number(&c->b->r, bench_median(ratio, ROUNDS), "ceiling.64M.%s.of_driver_copy", c->name);
+    return median;
+}
+
+static void run_ceilings(bench *b)
+{
+    static const char *const widen[] = {"widen4", "widen16", "widen16_stream"};
+    char *ptx = report_source(&b->r, ceiling_path, NULL);
+    cu_module module;
+    bench_cu(&b->r, b->r.cu->module_load(&module, ptx, 0, NULL, NULL), "cuModuleLoadDataEx");
+    ceiling c = {.b = b, .bytes = 5, .n = (size_t)64 << 20};
+    double best = 0;
+    for (size_t k = 0; k < 3; k++) {
+        c.name = widen[k];
+        bench_cu(&b->r, b->r.cu->module_function(&c.function, module, c.name), c.name);
+        best = fmax(best, measure_ceiling(&c, launch_ceiling));
+    }
+    report_number(&b->r, best, "ceiling.64M.dequant.GBps");
+    c = (ceiling){.b = b, .name = "fill", .bytes = 4, .is_fill = true, .n = c.n};
+    bench_cu(&b->r, b->r.cu->module_function(&c.function, module, c.name), c.name);
+    measure_ceiling(&c, launch_ceiling);
+    c.name = "driver_fill";
+    measure_ceiling(&c, driver_fill);
+    b->r.cu->module_unload(module);
+    free(ptx);
+}
+
 static void run_rows(bench *b, const op *o, uint32_t rows, uint32_t cols, const char *const *tunes)
 {
     double best = -HUGE_VAL;
@@ -371,6 +466,7 @@ int main(int argc, char **argv)
     make_data(&b);
     for (size_t k = 0; k < sizeof streams / sizeof *streams; k++)
         run_stream(&b, &streams[k]);
+    run_ceilings(&b);
     for (size_t k = 0; k < 3; k++) {
         run_rows(&b, &rows[k], 16384, 4096, for_4096);
         run_rows(&b, &rows[k], 128, 768, for_768);

@@ -14,7 +14,7 @@
 #include "kiln/kiln.h"
 #include "rt/drv/cuda_abi.h"
 
-enum { BENCH_ROWS = 256, BENCH_FILES = 32 };
+enum { BENCH_ROWS = 1024, BENCH_FILES = 32 };
 
 typedef struct report {
     const char *name, *command;

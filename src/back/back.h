@@ -32,4 +32,17 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
 // and the table that rt/cpu.h describes.
 void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out);
 
+typedef struct opencl_options {
+    bool has_ptx;  // NVIDIA's compiler: warp operations are inline PTX
+    bool is_exact; // the compiler rounds f32 division and square root correctly when asked
+    bool has_loops; // PoCL: the compiler makes loops over the block's threads
+} opencl_options;
+
+// Appends the OpenCL C of all kernels of `m` (or of `only`). Kernel NAME is k_NAME; behind its own
+// parameters it takes local memory (static, then dynamic shared bytes), the number of dynamic
+// bytes, and, when it talks, the channel. "// kernel NAME: N bytes of shared memory" says the
+// static ones. False: a diagnostic says what OpenCL does not have.
+bool opencl_emit(const ir_module *m, const ir_func *only, const opencl_options *options, diags *ds,
+                 arena *scratch, text *out);
+
 #endif

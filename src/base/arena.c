@@ -22,52 +22,57 @@ struct arena {
 #ifdef KILN_HOSTILE
 enum { CHUNK_BYTES = 16 };
 #else
-enum { CHUNK_BYTES = 256 * 1024 };
+enum { CHUNK_BYTES = 512 * 1024 };
 #endif
 
-// Chunks of the usual size go round: a compile takes a few milliseconds at most, and fresh pages
-// from the system would be a large part of it.
+// Chunks go round: a compile takes a few milliseconds at most, and fresh pages from the system
+// would be a large part of it. The last one given back is taken first, it is still in the cache.
 #ifndef KILN_HOSTILE
-enum { SPARE_LIMIT = 32 };
+static const size_t spare_limit = 32 << 20; // bytes
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static chunk *spares;
-static int spare_count;
+static size_t spare_bytes;
 
 static chunk *take_chunk(size_t cap)
 {
-    chunk *c = NULL;
-    if (cap == CHUNK_BYTES) {
-        pthread_mutex_lock(&spare_lock);
-        c = spares;
-        if (c) {
-            spares = c->older;
-            spare_count--;
-        }
-        pthread_mutex_unlock(&spare_lock);
+    pthread_mutex_lock(&spare_lock);
+    chunk **link = &spares, *c;
+    // A large one is not spent on a small need.
+    while ((c = *link) && (c->cap < cap || c->cap > 2 * cap))
+        link = &c->older;
+    if (c) {
+        *link = c->older;
+        spare_bytes -= c->cap;
     }
-    return c ? c : malloc(sizeof(chunk) + cap);
+    pthread_mutex_unlock(&spare_lock);
+    if (c)
+        return c;
+    c = malloc(sizeof(chunk) + cap);
+    if (c)
+        c->cap = cap;
+    return c;
 }
 
 static void give_chunk(chunk *c)
 {
-    if (c->cap == CHUNK_BYTES) {
-        pthread_mutex_lock(&spare_lock);
-        bool keep = spare_count < SPARE_LIMIT;
-        if (keep) {
-            c->older = spares;
-            spares = c;
-            spare_count++;
-        }
-        pthread_mutex_unlock(&spare_lock);
-        if (keep)
-            return;
+    pthread_mutex_lock(&spare_lock);
+    bool keep = spare_bytes + c->cap <= spare_limit;
+    if (keep) {
+        c->older = spares;
+        spares = c;
+        spare_bytes += c->cap;
     }
-    free(c);
+    pthread_mutex_unlock(&spare_lock);
+    if (!keep)
+        free(c);
 }
 #else
 static chunk *take_chunk(size_t cap)
 {
-    return malloc(sizeof(chunk) + cap);
+    chunk *c = malloc(sizeof(chunk) + cap);
+    if (c)
+        c->cap = cap;
+    return c;
 }
 
 static void give_chunk(chunk *c)
@@ -120,7 +125,6 @@ static void *take(arena *a, size_t bytes)
             bug_out_of_memory();
         c->older = a->newest;
         c->used = 0;
-        c->cap = cap;
         a->newest = c;
     }
     void *result = c->bytes + c->used;
@@ -134,7 +138,15 @@ void *arena_alloc(arena *a, size_t bytes)
     return memset(take(a, bytes), 0, rounded(bytes));
 }
 
-void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
+void *arena_room(arena *a, size_t bytes)
+{
+    char *room = take(a, bytes);
+    memset(room + bytes, 0, rounded(bytes) - bytes);
+    return room;
+}
+
+// The part behind the old bytes is as it comes, but for the last 15 bytes of its room.
+void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes)
 {
     chunk *c = a->newest;
     size_t old_room = (old_bytes + 15) & ~(size_t)15;
@@ -142,9 +154,9 @@ void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
     if (old && c && new_bytes > old_bytes && (char *)old + old_room == c->bytes + c->used) {
         size_t more = ((new_bytes + 15) & ~(size_t)15) - old_room;
         if (c->cap - c->used >= more && (!a->limit || a->total + more <= a->limit)) {
-            memset((char *)old + old_room, 0, more);
             c->used += more;
             a->total += more;
+            memset((char *)old + new_bytes, 0, old_room + more - new_bytes);
             return old;
         }
     }
@@ -156,8 +168,17 @@ void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
     size_t kept = !old ? 0 : old_bytes < new_bytes ? old_bytes : new_bytes;
     if (kept)
         memcpy(fresh, old, kept);
-    memset(fresh + kept, 0, rounded(new_bytes) - kept);
+    memset(fresh + new_bytes, 0, rounded(new_bytes) - new_bytes);
     return fresh;
+}
+
+void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
+{
+    char *grown = arena_extend(a, old, old_bytes, new_bytes);
+    size_t kept = old ? old_bytes : 0;
+    if (kept < new_bytes)
+        memset(grown + kept, 0, new_bytes - kept);
+    return grown;
 }
 
 void *arena_copy(arena *a, const void *bytes, size_t len)

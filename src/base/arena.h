@@ -18,8 +18,12 @@ void arena_free(arena *a);
 
 // Zeroed, 16-byte aligned.
 void *arena_alloc(arena *a, size_t bytes);
+// The same without the zeros, for what is written at once.
+void *arena_room(arena *a, size_t bytes);
 // Grows the last allocation in place when it can, else copies. `old` may be NULL.
 void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes);
+// The same without the zeros behind the old bytes.
+void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes);
 void *arena_copy(arena *a, const void *bytes, size_t len);
 
 // Everything allocated after the mark is gone after the restore.

@@ -21,16 +21,142 @@ bool str_starts(str s, const char *prefix)
     return s.len >= len && !memcmp(s.at, prefix, len);
 }
 
+// --- formatting
+//
+// The conversions that code is printed with are done here, several times faster than the C library
+// does them: %s %c %d %u %X %.*s %%, with l, ll, z and a width that pads with zeros. Any other, and
+// a text that does not fit, is the library's.
+
+typedef struct filler {
+    char *at, *end; // of the room
+} filler;
+
+// False: does not fit.
+static bool fill_string(filler *f, const char *s, size_t most)
+{
+    size_t room = (size_t)(f->end - f->at);
+    char *at = f->at, *stop = at + (most < room ? most : room);
+    while (at < stop && *s)
+        *at++ = *s++;
+    f->at = at;
+    return at < stop || most <= room || !*s;
+}
+
+static bool fill_number(filler *f, uint64_t v, bool is_negative, unsigned base, unsigned width)
+{
+    char digits[24], *end = digits + sizeof digits, *at = end;
+    if (base == 16) {
+        do
+            *--at = "0123456789ABCDEF"[v & 15];
+        while (v >>= 4);
+    } else {
+        for (; v > UINT32_MAX; v /= 10)
+            *--at = (char)('0' + v % 10);
+        uint32_t low = (uint32_t)v;
+        do
+            *--at = (char)('0' + low % 10);
+        while (low /= 10);
+    }
+    while (at > digits + 1 && end - at + is_negative < (ptrdiff_t)width)
+        *--at = '0';
+    if (is_negative)
+        *--at = '-';
+    if (end - at > f->end - f->at)
+        return false;
+    while (at < end)
+        *f->at++ = *at++;
+    return true;
+}
+
+// One conversion; `at` stands behind the %. Gives what stands behind it, or NULL when it is not one
+// of ours or does not fit.
+static const char *fill_one(filler *f, const char *at, va_list *args)
+{
+    unsigned width = 0;
+    size_t most = SIZE_MAX;
+    if (*at == '0' && at[1] >= '1' && at[1] <= '9') {
+        for (at++; *at >= '0' && *at <= '9' && width < 20; at++)
+            width = width * 10 + (unsigned)(*at - '0');
+        if (width > 20)
+            return NULL;
+    }
+    if (at[0] == '.' && at[1] == '*' && at[2] == 's') {
+        int given = va_arg(*args, int);
+        most = given < 0 ? SIZE_MAX : (size_t)given;
+        at += 2;
+    }
+    _Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8, "l, ll and z are 64 bits");
+    bool is_wide = *at == 'l' || *at == 'z', fits = false;
+    at += is_wide;
+    at += is_wide && *at == 'l';
+    switch (*at) {
+    case 's': {
+        const char *s = va_arg(*args, const char *);
+        fits = !is_wide && !width && s && fill_string(f, s, most);
+        break;
+    }
+    case 'c': {
+        char c[2] = {(char)va_arg(*args, int)};
+        fits = c[0] && fill_string(f, c, 1);
+        break;
+    }
+    case 'd': {
+        int64_t v = is_wide ? va_arg(*args, int64_t) : va_arg(*args, int);
+        fits = fill_number(f, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0, 10, width);
+        break;
+    }
+    case 'u':
+    case 'X': {
+        uint64_t v = is_wide ? va_arg(*args, uint64_t) : va_arg(*args, unsigned);
+        fits = fill_number(f, v, false, *at == 'u' ? 10 : 16, width);
+        break;
+    }
+    case '%': fits = fill_string(f, "%", 1); break;
+    default: break;
+    }
+    return fits ? at + 1 : NULL;
+}
+
+static size_t format_to(char *out, size_t cap, const char *format, va_list args) PRINTF_LIKE(3, 0);
+// What vsnprintf does.
+static size_t format_to(char *out, size_t cap, const char *format, va_list args)
+{
+    filler f = {.at = out, .end = cap ? out + cap - 1 : out};
+    va_list mine;
+    va_copy(mine, args);
+    const char *at = format;
+    while (at && *at) {
+        char *to = f.at;
+        while (*at && *at != '%' && to < f.end)
+            *to++ = *at++;
+        f.at = to;
+        if (*at)
+            at = *at == '%' ? fill_one(&f, at + 1, &mine) : NULL;
+    }
+    va_end(mine);
+    if (at && cap) {
+        *f.at = 0;
+        return (size_t)(f.at - out);
+    }
+    int len = vsnprintf(out, cap, format, args);
+    if (len < 0)
+        bug("bad format: %s", format);
+    return (size_t)len;
+}
+
 char *str_vformat(arena *a, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    char none[1];
-    int len = vsnprintf(none, sizeof none, format, args);
-    if (len < 0)
-        bug("bad format: %s", format);
-    char *out = arena_alloc(a, (size_t)len + 1);
-    vsnprintf(out, (size_t)len + 1, format, again);
+    char few[128];
+    size_t len = format_to(few, sizeof few, format, args);
+    char *out;
+    if (len < sizeof few) {
+        out = arena_copy(a, few, len + 1);
+    } else {
+        out = arena_alloc(a, len + 1);
+        format_to(out, len + 1, format, again);
+    }
     va_end(again);
     return out;
 }
@@ -59,7 +185,7 @@ static void text_reserve(text *t, size_t more)
     size_t cap = t->cap ? t->cap * 2 : 256;
     while (cap < t->len + more + 1)
         cap *= 2;
-    t->at = arena_grow(t->in, t->at, t->cap, cap);
+    t->at = arena_extend(t->in, t->at, t->cap, cap);
     t->cap = cap;
 }
 
@@ -82,22 +208,26 @@ void text_putc(text *t, char c)
     text_add(t, &c, 1);
 }
 
-void text_printf(text *t, const char *format, ...)
+void text_vprintf(text *t, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
-    text_reserve(t, 120);
-    int len = vsnprintf(t->at + t->len, t->cap - t->len, format, args);
-    va_end(args);
-    if (len < 0)
-        bug("bad format: %s", format);
-    if ((size_t)len + 1 > t->cap - t->len) {
-        text_reserve(t, (size_t)len);
-        vsnprintf(t->at + t->len, t->cap - t->len, format, again);
+    text_reserve(t, 250);
+    size_t len = format_to(t->at + t->len, t->cap - t->len, format, args);
+    if (len + 1 > t->cap - t->len) {
+        text_reserve(t, len);
+        format_to(t->at + t->len, t->cap - t->len, format, again);
     }
     va_end(again);
-    t->len += (size_t)len;
+    t->len += len;
+}
+
+void text_printf(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_vprintf(t, format, args);
+    va_end(args);
 }
 
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len)

@@ -32,6 +32,7 @@ void text_add(text *t, const char *bytes, size_t len);
 void text_puts(text *t, const char *c_string);
 void text_putc(text *t, char c);
 void text_printf(text *t, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_vprintf(text *t, const char *format, va_list args) PRINTF_LIKE(2, 0);
 
 // Names: the same bytes always give the same pointer within one table. NUL-terminated.
 typedef struct name_table name_table;

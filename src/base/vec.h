@@ -10,14 +10,15 @@
         uint32_t len, cap;                                                                         \
     }
 
+// What lies past `len` is not zeroed.
 #define vec_reserve(a, v, want)                                                                    \
     do {                                                                                           \
         if ((v)->cap < (want)) {                                                                   \
             uint32_t new_cap_ = (v)->cap ? (v)->cap * 2 : 8;                                       \
             while (new_cap_ < (want))                                                              \
                 new_cap_ *= 2;                                                                     \
-            (v)->at = arena_grow((a), (v)->at, (size_t)(v)->cap * sizeof *(v)->at,                 \
-                                 (size_t)new_cap_ * sizeof *(v)->at);                              \
+            (v)->at = arena_extend((a), (v)->at, (size_t)(v)->cap * sizeof *(v)->at,               \
+                                   (size_t)new_cap_ * sizeof *(v)->at);                            \
             (v)->cap = new_cap_;                                                                   \
         }                                                                                          \
     } while (0)

@@ -53,16 +53,19 @@ static int report_device(const char *name)
 // Everything but the interpreter; a GPU that is not there is told about too.
 static void report_others(void)
 {
-    bool has_gpu = false;
+    bool has_gpu = false, has_opencl = false;
     for (size_t i = 0; i < kiln_device_count(); i++) {
         kiln_device_info info;
         if (kiln_device_info_at(i, &info) || !strcmp(info.device, "interp"))
             continue;
         has_gpu = has_gpu || info.sm;
+        has_opencl = has_opencl || !strcmp(info.target, "opencl");
         report_device(info.device);
     }
     if (!has_gpu)
         report_device("cuda");
+    if (!has_opencl)
+        report_device("opencl");
 }
 
 static void report_cache(void)

@@ -146,7 +146,12 @@ static bool check_product(front *f, ast_expr *e)
                               e->args.at[2]->type->len == nv_b_words(op, s)));
     if (!wrong && fits)
         return true;
-    return wrong_argument(f, e, 0, wrong ? wrong : "arrays of the lengths in its signature");
+    if (!wrong)
+        return wrong_argument(f, e, 0, "arrays of the lengths in its signature");
+    diag *bad = diag_raise(f->diags, K2028, d->at, "'%s' does not take '%s'", e->builtin->name,
+                           T_OF(f, d->type->unqualified));
+    diag_label(bad, d->at, "%s", wrong);
+    return false;
 }
 
 ast_expr *check_matrix_call(front *f, ast_expr *e, const builtin *b)

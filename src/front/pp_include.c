@@ -1,8 +1,8 @@
 // #include: where a header is looked for, and what happens when it is not there. Order: Kiln's own
 // headers and the C library's names it knows (no file is read for those), the including file's
-// folder (quoted form), the include folders. An unknown <system> header is empty: a kernel file may
-// hold host code, and what a kernel needs of such a header it will miss by name. Start at
-// pp_include.
+// folder (quoted form; of the ops that come with the library: its own texts), the include folders.
+// An unknown <system> header is empty: a kernel file may hold host code, and what a kernel needs of
+// such a header it will miss by name. Start at pp_include.
 #include <limits.h>
 #include <stdlib.h>
 
@@ -36,15 +36,13 @@ static found find_header(pp *p, str name, bool is_quoted)
         inside = embed_find(str_format(a, "lib/%s", path), &len);
     else if (str_starts(name, "kiln/") && strlen(path) == name.len)
         inside = embed_find(path, &len);
+    else if (is_quoted && !may_read_files(p) && str_starts(str_of(p->file->file->path), "ops/"))
+        inside = embed_find(file_join(a, file_folder(p->file->file->path), name), &len);
     if (inside)
         return (found){.kind = FOUND_EMBEDDED,
                        .path = str_format(a, "<%s>", path),
                        .text = inside,
                        .text_len = len};
-    const char *ops = is_quoted ? file_join(a, file_folder(p->file->file->path), name) : "";
-    inside = str_starts(str_of(ops), "ops/") ? embed_find(ops, &len) : NULL;
-    if (inside && !may_read_files(p)) // so do the kernels that come with the library
-        return (found){.kind = FOUND_EMBEDDED, .path = ops, .text = inside, .text_len = len};
     if (!may_read_files(p) || strlen(path) != name.len)
         return (found){0};
     if (is_quoted) {

@@ -13,7 +13,8 @@ typedef struct hoister {
     ir_func *f;
     ir_inst_id loop;
     ir_inst_id sure_test; // its test, when it is known to go on at first; 0
-    bool is_tight; // wgmma: accumulators leave few registers, so what is cheap stays where it stands
+    bool
+        is_tight; // wgmma: accumulators leave few registers, so what is cheap stays where it stands
     bool changed;
 } hoister;
 

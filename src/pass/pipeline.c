@@ -1,5 +1,6 @@
 // THE list of passes, in the order they run, and the loop that runs it. To add a pass: one file,
 // one row here, one test in tests/ir. Names may repeat; showing a stage shows its last run.
+#include "ir/nv.h"
 #include "pass/passes.h"
 
 static bool pass_compact(ir_func *f, pass_ctx *ctx)
@@ -32,6 +33,7 @@ const pass_row pass_list[] = {
     {"dce",      pass_dce,      FULL, "removes what has no effect and no use"},
     {"compact",  pass_compact,  FULL, "again"},
     {"converge", pass_converge,  ALL, "checks collectives against divergent control flow; changes nothing"},
+    {"device",   pass_device,    ALL, "refuses what the device lacks; changes nothing"},
     {"space",    pass_space,    FULL, "finds the address space behind generic pointers"},
     {"bounds",   pass_bounds,   BOTH, "checks indices against the lengths of arrays; only when asked for"},
     {"fold",     pass_fold,     FULL, "again"},
@@ -143,9 +145,20 @@ static void run_row(ir_module *m, const pass_row *row, pass_ctx *ctx, bool verif
     }
 }
 
+// kiln check looks at code as it is written, but wgmma's accumulators must be registers.
+static bool needs_registers(const ir_module *m)
+{
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (nv_has_wgmma(m->funcs.at[k]))
+            return true;
+    return false;
+}
+
 static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
                      void (*after)(void *user, const pass_row *row, ir_module *m), void *user)
 {
+    if (ctx->level == 1 && needs_registers(m))
+        ctx->level = 2;
     uint8_t level = ctx->level == 1 ? CHECK : ctx->level ? FULL : PLAIN;
     for (const pass_row *row = pass_list; row->name; row++) {
         if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags) ||

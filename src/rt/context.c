@@ -6,11 +6,13 @@
 #include "base/log.h"
 #include "rt/cpu/cpu.h"
 #include "rt/drv/cuda.h"
+#include "rt/drv/opencl.h"
 
 // The device's kind and number in "cuda:1"; false when it is neither.
 static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
 {
-    const device_ops *const kinds[] = {&interp_device, cpu_device(), &cuda_device_ops};
+    const device_ops *const kinds[] = {&interp_device, cpu_device(), &cuda_device_ops,
+                                       &opencl_device_ops};
     size_t len = strcspn(name, ":");
     *ordinal = 0;
     for (size_t n = 0; n < COUNT(kinds); n++)
@@ -41,7 +43,8 @@ kiln_status kiln_open(const char *device, kiln **out)
     if (!parse_name(device, &ops, &ordinal))
         return error_set(
             NULL, KILN_E_NOT_FOUND, K6001,
-            "there is no device '%s'; this build of Kiln has 'interp', 'cpu' and 'cuda:N'", device);
+            "there is no device '%s'; this build of Kiln has 'interp', 'cpu', 'cuda:N' and 'opencl:N'",
+            device);
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
         return error_no_memory(NULL, "a device handle");
@@ -73,6 +76,8 @@ void kiln_close(kiln *k)
         return;
     }
     k->ops->sync(k, NULL);
+    if (k->op_cache)
+        k->op_cache_free(k->op_cache);
     DROP_ALL(k->graphs, graph_drop)
     DROP_ALL(k->events, event_drop)
     DROP_ALL(k->modules, module_drop)
@@ -89,20 +94,23 @@ void kiln_close(kiln *k)
 // --- what there is
 size_t kiln_device_count(void)
 {
-    return cuda_usable_count() + 2;
+    return cuda_usable_count() + ocl_usable_count() + 2;
 }
 
 kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
 {
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_at: out is NULL");
-    size_t gpus = cuda_usable_count();
-    if (index > gpus + 1)
+    size_t gpus = cuda_usable_count(), others = ocl_usable_count(), cpu = gpus;
+    if (index > gpus + others + 1)
         return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index,
-                         gpus + 2);
-    if (index == gpus)
+                         gpus + others + 2);
+    if (index < gpus)
+        return cuda_info_of((int)index, out);
+    if (index == cpu)
         return cpu_device()->info(NULL, out);
-    return index < gpus ? cuda_info_of((int)index, out) : interp_device.info(NULL, out);
+    return index <= cpu + others ? ocl_info_of((int)(index - cpu - 1), out)
+                                 : interp_device.info(NULL, out);
 }
 
 kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out)

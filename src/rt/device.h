@@ -1,7 +1,7 @@
 // What a device must be able to do. Every public call checks its handles and numbers, then goes
-// through the context's device_ops: two implementations, the interpreter (interp_device.c) and CUDA
-// (drv/cuda_device.c is where to start). A function that a device lacks is NULL: the public call
-// then says so.
+// through the context's device_ops: the interpreter (interp_device.c), the cpu beside it, CUDA and
+// OpenCL (drv/cuda_device.c, drv/opencl_device.c). A function that a device lacks is NULL: the
+// public call then says so.
 #ifndef KILN_DEVICE_H
 #define KILN_DEVICE_H
 
@@ -34,7 +34,7 @@ typedef struct rt_copy {
 
 // What the compiler hands to a device that loads code.
 typedef struct rt_image {
-    const char *code; // NUL-terminated PTX
+    const char *code; // NUL-terminated PTX or OpenCL C
     size_t code_len;
 } rt_image;
 
@@ -58,6 +58,8 @@ struct device_ops {
     kiln_status (*host_alloc)(kiln *k, size_t bytes, void **out);
     void (*host_free)(kiln *k, void *memory);
 
+    // Makes the code that `load` takes; NULL: PTX.
+    void (*emit)(kiln_module *m, const ir_module *from, diags *ds, arena *scratch, text *code);
     kiln_status (*load)(kiln_module *m, const rt_image *image);
     void (*unload)(kiln_module *m);
     kiln_status (*launch)(kiln_kernel *kernel, const rt_launch *launch);
@@ -91,6 +93,6 @@ struct device_ops {
     void (*take)(kiln_module *m, ir_module *from);
 };
 
-extern const device_ops interp_device, cuda_device_ops;
+extern const device_ops interp_device, cuda_device_ops, opencl_device_ops;
 
 #endif

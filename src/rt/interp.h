@@ -42,6 +42,30 @@ typedef struct interp_arg {
     const void *bytes; // a struct by value: param.size bytes, read at the start of the run
 } interp_arg;
 
+// How an element is added to another.
+typedef enum interp_elem {
+    INTERP_BYTES, // not at all
+    INTERP_I32,
+    INTERP_I64,
+    INTERP_F16,
+    INTERP_BF16,
+    INTERP_F32,
+    INTERP_F64
+} interp_elem;
+
+typedef struct interp_tensor { // what a tensor map holds on this device
+    uint64_t magic;
+    uint64_t address; // of the origin
+    uint8_t rank, elem_size;
+    uint8_t swizzle; // 0 none, 1: 32 bytes, 2: 64, 3: 128
+    uint8_t elem;    // interp_elem
+    uint8_t fills_nan, unused[3];
+    uint16_t box[5];
+    uint8_t step[5], unused_too;
+    uint64_t size[5], stride[4]; // elements; bytes of dimension 1 and up
+} interp_tensor;
+#define INTERP_TENSOR_MAGIC 0x6b696c6e6d617031u
+
 typedef struct interp_error {
     diag_code code; // DIAG_NONE: no error
     char text[1500];
@@ -56,6 +80,7 @@ typedef struct interp_error {
 typedef struct interp_launch {
     const interp_program *program;
     uint32_t grid[3], block[3]; // all at least 1
+    uint32_t cluster[3];        // zeros: none; else the grid is a multiple
     uint64_t shared_bytes;      // dynamic
     const interp_arg *args;
     const interp_buffer *buffers;

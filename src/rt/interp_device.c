@@ -7,6 +7,7 @@
 
 #include "base/knobs.h"
 #include "rt/cpu/cpu.h"
+#include "rt/record.h"
 
 enum { ALIGNMENT = 64, ROW_LIMIT = 1 << 23 };
 
@@ -89,69 +90,6 @@ static void host_free(kiln *k, void *memory)
     free(memory);
 }
 
-// --- what a graph holds
-typedef enum record_kind { RECORD_LAUNCH, RECORD_COPY, RECORD_FILL } record_kind;
-typedef struct record {
-    record_kind kind;
-    kiln_kernel *kernel;
-    rt_launch launch;
-    rt_copy copy;
-    kiln_buffer *buffer;
-    size_t first, count;
-    void *owned; // arguments with the structs behind them, or the element
-} record;
-
-static record *record_at(const kiln_graph *g, size_t index)
-{
-    return (record *)g->nodes + index;
-}
-
-static kiln_status add_record(kiln_graph *g, record r)
-{
-    if (g->node_count == g->node_cap) {
-        size_t cap = g->node_cap ? g->node_cap * 2 : 16;
-        record *grown = realloc(g->nodes, cap * sizeof *grown);
-        if (!grown) {
-            free(r.owned);
-            return error_no_memory(g->k, "a graph");
-        }
-        g->nodes = grown;
-        g->node_cap = cap;
-    }
-    *record_at(g, g->node_count++) = r;
-    return KILN_OK;
-}
-
-// The arguments and the structs they point to, in one piece.
-static interp_arg *copy_args(const kiln_kernel *kernel, const interp_arg *args)
-{
-    size_t bytes = (kernel->param_count + 1) * sizeof *args;
-    for (size_t n = 0; n < kernel->param_count; n++)
-        if (args[n].bytes)
-            bytes += (kernel->params[n].info.size + 63) & ~(size_t)63;
-    interp_arg *copy = calloc(1, bytes + 64);
-    if (!copy)
-        return NULL;
-    memcpy(copy, args, kernel->param_count * sizeof *args);
-    uint8_t *at = (uint8_t *)(copy + kernel->param_count + 1);
-    at += 63 & (0 - (uintptr_t)at);
-    for (size_t n = 0; n < kernel->param_count; n++)
-        if (args[n].bytes) {
-            memcpy(at, args[n].bytes, kernel->params[n].info.size);
-            copy[n].bytes = at;
-            at += (kernel->params[n].info.size + 63) & ~(size_t)63;
-        }
-    return copy;
-}
-
-static kiln_status record_launch(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch)
-{
-    record r = {.kind = RECORD_LAUNCH, .kernel = kernel, .launch = *launch};
-    r.launch.args = r.owned = copy_args(kernel, launch->args);
-    r.launch.stream = NULL;
-    return r.owned ? add_record(g, r) : error_no_memory(g->k, "a graph");
-}
-
 // --- work
 static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
 {
@@ -173,6 +111,7 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
                             .print_user = k};
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
+    memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
     interp_error error;
     __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
     k->has_lost_print = false;
@@ -188,9 +127,6 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
 
 static kiln_status launch(kiln_kernel *kernel, const rt_launch *l)
 {
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1)
-        return error_set(kernel->module->k, KILN_E_UNSUPPORTED, K6038,
-                         "interp runs no clusters of blocks");
     if (l->stream && l->stream->capture)
         return record_launch(l->stream->capture, kernel, l);
     return launch_now(kernel, l);
@@ -209,7 +145,7 @@ static kiln_status copy(kiln *k, const rt_copy *c)
 {
     (void)k;
     if (c->stream && c->stream->capture)
-        return add_record(c->stream->capture, (record){.kind = RECORD_COPY, .copy = *c});
+        return record_copy(c->stream->capture, c);
     copy_now(c);
     return KILN_OK;
 }
@@ -227,18 +163,10 @@ static kiln_status fill(kiln_buffer *b, size_t first, size_t count, const void *
         fill_now(b, first, count, element);
         return KILN_OK;
     }
-    record r = {.kind = RECORD_FILL,
-                .buffer = b,
-                .first = first,
-                .count = count,
-                .owned = malloc(b->elem_size)};
-    if (!r.owned)
-        return error_no_memory(b->k, "a graph");
-    memcpy(r.owned, element, b->elem_size);
-    return add_record(s->capture, r);
+    return record_fill(s->capture, b, first, count, element);
 }
 
-// --- streams, events, graphs
+// --- streams, events
 static kiln_status sync(kiln *k, kiln_stream *s)
 {
     (void)k;
@@ -253,22 +181,6 @@ static kiln_status stream_new(kiln_stream *s, int priority)
     return KILN_OK;
 }
 
-static void forget(kiln_graph *g)
-{
-    for (size_t n = 0; n < g->node_count; n++)
-        free(record_at(g, n)->owned);
-    free(g->nodes);
-    g->nodes = NULL;
-    g->node_count = g->node_cap = 0;
-}
-
-static void stream_free(kiln_stream *s)
-{
-    if (s->capture) {
-        forget(s->capture);
-        handle_free(HANDLE_GRAPH, s->capture);
-    }
-}
 
 static kiln_status stream_is_done(kiln_stream *s, bool *is_done)
 {
@@ -316,96 +228,6 @@ static kiln_status event_elapsed(const kiln_event *start, const kiln_event *end,
     return KILN_OK;
 }
 
-static kiln_status capture_begin(kiln_stream *s)
-{
-    s->capture = handle_new(HANDLE_GRAPH);
-    if (!s->capture)
-        return error_no_memory(s->k, "a graph");
-    s->capture->k = s->k;
-    s->is_capturing = true;
-    return KILN_OK;
-}
-
-static bool is_same_shape(const kiln_graph *a, const kiln_graph *b)
-{
-    bool same = a->node_count == b->node_count;
-    for (size_t n = 0; same && n < a->node_count; n++)
-        same = record_at(a, n)->kind == record_at(b, n)->kind &&
-               record_at(a, n)->kernel == record_at(b, n)->kernel;
-    return same;
-}
-
-static kiln_status capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
-{
-    kiln_graph *captured = s->capture;
-    s->capture = NULL;
-    s->is_capturing = false;
-    kiln_status status = KILN_OK;
-    if (is_update && !is_same_shape(g, captured)) {
-        forget(captured);
-        status =
-            error_set(s->k, KILN_E_BAD_ARGUMENT, K6003,
-                      "kiln_capture_update: the captured work has another shape than the graph");
-    } else {
-        forget(g);
-        g->nodes = captured->nodes;
-        g->node_count = captured->node_count;
-        g->node_cap = captured->node_cap;
-    }
-    handle_free(HANDLE_GRAPH, captured);
-    return status;
-}
-
-static kiln_status graph_new(kiln_graph *g)
-{
-    (void)g;
-    return KILN_OK;
-}
-
-// Nodes wait for earlier ones only, so their own order will do.
-static kiln_status graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l,
-                             const size_t *after, size_t after_count)
-{
-    (void)after;
-    (void)after_count;
-    return record_launch(g, kernel, l);
-}
-
-static kiln_status graph_set(kiln_graph *g, size_t node, const rt_launch *l)
-{
-    record *r = record_at(g, node);
-    interp_arg *args = copy_args(r->kernel, l->args);
-    if (!args)
-        return error_no_memory(g->k, "a graph");
-    free(r->owned);
-    r->launch = *l;
-    r->launch.args = r->owned = args;
-    r->launch.stream = NULL;
-    return KILN_OK;
-}
-
-static kiln_kernel *graph_kernel(const kiln_graph *g, size_t node)
-{
-    return record_at(g, node)->kernel;
-}
-
-static kiln_status graph_launch(kiln_graph *g, kiln_stream *s)
-{
-    if (s && s->capture)
-        return error_set(g->k, KILN_E_UNSUPPORTED, K6037,
-                         "a graph cannot be launched into a capture");
-    kiln_status status = KILN_OK;
-    for (size_t n = 0; n < g->node_count && !status; n++) {
-        record *r = record_at(g, n);
-        switch (r->kind) {
-        case RECORD_LAUNCH: status = launch_now(r->kernel, &r->launch); break;
-        case RECORD_COPY: copy_now(&r->copy); break;
-        case RECORD_FILL: fill_now(r->buffer, r->first, r->count, r->owned); break;
-        }
-    }
-    return status;
-}
-
 // --- the device
 static kiln_status resources(const kiln_kernel *kernel, kiln_resources *out)
 {
@@ -423,6 +245,48 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
                               .multiprocessors = 1,
                               .block_threads = 1024,
                               .shared_per_block = 227 * 1024};
+    return KILN_OK;
+}
+
+// --- tensor maps
+static interp_elem map_elem(kiln_type type)
+{
+    switch ((int)type) {
+    case KILN_I32:
+    case KILN_U32: return INTERP_I32;
+    case KILN_I64:
+    case KILN_U64: return INTERP_I64;
+    case KILN_F16: return INTERP_F16;
+    case KILN_BF16: return INTERP_BF16;
+    case KILN_F32: return INTERP_F32;
+    case KILN_F64: return INTERP_F64;
+    default: return INTERP_BYTES;
+    }
+}
+
+static kiln_status tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out)
+{
+    tensor_layout l;
+    kiln_status status = tensor_layout_of(k, desc, &l);
+    if (status)
+        return status;
+    const kiln_buffer *b = desc->buffer;
+    interp_tensor m = {.magic = INTERP_TENSOR_MAGIC,
+                       .address = b->address + desc->first * b->elem_size,
+                       .rank = (uint8_t)desc->rank,
+                       .elem_size = (uint8_t)kiln_type_size(l.type),
+                       .swizzle = (uint8_t)l.swizzle,
+                       .elem = (uint8_t)map_elem(l.type),
+                       .fills_nan = desc->fills_nan};
+    for (uint32_t n = 0; n < desc->rank; n++) {
+        m.box[n] = (uint16_t)desc->box[n];
+        m.step[n] = (uint8_t)l.steps[n];
+        m.size[n] = desc->size[n];
+        if (n)
+            m.stride[n - 1] = l.strides[n - 1];
+    }
+    memset(out, 0, sizeof *out);
+    memcpy(out->opaque, &m, sizeof m);
     return KILN_OK;
 }
 
@@ -464,7 +328,7 @@ const device_ops interp_device = {
     .launch = launch,
     .resources = resources,
     .stream_new = stream_new,
-    .stream_free = stream_free,
+    .stream_free = record_stream_free,
     .stream_is_done = stream_is_done,
     .stream_wait = stream_wait,
     .event_new = event_new,
@@ -472,12 +336,13 @@ const device_ops interp_device = {
     .event_record = event_record,
     .event_sync = event_sync,
     .event_elapsed = event_elapsed,
-    .capture_begin = capture_begin,
-    .capture_end = capture_end,
-    .graph_new = graph_new,
-    .graph_add = graph_add,
-    .graph_kernel = graph_kernel,
-    .graph_set = graph_set,
-    .graph_launch = graph_launch,
-    .graph_free = forget,
+    .capture_begin = record_capture_begin,
+    .capture_end = record_capture_end,
+    .graph_new = record_graph_new,
+    .graph_add = record_graph_add,
+    .graph_kernel = record_graph_kernel,
+    .graph_set = record_graph_set,
+    .graph_launch = record_graph_launch,
+    .graph_free = record_forget,
+    .tensor_map = tensor_map,
 };

@@ -201,6 +201,82 @@ kiln_status kiln_memory_trim(kiln *k)
 }
 
 // --- tensor maps
+static bool is_number(kiln_type type)
+{
+    return type != KILN_VOID && kiln_type_size(type) != 0;
+}
+
+static kiln_status bad_map(kiln *k, const char *what, uint64_t number, uint32_t dimension)
+{
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                     "kiln_tensor_map_make: dimension %u has %s %llu", dimension, what,
+                     (unsigned long long)number);
+}
+
+static kiln_status check_swizzle(kiln *k, const kiln_tensor_map_desc *desc, size_t row)
+{
+    uint32_t swizzle = desc->swizzle_bytes, promotion = desc->promotion_bytes;
+    if (swizzle && swizzle != 32 && swizzle != 64 && swizzle != 128)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: a swizzle of %u bytes; 0, 32, 64 and 128 are "
+                         "possible",
+                         swizzle);
+    if (promotion && promotion != 64 && promotion != 128 && promotion != 256)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: a promotion to %u bytes; 0, 64, 128 and 256 are "
+                         "possible",
+                         promotion);
+    if (row % 16)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: a box row of %zu bytes; it must be a multiple of "
+                         "16",
+                         row);
+    if (swizzle && row > swizzle)
+        return error_set(
+            k, KILN_E_BAD_ARGUMENT, K6003,
+            "kiln_tensor_map_make: a box row of %zu bytes is wider than the swizzle's %u", row,
+            swizzle);
+    return KILN_OK;
+}
+
+kiln_status tensor_layout_of(kiln *k, const kiln_tensor_map_desc *desc, tensor_layout *out)
+{
+    *out = (tensor_layout){.type = desc->type ? desc->type : desc->buffer->type};
+    size_t size = kiln_type_size(out->type);
+    uint64_t dense = size;
+    if (!is_number(out->type))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: the elements need a number type");
+    if ((desc->buffer->address + desc->first * desc->buffer->elem_size) % 16)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_tensor_map_make: element %zu is not at a multiple of 16 bytes",
+                         desc->first);
+    for (uint32_t n = 0; n < desc->rank; n++) {
+        out->steps[n] = desc->element_stride[n] ? desc->element_stride[n] : 1;
+        dense = n && desc->stride_bytes[n] ? desc->stride_bytes[n] * desc->size[n]
+                                           : dense * desc->size[n];
+        if (n + 1 < desc->rank)
+            out->strides[n] = desc->stride_bytes[n + 1] ? desc->stride_bytes[n + 1] : dense;
+        if (n + 1 < desc->rank && out->strides[n] % 16)
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_tensor_map_make: dimension %u has a stride of %llu bytes; it "
+                             "must be a multiple of 16",
+                             n + 1, (unsigned long long)out->strides[n]);
+        if (!desc->box[n] || desc->box[n] > 256)
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_tensor_map_make: the box has %u elements along dimension %u; 1 "
+                             "to 256 are possible",
+                             desc->box[n], n);
+        if (!desc->size[n] || desc->size[n] > (uint64_t)1 << 32)
+            return bad_map(k, "an impossible size of", desc->size[n], n);
+        if (out->steps[n] > 8)
+            return bad_map(k, "an element stride above 8:", out->steps[n], n);
+    }
+    out->swizzle = desc->swizzle_bytes == 128 ? 3 : desc->swizzle_bytes / 32;
+    out->promotion = desc->promotion_bytes == 256 ? 3 : desc->promotion_bytes / 64;
+    return check_swizzle(k, desc, desc->box[0] * size);
+}
+
 kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out)
 {
     if (!handle_is(HANDLE_CONTEXT, k))

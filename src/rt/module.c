@@ -108,7 +108,10 @@ static void take_code(kiln_module *m, ir_module *from, diags *ds)
     if (!scratch)
         bug_out_of_memory();
     m->scratch = scratch; // freed with the module when this is left by a jump
-    ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
+    if (m->k->ops->emit)
+        m->k->ops->emit(m, from, ds, scratch, &code);
+    else
+        ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
     m->scratch = NULL;
     arena_free(scratch);
     m->code = code.at;
@@ -251,7 +254,7 @@ static kiln_status take_ptx(kiln_module *m, const kiln_compile_desc *desc)
 static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *desc)
 {
     bug_frame frame;
-    if (!m->k->ops->load)
+    if (m->k->ops != &cuda_device_ops)
         return error_set(m->k, KILN_E_UNSUPPORTED, K6038, "PTX runs on cuda devices, not on %s",
                          m->k->device);
     if (bug_enter(&frame))
@@ -292,7 +295,9 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
     m->for_check = desc->for_check && !k->ops->load;
     m->embedded = desc->native;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
-    if (k->ops->load && !desc->is_ptx && !target_find(m->target))
+    bool is_known = k->ops == &cuda_device_ops ? target_find(m->target) != NULL
+                                               : !strcmp(m->target, k->target);
+    if (k->ops->load && !desc->is_ptx && !is_known)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target,
                          k->device);
     if (k->ops->load)

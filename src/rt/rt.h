@@ -38,6 +38,7 @@ struct kiln {
     struct kiln_graph *graphs;
     const device_ops *ops;
     struct cuda_device *cuda;       // of a cuda device
+    struct ocl_device *ocl;         // of an opencl device
     const char *target;             // what kernels are compiled for: "interp", "sm_90a"
     uint32_t block_limit;           // threads
     size_t shared_limit;            // bytes of a block
@@ -55,6 +56,8 @@ struct kiln {
     char *printed[2]; // being filled; handed out last
     size_t printed_len, printed_cap;
     bool has_lost_print; // no memory for some of it
+    void *op_cache;      // kernels of the op library (ops/op.c); malloc'ed
+    void (*op_cache_free)(void *op_cache);
 };
 
 typedef struct rt_param {
@@ -86,6 +89,7 @@ struct kiln_kernel {
     struct cu_function_s *function;
     size_t dynamic_limit; // dynamic shared bytes the function was set up for
     kiln_resources resources;
+    struct ocl_function *ocl; // opencl
 };
 
 struct kiln_module {
@@ -95,7 +99,7 @@ struct kiln_module {
     char *log;
     kiln_kernel **kernels;
     size_t kernel_count;
-    char *code; // PTX; in the arena
+    char *code; // PTX or OpenCL C; in the arena
     size_t code_len;
     const char *name;   // the source's path
     const char *target; // what it is compiled for
@@ -105,6 +109,8 @@ struct kiln_module {
     size_t cubin_len;
     struct cu_module_s *loaded;
     struct cuda_channel *channel; // NULL: nothing in it talks
+    struct ocl_program_s *ocl_program;
+    struct ocl_channel *ocl_channel; // the same
     channel_site *sites;
     uint32_t site_count;
     str *strings;
@@ -152,6 +158,8 @@ struct kiln_stream {
     uint32_t launched;   // launch n is ring[n % LAUNCH_RING]
     uint32_t known_done; // all before this one were seen to end
     uint32_t slot;       // of the finished-counts in mapped memory
+    struct ocl_queue_s *ocl;
+    struct ocl_event_s *ocl_last; // of the newest work
 };
 
 struct kiln_event {
@@ -159,6 +167,7 @@ struct kiln_event {
     kiln *k;
     struct kiln_event *prev, *next;
     struct cu_event_s *native;
+    struct ocl_event_s *ocl;
     double time; // interp: seconds
     bool is_recorded;
 };
@@ -207,6 +216,12 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, inte
 void context_print(void *k, const char *bytes, size_t len);
 // --- memory.c
 void host_drop_all(kiln *k);
+typedef struct tensor_layout { // a tensor map's description, checked
+    kiln_type type;
+    uint64_t strides[5];                   // bytes, of dimension 1 and up
+    uint32_t steps[5], swizzle, promotion; // the last two as cuTensorMapEncodeTiled counts them
+} tensor_layout;
+kiln_status tensor_layout_of(kiln *k, const kiln_tensor_map_desc *desc, tensor_layout *out);
 // --- stream.c, graph.c
 void stream_drop(kiln_stream *s);
 void event_drop(kiln_event *e);

@@ -78,6 +78,21 @@ TWO(fmod)
 TWO(remainder)
 TWO(hypot)
 
+// Where the results cross 0 between negative integers, and where quotients are of tiny numbers
+//! run lgamma_zeros grid=16 block=64 (f64[1024]:unit, f64[1024])
+kernel void lgamma_zeros(const f64 *in, f64 *out)
+{
+    f64 u = in[global_x()], n = -2.0 - (f64)(global_x() % 18);
+    f64 close = u * u * u * exp2(-(f64)(global_x() % 50));
+    out[global_x()] = lgamma(global_x() & 1 ? n + close : n - close);
+}
+//! run atan2_tiny grid=16 block=64 (f64[1024]:unit, f64[1024])
+kernel void atan2_tiny(const f64 *in, f64 *out)
+{
+    f64 y = in[global_x()] * 0x1p-1020, x = in[1023 - global_x()] * 0x1p-1010;
+    out[global_x()] = atan2(y, global_x() & 1 ? x : -x);
+}
+
 //! run math_c_names block=64 (f32[64]:unit, f32[64])
 kernel void math_c_names(const f32 *in, f32 *out)
 {

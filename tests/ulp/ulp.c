@@ -1,430 +1,402 @@
 // ulp: the largest error of every function of the math library, in units in the last place.
 //
-//     ulp [--quick] [--samples N] [--stride N] [--threads N] [--table FILE] [--limit] [NAME_TYPE …]
+//     ulp [--quick] [--samples N] [--stride N] [--threads N] [--table FILE] [--resume]
+//         [--only NAME] [NAME | NAME_TYPE | TYPE …]
 //
 // f32 functions of one argument: all 2^32 arguments (every Nth with --stride) against the C
-// library's f64 function, whose own error is below 2^-28 ulp of f32. The others: N random arguments
-// of three kinds (any bit pattern; uniform over the interesting range; near 0, 1, integers and
-// multiples of pi/2) against the C library's long double function. The worst argument is computed
-// again with MPFR in 200 bits, and so is whatever looks worse than the function's limit. The
-// library text is what gcc makes of lib/*.h: the same operations as on every device. --table
-// rewrites the rows of FILE. Exit status 1 when a function is above its limit. Start reading at
-// main.
-#include <kiln/kernel.h>
-#include <mpfr.h>
+// library's f64 function. The others: N samples (samples.c) against its long double function (its
+// f64 function for f32). The C library is off by less than `bound` of its own ulps (functions.c),
+// so a result is worse than the worst known only when its distance from the C library's plus that
+// bound is larger: those go to MPFR, and what MPFR says is what counts. The bound itself is
+// compared with MPFR on some arguments of every piece of work. --table rewrites the rows of FILE as
+// they come, --resume leaves out those that are there already with as many arguments. Exit status 1
+// when a function is above its limit or the C library above its bound. Start reading at main.
+#include "ulp.h"
 #include <pthread.h>
+#include <unistd.h>
 
-typedef struct function {
-    const char *name, *type;
-    float (*f32_1)(float); // f32(…) is a conversion
-    float (*f32_2)(float, float);
-    f64 (*f64_1)(f64);
-    f64 (*f64_2)(f64, f64);
-    f64 (*plain_1)(f64); // what a result is compared with
-    f64 (*plain_2)(f64, f64);
-    long double (*wide_1)(long double);
-    long double (*wide_2)(long double, long double);
-    int (*mpfr_1)(mpfr_t, const mpfr_t, mpfr_rnd_t);
-    int (*mpfr_2)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
-    f64 low, high; // the interesting range
-    f64 limit;     // ulp
-    f64 coarse; // of a negative argument: a smaller result counts as this (lgamma crosses 0 between
-                // numbers)
-} function;
-
-// The C library's functions; its names are macros here.
-#define WRAP1(name)                                                                                \
-    static f64 plain_##name(f64 x)                                                                 \
-    {                                                                                              \
-        return __builtin_##name(x);                                                                \
-    }                                                                                              \
-    static long double wide_##name(long double x)                                                  \
-    {                                                                                              \
-        return __builtin_##name##l(x);                                                             \
-    }
-#define WRAP2(name)                                                                                \
-    static f64 plain_##name(f64 x, f64 y)                                                          \
-    {                                                                                              \
-        return __builtin_##name(x, y);                                                             \
-    }                                                                                              \
-    static long double wide_##name(long double x, long double y)                                   \
-    {                                                                                              \
-        return __builtin_##name##l(x, y);                                                          \
-    }
-// clang-format off
-WRAP1(round) WRAP1(cbrt) WRAP1(exp) WRAP1(exp2) WRAP1(expm1) WRAP1(log) WRAP1(log2) WRAP1(log10) WRAP1(log1p) WRAP1(sin) WRAP1(cos) WRAP1(tan)
-WRAP1(asin) WRAP1(acos) WRAP1(atan) WRAP1(sinh) WRAP1(cosh) WRAP1(tanh) WRAP1(erf) WRAP1(erfc) WRAP1(tgamma)
-WRAP2(pow) WRAP2(atan2) WRAP2(fmod) WRAP2(remainder) WRAP2(hypot)
-    // clang-format on
-
-    static long double wide_rsqrt(long double x)
-{
-    return 1.0L / __builtin_sqrtl(x);
-}
-static f64 plain_rsqrt(f64 x)
-{
-    return (f64)wide_rsqrt((long double)x);
-}
-static long double wide_lgamma(long double x)
-{
-    int sign;
-    return lgammal_r(x, &sign);
-}
-static f64 plain_lgamma(f64 x)
-{
-    int sign;
-    return lgamma_r(x, &sign);
-}
-static int mpfr_log_gamma(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
-{
-    int sign;
-    return mpfr_lgamma(y, &sign, x, rnd);
-}
-static int mpfr_round_any(mpfr_t y, const mpfr_t x, mpfr_rnd_t rnd)
-{
-    (void)rnd;
-    return mpfr_round(y, x);
-}
-
-// clang-format off
-#define ONE(name, from, to, limit32, limit64) ONE_AS(name, mpfr_##name, from, to, limit32, limit64)
-#define ONE_AS(name_, exact, from, to, limit32, ...)                                                                                \
-    {.name = #name_, .type = "f32", .f32_1 = k_##name_##_f32, .plain_1 = plain_##name_, .mpfr_1 = exact, .low = from, .high = to, .limit = limit32}, \
-    {.name = #name_, .type = "f64", .f64_1 = k_##name_##_f64, .wide_1 = wide_##name_, .mpfr_1 = exact, .low = from, .high = to, .limit = __VA_ARGS__},
-#define TWO(name_, from, to, limit32, limit64)                                                                                           \
-    {.name = #name_, .type = "f32", .f32_2 = k_##name_##_f32, .plain_2 = plain_##name_, .mpfr_2 = mpfr_##name_, .low = from, .high = to, .limit = limit32}, \
-    {.name = #name_, .type = "f64", .f64_2 = k_##name_##_f64, .wide_2 = wide_##name_, .mpfr_2 = mpfr_##name_, .low = from, .high = to, .limit = limit64},
-// clang-format on
-
-static const function functions[] = {
-    // clang-format off
-    ONE_AS(round, mpfr_round_any, -1e3, 1e3, 0, 0)
-    ONE_AS(rsqrt, mpfr_rec_sqrt, 0, 4, 1, 1.5)
-    ONE(cbrt, -10, 10, 1, 1.5)
-    ONE(exp, -745, 710, 1, 1.5)
-    ONE(exp2, -1080, 1030, 1, 1.5)
-    ONE(expm1, -40, 710, 1, 1.5)
-    ONE(log, 0, 4, 1, 1.5)
-    ONE(log2, 0, 4, 1, 1.5)
-    ONE(log10, 0, 4, 1, 1.5)
-    ONE(log1p, -1, 3, 1, 1.5)
-    ONE(sin, -100, 100, 1, 1.5)
-    ONE(cos, -100, 100, 1, 1.5)
-    ONE(tan, -100, 100, 1, 1.5)
-    ONE(asin, -1, 1, 1, 1.5)
-    ONE(acos, -1, 1, 1, 1.5)
-    ONE(atan, -10, 10, 1, 1.5)
-    ONE(sinh, -20, 20, 1, 1.5)
-    ONE(cosh, -20, 20, 1, 1.5)
-    ONE(tanh, -20, 20, 1, 1.5)
-    ONE(erf, -7, 7, 1, 1.5)
-    ONE(erfc, -7, 28, 1, 2)
-    ONE_AS(tgamma, mpfr_gamma, -180, 175, 2, 2)
-    ONE_AS(lgamma, mpfr_log_gamma, -20, 200, 2, 2, .coarse = 0.125)
-    TWO(pow, -100, 100, 2, 2)
-    TWO(atan2, -10, 10, 1, 1.5)
-    TWO(fmod, -100, 100, 0, 0)
-    TWO(remainder, -100, 100, 0, 0)
-    TWO(hypot, -100, 100, 1, 1.5)
-    // clang-format on
-};
-
-enum { FUNCTIONS = sizeof functions / sizeof *functions, MAX_THREADS = 64 };
+enum { MAX_THREADS = 256, PIECE = 1 << 18, PROBES = 8, DIGITS = 200, SPREAD = 7919 /* a prime */ };
 
 static struct options {
     u64 samples, stride;
     u32 threads;
     const char *table;
-} options = {.samples = 100000000, .stride = 1, .threads = 2};
+    bool is_resumed;
+} options = {.samples = 100000000, .stride = 1};
 
 typedef struct worst {
     f64 error, x, y;
-    u64 count;
 } worst;
+
+// What the threads that measure one function share.
+typedef struct measurement {
+    const function *f;
+    u64 total, pieces;
+    _Atomic u64 next_piece;
+    _Atomic u64 count, exact_count; // arguments; those that MPFR looked at
+    pthread_mutex_t lock;
+    worst all;
+    f64 reference_error; // of the C library, in its own ulps
+} measurement;
 
 // --- errors
 
-static bool is_f32(const function *f)
+static f64 power_of_two(int e)
 {
-    return f->type[1] == '3';
-}
-
-static f64 ulp_at(const function *f, long double value)
-{
-    int digits = is_f32(f) ? 24 : 53, lowest = is_f32(f) ? -149 : -1074, e;
-    __builtin_frexpl(value, &e);
-    e = e - digits < lowest ? lowest : e - digits;
     return __builtin_ldexp(1.0, e);
 }
 
-// In ulps of the format; 0 for equal specials, infinite for unequal ones. Beyond the largest number
-// the format goes on.
-static f64 error_of(const function *f, f64 x, f64 got, long double want)
+// One unit of a format of so many digits, as an exponent of 2.
+static int unit_exponent(int exponent, int digits, int lowest)
 {
-    f64 huge = is_f32(f) ? 0x1p128 : 0x1p1023;
+    return exponent - digits < lowest ? lowest : exponent - digits;
+}
+
+// What MPFR has no part in: NaNs, infinities, zeros. True when that settles it.
+static bool is_special(const function *f, f64 got, long double want, f64 *error)
+{
     long double top = is_f32(f) ? 0x1p128L : 0x1p1024L, half = is_f32(f) ? 0x1p103L : 0x1p970L;
-    if (isnan(got) || __builtin_isnan(want))
-        return isnan(got) && __builtin_isnan(want) ? 0 : KILN_INF64;
-    if (__builtin_isinf(want) || __builtin_isinf(got)) {
-        if (__builtin_fabsl(want) >= top - half)
-            return isinf(got) && (got < 0) == (want < 0) ? 0
-                   : __builtin_isinf(want)               ? KILN_INF64
-                                                         : 1;
-        return __builtin_fabsl(want) > (long double)huge / 4
-                   ? (f64)((top - __builtin_fabsl(want)) / (2 * half))
-                   : KILN_INF64;
+    *error = KILN_INF64;
+    bool is_same_sign = (__builtin_signbit(got) != 0) == (__builtin_signbit(want) != 0);
+    if (isnan(got) || __builtin_isnan(want)) {
+        if (isnan(got) && __builtin_isnan(want))
+            *error = 0;
+        return true;
     }
-    if (want == 0 || got == 0)
-        if ((long double)got == want)
-            return signbit(got) == (__builtin_signbit(want) != 0) ? 0 : KILN_INF64;
-    long double size = __builtin_fabsl(want);
-    size = x < 0 && size < (long double)f->coarse ? (long double)f->coarse : size;
-    return (f64)(__builtin_fabsl((long double)got - want) / (long double)ulp_at(f, size));
+    if (isinf(got) || __builtin_isinf(want)) {
+        if (!is_same_sign)
+            return true;
+        long double size = __builtin_fabsl(want);
+        if (isinf(got) && size >= top - half)
+            *error = 0;
+        else if (isinf(got) && size > top - 8 * half)
+            *error = (f64)((top - size) / (2 * half)); // the format goes on beyond its top
+        return true;
+    }
+    if ((got == 0 || want == 0) && !is_same_sign)
+        return true;
+    if (want == 0) {
+        *error = got == 0 ? 0 : KILN_INF64;
+        return true;
+    }
+    return false;
 }
 
-static f64 call(const function *f, f64 x, f64 y)
+static void exact_value(const function *f, f64 x, f64 y, mpfr_t want)
 {
-    if (f->f32_1)
-        return (f64)f->f32_1((f32)x);
-    if (f->f32_2)
-        return (f64)f->f32_2((f32)x, (f32)y);
-    return f->f64_1 ? f->f64_1(x) : f->f64_2(x, y);
-}
-
-static f64 quick_error(const function *f, f64 x, f64 y)
-{
-    long double want = f->plain_1   ? (long double)f->plain_1(x)
-                       : f->plain_2 ? (long double)f->plain_2(x, y)
-                       : f->wide_1  ? f->wide_1((long double)x)
-                                    : f->wide_2((long double)x, (long double)y);
-    return error_of(f, x, call(f, x, y), want);
-}
-
-static f64 exact_error(const function *f, f64 x, f64 y)
-{
-    mpfr_t a, b, want;
-    mpfr_inits2(200, a, b, want, (mpfr_ptr)0);
+    mpfr_t a, b;
+    mpfr_inits2(53, a, b, (mpfr_ptr)0);
     mpfr_set_d(a, x, MPFR_RNDN);
     mpfr_set_d(b, y, MPFR_RNDN);
     if (f->mpfr_1)
         f->mpfr_1(want, a, MPFR_RNDN);
     else
         f->mpfr_2(want, a, b, MPFR_RNDN);
-    f64 error = error_of(f, x, call(f, x, y), mpfr_get_ld(want, MPFR_RNDN));
-    mpfr_clears(a, b, want, (mpfr_ptr)0);
+    mpfr_clears(a, b, (mpfr_ptr)0);
+}
+
+// |got - want| in units of a format.
+static f64 distance(mpfr_t want, long double got, int digits, int lowest)
+{
+    if (!mpfr_regular_p(want))
+        return mpfr_zero_p(want) && got == 0 ? 0 : KILN_INF64;
+    int e = unit_exponent((int)mpfr_get_exp(want), digits, lowest);
+    mpfr_t d;
+    mpfr_init2(d, DIGITS);
+    mpfr_set_ld(d, got, MPFR_RNDN);
+    mpfr_sub(d, d, want, MPFR_RNDN);
+    mpfr_mul_2si(d, d, -e, MPFR_RNDN);
+    f64 result = fabs(mpfr_get_d(d, MPFR_RNDN));
+    mpfr_clear(d);
+    return result;
+}
+
+static f64 exact_error(const function *f, f64 x, f64 y, f64 got, long double reference)
+{
+    f64 error;
+    if (is_special(f, got, reference, &error))
+        return error;
+    mpfr_t want;
+    mpfr_init2(want, DIGITS);
+    exact_value(f, x, y, want);
+    error = is_f32(f) ? distance(want, (long double)got, 24, -149)
+                      : distance(want, (long double)got, 53, -1074);
+    mpfr_clear(want);
     return error;
 }
 
-// True when an f32 result is surely no worse than what was found so far: most are, and this is the
-// loop that runs 2^32 times.
-static bool is_dull(const function *f, const worst *w, f32 x)
+// The C library's own error, in its own ulps; 0 where it has no choice.
+static f64 reference_error(const function *f, f64 x, f64 y, long double reference)
 {
-    f64 got = (f64)f->f32_1(x), want = f->plain_1((f64)x);
-    u64 exponent = bits_f64(want) >> 52 & 2047;
-    exponent = exponent < 897 ? 897 : exponent; // subnormal f32 share the smallest ulp
-    return fabs(want) < 0x1p127 && want != 0 && got != 0 &&
-           fabs(got - want) <= w->error * f64_from_bits((exponent - 23) << 52);
+    long double size = __builtin_fabsl(reference);
+    if (!(size > (is_f32(f) ? 0x1p-1000L : 0x1p-16000L) &&
+          size < (is_f32(f) ? 0x1p1000L : 0x1p16000L)))
+        return 0;
+    mpfr_t want;
+    mpfr_init2(want, DIGITS);
+    exact_value(f, x, y, want);
+    f64 error =
+        is_f32(f) ? distance(want, reference, 53, -1074) : distance(want, reference, 64, -16445);
+    mpfr_clear(want);
+    return error;
 }
 
-static void consider(const function *f, worst *w, f64 x, f64 y)
+// --- batches: most results are surely no worse than the worst known, and this runs 2^32 times
+
+// The unit of an f64, from its exponent.
+static f64 unit_of(f64 value)
 {
-    w->count++;
-    if (f->f32_1 && is_dull(f, w, (f32)x))
-        return;
-    f64 error = quick_error(f, x, y);
-    if (!(error > w->error * 1.0001))
-        return;
-    if (error > f->limit * 0.9 ||
-        error > 0.9) // close calls and anything that looks wrong: ask MPFR
-        error = exact_error(f, x, y);
-    if (error > w->error)
-        *w = (worst){error, x, y, w->count};
+    int exponent = (int)(bits_f64(value) >> 52 & 2047), e = (exponent ? exponent : 1) - 1023 - 52;
+    return e >= -1022 ? f64_from_bits((u64)(e + 1023) << 52) : power_of_two(e);
 }
 
-// --- arguments
+// Writes the places of the results that MPFR must see; returns how many.
+static u32 pick_f32(const f64 *got, const f64 *want, f64 most, u32 n, u32 *picked)
+{
+    u8 is_dull[BATCH];
+    for (u32 i = 0; i < n; i++) {
+        u64 g = bits_f64(got[i]), w = bits_f64(want[i]), size = w & ~((u64)1 << 63);
+        u64 exponent = size >> 52;
+        exponent = exponent < 897 ? 897 : exponent; // subnormal f32 share the smallest unit
+        f64 allowed = most * f64_from_bits((exponent - 23) << 52);
+        bool is_near = (fabs(got[i] - want[i]) <= allowed) & (g >> 63 == w >> 63) & (size != 0) &
+                       (size <= 0x47efffffe0000000u); // FLT_MAX
+        bool is_nan = (got[i] != got[i]) & (want[i] != want[i]);
+        bool is_above = (size >= 0x47effffff8000000u) & ((g & ~((u64)1 << 63)) == (u64)2047 << 52) &
+                        (g >> 63 == w >> 63);
+        is_dull[i] = (g == w) | is_near | is_nan | is_above;
+    }
+    u32 count = 0;
+    for (u32 i = 0; i < n; i++) {
+        picked[count] = i;
+        count += !is_dull[i];
+    }
+    return count;
+}
 
-typedef struct job {
-    const function *f;
-    u32 index;
+static u32 pick_f64(const f64 *got, const long double *want, f64 most, u32 n, u32 *picked)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < n; i++) {
+        f64 near = (f64)want[i];
+        bool is_same_sign = bits_f64(got[i]) >> 63 == bits_f64(near) >> 63;
+        f64 off = (f64)__builtin_fabsl((long double)got[i] - want[i]);
+        bool is_dull = ((long double)got[i] == want[i] && is_same_sign) ||
+                       (isnan(got[i]) && __builtin_isnan(want[i])) ||
+                       (isinf(got[i]) && is_same_sign && __builtin_fabsl(want[i]) >= 0x1p1024L) ||
+                       (want[i] != 0 && !isinf(near) && !isinf(got[i]) && is_same_sign &&
+                        off <= most * unit_of(near));
+        picked[count] = i;
+        count += !is_dull;
+    }
+    return count;
+}
+
+typedef struct worker {
+    measurement *m;
     worst found;
-} job;
+    f64 reference_error;
+    f64 x[BATCH], y[BATCH], got[BATCH], plain[BATCH];
+    long double wide[BATCH];
+    u32 picked[BATCH];
+} worker;
 
-static u64 next(u64 *state)
+static bool is_worse(const worst *a, const worst *b)
 {
-    u64 z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+    return a->error > b->error ||
+           (a->error == b->error && a->error > 0 && bits_f64(a->x) < bits_f64(b->x));
 }
 
-static f64 unit(u64 *state)
+static void measure_batch(worker *w, const f64 *x, const f64 *y, u32 n)
 {
-    return (f64)(next(state) >> 11) * 0x1p-53;
-}
-
-static f64 sample(const function *f, u64 *state, u32 kind)
-{
-    if (kind == 0) {
-        u64 bits = next(state);
-        return is_f32(f) ? (f64)f32_from_bits((u32)bits) : f64_from_bits(bits);
+    const function *f = w->m->f;
+    bool is_32 = is_f32(f);
+    // the reference's error in units of the result, twice: a unit of each is up to twice the ratio
+    f64 bound = f->bound * 2 * power_of_two(is_32 ? -29 : -11), most = w->found.error - bound;
+    f->ours(x, y, w->got, n);
+    if (is_32)
+        f->plain(x, y, w->plain, n);
+    else
+        f->wide(x, y, w->wide, n);
+    u32 count = is_32 ? pick_f32(w->got, w->plain, most, n, w->picked)
+                      : pick_f64(w->got, w->wide, most, n, w->picked);
+    for (u32 k = 0; k < count; k++) {
+        u32 i = w->picked[k];
+        long double want = is_32 ? (long double)w->plain[i] : w->wide[i];
+        worst one = {exact_error(f, x[i], y[i], w->got[i], want), x[i], y[i]};
+        if (is_worse(&one, &w->found))
+            w->found = one;
     }
-    f64 x = f->low + (f->high - f->low) * unit(state);
-    if (kind == 2) {
-        static const f64 centres[] = {0,   1, -1, 2, 0.5, 0.7071067811865476, 1.4142135623730951,
-                                      -0.5};
-        u64 pick = next(state);
-        f64 centre = centres[pick & 7];
-        if ((pick >> 3 & 3) == 1)
-            centre = rint(x);
-        if ((pick >> 3 & 3) == 2)
-            centre = rint(x) * 1.5707963267948966;
-        x = centre + (unit(state) - 0.5) * __builtin_ldexp(1.0, -(int)(next(state) % 60));
-    }
-    return is_f32(f) ? (f64)(f32)x : x;
+    w->m->count += n;
+    w->m->exact_count += count;
 }
 
+static void measure_hard(void *data, const f64 *x, const f64 *y, u32 n)
+{
+    measure_batch(data, x, y, n);
+}
+
+static void probe_reference(worker *w, u32 n)
+{
+    const function *f = w->m->f;
+    for (u32 i = 0; i < n; i += n / PROBES + 1) {
+        f64 error =
+            reference_error(f, w->x[i], w->y[i], is_f32(f) ? (long double)w->plain[i] : w->wide[i]);
+        w->reference_error = error > w->reference_error ? error : w->reference_error;
+    }
+}
+
+static void measure_piece(worker *w, u64 piece)
+{
+    measurement *m = w->m;
+    u64 first = piece * PIECE, end = first + PIECE < m->total ? first + PIECE : m->total;
+    for (u64 at = first; at < end; at += BATCH) {
+        u32 n = (u32)(end - at < BATCH ? end - at : BATCH);
+        if (is_exhaustive(m->f))
+            for (u32 i = 0; i < n; i++)
+                w->x[i] = (f64)f32_from_bits((u32)((at + i) * options.stride));
+        else
+            sample_batch(m->f, at, m->total, n, w->x, w->y);
+        measure_batch(w, w->x, w->y, n);
+        if (at == first)
+            probe_reference(w, n);
+    }
+}
+
+// Takes pieces until there are none, from everywhere: what was found so far spares MPFR work, and
+// an error that grows with the argument would spare none.
 static void *work(void *data)
 {
-    job *j = data;
-    const function *f = j->f;
-    static const f64 edges[] = {0.0,
-                                -0.0,
-                                1,
-                                -1,
-                                2,
-                                -2,
-                                3,
-                                -3,
-                                0.5,
-                                -0.5,
-                                1.5,
-                                -1.5,
-                                2.5,
-                                1e300,
-                                -1e300,
-                                4.9e-324,
-                                -4.9e-324,
-                                2.2250738585072014e-308,
-                                1.7976931348623157e308,
-                                -1.7976931348623157e308,
-                                0x1p53,
-                                0x1p53 + 2,
-                                -0x1p53,
-                                1e-30,
-                                0x1.6ac5b262ca1ffp+849 /* a multiple of pi/2, almost */,
-                                0x1p1023,
-                                355.0,
-                                1e30,
-                                1e38,
-                                1e-44};
-    enum { EDGES = sizeof edges / sizeof *edges };
-    for (u32 i = 0; i < (EDGES + 3) * (EDGES + 3); i++) {
-        f64 pair[2];
-        for (u32 k = 0; k < 2; k++) {
-            u32 at = k ? i / (EDGES + 3) : i % (EDGES + 3);
-            pair[k] = at < EDGES        ? edges[at]
-                      : at == EDGES     ? KILN_INF64
-                      : at == EDGES + 1 ? -KILN_INF64
-                                        : KILN_NAN64;
-            pair[k] = is_f32(f) ? (f64)(f32)pair[k] : pair[k];
-        }
-        consider(f, &j->found, pair[0], pair[1]);
-    }
-    if (f->f32_1) {
-        for (u64 i = j->index * options.stride; i < 1ull << 32;
-             i += options.stride * options.threads)
-            consider(f, &j->found, (f64)f32_from_bits((u32)i), 0);
+    measurement *m = data;
+    worker *w = calloc(1, sizeof *w);
+    if (!w)
         return NULL;
+    w->m = m;
+    for (u64 piece; (piece = m->next_piece++) <= m->pieces;) {
+        pthread_mutex_lock(&m->lock);
+        w->found = m->all;
+        pthread_mutex_unlock(&m->lock);
+        if (piece == 0)
+            each_hard_batch(m->f, measure_hard, w);
+        else
+            measure_piece(w, (piece - 1) * SPREAD % m->pieces);
+        pthread_mutex_lock(&m->lock);
+        if (is_worse(&w->found, &m->all))
+            m->all = w->found;
+        if (w->reference_error > m->reference_error)
+            m->reference_error = w->reference_error;
+        pthread_mutex_unlock(&m->lock);
     }
-    u64 state = 0x1234567 + j->index;
-    for (u64 i = j->index; i < options.samples; i += options.threads) {
-        u32 kind = (u32)(i / options.threads % 3);
-        f64 x = sample(f, &state, kind), y = 0;
-        if (f->f32_2 || f->f64_2)
-            y = sample(f, &state, next(&state) & 1 ? kind : 1);
-        if (f->mpfr_2 == mpfr_pow && i % 4 == 0) { // results over the whole range, x close to 1 too
-            y = (unit(&state) * 1460 - 748) / (is_f32(f) ? 7 : 1) / __builtin_log(fabs(x));
-            y = is_f32(f) ? (f64)(f32)y : y;
-        }
-        consider(f, &j->found, x, y);
-    }
+    free(w);
+    mpfr_free_cache();
     return NULL;
 }
 
-static worst measure(const function *f)
+static f64 seconds(void)
 {
-    job jobs[MAX_THREADS];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (f64)now.tv_sec + (f64)now.tv_nsec * 1e-9;
+}
+
+static void measure(measurement *m)
+{
     pthread_t threads[MAX_THREADS];
-    for (u32 i = 0; i < options.threads; i++) {
-        jobs[i] = (job){.f = f, .index = i};
-        pthread_create(&threads[i], NULL, work, &jobs[i]);
+    u32 started = 0;
+    while (started < options.threads && !pthread_create(&threads[started], NULL, work, m))
+        started++;
+    if (!started)
+        work(m);
+    f64 begin = seconds(), told = begin;
+    while (started && m->next_piece <= m->pieces) {
+        usleep(2000);
+        if (seconds() - told < 15)
+            continue;
+        told = seconds();
+        fprintf(stderr, "%s %s: %.0f %% after %.0f s, largest so far %.3f\n", m->f->name,
+                m->f->type, 100.0 * (f64)m->next_piece / (f64)(m->pieces + 1), told - begin,
+                m->all.error);
     }
-    worst all = {0};
-    for (u32 i = 0; i < options.threads; i++) {
+    for (u32 i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-        u64 count = all.count + jobs[i].found.count;
-        if (jobs[i].found.error > all.error)
-            all = jobs[i].found;
-        all.count = count;
-    }
-    all.error = all.error > 0 ? exact_error(f, all.x, all.y) : 0;
-    return all;
 }
 
 // --- the table
 
-static void row_text(const function *f, const worst *w, char *out, size_t size)
+static void row_text(const measurement *m, char *text, size_t size)
 {
+    const function *f = m->f;
     char date[16], argument[80], how[40];
     time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    if (f->f32_1 || f->f64_1)
-        snprintf(argument, sizeof argument, "%a", w->x);
+    if (f->mpfr_1)
+        snprintf(argument, sizeof argument, "%a", m->all.x);
     else
-        snprintf(argument, sizeof argument, "%a, %a", w->x, w->y);
-    if (f->f32_1 && options.stride == 1)
+        snprintf(argument, sizeof argument, "%a, %a", m->all.x, m->all.y);
+    if (is_exhaustive(f) && options.stride == 1)
         snprintf(how, sizeof how, "all 2^32");
     else
-        snprintf(how, sizeof how, "%.2g", (f64)w->count);
-    snprintf(out, size, "| %s | %s | %.3f | %g | %s | %s | %s |\n", f->name, f->type, w->error,
-             f->limit, w->error > 0 ? argument : "exact", how, date);
+        snprintf(how, sizeof how, "%.2g", (f64)m->count);
+    snprintf(text, size, "| %s | %s | %.3f | %g | %s | %s | %s |\n", f->name, f->type, m->all.error,
+             f->limit, m->all.error > 0 ? argument : "exact", how, date);
 }
 
-// Replaces the rows of FILE that were measured now; a function not yet in it is added at the end.
-static bool table_update(const char *path, char rows[FUNCTIONS][256])
+static void row_key(const function *f, char *key, size_t size)
 {
-    static char text[1 << 16];
+    snprintf(key, size, "| %s | %s |", f->name, f->type);
+}
+
+static size_t table_read(const char *path, char *text, size_t size)
+{
     FILE *file = fopen(path, "rb");
-    size_t len = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    size_t len = file ? fread(text, 1, size - 1, file) : 0;
     if (file)
         fclose(file);
     text[len] = 0;
-    file = fopen(path, "wb");
+    return len;
+}
+
+// Replaces a function's row of FILE; one that is not yet in it is added at the end.
+static bool table_update(const char *path, const function *f, const char *row)
+{
+    static char text[1 << 16];
+    char key[40];
+    row_key(f, key, sizeof key);
+    table_read(path, text, sizeof text);
+    FILE *file = fopen(path, "wb");
     if (!file)
         return false;
-    bool is_written[FUNCTIONS] = {0};
+    bool is_written = false;
     for (char *line = text, *end; *line; line = end) {
         end = strchr(line, '\n');
         end = end ? end + 1 : line + strlen(line);
-        u32 match = FUNCTIONS;
-        for (u32 i = 0; i < FUNCTIONS; i++) {
-            char key[40];
-            snprintf(key, sizeof key, "| %s | %s |", functions[i].name, functions[i].type);
-            if (rows[i][0] && !strncmp(line, key, strlen(key)))
-                match = i;
-        }
-        if (match < FUNCTIONS) {
-            fputs(rows[match], file);
-            is_written[match] = true;
+        if (!strncmp(line, key, strlen(key))) {
+            fputs(row, file);
+            is_written = true;
         } else {
             fwrite(line, 1, (size_t)(end - line), file);
         }
     }
-    for (u32 i = 0; i < FUNCTIONS; i++)
-        if (rows[i][0] && !is_written[i])
-            fputs(rows[i], file);
+    if (!is_written)
+        fputs(row, file);
     return fclose(file) == 0;
 }
+
+// FILE has a row of this function with as many arguments as would be tried now.
+static bool is_in_table(const char *path, const function *f)
+{
+    static char text[1 << 16];
+    char key[40], arguments[40] = "";
+    row_key(f, key, sizeof key);
+    table_read(path, text, sizeof text);
+    const char *row = strstr(text, key);
+    if (!row || sscanf(row, "|%*[^|]|%*[^|]|%*[^|]|%*[^|]|%*[^|]|%39[^|]|", arguments) != 1)
+        return false;
+    return strstr(arguments, "all 2^32") ||
+           (!is_exhaustive(f) && strtod(arguments, NULL) >= (f64)options.samples);
+}
+
+// --- the command line
 
 static bool is_wanted(const function *f, char **names)
 {
@@ -438,45 +410,78 @@ static bool is_wanted(const function *f, char **names)
     return false;
 }
 
-int main(int argc, char **argv)
+static bool measure_and_tell(const function *f)
 {
-    int at = 1;
-    for (; at < argc && argv[at][0] == '-'; at++) {
-        const char *option = argv[at], *value = at + 1 < argc ? argv[at + 1] : "";
+    measurement m = {.f = f, .lock = PTHREAD_MUTEX_INITIALIZER};
+    m.total =
+        is_exhaustive(f) ? (((u64)1 << 32) + options.stride - 1) / options.stride : options.samples;
+    m.pieces = (m.total + PIECE - 1) / PIECE;
+    f64 begin = seconds();
+    measure(&m);
+    char row[256];
+    row_text(&m, row, sizeof row);
+    bool is_sound = m.reference_error <= f->bound, is_good = m.all.error <= f->limit && is_sound;
+    printf("%s%s", m.all.error <= f->limit ? "" : "ABOVE ITS LIMIT: ", row);
+    printf("    %.1f s, %llu decided by MPFR, C library off by at most %.2f of its ulps (bound "
+           "%g)%s\n",
+           seconds() - begin, (unsigned long long)m.exact_count, m.reference_error, f->bound,
+           is_sound ? "" : ": ABOVE ITS BOUND");
+    fflush(stdout);
+    if (options.table && !table_update(options.table, f, row)) {
+        fprintf(stderr, "ulp: %s cannot be written\n", options.table);
+        exit(2);
+    }
+    return is_good;
+}
+
+// Returns false for an option it does not know; `at` ends behind the options.
+static bool read_options(int argc, char **argv, int *at)
+{
+    for (; *at < argc && argv[*at][0] == '-'; ++*at) {
+        const char *option = argv[*at], *value = *at + 1 < argc ? argv[*at + 1] : "";
         if (!strcmp(option, "--quick")) {
             options.samples = 1000000;
             options.stride = 4099;
-            continue;
+        } else if (!strcmp(option, "--resume")) {
+            options.is_resumed = true;
+        } else if (!strcmp(option, "--only")) {
+            // the names follow anyway
+        } else {
+            if (!strcmp(option, "--samples"))
+                options.samples = strtoull(value, NULL, 10);
+            else if (!strcmp(option, "--stride"))
+                options.stride = strtoull(value, NULL, 10);
+            else if (!strcmp(option, "--threads"))
+                options.threads = (u32)strtoul(value, NULL, 10);
+            else if (!strcmp(option, "--table"))
+                options.table = value;
+            else
+                return false;
+            ++*at;
         }
-        if (!strcmp(option, "--samples"))
-            options.samples = strtoull(value, NULL, 10);
-        else if (!strcmp(option, "--stride"))
-            options.stride = strtoull(value, NULL, 10);
-        else if (!strcmp(option, "--threads"))
-            options.threads = (u32)strtoul(value, NULL, 10);
-        else if (!strcmp(option, "--table"))
-            options.table = value;
-        else
-            return fprintf(stderr, "ulp: unknown option %s\n", option), 2;
-        at++;
     }
-    if (!options.stride || !options.threads || options.threads > MAX_THREADS)
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    int at = 1;
+    options.threads = (u32)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!read_options(argc, argv, &at))
+        return fprintf(stderr, "ulp: unknown option %s\n", argv[at]), 2;
+    if (!options.stride || !options.samples || !options.threads || options.threads > MAX_THREADS)
         return fprintf(stderr, "ulp: a number is out of range\n"), 2;
-    static char rows[FUNCTIONS][256];
-    int passed = 0, failed = 0;
-    for (u32 i = 0; i < FUNCTIONS; i++) {
+    int passed = 0, failed = 0, skipped = 0;
+    for (u32 i = 0; i < function_count; i++) {
         const function *f = &functions[i];
         if (!is_wanted(f, argv + at))
             continue;
-        worst w = measure(f);
-        row_text(f, &w, rows[i], sizeof rows[i]);
-        bool is_good = w.error <= f->limit;
-        printf("%s%s", is_good ? "" : "ABOVE ITS LIMIT: ", rows[i]);
-        fflush(stdout);
-        is_good ? passed++ : failed++;
+        if (options.is_resumed && options.table && is_in_table(options.table, f)) {
+            skipped++;
+            continue;
+        }
+        measure_and_tell(f) ? passed++ : failed++;
     }
-    if (options.table && !table_update(options.table, rows))
-        return fprintf(stderr, "ulp: %s cannot be written\n", options.table), 2;
-    printf("ulp: %d passed, %d failed, 0 skipped\n", passed, failed);
+    printf("ulp: %d passed, %d failed, %d skipped\n", passed, failed, skipped);
     return failed != 0;
 }

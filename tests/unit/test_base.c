@@ -57,6 +57,41 @@ TEST(arena_limit_leaves_through_the_frame)
     arena_free(a);
 }
 
+// Formatting of its own must agree with the C library's.
+#define SAME_TEXT(...)                                                                             \
+    do {                                                                                           \
+        char want_[4096];                                                                          \
+        snprintf(want_, sizeof want_, __VA_ARGS__);                                                \
+        assert_string_equal(str_format(a, __VA_ARGS__), want_);                                    \
+        text grown_ = {.in = a};                                                                   \
+        text_puts(&grown_, "x");                                                                   \
+        text_printf(&grown_, __VA_ARGS__);                                                         \
+        assert_string_equal(grown_.at + 1, want_);                                                 \
+        assert_int_equal(grown_.len, strlen(want_) + 1);                                           \
+    } while (0)
+
+TEST(formatting_agrees_with_the_library)
+{
+    arena *a = arena_new();
+    char longer[1000];
+    memset(longer, 'y', sizeof longer);
+    longer[sizeof longer - 1] = 0;
+    SAME_TEXT("%s", "");
+    SAME_TEXT("a%%b%c%s", 'c', "def");
+    SAME_TEXT("%d %d %d %u", 0, INT32_MIN, INT32_MAX, UINT32_MAX);
+    SAME_TEXT("%lld %lld %llu", (long long)INT64_MIN, (long long)INT64_MAX,
+              (unsigned long long)UINT64_MAX);
+    SAME_TEXT("%ld %lu %zu", -7L, 4294967296UL, sizeof longer);
+    SAME_TEXT("%08X %016llX %X %04u %05d", 0xbeefu, 0x123456789abcull, 0u, 12u, -12);
+    SAME_TEXT("%.*s|%.*s|%.*s", 2, "abc", 9, "abc", 0, "abc");
+    SAME_TEXT("%-6s|%6d|%x|%g|%.3f|%5s", "ab", 12, 0xabcu, 1.5, 2.0, "q"); // the library's
+    SAME_TEXT("%s%d", longer, 5);
+    SAME_TEXT("%.*s%s", 127, longer, "");
+    SAME_TEXT("%.*s%s", 126, longer, "z");
+    SAME_TEXT("%.*s%d", 248, longer, 123456);
+    arena_free(a);
+}
+
 TEST(names_are_equal_pointers)
 {
     arena *a = arena_new();

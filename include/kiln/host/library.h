@@ -10,9 +10,11 @@
 #if __has_include("../lib/reduce.h")
 #    include "../lib/grid_reduce.h"
 #    include "../lib/grid_scan.h"
+#    include "../lib/fragment.h"
 #elif __has_include("../../../lib/reduce.h")
 #    include "../../../lib/grid_reduce.h"
 #    include "../../../lib/grid_scan.h"
+#    include "../../../lib/fragment.h"
 #endif
 #if __has_include("../lib/gamma.h")
 #    define KILN_HOST_HAS_MATH 1
@@ -224,6 +226,19 @@ static inline f64 k_rsqrt_f64(f64 x)
 #define grid_scan_min_end(v, totals) KILN_BY_NUM(k_grid_scan_min_end, *(totals))(v, KILN_AT(totals))
 #define grid_scan_max_end(v, totals) KILN_BY_NUM(k_grid_scan_max_end, *(totals))(v, KILN_AT(totals))
 #define grid_scan_sum_before_end(v, totals) KILN_BY_NUM(k_grid_scan_sum_before_end, *(totals))(v, KILN_AT(totals))
+
+// --- matrix fragments
+#define KILN_BY_FRAGMENT(name, p) _Generic(*(p), f16: name##_f16, bf16: name##_bf16, i8: name##_i8)
+#define fragment_load_a(words, from, stride)   KILN_BY_FRAGMENT(k_fragment_load_a, from)(words, from, stride)
+#define fragment_load_a_t(words, from, stride) KILN_BY_FRAGMENT(k_fragment_load_a_t, from)(words, from, stride)
+#define fragment_load_b(words, from, stride)   KILN_BY_FRAGMENT(k_fragment_load_b, from)(words, from, stride)
+#define fragment_load_b_t(words, from, stride) KILN_BY_FRAGMENT(k_fragment_load_b_t, from)(words, from, stride)
+#define fragment_multiply_f16(sum, a, b)  k_fragment_multiply_f16(sum, a, b)
+#define fragment_multiply_bf16(sum, a, b) k_fragment_multiply_bf16(sum, a, b)
+#define fragment_multiply_i8(sum, a, b)   k_fragment_multiply_i8(sum, a, b)
+#define fragment_store(to, stride, sum)   _Generic(*(to), f32: k_fragment_store_f32, i32: k_fragment_store_i32)(to, stride, sum)
+#define fragment_row(element)    k_fragment_row(element)
+#define fragment_column(element) k_fragment_column(element)
 // clang-format on
 
 #endif

@@ -1,5 +1,6 @@
 // clang-format off
 // --- conversions: scalar forms, then lanes. Part of the same text as lanes.h.
+//@ ftosi_* ftoui_*
 IN uint32_t ftosi_32(double v, uint32_t w) // saturates at w bits
 {
     double limit = (double)(1ll << (w - 1));
@@ -55,6 +56,7 @@ IN V4 ftoui_f4_u32(V4 a)
     return sel4(over, s4(ALL), r);
 }
 #undef P
+//@ sitof_i* uitof_i* f64_f32
 #define P(i) r.p##i = (vu)__builtin_convertvector((vi)a.p##i, vf);
 BODY4(sitof_i4_f4(V4 a), P)
 #undef P
@@ -71,6 +73,7 @@ IN V8 uitof_i4_f8(V4 a) { return sitof_i8_f8(zext8(a)); }
 FAR V4 sitof_i8_f4(V8 a) { A8 x = {a}; A4 r; FOR_LANES r.f[l] = (float)(int64_t)x.u[l]; return r.v; }
 FAR V4 uitof_i8_f4(V8 a) { A8 x = {a}; A4 r; FOR_LANES r.f[l] = (float)x.u[l]; return r.v; }
 FAR V4 f64_f32(V8 a) { A8 x = {a}; A4 r; FOR_LANES r.f[l] = (float)x.f[l]; return r.v; }
+//@ sitof_u* uitof_u*
 IN float sitof_u32_f32(uint32_t a) { return (float)(int32_t)a; }
 IN float uitof_u32_f32(uint32_t a) { return (float)a; }
 IN double sitof_u32_f64(uint32_t a) { return (double)(int32_t)a; }
@@ -80,6 +83,7 @@ IN float uitof_u64_f32(uint64_t a) { return (float)a; }
 IN double sitof_u64_f64(uint64_t a) { return (double)(int64_t)a; }
 IN double uitof_u64_f64(uint64_t a) { return (double)a; }
 
+//@ small_* f16_* bf16_* f8e4_* f8e5_* f32_f16 f32_bf16 f32_f8* f4_f16 f4_bf16 f4_f8* hadd2* hsub2* hmul2* hmin2* hmax2* hfma2* pick_* sum_to_odd
 // --- narrow floats: exponent bits, mantissa bits, bias, infinity, largest finite, saturates
 #define SMALL(X) X(f16, 5, 10, 15, 1, 0x7bff, 0) X(bf16, 8, 7, 127, 1, 0x7f7f, 0) X(f8e4, 4, 3, 7, 0, 0x7e, 1) X(f8e5, 5, 2, 15, 1, 0x7b, 1)
 IN double small_wide(uint32_t x, int e, int m, int bias, int has_inf)

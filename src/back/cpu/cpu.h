@@ -31,6 +31,7 @@ typedef struct cpu_emitter {
     const ir_module *m;
     arena *a;
     text *out;
+    const char *wide; // suffix of a 64-bit number
     uniform_facts uniform;
     uint32_t *align;
     range *ranges;
@@ -63,7 +64,12 @@ const char *cpu_name(cpu_emitter *e, ir_ref r);
 const char *cpu_mask(cpu_emitter *e); // an M expression
 const char *cpu_bits(cpu_emitter *e); // the active lanes as bits
 bool cpu_is_wide(ir_type t);          // a V8
+// A pure operation on HELD_ONE values as a C expression; back/opencl prints them by it, too.
+const char *cpu_pure(cpu_emitter *e, const ir_inst *i);
 void cpu_emit_plain(cpu_emitter *e, ir_inst_id id);
+// --- prelude.c
+// Adds the text that `code` needs in front of it.
+void cpu_add_prelude(const text *code, arena *scratch, text *out);
 // --- access.c
 void cpu_emit_memory(cpu_emitter *e, const ir_inst *i);
 

@@ -7,7 +7,6 @@
 #include "back/cpu/cpu.h"
 
 #include "back/channel.h"
-#include "base/embed.h"
 
 static void emit_region(cpu_emitter *e, ir_region_id region);
 
@@ -399,7 +398,7 @@ static void find_sites(cpu_emitter *e)
 
 static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
 {
-    cpu_emitter e = {.f = f, .m = f->module, .a = a, .out = out};
+    cpu_emitter e = {.f = f, .m = f->module, .a = a, .out = out, .wide = "ull"};
     cpu_find_shapes(&e);
     lay_out_locals(&e);
     find_sites(&e);
@@ -442,20 +441,19 @@ static void emit_data(const ir_module *m, text *out)
 
 void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out)
 {
-    static const char *const parts[] = {"cpu/lanes.h", "cpu/convert.h", "cpu/memory.h"};
-    for (size_t k = 0; k < COUNT(parts); k++)
-        text_puts(out, embed_find(parts[k], NULL));
-    emit_data(m, out);
-    text rows = {.in = out->in};
+    text code = {.in = out->in}, rows = {.in = out->in};
     text_puts(&rows, "");
+    emit_data(m, &code);
     for (uint32_t k = 0; k < m->funcs.len; k++)
         if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
-            emit_kernel(m->funcs.at[k], scratch, out, &rows);
-    text_puts(out, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t "
-                   "local_bytes, shared_bytes; uint32_t needs_fibers, "
-                   "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct "
-                   "kiln_cpu_row kiln_cpu_table[] = {\n"
-                   "    {\"kiln cpu 1\", 0, 0, 0, 0, 0},\n");
-    text_add(out, rows.at, rows.len);
-    text_puts(out, "    {0, 0, 0, 0, 0, 0}};\n");
+            emit_kernel(m->funcs.at[k], scratch, &code, &rows);
+    text_puts(&code, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t "
+                     "local_bytes, shared_bytes; uint32_t needs_fibers, "
+                     "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct "
+                     "kiln_cpu_row kiln_cpu_table[] = {\n"
+                     "    {\"kiln cpu 1\", 0, 0, 0, 0, 0},\n");
+    text_add(&code, rows.at, rows.len);
+    text_puts(&code, "    {0, 0, 0, 0, 0, 0}};\n");
+    cpu_add_prelude(&code, scratch, out);
+    text_add(out, code.at, code.len);
 }

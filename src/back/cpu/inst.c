@@ -47,8 +47,8 @@ static const char *constant(cpu_emitter *e, ir_type t, uint64_t bits)
     if (t == IR_F32)
         return str_format(e->a, "f32_bits(0x%llxu)", (unsigned long long)bits);
     if (t == IR_F64)
-        return str_format(e->a, "f64_bits(0x%llxull)", (unsigned long long)bits);
-    return str_format(e->a, cpu_is_wide(t) ? "0x%llxull" : "0x%llxu", (unsigned long long)bits);
+        return str_format(e->a, "f64_bits(0x%llx%s)", (unsigned long long)bits, e->wide);
+    return str_format(e->a, "0x%llx%s", (unsigned long long)bits, cpu_is_wide(t) ? e->wide : "u");
 }
 
 const char *cpu_scalar(cpu_emitter *e, ir_ref r)
@@ -136,8 +136,8 @@ static const char *extended_scalar(cpu_emitter *e, ir_type to, ir_type from, con
 {
     const char *type = cpu_is_wide(to) ? "uint64_t" : "uint32_t";
     if (from == IR_I1)
-        return str_format(e->a, "(((%s)0 - %s) & 0x%llxull)", type, x,
-                          cpu_is_wide(to) ? ~0ull : (unsigned long long)low_mask(to));
+        return str_format(e->a, "(((%s)0 - %s) & 0x%llx%s)", type, x,
+                          cpu_is_wide(to) ? ~0ull : (unsigned long long)low_mask(to), e->wide);
     const char *narrow = from == IR_I8    ? "int8_t"
                          : from == IR_I16 ? "int16_t"
                          : from == IR_I32 ? "int32_t"
@@ -407,6 +407,13 @@ static bool emit_effect(cpu_emitter *e, ir_inst_id id)
     case IR_SLEEP: cpu_put(e, "w->yield(w);"); return true;
     default: return false;
     }
+}
+
+const char *cpu_pure(cpu_emitter *e, const ir_inst *i)
+{
+    if (i->op >= IR_TRUNC && i->op < IR_PTRCAST)
+        return conversion(e, i, false);
+    return i->op == IR_SELECT ? selection(e, i, false) : call(e, i, false);
 }
 
 static const char *value_of(cpu_emitter *e, const ir_inst *i, bool is_lanes)

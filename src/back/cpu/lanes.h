@@ -5,6 +5,9 @@
 // A V4 is 32 lanes of 32 bits, a V8 of 64 bits, an M one truth a lane; each is as many native vectors as that takes. Floats travel as
 // their bits. Narrow types live zero-extended in a V4. Scalar forms (add_u32 …) define an operation; vector forms (add_i4 …) are native
 // where there is an instruction, else a loop over the lanes. Start reading at `struct kw`, what a warp is given.
+//
+// A line "//@ names" starts a part that is compiled only when the kernel, or another part that is compiled, has one of these names in it
+// (a star stands for anything; what macros paste together is told in a comment); "//@" alone a part that always is. See prelude.c.
 #include <stdint.h>
 
 #define IN static inline __attribute__((always_inline, unused))
@@ -155,16 +158,6 @@ IN M selm(M m, M a, M b) { return (a & m) | (b & ~m); }
 #define CMPUQ(a, b, c) __builtin_ia32_ucmpq512_mask(a, b, c, (uint8_t)-1)
 #define CMPS(a, b, c) __builtin_ia32_cmpps512_mask(a, b, c, (uint16_t)-1, 4)
 #define CMPP(a, b, c) __builtin_ia32_cmppd512_mask(a, b, c, (uint8_t)-1, 4)
-COMPARE4(ieq_i4, CMPD, vi, 0) COMPARE4(ine_i4, CMPD, vi, 4)
-COMPARE4(slt_i4, CMPD, vi, 1) COMPARE4(sle_i4, CMPD, vi, 2)
-COMPARE4(ult_i4, CMPUD, vi, 1) COMPARE4(ule_i4, CMPUD, vi, 2)
-COMPARE8(ieq_i8, CMPQ, vl8, 0) COMPARE8(ine_i8, CMPQ, vl8, 4)
-COMPARE8(slt_i8, CMPQ, vl8, 1) COMPARE8(sle_i8, CMPQ, vl8, 2)
-COMPARE8(ult_i8, CMPUQ, vl8, 1) COMPARE8(ule_i8, CMPUQ, vl8, 2)
-COMPARE4(feq_f4, CMPS, vf, 0) COMPARE4(fne_f4, CMPS, vf, 4)
-COMPARE4(flt_f4, CMPS, vf, 17) COMPARE4(fle_f4, CMPS, vf, 18)
-COMPARE8(feq_f8, CMPP, vd, 0) COMPARE8(fne_f8, CMPP, vd, 4)
-COMPARE8(flt_f8, CMPP, vd, 17) COMPARE8(fle_f8, CMPP, vd, 18)
 #else
 typedef V4 M; // 0 or all ones
 #if VB == 32
@@ -203,40 +196,61 @@ IN M selm(M m, M a, M b) { return sel4(m, a, b); }
     r.p##j = (x & a.p##j) | (~x & b.p##j); r.p##k = (y & a.p##k) | (~y & b.p##k); }
 IN V8 sel8(M m, V8 a, V8 b) { V8 r; H4(P) return r; }
 #undef P
-#define COMPARE4(name, type, op) static inline __attribute__((always_inline, unused)) M name(V4 a, V4 b) { M r; E4(name##_P) return r; }
+#define COMPARE4(name) IN M name(V4 a, V4 b) { M r; E4(name##_P) return r; }
 #define COMPARE8(name) IN M name(V8 a, V8 b) { M r; H4(name##_P) return r; }
 #define C4(i, type, op) r.p##i = (vu)((type)a.p##i op (type)b.p##i);
 #define C8(i, j, k, type, op) r.p##i = __builtin_shufflevector((vu)((type)a.p##j op (type)b.p##j), (vu)((type)a.p##k op (type)b.p##k), EVENS);
+#endif
+IN M ieq_m(M a, M b) { return m_not(m_xor(a, b)); }
+IN M ine_m(M a, M b) { return m_xor(a, b); }
+IN M ms(uint32_t x) { return m_of(x ? ALL : 0); }
+IN uint32_t any(M m) { return bits(m) != 0; }
+//@ ieq_i4 ine_i4 slt_i4 sle_i4 ult_i4 ule_i4
+#if VB == 64
+COMPARE4(ieq_i4, CMPD, vi, 0) COMPARE4(ine_i4, CMPD, vi, 4) COMPARE4(slt_i4, CMPD, vi, 1) COMPARE4(sle_i4, CMPD, vi, 2) COMPARE4(ult_i4, CMPUD, vi, 1) COMPARE4(ule_i4, CMPUD, vi, 2)
+#else
 #define ieq_i4_P(i) C4(i, vi, ==)
 #define ine_i4_P(i) C4(i, vi, !=)
 #define slt_i4_P(i) C4(i, vi, <)
 #define sle_i4_P(i) C4(i, vi, <=)
 #define ult_i4_P(i) C4(i, vu, <)
 #define ule_i4_P(i) C4(i, vu, <=)
+COMPARE4(ieq_i4) COMPARE4(ine_i4) COMPARE4(slt_i4) COMPARE4(sle_i4) COMPARE4(ult_i4) COMPARE4(ule_i4)
+#endif
+//@ feq_f4 fne_f4 flt_f4 fle_f4
+#if VB == 64
+COMPARE4(feq_f4, CMPS, vf, 0) COMPARE4(fne_f4, CMPS, vf, 4) COMPARE4(flt_f4, CMPS, vf, 17) COMPARE4(fle_f4, CMPS, vf, 18)
+#else
 #define feq_f4_P(i) C4(i, vf, ==)
 #define fne_f4_P(i) C4(i, vf, !=)
 #define flt_f4_P(i) C4(i, vf, <)
 #define fle_f4_P(i) C4(i, vf, <=)
+COMPARE4(feq_f4) COMPARE4(fne_f4) COMPARE4(flt_f4) COMPARE4(fle_f4)
+#endif
+//@ ieq_i8 ine_i8 slt_i8 sle_i8 ult_i8 ule_i8
+#if VB == 64
+COMPARE8(ieq_i8, CMPQ, vl8, 0) COMPARE8(ine_i8, CMPQ, vl8, 4) COMPARE8(slt_i8, CMPQ, vl8, 1) COMPARE8(sle_i8, CMPQ, vl8, 2) COMPARE8(ult_i8, CMPUQ, vl8, 1) COMPARE8(ule_i8, CMPUQ, vl8, 2)
+#else
 #define ieq_i8_P(i, j, k) C8(i, j, k, vl, ==)
 #define ine_i8_P(i, j, k) C8(i, j, k, vl, !=)
 #define slt_i8_P(i, j, k) C8(i, j, k, vl, <)
 #define sle_i8_P(i, j, k) C8(i, j, k, vl, <=)
 #define ult_i8_P(i, j, k) C8(i, j, k, vq, <)
 #define ule_i8_P(i, j, k) C8(i, j, k, vq, <=)
+COMPARE8(ieq_i8) COMPARE8(ine_i8) COMPARE8(slt_i8) COMPARE8(sle_i8) COMPARE8(ult_i8) COMPARE8(ule_i8)
+#endif
+//@ feq_f8 fne_f8 flt_f8 fle_f8
+#if VB == 64
+COMPARE8(feq_f8, CMPP, vd, 0) COMPARE8(fne_f8, CMPP, vd, 4) COMPARE8(flt_f8, CMPP, vd, 17) COMPARE8(fle_f8, CMPP, vd, 18)
+#else
 #define feq_f8_P(i, j, k) C8(i, j, k, vd, ==)
 #define fne_f8_P(i, j, k) C8(i, j, k, vd, !=)
 #define flt_f8_P(i, j, k) C8(i, j, k, vd, <)
 #define fle_f8_P(i, j, k) C8(i, j, k, vd, <=)
-COMPARE4(ieq_i4, , ) COMPARE4(ine_i4, , ) COMPARE4(slt_i4, , ) COMPARE4(sle_i4, , ) COMPARE4(ult_i4, , ) COMPARE4(ule_i4, , )
-COMPARE4(feq_f4, , ) COMPARE4(fne_f4, , ) COMPARE4(flt_f4, , ) COMPARE4(fle_f4, , )
-COMPARE8(ieq_i8) COMPARE8(ine_i8) COMPARE8(slt_i8) COMPARE8(sle_i8) COMPARE8(ult_i8) COMPARE8(ule_i8)
 COMPARE8(feq_f8) COMPARE8(fne_f8) COMPARE8(flt_f8) COMPARE8(fle_f8)
 #endif
-IN M ieq_m(M a, M b) { return m_not(m_xor(a, b)); }
-IN M ine_m(M a, M b) { return m_xor(a, b); }
-IN M ms(uint32_t x) { return m_of(x ? ALL : 0); }
-IN uint32_t any(M m) { return bits(m) != 0; }
 
+//@ zext8 sext8
 // --- widening and narrowing
 #define P(i, j, k) { vu z = (vu){0}; r.p##j = (vq)__builtin_shufflevector(a.p##i, z, LOWS(0)); r.p##k = (vq)__builtin_shufflevector(a.p##i, z, HIGHS(0)); }
 IN V8 zext8(V4 a) { V8 r; H4(P) return r; }
@@ -244,9 +258,11 @@ IN V8 zext8(V4 a) { V8 r; H4(P) return r; }
 #define P(i, j, k) { vu z = (vu)((vi)a.p##i >> 31); r.p##j = (vq)__builtin_shufflevector(a.p##i, z, LOWS(0)); r.p##k = (vq)__builtin_shufflevector(a.p##i, z, HIGHS(0)); }
 IN V8 sext8(V4 a) { V8 r; H4(P) return r; }
 #undef P
+//@ trunc4
 #define P(i, j, k) r.p##i = __builtin_shufflevector((vu)a.p##j, (vu)a.p##k, EVENS);
 IN V4 trunc4(V8 a) { V4 r; H4(P) return r; }
 #undef P
+//@ f32_f64 sitof_i4_f8
 #define P(i, j, k) { r.p##j = (vq)__builtin_convertvector(__builtin_shufflevector((vf)a.p##i, (vf)a.p##i, FIRST_HALF), vd); \
     r.p##k = (vq)__builtin_convertvector(__builtin_shufflevector((vf)a.p##i, (vf)a.p##i, SECOND_HALF), vd); }
 IN V8 f32_f64(V4 a) { V8 r; H4(P) return r; }
@@ -256,26 +272,32 @@ IN V8 f32_f64(V4 a) { V8 r; H4(P) return r; }
 IN V8 sitof_i4_f8(V4 a) { V8 r; H4(P) return r; }
 #undef P
 
+//@
 // --- operations: scalar forms define them
 #define SCALARS(X) X(u32, uint32_t, int32_t, 32) X(u64, uint64_t, int64_t, 64)
 #define S(t, u, s, w) \
     IN u add_##t(u a, u b) { return a + b; } IN u sub_##t(u a, u b) { return a - b; } IN u mul_##t(u a, u b) { return a * b; } \
     IN u and_##t(u a, u b) { return a & b; } IN u or_##t(u a, u b) { return a | b; } IN u xor_##t(u a, u b) { return a ^ b; } \
-    IN u sdiv_##t(u a, u b) { return !b ? 0 : b == (u)-1 ? 0 - a : (u)((s)a / (s)b); } \
-    IN u srem_##t(u a, u b) { return !b ? a : b == (u)-1 ? 0 : (u)((s)a % (s)b); } \
-    IN u udiv_##t(u a, u b) { return b ? a / b : 0; } IN u urem_##t(u a, u b) { return b ? a % b : a; } \
     IN u shl_##t(u a, uint32_t n) { return a << (n & (w - 1)); } IN u lshr_##t(u a, uint32_t n) { return a >> (n & (w - 1)); } \
-    IN u ashr_##t(u a, uint32_t n) { return (u)((s)a >> (n & (w - 1))); } \
-    IN u smin_##t(u a, u b) { return (s)a < (s)b ? a : b; } IN u smax_##t(u a, u b) { return (s)a > (s)b ? a : b; } \
-    IN u umin_##t(u a, u b) { return a < b ? a : b; } IN u umax_##t(u a, u b) { return a > b ? a : b; } \
-    IN u fshl_##t(u a, u b, uint32_t n) { n &= w - 1; return n ? a << n | b >> (w - n) : a; } \
-    IN u popc_##t(u a) { return (u)__builtin_popcountll(a); } \
-    IN u clz_##t(u a) { return a ? (u)__builtin_clzll(a) - (64 - w) : w; } IN u ctz_##t(u a) { return a ? (u)__builtin_ctzll(a) : w; } \
     IN uint32_t ieq_##t(u a, u b) { return a == b; } IN uint32_t ine_##t(u a, u b) { return a != b; } \
     IN uint32_t slt_##t(u a, u b) { return (s)a < (s)b; } IN uint32_t sle_##t(u a, u b) { return (s)a <= (s)b; } \
     IN uint32_t ult_##t(u a, u b) { return a < b; } IN uint32_t ule_##t(u a, u b) { return a <= b; }
 SCALARS(S)
 #undef S
+//@ sdiv_u* srem_u* udiv_u* urem_u* ashr_u* smin_u* smax_u* umin_u* umax_u* fshl_u* popc_u* clz_u* ctz_u*
+#define S(t, u, s, w) \
+    IN u sdiv_##t(u a, u b) { return !b ? 0 : b == (u)-1 ? 0 - a : (u)((s)a / (s)b); } \
+    IN u srem_##t(u a, u b) { return !b ? a : b == (u)-1 ? 0 : (u)((s)a % (s)b); } \
+    IN u udiv_##t(u a, u b) { return b ? a / b : 0; } IN u urem_##t(u a, u b) { return b ? a % b : a; } \
+    IN u ashr_##t(u a, uint32_t n) { return (u)((s)a >> (n & (w - 1))); } \
+    IN u smin_##t(u a, u b) { return (s)a < (s)b ? a : b; } IN u smax_##t(u a, u b) { return (s)a > (s)b ? a : b; } \
+    IN u umin_##t(u a, u b) { return a < b ? a : b; } IN u umax_##t(u a, u b) { return a > b ? a : b; } \
+    IN u fshl_##t(u a, u b, uint32_t n) { n &= w - 1; return n ? a << n | b >> (w - n) : a; } \
+    IN u popc_##t(u a) { return (u)__builtin_popcountll(a); } \
+    IN u clz_##t(u a) { return a ? (u)__builtin_clzll(a) - (64 - w) : w; } IN u ctz_##t(u a) { return a ? (u)__builtin_ctzll(a) : w; }
+SCALARS(S)
+#undef S
+//@ umulhi_u* smulhi_u* brev_u* prmt_u* dp4a_*
 IN uint32_t umulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
 IN uint32_t smulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32); }
 IN uint64_t umulhi_u64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }
@@ -310,20 +332,48 @@ IN uint32_t dp4a_u_u32(uint32_t a, uint32_t b, uint32_t c)
         c += (a >> i & 255) * (b >> i & 255);
     return c;
 }
+//@
 #define FLOATS(X) X(f32, float, f, bits_f32, f32_bits, 0x80000000u) X(f64, double, , bits_f64, f64_bits, 0x8000000000000000u)
+//@ fadd_f32 fadd_f64 fsub_f32 fsub_f64 fmul_f32 fmul_f64 fdiv_f32 fdiv_f64
 #define S(t, T, x, to, of, sign) \
-    IN T fadd_##t(T a, T b) { return a + b; } IN T fsub_##t(T a, T b) { return a - b; } IN T fmul_##t(T a, T b) { return a * b; } \
-    IN T fdiv_##t(T a, T b) { return a / b; } IN T ffma_##t(T a, T b, T c) { return __builtin_fma##x(a, b, c); } \
-    IN T fsqrt_##t(T a) { return __builtin_sqrt##x(a); } IN T fneg_##t(T a) { return of(to(a) ^ sign); } IN T fabs_##t(T a) { return of(to(a) & ~sign); } \
-    IN T fcopysign_##t(T a, T b) { return of((to(a) & ~sign) | (to(b) & sign)); } \
-    IN T fmin_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) | to(b)) : a < b ? a : b; } \
-    IN T fmax_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) & to(b)) : a > b ? a : b; } \
-    IN T ffloor_##t(T a) { return __builtin_floor##x(a); } IN T fceil_##t(T a) { return __builtin_ceil##x(a); } \
-    IN T ftrunc_##t(T a) { return __builtin_trunc##x(a); } IN T frint_##t(T a) { return __builtin_rint##x(a); } \
-    IN uint32_t feq_##t(T a, T b) { return a == b; } IN uint32_t fne_##t(T a, T b) { return a != b; } \
-    IN uint32_t flt_##t(T a, T b) { return a < b; } IN uint32_t fle_##t(T a, T b) { return a <= b; }
+    IN T fadd_##t(T a, T b) { return a + b; } \
+    IN T fsub_##t(T a, T b) { return a - b; } \
+    IN T fmul_##t(T a, T b) { return a * b; } \
+    IN T fdiv_##t(T a, T b) { return a / b; }
 FLOATS(S)
 #undef S
+//@ ffma_f32 ffma_f64 fsqrt_f32 fsqrt_f64
+#define S(t, T, x, to, of, sign) \
+    IN T ffma_##t(T a, T b, T c) { return __builtin_fma##x(a, b, c); } \
+    IN T fsqrt_##t(T a) { return __builtin_sqrt##x(a); }
+FLOATS(S)
+#undef S
+//@ fneg_f32 fneg_f64 fabs_f32 fabs_f64 fcopysign_f32 fcopysign_f64 fmin_f32 fmin_f64 fmax_f32 fmax_f64
+#define S(t, T, x, to, of, sign) \
+    IN T fneg_##t(T a) { return of(to(a) ^ sign); } \
+    IN T fabs_##t(T a) { return of(to(a) & ~sign); } \
+    IN T fcopysign_##t(T a, T b) { return of((to(a) & ~sign) | (to(b) & sign)); } \
+    IN T fmin_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) | to(b)) : a < b ? a : b; } \
+    IN T fmax_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) & to(b)) : a > b ? a : b; }
+FLOATS(S)
+#undef S
+//@ ffloor_f32 ffloor_f64 fceil_f32 fceil_f64 ftrunc_f32 ftrunc_f64 frint_f32 frint_f64
+#define S(t, T, x, to, of, sign) \
+    IN T ffloor_##t(T a) { return __builtin_floor##x(a); } \
+    IN T fceil_##t(T a) { return __builtin_ceil##x(a); } \
+    IN T ftrunc_##t(T a) { return __builtin_trunc##x(a); } \
+    IN T frint_##t(T a) { return __builtin_rint##x(a); }
+FLOATS(S)
+#undef S
+//@ feq_f32 feq_f64 fne_f32 fne_f64 flt_f32 flt_f64 fle_f32 fle_f64
+#define S(t, T, x, to, of, sign) \
+    IN uint32_t feq_##t(T a, T b) { return a == b; } \
+    IN uint32_t fne_##t(T a, T b) { return a != b; } \
+    IN uint32_t flt_##t(T a, T b) { return a < b; } \
+    IN uint32_t fle_##t(T a, T b) { return a <= b; }
+FLOATS(S)
+#undef S
+//@ fast_*_f32 fast_exp2_* fast_log2_* fast_sin_* fast_cos_* fast_tanh_*
 IN float fast_exp2_f32(float a) { return __builtin_exp2f(a); }
 IN float fast_log2_f32(float a) { return __builtin_log2f(a); }
 IN float fast_sin_f32(float a) { return __builtin_sinf(a); }
@@ -334,17 +384,22 @@ IN float fast_rsqrt_f32(float a) { return 1.0f / __builtin_sqrtf(a); }
 IN float fast_sqrt_f32(float a) { return __builtin_sqrtf(a); }
 IN float fast_div_f32(float a, float b) { return a / b; }
 
+//@
 // --- lane loops
 #define LANES1(name, scalar, A, V, m) FAR V name(V a) { A x = {a}, r; FOR_LANES r.m[l] = scalar(x.m[l]); return r.v; }
 #define LANES2(name, scalar, A, V, m) FAR V name(V a, V b) { A x = {a}, y = {b}, r; FOR_LANES r.m[l] = scalar(x.m[l], y.m[l]); return r.v; }
 #define LANES3(name, scalar, A, V, m) FAR V name(V a, V b, V c) { A x = {a}, y = {b}, z = {c}, r; FOR_LANES r.m[l] = scalar(x.m[l], y.m[l], z.m[l]); return r.v; }
 #define BOTH(X, op) X(op##_i4, op##_u32, A4, V4, u) X(op##_i8, op##_u64, A8, V8, u)
+//@ sdiv_i* srem_i* udiv_i* urem_i* umulhi_i* smulhi_i* popc_i* clz_i* ctz_i* brev_i* prmt_i* dp4a_s_i4 dp4a_u_i4
+// of sdiv_u32 umulhi_u32
 BOTH(LANES2, sdiv) BOTH(LANES2, srem) BOTH(LANES2, udiv) BOTH(LANES2, urem) BOTH(LANES2, umulhi) BOTH(LANES2, smulhi)
 BOTH(LANES1, popc) BOTH(LANES1, clz) BOTH(LANES1, ctz) BOTH(LANES1, brev)
 LANES3(prmt_i4, prmt_u32, A4, V4, u) LANES3(dp4a_s_i4, dp4a_s_u32, A4, V4, u) LANES3(dp4a_u_i4, dp4a_u_u32, A4, V4, u)
+//@ fast_exp2_f4 fast_log2_f4 fast_sin_f4 fast_cos_f4 fast_tanh_f4
 LANES1(fast_exp2_f4, fast_exp2_f32, A4, V4, f) LANES1(fast_log2_f4, fast_log2_f32, A4, V4, f) LANES1(fast_sin_f4, fast_sin_f32, A4, V4, f)
 LANES1(fast_cos_f4, fast_cos_f32, A4, V4, f) LANES1(fast_tanh_f4, fast_tanh_f32, A4, V4, f)
 
+//@
 // --- native vectors
 #define V2(name, V, E, X) IN V name(V a, V b) { V r; E(X) return r; }
 #define OPS(X) X(add, +) X(sub, -) X(mul, *) X(and, &) X(or, |) X(xor, ^)
@@ -354,19 +409,26 @@ LANES1(fast_cos_f4, fast_cos_f32, A4, V4, f) LANES1(fast_tanh_f4, fast_tanh_f32,
 #define P_and(i) r.p##i = a.p##i & b.p##i;
 #define P_or(i) r.p##i = a.p##i | b.p##i;
 #define P_xor(i) r.p##i = a.p##i ^ b.p##i;
-#define X(op, c) V2(op##_i4, V4, E4, P_##op) V2(op##_i8, V8, E8, P_##op)
+#define X(op, c) V2(op##_i4, V4, E4, P_##op)
 OPS(X)
 #undef X
+//@ add_i8 sub_i8 mul_i8 and_i8 or_i8 xor_i8
+#define X(op, c) V2(op##_i8, V8, E8, P_##op)
+OPS(X)
+#undef X
+//@ fadd_f4 fsub_f4 fmul_f4 fdiv_f4
 #define F4_fadd(i) r.p##i = (vu)((vf)a.p##i + (vf)b.p##i);
 #define F4_fsub(i) r.p##i = (vu)((vf)a.p##i - (vf)b.p##i);
 #define F4_fmul(i) r.p##i = (vu)((vf)a.p##i * (vf)b.p##i);
 #define F4_fdiv(i) r.p##i = (vu)((vf)a.p##i / (vf)b.p##i);
+V2(fadd_f4, V4, E4, F4_fadd) V2(fsub_f4, V4, E4, F4_fsub) V2(fmul_f4, V4, E4, F4_fmul) V2(fdiv_f4, V4, E4, F4_fdiv)
+//@ fadd_f8 fsub_f8 fmul_f8 fdiv_f8
 #define F8_fadd(i) r.p##i = (vq)((vd)a.p##i + (vd)b.p##i);
 #define F8_fsub(i) r.p##i = (vq)((vd)a.p##i - (vd)b.p##i);
 #define F8_fmul(i) r.p##i = (vq)((vd)a.p##i * (vd)b.p##i);
 #define F8_fdiv(i) r.p##i = (vq)((vd)a.p##i / (vd)b.p##i);
-V2(fadd_f4, V4, E4, F4_fadd) V2(fsub_f4, V4, E4, F4_fsub) V2(fmul_f4, V4, E4, F4_fmul) V2(fdiv_f4, V4, E4, F4_fdiv)
 V2(fadd_f8, V8, E8, F8_fadd) V2(fsub_f8, V8, E8, F8_fsub) V2(fmul_f8, V8, E8, F8_fmul) V2(fdiv_f8, V8, E8, F8_fdiv)
+//@ shl_i4s lshr_i4s ashr_i4s shl_i8s lshr_i8s ashr_i8s
 // Shifts: by the same count in all lanes (…s), or by one a lane.
 #define P(i) r.p##i = a.p##i << (n & 31);
 BODY4(shl_i4s(V4 a, uint32_t n), P)
@@ -386,6 +448,7 @@ BODY8(lshr_i8s(V8 a, uint32_t n), P)
 #define P(i) r.p##i = (vq)((vl)a.p##i >> (int64_t)(n & 63));
 BODY8(ashr_i8s(V8 a, uint32_t n), P)
 #undef P
+//@ shl_i4 lshr_i4 ashr_i4 shl_i8 lshr_i8 ashr_i8 shl_w8 lshr_w8 ashr_w8
 #define P(i) r.p##i = a.p##i << (n.p##i & 31);
 BODY4(shl_i4(V4 a, V4 n), P)
 #undef P
@@ -407,10 +470,12 @@ BODY8(ashr_w8(V8 a, V8 n), P)
 IN V8 shl_i8(V8 a, V4 n) { return shl_w8(a, zext8(n)); }
 IN V8 lshr_i8(V8 a, V4 n) { return lshr_w8(a, zext8(n)); }
 IN V8 ashr_i8(V8 a, V4 n) { return ashr_w8(a, zext8(n)); }
+//@ fshl_i*
 FAR V4 fshl_i4(V4 a, V4 b, V4 n) { A4 x = {a}, y = {b}, z = {n}, r; FOR_LANES r.u[l] = fshl_u32(x.u[l], y.u[l], z.u[l]); return r.v; }
 FAR V8 fshl_i8(V8 a, V8 b, V4 n) { A8 x = {a}, y = {b}, r; A4 z = {n}; FOR_LANES r.u[l] = fshl_u64(x.u[l], y.u[l], z.u[l]); return r.v; }
 IN V4 fshl_i4s(V4 a, V4 b, uint32_t n) { n &= 31; return n ? or_i4(shl_i4s(a, n), lshr_i4s(b, 32 - n)) : a; }
 IN V8 fshl_i8s(V8 a, V8 b, uint32_t n) { n &= 63; return n ? or_i8(shl_i8s(a, n), lshr_i8s(b, 64 - n)) : a; }
+//@ smin_i* smax_i* umin_i* umax_i*
 IN V4 smin_i4(V4 a, V4 b) { return sel4(slt_i4(a, b), a, b); }
 IN V4 smax_i4(V4 a, V4 b) { return sel4(slt_i4(a, b), b, a); }
 IN V4 umin_i4(V4 a, V4 b) { return sel4(ult_i4(a, b), a, b); }
@@ -419,6 +484,7 @@ IN V8 smin_i8(V8 a, V8 b) { return sel8(slt_i8(a, b), a, b); }
 IN V8 smax_i8(V8 a, V8 b) { return sel8(slt_i8(a, b), b, a); }
 IN V8 umin_i8(V8 a, V8 b) { return sel8(ult_i8(a, b), a, b); }
 IN V8 umax_i8(V8 a, V8 b) { return sel8(ult_i8(a, b), b, a); }
+//@ fneg_f4 fabs_f4 fcopysign_f4 fneg_f8 fabs_f8 fcopysign_f8 fmin_f4 fmax_f4 fmin_f8 fmax_f8
 IN V4 fneg_f4(V4 a) { return xor_i4(a, s4(0x80000000u)); }
 IN V4 fabs_f4(V4 a) { return and_i4(a, s4(0x7fffffffu)); }
 IN V4 fcopysign_f4(V4 a, V4 b) { return or_i4(fabs_f4(a), and_i4(b, s4(0x80000000u))); }
@@ -430,6 +496,8 @@ IN V4 fmin_f4(V4 a, V4 b) { V4 r = sel4(feq_f4(a, b), or_i4(a, b), sel4(flt_f4(a
 IN V4 fmax_f4(V4 a, V4 b) { V4 r = sel4(feq_f4(a, b), and_i4(a, b), sel4(flt_f4(b, a), a, b)); return sel4(fne_f4(b, b), a, r); }
 IN V8 fmin_f8(V8 a, V8 b) { V8 r = sel8(feq_f8(a, b), or_i8(a, b), sel8(flt_f8(a, b), a, b)); return sel8(fne_f8(b, b), a, r); }
 IN V8 fmax_f8(V8 a, V8 b) { V8 r = sel8(feq_f8(a, b), and_i8(a, b), sel8(flt_f8(b, a), a, b)); return sel8(fne_f8(b, b), a, r); }
+//@ fsqrt_f4 fsqrt_f8 ffma_f4 ffma_f8 ffloor_f4 ffloor_f8 fceil_f4 fceil_f8 ftrunc_f4 ftrunc_f8 frint_f4 frint_f8
+// of ffma_f32 where there is no instruction
 #define F1(op, x4, x8) \
     IN V4 op##_f4(V4 a) { V4 r; E4(x4) return r; } IN V8 op##_f8(V8 a) { V8 r; E8(x8) return r; }
 #define F3(op, x4, x8) \
@@ -486,6 +554,7 @@ LANES1(fceil_f4, fceil_f32, A4, V4, f) LANES1(fceil_f8, fceil_f64, A8, V8, f)
 LANES1(ftrunc_f4, ftrunc_f32, A4, V4, f) LANES1(ftrunc_f8, ftrunc_f64, A8, V8, f)
 LANES1(frint_f4, frint_f32, A4, V4, f) LANES1(frint_f8, frint_f64, A8, V8, f)
 #endif
+//@ fast_rcp_f4 fast_sqrt_f4 fast_rsqrt_f4 fast_div_f4
 IN V4 fast_rcp_f4(V4 a) { return fdiv_f4(sf4(1.0f), a); }
 IN V4 fast_sqrt_f4(V4 a) { return fsqrt_f4(a); }
 IN V4 fast_rsqrt_f4(V4 a) { return fdiv_f4(sf4(1.0f), fsqrt_f4(a)); }

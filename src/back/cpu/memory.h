@@ -1,10 +1,20 @@
 // clang-format off
 // --- memory. Part of the same text as lanes.h. row: lanes side by side from one address; str: `step` bytes apart; gat: one address a lane.
 // The m-forms touch active lanes only. Lanes store in ascending order.
+//@
+#ifdef KILN_MANY // so many in a kernel that copies of them would take the compiler longer than they save
+#define MANY FAR
+#else
+#define MANY IN
+#endif
+#if VB == 64
+typedef int vi512 __attribute__((vector_size(64)));
+#endif
 #define BASIC(n, u, w) \
     IN w ld##n(uint64_t a) { u r; __builtin_memcpy(&r, (const void *)(uintptr_t)a, n); return r; } \
     IN void st##n(uint64_t a, w v) { u r = (u)v; __builtin_memcpy((void *)(uintptr_t)a, &r, n); }
 BASIC(1, uint8_t, uint32_t) BASIC(2, uint16_t, uint32_t) BASIC(4, uint32_t, uint32_t) BASIC(8, uint64_t, uint64_t)
+//@
 #define LANE_MEMORY(n, V, A) \
     FAR V gat##n(V8 a) { A8 x = {a}; A r; FOR_LANES r.u[l] = ld##n(x.u[l]); return r.v; } \
     FAR V gat##n##m(V8 a, M m) { A8 x = {a}; A r = {0}; FOR_BITS(bits(m)) r.u[l] = ld##n(x.u[l]); return r.v; } \
@@ -14,11 +24,20 @@ BASIC(1, uint8_t, uint32_t) BASIC(2, uint16_t, uint32_t) BASIC(4, uint32_t, uint
     FAR V str##n##m(uint64_t a, uint64_t step, M m) { A r = {0}; FOR_BITS(bits(m)) r.u[l] = ld##n(a + l * step); return r.v; } \
     IN void sst##n(uint64_t a, uint64_t step, V v) { A y = {v}; FOR_LANES st##n(a + (uint64_t)l * step, y.u[l]); } \
     FAR void sst##n##m(uint64_t a, uint64_t step, V v, M m) { A y = {v}; FOR_BITS(bits(m)) st##n(a + l * step, y.u[l]); }
-LANE_MEMORY(1, V4, A4) LANE_MEMORY(2, V4, A4) LANE_MEMORY(4, V4, A4) LANE_MEMORY(8, V8, A8)
+//@ gat1* sca1* str1* sst1*
+LANE_MEMORY(1, V4, A4)
+//@ gat2* sca2* str2* sst2*
+LANE_MEMORY(2, V4, A4)
+//@ gat4* sca4* str4* sst4*
+LANE_MEMORY(4, V4, A4)
+//@ gat8* sca8* str8* sst8*
+LANE_MEMORY(8, V8, A8)
+//@
 IN V4 row4(uint64_t a) { V4 r; __builtin_memcpy(&r, (const void *)(uintptr_t)a, 128); return r; }
 IN V8 row8(uint64_t a) { V8 r; __builtin_memcpy(&r, (const void *)(uintptr_t)a, 256); return r; }
 IN void rst4(uint64_t a, V4 v) { __builtin_memcpy((void *)(uintptr_t)a, &v, 128); }
 IN void rst8(uint64_t a, V8 v) { __builtin_memcpy((void *)(uintptr_t)a, &v, 256); }
+//@ row1* row2* rst1* rst2*
 typedef uint8_t v8b __attribute__((vector_size(W4)));
 typedef uint16_t v16b __attribute__((vector_size(2 * W4)));
 #define P(i) { v8b x; __builtin_memcpy(&x, (const void *)(uintptr_t)(a + W4 * i), sizeof x); r.p##i = __builtin_convertvector(x, vu); }
@@ -37,22 +56,15 @@ IN V4 row1m(uint64_t a, M m) { return bits(m) == ALL ? row1(a) : str1m(a, 1, m);
 IN V4 row2m(uint64_t a, M m) { return bits(m) == ALL ? row2(a) : str2m(a, 2, m); }
 IN void rst1m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst1(a, v); else sst1m(a, 1, v, m); }
 IN void rst2m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst2(a, v); else sst2m(a, 2, v, m); }
+//@ row4m rst4m
 #if VB == 64
-typedef int vi512 __attribute__((vector_size(64)));
 #define P(i) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(a + 64 * i), (vi512){0}, (uint16_t)(m >> (16 * i)));
 BODY4(row4m(uint64_t a, M m), P)
-#undef P
-#define P(i) r.p##i = (vq)__builtin_ia32_loaddqudi512_mask((const void *)(uintptr_t)(a + 64 * i), (vl8){0}, (uint8_t)(m >> (8 * i)));
-BODY8(row8m(uint64_t a, M m), P)
 #undef P
 #define P(i) __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(a + 64 * i), (vi512)v.p##i, (uint16_t)(m >> (16 * i)));
 IN void rst4m(uint64_t a, V4 v, M m) { E4(P) }
 #undef P
-#define P(i) __builtin_ia32_storedqudi512_mask((void *)(uintptr_t)(a + 64 * i), (vl8)v.p##i, (uint8_t)(m >> (8 * i)));
-IN void rst8m(uint64_t a, V8 v, M m) { E8(P) }
-#undef P
-#else
-#if VB == 32
+#elif VB == 32
 #define P(i) r.p##i = (vu)__builtin_ia32_maskloadd256((const vi *)(uintptr_t)(a + 32 * i), (vi)m.p##i);
 BODY4(row4m(uint64_t a, M m), P)
 #undef P
@@ -63,9 +75,19 @@ IN void rst4m(uint64_t a, V4 v, M m) { E4(P) }
 IN V4 row4m(uint64_t a, M m) { return bits(m) == ALL ? row4(a) : str4m(a, 4, m); }
 IN void rst4m(uint64_t a, V4 v, M m) { if (bits(m) == ALL) rst4(a, v); else sst4m(a, 4, v, m); }
 #endif
+//@ row8m rst8m
+#if VB == 64
+#define P(i) r.p##i = (vq)__builtin_ia32_loaddqudi512_mask((const void *)(uintptr_t)(a + 64 * i), (vl8){0}, (uint8_t)(m >> (8 * i)));
+BODY8(row8m(uint64_t a, M m), P)
+#undef P
+#define P(i) __builtin_ia32_storedqudi512_mask((void *)(uintptr_t)(a + 64 * i), (vl8)v.p##i, (uint8_t)(m >> (8 * i)));
+IN void rst8m(uint64_t a, V8 v, M m) { E8(P) }
+#undef P
+#else
 IN V8 row8m(uint64_t a, M m) { return bits(m) == ALL ? row8(a) : str8m(a, 8, m); }
 IN void rst8m(uint64_t a, V8 v, M m) { if (bits(m) == ALL) rst8(a, v); else sst8m(a, 8, v, m); }
 #endif
+//@ any4m
 // Addresses that are side by side or equal in every run of 16 lanes are usual; the rest goes lane by lane.
 FAR V4 any4m(V8 a, M m)
 {
@@ -90,11 +112,12 @@ FAR V4 any4m(V8 a, M m)
     return gat4m(a, m);
 }
 
+//@
 // One base and a signed index a lane.
 #if VB == 64
 #define INDEXED(scale) \
-    IN V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
-    IN void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
+    MANY V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
+    MANY void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
 // Lanes that stand side by side are usual here, too; the check costs less than the instruction.
 #define IS_SIDE_BY_SIDE(i, scale) (scale == 4 && (uint16_t)CMPD((vi512)x.p##i, (vi512)((vu){0} + x.p##i[0] + (vu)IOTA4(0)), 0) == 0xffff)
 #define GATHER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512){0}, (uint16_t)(m >> (16 * i))); else r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
@@ -104,8 +127,12 @@ FAR V4 any4m(V8 a, M m)
     FAR V4 gi4_##scale(uint64_t base, V4 x, M m) { A4 y = {x}, r = {0}; FOR_BITS(bits(m)) r.u[l] = ld4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale)); return r.v; } \
     FAR void si4_##scale(uint64_t base, V4 x, V4 v, M m) { A4 y = {x}, z = {v}; FOR_BITS(bits(m)) st4(base + (uint64_t)((int64_t)(int32_t)y.u[l] * scale), z.u[l]); }
 #endif
-INDEXED(1) INDEXED(2) INDEXED(4) INDEXED(8)
+//@ gi4_4 si4_4
+INDEXED(4)
+//@ gi4_1 si4_1 gi4_2 si4_2 gi4_8 si4_8
+INDEXED(1) INDEXED(2) INDEXED(8)
 
+//@ deal2 weave2
 // Two words a lane, side by side: a f32x2, or a pair of neighbours.
 #if VB == 64 && defined(__BMI2__)
 #define ODDS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
@@ -113,18 +140,19 @@ INDEXED(1) INDEXED(2) INDEXED(4) INDEXED(8)
     vu x = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * j), (vi512){0}, (uint16_t)two); \
     vu y = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * k), (vi512){0}, (uint16_t)(two >> 16)); \
     a->p##i = __builtin_shufflevector(x, y, EVENS); b->p##i = __builtin_shufflevector(x, y, ODDS); }
-IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { H4(P) }
+MANY void deal2(uint64_t at, M m, V4 *a, V4 *b) { H4(P) }
 #undef P
 #define P(i, j, k) { uint32_t two = __builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3; \
     __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * j), (vi512)__builtin_shufflevector(a.p##i, b.p##i, LOWS(0)), (uint16_t)two); \
     __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * k), (vi512)__builtin_shufflevector(a.p##i, b.p##i, HIGHS(0)), (uint16_t)(two >> 16)); }
-IN void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
+MANY void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
 #undef P
 #else
 IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { *a = str4m(at, 8, m); *b = str4m(at + 4, 8, m); }
 IN void weave2(uint64_t at, M m, V4 a, V4 b) { sst4m(at, 8, a, m); sst4m(at + 4, 8, b, m); }
 #endif
 
+//@
 // --- one lane, lanes to bits and back
 IN uint32_t lane4(V4 v, uint32_t l) { A4 x = {v}; return x.u[l & 31]; }
 IN uint64_t lane8(V8 v, uint32_t l) { A8 x = {v}; return x.u[l & 31]; }
@@ -134,6 +162,7 @@ IN uint32_t first(M m) { return (uint32_t)__builtin_ctz(bits(m)); }
 IN M m_byte(V4 v) { return ine_i4(v, s4(0)); }
 IN V4 byte_m(M m) { return sel4(m, s4(1), s4(0)); }
 
+//@ loc lld8 lgat* lsca* wide8 high4 lrow* lrst* ggat* gsca*
 // --- local arrays: a lane's 32-bit words lie 128 bytes apart, so that equal offsets are one row
 IN uint64_t loc(uint64_t base, uint64_t offset, uint32_t l) { return base + (offset & ~3ull) * 32 + l * 4 + (offset & 3); }
 IN uint64_t lld8(uint64_t base, uint64_t o, uint32_t l) { return ld4(loc(base, o, l)) | (uint64_t)ld4(loc(base, o + 4, l)) << 32; }
@@ -158,6 +187,7 @@ GEN(1) GEN(2) GEN(4)
 IN V8 ggat8m(uint64_t base, V8 a, M m) { return wide8(ggat4m(base, a, m), ggat4m(base, add_i8(a, s8(4)), m)); }
 IN void gsca8m(uint64_t base, V8 a, V8 v, M m) { gsca4m(base, a, trunc4(v), m); gsca4m(base, add_i8(a, s8(4)), high4(v), m); }
 
+//@
 // --- atomics: on a cell of n bytes; `plain` when only this host thread can see it (shared memory)
 #define CELL(n, u, s, w) \
     IN w at_xchg##n(uint64_t a, w v, int plain) { u *p = (u *)(uintptr_t)a; u old = *p; if (plain) { *p = (u)v; return old; } return __atomic_exchange_n(p, (u)v, __ATOMIC_SEQ_CST); } \
@@ -171,10 +201,17 @@ IN void gsca8m(uint64_t base, V8 a, V8 v, M m) { gsca4m(base, a, trunc4(v), m); 
 #define CELL_OP(n, u, w, op, next) \
     IN w at_##op##n(uint64_t a, w v, int plain) { u *p = (u *)(uintptr_t)a, old; if (plain) { old = *p; *p = (u)(next); return old; } \
         old = __atomic_load_n(p, __ATOMIC_RELAXED); while (!__atomic_compare_exchange_n(p, &old, (u)(next), 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) { } return old; }
-CELL(1, uint8_t, int8_t, uint32_t) CELL(2, uint16_t, int16_t, uint32_t) CELL(4, uint32_t, int32_t, uint32_t) CELL(8, uint64_t, int64_t, uint64_t)
+//@ at_*1 at_*2
+CELL(1, uint8_t, int8_t, uint32_t) CELL(2, uint16_t, int16_t, uint32_t)
+//@ at_*4
+CELL(4, uint32_t, int32_t, uint32_t)
+//@ at_*8
+CELL(8, uint64_t, int64_t, uint64_t)
+//@ at_f*
 #define FCELL(op, f4, f8) CELL_OP(4, uint32_t, uint32_t, op, bits_f32(f4(f32_bits(old), f32_bits(v)))) CELL_OP(8, uint64_t, uint64_t, op, bits_f64(f8(f64_bits(old), f64_bits(v))))
 FCELL(fadd, fadd_f32, fadd_f64) FCELL(fmin, fmin_f32, fmin_f64) FCELL(fmax, fmax_f32, fmax_f64)
 
+//@ shuffle* permute*
 // --- between lanes
 FAR V4 shuffle_from(uint32_t kind, V4 by, V4 width, uint32_t active) // the lane each lane reads
 {
@@ -221,8 +258,10 @@ IN V4 shuffle_xor4(V4 v, const uint32_t by) { A4 x = {v}, r; FOR_LANES r.u[l] = 
 #endif
 // By a power of two below the width; lanes that are off give nothing.
 IN V4 shuffle_x4(V4 v, const uint32_t by, uint32_t active) { return active == ALL ? shuffle_xor4(v, by) : shuffle4(3, v, s4(by), s4(32), active); }
+//@ match*
 FAR V4 match4(V4 v, uint32_t active) { A4 x = {v}, r; for (int i = 0; i < 32; i++) { uint32_t same = 0; FOR_LANES same |= (uint32_t)(x.u[l] == x.u[i]) << l; r.u[i] = same & active; } return r.v; }
 FAR V4 match8(V8 v, uint32_t active) { A8 x = {v}; A4 r; for (int i = 0; i < 32; i++) { uint32_t same = 0; FOR_LANES same |= (uint32_t)(x.u[l] == x.u[i]) << l; r.u[i] = same & active; } return r.v; }
+//@ keep*
 IN void keep4(uint64_t *to, V4 v) { A4 x = {v}; FOR_LANES to[l] = x.u[l]; }
 IN void keep8(uint64_t *to, V8 v) { A8 x = {v}; FOR_LANES to[l] = x.u[l]; }
 

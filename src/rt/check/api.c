@@ -64,9 +64,15 @@ static void make_shadow(job *j)
     const uint32_t *block = j->launch->block;
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2],
              warps = (threads + LANES - 1) / LANES;
-    uint64_t shared = p->shared_bytes + 64 + j->launch->shared_bytes;
+    const uint32_t *cluster = j->launch->cluster;
+    runner_sizes z = {interp_dynamic_offset(p) + j->launch->shared_bytes, threads, 1};
+    for (int axis = 0; axis < 3; axis++)
+        z.blocks *= cluster[axis] ? cluster[axis] : 1;
     j->owned = arena_array(k->a, struct shadow_block, j->kernel->param_count + 8);
-    k->shared = take(j, (shared / p->granule + 2) * sizeof(cell));
+    k->shared_stride = z.shared / p->granule + 2;
+    k->shared = take(j, z.blocks * k->shared_stride * sizeof(cell));
+    if (p->has_nv)
+        async_make(k, &z, take(j, async_bytes(&z)));
     k->sync = take(j, warps * sizeof *k->sync);
     k->local_stride = p->local_bytes * LANES;
     k->local_set = take(j, warps * k->local_stride);
@@ -96,6 +102,7 @@ static kiln_status run(job *j)
                             .hook_user = k};
     memcpy(launch.grid, j->launch->grid, sizeof launch.grid);
     memcpy(launch.block, j->launch->block, sizeof launch.block);
+    memcpy(launch.cluster, j->launch->cluster, sizeof launch.cluster);
     interp_error error;
     __atomic_store_n(&context->cancel, 0, __ATOMIC_RELAXED);
     interp_run(&launch, &error);

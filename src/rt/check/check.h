@@ -4,8 +4,9 @@
 // block with different epochs are ordered; an epoch below the block's first one is another block's.
 // A cell is the shadow of one granule (interp_program.granule) of shared or global memory.
 //
-// shadow.c looks at accesses, order.c knows what orders them, step.c the other instructions,
-// finding.c keeps the findings, api.c is kiln_check. Start at api.c.
+// shadow.c looks at accesses, async.c at what copy engines and wgmma do meanwhile, order.c knows
+// what orders them, step.c the other instructions, finding.c keeps the findings, api.c is
+// kiln_check. Start at api.c.
 #ifndef KILN_CHECK_SHADOW_H
 #define KILN_CHECK_SHADOW_H
 
@@ -67,6 +68,11 @@ typedef struct finding {
     struct finding *next;
 } finding;
 
+typedef struct runner_sizes { // what a shadow is made for
+    uint64_t shared, threads; // of a block
+    uint64_t blocks;          // of a cluster
+} runner_sizes;
+
 typedef struct check {
     arena *a;
     source_map *sources;
@@ -78,7 +84,9 @@ typedef struct check {
     uint32_t acquired; // accesses of other blocks up to this epoch come before this one's
     uint32_t fence_block, fence_device; // epochs of the block's last fences
     uint16_t *sync;                     // per warp: how often it has synchronised
-    cell *shared;                       // of the block
+    cell *shared;                       // of the block, and of the others of its cluster
+    uint64_t shared_stride;             // cells of one
+    struct async_state *async;          // NULL unless the program has_nv
     row_shadow *rows;
     uint32_t row_count;
     uint8_t *local_set;    // per warp, laid out as its local memory: 1 where a byte is set
@@ -97,6 +105,14 @@ static inline check *check_of(const runner *r)
 {
     return r->launch->hook_user;
 }
+static inline cell *check_shared(const runner *r)
+{
+    return check_of(r)->shared + r->rank * check_of(r)->shared_stride;
+}
+static inline bool is_atomic_op(const code *c)
+{
+    return c->op >= CODE_ATOMIC && c->op <= CODE_ATOMIC_STORE;
+}
 static inline uint32_t code_index(const runner *r, const code *c)
 {
     return (uint32_t)(c - r->program->code);
@@ -104,6 +120,9 @@ static inline uint32_t code_index(const runner *r, const code *c)
 
 // --- shadow.c: runs a load, store or atomic after looking at it.
 bool shadow_access(runner *r, warp *w, const code *c);
+// Looks at an access of a lane to the block's shared memory, and marks it.
+bool shadow_touch(runner *r, warp *w, const code *c, uint32_t lane, uint32_t offset, uint32_t bytes,
+                  bool writes);
 void shadow_settle(runner *r); // before a barrier opens, after a block: reports what is pending
 
 // --- quick.c: looks at the plain cases of an access; gives the lanes that need more.
@@ -135,6 +154,17 @@ const char *finding_thread(check *k, const runner *r,
 bool finding_goes_on(check *k);
 // Hands the findings out.
 void finding_finish(check *k, const kiln_check_desc *desc);
+
+// --- async.c: only when check.async is set
+uint64_t async_bytes(const runner_sizes *z);
+void async_make(check *k, const runner_sizes *z, void *memory); // zeroed
+void async_start_block(const runner *r);
+// An access of a thread meets something under way?
+bool async_look(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t offset,
+                uint64_t bytes, bool writes);
+bool async_is_quiet(const runner *r, uint64_t offset, uint64_t bytes);
+void async_stored(const runner *r, const code *c, uint32_t thread, uint64_t offset, uint64_t bytes);
+extern const async_hooks check_async_hooks;
 
 // --- step.c
 extern const interp_hooks check_hooks;

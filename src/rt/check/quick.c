@@ -10,8 +10,10 @@ typedef struct quick {
     bool is_unset;   // a cell that was never written is not set
     uint32_t oldest; // epochs from here to the current one are this block's
     cell *cells;
-    uint8_t *set;    // of lane 0
-    uint64_t stride; // between the lanes' locals
+    const runner *async_of; // not NULL: look at asynchronous work, too
+    uint64_t window;        // where the array starts in shared memory
+    uint8_t *set;           // of lane 0
+    uint64_t stride;        // between the lanes' locals
     mark now;
 } quick;
 
@@ -78,6 +80,8 @@ static inline bool lane_is_fine(quick *q, uint64_t offset, uint32_t lane)
         return local_bytes(q, q->set + lane * q->stride + offset);
     if (!q->cells)
         return true;
+    if (q->async_of && !async_is_quiet(q->async_of, q->window + offset, q->bytes))
+        return false;
     cell *c = q->cells + (offset >> q->shift);
     for (uint32_t n = 0; n < q->granules; n++)
         if (q->writes ? !store_cell(q, c + n) : !load_cell(q, c + n))
@@ -110,7 +114,9 @@ static bool find_array(quick *q, const runner *r, const warp *w, uint64_t s, uin
         break;
     case SEGMENT_SHARED:
     case SEGMENT_DYNAMIC:
-        q->cells = k->shared + ((uint64_t)(g->base - r->shared) >> q->shift);
+        q->window = (uint64_t)(g->base - r->shared);
+        q->cells = check_shared(r) + (q->window >> q->shift);
+        q->async_of = k->async ? r : NULL;
         break;
     case SEGMENT_CONST:
     case SEGMENT_PARAM: break;

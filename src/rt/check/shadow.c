@@ -54,6 +54,14 @@ static bool locate(const access *a, memory *m)
         first = offset;
     } else {
         s -= STATIC_SEGMENT;
+        if (s >> PEER_SHIFT && s >> PEER_SHIFT <= r->peer_count) {
+            // Another block's shared memory: only the bounds are looked at.
+            const runner *peer = &r->peers[(s >> PEER_SHIFT) - 1];
+            s &= ((uint64_t)1 << PEER_SHIFT) - 1;
+            m->granules = 1;
+            m->kind = SEGMENT_CONST;
+            return s < r->program->segment_count && !is_bad(a, peer->segments[s].size, false);
+        }
         if (s >= r->program->segment_count)
             return false;
         const segment *g = &r->segments[s];
@@ -69,7 +77,7 @@ static bool locate(const access *a, memory *m)
             m->host = g->base + offset;
             if (m->kind == SEGMENT_SHARED || m->kind == SEGMENT_DYNAMIC) {
                 first = (uint64_t)(m->host - r->shared);
-                m->cells = a->k->shared + (first >> shift);
+                m->cells = check_shared(r) + (first >> shift);
             }
         }
     }
@@ -80,9 +88,7 @@ static bool locate(const access *a, memory *m)
 // --- what is wrong
 static const char *verb_of(const access *a)
 {
-    return a->c->op >= CODE_ATOMIC && a->reads && a->writes ? "updates"
-           : a->writes                                      ? "writes"
-                                                            : "reads";
+    return is_atomic_op(a->c) && a->reads && a->writes ? "updates" : a->writes ? "writes" : "reads";
 }
 
 static bool report_outside(access *a)
@@ -159,7 +165,7 @@ static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip
     enum { PENDING_MAX = 4096 };
     check *k = a->k;
     array_target t = fault_target(a->r, a->c, a->address);
-    bool is_atomic = a->c->op >= CODE_ATOMIC;
+    bool is_atomic = is_atomic_op(a->c);
     pending p = {.cell = c,
                  .epoch = k->epoch,
                  .is_atomic = is_atomic,
@@ -238,9 +244,7 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
                              who, (long long)index, name);
     if (!f)
         return finding_goes_on(k);
-    const char *here = a->c->op >= CODE_ATOMIC ? "updated atomically"
-                       : a->writes             ? "written"
-                                               : "read";
+    const char *here = is_atomic_op(a->c) ? "updated atomically" : a->writes ? "written" : "read";
     finding_label(k, f, true, "first %s by %s", past_of(m, is_write),
                   finding_thread(k, a->r, other));
     finding_label(k, f, false, "then %s by %s", here, finding_thread(k, a->r, at));
@@ -253,7 +257,7 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
                         "none in between");
     else
         diag_note(f->d, "threads of a block are ordered by barrier(); there is none in between");
-    if (m->flags & MARK_ATOMIC || a->c->op >= CODE_ATOMIC)
+    if (m->flags & MARK_ATOMIC || is_atomic_op(a->c))
         diag_note(f->d, "an atomic access is only safe when all others are atomic, too");
     finding_array(f, t.name ? t.name : "", index);
     return finding_goes_on(k);
@@ -392,6 +396,10 @@ static bool look_at_lane(access *a, const memory *m)
     a->now.epoch = a->k->epoch;
     if (m->set)
         return look_at_local(a, m);
+    if (a->k->async && m->cells && !m->is_global &&
+        !async_look(a->r, a->w, a->c, a->lane, (uint64_t)(m->host - a->r->shared), a->bytes,
+                    a->writes))
+        return false;
     if (m->cells)
         return look_at_cells(a, m);
     if (a->watch & WATCH_COPIES)
@@ -412,6 +420,46 @@ static void clear_lanes(access *a, uint32_t lanes)
             uint32_t slot = c->count == 1 ? c->d : a->r->program->extra[c->d + n];
             memset((uint8_t *)slot_at(a->w, slot) + lowest_lane(lanes) * c->size, 0, c->size);
         }
+}
+
+// For whom reads shared memory another way.
+static void note_store(const access *a, uint32_t lane, uint64_t address)
+{
+    const runner *r = a->r;
+    uint64_t s = (address >> INTERP_SEGMENT_BITS) - STATIC_SEGMENT, offset = address & OFFSET_MASK;
+    if (s >= r->program->segment_count)
+        return;
+    segment_kind kind = r->program->segments[s].kind;
+    if (kind == SEGMENT_SHARED || kind == SEGMENT_DYNAMIC)
+        async_stored(r, a->c, a->w->index * LANES + lane,
+                     (uint64_t)(r->segments[s].base - r->shared) + offset, a->bytes);
+}
+
+static uint64_t address_of(const runner *r, uint32_t offset)
+{
+    for (uint64_t s = 0; s < r->program->segment_count; s++) {
+        segment_kind kind = r->program->segments[s].kind;
+        uint64_t start = (uint64_t)(r->segments[s].base - r->shared);
+        if ((kind == SEGMENT_SHARED || kind == SEGMENT_DYNAMIC) && offset >= start &&
+            offset - start < r->segments[s].size)
+            return ((s + STATIC_SEGMENT) << INTERP_SEGMENT_BITS) + (offset - start);
+    }
+    return 0;
+}
+
+bool shadow_touch(runner *r, warp *w, const code *c, uint32_t lane, uint32_t offset, uint32_t bytes,
+                  bool writes)
+{
+    check *k = check_of(r);
+    access a = {.k = k, .r = r, .w = w, .c = c, .reads = !writes, .writes = writes, .bytes = bytes};
+    a.shift = (uint32_t)__builtin_ctz(r->program->granule);
+    a.lane = lane;
+    a.address = address_of(r, offset);
+    a.now.code = code_index(r, c) & 0x7ffffffu;
+    a.now.sync = k->sync[w->index];
+    a.now.thread = (w->index * LANES + lane) & 1023u;
+    memory m;
+    return !locate(&a, &m) || look_at_lane(&a, &m);
 }
 
 bool shadow_access(runner *r, warp *w, const code *c)
@@ -448,6 +496,8 @@ bool shadow_access(runner *r, warp *w, const code *c)
                 return false;
         }
     }
+    for (uint32_t left = a.writes && k->async ? good : 0; left; left &= left - 1)
+        note_store(&a, lowest_lane(left), at[lowest_lane(left)] + (uint64_t)c->u.imm);
     w->active = good;
     bool fine = !good || (is_atomic ? mem_atomic(r, w, c)
                           : a.reads ? mem_load(r, w, c)

@@ -169,6 +169,12 @@ static bool step(runner *r, warp *w, const code *c)
     case CODE_CLOCK:
     case CODE_NANOTIME:
     case CODE_SLEEP:
+    case CODE_NV:
+    case CODE_SETTLE:
+    case CODE_LOOK:
+    case CODE_TOUCHED:
+    case CODE_SHADDR:
+    case CODE_MAPA:
     case CODE_BLOCK:
     case CODE_IF:
     case CODE_LOOP:
@@ -185,6 +191,9 @@ static bool step(runner *r, warp *w, const code *c)
 static void on_block(runner *r)
 {
     check *k = check_of(r);
+    async_start_block(r);
+    if (r->rank) // its cluster has started
+        return;
     shadow_settle(r);
     k->block_epoch = ++k->epoch;
     k->acquired = k->fence_block = k->fence_device = 0;
@@ -220,6 +229,14 @@ static void report_barrier(check *k, runner *r, const interp_error *e, spot at)
     finding_label(k, f, false, "%s waits here", finding_thread(k, r, at));
 }
 
+// Without the kernel's name before it and the places after it.
+static const char *message_of(check *k, const interp_error *e)
+{
+    const char *start = strstr(e->text, "': ");
+    start = start ? start + 3 : e->text;
+    return str_format(k->a, "%.*s", (int)strcspn(start, "\n"), start);
+}
+
 static bool on_failed(runner *r)
 {
     check *k = check_of(r);
@@ -242,9 +259,15 @@ static bool on_failed(runner *r)
             what = "code marked unreachable() was reached";
         else if (e->code == K6028)
             what = "the kernel does not end";
+        else if (e->code >= K6041 && e->code <= K6043)
+            what = message_of(k, e);
         else if (e->code != K6025)
             what = diag_code_title(e->code);
-        finding *f = finding_new(k, r, e->code == K6028 ? K6211 : K6214, at, NULL, "%s", what);
+        diag_code kind = e->code == K6028   ? K6211
+                         : e->code == K6041 ? K6226
+                         : e->code == K6042 ? K6228
+                                            : K6214;
+        finding *f = finding_new(k, r, kind, at, NULL, "%s", what);
         finding_label(k, f, false, "in %s", finding_thread(k, r, at));
         if (f && e->code == K6028)
             diag_note(f->d, "a warp has run %llu instructions; --steps sets the limit",
@@ -259,4 +282,5 @@ const interp_hooks check_hooks = {.step = step,
                                   .warp = on_warp,
                                   .barrier = on_barrier,
                                   .failed = on_failed,
-                                  .end = shadow_settle};
+                                  .end = shadow_settle,
+                                  .async = &check_async_hooks};

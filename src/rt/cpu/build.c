@@ -30,9 +30,13 @@ static const char *const flags[] = {"-std=gnu11",
                                     "-fno-math-errno",
                                     "-fno-strict-aliasing",
                                     "-fno-trapping-math",
+                                    "-fno-asynchronous-unwind-tables",
                                     "-fPIC",
                                     "-shared",
                                     "-fvisibility=hidden"};
+// The first try leaves out what costs time and is hardly ever needed (see back/cpu/prelude.c); the
+// second one leaves out nothing.
+static const char *const extra[2][3] = {{"-nostdlib", "-lm", "-lgcc"}, {"-DKILN_ALL", "-lm", NULL}};
 
 // --- the compiler
 static struct {
@@ -98,9 +102,9 @@ const char *cpu_compiler(const char **why)
 }
 
 // --- running it
-static bool run_compiler(const char *source, const char *out)
+static bool run_compiler(const char *source, const char *out, int try)
 {
-    const char *argv[COUNT(flags) + 8];
+    const char *argv[COUNT(flags) + COUNT(extra[0]) + 8];
     size_t n = 0;
     argv[n++] = found.path;
     for (size_t k = 0; k < COUNT(flags); k++)
@@ -108,7 +112,8 @@ static bool run_compiler(const char *source, const char *out)
     argv[n++] = source;
     argv[n++] = "-o";
     argv[n++] = out;
-    argv[n++] = "-lm";
+    for (size_t k = 0; k < COUNT(extra[0]) && extra[try][k]; k++)
+        argv[n++] = extra[try][k];
     argv[n] = NULL;
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions))
@@ -186,8 +191,10 @@ static void *make_object(const char *code, size_t len)
     if (cache_get(&request, &bytes, &bytes_len)) {
         if (write_all(object, bytes, bytes_len))
             so = open_object(object);
-    } else if (write_all(source, code, len) && run_compiler(source, object)) {
-        so = open_object(object);
+    } else if (write_all(source, code, len)) {
+        for (int try = 0; try < 2 && !so; try++)
+            if (run_compiler(source, object, try))
+                so = open_object(object);
         bytes = so ? read_all(object, &bytes_len) : NULL;
         if (bytes)
             cache_put(&request, NULL, 0, bytes, bytes_len);

@@ -262,6 +262,8 @@ static bool open_barrier(runner *r)
     for (uint32_t k = 0; k < r->g->warp_count; k++)
         if (r->tasks[k].state != STATE_AT_BARRIER || r->tasks[k].site != waiting->site)
             other = &r->tasks[k];
+    if (other && __atomic_load_n(waiting->w.cancel, __ATOMIC_RELAXED))
+        return false; // some have left because of that
     if (other) {
         char what[160];
         uint32_t a[3], b[3];

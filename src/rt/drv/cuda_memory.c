@@ -320,42 +320,16 @@ kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tens
         return status;
     if (!d->cu->tensor_map_tiled)
         return cuda_no_entry(k, "tensor maps");
-    kiln_type type = desc->type ? desc->type : desc->buffer->type;
-    size_t size = kiln_type_size(type);
-    uint64_t strides[5] = {0}, dense = size;
-    uint32_t steps[5];
-    if (map_type(type) < 0)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_tensor_map_make: the elements need a number type");
-    for (uint32_t n = 0; n < desc->rank; n++) {
-        steps[n] = desc->element_stride[n] ? desc->element_stride[n] : 1;
-        dense = n && desc->stride_bytes[n] ? desc->stride_bytes[n] * desc->size[n]
-                                           : dense * desc->size[n];
-        if (n + 1 < desc->rank)
-            strides[n] = desc->stride_bytes[n + 1] ? desc->stride_bytes[n + 1] : dense;
-        if (n + 1 < desc->rank && strides[n] % 16)
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                             "kiln_tensor_map_make: dimension %u has a stride of %llu bytes; it "
-                             "must be a multiple of 16",
-                             n + 1, (unsigned long long)strides[n]);
-        if (!desc->box[n] || desc->box[n] > 256)
-            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                             "kiln_tensor_map_make: the box has %u elements along dimension %u; 1 "
-                             "to 256 are possible",
-                             desc->box[n], n);
-    }
-    uint32_t swizzle = desc->swizzle_bytes == 128 ? 3 : desc->swizzle_bytes / 32;
-    uint32_t promotion = desc->promotion_bytes == 256 ? 3 : desc->promotion_bytes / 64;
-    if (desc->swizzle_bytes && desc->box[0] * size > desc->swizzle_bytes)
-        return error_set(
-            k, KILN_E_BAD_ARGUMENT, K6003,
-            "kiln_tensor_map_make: a box row of %zu bytes is wider than the swizzle's %u",
-            desc->box[0] * size, desc->swizzle_bytes);
+    tensor_layout l;
+    status = tensor_layout_of(k, desc, &l);
+    if (status)
+        return status;
     cu_tensor_map encoded;
     void *base = (void *)(uintptr_t)(desc->buffer->address + desc->first * desc->buffer->elem_size);
     cu_result r =
-        d->cu->tensor_map_tiled(&encoded, map_type(type), desc->rank, base, desc->size, strides,
-                                desc->box, steps, 0, (int)swizzle, (int)promotion, desc->fills_nan);
+        d->cu->tensor_map_tiled(&encoded, map_type(l.type), desc->rank, base, desc->size, l.strides,
+                                desc->box, l.steps, 0, (int)l.swizzle, (int)l.promotion,
+                                desc->fills_nan);
     if (r)
         return cuda_fail(k, r, "making a tensor map");
     memcpy(out->opaque, encoded.opaque, sizeof out->opaque);

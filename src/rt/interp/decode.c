@@ -8,14 +8,14 @@
 #include "rt/interp/decode.h"
 
 // --- liveness
-static ir_ref root_of(const decoder *d, ir_ref r)
+ir_ref decode_root(const decoder *d, ir_ref r)
 {
     return ir_is_const(r) ? r : d->root[r];
 }
 
 static void need(decoder *d, ir_ref r, uint32_t pos)
 {
-    r = root_of(d, r);
+    r = decode_root(d, r);
     if (!r || ir_is_const(r))
         return;
     d->read_last[r] = pos; // positions only grow
@@ -59,7 +59,7 @@ static void live_region(decoder *d, ir_region_id region, uint32_t depth)
         for (uint32_t k = 0; k < i->operand_count; k++)
             need(d, ir_operand(f, i, k), pos);
         if (is_alias((ir_op)i->op)) {
-            d->root[i->result] = root_of(d, ir_operand(f, i, 0));
+            d->root[i->result] = decode_root(d, ir_operand(f, i, 0));
             continue;
         }
         born(d, i->result, i->result_count, pos, pos);
@@ -107,6 +107,7 @@ static void live_func(decoder *d)
         if (d->last[c->value] < d->end[c->loop])
             d->last[c->value] = d->end[c->loop];
     }
+    decode_nv_plan(d);
     d->dying = arena_array(d->scratch, uint32_t, d->pos + 2);
     d->dying_next = arena_array(d->scratch, uint32_t, values);
     for (uint32_t v = 1; v < values; v++)
@@ -146,7 +147,9 @@ static void free_dying(decoder *d, uint32_t pos)
     for (uint32_t v = d->dying[pos]; v; v = d->dying_next[v]) {
         uint32_t slot = d->slot[v];
         // Specials and uniform slots belong to nobody, a preset one to the loop's argument.
-        if (slot & UNIFORM_BIT || slot < d->fixed_bytes || d->preset[v])
+        bool is_owner = d->is_heir && d->is_heir[v] ? true : !d->preset[v];
+        if (slot & UNIFORM_BIT || slot < d->fixed_bytes || !is_owner ||
+            (d->is_robbed && d->is_robbed[v]))
             continue;
         uint32_t class = size_class(ir_type_size((ir_type)d->f->values.at[v].type));
         vec_push(d->scratch, &d->free_slots[class], slot);
@@ -183,7 +186,7 @@ static uint32_t constant_slot(decoder *d, uint32_t size, uint64_t bits)
 
 uint32_t decode_slot(decoder *d, ir_ref r)
 {
-    r = root_of(d, r);
+    r = decode_root(d, r);
     if (!ir_is_const(r))
         return d->slot[r];
     const ir_const *c = &d->f->consts.at[ir_index(r)];
@@ -255,6 +258,7 @@ uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_
         .offset = at,
         .size = size,
         .elem_size = elem_size,
+        .align = align,
     };
     return p->segment_count++;
 }
@@ -363,7 +367,7 @@ static void preset_next(decoder *d, ir_inst_id loop)
     if (next->op != IR_NEXT || next->aux != loop || d->next_count[loop] != 1)
         return;
     for (uint32_t k = 0; k < body->arg_count; k++) {
-        ir_ref arg = body->args + k, v = root_of(d, ir_operand(f, next, k));
+        ir_ref arg = body->args + k, v = decode_root(d, ir_operand(f, next, k));
         if (!v || ir_is_const(v) || f->values.at[v].def != IR_DEF_INST || d->preset[v])
             continue;
         ir_inst_id maker = f->values.at[v].owner;
@@ -373,6 +377,8 @@ static void preset_next(decoder *d, ir_inst_id loop)
             d->read_last[arg] <= d->start[maker] &&
             ir_type_size(ir_type_of(f, v)) == ir_type_size(ir_type_of(f, arg)))
             d->preset[v] = d->slot[arg] + 1;
+        if (d->until && d->preset[v] == d->slot[arg] + 1)
+            d->until[arg] = d->start[maker];
     }
 }
 
@@ -381,11 +387,17 @@ static void decode_control(decoder *d, ir_inst_id id, uint32_t depth)
     static const uint8_t op_of[] = {CODE_BLOCK, CODE_IF, CODE_LOOP, CODE_SWITCH};
     const ir_func *f = d->f;
     const ir_inst *i = ir_at(f, id);
-    slots_for(d, i->result, i->result_count);
     d->depth[id] = depth;
     if (i->op == IR_LOOP) {
         const ir_region *body = ir_region_at(f, i->regions);
         slots_for(d, body->args, body->arg_count);
+        for (uint32_t k = 0; d->same_slot && k < i->result_count; k++)
+            if (d->same_slot[i->result + k])
+                d->preset[i->result + k] = d->slot[d->same_slot[i->result + k]] + 1;
+    }
+    slots_for(d, i->result, i->result_count);
+    if (i->op == IR_LOOP) {
+        const ir_region *body = ir_region_at(f, i->regions);
         preset_next(d, id);
         // At the entry no other lane has a stake in the arguments' slots: plain moves.
         decode_moves(d, i, body->args, ir_operands(f, i), i->operand_count, MOVE_ALL, depth);
@@ -445,13 +457,16 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
         } else if (op == IR_LOCAL || op == IR_SHARED || op == IR_CONSTANT) {
             d->slot[i->result] = decode_address_slot(d, array_segment(d, i));
         } else {
+            decode_nv_slots(d, i);
             slots_for(d, i->result, i->result_count);
+            decode_nv_before(d, i);
             if (d->watch && d->watched[id]) {
                 code *c = decode_emit(d, CODE_WATCH, i);
                 c->align = (uint16_t)(d->watched[id] - 1);
                 c->count = (uint8_t)i->operand_count;
             }
             decode_plain(d, i);
+            decode_nv_after(d, i);
         }
         free_dying(d, d->start[id]);
     }

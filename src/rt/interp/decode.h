@@ -41,6 +41,13 @@ typedef struct decoder {
     vec(int64_t) cases;
     vec(uint32_t) targets;
     vec(place) places;
+    // wgmma; NULL without
+    bool *is_acc;      // per value: its slot may be an accumulator under way
+    bool *feeds;       // per value: wgmma takes it from a register
+    uint32_t *until;   // per value: its slot is somebody else's from this position on
+    bool *is_heir;     // per value: made in a slot that it frees, whatever `preset` says
+    bool *is_robbed;   // per value: another one has its slot now
+    ir_ref *same_slot; // per loop result: the argument it shares a slot with
     // for a checker
     unsigned watch;   // INTERP_WATCH_…
     uint8_t *watched; // per instruction: 1 + watch_flag; 0: not watched
@@ -48,11 +55,22 @@ typedef struct decoder {
 } decoder;
 
 uint32_t decode_slot(decoder *d, ir_ref r);
+ir_ref decode_root(const decoder *d, ir_ref r); // whose slot it shares
 uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_t size,
                         uint32_t align, uint32_t elem_size);
 uint32_t decode_address_slot(decoder *d, uint32_t segment);
 code *decode_emit(decoder *d, code_op op, const ir_inst *i);
 void interp_broadcast(void *slot, uint32_t size, uint64_t bits);
+
+// --- decode_nv.c
+void decode_nv_plan(decoder *d);                    // after liveness, before lifetimes are sorted
+void decode_nv_slots(decoder *d, const ir_inst *i); // results that take over operands' slots
+void decode_nv(decoder *d, const ir_inst *i);
+void decode_nv_before(decoder *d, const ir_inst *i); // an instruction of another kind
+void decode_nv_after(decoder *d, const ir_inst *i);
+void decode_nv_moves(decoder *d, const ir_inst *at, ir_ref first, const ir_ref *from,
+                     uint32_t count);
+void decode_nv_facts(interp_program *p, const ir_inst *i);
 
 // --- decode_watch.c: fills d->watched and p->granule.
 void decode_watch(decoder *d);

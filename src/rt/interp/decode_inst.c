@@ -11,6 +11,10 @@ int decode_special(const ir_inst *i)
                                        : -1;
     if (first >= 0)
         return first + axis;
+    static const uint8_t of_cluster[] = {SPECIAL_CLUSTER_RANK, SPECIAL_CLUSTER_BLOCKS,
+                                         SPECIAL_CLUSTER_X, SPECIAL_CLUSTER_COUNT_X};
+    if (i->op == IR_CLUSTER)
+        return of_cluster[i->imm & 3];
     return i->op == IR_LANE        ? SPECIAL_LANE
            : i->op == IR_WARP      ? SPECIAL_WARP
            : i->op == IR_DYNSHARED ? SPECIAL_DYNSHARED
@@ -58,6 +62,7 @@ void decode_moves(decoder *d, const ir_inst *at, ir_ref first, const ir_ref *fro
 {
     move *moves = arena_array(d->scratch, move, count + 1);
     uint32_t left = 0;
+    decode_nv_moves(d, at, first, from, count);
     for (uint32_t k = 0; k < count; k++) {
         ir_type type = (ir_type)d->f->values.at[first + k].type;
         moves[k] =
@@ -194,6 +199,8 @@ static const other_row others[IR_OP_COUNT] = {
     [IR_CLOCK] = {CODE_CLOCK, 1},
     [IR_NANOTIME] = {CODE_NANOTIME, 1},
     [IR_SLEEP] = {CODE_SLEEP, 1},
+    [IR_SHADDR] = {CODE_SHADDR, 1},
+    [IR_MAPA] = {CODE_MAPA, 1},
     [IR_RETURN] = {CODE_RETURN, 1},
     [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
 };
@@ -231,6 +238,8 @@ void decode_plain(decoder *d, const ir_inst *i)
         decode_access(d, i);
     else if (i->op == IR_PRINT)
         decode_print(d, i);
+    else if (i->op == IR_NV)
+        decode_nv(d, i);
     else if (others[i->op].is_set)
         decode_other(d, i);
     else if (i->op == IR_PTRADD || (i->op < IR_PTRADD))
@@ -267,6 +276,8 @@ void decode_facts(decoder *d)
     uint32_t kinds = 0;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
+        if (i->op == IR_NV || i->op == IR_MAPA)
+            decode_nv_facts(p, i);
         if (i->op == IR_PRINT || i->op == IR_CLOCK || i->op == IR_NANOTIME)
             p->is_sequential = true;
         p->keeps_warps |= i->op == IR_BARRIER || i->op == IR_SLEEP;
@@ -281,6 +292,15 @@ void decode_facts(decoder *d)
         kinds |= 1u << (i->aux & 31);
     }
     p->is_sequential |= (kinds & (kinds - 1)) != 0;
+}
+
+uint64_t interp_dynamic_offset(const interp_program *p)
+{
+    uint64_t align = 64;
+    for (uint32_t k = 0; k < p->segment_count; k++)
+        if (p->segments[k].kind == SEGMENT_DYNAMIC && p->segments[k].align > align)
+            align = p->segments[k].align;
+    return (p->shared_bytes + align - 1) / align * align;
 }
 
 uint64_t interp_shared_bytes(const interp_program *p)

@@ -79,6 +79,12 @@ typedef enum code_op {
     CODE_CLOCK,
     CODE_NANOTIME,
     CODE_SLEEP,
+    CODE_NV,      // align: row of nv.def; operands extra[b … b + c), results extra[d …)
+    CODE_SETTLE,  // what wgmma of this warp are under way end before something else looks
+    CODE_LOOK,    // watched: a is read by other code than wgmma
+    CODE_TOUCHED, // watched: a register operand of wgmma was set
+    CODE_SHADDR,
+    CODE_MAPA,
     CODE_BLOCK,
     CODE_IF,
     CODE_LOOP,
@@ -136,6 +142,7 @@ typedef struct segment_info { // an array of the program
     uint64_t offset; // in the lane's frame, the block's shared memory, const_bytes or param_bytes
     uint64_t size;
     uint32_t elem_size;
+    uint32_t align;
 } segment_info;
 
 typedef struct place {
@@ -158,6 +165,8 @@ typedef enum special {
     SPECIAL_BLOCK_X, // per block
     SPECIAL_BLOCK_Y,
     SPECIAL_BLOCK_Z,
+    SPECIAL_CLUSTER_RANK,
+    SPECIAL_CLUSTER_X,
     SPECIAL_BLOCKDIM_X, // per launch
     SPECIAL_BLOCKDIM_Y,
     SPECIAL_BLOCKDIM_Z,
@@ -165,6 +174,8 @@ typedef enum special {
     SPECIAL_GRIDDIM_Y,
     SPECIAL_GRIDDIM_Z,
     SPECIAL_DYNSHARED,
+    SPECIAL_CLUSTER_BLOCKS,
+    SPECIAL_CLUSTER_COUNT_X,
     SPECIAL_COUNT
 } special;
 #define NO_SLOT 0xffffffffu
@@ -206,9 +217,11 @@ struct interp_program {
     uint64_t const_size;
     bool has_dynamic_shared;
     bool is_sequential; // the order of blocks could show
-    bool keeps_warps;   // warps may wait for one another: all of a block must exist at once
-    span *spans;        // a watched program: per code
-    uint32_t granule;   // and the largest power of two that no watched access splits, at most 8
+    bool has_nv;        // instructions of nv.def
+    bool has_wgmma;
+    bool keeps_warps; // warps may wait for one another: all of a block must exist at once
+    span *spans;      // a watched program: per code
+    uint32_t granule; // and the largest power of two that no watched access splits, at most 8
 };
 
 // --- running
@@ -222,7 +235,13 @@ typedef struct frame {
     uint32_t which[LANES]; // SWITCH: the region of each lane
 } frame;
 
-typedef enum warp_state { WARP_READY, WARP_AT_BARRIER, WARP_DONE, WARP_FAILED } warp_state;
+typedef enum warp_state {
+    WARP_READY,
+    WARP_AT_BARRIER,
+    WARP_WAITING, // at pc, which is tried again
+    WARP_DONE,
+    WARP_FAILED
+} warp_state;
 
 typedef struct warp {
     uint8_t *base[2]; // registers; the launch area
@@ -235,6 +254,7 @@ typedef struct warp {
     warp_state state;
     uint64_t steps;
     const code *ended[LANES]; // where a lane returned; NULL: it has not
+    struct nv_warp *nv;       // NULL unless the program has_nv
 } warp;
 
 typedef struct segment {
@@ -244,7 +264,7 @@ typedef struct segment {
     bool is_read_only;
 } segment;
 
-typedef struct runner { // one host thread's work
+typedef struct runner { // one block of one host thread's work
     const interp_launch *launch;
     const interp_program *program;
     uint8_t *uniform;
@@ -258,8 +278,27 @@ typedef struct runner { // one host thread's work
     uint32_t block[3];
     uint64_t block_rank;
     interp_error *error;
-    void *memory; // all of the above
+    void *memory;         // all of the above
+    struct nv_block *nv;  // NULL unless the program has_nv
+    struct runner *peers; // the blocks of the cluster, this one among them
+    uint32_t peer_count, rank;
 } runner;
+
+// What a checker does about asynchronous work; offsets are in the block's shared memory. False: the
+// block has failed.
+typedef enum async_kind { ASYNC_WRITES, ASYNC_READS } async_kind;
+typedef struct async_hooks {
+    bool (*start)(runner *r, warp *w, const code *c, uint32_t lane, async_kind kind,
+                  uint32_t offset, uint32_t bytes);
+    void (*end)(runner *r, const code *c, uint32_t thread, async_kind kind, uint32_t offset,
+                uint32_t bytes);
+    bool (*touch)(runner *r, warp *w, const code *c, uint32_t lane, uint32_t offset, uint32_t bytes,
+                  bool writes);         // an access that is no load or store instruction
+    void (*ordered)(runner *r);         // what came before is ordered before what comes
+    void (*fenced)(runner *r, warp *w); // the active lanes' stores are seen by the engines
+    bool (*mistake)(runner *r, const warp *w, const code *c, uint32_t lane, diag_code code,
+                    const char *what, const char *note); // a rule is broken
+} async_hooks;
 
 // What a checker does. `step` runs the watched instruction `c`; false: the block has failed.
 typedef struct interp_hooks {
@@ -269,6 +308,7 @@ typedef struct interp_hooks {
     void (*barrier)(runner *r);       // every warp of the block has passed a barrier
     bool (*failed)(runner *r);        // a block has failed; true: go on with the next
     void (*end)(runner *r);           // no more blocks
+    const async_hooks *async;         // only used when the program has_nv
 } interp_hooks;
 
 static inline void *slot_at(const warp *w, uint32_t slot)
@@ -308,6 +348,23 @@ bool mem_atomic(runner *r, warp *w, const code *c);
 uint8_t *mem_resolve(runner *r, warp *w, const code *c, uint32_t lane, uint64_t address,
                      uint64_t bytes, bool writes);
 
+// A segment number that means shared memory of another block: its rank + 1 above these bits.
+enum { PEER_SHIFT = 17, PEER_LIMIT = 32 };
+
+// nv_step.c: NVIDIA's instructions; see nv.h.
+typedef enum nv_outcome { NV_FAILED, NV_DONE, NV_BLOCKED, NV_YIELD } nv_outcome;
+nv_outcome nv_step(runner *r, warp *w, const code *c);
+bool nv_settle(runner *r, warp *w);
+bool nv_look(runner *r, warp *w, const code *c);
+void nv_touched(warp *w);
+void nv_shaddr(const runner *r, warp *w, const code *c);
+void nv_mapa(const runner *r, warp *w, const code *c);
+bool nv_make(runner *r); // after everything else; false: no memory
+void nv_free(runner *r);
+void nv_start_block(runner *r);
+bool nv_end_block(runner *r);
+bool nv_fault_waiting(runner *r); // all of r's warps have stopped and some wait
+
 // warpops.c
 void warp_shuffle(warp *w, const code *c);
 uint32_t warp_shuffle_source(const warp *w, const code *c, uint32_t lane);
@@ -336,8 +393,11 @@ int64_t fault_index(const array_target *t, uint64_t address, uint32_t size);
 const code *fault_parting(const warp *w, uint32_t lane);
 void fault_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 
-// run.c: runs one block to its end.
+// Where dynamic shared memory starts in a block's window.
+uint64_t interp_dynamic_offset(const interp_program *p);
+
+// run.c: runs the blocks of a cluster, or one block, to their end.
 void lanes_eval(const runner *r, warp *w, const code *c);
-bool block_run(runner *r, uint64_t block_rank);
+bool cluster_run(runner *blocks, uint32_t count); // their block_rank is set
 
 #endif

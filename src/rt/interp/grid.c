@@ -8,14 +8,14 @@
 
 #include "rt/interp/decode.h"
 
-enum { WORTH_THREADS = 16 }; // warps; fewer are done before a thread has started
+enum { CLUSTER_MAX = 16, WORTH_THREADS = 16 }; // warps; fewer are done before a thread has started
 
 typedef struct grid {
     const interp_launch *launch;
     uint8_t *uniform, *params;
-    uint64_t block_count;
-    uint64_t next;   // the next block nobody has taken; atomic
-    uint64_t failed; // the lowest block that failed, or UINT64_MAX; atomic
+    uint64_t cluster_count; // a block alone counts as one
+    uint64_t next;          // the next cluster nobody has taken; atomic
+    uint64_t failed;        // the lowest block that failed, or UINT64_MAX; atomic
     uint64_t chunk;
     pthread_mutex_t lock; // of *error
     interp_error *error;
@@ -39,6 +39,12 @@ static uint64_t round_up(uint64_t v)
     return (v + 63) & ~(uint64_t)63;
 }
 
+static uint32_t cluster_size(const interp_launch *l)
+{
+    const uint32_t *c = l->cluster;
+    return c[0] ? c[0] * (c[1] ? c[1] : 1) * (c[2] ? c[2] : 1) : 1;
+}
+
 // --- one host thread
 static bool runner_init(runner *r, grid *g, interp_error *error)
 {
@@ -52,7 +58,7 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
     uint64_t warps = p->keeps_warps ? r->warp_count : 1;
     uint64_t regs = round_up(p->reg_bytes), locals = round_up(p->local_bytes * LANES);
     uint64_t frames = round_up((p->frame_depth + 1) * sizeof(frame));
-    uint64_t dynamic_at = round_up(p->shared_bytes);
+    uint64_t dynamic_at = interp_dynamic_offset(p);
     r->shared_size = dynamic_at + l->shared_bytes;
     uint64_t table = round_up((p->segment_count + 1) * sizeof(segment));
     uint64_t states = round_up(warps * sizeof(warp));
@@ -89,7 +95,52 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
         case SEGMENT_PARAM: s->base = g->params + i->offset; break;
         }
     }
-    return true;
+    return !p->has_nv || nv_make(r) || no_memory(error, p, r->shared_size);
+}
+
+static void runners_free(runner *all, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        nv_free(&all[k]);
+        free(all[k].memory);
+    }
+    free(all);
+}
+
+// The blocks of a cluster; NULL: no memory.
+static runner *runners_new(grid *g, interp_error *error, uint32_t *count)
+{
+    uint32_t wanted = cluster_size(g->launch);
+    *count = 0;
+    runner *all = wanted <= CLUSTER_MAX ? calloc(wanted, sizeof *all) : NULL;
+    if (!all) {
+        no_memory(error, g->launch->program, wanted * sizeof *all);
+        return NULL;
+    }
+    bool fine = true;
+    for (uint32_t k = 0; k < wanted && fine; k++, ++*count) {
+        fine = runner_init(&all[k], g, error);
+        all[k].peers = all;
+        all[k].peer_count = wanted;
+        all[k].rank = k;
+    }
+    if (fine)
+        return all;
+    runners_free(all, *count);
+    return NULL;
+}
+
+// The rank in the grid of block `k` of cluster `c`.
+static uint64_t block_of(const interp_launch *l, uint64_t c, uint32_t k)
+{
+    uint64_t at[3], across = k;
+    for (int axis = 0; axis < 3; axis++) {
+        uint32_t size = l->cluster[axis] ? l->cluster[axis] : 1, along = l->grid[axis] / size;
+        at[axis] = c % along * size + across % size;
+        c /= along;
+        across /= size;
+    }
+    return (at[2] * l->grid[1] + at[1]) * l->grid[0] + at[0];
 }
 
 static void report(grid *g, const interp_error *error)
@@ -102,41 +153,55 @@ static void report(grid *g, const interp_error *error)
     pthread_mutex_unlock(&g->lock);
 }
 
+static bool run_cluster(grid *g, runner *all, uint32_t count, uint64_t index, interp_error *error)
+{
+    for (uint32_t k = 0; k < count; k++)
+        all[k].block_rank = block_of(g->launch, index, k);
+    if (is_cancelled(g->launch)) {
+        *error = (interp_error){.code = K6029, .file = "", .block_rank = all->block_rank};
+        snprintf(error->text, sizeof error->text, "kernel '%s': the launch was cancelled",
+                 all->program->name);
+        return false;
+    }
+    bool fine = cluster_run(all, count);
+    return fine || (g->launch->hooks && g->launch->hooks->failed(all));
+}
+
 static void *work(void *grid_pointer)
 {
     grid *g = grid_pointer;
-    runner r;
     interp_error error = {0};
-    bool fine = runner_init(&r, g, &error);
+    uint32_t count;
+    runner *all = runners_new(g, &error, &count);
+    bool fine = all != NULL;
     while (fine) {
         uint64_t first = __atomic_fetch_add(&g->next, g->chunk, __ATOMIC_RELAXED);
-        uint64_t end = first + g->chunk < g->block_count ? first + g->chunk : g->block_count;
-        if (first >= g->block_count)
+        uint64_t end = first + g->chunk < g->cluster_count ? first + g->chunk : g->cluster_count;
+        if (first >= g->cluster_count)
             break;
-        for (uint64_t rank = first; fine && rank < end; rank++) {
-            if (rank > __atomic_load_n(&g->failed, __ATOMIC_RELAXED))
+        for (uint64_t k = first; fine && k < end; k++) {
+            if (block_of(g->launch, k, 0) > __atomic_load_n(&g->failed, __ATOMIC_RELAXED))
                 break;
-            if (is_cancelled(g->launch)) {
-                error = (interp_error){.code = K6029, .file = "", .block_rank = rank};
-                snprintf(error.text, sizeof error.text, "kernel '%s': the launch was cancelled",
-                         r.program->name);
-                fine = false;
-                break;
-            }
-            fine = block_run(&r, rank);
-            if (!fine && g->launch->hooks)
-                fine = g->launch->hooks->failed(&r);
+            fine = run_cluster(g, all, count, k, &error);
         }
     }
-    if (r.memory && g->launch->hooks)
-        g->launch->hooks->end(&r);
+    if (all && g->launch->hooks)
+        g->launch->hooks->end(all);
     if (!fine)
         report(g, &error);
-    free(r.memory);
+    if (all)
+        runners_free(all, count);
     return NULL;
 }
 
 // --- the whole grid
+static void put_special(const grid *g, special which, uint64_t value)
+{
+    uint32_t slot = g->launch->program->specials[which];
+    if (slot != NO_SLOT)
+        interp_broadcast(g->uniform + (slot & ~UNIFORM_BIT), 4, value);
+}
+
 static bool prepare(grid *g)
 {
     const interp_launch *l = g->launch;
@@ -164,16 +229,17 @@ static bool prepare(grid *g)
                 interp_broadcast(g->uniform + (slots[k] & ~UNIFORM_BIT), 4,
                                  k ? l->grid[axis] : l->block[axis]);
     }
-    uint32_t dynamic = p->specials[SPECIAL_DYNSHARED];
-    if (dynamic != NO_SLOT)
-        interp_broadcast(g->uniform + (dynamic & ~UNIFORM_BIT), 4, l->shared_bytes);
+    uint32_t along = l->cluster[0] ? l->cluster[0] : 1;
+    put_special(g, SPECIAL_DYNSHARED, l->shared_bytes);
+    put_special(g, SPECIAL_CLUSTER_BLOCKS, cluster_size(l));
+    put_special(g, SPECIAL_CLUSTER_COUNT_X, l->grid[0] / along);
     return true;
 }
 
 static uint32_t thread_count(const grid *g)
 {
     const uint32_t *block = g->launch->block;
-    uint64_t warps = g->block_count * (((uint64_t)block[0] * block[1] * block[2] + 31) / 32);
+    uint64_t warps = g->cluster_count * (((uint64_t)block[0] * block[1] * block[2] + 31) / 32);
     if (g->launch->program->is_sequential || g->launch->hooks || warps < WORTH_THREADS)
         return 1;
     uint64_t threads = g->launch->threads;
@@ -183,20 +249,21 @@ static uint32_t thread_count(const grid *g)
     }
     if (threads > 256)
         threads = 256;
-    return (uint32_t)(threads < g->block_count ? threads : g->block_count);
+    return (uint32_t)(threads < g->cluster_count ? threads : g->cluster_count);
 }
 
 bool interp_run(const interp_launch *launch, interp_error *error)
 {
     *error = (interp_error){.file = ""};
     grid g = {.launch = launch, .failed = UINT64_MAX, .error = error};
-    g.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    g.cluster_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    g.cluster_count /= cluster_size(launch);
     if (!prepare(&g))
         return false;
     pthread_mutex_init(&g.lock, NULL);
     uint32_t threads = thread_count(&g), started = 0;
-    uint64_t share = g.block_count / (threads * 8u);
-    g.chunk = threads == 1 ? g.block_count : share > 64 ? 64 : share ? share : 1;
+    uint64_t share = g.cluster_count / (threads * 8u);
+    g.chunk = threads == 1 ? g.cluster_count : share > 64 ? 64 : share ? share : 1;
     pthread_t ids[256];
     // A host that gives no thread is no reason to fail: the others do its share.
     while (started + 1 < threads && !pthread_create(&ids[started], NULL, work, &g))

@@ -10,6 +10,11 @@ static inline bool segment_of(const runner *r, uint64_t address, segment *out)
     uint64_t s = address >> INTERP_SEGMENT_BITS;
     if (s & STATIC_SEGMENT) {
         s -= STATIC_SEGMENT;
+        uint64_t peer = s >> PEER_SHIFT;
+        if (peer && peer <= r->peer_count) {
+            r = &r->peers[peer - 1];
+            s &= ((uint64_t)1 << PEER_SHIFT) - 1;
+        }
         if (s >= r->program->segment_count)
             return false;
         *out = r->segments[s];

@@ -1,6 +1,6 @@
 // The engine: runs the warps of one block. A warp's state is its pc, mask, frames and registers, so
 // it can stop anywhere: at a barrier, or after a long turn when others of its block may be what it
-// waits for. Start at block_run.
+// waits for. The blocks of a cluster take turns. Start at cluster_run.
 #include <time.h>
 
 #include "back/channel.h"
@@ -222,7 +222,7 @@ static void warp_run(runner *r, warp *w)
         case CODE_FENCE: break; // blocks that could see the order run one after another
         case CODE_BARRIER:
             w->steps = steps;
-            if (at_barrier(r, w, c))
+            if (look_up(r, w, c) && at_barrier(r, w, c)) // a loop of barriers has no long turns
                 return;
             fine = false;
             break;
@@ -243,6 +243,23 @@ static void warp_run(runner *r, warp *w)
             put_time(w, c);
             break;
         case CODE_SLEEP: look_at = steps; break;
+        case CODE_NV: {
+            nv_outcome outcome = nv_step(r, w, c);
+            fine = outcome != NV_FAILED;
+            if (outcome == NV_YIELD)
+                look_at = steps;
+            if (outcome != NV_BLOCKED)
+                break;
+            w->steps = steps - 1; // so that the scheduler sees whether anything happened
+            w->pc = c;
+            w->state = WARP_WAITING;
+            return;
+        }
+        case CODE_SETTLE: fine = nv_settle(r, w); break;
+        case CODE_LOOK: fine = nv_look(r, w, c); break;
+        case CODE_TOUCHED: nv_touched(w); break;
+        case CODE_SHADDR: nv_shaddr(r, w, c); break;
+        case CODE_MAPA: nv_mapa(r, w, c); break;
         case CODE_BLOCK: frame_enter(w, c); break;
         case CODE_IF: pc = if_enter(r, w, c); break;
         case CODE_LOOP: frame_enter(w, c); break;
@@ -319,6 +336,9 @@ static void warp_start(runner *r, warp *w, uint32_t index)
         }
     }
     fill(w, p->specials[SPECIAL_WARP], index);
+    fill(w, p->specials[SPECIAL_CLUSTER_RANK], r->rank);
+    uint32_t along = r->launch->cluster[0] ? r->launch->cluster[0] : 1;
+    fill(w, p->specials[SPECIAL_CLUSTER_X], r->block[0] / along);
     if (p->specials[SPECIAL_LANE] != NO_SLOT) {
         lane_u32 *lanes = slot_at(w, p->specials[SPECIAL_LANE]);
         for (uint32_t lane = 0; lane < LANES; lane++)
@@ -328,72 +348,126 @@ static void warp_start(runner *r, warp *w, uint32_t index)
         r->launch->hooks->warp(r, w);
 }
 
-// All warps of the block have stopped: lets them pass the barrier, or says who is missing.
-static bool barrier_open(runner *r, bool *is_done)
+typedef enum stop { STOP_NONE, STOP_DONE, STOP_PASSED, STOP_STUCK } stop;
+
+// No warp of the block can go on: lets them pass their barrier, when all are there.
+static stop barrier_open(runner *r)
 {
-    warp *waiting = NULL;
-    for (uint32_t k = 0; k < r->warp_count && !waiting; k++)
-        if (r->warps[k].state == WARP_AT_BARRIER)
-            waiting = &r->warps[k];
-    *is_done = !waiting;
-    if (!waiting)
-        return true;
-    for (uint32_t k = 0; k < r->warp_count; k++)
-        if (r->warps[k].state != WARP_AT_BARRIER || r->warps[k].pc != waiting->pc)
-            return fault_block_barrier(r, waiting);
+    uint32_t done = 0, there = 0;
+    const warp *waiting = NULL;
+    for (uint32_t k = 0; k < r->warp_count; k++) {
+        const warp *w = &r->warps[k];
+        done += w->state == WARP_DONE;
+        if (w->state != WARP_AT_BARRIER)
+            continue;
+        if (!waiting)
+            waiting = w;
+        there += w->pc == waiting->pc;
+    }
+    if (done == r->warp_count)
+        return STOP_DONE;
+    if (there != r->warp_count)
+        return STOP_STUCK;
     for (uint32_t k = 0; k < r->warp_count; k++) {
         r->warps[k].state = WARP_READY;
         r->warps[k].pc++;
     }
     if (r->launch->hooks)
         r->launch->hooks->barrier(r);
-    return true;
+    return STOP_PASSED;
 }
 
-static bool run_together(runner *r)
+static bool fault_stuck(runner *r)
 {
-    for (uint32_t k = 0; k < r->warp_count; k++)
-        warp_start(r, &r->warps[k], k);
-    for (;;) {
-        bool is_ready = false, is_done = false;
-        for (uint32_t k = 0; k < r->warp_count; k++) {
-            warp *w = &r->warps[k];
-            if (w->state != WARP_READY)
-                continue;
-            warp_run(r, w);
-            if (w->state == WARP_FAILED)
-                return false;
-            is_ready |= w->state == WARP_READY;
-        }
-        if (is_ready)
+    const warp *waiting = NULL;
+    for (uint32_t k = 0; k < r->warp_count; k++) {
+        if (r->warps[k].state == WARP_WAITING)
+            return nv_fault_waiting(r);
+        if (r->warps[k].state == WARP_AT_BARRIER && !waiting)
+            waiting = &r->warps[k];
+    }
+    return waiting ? fault_block_barrier(r, waiting) : true;
+}
+
+// One turn of every warp that can have one. STOP_NONE: some of them did something.
+static stop block_turn(runner *r, bool *fine)
+{
+    bool is_ready = false;
+    for (uint32_t k = 0; k < r->warp_count; k++) {
+        warp *w = &r->warps[k];
+        if (w->state != WARP_READY && w->state != WARP_WAITING)
             continue;
-        if (!barrier_open(r, &is_done))
+        uint64_t before = w->steps;
+        w->state = WARP_READY;
+        warp_run(r, w);
+        if (w->state == WARP_FAILED) {
+            *fine = false;
+            return STOP_STUCK;
+        }
+        is_ready |= w->state == WARP_READY || w->steps != before;
+    }
+    return is_ready ? STOP_NONE : barrier_open(r);
+}
+
+static bool run_together(runner *blocks, uint32_t count)
+{
+    for (uint32_t n = 0; n < count; n++)
+        for (uint32_t k = 0; k < blocks[n].warp_count; k++)
+            warp_start(&blocks[n], &blocks[n].warps[k], k);
+    for (;;) {
+        uint32_t done = 0, stuck = 0;
+        bool fine = true;
+        for (uint32_t n = 0; n < count && fine; n++) {
+            stop s = block_turn(&blocks[n], &fine);
+            done += s == STOP_DONE;
+            stuck += s == STOP_STUCK;
+        }
+        if (!fine)
             return false;
-        if (is_done)
+        if (done == count)
             return true;
+        if (done + stuck < count)
+            continue;
+        for (uint32_t n = 0; n < count; n++)
+            if (!fault_stuck(&blocks[n]))
+                return false;
     }
 }
 
-bool block_run(runner *r, uint64_t block_rank)
+static void block_start(runner *r)
 {
     const uint32_t *grid = r->launch->grid;
-    r->block_rank = block_rank;
-    r->block[0] = (uint32_t)(block_rank % grid[0]);
-    r->block[1] = (uint32_t)(block_rank / grid[0] % grid[1]);
-    r->block[2] = (uint32_t)(block_rank / grid[0] / grid[1]);
+    uint64_t rank = r->block_rank;
+    r->block[0] = (uint32_t)(rank % grid[0]);
+    r->block[1] = (uint32_t)(rank / grid[0] % grid[1]);
+    r->block[2] = (uint32_t)(rank / grid[0] / grid[1]);
     if (r->shared_size)
         memset(r->shared, 0, r->shared_size);
+    if (r->nv)
+        nv_start_block(r);
     if (r->launch->hooks)
         r->launch->hooks->block(r);
-    if (r->program->keeps_warps)
-        return run_together(r);
-    for (uint32_t k = 0; k < r->warp_count; k++) {
-        warp *w = &r->warps[0];
-        warp_start(r, w, k);
-        while (w->state == WARP_READY)
-            warp_run(r, w);
-        if (w->state == WARP_FAILED)
-            return false;
+}
+
+bool cluster_run(runner *blocks, uint32_t count)
+{
+    for (uint32_t n = 0; n < count; n++)
+        block_start(&blocks[n]);
+    runner *r = &blocks[0];
+    if (r->program->keeps_warps) {
+        bool fine = run_together(blocks, count);
+        for (uint32_t n = 0; n < count && fine && r->nv; n++)
+            fine = nv_end_block(&blocks[n]);
+        return fine;
     }
+    for (uint32_t n = 0; n < count; n++, r++)
+        for (uint32_t k = 0; k < r->warp_count; k++) {
+            warp *w = &r->warps[0];
+            warp_start(r, w, k);
+            while (w->state == WARP_READY)
+                warp_run(r, w);
+            if (w->state == WARP_FAILED)
+                return false;
+        }
     return true;
 }

@@ -1,0 +1,103 @@
+// ops.h: operations that come with the library, each one description and one call.
+//
+// Every call checks its description, picks the fastest kernel for the device, compiles it when it
+// is needed first and keeps it with the device's handle, and launches it on the description's
+// stream. Kernels are written in Kiln C; they are in the folder ops/ of the source.
+#ifndef KILN_OPS_H
+#define KILN_OPS_H
+
+#include "kiln/kiln.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// --- matrix product: out = finish(a * b)
+typedef enum kiln_epilogue { // what is done to each element before it is stored
+    KILN_EPILOGUE_NONE,
+    KILN_EPILOGUE_BIAS, // bias[column] is added
+    KILN_EPILOGUE_BIAS_RELU,
+    KILN_EPILOGUE_BIAS_GELU, // the tanh form
+    KILN_EPILOGUE_BIAS_SILU
+} kiln_epilogue;
+
+typedef enum kiln_matmul_kernel {
+    KILN_MATMUL_BEST,
+    KILN_MATMUL_SM90, // wgmma and the copy engine: sm_90a
+    KILN_MATMUL_SM80, // mma and asynchronous copies: sm_80 and later
+    KILN_MATMUL_PORTABLE
+} kiln_matmul_kernel;
+
+// Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16
+// too), i8 (out: i32, no epilogue). Sums are f32, for i8 i32.
+typedef struct kiln_matmul_desc {
+    const kiln_buffer *a;    // [m, k], or [k, m] when a_is_transposed
+    const kiln_buffer *b;    // [k, n], or [n, k] when b_is_transposed
+    kiln_buffer *out;        // [m, n]; must not overlap a or b
+    const kiln_buffer *bias; // [n] f32; NULL without an epilogue
+    uint32_t m, n, k;
+    bool a_is_transposed, b_is_transposed;
+    bool is_tf32; // f32 operands are rounded to tf32 (10 bits after the point) where that is faster
+    kiln_epilogue epilogue;
+    uint64_t a_first, b_first, out_first; // the element at [0, 0]
+    uint64_t a_stride, b_stride,
+        out_stride;                       // elements from one row in memory to the next; 0: dense
+    uint32_t batch;                       // that many products; 0 counts as 1
+    uint64_t a_batch, b_batch, out_batch; // elements from one to the next; 0: dense
+    kiln_stream *stream;                  // NULL: the device's own
+    bool overlaps_previous;    // a dependent launch: may start before the kernel before it ends
+    kiln_matmul_kernel kernel; // instead of the best
+    uint32_t tile_m, tile_n;   // instead of the best; 0: chosen
+} kiln_matmul_desc;
+KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
+
+// --- attention: out = softmax(scale * q * transposed k) * v, row by row
+typedef enum kiln_attention_kernel {
+    KILN_ATTENTION_BEST,
+    KILN_ATTENTION_SM90, // wgmma and the copy engine: sm_90a; head_dim 64, 128, 256; bf16 and f16
+    KILN_ATTENTION_PORTABLE
+} kiln_attention_kernel;
+
+// All tensors are dense. Types: bf16, f16, f32, the same for all but lse; sums are f32. Each heads
+// / kv_heads neighbouring heads of q share one of k and v.
+typedef struct kiln_attention_desc {
+    const kiln_buffer *q;     // [batch, heads, queries, head_dim]
+    const kiln_buffer *k, *v; // [batch, kv_heads, keys, head_dim]
+    kiln_buffer *out;         // as q; must be another buffer
+    kiln_buffer *lse; // [batch, heads, queries] f32: logarithm of each row's sum of e to the scaled
+                      // score; may be NULL
+    uint32_t batch, heads, queries, keys, head_dim;
+    uint32_t kv_heads;                // 0: heads
+    bool is_causal;                   // the last query sees all keys, each one before it one less
+    float scale;                      // 0: one over the root of head_dim
+    kiln_stream *stream;              // NULL: the device's own
+    kiln_attention_kernel kernel;     // instead of the best
+    uint32_t tile_queries, tile_keys; // instead of the best; 0: chosen
+} kiln_attention_desc;
+KILN_API kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc);
+
+// Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. All tensors are
+// dense, [batch, heads, length, head_dim], and of one type: bf16, f16, f32; lse and workspace are f32.
+typedef struct kiln_attention_backward_desc {
+    const kiln_buffer *q, *k, *v; // of the forward call
+    const kiln_buffer *out, *lse; // its results
+    const kiln_buffer *dout;
+    kiln_buffer *dq, *dk, *dv; // results
+    kiln_buffer *workspace;    // as many elements as kiln_attention_backward_workspace says
+    uint32_t batch, heads, length, head_dim;
+    bool is_causal;      // as in the forward call
+    float scale;         // the same; 0: one over the root of head_dim
+    kiln_stream *stream; // NULL: the device's own
+    kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 64 and 128
+} kiln_attention_backward_desc;
+// Of the description only the buffers but for q may be missing.
+KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,
+                                                       const kiln_attention_backward_desc *desc,
+                                                       uint64_t *elements);
+// dk and dv are the same bits every time; on sm_90a dq is a sum in changing order.
+KILN_API kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,344 @@
+// kiln_matmul: checks a description, picks a kernel and its tile, and launches it.
+//
+// Three kernels: gemm_sm90.c (wgmma, tensor maps), gemm_sm80.c (mma, asynchronous copies) and
+// gemm_portable.c (fragments). The first one that can do the job is taken; the two fast ones want
+// rows that start at multiples of 16 bytes. Start reading at kiln_matmul, the last function.
+#include "kiln/ops.h"
+
+#include <stdio.h>
+
+#include "ops/op.h"
+
+typedef enum operand { BF16, F16, TF32, E4M3, S8, F32, OPERAND_COUNT } operand;
+
+static const struct {
+    const char *name; // of the macro TYPE_…
+    kiln_type type;
+    uint32_t bytes;
+} operands[OPERAND_COUNT] = {
+    [BF16] = {"bf16", KILN_BF16, 2}, [F16] = {"f16", KILN_F16, 2}, [TF32] = {"tf32", KILN_F32, 4},
+    [E4M3] = {"e4m3", KILN_F8E4, 1}, [S8] = {"s8", KILN_I8, 1},    [F32] = {"f32", KILN_F32, 4},
+};
+
+// A description with everything decided.
+typedef struct job {
+    kiln *k;
+    const kiln_matmul_desc *desc;
+    operand type;
+    const char *out_name; // of the macro OUT_…
+    uint32_t out_bytes, batch;
+    uint64_t a_rows, b_rows; // in memory
+    uint64_t a_stride, b_stride, out_stride, a_batch, b_batch, out_batch;
+} job;
+
+static const char *const epilogues[] = {"none", "bias", "bias_relu", "bias_gelu", "bias_silu"};
+
+// --- checking
+static kiln_status wrong(kiln *k, const char *what)
+{
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_matmul: %s", what);
+}
+
+static kiln_status check_types(job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    kiln_type a = kiln_buffer_type(d->a), b = kiln_buffer_type(d->b),
+              out = kiln_buffer_type(d->out);
+    if (a != b)
+        return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'a' is %s and 'b' is %s",
+                         kiln_type_name(a), kiln_type_name(b));
+    if (d->is_tf32 && a != KILN_F32)
+        return wrong(j->k, "is_tf32 is for f32 operands");
+    j->type = OPERAND_COUNT;
+    for (operand t = BF16; t < OPERAND_COUNT; t++)
+        if (operands[t].type == a && (t == TF32) == d->is_tf32)
+            j->type = t;
+    if (j->type == OPERAND_COUNT)
+        return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011,
+                         "kiln_matmul: operands of %s; bf16, f16, f8e4, f32 and i8 are possible",
+                         kiln_type_name(a));
+    j->out_name = out == KILN_I32 ? "s32" : kiln_type_name(out);
+    j->out_bytes = (uint32_t)kiln_type_size(out);
+    bool is_right = j->type == S8    ? out == KILN_I32
+                    : j->type == F32 ? out == KILN_F32
+                                     : out == KILN_F32 || out == KILN_F16 || out == KILN_BF16;
+    if (!is_right)
+        return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011,
+                         "kiln_matmul: the product of %s%s cannot be stored as %s; %s",
+                         d->is_tf32 ? "tf32 " : "", kiln_type_name(a), kiln_type_name(out),
+                         j->type == S8    ? "i32 is possible"
+                         : j->type == F32 ? "f32 is possible"
+                                          : "f32, f16 and bf16 are possible");
+    return KILN_OK;
+}
+
+// Elements from the first to the last of `batch` matrices.
+static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t stride, uint32_t batch,
+                       uint64_t next)
+{
+    return rows && columns ? (batch - 1) * next + (rows - 1) * stride + columns : 0;
+}
+
+static kiln_status check_shape(job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    if (d->m > INT32_MAX || d->n > INT32_MAX || d->k > INT32_MAX)
+        return wrong(j->k, "m, n and k are at most 2147483647");
+    uint64_t a_columns = d->a_is_transposed ? d->m : d->k;
+    uint64_t b_columns = d->b_is_transposed ? d->k : d->n;
+    j->a_rows = d->a_is_transposed ? d->k : d->m;
+    j->b_rows = d->b_is_transposed ? d->n : d->k;
+    j->a_stride = d->a_stride ? d->a_stride : a_columns;
+    j->b_stride = d->b_stride ? d->b_stride : b_columns;
+    j->out_stride = d->out_stride ? d->out_stride : d->n;
+    if (j->a_stride < a_columns || j->b_stride < b_columns || j->out_stride < d->n)
+        return wrong(j->k, "a stride is shorter than a row");
+    if (j->a_stride > UINT32_MAX || j->b_stride > UINT32_MAX || j->out_stride > UINT32_MAX)
+        return wrong(j->k, "a stride is longer than 4294967295 elements");
+    j->batch = d->batch ? d->batch : 1;
+    j->a_batch = d->a_batch ? d->a_batch : j->a_rows * j->a_stride;
+    j->b_batch = d->b_batch ? d->b_batch : j->b_rows * j->b_stride;
+    j->out_batch = d->out_batch ? d->out_batch : d->m * j->out_stride;
+    const uint64_t far = (uint64_t)1 << 44;
+    if (j->a_batch > far || j->b_batch > far || j->out_batch > far)
+        return wrong(j->k, "a distance between matrices is above 2^44 elements");
+    kiln_status status =
+        op_check_buffer(j->k, "kiln_matmul", "a", d->a, d->a_first,
+                        extent(j->a_rows, a_columns, j->a_stride, j->batch, j->a_batch));
+    if (!status)
+        status = op_check_buffer(j->k, "kiln_matmul", "b", d->b, d->b_first,
+                                 extent(j->b_rows, b_columns, j->b_stride, j->batch, j->b_batch));
+    if (!status)
+        status = op_check_buffer(j->k, "kiln_matmul", "out", d->out, d->out_first,
+                                 extent(d->m, d->n, j->out_stride, j->batch, j->out_batch));
+    return status;
+}
+
+static kiln_status check(job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const struct {
+        const char *name;
+        const kiln_buffer *buffer;
+    } given[] = {{"a", d->a}, {"b", d->b}, {"out", d->out}, {"bias", d->bias}};
+    if ((unsigned)d->epilogue > KILN_EPILOGUE_BIAS_SILU)
+        return wrong(j->k, "there is no such epilogue");
+    if ((unsigned)d->kernel > KILN_MATMUL_PORTABLE)
+        return wrong(j->k, "there is no such kernel");
+    for (size_t n = 0; n < 3 + (d->epilogue != KILN_EPILOGUE_NONE); n++) {
+        kiln_status status = op_check_buffer(j->k, "kiln_matmul", given[n].name, given[n].buffer, 0,
+                                             n == 3 ? d->n : 0);
+        if (status)
+            return status;
+    }
+    if (d->bias && d->epilogue == KILN_EPILOGUE_NONE)
+        return wrong(j->k, "there is a bias, and no epilogue that adds it");
+    if (d->bias && kiln_buffer_type(d->bias) != KILN_F32)
+        return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'bias' is %s, not f32",
+                         kiln_type_name(kiln_buffer_type(d->bias)));
+    if (d->out == d->a || d->out == d->b)
+        return wrong(j->k, "'out' is an operand, too");
+    kiln_status status = check_types(j);
+    if (!status && j->type == S8 && d->epilogue != KILN_EPILOGUE_NONE)
+        return wrong(j->k, "the epilogue of an i8 product is KILN_EPILOGUE_NONE");
+    return status ? status : check_shape(j);
+}
+
+// --- what the kernels share
+static void common_words(const job *j, op_request *r)
+{
+    const kiln_matmul_desc *d = j->desc;
+    op_define(r, "TYPE_%s", operands[j->type].name);
+    op_define(r, "OUT_%s", j->out_name);
+    if (d->a_is_transposed)
+        op_define(r, "A_MN");
+    if (!d->b_is_transposed)
+        op_define(r, "B_MN");
+    if (d->epilogue != KILN_EPILOGUE_NONE)
+        op_define(r, "EPILOGUE_%s", epilogues[d->epilogue]);
+}
+
+static uint32_t ceil_div(uint32_t a, uint32_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+// Do rows and matrices of an operand start at multiples of 16 bytes?
+static bool is_aligned(const kiln_buffer *buffer, uint64_t first, uint64_t stride, uint64_t next,
+                       uint32_t batch, uint32_t bytes)
+{
+    return (buffer->address + first * bytes) % 16 == 0 && stride * bytes % 16 == 0 &&
+           (batch == 1 || next * bytes % 16 == 0);
+}
+
+static bool operands_are_aligned(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint32_t bytes = operands[j->type].bytes;
+    return is_aligned(d->a, d->a_first, j->a_stride, j->a_batch, j->batch, bytes) &&
+           is_aligned(d->b, d->b_first, j->b_stride, j->b_batch, j->batch, bytes);
+}
+
+// --- sm_90a
+typedef struct tile {
+    uint32_t m, n, warpgroups, stages, chained;
+} tile;
+
+static size_t shared_bytes_of(tile t)
+{
+    return (size_t)t.stages * (t.m + t.n) * 128 + t.warpgroups * 4 * 2 * 2048 + 16 * t.stages;
+}
+
+static tile tile_of(uint32_t m, uint32_t n, bool is_chained)
+{
+    tile t = {m, n, m == 64 ? 1 : m == 192 ? 3 : 2, 8, is_chained};
+    while (t.stages > 2 && shared_bytes_of(t) + 1024 > 232448)
+        t.stages--;
+    return t;
+}
+
+// Cycles of the whole product with that tile: the waves of tiles, each as long as its multiplies or
+// its loads, and the way in and out. Larger tiles come first among equals.
+static uint64_t cost_of(const job *j, uint32_t m, uint32_t n, uint32_t steps, uint32_t sms)
+{
+    uint64_t tiles = (uint64_t)ceil_div(j->desc->m, m) * ceil_div(j->desc->n, n);
+    uint64_t waves = (tiles + sms - 1) / sms;
+    uint64_t multiply = (uint64_t)m * n / 32, load = (uint64_t)(m + n) * 2;
+    return waves * (steps * (multiply > load ? multiply : load) + 900 + (uint64_t)m * n / 16);
+}
+
+static tile pick_tile(const job *j, uint32_t steps)
+{
+    const kiln_matmul_desc *d = j->desc;
+    kiln_device_info info;
+    uint32_t sms =
+        !kiln_device_info_of(j->k, &info) && info.multiprocessors > 1 ? info.multiprocessors : 132;
+    if (d->tile_m && d->tile_n)
+        return tile_of(d->tile_m, d->tile_n, d->overlaps_previous);
+    // Columns come in 64s when b is read along them.
+    uint32_t step = d->b_is_transposed ? 16 : 64, best_m = 128, best_n = 256;
+    uint64_t best = UINT64_MAX;
+    for (uint32_t m = 128; m >= 64; m -= 64)
+        for (uint32_t n = m == 128 ? 256 : 128; n >= (m == 128 ? 64 : 32); n -= step) {
+            uint64_t cost = cost_of(j, m, n, steps, sms);
+            if (n % step == 0 && cost < best) {
+                best = cost;
+                best_m = m;
+                best_n = n;
+            }
+        }
+    return tile_of(best_m, best_n, d->overlaps_previous);
+}
+
+// Why gemm_sm90.c cannot do it; NULL: it can.
+static const char *sm90_obstacle(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    if (j->k->cuda && strcmp(j->k->target, "sm_90a") != 0)
+        return "the device is not sm_90a";
+    if (!j->k->ops->tensor_map)
+        return "the device has no tensor maps";
+    if (j->type == F32)
+        return "f32 without is_tf32 has no matrix unit";
+    if (operands[j->type].bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
+        return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
+    if (!d->k)
+        return "k is 0";
+    if (!operands_are_aligned(j))
+        return "a row of an operand does not start at a multiple of 16 bytes";
+    if (j->out_stride != d->n ||
+        !is_aligned(d->out, d->out_first, d->n, j->out_batch, j->batch, j->out_bytes))
+        return "the rows of 'out' are not dense, or do not start at multiples of 16 bytes";
+    return NULL;
+}
+
+static kiln_status map_operand(const job *j, const kiln_buffer *buffer, uint64_t first,
+                               uint64_t rows, uint64_t columns, uint64_t stride, bool is_mn,
+                               uint32_t size, kiln_tensor_map *out)
+{
+    uint32_t bytes = operands[j->type].bytes;
+    return kiln_tensor_map_make(
+        j->k,
+        &(kiln_tensor_map_desc){.buffer = buffer,
+                                .first = first,
+                                .rank = 2,
+                                .size = {columns, rows},
+                                .stride_bytes = {0, stride * bytes},
+                                .box = {is_mn ? 64 : 128 / bytes, is_mn ? 64 : size},
+                                .swizzle_bytes = 128,
+                                .promotion_bytes = 256},
+        out);
+}
+
+static kiln_status run_sm90(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint32_t steps = ceil_div(d->k, 128 / operands[j->type].bytes);
+    tile t = pick_tile(j, steps);
+    op_request r = {.file = "ops/matmul/gemm_sm90.c", .shared_bytes = shared_bytes_of(t)};
+    common_words(j, &r);
+    op_tune(&r, "BM=%u", t.m);
+    op_tune(&r, "BN=%u", t.n);
+    op_tune(&r, "WGS=%u", t.warpgroups);
+    op_tune(&r, "STAGES=%u", t.stages);
+    op_tune(&r, "CHAINED=%u", t.chained);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    uint32_t rows = ceil_div(d->m, t.m), columns = ceil_div(d->n, t.n);
+    uint64_t tiles = (uint64_t)rows * columns;
+    uint64_t waves = status ? 1 : (tiles + kernel->resident - 1) / kernel->resident;
+    for (uint32_t n = 0; n < j->batch && !status; n++) {
+        kiln_tensor_map a, b;
+        status =
+            map_operand(j, d->a, d->a_first + n * j->a_batch, j->a_rows,
+                        d->a_is_transposed ? d->m : d->k, j->a_stride, d->a_is_transposed, t.m, &a);
+        if (!status)
+            status = map_operand(j, d->b, d->b_first + n * j->b_batch, j->b_rows,
+                                 d->b_is_transposed ? d->k : d->n, j->b_stride, !d->b_is_transposed,
+                                 t.n, &b);
+        if (status)
+            break;
+        kiln_arg args[9] = {kiln_arg_struct(&a, sizeof a), kiln_arg_struct(&b, sizeof b),
+                            kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch)};
+        size_t count = 3;
+        if (d->epilogue != KILN_EPILOGUE_NONE)
+            args[count++] = kiln_arg_buffer(d->bias);
+        const uint32_t numbers[] = {d->m, d->n, rows, columns, steps};
+        for (size_t i = 0; i < COUNT(numbers); i++)
+            args[count++] = kiln_arg_i64(KILN_U32, numbers[i]);
+        status = kiln_launch(kernel->kernel,
+                             &(kiln_launch_desc){.grid = {(uint32_t)((tiles + waves - 1) / waves)},
+                                                 .shared_bytes = r.shared_bytes,
+                                                 .args = args,
+                                                 .arg_count = count,
+                                                 .stream = d->stream,
+                                                 .overlaps_previous = d->overlaps_previous});
+    }
+    return status;
+}
+
+// --- choosing
+static kiln_status refuse(const job *j, const char *kernel, const char *why)
+{
+    return error_set(j->k, KILN_E_UNSUPPORTED, K6038, "kiln_matmul: the %s kernel cannot: %s",
+                     kernel, why);
+}
+
+kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc)
+        return wrong(k, "the description is NULL");
+    job j = {.k = k, .desc = desc};
+    kiln_status status = check(&j);
+    if (status || !desc->m || !desc->n)
+        return status;
+    const char *obstacle = sm90_obstacle(&j);
+    bool is_forced = desc->kernel == KILN_MATMUL_SM90;
+    if (is_forced && obstacle)
+        return refuse(&j, "sm_90a", obstacle);
+    if (is_forced || (desc->kernel == KILN_MATMUL_BEST && k->cuda && !obstacle))
+        return run_sm90(&j);
+    return refuse(&j, "portable", "it does not exist yet");
+}

@@ -1,0 +1,378 @@
+// The text in front of every kernel's OpenCL C: what each operation means, on one thread's values. It is embedded in the library and
+// compiled with the kernel by the device's own compiler. The names are those of the cpu device's text (back/cpu/lanes.h), whose scalar
+// printer is shared. Defined before it by the printer: KILN_PTX (NVIDIA's compiler: inline PTX), KILN_EXACT (division and square root of
+// f32 are correctly rounded) and KILN_LOOPS (PoCL).
+//
+// Pointers are 64-bit numbers: to global memory the address, to the block's shared memory, a thread's own frame and constant data the byte
+// offset in `shared`, `frame` and `data`. A generic pointer to one of these three has the top bit, the next, or the one after set.
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef uint uint32_t;
+typedef ulong uint64_t;
+typedef char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+// Memory is seen as cells of 1, 2, 4 or 8 bytes, whatever was stored there before.
+typedef uchar __attribute__((may_alias)) m1;
+typedef ushort __attribute__((may_alias)) m2;
+typedef uint __attribute__((may_alias)) m4;
+typedef ulong __attribute__((may_alias)) m8;
+
+#define IN static inline __attribute__((always_inline))
+#define bits_f32(x) as_uint(x)
+#define f32_bits(x) as_float((uint)(x))
+#define bits_f64(x) as_ulong(x)
+#define f64_bits(x) as_double((ulong)(x))
+#define IS_PRIVATE(a) ((a) >> 63)
+#define IS_SHARED(a) ((a) >> 62 & 1)
+#define IS_DATA(a) ((a) >> 61 & 1)
+#define OFFSET(a) ((a) & 0x1ffffffffffffffful)
+
+// --- integers
+#define SCALARS(X) X(u32, uint, int, 32) X(u64, ulong, long, 64)
+#define S(t, u, s, w) \
+    IN u add_##t(u a, u b) { return a + b; } IN u sub_##t(u a, u b) { return a - b; } IN u mul_##t(u a, u b) { return a * b; } \
+    IN u and_##t(u a, u b) { return a & b; } IN u or_##t(u a, u b) { return a | b; } IN u xor_##t(u a, u b) { return a ^ b; } \
+    IN u sdiv_##t(u a, u b) { return !b ? 0 : b == (u)-1 ? 0 - a : (u)((s)a / (s)b); } \
+    IN u srem_##t(u a, u b) { return !b ? a : b == (u)-1 ? 0 : (u)((s)a % (s)b); } \
+    IN u udiv_##t(u a, u b) { return b ? a / b : 0; } IN u urem_##t(u a, u b) { return b ? a % b : a; } \
+    IN u shl_##t(u a, uint n) { return a << (n & (w - 1)); } IN u lshr_##t(u a, uint n) { return a >> (n & (w - 1)); } \
+    IN u ashr_##t(u a, uint n) { return (u)((s)a >> (n & (w - 1))); } \
+    IN u smin_##t(u a, u b) { return (s)a < (s)b ? a : b; } IN u smax_##t(u a, u b) { return (s)a > (s)b ? a : b; } \
+    IN u umin_##t(u a, u b) { return a < b ? a : b; } IN u umax_##t(u a, u b) { return a > b ? a : b; } \
+    IN u fshl_##t(u a, u b, uint n) { n &= w - 1; return n ? a << n | b >> (w - n) : a; } \
+    IN u popc_##t(u a) { return popcount(a); } IN u clz_##t(u a) { return a ? clz(a) : w; } \
+    IN u ctz_##t(u a) { return a ? popcount((u)((a & (0 - a)) - 1)) : w; } \
+    IN u umulhi_##t(u a, u b) { return mul_hi(a, b); } IN u smulhi_##t(u a, u b) { return (u)mul_hi((s)a, (s)b); } \
+    IN uint ieq_##t(u a, u b) { return a == b; } IN uint ine_##t(u a, u b) { return a != b; } \
+    IN uint slt_##t(u a, u b) { return (s)a < (s)b; } IN uint sle_##t(u a, u b) { return (s)a <= (s)b; } \
+    IN uint ult_##t(u a, u b) { return a < b; } IN uint ule_##t(u a, u b) { return a <= b; }
+SCALARS(S)
+#undef S
+IN uint brev_u32(uint a)
+{
+    a = (a >> 1 & 0x55555555u) | (a & 0x55555555u) << 1;
+    a = (a >> 2 & 0x33333333u) | (a & 0x33333333u) << 2;
+    a = (a >> 4 & 0x0f0f0f0fu) | (a & 0x0f0f0f0fu) << 4;
+    a = (a >> 8 & 0x00ff00ffu) | (a & 0x00ff00ffu) << 8;
+    return a >> 16 | a << 16;
+}
+IN ulong brev_u64(ulong a) { return (ulong)brev_u32((uint)a) << 32 | brev_u32((uint)(a >> 32)); }
+IN uint prmt_u32(uint lo, uint hi, uint selector)
+{
+    ulong all_bytes = (ulong)hi << 32 | lo;
+    uint out = 0;
+    for (uint i = 0; i < 4; i++) {
+        uint pick = selector >> (4 * i) & 15, byte = (uint)(all_bytes >> (8 * (pick & 7))) & 255;
+        out |= (pick & 8 ? (byte & 128 ? 255u : 0u) : byte) << (8 * i);
+    }
+    return out;
+}
+IN uint dp4a_s_u32(uint a, uint b, uint c)
+{
+    for (uint i = 0; i < 32; i += 8)
+        c += (uint)((int)(char)(a >> i) * (int)(char)(b >> i));
+    return c;
+}
+IN uint dp4a_u_u32(uint a, uint b, uint c)
+{
+    for (uint i = 0; i < 32; i += 8)
+        c += (a >> i & 255) * (b >> i & 255);
+    return c;
+}
+
+// --- floats
+#ifdef KILN_EXACT
+IN float fdiv_f32(float a, float b) { return a / b; }
+IN float fsqrt_f32(float a) { return sqrt(a); }
+#else // a double has more than twice a float's digits: rounding again changes nothing
+IN float fdiv_f32(float a, float b) { return (float)((double)a / (double)b); }
+IN float fsqrt_f32(float a) { return (float)sqrt((double)a); }
+#endif
+IN double fdiv_f64(double a, double b) { return a / b; }
+IN double fsqrt_f64(double a) { return sqrt(a); }
+#define FLOATS(X) X(f32, float, bits_f32, f32_bits, 0x80000000u) X(f64, double, bits_f64, f64_bits, 0x8000000000000000ul)
+#define S(t, T, to, of, sign) \
+    IN T fadd_##t(T a, T b) { return a + b; } IN T fsub_##t(T a, T b) { return a - b; } IN T fmul_##t(T a, T b) { return a * b; } \
+    IN T ffma_##t(T a, T b, T c) { return fma(a, b, c); } IN T fneg_##t(T a) { return of(to(a) ^ sign); } IN T fabs_##t(T a) { return of(to(a) & ~sign); } \
+    IN T fcopysign_##t(T a, T b) { return of((to(a) & ~sign) | (to(b) & sign)); } \
+    IN T fmin_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) | to(b)) : a < b ? a : b; } \
+    IN T fmax_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) & to(b)) : a > b ? a : b; } \
+    IN T ffloor_##t(T a) { return floor(a); } IN T fceil_##t(T a) { return ceil(a); } IN T ftrunc_##t(T a) { return trunc(a); } \
+    IN T frint_##t(T a) { return rint(a); } IN uint feq_##t(T a, T b) { return a == b; } IN uint fne_##t(T a, T b) { return a != b; } \
+    IN uint flt_##t(T a, T b) { return a < b; } IN uint fle_##t(T a, T b) { return a <= b; }
+FLOATS(S)
+#undef S
+#define fast_exp2_f32(a) native_exp2(a)
+#define fast_log2_f32(a) native_log2(a)
+#define fast_sin_f32(a) native_sin(a)
+#define fast_cos_f32(a) native_cos(a)
+#define fast_tanh_f32(a) tanh(a)
+#define fast_rcp_f32(a) native_recip(a)
+#define fast_rsqrt_f32(a) native_rsqrt(a)
+#define fast_sqrt_f32(a) native_sqrt(a)
+#define fast_div_f32(a, b) native_divide(a, b)
+
+// --- conversions: saturating, a NaN gives 0
+IN uint ftosi_32(double v, uint w)
+{
+    double limit = (double)(1ul << (w - 1));
+    if (v != v)
+        return 0;
+    uint r = v >= limit ? (1u << (w - 1)) - 1 : v < -limit ? 1u << (w - 1) : (uint)(int)v;
+    return w == 32 ? r : r & ((1u << w) - 1);
+}
+IN uint ftoui_32(double v, uint w)
+{
+    if (v != v || v <= 0)
+        return 0;
+    return v >= (double)(1ul << w) ? (uint)((1ul << w) - 1) : (uint)(long)v;
+}
+IN ulong ftosi_64(double v) { return v != v ? 0 : v >= 0x1p63 ? 0x7ffffffffffffffful : v < -0x1p63 ? 0x8000000000000000ul : (ulong)(long)v; }
+IN ulong ftoui_64(double v) { return v != v || v <= 0 ? 0 : v >= 0x1p64 ? ~0ul : v >= 0x1p63 ? (ulong)(long)(v - 0x1p63) + 0x8000000000000000ul : (ulong)(long)v; }
+#define TO(op, name, w) \
+    IN uint op##_f32_##name(float a) { return op##_32((double)a, w); } IN uint op##_f64_##name(double a) { return op##_32(a, w); }
+TO(ftosi, u8, 8) TO(ftosi, u16, 16) TO(ftosi, u32, 32) TO(ftoui, u8, 8) TO(ftoui, u16, 16) TO(ftoui, u32, 32)
+#define TO64(op) IN ulong op##_f32_u64(float a) { return op##_64((double)a); } IN ulong op##_f64_u64(double a) { return op##_64(a); }
+TO64(ftosi) TO64(ftoui)
+#define sitof_u32_f32(a) ((float)(int)(a))
+#define uitof_u32_f32(a) ((float)(uint)(a))
+#define sitof_u32_f64(a) ((double)(int)(a))
+#define uitof_u32_f64(a) ((double)(uint)(a))
+#define sitof_u64_f32(a) ((float)(long)(a))
+#define uitof_u64_f32(a) ((float)(ulong)(a))
+#define sitof_u64_f64(a) ((double)(long)(a))
+#define uitof_u64_f64(a) ((double)(ulong)(a))
+
+// --- narrow floats: exponent bits, mantissa bits, bias, infinity, largest finite, saturates
+#define SMALL(X) X(f16, 5, 10, 15, 1, 0x7bff, 0) X(bf16, 8, 7, 127, 1, 0x7f7f, 0) X(f8e4, 4, 3, 7, 0, 0x7e, 1) X(f8e5, 5, 2, 15, 1, 0x7b, 1)
+IN double small_wide(uint x, int e, int m, int bias, int has_inf)
+{
+    uint sign = x >> (e + m) & 1, exponent = x >> m & ((1u << e) - 1), mantissa = x & ((1u << m) - 1), top = (1u << e) - 1;
+    if (exponent == top && (has_inf || mantissa == (1u << m) - 1)) {
+        ulong wide = (ulong)mantissa << (52 - m);
+        return f64_bits((ulong)sign << 63 | (ulong)0x7ff << 52 | wide | (mantissa ? (ulong)1 << 51 : 0));
+    }
+    int power = exponent ? (int)exponent - bias - m : 1 - bias - m;
+    double v = (double)(exponent ? mantissa | 1u << m : mantissa) * f64_bits((ulong)(power + 1023) << 52);
+    return sign ? -v : v;
+}
+IN uint small_of(double v, int e, int m, int bias, uint largest, int saturates)
+{
+    ulong x = bits_f64(v);
+    uint sign = (uint)(x >> 63) << (e + m), infinite = ((1u << e) - 1) << m, over = saturates ? largest : infinite;
+    if (v != v)
+        return saturates ? sign | 0x7f : sign | infinite | 1u << (m - 1) | ((uint)(x >> (52 - m)) & ((1u << m) - 1));
+    int exponent = (int)(x >> 52 & 0x7ff) - 1023;
+    if (exponent == 1024)
+        return sign | over;
+    if (exponent < -300)
+        return sign;
+    ulong mantissa = (x & 0xffffffffffffful) | (ulong)1 << 52;
+    int lowest = 1 - bias, shift = 52 - m + (exponent < lowest ? lowest - exponent : 0);
+    if (shift > 54)
+        return sign;
+    ulong kept = mantissa >> shift, rest = mantissa & (((ulong)1 << shift) - 1), half_way = (ulong)1 << (shift - 1);
+    kept += rest > half_way || (rest == half_way && (kept & 1));
+    ulong r = exponent < lowest ? kept : kept + ((ulong)(exponent - lowest) << m);
+    return sign | (uint)(exponent > 200 || r > largest ? over : r);
+}
+#define S(t, e, m, b, inf, big, sat) \
+    IN float t##_f32(uint a) { return (float)small_wide(a, e, m, b, inf); } \
+    IN uint f32_##t(float a) { return small_of((double)a, e, m, b, big, sat); } \
+    IN uint t##_of_f64(double v) { return small_of(v, e, m, b, big, sat); }
+SMALL(S)
+#undef S
+// The product of two small floats is exact; a sum rounded to odd can be rounded once more without harm.
+IN double sum_to_odd(double product, double c)
+{
+    double sum = product + c;
+    if (sum != sum || sum - sum != 0)
+        return sum;
+    double back = sum - product, error = (product - (sum - back)) + (c - back);
+    ulong x = bits_f64(sum);
+    if (error == 0 || (x & 1))
+        return sum;
+    return f64_bits(x + ((error > 0) == (sum > 0) ? 1ul : ~0ul));
+}
+#define H_OP(op, t, expr) \
+    IN uint op##_##t(uint a_, uint b_) { uint r = 0; for (uint s = 0; s < 32; s += 16) { \
+        double a = (double)t##_f32(a_ >> s & 0xffff), b = (double)t##_f32(b_ >> s & 0xffff); r |= t##_of_f64(expr) << s; } return r; }
+#define H_ALL(t) H_OP(hadd2, t, a + b) H_OP(hsub2, t, a - b) H_OP(hmul2, t, a * b) H_OP(hmin2, t, fmin_f64(a, b)) H_OP(hmax2, t, fmax_f64(a, b)) \
+    IN uint hfma2_##t(uint a_, uint b_, uint c_) { uint r = 0; for (uint s = 0; s < 32; s += 16) \
+        r |= t##_of_f64(sum_to_odd((double)t##_f32(a_ >> s & 0xffff) * (double)t##_f32(b_ >> s & 0xffff), (double)t##_f32(c_ >> s & 0xffff))) << s; return r; }
+H_ALL(f16) H_ALL(bf16)
+
+// --- order between threads
+#ifdef KILN_LOOPS // keeps a compiler that makes loops of the block's threads from making vectors of them
+#define ONE_BY_ONE() __asm__ volatile("" ::: "memory")
+#else
+#define ONE_BY_ONE() (void)0
+#endif
+#define LOCAL_BARRIER() do { barrier(CLK_LOCAL_MEM_FENCE); ONE_BY_ONE(); } while (0)
+#define BLOCK_BARRIER() do { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); ONE_BY_ONE(); } while (0)
+#if defined(KILN_PTX)
+#define FENCE() __asm__ volatile("fence.sc.gpu;" ::: "memory")
+#elif defined(__clang__)
+#define FENCE() __sync_synchronize()
+#else
+#define FENCE() mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#endif
+
+// --- atomics: _g on global and _s on shared memory, _p on a thread's own
+#define SPACES(X) X(_g, __global) X(_s, __local)
+#define LOOP_OP(end, Q, w, u, cas, op, next) \
+    IN u at_##op##w##end(volatile Q m##w *p, u v) { u old = *p; for (;;) { u was = cas((volatile Q u *)p, old, (u)(next)); if (was == old) return old; old = was; } }
+#define NATIVE(end, Q, op, name, T) IN uint at_##op##4##end(volatile Q m4 *p, uint v) { return (uint)name((volatile Q T *)p, (T)v); }
+#define LOOPS8(X, end, Q) X(end, Q, 8, ulong, atom_cmpxchg, add, old + v) X(end, Q, 8, ulong, atom_cmpxchg, and, old & v) \
+    X(end, Q, 8, ulong, atom_cmpxchg, or, old | v) X(end, Q, 8, ulong, atom_cmpxchg, xor, old ^ v) X(end, Q, 8, ulong, atom_cmpxchg, xchg, v) \
+    X(end, Q, 8, ulong, atom_cmpxchg, smin, smin_u64(old, v)) X(end, Q, 8, ulong, atom_cmpxchg, smax, smax_u64(old, v)) \
+    X(end, Q, 8, ulong, atom_cmpxchg, umin, umin_u64(old, v)) X(end, Q, 8, ulong, atom_cmpxchg, umax, umax_u64(old, v))
+#define FLOAT_OPS(X, end, Q) \
+    X(end, Q, 4, uint, atomic_cmpxchg, fadd, bits_f32(f32_bits(old) + f32_bits(v))) X(end, Q, 4, uint, atomic_cmpxchg, fmin, bits_f32(fmin_f32(f32_bits(old), f32_bits(v)))) \
+    X(end, Q, 4, uint, atomic_cmpxchg, fmax, bits_f32(fmax_f32(f32_bits(old), f32_bits(v)))) X(end, Q, 8, ulong, atom_cmpxchg, fadd, bits_f64(f64_bits(old) + f64_bits(v))) \
+    X(end, Q, 8, ulong, atom_cmpxchg, fmin, bits_f64(fmin_f64(f64_bits(old), f64_bits(v)))) X(end, Q, 8, ulong, atom_cmpxchg, fmax, bits_f64(fmax_f64(f64_bits(old), f64_bits(v))))
+// A cell of 2 bytes is changed within its word.
+#define ATOMICS(end, Q) \
+    NATIVE(end, Q, add, atomic_add, uint) NATIVE(end, Q, and, atomic_and, uint) NATIVE(end, Q, or, atomic_or, uint) NATIVE(end, Q, xor, atomic_xor, uint) \
+    NATIVE(end, Q, xchg, atomic_xchg, uint) NATIVE(end, Q, smin, atomic_min, int) NATIVE(end, Q, smax, atomic_max, int) \
+    NATIVE(end, Q, umin, atomic_min, uint) NATIVE(end, Q, umax, atomic_max, uint) LOOPS8(LOOP_OP, end, Q) FLOAT_OPS(LOOP_OP, end, Q) \
+    IN uint at_cas4##end(volatile Q m4 *p, uint e, uint v) { return atomic_cmpxchg((volatile Q uint *)p, e, v); } \
+    IN ulong at_cas8##end(volatile Q m8 *p, ulong e, ulong v) { return atom_cmpxchg((volatile Q ulong *)p, e, v); } \
+    IN uint at_cas2##end(volatile Q m2 *p, uint e, uint v) { uint shift = (uint)(ulong)p << 3 & 16; volatile Q uint *word = (volatile Q uint *)((ulong)p & ~3ul); \
+        uint old = *word; for (;;) { uint now = old >> shift & 0xffff; if (now != (e & 0xffff)) return now; \
+            uint was = atomic_cmpxchg(word, old, (old & ~(0xffffu << shift)) | (v & 0xffff) << shift); if (was == old) return now; old = was; } }
+SPACES(ATOMICS)
+#define PLAIN_OP(end, Q, w, u, cas, op, next) IN u at_##op##w##_p(m##w *p, u v) { u old = *p; *p = (u)(next); return old; }
+LOOPS8(PLAIN_OP, , ) FLOAT_OPS(PLAIN_OP, , )
+#define PLAIN4(op, next) PLAIN_OP(, , 4, uint, , op, next)
+PLAIN4(add, old + v) PLAIN4(and, old & v) PLAIN4(or, old | v) PLAIN4(xor, old ^ v) PLAIN4(xchg, v)
+PLAIN4(smin, smin_u32(old, v)) PLAIN4(smax, smax_u32(old, v)) PLAIN4(umin, umin_u32(old, v)) PLAIN4(umax, umax_u32(old, v))
+IN uint at_cas2_p(m2 *p, uint e, uint v) { uint old = *p; if (old == (e & 0xffff)) *p = (ushort)v; return old; }
+IN uint at_cas4_p(m4 *p, uint e, uint v) { uint old = *p; if (old == e) *p = v; return old; }
+IN ulong at_cas8_p(m8 *p, ulong e, ulong v) { ulong old = *p; if (old == e) *p = v; return old; }
+
+// --- warps
+IN uint thread_rank(void) { return (uint)(get_local_id(0) + get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2))); }
+IN uint thread_count(void) { return (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2)); }
+IN uint shuffle_from(uint kind, uint l, uint k, uint n) // the lane that lane l reads
+{
+    if (!n || n > 32 || (n & (n - 1)))
+        n = 32;
+    uint lo = l & ~(n - 1), hi = lo + n - 1;
+    if (kind == 0)
+        return lo | (k & (n - 1));
+    if (kind == 1)
+        return k <= l - lo ? l - k : l;
+    if (kind == 2)
+        return k <= hi - l ? l + k : l;
+    return (l ^ k) >= lo && (l ^ k) <= hi ? l ^ k : l;
+}
+#ifdef KILN_PTX
+IN uint shfl(uint v, uint from) { uint r; __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" : "=r"(r) : "r"(v), "r"(from)); return r; }
+IN uint shuffle_32(uint kind, uint v, uint by, uint width)
+{
+    uint rank = thread_rank(), lane = rank & 31, from = shuffle_from(kind, lane, by, width), r = shfl(v, from);
+    return (rank & ~31u) + from < thread_count() ? r : v;
+}
+IN ulong shuffle_64(uint kind, ulong v, uint by, uint width)
+{
+    return (ulong)shuffle_32(kind, (uint)v, by, width) | (ulong)shuffle_32(kind, (uint)(v >> 32), by, width) << 32;
+}
+IN uint ballot(uint x) { uint r; __asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(r) : "r"(x)); return r; }
+IN uint active_lanes(void) { uint r; __asm__ volatile("activemask.b32 %0;" : "=r"(r)); return r; }
+IN uint match_32(uint v) { uint r; __asm__ volatile("match.any.sync.b32 %0, %1, -1;" : "=r"(r) : "r"(v)); return r; }
+IN uint match_64(ulong v) { uint r; __asm__ volatile("match.any.sync.b64 %0, %1, -1;" : "=r"(r) : "l"(v)); return r; }
+#define WARP_BARRIER() __asm__ volatile("bar.warp.sync -1;" ::: "memory")
+IN ulong time_now(uint kind)
+{
+    ulong r;
+    if (kind)
+        __asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(r));
+    else
+        __asm__ volatile("mov.u64 %0, %%clock64;" : "=l"(r));
+    return r;
+}
+#define NAP(n) __asm__ volatile("nanosleep.u32 %0;" ::"r"(n))
+#else
+// Without warps of 32: all threads of the block come here together, those that take part say so in `act`, and look into each other's box.
+IN uint takes_part(__local ulong *box, __local uchar *flag, ulong v, uint act)
+{
+    uint rank = thread_rank();
+    box[rank] = v;
+    flag[rank] = (uchar)act;
+    LOCAL_BARRIER();
+    return rank;
+}
+IN ulong shuffle_box(__local ulong *box, __local uchar *flag, uint kind, ulong v, uint by, uint width, uint act)
+{
+    uint rank = takes_part(box, flag, v, act), from = (rank & ~31u) + shuffle_from(kind, rank & 31, by, width);
+    ulong r = from < thread_count() && flag[from] ? box[from] : v;
+    LOCAL_BARRIER();
+    return r;
+}
+// The active lanes whose value equals `v`.
+IN uint match_box(__local ulong *box, __local uchar *flag, ulong mine, ulong v, uint act)
+{
+    uint rank = takes_part(box, flag, mine, act), first = rank & ~31u, r = 0;
+    for (uint l = 0; l < 32; l++)
+        if (first + l < thread_count() && flag[first + l] && box[first + l] == v)
+            r |= 1u << l;
+    LOCAL_BARRIER();
+    return r;
+}
+IN uint any_of_block(__local uint *word, uint x)
+{
+    LOCAL_BARRIER();
+    if (thread_rank() == 0)
+        *word = 0;
+    LOCAL_BARRIER();
+    if (x)
+        *word = 1;
+    LOCAL_BARRIER();
+    return *word;
+}
+#define time_now(kind) (ticks += 64) // there is no clock: it moves when it is looked at
+#define NAP(n) (void)(n)
+#endif
+
+// --- talking to the host (back/channel.h): the header, then the lines at 64, then the fault
+IN void tell_place(__global uchar *at, uint site)
+{
+    __global uint *word = (__global uint *)at;
+    word[1] = site;
+    for (uint k = 0; k < 3; k++) {
+        word[2 + k] = (uint)get_local_id(k);
+        word[5 + k] = (uint)get_group_id(k);
+    }
+}
+// Room for a line, or NULL.
+IN __global uchar *line_of(__global uchar *channel, uint site, uint count)
+{
+    __global uint *head = (__global uint *)channel;
+    uint room = head[2], bytes = 32 + 8 * count, at = ((volatile __global uint *)head)[3];
+    if (at < room)
+        at = atomic_add((volatile __global uint *)(head + 3), bytes);
+    if (at >= room || at + bytes > room) {
+        atomic_add((volatile __global uint *)(head + 4), 1u);
+        return 0;
+    }
+    __global uchar *line = channel + 64 + at;
+    tell_place(line, site);
+    *(__global uint *)line = bytes;
+    return line;
+}
+IN void fault(__global uchar *channel, uint site, ulong a, ulong b)
+{
+    __global uint *head = (__global uint *)channel;
+    if (atomic_cmpxchg((volatile __global uint *)(head + 5), 0u, 1u))
+        return;
+    __global uchar *at = channel + 64 + head[2];
+    tell_place(at, site);
+    ((__global ulong *)at)[4] = a;
+    ((__global ulong *)at)[5] = b;
+    *(__global uint *)at = 1;
+}

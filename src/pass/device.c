@@ -1,0 +1,35 @@
+// Refuses what the device of the compile lacks: NVIDIA's instructions run on cuda and interp.
+// Changes nothing. Start at pass_device.
+#include <string.h>
+
+#include "ir/nv.h"
+#include "pass/passes.h"
+
+static const char *title_of(const ir_inst *i)
+{
+    switch ((int)i->op) {
+    case IR_NV: return nv_row_of(i)->name;
+    case IR_MAPA: return "another block's shared memory";
+    case IR_SHADDR: return "shared_address";
+    case IR_CLUSTER: return "clusters";
+    default: return NULL;
+    }
+}
+
+bool pass_device(ir_func *f, pass_ctx *ctx)
+{
+    bool lacks = ctx->target && (!strcmp(ctx->target, "cpu") || !strcmp(ctx->target, "opencl"));
+    for (ir_inst_id id = 1; lacks && ctx->diags && id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
+        const char *name = title_of(i);
+        if (!name)
+            continue;
+        diag *d = diag_raise(ctx->diags, K4302, i->at,
+                             "the %s device cannot do '%s', which kernel '%s' uses", ctx->target,
+                             name, f->name);
+        diag_note(d, "run it on cuda or interp, or put the code under 'if (target_sm() >= 90)' "
+                     "beside a portable path");
+        return false;
+    }
+    return false;
+}

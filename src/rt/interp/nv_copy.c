@@ -1,0 +1,333 @@
+// Copies: cp.async (by the threads, in groups), bulk and tensor copies (by the copy engine: loads
+// report to an mbarrier, stores go by groups of a thread). Nothing moves when a copy is issued; see
+// nv.h for when it does. Start at copy_step.
+#include "rt/interp/nv.h"
+
+// --- cp.async
+static uint32_t small_size(const code *c)
+{
+    uint32_t n = (uint32_t)(c->align - NV_CPA_4) % 3;
+    return 4u << n;
+}
+
+static bool small_issue(runner *r, warp *w, const code *c)
+{
+    nv_small *s = nv_push(r, w, c, &w->nv->smalls, sizeof *s);
+    if (!s)
+        return false;
+    uint32_t size = small_size(c);
+    s->c = c;
+    s->lanes = w->active;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        uint32_t bytes = c->align >= NV_CPA_4_PART ? operand_u32(r, w, c, 2, lane) : size;
+        if (bytes > size)
+            return fault_raise(r, w, c, lane, K6043, "a copy of %u bytes that reads %u", size,
+                               bytes);
+        s->from[lane] = operand_u64(r, w, c, 1, lane);
+        s->bytes[lane] = (uint8_t)bytes;
+        s->group[lane] = w->nv->small_group[lane];
+        if (!nv_offset(r, w, c, lane, operand_u64(r, w, c, 0, lane), size, size, &s->to[lane]) ||
+            (bytes && !nv_global(r, w, c, lane, s->from[lane], bytes, size)))
+            return false;
+        if (is_watched(r) &&
+            !r->launch->hooks->async->start(r, w, c, lane, ASYNC_WRITES, s->to[lane], size))
+            return false;
+    }
+    return true;
+}
+
+static bool small_do(runner *r, warp *w, nv_small *s, uint32_t lane)
+{
+    const code *c = s->c;
+    uint32_t size = small_size(c), bytes = s->bytes[lane];
+    const uint8_t *from = bytes ? nv_global(r, w, c, lane, s->from[lane], bytes, size) : NULL;
+    if (bytes && !from)
+        return false;
+    memset(r->shared + s->to[lane], 0, size);
+    if (bytes)
+        memcpy(r->shared + s->to[lane], from, bytes);
+    s->lanes &= ~(1u << lane);
+    if (!is_watched(r))
+        return true;
+    r->launch->hooks->async->end(r, c, w->index * LANES + lane, ASYNC_WRITES, s->to[lane], size);
+    // It counts as the thread's own store.
+    return r->launch->hooks->async->touch(r, w, c, lane, s->to[lane], size, true);
+}
+
+bool copy_smalls_upto(runner *r, warp *w, uint32_t entry, uint32_t lanes)
+{
+    for (uint32_t k = 0; k < entry; k++) {
+        nv_small *s = (nv_small *)w->nv->smalls.at + k;
+        for (uint32_t left = s->is_arrival ? 0 : s->lanes & lanes; left; left &= left - 1)
+            if (!small_do(r, w, s, lowest_lane(left)))
+                return false;
+    }
+    return true;
+}
+
+void copy_drop_smalls(nv_warp *n)
+{
+    nv_small *s = n->smalls.at;
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < n->smalls.len; k++)
+        if (s[k].lanes) {
+            if (kept != k)
+                s[kept] = s[k];
+            kept++;
+        }
+    n->smalls.len = kept;
+}
+
+static bool small_wait(runner *r, warp *w, const code *c)
+{
+    nv_warp *n = w->nv;
+    for (uint32_t k = 0; k < n->smalls.len; k++) {
+        nv_small *s = (nv_small *)n->smalls.at + k;
+        for (uint32_t left = s->is_arrival ? 0 : s->lanes & w->active; left; left &= left - 1) {
+            uint32_t lane = lowest_lane(left);
+            if (s->group[lane] + (uint64_t)c->u.imm < n->small_group[lane] &&
+                !small_do(r, w, s, lane))
+                return false;
+        }
+    }
+    copy_drop_smalls(n);
+    return true;
+}
+
+static bool small_arrive(runner *r, warp *w, const code *c)
+{
+    nv_small *s = nv_push(r, w, c, &w->nv->smalls, sizeof *s);
+    if (!s)
+        return false;
+    s->c = c;
+    s->is_arrival = true;
+    s->lanes = w->active;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        if (!nv_offset(r, w, c, lane, operand_u64(r, w, c, 0, lane), 8, 8, &s->to[lane]) ||
+            !mbar_find(r, w, c, lane, s->to[lane]))
+            return false;
+    }
+    return true;
+}
+
+// --- loads of the copy engine
+static bool is_bulk_size(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t bytes)
+{
+    return bytes % 16 == 0 ||
+           fault_raise(r, w, c, lane, K6043, "a bulk copy of %u bytes: it must be a multiple of 16",
+                       bytes);
+}
+
+// Into block `to`, which may be another one of the cluster.
+static bool load_into(runner *to, const warp *w, const code *c, uint32_t lane, nv_load l)
+{
+    const mbar *b = mbar_find(to, w, c, lane, l.barrier);
+    if (!b)
+        return false;
+    l.phase = b->phase;
+    if (is_watched(to) && !to->launch->hooks->async->start(to, &to->warps[w->index], c, lane,
+                                                           ASYNC_WRITES, l.to, l.bytes))
+        return false;
+    nv_load *at = nv_push(to, w, c, &to->nv->loads, sizeof *at);
+    if (!at)
+        return false;
+    *at = l;
+    return true;
+}
+
+static bool load_issue(runner *r, warp *w, const code *c, uint32_t lane)
+{
+    nv_load l = {.c = c, .thread = w->index * LANES + lane};
+    uint32_t last = c->c - 1, barrier = last, mask = 1u << r->rank;
+    l.is_tensor = c->align != NV_BULK_LOAD;
+    if (c->align == NV_TENSOR_LOAD_ALL)
+        mask = operand_u32(r, w, c, last, lane);
+    if (c->align == NV_TENSOR_LOAD_ALL || c->align == NV_TENSOR_LOAD_HINT)
+        barrier--;
+    if (l.is_tensor) {
+        if (!tensor_read(r, w, c, lane, 1, &l.box))
+            return false;
+        l.bytes = tensor_bytes(&l.box);
+    } else {
+        l.from = operand_u64(r, w, c, 1, lane);
+        l.bytes = operand_u32(r, w, c, 2, lane);
+        if (!is_bulk_size(r, w, c, lane, l.bytes) || !nv_global(r, w, c, lane, l.from, l.bytes, 16))
+            return false;
+    }
+    if (!nv_offset(r, w, c, lane, operand_u64(r, w, c, 0, lane), l.bytes, l.is_tensor ? 128 : 16,
+                   &l.to) ||
+        !nv_offset(r, w, c, lane, operand_u64(r, w, c, barrier, lane), 8, 8, &l.barrier))
+        return false;
+    if (mask >> r->peer_count)
+        return fault_raise(r, w, c, lane, K6043,
+                           "the mask 0x%x names blocks that a cluster of %u does not have", mask,
+                           r->peer_count);
+    for (uint32_t rank = 0; rank < r->peer_count; rank++)
+        if (mask >> rank & 1 && !load_into(&r->peers[rank], w, c, lane, l))
+            return false;
+    return true;
+}
+
+bool copy_land(runner *r, nv_load *l)
+{
+    warp *w = &r->warps[l->thread / LANES];
+    uint32_t lane = l->thread % LANES;
+    if (l->is_tensor) {
+        if (!tensor_load(r, w, l->c, lane, &l->box, l->to))
+            return false;
+    } else {
+        const uint8_t *from = nv_global(r, w, l->c, lane, l->from, l->bytes, 16);
+        if (!from)
+            return false;
+        memcpy(r->shared + l->to, from, l->bytes);
+    }
+    if (is_watched(r))
+        r->launch->hooks->async->end(r, l->c, l->thread, ASYNC_WRITES, l->to, l->bytes);
+    return true;
+}
+
+// --- stores of the copy engine
+static interp_elem bulk_elem(const code *c)
+{
+    static const uint8_t elems[] = {[NV_BULK_ADD_F32 - NV_BULK_STORE] = INTERP_F32,
+                                    [NV_BULK_ADD_F64 - NV_BULK_STORE] = INTERP_F64,
+                                    [NV_BULK_ADD_F16 - NV_BULK_STORE] = INTERP_F16,
+                                    [NV_BULK_ADD_BF16 - NV_BULK_STORE] = INTERP_BF16,
+                                    [NV_BULK_ADD_I32 - NV_BULK_STORE] = INTERP_I32,
+                                    [NV_BULK_ADD_I64 - NV_BULK_STORE] = INTERP_I64};
+    return (interp_elem)elems[c->align - NV_BULK_STORE];
+}
+
+static bool store_issue(runner *r, warp *w, const code *c, uint32_t lane)
+{
+    nv_store s = {.c = c, .lane = lane, .group = w->nv->store_group[lane]};
+    uint32_t from = 1;
+    s.is_tensor = c->align == NV_TENSOR_STORE || c->align == NV_TENSOR_ADD;
+    s.adds = c->align != NV_BULK_STORE && c->align != NV_TENSOR_STORE;
+    if (s.is_tensor) {
+        if (!tensor_read(r, w, c, lane, 0, &s.box))
+            return false;
+        s.bytes = tensor_bytes(&s.box);
+        from = c->c - 1;
+        if (s.adds && s.box.map.elem == INTERP_BYTES)
+            return fault_raise(r, w, c, lane, K6043,
+                               "elements of this tensor map's type cannot be added");
+    } else {
+        s.to = operand_u64(r, w, c, 0, lane);
+        s.bytes = operand_u32(r, w, c, 2, lane);
+        s.elem = s.adds ? bulk_elem(c) : INTERP_BYTES;
+        if (!is_bulk_size(r, w, c, lane, s.bytes) || !nv_global(r, w, c, lane, s.to, s.bytes, 16))
+            return false;
+    }
+    if (!nv_offset(r, w, c, lane, operand_u64(r, w, c, from, lane), s.bytes, s.is_tensor ? 128 : 16,
+                   &s.from))
+        return false;
+    if (is_watched(r) &&
+        !r->launch->hooks->async->start(r, w, c, lane, ASYNC_READS, s.from, s.bytes))
+        return false;
+    nv_store *at = nv_push(r, w, c, &w->nv->stores, sizeof *at);
+    if (!at)
+        return false;
+    *at = s;
+    return true;
+}
+
+static bool store_do(runner *r, warp *w, const nv_store *s)
+{
+    if (is_watched(r))
+        r->launch->hooks->async->end(r, s->c, w->index * LANES + s->lane, ASYNC_READS, s->from,
+                                     s->bytes);
+    if (s->is_tensor)
+        return tensor_store(r, w, s->c, s->lane, &s->box, s->from, s->adds);
+    uint8_t *to = nv_global(r, w, s->c, s->lane, s->to, s->bytes, 16);
+    if (!to)
+        return false;
+    if (s->adds)
+        elem_add(s->elem, to, r->shared + s->from, s->bytes);
+    else
+        memcpy(to, r->shared + s->from, s->bytes);
+    return true;
+}
+
+static bool store_wait(runner *r, warp *w, uint64_t keep, uint32_t lanes)
+{
+    nv_warp *n = w->nv;
+    for (uint32_t k = 0; k < n->stores.len;) {
+        nv_store s = ((nv_store *)n->stores.at)[k];
+        if (!(lanes >> s.lane & 1) || s.group + keep >= n->store_group[s.lane]) {
+            k++;
+            continue;
+        }
+        nv_remove(&n->stores, sizeof s, k);
+        if (!store_do(r, w, &s))
+            return false;
+    }
+    return true;
+}
+
+bool copy_end(runner *r, warp *w)
+{
+    nv_warp *n = w->nv;
+    const nv_store *left = n->stores.at;
+    if (n->stores.len && is_watched(r) &&
+        !r->launch->hooks->async->mistake(
+            r, w, left->c, left->lane, K6227, "the kernel ends before this store has read its data",
+            "the memory of the block may be gone by then: bulk_commit() and "
+            "bulk_wait_read(0) or bulk_wait(0) in the same thread"))
+        return false;
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        n->store_group[lane]++;
+    if (!store_wait(r, w, 0, ALL_LANES))
+        return false;
+    n->smalls.len = 0;
+    return true;
+}
+
+static bool is_global_range(runner *r, warp *w, const code *c)
+{
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        if (!nv_global(r, w, c, lane, operand_u64(r, w, c, 0, lane), operand_u32(r, w, c, 1, lane),
+                       16))
+            return false;
+    }
+    return true;
+}
+
+bool copy_step(runner *r, warp *w, const code *c)
+{
+    nv_op op = (nv_op)c->align;
+    nv_warp *n = w->nv;
+    if (op >= NV_CPA_4 && op <= NV_CPA_16_PART)
+        return small_issue(r, w, c);
+    if (op == NV_CPA_WAIT)
+        return small_wait(r, w, c);
+    if (op == NV_CPA_ARRIVE)
+        return small_arrive(r, w, c);
+    if (op == NV_BULK_WAIT || op == NV_BULK_WAIT_READ)
+        return store_wait(r, w, (uint64_t)c->u.imm, w->active);
+    if (op == NV_BULK_PREFETCH)
+        return is_global_range(r, w, c);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        tensor_box box;
+        bool fine = true;
+        if (op == NV_CPA_COMMIT)
+            n->small_group[lane]++;
+        else if (op == NV_BULK_COMMIT)
+            n->store_group[lane]++;
+        else if (op == NV_TENSOR_PREFETCH)
+            fine = tensor_read(r, w, c, lane, 0, &box);
+        else if (op == NV_TENSOR_MAP_PREFETCH)
+            fine = true;
+        else if (op == NV_BULK_LOAD || (op >= NV_TENSOR_LOAD && op <= NV_TENSOR_LOAD_ALL))
+            fine = load_issue(r, w, c, lane);
+        else
+            fine = store_issue(r, w, c, lane);
+        if (!fine)
+            return false;
+    }
+    return true;
+}
