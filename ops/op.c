@@ -10,6 +10,12 @@
 
 enum { NAME_BYTES = 128, KEY_BYTES = 2 * NAME_BYTES + 2 * OP_WORDS * OP_WORD_BYTES };
 
+// What a context keeps for the ops.
+typedef struct op_state {
+    struct op_entry *first;
+    kiln_device_info info;
+} op_state;
+
 typedef struct op_entry {
     struct op_entry *next;
     op_kernel kernel;
@@ -63,12 +69,39 @@ static size_t make_key(const op_request *r, char *key)
     return len;
 }
 
-static void free_entries(void *first)
+static void free_state(void *state)
 {
-    for (op_entry *e = first, *next; e; e = next) {
+    for (op_entry *e = ((op_state *)state)->first, *next; e; e = next) {
         next = e->next;
         free(e);
     }
+    free(state);
+}
+
+// The state of `k`, made when there is none; NULL: the error is set.
+static op_state *state_of(kiln *k)
+{
+    if (k->op_cache)
+        return k->op_cache;
+    op_state *state = calloc(1, sizeof *state);
+    if (!state) {
+        error_no_memory(k, "the ops of a device");
+        return NULL;
+    }
+    if (kiln_device_info_of(k, &state->info)) {
+        free(state);
+        return NULL;
+    }
+    k->op_cache = state;
+    k->op_cache_free = free_state;
+    return state;
+}
+
+kiln_status op_device(kiln *k, const kiln_device_info **out)
+{
+    const op_state *state = state_of(k);
+    *out = state ? &state->info : NULL;
+    return state ? KILN_OK : k->error.shown.status;
 }
 
 static kiln_status mistake(kiln *k, const char *file)
@@ -77,7 +110,7 @@ static kiln_status mistake(kiln *k, const char *file)
                      file);
 }
 
-static kiln_status compile(kiln *k, const op_request *r, op_kernel *out)
+static kiln_status compile(kiln *k, const op_request *r, uint32_t sms, op_kernel *out)
 {
     const char *define[OP_WORDS + 1] = {NULL}, *tune[OP_WORDS + 1] = {NULL};
     kiln_compile_desc desc = {
@@ -94,10 +127,7 @@ static kiln_status compile(kiln *k, const op_request *r, op_kernel *out)
     if (status)
         return status;
     status = kiln_module_kernel(m, r->kernel, &out->kernel);
-    kiln_device_info info;
     uint32_t block[3], blocks = 1;
-    if (!status)
-        status = kiln_device_info_of(k, &info);
     if (status) {
         kiln_module_free(m);
         return status;
@@ -108,7 +138,7 @@ static kiln_status compile(kiln *k, const op_request *r, op_kernel *out)
                               &blocks) ||
         !blocks)
         blocks = 1;
-    out->resident = blocks * (info.multiprocessors ? info.multiprocessors : 1);
+    out->resident = blocks * (sms ? sms : 1);
     return KILN_OK;
 }
 
@@ -119,7 +149,10 @@ kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out)
         (r->kernel && strlen(r->kernel) + 2 > NAME_BYTES))
         return mistake(k, r->file);
     size_t len = make_key(r, key);
-    for (op_entry *e = k->op_cache; e; e = e->next)
+    op_state *state = state_of(k);
+    if (!state)
+        return k->error.shown.status;
+    for (op_entry *e = state->first; e; e = e->next)
         if (!strcmp(e->key, key)) {
             *out = &e->kernel;
             return KILN_OK;
@@ -127,15 +160,14 @@ kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out)
     op_entry *e = malloc(sizeof *e + len + 1);
     if (!e)
         return error_no_memory(k, "an op's kernel");
-    kiln_status status = compile(k, r, &e->kernel);
+    kiln_status status = compile(k, r, state->info.multiprocessors, &e->kernel);
     if (status) {
         free(e);
         return status;
     }
     memcpy(e->key, key, len + 1);
-    e->next = k->op_cache;
-    k->op_cache = e;
-    k->op_cache_free = free_entries;
+    e->next = state->first;
+    state->first = e;
     *out = &e->kernel;
     return KILN_OK;
 }

@@ -21,14 +21,15 @@ import sys
 
 from attention import ROOT, TYPES, SDPBackend, ck, cu, load, sdpa_kernel, tensor_map, timed, torch
 
-SOURCES = ['ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c']
+ENDS, MAIN = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c'
+SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h']
 SHAPES = ((3, 72), (1, 128), (160, 136), (2, 256), (3, 384), (2, 400), (40, 640), (1, 1000), (5, 1024))
 LENGTHS = (1024, 4096, 16384)
 
 
 def show(options, source, hd, causal, type_name):
     command = [options.kiln, 'show', source, '--stage', 'ptx', '--target', 'sm_90a', '-D', 'TYPE_' + type_name, '--tune', f'HD={hd}']
-    if 'sm90' in source:
+    if source == MAIN:
         command += ['--tune', f'CAUSAL={int(causal)}']
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -39,7 +40,7 @@ class Kernel:
     def __init__(self, label, options, hd, causal, type_name='bf16'):
         self.hd, self.causal, self.type_name, self.label, self.m = hd, causal, type_name, label, 64 if hd == 128 else 128
         if label == 'ours':
-            ends, main = (show(options, source, hd, causal, type_name) for source in SOURCES)
+            ends, main = (show(options, source, hd, causal, type_name) for source in (ENDS, MAIN))
             names = b'attention_backward_prepare', b'attention_backward', b'attention_backward_convert'
             kv, q, ds = 256 * hd, 2 * self.m * hd, 256 * self.m
             self.smem = 2 * kv + 6 * q + 2 * ds + 8 * 4096 + 2 * 8 * self.m + 8 * 20

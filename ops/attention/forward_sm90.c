@@ -59,7 +59,8 @@ typedef struct shape {
     f32 scale;           // times log2(e)
 } shape;
 
-// --- barriers and their phases
+// --- barriers. Block of keys number n, counted over all tiles, is in stage n % 2; each use of a stage
+// flips the phase of its barriers.
 
 enum { Q_FULL, Q_EMPTY, K_FULL, K_EMPTY = 4, V_FULL = 6, V_EMPTY = 8 };
 
@@ -68,15 +69,20 @@ static mbarrier *barrier_at(u32 index)
     return (mbarrier *)(smem + BARRIERS_AT) + index;
 }
 
-typedef struct ring {
-    u32 stage, phase;
-} ring;
-
-static void advance(ring *r)
+static void wait_full(u32 index, u32 n)
 {
-    r->stage ^= 1;
-    if (r->stage == 0)
-        r->phase ^= 1;
+    mbarrier_wait(barrier_at(index + n % 2), n / 2 % 2);
+}
+
+static void wait_empty(u32 index, u32 n)
+{
+    mbarrier_wait(barrier_at(index + n % 2), n / 2 % 2 ^ 1);
+}
+
+static void release(u32 index, u32 n) // a warpgroup has read the stage
+{
+    if (thread_x() % 128 == 0)
+        mbarrier_arrive(barrier_at(index + n % 2));
 }
 
 // --- which tile comes next
@@ -94,24 +100,21 @@ static void step(cursor *c)
 }
 
 typedef struct tile {
-    u32 head, row, blocks; // first query, blocks of keys
+    u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
 } tile;
 
-// False when the unit has no second tile: the middle one of an odd number.
-static bool find_tile(cursor c, shape s, tile *t)
+static tile tile_at(cursor c, shape s)
 {
-    t->head = c.unit / s.units_per_head;
-    u32 index = c.unit - t->head * s.units_per_head;
-    t->blocks = (s.keys + BN - 1) / BN;
+    u32 head = c.unit / s.units_per_head, index = c.unit - head * s.units_per_head;
+    u32 blocks = (s.keys + BN - 1) / BN;
     if (CAUSAL) {
-        u32 last = s.tiles - 1 - index;
-        if (c.second && last == index)
-            return false;
-        index = c.second ? index : last;
-        t->blocks = min(t->blocks, (index * BM + BM + s.keys - s.queries + BN - 1) / BN);
+        u32 other = s.tiles - 1 - index;
+        bool is_same = c.second && other == index; // the middle one of an odd number
+        index = c.second ? index : other;
+        u32 seen = (index * BM + BM + s.keys - s.queries + BN - 1) / BN;
+        blocks = is_same ? 0 : min(blocks, seen);
     }
-    t->row = index * BM;
-    return true;
+    return (tile){head, index * BM, blocks};
 }
 
 // --- the producer: one thread
@@ -124,25 +127,26 @@ static void load(u8 *to, u32 chunk_bytes, const tensor_map *map, u32 row, u32 he
         tensor_load_3d(to, map, (i32)(i * 64), (i32)row, (i32)head, full);
 }
 
+static void load_block(u32 at, u32 full, u32 empty, const tensor_map *map, u32 n, u32 key, u32 head)
+{
+    wait_empty(empty, n);
+    load(smem + at + n % 2 * KV_BYTES, KV_CHUNK, map, key, head, barrier_at(full + n % 2));
+}
+
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s)
 {
-    ring r = {0, 1};
-    u32 q_phase = 1;
+    u32 n = 0, q_phase = 1;
     for (cursor c = {block_x(), 0}; c.unit < s.units; step(&c)) {
-        tile t;
-        if (!find_tile(c, s, &t))
+        tile t = tile_at(c, s);
+        if (t.blocks == 0)
             continue;
         mbarrier_wait(barrier_at(Q_EMPTY), q_phase);
         q_phase ^= 1;
         load(smem, Q_CHUNK, q, t.row, t.head, barrier_at(Q_FULL));
         u32 head = t.head / s.sharing;
-        for (u32 n = t.blocks; n-- > 0; advance(&r)) {
-            mbarrier_wait(barrier_at(K_EMPTY + r.stage), r.phase);
-            load(smem + K_AT + r.stage * KV_BYTES, KV_CHUNK, k, n * BN, head,
-                 barrier_at(K_FULL + r.stage));
-            mbarrier_wait(barrier_at(V_EMPTY + r.stage), r.phase);
-            load(smem + V_AT + r.stage * KV_BYTES, KV_CHUNK, v, n * BN, head,
-                 barrier_at(V_FULL + r.stage));
+        for (u32 block = t.blocks; block-- > 0; n++) {
+            load_block(K_AT, K_FULL, K_EMPTY, k, n, block * BN, head);
+            load_block(V_AT, V_FULL, V_EMPTY, v, n, block * BN, head);
         }
     }
 }
@@ -236,12 +240,6 @@ static void store(result to, shape s, tile t, f32 (*o)[HD / 2], softmax *m)
 
 // --- the consumers
 
-static void arrive(u32 index)
-{
-    if (thread_x() % 128 == 0)
-        mbarrier_arrive(barrier_at(index));
-}
-
 static void wait_turn(void)
 {
     if (TURNS)
@@ -254,84 +252,71 @@ static void pass_turn(void)
         barrier_arrive(warp() / 4 == WGS - 1 ? 1 : warp() / 4 + 2, 256);
 }
 
-// How many of a tile's blocks of keys the queries of one warpgroup see; 0: it has no queries.
-static u32 blocks_of_group(shape s, tile t)
+// A warpgroup without queries, in the last tile of a head, lets the blocks pass.
+static void idle(u32 first, u32 blocks)
 {
-    u32 row = t.row + warp() / 4 * 64;
-    if (row >= s.queries)
-        return 0;
-    return CAUSAL ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
-}
-
-// Lets a block of keys pass that none of this warpgroup's queries sees.
-static void skip_block(ring *k, ring *v, bool is_last)
-{
-    mbarrier_wait(barrier_at(K_FULL + k->stage), k->phase);
-    arrive(K_EMPTY + k->stage);
-    advance(k);
-    mbarrier_wait(barrier_at(V_FULL + v->stage), v->phase);
-    arrive(V_EMPTY + v->stage);
-    advance(v);
-    if (!is_last) {
-        wait_turn();
-        pass_turn();
+    for (u32 n = first; n != first + blocks; n++) {
+        if (n != first) {
+            wait_turn();
+            pass_turn();
+        }
+        wait_full(K_FULL, n);
+        release(K_EMPTY, n);
+        wait_full(V_FULL, n);
+        release(V_EMPTY, n);
     }
+    release(Q_EMPTY, 0);
 }
 
 static void consume(result to, shape s)
 {
     u32 group = warp() / 4;
     u64 q = wgmma_k_major(smem + group * 8192, 128);
-    u64 k0 = wgmma_k_major(smem + K_AT, 128), v0 = wgmma_mn_major(smem + V_AT, 128, KV_CHUNK);
-    ring k = {0, 0}, v = {0, 0};
-    u32 q_phase = 0;
+    u64 k = wgmma_k_major(smem + K_AT, 128), v = wgmma_mn_major(smem + V_AT, 128, KV_CHUNK);
+    u32 next = 0, q_phase = 1;
     if (group == WGS - 1)
         pass_turn();
 
     for (cursor c = {block_x(), 0}; c.unit < s.units; step(&c)) {
-        tile t;
-        if (!find_tile(c, s, &t))
+        tile t = tile_at(c, s);
+        if (t.blocks == 0)
             continue;
+        u32 n = next;
+        next += t.blocks;
+        q_phase ^= 1;
+        mbarrier_wait(barrier_at(Q_FULL), q_phase);
+        if (t.row + group * 64 >= s.queries) {
+            idle(n, t.blocks);
+            continue;
+        }
         f32 scores[BN / 2], o[HD / 2];
         u32 p[BN / 16][4];
         softmax m;
 
-        u32 blocks = blocks_of_group(s, t);
-        mbarrier_wait(barrier_at(Q_FULL), q_phase);
-        q_phase ^= 1;
-        for (u32 n = t.blocks; n > blocks; n--)
-            skip_block(&k, &v, n == 1);
-        if (blocks == 0) {
-            arrive(Q_EMPTY);
-            continue;
-        }
-        mbarrier_wait(barrier_at(K_FULL + k.stage), k.phase);
+        wait_full(K_FULL, n);
         wgmma_fence();
-        multiply_keys(&scores, q, wgmma_step(k0, k.stage * KV_BYTES));
+        multiply_keys(&scores, q, wgmma_step(k, n % 2 * KV_BYTES));
         wgmma_wait(0);
-        arrive(K_EMPTY + k.stage);
-        advance(&k);
-        hide_keys(&scores, s, t.row, (blocks - 1) * BN, true);
+        release(K_EMPTY, n);
+        hide_keys(&scores, s, t.row, (t.blocks - 1) * BN, true);
         exponentiate(&scores, &m, s.scale, true);
         pack(&p, &scores);
 
         bool has_output = false;
-        for (u32 n = blocks - 1; n != 0; n--) { // scores of block n - 1, product of block n
-            mbarrier_wait(barrier_at(K_FULL + k.stage), k.phase);
-            mbarrier_wait(barrier_at(V_FULL + v.stage), v.phase);
+        for (u32 block = t.blocks - 1; block-- > 0; n++) { // its scores; the product of the one before
+            wait_full(K_FULL, n + 1);
+            wait_full(V_FULL, n);
             wait_turn();
             wgmma_fence();
-            multiply_keys(&scores, q, wgmma_step(k0, k.stage * KV_BYTES));
-            multiply_values(&o, &p, wgmma_step(v0, v.stage * KV_BYTES), has_output);
+            multiply_keys(&scores, q, wgmma_step(k, (n + 1) % 2 * KV_BYTES));
+            multiply_values(&o, &p, wgmma_step(v, n % 2 * KV_BYTES), has_output);
             pass_turn();
             wgmma_wait(1);
-            arrive(K_EMPTY + k.stage);
-            advance(&k);
-            hide_keys(&scores, s, t.row, (n - 1) * BN, false);
+            release(K_EMPTY, n + 1);
+            hide_keys(&scores, s, t.row, block * BN, false);
             exponentiate(&scores, &m, s.scale, false);
             wgmma_wait(0);
-            arrive(V_EMPTY + v.stage);
-            advance(&v);
+            release(V_EMPTY, n);
 #pragma unroll
             for (u32 i = 0; i < HD / 2; i++)
                 o[i] *= m.shrink[i / 2 % 2];
@@ -339,18 +324,17 @@ static void consume(result to, shape s)
             has_output = true;
         }
 
-        arrive(Q_EMPTY);
-        mbarrier_wait(barrier_at(V_FULL + v.stage), v.phase);
+        release(Q_EMPTY, 0);
+        wait_full(V_FULL, n);
         wgmma_fence();
-        multiply_values(&o, &p, wgmma_step(v0, v.stage * KV_BYTES), has_output);
+        multiply_values(&o, &p, wgmma_step(v, n % 2 * KV_BYTES), has_output);
 #pragma unroll
         for (u32 d = 1; d < 4; d *= 2)
 #pragma unroll
             for (u32 h = 0; h < 2; h++)
                 m.sum[h] += shuffle_xor(m.sum[h], d);
         wgmma_wait(0);
-        arrive(V_EMPTY + v.stage);
-        advance(&v);
+        release(V_EMPTY, n);
         store(to, s, t, &o, &m);
     }
 }

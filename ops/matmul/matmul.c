@@ -1,8 +1,9 @@
 // kiln_matmul: checks a description, picks a kernel and its tile, and launches it.
 //
-// Three kernels: gemm_sm90.c (wgmma, tensor maps), gemm_sm80.c (mma, asynchronous copies) and
-// gemm_portable.c (fragments). The first one that can do the job is taken; the two fast ones want
-// rows that start at multiples of 16 bytes. Start reading at kiln_matmul, the last function.
+// The kernels: gemm_sm90.c (wgmma, tensor maps), gemm_sm80.c (mma, asynchronous copies), and for
+// everything else gemm_portable.c (fragments) and gemm_f32.c. The first one that can do the job is
+// taken; the two fast ones want rows that start at multiples of 16 bytes. Start reading at
+// kiln_matmul, the last function.
 #include "kiln/ops.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ static const struct {
 typedef struct job {
     kiln *k;
     const kiln_matmul_desc *desc;
+    const kiln_device_info *device;
     operand type;
     const char *out_name; // of the macro OUT_…
     uint32_t out_bytes, batch;
@@ -210,9 +212,7 @@ static uint64_t cost_of(const job *j, uint32_t m, uint32_t n, uint32_t steps, ui
 static tile pick_tile(const job *j, uint32_t steps)
 {
     const kiln_matmul_desc *d = j->desc;
-    kiln_device_info info;
-    uint32_t sms =
-        !kiln_device_info_of(j->k, &info) && info.multiprocessors > 1 ? info.multiprocessors : 132;
+    uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
     if (d->tile_m && d->tile_n)
         return tile_of(d->tile_m, d->tile_n, d->overlaps_previous);
     // Columns come in 64s when b is read along them.
@@ -317,6 +317,151 @@ static kiln_status run_sm90(const job *j)
     return status;
 }
 
+// --- operands in plain memory: sm_80, portable, f32
+typedef struct plain { // one way to run one of them
+    uint32_t m, n, warps_m, warps_n, stages;
+    size_t shared_bytes;
+} plain;
+
+static bool has_pairs(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint64_t address = d->out->address + d->out_first * j->out_bytes;
+    return address % (2 * j->out_bytes) == 0 && d->n % 2 == 0 && j->out_stride % 2 == 0 &&
+           (j->batch == 1 || j->out_batch % 2 == 0);
+}
+
+static kiln_status launch_plain(const job *j, const op_request *r, plain way)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(j->k, r, &kernel);
+    uint64_t tiles = (uint64_t)ceil_div(d->m, way.m) * ceil_div(d->n, way.n);
+    if (!status && tiles > INT32_MAX)
+        return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
+                         (unsigned long long)tiles);
+    const uint32_t most = 65535; // blocks along y
+    for (uint32_t first = 0; first < j->batch && !status; first += most) {
+        kiln_arg args[16] = {kiln_arg_buffer_at(d->a, d->a_first + first * j->a_batch),
+                             kiln_arg_buffer_at(d->b, d->b_first + first * j->b_batch),
+                             kiln_arg_buffer_at(d->out, d->out_first + first * j->out_batch)};
+        size_t count = 3;
+        if (d->epilogue != KILN_EPILOGUE_NONE)
+            args[count++] = kiln_arg_buffer(d->bias);
+        const uint64_t numbers[] = {d->m,          d->n,       d->k,       j->a_stride, j->b_stride,
+                                    j->out_stride, j->a_batch, j->b_batch, j->out_batch};
+        for (size_t i = 0; i < COUNT(numbers); i++)
+            args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, (int64_t)numbers[i]);
+        uint32_t rest = j->batch - first;
+        status =
+            kiln_launch(kernel->kernel,
+                        &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < most ? rest : most},
+                                            .shared_bytes = r->shared_bytes,
+                                            .args = args,
+                                            .arg_count = count,
+                                            .stream = d->stream});
+    }
+    return status;
+}
+
+static const char *sm80_obstacle(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    if (!j->k->cuda && strcmp(j->k->target, "interp") != 0)
+        return "the device has no asynchronous copies";
+    if (j->k->cuda && j->device->sm < (j->type == E4M3 ? 89 : 80))
+        return "the device is too old";
+    if (j->type == F32)
+        return "f32 without is_tf32 has no matrix unit";
+    if (operands[j->type].bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
+        return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
+    if (!operands_are_aligned(j))
+        return "a row of an operand does not start at a multiple of 16 bytes";
+    return NULL;
+}
+
+// The first tile that fills the device, or the smallest.
+static plain pick_plain(const job *j, const plain *ways, size_t count, uint32_t blocks)
+{
+    const kiln_matmul_desc *d = j->desc;
+    size_t limit = j->k->shared_limit, n = 0;
+    for (; n + 1 < count; n++) {
+        bool is_wanted = d->tile_m ? d->tile_m == ways[n].m && d->tile_n == ways[n].n
+                                   : (uint64_t)ceil_div(d->m, ways[n].m) *
+                                             ceil_div(d->n, ways[n].n) * j->batch >=
+                                         blocks;
+        if (ways[n].shared_bytes <= limit && is_wanted)
+            break;
+    }
+    return ways[n];
+}
+
+static kiln_status run_sm80(const job *j)
+{
+#define WAY(m, n, warps_m, warps_n, stages)                                                        \
+    {                                                                                              \
+        m, n, warps_m, warps_n, stages, (m + n) * 128 * stages                                     \
+    }
+    static const plain ways[] = {WAY(128, 256, 2, 4, 4), WAY(128, 256, 2, 4, 3),
+                                 WAY(128, 128, 2, 2, 3), WAY(64, 64, 2, 2, 4)};
+#undef WAY
+    plain way = pick_plain(j, ways, COUNT(ways), j->device->multiprocessors * 3 / 4);
+    op_request r = {.file = "ops/matmul/gemm_sm80.c", .shared_bytes = way.shared_bytes};
+    common_words(j, &r);
+    op_tune(&r, "BM=%u", way.m);
+    op_tune(&r, "BN=%u", way.n);
+    op_tune(&r, "WARPS_M=%u", way.warps_m);
+    op_tune(&r, "WARPS_N=%u", way.warps_n);
+    op_tune(&r, "STAGES=%u", way.stages);
+    op_tune(&r, "PAIRS=%u", has_pairs(j));
+    return launch_plain(j, &r, way);
+}
+
+static kiln_status run_f32(const job *j)
+{
+    static const plain ways[] = {
+        {128, 128, 1, 1, 1, 0}, {64, 64, 1, 1, 1, 0}, {32, 32, 1, 1, 1, 0}};
+    size_t first = j->k->cuda ? 0 : 1;
+    plain way = pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
+    job plain_job = *j;
+    plain_job.type = F32;
+    op_request r = {.file = "ops/matmul/gemm_f32.c"};
+    common_words(&plain_job, &r);
+    op_tune(&r, "TILE=%u", way.m);
+    op_tune(&r, "PAIRS=%u", has_pairs(j));
+    op_tune(&r, "ALIGNED=%u", operands_are_aligned(j));
+    return launch_plain(j, &r, way);
+}
+
+static kiln_status run_portable(const job *j)
+{
+    // Two buffers of 80 bytes for each row and column: more, when a line runs along the columns.
+#define WAY(m, n, warps_m, warps_n)                                                                \
+    {                                                                                              \
+        m, n, warps_m, warps_n, 2, (m + n) * 160                                                   \
+    }
+    static const plain ways[] = {WAY(128, 256, 2, 4), WAY(128, 128, 2, 4), WAY(64, 64, 2, 2),
+                                 WAY(32, 32, 1, 1)};
+#undef WAY
+    if (j->type == F32 || (j->type == TF32 && j->out_bytes == 4))
+        return run_f32(j);
+    if (j->type == TF32)
+        return error_set(j->k, KILN_E_UNSUPPORTED, K6038,
+                         "kiln_matmul: a tf32 product for 16-bit results needs sm_80 and aligned "
+                         "rows");
+    size_t first = j->k->cuda ? 0 : 2;
+    plain way = pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
+    op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
+    common_words(j, &r);
+    op_tune(&r, "BM=%u", way.m);
+    op_tune(&r, "BN=%u", way.n);
+    op_tune(&r, "WARPS_M=%u", way.warps_m);
+    op_tune(&r, "WARPS_N=%u", way.warps_n);
+    op_tune(&r, "PAIRS=%u", has_pairs(j));
+    op_tune(&r, "ALIGNED=%u", j->type != E4M3 && operands_are_aligned(j));
+    return launch_plain(j, &r, way);
+}
+
 // --- choosing
 static kiln_status refuse(const job *j, const char *kernel, const char *why)
 {
@@ -332,13 +477,18 @@ kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
         return wrong(k, "the description is NULL");
     job j = {.k = k, .desc = desc};
     kiln_status status = check(&j);
+    if (!status)
+        status = op_device(k, &j.device);
     if (status || !desc->m || !desc->n)
         return status;
-    const char *obstacle = sm90_obstacle(&j);
-    bool is_forced = desc->kernel == KILN_MATMUL_SM90;
-    if (is_forced && obstacle)
-        return refuse(&j, "sm_90a", obstacle);
-    if (is_forced || (desc->kernel == KILN_MATMUL_BEST && k->cuda && !obstacle))
-        return run_sm90(&j);
-    return refuse(&j, "portable", "it does not exist yet");
+    const char *no_sm90 = sm90_obstacle(&j), *no_sm80 = sm80_obstacle(&j);
+    switch (desc->kernel) {
+    case KILN_MATMUL_SM90: return no_sm90 ? refuse(&j, "sm_90a", no_sm90) : run_sm90(&j);
+    case KILN_MATMUL_SM80: return no_sm80 ? refuse(&j, "sm_80", no_sm80) : run_sm80(&j);
+    case KILN_MATMUL_PORTABLE: return run_portable(&j);
+    case KILN_MATMUL_BEST: break;
+    }
+    return k->cuda && !no_sm90   ? run_sm90(&j)
+           : k->cuda && !no_sm80 ? run_sm80(&j)
+                                 : run_portable(&j);
 }

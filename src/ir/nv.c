@@ -67,6 +67,65 @@ nv_shape nv_unpack(int64_t imm)
                       .b_is_mn = v >> 30 & 1};
 }
 
+void nv_shape_text(nv_shape s, text *out)
+{
+    text_printf(out, "n%u.k%u.%s.%s.%s%s%s%s", s.n, s.k, nv_elem_name(s.d), nv_elem_name(s.a),
+                nv_elem_name(s.b), s.from_words ? ".regs" : "", s.a_is_mn ? ".amn" : "",
+                s.b_is_mn ? ".bmn" : "");
+}
+
+// The next part of a word with dots.
+static str take_part(str *word)
+{
+    size_t len = 0;
+    while (len < word->len && word->at[len] != '.')
+        len++;
+    str part = {word->at, len};
+    len += len < word->len;
+    *word = (str){word->at + len, word->len - len};
+    return part;
+}
+
+static bool take_number(str *word, char letter, uint32_t limit, uint32_t *out)
+{
+    str part = take_part(word);
+    *out = 0;
+    if (part.len < 2 || part.len > 4 || part.at[0] != letter)
+        return false;
+    for (size_t k = 1; k < part.len; k++) {
+        if (part.at[k] < '0' || part.at[k] > '9')
+            return false;
+        *out = *out * 10 + (uint32_t)(part.at[k] - '0');
+    }
+    return *out <= limit;
+}
+
+bool nv_shape_read(str word, nv_shape *out)
+{
+    *out = (nv_shape){0};
+    if (!take_number(&word, 'n', 511, &out->n) || !take_number(&word, 'k', 127, &out->k))
+        return false;
+    int d = nv_elem_find(take_part(&word)), a = nv_elem_find(take_part(&word)),
+        b = nv_elem_find(take_part(&word));
+    if (d < 0 || a < 0 || b < 0)
+        return false;
+    out->d = (nv_elem)d;
+    out->a = (nv_elem)a;
+    out->b = (nv_elem)b;
+    while (word.len) {
+        str part = take_part(&word);
+        if (str_same(part, STR("regs")))
+            out->from_words = true;
+        else if (str_same(part, STR("amn")))
+            out->a_is_mn = true;
+        else if (str_same(part, STR("bmn")))
+            out->b_is_mn = true;
+        else
+            return false;
+    }
+    return true;
+}
+
 uint32_t nv_elem_bytes(nv_elem e)
 {
     static const uint8_t bytes[NV_ELEM_COUNT] = {2, 2, 4, 1, 1, 1, 1, 4, 4};

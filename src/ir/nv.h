@@ -49,6 +49,9 @@ int nv_elem_find(str name);
 
 int64_t nv_pack(nv_shape s);
 nv_shape nv_unpack(int64_t imm);
+// "n256.k16.f32.bf16.bf16", then ".regs", ".amn", ".bmn" where they hold.
+void nv_shape_text(nv_shape s, text *out);
+bool nv_shape_read(str word, nv_shape *out);
 uint32_t nv_elem_bytes(nv_elem e);
 uint32_t nv_acc_words(nv_op op, nv_shape s); // registers of the accumulator
 uint32_t nv_a_words(nv_op op, nv_shape s);   // mma, and wgmma from registers

@@ -250,7 +250,11 @@ static void put_attributes(printer *p, const ir_inst *i)
     text *out = p->out;
     if (ir_op_is_memory((ir_op)i->op) && i->imm)
         text_printf(out, " offset(%lld)", (long long)i->imm);
-    if ((i->op == IR_NV || i->op == IR_CLUSTER) && i->imm)
+    if (i->op == IR_NV && (i->aux == NV_MMA || i->aux == NV_WGMMA)) {
+        text_puts(out, " shape(");
+        nv_shape_text(nv_unpack(i->imm), out);
+        text_putc(out, ')');
+    } else if ((i->op == IR_NV || i->op == IR_CLUSTER) && i->imm)
         text_printf(out, " imm(%lld)", (long long)i->imm);
     if (i->op == IR_BOUNDS)
         text_printf(out, " elem(%lld)", (long long)i->imm);

@@ -1,6 +1,7 @@
 // Text to IR: the other half of print.c, line for line. Values and labels may have any name that is
 // unique in the function; a value named %sum.12 remembers the name "sum". What is read has the
 // right shape but may be unsound: run ir_verify_module on it. Start at ir_read.
+#include "ir/nv.h"
 #include "ir/scan.h"
 #include "ir/tables.h"
 
@@ -214,12 +215,25 @@ static uint32_t bracketed_choice(reader *r, const char *const *names)
     return choice;
 }
 
+static int64_t read_shape(reader *r)
+{
+    nv_shape shape;
+    scan_expect(&r->s, '(');
+    if (r->s.token.kind != SCAN_WORD || !nv_shape_read(r->s.token.text, &shape))
+        scan_fail(&r->s, r->s.token.at, "a shape like n8.k16.f32.bf16.bf16 is expected here");
+    scan_next(&r->s);
+    scan_expect(&r->s, ')');
+    return r->s.error ? 0 : nv_pack(shape);
+}
+
 static void read_attributes(reader *r, ir_inst *made)
 {
     scanner *s = &r->s;
     for (;;) {
         if (scan_take_word(s, "offset") || scan_take_word(s, "imm"))
             made->imm = scan_bracketed(s, INT64_MIN, INT64_MAX);
+        else if (scan_take_word(s, "shape"))
+            made->imm = read_shape(r);
         else if (scan_take_word(s, "elem"))
             made->imm = scan_bracketed(s, 1, INT64_MAX);
         else if (scan_take_word(s, "align"))

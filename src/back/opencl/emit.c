@@ -405,8 +405,10 @@ static void declare_all(ocl_emitter *e)
     cpu_put(&e->c, "__local uint word;");
     if (e->has_warps) {
         uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
-        cpu_put(&e->c, "__local ulong box[%u];", threads ? (unsigned)threads : 1024u);
-        cpu_put(&e->c, "__local uchar flag[%u];", threads ? (unsigned)threads : 1024u);
+        cpu_put(&e->c, "enum { BOXES = %u };", threads ? (unsigned)threads : 1024u);
+        cpu_put(&e->c, "__local ulong box[2 * BOXES];");
+        cpu_put(&e->c, "__local uchar flag[2 * BOXES];");
+        cpu_put(&e->c, "uint turn = 0;");
     }
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);

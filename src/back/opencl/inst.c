@@ -37,9 +37,11 @@ const char *ocl_end(ocl_emitter *e)
 }
 
 // --- between threads
-static const char *active(const ocl_emitter *e)
+// The row of boxes of the next operation, and who takes part.
+static const char *boxes(ocl_emitter *e)
 {
-    return e->is_whole ? "1u" : "act";
+    cpu_put(&e->c, "turn ^= 1;");
+    return e->is_whole ? "box + turn * BOXES, 0, 1u" : "box + turn * BOXES, flag + turn * BOXES, act";
 }
 
 static const char *bits_of(ocl_emitter *e, ir_ref r)
@@ -59,8 +61,8 @@ static const char *shuffled(ocl_emitter *e, const ir_inst *i)
         bits = str_format(e->c.a, "shuffle_%d(%u, %s, %s, %s)", cpu_is_wide(t) ? 64 : 32, i->aux,
                           value, by, width);
     else
-        bits = str_format(e->c.a, "(%s)shuffle_box(box, flag, %u, %s, %s, %s, %s)",
-                          cpu_is_wide(t) ? "ulong" : "uint", i->aux, value, by, width, active(e));
+        bits = str_format(e->c.a, "(%s)shuffle_box(%s, %u, %s, %s, %s)",
+                          cpu_is_wide(t) ? "ulong" : "uint", boxes(e), i->aux, value, by, width);
     return t == IR_F32 || t == IR_F64 ? str_format(e->c.a, "%s_bits(%s)", ir_type_name(t), bits)
                                       : bits;
 }
@@ -69,16 +71,15 @@ static const char *voted(ocl_emitter *e, const ir_inst *i)
 {
     bool has_ptx = e->options->has_ptx;
     if (i->op == IR_ACTIVE)
-        return has_ptx ? "active_lanes()"
-                       : str_format(e->c.a, "match_box(box, flag, 0, 0, %s)", active(e));
+        return has_ptx ? "active_lanes()" : str_format(e->c.a, "match_box(%s, 0, 0)", boxes(e));
     ir_ref a = ir_operand(e->c.f, i, 0);
     const char *x = bits_of(e, a);
-    if (i->op == IR_BALLOT)
-        return str_format(e->c.a, has_ptx ? "ballot(%s)" : "match_box(box, flag, %s, 1, %s)", x,
-                          active(e));
-    if (has_ptx)
-        return str_format(e->c.a, "match_%d(%s)", cpu_is_wide(ir_type_of(e->c.f, a)) ? 64 : 32, x);
-    return str_format(e->c.a, "match_box(box, flag, %s, %s, %s)", x, x, active(e));
+    if (!has_ptx)
+        return str_format(e->c.a, "match_box(%s, %s, %s)", boxes(e), x,
+                          i->op == IR_BALLOT ? "1" : x);
+    return i->op == IR_BALLOT ? str_format(e->c.a, "ballot(%s)", x)
+                              : str_format(e->c.a, "match_%d(%s)",
+                                           cpu_is_wide(ir_type_of(e->c.f, a)) ? 64 : 32, x);
 }
 
 static const char *geometry(ocl_emitter *e, const ir_inst *i)

@@ -298,30 +298,29 @@ IN ulong time_now(uint kind)
 }
 #define NAP(n) __asm__ volatile("nanosleep.u32 %0;" ::"r"(n))
 #else
-// Without warps of 32: all threads of the block come here together, those that take part say so in `act`, and look into each other's box.
+// Without warps of 32: all threads of the block come here together, those that take part say so in `act` (NULL flags: all do), and look into
+// each other's box. There are two rows of boxes, used in turns, so that one barrier will do: who writes into a row again has been at the
+// barrier of the other one since, and so has everybody who read from it.
 IN uint takes_part(__local ulong *box, __local uchar *flag, ulong v, uint act)
 {
     uint rank = thread_rank();
     box[rank] = v;
-    flag[rank] = (uchar)act;
+    if (flag)
+        flag[rank] = (uchar)act;
     LOCAL_BARRIER();
     return rank;
 }
-IN ulong shuffle_box(__local ulong *box, __local uchar *flag, uint kind, ulong v, uint by, uint width, uint act)
+IN ulong shuffle_box(__local ulong *box, __local uchar *flag, uint act, uint kind, ulong v, uint by, uint width)
 {
     uint rank = takes_part(box, flag, v, act), from = (rank & ~31u) + shuffle_from(kind, rank & 31, by, width);
-    ulong r = from < thread_count() && flag[from] ? box[from] : v;
-    LOCAL_BARRIER();
-    return r;
+    return from < thread_count() && (!flag || flag[from]) ? box[from] : v;
 }
-// The active lanes whose value equals `v`.
-IN uint match_box(__local ulong *box, __local uchar *flag, ulong mine, ulong v, uint act)
+// The active lanes that put `v` into their box.
+IN uint match_box(__local ulong *box, __local uchar *flag, uint act, ulong mine, ulong v)
 {
-    uint rank = takes_part(box, flag, mine, act), first = rank & ~31u, r = 0;
-    for (uint l = 0; l < 32; l++)
-        if (first + l < thread_count() && flag[first + l] && box[first + l] == v)
-            r |= 1u << l;
-    LOCAL_BARRIER();
+    uint rank = takes_part(box, flag, mine, act), first = rank & ~31u, lanes = min(32u, thread_count() - first), r = 0;
+    for (uint l = 0; l < lanes; l++)
+        r |= (uint)((!flag || flag[first + l]) && box[first + l] == v) << l;
     return r;
 }
 IN uint any_of_block(__local uint *word, uint x)
