@@ -94,6 +94,7 @@ help:
 	@echo 'make showcase             build, then run the examples on the best device present'
 	@echo 'make gpu-test             every test that can use a GPU (gcc, make and a driver are enough)'
 	@echo 'make matrix [FULL=1] [JSON=file]  equal bits: every kernel and math function on every device here'
+	@echo 'make test-opencl          the whole corpus on the first OpenCL device (long with PoCL)'
 	@echo 'make bench                compile-time and interpreter speed'
 	@echo 'make bench-cpu            the cpu device beside PoCL, OpenBLAS and the interpreter'
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'

@@ -2,8 +2,8 @@
 // optimiser, results compared bit for bit, with the tests' own checks and with the recorded hashes.
 //
 //     run_diff --wrap FILE                      C text of the host's side of FILE, to standard
-//     output run_diff [--host SO] [--device D] [--only TEXT] [--skip LABEL] [--golden FILE
-//     [--bless]] FILES…
+//     output run_diff [--host SO] [--device D] [--optimised] [--only TEXT] [--skip LABEL] [--golden
+//     FILE [--bless]] FILES…
 //
 // Each file runs in a child process of its own, so that a crash is one failed file and not the end.
 // The last line is "run: N passed, N failed, N skipped". Start reading at main.
@@ -21,7 +21,7 @@ typedef struct counts {
 
 static struct options {
     const char *host, *device, *only, *skip, *golden;
-    bool bless, verbose;
+    bool bless, verbose, only_optimised;
     const char *const *include;
 } options = {.device = "interp"};
 
@@ -158,9 +158,9 @@ static counts run_file(corpus_file *f)
         return n;
     }
     if (wants_device) {
-        s.plain = compile(s.k, f, -1);
-        s.optimised = s.plain ? compile(s.k, f, 1) : NULL;
-        if (!s.plain || !s.optimised)
+        s.plain = options.only_optimised ? NULL : compile(s.k, f, -1);
+        s.optimised = s.plain || options.only_optimised ? compile(s.k, f, 1) : NULL;
+        if (!s.optimised)
             n.failed++;
     }
     for (int i = 0; i < f->case_count; i++) {
@@ -238,6 +238,8 @@ int main(int argc, char **argv)
             return wrap(value);
         else if (strcmp(argv[at], "--bless") == 0)
             options.bless = true;
+        else if (strcmp(argv[at], "--optimised") == 0)
+            options.only_optimised = true;
         else if (strcmp(argv[at], "-v") == 0)
             options.verbose = true;
         else if (strcmp(argv[at], "--host") == 0)

@@ -101,6 +101,19 @@ $(T)/fake_check: tests/fake/check.c tests/api/api.h $(BUILD)/libkiln.a
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so
 
+# --- OpenCL: an OpenCL library that runs nothing, and the corpus where a real one is found
+$(T)/libfakeopencl.so: tests/opencl/libopencl.c src/rt/drv/opencl_abi.h
+	@mkdir -p $(@D)
+	$(call Q,link)gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra -fPIC -shared -Isrc $< -o $@
+$(T)/opencl/check: tests/opencl/check.c tests/api/api.h $(BUILD)/libkiln.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
+OPENCL_PROGRAMS = $(T)/opencl/check $(T)/libfakeopencl.so $(GPU_PROGRAMS)
+test: $(OPENCL_PROGRAMS)
+.PHONY: test-opencl
+test-opencl: all $(T)/run_diff $(T)/corpus.so $(OPENCL_PROGRAMS)
+	@sh tests/opencl/run $(BUILD) all
+
 # The math library's errors in ulps: make ulp (quick), make ulp ULP='--table docs/math.md' (everything; an hour of CPU time).
 # make ulp-static gives one file that runs on any x86-64 with AVX2 and FMA, without MPFR there.
 ULP ?= --quick

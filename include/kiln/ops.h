@@ -76,8 +76,9 @@ typedef struct kiln_attention_desc {
 } kiln_attention_desc;
 KILN_API kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc);
 
-// Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. All tensors are
-// dense, [batch, heads, length, head_dim], and of one type: bf16, f16, f32; lse and workspace are f32.
+// Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. All tensors
+// are dense, [batch, heads, length, head_dim], and of one type: bf16, f16, f32; lse and workspace
+// are f32.
 typedef struct kiln_attention_backward_desc {
     const kiln_buffer *q, *k, *v; // of the forward call
     const kiln_buffer *out, *lse; // its results
@@ -85,9 +86,9 @@ typedef struct kiln_attention_backward_desc {
     kiln_buffer *dq, *dk, *dv; // results
     kiln_buffer *workspace;    // as many elements as kiln_attention_backward_workspace says
     uint32_t batch, heads, length, head_dim;
-    bool is_causal;      // as in the forward call
-    float scale;         // the same; 0: one over the root of head_dim
-    kiln_stream *stream; // NULL: the device's own
+    bool is_causal;               // as in the forward call
+    float scale;                  // the same; 0: one over the root of head_dim
+    kiln_stream *stream;          // NULL: the device's own
     kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 64 and 128
 } kiln_attention_backward_desc;
 // Of the description only the buffers but for q may be missing.

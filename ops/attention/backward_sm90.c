@@ -178,6 +178,7 @@ static void wait_for(u32 first, ring r)
 static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32 scale)
 {
     ring q = {0, 0}, o = {0, 0}, keys = {0, 0};
+    operands t = operands_of(group());
     bool is_leader = thread_x() % 128 == 0;
     for (work w = work_at(p, block_x(), 0); w.unit < p.units; w = next_work(p, w)) {
         f32 *sum = sums + (u64)(w.head * p.query_blocks + w.first) * SUM_BLOCK + warp() * 1024;
@@ -186,10 +187,10 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
         u32 packed[M / 16][4];
         wait_for(K_FULL, keys);
         wait_for(Q_FULL, q);
-        multiply_scores(&s, smem + K_AT, smem + Q_AT + q.stage * Q_BYTES);
+        multiply_scores(&s, t.k, at_stage(t.q, q.stage, Q_BYTES));
         wait_for(V_FULL, keys);
         wait_for(O_FULL, o);
-        multiply_scores(&d, smem + V_AT, smem + O_AT + o.stage * Q_BYTES);
+        multiply_scores(&d, t.v, at_stage(t.o, o.stage, Q_BYTES));
         keys.phase ^= 1;
         wgmma_wait(1);
         mask(&s, p, w, w.first);
@@ -199,7 +200,7 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
 #pragma unroll
         for (u32 part = 0; part < PARTS; part++) {
             make_ds(&d, &s, &packed, part, rows_of(o.stage));
-            multiply_dv(&dv, &packed, part, o.stage, false);
+            multiply_dv(&dv, &packed, part, &t, o.stage, false);
             store_ds(&d, part, o.stage);
         }
         advance(&q, Q_STAGES);
@@ -207,13 +208,13 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
         for (u32 i = 1; i < w.count; i++) {
             ring last_q = before(q, Q_STAGES), last_o = before(o, O_STAGES);
             wait_for(Q_FULL, q);
-            multiply_scores(&s, smem + K_AT, smem + Q_AT + q.stage * Q_BYTES);
+            multiply_scores(&s, t.k, at_stage(t.q, q.stage, Q_BYTES));
             wgmma_wait(1); // dV of the last block: P and dO are free
             release(is_leader, O_EMPTY, last_o.stage);
             wait_for(O_FULL, o);
-            multiply_scores(&d, smem + V_AT, smem + O_AT + o.stage * Q_BYTES);
+            multiply_scores(&d, t.v, at_stage(t.o, o.stage, Q_BYTES));
             wait_for(DS_FULL, last_o);
-            multiply_dk(&dk, last_o.stage, last_q.stage, i > 1);
+            multiply_dk(&dk, &t, last_o.stage, last_q.stage, i > 1);
             wgmma_wait(2);
             mask(&s, p, w, w.first + i);
             make_p(&s, &packed, c, rows_of(o.stage));
@@ -224,8 +225,8 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
             for (u32 part = 0; part < PARTS; part++) {
                 make_ds(&d, &s, &packed, part, rows_of(o.stage));
                 if (part == 0)
-                    multiply_dq(&s[0], last_o.stage);
-                multiply_dv(&dv, &packed, part, o.stage, true);
+                    multiply_dq(&s[0], &t, last_o.stage);
+                multiply_dv(&dv, &packed, part, &t, o.stage, true);
                 store_ds(&d, part, o.stage);
             }
             wgmma_wait(PARTS + 1); // dK
@@ -239,8 +240,8 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
         }
         ring last_q = before(q, Q_STAGES), last_o = before(o, O_STAGES);
         wait_for(DS_FULL, last_o);
-        multiply_dk(&dk, last_o.stage, last_q.stage, w.count > 1);
-        multiply_dq(&s[0], last_o.stage);
+        multiply_dk(&dk, &t, last_o.stage, last_q.stage, w.count > 1);
+        multiply_dq(&s[0], &t, last_o.stage);
         wgmma_wait(2);
         release(is_leader, O_EMPTY, last_o.stage);
         release(is_leader, V_EMPTY, 0);

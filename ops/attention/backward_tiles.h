@@ -88,24 +88,51 @@ static u32 group()
     return warp() / 4;
 }
 
-static void multiply_scores(scores *s, const u8 *keys, const u8 *queries)
+// What the products read, at stage 0. Rows of an operand are contiguous along the sum, or
+// ("_across") along the other side.
+typedef struct operands {
+    u64 k, v, ds;                 // of this warpgroup's 64 keys
+    u64 q, o, q_across, o_across; // of a query block
+    u64 ds_across, k_across;      // of this warpgroup's part of dQ
+} operands;
+
+// Each warpgroup has 64 x 64 of dQ: half of the columns (HD 128) or of the queries (HD 64).
+static operands operands_of(u32 group)
 {
-    u64 a = wgmma_k_major(keys + group() * 8192, 128);
-    u64 b = wgmma_k_major(queries, 128);
+    u32 half = group * KV_SLAB;
+    return (operands){
+        .k = wgmma_k_major(smem + K_AT + group * 8192, 128),
+        .v = wgmma_k_major(smem + V_AT + group * 8192, 128),
+        .ds = wgmma_k_major(smem + DS_AT + group * 8192, 128),
+        .q = wgmma_k_major(smem + Q_AT, 128),
+        .o = wgmma_k_major(smem + O_AT, 128),
+        .q_across = wgmma_mn_major(smem + Q_AT, 128, Q_SLAB),
+        .o_across = wgmma_mn_major(smem + O_AT, 128, Q_SLAB),
+        .ds_across = wgmma_mn_major(smem + DS_AT + (HD == 128 ? 0 : half), 128, KV_SLAB),
+        .k_across = wgmma_mn_major(smem + K_AT + (HD == 128 ? half : 0), 128, KV_SLAB),
+    };
+}
+
+static u64 at_stage(u64 operand, u32 stage, u32 bytes)
+{
+    return operand + (u64)stage * (bytes / 16); // as wgmma_step, without a shift
+}
+
+static void multiply_scores(scores *s, u64 keys, u64 queries)
+{
     wgmma_fence();
 #pragma unroll
     for (u32 part = 0; part < PARTS; part++)
 #pragma unroll
         for (u32 i = 0; i < HD / 16; i++)
-            MULTIPLY((*s)[part], wgmma_step(a, i / 4 * KV_SLAB + i % 4 * 32),
-                     wgmma_step(b, part * 8192 + i / 4 * Q_SLAB + i % 4 * 32), i > 0);
+            MULTIPLY((*s)[part], wgmma_step(keys, i / 4 * KV_SLAB + i % 4 * 32),
+                     wgmma_step(queries, part * 8192 + i / 4 * Q_SLAB + i % 4 * 32), i > 0);
     wgmma_commit();
 }
 
-static void multiply_dk(f32 (*dk)[HD / 2], u32 ds_stage, u32 q_stage, bool adds)
+static void multiply_dk(f32 (*dk)[HD / 2], const operands *t, u32 ds_stage, u32 q_stage, bool adds)
 {
-    u64 a = wgmma_k_major(smem + DS_AT + ds_stage * DS_BYTES + group() * 8192, 128);
-    u64 b = wgmma_mn_major(smem + Q_AT + q_stage * Q_BYTES, 128, Q_SLAB);
+    u64 a = at_stage(t->ds, ds_stage, DS_BYTES), b = at_stage(t->q_across, q_stage, Q_BYTES);
     wgmma_fence();
 #pragma unroll
     for (u32 i = 0; i < M / 16; i++)
@@ -114,23 +141,21 @@ static void multiply_dk(f32 (*dk)[HD / 2], u32 ds_stage, u32 q_stage, bool adds)
     wgmma_commit();
 }
 
-// Each warpgroup has 64 x 64 of dQ: half of the columns (HD 128) or of the queries (HD 64).
-static void multiply_dq(f32 (*dq)[32], u32 ds_stage)
+static void multiply_dq(f32 (*dq)[32], const operands *t, u32 ds_stage)
 {
-    u32 rows = HD == 128 ? 0 : group() * KV_SLAB, columns = HD == 128 ? group() * KV_SLAB : 0;
-    u64 a = wgmma_mn_major(smem + DS_AT + ds_stage * DS_BYTES + rows, 128, KV_SLAB);
-    u64 b = wgmma_mn_major(smem + K_AT + columns, 128, KV_SLAB);
+    u64 a = at_stage(t->ds_across, ds_stage, DS_BYTES);
     wgmma_fence();
 #pragma unroll
     for (u32 i = 0; i < KEYS / 16; i++)
-        MULTIPLY(*dq, wgmma_step(a, i * 2048), wgmma_step(b, i * 2048), i > 0,
+        MULTIPLY(*dq, wgmma_step(a, i * 2048), wgmma_step(t->k_across, i * 2048), i > 0,
                  wgmma_a_mn | wgmma_b_mn);
     wgmma_commit();
 }
 
-static void multiply_dv(f32 (*dv)[HD / 2], u32 (*p)[M / 16][4], u32 part, u32 o_stage, bool adds)
+static void multiply_dv(f32 (*dv)[HD / 2], u32 (*p)[M / 16][4], u32 part, const operands *t,
+                        u32 o_stage, bool adds)
 {
-    u64 b = wgmma_mn_major(smem + O_AT + o_stage * Q_BYTES, 128, Q_SLAB);
+    u64 b = at_stage(t->o_across, o_stage, Q_BYTES);
     wgmma_fence();
 #pragma unroll
     for (u32 i = part * 4; i < part * 4 + 4; i++)

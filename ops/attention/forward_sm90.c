@@ -59,30 +59,30 @@ typedef struct shape {
     f32 scale;           // times log2(e)
 } shape;
 
-// --- barriers. Block of keys number n, counted over all tiles, is in stage n % 2; each use of a stage
-// flips the phase of its barriers.
+// --- barriers. Block of keys number n, counted over all tiles, is in stage n % 2; each use of a
+// stage flips the phase of its barriers.
 
 enum { Q_FULL, Q_EMPTY, K_FULL, K_EMPTY = 4, V_FULL = 6, V_EMPTY = 8 };
 
-static mbarrier *barrier_at(u32 index)
+static mbarrier *barrier_at(u32 index, u32 n) // constants last: they become part of the address
 {
-    return (mbarrier *)(smem + BARRIERS_AT) + index;
+    return (mbarrier *)smem + n % 2 + (BARRIERS_AT / 8 + index);
 }
 
 static void wait_full(u32 index, u32 n)
 {
-    mbarrier_wait(barrier_at(index + n % 2), n / 2 % 2);
+    mbarrier_wait(barrier_at(index, n), n / 2 % 2);
 }
 
 static void wait_empty(u32 index, u32 n)
 {
-    mbarrier_wait(barrier_at(index + n % 2), n / 2 % 2 ^ 1);
+    mbarrier_wait(barrier_at(index, n), n / 2 % 2 ^ 1);
 }
 
 static void release(u32 index, u32 n) // a warpgroup has read the stage
 {
     if (thread_x() % 128 == 0)
-        mbarrier_arrive(barrier_at(index + n % 2));
+        mbarrier_arrive(barrier_at(index, n));
 }
 
 // --- which tile comes next
@@ -130,7 +130,7 @@ static void load(u8 *to, u32 chunk_bytes, const tensor_map *map, u32 row, u32 he
 static void load_block(u32 at, u32 full, u32 empty, const tensor_map *map, u32 n, u32 key, u32 head)
 {
     wait_empty(empty, n);
-    load(smem + at + n % 2 * KV_BYTES, KV_CHUNK, map, key, head, barrier_at(full + n % 2));
+    load(smem + at + n % 2 * KV_BYTES, KV_CHUNK, map, key, head, barrier_at(full, n));
 }
 
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s)
@@ -140,9 +140,9 @@ static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *
         tile t = tile_at(c, s);
         if (t.blocks == 0)
             continue;
-        mbarrier_wait(barrier_at(Q_EMPTY), q_phase);
+        mbarrier_wait(barrier_at(Q_EMPTY, 0), q_phase);
         q_phase ^= 1;
-        load(smem, Q_CHUNK, q, t.row, t.head, barrier_at(Q_FULL));
+        load(smem, Q_CHUNK, q, t.row, t.head, barrier_at(Q_FULL, 0));
         u32 head = t.head / s.sharing;
         for (u32 block = t.blocks; block-- > 0; n++) {
             load_block(K_AT, K_FULL, K_EMPTY, k, n, block * BN, head);
@@ -151,7 +151,7 @@ static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *
     }
 }
 
-// --- what the tensor cores do, and what hides keys from queries
+// --- scores and products
 
 // What a query may not see: keys past the end (in the last block alone), causal: after the query.
 static void hide_keys(f32 (*s)[BN / 2], shape p, u32 row, u32 key, bool is_first)
@@ -252,20 +252,28 @@ static void pass_turn(void)
         barrier_arrive(warp() / 4 == WGS - 1 ? 1 : warp() / 4 + 2, 256);
 }
 
-// A warpgroup without queries, in the last tile of a head, lets the blocks pass.
-static void idle(u32 first, u32 blocks)
+// How many of a tile's blocks of keys the queries of this warpgroup see; 0: it has no queries.
+static u32 blocks_seen(shape s, tile t)
 {
-    for (u32 n = first; n != first + blocks; n++) {
-        if (n != first) {
-            wait_turn();
-            pass_turn();
-        }
-        wait_full(K_FULL, n);
-        release(K_EMPTY, n);
-        wait_full(V_FULL, n);
-        release(V_EMPTY, n);
+    u32 row = t.row + warp() / 4 * 64;
+    if (row >= s.queries)
+        return 0;
+    return CAUSAL ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
+}
+
+// Lets a block pass that it does not see. Its warps stay together: one that came two phases late to
+// a barrier would take the newer phase for its own.
+static void skip_block(u32 n, bool has_turn)
+{
+    if (has_turn) {
+        wait_turn();
+        pass_turn();
     }
-    release(Q_EMPTY, 0);
+    wait_full(K_FULL, n);
+    wait_full(V_FULL, n);
+    barrier_sync(8 + warp() / 4, 128);
+    release(K_EMPTY, n);
+    release(V_EMPTY, n);
 }
 
 static void consume(result to, shape s)
@@ -281,12 +289,14 @@ static void consume(result to, shape s)
         tile t = tile_at(c, s);
         if (t.blocks == 0)
             continue;
-        u32 n = next;
+        u32 n = next, blocks = blocks_seen(s, t);
         next += t.blocks;
         q_phase ^= 1;
-        mbarrier_wait(barrier_at(Q_FULL), q_phase);
-        if (t.row + group * 64 >= s.queries) {
-            idle(n, t.blocks);
+        mbarrier_wait(barrier_at(Q_FULL, 0), q_phase);
+        for (; n != next - blocks; n++) // a tile has a turn for each block but one
+            skip_block(n, n + 1 != next);
+        if (blocks == 0) {
+            release(Q_EMPTY, 0);
             continue;
         }
         f32 scores[BN / 2], o[HD / 2];
@@ -298,12 +308,12 @@ static void consume(result to, shape s)
         multiply_keys(&scores, q, wgmma_step(k, n % 2 * KV_BYTES));
         wgmma_wait(0);
         release(K_EMPTY, n);
-        hide_keys(&scores, s, t.row, (t.blocks - 1) * BN, true);
+        hide_keys(&scores, s, t.row, (blocks - 1) * BN, true);
         exponentiate(&scores, &m, s.scale, true);
         pack(&p, &scores);
 
         bool has_output = false;
-        for (u32 block = t.blocks - 1; block-- > 0; n++) { // its scores; the product of the one before
+        for (u32 block = blocks - 1; block-- > 0; n++) { // its scores, the product of the last one
             wait_full(K_FULL, n + 1);
             wait_full(V_FULL, n);
             wait_turn();
@@ -346,14 +356,14 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
                                      shape s)
 {
     if (thread_x() == 0) {
-        mbarrier_init(barrier_at(Q_FULL), 1);
-        mbarrier_init(barrier_at(Q_EMPTY), WGS);
+        mbarrier_init(barrier_at(Q_FULL, 0), 1);
+        mbarrier_init(barrier_at(Q_EMPTY, 0), WGS);
 #pragma unroll
         for (u32 stage = 0; stage < 2; stage++) {
-            mbarrier_init(barrier_at(K_FULL + stage), 1);
-            mbarrier_init(barrier_at(K_EMPTY + stage), WGS);
-            mbarrier_init(barrier_at(V_FULL + stage), 1);
-            mbarrier_init(barrier_at(V_EMPTY + stage), WGS);
+            mbarrier_init(barrier_at(K_FULL, stage), 1);
+            mbarrier_init(barrier_at(K_EMPTY, stage), WGS);
+            mbarrier_init(barrier_at(V_FULL, stage), 1);
+            mbarrier_init(barrier_at(V_EMPTY, stage), WGS);
         }
         mbarrier_fence_init();
         tensor_map_prefetch(&q);

@@ -62,10 +62,8 @@ static uint32_t block_queries(uint32_t head_dim)
 static const char *sm90_obstacle(const job *j)
 {
     const kiln_attention_backward_desc *d = j->desc;
-    if (j->k->cuda && strcmp(j->k->target, "sm_90a") != 0)
+    if (strcmp(j->k->target, "sm_90a") != 0 && strcmp(j->k->target, "interp") != 0)
         return "the device is not sm_90a";
-    if (!j->k->ops->tensor_map)
-        return "the device has no tensor maps";
     if (d->head_dim != 64 && d->head_dim != 128)
         return "head_dim is not 64 or 128";
     if (d->q && kiln_buffer_type(d->q) == KILN_F32)

@@ -1,4 +1,5 @@
-// What the kernels with operands in plain memory share (gemm_sm80.c, gemm_portable.c): the choice of
+// What the kernels with operands in plain memory share (gemm_sm80.c, gemm_portable.c,
+// gemm_f32.c): the choice of
 // types by macros, the order of tiles, and the way of a result to memory. BM, BN, GROUP and PAIRS are
 // the tunables of the file that includes this.
 #ifndef KILN_GEMM_COMMON_H
@@ -13,7 +14,6 @@ typedef f8e4 in_t;
 #elif defined(TYPE_s8)
 typedef i8 in_t;
 #else
-#define TYPE_bf16
 typedef bf16 in_t;
 #endif
 

@@ -11,8 +11,9 @@ tune(PAIRS, 1, 0);   // pairs of results are aligned: N, the stride and the addr
 tune(ALIGNED, 1, 0); // lines of the operands start at multiples of 16 bytes
 enum { BM = TILE, BN = TILE };
 
-#define TYPE_f32
+#ifndef OUT_f32
 #define OUT_f32
+#endif
 #include "gemm_common.h"
 
 enum {

@@ -234,7 +234,7 @@ static tile pick_tile(const job *j, uint32_t steps)
 static const char *sm90_obstacle(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    if (j->k->cuda && strcmp(j->k->target, "sm_90a") != 0)
+    if (strcmp(j->k->target, "sm_90a") != 0 && strcmp(j->k->target, "interp") != 0)
         return "the device is not sm_90a";
     if (!j->k->ops->tensor_map)
         return "the device has no tensor maps";
@@ -435,7 +435,8 @@ static kiln_status run_f32(const job *j)
 
 static kiln_status run_portable(const job *j)
 {
-    // Two buffers of 80 bytes for each row and column: more, when a line runs along the columns.
+    // Two buffers of 80 bytes for each row and column; 2048 more when lines of a small tile run
+    // along the columns.
 #define WAY(m, n, warps_m, warps_n)                                                                \
     {                                                                                              \
         m, n, warps_m, warps_n, 2, (m + n) * 160                                                   \
@@ -449,7 +450,7 @@ static kiln_status run_portable(const job *j)
         return error_set(j->k, KILN_E_UNSUPPORTED, K6038,
                          "kiln_matmul: a tf32 product for 16-bit results needs sm_80 and aligned "
                          "rows");
-    size_t first = j->k->cuda ? 0 : 2;
+    size_t first = j->k->cuda ? 0 : j->k->ocl ? 2 : 3; // one warp: no fibers on the cpu device
     plain way = pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
     op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);

@@ -33,8 +33,8 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
 void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out);
 
 typedef struct opencl_options {
-    bool has_ptx;  // NVIDIA's compiler: warp operations are inline PTX
-    bool is_exact; // the compiler rounds f32 division and square root correctly when asked
+    bool has_ptx;   // NVIDIA's compiler: warp operations are inline PTX
+    bool is_exact;  // the compiler rounds f32 division and square root correctly when asked
     bool has_loops; // PoCL: the compiler makes loops over the block's threads
 } opencl_options;
 

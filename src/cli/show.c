@@ -94,8 +94,8 @@ static void print_opencl(show *s, front *f, ir_module *m)
 {
     const ir_func *only = kernel_of(s, m);
     opencl_options options = {.is_exact = true};
-    s->cannot_emit = !s->no_kernel &&
-                     !opencl_emit(m, only, &options, f ? f->diags : NULL, s->in, &s->out);
+    s->cannot_emit =
+        !s->no_kernel && !opencl_emit(m, only, &options, f ? f->diags : NULL, s->in, &s->out);
 }
 
 static void print_report(show *s, front *f, ir_module *m)
@@ -154,7 +154,7 @@ typedef struct final_stage { // made from the final IR
 
 static const final_stage final_stages[] = {
     {"ptx", true, print_ptx},     {"c", false, print_c},      {"report", true, print_report},
-    {"stats", true, print_stats}, {"side", true, print_side},  {"opencl", false, print_opencl},
+    {"stats", true, print_stats}, {"side", true, print_side}, {"opencl", false, print_opencl},
 };
 
 static const final_stage *final_stage_of(const char *name)

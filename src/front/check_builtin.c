@@ -340,6 +340,8 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
     for (uint32_t i = 0; i < s.arg_count; i++)
         if (s.args[i].is_constant && !check_constant_arg(f, e, i, b))
             return false;
-    e->type = s.result.kind == SLOT_T ? t : s.result.type;
+    e->type = s.result.kind == SLOT_T       ? t
+              : s.result.kind == SLOT_T_PTR ? type_pointer(f->in, t)
+                                            : s.result.type;
     return true;
 }

@@ -264,6 +264,14 @@ bool lower_nv_value(lower *l, const ast_expr *e, ir_ref *out)
     case BI_cache_evict_last: *out = ir_i64(f, 0x14F0000000000000); return true;
     case BI_pack_f16: *out = halves(l, e, IR_F16); return true;
     case BI_pack_bf16: *out = halves(l, e, IR_BF16); return true;
+    case BI_cluster_at: {
+        ir_ref p = in_space(l, lower_value(l, args[0]), IR_PTR_SHARED);
+        ir_ref both[] = {p, lower_value(l, args[1])};
+        uint8_t result = IR_PTR_GEN;
+        ir_inst_id id = ir_add(&l->at, IR_MAPA, IR_PTR_GEN, both, 2, &result, 1);
+        *out = ir_at(l->func, id)->result;
+        return true;
+    }
     case BI_cluster_rank: *out = cluster(l, e, 0); return true;
     case BI_cluster_blocks: *out = cluster(l, e, 1); return true;
     case BI_cluster_x: *out = cluster(l, e, 2); return true;

@@ -41,10 +41,10 @@ kiln_status kiln_open(const char *device, kiln **out)
     if (!*device)
         device = cuda_usable_count() && cuda_info_of(0, &best) == KILN_OK ? "cuda:0" : "cpu";
     if (!parse_name(device, &ops, &ordinal))
-        return error_set(
-            NULL, KILN_E_NOT_FOUND, K6001,
-            "there is no device '%s'; this build of Kiln has 'interp', 'cpu', 'cuda:N' and 'opencl:N'",
-            device);
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
+                         "there is no device '%s'; this build of Kiln has 'interp', 'cpu', "
+                         "'cuda:N' and 'opencl:N'",
+                         device);
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
         return error_no_memory(NULL, "a device handle");

@@ -67,8 +67,8 @@ kiln_status hear_fault(kiln_module *m, const channel_fault *fault)
                             fault->values[1]);
         error_set(m->k, KILN_E_KERNEL, K6020,
                   "kernel '%s': %s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)", site->kernel,
-                  told, where, fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
-                  fault->block[1], fault->block[2]);
+                  told, where, fault->thread[0], fault->thread[1], fault->thread[2],
+                  fault->block[0], fault->block[1], fault->block[2]);
     } else
         error_set(m->k, KILN_E_KERNEL, K6025,
                   "kernel '%s': the kernel called trap()%s\n  in thread (%u, %u, %u) of block (%u, "

@@ -181,7 +181,6 @@ static kiln_status stream_new(kiln_stream *s, int priority)
     return KILN_OK;
 }
 
-
 static kiln_status stream_is_done(kiln_stream *s, bool *is_done)
 {
     (void)s;
@@ -244,6 +243,7 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
                               .target = "interp",
                               .multiprocessors = 1,
                               .block_threads = 1024,
+                              .has_clusters = true,
                               .shared_per_block = 227 * 1024};
     return KILN_OK;
 }

@@ -63,7 +63,11 @@ kernel block(128) cluster(2) void copies(tensor_map line, tensor_map plane, tens
         bulk_wait(0);
     }
     next_kernel_launch();
-    to[cluster_x() * cluster_blocks() + cluster_count_x()] = (u16)shared_address(tile);
+    to[(u64)cluster_x() * cluster_blocks() + cluster_count_x()] = (u16)shared_address(tile);
+    cluster_arrive();
+    cluster_wait();
+    *cluster_at(&tile[1][thread_x() % 64], cluster_rank() ^ 1) = (u16)thread_x();
+    to[thread_x()] = cluster_at(&tile[2][0], 1)[thread_x()];
     cluster_arrive();
     cluster_wait();
 }

@@ -1,6 +1,7 @@
 // kiln_attention_forward against double precision, for all head dimensions, types, masks and
 // kernels, and what it refuses.
 //     attention [DEVICE]        (default: cuda)
+//     attention interp check    kiln check of the kernel for sm_90a, from the root of the tree
 // On interp and cpu the shapes are small; interp emulates the kernel for sm_90a, too.
 #include <kiln/ops.h>
 #include <math.h>
@@ -130,27 +131,40 @@ typedef struct error_sum {
     double difference, size, worst_lse;
 } error_sum;
 
+static double *widen(const void *from, kiln_type type, size_t count)
+{
+    double *to = (double *)malloc((count + 1) * sizeof *to);
+    for (size_t i = 0; to && i < count; i++)
+        to[i] = get(from, type, i);
+    return to;
+}
+
+typedef struct wide { // inputs in double precision
+    double *q, *k, *v, *scores;
+} wide;
+
 // One row in double precision; adds what the device has made of it.
-static void compare_row(const tensors *t, kiln_type type, shape s, uint32_t head_dim, bool causal,
-                        size_t row, double *scores, error_sum *e)
+static void compare_row(const tensors *t, wide w, kiln_type type, shape s, uint32_t head_dim,
+                        bool causal, size_t row, error_sum *e)
 {
     size_t head = row / s.queries, kv_head = head / (s.heads / s.kv_heads);
     size_t seen = causal ? s.keys - s.queries + row % s.queries + 1 : s.keys;
+    const double *q = w.q + row * head_dim, *k = w.k + kv_head * s.keys * head_dim;
+    const double *v = w.v + kv_head * s.keys * head_dim;
     double top = -INFINITY, sum = 0;
     for (size_t n = 0; n < seen; n++) {
         double dot = 0;
         for (size_t d = 0; d < head_dim; d++)
-            dot += get(t->q, type, row * head_dim + d) *
-                   get(t->k, type, (kv_head * s.keys + n) * head_dim + d);
-        scores[n] = dot / sqrt(head_dim);
-        top = fmax(top, scores[n]);
+            dot += q[d] * k[n * head_dim + d];
+        w.scores[n] = dot / sqrt(head_dim);
+        top = fmax(top, w.scores[n]);
     }
     for (size_t n = 0; n < seen; n++)
-        sum += scores[n] = exp(scores[n] - top);
+        sum += w.scores[n] = exp(w.scores[n] - top);
     for (size_t d = 0; d < head_dim; d++) {
         double value = 0;
         for (size_t n = 0; n < seen; n++)
-            value += scores[n] * get(t->v, type, (kv_head * s.keys + n) * head_dim + d);
+            value += w.scores[n] * v[n * head_dim + d];
         value /= sum;
         double off = get(t->out, type, row * head_dim + d) - value;
         e->difference += off * off;
@@ -163,22 +177,28 @@ static void compare_row(const tensors *t, kiln_type type, shape s, uint32_t head
 static bool is_accurate(const tensors *t, number_type type, shape s, uint32_t head_dim, bool causal)
 {
     size_t rows = (size_t)s.batch * s.heads * s.queries;
+    size_t kv_count = (size_t)s.batch * s.kv_heads * s.keys * head_dim;
     double work = (double)rows * s.keys * head_dim;
-    size_t step = work > 8e6 ? (size_t)(work / 8e6) | 1 : 1; // odd: meets all places in a tile
-    double *scores = (double *)calloc(s.keys + 1, sizeof *scores);
+    size_t step = work > 1e7 ? (size_t)(work / 1e7) | 1 : 1; // odd: meets all places in a tile
+    wide w = {widen(t->q, type.type, rows * head_dim), widen(t->k, type.type, kv_count),
+              widen(t->v, type.type, kv_count), (double *)calloc(s.keys + 1, sizeof(double))};
     error_sum e = {0, 0, 0};
-    for (size_t row = 0; scores && row < rows; row += step)
-        compare_row(t, type.type, s, head_dim, causal, row, scores, &e);
-    if (scores)
-        compare_row(t, type.type, s, head_dim, causal, rows - 1, scores, &e);
-    free(scores);
+    bool has_memory = w.q && w.k && w.v && w.scores;
+    for (size_t row = 0; has_memory && row < rows; row += step)
+        compare_row(t, w, type.type, s, head_dim, causal, row, &e);
+    if (has_memory)
+        compare_row(t, w, type.type, s, head_dim, causal, rows - 1, &e);
+    free(w.q);
+    free(w.k);
+    free(w.v);
+    free(w.scores);
     double error = sqrt(e.difference / e.size);
     bool is_good = error < type.bound && e.worst_lse < 1e-4;
     if (!is_good)
-        printf(
-            "%s, head_dim %u, %s, %u x %u heads (%u), %u queries, %u keys: error %.2e, lse %.2e\n",
-            kiln_type_name(type.type), head_dim, causal ? "causal" : "full", s.batch, s.heads,
-            s.kv_heads, s.queries, s.keys, error, e.worst_lse);
+        printf("%s, head_dim %u, %s, %u x %u heads (%u), %u queries, %u keys: error %.2e, lse "
+               "%.2e\n",
+               kiln_type_name(type.type), head_dim, causal ? "causal" : "full", s.batch, s.heads,
+               s.kv_heads, s.queries, s.keys, error, e.worst_lse);
     return is_good;
 }
 
@@ -374,6 +394,12 @@ int main(int argc, char **argv)
         return 0;
     }
     is_fake = getenv("FAKE_CUDA") != NULL;
+    if (argc > 2 && !strcmp(argv[2], "check")) {
+        for (int causal = 0; causal < 2; causal++)
+            test_check(k, emulated_shapes[0], 64, causal);
+        kiln_close(k);
+        return api_done("attention-check");
+    }
     test_refusals(k);
     test_shapes(k, small_shapes, 2, odd_dims, KILN_ATTENTION_PORTABLE, 3);
     if (!strncmp(device, "cuda", 4)) {
@@ -387,11 +413,8 @@ int main(int argc, char **argv)
         test_repeats(k, (shape){2, 8, 4, 1000, 1000}, 128, true, 100);
         test_repeats(k, (shape){2, 8, 4, 1000, 1000}, 64, false, 100);
     } else {
-        if (!strcmp(device, "interp")) {
+        if (!strcmp(device, "interp"))
             test_shapes(k, emulated_shapes, 3, all_dims, KILN_ATTENTION_SM90, 2);
-            for (int causal = 0; causal < 2; causal++)
-                test_check(k, emulated_shapes[0], 64, causal);
-        }
         test_repeats(k, small_shapes[1], 64, true, 3);
     }
     CHECK(!kiln_sync(k));

@@ -8,13 +8,13 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-const-variable"
 #if __has_include("../lib/reduce.h")
+#    include "../lib/fragment.h"
 #    include "../lib/grid_reduce.h"
 #    include "../lib/grid_scan.h"
-#    include "../lib/fragment.h"
 #elif __has_include("../../../lib/reduce.h")
+#    include "../../../lib/fragment.h"
 #    include "../../../lib/grid_reduce.h"
 #    include "../../../lib/grid_scan.h"
-#    include "../../../lib/fragment.h"
 #endif
 #if __has_include("../lib/gamma.h")
 #    define KILN_HOST_HAS_MATH 1

@@ -2,11 +2,6 @@
 // --- memory. Part of the same text as lanes.h. row: lanes side by side from one address; str: `step` bytes apart; gat: one address a lane.
 // The m-forms touch active lanes only. Lanes store in ascending order.
 //@
-#ifdef KILN_MANY // so many in a kernel that copies of them would take the compiler longer than they save
-#define MANY FAR
-#else
-#define MANY IN
-#endif
 #if VB == 64
 typedef int vi512 __attribute__((vector_size(64)));
 #endif
@@ -116,8 +111,8 @@ FAR V4 any4m(V8 a, M m)
 // One base and a signed index a lane.
 #if VB == 64
 #define INDEXED(scale) \
-    MANY V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
-    MANY void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
+    IN V4 gi4_##scale(uint64_t base, V4 x, M m) { V4 r; GATHER(0, scale) GATHER(1, scale) return r; } \
+    IN void si4_##scale(uint64_t base, V4 x, V4 v, M m) { SCATTER(0, scale) SCATTER(1, scale) }
 // Lanes that stand side by side are usual here, too; the check costs less than the instruction.
 #define IS_SIDE_BY_SIDE(i, scale) (scale == 4 && (uint16_t)CMPD((vi512)x.p##i, (vi512)((vu){0} + x.p##i[0] + (vu)IOTA4(0)), 0) == 0xffff)
 #define GATHER(i, scale) if (IS_SIDE_BY_SIDE(i, scale)) r.p##i = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(base + (uint64_t)((int64_t)(int32_t)x.p##i[0] * 4)), (vi512){0}, (uint16_t)(m >> (16 * i))); else r.p##i = (vu)__builtin_ia32_gathersiv16si((vi512){0}, (void *)(uintptr_t)base, (vi512)x.p##i, (uint16_t)(m >> (16 * i)), scale);
@@ -140,12 +135,12 @@ INDEXED(1) INDEXED(2) INDEXED(8)
     vu x = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * j), (vi512){0}, (uint16_t)two); \
     vu y = (vu)__builtin_ia32_loaddqusi512_mask((const void *)(uintptr_t)(at + 64 * k), (vi512){0}, (uint16_t)(two >> 16)); \
     a->p##i = __builtin_shufflevector(x, y, EVENS); b->p##i = __builtin_shufflevector(x, y, ODDS); }
-MANY void deal2(uint64_t at, M m, V4 *a, V4 *b) { H4(P) }
+IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { H4(P) }
 #undef P
 #define P(i, j, k) { uint32_t two = __builtin_ia32_pdep_si(m >> (16 * i) & 0xffff, 0x55555555u) * 3; \
     __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * j), (vi512)__builtin_shufflevector(a.p##i, b.p##i, LOWS(0)), (uint16_t)two); \
     __builtin_ia32_storedqusi512_mask((void *)(uintptr_t)(at + 64 * k), (vi512)__builtin_shufflevector(a.p##i, b.p##i, HIGHS(0)), (uint16_t)(two >> 16)); }
-MANY void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
+IN void weave2(uint64_t at, M m, V4 a, V4 b) { H4(P) }
 #undef P
 #else
 IN void deal2(uint64_t at, M m, V4 *a, V4 *b) { *a = str4m(at, 8, m); *b = str4m(at + 4, 8, m); }

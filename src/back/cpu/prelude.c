@@ -1,7 +1,8 @@
 // The text in front of a kernel's C code. It has parts (lines "//@ names" start them, see lanes.h),
 // and those whose names nobody uses are kept from the compiler by "#ifdef KILN_ALL": a small kernel
-// is compiled in half the time that way. A part that was left out by mistake makes the compiler
-// fail, and the caller tries again with KILN_ALL defined. Start reading at cpu_add_prelude.
+// is compiled in two thirds of the time that way. A part that was left out by mistake makes the
+// compiler fail, and the caller tries again with KILN_ALL defined. Start reading at
+// cpu_add_prelude.
 #include "back/cpu/cpu.h"
 
 #include "base/embed.h"
@@ -114,18 +115,6 @@ static void use_names(prelude *p, const char *at, size_t len)
     }
 }
 
-// Accesses whose code is long
-static bool has_many(const char *code)
-{
-    enum { MANY = 32 };
-    static const char *const names[] = {"gi4_", "si4_", "deal2(", "weave2("};
-    uint32_t count = 0;
-    for (size_t k = 0; k < COUNT(names); k++)
-        for (const char *at = code; (at = strstr(at, names[k])); at++)
-            count++;
-    return count > MANY;
-}
-
 void cpu_add_prelude(const text *code, arena *scratch, text *out)
 {
     static const char *const files[] = {"cpu/lanes.h", "cpu/convert.h", "cpu/memory.h"};
@@ -138,8 +127,6 @@ void cpu_add_prelude(const text *code, arena *scratch, text *out)
         const part *x = &p.parts.at[p.todo.at[--p.todo.len]];
         use_names(&p, x->at, x->len);
     }
-    if (has_many(code->at))
-        text_puts(out, "#define KILN_MANY\n");
     for (uint32_t k = 0; k < p.parts.len; k++) {
         const part *x = &p.parts.at[k];
         if (!x->is_used)

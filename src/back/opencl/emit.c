@@ -84,8 +84,7 @@ static void declare(ocl_emitter *e, const char *prefix, ir_ref first, uint32_t c
 static void move_all(ocl_emitter *e, const char *prefix, ir_ref to, const ir_inst *i)
 {
     for (uint32_t k = 0; k < i->operand_count; k++)
-        cpu_put(&e->c, "%sv%u = %s;", prefix, to + k,
-                cpu_scalar(&e->c, ir_operand(e->c.f, i, k)));
+        cpu_put(&e->c, "%sv%u = %s;", prefix, to + k, cpu_scalar(&e->c, ir_operand(e->c.f, i, k)));
 }
 
 static void take_next(ocl_emitter *e, const ir_inst *loop)
@@ -366,7 +365,7 @@ static void emit_signature(ocl_emitter *e)
             text_printf(out, "struct bytes_%u p%u, ", p->size, k);
         else
             text_printf(out, "%s p%u, ",
-                        p->kind == IR_PARAM_POINTER             ? "__global uchar *"
+                        p->kind == IR_PARAM_POINTER           ? "__global uchar *"
                         : ir_type_size((ir_type)p->type) == 8 ? "ulong"
                                                               : "uint",
                         k);

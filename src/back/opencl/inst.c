@@ -41,7 +41,8 @@ const char *ocl_end(ocl_emitter *e)
 static const char *boxes(ocl_emitter *e)
 {
     cpu_put(&e->c, "turn ^= 1;");
-    return e->is_whole ? "box + turn * BOXES, 0, 1u" : "box + turn * BOXES, flag + turn * BOXES, act";
+    return e->is_whole ? "box + turn * BOXES, 0, 1u"
+                       : "box + turn * BOXES, flag + turn * BOXES, act";
 }
 
 static const char *bits_of(ocl_emitter *e, ir_ref r)
@@ -168,16 +169,14 @@ static bool emit_effect(ocl_emitter *e, ir_inst_id id)
 static const char *value_of(ocl_emitter *e, const ir_inst *i)
 {
     switch (i->op) {
-    case IR_LOCAL:
-        return str_format(e->c.a, "0x%llxul", (unsigned long long)e->c.local_at[i->aux]);
+    case IR_LOCAL: return str_format(e->c.a, "0x%llxul", (unsigned long long)e->c.local_at[i->aux]);
     case IR_SHARED:
         // The dynamic array lies behind the static ones.
         return str_format(e->c.a, "0x%llxul",
                           (unsigned long long)(e->c.m->shared.at[i->aux].is_dynamic
                                                    ? e->shared_bytes
                                                    : e->shared_at[i->aux]));
-    case IR_CONSTANT:
-        return str_format(e->c.a, "0x%llxul", (unsigned long long)e->data_at[i->aux]);
+    case IR_CONSTANT: return str_format(e->c.a, "0x%llxul", (unsigned long long)e->data_at[i->aux]);
     case IR_THREAD:
     case IR_BLOCK:
     case IR_BLOCKDIM:

@@ -50,8 +50,8 @@ static const char *address(ocl_emitter *e, const ir_inst *i, uint32_t index)
 // A pointer to the cell at `at` in one of the four spaces.
 static const char *cell(ocl_emitter *e, space in, const char *at, uint32_t size, bool is_volatile)
 {
-    const char *type = str_format(e->c.a, "%s%sm%u *", is_volatile ? "volatile " : "",
-                                  spaces[in].qualifier, size);
+    const char *type =
+        str_format(e->c.a, "%s%sm%u *", is_volatile ? "volatile " : "", spaces[in].qualifier, size);
     if (!spaces[in].base)
         return str_format(e->c.a, "((%s)%s)", type, at);
     return str_format(e->c.a, "((%s)(%s + %s))", type, spaces[in].base, at);

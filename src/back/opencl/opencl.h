@@ -9,7 +9,7 @@ typedef struct ocl_control { // of each control instruction; [0] is the kernel's
     bool is_together;        // has a collective inside: all threads of the block go through it
     bool is_split;           // threads of a block may leave it at different times or places
     bool leaks;              // some thread may leave it for further out
-    bool is_masked; // while printing: threads that are not in it go along, with `act` at 0
+    bool is_masked;          // while printing: threads that are not in it go along, with `act` at 0
 } ocl_control;
 
 typedef struct ocl_emitter {

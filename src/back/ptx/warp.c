@@ -138,7 +138,9 @@ static void shuffle(ptx *p, const ir_inst *i)
     }
 }
 
-// Matrix operands must be provably equal in all lanes: ptxas believes a broadcast, not a shift.
+// Matrix operands must be provably equal in all lanes, and so must the branches around them, else
+// their addresses are computed lane by lane: ptxas believes a reduction; a shift it does not, and a
+// broadcast not in branches.
 static void warp_index(ptx *p, const ir_inst *i, const char *d)
 {
     const char *rank = thread_rank(p);
@@ -149,7 +151,7 @@ static void warp_index(ptx *p, const ir_inst *i, const char *d)
     }
     const char *own = ptx_temp(p, RC_R);
     ptx_line(p, "shr.u32 %s, %s, 5", own, rank);
-    ptx_line(p, "shfl.sync.idx.b32 %s, %s, 0, 31, -1", d, own);
+    ptx_line(p, "redux.sync.or.b32 %s, %s, -1", d, own);
 }
 
 static void geometry(ptx *p, const ir_inst *i)

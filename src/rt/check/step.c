@@ -216,7 +216,7 @@ static void on_barrier(runner *r)
 
 static void report_barrier(check *k, runner *r, const interp_error *e, spot at)
 {
-    spot other = {e->other_code, e->other_thread, r->block_rank};
+    spot other = {e->other_code, e->other_thread, e->block_rank};
     finding *f = finding_new(k, r, K6206, at, e->other_code ? &other : NULL,
                              "this barrier is not reached by all threads of the block");
     if (e->other_code) {
@@ -248,7 +248,7 @@ static bool on_failed(runner *r)
     k->is_over |= e->code == K6029 || e->code == K6004 || e->code == K6028;
     if (e->code == K6029 || e->code == K6004)
         return false;
-    spot at = {e->at_code, e->thread, r->block_rank};
+    spot at = {e->at_code, e->thread, e->block_rank};
     if (e->code == K6027) {
         report_barrier(k, r, e, at);
     } else {

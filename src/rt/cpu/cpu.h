@@ -51,7 +51,7 @@ typedef struct fiber {
     uint8_t *memory;     // the stack, with a guard page below
     void *context;       // of the portable form
 } fiber;
-enum { FIBER_STACK = 256 << 10 };
+enum { FIBER_STACK = 1 << 20 };
 bool fiber_make(fiber *f);
 void fiber_free(fiber *f);
 void fiber_start(

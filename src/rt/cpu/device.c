@@ -23,6 +23,7 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(out->device, sizeof out->device, "cpu");
     snprintf(out->target, sizeof out->target, "cpu");
+    out->has_clusters = false;
     out->multiprocessors = cores > 0 ? (uint32_t)cores : 1;
     if (compiler)
         snprintf(out->name, sizeof out->name, "the host's cores, machine code by %.90s", compiler);
@@ -40,6 +41,7 @@ static void make_ops(void)
     ops.open = open_device;
     ops.info = info;
     ops.take = cpu_take;
+    ops.tensor_map = NULL;
     ops.unload = cpu_unload;
 }
 

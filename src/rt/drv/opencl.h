@@ -21,7 +21,7 @@ struct ocl_device {
     ocl_queue main;
     opencl_options options;
     uint64_t svm;
-    bool has_talked;      // some kernel with a channel was launched since the last drain
+    bool has_talked; // some kernel with a channel was launched since the last drain
     bool is_lost;
     char lost_text[512];
     char last_kernel[128];

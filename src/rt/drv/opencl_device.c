@@ -302,8 +302,7 @@ static kiln_status open_parts(kiln *k)
     ocl_result r;
     d->context = d->cl->context_create(NULL, 1, &d->found->device, NULL, NULL, &r);
     if (!r)
-        d->main =
-            d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
+        d->main = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
     return r ? ocl_fail(k, r, "opening the device") : KILN_OK;
 }
 

@@ -29,9 +29,9 @@ static ocl_result name_buffers(const kiln_kernel *kernel)
         return OCL_NO_HOST_MEMORY;
     for (const kiln_buffer *b = k->buffers; b; b = b->next)
         list[n++] = b->memory;
-    ocl_result r = n ? k->ocl->cl->set_exec(kernel->ocl->native, OCL_SVM_POINTERS,
-                                            n * sizeof *list, list)
-                     : OCL_OK;
+    ocl_result r =
+        n ? k->ocl->cl->set_exec(kernel->ocl->native, OCL_SVM_POINTERS, n * sizeof *list, list)
+          : OCL_OK;
     free(list);
     return r;
 }

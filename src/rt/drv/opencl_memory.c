@@ -154,8 +154,7 @@ kiln_status ocl_fill(kiln_buffer *b, size_t first, size_t count, const void *ele
         r = d->cl->svm_copy(q, 1, to, element, size, 0, NULL, NULL);
         for (size_t done = 1; done < count && !r;) {
             size_t more = done < count - done ? done : count - done;
-            r = d->cl->svm_copy(q, 0, to + done * size, to, more * size, 0, NULL,
-                                ocl_last_of(s));
+            r = d->cl->svm_copy(q, 0, to + done * size, to, more * size, 0, NULL, ocl_last_of(s));
             done += more;
         }
     }

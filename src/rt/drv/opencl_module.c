@@ -78,8 +78,8 @@ static void keep_binary(kiln_module *m)
     if (d->cl->program_info(m->ocl_program, OCL_BINARY_SIZES, sizeof len, &len, NULL) || !len)
         return;
     unsigned char *bytes = malloc(len);
-    if (bytes && !d->cl->program_info(m->ocl_program, OCL_BINARIES, sizeof bytes, (void *)&bytes,
-                                      NULL)) {
+    if (bytes &&
+        !d->cl->program_info(m->ocl_program, OCL_BINARIES, sizeof bytes, (void *)&bytes, NULL)) {
         m->cubin = bytes;
         m->cubin_len = len;
     } else {

@@ -2,6 +2,7 @@
 // that provably are set before they are read: a variable whose bytes are all stored, in one region,
 // before its first load, with no access outside that region and no pointer to it that gets away.
 // Start at decode_watch.
+#include "ir/nv.h"
 #include "rt/interp/decode.h"
 
 typedef struct local_facts {
@@ -174,6 +175,24 @@ static bool is_wanted(const watcher *w, const ir_inst *i)
            (w->d->watch & INTERP_WATCH_NAN && can_make_nan(i));
 }
 
+// A wgmma whose last operand is false ignores its accumulator, which need not be set then.
+static void leave_accumulators(watcher *w)
+{
+    const ir_func *f = w->f;
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
+        bool takes_one =
+            i->op == IR_NV && i->aux == NV_WGMMA && i->operand_count > i->result_count;
+        if (!takes_one || ir_is_const(ir_operand(f, i, i->operand_count - 1)))
+            continue;
+        for (uint32_t k = 0; k < i->result_count; k++) {
+            ir_inst_id from = ir_def_of(f, ir_operand(f, i, k));
+            if (from && ir_at(f, from)->op == IR_LOAD)
+                w->d->watched[from] = 0;
+        }
+    }
+}
+
 void decode_watch(decoder *d)
 {
     const ir_func *f = d->f;
@@ -200,4 +219,5 @@ void decode_watch(decoder *d)
     }
     d->p->granule = granule;
     look_at_copies(&w);
+    leave_accumulators(&w);
 }

@@ -363,7 +363,8 @@ bool nv_make(runner *r); // after everything else; false: no memory
 void nv_free(runner *r);
 void nv_start_block(runner *r);
 bool nv_end_block(runner *r);
-bool nv_fault_waiting(runner *r); // all of r's warps have stopped and some wait
+bool nv_waits_for_cluster(const runner *r); // and for nothing else
+bool nv_fault_waiting(runner *r);           // all of r's warps have stopped and some wait
 
 // warpops.c
 void warp_shuffle(warp *w, const code *c);

@@ -192,7 +192,5 @@ void product_take_words(product *p, nv_elem e, bool is_a, const uint32_t words[]
 int32_t product_int(nv_elem e, uint32_t bits);
 // Adds the sums to the accumulator's words: 32 lanes each, fragments as nv.h says.
 void product_add(const product *p, nv_elem d, lane_u32 *const *words, bool accumulates);
-uint32_t f16_of_double(double v);
-uint32_t bf16_of_double(double v);
 
 #endif

@@ -24,21 +24,14 @@ mbar *mbar_find(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t
 {
     mbar *b = mbar_at(r, offset);
     uint64_t index, now;
-    const char *name = nv_name(r, offset, &index);
-    if (!b) {
-        fault_raise(r, w, c, lane, K6041,
-                    "the mbarrier at element %llu of '%s' is used before mbarrier_init",
-                    (unsigned long long)index, name);
-        return NULL;
-    }
     memcpy(&now, r->shared + offset, 8);
-    if (now != b->image) {
-        fault_raise(r, w, c, lane, K6041,
-                    "the mbarrier at element %llu of '%s' was overwritten with other data",
-                    (unsigned long long)index, name);
-        return NULL;
-    }
-    return b;
+    if (b && now == b->image)
+        return b;
+    const char *name = nv_name(r, offset, &index);
+    fault_raise(r, w, c, lane, K6041, "the mbarrier at element %llu of '%s' %s",
+                (unsigned long long)index, name,
+                b ? "was overwritten with other data" : "is used before mbarrier_init");
+    return NULL;
 }
 
 static bool init(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t offset)

@@ -14,9 +14,16 @@
 #else
 #    define FOR_AVX2
 #endif
+#if defined(__clang__)
+#    define UNROLLED _Pragma("unroll")
+#else
+#    define UNROLLED _Pragma("GCC unroll 4")
+#endif
 #define INLINED static inline __attribute__((always_inline))
 
 enum { COLUMNS = 16 }; // at once
+typedef double floats __attribute__((vector_size(32)));
+typedef uint32_t ints __attribute__((vector_size(32)));
 
 // --- numbers: exponent and mantissa shifted into place, the exponent's bias by a multiplication
 static float float_of(uint32_t bits)
@@ -83,37 +90,25 @@ int32_t product_int(nv_elem e, uint32_t bits)
     return e == NV_S8 ? (int8_t)(uint8_t)bits : (int32_t)(bits & 255);
 }
 
-static uint32_t narrow(double v, ir_type t)
-{
-    uint64_t in[3] = {0}, out = 0;
-    memcpy(in, &v, 8);
-    ir_eval(IR_FNARROW, t, IR_F64, in, &out);
-    return (uint32_t)out & 0xffff;
-}
-
-uint32_t f16_of_double(double v)
-{
-    return narrow(v, IR_F16);
-}
-
-uint32_t bf16_of_double(double v)
-{
-    return narrow(v, IR_BF16);
-}
-
 // --- products
+// Two rows and sixteen columns at once: as many sums as registers can hold.
 INLINED void multiply_floats(product *p)
 {
     for (uint32_t n = 0; n < p->n; n += COLUMNS)
-        for (uint32_t row = 0; row < 16; row++) {
-            double sum[COLUMNS] = {0};
+        for (uint32_t row = 0; row < 16; row += 2) {
+            floats sum[2][COLUMNS / 4] = {{{0}}};
             for (uint32_t k = 0; k < p->k; k++) {
-                double a = p->a.f[row][k];
-                const double *b = &p->b.f[k][n];
-                for (uint32_t j = 0; j < COLUMNS; j++)
-                    sum[j] += a * b[j];
+                double a = p->a.f[row][k], next = p->a.f[row + 1][k];
+                UNROLLED
+                for (uint32_t j = 0; j < COLUMNS / 4; j++) {
+                    floats b;
+                    memcpy(&b, &p->b.f[k][n + 4 * j], sizeof b);
+                    sum[0][j] += a * b;
+                    sum[1][j] += next * b;
+                }
             }
-            memcpy(&p->sums.f[row][n], sum, sizeof sum);
+            memcpy(&p->sums.f[row][n], sum[0], sizeof sum[0]);
+            memcpy(&p->sums.f[row + 1][n], sum[1], sizeof sum[1]);
         }
 }
 
@@ -121,12 +116,15 @@ INLINED void multiply_ints(product *p)
 {
     for (uint32_t n = 0; n < p->n; n += COLUMNS)
         for (uint32_t row = 0; row < 16; row++) {
-            uint32_t sum[COLUMNS] = {0};
+            ints sum[COLUMNS / 8] = {{0}};
             for (uint32_t k = 0; k < p->k; k++) {
                 uint32_t a = (uint32_t)p->a.i[row][k];
-                const int32_t *b = &p->b.i[k][n];
-                for (uint32_t j = 0; j < COLUMNS; j++)
-                    sum[j] += a * (uint32_t)b[j];
+                UNROLLED
+                for (uint32_t j = 0; j < COLUMNS / 8; j++) {
+                    ints b;
+                    memcpy(&b, &p->b.i[k][n + 8 * j], sizeof b);
+                    sum[j] += a * b;
+                }
             }
             memcpy(&p->sums.i[row][n], sum, sizeof sum);
         }
@@ -168,13 +166,32 @@ static void add_pairs(const product *p, uint32_t row, uint32_t column, lane_u32 
     uint32_t half[2];
     for (uint32_t e = 0; e < 2; e++) {
         double old = accumulates ? half_float(*word >> (16 * e) & 0xffff) : 0;
-        half[e] = f16_of_double(old + p->sums.f[row][column + e]);
+        half[e] = ir_narrow(IR_F16, old + p->sums.f[row][column + e]);
     }
     *word = half[0] | half[1] << 16;
 }
 
+static void add_floats(const product *p, lane_u32 *const *words, bool accumulates)
+{
+    for (uint32_t w = 0; w < p->n / 2; w++) {
+        const double *from = &p->sums.f[w % 4 / 2 * 8][w / 4 * 8 + w % 2];
+        uint8_t *word = (uint8_t *)words[w];
+        float old[LANES] = {0};
+        if (accumulates)
+            memcpy(old, word, sizeof old);
+        for (uint32_t row = 0; row < 8; row++, from += PRODUCT_N)
+            for (uint32_t n = 0; n < 4; n++)
+                old[4 * row + n] = (float)((double)old[4 * row + n] + from[2 * n]);
+        memcpy(word, old, sizeof old);
+    }
+}
+
 void product_add(const product *p, nv_elem d, lane_u32 *const *words, bool accumulates)
 {
+    if (d == NV_F32) {
+        add_floats(p, words, accumulates);
+        return;
+    }
     for (uint32_t j = 0; j < p->n / 8; j++)
         for (uint32_t h = 0; h < 2; h++)
             for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -185,15 +202,7 @@ void product_add(const product *p, nv_elem d, lane_u32 *const *words, bool accum
                 }
                 for (uint32_t e = 0; e < 2; e++) {
                     lane_u32 *word = &words[4 * j + 2 * h + e][lane];
-                    if (d == NV_S32) {
-                        *word = (accumulates ? *word : 0) + (uint32_t)p->sums.i[row][column + e];
-                        continue;
-                    }
-                    double old = accumulates ? (double)float_of(*word) : 0;
-                    float sum = (float)(old + p->sums.f[row][column + e]);
-                    uint32_t bits;
-                    memcpy(&bits, &sum, 4);
-                    *word = bits;
+                    *word = (accumulates ? *word : 0) + (uint32_t)p->sums.i[row][column + e];
                 }
             }
 }

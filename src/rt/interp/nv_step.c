@@ -260,6 +260,19 @@ static bool fault_one(runner *r, const warp *w, const code *c)
                        w->index);
 }
 
+bool nv_waits_for_cluster(const runner *r)
+{
+    bool is_waiting = false;
+    for (uint32_t k = 0; k < r->warp_count; k++) {
+        const warp *w = &r->warps[k];
+        bool is_for_cluster = w->state == WARP_WAITING && w->pc->align == NV_CLUSTER_WAIT;
+        if (!is_for_cluster && w->state != WARP_DONE)
+            return false;
+        is_waiting |= is_for_cluster;
+    }
+    return is_waiting;
+}
+
 bool nv_fault_waiting(runner *r)
 {
     const warp *first = NULL;

@@ -1,6 +1,7 @@
 // Boxes of tensors: a tensor map and coordinates, and the walk that loads, stores or adds a box.
 // Rows of a box lie one after another in shared memory; a swizzle exchanges 16-byte pieces there,
 // by the address. Start at tensor_load.
+#include "ir/eval.h"
 #include "rt/interp/nv.h"
 
 bool tensor_read(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t operand,
@@ -195,7 +196,7 @@ static void add_half(uint8_t *to, const uint8_t *from, nv_elem e)
     memcpy(&a, to, 2);
     memcpy(&b, from, 2);
     double sum = product_float(e, a) + product_float(e, b); // exact enough for one rounding
-    a = (uint16_t)(e == NV_F16 ? f16_of_double(sum) : bf16_of_double(sum));
+    a = (uint16_t)(ir_narrow(e == NV_F16 ? IR_F16 : IR_BF16, sum));
     memcpy(to, &a, 2);
 }
 

@@ -214,10 +214,10 @@ static bool watch_issue(runner *r, warp *w, const code *c, const nv_product *p, 
     reading g = {r, w, c, false};
     operand a = operand_a(w, p, s), b = operand_b(p, s);
     if (!w->nv->is_fenced &&
-        !r->launch->hooks->async->mistake(r, w, c, 0, K6225,
-                                          "this wgmma may start before its registers are set",
-                                          "other code set its accumulator or register operand: "
-                                          "wgmma_fence() must stand between the two"))
+        !r->launch->hooks->async->mistake(
+            r, w, c, 0, K6225, "this wgmma may start before its registers are set",
+            "wgmma_fence() must come before the first wgmma, and again after other "
+            "code has set an accumulator or register operand"))
         return false;
     if (!s.from_words && !each_piece(&a, start_piece, &g))
         return g.is_outside ? fault_operand(r, w, c, &a, 'a') : false;

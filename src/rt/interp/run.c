@@ -428,8 +428,10 @@ static bool run_together(runner *blocks, uint32_t count)
             return true;
         if (done + stuck < count)
             continue;
-        for (uint32_t n = 0; n < count; n++)
-            if (!fault_stuck(&blocks[n]))
+        // Who only waits for the cluster waits for another block's mistake.
+        for (uint32_t n = 0; n < 2 * count; n++)
+            if ((n >= count || !nv_waits_for_cluster(&blocks[n])) &&
+                !fault_stuck(&blocks[n % count]))
                 return false;
     }
 }

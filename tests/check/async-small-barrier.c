@@ -1,0 +1,13 @@
+// K6204: async_wait is for the own copies only.
+#include <kiln/kernel.h>
+
+//! run f block=64 (u32[64]:iota, u32[64])
+kernel block(64) void f(const u32 *x, u32 *out)
+{
+    shared u32 tile[64];
+    u32 t = thread_x();
+    async_copy_4(&tile[t], x + t);
+    async_commit();
+    async_wait(0);
+    out[t] = tile[63 - t];
+}

@@ -1,0 +1,452 @@
+// kiln_matmul against sums in double precision: all kernels, types, layouts and epilogues, ragged
+// sizes, strides, batches, wrong descriptions.
+//     matmul [DEVICE]        (default: cuda)
+// Operands are small integers, so that every sum is exact and every result must be right bit for
+// bit; a second run with other numbers must stay near, and repeat bit for bit.
+#include <math.h>
+
+#include "api.h"
+#include "kiln/ops.h"
+
+static bool is_fake, is_cuda;
+static int skipped;
+
+typedef struct test_case {
+    kiln_type in, out;
+    uint32_t m, n, k;
+    bool a_t, b_t, is_tf32;
+    kiln_epilogue epilogue;
+    uint32_t pad; // elements between rows
+    uint32_t batch;
+    uint32_t tile_m, tile_n;
+} test_case;
+
+// --- numbers
+static uint32_t random_bits(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return u;
+}
+
+static float of_bits(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+
+// Nearest number with `bits` bits after the point and an exponent of at least `least`.
+static double rounded(double x, int bits, int least)
+{
+    int e;
+    if (x == 0 || !isfinite(x))
+        return x;
+    frexp(x, &e);
+    e = e - 1 < least ? least : e - 1;
+    double unit = ldexp(1, e - bits);
+    return nearbyint(x / unit) * unit;
+}
+
+static double narrowed(kiln_type t, double x)
+{
+    return t == KILN_BF16   ? rounded(x, 7, -126)
+           : t == KILN_F16  ? rounded(x, 10, -14)
+           : t == KILN_F8E4 ? rounded(x, 3, -6)
+           : t == KILN_F32  ? (double)(float)x
+                            : x;
+}
+
+static void store(kiln_type t, void *to, size_t i, double x)
+{
+    int e = 0;
+    double f = x == 0 ? 0 : frexp(fabs(x), &e) * 2;
+    uint32_t sign = x < 0;
+    e--;
+    if (t == KILN_F32)
+        ((float *)to)[i] = (float)x;
+    else if (t == KILN_I8)
+        ((int8_t *)to)[i] = (int8_t)x;
+    else if (t == KILN_BF16)
+        ((uint16_t *)to)[i] = (uint16_t)(bits_of((float)x) >> 16);
+    else if (t == KILN_F16)
+        ((uint16_t *)to)[i] =
+            x == 0 ? 0
+                   : (uint16_t)(sign << 15 | (uint32_t)(e + 15) << 10 | (uint32_t)((f - 1) * 1024));
+    else
+        ((uint8_t *)to)[i] =
+            x == 0 ? 0 : (uint8_t)(sign << 7 | (uint32_t)(e + 7) << 3 | (uint32_t)((f - 1) * 8));
+}
+
+static double load(kiln_type t, const void *from, size_t i)
+{
+    if (t == KILN_F32)
+        return (double)((const float *)from)[i];
+    if (t == KILN_I32)
+        return ((const int32_t *)from)[i];
+    uint32_t u = ((const uint16_t *)from)[i];
+    if (t == KILN_BF16)
+        return (double)of_bits(u << 16);
+    uint32_t e = u >> 10 & 31;
+    double v = e == 31 ? (double)NAN
+               : e     ? ldexp(1024 + (u & 1023), (int)e - 25)
+                       : ldexp(u & 1023, -24);
+    return u >> 15 ? -v : v;
+}
+
+// --- one case
+typedef struct data {
+    double *a, *b, *want;
+    float *bias;
+    kiln_buffer *a_buffer, *b_buffer, *out_buffer, *bias_buffer;
+    void *got, *again;
+    uint64_t a_rows, a_columns, b_rows, b_columns, out_stride;
+    size_t out_count;
+} data;
+
+static kiln_buffer *operand(kiln *k, kiln_type t, double *values, uint64_t rows, uint64_t columns,
+                            uint32_t pad, uint32_t batch, bool is_integer, uint32_t *seed)
+{
+    size_t stride = columns + pad, count = rows * stride * batch;
+    void *bytes = calloc(count + 1, 4);
+    kiln_buffer *b = NULL;
+    for (size_t i = 0; i < rows * columns * batch; i++) {
+        uint32_t r = random_bits(seed);
+        double x = t == KILN_I8                   ? (double)(r % 255) - 127
+                   : is_integer && t == KILN_F8E4 ? (double)(r % 3) - 1
+                   : is_integer                   ? (double)(r % 7) - 3
+                                                  : narrowed(t, (double)(r % 20011) / 10000 - 1);
+        if (fabs(x) < 0.02) // no subnormal e4m3: `store` does not know them
+            x = 0;
+        values[i] = x;
+        store(t, bytes, i / columns * stride + i % columns, x);
+    }
+    CHECK(!kiln_buffer_new(k, t, count, &b) && !kiln_write(b, 0, bytes, count));
+    free(bytes);
+    return b;
+}
+
+static double finished(kiln_epilogue e, double x, double bias)
+{
+    x += e ? bias : 0;
+    return e == KILN_EPILOGUE_BIAS_RELU ? fmax(x, 0)
+           : e == KILN_EPILOGUE_BIAS_GELU
+               ? 0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+           : e == KILN_EPILOGUE_BIAS_SILU ? x / (1 + exp(-x))
+                                          : x;
+}
+
+static void make_data(kiln *k, const test_case *c, data *d, bool is_integer)
+{
+    uint32_t seed = 7 + c->m + c->n * 3 + c->k * 5;
+    size_t m = c->m, n = c->n, depth = c->k;
+    d->a_rows = c->a_t ? depth : m;
+    d->a_columns = c->a_t ? m : depth;
+    d->b_rows = c->b_t ? n : depth;
+    d->b_columns = c->b_t ? depth : n;
+    d->out_stride = n + c->pad;
+    d->out_count = m * d->out_stride * c->batch;
+    d->a = calloc(m * depth * c->batch + 1, sizeof(double));
+    d->b = calloc(n * depth * c->batch + 1, sizeof(double));
+    d->want = calloc(m * n * c->batch + 1, sizeof(double));
+    d->bias = calloc(n + 1, 4);
+    d->got = calloc(d->out_count + 1, 4);
+    d->again = calloc(d->out_count + 1, 4);
+    d->a_buffer =
+        operand(k, c->in, d->a, d->a_rows, d->a_columns, c->pad, c->batch, is_integer, &seed);
+    d->b_buffer =
+        operand(k, c->in, d->b, d->b_rows, d->b_columns, c->pad, c->batch, is_integer, &seed);
+    d->out_buffer = d->bias_buffer = NULL;
+    for (size_t i = 0; i < n; i++)
+        d->bias[i] = (float)((int)(random_bits(&seed) % 9) - 4);
+    CHECK(!kiln_buffer_new(k, c->out, d->out_count, &d->out_buffer));
+    CHECK(!kiln_buffer_new(k, KILN_F32, n, &d->bias_buffer) &&
+          !kiln_write(d->bias_buffer, 0, d->bias, n));
+    for (size_t z = 0; z < c->batch; z++)
+        for (size_t i = 0; i < m; i++)
+            for (size_t p = 0; p < depth; p++) {
+                double x = d->a[z * m * depth + (c->a_t ? p * m + i : i * depth + p)];
+                const double *b = d->b + z * n * depth;
+                double *want = d->want + (z * m + i) * n;
+                for (size_t q = 0; q < n && x != 0; q++)
+                    want[q] += x * (c->b_t ? b[q * depth + p] : b[p * n + q]);
+            }
+}
+
+static void free_data(data *d)
+{
+    free(d->a);
+    free(d->b);
+    free(d->want);
+    free(d->bias);
+    free(d->got);
+    free(d->again);
+    kiln_buffer_free(d->a_buffer);
+    kiln_buffer_free(d->b_buffer);
+    kiln_buffer_free(d->out_buffer);
+    kiln_buffer_free(d->bias_buffer);
+}
+
+static kiln_matmul_desc desc_of(const test_case *c, const data *d, kiln_matmul_kernel kernel)
+{
+    kiln_matmul_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.a = d->a_buffer;
+    desc.b = d->b_buffer;
+    desc.out = d->out_buffer;
+    desc.bias = c->epilogue ? d->bias_buffer : NULL;
+    desc.m = c->m;
+    desc.n = c->n;
+    desc.k = c->k;
+    desc.a_is_transposed = c->a_t;
+    desc.b_is_transposed = c->b_t;
+    desc.is_tf32 = c->is_tf32;
+    desc.epilogue = c->epilogue;
+    desc.a_stride = d->a_columns + c->pad;
+    desc.b_stride = d->b_columns + c->pad;
+    desc.out_stride = d->out_stride;
+    desc.batch = c->batch;
+    desc.kernel = kernel;
+    desc.tile_m = c->tile_m;
+    desc.tile_n = c->tile_n;
+    return desc;
+}
+
+// The largest error, in units of sqrt(k) unless results must be exact.
+static double worst_of(const test_case *c, const data *d, bool is_exact)
+{
+    double worst = 0;
+    for (size_t i = 0; i < (size_t)c->m * c->n * c->batch && !is_fake; i++) {
+        size_t row = i / c->n, column = i % c->n;
+        double want = narrowed(c->out, finished(c->epilogue, d->want[i], (double)d->bias[column]));
+        double got = load(c->out, d->got, row * d->out_stride + column);
+        double error = fabs(got - want) / (is_exact || !c->k ? 1 : sqrt(c->k));
+        if (!(error <= worst))
+            worst = isnan(error) ? HUGE_VAL : error;
+    }
+    return worst;
+}
+
+static double limit_of(const test_case *c)
+{
+    double result = c->out == KILN_BF16 ? 0.02 : c->out == KILN_F16 ? 0.004 : 1e-5;
+    double operands = c->in == KILN_F8E4 ? 0.02 : c->is_tf32 ? 4e-3 : 1e-5;
+    double finish = c->epilogue >= KILN_EPILOGUE_BIAS_GELU ? 4e-3 : 0;
+    return result + operands + finish;
+}
+
+static void test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel kernel,
+                        bool is_integer)
+{
+    static const char *const names[] = {"best", "sm90", "sm80", "portable"};
+    kiln_matmul_desc desc = desc_of(c, d, kernel);
+    uint32_t poison = 0xffffffffu;
+    CHECK(!kiln_fill(d->out_buffer, &poison));
+    kiln_status status = kiln_matmul(k, &desc);
+    if (status == KILN_E_UNSUPPORTED && kernel != KILN_MATMUL_BEST) {
+        skipped++;
+        return;
+    }
+    if (!status)
+        status = kiln_sync(k);
+    if (!status)
+        status = kiln_read(d->out_buffer, 0, d->got, d->out_count);
+    bool is_exact = c->in == KILN_I8 || (is_integer && c->epilogue <= KILN_EPILOGUE_BIAS_RELU);
+    double worst = status ? HUGE_VAL : worst_of(c, d, is_exact);
+    bool is_right = !status && worst <= (is_exact ? 0 : limit_of(c));
+    if (!is_right)
+        printf("%s %s -> %s %ux%ux%u a%s b%s epilogue %d pad %u batch %u: %s %g\n", names[kernel],
+               kiln_type_name(c->in), kiln_type_name(c->out), c->m, c->n, c->k, c->a_t ? "t" : "n",
+               c->b_t ? "t" : "n", (int)c->epilogue, c->pad, c->batch,
+               status ? kiln_last_error(k)->text : "largest error", worst);
+    CHECK(is_right);
+    for (int n = 0; n < (is_cuda ? 100 : 1) && is_right && !is_integer; n++) {
+        CHECK(!kiln_fill(d->out_buffer, &poison));
+        is_right = !kiln_matmul(k, &desc) && !kiln_read(d->out_buffer, 0, d->again, d->out_count) &&
+                   !memcmp(d->got, d->again, d->out_count * kiln_type_size(c->out));
+    }
+    CHECK(is_right);
+}
+
+static void test_one(kiln *k, const test_case *given)
+{
+    test_case c = *given;
+    c.batch = c.batch ? c.batch : 1;
+    for (int is_integer = 1; is_integer >= 0; is_integer--) {
+        data d;
+        make_data(k, &c, &d, is_integer);
+        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_PORTABLE; kernel++)
+            test_kernel(k, &c, &d, (kiln_matmul_kernel)kernel, is_integer);
+        free_data(&d);
+    }
+}
+
+// --- the cases
+static void test_sizes(kiln *k)
+{
+    static const uint32_t small[][3] = {{16, 16, 16}, {32, 48, 64}, {1, 8, 8},
+                                        {40, 72, 24}, {17, 33, 9},  {1, 1, 1},
+                                        {5, 3, 130},  {64, 64, 32}, {65, 16, 40}};
+    static const uint32_t large[][3] = {{256, 256, 256}, {200, 328, 136},  {129, 264, 520},
+                                        {1, 512, 512},   {64, 2048, 256},  {333, 77, 61},
+                                        {512, 512, 72},  {128, 1000, 1024}};
+    const uint32_t(*sizes)[3] = is_cuda ? large : small;
+    size_t count = is_cuda ? sizeof large / sizeof *large : sizeof small / sizeof *small;
+    static const struct {
+        kiln_type in, out;
+        bool is_tf32;
+    } types[] = {
+        {KILN_BF16, KILN_BF16, false}, {KILN_BF16, KILN_F32, false},  {KILN_F16, KILN_F16, false},
+        {KILN_F32, KILN_F32, true},    {KILN_F8E4, KILN_BF16, false}, {KILN_I8, KILN_I32, false},
+        {KILN_F32, KILN_F32, false},   {KILN_F16, KILN_BF16, false},  {KILN_F8E4, KILN_F32, false}};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t s = 0; s < count; s++)
+            test_one(k, &(test_case){.in = types[t].in,
+                                     .out = types[t].out,
+                                     .is_tf32 = types[t].is_tf32,
+                                     .m = sizes[s][0],
+                                     .n = sizes[s][1],
+                                     .k = sizes[s][2],
+                                     .b_t = true});
+}
+
+static void test_layouts(kiln *k)
+{
+    static const kiln_type types[] = {KILN_BF16, KILN_F16, KILN_F32, KILN_I8, KILN_F8E4};
+    uint32_t scale = is_cuda ? 3 : 1;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int layout = 0; layout < 4; layout++)
+            for (uint32_t odd = 0; odd < 2; odd++)
+                test_one(k, &(test_case){.in = types[t],
+                                         .out = types[t] == KILN_I8     ? KILN_I32
+                                                : types[t] == KILN_F8E4 ? KILN_F16
+                                                                        : types[t],
+                                         .m = 48 * scale + 8 * scale + odd,
+                                         .n = 40 * scale - odd,
+                                         .k = 72 * scale + odd,
+                                         .a_t = layout / 2,
+                                         .b_t = layout % 2});
+}
+
+static void test_epilogues(kiln *k)
+{
+    for (kiln_epilogue e = KILN_EPILOGUE_BIAS; e <= KILN_EPILOGUE_BIAS_SILU; e++) {
+        test_case c = {.in = KILN_BF16,
+                       .out = KILN_F32,
+                       .m = 40,
+                       .n = 72,
+                       .k = 48,
+                       .b_t = true,
+                       .epilogue = e};
+        test_one(k, &c);
+        c.out = KILN_BF16;
+        c.n = 75;
+        test_one(k, &c);
+        c.in = c.out = KILN_F32;
+        test_one(k, &c);
+    }
+}
+
+static void test_strides(kiln *k)
+{
+    for (uint32_t pad = 0; pad <= 8; pad += pad == 0 ? 3 : 5) {
+        test_case c = {.in = KILN_F16,
+                       .out = KILN_F16,
+                       .m = 33,
+                       .n = 40,
+                       .k = 48,
+                       .pad = pad,
+                       .batch = 3,
+                       .b_t = true};
+        test_one(k, &c);
+        c.b_t = false;
+        c.out = KILN_F32;
+        test_one(k, &c);
+        c.in = KILN_I8;
+        c.out = KILN_I32;
+        test_one(k, &c);
+    }
+    test_one(k,
+             &(test_case){.in = KILN_BF16, .out = KILN_BF16, .m = 8, .n = 8, .k = 0, .b_t = true});
+}
+
+// The tiles of the sm_90a kernel.
+static void test_tiles(kiln *k)
+{
+    for (uint32_t m = 64; m <= 256; m += 64)
+        for (uint32_t n = 32; n <= (m > 128 ? 128 : 256); n += 16) {
+            test_case c = {.in = KILN_BF16,
+                           .out = KILN_BF16,
+                           .m = 264,
+                           .n = 520,
+                           .k = 200,
+                           .tile_m = m,
+                           .tile_n = n};
+            c.b_t = n % 64 != 0;
+            if (m != 192)
+                test_one(k, &c);
+        }
+}
+
+static void test_errors(kiln *k)
+{
+    test_case c = {
+        .in = KILN_F16, .out = KILN_F16, .m = 16, .n = 16, .k = 16, .b_t = true, .batch = 1};
+    data d;
+    kiln_buffer *other = NULL;
+    make_data(k, &c, &d, true);
+    CHECK(!kiln_buffer_new(k, KILN_BF16, 256, &other));
+    kiln_matmul_desc good = desc_of(&c, &d, KILN_MATMUL_BEST), bad;
+#define WRONG(change, status, code, part)                                                          \
+    bad = good;                                                                                    \
+    change;                                                                                        \
+    EXPECT(kiln_matmul(k, &bad), status, code, part)
+    WRONG(bad.a = NULL, KILN_E_BAD_ARGUMENT, "K6003", "'a' is NULL");
+    WRONG(bad.out = NULL, KILN_E_BAD_ARGUMENT, "K6003", "'out' is NULL");
+    WRONG(bad.b = other, KILN_E_BAD_ARGUMENT, "K6011", "'a' is f16 and 'b' is bf16");
+    WRONG(bad.m = 17, KILN_E_BAD_ARGUMENT, "K6017", "'a' takes elements 0 to 272");
+    WRONG(bad.out_first = 1, KILN_E_BAD_ARGUMENT, "K6017", "'out' takes elements 1 to 257");
+    WRONG(bad.a_stride = 15, KILN_E_BAD_ARGUMENT, "K6003", "shorter than a row");
+    WRONG(bad.out = d.a_buffer, KILN_E_BAD_ARGUMENT, "K6003", "operand, too");
+    WRONG(bad.bias = d.bias_buffer, KILN_E_BAD_ARGUMENT, "K6003", "no epilogue that adds it");
+    WRONG(bad.epilogue = KILN_EPILOGUE_BIAS, KILN_E_BAD_ARGUMENT, "K6003", "'bias' is NULL");
+    WRONG(bad.epilogue = (kiln_epilogue)9, KILN_E_BAD_ARGUMENT, "K6003", "no such epilogue");
+    WRONG(bad.is_tf32 = true, KILN_E_BAD_ARGUMENT, "K6003", "is_tf32");
+    WRONG(bad.batch = 2, KILN_E_BAD_ARGUMENT, "K6017", "'a' takes");
+    EXPECT(kiln_matmul(k, NULL), KILN_E_BAD_ARGUMENT, "K6003", "description is NULL");
+    EXPECT(kiln_matmul(NULL, &good), KILN_E_BAD_HANDLE, "K6002", "NULL was given");
+    bad = good;
+    bad.m = 0;
+    CHECK(!kiln_matmul(k, &bad));
+    kiln_buffer_free(other);
+    free_data(&d);
+}
+
+int main(int argc, char **argv)
+{
+    const char *device = argc > 1 ? argv[1] : "cuda";
+    kiln *k = NULL;
+    is_cuda = !strncmp(device, "cuda", 4);
+    if (kiln_open(device, &k)) {
+        printf("matmul: %s\nmatmul: 0 passed, 0 failed, 1 skipped\n", kiln_last_error(NULL)->text);
+        return 0;
+    }
+    kiln_device_info info;
+    is_fake = !kiln_device_info_of(k, &info) && strstr(info.name, "Fake");
+    test_errors(k);
+    test_sizes(k);
+    test_layouts(k);
+    test_epilogues(k);
+    test_strides(k);
+    if (is_cuda)
+        test_tiles(k);
+    kiln_close(k);
+    printf("matmul: %d passed, %d failed, %d skipped\n", api_passed, api_failed, skipped);
+    return api_failed != 0;
+}

@@ -1,0 +1,234 @@
+// A libOpenCL.so.1 with one device that runs nothing, for tests of what Kiln says about OpenCL.
+// FAKE_OPENCL lists what is wrong with it: none (no device), old (shared virtual memory is
+// missing), single (no double precision), flush (no subnormals), nofma, build (the compiler
+// refuses), lost (waiting fails after a launch).
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/drv/opencl_abi.h"
+
+static int thing; // everything has this handle
+static int is_launched;
+
+static int is(const char *what)
+{
+    const char *wrong = getenv("FAKE_OPENCL");
+    return wrong && strstr(wrong, what) != NULL;
+}
+
+static ocl_result give(const void *value, size_t len, size_t size, void *out, size_t *needed)
+{
+    if (needed)
+        *needed = len;
+    if (out)
+        memcpy(out, value, len < size ? len : size);
+    return OCL_OK;
+}
+
+static ocl_result give_number(uint64_t value, size_t size, void *out, size_t *needed)
+{
+    return give(&value, size < 8 ? size : 8, size, out, needed);
+}
+
+static ocl_result give_text(const char *value, size_t size, void *out, size_t *needed)
+{
+    return give(value, strlen(value) + 1, size, out, needed);
+}
+
+#define HANDLE(r) (*(r) = OCL_OK, (void *)&thing)
+
+ocl_result clGetPlatformIDs(uint32_t room, ocl_platform *list, uint32_t *count)
+{
+    (void)room;
+    *count = is("none") ? 0 : 1;
+    list[0] = (void *)&thing;
+    return is("none") ? OCL_PLATFORM_NOT_FOUND : OCL_OK;
+}
+ocl_result clGetPlatformInfo(ocl_platform p, uint32_t what, size_t size, void *out, size_t *needed)
+{
+    (void)p, (void)what;
+    return give_text("a fake", size, out, needed);
+}
+ocl_result clGetDeviceIDs(ocl_platform p, uint64_t type, uint32_t room, ocl_device_id *list,
+                          uint32_t *count)
+{
+    (void)p, (void)type, (void)room;
+    list[0] = (void *)&thing;
+    *count = 1;
+    return OCL_OK;
+}
+ocl_result clGetDeviceInfo(ocl_device_id d, uint32_t what, size_t size, void *out, size_t *needed)
+{
+    (void)d;
+    switch (what) {
+    case OCL_DEVICE_TYPE: return give_number(OCL_TYPE_GPU, size, out, needed);
+    case OCL_GROUP_SIZE: return give_number(1024, size, out, needed);
+    case OCL_SINGLE_CONFIG:
+        return give_number((is("flush") ? 0u : OCL_FP_DENORMS) | (is("nofma") ? 0u : OCL_FP_FMA),
+                           size, out, needed);
+    case OCL_DOUBLE_CONFIG: return give_number(is("single") ? 0 : 63, size, out, needed);
+    case OCL_SVM_ABILITIES: return give_number(is("old") ? 0 : OCL_SVM_COARSE, size, out, needed);
+    case OCL_DEVICE_NAME: return give_text("Nothing 1000", size, out, needed);
+    case OCL_DRIVER_VERSION: return give_text("1.0", size, out, needed);
+    case OCL_EXTENSIONS: return give_text("cl_khr_int64_base_atomics", size, out, needed);
+    case OCL_LOCAL_BYTES: return give_number(48 << 10, size, out, needed);
+    default: return give_number(1, size, out, needed);
+    }
+}
+ocl_context clCreateContext(const intptr_t *properties, uint32_t count, const ocl_device_id *list,
+                            void (*notify)(const char *, const void *, size_t, void *), void *user,
+                            ocl_result *r)
+{
+    (void)properties, (void)count, (void)list, (void)notify, (void)user;
+    return HANDLE(r);
+}
+ocl_queue clCreateCommandQueue(ocl_context c, ocl_device_id d, uint64_t properties, ocl_result *r)
+{
+    (void)c, (void)d, (void)properties;
+    return HANDLE(r);
+}
+void *clSVMAlloc(ocl_context c, uint64_t flags, size_t size, uint32_t alignment)
+{
+    (void)c, (void)flags, (void)alignment;
+    return calloc(1, size);
+}
+void clSVMFree(ocl_context c, void *memory)
+{
+    (void)c;
+    free(memory);
+}
+ocl_result clEnqueueSVMMemcpy(ocl_queue q, uint32_t waits, void *to, const void *from, size_t size,
+                              uint32_t count, const ocl_event *list, ocl_event *out)
+{
+    (void)q, (void)waits, (void)count, (void)list;
+    memcpy(to, from, size);
+    if (out)
+        *out = (void *)&thing;
+    return OCL_OK;
+}
+ocl_result clEnqueueSVMMemFill(ocl_queue q, void *to, const void *pattern, size_t pattern_size,
+                               size_t size, uint32_t count, const ocl_event *list, ocl_event *out)
+{
+    (void)q, (void)count, (void)list;
+    for (size_t at = 0; at < size; at += pattern_size)
+        memcpy((char *)to + at, pattern, pattern_size);
+    if (out)
+        *out = (void *)&thing;
+    return OCL_OK;
+}
+ocl_program clCreateProgramWithSource(ocl_context c, uint32_t count, const char **texts,
+                                      const size_t *lengths, ocl_result *r)
+{
+    (void)c, (void)count, (void)texts, (void)lengths;
+    return HANDLE(r);
+}
+ocl_program clCreateProgramWithBinary(ocl_context c, uint32_t count, const ocl_device_id *list,
+                                      const size_t *lengths, const unsigned char **binaries,
+                                      ocl_result *each, ocl_result *r)
+{
+    (void)c, (void)count, (void)list, (void)lengths, (void)binaries, (void)each;
+    return HANDLE(r);
+}
+ocl_result clBuildProgram(ocl_program p, uint32_t count, const ocl_device_id *list,
+                          const char *options, void (*notify)(ocl_program, void *), void *user)
+{
+    (void)p, (void)count, (void)list, (void)options, (void)notify, (void)user;
+    return is("build") ? OCL_BUILD_FAILED : OCL_OK;
+}
+ocl_result clGetProgramBuildInfo(ocl_program p, ocl_device_id d, uint32_t what, size_t size,
+                                 void *out, size_t *needed)
+{
+    (void)p, (void)d, (void)what;
+    return give_text("line 7: I do not like it", size, out, needed);
+}
+ocl_result clGetProgramInfo(ocl_program p, uint32_t what, size_t size, void *out, size_t *needed)
+{
+    (void)p;
+    if (what == OCL_BINARY_SIZES)
+        return give_number(3, size, out, needed);
+    memcpy(*(unsigned char **)out, "abc", 3);
+    return OCL_OK;
+}
+ocl_kernel clCreateKernel(ocl_program p, const char *name, ocl_result *r)
+{
+    (void)p, (void)name;
+    return HANDLE(r);
+}
+ocl_result clGetKernelWorkGroupInfo(ocl_kernel f, ocl_device_id d, uint32_t what, size_t size,
+                                    void *out, size_t *needed)
+{
+    (void)f, (void)d, (void)what;
+    return give_number(256, size, out, needed);
+}
+ocl_result clSetKernelArg(ocl_kernel f, uint32_t index, size_t size, const void *value)
+{
+    (void)f, (void)index, (void)size, (void)value;
+    return OCL_OK;
+}
+ocl_result clSetKernelArgSVMPointer(ocl_kernel f, uint32_t index, const void *value)
+{
+    (void)f, (void)index, (void)value;
+    return OCL_OK;
+}
+ocl_result clSetKernelExecInfo(ocl_kernel f, uint32_t what, size_t size, const void *value)
+{
+    (void)f, (void)what, (void)size, (void)value;
+    return OCL_OK;
+}
+ocl_result clEnqueueNDRangeKernel(ocl_queue q, ocl_kernel f, uint32_t rank, const size_t *offset,
+                                  const size_t *global, const size_t *local, uint32_t count,
+                                  const ocl_event *list, ocl_event *out)
+{
+    (void)q, (void)f, (void)rank, (void)offset, (void)global, (void)local, (void)count, (void)list;
+    is_launched = 1;
+    if (out)
+        *out = (void *)&thing;
+    return OCL_OK;
+}
+ocl_result clFinish(ocl_queue q)
+{
+    (void)q;
+    return is("lost") && is_launched ? OCL_OUT_OF_RESOURCES : OCL_OK;
+}
+ocl_result clEnqueueMarkerWithWaitList(ocl_queue q, uint32_t count, const ocl_event *list,
+                                       ocl_event *out)
+{
+    (void)q, (void)count, (void)list;
+    if (out)
+        *out = (void *)&thing;
+    return OCL_OK;
+}
+ocl_result clEnqueueBarrierWithWaitList(ocl_queue q, uint32_t count, const ocl_event *list,
+                                        ocl_event *out)
+{
+    return clEnqueueMarkerWithWaitList(q, count, list, out);
+}
+ocl_result clWaitForEvents(uint32_t count, const ocl_event *list)
+{
+    (void)count, (void)list;
+    return OCL_OK;
+}
+ocl_result clGetEventInfo(ocl_event e, uint32_t what, size_t size, void *out, size_t *needed)
+{
+    (void)e, (void)what;
+    return give_number(0, size, out, needed);
+}
+ocl_result clGetEventProfilingInfo(ocl_event e, uint32_t what, size_t size, void *out,
+                                   size_t *needed)
+{
+    (void)e, (void)what;
+    return give_number(0, size, out, needed);
+}
+#define NOTHING(name, type)                                                                        \
+    ocl_result name(type x)                                                                        \
+    {                                                                                              \
+        (void)x;                                                                                   \
+        return OCL_OK;                                                                             \
+    }
+NOTHING(clReleaseContext, ocl_context)
+NOTHING(clReleaseCommandQueue, ocl_queue)
+NOTHING(clFlush, ocl_queue)
+NOTHING(clReleaseProgram, ocl_program)
+NOTHING(clReleaseKernel, ocl_kernel)
+NOTHING(clReleaseEvent, ocl_event)
