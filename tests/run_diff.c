@@ -2,8 +2,8 @@
 // optimiser, results compared bit for bit, with the tests' own checks and with the recorded hashes.
 //
 //     run_diff --wrap FILE                      C text of the host's side of FILE, to standard
-//     output run_diff [--host SO] [--device D] [--optimised] [--only TEXT] [--skip LABEL] [--golden
-//     FILE [--bless]] FILES…
+//     output run_diff [--host SO] [--device D] [--optimised] [--only TEXT] [--skip LABEL]
+//     [--seconds N] [--golden FILE [--bless]] FILES…
 //
 // Each file runs in a child process of its own, so that a crash is one failed file and not the end.
 // The last line is "run: N passed, N failed, N skipped". Start reading at main.
@@ -22,8 +22,9 @@ typedef struct counts {
 static struct options {
     const char *host, *device, *only, *skip, *golden;
     bool bless, verbose, only_optimised;
+    unsigned seconds; // for one file
     const char *const *include;
-} options = {.device = "interp"};
+} options = {.device = "interp", .seconds = 300};
 
 static char *golden_text;
 
@@ -193,7 +194,7 @@ static counts run_in_child(const char *path)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(300);
+        alarm(options.seconds);
         n = run_file(&f);
         fflush(stdout);
         ssize_t written = write(ends[1], &n, sizeof n);
@@ -242,6 +243,8 @@ int main(int argc, char **argv)
             options.only_optimised = true;
         else if (strcmp(argv[at], "-v") == 0)
             options.verbose = true;
+        else if (strcmp(argv[at], "--seconds") == 0)
+            options.seconds = (unsigned)strtoul(argv[++at], NULL, 10);
         else if (strcmp(argv[at], "--host") == 0)
             options.host = argv[++at];
         else if (strcmp(argv[at], "--device") == 0)

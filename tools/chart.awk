@@ -163,12 +163,13 @@ function attention_words() {
 }
 
 # --- memory: one row a kernel, the tuned one above the example's
-function ratio_of_best(kernel,    i, found, v) {
-    v = -1; found = ""
-    for (i = 1; i <= keys; i++)
-        if (index(key[i], kernel ".") == 1 && key[i] ~ /[=][0-9]+\.GBps$/ && number(key[i]) > v) { v = number(key[i]); found = key[i] }
-    sub(/GBps$/, "of_driver_copy", found)
-    return has(found) ? sprintf("%.2f", number(found)) : ""
+function ratio_of_best(kernel,    i, ratio) { # "best" repeats the number of the variant that it is
+    for (i = 1; i <= keys; i++) {
+        ratio = key[i]
+        if (index(ratio, kernel ".") != 1 || !sub(/\.GBps$/, ".of_driver_copy", ratio)) continue
+        if (value[key[i]] == value[kernel ".best.GBps"] && has(ratio)) return sprintf("%.2f", number(ratio))
+    }
+    return ""
 }
 function bandwidth(    i, n, kernel, most, y, x, tick, gap, width, part_of, height) {
     n = 0; most = 0

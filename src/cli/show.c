@@ -242,7 +242,9 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     if (!options.front.target && has_target && *knob_text(KNOB_TARGET))
         options.front.target = knob_text(KNOB_TARGET);
     if (!options.front.target)
-        options.front.target = has_target ? "sm_90a" : "interp";
+        options.front.target = has_target                       ? "sm_90a"
+                               : made && made->print == print_c ? "cpu"
+                                                                : "interp";
     if (has_target && !(s->target = target_find(options.front.target)))
         return unknown_target(options.front.target);
     compile_outcome outcome = compile_run(&options);

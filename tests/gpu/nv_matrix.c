@@ -326,6 +326,83 @@ static void wgmma(kiln *k, const product *what, bool from_words, layout a, layou
     kiln_buffer_free(j.out);
 }
 
+// --- accumulators on their way through control flow
+typedef struct sums { // start and how often the product was added, of d and e
+    int start[2], times[2];
+    float *got;
+} sums;
+
+static bool are_right(void *user)
+{
+    const sums *s = (const sums *)user;
+    for (int t = 0; t < 128; t++)
+        for (int w = 0; w < 32; w++) {
+            int row, column;
+            p.repeats = s->times[w / 16];
+            place(t, w % 16, &row, &column);
+            float want = (float)wanted(row, column, s->start[w / 16]);
+            if (s->got[t * 32 + w] != want) {
+                printf("paths: word %d of thread %d is %g, not %g\n", w, t,
+                       (double)s->got[t * 32 + w], (double)want);
+                return false;
+            }
+        }
+    return true;
+}
+
+static void exchange(int v[2])
+{
+    int t = v[0];
+    v[0] = v[1];
+    v[1] = t;
+}
+
+static void paths(kiln *k, int steps)
+{
+    enum { B_AT = 8192, IMAGE = 16384 };
+    static uint8_t image[IMAGE];
+    static float nothing[4096], after[4096];
+    layout l = layout_for(false, 128);
+    sums s = {{1, 2}, {0, 0}, after};
+    p = (product){.fn = "paths", .acc = "f32", .a_type = BF16, .b_type = BF16, .m = 64, .n = 32};
+    p.k = 16;
+    p.acc_words = 16;
+    fill();
+    memset(image, 0, sizeof image);
+    for (uint32_t x = 0; x < 16; x++)
+        for (uint32_t i = 0; i < 64; i++) {
+            put_bits(image + swizzle_of(offset_of(&l, BF16, i, x), 128), encode(BF16, p.a[i][x]),
+                     2);
+            if (i < 32)
+                put_bits(image + swizzle_of(B_AT + offset_of(&l, BF16, i, x), 128),
+                         encode(BF16, p.b[x][i]), 2);
+        }
+    for (int n = 0; n < steps; n++) {
+        s.times[0] += n % 3 == 0 || n % 3 == 1;
+        s.times[1] += (n % 3 != 0) + n % 3;
+        if (n % 4 == 3) {
+            exchange(s.start);
+            exchange(s.times);
+        }
+    }
+    nv_job j = {.k = k, .path = KERNELS, .kernel = "paths", .before = nothing, .after = after};
+    j.define[0] = "PATHS=1";
+    j.count = 4096;
+    kiln_buffer *bi = nv_buffer(k, KILN_U32, IMAGE / 4, image);
+    j.out = nv_buffer(k, KILN_F32, j.count, NULL);
+    j.args[0] = kiln_arg_buffer(bi);
+    j.args[1] = kiln_arg_i64(KILN_U32, IMAGE / 4);
+    j.args[2] = kiln_arg_i64(KILN_U32, B_AT);
+    j.args[3] = kiln_arg_i64(KILN_U32, steps);
+    j.args[4] = kiln_arg_buffer(j.out);
+    j.launch.grid[0] = 1;
+    j.launch.arg_count = 5;
+    j.launch.shared_bytes = IMAGE;
+    CHECK(nv_run(&j, are_right, &s));
+    kiln_buffer_free(bi);
+    kiln_buffer_free(j.out);
+}
+
 static void wgmma_all(kiln *k)
 {
     static const product kinds[] = {
@@ -388,6 +465,8 @@ int main(int argc, char **argv)
         move(k, count, true);
     }
     wgmma_all(k);
+    for (int steps = 0; steps < 16; steps++)
+        paths(k, steps);
     kiln_close(k);
     return api_done("nv_matrix");
 }

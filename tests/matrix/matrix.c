@@ -373,12 +373,16 @@ static bool write_json(void)
 
 // --- the command line
 
+// "cuda" asks for "cuda:0" and "cuda:1", too.
 static bool is_asked_for(const char *device)
 {
-    size_t len = strlen(device);
-    for (const char *at = state.only_devices; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, device, len) && (!at[len] || at[len] == ',' || at[len] == ':'))
+    const char *at = state.only_devices;
+    while (at && *at) {
+        size_t len = strcspn(at, ",");
+        if (!strncmp(at, device, len) && (!device[len] || device[len] == ':'))
             return true;
+        at += len + (at[len] == ',');
+    }
     return !state.only_devices;
 }
 

@@ -181,8 +181,7 @@ static void leave_accumulators(watcher *w)
     const ir_func *f = w->f;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
-        bool takes_one =
-            i->op == IR_NV && i->aux == NV_WGMMA && i->operand_count > i->result_count;
+        bool takes_one = i->op == IR_NV && i->aux == NV_WGMMA && i->operand_count > i->result_count;
         if (!takes_one || ir_is_const(ir_operand(f, i, i->operand_count - 1)))
             continue;
         for (uint32_t k = 0; k < i->result_count; k++) {

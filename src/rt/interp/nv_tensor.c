@@ -4,6 +4,18 @@
 #include "ir/eval.h"
 #include "rt/interp/nv.h"
 
+// The bytes come from the host program, which may have made them up.
+static bool is_map(const interp_tensor *m)
+{
+    if (m->magic != INTERP_TENSOR_MAGIC || m->rank < 1 || m->rank > 5 || m->swizzle > 3 ||
+        m->elem > INTERP_F64 || !m->elem_size || m->elem_size > 8)
+        return false;
+    for (uint32_t k = 0; k < m->rank; k++)
+        if (!m->box[k] || m->box[k] > 256 || !m->step[k])
+            return false;
+    return true;
+}
+
 bool tensor_read(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t operand,
                  tensor_box *out)
 {
@@ -15,7 +27,7 @@ bool tensor_read(runner *r, const warp *w, const code *c, uint32_t lane, uint32_
                     r->program->segments[array].kind == SEGMENT_PARAM;
     if (is_param && offset + 128 <= r->segments[array].size)
         memcpy(&out->map, r->segments[array].base + offset, sizeof out->map);
-    if (out->map.magic != INTERP_TENSOR_MAGIC)
+    if (!is_map(&out->map))
         return fault_raise(r, w, c, lane, K6043,
                            "the tensor map is none of this device: make it with "
                            "kiln_tensor_map_make and pass it as a kernel argument");

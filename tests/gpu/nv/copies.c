@@ -2,30 +2,30 @@
 #include <kiln/kernel.h>
 
 #ifdef TENSOR
-#if TENSOR == 1
-#define AT i.x
-#define LOAD tensor_load_1d
-#define STORE tensor_store_1d
-#define SUM tensor_add_1d
-#elif TENSOR == 2
-#define AT i.x, i.y
-#define LOAD tensor_load_2d
-#define STORE tensor_store_2d
-#define SUM tensor_add_2d
-#elif TENSOR == 3
-#define AT i.x, i.y, i.z
-#define LOAD tensor_load_3d
-#define STORE tensor_store_3d
-#define SUM tensor_add_3d
-#elif TENSOR == 4
-#define AT i.x, i.y, i.z, i.w
-#define LOAD tensor_load_4d
-#define STORE tensor_store_4d
-#else
-#define AT i.x, i.y, i.z, i.w, v
-#define LOAD tensor_load_5d
-#define STORE tensor_store_5d
-#endif
+#    if TENSOR == 1
+#        define AT    i.x
+#        define LOAD  tensor_load_1d
+#        define STORE tensor_store_1d
+#        define SUM   tensor_add_1d
+#    elif TENSOR == 2
+#        define AT    i.x, i.y
+#        define LOAD  tensor_load_2d
+#        define STORE tensor_store_2d
+#        define SUM   tensor_add_2d
+#    elif TENSOR == 3
+#        define AT    i.x, i.y, i.z
+#        define LOAD  tensor_load_3d
+#        define STORE tensor_store_3d
+#        define SUM   tensor_add_3d
+#    elif TENSOR == 4
+#        define AT    i.x, i.y, i.z, i.w
+#        define LOAD  tensor_load_4d
+#        define STORE tensor_store_4d
+#    else
+#        define AT    i.x, i.y, i.z, i.w, v
+#        define LOAD  tensor_load_5d
+#        define STORE tensor_store_5d
+#    endif
 
 // The box as it lies in shared memory.
 kernel block(64) void load(const tensor_map map, i32x4 i, i32 v, u32 bytes, u32 *out)
@@ -57,11 +57,11 @@ kernel block(64) void store(const tensor_map map, i32x4 i, i32 v, u32 bytes, con
     barrier();
     if (thread_x() == 0) {
         tensor_map_prefetch(&map);
-#ifdef SUMS
+#    ifdef SUMS
         SUM(&map, AT, tile);
-#else
+#    else
         STORE(&map, AT, tile);
-#endif
+#    endif
         bulk_commit();
         bulk_wait(0);
     }
@@ -193,7 +193,8 @@ kernel block(64) cluster(2) void spread(const tensor_map map, u32 *out)
             if (round)
                 mbarrier_wait(&empty, (round - 1) & 1); // both blocks have read the last ones
             mbarrier_arrive_expect(&full, 512);
-            tensor_load_all_2d(tile[rank], &map, 0, (i32)(cluster_x() * 6 + round * 2 + rank), &full, 3);
+            tensor_load_all_2d(tile[rank], &map, 0, (i32)(cluster_x() * 6 + round * 2 + rank),
+                               &full, 3);
         }
         mbarrier_wait(&full, round & 1);
         sum += tile[0][t] * 3 + tile[1][t];
@@ -229,8 +230,10 @@ kernel block(256) void gemm(const tensor_map a, const tensor_map b, f32 *c, u32 
                 u32 at = s % 4;
                 mbarrier_wait(&empty[at], s / 4 % 2 ^ 1);
                 mbarrier_arrive_expect(&full[at], STAGE);
-                tensor_load_2d(smem + at * STAGE, &a, (i32)(s * 64), (i32)(block_y() * 64), &full[at]);
-                tensor_load_hint_2d(smem + at * STAGE + 8192, &b, (i32)(s * 64), (i32)(block_x() * 128), &full[at], cache_evict_last());
+                tensor_load_2d(smem + at * STAGE, &a, (i32)(s * 64), (i32)(block_y() * 64),
+                               &full[at]);
+                tensor_load_hint_2d(smem + at * STAGE + 8192, &b, (i32)(s * 64),
+                                    (i32)(block_x() * 128), &full[at], cache_evict_last());
             }
         return;
     }

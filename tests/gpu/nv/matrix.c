@@ -35,25 +35,74 @@ kernel block(128) void multiply(const u32 *image, u32 words, u64 a, u64 b, u32 b
     u32 at = shared_address(tile) & 0x3ffff;
     b |= (at + b_at) >> 4;
     ACC sum[D_WORDS];
-#ifdef FROM_WORDS
+#    ifdef FROM_WORDS
     u32 from[4];
     for (u32 i = 0; i < 4; i++)
         from[i] = left[thread_x() * 4 + i];
-#else
+#    else
     u64 from = a | at >> 4;
-#endif
+#    endif
     wgmma_fence();
-#if LAYOUT
+#    if LAYOUT
     FN(sum, from, b, false, LAYOUT);
     FN(sum, from, b, true, LAYOUT);
-#else
+#    else
     FN(sum, from, b, false);
     FN(sum, from, b, true);
-#endif
+#    endif
     wgmma_commit();
     wgmma_wait(0);
     for (u32 i = 0; i < D_WORDS; i++)
         d[thread_x() * D_WORDS + i] = sum[i];
+}
+#endif
+
+#ifdef PATHS
+// Two accumulators through branches, an inner loop and an exchange, with groups under way at every
+// edge. `image` holds A and, at b_at, B, both K-major with the swizzle of 128 bytes.
+kernel block(128) void paths(const u32 *image, u32 words, u32 b_at, u32 steps, f32 *out)
+{
+    _Alignas(1024) shared u32 tile[];
+    for (u32 i = thread_x(); i < words; i += 128)
+        tile[i] = image[i];
+    fence_async();
+    barrier();
+    u64 a = wgmma_k_major(tile, 128), b = wgmma_k_major(tile + b_at / 4, 128);
+    f32 d[16], e[16];
+    for (u32 i = 0; i < 16; i++) {
+        d[i] = 1.0f;
+        e[i] = 2.0f;
+    }
+    for (u32 s = 0; s < steps; s++) {
+        wgmma_fence();
+        if (s % 3 == 0) {
+            wgmma_bf16(d, a, b, true);
+        } else {
+            wgmma_bf16(e, a, b, true);
+            if (s % 3 == 1)
+                wgmma_bf16(d, a, b, true);
+        }
+        wgmma_commit();
+        if (s % 2)
+            wgmma_wait(1);
+        for (u32 x = 0; x < s % 3; x++) {
+            wgmma_bf16(e, a, b, true);
+            wgmma_commit();
+        }
+        if (s % 4 == 3) {
+            wgmma_wait(0);
+            for (u32 i = 0; i < 16; i++) {
+                f32 t = d[i];
+                d[i] = e[i];
+                e[i] = t;
+            }
+        }
+    }
+    wgmma_wait(0);
+    for (u32 i = 0; i < 16; i++) {
+        out[thread_x() * 32 + i] = d[i];
+        out[thread_x() * 32 + 16 + i] = e[i];
+    }
 }
 #endif
 
