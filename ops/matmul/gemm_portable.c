@@ -73,8 +73,6 @@ static u32x4 load_granule(matrix x, u32 line, u32 element)
     u32 words[4] = {0, 0, 0, 0};
     if (line < x.lines && element < x.count) {
         const in_t *from = x.at + (line * x.stride + element);
-        if (ALIGNED && element + GRANULE <= x.count)
-            return *(const u32x4 *)from;
 #pragma unroll
         for (u32 e = 0; e < GRANULE; e++)
             if (element + e < x.count)
@@ -94,10 +92,22 @@ static u32x2 place_of(u32 at, bool is_mn, u32 size)
 
 static void load_tile(u32x4 *to, u32 count, matrix x, bool is_mn, u32 size, u32 first, u32 k)
 {
+    u32 line = is_mn ? k : first, element = is_mn ? first : k; // of the tile's corner
+    u32 lines = is_mn ? (u32)DEPTH : size, width = is_mn ? size : (u32)DEPTH;
+    if (ALIGNED && count * THREADS == size * DEPTH / GRANULE && line + lines <= x.lines &&
+        element + width <= x.count) { // all of it is there
+        const in_t *from = x.at + (line * x.stride + element);
 #pragma unroll
-    for (u32 i = 0; i < count; i++) {
-        u32x2 at = place_of(i * THREADS + thread_x(), is_mn, size);
-        to[i] = is_mn ? load_granule(x, k + at.x, first + at.y) : load_granule(x, first + at.x, k + at.y);
+        for (u32 i = 0; i < count; i++) {
+            u32x2 at = place_of(i * THREADS + thread_x(), is_mn, size);
+            to[i] = *(const u32x4 *)(from + (at.x * x.stride + at.y));
+        }
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < count; i++) {
+            u32x2 at = place_of(i * THREADS + thread_x(), is_mn, size);
+            to[i] = load_granule(x, line + at.x, element + at.y);
+        }
     }
 }
 

@@ -439,7 +439,7 @@ static kiln_status run_portable(const job *j)
     // along the columns.
 #define WAY(m, n, warps_m, warps_n)                                                                \
     {                                                                                              \
-        m, n, warps_m, warps_n, 2, (m + n) * 160                                                   \
+        m, n, warps_m, warps_n, 2, (m + n) * 160 + 2048                                            \
     }
     static const plain ways[] = {WAY(128, 256, 2, 4), WAY(128, 128, 2, 4), WAY(64, 64, 2, 2),
                                  WAY(32, 32, 1, 1)};
@@ -450,8 +450,11 @@ static kiln_status run_portable(const job *j)
         return error_set(j->k, KILN_E_UNSUPPORTED, K6038,
                          "kiln_matmul: a tf32 product for 16-bit results needs sm_80 and aligned "
                          "rows");
-    size_t first = j->k->cuda ? 0 : j->k->ocl ? 2 : 3; // one warp: no fibers on the cpu device
-    plain way = pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
+    // GPUs have large tiles; the cpu device and the interpreter blocks of one warp: no fibers.
+    bool is_gpu = j->k->cuda || j->k->ocl;
+    size_t first = j->k->cuda ? 0 : j->k->ocl ? 2 : 3;
+    plain way =
+        pick_plain(j, ways + first, COUNT(ways) - first - is_gpu, j->device->multiprocessors);
     op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);
     op_tune(&r, "BM=%u", way.m);

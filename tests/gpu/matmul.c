@@ -520,10 +520,10 @@ static void test_checks(kiln *k)
 {
     static const checked all[] = {
         {"ops/matmul/gemm_sm90.c",
-         {"BM=64", "BN=32", "WGS=1", "STAGES=2", NULL},
+         {"BM=64", "BN=64", "WGS=1", "STAGES=2", NULL},
          64,
-         32,
-         2 * 12288 + 16384 + 32},
+         64,
+         2 * 16384 + 16384 + 32},
         {"ops/matmul/gemm_sm80.c", {"BM=64", "BN=64", "WARPS_N=2", NULL}, 64, 64, 3 * 16384},
         {"ops/matmul/gemm_portable.c",
          {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},

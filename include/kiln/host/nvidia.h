@@ -1,6 +1,6 @@
-// What only NVIDIA's hardware (or Kiln's interpreter) can do, for the host's compiler (see kernel.h):
-// the names are there, so that a kernel file completes and builds, but calling one stops the
-// program. Rows of src/front/builtin_nv.def that mean something on a host are at the end.
+// What only NVIDIA's hardware (or Kiln's interpreter) can do, for the host's compiler (see
+// kernel.h): the names are there, so that a kernel file completes and builds, but calling one stops
+// the program. Rows of src/front/builtin_nv.def that mean something on a host are at the end.
 #ifndef KILN_HOST_NVIDIA_H
 #define KILN_HOST_NVIDIA_H
 

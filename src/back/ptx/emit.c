@@ -225,8 +225,8 @@ static bool is_guardable(const ptx *p, ir_region_id r, ir_inst_id owner)
         if (i->op == IR_STORE || is_arrival)
             stores++;
         else if (ir_op_effect((ir_op)i->op) == IR_FX_PURE && !i->region_count &&
-                 !(i->op >= IR_SDIV && i->op <= IR_UREM) && i->op != IR_FDIV &&
-                 i->op != IR_FSQRT && i->op != IR_LOCAL)
+                 !(i->op >= IR_SDIV && i->op <= IR_UREM) && i->op != IR_FDIV && i->op != IR_FSQRT &&
+                 i->op != IR_LOCAL)
             pure++;
         else
             return false;

@@ -115,9 +115,8 @@ static const char *access_op(ptx *p, const ir_inst *i, const char *name, uint32_
     bool is_nc = strcmp(hint, ".global.nc") == 0;
     const char *vector = lanes == 4 ? ".v4" : lanes == 2 ? ".v2" : "";
     bool goes_first = is_volatile(i, pointer);
-    return str_format(p->scratch, "%s%s%s%s%s.%s", name, goes_first ? hint : "",
-                      is_nc ? "" : space, goes_first ? "" : hint, vector,
-                      memory_type((ir_type)i->type));
+    return str_format(p->scratch, "%s%s%s%s%s.%s", name, goes_first ? hint : "", is_nc ? "" : space,
+                      goes_first ? "" : hint, vector, memory_type((ir_type)i->type));
 }
 
 static void load(ptx *p, const ir_inst *i)
@@ -150,8 +149,7 @@ static void store(ptx *p, const ir_inst *i)
         const char *v[4] = {0};
         for (uint32_t k = 0; k < lanes; k++)
             v[k] = before_store(p, t, ir_operand(p->f, i, 1 + at + k));
-        const char *op = access_op(p, i, "st", lanes),
-                   *where = address(p, i, (int64_t)at * size);
+        const char *op = access_op(p, i, "st", lanes), *where = address(p, i, (int64_t)at * size);
         if (lanes == 1)
             ptx_line(p, "%s %s, %s", op, where, v[0]);
         else if (lanes == 2)

@@ -1,0 +1,346 @@
+// kiln bench: how fast the operations of the library are on a device. A table of sizes with the
+// median time of a call and what that is in floating-point operations; `make gpu-bench` has the
+// comparison with cuBLAS, cuDNN and the like. Start at cli_bench.
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "kiln/ops.h"
+
+enum { MAX_SIZES = 32, ROUNDS = 9 };
+
+typedef struct size {
+    int64_t m, n, k; // attention: m is the length
+} size;
+
+typedef struct bench {
+    kiln *k;
+    kiln_type type, out;
+    bool is_tf32, is_causal, is_backward, is_json;
+    uint32_t dim;
+    size sizes[MAX_SIZES];
+    int size_count;
+    kiln_matmul_desc matmul;
+    kiln_attention_desc forward;
+    kiln_attention_backward_desc backward;
+    kiln_buffer *buffers[16];
+    int buffer_count;
+} bench;
+
+static const struct type_name {
+    const char *name;
+    kiln_type type, out;
+    bool is_tf32;
+} types[] = {
+    {"bf16", KILN_BF16, KILN_BF16, false}, {"f16", KILN_F16, KILN_F16, false},
+    {"tf32", KILN_F32, KILN_F32, true},    {"f32", KILN_F32, KILN_F32, false},
+    {"e4m3", KILN_F8E4, KILN_BF16, false}, {"s8", KILN_I8, KILN_I32, false},
+};
+
+// --- data
+
+// Small numbers of every type by their bits: floats around 1 of both signs, bytes in -8 … 7.
+static void fill_random(kiln_type type, uint8_t *to, size_t bytes)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < bytes; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        uint8_t word = (uint8_t)(state >> 56);
+        size_t size_of = kiln_type_size(type), place = i % size_of;
+        if (type == KILN_I8)
+            to[i] = (uint8_t)((word & 15) - 8);
+        else if (type == KILN_F8E4)
+            to[i] = (uint8_t)((word & 0x87) | 0x30);
+        else if (place == size_of - 1) // sign and exponent
+            to[i] = (uint8_t)((word & 0x80) | (type == KILN_F16 ? 0x38 | (word & 3) : 0x3f));
+        else
+            to[i] = place == size_of - 2 && type != KILN_F16 ? word & 0x7f : word;
+    }
+}
+
+static kiln_status new_buffer(bench *b, kiln_type type, size_t count, bool is_input,
+                              kiln_buffer **out)
+{
+    kiln_status status = kiln_buffer_new(b->k, type, count, out);
+    if (status)
+        return status;
+    b->buffers[b->buffer_count++] = *out;
+    size_t bytes = count * kiln_type_size(type);
+    uint8_t *data = is_input ? malloc(bytes) : NULL;
+    if (!data)
+        return KILN_OK;
+    fill_random(type, data, bytes);
+    status = kiln_write(*out, 0, data, count);
+    free(data);
+    return status;
+}
+
+// --- what is measured
+
+static kiln_status call(bench *b)
+{
+    if (b->matmul.a)
+        return kiln_matmul(b->k, &b->matmul);
+    return b->is_backward ? kiln_attention_backward(b->k, &b->backward)
+                          : kiln_attention_forward(b->k, &b->forward);
+}
+
+static kiln_status prepare_matmul(bench *b, size s)
+{
+    b->matmul = (kiln_matmul_desc){.m = (uint32_t)s.m,
+                                   .n = (uint32_t)s.n,
+                                   .k = (uint32_t)s.k,
+                                   .b_is_transposed = true,
+                                   .is_tf32 = b->is_tf32};
+    kiln_buffer *a = NULL, *other = NULL;
+    kiln_status status = new_buffer(b, b->type, (size_t)(s.m * s.k), true, &a);
+    if (!status)
+        status = new_buffer(b, b->type, (size_t)(s.n * s.k), true, &other);
+    if (!status)
+        status = new_buffer(b, b->out, (size_t)(s.m * s.n), false, &b->matmul.out);
+    b->matmul.a = a;
+    b->matmul.b = other;
+    return status;
+}
+
+static kiln_status prepare_attention(bench *b, size s)
+{
+    uint32_t heads = 2048 / b->dim, batch = s.m < 16384 ? (uint32_t)(16384 / s.m) : 1;
+    kiln_device_info info;
+    if (!kiln_device_info_of(b->k, &info) && !info.sm)
+        heads = batch = 1; // not a GPU
+    size_t count = (size_t)batch * heads * (size_t)s.m * b->dim, rows = count / b->dim;
+    kiln_buffer *t[9] = {NULL}, *lse = NULL, *work = NULL; // q k v out dout dq dk dv
+    kiln_status status = KILN_OK;
+    for (int i = 0; i < (b->is_backward ? 8 : 4) && !status; i++)
+        status = new_buffer(b, b->type, count, i < 3 || i == 4, &t[i]);
+    if (!status)
+        status = new_buffer(b, KILN_F32, rows, false, &lse);
+    b->forward = (kiln_attention_desc){.q = t[0],
+                                       .k = t[1],
+                                       .v = t[2],
+                                       .out = t[3],
+                                       .lse = lse,
+                                       .batch = batch,
+                                       .heads = heads,
+                                       .queries = (uint32_t)s.m,
+                                       .keys = (uint32_t)s.m,
+                                       .head_dim = b->dim,
+                                       .is_causal = b->is_causal};
+    if (status || !b->is_backward)
+        return status;
+    b->backward = (kiln_attention_backward_desc){.q = t[0],
+                                                 .k = t[1],
+                                                 .v = t[2],
+                                                 .out = t[3],
+                                                 .lse = lse,
+                                                 .dout = t[4],
+                                                 .dq = t[5],
+                                                 .dk = t[6],
+                                                 .dv = t[7],
+                                                 .batch = batch,
+                                                 .heads = heads,
+                                                 .length = (uint32_t)s.m,
+                                                 .head_dim = b->dim,
+                                                 .is_causal = b->is_causal};
+    uint64_t elements = 0;
+    status = kiln_attention_forward(b->k, &b->forward);
+    if (!status)
+        status = kiln_attention_backward_workspace(b->k, &b->backward, &elements);
+    if (!status)
+        status = new_buffer(b, KILN_F32, (size_t)(elements ? elements : 1), false, &work);
+    b->backward.workspace = work;
+    return status;
+}
+
+static double operations(const bench *b, size s)
+{
+    if (b->matmul.a)
+        return 2.0 * (double)s.m * (double)s.n * (double)s.k;
+    double pairs = (double)b->forward.batch * b->forward.heads * (double)s.m * (double)s.m;
+    return pairs * b->dim * (b->is_backward ? 10 : 4) * (b->is_causal ? 0.5 : 1);
+}
+
+// --- time
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// Seconds of `count` calls, the device's queue emptied before and after.
+static kiln_status time_calls(bench *b, int count, double *seconds)
+{
+    kiln_status status = kiln_sync(b->k);
+    double start = now();
+    for (int i = 0; i < count && !status; i++)
+        status = call(b);
+    if (!status)
+        status = kiln_sync(b->k);
+    *seconds = now() - start;
+    return status;
+}
+
+// The median time of a call, from batches of about 20 ms.
+static kiln_status measure(bench *b, double *out)
+{
+    double times[ROUNDS], once = 0;
+    kiln_status status = time_calls(b, 1, &once); // compiles
+    if (!status)
+        status = time_calls(b, 1, &once);
+    int count = once > 0.02 ? 1 : (int)(0.02 / (once > 1e-5 ? once : 1e-5)) + 1;
+    int rounds = once > 1 ? 1 : ROUNDS;
+    for (int i = 0; i < rounds && !status; i++) {
+        status = time_calls(b, count, &times[i]);
+        times[i] /= count;
+    }
+    qsort(times, (size_t)rounds, sizeof *times, by_value);
+    *out = status ? 0 : times[rounds / 2];
+    return status;
+}
+
+static void drop_buffers(bench *b)
+{
+    for (int i = 0; i < b->buffer_count; i++)
+        kiln_buffer_free(b->buffers[i]);
+    b->buffer_count = 0;
+}
+
+static void print_row(const bench *b, size s, double seconds, bool is_last)
+{
+    char name[64];
+    if (!b->matmul.a)
+        snprintf(name, sizeof name, "%lld", (long long)s.m);
+    else
+        snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)s.m, (long long)s.n,
+                 (long long)s.k);
+    double rate = operations(b, s) / seconds * 1e-12;
+    if (b->is_json)
+        printf("  {\"size\": \"%s\", \"us\": %.3f, \"tflops\": %.4f}%s\n", name, seconds * 1e6,
+               rate, is_last ? "" : ",");
+    else
+        printf("  %-20s %12.2f us  %9.2f %cFLOP/s\n", name, seconds * 1e6,
+               rate < 1 ? rate * 1e3 : rate, rate < 1 ? 'G' : 'T');
+}
+
+static int run(bench *b, bool is_matmul)
+{
+    for (int i = 0; i < b->size_count; i++) {
+        double seconds = 0;
+        kiln_status status =
+            is_matmul ? prepare_matmul(b, b->sizes[i]) : prepare_attention(b, b->sizes[i]);
+        if (!status)
+            status = measure(b, &seconds);
+        if (status)
+            return cli_fail(b->k, status);
+        print_row(b, b->sizes[i], seconds, i + 1 == b->size_count);
+        drop_buffers(b);
+    }
+    return EXIT_FINE;
+}
+
+// --- the command line
+
+// "1024" or "64x4096x4096", separated by commas.
+static bool read_sizes(bench *b, const char *list)
+{
+    b->size_count = 0;
+    while (*list) {
+        size s;
+        char *end;
+        s.m = strtoll(list, &end, 10);
+        s.n = s.k = s.m;
+        if (*end == 'x')
+            s.n = strtoll(end + 1, &end, 10);
+        if (*end == 'x')
+            s.k = strtoll(end + 1, &end, 10);
+        bool is_bad = s.m < 1 || s.n < 1 || s.k < 1 || s.m > 1 << 20 || s.n > 1 << 20 ||
+                      s.k > 1 << 20 || (*end && *end != ',');
+        if (is_bad || b->size_count == MAX_SIZES)
+            return false;
+        b->sizes[b->size_count++] = s;
+        list = end + (*end == ',');
+    }
+    return b->size_count > 0;
+}
+
+static bool read_type(bench *b, const char *name, bool is_matmul)
+{
+    for (size_t i = 0; i < COUNT(types); i++) {
+        bool fits = is_matmul || i < 2 || !strcmp(name, "f32");
+        if (!strcmp(types[i].name, name) && fits) {
+            b->type = types[i].type;
+            b->out = types[i].out;
+            b->is_tf32 = types[i].is_tf32;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *default_sizes(const bench *b, bool is_matmul)
+{
+    kiln_device_info info;
+    bool is_gpu = !kiln_device_info_of(b->k, &info) && info.sm;
+    if (!is_gpu)
+        return is_matmul ? "64,128,256" : "64,128";
+    return is_matmul ? "256,512,1024,2048,4096,8192" : "1024,4096,16384";
+}
+
+int cli_bench(int argc, char **argv)
+{
+    bench b = {.dim = 128};
+    const char *what = argc > 1 ? argv[1] : "", *device = NULL, *sizes = NULL, *value;
+    bool is_matmul = !strcmp(what, "matmul");
+    if (!is_matmul && strcmp(what, "attention") != 0)
+        return cli_usage("bench", *what ? "there is no benchmark '%s'" : "of what?%s", what);
+    read_type(&b, "bf16", is_matmul);
+    for (int i = 2; i < argc; i++) {
+        if ((value = cli_option("--device", argc, argv, &i)))
+            device = value;
+        else if ((value = cli_option("--sizes", argc, argv, &i)))
+            sizes = value;
+        else if (!strcmp(argv[i], "--json"))
+            b.is_json = true;
+        else if (!is_matmul && !strcmp(argv[i], "--causal"))
+            b.is_causal = true;
+        else if (!is_matmul && !strcmp(argv[i], "--backward"))
+            b.is_backward = true;
+        else if (!is_matmul && (value = cli_option("--dim", argc, argv, &i)))
+            b.dim = (uint32_t)atoi(value);
+        else if ((value = cli_option("--type", argc, argv, &i))) {
+            if (!read_type(&b, value, is_matmul))
+                return cli_usage("bench", "%s has no type '%s'", what, value);
+        } else
+            return cli_usage("bench", "unknown option '%s'", argv[i]);
+    }
+    if (b.dim < 8 || b.dim > 1024)
+        return cli_usage("bench", "--dim is 8 to 1024");
+    kiln_status status = kiln_open(device, &b.k);
+    if (status)
+        return cli_fail(NULL, status);
+    if (!read_sizes(&b, sizes ? sizes : default_sizes(&b, is_matmul))) {
+        kiln_close(b.k);
+        return cli_usage("bench", "--sizes is a list such as 512,1024 or 64x4096x4096");
+    }
+    kiln_device_info info;
+    const char *name = kiln_device_info_of(b.k, &info) ? "?" : info.name;
+    if (b.is_json)
+        printf("{\"bench\": \"%s\", \"device\": \"%s\", \"rows\": [\n", what, name);
+    else
+        printf("%s on %s\n", what, name);
+    int code = run(&b, is_matmul);
+    if (b.is_json)
+        printf("]}\n");
+    kiln_close(b.k);
+    return code;
+}
