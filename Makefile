@@ -113,7 +113,7 @@ compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
 FORCE:
 
-FORMATTED = $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
+FORMATTED = $(wildcard ops/*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
 format:
 	@clang-format -i $(FORMATTED)
 check-format:

@@ -24,6 +24,8 @@ typedef struct op_entry {
 
 // False: it has no room.
 static bool add_word(char words[OP_WORDS][OP_WORD_BYTES], size_t *count, const char *format,
+                     va_list args) PRINTF_LIKE(3, 0);
+static bool add_word(char words[OP_WORDS][OP_WORD_BYTES], size_t *count, const char *format,
                      va_list args)
 {
     if (*count == OP_WORDS)

@@ -250,11 +250,14 @@ static way_out way_out_of(corner c)
 static void empty_slab(const way_out *w, u32 chunk, const u8 *slab)
 {
     u32 column = chunk * COLUMNS + w->column;
-    bool is_in = column < w->columns && column < BN;
+    bool is_filled = BN % COLUMNS == 0 || column < BN; // the last slab may be narrower
+    bool is_in = column < w->columns && is_filled;
 #pragma unroll
     for (u32 q = 0; q < 4; q++) {
         u32 row = q * 4 + lane() / 8;
-        u32x4 v = *(const u32x4 *)(slab + row * 128 + (((lane() & 7) ^ (row & 7)) * 16));
+        u32x4 v = {0, 0, 0, 0};
+        if (is_filled)
+            v = *(const u32x4 *)(slab + row * 128 + (((lane() & 7) ^ (row & 7)) * 16));
         if (is_in && w->is_in[q])
             *(u32x4 *)(w->to[q] + chunk * COLUMNS) = v;
     }
