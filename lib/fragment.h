@@ -129,6 +129,35 @@ static inline i32 k_fragment_dot_i8(u32 a, u32 b, i32 c)
         sum[7] = d1[3];                                                                                                \
     } while (0)
 
+// The same for sm_75, whose unit takes half of K at a time.
+static inline void k_fragment_half_f16(f32 *sum, u32 a0, u32 a1, u32 left, u32 right)
+{
+    f32 d0[4] = {sum[0], sum[1], sum[2], sum[3]}, d1[4] = {sum[4], sum[5], sum[6], sum[7]};
+    u32 x[2] = {a0, a1}, y0[1] = {left}, y1[1] = {right};
+    mma_f16(d0, x, y0);
+    mma_f16(d1, x, y1);
+    sum[0] = d0[0];
+    sum[1] = d0[1];
+    sum[2] = d0[2];
+    sum[3] = d0[3];
+    sum[4] = d1[0];
+    sum[5] = d1[1];
+    sum[6] = d1[2];
+    sum[7] = d1[3];
+}
+
+static inline void k_fragment_multiply_f16(f32 *sum, const u32 *a, const u32 *b)
+{
+    if (target_sm() >= 80) {
+        K_FRAGMENT_BY_UNIT(f32, mma_f16);
+    } else if (target_sm() >= 75) {
+        k_fragment_half_f16(sum, a[0], a[1], b[0], b[2]);
+        k_fragment_half_f16(sum, a[2], a[3], b[1], b[3]);
+    } else {
+        K_FRAGMENT_BY_HAND(f16);
+    }
+}
+
 #define K_FRAGMENT_MULTIPLY(T, S, MMA)                                                                                 \
     static inline void k_fragment_multiply_##T(S *sum, const u32 *a, const u32 *b)                                     \
     {                                                                                                                  \
@@ -138,7 +167,6 @@ static inline i32 k_fragment_dot_i8(u32 a, u32 b, i32 c)
             K_FRAGMENT_BY_HAND(T);                                                                                     \
     }
 
-K_FRAGMENT_MULTIPLY(f16, f32, mma_f16)
 K_FRAGMENT_MULTIPLY(bf16, f32, mma_bf16)
 K_FRAGMENT_MULTIPLY(i8, i32, mma_s8)
 

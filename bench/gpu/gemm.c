@@ -275,7 +275,7 @@ static candidate *add(bench *b, kind what, const char *group)
 
 static void add_tiles(bench *b, bool is_chained)
 {
-    uint32_t step = b->p.b_mn ? 64 : 16;
+    uint32_t step = b->p.b_mn ? 64 : gemm_types[b->p.type].out_bytes == 4 ? 32 : 16;
     for (uint32_t m = 64; m <= 256; m += 64)
         for (uint32_t n = step > 32 ? step : 32; n <= (m >= 192 ? 128 : 256); n += step) {
             uint64_t tiles =

@@ -47,7 +47,7 @@ typedef struct kiln_matmul_desc {
     kiln_stream *stream;                  // NULL: the device's own
     bool overlaps_previous;    // a dependent launch: may start before the kernel before it ends
     kiln_matmul_kernel kernel; // instead of the best
-    uint32_t tile_m, tile_n;   // instead of the best; 0: chosen
+    uint32_t tile_m, tile_n;   // of the kernel; 0: chosen
 } kiln_matmul_desc;
 KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
 

@@ -199,14 +199,28 @@ static tile tile_of(uint32_t m, uint32_t n, bool is_chained)
     return t;
 }
 
-// Cycles of the whole product with that tile: the waves of tiles, each as long as its multiplies or
-// its loads, and the way in and out. Larger tiles come first among equals.
+// About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
+// its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
+// more often; blocks that run at the same time get in each other's way.
 static uint64_t cost_of(const job *j, uint32_t m, uint32_t n, uint32_t steps, uint32_t sms)
 {
     uint64_t tiles = (uint64_t)ceil_div(j->desc->m, m) * ceil_div(j->desc->n, n);
     uint64_t waves = (tiles + sms - 1) / sms;
-    uint64_t multiply = (uint64_t)m * n / 32, load = (uint64_t)(m + n) * 2;
-    return waves * (steps * (multiply > load ? multiply : load) + 900 + (uint64_t)m * n / 16);
+    uint64_t multiply = (uint64_t)m * (n + 32) / 32, load = (uint64_t)(m + n) * 2;
+    return waves * (steps * (multiply > load ? multiply : load) + 900 + (uint64_t)m * n / 16) +
+           (tiles < sms ? tiles : sms) * 12;
+}
+
+// Columns of a tile come in 64s when b is read along them, in 32s for results of 32 bits.
+static uint32_t column_step(const job *j)
+{
+    return !j->desc->b_is_transposed ? 64 : j->out_bytes == 4 ? 32 : 16;
+}
+
+static bool is_tile(const job *j, uint32_t m, uint32_t n)
+{
+    return m && m % 64 == 0 && m <= 256 && n >= 32 && n <= (m <= 128 ? 256 : 128) &&
+           n % column_step(j) == 0;
 }
 
 static tile pick_tile(const job *j, uint32_t steps)
@@ -215,13 +229,12 @@ static tile pick_tile(const job *j, uint32_t steps)
     uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
     if (d->tile_m && d->tile_n)
         return tile_of(d->tile_m, d->tile_n, d->overlaps_previous);
-    // Columns come in 64s when b is read along them.
-    uint32_t step = d->b_is_transposed ? 16 : 64, best_m = 128, best_n = 256;
+    uint32_t step = column_step(j), best_m = 128, best_n = 256;
     uint64_t best = UINT64_MAX;
-    for (uint32_t m = 128; m >= 64; m -= 64)
+    for (uint32_t m = 64; m <= 128; m += 64)
         for (uint32_t n = m == 128 ? 256 : 128; n >= (m == 128 ? 64 : 32); n -= step) {
             uint64_t cost = cost_of(j, m, n, steps, sms);
-            if (n % step == 0 && cost < best) {
+            if (cost < best) {
                 best = cost;
                 best_m = m;
                 best_n = n;
@@ -244,6 +257,8 @@ static const char *sm90_obstacle(const job *j)
         return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
     if (!d->k)
         return "k is 0";
+    if ((d->tile_m || d->tile_n) && !is_tile(j, d->tile_m, d->tile_n))
+        return "it has no such tile";
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
     if (j->out_stride != d->n ||

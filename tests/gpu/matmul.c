@@ -169,15 +169,21 @@ static void make_data(kiln *k, const test_case *c, data *d, bool is_integer)
     CHECK(!kiln_buffer_new(k, c->out, d->out_count, &d->out_buffer));
     CHECK(!kiln_buffer_new(k, KILN_F32, n, &d->bias_buffer) &&
           !kiln_write(d->bias_buffer, 0, d->bias, n));
-    for (size_t z = 0; z < c->batch; z++)
+    double *rows = calloc(depth * n + 1, sizeof(double)); // b as [k, n]
+    for (size_t z = 0; z < c->batch; z++) {
+        const double *b = d->b + z * n * depth;
+        for (size_t p = 0; p < depth; p++)
+            for (size_t q = 0; q < n; q++)
+                rows[p * n + q] = c->b_t ? b[q * depth + p] : b[p * n + q];
         for (size_t i = 0; i < m; i++)
             for (size_t p = 0; p < depth; p++) {
                 double x = d->a[z * m * depth + (c->a_t ? p * m + i : i * depth + p)];
-                const double *b = d->b + z * n * depth;
                 double *want = d->want + (z * m + i) * n;
-                for (size_t q = 0; q < n && x != 0; q++)
-                    want[q] += x * (c->b_t ? b[q * depth + p] : b[p * n + q]);
+                for (size_t q = 0; q < n; q++)
+                    want[q] += x * rows[p * n + q];
             }
+    }
+    free(rows);
 }
 
 static void free_data(data *d)
@@ -401,6 +407,35 @@ static void test_tiles(kiln *k)
         }
 }
 
+// Products of products, each of which may start before the one before it ends: the same bits as one
+// after the other.
+static void test_chain(kiln *k)
+{
+    enum { N = 64, LINKS = 5 };
+    test_case c = {
+        .in = KILN_F16, .out = KILN_F16, .m = N, .n = N, .k = N, .b_t = true, .batch = 1};
+    static uint16_t results[2][N * N];
+    data d;
+    make_data(k, &c, &d, false);
+    kiln_buffer *turns[2] = {d.out_buffer, NULL};
+    CHECK(!kiln_buffer_new(k, KILN_F16, N * N, &turns[1]));
+    for (int is_chained = 0; is_chained < 2; is_chained++) {
+        kiln_matmul_desc desc = desc_of(&c, &d, KILN_MATMUL_BEST);
+        desc.overlaps_previous = is_chained;
+        kiln_status status = KILN_OK;
+        for (int n = 0; n < LINKS && !status; n++) {
+            desc.out = turns[n % 2];
+            status = kiln_matmul(k, &desc);
+            desc.a = desc.out;
+        }
+        CHECK(!status && !kiln_sync(k) &&
+              !kiln_read(turns[(LINKS - 1) % 2], 0, results[is_chained], N * N));
+    }
+    CHECK(!memcmp(results[0], results[1], sizeof results[0]));
+    kiln_buffer_free(turns[1]);
+    free_data(&d);
+}
+
 static void test_errors(kiln *k)
 {
     test_case c = {
@@ -563,6 +598,7 @@ int main(int argc, char **argv)
     test_layouts(k);
     test_epilogues(k);
     test_strides(k);
+    test_chain(k);
     if (is_cuda && !is_fake)
         test_tiles(k);
     kiln_close(k);

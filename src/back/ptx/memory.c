@@ -309,6 +309,11 @@ void ptx_memory(ptx *p, const ir_inst *i)
                  (unsigned long long)p->local_offset[i->aux]);
         break;
     case IR_SHARED:
+        if (p->is_shared_joined && !p->m->shared.at[i->aux].is_dynamic) {
+            ptx_line(p, "mov.u32 %s, $static+%llu", ptx_def(p, i->result),
+                     (unsigned long long)p->shared_offset[i->aux]);
+            break;
+        }
         ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result),
                  ptx_name(p, p->m->shared.at[i->aux].name));
         break;

@@ -30,6 +30,8 @@ typedef struct ptx {
     struct ptx_frame { // per instruction: the labels of a control instruction
         uint32_t end_label, loop_label;
     } * frame;
+    bool is_shared_joined;   // static shared arrays are one, `$static`
+    uint64_t *shared_offset; // per shared array: its place there
     uint64_t local_bytes;
     uint64_t *local_offset; // per local
     uint32_t *site;         // per instruction: its number among the module's channel sites
