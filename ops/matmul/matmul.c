@@ -188,7 +188,12 @@ typedef struct tile {
 
 static size_t shared_bytes_of(tile t)
 {
-    return (size_t)t.stages * (t.m + t.n) * 128 + t.warpgroups * 4 * 2 * 2048 + 16 * t.stages;
+    // More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
+    // idle instead of joining the blocks of this one.
+    const size_t least = 115840;
+    size_t bytes =
+        (size_t)t.stages * (t.m + t.n) * 128 + t.warpgroups * 4 * 2 * 2048 + 16 * t.stages;
+    return bytes > least ? bytes : least;
 }
 
 static tile tile_of(uint32_t m, uint32_t n, bool is_chained)
@@ -208,7 +213,7 @@ static uint64_t cost_of(const job *j, uint32_t m, uint32_t n, uint32_t steps, ui
     uint64_t waves = (tiles + sms - 1) / sms;
     uint64_t multiply = (uint64_t)m * (n + 32) / 32, load = (uint64_t)(m + n) * 2;
     return waves * (steps * (multiply > load ? multiply : load) + 900 + (uint64_t)m * n / 16) +
-           (tiles < sms ? tiles : sms) * 12;
+           (tiles < sms ? tiles : sms) * 20;
 }
 
 // Columns of a tile come in 64s when b is read along them, in 32s for results of 32 bits.
@@ -296,6 +301,7 @@ static kiln_status run_sm90(const job *j)
     op_tune(&r, "BN=%u", t.n);
     op_tune(&r, "WGS=%u", t.warpgroups);
     op_tune(&r, "STAGES=%u", t.stages);
+    op_tune(&r, "SPLIT=%u", t.warpgroups == 3 || t.m * t.n / t.warpgroups >= 64 * 192);
     op_tune(&r, "CHAINED=%u", t.chained);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
