@@ -48,8 +48,6 @@ TILES = {
 
 def chosen(hd, causal, s):
     """as tile_for in ops/attention/attention.c"""
-    if hd == 64 and causal and s <= 2048:
-        return 128, 2, 0
     if hd == 128 and not causal and s >= 8192:
         return 160, 2, 0
     return TILES[hd, causal][0]

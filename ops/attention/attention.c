@@ -121,9 +121,8 @@ static size_t shared_bytes_of(tile t, uint32_t head_dim)
 // Measured on an H200 with 1k to 16k keys (bench/gpu/attention.py).
 static tile tile_for(const kiln_attention_desc *d)
 {
-    bool is_short = d->keys <= 2048;
     tile t = {2, d->head_dim == 256 ? 64 : 128, false};
-    if (d->head_dim == 64 && !(d->is_causal && is_short))
+    if (d->head_dim == 64)
         t = (tile){3, 128, !d->is_causal};
     if (d->head_dim == 128 && !d->is_causal && d->keys >= 8192)
         t.keys = 160;

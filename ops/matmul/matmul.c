@@ -193,7 +193,7 @@ static size_t shared_bytes_of(tile t)
     const size_t least = 115840;
     size_t bytes =
         (size_t)t.stages * (t.m + t.n) * 128 + t.warpgroups * 4 * 2 * 2048 + 16 * t.stages;
-    return bytes > least ? bytes : least;
+    return t.chained && bytes < least ? least : bytes;
 }
 
 static tile tile_of(uint32_t m, uint32_t n, bool is_chained)
@@ -462,8 +462,7 @@ static kiln_status run_portable(const job *j)
     {                                                                                              \
         m, n, warps_m, warps_n, 2, (m + n) * 160 + 2048                                            \
     }
-    static const plain ways[] = {WAY(128, 256, 2, 4), WAY(128, 128, 2, 4), WAY(64, 64, 2, 2),
-                                 WAY(32, 32, 1, 1)};
+    static const plain ways[] = {WAY(128, 128, 2, 2), WAY(64, 64, 2, 2), WAY(32, 32, 1, 1)};
 #undef WAY
     if (j->type == F32 || (j->type == TF32 && j->out_bytes == 4))
         return run_f32(j);
@@ -473,7 +472,7 @@ static kiln_status run_portable(const job *j)
                          "rows");
     // GPUs have large tiles; the cpu device and the interpreter blocks of one warp: no fibers.
     bool is_gpu = j->k->cuda || j->k->ocl;
-    size_t first = j->k->cuda ? 0 : j->k->ocl ? 2 : 3;
+    size_t first = j->k->cuda ? 0 : j->k->ocl ? 1 : 2;
     plain way =
         pick_plain(j, ways + first, COUNT(ways) - first - is_gpu, j->device->multiprocessors);
     op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};

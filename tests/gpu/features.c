@@ -151,9 +151,14 @@ static void test_copies(kiln *k)
     how.count = 64;
     how.is_mapped = true;
     how.name = "mapped";
-    CHECK(!kiln_buffer_make(k, &how, &mapped) && kiln_buffer_host(mapped));
-    memcpy(kiln_buffer_host(mapped), host, sizeof host);
-    CHECK(!kiln_read(mapped, 0, back, 64) && !memcmp(back, host, sizeof host));
+    kiln_status made = kiln_buffer_make(k, &how, &mapped);
+    if (made == KILN_E_UNSUPPORTED) { // OpenCL without fine-grained memory
+        CHECK(!kiln_buffer_new(k, KILN_F32, 64, &mapped));
+    } else {
+        CHECK(!made && kiln_buffer_host(mapped));
+        memcpy(kiln_buffer_host(mapped), host, sizeof host);
+        CHECK(!kiln_read(mapped, 0, back, 64) && !memcmp(back, host, sizeof host));
+    }
     kiln *other = NULL;
     kiln_buffer *far_away = NULL;
     CHECK(!kiln_open("interp", &other) && !kiln_buffer_new(other, KILN_F32, 64, &far_away));

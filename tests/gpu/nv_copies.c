@@ -255,7 +255,8 @@ static void load_and_store(const tensor *t)
     kiln_buffer_free(in);
 }
 
-static void tensors(void)
+// All of them, or only number `only`: a GPU is lost after a mistake.
+static void tensors(long only)
 {
     static const tensor all[] = {
         {.type = KILN_U8, .rank = 1, .bytes = 1, .size = {200}, .box = {64}, .at = {160}},
@@ -324,7 +325,8 @@ static void tensors(void)
          .at = {6, 2, 1, -1, 1}},
     };
     for (size_t n = 0; n < sizeof all / sizeof *all; n++)
-        load_and_store(&all[n]);
+        if (only < 0 || (size_t)only == n)
+            load_and_store(&all[n]);
 }
 
 static void tensor_sums(void)
@@ -558,10 +560,15 @@ int main(int argc, char **argv)
         printf("%s\n", kiln_last_error(NULL)->text);
         return 1;
     }
+    if (argc > 2) {
+        tensors(atol(argv[2]));
+        kiln_close(k);
+        return api_done("nv_copies");
+    }
     small();
     turns();
     bulk();
-    tensors();
+    tensors(-1);
     tensor_sums();
     spread();
     neighbours();
