@@ -328,7 +328,6 @@ static void test_launches(kiln *k, kiln_module *m)
     kiln_arg twice[] = {kiln_arg_buffer(x), kiln_arg_f64(KILN_F32, 2),
                         kiln_arg_i64(KILN_U32, 1024)};
     kiln_launch_desc desc;
-    kiln_device_info info;
     memset(&desc, 0, sizeof desc);
     desc.grid[0] = 8;
     desc.args = twice;
