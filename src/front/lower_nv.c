@@ -169,7 +169,7 @@ static void multiply(lower *l, const ast_expr *e)
         add_words(l, &o, e->args.at[2]);
     }
     uint8_t results[128];
-    memset(results, nv_acc_type(s), sizeof results);
+    memset(results, (int)nv_acc_type(s), sizeof results);
     l->at.at = e->at;
     store_results(l, d, emit(l, op, nv_pack(s), &o, results, nv_acc_words(op, s)));
 }
