@@ -189,8 +189,9 @@ KILN_API kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index,
 KILN_API void kiln_kernel_block(const kiln_kernel *kernel,
                                 uint32_t block[3]); // zeros: decided at launch
 
-// What one thread and one block of a kernel take; zeros where a device does not tell (interp:
-// shared_bytes alone).
+// What one thread and one block of a kernel take; zeros where a device does not tell (interp, cpu:
+// shared_bytes alone). On cpu it waits for the kernel's machine code, which is made beside the
+// program: until it is there small launches are interpreted and larger ones wait.
 typedef struct kiln_resources {
     uint32_t registers;  // of a thread
     size_t shared_bytes; // static

@@ -94,10 +94,9 @@ static void host_free(kiln *k, void *memory)
 static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
-    // A block of rows that are no whole warps was not expected: the interpreter takes any.
-    bool is_expected = kernel->native && (!kernel->native->needs_rows || l->block[0] % 32 == 0 ||
-                                          (l->block[1] == 1 && l->block[2] == 1));
-    if (is_expected)
+    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
+    k->has_lost_print = false;
+    if (cpu_takes(kernel, l))
         return cpu_launch(kernel, l);
     interp_launch launch = {.program = kernel->program,
                             .shared_bytes = l->shared_bytes,
@@ -113,8 +112,6 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
     interp_error error;
-    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
-    k->has_lost_print = false;
     if (interp_run(&launch, &error))
         return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
     kiln_status status = error.code == K6029   ? KILN_E_CANCELLED

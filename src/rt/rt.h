@@ -84,6 +84,7 @@ struct kiln_kernel {
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
     const struct cpu_row *native; // of the cpu device; NULL: interpreted
+    const struct tier_work *work; // while its machine code is made
     interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;
@@ -118,6 +119,7 @@ struct kiln_module {
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
     void *native;                       // the cpu device's shared object
+    struct build_job *job;              // it is being made
     const struct kiln_native *embedded; // of the compile's description
     bool for_check;
     source_map *sources; // for_check: the source texts, at the same positions

@@ -1,6 +1,7 @@
-// From a module's C text to functions: the system's C compiler makes a shared object in a private
-// folder, which is opened and removed at once; the disk cache keeps its bytes. Nothing here is an
-// error: without a compiler the kernels stay on the interpreter. Start reading at cpu_take.
+// From a module's C text to a shared object: the disk cache has it, or the system's C compiler
+// makes it in a private folder, which is removed at once. Nothing here is an error: without a
+// compiler the kernels stay on the interpreter. What build_object reads is in its job, not in the
+// environment, for it may run beside the program. Start reading at build_object.
 #include "rt/cpu/cpu.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "back/back.h"
 #include "base/file.h"
 #include "base/knobs.h"
 #include "rt/cache.h"
@@ -102,7 +102,17 @@ const char *cpu_compiler(const char **why)
 }
 
 // --- running it
-static bool run_compiler(const char *source, const char *out, int try)
+// True: it may have made the object. Somebody else in this process may have taken note of its end.
+static bool wait_for(pid_t child)
+{
+    int status = 1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return errno == ECHILD;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool run_compiler(const build_job *job, const char *source, const char *out, int try)
 {
     const char *argv[COUNT(flags) + COUNT(extra[0]) + 8];
     size_t n = 0;
@@ -116,22 +126,27 @@ static bool run_compiler(const char *source, const char *out, int try)
         argv[n++] = extra[try][k];
     argv[n] = NULL;
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     if (posix_spawn_file_actions_init(&actions))
         return false;
-    bool talks = knob_number(KNOB_DEBUG) > 0;
+    if (posix_spawnattr_init(&attributes)) {
+        posix_spawn_file_actions_destroy(&actions);
+        return false;
+    }
+    posix_spawnattr_setsigmask(&attributes, &job->signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!talks) {
+    if (!job->talks) {
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     }
     pid_t child;
-    int status = 1;
-    if (posix_spawn(&child, found.path, &actions, NULL, (char *const *)(uintptr_t)argv, environ) ==
-        0)
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
+    bool fine = posix_spawn(&child, found.path, &actions, &attributes,
+                            (char *const *)(uintptr_t)argv, job->environment) == 0 &&
+                wait_for(child);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return fine;
 }
 
 static bool write_all(const char *path, const void *bytes, size_t len)
@@ -163,85 +178,127 @@ static void *open_object(const char *path)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-// The object of the C text, opened; from the cache, or made now.
-static void *make_object(const char *code, size_t len)
+// --- the cache
+typedef struct asked { // a request and the texts in it
+    cache_request request;
+    cache_part parts[4];
+    char id[600], options[400];
+} asked;
+
+static void ask(asked *a, const char *code, size_t len)
 {
     const char *compiler = cpu_compiler(NULL);
-    if (!compiler)
-        return NULL;
     struct stat s = {0};
     (void)!stat(compiler, &s);
-    char id[600], options[400] = "";
-    snprintf(id, sizeof id, "%s %lld %lld", compiler, (long long)s.st_size, (long long)s.st_mtime);
+    snprintf(a->id, sizeof a->id, "%s %lld %lld", compiler, (long long)s.st_size,
+             (long long)s.st_mtime);
+    a->options[0] = 0;
     for (size_t k = 0; k < COUNT(flags); k++)
-        snprintf(options + strlen(options), sizeof options - strlen(options), "%s\n", flags[k]);
-    cache_part parts[] = {
-        {"target", "cpu"}, {"driver", id}, {"options", options}, {"machine", found.machine}};
-    cache_request request = {
-        .source = code, .source_len = len, .parts = parts, .part_count = COUNT(parts)};
+        snprintf(a->options + strlen(a->options), sizeof a->options - strlen(a->options), "%s\n",
+                 flags[k]);
+    a->parts[0] = (cache_part){"target", "cpu"};
+    a->parts[1] = (cache_part){"driver", a->id};
+    a->parts[2] = (cache_part){"options", a->options};
+    a->parts[3] = (cache_part){"machine", found.machine};
+    a->request = (cache_request){
+        .source = code, .source_len = len, .parts = a->parts, .part_count = COUNT(a->parts)};
+}
+
+static void name_folder(char *out, size_t size)
+{
     const char *tmp = getenv("TMPDIR");
-    char folder[256], source[300], object[300];
-    snprintf(folder, sizeof folder, "%s/kiln-cpu-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        return NULL;
-    snprintf(source, sizeof source, "%s/kernel.c", folder);
-    snprintf(object, sizeof object, "%s/kernel.so", folder);
-    void *bytes = NULL, *so = NULL;
+    snprintf(out, size, "%s/kiln-cpu-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+}
+
+void *build_cached(const char *code, size_t len)
+{
+    asked a;
+    void *bytes = NULL, *object = NULL;
     size_t bytes_len = 0;
-    if (cache_get(&request, &bytes, &bytes_len)) {
-        if (write_all(object, bytes, bytes_len))
-            so = open_object(object);
-    } else if (write_all(source, code, len)) {
-        for (int try = 0; try < 2 && !so; try++)
-            if (run_compiler(source, object, try))
-                so = open_object(object);
-        bytes = so ? read_all(object, &bytes_len) : NULL;
-        if (bytes)
-            cache_put(&request, NULL, 0, bytes, bytes_len);
+    char folder[256], path[300];
+    ask(&a, code, len);
+    if (!cache_get(&a.request, &bytes, &bytes_len))
+        return NULL;
+    name_folder(folder, sizeof folder);
+    if (mkdtemp(folder)) {
+        snprintf(path, sizeof path, "%s/kernel.so", folder);
+        if (write_all(path, bytes, bytes_len))
+            object = open_object(path);
+        unlink(path);
+        rmdir(folder);
     }
     free(bytes);
+    return object;
+}
+
+void build_keep(const build_job *job)
+{
+    asked a;
+    if (!job->bytes)
+        return;
+    ask(&a, job->code, job->code_len);
+    cache_put(&a.request, NULL, 0, job->bytes, job->bytes_len);
+}
+
+// --- a job
+// The environment in one piece: the pointers, then the texts.
+static char **copy_environment(void)
+{
+    size_t count = 0, bytes = 0;
+    for (; environ && environ[count]; count++)
+        bytes += strlen(environ[count]) + 1;
+    char **copy = malloc((count + 1) * sizeof *copy + bytes);
+    char *at = copy ? (char *)(copy + count + 1) : NULL;
+    for (size_t k = 0; copy && k < count; k++) {
+        copy[k] = at;
+        at = stpcpy(at, environ[k]) + 1;
+    }
+    if (copy)
+        copy[count] = NULL;
+    return copy;
+}
+
+build_job *build_job_new(const char *code, size_t len)
+{
+    build_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return NULL;
+    job->code = malloc(len + 1);
+    job->environment = copy_environment();
+    if (!job->code || !job->environment) {
+        build_job_free(job);
+        return NULL;
+    }
+    memcpy(job->code, code, len);
+    job->code_len = len;
+    job->talks = knob_number(KNOB_DEBUG) > 0;
+    name_folder(job->folder, sizeof job->folder);
+    pthread_sigmask(SIG_SETMASK, NULL, &job->signals);
+    return job;
+}
+
+void build_job_free(build_job *job)
+{
+    free(job->code);
+    free(job->environment);
+    free(job->bytes);
+    free(job);
+}
+
+void build_object(build_job *job)
+{
+    char source[300], object[300];
+    if (!mkdtemp(job->folder))
+        return;
+    snprintf(source, sizeof source, "%s/kernel.c", job->folder);
+    snprintf(object, sizeof object, "%s/kernel.so", job->folder);
+    if (write_all(source, job->code, job->code_len))
+        for (int try = 0; try < 2 && !job->object; try++)
+            if (run_compiler(job, source, object, try))
+                job->object = open_object(object);
+    if (job->object)
+        job->bytes = read_all(object, &job->bytes_len);
     unlink(source);
     unlink(object);
-    rmdir(folder);
-    return so;
-}
-
-// The first row says for which struct the code was made. False: some kernel has none.
-static bool take_rows(kiln_module *m, const cpu_row *rows)
-{
-    size_t taken = 0;
-    if (!rows || !rows->name || strcmp(rows->name, CPU_TABLE_MARK))
-        return false;
-    for (rows++; rows->name; rows++)
-        for (size_t k = 0; k < m->kernel_count; k++)
-            if (!strcmp(m->kernels[k]->name, rows->name)) {
-                m->kernels[k]->native = rows;
-                taken++;
-            }
-    return taken == m->kernel_count;
-}
-
-void cpu_take(kiln_module *m, ir_module *from)
-{
-    const cpu_row *embedded = (const void *)m->embedded;
-    if (take_rows(m, embedded) || !cpu_compiler(NULL))
-        return;
-    arena *scratch = arena_new();
-    if (!scratch)
-        bug_out_of_memory();
-    m->scratch = scratch; // freed with the module when this is left by a jump
-    text code = {.in = scratch};
-    cpu_emit(from, NULL, scratch, &code);
-    m->native = make_object(code.at, code.len);
-    m->scratch = NULL;
-    arena_free(scratch);
-    if (m->native)
-        take_rows(m, dlsym(m->native, "kiln_cpu_table"));
-}
-
-void cpu_unload(kiln_module *m)
-{
-    if (m->native)
-        dlclose(m->native);
-    m->native = NULL;
+    rmdir(job->folder);
 }

@@ -1,9 +1,13 @@
 // The cpu device: kernels as machine code of this host. build.c turns a module's C text (back/cpu)
-// into functions, run.c runs grids of them over the host's threads, fiber.c lets the warps of a
-// block wait for one another. A kernel without machine code (no C compiler, or something the
-// backend lacks) runs on the interpreter.
+// into functions, tier.c lets that happen beside the program, run.c runs grids of them over the
+// host's threads, fiber.c lets the warps of a block wait for one another. A kernel without machine
+// code (not yet, no C compiler, or something the backend lacks) runs on the interpreter.
 #ifndef KILN_RT_CPU_H
 #define KILN_RT_CPU_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/types.h>
 
 #include "rt/rt.h"
 
@@ -34,12 +38,39 @@ typedef struct cpu_row {            // of kiln_cpu_table, as the C text has it
 } cpu_row;
 
 // --- build.c
-// Inside the compile's frame: gives the kernels of `m` their functions, when there is a way to make
-// them.
-void cpu_take(kiln_module *m, ir_module *from);
-void cpu_unload(kiln_module *m);
+typedef struct build_job { // what a compiler run needs, and what it makes; knows no module
+    char *code;            // the C text
+    size_t code_len;
+    char folder[256];
+    char **environment; // as it was when the job was made
+    sigset_t signals;   // the maker's mask, for the compiler
+    bool talks;
+    void *object; // opened; NULL: it did not work
+    void *bytes;  // the object's file
+    size_t bytes_len;
+    // tier.c
+    pthread_t thread;
+    pid_t owner;                 // the process that has the thread
+    int is_done;                 // atomic: all above is there to be read
+    bool is_wanted, is_given_up; // under the lock of the workers
+} build_job;
+build_job *build_job_new(const char *code, size_t len); // NULL: no memory
+void build_job_free(build_job *job);                    // not the object
+void build_object(build_job *job);
+// The same from the disk cache, or NULL; and back into it.
+void *build_cached(const char *code, size_t len);
+void build_keep(const build_job *job);
 // The C compiler that is used, or NULL; `why` gets a sentence.
 const char *cpu_compiler(const char **why);
+
+// --- tier.c
+// Inside the compile's frame: gives the kernels of `m` their functions, now or later, when there is
+// a way to make them.
+void cpu_take(kiln_module *m, ir_module *from);
+void cpu_wait(kiln_module *m); // until they have them
+void cpu_unload(kiln_module *m);
+// Is the launch one for machine code? May wait for it. False: it is the interpreter's.
+bool cpu_takes(kiln_kernel *kernel, const rt_launch *l);
 
 // --- run.c
 kiln_status cpu_launch(kiln_kernel *kernel, const rt_launch *l);

@@ -32,6 +32,13 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
     return status;
 }
 
+// Answers are about the machine code.
+static kiln_status resources(const kiln_kernel *kernel, kiln_resources *out)
+{
+    cpu_wait(kernel->module);
+    return interp_device.resources(kernel, out);
+}
+
 static device_ops ops;
 
 static void make_ops(void)
@@ -40,6 +47,7 @@ static void make_ops(void)
     ops.name = "cpu";
     ops.open = open_device;
     ops.info = info;
+    ops.resources = resources;
     ops.take = cpu_take;
     ops.tensor_map = NULL;
     ops.unload = cpu_unload;

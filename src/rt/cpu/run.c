@@ -451,8 +451,6 @@ kiln_status cpu_launch(kiln_kernel *kernel, const rt_launch *l)
         return error_no_memory(k, "a launch");
     }
     pthread_mutex_init(&g.lock, NULL);
-    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
-    k->has_lost_print = false;
     uint32_t threads = threads_for(&g);
     uint64_t share = g.block_count / (threads * 8u);
     g.chunk = threads == 1 ? g.block_count : share > 64 ? 64 : share ? share : 1;

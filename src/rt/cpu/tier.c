@@ -1,0 +1,309 @@
+// When a module gets its machine code: at once from the program itself or the cache, else from the
+// C compiler, which a thread of its own waits for. Until then a launch that is surely small is
+// interpreted (the same memory, the same bits) and any other one waits. The thread sees nothing but
+// its job; the module takes the result in the program's own thread, at a launch, a question or its
+// end. Start reading at cpu_takes.
+#include "rt/cpu/cpu.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "back/back.h"
+#include "base/knobs.h"
+#include "pass/loop.h"
+
+// Lane-instructions that one core interprets in about 20 ms, and how often a loop goes round at
+// least when nobody knows.
+#define SMALL_WORK 1e7
+enum { DEPTHS = 4, LEAST_ROUNDS = 64, MOST_TRIPS = 1 << 24 };
+
+// --- how much a launch is
+typedef struct tier_work {
+    double at_depth[DEPTHS]; // instructions of a thread inside so many loops of unknown length
+    bool keeps_addresses; // they differ between the interpreter and machine code: no mixing of both
+} tier_work;
+
+static bool moves_address(const ir_inst *i)
+{
+    switch ((int)i->op) {
+    case IR_PTRTOINT:
+    case IR_INTTOPTR: return true;
+    case IR_LOAD:
+    case IR_STORE:
+    case IR_ATOMIC:
+    case IR_ATOMLOAD:
+    case IR_ATOMSTORE: return ir_is_ptr((ir_type)i->type);
+    default: return false;
+    }
+}
+
+static void add_region(const ir_func *f, ir_region_id region, double times, int depth, tier_work *w)
+{
+    for (ir_inst_id at = ir_region_at(f, region)->first; at; at = ir_at(f, at)->next) {
+        const ir_inst *i = ir_at(f, at);
+        double inside = times;
+        int deeper = depth;
+        w->at_depth[depth] += times;
+        w->keeps_addresses |= moves_address(i);
+        if (i->op == IR_LOOP) {
+            loop_info loop = loop_look(f, at);
+            int64_t trips = loop_trips(f, &loop, MOST_TRIPS);
+            inside *= trips > 0 ? (double)trips : 1;
+            deeper += trips < 0 && depth < DEPTHS - 1;
+        }
+        for (uint32_t k = 0; k < i->region_count; k++)
+            add_region(f, i->regions + k, inside, deeper, w);
+    }
+}
+
+static void note_work(kiln_module *m, const ir_module *from)
+{
+    tier_work *all = arena_array(m->a, tier_work, m->kernel_count + 1);
+    size_t n = 0;
+    for (uint32_t k = 0; k < from->funcs.len; k++)
+        if (from->funcs.at[k]->is_kernel) {
+            all[n] = (tier_work){0};
+            add_region(from->funcs.at[k], from->funcs.at[k]->body, 1, 0, &all[n]);
+            m->kernels[n]->work = &all[n];
+            n++;
+        }
+}
+
+// How often a loop of unknown length may go round: nothing the kernel is given is larger.
+static double most_rounds(const kiln_kernel *kernel, const rt_launch *l)
+{
+    const kiln *k = kernel->module->k;
+    double most = LEAST_ROUNDS;
+    for (size_t n = 0; n < kernel->param_count; n++) {
+        const kiln_param_info *p = &kernel->params[n].info;
+        uint64_t row = l->args[n].bits >> INTERP_SEGMENT_BITS;
+        double value = 0;
+        if (p->kind == KILN_PARAM_STRUCT)
+            value = 1e9; // of numbers that nobody here knows
+        else if (p->kind == KILN_PARAM_POINTER && row < k->row_count)
+            value = (double)k->rows[row].size / (double)(p->size ? p->size : 1);
+        else if (p->kind == KILN_PARAM_SCALAR && p->type <= KILN_U64)
+            value = (double)l->args[n].bits;
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
+static bool is_small(const kiln_kernel *kernel, const rt_launch *l)
+{
+    const tier_work *w = kernel->work;
+    if (!w || w->keeps_addresses || l->is_cooperative || kernel->module->k->step_limit)
+        return false;
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    double lanes = (double)((threads + 31) & ~31u) * l->grid[0] * l->grid[1] * l->grid[2];
+    double rounds = most_rounds(kernel, l), work = 0;
+    for (int depth = DEPTHS - 1; depth >= 0; depth--)
+        work = work * rounds + w->at_depth[depth];
+    return lanes * work < SMALL_WORK;
+}
+
+// --- the workers
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    long limit, running;
+    bool is_leaving;
+} workers = {.once = PTHREAD_ONCE_INIT,
+             .lock = PTHREAD_MUTEX_INITIALIZER,
+             .change = PTHREAD_COND_INITIALIZER};
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&workers.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&workers.lock);
+}
+
+static void after_fork_in_child(void)
+{
+    workers.running = 0;
+    pthread_cond_init(&workers.change, NULL);
+    pthread_mutex_unlock(&workers.lock);
+}
+
+static void workers_make(void)
+{
+    workers.limit = sysconf(_SC_NPROCESSORS_ONLN);
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+// The process ends, or the library goes, without a word to us: no folder is left behind.
+__attribute__((destructor)) static void workers_leave(void)
+{
+    pthread_mutex_lock(&workers.lock);
+    workers.is_leaving = true;
+    pthread_cond_broadcast(&workers.change);
+    while (workers.running)
+        pthread_cond_wait(&workers.change, &workers.lock);
+    pthread_mutex_unlock(&workers.lock);
+}
+
+// As many compilers as there are cores; one that is waited for comes in addition.
+static bool worker_begin(const build_job *job)
+{
+    pthread_mutex_lock(&workers.lock);
+    while (workers.running >= workers.limit && workers.running && !job->is_wanted &&
+           !job->is_given_up && !workers.is_leaving)
+        pthread_cond_wait(&workers.change, &workers.lock);
+    bool begins = !job->is_given_up && !workers.is_leaving;
+    workers.running += begins;
+    pthread_mutex_unlock(&workers.lock);
+    return begins;
+}
+
+static void worker_end(void)
+{
+    pthread_mutex_lock(&workers.lock);
+    workers.running--;
+    pthread_cond_broadcast(&workers.change);
+    pthread_mutex_unlock(&workers.lock);
+}
+
+static void *worker(void *job_pointer)
+{
+    build_job *job = job_pointer;
+    if (worker_begin(job)) {
+        build_object(job);
+        worker_end();
+    }
+    __atomic_store_n(&job->is_done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+// The program's signals are not for this thread. False: there is none.
+static bool worker_start(build_job *job)
+{
+    sigset_t all, before;
+    pthread_once(&workers.once, workers_make);
+    sigfillset(&all);
+    job->owner = getpid();
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool fine = pthread_create(&job->thread, NULL, worker, job) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return fine;
+}
+
+// --- modules
+// The first row says for which struct the code was made. False: some kernel has none.
+static bool take_rows(kiln_module *m, const cpu_row *rows)
+{
+    size_t taken = 0;
+    if (!rows || !rows->name || strcmp(rows->name, CPU_TABLE_MARK))
+        return false;
+    for (rows++; rows->name; rows++)
+        for (size_t k = 0; k < m->kernel_count; k++)
+            if (!strcmp(m->kernels[k]->name, rows->name)) {
+                m->kernels[k]->native = rows;
+                taken++;
+            }
+    return taken == m->kernel_count;
+}
+
+static void take_object(kiln_module *m, void *object)
+{
+    m->native = object;
+    if (object)
+        take_rows(m, dlsym(object, "kiln_cpu_table"));
+}
+
+// The job is over: what it made is the module's.
+static void take_job(kiln_module *m)
+{
+    build_job *job = m->job;
+    m->job = NULL;
+    build_keep(job);
+    take_object(m, job->object);
+    build_job_free(job);
+}
+
+// A thread that a fork has left behind never ends: the kernels stay on the interpreter.
+static void end_job(kiln_module *m)
+{
+    if (m->job->owner == getpid())
+        pthread_join(m->job->thread, NULL);
+    else
+        m->job->object = m->job->bytes = NULL;
+    take_job(m);
+}
+
+static void start_job(kiln_module *m, const char *code, size_t len)
+{
+    build_job *job = build_job_new(code, len);
+    if (!job)
+        bug_out_of_memory();
+    m->job = job;
+    if (!strcmp(knob_text(KNOB_CPU), "wait") || !worker_start(job)) {
+        build_object(job);
+        take_job(m);
+    }
+}
+
+void cpu_take(kiln_module *m, ir_module *from)
+{
+    const cpu_row *embedded = (const void *)m->embedded;
+    if (take_rows(m, embedded) || !cpu_compiler(NULL))
+        return;
+    note_work(m, from);
+    arena *scratch = arena_new();
+    if (!scratch)
+        bug_out_of_memory();
+    m->scratch = scratch; // freed with the module when this is left by a jump
+    text code = {.in = scratch};
+    cpu_emit(from, NULL, scratch, &code);
+    take_object(m, build_cached(code.at, code.len));
+    if (!m->native)
+        start_job(m, code.at, code.len);
+    m->scratch = NULL;
+    arena_free(scratch);
+}
+
+// Tells the worker what has become of its job.
+static void tell_worker(bool *what)
+{
+    pthread_mutex_lock(&workers.lock);
+    *what = true;
+    pthread_cond_broadcast(&workers.change);
+    pthread_mutex_unlock(&workers.lock);
+}
+
+void cpu_wait(kiln_module *m)
+{
+    if (!m->job)
+        return;
+    tell_worker(&m->job->is_wanted);
+    end_job(m);
+}
+
+void cpu_unload(kiln_module *m)
+{
+    if (m->job) {
+        tell_worker(&m->job->is_given_up);
+        end_job(m);
+    }
+    if (m->native)
+        dlclose(m->native);
+    m->native = NULL;
+}
+
+bool cpu_takes(kiln_kernel *kernel, const rt_launch *l)
+{
+    kiln_module *m = kernel->module;
+    if (m->job && __atomic_load_n(&m->job->is_done, __ATOMIC_ACQUIRE))
+        end_job(m);
+    else if (m->job && !is_small(kernel, l))
+        cpu_wait(m);
+    // A block of rows that are no whole warps was not expected: the interpreter takes any.
+    const cpu_row *row = kernel->native;
+    return row &&
+           (!row->needs_rows || l->block[0] % 32 == 0 || (l->block[1] == 1 && l->block[2] == 1));
+}

@@ -1,0 +1,396 @@
+// tier: launches before, while and after the cpu device's C compiler works; modules and programs
+// that end meanwhile. The compiler is a script that waits for a file, so nothing here depends on
+// how fast it is. Ends with "cpu: N passed, N failed, N skipped". Start reading at main.
+//
+//     tier FOLDER        an empty one, for the script and everything that is written
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rt/rt.h"
+
+enum { ITEMS = 512, MODULES = 12 };
+
+#define HEAD "#include <kiln/kernel.h>\n"
+
+static const char small_kernel[] =
+    HEAD "kernel block(64) void f(u32 *out, u32 n) { u32 i = global_x(); f32 a = (f32)i * 0.37f; "
+         "for (u32 k = 0; k < 20; k++) a = fma(a, 0.75f, 1.0f / (a + 3.0f)); out[i] = "
+         "bits_f32(a) + warp_sum(i) + ADD; }\n";
+static const char loop_kernel[] =
+    HEAD "kernel block(64) void f(u32 *out, u32 n) { u32 i = global_x(), a = i; for (u32 k = 0; k "
+         "< n; k++) a = a * 1664525u + k; out[i] = a; }\n";
+static const char address_kernel[] = HEAD
+    "kernel block(64) void f(u32 *out, u32 n) { u32 i = global_x(); u64 at = (u64)(out + i) ^ n; "
+    "*(u32 *)at = i + n; }\n";
+static const char endless_kernel[] =
+    HEAD "kernel block(64) void f(u32 *out, u32 n) { while (out[0] == 0) out[1] = out[1] + n; }\n";
+
+static int passed, failed;
+static char folder[512], gate[600], broken[600], temporary[600];
+
+static void expect(bool ok, const char *name, const char *what)
+{
+    passed += ok;
+    failed += !ok;
+    if (!ok)
+        fprintf(stderr, "%s: %s\n", name, what);
+}
+
+// --- the compiler
+static void make_file(const char *path, const char *contents, mode_t mode)
+{
+    int file = open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+    size_t len = strlen(contents);
+    if (file < 0 || write(file, contents, len) != (ssize_t)len || close(file))
+        fprintf(stderr, "cannot write %s\n", path);
+}
+
+static void gate_open(void)
+{
+    make_file(gate, "", 0600);
+}
+
+static void gate_close(void)
+{
+    unlink(gate);
+}
+
+static void *open_soon(void *unused)
+{
+    (void)unused;
+    usleep(100000);
+    gate_open();
+    return NULL;
+}
+
+static void set_up(const char *where)
+{
+    char path[600], script[3000];
+    snprintf(folder, sizeof folder, "%s", where);
+    snprintf(gate, sizeof gate, "%s/gate", folder);
+    snprintf(broken, sizeof broken, "%s/broken", folder);
+    snprintf(temporary, sizeof temporary, "%s/tmp", folder);
+    mkdir(temporary, 0700);
+    snprintf(script, sizeof script,
+             "#!/bin/sh\nwhile [ ! -e '%s' ]; do sleep 0.01; done\n[ ! -e '%s' ] || exit 1\n"
+             "exec cc \"$@\"\n",
+             gate, broken);
+    snprintf(path, sizeof path, "%s/cc", folder);
+    make_file(path, script, 0700);
+    setenv("KILN_CC", path, 1);
+    setenv("TMPDIR", temporary, 1);
+    snprintf(path, sizeof path, "%s/cache", folder);
+    setenv("KILN_CACHE_DIR", path, 1);
+    setenv("KILN_CACHE", "off", 1);
+    setenv("KILN_CPU", "background", 1);
+    unsetenv("KILN_STEPS");
+}
+
+static bool left_nothing(void)
+{
+    DIR *d = opendir(temporary);
+    bool is_empty = d != NULL;
+    for (struct dirent *e; d && (e = readdir(d));)
+        is_empty &= strncmp(e->d_name, "kiln-cpu-", 9) != 0;
+    if (d)
+        closedir(d);
+    return is_empty;
+}
+
+// --- a kernel and its data
+typedef struct thing {
+    kiln *k;
+    kiln_module *m;
+    kiln_kernel *kernel;
+    kiln_buffer *out;
+} thing;
+
+static bool compile(thing *t, const char *source, int add)
+{
+    char define[32];
+    snprintf(define, sizeof define, "ADD=%d", add);
+    const char *defines[] = {define, NULL};
+    return !kiln_compile(t->k, &(kiln_compile_desc){.source = source, .define = defines}, &t->m) &&
+           !kiln_module_kernel(t->m, "f", &t->kernel) &&
+           !kiln_buffer_new(t->k, KILN_U32, ITEMS, &t->out);
+}
+
+static thing make(const char *device, const char *source, int add)
+{
+    thing t = {0};
+    if (kiln_open(device, &t.k) || !compile(&t, source, add)) {
+        fprintf(stderr, "%s\n", kiln_last_error(t.k)->text);
+        exit(1);
+    }
+    return t;
+}
+
+static kiln_status start(const thing *t, uint32_t n)
+{
+    kiln_arg args[] = {kiln_arg_buffer(t->out), kiln_arg_i64(KILN_U32, n)};
+    return kiln_launch(t->kernel,
+                       &(kiln_launch_desc){.grid = {ITEMS / 64}, .args = args, .arg_count = 2});
+}
+
+static bool gives(const thing *t, uint32_t n, const uint32_t want[ITEMS])
+{
+    static const uint32_t zero;
+    uint32_t got[ITEMS];
+    return !kiln_fill(t->out, &zero) && !start(t, n) && !kiln_read(t->out, 0, got, ITEMS) &&
+           !memcmp(got, want, sizeof got);
+}
+
+static void wanted(const char *source, int add, uint32_t n, uint32_t want[ITEMS])
+{
+    thing t = make("interp", source, add);
+    if (start(&t, n) || kiln_read(t.out, 0, want, ITEMS))
+        fprintf(stderr, "interp: %s\n", kiln_last_error(t.k)->text);
+    kiln_close(t.k);
+}
+
+static void wait_for_code(const thing *t)
+{
+    kiln_resources unused;
+    kiln_kernel_resources(t->kernel, &unused);
+}
+
+// --- cases
+static void before_and_after(void)
+{
+    uint32_t want[ITEMS];
+    wanted(small_kernel, 1, 0, want);
+    gate_close();
+    thing t = make("cpu", small_kernel, 1);
+    expect(gives(&t, 0, want), "before", "another result");
+    expect(t.m->job && !t.kernel->native, "before", "it did not start without the compiler");
+    gate_open();
+    for (int i = 0; i < 20; i++, usleep(5000))
+        expect(gives(&t, 0, want), "during", "another result");
+    wait_for_code(&t);
+    expect(!t.m->job && t.kernel->native, "after", "there is no machine code");
+    expect(gives(&t, 0, want), "after", "another result");
+    kiln_close(t.k);
+}
+
+// A launch that may be long, or that keeps addresses, waits.
+static void waits(const char *name, const char *source, uint32_t n)
+{
+    uint32_t want[ITEMS];
+    pthread_t id;
+    wanted(source, 2, n, want);
+    gate_close();
+    thing t = make("cpu", source, 2);
+    pthread_create(&id, NULL, open_soon, NULL);
+    expect(gives(&t, n, want), name, "another result");
+    expect(t.kernel->native != NULL, name, "it did not wait for machine code");
+    pthread_join(id, NULL);
+    kiln_close(t.k);
+}
+
+static void ends_meanwhile(bool by_close)
+{
+    pthread_t id;
+    gate_close();
+    thing t = make("cpu", small_kernel, 3);
+    pthread_create(&id, NULL, open_soon, NULL);
+    if (!by_close)
+        kiln_module_free(t.m);
+    kiln_close(t.k);
+    pthread_join(id, NULL);
+    expect(left_nothing(), "end while compiling", "a folder is left");
+}
+
+// More than there are workers; the last ones never get one before the end.
+static void many(void)
+{
+    uint32_t want[MODULES][ITEMS];
+    thing all[MODULES];
+    pthread_t id;
+    for (int i = 0; i < MODULES; i++)
+        wanted(small_kernel, i, 0, want[i]);
+    gate_close();
+    for (int i = 0; i < MODULES; i++) {
+        all[i] = i ? all[0] : make("cpu", small_kernel, i);
+        if (i && !compile(&all[i], small_kernel, i))
+            exit(1);
+    }
+    for (int i = 0; i < MODULES; i++)
+        expect(gives(&all[i], 0, want[i]) && all[i].m->job, "many before", "another result");
+    pthread_create(&id, NULL, open_soon, NULL);
+    for (int i = MODULES - 1; i >= MODULES / 2; i--) {
+        wait_for_code(&all[i]);
+        expect(all[i].kernel->native && gives(&all[i], 0, want[i]), "many after", "another result");
+    }
+    pthread_join(id, NULL);
+    kiln_close(all[0].k);
+    expect(left_nothing(), "many", "a folder is left");
+}
+
+static void *use_context(void *want)
+{
+    thing t = make("cpu", small_kernel, 5);
+    bool same = true;
+    for (int i = 0; i < 30; i++, usleep(2000))
+        same &= gives(&t, 0, want);
+    wait_for_code(&t);
+    same &= gives(&t, 0, want) && t.kernel->native;
+    kiln_close(t.k);
+    return same ? want : NULL;
+}
+
+static void contexts(void)
+{
+    uint32_t want[ITEMS];
+    pthread_t ids[4];
+    void *same;
+    wanted(small_kernel, 5, 0, want);
+    gate_open();
+    for (int i = 0; i < 4; i++)
+        pthread_create(&ids[i], NULL, use_context, want);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(ids[i], &same);
+        expect(same != NULL, "contexts", "another result");
+    }
+}
+
+static void compiler_fails(void)
+{
+    uint32_t want[ITEMS];
+    wanted(loop_kernel, 6, 5000, want);
+    gate_open();
+    make_file(broken, "", 0600);
+    thing t = make("cpu", loop_kernel, 6);
+    expect(gives(&t, 5000, want), "failing compiler", "another result");
+    expect(!t.kernel->native && !t.m->job, "failing compiler", "it has code");
+    kiln_close(t.k);
+    unlink(broken);
+    expect(left_nothing(), "failing compiler", "a folder is left");
+}
+
+static void cached(void)
+{
+    uint32_t want[ITEMS];
+    wanted(small_kernel, 7, 0, want);
+    setenv("KILN_CACHE", "on", 1);
+    gate_open();
+    thing t = make("cpu", small_kernel, 7);
+    wait_for_code(&t);
+    kiln_close(t.k);
+    gate_close();
+    t = make("cpu", small_kernel, 7);
+    expect(!t.m->job && t.kernel->native, "cached", "it is not ready at once");
+    expect(gives(&t, 0, want), "cached", "another result");
+    kiln_close(t.k);
+    setenv("KILN_CACHE", "off", 1);
+}
+
+static void waits_if_told(void)
+{
+    setenv("KILN_CPU", "wait", 1);
+    gate_open();
+    thing t = make("cpu", small_kernel, 8);
+    expect(!t.m->job && t.kernel->native, "KILN_CPU=wait", "it is not ready at once");
+    kiln_close(t.k);
+    setenv("KILN_CPU", "background", 1);
+}
+
+static void *cancel_soon(void *k)
+{
+    usleep(50000);
+    kiln_cancel(k);
+    return NULL;
+}
+
+// While the launch waits for the compiler.
+static void cancelled(void)
+{
+    pthread_t ids[2];
+    gate_close();
+    thing t = make("cpu", endless_kernel, 9);
+    pthread_create(&ids[0], NULL, cancel_soon, t.k);
+    pthread_create(&ids[1], NULL, open_soon, NULL);
+    expect(start(&t, 1000000000) == KILN_E_CANCELLED, "cancelled", "it was not");
+    pthread_join(ids[0], NULL);
+    pthread_join(ids[1], NULL);
+    kiln_close(t.k);
+}
+
+// A child process has no worker: what it inherits half-made stays interpreted, the rest works.
+static void forked(void)
+{
+    uint32_t want[ITEMS];
+    int status = 1;
+    wanted(loop_kernel, 10, 5000, want);
+    gate_close();
+    thing t = make("cpu", loop_kernel, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        bool fine = gives(&t, 5000, want) && !t.kernel->native;
+        kiln_close(t.k);
+        gate_open();
+        t = make("cpu", loop_kernel, 10);
+        fine = fine && gives(&t, 5000, want) && t.kernel->native;
+        kiln_close(t.k);
+        _exit(fine ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    expect(status == 0, "forked", "the child has failed");
+    gate_open();
+    expect(gives(&t, 5000, want) && t.kernel->native, "forked", "the parent has failed");
+    kiln_close(t.k);
+}
+
+// A program that returns without closing anything.
+static void leaves(const char *self)
+{
+    int status = 1;
+    pthread_t id;
+    gate_close();
+    pid_t child = fork();
+    if (child == 0) {
+        execl(self, self, folder, "leave", (char *)NULL);
+        _exit(1);
+    }
+    usleep(200000);
+    pthread_create(&id, NULL, open_soon, NULL);
+    waitpid(child, &status, 0);
+    pthread_join(id, NULL);
+    expect(status == 0, "leaving", "the program has failed");
+    expect(left_nothing(), "leaving", "a folder is left");
+}
+
+int main(int argc, char **argv)
+{
+    alarm(300);
+    if (argc < 2)
+        return 2;
+    set_up(argv[1]);
+    if (argc > 2) {
+        static thing t; // found by a leak checker
+        t = make("cpu", small_kernel, 11);
+        return start(&t, 0) != KILN_OK;
+    }
+    before_and_after();
+    waits("a long loop", loop_kernel, 100000);
+    waits("an address", address_kernel, 0);
+    ends_meanwhile(false);
+    ends_meanwhile(true);
+    many();
+    contexts();
+    compiler_fails();
+    cached();
+    waits_if_told();
+    cancelled();
+    forked();
+    leaves(argv[0]);
+    printf("cpu: %d passed, %d failed, 0 skipped\n", passed, failed);
+    return failed != 0;
+}
