@@ -233,6 +233,7 @@ int main(int argc, char **argv)
     counts all = {0};
     int at = 1;
     options.include = folders;
+    setenv("KILN_CPU", "wait", 0); // the cpu device is there for its machine code
     for (; at < argc && argv[at][0] == '-'; at++) {
         const char *value = at + 1 < argc ? argv[at + 1] : "";
         if (strcmp(argv[at], "--wrap") == 0)

@@ -2,7 +2,7 @@
 // that end meanwhile. The compiler is a script that waits for a file, so nothing here depends on
 // how fast it is. Ends with "cpu: N passed, N failed, N skipped". Start reading at main.
 //
-//     tier FOLDER        an empty one, for the script and everything that is written
+//     tier FOLDER        for the script and everything that is written; made when it is not there
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,6 +31,13 @@ static const char address_kernel[] = HEAD
     "*(u32 *)at = i + n; }\n";
 static const char endless_kernel[] =
     HEAD "kernel block(64) void f(u32 *out, u32 n) { while (out[0] == 0) out[1] = out[1] + n; }\n";
+
+// ThreadSanitizer cannot follow a fork beside threads, and calls a thread that nobody joins a leak.
+#ifdef __SANITIZE_THREAD__
+static const bool is_watched = true;
+#else
+static const bool is_watched = false;
+#endif
 
 static int passed, failed;
 static char folder[512], gate[600], broken[600], temporary[600];
@@ -77,6 +84,7 @@ static void set_up(const char *where)
     snprintf(gate, sizeof gate, "%s/gate", folder);
     snprintf(broken, sizeof broken, "%s/broken", folder);
     snprintf(temporary, sizeof temporary, "%s/tmp", folder);
+    mkdir(folder, 0700);
     mkdir(temporary, 0700);
     snprintf(script, sizeof script,
              "#!/bin/sh\nwhile [ ! -e '%s' ]; do sleep 0.01; done\n[ ! -e '%s' ] || exit 1\n"
@@ -389,8 +397,12 @@ int main(int argc, char **argv)
     cached();
     waits_if_told();
     cancelled();
-    forked();
-    leaves(argv[0]);
-    printf("cpu: %d passed, %d failed, 0 skipped\n", passed, failed);
+    if (!is_watched) {
+        forked();
+        leaves(argv[0]);
+    } else {
+        printf("skipped: processes, which ThreadSanitizer does not follow\n");
+    }
+    printf("cpu: %d passed, %d failed, %d skipped\n", passed, failed, is_watched);
     return failed != 0;
 }

@@ -469,6 +469,7 @@ static bool read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    setenv("KILN_CPU", "wait", 0); // the cpu device is there for its machine code
     if (!read_options(argc, argv)) {
         fprintf(stderr, "matrix --host SO [--golden FILE] [--devices A,B] [--jobs N] [--full] "
                         "[--json OUT] FILES…\n");
