@@ -84,7 +84,7 @@ struct kiln_kernel {
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
     const struct cpu_row *native; // of the cpu device; NULL: interpreted
-    const struct tier_work *work; // while its machine code is made
+    const struct cpu_work *work;  // of the cpu device, when its machine code comes later
     interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;

@@ -29,6 +29,12 @@ static const char loop_kernel[] =
 static const char address_kernel[] = HEAD
     "kernel block(64) void f(u32 *out, u32 n) { u32 i = global_x(); u64 at = (u64)(out + i) ^ n; "
     "*(u32 *)at = i + n; }\n";
+static const char unknown_kernel[] = HEAD
+    "kernel block(64) void f(u32 *out, u32 n) { u32 i = global_x(), a = i + 1, k = 0; while (a "
+    "> 1) { a = a % 2 ? 3 * a + 1 : a / 2; k++; } out[i] = k + n; }\n";
+static const char stride_kernel[] =
+    HEAD "kernel block(64) void f(u32 *out, u32 n) { for (u32 i = global_x(); i < n; i += "
+         "grid_dim_x() * 64) out[i % 512] = i; }\n";
 static const char endless_kernel[] =
     HEAD "kernel block(64) void f(u32 *out, u32 n) { while (out[0] == 0) out[1] = out[1] + n; }\n";
 
@@ -170,20 +176,20 @@ static void wait_for_code(const thing *t)
 }
 
 // --- cases
-static void before_and_after(void)
+static void before_and_after(const char *source, uint32_t n)
 {
     uint32_t want[ITEMS];
-    wanted(small_kernel, 1, 0, want);
+    wanted(source, 1, n, want);
     gate_close();
-    thing t = make("cpu", small_kernel, 1);
-    expect(gives(&t, 0, want), "before", "another result");
+    thing t = make("cpu", source, 1);
+    expect(gives(&t, n, want), "before", "another result");
     expect(t.m->job && !t.kernel->native, "before", "it did not start without the compiler");
     gate_open();
     for (int i = 0; i < 20; i++, usleep(5000))
-        expect(gives(&t, 0, want), "during", "another result");
+        expect(gives(&t, n, want), "during", "another result");
     wait_for_code(&t);
     expect(!t.m->job && t.kernel->native, "after", "there is no machine code");
-    expect(gives(&t, 0, want), "after", "another result");
+    expect(gives(&t, n, want), "after", "another result");
     kiln_close(t.k);
 }
 
@@ -386,8 +392,12 @@ int main(int argc, char **argv)
         t = make("cpu", small_kernel, 11);
         return start(&t, 0) != KILN_OK;
     }
-    before_and_after();
+    before_and_after(small_kernel, 0);
+    before_and_after(loop_kernel, 50);
+    before_and_after(stride_kernel, 5000);
     waits("a long loop", loop_kernel, 100000);
+    waits("a long loop of all threads", stride_kernel, 5000000);
+    waits("a loop of unknown length", unknown_kernel, 7);
     waits("an address", address_kernel, 0);
     ends_meanwhile(false);
     ends_meanwhile(true);

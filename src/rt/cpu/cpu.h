@@ -1,7 +1,8 @@
 // The cpu device: kernels as machine code of this host. build.c turns a module's C text (back/cpu)
-// into functions, tier.c lets that happen beside the program, run.c runs grids of them over the
-// host's threads, fiber.c lets the warps of a block wait for one another. A kernel without machine
-// code (not yet, no C compiler, or something the backend lacks) runs on the interpreter.
+// into functions, tier.c lets that happen beside the program (work.c: for which launches), run.c
+// runs grids of them over the host's threads, fiber.c lets the warps of a block wait for one
+// another. A kernel without machine code (not yet, no C compiler, or something the backend lacks)
+// runs on the interpreter.
 #ifndef KILN_RT_CPU_H
 #define KILN_RT_CPU_H
 
@@ -62,6 +63,13 @@ void *build_cached(const char *code, size_t len);
 void build_keep(const build_job *job);
 // The C compiler that is used, or NULL; `why` gets a sentence.
 const char *cpu_compiler(const char **why);
+
+// --- work.c
+typedef struct cpu_work cpu_work;
+const cpu_work *work_new(arena *a, const ir_func *f);
+// May some launches be interpreted and others not? Not when the kernel keeps addresses.
+bool work_can_move(const cpu_work *w);
+double work_of(const kiln_kernel *kernel, const rt_launch *l); // lane-instructions, rather too many
 
 // --- tier.c
 // Inside the compile's frame: gives the kernels of `m` their functions, now or later, when there is

@@ -6,101 +6,28 @@
 #include "rt/cpu/cpu.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "back/back.h"
 #include "base/knobs.h"
-#include "pass/loop.h"
 
-// Lane-instructions that one core interprets in about 20 ms, and how often a loop goes round at
-// least when nobody knows.
+// Lane-instructions that one core interprets in about 20 ms.
 #define SMALL_WORK 1e7
-enum { DEPTHS = 4, LEAST_ROUNDS = 64, MOST_TRIPS = 1 << 24 };
-
-// --- how much a launch is
-typedef struct tier_work {
-    double at_depth[DEPTHS]; // instructions of a thread inside so many loops of unknown length
-    bool keeps_addresses; // they differ between the interpreter and machine code: no mixing of both
-} tier_work;
-
-static bool moves_address(const ir_inst *i)
-{
-    switch ((int)i->op) {
-    case IR_PTRTOINT:
-    case IR_INTTOPTR: return true;
-    case IR_LOAD:
-    case IR_STORE:
-    case IR_ATOMIC:
-    case IR_ATOMLOAD:
-    case IR_ATOMSTORE: return ir_is_ptr((ir_type)i->type);
-    default: return false;
-    }
-}
-
-static void add_region(const ir_func *f, ir_region_id region, double times, int depth, tier_work *w)
-{
-    for (ir_inst_id at = ir_region_at(f, region)->first; at; at = ir_at(f, at)->next) {
-        const ir_inst *i = ir_at(f, at);
-        double inside = times;
-        int deeper = depth;
-        w->at_depth[depth] += times;
-        w->keeps_addresses |= moves_address(i);
-        if (i->op == IR_LOOP) {
-            loop_info loop = loop_look(f, at);
-            int64_t trips = loop_trips(f, &loop, MOST_TRIPS);
-            inside *= trips > 0 ? (double)trips : 1;
-            deeper += trips < 0 && depth < DEPTHS - 1;
-        }
-        for (uint32_t k = 0; k < i->region_count; k++)
-            add_region(f, i->regions + k, inside, deeper, w);
-    }
-}
 
 static void note_work(kiln_module *m, const ir_module *from)
 {
-    tier_work *all = arena_array(m->a, tier_work, m->kernel_count + 1);
     size_t n = 0;
     for (uint32_t k = 0; k < from->funcs.len; k++)
-        if (from->funcs.at[k]->is_kernel) {
-            all[n] = (tier_work){0};
-            add_region(from->funcs.at[k], from->funcs.at[k]->body, 1, 0, &all[n]);
-            m->kernels[n]->work = &all[n];
-            n++;
-        }
+        if (from->funcs.at[k]->is_kernel)
+            m->kernels[n++]->work = work_new(m->a, from->funcs.at[k]);
 }
 
-// How often a loop of unknown length may go round: nothing the kernel is given is larger.
-static double most_rounds(const kiln_kernel *kernel, const rt_launch *l)
-{
-    const kiln *k = kernel->module->k;
-    double most = LEAST_ROUNDS;
-    for (size_t n = 0; n < kernel->param_count; n++) {
-        const kiln_param_info *p = &kernel->params[n].info;
-        uint64_t row = l->args[n].bits >> INTERP_SEGMENT_BITS;
-        double value = 0;
-        if (p->kind == KILN_PARAM_STRUCT)
-            value = 1e9; // of numbers that nobody here knows
-        else if (p->kind == KILN_PARAM_POINTER && row < k->row_count)
-            value = (double)k->rows[row].size / (double)(p->size ? p->size : 1);
-        else if (p->kind == KILN_PARAM_SCALAR && p->type <= KILN_U64)
-            value = (double)l->args[n].bits;
-        most = value > most ? value : most;
-    }
-    return most;
-}
-
+// Addresses differ between the interpreter and machine code: a kernel that keeps them gets one of
+// both.
 static bool is_small(const kiln_kernel *kernel, const rt_launch *l)
 {
-    const tier_work *w = kernel->work;
-    if (!w || w->keeps_addresses || l->is_cooperative || kernel->module->k->step_limit)
-        return false;
-    uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-    double lanes = (double)((threads + 31) & ~31u) * l->grid[0] * l->grid[1] * l->grid[2];
-    double rounds = most_rounds(kernel, l), work = 0;
-    for (int depth = DEPTHS - 1; depth >= 0; depth--)
-        work = work * rounds + w->at_depth[depth];
-    return lanes * work < SMALL_WORK;
+    return work_can_move(kernel->work) && !l->is_cooperative && !kernel->module->k->step_limit &&
+           work_of(kernel, l) < SMALL_WORK;
 }
 
 // --- the workers
