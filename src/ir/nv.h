@@ -20,7 +20,7 @@ typedef enum nv_op {
     NV_COUNT
 } nv_op;
 
-typedef enum nv_group { NV_LANE, NV_WARP, NV_WARPGROUP, NV_BLOCK } nv_group;
+typedef enum nv_group { NV_LANE, NV_WARP, NV_WARPGROUP } nv_group;
 
 typedef struct nv_row {
     const char *name, *operands, *results;

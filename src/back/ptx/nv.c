@@ -59,8 +59,7 @@ typedef struct filling { // one instruction whose text is being filled in
     const ir_inst *i;
     const char *operand[10]; // by letter of the row, lists left out
     uint32_t list_at, list_len;
-    const char *temp, *half, *truth;
-    uint32_t label;
+    const char *temp, *half;
 } filling;
 
 static void read_operands(filling *fill)

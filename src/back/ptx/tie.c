@@ -81,7 +81,7 @@ static ir_inst_id owner_of(const tier *t, ir_region_id r)
     return ir_region_at(t->f, r)->owner;
 }
 
-// The region around `r` that stands directly in `outer`, or 0 when r is not inside.
+// Is region `r` the region `outer`, or somewhere in it?
 static bool is_inside(const tier *t, ir_region_id r, ir_region_id outer)
 {
     while (r && r != outer) {
