@@ -510,7 +510,13 @@ int main(int argc, char **argv)
     b.rounds = b.rounds < 1 ? 1 : b.rounds > ROUNDS ? ROUNDS : b.rounds;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
-    free(report_source(&b.r, "ops/matmul/gemm_sm90.c", NULL));
+    static const char *const sources[] = {"gemm_sm90.c", "gemm_sm80.c", "gemm_portable.c",
+                                          "gemm_f32.c", "gemm_common.h"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);
+        free(report_source(&b.r, path, NULL));
+    }
     bench_must(&b.r, kiln_stream_new(b.r.k, 0, &b.stream), "a stream");
     if (!cublas_open(&b.r, kiln_stream_native(b.r.k, b.stream)))
         printf("there is no cuBLAS here: only our side is measured\n");
