@@ -112,6 +112,8 @@ typedef struct variant {
     size_t n; // elements
     uint32_t cols;
     int rotate;
+    size_t shared_bytes; // dynamic
+    bool is_chained;     // a dependent launch
     kiln_arg args[SMALL_ROTATE][ARGS];
     kiln_launch_desc desc[SMALL_ROTATE];
     kiln_graph *graph; // small sizes
@@ -155,7 +157,11 @@ static void set_args(variant *v, int i, uint32_t grid)
         else if (!strcmp(name, "eps"))
             *a = kiln_arg_f64(KILN_F32, eps);
     }
-    v->desc[i] = (kiln_launch_desc){.grid = {grid}, .args = v->args[i], .arg_count = count};
+    v->desc[i] = (kiln_launch_desc){.grid = {grid},
+                                    .args = v->args[i],
+                                    .arg_count = count,
+                                    .shared_bytes = v->shared_bytes,
+                                    .overlaps_previous = v->is_chained};
 }
 
 static void launch(void *user, int i)
@@ -271,6 +277,19 @@ static double measure_large(variant *v, const char *label)
     return median;
 }
 
+static double measure(variant *v, const char *path, const char *tune, const char *define,
+                      uint32_t grid, const char *label, double best)
+{
+    v->rotate = v->n < (size_t)1 << 20 ? SMALL_ROTATE : ROTATE;
+    v->kernel = bench_compile(&v->b->r, path, v->o->name, tune, define);
+    for (int i = 0; i < v->rotate; i++)
+        set_args(v, i, grid);
+    check(v, label);
+    double got = v->rotate == SMALL_ROTATE ? measure_small(v, label) : measure_large(v, label);
+    kiln_module_free(v->kernel.module);
+    return got > best ? got : best;
+}
+
 // The better of `best` and this variant.
 static double run_variant(bench *b, const op *o, const char *path, const char *tune,
                           const char *define, size_t n, uint32_t cols, uint32_t grid,
@@ -280,19 +299,33 @@ static double run_variant(bench *b, const op *o, const char *path, const char *t
     char label[80];
     bool is_example = !strncmp(path, "examples/", 9);
     snprintf(label, sizeof label, "%s.%s.%s", o->name, size, is_example ? "example" : tune);
-    v = (variant){.b = b,
-                  .o = o,
-                  .n = n,
-                  .cols = cols,
-                  .rotate = n < (size_t)1 << 20 ? SMALL_ROTATE : ROTATE};
-    v.kernel =
-        bench_compile(&b->r, path, o->name, is_example ? NULL : tune, is_example ? NULL : define);
-    for (int i = 0; i < v.rotate; i++)
-        set_args(&v, i, grid);
-    check(&v, label);
-    double got = v.rotate == SMALL_ROTATE ? measure_small(&v, label) : measure_large(&v, label);
-    kiln_module_free(v.kernel.module);
-    return got > best ? got : best;
+    v = (variant){.b = b, .o = o, .n = n, .cols = cols};
+    return measure(&v, path, is_example ? NULL : tune, is_example ? NULL : define, grid, label,
+                   best);
+}
+
+// Dequantisation by bursts: as many blocks as fit, each with a ring of its own.
+static double run_bursts(bench *b, const op *o, size_t n, double best)
+{
+    static const uint32_t rings[] = {8, 12, 16, 20, 24};
+    static variant v;
+    kiln_device_info device;
+    bench_must(&b->r, kiln_device_info_of(b->r.k, &device), "the device");
+    for (size_t k = 0; k < 2 * sizeof rings / sizeof *rings; k++) {
+        char tune[32], label[64];
+        bool is_chained = k % 2;
+        snprintf(tune, sizeof tune, "RING=%u", rings[k / 2]);
+        snprintf(label, sizeof label, "dequant.64M.%s%s", tune, is_chained ? ".chained" : "");
+        v = (variant){.b = b,
+                      .o = o,
+                      .n = n,
+                      .cols = 4096,
+                      .shared_bytes = rings[k / 2] * 4096,
+                      .is_chained = is_chained};
+        best = measure(&v, "bench/gpu/kernels/dequant.c", tune, "COLS=4096",
+                       2 * device.multiprocessors, label, best);
+    }
+    return best;
 }
 
 static void run_stream(bench *b, const op *o)
@@ -308,10 +341,8 @@ static void run_stream(bench *b, const op *o)
         best = run_variant(b, o, "bench/gpu/kernels/stream.c", tunes[k],
                            is(o, "dequant") ? "COLS=4096" : NULL, n, 4096,
                            (uint32_t)(n / 1024 >> k), "64M", best);
-    static const char *const pieces[] = {"PIECE=1024", "PIECE=2048", "PIECE=4096", "PIECE=8192"};
-    for (uint32_t k = 0; k < 4 && is(o, "dequant"); k++)
-        best = run_variant(b, o, "bench/gpu/kernels/dequant.c", pieces[k], "COLS=4096", n, 4096,
-                           (uint32_t)(n / 1024 >> k), "64M", best);
+    if (is(o, "dequant"))
+        best = run_bursts(b, o, n, best);
     report_number(&b->r, best, "%s.64M.best.GBps", o->name);
 }
 
