@@ -26,6 +26,8 @@ typedef struct mbar { // beside the object in shared memory, which only holds `i
     int64_t tx;              // bytes that are expected and have not come
     uint32_t phase;          // completed phases
     uint64_t image;
+    uint32_t maker;   // the thread that initialised it
+    bool is_unfenced; // and has not told the copy engine yet
 } mbar;
 
 typedef struct tensor_box {
@@ -134,6 +136,7 @@ const char *nv_name(const runner *r, uint32_t offset, uint64_t *index);
 
 // --- nv_mbar.c
 mbar *mbar_find(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t offset);
+void mbar_fence(runner *r, const warp *w); // the copy engine sees what these lanes initialised
 bool mbar_step(runner *r, warp *w, const code *c);       // all but wait
 nv_outcome mbar_wait(runner *r, warp *w, const code *c); // test, too
 bool mbar_arrive(runner *r, const warp *w, const code *c, uint32_t lane, mbar *b);

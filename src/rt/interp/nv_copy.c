@@ -123,9 +123,17 @@ static bool is_bulk_size(runner *r, const warp *w, const code *c, uint32_t lane,
 // Into block `to`, which may be another one of the cluster.
 static bool load_into(runner *to, const warp *w, const code *c, uint32_t lane, nv_load l)
 {
-    const mbar *b = mbar_find(to, w, c, lane, l.barrier);
+    mbar *b = mbar_find(to, w, c, lane, l.barrier);
     if (!b)
         return false;
+    if (is_watched(to) && b->is_unfenced &&
+        !to->launch->hooks->async->mistake(
+            to, &to->warps[w->index], c, lane, K6221,
+            "the mbarrier of this copy was initialised, but the copy engine does not see that",
+            "the thread that calls mbarrier_init must call mbarrier_fence_init before the barrier "
+            "after which others use it"))
+        return false;
+    b->is_unfenced = false; // said once
     l.phase = b->phase;
     if (is_watched(to) && !to->launch->hooks->async->start(to, &to->warps[w->index], c, lane,
                                                            ASYNC_WRITES, l.to, l.bytes))

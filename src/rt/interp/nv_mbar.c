@@ -47,7 +47,11 @@ static bool init(runner *r, const warp *w, const code *c, uint32_t lane, uint32_
             return false;
         r->nv->mbar_at[offset / 8] = (uint16_t)r->nv->mbars.len;
     }
-    *b = (mbar){.offset = offset, .count = count, .pending = count};
+    *b = (mbar){.offset = offset,
+                .count = count,
+                .pending = count,
+                .maker = w->index * LANES + lane,
+                .is_unfenced = true};
     show(r, b);
     return true;
 }
@@ -186,10 +190,21 @@ static bool lane_step(runner *r, warp *w, const code *c, uint32_t lane)
     }
 }
 
+void mbar_fence(runner *r, const warp *w)
+{
+    for (uint32_t k = 0; k < r->nv->mbars.len; k++) {
+        mbar *b = (mbar *)r->nv->mbars.at + k;
+        if (b->maker / LANES == w->index && w->active >> b->maker % LANES & 1)
+            b->is_unfenced = false;
+    }
+}
+
 bool mbar_step(runner *r, warp *w, const code *c)
 {
-    if (c->align == NV_MBAR_FENCE_INIT)
+    if (c->align == NV_MBAR_FENCE_INIT) {
+        mbar_fence(r, w);
         return true;
+    }
     for (uint32_t left = w->active; left; left &= left - 1)
         if (!lane_step(r, w, c, lowest_lane(left)))
             return false;

@@ -236,8 +236,11 @@ nv_outcome nv_step(runner *r, warp *w, const code *c)
         fine = matrix_step(r, w, c);
     else if (op >= NV_WG_FENCE && op <= NV_WGMMA)
         fine = wgmma_step(r, w, c);
-    else if ((op == NV_FENCE_ASYNC || op == NV_FENCE_ASYNC_ALL) && is_watched(r))
-        r->launch->hooks->async->fenced(r, w);
+    else if (op == NV_FENCE_ASYNC || op == NV_FENCE_ASYNC_ALL) {
+        mbar_fence(r, w);
+        if (is_watched(r))
+            r->launch->hooks->async->fenced(r, w);
+    }
     return fine ? NV_DONE : NV_FAILED;
 }
 
