@@ -10,13 +10,6 @@
 #ifndef KILN_LIB_REDUCE_H
 #define KILN_LIB_REDUCE_H
 
-#define K_SUM(a, b) ((a) + (b))
-#define K_MIN(a, b) min(a, b)
-#define K_MAX(a, b) max(a, b)
-#define K_AND(a, b) ((a) & (b))
-#define K_OR(a, b) ((a) | (b))
-#define K_XOR(a, b) ((a) ^ (b))
-
 // One step of the guarded tree: lanes that are not roots at this distance compute what nobody reads.
 #define K_STEP(T, OP, distance)                                 \
     do {                                                        \
@@ -26,7 +19,7 @@
 
 // k_butterfly: needs 32 lanes. k_across: x is equal in all lanes of a warp. The barrier before the first store
 // keeps this call's stores behind the last call's loads.
-#define K_REDUCE(name, T, OP, IDENTITY)                         \
+#define K_EACH(name, T, OP, IDENTITY)                           \
     static inline T k_butterfly_##name##_##T(T x)               \
     {                                                           \
         x = OP(x, shuffle_xor(x, 1));                           \
@@ -83,23 +76,9 @@
         return k_across_##name##_##T(k_warp_##name##_##T(x));   \
     }
 
-#define K_NAN_f32 f32_from_bits(0x7fc00000u)
-#define K_NAN_f64 f64_from_bits(0x7ff8000000000000u)
+#include "reductions.h"
 
-// reduce_T.h asks for one type alone (K_ONLY), because a kernel pays for what is read; without it there are all.
-#if !defined(K_ONLY) || defined(K_ONLY_i32)
-K_REDUCE(sum, i32, K_SUM, 0)
-K_REDUCE(min, i32, K_MIN, 0x7fffffff)
-K_REDUCE(max, i32, K_MAX, (-0x7fffffff - 1))
-#endif
 #if !defined(K_ONLY) || defined(K_ONLY_u32)
-K_REDUCE(sum, u32, K_SUM, 0u)
-K_REDUCE(min, u32, K_MIN, 0xffffffffu)
-K_REDUCE(max, u32, K_MAX, 0u)
-K_REDUCE(and, u32, K_AND, 0xffffffffu)
-K_REDUCE(or, u32, K_OR, 0u)
-K_REDUCE(xor, u32, K_XOR, 0u)
-
 static inline bool k_block_any(bool condition)
 {
     return promise_block_uniform(k_across_or_u32(warp_ballot(condition)) != 0);
@@ -115,38 +94,6 @@ static inline u32 k_block_count(bool condition)
     return k_across_sum_u32(popcount(warp_ballot(condition)));
 }
 #endif
-#if !defined(K_ONLY) || defined(K_ONLY_i64)
-K_REDUCE(sum, i64, K_SUM, (i64)0)
-K_REDUCE(min, i64, K_MIN, (i64)0x7fffffffffffffff)
-K_REDUCE(max, i64, K_MAX, (-(i64)0x7fffffffffffffff - 1))
-#endif
-#if !defined(K_ONLY) || defined(K_ONLY_u64)
-K_REDUCE(sum, u64, K_SUM, (u64)0)
-K_REDUCE(min, u64, K_MIN, (u64)0xffffffffffffffffu)
-K_REDUCE(max, u64, K_MAX, (u64)0)
-K_REDUCE(and, u64, K_AND, (u64)0xffffffffffffffffu)
-K_REDUCE(or, u64, K_OR, (u64)0)
-K_REDUCE(xor, u64, K_XOR, (u64)0)
-#endif
-#if !defined(K_ONLY) || defined(K_ONLY_f32)
-K_REDUCE(sum, f32, K_SUM, -0.0f)
-K_REDUCE(min, f32, K_MIN, K_NAN_f32)
-K_REDUCE(max, f32, K_MAX, K_NAN_f32)
-#endif
-#if !defined(K_ONLY) || defined(K_ONLY_f64)
-K_REDUCE(sum, f64, K_SUM, -0.0)
-K_REDUCE(min, f64, K_MIN, K_NAN_f64)
-K_REDUCE(max, f64, K_MAX, K_NAN_f64)
-#endif
 
-#undef K_SUM
-#undef K_MIN
-#undef K_MAX
-#undef K_AND
-#undef K_OR
-#undef K_XOR
 #undef K_STEP
-#undef K_REDUCE
-#undef K_NAN_f32
-#undef K_NAN_f64
 #endif
