@@ -3,51 +3,43 @@
 PyTorch, and the reference twin's PTX when its generator is found, alternating in random order in one process. Every kernel is checked
 first, against float64 and for repeating its bits. A time is that of all three kernels. Needs torch with CUDA.
 
-    python3 bench/gpu/attention_backward.py [--kiln build/kiln] [--twin FOLDER] [--only hd128.full] [--check] [--rounds 5] [--json FILE]
+    python3 bench/gpu/attention_backward.py [--kiln build/kiln] [--twin FOLDER] [--rows 'hd128.full.*'] [--check] [--ptxas] [--rounds 5] [--json FILE]
 
-Results: bench/results/attention_backward.json (only of a complete run, unless --json names a file).
+Results: $RESULTS/attention_backward.json, else bench/results/… (only of a complete run, unless --json names a file).
 """
-import argparse
 import ctypes as C
-import datetime
-import hashlib
-import json
 import math
-import os
-import platform
-import random
-import subprocess
 import sys
 
-from attention import ROOT, TYPES, SDPBackend, ck, cu, load, sdpa_kernel, tensor_map, timed, torch
+from attention_common import (TYPES, SDPBackend, balanced_grid, ck, cu, finish, lengths_of, load, medians, parse, prepare_images, record,
+                              row_name, sdpa_kernel, show, tensor_map, timed, torch)
 
 ENDS, MAIN = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c'
 SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h']
 SHAPES = ((3, 72), (1, 128), (160, 136), (2, 256), (3, 384), (2, 400), (40, 640), (1, 1000), (5, 1024))
-LENGTHS = (1024, 4096, 16384)
-
-
-def show(options, source, hd, causal, type_name):
-    command = [options.kiln, 'show', source, '--stage', 'ptx', '--target', 'sm_90a', '-D', 'TYPE_' + type_name, '--tune', f'HD={hd}']
-    if source == MAIN:
-        command += ['--tune', f'CAUSAL={int(causal)}']
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class Kernel:
     """ours or the twin; tensors are [heads, rows, hd]"""
 
-    def __init__(self, label, options, hd, causal, type_name='bf16'):
+    def __init__(self, label, hd, causal, type_name='bf16'):
         self.hd, self.causal, self.type_name, self.label, self.m = hd, causal, type_name, label, 64 if hd == 128 else 128
-        if label == 'ours':
-            ends, main = (show(options, source, hd, causal, type_name) for source in (ENDS, MAIN))
+
+    def jobs(self, options):
+        """functions that return the PTX of the ends and of the main kernel"""
+        if self.label != 'ours':
+            return [lambda: options.twin(self.hd, self.causal)] * 2
+        defines, tunes = ['TYPE_' + self.type_name], [f'HD={self.hd}']
+        return [lambda: show(options, ENDS, defines, tunes), lambda: show(options, MAIN, defines, tunes + [f'CAUSAL={int(self.causal)}'])]
+
+    def load(self, options, ends, main):
+        if self.label == 'ours':
             names = b'attention_backward_prepare', b'attention_backward', b'attention_backward_convert'
-            kv, q, ds = 256 * hd, 2 * self.m * hd, 256 * self.m
+            kv, q, ds = 256 * self.hd, 2 * self.m * self.hd, 256 * self.m
             self.smem = 2 * kv + 6 * q + 2 * ds + 8 * 4096 + 2 * 8 * self.m + 8 * 20
         else:
-            ends = main = options.twin(hd, causal)
             names = b'bwd_pre', b'bwd', b'bwd_post'
-            self.smem = int(main.split(' smem=')[1].split()[0])
+            self.smem = int(options.twin(self.hd, self.causal).split(' smem=')[1].split()[0])
         self.functions = [load(ends, names[0], 0), load(main, names[1], self.smem), load(ends, names[2], 0)]
 
     def prepare(self, q, k, v, o, do, lse, dq, dk, dv):
@@ -56,8 +48,7 @@ class Kernel:
         query_blocks, key_blocks = -(-s // m), -(-s // 128)
         per_head = -(-key_blocks // 2) if self.causal else key_blocks
         units = heads * per_head
-        sms = torch.cuda.get_device_properties(0).multi_processor_count
-        grid = -(-units // -(-units // sms))  # balanced waves
+        grid = balanced_grid(units)
         rows = torch.empty(heads, query_blocks, 2, m, device='cuda')
         sums = torch.empty(heads, query_blocks, 8192, device='cuda')
         scale = hd ** -0.5
@@ -136,114 +127,64 @@ def log_sums(q, k, causal):
     return lse
 
 
-def measure(options, hd, causal, type_name, kernels, results):
-    """times every candidate at three lengths, 16k tokens and 2048 columns in all"""
-    name = f'hd{hd}.{"causal" if causal else "full"}.{type_name}'
-    for s in LENGTHS:
-        b, h = 16384 // s, 2048 // hd
-        q, k, v, do = (torch.randn(b, h, s, hd, device='cuda', dtype=TYPES[type_name][0]).requires_grad_(i < 3) for i in range(4))
-        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-            o4 = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+def measure(options, hd, causal, type_name, s, kernels, results):
+    """times the candidates of one row: 16k tokens and 2048 columns in all"""
+    name, b, h = row_name(hd, causal, type_name, s), 16384 // s, 2048 // hd
+    q, k, v, do = (torch.randn(b, h, s, hd, device='cuda', dtype=TYPES[type_name][0]).requires_grad_(i < 3) for i in range(4))
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        o4 = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
-        def flat(t):
-            return t.detach().reshape(b * h, s, hd)
+    def flat(t):
+        return t.detach().reshape(b * h, s, hd)
 
-        def library(o4=o4, q=q, k=k, v=v, do=do):
-            return torch.autograd.grad(o4, (q, k, v), do, retain_graph=True)
-        ref = [flat(t) for t in library()]
-        lse = log_sums(flat(q), flat(k), causal)
-        flop = 10 * b * h * s * s * hd * (0.5 if causal else 1)
-        candidates = {'cuDNN': library}
-        for kern in kernels:
-            out = [torch.full_like(ref[0], float('nan')) for _ in range(3)]
-            f = kern.prepare(flat(q), flat(k), flat(v), flat(o4), flat(do), lse, *out)
-            f()
-            errors = [relative(a, r) for a, r in zip(out, ref)]
-            if max(errors) < 1.5e-2:
-                candidates[kern.label] = f
-            else:
-                print('WRONG', name, kern.label, s, errors)
-                results['wrong'] = results.get('wrong', 0) + 1
-        n = max(2, int(10e-3 / (flop / 450e12)))
-        times = {c: [] for c in candidates}
-        for _ in range(options.rounds):
-            for c in random.sample(list(candidates), len(candidates)):
-                times[c].append(timed(candidates[c], n))
-        median = {c: sorted(t)[len(t) // 2] for c, t in times.items()}
-        parts = ''
-        for c in candidates:
-            if c != 'cuDNN':
-                parts += f' | {c} us: ' + ', '.join(f'{1e3 * timed(lambda: candidates[c]((i,)), n):.0f}' for i in range(3))
-        print(f'{name} S={s}: ' + ', '.join(f'{c} {flop / t / 1e9:.0f} TF ({median["cuDNN"] / t:.3f})' for c, t in median.items()) + parts, flush=True)
-        ours, twin = median.get('ours'), median.get('twin')
-        results[f'{name}.{s}.cudnn.TFLOPS'] = flop / median['cuDNN'] / 1e9
-        if ours:
-            results[f'{name}.{s}.TFLOPS'] = flop / ours / 1e9
-            results[f'{name}.{s}.of_cudnn'] = median['cuDNN'] / ours
-        if ours and twin:
-            results[f'{name}.{s}.of_twin'] = twin / ours
-
-
-def write(path, options, results):
-    for end in ('of_cudnn', 'of_twin'):
-        ratios = [v for k, v in results.items() if k.endswith('.' + end)]
-        if ratios:
-            results['geomean.' + end] = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(', '.join(f'{k} {v:.4f}' for k, v in results.items() if k.startswith('geomean')))
-    driver = C.c_int()
-    cu.cuDriverGetVersion(C.byref(driver))
-    text = json.dumps({
-        'bench': 'attention_backward', 'command': 'python3 bench/gpu/attention_backward.py',
-        'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-        'machine': f'{platform.system()} {platform.machine()}', 'gpu': torch.cuda.get_device_name(0), 'target': 'sm_90a',
-        'driver_api': driver.value, 'torch': torch.__version__, 'cudnn': torch.backends.cudnn.version(),
-        'kiln': subprocess.run([options.kiln, '--version'], capture_output=True, text=True).stdout.strip(),
-        'kernels': {source: hashlib.sha256(open(source, 'rb').read()).hexdigest() for source in SOURCES},
-        'results': {k: float(f'{v:.6g}') for k, v in results.items()},
-    }, indent=0)
-    with open(path, 'w') as f:
-        f.write(text + '\n')
+    def library():
+        return torch.autograd.grad(o4, (q, k, v), do, retain_graph=True)
+    ref = [flat(t) for t in library()]
+    lse = log_sums(flat(q), flat(k), causal)
+    flop = 10 * b * h * s * s * hd * (0.5 if causal else 1)
+    candidates = {'cuDNN': library}
+    for kern in kernels:
+        out = [torch.full_like(ref[0], float('nan')) for _ in range(3)]
+        f = kern.prepare(flat(q), flat(k), flat(v), flat(o4), flat(do), lse, *out)
+        f()
+        errors = [relative(a, r) for a, r in zip(out, ref)]
+        if max(errors) < 1.5e-2:
+            candidates[kern.label] = f
+        else:
+            print('WRONG', name, kern.label, errors)
+            results['wrong'] = results.get('wrong', 0) + 1
+    n = max(2, int(10e-3 / (flop / 450e12)))
+    median = medians(candidates, options.rounds, n)
+    parts = ''
+    for c in candidates:
+        if c != 'cuDNN':
+            parts += f' | {c} us: ' + ', '.join(f'{1e3 * timed(lambda: candidates[c]((i,)), n):.0f}' for i in range(3))
+    print(f'{name}: ' + ', '.join(f'{c} {flop / t / 1e9:.0f} TF ({median["cuDNN"] / t:.3f})' for c, t in median.items()) + parts, flush=True)
+    record(results, name, flop, median['cuDNN'], median.get('ours'), median.get('twin'))
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--kiln', default='build/kiln')
-    parser.add_argument('--twin', default=os.path.join(ROOT, '..', 'shared', 'hopper'))
-    parser.add_argument('--only', default='', help='hd128: one head dimension; hd128.full.bf16: one row')
-    parser.add_argument('--check', action='store_true', help='no timing')
-    parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--json')
-    options = parser.parse_args()
-    try:
-        sys.path.insert(0, options.twin)
-        from attn_bwd_bf16 import bwd
-        options.twin = bwd
-    except ImportError:
-        options.twin = None
-    torch.manual_seed(0)
-    torch.zeros(1, device='cuda')
-    results, failed = {}, 0
-    for hd, causal, type_name in [(hd, causal, t) for hd in (128, 64) for causal in (False, True) for t in TYPES]:
-        name = f'hd{hd}.{"causal" if causal else "full"}.{type_name}'
-        if not name.startswith(options.only):
-            continue
-        kernels = []
-        for label in ('ours', 'twin') if type_name == 'bf16' and options.twin else ('ours',):
-            kern = Kernel(label, options, hd, causal, type_name)
+    options = parse(5, ('attn_bwd_bf16', 'bwd'), lambda parser: parser.add_argument('--check', action='store_true', help='no timing'))
+    results, failed, kernels = {}, 0, {}
+    for row in [(hd, causal, t) for hd in (128, 64) for causal in (False, True) for t in TYPES]:
+        if lengths_of(options, *row):
+            kernels[row] = [Kernel(label, *row) for label in (('ours', 'twin') if row[2] == 'bf16' and options.twin else ('ours',))]
+    everything = [k for each in kernels.values() for k in each]
+    images = prepare_images(options, [job for k in everything for job in k.jobs(options)])
+    for i, kern in enumerate(everything):
+        kern.load(options, *images[2 * i:2 * i + 2])
+    for row, candidates in kernels.items():
+        good = []
+        for kern in candidates:
             worst = check(kern)
-            print(f'{name} {label}: worst error dQ {worst[0]:.2e} dK {worst[1]:.2e} dV {worst[2]:.2e}', flush=True)
+            print(f'{row_name(*row, "*")} {kern.label}: worst error dQ {worst[0]:.2e} dK {worst[1]:.2e} dV {worst[2]:.2e}', flush=True)
             if max(worst) < 1e-2:
-                kernels.append(kern)
+                good.append(kern)
             else:
                 failed += 1
-        if not options.check:
-            measure(options, hd, causal, type_name, kernels, results)
-    failed += int(results.pop('wrong', 0))
-    path = options.json or (None if options.only or options.check or failed else 'bench/results/attention_backward.json')
-    if path and results:
-        write(path, options, results)
-    print(f'attention_backward: {failed} failed')
-    return failed != 0
+        for s in [] if options.check else lengths_of(options, *row):
+            measure(options, *row, s, good, results)
+    return finish('attention_backward', options, SOURCES, results, failed, not options.check)
 
 
 if __name__ == '__main__':

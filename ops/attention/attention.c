@@ -106,30 +106,55 @@ static void common_words(const job *j, op_request *r)
 }
 
 // --- sm_90a
-typedef struct tile {
+typedef struct tile {    // what forward_sm90.c is specialised by
     uint32_t warpgroups; // of 64 queries
     uint32_t keys;
-    bool turns;
+    uint32_t q_stages, ahead;
+    bool has_turns, is_late;
 } tile;
+
+enum { SHARED_LIMIT = 231424 };
 
 static size_t shared_bytes_of(tile t, uint32_t head_dim)
 {
-    return (size_t)t.warpgroups * 64 * head_dim * 2 + (size_t)t.keys * head_dim * 2 * 4 +
-           t.warpgroups * 4 * 2048 + 10 * 8;
+    return (size_t)t.q_stages * t.warpgroups * 64 * head_dim * 2 +
+           (size_t)t.keys * head_dim * 2 * 4 + t.warpgroups * 4 * 2048 + 12 * 8;
 }
 
-// Measured on an H200 with 1k to 16k keys (bench/gpu/attention.py).
+// Measured on an H200 with 1k, 4k and 16k keys (bench/gpu/attention.py --variants); the first row
+// that fits is taken.
+static const struct choice {
+    uint32_t head_dim, min_keys;
+    bool is_full, is_causal; // for which it is
+    tile tile;
+} choices[] = {
+    {64, 2048, true, true, {3, 128, 2, 2, .has_turns = true}},
+    {64, 0, true, true, {4, 64, 2, 1, .has_turns = false}},
+    {128, 2048, true, false, {3, 80, 1, 1, .has_turns = false}},
+    {128, 0, true, false, {2, 128, 2, 2, .has_turns = false}},
+    {128, 0, false, true, {2, 128, 2, 1, .has_turns = false}},
+    {256, 0, true, false, {2, 64, 1, 2, .has_turns = false}},
+    {256, 0, false, true, {2, 64, 1, 0, .is_late = true}},
+};
+
 static tile tile_for(const kiln_attention_desc *d)
 {
-    tile t = {2, d->head_dim == 256 ? 64 : 128, false};
-    if (d->head_dim == 64)
-        t = (tile){3, 128, !d->is_causal};
-    if (d->head_dim == 128 && !d->is_causal && d->keys >= 8192)
-        t.keys = 160;
-    if (d->tile_queries)
-        t.warpgroups = d->tile_queries / 64;
+    const struct choice *c = choices;
+    while (c->head_dim != d->head_dim || c->min_keys > d->keys ||
+           !(d->is_causal ? c->is_causal : c->is_full))
+        c++;
+    tile t = c->tile;
+    if (d->tile_queries && d->tile_queries != t.warpgroups * 64) {
+        t = (tile){d->tile_queries / 64, 128, .q_stages = 1, .ahead = 1};
+        if (d->head_dim == 256 || t.warpgroups == 4)
+            t.keys = 64;
+        else if (d->head_dim == 128 && t.warpgroups == 3)
+            t.keys = 80;
+    }
     if (d->tile_keys)
         t.keys = d->tile_keys;
+    if (shared_bytes_of(t, d->head_dim) > SHARED_LIMIT)
+        t.q_stages = 1;
     return t;
 }
 
@@ -145,9 +170,10 @@ static const char *sm90_obstacle(const job *j)
         return "its tensors are bf16 or f16";
     if (d->head_dim != 64 && d->head_dim != 128 && d->head_dim != 256)
         return "head_dim is not 64, 128 or 256";
-    if (d->tile_queries && d->tile_queries != 128 && d->tile_queries != 192)
-        return "tile_queries is not 128 or 192";
-    if (d->tile_keys % 16 || shared_bytes_of(tile_for(d), d->head_dim) > 231424)
+    if (d->tile_queries && d->tile_queries != 128 && d->tile_queries != 192 &&
+        (d->tile_queries != 256 || d->head_dim != 64))
+        return "tile_queries is not 128, 192 or, with head_dim 64, 256";
+    if (d->tile_keys % 16 || shared_bytes_of(tile_for(d), d->head_dim) > SHARED_LIMIT)
         return "tile_keys is not a multiple of 16, or the tile does not fit in shared memory";
     return NULL;
 }
@@ -165,6 +191,28 @@ static kiln_status map_rows(const job *j, const kiln_buffer *buffer, uint32_t he
                                 out);
 }
 
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// Blocks that walk over `units` of work, as many at a time as fit: no more than their number of
+// rounds needs, so that all have the same work. When a head's last tile is not full, a number that
+// has no divisor in common with a head's units is better: each block gets its share of those tiles.
+static uint32_t blocks_for(uint32_t units, uint32_t per_head, uint32_t resident, bool is_ragged)
+{
+    uint32_t rounds = ceil_div(units, resident), least = ceil_div(units, rounds);
+    for (uint32_t n = resident; is_ragged && rounds > 1 && n >= least; n--)
+        if (common_divisor(n, per_head) == 1)
+            return n;
+    return least;
+}
+
 struct shape { // as in forward_sm90.c
     uint32_t queries, keys, tiles, units_per_head, units, sharing;
     float scale;
@@ -180,7 +228,10 @@ static kiln_status run_sm90(const job *j)
     op_tune(&r, "HD=%u", d->head_dim);
     op_tune(&r, "BN=%u", t.keys);
     op_tune(&r, "WGS=%u", t.warpgroups);
-    op_tune(&r, "TURNS=%d", t.turns);
+    op_tune(&r, "Q_STAGES=%u", t.q_stages);
+    op_tune(&r, "AHEAD=%u", t.ahead);
+    op_tune(&r, "TURNS=%d", t.has_turns);
+    op_tune(&r, "LATE=%d", t.is_late);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     kiln_tensor_map q, k, v;
@@ -203,8 +254,9 @@ static kiln_status run_sm90(const job *j)
     if (d->lse)
         args[count++] = kiln_arg_buffer(d->lse);
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    uint32_t waves = ceil_div(s.units, kernel->resident);
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {ceil_div(s.units, waves)},
+    uint32_t grid = blocks_for(s.units, s.units_per_head, kernel->resident,
+                               d->queries % (t.warpgroups * 64) != 0);
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},
                                                            .shared_bytes = r.shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,

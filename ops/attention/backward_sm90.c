@@ -210,14 +210,15 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
             wait_for(Q_FULL, q);
             multiply_scores(&s, t.k, at_stage(t.q, q.stage, Q_BYTES));
             wgmma_wait(1); // dV of the last block: P and dO are free
-            release(is_leader, O_EMPTY, last_o.stage);
             wait_for(O_FULL, o);
             multiply_scores(&d, t.v, at_stage(t.o, o.stage, Q_BYTES));
-            wait_for(DS_FULL, last_o);
+            wait_for(DS_FULL, last_o); // also: all warps have read the row values beside dO
+            release(is_leader, O_EMPTY, last_o.stage);
             multiply_dk(&dk, &t, last_o.stage, last_q.stage, i > 1);
             wgmma_wait(2);
             mask(&s, p, w, w.first + i);
             make_p(&s, &packed, c, rows_of(o.stage));
+            pin_p(&s, c);
             // before the dV products: a wait between them would serialise them
             mbarrier_wait(barrier_at(DS_EMPTY, o.stage), o.phase ^ 1);
             wgmma_wait(1);

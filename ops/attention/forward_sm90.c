@@ -3,119 +3,20 @@
 // A block works on 64 * WGS queries of one head at a time. One thread keeps two stages of K and two
 // of V filled through the copy engine; each of WGS warpgroups owns 64 queries. Keys are taken in
 // blocks of BN, from the last to the first. The scores of the next block and the product of the
-// current block's probabilities with V run on the tensor cores together; the exponentials of the
-// next block run while the product is still under way (`consume` is the place to start reading).
+// current block's probabilities with V run on the tensor cores together; the exponentials of one
+// warpgroup run under the products of the others (`consume` is the place to start reading).
 //
 // Tensors are [head][row][HD], dense; -D TYPE_f16 instead of bf16, -D NO_LSE for out alone. Several
 // query heads may share a head of K and V. With CAUSAL the last query sees all keys and each one
 // before it one less; a unit of work is two tiles of queries, one from each end of the head, so
-// that all units cost the same. With TURNS the warpgroups queue for the tensor cores, which lets
-// one compute exponentials while another multiplies. The host (attention.c) makes the tensor maps
-// and chooses tiles.
-#include <kiln/kernel.h>
+// that all units cost the same. The host (attention.c) makes the tensor maps and chooses tiles.
+#include "forward_tiles.h"
 
-tune(HD, 128, 64, 256); // head dimension
-tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192);
-tune(WGS, 2, 3);
-tune(CAUSAL, 0, 1);
-tune(TURNS, 0, 1);
+#include "forward_softmax.h" // of its tiles
 
-#if defined(TYPE_f16)
-typedef f16 half_t;
-#define MULTIPLY wgmma_f16
-#define PACK pack_f16
-#else
-typedef bf16 half_t;
-#define MULTIPLY wgmma_bf16
-#define PACK pack_bf16
-#endif
-
-enum {
-    BM = 64 * WGS,
-    CHUNKS = HD / 64,          // a tile is stored as chunks of 64 columns: 128 bytes a row
-    Q_CHUNK = BM * 128,
-    KV_CHUNK = BN * 128,
-    Q_BYTES = CHUNKS * Q_CHUNK,
-    KV_BYTES = CHUNKS * KV_CHUNK,
-    K_AT = Q_BYTES,
-    V_AT = K_AT + 2 * KV_BYTES,
-    SLAB = 2048,               // 16 rows of a chunk: a warp's way out
-    SLABS_AT = V_AT + 2 * KV_BYTES,
-    BARRIERS_AT = SLABS_AT + 4 * WGS * SLAB,
-    SHARED_BYTES = BARRIERS_AT + 10 * 8,
-    THREADS = 128 * WGS + 128
-};
-
-_Alignas(1024) shared u8 smem[];
-
-#include "forward_softmax.h"
-
-typedef struct shape {
-    u32 queries, keys;   // rows of a head
-    u32 tiles;           // of BM queries, per head
-    u32 units_per_head;  // tiles; causal: pairs of tiles
-    u32 units;           // of all heads
-    u32 sharing;         // query heads per head of K and V
-    f32 scale;           // times log2(e)
-} shape;
-
-// --- barriers. Block of keys number n, counted over all tiles, is in stage n % 2; each use of a
-// stage flips the phase of its barriers.
-
-enum { Q_FULL, Q_EMPTY, K_FULL, K_EMPTY = 4, V_FULL = 6, V_EMPTY = 8 };
-
-static mbarrier *barrier_at(u32 index, u32 n) // constants last: they become part of the address
-{
-    return (mbarrier *)smem + n % 2 + (BARRIERS_AT / 8 + index);
-}
-
-static void wait_full(u32 index, u32 n)
-{
-    mbarrier_wait(barrier_at(index, n), n / 2 % 2);
-}
-
-static void wait_empty(u32 index, u32 n)
-{
-    mbarrier_wait(barrier_at(index, n), n / 2 % 2 ^ 1);
-}
-
-static void release(u32 index, u32 n) // a warpgroup has read the stage
-{
-    if (thread_x() % 128 == 0)
-        mbarrier_arrive(barrier_at(index, n));
-}
-
-// --- which tile comes next
-
-typedef struct cursor {
-    u32 unit, second; // second: the other tile of a pair
-} cursor;
-
-static void step(cursor *c)
-{
-    if (CAUSAL)
-        c->second ^= 1;
-    if (!CAUSAL || c->second == 0)
-        c->unit += grid_dim_x();
-}
-
-typedef struct tile {
-    u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
-} tile;
-
-static tile tile_at(cursor c, shape s)
-{
-    u32 head = c.unit / s.units_per_head, index = c.unit - head * s.units_per_head;
-    u32 blocks = (s.keys + BN - 1) / BN;
-    if (CAUSAL) {
-        u32 other = s.tiles - 1 - index;
-        bool is_same = c.second && other == index; // the middle one of an odd number
-        index = c.second ? index : other;
-        u32 seen = (index * BM + BM + s.keys - s.queries + BN - 1) / BN;
-        blocks = is_same ? 0 : min(blocks, seen);
-    }
-    return (tile){head, index * BM, blocks};
-}
+tune(TURNS, 0, 1);    // the warpgroups queue for the tensor cores
+tune(LATE, 0, 1);     // a warpgroup waits for its product after the exponentials, not before
+tune(AHEAD, 0, 1, 2); // where a tile's last product meets the next tile: cross_over
 
 // --- the producer: one thread
 
@@ -135,14 +36,15 @@ static void load_block(u32 at, u32 full, u32 empty, const tensor_map *map, u32 n
 
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s)
 {
-    u32 n = 0, q_phase = 1;
-    for (cursor c = {block_x(), 0}; c.unit < s.units; step(&c)) {
-        tile t = tile_at(c, s);
+    u32 n = 0;
+    cursor c = {block_x(), 0};
+    for (u32 number = 0;; number++) {
+        tile t = next_tile(&c, s);
         if (t.blocks == 0)
-            continue;
-        mbarrier_wait(barrier_at(Q_EMPTY, 0), q_phase);
-        q_phase ^= 1;
-        load(smem, Q_CHUNK, q, t.row, t.head, barrier_at(Q_FULL, 0));
+            break;
+        wait_q(Q_EMPTY, number, 1);
+        load(smem + number % Q_STAGES * Q_BYTES, Q_CHUNK, q, t.row, t.head,
+             barrier_at(Q_FULL, number % Q_STAGES));
         u32 head = t.head / s.sharing;
         for (u32 block = t.blocks; block-- > 0; n++) {
             load_block(K_AT, K_FULL, K_EMPTY, k, n, block * BN, head);
@@ -233,41 +135,32 @@ static void store(result to, shape s, tile t, f32 (*o)[HD / 2], softmax *m)
         u32 row = h * 8 + lane() / 4;
         factor[h] = fast_rcp(m->sum[h]);
         if (to.lse && lane() % 4 == 0 && row < rows_left)
-            to.lse[place + row] = (fast_log2(m->sum[h]) + m->scaled[h]) * 0.69314718f;
+            to.lse[place + row] = (fast_log2(m->sum[h]) + m->top[h]) * 0.69314718f;
     }
     store_rows(to.out + place * HD, o, &factor, rows_left);
 }
 
 // --- the consumers
 
-static void wait_turn(void)
+static void wait_turn(u32 group)
 {
     if (TURNS)
-        barrier_sync(warp() / 4 + 1, 256);
+        barrier_sync(group + 1, 256);
 }
 
-static void pass_turn(void)
+static void pass_turn(u32 next)
 {
     if (TURNS)
-        barrier_arrive(warp() / 4 == WGS - 1 ? 1 : warp() / 4 + 2, 256);
-}
-
-// How many of a tile's blocks of keys the queries of this warpgroup see; 0: it has no queries.
-static u32 blocks_seen(shape s, tile t)
-{
-    u32 row = t.row + warp() / 4 * 64;
-    if (row >= s.queries)
-        return 0;
-    return CAUSAL ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
+        barrier_arrive(next + 1, 256);
 }
 
 // Lets a block pass that it does not see. Its warps stay together: one that came two phases late to
 // a barrier would take the newer phase for its own.
-static void skip_block(u32 n, bool has_turn)
+static void skip_block(u32 n, u32 group, u32 next_group, bool has_turn)
 {
     if (has_turn) {
-        wait_turn();
-        pass_turn();
+        wait_turn(group);
+        pass_turn(next_group);
     }
     wait_full(K_FULL, n);
     wait_full(V_FULL, n);
@@ -276,76 +169,177 @@ static void skip_block(u32 n, bool has_turn)
     release(V_EMPTY, n);
 }
 
+static void add_lanes(softmax *m) // a row's sum is in four lanes
+{
+#pragma unroll
+    for (u32 d = 1; d < 4; d *= 2)
+#pragma unroll
+        for (u32 h = 0; h < 2; h++)
+            m->sum[h] += shuffle_xor(m->sum[h], d);
+}
+
+// What a warpgroup multiplies: its queries of the present tile, the stages of K and V.
+typedef struct operands {
+    u64 q, k, v;
+} operands;
+
+static u64 keys_at(operands t, u32 n)
+{
+    return wgmma_step(t.k, n % 2 * KV_BYTES);
+}
+
+static u64 values_at(operands t, u32 n)
+{
+    return wgmma_step(t.v, n % 2 * KV_BYTES);
+}
+
+// V of block n is waited for before its product or, LATE, after the exponentials before it: ptxas
+// moves a wgmma_wait up to the last branch, and so not across this one.
+static void wait_values(u32 n, bool is_here)
+{
+    if (is_here)
+        wait_full(V_FULL, n);
+}
+
+// The first scores of the next tile, together with the last product of this one (AHEAD 1: the
+// exponentials run under the product) or behind it (2: the results are stored under the scores).
+static void cross_over(result to, shape s, tile t, u32 next_row, u32 next_blocks, operands at,
+                       u32 n, u32 number, f32 (*scores)[BN / 2], f32 (*o)[HD / 2],
+                       u32 (*p)[BN / 16][4], softmax *m, softmax *fresh, bool has_output)
+{
+    if (AHEAD == 1) {
+        wait_full(K_FULL, n + 1);
+        wait_q(Q_FULL, number, 0);
+        wait_values(n, !LATE);
+        wgmma_fence();
+        multiply_keys(scores, at.q, keys_at(at, n + 1));
+        multiply_values(o, p, values_at(at, n), has_output);
+        wgmma_wait(1);
+        release(K_EMPTY, n + 1);
+        hide_keys(scores, s, next_row, (next_blocks - 1) * BN, true);
+        find_top(scores, fresh, s.scale, true);
+        exponentiate(scores, fresh, s.scale, true);
+        wait_values(n + 1, LATE);
+        add_lanes(m);
+        wgmma_wait(0);
+        release(V_EMPTY, n);
+        store(to, s, t, o, m);
+    } else {
+        wait_values(n, !LATE);
+        wgmma_fence();
+        multiply_values(o, p, values_at(at, n), has_output);
+        wait_full(K_FULL, n + 1);
+        wait_q(Q_FULL, number, 0);
+        wgmma_fence();
+        multiply_keys(scores, at.q, keys_at(at, n + 1));
+        add_lanes(m);
+        wgmma_wait(1);
+        release(V_EMPTY, n);
+        store(to, s, t, o, m);
+        wait_values(n + 1, LATE);
+        wgmma_wait(0);
+        release(K_EMPTY, n + 1);
+        hide_keys(scores, s, next_row, (next_blocks - 1) * BN, true);
+        find_top(scores, fresh, s.scale, true);
+        exponentiate(scores, fresh, s.scale, true);
+    }
+    pack(p, scores);
+}
+
 static void consume(result to, shape s)
 {
-    u32 group = warp() / 4;
+    u32 group = warp() / 4, next_group = group == WGS - 1 ? 0 : group + 1;
     u64 q = wgmma_k_major(smem + group * 8192, 128);
-    u64 k = wgmma_k_major(smem + K_AT, 128), v = wgmma_mn_major(smem + V_AT, 128, KV_CHUNK);
-    u32 next = 0, q_phase = 1;
+    operands at = {.k = wgmma_k_major(smem + K_AT, 128),
+                   .v = wgmma_mn_major(smem + V_AT, 128, KV_CHUNK)};
+    u32 n = 0, number = 0; // of the block of keys, of the tile
     if (group == WGS - 1)
-        pass_turn();
+        pass_turn(next_group);
 
-    for (cursor c = {block_x(), 0}; c.unit < s.units; step(&c)) {
-        tile t = tile_at(c, s);
-        if (t.blocks == 0)
-            continue;
-        u32 n = next, blocks = blocks_seen(s, t);
-        next += t.blocks;
-        q_phase ^= 1;
-        mbarrier_wait(barrier_at(Q_FULL, 0), q_phase);
-        for (; n != next - blocks; n++) // a tile has a turn for each block but one
-            skip_block(n, n + 1 != next);
+    cursor c = {block_x(), 0};
+    tile t = next_tile(&c, s);
+    while (t.blocks != 0) {
+        u32 blocks = blocks_seen(s, t);
+        wait_q(Q_FULL, number, 0);
+        for (u32 i = t.blocks; i != blocks; i--, n++) // a tile has a turn for each block but one
+            skip_block(n, group, next_group, i != 1);
         if (blocks == 0) {
-            release(Q_EMPTY, 0);
+            release_q(number++);
+            t = next_tile(&c, s);
             continue;
         }
         f32 scores[BN / 2], o[HD / 2];
         u32 p[BN / 16][4];
         softmax m;
 
+        at.q = wgmma_step(q, number % Q_STAGES * Q_BYTES);
         wait_full(K_FULL, n);
         wgmma_fence();
-        multiply_keys(&scores, q, wgmma_step(k, n % 2 * KV_BYTES));
+        multiply_keys(&scores, at.q, keys_at(at, n));
         wgmma_wait(0);
         release(K_EMPTY, n);
         hide_keys(&scores, s, t.row, (blocks - 1) * BN, true);
+        find_top(&scores, &m, s.scale, true);
         exponentiate(&scores, &m, s.scale, true);
+        wait_values(n, LATE);
         pack(&p, &scores);
 
         bool has_output = false;
-        for (u32 block = blocks - 1; block-- > 0; n++) { // its scores, the product of the last one
-            wait_full(K_FULL, n + 1);
-            wait_full(V_FULL, n);
-            wait_turn();
-            wgmma_fence();
-            multiply_keys(&scores, q, wgmma_step(k, (n + 1) % 2 * KV_BYTES));
-            multiply_values(&o, &p, wgmma_step(v, n % 2 * KV_BYTES), has_output);
-            pass_turn();
-            wgmma_wait(1);
-            release(K_EMPTY, n + 1);
-            hide_keys(&scores, s, t.row, block * BN, false);
-            exponentiate(&scores, &m, s.scale, false);
-            wgmma_wait(0);
-            release(V_EMPTY, n);
+        tile next;
+        for (;;) { // tiles that follow each other without a gap
+            for (u32 block = blocks - 1; block-- > 0; n++) { // its scores, the last one's product
+                wait_full(K_FULL, n + 1);
+                wait_values(n, !LATE);
+                wait_turn(group);
+                wgmma_fence();
+                multiply_keys(&scores, at.q, keys_at(at, n + 1));
+                multiply_values(&o, &p, values_at(at, n), has_output);
+                pass_turn(next_group);
+                wgmma_wait(1);
+                release(K_EMPTY, n + 1);
+                hide_keys(&scores, s, t.row, block * BN, false);
+                bool is_larger = find_top(&scores, &m, s.scale, false);
+                if (LATE) {
+                    exponentiate(&scores, &m, s.scale, false);
+                    wait_values(n + 1, true);
+                    if (m.sum[0] + m.sum[1] < 0.0f) // never: keeps the exponentials before it
+                        wait_values(n + 1, true);
+                }
+                wgmma_wait(0);
+                release(V_EMPTY, n);
+                if (!LATE)
+                    exponentiate(&scores, &m, s.scale, false);
+                pack(&p, &scores);
+                if (is_larger) { // last: ptxas mixes only what no branch divides
 #pragma unroll
-            for (u32 i = 0; i < HD / 2; i++)
-                o[i] *= m.shrink[i / 2 % 2];
-            pack(&p, &scores);
-            has_output = true;
+                    for (u32 i = 0; i < HD / 2; i++)
+                        o[i] *= m.shrink[i / 2 % 2];
+                }
+                has_output = true;
+            }
+            release_q(number++);
+            next = next_tile(&c, s);
+            u32 next_blocks = next.blocks == 0 ? 0 : blocks_seen(s, next);
+            if (AHEAD == 0 || next_blocks == 0 || next_blocks != next.blocks)
+                break;
+            softmax fresh;
+            at.q = wgmma_step(q, number % Q_STAGES * Q_BYTES);
+            cross_over(to, s, t, next.row, next_blocks, at, n, number, &scores, &o, &p, &m, &fresh,
+                       has_output);
+            m = fresh;
+            t = next;
+            blocks = next_blocks;
+            has_output = false;
+            n++;
         }
-
-        release(Q_EMPTY, 0);
-        wait_full(V_FULL, n);
+        wait_values(n, !LATE);
         wgmma_fence();
-        multiply_values(&o, &p, wgmma_step(v, n % 2 * KV_BYTES), has_output);
-#pragma unroll
-        for (u32 d = 1; d < 4; d *= 2)
-#pragma unroll
-            for (u32 h = 0; h < 2; h++)
-                m.sum[h] += shuffle_xor(m.sum[h], d);
+        multiply_values(&o, &p, values_at(at, n), has_output);
+        add_lanes(&m);
         wgmma_wait(0);
-        release(V_EMPTY, n);
+        release(V_EMPTY, n++);
         store(to, s, t, &o, &m);
+        t = next;
     }
 }
 
@@ -356,10 +350,10 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
                                      shape s)
 {
     if (thread_x() == 0) {
-        mbarrier_init(barrier_at(Q_FULL, 0), 1);
-        mbarrier_init(barrier_at(Q_EMPTY, 0), WGS);
 #pragma unroll
         for (u32 stage = 0; stage < 2; stage++) {
+            mbarrier_init(barrier_at(Q_FULL, stage), 1);
+            mbarrier_init(barrier_at(Q_EMPTY, stage), WGS);
             mbarrier_init(barrier_at(K_FULL, stage), 1);
             mbarrier_init(barrier_at(K_EMPTY, stage), WGS);
             mbarrier_init(barrier_at(V_FULL, stage), 1);
@@ -372,7 +366,7 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
     }
     barrier();
     if (warp() < WGS * 4) {
-        registers_more(WGS == 3 ? 160 : 240);
+        registers_more(WGS == 4 ? 112 : WGS == 3 ? 160 : 240);
         result to = {.out = out};
 #if !defined(NO_LSE)
         to.lse = lse;

@@ -5,8 +5,8 @@
 // largest score of each block; sums stay with each thread until the end.
 
 typedef struct softmax {
-    f32 top[2];    // largest score so far
-    f32 scaled[2]; // the same, times the scale
+    f32 top[2];    // what the probabilities are relative to: about the largest score so far, scaled
+    f32 offset[2]; // the same, or 0 for -infinity
     f32 sum[2];    // of the probabilities in this thread's columns
     f32 shrink[2]; // what the newest block makes of earlier sums
 } softmax;
@@ -40,33 +40,43 @@ static f32 row_sum(f32 (*s)[BN / 2], u32 h)
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-// Turns scores into probabilities relative to the largest score so far.
-static void exponentiate(f32 (*s)[BN / 2], softmax *m, f32 scale, bool is_first)
+// What probabilities are relative to from now on: `top`. It follows the largest score when that has
+// grown by more than a factor of 2^8 in one of the warp's rows; until then probabilities may be
+// above 1, and nothing is lost by that. Says whether it did: then what was summed up so far
+// shrinks.
+static bool find_top(f32 (*s)[BN / 2], softmax *m, f32 scale, bool is_first)
 {
-    f32 top[2], offset[2];
+    f32 top[2];
 #pragma unroll
-    for (u32 h = 0; h < 2; h++) {
+    for (u32 h = 0; h < 2; h++)
         top[h] = row_max(s, h);
-        if (!is_first)
-            top[h] = max(top[h], m->top[h]);
-    }
 #pragma unroll
     for (u32 d = 1; d < 4; d *= 2)
 #pragma unroll
         for (u32 h = 0; h < 2; h++)
             top[h] = max(top[h], shuffle_xor(top[h], d));
+    bool is_larger = false;
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
         f32 scaled = top[h] * scale;
-        offset[h] = CAUSAL && top[h] == -INFINITY ? 0.0f : scaled; // a row without a key so far
+        bool grows = is_first || warp_any(scaled - m->top[h] > 8.0f);
         if (!is_first)
-            m->shrink[h] = fast_exp2(m->scaled[h] - offset[h]);
-        m->top[h] = top[h];
-        m->scaled[h] = scaled;
+            scaled = grows ? max(scaled, m->top[h]) : m->top[h];
+        m->offset[h] = CAUSAL && scaled == -INFINITY ? 0.0f : scaled; // a row without a key so far
+        if (!is_first)
+            m->shrink[h] = fast_exp2(m->top[h] - m->offset[h]);
+        m->top[h] = scaled;
+        is_larger = is_larger || grows;
     }
+    return is_larger;
+}
+
+// Turns scores into probabilities.
+static void exponentiate(f32 (*s)[BN / 2], softmax *m, f32 scale, bool is_first)
+{
 #pragma unroll
     for (u32 i = 0; i < BN / 2; i++)
-        (*s)[i] = fast_exp2(fma((*s)[i], scale, -offset[i / 2 % 2]));
+        (*s)[i] = fast_exp2(fma((*s)[i], scale, -m->offset[i / 2 % 2]));
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
         f32 sum = row_sum(s, h);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "api.h"
+#include "attention_numbers.h"
 
 static int skipped;
 static bool is_fake;
@@ -21,70 +22,10 @@ static const shape large_shapes[] = {
     {1, 3, 3, 384, 384},   {2, 4, 2, 400, 400}, {1, 6, 2, 640, 640},  {1, 1, 1, 1000, 1000},
     {5, 1, 1, 1024, 1024}, {1, 2, 2, 100, 333}, {2, 4, 1, 193, 1031}, {1, 1, 1, 1, 1},
 };
+static const shape long_shape = {1, 3, 1, 700, 2100}; // has other tiles
 static const shape small_shapes[] = {{1, 2, 1, 5, 40}, {1, 1, 1, 72, 72}};
 static const shape emulated_shapes[] = {
     {1, 2, 1, 136, 200}, {1, 1, 1, 400, 400}, {1, 1, 1, 3, 9}}; // several tiles and blocks, and one
-
-typedef struct number_type {
-    kiln_type type;
-    double bound; // of the relative error
-} number_type;
-static const number_type types[] = {{KILN_BF16, 5e-3}, {KILN_F16, 8e-4}, {KILN_F32, 1e-5}};
-
-// --- numbers
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
-
-// Only for numbers that the type has exactly: inputs are made that way.
-static void put(void *to, kiln_type type, size_t i, float x)
-{
-    uint32_t bits = bits_of(x);
-    if (type == KILN_F32)
-        ((float *)to)[i] = x;
-    else if (type == KILN_BF16)
-        ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
-    else
-        ((uint16_t *)to)[i] =
-            x == 0 ? 0
-                   : (uint16_t)((bits >> 16 & 0x8000) | ((bits >> 13 & 0x3ffff) - (112u << 10)));
-}
-
-static double get(const void *from, kiln_type type, size_t i)
-{
-    if (type == KILN_F32)
-        return (double)((const float *)from)[i];
-    uint32_t bits = ((const uint16_t *)from)[i];
-    if (type == KILN_BF16)
-        return (double)float_of(bits << 16);
-    double sign = bits & 0x8000 ? -1.0 : 1.0;
-    int exponent = (int)(bits >> 10 & 31);
-    uint32_t fraction = bits & 1023;
-    if (exponent == 31)
-        return fraction ? (double)NAN : sign * (double)INFINITY;
-    return sign * ldexp(exponent ? fraction + 1024 : fraction, (exponent ? exponent : 1) - 25);
-}
-
-// Sums of four uniform numbers, 7 bits each: bell-shaped, and exact in every type.
-static float next_number(uint32_t *state)
-{
-    int sum = 0;
-    for (int i = 0; i < 4; i++) {
-        *state = *state * 1664525u + 1013904223u;
-        sum += (int)(*state >> 26) - 32;
-    }
-    return (float)sum / 32.0f;
-}
 
 // --- one case
 typedef struct tensors {
@@ -231,8 +172,7 @@ static bool read_results(tensors *t, shape s, uint32_t head_dim)
 // Results are spoilt first: what is not written shows.
 static bool run(kiln *k, const kiln_attention_desc *d, tensors *t, shape s, kiln_type type)
 {
-    uint32_t nan = type == KILN_BF16 ? 0x7fc0 : type == KILN_F16 ? 0x7e00 : 0x7fc00000;
-    uint32_t nan32 = 0x7fc00000;
+    uint32_t nan = nan_bits(type), nan32 = nan_bits(KILN_F32);
     return !kiln_fill(t->on_device[OUT], &nan) && !kiln_fill(t->on_device[LSE], &nan32) &&
            !kiln_attention_forward(k, d) && !kiln_sync(k) && read_results(t, s, d->head_dim);
 }
@@ -295,10 +235,11 @@ static void show_finding(void *user, const kiln_finding *f)
 }
 
 // kiln check finds nothing wrong with the kernel for sm_90a.
-static void test_check(kiln *k, shape s, uint32_t head_dim, bool causal)
+static void test_check(kiln *k, shape s, uint32_t head_dim, bool causal, uint32_t q_stages)
 {
-    const char *tune[] = {NULL, "HD=64", "WGS=2", NULL};
+    const char *tune[] = {NULL, NULL, "HD=64", "WGS=2", NULL};
     tune[0] = causal ? "CAUSAL=1" : "CAUSAL=0";
+    tune[1] = q_stages == 2 ? "Q_STAGES=2" : "Q_STAGES=1";
     kiln_compile_desc source;
     memset(&source, 0, sizeof source);
     source.path = "ops/attention/forward_sm90.c";
@@ -336,7 +277,7 @@ static void test_check(kiln *k, shape s, uint32_t head_dim, bool causal)
     kiln_check_desc d;
     memset(&d, 0, sizeof d);
     d.launch.grid[0] = 2;
-    d.launch.shared_bytes = 98304 + 80;
+    d.launch.shared_bytes = 81920 + 16384 * q_stages + 96;
     d.launch.args = args;
     d.launch.arg_count = 6;
     d.finding = show_finding;
@@ -395,8 +336,8 @@ int main(int argc, char **argv)
     }
     is_fake = getenv("FAKE_CUDA") != NULL;
     if (argc > 2 && !strcmp(argv[2], "check")) {
-        for (int causal = 0; causal < 2; causal++)
-            test_check(k, emulated_shapes[0], 64, causal);
+        for (uint32_t n = 0; n < 4; n++)
+            test_check(k, emulated_shapes[0], 64, n % 2, 1 + n / 2);
         kiln_close(k);
         return api_done("attention-check");
     }
@@ -406,8 +347,11 @@ int main(int argc, char **argv)
         test_shapes(k, large_shapes, sizeof large_shapes / sizeof *large_shapes, all_dims,
                     KILN_ATTENTION_SM90, 2);
         for (int causal = 0; causal < 2; causal++) { // tiles the table above does not come by
-            test_case(k, types[0], large_shapes[8], 64, causal, KILN_ATTENTION_SM90, 128);
-            test_case(k, types[0], large_shapes[8], 64, causal, KILN_ATTENTION_SM90, 192);
+            for (uint32_t tile = 128; tile <= 256; tile += 64)
+                test_case(k, types[0], large_shapes[8], 64, causal, KILN_ATTENTION_SM90, tile);
+            test_case(k, types[0], large_shapes[8], 128, causal, KILN_ATTENTION_SM90, 192);
+            for (uint32_t head_dim = 64; head_dim <= 256; head_dim *= 2)
+                test_case(k, types[1], long_shape, head_dim, causal, KILN_ATTENTION_SM90, 0);
         }
         test_case(k, types[0], large_shapes[8], 96, true, KILN_ATTENTION_BEST, 0);
         test_repeats(k, (shape){2, 8, 4, 1000, 1000}, 128, true, 100);
@@ -415,6 +359,9 @@ int main(int argc, char **argv)
     } else {
         if (!strcmp(device, "interp"))
             test_shapes(k, emulated_shapes, 3, all_dims, KILN_ATTENTION_SM90, 2);
+        for (uint32_t tile = 128; tile <= 192 && !strcmp(device, "interp"); tile += 64)
+            for (int causal = 0; causal < 2; causal++)
+                test_case(k, types[1], emulated_shapes[1], 64, causal, KILN_ATTENTION_SM90, tile);
         test_repeats(k, small_shapes[1], 64, true, 3);
     }
     CHECK(!kiln_sync(k));

@@ -6,67 +6,10 @@
 #include <math.h>
 
 #include "api.h"
+#include "attention_numbers.h"
 
 static int skipped;
 static bool is_fake;
-
-// --- numbers
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
-
-// Nearest, ties to even; numbers below the normal ones of f16 become multiples of its smallest.
-static void put(void *to, kiln_type type, size_t i, double value)
-{
-    float x = (float)value;
-    uint32_t bits = bits_of(x);
-    if (type == KILN_F32) {
-        ((float *)to)[i] = x;
-    } else if (type == KILN_BF16) {
-        ((uint16_t *)to)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    } else {
-        uint32_t size = bits & 0x7fffffff, half = (uint32_t)lrint(ldexp(fabs((double)x), 24));
-        if (size >= 0x38800000)
-            half = (size + 0xfff + (size >> 13 & 1) - (112u << 23)) >> 13;
-        ((uint16_t *)to)[i] = (uint16_t)((bits >> 16 & 0x8000) | half);
-    }
-}
-
-static double get(const void *from, kiln_type type, size_t i)
-{
-    if (type == KILN_F32)
-        return (double)((const float *)from)[i];
-    uint32_t bits = ((const uint16_t *)from)[i];
-    if (type == KILN_BF16)
-        return (double)float_of(bits << 16);
-    double sign = bits & 0x8000 ? -1.0 : 1.0;
-    int exponent = (int)(bits >> 10 & 31);
-    uint32_t fraction = bits & 1023;
-    if (exponent == 31)
-        return fraction ? (double)NAN : sign * (double)INFINITY;
-    return sign * ldexp(exponent ? fraction + 1024 : fraction, (exponent ? exponent : 1) - 25);
-}
-
-// Sums of four uniform numbers, 6 bits each: bell-shaped, and exact in every type.
-static double next_number(uint32_t *state)
-{
-    int sum = 0;
-    for (int i = 0; i < 4; i++) {
-        *state = *state * 1664525u + 1013904223u;
-        sum += (int)(*state >> 26) - 32;
-    }
-    return sum / 32.0;
-}
 
 // --- the reference
 enum { Q, K, V, DOUT, OUT, DQ, DK, DV, LSE, TENSORS };
@@ -228,8 +171,7 @@ static bool make_workspace(run *c)
 // Results and workspace are spoilt first: what is not written shows.
 static bool compute(run *c)
 {
-    uint32_t nan = c->type == KILN_BF16 ? 0x7fc0 : c->type == KILN_F16 ? 0x7e00 : 0x7fc00000;
-    uint32_t nan32 = 0x7fc00000;
+    uint32_t nan = nan_bits(c->type), nan32 = nan_bits(KILN_F32);
     bool is_good = !kiln_fill(c->workspace, &nan32);
     for (int i = 0; i < 3; i++)
         is_good = is_good && !kiln_fill(c->on_device[DQ + i], &nan);
@@ -275,12 +217,6 @@ static bool repeats(run *c, int times)
 }
 
 // --- the table
-typedef struct number_type {
-    kiln_type type;
-    double bound; // of the relative error
-} number_type;
-static const number_type types[] = {{KILN_BF16, 5e-3}, {KILN_F16, 8e-4}, {KILN_F32, 1e-5}};
-
 static void test_shape(kiln *k, shape s, kiln_attention_kernel kernel, int type_count, int times)
 {
     reference r;
