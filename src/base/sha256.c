@@ -19,6 +19,16 @@ static uint32_t rotate(uint32_t x, unsigned by)
     return x >> by | x << (32 - by);
 }
 
+// One round. The eight values keep their places, and their names move on by one: after eight rounds
+// they are where they were.
+static inline void add_word(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                            uint32_t g, uint32_t *h, uint32_t word)
+{
+    uint32_t t1 = *h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + word;
+    *d += t1;
+    *h = t1 + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void add_block(uint32_t state[8], const uint8_t *p)
 {
     uint32_t w[64];
@@ -32,15 +42,22 @@ static void add_block(uint32_t state[8], const uint8_t *p)
     }
     uint32_t s[8];
     memcpy(s, state, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t e = s[4], a = s[0];
-        uint32_t t1 = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-                      ((e & s[5]) ^ (~e & s[6])) + round_constants[i] + w[i];
-        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
-                      ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+    for (int i = 0; i < 64; i += 8) {
+        add_word(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], round_constants[i] + w[i]);
+        add_word(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6],
+                 round_constants[i + 1] + w[i + 1]);
+        add_word(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5],
+                 round_constants[i + 2] + w[i + 2]);
+        add_word(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4],
+                 round_constants[i + 3] + w[i + 3]);
+        add_word(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3],
+                 round_constants[i + 4] + w[i + 4]);
+        add_word(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2],
+                 round_constants[i + 5] + w[i + 5]);
+        add_word(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1],
+                 round_constants[i + 6] + w[i + 6]);
+        add_word(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0],
+                 round_constants[i + 7] + w[i + 7]);
     }
     for (int i = 0; i < 8; i++)
         state[i] += s[i];
