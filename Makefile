@@ -99,7 +99,7 @@ help:
 	@echo 'make bench-cpu            the cpu device beside PoCL, OpenBLAS and the interpreter'
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
 	@echo 'make fuzz [SECONDS=60] [SEED=1]    libFuzzer on every reader, SECONDS each'
-	@echo 'make fuzz-diff [SECONDS=60] [SEED=1]  random kernels: gcc against the interpreter, plain and optimised'
+	@echo 'make fuzz-diff [SECONDS=60] [SEED=1]  random kernels: gcc against the interpreter and own machine code, plain and optimised'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
 	@echo 'make install [PREFIX=…] [DESTDIR=…]'
 	@echo 'make compile_commands.json, make format, make check-format, make clean'

@@ -66,12 +66,12 @@ fuzz-diff: deps $(T)/fuzz_diff
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
-$(T)/cpu/same $(T)/cpu/tier: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
+$(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
 
 test: deps
 	@$(MAKE) --no-print-directory test-now
-test-now: all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier
+test-now: all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
 bless: all $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so

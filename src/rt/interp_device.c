@@ -3,6 +3,7 @@
 // makes them.
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/knobs.h"
@@ -35,12 +36,28 @@ static uint32_t row_new(kiln *k)
     return k->row_count++;
 }
 
+// Large pages for large buffers: kernels that stream through memory look up fewer of them. It is
+// advice, so nothing is lost when the system does not take it.
+static void advise_large_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)2 << 20, inside = page - 1;
+    uintptr_t first = ((uintptr_t)memory + inside) & ~inside,
+              end = ((uintptr_t)memory + bytes) & ~inside;
+    if (memory && end > first + page)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 static kiln_status alloc_buffer(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc)
 {
     kiln *k = b->k;
     void *memory = bytes <= ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT
                        ? calloc(1, bytes + ALIGNMENT)
                        : NULL;
+    advise_large_pages(memory, bytes);
     uint32_t row = memory ? row_new(k) : 0;
     if (!row) {
         free(memory);
@@ -96,8 +113,9 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
     kiln *k = kernel->module->k;
     __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
     k->has_lost_print = false;
-    if (cpu_takes(kernel, l))
-        return cpu_launch(kernel, l);
+    const cpu_row *row = cpu_takes(kernel, l);
+    if (row)
+        return cpu_launch(kernel, row, l);
     interp_launch launch = {.program = kernel->program,
                             .shared_bytes = l->shared_bytes,
                             .args = l->args,

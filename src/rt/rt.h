@@ -83,7 +83,8 @@ struct kiln_kernel {
     uint64_t shared_bytes; // static
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
     interp_program *program;
-    const struct cpu_row *native; // of the cpu device; NULL: interpreted
+    const struct cpu_row *native; // of the cpu device, the C compiler's; NULL: not (yet) there
+    const struct cpu_row *quick;  // of the cpu device, our own; NULL: none
     const struct cpu_work *work;  // of the cpu device, when its machine code comes later
     interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
     // cuda
@@ -119,6 +120,7 @@ struct kiln_module {
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
     void *native;                       // the cpu device's shared object
+    struct cpu_quick *quick;            // and what it runs until that is there
     struct build_job *job;              // it is being made
     const struct kiln_native *embedded; // of the compile's description
     bool for_check;

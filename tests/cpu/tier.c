@@ -1,6 +1,7 @@
-// tier: launches before, while and after the cpu device's C compiler works; modules and programs
-// that end meanwhile. The compiler is a script that waits for a file, so nothing here depends on
-// how fast it is. Ends with "cpu: N passed, N failed, N skipped". Start reading at main.
+// tier: launches before, while and after the cpu device's C compiler works, without and with the
+// machine code that is there from the start; modules and programs that end meanwhile. The compiler
+// is a script that waits for a file, so nothing here depends on how fast it is. Ends with "cpu: N
+// passed, N failed, N skipped". Start reading at main.
 //
 //     tier FOLDER        for the script and everything that is written; made when it is not there
 #include <dirent.h>
@@ -9,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rt/rt.h"
+#include "rt/cpu/cpu.h"
 
 enum { ITEMS = 512, MODULES = 12 };
 
@@ -103,7 +105,7 @@ static void set_up(const char *where)
     snprintf(path, sizeof path, "%s/cache", folder);
     setenv("KILN_CACHE_DIR", path, 1);
     setenv("KILN_CACHE", "off", 1);
-    setenv("KILN_CPU", "background", 1);
+    setenv("KILN_CPU", "compiler", 1);
     unsetenv("KILN_STEPS");
 }
 
@@ -312,7 +314,87 @@ static void waits_if_told(void)
     thing t = make("cpu", small_kernel, 8);
     expect(!t.m->job && t.kernel->native, "KILN_CPU=wait", "it is not ready at once");
     kiln_close(t.k);
+    setenv("KILN_CPU", "compiler", 1);
+}
+
+// --- with machine code from the start
+static void quick_at_once(const char *name, const char *source, uint32_t n)
+{
+    uint32_t want[ITEMS];
+    wanted(source, 12, n, want);
+    gate_close();
+    thing t = make("cpu", source, 12);
+    expect(t.kernel->quick != NULL, name, "there is no quick code");
+    expect(gives(&t, n, want), name, "another result of quick code");
+    expect(t.m->job && !t.kernel->native, name, "it waited for the compiler");
+    gate_open();
+    for (int i = 0; i < 20; i++, usleep(5000))
+        expect(gives(&t, n, want), name, "another result while the compiler works");
+    wait_for_code(&t);
+    expect(!t.m->job && t.kernel->native, name, "there is no better code");
+    expect(gives(&t, n, want), name, "another result of better code");
+    kiln_close(t.k);
+}
+
+static void quick_alone(void)
+{
+    uint32_t want[ITEMS];
+    wanted(loop_kernel, 13, 5000, want);
+    gate_close();
+    setenv("KILN_CPU", "quick", 1);
+    thing t = make("cpu", loop_kernel, 13);
+    wait_for_code(&t);
+    expect(!t.m->job && !t.kernel->native && t.kernel->quick, "KILN_CPU=quick", "a compiler runs");
+    expect(gives(&t, 5000, want), "KILN_CPU=quick", "another result");
+    kiln_close(t.k);
     setenv("KILN_CPU", "background", 1);
+}
+
+// In a process that may not run memory it has written: as if there were no quick code.
+static void not_allowed(void)
+{
+    enum { SET_NO_NEW_CODE = 65 }; // PR_SET_MDWE, newer than some headers
+    uint32_t want[ITEMS];
+    int status = 1;
+    wanted(loop_kernel, 14, 5000, want);
+    gate_open();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        if (prctl(SET_NO_NEW_CODE, 1L, 0L, 0L, 0L))
+            _exit(2);
+        thing t = make("cpu", loop_kernel, 14);
+        bool fine = !t.kernel->quick && gives(&t, 5000, want) && t.kernel->native;
+        kiln_close(t.k);
+        _exit(fine ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+        printf("not tested: memory that may not be run, which this kernel cannot forbid\n");
+    else
+        expect(status == 0, "no memory that may be run", "the child has failed");
+}
+
+static void with_quick(void)
+{
+    const char *why;
+    setenv("KILN_CPU", "background", 1);
+    if (!quick_is_here(&why)) {
+        printf("not tested: quick code: %s\n", why);
+        return;
+    }
+    quick_at_once("quick small", small_kernel, 0);
+    quick_at_once("quick long", loop_kernel, 100000);
+    quick_at_once("quick unknown", unknown_kernel, 7);
+    quick_at_once("quick address", address_kernel, 0);
+    quick_alone();
+    contexts();
+    many();
+    ends_meanwhile(false);
+    ends_meanwhile(true);
+    if (!is_watched)
+        not_allowed();
+    setenv("KILN_CPU", "compiler", 1);
 }
 
 static void *cancel_soon(void *k)
@@ -407,6 +489,7 @@ int main(int argc, char **argv)
     cached();
     waits_if_told();
     cancelled();
+    with_quick();
     if (!is_watched) {
         forked();
         leaves(argv[0]);

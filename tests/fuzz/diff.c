@@ -1,5 +1,5 @@
-// fuzz-diff: random kernels on the host's compiler, on Kiln without and with its optimiser; the
-// results must be equal bit for bit.
+// fuzz-diff: random kernels on the host's compiler, on Kiln without and with its optimiser, on the
+// interpreter and as the cpu device's own machine code; the results must be equal bit for bit.
 //
 //     fuzz_diff [--seconds N] [--count N] [--seed N] [--batch N] [--keep FOLDER] [--work FOLDER]
 //

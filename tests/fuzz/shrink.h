@@ -10,6 +10,7 @@ typedef enum fuzz_kind {
     FUZZ_FAILED,    // the launch failed
     FUZZ_PLAIN,     // without the optimiser the result is not the host's
     FUZZ_OPTIMISED, // only with the optimiser it is not
+    FUZZ_QUICK,     // only the cpu device's own machine code does not have it
     FUZZ_DIED       // Kiln crashed or hung
 } fuzz_kind;
 

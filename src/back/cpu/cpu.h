@@ -67,6 +67,12 @@ bool cpu_is_wide(ir_type t);          // a V8
 // A pure operation on HELD_ONE values as a C expression; back/opencl prints them by it, too.
 const char *cpu_pure(cpu_emitter *e, const ir_inst *i);
 void cpu_emit_plain(cpu_emitter *e, ir_inst_id id);
+// --- emit.c; back/x86 asks the same questions
+void cpu_lay_out_locals(cpu_emitter *e);
+void cpu_find_sites(cpu_emitter *e);
+bool cpu_needs_fibers(const cpu_emitter *e);
+bool cpu_may_spin(const cpu_emitter *e,
+                  ir_inst_id loop); // a lane may wait in it for another thread
 // --- prelude.c
 // Adds the text that `code` needs in front of it.
 void cpu_add_prelude(const text *code, arena *scratch, text *out);

@@ -227,7 +227,7 @@ static void emit_switch(cpu_emitter *e, ir_inst_id id)
 }
 
 // Whether a lane may wait in the loop for what another thread does.
-static bool may_spin(const cpu_emitter *e, ir_inst_id loop)
+bool cpu_may_spin(const cpu_emitter *e, ir_inst_id loop)
 {
     const ir_func *f = e->f;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
@@ -258,7 +258,7 @@ static void emit_loop(cpu_emitter *e, ir_inst_id id)
     cpu_put(e, is_split ? "for (;;) {" : "again%u: {", id);
     e->depth++;
     cpu_put(e, "if (__builtin_expect(*w->cancel, 0)) goto done;");
-    if (may_spin(e, id))
+    if (cpu_may_spin(e, id))
         cpu_put(e, "if (!(++spins & 63)) w->yield(w);");
     if (is_split) {
         cpu_put(e, "M again%u = m_of(0);", id);
@@ -322,7 +322,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
     return (v + to - 1) / to * to;
 }
 
-static void lay_out_locals(cpu_emitter *e)
+void cpu_lay_out_locals(cpu_emitter *e)
 {
     e->local_at = arena_array(e->a, uint64_t, e->f->locals.len + 1);
     for (uint32_t k = 0; k < e->f->locals.len; k++) {
@@ -370,17 +370,17 @@ static void emit_params(cpu_emitter *e)
     }
 }
 
-static bool needs_fibers(const cpu_emitter *e)
+bool cpu_needs_fibers(const cpu_emitter *e)
 {
     for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
         const ir_inst *i = ir_at(e->f, id);
-        if (i->op == IR_BARRIER || i->op == IR_SLEEP || (i->op == IR_LOOP && may_spin(e, id)))
+        if (i->op == IR_BARRIER || i->op == IR_SLEEP || (i->op == IR_LOOP && cpu_may_spin(e, id)))
             return true;
     }
     return false;
 }
 
-static void find_sites(cpu_emitter *e)
+void cpu_find_sites(cpu_emitter *e)
 {
     uint32_t number = 0;
     e->sites = arena_array(e->a, uint32_t, e->f->insts.len + 1);
@@ -400,8 +400,8 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
 {
     cpu_emitter e = {.f = f, .m = f->module, .a = a, .out = out, .wide = "ull"};
     cpu_find_shapes(&e);
-    lay_out_locals(&e);
-    find_sites(&e);
+    cpu_lay_out_locals(&e);
+    cpu_find_sites(&e);
     cpu_put(&e, "\nstatic void run_%s(struct kw *w)\n{", f->name);
     e.depth = 1;
     uint64_t shared = emit_shared(&e);
@@ -424,7 +424,7 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
     if (!e.is_unsupported)
         text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name,
                     (unsigned long long)e.local_bytes * 32, (unsigned long long)shared,
-                    needs_fibers(&e), e.has_rows && !f->block[0]);
+                    cpu_needs_fibers(&e), e.has_rows && !f->block[0]);
 }
 
 static void emit_data(const ir_module *m, text *out)

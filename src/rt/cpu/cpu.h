@@ -77,11 +77,18 @@ double work_of(const kiln_kernel *kernel, const rt_launch *l); // lane-instructi
 void cpu_take(kiln_module *m, ir_module *from);
 void cpu_wait(kiln_module *m); // until they have them
 void cpu_unload(kiln_module *m);
-// Is the launch one for machine code? May wait for it. False: it is the interpreter's.
-bool cpu_takes(kiln_kernel *kernel, const rt_launch *l);
+// The machine code for a launch. May wait for it. NULL: it is the interpreter's.
+const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l);
+
+// --- quick.c
+// Inside the compile's frame: gives the kernels of `m` machine code of our own, where it can be
+// made and memory for it be had.
+void quick_take(kiln_module *m, const ir_module *from);
+void quick_free(kiln_module *m);
+bool quick_is_here(const char **why); // `why` gets a sentence
 
 // --- run.c
-kiln_status cpu_launch(kiln_kernel *kernel, const rt_launch *l);
+kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch *l);
 
 // --- fiber.c
 typedef struct fiber {

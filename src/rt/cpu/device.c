@@ -19,14 +19,23 @@ static kiln_status open_device(kiln *k, int ordinal)
 static kiln_status info(const kiln *k, kiln_device_info *out)
 {
     kiln_status status = interp_device.info(k, out);
-    const char *why, *compiler = cpu_compiler(&why);
+    const char *why, *why_not_quick, *compiler = cpu_compiler(&why);
+    bool is_quick = quick_is_here(&why_not_quick);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(out->device, sizeof out->device, "cpu");
     snprintf(out->target, sizeof out->target, "cpu");
     out->has_clusters = false;
     out->multiprocessors = cores > 0 ? (uint32_t)cores : 1;
-    if (compiler)
-        snprintf(out->name, sizeof out->name, "the host's cores, machine code by %.90s", compiler);
+    if (compiler && is_quick)
+        snprintf(out->name, sizeof out->name,
+                 "the host's cores, machine code by Kiln at once, then by %.60s", compiler);
+    else if (compiler)
+        snprintf(out->name, sizeof out->name,
+                 "the host's cores, machine code by %.60s (not at once: %s)", compiler,
+                 why_not_quick);
+    else if (is_quick)
+        snprintf(out->name, sizeof out->name,
+                 "the host's cores, machine code by Kiln, the rest interpreted: %s", why);
     else
         snprintf(out->name, sizeof out->name, "the host's cores, interpreted: %s", why);
     return status;

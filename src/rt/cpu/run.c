@@ -436,10 +436,10 @@ static uint64_t *take_args(const kiln_kernel *kernel, const rt_launch *l)
     return args;
 }
 
-kiln_status cpu_launch(kiln_kernel *kernel, const rt_launch *l)
+kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
-    grid g = {.kernel = kernel, .row = kernel->native, .launch = l, .failed = UINT64_MAX};
+    grid g = {.kernel = kernel, .row = row, .launch = l, .failed = UINT64_MAX};
     g.thread_count = l->block[0] * l->block[1] * l->block[2];
     g.warp_count = (g.thread_count + LANES - 1) / LANES;
     g.block_count = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];

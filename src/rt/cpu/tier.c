@@ -1,8 +1,9 @@
 // When a module gets its machine code: at once from the program itself or the cache, else from the
-// C compiler, which a thread of its own waits for. Until then a launch that is surely small is
-// interpreted (the same memory, the same bits) and any other one waits. The thread sees nothing but
-// its job; the module takes the result in the program's own thread, at a launch, a question or its
-// end. Start reading at cpu_takes.
+// C compiler, which a thread of its own waits for. Until then launches run on the code of quick.c;
+// for a kernel that has none, a launch that is surely small is interpreted (the same memory, the
+// same bits) and any other one waits. The thread sees nothing but its job; the module takes the
+// result in the program's own thread, at a launch, a question or its end. Start reading at
+// cpu_takes.
 #include "rt/cpu/cpu.h"
 
 #include <dlfcn.h>
@@ -163,23 +164,26 @@ static void end_job(kiln_module *m)
     take_job(m);
 }
 
+static bool is_asked(const char *mode)
+{
+    return !strcmp(knob_text(KNOB_CPU), mode);
+}
+
 static void start_job(kiln_module *m, const char *code, size_t len)
 {
     build_job *job = build_job_new(code, len);
     if (!job)
         bug_out_of_memory();
     m->job = job;
-    if (!strcmp(knob_text(KNOB_CPU), "wait") || !worker_start(job)) {
+    if (is_asked("wait") || !worker_start(job)) {
         build_object(job);
         take_job(m);
     }
 }
 
-void cpu_take(kiln_module *m, ir_module *from)
+// The compiler's code, from the cache or, soon, from a job.
+static void take_compiled(kiln_module *m, ir_module *from)
 {
-    const cpu_row *embedded = (const void *)m->embedded;
-    if (take_rows(m, embedded) || !cpu_compiler(NULL))
-        return;
     note_work(m, from);
     arena *scratch = arena_new();
     if (!scratch)
@@ -192,6 +196,17 @@ void cpu_take(kiln_module *m, ir_module *from)
         start_job(m, code.at, code.len);
     m->scratch = NULL;
     arena_free(scratch);
+}
+
+void cpu_take(kiln_module *m, ir_module *from)
+{
+    const cpu_row *embedded = (const void *)m->embedded;
+    if (take_rows(m, embedded))
+        return;
+    if (cpu_compiler(NULL) && !is_asked("quick"))
+        take_compiled(m, from);
+    if (!m->native && !is_asked("compiler"))
+        quick_take(m, from);
 }
 
 // Tells the worker what has become of its job.
@@ -220,17 +235,23 @@ void cpu_unload(kiln_module *m)
     if (m->native)
         dlclose(m->native);
     m->native = NULL;
+    quick_free(m);
 }
 
-bool cpu_takes(kiln_kernel *kernel, const rt_launch *l)
+// A block of rows that are no whole warps was not expected: the interpreter takes any.
+static const cpu_row *if_fits(const cpu_row *row, const rt_launch *l)
+{
+    bool fits = row && (!row->needs_rows || l->block[0] % 32 == 0 ||
+                        (l->block[1] == 1 && l->block[2] == 1));
+    return fits ? row : NULL;
+}
+
+const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln_module *m = kernel->module;
     if (m->job && __atomic_load_n(&m->job->is_done, __ATOMIC_ACQUIRE))
         end_job(m);
-    else if (m->job && !is_small(kernel, l))
+    else if (m->job && !if_fits(kernel->quick, l) && !is_small(kernel, l))
         cpu_wait(m);
-    // A block of rows that are no whole warps was not expected: the interpreter takes any.
-    const cpu_row *row = kernel->native;
-    return row &&
-           (!row->needs_rows || l->block[0] % 32 == 0 || (l->block[1] == 1 && l->block[2] == 1));
+    return if_fits(kernel->native ? kernel->native : kernel->quick, l);
 }

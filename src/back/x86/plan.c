@@ -1,0 +1,311 @@
+// Which values are needed, and from where to where each lives: positions number the instructions
+// in reading order, and a control instruction has a second one for its end. A value from outside
+// that is used in a loop lives until that loop's end. A loop's argument and the chain of
+// operations that makes its next value share a place when nobody looks at the old value meanwhile
+// (sums in a loop). Start reading at x86_plan.
+#include "back/x86/x86.h"
+
+enum { MOST_LINKS = 200 };
+
+void x86_refuse(x86_gen *g, const char *why)
+{
+    if (!g->refusal)
+        g->refusal = why;
+}
+
+uint32_t x86_parts(x86_class class)
+{
+    return class == CLASS_V8 ? 4 : class == CLASS_V4 ? 2 : class == CLASS_NONE ? 0 : 1;
+}
+
+x86_class x86_class_of(const x86_gen *g, ir_ref r)
+{
+    ir_type t = x86_type(g, r);
+    if (cpu_shape(&g->c, x86_like(g, r)).held != HELD_LANES)
+        return t == IR_F32 || t == IR_F64 ? CLASS_REAL : CLASS_WORD;
+    return t == IR_I1 ? CLASS_MASK : cpu_is_wide(t) ? CLASS_V8 : CLASS_V4;
+}
+
+// Part n of the result depends on parts n of the operands alone, and is written last.
+bool x86_is_elementwise(const ir_inst *i)
+{
+    switch ((int)i->op) {
+    case IR_ADD:
+    case IR_SUB:
+    case IR_MUL:
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_PTRADD:
+    case IR_FADD:
+    case IR_FSUB:
+    case IR_FMUL:
+    case IR_FDIV:
+    case IR_FSQRT:
+    case IR_FFMA: return true;
+    default: return false;
+    }
+}
+
+// --- positions
+static void number_region(x86_gen *g, ir_region_id region, uint32_t depth, uint32_t *n)
+{
+    for (ir_inst_id id = ir_region_at(g->f, region)->first; id; id = ir_at(g->f, id)->next) {
+        const ir_inst *i = ir_at(g->f, id);
+        g->pos[id] = ++*n;
+        g->loop_depth[id] = depth;
+        for (uint32_t k = 0; k < i->region_count; k++)
+            number_region(g, i->regions + k, depth + (i->op == IR_LOOP), n);
+        if (i->region_count) {
+            *n += 2;
+            g->end[id] = *n;
+        }
+    }
+}
+
+// --- needs
+typedef void use_fn(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth);
+
+static void each_use(x86_gen *g, ir_inst_id id, use_fn *use)
+{
+    const ir_inst *i = ir_at(g->f, id);
+    uint32_t p = g->pos[id], depth = g->loop_depth[id], k = 0;
+    if (i->op == IR_LOAD || i->op == IR_STORE) {
+        x86_access x = x86_find_access(g, i, 0);
+        use(g, x.pointer, p, depth);
+        for (uint32_t n = 0; n < x.more_count; n++)
+            use(g, x.more[n], p, depth);
+        if (x.index)
+            use(g, x.index, p, depth);
+        k = 1;
+    }
+    for (; k < i->operand_count; k++)
+        use(g, ir_operand(g->f, i, k), p, depth);
+}
+
+static void need(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
+{
+    (void)position;
+    (void)depth;
+    if (!ir_is_const(r))
+        g->lives[r].is_needed = true;
+}
+
+static bool has_needed_result(const x86_gen *g, const ir_inst *i)
+{
+    for (uint32_t k = 0; k < i->result_count; k++)
+        if (g->lives[i->result + k].is_needed)
+            return true;
+    return false;
+}
+
+static bool can_be_dropped(const ir_inst *i)
+{
+    ir_effect effect = ir_op_effect((ir_op)i->op);
+    return effect == IR_FX_PURE || (effect == IR_FX_READ && i->hint != IR_HINT_VOLATILE) ||
+           i->op == IR_ASSUME || i->op == IR_PREFETCH;
+}
+
+static void need_in_region(x86_gen *g, ir_region_id region)
+{
+    for (ir_inst_id id = ir_region_at(g->f, region)->last; id; id = ir_at(g->f, id)->prev) {
+        const ir_inst *i = ir_at(g->f, id);
+        for (uint32_t k = i->region_count; k-- > 0;)
+            need_in_region(g, i->regions + k);
+        if (!can_be_dropped(i) || has_needed_result(g, i))
+            each_use(g, id, need);
+        if (i->op == IR_LOOP)
+            for (uint32_t k = 0; k < i->operand_count; k++)
+                need(g, ir_region_at(g->f, i->regions)->args + k, 0, 0);
+    }
+}
+
+// --- lives
+static float weight_at(uint32_t depth)
+{
+    static const float weights[] = {1, 8, 64, 512, 4096};
+    return weights[depth < COUNT(weights) ? depth : COUNT(weights) - 1];
+}
+
+static void begin(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
+{
+    x86_life *l = &g->lives[r];
+    l->from = l->last_use = position;
+    l->to = l->to > position ? l->to : position;
+    l->weight += weight_at(depth);
+}
+
+static void extend(x86_gen *g, ir_ref r, uint32_t to)
+{
+    if (g->lives[r].to < to)
+        g->lives[r].to = to;
+}
+
+// A use: in a loop that began after the value, until that loop's end.
+static void live_at(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
+{
+    if (ir_is_const(r))
+        return;
+    x86_life *l = &g->lives[r];
+    l->weight += weight_at(depth);
+    l->last_use = l->last_use > position ? l->last_use : position;
+    extend(g, r, position);
+    for (uint32_t k = 0; k < g->loops.len; k++)
+        if (g->pos[g->loops.at[k]] > l->from) {
+            extend(g, r, g->end[g->loops.at[k]] - 1);
+            break;
+        }
+}
+
+// The only `next` of a loop, or 0.
+static ir_inst_id only_next(const x86_gen *g, ir_inst_id loop)
+{
+    ir_inst_id found = 0;
+    for (ir_inst_id id = 1; g->c.controls[loop].nexts == 1 && id < g->f->insts.len; id++)
+        if (ir_at(g->f, id)->op == IR_NEXT && ir_at(g->f, id)->aux == loop)
+            found = id;
+    return found;
+}
+
+static void begin_loop(x86_gen *g, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(g->f, id);
+    const ir_region *body = ir_region_at(g->f, i->regions);
+    g->controls[id].next = only_next(g, id);
+    vec_push(g->a, &g->loops, id);
+    for (uint32_t k = 0; k < body->arg_count; k++) {
+        begin(g, body->args + k, g->pos[id], g->loop_depth[id] + 1);
+        extend(g, body->args + k, g->end[id] - 1);
+    }
+}
+
+// Arguments whose old value is still asked for when the new one is known: they get a shadow.
+static void end_loop(x86_gen *g, ir_inst_id id)
+{
+    const ir_region *body = ir_region_at(g->f, ir_at(g->f, id)->regions);
+    ir_inst_id next = g->controls[id].next;
+    g->loops.len--;
+    for (uint32_t k = 0; g->c.controls[id].is_split && k < body->arg_count; k++) {
+        ir_ref shadow = g->controls[id].shadow + k;
+        if (next && g->lives[body->args + k].last_use <= g->pos[next])
+            continue;
+        g->lives[shadow].is_needed = true;
+        begin(g, shadow, g->pos[next ? next : id], g->loop_depth[id] + 1);
+        extend(g, shadow, g->end[id] - 1);
+    }
+}
+
+static void live_in_region(x86_gen *g, ir_region_id region)
+{
+    for (ir_inst_id id = ir_region_at(g->f, region)->first; id; id = ir_at(g->f, id)->next) {
+        const ir_inst *i = ir_at(g->f, id);
+        bool is_dropped = can_be_dropped(i) && !has_needed_result(g, i);
+        if (is_dropped)
+            continue;
+        each_use(g, id, live_at);
+        if (x86_may_call(g, id))
+            vec_push(g->a, &g->calls, id);
+        if (i->op == IR_SWITCH && !ir_is_const(ir_operand(g->f, i, 0)))
+            extend(g, ir_operand(g->f, i, 0), g->end[id] - 1); // asked before each case
+        if (i->op == IR_LOOP)
+            begin_loop(g, id);
+        if (i->region_count && g->c.controls[id].is_split)
+            for (uint32_t k = 0; k < i->result_count; k++)
+                begin(g, i->result + k, g->pos[id], g->loop_depth[id]);
+        for (uint32_t k = 0; k < i->region_count; k++)
+            live_in_region(g, i->regions + k);
+        if (i->op == IR_LOOP)
+            end_loop(g, id);
+        for (uint32_t k = 0; k < i->result_count; k++) {
+            if (!i->region_count)
+                begin(g, i->result + k, g->pos[id], g->loop_depth[id]);
+            else if (!g->c.controls[id].is_split)
+                begin(g, i->result + k, g->end[id], g->loop_depth[id]);
+            else
+                extend(g, i->result + k, g->end[id]);
+        }
+    }
+}
+
+// --- chains
+static bool is_link(const x86_gen *g, ir_ref r, ir_inst_id loop, uint32_t used_at)
+{
+    const x86_life *l = &g->lives[r];
+    return !ir_is_const(r) && ir_def_of(g->f, r) && l->from > g->pos[loop] && l->to == used_at &&
+           l->last_use == used_at && !l->same &&
+           x86_is_elementwise(ir_at(g->f, ir_def_of(g->f, r)));
+}
+
+// `r` is made from the argument by operations each of which is the last to use the one before.
+static bool find_chain(x86_gen *g, ir_ref r, ir_inst_id loop, ir_ref arg, int fuel)
+{
+    const ir_inst *i = ir_at(g->f, ir_def_of(g->f, r));
+    uint32_t p = g->pos[ir_def_of(g->f, r)];
+    for (uint32_t k = i->operand_count; fuel && k-- > 0;) {
+        ir_ref o = ir_operand(g->f, i, k);
+        bool is_start = o == arg && g->lives[arg].last_use == p;
+        if (is_start || (is_link(g, o, loop, p) && x86_class_of(g, o) == x86_class_of(g, arg) &&
+                         find_chain(g, o, loop, arg, fuel - 1))) {
+            g->lives[r].same = arg;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void share_places(x86_gen *g, ir_inst_id loop)
+{
+    ir_inst_id next = g->controls[loop].next;
+    if (!next)
+        return;
+    const ir_inst *i = ir_at(g->f, next);
+    ir_ref args = ir_region_at(g->f, ir_at(g->f, loop)->regions)->args;
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+        ir_ref r = ir_operand(g->f, i, k), arg = args + k;
+        bool is_twice = false;
+        for (uint32_t n = 0; n < i->operand_count; n++)
+            is_twice |= n != k && ir_operand(g->f, i, n) == r;
+        if (!is_twice && is_link(g, r, loop, g->pos[next]) &&
+            x86_class_of(g, r) == x86_class_of(g, arg))
+            find_chain(g, r, loop, arg, MOST_LINKS);
+    }
+}
+
+static void make_shadows(x86_gen *g)
+{
+    const ir_func *f = g->f;
+    vec(ir_ref) of = {0};
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
+        if (ir_at(f, id)->op != IR_LOOP || !g->c.controls[id].is_split)
+            continue;
+        const ir_region *body = ir_region_at(f, ir_at(f, id)->regions);
+        g->controls[id].shadow = f->values.len + of.len;
+        for (uint32_t k = 0; k < body->arg_count; k++)
+            vec_push(g->a, &of, body->args + k);
+    }
+    g->shadow_of = of.at;
+    g->value_count = f->values.len + of.len;
+}
+
+void x86_plan(x86_gen *g)
+{
+    const ir_func *f = g->f;
+    uint32_t n = 0;
+    g->pos = arena_array(g->a, uint32_t, f->insts.len + 1);
+    g->end = arena_array(g->a, uint32_t, f->insts.len + 1);
+    g->loop_depth = arena_array(g->a, uint32_t, f->insts.len + 1);
+    g->controls = arena_array(g->a, x86_control, f->insts.len + 1);
+    make_shadows(g);
+    g->places = arena_array(g->a, x86_place, g->value_count + 1);
+    g->lives = arena_array(g->a, x86_life, g->value_count + 1);
+    number_region(g, f->body, 0, &n);
+    g->last = n;
+    need_in_region(g, f->body);
+    for (uint32_t k = 0; k < f->params.len; k++)
+        begin(g, f->first_param + k, 0, 0);
+    live_in_region(g, f->body);
+    for (ir_inst_id id = 1; id < f->insts.len; id++)
+        if (ir_at(f, id)->op == IR_LOOP)
+            share_places(g, id);
+    x86_give_places(g);
+}
