@@ -67,6 +67,67 @@ K_FRAGMENT_LOADS(f16, 2)
 K_FRAGMENT_LOADS(bf16, 2)
 K_FRAGMENT_LOADS(i8, 4)
 
+// --- the same from shared memory, in lines that start at multiples of 16 bytes: lane i gives the
+// address of one of 32 lines, eight for each word.
+static inline void k_fragment_lines(u32 *words, const void *line)
+{
+    u32 w[4] = {0, 0, 0, 0};
+    ldmatrix(w, (const u32 *)line);
+    words[0] = w[0];
+    words[1] = w[1];
+    words[2] = w[2];
+    words[3] = w[3];
+}
+
+static inline void k_fragment_lines_t(u32 *words, const void *line)
+{
+    u32 w[4] = {0, 0, 0, 0};
+    ldmatrix_transposed(w, (const u32 *)line);
+    words[0] = w[0];
+    words[1] = w[1];
+    words[2] = w[2];
+    words[3] = w[3];
+}
+
+#define K_FRAGMENT_FETCHES(T, PER_WORD)                                                            \
+    static inline void k_fragment_fetch_a_##T(u32 *words, const T *from, u32 stride)               \
+    {                                                                                              \
+        u32 at = lane() % 16 * stride + lane() / 16 * 4 * PER_WORD;                                \
+        if (target_sm() >= 75)                                                                     \
+            k_fragment_lines(words, from + at);                                                    \
+        else                                                                                       \
+            k_fragment_load_a_##T(words, from, stride);                                            \
+    }                                                                                              \
+    static inline void k_fragment_fetch_b_t_##T(u32 *words, const T *from, u32 stride)             \
+    {                                                                                              \
+        u32 column = lane() / 16 * 8 + lane() % 8;                                                 \
+        u32 at = column * stride + lane() / 8 % 2 * 4 * PER_WORD;                                  \
+        if (target_sm() >= 75)                                                                     \
+            k_fragment_lines(words, from + at);                                                    \
+        else                                                                                       \
+            k_fragment_load_b_t_##T(words, from, stride);                                          \
+    }                                                                                              \
+    static inline void k_fragment_fetch_a_t_##T(u32 *words, const T *from, u32 stride)             \
+    {                                                                                              \
+        u32 at = (lane() / 16 * 8 + lane() % 8) * stride + lane() / 8 % 2 * 8;                     \
+        if (target_sm() >= 75 && PER_WORD == 2)                                                    \
+            k_fragment_lines_t(words, from + at);                                                  \
+        else                                                                                       \
+            k_fragment_load_a_t_##T(words, from, stride);                                          \
+    }                                                                                              \
+    static inline void k_fragment_fetch_b_##T(u32 *words, const T *from, u32 stride)               \
+    {                                                                                              \
+        u32 at = lane() % 16 * stride + lane() / 16 * 8;                                           \
+        if (target_sm() >= 75 && PER_WORD == 2)                                                    \
+            k_fragment_lines_t(words, from + at);                                                  \
+        else                                                                                       \
+            k_fragment_load_b_##T(words, from, stride);                                            \
+    }
+
+K_FRAGMENT_FETCHES(f16, 2)
+K_FRAGMENT_FETCHES(bf16, 2)
+K_FRAGMENT_FETCHES(i8, 4)
+
 // --- products
 // c plus the products of the elements of two words.
 static inline f32 k_fragment_dot_f16(u32 a, u32 b, f32 c)

@@ -141,6 +141,11 @@ static kiln_status compile(kiln *k, const op_request *r, uint32_t sms, op_kernel
         !blocks)
         blocks = 1;
     out->resident = blocks * (sms ? sms : 1);
+    const uint32_t *cluster = out->kernel->cluster;
+    uint32_t clusters = 0;
+    if (cluster[0] && k->ops->clusters &&
+        !k->ops->clusters(out->kernel, block[0] * block[1] * block[2], r->shared_bytes, &clusters))
+        out->resident = clusters * cluster[0] * cluster[1] * cluster[2];
     return KILN_OK;
 }
 

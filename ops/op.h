@@ -8,7 +8,7 @@
 
 #include "rt/rt.h"
 
-enum { OP_WORDS = 12, OP_WORD_BYTES = 32 };
+enum { OP_WORDS = 16, OP_WORD_BYTES = 32 };
 
 typedef struct op_request {
     const char *file;   // "ops/matmul/gemm_sm90.c"
@@ -21,7 +21,7 @@ typedef struct op_request {
 
 typedef struct op_kernel {
     kiln_kernel *kernel;
-    uint32_t resident; // blocks that run at the same time on the whole device
+    uint32_t resident; // blocks that run at the same time on the whole device, in whole clusters
 } op_kernel;
 
 // Add a macro or a tunable; printf form, at most OP_WORD_BYTES - 1 characters.

@@ -1,13 +1,20 @@
 // Matrix products on the tensor cores: kiln_matmul against cuBLAS, cuBLASLt (the best of its
 // heuristic's proposals) and the reference generator's PTX, in one process, in random order.
 //
-//     gemm [--type bf16,f16] [--layout nt,nn,tt,tn] [--sizes 256,64x4096x4096] [--rounds 9]
-//          [--sweep] [--quick] [--unchecked]
+//     gemm [--type bf16,f16] [--layout nt,nn,tt,tn] [--sizes 256,64x4096x4096] [--skinny]
+//          [--rounds 15] [--seconds 130] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
+//          [--quick] [--unchecked] [-v]
 // Layouts: a [m, k] is n, [k, m] is t; b [k, n] is n, [n, k] is t. KILN_TWINS names the folder that
-// the generator filled. --sweep tries every tile and takes the fastest; --quick only checks,
-// --unchecked does not. Every candidate is a graph of launches over buffers that together exceed
-// the cache; each is launched once right before it is timed. Ratios are theirs / ours, medians over
-// the rounds.
+// the generator filled. The plain candidate waits for the kernel before it, "chained" is what
+// kiln_matmul does on its own, "early" that with constant weights. --skinny: few rows of a, many
+// weights. --brief: shorter batches of small products. --ways: tiles of our kernel to time beside
+// its own choice: s swapped, p ping-pong, kN split along K, rN stages, gN rows of tiles in a group,
+// w waiting for the kernel before, e with weights read early. --sweep tries every tile and takes
+// the fastest; --quick only checks, --unchecked does not. -v names the kernels. No problem begins
+// after --seconds; without a choice of problems that is 130.
+// Every candidate is a graph of launches over buffers that together exceed the cache; each is
+// launched once right before it is timed. Theirs is the faster of cuBLAS and the proposal of
+// cuBLASLt that was fastest in a short run; ratios are theirs / ours, medians over the rounds.
 #include "bench/gpu/gemm.h"
 
 #include <math.h>
@@ -25,9 +32,7 @@ typedef enum kind { OURS, CUBLAS, CUBLASLT, TWIN } kind;
 typedef struct candidate {
     kind kind;
     char label[64], group[24]; // the fastest of a group takes part
-    bool is_chained;
-    kiln_matmul_kernel kernel;
-    uint32_t tile_m, tile_n;
+    kiln_matmul_desc way;      // its kernel, tile and what belongs to it
     int algo;
     const twin *twin;
     kiln_graph *graph;
@@ -44,9 +49,13 @@ typedef struct bench {
     double want[SAMPLES];
     candidate list[CANDIDATES];
     int count, launches, rounds;
+    double ms;       // of a timed batch of large products
+    double deadline; // no problem begins after it; 0: none
+    int left_out;
     twin twins[TWINS];
     int twin_count;
-    bool is_sweep, is_quick, is_unchecked;
+    const char *ways;
+    bool is_sweep, is_quick, is_unchecked, is_verbose, is_brief;
 } bench;
 
 static const char *layout_name(const gemm_problem *p)
@@ -153,21 +162,20 @@ static bool launch(bench *b, const candidate *c, const gemm_set *s)
 {
     const gemm_problem *p = &b->p;
     switch (c->kind) {
-    case OURS:
-        return !kiln_matmul(b->r.k, &(kiln_matmul_desc){.a = s->a,
-                                                        .b = s->b,
-                                                        .out = s->c,
-                                                        .m = (uint32_t)p->m,
-                                                        .n = (uint32_t)p->n,
-                                                        .k = (uint32_t)p->k,
-                                                        .a_is_transposed = p->a_mn,
-                                                        .b_is_transposed = !p->b_mn,
-                                                        .is_tf32 = p->type == GEMM_TF32,
-                                                        .stream = b->stream,
-                                                        .overlaps_previous = c->is_chained,
-                                                        .kernel = c->kernel,
-                                                        .tile_m = c->tile_m,
-                                                        .tile_n = c->tile_n});
+    case OURS: {
+        kiln_matmul_desc d = c->way;
+        d.a = s->a;
+        d.b = s->b;
+        d.out = s->c;
+        d.m = (uint32_t)p->m;
+        d.n = (uint32_t)p->n;
+        d.k = (uint32_t)p->k;
+        d.a_is_transposed = p->a_mn;
+        d.b_is_transposed = !p->b_mn;
+        d.is_tf32 = p->type == GEMM_TF32;
+        d.stream = b->stream;
+        return !kiln_matmul(b->r.k, &d);
+    }
     case CUBLAS: return cublas_run(p, s);
     case CUBLASLT: return cublaslt_run(c->algo, s);
     case TWIN: twin_run(&b->r, c->twin, p, s, kiln_stream_native(b->r.k, b->stream)); return true;
@@ -205,7 +213,7 @@ static bool is_right(bench *b, const candidate *c)
     static const unsigned char nothing[4] = {0xff, 0xff, 0xff, 0xff};
     bench_must(&b->r, kiln_fill(b->sets[0].c, nothing), "a fill");
     if (!launch(b, c, &b->sets[0])) {
-        if (c->kind == OURS && c->kernel != KILN_MATMUL_BEST)
+        if (c->kind == OURS && (c->way.kernel != KILN_MATMUL_BEST || c->way.tile_m))
             printf("  %s: %s\n", c->label, kiln_last_error(b->r.k)->text);
         else if (c->kind == OURS)
             report_check(&b->r, false, "%s: %s", c->label, kiln_last_error(b->r.k)->text);
@@ -251,6 +259,11 @@ static double time_graph(bench *b, const candidate *c, int launches)
     return (double)ms * 1e3 / launches;
 }
 
+static bool is_large(const gemm_problem *p)
+{
+    return (double)p->m * p->n * p->k >= 2048.0 * 2048 * 2048;
+}
+
 static int launches_for(const bench *b, double ms)
 {
     static const double rates[GEMM_TYPES] = {600e12, 600e12, 300e12, 1200e12, 1200e12};
@@ -273,38 +286,96 @@ static candidate *add(bench *b, kind what, const char *group)
     return c;
 }
 
-static void add_tiles(bench *b, bool is_chained)
+// Reads "s64x16c2x1k2r12"; false: it is something else.
+static bool read_way(const char *s, kiln_matmul_desc *way)
 {
-    uint32_t step = b->p.b_mn ? 64 : gemm_types[b->p.type].out_bytes == 4 ? 32 : 16;
-    for (uint32_t m = 64; m <= 256; m += 64)
-        for (uint32_t n = step > 32 ? step : 32; n <= (m >= 192 ? 128 : 256); n += step) {
-            uint64_t tiles =
-                (uint64_t)((uint32_t)b->p.m + m - 1) / m * (((uint32_t)b->p.n + n - 1) / n);
-            if (tiles < 16 || tiles > 132 * 40 || m == 192)
-                continue;
-            candidate *c = add(b, OURS, is_chained ? "chained" : "ours");
-            c->tile_m = m;
-            c->tile_n = n;
-            c->is_chained = is_chained;
-            snprintf(c->label, sizeof c->label, "%s.%ux%u", c->group, m, n);
+    kiln_matmul_sm90 *more = &way->sm90;
+    int used = 0;
+    *way = (kiln_matmul_desc){.kernel = KILN_MATMUL_SM90};
+    more->is_swapped = *s == 's';
+    more->is_pingpong = *s == 'p';
+    s += more->is_swapped || more->is_pingpong;
+    if (sscanf(s, "%ux%u%n", &way->tile_m, &way->tile_n, &used) < 2)
+        return false;
+    for (s += used; *s && *s != ','; s += used) {
+        used = 1;
+        if (*s == 'w')
+            way->waits_for_previous = true;
+        else if (*s == 'e')
+            way->b_is_constant = true;
+        else if (sscanf(s, "k%u%n", &more->split_k, &used) < 1 &&
+                 sscanf(s, "g%u%n", &more->group, &used) < 1 &&
+                 sscanf(s, "r%u%n", &more->stages, &used) < 1)
+            return false;
+    }
+    return true;
+}
+
+// Each way is a group of its own.
+static void add_ways(bench *b)
+{
+    for (const char *s = b->ways; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
+        char group[24];
+        kiln_matmul_desc way;
+        snprintf(group, sizeof group, "%.*s", (int)strcspn(s, ","), s);
+        if (!read_way(s, &way)) {
+            fprintf(stderr, "gemm: '%s' is no way\n", group);
+            exit(2);
         }
+        add(b, OURS, group)->way = way;
+    }
+}
+
+static void add_tile(bench *b, uint32_t m, uint32_t n, kiln_matmul_sm90 more)
+{
+    candidate *c = add(b, OURS, "swept");
+    c->way = (kiln_matmul_desc){.kernel = KILN_MATMUL_SM90,
+                                .tile_m = m,
+                                .tile_n = n,
+                                .sm90 = more,
+                                .waits_for_previous = true};
+    snprintf(c->label, sizeof c->label, "swept.%s%ux%uk%ug%u",
+             more.is_swapped    ? "s"
+             : more.is_pingpong ? "p"
+                                : "",
+             m, n, more.split_k, more.group);
+}
+
+static void add_tiles(bench *b)
+{
+    uint32_t m = (uint32_t)b->p.m, n = (uint32_t)b->p.n, right = 8;
+    uint32_t step = b->p.b_mn ? 64 : gemm_types[b->p.type].out_bytes == 4 ? 32 : 16;
+    for (uint32_t x = 64; x <= 256; x += 64)
+        for (uint32_t y = step > 32 ? step : 32; y <= (x >= 192 ? 128 : 256); y += step) {
+            uint64_t tiles = (uint64_t)((m + x - 1) / x) * ((n + y - 1) / y);
+            if (tiles < 16 || tiles > 132 * 40 || x == 192)
+                continue;
+            add_tile(b, x, y, (kiln_matmul_sm90){.group = 16});
+            for (uint32_t g = 8; g <= 16 && x == 128 && y >= 96 && y <= 192 && tiles > 132; g *= 2)
+                add_tile(b, x, y, (kiln_matmul_sm90){.is_pingpong = true, .group = g});
+        }
+    while (right < m)
+        right *= 2;
+    for (uint32_t x = 64; x <= 128 && right <= 64; x += 64)
+        for (uint32_t split = 1; split <= 8; split *= 2)
+            add_tile(b, x, right, (kiln_matmul_sm90){.is_swapped = true, .split_k = split});
 }
 
 static void add_candidates(bench *b)
 {
     b->count = 0;
-    add(b, OURS, "kiln");
+    add(b, OURS, "kiln")->way.waits_for_previous = true;
+    add(b, OURS, "kiln.chained");
+    if (b->p.m <= 64)
+        add(b, OURS, "kiln.early")->way.b_is_constant = true;
     bool is_small = (double)b->p.m * b->p.n * b->p.k <= 2048.0 * 2048 * 2048;
-    if (is_small)
-        add(b, OURS, "kiln.chained")->is_chained = true;
-    if (b->is_sweep) {
-        add_tiles(b, false);
-        if (is_small)
-            add_tiles(b, true);
-    }
-    if (b->p.m == 4096 || b->p.m == 1024 || b->is_quick) {
-        add(b, OURS, "kiln.sm80")->kernel = KILN_MATMUL_SM80;
-        add(b, OURS, "kiln.portable")->kernel = KILN_MATMUL_PORTABLE;
+    add_ways(b);
+    if (b->is_sweep)
+        add_tiles(b);
+    bool is_nt = !b->p.a_mn && !b->p.b_mn;
+    if (((b->p.m == 4096 || b->p.m == 1024) && is_nt && !b->ways) || b->is_quick) {
+        add(b, OURS, "kiln.sm80")->way.kernel = KILN_MATMUL_SM80;
+        add(b, OURS, "kiln.portable")->way.kernel = KILN_MATMUL_PORTABLE;
     }
     add(b, CUBLAS, "cublas");
     int algos = cublaslt_plan(&b->p);
@@ -324,7 +395,7 @@ static void add_candidates(bench *b)
 // Keeps the right ones, and the fastest of each group.
 static void choose(bench *b)
 {
-    int kept = 0, launches = launches_for(b, 2);
+    int kept = 0, launches = launches_for(b, is_large(&b->p) ? b->ms / 4 : 2);
     for (int n = 0; n < b->count; n++) {
         candidate c = b->list[n];
         if (!is_right(b, &c) || b->is_quick)
@@ -376,6 +447,35 @@ static candidate *find(bench *b, const char *group)
     return NULL;
 }
 
+static const candidate *fastest_library(const bench *b)
+{
+    const candidate *best = NULL;
+    for (int n = 0; n < b->count; n++) {
+        const candidate *c = &b->list[n];
+        if ((c->kind == CUBLAS || c->kind == CUBLASLT) &&
+            (!best || median_of(c, NULL, b->rounds) < median_of(best, NULL, b->rounds)))
+            best = c;
+    }
+    return best;
+}
+
+// What runs: the kernel's name and grid, and of cuBLASLt what the algorithm says of itself.
+static void tell_kernel(bench *b, const candidate *c)
+{
+    cu_graph graph = NULL;
+    cu_stream stream = kiln_stream_native(b->r.k, b->stream);
+    char what[256] = "";
+    bench_cu(&b->r, b->r.cu->capture_begin(stream, CU_CAPTURE_RELAXED), "a capture");
+    bool works = launch(b, c, &b->sets[0]);
+    bench_cu(&b->r, b->r.cu->capture_end(stream, &graph), "a capture");
+    if (works && graph_kernel(&b->r, graph, what, sizeof what))
+        printf("    %s: %s\n", c->group, what);
+    if (graph)
+        b->r.cu->graph_destroy(graph);
+    if (c->kind == CUBLASLT && cublaslt_about(c->algo, what, sizeof what))
+        printf("    %s: %s\n", c->label, what);
+}
+
 static void tell(bench *b)
 {
     const gemm_problem *p = &b->p;
@@ -390,22 +490,23 @@ static void tell(bench *b)
         candidate *c = &b->list[n];
         if (strcmp(c->label, c->group))
             printf("    %s is %s\n", c->group, c->label);
+        if (b->is_verbose)
+            tell_kernel(b, c);
         report_number(&b->r, median_of(c, NULL, b->rounds), "%s.%s.us", name, c->group);
     }
-    candidate *ours = find(b, "kiln"), *chained = find(b, "kiln.chained"), *library = NULL;
-    const char *const theirs[] = {"cublas", "cublaslt"};
-    for (int n = 0; n < 2; n++) {
-        candidate *c = find(b, theirs[n]);
-        if (c && (!library || median_of(c, NULL, b->rounds) < median_of(library, NULL, b->rounds)))
-            library = c;
-    }
+    candidate *ours = find(b, "kiln"), *chained = find(b, "kiln.chained");
+    const candidate *library = fastest_library(b);
     if (!ours)
         return;
     report_number(&b->r, flops / median_of(ours, NULL, b->rounds) * 1e-6, "%s.TFLOPS", name);
-    if (library)
-        report_number(&b->r, median_of(ours, library, b->rounds), "%s.of_library", name);
-    if (library && chained)
-        report_number(&b->r, median_of(chained, library, b->rounds), "%s.chained.of_library", name);
+    for (int n = 0; n < b->count && library; n++) {
+        const candidate *c = &b->list[n];
+        const char *way = c->group + (strncmp(c->group, "kiln.", 5) ? 0 : 5);
+        if (c == ours)
+            report_number(&b->r, median_of(c, library, b->rounds), "%s.of_library", name);
+        else if (c->kind == OURS && c->way.kernel <= KILN_MATMUL_SM90)
+            report_number(&b->r, median_of(c, library, b->rounds), "%s.%s.of_library", name, way);
+    }
     if (find(b, "twin"))
         report_number(&b->r, median_of(ours, find(b, "twin"), b->rounds), "%s.of_twin", name);
     if (chained && find(b, "twin.chained"))
@@ -421,10 +522,15 @@ static void tell(bench *b)
 
 static void run_problem(bench *b)
 {
+    if (b->deadline > 0 && bench_now() > b->deadline) {
+        b->left_out++;
+        return;
+    }
     make_data(b);
     add_candidates(b);
     choose(b);
-    b->launches = launches_for(b, 10);
+    // Large products under the load of a long run: each one warms the card up for itself.
+    b->launches = launches_for(b, is_large(&b->p) ? b->ms : b->is_brief ? 4 : 10);
     for (int n = 0; n < b->count; n++)
         make_graph(b, &b->list[n], b->launches);
     for (int n = 0; n < 20 && b->count; n++)
@@ -478,22 +584,35 @@ static void run_plan(bench *b, const plan *what)
 
 static const char all_sizes[] =
     "256,384,512,768,1024,1280,1536,2048,2560,3072,4096,5120,6144,7168,8192";
+static const char skinny_sizes[] =
+    "1x4096x4096,8x4096x4096,16x4096x4096,32x4096x4096,64x4096x4096,1x14336x4096,16x14336x4096,"
+    "64x14336x4096,1x4096x14336,16x4096x14336,64x4096x14336,16x7168x7168,64x7168x7168,"
+    "128x4096x4096,256x7168x7168";
 
 int main(int argc, char **argv)
 {
     static bench b;
     plan one = {"bf16", "nt", all_sizes};
     bool is_given = false;
-    b.rounds = 9;
+    b.rounds = 15;
+    b.ms = 30;
     for (int n = 1; n < argc; n++) {
         const char *value = n + 1 < argc ? argv[n + 1] : "";
-        is_given = true;
+        is_given |= strcmp(argv[n], "--seconds") && strcmp(argv[n], "-v");
         if (!strcmp(argv[n], "--sweep"))
             b.is_sweep = true;
         else if (!strcmp(argv[n], "--quick"))
             b.is_quick = true;
         else if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
+        else if (!strcmp(argv[n], "--brief"))
+            b.is_brief = true;
+        else if (!strcmp(argv[n], "-v"))
+            b.is_verbose = true;
+        else if (!strcmp(argv[n], "--skinny"))
+            one.sizes = skinny_sizes;
+        else if (!strcmp(argv[n], "--ways"))
+            b.ways = value, n++;
         else if (!strcmp(argv[n], "--type"))
             one.types = value, n++;
         else if (!strcmp(argv[n], "--layout"))
@@ -502,16 +621,21 @@ int main(int argc, char **argv)
             one.sizes = value, n++;
         else if (!strcmp(argv[n], "--rounds"))
             b.rounds = atoi(value), n++;
+        else if (!strcmp(argv[n], "--seconds"))
+            b.deadline = bench_now() + atof(value), n++;
         else {
             fprintf(stderr, "gemm: unknown option '%s'\n", argv[n]);
             return 2;
         }
     }
     b.rounds = b.rounds < 1 ? 1 : b.rounds > ROUNDS ? ROUNDS : b.rounds;
+    if (!is_given && b.deadline == 0)
+        b.deadline = bench_now() + 130;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
-    static const char *const sources[] = {"gemm_sm90.c", "gemm_sm80.c", "gemm_portable.c",
-                                          "gemm_f32.c", "gemm_common.h"};
+    static const char *const sources[] = {"gemm_sm90.c",    "gemm_sm80.c",   "gemm_portable.c",
+                                          "gemm_f32.c",     "gemm_common.h", "gemm_types.h",
+                                          "gemm_sm90_out.h"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         char path[64];
         snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);
@@ -524,10 +648,17 @@ int main(int argc, char **argv)
     b.b_values = bench_floats(PATTERN);
     run_plan(&b, &one);
     if (!is_given) {
+        b.rounds = 9;
+        b.is_brief = true;
+        run_plan(&b, &(plan){"bf16", "nt", skinny_sizes});
+        b.rounds = 7;
+        b.ms = 15;
         run_plan(&b, &(plan){"bf16", "nn,tt,tn", "512,1024,2048,4096,8192"});
-        run_plan(&b, &(plan){"f16", "nt,nn,tt,tn", "512,1024,2048,4096,8192"});
-        run_plan(&b, &(plan){"tf32,e4m3,s8", "nt", "512,1024,2048,4096,8192"});
+        run_plan(&b, &(plan){"tf32,e4m3,s8,f16", "nt", "512,1024,2048,4096,8192"});
+        run_plan(&b, &(plan){"f16", "nn,tt,tn", "1024,4096"});
     }
+    if (b.left_out)
+        printf("there was no time for %d problems\n", b.left_out);
     free(b.a_values);
     free(b.b_values);
     return report_end(&b.r);

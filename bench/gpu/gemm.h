@@ -29,10 +29,14 @@ extern const gemm_type_info gemm_types[GEMM_TYPES];
 // --- cuBLAS, cuBLASLt: false when they are not on this machine
 bool cublas_open(report *r, cu_stream stream);
 bool cublas_run(const gemm_problem *p, const gemm_set *s);
-enum { LT_ALGOS = 16 };
+enum { LT_ALGOS = 8 };
 // Asks for ways to do it; their number. cublaslt_run takes an index below it.
 int cublaslt_plan(const gemm_problem *p);
 bool cublaslt_run(int algo, const gemm_set *s);
+// What the algorithm says of itself: tile, stages, cluster, parts of K. False: nothing.
+bool cublaslt_about(int algo, char *out, size_t size);
+// Name and grid of the first kernel in a graph; false: the driver does not tell.
+bool graph_kernel(report *r, cu_graph graph, char *out, size_t size);
 
 // --- PTX of the reference generator, in FOLDER/SUB/*.ptx
 typedef struct twin {

@@ -49,6 +49,7 @@ static struct {
                      const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,
                      void *d, void *d_layout, const void *algo, void *workspace, size_t bytes,
                      cu_stream stream);
+    int (*config_get)(const void *algo, int attribute, void *value, size_t size, size_t *written);
     void *handle, *lt;
     cu_ptr workspace;
     cu_stream stream;
@@ -87,13 +88,14 @@ bool cublas_open(report *r, cu_stream stream)
                                              "cublasLtMatmulPreferenceCreate",
                                              "cublasLtMatmulPreferenceSetAttribute",
                                              "cublasLtMatmulAlgoGetHeuristic",
-                                             "cublasLtMatmul"};
+                                             "cublasLtMatmul",
+                                             "cublasLtMatmulAlgoConfigGetAttribute"};
     void *const blas_slots[] = {&lib.create, &lib.set_stream, &lib.set_workspace, &lib.gemm};
     void *const lt_slots[] = {&lib.lt_create,     &lib.desc_create, &lib.desc_set,
                               &lib.layout_create, &lib.pref_create, &lib.pref_set,
-                              &lib.heuristic,     &lib.lt_matmul};
+                              &lib.heuristic,     &lib.lt_matmul,   &lib.config_get};
     lib.stream = stream;
-    if (!load(lt, 4, lt_symbols, lt_slots, 8) || !load(blas, 4, blas_symbols, blas_slots, 4))
+    if (!load(lt, 4, lt_symbols, lt_slots, 9) || !load(blas, 4, blas_symbols, blas_slots, 4))
         return false;
     bench_cu(r, r->cu->alloc(&lib.workspace, WORKSPACE), "a workspace");
     lib.is_there = !lib.create(&lib.handle) && !lib.lt_create(&lib.lt) &&
@@ -168,6 +170,59 @@ bool cublaslt_run(int algo, const gemm_set *s)
                           pointer_of(s->a), plan.b, factor(p, false), pointer_of(s->c), plan.c,
                           pointer_of(s->c), plan.c, plan.results[algo].algo,
                           (void *)(uintptr_t)lib.workspace, WORKSPACE, lib.stream);
+}
+
+bool cublaslt_about(int algo, char *out, size_t size)
+{
+    // Tiles and stages have numbers of the library's own; the kernel's name says more.
+    static const char *const clusters[] = {"auto",  "",      "1x1x1", "2x1x1", "4x1x1",
+                                           "1x2x1", "2x2x1", "4x2x1", "1x4x1"};
+    enum { ID, TILE, SPLIT, SWIZZLE = 4, STAGES = 6, CLUSTER = 8 };
+    int32_t id = -1, tile = -1, split = -1, swizzle = -1, stages = -1;
+    uint16_t cluster = 0;
+    if (algo >= plan.count)
+        return false;
+    const void *a = plan.results[algo].algo;
+    lib.config_get(a, ID, &id, sizeof id, NULL);
+    lib.config_get(a, TILE, &tile, sizeof tile, NULL);
+    lib.config_get(a, SPLIT, &split, sizeof split, NULL);
+    lib.config_get(a, SWIZZLE, &swizzle, sizeof swizzle, NULL);
+    lib.config_get(a, STAGES, &stages, sizeof stages, NULL);
+    lib.config_get(a, CLUSTER, &cluster, sizeof cluster, NULL);
+    bool is_known = cluster < sizeof clusters / sizeof *clusters;
+    snprintf(out, size, "algorithm %d, tile %d, stages %d, split %d, swizzle %d, cluster %d %s", id,
+             tile, stages, split, swizzle, cluster, is_known ? clusters[cluster] : "");
+    return true;
+}
+
+bool graph_kernel(report *r, cu_graph graph, char *out, size_t size)
+{
+    static const char *const names[] = {"libcuda.so.1"};
+    static const char *const symbols[] = {"cuGraphKernelNodeGetParams_v2", "cuFuncGetName",
+                                          "cuKernelGetName"};
+    static cu_result (*params_of)(cu_graph_node, cu_kernel_node *);
+    static cu_result (*function_name)(const char **, cu_function),
+        (*kernel_name)(const char **, void *);
+    void *const slots[] = {&params_of, &function_name, &kernel_name};
+    if (!kernel_name && !load(names, 1, symbols, slots, 3))
+        return false;
+    cu_graph_node nodes[8];
+    size_t count = 8, used = 0;
+    bench_cu(r, r->cu->graph_nodes(graph, nodes, &count), "a graph");
+    *out = 0;
+    for (size_t n = 0; n < count && used < size; n++) {
+        cu_kernel_node p;
+        const char *name = NULL;
+        memset(&p, 0, sizeof p);
+        if (params_of(nodes[n], &p) || (!p.function && !p.kernel))
+            continue;
+        if (p.kernel ? kernel_name(&name, p.kernel) : function_name(&name, p.function))
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%.120s [%ux%ux%u of %u, %u bytes]",
+                                 used ? "; " : "", name, p.grid_x, p.grid_y, p.grid_z,
+                                 p.block_x * p.block_y * p.block_z, p.shared_bytes);
+    }
+    return used != 0;
 }
 
 // --- PTX files

@@ -190,8 +190,9 @@ KILN_API void kiln_kernel_block(const kiln_kernel *kernel,
                                 uint32_t block[3]); // zeros: decided at launch
 
 // What one thread and one block of a kernel take; zeros where a device does not tell (interp, cpu:
-// shared_bytes alone). On cpu it waits for the kernel's machine code, which is made beside the
-// program: until it is there small launches are interpreted and larger ones wait.
+// shared_bytes alone). On cpu it waits for the C compiler, which works beside the program: until it
+// is done launches run on machine code that Kiln made at once or, where it cannot, small ones are
+// interpreted and larger ones wait.
 typedef struct kiln_resources {
     uint32_t registers;  // of a thread
     size_t shared_bytes; // static
@@ -301,7 +302,7 @@ typedef struct kiln_launch_desc {
     uint32_t cluster[3];    // blocks of a cluster; zeros: as the kernel says, or none
     bool is_cooperative;    // all blocks run at the same time, or the launch is refused
     bool overlaps_previous; // may start before the kernel before it ends (programmatic dependent
-                            // launch): the kernel itself waits
+                            // launch): the kernel itself waits. Ignored where it is not possible
 } kiln_launch_desc;
 // Checks everything, then runs. On interp and cpu it returns when the kernel is done; elsewhere
 // kiln_sync waits.

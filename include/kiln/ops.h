@@ -28,6 +28,16 @@ typedef enum kiln_matmul_kernel {
     KILN_MATMUL_PORTABLE
 } kiln_matmul_kernel;
 
+// What else is chosen for the kernel for sm_90a, where tile_m and tile_n are given. A tile is
+// tile_m rows of a and tile_n columns of b.
+typedef struct kiln_matmul_sm90 {
+    bool is_swapped;  // a tile is tile_m columns of b and tile_n rows of a
+    bool is_pingpong; // two warpgroups have tiles of their own: one multiplies, the other stores
+    uint32_t stages;  // of the ring of tiles in shared memory, at most 24; 0: as many as fit
+    uint32_t group;   // rows of tiles that are worked on together, a power of two; 0: chosen
+    uint32_t split_k; // blocks that share the sum of a tile: 1, 2, 4, 8; 0: 1
+} kiln_matmul_sm90;
+
 // Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16
 // too), i8 (out: i32, no epilogue). Sums are f32, for i8 i32.
 typedef struct kiln_matmul_desc {
@@ -45,9 +55,13 @@ typedef struct kiln_matmul_desc {
     uint32_t batch;                       // that many products; 0 counts as 1
     uint64_t a_batch, b_batch, out_batch; // elements from one to the next; 0: dense
     kiln_stream *stream;                  // NULL: the device's own
-    bool overlaps_previous;    // a dependent launch: may start before the kernel before it ends
+    // On sm_90a the kernel may be set up while the kernel before it on the stream still runs; it
+    // waits for that one's results by itself. This switches that off.
+    bool waits_for_previous;
+    bool b_is_constant; // no kernel on a stream writes b: the kernel may read it while others run
     kiln_matmul_kernel kernel; // instead of the best
-    uint32_t tile_m, tile_n;   // of the kernel; 0: chosen
+    uint32_t tile_m, tile_n;   // of the kernel; 0: chosen, with all of sm90
+    kiln_matmul_sm90 sm90;
 } kiln_matmul_desc;
 KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
 

@@ -1,81 +1,9 @@
-// What the kernels with operands in plain memory share (gemm_sm80.c, gemm_portable.c,
-// gemm_f32.c): the choice of
-// types by macros, the order of tiles, and the way of a result to memory. BM, BN, GROUP and PAIRS are
-// the tunables of the file that includes this.
+// What the kernels with operands in plain memory share (gemm_sm80.c, gemm_portable.c, gemm_f32.c):
+// gemm_types.h, and the way of a result to memory. PAIRS is a tunable of the file that includes this.
 #ifndef KILN_GEMM_COMMON_H
 #define KILN_GEMM_COMMON_H
 
-#if defined(TYPE_f16)
-typedef f16 in_t;
-#elif defined(TYPE_tf32) || defined(TYPE_f32)
-typedef f32 in_t;
-#elif defined(TYPE_e4m3)
-typedef f8e4 in_t;
-#elif defined(TYPE_s8)
-typedef i8 in_t;
-#else
-typedef bf16 in_t;
-#endif
-
-#if defined(TYPE_s8)
-typedef i32 acc_t;
-#else
-typedef f32 acc_t;
-#endif
-
-#if defined(OUT_f32)
-typedef f32 out_t;
-#define NARROW(x) (x)
-#elif defined(OUT_s32)
-typedef i32 out_t;
-#define NARROW(x) (x)
-#elif defined(OUT_f16)
-typedef f16 out_t;
-#define NARROW(x) to_f16(x)
-#define PACK pack_f16
-#else
-typedef bf16 out_t;
-#define NARROW(x) to_bf16(x)
-#define PACK pack_bf16
-#endif
-
-#if defined(A_MN)
-enum { A_IS_MN = 1 };
-#else
-enum { A_IS_MN = 0 };
-#endif
-#if defined(B_MN)
-enum { B_IS_MN = 1 };
-#else
-enum { B_IS_MN = 0 };
-#endif
-
-// Groups of GROUP tile rows, column by column inside a group: neighbours share operands in the cache.
-static u32x2 tile_at(u32 t, u32 rows, u32 columns)
-{
-    u32 width = GROUP * columns, group = t / width, first = group * GROUP;
-    u32 height = min(rows - first, (u32)GROUP), rest = t - group * width, n = rest / height;
-    return (u32x2){(first + rest - n * height) * BM, n * BN};
-}
-
-#if defined(EPILOGUE_bias) || defined(EPILOGUE_bias_gelu) || defined(EPILOGUE_bias_relu) || defined(EPILOGUE_bias_silu)
-#define HAS_BIAS 1
-static f32 finish(f32 x, f32 b)
-{
-    x += b;
-#if defined(EPILOGUE_bias_gelu)
-    return 0.5f * x * (1.0f + fast_tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
-#elif defined(EPILOGUE_bias_relu)
-    return max(x, 0.0f);
-#elif defined(EPILOGUE_bias_silu)
-    return x * fast_rcp(1.0f + fast_exp2(-1.4426950409f * x));
-#else
-    return x;
-#endif
-}
-#else
-#define HAS_BIAS 0
-#endif
+#include "gemm_types.h"
 
 typedef struct result {
     out_t *at;

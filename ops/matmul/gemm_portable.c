@@ -9,9 +9,11 @@ tune(BM, 128, 32, 64);
 tune(BN, 128, 32, 64, 256);
 tune(WARPS_M, 2, 1);
 tune(WARPS_N, 4, 1, 2);
-tune(GROUP, 8, 1);
+tune(LINE, 64, 128); // bytes of a tile along K
+tune(GROUP, 8, 1, 16);
 tune(PAIRS, 1, 0);   // pairs of results are aligned: N, the stride and the address are even
 tune(ALIGNED, 1, 0); // lines of the operands start at multiples of 16 bytes
+tune(WHOLE, 0, 1);   // m, n and k are multiples of the tile's
 
 #include "gemm_common.h"
 
@@ -36,8 +38,9 @@ typedef bf16 tile_t;
 enum {
     SIZE = sizeof(tile_t),
     GRANULE = 16 / SIZE, // elements
-    DEPTH = 64 / SIZE,   // of a tile along K: two fragments
+    DEPTH = LINE / SIZE, // of a tile along K
     FRAGMENT = 32 / SIZE,
+    STEPS = DEPTH / FRAGMENT,
     THREADS = WARPS_M * WARPS_N * 32,
     TILES_M = BM / WARPS_M / 16,
     TILES_N = BN / WARPS_N / 16,
@@ -48,6 +51,8 @@ enum {
     B_STRIDE = (B_IS_MN ? BN : DEPTH) + GRANULE,
     A_COUNT = BM * DEPTH / GRANULE, // granules
     B_COUNT = BN * DEPTH / GRANULE,
+    A_EACH = A_COUNT / THREADS, // of a thread
+    B_EACH = B_COUNT / THREADS,
     BUFFER = A_LINES * A_STRIDE + B_LINES * B_STRIDE, // elements
     SHARED_BYTES = 2 * BUFFER * SIZE
 };
@@ -56,11 +61,37 @@ _Alignas(16) shared tile_t tiles[];
 
 // --- memory to registers to shared memory
 
-typedef struct matrix { // `lines` lines of `count` elements
-    const in_t *at;
-    u32 lines, count;
+// A thread's granules of an operand: the same place in every `step`-th of `lines` lines of `count` elements.
+typedef struct source {
+    const in_t *at; // the first of the tile
     u64 stride;
-} matrix;
+    u32 lines, count;  // of the matrix
+    u32 line, element; // of the first granule
+    u32 slot;          // where it belongs in the tile
+} source;
+
+// Granules of a line of a tile, and lines between a thread's granules.
+static u32 width_of(bool is_mn, u32 size)
+{
+    return (is_mn ? size : (u32)DEPTH) / GRANULE;
+}
+
+static u32 step_of(bool is_mn, u32 size)
+{
+    return THREADS / width_of(is_mn, size);
+}
+
+static source source_of(const in_t *x, bool is_mn, u32 size, u32 first, u32 extent, u32 k, u64 stride, u32 tile_stride)
+{
+    u32 width = width_of(is_mn, size), t = thread_x();
+    u32 line = t / width, element = t % width * GRANULE;
+    u32 slot = line * tile_stride + element;
+    if (is_mn)
+        element += first;
+    else
+        line += first;
+    return (source){x + (line * stride + element), stride, is_mn ? k : extent, is_mn ? extent : k, line, element, slot};
+}
 
 // Element e of a granule where it belongs in its words.
 static void put(u32 (*words)[4], u32 e, u32 bits)
@@ -68,95 +99,84 @@ static void put(u32 (*words)[4], u32 e, u32 bits)
     (*words)[e * SIZE / 4] |= bits << (e * SIZE % 4 * 8);
 }
 
-static u32x4 load_granule(matrix x, u32 line, u32 element)
+static u32x4 load_granule(const in_t *from, u32 count)
 {
     u32 words[4] = {0, 0, 0, 0};
-    if (line < x.lines && element < x.count) {
-        const in_t *from = x.at + (line * x.stride + element);
 #pragma unroll
-        for (u32 e = 0; e < GRANULE; e++)
-            if (element + e < x.count)
-                put(&words, e, BITS(from[e]));
-    }
+    for (u32 e = 0; e < GRANULE; e++)
+        if (e < count)
+            put(&words, e, BITS(from[e]));
     return (u32x4){words[0], words[1], words[2], words[3]};
 }
 
-enum { A_EACH = (A_COUNT + THREADS - 1) / THREADS, B_EACH = (B_COUNT + THREADS - 1) / THREADS };
-
-// Granule number `at` of a tile: its line and its element in the line.
-static u32x2 place_of(u32 at, bool is_mn, u32 size)
+// The next tile; beyond K there are zeros, or anything when the tiles are WHOLE.
+static void load_tile(u32x4 *to, u32 count, source *x, bool is_mn, u32 size, bool is_last)
 {
-    u32 width = (is_mn ? size : (u32)DEPTH) / GRANULE;
-    return (u32x2){at / width, at % width * GRANULE};
-}
-
-static void load_tile(u32x4 *to, u32 count, matrix x, bool is_mn, u32 size, u32 first, u32 k)
-{
-    u32 line = is_mn ? k : first, element = is_mn ? first : k; // of the tile's corner
-    u32 lines = is_mn ? (u32)DEPTH : size, width = is_mn ? size : (u32)DEPTH;
-    if (ALIGNED && count * THREADS == size * DEPTH / GRANULE && line + lines <= x.lines &&
-        element + width <= x.count) { // all of it is there
-        const in_t *from = x.at + (line * x.stride + element);
+    const in_t *from = x->at;
+    u32 step = step_of(is_mn, size), line = x->line;
+    u32 rest = x->count > x->element ? x->count - x->element : 0; // of a line
+    if (WHOLE || (ALIGNED && rest >= GRANULE && line + (count - 1) * step < x->lines)) {
 #pragma unroll
         for (u32 i = 0; i < count; i++) {
-            u32x2 at = place_of(i * THREADS + thread_x(), is_mn, size);
-            to[i] = *(const u32x4 *)(from + (at.x * x.stride + at.y));
+            to[i] = *(const u32x4 *)from;
+            from += step * x->stride;
         }
     } else {
 #pragma unroll
         for (u32 i = 0; i < count; i++) {
-            u32x2 at = place_of(i * THREADS + thread_x(), is_mn, size);
-            to[i] = load_granule(x, line + at.x, element + at.y);
+            to[i] = load_granule(from, line < x->lines ? rest : 0);
+            from += step * x->stride;
+            line += step;
         }
     }
+    x->at += WHOLE && is_last ? 0 : is_mn ? DEPTH * x->stride : DEPTH;
+    if (is_mn)
+        x->line += DEPTH;
+    else
+        x->element += DEPTH;
 }
 
-static void keep_tile(tile_t *to, u32 stride, const u32x4 *from, u32 count, bool is_mn, u32 size)
+static void keep_tile(tile_t *to, u32 stride, const u32x4 *from, u32 count, const source *x, bool is_mn, u32 size)
 {
 #pragma unroll
     for (u32 i = 0; i < count; i++) {
-        u32x2 at = place_of(i * THREADS + thread_x(), is_mn, size);
-        u32 slot = at.x * stride + at.y;
-        if ((i + 1) * THREADS <= size * DEPTH / GRANULE || i * THREADS + thread_x() < size * DEPTH / GRANULE)
-            *(u32x4 *)(to + slot) = from[i];
+        u32 slot = x->slot + i * step_of(is_mn, size) * stride;
+        *(u32x4 *)(to + slot) = from[i];
     }
 }
 
 // --- shared memory to fragments
 
-static void load_a(u32 *words, const tile_t *tile, u32 row, u32 k)
+typedef struct fragments { // of 32 bytes of K
+    u32 a[TILES_M][4], b[TILES_N][4];
+} fragments;
+
+// Of a warp's rows and columns, which begin at `row` and `column` of the tile.
+static void load_fragments(fragments *f, const tile_t *tile, u32 row, u32 column, u32 k)
 {
-    if (A_IS_MN)
-        fragment_load_a_t(words, tile + (k * A_STRIDE + row), A_STRIDE);
-    else
-        fragment_load_a(words, tile + (row * A_STRIDE + k), A_STRIDE);
+    const tile_t *a = tile + row * (A_IS_MN ? 1 : A_STRIDE);
+    const tile_t *b = tile + A_LINES * A_STRIDE + column * (B_IS_MN ? 1 : B_STRIDE);
+#pragma unroll
+    for (u32 i = 0; i < TILES_M * 16; i += 16)
+        if (A_IS_MN)
+            fragment_fetch_a_t(f->a[i / 16], a + (k * A_STRIDE + i), A_STRIDE);
+        else
+            fragment_fetch_a(f->a[i / 16], a + (i * A_STRIDE + k), A_STRIDE);
+#pragma unroll
+    for (u32 j = 0; j < TILES_N * 16; j += 16)
+        if (B_IS_MN)
+            fragment_fetch_b(f->b[j / 16], b + (k * B_STRIDE + j), B_STRIDE);
+        else
+            fragment_fetch_b_t(f->b[j / 16], b + (j * B_STRIDE + k), B_STRIDE);
 }
 
-static void load_b(u32 *words, const tile_t *tile, u32 column, u32 k)
-{
-    if (B_IS_MN)
-        fragment_load_b(words, tile + (k * B_STRIDE + column), B_STRIDE);
-    else
-        fragment_load_b_t(words, tile + (column * B_STRIDE + k), B_STRIDE);
-}
-
-static void multiply(acc_t (*sum)[TILES_M][TILES_N][8], const tile_t *tile, u32 row, u32 column)
+static void multiply(acc_t (*sum)[TILES_M][TILES_N][8], const fragments *f)
 {
 #pragma unroll
-    for (u32 k = 0; k < DEPTH; k += FRAGMENT) {
-        u32 a[TILES_M][4], b[TILES_N][4];
-#pragma unroll
-        for (u32 i = 0; i < TILES_M; i++)
-            load_a(a[i], tile, row + i * 16, k);
+    for (u32 i = 0; i < TILES_M; i++)
 #pragma unroll
         for (u32 j = 0; j < TILES_N; j++)
-            load_b(b[j], tile + A_LINES * A_STRIDE, column + j * 16, k);
-#pragma unroll
-        for (u32 i = 0; i < TILES_M; i++)
-#pragma unroll
-            for (u32 j = 0; j < TILES_N; j++)
-                MULTIPLY((*sum)[i][j], a[i], b[j]);
-    }
+            MULTIPLY((*sum)[i][j], f->a[i], f->b[j]);
 }
 
 // --- the kernel
@@ -170,11 +190,11 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 {
     u64 batch = block_y();
     u32x2 corner = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
-    matrix x = {a + batch * a_batch, A_IS_MN ? k : m, A_IS_MN ? m : k, a_stride};
-    matrix y = {b + batch * b_batch, B_IS_MN ? k : n, B_IS_MN ? n : k, b_stride};
+    source x = source_of(a + batch * a_batch, A_IS_MN, BM, corner.x, m, k, a_stride, A_STRIDE);
+    source y = source_of(b + batch * b_batch, B_IS_MN, BN, corner.y, n, k, b_stride, B_STRIDE);
     u32 row = warp() / WARPS_N * (BM / WARPS_M), column = warp() % WARPS_N * (BN / WARPS_N);
     acc_t sum[TILES_M][TILES_N][8];
-    u32x4 next_a[A_EACH], next_b[B_EACH];
+    u32x4 next[A_EACH > B_EACH ? A_EACH : B_EACH];
 #pragma unroll
     for (u32 i = 0; i < TILES_M; i++)
 #pragma unroll
@@ -183,16 +203,34 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
             for (u32 e = 0; e < 8; e++)
                 sum[i][j][e] = 0;
 
-    u32 now = 0;
-    load_tile(next_a, A_EACH, x, A_IS_MN, BM, corner.x, 0);
-    load_tile(next_b, B_EACH, y, B_IS_MN, BN, corner.y, 0);
-    for (u32 at = 0; at < k; at += DEPTH) {
-        keep_tile(tiles + now, A_STRIDE, next_a, A_EACH, A_IS_MN, BM);
-        keep_tile(tiles + now + A_LINES * A_STRIDE, B_STRIDE, next_b, B_EACH, B_IS_MN, BN);
-        barrier();
-        load_tile(next_a, A_EACH, x, A_IS_MN, BM, corner.x, at + DEPTH); // beyond K: zeros
-        load_tile(next_b, B_EACH, y, B_IS_MN, BN, corner.y, at + DEPTH);
-        multiply(&sum, tiles + now, row, column);
+    // The next tile goes through registers to the other buffer: in the first half of a tile's steps the
+    // rows of a, in the second the columns of b.
+    u32 now = 0; // the buffer
+    fragments f; // of the next step
+    u32 count = (k + DEPTH - 1) / DEPTH;
+    load_tile(next, A_EACH, &x, A_IS_MN, BM, count < 2);
+    keep_tile(tiles, A_STRIDE, next, A_EACH, &x, A_IS_MN, BM);
+    load_tile(next, B_EACH, &y, B_IS_MN, BN, count < 2);
+    keep_tile(tiles + A_LINES * A_STRIDE, B_STRIDE, next, B_EACH, &y, B_IS_MN, BN);
+    load_tile(next, A_EACH, &x, A_IS_MN, BM, count < 3);
+    barrier();
+    load_fragments(&f, tiles, row, column, 0);
+    for (u32 t = 0; t < count; t++) {
+#pragma unroll
+        for (u32 s = 0; s < STEPS; s++) {
+            tile_t *other = tiles + (BUFFER - now);
+            if (s == STEPS / 2 - 1) {
+                keep_tile(other, A_STRIDE, next, A_EACH, &x, A_IS_MN, BM);
+                load_tile(next, B_EACH, &y, B_IS_MN, BN, t + 2 >= count);
+            }
+            if (s == STEPS - 1) {
+                keep_tile(other + A_LINES * A_STRIDE, B_STRIDE, next, B_EACH, &y, B_IS_MN, BN);
+                load_tile(next, A_EACH, &x, A_IS_MN, BM, t + 3 >= count);
+                barrier();
+            }
+            multiply(&sum, &f);
+            load_fragments(&f, s == STEPS - 1 ? other : tiles + now, row, column, (s + 1) % STEPS * FRAGMENT);
+        }
         now = BUFFER - now;
     }
 

@@ -12,7 +12,9 @@ tune(BN, 256, 64, 128);
 tune(STAGES, 3, 2, 4);
 tune(WARPS_M, 2, 1, 4);
 tune(WARPS_N, 4, 1, 2);
-tune(GROUP, 8, 1, 2, 4, 16);
+tune(GROUP, 16, 1, 2, 4, 8);
+tune(WIDE, 0, 1);  // WHOLE, and rows of results start at multiples of 16 bytes
+tune(WHOLE, 0, 1); // m, n and k are multiples of the tile's, and there are STAGES steps or more
 tune(PAIRS, 1, 0); // pairs of results are aligned: N, the stride and the address are even
 
 #include "gemm_common.h"
@@ -45,60 +47,91 @@ _Alignas(128) shared u8 smem[];
 
 // --- memory to shared memory
 
+enum {
+    LINES = THREADS / 8,
+    A_GRANULES = BM * 8 / THREADS, // of a thread in a stage
+    B_GRANULES = BN * 8 / THREADS,
+    GRANULES = A_GRANULES + B_GRANULES
+};
+
 // What a thread copies of an operand: one granule of every LINES-th line of the tile. Along K a line is
 // a row or column of the product; across it (MN) a tile is blocks of 64 columns, each 64 lines of K.
 typedef struct source {
-    const u8 *at;   // the first granule of the step
-    u64 stride;     // bytes from line to line
-    u32 lines;      // how many are left from the first granule's line on
-    u32 bytes;      // how many are left in a line, from the first granule on
-    u32 slot;       // where the first granule lies in a tile
+    const u8 *at[BM > BN ? BM / LINES : BN / LINES]; // the granules of the stage before; see move
+    u64 step;                                        // bytes from stage to stage
+    u64 far;                                         // bytes to LINES lines further
+    u32 lines;                                       // left from the first granule's line on
+    u32 bytes;                                       // left in a line from the first granule on
 } source;
 
-enum { LINES = THREADS / 8 };
-
-static source source_of(const in_t *x, bool is_mn, u32 first, u32 size, u32 k, u64 stride)
+static source source_of(const in_t *matrix, bool is_mn, u32 tile, u32 first, u32 size, u32 k, u64 stride)
 {
     u32 line = thread_x() / 8, byte = thread_x() % 8 * 16;
     u32 lines = is_mn ? k : size, skipped = is_mn ? line : first + line;
     u32 bytes = (is_mn ? size : k) * (u32)sizeof(in_t);
     u32 begin = byte + (is_mn ? first * (u32)sizeof(in_t) : 0);
-    return (source){(const u8 *)x + skipped * stride * sizeof(in_t) + begin, stride * sizeof(in_t),
-                    lines > skipped ? lines - skipped : 0, bytes > begin ? bytes - begin : 0,
-                    line * 128 + ((byte / 16 ^ (line & 7)) * 16)};
+    source x;
+    // 128 along K, too, but as a variable: of a constant ptxas makes an offset of the copy, and adds later.
+    x.step = is_mn ? 64 * sizeof(in_t) * stride : min(k * (u32)sizeof(in_t), 128u);
+    const u8 *at = (const u8 *)matrix + skipped * stride * sizeof(in_t) + begin - x.step;
+    x.far = LINES * sizeof(in_t) * stride;
+#pragma unroll
+    for (u32 n = 0; n < (is_mn ? 64 : tile) / LINES; n++)
+        x.at[n] = at + n * x.far;
+    x.lines = lines > skipped ? lines - skipped : 0;
+    x.bytes = bytes > begin ? bytes - begin : 0;
+    return x;
 }
 
-// One granule; bytes beyond the matrix are zeros, and nothing is read there.
-static void copy_granule(u8 *to, const u8 *from, u32 bytes, bool is_in)
+// Where a thread's first granule lies in a tile.
+static u32 slot_of(void)
 {
-    u32 count = is_in ? min(bytes, 16u) : 0;
-    async_copy_16_part(to, from, count);
+    u32 line = thread_x() / 8;
+    return line * 128 + ((thread_x() % 8 ^ (line & 7)) * 16);
 }
 
-static void copy_operand(u8 *to, source *x, bool is_mn, u32 size)
+// Where the n-th line's granule of the next stage is. Every line has an address of its own, which moves on
+// right before its copies: they read it late, and who changes it behind them waits. With edges there are no
+// registers for that: at[0] is the first line's then, at[1] the current one's.
+static const u8 *move(source *x, u32 n)
 {
-    if (is_mn) {
-#pragma unroll
-        for (u32 block = 0; block < size / 64; block++) {
-            const u8 *from = x->at + block * 128;
-            u32 bytes = x->bytes > block * 128 ? x->bytes - block * 128 : 0;
-#pragma unroll
-            for (u32 line = 0; line < 64; line += LINES) {
-                copy_granule(to + x->slot + block * 8192 + line * 128, from, bytes, line < x->lines);
-                from += LINES * x->stride;
-            }
-        }
-        x->at += 64 * x->stride;
-        x->lines -= min(x->lines, 64u);
+    if (WHOLE || n == 0)
+        x->at[n] += x->step;
+    if (!WHOLE)
+        x->at[1] = n == 0 ? x->at[0] : x->at[1] + x->far;
+    return x->at[WHOLE ? n : 1];
+}
+
+// Granule `i` of a stage, to its place behind the first one; they are copied in order. Bytes beyond the
+// matrix are zeros, and nothing is read there.
+static void copy_granule(u8 *to, source *x, bool is_mn, u32 tile, u32 i)
+{
+    u32 blocks = is_mn ? tile / 64 : 1, block = i % blocks, n = i / blocks;
+    u8 *slot = to + (block * 8192 + n * LINES * 128);
+    const u8 *from = (block == 0 ? move(x, n) : x->at[WHOLE ? n : 1]) + block * 128;
+    if (WHOLE) {
+        async_copy_16(slot, from);
     } else {
-        const u8 *from = x->at;
-#pragma unroll
-        for (u32 line = 0; line < size; line += LINES) {
-            copy_granule(to + x->slot + line * 128, from, x->bytes, line < x->lines);
-            from += LINES * x->stride;
-        }
-        x->at += 128;
+        u32 bytes = x->bytes > block * 128 ? x->bytes - block * 128 : 0;
+        async_copy_16_part(slot, from, n * LINES < x->lines ? min(bytes, 16u) : 0);
+    }
+    if (i == tile * 8 / THREADS - 1 && is_mn)
+        x->lines -= min(x->lines, 64u);
+    if (i == tile * 8 / THREADS - 1 && !is_mn)
         x->bytes -= min(x->bytes, 128u);
+}
+
+// Granules `first` to `end` of a stage: those of a, then those of b.
+static void copy_granules(u8 *to, source *x, source *y, u32 first, u32 end)
+{
+#pragma unroll
+    for (u32 i = 0; i < GRANULES; i++) {
+        if (i < first || i >= end)
+            continue;
+        if (i < A_GRANULES)
+            copy_granule(to, x, A_IS_MN, BM, i);
+        else
+            copy_granule(to + A_BYTES, y, B_IS_MN, BN, i - A_GRANULES);
     }
 }
 
@@ -112,10 +145,11 @@ static u32 place_of(bool is_mn, u32 first, u32 line, u32 granule)
                  : (first + line) * 128 + ((granule ^ (line & 7)) * 16);
 }
 
-// The same for rows 16 * i further and step s.
-static u32 further(u32 place, bool is_mn, u32 i, u32 s)
+// The same in a stage for rows 16 * i further and step s. The constant stands beside the stage: a place
+// with a constant added would be one more register in the loop.
+static const u8 *further(const u8 *stage, u32 place, bool is_mn, u32 i, u32 s)
 {
-    return is_mn ? (place ^ (i % 4 * 32)) + i / 4 * 8192 + s * 2048 : (place ^ (s * 32)) + i * 2048;
+    return is_mn ? stage + (i / 4 * 8192 + s * 2048) + (place ^ (i % 4 * 32)) : stage + i * 2048 + (place ^ (s * 32));
 }
 
 static void load_a(u32 (*words)[4], const u8 *at)
@@ -140,8 +174,128 @@ static void load_b(u32 (*first)[2], u32 (*second)[2], const u8 *at)
     (*second)[1] = words[3];
 }
 
+// --- a stage
+
+typedef struct fragments { // of a step
+    u32 a[TILES_M][4], b[TILES_N * 2][2];
+} fragments;
+
+typedef acc_t tile[TILES_M][TILES_N * 2][4]; // of a warp
+
+typedef struct work {
+    source x, y;
+    u32 slot;        // where the thread's first granule of a tile lies
+    u32 at_a, at_b;  // where the lane's line of a step lies
+    u32 now, ahead;  // stages: multiplied, filled
+    fragments f[2];  // of even and odd steps
+} work;
+
+static void load_step(fragments *f, const work *w, u32 s)
+{
+#pragma unroll
+    for (u32 i = 0; i < TILES_M; i++)
+        load_a(&f->a[i], further(smem + w->now, w->at_a, A_IS_MN, i, s));
+#pragma unroll
+    for (u32 j = 0; j < TILES_N; j++)
+        load_b(&f->b[j * 2], &f->b[j * 2 + 1], further(smem + w->now + A_BYTES, w->at_b, B_IS_MN, j, s));
+}
+
+static u32 next_stage(u32 stage)
+{
+    return stage + STAGE_BYTES == SHARED_BYTES ? 0 : stage + STAGE_BYTES;
+}
+
+// While the fragments of a step are multiplied, those of the next one are loaded, and in three of four
+// steps a third of the stage ahead is copied: all at once, copies and loads would stand in each other's way.
+static void multiply_stage(tile *acc, work *w, bool is_copying)
+{
+#pragma unroll
+    for (u32 s = 0; s < 4; s++) {
+        if (s == 3) {
+            async_commit();
+            async_wait(STAGES - 2);
+            barrier();
+            w->now = next_stage(w->now);
+        }
+        if (s < 3 && is_copying)
+            copy_granules(smem + w->ahead + w->slot, &w->x, &w->y, s * GRANULES / 3, (s + 1) * GRANULES / 3);
+        load_step(&w->f[(s + 1) % 2], w, (s + 1) % 4);
+#pragma unroll
+        for (u32 i = 0; i < TILES_M; i++)
+#pragma unroll
+            for (u32 j = 0; j < TILES_N * 2; j++)
+                MULTIPLY((*acc)[i][j], w->f[s % 2].a[i], w->f[s % 2].b[j]);
+    }
+    w->ahead = next_stage(w->ahead);
+}
+
+// --- registers to memory
+
+#if defined(PACK)
+// Four lanes have two columns each of four times eight; afterwards each has eight neighbouring ones.
+static void turn(u32 (*words)[4])
+{
+#pragma unroll
+    for (u32 bit = 1; bit <= 2; bit *= 2) {
+        bool is_set = lane() & bit;
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) {
+            if (i & bit)
+                continue;
+            u32 got = shuffle_xor(is_set ? (*words)[i] : (*words)[i + bit], bit);
+            (*words)[i] = is_set ? got : (*words)[i];
+            (*words)[i + bit] = is_set ? (*words)[i + bit] : got;
+        }
+    }
+}
+
+static u32 pack_pair(result c, u32 column, acc_t x, acc_t y)
+{
+#if HAS_BIAS
+    x = finish(x, c.bias[column]);
+    y = finish(y, c.bias[column + 1]);
+#endif
+    return PACK(x, y);
+}
+
+static void store_wide(result c, u32 row, u32 column, tile *acc)
+{
+#pragma unroll
+    for (u32 i = 0; i < TILES_M * 2; i++)
+#pragma unroll
+        for (u32 j = 0; j < TILES_N * 2; j += 4) {
+            u32 words[4], r = row + i * 8 + lane() / 4, at = column + j * 8 + lane() % 4 * 8;
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                words[e] = pack_pair(c, column + (j + e) * 8 + lane() % 4 * 2, (*acc)[i / 2][j + e][i % 2 * 2],
+                                     (*acc)[i / 2][j + e][i % 2 * 2 + 1]);
+            turn(&words);
+            *(u32x4 *)(c.at + (r * c.stride + at)) = (u32x4){words[0], words[1], words[2], words[3]};
+        }
+}
+#endif
+
+static void store(result c, u32 row, u32 column, tile *acc)
+{
+#if defined(PACK)
+    if (WIDE) {
+        store_wide(c, row, column, acc);
+        return;
+    }
+#endif
+#pragma unroll
+    for (u32 i = 0; i < TILES_M; i++)
+#pragma unroll
+        for (u32 j = 0; j < TILES_N * 2; j++) {
+            u32 r = row + i * 16 + lane() / 4, at = column + j * 8 + lane() % 4 * 2;
+            store_pair(c, r, at, (*acc)[i][j][0], (*acc)[i][j][1]);
+            store_pair(c, r + 8, at, (*acc)[i][j][2], (*acc)[i][j][3]);
+        }
+}
+
 // --- the kernel
 
+// A block takes every so many-th tile. In the last stages of one it copies the first ones of the next.
 kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 #if HAS_BIAS
                                 const f32 *bias,
@@ -150,80 +304,51 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                                 u64 out_batch)
 {
     u64 batch = block_y();
-    u32 steps = (k + K_STEP - 1) / K_STEP, l = lane();
-    u32x2 corner = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
-    source x = source_of(a + batch * a_batch, A_IS_MN, corner.x, m, k, a_stride);
-    source y = source_of(b + batch * b_batch, B_IS_MN, corner.y, n, k, b_stride);
+    u32 rows = (m + BM - 1) / BM, columns = (n + BN - 1) / BN, l = lane();
+    u32 steps = max((k + K_STEP - 1) / K_STEP, (u32)STAGES); // beyond K there are zeros
     u32 row = warp() / WARPS_N * ROWS, column = warp() % WARPS_N * COLUMNS;
-    u32 at_a = A_IS_MN ? place_of(true, row, l / 16 * 8 + l % 8, l / 8 % 2) : place_of(false, row, l % 16, l / 16);
-    u32 at_b = B_IS_MN ? place_of(true, column, l % 16, l / 16) : place_of(false, column, l / 16 * 8 + l % 8, l / 8 % 2);
-    acc_t acc[TILES_M][TILES_N * 2][4];
-    u32 wa[2][TILES_M][4], wb[2][TILES_N * 2][2];
-#pragma unroll
-    for (u32 i = 0; i < TILES_M; i++)
-#pragma unroll
-        for (u32 j = 0; j < TILES_N * 2; j++)
-#pragma unroll
-            for (u32 e = 0; e < 4; e++)
-                acc[i][j][e] = 0;
-
-#pragma unroll
-    for (u32 s = 0; s < STAGES - 1; s++) { // beyond K there are zeros
-        copy_operand(smem + s * STAGE_BYTES, &x, A_IS_MN, BM);
-        copy_operand(smem + s * STAGE_BYTES + A_BYTES, &y, B_IS_MN, BN);
-        async_commit();
-    }
-    async_wait(STAGES - 2);
-    barrier();
-#pragma unroll
-    for (u32 i = 0; i < TILES_M; i++)
-        load_a(&wa[0][i], smem + further(at_a, A_IS_MN, i, 0));
-#pragma unroll
-    for (u32 j = 0; j < TILES_N; j++)
-        load_b(&wb[0][j * 2], &wb[0][j * 2 + 1], smem + A_BYTES + further(at_b, B_IS_MN, j, 0));
-
-    u32 now = 0, ahead = (STAGES - 1) * STAGE_BYTES; // stages: multiplied, filled
-    for (u32 step = 0; step < steps; step++) {
-#pragma unroll
-        for (u32 s = 0; s < 4; s++) {
-            if (s == 0) {
-                copy_operand(smem + ahead, &x, A_IS_MN, BM);
-                copy_operand(smem + ahead + A_BYTES, &y, B_IS_MN, BN);
-                async_commit();
-                ahead = ahead + STAGE_BYTES == SHARED_BYTES ? 0 : ahead + STAGE_BYTES;
-            }
-            if (s == 3) {
-                async_wait(STAGES - 2);
-                barrier();
-                now = now + STAGE_BYTES == SHARED_BYTES ? 0 : now + STAGE_BYTES;
-            }
-            // The words of the next step, while this one's are multiplied.
-#pragma unroll
-            for (u32 i = 0; i < TILES_M; i++)
-                load_a(&wa[(s + 1) % 2][i], smem + now + further(at_a, A_IS_MN, i, (s + 1) % 4));
-#pragma unroll
-            for (u32 j = 0; j < TILES_N; j++)
-                load_b(&wb[(s + 1) % 2][j * 2], &wb[(s + 1) % 2][j * 2 + 1],
-                       smem + now + A_BYTES + further(at_b, B_IS_MN, j, (s + 1) % 4));
-#pragma unroll
-            for (u32 i = 0; i < TILES_M; i++)
-#pragma unroll
-                for (u32 j = 0; j < TILES_N * 2; j++)
-                    MULTIPLY(acc[i][j], wa[s % 2][i], wb[s % 2][j]);
-        }
-    }
-    async_wait(0);
-
     result c = {.at = out + batch * out_batch, .rows = m, .columns = n, .stride = out_stride};
 #if HAS_BIAS
     c.bias = bias;
 #endif
+    u32x2 corner = tile_at(block_x(), rows, columns);
+    work w;
+    w.x = source_of(a + batch * a_batch, A_IS_MN, BM, corner.x, m, k, a_stride);
+    w.y = source_of(b + batch * b_batch, B_IS_MN, BN, corner.y, n, k, b_stride);
+    w.at_a = A_IS_MN ? place_of(true, row, l / 16 * 8 + l % 8, l / 8 % 2) : place_of(false, row, l % 16, l / 16);
+    w.at_b = B_IS_MN ? place_of(true, column, l % 16, l / 16) : place_of(false, column, l / 16 * 8 + l % 8, l / 8 % 2);
+    w.slot = slot_of();
+    w.now = 0;
+    w.ahead = (STAGES - 1) * STAGE_BYTES;
 #pragma unroll
-    for (u32 i = 0; i < TILES_M; i++)
+    for (u32 s = 0; s < STAGES - 1; s++) {
+        copy_granules(smem + s * STAGE_BYTES + w.slot, &w.x, &w.y, 0, GRANULES);
+        async_commit();
+    }
+    async_wait(STAGES - 2);
+    barrier();
+    load_step(&w.f[0], &w, 0);
+
+    for (u32 t = block_x(); t < rows * columns; t += grid_dim_x()) {
+        tile acc;
 #pragma unroll
-        for (u32 j = 0; j < TILES_N * 2; j++) {
-            u32 r = corner.x + row + i * 16 + lane() / 4, at = corner.y + column + j * 8 + lane() % 4 * 2;
-            store_pair(c, r, at, acc[i][j][0], acc[i][j][1]);
-            store_pair(c, r + 8, at, acc[i][j][2], acc[i][j][3]);
+        for (u32 i = 0; i < TILES_M; i++)
+#pragma unroll
+            for (u32 j = 0; j < TILES_N * 2; j++)
+#pragma unroll
+                for (u32 e = 0; e < 4; e++)
+                    acc[i][j][e] = 0;
+        for (u32 step = STAGES - 1; step < steps; step++)
+            multiply_stage(&acc, &w, true);
+        bool has_next = t + grid_dim_x() < rows * columns;
+        if (has_next) {
+            u32x2 corner = tile_at(t + grid_dim_x(), rows, columns);
+            w.x = source_of(a + batch * a_batch, A_IS_MN, BM, corner.x, m, k, a_stride);
+            w.y = source_of(b + batch * b_batch, B_IS_MN, BN, corner.y, n, k, b_stride);
         }
+        for (u32 step = 0; step < STAGES - 1; step++)
+            multiply_stage(&acc, &w, has_next);
+        u32x2 done = tile_at(t, rows, columns); // again: registers are scarce
+        store(c, done.x + row, done.y + column, &acc);
+    }
 }

@@ -1,18 +1,25 @@
-// C[M,N] = A * B for Hopper (sm_90a): persistent blocks, one warpgroup that keeps a ring of shared
-// memory stages filled through the copy engine, and WGS warpgroups that multiply from it.
+// C[M,N] = A * B for Hopper (sm_90a): persistent blocks, one warp or warpgroup that keeps a ring of
+// shared memory stages filled through the copy engine, and WGS warpgroups that multiply from it.
 //
 // One source for all types and layouts: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32,
 // s32), -D A_MN / -D B_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K]; the tile and
 // the ring are tunables. A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps.
+//
+// With SPLIT_K the blocks of a cluster each sum a part of K, and there is one tile for each cluster.
 #include <kiln/kernel.h>
 
 tune(BM, 128, 64, 192, 256);
-tune(BN, 256, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
-tune(STAGES, 4, 2, 3, 5, 6, 7, 8);
-tune(WGS, 2, 1, 3); // warpgroups that multiply
+tune(BN, 256, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
+tune(STAGES, 4, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24);
+tune(WGS, 2, 1, 3);        // warpgroups that multiply
+tune(PINGPONG, 0, 1);      // two that take turns: one multiplies while the other stores its tile
+tune(LOADERS, 4, 1);       // warps that load; a whole warpgroup of them gives its registers away
 tune(GROUP, 16, 1, 2, 4, 8, 32);
-tune(SPLIT, 1, 0);   // a whole warpgroup loads and gives its registers away; else one warp loads
-tune(CHAINED, 0, 1); // part of a dependent launch
+tune(SPLIT_K, 1, 2, 4, 8); // blocks that share the sum of a tile
+tune(EARLY, 0, 1);         // A is constant: its loads begin before the kernel before this one ends
+tune(SWAP, 0, 1);          // the result is stored [N,M]: the host has exchanged the operands
+
+#include "gemm_types.h"
 
 #if defined(TYPE_f16)
 #define MULTIPLY wgmma_f16
@@ -23,63 +30,33 @@ tune(CHAINED, 0, 1); // part of a dependent launch
 #elif defined(TYPE_s8)
 #define MULTIPLY wgmma_s8
 #else
-#define TYPE_bf16
 #define MULTIPLY wgmma_bf16
 #endif
 
-#if defined(TYPE_tf32)
-enum { K_STEP = 32 }; // elements of a stage along K
-#elif defined(TYPE_e4m3) || defined(TYPE_s8)
-enum { K_STEP = 128 };
+// What MULTIPLY takes last: only 16-bit operands have a choice.
+#if defined(TYPE_tf32) || defined(TYPE_e4m3) || defined(TYPE_s8)
+#define LAYOUT
 #else
-enum { K_STEP = 64 };
+#define LAYOUT , (A_IS_MN ? wgmma_a_mn : 0) | (B_IS_MN ? wgmma_b_mn : 0)
 #endif
 
-#if defined(TYPE_s8)
-typedef i32 acc_t;
-#else
-typedef f32 acc_t;
-#endif
-
-#if defined(OUT_f32)
-typedef f32 out_t;
-enum { OUT_BYTES = 4 };
-#elif defined(OUT_s32)
-typedef i32 out_t;
-enum { OUT_BYTES = 4 };
-#elif defined(OUT_f16)
-typedef f16 out_t;
-#define PACK pack_f16
-enum { OUT_BYTES = 2 };
-#else
-typedef bf16 out_t;
-#define PACK pack_bf16
-enum { OUT_BYTES = 2 };
-#endif
-
-// Bytes from one k-step of an instruction to the next, inside a stage.
-#if defined(A_MN)
-enum { A_LAYOUT = wgmma_a_mn, A_NEXT = 2048 };
-#else
-enum { A_LAYOUT = 0, A_NEXT = 32 };
-#endif
-#if defined(B_MN)
-enum { B_LAYOUT = wgmma_b_mn, B_NEXT = 2048 };
-#else
-enum { B_LAYOUT = 0, B_NEXT = 32 };
-#endif
+#include "gemm_sm90_out.h"
 
 enum {
+    K_STEP = 128 / sizeof(in_t), // elements of a stage along K
     A_BYTES = BM * 128,
     B_BYTES = BN * 128,
     STAGE_BYTES = A_BYTES + B_BYTES,
-    SLAB = 2048,                         // 16 rows of 128 bytes: a warp's way out
-    SLABS_AT = STAGES * STAGE_BYTES,     // two per warp
-    BARRIERS_AT = SLABS_AT + WGS * 4 * 2 * SLAB,
-    SHARED_BYTES = BARRIERS_AT + 16 * STAGES,
-    TILES = BM / (64 * WGS),             // of 64 rows, per warpgroup
-    COLUMNS = 128 / OUT_BYTES,           // of a slab
-    THREADS = 128 * WGS + (SPLIT ? 128 : 32)
+    A_NEXT = A_IS_MN ? 2048 : 32, // bytes from one k-step of an instruction to the next
+    B_NEXT = B_IS_MN ? 2048 : 32,
+    WAY_OUT_AT = STAGES * STAGE_BYTES,
+    BARRIERS_AT = WAY_OUT_AT + WAY_OUT_BYTES,
+    OWNERS = PINGPONG ? 1 : WGS,         // warpgroups that share a tile
+    TILES = BM / (64 * OWNERS),          // of 64 rows, per warpgroup
+    IS_WIDE = TILES * BN / 2 > 160,      // accumulators of a thread
+    LOADER_REGISTERS = WGS == 3 ? 32 : IS_WIDE ? 24 : 40,
+    OTHER_REGISTERS = WGS == 3 ? 160 : IS_WIDE ? 240 : 232,
+    THREADS = 128 * WGS + 32 * LOADERS
 };
 
 _Alignas(1024) shared u8 smem[];
@@ -107,198 +84,152 @@ static mbarrier *empty_of(u32 stage)
     return (mbarrier *)(smem + BARRIERS_AT) + STAGES + stage;
 }
 
-typedef struct tile {
-    u32 m, n;
-} tile;
-
-// Groups of GROUP tile rows, column by column inside a group: neighbours share operands in the cache.
-static tile tile_at(u32 t, u32 rows, u32 columns)
+// A warpgroup with tiles of its own begins one when the other has seen its last stage come in: the
+// ring tells positions apart by one bit only.
+static mbarrier *turn_of(u32 group)
 {
-    u32 width = GROUP * columns, group = t / width, first = group * GROUP;
-    u32 height = min(rows - first, (u32)GROUP), rest = t - group * width, n = rest / height;
-    return (tile){(first + rest - n * height) * BM, n * BN};
+    return (mbarrier *)(smem + BARRIERS_AT) + 2 * STAGES + group;
+}
+
+// Hears of the shares that the other blocks of a sum send.
+static mbarrier *received(void)
+{
+    return (mbarrier *)(smem + BARRIERS_AT) + 2 * STAGES;
+}
+
+// --- the work of a block
+typedef struct work {
+    u32 rows, columns; // of tiles
+    u32 first, count;  // steps along K
+    u32 part;          // place in the cluster
+    u32 loaded;        // bytes of a stage that are loaded: operands may be smaller than a tile
+} work;
+
+static work work_of(u32 rows, u32 columns, u32 steps, u32 loaded)
+{
+    work w = {.rows = rows, .columns = columns, .count = steps, .loaded = loaded};
+    if (SPLIT_K > 1) {
+        w.part = cluster_rank();
+        w.first = steps * w.part / SPLIT_K;
+        w.count = steps * (w.part + 1) / SPLIT_K - w.first;
+    }
+    return w;
+}
+
+static u32 first_tile(void)
+{
+    return SPLIT_K > 1 ? cluster_x() : block_x();
+}
+
+static u32 tile_step(void)
+{
+    return SPLIT_K > 1 ? cluster_count_x() : grid_dim_x();
 }
 
 // --- the producer: one thread
-
-static void load_operand(u8 *to, const tensor_map *map, bool is_mn, u32 size, u32 first, u32 k,
+static void load_operand(u8 *to, const tensor_map *map, bool is_mn, bool is_once, u32 size, u32 first, u32 k,
                          mbarrier *full)
 {
-    if (!is_mn) {
-        tensor_load_2d(to, map, (i32)k, (i32)first, full);
-        return;
-    }
 #pragma unroll
-    for (u32 i = 0; i < size / 64; i++)
-        tensor_load_2d(to + i * 8192, map, (i32)(first + i * 64), (i32)k, full);
+    for (u32 i = 0; i < (is_mn ? size / 64 : 1); i++) {
+        i32 x = (i32)(is_mn ? first + i * 64 : k), y = (i32)(is_mn ? k : first);
+        if (is_once)
+            tensor_load_hint_2d(to + i * 8192, map, x, y, full, cache_evict_first());
+        else
+            tensor_load_2d(to + i * 8192, map, x, y, full);
+    }
 }
 
-static void produce(const tensor_map *a, const tensor_map *b, u32 rows, u32 columns, u32 steps)
+static void load_left(u32 stage, const tensor_map *a, u32 row, u32 k)
+{
+    load_operand(smem + stage * STAGE_BYTES, a, A_IS_MN, SWAP, BM, row, k * K_STEP, full_of(stage));
+}
+
+static void load_right(u32 stage, const tensor_map *b, u32 column, u32 k)
+{
+    load_operand(smem + stage * STAGE_BYTES + A_BYTES, b, B_IS_MN, false, BN, column, k * K_STEP, full_of(stage));
+}
+
+static void produce(const tensor_map *a, const tensor_map *b, work w)
 {
     ring r = {0, 1};
-    for (u32 t = block_x(); t < rows * columns; t += grid_dim_x()) {
-        tile at = tile_at(t, rows, columns);
-        for (u32 k = 0; k < steps; k++) {
-            u8 *stage = smem + r.stage * STAGE_BYTES;
-            mbarrier *full = full_of(r.stage);
-            mbarrier_wait(empty_of(r.stage), r.phase);
-            mbarrier_arrive_expect(full, STAGE_BYTES);
-            load_operand(stage, a, A_LAYOUT != 0, BM, at.m, k * K_STEP, full);
-            load_operand(stage + A_BYTES, b, B_LAYOUT != 0, BN, at.n, k * K_STEP, full);
+    u32 early = 0; // stages whose part of A is on its way
+    if (EARLY) {
+        u32x2 at = tile_at(first_tile(), w.rows, w.columns);
+        for (; early < min(w.count, (u32)STAGES); early++) {
+            mbarrier_arrive_expect(full_of(early), w.loaded);
+            load_left(early, a, at.x, w.first + early);
+        }
+    }
+    previous_kernel_wait();
+    for (u32 t = first_tile(); t < w.rows * w.columns; t += tile_step()) {
+        u32x2 at = tile_at(t, w.rows, w.columns);
+        for (u32 k = w.first; k < w.first + w.count; k++) {
+            if (EARLY && early) {
+                early--;
+            } else {
+                mbarrier_wait(empty_of(r.stage), r.phase);
+                mbarrier_arrive_expect(full_of(r.stage), w.loaded);
+                load_left(r.stage, a, at.x, k);
+            }
+            load_right(r.stage, b, at.y, k);
             advance(&r);
         }
     }
 }
 
 // --- the consumers
-
-#if defined(EPILOGUE_bias) || defined(EPILOGUE_bias_gelu) || defined(EPILOGUE_bias_relu) || defined(EPILOGUE_bias_silu)
-#define HAS_BIAS 1
-static f32 finish(f32 x, f32 b)
+static u64 operand_of(const u8 *tile, bool is_mn)
 {
-    x += b;
-#if defined(EPILOGUE_bias_gelu)
-    return 0.5f * x * (1.0f + fast_tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
-#elif defined(EPILOGUE_bias_relu)
-    return max(x, 0.0f);
-#elif defined(EPILOGUE_bias_silu)
-    return x * fast_rcp(1.0f + fast_exp2(-1.4426950409f * x));
-#else
-    return x;
-#endif
+    return is_mn ? wgmma_mn_major(tile, 128, 8192) : wgmma_k_major(tile, 128);
 }
-#else
-#define HAS_BIAS 0
-#endif
 
-typedef struct corner { // where a warp's 16 rows of the result begin
-    out_t *out;
-    const f32 *bias;
-    u32 row, column, rows, columns;
-} corner;
-
-static void add_bias(acc_t (*acc)[BN / 2], corner c)
+// All of a tile's accumulators on their way out; c.row and c.column are the tile's.
+static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c)
 {
-#if HAS_BIAS
+    u32 first = (PINGPONG ? 0 : warp() / 4 * TILES * 64) + warp() % 4 * 16; // of this warp's rows
+    acc_t *part = (acc_t *)(smem + WAY_OUT_AT);
+    u8 *slabs = smem + WAY_OUT_AT + warp() * 2 * SLAB;
 #pragma unroll
-    for (u32 j = 0; j < BN / 8; j++) {
-        u32 n = c.column + j * 8 + lane() % 4 * 2;
-        f32x2 b = {0.0f, 0.0f};
-        if (n < c.columns)
-            b = *(const f32x2 *)(c.bias + n);
-#pragma unroll
-        for (u32 h = 0; h < 2; h++) {
-            (*acc)[j * 4 + h * 2] = finish((*acc)[j * 4 + h * 2], b.x);
-            (*acc)[j * 4 + h * 2 + 1] = finish((*acc)[j * 4 + h * 2 + 1], b.y);
+    for (u32 i = 0; i < TILES; i++) {
+        if (HAS_PARTS) {
+            put_part(&(*acc)[i], first + i * 64, part);
+        } else {
+            corner own = c;
+            own.row += first + i * 64;
+            store_tile(&(*acc)[i], own, slabs);
         }
     }
-#endif
-}
-
-// Registers to the slab, in 16-byte granules that are permuted within eight rows: no bank conflicts.
-static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, u8 *slab)
-{
-#if defined(OUT_f32) || defined(OUT_s32)
-    u32 row = lane() / 4, pair = lane() % 4, odd = row & 1;
-#pragma unroll
-    for (u32 j = 0; j < 4; j++) { // odd rows take column block j ^ 2 when even rows take j
-        u32 granule = ((2 * j + pair / 2) ^ (odd * 4)) ^ row;
-        u8 *to = slab + row * 128 + granule * 16 + pair % 2 * 8;
-#pragma unroll
-        for (u32 h = 0; h < 2; h++) {
-            acc_t *even_at = &(*acc)[chunk * 16 + j * 4 + h * 2];
-            acc_t *odd_at = &(*acc)[chunk * 16 + (j ^ 2) * 4 + h * 2];
-            acc_t x = odd ? odd_at[0] : even_at[0], y = odd ? odd_at[1] : even_at[1];
-            ((acc_t *)(to + h * 1024))[0] = x;
-            ((acc_t *)(to + h * 1024))[1] = y;
-        }
-    }
-#else
-#pragma unroll
-    for (u32 u = 0; u < 4; u++) {
-        if (chunk * 64 + u * 16 < BN) {
-            u32 words[4];
-#pragma unroll
-            for (u32 x = 0; x < 4; x++)
-                words[x] = PACK((*acc)[chunk * 32 + u * 8 + 2 * x], (*acc)[chunk * 32 + u * 8 + 2 * x + 1]);
-            stmatrix(slab + lane() % 16 * 128 + (((lane() / 16 + 2 * u) ^ (lane() & 7)) * 16), words);
-        }
-    }
-#endif
-}
-
-// Where a lane's 16 bytes of rows lane / 8, + 4, + 8, + 12 go.
-typedef struct way_out {
-    out_t *to[4];
-    bool is_in[4];
-    u32 column, columns;
-} way_out;
-
-static way_out way_out_of(corner c)
-{
-    way_out w = {.column = lane() % 8 * (16 / OUT_BYTES)};
-#pragma unroll
-    for (u32 q = 0; q < 4; q++) {
-        u32 row = c.row + q * 4 + lane() / 8;
-        w.to[q] = c.out + (u64)row * c.columns + c.column + w.column;
-        w.is_in[q] = row < c.rows;
-    }
-    w.columns = c.columns - min(c.column, c.columns); // that are left from the tile's first on
-    return w;
-}
-
-static void empty_slab(const way_out *w, u32 chunk, const u8 *slab)
-{
-    u32 column = chunk * COLUMNS + w->column;
-    bool is_filled = BN % COLUMNS == 0 || column < BN; // the last slab may be narrower
-    bool is_in = column < w->columns && is_filled;
-#pragma unroll
-    for (u32 q = 0; q < 4; q++) {
-        u32 row = q * 4 + lane() / 8;
-        u32x4 v = {0, 0, 0, 0};
-        if (is_filled)
-            v = *(const u32x4 *)(slab + row * 128 + (((lane() & 7) ^ (row & 7)) * 16));
-        if (is_in && w->is_in[q])
-            *(u32x4 *)(w->to[q] + chunk * COLUMNS) = v;
+    if (HAS_PARTS && SPLIT_K == 1) {
+        barrier_sync(1, WGS * 128);
+        store_share(c, part, 0);
+        barrier_sync(1, WGS * 128);
     }
 }
 
-static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
+static void consume(corner c, work w)
 {
-    add_bias(acc, c);
-    way_out w = way_out_of(c);
-    warp_sync();
-#pragma unroll
-    for (u32 chunk = 0; chunk < (BN + COLUMNS - 1) / COLUMNS; chunk++) {
-        u8 *slab = slabs + chunk % 2 * SLAB;
-        fill_slab(acc, chunk, slab);
-        warp_sync();
-        empty_slab(&w, chunk, slab);
-    }
-}
-
-static void consume(corner c, u32 rows, u32 columns, u32 steps)
-{
-    u32 group = warp() / 4;
+    u32 group = warp() / 4, turn = group ^ 1;
+    u32 position = PINGPONG ? group * w.count : 0; // in the ring, of a tile's first stage
     ring r = {0, 0};
     bool is_leader = thread_x() % 128 == 0;
-    u8 *slabs = smem + SLABS_AT + warp() * 2 * SLAB;
-#if defined(A_MN)
-    u64 a0 = wgmma_mn_major(smem + group * (TILES * 8192), 128, 8192);
-#else
-    u64 a0 = wgmma_k_major(smem + group * (TILES * 8192), 128);
-#endif
-#if defined(B_MN)
-    u64 b0 = wgmma_mn_major(smem + A_BYTES, 128, 8192);
-#else
-    u64 b0 = wgmma_k_major(smem + A_BYTES, 128);
-#endif
-    for (u32 t = block_x(); t < rows * columns; t += grid_dim_x()) {
-        tile at = tile_at(t, rows, columns);
+    u64 a0 = operand_of(smem + (PINGPONG ? 0 : group * (TILES * 8192)), A_IS_MN);
+    u64 b0 = operand_of(smem + A_BYTES, B_IS_MN);
+    for (u32 t = first_tile() + (PINGPONG ? group * tile_step() : 0); t < w.rows * w.columns;
+         t += tile_step() * (PINGPONG ? WGS : 1)) {
+        u32x2 at = tile_at(t, w.rows, w.columns);
         acc_t acc[TILES][BN / 2];
         u32 before = 0; // the stage that is still being read
-        for (u32 k = 0; k < steps; k++) {
+        if (PINGPONG) {
+            r = (ring){position % STAGES, position / STAGES & 1};
+            position += WGS * w.count;
+            mbarrier_wait(turn_of(group), turn);
+            turn ^= 1;
+        }
+        for (u32 k = 0; k < w.count; k++) {
             mbarrier_wait(full_of(r.stage), r.phase);
+            if (PINGPONG && k == w.count - 1 && is_leader)
+                mbarrier_arrive(turn_of(group ^ 1));
             u64 a = wgmma_step(a0, r.stage * STAGE_BYTES), b = wgmma_step(b0, r.stage * STAGE_BYTES);
             wgmma_fence();
 #pragma unroll
@@ -306,11 +237,7 @@ static void consume(corner c, u32 rows, u32 columns, u32 steps)
 #pragma unroll
                 for (u32 i = 0; i < TILES; i++)
                     MULTIPLY(acc[i], wgmma_step(a, s * A_NEXT + i * 8192), wgmma_step(b, s * B_NEXT),
-                             k != 0 || s != 0
-#if defined(TYPE_bf16) || defined(TYPE_f16)
-                             , A_LAYOUT | B_LAYOUT
-#endif
-                    );
+                             k != 0 || s != 0 LAYOUT);
             wgmma_commit();
             wgmma_wait(1);
             if (k != 0 && is_leader)
@@ -321,49 +248,87 @@ static void consume(corner c, u32 rows, u32 columns, u32 steps)
         wgmma_wait(0);
         if (is_leader)
             mbarrier_arrive(empty_of(before));
-        c.column = at.n;
-#pragma unroll
-        for (u32 i = 0; i < TILES; i++) {
-            c.row = at.m + (group * TILES + i) * 64 + warp() % 4 * 16;
-            store_tile(&acc[i], c, slabs);
-        }
+        c.row = at.x;
+        c.column = at.y;
+        finish_tile(&acc, c);
     }
 }
 
-kernel block(THREADS) void gemm(tensor_map a, tensor_map b, out_t *out,
-#if HAS_BIAS
-                                const f32 *bias,
-#endif
-                                u32 m, u32 n, u32 tile_rows, u32 tile_columns, u32 steps)
+// --- the whole
+static void start(const tensor_map *a, const tensor_map *b)
 {
     if (thread_x() == 0) {
 #pragma unroll
         for (u32 s = 0; s < STAGES; s++) {
             mbarrier_init(full_of(s), 1);
-            mbarrier_init(empty_of(s), WGS);
+            mbarrier_init(empty_of(s), OWNERS);
+        }
+        if (PINGPONG) {
+            mbarrier_init(turn_of(0), 1);
+            mbarrier_init(turn_of(1), 1);
+        }
+        if (SPLIT_K > 1) {
+            mbarrier_init(received(), 1);
+            mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
         }
         mbarrier_fence_init();
-        tensor_map_prefetch(&a);
-        tensor_map_prefetch(&b);
+        tensor_map_prefetch(a);
+        tensor_map_prefetch(b);
+    }
+    if (SPLIT_K > 1) {
+        warp_sync();
+        cluster_arrive_relaxed();
     }
     barrier();
+}
+
+// Adds the parts of a sum. No block leaves while others may still read its shared memory, or signal
+// its barrier.
+static void end(corner c, work w)
+{
+    acc_t *part = (acc_t *)(smem + WAY_OUT_AT);
+    if (SPLIT_K == 1)
+        return;
+    warp_sync();
+    cluster_wait(); // all of them have begun
     if (warp() < WGS * 4) {
-        if (SPLIT)
-            registers_more(WGS == 3 ? 160 : 232);
-        if (CHAINED)
-            next_kernel_launch();
-        corner c = {.out = out, .rows = m, .columns = n};
-#if HAS_BIAS
-        c.bias = bias;
-#endif
-        consume(c, tile_rows, tile_columns, steps);
-    } else {
-        if (SPLIT)
-            registers_less(WGS == 3 ? 32 : 40);
-        if (thread_x() == WGS * 128) {
-            if (CHAINED)
-                previous_kernel_wait();
-            produce(&a, &b, tile_rows, tile_columns, steps);
-        }
+        u32x2 at = tile_at(first_tile(), w.rows, w.columns);
+        c.row = at.x;
+        c.column = at.y;
+        fence_async();
+        barrier_sync(1, WGS * 128);
+        send_shares(part, w.part, received());
+        mbarrier_wait(received(), 0);
+        store_share(c, part, w.part);
     }
+    warp_sync();
+    cluster_arrive_relaxed();
+    cluster_wait();
+}
+
+kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b, out_t *out,
+#if HAS_BIAS
+                                                 const f32 *bias,
+#endif
+                                                 u32 m, u32 n, u32 tile_rows, u32 tile_columns, u32 steps, u32 loaded)
+{
+    work w = work_of(tile_rows, tile_columns, steps, loaded);
+    corner c = {.out = out, .rows = m, .columns = n};
+#if HAS_BIAS
+    c.bias = bias;
+#endif
+    start(&a, &b);
+    if (warp() < WGS * 4) {
+        if (LOADERS == 4)
+            registers_more(OTHER_REGISTERS);
+        next_kernel_launch();
+        previous_kernel_wait();
+        consume(c, w);
+    } else {
+        if (LOADERS == 4)
+            registers_less(LOADER_REGISTERS);
+        if (thread_x() == WGS * 128)
+            produce(&a, &b, w);
+    }
+    end(c, w);
 }

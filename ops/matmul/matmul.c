@@ -147,17 +147,21 @@ static kiln_status check(job *j)
 }
 
 // --- what the kernels share
-static void common_words(const job *j, op_request *r)
+static void define_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r)
 {
-    const kiln_matmul_desc *d = j->desc;
     op_define(r, "TYPE_%s", operands[j->type].name);
     op_define(r, "OUT_%s", j->out_name);
-    if (d->a_is_transposed)
+    if (left_is_mn)
         op_define(r, "A_MN");
-    if (!d->b_is_transposed)
+    if (right_is_mn)
         op_define(r, "B_MN");
-    if (d->epilogue != KILN_EPILOGUE_NONE)
-        op_define(r, "EPILOGUE_%s", epilogues[d->epilogue]);
+    if (j->desc->epilogue != KILN_EPILOGUE_NONE)
+        op_define(r, "EPILOGUE_%s", epilogues[j->desc->epilogue]);
+}
+
+static void common_words(const job *j, op_request *r)
+{
+    define_types(j, j->desc->a_is_transposed, !j->desc->b_is_transposed, r);
 }
 
 static uint32_t ceil_div(uint32_t a, uint32_t b)
@@ -182,70 +186,170 @@ static bool operands_are_aligned(const job *j)
 }
 
 // --- sm_90a
+typedef struct side { // an operand of the kernel: a and b, or b and a for a transposed result
+    const kiln_buffer *buffer;
+    uint64_t first, next, rows, columns, stride; // in memory
+    bool is_mn;                                  // contiguous across K
+    uint32_t size;
+} side;
+
 typedef struct tile {
-    uint32_t m, n, warpgroups, stages, chained;
+    uint32_t m, n, warpgroups, stages, group, split_k;
+    bool is_swapped, is_pingpong;
 } tile;
 
-static size_t shared_bytes_of(tile t)
+enum { LEFT, RIGHT, MOST_SHARED = 232448 - 1024 };
+
+static void sides_of(const job *j, bool is_swapped, side out[2])
 {
-    // More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
-    // idle instead of joining the blocks of this one.
-    const size_t least = 115840;
-    size_t bytes =
-        (size_t)t.stages * (t.m + t.n) * 128 + t.warpgroups * 4 * 2 * 2048 + 16 * t.stages;
-    return t.chained && bytes < least ? least : bytes;
+    const kiln_matmul_desc *d = j->desc;
+    bool a_is_mn = d->a_is_transposed, b_is_mn = !d->b_is_transposed;
+    out[is_swapped] = (side){d->a,        d->a_first, j->a_batch, j->a_rows, a_is_mn ? d->m : d->k,
+                             j->a_stride, a_is_mn,    d->m};
+    out[!is_swapped] = (side){d->b,        d->b_first, j->b_batch, j->b_rows, b_is_mn ? d->n : d->k,
+                              j->b_stride, b_is_mn,    d->n};
 }
 
-static tile tile_of(uint32_t m, uint32_t n, bool is_chained)
+// As gemm_sm90.c lays it out: the ring, the way out, the barriers.
+static uint32_t tile_shared_bytes(const tile *t)
 {
-    tile t = {m, n, m == 64 ? 1 : m == 192 ? 3 : 2, 8, is_chained};
-    while (t.stages > 2 && shared_bytes_of(t) + 1024 > 232448)
-        t.stages--;
+    uint32_t slabs = t->warpgroups * 4 * 2 * 2048;
+    uint32_t parts = t->m * t->n * 4;
+    return t->stages * ((t->m + t->n) * 128 + 16) +
+           (t->split_k > 1  ? 2 * parts
+            : t->is_swapped ? parts
+                            : slabs) +
+           (t->is_pingpong || t->split_k > 1 ? 16 : 0);
+}
+
+// More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
+// idle instead of joining the blocks of this one.
+static uint32_t launch_shared_bytes(const job *j, const tile *t)
+{
+    const uint32_t least = 115840;
+    uint32_t bytes = tile_shared_bytes(t);
+    return bytes < least && !j->desc->sm90.stages ? least : bytes;
+}
+
+// With as many stages as fit, up to `most`.
+static tile tile_of(tile t, uint32_t most)
+{
+    t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
+    t.group = t.group ? t.group : 16;
+    for (t.stages = most; t.stages > 2; t.stages--)
+        if (tile_shared_bytes(&t) <= MOST_SHARED && (t.stages <= 16 || t.stages % 2 == 0))
+            break;
     return t;
 }
 
 // About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
 // its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
-// more often; blocks that run at the same time get in each other's way.
-static uint64_t cost_of(const job *j, uint32_t m, uint32_t n, uint32_t steps, uint32_t sms)
+// more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
+// out but the last are hidden, so it is for two waves and more.
+static uint64_t cost_of(const job *j, const tile *t, uint32_t steps, uint32_t sms)
 {
-    uint64_t tiles = (uint64_t)ceil_div(j->desc->m, m) * ceil_div(j->desc->n, n);
-    uint64_t waves = (tiles + sms - 1) / sms;
-    uint64_t multiply = (uint64_t)m * (n + 32) / 32, load = (uint64_t)(m + n) * 2;
-    return waves * (steps * (multiply > load ? multiply : load) + 900 + (uint64_t)m * n / 16) +
-           (tiles < sms ? tiles : sms) * 20;
+    uint64_t tiles = (uint64_t)ceil_div(j->desc->m, t->m) * ceil_div(j->desc->n, t->n);
+    uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
+    uint64_t multiply = (uint64_t)t->m * (t->n + (t->is_pingpong ? 8 : 32)) / 32;
+    uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
+    if (t->is_pingpong)
+        return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + sms * 20;
+    return waves * (wave + 900 + out) + (tiles < sms ? tiles : sms) * 20;
 }
 
-// Columns of a tile come in 64s when b is read along them, in 32s for results of 32 bits.
+// Columns of a tile come in 64s when the right side is read along them, in 32s for results of 32
+// bits.
 static uint32_t column_step(const job *j)
 {
     return !j->desc->b_is_transposed ? 64 : j->out_bytes == 4 ? 32 : 16;
 }
 
-static bool is_tile(const job *j, uint32_t m, uint32_t n)
+static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 {
-    return m && m % 64 == 0 && m <= 256 && n >= 32 && n <= (m <= 128 ? 256 : 128) &&
-           n % column_step(j) == 0;
-}
-
-static tile pick_tile(const job *j, uint32_t steps)
-{
-    const kiln_matmul_desc *d = j->desc;
-    uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
-    if (d->tile_m && d->tile_n)
-        return tile_of(d->tile_m, d->tile_n, d->overlaps_previous);
-    uint32_t step = column_step(j), best_m = 128, best_n = 256;
-    uint64_t best = UINT64_MAX;
-    for (uint32_t m = 64; m <= 128; m += 64)
-        for (uint32_t n = m == 128 ? 256 : 128; n >= (m == 128 ? 64 : 32); n -= step) {
-            uint64_t cost = cost_of(j, m, n, steps, sms);
-            if (cost < best) {
-                best = cost;
-                best_m = m;
-                best_n = n;
+    static const struct {
+        uint32_t m, least, most;
+        bool is_pingpong;
+    } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
+    tile best = {128, 256, .split_k = 1}, t = best;
+    uint64_t least = UINT64_MAX;
+    uint32_t step = column_step(j);
+    for (size_t r = 0; r < COUNT(ranges); r++) {
+        uint32_t most = ranges[r].most;
+        t.m = ranges[r].m;
+        t.is_pingpong = ranges[r].is_pingpong;
+        if (t.is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
+            most = 176; // wider ones lack a register
+        for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
+            uint64_t cost = cost_of(j, &t, steps, sms);
+            if (cost < least) {
+                least = cost;
+                best = t;
             }
         }
-    return tile_of(best_m, best_n, d->overlaps_previous);
+    }
+    if (best.is_pingpong && best.n < 192 && ceil_div(j->desc->m, best.m) >= 20)
+        best.group = 8;
+    return tile_of(best, 8);
+}
+
+// Few rows of a: the other operand passes by once, as fast as memory gives it. Its rows are the
+// left side of the kernel. K is split until all multiprocessors load; with many rows of a half of
+// them do, because adding the parts takes longer. Of clusters of more than two blocks fewer fit.
+static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
+{
+    const kiln_matmul_desc *d = j->desc;
+    tile t = {64, 64, .split_k = 1, .is_swapped = true};
+    while (t.n > 8 && t.n / 2 >= d->m && !d->a_is_transposed)
+        t.n /= 2;
+    if (ceil_div(d->n, 128) >= sms * 3 / 4)
+        t.m = 128;
+    uint32_t tiles = ceil_div(d->n, t.m), most = t.n == 64 ? sms / 2 : sms;
+    while (t.split_k < 8 && steps >= t.split_k * 8 &&
+           tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / 11 : most))
+        t.split_k *= 2;
+    return tile_of(t, 24);
+}
+
+static tile choose_tile(const job *j, uint32_t steps)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const kiln_matmul_sm90 *given = &d->sm90;
+    uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
+    if (d->tile_m && d->tile_n) {
+        tile t = {.m = d->tile_m,
+                  .n = d->tile_n,
+                  .group = given->group,
+                  .split_k = given->split_k ? given->split_k : 1,
+                  .is_swapped = given->is_swapped,
+                  .is_pingpong = given->is_pingpong};
+        return tile_of(t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
+    }
+    return d->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
+}
+
+static bool is_power(uint32_t n, uint32_t most) // of two; or 0
+{
+    return n <= most && (n & (n - 1)) == 0;
+}
+
+// Is what the description asks for possible?
+static bool is_tile(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const kiln_matmul_sm90 *given = &d->sm90;
+    uint32_t steps = ceil_div(d->k, 128 / operands[j->type].bytes), m = d->tile_m, n = d->tile_n;
+    side s[2];
+    sides_of(j, given->is_swapped, s);
+    if (!is_power(given->split_k, 8) || !is_power(given->group, 32) || given->split_k > steps ||
+        given->stages == 1 || given->stages > 24 || !m || m % 64 || m > 256 || !n)
+        return false;
+    tile t = choose_tile(j, steps);
+    bool has_parts = t.is_swapped || t.split_k > 1;
+    uint32_t step = s[RIGHT].is_mn ? 64 : t.is_swapped ? 8 : j->out_bytes == 4 ? 32 : 16;
+    uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
+    return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
+           accumulators <= (t.is_pingpong ? 192 : 128) && !(t.is_pingpong && has_parts) &&
+           tile_shared_bytes(&t) <= MOST_SHARED;
 }
 
 // Why gemm_sm90.c cannot do it; NULL: it can.
@@ -262,7 +366,7 @@ static const char *sm90_obstacle(const job *j)
         return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
     if (!d->k)
         return "k is 0";
-    if ((d->tile_m || d->tile_n) && !is_tile(j, d->tile_m, d->tile_n))
+    if ((d->tile_m || d->tile_n) && !is_tile(j))
         return "it has no such tile";
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
@@ -272,68 +376,96 @@ static const char *sm90_obstacle(const job *j)
     return NULL;
 }
 
-static kiln_status map_operand(const job *j, const kiln_buffer *buffer, uint64_t first,
-                               uint64_t rows, uint64_t columns, uint64_t stride, bool is_mn,
-                               uint32_t size, kiln_tensor_map *out)
+// The map of matrix `n` of an operand for boxes of `rows` (along K: of 64).
+static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t rows,
+                               kiln_tensor_map *out)
 {
     uint32_t bytes = operands[j->type].bytes;
     return kiln_tensor_map_make(
         j->k,
-        &(kiln_tensor_map_desc){.buffer = buffer,
-                                .first = first,
+        &(kiln_tensor_map_desc){.buffer = s->buffer,
+                                .first = s->first + n * s->next,
                                 .rank = 2,
-                                .size = {columns, rows},
-                                .stride_bytes = {0, stride * bytes},
-                                .box = {is_mn ? 64 : 128 / bytes, is_mn ? 64 : size},
+                                .size = {s->columns, s->rows},
+                                .stride_bytes = {0, s->stride * bytes},
+                                .box = {s->is_mn ? 64 : 128 / bytes, s->is_mn ? 64 : rows},
                                 .swizzle_bytes = 128,
                                 .promotion_bytes = 256},
         out);
+}
+
+// Of an operand that is smaller than a tile nothing more is loaded.
+static uint32_t rows_loaded(const side *s, uint32_t rows)
+{
+    return !s->is_mn && s->size < rows ? s->size : rows;
+}
+
+static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
+{
+    define_types(j, s[LEFT].is_mn, s[RIGHT].is_mn, r);
+    op_tune(r, "BM=%u", t->m);
+    op_tune(r, "BN=%u", t->n);
+    op_tune(r, "WGS=%u", t->warpgroups);
+    op_tune(r, "STAGES=%u", t->stages);
+    bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
+    op_tune(r, "LOADERS=%d", is_large ? 4 : 1);
+    op_tune(r, "PINGPONG=%d", t->is_pingpong);
+    op_tune(r, "GROUP=%u", t->group);
+    op_tune(r, "SPLIT_K=%u", t->split_k);
+    op_tune(r, "SWAP=%d", t->is_swapped);
+    op_tune(r, "EARLY=%d", j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous);
 }
 
 static kiln_status run_sm90(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
     uint32_t steps = ceil_div(d->k, 128 / operands[j->type].bytes);
-    tile t = pick_tile(j, steps);
-    op_request r = {.file = "ops/matmul/gemm_sm90.c", .shared_bytes = shared_bytes_of(t)};
-    common_words(j, &r);
-    op_tune(&r, "BM=%u", t.m);
-    op_tune(&r, "BN=%u", t.n);
-    op_tune(&r, "WGS=%u", t.warpgroups);
-    op_tune(&r, "STAGES=%u", t.stages);
-    op_tune(&r, "SPLIT=%u", t.warpgroups == 3 || t.m * t.n / t.warpgroups >= 64 * 192);
-    op_tune(&r, "CHAINED=%u", t.chained);
+    tile t = choose_tile(j, steps);
+    side s[2];
+    sides_of(j, t.is_swapped, s);
+    op_request r = {.file = "ops/matmul/gemm_sm90.c", .shared_bytes = launch_shared_bytes(j, &t)};
+    tune_sm90(j, &t, s, &r);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
-    uint32_t rows = ceil_div(d->m, t.m), columns = ceil_div(d->n, t.n);
-    uint64_t tiles = (uint64_t)rows * columns;
-    uint64_t waves = status ? 1 : (tiles + kernel->resident - 1) / kernel->resident;
+    if (status)
+        return status;
+    uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = ceil_div(s[RIGHT].size, t.n);
+    uint32_t sms = kernel->resident;
+    uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
+    if (t.split_k == 1 && tiles > sms) {
+        // What multiplies wants as many tiles in each block, what loads as many blocks as possible.
+        uint64_t waves = (tiles + sms - 1) / sms;
+        blocks = t.is_swapped ? sms : (tiles + waves - 1) / waves;
+    }
+    // A streaming kernel that leaves a few multiprocessors idle gives these to the next one, which
+    // then is spread unevenly; that costs more than the early start gains.
+    bool is_uneven =
+        t.is_swapped && !d->b_is_constant && blocks > sms / 2 && blocks < sms - sms / 11;
+    uint32_t left = rows_loaded(&s[LEFT], t.m), right = rows_loaded(&s[RIGHT], t.n);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
         kiln_tensor_map a, b;
-        status =
-            map_operand(j, d->a, d->a_first + n * j->a_batch, j->a_rows,
-                        d->a_is_transposed ? d->m : d->k, j->a_stride, d->a_is_transposed, t.m, &a);
+        status = map_operand(j, &s[LEFT], n, left, &a);
         if (!status)
-            status = map_operand(j, d->b, d->b_first + n * j->b_batch, j->b_rows,
-                                 d->b_is_transposed ? d->k : d->n, j->b_stride, !d->b_is_transposed,
-                                 t.n, &b);
+            status = map_operand(j, &s[RIGHT], n, right, &b);
         if (status)
             break;
-        kiln_arg args[9] = {kiln_arg_struct(&a, sizeof a), kiln_arg_struct(&b, sizeof b),
-                            kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch)};
+        kiln_arg args[10] = {kiln_arg_struct(&a, sizeof a), kiln_arg_struct(&b, sizeof b),
+                             kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch)};
         size_t count = 3;
         if (d->epilogue != KILN_EPILOGUE_NONE)
             args[count++] = kiln_arg_buffer(d->bias);
-        const uint32_t numbers[] = {d->m, d->n, rows, columns, steps};
+        const uint32_t numbers[] = {s[LEFT].size, s[RIGHT].size, rows,
+                                    columns,      steps,         (left + right) * 128};
         for (size_t i = 0; i < COUNT(numbers); i++)
             args[count++] = kiln_arg_i64(KILN_U32, numbers[i]);
-        status = kiln_launch(kernel->kernel,
-                             &(kiln_launch_desc){.grid = {(uint32_t)((tiles + waves - 1) / waves)},
-                                                 .shared_bytes = r.shared_bytes,
-                                                 .args = args,
-                                                 .arg_count = count,
-                                                 .stream = d->stream,
-                                                 .overlaps_previous = d->overlaps_previous});
+        status = kiln_launch(
+            kernel->kernel,
+            &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                .shared_bytes = r.shared_bytes,
+                                .args = args,
+                                .arg_count = count,
+                                .stream = d->stream,
+                                .overlaps_previous = !d->waits_for_previous && !is_uneven});
     }
     return status;
 }
@@ -341,7 +473,9 @@ static kiln_status run_sm90(const job *j)
 // --- operands in plain memory: sm_80, portable, f32
 typedef struct plain { // one way to run one of them
     uint32_t m, n, warps_m, warps_n, stages;
+    uint32_t line; // bytes of a stage along K
     size_t shared_bytes;
+    bool is_persistent; // its blocks take one tile after the other
 } plain;
 
 static bool has_pairs(const job *j)
@@ -352,15 +486,29 @@ static bool has_pairs(const job *j)
            (j->batch == 1 || j->out_batch % 2 == 0);
 }
 
+// Are there nothing but whole tiles, and steps for all stages?
+static bool is_whole(const job *j, plain way)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint32_t depth = way.line / operands[j->type].bytes;
+    return d->m % way.m == 0 && d->n % way.n == 0 && d->k % depth == 0 &&
+           d->k / depth >= way.stages;
+}
+
 static kiln_status launch_plain(const job *j, const op_request *r, plain way)
 {
     const kiln_matmul_desc *d = j->desc;
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, r, &kernel);
-    uint64_t tiles = (uint64_t)ceil_div(d->m, way.m) * ceil_div(d->n, way.n);
+    uint64_t tiles = (uint64_t)ceil_div(d->m, way.m) * ceil_div(d->n, way.n), blocks = tiles;
     if (!status && tiles > INT32_MAX)
         return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
                          (unsigned long long)tiles);
+    if (!status && way.is_persistent) { // as many tiles for each block
+        uint64_t resident = kernel->resident / j->batch, waves;
+        waves = resident ? (tiles + resident - 1) / resident : tiles;
+        blocks = (tiles + waves - 1) / waves;
+    }
     const uint32_t most = 65535; // blocks along y
     for (uint32_t first = 0; first < j->batch && !status; first += most) {
         kiln_arg args[16] = {kiln_arg_buffer_at(d->a, d->a_first + first * j->a_batch),
@@ -376,7 +524,7 @@ static kiln_status launch_plain(const job *j, const op_request *r, plain way)
         uint32_t rest = j->batch - first;
         status =
             kiln_launch(kernel->kernel,
-                        &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < most ? rest : most},
+                        &(kiln_launch_desc){.grid = {(uint32_t)blocks, rest < most ? rest : most},
                                             .shared_bytes = r->shared_bytes,
                                             .args = args,
                                             .arg_count = count,
@@ -421,7 +569,7 @@ static kiln_status run_sm80(const job *j)
 {
 #define WAY(m, n, warps_m, warps_n, stages)                                                        \
     {                                                                                              \
-        m, n, warps_m, warps_n, stages, (m + n) * 128 * stages                                     \
+        m, n, warps_m, warps_n, stages, 128, (m + n) * 128 * stages, true                          \
     }
     static const plain ways[] = {WAY(128, 256, 2, 4, 4), WAY(128, 256, 2, 4, 3),
                                  WAY(128, 128, 2, 2, 3), WAY(64, 64, 2, 2, 4)};
@@ -434,14 +582,18 @@ static kiln_status run_sm80(const job *j)
     op_tune(&r, "WARPS_M=%u", way.warps_m);
     op_tune(&r, "WARPS_N=%u", way.warps_n);
     op_tune(&r, "STAGES=%u", way.stages);
+    bool has_whole = is_whole(j, way);
+    op_tune(&r, "WHOLE=%u", has_whole);
+    op_tune(&r, "WIDE=%u",
+            has_whole && is_aligned(j->desc->out, j->desc->out_first, j->out_stride, j->out_batch,
+                                    j->batch, j->out_bytes));
     op_tune(&r, "PAIRS=%u", has_pairs(j));
     return launch_plain(j, &r, way);
 }
 
 static kiln_status run_f32(const job *j)
 {
-    static const plain ways[] = {
-        {128, 128, 1, 1, 1, 0}, {64, 64, 1, 1, 1, 0}, {32, 32, 1, 1, 1, 0}};
+    static const plain ways[] = {{.m = 128, .n = 128}, {.m = 64, .n = 64}, {.m = 32, .n = 32}};
     size_t first = j->k->cuda ? 0 : 1;
     plain way = pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
     job plain_job = *j;
@@ -456,13 +608,15 @@ static kiln_status run_f32(const job *j)
 
 static kiln_status run_portable(const job *j)
 {
-    // Two buffers of 80 bytes for each row and column; 2048 more when lines of a small tile run
+    // Two buffers, 16 bytes behind each row and column; some more when lines of a small tile run
     // along the columns.
-#define WAY(m, n, warps_m, warps_n)                                                                \
+#define WAY(m, n, warps_m, warps_n, line)                                                          \
     {                                                                                              \
-        m, n, warps_m, warps_n, 2, (m + n) * 160 + 2048                                            \
+        m, n, warps_m, warps_n, 2, line, (m + n) * (line + 16) * 2 + line * 32, false              \
     }
-    static const plain ways[] = {WAY(128, 128, 2, 2), WAY(64, 64, 2, 2), WAY(32, 32, 1, 1)};
+    static const plain ways[] = {WAY(128, 256, 2, 4, 128), WAY(128, 128, 2, 2, 128),
+                                 WAY(64, 64, 2, 2, 128),   WAY(128, 128, 2, 4, 64),
+                                 WAY(64, 64, 2, 2, 64),    WAY(32, 32, 1, 1, 64)};
 #undef WAY
     if (j->type == F32 || (j->type == TF32 && j->out_bytes == 4))
         return run_f32(j);
@@ -470,11 +624,13 @@ static kiln_status run_portable(const job *j)
         return error_set(j->k, KILN_E_UNSUPPORTED, K6038,
                          "kiln_matmul: a tf32 product for 16-bit results needs sm_80 and aligned "
                          "rows");
-    // GPUs have large tiles; the cpu device and the interpreter blocks of one warp: no fibers.
-    bool is_gpu = j->k->cuda || j->k->ocl;
-    size_t first = j->k->cuda ? 0 : j->k->ocl ? 1 : 2;
-    plain way =
-        pick_plain(j, ways + first, COUNT(ways) - first - is_gpu, j->device->multiprocessors);
+    // Matrix units want large tiles of each warp, but bytes across the rows want registers, too.
+    // The cpu device and the interpreter have blocks of one warp: no fibers.
+    bool turns_bytes = j->type == S8 && (j->desc->a_is_transposed || !j->desc->b_is_transposed);
+    bool is_large = j->device->sm >= 80 && !turns_bytes;
+    size_t first = j->k->cuda ? (is_large ? 0 : 3) : j->k->ocl ? 4 : 5;
+    size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
+    plain way = pick_plain(j, ways + first, count, j->device->multiprocessors);
     op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);
     op_tune(&r, "BM=%u", way.m);
@@ -482,7 +638,10 @@ static kiln_status run_portable(const job *j)
     op_tune(&r, "WARPS_M=%u", way.warps_m);
     op_tune(&r, "WARPS_N=%u", way.warps_n);
     op_tune(&r, "PAIRS=%u", has_pairs(j));
-    op_tune(&r, "ALIGNED=%u", j->type != E4M3 && operands_are_aligned(j));
+    bool is_even = j->type != E4M3 && operands_are_aligned(j); // e4m3 is converted on the way
+    op_tune(&r, "ALIGNED=%u", is_even);
+    op_tune(&r, "LINE=%u", way.line);
+    op_tune(&r, "WHOLE=%u", is_even && is_whole(j, way));
     return launch_plain(j, &r, way);
 }
 

@@ -97,6 +97,8 @@ static void take_cluster(parser *p, marks *m, const int64_t n[3], uint32_t count
         diag_label(d, m->cluster, "a cluster has 1 to %d blocks in all", MAX_CLUSTER);
         return;
     }
+    if (blocks == 1) // is none
+        return;
     for (uint32_t i = 0; i < 3; i++)
         m->cluster_size[i] = i < count ? (uint32_t)n[i] : 1;
 }

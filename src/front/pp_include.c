@@ -31,18 +31,17 @@ static found find_header(pp *p, str name, bool is_quoted)
     if (header && (!is_quoted || str_starts(name, "kiln/")))
         return (found){.kind = FOUND_KNOWN, .header = header};
     size_t len;
-    const char *path = str_dup(a, name), *inside = NULL;
+    const char *path = str_dup(a, name), *inside = NULL, *shown = str_format(a, "<%s>", path);
     if (p->is_own && is_quoted) // library texts include one another
         inside = embed_find(str_format(a, "lib/%s", path), &len);
     else if (str_starts(name, "kiln/") && strlen(path) == name.len)
         inside = embed_find(path, &len);
-    else if (is_quoted && !may_read_files(p) && str_starts(str_of(p->file->file->path), "ops/"))
-        inside = embed_find(file_join(a, file_folder(p->file->file->path), name), &len);
+    else if (is_quoted && !may_read_files(p) && str_starts(str_of(p->file->file->path), "ops/")) {
+        shown = file_join(a, file_folder(p->file->file->path), name); // it may include others
+        inside = embed_find(shown, &len);
+    }
     if (inside)
-        return (found){.kind = FOUND_EMBEDDED,
-                       .path = str_format(a, "<%s>", path),
-                       .text = inside,
-                       .text_len = len};
+        return (found){.kind = FOUND_EMBEDDED, .path = shown, .text = inside, .text_len = len};
     if (!may_read_files(p) || strlen(path) != name.len)
         return (found){0};
     if (is_quoted) {

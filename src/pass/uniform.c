@@ -223,14 +223,17 @@ static uint8_t thread_level(const ir_func *f, int64_t axis)
     return below % 32 == 0 ? UNIFORM_WARP : UNIFORM_NOT;
 }
 
-static uint8_t shuffle_level(const sweep *s, const ir_inst *i)
+// The lane that is read must be there: each thread gets its own value from one that is not.
+static uint8_t shuffle_level(const sweep *s, const ir_inst *i, flow at)
 {
-    uint8_t value = level_of(s, ir_operand(s->f, i, 0));
-    uint64_t width;
-    bool is_broadcast = i->aux == IR_SH_IDX &&
-                        level_of(s, ir_operand(s->f, i, 1)) >= UNIFORM_WARP &&
-                        ir_const_bits(s->f, ir_operand(s->f, i, 2), &width) && width == 32;
-    return is_broadcast && value < UNIFORM_WARP ? UNIFORM_WARP : value;
+    const ir_func *f = s->f;
+    uint8_t value = level_of(s, ir_operand(f, i, 0));
+    uint64_t width, threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
+    bool is_there = !at.warp.depth && ((threads && threads % 32 == 0) ||
+                                       is_const_multiple(f, ir_operand(f, i, 1), 32, 0));
+    bool is_broadcast = i->aux == IR_SH_IDX && level_of(s, ir_operand(f, i, 1)) >= UNIFORM_WARP &&
+                        ir_const_bits(f, ir_operand(f, i, 2), &width) && width == 32;
+    return is_broadcast && is_there && value < UNIFORM_WARP ? UNIFORM_WARP : value;
 }
 
 static uint8_t flow_level(flow at)
@@ -271,7 +274,7 @@ static void visit_plain(sweep *s, ir_inst_id id, flow at)
     case IR_NANOTIME:
     case IR_CALL: level = UNIFORM_NOT; break;
     case IR_LOAD: level = loaded_level(s, i); break;
-    case IR_SHUFFLE: level = shuffle_level(s, i); break;
+    case IR_SHUFFLE: level = shuffle_level(s, i, at); break;
     default:
         is_root = false;
         for (uint32_t k = 0; k < i->operand_count; k++) {

@@ -66,6 +66,9 @@ struct device_ops {
     kiln_status (*resources)(const kiln_kernel *kernel, kiln_resources *out);
     kiln_status (*occupancy)(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
                              uint32_t *blocks);
+    // Clusters, of the kernel's size, that run at the same time on the whole device. Optional.
+    kiln_status (*clusters)(kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                            uint32_t *clusters);
 
     void *(*main_stream)(kiln *k); // the driver's handle
     kiln_status (*stream_new)(kiln_stream *s, int priority);

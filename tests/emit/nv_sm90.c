@@ -32,6 +32,7 @@ kernel block(128) cluster(2) void copies(tensor_map line, tensor_map plane, tens
         tensor_load_all_2d(tile, &plane, 0, 0, &ready, 3);
         tensor_load_all_3d(tile, &cube, 0, 0, 0, &ready, 1u << cluster_rank());
         bulk_load(&tile[0][0], from, 1024, &ready);
+        bulk_send(&tile[1][0], &tile[0][0], 128, &ready, cluster_rank() ^ 1);
     }
     mbarrier_wait(&ready, 0);
     mbarrier_arrive_at(&ready, cluster_rank() ^ 1);

@@ -146,6 +146,30 @@ static void no_linker(void)
     kiln_close(f.k);
 }
 
+// A kernel that changes its register count is not linked: the linker's compiler ignores that.
+static void own_registers(void)
+{
+    static const char text[] = "#include <kiln/kernel.h>\n"
+                               "kernel block(256) void f(u32 *x)\n"
+                               "{ if (warp() < 4) registers_more(240); else registers_less(40);\n"
+                               "  x[thread_x()] = 1; }\n";
+    char path[] = "/tmp/kiln-fake-XXXXXX", log[256] = "";
+    int file = mkstemp(path);
+    kiln *k = NULL;
+    kiln_module *m = NULL;
+    kiln_compile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.source = text;
+    setenv("FAKE_CUDA_LOG", path, 1);
+    CHECK(file >= 0 && !kiln_open("cuda", &k));
+    CHECK(!kiln_compile(k, &desc, &m));
+    CHECK(read(file, log, sizeof log - 1) > 0 && strstr(log, "load taken") &&
+          !strstr(log, "compile ptx"));
+    kiln_close(k);
+    close(file);
+    remove(path);
+}
+
 static void launch_refused(void)
 {
     fixture f;
@@ -214,6 +238,7 @@ static const struct {
     {"out of memory", "memory=1000000", out_of_memory},
     {"jit refuses", "jit", jit_refuses},
     {"no linker", "nolink", no_linker},
+    {"own registers", "", own_registers},
     {"launch refused", "launch=701", launch_refused},
     {"fault", "fault=264", fault},
     {"exact fault", "fault=5", exact_fault},

@@ -493,6 +493,13 @@ static cu_result fake_occupancy(int *blocks, cu_function f, int threads, size_t 
     *blocks = 2048 / threads;
     return CU_OK;
 }
+static cu_result fake_clusters(int *clusters, cu_function f, const cu_launch_config *config)
+{
+    (void)f;
+    (void)config;
+    *clusters = 66;
+    return CU_OK;
+}
 static cu_result fake_stream_create(cu_stream *s, unsigned flags, int priority)
 {
     (void)flags;

@@ -20,6 +20,8 @@ typedef struct test_case {
     uint32_t pad; // elements between rows
     uint32_t batch;
     uint32_t tile_m, tile_n;
+    kiln_matmul_sm90 sm90;
+    bool b_is_constant;
 } test_case;
 
 // --- numbers
@@ -222,6 +224,8 @@ static kiln_matmul_desc desc_of(const test_case *c, const data *d, kiln_matmul_k
     desc.kernel = kernel;
     desc.tile_m = c->tile_m;
     desc.tile_n = c->tile_n;
+    desc.sm90 = c->sm90;
+    desc.b_is_constant = c->b_is_constant;
     return desc;
 }
 
@@ -268,9 +272,11 @@ static void test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel
     double worst = status ? HUGE_VAL : worst_of(c, d, is_exact);
     bool is_right = !status && worst <= (is_exact ? 0 : limit_of(c));
     if (!is_right)
-        printf("%s %s -> %s %ux%ux%u a%s b%s epilogue %d pad %u batch %u: %s %g\n", names[kernel],
-               kiln_type_name(c->in), kiln_type_name(c->out), c->m, c->n, c->k, c->a_t ? "t" : "n",
-               c->b_t ? "t" : "n", (int)c->epilogue, c->pad, c->batch,
+        printf("%s %s -> %s %ux%ux%u a%s b%s epilogue %d pad %u batch %u tile %s%ux%u "
+               "split %u: %s %g\n",
+               names[kernel], kiln_type_name(c->in), kiln_type_name(c->out), c->m, c->n, c->k,
+               c->a_t ? "t" : "n", c->b_t ? "t" : "n", (int)c->epilogue, c->pad, c->batch,
+               c->sm90.is_swapped ? "swapped " : "", c->tile_m, c->tile_n, c->sm90.split_k,
                status ? kiln_last_error(k)->text : "largest error", worst);
     CHECK(is_right);
     for (int n = 0; n < (is_cuda && !is_fake ? 100 : 1) && is_right && !is_integer; n++) {
@@ -341,6 +347,38 @@ static void test_layouts(kiln *k)
                                          .b_t = layout % 2});
 }
 
+// Nothing but whole tiles, several for each block: the kernels leave out what edges need.
+static void test_whole(kiln *k)
+{
+    static const struct {
+        kiln_type in, out;
+    } types[] = {{KILN_BF16, KILN_BF16}, {KILN_F16, KILN_F32}, {KILN_I8, KILN_I32}};
+    for (size_t t = 0; t < (is_brief ? 1 : sizeof types / sizeof *types); t++)
+        for (int layout = 0; layout < (is_brief ? 1 : 4); layout++) {
+            test_case c = {.in = types[t].in,
+                           .out = types[t].out,
+                           .m = 128,
+                           .n = 192,
+                           .k = t == 2 ? 640 : 320,
+                           .a_t = layout / 2,
+                           .b_t = layout % 2 == 0};
+            test_one(k, &c);
+            if (!is_cuda)
+                continue;
+            c.m = c.n = 512;
+            c.tile_m = 128;
+            c.tile_n = 128;
+            test_one(k, &c);
+            c.tile_n = 256;
+            c.epilogue = types[t].in == KILN_I8 ? KILN_EPILOGUE_NONE : KILN_EPILOGUE_BIAS_RELU;
+            if (t == 0 && layout == 0 && !is_fake) { // more tiles than multiprocessors
+                c.m = 1536;
+                c.n = 3072;
+            }
+            test_one(k, &c);
+        }
+}
+
 static void test_epilogues(kiln *k)
 {
     for (kiln_epilogue e = KILN_EPILOGUE_BIAS; e <= KILN_EPILOGUE_BIAS_SILU; e++) {
@@ -404,34 +442,96 @@ static void test_tiles(kiln *k)
             c.b_t = n % 64 != 0;
             if (m != 192)
                 test_one(k, &c);
+            c.sm90.is_pingpong = true;
+            if (m == 128 && n <= 192)
+                test_one(k, &c);
         }
+}
+
+// Ways of the sm_90a kernel: clusters that share their loads, warpgroups that take turns, sums
+// split over blocks, transposed results.
+static void test_ways(kiln *k)
+{
+    static const test_case ways[] = {
+        {.tile_m = 64, .tile_n = 64, .b_t = true, .sm90 = {.split_k = 2}},
+        {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.split_k = 4, .stages = 2}},
+        {.tile_m = 128, .tile_n = 96, .b_t = true, .sm90 = {.is_pingpong = true, .group = 1}},
+        {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.is_pingpong = true, .stages = 3}},
+        {.tile_m = 128, .tile_n = 192, .b_t = true, .sm90 = {.is_pingpong = true}},
+        {.tile_m = 64, .tile_n = 32, .b_t = true, .sm90 = {.is_pingpong = true, .stages = 2}},
+        {.tile_m = 64, .tile_n = 64, .sm90 = {.is_pingpong = true, .stages = 2}},
+        {.tile_m = 64, .tile_n = 8, .b_t = true, .sm90 = {.is_swapped = true, .stages = 2}},
+        {.tile_m = 64,
+         .tile_n = 24,
+         .b_is_constant = true,
+         .sm90 = {.is_swapped = true, .stages = 3}},
+        {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.is_swapped = true}},
+        {.tile_m = 64, .tile_n = 16, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 2}},
+        {.tile_m = 64,
+         .tile_n = 32,
+         .b_is_constant = true,
+         .sm90 = {.is_swapped = true, .split_k = 4}},
+        {.tile_m = 128, .tile_n = 64, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 2}},
+        {.tile_m = 64, .tile_n = 8, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 8}}};
+    static const struct {
+        kiln_type in, out;
+        bool is_tf32;
+    } types[] = {{KILN_BF16, KILN_BF16, false},
+                 {KILN_F16, KILN_F32, false},
+                 {KILN_F32, KILN_F16, true},
+                 {KILN_F8E4, KILN_BF16, false},
+                 {KILN_I8, KILN_I32, false}};
+    static const uint32_t sizes[][3] = {{5, 144, 264}, {72, 208, 520}, {264, 520, 1032}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            for (size_t i = 0; i < (is_cuda ? 3 : 1 + (t == 0)); i++) {
+                test_case c = ways[w];
+                c.in = types[t].in;
+                c.out = types[t].out;
+                c.is_tf32 = types[t].is_tf32;
+                c.m = sizes[i][0] & (c.a_t ? ~7u : ~0u);
+                c.m = c.m ? c.m : 8;
+                c.n = sizes[i][1];
+                c.k = sizes[i][2] & ~15u;
+                c.batch = 1 + (i == 0 && w % 3 == 0);
+                c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)(w % 5);
+                for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                    data d;
+                    make_data(k, &c, &d, is_integer);
+                    test_kernel(k, &c, &d, KILN_MATMUL_SM90, is_integer);
+                    free_data(&d);
+                }
+            }
 }
 
 // Products of products, each of which may start before the one before it ends: the same bits as one
 // after the other.
 static void test_chain(kiln *k)
 {
-    enum { N = 64, LINKS = 5 };
+    enum { M = 64, MOST = 1024, WAYS = 3 };
+    uint32_t n = is_cuda ? MOST : M, links = is_cuda ? 20 : 5;
     test_case c = {
-        .in = KILN_F16, .out = KILN_F16, .m = N, .n = N, .k = N, .b_t = true, .batch = 1};
-    static uint16_t results[2][N * N];
+        .in = KILN_BF16, .out = KILN_BF16, .m = M, .n = n, .k = n, .b_t = true, .batch = 1};
+    static uint16_t results[WAYS][M * MOST];
     data d;
     make_data(k, &c, &d, false);
     kiln_buffer *turns[2] = {d.out_buffer, NULL};
-    CHECK(!kiln_buffer_new(k, KILN_F16, N * N, &turns[1]));
-    for (int is_chained = 0; is_chained < 2; is_chained++) {
+    CHECK(!kiln_buffer_new(k, KILN_BF16, M * n, &turns[1]));
+    for (int way = 0; way < WAYS; way++) { // the last: b may be read early
         kiln_matmul_desc desc = desc_of(&c, &d, KILN_MATMUL_BEST);
-        desc.overlaps_previous = is_chained;
+        desc.waits_for_previous = way == 0;
+        desc.b_is_constant = way == 2;
         kiln_status status = KILN_OK;
-        for (int n = 0; n < LINKS && !status; n++) {
-            desc.out = turns[n % 2];
+        for (uint32_t i = 0; i < links && !status; i++) {
+            desc.out = turns[i % 2];
             status = kiln_matmul(k, &desc);
             desc.a = desc.out;
         }
         CHECK(!status && !kiln_sync(k) &&
-              !kiln_read(turns[(LINKS - 1) % 2], 0, results[is_chained], N * N));
+              !kiln_read(turns[(links - 1) % 2], 0, results[way], M * n));
     }
     CHECK(!memcmp(results[0], results[1], sizeof results[0]));
+    CHECK(!memcmp(results[0], results[2], sizeof results[0]));
     kiln_buffer_free(turns[1]);
     free_data(&d);
 }
@@ -496,9 +596,11 @@ static kiln_tensor_map map_of(kiln *k, const kiln_buffer *b, uint64_t inner, uin
 
 typedef struct checked {
     const char *path;
-    const char *tune[8];
+    const char *tune[10];
     uint32_t tile_m, tile_n;
     size_t shared_bytes;
+    uint32_t split_k; // of the sm_90a kernel; 0: 1
+    bool is_swapped;
 } checked;
 
 static void test_check(kiln *k, const checked *what)
@@ -518,14 +620,15 @@ static void test_check(kiln *k, const checked *what)
     if (status)
         printf("%s\n", kiln_last_error(k)->text);
     CHECK(!status);
-    uint32_t rows = (c.m + what->tile_m - 1) / what->tile_m;
-    uint32_t columns = (c.n + what->tile_n - 1) / what->tile_n;
+    uint32_t left = what->is_swapped ? c.n : c.m, right = what->is_swapped ? c.m : c.n;
+    uint32_t rows = (left + what->tile_m - 1) / what->tile_m;
+    uint32_t columns = (right + what->tile_n - 1) / what->tile_n;
     kiln_tensor_map a = {{0}}, b = {{0}};
     kiln_arg args[12];
     size_t count = 0;
     if (is_sm90) {
-        a = map_of(k, d.a_buffer, c.k, c.m, what->tile_m);
-        b = map_of(k, d.b_buffer, c.k, c.n, what->tile_n);
+        a = map_of(k, what->is_swapped ? d.b_buffer : d.a_buffer, c.k, left, what->tile_m);
+        b = map_of(k, what->is_swapped ? d.a_buffer : d.b_buffer, c.k, right, what->tile_n);
         args[count++] = kiln_arg_struct(&a, sizeof a);
         args[count++] = kiln_arg_struct(&b, sizeof b);
     } else {
@@ -533,13 +636,14 @@ static void test_check(kiln *k, const checked *what)
         args[count++] = kiln_arg_buffer(d.b_buffer);
     }
     args[count++] = kiln_arg_buffer(d.out_buffer);
-    const uint32_t sm90[] = {c.m, c.n, rows, columns, (c.k + 63) / 64};
+    const uint32_t sm90[] = {left,    right,           rows,
+                             columns, (c.k + 63) / 64, (what->tile_m + what->tile_n) * 128};
     const uint32_t plain[] = {c.m, c.n, c.k, c.k, c.k, c.n, 0, 0, 0};
-    for (size_t i = 0; i < (is_sm90 ? 5 : 9); i++)
+    for (size_t i = 0; i < (is_sm90 ? 6 : 9); i++)
         args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, is_sm90 ? sm90[i] : plain[i]);
     kiln_check_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.launch.grid[0] = rows * columns;
+    desc.launch.grid[0] = rows * columns * (what->split_k ? what->split_k : 1);
     desc.launch.shared_bytes = what->shared_bytes;
     desc.launch.args = args;
     desc.launch.arg_count = count;
@@ -554,19 +658,49 @@ static void test_check(kiln *k, const checked *what)
 static void test_checks(kiln *k)
 {
     static const checked all[] = {
-        {"ops/matmul/gemm_sm90.c",
-         {"BM=64", "BN=64", "WGS=1", "STAGES=2", NULL},
-         64,
-         64,
-         2 * 16384 + 16384 + 32},
-        {"ops/matmul/gemm_sm80.c", {"BM=64", "BN=64", "WARPS_N=2", NULL}, 64, 64, 3 * 16384},
-        {"ops/matmul/gemm_portable.c",
-         {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},
-         32,
-         32,
-         12288},
-        {"ops/matmul/gemm_portable.c", {"BM=64", "BN=64", "WARPS_N=2", NULL}, 64, 64, 22528},
-        {"ops/matmul/gemm_f32.c", {"TILE=32", NULL}, 32, 32, 0}};
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=64", "WGS=1", "STAGES=2", NULL},
+         .tile_m = 64,
+         .tile_n = 64,
+         .shared_bytes = 2 * 16384 + 16384 + 32},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=16", "PINGPONG=1", "STAGES=2", NULL},
+         .tile_m = 64,
+         .tile_n = 16,
+         .shared_bytes = 2 * 10240 + 32768 + 48},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
+         .tile_m = 64,
+         .tile_n = 32,
+         .shared_bytes = 2 * 12288 + 64 * 32 * 4 + 32,
+         .is_swapped = true},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2", NULL},
+         .tile_m = 64,
+         .tile_n = 32,
+         .shared_bytes = 2 * 12288 + 2 * 64 * 32 * 4 + 48,
+         .split_k = 2,
+         .is_swapped = true},
+        {.path = "ops/matmul/gemm_sm80.c",
+         .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL},
+         .tile_m = 64,
+         .tile_n = 64,
+         .shared_bytes = 3 * 16384},
+        {.path = "ops/matmul/gemm_portable.c",
+         .tune = {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},
+         .tile_m = 32,
+         .tile_n = 32,
+         .shared_bytes = 12288},
+        {.path = "ops/matmul/gemm_portable.c",
+         .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL},
+         .tile_m = 64,
+         .tile_n = 64,
+         .shared_bytes = 22528},
+        {.path = "ops/matmul/gemm_f32.c",
+         .tune = {"TILE=32", NULL},
+         .tile_m = 32,
+         .tile_n = 32,
+         .shared_bytes = 0}};
     for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
         int before = api_failed;
         test_check(k, &all[n]);
@@ -596,9 +730,12 @@ int main(int argc, char **argv)
     test_errors(k);
     test_sizes(k);
     test_layouts(k);
+    test_whole(k);
     test_epilogues(k);
     test_strides(k);
     test_chain(k);
+    if (!is_brief)
+        test_ways(k);
     if (is_cuda && !is_fake)
         test_tiles(k);
     kiln_close(k);

@@ -399,6 +399,24 @@ static void spread(void)
     kiln_buffer_free(out);
 }
 
+static void exchange(void)
+{
+    uint32_t want[512];
+    for (uint32_t n = 0; n < 512; n++) {
+        uint32_t block = n / 64, rank = block % 4, from = rank * 16 + n % 16, sum = 0;
+        for (uint32_t i = 0; i < 4; i++)
+            sum = sum * 3 + (block - rank + i) * 1000 + from * from;
+        want[n] = sum;
+    }
+    kiln_buffer *out = nv_buffer(k, KILN_U32, 512, NULL);
+    nv_job j = job("exchange", out, zeros, want, 512);
+    j.args[0] = kiln_arg_buffer(out);
+    j.launch.arg_count = 1;
+    j.launch.grid[0] = 8;
+    CHECK(nv_run(&j, is_expected, NULL));
+    kiln_buffer_free(out);
+}
+
 // Each block reads what the other one of its cluster has stored.
 static void neighbours(void)
 {
@@ -566,6 +584,8 @@ static void mistakes(void)
            "multiple of 16");
     EXPECT(fail("mbarrier_init(b, 1); bulk_load(tile, x + 16, 256, b);"), KILN_E_KERNEL, "K6020",
            "'x'");
+    EXPECT(fail("mbarrier_init(b, 1); bulk_send(tile, tile, 16, b, 1);"), KILN_E_KERNEL, "K6043",
+           "no block 1 in a cluster of 1");
 }
 
 int main(int argc, char **argv)
@@ -585,6 +605,7 @@ int main(int argc, char **argv)
     tensors(-1);
     tensor_sums();
     spread();
+    exchange();
     neighbours();
     gemm(64);
     gemm(576);

@@ -75,3 +75,35 @@ kernel block(64) void loop(const i8 *a, const i8 *b, i32 *c)
     }
     fragment_store(c + warp() * 256, 16, sum);
 }
+
+// The same loads from shared memory in lines of 16 bytes; out counts the words that differ.
+//! run fetched_{f16,bf16,i8} block=32 ($1[2048]:bits, u32[32])
+#define FETCHED(T)                                                                                 \
+    kernel block(32) void fetched_##T(const T *a, u32 *out)                                        \
+    {                                                                                              \
+        _Alignas(16) shared T tile[2048];                                                          \
+        for (u32 i = thread_x(); i < 2048; i += 32)                                                \
+            tile[i] = a[i];                                                                        \
+        barrier();                                                                                 \
+        u32 x[4], y[4], wrong = 0;                                                                 \
+        fragment_load_a(x, tile + 16, 48);                                                         \
+        fragment_fetch_a(y, tile + 16, 48);                                                        \
+        for (u32 i = 0; i < 4; i++)                                                                \
+            wrong += x[i] != y[i];                                                                 \
+        fragment_load_a_t(x, tile + 16, 48);                                                       \
+        fragment_fetch_a_t(y, tile + 16, 48);                                                      \
+        for (u32 i = 0; i < 4; i++)                                                                \
+            wrong += x[i] != y[i];                                                                 \
+        fragment_load_b(x, tile + 32, 32);                                                         \
+        fragment_fetch_b(y, tile + 32, 32);                                                        \
+        for (u32 i = 0; i < 4; i++)                                                                \
+            wrong += x[i] != y[i];                                                                 \
+        fragment_load_b_t(x, tile + 32, 64);                                                       \
+        fragment_fetch_b_t(y, tile + 32, 64);                                                      \
+        for (u32 i = 0; i < 4; i++)                                                                \
+            wrong += x[i] != y[i];                                                                 \
+        out[lane()] = wrong;                                                                       \
+    }
+FETCHED(f16)
+FETCHED(bf16)
+FETCHED(i8)

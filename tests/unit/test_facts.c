@@ -99,6 +99,25 @@ TEST(uniform_collectives_and_memory)
                      UNIFORM_NOT);
 }
 
+// A thread gets its own value from a lane that is not there: only some lanes surely are.
+TEST(uniform_shuffle_from_a_missing_lane)
+{
+    static const char *const blocks[] = {"block(40, 1, 1)", ""};
+    for (size_t n = 0; n < 2; n++)
+        for (uint32_t lane = 0; lane < 4; lane += 3) {
+            char input[300];
+            snprintf(input, sizeof input,
+                     "kernel @k(%%x: ptr.global i32) %s {\n%%a = thread.x\n"
+                     "%%v = shuffle.idx i32 %%a, %u, 32\nreturn\n}\n",
+                     blocks[n], lane);
+            assert_int_equal(level_of(input, "v"), lane ? UNIFORM_NOT : UNIFORM_WARP);
+        }
+    assert_int_equal(level_in_64_2("%a = thread.x\n%c = slt i32 %a, %n\nL1: if %c {\n"
+                                   "%v = shuffle.idx i32 %a, 0, 32\nexit L1\n} else {\nexit "
+                                   "L1\n}"),
+                     UNIFORM_NOT);
+}
+
 static const char branches[] = "kernel @k(%x: ptr.global i32, %n: i32) block(64, 1, 1) {\n"
                                "  %t = thread.x\n"
                                "  %c = slt i32 %t, %n\n"

@@ -59,7 +59,7 @@ typedef struct filling { // one instruction whose text is being filled in
     const ir_inst *i;
     const char *operand[10]; // by letter of the row, lists left out
     uint32_t list_at, list_len;
-    const char *temp, *half;
+    const char *temp[2], *half;
 } filling;
 
 static void read_operands(filling *fill)
@@ -101,10 +101,13 @@ static void put_field(filling *fill, text *out, char field)
             text_printf(out, "%s%s", k ? ", " : "", ptx_reg(p, list[k]));
         break;
     case 't':
-        if (!fill->temp)
-            fill->temp = ptx_temp(p, RC_R);
-        text_puts(out, fill->temp);
+    case 'u': {
+        const char **temp = &fill->temp[field - 't'];
+        if (!*temp)
+            *temp = ptx_temp(p, RC_R);
+        text_puts(out, *temp);
         break;
+    }
     case 'h':
         if (!fill->half)
             fill->half = ptx_temp(p, RC_H);

@@ -80,6 +80,8 @@ void cuda_unload_module(kiln_module *m);
 kiln_status cuda_resources(const kiln_kernel *kernel, kiln_resources *out);
 kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
                            uint32_t *blocks);
+kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                          uint32_t *clusters);
 
 // --- cuda_launch.c
 kiln_status cuda_launch(kiln_kernel *kernel, const rt_launch *launch);

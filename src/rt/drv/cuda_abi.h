@@ -167,6 +167,7 @@ typedef struct cu_tensor_map {
     E(launch, "cuLaunchKernel", 4000, "cuLaunchKernel", (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, cu_stream stream, void **params, void **extra)) \
     E(launch_ex, "cuLaunchKernelEx", 11060, "cuLaunchKernelEx", (const cu_launch_config *config, cu_function f, void **params, void **extra)) \
     E(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks, cu_function f, int threads, size_t shared)) \
+    E(clusters, "cuOccupancyMaxActiveClusters", 11070, "cuOccupancyMaxActiveClusters", (int *clusters, cu_function f, const cu_launch_config *config)) \
     E(stream_create, "cuStreamCreateWithPriority", 5050, "cuStreamCreateWithPriority", (cu_stream * stream, unsigned flags, int priority))  \
     E(stream_destroy, "cuStreamDestroy", 4000, "cuStreamDestroy_v2", (cu_stream stream))                                                    \
     E(stream_sync, "cuStreamSynchronize", 2000, "cuStreamSynchronize", (cu_stream stream))                                                  \

@@ -404,6 +404,7 @@ const device_ops cuda_device_ops = {
     .launch = cuda_launch,
     .resources = cuda_resources,
     .occupancy = cuda_occupancy,
+    .clusters = cuda_clusters,
     .main_stream = main_stream,
     .stream_new = cuda_stream_new,
     .stream_free = cuda_stream_close,

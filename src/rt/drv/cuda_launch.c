@@ -54,7 +54,8 @@ static kiln_status refused(kiln_kernel *kernel, const rt_launch *l, cu_result r)
 }
 
 static cu_result launch_with_attributes(const cuda_device *d, const kiln_kernel *kernel,
-                                        const rt_launch *l, cu_stream stream, void **params)
+                                        const rt_launch *l, bool overlaps, cu_stream stream,
+                                        void **params)
 {
     cu_launch_attribute attributes[3];
     cu_launch_config config = {.grid_x = l->grid[0],
@@ -78,7 +79,7 @@ static cu_result launch_with_attributes(const cuda_device *d, const kiln_kernel 
         attributes[config.attribute_count].id = CU_LAUNCH_COOPERATIVE;
         attributes[config.attribute_count++].value.cooperative = 1;
     }
-    if (l->overlaps_previous) {
+    if (overlaps) {
         attributes[config.attribute_count].id = CU_LAUNCH_PROGRAMMATIC;
         attributes[config.attribute_count++].value.programmatic = 1;
     }
@@ -115,15 +116,18 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
         (status = cuda_raise_shared(kernel, l->shared_bytes)) != KILN_OK)
         return status;
     cuda_fill_params(kernel, l->args, params);
+    // To overlap is an offer: a driver that cannot starts the kernel after the one before it.
+    bool overlaps =
+        l->overlaps_previous && d->cu->launch_ex && (!s->is_capturing || d->cu->version >= 12030);
     cu_result r;
-    if (!l->cluster[0] && !l->is_cooperative && !l->overlaps_previous)
+    if (!l->cluster[0] && !l->is_cooperative && !overlaps)
         r = d->cu->launch(kernel->function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
                           l->block[1], l->block[2], (unsigned)l->shared_bytes, s->native, params,
                           NULL);
     else if (!d->cu->launch_ex)
-        return cuda_no_entry(k, "cluster, cooperative and overlapping launches");
+        return cuda_no_entry(k, "cluster and cooperative launches");
     else
-        r = launch_with_attributes(d, kernel, l, s->native, params);
+        r = launch_with_attributes(d, kernel, l, overlaps, s->native, params);
     if (r)
         return refused(kernel, l, r);
     if (s->is_capturing)

@@ -141,8 +141,14 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
         free(m->cubin);
         m->cubin = NULL;
     }
-    start_jit(&j, logs, target_find(k->target));
-    r = link(cu, &j, image, &m->cubin, &m->cubin_len);
+    // To the linker a text is one of several: its compiler then ignores changes of the register
+    // count (C7504), and kernels that need them spill and multiply one step at a time.
+    bool can_link = !strstr(image->code, "setmaxnreg");
+    r = CU_NOT_FOUND;
+    if (can_link) {
+        start_jit(&j, logs, target_find(k->target));
+        r = link(cu, &j, image, &m->cubin, &m->cubin_len);
+    }
     if (!r)
         r = cu->module_load(&m->loaded, m->cubin, 0, NULL, NULL);
     if (r && r != CU_OUT_OF_MEMORY) {
@@ -202,4 +208,35 @@ kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t s
     cu_result r = k->cuda->cu->occupancy(&count, kernel->function, (int)threads, shared_bytes);
     *blocks = (uint32_t)count;
     return r ? cuda_fail(k, r, "asking for the occupancy") : KILN_OK;
+}
+
+kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                          uint32_t *clusters)
+{
+    kiln *k = kernel->module->k;
+    kiln_status status = cuda_ready(k);
+    if (!status && !k->cuda->cu->clusters)
+        status = cuda_no_entry(k, "the number of clusters");
+    if (!status && shared_bytes > kernel->dynamic_limit)
+        status = cuda_raise_shared(kernel, shared_bytes);
+    if (status)
+        return status;
+    int count = 0;
+    const uint32_t *size = kernel->cluster;
+    cu_launch_attribute attribute = {.id = CU_LAUNCH_CLUSTER};
+    attribute.value.cluster.x = size[0];
+    attribute.value.cluster.y = size[1];
+    attribute.value.cluster.z = size[2];
+    cu_launch_config config = {.grid_x = size[0],
+                               .grid_y = size[1],
+                               .grid_z = size[2],
+                               .block_x = threads,
+                               .block_y = 1,
+                               .block_z = 1,
+                               .shared_bytes = (unsigned)shared_bytes,
+                               .attributes = &attribute,
+                               .attribute_count = 1};
+    cu_result r = k->cuda->cu->clusters(&count, kernel->function, &config);
+    *clusters = (uint32_t)count;
+    return r ? cuda_fail(k, r, "asking for the number of clusters") : KILN_OK;
 }

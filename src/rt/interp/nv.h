@@ -40,8 +40,9 @@ typedef struct nv_load { // a copy into shared memory that has not landed
     uint32_t thread;
     uint32_t to, bytes;
     uint32_t barrier, phase; // offset; when it was issued
-    uint64_t from;           // a plain copy
-    bool is_tensor;
+    uint64_t from;           // a plain copy: an address, or an offset in the shared memory of
+    uint32_t sender;         // this block of the cluster
+    bool is_tensor, is_sent;
     tensor_box box;
 } nv_load;
 

@@ -145,24 +145,48 @@ static bool load_into(runner *to, const warp *w, const code *c, uint32_t lane, n
     return true;
 }
 
+// What a bulk copy reads; of another block's shared memory, too.
+static bool bulk_source(runner *r, warp *w, const code *c, uint32_t lane, nv_load *l)
+{
+    uint32_t offset = 0;
+    l->from = operand_u64(r, w, c, 1, lane);
+    l->bytes = operand_u32(r, w, c, 2, lane);
+    if (!is_bulk_size(r, w, c, lane, l->bytes))
+        return false;
+    if (!l->is_sent)
+        return nv_global(r, w, c, lane, l->from, l->bytes, 16) != NULL;
+    if (!nv_offset(r, w, c, lane, l->from, l->bytes, 16, &offset))
+        return false;
+    l->from = offset;
+    l->sender = r->rank;
+    return !is_watched(r) ||
+           r->launch->hooks->async->start(r, w, c, lane, ASYNC_READS, offset, l->bytes);
+}
+
 static bool load_issue(runner *r, warp *w, const code *c, uint32_t lane)
 {
     nv_load l = {.c = c, .thread = w->index * LANES + lane};
     uint32_t last = c->c - 1, barrier = last, mask = 1u << r->rank;
-    l.is_tensor = c->align != NV_BULK_LOAD;
+    l.is_sent = c->align == NV_BULK_SEND;
+    l.is_tensor = c->align != NV_BULK_LOAD && !l.is_sent;
     if (c->align == NV_TENSOR_LOAD_ALL)
         mask = operand_u32(r, w, c, last, lane);
-    if (c->align == NV_TENSOR_LOAD_ALL || c->align == NV_TENSOR_LOAD_HINT)
+    if (l.is_sent) {
+        uint32_t rank = operand_u32(r, w, c, last, lane);
+        if (rank >= r->peer_count)
+            return fault_raise(r, w, c, lane, K6043,
+                               "there is no block %u in a cluster of %u to send to", rank,
+                               r->peer_count);
+        mask = 1u << rank;
+    }
+    if (c->align == NV_TENSOR_LOAD_ALL || c->align == NV_TENSOR_LOAD_HINT || l.is_sent)
         barrier--;
     if (l.is_tensor) {
         if (!tensor_read(r, w, c, lane, 1, &l.box))
             return false;
         l.bytes = tensor_bytes(&l.box);
-    } else {
-        l.from = operand_u64(r, w, c, 1, lane);
-        l.bytes = operand_u32(r, w, c, 2, lane);
-        if (!is_bulk_size(r, w, c, lane, l.bytes) || !nv_global(r, w, c, lane, l.from, l.bytes, 16))
-            return false;
+    } else if (!bulk_source(r, w, c, lane, &l)) {
+        return false;
     }
     if (!nv_offset(r, w, c, lane, operand_u64(r, w, c, 0, lane), l.bytes, l.is_tensor ? 128 : 16,
                    &l.to) ||
@@ -185,6 +209,12 @@ bool copy_land(runner *r, nv_load *l)
     if (l->is_tensor) {
         if (!tensor_load(r, w, l->c, lane, &l->box, l->to))
             return false;
+    } else if (l->is_sent) {
+        runner *sender = &r->peers[l->sender];
+        memmove(r->shared + l->to, sender->shared + l->from, l->bytes);
+        if (is_watched(sender))
+            sender->launch->hooks->async->end(sender, l->c, l->thread, ASYNC_READS,
+                                              (uint32_t)l->from, l->bytes);
     } else {
         const uint8_t *from = nv_global(r, w, l->c, lane, l->from, l->bytes, 16);
         if (!from)
@@ -330,7 +360,8 @@ bool copy_step(runner *r, warp *w, const code *c)
             fine = tensor_read(r, w, c, lane, 0, &box);
         else if (op == NV_TENSOR_MAP_PREFETCH)
             fine = true;
-        else if (op == NV_BULK_LOAD || (op >= NV_TENSOR_LOAD && op <= NV_TENSOR_LOAD_ALL))
+        else if (op == NV_BULK_LOAD || op == NV_BULK_SEND ||
+                 (op >= NV_TENSOR_LOAD && op <= NV_TENSOR_LOAD_ALL))
             fine = load_issue(r, w, c, lane);
         else
             fine = store_issue(r, w, c, lane);

@@ -208,6 +208,33 @@ kernel block(64) cluster(2) void spread(const tensor_map map, u32 *out)
     cluster_wait();
 }
 
+// Each block of a cluster sends a quarter of its numbers to each of the others, and adds what came.
+kernel block(64) cluster(4) void exchange(u32 *out)
+{
+    _Alignas(16) shared u32 own[64], got[4][16];
+    shared mbarrier full;
+    u32 t = thread_x(), rank = cluster_rank();
+    if (t == 0) {
+        mbarrier_init(&full, 1);
+        mbarrier_arrive_expect(&full, 4 * 64);
+        mbarrier_fence_init();
+    }
+    own[t] = block_x() * 1000 + t * t;
+    fence_async();
+    barrier();
+    cluster_arrive_relaxed();
+    cluster_wait();
+    if (t < 4)
+        bulk_send(got[rank], own + t * 16, 64, &full, t);
+    mbarrier_wait(&full, 0);
+    u32 sum = 0;
+    for (u32 i = 0; i < 4; i++)
+        sum = sum * 3 + got[i][t % 16];
+    out[global_x()] = sum;
+    cluster_arrive_relaxed();
+    cluster_wait();
+}
+
 // Tiles of 64 x 128, four stages, one warpgroup that loads and one that multiplies.
 kernel block(256) void gemm(const tensor_map a, const tensor_map b, f32 *c, u32 n, u32 k)
 {

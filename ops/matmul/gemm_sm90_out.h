@@ -1,0 +1,230 @@
+// The ways out of gemm_sm90.c: from accumulators to the result in memory. Each warp has 16 rows of
+// each of its tiles of 64.
+//
+// store_tile: through two slabs of a warp's own, for a whole sum that lies as the result does.
+// put_part, store_share: through a tile in shared memory, for a result that is stored transposed
+// (SWAP) or whose sum is spread over the blocks of a cluster (SPLIT_K): each block gets its share of
+// the lines from the others, and adds in the order of K, so the result is the same every time.
+#ifndef KILN_GEMM_SM90_OUT_H
+#define KILN_GEMM_SM90_OUT_H
+
+enum {
+    SLAB = 2048,                      // 16 rows of 128 bytes
+    OUT_BYTES = sizeof(out_t),
+    COLUMNS = 128 / OUT_BYTES,        // of a slab
+    HAS_PARTS = SWAP || SPLIT_K > 1,
+    // A tile in shared memory
+    LINES = SWAP ? BN : BM,
+    LINE = SWAP ? BM : BN,            // numbers
+    TURNS = LINE % 32 == 0 ? 3 : LINE % 16 == 0,
+    PART = LINES * LINE,
+    SHARE_LINES = LINES / SPLIT_K,    // that one block adds up
+    SHARE = SHARE_LINES * LINE,
+    WAY_OUT_BYTES = HAS_PARTS ? PART * (SPLIT_K > 1 ? 8 : 4) : WGS * 4 * 2 * SLAB
+};
+
+typedef struct corner { // where a part of the result begins
+    out_t *out;
+    const f32 *bias;
+    u32 row, column, rows, columns;
+} corner;
+
+// --- through a slab
+typedef struct biases { // of a lane's columns of a slab
+    f32x2 at[COLUMNS / 8];
+} biases;
+
+static biases load_biases(corner c, u32 chunk)
+{
+    biases b;
+#if HAS_BIAS
+#pragma unroll
+    for (u32 j = 0; j < COLUMNS / 8; j++) {
+        u32 n = c.column + chunk * COLUMNS + j * 8 + lane() % 4 * 2;
+        b.at[j] = (f32x2){0.0f, 0.0f};
+        if (n < c.columns && chunk * COLUMNS + j * 8 < BN)
+            b.at[j] = *(const f32x2 *)(c.bias + n);
+    }
+#endif
+    return b;
+}
+
+// Eight columns of a slab, j of them.
+static void finish_columns(acc_t (*acc)[BN / 2], u32 chunk, u32 j, const biases *b)
+{
+#if HAS_BIAS
+#pragma unroll
+    for (u32 h = 0; h < 2; h++) {
+        acc_t *at = &(*acc)[(chunk * (COLUMNS / 8) + j) * 4 + h * 2];
+        at[0] = finish(at[0], b->at[j].x);
+        at[1] = finish(at[1], b->at[j].y);
+    }
+#endif
+}
+
+// Registers to the slab, in 16-byte granules that are permuted within eight rows: no bank conflicts.
+static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, const biases *b, u8 *slab)
+{
+#if defined(PACK)
+#pragma unroll
+    for (u32 u = 0; u < 4; u++) {
+        if (chunk * 64 + u * 16 < BN) {
+            u32 words[4];
+            finish_columns(acc, chunk, 2 * u, b);
+            finish_columns(acc, chunk, 2 * u + 1, b);
+#pragma unroll
+            for (u32 x = 0; x < 4; x++)
+                words[x] = PACK((*acc)[chunk * 32 + u * 8 + 2 * x], (*acc)[chunk * 32 + u * 8 + 2 * x + 1]);
+            stmatrix(slab + lane() % 16 * 128 + (((lane() / 16 + 2 * u) ^ (lane() & 7)) * 16), words);
+        }
+    }
+#else
+    u32 row = lane() / 4, pair = lane() % 4, odd = row & 1;
+#pragma unroll
+    for (u32 j = 0; j < 4; j++)
+        finish_columns(acc, chunk, j, b);
+#pragma unroll
+    for (u32 j = 0; j < 4; j++) { // odd rows take column block j ^ 2 when even rows take j
+        u32 granule = ((2 * j + pair / 2) ^ (odd * 4)) ^ row;
+        u8 *to = slab + row * 128 + granule * 16 + pair % 2 * 8;
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            acc_t *even_at = &(*acc)[chunk * 16 + j * 4 + h * 2];
+            acc_t *odd_at = &(*acc)[chunk * 16 + (j ^ 2) * 4 + h * 2];
+            acc_t x = odd ? odd_at[0] : even_at[0], y = odd ? odd_at[1] : even_at[1];
+            ((acc_t *)(to + h * 1024))[0] = x;
+            ((acc_t *)(to + h * 1024))[1] = y;
+        }
+    }
+#endif
+}
+
+// Where a lane's 16 bytes of rows lane / 8, + 4, + 8, + 12 go.
+typedef struct way_out {
+    out_t *to;
+    u64 step; // from one of its rows to the next
+    u32 rows, column, columns;
+} way_out;
+
+static way_out way_out_of(corner c)
+{
+    u32 row = c.row + lane() / 8, column = lane() % 8 * (16 / OUT_BYTES);
+    return (way_out){.to = c.out + (u64)row * c.columns + c.column + column,
+                     .step = (u64)c.columns * 4,
+                     .rows = c.rows - min(row, c.rows), // that are left
+                     .column = column,
+                     .columns = c.columns - min(c.column, c.columns)};
+}
+
+static void empty_slab(const way_out *w, u32 chunk, const u8 *slab)
+{
+    u32 column = chunk * COLUMNS + w->column;
+    bool is_filled = BN % COLUMNS == 0 || column < BN; // the last slab may be narrower
+    bool is_in = column < w->columns && is_filled;
+#pragma unroll
+    for (u32 q = 0; q < 4; q++) {
+        u32 row = q * 4 + lane() / 8;
+        u32x4 v = {0, 0, 0, 0};
+        if (is_filled)
+            v = *(const u32x4 *)(slab + row * 128 + (((lane() & 7) ^ (row & 7)) * 16));
+        if (is_in && q * 4 < w->rows)
+            *(u32x4 *)(w->to + q * w->step + chunk * COLUMNS) = v;
+    }
+}
+
+static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
+{
+    way_out w = way_out_of(c);
+    biases now = load_biases(c, 0);
+    warp_sync();
+#pragma unroll
+    for (u32 chunk = 0; chunk < (BN + COLUMNS - 1) / COLUMNS; chunk++) {
+        u8 *slab = slabs + chunk % 2 * SLAB;
+        biases next = load_biases(c, chunk + 1);
+        fill_slab(acc, chunk, &now, slab);
+        warp_sync();
+        empty_slab(&w, chunk, slab);
+        now = PINGPONG ? load_biases(c, chunk + 1) : next; // registers are scarce there
+    }
+}
+
+// --- through a tile in shared memory
+// Where a number is: the eights of a line are permuted, so that lanes keep off each other's banks.
+static u32 place_of(u32 line, u32 at)
+{
+    return line * LINE + (at ^ ((SWAP ? line / 2 : line) & TURNS) * 8);
+}
+
+static void put_part(acc_t (*acc)[BN / 2], u32 first_row, acc_t *part)
+{
+#pragma unroll
+    for (u32 j = 0; j < BN / 8; j++)
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            u32 row = first_row + lane() / 4 + h * 8, column = j * 8 + lane() % 4 * 2;
+            acc_t *at = &(*acc)[j * 4 + h * 2];
+            part[SWAP ? place_of(column, row) : place_of(row, column)] = at[0];
+            part[SWAP ? place_of(column + 1, row) : place_of(row, column) + 1] = at[1];
+        }
+}
+
+#if defined(TYPE_s8)
+typedef i32x4 acc4;
+#else
+typedef f32x4 acc4;
+#endif
+
+// Four numbers of the result, of one row.
+static acc4 finish4(acc4 x, const f32 *bias)
+{
+#if HAS_BIAS
+    f32x4 b = *(const f32x4 *)bias;
+    x = (acc4){finish(x.x, b.x), finish(x.y, b.y), finish(x.z, b.z), finish(x.w, b.w)};
+#endif
+    return x;
+}
+
+// Each of the others gets its share of this block's part.
+static void send_shares(acc_t *part, u32 self, mbarrier *received)
+{
+    u32 to = thread_x();
+    if (to < SPLIT_K && to != self)
+        bulk_send(part + PART + self * SHARE, part + to * SHARE, SHARE * 4, received, to);
+}
+
+// Share `self` of a tile, 16 bytes of the result at a time. Behind this block's part lie the shares
+// that came from the others.
+static void store_share(corner c, const acc_t *part, u32 self)
+{
+    enum { SIZE = 16 / OUT_BYTES, IN_LINE = LINE / SIZE };
+    u32 rows = SWAP ? c.columns : c.rows, columns = SWAP ? c.rows : c.columns;
+    for (u32 g = thread_x(); g < SHARE_LINES * IN_LINE; g += WGS * 128) {
+        u32 line = self * SHARE_LINES + g / IN_LINE, at = g % IN_LINE * SIZE;
+        u32 row = (SWAP ? c.column : c.row) + line, column = (SWAP ? c.row : c.column) + at;
+        u32 inside = place_of(line, at) - self * SHARE;
+        acc4 sum[SIZE / 4];
+#pragma unroll
+        for (u32 s = 0; s < SPLIT_K; s++) {
+            const acc_t *from = part + (s == self ? 0 : PART) + s * SHARE + inside;
+#pragma unroll
+            for (u32 i = 0; i < SIZE / 4; i++) {
+                acc4 v = *(const acc4 *)(from + i * 4);
+                sum[i] = s ? (acc4){sum[i].x + v.x, sum[i].y + v.y, sum[i].z + v.z, sum[i].w + v.w} : v;
+            }
+        }
+        if (row < rows && column < columns) {
+            out_t *to = c.out + (u64)row * columns + column;
+#pragma unroll
+            for (u32 i = 0; i < SIZE / 4; i++)
+                sum[i] = finish4(sum[i], c.bias + column + i * 4);
+#if defined(PACK)
+            *(u32x4 *)to = (u32x4){PACK(sum[0].x, sum[0].y), PACK(sum[0].z, sum[0].w),
+                                   PACK(sum[1].x, sum[1].y), PACK(sum[1].z, sum[1].w)};
+#else
+            *(acc4 *)to = sum[0];
+#endif
+        }
+    }
+}
+
+#endif
