@@ -104,7 +104,8 @@ function matmul_words(    i, list, out) {
     split(list, size, " ")
     for (i = 1; i <= 4; i++)
         if (has("bf16.nt." size[i] ".of_library"))
-            out = out (out == "" ? "" : "; ") size[i] ": " quote("bf16.nt." size[i] ".TFLOPS", 0) " TFLOP/s, " quote("bf16.nt." size[i] ".of_library", 2) " of cuBLAS"
+            out = out (out == "" ? "" : "; ") size[i] ": " quote("bf16.nt." size[i] ".TFLOPS", 0) " TFLOP/s, " quote("bf16.nt." size[i] ".of_library", 2) " of cuBLAS" \
+                (has("bf16.nt." size[i] ".chained.of_library") ? ", " quote("bf16.nt." size[i] ".chained.of_library", 2) " in a chain of dependent launches" : "")
     return out "."
 }
 

@@ -158,7 +158,11 @@ int report_end(report *r)
     folder = folder ? folder : "bench/results";
     mkdir(folder, 0777);
     snprintf(path, sizeof path, "%s/%s.json", folder, r->name);
-    FILE *f = r->failed ? NULL : fopen(path, "w");
+    kiln_device_info info = {.name = ""};
+    if (r->k)
+        kiln_device_info_of(r->k, &info);
+    bool is_fake = strstr(info.name, "Fake") && !getenv("RESULTS"); // the tests' driver: no speed
+    FILE *f = r->failed || is_fake ? NULL : fopen(path, "w");
     if (f) {
         write_json(r, f);
         fclose(f);

@@ -2,7 +2,7 @@
 // heuristic's proposals) and the reference generator's PTX, in one process, in random order.
 //
 //     gemm [--type bf16,f16] [--layout nt,nn,tt,tn] [--sizes 256,64x4096x4096] [--skinny]
-//          [--rounds 15] [--seconds 130] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
+//          [--rounds 11] [--seconds 130] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
 //          [--quick] [--unchecked] [-v]
 // Layouts: a [m, k] is n, [k, m] is t; b [k, n] is n, [n, k] is t. KILN_TWINS names the folder that
 // the generator filled. The plain candidate waits for the kernel before it, "chained" is what
@@ -594,8 +594,8 @@ int main(int argc, char **argv)
     static bench b;
     plan one = {"bf16", "nt", all_sizes};
     bool is_given = false;
-    b.rounds = 15;
-    b.ms = 30;
+    b.rounds = 11;
+    b.ms = 25;
     for (int n = 1; n < argc; n++) {
         const char *value = n + 1 < argc ? argv[n + 1] : "";
         is_given |= strcmp(argv[n], "--seconds") && strcmp(argv[n], "-v");

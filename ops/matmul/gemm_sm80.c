@@ -1,5 +1,6 @@
 // C[M,N] = A * B for sm_80 and later: asynchronous copies into a ring of shared memory stages, ldmatrix
-// and mma from it. Any M, N and K; rows of the operands start at multiples of 16 bytes.
+// and mma from it; a block takes one tile after the other, and the ring never runs empty between them.
+// Any M, N and K; rows of the operands start at multiples of 16 bytes.
 //
 // One source for all types: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D A_MN /
 // -D B_MN for 16-bit operands stored [K,M] / [K,N]. A stage holds 128 bytes of K; a step of an
@@ -71,13 +72,15 @@ static source source_of(const in_t *matrix, bool is_mn, u32 tile, u32 first, u32
     u32 bytes = (is_mn ? size : k) * (u32)sizeof(in_t);
     u32 begin = byte + (is_mn ? first * (u32)sizeof(in_t) : 0);
     source x;
-    // 128 along K, too, but as a variable: of a constant ptxas makes an offset of the copy, and adds later.
+    // Along K it is 128, but not as a constant: ptxas would make it an offset of the copy, and add it later.
     x.step = is_mn ? 64 * sizeof(in_t) * stride : min(k * (u32)sizeof(in_t), 128u);
     const u8 *at = (const u8 *)matrix + skipped * stride * sizeof(in_t) + begin - x.step;
     x.far = LINES * sizeof(in_t) * stride;
 #pragma unroll
-    for (u32 n = 0; n < (is_mn ? 64 : tile) / LINES; n++)
-        x.at[n] = at + n * x.far;
+    for (u32 n = 0; n < (is_mn ? 64 : tile) / LINES; n++) {
+        x.at[n] = at;
+        at += x.far;
+    }
     x.lines = lines > skipped ? lines - skipped : 0;
     x.bytes = bytes > begin ? bytes - begin : 0;
     return x;
@@ -180,14 +183,14 @@ typedef struct fragments { // of a step
     u32 a[TILES_M][4], b[TILES_N * 2][2];
 } fragments;
 
-typedef acc_t tile[TILES_M][TILES_N * 2][4]; // of a warp
+typedef acc_t sums[TILES_M][TILES_N * 2][4]; // of a warp
 
 typedef struct work {
     source x, y;
-    u32 slot;        // where the thread's first granule of a tile lies
-    u32 at_a, at_b;  // where the lane's line of a step lies
-    u32 now, ahead;  // stages: multiplied, filled
-    fragments f[2];  // of even and odd steps
+    u32 slot;       // where the thread's first granule of a tile lies
+    u32 at_a, at_b; // where the lane's line of a step lies
+    u32 now, ahead; // stages: multiplied, filled
+    fragments f[2]; // of even and odd steps
 } work;
 
 static void load_step(fragments *f, const work *w, u32 s)
@@ -207,7 +210,7 @@ static u32 next_stage(u32 stage)
 
 // While the fragments of a step are multiplied, those of the next one are loaded, and in three of four
 // steps a third of the stage ahead is copied: all at once, copies and loads would stand in each other's way.
-static void multiply_stage(tile *acc, work *w, bool is_copying)
+static void multiply_stage(sums *acc, work *w, bool is_copying)
 {
 #pragma unroll
     for (u32 s = 0; s < 4; s++) {
@@ -258,7 +261,7 @@ static u32 pack_pair(result c, u32 column, acc_t x, acc_t y)
     return PACK(x, y);
 }
 
-static void store_wide(result c, u32 row, u32 column, tile *acc)
+static void store_wide(result c, u32 row, u32 column, sums *acc)
 {
 #pragma unroll
     for (u32 i = 0; i < TILES_M * 2; i++)
@@ -275,7 +278,7 @@ static void store_wide(result c, u32 row, u32 column, tile *acc)
 }
 #endif
 
-static void store(result c, u32 row, u32 column, tile *acc)
+static void store(result c, u32 row, u32 column, sums *acc)
 {
 #if defined(PACK)
     if (WIDE) {
@@ -330,7 +333,7 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     load_step(&w.f[0], &w, 0);
 
     for (u32 t = block_x(); t < rows * columns; t += grid_dim_x()) {
-        tile acc;
+        sums acc;
 #pragma unroll
         for (u32 i = 0; i < TILES_M; i++)
 #pragma unroll

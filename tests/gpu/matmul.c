@@ -709,12 +709,30 @@ static void test_checks(kiln *k)
     }
 }
 
+// The parts, by name: each can run alone, and beside the others.
+static const struct {
+    const char *name;
+    void (*run)(kiln *k);
+    bool is_long, is_gpus; // left out on slow devices; on the real GPU only
+} parts[] = {
+    {"errors", test_errors, false, false},       {"sizes", test_sizes, false, false},
+    {"layouts", test_layouts, false, false},     {"whole", test_whole, false, false},
+    {"epilogues", test_epilogues, false, false}, {"strides", test_strides, false, false},
+    {"chain", test_chain, false, false},         {"ways", test_ways, true, false},
+    {"tiles", test_tiles, true, true},
+};
+
 int main(int argc, char **argv)
 {
-    const char *device = argc > 1 ? argv[1] : "cuda";
+    const char *device = argc > 1 ? argv[1] : "cuda", *only = argc > 2 ? argv[2] : NULL;
     kiln *k = NULL;
     is_cuda = !strncmp(device, "cuda", 4);
     is_brief = !strncmp(device, "cpu", 3) || !strncmp(device, "opencl", 6);
+    if (!strcmp(device, "parts")) {
+        for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
+            printf("%s\n", parts[n].name);
+        return 0;
+    }
     if (kiln_open(device, &k)) {
         printf("matmul: %s\nmatmul: 0 passed, 0 failed, 1 skipped\n", kiln_last_error(NULL)->text);
         return 0;
@@ -722,22 +740,15 @@ int main(int argc, char **argv)
     kiln_device_info info;
     is_fake = !kiln_device_info_of(k, &info) && strstr(info.name, "Fake");
     is_brief |= is_fake;
-    if (argc > 2 && !strcmp(argv[2], "check")) {
+    if (only && !strcmp(only, "check")) {
         test_checks(k);
         kiln_close(k);
         return api_done("matmul-check");
     }
-    test_errors(k);
-    test_sizes(k);
-    test_layouts(k);
-    test_whole(k);
-    test_epilogues(k);
-    test_strides(k);
-    test_chain(k);
-    if (!is_brief)
-        test_ways(k);
-    if (is_cuda && !is_fake)
-        test_tiles(k);
+    for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
+        if ((!only || !strcmp(only, parts[n].name)) && !(parts[n].is_long && is_brief) &&
+            !(parts[n].is_gpus && (!is_cuda || is_fake)))
+            parts[n].run(k);
     kiln_close(k);
     printf("matmul: %d passed, %d failed, %d skipped\n", api_passed, api_failed, skipped);
     return api_failed != 0;

@@ -442,6 +442,17 @@ static void emit_region(ptx *p, ir_region_id r)
 
 // --- kernels
 
+// What the kernel asks for, or what the target can hold: the same source may be meant for larger
+// ones.
+static uint32_t min_blocks_of(const ptx *p)
+{
+    const ir_func *f = p->f;
+    uint32_t threads = f->block[0] * f->block[1] * f->block[2];
+    uint32_t most = threads ? p->t->threads / threads : f->min_blocks;
+    uint32_t blocks = f->min_blocks < most ? f->min_blocks : most;
+    return blocks ? blocks : 1;
+}
+
 static void emit_params(ptx *p)
 {
     const ir_func *f = p->f;
@@ -471,7 +482,7 @@ static void emit_params(ptx *p)
         text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", f->cluster[0],
                     f->cluster[1], f->cluster[2]);
     if (f->min_blocks || p->moves_registers) // else ptxas cannot tell how many there are at entry
-        text_printf(p->out, ".minnctapersm %u\n", f->min_blocks ? f->min_blocks : 1);
+        text_printf(p->out, ".minnctapersm %u\n", min_blocks_of(p));
     if (f->max_registers)
         text_printf(p->out, ".maxnreg %u\n", f->max_registers);
 }

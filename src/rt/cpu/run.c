@@ -12,7 +12,7 @@
 
 #include "rt/print.h"
 
-enum { LANES = 32, WORTH_THREADS = 16 };
+enum { LANES = 32, WORTH_THREADS = 16 /* warps */, MOST_OF_A_CHUNK = 1024 /* blocks */ };
 
 typedef struct grid {
     kiln_kernel *kernel;
@@ -42,8 +42,9 @@ struct runner { // one host thread's work
     task *tasks;
     uint8_t *memory, *shared;
     uint64_t shared_size, local_size;
-    uint64_t rank;
-    uint32_t made; // fibers
+    uint64_t rank;     // of the block that runs
+    uint32_t block[3]; // where it is
+    uint32_t made;     // fibers
     bool is_failed;
     interp_error error;
 };
@@ -243,10 +244,30 @@ static void set_warp(runner *r, task *t, uint32_t warp, uint32_t end)
 
 static void set_block(const runner *r, task *t)
 {
+    memcpy(t->w.block, r->block, sizeof t->w.block);
+}
+
+static void first_block(runner *r, uint64_t rank)
+{
     const uint32_t *grid_dim = r->g->launch->grid;
-    t->w.block[0] = (uint32_t)(r->rank % grid_dim[0]);
-    t->w.block[1] = (uint32_t)(r->rank / grid_dim[0] % grid_dim[1]);
-    t->w.block[2] = (uint32_t)(r->rank / grid_dim[0] / grid_dim[1]);
+    r->rank = rank;
+    r->block[0] = (uint32_t)(rank % grid_dim[0]);
+    r->block[1] = (uint32_t)(rank / grid_dim[0] % grid_dim[1]);
+    r->block[2] = (uint32_t)(rank / grid_dim[0] / grid_dim[1]);
+}
+
+// Small blocks feel three divisions.
+static void next_block(runner *r)
+{
+    const uint32_t *grid_dim = r->g->launch->grid;
+    r->rank++;
+    if (++r->block[0] < grid_dim[0])
+        return;
+    r->block[0] = 0;
+    if (++r->block[1] < grid_dim[1])
+        return;
+    r->block[1] = 0;
+    r->block[2]++;
 }
 
 // All warps have stopped and none is ready: they may pass, or one has missed the barrier. False:
@@ -302,10 +323,9 @@ static void run_together(runner *r)
     }
 }
 
-static void run_block(runner *r, uint64_t rank)
+static void run_block(runner *r)
 {
     const grid *g = r->g;
-    r->rank = rank;
     if (r->shared_size)
         memset(r->shared, 0, r->shared_size);
     if (g->row->needs_fibers && g->warp_count > 1) {
@@ -368,12 +388,13 @@ static void work(void *grid_pointer, uint32_t index)
         uint64_t end = first + g->chunk < g->block_count ? first + g->chunk : g->block_count;
         if (first >= g->block_count)
             break;
-        for (uint64_t rank = first;
-             fine && rank < end && rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED); rank++) {
-            run_block(&r, rank);
+        for (first_block(&r, first);
+             fine && r.rank < end && r.rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED);
+             next_block(&r)) {
+            run_block(&r);
             if (__atomic_load_n(cancel, __ATOMIC_RELAXED) && !r.is_failed) {
                 r.is_failed = true;
-                r.error = (interp_error){.code = K6029, .file = "", .block_rank = rank};
+                r.error = (interp_error){.code = K6029, .file = "", .block_rank = r.rank};
                 add_text(&r.error, "kernel '%s': the launch was cancelled", g->kernel->name);
             }
             fine = !r.is_failed;
@@ -453,7 +474,10 @@ kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch 
     pthread_mutex_init(&g.lock, NULL);
     uint32_t threads = threads_for(&g);
     uint64_t share = g.block_count / (threads * 8u);
-    g.chunk = threads == 1 ? g.block_count : share > 64 ? 64 : share ? share : 1;
+    g.chunk = threads == 1              ? g.block_count
+              : share > MOST_OF_A_CHUNK ? MOST_OF_A_CHUNK
+              : share                   ? share
+                                        : 1;
     pool_run(threads, work, &g);
     pthread_mutex_destroy(&g.lock);
     free((void *)(uintptr_t)g.args);
