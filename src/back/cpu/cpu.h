@@ -71,6 +71,7 @@ void cpu_emit_plain(cpu_emitter *e, ir_inst_id id);
 void cpu_lay_out_locals(cpu_emitter *e);
 void cpu_find_sites(cpu_emitter *e);
 bool cpu_needs_fibers(const cpu_emitter *e);
+bool cpu_is_first_exit(const ir_func *f, const control *controls, ir_inst_id id, ir_inst_id left);
 bool cpu_may_spin(const cpu_emitter *e,
                   ir_inst_id loop); // a lane may wait in it for another thread
 // --- prelude.c

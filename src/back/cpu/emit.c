@@ -40,10 +40,9 @@ static void move(cpu_emitter *e, const char *prefix, ir_ref to, ir_ref from, boo
 
 // Nobody has written the results before this exit in the same round, so lanes that are off may get
 // any value.
-static bool is_first_exit(cpu_emitter *e, ir_inst_id id, ir_inst_id left)
+bool cpu_is_first_exit(const ir_func *f, const control *controls, ir_inst_id id, ir_inst_id left)
 {
-    const ir_func *f = e->f;
-    control *c = &e->controls[left];
+    const control *c = &controls[left];
     if (!c->is_split)
         return true;
     for (ir_inst_id x = ir_region_at(f, ir_at(f, id)->parent)->owner;;
@@ -79,7 +78,7 @@ static void emit_terminator(cpu_emitter *e, ir_inst_id id)
     control *c = &e->controls[i->aux];
     const ir_inst *x = ir_at(f, i->aux);
     if (i->op == IR_EXIT) {
-        bool is_whole = is_first_exit(e, id, i->aux);
+        bool is_whole = cpu_is_first_exit(e->f, e->controls, id, i->aux);
         c->seen_exits++;
         for (uint32_t k = 0; k < i->operand_count; k++)
             move(e, "", x->result + k, ir_operand(f, i, k), is_whole);

@@ -35,27 +35,11 @@ static void add_lanes(x86_gen *g, int32_t slot)
 }
 
 // --- terminators
-// Nobody has written the results before this exit in the same round.
-static bool is_first_exit(const x86_gen *g, ir_inst_id id, ir_inst_id left)
-{
-    const ir_func *f = g->f;
-    const control *c = &g->c.controls[left];
-    if (!c->is_split)
-        return true;
-    for (ir_inst_id x = ir_region_at(f, ir_at(f, id)->parent)->owner;;
-         x = ir_region_at(f, ir_at(f, x)->parent)->owner) {
-        if (ir_at(f, x)->op == IR_LOOP)
-            return false;
-        if (x == left)
-            return c->seen_exits == 0;
-    }
-}
-
 static void emit_exit(x86_gen *g, ir_inst_id id)
 {
     const ir_inst *i = ir_at(g->f, id), *x = ir_at(g->f, i->aux);
     control *c = &g->c.controls[i->aux];
-    bool is_whole = is_first_exit(g, id, i->aux);
+    bool is_whole = cpu_is_first_exit(g->f, g->c.controls, id, i->aux);
     c->seen_exits++;
     x86_move *moves = arena_array(g->a, x86_move, i->operand_count + 1);
     for (uint32_t k = 0; k < i->operand_count; k++)

@@ -163,19 +163,6 @@ static uint8_t used_mask(x86_gen *g, uint32_t bit)
     return K_A;
 }
 
-static x86_src pool_steps(x86_gen *g, bool wide, int64_t step, uint32_t part)
-{
-    union {
-        uint32_t u4[16];
-        uint64_t u8[8];
-    } v;
-    for (uint32_t k = 0; wide && k < 8; k++)
-        v.u8[k] = (uint64_t)step * (part * 8 + k);
-    for (uint32_t k = 0; !wide && k < 16; k++)
-        v.u4[k] = (uint32_t)step * (part * 16 + k);
-    return x86_of_mem(x86_pool(g->code, &v, sizeof v, 64));
-}
-
 static bool has_short_steps(const x86_access *x)
 {
     return x->step > -((int64_t)1 << 25) && x->step < (int64_t)1 << 25;
@@ -255,7 +242,7 @@ static void load_stride(x86_gen *g, const x86_access *x, ir_ref r)
     bool wide = x->size == 8;
     for (uint32_t k = 0; k < (wide ? 4u : 2u); k++) {
         uint8_t mask = used_mask(g, k * (wide ? 8 : 16));
-        x86_vec(g->code, X86_VMOVDQU32, VS1, 0, pool_steps(g, wide, x->step, k), (x86_opt){0});
+        x86_vec(g->code, X86_VMOVDQU32, VS1, 0, x86_steps(g, wide, x->step, k), (x86_opt){0});
         x86_vec(g->code, X86_VPXORD, VS0, VS0, x86_of_reg(VS0), (x86_opt){0});
         x86_vec_indexed(g->code, wide ? X86_VPGATHERQQ : X86_VPGATHERDD, VS0, m, VS1, mask);
         x86_put(g, r, k, VS0);
@@ -266,7 +253,7 @@ static void load_stride(x86_gen *g, const x86_access *x, ir_ref r)
 static void jump_unless_side_by_side(x86_gen *g, uint8_t index, uint32_t label)
 {
     x86_vec(g->code, X86_VBROADCASTSS, VS1, 0, x86_of_reg(index), (x86_opt){0});
-    x86_vec(g->code, X86_VPADDD, VS1, VS1, pool_steps(g, false, 1, 0), (x86_opt){0});
+    x86_vec(g->code, X86_VPADDD, VS1, VS1, x86_steps(g, false, 1, 0), (x86_opt){0});
     x86_vec(g->code, X86_VPCMPD, K_B, index, x86_of_reg(VS1), (x86_opt){.has_imm = true, .imm = 4});
     x86_k_to(g->code, RDX, K_B);
     x86_alu_imm(g->code, ALU_AND, false, RDX, 0xffff);
@@ -543,7 +530,7 @@ static void store_stride(x86_gen *g, const x86_access *x, ir_ref value)
     bool wide = x->size == 8;
     for (uint32_t k = 0; k < (wide ? 4u : 2u); k++) {
         uint8_t from = stored_part(g, value, k, VS0), mask = used_mask(g, k * (wide ? 8 : 16));
-        x86_vec(g->code, X86_VMOVDQU32, VS1, 0, pool_steps(g, wide, x->step, k), (x86_opt){0});
+        x86_vec(g->code, X86_VMOVDQU32, VS1, 0, x86_steps(g, wide, x->step, k), (x86_opt){0});
         x86_vec_indexed(g->code, wide ? X86_VPSCATTERQQ : X86_VPSCATTERDD, from, m, VS1, mask);
     }
 }

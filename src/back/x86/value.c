@@ -169,8 +169,7 @@ x86_src x86_number(x86_gen *g, bool wide, uint64_t bits)
     return s;
 }
 
-// The steps of a row's part.
-static x86_src steps(x86_gen *g, bool wide, int64_t step, uint32_t part)
+x86_src x86_steps(x86_gen *g, bool wide, int64_t step, uint32_t part)
 {
     union {
         uint32_t u4[16];
@@ -209,7 +208,7 @@ x86_src x86_part(x86_gen *g, ir_ref r, uint32_t part, uint8_t scratch)
     }
     if (s.held == HELD_ROW)
         x86_vec(g->code, wide ? X86_VPADDQ : X86_VPADDD, scratch, scratch,
-                steps(g, wide, s.step, part), (x86_opt){0});
+                x86_steps(g, wide, s.step, part), (x86_opt){0});
     return x86_of_reg(scratch);
 }
 

@@ -139,6 +139,7 @@ uint8_t x86_mask_word(x86_gen *g, ir_ref r, uint8_t scratch); // i1 as 32 bits
 x86_src x86_part(x86_gen *g, ir_ref r, uint32_t part, uint8_t scratch);
 uint8_t x86_part_reg(x86_gen *g, ir_ref r, uint32_t part, uint8_t scratch);
 x86_src x86_number(x86_gen *g, bool wide, uint64_t bits); // in all lanes, from the pool
+x86_src x86_steps(x86_gen *g, bool wide, int64_t step, uint32_t part); // 0, step, … of a row's part
 // Where a result goes: its register, or `scratch` and then into its slot by x86_put_….
 uint8_t x86_to(const x86_gen *g, ir_ref r, uint32_t part, uint8_t scratch);
 void x86_put(x86_gen *g, ir_ref r, uint32_t part, uint8_t reg);
