@@ -1,6 +1,7 @@
 // cpu_speed: the kernels of bench/cpu on the cpu device, the interpreter and PoCL (OpenCL, opened
-// at run time), and matmul beside OpenBLAS; in one process, in turns, three each. Times are the
-// best of all turns, each of ten launches or 0.3 s, data in place. What is not there is left out.
+// at run time), and matmul beside OpenBLAS; in one process, in turns of three launches, of which
+// the best counts. Times are medians over the turns, ratios medians of the turns' ratios; data is
+// in place. What is not there is left out.
 //
 // The cpu device has two kinds of machine code: Kiln's own, there when kiln_compile returns
 // ("quick"), and the C compiler's, made meanwhile ("best"). Run times of both are shown, and the
@@ -20,7 +21,7 @@
 #include "kiln/kiln.h"
 #include "rt/rt.h"
 
-enum { MOST_BUFFERS = 4 };
+enum { MOST_BUFFERS = 4, LEAST_TURNS = 7, TURNS = 99, SECONDS = 2 };
 
 typedef struct bench_case {
     const char *name;
@@ -147,90 +148,70 @@ static void fill_buffer(const bench_case *c, int index, void *data)
     }
 }
 
-typedef struct result {
-    double first, compile, run; // seconds; 0: not there. first: until there is any machine code
-} result;
-
-// Short launches go on for a while: another process may have the cores for some milliseconds.
-static bool goes_on(int i, int rounds, double begin)
-{
-    return i < rounds || (rounds > 1 && now() - begin < 0.3);
-}
-
-static void keep_least(double *least, double t)
-{
-    if (*least == 0 || (t > 0 && t < *least))
-        *least = t;
-}
-
-static void keep_best(result *best, result r)
-{
-    keep_least(&best->first, r.first);
-    keep_least(&best->compile, r.compile);
-    keep_least(&best->run, r.run);
-}
+// One side of a comparison: ready to launch.
+typedef struct ocl ocl;
+typedef struct side {
+    double first, compile; // seconds; 0: not there. first: until there is any machine code
+    double turns[TURNS];   // the best launch of each
+    kiln *k;
+    kiln_kernel *kernel;
+    kiln_arg args[8];
+    kiln_launch_desc launch;
+    const ocl *o;
+    void *ocl_kernel, *ocl_buffers[MOST_BUFFERS];
+    size_t local[2], global[2];
+} side;
 
 // --- Kiln
-// `mode`: of KILN_CPU.
-static result run_kiln(const char *device, const char *mode, const bench_case *c,
-                       const char *source, int rounds)
+static void kiln_args(side *s, const bench_case *c)
 {
-    result r = {0};
-    kiln *k;
-    setenv("KILN_CPU", mode, 1);
-    if (kiln_open(device, &k))
-        return r;
-    double start = now();
-    kiln_module *m = NULL;
-    kiln_kernel *kernel = NULL;
-    if (kiln_compile(k, &(kiln_compile_desc){.source = source, .path = "kernels.c"}, &m) ||
-        kiln_module_kernel(m, c->name, &kernel)) {
-        fprintf(stderr, "%s: %s\n", device, kiln_last_error(k)->text);
-        kiln_close(k);
-        return r;
-    }
-    if (kernel->quick || kernel->native)
-        r.first = now() - start;
-    kiln_resources unused; // the answer waits for the C compiler, if there is one
-    kiln_kernel_resources(kernel, &unused);
-    r.compile = now() - start;
-    if (r.first == 0)
-        r.first = r.compile;
-    if (!strcmp(mode, "quick") && !kernel->quick) { // it would be interpreted
-        kiln_close(k);
-        return (result){0};
-    }
-    kiln_buffer *buffers[MOST_BUFFERS] = {0};
-    kiln_arg args[8];
     size_t count = 0;
     for (int i = 0; i < MOST_BUFFERS && c->counts[i]; i++) {
+        kiln_buffer *buffer = NULL;
         void *data = malloc(c->counts[i] * 4);
         fill_buffer(c, i, data);
-        kiln_buffer_new(k, c->types[i] == 'f' ? KILN_F32 : KILN_U32, c->counts[i], &buffers[i]);
-        kiln_write(buffers[i], 0, data, c->counts[i]);
+        kiln_buffer_new(s->k, c->types[i] == 'f' ? KILN_F32 : KILN_U32, c->counts[i], &buffer);
+        kiln_write(buffer, 0, data, c->counts[i]);
         free(data);
-        args[count++] = kiln_arg_buffer(buffers[i]);
+        s->args[count++] = kiln_arg_buffer(buffer);
     }
     for (int i = 0; c->scalars[i]; i++)
-        args[count++] = c->scalars[i] == 'f' ? kiln_arg_f64(KILN_F32, c->scalar[i])
-                                             : kiln_arg_i64(KILN_U32, c->scalar[i]);
-    kiln_launch_desc launch = {.grid = {c->grid[0], c->grid[1]}, .args = args, .arg_count = count};
-    double begin = now();
-    for (int i = 0; goes_on(i, rounds, begin); i++) {
-        start = now();
-        if (kiln_launch(kernel, &launch)) {
-            fprintf(stderr, "%s: %s\n", device, kiln_last_error(k)->text);
-            break;
-        }
-        double t = now() - start;
-        r.run = r.run == 0 || t < r.run ? t : r.run;
+        s->args[count++] = c->scalars[i] == 'f' ? kiln_arg_f64(KILN_F32, c->scalar[i])
+                                                : kiln_arg_i64(KILN_U32, c->scalar[i]);
+    s->launch =
+        (kiln_launch_desc){.grid = {c->grid[0], c->grid[1]}, .args = s->args, .arg_count = count};
+}
+
+// `mode`: of KILN_CPU.
+static void kiln_start(side *s, const char *device, const char *mode, const bench_case *c,
+                       const char *source)
+{
+    setenv("KILN_CPU", mode, 1);
+    if (kiln_open(device, &s->k))
+        return;
+    double start = now();
+    kiln_module *m = NULL;
+    if (kiln_compile(s->k, &(kiln_compile_desc){.source = source, .path = "kernels.c"}, &m) ||
+        kiln_module_kernel(m, c->name, &s->kernel)) {
+        fprintf(stderr, "%s: %s\n", device, kiln_last_error(s->k)->text);
+        s->kernel = NULL;
+        return;
     }
-    kiln_close(k);
-    return r;
+    if (s->kernel->quick || s->kernel->native)
+        s->first = now() - start;
+    kiln_resources unused; // the answer waits for the C compiler, if there is one
+    kiln_kernel_resources(s->kernel, &unused);
+    s->compile = now() - start;
+    if (s->first == 0)
+        s->first = s->compile;
+    if (!strcmp(mode, "quick") && !s->kernel->quick) // it would be interpreted
+        s->kernel = NULL;
+    else
+        kiln_args(s, c);
 }
 
 // --- OpenCL, with our own declarations
-typedef struct ocl {
+struct ocl {
     int32_t (*get_platforms)(uint32_t, void **, uint32_t *);
     int32_t (*get_devices)(void *, uint64_t, uint32_t, void **, uint32_t *);
     void *(*create_context)(const void *, uint32_t, void **, void *, void *, int32_t *);
@@ -245,7 +226,7 @@ typedef struct ocl {
     int32_t (*finish)(void *);
     int32_t (*release_buffer)(void *);
     void *context, *queue, *device;
-} ocl;
+};
 
 static bool ocl_open(ocl *o)
 {
@@ -279,25 +260,23 @@ static bool ocl_open(ocl *o)
     return !error;
 }
 
-static result run_ocl(const ocl *o, const bench_case *c, const char *source, int rounds)
+static void ocl_start(side *s, const ocl *o, const bench_case *c, const char *source)
 {
-    result r = {0};
     int32_t error = 0;
     double start = now();
     void *program = o->create_program(o->context, 1, &source, NULL, &error);
     if (error || o->build(program, 1, (void **)(uintptr_t)&o->device,
                           "-cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL))
-        return r;
+        return;
     void *kernel = o->create_kernel(program, c->name, &error);
-    r.compile = now() - start;
+    s->compile = now() - start;
     uint32_t at = 0;
-    void *buffers[MOST_BUFFERS] = {0};
     for (int i = 0; i < MOST_BUFFERS && c->counts[i]; i++) {
         void *data = malloc(c->counts[i] * 4);
         fill_buffer(c, i, data);
-        buffers[i] = o->create_buffer(o->context, 1 | 32 /* read-write, copy */, c->counts[i] * 4,
-                                      data, &error);
-        o->set_arg(kernel, at++, sizeof(void *), &buffers[i]);
+        s->ocl_buffers[i] = o->create_buffer(o->context, 1 | 32 /* read-write, copy */,
+                                             c->counts[i] * 4, data, &error);
+        o->set_arg(kernel, at++, sizeof(void *), &s->ocl_buffers[i]);
         free(data);
     }
     for (int i = 0; c->scalars[i]; i++) {
@@ -305,24 +284,71 @@ static result run_ocl(const ocl *o, const bench_case *c, const char *source, int
         o->set_arg(kernel, at++, 4,
                    c->scalars[i] == 'f' ? (const void *)&f : (const void *)&c->scalar[i]);
     }
-    size_t local[2] = {c->block[0], c->block[1]},
-           global[2] = {local[0] * c->grid[0], local[1] * c->grid[1]};
-    double begin = now();
-    for (int i = 0; goes_on(i, rounds, begin); i++) {
-        start = now();
-        if (o->enqueue(o->queue, kernel, 2, NULL, global, local, 0, NULL, NULL) ||
-            o->finish(o->queue))
-            break;
-        double t = now() - start;
-        if (i == 0) // PoCL makes the code at the first launch
-            r.compile += t;
-        else
-            r.run = r.run == 0 || t < r.run ? t : r.run;
+    for (int axis = 0; axis < 2; axis++) {
+        s->local[axis] = c->block[axis];
+        s->global[axis] = s->local[axis] * c->grid[axis];
     }
-    r.compile -= r.run; // of the first launch
-    for (int i = 0; i < MOST_BUFFERS && buffers[i]; i++)
-        o->release_buffer(buffers[i]);
-    return r;
+    s->o = o;
+    s->ocl_kernel = kernel;
+}
+
+// --- both
+static bool is_there(const side *s)
+{
+    return s->kernel || s->ocl_kernel;
+}
+
+static double launch_once(side *s)
+{
+    double start = now();
+    bool failed = s->kernel ? kiln_launch(s->kernel, &s->launch) != KILN_OK
+                            : s->o->enqueue(s->o->queue, s->ocl_kernel, 2, NULL, s->global,
+                                            s->local, 0, NULL, NULL) ||
+                                  s->o->finish(s->o->queue);
+    if (failed)
+        fprintf(stderr, "a launch failed: %s\n", s->k ? kiln_last_error(s->k)->text : "OpenCL");
+    return now() - start;
+}
+
+// Turns, so that all see the same machine: what else runs on it comes and goes. Three launches
+// each, so that small data is in the caches. Gives the number of turns.
+static int take_turns(side *const *sides, int count)
+{
+    double begin = now();
+    int turn = 0;
+    for (; turn < TURNS && (turn < LEAST_TURNS || now() - begin < SECONDS); turn++)
+        for (int i = 0; i < count; i++)
+            for (int n = 0; n < 3 && is_there(sides[i]); n++) {
+                double t = launch_once(sides[i]), *best = &sides[i]->turns[turn];
+                *best = *best == 0 || t < *best ? t : *best;
+            }
+    return turn;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// The median over the turns of `s`, or of its ratio to `over`. 0: one of them is not there.
+static double median_of(const side *s, const side *over, int turns)
+{
+    double v[TURNS];
+    if (!is_there(s) || (over && !is_there(over)))
+        return 0;
+    for (int n = 0; n < turns; n++)
+        v[n] = over ? s->turns[n] / over->turns[n] : s->turns[n];
+    qsort(v, (size_t)turns, sizeof *v, by_value);
+    return v[turns / 2];
+}
+
+static void side_end(side *s)
+{
+    for (int i = 0; i < MOST_BUFFERS && s->ocl_buffers[i]; i++)
+        s->o->release_buffer(s->ocl_buffers[i]);
+    if (s->k)
+        kiln_close(s->k);
 }
 
 static double run_blas(int n)
@@ -365,26 +391,35 @@ int main(int argc, char **argv)
             continue;
         char *source = only_kernel(ours, c->name, "kernel block("),
              *cl = only_kernel(theirs, c->name, "__kernel ");
-        result interp = run_kiln("interp", "wait", c, source, 1), cpu = {0}, quick = {0},
-               pocl = {0};
-        for (int turn = 0; turn < 3; turn++) {
-            keep_best(&cpu, run_kiln("cpu", "background", c, source, 10));
-            keep_best(&quick, run_kiln("cpu", "quick", c, source, 10));
-            if (has_ocl)
-                keep_best(&pocl, run_ocl(&o, c, cl, 10));
-        }
+        static side cpu, quick, pocl, interp;
+        side *const sides[] = {&cpu, &quick, &pocl};
+        cpu = quick = pocl = interp = (side){0};
+        kiln_start(&interp, "interp", "wait", c, source);
+        double interpreted = launch_once(&interp);
+        kiln_start(&cpu, "cpu", "background", c, source);
+        kiln_start(&quick, "cpu", "quick", c, source);
+        if (has_ocl)
+            ocl_start(&pocl, &o, c, cl);
+        if (is_there(&pocl)) // it makes its code at the first launch
+            pocl.compile += launch_once(&pocl);
+        int turns = take_turns(sides, 3);
+        double run = median_of(&cpu, NULL, turns), pocl_run = median_of(&pocl, NULL, turns);
+        pocl.compile -= pocl_run; // of the first launch
         printf("%-11s %9.3f %9.3f %9.3f %9.1f %9.2f %-7s | %7.2f %7.1f %7.1f | %6.2f %7.2f %7.1f\n",
-               c->name, cpu.run * 1e3, quick.run * 1e3, pocl.run * 1e3, interp.run * 1e3,
-               c->work / cpu.run * 1e-9, c->unit, cpu.first * 1e3, cpu.compile * 1e3,
-               pocl.compile * 1e3, pocl.run / cpu.run, quick.run > 0 ? pocl.run / quick.run : 0,
+               c->name, run * 1e3, median_of(&quick, NULL, turns) * 1e3, pocl_run * 1e3,
+               interpreted * 1e3, c->work / run * 1e-9, c->unit, cpu.first * 1e3, cpu.compile * 1e3,
+               pocl.compile * 1e3, median_of(&pocl, &cpu, turns), median_of(&pocl, &quick, turns),
                pocl.compile / cpu.first);
         if (!strcmp(c->name, "matmul")) {
             double blas = run_blas(1024);
             if (blas > 0)
                 printf("%-11s %9.3f  OpenBLAS %.2f GFLOP/s; cpu is %.0f %% of it\n", "", blas * 1e3,
-                       c->work / blas * 1e-9, 100 * blas / cpu.run);
+                       c->work / blas * 1e-9, 100 * blas / run);
         }
         fflush(stdout);
+        for (int n = 0; n < 3; n++)
+            side_end(sides[n]);
+        side_end(&interp);
         free(source);
         free(cl);
     }

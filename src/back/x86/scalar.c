@@ -18,16 +18,21 @@ static uint8_t target_of(const x86_gen *g, const ir_inst *i, ir_ref later)
     return p->in_reg && p->class == CLASS_WORD && !is_taken ? p->reg[0] : RAX;
 }
 
-static void emit_alu(x86_gen *g, const ir_inst *i, x86_alu op, bool wide)
+static void alu_with(x86_gen *g, x86_alu op, bool wide, uint8_t to, ir_ref b)
 {
-    ir_ref a = ir_operand(g->f, i, 0), b = ir_operand(g->f, i, 1);
-    uint8_t to = target_of(g, i, b);
     uint64_t bits;
-    x86_word_into(g, a, to);
     if (ir_const_bits(g->f, b, &bits) && fits_int32(bits, wide))
         x86_alu_imm(g->code, op, wide, to, (int32_t)(uint32_t)bits);
     else
         x86_alu_reg(g->code, op, wide, to, x86_word(g, b, RDX));
+}
+
+static void emit_alu(x86_gen *g, const ir_inst *i, x86_alu op, bool wide)
+{
+    ir_ref b = ir_operand(g->f, i, 1);
+    uint8_t to = target_of(g, i, b);
+    x86_word_into(g, ir_operand(g->f, i, 0), to);
+    alu_with(g, op, wide, to, b);
     x86_put_word(g, i->result, to);
 }
 
@@ -51,14 +56,9 @@ static void emit_compare(x86_gen *g, const ir_inst *i)
 {
     static const x86_when whens[] = {WHEN_ZERO,        WHEN_NOT_ZERO, WHEN_LESS,
                                      WHEN_NOT_GREATER, WHEN_BELOW,    WHEN_NOT_ABOVE};
-    ir_ref a = ir_operand(g->f, i, 0), b = ir_operand(g->f, i, 1);
-    bool wide = x86_is_wide(g, a);
-    uint64_t bits;
+    ir_ref a = ir_operand(g->f, i, 0);
     x86_word_into(g, a, RAX);
-    if (ir_const_bits(g->f, b, &bits) && fits_int32(bits, wide))
-        x86_alu_imm(g->code, ALU_CMP, wide, RAX, (int32_t)(uint32_t)bits);
-    else
-        x86_alu_reg(g->code, ALU_CMP, wide, RAX, x86_word(g, b, RDX));
+    alu_with(g, ALU_CMP, x86_is_wide(g, a), RAX, ir_operand(g->f, i, 1));
     x86_set(g->code, whens[i->op - IR_IEQ], RAX);
     x86_put_word(g, i->result, RAX);
 }
