@@ -78,15 +78,20 @@ char *report_source(report *r, const char *path, size_t *len)
 
 void report_number(report *r, double value, const char *key, ...)
 {
-    if (r->row_count == BENCH_ROWS)
-        die("more than %d numbers in one report", BENCH_ROWS);
+    if (r->row_count == r->row_limit) {
+        r->row_limit = r->row_limit ? r->row_limit * 2 : 256;
+        r->rows = realloc(r->rows, r->row_limit * sizeof *r->rows);
+        if (!r->rows)
+            die("no memory for %zu numbers", r->row_limit);
+    }
+    report_row *row = &r->rows[r->row_count++];
     va_list args;
     va_start(args, key);
-    vsnprintf(r->keys[r->row_count], sizeof r->keys[0], key, args);
+    vsnprintf(row->key, sizeof row->key, key, args);
     va_end(args);
-    printf("  %-44s %12.4g\n", r->keys[r->row_count], value);
+    row->value = value;
+    printf("  %-44s %12.4g\n", row->key, value);
     fflush(stdout);
-    r->values[r->row_count++] = value;
 }
 
 void report_check(report *r, bool is_right, const char *what, ...)
@@ -147,31 +152,46 @@ static void write_json(const report *r, FILE *f)
                 k + 1 < r->file_count ? "," : "");
     fprintf(f, "},\n\"results\": {\n");
     for (size_t k = 0; k < r->row_count; k++)
-        fprintf(f, "\"%s\": %.6g%s\n", r->keys[k], r->values[k], k + 1 < r->row_count ? "," : "");
+        fprintf(f, "\"%s\": %.6g%s\n", r->rows[k].key, r->rows[k].value,
+                k + 1 < r->row_count ? "," : "");
     fprintf(f, "}\n}\n");
 }
 
-int report_end(report *r)
+static const char *result_path(const report *r, char *path, size_t size)
 {
     const char *folder = getenv("RESULTS");
-    char path[512];
     folder = folder ? folder : "bench/results";
     mkdir(folder, 0777);
-    snprintf(path, sizeof path, "%s/%s.json", folder, r->name);
+    snprintf(path, size, "%s/%s.json", folder, r->name);
+    return path;
+}
+
+bool report_save(const report *r)
+{
+    char path[512];
     kiln_device_info info = {.name = ""};
     if (r->k)
         kiln_device_info_of(r->k, &info);
     bool is_fake = strstr(info.name, "Fake") && !getenv("RESULTS"); // the tests' driver: no speed
-    FILE *f = r->failed || is_fake ? NULL : fopen(path, "w");
+    FILE *f = r->failed || is_fake ? NULL : fopen(result_path(r, path, sizeof path), "w");
     if (f) {
         write_json(r, f);
         fclose(f);
-        printf("%s written\n", path);
     }
+    return f != NULL;
+}
+
+int report_end(report *r)
+{
+    char path[512];
+    bool is_saved = report_save(r);
+    if (is_saved)
+        printf("%s written\n", result_path(r, path, sizeof path));
     if (r->failed)
         printf("%d wrong: nothing is written\n", r->failed);
     kiln_close(r->k);
-    return r->failed || !f;
+    free(r->rows);
+    return !is_saved;
 }
 
 // --- kernels

@@ -14,7 +14,12 @@
 #include "kiln/kiln.h"
 #include "rt/drv/cuda_abi.h"
 
-enum { BENCH_ROWS = 1024, BENCH_FILES = 32 };
+enum { BENCH_FILES = 32 };
+
+typedef struct report_row {
+    char key[96];
+    double value;
+} report_row;
 
 typedef struct report {
     const char *name, *command;
@@ -23,9 +28,8 @@ typedef struct report {
     cu_stream stream;   // the device's own
     char files[BENCH_FILES][256], hashes[BENCH_FILES][65];
     size_t file_count;
-    char keys[BENCH_ROWS][96];
-    double values[BENCH_ROWS];
-    size_t row_count;
+    report_row *rows;
+    size_t row_count, row_limit;
     int failed; // wrong results
 } report;
 
@@ -41,6 +45,8 @@ void report_number(report *r, double value, const char *key, ...)
 // Says whether a result was right; wrong ones make the program fail.
 void report_check(report *r, bool is_right, const char *what, ...)
     __attribute__((format(printf, 3, 4)));
+// Writes what there is so far, for programs that run long.
+bool report_save(const report *r);
 int report_end(report *r); // the exit status
 
 // --- kernels

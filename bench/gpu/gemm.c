@@ -2,7 +2,7 @@
 // heuristic's proposals) and the reference generator's PTX, in one process, in random order.
 //
 //     gemm [--type bf16,f16] [--layout nt,nn,tt,tn] [--sizes 256,64x4096x4096] [--skinny]
-//          [--rounds 11] [--seconds 130] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
+//          [--rounds 11] [--seconds 480] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
 //          [--quick] [--unchecked] [-v]
 // Layouts: a [m, k] is n, [k, m] is t; b [k, n] is n, [n, k] is t. KILN_TWINS names the folder that
 // the generator filled. The plain candidate waits for the kernel before it, "chained" is what
@@ -11,7 +11,7 @@
 // its own choice: s swapped, p ping-pong, kN split along K, rN stages, gN rows of tiles in a group,
 // w waiting for the kernel before, e with weights read early. --sweep tries every tile and takes
 // the fastest; --quick only checks, --unchecked does not. -v names the kernels. No problem begins
-// after --seconds; without a choice of problems that is 130.
+// after --seconds; without a choice of problems that is 480.
 // Every candidate is a graph of launches over buffers that together exceed the cache; each is
 // launched once right before it is timed. Theirs is the faster of cuBLAS and the proposal of
 // cuBLASLt that was fastest in a short run; ratios are theirs / ours, medians over the rounds.
@@ -56,6 +56,10 @@ typedef struct bench {
     int twin_count;
     const char *ways;
     bool is_sweep, is_quick, is_unchecked, is_verbose, is_brief;
+    struct {
+        double logarithms;
+        int count;
+    } means[GEMM_TYPES][4]; // of the cubes of a type and layout, as kiln_matmul launches
 } bench;
 
 static const char *layout_name(const gemm_problem *p)
@@ -286,15 +290,14 @@ static candidate *add(bench *b, kind what, const char *group)
     return c;
 }
 
-// Reads "s64x16c2x1k2r12"; false: it is something else.
+// Reads "s64x16k2r12"; false: it is something else.
 static bool read_way(const char *s, kiln_matmul_desc *way)
 {
     kiln_matmul_sm90 *more = &way->sm90;
     int used = 0;
     *way = (kiln_matmul_desc){.kernel = KILN_MATMUL_SM90};
-    more->is_swapped = *s == 's';
-    more->is_pingpong = *s == 'p';
-    s += more->is_swapped || more->is_pingpong;
+    for (; *s == 's' || *s == 'p'; s++)
+        *(*s == 's' ? &more->is_swapped : &more->is_pingpong) = true;
     if (sscanf(s, "%ux%u%n", &way->tile_m, &way->tile_n, &used) < 2)
         return false;
     for (s += used; *s && *s != ','; s += used) {
@@ -344,7 +347,7 @@ static void add_tile(bench *b, uint32_t m, uint32_t n, kiln_matmul_sm90 more)
 static void add_tiles(bench *b)
 {
     uint32_t m = (uint32_t)b->p.m, n = (uint32_t)b->p.n, right = 8;
-    uint32_t step = b->p.b_mn ? 64 : gemm_types[b->p.type].out_bytes == 4 ? 32 : 16;
+    uint32_t step = gemm_types[b->p.type].out_bytes == 4 ? 32 : 16;
     for (uint32_t x = 64; x <= 256; x += 64)
         for (uint32_t y = step > 32 ? step : 32; y <= (x >= 192 ? 128 : 256); y += step) {
             uint64_t tiles = (uint64_t)((m + x - 1) / x) * ((n + y - 1) / y);
@@ -507,6 +510,11 @@ static void tell(bench *b)
         else if (c->kind == OURS && c->way.kernel <= KILN_MATMUL_SM90)
             report_number(&b->r, median_of(c, library, b->rounds), "%s.%s.of_library", name, way);
     }
+    if (chained && library && p->m == p->n && p->n == p->k) {
+        b->means[p->type][p->a_mn * 2 + p->b_mn].logarithms +=
+            log(median_of(chained, library, b->rounds));
+        b->means[p->type][p->a_mn * 2 + p->b_mn].count++;
+    }
     if (find(b, "twin"))
         report_number(&b->r, median_of(ours, find(b, "twin"), b->rounds), "%s.of_twin", name);
     if (chained && find(b, "twin.chained"))
@@ -520,6 +528,27 @@ static void tell(bench *b)
                       "%s.portable.of_sm90", name);
 }
 
+static void tell_means(bench *b)
+{
+    double logarithms = 0;
+    int count = 0;
+    for (gemm_type t = GEMM_BF16; t < GEMM_TYPES; t++)
+        for (int layout = 0; layout < 4; layout++) {
+            double sum = b->means[t][layout].logarithms;
+            int problems = b->means[t][layout].count;
+            b->p = (gemm_problem){.type = t, .a_mn = layout / 2, .b_mn = layout % 2};
+            if (problems)
+                report_number(&b->r, exp(sum / problems), "geomean.%s.%s.chained.of_library",
+                              gemm_types[t].name, layout_name(&b->p));
+            if (t == GEMM_BF16 || t == GEMM_F16) {
+                logarithms += sum;
+                count += problems;
+            }
+        }
+    if (count)
+        report_number(&b->r, exp(logarithms / count), "geomean.16bit.chained.of_library");
+}
+
 static void run_problem(bench *b)
 {
     if (b->deadline > 0 && bench_now() > b->deadline) {
@@ -529,7 +558,11 @@ static void run_problem(bench *b)
     make_data(b);
     add_candidates(b);
     choose(b);
-    // Large products under the load of a long run: each one warms the card up for itself.
+    // Large products under the load of a long run: each one warms the card up for itself. At the
+    // power limit clocks scatter, so there are more rounds of the largest.
+    int rounds = b->rounds;
+    if ((double)b->p.m * b->p.n * b->p.k >= 4096.0 * 4096 * 4096)
+        b->rounds = rounds * 2 < ROUNDS ? rounds * 2 : ROUNDS;
     b->launches = launches_for(b, is_large(&b->p) ? b->ms : b->is_brief ? 4 : 10);
     for (int n = 0; n < b->count; n++)
         make_graph(b, &b->list[n], b->launches);
@@ -547,6 +580,8 @@ static void run_problem(bench *b)
     for (int n = 0; n < b->count; n++)
         kiln_graph_free(b->list[n].graph);
     free_data(b);
+    b->rounds = rounds;
+    report_save(&b->r); // a run that is cut short keeps what it has
 }
 
 // --- the command line
@@ -630,7 +665,7 @@ int main(int argc, char **argv)
     }
     b.rounds = b.rounds < 1 ? 1 : b.rounds > ROUNDS ? ROUNDS : b.rounds;
     if (!is_given && b.deadline == 0)
-        b.deadline = bench_now() + 130;
+        b.deadline = bench_now() + 480;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
     static const char *const sources[] = {"gemm_sm90.c",    "gemm_sm80.c",   "gemm_portable.c",
@@ -651,12 +686,11 @@ int main(int argc, char **argv)
         b.rounds = 9;
         b.is_brief = true;
         run_plan(&b, &(plan){"bf16", "nt", skinny_sizes});
-        b.rounds = 7;
-        b.ms = 15;
-        run_plan(&b, &(plan){"bf16", "nn,tt,tn", "512,1024,2048,4096,8192"});
-        run_plan(&b, &(plan){"tf32,e4m3,s8,f16", "nt", "512,1024,2048,4096,8192"});
-        run_plan(&b, &(plan){"f16", "nn,tt,tn", "1024,4096"});
+        run_plan(&b, &(plan){"bf16", "nn,tt,tn", all_sizes});
+        run_plan(&b, &(plan){"tf32,e4m3,s8", "nt", "512,1024,2048,4096,8192"});
+        run_plan(&b, &(plan){"f16", "nt,nn,tt,tn", all_sizes});
     }
+    tell_means(&b);
     if (b.left_out)
         printf("there was no time for %d problems\n", b.left_out);
     free(b.a_values);

@@ -105,19 +105,20 @@ static double worst_of(job *j, const kiln_buffer *result)
     return worst;
 }
 
-static void run_variant(job *j, const char *path, const char *tune, uint32_t tile)
+static void run_variant(job *j, const char *path, const char *tune, uint32_t tile_m,
+                        uint32_t tile_n)
 {
     char label[80];
     bool is_example = !strncmp(path, "examples/", 9);
     size_t n = (size_t)j->n;
-    uint32_t blocks = (uint32_t)n / tile;
     snprintf(label, sizeof label, "%d.%s%s", j->n, is_example ? "example." : "", tune);
     j->kernel = bench_compile(&j->r, path, "matmul", tune, NULL);
     kiln_arg args[6] = {kiln_arg_buffer(j->a),        kiln_arg_buffer(j->b),
                         kiln_arg_buffer(j->c),        kiln_arg_i64(KILN_U32, j->n),
                         kiln_arg_i64(KILN_U32, j->n), kiln_arg_i64(KILN_U32, j->n)};
     memcpy(j->args, args, sizeof args);
-    j->desc = (kiln_launch_desc){.grid = {blocks, blocks}, .args = j->args, .arg_count = 6};
+    j->desc = (kiln_launch_desc){
+        .grid = {(uint32_t)n / tile_n, (uint32_t)n / tile_m}, .args = j->args, .arg_count = 6};
     const float nothing = NAN;
     bench_must(&j->r, kiln_fill(j->c, &nothing), "a fill");
     ours(j, 0);
@@ -164,10 +165,11 @@ static void run_size(job *j, int n)
         double worst = worst_of(j, j->d);
         report_check(&j->r, worst < 1e-5, "%d by cuBLAS, largest error / sqrt(n) %.3g", n, worst);
     }
-    run_variant(j, "bench/gpu/kernels/matmul.c", "BLOCKS=2", 128);
-    run_variant(j, "bench/gpu/kernels/matmul.c", "BLOCKS=1", 128);
+    run_variant(j, "bench/gpu/kernels/matmul.c", "ROWS=128", 128, 128);
+    if (n <= 2048)
+        run_variant(j, "bench/gpu/kernels/matmul.c", "ROWS=64", 64, 128);
     if (n <= 4096)
-        run_variant(j, "examples/matmul/kernel.c", "TILE=64", 64);
+        run_variant(j, "examples/matmul/kernel.c", "TILE=64", 64, 64);
     free(j->a_host);
     free(j->b_host);
     kiln_buffer_free(j->a);

@@ -45,7 +45,7 @@ tune(SWAP, 0, 1);          // the result is stored [N,M]: the host has exchanged
 enum {
     K_STEP = 128 / sizeof(in_t), // elements of a stage along K
     A_BYTES = BM * 128,
-    B_BYTES = BN * 128,
+    B_BYTES = (B_IS_MN ? (BN + 63) / 64 * 64 : BN) * 128,
     STAGE_BYTES = A_BYTES + B_BYTES,
     A_NEXT = A_IS_MN ? 2048 : 32, // bytes from one k-step of an instruction to the next
     B_NEXT = B_IS_MN ? 2048 : 32,
@@ -131,7 +131,7 @@ static void load_operand(u8 *to, const tensor_map *map, bool is_mn, bool is_once
                          mbarrier *full)
 {
 #pragma unroll
-    for (u32 i = 0; i < (is_mn ? size / 64 : 1); i++) {
+    for (u32 i = 0; i < (is_mn ? (size + 63) / 64 : 1); i++) {
         i32 x = (i32)(is_mn ? first + i * 64 : k), y = (i32)(is_mn ? k : first);
         if (is_once)
             tensor_load_hint_2d(to + i * 8192, map, x, y, full, cache_evict_first());
@@ -140,9 +140,10 @@ static void load_operand(u8 *to, const tensor_map *map, bool is_mn, bool is_once
     }
 }
 
-static void load_left(u32 stage, const tensor_map *a, u32 row, u32 k)
+static void load_left(u32 stage, const tensor_map *a, work w, u32 row, u32 k)
 {
-    load_operand(smem + stage * STAGE_BYTES, a, A_IS_MN, SWAP, BM, row, k * K_STEP, full_of(stage));
+    bool is_once = SWAP && w.columns == 1;
+    load_operand(smem + stage * STAGE_BYTES, a, A_IS_MN, is_once, BM, row, k * K_STEP, full_of(stage));
 }
 
 static void load_right(u32 stage, const tensor_map *b, u32 column, u32 k)
@@ -158,7 +159,7 @@ static void produce(const tensor_map *a, const tensor_map *b, work w)
         u32x2 at = tile_at(first_tile(), w.rows, w.columns);
         for (; early < min(w.count, (u32)STAGES); early++) {
             mbarrier_arrive_expect(full_of(early), w.loaded);
-            load_left(early, a, at.x, w.first + early);
+            load_left(early, a, w, at.x, w.first + early);
         }
     }
     previous_kernel_wait();
@@ -170,7 +171,7 @@ static void produce(const tensor_map *a, const tensor_map *b, work w)
             } else {
                 mbarrier_wait(empty_of(r.stage), r.phase);
                 mbarrier_arrive_expect(full_of(r.stage), w.loaded);
-                load_left(r.stage, a, at.x, k);
+                load_left(r.stage, a, w, at.x, k);
             }
             load_right(r.stage, b, at.y, k);
             advance(&r);
@@ -187,18 +188,19 @@ static u64 operand_of(const u8 *tile, bool is_mn)
 // All of a tile's accumulators on their way out; c.row and c.column are the tile's.
 static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c)
 {
-    u32 first = (PINGPONG ? 0 : warp() / 4 * TILES * 64) + warp() % 4 * 16; // of this warp's rows
+    u32 first = PINGPONG ? 0 : warp() / 4 * TILES * 64; // of this warpgroup's rows
     acc_t *part = (acc_t *)(smem + WAY_OUT_AT);
-    u8 *slabs = smem + WAY_OUT_AT + warp() * 2 * SLAB;
+    u8 *slabs = smem + WAY_OUT_AT + warp() / 4 * 8 * SLAB;
 #pragma unroll
     for (u32 i = 0; i < TILES; i++) {
-        if (HAS_PARTS) {
+        corner own = c;
+        own.row += first + i * 64;
+        if (HAS_PARTS)
             put_part(&(*acc)[i], first + i * 64, part);
-        } else {
-            corner own = c;
-            own.row += first + i * 64;
+        else if (IS_TURNED)
+            store_turned(&(*acc)[i], own, slabs);
+        else
             store_tile(&(*acc)[i], own, slabs);
-        }
     }
     if (HAS_PARTS && SPLIT_K == 1) {
         barrier_sync(1, WGS * 128);
@@ -322,7 +324,8 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b, out
         if (LOADERS == 4)
             registers_more(OTHER_REGISTERS);
         next_kernel_launch();
-        previous_kernel_wait();
+        if (HAS_BIAS) // what the producer loads, it waits for
+            previous_kernel_wait();
         consume(c, w);
     } else {
         if (LOADERS == 4)

@@ -2,9 +2,11 @@
 // each of its tiles of 64.
 //
 // store_tile: through two slabs of a warp's own, for a whole sum that lies as the result does.
-// put_part, store_share: through a tile in shared memory, for a result that is stored transposed
-// (SWAP) or whose sum is spread over the blocks of a cluster (SPLIT_K): each block gets its share of
-// the lines from the others, and adds in the order of K, so the result is the same every time.
+// store_turned: through two slabs of a warpgroup's own, for a result of 16 bits that is stored
+// transposed (SWAP).
+// put_part, store_share: through a tile in shared memory, for other transposed results and for sums
+// that are spread over the blocks of a cluster (SPLIT_K): each block gets its share of the lines from
+// the others, and adds in the order of K, so the result is the same every time.
 #ifndef KILN_GEMM_SM90_OUT_H
 #define KILN_GEMM_SM90_OUT_H
 
@@ -12,7 +14,8 @@ enum {
     SLAB = 2048,                      // 16 rows of 128 bytes
     OUT_BYTES = sizeof(out_t),
     COLUMNS = 128 / OUT_BYTES,        // of a slab
-    HAS_PARTS = SWAP || SPLIT_K > 1,
+    IS_TURNED = SWAP && SPLIT_K == 1 && OUT_BYTES == 2 && BN % 16 == 0,
+    HAS_PARTS = (SWAP || SPLIT_K > 1) && !IS_TURNED,
     // A tile in shared memory
     LINES = SWAP ? BN : BM,
     LINE = SWAP ? BM : BN,            // numbers
@@ -132,8 +135,11 @@ static void empty_slab(const way_out *w, u32 chunk, const u8 *slab)
     }
 }
 
+// c is the corner of 64 rows, 16 of which are this warp's.
 static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
 {
+    slabs += warp() % 4 * 2 * SLAB;
+    c.row += warp() % 4 * 16;
     way_out w = way_out_of(c);
     biases now = load_biases(c, 0);
     warp_sync();
@@ -148,6 +154,54 @@ static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
     }
 }
 
+// --- through a slab of a warpgroup: 64 rows of the result, 64 of its columns
+static void fill_turned(acc_t (*acc)[BN / 2], u32 chunk, f32x2 bias, u8 *slab)
+{
+#if defined(PACK)
+#pragma unroll
+    for (u32 u = 0; u < 4; u++) {
+        if (chunk * 64 + u * 16 < BN) {
+            u32 words[4], row = u * 16 + lane() / 16 * 8 + lane() % 8;
+#pragma unroll
+            for (u32 x = 0; x < 4; x++) {
+                acc_t *at = &(*acc)[chunk * 32 + u * 8 + 2 * x];
+#if HAS_BIAS
+                words[x] = PACK(finish(at[0], x % 2 ? bias.y : bias.x), finish(at[1], x % 2 ? bias.y : bias.x));
+#else
+                words[x] = PACK(at[0], at[1]);
+#endif
+            }
+            stmatrix_transposed(slab + row * 128 + ((warp() % 4 * 2 + lane() / 8 % 2) ^ (lane() % 8)) * 16, words);
+        }
+    }
+#endif
+}
+
+// c is the corner of 64 rows of the accumulators, which are columns of the result.
+static void store_turned(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
+{
+    u32 t = thread_x() % 128, own = c.row + warp() % 4 * 16 + lane() / 4, column = c.row + t % 8 * 8;
+    f32x2 bias = {0.0f, 0.0f};
+#if HAS_BIAS
+    bias.x = own < c.rows ? c.bias[own] : 0.0f;
+    bias.y = own + 8 < c.rows ? c.bias[own + 8] : 0.0f;
+#endif
+    barrier_sync(1 + warp() / 4, 128);
+#pragma unroll
+    for (u32 chunk = 0; chunk < (BN + 63) / 64; chunk++) {
+        u8 *slab = slabs + chunk % 2 * 4 * SLAB;
+        fill_turned(acc, chunk, bias, slab);
+        barrier_sync(1 + warp() / 4, 128);
+#pragma unroll
+        for (u32 q = 0; q < 4; q++) {
+            u32 line = q * 16 + t / 8, row = c.column + chunk * 64 + line;
+            if (chunk * 64 + q * 16 < BN && row < c.columns && column < c.rows)
+                *(u32x4 *)(c.out + (u64)row * c.rows + column) =
+                    *(const u32x4 *)(slab + line * 128 + (t % 8 ^ line % 8) * 16);
+        }
+    }
+}
+
 // --- through a tile in shared memory
 // Where a number is: the eights of a line are permuted, so that lanes keep off each other's banks.
 static u32 place_of(u32 line, u32 at)
@@ -155,8 +209,10 @@ static u32 place_of(u32 line, u32 at)
     return line * LINE + (at ^ ((SWAP ? line / 2 : line) & TURNS) * 8);
 }
 
+// first_row is that of 64 rows, 16 of which are this warp's.
 static void put_part(acc_t (*acc)[BN / 2], u32 first_row, acc_t *part)
 {
+    first_row += warp() % 4 * 16;
 #pragma unroll
     for (u32 j = 0; j < BN / 8; j++)
 #pragma unroll

@@ -196,6 +196,7 @@ typedef struct side { // an operand of the kernel: a and b, or b and a for a tra
 typedef struct tile {
     uint32_t m, n, warpgroups, stages, group, split_k;
     bool is_swapped, is_pingpong;
+    bool right_is_mn, has_parts; // as gemm_sm90.c has it; tile_of sets them
 } tile;
 
 enum { LEFT, RIGHT, MOST_SHARED = 232448 - 1024 };
@@ -210,15 +211,21 @@ static void sides_of(const job *j, bool is_swapped, side out[2])
                               j->b_stride, b_is_mn,    d->n};
 }
 
+// Columns of a tile that are loaded: in 64s when the right side is read along them.
+static uint32_t columns_loaded(const tile *t)
+{
+    return t->right_is_mn ? (t->n + 63) / 64 * 64 : t->n;
+}
+
 // As gemm_sm90.c lays it out: the ring, the way out, the barriers.
 static uint32_t tile_shared_bytes(const tile *t)
 {
     uint32_t slabs = t->warpgroups * 4 * 2 * 2048;
     uint32_t parts = t->m * t->n * 4;
-    return t->stages * ((t->m + t->n) * 128 + 16) +
-           (t->split_k > 1  ? 2 * parts
-            : t->is_swapped ? parts
-                            : slabs) +
+    return t->stages * ((t->m + columns_loaded(t)) * 128 + 16) +
+           (t->split_k > 1 ? 2 * parts
+            : t->has_parts ? parts
+                           : slabs) +
            (t->is_pingpong || t->split_k > 1 ? 16 : 0);
 }
 
@@ -232,8 +239,12 @@ static uint32_t launch_shared_bytes(const job *j, const tile *t)
 }
 
 // With as many stages as fit, up to `most`.
-static tile tile_of(tile t, uint32_t most)
+static tile tile_of(const job *j, tile t, uint32_t most)
 {
+    side s[2];
+    sides_of(j, t.is_swapped, s);
+    t.right_is_mn = s[RIGHT].is_mn;
+    t.has_parts = t.split_k > 1 || (t.is_swapped && (j->out_bytes != 2 || t.n % 16));
     t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
     t.group = t.group ? t.group : 16;
     for (t.stages = most; t.stages > 2; t.stages--)
@@ -245,34 +256,42 @@ static tile tile_of(tile t, uint32_t most)
 // About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
 // its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
 // more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
-// out but the last are hidden, so it is for two waves and more.
-static uint64_t cost_of(const job *j, const tile *t, uint32_t steps, uint32_t sms)
+// out but the last are hidden, so it is for two waves and more. Lines of 64 columns that begin in
+// the middle of those of memory cost a twentieth.
+static uint64_t cost_of(const side s[2], const tile *t, uint32_t steps, uint32_t sms)
 {
-    uint64_t tiles = (uint64_t)ceil_div(j->desc->m, t->m) * ceil_div(j->desc->n, t->n);
+    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
     uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
     uint64_t multiply = (uint64_t)t->m * (t->n + (t->is_pingpong ? 8 : 32)) / 32;
     uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
+    uint64_t blocks = tiles < sms ? tiles : sms;
+    if (s[RIGHT].is_mn && t->n % 64)
+        wave += wave / 20;
     if (t->is_pingpong)
-        return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + sms * 20;
-    return waves * (wave + 900 + out) + (tiles < sms ? tiles : sms) * 20;
+        return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + blocks * 7;
+    return waves * (wave + 900 + out) + blocks * 7;
 }
 
-// Columns of a tile come in 64s when the right side is read along them, in 32s for results of 32
-// bits.
+// Columns of a tile fill slabs of 16, of results of 32 bits whole ones of 32.
 static uint32_t column_step(const job *j)
 {
-    return !j->desc->b_is_transposed ? 64 : j->out_bytes == 4 ? 32 : 16;
+    return j->out_bytes == 4 ? 32 : 16;
 }
 
+// An operand that is read along K can be cut anywhere, the other one in lines of 64: as the left
+// side it always is.
 static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 {
     static const struct {
         uint32_t m, least, most;
         bool is_pingpong;
     } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
-    tile best = {128, 256, .split_k = 1}, t = best;
+    bool is_nn = !j->desc->a_is_transposed && !j->desc->b_is_transposed;
+    tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2}, t = best;
+    side s[2];
+    sides_of(j, best.is_swapped, s);
     uint64_t least = UINT64_MAX;
-    uint32_t step = column_step(j);
+    uint32_t step = s[RIGHT].is_mn ? 32 : column_step(j);
     for (size_t r = 0; r < COUNT(ranges); r++) {
         uint32_t most = ranges[r].most;
         t.m = ranges[r].m;
@@ -280,16 +299,14 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         if (t.is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
             most = 176; // wider ones lack a register
         for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
-            uint64_t cost = cost_of(j, &t, steps, sms);
+            uint64_t cost = cost_of(s, &t, steps, sms);
             if (cost < least) {
                 least = cost;
                 best = t;
             }
         }
     }
-    if (best.is_pingpong && best.n < 192 && ceil_div(j->desc->m, best.m) >= 20)
-        best.group = 8;
-    return tile_of(best, 8);
+    return tile_of(j, best, 8);
 }
 
 // Few rows of a: the other operand passes by once, as fast as memory gives it. Its rows are the
@@ -307,7 +324,7 @@ static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
     while (t.split_k < 8 && steps >= t.split_k * 8 &&
            tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / 11 : most))
         t.split_k *= 2;
-    return tile_of(t, 24);
+    return tile_of(j, t, 24);
 }
 
 static tile choose_tile(const job *j, uint32_t steps)
@@ -322,7 +339,7 @@ static tile choose_tile(const job *j, uint32_t steps)
                   .split_k = given->split_k ? given->split_k : 1,
                   .is_swapped = given->is_swapped,
                   .is_pingpong = given->is_pingpong};
-        return tile_of(t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
+        return tile_of(j, t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
     }
     return d->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
 }
@@ -338,17 +355,14 @@ static bool is_tile(const job *j)
     const kiln_matmul_desc *d = j->desc;
     const kiln_matmul_sm90 *given = &d->sm90;
     uint32_t steps = ceil_div(d->k, 128 / operands[j->type].bytes), m = d->tile_m, n = d->tile_n;
-    side s[2];
-    sides_of(j, given->is_swapped, s);
     if (!is_power(given->split_k, 8) || !is_power(given->group, 32) || given->split_k > steps ||
         given->stages == 1 || given->stages > 24 || !m || m % 64 || m > 256 || !n)
         return false;
     tile t = choose_tile(j, steps);
-    bool has_parts = t.is_swapped || t.split_k > 1;
-    uint32_t step = s[RIGHT].is_mn ? 64 : t.is_swapped ? 8 : j->out_bytes == 4 ? 32 : 16;
+    uint32_t step = t.is_swapped ? 8 : column_step(j);
     uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
     return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
-           accumulators <= (t.is_pingpong ? 192 : 128) && !(t.is_pingpong && has_parts) &&
+           accumulators <= (t.is_pingpong ? 192 : 128) && !(t.is_pingpong && t.has_parts) &&
            tile_shared_bytes(&t) <= MOST_SHARED;
 }
 
@@ -394,10 +408,10 @@ static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t
         out);
 }
 
-// Of an operand that is smaller than a tile nothing more is loaded.
+// Of an operand that is smaller than a tile nothing more is loaded, across K always 64 at a time.
 static uint32_t rows_loaded(const side *s, uint32_t rows)
 {
-    return !s->is_mn && s->size < rows ? s->size : rows;
+    return s->is_mn ? (rows + 63) / 64 * 64 : s->size < rows ? s->size : rows;
 }
 
 static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
@@ -432,15 +446,16 @@ static kiln_status run_sm90(const job *j)
     uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = ceil_div(s[RIGHT].size, t.n);
     uint32_t sms = kernel->resident;
     uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
+    bool is_streaming = t.is_swapped && columns == 1;
     if (t.split_k == 1 && tiles > sms) {
         // What multiplies wants as many tiles in each block, what loads as many blocks as possible.
         uint64_t waves = (tiles + sms - 1) / sms;
-        blocks = t.is_swapped ? sms : (tiles + waves - 1) / waves;
+        blocks = is_streaming ? sms : (tiles + waves - 1) / waves;
     }
     // A streaming kernel that leaves a few multiprocessors idle gives these to the next one, which
     // then is spread unevenly; that costs more than the early start gains.
     bool is_uneven =
-        t.is_swapped && !d->b_is_constant && blocks > sms / 2 && blocks < sms - sms / 11;
+        is_streaming && !d->b_is_constant && blocks > sms / 2 && blocks < sms - sms / 11;
     uint32_t left = rows_loaded(&s[LEFT], t.m), right = rows_loaded(&s[RIGHT], t.n);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
         kiln_tensor_map a, b;

@@ -439,7 +439,8 @@ static void test_tiles(kiln *k)
                            .k = 200,
                            .tile_m = m,
                            .tile_n = n};
-            c.b_t = n % 64 != 0;
+            c.b_t = n / 16 % 2;
+            c.a_t = n / 32 % 2;
             if (m != 192)
                 test_one(k, &c);
             c.sm90.is_pingpong = true;
@@ -448,8 +449,8 @@ static void test_tiles(kiln *k)
         }
 }
 
-// Ways of the sm_90a kernel: clusters that share their loads, warpgroups that take turns, sums
-// split over blocks, transposed results.
+// Ways of the sm_90a kernel: warpgroups that take turns, sums split over blocks, transposed
+// results, tiles that are narrower than what is loaded.
 static void test_ways(kiln *k)
 {
     static const test_case ways[] = {
@@ -466,6 +467,11 @@ static void test_ways(kiln *k)
          .b_is_constant = true,
          .sm90 = {.is_swapped = true, .stages = 3}},
         {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.is_swapped = true}},
+        {.tile_m = 128, .tile_n = 80, .sm90 = {.is_swapped = true, .stages = 4}},
+        {.tile_m = 128, .tile_n = 144, .sm90 = {.is_swapped = true, .is_pingpong = true}},
+        {.tile_m = 64, .tile_n = 32, .a_t = true, .sm90 = {.is_swapped = true, .stages = 4}},
+        {.tile_m = 64, .tile_n = 96, .a_t = true},
+        {.tile_m = 128, .tile_n = 160, .sm90 = {.is_pingpong = true}},
         {.tile_m = 64, .tile_n = 16, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 2}},
         {.tile_m = 64,
          .tile_n = 32,
@@ -672,7 +678,19 @@ static void test_checks(kiln *k)
          .tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
          .tile_m = 64,
          .tile_n = 32,
-         .shared_bytes = 2 * 12288 + 64 * 32 * 4 + 32,
+         .shared_bytes = 2 * 12288 + 16384 + 32,
+         .is_swapped = true},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=24", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
+         .tile_m = 64,
+         .tile_n = 24,
+         .shared_bytes = 2 * 11264 + 64 * 24 * 4 + 32,
+         .is_swapped = true},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=80", "PINGPONG=1", "STAGES=2", "SWAP=1", NULL},
+         .tile_m = 64,
+         .tile_n = 80,
+         .shared_bytes = 2 * 18432 + 32768 + 48,
          .is_swapped = true},
         {.path = "ops/matmul/gemm_sm90.c",
          .tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2", NULL},

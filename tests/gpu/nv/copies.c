@@ -216,15 +216,19 @@ kernel block(64) cluster(4) void exchange(u32 *out)
     u32 t = thread_x(), rank = cluster_rank();
     if (t == 0) {
         mbarrier_init(&full, 1);
-        mbarrier_arrive_expect(&full, 4 * 64);
         mbarrier_fence_init();
     }
     own[t] = block_x() * 1000 + t * t;
+    if (t / 16 == rank)
+        got[rank][t % 16] = own[t];
     fence_async();
     barrier();
+    if (t == 0)
+        mbarrier_arrive_expect(&full, 3 * 64);
+    warp_sync();
     cluster_arrive_relaxed();
     cluster_wait();
-    if (t < 4)
+    if (t < 4 && t != rank)
         bulk_send(got[rank], own + t * 16, 64, &full, t);
     mbarrier_wait(&full, 0);
     u32 sum = 0;
