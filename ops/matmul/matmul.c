@@ -211,10 +211,10 @@ static void sides_of(const job *j, bool is_swapped, side out[2])
                               j->b_stride, b_is_mn,    d->n};
 }
 
-// Columns of a tile that are loaded: in 64s when the right side is read along them.
-static uint32_t columns_loaded(const tile *t)
+// Of an operand that is read across K 64 rows are loaded at a time.
+static uint32_t in_lines(bool is_mn, uint32_t rows)
 {
-    return t->right_is_mn ? (t->n + 63) / 64 * 64 : t->n;
+    return is_mn ? (rows + 63) / 64 * 64 : rows;
 }
 
 // As gemm_sm90.c lays it out: the ring, the way out, the barriers.
@@ -222,7 +222,7 @@ static uint32_t tile_shared_bytes(const tile *t)
 {
     uint32_t slabs = t->warpgroups * 4 * 2 * 2048;
     uint32_t parts = t->m * t->n * 4;
-    return t->stages * ((t->m + columns_loaded(t)) * 128 + 16) +
+    return t->stages * ((t->m + in_lines(t->right_is_mn, t->n)) * 128 + 16) +
            (t->split_k > 1 ? 2 * parts
             : t->has_parts ? parts
                            : slabs) +
@@ -278,8 +278,9 @@ static uint32_t column_step(const job *j)
     return j->out_bytes == 4 ? 32 : 16;
 }
 
-// An operand that is read along K can be cut anywhere, the other one in lines of 64: as the left
-// side it always is.
+// An operand that is read along K can be cut anywhere, one that is read across K well only in lines
+// of 64. The left side always is cut that way; so where only b is read across K, it is the left
+// one.
 static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 {
     static const struct {
@@ -408,10 +409,10 @@ static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t
         out);
 }
 
-// Of an operand that is smaller than a tile nothing more is loaded, across K always 64 at a time.
+// Of an operand that is smaller than a tile nothing more is loaded, but for whole lines.
 static uint32_t rows_loaded(const side *s, uint32_t rows)
 {
-    return s->is_mn ? (rows + 63) / 64 * 64 : s->size < rows ? s->size : rows;
+    return !s->is_mn && s->size < rows ? s->size : in_lines(s->is_mn, rows);
 }
 
 static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
