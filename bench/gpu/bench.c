@@ -76,7 +76,7 @@ char *report_source(report *r, const char *path, size_t *len)
     return text;
 }
 
-void report_number(report *r, double value, const char *key, ...)
+static report_row *new_row(report *r)
 {
     if (r->row_count == r->row_limit) {
         r->row_limit = r->row_limit ? r->row_limit * 2 : 256;
@@ -84,7 +84,12 @@ void report_number(report *r, double value, const char *key, ...)
         if (!r->rows)
             die("no memory for %zu numbers", r->row_limit);
     }
-    report_row *row = &r->rows[r->row_count++];
+    return &r->rows[r->row_count++];
+}
+
+void report_number(report *r, double value, const char *key, ...)
+{
+    report_row *row = new_row(r);
     va_list args;
     va_start(args, key);
     vsnprintf(row->key, sizeof row->key, key, args);
@@ -125,13 +130,11 @@ static void line_of(const char *path, const char *start, char *out, size_t size)
         fclose(f);
 }
 
-static void write_json(const report *r, FILE *f)
+// What a file says before its numbers.
+static void write_head(const report *r, FILE *f, const char *date)
 {
-    char cpu[200], driver[200], date[32];
+    char cpu[200], driver[200];
     struct utsname system;
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     line_of("/proc/cpuinfo", "model name", cpu, sizeof cpu);
     line_of("/proc/driver/nvidia/version", "NVRM version", driver, sizeof driver);
     uname(&system);
@@ -151,6 +154,15 @@ static void write_json(const report *r, FILE *f)
         fprintf(f, "\"%s\": \"%s\"%s\n", r->files[k], r->hashes[k],
                 k + 1 < r->file_count ? "," : "");
     fprintf(f, "},\n\"results\": {\n");
+}
+
+static void write_json(const report *r, FILE *f)
+{
+    char date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    write_head(r, f, date);
     for (size_t k = 0; k < r->row_count; k++)
         fprintf(f, "\"%s\": %.6g%s\n", r->rows[k].key, r->rows[k].value,
                 k + 1 < r->row_count ? "," : "");
@@ -164,6 +176,50 @@ static const char *result_path(const report *r, char *path, size_t size)
     mkdir(folder, 0777);
     snprintf(path, size, "%s/%s.json", folder, r->name);
     return path;
+}
+
+// Whether the next lines of `file` are those of `head`, but for the date.
+static bool has_head(FILE *file, FILE *head)
+{
+    char got[1024], want[1024];
+    while (fgets(want, sizeof want, head)) {
+        if (!fgets(got, sizeof got, file))
+            return false;
+        if (strcmp(got, want) && strncmp(want, "\"date\"", 6) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool report_keep(report *r)
+{
+    char path[512], line[256];
+    FILE *file = fopen(result_path(r, path, sizeof path), "r"), *head = tmpfile();
+    bool is_same = false;
+    if (file && head) {
+        write_head(r, head, "");
+        rewind(head);
+        is_same = has_head(file, head);
+    }
+    while (is_same && fgets(line, sizeof line, file)) {
+        report_row row;
+        if (sscanf(line, "\"%95[^\"]\": %lf", row.key, &row.value) == 2)
+            *new_row(r) = row;
+    }
+    if (file)
+        fclose(file);
+    if (head)
+        fclose(head);
+    return is_same;
+}
+
+void report_forget(report *r, const char *start)
+{
+    size_t kept = 0;
+    for (size_t n = 0; n < r->row_count; n++)
+        if (strncmp(r->rows[n].key, start, strlen(start)) != 0)
+            r->rows[kept++] = r->rows[n];
+    r->row_count = kept;
 }
 
 bool report_save(const report *r)

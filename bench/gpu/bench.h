@@ -42,6 +42,10 @@ char *report_source(report *r, const char *path, size_t *len);
 // One number; key is like "add.64M.GBps". Printed, too.
 void report_number(report *r, double value, const char *key, ...)
     __attribute__((format(printf, 3, 4)));
+// Takes the numbers of the result file that is already there, if it is of the same kernels, machine
+// and driver; false: there is none. report_forget drops those whose key has that start.
+bool report_keep(report *r);
+void report_forget(report *r, const char *start);
 // Says whether a result was right; wrong ones make the program fail.
 void report_check(report *r, bool is_right, const char *what, ...)
     __attribute__((format(printf, 3, 4)));

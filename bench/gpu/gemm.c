@@ -3,18 +3,21 @@
 //
 //     gemm [--type bf16,f16] [--layout nt,nn,tt,tn] [--sizes 256,64x4096x4096] [--skinny]
 //          [--rounds 11] [--seconds 480] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
-//          [--quick] [--unchecked] [-v]
+//          [--keep] [--quick] [--unchecked] [-v]
 // Layouts: a [m, k] is n, [k, m] is t; b [k, n] is n, [n, k] is t. KILN_TWINS names the folder that
 // the generator filled. The plain candidate waits for the kernel before it, "chained" is what
 // kiln_matmul does on its own, "early" that with constant weights. --skinny: few rows of a, many
 // weights. --brief: shorter batches of small products. --ways: tiles of our kernel to time beside
 // its own choice: s swapped, p ping-pong, kN split along K, rN stages, gN rows of tiles in a group,
 // w waiting for the kernel before, e with weights read early. --sweep tries every tile and takes
-// the fastest; --quick only checks, --unchecked does not. -v names the kernels. No problem begins
-// after --seconds; without a choice of problems that is 480.
+// the fastest; --keep leaves the problems that are not measured as the result file has them;
+// --quick only checks, --unchecked does not. -v names the kernels. No problem begins after
+// --seconds; without a choice of problems that is 480.
 // Every candidate is a graph of launches over buffers that together exceed the cache; each is
 // launched once right before it is timed. Theirs is the faster of cuBLAS and the proposal of
-// cuBLASLt that was fastest in a short run; ratios are theirs / ours, medians over the rounds.
+// cuBLASLt that was fastest in a short run; ratios are theirs / ours, medians over the rounds. The
+// kernels for other targets come after the rounds: while they run the card cools, and whatever is
+// timed next would have a faster clock than its rivals.
 #include "bench/gpu/gemm.h"
 
 #include <math.h>
@@ -25,7 +28,14 @@
 #include "ir/eval.h"
 #include "kiln/ops.h"
 
-enum { SETS = 16, ROUNDS = 32, CANDIDATES = 160, SAMPLES = 1000, PATTERN = 1048573 };
+enum {
+    SETS = 16,
+    ROUNDS = 32,
+    ROUNDS_ASIDE = 5,
+    CANDIDATES = 160,
+    SAMPLES = 1000,
+    PATTERN = 1048573
+};
 
 typedef enum kind { OURS, CUBLAS, CUBLASLT, TWIN } kind;
 
@@ -37,6 +47,7 @@ typedef struct candidate {
     const twin *twin;
     kiln_graph *graph;
     double quick_us, us[ROUNDS];
+    double of_sm90[ROUNDS_ASIDE]; // of those that are timed after the others
 } candidate;
 
 typedef struct bench {
@@ -56,10 +67,6 @@ typedef struct bench {
     int twin_count;
     const char *ways;
     bool is_sweep, is_quick, is_unchecked, is_verbose, is_brief;
-    struct {
-        double logarithms;
-        int count;
-    } means[GEMM_TYPES][4]; // of the cubes of a type and layout, as kiln_matmul launches
 } bench;
 
 static const char *layout_name(const gemm_problem *p)
@@ -442,6 +449,11 @@ static double median_of(const candidate *c, const candidate *over, int rounds)
     return bench_median(v, (size_t)rounds);
 }
 
+static bool is_aside(const candidate *c)
+{
+    return c->kind == OURS && c->way.kernel > KILN_MATMUL_SM90;
+}
+
 static candidate *find(bench *b, const char *group)
 {
     for (int n = 0; n < b->count; n++)
@@ -489,13 +501,17 @@ static void tell(bench *b)
     else
         snprintf(name, sizeof name, "%s.%s.%dx%dx%d", gemm_types[p->type].name, layout_name(p),
                  p->m, p->n, p->k);
+    char start[72];
+    snprintf(start, sizeof start, "%s.", name);
+    report_forget(&b->r, start);
     for (int n = 0; n < b->count; n++) {
         candidate *c = &b->list[n];
         if (strcmp(c->label, c->group))
             printf("    %s is %s\n", c->group, c->label);
         if (b->is_verbose)
             tell_kernel(b, c);
-        report_number(&b->r, median_of(c, NULL, b->rounds), "%s.%s.us", name, c->group);
+        int rounds = is_aside(c) ? ROUNDS_ASIDE : b->rounds;
+        report_number(&b->r, median_of(c, NULL, rounds), "%s.%s.us", name, c->group);
     }
     candidate *ours = find(b, "kiln"), *chained = find(b, "kiln.chained");
     const candidate *library = fastest_library(b);
@@ -507,36 +523,48 @@ static void tell(bench *b)
         const char *way = c->group + (strncmp(c->group, "kiln.", 5) ? 0 : 5);
         if (c == ours)
             report_number(&b->r, median_of(c, library, b->rounds), "%s.of_library", name);
-        else if (c->kind == OURS && c->way.kernel <= KILN_MATMUL_SM90)
+        else if (c->kind == OURS && !is_aside(c))
             report_number(&b->r, median_of(c, library, b->rounds), "%s.%s.of_library", name, way);
-    }
-    if (chained && library && p->m == p->n && p->n == p->k) {
-        b->means[p->type][p->a_mn * 2 + p->b_mn].logarithms +=
-            log(median_of(chained, library, b->rounds));
-        b->means[p->type][p->a_mn * 2 + p->b_mn].count++;
     }
     if (find(b, "twin"))
         report_number(&b->r, median_of(ours, find(b, "twin"), b->rounds), "%s.of_twin", name);
     if (chained && find(b, "twin.chained"))
         report_number(&b->r, median_of(chained, find(b, "twin.chained"), b->rounds),
                       "%s.chained.of_twin", name);
-    if (find(b, "kiln.sm80"))
-        report_number(&b->r, median_of(find(b, "kiln.sm80"), ours, b->rounds), "%s.sm80.of_sm90",
-                      name);
-    if (find(b, "kiln.portable"))
-        report_number(&b->r, median_of(find(b, "kiln.portable"), ours, b->rounds),
-                      "%s.portable.of_sm90", name);
+    for (int n = 0; n < b->count; n++)
+        if (is_aside(&b->list[n]))
+            report_number(&b->r, bench_median(b->list[n].of_sm90, ROUNDS_ASIDE), "%s.%s.of_sm90",
+                          name, b->list[n].group + 5);
+}
+
+// Of the cubes of b->p's type and layout, as kiln_matmul launches them; adds to *count.
+static double sum_of_logarithms(const bench *b, int *count)
+{
+    double sum = 0;
+    char start[32];
+    int len =
+        snprintf(start, sizeof start, "%s.%s.", gemm_types[b->p.type].name, layout_name(&b->p));
+    for (size_t n = 0; n < b->r.row_count; n++) {
+        const char *key = b->r.rows[n].key;
+        if (strncmp(key, start, (size_t)len) != 0 ||
+            strcmp(key + len + strspn(key + len, "0123456789"), ".chained.of_library") != 0)
+            continue;
+        sum += log(b->r.rows[n].value);
+        ++*count;
+    }
+    return sum;
 }
 
 static void tell_means(bench *b)
 {
     double logarithms = 0;
     int count = 0;
+    report_forget(&b->r, "geomean.");
     for (gemm_type t = GEMM_BF16; t < GEMM_TYPES; t++)
         for (int layout = 0; layout < 4; layout++) {
-            double sum = b->means[t][layout].logarithms;
-            int problems = b->means[t][layout].count;
             b->p = (gemm_problem){.type = t, .a_mn = layout / 2, .b_mn = layout % 2};
+            int problems = 0;
+            double sum = sum_of_logarithms(b, &problems);
             if (problems)
                 report_number(&b->r, exp(sum / problems), "geomean.%s.%s.chained.of_library",
                               gemm_types[t].name, layout_name(&b->p));
@@ -547,6 +575,19 @@ static void tell_means(bench *b)
         }
     if (count)
         report_number(&b->r, exp(logarithms / count), "geomean.16bit.chained.of_library");
+}
+
+// Beside our best, in fewer launches: it may take ten times as long.
+static void time_aside(bench *b, candidate *c)
+{
+    candidate *ours = find(b, "kiln");
+    int launches = launches_for(b, b->ms / 5);
+    if (!ours || !make_graph(b, c, launches))
+        return;
+    for (int round = 0; round < ROUNDS_ASIDE; round++) {
+        c->us[round] = time_graph(b, c, launches);
+        c->of_sm90[round] = time_graph(b, ours, b->launches) / c->us[round];
+    }
 }
 
 static void run_problem(bench *b)
@@ -565,7 +606,8 @@ static void run_problem(bench *b)
         b->rounds = rounds * 2 < ROUNDS ? rounds * 2 : ROUNDS;
     b->launches = launches_for(b, is_large(&b->p) ? b->ms : b->is_brief ? 4 : 10);
     for (int n = 0; n < b->count; n++)
-        make_graph(b, &b->list[n], b->launches);
+        if (!is_aside(&b->list[n]))
+            make_graph(b, &b->list[n], b->launches);
     for (int n = 0; n < 20 && b->count; n++)
         bench_must(&b->r, kiln_graph_launch(b->list[0].graph, b->stream), "warming up");
     uint32_t seed = 1;
@@ -573,8 +615,12 @@ static void run_problem(bench *b)
         int order[CANDIDATES];
         shuffle_order(order, b->count, &seed);
         for (int n = 0; n < b->count; n++)
-            b->list[order[n]].us[round] = time_graph(b, &b->list[order[n]], b->launches);
+            if (!is_aside(&b->list[order[n]]))
+                b->list[order[n]].us[round] = time_graph(b, &b->list[order[n]], b->launches);
     }
+    for (int n = 0; n < b->count; n++)
+        if (is_aside(&b->list[n]))
+            time_aside(b, &b->list[n]);
     if (b->count)
         tell(b);
     for (int n = 0; n < b->count; n++)
@@ -628,16 +674,19 @@ int main(int argc, char **argv)
 {
     static bench b;
     plan one = {"bf16", "nt", all_sizes};
-    bool is_given = false;
+    bool is_given = false, is_kept = false;
     b.rounds = 11;
     b.ms = 25;
     for (int n = 1; n < argc; n++) {
         const char *value = n + 1 < argc ? argv[n + 1] : "";
-        is_given |= strcmp(argv[n], "--seconds") && strcmp(argv[n], "-v");
+        is_given |=
+            strcmp(argv[n], "--seconds") && strcmp(argv[n], "-v") && strcmp(argv[n], "--keep");
         if (!strcmp(argv[n], "--sweep"))
             b.is_sweep = true;
         else if (!strcmp(argv[n], "--quick"))
             b.is_quick = true;
+        else if (!strcmp(argv[n], "--keep"))
+            is_kept = true;
         else if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
         else if (!strcmp(argv[n], "--brief"))
@@ -676,6 +725,8 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);
         free(report_source(&b.r, path, NULL));
     }
+    if (is_kept && !report_keep(&b.r))
+        printf("there are no results of these kernels, this machine and this driver to keep\n");
     bench_must(&b.r, kiln_stream_new(b.r.k, 0, &b.stream), "a stream");
     if (!cublas_open(&b.r, kiln_stream_native(b.r.k, b.stream)))
         printf("there is no cuBLAS here: only our side is measured\n");

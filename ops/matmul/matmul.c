@@ -257,13 +257,14 @@ static tile tile_of(const job *j, tile t, uint32_t most)
 // its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
 // more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
 // out but the last are hidden, so it is for two waves and more; the gaps between the multiplies are
-// hidden as well, and do not count where the power limit and not the clock sets the pace (eight waves
-// and more). Lines of 64 columns that begin in the middle of those of memory cost a twentieth.
+// hidden as well, and do not count in long products of long sums, where the power limit and not the
+// clock sets the pace. Lines of 64 columns that begin in the middle of those of memory cost a
+// twentieth.
 static uint64_t cost_of(const side s[2], const tile *t, uint32_t steps, uint32_t sms)
 {
     uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
     uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
-    uint32_t gap = t->is_pingpong || waves >= 8 ? 8 : 32;
+    uint32_t gap = t->is_pingpong || (waves >= 4 && steps >= 96) ? 8 : 32;
     uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
     uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
     uint64_t blocks = tiles < sms ? tiles : sms;
