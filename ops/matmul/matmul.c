@@ -460,6 +460,10 @@ static kiln_status run_sm90(const job *j)
     // then is spread unevenly; that costs more than the early start gains.
     bool is_uneven =
         is_streaming && !d->b_is_constant && blocks > sms / 2 && blocks < sms - sms / 11;
+    // About how many cycles a block multiplies. Of a third of a millisecond and more an early start
+    // saves nothing; at the power limit it costs up to one percent.
+    uint64_t cycles = (tiles + blocks - 1) / blocks * steps * (t.m * t.n / 32);
+    bool is_long = cycles > 500000;
     uint32_t left = rows_loaded(&s[LEFT], t.m), right = rows_loaded(&s[RIGHT], t.n);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
         kiln_tensor_map a, b;
@@ -477,14 +481,14 @@ static kiln_status run_sm90(const job *j)
                                     columns,      steps,         (left + right) * 128};
         for (size_t i = 0; i < COUNT(numbers); i++)
             args[count++] = kiln_arg_i64(KILN_U32, numbers[i]);
-        status = kiln_launch(
-            kernel->kernel,
-            &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                .shared_bytes = r.shared_bytes,
-                                .args = args,
-                                .arg_count = count,
-                                .stream = d->stream,
-                                .overlaps_previous = !d->waits_for_previous && !is_uneven});
+        status = kiln_launch(kernel->kernel,
+                             &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                 .shared_bytes = r.shared_bytes,
+                                                 .args = args,
+                                                 .arg_count = count,
+                                                 .stream = d->stream,
+                                                 .overlaps_previous = !d->waits_for_previous &&
+                                                                      !is_uneven && !is_long});
     }
     return status;
 }
