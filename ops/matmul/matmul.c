@@ -365,8 +365,9 @@ static bool is_tile(const job *j)
     tile t = choose_tile(j, steps);
     uint32_t step = t.is_swapped ? 8 : column_step(j);
     uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
+    uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
     return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
-           accumulators <= (t.is_pingpong ? 192 : 128) && !(t.is_pingpong && t.has_parts) &&
+           accumulators <= most && !(t.is_pingpong && t.has_parts) &&
            tile_shared_bytes(&t) <= MOST_SHARED;
 }
 

@@ -169,6 +169,7 @@ void parse_mark(parser *p, marks *m);
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition);
 bool starts_tune(const parser *p);
 void parse_tune(parser *p);
+void check_tune_choices(front *f); // when all of the file is read
 
 // --- parse_decl.c
 void parse_static_assert(parser *p);

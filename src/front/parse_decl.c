@@ -620,5 +620,6 @@ void parse_file(front *f)
     f->file_scope = scope_in(f, NULL);
     parser p = parser_make(f, f->tokens.at, 0, f->tokens.len - 1, f->file_scope);
     parse_externals(&p);
+    check_tune_choices(f);
     need_kernels(f);
 }

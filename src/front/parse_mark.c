@@ -3,6 +3,7 @@
 // Start reading at parse_mark and parse_tune.
 #include "front/parse.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_CLUSTER = 16 };
@@ -200,22 +201,83 @@ bool starts_tune(const parser *p)
            !scope_find(p->scope, tok(p)->name);
 }
 
+static bool chooses(const char *choice, const char *name)
+{
+    size_t len = strlen(name);
+    return !strncmp(choice, name, len) && choice[len] == '=';
+}
+
+// Reads what follows NAME= in a choice.
+static bool read_choice(const char *choice, int64_t *value)
+{
+    const char *digits = strchr(choice, '=');
+    char *end = NULL;
+    if (!digits || digits == choice)
+        return false;
+    errno = 0;
+    *value = strtoll(digits + 1, &end, 0);
+    return end != digits + 1 && !*end && !errno;
+}
+
 // What the caller chose for `name`; false when nothing.
 static bool chosen_value(const front *f, const char *name, int64_t *value)
 {
     const char *const *t = f->options ? f->options->tunes : NULL;
-    size_t len = strlen(name);
-    for (; t && *t; t++) {
-        if (strncmp(*t, name, len) || (*t)[len] != '=')
-            continue;
-        char *end = NULL;
-        long long v = strtoll(*t + len + 1, &end, 0);
-        if (end && end != *t + len + 1 && !*end) {
-            *value = v;
+    for (; t && *t; t++)
+        if (chooses(*t, name) && read_choice(*t, value))
             return true;
+    return false;
+}
+
+static bool has_value(const ast_decl *tune, int64_t value)
+{
+    for (uint32_t i = 0; i < tune->tune_values.len; i++)
+        if (tune->tune_values.at[i] == value)
+            return true;
+    return false;
+}
+
+// "16, 8, 32"; NULL: the names of all of them
+static const char *list_of(const front *f, const ast_decl *tune)
+{
+    text t = {.in = f->in};
+    uint32_t count = tune ? tune->tune_values.len : f->tunables.len;
+    for (uint32_t i = 0; i < count; i++)
+        if (tune)
+            text_printf(&t, "%s%lld", i ? ", " : "", (long long)tune->tune_values.at[i]);
+        else
+            text_printf(&t, "%s%s", i ? ", " : "", f->tunables.at[i]->name);
+    return t.at;
+}
+
+// Every choice must be one of the values of a tune() in the file: a slip of the pen would otherwise
+// quietly give the default.
+void check_tune_choices(front *f)
+{
+    const char *const *t = f->options ? f->options->tunes : NULL;
+    for (; t && *t; t++) {
+        const ast_decl *tune = NULL;
+        int64_t value = 0;
+        for (uint32_t i = 0; i < f->tunables.len && !tune; i++)
+            tune = chooses(*t, f->tunables.at[i]->name) ? f->tunables.at[i] : NULL;
+        if (tune && tune->type->kind == TY_POISON)
+            continue;
+        span at = tune ? tune->at : vec_last(&f->tokens).at;
+        if (!read_choice(*t, &value)) {
+            diag *d =
+                diag_raise(f->diags, K1112, at, "'%s' does not choose the value of a tune", *t);
+            diag_note(d, "the form is NAME=INTEGER, one name at a time");
+        } else if (!tune) {
+            diag *d =
+                diag_raise(f->diags, K1112, at, "'%s': the file has no tune of that name", *t);
+            if (f->tunables.len)
+                diag_note(d, "it has %s", list_of(f, NULL));
+        } else if (!has_value(tune, value)) {
+            diag *d = diag_raise(f->diags, K1112, at, "'%s' is not among the values of %s", *t,
+                                 tune->name);
+            diag_label(d, at, "%s", list_of(f, tune));
         }
     }
-    return false;
 }
 
 static void tune_form(parser *p, span at, const char *message)

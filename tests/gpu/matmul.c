@@ -432,7 +432,7 @@ static void test_tiles(kiln *k)
 {
     uint32_t rows = is_cuda ? 264 : 136, columns = is_cuda ? 520 : 264, depth = is_cuda ? 200 : 136;
     for (uint32_t m = 64; m <= 256; m += 64)
-        for (uint32_t n = 32; n <= (m > 128 ? 128 : 256); n += 16) {
+        for (uint32_t n = 32; n <= (m == 256 ? 128 : m == 192 ? 192 : 256); n += 16) {
             test_case c = {.in = KILN_BF16,
                            .out = KILN_BF16,
                            .m = rows,
@@ -444,8 +444,7 @@ static void test_tiles(kiln *k)
                 c.b_t = b_t;
                 c.a_t = (n / 16 + (uint32_t)b_t) % 2;
                 c.sm90.is_pingpong = false;
-                if (m != 192)
-                    test_one(k, &c);
+                test_one(k, &c);
                 c.sm90.is_pingpong = true;
                 if (m == 128 && n <= 192)
                     test_one(k, &c);
@@ -572,6 +571,10 @@ static void test_errors(kiln *k)
     WRONG(bad.epilogue = (kiln_epilogue)9, KILN_E_BAD_ARGUMENT, "K6003", "no such epilogue");
     WRONG(bad.is_tf32 = true, KILN_E_BAD_ARGUMENT, "K6003", "is_tf32");
     WRONG(bad.batch = 2, KILN_E_BAD_ARGUMENT, "K6017", "'a' takes");
+    good.kernel = KILN_MATMUL_SM90;
+    WRONG((bad.tile_m = 192, bad.tile_n = 256), KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG((bad.tile_m = 96, bad.tile_n = 64), KILN_E_UNSUPPORTED, "K6038", "cannot");
+    good.kernel = KILN_MATMUL_BEST;
     EXPECT(kiln_matmul(k, NULL), KILN_E_BAD_ARGUMENT, "K6003", "description is NULL");
     EXPECT(kiln_matmul(NULL, &good), KILN_E_BAD_HANDLE, "K6002", "NULL was given");
     bad = good;

@@ -251,7 +251,7 @@ TEST(parse_tune_takes_the_chosen_value)
     arena *a = arena_new();
     front f = {.in = a, .names = names_in(a), .sources = sources_in(a), .options = &options};
     f.diags = diags_in(a, f.sources);
-    const char *source = "tune(TILE, 16, 32); kernel block(TILE) void f(f32 *x) { x[0] = TILE; }";
+    const char *source = "tune(TILE, 16, 64); kernel block(TILE) void f(f32 *x) { x[0] = TILE; }";
     assert_true(pp_run(&f, source_add(f.sources, "t.c", str_of(source))));
     parse_file(&f);
     assert_int_equal(f.diags->error_count, 0);
