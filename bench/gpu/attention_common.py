@@ -175,6 +175,15 @@ def parse(rounds, twin_module, add_options=lambda parser: None):
     return options
 
 
+def driver_text():
+    """what the kernel module says of itself; empty: it does not"""
+    try:
+        with open('/proc/driver/nvidia/version') as f:
+            return ' '.join(f.readline().split(':', 1)[-1].split())
+    except OSError:
+        return ''
+
+
 def finish(bench, options, sources, results, failed, is_complete):
     """writes the result file of a complete run or the one that was asked for; the program's status"""
     failed += int(results.pop('wrong', 0))
@@ -191,7 +200,7 @@ def finish(bench, options, sources, results, failed, is_complete):
         'bench': bench, 'command': 'python3 bench/gpu/' + os.path.basename(sys.argv[0]),
         'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
         'machine': f'{platform.system()} {platform.machine()}', 'gpu': torch.cuda.get_device_name(0), 'target': 'sm_90a',
-        'driver_api': driver.value, 'torch': torch.__version__, 'cudnn': torch.backends.cudnn.version(),
+        'driver': driver_text(), 'driver_api': driver.value, 'torch': torch.__version__, 'cudnn': torch.backends.cudnn.version(),
         'kiln': subprocess.run([options.kiln, '--version'], capture_output=True, text=True).stdout.strip(),
         'kernels': {name: hashlib.sha256(open(name, 'rb').read()).hexdigest() for name in sources},
         'results': {k: float(f'{v:.6g}') for k, v in results.items()},
