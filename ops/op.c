@@ -179,6 +179,12 @@ kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out)
     return KILN_OK;
 }
 
+uint64_t op_product(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
 kiln_status op_check_buffer(kiln *k, const char *op, const char *name, const kiln_buffer *b,
                             uint64_t first, uint64_t count)
 {
@@ -191,8 +197,11 @@ kiln_status op_check_buffer(kiln *k, const char *op, const char *name, const kil
         return error_set(k, KILN_E_BAD_ARGUMENT, K6014, "%s: '%s' belongs to another kiln handle",
                          op, name);
     if (first > b->count || count > b->count - first)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6017,
-                         "%s: '%s' takes elements %llu to %llu, its buffer has %zu", op, name,
-                         (unsigned long long)first, (unsigned long long)(first + count), b->count);
+        return error_set(
+            k, KILN_E_BAD_ARGUMENT, K6017,
+            "%s: '%s' takes elements %llu to %llu, its buffer has %zu", op, name,
+            (unsigned long long)first,
+            (unsigned long long)(count > UINT64_MAX - first ? UINT64_MAX : first + count),
+            b->count);
     return KILN_OK;
 }

@@ -31,6 +31,8 @@ void op_tune(op_request *r, const char *format, ...) PRINTF_LIKE(2, 3);
 kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out);
 // What the device is; asked once, kept with the context.
 kiln_status op_device(kiln *k, const kiln_device_info **out);
+// UINT64_MAX when it is more: no buffer is that long.
+uint64_t op_product(uint64_t a, uint64_t b);
 // Checks an operand: a live buffer of `k` that holds elements first … first + count - 1.
 // `op` and `name` are for the message.
 kiln_status op_check_buffer(kiln *k, const char *op, const char *name, const kiln_buffer *b,

@@ -57,7 +57,7 @@ static kiln_status check_buffers(job *j)
 {
     const kiln_attention_desc *d = j->desc;
     const uint64_t rows = (uint64_t)j->heads * d->queries;
-    const uint64_t kv_count = (uint64_t)j->kv_heads * d->keys * d->head_dim;
+    const uint64_t kv_count = op_product((uint64_t)j->kv_heads * d->keys, d->head_dim);
     const struct {
         const char *name;
         const kiln_buffer *buffer;
@@ -173,8 +173,10 @@ static const char *sm90_obstacle(const job *j)
     if (d->tile_queries && d->tile_queries != 128 && d->tile_queries != 192 &&
         (d->tile_queries != 256 || d->head_dim != 64))
         return "tile_queries is not 128, 192 or, with head_dim 64, 256";
-    if (d->tile_keys % 16 || shared_bytes_of(tile_for(d), d->head_dim) > SHARED_LIMIT)
-        return "tile_keys is not a multiple of 16, or the tile does not fit in shared memory";
+    if (d->tile_keys && (d->tile_keys % 16 || d->tile_keys < 64 || d->tile_keys > 192))
+        return "tile_keys is not a multiple of 16 from 64 to 192";
+    if (shared_bytes_of(tile_for(d), d->head_dim) > SHARED_LIMIT)
+        return "the tile does not fit in shared memory";
     return NULL;
 }
 

@@ -74,11 +74,14 @@ static kiln_status check_types(job *j)
     return KILN_OK;
 }
 
-// Elements from the first to the last of `batch` matrices.
+// Elements from the first to the last of `batch` matrices; UINT64_MAX: more than can be counted.
 static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t stride, uint32_t batch,
                        uint64_t next)
 {
-    return rows && columns ? (batch - 1) * next + (rows - 1) * stride + columns : 0;
+    if (!rows || !columns)
+        return 0;
+    uint64_t before = op_product(batch - 1, next), last = op_product(rows - 1, stride) + columns;
+    return before > UINT64_MAX - last ? UINT64_MAX : before + last;
 }
 
 static kiln_status check_shape(job *j)
@@ -138,7 +141,7 @@ static kiln_status check(job *j)
     if (d->bias && kiln_buffer_type(d->bias) != KILN_F32)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'bias' is %s, not f32",
                          kiln_type_name(kiln_buffer_type(d->bias)));
-    if (d->out == d->a || d->out == d->b)
+    if (d->out == d->a || d->out == d->b || d->out == d->bias)
         return wrong(j->k, "'out' is an operand, too");
     kiln_status status = check_types(j);
     if (!status && j->type == S8 && d->epilogue != KILN_EPILOGUE_NONE)
@@ -573,20 +576,27 @@ static const char *sm80_obstacle(const job *j)
     return NULL;
 }
 
-// The first tile that fills the device, or the smallest.
-static plain pick_plain(const job *j, const plain *ways, size_t count, uint32_t blocks)
+static kiln_status refuse(const job *j, const char *kernel, const char *why)
+{
+    return error_set(j->k, KILN_E_UNSUPPORTED, K6038, "kiln_matmul: the %s kernel cannot: %s",
+                     kernel, why);
+}
+
+// The tile that is asked for; else the first that fills the device, or the smallest. NULL: it has
+// no such tile.
+static const plain *pick_plain(const job *j, const plain *ways, size_t count, uint32_t blocks)
 {
     const kiln_matmul_desc *d = j->desc;
-    size_t limit = j->k->shared_limit, n = 0;
-    for (; n + 1 < count; n++) {
-        bool is_wanted = d->tile_m ? d->tile_m == ways[n].m && d->tile_n == ways[n].n
-                                   : (uint64_t)ceil_div(d->m, ways[n].m) *
-                                             ceil_div(d->n, ways[n].n) * j->batch >=
-                                         blocks;
-        if (ways[n].shared_bytes <= limit && is_wanted)
-            break;
+    bool is_given = d->tile_m || d->tile_n;
+    for (size_t n = 0; n < count; n++) {
+        const plain *w = &ways[n];
+        uint64_t tiles = (uint64_t)ceil_div(d->m, w->m) * ceil_div(d->n, w->n) * j->batch;
+        bool is_wanted =
+            is_given ? d->tile_m == w->m && d->tile_n == w->n : tiles >= blocks || n + 1 == count;
+        if (is_wanted && (w->shared_bytes <= j->k->shared_limit || n + 1 == count))
+            return w;
     }
-    return ways[n];
+    return NULL;
 }
 
 static kiln_status run_sm80(const job *j)
@@ -598,7 +608,10 @@ static kiln_status run_sm80(const job *j)
     static const plain ways[] = {WAY(128, 256, 2, 4, 4), WAY(128, 256, 2, 4, 3),
                                  WAY(128, 128, 2, 2, 3), WAY(64, 64, 2, 2, 4)};
 #undef WAY
-    plain way = pick_plain(j, ways, COUNT(ways), j->device->multiprocessors * 3 / 4);
+    const plain *picked = pick_plain(j, ways, COUNT(ways), j->device->multiprocessors * 3 / 4);
+    if (!picked)
+        return refuse(j, "sm_80", "it has no such tile");
+    plain way = *picked;
     op_request r = {.file = "ops/matmul/gemm_sm80.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);
     op_tune(&r, "BM=%u", way.m);
@@ -619,7 +632,11 @@ static kiln_status run_f32(const job *j)
 {
     static const plain ways[] = {{.m = 128, .n = 128}, {.m = 64, .n = 64}, {.m = 32, .n = 32}};
     size_t first = j->k->cuda ? 0 : 1;
-    plain way = pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
+    const plain *picked =
+        pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
+    if (!picked)
+        return refuse(j, "f32", "it has no such tile");
+    plain way = *picked;
     job plain_job = *j;
     plain_job.type = F32;
     op_request r = {.file = "ops/matmul/gemm_f32.c"};
@@ -654,7 +671,10 @@ static kiln_status run_portable(const job *j)
     bool is_large = j->device->sm >= 80 && !turns_bytes;
     size_t first = j->k->cuda ? (is_large ? 0 : 3) : j->k->ocl ? 4 : 5;
     size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
-    plain way = pick_plain(j, ways + first, count, j->device->multiprocessors);
+    const plain *picked = pick_plain(j, ways + first, count, j->device->multiprocessors);
+    if (!picked)
+        return refuse(j, "portable", "it has no such tile");
+    plain way = *picked;
     op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);
     op_tune(&r, "BM=%u", way.m);
@@ -670,12 +690,6 @@ static kiln_status run_portable(const job *j)
 }
 
 // --- choosing
-static kiln_status refuse(const job *j, const char *kernel, const char *why)
-{
-    return error_set(j->k, KILN_E_UNSUPPORTED, K6038, "kiln_matmul: the %s kernel cannot: %s",
-                     kernel, why);
-}
-
 kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
 {
     if (!handle_is(HANDLE_CONTEXT, k))

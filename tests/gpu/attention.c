@@ -322,6 +322,16 @@ static void test_refusals(kiln *k)
     d.queries = 0;
     CHECK(!kiln_attention_forward(k, &d));
     free_tensors(&t);
+    memset(&t, 0, sizeof t);
+    CHECK(make_tensors(k, KILN_BF16, s, 64, &t));
+    for (uint32_t keys = 16; keys <= 256; keys += 240) {
+        d = describe(&t, s, 64, false);
+        d.kernel = KILN_ATTENTION_SM90;
+        d.tile_keys = keys;
+        EXPECT(kiln_attention_forward(k, &d), KILN_E_UNSUPPORTED, "K6038",
+               "the sm_90a kernel cannot");
+    }
+    free_tensors(&t);
 }
 
 int main(int argc, char **argv)
