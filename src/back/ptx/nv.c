@@ -25,6 +25,62 @@ static void needs(ptx *p, const ir_inst *i, int sm, int version)
     ptx_needs(p, version);
 }
 
+// --- constants that the hardware does not take: ptxas would say so without the source's line
+enum { IMM = -1, ANY = INT32_MAX };
+
+static const struct limit {
+    nv_op op;
+    int operand; // or IMM
+    int64_t least, most, step;
+    const char *what;
+} limits[] = {
+    {NV_MBAR_INIT, 1, 1, (1 << 20) - 1, 1, "arrivals"},
+    {NV_MBAR_EXPECT, 1, 0, (1 << 20) - 1, 1, "expected bytes"},
+    {NV_MBAR_ARRIVE_EXPECT, 1, 0, (1 << 20) - 1, 1, "expected bytes"},
+    {NV_CPA_4_PART, 2, 0, 4, 1, "bytes"},
+    {NV_CPA_8_PART, 2, 0, 8, 1, "bytes"},
+    {NV_CPA_16_PART, 2, 0, 16, 1, "bytes"},
+    {NV_BULK_LOAD, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_SEND, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_STORE, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_ADD_F32, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_ADD_F64, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_ADD_F16, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_ADD_BF16, 2, 0, ANY, 16, "bytes"},
+    {NV_BAR_SYNC, 0, 0, 15, 1, "the number of a barrier"},
+    {NV_BAR_SYNC, 1, 32, 1024, 32, "threads at a barrier"},
+    {NV_BAR_ARRIVE, 0, 0, 15, 1, "the number of a barrier"},
+    {NV_BAR_ARRIVE, 1, 32, 1024, 32, "threads at a barrier"},
+    {NV_REGS_MORE, IMM, 24, 256, 8, "registers"},
+    {NV_REGS_LESS, IMM, 24, 256, 8, "registers"},
+};
+
+static void check_constants(ptx *p, const ir_inst *i)
+{
+    for (size_t n = 0; n < COUNT(limits); n++) {
+        const struct limit *l = &limits[n];
+        uint64_t bits = (uint64_t)i->imm;
+        if (l->op != i->aux ||
+            (l->operand != IMM &&
+             !ir_const_bits(p->f, ir_operand(p->f, i, (uint32_t)l->operand), &bits)))
+            continue;
+        int64_t value = l->operand == IMM ? (int64_t)bits : (int64_t)(uint32_t)bits;
+        if (value >= l->least && value <= l->most && value % l->step == 0)
+            continue;
+        p->failed = true;
+        if (!p->ds)
+            continue;
+        diag *d = diag_raise(p->ds, K4303, i->at, "%s cannot be %lld", l->what, (long long)value);
+        if (l->most == ANY)
+            diag_note(d, "a multiple of %lld is possible", (long long)l->step);
+        else
+            diag_note(d, "%lld to %lld%s", (long long)l->least, (long long)l->most,
+                      l->step == 1
+                          ? ""
+                          : str_format(p->scratch, " in steps of %lld", (long long)l->step));
+    }
+}
+
 // --- lists
 
 static void put_values(ptx *p, text *out, const ir_ref *values, ir_ref first, uint32_t count)
@@ -230,6 +286,7 @@ void ptx_nv(ptx *p, const ir_inst *i)
         return;
     }
     needs(p, i, row->sm, row->ptx);
+    check_constants(p, i);
     p->moves_registers |= i->aux == NV_REGS_MORE || i->aux == NV_REGS_LESS;
     if (i->aux == NV_MBAR_WAIT)
         wait_for_barrier(p, i);
