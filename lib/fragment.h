@@ -224,17 +224,17 @@ static inline void k_fragment_multiply_f16(f32 *sum, const u32 *a, const u32 *b)
     }
 }
 
-#define K_FRAGMENT_MULTIPLY(T, S, MMA)                                                             \
+#define K_FRAGMENT_MULTIPLY(T, S, MMA, SM)                                                           \
     static inline void k_fragment_multiply_##T(S *sum, const u32 *a, const u32 *b)                 \
     {                                                                                              \
-        if (target_sm() >= 80)                                                                     \
+        if (target_sm() >= SM)                                                                     \
             K_FRAGMENT_BY_UNIT(S, MMA);                                                            \
         else                                                                                       \
             K_FRAGMENT_BY_HAND(T);                                                                 \
     }
 
-K_FRAGMENT_MULTIPLY(bf16, f32, mma_bf16)
-K_FRAGMENT_MULTIPLY(i8, i32, mma_s8)
+K_FRAGMENT_MULTIPLY(bf16, f32, mma_bf16, 80)
+K_FRAGMENT_MULTIPLY(i8, i32, mma_s8, 75)
 
 // --- stores
 #define K_FRAGMENT_STORE(T)                                                                        \

@@ -215,9 +215,30 @@ static void wait_for_barrier(ptx *p, const ir_inst *i)
     ptx_line(p, "@!%s bra $L%u", done, label);
 }
 
+// 16 x 8 of bytes on sm_75, whose unit does 8 x 8 x 16: word r + 2h of a is half r of the rows and
+// half h of K, word h of b that half of K, words 2r and 2r + 1 of the sum that half of the rows.
+static void mma_bytes_in_eighths(ptx *p, const ir_inst *i, nv_shape s)
+{
+    needs(p, i, 75, 65);
+    const ir_ref *c = ir_operands(p->f, i), *a = c + 4, *b = a + nv_a_words(NV_MMA, s);
+    for (uint32_t r = 0; r < 2; r++)
+        for (uint32_t h = 0; h < s.k / 16; h++) {
+            const char *d0 = ptx_def(p, i->result + 2 * r), *d1 = ptx_def(p, i->result + 2 * r + 1);
+            const char *x = ptx_reg(p, a[r + 2 * h]), *y = ptx_reg(p, b[h]);
+            const char *c0 = h ? d0 : ptx_reg(p, c[2 * r]), *c1 = h ? d1 : ptx_reg(p, c[2 * r + 1]);
+            ptx_line(
+                p, "mma.sync.aligned.m8n8k16.row.col.s32.%s.%s.s32 {%s, %s}, {%s}, {%s}, {%s, %s}",
+                nv_elem_name(s.a), nv_elem_name(s.b), d0, d1, x, y, c0, c1);
+        }
+}
+
 static void mma(ptx *p, const ir_inst *i)
 {
     nv_shape s = nv_unpack(i->imm);
+    if (s.d == NV_S32 && p->t->sm < 80) {
+        mma_bytes_in_eighths(p, i, s);
+        return;
+    }
     uint32_t acc = nv_acc_words(NV_MMA, s), a = nv_a_words(NV_MMA, s), b = nv_b_words(NV_MMA, s);
     bool is_f8 = s.a == NV_E4M3 || s.a == NV_E5M2, is_old = s.a == NV_F16 && s.k == 8;
     needs(p, i, is_f8 ? 89 : is_old ? 75 : 80, is_f8 ? 84 : is_old ? 65 : 70);
