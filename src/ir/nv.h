@@ -47,6 +47,12 @@ int nv_find(str name);                     // -1 when there is none
 const char *nv_elem_name(nv_elem e);       // "bf16"
 int nv_elem_find(str name);
 
+// Does it wait at an mbarrier?
+static inline bool nv_is_wait(nv_op op)
+{
+    return op == NV_MBAR_WAIT || op == NV_MBAR_WAIT_CLUSTER;
+}
+
 int64_t nv_pack(nv_shape s);
 nv_shape nv_unpack(int64_t imm);
 // "n256.k16.f32.bf16.bf16", then ".regs", ".amn", ".bmn" where they hold.

@@ -417,6 +417,27 @@ static void exchange(void)
     kiln_buffer_free(out);
 }
 
+static void pass_on(void)
+{
+    uint32_t value[512], want[512];
+    for (uint32_t n = 0; n < 512; n++)
+        want[n] = n / 64 * 1000 + n % 64 * (n % 64);
+    for (uint32_t round = 0; round < 3; round++) {
+        memcpy(value, want, sizeof value);
+        for (uint32_t n = 0; n < 512; n++) {
+            uint32_t before = n / 256 * 4 + (n / 64 + 3) % 4;
+            want[n] = value[before * 64 + 63 - n % 64] * 3 + n % 64;
+        }
+    }
+    kiln_buffer *out = nv_buffer(k, KILN_U32, 512, NULL);
+    nv_job j = job("pass_on", out, zeros, want, 512);
+    j.args[0] = kiln_arg_buffer(out);
+    j.launch.arg_count = 1;
+    j.launch.grid[0] = 8;
+    CHECK(nv_run(&j, is_expected, NULL));
+    kiln_buffer_free(out);
+}
+
 // Each block reads what the other one of its cluster has stored.
 static void neighbours(void)
 {
@@ -606,6 +627,7 @@ int main(int argc, char **argv)
     tensor_sums();
     spread();
     exchange();
+    pass_on();
     neighbours();
     gemm(64);
     gemm(576);

@@ -210,8 +210,10 @@ static void wait_for_barrier(ptx *p, const ir_inst *i)
     if (suspends)
         ptx_needs(p, 78);
     text_printf(&p->body, "$L%u:\n", label);
-    ptx_line(p, "mbarrier.%s.parity.shared%s.b64 %s, [%s], %s", suspends ? "try_wait" : "test_wait",
-             suspends ? "::cta" : "", done, bar, parity);
+    ptx_line(p, "mbarrier.%s.parity%s.shared%s.b64 %s, [%s], %s",
+             suspends ? "try_wait" : "test_wait",
+             i->aux == NV_MBAR_WAIT_CLUSTER ? ".acquire.cluster" : "", suspends ? "::cta" : "",
+             done, bar, parity);
     ptx_line(p, "@!%s bra $L%u", done, label);
 }
 
@@ -309,7 +311,7 @@ void ptx_nv(ptx *p, const ir_inst *i)
     needs(p, i, row->sm, row->ptx);
     check_constants(p, i);
     p->moves_registers |= i->aux == NV_REGS_MORE || i->aux == NV_REGS_LESS;
-    if (i->aux == NV_MBAR_WAIT)
+    if (nv_is_wait((nv_op)i->aux))
         wait_for_barrier(p, i);
     else
         put_row(p, i);

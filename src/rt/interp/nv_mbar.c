@@ -226,7 +226,7 @@ static bool is_complete(runner *r, warp *w, const code *c, uint32_t lane, bool *
 nv_outcome mbar_wait(runner *r, warp *w, const code *c)
 {
     nv_warp *n = w->nv;
-    bool is_test = c->align == NV_MBAR_TEST;
+    bool is_test = !nv_is_wait((nv_op)c->align);
     lane_u8 *d = is_test ? slot_at(w, r->program->extra[c->d]) : NULL;
     if (n->satisfied_at != c)
         n->satisfied = 0;
@@ -256,7 +256,7 @@ bool mbar_lacks_bytes(const runner *r, const warp *w)
 {
     const code *c = w->pc;
     uint32_t offset, lane = lowest_lane(w->active & ~w->nv->satisfied);
-    if (c->op != CODE_NV || c->align != NV_MBAR_WAIT ||
+    if (c->op != CODE_NV || !nv_is_wait((nv_op)c->align) ||
         !nv_window(r, operand_u64(r, w, c, 0, lane), 8, &offset))
         return false;
     const mbar *b = mbar_at(r, offset);

@@ -217,7 +217,7 @@ static bool registers(runner *r, const warp *w, const code *c)
 nv_outcome nv_step(runner *r, warp *w, const code *c)
 {
     nv_op op = (nv_op)c->align;
-    if (op == NV_MBAR_TEST || op == NV_MBAR_WAIT)
+    if (op >= NV_MBAR_TEST && op <= NV_MBAR_WAIT_CLUSTER)
         return mbar_wait(r, w, c);
     if (op == NV_BAR_SYNC || op == NV_BAR_ARRIVE)
         return named(r, w, c);
@@ -249,7 +249,7 @@ static bool fault_one(runner *r, const warp *w, const code *c)
 {
     if (c->op != CODE_NV)
         return false;
-    if (c->align == NV_MBAR_WAIT)
+    if (nv_is_wait((nv_op)c->align))
         return mbar_fault_waiting(r, w, c);
     if (c->align == NV_BAR_SYNC) {
         uint32_t id = w->nv->waits_for - 1;
