@@ -97,9 +97,9 @@ gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so matrix-build
 gpu-test: gpu-build
 	@sh tests/gpu/run $(BUILD)
 # The same runtime on a driver that runs nothing
-$(T)/fake_check: tests/fake/check.c tests/api/api.h $(BUILD)/libkiln.a
+$(T)/fake_check: tests/fake/check.c tests/api/api.h src/rt/drv/cuda_abi.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
-	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
+	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so
 
 # --- OpenCL: an OpenCL library that runs nothing, and the corpus where a real one is found

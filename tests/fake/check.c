@@ -3,6 +3,7 @@
 // Each case runs in a process of its own with its own FAKE_CUDA.
 //     check FAKE_LIBRARY
 #include "api.h"
+#include "rt/drv/cuda_abi.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -220,10 +221,113 @@ static void exact_fault(void)
     kiln_close(f.k);
 }
 
+// --- drivers without some entry point
+// A call that may need what the driver lacks: it works, or says that the driver is too old.
+static bool can_or_says(kiln_status status)
+{
+    return !status ||
+           (status == KILN_E_UNSUPPORTED && !strcmp(kiln_last_error(NULL)->code, "K6038"));
+}
+
+static void use_graphs(const fixture *f, const kiln_launch_desc *desc)
+{
+    kiln_kernel *first = api_kernel(f->m, "first");
+    kiln_graph *captured = NULL, *by_hand = NULL;
+    kiln_launch_desc in_stream = *desc;
+    kiln_stream *s = NULL;
+    CHECK(!kiln_stream_new(f->k, 0, &s));
+    in_stream.stream = s;
+    kiln_status status = kiln_capture_begin(s);
+    CHECK(can_or_says(status));
+    if (!status) {
+        CHECK(!kiln_launch(first, &in_stream) && !kiln_capture_end(s, &captured));
+        CHECK(!kiln_graph_launch(captured, s) && !kiln_capture_begin(s));
+        CHECK(!kiln_launch(first, &in_stream) && can_or_says(kiln_capture_update(s, captured)));
+    }
+    CHECK(can_or_says(kiln_graph_new(f->k, &by_hand)));
+    if (by_hand) {
+        CHECK(can_or_says(kiln_graph_add(by_hand, first, desc, NULL, 0, NULL)));
+        CHECK(can_or_says(kiln_graph_launch(by_hand, NULL)));
+        CHECK(can_or_says(kiln_graph_set(by_hand, 0, desc)));
+    }
+    CHECK(!kiln_stream_sync(s));
+}
+
+static void use_memory(const fixture *f)
+{
+    kiln_memory_info info;
+    kiln_buffer *b = NULL;
+    int32_t got[64];
+    CHECK(!kiln_read(f->x, 0, got, 64) && !kiln_memory_info_of(f->k, &info));
+    CHECK(!kiln_buffer_new(f->k, KILN_F32, 1000, &b));
+    kiln_buffer_free(b);
+    CHECK(!kiln_memory_trim(f->k));
+    kiln_tensor_map map;
+    kiln_tensor_map_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.buffer = f->x;
+    desc.rank = 1;
+    desc.size[0] = 64;
+    desc.box[0] = 32;
+    CHECK(can_or_says(kiln_tensor_map_make(f->k, &desc, &map)));
+}
+
+// Whatever a driver of CUDA 11.4 may lack: kernels run, and nothing crashes.
+static void use_everything(void)
+{
+    fixture f;
+    kiln_launch_desc desc;
+    if (!set_up(&f))
+        return;
+    kiln_kernel *first = api_kernel(f.m, "first");
+    memset(&desc, 0, sizeof desc);
+    desc.grid[0] = 2;
+    desc.args = f.args;
+    desc.arg_count = 1;
+    for (int i = 0; i < 300; i++)
+        CHECK(!kiln_launch(first, &desc));
+    CHECK(!kiln_sync(f.k));
+    use_memory(&f);
+    use_graphs(&f, &desc);
+    desc.overlaps_previous = true;
+    CHECK(!kiln_launch(first, &desc));
+    desc.is_cooperative = true;
+    CHECK(can_or_says(kiln_launch(first, &desc)));
+    desc.is_cooperative = false;
+    desc.cluster[0] = 2;
+    CHECK(can_or_says(kiln_launch(first, &desc)));
+    CHECK(!kiln_sync(f.k));
+    kiln_close(f.k);
+}
+
+// An entry point that every supported driver has: the device is refused, or does without.
+static void use_or_refuse(void)
+{
+    kiln *k = NULL;
+    kiln_status status = kiln_open("cuda", &k);
+    kiln_close(k);
+    if (status)
+        refuses(KILN_E_NOT_FOUND, "K6031", "the NVIDIA driver is too old or incomplete");
+    else
+        use_everything();
+}
+
 static const struct {
-    const char *name, *settings;
+    const char *name;
+    int version;
+} entries[] = {
+#define E(field, name, version, symbol, arguments) {name, version},
+    CUDA_ENTRIES(E)
+#undef E
+};
+
+// --- all cases
+typedef struct fake_case {
+    const char *name, *settings; // settings NULL: there is no library
     void (*run)(void);
-} cases[] = {
+} fake_case;
+
+static const fake_case cases[] = {
     {"no library", NULL, no_library},
     {"old driver", "old", old_driver},
     {"driver does not start", "init", no_start},
@@ -235,6 +339,9 @@ static const struct {
     {"plain use", "", plain_use},
     {"without pools", "nopool", plain_use},
     {"without cuLaunchKernelEx", "missing=cuLaunchKernelEx", plain_use},
+    {"driver of CUDA 11.4", "driver=11040,sm=80", use_everything},
+    {"driver of CUDA 11.4, newer gpu", "driver=11040", use_everything},
+    {"driver of CUDA 11.8", "driver=11080", use_everything},
     {"out of memory", "memory=1000000", out_of_memory},
     {"jit refuses", "jit", jit_refuses},
     {"no linker", "nolink", no_linker},
@@ -244,29 +351,40 @@ static const struct {
     {"exact fault", "fault=5", exact_fault},
 };
 
+static bool passes(const fake_case *c, const char *library)
+{
+    int status = 1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("KILN_CUDA_LIBRARY", c->settings ? library : "/nowhere/libcuda.so", 1);
+        setenv("FAKE_CUDA", c->settings ? c->settings : "", 1);
+        setenv("KILN_CACHE", "off", 1);
+        if (!strncmp(c->name, "exact", 5))
+            setenv("KILN_CHECK", "launches", 1);
+        unsetenv("KILN_DEVICE");
+        c->run();
+        exit(api_failed != 0); // the leak checker runs at exit
+    }
+    if (child > 0)
+        waitpid(child, &status, 0);
+    if (status)
+        printf("^ case '%s' failed (status %d)\n", c->name, status);
+    return !status;
+}
+
 int main(int argc, char **argv)
 {
+    const char *library = argc > 1 ? argv[1] : "";
     int passed = 0, failed = 0;
-    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++) {
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            setenv("KILN_CUDA_LIBRARY",
-                   cases[n].settings ? (argc > 1 ? argv[1] : "") : "/nowhere/libcuda.so", 1);
-            setenv("FAKE_CUDA", cases[n].settings ? cases[n].settings : "", 1);
-            setenv("KILN_CACHE", "off", 1);
-            if (!strcmp(cases[n].name, "exact fault"))
-                setenv("KILN_CHECK", "launches", 1);
-            unsetenv("KILN_DEVICE");
-            cases[n].run();
-            exit(api_failed != 0); // the leak checker runs at exit
-        }
-        int status = 1;
-        if (child > 0)
-            waitpid(child, &status, 0);
-        *(status ? &failed : &passed) += 1;
-        if (status)
-            printf("^ case '%s' failed (status %d)\n", cases[n].name, status);
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++)
+        *(passes(&cases[n], library) ? &passed : &failed) += 1;
+    for (size_t n = 0; n < sizeof entries / sizeof entries[0]; n++) {
+        char settings[128];
+        snprintf(settings, sizeof settings, "missing=%s", entries[n].name);
+        fake_case c = {settings, settings,
+                       entries[n].version > CUDA_MINIMUM ? use_everything : use_or_refuse};
+        *(passes(&c, library) ? &passed : &failed) += 1;
     }
     printf("fake: %d passed, %d failed, 0 skipped\n", passed, failed);
     return failed != 0;

@@ -2,12 +2,19 @@
 // code is taken as it is. It lets the runtime's CUDA paths and error texts be tested where there is
 // no GPU. FAKE_CUDA says what goes wrong, with commas:
 //
-//     old           the driver knows CUDA 11.0 only          nodevice      there is no GPU
-//     sm=61         the GPU's architecture (default 90)       gpus=2        number of GPUs (default
-//     1) missing=NAME  an entry point is not there               init          cuInit fails
-//     memory=BYTES  device memory (default 1 GiB)             jit           the compiler refuses
-//     all code nolink        the linker refuses, loading the text works launch=CODE   every launch
-//     is refused with that code    fault=N       the N-th launch dies: every later call gives 700
+//     old           the driver knows CUDA 11.0 only
+//     driver=11040  the driver's version (default 13000): it has no entry point newer than that
+//     init          cuInit fails
+//     missing=NAME  an entry point is not there
+//     nodevice      there is no GPU
+//     gpus=2        number of GPUs (default 1)
+//     sm=61         the GPU's architecture (default 90)
+//     memory=BYTES  device memory (default 1 GiB)
+//     nopool        the GPU has no memory pools
+//     jit           the compiler refuses all code
+//     nolink        the linker refuses, loading the text works
+//     launch=CODE   every launch is refused with that code
+//     fault=N       the N-th launch dies: every later call gives 700
 //
 // FAKE_CUDA_LOG names a file that gets a line for every launch and load.
 #include "rt/drv/cuda_abi.h"
@@ -97,7 +104,7 @@ static cu_result fake_init(unsigned flags)
 }
 static cu_result fake_driver_version(int *v)
 {
-    *v = setting("old") ? 11000 : 13000;
+    *v = setting("old") ? 11000 : (int)number("driver", 13000);
     return CU_OK;
 }
 static cu_result fake_error_name(cu_result r, const char **name)
@@ -688,12 +695,13 @@ EXPORT cu_result cuGetProcAddress_v2(const char *name, void **function, int vers
 cu_result cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                               int *status)
 {
-    (void)version;
     (void)flags;
     (void)status;
     const char *missing = setting("missing");
     size_t len = strlen(name);
     *function = NULL;
+    if (version > number("driver", 13000))
+        return CU_NOT_FOUND;
     if (missing && !strncmp(missing, name, len) && (missing[len] == ',' || !missing[len]))
         return CU_NOT_FOUND;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)

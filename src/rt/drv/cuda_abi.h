@@ -113,6 +113,9 @@ typedef struct cu_tensor_map {
     _Alignas(64) uint64_t opaque[16];
 } cu_tensor_map;
 
+// The oldest driver that Kiln works with (CUDA 11.4). Entry points that are newer may be missing.
+#define CUDA_MINIMUM 11040
+
 // E(field, name asked for, API version asked for, name for dlsym, result, arguments)
 // clang-format off
 #define CUDA_ENTRIES(E)                                                                                                                     \

@@ -325,6 +325,14 @@ static kiln_status cannot_open(kiln *k, cu_result r)
                      "%s is lost for this process: a kernel failed on it earlier", k->device);
 }
 
+// A driver that lacks any part of the pools has none: buffers then come from plain allocation.
+static bool has_pools(const cuda_device *d)
+{
+    const cuda_api *cu = d->cu;
+    return cu->device_pool && cu->alloc_async && cu->free_async && cu->pool_get && cu->pool_set &&
+           cu->pool_trim && cuda_attribute(d, CU_ATTR_POOLS);
+}
+
 static kiln_status open_parts(kiln *k)
 {
     cuda_device *d = k->cuda;
@@ -348,8 +356,7 @@ static kiln_status open_parts(kiln *k)
         r = cu->event_create(&d->order, CU_EVENT_NO_TIMING);
     if (r)
         return cannot_open(k, r);
-    if (cu->device_pool && cu->alloc_async && cuda_attribute(d, CU_ATTR_POOLS) &&
-        cu->device_pool(&d->pool, d->device) == CU_OK) {
+    if (has_pools(d) && cu->device_pool(&d->pool, d->device) == CU_OK) {
         uint64_t keep = UINT64_MAX; // freed memory stays with us until kiln_memory_trim
         cu->pool_set(d->pool, CU_POOL_RELEASE_THRESHOLD, &keep);
     }

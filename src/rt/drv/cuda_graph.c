@@ -19,6 +19,8 @@ kiln_status cuda_capture_begin(kiln_stream *s)
     kiln_status status = cuda_ready(s->k);
     if (status)
         return status;
+    if (!s->k->cuda->cu->graph_instantiate) // what is captured could never be launched
+        return cuda_no_entry(s->k, "graphs");
     cu_result r = s->k->cuda->cu->capture_begin(s->native, CU_CAPTURE_RELAXED);
     if (r)
         return cuda_fail(s->k, r, "beginning a capture");
@@ -92,9 +94,10 @@ kiln_status cuda_graph_new(kiln_graph *g)
     kiln_status status = cuda_ready(g->k);
     if (status)
         return status;
-    if (!g->k->cuda->cu->graph_add_kernel || !g->k->cuda->cu->graph_set_kernel)
+    const cuda_api *cu = g->k->cuda->cu;
+    if (!cu->graph_add_kernel || !cu->graph_set_kernel || !cu->graph_instantiate)
         return cuda_no_entry(g->k, "graphs made by hand");
-    cu_result r = g->k->cuda->cu->graph_create(&g->native, 0);
+    cu_result r = cu->graph_create(&g->native, 0);
     return r ? cuda_fail(g->k, r, "making a graph") : KILN_OK;
 }
 

@@ -43,48 +43,47 @@ static void look_up(void *library, get_proc_fn *get_proc, void *slot, const char
     set_pointer(slot, found);
 }
 
+// Entry points that the oldest supported driver should have and Kiln can do without.
+static bool is_optional(const char *name)
+{
+    static const char *const names[] = {"cuDeviceGetDefaultMemPool",
+                                        "cuMemAllocAsync",
+                                        "cuMemFreeAsync",
+                                        "cuMemPoolGetAttribute",
+                                        "cuMemPoolSetAttribute",
+                                        "cuMemPoolTrimTo",
+                                        "cuGraphInstantiateWithFlags",
+                                        "cuGraphGetNodes",
+                                        "cuLinkCreate",
+                                        "cuLinkAddData",
+                                        "cuLinkComplete",
+                                        "cuLinkDestroy",
+                                        "cuDevicePrimaryCtxReset",
+                                        "cuGetErrorName",
+                                        "cuGetErrorString"};
+    for (size_t k = 0; k < COUNT(names); k++)
+        if (!strcmp(names[k], name))
+            return true;
+    return false;
+}
+
 // The name of an entry point that Kiln cannot do without and the driver lacks; NULL when all are
-// there.
+// there. One that came after the oldest supported driver is never such: who calls it looks first.
 static const char *first_missing(void)
 {
-    static const char *const optional[] = {"cuDeviceGetDefaultMemPool",
-                                           "cuMemAllocAsync",
-                                           "cuMemFreeAsync",
-                                           "cuMemPoolGetAttribute",
-                                           "cuMemPoolSetAttribute",
-                                           "cuMemPoolTrimTo",
-                                           "cuLaunchKernelEx",
-                                           "cuGraphInstantiateWithFlags",
-                                           "cuGraphExecUpdate",
-                                           "cuGraphAddKernelNode",
-                                           "cuGraphExecKernelNodeSetParams",
-                                           "cuGraphGetNodes",
-                                           "cuTensorMapEncodeTiled",
-                                           "cuStreamWriteValue32",
-                                           "cuLinkCreate",
-                                           "cuLinkAddData",
-                                           "cuLinkComplete",
-                                           "cuLinkDestroy",
-                                           "cuDevicePrimaryCtxReset",
-                                           "cuGetErrorName",
-                                           "cuGetErrorString"};
-    static const char *const names[] = {
-#define E(field, name, version, symbol, arguments) name,
+    const struct {
+        const char *name;
+        int version;
+        bool is_there;
+    } entries[] = {
+#define E(field, name, version, symbol, arguments) {name, version, api.field != NULL},
         CUDA_ENTRIES(E)
 #undef E
     };
-    const bool is_there[] = {
-#define E(field, name, version, symbol, arguments) api.field != NULL,
-        CUDA_ENTRIES(E)
-#undef E
-    };
-    for (size_t k = 0; k < COUNT(names); k++) {
-        bool is_optional = false;
-        for (size_t o = 0; o < COUNT(optional); o++)
-            is_optional = is_optional || !strcmp(optional[o], names[k]);
-        if (!is_there[k] && !is_optional)
-            return names[k];
-    }
+    for (size_t k = 0; k < COUNT(entries); k++)
+        if (!entries[k].is_there && entries[k].version <= CUDA_MINIMUM &&
+            !is_optional(entries[k].name))
+            return entries[k].name;
     return NULL;
 }
 
@@ -126,10 +125,11 @@ static void load(void)
         return;
     }
     api.driver_version(&api.version);
-    if (api.version < 11040) {
+    if (api.version < CUDA_MINIMUM) {
         snprintf(reason, sizeof reason,
-                 "the NVIDIA driver is too old: it knows CUDA %d.%d, Kiln needs 11.4",
-                 api.version / 1000, api.version % 1000 / 10);
+                 "the NVIDIA driver is too old: it knows CUDA %d.%d, Kiln needs %d.%d",
+                 api.version / 1000, api.version % 1000 / 10, CUDA_MINIMUM / 1000,
+                 CUDA_MINIMUM % 1000 / 10);
         return;
     }
     is_usable = 1;
