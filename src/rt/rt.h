@@ -145,7 +145,8 @@ struct kiln_buffer {
 // Recent launches of a stream, so that a fault that is noticed later finds its kernel.
 enum { LAUNCH_RING = 512 };
 typedef struct launch_note {
-    const kiln_kernel *kernel;
+    uint64_t order;            // of all launches of the device; the first is 1
+    const kiln_kernel *kernel; // NULL: a graph
     uint32_t grid[3], block[3];
 } launch_note;
 

@@ -221,6 +221,70 @@ static void exact_fault(void)
     kiln_close(f.k);
 }
 
+// Launches of several streams: the one that was given first is named, whatever its stream.
+static void fault_of_stream(void)
+{
+    fixture f;
+    kiln_stream *a = NULL, *b = NULL;
+    kiln_launch_desc desc;
+    if (!set_up(&f))
+        return;
+    memset(&desc, 0, sizeof desc);
+    desc.grid[0] = 1;
+    desc.args = f.args;
+    desc.arg_count = 1;
+    CHECK(!kiln_stream_new(f.k, 0, &a) && !kiln_stream_new(f.k, 0, &b));
+    desc.stream = a;
+    CHECK(!kiln_launch(api_kernel(f.m, "second"), &desc) && !kiln_stream_sync(a)); // it has ended
+    CHECK(!kiln_launch(api_kernel(f.m, "first"), &desc));
+    desc.stream = NULL;
+    CHECK(!kiln_launch(api_kernel(f.m, "second"), &desc));
+    desc.stream = b;
+    CHECK(!kiln_launch(api_kernel(f.m, "speaks"), &desc));
+    EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035", "kernel 'first' failed on cuda:0");
+    CHECK(strstr(kiln_last_error(f.k)->text,
+                 "the earliest launch that had not ended, the others: 'second' 'speaks' ["));
+    CHECK(!strcmp(kiln_last_error(f.k)->kernel, "first") && kiln_last_error(f.k)->line == 2);
+    kiln_close(f.k);
+}
+
+// A graph, then a kernel that dies.
+static void launch_after_graph(fixture *f)
+{
+    kiln_graph *g = NULL;
+    kiln_launch_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.grid[0] = 1;
+    desc.args = f->args;
+    desc.arg_count = 1;
+    CHECK(!kiln_graph_new(f->k, &g) &&
+          !kiln_graph_add(g, api_kernel(f->m, "first"), &desc, NULL, 0, NULL));
+    CHECK(!kiln_graph_launch(g, NULL) && !kiln_launch(api_kernel(f->m, "second"), &desc));
+}
+
+static void fault_after_graph(void)
+{
+    fixture f;
+    if (!set_up(&f))
+        return;
+    launch_after_graph(&f);
+    EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035",
+           "it is the earliest launch that had not ended, the others: 'second' [");
+    kiln_close(f.k);
+}
+
+static void exact_fault_after_graph(void)
+{
+    fixture f;
+    if (!set_up(&f))
+        return;
+    launch_after_graph(&f);
+    EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035",
+           "kernel 'second' failed on cuda:0: it used memory that is not its own; grid 1 x 1 x 1, "
+           "block 64 x 1 x 1 [");
+    kiln_close(f.k);
+}
+
 // --- drivers without some entry point
 // A call that may need what the driver lacks: it works, or says that the driver is too old.
 static bool can_or_says(kiln_status status)
@@ -349,6 +413,9 @@ static const fake_case cases[] = {
     {"launch refused", "launch=701", launch_refused},
     {"fault", "fault=264", fault},
     {"exact fault", "fault=5", exact_fault},
+    {"fault of a stream", "fault=4", fault_of_stream},
+    {"fault after a graph", "fault=1", fault_after_graph},
+    {"exact fault after a graph", "fault=1", exact_fault_after_graph},
 };
 
 static bool passes(const fake_case *c, const char *library)

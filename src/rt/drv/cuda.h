@@ -26,6 +26,7 @@ struct cuda_device {
     uint32_t *marks;  // mapped: per stream slot, how many launches have ended
     cu_ptr marks_at;
     uint32_t mark_every;
+    uint64_t launches; // of all streams: the order of the newest note
     bool slot_used[CUDA_STREAM_LIMIT];
     bool is_lost;
     char lost_text[1024]; // why
@@ -87,6 +88,8 @@ kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_b
 kiln_status cuda_launch(kiln_kernel *kernel, const rt_launch *launch);
 // Before the first launch with this much dynamic shared memory.
 kiln_status cuda_raise_shared(kiln_kernel *kernel, size_t bytes);
+// Leaves a note of a launch that was given to `s`; without a kernel and a launch: of a graph.
+void cuda_take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, const rt_launch *l);
 // Fills `params` (param_count + 1 entries) for the driver.
 void cuda_fill_params(const kiln_kernel *kernel, const interp_arg *args, void **params);
 

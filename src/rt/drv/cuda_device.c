@@ -149,31 +149,49 @@ static const char *fault_words(cu_result r)
     }
 }
 
-// The earliest launch of `s` that is not known to have ended; the number of such launches.
-static uint32_t unfinished(const cuda_device *d, const kiln_stream *s, const launch_note **first)
+// How many of the newest launches of `s` are not known to have ended.
+static uint32_t unfinished(const cuda_device *d, const kiln_stream *s)
 {
     uint32_t done = s->known_done;
     if (d->marks && (int32_t)(d->marks[s->slot] - done) > 0)
         done = d->marks[s->slot];
     uint32_t count = s->launched - done;
-    if (count > LAUNCH_RING)
-        count = LAUNCH_RING;
-    *first = count ? &s->ring[(s->launched - count) % LAUNCH_RING] : NULL;
-    return count;
+    return count > LAUNCH_RING ? LAUNCH_RING : count;
 }
 
-static void list_others(const kiln_stream *s, uint32_t count, char *out, size_t size)
+// Of all streams, the first launch behind `order` that is not known to have ended; NULL: none.
+static const launch_note *next_unfinished(const kiln *k, uint64_t order)
 {
-    size_t len = 0;
-    out[0] = 0;
-    for (uint32_t n = count - 1; n > 0 && len + 40 < size; n--) {
-        const kiln_kernel *kernel = s->ring[(s->launched - n) % LAUNCH_RING].kernel;
-        if (count - n > 4) {
-            len += (size_t)snprintf(out + len, size - len, " …");
-            break;
+    const cuda_device *d = k->cuda;
+    const launch_note *first = NULL;
+    for (const kiln_stream *s = &d->main; s; s = s == &d->main ? k->streams : s->next)
+        for (uint32_t n = unfinished(d, s); n > 0; n--) {
+            const launch_note *note = &s->ring[(s->launched - n) % LAUNCH_RING];
+            if (note->order <= order)
+                continue;
+            if (!first || note->order < first->order)
+                first = note;
+            break; // the later ones of a stream have a higher order
         }
-        len += (size_t)snprintf(out + len, size - len, kernel ? " '%.32s'" : " %.32s",
-                                kernel ? kernel->name : "a graph");
+    return first;
+}
+
+static void list_others(const kiln *k, const launch_note *first, char *out, size_t size)
+{
+    enum { SHOWN = 4 };
+    size_t len = 0, count = 0;
+    out[0] = 0;
+    for (const launch_note *n = next_unfinished(k, first->order); n && len + 60 < size;
+         n = next_unfinished(k, n->order)) {
+        if (!count)
+            len += (size_t)snprintf(out, size,
+                                    "; it is the earliest launch that had not ended, the others:");
+        if (count++ == SHOWN) {
+            snprintf(out + len, size - len, " …");
+            return;
+        }
+        len += (size_t)snprintf(out + len, size - len, n->kernel ? " '%.32s'" : " %.32s",
+                                n->kernel ? n->kernel->name : "a graph");
     }
 }
 
@@ -181,36 +199,22 @@ static void list_others(const kiln_stream *s, uint32_t count, char *out, size_t 
 static kiln_status fault(kiln *k, cu_result r)
 {
     cuda_device *d = k->cuda;
-    char driver[256], others[256] = "";
-    const launch_note *first = NULL;
-    const kiln_stream *of = NULL;
-    uint32_t count = 0, all = 0;
+    char driver[256], others[320] = "";
+    const launch_note *first = next_unfinished(k, 0);
     cuda_describe(d->cu, r, driver, sizeof driver);
-    for (const kiln_stream *s = &d->main; s; s = s == &d->main ? k->streams : s->next) {
-        const launch_note *note;
-        uint32_t n = unfinished(d, s, &note);
-        all += n;
-        if (n && !first) {
-            first = note;
-            of = s;
-            count = n;
-        }
-    }
     d->is_lost = true;
-    if (!first) {
+    if (first)
+        list_others(k, first, others, sizeof others);
+    if (!first)
         snprintf(d->lost_text, sizeof d->lost_text, "the GPU stopped: %s", driver);
-    } else if (!first->kernel) {
-        snprintf(d->lost_text, sizeof d->lost_text, "a kernel of a graph failed on %s: %s",
-                 k->device, fault_words(r));
-    } else {
-        list_others(of, count, others, sizeof others);
+    else if (!first->kernel)
+        snprintf(d->lost_text, sizeof d->lost_text, "a kernel of a graph failed on %s: %s%s",
+                 k->device, fault_words(r), others);
+    else
         snprintf(d->lost_text, sizeof d->lost_text,
-                 "kernel '%s' failed on %s: %s; grid %u x %u x %u, block %u x %u x %u%s%s%s",
+                 "kernel '%s' failed on %s: %s; grid %u x %u x %u, block %u x %u x %u%s",
                  first->kernel->name, k->device, fault_words(r), first->grid[0], first->grid[1],
-                 first->grid[2], first->block[0], first->block[1], first->block[2],
-                 all > 1 ? "; it is the earliest launch that had not ended, the others:" : "",
-                 others, all > count ? " and some in other streams" : "");
-    }
+                 first->grid[2], first->block[0], first->block[1], first->block[2], others);
     error_set(k, KILN_E_KERNEL, K6035, "%s [%s]", d->lost_text, driver);
     if (first && first->kernel)
         error_add_place(k, first->kernel->name, first->kernel->file ? first->kernel->file : "",

@@ -205,7 +205,8 @@ kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s)
     cu_result r = d->cu->graph_launch(g->exec, s->native);
     if (r)
         return cuda_fail(g->k, r, "launching a graph");
-    s->ring[s->launched++ % LAUNCH_RING] = (launch_note){0};
+    if (!s->is_capturing)
+        cuda_take_note(d, s, NULL, NULL);
     if (g->talks) { // its kernels may print
         d->has_talked = true;
         for (kiln_module *m = g->k->modules; m; m = m->next)

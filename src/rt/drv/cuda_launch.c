@@ -86,12 +86,15 @@ static cu_result launch_with_attributes(const cuda_device *d, const kiln_kernel 
     return d->cu->launch_ex(&config, kernel->function, params, NULL);
 }
 
-static void take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, const rt_launch *l)
+void cuda_take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, const rt_launch *l)
 {
     launch_note *note = &s->ring[s->launched++ % LAUNCH_RING];
+    note->order = ++d->launches;
     note->kernel = kernel;
-    memcpy(note->grid, l->grid, sizeof note->grid);
-    memcpy(note->block, l->block, sizeof note->block);
+    if (l) {
+        memcpy(note->grid, l->grid, sizeof note->grid);
+        memcpy(note->block, l->block, sizeof note->block);
+    }
     if (s->launched % d->mark_every == 0 && d->cu->stream_write)
         if (d->cu->stream_write(s->native, d->marks_at + s->slot * sizeof(uint32_t), s->launched,
                                 0) != CU_OK)
@@ -133,7 +136,7 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
     if (s->is_capturing)
         s->capture_talks = s->capture_talks || kernel->talks;
     else
-        take_note(d, s, kernel, l);
+        cuda_take_note(d, s, kernel, l);
     return KILN_OK;
 }
 
