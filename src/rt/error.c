@@ -131,6 +131,39 @@ void error_add_place(kiln *k, const char *kernel, const char *file, uint32_t lin
     t->shown.column = e->shown.column = (int)column;
 }
 
+void error_add_line(kiln *k, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    thread_error *t = &of_thread;
+    error_state *e = &k->error;
+    // A bad handle is the thread's error alone: what the context has is older then.
+    bool is_of_both = e->text && !strncmp(e->text, t->text, sizeof t->text - 1);
+    size_t len = strlen(t->text);
+    snprintf(t->text + len, sizeof t->text - len, "\n  %s", line);
+    if (!is_of_both)
+        return;
+    size_t size = strlen(e->text) + strlen(line) + 4;
+    char *longer = realloc(e->text, size);
+    if (!longer)
+        return;
+    len = strlen(longer);
+    snprintf(longer + len, size - len, "\n  %s", line);
+    e->text = longer;
+    e->shown.text = longer;
+}
+
+void error_add_kernel(kiln *k, const kiln_kernel *kernel)
+{
+    const char *file = kernel->file ? kernel->file : "";
+    error_add_place(k, kernel->name, file, kernel->line, 0);
+    if (*file)
+        error_add_line(k, "at %s:%u", file, kernel->line);
+}
+
 void error_free(kiln *k)
 {
     free(k->error.text);

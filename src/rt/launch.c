@@ -1,4 +1,5 @@
 // Launching: everything is checked before the first thread runs.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -126,6 +127,25 @@ static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_de
     return KILN_OK;
 }
 
+// The launch as it was asked for, in the error just set.
+static void say_launch(const kiln_kernel *kernel, const kiln_launch_desc *desc)
+{
+    kiln *k = kernel->module->k;
+    char size[160], block[80] = "";
+    const uint32_t *b = desc->block, *g = desc->grid;
+    if (desc->items[0] || desc->items[1] || desc->items[2])
+        snprintf(size, sizeof size, "items %llu x %llu x %llu", (unsigned long long)desc->items[0],
+                 (unsigned long long)(desc->items[1] ? desc->items[1] : 1),
+                 (unsigned long long)(desc->items[2] ? desc->items[2] : 1));
+    else
+        snprintf(size, sizeof size, "grid %u x %u x %u", g[0], g[1] ? g[1] : 1, g[2] ? g[2] : 1);
+    if (b[0] || b[1] || b[2])
+        snprintf(block, sizeof block, ", block %u x %u x %u", b[0] ? b[0] : 1, b[1] ? b[1] : 1,
+                 b[2] ? b[2] : 1);
+    error_add_kernel(k, kernel);
+    error_add_line(k, "in a launch of kernel '%s' with %s%s", kernel->name, size, block);
+}
+
 kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
                          rt_launch *out, bool *is_empty)
 {
@@ -144,7 +164,11 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, inte
         status = check_grid(kernel, desc, out->block, out->grid, is_empty);
     if (!status)
         status = check_shared(kernel, desc->shared_bytes);
-    return status ? status : check_cluster(kernel, desc, out);
+    if (!status)
+        status = check_cluster(kernel, desc, out);
+    if (status)
+        say_launch(kernel, desc);
+    return status;
 }
 
 kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
@@ -162,8 +186,6 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
     rt_launch launch = {0};
     bool is_empty;
     kiln_status status = launch_check(kernel, desc, args, &launch, &is_empty);
-    if (status)
-        error_add_place(k, kernel->name, kernel->file ? kernel->file : "", kernel->line, 0);
     if (!status && log_wants(LOG_ALL))
         tell_launch(kernel, &launch);
     if (!status && !is_empty)

@@ -201,6 +201,10 @@ kiln_status error_no_memory(kiln *k, const char *what);
 kiln_status error_bad_handle(handle_kind kind, const void *handle);
 // Adds where it happened to the error just set.
 void error_add_place(kiln *k, const char *kernel, const char *file, uint32_t line, uint32_t column);
+// Adds the kernel and where it is written, to the fields and as a line of the text.
+void error_add_kernel(kiln *k, const kiln_kernel *kernel);
+// Adds a line to the text of the error just set.
+void error_add_line(kiln *k, const char *format, ...) PRINTF_LIKE(2, 3);
 // An error whose code is not a row's name but text (a compile's first diagnostic).
 kiln_status error_set_text(kiln *k, kiln_status status, const char *code, const char *text);
 void error_free(kiln *k);

@@ -177,6 +177,20 @@ static void sizes(void)
     desc.items[0] = 0;
     desc.grid[1] = 65536;
     EXPECT(kiln_launch(bounds, &desc), KILN_E_LAUNCH, "K6015", "65536 blocks along y");
+    // The text is complete: it names the kernel, where it is written, and the launch.
+    const kiln_error *e = kiln_last_error(k);
+    char at[64];
+    snprintf(at, sizeof at, "\n  at %s:%d\n", e->file, e->line);
+    CHECK(e->line > 0 && strstr(e->text, at));
+    CHECK(strstr(e->text, "\n  in a launch of kernel 'bounds' with grid 1 x 65536 x 1, block 64 x "
+                          "1 x 1"));
+    CHECK(strcmp(e->text, kiln_last_error(NULL)->text) == 0);
+    desc.grid[0] = desc.grid[1] = 0;
+    desc.items[0] = 1, desc.items[1] = 70000;
+    EXPECT(kiln_launch(bounds, &desc), KILN_E_LAUNCH, "K6015",
+           "of kernel 'bounds' with items 1 x 70000 x 1");
+    desc.items[0] = desc.items[1] = 0;
+    desc.grid[0] = 1;
     desc.grid[1] = 1;
     desc.shared_bytes = 300000;
     EXPECT(kiln_launch(bounds, &desc), KILN_E_LAUNCH, "K6016", "the launch adds 300000");

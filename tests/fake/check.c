@@ -178,6 +178,7 @@ static void launch_refused(void)
         EXPECT(api_launch(api_kernel(f.m, "first"), 3, 0, f.args, 1), KILN_E_LAUNCH, "K6034",
                "grid 3 x 1 x 1, block 64 x 1 x 1");
     CHECK(!strcmp(kiln_last_error(f.k)->kernel, "first") && kiln_last_error(f.k)->line == 2);
+    CHECK(strstr(kiln_last_error(f.k)->text, "\n  at test.c:2"));
     kiln_close(f.k);
 }
 
@@ -193,7 +194,7 @@ static void fault(void)
     EXPECT(kiln_sync(f.k), KILN_E_KERNEL, "K6035",
            "kernel 'second' failed on cuda:0: it used memory that is not its own; grid 2 x 1 x 1");
     CHECK(strstr(kiln_last_error(f.k)->text, "earliest launch that had not ended") &&
-          kiln_last_error(f.k)->line == 3);
+          strstr(kiln_last_error(f.k)->text, "\n  at test.c:3") && kiln_last_error(f.k)->line == 3);
     EXPECT(kiln_sync(f.k), KILN_E_DRIVER, "K6036", "is lost since: kernel 'second'");
     int32_t got;
     kiln_buffer *none = NULL;

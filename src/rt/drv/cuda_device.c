@@ -217,8 +217,7 @@ static kiln_status fault(kiln *k, cu_result r)
                  first->grid[2], first->block[0], first->block[1], first->block[2], others);
     error_set(k, KILN_E_KERNEL, K6035, "%s [%s]", d->lost_text, driver);
     if (first && first->kernel)
-        error_add_place(k, first->kernel->name, first->kernel->file ? first->kernel->file : "",
-                        first->kernel->line, 0);
+        error_add_kernel(k, first->kernel);
     return KILN_E_KERNEL;
 }
 

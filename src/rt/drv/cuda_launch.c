@@ -49,7 +49,7 @@ static kiln_status refused(kiln_kernel *kernel, const rt_launch *l, cu_result r)
              kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
              l->block[2], l->shared_bytes, why);
     error_set(k, KILN_E_LAUNCH, K6034, "%s [%s]", doing, driver);
-    error_add_place(k, kernel->name, kernel->file ? kernel->file : "", kernel->line, 0);
+    error_add_kernel(k, kernel);
     return KILN_E_LAUNCH;
 }
 

@@ -76,7 +76,7 @@ static kiln_status refused(const kiln_kernel *kernel, const rt_launch *l, ocl_re
               "bytes of dynamic shared memory [%s]",
               kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
               l->block[2], l->shared_bytes, driver);
-    error_add_place(k, kernel->name, kernel->file ? kernel->file : "", kernel->line, 0);
+    error_add_kernel(k, kernel);
     return KILN_E_LAUNCH;
 }
 
