@@ -74,7 +74,8 @@ KILN_API const char *kiln_version(void);
 
 // --- devices
 // "interp", "cpu", "cuda", "cuda:1", "opencl:0" …; NULL: $KILN_DEVICE, or the best present. A
-// handle is for one thread at a time; several handles, of the same device too, are independent.
+// handle is for one thread at a time; several handles, of the same device too, are independent. An
+// environment switch (docs/switches.md) with a value that it does not take is an error (K6009).
 KILN_API kiln_status kiln_open(const char *device, kiln **out);
 KILN_API void kiln_close(kiln *k); // frees everything made through it; NULL is fine
 KILN_API const char *kiln_device_name(const kiln *k);

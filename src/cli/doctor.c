@@ -79,6 +79,44 @@ static void report_cache(void)
         printf("\ncache: none (kernels are compiled at every start): %s\n", state.reason);
 }
 
+// Names that look like switches and are none: typing mistakes, or another program's.
+static void report_strangers(void)
+{
+    extern char **environ;
+    for (char **at = environ; at && *at; at++) {
+        size_t len = strcspn(*at, "=");
+        bool is_known = strncmp(*at, "KILN_", 5) != 0;
+        for (size_t i = 0; i < knob_count() && !is_known; i++)
+            is_known = strlen(knob_at(i)->name) == len && !strncmp(knob_at(i)->name, *at, len);
+        if (!is_known)
+            printf("  %s\n    there is no such switch: it does nothing\n", *at);
+    }
+}
+
+// Says the switches that are set, and takes those back whose values make no sense: the devices
+// could not be looked at with them. Returns how many those are.
+static int report_switches(void)
+{
+    int bad = 0;
+    printf("\nswitches\n");
+    for (size_t i = 0; i < knob_count(); i++) {
+        const knob *row = knob_at(i);
+        const char *value = getenv(row->name);
+        if (!value)
+            continue;
+        printf("  %s=%s\n", row->name, value);
+        if (knob_takes(row, value))
+            continue;
+        char takes[160];
+        knob_say_takes(row, takes, sizeof takes);
+        printf("    problem: %s takes %s; no device opens with this (K6009)\n", row->name, takes);
+        unsetenv(row->name);
+        bad++;
+    }
+    report_strangers();
+    return bad;
+}
+
 int cli_doctor(int argc, char **argv)
 {
     (void)argv;
@@ -89,6 +127,7 @@ int cli_doctor(int argc, char **argv)
     if (!uname(&system))
         printf("system: %s %s %s, %ld cores\n", system.sysname, system.release, system.machine,
                sysconf(_SC_NPROCESSORS_ONLN));
+    int bad_switches = report_switches();
     printf("\ndevices\n");
     int working = report_device("interp");
     report_others();
@@ -98,14 +137,11 @@ int cli_doctor(int argc, char **argv)
     report_tool("gdb", "debugs a kernel file built by the host's C compiler");
     report_tool("ptxas", "checks PTX without a GPU");
     report_cache();
-    printf("\nswitches\n");
-    for (size_t i = 0; i < knob_count(); i++) {
-        const knob *row = knob_at(i);
-        const char *value = getenv(row->name);
-        if (value)
-            printf("  %s=%s\n", row->name, value);
-    }
-    printf("\n%s\n", working ? "no problem found"
-                             : "problem: not even the interpreter opens; please report this text");
-    return working ? EXIT_FINE : EXIT_WORLD;
+    if (!working)
+        printf("\nproblem: not even the interpreter opens; please report this text\n");
+    else if (bad_switches)
+        printf("\nproblem: correct or unset the switches that are named above\n");
+    else
+        printf("\nno problem found\n");
+    return working && !bad_switches ? EXIT_FINE : EXIT_WORLD;
 }

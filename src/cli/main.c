@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/knobs.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -212,6 +213,22 @@ int cli_help(int argc, char **argv)
     return EXIT_FINE;
 }
 
+// A switch with a value that it does not take stops every verb but those that help.
+static bool has_bad_switch(const verb *v)
+{
+    char takes[160];
+    const char *value;
+    const knob *bad = knob_first_bad(&value);
+    if (!bad || v->run == cli_doctor || v->run == cli_help || v->run == cli_explain)
+        return false;
+    knob_say_takes(bad, takes, sizeof takes);
+    fprintf(stderr,
+            "kiln: the environment says %s=%s: the switch takes %s\n"
+            "hint: correct or unset the variable; more: kiln explain K6009\n",
+            bad->name, value, takes);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -235,5 +252,5 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         if (v->run != cli_help && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")))
             return cli_help(2, (char *[]){argv[0], argv[1]});
-    return v->run(argc - 1, argv + 1);
+    return has_bad_switch(v) ? EXIT_USAGE : v->run(argc - 1, argv + 1);
 }

@@ -41,28 +41,13 @@ static void count_up(uint64_t *counter)
 }
 
 // --- where
-static uint64_t size_limit(void)
-{
-    const char *given = knob_text(KNOB_CACHE_SIZE);
-    char *end;
-    unsigned long long value = strtoull(given, &end, 10);
-    uint64_t scale = *end == 'K' || *end == 'k'   ? 1 << 10
-                     : *end == 'M' || *end == 'm' ? 1 << 20
-                     : *end == 'G' || *end == 'g' ? 1 << 30
-                                                  : 1;
-    uint64_t bytes;
-    if (end == given || __builtin_mul_overflow((uint64_t)value, scale, &bytes))
-        return (uint64_t)256 << 20;
-    return bytes;
-}
-
 bool disk_folder(cache_folder *out, const char **why)
 {
     const char *unused, *given = knob_text(KNOB_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"),
                         *home = getenv("HOME");
     why = why ? why : &unused;
     *why = "";
-    *out = (cache_folder){.limit = size_limit()};
+    *out = (cache_folder){.limit = knob_size(KNOB_CACHE_SIZE)};
     int len = -1;
     if (given[0])
         len = snprintf(out->path, sizeof out->path, "%s", given);

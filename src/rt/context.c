@@ -26,6 +26,20 @@ static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
     return false;
 }
 
+// A mistyped switch would silently do nothing: the program would believe in a check, a cache or a
+// message that is not there.
+static kiln_status check_switches(void)
+{
+    char takes[160];
+    const char *value;
+    const knob *bad = knob_first_bad(&value);
+    if (!bad)
+        return KILN_OK;
+    knob_say_takes(bad, takes, sizeof takes);
+    return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009,
+                     "the environment says %s=%.80s: the switch takes %s", bad->name, value, takes);
+}
+
 kiln_status kiln_open(const char *device, kiln **out)
 {
     const device_ops *ops = NULL;
@@ -34,6 +48,9 @@ kiln_status kiln_open(const char *device, kiln **out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_open: there is no place for the result (out is NULL)");
     *out = NULL;
+    kiln_status status = check_switches();
+    if (status)
+        return status;
     log_refresh();
     if (!device)
         device = knob_text(KNOB_DEVICE);
@@ -49,7 +66,7 @@ kiln_status kiln_open(const char *device, kiln **out)
     if (!k)
         return error_no_memory(NULL, "a device handle");
     k->ops = ops;
-    kiln_status status = ops->open(k, ordinal);
+    status = ops->open(k, ordinal);
     if (status) {
         error_free(k);
         handle_free(HANDLE_CONTEXT, k);

@@ -22,6 +22,7 @@ static const struct {
     {K6002, "use a handle only between its creation and its free, and with its own kind of call"},
     {K6005, "check the path; it is relative to the working folder of this process"},
     {K6006, "kiln_module_kernel_count and kiln_module_kernel_at list the kernels"},
+    {K6009, "correct or unset the variable; docs/switches.md and 'kiln doctor' list the switches"},
     {K6010, "kiln_kernel_param lists what the kernel expects"},
     {K6011, "make the buffer or the argument with the type the kernel expects"},
     {K6012, "pass a number of the parameter's range, or change the parameter's type"},

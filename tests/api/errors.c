@@ -45,6 +45,27 @@ static void opening(void)
     EXPECT(kiln_sync(NULL), KILN_E_BAD_HANDLE, "K6002", "NULL was given");
 }
 
+static void switches(void)
+{
+    static const char *const bad[][3] = {
+        {"KILN_CHECK", "bogus", "KILN_CHECK=bogus: the switch takes some of these"},
+        {"KILN_DEBUG", "abc", "KILN_DEBUG=abc: the switch takes a number from 0 to 6"},
+        {"KILN_CACHE_SIZE", "abc", "KILN_CACHE_SIZE=abc: the switch takes a size"},
+        {"KILN_CPU", "fast", "KILN_CPU=fast: the switch takes one of background wait quick"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        kiln *other = NULL;
+        const char *before = getenv(bad[i][0]);
+        char kept[64];
+        snprintf(kept, sizeof kept, "%s", before ? before : "");
+        setenv(bad[i][0], bad[i][1], 1);
+        EXPECT(kiln_open("interp", &other), KILN_E_BAD_ARGUMENT, "K6009", bad[i][2]);
+        CHECK(other == NULL && kiln_last_error(NULL)->hint[0]);
+        setenv(bad[i][0], kept, 1); // empty: as if it were not there
+        CHECK(!kiln_open("interp", &other));
+        kiln_close(other);
+    }
+}
+
 static kiln_status compile_text(const char *text, const char *path)
 {
     kiln_compile_desc desc;
@@ -263,6 +284,7 @@ int main(void)
 {
     setenv("KILN_STEPS", "3000000", 1);
     opening();
+    switches();
     CHECK(!kiln_open(NULL, &k));
     compiling();
     for (int optimise = -1; optimise <= 1; optimise += 2) {

@@ -215,6 +215,40 @@ TEST(switches_have_defaults)
         assert_true(!strncmp(knob_at(i)->name, "KILN_", 5) && knob_at(i)->doc[0]);
 }
 
+TEST(switches_take_what_their_rows_say)
+{
+    static const struct {
+        knob_id id;
+        const char *good, *bad, *takes;
+    } rows[] = {
+        {KNOB_DEBUG, "6", "7", "a number from 0 to 6"},
+        {KNOB_DEBUG, "0", "abc", "a number from 0 to 6"},
+        {KNOB_STEPS, "2147483647", "99999999999", "a number from 0 to 2147483647"},
+        {KNOB_CHECK, "launches,bounds", "bounds,bogus",
+         "with commas between them: bounds launches"},
+        {KNOB_CHECK, "", "bound", "with commas between them: bounds launches"},
+        {KNOB_COLOR, "never", "nev", "one of auto always never"},
+        {KNOB_CACHE_SIZE, "2g", "abc", "such as 256M"},
+        {KNOB_CACHE_SIZE, "0", "10MB", "such as 256M"},
+        {KNOB_CACHE_SIZE, "4096", "-1", "such as 256M"},
+        {KNOB_CACHE_SIZE, "1", "99999999999G", "such as 256M"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char takes[160];
+        assert_true(knob_takes(knob_at(rows[i].id), rows[i].good));
+        assert_false(knob_takes(knob_at(rows[i].id), rows[i].bad));
+        knob_say_takes(knob_at(rows[i].id), takes, sizeof takes);
+        assert_non_null(strstr(takes, rows[i].takes));
+    }
+    for (size_t i = 0; i < knob_count(); i++)
+        assert_true(knob_takes(knob_at(i), knob_at(i)->default_value));
+    setenv("KILN_CACHE_SIZE", "3K", 1);
+    assert_int_equal(knob_size(KNOB_CACHE_SIZE), 3 << 10);
+    setenv("KILN_CACHE_SIZE", "3X", 1);
+    assert_int_equal(knob_size(KNOB_CACHE_SIZE), 256 << 20);
+    unsetenv("KILN_CACHE_SIZE");
+}
+
 TEST(embedded_texts_are_found)
 {
     size_t len;

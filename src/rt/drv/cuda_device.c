@@ -375,7 +375,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     kiln_status status = find(d, ordinal);
     if (!status) {
         snprintf(k->device, sizeof k->device, "cuda:%d", ordinal);
-        d->mark_every = strstr(knob_text(KNOB_CHECK), "launches") ? 1 : CUDA_MARK_EVERY;
+        d->mark_every = knob_lists(KNOB_CHECK, "launches") ? 1 : CUDA_MARK_EVERY;
         status = open_parts(k);
     }
     if (status) {
