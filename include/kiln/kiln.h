@@ -461,14 +461,43 @@ typedef struct kiln_bytes {
     kiln_buffer *buffer;
 } kiln_bytes;
 
-// How large a typed launch is: `items` threads (rounded up to blocks), or x, y, z blocks.
+// How a typed launch is done: `items` threads (rounded up to blocks), or x, y, z blocks; the rest
+// as in kiln_launch_desc. Zero means the default.
 typedef struct kiln_grid {
     uint64_t items;
     uint32_t x, y, z;
-    uint32_t block[3];   // only for kernels without block(…)
-    size_t shared_bytes; // dynamic shared memory
-    kiln_stream *stream; // NULL: the device's own
+    uint32_t block[3];         // only for kernels without block(…)
+    size_t shared_bytes;       // dynamic shared memory
+    kiln_stream *stream;       // NULL: the device's own
+    uint64_t items_y, items_z; // with `items`, of a launch in two or three dimensions
+    uint32_t cluster[3];       // blocks of a cluster; zeros: as the kernel says, or none
+    bool is_cooperative;       // all blocks run at the same time, or the launch is refused
+    bool overlaps_previous;    // programmatic dependent launch: the kernel itself waits
 } kiln_grid;
+
+// A launch of any kernel, described as the typed launchers take it; they call this.
+static inline kiln_status kiln_launch_grid(kiln_kernel *kernel, kiln_grid grid,
+                                           const kiln_arg *args, size_t arg_count)
+{
+    kiln_launch_desc desc;
+    desc.grid[0] = grid.x;
+    desc.grid[1] = grid.y;
+    desc.grid[2] = grid.z;
+    desc.items[0] = grid.items;
+    desc.items[1] = grid.items_y;
+    desc.items[2] = grid.items_z;
+    for (int axis = 0; axis < 3; axis++) {
+        desc.block[axis] = grid.block[axis];
+        desc.cluster[axis] = grid.cluster[axis];
+    }
+    desc.shared_bytes = grid.shared_bytes;
+    desc.args = args;
+    desc.arg_count = arg_count;
+    desc.stream = grid.stream;
+    desc.is_cooperative = grid.is_cooperative;
+    desc.overlaps_previous = grid.overlaps_previous;
+    return kiln_launch(kernel, &desc);
+}
 
 #ifdef __cplusplus
 }

@@ -178,15 +178,7 @@ static void emit_launcher(text *t, const char *stem, const kiln_kernel *kernel)
     emit_params(t, kernel);
     text_puts(t, ")\n{\n");
     emit_args(t, kernel);
-    text_puts(
-        t,
-        "    kiln_launch_desc desc;\n    memset(&desc, 0, sizeof desc);\n"
-        "    desc.grid[0] = grid.x;\n    desc.grid[1] = grid.y;\n    desc.grid[2] = grid.z;\n"
-        "    desc.items[0] = grid.items;\n    memcpy(desc.block, grid.block, sizeof desc.block);\n"
-        "    desc.shared_bytes = grid.shared_bytes;\n    desc.stream = grid.stream;\n"
-        "    desc.args = args;\n");
-    text_printf(t, "    desc.arg_count = %zu;\n    return kiln_launch(kernels->%s, &desc);\n}\n",
-                count, name);
+    text_printf(t, "    return kiln_launch_grid(kernels->%s, grid, args, %zu);\n}\n", name, count);
 }
 
 static void emit_bytes(text *t, const char *stem, str source)
