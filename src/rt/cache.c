@@ -20,6 +20,20 @@ static void add_sized(sha256 *s, blob b)
     sha256_add(s, b.at, b.len);
 }
 
+void record_key(const record *r, uint8_t key[SHA256_BYTES], char name[SHA256_TEXT + 8])
+{
+    sha256 s;
+    sha256_start(&s);
+    add_sized(&s, r->path);
+    sha256_add(&s, r->source, sizeof r->source);
+    for (size_t k = 0; k < r->part_count; k++) {
+        add_sized(&s, r->part_names[k]);
+        add_sized(&s, r->part_values[k]);
+    }
+    sha256_end(&s, key);
+    disk_name(name, key, ".code");
+}
+
 // The fields of a record that follow from the request, its key and its name.
 static void describe(const cache_request *q, record *r, uint8_t key[SHA256_BYTES],
                      char name[SHA256_TEXT + 8])
@@ -27,16 +41,11 @@ static void describe(const cache_request *q, record *r, uint8_t key[SHA256_BYTES
     *r = (record){.path = text_blob(q->path),
                   .part_count = q->part_count < CACHE_PARTS ? q->part_count : CACHE_PARTS};
     sha256_of(q->source, q->source_len, r->source);
-    sha256 s;
-    sha256_start(&s);
-    add_sized(&s, r->path);
-    sha256_add(&s, r->source, sizeof r->source);
     for (size_t k = 0; k < r->part_count; k++) {
-        add_sized(&s, r->part_names[k] = text_blob(q->parts[k].name));
-        add_sized(&s, r->part_values[k] = text_blob(q->parts[k].value));
+        r->part_names[k] = text_blob(q->parts[k].name);
+        r->part_values[k] = text_blob(q->parts[k].value);
     }
-    sha256_end(&s, key);
-    disk_name(name, key, ".code");
+    record_key(r, key, name);
 }
 
 static bool is_same_file(const record_input *input)
@@ -117,8 +126,9 @@ void cache_put(const cache_request *request, const cache_input *inputs, size_t i
     }
     if (record_pack(&r)) {
         memory_put(key, &r);
-        if (has_disk && disk_write(&folder, name, key, &r) && request->path)
-            why_note(&folder, request->path, &r);
+        bool is_kept = has_disk && disk_write(&folder, name, key, &r);
+        if (has_disk && request->path)
+            why_note(&folder, request->path, &r, is_kept);
     }
     record_free(&r);
 }

@@ -353,6 +353,17 @@ bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[S
     return false;
 }
 
+disk_state disk_look(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
+                     record *out)
+{
+    char path[1200];
+    bool is_broken = false;
+    *out = (record){0};
+    if (full_path(path, folder, name) && read_any(path, key, out, &is_broken))
+        return DISK_GOOD;
+    return is_broken ? DISK_BROKEN : DISK_NONE;
+}
+
 void disk_touch(const cache_folder *folder, const char *name)
 {
     char path[1200];
@@ -535,6 +546,20 @@ static bool is_time_to_count(const cache_folder *folder, uint64_t bytes)
     return is_time;
 }
 
+static bool is_too_large(const cache_folder *folder, const record *r)
+{
+    uint64_t bytes = sizeof(file_header) + r->len;
+    return bytes > folder->limit / 2 || bytes >= file_limit;
+}
+
+void disk_failure(const cache_folder *folder, const record *r, char *out, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    snprintf(out, size, "%s",
+             is_too_large(folder, r) ? "it is larger than half of KILN_CACHE_SIZE" : write_failure);
+    pthread_mutex_unlock(&lock);
+}
+
 bool disk_write(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                 const record *r)
 {
@@ -542,7 +567,8 @@ bool disk_write(const cache_folder *folder, const char *name, const uint8_t key[
     bool gave_up = write_failure[0];
     pthread_mutex_unlock(&lock);
     uint64_t bytes = sizeof(file_header) + r->len;
-    if (gave_up || bytes > folder->limit / 2 || bytes >= file_limit)
+    // A note is small: it may find room where an entry did not, and tells why that is missing.
+    if ((gave_up && is_entry(name)) || is_too_large(folder, r))
         return false;
     file_header h = {.version = FORMAT, .len = r->len, .checksum = checksum(r->bytes, r->len)};
     memcpy(h.magic, magic, sizeof magic);

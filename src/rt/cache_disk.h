@@ -44,14 +44,22 @@ bool disk_folder(cache_folder *out, const char **why);
 // written with.
 bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                record *out);
+typedef enum disk_state { DISK_NONE, DISK_BROKEN, DISK_GOOD } disk_state;
+// The same for people who only ask: nothing is removed or counted. `out` is set when it is good.
+disk_state disk_look(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
+                     record *out);
 void record_free(record *r);
+// The key of a compile from its path, source and parts, and the name of its entry.
+void record_key(const record *r, uint8_t key[SHA256_BYTES], char name[SHA256_TEXT + 8]);
 // Sets r->bytes and len from the other fields. False: no memory.
 bool record_pack(record *r);
 // Takes bytes and len apart. False: they make no sense.
 bool record_unpack(record *r);
-// False: the disk did not take it.
+// False: the disk did not take it, or has not taken an earlier entry.
 bool disk_write(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                 const record *r);
+// Why disk_write takes no record of this size into this folder, in words; "" when it should.
+void disk_failure(const cache_folder *folder, const record *r, char *out, size_t size);
 void disk_touch(const cache_folder *folder, const char *name);
 // All of a file, malloc'ed; false when it cannot be read.
 bool disk_slurp(const char *path, uint8_t **bytes, size_t *len);
@@ -65,7 +73,7 @@ bool memory_get(const uint8_t key[SHA256_BYTES], record *out);
 void memory_put(const uint8_t key[SHA256_BYTES], const record *r);
 void memory_forget(const uint8_t key[SHA256_BYTES]);
 
-// --- cache_why.c: leaves a note why `now` is compiled.
-void why_note(const cache_folder *folder, const char *path, const record *now);
+// --- cache_why.c: leaves a note why `now` is compiled, and whether its entry could be kept.
+void why_note(const cache_folder *folder, const char *path, const record *now, bool is_kept);
 
 #endif

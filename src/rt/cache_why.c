@@ -167,7 +167,7 @@ static void note_name(const char *path, uint8_t key[SHA256_BYTES], char name[SHA
     disk_name(name, key, ".why");
 }
 
-void why_note(const cache_folder *folder, const char *path, const record *now)
+void why_note(const cache_folder *folder, const char *path, const record *now, bool is_kept)
 {
     uint8_t key[SHA256_BYTES];
     char name[SHA256_TEXT + 8];
@@ -179,6 +179,11 @@ void why_note(const cache_folder *folder, const char *path, const record *now)
     else
         tell(&s, "compiled: there was nothing in the cache for this file");
     record_free(&old);
+    if (!is_kept) {
+        char reason[256];
+        disk_failure(folder, now, reason, sizeof reason);
+        tell(&s, "; the compiled code could not be kept%s%s", *reason ? ": " : "", reason);
+    }
     note.value = (blob){(const uint8_t *)s.at, s.len};
     note.bytes = NULL;
     if (record_pack(&note)) {
@@ -200,31 +205,76 @@ static bool has_changed(const char *path, bool is_absent, const uint8_t hash[SHA
     return memcmp(now, hash, sizeof now) != 0;
 }
 
+// What of the last compile has changed since; false: nothing.
+static bool tell_changes(story *s, const char *path, const record *note)
+{
+    size_t before = s->len;
+    if (has_changed(path, false, note->source))
+        tell(s, "since then '%s' has changed: the next use compiles it\n", path);
+    for (size_t k = 0; k < note->input_count; k++) {
+        const record_input *input = &note->inputs[k];
+        if (has_changed((const char *)input->path.at, input->is_absent, input->hash))
+            tell(s, "since then '%s' has changed: the next use compiles it\n",
+                 (const char *)input->path.at);
+    }
+    return s->len > before;
+}
+
+// What became of the entry that the last compile has left.
+static void tell_entry(story *s, const cache_folder *folder, const record *note)
+{
+    uint8_t key[SHA256_BYTES];
+    char name[SHA256_TEXT + 8];
+    record entry;
+    record_key(note, key, name);
+    switch (disk_look(folder, name, key, &entry)) {
+    case DISK_GOOD: tell(s, "its compiled code is in the cache\n"); break;
+    case DISK_BROKEN:
+        tell(s, "since then its compiled code in the cache was damaged: the next use compiles it "
+                "and writes it again\n");
+        break;
+    case DISK_NONE:
+        tell(s, "its compiled code is not in the cache (any more): the next use compiles it\n");
+        break;
+    }
+    record_free(&entry);
+}
+
+static void tell_file(story *s, const cache_folder *folder, const char *path)
+{
+    uint8_t key[SHA256_BYTES];
+    char name[SHA256_TEXT + 8];
+    record note;
+    cache_state state;
+    cache_look(&state); // tries to write
+    note_name(path, key, name);
+    disk_state found = disk_look(folder, name, key, &note);
+    if (found == DISK_GOOD) {
+        tell(s, "%s\n", (const char *)note.value.at);
+        if (!tell_changes(s, path, &note))
+            tell_entry(s, folder, &note);
+    } else if (found == DISK_BROKEN) {
+        tell(s, "the note about '%s' is damaged: the next compile writes it again\n", path);
+    } else if (state.is_on) {
+        tell(s, "'%s' was never compiled with this cache\n", path);
+    } else {
+        tell(s, "the cache knows nothing of '%s'\n", path);
+    }
+    if (!state.is_on)
+        tell(s, "nothing can be kept now, every use compiles: %s\n", state.reason);
+    record_free(&note);
+}
+
 char *cache_why(const char *path)
 {
     cache_folder folder;
     const char *off;
     story s = {.len = 0};
     s.at[0] = 0;
-    uint8_t key[SHA256_BYTES];
-    char name[SHA256_TEXT + 8];
-    record note = {0};
-    note_name(path, key, name);
-    if (!disk_folder(&folder, &off)) {
+    if (disk_folder(&folder, &off))
+        tell_file(&s, &folder, path);
+    else
         tell(&s, "nothing is cached: %s\n", off);
-    } else if (!disk_read(&folder, name, key, &note)) {
-        tell(&s, "'%s' was never compiled with this cache\n", path);
-    } else {
-        tell(&s, "%s\n", (const char *)note.value.at);
-        if (has_changed(path, false, note.source))
-            tell(&s, "since then '%s' has changed: the next use compiles it\n", path);
-        for (size_t k = 0; k < note.input_count; k++)
-            if (has_changed((const char *)note.inputs[k].path.at, note.inputs[k].is_absent,
-                            note.inputs[k].hash))
-                tell(&s, "since then '%s' has changed: the next use compiles it\n",
-                     (const char *)note.inputs[k].path.at);
-    }
-    record_free(&note);
     char *copy = malloc(s.len + 1);
     if (copy)
         memcpy(copy, s.at, s.len + 1);

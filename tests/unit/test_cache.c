@@ -278,6 +278,78 @@ TEST(cache_says_why_it_compiled_again)
     end();
 }
 
+static void spoil(const char *ending)
+{
+    char path[512];
+    assert_int_equal(entry_path(path, ending), 1);
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    fseek(f, -3, SEEK_END);
+    fputc(0x5a, f);
+    fclose(f);
+}
+
+TEST(cache_says_before_whether_it_will_compile_again)
+{
+    start();
+    char path[128], entry[512];
+    snprintf(path, sizeof path, "%s/k.c", beside);
+    write_text(path, "text");
+    cache_request q = request_of(path, "text");
+    put(&q, "some compiled code");
+    assert_why(path, "its compiled code is in the cache");
+    spoil(".code");
+    assert_why(path, "was damaged: the next use compiles it and writes it again");
+    assert_int_equal(entry_path(entry, ".code"), 1); // to ask changes nothing
+    assert_true(get_is(&q, NULL));
+    assert_why(path, "not in the cache (any more): the next use compiles it");
+    put(&q, "some compiled code");
+    assert_why(path, "recompiled: nothing has changed");
+    assert_why(path, "its compiled code is in the cache");
+    spoil(".why");
+    assert_why(path, "the note about");
+    end();
+}
+
+// The disk is full: nothing could be written, or a note just found room.
+static bool has_room; // for a note
+static int full_disk_why(void)
+{
+    static char much[100000];
+    cache_request q = request_of("c.c", "text");
+    struct rlimit limit = {has_room ? 2000 : 0, has_room ? 2000 : 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    cache_put(&q, NULL, 0, much, sizeof much);
+    char *said = cache_why("c.c");
+    bool is_told =
+        said && strstr(said, "nothing can be kept now, every use compiles: writing into") &&
+        strstr(said, "files may not grow so large here") && !strstr(said, "never compiled");
+    bool is_noted = said && strstr(said, "the compiled code could not be kept: writing into");
+    free(said);
+    return is_told && is_noted == has_room ? 0 : 1;
+}
+
+TEST(cache_says_why_nothing_is_kept)
+{
+    start();
+    for (int round = 0; round < 2; round++) {
+        has_room = round == 1;
+        assert_int_equal(in_child(full_disk_why), 0);
+    }
+    end();
+}
+
+TEST(cache_says_what_is_too_large_for_it)
+{
+    start();
+    static char much[100000];
+    cache_request q = request_of("d.c", "text");
+    setenv("KILN_CACHE_SIZE", "100K", 1);
+    cache_put(&q, NULL, 0, much, sizeof much);
+    assert_why("d.c", "could not be kept: it is larger than half of KILN_CACHE_SIZE");
+    end();
+}
+
 TEST(cache_survives_every_flipped_byte_and_every_cut)
 {
     start();
