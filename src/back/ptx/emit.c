@@ -552,6 +552,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->tied = ptx_tie(f, p->scratch);
     p->moves_registers = false;
     place_locals(p);
+    ptx_place_shared(p);
     number_sites(p);
     text_puts(&p->body, "");
     load_params(p);
@@ -571,43 +572,9 @@ static void emit_kernel(ptx *p, const ir_func *f)
     text_puts(p->out, "}\n");
 }
 
-// The dynamic array comes after the static ones, and its alignment is not looked at when it is
-// placed: where it asks for more than 16 bytes, the static ones are one array whose size is a
-// multiple of that.
-static void place_shared(ptx *p)
-{
-    uint64_t total = 0, wanted = 16, align;
-    p->shared_offset = arena_array(p->scratch, uint64_t, p->m->shared.len + 1);
-    for (uint32_t k = 0; k < p->m->shared.len; k++) {
-        const ir_shared *s = &p->m->shared.at[k];
-        align = s->align > 16 ? s->align : 16;
-        wanted = align > wanted ? align : wanted;
-        p->is_shared_joined |= s->is_dynamic && align > 16;
-        if (s->is_dynamic)
-            continue;
-        total = (total + align - 1) / align * align;
-        p->shared_offset[k] = total;
-        total += s->size ? s->size : 1;
-    }
-    p->is_shared_joined &= total != 0;
-    if (p->is_shared_joined)
-        text_printf(p->out, ".shared .align %llu .b8 $static[%llu];\n", (unsigned long long)wanted,
-                    (unsigned long long)((total + wanted - 1) / wanted * wanted));
-}
-
 static void emit_arrays(ptx *p)
 {
-    place_shared(p);
-    for (uint32_t k = 0; k < p->m->shared.len; k++) {
-        const ir_shared *s = &p->m->shared.at[k];
-        uint32_t align = s->align > 16 ? s->align : 16;
-        if (s->is_dynamic)
-            text_printf(p->out, ".extern .shared .align %u .b8 %s[];\n", align,
-                        ptx_name(p, s->name));
-        else if (!p->is_shared_joined)
-            text_printf(p->out, ".shared .align %u .b8 %s[%llu];\n", align, ptx_name(p, s->name),
-                        (unsigned long long)(s->size ? s->size : 1));
-    }
+    ptx_declare_shared(p);
     for (uint32_t k = 0; k < p->m->data.len; k++) {
         const ir_data *d = &p->m->data.at[k];
         text_printf(p->out, ".const .align %u .b8 %s[%llu] = {", d->align > 16 ? d->align : 16,

@@ -310,7 +310,7 @@ void ptx_memory(ptx *p, const ir_inst *i)
         break;
     case IR_SHARED:
         if (p->is_shared_joined && !p->m->shared.at[i->aux].is_dynamic) {
-            ptx_line(p, "mov.u32 %s, $static+%llu", ptx_def(p, i->result),
+            ptx_line(p, "mov.u32 %s, $static_%s+%llu", ptx_def(p, i->result), p->f->name,
                      (unsigned long long)p->shared_offset[i->aux]);
             break;
         }

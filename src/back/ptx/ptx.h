@@ -1,5 +1,5 @@
 // The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions,
-// memory.c loads, stores and atomics, warp.c what threads do together.
+// memory.c loads, stores and atomics, shared.c shared arrays, warp.c what threads do together.
 #ifndef KILN_PTX_H
 #define KILN_PTX_H
 
@@ -30,7 +30,7 @@ typedef struct ptx {
     struct ptx_frame { // per instruction: the labels of a control instruction
         uint32_t end_label, loop_label;
     } * frame;
-    bool is_shared_joined;   // static shared arrays are one, `$static`
+    bool is_shared_joined;   // the static shared arrays of a kernel are one, `$static_KERNEL`
     uint64_t *shared_offset; // per shared array: its place there
     uint64_t local_bytes;
     uint64_t *local_offset; // per local
@@ -91,6 +91,8 @@ void ptx_packed(ptx *p, const ir_inst *i);  // narrow.c: pairs
 void ptx_talk(ptx *p, const ir_inst *i);    // talk.c
 void ptx_nv(ptx *p, const ir_inst *i);      // nv.c
 void ptx_cluster(ptx *p, const ir_inst *i); // nv.c: SHADDR, CLUSTER, MAPA
+void ptx_declare_shared(ptx *p);            // shared.c: the arrays of the module
+void ptx_place_shared(ptx *p);              // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.
 void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count);
 // Per value: the value whose register it shares. NULL when no two have to. (tie.c)
