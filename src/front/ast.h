@@ -141,9 +141,9 @@ struct ast_decl {
     ast_stmt *body;      // after parsing
     scope *scope;        // file scope to parse the body in
     uint32_t block[3], cluster[3], min_blocks, max_registers;
-    span block_at;
-    span second_body;        // where it is defined again: an error once a kernel reaches it
-    vec(ast_decl *) callees; // functions it calls, for recursion reports
+    span block_at, cluster_at; // of the marks
+    span second_body;          // where it is defined again: an error once a kernel reaches it
+    vec(ast_decl *) callees;   // functions it calls, for recursion reports
     ir_func *lowered;
     uint32_t lower_index; // for lowering's own use
     void *lower_data;

@@ -134,6 +134,7 @@ ir_func *lower_func_of(lower *l, ast_decl *d)
     func->is_kernel = d->is_kernel;
     func->at = d->at;
     if (d->is_kernel) {
+        func->cluster_at = d->cluster_at;
         memcpy(func->block, d->block, sizeof func->block);
         memcpy(func->cluster, d->cluster, sizeof func->cluster);
         func->min_blocks = d->min_blocks;

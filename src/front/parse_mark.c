@@ -185,8 +185,10 @@ void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition
         memcpy(d->block, m->block_size, sizeof d->block);
         d->block_at = m->block;
     }
-    if (m->cluster.lo)
+    if (m->cluster.lo) {
         memcpy(d->cluster, m->cluster_size, sizeof d->cluster);
+        d->cluster_at = m->cluster;
+    }
     if (m->min_blocks_value)
         d->min_blocks = m->min_blocks_value;
     if (m->max_registers_value)

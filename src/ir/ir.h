@@ -164,8 +164,8 @@ typedef struct ir_func {
     vec(ir_region) regions; // [0] unused
     vec(ir_ref) operands;
     ir_region_id body;
-    map const_index; // (type, bits) hash -> ref
-    span at;
+    map const_index;     // (type, bits) hash -> ref
+    span at, cluster_at; // of the name, of the mark
 } ir_func;
 
 typedef struct ir_shared {

@@ -317,6 +317,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     k->step_limit = steps > 0 ? (uint64_t)steps : 0;
     k->block_limit = 1024;
     k->shared_limit = 227 * 1024;
+    k->has_clusters = true;
     return KILN_OK;
 }
 

@@ -8,6 +8,13 @@
 
 enum { FEW_ARGS = 64 };
 
+// A shape as it is written: what is left out is 1.
+static void take_shape(const uint32_t written[3], uint32_t shape[3])
+{
+    for (int axis = 0; axis < 3; axis++)
+        shape[axis] = written[axis] ? written[axis] : 1;
+}
+
 static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3],
                                uint32_t block[3])
 {
@@ -20,15 +27,15 @@ static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3
                          "kernel '%s' has no block(…): the launch must give the block's size",
                          kernel->name);
     uint64_t threads = 1;
+    uint32_t want[3];
+    take_shape(given, want);
+    take_shape(is_fixed ? kernel->block : given, block);
+    if (is_fixed && is_given && memcmp(want, block, sizeof want) != 0)
+        return error_set(k, KILN_E_LAUNCH, K6015,
+                         "kernel '%s' is compiled for blocks of %u x %u x %u, the launch says "
+                         "%u x %u x %u",
+                         kernel->name, block[0], block[1], block[2], want[0], want[1], want[2]);
     for (int axis = 0; axis < 3; axis++) {
-        uint32_t want = given[axis] ? given[axis] : 1;
-        block[axis] = is_fixed ? (kernel->block[axis] ? kernel->block[axis] : 1) : want;
-        if (is_fixed && is_given && want != block[axis])
-            return error_set(k, KILN_E_LAUNCH, K6015,
-                             "kernel '%s' is compiled for blocks of %u x %u x %u, the launch says "
-                             "%u x %u x %u",
-                             kernel->name, kernel->block[0], kernel->block[1], kernel->block[2],
-                             given[0], given[1], given[2]);
         if (block[axis] > limits[axis])
             return error_set(k, KILN_E_LAUNCH, K6015,
                              "a block of %u threads along %c: at most %u are possible", block[axis],
@@ -101,29 +108,46 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
     return KILN_OK;
 }
 
+// *has_any: the launch runs in clusters, of out->cluster blocks; else that is left as it is.
+static kiln_status find_cluster(const kiln_kernel *kernel, const uint32_t given[3], rt_launch *out,
+                                bool *has_any)
+{
+    bool is_given = given[0] || given[1] || given[2];
+    bool is_fixed = kernel->cluster[0] != 0;
+    uint32_t want[3], fixed[3];
+    take_shape(given, want);
+    take_shape(kernel->cluster, fixed);
+    if (is_fixed && is_given && memcmp(want, fixed, sizeof want) != 0)
+        return error_set(kernel->module->k, KILN_E_LAUNCH, K6015,
+                         "kernel '%s' is compiled for clusters of %u x %u x %u blocks, the launch "
+                         "says %u x %u x %u",
+                         kernel->name, fixed[0], fixed[1], fixed[2], want[0], want[1], want[2]);
+    const uint32_t *size = is_fixed ? fixed : want;
+    *has_any = size[0] > 1 || size[1] > 1 || size[2] > 1; // a block alone is no cluster
+    if (*has_any)
+        memcpy(out->cluster, size, sizeof out->cluster);
+    return KILN_OK;
+}
+
 static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_desc *desc,
                                  rt_launch *out)
 {
     kiln *k = kernel->module->k;
-    bool is_fixed = kernel->cluster[0] != 0;
-    const uint32_t *given =
-        desc->cluster[0] || desc->cluster[1] || desc->cluster[2] ? desc->cluster : NULL;
-    if (!is_fixed && !given)
-        return KILN_OK;
-    for (int axis = 0; axis < 3; axis++) {
-        uint32_t want = given ? (given[axis] ? given[axis] : 1) : 0;
-        out->cluster[axis] = is_fixed ? (kernel->cluster[axis] ? kernel->cluster[axis] : 1) : want;
-        if (is_fixed && given && want != out->cluster[axis])
-            return error_set(k, KILN_E_LAUNCH, K6015,
-                             "kernel '%s' is compiled for clusters of %u x %u x %u blocks, the "
-                             "launch says %u x %u x %u",
-                             kernel->name, kernel->cluster[0], kernel->cluster[1],
-                             kernel->cluster[2], given[0], given[1], given[2]);
+    bool has_any = false;
+    kiln_status status = find_cluster(kernel, desc->cluster, out, &has_any);
+    if (status || !has_any)
+        return status;
+    if (!k->has_clusters)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038,
+                         "kernel '%s' cannot be launched in clusters of %u x %u x %u blocks: %s "
+                         "has no clusters",
+                         kernel->name, out->cluster[0], out->cluster[1], out->cluster[2],
+                         k->device);
+    for (int axis = 0; axis < 3; axis++)
         if (out->grid[axis] % out->cluster[axis])
             return error_set(k, KILN_E_LAUNCH, K6015,
                              "a grid of %u blocks along %c is no multiple of the cluster's %u",
                              out->grid[axis], "xyz"[axis], out -> cluster[axis]);
-    }
     return KILN_OK;
 }
 

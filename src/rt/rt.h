@@ -42,6 +42,7 @@ struct kiln {
     const char *target;             // what kernels are compiled for: "interp", "sm_90a"
     uint32_t block_limit;           // threads
     size_t shared_limit;            // bytes of a block
+    bool has_clusters;              // of more than one block
     uint64_t used_bytes, used_peak; // by buffers
     struct host_block *host_blocks; // of kiln_host_alloc
     interp_buffer *rows;            // the interpreter's segment table; row 0 is null

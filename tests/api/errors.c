@@ -170,7 +170,8 @@ static void arguments(void)
     memset(&nothing, 0, sizeof nothing);
     TRY(3, nothing, KILN_E_LAUNCH, "K6011", "got nothing");
     CHECK(!api_launch(f, 1, 64, good, 4)); // the kernel's own block said again
-    EXPECT(api_launch(f, 1, 128, good, 4), KILN_E_LAUNCH, "K6015", "blocks of 64 x 1 x 1");
+    EXPECT(api_launch(f, 1, 128, good, 4), KILN_E_LAUNCH, "K6015",
+           "blocks of 64 x 1 x 1, the launch says 128 x 1 x 1");
     EXPECT(kiln_launch(f, NULL), KILN_E_BAD_ARGUMENT, "K6003", "description is NULL");
     EXPECT(kiln_launch(NULL, NULL), KILN_E_BAD_HANDLE, "K6002", "NULL was given");
     kiln_close(other);

@@ -171,6 +171,52 @@ static void own_registers(void)
     remove(path);
 }
 
+static kiln_status launch_in_clusters(kiln_kernel *kernel, const kiln_arg *args, uint32_t blocks)
+{
+    kiln_launch_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.grid[0] = 4;
+    desc.cluster[0] = blocks;
+    desc.args = args;
+    desc.arg_count = 1;
+    return kiln_launch(kernel, &desc);
+}
+
+// Clusters of one block are none; others are refused before the driver hears of them.
+static void no_clusters(void)
+{
+    static const char text[] = "#include <kiln/kernel.h>\n"
+                               "kernel block(64) cluster(1) void one(i32 *x) { x[0] = 1; }\n"
+                               "kernel block(64) cluster(2) void other(i32 *x)\n"
+                               "{ if (target_sm() >= 90) x[0] = 1; }\n";
+    static const char wrong[] = "#include <kiln/kernel.h>\n"
+                                "kernel block(64) cluster(2) void two(i32 *x) { x[0] = 1; }\n";
+    char path[] = "/tmp/kiln-fake-XXXXXX", log[512] = "";
+    int file = mkstemp(path);
+    fixture f;
+    kiln_module *m = NULL;
+    kiln_compile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    setenv("FAKE_CUDA_LOG", path, 1);
+    if (!set_up(&f))
+        return;
+    desc.source = wrong;
+    EXPECT(kiln_compile(f.k, &desc, &m), KILN_E_COMPILE, "K4301", "needs sm_90 or newer");
+    CHECK(kiln_last_error(f.k)->line == 2);
+    m = api_compile(f.k, text, 0);
+    EXPECT(api_launch(api_kernel(m, "other"), 4, 0, f.args, 1), KILN_E_UNSUPPORTED, "K6038",
+           "clusters of 2 x 1 x 1 blocks: cuda:0 has no clusters");
+    EXPECT(launch_in_clusters(api_kernel(f.m, "first"), f.args, 4), KILN_E_UNSUPPORTED, "K6038",
+           "clusters of 4 x 1 x 1 blocks");
+    CHECK(!api_launch(api_kernel(m, "one"), 4, 0, f.args, 1));
+    CHECK(!launch_in_clusters(api_kernel(f.m, "first"), f.args, 1));
+    CHECK(read(file, log, sizeof log - 1) > 0 && strstr(log, "launch") &&
+          !strstr(log, "attribute"));
+    kiln_close(f.k);
+    close(file);
+    remove(path);
+}
+
 static void launch_refused(void)
 {
     fixture f;
@@ -411,6 +457,7 @@ static const fake_case cases[] = {
     {"jit refuses", "jit", jit_refuses},
     {"no linker", "nolink", no_linker},
     {"own registers", "", own_registers},
+    {"no clusters", "sm=80", no_clusters},
     {"launch refused", "launch=701", launch_refused},
     {"fault", "fault=264", fault},
     {"exact fault", "fault=5", exact_fault},

@@ -155,6 +155,7 @@ static cu_result fake_device_attribute(int *value, int attribute, cu_device d)
     case CU_ATTR_MAX_THREADS_PER_BLOCK: *value = 1024; break;
     case CU_ATTR_SHARED_OPTIN: *value = 232448; break;
     case CU_ATTR_SHARED_PER_SM: *value = 233472; break;
+    case CU_ATTR_CLUSTER: *value = sm >= 90; break;
     case CU_ATTR_MULTIPROCESSORS: *value = 132; break;
     case CU_ATTR_POOLS: *value = setting("nopool") ? 0 : 1; break;
     default: *value = 1; break;

@@ -453,6 +453,34 @@ static uint32_t min_blocks_of(const ptx *p)
     return blocks ? blocks : 1;
 }
 
+// A kernel whose code is all for other targets asks for nothing.
+static bool is_empty(const ir_func *f)
+{
+    return ir_at(f, ir_region_at(f, f->body)->first)->op == IR_RETURN;
+}
+
+static void emit_cluster(ptx *p)
+{
+    const uint32_t *size = p->f->cluster;
+    if (size[0] * size[1] * size[2] <= 1)
+        return;
+    if (p->t->sm >= 90) {
+        text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", size[0], size[1],
+                    size[2]);
+        return;
+    }
+    if (is_empty(p->f))
+        return;
+    p->failed = true;
+    if (!p->ds)
+        return;
+    diag *d = diag_raise(p->ds, K4301, p->f->cluster_at.lo ? p->f->cluster_at : p->f->at,
+                         "kernel '%s' runs in clusters of %u x %u x %u blocks: needs sm_90 or "
+                         "newer, but the target is %s",
+                         p->f->name, size[0], size[1], size[2], p->t->name);
+    diag_note(d, "the mark may ask for the target: 'cluster(target_sm() >= 90 ? 2 : 1)'");
+}
+
 static void emit_params(ptx *p)
 {
     const ir_func *f = p->f;
@@ -478,9 +506,7 @@ static void emit_params(ptx *p)
     text_puts(p->out, f->params.len || talks ? "\n)\n" : ")\n");
     if (f->block[0])
         text_printf(p->out, ".reqntid %u, %u, %u\n", f->block[0], f->block[1], f->block[2]);
-    if (f->cluster[0] && p->t->sm >= 90)
-        text_printf(p->out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", f->cluster[0],
-                    f->cluster[1], f->cluster[2]);
+    emit_cluster(p);
     if (f->min_blocks || p->moves_registers) // else ptxas cannot tell how many there are at entry
         text_printf(p->out, ".minnctapersm %u\n", min_blocks_of(p));
     if (f->max_registers)

@@ -387,6 +387,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     k->target = cuda_pick_target((int)facts.sm, d->cu->version)->name;
     k->block_limit = facts.block_threads;
     k->shared_limit = facts.shared_per_block;
+    k->has_clusters = facts.has_clusters;
     return KILN_OK;
 }
 
