@@ -165,6 +165,18 @@ static void marks_without_kernel(parser *p, const specifiers *s, const ast_decl 
     }
 }
 
+// How many registers that leaves for a thread can only be said when the threads are known.
+static void check_min_blocks(parser *p, const marks *m, const ast_decl *d)
+{
+    if (!d->min_blocks || d->block_at.lo)
+        return;
+    span at = m->min_blocks.lo ? m->min_blocks : d->at;
+    diag *w = diag_raise(p->f->diags, K1113, at,
+                         "min_blocks has no effect: kernel '%s' does not say its block", d->name);
+    diag_label(w, at, "%u blocks of how many threads?", d->min_blocks);
+    diag_note(w, "add block(…), or bound the registers with max_registers(n)");
+}
+
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition)
 {
     const marks *m = &s->marks;
@@ -193,6 +205,8 @@ void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition
         d->min_blocks = m->min_blocks_value;
     if (m->max_registers_value)
         d->max_registers = m->max_registers_value;
+    if (is_definition)
+        check_min_blocks(p, m, d);
 }
 
 // --- tune

@@ -443,12 +443,12 @@ static void emit_region(ptx *p, ir_region_id r)
 // --- kernels
 
 // What the kernel asks for, or what the target can hold: the same source may be meant for larger
-// ones.
+// ones. Only for a kernel that says its block.
 static uint32_t min_blocks_of(const ptx *p)
 {
     const ir_func *f = p->f;
     uint32_t threads = f->block[0] * f->block[1] * f->block[2];
-    uint32_t most = threads ? p->t->threads / threads : f->min_blocks;
+    uint32_t most = p->t->threads / threads;
     uint32_t blocks = f->min_blocks < most ? f->min_blocks : most;
     return blocks ? blocks : 1;
 }
@@ -507,7 +507,9 @@ static void emit_params(ptx *p)
     if (f->block[0])
         text_printf(p->out, ".reqntid %u, %u, %u\n", f->block[0], f->block[1], f->block[2]);
     emit_cluster(p);
-    if (f->min_blocks || p->moves_registers) // else ptxas cannot tell how many there are at entry
+    // Without a block's size ptxas ignores it. It needs it to tell how many registers there are at
+    // entry when the kernel changes that.
+    if (f->block[0] && (f->min_blocks || p->moves_registers))
         text_printf(p->out, ".minnctapersm %u\n", min_blocks_of(p));
     if (f->max_registers)
         text_printf(p->out, ".maxnreg %u\n", f->max_registers);
