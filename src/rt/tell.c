@@ -1,11 +1,12 @@
 // Looks on while modules are made and kernels launched, and tells it through base/log.h; leaves
-// files where KILN_DUMP says. Changes nothing: what cannot be written is left out.
+// files where KILN_DUMP says. Changes nothing: what cannot be written is told and left out.
 #include "rt/tell.h"
 
 #include "back/report.h"
 #include "base/file.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/sha256.h"
 
 static bool has_stats(void)
 {
@@ -18,29 +19,47 @@ bool tell_wants_stages(void)
 }
 
 // --- files
-static void dump(arena *a, const char *name, const char *target_name, const char *end,
-                 const char *bytes, size_t len)
+// False: it was not written, which is told, because somebody waits for the file.
+static bool dump(arena *a, const char *name, const char *end, const char *bytes, size_t len)
 {
     const char *folder = knob_text(KNOB_DUMP), *reason = "";
-    const char *path =
-        str_format(a, "%s/%s%s%s.%s", folder, name, *target_name ? "." : "", target_name, end);
-    if (!file_make_folders(a, folder, &reason) || !file_write(a, path, bytes, len, &reason))
-        log_say(LOG_COMPILE, "%s: %s", path, reason);
+    const char *path = str_format(a, "%s/%s.%s", folder, name, end);
+    if (file_make_folders(a, folder, &reason) && file_write(a, path, bytes, len, &reason))
+        return true;
+    log_say(LOG_ASKED, "KILN_DUMP: cannot write '%s': %s", path, reason);
+    return false;
 }
 
-static void dump_kernel(const kiln_module *module, const ir_func *f, const front *from, arena *a)
+// Several files, and one file with several settings, may have a kernel of the same name: a hash of
+// source and IR keeps them apart.
+static const char *dump_name(const ir_func *f, str source, const text *ir, arena *a)
 {
-    text ir = {.in = a};
+    sha256 state;
+    uint8_t hash[SHA256_BYTES];
+    char digits[SHA256_TEXT];
+    sha256_start(&state);
+    sha256_add(&state, source.at, source.len);
+    sha256_add(&state, ir->at, ir->len);
+    sha256_end(&state, hash);
+    sha256_text(hash, digits);
+    return str_format(a, "%s-%.8s", f->name, digits);
+}
+
+static bool dump_kernel(const kiln_module *module, const ir_func *f, const front *from, arena *a)
+{
+    text ir = {.in = a}, code = {.in = a};
     ir_print_func(f, &ir);
-    dump(a, f->name, module->target, "ir", ir.at, ir.len);
     const source_file *file = from && f->at.lo ? source_file_at(from->sources, f->at.lo) : NULL;
-    if (file)
-        dump(a, f->name, "", "c", file->text.at, file->text.len);
+    str source = file ? file->text : (str){"", 0};
+    const char *name = dump_name(f, source, &ir, a);
+    if (!dump(a, name, str_format(a, "%s.ir", module->target), ir.at, ir.len))
+        return false;
+    if (file && !dump(a, name, "c", source.at, source.len))
+        return false;
     const target *t = target_find(module->target);
-    text code = {.in = a};
     ptx_options options = {.line_info = true};
-    if (t && ptx_emit(f->module, f, t, &options, NULL, a, &code))
-        dump(a, f->name, module->target, "ptx", code.at, code.len);
+    return !t || !ptx_emit(f->module, f, t, &options, NULL, a, &code) ||
+           dump(a, name, str_format(a, "%s.ptx", module->target), code.at, code.len);
 }
 
 // --- stages
@@ -56,6 +75,7 @@ static uint32_t count_instructions(const ir_module *m)
 static void tell_final(const kiln_module *module, front *f, ir_module *m, arena *a)
 {
     text ir = {.in = a}, stats = {.in = a};
+    bool dumps = *knob_text(KNOB_DUMP);
     if (log_wants(LOG_IR)) {
         ir_print_module(m, &ir);
         log_text(LOG_IR, str_format(a, "the IR of %s", module->name), ir.at ? ir.at : "");
@@ -66,8 +86,8 @@ static void tell_final(const kiln_module *module, front *f, ir_module *m, arena 
             continue;
         if (has_stats())
             report_stats(kernel, a, &stats);
-        if (*knob_text(KNOB_DUMP))
-            dump_kernel(module, kernel, f, a);
+        if (dumps) // until one fails: it would be told for each
+            dumps = dump_kernel(module, kernel, f, a);
     }
     if (stats.len)
         log_text(LOG_ASKED, "instructions by kind", stats.at);
