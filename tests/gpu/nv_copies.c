@@ -570,6 +570,50 @@ static void refusals(void)
     kiln_buffer_free(b);
 }
 
+// The interpreter stores at the latest moment: bulk_wait_read is for the source, not for who reads
+// the result; the end of the kernel is a wait, too.
+static void late(void)
+{
+    static const char source[] =
+        "#include <kiln/kernel.h>\n"
+        "kernel block(32) void f(u32 *x, u32 *sum) {\n"
+        "    _Alignas(128) shared u32 tile[32];\n"
+        "    u32 t = thread_x();\n"
+        "    for (u32 i = 0; i < 3; i++) {\n"
+        "        tile[t] = 5 + i;\n"
+        "        fence_async();\n"
+        "        barrier();\n"
+        "        if (t == 0) {\n"
+        "            bulk_store(x + i * 32, tile, 128);\n"
+        "            bulk_add_u32(sum, tile, 128);\n"
+        "            bulk_commit();\n"
+        "            bulk_wait_read(0);\n"
+        "            if (i == 1)\n"
+        "                bulk_wait(1);\n"
+        "        }\n"
+        "        barrier();\n"
+        "        x[96 + i * 32 + t] = x[t] * 10000 + x[32 + t] * 100 + sum[t];\n"
+        "    }\n"
+        "}\n";
+    if (strcmp(kiln_device_name(k), "interp") != 0)
+        return;
+    static const uint32_t want[] = {5, 6, 7, 0, 50005, 50005};
+    uint32_t x[192] = {0}, sum[32] = {0};
+    kiln_module *m = api_compile(k, source, 0);
+    kiln_buffer *buffers[] = {nv_buffer(k, KILN_U32, 192, x), nv_buffer(k, KILN_U32, 32, sum)};
+    kiln_arg args[] = {kiln_arg_buffer(buffers[0]), kiln_arg_buffer(buffers[1])};
+    CHECK(m && !api_launch(api_kernel(m, "f"), 1, 0, args, 2));
+    CHECK(!kiln_read(buffers[0], 0, x, 192) && !kiln_read(buffers[1], 0, sum, 32));
+    size_t right = 0;
+    for (size_t n = 0; n < 192; n++)
+        right += x[n] == want[n / 32];
+    CHECK(right == 192);
+    CHECK(sum[0] == 5 + 6 + 7 && sum[31] == sum[0]);
+    kiln_module_free(m);
+    kiln_buffer_free(buffers[0]);
+    kiln_buffer_free(buffers[1]);
+}
+
 // What a GPU would hang or fail on, the interpreter says.
 static kiln_status fail(const char *middle)
 {
@@ -633,6 +677,7 @@ int main(int argc, char **argv)
     gemm(576);
     gemm(200);
     refusals();
+    late();
     mistakes();
     kiln_close(k);
     return api_done("nv_copies");

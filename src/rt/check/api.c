@@ -52,6 +52,8 @@ static void make_rows(job *j)
             continue;
         row_shadow *s = &k->rows[row];
         s->is_unset |= j->desc->is_unset && j->desc->is_unset[n];
+        if (!s->words && (k->engine.writes || (k->engine.reads && !p->is_const)))
+            s->words = take(j, global_bytes(context->rows[row].size));
         if (!p->is_const && !s->cells)
             s->cells = take(j, (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
     }
@@ -68,11 +70,17 @@ static void make_shadow(job *j)
     runner_sizes z = {interp_dynamic_offset(p) + j->launch->shared_bytes, threads, 1};
     for (int axis = 0; axis < 3; axis++)
         z.blocks *= cluster[axis] ? cluster[axis] : 1;
-    j->owned = arena_array(k->a, struct shadow_block, j->kernel->param_count + 8);
+    j->owned = arena_array(k->a, struct shadow_block, 2 * j->kernel->param_count + 8);
     k->shared_stride = z.shared / p->granule + 2;
     k->shared = take(j, z.blocks * k->shared_stride * sizeof(cell));
-    if (p->has_nv)
+    if (p->has_nv) {
+        const uint32_t *grid = j->launch->grid;
         async_make(k, &z, take(j, async_bytes(&z)));
+        k->engine = global_use_of(p);
+        if (k->engine.reads)
+            k->global_fences =
+                take(j, global_fence_bytes((uint64_t)grid[0] * grid[1] * grid[2] * threads));
+    }
     k->sync = take(j, warps * sizeof *k->sync);
     k->local_stride = p->local_bytes * LANES;
     k->local_set = take(j, warps * k->local_stride);

@@ -62,30 +62,29 @@ void async_start_block(const runner *r)
 }
 
 // --- findings
-typedef struct meeting { // of an access with something under way
-    diag_code kind;
-    const char *what;         // "element 3 of 'tile' …"
-    const char *here, *there; // followed by the thread
-    const char *note;
-} meeting;
-
-static bool report(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t offset,
-                   const meeting *m, uint32_t other_code, uint32_t other_thread)
+bool async_report(runner *r, spot at, const char *name, uint64_t index, const meeting *m,
+                  spot other)
 {
     check *k = check_of(r);
-    spot at = spot_here(r, w, c, lane), other = {other_code, other_thread, r->block_rank};
-    uint64_t index;
-    const char *name = nv_name(r, (uint32_t)offset, &index);
-    finding *f = finding_new(k, r, m->kind, at, other_code ? &other : NULL,
+    finding *f = finding_new(k, r, m->kind, at, other.code ? &other : NULL,
                              "element %llu of '%s' %s", (unsigned long long)index, name, m->what);
     if (!f)
         return finding_goes_on(k);
-    if (other_code)
+    if (other.code)
         finding_label(k, f, true, "%s %s", m->there, finding_thread(k, r, other));
     finding_label(k, f, false, "%s %s", m->here, finding_thread(k, r, at));
     diag_note(f->d, "%s", m->note);
     finding_array(f, name, (int64_t)index);
     return finding_goes_on(k);
+}
+
+static bool report(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t offset,
+                   const meeting *m, uint32_t other_code, uint32_t other_thread)
+{
+    uint64_t index;
+    const char *name = nv_name(r, (uint32_t)offset, &index);
+    return async_report(r, spot_here(r, w, c, lane), name, index, m,
+                        (spot){other_code, other_thread, r->block_rank});
 }
 
 static const meeting early_read = {
@@ -240,8 +239,10 @@ static void on_ordered(runner *r)
     check_of(r)->epoch++;
 }
 
-static void on_fenced(runner *r, warp *w)
+static void on_fenced(runner *r, warp *w, bool are_all)
 {
+    if (are_all)
+        global_fenced(r, w);
     for (uint32_t left = w->active; left; left &= left - 1)
         ++*fences_at(r, w->index * LANES + lowest_lane(left));
 }
@@ -261,6 +262,7 @@ static bool on_mistake(runner *r, const warp *w, const code *c, uint32_t lane, d
 const async_hooks check_async_hooks = {.start = on_async_start,
                                        .end = on_async_end,
                                        .touch = on_touch,
+                                       .global = global_copy,
                                        .ordered = on_ordered,
                                        .fenced = on_fenced,
                                        .mistake = on_mistake};

@@ -4,9 +4,9 @@
 // block with different epochs are ordered; an epoch below the block's first one is another block's.
 // A cell is the shadow of one granule (interp_program.granule) of shared or global memory.
 //
-// shadow.c looks at accesses, async.c at what copy engines and wgmma do meanwhile, order.c knows
-// what orders them, step.c the other instructions, finding.c keeps the findings, api.c is
-// kiln_check. Start at api.c.
+// shadow.c looks at accesses, async.c at what copy engines and wgmma do meanwhile, global.c at what
+// copy engines do to global memory, order.c knows what orders them, step.c the other instructions,
+// finding.c keeps the findings, api.c is kiln_check. Start at api.c.
 #ifndef KILN_CHECK_SHADOW_H
 #define KILN_CHECK_SHADOW_H
 
@@ -34,10 +34,17 @@ typedef struct cell {
     mark far;   // one by another warp or block
 } cell;
 
-typedef struct row_shadow { // of a buffer
-    cell *cells;            // NULL: nobody can write to it
-    bool is_unset;          // its contents count as not set
+typedef struct row_shadow {    // of a buffer
+    cell *cells;               // NULL: nobody can write to it
+    struct global_word *words; // NULL: no copies by the engine that matter
+    bool is_unset;             // its contents count as not set
 } row_shadow;
+
+typedef struct global_word global_word;
+typedef struct global_fence global_fence;
+typedef struct engine_use { // what copies of the engine do to global memory
+    bool reads, writes;
+} engine_use;
 
 typedef struct release { // of an address: who ordered what
     uint32_t epoch;      // everything up to here
@@ -87,6 +94,8 @@ typedef struct check {
     cell *shared;                       // of the block, and of the others of its cluster
     uint64_t shared_stride;             // cells of one
     struct async_state *async;          // NULL unless the program has_nv
+    engine_use engine;
+    global_fence *global_fences; // per thread of the grid; NULL unless engine.reads
     row_shadow *rows;
     uint32_t row_count;
     uint8_t *local_set;    // per warp, laid out as its local memory: 1 where a byte is set
@@ -155,7 +164,29 @@ bool finding_goes_on(check *k);
 // Hands the findings out.
 void finding_finish(check *k, const kiln_check_desc *desc);
 
+// --- global.c: what is given to it belongs to rows with words
+engine_use global_use_of(const interp_program *p);
+uint64_t global_bytes(uint64_t buffer_bytes); // of a row's words, zeroed
+uint64_t global_fence_bytes(uint64_t threads_of_grid);
+void global_fenced(const runner *r, const warp *w);
+bool global_is_quiet(const check *k, const global_word *words, uint64_t offset, uint64_t bytes);
+// An access of a thread meets a store under way?
+bool global_look(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
+                 uint64_t bytes, bool writes);
+void global_stored(const runner *r, const code *c, uint32_t thread, uint64_t address,
+                   uint64_t bytes); // any address
+bool global_copy(runner *r, warp *w, const code *c, uint32_t lane, global_kind kind,
+                 uint64_t address, uint64_t bytes); // any address
+
 // --- async.c: only when check.async is set
+typedef struct meeting { // of an access with something under way
+    diag_code kind;
+    const char *what;         // "element 3 of 'tile' …"
+    const char *here, *there; // followed by the thread
+    const char *note;
+} meeting;
+bool async_report(runner *r, spot at, const char *name, uint64_t index, const meeting *m,
+                  spot other); // other.code 0: there is none
 uint64_t async_bytes(const runner_sizes *z);
 void async_make(check *k, const runner_sizes *z, void *memory); // zeroed
 void async_start_block(const runner *r);

@@ -10,10 +10,11 @@ typedef struct quick {
     bool is_unset;   // a cell that was never written is not set
     uint32_t oldest; // epochs from here to the current one are this block's
     cell *cells;
-    const runner *async_of; // not NULL: look at asynchronous work, too
-    uint64_t window;        // where the array starts in shared memory
-    uint8_t *set;           // of lane 0
-    uint64_t stride;        // between the lanes' locals
+    const runner *async_of;   // not NULL: look at asynchronous work, too
+    uint64_t window;          // where the array starts in shared memory
+    const global_word *words; // not NULL: copies into global memory may be under way
+    uint8_t *set;             // of lane 0
+    uint64_t stride;          // between the lanes' locals
     mark now;
 } quick;
 
@@ -78,6 +79,8 @@ static inline bool lane_is_fine(quick *q, uint64_t offset, uint32_t lane)
 {
     if (q->set)
         return local_bytes(q, q->set + lane * q->stride + offset);
+    if (q->words && !global_is_quiet(q->k, q->words, offset, q->bytes))
+        return false;
     if (!q->cells)
         return true;
     if (q->async_of && !async_is_quiet(q->async_of, q->window + offset, q->bytes))
@@ -100,6 +103,7 @@ static bool find_array(quick *q, const runner *r, const warp *w, uint64_t s, uin
         q->is_global = true;
         q->is_unset = k->rows[s].is_unset;
         q->cells = k->rows[s].cells;
+        q->words = k->rows[s].words;
         return q->cells || !q->is_unset;
     }
     s -= STATIC_SEGMENT;

@@ -400,6 +400,9 @@ static bool look_at_lane(access *a, const memory *m)
         !async_look(a->r, a->w, a->c, a->lane, (uint64_t)(m->host - a->r->shared), a->bytes,
                     a->writes))
         return false;
+    if (m->is_global && m->row->words &&
+        !global_look(a->r, a->w, a->c, a->lane, a->address, a->bytes, a->writes))
+        return false;
     if (m->cells)
         return look_at_cells(a, m);
     if (a->watch & WATCH_COPIES)
@@ -422,13 +425,15 @@ static void clear_lanes(access *a, uint32_t lanes)
         }
 }
 
-// For whom reads shared memory another way.
+// For whom reads memory another way.
 static void note_store(const access *a, uint32_t lane, uint64_t address)
 {
     const runner *r = a->r;
     uint64_t s = (address >> INTERP_SEGMENT_BITS) - STATIC_SEGMENT, offset = address & OFFSET_MASK;
-    if (s >= r->program->segment_count)
+    if (s >= r->program->segment_count) {
+        global_stored(r, a->c, a->w->index * LANES + lane, address, a->bytes);
         return;
+    }
     segment_kind kind = r->program->segments[s].kind;
     if (kind == SEGMENT_SHARED || kind == SEGMENT_DYNAMIC)
         async_stored(r, a->c, a->w->index * LANES + lane,

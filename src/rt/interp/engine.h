@@ -287,15 +287,26 @@ typedef struct runner { // one block of one host thread's work
 // What a checker does about asynchronous work; offsets are in the block's shared memory. False: the
 // block has failed.
 typedef enum async_kind { ASYNC_WRITES, ASYNC_READS } async_kind;
+// What the copy engine does to global memory: a load or a store starts; a store is done.
+typedef enum global_kind {
+    GLOBAL_READS,
+    GLOBAL_WRITES,
+    GLOBAL_ADDS,
+    GLOBAL_WRITTEN,
+    GLOBAL_ADDED
+} global_kind;
 typedef struct async_hooks {
     bool (*start)(runner *r, warp *w, const code *c, uint32_t lane, async_kind kind,
                   uint32_t offset, uint32_t bytes);
     void (*end)(runner *r, const code *c, uint32_t thread, async_kind kind, uint32_t offset,
                 uint32_t bytes);
     bool (*touch)(runner *r, warp *w, const code *c, uint32_t lane, uint32_t offset, uint32_t bytes,
-                  bool writes);         // an access that is no load or store instruction
-    void (*ordered)(runner *r);         // what came before is ordered before what comes
-    void (*fenced)(runner *r, warp *w); // the active lanes' stores are seen by the engines
+                  bool writes); // an access that is no load or store instruction
+    bool (*global)(runner *r, warp *w, const code *c, uint32_t lane, global_kind kind,
+                   uint64_t address, uint64_t bytes);
+    void (*ordered)(runner *r); // what came before is ordered before what comes
+    // The active lanes' stores are seen by the engines: to shared memory, or all.
+    void (*fenced)(runner *r, warp *w, bool are_all);
     bool (*mistake)(runner *r, const warp *w, const code *c, uint32_t lane, diag_code code,
                     const char *what, const char *note); // a rule is broken
 } async_hooks;
@@ -388,6 +399,7 @@ typedef struct array_target {                        // the array an access mean
     bool is_read_only;
 } array_target;
 array_target fault_target(const runner *r, const code *c, uint64_t address);
+array_target fault_target_at(const runner *r, uint64_t address); // whatever the access meant
 // The element an address is in: negative or too large when it is outside.
 int64_t fault_index(const array_target *t, uint64_t address, uint32_t size);
 // The branch that took `lane` elsewhere, or NULL.

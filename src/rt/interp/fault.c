@@ -70,7 +70,7 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
 
 // --- memory
 // The array whose segment is nearest: an offset in the upper half is one below the next segment.
-static array_target target_at(const runner *r, uint64_t address)
+array_target fault_target_at(const runner *r, uint64_t address)
 {
     const interp_program *p = r->program;
     uint64_t s = (address + ((uint64_t)1 << (INTERP_SEGMENT_BITS - 1))) >> INTERP_SEGMENT_BITS;
@@ -97,14 +97,14 @@ array_target fault_target(const runner *r, const code *c, uint64_t address)
 {
     uint32_t base = r->program->info[c - r->program->code].base;
     if (base >= STATIC_SEGMENT)
-        return target_at(r, (uint64_t)base << INTERP_SEGMENT_BITS);
+        return fault_target_at(r, (uint64_t)base << INTERP_SEGMENT_BITS);
     if (base && r->program->params[base - 1].kind == IR_PARAM_POINTER) {
-        array_target t = target_at(r, r->launch->args[base - 1].bits);
+        array_target t = fault_target_at(r, r->launch->args[base - 1].bits);
         if (t.name)
             t.name = r->program->params[base - 1].name;
         return t;
     }
-    return target_at(r, address);
+    return fault_target_at(r, address);
 }
 
 int64_t fault_index(const array_target *t, uint64_t address, uint32_t size)

@@ -2,9 +2,10 @@
 //
 // Everything asynchronous is done at the latest moment the program allows: a copy into shared
 // memory lands when somebody waits for its barrier and all arrivals of the phase are there; a store
-// of the copy engine reads shared memory when its thread waits for it; wgmma reads its operands and
-// writes its accumulators at wgmma_wait. So a program that waits too late or not at all computes
-// with old data, every time.
+// of the copy engine reads shared memory when its thread waits for that, and writes global memory
+// when its thread waits for that or the block ends; wgmma reads its operands and writes its
+// accumulators at wgmma_wait. So a program that waits too late or not at all computes with old
+// data, every time.
 //
 // Shared memory is one window: static arrays first, then the dynamic one. An offset in it is what
 // the hardware calls a shared address; swizzles work on it.
@@ -46,13 +47,14 @@ typedef struct nv_load { // a copy into shared memory that has not landed
     tensor_box box;
 } nv_load;
 
-typedef struct nv_store { // a copy out of shared memory that has not been done
+typedef struct nv_store { // a copy out of shared memory that has not been written
     const code *c;
     uint32_t lane, group;
     uint32_t from, bytes;
     uint64_t to;
     bool is_tensor, adds;
     interp_elem elem; // adds
+    uint8_t *data;    // what it has read; NULL: nothing so far
     tensor_box box;
 } nv_store;
 
@@ -82,6 +84,8 @@ typedef struct nv_warp {
     nv_list products, stores, smalls; // nv_product, nv_store, nv_small
     uint32_t product_group;
     uint32_t small_group[LANES], store_group[LANES];
+    uint32_t stores_read; // the first ones have all read their data
+    uint64_t bytes_held;  // by stores that have
     bool is_fenced; // watched: wgmma_fence came after the last change of registers by other code
     uint32_t waits_for;     // named barrier + 1
     uint32_t waits_since;   // its round
@@ -150,6 +154,7 @@ bool copy_land(runner *r, nv_load *l); // does it
 bool copy_smalls_upto(runner *r, warp *w, uint32_t entry, uint32_t lanes);
 bool copy_end(runner *r, warp *w); // the block ends
 void copy_drop_smalls(nv_warp *n);
+void copy_drop_stores(nv_warp *n);
 
 // --- nv_tensor.c
 bool tensor_read(runner *r, const warp *w, const code *c, uint32_t lane, uint32_t operand,
@@ -157,8 +162,12 @@ bool tensor_read(runner *r, const warp *w, const code *c, uint32_t lane, uint32_
 uint32_t tensor_bytes(const tensor_box *b);
 bool tensor_load(runner *r, const warp *w, const code *c, uint32_t lane, const tensor_box *b,
                  uint32_t to);
+// The box lies at `from` in shared memory, which is what `source` holds.
 bool tensor_store(runner *r, const warp *w, const code *c, uint32_t lane, const tensor_box *b,
-                  uint32_t from, bool adds);
+                  const uint8_t *source, uint32_t from, bool adds);
+// Tells the checker which global memory the box is.
+bool tensor_watch(runner *r, warp *w, const code *c, uint32_t lane, const tensor_box *b,
+                  global_kind kind);
 void elem_add(interp_elem e, uint8_t *to, const uint8_t *from, uint64_t bytes);
 
 // --- nv_matrix.c, nv_wgmma.c

@@ -1,6 +1,8 @@
 // Copies: cp.async (by the threads, in groups), bulk and tensor copies (by the copy engine: loads
 // report to an mbarrier, stores go by groups of a thread). Nothing moves when a copy is issued; see
 // nv.h for when it does. Start at copy_step.
+#include <stdlib.h>
+
 #include "rt/interp/nv.h"
 
 // --- cp.async
@@ -154,7 +156,9 @@ static bool bulk_source(runner *r, warp *w, const code *c, uint32_t lane, nv_loa
     if (!is_bulk_size(r, w, c, lane, l->bytes))
         return false;
     if (!l->is_sent)
-        return nv_global(r, w, c, lane, l->from, l->bytes, 16) != NULL;
+        return nv_global(r, w, c, lane, l->from, l->bytes, 16) &&
+               (!is_watched(r) ||
+                r->launch->hooks->async->global(r, w, c, lane, GLOBAL_READS, l->from, l->bytes));
     if (!nv_offset(r, w, c, lane, l->from, l->bytes, 16, &offset))
         return false;
     l->from = offset;
@@ -183,6 +187,8 @@ static bool load_issue(runner *r, warp *w, const code *c, uint32_t lane)
         barrier--;
     if (l.is_tensor) {
         if (!tensor_read(r, w, c, lane, 1, &l.box))
+            return false;
+        if (is_watched(r) && !tensor_watch(r, w, c, lane, &l.box, GLOBAL_READS))
             return false;
         l.bytes = tensor_bytes(&l.box);
     } else if (!bulk_source(r, w, c, lane, &l)) {
@@ -238,6 +244,14 @@ static interp_elem bulk_elem(const code *c)
     return (interp_elem)elems[c->align - NV_BULK_STORE];
 }
 
+// The checker hears of the global memory.
+static bool store_watch(runner *r, warp *w, const nv_store *s, global_kind kind)
+{
+    if (s->is_tensor)
+        return tensor_watch(r, w, s->c, s->lane, &s->box, kind);
+    return r->launch->hooks->async->global(r, w, s->c, s->lane, kind, s->to, s->bytes);
+}
+
 static bool store_issue(runner *r, warp *w, const code *c, uint32_t lane)
 {
     nv_store s = {.c = c, .lane = lane, .group = w->nv->store_group[lane]};
@@ -263,7 +277,8 @@ static bool store_issue(runner *r, warp *w, const code *c, uint32_t lane)
                    &s.from))
         return false;
     if (is_watched(r) &&
-        !r->launch->hooks->async->start(r, w, c, lane, ASYNC_READS, s.from, s.bytes))
+        (!r->launch->hooks->async->start(r, w, c, lane, ASYNC_READS, s.from, s.bytes) ||
+         !store_watch(r, w, &s, s.adds ? GLOBAL_ADDS : GLOBAL_WRITES)))
         return false;
     nv_store *at = nv_push(r, w, c, &w->nv->stores, sizeof *at);
     if (!at)
@@ -272,44 +287,100 @@ static bool store_issue(runner *r, warp *w, const code *c, uint32_t lane)
     return true;
 }
 
-static bool store_do(runner *r, warp *w, const nv_store *s)
+// From now on the source may be used for something else.
+static bool store_take(runner *r, warp *w, nv_store *s)
 {
+    s->data = malloc(s->bytes ? s->bytes : 1);
+    if (!s->data)
+        return fault_raise(r, w, s->c, s->lane, K6004, "no host memory for asynchronous work");
+    memcpy(s->data, r->shared + s->from, s->bytes);
+    w->nv->bytes_held += s->bytes;
     if (is_watched(r))
         r->launch->hooks->async->end(r, s->c, w->index * LANES + s->lane, ASYNC_READS, s->from,
                                      s->bytes);
+    return true;
+}
+
+static bool store_write(runner *r, warp *w, const nv_store *s)
+{
+    const uint8_t *source = s->data ? s->data : r->shared + s->from;
     if (s->is_tensor)
-        return tensor_store(r, w, s->c, s->lane, &s->box, s->from, s->adds);
+        return tensor_store(r, w, s->c, s->lane, &s->box, source, s->from, s->adds);
     uint8_t *to = nv_global(r, w, s->c, s->lane, s->to, s->bytes, 16);
     if (!to)
         return false;
     if (s->adds)
-        elem_add(s->elem, to, r->shared + s->from, s->bytes);
+        elem_add(s->elem, to, source, s->bytes);
     else
-        memcpy(to, r->shared + s->from, s->bytes);
+        memcpy(to, source, s->bytes);
     return true;
 }
 
-static bool store_wait(runner *r, warp *w, uint64_t keep, uint32_t lanes)
+static bool store_finish(runner *r, warp *w, nv_store *s)
+{
+    if (is_watched(r) && !s->data)
+        r->launch->hooks->async->end(r, s->c, w->index * LANES + s->lane, ASYNC_READS, s->from,
+                                     s->bytes);
+    bool fine = store_write(r, w, s) &&
+                (!is_watched(r) || store_watch(r, w, s, s->adds ? GLOBAL_ADDED : GLOBAL_WRITTEN));
+    if (s->data)
+        w->nv->bytes_held -= s->bytes;
+    free(s->data);
+    return fine;
+}
+
+static bool is_waited_for(const nv_warp *n, const nv_store *s, uint64_t keep, uint32_t lanes)
+{
+    return lanes >> s->lane & 1 && s->group + keep < n->store_group[s->lane];
+}
+
+// Ends those whose group is waited for, and with `and_read` those that have read their data.
+static bool stores_end(runner *r, warp *w, uint64_t keep, uint32_t lanes, bool and_read)
 {
     nv_warp *n = w->nv;
-    for (uint32_t k = 0; k < n->stores.len;) {
-        nv_store s = ((nv_store *)n->stores.at)[k];
-        if (!(lanes >> s.lane & 1) || s.group + keep >= n->store_group[s.lane]) {
-            k++;
-            continue;
-        }
-        nv_remove(&n->stores, sizeof s, k);
-        if (!store_do(r, w, &s))
-            return false;
+    nv_store *all = n->stores.at;
+    uint32_t kept = 0;
+    bool fine = true;
+    for (uint32_t k = 0; k < n->stores.len; k++) {
+        bool is_over = is_waited_for(n, &all[k], keep, lanes) || (and_read && all[k].data);
+        if (fine && is_over)
+            fine = store_finish(r, w, &all[k]);
+        else
+            all[kept++] = all[k];
     }
-    return true;
+    n->stores.len = kept;
+    n->stores_read = 0;
+    return fine;
+}
+
+static bool stores_take(runner *r, warp *w, uint64_t keep, uint32_t lanes)
+{
+    enum { HELD_MAX = 1 << 22 }; // a kernel may never wait for more than the reads
+    nv_warp *n = w->nv;
+    nv_store *all = n->stores.at;
+    for (uint32_t k = n->stores_read; k < n->stores.len; k++) {
+        if (!all[k].data && is_waited_for(n, &all[k], keep, lanes) && !store_take(r, w, &all[k]))
+            return false;
+        if (all[k].data && k == n->stores_read)
+            n->stores_read++;
+    }
+    return n->bytes_held <= HELD_MAX || stores_end(r, w, 0, 0, true);
+}
+
+void copy_drop_stores(nv_warp *n)
+{
+    for (uint32_t k = 0; k < n->stores.len; k++)
+        free(((nv_store *)n->stores.at)[k].data);
+    n->stores.len = 0;
 }
 
 bool copy_end(runner *r, warp *w)
 {
     nv_warp *n = w->nv;
-    const nv_store *left = n->stores.at;
-    if (n->stores.len && is_watched(r) &&
+    const nv_store *left = n->stores.at, *end = left + n->stores.len;
+    while (left < end && left->data)
+        left++;
+    if (left < end && is_watched(r) &&
         !r->launch->hooks->async->mistake(
             r, w, left->c, left->lane, K6227, "the kernel ends before this store has read its data",
             "the memory of the block may be gone by then: bulk_commit() and "
@@ -317,7 +388,7 @@ bool copy_end(runner *r, warp *w)
         return false;
     for (uint32_t lane = 0; lane < LANES; lane++)
         n->store_group[lane]++;
-    if (!store_wait(r, w, 0, ALL_LANES))
+    if (!stores_end(r, w, 0, ALL_LANES, false))
         return false;
     n->smalls.len = 0;
     return true;
@@ -344,8 +415,10 @@ bool copy_step(runner *r, warp *w, const code *c)
         return small_wait(r, w, c);
     if (op == NV_CPA_ARRIVE)
         return small_arrive(r, w, c);
-    if (op == NV_BULK_WAIT || op == NV_BULK_WAIT_READ)
-        return store_wait(r, w, (uint64_t)c->u.imm, w->active);
+    if (op == NV_BULK_WAIT)
+        return stores_end(r, w, (uint64_t)c->u.imm, w->active, false);
+    if (op == NV_BULK_WAIT_READ)
+        return stores_take(r, w, (uint64_t)c->u.imm, w->active);
     if (op == NV_BULK_PREFETCH)
         return is_global_range(r, w, c);
     for (uint32_t left = w->active; left; left &= left - 1) {

@@ -239,7 +239,7 @@ nv_outcome nv_step(runner *r, warp *w, const code *c)
     else if (op == NV_FENCE_ASYNC || op == NV_FENCE_ASYNC_ALL) {
         mbar_fence(r, w);
         if (is_watched(r))
-            r->launch->hooks->async->fenced(r, w);
+            r->launch->hooks->async->fenced(r, w, op == NV_FENCE_ASYNC_ALL);
     }
     return fine ? NV_DONE : NV_FAILED;
 }
@@ -325,6 +325,7 @@ void nv_free(runner *r)
     if (!r->nv)
         return;
     for (uint32_t k = 0; k < r->warp_count; k++) {
+        copy_drop_stores(&r->nv->warps[k]);
         free(r->nv->warps[k].products.at);
         free(r->nv->warps[k].stores.at);
         free(r->nv->warps[k].smalls.at);
@@ -342,6 +343,7 @@ void nv_start_block(runner *r)
     b->mbars.len = b->loads.len = b->cluster_round = 0;
     for (uint32_t k = 0; k < r->warp_count; k++) {
         nv_warp *n = &b->warps[k];
+        copy_drop_stores(n); // of a block that failed
         *n = (nv_warp){.products = {n->products.at, 0, n->products.cap},
                        .stores = {n->stores.at, 0, n->stores.cap},
                        .smalls = {n->smalls.at, 0, n->smalls.cap}};

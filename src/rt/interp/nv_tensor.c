@@ -149,15 +149,15 @@ bool tensor_load(runner *r, const warp *w, const code *c, uint32_t lane, const t
 }
 
 bool tensor_store(runner *r, const warp *w, const code *c, uint32_t lane, const tensor_box *b,
-                  uint32_t from, bool adds)
+                  const uint8_t *source, uint32_t from, bool adds)
 {
     const interp_tensor *m = &b->map;
-    uint32_t at[5] = {0}, bytes = row_bytes(b);
+    uint32_t at[5] = {0}, bytes = row_bytes(b), first = from; // a swizzle goes by the address
     uint8_t row[ROW_MAX];
     do {
         row_place p = row_at(b, at);
         for (uint32_t k = 0; k < bytes; k += PIECE)
-            memcpy(row + k, r->shared + swizzled(from + k, m->swizzle),
+            memcpy(row + k, source + (swizzled(from + k, m->swizzle) - first),
                    bytes - k < PIECE ? bytes - k : PIECE);
         from += bytes;
         if (!p.is_inside)
@@ -170,6 +170,20 @@ bool tensor_store(runner *r, const warp *w, const code *c, uint32_t lane, const 
             elem_add((interp_elem)m->elem, to, row + skip, len);
         else
             memcpy(to, row + skip, len);
+    } while (next_row(b, at));
+    return true;
+}
+
+bool tensor_watch(runner *r, warp *w, const code *c, uint32_t lane, const tensor_box *b,
+                  global_kind kind)
+{
+    uint32_t at[5] = {0}, size = b->map.elem_size;
+    do {
+        row_place p = row_at(b, at);
+        if (p.is_inside &&
+            !r->launch->hooks->async->global(r, w, c, lane, kind, p.address + p.first * size,
+                                             (p.end - p.first) * size))
+            return false;
     } while (next_row(b, at));
     return true;
 }

@@ -108,3 +108,103 @@ kernel block(160) void ring(const u32 *x, u32 *out) // a warp that loads, four t
     }
     out[t] = sum;
 }
+
+// --- global memory by way of the copy engine
+//! run fenced block=64 (u32[64], u32[64])
+kernel block(64) void fenced(u32 *x, u32 *out)
+{
+    _Alignas(128) shared u32 tile[64];
+    shared mbarrier full;
+    u32 t = thread_x();
+    x[t] = t * t;
+    fence_async_all();
+    if (t == 0) {
+        mbarrier_init(&full, 1);
+        mbarrier_fence_init();
+    }
+    barrier();
+    if (t == 0) {
+        mbarrier_arrive_expect(&full, 256);
+        bulk_load(tile, x, 256, &full);
+    }
+    mbarrier_wait(&full, 0);
+    out[t] = tile[t];
+}
+
+//! run fenced_later block=64 (u32[64], u32[64])
+kernel block(64) void fenced_later(u32 *x, u32 *out) // by the thread that starts the copy
+{
+    _Alignas(128) shared u32 tile[64];
+    shared mbarrier full;
+    u32 t = thread_x();
+    x[t] = t;
+    barrier();
+    if (t == 0) {
+        mbarrier_init(&full, 1);
+        mbarrier_fence_init();
+        fence_async_all();
+        mbarrier_arrive_expect(&full, 256);
+        bulk_load(tile, x, 256, &full);
+    }
+    barrier();
+    mbarrier_wait(&full, 0);
+    out[t] = tile[t];
+}
+
+//! run waited block=64 (u32[64], u32[64])
+kernel block(64) void waited(u32 *x, u32 *out)
+{
+    _Alignas(128) shared u32 tile[64];
+    u32 t = thread_x();
+    tile[t] = (u32)t;
+    fence_async();
+    barrier();
+    if (t == 0) {
+        bulk_store(x, tile, 256);
+        bulk_commit();
+        bulk_wait(0);
+    }
+    barrier();
+    out[t] = x[63 - t];
+}
+
+//! run added block=64 (f32[64], f32[64])
+kernel block(64) void added(f32 *x, f32 *out)
+{
+    _Alignas(128) shared f32 tile[64];
+    u32 t = thread_x();
+    tile[t] = (f32)t;
+    fence_async();
+    barrier();
+    if (t == 0) {
+        bulk_add_f32(x, tile, 256);
+        bulk_commit();
+        bulk_wait(0);
+    }
+    barrier();
+    out[t] = x[63 - t];
+}
+
+//! run loaded_back block=64 (u32[64], u32[64])
+kernel block(64) void loaded_back(u32 *x, u32 *out)
+{
+    _Alignas(128) shared u32 tile[64], back[64];
+    shared mbarrier full;
+    u32 t = thread_x();
+    tile[t] = t;
+    if (t == 0) {
+        mbarrier_init(&full, 1);
+        mbarrier_fence_init();
+    }
+    fence_async();
+    barrier();
+    if (t == 0) {
+        bulk_store(x, tile, 256);
+        bulk_commit();
+        bulk_wait(0);
+        mbarrier_arrive_expect(&full, 256);
+        bulk_load(back, x, 256, &full);
+    }
+    mbarrier_wait(&full, 0);
+    out[t] = back[t];
+}
