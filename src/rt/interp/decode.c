@@ -254,7 +254,8 @@ uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_
                              (p->segment_count + 1) * sizeof *p->segments);
     p->segments[p->segment_count] = (segment_info){
         .kind = kind,
-        .name = str_format(d->a, "%s", name ? name : "an array"),
+        // As in the source: the second array of a name is NAME.2 in IR.
+        .name = name ? str_format(d->a, "%.*s", (int)strcspn(name, "."), name) : "an array",
         .offset = at,
         .size = size,
         .elem_size = elem_size,
