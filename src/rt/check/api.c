@@ -73,6 +73,8 @@ static void make_shadow(job *j)
     j->owned = arena_array(k->a, struct shadow_block, 2 * j->kernel->param_count + 8);
     k->shared_stride = z.shared / p->granule + 2;
     k->shared = take(j, z.blocks * k->shared_stride * sizeof(cell));
+    if (z.blocks > 1)
+        cluster_make(k, &z, p->granule, take(j, cluster_bytes(&z, p->granule)));
     if (p->has_nv) {
         const uint32_t *grid = j->launch->grid;
         async_make(k, &z, take(j, async_bytes(&z)));

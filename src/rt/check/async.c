@@ -158,7 +158,7 @@ static bool look_at_cells(runner *r, warp *w, const code *c, uint32_t lane, asyn
     const cell *cells = check_shared(r);
     for (uint32_t at = offset; at < offset + bytes; at += granule) {
         const cell *s = &cells[at / granule];
-        if (kind == ASYNC_READS && s->write.epoch < k->block_epoch)
+        if (kind == ASYNC_READS && s->write.epoch < k->block_epoch && !cluster_is_set(r, s))
             return report(r, w, c, lane, at, &unset, 0, 0);
         const mark *m = has_conflict(k, &s->write, &now)                          ? &s->write
                         : kind == ASYNC_WRITES && has_conflict(k, &s->read, &now) ? &s->read
@@ -265,4 +265,6 @@ const async_hooks check_async_hooks = {.start = on_async_start,
                                        .global = global_copy,
                                        .ordered = on_ordered,
                                        .fenced = on_fenced,
+                                       .sends = cluster_sends,
+                                       .cluster = cluster_event,
                                        .mistake = on_mistake};

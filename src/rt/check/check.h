@@ -5,8 +5,9 @@
 // A cell is the shadow of one granule (interp_program.granule) of shared or global memory.
 //
 // shadow.c looks at accesses, async.c at what copy engines and wgmma do meanwhile, global.c at what
-// copy engines do to global memory, order.c knows what orders them, step.c the other instructions,
-// finding.c keeps the findings, api.c is kiln_check. Start at api.c.
+// copy engines do to global memory, cluster.c at shared memory of other blocks, order.c knows what
+// orders them, step.c the other instructions, finding.c keeps the findings, api.c is kiln_check.
+// Start at api.c.
 #ifndef KILN_CHECK_SHADOW_H
 #define KILN_CHECK_SHADOW_H
 
@@ -41,6 +42,7 @@ typedef struct row_shadow {    // of a buffer
 } row_shadow;
 
 typedef struct global_word global_word;
+typedef struct cluster_state cluster_state;
 typedef struct global_fence global_fence;
 typedef struct engine_use { // what copies of the engine do to global memory
     bool reads, writes;
@@ -61,7 +63,7 @@ typedef struct pending { // a read of shared memory that was not set: a race whe
                          // sets it before the next barrier
     const cell *cell;
     uint32_t epoch;
-    bool is_atomic, is_update, is_one;
+    bool is_atomic, is_update, is_one, is_far;
     spot at;
     const char *name;
     int64_t index;
@@ -94,6 +96,7 @@ typedef struct check {
     cell *shared;                       // of the block, and of the others of its cluster
     uint64_t shared_stride;             // cells of one
     struct async_state *async;          // NULL unless the program has_nv
+    cluster_state *cluster;             // NULL unless clusters have several blocks
     engine_use engine;
     global_fence *global_fences; // per thread of the grid; NULL unless engine.reads
     row_shadow *rows;
@@ -138,11 +141,12 @@ void shadow_settle(runner *r); // before a barrier opens, after a block: reports
 uint32_t quick_lanes(const runner *r, const warp *w, const code *c);
 
 // --- order.c
-typedef enum conflict { CONFLICT_NONE, CONFLICT_BLOCK, CONFLICT_GRID } conflict;
+typedef enum conflict { CONFLICT_NONE, CONFLICT_BLOCK, CONFLICT_GRID, CONFLICT_CLUSTER } conflict;
 // Whether the access `m` and one made now by the thread are unordered. `now` has its flags.
 conflict order_conflict(const check *k, const mark *m, const mark *now);
-// A release or acquire at an address: flags are watch_flag.
-void order_at(check *k, uint64_t address, uint32_t thread, unsigned flags);
+// A release or acquire at an address: flags are watch_flag. Gives the epoch of the newest release
+// there, or 0.
+uint32_t order_at(check *k, uint64_t address, uint32_t thread, unsigned flags);
 void order_fence(check *k, unsigned flags);
 uint64_t order_block_of(const check *k, uint32_t epoch);
 
@@ -177,6 +181,31 @@ void global_stored(const runner *r, const code *c, uint32_t thread, uint64_t add
                    uint64_t bytes); // any address
 bool global_copy(runner *r, warp *w, const code *c, uint32_t lane, global_kind kind,
                  uint64_t address, uint64_t bytes); // any address
+
+// --- cluster.c: only when check.cluster is set
+typedef struct far_meeting {
+    conflict kind;
+    const mark *mark; // of a block with this rank
+    uint32_t rank;
+    bool is_write;
+} far_meeting;
+uint64_t cluster_bytes(const runner_sizes *z, uint32_t granule);
+void cluster_make(check *k, const runner_sizes *z, uint32_t granule, void *memory); // zeroed
+void cluster_start(check *k);                            // no cluster: does nothing
+bool cluster_is_touched(const runner *r);                // from afar; no cluster: false
+bool cluster_is_set(const runner *owner, const cell *c); // from afar; no cluster: false
+// The accesses to a cell that are unordered with one made now by r. Those of r itself are left out
+// when it is the owner.
+far_meeting cluster_meets(const runner *r, const runner *owner, const cell *c, const mark *now,
+                          bool writes);
+void cluster_mark(const runner *r, const runner *owner, const cell *c, const mark *now,
+                  bool writes);
+void cluster_acquire(const runner *r, uint32_t epoch); // no cluster: does nothing
+void cluster_reach(const runner *user, const runner *owner, spot at);
+void cluster_use(const runner *user, const runner *owner, spot at);
+bool cluster_sends(runner *r, warp *w, const code *c, uint32_t lane, runner *to, uint32_t offset,
+                   uint32_t bytes);
+bool cluster_event(runner *r, cluster_kind kind, runner *other, const code *c, uint32_t thread);
 
 // --- async.c: only when check.async is set
 typedef struct meeting { // of an access with something under way

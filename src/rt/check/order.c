@@ -34,12 +34,13 @@ void order_fence(check *k, unsigned flags)
         k->fence_device = k->epoch;
 }
 
-void order_at(check *k, uint64_t address, uint32_t thread, unsigned flags)
+uint32_t order_at(check *k, uint64_t address, uint32_t thread, unsigned flags)
 {
     enum { PLACES_MAX = 1 << 16 };
+    uint32_t epoch = 0;
     if (k->releases.len) {
         const uint64_t *known = map_find(&k->releases, address);
-        uint32_t epoch = known ? (uint32_t)(*known >> 32) : 0;
+        epoch = known ? (uint32_t)(*known >> 32) : 0;
         if (epoch && epoch < k->block_epoch && epoch > k->acquired)
             k->acquired = epoch;
         // Within the block it counts as a barrier.
@@ -52,6 +53,7 @@ void order_at(check *k, uint64_t address, uint32_t thread, unsigned flags)
                                                 : k->fence_block;
     if (upto >= k->block_epoch && upto && k->releases.len < PLACES_MAX)
         *map_at(&k->releases, address) = (uint64_t)upto << 32 | thread;
+    return epoch;
 }
 
 uint64_t order_block_of(const check *k, uint32_t epoch)

@@ -118,6 +118,8 @@ static bool find_array(quick *q, const runner *r, const warp *w, uint64_t s, uin
         break;
     case SEGMENT_SHARED:
     case SEGMENT_DYNAMIC:
+        if (cluster_is_touched(r))
+            return false;
         q->window = (uint64_t)(g->base - r->shared);
         q->cells = check_shared(r) + (q->window >> q->shift);
         q->async_of = k->async ? r : NULL;

@@ -22,6 +22,7 @@ typedef struct spot_of_memory {
     segment_kind kind;
     bool is_global;
     const row_shadow *row;
+    const runner *peer; // not NULL: shared memory of this block of the cluster
     uint8_t *host;
     cell *cells;  // of the first granule; NULL: not tracked
     uint8_t *set; // locals: of the first byte
@@ -55,12 +56,9 @@ static bool locate(const access *a, memory *m)
     } else {
         s -= STATIC_SEGMENT;
         if (s >> PEER_SHIFT && s >> PEER_SHIFT <= r->peer_count) {
-            // Another block's shared memory: only the bounds are looked at.
-            const runner *peer = &r->peers[(s >> PEER_SHIFT) - 1];
+            m->peer = &r->peers[(s >> PEER_SHIFT) - 1];
             s &= ((uint64_t)1 << PEER_SHIFT) - 1;
-            m->granules = 1;
-            m->kind = SEGMENT_CONST;
-            return s < r->program->segment_count && !is_bad(a, peer->segments[s].size, false);
+            r = m->peer;
         }
         if (s >= r->program->segment_count)
             return false;
@@ -68,6 +66,8 @@ static bool locate(const access *a, memory *m)
         if (is_bad(a, g->size, g->is_read_only))
             return false;
         m->kind = r->program->segments[s].kind;
+        if (m->peer && m->kind != SEGMENT_SHARED && m->kind != SEGMENT_DYNAMIC)
+            return false;
         first = offset;
         if (m->kind == SEGMENT_LOCAL) {
             uint64_t at = (uintptr_t)g->base + a->lane * g->lane_stride + offset;
@@ -91,8 +91,18 @@ static const char *verb_of(const access *a)
     return is_atomic_op(a->c) && a->reads && a->writes ? "updates" : a->writes ? "writes" : "reads";
 }
 
+// What is said of another block's array goes by its name in this one.
+static void forget_peer(access *a)
+{
+    uint64_t above = (a->address >> INTERP_SEGMENT_BITS) - STATIC_SEGMENT;
+    uint64_t peer = above >> PEER_SHIFT;
+    if (a->address >> INTERP_SEGMENT_BITS & STATIC_SEGMENT && peer <= a->r->peer_count)
+        a->address -= peer << (PEER_SHIFT + INTERP_SEGMENT_BITS);
+}
+
 static bool report_outside(access *a)
 {
+    forget_peer(a);
     check *k = a->k;
     runner *r = a->r;
     const code *c = a->c;
@@ -170,6 +180,7 @@ static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip
                  .epoch = k->epoch,
                  .is_atomic = is_atomic,
                  .is_update = is_atomic && a->writes,
+                 .is_far = m->peer != NULL,
                  .is_one = t.size <= (t.elem_size ? t.elem_size : a->c->size),
                  .at = spot_here(a->r, a->w, a->c, a->lane),
                  .name = t.name ? t.name : "an array",
@@ -192,7 +203,7 @@ void shadow_settle(runner *r)
     for (uint32_t n = 0; n < k->pending.len && !k->is_stopped; n++) {
         const pending *p = &k->pending.at[n];
         const mark *w = &p->cell->write;
-        bool is_race = w->epoch >= p->epoch && w->thread != p->at.thread &&
+        bool is_race = w->epoch >= p->epoch && (p->is_far || w->thread != p->at.thread) &&
                        !(p->is_atomic && w->flags & MARK_ATOMIC);
         if (!is_race)
             report_unset(k, r, p, "shared");
@@ -201,13 +212,13 @@ void shadow_settle(runner *r)
 }
 
 // Stores of one value by several threads do no harm.
-static bool is_same_value(const access *a, const memory *m, const mark *other)
+static bool is_same_value(const access *a, const memory *m, const mark *other, bool is_of_block)
 {
     const code *c = a->c;
     if ((c->op != CODE_STORE && c->op != CODE_STORE_MANY) || !a->writes)
         return false;
-    bool is_this = other->code == code_index(a->r, c) && other->epoch >= a->k->block_epoch &&
-                   other->thread / LANES == a->w->index;
+    bool is_this = is_of_block && other->code == code_index(a->r, c) &&
+                   other->epoch >= a->k->block_epoch && other->thread / LANES == a->w->index;
     for (uint32_t n = 0; n < c->count; n++) {
         uint32_t slot = c->count == 1 ? c->b : a->r->program->extra[c->b + n];
         const uint8_t *values = slot_at(a->w, slot);
@@ -224,7 +235,22 @@ static const char *past_of(const mark *m, bool is_write)
     return m->flags & MARK_ATOMIC ? "updated atomically" : is_write ? "written" : "read";
 }
 
-static bool report_race(access *a, const mark *m, bool is_write, conflict kind, uint64_t skip)
+static const char *note_of_race(conflict kind, uint32_t one, uint32_t other)
+{
+    if (kind == CONFLICT_GRID)
+        return "blocks run in any order and at the same time: use atomics, or give each its own "
+               "elements; a fence_device() and an atomic can order them";
+    if (kind == CONFLICT_CLUSTER)
+        return "blocks of a cluster are ordered by cluster_arrive() and cluster_wait(); there is "
+               "none in between";
+    if (one / LANES == other / LANES)
+        return "threads of one warp are ordered by barrier() or warp_sync(); there is none in "
+               "between";
+    return "threads of a block are ordered by barrier(); there is none in between";
+}
+
+static bool report_race(access *a, const mark *m, uint64_t block, bool is_write, conflict kind,
+                        uint64_t skip)
 {
     check *k = a->k;
     array_target t = fault_target(a->r, a->c, a->address);
@@ -233,8 +259,8 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
     uint32_t thread = m->thread;
     if (thread == at.thread && kind == CONFLICT_BLOCK && m->flags & MARK_MANY)
         thread = thread / LANES * LANES + m->other;
-    spot other = {m->code + 1, thread, order_block_of(k, m->epoch)};
-    bool is_grid = kind == CONFLICT_GRID;
+    spot other = {m->code + 1, thread, block};
+    bool is_grid = kind != CONFLICT_BLOCK;
     bool is_one = t.size <= (t.elem_size ? t.elem_size : a->c->size);
     const char *who = is_grid ? "blocks" : "threads", *name = t.name ? t.name : "an array";
     diag_code code_of = is_grid ? K6205 : K6204;
@@ -248,15 +274,7 @@ static bool report_race(access *a, const mark *m, bool is_write, conflict kind, 
     finding_label(k, f, true, "first %s by %s", past_of(m, is_write),
                   finding_thread(k, a->r, other));
     finding_label(k, f, false, "then %s by %s", here, finding_thread(k, a->r, at));
-    if (is_grid)
-        diag_note(f->d,
-                  "blocks run in any order and at the same time: use atomics, or give each its own "
-                  "elements; a fence_device() and an atomic can order them");
-    else if (thread / LANES == at.thread / LANES)
-        diag_note(f->d, "threads of one warp are ordered by barrier() or warp_sync(); there is "
-                        "none in between");
-    else
-        diag_note(f->d, "threads of a block are ordered by barrier(); there is none in between");
+    diag_note(f->d, "%s", note_of_race(kind, thread, at.thread));
     if (m->flags & MARK_ATOMIC || is_atomic_op(a->c))
         diag_note(f->d, "an atomic access is only safe when all others are atomic, too");
     finding_array(f, t.name ? t.name : "", index);
@@ -271,9 +289,20 @@ static bool race_with(access *a, const memory *m, const mark *other, bool is_wri
     if (!m->is_global && other->epoch < a->k->block_epoch)
         return true; // shared memory of an earlier block
     conflict kind = order_conflict(a->k, other, &a->now);
-    if (kind == CONFLICT_NONE || (is_write && is_same_value(a, m, other)))
+    if (kind == CONFLICT_NONE || (is_write && is_same_value(a, m, other, true)))
         return true;
-    return report_race(a, other, is_write, kind, skip);
+    uint64_t block = m->is_global ? order_block_of(a->k, other->epoch) : a->r->block_rank;
+    return report_race(a, other, block, is_write, kind, skip);
+}
+
+// With accesses of other blocks of the cluster, at least one of the two being from afar.
+static bool race_in_cluster(access *a, const memory *m, const cell *c, uint64_t skip)
+{
+    const runner *r = a->r;
+    far_meeting f = cluster_meets(r, m->peer ? m->peer : r, c, &a->now, a->writes);
+    if (f.kind == CONFLICT_NONE || (f.is_write && is_same_value(a, m, f.mark, f.rank == r->rank)))
+        return true;
+    return report_race(a, f.mark, r->peers[f.rank].block_rank, f.is_write, f.kind, skip);
 }
 
 static void mark_read(const check *k, cell *c, const mark *now)
@@ -301,6 +330,11 @@ static bool look_at_cell(access *a, const memory *m, cell *c, uint64_t skip)
     check *k = a->k;
     bool is_set =
         m->is_global ? !m->row->is_unset || c->write.epoch : c->write.epoch >= k->block_epoch;
+    if (!m->is_global && cluster_is_touched(a->r)) {
+        is_set |= cluster_is_set(a->r, c);
+        if (!race_in_cluster(a, m, c, skip))
+            return false;
+    }
     is_set = is_set && !(c->write.flags & MARK_UNSET);
     if (a->reads && !is_set) {
         if (a->watch & WATCH_COPIES)
@@ -389,13 +423,49 @@ static bool look_at_cells(access *a, const memory *m)
     return true;
 }
 
+static bool look_at_peer(access *a, const memory *m)
+{
+    for (uint32_t n = 0; n < m->granules; n++) {
+        const cell *c = m->cells + n;
+        bool is_set = c->write.epoch >= a->k->block_epoch || cluster_is_set(m->peer, c);
+        uint64_t skip = (uint64_t)n << a->shift;
+        if (!race_in_cluster(a, m, c, skip))
+            return false;
+        if (a->reads && !is_set && !(a->watch & WATCH_COPIES) && !found_unset(a, m, c, skip))
+            return false;
+        cluster_mark(a->r, m->peer, c, &a->now, a->writes);
+    }
+    for (uint32_t n = 0; a->watch & WATCH_COPIES && n < a->c->count; n++)
+        *unset_of(a, n) &= ~(1u << a->lane);
+    spot at = spot_here(a->r, a->w, a->c, a->lane);
+    cluster_reach(a->r, m->peer, at);
+    cluster_use(a->r, m->peer, at);
+    return true;
+}
+
+// Shared memory has one name in its own block and another one in the others: this is that one.
+static uint64_t name_of_place(const access *a, const memory *m)
+{
+    uint32_t rank = m->peer ? m->peer->rank : a->r->rank;
+    bool is_in_cluster = a->k->cluster && m->cells && !m->is_global;
+    return a->address +
+           ((uint64_t)(is_in_cluster ? rank + 1 : 0) << (PEER_SHIFT + INTERP_SEGMENT_BITS));
+}
+
 static bool look_at_lane(access *a, const memory *m)
 {
-    if (a->now.flags)
-        order_at(a->k, a->address, a->now.thread, a->watch);
+    if (m->peer)
+        forget_peer(a);
+    if (a->now.flags) {
+        uint32_t thread = a->r->rank << 10 | a->now.thread;
+        uint32_t released = order_at(a->k, name_of_place(a, m), thread, a->watch);
+        cluster_acquire(a->r, released);
+    }
     a->now.epoch = a->k->epoch;
     if (m->set)
         return look_at_local(a, m);
+    if (m->peer)
+        return look_at_peer(a, m);
     if (a->k->async && m->cells && !m->is_global &&
         !async_look(a->r, a->w, a->c, a->lane, (uint64_t)(m->host - a->r->shared), a->bytes,
                     a->writes))

@@ -196,6 +196,7 @@ static void on_block(runner *r)
         return;
     shadow_settle(r);
     k->block_epoch = ++k->epoch;
+    cluster_start(k);
     k->acquired = k->fence_block = k->fence_device = 0;
     vec_push(k->a, &k->starts, (uint64_t)k->epoch << 32 | (uint32_t)r->block_rank);
 }

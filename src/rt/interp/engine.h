@@ -295,6 +295,16 @@ typedef enum global_kind {
     GLOBAL_WRITTEN,
     GLOBAL_ADDED
 } global_kind;
+// What happens between blocks of a cluster.
+typedef enum cluster_kind {
+    CLUSTER_OPENS,   // its barrier does
+    CLUSTER_TELLS,   // r arrives at an mbarrier of the other, which hears of it when it waits next
+    CLUSTER_HEARS,   // r has waited
+    CLUSTER_REACHES, // r needs the other's shared memory to be there already
+    CLUSTER_USES,    // and still
+    CLUSTER_TAKES,   // the same for what comes to r, by an instruction of the other
+    CLUSTER_ENDS     // r did, and all others
+} cluster_kind;
 typedef struct async_hooks {
     bool (*start)(runner *r, warp *w, const code *c, uint32_t lane, async_kind kind,
                   uint32_t offset, uint32_t bytes);
@@ -307,6 +317,10 @@ typedef struct async_hooks {
     void (*ordered)(runner *r); // what came before is ordered before what comes
     // The active lanes' stores are seen by the engines: to shared memory, or all.
     void (*fenced)(runner *r, warp *w, bool are_all);
+    // r starts a copy into the shared memory of another block.
+    bool (*sends)(runner *r, warp *w, const code *c, uint32_t lane, runner *to, uint32_t offset,
+                  uint32_t bytes);
+    bool (*cluster)(runner *r, cluster_kind kind, runner *other, const code *c, uint32_t thread);
     bool (*mistake)(runner *r, const warp *w, const code *c, uint32_t lane, diag_code code,
                     const char *what, const char *note); // a rule is broken
 } async_hooks;
@@ -319,7 +333,7 @@ typedef struct interp_hooks {
     void (*barrier)(runner *r);       // every warp of the block has passed a barrier
     bool (*failed)(runner *r);        // a block has failed; true: go on with the next
     void (*end)(runner *r);           // no more blocks
-    const async_hooks *async;         // only used when the program has_nv
+    const async_hooks *async;         // only used when the program has_nv, or for clusters
 } interp_hooks;
 
 static inline void *slot_at(const warp *w, uint32_t slot)

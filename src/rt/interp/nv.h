@@ -125,6 +125,12 @@ static inline bool is_watched(const runner *r)
 {
     return r->launch->hooks != NULL;
 }
+static inline void tell_cluster(runner *r, cluster_kind kind, runner *other, const code *c,
+                                uint32_t thread) // the checker
+{
+    if (is_watched(r))
+        r->launch->hooks->async->cluster(r, kind, other, c, thread);
+}
 // One more element at the end, zeroed; NULL with the error set.
 void *nv_push(runner *r, const warp *w, const code *c, nv_list *list, size_t size);
 void nv_remove(nv_list *list, size_t size, uint32_t index);

@@ -167,6 +167,15 @@ static bool bulk_source(runner *r, warp *w, const code *c, uint32_t lane, nv_loa
            r->launch->hooks->async->start(r, w, c, lane, ASYNC_READS, offset, l->bytes);
 }
 
+// Into another block: it must be there, and be done with what is overwritten.
+static bool send_watch(runner *r, warp *w, const code *c, uint32_t lane, runner *to,
+                       const nv_load *l)
+{
+    tell_cluster(r, CLUSTER_REACHES, to, c, l->thread);
+    return to == r || !is_watched(r) ||
+           r->launch->hooks->async->sends(r, w, c, lane, to, l->to, l->bytes);
+}
+
 static bool load_issue(runner *r, warp *w, const code *c, uint32_t lane)
 {
     nv_load l = {.c = c, .thread = w->index * LANES + lane};
@@ -202,9 +211,13 @@ static bool load_issue(runner *r, warp *w, const code *c, uint32_t lane)
         return fault_raise(r, w, c, lane, K6043,
                            "the mask 0x%x names blocks that a cluster of %u does not have", mask,
                            r->peer_count);
-    for (uint32_t rank = 0; rank < r->peer_count; rank++)
-        if (mask >> rank & 1 && !load_into(&r->peers[rank], w, c, lane, l))
+    for (uint32_t rank = 0; rank < r->peer_count; rank++) {
+        if (!(mask >> rank & 1))
+            continue;
+        if (!send_watch(r, w, c, lane, &r->peers[rank], &l) ||
+            !load_into(&r->peers[rank], w, c, lane, l))
             return false;
+    }
     return true;
 }
 
@@ -218,6 +231,7 @@ bool copy_land(runner *r, nv_load *l)
     } else if (l->is_sent) {
         runner *sender = &r->peers[l->sender];
         memmove(r->shared + l->to, sender->shared + l->from, l->bytes);
+        tell_cluster(r, CLUSTER_TAKES, sender, l->c, l->thread);
         if (is_watched(sender))
             sender->launch->hooks->async->end(sender, l->c, l->thread, ASYNC_READS,
                                               (uint32_t)l->from, l->bytes);

@@ -167,6 +167,9 @@ static bool arrive_at(runner *r, warp *w, const code *c, uint32_t lane, uint32_t
                            r->peer_count);
     runner *peer = &r->peers[rank];
     mbar *b = mbar_find(peer, w, c, lane, offset);
+    for (cluster_kind kind = CLUSTER_REACHES; b && kind <= CLUSTER_USES; kind++)
+        tell_cluster(r, kind, peer, c, w->index * LANES + lane);
+    tell_cluster(r, CLUSTER_TELLS, peer, c, 0);
     return b && mbar_arrive(peer, w, c, lane, b);
 }
 
@@ -247,6 +250,8 @@ nv_outcome mbar_wait(runner *r, warp *w, const code *c)
         return NV_BLOCKED;
     n->satisfied_at = NULL;
     n->satisfied = 0;
+    if (!is_waiting)
+        tell_cluster(r, CLUSTER_HEARS, NULL, NULL, 0);
     if (is_watched(r))
         r->launch->hooks->async->ordered(r);
     return is_waiting ? NV_YIELD : NV_DONE;

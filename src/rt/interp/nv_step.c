@@ -159,7 +159,7 @@ static nv_outcome named(runner *r, warp *w, const code *c)
 }
 
 // --- clusters: the barrier is kept in the first block
-static void cluster_open(const runner *r)
+static void cluster_open(runner *r)
 {
     nv_block *first = r->peers[0].nv;
     uint32_t missing = 0;
@@ -169,8 +169,10 @@ static void cluster_open(const runner *r)
             bool has_arrived = w->nv->cluster_round == first->cluster_round + 1;
             missing += w->state != WARP_DONE && !has_arrived;
         }
-    if (!missing)
-        first->cluster_round++;
+    if (missing)
+        return;
+    first->cluster_round++;
+    tell_cluster(r, CLUSTER_OPENS, NULL, NULL, 0);
 }
 
 static nv_outcome cluster(runner *r, warp *w, const code *c)
@@ -193,6 +195,7 @@ static nv_outcome cluster(runner *r, warp *w, const code *c)
     if (first->cluster_round < n->cluster_round)
         return NV_BLOCKED;
     n->cluster_round = 0;
+    tell_cluster(r, CLUSTER_HEARS, NULL, NULL, 0);
     if (is_watched(r))
         r->launch->hooks->async->ordered(r);
     return NV_DONE;

@@ -451,17 +451,25 @@ static void block_start(runner *r)
         r->launch->hooks->block(r);
 }
 
+static bool blocks_end(runner *blocks, uint32_t count)
+{
+    const interp_hooks *hooks = blocks->launch->hooks;
+    for (uint32_t n = 0; n < count; n++)
+        if (blocks[n].nv && !nv_end_block(&blocks[n]))
+            return false;
+    for (uint32_t n = 0; n < count && hooks && count > 1; n++)
+        if (!hooks->async->cluster(&blocks[n], CLUSTER_ENDS, NULL, NULL, 0))
+            return false;
+    return true;
+}
+
 bool cluster_run(runner *blocks, uint32_t count)
 {
     for (uint32_t n = 0; n < count; n++)
         block_start(&blocks[n]);
     runner *r = &blocks[0];
-    if (r->program->keeps_warps) {
-        bool fine = run_together(blocks, count);
-        for (uint32_t n = 0; n < count && fine && r->nv; n++)
-            fine = nv_end_block(&blocks[n]);
-        return fine;
-    }
+    if (r->program->keeps_warps)
+        return run_together(blocks, count) && blocks_end(blocks, count);
     for (uint32_t n = 0; n < count; n++, r++)
         for (uint32_t k = 0; k < r->warp_count; k++) {
             warp *w = &r->warps[0];
@@ -471,5 +479,5 @@ bool cluster_run(runner *blocks, uint32_t count)
             if (w->state == WARP_FAILED)
                 return false;
         }
-    return true;
+    return blocks_end(blocks, count);
 }
