@@ -614,6 +614,77 @@ static void late(void)
     kiln_buffer_free(buffers[1]);
 }
 
+// kiln check sees which global memory a box is: the code of what it finds in a block whose
+// first thread copies the second of four lines of 16 numbers.
+static const char *found_code;
+static void keep_code(void *user, const kiln_finding *f)
+{
+    (void)user;
+    found_code = f->code;
+}
+
+static const char *found(const char *before, const char *copy, const char *after)
+{
+    static const tensor lines = {
+        .rank = 2, .size = {16, 4, 1, 1, 1}, .box = {16, 1, 1, 1, 1}, .step = {1, 1, 1, 1, 1}};
+    char source[1024];
+    snprintf(source, sizeof source,
+             "#include <kiln/kernel.h>\n"
+             "kernel block(64) void f(const tensor_map map, u32 *x, u32 *out) {\n"
+             "    _Alignas(128) shared u32 tile[16]; shared mbarrier full;\n"
+             "    u32 t = thread_x();\n"
+             "    if (t == 0) { mbarrier_init(&full, 1); mbarrier_fence_init(); }\n"
+             "    if (t < 16) tile[t] = t;\n"
+             "    %s\n"
+             "    fence_async();\n"
+             "    barrier();\n"
+             "    if (t == 0) { %s }\n"
+             "    barrier();\n"
+             "    %s\n"
+             "}\n",
+             before, copy, after);
+    kiln_compile_desc compile;
+    kiln_check_desc check;
+    kiln_module *m = NULL;
+    memset(&compile, 0, sizeof compile);
+    memset(&check, 0, sizeof check);
+    compile.path = "boxes.c";
+    compile.source = source;
+    compile.for_check = true;
+    kiln_buffer *x = nv_buffer(k, KILN_U32, 64, zeros), *out = nv_buffer(k, KILN_U32, 64, zeros);
+    kiln_tensor_map map = map_of(&lines, x);
+    kiln_arg args[] = {kiln_arg_struct(&map, sizeof map), kiln_arg_buffer(x), kiln_arg_buffer(out)};
+    check.launch.grid[0] = 1;
+    check.launch.args = args;
+    check.launch.arg_count = 3;
+    check.finding = keep_code;
+    found_code = "nothing";
+    CHECK(!kiln_compile(k, &compile, &m) && !kiln_check(api_kernel(m, "f"), &check, NULL));
+    kiln_module_free(m);
+    kiln_buffer_free(x);
+    kiln_buffer_free(out);
+    return found_code;
+}
+
+static void boxes(void)
+{
+    if (strcmp(kiln_device_name(k), "interp") != 0)
+        return;
+    const char load[] = "mbarrier_arrive_expect(&full, 64); tensor_load_2d(tile, &map, 0, 1, "
+                        "&full); mbarrier_wait(&full, 0);";
+    const char early[] = "tensor_store_2d(&map, 0, 1, tile); bulk_commit(); bulk_wait_read(0);";
+    const char waited[] = "tensor_store_2d(&map, 0, 1, tile); bulk_commit(); bulk_wait(0);";
+    const char added[] = "tensor_add_2d(&map, 0, 1, tile); bulk_commit(); bulk_wait_read(0);";
+    CHECK(!strcmp(found("x[t] = t;", load, ""), "K6221"));
+    CHECK(!strcmp(found("x[t] = t; fence_async_all();", load, ""), "nothing"));
+    CHECK(!strcmp(found("if (t < 16 || t >= 32) x[t] = t;", load, ""), "nothing"));
+    CHECK(!strcmp(found("", early, "out[t] = x[t];"), "K6222"));
+    CHECK(!strcmp(found("", added, "x[t] = 0;"), "K6222"));
+    CHECK(!strcmp(found("", added, "atomic_add(&x[t], 1u);"), "nothing"));
+    CHECK(!strcmp(found("", early, "if (t < 16 || t >= 32) out[t] = x[t];"), "nothing"));
+    CHECK(!strcmp(found("", waited, "out[t] = x[t];"), "nothing"));
+}
+
 // What a GPU would hang or fail on, the interpreter says.
 static kiln_status fail(const char *middle)
 {
@@ -678,6 +749,7 @@ int main(int argc, char **argv)
     gemm(200);
     refusals();
     late();
+    boxes();
     mistakes();
     kiln_close(k);
     return api_done("nv_copies");
