@@ -78,13 +78,19 @@ bool async_report(runner *r, spot at, const char *name, uint64_t index, const me
     return finding_goes_on(k);
 }
 
+static bool report_in(runner *r, const runner *owner, const warp *w, const code *c, uint32_t lane,
+                      uint64_t offset, const meeting *m, uint32_t other_code, uint32_t other_thread)
+{
+    uint64_t index;
+    const char *name = nv_name(owner, (uint32_t)offset, &index);
+    return async_report(r, spot_here(r, w, c, lane), name, index, m,
+                        (spot){other_code, other_thread, owner->block_rank});
+}
+
 static bool report(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t offset,
                    const meeting *m, uint32_t other_code, uint32_t other_thread)
 {
-    uint64_t index;
-    const char *name = nv_name(r, (uint32_t)offset, &index);
-    return async_report(r, spot_here(r, w, c, lane), name, index, m,
-                        (spot){other_code, other_thread, r->block_rank});
+    return report_in(r, r, w, c, lane, offset, m, other_code, other_thread);
 }
 
 static const meeting early_read = {
@@ -107,18 +113,16 @@ static const meeting racing = {K6204, "is touched by another thread without a ba
                                "an mbarrier, barrier() or barrier_sync() must order the two"};
 
 // --- accesses of the threads
-bool async_look(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t offset,
-                uint64_t bytes, bool writes)
+bool async_look(runner *r, const runner *owner, const warp *w, const code *c, uint32_t lane,
+                uint64_t offset, uint64_t bytes, bool writes)
 {
-    async_word *a = words_at(r, offset), *end = words_at(r, offset + bytes - 1) + 1;
+    async_word *a = words_at(owner, offset), *end = words_at(owner, offset + bytes - 1) + 1;
     for (; a < end; a++) {
         const meeting *m = a->writing             ? writes ? &early_write : &early_read
                            : a->reading && writes ? &overwrite
                                                   : NULL;
-        if (m && !report(r, w, c, lane, offset, m, a->code, a->thread))
-            return false;
         if (m)
-            return true;
+            return report_in(r, owner, w, c, lane, offset, m, a->code, a->thread);
     }
     return true;
 }

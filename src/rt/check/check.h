@@ -219,9 +219,9 @@ bool async_report(runner *r, spot at, const char *name, uint64_t index, const me
 uint64_t async_bytes(const runner_sizes *z);
 void async_make(check *k, const runner_sizes *z, void *memory); // zeroed
 void async_start_block(const runner *r);
-// An access of a thread meets something under way?
-bool async_look(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t offset,
-                uint64_t bytes, bool writes);
+// An access of a thread to shared memory of its block or another one meets something under way?
+bool async_look(runner *r, const runner *owner, const warp *w, const code *c, uint32_t lane,
+                uint64_t offset, uint64_t bytes, bool writes);
 bool async_is_quiet(const runner *r, uint64_t offset, uint64_t bytes);
 void async_stored(const runner *r, const code *c, uint32_t thread, uint64_t offset, uint64_t bytes);
 extern const async_hooks check_async_hooks;

@@ -464,12 +464,13 @@ static bool look_at_lane(access *a, const memory *m)
     a->now.epoch = a->k->epoch;
     if (m->set)
         return look_at_local(a, m);
-    if (m->peer)
-        return look_at_peer(a, m);
+    const runner *owner = m->peer ? m->peer : a->r;
     if (a->k->async && m->cells && !m->is_global &&
-        !async_look(a->r, a->w, a->c, a->lane, (uint64_t)(m->host - a->r->shared), a->bytes,
+        !async_look(a->r, owner, a->w, a->c, a->lane, (uint64_t)(m->host - owner->shared), a->bytes,
                     a->writes))
         return false;
+    if (m->peer)
+        return look_at_peer(a, m);
     if (m->is_global && m->row->words &&
         !global_look(a->r, a->w, a->c, a->lane, a->address, a->bytes, a->writes))
         return false;
