@@ -196,12 +196,10 @@ kiln_status op_check_buffer(kiln *k, const char *op, const char *name, const kil
     if (b->k != k)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6014, "%s: '%s' belongs to another kiln handle",
                          op, name);
-    if (first > b->count || count > b->count - first)
-        return error_set(
-            k, KILN_E_BAD_ARGUMENT, K6017,
-            "%s: '%s' takes elements %llu to %llu, its buffer has %zu", op, name,
-            (unsigned long long)first,
-            (unsigned long long)(count > UINT64_MAX - first ? UINT64_MAX : first + count),
-            b->count);
+    unsigned long long end = count > UINT64_MAX - first ? UINT64_MAX : first + count;
+    if (end > b->count)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6017,
+                         "%s: '%s' takes elements %llu to %llu, its buffer has %zu", op, name,
+                         (unsigned long long)first, end, b->count);
     return KILN_OK;
 }

@@ -581,9 +581,10 @@ static void tell_means(bench *b)
 static void time_aside(bench *b, candidate *c)
 {
     candidate *ours = find(b, "kiln");
-    double batch_us = (is_large(&b->p) ? b->ms : 10) * 1e3;
-    int launches = (int)fmax(1, fmin(512, batch_us / c->quick_us));
-    if (!ours || !make_graph(b, c, launches))
+    if (!ours)
+        return;
+    int launches = (int)fmax(1, b->launches * ours->quick_us / c->quick_us);
+    if (!make_graph(b, c, launches))
         return;
     for (int round = 0; round < ROUNDS_ASIDE; round++) {
         c->us[round] = time_graph(b, c, launches);

@@ -582,21 +582,23 @@ static kiln_status refuse(const job *j, const char *kernel, const char *why)
                      kernel, why);
 }
 
-// The tile that is asked for; else the first that fills the device, or the smallest. NULL: it has
-// no such tile.
-static const plain *pick_plain(const job *j, const plain *ways, size_t count, uint32_t blocks)
+// The tile that is asked for; else the first that fills the device, or the smallest.
+static kiln_status pick_plain(const job *j, const char *kernel, const plain *ways, size_t count,
+                              uint32_t blocks, plain *out)
 {
     const kiln_matmul_desc *d = j->desc;
     bool is_given = d->tile_m || d->tile_n;
     for (size_t n = 0; n < count; n++) {
         const plain *w = &ways[n];
         uint64_t tiles = (uint64_t)ceil_div(d->m, w->m) * ceil_div(d->n, w->n) * j->batch;
+        bool is_last = n + 1 == count;
         bool is_wanted =
-            is_given ? d->tile_m == w->m && d->tile_n == w->n : tiles >= blocks || n + 1 == count;
-        if (is_wanted && (w->shared_bytes <= j->k->shared_limit || n + 1 == count))
-            return w;
+            is_given ? d->tile_m == w->m && d->tile_n == w->n : tiles >= blocks || is_last;
+        *out = *w;
+        if (is_wanted && (w->shared_bytes <= j->k->shared_limit || is_last))
+            return KILN_OK;
     }
-    return NULL;
+    return refuse(j, kernel, "it has no such tile");
 }
 
 static kiln_status run_sm80(const job *j)
@@ -608,10 +610,11 @@ static kiln_status run_sm80(const job *j)
     static const plain ways[] = {WAY(128, 256, 2, 4, 4), WAY(128, 256, 2, 4, 3),
                                  WAY(128, 128, 2, 2, 3), WAY(64, 64, 2, 2, 4)};
 #undef WAY
-    const plain *picked = pick_plain(j, ways, COUNT(ways), j->device->multiprocessors * 3 / 4);
-    if (!picked)
-        return refuse(j, "sm_80", "it has no such tile");
-    plain way = *picked;
+    plain way;
+    kiln_status status =
+        pick_plain(j, "sm_80", ways, COUNT(ways), j->device->multiprocessors * 3 / 4, &way);
+    if (status)
+        return status;
     op_request r = {.file = "ops/matmul/gemm_sm80.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);
     op_tune(&r, "BM=%u", way.m);
@@ -632,11 +635,11 @@ static kiln_status run_f32(const job *j)
 {
     static const plain ways[] = {{.m = 128, .n = 128}, {.m = 64, .n = 64}, {.m = 32, .n = 32}};
     size_t first = j->k->cuda ? 0 : 1;
-    const plain *picked =
-        pick_plain(j, ways + first, COUNT(ways) - first, j->device->multiprocessors);
-    if (!picked)
-        return refuse(j, "f32", "it has no such tile");
-    plain way = *picked;
+    plain way;
+    kiln_status status =
+        pick_plain(j, "f32", ways + first, COUNT(ways) - first, j->device->multiprocessors, &way);
+    if (status)
+        return status;
     job plain_job = *j;
     plain_job.type = F32;
     op_request r = {.file = "ops/matmul/gemm_f32.c"};
@@ -671,10 +674,11 @@ static kiln_status run_portable(const job *j)
     bool is_large = j->device->sm >= 80 && !turns_bytes;
     size_t first = j->k->cuda ? (is_large ? 0 : 3) : j->k->ocl ? 4 : 5;
     size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
-    const plain *picked = pick_plain(j, ways + first, count, j->device->multiprocessors);
-    if (!picked)
-        return refuse(j, "portable", "it has no such tile");
-    plain way = *picked;
+    plain way;
+    kiln_status status =
+        pick_plain(j, "portable", ways + first, count, j->device->multiprocessors, &way);
+    if (status)
+        return status;
     op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
     common_words(j, &r);
     op_tune(&r, "BM=%u", way.m);

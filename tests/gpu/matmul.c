@@ -252,7 +252,8 @@ static double limit_of(const test_case *c)
     return result + operands + finish;
 }
 
-static void test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel kernel,
+// False: the kernel has refused it.
+static bool test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel kernel,
                         bool is_integer)
 {
     static const char *const names[] = {"best", "sm90", "sm80", "portable"};
@@ -262,7 +263,7 @@ static void test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel
     kiln_status status = kiln_matmul(k, &desc);
     if (status == KILN_E_UNSUPPORTED && (kernel != KILN_MATMUL_BEST || c->tile_m)) {
         skipped += !c->tile_m || kernel == KILN_MATMUL_SM90; // most tiles are that kernel's alone
-        return;
+        return false;
     }
     if (!status)
         status = kiln_sync(k);
@@ -285,6 +286,7 @@ static void test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel
                    !memcmp(d->got, d->again, d->out_count * kiln_type_size(c->out));
     }
     CHECK(is_right);
+    return true;
 }
 
 static void test_one(kiln *k, const test_case *given)
@@ -294,8 +296,11 @@ static void test_one(kiln *k, const test_case *given)
     for (int is_integer = 1; is_integer >= 0; is_integer--) {
         data d;
         make_data(k, &c, &d, is_integer);
+        bool ran[KILN_MATMUL_PORTABLE + 1];
         for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_PORTABLE; kernel++)
-            test_kernel(k, &c, &d, (kiln_matmul_kernel)kernel, is_integer);
+            ran[kernel] = test_kernel(k, &c, &d, (kiln_matmul_kernel)kernel, is_integer);
+        // On a GPU the best kernel is that for sm_90a wherever that one can.
+        CHECK(ran[KILN_MATMUL_BEST] || !is_cuda || !ran[KILN_MATMUL_SM90]);
         free_data(&d);
     }
 }
