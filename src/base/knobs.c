@@ -147,12 +147,17 @@ void knob_say_takes(const knob *row, char *out, size_t size)
         snprintf(out, size, "%s", *row->takes ? row->takes : "any text");
 }
 
-const knob *knob_first_bad(const char **value)
+bool knob_complaint(char *out, size_t size)
 {
     for (size_t i = 0; i < KNOB_COUNT; i++) {
-        *value = getenv(knobs[i].name);
-        if (*value && !knob_takes(&knobs[i], *value))
-            return &knobs[i];
+        const char *value = getenv(knobs[i].name);
+        if (!value || knob_takes(&knobs[i], value))
+            continue;
+        char takes[160];
+        knob_say_takes(&knobs[i], takes, sizeof takes);
+        snprintf(out, size, "the environment says %s=%.80s: the switch takes %s", knobs[i].name,
+                 value, takes);
+        return true;
     }
-    return NULL;
+    return false;
 }

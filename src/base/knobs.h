@@ -31,8 +31,8 @@ bool knob_lists(knob_id id, const char *word);
 bool knob_takes(const knob *row, const char *value);
 // What the switch takes, in words: "a number from 0 to 6".
 void knob_say_takes(const knob *row, char *out, size_t size);
-// The first switch that the environment gives a value it does not take, with that value; NULL:
-// there is none.
-const knob *knob_first_bad(const char **value);
+// A sentence about the first switch to which the environment gives a value that it does not take;
+// false: there is none.
+bool knob_complaint(char *out, size_t size);
 
 #endif

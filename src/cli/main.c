@@ -216,16 +216,14 @@ int cli_help(int argc, char **argv)
 // A switch with a value that it does not take stops every verb but those that help.
 static bool has_bad_switch(const verb *v)
 {
-    char takes[160];
-    const char *value;
-    const knob *bad = knob_first_bad(&value);
-    if (!bad || v->run == cli_doctor || v->run == cli_help || v->run == cli_explain)
+    char complaint[320];
+    if (v->run == cli_doctor || v->run == cli_help || v->run == cli_explain ||
+        !knob_complaint(complaint, sizeof complaint))
         return false;
-    knob_say_takes(bad, takes, sizeof takes);
     fprintf(stderr,
-            "kiln: the environment says %s=%s: the switch takes %s\n"
+            "kiln: %s\n"
             "hint: correct or unset the variable; more: kiln explain K6009\n",
-            bad->name, value, takes);
+            complaint);
     return true;
 }
 

@@ -253,16 +253,19 @@ static bool has_value(const ast_decl *tune, int64_t value)
     return false;
 }
 
-// "16, 8, 32"; NULL: the names of all of them
-static const char *list_of(const front *f, const ast_decl *tune)
+static const char *values_of(const front *f, const ast_decl *tune) // "16, 8, 32"
 {
     text t = {.in = f->in};
-    uint32_t count = tune ? tune->tune_values.len : f->tunables.len;
-    for (uint32_t i = 0; i < count; i++)
-        if (tune)
-            text_printf(&t, "%s%lld", i ? ", " : "", (long long)tune->tune_values.at[i]);
-        else
-            text_printf(&t, "%s%s", i ? ", " : "", f->tunables.at[i]->name);
+    for (uint32_t i = 0; i < tune->tune_values.len; i++)
+        text_printf(&t, "%s%lld", i ? ", " : "", (long long)tune->tune_values.at[i]);
+    return t.at;
+}
+
+static const char *names_of_tunes(const front *f) // "BM, BN"
+{
+    text t = {.in = f->in};
+    for (uint32_t i = 0; i < f->tunables.len; i++)
+        text_printf(&t, "%s%s", i ? ", " : "", f->tunables.at[i]->name);
     return t.at;
 }
 
@@ -287,11 +290,11 @@ void check_tune_choices(front *f)
             diag *d =
                 diag_raise(f->diags, K1112, at, "'%s': the file has no tune of that name", *t);
             if (f->tunables.len)
-                diag_note(d, "it has %s", list_of(f, NULL));
+                diag_note(d, "it has %s", names_of_tunes(f));
         } else if (!has_value(tune, value)) {
             diag *d = diag_raise(f->diags, K1112, at, "'%s' is not among the values of %s", *t,
                                  tune->name);
-            diag_label(d, at, "%s", list_of(f, tune));
+            diag_label(d, at, "%s", values_of(f, tune));
         }
     }
 }

@@ -30,14 +30,10 @@ static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
 // message that is not there.
 static kiln_status check_switches(void)
 {
-    char takes[160];
-    const char *value;
-    const knob *bad = knob_first_bad(&value);
-    if (!bad)
+    char complaint[320];
+    if (!knob_complaint(complaint, sizeof complaint))
         return KILN_OK;
-    knob_say_takes(bad, takes, sizeof takes);
-    return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009,
-                     "the environment says %s=%.80s: the switch takes %s", bad->name, value, takes);
+    return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009, "%s", complaint);
 }
 
 kiln_status kiln_open(const char *device, kiln **out)

@@ -157,8 +157,7 @@ static bool look_at_cells(runner *r, warp *w, const code *c, uint32_t lane, asyn
 {
     check *k = check_of(r);
     uint32_t granule = r->program->granule;
-    mark now = {.epoch = k->epoch, .sync = k->sync[w->index]};
-    now.thread = (w->index * LANES + lane) & 1023u;
+    mark now = mark_now(r, c, w->index * LANES + lane);
     const cell *cells = check_shared(r);
     for (uint32_t at = offset; at < offset + bytes; at += granule) {
         const cell *s = &cells[at / granule];
@@ -204,7 +203,6 @@ static bool on_async_start(runner *r, warp *w, const code *c, uint32_t lane, asy
 static void on_async_end(runner *r, const code *c, uint32_t thread, async_kind kind,
                          uint32_t offset, uint32_t bytes)
 {
-    check *k = check_of(r);
     uint32_t granule = r->program->granule;
     for (uint32_t at = offset; at < offset + bytes; at += WORD) {
         async_word *a = words_at(r, at);
@@ -217,9 +215,7 @@ static void on_async_end(runner *r, const code *c, uint32_t thread, async_kind k
     }
     if (kind == ASYNC_READS)
         return;
-    mark now = {.epoch = k->epoch, .sync = k->sync[thread / LANES]};
-    now.thread = thread & 1023u;
-    now.code = code_index(r, c) & 0x7ffffffu;
+    mark now = mark_now(r, c, thread);
     for (uint32_t at = offset; at < offset + bytes; at += granule) {
         cell *s = &check_shared(r)[at / granule];
         s->write = s->plain = now;

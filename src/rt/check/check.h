@@ -130,6 +130,16 @@ static inline uint32_t code_index(const runner *r, const code *c)
     return (uint32_t)(c - r->program->code);
 }
 
+// An access that happens now.
+static inline mark mark_now(const runner *r, const code *c, uint32_t thread)
+{
+    const check *k = check_of(r);
+    mark now = {.epoch = k->epoch, .sync = k->sync[thread / LANES]};
+    now.thread = thread & 1023u;
+    now.code = code_index(r, c) & 0x7ffffffu;
+    return now;
+}
+
 // --- shadow.c: runs a load, store or atomic after looking at it.
 bool shadow_access(runner *r, warp *w, const code *c);
 // Looks at an access of a lane to the block's shared memory, and marks it.

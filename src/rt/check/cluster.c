@@ -124,10 +124,8 @@ bool cluster_sends(runner *r, warp *w, const code *c, uint32_t lane, runner *to,
         "the copy is started by", "touched by",
         "blocks of a cluster are ordered by cluster_arrive() and cluster_wait(), or by "
         "mbarrier_arrive_at() and mbarrier_wait(); there is none in between"};
-    const check *k = check_of(r);
     uint32_t granule = r->program->granule;
-    mark now = {.epoch = k->epoch, .sync = k->sync[w->index]};
-    now.thread = (w->index * LANES + lane) & 1023u;
+    mark now = mark_now(r, c, w->index * LANES + lane);
     for (uint32_t at = offset; at < offset + bytes; at += granule) {
         far_meeting f = cluster_meets(r, to, check_shared(to) + at / granule, &now, true);
         if (f.kind != CONFLICT_CLUSTER)

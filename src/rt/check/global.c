@@ -177,10 +177,7 @@ static bool look_at_words(const copy *y, bool *is_told)
 
 static mark mark_of(const copy *y)
 {
-    const check *k = check_of(y->r);
-    mark now = {.epoch = k->epoch, .sync = k->sync[y->w->index]};
-    now.thread = (y->w->index * LANES + y->lane) & 1023u;
-    now.code = code_index(y->r, y->c) & 0x7ffffffu;
+    mark now = mark_now(y->r, y->c, y->w->index * LANES + y->lane);
     now.flags = y->kind == GLOBAL_ADDS || y->kind == GLOBAL_ADDED ? MARK_ATOMIC : 0;
     return now;
 }

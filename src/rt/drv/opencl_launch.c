@@ -87,9 +87,9 @@ kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
     kiln_status status = ocl_ready(k);
     if (status)
         return status;
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1 || l->is_cooperative)
-        return error_set(k, KILN_E_UNSUPPORTED, K6038,
-                         "%s runs neither clusters of blocks nor cooperative launches", k->device);
+    if (l->is_cooperative)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s runs no cooperative launches",
+                         k->device);
     if (l->stream && l->stream->capture)
         return record_launch(l->stream->capture, kernel, l);
     if (kernel->talks) {
