@@ -3,7 +3,8 @@
 //
 // One source for all types and layouts: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32,
 // s32), -D A_MN / -D B_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K]; the tile and
-// the ring are tunables. A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps.
+// the ring are tunables. A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps; with
+// -D ASYNC_OUT there is one of the result, too.
 //
 // With SPLIT_K the blocks of a cluster each sum a part of K, and there is one tile for each cluster.
 #include <kiln/kernel.h>
@@ -254,6 +255,8 @@ static void consume(corner c, work w)
         c.column = at.y;
         finish_tile(&acc, c);
     }
+    if (IS_ASYNC)
+        bulk_wait(0);
 }
 
 // --- the whole
@@ -308,14 +311,24 @@ static void end(corner c, work w)
     cluster_wait();
 }
 
-kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b, out_t *out,
+kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
+#if defined(ASYNC_OUT)
+                                                 tensor_map result,
+#else
+                                                 out_t *out,
+#endif
 #if HAS_BIAS
                                                  const f32 *bias,
 #endif
                                                  u32 m, u32 n, u32 tile_rows, u32 tile_columns, u32 steps, u32 loaded)
 {
     work w = work_of(tile_rows, tile_columns, steps, loaded);
-    corner c = {.out = out, .rows = m, .columns = n};
+    corner c = {.rows = m, .columns = n};
+#if defined(ASYNC_OUT)
+    c.result = &result;
+#else
+    c.out = out;
+#endif
 #if HAS_BIAS
     c.bias = bias;
 #endif

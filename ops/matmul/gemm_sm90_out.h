@@ -4,11 +4,19 @@
 // store_tile: through two slabs of a warp's own, for a whole sum that lies as the result does.
 // store_turned: through two slabs of a warpgroup's own, for a result of 16 bits that is stored
 // transposed (SWAP).
+// With -D ASYNC_OUT the copy engine takes the slabs of both to memory, which leaves the multiplying
+// warpgroup of a ping-pong kernel more of the multiprocessor; without, the threads do.
 // put_part, store_share: through a tile in shared memory, for other transposed results and for sums
 // that are spread over the blocks of a cluster (SPLIT_K): each block gets its share of the lines from
 // the others, and adds in the order of K, so the result is the same every time.
 #ifndef KILN_GEMM_SM90_OUT_H
 #define KILN_GEMM_SM90_OUT_H
+
+#if defined(ASYNC_OUT)
+enum { IS_ASYNC = 1 };
+#else
+enum { IS_ASYNC = 0 };
+#endif
 
 enum {
     SLAB = 2048,                      // 16 rows of 128 bytes
@@ -27,12 +35,39 @@ enum {
 };
 
 typedef struct corner { // where a part of the result begins
-    out_t *out;
+    out_t *out;               // the result,
+    const tensor_map *result; // or with IS_ASYNC its map
     const f32 *bias;
     u32 row, column, rows, columns;
 } corner;
 
 // --- through a slab
+// The first column of one. The copy engine takes whole slabs: its last one begins before the end of
+// the one before, and brings some columns again.
+static u32 slab_column(u32 chunk)
+{
+    u32 column = chunk * COLUMNS;
+    return IS_ASYNC && column + COLUMNS > BN ? BN - COLUMNS : column;
+}
+
+// Waits until the copy engine has read what this thread gave it; without is_all the last slab may
+// still be there.
+static void wait_for_slabs(bool is_giver, bool is_all)
+{
+    if (!IS_ASYNC || !is_giver)
+        return;
+    if (is_all)
+        bulk_wait_read(0);
+    else
+        bulk_wait_read(1);
+}
+
+static void give_slab(const tensor_map *result, u32 column, u32 row, const u8 *slab)
+{
+    tensor_store_2d(result, (i32)column, (i32)row, slab);
+    bulk_commit();
+}
+
 typedef struct biases { // of a lane's columns of a slab
     f32x2 at[COLUMNS / 8];
 } biases;
@@ -43,22 +78,24 @@ static biases load_biases(corner c, u32 chunk)
 #if HAS_BIAS
 #pragma unroll
     for (u32 j = 0; j < COLUMNS / 8; j++) {
-        u32 n = c.column + chunk * COLUMNS + j * 8 + lane() % 4 * 2;
+        u32 n = c.column + slab_column(chunk) + j * 8 + lane() % 4 * 2;
         b.at[j] = (f32x2){0.0f, 0.0f};
-        if (n < c.columns && chunk * COLUMNS + j * 8 < BN)
+        if (n < c.columns && slab_column(chunk) + j * 8 < BN)
             b.at[j] = *(const f32x2 *)(c.bias + n);
     }
 #endif
     return b;
 }
 
-// Eight columns of a slab, j of them.
+// The eight columns j of a slab, unless the slab before has finished them.
 static void finish_columns(acc_t (*acc)[BN / 2], u32 chunk, u32 j, const biases *b)
 {
 #if HAS_BIAS
+    if (slab_column(chunk) + j * 8 < chunk * COLUMNS)
+        return;
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
-        acc_t *at = &(*acc)[(chunk * (COLUMNS / 8) + j) * 4 + h * 2];
+        acc_t *at = &(*acc)[slab_column(chunk) / 2 + j * 4 + h * 2];
         at[0] = finish(at[0], b->at[j].x);
         at[1] = finish(at[1], b->at[j].y);
     }
@@ -71,13 +108,14 @@ static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, const biases *b, u8 *slab
 #if defined(PACK)
 #pragma unroll
     for (u32 u = 0; u < 4; u++) {
-        if (chunk * 64 + u * 16 < BN) {
+        if (slab_column(chunk) + u * 16 < BN) {
+            acc_t *from = &(*acc)[slab_column(chunk) / 2 + u * 8];
             u32 words[4];
             finish_columns(acc, chunk, 2 * u, b);
             finish_columns(acc, chunk, 2 * u + 1, b);
 #pragma unroll
             for (u32 x = 0; x < 4; x++)
-                words[x] = PACK((*acc)[chunk * 32 + u * 8 + 2 * x], (*acc)[chunk * 32 + u * 8 + 2 * x + 1]);
+                words[x] = PACK(from[2 * x], from[2 * x + 1]);
             stmatrix(slab + lane() % 16 * 128 + (((lane() / 16 + 2 * u) ^ (lane() & 7)) * 16), words);
         }
     }
@@ -92,8 +130,8 @@ static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, const biases *b, u8 *slab
         u8 *to = slab + row * 128 + granule * 16 + pair % 2 * 8;
 #pragma unroll
         for (u32 h = 0; h < 2; h++) {
-            acc_t *even_at = &(*acc)[chunk * 16 + j * 4 + h * 2];
-            acc_t *odd_at = &(*acc)[chunk * 16 + (j ^ 2) * 4 + h * 2];
+            acc_t *even_at = &(*acc)[slab_column(chunk) / 2 + j * 4 + h * 2];
+            acc_t *odd_at = &(*acc)[slab_column(chunk) / 2 + (j ^ 2) * 4 + h * 2];
             acc_t x = odd ? odd_at[0] : even_at[0], y = odd ? odd_at[1] : even_at[1];
             ((acc_t *)(to + h * 1024))[0] = x;
             ((acc_t *)(to + h * 1024))[1] = y;
@@ -142,14 +180,24 @@ static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
     c.row += warp() % 4 * 16;
     way_out w = way_out_of(c);
     biases now = load_biases(c, 0);
+    wait_for_slabs(lane() == 0, true);
     warp_sync();
 #pragma unroll
     for (u32 chunk = 0; chunk < (BN + COLUMNS - 1) / COLUMNS; chunk++) {
         u8 *slab = slabs + chunk % 2 * SLAB;
         biases next = load_biases(c, chunk + 1);
+        if (IS_ASYNC && chunk >= 2) {
+            wait_for_slabs(lane() == 0, false);
+            warp_sync();
+        }
         fill_slab(acc, chunk, &now, slab);
+        if (IS_ASYNC)
+            fence_async();
         warp_sync();
-        empty_slab(&w, chunk, slab);
+        if (!IS_ASYNC)
+            empty_slab(&w, chunk, slab);
+        else if (lane() == 0)
+            give_slab(c.result, c.column + slab_column(chunk), c.row, slab);
         now = PINGPONG ? load_biases(c, chunk + 1) : next; // registers are scarce there
     }
 }
@@ -160,11 +208,11 @@ static void fill_turned(acc_t (*acc)[BN / 2], u32 chunk, f32x2 bias, u8 *slab)
 #if defined(PACK)
 #pragma unroll
     for (u32 u = 0; u < 4; u++) {
-        if (chunk * 64 + u * 16 < BN) {
+        if (slab_column(chunk) + u * 16 < BN) {
             u32 words[4], row = u * 16 + lane() / 16 * 8 + lane() % 8;
 #pragma unroll
             for (u32 x = 0; x < 4; x++) {
-                acc_t *at = &(*acc)[chunk * 32 + u * 8 + 2 * x];
+                acc_t *at = &(*acc)[slab_column(chunk) / 2 + u * 8 + 2 * x];
 #if HAS_BIAS
                 words[x] = PACK(finish(at[0], x % 2 ? bias.y : bias.x), finish(at[1], x % 2 ? bias.y : bias.x));
 #else
@@ -186,14 +234,23 @@ static void store_turned(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
     bias.x = own < c.rows ? c.bias[own] : 0.0f;
     bias.y = own + 8 < c.rows ? c.bias[own + 8] : 0.0f;
 #endif
+    wait_for_slabs(t == 0, true);
     barrier_sync(1 + warp() / 4, 128);
 #pragma unroll
     for (u32 chunk = 0; chunk < (BN + 63) / 64; chunk++) {
         u8 *slab = slabs + chunk % 2 * 4 * SLAB;
+        if (IS_ASYNC && chunk >= 2) {
+            wait_for_slabs(t == 0, false);
+            barrier_sync(1 + warp() / 4, 128);
+        }
         fill_turned(acc, chunk, bias, slab);
+        if (IS_ASYNC)
+            fence_async();
         barrier_sync(1 + warp() / 4, 128);
+        if (IS_ASYNC && t == 0)
+            give_slab(c.result, c.row, c.column + slab_column(chunk), slab);
 #pragma unroll
-        for (u32 q = 0; q < 4; q++) {
+        for (u32 q = 0; q < (IS_ASYNC ? 0 : 4); q++) {
             u32 line = q * 16 + t / 8, row = c.column + chunk * 64 + line;
             if (chunk * 64 + q * 16 < BN && row < c.columns && column < c.rows)
                 *(u32x4 *)(c.out + (u64)row * c.rows + column) =

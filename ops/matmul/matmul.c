@@ -286,7 +286,7 @@ static uint32_t column_step(const job *j)
 
 // An operand that is read along K can be cut anywhere, one that is read across K well only in lines
 // of 64. The left side always is cut that way; so where only b is read across K, it is the left
-// one.
+// one. Of two ping-pong tiles that cost about the same the wider one reads less.
 static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 {
     static const struct {
@@ -307,7 +307,8 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
             most = 176; // wider ones lack a register
         for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
             uint64_t cost = cost_of(s, &t, steps, sms);
-            if (cost < least) {
+            uint64_t tie = t.is_pingpong && best.is_pingpong ? least / 128 : 0;
+            if (cost < least - tie) {
                 least = cost;
                 best = t;
             }
@@ -416,6 +417,28 @@ static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t
         out);
 }
 
+// Ping-pong kernels store through the copy engine, which takes whole slabs of 128 bytes a line.
+static bool is_async(const job *j, const tile *t)
+{
+    return t->is_pingpong && t->n * j->out_bytes >= 128;
+}
+
+// The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
+static kiln_status map_result(const job *j, uint32_t n, bool is_swapped, kiln_tensor_map *out)
+{
+    const kiln_matmul_desc *d = j->desc;
+    return kiln_tensor_map_make(
+        j->k,
+        &(kiln_tensor_map_desc){.buffer = d->out,
+                                .first = d->out_first + n * j->out_batch,
+                                .rank = 2,
+                                .size = {d->n, d->m},
+                                .stride_bytes = {0, (uint64_t)d->n * j->out_bytes},
+                                .box = {128 / j->out_bytes, is_swapped ? 64 : 16},
+                                .swizzle_bytes = 128},
+        out);
+}
+
 // Of an operand that is smaller than a tile nothing more is loaded, but for whole lines.
 static uint32_t rows_loaded(const side *s, uint32_t rows)
 {
@@ -425,6 +448,8 @@ static uint32_t rows_loaded(const side *s, uint32_t rows)
 static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
 {
     define_types(j, s[LEFT].is_mn, s[RIGHT].is_mn, r);
+    if (is_async(j, t))
+        op_define(r, "ASYNC_OUT");
     op_tune(r, "BM=%u", t->m);
     op_tune(r, "BN=%u", t->n);
     op_tune(r, "WGS=%u", t->warpgroups);
@@ -470,14 +495,18 @@ static kiln_status run_sm90(const job *j)
     bool is_long = cycles > 500000;
     uint32_t left = rows_loaded(&s[LEFT], t.m), right = rows_loaded(&s[RIGHT], t.n);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
-        kiln_tensor_map a, b;
+        kiln_tensor_map a, b, result;
+        kiln_arg out = kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch);
         status = map_operand(j, &s[LEFT], n, left, &a);
         if (!status)
             status = map_operand(j, &s[RIGHT], n, right, &b);
+        if (!status && is_async(j, &t)) {
+            status = map_result(j, n, t.is_swapped, &result);
+            out = kiln_arg_struct(&result, sizeof result);
+        }
         if (status)
             break;
-        kiln_arg args[10] = {kiln_arg_struct(&a, sizeof a), kiln_arg_struct(&b, sizeof b),
-                             kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch)};
+        kiln_arg args[10] = {kiln_arg_struct(&a, sizeof a), kiln_arg_struct(&b, sizeof b), out};
         size_t count = 3;
         if (d->epilogue != KILN_EPILOGUE_NONE)
             args[count++] = kiln_arg_buffer(d->bias);

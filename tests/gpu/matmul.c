@@ -634,7 +634,7 @@ typedef struct checked {
     uint32_t tile_m, tile_n;
     size_t shared_bytes;
     uint32_t split_k; // of the sm_90a kernel; 0: 1
-    bool is_swapped;
+    bool is_swapped, is_async;
 } checked;
 
 static void test_check(kiln *k, const checked *what)
@@ -645,7 +645,9 @@ static void test_check(kiln *k, const checked *what)
     kiln_compile_desc source;
     memset(&source, 0, sizeof source);
     source.path = what->path;
+    static const char *const async[] = {"ASYNC_OUT", NULL};
     source.tune = what->tune;
+    source.define = what->is_async ? async : NULL;
     source.for_check = true;
     kiln_module *m = NULL;
     data d;
@@ -657,7 +659,7 @@ static void test_check(kiln *k, const checked *what)
     uint32_t left = what->is_swapped ? c.n : c.m, right = what->is_swapped ? c.m : c.n;
     uint32_t rows = (left + what->tile_m - 1) / what->tile_m;
     uint32_t columns = (right + what->tile_n - 1) / what->tile_n;
-    kiln_tensor_map a = {{0}}, b = {{0}};
+    kiln_tensor_map a = {{0}}, b = {{0}}, result = {{0}};
     kiln_arg args[12];
     size_t count = 0;
     if (is_sm90) {
@@ -669,7 +671,12 @@ static void test_check(kiln *k, const checked *what)
         args[count++] = kiln_arg_buffer(d.a_buffer);
         args[count++] = kiln_arg_buffer(d.b_buffer);
     }
-    args[count++] = kiln_arg_buffer(d.out_buffer);
+    if (what->is_async) {
+        result = map_of(k, d.out_buffer, c.n, c.m, what->is_swapped ? 64 : 16);
+        args[count++] = kiln_arg_struct(&result, sizeof result);
+    } else {
+        args[count++] = kiln_arg_buffer(d.out_buffer);
+    }
     const uint32_t sm90[] = {left,    right,           rows,
                              columns, (c.k + 63) / 64, (what->tile_m + what->tile_n) * 128};
     const uint32_t plain[] = {c.m, c.n, c.k, c.k, c.k, c.n, 0, 0, 0};
@@ -720,6 +727,19 @@ static void test_checks(kiln *k)
          .tile_n = 80,
          .shared_bytes = 2 * 18432 + 32768 + 48,
          .is_swapped = true},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=64", "BN=80", "PINGPONG=1", "STAGES=2", "SWAP=1", NULL},
+         .tile_m = 64,
+         .tile_n = 80,
+         .shared_bytes = 2 * 18432 + 32768 + 48,
+         .is_swapped = true,
+         .is_async = true},
+        {.path = "ops/matmul/gemm_sm90.c",
+         .tune = {"BM=128", "BN=144", "PINGPONG=1", "STAGES=2", NULL},
+         .tile_m = 128,
+         .tile_n = 144,
+         .shared_bytes = 2 * 34816 + 32768 + 48,
+         .is_async = true},
         {.path = "ops/matmul/gemm_sm90.c",
          .tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2", NULL},
          .tile_m = 64,
