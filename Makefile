@@ -20,7 +20,8 @@ CC.hostile = gcc
 CC.fuzz    = clang
 KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan hostile fuzz))
 
-OPT.gcc     = -O2 -g
+# most loops that copy or clear are over a few elements: a call of memcpy costs more
+OPT.gcc     = -O2 -g -fno-tree-loop-distribute-patterns
 OPT.clang   = -O2 -g
 OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation -Wno-maybe-uninitialized

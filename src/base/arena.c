@@ -138,10 +138,16 @@ void *arena_alloc(arena *a, size_t bytes)
     return memset(take(a, bytes), 0, rounded(bytes));
 }
 
+// Clears the end of a room, up to the rounded size: all that may lie behind the bytes asked for.
+static void clear_end(char *room, size_t bytes)
+{
+    memset(room + rounded(bytes) - 16, 0, 16);
+}
+
 void *arena_room(arena *a, size_t bytes)
 {
     char *room = take(a, bytes);
-    memset(room + bytes, 0, rounded(bytes) - bytes);
+    clear_end(room, bytes);
     return room;
 }
 
@@ -156,7 +162,8 @@ void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes)
         if (c->cap - c->used >= more && (!a->limit || a->total + more <= a->limit)) {
             c->used += more;
             a->total += more;
-            memset((char *)old + new_bytes, 0, old_room + more - new_bytes);
+            if (more) // else it is clear already
+                clear_end(old, new_bytes);
             return old;
         }
     }
@@ -166,9 +173,9 @@ void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes)
 #endif
     char *fresh = take(a, new_bytes);
     size_t kept = !old ? 0 : old_bytes < new_bytes ? old_bytes : new_bytes;
+    clear_end(fresh, new_bytes);
     if (kept)
         memcpy(fresh, old, kept);
-    memset(fresh + new_bytes, 0, rounded(new_bytes) - new_bytes);
     return fresh;
 }
 
@@ -184,9 +191,9 @@ void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
 void *arena_copy(arena *a, const void *bytes, size_t len)
 {
     char *copy = take(a, len);
+    clear_end(copy, len);
     if (len)
         memcpy(copy, bytes, len);
-    memset(copy + len, 0, rounded(len) - len);
     return copy;
 }
 

@@ -6,28 +6,9 @@ map map_make(arena *a)
     return (map){.in = a};
 }
 
-static uint32_t slot_of(uint64_t key, uint32_t mask)
-{
-    key *= 0x9e3779b97f4a7c15u;
-    return (uint32_t)(key >> 32) & mask;
-}
-
-uint64_t *map_find(const map *m, uint64_t key)
-{
-    if (!m->slot_cap)
-        return NULL;
-    uint32_t mask = m->slot_cap - 1;
-    for (uint32_t s = slot_of(key, mask); m->slots[s]; s = (s + 1) & mask) {
-        map_entry *e = &m->entries[m->slots[s] - 1];
-        if (e->key == key)
-            return &e->value;
-    }
-    return NULL;
-}
-
 static void place(map *m, uint32_t entry)
 {
-    uint32_t mask = m->slot_cap - 1, s = slot_of(m->entries[entry].key, mask);
+    uint32_t mask = m->slot_cap - 1, s = map_slot(m, m->entries[entry].key);
     while (m->slots[s])
         s = (s + 1) & mask;
     m->slots[s] = entry + 1;

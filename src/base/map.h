@@ -18,8 +18,22 @@ typedef struct map {
 } map;
 
 map map_make(arena *a);
+static inline uint32_t map_slot(const map *m, uint64_t key)
+{
+    return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (m->slot_cap - 1);
+}
 // NULL when absent. The pointer is good until the next insertion.
-uint64_t *map_find(const map *m, uint64_t key);
+static inline uint64_t *map_find(const map *m, uint64_t key)
+{
+    if (!m->len)
+        return NULL;
+    for (uint32_t s = map_slot(m, key); m->slots[s]; s = (s + 1) & (m->slot_cap - 1)) {
+        map_entry *e = &m->entries[m->slots[s] - 1];
+        if (e->key == key)
+            return &e->value;
+    }
+    return NULL;
+}
 // Finds or inserts with value 0.
 uint64_t *map_at(map *m, uint64_t key);
 #define map_key(pointer) ((uint64_t)(uintptr_t)(pointer))

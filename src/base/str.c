@@ -31,12 +31,14 @@ typedef struct filler {
     char *at, *end; // of the room
 } filler;
 
-// False: does not fit.
-static bool fill_string(filler *f, const char *s, size_t most)
+// False: does not fit, or is none.
+static inline bool fill_string(filler *f, const char *s, size_t most)
 {
+    if (!s)
+        return false;
     size_t room = (size_t)(f->end - f->at);
     char *at = f->at, *stop = at + (most < room ? most : room);
-    while (at < stop && *s)
+    while (at < stop && *s) // mostly a few bytes: no call of memcpy
         *at++ = *s++;
     f->at = at;
     return at < stop || most <= room || !*s;
@@ -92,7 +94,7 @@ static const char *fill_one(filler *f, const char *at, va_list *args)
     switch (*at) {
     case 's': {
         const char *s = va_arg(*args, const char *);
-        fits = !is_wide && !width && s && fill_string(f, s, most);
+        fits = !is_wide && !width && fill_string(f, s, most);
         break;
     }
     case 'c': {
@@ -130,7 +132,9 @@ static size_t format_to(char *out, size_t cap, const char *format, va_list args)
         while (*at && *at != '%' && to < f.end)
             *to++ = *at++;
         f.at = to;
-        if (*at)
+        if (at[0] == '%' && at[1] == 's') // most are
+            at = fill_string(&f, va_arg(mine, const char *), SIZE_MAX) ? at + 2 : NULL;
+        else if (*at)
             at = *at == '%' ? fill_one(&f, at + 1, &mine) : NULL;
     }
     va_end(mine);
@@ -178,7 +182,7 @@ char *str_dup(arena *a, str s)
     return copy;
 }
 
-static void text_reserve(text *t, size_t more)
+void text_reserve(text *t, size_t more)
 {
     if (t->len + more + 1 <= t->cap)
         return;
@@ -201,11 +205,6 @@ void text_add(text *t, const char *bytes, size_t len)
 void text_puts(text *t, const char *c_string)
 {
     text_add(t, c_string, strlen(c_string));
-}
-
-void text_putc(text *t, char c)
-{
-    text_add(t, &c, 1);
 }
 
 void text_vprintf(text *t, const char *format, va_list args)

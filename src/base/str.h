@@ -28,9 +28,19 @@ typedef struct text {
     size_t len, cap;
 } text;
 
+// Room for that many bytes more, so that adding them does not move the text.
+void text_reserve(text *t, size_t more);
 void text_add(text *t, const char *bytes, size_t len);
 void text_puts(text *t, const char *c_string);
-void text_putc(text *t, char c);
+static inline void text_putc(text *t, char c)
+{
+    if (t->len + 2 > t->cap) {
+        text_add(t, &c, 1);
+        return;
+    }
+    t->at[t->len++] = c;
+    t->at[t->len] = 0;
+}
 void text_printf(text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(text *t, const char *format, va_list args) PRINTF_LIKE(2, 0);
 
