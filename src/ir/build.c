@@ -111,15 +111,17 @@ ir_ref ir_bool(ir_func *f, bool v)
 static uint32_t add_operands(ir_func *f, const ir_ref *operands, uint32_t count)
 {
     uint32_t start = f->operands.len;
-    // The operands may be a slice of the very array that grows.
-    bool is_own =
-        f->operands.at && operands >= f->operands.at && operands < f->operands.at + f->operands.len;
-    size_t own_at = is_own ? (size_t)(operands - f->operands.at) : 0;
-    vec_reserve(f->module->in, &f->operands, start + count);
-    if (is_own)
-        operands = f->operands.at + own_at;
-    if (count)
-        memcpy(f->operands.at + start, operands, count * sizeof *operands);
+    if (f->operands.cap < start + count) {
+        // The operands may be a slice of the very array that grows.
+        bool is_own = operands >= f->operands.at && operands < f->operands.at + start;
+        size_t own_at = is_own ? (size_t)(operands - f->operands.at) : 0;
+        vec_reserve(f->module->in, &f->operands, start + count);
+        if (is_own)
+            operands = f->operands.at + own_at;
+    }
+    ir_ref *to = f->operands.at + start;
+    for (uint32_t k = 0; k < count; k++)
+        to[k] = operands[k];
     f->operands.len += count;
     return start;
 }
@@ -161,16 +163,17 @@ ir_inst_id ir_add_like(ir_cursor *c, const ir_func *from, const ir_inst *like,
     vec_push(f->module->in, &f->insts, *like);
     ir_inst_id id = f->insts.len - 1;
     ir_inst *made = ir_at(f, id);
+    must(f->values.len + count < IR_CONST_BIT);
+    vec_reserve(f->module->in, &f->values, f->values.len + count);
+    for (uint32_t k = 0; k < count; k++) {
+        ir_value *v = &f->values.at[f->values.len + k];
+        *v = from->values.at[made->result + k];
+        v->owner = id;
+    }
     made->operands = slice;
     made->result = count ? f->values.len : 0;
     made->at = c->at;
-    must(f->values.len + count < IR_CONST_BIT);
-    for (uint32_t k = 0; k < count; k++) {
-        vec_reserve(f->module->in, &f->values, f->values.len + 1);
-        ir_value *v = &f->values.at[f->values.len++];
-        *v = from->values.at[like->result + k];
-        v->owner = id;
-    }
+    f->values.len += count;
     ir_insert(c, id);
     return id;
 }

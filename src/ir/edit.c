@@ -193,7 +193,7 @@ void ir_clone_region(ir_cursor *c, const ir_func *from_func, ir_region_id from, 
 
 typedef struct packer {
     ir_func *f;
-    uint32_t *value_to, *inst_to, *region_to, *const_to; // old -> new
+    uint32_t *value_to, *control_to, *const_to; // old -> new; control instructions
     ir_value *values;
     ir_const *consts;
     ir_inst *insts;
@@ -202,10 +202,12 @@ typedef struct packer {
     uint32_t value_len, const_len, inst_len, region_len, operand_len;
 } packer;
 
-static void pack_values(packer *p, ir_ref first, uint32_t count)
+static void pack_values(packer *p, ir_ref first, uint32_t count, uint32_t owner)
 {
     for (uint32_t k = 0; k < count; k++) {
-        p->values[p->value_len] = p->f->values.at[first + k];
+        ir_value *v = &p->values[p->value_len];
+        *v = p->f->values.at[first + k];
+        v->owner = owner;
         p->value_to[first + k] = p->value_len++;
     }
 }
@@ -222,60 +224,51 @@ static ir_ref pack_ref(packer *p, ir_ref r)
     return p->const_to[k] | IR_CONST_BIT;
 }
 
-static void pack_region(packer *p, ir_region_id id);
+static void pack_region(packer *p, ir_region_id id, ir_region_id to, ir_inst_id owner);
 
-static void pack_inst(packer *p, ir_inst_id id)
+static void pack_inside(packer *p, const ir_inst *old, ir_inst_id to)
 {
-    const ir_inst *old = ir_at(p->f, id);
-    uint32_t to = p->inst_len++;
-    p->inst_to[id] = to;
-    p->insts[to] = *old;
-    p->insts[to].operands = p->operand_len;
-    for (uint32_t k = 0; k < old->operand_count; k++)
-        p->operands[p->operand_len++] = pack_ref(p, ir_operand(p->f, old, k));
-    pack_values(p, old->result, old->result_count);
     uint32_t first = p->region_len;
+    p->insts[to].regions = first;
     p->region_len += old->region_count;
     for (uint32_t k = 0; k < old->region_count; k++)
-        p->region_to[old->regions + k] = first + k;
-    if (old->op == IR_EXIT || old->op == IR_NEXT)
-        p->insts[to].aux = p->inst_to[old->aux];
-    for (uint32_t k = 0; k < old->region_count; k++)
-        pack_region(p, old->regions + k);
+        pack_region(p, old->regions + k, first + k, to);
 }
 
-static void pack_region(packer *p, ir_region_id id)
+static void pack_region(packer *p, ir_region_id id, ir_region_id to, ir_inst_id owner)
 {
-    const ir_region *old = ir_region_at(p->f, id);
-    p->regions[p->region_to[id]] = *old;
-    pack_values(p, old->args, old->arg_count);
-    for (ir_inst_id i = old->first; i; i = ir_at(p->f, i)->next)
-        pack_inst(p, i);
-}
-
-static void pack_links(packer *p)
-{
-    for (uint32_t k = 1; k < p->inst_len; k++) {
-        ir_inst *i = &p->insts[k];
-        i->result = p->value_to[i->result];
-        i->regions = p->region_to[i->regions];
-        i->parent = p->region_to[i->parent];
-        i->prev = p->inst_to[i->prev];
-        i->next = p->inst_to[i->next];
+    const ir_func *f = p->f;
+    const ir_region *old_region = ir_region_at(f, id);
+    ir_inst_id before = 0;
+    p->regions[to] = (ir_region){.owner = owner,
+                                 .first = old_region->first ? p->inst_len : 0,
+                                 .args = old_region->arg_count ? p->value_len : 0,
+                                 .arg_count = old_region->arg_count};
+    pack_values(p, old_region->args, old_region->arg_count, to);
+    for (ir_inst_id from = old_region->first; from; from = ir_at(f, from)->next) {
+        const ir_inst *old = ir_at(f, from);
+        ir_inst_id at = p->inst_len++;
+        ir_inst *i = &p->insts[at];
+        *i = *old;
+        i->operands = p->operand_len;
+        for (uint32_t k = 0; k < old->operand_count; k++)
+            p->operands[p->operand_len++] = pack_ref(p, ir_operand(f, old, k));
+        i->result = old->result_count ? p->value_len : 0;
+        pack_values(p, old->result, old->result_count, at);
+        i->parent = to;
+        i->prev = before;
+        i->next = 0;
+        if (before)
+            p->insts[before].next = at;
+        before = at;
+        if (old->op == IR_EXIT || old->op == IR_NEXT)
+            i->aux = p->control_to[old->aux];
+        if (old->region_count) {
+            p->control_to[from] = at;
+            pack_inside(p, old, at);
+        }
     }
-    for (uint32_t k = 1; k < p->region_len; k++) {
-        ir_region *r = &p->regions[k];
-        r->owner = p->inst_to[r->owner];
-        r->first = p->inst_to[r->first];
-        r->last = p->inst_to[r->last];
-        r->args = p->value_to[r->args];
-    }
-    for (uint32_t k = 1; k < p->value_len; k++) {
-        ir_value *v = &p->values[k];
-        v->owner = v->def == IR_DEF_INST         ? p->inst_to[v->owner]
-                   : v->def == IR_DEF_REGION_ARG ? p->region_to[v->owner]
-                                                 : 0;
-    }
+    p->regions[to].last = before;
 }
 
 static void rebuild_const_index(ir_func *f)
@@ -289,17 +282,16 @@ static void rebuild_const_index(ir_func *f)
         ir_constant(f, f->consts.at[k].type, f->consts.at[k].bits);
 }
 
-void ir_compact(ir_func *f)
+void ir_compact(ir_func *f, arena *scratch)
 {
-    arena *a = f->module->in;
+    arena *a = scratch;
     arena_mark mark = arena_save(a);
     // Operand slices are never shared, but a removed instruction leaves its slice behind: what is
     // left fits.
     packer p = {
         .f = f,
         .value_to = arena_array(a, uint32_t, f->values.len),
-        .inst_to = arena_array(a, uint32_t, f->insts.len),
-        .region_to = arena_array(a, uint32_t, f->regions.len),
+        .control_to = arena_array(a, uint32_t, f->insts.len),
         .const_to = arena_array(a, uint32_t, f->consts.len),
         .values = arena_room(a, f->values.len * sizeof(ir_value)),
         .consts = arena_room(a, f->consts.len * sizeof(ir_const)),
@@ -316,10 +308,9 @@ void ir_compact(ir_func *f)
     p.consts[0] = (ir_const){0};
     p.insts[0] = (ir_inst){0};
     p.regions[0] = (ir_region){0};
-    pack_values(&p, f->first_param, f->params.len);
-    p.region_to[f->body] = p.region_len++;
-    pack_region(&p, f->body);
-    pack_links(&p);
+    pack_values(&p, f->first_param, f->params.len, 0);
+    ir_region_id body = p.region_len++;
+    pack_region(&p, f->body, body, 0);
     memcpy(f->values.at, p.values, p.value_len * sizeof *p.values);
     memcpy(f->consts.at, p.consts, p.const_len * sizeof *p.consts);
     memcpy(f->insts.at, p.insts, p.inst_len * sizeof *p.insts);
@@ -332,7 +323,7 @@ void ir_compact(ir_func *f)
     f->regions.len = p.region_len;
     f->operands.len = p.operand_len;
     f->first_param = p.value_to[f->first_param];
-    f->body = p.region_to[f->body];
+    f->body = body;
     arena_restore(a, mark);
     rebuild_const_index(f);
 }

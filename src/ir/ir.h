@@ -299,7 +299,8 @@ typedef struct ir_cursor {
 ir_inst_id ir_add(ir_cursor *c, ir_op op, ir_type type, const ir_ref *operands,
                   uint32_t operand_count, const uint8_t *result_types, uint32_t result_count);
 // A copy of an instruction without regions: all but its operands, with names and types of its
-// results. `from` may be the same function, then `like` must not lie in its array.
+// results. `from` may be the same function; `like` may lie in its array when that has room for one
+// more.
 ir_inst_id ir_add_like(ir_cursor *c, const ir_func *from, const ir_inst *like,
                        const ir_ref *operands);
 // One-result forms.
@@ -348,8 +349,8 @@ void ir_set_results(ir_func *f, ir_inst_id inst, const uint8_t *types, uint32_t 
 void ir_clone_region(ir_cursor *c, const ir_func *from_func, ir_region_id from, map *value_map,
                      map *target_map);
 // Drops tombstones and renumbers values, instructions, regions, constants in reading order
-// (printing stays stable).
-void ir_compact(ir_func *f);
+// (printing stays stable). `scratch` is left as it was.
+void ir_compact(ir_func *f, arena *scratch);
 
 // --- text, checking, identity
 void ir_print_module(const ir_module *m, text *out);

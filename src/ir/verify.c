@@ -559,6 +559,12 @@ static bool check_counts(verifier *v, const ir_inst *i)
 
 static bool check_region(verifier *v, ir_region_id id, ir_inst_id owner);
 
+static void set_visible(verifier *v, ir_ref first, uint32_t count, bool is_visible)
+{
+    for (uint32_t k = 0; k < count; k++)
+        v->visible[first + k] = is_visible;
+}
+
 static bool check_inst(verifier *v, ir_inst_id id)
 {
     const ir_func *f = v->f;
@@ -572,7 +578,7 @@ static bool check_inst(verifier *v, ir_inst_id id)
                 return false;
         v->open[id] = 0;
     }
-    memset(v->visible + i->result, 1, i->result_count);
+    set_visible(v, i->result, i->result_count, true);
     return true;
 }
 
@@ -588,7 +594,7 @@ static bool check_args(verifier *v, const ir_region *r, ir_region_id id)
         if (value->def != IR_DEF_REGION_ARG || value->owner != id || value->index != k)
             return fail(v, "argument %u of its region belongs to something else", k + 1);
     }
-    memset(v->visible + r->args, 1, r->arg_count);
+    set_visible(v, r->args, r->arg_count, true);
     return true;
 }
 
@@ -633,8 +639,8 @@ static bool check_region(verifier *v, ir_region_id id, ir_inst_id owner)
             return false;
     // What was defined in here is not visible behind it.
     for (ir_inst_id i = r->first; i; i = ir_at(f, i)->next)
-        memset(v->visible + ir_at(f, i)->result, 0, ir_at(f, i)->result_count);
-    memset(v->visible + r->args, 0, r->arg_count);
+        set_visible(v, ir_at(f, i)->result, ir_at(f, i)->result_count, false);
+    set_visible(v, r->args, r->arg_count, false);
     v->inst = owner;
     return true;
 }

@@ -299,7 +299,7 @@ bool pass_bounds(ir_func *f, pass_ctx *ctx)
     if (!ctx->level) {
         pass_sroa(f, ctx);
         pass_mem2reg(f, ctx);
-        ir_compact(f);
+        ir_compact(f, ctx->scratch);
     }
     g.length = arena_array(ctx->scratch, ir_ref, f->params.len + 1);
     if (f->params.len)
@@ -314,6 +314,6 @@ bool pass_bounds(ir_func *f, pass_ctx *ctx)
             arena_restore(ctx->scratch, mark);
         }
     drop_proven(&g);
-    ir_compact(f);
+    ir_compact(f, ctx->scratch);
     return g.changed;
 }

@@ -5,8 +5,7 @@
 
 static bool pass_compact(ir_func *f, pass_ctx *ctx)
 {
-    (void)ctx;
-    ir_compact(f);
+    ir_compact(f, ctx->scratch);
     return true;
 }
 

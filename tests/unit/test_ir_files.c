@@ -84,7 +84,7 @@ static bool run_passes(ir_case *c, const char *names)
             return false;
     }
     for (uint32_t k = 0; k < c->m->funcs.len; k++)
-        ir_compact(c->m->funcs.at[k]);
+        ir_compact(c->m->funcs.at[k], c->m->in);
     return is_sound(c, "compact");
 }
 
