@@ -8,8 +8,10 @@
 
 // --- names
 
-ident *pp_ident(pp *p, const char *name)
+static ident *find_ident(pp *p, const char *name)
 {
+    if (name == p->last_name)
+        return p->last_ident;
     uint64_t *slot = map_at(&p->idents, map_key(name));
     ident *id = (ident *)(uintptr_t)*slot;
     if (!id) {
@@ -20,6 +22,14 @@ ident *pp_ident(pp *p, const char *name)
         id->keyword = (uint8_t)pp_keyword(name, len);
         id->word = (uint8_t)pp_word(name, len);
     }
+    p->last_name = name;
+    p->last_ident = id;
+    return id;
+}
+
+ident *pp_ident(pp *p, const char *name)
+{
+    ident *id = find_ident(p, name);
     if (id->predef && id->predef->headers & p->headers) {
         const predef *row = id->predef;
         id->predef = NULL;

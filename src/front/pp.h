@@ -98,7 +98,9 @@ typedef struct open_file {
 
 typedef struct pp {
     front *f;
-    map idents; // name → ident *
+    map idents;            // name → ident *
+    const char *last_name; // most names are asked about several times in a row
+    ident *last_ident;
     open_file *file;
     uint32_t file_depth;
     expansion *expansion;

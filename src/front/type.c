@@ -210,10 +210,10 @@ const type *type_named(arena *a, name_table *names, const char *name)
     if (!name[0] || !strchr("bfimustpv", name[0]))
         return NULL;
     for (size_t i = 1; i < COUNT(scalar_names); i++) // "void" is a keyword
-        if (!strcmp(scalar_names[i].name, name))
+        if (scalar_names[i].name[0] == name[0] && !strcmp(scalar_names[i].name, name))
             return type_scalar(scalar_names[i].kind);
     for (size_t i = 0; i < COUNT(vectors); i++)
-        if (!strcmp(vectors[i].name, name))
+        if (vectors[i].name[0] == name[0] && !strcmp(vectors[i].name, name))
             return make_vector(a, names, &vectors[i]);
     return NULL;
 }
