@@ -7,31 +7,13 @@
 
 static const char *const prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
 
-reg_class ptx_class(ir_type t)
-{
-    switch (t) {
-    case IR_I1: return RC_PRED;
-    case IR_I8:
-    case IR_I16:
-    case IR_F16:
-    case IR_BF16:
-    case IR_F8E4:
-    case IR_F8E5: return RC_H;
-    case IR_I32:
-    case IR_PTR_SHARED: return RC_R;
-    case IR_F32: return RC_F;
-    case IR_F64: return RC_FD;
-    case IR_I64:
-    case IR_PTR_GEN:
-    case IR_PTR_GLOBAL:
-    case IR_PTR_LOCAL:
-    case IR_PTR_CONST:
-    case IR_PTR_PARAM: return RC_RD;
-    case IR_VOID:
-    case IR_TYPE_COUNT: break;
-    }
-    bug("ptx: no register class");
-}
+const uint8_t ptx_classes[IR_TYPE_COUNT] = {
+    [IR_I1] = RC_PRED,      [IR_I8] = RC_H,          [IR_I16] = RC_H,        [IR_F16] = RC_H,
+    [IR_BF16] = RC_H,       [IR_F8E4] = RC_H,        [IR_F8E5] = RC_H,       [IR_I32] = RC_R,
+    [IR_PTR_SHARED] = RC_R, [IR_F32] = RC_F,         [IR_F64] = RC_FD,       [IR_I64] = RC_RD,
+    [IR_PTR_GEN] = RC_RD,   [IR_PTR_GLOBAL] = RC_RD, [IR_PTR_LOCAL] = RC_RD, [IR_PTR_CONST] = RC_RD,
+    [IR_PTR_PARAM] = RC_RD,
+};
 
 const char *ptx_space(ir_type pointer)
 {
@@ -53,40 +35,46 @@ void ptx_line(ptx *p, const char *format, ...)
     if (p->guard)
         text_printf(&p->body, "@%s ", p->guard);
     text_vprintf(&p->body, format, args);
-    text_add(&p->body, ";\n", 2);
+    text_putc(&p->body, ';');
+    text_putc(&p->body, '\n');
     va_end(args);
 }
 
 // "%r12"
-static const char *register_name(ptx *p, reg_class c, uint32_t number)
+static void name_register(char name[16], reg_class c, uint32_t number)
 {
-    char *name = arena_room(p->scratch, 16), *at = name + 15;
-    *at = 0;
+    char digits[10];
+    uint32_t count = 0;
     do
-        *--at = (char)('0' + number % 10);
+        digits[count++] = (char)('0' + number % 10);
     while (number /= 10);
-    for (size_t k = strlen(prefixes[c]); k--;)
-        *--at = prefixes[c][k];
-    return at;
+    for (const char *prefix = prefixes[c]; *prefix;)
+        *name++ = *prefix++;
+    while (count)
+        *name++ = digits[--count];
+    *name = 0;
 }
 
 const char *ptx_temp(ptx *p, reg_class c)
 {
-    return register_name(p, c, ++p->next_reg[c]);
+    char *name = arena_room(p->scratch, 16);
+    name_register(name, c, ++p->next_reg[c]);
+    return name;
 }
 
 const char *ptx_def(ptx *p, ir_ref r)
 {
-    reg_class c = ptx_class(ir_type_of(p->f, r));
-    r = p->tied ? p->tied[r] : r;
-    if (!p->reg[r])
+    r = p->tied ? p->tied[r] : r; // of the same type
+    if (!p->reg[r]) {
+        reg_class c = ptx_class(ir_type_of(p->f, r));
         p->reg[r] = ++p->next_reg[c];
-    return register_name(p, c, p->reg[r]);
+        name_register(p->reg_name[r], c, p->reg[r]);
+    }
+    return p->reg_name[r];
 }
 
-static const char *immediate(ptx *p, ir_ref r)
+static const char *constant_text(ptx *p, const ir_const *c)
 {
-    const ir_const *c = &p->f->consts.at[ir_index(r)];
     switch ((int)c->type) {
     case IR_F32: return str_format(p->scratch, "0f%08X", (uint32_t)c->bits);
     case IR_F64: return str_format(p->scratch, "0d%016llX", (unsigned long long)c->bits);
@@ -95,6 +83,14 @@ static const char *immediate(ptx *p, ir_ref r)
     case IR_I1: return c->bits ? "-1" : "0";
     default: return str_format(p->scratch, "%llu", (unsigned long long)c->bits);
     }
+}
+
+static const char *immediate(ptx *p, ir_ref r)
+{
+    const char **known = &p->const_text[ir_index(r)];
+    if (!*known)
+        *known = constant_text(p, &p->f->consts.at[ir_index(r)]);
+    return *known;
 }
 
 const char *ptx_reg(ptx *p, ir_ref r)
@@ -572,6 +568,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->f = f;
     p->body = (text){.in = p->scratch};
     p->reg = arena_array(p->scratch, uint32_t, f->values.len);
+    p->reg_name = arena_room(p->scratch, f->values.len * sizeof *p->reg_name);
+    p->const_text = arena_array(p->scratch, const char *, f->consts.len);
     p->frame = arena_alloc(p->scratch, f->insts.len * sizeof *p->frame);
     memset(p->next_reg, 0, sizeof p->next_reg);
     p->next_label = 0;
@@ -582,6 +580,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     place_locals(p);
     ptx_place_shared(p);
     number_sites(p);
+    enum { MOST_LINES_ARE_SHORTER = 40 }; // bytes
+    text_reserve(&p->body, (size_t)f->insts.len * MOST_LINES_ARE_SHORTER);
     text_puts(&p->body, "");
     load_params(p);
     emit_region(p, f->body);

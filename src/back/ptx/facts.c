@@ -60,7 +60,7 @@ static ir_ref extended(const ir_func *f, ir_ref r, ir_op how)
 
 bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out)
 {
-    if (i->type != IR_I64 || (i->op != IR_MUL && i->op != IR_SHL))
+    if ((i->op != IR_MUL && i->op != IR_SHL) || i->type != IR_I64)
         return false;
     for (int k = 0; k < 2; k++) {
         ir_op how = k ? IR_SEXT : IR_ZEXT;
@@ -141,12 +141,20 @@ static void mark_half(ptx *p, ir_ref word)
     }
 }
 
+static bool narrows_floats(const ir_func *f)
+{
+    for (uint32_t k = 1; k < f->insts.len; k++)
+        if (f->insts.at[k].op == IR_FNARROW)
+            return true;
+    return false;
+}
+
 static void find_pairs(ptx *p)
 {
     const ir_func *f = p->f;
     p->is_packed = arena_array(p->scratch, bool, f->insts.len);
     p->pair = arena_array(p->scratch, float_pair, f->insts.len);
-    if (p->t->sm < 80)
+    if (p->t->sm < 80 || !narrows_floats(f))
         return;
     uint32_t *uses = arena_array(p->scratch, uint32_t, f->values.len);
     for (uint32_t k = 1; k < f->insts.len; k++)

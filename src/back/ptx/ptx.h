@@ -24,7 +24,9 @@ typedef struct ptx {
     text *out;     // the module
     text body;     // the instructions of the current kernel; registers are declared before it
     uint32_t *reg; // per value: register number within its class, 0: none yet
-    ir_ref *tied;  // per value: the one whose register it shares; NULL: each has its own
+    char (*reg_name)[16];    // per value: the register's name, once it has one
+    const char **const_text; // per constant: as an immediate, NULL: not asked for yet
+    ir_ref *tied;            // per value: the one whose register it shares; NULL: each has its own
     uint32_t next_reg[RC_COUNT];
     uint32_t next_label;
     struct ptx_frame { // per instruction: the labels of a control instruction
@@ -49,7 +51,7 @@ typedef struct ptx {
     bool failed;
 } ptx;
 
-// A printable operand: an immediate, or the register's name. Valid until 16 more are made.
+// A printable operand: an immediate, or the register's name.
 const char *ptx_op(ptx *p, ir_ref r);
 // Always a register (constants are moved into a fresh one first).
 const char *ptx_reg(ptx *p, ir_ref r);
@@ -57,7 +59,12 @@ const char *ptx_reg(ptx *p, ir_ref r);
 const char *ptx_def(ptx *p, ir_ref r);
 // A fresh register of a class.
 const char *ptx_temp(ptx *p, reg_class c);
-reg_class ptx_class(ir_type t);
+extern const uint8_t ptx_classes[IR_TYPE_COUNT]; // reg_class
+static inline reg_class ptx_class(ir_type t)
+{
+    must(t != IR_VOID && t < IR_TYPE_COUNT);
+    return (reg_class)ptx_classes[t];
+}
 // The text uses something that PTX has since `version`.
 void ptx_needs(ptx *p, int version);
 // One line of code: "\tTEXT;\n".
