@@ -13,21 +13,22 @@ typedef struct finder {
     bool did_change;
 } finder;
 
-static uint32_t note_writes(finder *fi, ir_region_id region)
+static void note_writes(finder *fi)
 {
     const ir_func *f = fi->f;
-    uint32_t all = 0;
-    for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
-        all |= known_writes(f, i);
-        uint32_t inside = 0;
-        for (uint32_t k = 0; k < i->region_count; k++)
-            inside |= note_writes(fi, i->regions + k);
-        if (i->region_count)
-            fi->writes[id] = inside;
-        all |= inside;
+        uint32_t spaces = known_writes(f, i);
+        if (!spaces)
+            continue;
+        for (ir_region_id r = i->parent; r;) {
+            ir_inst_id owner = ir_region_at(f, r)->owner;
+            if (!owner || (fi->writes[owner] & spaces) == spaces)
+                break;
+            fi->writes[owner] |= spaces;
+            r = ir_at(f, owner)->parent;
+        }
     }
-    return all;
 }
 
 static void visit_plain(finder *fi, ir_inst_id id)
@@ -41,10 +42,9 @@ static void visit_plain(finder *fi, ir_inst_id id)
         known_written(&fi->table, known_writes(fi->f, i));
         return;
     }
-    known_entry *key = known_key(&fi->table, i, ir_operands(fi->f, i));
-    ir_ref value = known_find(&fi->table, key);
+    ir_ref value = known_find(&fi->table, i, ir_operands(fi->f, i));
     if (!value) {
-        known_learn(&fi->table, key, i->result);
+        known_learn(&fi->table, i->result);
         return;
     }
     fi->with[i->result] = value;
@@ -67,9 +67,11 @@ static void visit_control(finder *fi, ir_inst_id id)
         fi->table.floor = fi->table.entries.len;
     uint32_t age[KNOWN_SPACES];
     memcpy(age, fi->table.age, sizeof age);
+    uint32_t len = fi->table.entries.len;
     for (uint32_t k = 0; k < i->region_count; k++) {
         memcpy(fi->table.age, age, sizeof age);
         visit_region(fi, i->regions + k);
+        known_forget(&fi->table, len);
     }
     fi->table.floor = floor;
     memcpy(fi->table.age, age, sizeof age);
@@ -79,7 +81,6 @@ static void visit_control(finder *fi, ir_inst_id id)
 static void visit_region(finder *fi, ir_region_id region)
 {
     const ir_func *f = fi->f;
-    uint32_t len = fi->table.entries.len;
     for (ir_inst_id id = ir_region_at(f, region)->first, next; id; id = next) {
         const ir_inst *i = ir_at(f, id);
         next = i->next;
@@ -92,7 +93,6 @@ static void visit_region(finder *fi, ir_region_id region)
         else
             visit_plain(fi, id);
     }
-    known_forget(&fi->table, len);
 }
 
 bool pass_cse(ir_func *f, pass_ctx *ctx)
@@ -102,7 +102,7 @@ bool pass_cse(ir_func *f, pass_ctx *ctx)
                  .table = known_open(f, ctx->scratch, f->insts.len),
                  .writes = arena_array(ctx->scratch, uint32_t, f->insts.len),
                  .is_tight = nv_has_wgmma(f)};
-    note_writes(&fi, f->body);
+    note_writes(&fi);
     visit_region(&fi, f->body);
     return fi.did_change;
 }

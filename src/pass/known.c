@@ -8,7 +8,7 @@
      SPACE_BIT(IR_PTR_LOCAL))
 const uint32_t known_all_spaces = ALL_SPACES;
 
-uint32_t known_writes(const ir_func *f, const ir_inst *i)
+uint32_t known_writes_of(const ir_func *f, const ir_inst *i)
 {
     if (i->op == IR_STORE) {
         ir_type space = ir_type_of(f, ir_operand(f, i, 0));
@@ -54,19 +54,11 @@ known_table known_open(const ir_func *f, arena *scratch, uint32_t expected)
     return t;
 }
 
-bool known_can_be(const ir_inst *i)
-{
-    bool is_pure = ir_op_effect((ir_op)i->op) == IR_FX_PURE;
-    bool is_load = i->op == IR_LOAD && i->hint != IR_HINT_VOLATILE;
-    return (is_pure || is_load) && i->result_count == 1 && i->operand_count <= KNOWN_OPERANDS;
-}
-
-static bool is_symmetric(uint16_t op)
-{
-    return op == IR_ADD || op == IR_MUL || op == IR_AND || op == IR_OR || op == IR_XOR ||
-           op == IR_IEQ || op == IR_INE || op == IR_FADD || op == IR_FMUL || op == IR_FEQ ||
-           op == IR_FNE || (op >= IR_SMIN && op <= IR_UMAX);
-}
+static const bool is_symmetric[IR_OP_COUNT] = {
+    [IR_ADD] = true, [IR_MUL] = true,  [IR_AND] = true,  [IR_OR] = true,   [IR_XOR] = true,
+    [IR_IEQ] = true, [IR_INE] = true,  [IR_FADD] = true, [IR_FMUL] = true, [IR_FEQ] = true,
+    [IR_FNE] = true, [IR_SMIN] = true, [IR_SMAX] = true, [IR_UMIN] = true, [IR_UMAX] = true,
+};
 
 // Memory that a kernel cannot write has no age.
 static uint32_t age_of(const known_table *t, const ir_inst *i, ir_ref pointer)
@@ -77,62 +69,60 @@ static uint32_t age_of(const known_table *t, const ir_inst *i, ir_ref pointer)
     return t->age[space];
 }
 
-static void set_hash(known_entry *k)
-{
-    uint64_t h = ((uint64_t)k->op << 8 | k->type) + ((uint64_t)k->age << 32) + k->aux;
-    h = (h ^ (uint64_t)k->imm) * 0x9e3779b97f4a7c15u;
-    h = (h ^ (h >> 29) ^ ((uint64_t)k->operands[0] << 32 | k->operands[1])) * 0xff51afd7ed558ccdu;
-    h = (h ^ (h >> 31) ^ k->operands[2]) * 0xc4ceb9fe1a85ec53u;
-    k->hash = (uint32_t)(h >> 32);
-}
-
 // Made where it would stand in the stack, so that nothing is copied.
-static known_entry *make_key(known_table *t, const ir_inst *i, const ir_ref *operands,
-                             uint32_t count)
+static inline known_entry *make_key(known_table *t, uint64_t head, int64_t imm, ir_ref a, ir_ref b,
+                                    ir_ref c, uint32_t age)
 {
     vec_reserve(t->scratch, &t->entries, t->entries.len + 1);
     known_entry *k = &t->entries.at[t->entries.len];
-    k->op = i->op;
-    k->type = i->type;
-    k->count = (uint8_t)count;
-    k->aux = i->aux;
-    k->age = 0;
-    k->imm = i->imm;
-    for (uint32_t n = 0; n < KNOWN_OPERANDS; n++)
-        k->operands[n] = n < count ? operands[n] : IR_NONE;
+    uint64_t pair = (uint64_t)b << 32 | a, rest = (uint64_t)age << 32 | c;
+    k->what[0] = head;
+    k->what[1] = (uint64_t)imm;
+    k->what[2] = pair;
+    k->what[3] = rest;
+    uint64_t h = head * 0x9e3779b97f4a7c15u + (uint64_t)imm * 0xd6e8feb86659fd93u;
+    h ^= pair * 0xff51afd7ed558ccdu + rest * 0xc4ceb9fe1a85ec53u;
+    h ^= h >> 29;
+    k->hash = (uint32_t)((h * 0xbf58476d1ce4e5b9u) >> 32);
     return k;
 }
 
-known_entry *known_key(known_table *t, const ir_inst *i, const ir_ref *operands)
+static uint64_t head_of(ir_op op, uint8_t type, uint32_t count, uint32_t aux)
 {
-    known_entry *k = make_key(t, i, operands, i->operand_count);
-    if (i->op == IR_LOAD) {
-        k->age = age_of(t, i, operands[0]);
-    } else if (k->operands[0] > k->operands[1] && is_symmetric(i->op)) {
-        k->operands[0] = operands[1];
-        k->operands[1] = operands[0];
+    return (uint64_t)aux << 32 | (uint64_t)count << 24 | (uint64_t)type << 16 | (uint64_t)op;
+}
+
+static inline known_entry *key_of(known_table *t, const ir_inst *i, const ir_ref *operands)
+{
+    uint32_t count = i->operand_count;
+    ir_ref a = count > 0 ? operands[0] : IR_NONE, b = count > 1 ? operands[1] : IR_NONE,
+           c = count > 2 ? operands[2] : IR_NONE;
+    if (a > b && is_symmetric[i->op]) {
+        b = a;
+        a = operands[1];
     }
-    set_hash(k);
-    return k;
+    uint32_t age = i->op == IR_LOAD ? age_of(t, i, a) : 0;
+    return make_key(t, head_of((ir_op)i->op, i->type, count, i->aux), i->imm, a, b, c, age);
 }
 
 static bool is_same(const known_entry *a, const known_entry *b)
 {
-    return a->hash == b->hash && a->op == b->op && a->type == b->type && a->count == b->count &&
-           a->aux == b->aux && a->age == b->age && a->imm == b->imm &&
-           !memcmp(a->operands, b->operands, sizeof a->operands);
+    uint64_t difference = 0;
+    for (int k = 0; k < 4; k++)
+        difference |= a->what[k] ^ b->what[k];
+    return !difference;
 }
 
-ir_ref known_find(const known_table *t, const known_entry *key)
+ir_ref known_find(known_table *t, const ir_inst *i, const ir_ref *operands)
 {
-    uint32_t e = t->slots[key->hash & t->mask];
-    for (; e > t->floor; e = t->entries.at[e - 1].below)
+    const known_entry *key = key_of(t, i, operands);
+    for (uint32_t e = t->slots[key->hash & t->mask]; e > t->floor; e = t->entries.at[e - 1].below)
         if (is_same(&t->entries.at[e - 1], key))
             return t->entries.at[e - 1].value;
     return IR_NONE;
 }
 
-void known_learn(known_table *t, known_entry *key, ir_ref value)
+static void learn(known_table *t, known_entry *key, ir_ref value)
 {
     uint32_t *slot = &t->slots[key->hash & t->mask];
     key->value = value;
@@ -140,17 +130,19 @@ void known_learn(known_table *t, known_entry *key, ir_ref value)
     *slot = ++t->entries.len;
 }
 
+void known_learn(known_table *t, ir_ref value)
+{
+    learn(t, &t->entries.at[t->entries.len], value);
+}
+
 void known_store(known_table *t, const ir_inst *store, const ir_ref *operands)
 {
     known_written(t, known_writes(t->f, store));
     if (store->hint == IR_HINT_VOLATILE || store->operand_count != 2)
         return;
-    known_entry *k = make_key(t, store, operands, 1);
-    k->op = IR_LOAD;
-    k->aux = 0;
-    k->age = t->age[ir_type_of(t->f, operands[0])];
-    set_hash(k);
-    known_learn(t, k, operands[1]);
+    uint32_t age = t->age[ir_type_of(t->f, operands[0])];
+    uint64_t head = head_of(IR_LOAD, store->type, 1, 0);
+    learn(t, make_key(t, head, store->imm, operands[0], IR_NONE, IR_NONE, age), operands[1]);
 }
 
 void known_forget(known_table *t, uint32_t len)

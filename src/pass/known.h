@@ -10,12 +10,10 @@
 enum { KNOWN_SPACES = IR_TYPE_COUNT, KNOWN_OPERANDS = 3 };
 
 typedef struct known_entry {
+    // All that makes two the same, in words that are hashed and compared at once: operation, type,
+    // number of operands and aux; imm; two operands; the third and the memory's age.
+    uint64_t what[4];
     uint32_t hash;
-    uint16_t op;
-    uint8_t type, count;
-    uint32_t aux, age;
-    int64_t imm;
-    ir_ref operands[KNOWN_OPERANDS];
     ir_ref value;
     uint32_t below; // the entry it hides in its slot; index + 1
 } known_entry;
@@ -34,20 +32,28 @@ typedef struct known_table {
 // `expected`: about how many entries there will be.
 known_table known_open(const ir_func *f, arena *scratch, uint32_t expected);
 // Is it a result that the table can hold?
-bool known_can_be(const ir_inst *i);
-// What to find it by, or to learn; until the next one is asked for. `operands` are those of `i`, or
+static inline bool known_can_be(const ir_inst *i)
+{
+    bool is_pure = ir_op_effect((ir_op)i->op) == IR_FX_PURE;
+    bool is_load = i->op == IR_LOAD && i->hint != IR_HINT_VOLATILE;
+    return (is_pure || is_load) && i->result_count == 1 && i->operand_count <= KNOWN_OPERANDS;
+}
+// The value of an instruction that computes the same, or IR_NONE. `operands` are those of `i`, or
 // what stands for them.
-known_entry *known_key(known_table *t, const ir_inst *i, const ir_ref *operands);
-// The value, or IR_NONE.
-ir_ref known_find(const known_table *t, const known_entry *key);
-void known_learn(known_table *t, known_entry *key, ir_ref value);
+ir_ref known_find(known_table *t, const ir_inst *i, const ir_ref *operands);
+// What was looked for last, and not found, is `value`.
+void known_learn(known_table *t, ir_ref value);
 // A store: what the next load from there sees.
 void known_store(known_table *t, const ir_inst *store, const ir_ref *operands);
 // Back to the first `len` entries.
 void known_forget(known_table *t, uint32_t len);
 
 // The address spaces that an instruction writes, as bits; all of them.
-uint32_t known_writes(const ir_func *f, const ir_inst *i);
+uint32_t known_writes_of(const ir_func *f, const ir_inst *i);
+static inline uint32_t known_writes(const ir_func *f, const ir_inst *i)
+{
+    return ir_op_effect((ir_op)i->op) == IR_FX_PURE ? 0 : known_writes_of(f, i); // most are pure
+}
 extern const uint32_t known_all_spaces;
 void known_written(known_table *t, uint32_t spaces);
 

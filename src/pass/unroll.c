@@ -46,9 +46,9 @@ static void add_copies(unroller *u, ir_inst_id id, uint32_t count)
 {
     if (!count)
         return;
-    arena *a = u->f->module->in; // scratch is taken back after each loop
+    vec_reserve(u->f->module->in, &u->copies, id + 1); // scratch is taken back after each loop
     while (u->copies.len <= id)
-        vec_push(a, &u->copies, 0);
+        u->copies.at[u->copies.len++] = 0;
     u->copies.at[id] += count;
     u->has_copies = true;
 }
@@ -149,10 +149,12 @@ typedef struct copier {
 // Room for the maps of all there is now; to be called before a mark is set.
 static void reserve_maps(unroller *u)
 {
+    vec_reserve(u->scratch, &u->with, u->f->values.len);
     while (u->with.len < u->f->values.len)
-        vec_push(u->scratch, &u->with, 0);
+        u->with.at[u->with.len++] = 0;
+    vec_reserve(u->scratch, &u->target, u->f->insts.len);
     while (u->target.len < u->f->insts.len)
-        vec_push(u->scratch, &u->target, 0);
+        u->target.at[u->target.len++] = 0;
 }
 
 static copier start_copies(unroller *u, const loop_info *l, ir_inst_id leaves_to, int64_t rounds)
@@ -163,6 +165,8 @@ static copier start_copies(unroller *u, const loop_info *l, ir_inst_id leaves_to
     uint32_t n = ir_region_at(f, l->body)->arg_count;
     uint64_t size = (uint64_t)l->size * (uint64_t)rounds;
     copier c = {.u = u, .f = f, .l = l, .a = a, .values = u->with.len};
+    if (size < MOST_SLOTS) // room at once, instead of step by step
+        vec_reserve(f->module->in, &f->insts, f->insts.len + (uint32_t)size);
     c.with = u->with.at;
     c.target = u->target.at;
     c.table = known_open(f, a, size < MOST_SLOTS ? (uint32_t)size : MOST_SLOTS);
@@ -193,34 +197,35 @@ static ir_ref mapped(const copier *c, ir_ref r)
 static bool fold_copy(copier *c, const ir_inst *old, const ir_ref *operands)
 {
     uint64_t bits[3], out;
-    ir_type t = old->result_count == 1 ? ir_type_of(c->f, old->result) : IR_VOID;
-    if (!ir_is_int(t) || old->operand_count == 0 || old->operand_count > 3 ||
-        ir_op_effect(old->op) != IR_FX_PURE)
+    if (old->operand_count == 0 || old->operand_count > 3)
         return false;
     for (uint32_t k = 0; k < old->operand_count; k++)
         if (!ir_const_bits(c->f, operands[k], &bits[k]))
             return false;
+    ir_type t = old->result_count == 1 ? ir_type_of(c->f, old->result) : IR_VOID;
+    if (!ir_is_int(t) || ir_op_effect(old->op) != IR_FX_PURE)
+        return false;
     if (!ir_eval(old->op, old->type, old->aux, bits, &out))
         return false;
     c->with[old->result] = ir_constant(c->f, t, out);
     return true;
 }
 
-// Nor do values that an earlier round has computed. True: `old` is one. Else *key is what to learn
-// it by, or NULL.
+// Nor do values that an earlier round has computed. True: `old` is one. Else *is_new says whether
+// it is to be learned.
 static bool reuse_copy(copier *c, ir_inst_id id, const ir_inst *old, const ir_ref *operands,
-                       known_entry **key)
+                       bool *is_new)
 {
     ir_func *f = c->f;
-    *key = NULL;
+    *is_new = false;
     if (!known_can_be(old)) {
         known_written(&c->table, known_writes(f, old));
         return false;
     }
     if (old->op == IR_LOAD && ir_type_of(f, operands[0]) == IR_PTR_LOCAL)
         return false; // becomes a register
-    *key = known_key(&c->table, old, operands);
-    ir_ref value = known_find(&c->table, *key);
+    ir_ref value = known_find(&c->table, old, operands);
+    *is_new = !value;
     if (!value)
         return false;
     c->with[old->result] = value;
@@ -287,32 +292,34 @@ static ir_inst_id copy_control(copier *c, ir_cursor *at, const ir_inst *old, con
 static void copy_inst(copier *c, ir_cursor *at, ir_inst_id id)
 {
     ir_func *f = c->f;
-    const ir_inst old = *ir_at(f, id); // by value: the array may move
+    vec_reserve(f->module->in, &f->insts, f->insts.len + 1); // one more does not move `old`
+    const ir_inst *old = ir_at(f, id);
     enum { FEW_OPERANDS = 16 };
     ir_ref few[FEW_OPERANDS], *operands = few;
-    known_entry *key;
-    if (old.operand_count > FEW_OPERANDS)
-        operands = arena_array(c->a, ir_ref, old.operand_count);
-    for (uint32_t k = 0; k < old.operand_count; k++)
-        operands[k] = mapped(c, ir_operand(f, &old, k));
-    if (fold_copy(c, &old, operands) || reuse_copy(c, id, &old, operands, &key))
+    bool is_new;
+    if (old->operand_count > FEW_OPERANDS)
+        operands = arena_array(c->a, ir_ref, old->operand_count);
+    for (uint32_t k = 0; k < old->operand_count; k++)
+        operands[k] = mapped(c, ir_operand(f, old, k));
+    if (fold_copy(c, old, operands) || reuse_copy(c, id, old, operands, &is_new))
         return;
-    at->at = old.at;
-    if (ir_is_control(old.op)) {
-        ir_inst_id made = copy_control(c, at, &old, operands);
+    at->at = old->at;
+    if (ir_is_control(old->op)) {
+        const ir_inst control = *old; // the array may move now
+        ir_inst_id made = copy_control(c, at, &control, operands);
         c->target[id] = made;
-        copy_regions(c, &old, made);
+        copy_regions(c, &control, made);
         return;
     }
-    ir_inst_id id_new = ir_add_like(at, f, &old, operands);
+    ir_inst_id id_new = ir_add_like(at, f, old, operands);
     ir_inst *made = ir_at(f, id_new);
-    for (uint32_t k = 0; k < old.result_count; k++)
-        c->with[old.result + k] = made->result + k;
-    if ((old.op == IR_EXIT || old.op == IR_NEXT) && c->target[old.aux])
-        made->aux = c->target[old.aux];
+    for (uint32_t k = 0; k < old->result_count; k++)
+        c->with[old->result + k] = made->result + k;
+    if ((old->op == IR_EXIT || old->op == IR_NEXT) && c->target[old->aux])
+        made->aux = c->target[old->aux];
     add_copies(c->u, id_new, copies_of(c->u, id));
-    if (key)
-        known_learn(&c->table, key, made->result);
+    if (is_new)
+        known_learn(&c->table, made->result);
 }
 
 // One whole round; its test is known to go on.
