@@ -1,6 +1,7 @@
 // Alignment: for every value a power of two that divides it (for pointers: the address), up to
-// 2^20. Starts high and is lowered by sweeps until nothing changes, so counters of loops keep what
-// their start and step share. assume(x % 4 == 0) is believed. Start reading at align_compute.
+// 2^20. Starts high and is lowered by sweeps in reading order until no argument of a loop changes,
+// so counters of loops keep what their start and step share. assume(x % 4 == 0) is believed. Start
+// reading at align_compute.
 #include "pass/pass.h"
 
 enum { MOST = 1 << 20 };
@@ -8,7 +9,7 @@ enum { MOST = 1 << 20 };
 typedef struct aligner {
     const ir_func *f;
     uint32_t *of, *promised;
-    bool changed;
+    bool needs_again; // an argument of a loop was lowered after it was asked for
 } aligner;
 
 static uint32_t low_bit(uint64_t bits)
@@ -33,13 +34,14 @@ static uint32_t times(uint32_t a, uint64_t b)
     return (uint64_t)a * b >= MOST ? MOST : (uint32_t)(a * b);
 }
 
-static void lower(aligner *g, ir_ref r, uint32_t align)
+// Answers whether that is news.
+static bool lower(aligner *g, ir_ref r, uint32_t align)
 {
     align = align > g->promised[r] ? align : g->promised[r];
-    if (align < g->of[r]) {
-        g->of[r] = align;
-        g->changed = true;
-    }
+    if (align >= g->of[r])
+        return false;
+    g->of[r] = align;
+    return true;
 }
 
 static uint32_t result_align(const aligner *g, const ir_inst *i)
@@ -80,22 +82,34 @@ static uint32_t result_align(const aligner *g, const ir_inst *i)
     }
 }
 
-static void visit(aligner *g, ir_inst_id id)
+static void visit_plain(aligner *g, const ir_inst *i)
+{
+    if (i->result_count == 1 && g->of[i->result] == 1)
+        return; // as low as it gets
+    uint32_t align = result_align(g, i);
+    for (uint32_t k = 0; k < i->result_count; k++)
+        lower(g, i->result + k, align);
+}
+
+static void visit_region(aligner *g, ir_region_id region)
 {
     const ir_func *f = g->f;
-    const ir_inst *i = ir_at(f, id);
-    if (i->op == IR_EXIT) {
-        for (uint32_t k = 0; k < i->operand_count; k++)
-            lower(g, ir_at(f, i->aux)->result + k, get(g, ir_operand(f, i, k)));
-    } else if (i->op == IR_NEXT || i->op == IR_LOOP) {
-        const ir_inst *loop = i->op == IR_LOOP ? i : ir_at(f, i->aux);
-        ir_ref args = ir_region_at(f, loop->regions)->args;
-        for (uint32_t k = 0; k < i->operand_count; k++)
-            lower(g, args + k, get(g, ir_operand(f, i, k)));
-    } else if (!i->region_count && i->result_count) {
-        uint32_t align = g->of[i->result] > 1 || i->result_count > 1 ? result_align(g, i) : 1;
-        for (uint32_t k = 0; k < i->result_count; k++)
-            lower(g, i->result + k, align);
+    for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
+        const ir_inst *i = ir_at(f, id);
+        if (i->op == IR_EXIT) {
+            for (uint32_t k = 0; k < i->operand_count; k++)
+                lower(g, ir_at(f, i->aux)->result + k, get(g, ir_operand(f, i, k)));
+        } else if (i->op == IR_NEXT || i->op == IR_LOOP) {
+            const ir_inst *loop = i->op == IR_LOOP ? i : ir_at(f, i->aux);
+            ir_ref args = ir_region_at(f, loop->regions)->args;
+            for (uint32_t k = 0; k < i->operand_count; k++)
+                if (lower(g, args + k, get(g, ir_operand(f, i, k))))
+                    g->needs_again |= i->op == IR_NEXT;
+        } else if (!i->region_count && i->result_count) {
+            visit_plain(g, i);
+        }
+        for (uint32_t k = 0; k < i->region_count; k++)
+            visit_region(g, i->regions + k);
     }
 }
 
@@ -181,10 +195,8 @@ uint32_t *align_compute(const ir_func *f, arena *a)
         lower(&g, f->first_param + k, align ? align : 1);
     }
     do {
-        g.changed = false;
-        for (uint32_t id = 1; id < f->insts.len; id++)
-            if (f->insts.at[id].op != IR_NOP)
-                visit(&g, id);
-    } while (g.changed);
+        g.needs_again = false;
+        visit_region(&g, f->body);
+    } while (g.needs_again);
     return g.of;
 }

@@ -19,15 +19,16 @@ typedef struct walker {
     vec(undo) log;
 } walker;
 
-static range full(ir_type t)
+static const range full_ranges[IR_TYPE_COUNT] = {
+    [IR_I1] = {0, 1},
+    [IR_I8] = {INT8_MIN, INT8_MAX},
+    [IR_I16] = {INT16_MIN, INT16_MAX},
+    [IR_I32] = {INT32_MIN, INT32_MAX},
+};
+
+static inline range full(ir_type t)
 {
-    switch ((int)t) {
-    case IR_I1: return (range){0, 1};
-    case IR_I8: return (range){INT8_MIN, INT8_MAX};
-    case IR_I16: return (range){INT16_MIN, INT16_MAX};
-    case IR_I32: return (range){INT32_MIN, INT32_MAX};
-    default: return (range){INT64_MIN, INT64_MAX};
-    }
+    return ir_is_int(t) && t != IR_I64 ? full_ranges[t] : (range){INT64_MIN, INT64_MAX};
 }
 
 range range_of(const ir_func *f, const range *facts, ir_ref r)

@@ -22,13 +22,21 @@ typedef struct product {
 typedef struct reducer {
     ir_func *f;
     arena *a;
-    range_facts ranges;
+    const range *ranges; // of the function as it was; NULL: not asked for yet
     uint32_t known_len;
     bool changed;
 } reducer;
 
+// Few loops need them. To be called before the first change.
+static const range *find_ranges(reducer *s)
+{
+    if (!s->ranges)
+        s->ranges = range_compute(s->f, s->a);
+    return s->ranges;
+}
+
 // Is `r` the loop's counter, maybe widened without wrapping?
-static bool is_counter(const reducer *s, const loop_info *l, ir_ref r, product *p)
+static bool is_counter(reducer *s, const loop_info *l, ir_ref r, product *p)
 {
     const ir_func *f = s->f;
     ir_inst_id def = ir_def_of(f, r);
@@ -47,12 +55,12 @@ static bool is_counter(const reducer *s, const loop_info *l, ir_ref r, product *
     p->counter = r - body->args;
     if (!p->is_widened)
         return true;
-    range of = r < s->known_len ? s->ranges.value[r] : (range){INT32_MIN, INT32_MAX};
+    range of = r < s->known_len ? find_ranges(s)[r] : (range){INT32_MIN, INT32_MAX};
     bool is_bounded = of.lo > INT32_MIN || of.hi < INT32_MAX; // known at all: does not wrap
     return ir_type_of(f, r) == IR_I32 && is_bounded && (!p->is_unsigned || of.lo >= 0);
 }
 
-static bool find_product(const reducer *s, const loop_info *l, ir_inst_id id, product *p)
+static bool find_product(reducer *s, const loop_info *l, ir_inst_id id, product *p)
 {
     const ir_func *f = s->f;
     const ir_inst *i = ir_at(f, id);
@@ -71,7 +79,7 @@ static bool find_product(const reducer *s, const loop_info *l, ir_inst_id id, pr
     return false;
 }
 
-static void find_products(const reducer *s, const loop_info *l, ir_region_id region, product *out,
+static void find_products(reducer *s, const loop_info *l, ir_region_id region, product *out,
                           uint32_t *count)
 {
     const ir_func *f = s->f;
@@ -95,6 +103,7 @@ static ir_ref as_i64(ir_cursor *c, ir_ref r, const product *p)
 static void add_arguments(reducer *s, const loop_info *l, const product *products, uint32_t count)
 {
     ir_func *f = s->f;
+    (void)find_ranges(s);
     ir_inst_id loop = l->loop;
     uint32_t old_count = ir_region_at(f, l->body)->arg_count, all = old_count + count;
     ir_ref *starts = arena_array(s->a, ir_ref, all), *nexts = arena_array(s->a, ir_ref, all);
@@ -171,7 +180,6 @@ bool pass_strength(ir_func *f, pass_ctx *ctx)
     if (!has_loop)
         return false;
     reducer s = {.f = f, .a = ctx->scratch, .known_len = f->values.len};
-    s.ranges = range_compute_exact(f, ctx->scratch);
     walk_region(&s, f->body);
     return s.changed;
 }

@@ -1,6 +1,7 @@
 // Uniformity: which values are equal in all threads of a warp or a block, and which instructions
 // are reached by all of them. Everything starts as uniform and is lowered by sweeps over the
-// function until nothing changes, so loops need no special order.
+// function, until none lowers something that was asked about before: a loop's arguments, how its
+// rounds end, what a local array holds, whether different values meet.
 //
 // A value's level speaks of the threads that are there. Flow is kept as the nesting depth of the
 // innermost cause that splits the threads (0: none), once for the warp and once for the block: a
@@ -31,7 +32,8 @@ typedef struct sweep {
     ir_ref *joined;   // per value: the value joined first
     flow *rounds;     // per instruction (loops): how threads leave
     uint32_t *depth;  // per instruction (control)
-    bool changed, is_one_warp;
+    bool needs_again; // something changed that was asked about earlier in this sweep
+    bool is_one_warp;
     bool has_whole_rows; // thread_x() counts along the lanes of every warp
 } sweep;
 
@@ -45,15 +47,16 @@ static uint8_t level_of(const sweep *s, ir_ref r)
     return r && !ir_is_const(r) ? s->facts.value[r] : UNIFORM_BLOCK;
 }
 
-static void lower(sweep *s, ir_ref r, uint8_t level, ir_inst_id because)
+// Answers whether that is news.
+static bool lower(sweep *s, ir_ref r, uint8_t level, ir_inst_id because)
 {
     if (level == UNIFORM_WARP && s->is_one_warp)
         level = UNIFORM_BLOCK;
     if (level >= s->facts.value[r])
-        return;
+        return false;
     s->facts.value[r] = level;
     s->facts.because[r] = because;
-    s->changed = true;
+    return true;
 }
 
 static ir_inst_id blame(const sweep *s, ir_ref r)
@@ -144,11 +147,10 @@ static bool drops_lane(const sweep *s, const ir_inst *i)
     const ir_func *f = s->f;
     ir_ref a = i->operand_count > 0 ? ir_operand(f, i, 0) : 0;
     ir_ref b = i->operand_count > 1 ? ir_operand(f, i, 1) : 0;
-    const ir_inst *def = def_inst(f, a);
     uint64_t bits;
     switch (i->op) {
     case IR_SDIV:
-        if (!def || def->op != IR_THREAD)
+        if (!def_inst(f, a) || def_inst(f, a)->op != IR_THREAD)
             return false; // negative numbers round the other way
         return is_const_multiple(f, b, 32, 0) && is_lane_linear(s, a, 4);
     case IR_UDIV: return is_const_multiple(f, b, 32, 0) && is_lane_linear(s, a, 4);
@@ -194,7 +196,7 @@ static void lower_local(sweep *s, uint32_t local, uint8_t level)
     for (uint32_t k = 0; k < s->f->locals.len; k++)
         if ((local == UINT32_MAX || local == k + 1) && level < s->locals[k]) {
             s->locals[k] = level;
-            s->changed = true;
+            s->needs_again = true;
         }
 }
 
@@ -328,18 +330,20 @@ static ir_inst_id split_blame(const sweep *s, flow at)
     return control->operand_count ? blame(s, ir_operand(s->f, control, 0)) : 0;
 }
 
-// One more value arrives at `into` (a control result or loop argument).
-static void join(sweep *s, ir_ref into, ir_ref value, bool is_other, flow at, uint32_t floor)
+// One more value arrives at `into` (a control result or loop argument). Answers whether its level
+// is a new one.
+static bool join(sweep *s, ir_ref into, ir_ref value, bool is_other, flow at, uint32_t floor)
 {
     if (!s->joined[into])
         s->joined[into] = value;
     if ((is_other || s->joined[into] != value) && !s->differs[into]) {
         s->differs[into] = 1;
-        s->changed = true;
+        s->needs_again = true;
     }
-    lower(s, into, level_of(s, value), blame(s, value));
+    bool is_new = lower(s, into, level_of(s, value), blame(s, value));
     if (s->differs[into])
-        lower(s, into, join_level(at, floor), split_blame(s, at));
+        is_new |= lower(s, into, join_level(at, floor), split_blame(s, at));
+    return is_new;
 }
 
 static void mark_escape(uint64_t *bits, ir_inst_id *via, ir_inst_id *control, const split *why,
@@ -371,11 +375,11 @@ static void leave_loops(sweep *s, ir_inst_id id, flow at, uint32_t target)
         bool is_loop = ir_at(f, owner)->op == IR_LOOP;
         if (is_loop && !rounds->warp.depth && at.warp.depth >= d) {
             rounds->warp = (split){d, at.warp.control, id};
-            s->changed = true;
+            s->needs_again = true;
         }
         if (is_loop && !rounds->block.depth && at.block.depth >= d) {
             rounds->block = (split){d, at.block.control, id};
-            s->changed = true;
+            s->needs_again = true;
         }
         r = ir_at(f, owner)->parent;
     }
@@ -398,7 +402,8 @@ static void visit_terminator(sweep *s, ir_inst_id id, flow at, escape *out)
     } else if (i->op == IR_NEXT) {
         const ir_region *body = ir_region_at(f, ir_at(f, i->aux)->regions);
         for (uint32_t k = 0; k < i->operand_count; k++)
-            join(s, body->args + k, ir_operand(f, i, k), false, at, 2 * target + 1);
+            s->needs_again |=
+                join(s, body->args + k, ir_operand(f, i, k), false, at, 2 * target + 1);
     }
     if (i->op != IR_NEXT)
         leave_loops(s, id, at, target);
@@ -517,8 +522,8 @@ uniform_facts uniform_compute(const ir_func *f, arena *a)
     s.is_one_warp = threads && threads <= 32;
     s.has_whole_rows = are_rows_whole(f);
     do {
-        s.changed = false;
+        s.needs_again = false;
         visit_region(&s, f->body, (flow){0}, 1);
-    } while (s.changed);
+    } while (s.needs_again);
     return s.facts;
 }
