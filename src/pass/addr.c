@@ -13,8 +13,8 @@
 enum { FAR = 1 << 23 };
 
 typedef struct parts { // value = rest + constant; only when constant != 0
-    ir_ref rest;       // 0: nothing but the constant
     int64_t constant;
+    ir_ref rest;    // 0: nothing but the constant
     bool is_narrow; // the rest is an i32, to be widened as its value is
 } parts;
 
@@ -92,18 +92,18 @@ static parts wide_of(const folder *g, ir_ref r)
 {
     uint64_t bits;
     if (ir_const_bits(g->f, r, &bits))
-        return (parts){0, (int64_t)bits, false};
-    return r < g->known_len && g->wide[r].constant ? g->wide[r] : (parts){r, 0, false};
+        return (parts){.constant = (int64_t)bits};
+    return r < g->known_len && g->wide[r].constant ? g->wide[r] : (parts){.rest = r};
 }
 
 static parts narrow_of(const folder *g, ir_ref r, bool is_unsigned)
 {
     uint64_t bits;
     if (ir_const_bits(g->f, r, &bits))
-        return (parts){0, is_unsigned ? (int64_t)(uint32_t)bits : (int32_t)(uint32_t)bits, true};
+        return (parts){is_unsigned ? (int64_t)(uint32_t)bits : (int32_t)(uint32_t)bits, 0, true};
     if (r < g->known_len && g->narrow[is_unsigned][r].constant)
         return g->narrow[is_unsigned][r];
-    return (parts){r, 0, true};
+    return (parts){0, r, true};
 }
 
 static parts widened(folder *g, ir_inst_id before, parts p, bool is_unsigned)
@@ -128,7 +128,7 @@ static parts combine(folder *g, ir_inst_id before, ir_op op, parts a, parts b)
         rest = b.rest;
     else if (b.rest)
         rest = make(g, before, op, type, a.rest, b.rest);
-    return (parts){rest, (int64_t)(op == IR_ADD ? x + y : x - y), a.is_narrow};
+    return (parts){(int64_t)(op == IR_ADD ? x + y : x - y), rest, a.is_narrow};
 }
 
 static parts scale(folder *g, ir_inst_id before, ir_op op, parts a, int64_t factor)
@@ -138,7 +138,7 @@ static parts scale(folder *g, ir_inst_id before, ir_op op, parts a, int64_t fact
     ir_ref k = op == IR_SHL ? ir_i32(g->f, (int32_t)(factor & 63))
                             : ir_constant(g->f, type, (uint64_t)factor);
     ir_ref rest = a.rest ? make(g, before, op, type, a.rest, k) : 0;
-    return (parts){rest, (int64_t)((uint64_t)a.constant * by), a.is_narrow};
+    return (parts){(int64_t)((uint64_t)a.constant * by), rest, a.is_narrow};
 }
 
 static bool is_near(parts p)
@@ -246,7 +246,7 @@ static void split_shift(folder *g, ir_inst_id id)
     if (!p.is_narrow || !p.rest || p.constant <= 0 || p.constant & ((INT64_C(1) << k) - 1))
         return;
     ir_ref rest = make(g, id, IR_LSHR, IR_I32, p.rest, ir_operand(f, ir_at(f, id), 1));
-    parts out = {rest, p.constant >> k, true};
+    parts out = {p.constant >> k, rest, true};
     if (is_near(out)) {
         g->narrow[1][result] = out;
         if (k > 0) // below 2^31: the same as a signed number

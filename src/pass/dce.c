@@ -26,7 +26,7 @@ static void note_pointers(sweeper *s, ir_region_id region)
     const ir_func *f = s->f;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
-        for (uint32_t k = 0; k < i->operand_count && f->locals.len; k++) {
+        for (uint32_t k = 0; k < i->operand_count; k++) {
             ir_ref r = ir_operand(f, i, k);
             if (ir_is_const(r) || !s->local_of[r])
                 continue;
@@ -37,10 +37,6 @@ static void note_pointers(sweeper *s, ir_region_id region)
         }
         if (i->op == IR_LOCAL)
             s->local_of[i->result] = i->aux + 1;
-        if (i->op == IR_EXIT || i->op == IR_NEXT) {
-            s->next_transfer[id] = s->first_transfer[i->aux];
-            s->first_transfer[i->aux] = id;
-        }
         for (uint32_t k = 0; k < i->region_count; k++)
             note_pointers(s, i->regions + k);
     }
@@ -78,7 +74,11 @@ static void mark_value(sweeper *s, ir_ref r)
     if (ir_is_const(r) || s->used[r])
         return;
     s->used[r] = 1;
-    s->values.at[s->values.len++] = r;
+    const ir_value *v = &s->f->values.at[r];
+    if (v->def == IR_DEF_INST)
+        mark_inst(s, v->owner);
+    if (v->def != IR_DEF_INST || ir_at(s->f, v->owner)->region_count)
+        s->values.at[s->values.len++] = r; // what feeds it is to be found
 }
 
 static bool has_way_out(const sweeper *s, ir_inst_id loop)
@@ -97,17 +97,30 @@ static bool leaves(const ir_func *f, ir_inst_id transfer, ir_inst_id loop)
     return true;
 }
 
-// Marks the roots; answers whether something in the region jumps out of all of `loop`.
+static void note_transfer(sweeper *s, ir_inst_id id)
+{
+    uint32_t target = ir_at(s->f, id)->aux;
+    s->next_transfer[id] = s->first_transfer[target];
+    s->first_transfer[target] = id;
+}
+
+// Marks the roots and lists the transfers; answers whether something in the region jumps out of all
+// of `loop`.
 static bool mark_roots(sweeper *s, ir_region_id region, ir_inst_id loop)
 {
     const ir_func *f = s->f;
     bool does_leave = false;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
+        if (ir_op_effect((ir_op)i->op) == IR_FX_PURE)
+            continue; // most are
         if (has_effect(s, i))
             mark_inst(s, id);
+        bool is_transfer = i->op == IR_EXIT || i->op == IR_NEXT;
+        if (is_transfer)
+            note_transfer(s, id);
         does_leave |= i->op == IR_RETURN || i->op == IR_UNREACHABLE ||
-                      ((i->op == IR_EXIT || i->op == IR_NEXT) && loop && leaves(f, id, loop));
+                      (is_transfer && loop && leaves(f, id, loop));
         bool is_loop = i->op == IR_LOOP;
         bool inner = false;
         for (uint32_t k = 0; k < i->region_count; k++)
@@ -165,9 +178,7 @@ static void visit_value(sweeper *s, ir_ref r)
     const ir_func *f = s->f;
     const ir_value *v = &f->values.at[r];
     if (v->def == IR_DEF_INST) {
-        mark_inst(s, v->owner);
-        if (ir_is_control((ir_op)ir_at(f, v->owner)->op))
-            feed(s, v->owner, IR_EXIT, v->index);
+        feed(s, v->owner, IR_EXIT, v->index);
     } else if (v->def == IR_DEF_REGION_ARG) {
         ir_inst_id loop = ir_region_at(f, v->owner)->owner;
         mark_inst(s, loop);
@@ -261,17 +272,21 @@ static void sweep(sweeper *s)
     ir_func *f = s->f;
     uint32_t count = f->insts.len;
     trim_list trims = {0};
-    for (ir_inst_id id = 1; id < count; id++)
-        if (ir_at(f, id)->parent && !s->live[id]) {
+    vec(ir_inst_id) controls = {0};
+    for (ir_inst_id id = 1; id < count; id++) {
+        const ir_inst *i = ir_at(f, id);
+        if (s->live[id]) {
+            if (i->region_count)
+                vec_push(s->scratch, &controls, id);
+        } else if (i->parent) {
             ir_remove(f, id);
             s->did_change = true;
         }
-    for (ir_inst_id id = 1; id < count; id++) {
-        if (!ir_at(f, id)->parent || !ir_is_control((ir_op)ir_at(f, id)->op))
-            continue;
-        trim_results(s, id, &trims);
-        if (ir_at(f, id)->op == IR_LOOP)
-            trim_arguments(s, id, &trims);
+    }
+    for (uint32_t k = 0; k < controls.len; k++) {
+        trim_results(s, controls.at[k], &trims);
+        if (ir_at(f, controls.at[k])->op == IR_LOOP)
+            trim_arguments(s, controls.at[k], &trims);
     }
     if (!trims.len)
         return;
@@ -309,6 +324,14 @@ static void drop_locals(sweeper *s)
             ir_at(f, id)->aux = to[ir_at(f, id)->aux];
 }
 
+static bool has_local(const ir_func *f)
+{
+    for (ir_inst_id id = 1; id < f->insts.len; id++)
+        if (ir_at(f, id)->op == IR_LOCAL)
+            return true;
+    return false;
+}
+
 bool pass_dce(ir_func *f, pass_ctx *ctx)
 {
     arena *a = ctx->scratch;
@@ -323,9 +346,11 @@ bool pass_dce(ir_func *f, pass_ctx *ctx)
     // Each comes into its list once.
     vec_reserve(a, &s.insts, f->insts.len);
     vec_reserve(a, &s.values, f->values.len);
-    note_pointers(&s, f->body);
+    if (has_local(f))
+        note_pointers(&s, f->body);
     mark(&s);
     sweep(&s);
-    drop_locals(&s);
+    if (f->locals.len)
+        drop_locals(&s);
     return s.did_change;
 }

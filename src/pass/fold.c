@@ -109,7 +109,8 @@ static void fold_region(folder *fo, ir_region_id region)
         if (!ir_is_control((ir_op)i->op)) {
             set_stamps(fo, i->result, i->result_count);
             next = i->next;
-            fold_plain(fo, id);
+            if (fold_has_rules(f, i))
+                fold_plain(fo, id);
             continue;
         }
         if (fold_control(fo, id, &next)) {
@@ -131,6 +132,9 @@ bool pass_fold(ir_func *f, pass_ctx *ctx)
                  .stamp = arena_array(ctx->scratch, uint32_t, f->values.len),
                  .inst_count = f->insts.len,
                  .value_count = f->values.len};
+    vec_reserve(fo.scratch, &fo.with, f->values.len);
+    while (fo.with.len < f->values.len)
+        fo.with.at[fo.with.len++] = 0;
     list_transfers(&fo);
     fold_region(&fo, f->body);
     return fo.did_change;

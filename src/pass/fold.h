@@ -20,6 +20,18 @@ typedef struct folder {
 ir_ref fold_resolve(const folder *fo, ir_ref r);
 void fold_rename(folder *fo, ir_ref old, ir_ref with);
 
+// False: no rule is about such an instruction. With two operands, they are all about a constant, or
+// about x op x.
+static inline bool fold_has_rules(const ir_func *f, const ir_inst *i)
+{
+    if (ir_op_effect((ir_op)i->op) != IR_FX_PURE)
+        return true;
+    if (i->operand_count != 2)
+        return i->operand_count != 0;
+    ir_ref a = ir_operand(f, i, 0), b = ir_operand(f, i, 1);
+    return ir_is_const(a | b) || a == b;
+}
+
 // Simplifies one plain instruction whose operands are resolved. Returns a value that can replace
 // its (only) result, or 0; may rewrite the instruction in place or add some before it.
 ir_ref fold_rules(folder *fo, ir_inst_id id);

@@ -12,6 +12,7 @@
 typedef struct hoister {
     ir_func *f;
     ir_inst_id loop;
+    uint8_t *is_inside;   // per region: of the loop
     ir_inst_id sure_test; // its test, when it is known to go on at first; 0
     bool
         is_tight; // wgmma: accumulators leave few registers, so what is cheap stays where it stands
@@ -31,10 +32,31 @@ static bool is_dear(ir_op op)
     }
 }
 
+static void mark_inside(hoister *h, ir_inst_id control)
+{
+    const ir_func *f = h->f;
+    const ir_inst *i = ir_at(f, control);
+    for (uint32_t k = 0; k < i->region_count; k++) {
+        h->is_inside[i->regions + k] = 1;
+        for (ir_inst_id in = ir_region_at(f, i->regions + k)->first; in; in = ir_at(f, in)->next)
+            if (ir_at(f, in)->region_count)
+                mark_inside(h, in);
+    }
+}
+
+static bool is_outside(const hoister *h, ir_ref r)
+{
+    if (ir_is_const(r))
+        return true;
+    const ir_value *v = &h->f->values.at[r];
+    return v->def == IR_DEF_PARAM ||
+           !h->is_inside[v->def == IR_DEF_INST ? ir_at(h->f, v->owner)->parent : v->owner];
+}
+
 static bool are_operands_outside(const hoister *h, const ir_inst *i)
 {
     for (uint32_t k = 0; k < i->operand_count; k++)
-        if (!loop_is_outside(h->f, ir_operand(h->f, i, k), h->loop))
+        if (!is_outside(h, ir_operand(h->f, i, k)))
             return false;
     return true;
 }
@@ -134,6 +156,8 @@ static void visit_region(hoister *h, ir_region_id region)
             continue;
         loop_info l = loop_look(f, id);
         h->loop = id;
+        memset(h->is_inside, 0, f->regions.len);
+        mark_inside(h, id);
         h->sure_test = !l.goes_on_inside && loop_trips(f, &l, 1 << 16) > 0 ? l.exit_if : 0;
         hoist_region(h, l.body, true, true);
     }
@@ -141,8 +165,9 @@ static void visit_region(hoister *h, ir_region_id region)
 
 bool pass_licm(ir_func *f, pass_ctx *ctx)
 {
-    (void)ctx;
-    hoister h = {.f = f, .is_tight = nv_has_wgmma(f)};
+    hoister h = {.f = f,
+                 .is_inside = arena_alloc(ctx->scratch, f->regions.len),
+                 .is_tight = nv_has_wgmma(f)};
     visit_region(&h, f->body);
     return h.changed;
 }

@@ -75,21 +75,18 @@ static void scan(const ir_func *f, loop_info *l, ir_region_id region, uint32_t *
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
         l->size++;
-        if (i->op == IR_LOOP)
-            l->has_loop = true;
-        if (i->op == IR_NEXT && i->aux == l->loop)
-            ++*nexts;
-        bool leaves =
-            i->op == IR_RETURN ||
-            (i->op == IR_EXIT &&
-             (i->aux == l->loop || !loop_is_region_inside(f, ir_at(f, i->aux)->parent, l->loop)));
-        if (leaves)
-            l->exits++;
-        if (i->op == IR_EXIT && i->aux == l->loop)
-            l->own_exits++;
+        l->has_loop |= i->op == IR_LOOP;
         for (uint32_t k = 0; k < i->region_count; k++)
             scan(f, l, i->regions + k, nexts);
     }
+    const ir_inst *end = ir_at(f, ir_region_at(f, region)->last);
+    bool is_own = (end->op == IR_EXIT || end->op == IR_NEXT) && end->aux == l->loop;
+    bool leaves = end->op == IR_RETURN ||
+                  (end->op == IR_EXIT &&
+                   (is_own || !loop_is_region_inside(f, ir_at(f, end->aux)->parent, l->loop)));
+    *nexts += is_own && end->op == IR_NEXT;
+    l->exits += leaves;
+    l->own_exits += is_own && end->op == IR_EXIT;
 }
 
 // A side that does nothing but leave the loop.

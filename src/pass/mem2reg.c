@@ -18,6 +18,11 @@ typedef struct slot {
 
 typedef vec(uint32_t) slot_list;
 
+typedef struct carrier { // a control instruction through which slots travel
+    slot_list modified;  // stored inside, home outside
+    slot_list results;   // of those: the ones that need a result
+} carrier;
+
 typedef struct promoter {
     ir_func *f;
     arena *scratch;
@@ -26,8 +31,8 @@ typedef struct promoter {
     uint32_t *local_of;   // per value: index + 1 of the local it points to
     uint32_t *depth;      // per region
     map carried;          // (control instruction, slot) -> seen
-    slot_list *modified;  // per control instruction: slots stored inside whose home is outside
-    slot_list *results;   // of those: the ones that need a result
+    uint32_t *carrier_of; // per instruction: index into carriers of a control instruction; 0: none
+    vec(carrier) carriers;
     ir_ref *now;          // per local
     vec(ir_ref) with;     // per value, grows
     vec(ir_ref) operands; // scratch lists
@@ -76,10 +81,11 @@ static void find_slots(promoter *p, ir_region_id region, uint32_t depth)
     p->depth[region] = depth;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
+        const ir_ref *operands = ir_operands(f, i);
         if (i->op == IR_LOCAL)
             p->local_of[i->result] = i->aux + 1;
         for (uint32_t k = 0; k < i->operand_count; k++) {
-            ir_ref r = ir_operand(f, i, k);
+            ir_ref r = operands[k];
             if (!ir_is_const(r) && p->local_of[r])
                 note_use(p, id, k, p->local_of[r] - 1);
         }
@@ -130,6 +136,20 @@ static bool is_last_in_home(const promoter *p, const slot *s, ir_inst_id control
     return i == control;
 }
 
+static const carrier *carrier_at(const promoter *p, ir_inst_id control)
+{
+    return &p->carriers.at[p->carrier_of[control]];
+}
+
+static carrier *make_carrier(promoter *p, ir_inst_id control)
+{
+    if (!p->carrier_of[control]) {
+        p->carrier_of[control] = p->carriers.len;
+        vec_push(p->scratch, &p->carriers, (carrier){0});
+    }
+    return &p->carriers.at[p->carrier_of[control]];
+}
+
 static void find_modified(promoter *p)
 {
     const ir_func *f = p->f;
@@ -147,9 +167,10 @@ static void find_modified(promoter *p)
             if (*seen)
                 break;
             *seen = 1;
-            vec_push(p->scratch, &p->modified[control], index);
+            carrier *c = make_carrier(p, control);
+            vec_push(p->scratch, &c->modified, index);
             if (!is_last_in_home(p, s, control))
-                vec_push(p->scratch, &p->results[control], index);
+                vec_push(p->scratch, &c->results, index);
         }
     }
 }
@@ -165,8 +186,9 @@ static ir_ref resolve(promoter *p, ir_ref r)
 
 static void rename_to(promoter *p, ir_ref old, ir_ref fresh, uint32_t count)
 {
+    vec_reserve(p->scratch, &p->with, p->f->values.len);
     while (p->with.len < p->f->values.len)
-        vec_push(p->scratch, &p->with, 0);
+        p->with.at[p->with.len++] = 0;
     for (uint32_t k = 0; k < count; k++) {
         p->with.at[old + k] = fresh + k;
         p->f->values.at[fresh + k].name = p->f->values.at[old + k].name;
@@ -181,7 +203,7 @@ static void push_operand(promoter *p, ir_ref r)
 static void add_results(promoter *p, ir_inst_id id)
 {
     ir_func *f = p->f;
-    const slot_list *added = &p->results[id];
+    const slot_list *added = &carrier_at(p, id)->results;
     ir_inst old = *ir_at(f, id);
     if (!added->len)
         return;
@@ -200,7 +222,7 @@ static void add_results(promoter *p, ir_inst_id id)
 static void add_loop_args(promoter *p, ir_inst_id id)
 {
     ir_func *f = p->f;
-    const slot_list *added = &p->modified[id];
+    const slot_list *added = &carrier_at(p, id)->modified;
     if (!added->len)
         return;
     ir_region_id body = ir_at(f, id)->regions;
@@ -228,7 +250,8 @@ static void walk_region(promoter *p, ir_region_id region);
 static void walk_control(promoter *p, ir_inst_id id)
 {
     ir_func *f = p->f;
-    const slot_list *modified = &p->modified[id], *results = &p->results[id];
+    const slot_list *modified = &carrier_at(p, id)->modified,
+                    *results = &carrier_at(p, id)->results;
     add_results(p, id);
     ir_ref *before = arena_array(p->scratch, ir_ref, modified->len);
     if (ir_at(f, id)->op == IR_LOOP)
@@ -251,7 +274,8 @@ static void extend_transfer(promoter *p, ir_inst_id id)
 {
     ir_func *f = p->f;
     const ir_inst *i = ir_at(f, id);
-    const slot_list *added = i->op == IR_EXIT ? &p->results[i->aux] : &p->modified[i->aux];
+    const carrier *target = carrier_at(p, i->aux);
+    const slot_list *added = i->op == IR_EXIT ? &target->results : &target->modified;
     if (!added->len)
         return;
     p->operands.len = 0;
@@ -268,8 +292,9 @@ static void walk_region(promoter *p, ir_region_id region)
     for (ir_inst_id id = ir_region_at(f, region)->first, next; id; id = next) {
         ir_inst *i = ir_at(f, id);
         next = i->next;
+        ir_ref *operands = ir_operands(f, i);
         for (uint32_t k = 0; k < i->operand_count; k++)
-            ir_operands(f, i)[k] = resolve(p, ir_operand(f, i, k));
+            operands[k] = resolve(p, operands[k]);
         uint32_t index = 0;
         if (i->op == IR_LOAD && slot_of(p, i, &index)) {
             if (i->result < p->with.len)
@@ -311,12 +336,12 @@ static bool promote(ir_func *f, pass_ctx *ctx, bool only_set)
                   .local_of = arena_array(a, uint32_t, f->values.len),
                   .depth = arena_array(a, uint32_t, f->regions.len),
                   .carried = map_make(a),
-                  .modified = arena_array(a, slot_list, f->insts.len),
-                  .results = arena_array(a, slot_list, f->insts.len),
+                  .carrier_of = arena_array(a, uint32_t, f->insts.len),
                   .now = arena_array(a, ir_ref, f->locals.len)};
     find_slots(&p, f->body, 0);
     if (!settle_homes(&p, only_set))
         return false;
+    vec_push(a, &p.carriers, (carrier){0}); // 0: of those that carry nothing
     find_modified(&p);
     for (uint32_t k = 0; k < f->locals.len; k++)
         if (p.slots[k].first && !p.slots[k].is_bad)

@@ -59,6 +59,10 @@ static bool is_castable(ir_type a, ir_type b)
 static void note_scalar(sroa *s, split *sp, uint32_t offset, ir_type type, bool is_bad)
 {
     uint32_t size = ir_type_size(type), first = sp->piece_of[offset];
+    const piece *here = first ? &s->pieces.at[first - 1] : NULL;
+    if (here && !here->is_bad && !is_bad && here->offset == offset && here->size == size &&
+        here->type == type)
+        return; // as before
     bool is_same = true;
     for (uint32_t b = 0; b < size; b++)
         is_same &= sp->piece_of[offset + b] == first;
@@ -124,6 +128,7 @@ static void find_accesses(sroa *s, ir_region_id region)
     const ir_func *f = s->f;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
+        const ir_ref *operands = ir_operands(f, i);
         uint32_t from = 0; // operands before it are understood
         if (i->op == IR_LOCAL) {
             s->places[i->result] = (place){i->aux + 1, 0};
@@ -131,13 +136,12 @@ static void find_accesses(sroa *s, ir_region_id region)
             note_pointer(s, i);
             from = 1;
         } else if (i->op == IR_LOAD || i->op == IR_STORE) {
-            ir_ref pointer = ir_operand(f, i, 0);
-            if (!ir_is_const(pointer) && s->places[pointer].local)
+            if (!ir_is_const(operands[0]) && s->places[operands[0]].local)
                 note_access(s, i, i->op == IR_LOAD ? i->result_count : i->operand_count - 1);
             from = 1;
         }
         for (uint32_t k = from; k < i->operand_count; k++)
-            leave_alone(s, ir_operand(f, i, k));
+            leave_alone(s, operands[k]);
         for (uint32_t k = 0; k < i->region_count; k++)
             find_accesses(s, i->regions + k);
     }
