@@ -167,6 +167,49 @@ static void pair_by_hand(ptx *p, const ir_inst *i, const char *d, const char *a,
     ptx_line(p, "mov.b32 %s, {%s, %s}", d, halves[0], halves[1]);
 }
 
+// a * b + c of f32 numbers with 8 digits, as f32 rounded to odd: what is cut off leaves its mark in
+// the last bit, so that rounding the result to bf16 is the only rounding. In f64 the product is
+// exact, and the sum is when both ways of rounding it agree.
+static const char *fma_to_odd(ptx *p, const char *const in[3])
+{
+    const char *wide[3],
+        *below = ptx_temp(p, RC_FD), *above = ptx_temp(p, RC_FD), *cut = ptx_temp(p, RC_FD),
+        *back = ptx_temp(p, RC_FD), *f = ptx_temp(p, RC_F), *odd_f = ptx_temp(p, RC_F),
+        *bits = ptx_temp(p, RC_R), *odd = ptx_temp(p, RC_R), *picked = ptx_temp(p, RC_R),
+        *in_sum = ptx_temp(p, RC_PRED), *in_f32 = ptx_temp(p, RC_PRED),
+        *lost = ptx_temp(p, RC_PRED);
+    for (int k = 0; k < 3; k++) {
+        wide[k] = ptx_temp(p, RC_FD);
+        ptx_line(p, "cvt.f64.f32 %s, %s", wide[k], in[k]);
+    }
+    ptx_line(p, "fma.rm.f64 %s, %s, %s, %s", below, wide[0], wide[1], wide[2]);
+    ptx_line(p, "fma.rp.f64 %s, %s, %s, %s", above, wide[0], wide[1], wide[2]);
+    ptx_line(p, "fma.rz.f64 %s, %s, %s, %s", cut, wide[0], wide[1], wide[2]);
+    ptx_line(p, "cvt.rz.f32.f64 %s, %s", f, cut);
+    ptx_line(p, "cvt.f64.f32 %s, %s", back, f);
+    ptx_line(p, "setp.ne.f64 %s, %s, %s", in_sum, below, above);
+    ptx_line(p, "setp.ne.f64 %s, %s, %s", in_f32, back, cut);
+    ptx_line(p, "or.pred %s, %s, %s", lost, in_sum, in_f32);
+    ptx_line(p, "mov.b32 %s, %s", bits, f);
+    ptx_line(p, "or.b32 %s, %s, 1", odd, bits);
+    ptx_line(p, "selp.b32 %s, %s, %s, %s", picked, odd, bits, lost);
+    ptx_line(p, "mov.b32 %s, %s", odd_f, picked);
+    return odd_f;
+}
+
+static void bf16_fma_by_hand(ptx *p, const char *d, const char *const pairs[3])
+{
+    const char *halves[2];
+    for (int k = 0; k < 2; k++) {
+        const char *in[3];
+        for (int n = 0; n < 3; n++)
+            in[n] = lane_as_f32(p, pairs[n], true, k);
+        halves[k] = ptx_temp(p, RC_H);
+        bf16_by_hand(p, halves[k], fma_to_odd(p, in));
+    }
+    ptx_line(p, "mov.b32 %s, {%s, %s}", d, halves[0], halves[1]);
+}
+
 // Before sm_90 bf16 has only fma: a+b = fma(a, 1, b), a-b = fma(b, -1, a), a*b = fma(a, b, -0),
 // with the same single rounding.
 void ptx_packed(ptx *p, const ir_inst *i)
@@ -176,11 +219,11 @@ void ptx_packed(ptx *p, const ir_inst *i)
     bool is_bf16 = i->aux == IR_BF16;
     const char *type = is_bf16 ? "bf16x2" : "f16x2";
     if (i->op == IR_HFMA2) {
+        const char *c = ptx_reg(p, ir_operand(p->f, i, 2));
         if (is_bf16 && p->t->sm < 80)
-            ptx_lacks(p, i, 80, "packed bf16 fma");
+            bf16_fma_by_hand(p, d, (const char *const[]){a, b, c});
         else
-            ptx_line(p, "fma.rn.%s %s, %s, %s, %s", type, d, a, b,
-                     ptx_reg(p, ir_operand(p->f, i, 2)));
+            ptx_line(p, "fma.rn.%s %s, %s, %s, %s", type, d, a, b, c);
     } else if (p->t->sm < 80 && (is_bf16 || i->op == IR_HMIN2 || i->op == IR_HMAX2)) {
         pair_by_hand(p, i, d, a, b);
     } else if (i->op == IR_HMIN2 || i->op == IR_HMAX2) {
