@@ -27,6 +27,7 @@ typedef struct show {
     FILE *to;
     bool annotate, line_info;
     bool found, no_kernel, cannot_emit, cannot_write;
+    diags *complaints; // of the emitter, about IR without a source
 } show;
 
 static void print_tokens(show *s, front *f)
@@ -68,12 +69,28 @@ static const ir_func *kernel_of(show *s, const ir_module *m)
     return only;
 }
 
+// IR that is read from a file has no source to show: the messages stand alone.
+static diags *complaints_of(show *s, front *f)
+{
+    if (!f && !s->complaints)
+        s->complaints = diags_in(s->in, NULL);
+    return f ? f->diags : s->complaints;
+}
+
+static void print_complaints(const diags *ds)
+{
+    for (uint32_t i = 0; ds && i < ds->list.len; i++) {
+        const diag *d = ds->list.at[i];
+        fprintf(stderr, "kiln show: error[%s]: %s\n", diag_code_name(d->code), d->message);
+    }
+}
+
 static bool emit(show *s, front *f, ir_module *m, bool line_info, text *out)
 {
     const ir_func *only = kernel_of(s, m);
     ptx_options options = {.annotate = s->annotate, .line_info = line_info};
     s->cannot_emit =
-        !s->no_kernel && !ptx_emit(m, only, s->target, &options, f ? f->diags : NULL, s->in, out);
+        !s->no_kernel && !ptx_emit(m, only, s->target, &options, complaints_of(s, f), s->in, out);
     return !s->no_kernel && !s->cannot_emit;
 }
 
@@ -95,7 +112,7 @@ static void print_opencl(show *s, front *f, ir_module *m)
     const ir_func *only = kernel_of(s, m);
     opencl_options options = {.is_exact = true};
     s->cannot_emit =
-        !s->no_kernel && !opencl_emit(m, only, &options, f ? f->diags : NULL, s->in, &s->out);
+        !s->no_kernel && !opencl_emit(m, only, &options, complaints_of(s, f), s->in, &s->out);
 }
 
 static void print_report(show *s, front *f, ir_module *m)
@@ -260,6 +277,7 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
                 s->wanted_run ? s->wanted_run : 1, options.level);
         result = EXIT_USAGE;
     } else if (!result && (s->cannot_emit || s->cannot_write)) {
+        print_complaints(s->complaints);
         result = s->cannot_emit ? EXIT_KERNEL : EXIT_WORLD;
     } else if (!result && s->out.at) {
         fwrite(s->out.at, 1, s->out.len, s->to);
