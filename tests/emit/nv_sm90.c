@@ -36,6 +36,7 @@ kernel block(128) cluster(2) void copies(tensor_map line, tensor_map plane, tens
     }
     mbarrier_wait(&ready, 0);
     mbarrier_arrive_at(&ready, cluster_rank() ^ 1);
+    mbarrier_arrive_at_relaxed(&ready, cluster_rank() ^ 1);
     mbarrier_wait_cluster(&ready, (u32)mbarrier_test_cluster(&ready, 1));
     u32 words[4] = {1, 2, 3, 4}, two[2] = {1, 2}, one[1] = {1};
     stmatrix(&tile[lane() % 16][lane() / 16 * 8], words);

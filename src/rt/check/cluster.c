@@ -4,7 +4,7 @@
 // Epochs do not order accesses of different blocks, because a barrier of one block is none of the
 // other. Instead each block keeps how far it has heard of each other one: up to the epoch in which
 // the cluster's barrier opened, or the other block arrived at one of its mbarriers, or released
-// something it then acquired. All of that counts for whole blocks, and a relaxed arrival as any: so
+// something it then acquired. All of that counts for whole blocks, and relaxed arrivals as any: so
 // what is reported is a mistake, but not every mistake is reported. Start at cluster_event.
 #include "rt/check/check.h"
 #include "rt/interp/nv.h"

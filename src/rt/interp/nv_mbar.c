@@ -180,7 +180,7 @@ static bool lane_step(runner *r, warp *w, const code *c, uint32_t lane)
         return false;
     if (c->align == NV_MBAR_INIT)
         return init(r, w, c, lane, offset);
-    if (c->align == NV_MBAR_ARRIVE_AT)
+    if (c->align == NV_MBAR_ARRIVE_AT || c->align == NV_MBAR_ARRIVE_AT_RELAXED)
         return arrive_at(r, w, c, lane, offset);
     mbar *b = mbar_find(r, w, c, lane, offset);
     if (!b)

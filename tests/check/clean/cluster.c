@@ -197,7 +197,7 @@ kernel block(64) cluster(2) void ring(u32 *out)
         mbarrier_arrive_at(&full[s], other);
         mbarrier_wait(&full[s], phase);
         sum += tile[s][63 - t];
-        mbarrier_arrive_at(&empty[s], other);
+        mbarrier_arrive_at_relaxed(&empty[s], other);
     }
     out[global_x()] = sum;
     cluster_arrive();
@@ -228,7 +228,7 @@ kernel block(64) cluster(2) void sent_twice(u32 *out)
         }
         mbarrier_wait(&full, round);
         sum += got[t];
-        mbarrier_arrive_at(&empty, other);
+        mbarrier_arrive_at_relaxed(&empty, other);
     }
     out[global_x()] = sum;
     cluster_arrive();

@@ -200,7 +200,7 @@ kernel block(64) cluster(2) void spread(const tensor_map map, u32 *out)
         sum += tile[0][t] * 3 + tile[1][t];
         barrier();
         if (t < 2)
-            mbarrier_arrive_at(&empty, t);
+            mbarrier_arrive_at_relaxed(&empty, t);
     }
     next_kernel_launch();
     out[global_x()] = sum * 10 + cluster_blocks() + cluster_count_x();
