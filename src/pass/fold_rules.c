@@ -568,7 +568,7 @@ ir_ref fold_rules(folder *fo, ir_inst_id id)
     ir_inst *i = ir_at(fo->f, id);
     if (i->op == IR_LOAD || i->op == IR_STORE || (i->op >= IR_ATOMIC && i->op <= IR_ATOMSTORE))
         return memory_rules(fo, id);
-    if (ir_op_effect((ir_op)i->op) != IR_FX_PURE || !fold_has_rules(fo->f, i))
+    if (ir_op_effect((ir_op)i->op) != IR_FX_PURE || !i->operand_count)
         return 0;
     ir_ref known = evaluate(fo, i);
     if (known)
