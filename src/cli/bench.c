@@ -18,7 +18,7 @@ typedef struct bench {
     kiln *k;
     kiln_type type, out;
     bool is_tf32, is_causal, is_backward, is_json;
-    uint32_t dim;
+    uint32_t dim, tile_m, tile_n; // of the tile; 0: kiln_matmul chooses
     size sizes[MAX_SIZES];
     int size_count;
     kiln_matmul_desc matmul;
@@ -92,6 +92,8 @@ static kiln_status prepare_matmul(bench *b, size s)
                                    .n = (uint32_t)s.n,
                                    .k = (uint32_t)s.k,
                                    .b_is_transposed = true,
+                                   .tile_m = b->tile_m,
+                                   .tile_n = b->tile_n,
                                    .is_tf32 = b->is_tf32};
     kiln_buffer *a = NULL, *other = NULL;
     kiln_status status = new_buffer(b, b->type, (size_t)(s.m * s.k), true, &a);
@@ -287,6 +289,15 @@ static bool read_type(bench *b, const char *name, bool is_matmul)
     return false;
 }
 
+static bool read_tile(bench *b, const char *text)
+{
+    char *end;
+    unsigned long m = strtoul(text, &end, 10), n = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
+    b->tile_m = (uint32_t)m;
+    b->tile_n = (uint32_t)n;
+    return !*end && m - 1 < 1024 && n - 1 < 1024;
+}
+
 static const char *default_sizes(const bench *b, bool is_matmul)
 {
     kiln_device_info info;
@@ -312,7 +323,10 @@ int cli_bench(int argc, char **argv)
             sizes = value;
         else if (!strcmp(argv[i], "--json"))
             b.is_json = true;
-        else if (!is_matmul && !strcmp(argv[i], "--causal"))
+        else if (is_matmul && (value = cli_option("--tile", argc, argv, &i))) {
+            if (!read_tile(&b, value))
+                return cli_usage("bench", "--tile is rows and columns such as 128x256");
+        } else if (!is_matmul && !strcmp(argv[i], "--causal"))
             b.is_causal = true;
         else if (!is_matmul && !strcmp(argv[i], "--backward"))
             b.is_backward = true;
