@@ -77,8 +77,14 @@ static void test_buffers(kiln *k, kiln_module *m)
     args[3] = kiln_arg_i64(KILN_U32, 0);
     args[1] = kiln_arg_buffer_at(out, 32);
     EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020", "of 'out', which has 32 elements");
-    // The device is as good as new.
+    // The device is as good as new, each time.
     args[1] = kiln_arg_buffer(out);
+    for (int n = 0; n < 100; n++) {
+        args[2] = kiln_arg_i64(KILN_I64, n % 2 ? 1 : -1);
+        EXPECT(run(k, copy, 0, args, 4), KILN_E_KERNEL, "K6020",
+               n % 2 ? "reads element 64 of 'x'" : "reads element -1 of 'x'");
+    }
+    args[2] = kiln_arg_i64(KILN_I64, 0);
     CHECK(!run(k, copy, 0, args, 4));
     CHECK(!kiln_read(out, 0, got, 64) && !memcmp(in, got, sizeof in));
     kiln_buffer_free(x);

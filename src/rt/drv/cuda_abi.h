@@ -148,7 +148,6 @@ typedef struct cu_tensor_map {
     E(host_alloc, "cuMemHostAlloc", 2020, "cuMemHostAlloc", (void **at, size_t bytes, unsigned flags))                                      \
     E(host_free, "cuMemFreeHost", 2000, "cuMemFreeHost", (void *at))                                                                        \
     E(host_device_pointer, "cuMemHostGetDevicePointer", 3020, "cuMemHostGetDevicePointer_v2", (cu_ptr * device, void *host, unsigned flags)) \
-    E(copy_in, "cuMemcpyHtoD", 3020, "cuMemcpyHtoD_v2", (cu_ptr to, const void *from, size_t bytes))                                        \
     E(copy_out, "cuMemcpyDtoH", 3020, "cuMemcpyDtoH_v2", (void *to, cu_ptr from, size_t bytes))                                             \
     E(copy_in_async, "cuMemcpyHtoDAsync", 3020, "cuMemcpyHtoDAsync_v2", (cu_ptr to, const void *from, size_t bytes, cu_stream stream))      \
     E(copy_out_async, "cuMemcpyDtoHAsync", 3020, "cuMemcpyDtoHAsync_v2", (void *to, cu_ptr from, size_t bytes, cu_stream stream))           \

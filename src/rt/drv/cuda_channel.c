@@ -8,6 +8,14 @@
 
 enum { RING_BYTES = 1 << 20 };
 
+// Waits until the GPU has it. cuMemcpyHtoD would not: of memory that is not pinned it may return
+// before the copy arrives, and a kernel on another stream would find the header of the one before.
+static cu_result write_header(cuda_device *d, cuda_channel *c, const channel_header *header)
+{
+    cu_result r = d->cu->copy_in_async(c->header, header, sizeof *header, d->memory);
+    return r ? r : d->cu->stream_sync(d->memory);
+}
+
 kiln_status cuda_channel_open(kiln_module *m)
 {
     cuda_device *d = m->k->cuda;
@@ -29,7 +37,7 @@ kiln_status cuda_channel_open(kiln_module *m)
     header.ring = ring;
     header.fault = ring + RING_BYTES;
     if (!r)
-        r = d->cu->copy_in(c->header, &header, sizeof header);
+        r = write_header(d, c, &header);
     return r ? cuda_fail(m->k, r, "making room for what kernels print") : KILN_OK;
 }
 
@@ -69,7 +77,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
         memset(c->ring, 0, header.position < RING_BYTES ? header.position : RING_BYTES);
         memset((void *)(uintptr_t)c->fault, 0, sizeof *c->fault);
         header.position = header.dropped = header.fault_taken = 0;
-        r = d->cu->copy_in(c->header, &header, sizeof header);
+        r = write_header(d, c, &header);
         if (r)
             return cuda_fail(m->k, r, "resetting what kernels printed");
     }

@@ -146,7 +146,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
 {
     ocl_device *d = m->k->ocl;
     ocl_channel *c = m->ocl_channel;
-    channel_header header;
+    channel_header header = {0};
     channel_fault fault = {0};
     kiln_status status = KILN_OK;
     c->is_dirty = false;
