@@ -1,7 +1,6 @@
 // kiln_matmul against sums in double precision: all kernels, types, layouts and epilogues, ragged
 // sizes, strides, batches, wrong descriptions.
 //     matmul [DEVICE]        (default: cuda)
-//     matmul interp check    kiln check of the kernels, from the root of the tree
 // Operands are small integers, so that every sum is exact and every result must be right bit for
 // bit; a second run with other numbers must stay near, and repeat bit for bit.
 #include <math.h>
@@ -604,157 +603,6 @@ static void test_errors(kiln *k)
     free_data(&d);
 }
 
-// --- kiln check: nothing is wrong with the kernels
-static void show_finding(void *user, const kiln_finding *f)
-{
-    (void)user;
-    printf("%s\n", f->text);
-}
-
-static kiln_tensor_map map_of(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
-                              uint32_t rows)
-{
-    kiln_tensor_map map;
-    kiln_tensor_map_desc d;
-    memset(&d, 0, sizeof d);
-    d.buffer = b;
-    d.rank = 2;
-    d.size[0] = inner;
-    d.size[1] = outer;
-    d.box[0] = 64;
-    d.box[1] = rows;
-    d.swizzle_bytes = 128;
-    CHECK(!kiln_tensor_map_make(k, &d, &map));
-    return map;
-}
-
-typedef struct checked {
-    const char *path; // NULL: gemm_sm90.c
-    const char *tune[10];
-    uint32_t tile[2];
-    size_t shared_bytes;
-    uint32_t split_k; // of the sm_90a kernel; 0: 1
-    bool is_swapped, is_async;
-} checked;
-
-static void test_check(kiln *k, const checked *what)
-{
-    bool is_sm90 = !what->path, is_f32 = !is_sm90 && strstr(what->path, "f32") != NULL;
-    kiln_type t = is_f32 ? KILN_F32 : KILN_BF16;
-    test_case c = {.in = t, .out = t, .m = 72, .n = 40, .k = 136, .b_t = true, .batch = 1};
-    kiln_compile_desc source;
-    memset(&source, 0, sizeof source);
-    source.path = is_sm90 ? "ops/matmul/gemm_sm90.c" : what->path;
-    static const char *const async[] = {"ASYNC_OUT", NULL};
-    source.tune = what->tune;
-    source.define = what->is_async ? async : NULL;
-    source.for_check = true;
-    kiln_module *m = NULL;
-    data d;
-    make_data(k, &c, &d, true);
-    kiln_status status = kiln_compile(k, &source, &m);
-    if (status)
-        printf("%s\n", kiln_last_error(k)->text);
-    CHECK(!status);
-    uint32_t left = what->is_swapped ? c.n : c.m, right = what->is_swapped ? c.m : c.n;
-    uint32_t rows = (left + what->tile[0] - 1) / what->tile[0];
-    uint32_t columns = (right + what->tile[1] - 1) / what->tile[1];
-    kiln_tensor_map a = {{0}}, b = {{0}}, result = {{0}};
-    kiln_arg args[12];
-    size_t count = 0;
-    if (is_sm90) {
-        a = map_of(k, what->is_swapped ? d.b_buffer : d.a_buffer, c.k, left, what->tile[0]);
-        b = map_of(k, what->is_swapped ? d.a_buffer : d.b_buffer, c.k, right, what->tile[1]);
-        args[count++] = kiln_arg_struct(&a, sizeof a);
-        args[count++] = kiln_arg_struct(&b, sizeof b);
-    } else {
-        args[count++] = kiln_arg_buffer(d.a_buffer);
-        args[count++] = kiln_arg_buffer(d.b_buffer);
-    }
-    if (what->is_async) {
-        result = map_of(k, d.out_buffer, c.n, c.m, what->is_swapped ? 64 : 16);
-        args[count++] = kiln_arg_struct(&result, sizeof result);
-    } else {
-        args[count++] = kiln_arg_buffer(d.out_buffer);
-    }
-    const uint32_t sm90[] = {left,    right,           rows,
-                             columns, (c.k + 63) / 64, (what->tile[0] + what->tile[1]) * 128};
-    const uint32_t plain[] = {c.m, c.n, c.k, c.k, c.k, c.n, 0, 0, 0};
-    for (size_t i = 0; i < (is_sm90 ? 6 : 9); i++)
-        args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, is_sm90 ? sm90[i] : plain[i]);
-    kiln_check_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.launch.grid[0] = rows * columns * (what->split_k ? what->split_k : 1);
-    desc.launch.shared_bytes = what->shared_bytes;
-    desc.launch.args = args;
-    desc.launch.arg_count = count;
-    desc.finding = show_finding;
-    size_t findings = 0;
-    if (m)
-        CHECK(!kiln_check(api_kernel(m, NULL), &desc, &findings) && !findings);
-    free_data(&d);
-    kiln_module_free(m);
-}
-
-static void test_checks(kiln *k)
-{
-    static const checked all[] = {
-        {.tune = {"BM=64", "BN=64", "WGS=1", "STAGES=2", NULL},
-         .tile = {64, 64},
-         .shared_bytes = 2 * 16384 + 16384 + 32},
-        {.tune = {"BM=64", "BN=16", "PINGPONG=1", "STAGES=2", NULL},
-         .tile = {64, 16},
-         .shared_bytes = 2 * 10240 + 32768 + 48},
-        {.tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
-         .tile = {64, 32},
-         .shared_bytes = 2 * 12288 + 16384 + 32,
-         .is_swapped = true},
-        {.tune = {"BM=64", "BN=24", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
-         .tile = {64, 24},
-         .shared_bytes = 2 * 11264 + 64 * 24 * 4 + 32,
-         .is_swapped = true},
-        {.tune = {"BM=64", "BN=80", "PINGPONG=1", "STAGES=2", "SWAP=1", NULL},
-         .tile = {64, 80},
-         .shared_bytes = 2 * 18432 + 32768 + 48,
-         .is_swapped = true},
-        {.tune = {"BM=64", "BN=80", "PINGPONG=1", "STAGES=2", "SWAP=1", NULL},
-         .tile = {64, 80},
-         .shared_bytes = 2 * 18432 + 32768 + 48,
-         .is_swapped = true,
-         .is_async = true},
-        {.tune = {"BM=128", "BN=144", "PINGPONG=1", "STAGES=2", NULL},
-         .tile = {128, 144},
-         .shared_bytes = 2 * 34816 + 32768 + 48,
-         .is_async = true},
-        {.tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2", NULL},
-         .tile = {64, 32},
-         .shared_bytes = 2 * 12288 + 2 * 64 * 32 * 4 + 48,
-         .split_k = 2,
-         .is_swapped = true},
-        {.path = "ops/matmul/gemm_sm80.c",
-         .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL},
-         .tile = {64, 64},
-         .shared_bytes = 3 * 16384},
-        {.path = "ops/matmul/gemm_portable.c",
-         .tune = {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},
-         .tile = {32, 32},
-         .shared_bytes = 12288},
-        {.path = "ops/matmul/gemm_portable.c",
-         .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL},
-         .tile = {64, 64},
-         .shared_bytes = 22528},
-        {.path = "ops/matmul/gemm_f32.c",
-         .tune = {"TILE=32", NULL},
-         .tile = {32, 32},
-         .shared_bytes = 0}};
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
-        int before = api_failed;
-        test_check(k, &all[n]);
-        if (api_failed != before)
-            printf("that was row %zu\n", n);
-    }
-}
-
 // The parts, by name: each can run alone, and beside the others.
 static const struct {
     const char *name;
@@ -786,11 +634,6 @@ int main(int argc, char **argv)
     kiln_device_info info;
     is_fake = !kiln_device_info_of(k, &info) && strstr(info.name, "Fake");
     is_brief |= is_fake;
-    if (only && !strcmp(only, "check")) {
-        test_checks(k);
-        kiln_close(k);
-        return api_done("matmul-check");
-    }
     for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
         if ((!only || !strcmp(only, parts[n].name)) && !(parts[n].is_long && is_brief))
             parts[n].run(k);

@@ -1,0 +1,193 @@
+// kiln check of the matrix product kernels, from the root of the tree: nothing is wrong with them.
+// Always on the interpreter, whatever device the other programs of this folder run on. The numbers
+// do not matter here (matmul.c compares them); blocks with several tiles are among the launches.
+#include "api.h"
+
+typedef struct checked {
+    const char *path; // of ops/matmul; NULL: gemm_sm90.c
+    const char *tune[10];
+    uint32_t tile[2];
+    size_t shared_bytes;
+    uint32_t split_k; // of gemm_sm90.c; 0: 1
+    bool is_swapped, is_async;
+    uint32_t blocks, size[3]; // 0: one for each tile; 72 x 40 x 136
+} checked;
+
+static void show_finding(void *user, const kiln_finding *f)
+{
+    (void)user;
+    printf("%s\n", f->text);
+}
+
+static kiln_tensor_map map_of(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
+                              uint32_t rows)
+{
+    kiln_tensor_map map;
+    kiln_tensor_map_desc d;
+    memset(&d, 0, sizeof d);
+    d.buffer = b;
+    d.rank = 2;
+    d.size[0] = inner;
+    d.size[1] = outer;
+    d.box[0] = 64;
+    d.box[1] = rows;
+    d.swizzle_bytes = 128;
+    CHECK(!kiln_tensor_map_make(k, &d, &map));
+    return map;
+}
+
+static kiln_buffer *zeros(kiln *k, kiln_type type, size_t count)
+{
+    kiln_buffer *b = NULL;
+    CHECK(!kiln_buffer_new(k, type, count, &b));
+    return b;
+}
+
+// The arguments of a launch: the operands are [m, k] and [n, k].
+typedef struct call {
+    kiln_buffer *a, *b, *out;
+    kiln_tensor_map maps[3];
+    kiln_arg args[12];
+    size_t count;
+    uint32_t tiles;
+} call;
+
+static void make_call(kiln *k, const checked *what, call *c)
+{
+    static const uint32_t usual[3] = {72, 40, 136};
+    const uint32_t *size = what->size[0] ? what->size : usual;
+    uint32_t m = size[0], n = size[1], depth = size[2];
+    bool is_f32 = what->path && strstr(what->path, "f32") != NULL;
+    kiln_type type = is_f32 ? KILN_F32 : KILN_BF16;
+    c->a = zeros(k, type, (size_t)m * depth);
+    c->b = zeros(k, type, (size_t)n * depth);
+    c->out = zeros(k, type, (size_t)m * n);
+    uint32_t left = what->is_swapped ? n : m, right = what->is_swapped ? m : n;
+    uint32_t rows = (left + what->tile[0] - 1) / what->tile[0];
+    uint32_t columns = (right + what->tile[1] - 1) / what->tile[1];
+    c->tiles = rows * columns;
+    c->args[0] = kiln_arg_buffer(c->a);
+    c->args[1] = kiln_arg_buffer(c->b);
+    c->args[2] = kiln_arg_buffer(c->out);
+    if (!what->path) {
+        c->maps[0] = map_of(k, what->is_swapped ? c->b : c->a, depth, left, what->tile[0]);
+        c->maps[1] = map_of(k, what->is_swapped ? c->a : c->b, depth, right, what->tile[1]);
+        c->maps[2] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
+        for (int i = 0; i < (what->is_async ? 3 : 2); i++)
+            c->args[i] = kiln_arg_struct(&c->maps[i], sizeof c->maps[i]);
+    }
+    c->count = 3;
+    uint32_t bytes = (what->tile[0] + what->tile[1]) * 128;
+    const uint32_t sm90[] = {left, right, rows, columns, (depth + 63) / 64, bytes};
+    const uint32_t plain[] = {m, n, depth, depth, depth, n, 0, 0, 0};
+    for (size_t i = 0; i < (what->path ? 9 : 6); i++)
+        c->args[c->count++] =
+            kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, what->path ? plain[i] : sm90[i]);
+}
+
+static void test_check(kiln *k, const checked *what)
+{
+    static const char *const async[] = {"ASYNC_OUT", NULL};
+    char path[64];
+    snprintf(path, sizeof path, "ops/matmul/%s", what->path ? what->path : "gemm_sm90.c");
+    kiln_compile_desc source;
+    memset(&source, 0, sizeof source);
+    source.path = path;
+    source.tune = what->tune;
+    source.define = what->is_async ? async : NULL;
+    source.for_check = true;
+    kiln_module *m = NULL;
+    kiln_status status = kiln_compile(k, &source, &m);
+    if (status)
+        printf("%s\n", kiln_last_error(k)->text);
+    CHECK(!status);
+    call c;
+    memset(&c, 0, sizeof c);
+    make_call(k, what, &c);
+    kiln_check_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.launch.grid[0] = what->blocks ? what->blocks : c.tiles;
+    desc.launch.grid[0] *= what->split_k ? what->split_k : 1;
+    desc.launch.shared_bytes = what->shared_bytes;
+    desc.launch.args = c.args;
+    desc.launch.arg_count = c.count;
+    desc.finding = show_finding;
+    size_t findings = 0;
+    if (m)
+        CHECK(!kiln_check(api_kernel(m, NULL), &desc, &findings) && !findings);
+    kiln_buffer_free(c.a);
+    kiln_buffer_free(c.b);
+    kiln_buffer_free(c.out);
+    kiln_module_free(m);
+}
+
+static const checked all[] = {
+    {.tune = {"BM=64", "BN=64", "WGS=1", "STAGES=2", NULL},
+     .tile = {64, 64},
+     .shared_bytes = 2 * 16384 + 16384 + 32},
+    {.tune = {"BM=64", "BN=16", "PINGPONG=1", "STAGES=2", NULL},
+     .tile = {64, 16},
+     .shared_bytes = 2 * 10240 + 32768 + 48},
+    {.tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
+     .tile = {64, 32},
+     .shared_bytes = 2 * 12288 + 16384 + 32,
+     .is_swapped = true},
+    {.tune = {"BM=64", "BN=24", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
+     .tile = {64, 24},
+     .shared_bytes = 2 * 11264 + 64 * 24 * 4 + 32,
+     .is_swapped = true},
+    {.tune = {"BM=64", "BN=80", "PINGPONG=1", "STAGES=2", "SWAP=1", NULL},
+     .tile = {64, 80},
+     .shared_bytes = 2 * 18432 + 32768 + 48,
+     .is_swapped = true},
+    {.tune = {"BM=64", "BN=80", "PINGPONG=1", "STAGES=2", "SWAP=1", NULL},
+     .tile = {64, 80},
+     .shared_bytes = 2 * 18432 + 32768 + 48,
+     .is_swapped = true,
+     .is_async = true},
+    {.tune = {"BM=128", "BN=144", "PINGPONG=1", "STAGES=2", NULL},
+     .tile = {128, 144},
+     .shared_bytes = 2 * 34816 + 32768 + 48,
+     .is_async = true},
+    {.tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2", NULL},
+     .tile = {64, 32},
+     .shared_bytes = 2 * 12288 + 2 * 64 * 32 * 4 + 48,
+     .split_k = 2,
+     .is_swapped = true},
+    {.path = "gemm_sm80.c",
+     .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL},
+     .tile = {64, 64},
+     .shared_bytes = 3 * 16384},
+    {.path = "gemm_portable.c",
+     .tune = {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},
+     .tile = {32, 32},
+     .shared_bytes = 12288},
+    {.path = "gemm_portable.c",
+     .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL},
+     .tile = {64, 64},
+     .shared_bytes = 22528},
+    {.path = "gemm_f32.c", .tune = {"TILE=32", NULL}, .tile = {32, 32}, .shared_bytes = 0},
+    {.tune = {"BM=128", "BN=128", "PINGPONG=1", "STAGES=2", NULL},
+     .tile = {128, 128},
+     .shared_bytes = 2 * 32768 + 32768 + 48,
+     .is_async = true,
+     .blocks = 1,
+     .size = {300, 200, 136}}};
+
+int main(void)
+{
+    kiln *k = NULL;
+    if (kiln_open("interp", &k)) {
+        printf("matmul-check: %s\nmatmul-check: 0 passed, 1 failed, 0 skipped\n",
+               kiln_last_error(NULL)->text);
+        return 1;
+    }
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+        int before = api_failed;
+        test_check(k, &all[n]);
+        if (api_failed != before)
+            printf("that was row %zu\n", n);
+    }
+    kiln_close(k);
+    return api_done("matmul-check");
+}
