@@ -5,9 +5,9 @@ $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/lib
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/$*.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 
-$(BUILD)/bench/gemm: bench/gpu/gemm.c bench/gpu/gemm_theirs.c bench/gpu/gemm.h bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
+$(BUILD)/bench/gemm: bench/gpu/gemm.c bench/gpu/gemm_data.c bench/gpu/gemm_theirs.c bench/gpu/gemm.h bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
-	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/gemm.c bench/gpu/gemm_theirs.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/gemm.c bench/gpu/gemm_data.c bench/gpu/gemm_theirs.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 
 # The cpu device beside PoCL, OpenBLAS (both opened at run time, left out when missing) and the interpreter.
 $(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a

@@ -27,17 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/eval.h"
 #include "kiln/ops.h"
 
-enum {
-    SETS = 16,
-    ROUNDS = 24,
-    ROUNDS_ASIDE = 3,
-    CANDIDATES = 160,
-    SAMPLES = 1000,
-    PATTERN = 1048573
-};
+enum { ROUNDS = 24, ROUNDS_ASIDE = 3, CANDIDATES = 160 };
 
 typedef enum kind { OURS, CUBLAS, CUBLASLT, TWIN } kind;
 
@@ -56,10 +48,7 @@ typedef struct bench {
     report r;
     kiln_stream *stream;
     gemm_problem p;
-    gemm_set sets[SETS];
-    int set_count;
-    float *a_values, *b_values; // PATTERN values each, repeated
-    double want[SAMPLES];
+    gemm_data data;
     candidate list[CANDIDATES];
     int count, launches, rounds;
     uint32_t seed;   // of the order in which candidates run
@@ -76,98 +65,6 @@ static const char *layout_name(const gemm_problem *p)
 {
     static const char *const names[2][2] = {{"nt", "nn"}, {"tt", "tn"}};
     return names[p->a_mn][p->b_mn];
-}
-
-// --- data
-static ir_type ir_of(kiln_type t)
-{
-    return t == KILN_BF16 ? IR_BF16 : t == KILN_F16 ? IR_F16 : IR_F8E4;
-}
-
-static double value_at(kiln_type t, const void *from, size_t i)
-{
-    if (t == KILN_F32)
-        return (double)((const float *)from)[i];
-    if (t == KILN_I32)
-        return (double)((const int32_t *)from)[i];
-    return ir_widen(ir_of(t), ((const uint16_t *)from)[i]);
-}
-
-// Rounds `values` to the type and writes their bytes.
-static void encode(kiln_type t, float *values, unsigned char *bytes)
-{
-    for (size_t i = 0; i < PATTERN; i++) {
-        if (t == KILN_F32) {
-            memcpy(bytes + i * 4, &values[i], 4);
-        } else if (t == KILN_I8) {
-            values[i] = fmaxf(-127, fminf(127, roundf(values[i] * 40)));
-            ((int8_t *)bytes)[i] = (int8_t)values[i];
-        } else {
-            uint32_t bits = ir_narrow(ir_of(t), (double)values[i]);
-            values[i] = (float)ir_widen(ir_of(t), bits);
-            memcpy(bytes + i * kiln_type_size(t), &bits, kiln_type_size(t));
-        }
-    }
-}
-
-static void operand(bench *b, float *values, size_t count, uint64_t seed, kiln_buffer **more)
-{
-    kiln_type t = gemm_types[b->p.type].in;
-    size_t size = kiln_type_size(t);
-    unsigned char *bytes = malloc((count + PATTERN) * size);
-    if (!bytes)
-        exit(1);
-    bench_random(values, PATTERN, seed);
-    encode(t, values, bytes);
-    for (size_t have = PATTERN; have < count; have += PATTERN)
-        memcpy(bytes + have * size, bytes, PATTERN * size);
-    for (int n = 0; n < b->set_count; n++) {
-        bench_must(&b->r, kiln_buffer_new(b->r.k, t, count, &more[n]), "a buffer");
-        bench_must(&b->r, kiln_write(more[n], 0, bytes, count), "a copy");
-    }
-    free(bytes);
-}
-
-static size_t sample_at(const gemm_problem *p, size_t s)
-{
-    size_t all = (size_t)p->m * (size_t)p->n;
-    return s == 0 ? 0 : s == 1 ? all - 1 : s * 2654435761u % all;
-}
-
-static void make_data(bench *b)
-{
-    const gemm_problem *p = &b->p;
-    const gemm_type_info *t = &gemm_types[p->type];
-    size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k;
-    double bytes =
-        (double)t->in_bytes * (double)(m * k + n * k) + (double)t->out_bytes * (double)(m * n);
-    double sets = ceil(200e6 / bytes);
-    b->set_count = sets > SETS ? SETS : (int)sets;
-    kiln_buffer *a[SETS], *other[SETS];
-    operand(b, b->a_values, m * k, 3, a);
-    operand(b, b->b_values, n * k, 4, other);
-    for (int s = 0; s < b->set_count; s++) {
-        b->sets[s] = (gemm_set){a[s], other[s], NULL};
-        bench_must(&b->r, kiln_buffer_new(b->r.k, t->out, m * n, &b->sets[s].c), "a buffer");
-    }
-    for (size_t s = 0; s < SAMPLES; s++) {
-        size_t at = sample_at(p, s), row = at / n, column = at % n;
-        b->want[s] = 0;
-        for (size_t i = 0; i < k; i++) {
-            size_t x = p->a_mn ? i * m + row : row * k + i,
-                   y = p->b_mn ? i * n + column : column * k + i;
-            b->want[s] += (double)b->a_values[x % PATTERN] * (double)b->b_values[y % PATTERN];
-        }
-    }
-}
-
-static void free_data(bench *b)
-{
-    for (int s = 0; s < b->set_count; s++) {
-        kiln_buffer_free(b->sets[s].a);
-        kiln_buffer_free(b->sets[s].b);
-        kiln_buffer_free(b->sets[s].c);
-    }
 }
 
 // --- one launch
@@ -197,31 +94,6 @@ static bool launch(bench *b, const candidate *c, const gemm_set *s)
     return false;
 }
 
-// Largest error of the samples, in units of sqrt(k). Of a large result only they are read.
-static double worst_of(bench *b)
-{
-    const gemm_problem *p = &b->p;
-    kiln_type t = gemm_types[p->type].out;
-    size_t all = (size_t)p->m * (size_t)p->n, size = kiln_type_size(t);
-    bool is_whole = all < 1 << 20;
-    unsigned char *got = malloc((is_whole ? all : SAMPLES) * size);
-    double worst = 0;
-    if (!got)
-        exit(1);
-    bench_must(&b->r, kiln_stream_sync(b->stream), "a product");
-    if (is_whole)
-        bench_must(&b->r, kiln_read(b->sets[0].c, 0, got, all), "a copy");
-    for (size_t s = 0; s < SAMPLES; s++) {
-        size_t at = sample_at(p, s);
-        if (!is_whole)
-            bench_must(&b->r, kiln_read(b->sets[0].c, at, got + s * size, 1), "a copy");
-        double error = fabs(value_at(t, got, is_whole ? at : s) - b->want[s]) / sqrt(p->k);
-        worst = error <= worst ? worst : isnan(error) ? HUGE_VAL : error;
-    }
-    free(got);
-    return worst;
-}
-
 static bool is_right(bench *b, const candidate *c)
 {
     static const double limits[GEMM_TYPES] = {[GEMM_BF16] = 0.03,
@@ -230,15 +102,15 @@ static bool is_right(bench *b, const candidate *c)
                                               [GEMM_E4M3] = 0.05,
                                               [GEMM_S8] = 0};
     static const unsigned char nothing[4] = {0xff, 0xff, 0xff, 0xff};
-    bench_must(&b->r, kiln_fill(b->sets[0].c, nothing), "a fill");
-    if (!launch(b, c, &b->sets[0])) {
+    bench_must(&b->r, kiln_fill(b->data.sets[0].c, nothing), "a fill");
+    if (!launch(b, c, &b->data.sets[0])) {
         if (c->kind == OURS && (c->way.kernel != KILN_MATMUL_BEST || c->way.tile_m))
             printf("  %s: %s\n", c->label, kiln_last_error(b->r.k)->text);
         else if (c->kind == OURS)
             report_check(&b->r, false, "%s: %s", c->label, kiln_last_error(b->r.k)->text);
         return false;
     }
-    double worst = worst_of(b);
+    double worst = gemm_data_worst(&b->r, &b->data, &b->p, b->stream);
     bool right = worst <= limits[b->p.type] || b->is_unchecked;
     if (!right && c->kind != OURS)
         printf("  %s is wrong (%.3g) and takes no part\n", c->label, worst);
@@ -255,7 +127,7 @@ static bool make_graph(bench *b, candidate *c, int launches)
     bool works = true;
     bench_must(&b->r, kiln_capture_begin(b->stream), "a capture");
     for (int n = 0; n < launches && works; n++)
-        works = launch(b, c, &b->sets[n % b->set_count]);
+        works = launch(b, c, &b->data.sets[n % b->data.set_count]);
     bench_must(&b->r, kiln_capture_end(b->stream, &c->graph), "a capture");
     return works;
 }
@@ -295,7 +167,7 @@ static int launches_for(const bench *b, double ms)
     double flops = 2.0 * b->p.m * b->p.n * b->p.k;
     int n = (int)(ms * 1e-3 / (flops / rates[b->p.type] + 3e-6));
     n = n < 1 ? 1 : n > 512 ? 512 : n;
-    return (n + b->set_count - 1) / b->set_count * b->set_count;
+    return (n + b->data.set_count - 1) / b->data.set_count * b->data.set_count;
 }
 
 // --- candidates
@@ -508,7 +380,7 @@ static void tell_kernel(bench *b, const candidate *c)
     cu_stream stream = kiln_stream_native(b->r.k, b->stream);
     char what[256] = "";
     bench_cu(&b->r, b->r.cu->capture_begin(stream, CU_CAPTURE_RELAXED), "a capture");
-    bool works = launch(b, c, &b->sets[0]);
+    bool works = launch(b, c, &b->data.sets[0]);
     bench_cu(&b->r, b->r.cu->capture_end(stream, &graph), "a capture");
     if (works && graph_kernel(&b->r, graph, what, sizeof what))
         printf("    %s: %s\n", c->group, what);
@@ -639,9 +511,12 @@ static void run_problem(bench *b)
         b->left_out++;
         return;
     }
-    make_data(b);
+    double began = bench_now();
+    gemm_data_make(&b->r, &b->p, &b->data);
+    double made = bench_now();
     add_candidates(b);
     choose(b);
+    double chosen = bench_now();
     // Large products under the load of a long run: each one warms the card up for itself. At the
     // power limit clocks scatter, so there are more rounds of the largest.
     int rounds = b->rounds;
@@ -660,7 +535,7 @@ static void run_problem(bench *b)
     for (int n = 0; n < b->count; n++)
         if (!is_aside(&b->list[n]))
             names[rivals++] = n;
-    for (int round = 0; round < b->rounds; round++) {
+    for (int round = 0; round < b->rounds && rivals; round++) {
         order_of_round(b, round, rivals, names, order);
         for (int n = 0; n < rivals; n++)
             b->list[order[n]].us[round] = time_graph(b, &b->list[order[n]], b->launches);
@@ -670,9 +545,11 @@ static void run_problem(bench *b)
             time_aside(b, &b->list[n]);
     if (b->count)
         tell(b);
+    printf("    took %.1f s for the data, %.1f to choose, %.1f to time\n", made - began,
+           chosen - made, bench_now() - chosen);
     for (int n = 0; n < b->count; n++)
         kiln_graph_free(b->list[n].graph);
-    free_data(b);
+    gemm_data_free(&b->data);
     b->rounds = rounds;
     report_save(&b->r); // a run that is cut short keeps what it has
 }
@@ -777,8 +654,6 @@ int main(int argc, char **argv)
     bench_must(&b.r, kiln_stream_new(b.r.k, 0, &b.stream), "a stream");
     if (!cublas_open(&b.r, kiln_stream_native(b.r.k, b.stream)))
         printf("there is no cuBLAS here: only our side is measured\n");
-    b.a_values = bench_floats(PATTERN);
-    b.b_values = bench_floats(PATTERN);
     run_plan(&b, &one);
     if (!is_given) {
         b.rounds = 8;
@@ -792,7 +667,5 @@ int main(int argc, char **argv)
     tell_means(&b);
     if (b.left_out)
         printf("there was no time for %d problems\n", b.left_out);
-    free(b.a_values);
-    free(b.b_values);
     return report_end(&b.r);
 }

@@ -1,5 +1,6 @@
-// What the parts of the matrix product benchmark share: a problem, its buffers, and the others'
-// ways to compute it (gemm_theirs.c: cuBLAS, cuBLASLt, and PTX files of the reference generator).
+// What the parts of the matrix product benchmark share: a problem, its buffers (gemm_data.c), and
+// the others' ways to compute it (gemm_theirs.c: cuBLAS, cuBLASLt, and PTX files of the reference
+// generator).
 #ifndef KILN_BENCH_GEMM_H
 #define KILN_BENCH_GEMM_H
 
@@ -25,6 +26,18 @@ typedef struct gemm_type_info {
     int map_type;                   // of a tensor map
 } gemm_type_info;
 extern const gemm_type_info gemm_types[GEMM_TYPES];
+
+// --- operands of random numbers and samples of the right result (gemm_data.c)
+enum { GEMM_SETS = 16, GEMM_SAMPLES = 1000 };
+typedef struct gemm_data {
+    gemm_set sets[GEMM_SETS]; // together they exceed the cache
+    int set_count;
+    double want[GEMM_SAMPLES];
+} gemm_data;
+void gemm_data_make(report *r, const gemm_problem *p, gemm_data *out);
+void gemm_data_free(gemm_data *d);
+// Largest error of the samples in the result of the first set, in units of sqrt(k).
+double gemm_data_worst(report *r, const gemm_data *d, const gemm_problem *p, kiln_stream *stream);
 
 // --- cuBLAS, cuBLASLt: false when they are not on this machine
 bool cublas_open(report *r, cu_stream stream);
