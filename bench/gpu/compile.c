@@ -21,7 +21,7 @@ typedef struct nvrtc {
     int (*ptx_size)(void *program, size_t *size);
     int (*ptx)(void *program, char *out);
     int (*destroy)(void **program);
-    bool has_cache; // on disk, since 12.9, where there is a driver
+    bool has_cache; // since 12.9
 } nvrtc;
 
 static bool load_nvrtc(nvrtc *n)
