@@ -643,9 +643,9 @@ int main(int argc, char **argv)
         b.deadline = bench_now() + 480;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
-    static const char *const sources[] = {"gemm_sm90.c",    "gemm_sm80.c",   "gemm_portable.c",
-                                          "gemm_f32.c",     "gemm_common.h", "gemm_types.h",
-                                          "gemm_sm90_out.h"};
+    static const char *const sources[] = {"gemm_sm90.c",     "gemm_sm80.c",     "gemm_portable.c",
+                                          "gemm_f32.c",      "gemm_common.h",   "gemm_types.h",
+                                          "gemm_sm90_out.h", "gemm_sm90_held.h"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         char path[64];
         snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);

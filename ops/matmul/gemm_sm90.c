@@ -14,6 +14,7 @@ tune(BN, 256, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 
 tune(STAGES, 4, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24);
 tune(WGS, 2, 1, 3);        // warpgroups that multiply
 tune(PINGPONG, 0, 1);      // two that take turns: one multiplies while the other stores its tile
+tune(HELD, 0, 1);          // a tile's results leave while the next tile is multiplied
 tune(LOADERS, 4, 1);       // warps that load; a whole warpgroup of them gives its registers away
 tune(GROUP, 16, 1, 2, 4, 8, 32);
 tune(SPLIT_K, 1, 2, 4, 8); // blocks that share the sum of a tile
@@ -54,7 +55,7 @@ enum {
     BARRIERS_AT = WAY_OUT_AT + WAY_OUT_BYTES,
     OWNERS = PINGPONG ? 1 : WGS,         // warpgroups that share a tile
     TILES = BM / (64 * OWNERS),          // of 64 rows, per warpgroup
-    IS_WIDE = TILES * BN / 2 > 160,      // accumulators of a thread
+    IS_WIDE = TILES * BN / 2 + (HELD ? BN / 4 : 0) > 160, // accumulators of a thread, and what it holds
     LOADER_REGISTERS = WGS == 3 ? 32 : IS_WIDE ? 24 : 40,
     OTHER_REGISTERS = WGS == 3 ? 160 : IS_WIDE ? 240 : 232,
     THREADS = 128 * WGS + 32 * LOADERS
@@ -97,6 +98,8 @@ static mbarrier *received(void)
 {
     return (mbarrier *)(smem + BARRIERS_AT) + 2 * STAGES;
 }
+
+#include "gemm_sm90_held.h"
 
 // --- the work of a block
 typedef struct work {
@@ -152,30 +155,33 @@ static void load_right(u32 stage, const tensor_map *b, u32 column, u32 k)
     load_operand(smem + stage * STAGE_BYTES + A_BYTES, b, B_IS_MN, false, BN, column, k * K_STEP, full_of(stage));
 }
 
-static void produce(const tensor_map *a, const tensor_map *b, work w)
+// The stages that nobody has read yet take their first load without a wait.
+static u32 fresh_stages(work w)
+{
+    return min(w.count, (u32)STAGES);
+}
+
+// `at` is the corner of the first tile.
+static void produce(const tensor_map *a, const tensor_map *b, work w, u32x2 at)
 {
     ring r = {0, 1};
-    u32 early = 0; // stages whose part of A is on its way
-    if (EARLY) {
-        u32x2 at = tile_at(first_tile(), w.rows, w.columns);
-        for (; early < min(w.count, (u32)STAGES); early++) {
-            mbarrier_arrive_expect(full_of(early), w.loaded);
-            load_left(early, a, w, at.x, w.first + early);
-        }
-    }
+    u32 fresh = fresh_stages(w);
+    for (u32 s = 0; EARLY && s < fresh; s++)
+        load_left(s, a, w, at.x, w.first + s);
     previous_kernel_wait();
     for (u32 t = first_tile(); t < w.rows * w.columns; t += tile_step()) {
-        u32x2 at = tile_at(t, w.rows, w.columns);
+        if (t != first_tile())
+            at = tile_at(t, w.rows, w.columns);
         for (u32 k = w.first; k < w.first + w.count; k++) {
-            if (EARLY && early) {
-                early--;
-            } else {
+            if (!fresh) {
                 mbarrier_wait(empty_of(r.stage), r.phase);
                 mbarrier_arrive_expect(full_of(r.stage), w.loaded);
-                load_left(r.stage, a, w, at.x, k);
             }
+            if (!fresh || !EARLY)
+                load_left(r.stage, a, w, at.x, k);
             load_right(r.stage, b, at.y, k);
             advance(&r);
+            fresh -= fresh != 0;
         }
     }
 }
@@ -218,6 +224,8 @@ static void consume(corner c, work w)
     bool is_leader = thread_x() % 128 == 0;
     u64 a0 = operand_of(smem + (PINGPONG ? 0 : group * (TILES * 8192)), A_IS_MN);
     u64 b0 = operand_of(smem + A_BYTES, B_IS_MN);
+    u32 held[HELD_WORDS], held_slabs = 0; // of the tile before
+    corner held_at = c;
     for (u32 t = first_tile() + (PINGPONG ? group * tile_step() : 0); t < w.rows * w.columns;
          t += tile_step() * (PINGPONG ? WGS : 1)) {
         u32x2 at = tile_at(t, w.rows, w.columns);
@@ -242,6 +250,8 @@ static void consume(corner c, work w)
                     MULTIPLY(acc[i], wgmma_step(a, s * A_NEXT + i * 8192), wgmma_step(b, s * B_NEXT),
                              k != 0 || s != 0 LAYOUT);
             wgmma_commit();
+            if (HELD)
+                send_held_slabs(&held, k, min(k + 1, held_slabs), held_at);
             wgmma_wait(1);
             if (k != 0 && is_leader)
                 mbarrier_arrive(empty_of(before));
@@ -253,8 +263,18 @@ static void consume(corner c, work w)
             mbarrier_arrive(empty_of(before));
         c.row = at.x;
         c.column = at.y;
-        finish_tile(&acc, c);
+        if (!HELD) {
+            finish_tile(&acc, c);
+            continue;
+        }
+        send_held_slabs(&held, w.count, held_slabs, held_at);
+        held_at = c;
+        held_at.row += group * 64;
+        held_slabs = HELD_SLABS;
+        hold(&acc[0], held_at, &held);
     }
+    if (HELD)
+        send_held_slabs(&held, 0, held_slabs, held_at);
     if (IS_ASYNC)
         bulk_wait(0);
 }
@@ -272,10 +292,8 @@ static void start(const tensor_map *a, const tensor_map *b)
             mbarrier_init(turn_of(0), 1);
             mbarrier_init(turn_of(1), 1);
         }
-        if (SPLIT_K > 1) {
+        if (SPLIT_K > 1)
             mbarrier_init(received(), 1);
-            mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
-        }
         mbarrier_fence_init();
         tensor_map_prefetch(a);
         tensor_map_prefetch(b);
@@ -332,6 +350,7 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
 #if HAS_BIAS
     c.bias = bias;
 #endif
+    u32x2 at = tile_at(first_tile(), w.rows, w.columns); // divides, while the barriers are made
     start(&a, &b);
     if (warp() < WGS * 4) {
         if (LOADERS == 4)
@@ -343,8 +362,12 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
     } else {
         if (LOADERS == 4)
             registers_less(LOADER_REGISTERS);
+        if (warp() == WGS * 4 && lane() < fresh_stages(w)) // all at once: barriers are slow
+            mbarrier_arrive_expect(full_of(lane()), w.loaded);
+        if (SPLIT_K > 1 && thread_x() == WGS * 128 + 31)
+            mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
         if (thread_x() == WGS * 128)
-            produce(&a, &b, w);
+            produce(&a, &b, w, at);
     }
     end(c, w);
 }

@@ -250,9 +250,9 @@ static void store_turned(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
         if (IS_ASYNC && t == 0)
             give_slab(c.result, c.row, c.column + slab_column(chunk), slab);
 #pragma unroll
-        for (u32 q = 0; q < (IS_ASYNC ? 0 : 4); q++) {
+        for (u32 q = 0; q < 4; q++) {
             u32 line = q * 16 + t / 8, row = c.column + chunk * 64 + line;
-            if (chunk * 64 + q * 16 < BN && row < c.columns && column < c.rows)
+            if (!IS_ASYNC && chunk * 64 + q * 16 < BN && row < c.columns && column < c.rows)
                 *(u32x4 *)(c.out + (u64)row * c.rows + column) =
                     *(const u32x4 *)(slab + line * 128 + (t % 8 ^ line % 8) * 16);
         }

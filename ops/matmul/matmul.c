@@ -256,18 +256,26 @@ static tile tile_of(const job *j, tile t, uint32_t most)
     return t;
 }
 
+// Results of 16 bits of a tile that two warpgroups share may wait in registers while the block
+// multiplies its next tile. Of smaller tiles the way out is short.
+static bool is_held(const job *j, const tile *t)
+{
+    return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
+}
+
 // About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
 // its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
 // more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
 // out but the last are hidden, so it is for two waves and more; the gaps between the multiplies are
 // hidden as well, and do not count in long products of long sums, where the power limit and not the
-// clock sets the pace. Lines of 64 columns that begin in the middle of those of memory cost a
-// twentieth.
-static uint64_t cost_of(const side s[2], const tile *t, uint32_t steps, uint32_t sms)
+// clock sets the pace. So it is with results that are held, but for some time between two tiles.
+// Lines of 64 columns that begin in the middle of those of memory cost a twentieth.
+static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t steps, uint32_t sms)
 {
     uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
     uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
-    uint32_t gap = t->is_pingpong || (waves >= 4 && steps >= 96) ? 8 : 32;
+    bool is_hidden = t->is_pingpong || (is_held(j, t) && waves >= 2);
+    uint32_t gap = is_hidden || (waves >= 4 && steps >= 96) ? 8 : 32;
     uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
     uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
     uint64_t blocks = tiles < sms ? tiles : sms;
@@ -275,6 +283,8 @@ static uint64_t cost_of(const side s[2], const tile *t, uint32_t steps, uint32_t
         wave += wave / 20;
     if (t->is_pingpong)
         return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + blocks * 7;
+    if (is_hidden)
+        return waves * (wave + 1500) + 1500 + out + blocks * 7;
     return waves * (wave + 900 + out) + blocks * 7;
 }
 
@@ -301,17 +311,22 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
     uint32_t step = s[RIGHT].is_mn ? 32 : column_step(j);
     for (size_t r = 0; r < COUNT(ranges); r++) {
         uint32_t most = ranges[r].most;
+        uint64_t least_here = UINT64_MAX;
+        tile best_here = best;
         t.m = ranges[r].m;
         t.is_pingpong = ranges[r].is_pingpong;
         if (t.is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
             most = 176; // wider ones lack a register
         for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
-            uint64_t cost = cost_of(s, &t, steps, sms);
-            uint64_t tie = t.is_pingpong && best.is_pingpong ? least / 128 : 0;
-            if (cost < least - tie) {
-                least = cost;
-                best = t;
+            uint64_t cost = cost_of(j, s, &t, steps, sms);
+            if (cost < least_here - (t.is_pingpong ? least_here / 128 : 0)) {
+                least_here = cost;
+                best_here = t;
             }
+        }
+        if (least_here < least) {
+            least = least_here;
+            best = best_here;
         }
     }
     return tile_of(j, best, 8);
@@ -417,10 +432,11 @@ static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t
         out);
 }
 
-// Ping-pong kernels store through the copy engine, which takes whole slabs of 128 bytes a line.
+// What leaves beside other work does so through the copy engine, which takes whole slabs of 128
+// bytes a line.
 static bool is_async(const job *j, const tile *t)
 {
-    return t->is_pingpong && t->n * j->out_bytes >= 128;
+    return is_held(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
 }
 
 // The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
@@ -457,6 +473,7 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
     op_tune(r, "LOADERS=%d", is_large ? 4 : 1);
     op_tune(r, "PINGPONG=%d", t->is_pingpong);
+    op_tune(r, "HELD=%d", is_held(j, t));
     op_tune(r, "GROUP=%u", t->group);
     op_tune(r, "SPLIT_K=%u", t->split_k);
     op_tune(r, "SWAP=%d", t->is_swapped);

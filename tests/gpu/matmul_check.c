@@ -172,7 +172,26 @@ static const checked all[] = {
      .shared_bytes = 2 * 32768 + 32768 + 48,
      .is_async = true,
      .blocks = 1,
-     .size = {300, 200, 136}}};
+     .size = {300, 200, 136}},
+    {.tune = {"BM=128", "BN=192", "HELD=1", "STAGES=2", NULL},
+     .tile = {128, 192},
+     .shared_bytes = 2 * 40960 + 32768 + 32,
+     .is_async = true,
+     .blocks = 2,
+     .size = {300, 600, 200}},
+    {.tune = {"BM=128", "BN=192", "HELD=1", "STAGES=2", "SWAP=1", NULL},
+     .tile = {128, 192},
+     .shared_bytes = 2 * 40960 + 32768 + 32,
+     .is_swapped = true,
+     .is_async = true,
+     .blocks = 1,
+     .size = {400, 200, 72}},
+    {.tune = {"BM=128", "BN=256", "HELD=1", "STAGES=2", NULL},
+     .tile = {128, 256},
+     .shared_bytes = 2 * 49152 + 32768 + 32,
+     .is_async = true,
+     .blocks = 1,
+     .size = {200, 600, 400}}};
 
 int main(void)
 {
