@@ -155,10 +155,19 @@ static void load_right(u32 stage, const tensor_map *b, u32 column, u32 k)
     load_operand(smem + stage * STAGE_BYTES + A_BYTES, b, B_IS_MN, false, BN, column, k * K_STEP, full_of(stage));
 }
 
-// The stages that nobody has read yet take their first load without a wait.
+// The stages that nobody has read yet take their first load without a wait. That they expect it, a
+// consumer says, which has nothing else to do: bytes may arrive before they are expected.
 static u32 fresh_stages(work w)
 {
     return min(w.count, (u32)STAGES);
+}
+
+static void expect_first(work w)
+{
+    for (u32 s = 0; s < fresh_stages(w); s++)
+        mbarrier_arrive_expect(full_of(s), w.loaded);
+    if (SPLIT_K > 1)
+        mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
 }
 
 // `at` is the corner of the first tile.
@@ -356,16 +365,14 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
         if (LOADERS == 4)
             registers_more(OTHER_REGISTERS);
         next_kernel_launch();
+        if (thread_x() == 0)
+            expect_first(w);
         if (HAS_BIAS) // what the producer loads, it waits for
             previous_kernel_wait();
         consume(c, w);
     } else {
         if (LOADERS == 4)
             registers_less(LOADER_REGISTERS);
-        if (warp() == WGS * 4 && lane() < fresh_stages(w)) // all at once: barriers are slow
-            mbarrier_arrive_expect(full_of(lane()), w.loaded);
-        if (SPLIT_K > 1 && thread_x() == WGS * 128 + 31)
-            mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
         if (thread_x() == WGS * 128)
             produce(&a, &b, w, at);
     }
