@@ -50,9 +50,8 @@ kiln_status kiln_open(const char *device, kiln **out)
     log_refresh();
     if (!device)
         device = knob_text(KNOB_DEVICE);
-    kiln_device_info best;
     if (!*device)
-        device = cuda_usable_count() && cuda_info_of(0, &best) == KILN_OK ? "cuda:0" : "cpu";
+        device = cuda_usable_count() && cuda_find(0) == KILN_OK ? "cuda:0" : "cpu";
     if (!parse_name(device, &ops, &ordinal))
         return error_set(NULL, KILN_E_NOT_FOUND, K6001,
                          "there is no device '%s'; this build of Kiln has 'interp', 'cpu', "

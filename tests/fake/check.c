@@ -171,6 +171,27 @@ static void own_registers(void)
     remove(path);
 }
 
+// A driver needs half a millisecond to tell a clock: it is asked when the device is opened, and not
+// for every kernel that is compiled or loaded.
+static void asked_once(void)
+{
+    char path[] = "/tmp/kiln-fake-XXXXXX", log[512] = "";
+    int file = mkstemp(path);
+    fixture f;
+    kiln_device_info facts;
+    setenv("FAKE_CUDA_LOG", path, 1);
+    if (file < 0 || !set_up(&f))
+        return;
+    CHECK(api_compile(f.k, source, 0));
+    CHECK(!kiln_device_info_of(f.k, &facts) && facts.clock_khz == 1);
+    CHECK(read(file, log, sizeof log - 1) > 0);
+    const char *asked = strstr(log, "ask clock");
+    CHECK(asked && !strstr(asked + 1, "ask clock"));
+    kiln_close(f.k);
+    close(file);
+    remove(path);
+}
+
 static kiln_status launch_in_clusters(kiln_kernel *kernel, const kiln_arg *args, uint32_t blocks)
 {
     kiln_launch_desc desc;
@@ -457,6 +478,7 @@ static const fake_case cases[] = {
     {"jit refuses", "jit", jit_refuses},
     {"no linker", "nolink", no_linker},
     {"own registers", "", own_registers},
+    {"asked once", "", asked_once},
     {"no clusters", "sm=80", no_clusters},
     {"launch refused", "launch=701", launch_refused},
     {"fault", "fault=264", fault},

@@ -16,7 +16,7 @@
 //     launch=CODE   every launch is refused with that code
 //     fault=N       the N-th launch dies: every later call gives 700
 //
-// FAKE_CUDA_LOG names a file that gets a line for every launch and load.
+// FAKE_CUDA_LOG names a file that gets a line for every launch, load and question for the clock.
 #include "rt/drv/cuda_abi.h"
 
 #include <stdbool.h>
@@ -158,6 +158,10 @@ static cu_result fake_device_attribute(int *value, int attribute, cu_device d)
     case CU_ATTR_CLUSTER: *value = sm >= 90; break;
     case CU_ATTR_MULTIPROCESSORS: *value = 132; break;
     case CU_ATTR_POOLS: *value = setting("nopool") ? 0 : 1; break;
+    case CU_ATTR_CLOCK_KHZ:
+        note("ask", "clock", 0, 0);
+        *value = 1;
+        break;
     default: *value = 1; break;
     }
     return CU_OK;

@@ -19,6 +19,7 @@ struct cuda_device {
     const cuda_api *cu;
     int ordinal;
     cu_device device;
+    kiln_device_info facts; // asked for once: the clocks take the driver half a millisecond each
     cu_context context;
     kiln_stream main; // launches that name no stream
     cu_stream memory; // allocations and their zeroing
@@ -59,6 +60,7 @@ kiln_status cuda_no_entry(kiln *k, const char *feature); // the driver is too ol
 bool cuda_is_fault(cu_result r);
 int cuda_attribute(const cuda_device *d, int attribute);
 const target *cuda_pick_target(int sm, int driver_version);
+kiln_status cuda_find(int ordinal); // whether it can be used, and if not, why
 kiln_status cuda_info_of(int ordinal, kiln_device_info *out);
 size_t cuda_usable_count(void);
 kiln_status cuda_sync(kiln *k, kiln_stream *s);

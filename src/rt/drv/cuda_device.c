@@ -77,7 +77,7 @@ static void fill_info(const cuda_device *d, kiln_device_info *out)
 
 static kiln_status info(const kiln *k, kiln_device_info *out)
 {
-    fill_info(k->cuda, out);
+    *out = k->cuda->facts;
     return KILN_OK;
 }
 
@@ -116,6 +116,12 @@ size_t cuda_usable_count(void)
     const cuda_api *cu = cuda_load(NULL);
     int count = 0;
     return cu && cu->device_count(&count) == CU_OK && count > 0 ? (size_t)count : 0;
+}
+
+kiln_status cuda_find(int ordinal)
+{
+    cuda_device d = {0};
+    return find(&d, ordinal);
 }
 
 kiln_status cuda_info_of(int ordinal, kiln_device_info *out)
@@ -382,12 +388,11 @@ static kiln_status open_device(kiln *k, int ordinal)
         close_device(k);
         return status;
     }
-    kiln_device_info facts;
-    fill_info(d, &facts);
-    k->target = cuda_pick_target((int)facts.sm, d->cu->version)->name;
-    k->block_limit = facts.block_threads;
-    k->shared_limit = facts.shared_per_block;
-    k->has_clusters = facts.has_clusters;
+    fill_info(d, &d->facts);
+    k->target = cuda_pick_target((int)d->facts.sm, d->cu->version)->name;
+    k->block_limit = d->facts.block_threads;
+    k->shared_limit = d->facts.shared_per_block;
+    k->has_clusters = d->facts.has_clusters;
     return KILN_OK;
 }
 

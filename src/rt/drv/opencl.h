@@ -17,6 +17,7 @@ struct ocl_device {
     const ocl_api *cl;
     const ocl_found *found;
     int ordinal;
+    kiln_device_info facts;
     ocl_context context;
     ocl_queue main;
     opencl_options options;

@@ -52,7 +52,7 @@ static void fill_info(const ocl_device *d, kiln_device_info *out)
 
 static kiln_status info(const kiln *k, kiln_device_info *out)
 {
-    fill_info(k->ocl, out);
+    *out = k->ocl->facts;
     return KILN_OK;
 }
 
@@ -321,12 +321,12 @@ static kiln_status open_device(kiln *k, int ordinal)
         close_device(k);
         return status;
     }
-    kiln_device_info facts;
-    fill_info(d, &facts);
+    fill_info(d, &d->facts);
     k->target = "opencl";
-    k->block_limit = facts.block_threads;
+    k->block_limit = d->facts.block_threads;
     // The same bound as elsewhere, so that a kernel that fits here fits on a GPU, too.
-    k->shared_limit = facts.shared_per_block < 227 * 1024 ? facts.shared_per_block : 227 * 1024;
+    size_t shared_bytes = d->facts.shared_per_block;
+    k->shared_limit = shared_bytes < 227 * 1024 ? shared_bytes : 227 * 1024;
     return KILN_OK;
 }
 
