@@ -2,7 +2,7 @@
 // heuristic's proposals) and the reference generator's PTX, in one process, in turns.
 //
 //     gemm [--type bf16,f16] [--layout nt,nn,tt,tn] [--sizes 256,64x4096x4096] [--skinny]
-//          [--rounds 11] [--seconds 480] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
+//          [--rounds 11] [--seconds 550] [--brief] [--ways 128x256,p128x176g8,s64x16k2] [--sweep]
 //          [--keep] [--quick] [--unchecked] [-v]
 // Layouts: a [m, k] is n, [k, m] is t; b [k, n] is n, [n, k] is t. KILN_TWINS names the folder that
 // the generator filled. The plain candidate waits for the kernel before it, "chained" is what
@@ -12,7 +12,7 @@
 // w waiting for the kernel before, e with weights read early. --sweep tries every tile and takes
 // the fastest; --keep leaves the problems that are not measured as the result file has them;
 // --quick only checks, --unchecked does not. -v names the kernels. No problem begins after
-// --seconds; without a choice of problems that is 480.
+// --seconds; without a choice of problems that is 550.
 // Every candidate is a graph of launches over buffers that together exceed the cache; each is
 // launched once right before it is timed. Theirs ("library") is the fastest of cuBLAS, cuBLASLt's
 // first proposal and, "tuned", the one of its others that was fastest in a short run; "default" is
@@ -29,7 +29,7 @@
 
 #include "kiln/ops.h"
 
-enum { ROUNDS = 24, ROUNDS_ASIDE = 3, CANDIDATES = 160 };
+enum { ROUNDS = 32, ROUNDS_ASIDE = 3, CANDIDATES = 160 };
 
 typedef enum kind { OURS, CUBLAS, CUBLASLT, TWIN } kind;
 
@@ -332,12 +332,17 @@ static void choose(bench *b)
         *tuned = b->list[--b->count];
 }
 
+static int rounds_of_square(int count)
+{
+    return count % 2 ? 2 * count : count;
+}
+
 // Each kernel finds the card as warm as the one before has left it. So in `count` rounds, or twice
 // that if count is odd, each runs right after each of the others equally often: a Williams square,
 // with the names drawn anew for every square.
 static void order_of_round(bench *b, int round, int count, int *names, int *order)
 {
-    int row = round % (count % 2 ? 2 * count : count);
+    int row = round % rounds_of_square(count);
     for (int n = count - 1; n > 0 && row == 0; n--) {
         b->seed = b->seed * 1664525u + 1013904223u;
         int at = (int)((b->seed >> 8) % (uint32_t)(n + 1)), name = names[n];
@@ -520,10 +525,10 @@ static void run_problem(bench *b)
     choose(b);
     double chosen = bench_now();
     // Large products under the load of a long run: each one warms the card up for itself. At the
-    // power limit clocks scatter, so there are more rounds of the largest.
+    // power limit clocks scatter, so there are more rounds of the largest, and only whole squares.
     int rounds = b->rounds;
     if ((double)b->p.m * b->p.n * b->p.k >= 4096.0 * 4096 * 4096)
-        b->rounds = (int)fmin(rounds * (is_long(&b->p) ? 3 : 2), ROUNDS);
+        b->rounds *= is_long(&b->p) ? 3 : 2;
     b->launches = launches_for(b, is_long(&b->p)    ? b->ms
                                   : is_large(&b->p) ? b->ms * 0.6
                                   : b->is_brief     ? 4
@@ -537,6 +542,11 @@ static void run_problem(bench *b)
     for (int n = 0; n < b->count; n++)
         if (!is_aside(&b->list[n]))
             names[rivals++] = n;
+    int square = rivals && is_large(&b->p) ? rounds_of_square(rivals) : 1;
+    b->rounds = (b->rounds + square - 1) / square * square;
+    while (b->rounds > ROUNDS && b->rounds > square)
+        b->rounds -= square;
+    b->rounds = b->rounds < ROUNDS ? b->rounds : ROUNDS;
     for (int round = 0; round < b->rounds && rivals; round++) {
         order_of_round(b, round, rivals, names, order);
         for (int n = 0; n < rivals; n++)
@@ -640,7 +650,7 @@ int main(int argc, char **argv)
     }
     b.rounds = b.rounds < 1 ? 1 : b.rounds > ROUNDS ? ROUNDS : b.rounds;
     if (!is_given && b.deadline == 0)
-        b.deadline = bench_now() + 480;
+        b.deadline = bench_now() + 550;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
     static const char *const sources[] = {"gemm_sm90.c",     "gemm_sm80.c",     "gemm_portable.c",
