@@ -50,10 +50,10 @@ typedef struct bench {
     gemm_problem p;
     gemm_data data;
     candidate list[CANDIDATES];
-    int count, launches, rounds;
-    uint32_t seed;   // of the order in which candidates run
-    double ms;       // of a timed batch of large products
-    double deadline; // no problem begins after it; 0: none
+    int count, launches, wanted_rounds, rounds; // rounds: of this problem
+    uint32_t seed;                              // of the order in which candidates run
+    double ms;                                  // of a timed batch of large products
+    double deadline;                            // no problem begins after it; 0: none
     int left_out;
     twin twins[TWINS];
     int twin_count;
@@ -355,6 +355,19 @@ static void order_of_round(bench *b, int round, int count, int *names, int *orde
     }
 }
 
+// At the power limit clocks scatter, so there are more rounds of the largest products, and of large
+// ones only whole squares.
+static int rounds_for(const bench *b, int rivals)
+{
+    bool is_slow = (double)b->p.m * b->p.n * b->p.k >= 4096.0 * 4096 * 4096;
+    int wanted = b->wanted_rounds * (is_long(&b->p) ? 3 : is_slow ? 2 : 1);
+    int square = rivals && is_large(&b->p) ? rounds_of_square(rivals) : 1;
+    int squares = (wanted + square - 1) / square, most = ROUNDS / square;
+    if (!most) // of so many rivals not even one
+        return wanted < ROUNDS ? wanted : ROUNDS;
+    return square * (squares < most ? squares : most);
+}
+
 static double median_of(const candidate *c, const candidate *over, int rounds)
 {
     double v[ROUNDS];
@@ -524,11 +537,7 @@ static void run_problem(bench *b)
     add_candidates(b);
     choose(b);
     double chosen = bench_now();
-    // Large products under the load of a long run: each one warms the card up for itself. At the
-    // power limit clocks scatter, so there are more rounds of the largest, and only whole squares.
-    int rounds = b->rounds;
-    if ((double)b->p.m * b->p.n * b->p.k >= 4096.0 * 4096 * 4096)
-        b->rounds *= is_long(&b->p) ? 3 : 2;
+    // Large products under the load of a long run: each one warms the card up for itself.
     b->launches = launches_for(b, is_long(&b->p)    ? b->ms
                                   : is_large(&b->p) ? b->ms * 0.6
                                   : b->is_brief     ? 4
@@ -542,11 +551,7 @@ static void run_problem(bench *b)
     for (int n = 0; n < b->count; n++)
         if (!is_aside(&b->list[n]))
             names[rivals++] = n;
-    int square = rivals && is_large(&b->p) ? rounds_of_square(rivals) : 1;
-    b->rounds = (b->rounds + square - 1) / square * square;
-    while (b->rounds > ROUNDS && b->rounds > square)
-        b->rounds -= square;
-    b->rounds = b->rounds < ROUNDS ? b->rounds : ROUNDS;
+    b->rounds = rounds_for(b, rivals);
     for (int round = 0; round < b->rounds && rivals; round++) {
         order_of_round(b, round, rivals, names, order);
         for (int n = 0; n < rivals; n++)
@@ -562,7 +567,6 @@ static void run_problem(bench *b)
     for (int n = 0; n < b->count; n++)
         kiln_graph_free(b->list[n].graph);
     gemm_data_free(&b->data);
-    b->rounds = rounds;
     report_save(&b->r); // a run that is cut short keeps what it has
 }
 
@@ -611,7 +615,7 @@ int main(int argc, char **argv)
     static bench b;
     plan one = {"bf16", "nt", all_sizes};
     bool is_given = false, is_kept = false;
-    b.rounds = 11;
+    b.wanted_rounds = 11;
     b.ms = 25;
     for (int n = 1; n < argc; n++) {
         const char *value = n + 1 < argc ? argv[n + 1] : "";
@@ -640,7 +644,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[n], "--sizes"))
             one.sizes = value, n++;
         else if (!strcmp(argv[n], "--rounds"))
-            b.rounds = atoi(value), n++;
+            b.wanted_rounds = atoi(value), n++;
         else if (!strcmp(argv[n], "--seconds"))
             b.deadline = bench_now() + atof(value), n++;
         else {
@@ -648,7 +652,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    b.rounds = b.rounds < 1 ? 1 : b.rounds > ROUNDS ? ROUNDS : b.rounds;
+    b.wanted_rounds = b.wanted_rounds < 1 ? 1 : b.wanted_rounds > ROUNDS ? ROUNDS : b.wanted_rounds;
     if (!is_given && b.deadline == 0)
         b.deadline = bench_now() + 550;
     if (!report_start(&b.r, "gemm", argc, argv, true))
@@ -668,11 +672,11 @@ int main(int argc, char **argv)
         printf("there is no cuBLAS here: only our side is measured\n");
     run_plan(&b, &one);
     if (!is_given) {
-        b.rounds = 8;
+        b.wanted_rounds = 8;
         b.is_brief = true;
         run_plan(&b, &(plan){"bf16", "nt", skinny_sizes});
         run_plan(&b, &(plan){"bf16", "nn,tt,tn", all_sizes});
-        b.rounds = 4;
+        b.wanted_rounds = 4;
         run_plan(&b, &(plan){"tf32,e4m3,s8", "nt", "512,1024,2048,4096,8192"});
         run_plan(&b, &(plan){"f16", "nt,nn,tt,tn", all_sizes});
     }
