@@ -39,9 +39,9 @@ LIBS       = -lm -ldl -lpthread
 
 LIB_SRC := $(filter-out src/cli/%,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
-# The ops: ops/*.c, ops/NAME/NAME.c and ops/NAME/host_*.c are compiled into the library; the other files of ops/NAME are kernels, embedded as text.
+# The ops: ops/*.c, ops/NAME/NAME.c and ops/NAME/host_*.c (host_*.h) are compiled into the library; the other files of ops/NAME are kernels, embedded as text.
 OP_SRC     := $(sort $(wildcard ops/*.c) $(foreach d,$(wildcard ops/*/),$(wildcard $d$(notdir $(d:/=)).c $dhost_*.c)))
-OP_KERNELS := $(filter-out $(OP_SRC),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
+OP_KERNELS := $(filter-out $(OP_SRC) $(wildcard ops/*/host_*.h),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
@@ -114,7 +114,7 @@ compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
 FORCE:
 
-FORMATTED = $(wildcard ops/*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
+FORMATTED = $(wildcard ops/*.h ops/*/host_*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
 format:
 	@clang-format -i $(FORMATTED)
 check-format:

@@ -1,16 +1,11 @@
-// kiln_matmul: checks a description, picks a kernel and its tile, and launches it.
+// kiln_matmul: checks a description, picks a kernel, and launches it; host_tile.c picks the tile of
+// gemm_sm90.c.
 //
 // The kernels: gemm_sm90.c (wgmma, tensor maps), gemm_sm80.c (mma, asynchronous copies), and for
 // everything else gemm_portable.c (fragments) and gemm_f32.c. The first one that can do the job is
 // taken; the two fast ones want rows that start at multiples of 16 bytes. Start reading at
 // kiln_matmul, the last function.
-#include "kiln/ops.h"
-
-#include <stdio.h>
-
-#include "ops/op.h"
-
-typedef enum operand { BF16, F16, TF32, E4M3, S8, F32, OPERAND_COUNT } operand;
+#include "ops/matmul/host_matmul.h"
 
 static const struct {
     const char *name; // of the macro TYPE_…
@@ -20,18 +15,6 @@ static const struct {
     [BF16] = {"bf16", KILN_BF16, 2}, [F16] = {"f16", KILN_F16, 2}, [TF32] = {"tf32", KILN_F32, 4},
     [E4M3] = {"e4m3", KILN_F8E4, 1}, [S8] = {"s8", KILN_I8, 1},    [F32] = {"f32", KILN_F32, 4},
 };
-
-// A description with everything decided.
-typedef struct job {
-    kiln *k;
-    const kiln_matmul_desc *desc;
-    const kiln_device_info *device;
-    operand type;
-    const char *out_name; // of the macro OUT_…
-    uint32_t out_bytes, batch;
-    uint64_t a_rows, b_rows; // in memory
-    uint64_t a_stride, b_stride, out_stride, a_batch, b_batch, out_batch;
-} job;
 
 static const char *const epilogues[] = {"none", "bias", "bias_relu", "bias_gelu", "bias_silu"};
 
@@ -59,6 +42,7 @@ static kiln_status check_types(job *j)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011,
                          "kiln_matmul: operands of %s; bf16, f16, f8e4, f32 and i8 are possible",
                          kiln_type_name(a));
+    j->bytes = operands[j->type].bytes;
     j->out_name = out == KILN_I32 ? "s32" : kiln_type_name(out);
     j->out_bytes = (uint32_t)kiln_type_size(out);
     bool is_right = j->type == S8    ? out == KILN_I32
@@ -167,11 +151,6 @@ static void common_words(const job *j, op_request *r)
     define_types(j, j->desc->a_is_transposed, !j->desc->b_is_transposed, r);
 }
 
-static uint32_t ceil_div(uint32_t a, uint32_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 // Do rows and matrices of an operand start at multiples of 16 bytes?
 static bool is_aligned(const kiln_buffer *buffer, uint64_t first, uint64_t stride, uint64_t next,
                        uint32_t batch, uint32_t bytes)
@@ -183,213 +162,12 @@ static bool is_aligned(const kiln_buffer *buffer, uint64_t first, uint64_t strid
 static bool operands_are_aligned(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    uint32_t bytes = operands[j->type].bytes;
+    uint32_t bytes = j->bytes;
     return is_aligned(d->a, d->a_first, j->a_stride, j->a_batch, j->batch, bytes) &&
            is_aligned(d->b, d->b_first, j->b_stride, j->b_batch, j->batch, bytes);
 }
 
 // --- sm_90a
-typedef struct side { // an operand of the kernel: a and b, or b and a for a transposed result
-    const kiln_buffer *buffer;
-    uint64_t first, next, rows, columns, stride; // in memory
-    bool is_mn;                                  // contiguous across K
-    uint32_t size;
-} side;
-
-typedef struct tile {
-    uint32_t m, n, warpgroups, stages, group, split_k;
-    bool is_swapped, is_pingpong;
-    bool right_is_mn, has_parts; // as gemm_sm90.c has it; tile_of sets them
-} tile;
-
-enum { LEFT, RIGHT, MOST_SHARED = 232448 - 1024 };
-
-static void sides_of(const job *j, bool is_swapped, side out[2])
-{
-    const kiln_matmul_desc *d = j->desc;
-    bool a_is_mn = d->a_is_transposed, b_is_mn = !d->b_is_transposed;
-    out[is_swapped] = (side){d->a,        d->a_first, j->a_batch, j->a_rows, a_is_mn ? d->m : d->k,
-                             j->a_stride, a_is_mn,    d->m};
-    out[!is_swapped] = (side){d->b,        d->b_first, j->b_batch, j->b_rows, b_is_mn ? d->n : d->k,
-                              j->b_stride, b_is_mn,    d->n};
-}
-
-// Of an operand that is read across K 64 rows are loaded at a time.
-static uint32_t in_lines(bool is_mn, uint32_t rows)
-{
-    return is_mn ? (rows + 63) / 64 * 64 : rows;
-}
-
-// As gemm_sm90.c lays it out: the ring, the way out, the barriers.
-static uint32_t tile_shared_bytes(const tile *t)
-{
-    uint32_t slabs = t->warpgroups * 4 * 2 * 2048;
-    uint32_t parts = t->m * t->n * 4;
-    return t->stages * ((t->m + in_lines(t->right_is_mn, t->n)) * 128 + 16) +
-           (t->split_k > 1 ? 2 * parts
-            : t->has_parts ? parts
-                           : slabs) +
-           (t->is_pingpong || t->split_k > 1 ? 16 : 0);
-}
-
-// More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
-// idle instead of joining the blocks of this one.
-static uint32_t launch_shared_bytes(const job *j, const tile *t)
-{
-    const uint32_t least = 115840;
-    uint32_t bytes = tile_shared_bytes(t);
-    return bytes < least && !j->desc->sm90.stages ? least : bytes;
-}
-
-// With as many stages as fit, up to `most`.
-static tile tile_of(const job *j, tile t, uint32_t most)
-{
-    side s[2];
-    sides_of(j, t.is_swapped, s);
-    t.right_is_mn = s[RIGHT].is_mn;
-    t.has_parts = t.split_k > 1 || (t.is_swapped && (j->out_bytes != 2 || t.n % 16));
-    t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
-    t.group = t.group ? t.group : 16;
-    for (t.stages = most; t.stages > 2; t.stages--)
-        if (tile_shared_bytes(&t) <= MOST_SHARED && (t.stages <= 16 || t.stages % 2 == 0))
-            break;
-    return t;
-}
-
-// Results of 16 bits of a tile that two warpgroups share may wait in registers while the block
-// multiplies its next tile. Of smaller tiles the way out is short.
-static bool is_held(const job *j, const tile *t)
-{
-    return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
-}
-
-// About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
-// its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
-// more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
-// out but the last are hidden, so it is for two waves and more; the gaps between the multiplies are
-// hidden as well, and do not count in long products of long sums, where the power limit and not the
-// clock sets the pace. So it is with results that are held, but for some time between two tiles.
-// Lines of 64 columns that begin in the middle of those of memory cost a twentieth.
-static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t steps, uint32_t sms)
-{
-    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
-    uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
-    bool is_hidden = t->is_pingpong || (is_held(j, t) && waves >= 2);
-    uint32_t gap = is_hidden || (waves >= 4 && steps >= 96) ? 8 : 32;
-    uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
-    uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
-    uint64_t blocks = tiles < sms ? tiles : sms;
-    if (s[RIGHT].is_mn && t->n % 64)
-        wave += wave / 20;
-    if (t->is_pingpong)
-        return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + blocks * 7;
-    if (is_hidden)
-        return waves * (wave + 1500) + 1500 + out + blocks * 7;
-    return waves * (wave + 900 + out) + blocks * 7;
-}
-
-// Columns of a tile fill slabs of 16, of results of 32 bits whole ones of 32.
-static uint32_t column_step(const job *j)
-{
-    return j->out_bytes == 4 ? 32 : 16;
-}
-
-// An operand that is read along K can be cut anywhere, one that is read across K well only in lines
-// of 64. The left side always is cut that way; so where only b is read across K, it is the left
-// one. Of two ping-pong tiles that cost about the same the wider one reads less.
-static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
-{
-    static const struct {
-        uint32_t m, least, most;
-        bool is_pingpong;
-    } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
-    bool is_nn = !j->desc->a_is_transposed && !j->desc->b_is_transposed;
-    tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2}, t = best;
-    side s[2];
-    sides_of(j, best.is_swapped, s);
-    uint64_t least = UINT64_MAX;
-    uint32_t step = s[RIGHT].is_mn ? 32 : column_step(j);
-    for (size_t r = 0; r < COUNT(ranges); r++) {
-        uint32_t most = ranges[r].most;
-        uint64_t least_here = UINT64_MAX;
-        tile best_here = best;
-        t.m = ranges[r].m;
-        t.is_pingpong = ranges[r].is_pingpong;
-        if (t.is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
-            most = 176; // wider ones lack a register
-        for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
-            uint64_t cost = cost_of(j, s, &t, steps, sms);
-            if (cost < least_here - (t.is_pingpong ? least_here / 128 : 0)) {
-                least_here = cost;
-                best_here = t;
-            }
-        }
-        if (least_here < least) {
-            least = least_here;
-            best = best_here;
-        }
-    }
-    return tile_of(j, best, 8);
-}
-
-// Few rows of a: the other operand passes by once, as fast as memory gives it. Its rows are the
-// left side of the kernel. K is split until all multiprocessors load; with many rows of a half of
-// them do, because adding the parts takes longer. Of clusters of more than two blocks fewer fit.
-static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
-{
-    const kiln_matmul_desc *d = j->desc;
-    tile t = {64, 64, .split_k = 1, .is_swapped = true};
-    while (t.n > 8 && t.n / 2 >= d->m && !d->a_is_transposed)
-        t.n /= 2;
-    if (ceil_div(d->n, 128) >= sms * 3 / 4)
-        t.m = 128;
-    uint32_t tiles = ceil_div(d->n, t.m), most = t.n == 64 ? sms / 2 : sms;
-    while (t.split_k < 8 && steps >= t.split_k * 8 &&
-           tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / 11 : most))
-        t.split_k *= 2;
-    return tile_of(j, t, 24);
-}
-
-static tile choose_tile(const job *j, uint32_t steps)
-{
-    const kiln_matmul_desc *d = j->desc;
-    const kiln_matmul_sm90 *given = &d->sm90;
-    uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
-    if (d->tile_m && d->tile_n) {
-        tile t = {.m = d->tile_m,
-                  .n = d->tile_n,
-                  .group = given->group,
-                  .split_k = given->split_k ? given->split_k : 1,
-                  .is_swapped = given->is_swapped,
-                  .is_pingpong = given->is_pingpong};
-        return tile_of(j, t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
-    }
-    return d->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
-}
-
-static bool is_power(uint32_t n, uint32_t most) // of two; or 0
-{
-    return n <= most && (n & (n - 1)) == 0;
-}
-
-// Is what the description asks for possible?
-static bool is_tile(const job *j)
-{
-    const kiln_matmul_desc *d = j->desc;
-    const kiln_matmul_sm90 *given = &d->sm90;
-    uint32_t steps = ceil_div(d->k, 128 / operands[j->type].bytes), m = d->tile_m, n = d->tile_n;
-    if (!is_power(given->split_k, 8) || !is_power(given->group, 32) || given->split_k > steps ||
-        given->stages == 1 || given->stages > 24 || !m || m % 64 || m > 256 || !n)
-        return false;
-    tile t = choose_tile(j, steps);
-    uint32_t step = t.is_swapped ? 8 : column_step(j);
-    uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
-    uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
-    return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
-           accumulators <= most && !(t.is_pingpong && t.has_parts) &&
-           tile_shared_bytes(&t) <= MOST_SHARED;
-}
-
 // Why gemm_sm90.c cannot do it; NULL: it can.
 static const char *sm90_obstacle(const job *j)
 {
@@ -400,11 +178,11 @@ static const char *sm90_obstacle(const job *j)
         return "the device has no tensor maps";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
-    if (operands[j->type].bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
+    if (j->bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
         return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
     if (!d->k)
         return "k is 0";
-    if ((d->tile_m || d->tile_n) && !is_tile(j))
+    if ((d->tile_m || d->tile_n) && !matmul_has_tile(j))
         return "it has no such tile";
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
@@ -418,7 +196,7 @@ static const char *sm90_obstacle(const job *j)
 static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t rows,
                                kiln_tensor_map *out)
 {
-    uint32_t bytes = operands[j->type].bytes;
+    uint32_t bytes = j->bytes;
     return kiln_tensor_map_make(
         j->k,
         &(kiln_tensor_map_desc){.buffer = s->buffer,
@@ -436,7 +214,7 @@ static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t
 // bytes a line.
 static bool is_async(const job *j, const tile *t)
 {
-    return is_held(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
+    return matmul_is_held(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
 }
 
 // The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
@@ -458,7 +236,7 @@ static kiln_status map_result(const job *j, uint32_t n, bool is_swapped, kiln_te
 // Of an operand that is smaller than a tile nothing more is loaded, but for whole lines.
 static uint32_t rows_loaded(const side *s, uint32_t rows)
 {
-    return !s->is_mn && s->size < rows ? s->size : in_lines(s->is_mn, rows);
+    return !s->is_mn && s->size < rows ? s->size : matmul_lines(s->is_mn, rows);
 }
 
 static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
@@ -473,20 +251,29 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
     op_tune(r, "LOADERS=%d", is_large ? 4 : 1);
     op_tune(r, "PINGPONG=%d", t->is_pingpong);
-    op_tune(r, "HELD=%d", is_held(j, t));
+    op_tune(r, "HELD=%d", matmul_is_held(j, t));
     op_tune(r, "GROUP=%u", t->group);
     op_tune(r, "SPLIT_K=%u", t->split_k);
     op_tune(r, "SWAP=%d", t->is_swapped);
     op_tune(r, "EARLY=%d", j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous);
 }
 
+// More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
+// idle instead of joining the blocks of this one.
+static uint32_t launch_shared_bytes(const job *j, const tile *t)
+{
+    const uint32_t least = 115840;
+    uint32_t bytes = matmul_shared_bytes(t);
+    return bytes < least && !j->desc->sm90.stages ? least : bytes;
+}
+
 static kiln_status run_sm90(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    uint32_t steps = ceil_div(d->k, 128 / operands[j->type].bytes);
-    tile t = choose_tile(j, steps);
+    uint32_t steps = matmul_steps(j);
+    tile t = matmul_tile(j);
     side s[2];
-    sides_of(j, t.is_swapped, s);
+    matmul_sides(j, t.is_swapped, s);
     op_request r = {.file = "ops/matmul/gemm_sm90.c", .shared_bytes = launch_shared_bytes(j, &t)};
     tune_sm90(j, &t, s, &r);
     const op_kernel *kernel;
@@ -563,7 +350,7 @@ static bool has_pairs(const job *j)
 static bool is_whole(const job *j, plain way)
 {
     const kiln_matmul_desc *d = j->desc;
-    uint32_t depth = way.line / operands[j->type].bytes;
+    uint32_t depth = way.line / j->bytes;
     return d->m % way.m == 0 && d->n % way.n == 0 && d->k % depth == 0 &&
            d->k / depth >= way.stages;
 }
@@ -615,7 +402,7 @@ static const char *sm80_obstacle(const job *j)
         return "the device is too old";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
-    if (operands[j->type].bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
+    if (j->bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
         return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";

@@ -1,0 +1,187 @@
+// Which tile of gemm_sm90.c a product gets: from its sizes to tile_m x tile_n, how the blocks share
+// the work, and the stages of the ring. All by a model of how many cycles the product takes. Start
+// reading at matmul_tile.
+#include "ops/matmul/host_matmul.h"
+
+enum { MOST_SHARED = 232448 - 1024 };
+
+void matmul_sides(const job *j, bool is_swapped, side out[2])
+{
+    const kiln_matmul_desc *d = j->desc;
+    bool a_is_mn = d->a_is_transposed, b_is_mn = !d->b_is_transposed;
+    out[is_swapped] = (side){d->a,        d->a_first, j->a_batch, j->a_rows, a_is_mn ? d->m : d->k,
+                             j->a_stride, a_is_mn,    d->m};
+    out[!is_swapped] = (side){d->b,        d->b_first, j->b_batch, j->b_rows, b_is_mn ? d->n : d->k,
+                              j->b_stride, b_is_mn,    d->n};
+}
+
+uint32_t matmul_steps(const job *j)
+{
+    return ceil_div(j->desc->k, 128 / j->bytes);
+}
+
+uint32_t matmul_lines(bool is_mn, uint32_t rows)
+{
+    return is_mn ? (rows + 63) / 64 * 64 : rows;
+}
+
+// As gemm_sm90.c lays it out: the ring, the way out, the barriers.
+uint32_t matmul_shared_bytes(const tile *t)
+{
+    uint32_t slabs = t->warpgroups * 4 * 2 * 2048;
+    uint32_t parts = t->m * t->n * 4;
+    return t->stages * ((t->m + matmul_lines(t->right_is_mn, t->n)) * 128 + 16) +
+           (t->split_k > 1 ? 2 * parts
+            : t->has_parts ? parts
+                           : slabs) +
+           (t->is_pingpong || t->split_k > 1 ? 16 : 0);
+}
+
+// With as many stages as fit, up to `most`.
+static tile tile_of(const job *j, tile t, uint32_t most)
+{
+    side s[2];
+    matmul_sides(j, t.is_swapped, s);
+    t.right_is_mn = s[RIGHT].is_mn;
+    t.has_parts = t.split_k > 1 || (t.is_swapped && (j->out_bytes != 2 || t.n % 16));
+    t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
+    t.group = t.group ? t.group : 16;
+    for (t.stages = most; t.stages > 2; t.stages--)
+        if (matmul_shared_bytes(&t) <= MOST_SHARED && (t.stages <= 16 || t.stages % 2 == 0))
+            break;
+    return t;
+}
+
+// Results of 16 bits of a tile that two warpgroups share may wait in registers while the block
+// multiplies its next tile. Of smaller tiles the way out is short.
+bool matmul_is_held(const job *j, const tile *t)
+{
+    return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
+}
+
+// About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
+// its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
+// more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
+// out but the last are hidden, so it is for two waves and more; the gaps between the multiplies are
+// hidden as well, and do not count in long products of long sums, where the power limit and not the
+// clock sets the pace. So it is with results that are held, but for some time between two tiles.
+// Lines of 64 columns that begin in the middle of those of memory cost a twentieth.
+static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t steps, uint32_t sms)
+{
+    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
+    uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
+    bool is_hidden = t->is_pingpong || (matmul_is_held(j, t) && waves >= 2);
+    uint32_t gap = is_hidden || (waves >= 4 && steps >= 96) ? 8 : 32;
+    uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
+    uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
+    uint64_t blocks = tiles < sms ? tiles : sms;
+    if (s[RIGHT].is_mn && t->n % 64)
+        wave += wave / 20;
+    if (t->is_pingpong)
+        return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + blocks * 7;
+    if (is_hidden)
+        return waves * (wave + 1500) + 1500 + out + blocks * 7;
+    return waves * (wave + 900 + out) + blocks * 7;
+}
+
+// Columns of a tile fill slabs of 16, of results of 32 bits whole ones of 32.
+static uint32_t column_step(const job *j)
+{
+    return j->out_bytes == 4 ? 32 : 16;
+}
+
+// An operand that is read along K can be cut anywhere, one that is read across K well only in lines
+// of 64. The left side always is cut that way; so where only b is read across K, it is the left
+// one. Of two ping-pong tiles that cost about the same the wider one reads less.
+static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
+{
+    static const struct {
+        uint32_t m, least, most;
+        bool is_pingpong;
+    } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
+    bool is_nn = !j->desc->a_is_transposed && !j->desc->b_is_transposed;
+    tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2}, t = best;
+    side s[2];
+    matmul_sides(j, best.is_swapped, s);
+    uint64_t least = UINT64_MAX;
+    uint32_t step = s[RIGHT].is_mn ? 32 : column_step(j);
+    for (size_t r = 0; r < COUNT(ranges); r++) {
+        uint32_t most = ranges[r].most;
+        uint64_t least_here = UINT64_MAX;
+        tile best_here = best;
+        t.m = ranges[r].m;
+        t.is_pingpong = ranges[r].is_pingpong;
+        if (t.is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
+            most = 176; // wider ones lack a register
+        for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
+            uint64_t cost = cost_of(j, s, &t, steps, sms);
+            if (cost < least_here - (t.is_pingpong ? least_here / 128 : 0)) {
+                least_here = cost;
+                best_here = t;
+            }
+        }
+        if (least_here < least) {
+            least = least_here;
+            best = best_here;
+        }
+    }
+    return tile_of(j, best, 8);
+}
+
+// Few rows of a: the other operand passes by once, as fast as memory gives it. Its rows are the
+// left side of the kernel. K is split until all multiprocessors load; with many rows of a half of
+// them do, because adding the parts takes longer. Of clusters of more than two blocks fewer fit.
+static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
+{
+    const kiln_matmul_desc *d = j->desc;
+    tile t = {64, 64, .split_k = 1, .is_swapped = true};
+    while (t.n > 8 && t.n / 2 >= d->m && !d->a_is_transposed)
+        t.n /= 2;
+    if (ceil_div(d->n, 128) >= sms * 3 / 4)
+        t.m = 128;
+    uint32_t tiles = ceil_div(d->n, t.m), most = t.n == 64 ? sms / 2 : sms;
+    while (t.split_k < 8 && steps >= t.split_k * 8 &&
+           tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / 11 : most))
+        t.split_k *= 2;
+    return tile_of(j, t, 24);
+}
+
+tile matmul_tile(const job *j)
+{
+    uint32_t steps = matmul_steps(j);
+    const kiln_matmul_desc *d = j->desc;
+    const kiln_matmul_sm90 *given = &d->sm90;
+    uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
+    if (d->tile_m && d->tile_n) {
+        tile t = {.m = d->tile_m,
+                  .n = d->tile_n,
+                  .group = given->group,
+                  .split_k = given->split_k ? given->split_k : 1,
+                  .is_swapped = given->is_swapped,
+                  .is_pingpong = given->is_pingpong};
+        return tile_of(j, t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
+    }
+    return d->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
+}
+
+static bool is_power(uint32_t n, uint32_t most) // of two; or 0
+{
+    return n <= most && (n & (n - 1)) == 0;
+}
+
+bool matmul_has_tile(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const kiln_matmul_sm90 *given = &d->sm90;
+    uint32_t steps = matmul_steps(j), m = d->tile_m, n = d->tile_n;
+    if (!is_power(given->split_k, 8) || !is_power(given->group, 32) || given->split_k > steps ||
+        given->stages == 1 || given->stages > 24 || !m || m % 64 || m > 256 || !n)
+        return false;
+    tile t = matmul_tile(j);
+    uint32_t step = t.is_swapped ? 8 : column_step(j);
+    uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
+    uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
+    return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
+           accumulators <= most && !(t.is_pingpong && t.has_parts) &&
+           matmul_shared_bytes(&t) <= MOST_SHARED;
+}
