@@ -148,10 +148,9 @@ static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
 
 tile matmul_tile(const job *j)
 {
-    uint32_t steps = matmul_steps(j);
     const kiln_matmul_desc *d = j->desc;
     const kiln_matmul_sm90 *given = &d->sm90;
-    uint32_t sms = j->k->cuda ? j->device->multiprocessors : 132;
+    uint32_t steps = matmul_steps(j), sms = j->k->cuda ? j->device->multiprocessors : 132;
     if (d->tile_m && d->tile_n) {
         tile t = {.m = d->tile_m,
                   .n = d->tile_n,

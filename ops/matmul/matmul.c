@@ -162,9 +162,8 @@ static bool is_aligned(const kiln_buffer *buffer, uint64_t first, uint64_t strid
 static bool operands_are_aligned(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    uint32_t bytes = j->bytes;
-    return is_aligned(d->a, d->a_first, j->a_stride, j->a_batch, j->batch, bytes) &&
-           is_aligned(d->b, d->b_first, j->b_stride, j->b_batch, j->batch, bytes);
+    return is_aligned(d->a, d->a_first, j->a_stride, j->a_batch, j->batch, j->bytes) &&
+           is_aligned(d->b, d->b_first, j->b_stride, j->b_batch, j->batch, j->bytes);
 }
 
 // --- sm_90a
@@ -196,15 +195,14 @@ static const char *sm90_obstacle(const job *j)
 static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t rows,
                                kiln_tensor_map *out)
 {
-    uint32_t bytes = j->bytes;
     return kiln_tensor_map_make(
         j->k,
         &(kiln_tensor_map_desc){.buffer = s->buffer,
                                 .first = s->first + n * s->next,
                                 .rank = 2,
                                 .size = {s->columns, s->rows},
-                                .stride_bytes = {0, s->stride * bytes},
-                                .box = {s->is_mn ? 64 : 128 / bytes, s->is_mn ? 64 : rows},
+                                .stride_bytes = {0, s->stride * j->bytes},
+                                .box = {s->is_mn ? 64 : 128 / j->bytes, s->is_mn ? 64 : rows},
                                 .swizzle_bytes = 128,
                                 .promotion_bytes = 256},
         out);
