@@ -7,6 +7,9 @@
 // -D ASYNC_OUT there is one of the result, too.
 //
 // With SPLIT_K the blocks of a cluster each sum a part of K, and there is one tile for each cluster.
+// With -D NARROW_BN=128 the last columns of tiles are narrower than BN (PINGPONG only): the host picks
+// how many, so that all blocks get about as much to multiply. With -D B_TAIL, for a BN that is no
+// multiple of 64 and a B that is read across K, loads keep to multiples of 64 (HELD only).
 #include <kiln/kernel.h>
 
 tune(BM, 128, 64, 192, 256);
@@ -42,12 +45,24 @@ tune(SWAP, 0, 1);          // the result is stored [N,M]: the host has exchanged
 #define LAYOUT , (A_IS_MN ? wgmma_a_mn : 0) | (B_IS_MN ? wgmma_b_mn : 0)
 #endif
 
+#if defined(NARROW_BN)
+enum { NARROW = NARROW_BN };
+#else
+enum { NARROW = 0 };
+#endif
+#if defined(B_TAIL)
+enum { HAS_TAIL = 1 };
+#else
+enum { HAS_TAIL = 0 };
+#endif
+
 #include "gemm_sm90_out.h"
 
 enum {
     K_STEP = 128 / sizeof(in_t), // elements of a stage along K
     A_BYTES = BM * 128,
     B_BYTES = (B_IS_MN ? (BN + 63) / 64 * 64 : BN) * 128,
+    NARROW_BYTES = (B_IS_MN ? (NARROW + 63) / 64 * 64 : NARROW) * 128, // of B, for a narrow tile
     STAGE_BYTES = A_BYTES + B_BYTES,
     A_NEXT = A_IS_MN ? 2048 : 32, // bytes from one k-step of an instruction to the next
     B_NEXT = B_IS_MN ? 2048 : 32,
@@ -100,100 +115,7 @@ static mbarrier *received(void)
 }
 
 #include "gemm_sm90_held.h"
-
-// --- the work of a block
-typedef struct work {
-    u32 rows, columns; // of tiles
-    u32 first, count;  // steps along K
-    u32 part;          // place in the cluster
-    u32 loaded;        // bytes of a stage that are loaded: operands may be smaller than a tile
-} work;
-
-static work work_of(u32 rows, u32 columns, u32 steps, u32 loaded)
-{
-    work w = {.rows = rows, .columns = columns, .count = steps, .loaded = loaded};
-    if (SPLIT_K > 1) {
-        w.part = cluster_rank();
-        w.first = steps * w.part / SPLIT_K;
-        w.count = steps * (w.part + 1) / SPLIT_K - w.first;
-    }
-    return w;
-}
-
-static u32 first_tile(void)
-{
-    return SPLIT_K > 1 ? cluster_x() : block_x();
-}
-
-static u32 tile_step(void)
-{
-    return SPLIT_K > 1 ? cluster_count_x() : grid_dim_x();
-}
-
-// --- the producer: one thread
-static void load_operand(u8 *to, const tensor_map *map, bool is_mn, bool is_once, u32 size, u32 first, u32 k,
-                         mbarrier *full)
-{
-#pragma unroll
-    for (u32 i = 0; i < (is_mn ? (size + 63) / 64 : 1); i++) {
-        i32 x = (i32)(is_mn ? first + i * 64 : k), y = (i32)(is_mn ? k : first);
-        if (is_once)
-            tensor_load_hint_2d(to + i * 8192, map, x, y, full, cache_evict_first());
-        else
-            tensor_load_2d(to + i * 8192, map, x, y, full);
-    }
-}
-
-static void load_left(u32 stage, const tensor_map *a, work w, u32 row, u32 k)
-{
-    bool is_once = SWAP && w.columns == 1;
-    load_operand(smem + stage * STAGE_BYTES, a, A_IS_MN, is_once, BM, row, k * K_STEP, full_of(stage));
-}
-
-static void load_right(u32 stage, const tensor_map *b, u32 column, u32 k)
-{
-    load_operand(smem + stage * STAGE_BYTES + A_BYTES, b, B_IS_MN, false, BN, column, k * K_STEP, full_of(stage));
-}
-
-// The stages that nobody has read yet take their first load without a wait. That they expect it, a
-// consumer says, which has nothing else to do: bytes may arrive before they are expected.
-static u32 fresh_stages(work w)
-{
-    return min(w.count, (u32)STAGES);
-}
-
-static void expect_first(work w)
-{
-    for (u32 s = 0; s < fresh_stages(w); s++)
-        mbarrier_arrive_expect(full_of(s), w.loaded);
-    if (SPLIT_K > 1)
-        mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
-}
-
-// `at` is the corner of the first tile.
-static void produce(const tensor_map *a, const tensor_map *b, work w, u32x2 at)
-{
-    ring r = {0, 1};
-    u32 fresh = fresh_stages(w);
-    for (u32 s = 0; EARLY && s < fresh; s++)
-        load_left(s, a, w, at.x, w.first + s);
-    previous_kernel_wait();
-    for (u32 t = first_tile(); t < w.rows * w.columns; t += tile_step()) {
-        if (t != first_tile())
-            at = tile_at(t, w.rows, w.columns);
-        for (u32 k = w.first; k < w.first + w.count; k++) {
-            if (!fresh) {
-                mbarrier_wait(empty_of(r.stage), r.phase);
-                mbarrier_arrive_expect(full_of(r.stage), w.loaded);
-            }
-            if (!fresh || !EARLY)
-                load_left(r.stage, a, w, at.x, k);
-            load_right(r.stage, b, at.y, k);
-            advance(&r);
-            fresh -= fresh != 0;
-        }
-    }
-}
+#include "gemm_sm90_load.h"
 
 // --- the consumers
 static u64 operand_of(const u8 *tile, bool is_mn)
@@ -201,8 +123,9 @@ static u64 operand_of(const u8 *tile, bool is_mn)
     return is_mn ? wgmma_mn_major(tile, 128, 8192) : wgmma_k_major(tile, 128);
 }
 
-// All of a tile's accumulators on their way out; c.row and c.column are the tile's.
-static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c)
+// All of a tile's accumulators on their way out; c.row and c.column are the tile's, `width` is BN or
+// NARROW.
+static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c, u32 width)
 {
     u32 first = PINGPONG ? 0 : warp() / 4 * TILES * 64; // of this warpgroup's rows
     acc_t *part = (acc_t *)(smem + WAY_OUT_AT);
@@ -214,9 +137,9 @@ static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c)
         if (HAS_PARTS)
             put_part(&(*acc)[i], first + i * 64, part);
         else if (IS_TURNED)
-            store_turned(&(*acc)[i], own, slabs);
+            store_turned(&(*acc)[i], own, slabs, width);
         else
-            store_tile(&(*acc)[i], own, slabs);
+            store_tile(&(*acc)[i], own, slabs, width);
     }
     if (HAS_PARTS && SPLIT_K == 1) {
         barrier_sync(1, WGS * 128);
@@ -225,65 +148,91 @@ static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c)
     }
 }
 
+// What a warpgroup keeps from tile to tile.
+typedef struct consumer {
+    u32 group;
+    ring r;
+    bool is_leader;
+    u64 a0, b0;           // operands in the first stage
+    u32 held[HELD_WORDS]; // of the tile before
+    corner held_at;
+} consumer;
+
+// The sum of a tile along K, over the next stages of the ring; `width` is BN or NARROW. Meanwhile
+// the slabs that are held leave.
+static void sum_tile(acc_t (*acc)[TILES][BN / 2], consumer *own, u32 held_slabs, u32 count, u32 width)
+{
+    u32 before = 0; // the stage that is still being read
+    for (u32 k = 0; k < count; k++) {
+        mbarrier_wait(full_of(own->r.stage), own->r.phase);
+        if (PINGPONG && k == count - 1 && own->is_leader)
+            mbarrier_arrive(turn_of(own->group ^ 1));
+        u64 a = wgmma_step(own->a0, own->r.stage * STAGE_BYTES), b = wgmma_step(own->b0, own->r.stage * STAGE_BYTES);
+        wgmma_fence();
+#pragma unroll
+        for (u32 s = 0; s < 4; s++)
+#pragma unroll
+            for (u32 i = 0; i < TILES; i++) {
+                u64 left = wgmma_step(a, s * A_NEXT + i * 8192), right = wgmma_step(b, s * B_NEXT);
+                if (width == BN)
+                    MULTIPLY((*acc)[i], left, right, k != 0 || s != 0 LAYOUT);
+                else // into the first of the accumulators
+                    MULTIPLY(*(acc_t(*)[(NARROW ? NARROW : BN) / 2]) (*acc)[i], left, right, k != 0 || s != 0 LAYOUT);
+            }
+        wgmma_commit();
+        if (HELD)
+            send_held_slabs(&own->held, k, min(k + 1, held_slabs), own->held_at);
+        wgmma_wait(1);
+        if (k != 0 && own->is_leader)
+            mbarrier_arrive(empty_of(before));
+        before = own->r.stage;
+        advance(&own->r);
+    }
+    wgmma_wait(0);
+    if (own->is_leader)
+        mbarrier_arrive(empty_of(before));
+}
+
 static void consume(corner c, work w)
 {
     u32 group = warp() / 4, turn = group ^ 1;
     u32 position = PINGPONG ? group * w.count : 0; // in the ring, of a tile's first stage
-    ring r = {0, 0};
-    bool is_leader = thread_x() % 128 == 0;
-    u64 a0 = operand_of(smem + (PINGPONG ? 0 : group * (TILES * 8192)), A_IS_MN);
-    u64 b0 = operand_of(smem + A_BYTES, B_IS_MN);
-    u32 held[HELD_WORDS], held_slabs = 0; // of the tile before
-    corner held_at = c;
+    consumer own = {.group = group,
+                    .is_leader = thread_x() % 128 == 0,
+                    .a0 = operand_of(smem + (PINGPONG ? 0 : group * (TILES * 8192)), A_IS_MN),
+                    .b0 = operand_of(smem + A_BYTES, B_IS_MN),
+                    .held_at = c};
+    u32 held_slabs = 0;
     for (u32 t = first_tile() + (PINGPONG ? group * tile_step() : 0); t < w.rows * w.columns;
          t += tile_step() * (PINGPONG ? WGS : 1)) {
-        u32x2 at = tile_at(t, w.rows, w.columns);
+        u32x2 at = corner_of(t, w);
         acc_t acc[TILES][BN / 2];
-        u32 before = 0; // the stage that is still being read
         if (PINGPONG) {
-            r = (ring){position % STAGES, position / STAGES & 1};
+            own.r = (ring){position % STAGES, position / STAGES & 1};
             position += WGS * w.count;
             mbarrier_wait(turn_of(group), turn);
             turn ^= 1;
         }
-        for (u32 k = 0; k < w.count; k++) {
-            mbarrier_wait(full_of(r.stage), r.phase);
-            if (PINGPONG && k == w.count - 1 && is_leader)
-                mbarrier_arrive(turn_of(group ^ 1));
-            u64 a = wgmma_step(a0, r.stage * STAGE_BYTES), b = wgmma_step(b0, r.stage * STAGE_BYTES);
-            wgmma_fence();
-#pragma unroll
-            for (u32 s = 0; s < 4; s++)
-#pragma unroll
-                for (u32 i = 0; i < TILES; i++)
-                    MULTIPLY(acc[i], wgmma_step(a, s * A_NEXT + i * 8192), wgmma_step(b, s * B_NEXT),
-                             k != 0 || s != 0 LAYOUT);
-            wgmma_commit();
-            if (HELD)
-                send_held_slabs(&held, k, min(k + 1, held_slabs), held_at);
-            wgmma_wait(1);
-            if (k != 0 && is_leader)
-                mbarrier_arrive(empty_of(before));
-            before = r.stage;
-            advance(&r);
-        }
-        wgmma_wait(0);
-        if (is_leader)
-            mbarrier_arrive(empty_of(before));
         c.row = at.x;
         c.column = at.y;
-        if (!HELD) {
-            finish_tile(&acc, c);
+        if (is_narrow(w, at.y)) {
+            sum_tile(&acc, &own, 0, w.count, NARROW);
+            finish_tile(&acc, c, NARROW);
             continue;
         }
-        send_held_slabs(&held, w.count, held_slabs, held_at);
-        held_at = c;
-        held_at.row += group * 64;
+        sum_tile(&acc, &own, held_slabs, w.count, BN);
+        if (!HELD) {
+            finish_tile(&acc, c, BN);
+            continue;
+        }
+        send_held_slabs(&own.held, w.count, held_slabs, own.held_at);
+        own.held_at = c;
+        own.held_at.row += group * 64;
         held_slabs = HELD_SLABS;
-        hold(&acc[0], held_at, &held);
+        hold(&acc[0], own.held_at, &own.held);
     }
     if (HELD)
-        send_held_slabs(&held, 0, held_slabs, held_at);
+        send_held_slabs(&own.held, 0, held_slabs, own.held_at);
     if (IS_ASYNC)
         bulk_wait(0);
 }
@@ -324,7 +273,7 @@ static void end(corner c, work w)
     warp_sync();
     cluster_wait(); // all of them have begun
     if (warp() < WGS * 4) {
-        u32x2 at = tile_at(first_tile(), w.rows, w.columns);
+        u32x2 at = corner_of(first_tile(), w);
         c.row = at.x;
         c.column = at.y;
         fence_async();
@@ -339,34 +288,51 @@ static void end(corner c, work w)
 }
 
 kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
+#if defined(NARROW_BN) || defined(B_TAIL)
+                                                 tensor_map b_other,
+#endif
 #if defined(ASYNC_OUT)
                                                  tensor_map result,
+#if defined(B_TAIL)
+                                                 tensor_map result_tail,
+#endif
 #else
                                                  out_t *out,
 #endif
 #if HAS_BIAS
                                                  const f32 *bias,
 #endif
-                                                 u32 m, u32 n, u32 tile_rows, u32 tile_columns, u32 steps, u32 loaded)
+                                                 u32 m, u32 n, u32 tile_rows, u32 tile_columns, u32 wide, u32 shift,
+                                                 u32 steps, u32 loaded)
 {
-    work w = work_of(tile_rows, tile_columns, steps, loaded);
+    work w = {.rows = tile_rows, .columns = tile_columns, .wide = wide, .shift = shift};
+    w.count = steps;
+    w.loaded = loaded;
     corner c = {.rows = m, .columns = n};
 #if defined(ASYNC_OUT)
     c.result = &result;
+#if defined(B_TAIL)
+    c.tail = &result_tail;
+#endif
 #else
     c.out = out;
 #endif
 #if HAS_BIAS
     c.bias = bias;
 #endif
-    u32x2 at = tile_at(first_tile(), w.rows, w.columns); // divides, while the barriers are made
+    if (SPLIT_K > 1) {
+        w.part = cluster_rank();
+        w.first = steps * w.part / SPLIT_K;
+        w.count = steps * (w.part + 1) / SPLIT_K - w.first;
+    }
+    u32x2 at = corner_of(first_tile(), w); // divides, while the barriers are made
     start(&a, &b);
     if (warp() < WGS * 4) {
         if (LOADERS == 4)
             registers_more(OTHER_REGISTERS);
         next_kernel_launch();
         if (thread_x() == 0)
-            expect_first(w);
+            expect_first(w, at);
         if (HAS_BIAS) // what the producer loads, it waits for
             previous_kernel_wait();
         consume(c, w);
@@ -374,7 +340,11 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
         if (LOADERS == 4)
             registers_less(LOADER_REGISTERS);
         if (thread_x() == WGS * 128)
-            produce(&a, &b, w, at);
+#if defined(NARROW_BN) || defined(B_TAIL)
+            produce(&a, &b, &b_other, w, at, n);
+#else
+            produce(&a, &b, &b, w, at, n);
+#endif
     }
     end(c, w);
 }

@@ -21,7 +21,8 @@ static void hold(acc_t (*acc)[BN / 2], corner c, u32 (*held)[HELD_WORDS])
 #pragma unroll
     for (u32 j = 0; j < BN / 8; j++) {
 #if HAS_BIAS
-        u32 n = c.column + j * 8 + lane() % 4 * 2;
+        bool is_tail = HAS_TAIL && j * 8 >= WHOLE;
+        u32 n = (is_tail ? tail_at(c.column) - WHOLE : whole_at(c.column)) + j * 8 + lane() % 4 * 2;
         f32x2 of_columns = {0.0f, 0.0f};
         if (!IS_TURNED && n < c.columns)
             of_columns = *(const f32x2 *)(c.bias + n);
@@ -39,10 +40,23 @@ static void hold(acc_t (*acc)[BN / 2], corner c, u32 (*held)[HELD_WORDS])
 #endif
 }
 
+// Only the first TAIL columns of a slab: their map has no more. At the end of the result the other one
+// cuts the rest off.
+static void give_tail(corner c, u32 row, const u8 *slab)
+{
+    u32 column = tail_at(c.column);
+    if (column + TAIL > c.columns)
+        tensor_store_2d(c.result, (i32)column, (i32)row, slab);
+    else
+        tensor_store_3d(c.tail, 0, (i32)(column / 16), (i32)row, slab);
+    bulk_commit();
+}
+
 // Slab `chunk` of what is held.
 static void send_held(u32 (*held)[HELD_WORDS], u32 chunk, corner c)
 {
-    u32 wg = warp() / 4, first = slab_column(chunk);
+    bool is_tail = HAS_TAIL && chunk * 64 == WHOLE;
+    u32 wg = warp() / 4, first = HAS_TAIL ? chunk * 64 : slab_column(chunk, BN);
     u8 *slab = smem + WAY_OUT_AT + wg * 8 * SLAB + (IS_TURNED ? chunk % 2 * 4 : warp() % 4 * 2 + chunk % 2) * SLAB;
     bool is_giver = IS_TURNED ? thread_x() % 128 == 0 : lane() == 0;
     wait_for_slabs(is_giver, true);
@@ -53,6 +67,8 @@ static void send_held(u32 (*held)[HELD_WORDS], u32 chunk, corner c)
 #pragma unroll
     for (u32 u = 0; u < 4; u++) {
         u32 words[4];
+        if (is_tail && u * 16 + 16 > TAIL)
+            break;
 #pragma unroll
         for (u32 x = 0; x < 4; x++)
             words[x] = (*held)[first / 4 + u * 4 + x];
@@ -70,8 +86,10 @@ static void send_held(u32 (*held)[HELD_WORDS], u32 chunk, corner c)
         warp_sync();
     if (is_giver && IS_TURNED)
         give_slab(c.result, c.row, c.column + first, slab);
+    else if (is_giver && is_tail)
+        give_tail(c, c.row + warp() % 4 * 16, slab);
     else if (is_giver)
-        give_slab(c.result, c.column + first, c.row + warp() % 4 * 16, slab);
+        give_slab(c.result, whole_at(c.column) + first, c.row + warp() % 4 * 16, slab);
 }
 
 // The slabs from `from` on, up to `end`.

@@ -34,20 +34,38 @@ enum {
     WAY_OUT_BYTES = HAS_PARTS ? PART * (SPLIT_K > 1 ? 8 : 4) : WGS * 4 * 2 * SLAB
 };
 
+// A B that is read across K is loaded by 64 columns; where these do not begin at a multiple of 64, each of
+// their rows lies in two lines of memory. With HAS_TAIL they always do: the columns of a tile that are left
+// over, its tail, are loaded by themselves. Each second tile has its tail in front; in shared memory and
+// in the accumulators it always comes last.
+enum { WHOLE = BN / 64 * 64, TAIL = BN - WHOLE };
+
+// Where those multiples of 64 begin of the tile that begins at `column`.
+static u32 whole_at(u32 column)
+{
+    return HAS_TAIL ? (column + 63) / 64 * 64 : column;
+}
+
+static u32 tail_at(u32 column)
+{
+    return column % 64 ? column : column + WHOLE;
+}
+
 typedef struct corner { // where a part of the result begins
     out_t *out;               // the result,
-    const tensor_map *result; // or with IS_ASYNC its map
+    const tensor_map *result; // or with IS_ASYNC its map,
+    const tensor_map *tail;   // and that for tails
     const f32 *bias;
     u32 row, column, rows, columns;
 } corner;
 
 // --- through a slab
-// The first column of one. The copy engine takes whole slabs: its last one begins before the end of
-// the one before, and brings some columns again.
-static u32 slab_column(u32 chunk)
+// The first column of one, in a tile of `width` columns (BN or NARROW). The copy engine takes whole slabs:
+// its last one begins before the end of the one before, and brings some columns again.
+static u32 slab_column(u32 chunk, u32 width)
 {
     u32 column = chunk * COLUMNS;
-    return IS_ASYNC && column + COLUMNS > BN ? BN - COLUMNS : column;
+    return IS_ASYNC && column + COLUMNS > width ? width - COLUMNS : column;
 }
 
 // Waits until the copy engine has read what this thread gave it; without is_all the last slab may
@@ -72,15 +90,15 @@ typedef struct biases { // of a lane's columns of a slab
     f32x2 at[COLUMNS / 8];
 } biases;
 
-static biases load_biases(corner c, u32 chunk)
+static biases load_biases(corner c, u32 chunk, u32 width)
 {
     biases b;
 #if HAS_BIAS
 #pragma unroll
     for (u32 j = 0; j < COLUMNS / 8; j++) {
-        u32 n = c.column + slab_column(chunk) + j * 8 + lane() % 4 * 2;
+        u32 n = c.column + slab_column(chunk, width) + j * 8 + lane() % 4 * 2;
         b.at[j] = (f32x2){0.0f, 0.0f};
-        if (n < c.columns && slab_column(chunk) + j * 8 < BN)
+        if (n < c.columns && slab_column(chunk, width) + j * 8 < width)
             b.at[j] = *(const f32x2 *)(c.bias + n);
     }
 #endif
@@ -88,14 +106,14 @@ static biases load_biases(corner c, u32 chunk)
 }
 
 // The eight columns j of a slab, unless the slab before has finished them.
-static void finish_columns(acc_t (*acc)[BN / 2], u32 chunk, u32 j, const biases *b)
+static void finish_columns(acc_t (*acc)[BN / 2], u32 chunk, u32 j, const biases *b, u32 width)
 {
 #if HAS_BIAS
-    if (slab_column(chunk) + j * 8 < chunk * COLUMNS)
+    if (slab_column(chunk, width) + j * 8 < chunk * COLUMNS)
         return;
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
-        acc_t *at = &(*acc)[slab_column(chunk) / 2 + j * 4 + h * 2];
+        acc_t *at = &(*acc)[slab_column(chunk, width) / 2 + j * 4 + h * 2];
         at[0] = finish(at[0], b->at[j].x);
         at[1] = finish(at[1], b->at[j].y);
     }
@@ -103,16 +121,16 @@ static void finish_columns(acc_t (*acc)[BN / 2], u32 chunk, u32 j, const biases 
 }
 
 // Registers to the slab, in 16-byte granules that are permuted within eight rows: no bank conflicts.
-static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, const biases *b, u8 *slab)
+static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, const biases *b, u8 *slab, u32 width)
 {
 #if defined(PACK)
 #pragma unroll
     for (u32 u = 0; u < 4; u++) {
-        if (slab_column(chunk) + u * 16 < BN) {
-            acc_t *from = &(*acc)[slab_column(chunk) / 2 + u * 8];
+        if (slab_column(chunk, width) + u * 16 < width) {
+            acc_t *from = &(*acc)[slab_column(chunk, width) / 2 + u * 8];
             u32 words[4];
-            finish_columns(acc, chunk, 2 * u, b);
-            finish_columns(acc, chunk, 2 * u + 1, b);
+            finish_columns(acc, chunk, 2 * u, b, width);
+            finish_columns(acc, chunk, 2 * u + 1, b, width);
 #pragma unroll
             for (u32 x = 0; x < 4; x++)
                 words[x] = PACK(from[2 * x], from[2 * x + 1]);
@@ -123,15 +141,15 @@ static void fill_slab(acc_t (*acc)[BN / 2], u32 chunk, const biases *b, u8 *slab
     u32 row = lane() / 4, pair = lane() % 4, odd = row & 1;
 #pragma unroll
     for (u32 j = 0; j < 4; j++)
-        finish_columns(acc, chunk, j, b);
+        finish_columns(acc, chunk, j, b, width);
 #pragma unroll
     for (u32 j = 0; j < 4; j++) { // odd rows take column block j ^ 2 when even rows take j
         u32 granule = ((2 * j + pair / 2) ^ (odd * 4)) ^ row;
         u8 *to = slab + row * 128 + granule * 16 + pair % 2 * 8;
 #pragma unroll
         for (u32 h = 0; h < 2; h++) {
-            acc_t *even_at = &(*acc)[slab_column(chunk) / 2 + j * 4 + h * 2];
-            acc_t *odd_at = &(*acc)[slab_column(chunk) / 2 + (j ^ 2) * 4 + h * 2];
+            acc_t *even_at = &(*acc)[slab_column(chunk, width) / 2 + j * 4 + h * 2];
+            acc_t *odd_at = &(*acc)[slab_column(chunk, width) / 2 + (j ^ 2) * 4 + h * 2];
             acc_t x = odd ? odd_at[0] : even_at[0], y = odd ? odd_at[1] : even_at[1];
             ((acc_t *)(to + h * 1024))[0] = x;
             ((acc_t *)(to + h * 1024))[1] = y;
@@ -157,10 +175,10 @@ static way_out way_out_of(corner c)
                      .columns = c.columns - min(c.column, c.columns)};
 }
 
-static void empty_slab(const way_out *w, u32 chunk, const u8 *slab)
+static void empty_slab(const way_out *w, u32 chunk, const u8 *slab, u32 width)
 {
     u32 column = chunk * COLUMNS + w->column;
-    bool is_filled = BN % COLUMNS == 0 || column < BN; // the last slab may be narrower
+    bool is_filled = width % COLUMNS == 0 || column < width; // the last slab may be narrower
     bool is_in = column < w->columns && is_filled;
 #pragma unroll
     for (u32 q = 0; q < 4; q++) {
@@ -174,45 +192,45 @@ static void empty_slab(const way_out *w, u32 chunk, const u8 *slab)
 }
 
 // c is the corner of 64 rows, 16 of which are this warp's.
-static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
+static void store_tile(acc_t (*acc)[BN / 2], corner c, u8 *slabs, u32 width)
 {
     slabs += warp() % 4 * 2 * SLAB;
     c.row += warp() % 4 * 16;
     way_out w = way_out_of(c);
-    biases now = load_biases(c, 0);
+    biases now = load_biases(c, 0, width);
     wait_for_slabs(lane() == 0, true);
     warp_sync();
 #pragma unroll
-    for (u32 chunk = 0; chunk < (BN + COLUMNS - 1) / COLUMNS; chunk++) {
+    for (u32 chunk = 0; chunk < (width + COLUMNS - 1) / COLUMNS; chunk++) {
         u8 *slab = slabs + chunk % 2 * SLAB;
-        biases next = load_biases(c, chunk + 1);
+        biases next = load_biases(c, chunk + 1, width);
         if (IS_ASYNC && chunk >= 2) {
             wait_for_slabs(lane() == 0, false);
             warp_sync();
         }
-        fill_slab(acc, chunk, &now, slab);
+        fill_slab(acc, chunk, &now, slab, width);
         if (IS_ASYNC)
             fence_async();
         warp_sync();
         if (!IS_ASYNC)
-            empty_slab(&w, chunk, slab);
+            empty_slab(&w, chunk, slab, width);
         else if (lane() == 0)
-            give_slab(c.result, c.column + slab_column(chunk), c.row, slab);
-        now = PINGPONG ? load_biases(c, chunk + 1) : next; // registers are scarce there
+            give_slab(c.result, c.column + slab_column(chunk, width), c.row, slab);
+        now = PINGPONG ? load_biases(c, chunk + 1, width) : next; // registers are scarce there
     }
 }
 
 // --- through a slab of a warpgroup: 64 rows of the result, 64 of its columns
-static void fill_turned(acc_t (*acc)[BN / 2], u32 chunk, f32x2 bias, u8 *slab)
+static void fill_turned(acc_t (*acc)[BN / 2], u32 chunk, f32x2 bias, u8 *slab, u32 width)
 {
 #if defined(PACK)
 #pragma unroll
     for (u32 u = 0; u < 4; u++) {
-        if (slab_column(chunk) + u * 16 < BN) {
+        if (slab_column(chunk, width) + u * 16 < width) {
             u32 words[4], row = u * 16 + lane() / 16 * 8 + lane() % 8;
 #pragma unroll
             for (u32 x = 0; x < 4; x++) {
-                acc_t *at = &(*acc)[slab_column(chunk) / 2 + u * 8 + 2 * x];
+                acc_t *at = &(*acc)[slab_column(chunk, width) / 2 + u * 8 + 2 * x];
 #if HAS_BIAS
                 words[x] = PACK(finish(at[0], x % 2 ? bias.y : bias.x), finish(at[1], x % 2 ? bias.y : bias.x));
 #else
@@ -226,7 +244,7 @@ static void fill_turned(acc_t (*acc)[BN / 2], u32 chunk, f32x2 bias, u8 *slab)
 }
 
 // c is the corner of 64 rows of the accumulators, which are columns of the result.
-static void store_turned(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
+static void store_turned(acc_t (*acc)[BN / 2], corner c, u8 *slabs, u32 width)
 {
     u32 t = thread_x() % 128, own = c.row + warp() % 4 * 16 + lane() / 4, column = c.row + t % 8 * 8;
     f32x2 bias = {0.0f, 0.0f};
@@ -237,22 +255,22 @@ static void store_turned(acc_t (*acc)[BN / 2], corner c, u8 *slabs)
     wait_for_slabs(t == 0, true);
     barrier_sync(1 + warp() / 4, 128);
 #pragma unroll
-    for (u32 chunk = 0; chunk < (BN + 63) / 64; chunk++) {
+    for (u32 chunk = 0; chunk < (width + 63) / 64; chunk++) {
         u8 *slab = slabs + chunk % 2 * 4 * SLAB;
         if (IS_ASYNC && chunk >= 2) {
             wait_for_slabs(t == 0, false);
             barrier_sync(1 + warp() / 4, 128);
         }
-        fill_turned(acc, chunk, bias, slab);
+        fill_turned(acc, chunk, bias, slab, width);
         if (IS_ASYNC)
             fence_async();
         barrier_sync(1 + warp() / 4, 128);
         if (IS_ASYNC && t == 0)
-            give_slab(c.result, c.row, c.column + slab_column(chunk), slab);
+            give_slab(c.result, c.row, c.column + slab_column(chunk, width), slab);
 #pragma unroll
         for (u32 q = 0; q < 4; q++) {
             u32 line = q * 16 + t / 8, row = c.column + chunk * 64 + line;
-            if (!IS_ASYNC && chunk * 64 + q * 16 < BN && row < c.columns && column < c.rows)
+            if (!IS_ASYNC && chunk * 64 + q * 16 < width && row < c.columns && column < c.rows)
                 *(u32x4 *)(c.out + (u64)row * c.rows + column) =
                     *(const u32x4 *)(slab + line * 128 + (t % 8 ^ line % 8) * 16);
         }

@@ -33,7 +33,9 @@ enum { LEFT, RIGHT };
 typedef struct tile {
     uint32_t m, n, warpgroups, stages, group, split_k;
     bool is_swapped, is_pingpong;
-    bool right_is_mn, has_parts; // as gemm_sm90.c has it
+    bool right_is_mn, has_parts;       // as gemm_sm90.c has it
+    uint32_t narrow_n, narrow_columns; // the last columns of tiles; 0: as wide as all
+    uint32_t shift; // columns by which a group of rows begins later than the one before
 } tile;
 
 static inline uint32_t ceil_div(uint32_t a, uint32_t b)
@@ -52,6 +54,11 @@ tile matmul_tile(const job *j);
 bool matmul_has_tile(const job *j);
 // Do a tile's results wait in registers, and leave while the next tile is multiplied?
 bool matmul_is_held(const job *j, const tile *t);
+// Does the kernel load the right side by multiples of 64 columns, and what is left of a tile, its
+// tail, by itself?
+bool matmul_has_tail(const job *j, const side *right, const tile *t);
+// Columns of tiles over `size` columns.
+uint32_t matmul_columns(const tile *t, uint32_t size);
 // Dynamic shared memory that the kernel needs.
 uint32_t matmul_shared_bytes(const tile *t);
 

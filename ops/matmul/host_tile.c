@@ -3,7 +3,7 @@
 // reading at matmul_tile.
 #include "ops/matmul/host_matmul.h"
 
-enum { MOST_SHARED = 232448 - 1024 };
+enum { MOST_SHARED = 232448 - 1024, MOST_BLOCKS = 256, MOST_WAVES = 64 };
 
 void matmul_sides(const job *j, bool is_swapped, side out[2])
 {
@@ -23,6 +23,11 @@ uint32_t matmul_steps(const job *j)
 uint32_t matmul_lines(bool is_mn, uint32_t rows)
 {
     return is_mn ? (rows + 63) / 64 * 64 : rows;
+}
+
+uint32_t matmul_columns(const tile *t, uint32_t size)
+{
+    return t->narrow_columns + ceil_div(size - t->narrow_columns * t->narrow_n, t->n);
 }
 
 // As gemm_sm90.c lays it out: the ring, the way out, the barriers.
@@ -59,6 +64,72 @@ bool matmul_is_held(const job *j, const tile *t)
     return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
 }
 
+// Only there; tiles must begin at multiples of 32.
+bool matmul_has_tail(const job *j, const side *right, const tile *t)
+{
+    return right->is_mn && t->n % 64 == 32 && right->size >= t->n && !t->is_swapped &&
+           matmul_is_held(j, t);
+}
+
+// --- narrow columns
+// With tiles of one width some blocks get one more than others, and the others wait. Where the last
+// columns of tiles are narrower, those that get one more tile have a narrow one among them.
+typedef struct shape { // of the tiles
+    uint32_t rows, columns, blocks;
+    uint64_t waves; // tiles of a block, at most
+    uint32_t busy;  // blocks that get as many
+} shape;
+
+static shape shape_of(const side s[2], const tile *t, uint32_t sms)
+{
+    shape p = {.rows = ceil_div(s[LEFT].size, t->m), .columns = matmul_columns(t, s[RIGHT].size)};
+    uint64_t tiles = (uint64_t)p.rows * p.columns;
+    p.waves = (tiles + sms - 1) / sms;
+    p.blocks = (uint32_t)((tiles + p.waves - 1) / p.waves);
+    p.busy = (uint32_t)(tiles - (p.waves - 1) * p.blocks);
+    return p;
+}
+
+// Narrow tiles that each of the busy blocks gets, at least; in the order of corner_of in
+// gemm_sm90_load.h.
+static uint32_t least_narrow(const tile *t, const shape *p)
+{
+    uint32_t got[MOST_BLOCKS] = {0}, least = UINT32_MAX;
+    for (uint32_t first = 0, later = 0; first < p->rows; first += t->group) {
+        uint32_t height = p->rows - first < t->group ? p->rows - first : t->group;
+        for (uint32_t n = p->columns - t->narrow_columns; n < p->columns; n++) {
+            uint32_t at = first * p->columns + (n + p->columns - later) % p->columns * height;
+            for (uint32_t b = at % p->blocks, y = 0; y < height; y++) {
+                got[b]++;
+                b = b + 1 == p->blocks ? 0 : b + 1;
+            }
+        }
+        later = (later + t->shift) % p->columns;
+    }
+    for (uint32_t b = 0; b < p->busy; b++)
+        least = got[b] < least ? got[b] : least;
+    return least;
+}
+
+// The groups of rows all begin at the first column; where that gives a busy block less than `most`
+// narrow tiles, the places where they begin are spread over the columns. Returns how many each
+// gets.
+static uint32_t pick_shift(const shape *p, uint32_t most, tile *t)
+{
+    if (p->blocks > MOST_BLOCKS || p->waves > MOST_WAVES)
+        return 0;
+    uint32_t together = least_narrow(t, p);
+    if (together >= most)
+        return together;
+    t->shift = p->columns / ceil_div(p->rows, t->group);
+    uint32_t spread = least_narrow(t, p);
+    if (spread > together)
+        return spread;
+    t->shift = 0;
+    return together;
+}
+
+// --- the choice
 // About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
 // its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
 // more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
@@ -68,19 +139,21 @@ bool matmul_is_held(const job *j, const tile *t)
 // Lines of 64 columns that begin in the middle of those of memory cost a twentieth.
 static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t steps, uint32_t sms)
 {
-    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
-    uint64_t waves = (tiles + sms - 1) / sms, load = (uint64_t)(t->m + t->n) * 2;
+    shape p = shape_of(s, t, sms);
+    uint64_t tiles = (uint64_t)p.rows * p.columns, waves = p.waves;
+    uint64_t load = (uint64_t)(t->m + t->n) * 2;
     bool is_hidden = t->is_pingpong || (matmul_is_held(j, t) && waves >= 2);
     uint32_t gap = is_hidden || (waves >= 4 && steps >= 96) ? 8 : 32;
     uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
     uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
     uint64_t blocks = tiles < sms ? tiles : sms;
-    if (s[RIGHT].is_mn && t->n % 64)
+    uint32_t between = s[LEFT].is_mn && s[RIGHT].is_mn ? 1900 : 1500; // held tiles
+    if (s[RIGHT].is_mn && t->n % 64 && !matmul_has_tail(j, &s[RIGHT], t))
         wave += wave / 20;
     if (t->is_pingpong)
         return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + blocks * 7;
     if (is_hidden)
-        return waves * (wave + 1500) + 1500 + out + blocks * 7;
+        return waves * (wave + between) + 1500 + out + blocks * 7;
     return waves * (wave + 900 + out) + blocks * 7;
 }
 
@@ -88,6 +161,41 @@ static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t s
 static uint32_t column_step(const job *j)
 {
     return j->out_bytes == 4 ? 32 : 16;
+}
+
+// Gives a ping-pong tile the narrow columns that lower its cost most, if that goes below `least`.
+// Returns the cost.
+static uint64_t pick_narrow(const job *j, const side s[2], tile *t, uint32_t steps, uint32_t sms,
+                            uint32_t step, uint64_t least)
+{
+    const tile plain = *t;
+    uint64_t own = cost_of(j, s, t, steps, sms);
+    least = own < least ? own : least;
+    for (uint32_t more = 0; more < 2; more++) {
+        uint32_t columns = matmul_columns(&plain, s[RIGHT].size) + more;
+        uint32_t unused = columns * plain.n - s[RIGHT].size;
+        for (uint32_t i = 1; i * step + 128 <= plain.n; i++) {
+            // The least difference is the best, but columns that are loaded by 64 fit.
+            uint32_t n = s[RIGHT].is_mn ? 128 + (i - 1) * step : plain.n - i * step;
+            tile narrow = plain;
+            narrow.narrow_n = n;
+            narrow.narrow_columns = unused / (plain.n - n);
+            if (!narrow.narrow_columns || narrow.narrow_columns >= columns)
+                continue;
+            shape p = shape_of(s, &narrow, sms);
+            uint32_t most = p.rows * narrow.narrow_columns / p.busy; // of a busy block
+            uint64_t whole = cost_of(j, s, &narrow, steps, sms);
+            uint64_t saved = (uint64_t)steps * plain.m * (plain.n - n) / 32; // by one of them
+            if (!most || whole >= least + most * saved)
+                continue;
+            whole -= pick_shift(&p, most, &narrow) * saved;
+            if (whole < least) {
+                own = least = whole;
+                *t = narrow;
+            }
+        }
+    }
+    return own;
 }
 
 // An operand that is read along K can be cut anywhere, one that is read across K well only in lines
@@ -100,7 +208,7 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         bool is_pingpong;
     } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
     bool is_nn = !j->desc->a_is_transposed && !j->desc->b_is_transposed;
-    tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2}, t = best;
+    tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2};
     side s[2];
     matmul_sides(j, best.is_swapped, s);
     uint64_t least = UINT64_MAX;
@@ -109,13 +217,17 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         uint32_t most = ranges[r].most;
         uint64_t least_here = UINT64_MAX;
         tile best_here = best;
-        t.m = ranges[r].m;
-        t.is_pingpong = ranges[r].is_pingpong;
-        if (t.is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
+        if (ranges[r].is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
             most = 176; // wider ones lack a register
-        for (t.n = most - most % step; t.n >= ranges[r].least; t.n -= step) {
-            uint64_t cost = cost_of(j, s, &t, steps, sms);
-            if (cost < least_here - (t.is_pingpong ? least_here / 128 : 0)) {
+        for (uint32_t n = most - most % step; n >= ranges[r].least; n -= step) {
+            tile t = {ranges[r].m, n, .group = 16, .split_k = 1};
+            t.is_swapped = best.is_swapped;
+            t.is_pingpong = ranges[r].is_pingpong;
+            uint64_t below = least_here - (t.is_pingpong ? least_here / 128 : 0);
+            uint64_t cost = t.is_pingpong ? pick_narrow(j, s, &t, steps, sms, step,
+                                                        below < least ? below : least)
+                                          : cost_of(j, s, &t, steps, sms);
+            if (cost < below) {
                 least_here = cost;
                 best_here = t;
             }
@@ -146,6 +258,19 @@ static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
     return tile_of(j, t, 24);
 }
 
+// Are the narrow columns possible, if there are any? Those before them, at least one, must not be
+// empty.
+static bool has_narrow(const job *j, const tile *t)
+{
+    side s[2];
+    matmul_sides(j, t->is_swapped, s);
+    if (!t->narrow_n || !t->narrow_columns)
+        return !t->narrow_n && !t->narrow_columns;
+    return t->is_pingpong && t->narrow_n < t->n && t->narrow_n % column_step(j) == 0 &&
+           t->narrow_n * j->out_bytes >= 128 &&
+           (uint64_t)t->narrow_n * t->narrow_columns < s[RIGHT].size;
+}
+
 tile matmul_tile(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
@@ -157,8 +282,17 @@ tile matmul_tile(const job *j)
                   .group = given->group,
                   .split_k = given->split_k ? given->split_k : 1,
                   .is_swapped = given->is_swapped,
-                  .is_pingpong = given->is_pingpong};
-        return tile_of(j, t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
+                  .is_pingpong = given->is_pingpong,
+                  .narrow_n = given->narrow_n,
+                  .narrow_columns = given->narrow_columns};
+        t = tile_of(j, t, given->stages ? given->stages : t.is_swapped ? 24 : 8);
+        if (t.narrow_columns && has_narrow(j, &t)) {
+            side s[2];
+            matmul_sides(j, t.is_swapped, s);
+            shape p = shape_of(s, &t, sms);
+            pick_shift(&p, UINT32_MAX, &t);
+        }
+        return t;
     }
     return d->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
 }
@@ -181,6 +315,6 @@ bool matmul_has_tile(const job *j)
     uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
     uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
     return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
-           accumulators <= most && !(t.is_pingpong && t.has_parts) &&
+           accumulators <= most && has_narrow(j, &t) && !(t.is_pingpong && t.has_parts) &&
            matmul_shared_bytes(&t) <= MOST_SHARED;
 }

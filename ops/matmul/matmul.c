@@ -192,20 +192,16 @@ static const char *sm90_obstacle(const job *j)
 }
 
 // The map of matrix `n` of an operand for boxes of `rows` (along K: of 64).
-static kiln_status map_operand(const job *j, const side *s, uint32_t n, uint32_t rows,
-                               kiln_tensor_map *out)
+static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows)
 {
-    return kiln_tensor_map_make(
-        j->k,
-        &(kiln_tensor_map_desc){.buffer = s->buffer,
-                                .first = s->first + n * s->next,
-                                .rank = 2,
-                                .size = {s->columns, s->rows},
-                                .stride_bytes = {0, s->stride * j->bytes},
-                                .box = {s->is_mn ? 64 : 128 / j->bytes, s->is_mn ? 64 : rows},
-                                .swizzle_bytes = 128,
-                                .promotion_bytes = 256},
-        out);
+    return (kiln_tensor_map_desc){.buffer = s->buffer,
+                                  .first = s->first + n * s->next,
+                                  .rank = 2,
+                                  .size = {s->columns, s->rows},
+                                  .stride_bytes = {0, s->stride * j->bytes},
+                                  .box = {s->is_mn ? 64 : 128 / j->bytes, s->is_mn ? 64 : rows},
+                                  .swizzle_bytes = 128,
+                                  .promotion_bytes = 256};
 }
 
 // What leaves beside other work does so through the copy engine, which takes whole slabs of 128
@@ -216,19 +212,30 @@ static bool is_async(const job *j, const tile *t)
 }
 
 // The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
-static kiln_status map_result(const job *j, uint32_t n, bool is_swapped, kiln_tensor_map *out)
+static kiln_tensor_map_desc result_map(const job *j, uint32_t n, bool is_swapped)
 {
     const kiln_matmul_desc *d = j->desc;
-    return kiln_tensor_map_make(
-        j->k,
-        &(kiln_tensor_map_desc){.buffer = d->out,
-                                .first = d->out_first + n * j->out_batch,
-                                .rank = 2,
-                                .size = {d->n, d->m},
-                                .stride_bytes = {0, (uint64_t)d->n * j->out_bytes},
-                                .box = {128 / j->out_bytes, is_swapped ? 64 : 16},
-                                .swizzle_bytes = 128},
-        out);
+    return (kiln_tensor_map_desc){.buffer = d->out,
+                                  .first = d->out_first + n * j->out_batch,
+                                  .rank = 2,
+                                  .size = {d->n, d->m},
+                                  .stride_bytes = {0, (uint64_t)d->n * j->out_bytes},
+                                  .box = {128 / j->out_bytes, is_swapped ? 64 : 16},
+                                  .swizzle_bytes = 128};
+}
+
+// The map for tails of `count` columns: of boxes of 64 all others are outside. They begin at any
+// multiple of 16.
+static kiln_tensor_map_desc tail_map(kiln_tensor_map_desc whole, uint32_t count)
+{
+    return (kiln_tensor_map_desc){.buffer = whole.buffer,
+                                  .first = whole.first,
+                                  .rank = 3,
+                                  .size = {count, (whole.size[0] - count) / 16 + 1, whole.size[1]},
+                                  .stride_bytes = {0, 32, whole.stride_bytes[1]},
+                                  .box = {64, 1, whole.box[1]},
+                                  .swizzle_bytes = 128,
+                                  .promotion_bytes = whole.promotion_bytes};
 }
 
 // Of an operand that is smaller than a tile nothing more is loaded, but for whole lines.
@@ -242,6 +249,10 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     define_types(j, s[LEFT].is_mn, s[RIGHT].is_mn, r);
     if (is_async(j, t))
         op_define(r, "ASYNC_OUT");
+    if (t->narrow_columns)
+        op_define(r, "NARROW_BN=%u", t->narrow_n);
+    if (matmul_has_tail(j, &s[RIGHT], t))
+        op_define(r, "B_TAIL");
     op_tune(r, "BM=%u", t->m);
     op_tune(r, "BN=%u", t->n);
     op_tune(r, "WGS=%u", t->warpgroups);
@@ -278,7 +289,7 @@ static kiln_status run_sm90(const job *j)
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     if (status)
         return status;
-    uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = ceil_div(s[RIGHT].size, t.n);
+    uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = matmul_columns(&t, s[RIGHT].size);
     uint32_t sms = kernel->resident;
     uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
     bool is_streaming = t.is_swapped && columns == 1;
@@ -296,24 +307,33 @@ static kiln_status run_sm90(const job *j)
     uint64_t cycles = (tiles + blocks - 1) / blocks * steps * (t.m * t.n / 32);
     bool is_long = cycles > 500000;
     uint32_t left = rows_loaded(&s[LEFT], t.m), right = rows_loaded(&s[RIGHT], t.n);
+    bool is_tailed = matmul_has_tail(j, &s[RIGHT], &t);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
-        kiln_tensor_map a, b, result;
-        kiln_arg out = kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch);
-        status = map_operand(j, &s[LEFT], n, left, &a);
-        if (!status)
-            status = map_operand(j, &s[RIGHT], n, right, &b);
-        if (!status && is_async(j, &t)) {
-            status = map_result(j, n, t.is_swapped, &result);
-            out = kiln_arg_struct(&result, sizeof result);
+        kiln_tensor_map_desc right_map = operand_map(j, &s[RIGHT], n, right);
+        kiln_tensor_map_desc out_map = result_map(j, n, t.is_swapped);
+        const kiln_tensor_map_desc wanted[] = {operand_map(j, &s[LEFT], n, left), right_map,
+                                               is_tailed ? tail_map(right_map, t.n % 64)
+                                                         : operand_map(j, &s[RIGHT], n, t.narrow_n),
+                                               out_map, tail_map(out_map, t.n % 64)};
+        const bool is_wanted[] = {true, true, t.narrow_columns || is_tailed, is_async(j, &t),
+                                  is_tailed};
+        kiln_tensor_map maps[COUNT(wanted)];
+        kiln_arg args[14];
+        size_t count = 0;
+        for (size_t i = 0; i < COUNT(wanted) && !status; i++) {
+            if (is_wanted[i]) {
+                status = kiln_tensor_map_make(j->k, &wanted[i], &maps[i]);
+                args[count++] = kiln_arg_struct(&maps[i], sizeof maps[i]);
+            } else if (i == 3)
+                args[count++] = kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch);
         }
         if (status)
             break;
-        kiln_arg args[10] = {kiln_arg_struct(&a, sizeof a), kiln_arg_struct(&b, sizeof b), out};
-        size_t count = 3;
         if (d->epilogue != KILN_EPILOGUE_NONE)
             args[count++] = kiln_arg_buffer(d->bias);
-        const uint32_t numbers[] = {s[LEFT].size, s[RIGHT].size, rows,
-                                    columns,      steps,         (left + right) * 128};
+        const uint32_t numbers[] = {
+            s[LEFT].size, s[RIGHT].size,       rows, columns, columns - t.narrow_columns, t.shift,
+            steps,        (left + right) * 128};
         for (size_t i = 0; i < COUNT(numbers); i++)
             args[count++] = kiln_arg_i64(KILN_U32, numbers[i]);
         status = kiln_launch(kernel->kernel,

@@ -447,6 +447,7 @@ static void test_tiles(kiln *k)
             for (int b_t = 0; b_t < 2; b_t++) {
                 c.b_t = b_t;
                 c.a_t = (n / 16 + (uint32_t)b_t) % 2;
+                c.epilogue = n == 224 ? (kiln_epilogue)(1 + b_t) : KILN_EPILOGUE_NONE;
                 c.sm90.is_pingpong = false;
                 test_one(k, &c);
                 c.sm90.is_pingpong = true;
@@ -486,7 +487,18 @@ static void test_ways(kiln *k)
          .b_is_constant = true,
          .sm90 = {.is_swapped = true, .split_k = 4}},
         {.tile_m = 128, .tile_n = 64, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 2}},
-        {.tile_m = 64, .tile_n = 8, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 8}}};
+        {.tile_m = 64, .tile_n = 8, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 8}},
+        {.tile_m = 128,
+         .tile_n = 96,
+         .b_t = true,
+         .sm90 = {.is_pingpong = true, .group = 1, .narrow_n = 64, .narrow_columns = 1}},
+        {.tile_m = 64,
+         .tile_n = 192,
+         .a_t = true,
+         .sm90 = {.is_pingpong = true, .stages = 2, .narrow_n = 64, .narrow_columns = 2}},
+        {.tile_m = 128,
+         .tile_n = 160,
+         .sm90 = {.is_pingpong = true, .narrow_n = 128, .narrow_columns = 1}}};
     static const struct {
         kiln_type in, out;
         bool is_tf32;
@@ -603,6 +615,58 @@ static void test_errors(kiln *k)
     free_data(&d);
 }
 
+// Tiles of two widths: what is refused.
+static void test_narrow_errors(kiln *k)
+{
+    test_case c = {
+        .in = KILN_F16, .out = KILN_F16, .m = 16, .n = 160, .k = 16, .b_t = true, .batch = 1};
+    data d;
+    make_data(k, &c, &d, true);
+    kiln_matmul_desc good = desc_of(&c, &d, KILN_MATMUL_SM90), bad;
+    good.tile_m = 128;
+    good.tile_n = 96;
+    good.sm90 = (kiln_matmul_sm90){.is_pingpong = true, .narrow_n = 64, .narrow_columns = 2};
+    bool is_possible = !kiln_matmul(k, &good); // on this device
+    CHECK(is_possible || strstr(kiln_last_error(k)->text, "the sm_90a kernel cannot"));
+    WRONG(bad.n = 128, KILN_E_UNSUPPORTED, "K6038", "cannot"); // no wide column is left
+    WRONG(bad.sm90.is_pingpong = false, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG(bad.sm90.narrow_columns = 0, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG(bad.sm90.narrow_n = 0, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG(bad.sm90.narrow_n = 96, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG(bad.sm90.narrow_n = 48, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG(bad.sm90.narrow_n = 72, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    WRONG(bad.sm90.narrow_columns = UINT32_MAX, KILN_E_UNSUPPORTED, "K6038", "cannot");
+    free_data(&d);
+}
+
+// Tiles of two widths, in three groups of rows that begin at different columns; and tiles with a
+// tail, in front of each second one, two of them in a block. Small enough for the sanitizers.
+static void test_narrow(kiln *k)
+{
+    static const test_case cases[] = {
+        {.m = 3072,
+         .n = 3072,
+         .k = 72,
+         .tile_m = 64,
+         .tile_n = 96,
+         .sm90 = {.is_pingpong = true, .narrow_n = 64, .narrow_columns = 3}},
+        {.m = 1288, .n = 3600, .k = 136, .tile_m = 128, .tile_n = 224}};
+    test_narrow_errors(k);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && is_cuda && !is_fake; i++)
+        for (int layout = 0; layout < 4; layout++) {
+            test_case c = cases[i];
+            data d;
+            c.in = c.out = KILN_BF16;
+            c.a_t = layout / 2;
+            c.b_t = layout % 2 == 0;
+            c.batch = 1;
+            c.epilogue = layout % 2 ? KILN_EPILOGUE_BIAS : KILN_EPILOGUE_NONE;
+            make_data(k, &c, &d, true);
+            test_kernel(k, &c, &d, KILN_MATMUL_SM90, true);
+            free_data(&d);
+        }
+}
+
 // The parts, by name: each can run alone, and beside the others.
 static const struct {
     const char *name;
@@ -613,7 +677,7 @@ static const struct {
     {"layouts", test_layouts, false},     {"whole", test_whole, false},
     {"epilogues", test_epilogues, false}, {"strides", test_strides, false},
     {"chain", test_chain, false},         {"ways", test_ways, true},
-    {"tiles", test_tiles, true},
+    {"tiles", test_tiles, true},          {"narrow", test_narrow, false},
 };
 
 int main(int argc, char **argv)

@@ -8,15 +8,38 @@ typedef struct checked {
     const char *tune[10];
     uint32_t tile[2];
     size_t shared_bytes;
-    uint32_t split_k; // of gemm_sm90.c; 0: 1
-    bool is_swapped, is_async;
-    uint32_t blocks, size[3]; // 0: one for each tile; 72 x 40 x 136
+    uint32_t split_k;                    // of gemm_sm90.c; 0: 1
+    bool is_swapped, is_async, has_tail; // has_tail: b is [k, n]
+    uint32_t narrow[2], shift;           // columns, and their width
+    uint32_t blocks, size[3];            // 0: one for each tile; 72 x 40 x 136
 } checked;
 
 static void show_finding(void *user, const kiln_finding *f)
 {
     (void)user;
     printf("%s\n", f->text);
+}
+
+// The map for a tail of 32 columns of a matrix (ops/matmul/matmul.c, tail_map).
+static kiln_tensor_map tail_of(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
+                               uint32_t rows)
+{
+    kiln_tensor_map map;
+    kiln_tensor_map_desc d;
+    memset(&d, 0, sizeof d);
+    d.buffer = b;
+    d.rank = 3;
+    d.size[0] = 32;
+    d.size[1] = (inner - 32) / 16 + 1;
+    d.size[2] = outer;
+    d.stride_bytes[1] = 32;
+    d.stride_bytes[2] = inner * 2;
+    d.box[0] = 64;
+    d.box[1] = 1;
+    d.box[2] = rows;
+    d.swizzle_bytes = 128;
+    CHECK(!kiln_tensor_map_make(k, &d, &map));
+    return map;
 }
 
 static kiln_tensor_map map_of(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
@@ -46,8 +69,8 @@ static kiln_buffer *zeros(kiln *k, kiln_type type, size_t count)
 // The arguments of a launch: the operands are [m, k] and [n, k].
 typedef struct call {
     kiln_buffer *a, *b, *out;
-    kiln_tensor_map maps[3];
-    kiln_arg args[12];
+    kiln_tensor_map maps[5];
+    kiln_arg args[14];
     size_t count;
     uint32_t tiles;
 } call;
@@ -64,37 +87,61 @@ static void make_call(kiln *k, const checked *what, call *c)
     c->out = zeros(k, type, (size_t)m * n);
     uint32_t left = what->is_swapped ? n : m, right = what->is_swapped ? m : n;
     uint32_t rows = (left + what->tile[0] - 1) / what->tile[0];
-    uint32_t columns = (right + what->tile[1] - 1) / what->tile[1];
+    uint32_t wide = (right - what->narrow[0] * what->narrow[1] + what->tile[1] - 1) / what->tile[1];
+    uint32_t columns = wide + what->narrow[0];
     c->tiles = rows * columns;
     c->args[0] = kiln_arg_buffer(c->a);
     c->args[1] = kiln_arg_buffer(c->b);
     c->args[2] = kiln_arg_buffer(c->out);
-    if (!what->path) {
-        c->maps[0] = map_of(k, what->is_swapped ? c->b : c->a, depth, left, what->tile[0]);
-        c->maps[1] = map_of(k, what->is_swapped ? c->a : c->b, depth, right, what->tile[1]);
-        c->maps[2] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
-        for (int i = 0; i < (what->is_async ? 3 : 2); i++)
-            c->args[i] = kiln_arg_struct(&c->maps[i], sizeof c->maps[i]);
-    }
     c->count = 3;
-    uint32_t bytes = (what->tile[0] + what->tile[1]) * 128;
-    const uint32_t sm90[] = {left, right, rows, columns, (depth + 63) / 64, bytes};
+    if (!what->path) {
+        const kiln_buffer *b = what->is_swapped ? c->a : c->b;
+        c->maps[0] = map_of(k, what->is_swapped ? c->b : c->a, depth, left, what->tile[0]);
+        c->maps[1] = what->has_tail ? map_of(k, b, right, depth, 64)
+                                    : map_of(k, b, depth, right, what->tile[1]);
+        c->count = 2;
+        if (what->has_tail)
+            c->maps[c->count++] = tail_of(k, b, right, depth, 64);
+        if (what->narrow[0])
+            c->maps[c->count++] = map_of(k, b, depth, right, what->narrow[1]);
+        c->maps[c->count++] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
+        if (what->has_tail)
+            c->maps[c->count++] = tail_of(k, c->out, n, m, 16);
+        for (size_t i = 0; i < c->count; i++)
+            c->args[i] = kiln_arg_struct(&c->maps[i], sizeof c->maps[i]);
+        if (!what->is_async)
+            c->args[c->count - 1] = kiln_arg_buffer(c->out);
+    }
+    uint32_t lines = what->has_tail ? (what->tile[1] + 63) / 64 * 64 : what->tile[1];
+    uint32_t bytes = (what->tile[0] + lines) * 128;
+    const uint32_t sm90[] = {left, right, rows, columns, wide, what->shift, (depth + 63) / 64,
+                             bytes};
     const uint32_t plain[] = {m, n, depth, depth, depth, n, 0, 0, 0};
-    for (size_t i = 0; i < (what->path ? 9 : 6); i++)
-        c->args[c->count++] =
-            kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, what->path ? plain[i] : sm90[i]);
+    for (size_t i = 0; i < (what->path ? 9 : 8); i++)
+        c->args[c->count++] = kiln_arg_i64(what->path && i >= 6 ? KILN_U64 : KILN_U32,
+                                           what->path ? plain[i] : sm90[i]);
 }
 
 static void test_check(kiln *k, const checked *what)
 {
-    static const char *const async[] = {"ASYNC_OUT", NULL};
-    char path[64];
+    char path[64], narrow[32];
+    const char *defines[5] = {0};
+    size_t define_count = 0;
+    snprintf(narrow, sizeof narrow, "NARROW_BN=%u", what->narrow[1]);
+    if (what->is_async)
+        defines[define_count++] = "ASYNC_OUT";
+    if (what->narrow[0])
+        defines[define_count++] = narrow;
+    if (what->has_tail) {
+        defines[define_count++] = "B_MN";
+        defines[define_count] = "B_TAIL";
+    }
     snprintf(path, sizeof path, "ops/matmul/%s", what->path ? what->path : "gemm_sm90.c");
     kiln_compile_desc source;
     memset(&source, 0, sizeof source);
     source.path = path;
     source.tune = what->tune;
-    source.define = what->is_async ? async : NULL;
+    source.define = defines;
     source.for_check = true;
     kiln_module *m = NULL;
     kiln_status status = kiln_compile(k, &source, &m);
@@ -173,6 +220,23 @@ static const checked all[] = {
      .is_async = true,
      .blocks = 1,
      .size = {300, 200, 136}},
+    {.tune = {"BM=64", "BN=144", "PINGPONG=1", "STAGES=3", "GROUP=2", NULL},
+     .tile = {64, 144},
+     .shared_bytes = 3 * 26624 + 32768 + 64,
+     .is_async = true,
+     .narrow = {2, 80},
+     .shift = 1,
+     .blocks = 2,
+     .size = {300, 400, 136}},
+    {.tune = {"BM=128", "BN=192", "PINGPONG=1", "STAGES=2", "GROUP=1", "SWAP=1", NULL},
+     .tile = {128, 192},
+     .shared_bytes = 2 * 40960 + 32768 + 48,
+     .is_swapped = true,
+     .is_async = true,
+     .narrow = {1, 128},
+     .shift = 2,
+     .blocks = 1,
+     .size = {500, 400, 72}},
     {.tune = {"BM=128", "BN=192", "HELD=1", "STAGES=2", NULL},
      .tile = {128, 192},
      .shared_bytes = 2 * 40960 + 32768 + 32,
@@ -186,6 +250,13 @@ static const checked all[] = {
      .is_async = true,
      .blocks = 1,
      .size = {400, 200, 72}},
+    {.tune = {"BM=128", "BN=224", "HELD=1", "STAGES=2", NULL},
+     .tile = {128, 224},
+     .shared_bytes = 2 * 49152 + 32768 + 32,
+     .is_async = true,
+     .has_tail = true,
+     .blocks = 2,
+     .size = {200, 720, 400}},
     {.tune = {"BM=128", "BN=256", "HELD=1", "STAGES=2", NULL},
      .tile = {128, 256},
      .shared_bytes = 2 * 49152 + 32768 + 32,
