@@ -303,6 +303,16 @@ double bench_median(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+double bench_middle(double *values, size_t count)
+{
+    double sum = 0;
+    size_t first = count / 4, end = count - first;
+    qsort(values, count, sizeof *values, by_value);
+    for (size_t n = first; n < end; n++)
+        sum += values[n];
+    return sum / (double)(end - first);
+}
+
 double bench_gpu_ms(report *r, void (*run)(void *user, int i), void *user, int count)
 {
     static cu_event start, end;

@@ -68,6 +68,7 @@ void bench_cu(report *r, cu_result result, const char *doing);
 // --- time
 double bench_now(void); // seconds
 double bench_median(double *values, size_t count);
+double bench_middle(double *values, size_t count); // mean of their middle half
 // Milliseconds on the GPU for what `run(user, i)` puts into the stream, i = 0 … count - 1; all of
 // them together.
 double bench_gpu_ms(report *r, void (*run)(void *user, int i), void *user, int count);

@@ -9,17 +9,18 @@
 // kiln_matmul does on its own, "early" that with constant weights. --skinny: few rows of a, many
 // weights. --brief: shorter batches of small products. --ways: tiles of our kernel to time beside
 // its own choice: s swapped, p ping-pong, kN split along K, rN stages, gN rows of tiles in a group,
-// w waiting for the kernel before, e with weights read early. --sweep tries every tile and takes
-// the fastest; --keep leaves the problems that are not measured as the result file has them;
+// n3x128 three narrow columns, w waiting for the kernel before, e with weights read early. --sweep
+// tries every tile and takes the fastest; --keep leaves the problems that are not measured as the
+// result file has them;
 // --quick only checks, --unchecked does not. -v names the kernels. No problem begins after
 // --seconds; without a choice of problems that is 550.
 // Every candidate is a graph of launches over buffers that together exceed the cache; each is
 // launched once right before it is timed. Theirs ("library") is the fastest of cuBLAS, cuBLASLt's
 // first proposal and, "tuned", the one of its others that was fastest in a short run; "default" is
-// the faster of the first two, what they choose on their own. Ratios are theirs / ours, medians
-// over the rounds. From 5120 on kiln_matmul does not start early: one measurement is both rows. The
-// kernels for other targets come after the rounds: while they run the card cools, and whatever is
-// timed next would have a faster clock than its rivals.
+// the faster of the first two, what they choose on their own. A time is the mean of the middle half
+// of the rounds, a ratio that of theirs over that of ours. From 5120 on kiln_matmul does not start
+// early: one measurement is both rows. The kernels for other targets come after the rounds: while
+// they run the card cools, and whatever is timed next would have a faster clock than its rivals.
 #include "bench/gpu/gemm.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@
 
 #include "kiln/ops.h"
 
-enum { ROUNDS = 32, ROUNDS_ASIDE = 3, CANDIDATES = 160 };
+enum { ROUNDS = 64, ROUNDS_ASIDE = 3, CANDIDATES = 160 };
 
 typedef enum kind { OURS, CUBLAS, CUBLASLT, TWIN } kind;
 
@@ -203,7 +204,8 @@ static bool read_way(const char *s, kiln_matmul_desc *way)
             way->b_is_constant = true;
         else if (sscanf(s, "k%u%n", &more->split_k, &used) < 1 &&
                  sscanf(s, "g%u%n", &more->group, &used) < 1 &&
-                 sscanf(s, "r%u%n", &more->stages, &used) < 1)
+                 sscanf(s, "r%u%n", &more->stages, &used) < 1 &&
+                 sscanf(s, "n%ux%u%n", &more->narrow_columns, &more->narrow_n, &used) < 2)
             return false;
     }
     return true;
@@ -368,12 +370,29 @@ static int rounds_for(const bench *b, int rivals)
     return square * (squares < most ? squares : most);
 }
 
-static double median_of(const candidate *c, const candidate *over, int rounds)
+// Whole squares of rounds are even in their means, not in their medians; the middle half leaves out
+// rounds in which the card did something else.
+static double us_of(const candidate *c, int rounds)
 {
     double v[ROUNDS];
-    for (int n = 0; n < rounds; n++)
-        v[n] = over ? over->us[n] / c->us[n] : c->us[n];
-    return bench_median(v, (size_t)rounds);
+    memcpy(v, c->us, sizeof v);
+    return bench_middle(v, (size_t)rounds);
+}
+
+static double ratio(const bench *b, const candidate *ours, const candidate *theirs)
+{
+    return us_of(theirs, b->rounds) / us_of(ours, b->rounds);
+}
+
+// What the rounds one by one say, to see beside the ratio how much they scatter.
+static void tell_rounds(const bench *b, const candidate *ours, const candidate *theirs)
+{
+    double v[ROUNDS];
+    for (int n = 0; n < b->rounds; n++)
+        v[n] = theirs->us[n] / ours->us[n];
+    double median = bench_median(v, (size_t)b->rounds);
+    printf("    %s of %s, %d rounds: median %.4f, from %.4f to %.4f\n", ours->group, theirs->group,
+           b->rounds, median, v[0], v[b->rounds - 1]);
 }
 
 static bool is_aside(const candidate *c)
@@ -387,7 +406,7 @@ static const candidate *fastest_library(const bench *b, bool is_default)
     for (int n = 0; n < b->count; n++) {
         const candidate *c = &b->list[n];
         if ((c->kind == CUBLAS || c->kind == CUBLASLT) && !(is_default && c->algo) &&
-            (!best || median_of(c, NULL, b->rounds) < median_of(best, NULL, b->rounds)))
+            (!best || us_of(c, b->rounds) < us_of(best, b->rounds)))
             best = c;
     }
     return best;
@@ -430,7 +449,7 @@ static void tell(bench *b)
         if (b->is_verbose)
             tell_kernel(b, c);
         int rounds = is_aside(c) ? ROUNDS_ASIDE : b->rounds;
-        report_number(&b->r, median_of(c, NULL, rounds), "%s.%s.us", name, c->group);
+        report_number(&b->r, us_of(c, rounds), "%s.%s.us", name, c->group);
     }
     candidate *ours = find(b, "kiln"), *chained = find(b, "kiln.chained");
     const candidate *library = fastest_library(b, false), *usual = fastest_library(b, true);
@@ -438,23 +457,25 @@ static void tell(bench *b)
         return;
     const candidate *launched = is_long(p) ? ours : chained; // as kiln_matmul does it
     if (library && is_long(p))
-        report_number(&b->r, median_of(ours, library, b->rounds), "%s.chained.of_library", name);
+        report_number(&b->r, ratio(b, ours, library), "%s.chained.of_library", name);
     if (usual && launched)
-        report_number(&b->r, median_of(launched, usual, b->rounds), "%s.chained.of_default", name);
-    report_number(&b->r, flops / median_of(ours, NULL, b->rounds) * 1e-6, "%s.TFLOPS", name);
+        report_number(&b->r, ratio(b, launched, usual), "%s.chained.of_default", name);
+    report_number(&b->r, flops / us_of(ours, b->rounds) * 1e-6, "%s.TFLOPS", name);
     for (int n = 0; n < b->count && library; n++) {
         const candidate *c = &b->list[n];
+        if (b->is_verbose && c->kind == OURS && !is_aside(c))
+            tell_rounds(b, c, library);
         const char *way = c->group + (strncmp(c->group, "kiln.", 5) ? 0 : 5);
         if (c == ours)
-            report_number(&b->r, median_of(c, library, b->rounds), "%s.of_library", name);
+            report_number(&b->r, ratio(b, c, library), "%s.of_library", name);
         else if (c->kind == OURS && !is_aside(c))
-            report_number(&b->r, median_of(c, library, b->rounds), "%s.%s.of_library", name, way);
+            report_number(&b->r, ratio(b, c, library), "%s.%s.of_library", name, way);
     }
     if (find(b, "twin"))
-        report_number(&b->r, median_of(ours, find(b, "twin"), b->rounds), "%s.of_twin", name);
+        report_number(&b->r, ratio(b, ours, find(b, "twin")), "%s.of_twin", name);
     if (chained && find(b, "twin.chained"))
-        report_number(&b->r, median_of(chained, find(b, "twin.chained"), b->rounds),
-                      "%s.chained.of_twin", name);
+        report_number(&b->r, ratio(b, chained, find(b, "twin.chained")), "%s.chained.of_twin",
+                      name);
     for (int n = 0; n < b->count; n++)
         if (is_aside(&b->list[n]))
             report_number(&b->r, bench_median(b->list[n].of_sm90, ROUNDS_ASIDE), "%s.%s.of_sm90",
@@ -657,9 +678,9 @@ int main(int argc, char **argv)
         b.deadline = bench_now() + 550;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
-    static const char *const sources[] = {"gemm_sm90.c",     "gemm_sm80.c",     "gemm_portable.c",
-                                          "gemm_f32.c",      "gemm_common.h",   "gemm_types.h",
-                                          "gemm_sm90_out.h", "gemm_sm90_held.h"};
+    static const char *const sources[] = {
+        "gemm_sm90.c",  "gemm_sm80.c",     "gemm_portable.c",  "gemm_f32.c",      "gemm_common.h",
+        "gemm_types.h", "gemm_sm90_out.h", "gemm_sm90_held.h", "gemm_sm90_load.h"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         char path[64];
         snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);
