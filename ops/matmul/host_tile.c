@@ -147,7 +147,7 @@ static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t s
     uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
     uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
     uint64_t blocks = tiles < sms ? tiles : sms;
-    uint32_t between = s[LEFT].is_mn && s[RIGHT].is_mn ? 1900 : 1500; // held tiles
+    uint32_t between = s[LEFT].is_mn && s[RIGHT].is_mn ? 1900 : 1500; // two held tiles
     if (s[RIGHT].is_mn && t->n % 64 && !matmul_has_tail(j, &s[RIGHT], t))
         wave += wave / 20;
     if (t->is_pingpong)
@@ -175,7 +175,9 @@ static uint64_t pick_narrow(const job *j, const side s[2], tile *t, uint32_t ste
         uint32_t columns = matmul_columns(&plain, s[RIGHT].size) + more;
         uint32_t unused = columns * plain.n - s[RIGHT].size;
         for (uint32_t i = 1; i * step + 128 <= plain.n; i++) {
-            // The least difference is the best, but columns that are loaded by 64 fit.
+            // The first one that costs least is taken: the widest, which leaves the least
+            // difference; of columns that are loaded by 64 the narrowest, which is a multiple of
+            // that.
             uint32_t n = s[RIGHT].is_mn ? 128 + (i - 1) * step : plain.n - i * step;
             tile narrow = plain;
             narrow.narrow_n = n;

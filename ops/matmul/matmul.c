@@ -276,6 +276,45 @@ static uint32_t launch_shared_bytes(const job *j, const tile *t)
     return bytes < least && !j->desc->sm90.stages ? least : bytes;
 }
 
+// --- its arguments
+typedef struct arguments {
+    kiln_tensor_map maps[5];
+    kiln_arg args[14];
+    size_t count;
+} arguments;
+
+static kiln_status add_map(const job *j, kiln_tensor_map_desc desc, arguments *to)
+{
+    kiln_tensor_map *made = &to->maps[to->count];
+    to->args[to->count++] = kiln_arg_struct(made, sizeof *made);
+    return kiln_tensor_map_make(j->k, &desc, made);
+}
+
+// Operands and result of product `n`.
+static kiln_status add_matrices(const job *j, const tile *t, const side s[2], uint32_t n,
+                                arguments *to)
+{
+    const kiln_matmul_desc *d = j->desc;
+    kiln_tensor_map_desc left = operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m));
+    kiln_tensor_map_desc right = operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n));
+    kiln_tensor_map_desc result = result_map(j, n, t->is_swapped);
+    bool has_tail = matmul_has_tail(j, &s[RIGHT], t);
+    kiln_status status = add_map(j, left, to);
+    if (!status)
+        status = add_map(j, right, to);
+    if (!status && t->narrow_columns)
+        status = add_map(j, operand_map(j, &s[RIGHT], n, t->narrow_n), to);
+    if (!status && has_tail)
+        status = add_map(j, tail_map(right, t->n % 64), to);
+    if (!status && is_async(j, t))
+        status = add_map(j, result, to);
+    else
+        to->args[to->count++] = kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch);
+    if (!status && has_tail)
+        status = add_map(j, tail_map(result, t->n % 64), to);
+    return status;
+}
+
 static kiln_status run_sm90(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
@@ -306,41 +345,24 @@ static kiln_status run_sm90(const job *j)
     // saves nothing; at the power limit it costs up to one percent.
     uint64_t cycles = (tiles + blocks - 1) / blocks * steps * (t.m * t.n / 32);
     bool is_long = cycles > 500000;
-    uint32_t left = rows_loaded(&s[LEFT], t.m), right = rows_loaded(&s[RIGHT], t.n);
-    bool is_tailed = matmul_has_tail(j, &s[RIGHT], &t);
+    uint32_t loaded = rows_loaded(&s[LEFT], t.m) + rows_loaded(&s[RIGHT], t.n);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
-        kiln_tensor_map_desc right_map = operand_map(j, &s[RIGHT], n, right);
-        kiln_tensor_map_desc out_map = result_map(j, n, t.is_swapped);
-        const kiln_tensor_map_desc wanted[] = {operand_map(j, &s[LEFT], n, left), right_map,
-                                               is_tailed ? tail_map(right_map, t.n % 64)
-                                                         : operand_map(j, &s[RIGHT], n, t.narrow_n),
-                                               out_map, tail_map(out_map, t.n % 64)};
-        const bool is_wanted[] = {true, true, t.narrow_columns || is_tailed, is_async(j, &t),
-                                  is_tailed};
-        kiln_tensor_map maps[COUNT(wanted)];
-        kiln_arg args[14];
-        size_t count = 0;
-        for (size_t i = 0; i < COUNT(wanted) && !status; i++) {
-            if (is_wanted[i]) {
-                status = kiln_tensor_map_make(j->k, &wanted[i], &maps[i]);
-                args[count++] = kiln_arg_struct(&maps[i], sizeof maps[i]);
-            } else if (i == 3)
-                args[count++] = kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch);
-        }
+        arguments to = {.count = 0};
+        status = add_matrices(j, &t, s, n, &to);
         if (status)
             break;
         if (d->epilogue != KILN_EPILOGUE_NONE)
-            args[count++] = kiln_arg_buffer(d->bias);
+            to.args[to.count++] = kiln_arg_buffer(d->bias);
         const uint32_t numbers[] = {
-            s[LEFT].size, s[RIGHT].size,       rows, columns, columns - t.narrow_columns, t.shift,
-            steps,        (left + right) * 128};
+            s[LEFT].size, s[RIGHT].size, rows,        columns, columns - t.narrow_columns,
+            t.shift,      steps,         loaded * 128};
         for (size_t i = 0; i < COUNT(numbers); i++)
-            args[count++] = kiln_arg_i64(KILN_U32, numbers[i]);
+            to.args[to.count++] = kiln_arg_i64(KILN_U32, numbers[i]);
         status = kiln_launch(kernel->kernel,
                              &(kiln_launch_desc){.grid = {(uint32_t)blocks},
                                                  .shared_bytes = r.shared_bytes,
-                                                 .args = args,
-                                                 .arg_count = count,
+                                                 .args = to.args,
+                                                 .arg_count = to.count,
                                                  .stream = d->stream,
                                                  .overlaps_previous = !d->waits_for_previous &&
                                                                       !is_uneven && !is_long});
