@@ -11,9 +11,9 @@
 // its own choice: s swapped, p ping-pong, kN split along K, rN stages, gN rows of tiles in a group,
 // n3x128 three narrow columns, w waiting for the kernel before, e with weights read early. --sweep
 // tries every tile and takes the fastest; --keep leaves the problems that are not measured as the
-// result file has them;
-// --quick only checks, --unchecked does not. -v names the kernels. No problem begins after
-// --seconds; without a choice of problems that is 550.
+// result file has them; --quick only checks, --unchecked does not. -v names the kernels, and tells
+// how the rounds scatter. No problem begins after --seconds; without a choice of problems that is
+// 550.
 // Every candidate is a graph of launches over buffers that together exceed the cache; each is
 // launched once right before it is timed. Theirs ("library") is the fastest of cuBLAS, cuBLASLt's
 // first proposal and, "tuned", the one of its others that was fastest in a short run; "default" is

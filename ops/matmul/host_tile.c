@@ -64,7 +64,8 @@ bool matmul_is_held(const job *j, const tile *t)
     return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
 }
 
-// Only there; tiles must begin at multiples of 32.
+// Only where results are held, which leave in the order that they are loaded in. All tiles begin at
+// multiples of 32 then.
 bool matmul_has_tail(const job *j, const side *right, const tile *t)
 {
     return right->is_mn && t->n % 64 == 32 && right->size >= t->n && !t->is_swapped &&

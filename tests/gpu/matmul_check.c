@@ -20,23 +20,27 @@ static void show_finding(void *user, const kiln_finding *f)
     printf("%s\n", f->text);
 }
 
-// The map for a tail of 32 columns of a matrix (ops/matmul/matmul.c, tail_map).
-static kiln_tensor_map tail_of(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
-                               uint32_t rows)
+// Of boxes of 64 columns, for rows that are dense. With a `tail` those boxes have that many columns
+// and begin at multiples of 16 (as tail_map in ops/matmul/matmul.c has it).
+static kiln_tensor_map make_map(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
+                                uint32_t rows, uint32_t tail)
 {
+    uint32_t last = tail ? 2 : 1; // dimension
     kiln_tensor_map map;
     kiln_tensor_map_desc d;
     memset(&d, 0, sizeof d);
     d.buffer = b;
-    d.rank = 3;
-    d.size[0] = 32;
-    d.size[1] = (inner - 32) / 16 + 1;
-    d.size[2] = outer;
-    d.stride_bytes[1] = 32;
-    d.stride_bytes[2] = inner * 2;
+    d.rank = last + 1;
+    d.size[0] = tail ? tail : inner;
     d.box[0] = 64;
-    d.box[1] = 1;
-    d.box[2] = rows;
+    if (tail) {
+        d.size[1] = (inner - tail) / 16 + 1;
+        d.stride_bytes[1] = 32;
+        d.box[1] = 1;
+    }
+    d.size[last] = outer;
+    d.stride_bytes[last] = inner * kiln_type_size(kiln_buffer_type(b));
+    d.box[last] = rows;
     d.swizzle_bytes = 128;
     CHECK(!kiln_tensor_map_make(k, &d, &map));
     return map;
@@ -45,18 +49,7 @@ static kiln_tensor_map tail_of(kiln *k, const kiln_buffer *b, uint64_t inner, ui
 static kiln_tensor_map map_of(kiln *k, const kiln_buffer *b, uint64_t inner, uint64_t outer,
                               uint32_t rows)
 {
-    kiln_tensor_map map;
-    kiln_tensor_map_desc d;
-    memset(&d, 0, sizeof d);
-    d.buffer = b;
-    d.rank = 2;
-    d.size[0] = inner;
-    d.size[1] = outer;
-    d.box[0] = 64;
-    d.box[1] = rows;
-    d.swizzle_bytes = 128;
-    CHECK(!kiln_tensor_map_make(k, &d, &map));
-    return map;
+    return make_map(k, b, inner, outer, rows, 0);
 }
 
 static kiln_buffer *zeros(kiln *k, kiln_type type, size_t count)
@@ -101,12 +94,12 @@ static void make_call(kiln *k, const checked *what, call *c)
                                     : map_of(k, b, depth, right, what->tile[1]);
         c->count = 2;
         if (what->has_tail)
-            c->maps[c->count++] = tail_of(k, b, right, depth, 64);
+            c->maps[c->count++] = make_map(k, b, right, depth, 64, what->tile[1] % 64);
         if (what->narrow[0])
             c->maps[c->count++] = map_of(k, b, depth, right, what->narrow[1]);
         c->maps[c->count++] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
         if (what->has_tail)
-            c->maps[c->count++] = tail_of(k, c->out, n, m, 16);
+            c->maps[c->count++] = make_map(k, c->out, n, m, 16, what->tile[1] % 64);
         for (size_t i = 0; i < c->count; i++)
             c->args[i] = kiln_arg_struct(&c->maps[i], sizeof c->maps[i]);
         if (!what->is_async)
