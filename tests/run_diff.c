@@ -89,10 +89,7 @@ static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, k
 
 static bool try_host(const corpus_file *f, corpus_case *c, const host_kernel *h, corpus_data *out)
 {
-    host_launch launch = {.shared_bytes = c->shared_bytes, .call = h->call, .args = out->args};
-    memcpy(launch.grid, c->grid, sizeof launch.grid);
-    memcpy(launch.block, c->block, sizeof launch.block);
-    const char *problem = host_run(&launch);
+    const char *problem = corpus_run_host(c, h, out);
     if (problem)
         return complain(f, c, "host", problem);
     if (h->check && !h->check(out->args))

@@ -57,12 +57,15 @@ matrix-build: $(T)/matrix/matrix $(T)/matrix/matrix.so
 matrix: matrix-build
 	@$(T)/matrix/matrix --host $(T)/matrix/matrix.so --golden tests/run/golden.txt --jobs $$(nproc) $(if $(FULL),--full) $(if $(JSON),--json $(JSON)) $(MATRIX_FILES)
 
-FUZZ_DIFF_SRC = $(filter-out tests/fuzz/fuzz_%.c,$(wildcard tests/fuzz/*.c))
-$(T)/fuzz_diff: $(FUZZ_DIFF_SRC) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
+FUZZ_DIFF_OBJ = $(patsubst tests/%.c,$(T)/%.o,$(filter-out tests/fuzz/fuzz_%.c,$(wildcard tests/fuzz/*.c)))
+$(T)/fuzz/%.o: tests/fuzz/%.c
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
+$(T)/fuzz_diff: $(FUZZ_DIFF_OBJ) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
 fuzz-diff: deps $(T)/fuzz_diff
 	@mkdir -p $(BUILD)/fuzz
-	@$(T)/fuzz_diff --seconds $(SECONDS) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found
+	@$(T)/fuzz_diff --seconds $(SECONDS) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 

@@ -1,139 +1,333 @@
-// fuzz-diff: random kernels on the host's compiler, on Kiln without and with its optimiser, on the
-// interpreter and as the cpu device's own machine code; the results must be equal bit for bit.
+// fuzz-diff: random kernels on the host's compiler and on Kiln, every device and level; the results
+// must be equal bit for bit.
 //
-//     fuzz_diff [--seconds N] [--count N] [--seed N] [--batch N] [--keep FOLDER] [--work FOLDER]
+//     fuzz_diff [--profile NAME,…] [--devices LIST] [--seconds N] [--count N] [--seed N]
+//               [--batch N] [--jobs N] [--cpu-share N] [--shrink SECONDS] [--most FINDINGS]
+//               [--keep FOLDER] [--work FOLDER] [--json FILE] [--print]
 //
-// A batch of kernels is one gcc run and one child process; a child that dies or hangs is a finding,
-// too. Every finding is made smaller (shrink.c) and kept as FOLDER/fuzz-SEED.c, a test like the
-// others. Run it from the top of the source tree. Start reading at main.
+// The profiles (profile.c) take turns, a batch each; every job works on batches of its own. A
+// kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print as
+// text alone. A finding is made smaller (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test
+// like the others. Run it from the top of the source tree. Start reading at main.
+#include "fuzz/profile.h"
 #include "fuzz/shrink.h"
 
-#include "fuzz/gen.h"
+#include "base/embed.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { MAX_PROFILES = 16 };
 
 static struct options {
-    unsigned seconds, count, batch;
+    unsigned seconds, count, batch, jobs, cpu_share, shrink, most;
     unsigned long long seed;
-    const char *keep, *work;
-} options = {.seconds = 60, .batch = 50, .keep = "tests/run/found", .work = "build/fuzz"};
+    const char *keep, *work, *json, *devices, *profiles;
+    bool print;
+} options = {.batch = 100,
+             .cpu_share = 50,
+             .shrink = 120,
+             .most = 20,
+             .keep = "tests/run/found",
+             .work = "build/fuzz",
+             .devices = "interp,x86,cpu"};
 
-static char *program_text(unsigned long long seed, unsigned number)
+static const fuzz_profile *profiles[MAX_PROFILES];
+static unsigned profile_count;
+
+// What the jobs share.
+static struct shared {
+    atomic_uint next, given, done, findings; // batches and programs given out, programs, findings
+    atomic_uint programs[MAX_PROFILES], bad[MAX_PROFILES];
+    atomic_ullong last_seed[MAX_PROFILES];
+    atomic_bool missing[MAX_PROFILES];
+} * shared;
+static time_t start;
+
+static char *program_text(const fuzz_profile *p, unsigned long long seed)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    gen_program(seed, number, out);
-    fclose(out);
-    return text;
+    bool ok = out && p->write(seed, (unsigned)(seed % 10000000), out);
+    if (out)
+        fclose(out);
+    if (ok)
+        return text;
+    free(text);
+    return NULL;
 }
 
-static char *whole_file(const char *const *programs, unsigned count)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    fprintf(out, "%s\n", gen_prelude);
-    for (unsigned i = 0; i < count; i++)
-        fputs(programs[i], out);
-    fclose(out);
-    return text;
-}
-
-static void keep(unsigned long long seed, const char *text, const char *why)
+// --- findings
+static void keep(const fuzz_profile *p, unsigned long long seed, const char *text, const char *way,
+                 const fuzz_verdict *v)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/fuzz-%llu.c", options.keep, seed);
+    snprintf(path, sizeof path, "%s/fuzz-%s-%llu.c", options.keep, p->name, seed);
     FILE *out = fopen(path, "w");
     if (!out) {
         fprintf(stderr, "cannot write %s\n", path);
         return;
     }
-    fprintf(out, "// Found by fuzz-diff, seed %llu: %.*s\n%s", seed, (int)strcspn(why, "\n"), why,
-            text);
+    fprintf(out, "// Found by fuzz-diff, profile %s, seed %llu: %s: %s: %.*s\n%s", p->name, seed,
+            way, fuzz_kind_name(v->kind), (int)strcspn(v->why, "\n"), v->why, text);
     fclose(out);
     fprintf(stderr, "  kept as %s\n", path);
 }
 
-static void report(unsigned long long seed, const char *program, const fuzz_verdict *v)
+static void report(const fuzz_setup *setup, const fuzz_profile *p, unsigned long long seed,
+                   const char *program, const fuzz_verdict *v)
 {
-    const char *one[] = {program};
-    char *text = whole_file(one, 1), *small = text ? shrink(options.work, text, v->kind) : NULL;
-    fprintf(stderr, "seed %llu: %s: %s\n", seed, fuzz_kind_name(v->kind), v->why);
-    keep(seed, small ? small : program, v->why);
-    free(small);
+    const char *one[] = {program},
+               *way = v->kind == FUZZ_NO_HOST ? "gcc" : setup->ways[v->way].name;
+    fprintf(stderr, "profile %s, seed %llu: %s: %s: %s\n", p->name, seed, way,
+            fuzz_kind_name(v->kind), v->why);
+    char *text = fuzz_file(p->prelude, one, 1);
+    if (v->kind != FUZZ_NO_HOST && text && options.shrink) {
+        char *small = shrink(setup, text, v, options.shrink);
+        if (small) {
+            free(text);
+            text = small;
+        }
+    }
+    keep(p, seed, text ? text : program, way, v);
     free(text);
 }
 
-static unsigned run_batch(unsigned long long seed, unsigned count)
+// --- one batch
+static void run_batch(const fuzz_setup *setup, unsigned which, unsigned long long seed,
+                      unsigned count)
 {
+    const fuzz_profile *p = profiles[which];
     char **programs = calloc(count, sizeof *programs);
     fuzz_verdict *verdicts = calloc(count, sizeof *verdicts);
-    unsigned findings = 0;
-    for (unsigned i = 0; programs && i < count; i++)
-        programs[i] = program_text(seed + i, i);
-    char *text = programs ? whole_file((const char *const *)programs, count) : NULL;
-    if (!verdicts || !text || !fuzz_judge(options.work, text, (int)count, verdicts)) {
-        fprintf(stderr, "seeds %llu to %llu: the host's compiler did not take them\n", seed,
-                seed + count - 1);
-        findings++;
+    unsigned made = 0, bad = 0;
+    while (programs && made < count && (programs[made] = program_text(p, seed + made)) != NULL)
+        made++;
+    if (made < count) {
+        if (!atomic_exchange(&shared->missing[which], true))
+            printf("skipped: profile %s: this machine cannot write its programs\n", p->name);
+    } else if (!verdicts || !fuzz_judge(setup, p->prelude, (const char *const *)programs,
+                                        (int)count, verdicts)) {
+        fprintf(stderr, "profile %s, seeds %llu to %llu: not judged; see %s/gcc.log\n", p->name,
+                seed, seed + count - 1, setup->work);
+        bad++;
     } else {
         for (unsigned i = 0; i < count; i++)
             if (verdicts[i].kind != FUZZ_FINE) {
-                report(seed + i, programs[i], &verdicts[i]);
-                findings++;
+                bad++;
+                if (atomic_fetch_add(&shared->findings, 1) < options.most)
+                    report(setup, p, seed + i, programs[i], &verdicts[i]);
             }
+        atomic_fetch_sub(&shared->findings, bad); // added again below
     }
-    for (unsigned i = 0; programs && i < count; i++)
+    if (made == count) {
+        atomic_fetch_add(&shared->programs[which], count);
+        unsigned long long last = shared->last_seed[which], mine = seed + count - 1;
+        while (last < mine &&
+               !atomic_compare_exchange_weak(&shared->last_seed[which], &last, mine)) {
+        }
+        atomic_fetch_add(&shared->done, count);
+    }
+    atomic_fetch_add(&shared->bad[which], bad);
+    atomic_fetch_add(&shared->findings, bad);
+    for (unsigned i = 0; i < made; i++)
         free(programs[i]);
     free(programs);
     free(verdicts);
-    free(text);
-    return findings;
+}
+
+static unsigned batch_size(const fuzz_profile *p)
+{
+    return p->batch && p->batch < options.batch ? p->batch : options.batch;
+}
+
+// Batch b belongs to profile b % profile_count and has the seeds from seed + b * batch on.
+static void job(unsigned number)
+{
+    char folder[512];
+    fuzz_setup setup = {.work = folder};
+    snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
+    mkdir(folder, 0777);
+    if (!fuzz_add_devices(&setup, options.devices, options.cpu_share)) {
+        fprintf(stderr, "too many devices\n");
+        _exit(2);
+    }
+    while (shared->findings < options.most) {
+        unsigned b = atomic_fetch_add(&shared->next, 1), which = b % profile_count, missing = 0;
+        for (unsigned i = 0; i < profile_count; i++)
+            missing += shared->missing[i];
+        if (missing == profile_count || (unsigned)(time(NULL) - start) >= options.seconds)
+            break;
+        if (shared->missing[which])
+            continue;
+        unsigned n = batch_size(profiles[which]), before = atomic_fetch_add(&shared->given, n);
+        if (options.count && before >= options.count)
+            break;
+        if (options.count && options.count - before < n)
+            n = options.count - before;
+        run_batch(&setup, which, options.seed + (unsigned long long)b * options.batch, n);
+    }
+    fflush(stdout);
+    _exit(0);
+}
+
+// --- results
+// FILE is a list of results; this one is added to it.
+static void write_json(long seconds)
+{
+    FILE *out = fopen(options.json, "r+");
+    long end = 0;
+    char date[32];
+    time_t now = time(NULL);
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    if (out) {
+        for (int c; (c = fgetc(out)) != EOF;)
+            if (c == '}')
+                end = ftell(out);
+    } else {
+        out = fopen(options.json, "w");
+    }
+    if (!out) {
+        fprintf(stderr, "cannot write %s\n", options.json);
+        return;
+    }
+    fseek(out, end, SEEK_SET);
+    for (unsigned i = 0; i < profile_count; i++) {
+        if (shared->missing[i])
+            continue;
+        fprintf(
+            out,
+            "%s\n  {\"profile\": \"%s\", \"first_seed\": %llu, \"last_seed\": %llu, \"kernels\": "
+            "%u, \"devices\": \"%s\", \"levels\": \"plain, optimised\", \"mismatches\": %u, "
+            "\"seconds\": %ld, \"jobs\": %u, \"build\": \"%s\", \"date\": \"%s\"}",
+            end ? "," : "[", profiles[i]->name, options.seed,
+            options.seed + (unsigned long long)shared->next * options.batch - 1,
+            shared->programs[i], options.devices, shared->bad[i], seconds, options.jobs,
+            embed_build_id, date);
+        end = 1;
+    }
+    fprintf(out, "%s\n]\n", end ? "" : "[");
+    fclose(out);
+}
+
+static bool choose_profiles(void)
+{
+    for (const fuzz_profile *p = fuzz_profiles; p->name && !options.profiles; p++)
+        if (profile_count < MAX_PROFILES)
+            profiles[profile_count++] = p;
+    for (const char *at = options.profiles ? options.profiles : ""; *at;) {
+        char name[32];
+        size_t len = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        const fuzz_profile *p = fuzz_profile_named(name);
+        if (!p || profile_count == MAX_PROFILES) {
+            fprintf(stderr, "there is no profile '%s'; there are", name);
+            for (p = fuzz_profiles; p->name; p++)
+                fprintf(stderr, " %s (%s)%s", p->name, p->what, p[1].name ? "," : "\n");
+            return false;
+        }
+        profiles[profile_count++] = p;
+        at += len + (at[len] == ',');
+    }
+    return profile_count > 0;
+}
+
+static int print_programs(void)
+{
+    fputs(profiles[0]->prelude, stdout);
+    for (unsigned i = 0; i < (options.count ? options.count : 1); i++) {
+        char *text = program_text(profiles[0], options.seed + i);
+        printf("\n%s", text ? text : "// not here\n");
+        free(text);
+    }
+    return 0;
+}
+
+static bool read_options(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        unsigned *number;
+        const char **text;
+    } rows[] = {{"--seconds", &options.seconds, NULL}, {"--count", &options.count, NULL},
+                {"--batch", &options.batch, NULL},     {"--jobs", &options.jobs, NULL},
+                {"--shrink", &options.shrink, NULL},   {"--cpu-share", &options.cpu_share, NULL},
+                {"--most", &options.most, NULL},       {"--keep", NULL, &options.keep},
+                {"--work", NULL, &options.work},       {"--json", NULL, &options.json},
+                {"--devices", NULL, &options.devices}, {"--profile", NULL, &options.profiles}};
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        bool known = false;
+        if (strcmp(argv[i], "--print") == 0) {
+            options.print = true;
+            continue;
+        }
+        if (value && strcmp(argv[i], "--seed") == 0) {
+            options.seed = strtoull(value, NULL, 10);
+            known = true;
+        }
+        for (size_t k = 0; k < sizeof rows / sizeof *rows && value; k++) {
+            if (strcmp(argv[i], rows[k].name) != 0)
+                continue;
+            known = true;
+            if (rows[k].number)
+                *rows[k].number = (unsigned)strtoul(value, NULL, 10);
+            else
+                *rows[k].text = value;
+        }
+        if (!known) {
+            fprintf(stderr, "unknown option, or one without its value: %s\n", argv[i]);
+            return false;
+        }
+        i++;
+    }
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i + 1 < argc; i += 2) {
-        const char *value = argv[i + 1];
-        if (strcmp(argv[i], "--seconds") == 0)
-            options.seconds = (unsigned)strtoul(value, NULL, 10);
-        else if (strcmp(argv[i], "--count") == 0)
-            options.count = (unsigned)strtoul(value, NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0)
-            options.seed = strtoull(value, NULL, 10);
-        else if (strcmp(argv[i], "--batch") == 0)
-            options.batch = (unsigned)strtoul(value, NULL, 10);
-        else if (strcmp(argv[i], "--keep") == 0)
-            options.keep = value;
-        else if (strcmp(argv[i], "--work") == 0)
-            options.work = value;
-    }
-    mkdir(options.work, 0777);
-    mkdir(options.keep, 0777);
-    unsigned done = 0, findings = 0;
-    time_t start = time(NULL);
-    unsigned long long seed = options.seed ? options.seed : (unsigned long long)start * 100003u;
+    if (!read_options(argc, argv) || !choose_profiles())
+        return 2;
+    start = time(NULL);
+    if (!options.seed)
+        options.seed = (unsigned long long)start * 100003u;
+    if (!options.seconds)
+        options.seconds = options.count ? ~0u : 60;
     if (!options.batch)
         options.batch = 1;
-    while (options.count ? done < options.count
-                         : (unsigned)(time(NULL) - start) < options.seconds) {
-        unsigned n = options.count && options.count - done < options.batch ? options.count - done
-                                                                           : options.batch;
-        findings += run_batch(seed + done, n);
-        done += n;
-        if (findings > 20)
-            break;
-    }
-    printf("%u programs in %ld s, %u findings\n", done, (long)(time(NULL) - start), findings);
+    if (!options.jobs)
+        options.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    if (options.print)
+        return print_programs();
+    mkdir(options.work, 0777);
+    mkdir(options.keep, 0777);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 2;
+    bool ok = true;
+    for (unsigned i = 0; i < options.jobs; i++)
+        if (fork() == 0)
+            job(i);
+    for (int status; wait(&status) > 0;)
+        ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    long seconds = (long)(time(NULL) - start);
+    unsigned done = shared->done, findings = shared->findings;
+    for (unsigned i = 0; i < profile_count; i++)
+        printf("profile %-8s %8u programs, %u findings\n", profiles[i]->name, shared->programs[i],
+               shared->bad[i]);
+    printf("%u programs from seed %llu on %s in %ld s, %.1f a second, %u findings\n", done,
+           options.seed, options.devices, seconds, (double)done / (double)(seconds ? seconds : 1),
+           findings);
+    if (options.json && ok)
+        write_json(seconds);
     printf("fuzz-diff: %u passed, %u failed, 0 skipped\n",
-           done - (findings < done ? findings : done), findings);
-    return findings != 0;
+           done - (findings < done ? findings : done), findings + !ok);
+    return findings || !ok;
 }

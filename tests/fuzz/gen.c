@@ -1,14 +1,12 @@
 // Writes random kernels whose meaning is fixed on the host as well: no value is read before it is
 // set, no effect is unsequenced, no index leaves its array, threads meet only across barriers, and
 // what C leaves open goes through open.h. Loops have small bounds. An expression is written for a
-// wanted type, with casts wherever Kiln asks for one. Start reading at gen_program; gen_stmt.c
+// wanted type, with casts wherever Kiln asks for one. Start reading at gen_mixed; gen_stmt.c
 // writes the statements.
 #include "fuzz/gen_parts.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-const char gen_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.h\"\n";
 
 static const char *const type_names[] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
                                          "i64", "u64", "f32", "f64", "bool"};

@@ -1,6 +1,6 @@
 // Statements, helper functions and whole random kernels. There are two contexts: `divergent`
 // statements may do anything a single thread can, `uniform` ones are reached by every thread of the
-// block and may hold barriers, warp operations and reductions. Start reading at gen_program.
+// block and may hold barriers, warp operations and reductions. Start reading at gen_mixed.
 #include "fuzz/gen_parts.h"
 
 #include <string.h>
@@ -682,7 +682,7 @@ static void results(gen *g)
     }
 }
 
-void gen_program(uint64_t seed, unsigned number, FILE *out)
+bool gen_mixed(uint64_t seed, unsigned number, FILE *out)
 {
     static const uint32_t blocks[] = {32, 64, 40, 33, 16, 96, 7};
     gen state = {.out = out, .random = seed * 0x2545f4914f6cdd1du + 1, .number = number},
@@ -744,4 +744,5 @@ void gen_program(uint64_t seed, unsigned number, FILE *out)
         uniform(g, 2);
     results(g);
     gen_write(g, "}\n\n");
+    return true;
 }

@@ -121,11 +121,13 @@ static const char *parse_line(const char *line, corpus_case *c)
             take_dims(&r, c->block);
         } else if (strcmp(word, "check") == 0) {
             take_word(&r, c->check, sizeof c->check);
+        } else if (strcmp(word, "oracle") == 0) {
+            take_word(&r, c->oracle, sizeof c->oracle);
         } else if (strcmp(word, "shared") == 0) {
             take_word(&r, word, sizeof word);
             c->shared_bytes = (uint32_t)strtoul(word, NULL, 0);
         } else {
-            return "known words are grid, block, shared and check";
+            return "known words are grid, block, shared, check and oracle";
         }
     }
     if (!take(&r, '('))
@@ -260,7 +262,8 @@ void corpus_wrapper(const corpus_file *file, const char *include_path, FILE *out
     for (int k = 0; k < file->case_count; k++) {
         const corpus_case *c = &file->cases[k];
         const char *unused = c->arg_count ? "" : "(void)a; ";
-        fprintf(out, "static void call_%d(void *const *a) { %s%s(", k, unused, c->kernel);
+        fprintf(out, "static void call_%d(void *const *a) { %s%s(", k, unused,
+                c->oracle[0] ? c->oracle : c->kernel);
         write_args(c, out);
         fprintf(out, "); }\nstatic const size_t sizes_%d[] = {", k);
         for (int i = 0; i < c->arg_count; i++)

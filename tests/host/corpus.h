@@ -1,6 +1,7 @@
 // The test kernels of tests/run: what to run is said in a comment above each kernel,
 //
-//     //! run NAME [grid=X[,Y[,Z]]] [block=X[,Y[,Z]]] [shared=BYTES] [check=FUNCTION] (ARG, ARG …)
+//     //! run NAME [grid=X[,Y[,Z]]] [block=X[,Y[,Z]]] [shared=BYTES] [check=FUNCTION]
+//         [oracle=FUNCTION] (ARG, ARG …)                                    (all on one line)
 //
 // Grid and block are 1 when not given. ARG is one of
 //     T[COUNT]          a zeroed buffer            T[COUNT]:FILL     a filled one
@@ -13,7 +14,8 @@
 //                       (4096) elements
 // `@T` after a fill says what the bytes of a struct are: point[64]:rand@f32. Braces make several
 // tests of one line, {i8,u8} in NAME is $1 in the rest, the next braces $2. FUNCTION takes the
-// kernel's arguments after the run and returns whether they are right.
+// kernel's arguments after the run and returns whether they are right; an oracle's FUNCTION takes
+// them, too: the host calls it once instead of running the kernel.
 //
 // Every buffer is compared after the run, bit for bit, NaNs as a class.
 #ifndef KILN_TEST_CORPUS_H
@@ -37,7 +39,7 @@ typedef struct corpus_arg {
 } corpus_arg;
 
 typedef struct corpus_case {
-    char kernel[64], label[80], check[64];
+    char kernel[64], label[80], check[64], oracle[64];
     uint32_t grid[3], block[3], shared_bytes;
     corpus_arg args[CORPUS_MAX_ARGS];
     int arg_count, line;
@@ -71,6 +73,8 @@ uint64_t corpus_hash(const corpus_case *c, const corpus_data *data); // a NaN is
 
 // Sizes of structs that no host table has told: the device's compiler knows them, too.
 void corpus_learn_sizes(const kiln_module *m, corpus_case *c);
+// What the host makes of a case; `data` is input and result. NULL, or what went wrong.
+const char *corpus_run_host(const corpus_case *c, const host_kernel *h, const corpus_data *data);
 // Runs a case on an open device; `data` is input and result. NULL, or what went wrong.
 const char *corpus_run(kiln *k, kiln_module *m, corpus_case *c, corpus_data *data);
 

@@ -1,4 +1,4 @@
-// Runs a test case on a Kiln device through the public API alone.
+// Runs a test case on the host, and on a Kiln device through the public API alone.
 #include "host/corpus.h"
 
 #include <string.h>
@@ -7,6 +7,16 @@ static const char *failed(const kiln *k)
 {
     const kiln_error *e = kiln_last_error(k);
     return e->text && e->text[0] ? e->text : kiln_status_name(e->status);
+}
+
+const char *corpus_run_host(const corpus_case *c, const host_kernel *h, const corpus_data *data)
+{
+    host_launch launch = {.call = h->call, .args = data->args, .shared_bytes = c->shared_bytes};
+    for (int i = 0; i < 3; i++) {
+        launch.grid[i] = c->oracle[0] ? 1 : c->grid[i];
+        launch.block[i] = c->oracle[0] ? 1 : c->block[i];
+    }
+    return host_run(&launch);
 }
 
 static bool make_buffer(kiln *k, const kiln_param_info *info, const corpus_arg *a, const void *from,

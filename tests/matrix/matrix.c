@@ -69,10 +69,7 @@ static verdict say(cell *c, const corpus_case *k, verdict v, const char *why)
 
 static const char *run_host(const host_kernel *h, const corpus_case *c, corpus_data *out)
 {
-    host_launch launch = {.shared_bytes = c->shared_bytes, .call = h->call, .args = out->args};
-    memcpy(launch.grid, c->grid, sizeof launch.grid);
-    memcpy(launch.block, c->block, sizeof launch.block);
-    const char *problem = host_run(&launch);
+    const char *problem = corpus_run_host(c, h, out);
     return problem                            ? problem
            : h->check && !h->check(out->args) ? "the test's own check says no"
                                               : NULL;

@@ -1,0 +1,300 @@
+// Judges random kernels: a file of them is one gcc run, one child process and one module for each
+// way to run them. The child tells where it is in shared memory. When it dies there, the kernel is
+// named, and another child goes on behind it; a module that kills the compiler, or that it refuses,
+// is compiled again kernel by kernel. Start reading at fuzz_judge.
+#include "fuzz/judge.h"
+
+#include "host/corpus.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KERNEL_SECONDS = 30, MODULE_SECONDS = 300 }; // more is a hang
+
+static const char *const kind_names[] = {"fine",
+                                         "no result on the host",
+                                         "Kiln refuses it",
+                                         "the launch failed",
+                                         "not the host's result",
+                                         "Kiln crashed or hung"};
+
+const char *fuzz_kind_name(fuzz_kind kind)
+{
+    return kind_names[kind];
+}
+
+static const char *const folders[] = {"include", "tests/run", NULL};
+
+bool fuzz_add_devices(fuzz_setup *setup, const char *devices, unsigned cpu_share)
+{
+    while (*devices) {
+        int len = (int)strcspn(devices, ",");
+        bool is_cpu = strncmp(devices, "cpu", 3) == 0 && len == 3;
+        bool is_x86 = strncmp(devices, "x86", 3) == 0 && len == 3;
+        for (int level = 0; len && level < 2; level++) {
+            if (setup->way_count == FUZZ_MAX_WAYS)
+                return false;
+            fuzz_way *w = &setup->ways[setup->way_count++];
+            *w = (fuzz_way){.cpu = is_cpu ? "wait" : "quick",
+                            .optimise = level ? 1 : -1,
+                            .share = is_cpu && cpu_share ? cpu_share : 1};
+            snprintf(w->name, sizeof w->name, "%.*s %s", len > 31 ? 31 : len, devices,
+                     level ? "optimised" : "plain");
+            snprintf(w->device, sizeof w->device, "%.*s", is_x86 ? 3 : len,
+                     is_x86 ? "cpu" : devices);
+        }
+        devices += len + (devices[len] == ',');
+    }
+    return true;
+}
+
+char *fuzz_file(const char *prelude, const char *const *programs, int count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fprintf(out, "%s\n", prelude);
+    for (int i = 0; i < count; i++)
+        if (programs[i])
+            fputs(programs[i], out);
+    fclose(out);
+    return text;
+}
+
+// --- what the parent and its children share
+typedef struct progress {
+    bool on_host;    // the child runs `kernel` on the host
+    int way, kernel; // otherwise: where it is; kernel -1: in the compiler, with the whole module
+    int resume;      // the way's kernel to begin with
+    bool alone;      // this way compiles kernel by kernel
+    bool done;
+    fuzz_verdict verdicts[];
+} progress;
+
+typedef struct batch {
+    const fuzz_setup *setup;
+    const char *prelude;
+    const char *const *programs;
+    const char **chosen; // those that take part in the way; NULL: not this one
+    int count;
+    corpus_file file;
+    corpus_data *want;
+    progress *at;
+} batch;
+
+static bool takes_part(const batch *b, int way, int i)
+{
+    return b->at->verdicts[i].kind == FUZZ_FINE && i % (int)b->setup->ways[way].share == 0;
+}
+
+static void tell(batch *b, int i, fuzz_kind kind, const char *why)
+{
+    fuzz_verdict *v = &b->at->verdicts[i];
+    v->way = b->at->way;
+    snprintf(v->why, sizeof v->why, "%s", why);
+    v->kind = kind;
+}
+
+// --- in the child
+static kiln_module *compile(kiln *k, const batch *b, int way, const char *const *programs, int n)
+{
+    char *source = fuzz_file(b->prelude, programs, n);
+    kiln_module *m = NULL;
+    kiln_compile_desc desc = {.source = source,
+                              .path = "tests/run/fuzz.c",
+                              .optimise = b->setup->ways[way].optimise,
+                              .include = folders};
+    if (!source || kiln_compile(k, &desc, &m) != KILN_OK)
+        m = NULL;
+    free(source);
+    return m;
+}
+
+// A device may be of no use after a failure: the next kernel gets a new process.
+static void run_one(kiln *k, kiln_module *m, batch *b, int i)
+{
+    corpus_case *c = &b->file.cases[i];
+    corpus_data got = {0};
+    char why[200];
+    const char *problem = corpus_data_new(c, &got) ? corpus_run(k, m, c, &got) : "no memory";
+    if (problem) {
+        tell(b, i, FUZZ_FAILED, problem);
+        _exit(1);
+    }
+    if (corpus_compare(c, &b->want[i], &got, why, sizeof why))
+        tell(b, i, FUZZ_WRONG, why);
+    corpus_data_free(c, &got);
+}
+
+static void run_way(batch *b, int way)
+{
+    kiln *k = NULL;
+    kiln_module *m = NULL;
+    bool any = false;
+    for (int i = 0; i < b->count; i++) {
+        b->chosen[i] = takes_part(b, way, i) && i >= b->at->resume ? b->programs[i] : NULL;
+        any |= b->chosen[i] != NULL;
+    }
+    if (!any)
+        return;
+    setenv("KILN_CPU", b->setup->ways[way].cpu, 1);
+    if (kiln_open(b->setup->ways[way].device, &k) != KILN_OK) {
+        fprintf(stderr, "%s: %s\n", b->setup->ways[way].device, kiln_last_error(NULL)->text);
+        _exit(2);
+    }
+    b->at->kernel = -1;
+    if (!b->at->alone) {
+        alarm(MODULE_SECONDS);
+        m = compile(k, b, way, b->chosen, b->count);
+        b->at->alone = !m;
+    }
+    for (int i = 0; i < b->count; i++) {
+        if (!b->chosen[i])
+            continue;
+        b->at->kernel = i;
+        alarm(KERNEL_SECONDS);
+        if (b->at->alone) {
+            kiln_module_free(m);
+            m = compile(k, b, way, &b->chosen[i], 1);
+        }
+        if (m)
+            run_one(k, m, b, i);
+        else
+            tell(b, i, FUZZ_REFUSED, kiln_last_error(k)->text);
+    }
+    alarm(0);
+    kiln_module_free(m);
+    kiln_close(k);
+}
+
+static void run_host(batch *b, const char *so_path)
+{
+    void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+    const host_kernel *table = so ? (const host_kernel *)dlsym(so, "host_kernels_fuzz") : NULL;
+    if (!table) {
+        fprintf(stderr, "%s\n", dlerror());
+        _exit(2);
+    }
+    for (int i = 0; i < b->count; i++) {
+        corpus_case *c = &b->file.cases[i];
+        for (int n = 0; n < c->arg_count; n++)
+            c->args[n].size = table[i].sizes[n];
+        if (b->at->verdicts[i].kind != FUZZ_FINE)
+            continue;
+        b->at->kernel = i;
+        alarm(KERNEL_SECONDS);
+        const char *problem = corpus_data_new(c, &b->want[i])
+                                  ? corpus_run_host(c, &table[i], &b->want[i])
+                                  : "no memory";
+        if (problem)
+            tell(b, i, FUZZ_NO_HOST, problem);
+    }
+}
+
+static void child(batch *b, const char *so_path)
+{
+    setenv("KILN_CACHE", "off", 1); // random kernels would drive real ones out
+    b->at->on_host = true;
+    run_host(b, so_path);
+    b->at->on_host = false;
+    for (; b->at->way < b->setup->way_count; b->at->way++) {
+        run_way(b, b->at->way);
+        b->at->resume = 0;
+        b->at->alone = false;
+    }
+    b->at->done = true;
+    _exit(0);
+}
+
+// --- in the parent
+static bool compile_host(const char *work, const corpus_file *f, const char *text)
+{
+    char path[512], command[1600];
+    snprintf(path, sizeof path, "%s/fuzz.c", work);
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return false;
+    fputs(text, out);
+    fclose(out);
+    snprintf(path, sizeof path, "%s/wrap.c", work);
+    out = fopen(path, "w");
+    if (!out)
+        return false;
+    corpus_wrapper(f, "fuzz.c", out);
+    fclose(out);
+    snprintf(command, sizeof command,
+             "gcc -w -Werror=implicit-function-declaration -std=c11 -O0 -fPIC -shared "
+             "-ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -frounding-math "
+             "-Iinclude -Itests -Itests/run %s/wrap.c -o %s/fuzz.so -lm 2>%s/gcc.log",
+             work, work, work);
+    return system(command) == 0;
+}
+
+static void name_the_dead(batch *b, int status)
+{
+    progress *p = b->at;
+    char why[60] = "the process ended";
+    if (WIFSIGNALED(status))
+        snprintf(why, sizeof why, "the process ended by %s",
+                 WTERMSIG(status) == SIGALRM ? "the time limit" : strsignal(WTERMSIG(status)));
+    if (p->kernel < 0) {
+        p->alone = true; // the compiler died of one of them
+        return;
+    }
+    if (p->verdicts[p->kernel].kind == FUZZ_FINE)
+        tell(b, p->kernel, p->on_host ? FUZZ_NO_HOST : FUZZ_DIED, why);
+    if (!p->on_host)
+        p->resume = p->kernel + 1;
+}
+
+static bool run_children(batch *b, const char *so_path)
+{
+    while (!b->at->done) {
+        pid_t pid = fork();
+        int status = 0;
+        if (pid == 0)
+            child(b, so_path);
+        if (pid < 0 || waitpid(pid, &status, 0) != pid ||
+            (WIFEXITED(status) && WEXITSTATUS(status) == 2))
+            return false;
+        if (!b->at->done)
+            name_the_dead(b, status);
+    }
+    return true;
+}
+
+bool fuzz_judge(const fuzz_setup *setup, const char *prelude, const char *const *programs,
+                int count, fuzz_verdict *verdicts)
+{
+    batch b = {.setup = setup,
+               .prelude = prelude,
+               .programs = programs,
+               .count = count,
+               .file = {.name = "fuzz", .path = "fuzz.c"}};
+    char so_path[512], *text = fuzz_file(prelude, programs, count);
+    size_t size = sizeof *b.at + sizeof *verdicts * (size_t)count;
+    snprintf(so_path, sizeof so_path, "%s%s/fuzz.so", setup->work[0] == '/' ? "" : "./",
+             setup->work);
+    b.want = calloc((size_t)count, sizeof *b.want);
+    b.chosen = calloc((size_t)count, sizeof *b.chosen);
+    b.at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool ok = text && b.want && b.chosen && b.at != MAP_FAILED &&
+              corpus_parse(text, &b.file) == NULL && b.file.case_count == count &&
+              compile_host(setup->work, &b.file, text) && run_children(&b, so_path);
+    if (ok)
+        memcpy(verdicts, b.at->verdicts, sizeof *verdicts * (size_t)count);
+    if (b.at != MAP_FAILED)
+        munmap(b.at, size);
+    corpus_free(&b.file);
+    free(b.want);
+    free(b.chosen);
+    free(text);
+    return ok;
+}

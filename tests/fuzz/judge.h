@@ -1,0 +1,50 @@
+// Judging random kernels: what the host's compiler makes of them against every device and level.
+#ifndef KILN_FUZZ_JUDGE_H
+#define KILN_FUZZ_JUDGE_H
+
+#include <stdbool.h>
+
+typedef enum fuzz_kind {
+    FUZZ_FINE,
+    FUZZ_NO_HOST, // the host has no result: the generator's fault
+    FUZZ_REFUSED, // Kiln does not compile it
+    FUZZ_FAILED,  // the launch failed
+    FUZZ_WRONG,   // the result is not the host's
+    FUZZ_DIED     // Kiln crashed or hung
+} fuzz_kind;
+
+typedef struct fuzz_way { // how a kernel runs
+    char name[48];        // "x86 optimised"
+    char device[32];      // kiln_open's
+    const char *cpu;      // KILN_CPU
+    int optimise;         // kiln_compile_desc's
+    unsigned share;       // one in so many kernels runs this way
+} fuzz_way;
+
+enum { FUZZ_MAX_WAYS = 16 };
+
+typedef struct fuzz_setup {
+    const char *work; // a folder
+    fuzz_way ways[FUZZ_MAX_WAYS];
+    int way_count;
+} fuzz_setup;
+
+typedef struct fuzz_verdict {
+    fuzz_kind kind;
+    int way;
+    char why[200];
+} fuzz_verdict;
+
+const char *fuzz_kind_name(fuzz_kind kind);
+// Adds the ways of each device of a list such as "interp,x86,cuda". interp, cpu (the C compiler's
+// code) and x86 (Kiln's own code) are cpu devices, anything else is what kiln_open takes. False:
+// too many.
+bool fuzz_add_devices(fuzz_setup *setup, const char *devices, unsigned cpu_share);
+// Compiles the programs as one file with the host's compiler, runs each everywhere. False: the
+// host's compiler refuses the file, or it does not have as many tests.
+bool fuzz_judge(const fuzz_setup *setup, const char *prelude, const char *const *programs,
+                int count, fuzz_verdict *verdicts);
+// The programs (NULL: left out) as one file; the caller frees it.
+char *fuzz_file(const char *prelude, const char *const *programs, int count);
+
+#endif

@@ -1,0 +1,22 @@
+// The table of profiles. A new generator is a row here and a file of its own.
+#include "fuzz/profile.h"
+
+#include "fuzz/gen.h"
+
+#include <string.h>
+
+static const char open_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.h\"\n";
+
+const fuzz_profile fuzz_profiles[] = {
+    {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed,
+     0},
+    {0},
+};
+
+const fuzz_profile *fuzz_profile_named(const char *name)
+{
+    for (const fuzz_profile *p = fuzz_profiles; p->name; p++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    return NULL;
+}
