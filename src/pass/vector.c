@@ -2,7 +2,11 @@
 // 2, 4, 8 or 16 elements, at most 16 bytes, where the address is known to be aligned for it. Works
 // within one stretch of a region between control instructions. A load moves up to the first of
 // those it joins, a store down to the last, only over accesses that cannot touch the same bytes.
-// Start reading at pass_vector.
+//
+// Stores are merged first, in a walk of their own; loads in a second walk over the result. A store
+// that sinks and a load that rises could each be legal and together swap two accesses of the same
+// bytes. In a walk, what moves is judged against accesses of the other kind, which stay where they
+// are; so no list ever names an instruction that moved or is gone. Start reading at pass_vector.
 #include "pass/alias.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -16,8 +20,7 @@ typedef struct element {
     int64_t imm;
 } element;
 
-typedef struct group {
-    bool is_store;
+typedef struct group { // loads or stores, as the walk collects
     ir_ref pointer;
     ir_type type;
     uint8_t hint;
@@ -32,6 +35,7 @@ typedef struct merger {
     arena *a;
     const uint32_t *align;
     uint32_t align_len;
+    bool is_store; // the walk collects stores, else loads
     group groups[MOST_GROUPS];
     uint32_t group_count, order;
     vec(ir_ref) old, with; // renames
@@ -46,9 +50,16 @@ static int64_t access_bytes(const ir_inst *i)
     return (int64_t)ir_type_size(i->type) * n;
 }
 
+// Addresses wrap: so do distances between them.
 static bool is_apart(int64_t a, int64_t a_bytes, int64_t b, int64_t b_bytes)
 {
-    return a + a_bytes <= b || b + b_bytes <= a;
+    uint64_t up = (uint64_t)b - (uint64_t)a, down = (uint64_t)a - (uint64_t)b;
+    return up >= (uint64_t)a_bytes && down >= (uint64_t)b_bytes;
+}
+
+static int64_t offset_plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
 // May two plain accesses touch the same byte?
@@ -62,7 +73,8 @@ static bool may_touch(const ir_func *f, const ir_inst *x, const ir_inst *y)
         return false;
     bool is_one = a.kind != ALIAS_UNKNOWN && a.kind == b.kind && a.index == b.index;
     if (is_one && a.is_offset_known && b.is_offset_known)
-        return !is_apart(a.offset + x->imm, access_bytes(x), b.offset + y->imm, access_bytes(y));
+        return !is_apart(offset_plus(a.offset, x->imm), access_bytes(x),
+                         offset_plus(b.offset, y->imm), access_bytes(y));
     return true;
 }
 
@@ -90,11 +102,11 @@ static void sort_elements(group *g)
 }
 
 // Where a run's one access goes: to its first load, or its last store.
-static ir_inst_id place_of(const group *g, const element *run, uint32_t n)
+static ir_inst_id place_of(const merger *m, const element *run, uint32_t n)
 {
     const element *at = run;
     for (uint32_t k = 1; k < n; k++)
-        if (g->is_store ? run[k].order > at->order : run[k].order < at->order)
+        if (m->is_store ? run[k].order > at->order : run[k].order < at->order)
             at = &run[k];
     return at->inst;
 }
@@ -104,7 +116,7 @@ static void merge_loads(merger *m, const group *g, const element *run, uint32_t 
     ir_func *f = m->f;
     uint8_t types[MOST_BYTES];
     memset(types, (int)g->type, sizeof types);
-    ir_cursor c = ir_before(f, place_of(g, run, n));
+    ir_cursor c = ir_before(f, place_of(m, run, n));
     ir_inst_id made = ir_add(&c, IR_LOAD, g->type, &g->pointer, 1, types, n);
     ir_inst *i = ir_at(f, made);
     i->imm = run[0].imm;
@@ -125,7 +137,7 @@ static void merge_stores(merger *m, const group *g, const element *run, uint32_t
     ir_ref operands[MOST_BYTES + 1] = {g->pointer};
     for (uint32_t k = 0; k < n; k++)
         operands[k + 1] = ir_operand(f, ir_at(f, run[k].inst), run[k].which + 1);
-    ir_cursor c = ir_before(f, place_of(g, run, n));
+    ir_cursor c = ir_before(f, place_of(m, run, n));
     ir_inst_id made = ir_add(&c, IR_STORE, g->type, operands, n + 1, NULL, 0);
     ir_inst *i = ir_at(f, made);
     i->imm = run[0].imm;
@@ -140,7 +152,8 @@ static uint32_t run_length(const merger *m, const group *g, uint32_t from)
     const element *e = g->elements + from;
     if (e->which != 0)
         return 0;
-    while (from + n < g->len && n * size < MOST_BYTES && e[n].imm == e[n - 1].imm + (int64_t)size)
+    while (from + n < g->len && n * size < MOST_BYTES &&
+           e[n].imm == offset_plus(e[n - 1].imm, size))
         n++;
     uint32_t align = known_align(m, g->pointer, e->imm, e->inst);
     for (uint32_t k = 2; k <= n; k *= 2) {
@@ -165,7 +178,7 @@ static void flush(merger *m, group *g)
         const element *run = g->elements + from;
         uint32_t align = known_align(m, g->pointer, run->imm, run->inst);
         align = align > MOST_BYTES ? MOST_BYTES : align;
-        (g->is_store ? merge_stores : merge_loads)(m, g, run, n, align);
+        (m->is_store ? merge_stores : merge_loads)(m, g, run, n, align);
         for (uint32_t k = 0; k < n; k++)
             if (run[k].which == 0)
                 gone[gone_len++] = run[k].inst;
@@ -195,13 +208,13 @@ static bool is_writer(const ir_inst *i)
 // A plain access meets the open groups: which of them may go on?
 static void pass_access(merger *m, ir_inst_id id)
 {
-    const ir_inst *i = ir_at(m->f, id);
     for (uint32_t k = m->group_count; k-- > 0;) {
         group *g = &m->groups[k];
+        const ir_inst *i = ir_at(m->f, id); // again: flush makes instructions
         bool hits = false;
-        for (uint32_t e = 0; g->is_store && e < g->len && !hits; e++)
+        for (uint32_t e = 0; m->is_store && e < g->len && !hits; e++)
             hits = may_touch(m->f, i, ir_at(m->f, g->elements[e].inst));
-        if (!g->is_store && i->op == IR_STORE) {
+        if (!m->is_store && i->op == IR_STORE) {
             if (g->between_len == MOST_BETWEEN)
                 hits = true;
             else
@@ -215,8 +228,8 @@ static void pass_access(merger *m, ir_inst_id id)
 static bool can_join(const merger *m, const group *g, ir_inst_id id, uint32_t count)
 {
     const ir_inst *i = ir_at(m->f, id);
-    if (g->is_store != (i->op == IR_STORE) || g->pointer != ir_operand(m->f, i, 0) ||
-        g->type != (ir_type)i->type || g->hint != i->hint || g->len + count > MOST_ELEMENTS)
+    if (g->pointer != ir_operand(m->f, i, 0) || g->type != (ir_type)i->type || g->hint != i->hint ||
+        g->len + count > MOST_ELEMENTS)
         return false;
     for (uint32_t k = 0; k < g->between_len; k++)
         if (may_touch(m->f, i, ir_at(m->f, g->between[k])))
@@ -240,8 +253,8 @@ static void collect(merger *m, ir_inst_id id)
     if (!g) {
         if (m->group_count == MOST_GROUPS)
             flush(m, &m->groups[0]);
+        i = ir_at(m->f, id);
         g = &m->groups[m->group_count++];
-        g->is_store = i->op == IR_STORE;
         g->pointer = ir_operand(m->f, i, 0);
         g->type = (ir_type)i->type;
         g->hint = i->hint;
@@ -249,7 +262,7 @@ static void collect(merger *m, ir_inst_id id)
     }
     m->order++;
     for (uint32_t k = 0; k < count; k++)
-        g->elements[g->len++] = (element){id, k, m->order, i->imm + (int64_t)(k * size)};
+        g->elements[g->len++] = (element){id, k, m->order, offset_plus(i->imm, (int64_t)k * size)};
 }
 
 static void walk_region(merger *m, ir_region_id region)
@@ -266,7 +279,8 @@ static void walk_region(merger *m, ir_region_id region)
         } else if (is_access && i->hint != IR_HINT_VOLATILE && !ir_is_const(ir_operand(f, i, 0))) {
             // A store that joins its group is no obstacle to it; it may be to others.
             pass_access(m, id);
-            if (access_bytes(ir_at(f, id)) < MOST_BYTES)
+            if ((ir_at(f, id)->op == IR_STORE) == m->is_store &&
+                access_bytes(ir_at(f, id)) < MOST_BYTES)
                 collect(m, id);
         } else if (is_access || is_writer(i)) {
             if (i->op != IR_ASSUME)
@@ -292,12 +306,18 @@ static void align_arrays(ir_func *f)
     }
 }
 
+static bool has_op(const ir_func *f, ir_op op)
+{
+    for (uint32_t id = 1; id < f->insts.len; id++)
+        if (f->insts.at[id].op == op)
+            return true;
+    return false;
+}
+
 bool pass_vector(ir_func *f, pass_ctx *ctx)
 {
-    bool has_access = false;
-    for (uint32_t id = 1; id < f->insts.len && !has_access; id++)
-        has_access = f->insts.at[id].op == IR_LOAD || f->insts.at[id].op == IR_STORE;
-    if (!has_access)
+    bool has_loads = has_op(f, IR_LOAD), has_stores = has_op(f, IR_STORE);
+    if (!has_loads && !has_stores)
         return false;
     align_arrays(f);
     // The groups are large, and each is set up when it is opened.
@@ -310,8 +330,12 @@ bool pass_vector(ir_func *f, pass_ctx *ctx)
     m->changed = false;
     m->align = align_compute(f, ctx->scratch);
     m->align_len = f->values.len;
-    walk_region(m, f->body);
-    flush_all(m);
+    for (int stores = 1; stores >= 0; stores--) {
+        m->is_store = stores;
+        if (stores ? has_stores : has_loads)
+            walk_region(m, f->body);
+        flush_all(m);
+    }
     if (m->old.len) {
         ir_ref *renames = arena_array(ctx->scratch, ir_ref, f->values.len);
         for (uint32_t k = 0; k < m->old.len; k++)
