@@ -6,7 +6,7 @@
 // Everything made on the way lives in one arena that is gone when compile_run returns; what shall
 // stay is copied out by the caller's `result`. Start at `compile`.
 //
-// Here is the one setjmp (bug_enter): out of memory and mistakes of Kiln's own come back to it.
+// Out of memory and mistakes of Kiln's own come back to compile_guarded (bug_enter).
 #include "compile.h"
 
 #include <stdio.h>
@@ -241,6 +241,8 @@ static void compile_guarded(job *j)
     }
     front_open(j);
     compile(j);
+    if (j->options->inspect)
+        j->options->inspect(j->options->user, j->f->diags, j->file);
     render(j);
     bug_leave(&frame);
 }

@@ -29,8 +29,8 @@ typedef struct compile_options {
     // Called after each stage that can be shown: "tokens" and "ast" (front is set), "ir" (as
     // lowered), then every pass by its name, "final". `front` is NULL when the input is IR.
     void (*stage)(void *user, const char *name, front *f, ir_module *m);
-    // Called at the end of every compile, errors or not: the diagnostics and the main file (NULL
-    // when it could not be read).
+    // Called at the end of every compile, errors or not, but not after a mistake of Kiln's own: the
+    // diagnostics and the main file (NULL when it could not be read).
     void (*inspect)(void *user, diags *ds, source_file *file);
     // Called once when everything went well: the only chance to copy results out. The module is
     // gone afterwards. May leave through bug.h.
