@@ -45,7 +45,7 @@ OP_KERNELS := $(filter-out $(OP_SRC) $(wildcard ops/*/host_*.h),$(sort $(wildcar
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
-.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install clean help format check-format bless deps FORCE
+.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install clean help format check-format bless deps man FORCE
 all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln
 
 # --- the library: one relocatable object whose internal names are local, so they collide with nobody's
@@ -103,12 +103,17 @@ help:
 	@echo 'make fuzz-diff [SECONDS=60] [SEED=1]  random kernels: gcc against the interpreter and own machine code, plain and optimised'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
 	@echo 'make install [PREFIX=…] [DESTDIR=…]'
+	@echo 'make man                  rewrite docs/man/*.1 from the tables of the program'
 	@echo 'make compile_commands.json, make format, make check-format, make clean'
 
 deps:
 	@sh tools/deps
 build-deps:
 	@sh tools/deps build
+
+# the manual pages, from the tables of the program and the prose beside them
+man: $(BUILD)/kiln
+	@sh tools/man $(BUILD)/kiln
 
 compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@

@@ -311,33 +311,38 @@ int cli_bench(int argc, char **argv)
 {
     bench b = {.dim = 128};
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
-    const char *what = argc > 1 ? argv[1] : "", *device = NULL, *sizes = NULL, *value;
+    cli_args args = CLI_ARGS("bench", argc, argv);
+    const char *what = "", *device = NULL, *sizes = NULL, *type = "bf16", *tile = NULL;
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        switch (option) {
+        case OPT_device: device = args.value; break;
+        case OPT_sizes: sizes = args.value; break;
+        case OPT_json: b.is_json = true; break;
+        case OPT_tile: tile = args.value; break;
+        case OPT_causal: b.is_causal = true; break;
+        case OPT_backward: b.is_backward = true; break;
+        case OPT_dim: b.dim = (uint32_t)atoi(args.value); break;
+        case OPT_type: type = args.value; break;
+        case CLI_WORD:
+            if (*what)
+                return cli_usage("bench", "'%s' is one word too many", args.value);
+            what = args.value;
+            break;
+        default: return EXIT_USAGE;
+        }
+    }
     bool is_matmul = !strcmp(what, "matmul");
     if (!is_matmul && strcmp(what, "attention") != 0)
         return cli_usage("bench", *what ? "there is no benchmark '%s'" : "of what?%s", what);
-    read_type(&b, "bf16", is_matmul);
-    for (int i = 2; i < argc; i++) {
-        if ((value = cli_option("--device", argc, argv, &i)))
-            device = value;
-        else if ((value = cli_option("--sizes", argc, argv, &i)))
-            sizes = value;
-        else if (!strcmp(argv[i], "--json"))
-            b.is_json = true;
-        else if (is_matmul && (value = cli_option("--tile", argc, argv, &i))) {
-            if (!read_tile(&b, value))
-                return cli_usage("bench", "--tile is rows and columns such as 128x256");
-        } else if (!is_matmul && !strcmp(argv[i], "--causal"))
-            b.is_causal = true;
-        else if (!is_matmul && !strcmp(argv[i], "--backward"))
-            b.is_backward = true;
-        else if (!is_matmul && (value = cli_option("--dim", argc, argv, &i)))
-            b.dim = (uint32_t)atoi(value);
-        else if ((value = cli_option("--type", argc, argv, &i))) {
-            if (!read_type(&b, value, is_matmul))
-                return cli_usage("bench", "%s has no type '%s'", what, value);
-        } else
-            return cli_usage("bench", "unknown option '%s'", argv[i]);
-    }
+    static const int of_matmul[] = {OPT_tile, 0},
+                     of_attention[] = {OPT_dim, OPT_causal, OPT_backward, 0};
+    for (const int *other = is_matmul ? of_attention : of_matmul; *other; other++)
+        if (args.given[*other])
+            return cli_no_effect("bench", *other, args.given[*other], "%s has no such thing", what);
+    if (tile && !read_tile(&b, tile))
+        return cli_usage("bench", "--tile is rows and columns such as 128x256");
+    if (!read_type(&b, type, is_matmul))
+        return cli_usage("bench", "%s has no type '%s'", what, type);
     if (b.dim < 8 || b.dim > 1024)
         return cli_usage("bench", "--dim is 8 to 1024");
     kiln_status status = kiln_open(device, &b.k);

@@ -373,26 +373,25 @@ static int build_guarded(const char *path, const char *out, const cli_compile *c
 int cli_build(int argc, char **argv)
 {
     cli_compile c = {0};
-    const char *path = NULL, *out = NULL, *embed;
+    cli_args args = CLI_ARGS("build", argc, argv);
+    const char *path = NULL, *out = NULL;
     bool has_native = false;
-    for (int i = 1; i < argc; i++) {
-        int taken = cli_compile_option(&c, "build", argc, argv, &i);
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        int taken = cli_compile_option(&c, &args, option);
         if (taken < 0)
             return EXIT_USAGE;
         if (taken)
             continue;
-        if (!strcmp(argv[i], "-o") && i + 1 < argc)
-            out = argv[++i];
-        else if ((embed = cli_option("--embed", argc, argv, &i)) && !strcmp(embed, "cpu"))
-            has_native = true;
-        else if (embed)
-            return cli_usage("build", "'%s' cannot be embedded; --embed cpu can", embed);
-        else if (argv[i][0] == '-' && argv[i][1])
-            return cli_usage("build", "there is no option '%s'", argv[i]);
-        else if (!path)
-            path = argv[i];
-        else
-            return cli_usage("build", "'%s' is one word too many", argv[i]);
+        switch (option) {
+        case OPT_output: out = args.value; break;
+        case OPT_embed: has_native = true; break;
+        case CLI_WORD:
+            if (path)
+                return cli_usage("build", "'%s' is one word too many", args.value);
+            path = args.value;
+            break;
+        default: return EXIT_USAGE;
+        }
     }
     if (!path || !out)
         return cli_usage("build", path ? "where to? give -o FILE.h" : "which file?");

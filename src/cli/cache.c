@@ -59,15 +59,24 @@ static int show_why(const char *path)
 
 int cli_cache(int argc, char **argv)
 {
-    if (argc == 1)
-        return show_state();
-    const char *what = argv[1];
-    if (!strcmp(what, "why")) {
-        if (argc != 3)
-            return cli_usage("cache", "why takes one file");
-        return show_why(argv[2]);
+    cli_args args = CLI_ARGS("cache", argc, argv);
+    const char *words[2] = {NULL, NULL};
+    int count = 0;
+    for (int option; (option = cli_next(&args)) != CLI_END; count++) {
+        if (option != CLI_WORD)
+            return EXIT_USAGE;
+        if (count < 2)
+            words[count] = args.value;
     }
-    if (argc != 2)
+    const char *what = words[0];
+    if (!count)
+        return show_state();
+    if (!strcmp(what, "why")) {
+        if (count != 2)
+            return cli_usage("cache", "why takes one file");
+        return show_why(words[1]);
+    }
+    if (count != 1)
         return cli_usage("cache", "'%s' takes nothing more", what);
     if (!strcmp(what, "list")) {
         cache_each(print_entry, NULL);

@@ -244,7 +244,7 @@ static int debug_in(debug *d)
 
 int cli_debug(int argc, char **argv)
 {
-    run r = {.verb = "debug", .seed = 1, .repeat = 1, .is_debug = true, .device = "interp"};
+    run r = {.verb = "debug", .seed = 1, .repeat = 1, .device = "interp"};
     int failed = run_parse(&r, argc, argv);
     if (failed)
         return failed;

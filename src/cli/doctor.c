@@ -119,9 +119,12 @@ static int report_switches(void)
 
 int cli_doctor(int argc, char **argv)
 {
-    (void)argv;
-    if (argc > 1)
+    cli_args args = CLI_ARGS("doctor", argc, argv);
+    int option = cli_next(&args);
+    if (option == CLI_WORD)
         return cli_usage("doctor", "it takes no arguments");
+    if (option != CLI_END)
+        return EXIT_USAGE;
     struct utsname system;
     printf("kiln %s\n", kiln_version());
     if (!uname(&system))

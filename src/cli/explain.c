@@ -15,16 +15,25 @@ static int list_codes(void)
 
 int cli_explain(int argc, char **argv)
 {
-    if (argc != 2)
+    cli_args args = CLI_ARGS("explain", argc, argv);
+    const char *code = NULL;
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        if (option == OPT_list)
+            return list_codes();
+        if (option != CLI_WORD)
+            return EXIT_USAGE;
+        if (code)
+            return cli_usage("explain", "'%s' is one word too many", args.value);
+        code = args.value;
+    }
+    if (!code)
         return cli_usage("explain", "which code? kiln explain --list shows all of them");
-    if (!strcmp(argv[1], "--list"))
-        return list_codes();
     char name[16];
-    snprintf(name, sizeof name, "%s%s", isdigit((unsigned char)argv[1][0]) ? "K" : "", argv[1]);
+    snprintf(name, sizeof name, "%s%s", isdigit((unsigned char)code[0]) ? "K" : "", code);
     name[0] = (char)toupper((unsigned char)name[0]);
     if (diag_code_find(name) == DIAG_NONE)
         return cli_usage("explain", "there is no code '%s'; kiln explain --list shows all of them",
-                         argv[1]);
+                         code);
     char page[64];
     snprintf(page, sizeof page, "errors/%s.md", name);
     size_t len;

@@ -107,9 +107,17 @@ static bool write_file(const char *folder, const char *file, const char *pattern
 
 int cli_new(int argc, char **argv)
 {
-    if (argc != 2)
+    cli_args args = CLI_ARGS("new", argc, argv);
+    const char *name = NULL;
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        if (option != CLI_WORD)
+            return EXIT_USAGE;
+        if (name)
+            return cli_usage("new", "'%s' is one word too many", args.value);
+        name = args.value;
+    }
+    if (!name)
         return cli_usage("new", "give it one name");
-    const char *name = argv[1];
     if (!isalpha((unsigned char)name[0]) || strlen(name) > 64)
         return cli_usage("new", "'%s' is not a name for a C function", name);
     for (const char *p = name; *p; p++)

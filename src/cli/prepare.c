@@ -57,127 +57,123 @@ static bool parse_triple(const char *word, uint32_t out[3])
     return false;
 }
 
-// The options of check alone: 1 taken, 0 not one of them, -1 wrong.
-static int check_option(run *r, int argc, char **argv, int *i)
+// X[,Y[,Z]] of a thread or block to stop in: what is not said is 0.
+static bool parse_place(const char *word, uint32_t out[3])
 {
-    const char *value;
-    int64_t number;
-    if (!strcmp(argv[*i], "--all")) {
-        r->all = true;
-    } else if (!strcmp(argv[*i], "--nan")) {
-        r->nan = true;
-    } else if (!strcmp(argv[*i], "--json")) {
-        r->json = true;
-    } else if (!strcmp(argv[*i], "--unset-outputs")) {
-        r->outputs_unset = true;
-    } else if ((value = cli_option("--steps", argc, argv, i))) {
-        if (!cli_number(value, &number) || number < 1)
-            return cli_usage(r->verb, "--steps takes a number from 1, not '%s'", value), -1;
-        r->steps = (uint64_t)number;
-    } else {
-        return 0;
+    uint32_t parsed[3] = {0, 0, 0};
+    for (int axis = 0; axis < 3; axis++) {
+        char *end;
+        unsigned long v = strtoul(word, &end, 10);
+        if (end == word || *word == '-' || v > 0xffffffffu)
+            return false;
+        parsed[axis] = (uint32_t)v;
+        word = end + 1;
+        if (*end && *end != ',')
+            return false;
+        if (!*end) {
+            memcpy(out, parsed, sizeof parsed);
+            return true;
+        }
     }
-    return 1;
+    return false;
 }
 
-// The options of debug alone; --block there is the block to stop in.
-static int debug_option(run *r, int argc, char **argv, int *i)
+// A word that is no option: the file, the kernel, name=value.
+static int take_word(run *r, const char *word)
 {
-    const char *value, *name = "--thread";
-    uint32_t *to = r->stop_thread;
-    if ((value = cli_option("--sanitize", argc, argv, i))) {
-        if (strcmp(value, "address") != 0 && strcmp(value, "undefined") != 0 &&
-            strcmp(value, "thread") != 0)
-            return cli_usage(r->verb, "--sanitize is address, undefined or thread, not '%s'",
-                             value),
-                   -1;
-        r->sanitize = value;
-        return 1;
+    if (strchr(word, '=') && r->path) {
+        if (r->value_count >= (int)COUNT(r->values))
+            return cli_usage(r->verb, "more than %zu arguments", COUNT(r->values));
+        r->values[r->value_count++] = word;
+    } else if (!r->path) {
+        r->path = word;
+    } else if (!r->kernel_name) {
+        r->kernel_name = word;
+    } else {
+        return cli_usage(r->verb, "'%s' is one word too many", word);
     }
-    if (!(value = cli_option(name, argc, argv, i))) {
-        name = "--block-size", to = r->block;
-        value = cli_option(name, argc, argv, i);
-    }
-    if (!value) {
-        name = "--block", to = r->stop_block;
-        value = cli_option(name, argc, argv, i);
-    }
-    if (!value)
+    return 0;
+}
+
+// Where the value must be a number from `least` to `most`.
+static int take_number(const cli_args *args, const char *name, int64_t least, int64_t most,
+                       int64_t *out)
+{
+    if (cli_number(args->value, out) && *out >= least && *out <= most)
         return 0;
-    uint32_t parsed[3] = {0, 0, 0};
-    int count = 0;
-    for (const char *at = value; count < 3; at++) {
-        char *end;
-        unsigned long v = strtoul(at, &end, 10);
-        if (end == at || v > 0xffffffffu)
-            return cli_usage(r->verb, "%s takes X[,Y[,Z]], not '%s'", name, value), -1;
-        parsed[count++] = (uint32_t)v;
-        at = end;
-        if (*at != ',')
-            break;
+    return cli_usage(args->verb, "--%s takes a number from %lld, not '%s'", name, (long long)least,
+                     args->value);
+}
+
+static int take_option(run *r, const cli_args *args, int option)
+{
+    const char *value = args->value;
+    int64_t number = 0;
+    int failed = 0;
+    switch (option) {
+    case CLI_WORD: return take_word(r, value);
+    case OPT_device: r->device = value; break;
+    case OPT_grid:
+        if (!parse_triple(value, r->grid))
+            return cli_usage(r->verb, "--grid takes X[,Y[,Z]], not '%s'", value);
+        break;
+    case OPT_block:
+        if (!parse_triple(value, r->block))
+            return cli_usage(r->verb, "--block takes X[,Y[,Z]], not '%s'", value);
+        break;
+    case OPT_thread:
+        if (!parse_place(value, r->stop_thread))
+            return cli_usage(r->verb, "--thread takes X[,Y[,Z]], not '%s'", value);
+        break;
+    case OPT_in_block:
+        if (!parse_place(value, r->stop_block))
+            return cli_usage(r->verb, "--in-block takes X[,Y[,Z]], not '%s'", value);
+        break;
+    case OPT_shared:
+        failed = take_number(args, "shared", 0, INT64_MAX, &number);
+        r->shared_bytes = (size_t)number;
+        break;
+    case OPT_seed:
+        failed = take_number(args, "seed", INT64_MIN, INT64_MAX, &number);
+        r->seed = (uint64_t)number;
+        break;
+    case OPT_repeat:
+        failed = take_number(args, "repeat", 1, 1000000, &number);
+        r->repeat = (int)number;
+        break;
+    case OPT_steps:
+        failed = take_number(args, "steps", 1, INT64_MAX, &number);
+        r->steps = (uint64_t)number;
+        break;
+    case OPT_out: {
+        const char *equals = strchr(value, '=');
+        if (!equals || equals[1] != '@' || !equals[2])
+            return cli_usage(r->verb, "--out takes name=@FILE.npy, not '%s'", value);
+        if (r->out_count >= (int)COUNT(r->outs))
+            return cli_usage(r->verb, "more than %zu files", COUNT(r->outs));
+        r->outs[r->out_count++] = value;
+        break;
     }
-    if (to == r->block)
-        for (; count < 3; count++)
-            parsed[count] = 1;
-    memcpy(to, parsed, sizeof parsed);
-    return 1;
+    case OPT_all: r->all = true; break;
+    case OPT_nan: r->nan = true; break;
+    case OPT_json: r->json = true; break;
+    case OPT_unset_outputs: r->outputs_unset = true; break;
+    case OPT_sanitize: r->sanitize = value; break;
+    default: return EXIT_USAGE;
+    }
+    return failed;
 }
 
 int run_parse(run *r, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        int taken = cli_compile_option(&r->compile, r->verb, argc, argv, &i);
-        const char *value;
-        int64_t number;
+    cli_args args = CLI_ARGS(r->verb, argc, argv);
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        int taken = cli_compile_option(&r->compile, &args, option);
         if (taken < 0)
             return EXIT_USAGE;
-        if (!taken && r->is_debug)
-            taken = debug_option(r, argc, argv, &i);
-        if (taken < 0)
-            return EXIT_USAGE;
-        if (taken)
-            continue;
-        if ((value = cli_option("--device", argc, argv, &i))) {
-            r->device = value;
-        } else if ((value = cli_option("--grid", argc, argv, &i))) {
-            if (!parse_triple(value, r->grid))
-                return cli_usage(r->verb, "--grid takes X[,Y[,Z]], not '%s'", value);
-        } else if ((value = cli_option("--block", argc, argv, &i))) {
-            if (!parse_triple(value, r->block))
-                return cli_usage(r->verb, "--block takes X[,Y[,Z]], not '%s'", value);
-        } else if ((value = cli_option("--shared", argc, argv, &i))) {
-            if (!cli_number(value, &number) || number < 0)
-                return cli_usage(r->verb, "--shared takes a number of bytes, not '%s'", value);
-            r->shared_bytes = (size_t)number;
-        } else if ((value = cli_option("--seed", argc, argv, &i))) {
-            if (!cli_number(value, &number))
-                return cli_usage(r->verb, "--seed takes a number, not '%s'", value);
-            r->seed = (uint64_t)number;
-        } else if ((value = cli_option("--repeat", argc, argv, &i))) {
-            if (!cli_number(value, &number) || number < 1 || number > 1000000)
-                return cli_usage(r->verb, "--repeat takes a number from 1, not '%s'", value);
-            r->repeat = (int)number;
-        } else if ((value = cli_option("--out", argc, argv, &i))) {
-            const char *equals = strchr(value, '=');
-            if (!equals || equals[1] != '@' || !equals[2])
-                return cli_usage(r->verb, "--out takes name=@FILE.npy, not '%s'", value);
-            if (r->out_count < (int)COUNT(r->outs))
-                r->outs[r->out_count++] = value;
-        } else if (r->is_check && (taken = check_option(r, argc, argv, &i))) {
-            if (taken < 0)
-                return EXIT_USAGE;
-        } else if (argv[i][0] == '-' && argv[i][1]) {
-            return cli_usage(r->verb, "there is no option '%s'", argv[i]);
-        } else if (strchr(argv[i], '=') && r->path) {
-            if (r->value_count < (int)COUNT(r->values))
-                r->values[r->value_count++] = argv[i];
-        } else if (!r->path) {
-            r->path = argv[i];
-        } else if (!r->kernel_name) {
-            r->kernel_name = argv[i];
-        } else {
-            return cli_usage(r->verb, "'%s' is one word too many", argv[i]);
-        }
+        int failed = taken ? 0 : take_option(r, &args, option);
+        if (failed)
+            return failed;
     }
     return r->path ? 0 : cli_usage(r->verb, "which file?");
 }

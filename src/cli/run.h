@@ -46,7 +46,6 @@ typedef struct run {
     bool is_check, all, nan, json, outputs_unset;
     uint64_t steps;
     // debug
-    bool is_debug;
     uint32_t stop_thread[3], stop_block[3];
     const char *sanitize;
     const char *values[128], *outs[128];

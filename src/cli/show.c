@@ -302,33 +302,30 @@ int cli_show(int argc, char **argv)
 {
     cli_compile c = {0};
     show s = {0};
-    const char *path = NULL, *value;
+    cli_args args = CLI_ARGS("show", argc, argv);
+    const char *path = NULL;
     bool timing = false;
     char stage[64] = "";
-    for (int i = 1; i < argc; i++) {
-        int taken = cli_compile_option(&c, "show", argc, argv, &i);
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        int taken = cli_compile_option(&c, &args, option);
         if (taken < 0)
             return EXIT_USAGE;
         if (taken)
             continue;
-        if ((value = cli_option("--stage", argc, argv, &i)))
-            snprintf(stage, sizeof stage, "%s", value);
-        else if ((value = cli_option("--kernel", argc, argv, &i)))
-            s.kernel = value;
-        else if ((value = cli_option("--html", argc, argv, &i)))
-            s.html = value;
-        else if (!strcmp(argv[i], "--lines"))
-            s.line_info = true;
-        else if (!strcmp(argv[i], "--annotate"))
-            s.annotate = true;
-        else if (!strcmp(argv[i], "--timing"))
-            timing = true;
-        else if (argv[i][0] == '-' && argv[i][1])
-            return cli_usage("show", "there is no option '%s'", argv[i]);
-        else if (!path)
-            path = argv[i];
-        else
-            return cli_usage("show", "'%s' is one word too many", argv[i]);
+        switch (option) {
+        case OPT_stage: snprintf(stage, sizeof stage, "%s", args.value); break;
+        case OPT_kernel: s.kernel = args.value; break;
+        case OPT_html: s.html = args.value; break;
+        case OPT_lines: s.line_info = true; break;
+        case OPT_annotate: s.annotate = true; break;
+        case OPT_timing: timing = true; break;
+        case CLI_WORD:
+            if (path)
+                return cli_usage("show", "'%s' is one word too many", args.value);
+            path = args.value;
+            break;
+        default: return EXIT_USAGE;
+        }
     }
     if (!path)
         return cli_usage("show", "which file?");
