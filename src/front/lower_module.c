@@ -126,11 +126,27 @@ static void declare_result(lower *l, ir_func *func, const type *result)
     }
 }
 
+// Names of functions are unique in a module, or its text could not be read back. The library's
+// headers repeat what they share, each in a scope of its own.
+static const char *func_name(lower *l, const ast_decl *d)
+{
+    const char *name = d->name;
+    bool is_taken = true;
+    for (uint32_t number = 1; is_taken; number++) {
+        is_taken = false;
+        for (uint32_t i = 0; i < l->module->funcs.len && !is_taken; i++)
+            is_taken = !strcmp(l->module->funcs.at[i]->name, name);
+        if (is_taken)
+            name = str_format(l->module->in, "%s.%u", d->name, number);
+    }
+    return name;
+}
+
 ir_func *lower_func_of(lower *l, ast_decl *d)
 {
     if (d->lowered)
         return d->lowered;
-    ir_func *func = ir_func_add(l->module, d->name);
+    ir_func *func = ir_func_add(l->module, func_name(l, d));
     func->is_kernel = d->is_kernel;
     func->at = d->at;
     if (d->is_kernel) {
