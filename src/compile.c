@@ -150,7 +150,8 @@ static void compile(job *j)
                     .target = o->front.target,
                     .level = o->level,
                     .wants_remarks = !o->no_remarks,
-                    .checks_bounds = o->checks_bounds};
+                    .checks_bounds = o->checks_bounds,
+                    .rows = o->passes};
     pass_run_all(j->m, &ctx, o->verifies, pass_done, j);
     stage_done(j, STAGE_PASSES, NULL);
     if (has_errors(j))

@@ -18,11 +18,12 @@ typedef struct compile_options {
     const char *source; // a text; NULL: read `path`
     size_t source_len;  // 0: up to the NUL
     front_options front;
-    bool is_ir;         // the text is IR, not C
-    int level;          // of the passes: 0, 2, or 1 for kiln check
-    bool verifies;      // the IR between the passes
-    bool no_remarks;    // leave out performance remarks
-    bool checks_bounds; // pass bounds runs
+    bool is_ir;                    // the text is IR, not C
+    int level;                     // of the passes: 0, 2, or 1 for kiln check
+    bool verifies;                 // the IR between the passes
+    bool no_remarks;               // leave out performance remarks
+    bool checks_bounds;            // pass bounds runs
+    const struct pass_row *passes; // NULL: pass_list
     bool warnings_are_errors;
     bool json;   // log is JSON lines
     bool colour; // log has ANSI colours

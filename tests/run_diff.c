@@ -3,11 +3,15 @@
 //
 //     run_diff --wrap FILE                      C text of the host's side of FILE, to standard
 //     output run_diff [--host SO] [--device D] [--optimised] [--only TEXT] [--skip LABEL]
-//     [--seconds N] [--golden FILE [--bless]] FILES…
+//     [--seconds N] [--validate] [--golden FILE [--bless]] FILES…
+//
+// A kernel whose optimised result is wrong is run again after each pass, to name the pass that
+// changed it (host/validate.h). --validate does so for every kernel.
 //
 // Each file runs in a child process of its own, so that a crash is one failed file and not the end.
 // The last line is "run: N passed, N failed, N skipped". Start reading at main.
 #include "host/corpus.h"
+#include "host/validate.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -21,7 +25,7 @@ typedef struct counts {
 
 static struct options {
     const char *host, *device, *only, *skip, *golden;
-    bool bless, verbose, only_optimised;
+    bool bless, verbose, only_optimised, validate;
     unsigned seconds; // for one file
     const char *const *include;
 } options = {.device = "interp", .seconds = 300};
@@ -58,6 +62,7 @@ typedef struct subject { // the ways a file was compiled
     const host_kernel *host;
     kiln *k;
     kiln_module *plain, *optimised;
+    validator *passes; // made when first asked for
 } subject;
 
 static bool complain(const corpus_file *f, const corpus_case *c, const char *how, const char *why)
@@ -66,10 +71,11 @@ static bool complain(const corpus_file *f, const corpus_case *c, const char *how
     return false;
 }
 
+// The result goes to *keep when that is given.
 static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, kiln_module *m,
-                       const char *how, const corpus_data *want)
+                       const char *how, const corpus_data *want, corpus_data *keep)
 {
-    corpus_data got;
+    corpus_data got = {0};
     char why[160];
     corpus_learn_sizes(m, c);
     bool ok = corpus_data_new(c, &got);
@@ -83,8 +89,24 @@ static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, k
     uint64_t hash;
     if (ok && !want && golden_find(f, c, &hash) && hash != corpus_hash(c, &got))
         ok = complain(f, c, how, "the result's hash is not the recorded one");
+    if (ok && keep) {
+        *keep = got;
+        got = (corpus_data){0};
+    }
     corpus_data_free(c, &got);
     return ok;
+}
+
+// Names the pass that changed the kernel's result, if one did.
+static bool try_passes(const corpus_file *f, corpus_case *c, subject *s, const corpus_data *want)
+{
+    char why[400];
+    if (!s->passes)
+        s->passes = validate_new(&(validate_source){.path = f->path, .include = options.include},
+                                 why, sizeof why);
+    if (s->passes && validate_case(s->passes, c, want, why, sizeof why))
+        return true;
+    return complain(f, c, "pass by pass", why);
 }
 
 static bool try_host(const corpus_file *f, corpus_case *c, const host_kernel *h, corpus_data *out)
@@ -102,21 +124,30 @@ static bool try_host(const corpus_file *f, corpus_case *c, const host_kernel *h,
     return true;
 }
 
-static bool run_case(const corpus_file *f, corpus_case *c, const subject *s)
+static bool run_case(const corpus_file *f, corpus_case *c, subject *s)
 {
     corpus_data want = {0};
-    bool ok = true;
+    bool ok = true, has_want = false;
     for (int i = 0; s->host && i < c->arg_count; i++)
         c->args[i].size = s->host->sizes[i];
     if (s->host)
-        ok = corpus_data_new(c, &want) && try_host(f, c, s->host, &want);
-    const corpus_data *reference = s->host && ok ? &want : NULL;
-    if (s->plain)
-        ok = try_device(f, c, s, s->plain, "Kiln -O0", reference) && ok;
-    if (s->optimised)
-        ok = try_device(f, c, s, s->optimised, "Kiln optimised", reference) && ok;
-    if (s->host)
+        ok = has_want = corpus_data_new(c, &want) && try_host(f, c, s->host, &want);
+    if (!has_want)
         corpus_data_free(c, &want);
+    if (s->plain && has_want) {
+        ok = try_device(f, c, s, s->plain, "Kiln -O0", &want, NULL) && ok;
+    } else if (s->plain) { // without the host, optimised code must do what plain code does
+        has_want = try_device(f, c, s, s->plain, "Kiln -O0", NULL, &want);
+        ok = has_want && ok;
+    }
+    const corpus_data *reference = has_want ? &want : NULL;
+    if (s->optimised) {
+        bool is_same = try_device(f, c, s, s->optimised, "Kiln optimised", reference, NULL);
+        if (!is_same || options.validate)
+            ok = try_passes(f, c, s, reference) && ok;
+        ok = is_same && ok;
+    }
+    corpus_data_free(c, &want);
     return ok;
 }
 
@@ -174,6 +205,9 @@ static counts run_file(corpus_file *f)
         if (options.verbose)
             fprintf(stderr, "%s %s %s\n", ok ? "ok  " : "FAIL", f->name, f->cases[i].label);
     }
+    if (options.verbose && s.passes)
+        fprintf(stderr, "%s: %d runs between passes\n", f->name, validate_runs(s.passes));
+    validate_free(s.passes);
     kiln_close(s.k);
     return n;
 }
@@ -239,6 +273,8 @@ int main(int argc, char **argv)
             options.bless = true;
         else if (strcmp(argv[at], "--optimised") == 0)
             options.only_optimised = true;
+        else if (strcmp(argv[at], "--validate") == 0)
+            options.validate = true;
         else if (strcmp(argv[at], "-v") == 0)
             options.verbose = true;
         else if (strcmp(argv[at], "--seconds") == 0)

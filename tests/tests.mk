@@ -1,20 +1,20 @@
 # The suites. Each is a program that ends with "NAME: N passed, N failed, N skipped"; tests/all runs them and adds up.
-TEST_FLAGS  = $(ALL_FLAGS) -I. -Wno-missing-prototypes
+TEST_FLAGS  = $(ALL_FLAGS) -I. -Itests -Wno-missing-prototypes
 TEST_LIBS   = $(BUILD)/libkiln-internal.a $(LIBS) -lcmocka
 
+HARNESS_OBJ := $(patsubst tests/%.c,$(T)/%.o,$(wildcard tests/host/*.c))
 UNIT_OBJ := $(patsubst tests/%.c,$(T)/%.o,$(sort $(wildcard tests/unit/*.c))) $(T)/main.o
 
 $(T)/%.o: tests/%.c Makefile tests/tests.mk | deps
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(TEST_FLAGS) -MMD -MP -c $< -o $@
-$(T)/unit/unit: $(UNIT_OBJ) $(BUILD)/libkiln-internal.a
-	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) -o $@ $(TEST_LIBS)
+$(T)/unit/unit: $(UNIT_OBJ) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) $(HARNESS_OBJ) -o $@ $(TEST_LIBS)
 $(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
 
 # --- the differential corpus: tests/run compiled by gcc (host) into one shared object, and run by Kiln beside it
 HARNESS_FLAGS = $(filter-out -fvisibility=hidden,$(ALL_FLAGS)) -Itests -I.
-HARNESS_OBJ  := $(patsubst tests/%.c,$(T)/%.o,$(wildcard tests/host/*.c))
 CORPUS       := $(sort $(wildcard tests/run/*.c tests/run/found/*.c))
 CORPUS_OBJ   := $(CORPUS:tests/%.c=$(T)/corpus/%.o)
 CORPUS_FLAGS  = -std=c11 -O1 -fPIC -ffp-contract=off -frounding-math -fwrapv -fno-strict-aliasing -fno-math-errno -I. -Iinclude -Itests -Itests/run \

@@ -12,7 +12,8 @@ typedef struct pass_ctx {
     const char *target;
     int level; // 0, 2, or 1 for kiln check: every access to shared and global memory stays
     bool wants_remarks;
-    bool checks_bounds; // pass bounds runs
+    bool checks_bounds;          // pass bounds runs
+    const struct pass_row *rows; // what runs; NULL: pass_list. Tests put wrong passes in
 } pass_ctx;
 
 typedef bool pass_fn(ir_func *f, pass_ctx *ctx);

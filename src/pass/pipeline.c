@@ -159,7 +159,7 @@ static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
     if (ctx->level == 1 && needs_registers(m))
         ctx->level = 2;
     uint8_t level = ctx->level == 1 ? CHECK : ctx->level ? FULL : PLAIN;
-    for (const pass_row *row = pass_list; row->name; row++) {
+    for (const pass_row *row = ctx->rows ? ctx->rows : pass_list; row->name; row++) {
         if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags) ||
             (row->run == pass_bounds && !ctx->checks_bounds))
             continue;
