@@ -3,12 +3,14 @@
 //
 //     fuzz_diff [--profile NAME,…] [--devices LIST] [--seconds N] [--count N] [--seed N]
 //               [--batch N] [--jobs N] [--cpu-share N] [--shrink SECONDS] [--most FINDINGS]
-//               [--keep FOLDER] [--work FOLDER] [--json FILE] [--print]
+//               [--validate N] [--keep FOLDER] [--work FOLDER] [--json FILE] [--print]
 //
 // The profiles (profile.c) take turns, a batch each; every job works on batches of its own. A
 // kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print as
-// text alone. A finding is made smaller (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test
-// like the others. Run it from the top of the source tree. Start reading at main.
+// text alone. One kernel in N (--validate, 20) is also run after each pass, and so is every kernel
+// whose optimised result is wrong, which names the pass. A finding is made smaller (shrink.c) and
+// kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of the source
+// tree. Start reading at main.
 #include "fuzz/profile.h"
 #include "fuzz/shrink.h"
 
@@ -26,7 +28,7 @@
 enum { MAX_PROFILES = 16 };
 
 static struct options {
-    unsigned seconds, count, batch, jobs, cpu_share, shrink, most;
+    unsigned seconds, count, batch, jobs, cpu_share, shrink, most, validate;
     unsigned long long seed;
     const char *keep, *work, *json, *devices, *profiles;
     bool print;
@@ -34,6 +36,7 @@ static struct options {
              .cpu_share = 50,
              .shrink = 120,
              .most = 20,
+             .validate = 20,
              .keep = "tests/run/found",
              .work = "build/fuzz",
              .devices = "interp,x86,cpu"};
@@ -152,7 +155,7 @@ static unsigned batch_size(const fuzz_profile *p)
 static void job(unsigned number)
 {
     char folder[512];
-    fuzz_setup setup = {.work = folder};
+    fuzz_setup setup = {.work = folder, .validate = options.validate};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);
     if (!fuzz_add_devices(&setup, options.devices, options.cpu_share)) {
@@ -259,9 +262,10 @@ static bool read_options(int argc, char **argv)
     } rows[] = {{"--seconds", &options.seconds, NULL}, {"--count", &options.count, NULL},
                 {"--batch", &options.batch, NULL},     {"--jobs", &options.jobs, NULL},
                 {"--shrink", &options.shrink, NULL},   {"--cpu-share", &options.cpu_share, NULL},
-                {"--most", &options.most, NULL},       {"--keep", NULL, &options.keep},
-                {"--work", NULL, &options.work},       {"--json", NULL, &options.json},
-                {"--devices", NULL, &options.devices}, {"--profile", NULL, &options.profiles}};
+                {"--most", &options.most, NULL},       {"--validate", &options.validate, NULL},
+                {"--keep", NULL, &options.keep},       {"--work", NULL, &options.work},
+                {"--json", NULL, &options.json},       {"--devices", NULL, &options.devices},
+                {"--profile", NULL, &options.profiles}};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;

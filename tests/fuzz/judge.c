@@ -5,6 +5,7 @@
 #include "fuzz/judge.h"
 
 #include "host/corpus.h"
+#include "host/validate.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -117,19 +118,43 @@ static kiln_module *compile(kiln *k, const batch *b, int way, const char *const 
     return m;
 }
 
+// After which pass does the kernel do something else? The sentence goes to the end of `why`.
+static bool is_same_after_passes(batch *b, int i, char *why, size_t size)
+{
+    char *source = fuzz_file(b->prelude, &b->programs[i], 1);
+    size_t used = strlen(why);
+    validate_source from = {.path = "tests/run/fuzz.c", .text = source, .include = folders};
+    validator *v = source ? validate_new(&from, why + used, size - used) : NULL;
+    bool ok = v && validate_case(v, &b->file.cases[i], &b->want[i], why + used, size - used);
+    if (ok)
+        why[used] = 0;
+    validate_free(v);
+    free(source);
+    return ok;
+}
+
 // A device may be of no use after a failure: the next kernel gets a new process.
 static void run_one(kiln *k, kiln_module *m, batch *b, int i)
 {
     corpus_case *c = &b->file.cases[i];
     corpus_data got = {0};
-    char why[200];
+    const fuzz_way *way = &b->setup->ways[b->at->way];
+    char why[500] = "";
     const char *problem = corpus_data_new(c, &got) ? corpus_run(k, m, c, &got) : "no memory";
     if (problem) {
         tell(b, i, FUZZ_FAILED, problem);
         _exit(1);
     }
-    if (corpus_compare(c, &b->want[i], &got, why, sizeof why))
+    bool is_share = b->setup->validate && way->optimise > 0 && strcmp(way->device, "interp") == 0 &&
+                    i % (int)b->setup->validate == 0;
+    if (corpus_compare(c, &b->want[i], &got, why, sizeof why - 300)) {
+        strcat(why, "; ");
+        if (way->optimise > 0 && is_same_after_passes(b, i, why, sizeof why))
+            strcat(why, "no pass changed it on interp");
         tell(b, i, FUZZ_WRONG, why);
+    } else if (is_share && !is_same_after_passes(b, i, why, sizeof why)) {
+        tell(b, i, FUZZ_WRONG, why);
+    }
     corpus_data_free(c, &got);
 }
 

@@ -27,12 +27,13 @@ typedef struct fuzz_setup {
     const char *work; // a folder
     fuzz_way ways[FUZZ_MAX_WAYS];
     int way_count;
+    unsigned validate; // one in so many kernels is run after each pass, too; 0: none
 } fuzz_setup;
 
 typedef struct fuzz_verdict {
     fuzz_kind kind;
     int way;
-    char why[200];
+    char why[500]; // for a wrong result of optimised code, with the pass that changed it
 } fuzz_verdict;
 
 const char *fuzz_kind_name(fuzz_kind kind);
