@@ -306,7 +306,8 @@ typedef struct kiln_launch_desc {
                             // launch): the kernel itself waits. Ignored where it is not possible
 } kiln_launch_desc;
 // Checks everything, then runs. On interp and cpu it returns when the kernel is done; elsewhere
-// kiln_sync waits.
+// kiln_sync waits. On cpu SIGSEGV and SIGBUS have a handler until it returns: those of the kernel
+// become its error, all others go to the handler that was there before.
 KILN_API kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc);
 // Waits for everything, shows what kernels printed, and reports what went wrong since.
 KILN_API kiln_status kiln_sync(kiln *k);

@@ -89,6 +89,9 @@ typedef struct interp_launch {
     uint64_t step_limit;        // instructions of one warp; 0: none
     const volatile int *cancel; // may be NULL; non-zero stops the run
     bool checks_assumes;
+    bool is_one_block; // only block `one_block` of the grid runs
+    uint64_t one_block;
+    bool takes_host; // addresses of this host, inside of a buffer, are good, too
     void (*print)(void *user, const char *text, size_t len); // one call of printf by one thread
     void *print_user;
     const struct interp_hooks *hooks; // engine.h; only with a watched program

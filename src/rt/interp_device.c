@@ -6,11 +6,17 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#ifdef __x86_64__
+#    include <xmmintrin.h>
+#else
+#    include <fenv.h>
+#endif
+
 #include "base/knobs.h"
 #include "rt/cpu/cpu.h"
 #include "rt/record.h"
 
-enum { ALIGNMENT = 64, ROW_LIMIT = 1 << 23 };
+enum { ALIGNMENT = GUARDED_ALIGNMENT, ROW_LIMIT = 1 << 23 };
 
 // --- buffers
 // A free row of the segment table, or 0.
@@ -54,19 +60,25 @@ static void advise_large_pages(void *memory, size_t bytes)
 static kiln_status alloc_buffer(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc)
 {
     kiln *k = b->k;
-    void *memory = bytes <= ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT
-                       ? calloc(1, bytes + ALIGNMENT)
-                       : NULL;
+    bool is_possible = bytes <= ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT;
+    size_t mapped = 0;
+    uint8_t *base = NULL;
+    void *memory = is_possible && k->guards_buffers ? guarded_new(bytes, &mapped, &base) : NULL;
+    if (!memory && is_possible)
+        memory = calloc(1, bytes + ALIGNMENT);
+    if (!base)
+        base = (uint8_t *)(((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
     advise_large_pages(memory, bytes);
     uint32_t row = memory ? row_new(k) : 0;
     if (!row) {
-        free(memory);
+        guarded_free(memory, mapped);
         return error_set(k, KILN_E_NO_MEMORY, K6004,
                          "no memory for a buffer of %zu elements of %zu bytes", b->count,
                          b->elem_size);
     }
     b->memory = memory;
-    b->base = (uint8_t *)(((uintptr_t)memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+    b->mapped = mapped;
+    b->base = base;
     b->row = row;
     b->address = interp_address(row, 0);
     b->is_mapped = desc->is_mapped;
@@ -79,7 +91,7 @@ static void free_buffer(kiln_buffer *b)
     kiln *k = b->k;
     k->rows[b->row] = (interp_buffer){NULL, 0};
     k->free_rows[k->free_row_count++] = b->row;
-    free(b->memory);
+    guarded_free(b->memory, b->mapped);
 }
 
 static kiln_status memory_info(kiln *k, kiln_memory_info *out)
@@ -108,7 +120,36 @@ static void host_free(kiln *k, void *memory)
 }
 
 // --- work
-static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
+// The program may have chosen another rounding, flushed small numbers to zero or turned on traps:
+// kernels compute as they always do.
+#ifdef __x86_64__
+typedef unsigned float_state;
+static float_state plain_floats(void)
+{
+    float_state before = _mm_getcsr();
+    _mm_setcsr(0x1f80);
+    return before;
+}
+static void put_floats_back(const float_state *before)
+{
+    _mm_setcsr(*before);
+}
+#else
+typedef fenv_t float_state;
+static float_state plain_floats(void)
+{
+    float_state before;
+    fegetenv(&before);
+    fesetenv(FE_DFL_ENV);
+    return before;
+}
+static void put_floats_back(const float_state *before)
+{
+    fesetenv(before);
+}
+#endif
+
+static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
     __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
@@ -137,6 +178,14 @@ static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
                                                : KILN_E_KERNEL;
     error_set(k, status, error.code, "%s", error.text);
     error_add_place(k, kernel->name, error.file ? error.file : "", error.line, error.column);
+    return status;
+}
+
+static kiln_status launch_now(kiln_kernel *kernel, const rt_launch *l)
+{
+    float_state before = plain_floats();
+    kiln_status status = launch_with_plain_floats(kernel, l);
+    put_floats_back(&before);
     return status;
 }
 

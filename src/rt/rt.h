@@ -51,6 +51,7 @@ struct kiln {
     uint32_t free_row_count;
     uint32_t threads;
     uint64_t step_limit;
+    bool guards_buffers; // guarded.c
     volatile int cancel;
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
@@ -135,6 +136,7 @@ struct kiln_buffer {
     kiln_type type;
     size_t elem_size, count;
     void *memory;  // as allocated
+    size_t mapped; // bytes of it, with guard pages; 0: from malloc
     uint8_t *base; // aligned
     uint32_t row;
     uint64_t address; // what kernels get
@@ -217,6 +219,12 @@ uint64_t arg_bytes(const kiln_arg *arg);
 // Checks one argument and turns it into what the interpreter takes.
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out);
 
+// --- guarded.c: zeroed memory between addresses that nobody may touch. It ends where they begin,
+// but for the alignment. NULL: none is left, take other memory. *mapped is what guarded_free wants;
+// 0 means that the memory is malloc's.
+enum { GUARDED_ALIGNMENT = 64 };
+void *guarded_new(size_t bytes, size_t *mapped, uint8_t **base);
+void guarded_free(void *memory, size_t mapped);
 // --- buffer.c
 void buffer_drop(kiln_buffer *b); // without taking it out of the context's list
 // --- launch.c

@@ -1,8 +1,8 @@
 // The cpu device: kernels as machine code of this host. build.c turns a module's C text (back/cpu)
 // into functions, tier.c lets that happen beside the program (work.c: for which launches), run.c
 // runs grids of them over the host's threads, fiber.c lets the warps of a block wait for one
-// another. A kernel without machine code (not yet, no C compiler, or something the backend lacks)
-// runs on the interpreter.
+// another, fault.c and blame.c turn a signal into the kernel's error. A kernel without machine code
+// (not yet, no C compiler, or something the backend lacks) runs on the interpreter.
 #ifndef KILN_RT_CPU_H
 #define KILN_RT_CPU_H
 
@@ -86,6 +86,28 @@ const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l);
 void quick_take(kiln_module *m, const ir_module *from);
 void quick_free(kiln_module *m);
 bool quick_is_here(const char **why); // `why` gets a sentence
+
+// --- fault.c
+typedef struct fault_note { // what the signal said
+    int signal;             // 0: none
+    uintptr_t address;
+    bool has_address, writes, knows_writes;
+} fault_note;
+// A launch is in flight between these two. They count.
+void fault_begin(void);
+void fault_end(void);
+// Runs `run`; false: a signal has stopped it. `stack` has fault_stack_bytes for the handler, in
+// case that the thread's own is small, or that `run` uses others.
+bool fault_run(void *stack, bool has_stacks, void (*run)(void *), void *user, fault_note *note);
+size_t fault_stack_bytes(void);
+// Around a callback of the program's inside of fault_run: its faults are its own.
+bool fault_pause(void);
+void fault_resume(bool was);
+
+// --- blame.c
+// What the interpreter says of the block that was stopped, else what the signal says.
+void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note,
+                 uint64_t block_rank, uint32_t warp, interp_error *out);
 
 // --- run.c
 kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch *l);

@@ -12,6 +12,7 @@ static kiln_status open_device(kiln *k, int ordinal)
         return error_set(NULL, KILN_E_NOT_FOUND, K6001, "there is one cpu device: 'cpu'");
     kiln_status status = interp_device.open(k, 0);
     k->has_clusters = false;
+    k->guards_buffers = true;
     snprintf(k->device, sizeof k->device, "cpu");
     k->target = "cpu";
     return status;

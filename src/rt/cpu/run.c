@@ -22,8 +22,10 @@ typedef struct grid {
     uint32_t *threads; // [axis][warp][lane]
     uint32_t warp_count, thread_count;
     uint64_t block_count, next, failed, chunk;
-    pthread_mutex_t lock; // of error
+    pthread_mutex_t lock; // of the rest
     interp_error error;
+    fault_note fault; // of error: a signal
+    uint32_t fault_warp;
 } grid;
 
 typedef enum state { STATE_READY, STATE_AT_BARRIER, STATE_DONE } state;
@@ -40,13 +42,15 @@ typedef struct task { // one warp; the cpu_warp is first, so that callbacks find
 struct runner { // one host thread's work
     grid *g;
     task *tasks;
-    uint8_t *memory, *shared;
+    uint8_t *memory, *shared, *fault_stack;
     uint64_t shared_size, local_size;
     uint64_t rank;     // of the block that runs
     uint32_t block[3]; // where it is
     uint32_t made;     // fibers
+    task *now;         // the one that runs
     bool is_failed;
     interp_error error;
+    fault_note fault;
 };
 
 // --- what a kernel calls
@@ -124,6 +128,7 @@ static void on_print(cpu_warp *w, uint32_t number, uint32_t lanes, const uint64_
     if (number >= m->site_count)
         return;
     const channel_site *site = &m->sites[number];
+    bool was_guarded = fault_pause(); // takes memory and a lock, and calls the program
     uint32_t types[COUNT(site->arguments)];
     for (uint32_t k = 0; k < site->argument_count; k++)
         types[k] = site->arguments[k];
@@ -146,6 +151,7 @@ static void on_print(cpu_warp *w, uint32_t number, uint32_t lanes, const uint64_
     if (out.is_full)
         fail(t, K6004, site, 0, "printf ran out of host memory");
     print_free(&out);
+    fault_resume(was_guarded);
 }
 
 static uint64_t on_time(cpu_warp *w, uint32_t kind)
@@ -179,8 +185,12 @@ static void on_barrier(cpu_warp *w, uint32_t site)
         else
             next = NULL;
     }
-    if (!next || next->state != STATE_READY || !fiber_pass(&t->f, &next->f))
-        fiber_stop(&t->f);
+    if (next && next->state == STATE_READY) {
+        r->now = next;
+        if (fiber_pass(&t->f, &next->f))
+            return;
+    }
+    fiber_stop(&t->f);
 }
 
 static void on_yield(cpu_warp *w)
@@ -316,6 +326,7 @@ static void run_together(runner *r)
         bool is_ready = false;
         for (uint32_t k = 0; k < count && !r->is_failed; k++)
             if (r->tasks[k].state == STATE_READY) {
+                r->now = &r->tasks[k];
                 fiber_enter(&r->tasks[k].f);
                 is_ready |= r->tasks[k].state == STATE_READY;
             }
@@ -332,7 +343,7 @@ static void run_block(runner *r)
         run_together(r);
         return;
     }
-    task *t = &r->tasks[0];
+    task *t = r->now = &r->tasks[0];
     set_block(r, t);
     set_warp(r, t, 0, g->warp_count);
     g->row->run(&t->w);
@@ -346,13 +357,15 @@ static bool runner_make(runner *r, grid *g)
     *r = (runner){.g = g, .local_size = local};
     r->shared_size = g->row->shared_bytes + g->launch->shared_bytes;
     r->tasks = calloc(tasks, sizeof *r->tasks);
-    r->memory = malloc((size_t)(((r->shared_size + 63) & ~(uint64_t)63) + local * tasks + 128));
+    uint64_t shared = (r->shared_size + 63) & ~(uint64_t)63;
+    r->memory = malloc((size_t)(shared + local * tasks + 128) + fault_stack_bytes());
     bool fine = r->tasks && r->memory;
     if (fine) {
         r->shared = r->memory + (63 & (0 - (uintptr_t)r->memory));
-        uint8_t *locals = r->shared + ((r->shared_size + 63) & ~(uint64_t)63);
+        uint8_t *locals = r->shared + shared;
         for (uint32_t k = 0; k < tasks; k++)
             r->tasks[k].w.local = locals + k * local;
+        r->fault_stack = locals + local * tasks;
     }
     while (fine && g->row->needs_fibers && g->warp_count > 1 && r->made < tasks) {
         fine = fiber_make(&r->tasks[r->made].f);
@@ -376,35 +389,45 @@ static void runner_free(runner *r)
     free(r->memory);
 }
 
-static void work(void *grid_pointer, uint32_t index)
+static void run_blocks(void *runner_pointer)
 {
-    (void)index;
-    grid *g = grid_pointer;
+    runner *r = runner_pointer;
+    grid *g = r->g;
     const volatile int *cancel = &g->kernel->module->k->cancel;
-    runner r;
-    bool fine = runner_make(&r, g);
-    while (fine) {
+    while (!r->is_failed) {
         uint64_t first = __atomic_fetch_add(&g->next, g->chunk, __ATOMIC_RELAXED);
         uint64_t end = first + g->chunk < g->block_count ? first + g->chunk : g->block_count;
         if (first >= g->block_count)
             break;
-        for (first_block(&r, first);
-             fine && r.rank < end && r.rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED);
-             next_block(&r)) {
-            run_block(&r);
-            if (__atomic_load_n(cancel, __ATOMIC_RELAXED) && !r.is_failed) {
-                r.is_failed = true;
-                r.error = (interp_error){.code = K6029, .file = "", .block_rank = r.rank};
-                add_text(&r.error, "kernel '%s': the launch was cancelled", g->kernel->name);
+        for (first_block(r, first); !r->is_failed && r->rank < end &&
+                                    r->rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED);
+             next_block(r)) {
+            run_block(r);
+            if (__atomic_load_n(cancel, __ATOMIC_RELAXED) && !r->is_failed) {
+                r->is_failed = true;
+                r->error = (interp_error){.code = K6029, .file = "", .block_rank = r->rank};
+                add_text(&r->error, "kernel '%s': the launch was cancelled", g->kernel->name);
             }
-            fine = !r.is_failed;
         }
+    }
+}
+
+static void work(void *grid_pointer, uint32_t index)
+{
+    (void)index;
+    grid *g = grid_pointer;
+    runner r;
+    if (runner_make(&r, g) && !fault_run(r.fault_stack, r.made > 0, run_blocks, &r, &r.fault)) {
+        r.is_failed = true;
+        r.error = (interp_error){.code = K6020, .file = "", .block_rank = r.rank};
     }
     if (r.is_failed) {
         pthread_mutex_lock(&g->lock);
         if (r.error.block_rank < g->failed) {
             __atomic_store_n(&g->failed, r.error.block_rank, __ATOMIC_RELAXED);
             g->error = r.error;
+            g->fault = r.fault;
+            g->fault_warp = r.fault.signal ? r.now->w.warp : 0;
         }
         pthread_mutex_unlock(&g->lock);
     }
@@ -478,8 +501,12 @@ kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch 
               : share > MOST_OF_A_CHUNK ? MOST_OF_A_CHUNK
               : share                   ? share
                                         : 1;
+    fault_begin();
     pool_run(threads, work, &g);
+    fault_end();
     pthread_mutex_destroy(&g.lock);
+    if (g.fault.signal)
+        blame_fault(kernel, l, &g.fault, g.failed, g.fault_warp, &g.error);
     free((void *)(uintptr_t)g.args);
     free(g.threads);
     if (g.failed == UINT64_MAX && !g.error.code)

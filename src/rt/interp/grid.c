@@ -261,7 +261,11 @@ bool interp_run(const interp_launch *launch, interp_error *error)
     if (!prepare(&g))
         return false;
     pthread_mutex_init(&g.lock, NULL);
-    uint32_t threads = thread_count(&g), started = 0;
+    if (launch->is_one_block) {
+        g.next = launch->one_block;
+        g.cluster_count = launch->one_block + 1;
+    }
+    uint32_t threads = launch->is_one_block ? 1 : thread_count(&g), started = 0;
     uint64_t share = g.cluster_count / (threads * 8u);
     g.chunk = threads == 1 ? g.cluster_count : share > 64 ? 64 : share ? share : 1;
     pthread_t ids[256];

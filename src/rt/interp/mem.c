@@ -31,6 +31,18 @@ static inline uint8_t *lane_base(const warp *w, const segment *s, uint32_t lane)
     return s->lane_stride ? w->locals + (uintptr_t)s->base + lane * s->lane_stride : s->base;
 }
 
+// An address that machine code of this host has left in a buffer.
+static uint8_t *host_of(const interp_launch *l, uint64_t address, uint64_t bytes)
+{
+    for (uint32_t k = 1; l->takes_host && k < l->buffer_count; k++) {
+        uint64_t offset = address - (uint64_t)(uintptr_t)l->buffers[k].base;
+        if (l->buffers[k].base && offset <= l->buffers[k].size &&
+            bytes <= l->buffers[k].size - offset)
+            return l->buffers[k].base + offset;
+    }
+    return NULL;
+}
+
 uint8_t *mem_resolve(runner *r, warp *w, const code *c, uint32_t lane, uint64_t address,
                      uint64_t bytes, bool writes)
 {
@@ -39,6 +51,9 @@ uint8_t *mem_resolve(runner *r, warp *w, const code *c, uint32_t lane, uint64_t 
     uint32_t align = c->op >= CODE_ATOMIC ? c->size : c->align;
     if (!segment_of(r, address, &s) || offset > s.size || bytes > s.size - offset ||
         (offset & (align - 1)) || (writes && s.is_read_only)) {
+        uint8_t *host = host_of(r->launch, address, bytes);
+        if (host)
+            return host;
         fault_memory(r, w, c, lane, address, bytes, writes);
         return NULL;
     }
