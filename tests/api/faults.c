@@ -19,7 +19,7 @@ static const char source[] =
     "#include <kiln/kernel.h>\n"
     "kernel block(128) void null(f32 *out) { f32 *p = 0; if (thread_x() == 77) out[0] = p[5]; }\n"
     "kernel block(128) void rows(f32 **in, f32 *out) { out[thread_x()] = in[0][thread_x()]; }\n"
-    "kernel block(64) void wild(f32 *out) { f32 *p = (f32 *)(u64)0xdeadbeef000; "
+    "kernel block(64) void wild(f32 *out) { f32 *p = (f32 *)(u64)0x1deadbeef00; "
     "if (thread_x() == 40) p[0] = out[0]; }\n"
     "kernel block(64) void odd(f32 *out) { f32 *p = (f32 *)(u64)0xdeadbeef00000000; "
     "p[thread_x()] = out[0]; }\n"
@@ -99,7 +99,8 @@ static void messages(int optimise)
     kiln_arg keep[] = {kiln_arg_buffer(at), kiln_arg_buffer(x)};
     CHECK(!api_launch(api_kernel(m, "keep"), 1, 0, keep, 2));
     kiln_arg use[] = {kiln_arg_buffer(at), kiln_arg_i64(KILN_U32, 1 << 20)};
-    FAILS("use", 1, use, "K6020", "outside every buffer", "thread (9, 0, 0)");
+    FAILS("use", 1, use, "K6020", "element 1048585 of 'a buffer (its address from memory)'",
+          "thread (9, 0, 0)");
     use[1] = kiln_arg_i64(KILN_U32, 0);
     CHECK(!api_launch(api_kernel(m, "use"), 1, 0, use, 2));
     CHECK(!kiln_read(x, 0, got, 32) && got[0] == 7 && got[9] == 1);

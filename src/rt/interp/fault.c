@@ -69,6 +69,20 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
 }
 
 // --- memory
+// The buffer of this host that ends shortly before the address.
+static array_target host_target(const runner *r, uint64_t address)
+{
+    enum { NEAR = 4 << 20 };
+    for (uint32_t k = 1; k < r->launch->buffer_count; k++) {
+        const interp_buffer *b = &r->launch->buffers[k];
+        uint64_t start_at = (uint64_t)(uintptr_t)b->base;
+        if (b->base && address - start_at < b->size + NEAR)
+            return (array_target){"a buffer (its address from memory)", start_at, b->size, 0,
+                                  false};
+    }
+    return (array_target){0};
+}
+
 // The array whose segment is nearest: an offset in the upper half is one below the next segment.
 array_target fault_target_at(const runner *r, uint64_t address)
 {
@@ -80,8 +94,8 @@ array_target fault_target_at(const runner *r, uint64_t address)
         return (array_target){i->name, s << INTERP_SEGMENT_BITS, size, i->elem_size,
                               i->kind == SEGMENT_CONST || i->kind == SEGMENT_PARAM};
     }
-    if (!s || s >= r->launch->buffer_count)
-        return (array_target){0};
+    if (!s || s >= r->launch->buffer_count || !r->launch->buffers[s].base)
+        return r->launch->takes_host ? host_target(r, address) : (array_target){0};
     for (uint32_t k = 0; k < p->param_count; k++) {
         uint64_t start_at = r->launch->args[k].bits;
         if (p->params[k].kind == IR_PARAM_POINTER && start_at >> INTERP_SEGMENT_BITS == s)
