@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KERNEL_SECONDS = 30, MODULE_SECONDS = 300 }; // more is a hang
+enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 }; // more is a hang
 
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
@@ -214,7 +214,7 @@ static void run_host(batch *b, const char *so_path)
         if (b->at->verdicts[i].kind != FUZZ_FINE)
             continue;
         b->at->kernel = i;
-        alarm(KERNEL_SECONDS);
+        alarm(HOST_SECONDS);
         const char *problem = corpus_data_new(c, &b->want[i])
                                   ? corpus_run_host(c, &table[i], &b->want[i])
                                   : "no memory";

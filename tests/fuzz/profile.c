@@ -10,6 +10,7 @@ static const char open_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.
 const fuzz_profile fuzz_profiles[] = {
     {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed,
      0},
+    {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0},
     {0},
 };
 

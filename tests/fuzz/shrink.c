@@ -108,12 +108,36 @@ static bool try_without(search *s, const lines *l, char *skip, int first, int la
 
 static bool may_go(const char *line)
 {
-    static const char *const stay[] = {"#", "}", "//", "barrier", "kernel"};
+    static const char *const stay[] = {"#", "}", "{", "//", "barrier", "kernel"};
     const char *s = line + strspn(line, " ");
     for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
         if (strncmp(s, stay[i], strlen(stay[i])) == 0)
             return false;
     return *s;
+}
+
+// Whole statements from line `first` on, about `size` lines of them; -1: they are not so.
+static int run_of(const lines *l, int first, int size)
+{
+    int i = first, last = -1;
+    while (i < l->count && i < first + size && may_go(l->at[i])) {
+        last = unit_end(l, i);
+        i = last + 1;
+    }
+    return last > first ? last : -1;
+}
+
+// Many lines at once, then fewer.
+static void cut_runs(search *s, const lines *l, char *skip)
+{
+    for (int size = 32; size > 1 && !is_over(s); size /= 2)
+        for (int i = l->count - size; i >= 0 && !is_over(s); i--) {
+            int last = skip[i] || !may_go(l->at[i]) ? -1 : run_of(l, i, size);
+            if (last > i && try_without(s, l, skip, i, last, false))
+                i = i > size ? i - size + 1 : 0;
+            else if (last > i)
+                i -= size / 2 - 1;
+        }
 }
 
 char *shrink(const fuzz_setup *setup, const char *text, const fuzz_verdict *verdict,
@@ -126,6 +150,8 @@ char *shrink(const fuzz_setup *setup, const char *text, const fuzz_verdict *verd
     s.setup.ways[s.setup.way_count++] = setup->ways[verdict->way];
     lines l = split(text);
     char *skip = calloc(1, (size_t)l.count + 1), *result = NULL;
+    if (l.at && skip)
+        cut_runs(&s, &l, skip);
     for (bool moved = true; l.at && skip && moved && !is_over(&s);) {
         moved = false;
         for (int i = l.count - 1; i >= 0 && !is_over(&s); i--) {

@@ -1,0 +1,407 @@
+// The statements of profile `memory` that touch memory and hold no other statements: new arrays,
+// pointers and views, stores, swaps, loops over an array, rows and columns, walking pointers. Start
+// reading at mem_touch.
+#include "fuzz/gen_place.h"
+
+#include <string.h>
+
+// --- new objects
+void mem_new_name(mem *m)
+{
+    char text[24];
+    snprintf(text, sizeof text, "v%u", mem_fresh(m));
+    mem_line(m);
+    if (mem_chance(m, 40)) {
+        uint32_t bound = 2u << mem_below(m, 3);
+        mem_write(m, "u32 %s = (u32)", text);
+        mem_expr(m, 1);
+        mem_write(m, " & %u;\n", bound - 1);
+        mem_add_name(m, text, GT_U32, bound);
+        return;
+    }
+    gen_type t = mem_type(m);
+    mem_write(m, "%s %s = ", gen_type_name(t), text);
+    mem_typed(m, t, 2);
+    mem_write(m, ";\n");
+    mem_add_name(m, text, t, 0);
+}
+
+// Elements of an array of a random shape; a record's members are set one after another.
+void mem_new_array(mem *m)
+{
+    static const uint8_t lengths[] = {2, 3, 4, 4, 5, 6, 8, 8};
+    mem_place p = {.type = mem_type(m), .record = MEM_SCALAR, .has_address = true};
+    uint32_t total = 1;
+    if (mem_chance(m, 30))
+        p.record = (int)mem_below(m, (uint32_t)m->record_count);
+    p.rank = mem_chance(m, 65) ? 1 : mem_chance(m, 75) ? 2 : 3;
+    if (p.record != MEM_SCALAR)
+        p.rank = mem_below(m, 3) != 0;
+    for (uint32_t i = 0; i < p.rank; i++) {
+        p.dims[i] = p.rank == 1 ? lengths[mem_below(m, 8)] : 2 + mem_below(m, 3);
+        total *= p.dims[i];
+    }
+    snprintf(p.text, sizeof p.text, "v%u", mem_fresh(m));
+    mem_line(m);
+    mem_write(m, "%s %s", mem_element_name(m, &p), p.text);
+    for (uint32_t i = 0; i < p.rank; i++)
+        mem_write(m, "[%u]", p.dims[i]);
+    if (p.record != MEM_SCALAR || p.rank > 1) {
+        mem_write(m, " = {0};\n");
+    } else {
+        mem_write(m, " = {");
+        for (uint32_t i = 0; i < total; i++) {
+            mem_write(m, i ? ", " : "");
+            mem_typed(m, p.type, mem_chance(m, 30));
+        }
+        mem_write(m, "};\n");
+    }
+    mem_place *made = mem_add_place(m, p.text, p.type, p.record, p.dims[0]);
+    made->rank = p.rank;
+    memcpy(made->dims, p.dims, sizeof p.dims);
+}
+
+// p = a + f(i): into an array that is there already, so that pointers meet.
+static void new_pointer(mem *m)
+{
+    const mem_place *from = mem_pick(m, false);
+    if (!from || !from->has_address)
+        return;
+    mem_place a = *from;
+    uint32_t name = mem_fresh(m);
+    char text[24];
+    const char *type = mem_element_name(m, &a), *mark = a.is_constant ? "const " : "";
+    snprintf(text, sizeof text, "v%u", name);
+    mem_line(m);
+    if (a.rank == 0 || (a.record != MEM_SCALAR && mem_chance(m, 40))) {
+        mem_write(m, "%s%s *%s = &", mark, type, text);
+        mem_element(m, &a);
+        mem_write(m, ";\n");
+        mem_place *p = mem_add_place(m, text, a.type, a.record, 0);
+        p->is_pointer = true;
+        p->is_constant = a.is_constant;
+        return;
+    }
+    if (a.rank == 2) { // a row
+        mem_write(m, "%s%s *%s = %s[", mark, type, text, a.text);
+        mem_index(m, a.dims[0]);
+        mem_write(m, "];\n");
+        mem_place *p = mem_add_place(m, text, a.type, a.record, a.dims[1]);
+        p->is_pointer = true;
+        p->is_constant = a.is_constant;
+        return;
+    }
+    if (a.rank == 3) {
+        mem_write(m, "%s%s (*%s)[%u] = %s[", mark, type, text, a.dims[2], a.text);
+        mem_index(m, a.dims[0]);
+        mem_write(m, "];\n");
+        mem_place *p = mem_add_place(m, text, a.type, a.record, a.dims[1]);
+        p->rank = 2;
+        p->dims[1] = a.dims[2];
+        p->is_pointer = true;
+        p->is_constant = a.is_constant;
+        return;
+    }
+    uint32_t room = 1 + mem_below(m, a.dims[0]), before = 0;
+    const mem_place *other = mem_pick_like(m, a.type, a.record, 1, room, true);
+    mem_write(m, "%s%s *%s = ", mark, type, text);
+    if (other && !a.is_constant && other->has_address && mem_chance(m, 25)) {
+        mem_place o = *other;
+        mem_test(m);
+        mem_write(m, " ? %s + (", o.text);
+        mem_index(m, o.dims[0] - room + 1);
+        mem_write(m, ") : ");
+    } else if (room < a.dims[0] && mem_chance(m, 30)) {
+        before = 1 + mem_below(m, a.dims[0] - room);
+    }
+    mem_write(m, "%s + (", a.text);
+    if (before)
+        mem_write(m, "%u + ", before);
+    mem_index(m, a.dims[0] - room - before + 1);
+    mem_write(m, ");\n");
+    mem_place *p = mem_add_place(m, text, a.type, a.record, room);
+    p->is_pointer = true;
+    p->before = before;
+    p->is_constant = a.is_constant;
+}
+
+// The same bytes as another type.
+static void new_view(mem *m)
+{
+    const mem_place *from = mem_pick(m, true);
+    if (!from || !from->has_address || from->rank > 1 || from->is_pointer)
+        return;
+    mem_place a = *from;
+    uint32_t bytes = mem_element_bytes(m, &a) * (a.rank ? a.dims[0] : 1);
+    gen_type t = mem_type(m);
+    if (mem_size(t) > a.align || bytes < mem_size(t))
+        t = mem_chance(m, 50) ? GT_U8 : GT_I8;
+    char text[24];
+    snprintf(text, sizeof text, "v%u", mem_fresh(m));
+    mem_line(m);
+    mem_write(m, "%s *%s = (%s *)%s%s;\n", gen_type_name(t), text, gen_type_name(t),
+              a.rank ? "" : "&", a.text);
+    mem_add_place(m, text, t, MEM_SCALAR, bytes / mem_size(t))->is_pointer = true;
+}
+
+// --- assignments
+void mem_assign(mem *m)
+{
+    static const char *const ops[] = {
+        "=", "=", "=", "=", "=", "+=", "-=", "^=", "&=", "|=", "*=", "="};
+    const mem_place *p = mem_pick(m, true);
+    uint32_t k = mem_below(m, 100);
+    if (!p)
+        return;
+    mem_line(m);
+    if (k < 8) {
+        const char *step = k & 1 ? "++" : "--";
+        if (k & 2)
+            mem_write(m, "%s", step);
+        mem_access(m, p);
+        mem_write(m, "%s;\n", k & 2 ? "" : step);
+        return;
+    }
+    gen_type t = mem_access(m, p);
+    mem_write(m, " %s ", ops[mem_below(m, 12)]);
+    mem_typed(m, t, 2);
+    mem_write(m, ";\n");
+}
+
+static void set_name(mem *m)
+{
+    static const char *const ops[] = {"=", "+=", "^=", "-=", "=", "|="};
+    for (int i = 0; i < 10 && m->name_count; i++) {
+        const mem_name *n = &m->names[mem_below(m, m->name_count)];
+        if (n->bound || n->text[0] != 'v')
+            continue;
+        gen_type t = n->type;
+        mem_line(m);
+        mem_write(m, "%s %s ", n->text, ops[mem_below(m, 6)]);
+        mem_typed(m, t, 2);
+        mem_write(m, ";\n");
+        return;
+    }
+    mem_assign(m);
+}
+
+// Two or three neighbours one after another, each from what was just stored.
+static void neighbours(mem *m)
+{
+    const mem_place *from = mem_pick(m, true);
+    if (!from)
+        return;
+    mem_place p = *from;
+    for (uint32_t i = 0, n = 2 + mem_below(m, 3); i < n; i++) {
+        mem_line(m);
+        gen_type t = mem_access(m, &p);
+        mem_write(m, " = (%s)(", gen_type_name(t));
+        mem_access(m, &p);
+        mem_write(m, " %s ", mem_chance(m, 50) ? "&" : "+");
+        mem_expr(m, 0);
+        mem_write(m, ");\n");
+    }
+}
+
+static void swap(mem *m)
+{
+    const mem_place *from = mem_pick(m, true);
+    if (!from)
+        return;
+    mem_place a = *from, b = a;
+    const mem_place *other = mem_pick_like(m, a.type, a.record, a.rank, 1, true);
+    if (other && mem_chance(m, 40))
+        b = *other;
+    // Both are named by pointers: an index that is read from memory must not change between.
+    uint32_t x = mem_fresh(m), y = mem_fresh(m), t = mem_fresh(m);
+    const char *type = mem_element_name(m, &a);
+    mem_line(m);
+    mem_write(m, "%s *v%u = &", type, x);
+    mem_element(m, &a);
+    mem_write(m, ", *v%u = &", y);
+    mem_element(m, &b);
+    mem_write(m, ";\n");
+    mem_line(m);
+    mem_write(m, "%s v%u = *v%u;\n", type, t, x);
+    mem_line(m);
+    mem_write(m, "*v%u = *v%u;\n", x, y);
+    mem_line(m);
+    mem_write(m, "*v%u = v%u;\n", y, t);
+}
+
+static void copy_record(mem *m)
+{
+    for (int tries = 0; tries < 8; tries++) {
+        const mem_place *to = mem_pick(m, true);
+        if (!to || to->record == MEM_SCALAR)
+            continue;
+        mem_place a = *to;
+        const mem_place *from = mem_pick_like(m, a.type, a.record, mem_below(m, 2), 1, false);
+        mem_place b = from ? *from : a;
+        mem_line(m);
+        mem_element(m, &a);
+        mem_write(m, " = ");
+        mem_element(m, &b);
+        mem_write(m, ";\n");
+        return;
+    }
+    neighbours(m);
+}
+
+// A store through whichever of two places.
+static void chosen_store(mem *m)
+{
+    const mem_place *from = mem_pick(m, true);
+    if (!from || from->record != MEM_SCALAR)
+        return;
+    mem_place a = *from;
+    const mem_place *other = mem_pick_like(m, a.type, a.record, mem_below(m, 2), 1, true);
+    mem_place b = other ? *other : a;
+    mem_line(m);
+    mem_write(m, "*(");
+    mem_test(m);
+    mem_write(m, " ? &");
+    mem_element(m, &a);
+    mem_write(m, " : &");
+    mem_element(m, &b);
+    mem_write(m, ") %s ", mem_chance(m, 50) ? "=" : "+=");
+    mem_typed(m, a.type, 1);
+    mem_write(m, ";\n");
+}
+
+// --- loops over an array
+static void array_loop(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 20 && (!from || from->rank != 1 || from->dims[0] < 2); i++)
+        from = mem_pick(m, true);
+    if (!from || from->rank != 1 || from->dims[0] < 2 || from->record != MEM_SCALAR)
+        return;
+    mem_place a = *from;
+    const mem_place *source = mem_pick_like(m, a.type, a.record, 1, 2, false);
+    mem_place b = source && mem_chance(m, 60) ? *source : a;
+    uint32_t length = a.dims[0] < b.dims[0] ? a.dims[0] : b.dims[0], i = mem_fresh(m);
+    uint32_t shift = mem_below(m, length < 3 ? length : 3);
+    bool down = mem_chance(m, 30);
+    const char *t = gen_type_name(a.type), *op = mem_chance(m, 30)   ? "+="
+                                                 : mem_chance(m, 20) ? "^="
+                                                                     : "=";
+    if (mem_chance(m, 30))
+        mem_write(m, "#pragma unroll%s\n",
+                  mem_chance(m, 40)   ? ""
+                  : mem_chance(m, 50) ? " 2"
+                                      : " 3");
+    mem_line(m);
+    if (down)
+        mem_write(m, "for (i32 v%u = %d; v%u >= %u; v%u--) { %s[v%u] %s (%s)(%s[v%u - %u]", i,
+                  (int)length - 1, i, shift, i, a.text, i, op, t, b.text, i, shift);
+    else
+        mem_write(m, "for (u32 v%u = 0; v%u < %u; v%u++) { %s[v%u] %s (%s)(%s[v%u + %u]", i, i,
+                  length - shift, i, a.text, i, op, t, b.text, i, shift);
+    if (mem_chance(m, 50)) {
+        mem_write(m, " + ");
+        mem_expr(m, 1);
+    }
+    mem_write(m, "); }\n");
+}
+
+// Elimination, exchange of rows and columns, transposition.
+static void rows(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 20 && (!from || from->rank != 2); i++)
+        from = mem_pick(m, true);
+    if (!from || from->rank != 2 || from->record != MEM_SCALAR)
+        return;
+    mem_place a = *from;
+    uint32_t i = mem_fresh(m), r = mem_fresh(m), s = mem_fresh(m), kind = mem_below(m, 4);
+    bool columns = mem_chance(m, 40);
+    uint32_t across = a.dims[columns], along = a.dims[!columns];
+    const char *t = gen_type_name(a.type);
+    char first[64], second[64];
+    mem_line(m);
+    mem_write(m, "u32 v%u = (u32)(", r);
+    mem_index(m, across);
+    mem_write(m, "), v%u = (u32)(", s);
+    mem_index(m, across);
+    mem_write(m, ");\n");
+    snprintf(first, sizeof first, "[v%u][v%u]", columns ? i : r, columns ? r : i);
+    snprintf(second, sizeof second, "[v%u][v%u]", columns ? i : s, columns ? s : i);
+    mem_line(m);
+    if (kind == 3 && a.dims[0] == a.dims[1]) {
+        mem_write(m,
+                  "for (u32 v%u = 0; v%u < %u; v%u++) { for (u32 v%u = 0; v%u < v%u; v%u++) { "
+                  "%s t = %s[v%u][v%u]; %s[v%u][v%u] = %s[v%u][v%u]; %s[v%u][v%u] = t; } }\n",
+                  i, i, along, i, i + 1000, i + 1000, i, i + 1000, t, a.text, i, i + 1000, a.text,
+                  i, i + 1000, a.text, i + 1000, i, a.text, i + 1000, i);
+        return;
+    }
+    mem_write(m, "for (u32 v%u = 0; v%u < %u; v%u++) { ", i, i, along, i);
+    if (kind == 0)
+        mem_write(m, "%s t = %s%s; %s%s = %s%s; %s%s = t; }\n", t, a.text, first, a.text, first,
+                  a.text, second, a.text, second);
+    else
+        mem_write(m, "%s%s = (%s)(%s%s %s %s%s * %s[%s%u][%u]); }\n", a.text, first, t, a.text,
+                  first, kind == 1 ? "-" : "^", a.text, second, a.text, columns ? "" : "v",
+                  columns ? mem_below(m, a.dims[0]) : r, mem_below(m, a.dims[1]));
+}
+
+// A pointer walks, reads and writes.
+static void walk(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 20 && (!from || from->rank != 1); i++)
+        from = mem_pick(m, true);
+    if (!from || from->rank != 1 || from->record != MEM_SCALAR)
+        return;
+    mem_place a = *from;
+    const mem_place *source = mem_pick_like(m, a.type, a.record, 1, 1, false);
+    mem_place b = source ? *source : a;
+    uint32_t room = a.dims[0] < b.dims[0] ? a.dims[0] : b.dims[0];
+    uint32_t count = 1 + mem_below(m, room), p = mem_fresh(m), q = mem_fresh(m);
+    const char *t = gen_type_name(a.type);
+    mem_line(m);
+    switch (mem_below(m, 3)) {
+    case 0: // copies, perhaps over itself
+        mem_write(m, "{ %s *v%u = %s + (", t, p, a.text);
+        mem_index(m, a.dims[0] - count + 1);
+        mem_write(m, "); const %s *v%u = %s + (", t, q, b.text);
+        mem_index(m, b.dims[0] - count + 1);
+        mem_write(m,
+                  "); for (u32 n = 0; n < %u; n++) { *v%u++ %s *v%u++; } "
+                  "}\n",
+                  count, p, mem_chance(m, 60) ? "=" : "+=", q);
+        break;
+    case 1:
+        mem_write(m, "for (%s *v%u = %s; v%u < %s + %u; v%u++) { *v%u = (%s)(*v%u ", t, p, a.text,
+                  p, a.text, a.dims[0], p, p, t, p);
+        mem_write(m, mem_chance(m, 50) ? "* 3 + " : "^ ");
+        mem_expr(m, 1);
+        mem_write(m, "); }\n");
+        break;
+    default: // backwards, until a test
+        mem_write(m,
+                  "{ %s *v%u = %s + %u; do { *--v%u %s= 1; } while (v%u > %s && (*v%u & 3) != %u); "
+                  "}\n",
+                  t, p, a.text, a.dims[0], p, mem_chance(m, 50) ? "+" : "^", p, a.text, p,
+                  mem_below(m, 4));
+    }
+}
+
+void mem_touch(mem *m)
+{
+    static const struct {
+        uint32_t weight;
+        void (*write)(mem *m);
+    } kinds[] = {{24, mem_assign},  {7, neighbours}, {4, swap},         {4, copy_record},
+                 {2, chosen_store}, {3, set_name},   {3, mem_new_name}, {4, new_pointer},
+                 {2, new_view},     {4, array_loop}, {3, rows},         {4, walk},
+                 {3, mem_new_array}};
+    uint32_t all = 0, at = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        all += kinds[i].weight;
+    uint32_t k = mem_below(m, all);
+    while (k >= kinds[at].weight)
+        k -= kinds[at++].weight;
+    kinds[at].write(m);
+}
