@@ -27,6 +27,15 @@ extern "C" {
 #    define KILN_API
 #endif
 
+// C11 and C++ have different words for the same.
+#ifdef __cplusplus
+#    define KILN_ALIGN(bytes)              alignas(bytes)
+#    define KILN_STATIC_ASSERT(fact, text) static_assert(fact, text)
+#else
+#    define KILN_ALIGN(bytes)              _Alignas(bytes)
+#    define KILN_STATIC_ASSERT(fact, text) _Static_assert(fact, text)
+#endif
+
 #define KILN_VERSION_MAJOR 0
 #define KILN_VERSION_MINOR 1
 #define KILN_VERSION_PATCH 0
@@ -396,11 +405,7 @@ KILN_API void kiln_graph_free(kiln_graph *g);
 // --- tensor maps: how the copy engine of sm_90 and later sees a tensor. Passed to a kernel as a
 // struct of 128 bytes.
 typedef struct kiln_tensor_map {
-#ifdef __cplusplus
-    alignas(64) uint64_t opaque[16];
-#else
-    _Alignas(64) uint64_t opaque[16];
-#endif
+    KILN_ALIGN(64) uint64_t opaque[16];
 } kiln_tensor_map;
 typedef struct kiln_tensor_map_desc {
     const kiln_buffer *buffer;
@@ -419,8 +424,7 @@ KILN_API kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *d
                                           kiln_tensor_map *out);
 
 // --- typed buffers: kiln_f32s holds f32 elements, and the C compiler knows it. The launchers that
-// `kiln build` writes take these, so a buffer of the wrong type does not compile. kiln_bytes holds
-// structs and vectors.
+// `kiln build` writes take these, so a buffer of the wrong type does not compile.
 #define KILN_TYPED_BUFFER(name, c_type, element)                                                   \
     typedef struct kiln_##name##s {                                                                \
         kiln_buffer *buffer;                                                                       \
@@ -458,9 +462,49 @@ KILN_TYPED_BUFFER(f8e4, uint8_t, KILN_F8E4)
 KILN_TYPED_BUFFER(f8e5, uint8_t, KILN_F8E5)
 KILN_TYPED_BUFFER(f32, float, KILN_F32)
 KILN_TYPED_BUFFER(f64, double, KILN_F64)
+// The same for a struct of the program's own; `kiln build` has one for every struct of a kernel.
+#define KILN_STRUCT_BUFFER(name, c_type)                                                           \
+    typedef struct name {                                                                          \
+        kiln_buffer *buffer;                                                                       \
+    } name;                                                                                        \
+    static inline kiln_status name##_new(kiln *k, size_t count, name *out)                         \
+    {                                                                                              \
+        return kiln_buffer_new_bytes(k, sizeof(c_type), count, &out->buffer);                      \
+    }                                                                                              \
+    static inline void name##_free(name b)                                                         \
+    {                                                                                              \
+        kiln_buffer_free(b.buffer);                                                                \
+    }                                                                                              \
+    static inline kiln_status name##_write(name b, size_t first, const c_type *from, size_t count) \
+    {                                                                                              \
+        return kiln_write(b.buffer, first, from, count);                                           \
+    }                                                                                              \
+    static inline kiln_status name##_read(name b, size_t first, c_type *to, size_t count)          \
+    {                                                                                              \
+        return kiln_read(b.buffer, first, to, count);                                              \
+    }
+// Elements of which only the size is known: what `void *` points to.
 typedef struct kiln_bytes {
     kiln_buffer *buffer;
 } kiln_bytes;
+static inline kiln_status kiln_bytes_new(kiln *k, size_t element_size, size_t count,
+                                         kiln_bytes *out)
+{
+    return kiln_buffer_new_bytes(k, element_size, count, &out->buffer);
+}
+static inline void kiln_bytes_free(kiln_bytes b)
+{
+    kiln_buffer_free(b.buffer);
+}
+static inline kiln_status kiln_bytes_write(kiln_bytes b, size_t first, const void *from,
+                                           size_t count)
+{
+    return kiln_write(b.buffer, first, from, count);
+}
+static inline kiln_status kiln_bytes_read(kiln_bytes b, size_t first, void *to, size_t count)
+{
+    return kiln_read(b.buffer, first, to, count);
+}
 
 // How a typed launch is done: `items` threads (rounded up to blocks), or x, y, z blocks; the rest
 // as in kiln_launch_desc. Zero means the default.

@@ -2,6 +2,7 @@
 // ast, ir, every pass by name (NAME.2: after its second run), final and remarks; ptx, and what is
 // made from it: report, stats, side.
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "back/report.h"
 #include "base/bug.h"
@@ -26,6 +27,7 @@ typedef struct show {
     const char *path;
     FILE *to;
     bool annotate, line_info;
+    bool has_kernel; // the file has one
     bool found, no_kernel, cannot_emit, cannot_write;
     diags *complaints; // of the emitter, about IR without a source
 } show;
@@ -185,6 +187,9 @@ static const final_stage *final_stage_of(const char *name)
 static void on_stage(void *user, const char *name, front *f, ir_module *m)
 {
     show *s = user;
+    if (m && !strcmp(name, "final"))
+        for (uint32_t i = 0; i < m->funcs.len; i++)
+            s->has_kernel = s->has_kernel || m->funcs.at[i]->is_kernel;
     const final_stage *made = !strcmp(name, "final") ? final_stage_of(s->stage) : NULL;
     if (!made && strcmp(name, s->stage) != 0)
         return;
@@ -269,7 +274,15 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     if (outcome.log_len)
         fprintf(log, "%s%s", outcome.log, outcome.log[outcome.log_len - 1] == '\n' ? "" : "\n");
     int result = cli_exit_of(outcome.status);
-    if (!result && s->no_kernel) {
+    bool needs_kernel = strcmp(s->stage, "tokens") != 0 && strcmp(s->stage, "ast") != 0;
+    if (!result && needs_kernel && !s->has_kernel) {
+        fprintf(stderr,
+                "kiln show: %s has no kernel\n"
+                "hint: a function becomes one with the word kernel before it, or with __global__ "
+                "and #include <kiln/cuda.h>\n",
+                path);
+        result = EXIT_KERNEL;
+    } else if (!result && s->no_kernel) {
         fprintf(stderr, "kiln show: %s has no kernel '%s' at this stage\n", path, s->kernel);
         result = EXIT_USAGE;
     } else if (!result && !s->found && strcmp(s->stage, "remarks") != 0) {
@@ -296,6 +309,47 @@ int cli_report(const cli_compile *c, const char *path)
     int result = show_stage(&s, c, path, false);
     arena_free(s.in);
     return result;
+}
+
+static void print_stages(void)
+{
+    fprintf(stderr, " tokens ast ir");
+    for (const pass_row *row = pass_list; row->name; row++) {
+        bool seen = false;
+        for (const pass_row *before = pass_list; before < row; before++)
+            seen = seen || !strcmp(before->name, row->name);
+        if (!seen)
+            fprintf(stderr, " %s", row->name);
+    }
+    fprintf(stderr, " final remarks");
+    for (size_t i = 0; i < COUNT(final_stages); i++)
+        fprintf(stderr, " %s", final_stages[i].name);
+    fprintf(stderr, "\n");
+}
+
+// Options of other stages.
+static int refuse_idle_options(const show *s, const cli_args *args)
+{
+    static const struct need {
+        int option;
+        const char *stage;
+    } needs[] = {{OPT_annotate, "ptx"}, {OPT_lines, "ptx"}, {OPT_html, "side"}};
+    for (size_t i = 0; i < COUNT(needs); i++)
+        if (args->given[needs[i].option] && strcmp(s->stage, needs[i].stage) != 0)
+            return cli_no_effect("show", needs[i].option, args->given[needs[i].option],
+                                 "it is for --stage %s", needs[i].stage);
+    if (s->kernel &&
+        (!strcmp(s->stage, "tokens") || !strcmp(s->stage, "ast") || !strcmp(s->stage, "remarks")))
+        return cli_no_effect("show", OPT_kernel, s->kernel, "the stage %s is of the whole file",
+                             s->stage);
+    return 0;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 int cli_show(int argc, char **argv)
@@ -329,27 +383,31 @@ int cli_show(int argc, char **argv)
     }
     if (!path)
         return cli_usage("show", "which file?");
+    if (!*stage) {
+        snprintf(stage, sizeof stage, "final");
+        fprintf(stderr, "kiln show: the stage is final, which every device gets; --stage takes");
+        print_stages();
+    }
     char *dot = strchr(stage, '.');
     if (dot) {
-        s.wanted_run = (unsigned)strtoul(dot + 1, NULL, 10);
+        char *end;
+        s.wanted_run = (unsigned)strtoul(dot + 1, &end, 10);
+        if (!s.wanted_run || *end)
+            return cli_usage("show", "after the dot of --stage %s there is the number of a run",
+                             stage);
         *dot = 0;
     }
     s.stage = stage;
     if (!is_stage(stage)) {
-        fprintf(stderr, "kiln show: there is no stage '%s'; the stages are tokens ast ir", stage);
-        for (const pass_row *row = pass_list; row->name; row++) {
-            bool seen = false;
-            for (const pass_row *before = pass_list; before < row; before++)
-                seen = seen || !strcmp(before->name, row->name);
-            if (!seen)
-                fprintf(stderr, " %s", row->name);
-        }
-        fprintf(stderr, " final remarks");
-        for (size_t i = 0; i < COUNT(final_stages); i++)
-            fprintf(stderr, " %s", final_stages[i].name);
-        fprintf(stderr, "\n");
+        fprintf(stderr, "kiln show: there is no stage '%s'; the stages are", stage);
+        print_stages();
         return EXIT_USAGE;
     }
+    int failed = refuse_idle_options(&s, &args);
+    if (failed)
+        return failed;
+    if (s.html && is_same_file(s.html, path))
+        return cli_usage("show", "--html %s would replace the kernel file", s.html);
     s.in = arena_new();
     if (!s.in)
         return EXIT_WORLD;
