@@ -9,10 +9,11 @@
 
 enum cli_exit {
     EXIT_FINE = 0,
-    EXIT_KERNEL = 1, // the kernel or the data is wrong
-    EXIT_USAGE = 2,  // the command line is wrong
-    EXIT_WORLD = 3,  // a file, a driver, memory
-    EXIT_BUG = 70,   // Kiln is wrong
+    EXIT_KERNEL = 1,      // the kernel or the data is wrong
+    EXIT_USAGE = 2,       // the command line is wrong
+    EXIT_WORLD = 3,       // a file, a driver, memory
+    EXIT_BUG = 70,        // Kiln is wrong
+    EXIT_INTERRUPT = 130, // Ctrl-C
 };
 
 // VERB_run, VERB_check …; VERB_kiln is the program before any verb.

@@ -8,7 +8,7 @@
 
 static const char exit_codes[] =
     "0 ok, 1 the kernel or data is wrong, 2 usage, 3 the world is wrong (file, driver, memory), "
-    "70 a mistake of Kiln itself";
+    "70 a mistake of Kiln itself, 130 Ctrl-C";
 
 // "-o FILE", "--grid X[,Y[,Z]]", "-h, --help", "-O[0|2]".
 static void left_side(const option_row *row, char *out, size_t room)

@@ -19,8 +19,8 @@ int cli_exit_of(kiln_status status)
     case KILN_E_NOT_FOUND:
     case KILN_E_NO_MEMORY:
     case KILN_E_IO:
-    case KILN_E_DRIVER:
-    case KILN_E_CANCELLED: return EXIT_WORLD;
+    case KILN_E_DRIVER: return EXIT_WORLD;
+    case KILN_E_CANCELLED: return EXIT_INTERRUPT;
     case KILN_E_BAD_HANDLE:
     case KILN_E_INTERNAL: return EXIT_BUG;
     }

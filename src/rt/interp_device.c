@@ -157,6 +157,9 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
     const cpu_row *row = cpu_takes(kernel, l);
     if (row)
         return cpu_launch(kernel, row, l);
+    if (__atomic_load_n(&k->cancel, __ATOMIC_RELAXED)) // while it waited for machine code
+        return error_set(k, KILN_E_CANCELLED, K6029, "kernel '%s': the launch was cancelled",
+                         kernel->name);
     interp_launch launch = {.program = kernel->program,
                             .shared_bytes = l->shared_bytes,
                             .args = l->args,

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rt/cpu/cpu.h"
@@ -48,7 +49,7 @@ static const bool is_watched = false;
 #endif
 
 static int passed, failed;
-static char folder[512], gate[600], broken[600], temporary[600];
+static char folder[512], gate[600], broken[600], temporary[600], numbers[600];
 
 static void expect(bool ok, const char *name, const char *what)
 {
@@ -92,12 +93,14 @@ static void set_up(const char *where)
     snprintf(gate, sizeof gate, "%s/gate", folder);
     snprintf(broken, sizeof broken, "%s/broken", folder);
     snprintf(temporary, sizeof temporary, "%s/tmp", folder);
+    snprintf(numbers, sizeof numbers, "%s/numbers", folder);
+    unlink(numbers);
     mkdir(folder, 0700);
     mkdir(temporary, 0700);
     snprintf(script, sizeof script,
-             "#!/bin/sh\nwhile [ ! -e '%s' ]; do sleep 0.01; done\n[ ! -e '%s' ] || exit 1\n"
-             "exec cc \"$@\"\n",
-             gate, broken);
+             "#!/bin/sh\necho $$ >> '%s'\nwhile [ ! -e '%s' ]; do sleep 0.01; done\n"
+             "[ ! -e '%s' ] || exit 1\nexec cc \"$@\"\n",
+             numbers, gate, broken);
     snprintf(path, sizeof path, "%s/cc", folder);
     make_file(path, script, 0700);
     setenv("KILN_CC", path, 1);
@@ -118,6 +121,54 @@ static bool left_nothing(void)
     if (d)
         closedir(d);
     return is_empty;
+}
+
+// Nobody may have taken note of its end yet.
+static bool runs(int number)
+{
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%d/stat", number);
+    FILE *in = fopen(path, "r");
+    bool is_there = in && fscanf(in, "%*d (%*[^)]) %c", &state) == 1;
+    if (in)
+        fclose(in);
+    return is_there && state != 'Z';
+}
+
+// Compilers that were started since the last call and still run.
+static int running_compilers(void)
+{
+    FILE *in = fopen(numbers, "r");
+    int number, count = 0;
+    while (in && fscanf(in, "%d", &number) == 1)
+        count += runs(number);
+    if (in)
+        fclose(in);
+    return count;
+}
+
+// Waits until a compiler has been started.
+static void wait_for_compiler(void)
+{
+    for (int i = 0; i < 500 && !running_compilers(); i++)
+        usleep(10000);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// At once, or soon after the process is gone.
+static void nothing_remains(const char *name)
+{
+    for (int i = 0; i < 300 && (running_compilers() || !left_nothing()); i++)
+        usleep(10000);
+    expect(!running_compilers(), name, "a compiler still runs");
+    expect(left_nothing(), name, "a folder is left");
+    unlink(numbers);
 }
 
 // --- a kernel and its data
@@ -210,17 +261,51 @@ static void waits(const char *name, const char *source, uint32_t n)
     kiln_close(t.k);
 }
 
+// The gate stays closed: who waits for the compiler waits for ever.
 static void ends_meanwhile(bool by_close)
 {
-    pthread_t id;
     gate_close();
+    unlink(numbers);
     thing t = make("cpu", small_kernel, 3);
-    pthread_create(&id, NULL, open_soon, NULL);
+    wait_for_compiler();
+    expect(running_compilers() == 1, "end while compiling", "no compiler was started");
+    double start_time = now();
     if (!by_close)
         kiln_module_free(t.m);
     kiln_close(t.k);
-    pthread_join(id, NULL);
-    expect(left_nothing(), "end while compiling", "a folder is left");
+    expect(now() - start_time < 2, "end while compiling", "it waited");
+    nothing_remains("end while compiling");
+}
+
+// What a process has left that was killed long ago goes, and nothing else.
+static void sweeps(const char *self)
+{
+    static const char *const names[] = {"kiln-cpu-999999999-old", "kiln-cpu-999999999-new",
+                                        "kiln-cpu-1-mine"};
+    char path[700], file[720];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", temporary, names[i]);
+        mkdir(path, 0700);
+        snprintf(file, sizeof file, "%s/kernel.c", path);
+        make_file(file, "", 0600);
+        struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+        if (i != 1)
+            utimensat(AT_FDCWD, path, times, 0);
+    }
+    gate_open();
+    pid_t child = fork();
+    if (child == 0) {
+        execl(self, self, folder, "leave", (char *)NULL);
+        _exit(1);
+    }
+    waitpid(child, NULL, 0);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", temporary, names[i]);
+        expect((access(path, F_OK) == 0) == (i > 0), "sweep", names[i]);
+        snprintf(file, sizeof file, "%s/kernel.c", path);
+        unlink(file);
+        rmdir(path);
+    }
 }
 
 // More than there are workers; the last ones never get one before the end.
@@ -426,6 +511,7 @@ static void forked(void)
     wanted(loop_kernel, 10, 5000, want);
     gate_close();
     thing t = make("cpu", loop_kernel, 10);
+    wait_for_compiler();
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
@@ -444,23 +530,27 @@ static void forked(void)
     kiln_close(t.k);
 }
 
-// A program that returns without closing anything.
-static void leaves(const char *self)
+// A program that returns without closing anything, or is ended by a signal.
+static void leaves(const char *self, int signal)
 {
     int status = 1;
-    pthread_t id;
     gate_close();
+    unlink(numbers);
     pid_t child = fork();
     if (child == 0) {
-        execl(self, self, folder, "leave", (char *)NULL);
+        execl(self, self, folder, signal ? "stay" : "leave", (char *)NULL);
         _exit(1);
     }
-    usleep(200000);
-    pthread_create(&id, NULL, open_soon, NULL);
+    if (signal) {
+        wait_for_compiler();
+        kill(child, signal);
+    }
+    double start_time = now();
     waitpid(child, &status, 0);
-    pthread_join(id, NULL);
-    expect(status == 0, "leaving", "the program has failed");
-    expect(left_nothing(), "leaving", "a folder is left");
+    expect(now() - start_time < 5, "leaving", "it waited");
+    expect(signal ? WIFSIGNALED(status) && WTERMSIG(status) == signal : status == 0, "leaving",
+           "the program has failed");
+    nothing_remains("leaving");
 }
 
 int main(int argc, char **argv)
@@ -472,6 +562,8 @@ int main(int argc, char **argv)
     if (argc > 2) {
         static thing t; // found by a leak checker
         t = make("cpu", small_kernel, 11);
+        if (!strcmp(argv[2], "stay"))
+            pause();
         return start(&t, 0) != KILN_OK;
     }
     before_and_after(small_kernel, 0);
@@ -492,7 +584,10 @@ int main(int argc, char **argv)
     with_quick();
     if (!is_watched) {
         forked();
-        leaves(argv[0]);
+        leaves(argv[0], 0);
+        leaves(argv[0], SIGKILL);
+        leaves(argv[0], SIGTERM);
+        sweeps(argv[0]);
     } else {
         printf("skipped: processes, which ThreadSanitizer does not follow\n");
     }

@@ -5,14 +5,10 @@
 #include "rt/cpu/cpu.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -102,17 +98,7 @@ const char *cpu_compiler(const char **why)
 }
 
 // --- running it
-// True: it may have made the object. Somebody else in this process may have taken note of its end.
-static bool wait_for(pid_t child)
-{
-    int status = 1;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return errno == ECHILD;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static bool run_compiler(const build_job *job, const char *source, const char *out, int try)
+static bool run_compiler(build_job *job, const char *source, const char *out, int try)
 {
     const char *argv[COUNT(flags) + COUNT(extra[0]) + 8];
     size_t n = 0;
@@ -124,29 +110,7 @@ static bool run_compiler(const build_job *job, const char *source, const char *o
     argv[n++] = out;
     for (size_t k = 0; k < COUNT(extra[0]) && extra[try][k]; k++)
         argv[n++] = extra[try][k];
-    argv[n] = NULL;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    if (posix_spawn_file_actions_init(&actions))
-        return false;
-    if (posix_spawnattr_init(&attributes)) {
-        posix_spawn_file_actions_destroy(&actions);
-        return false;
-    }
-    posix_spawnattr_setsigmask(&attributes, &job->signals);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!job->talks) {
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    }
-    pid_t child;
-    bool fine = posix_spawn(&child, found.path, &actions, &attributes,
-                            (char *const *)(uintptr_t)argv, job->environment) == 0 &&
-                wait_for(child);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return fine;
+    return child_run(job, argv, n);
 }
 
 static bool write_all(const char *path, const void *bytes, size_t len)
@@ -204,12 +168,6 @@ static void ask(asked *a, const char *code, size_t len)
         .source = code, .source_len = len, .parts = a->parts, .part_count = COUNT(a->parts)};
 }
 
-static void name_folder(char *out, size_t size)
-{
-    const char *tmp = getenv("TMPDIR");
-    snprintf(out, size, "%s/kiln-cpu-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-}
-
 void *build_cached(const char *code, size_t len)
 {
     asked a;
@@ -219,13 +177,12 @@ void *build_cached(const char *code, size_t len)
     ask(&a, code, len);
     if (!cache_get(&a.request, &bytes, &bytes_len))
         return NULL;
-    name_folder(folder, sizeof folder);
+    folder_name(folder, sizeof folder);
     if (mkdtemp(folder)) {
         snprintf(path, sizeof path, "%s/kernel.so", folder);
         if (write_all(path, bytes, bytes_len))
             object = open_object(path);
-        unlink(path);
-        rmdir(folder);
+        folder_remove(folder);
     }
     free(bytes);
     return object;
@@ -241,20 +198,24 @@ void build_keep(const build_job *job)
 }
 
 // --- a job
-// The environment in one piece: the pointers, then the texts.
-static char **copy_environment(void)
+// The environment in one piece: the pointers, then the texts. What the compiler keeps for a moment
+// goes to the job's own folder.
+static char **copy_environment(char *tmpdir)
 {
-    size_t count = 0, bytes = 0;
+    size_t count = 0, bytes = 0, n = 0;
     for (; environ && environ[count]; count++)
         bytes += strlen(environ[count]) + 1;
-    char **copy = malloc((count + 1) * sizeof *copy + bytes);
-    char *at = copy ? (char *)(copy + count + 1) : NULL;
-    for (size_t k = 0; copy && k < count; k++) {
-        copy[k] = at;
-        at = stpcpy(at, environ[k]) + 1;
+    char **copy = malloc((count + 2) * sizeof *copy + bytes);
+    char *at = copy ? (char *)(copy + count + 2) : NULL;
+    for (size_t k = 0; copy && k < count; k++)
+        if (strncmp(environ[k], "TMPDIR=", 7) != 0) {
+            copy[n++] = at;
+            at = stpcpy(at, environ[k]) + 1;
+        }
+    if (copy) {
+        copy[n++] = tmpdir;
+        copy[n] = NULL;
     }
-    if (copy)
-        copy[count] = NULL;
     return copy;
 }
 
@@ -263,8 +224,9 @@ build_job *build_job_new(const char *code, size_t len)
     build_job *job = calloc(1, sizeof *job);
     if (!job)
         return NULL;
+    pthread_mutex_init(&job->lock, NULL);
     job->code = malloc(len + 1);
-    job->environment = copy_environment();
+    job->environment = copy_environment(job->tmpdir);
     if (!job->code || !job->environment) {
         build_job_free(job);
         return NULL;
@@ -272,7 +234,7 @@ build_job *build_job_new(const char *code, size_t len)
     memcpy(job->code, code, len);
     job->code_len = len;
     job->talks = knob_number(KNOB_DEBUG) > 0;
-    name_folder(job->folder, sizeof job->folder);
+    folder_name(job->folder, sizeof job->folder);
     pthread_sigmask(SIG_SETMASK, NULL, &job->signals);
     return job;
 }
@@ -282,6 +244,7 @@ void build_job_free(build_job *job)
     free(job->code);
     free(job->environment);
     free(job->bytes);
+    pthread_mutex_destroy(&job->lock);
     free(job);
 }
 
@@ -290,6 +253,7 @@ void build_object(build_job *job)
     char source[300], object[300];
     if (!mkdtemp(job->folder))
         return;
+    snprintf(job->tmpdir, sizeof job->tmpdir, "TMPDIR=%s", job->folder);
     snprintf(source, sizeof source, "%s/kernel.c", job->folder);
     snprintf(object, sizeof object, "%s/kernel.so", job->folder);
     if (write_all(source, job->code, job->code_len))
@@ -298,7 +262,5 @@ void build_object(build_job *job)
                 job->object = open_object(object);
     if (job->object)
         job->bytes = read_all(object, &job->bytes_len);
-    unlink(source);
-    unlink(object);
-    rmdir(job->folder);
+    folder_remove(job->folder);
 }

@@ -42,14 +42,19 @@ typedef struct cpu_row {            // of kiln_cpu_table, as the C text has it
 typedef struct build_job { // what a compiler run needs, and what it makes; knows no module
     char *code;            // the C text
     size_t code_len;
-    char folder[256];
+    char folder[256], tmpdir[270];
     char **environment; // as it was when the job was made
     sigset_t signals;   // the maker's mask, for the compiler
     bool talks;
     void *object; // opened; NULL: it did not work
     void *bytes;  // the object's file
     size_t bytes_len;
+    // child.c
+    pthread_mutex_t lock; // of these two
+    pid_t group;          // the compiler's processes; 0: none
+    bool is_stopped;      // none starts any more
     // tier.c
+    struct build_job *next; // of those that run
     pthread_t thread;
     pid_t owner;                 // the process that has the thread
     int is_done;                 // atomic: all above is there to be read
@@ -64,6 +69,13 @@ void build_keep(const build_job *job);
 // The C compiler that is used, or NULL; `why` gets a sentence.
 const char *cpu_compiler(const char **why);
 
+// --- child.c
+// Runs argv[0 … count) in the job's folder. False: it has failed, or was stopped.
+bool child_run(build_job *job, const char *const *argv, size_t count);
+void child_stop(build_job *job);          // from another thread: child_run returns soon
+void folder_name(char *out, size_t size); // for mkdtemp
+void folder_remove(const char *folder);   // with the files in it
+
 // --- work.c
 typedef struct cpu_work cpu_work;
 const cpu_work *work_new(arena *a, const ir_func *f);
@@ -75,7 +87,7 @@ double work_of(const kiln_kernel *kernel, const rt_launch *l); // lane-instructi
 // Inside the compile's frame: gives the kernels of `m` their functions, now or later, when there is
 // a way to make them.
 void cpu_take(kiln_module *m, ir_module *from);
-void cpu_wait(kiln_module *m); // until they have them
+bool cpu_wait(kiln_module *m); // until they have them; false: kiln_cancel was called
 void cpu_unload(kiln_module *m);
 // The machine code for a launch. May wait for it. NULL: it is the interpreter's.
 const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l);

@@ -46,7 +46,11 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
 // Answers are about the machine code.
 static kiln_status resources(const kiln_kernel *kernel, kiln_resources *out)
 {
-    cpu_wait(kernel->module);
+    kiln *k = kernel->module->k;
+    __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
+    if (!cpu_wait(kernel->module))
+        return error_set(k, KILN_E_CANCELLED, K6029,
+                         "kernel '%s': waiting for its machine code was cancelled", kernel->name);
     return interp_device.resources(kernel, out);
 }
 

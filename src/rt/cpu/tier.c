@@ -7,6 +7,7 @@
 #include "rt/cpu/cpu.h"
 
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "back/back.h"
@@ -37,6 +38,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t change;
     long limit, running;
+    build_job *jobs; // that run
     bool is_leaving;
 } workers = {.once = PTHREAD_ONCE_INIT,
              .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -55,6 +57,7 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
     workers.running = 0;
+    workers.jobs = NULL; // and their compilers are the parent's
     pthread_cond_init(&workers.change, NULL);
     pthread_mutex_unlock(&workers.lock);
 }
@@ -65,11 +68,14 @@ static void workers_make(void)
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-// The process ends, or the library goes, without a word to us: no folder is left behind.
+// The process ends, or the library goes, without a word to us: no folder and no compiler is left
+// behind, and none is waited for.
 __attribute__((destructor)) static void workers_leave(void)
 {
     pthread_mutex_lock(&workers.lock);
     workers.is_leaving = true;
+    for (build_job *job = workers.jobs; job; job = job->next)
+        child_stop(job);
     pthread_cond_broadcast(&workers.change);
     while (workers.running)
         pthread_cond_wait(&workers.change, &workers.lock);
@@ -77,7 +83,7 @@ __attribute__((destructor)) static void workers_leave(void)
 }
 
 // As many compilers as there are cores; one that is waited for comes in addition.
-static bool worker_begin(const build_job *job)
+static bool worker_begin(build_job *job)
 {
     pthread_mutex_lock(&workers.lock);
     while (workers.running >= workers.limit && workers.running && !job->is_wanted &&
@@ -85,14 +91,24 @@ static bool worker_begin(const build_job *job)
         pthread_cond_wait(&workers.change, &workers.lock);
     bool begins = !job->is_given_up && !workers.is_leaving;
     workers.running += begins;
+    if (begins) {
+        job->next = workers.jobs;
+        workers.jobs = job;
+    }
     pthread_mutex_unlock(&workers.lock);
     return begins;
 }
 
-static void worker_end(void)
+static void worker_end(build_job *job, bool has_begun)
 {
     pthread_mutex_lock(&workers.lock);
-    workers.running--;
+    workers.running -= has_begun;
+    for (build_job **at = &workers.jobs; has_begun && *at; at = &(*at)->next)
+        if (*at == job) {
+            *at = job->next;
+            break;
+        }
+    __atomic_store_n(&job->is_done, 1, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&workers.change);
     pthread_mutex_unlock(&workers.lock);
 }
@@ -100,11 +116,10 @@ static void worker_end(void)
 static void *worker(void *job_pointer)
 {
     build_job *job = job_pointer;
-    if (worker_begin(job)) {
+    bool begins = worker_begin(job);
+    if (begins)
         build_object(job);
-        worker_end();
-    }
-    __atomic_store_n(&job->is_done, 1, __ATOMIC_RELEASE);
+    worker_end(job, begins);
     return NULL;
 }
 
@@ -218,20 +233,43 @@ static void tell_worker(bool *what)
     pthread_mutex_unlock(&workers.lock);
 }
 
-void cpu_wait(kiln_module *m)
+// kiln_cancel may be called by a signal handler, so it wakes nobody: looked at now and then.
+static bool wait_for_job(build_job *job, const volatile int *cancel)
+{
+    bool is_done = false;
+    pthread_mutex_lock(&workers.lock);
+    while (!(is_done = __atomic_load_n(&job->is_done, __ATOMIC_ACQUIRE)) &&
+           !__atomic_load_n(cancel, __ATOMIC_RELAXED)) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 20000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&workers.change, &workers.lock, &until);
+    }
+    pthread_mutex_unlock(&workers.lock);
+    return is_done;
+}
+
+bool cpu_wait(kiln_module *m)
 {
     if (!m->job)
-        return;
+        return true;
     tell_worker(&m->job->is_wanted);
+    if (m->job->owner == getpid() && !wait_for_job(m->job, &m->k->cancel))
+        return false;
     end_job(m);
+    return true;
 }
 
 void cpu_unload(kiln_module *m)
 {
-    if (m->job) {
+    if (m->job && m->job->owner == getpid()) {
         tell_worker(&m->job->is_given_up);
-        end_job(m);
+        child_stop(m->job);
     }
+    if (m->job)
+        end_job(m);
     if (m->native)
         dlclose(m->native);
     m->native = NULL;
@@ -251,7 +289,7 @@ const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l)
     kiln_module *m = kernel->module;
     if (m->job && __atomic_load_n(&m->job->is_done, __ATOMIC_ACQUIRE))
         end_job(m);
-    else if (m->job && !if_fits(kernel->quick, l) && !is_small(kernel, l))
-        cpu_wait(m);
+    else if (m->job && !if_fits(kernel->quick, l) && !is_small(kernel, l) && !cpu_wait(m))
+        return NULL;
     return if_fits(kernel->native ? kernel->native : kernel->quick, l);
 }
