@@ -101,6 +101,8 @@ help:
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
 	@echo 'make fuzz [SECONDS=60] [SEED=1]    libFuzzer on every reader, SECONDS each'
 	@echo 'make fuzz-diff [SECONDS=60] [SEED=1]  random kernels: gcc against the interpreter and own machine code, plain and optimised'
+	@echo 'make gpu-fuzz [SECONDS=60] [SEED=1]  random kernels on the GPU: cuda and OpenCL, plain and optimised'
+	@echo 'make fuzz-proof           puts old bugs back in; the random kernels must find each (not in CI: long)'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
 	@echo 'make install [PREFIX=…] [DESTDIR=…]'
 	@echo 'make man                  rewrite docs/man/*.1 from the tables of the program'

@@ -63,9 +63,10 @@ $(T)/fuzz/%.o: tests/fuzz/%.c
 	$(call Q,cc  )$(KILN_CC) $(HARNESS_FLAGS) -MMD -MP -c $< -o $@
 $(T)/fuzz_diff: $(FUZZ_DIFF_OBJ) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+# make fuzz-diff [SECONDS=60 | COUNT=n] [SEED=1] [FUZZ='options of fuzz_diff']
 fuzz-diff: deps $(T)/fuzz_diff
 	@mkdir -p $(BUILD)/fuzz
-	@$(T)/fuzz_diff --seconds $(SECONDS) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
+	@$(T)/fuzz_diff $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
@@ -96,10 +97,13 @@ $(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
 $(T)/libfakecuda.so: tests/fake/libcuda.c src/rt/drv/cuda_abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
-.PHONY: gpu-build gpu-test
-gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so matrix-build
+.PHONY: gpu-build gpu-test gpu-fuzz
+gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff matrix-build
 gpu-test: gpu-build
 	@sh tests/gpu/run $(BUILD)
+# Random kernels on the GPU. make gpu-fuzz [SECONDS=60 | COUNT=n] [SEED=1] [FUZZ='--profile memory --json file …'] [KEEP=folder]
+gpu-fuzz: all $(T)/fuzz_diff
+	@KEEP='$(KEEP)' sh tests/fuzz/gpu $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
 # The same runtime on a driver that runs nothing
 $(T)/fake_check: tests/fake/check.c tests/api/api.h src/rt/drv/cuda_abi.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)

@@ -145,6 +145,7 @@ char *shrink(const fuzz_setup *setup, const char *text, const fuzz_verdict *verd
 {
     search s = {.setup = *setup, .kind = verdict->kind, .end = time(NULL) + (time_t)seconds};
     s.setup.way_count = 0;
+    s.setup.validate = setup->ways[verdict->way].optimise > 0;
     if (verdict->way > 0)
         s.setup.ways[s.setup.way_count++] = setup->ways[0];
     s.setup.ways[s.setup.way_count++] = setup->ways[verdict->way];
