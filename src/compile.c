@@ -190,8 +190,9 @@ static void copy_first_error(job *j)
         source_place at = source_find(ds->sources, d->at.lo);
         if (!at.file)
             return;
-        j->outcome->file = copy_out(at.file->path, strlen(at.file->path));
-        j->outcome->line = (int)at.line;
+        const char *path = source_shown_path(at.file, at.line);
+        j->outcome->file = copy_out(path, strlen(path));
+        j->outcome->line = (int)source_shown_line(at.file, at.line);
         j->outcome->column = (int)at.column;
         return;
     }

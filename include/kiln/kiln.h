@@ -346,6 +346,8 @@ typedef struct kiln_finding {
     int other_line, other_column;
     uint32_t other_thread[3], other_block[3];
     uint64_t count; // how often: equal ones (same code and lines) are reported once
+    // Where `line` is in a macro's definition: the line that uses the macro; else 0.
+    int use_line, other_use_line;
 } kiln_finding;
 
 typedef struct kiln_check_desc {

@@ -31,8 +31,9 @@ void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
             if (i->op == IR_BOUNDS)
                 s.elem = (uint32_t)i->imm;
             if (m->sources && i->at.lo) {
-                source_place place = source_find(m->sources, i->at.lo);
-                s.file = place.file ? place.file->path : "";
+                uint32_t use_line;
+                source_shown_place place = source_shown(m->sources, i->at, &use_line);
+                s.file = place.path;
                 s.line = place.line;
                 s.column = place.column;
             }

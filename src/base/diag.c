@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { WARNING_LIMIT = 100 };
+enum { WARNING_LIMIT = 100, USES_MAX = 4 };
 
 typedef struct code_row {
     const char *name, *title;
@@ -55,7 +55,7 @@ static bool is_known(const diags *ds, diag_code code, span at)
 {
     for (uint32_t i = 0; i < ds->list.len; i++) {
         const diag *d = ds->list.at[i];
-        if (d->code == code && d->at.lo == at.lo && d->at.hi == at.hi)
+        if (d->code == code && d->raised.lo == at.lo && d->raised.hi == at.hi)
             return true;
     }
     return false;
@@ -72,6 +72,55 @@ static bool count_in(diags *ds, diag_level level)
     return true;
 }
 
+// --- places in macros
+
+static void add_use(diag *d, span at, const char *what, const char *name)
+{
+    for (uint32_t i = 0; i < d->uses.len; i++)
+        if (d->uses.at[i].at.lo == at.lo && d->uses.at[i].at.hi == at.hi)
+            return;
+    diag_part use = {at, str_format(d->owner->in, "%s macro '%s'", what, name)};
+    vec_push(d->owner->in, &d->uses, use);
+}
+
+// Where a place stands in a file; the macros on the way to it become labels. Of a long chain the
+// innermost and the outermost are shown.
+static span place_in_file(diag *d, span at)
+{
+    const source_map *m = d->owner->sources;
+    source_spelling s = source_spell(m, at);
+    if (s.whole) {
+        const source_macro *macro = source_macro_of(m, s.whole);
+        add_use(d, macro->body, "the text of", macro->name);
+    }
+    uint32_t depth = 0;
+    for (uint32_t in = s.expansion; in;) {
+        const char *name = source_macro_of(m, in)->name;
+        source_spelling use = source_use_of(m, in);
+        if (++depth < USES_MAX || !use.expansion)
+            add_use(d, use.at, "in this use of", name);
+        in = use.expansion;
+    }
+    return s.at;
+}
+
+bool diag_fix_place(const diags *ds, span *at)
+{
+    source_spelling s = source_spell(ds->sources, *at);
+    if (!s.is_exact || (s.expansion && source_macro_of(ds->sources, s.expansion)->uses > 1))
+        return false;
+    *at = s.at;
+    return true;
+}
+
+void diag_move(diag *d, span at)
+{
+    d->raised = at;
+    d->at = at.lo ? place_in_file(d, at) : at;
+}
+
+// --- raising
+
 diag *diag_raise(diags *ds, diag_code code, span at, const char *format, ...)
 {
     diag_level level = codes[code].level;
@@ -80,11 +129,13 @@ diag *diag_raise(diags *ds, diag_code code, span at, const char *format, ...)
     if ((at.lo && is_known(ds, code, at)) || !count_in(ds, level)) {
         if (!ds->spare)
             ds->spare = arena_new_of(ds->in, diag);
-        *ds->spare = (diag){.owner = ds, .code = code, .level = level, .at = at, .message = ""};
+        *ds->spare = (diag){
+            .owner = ds, .code = code, .level = level, .at = at, .raised = at, .message = ""};
         return ds->spare;
     }
     diag *d = arena_new_of(ds->in, diag);
-    *d = (diag){.owner = ds, .code = code, .level = level, .at = at};
+    *d = (diag){.owner = ds, .code = code, .level = level};
+    diag_move(d, at);
     va_list args;
     va_start(args, format);
     d->message = str_vformat(ds->in, format, args);
@@ -104,7 +155,7 @@ void diag_label(diag *d, span at, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    diag_part label = {at, str_vformat(d->owner->in, format, args)};
+    diag_part label = {place_in_file(d, at), str_vformat(d->owner->in, format, args)};
     va_end(args);
     vec_push(d->owner->in, &d->labels, label);
 }
@@ -124,6 +175,9 @@ void diag_fix(diag *d, span at, const char *title, const char *format, ...)
 {
     if (!at.lo || !is_recorded(d))
         return;
+    d->drops_fix = !diag_fix_place(d->owner, &at);
+    if (d->drops_fix)
+        return;
     va_list args;
     va_start(args, format);
     diag_part edit = {at, str_vformat(d->owner->in, format, args)};
@@ -135,8 +189,13 @@ void diag_fix(diag *d, span at, const char *title, const char *format, ...)
 
 void diag_fix_more(diag *d, span at, const char *format, ...)
 {
-    if (!at.lo || !is_recorded(d) || !d->fixes.len)
+    if (!at.lo || !is_recorded(d) || !d->fixes.len || d->drops_fix)
         return;
+    d->drops_fix = !diag_fix_place(d->owner, &at);
+    if (d->drops_fix) {
+        d->fixes.len--;
+        return;
+    }
     va_list args;
     va_start(args, format);
     diag_part edit = {at, str_vformat(d->owner->in, format, args)};

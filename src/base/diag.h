@@ -34,9 +34,12 @@ typedef struct diag {
     struct diags *owner;
     diag_code code;
     diag_level level;
-    span at;
+    span at;     // in the text of a file
+    span raised; // as it was given: maybe in the expansion of a macro
     const char *message;
     vec(diag_part) labels; // labels.at[0] is the primary one when it has text for `at`
+    vec(diag_part) uses;   // labels for the macros that these places come from
+    bool drops_fix;        // the newest fix-it has no place in the text
     vec(const char *) notes;
     vec(diag_fixit) fixes;
 } diag;
@@ -59,10 +62,16 @@ diag *diag_raise(diags *ds, diag_code code, span at, const char *format, ...) PR
 // A label under another (or the same) place.
 void diag_label(diag *d, span at, const char *format, ...) PRINTF_LIKE(3, 4);
 void diag_note(diag *d, const char *format, ...) PRINTF_LIKE(2, 3);
+// Gives a record another place.
+void diag_move(diag *d, span at);
 // Starts a fix-it of one edit: replaces `at` by the formatted text. diag_fix_more adds an edit to
-// the newest fix-it.
+// the newest fix-it. A fix-it whose text does not stand in a file as it is meant is dropped.
 void diag_fix(diag *d, span at, const char *title, const char *format, ...) PRINTF_LIKE(4, 5);
 void diag_fix_more(diag *d, span at, const char *format, ...) PRINTF_LIKE(3, 4);
+
+// Turns a span into the text that an edit may change: in a macro's definition only when that is
+// used once. False: there is none.
+bool diag_fix_place(const diags *ds, span *at);
 
 const char *diag_code_name(diag_code code);  // "K2003"
 const char *diag_code_title(diag_code code); // the row's title

@@ -20,6 +20,7 @@ typedef struct mark { // one span, or the first or last line of a long one
     bool is_primary;
     const char *label; // NULL: none
     const source_file *file;
+    const char *path; // as shown: #line may name another
 } mark;
 
 typedef struct page {
@@ -111,7 +112,8 @@ static void add_mark(page *p, span at, const char *label, bool is_primary)
               .lo_byte = first.column - 1,
               .is_primary = is_primary,
               .label = label,
-              .file = first.file};
+              .file = first.file,
+              .path = source_shown_path(first.file, first.line)};
     if (last.line == first.line) {
         m.hi_byte = last.column - 1;
         vec_push(a, &p->marks, m);
@@ -131,17 +133,32 @@ static bool same_span(span a, span b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
+// A macro's text needs no mark of its own where something in it is marked.
+static bool is_marked_inside(const diag *d, span whole)
+{
+    for (uint32_t i = 0; i < d->labels.len; i++)
+        if (d->labels.at[i].at.lo >= whole.lo && d->labels.at[i].at.hi <= whole.hi)
+            return true;
+    return false;
+}
+
 static void collect_marks(page *p)
 {
     const diag *d = p->d;
-    uint32_t primary_label = UINT32_MAX;
-    for (uint32_t i = 0; i < d->labels.len && primary_label == UINT32_MAX; i++)
+    const char *primary = NULL;
+    for (uint32_t i = 0; i < d->labels.len && !primary; i++)
         if (same_span(d->labels.at[i].at, d->at))
-            primary_label = i;
-    add_mark(p, d->at, primary_label == UINT32_MAX ? NULL : d->labels.at[primary_label].text, true);
+            primary = d->labels.at[i].text;
+    for (uint32_t i = 0; i < d->uses.len && !primary; i++)
+        if (same_span(d->uses.at[i].at, d->at))
+            primary = d->uses.at[i].text;
+    add_mark(p, d->at, primary, true);
     for (uint32_t i = 0; i < d->labels.len; i++)
-        if (i != primary_label)
+        if (d->labels.at[i].text != primary)
             add_mark(p, d->labels.at[i].at, d->labels.at[i].text, false);
+    for (uint32_t i = 0; i < d->uses.len; i++)
+        if (!same_span(d->uses.at[i].at, d->at) && !is_marked_inside(d, d->uses.at[i].at))
+            add_mark(p, d->uses.at[i].at, d->uses.at[i].text, false);
 }
 
 // --- one line with its marks
@@ -247,7 +264,7 @@ static void show_line(page *p, const source_file *file, uint32_t line)
             focus = m->lo_byte;
     }
     diag_line view = diag_line_make(a, source_line(p->ds->sources, file, line), focus);
-    gutter(p, line, '|');
+    gutter(p, source_shown_line(file, line), '|');
     text_printf(p->out, " %s", view.shown);
     end_row(p);
     for (uint32_t i = 0; i < here.len; i++) {
@@ -263,52 +280,56 @@ static void show_line(page *p, const source_file *file, uint32_t line)
 
 // --- snippets
 
-// The next marked line of `file` after `line`; 0: none.
-static uint32_t next_line(const page *p, const source_file *file, uint32_t line)
+// Marks that share a snippet.
+static bool is_together(const mark *a, const mark *b)
+{
+    return a->file == b->file && !strcmp(a->path, b->path);
+}
+
+// The next marked line of the snippet after `line`; 0: none.
+static uint32_t next_line(const page *p, const mark *of, uint32_t line)
 {
     uint32_t best = 0;
     for (uint32_t i = 0; i < p->marks.len; i++) {
         const mark *m = &p->marks.at[i];
-        if (m->file == file && m->line > line && (!best || m->line < best))
+        if (is_together(m, of) && m->line > line && (!best || m->line < best))
             best = m->line;
     }
     return best;
 }
 
-static void show_snippet(page *p, const source_file *file, const char *arrow, uint32_t position)
+static void show_snippet(page *p, const mark *of, const char *arrow, uint32_t position)
 {
     source_place at = source_find(p->ds->sources, position);
     char start[40];
     snprintf(start, sizeof start, "%*s%s ", (int)p->digits, "", arrow);
     put(p, BLUE, start);
-    text_printf(p->out, "%s:%u:%u\n", file->path, at.line, at.column);
+    text_printf(p->out, "%s:%u:%u\n", of->path, source_shown_line(of->file, at.line), at.column);
     empty_row(p);
-    for (uint32_t line = next_line(p, file, 0), before = 0; line;
-         before = line, line = next_line(p, file, line)) {
+    for (uint32_t line = next_line(p, of, 0), before = 0; line;
+         before = line, line = next_line(p, of, line)) {
         if (before && line - before > DISTANT_LINES)
             text_puts(p->out, "...\n");
-        show_line(p, file, line);
+        show_line(p, of->file, line);
     }
     empty_row(p);
 }
 
 static void show_snippets(page *p)
 {
-    vec(const source_file *) done = {0};
     for (uint32_t i = 0; i < p->marks.len; i++) {
         const mark *m = &p->marks.at[i];
         bool is_done = false;
-        for (uint32_t j = 0; j < done.len; j++)
-            is_done |= done.at[j] == m->file;
+        for (uint32_t j = 0; j < i; j++)
+            is_done |= is_together(&p->marks.at[j], m);
         if (is_done)
             continue;
-        vec_push(p->ds->in, &done, m->file);
         uint32_t position = p->d->at.lo;
         if (i) {
             source_line(p->ds->sources, m->file, 1);
             position = m->file->base + m->file->lines[m->line - 1] + m->lo_byte;
         }
-        show_snippet(p, m->file, i ? ":::" : "-->", position);
+        show_snippet(p, m, i ? ":::" : "-->", position);
     }
 }
 
@@ -389,9 +410,10 @@ static void show_hunk(page *p, const source_file *file, const diag_part *edits, 
     // A fix that only removes text may leave a line empty or remove it with its newline.
     bool is_gone = !after.len && done > end;
     uint32_t line = h->first + trim_common(&before, &after);
-    uint32_t removed = show_diff_lines(p, before, line, '-');
+    uint32_t shown = source_shown_line(file, line);
+    uint32_t removed = show_diff_lines(p, before, shown, '-');
     uint32_t added =
-        is_gone ? 0 : show_diff_lines(p, after, (uint32_t)((int64_t)line + *shift), '+');
+        is_gone ? 0 : show_diff_lines(p, after, (uint32_t)((int64_t)shown + *shift), '+');
     *shift += (int64_t)added - (int64_t)removed;
 }
 
@@ -404,8 +426,10 @@ static void show_fix(page *p, const diag_fixit *fix)
     const source_file *file = source_file_at(sources, edits[0].at.lo);
     put(p, GREEN, "fix");
     text_printf(p->out, ": %s\n", fix->title);
-    if (file != source_file_at(sources, p->d->at.lo))
-        text_printf(p->out, "%*s--> %s\n", (int)p->digits, "", file->path);
+    if (file != source_file_at(sources, p->d->at.lo)) {
+        uint32_t line = source_find(sources, edits[0].at.lo).line;
+        text_printf(p->out, "%*s--> %s\n", (int)p->digits, "", source_shown_path(file, line));
+    }
     empty_row(p);
     int64_t shift = 0;
     for (uint32_t i = 0; i < count;) {
@@ -432,14 +456,20 @@ static void show_fix(page *p, const diag_fixit *fix)
 
 // --- one record
 
+static uint32_t shown_line(const mark *m)
+{
+    return source_shown_line(m->file, m->line);
+}
+
 static unsigned digits_of(const page *p)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < p->marks.len; i++)
-        most = p->marks.at[i].line > most ? p->marks.at[i].line : most;
+        most = shown_line(&p->marks.at[i]) > most ? shown_line(&p->marks.at[i]) : most;
     for (uint32_t i = 0; i < p->d->fixes.len; i++)
         for (uint32_t j = 0; j < p->d->fixes.at[i].edits.len; j++) {
-            uint32_t line = source_find(p->ds->sources, p->d->fixes.at[i].edits.at[j].at.hi).line;
+            source_place at = source_find(p->ds->sources, p->d->fixes.at[i].edits.at[j].at.hi);
+            uint32_t line = at.file ? source_shown_line(at.file, at.line) : 0;
             most = line + 1 > most ? line + 1 : most;
         }
     unsigned digits = 2;

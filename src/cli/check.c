@@ -21,13 +21,16 @@ static void put_string(const char *s)
     putchar('"');
 }
 
-static void put_end(const char *file, int line, int column, const uint32_t thread[3],
+static void put_end(const char *file, int line, int column, int use_line, const uint32_t thread[3],
                     const uint32_t block[3])
 {
     printf("\"file\":");
     put_string(file);
-    printf(",\"line\":%d,\"column\":%d,\"thread\":[%u,%u,%u],\"block\":[%u,%u,%u]", line, column,
-           thread[0], thread[1], thread[2], block[0], block[1], block[2]);
+    printf(",\"line\":%d,\"column\":%d,", line, column);
+    if (use_line)
+        printf("\"use_line\":%d,", use_line);
+    printf("\"thread\":[%u,%u,%u],\"block\":[%u,%u,%u]", thread[0], thread[1], thread[2], block[0],
+           block[1], block[2]);
 }
 
 static void put_json(const kiln_finding *f)
@@ -35,7 +38,7 @@ static void put_json(const kiln_finding *f)
     printf("{\"code\":\"%s\",\"message\":", f->code);
     put_string(f->message);
     putchar(',');
-    put_end(f->file, f->line, f->column, f->thread, f->block);
+    put_end(f->file, f->line, f->column, f->use_line, f->thread, f->block);
     if (f->array[0]) {
         printf(",\"array\":");
         put_string(f->array);
@@ -43,7 +46,8 @@ static void put_json(const kiln_finding *f)
     }
     if (f->other_line) {
         printf(",\"other\":{");
-        put_end(f->other_file, f->other_line, f->other_column, f->other_thread, f->other_block);
+        put_end(f->other_file, f->other_line, f->other_column, f->other_use_line, f->other_thread,
+                f->other_block);
         putchar('}');
     }
     printf(",\"count\":%llu}\n", (unsigned long long)f->count);

@@ -145,7 +145,7 @@ static const type *t_from_pointer(front *f, ast_expr *e, const builtin *b, const
         diag_label(d, arg->at, "this is '%s'", T_OF(f, arg->type));
         const ast_expr *place = arg;
         if (place->kind == E_CONVERT && place->convert == CONVERT_LOAD)
-            diag_fix(d, span_before(arg->at), "pass its address", "&");
+            check_fix_around(f, d, arg, "pass its address", "&", "");
         return NULL;
     }
     const type *t = arg->type->base;

@@ -66,13 +66,14 @@ static bool binds_loosely(front *f, const ast_expr *e)
 void check_fix_around(front *f, diag *d, const ast_expr *e, const char *title, const char *before,
                       const char *after)
 {
-    if (!e->at.lo)
+    span at = e->at;
+    if (!at.lo || !diag_fix_place(f->diags, &at))
         return;
     size_t len = strlen(before);
     bool parens = len && before[len - 1] == ')' && binds_loosely(f, e);
-    diag_fix(d, span_before(e->at), title, "%s%s", before, parens ? "(" : "");
+    diag_fix(d, span_before(at), title, "%s%s", before, parens ? "(" : "");
     if (parens || *after)
-        diag_fix_more(d, span_after(e->at), "%s%s", parens ? ")" : "", after);
+        diag_fix_more(d, span_after(at), "%s%s", parens ? ")" : "", after);
 }
 
 // --- numbers

@@ -205,7 +205,9 @@ void check_index_width(front *f, const ast_expr *base, const ast_expr *index)
     diag_label(d, product->at, "'%s' times '%s'", T_OF(f, product->a->type),
                T_OF(f, product->b->type));
     diag_label(d, base->at, "indexes memory that may be larger");
-    diag_fix(d, span_before(product->a->at), "compute the index in 64 bits", "(i64)");
+    span at = product->a->at;
+    if (diag_fix_place(f->diags, &at))
+        diag_fix(d, span_before(at), "compute the index in 64 bits", "(i64)");
 }
 
 static void warn_about_index(front *f, const ast_expr *base, const ast_expr *index)
@@ -295,7 +297,8 @@ static const char *nearest_field(const type *record, const char *name)
 // The member's name in `a.name`: what stands behind the operator.
 static span member_name_at(const ast_expr *e)
 {
-    bool has_operator = e->op_at.lo && e->op_at.hi < e->at.hi;
+    bool has_operator =
+        e->op_at.lo && e->op_at.hi < e->at.hi && !((e->op_at.hi ^ e->at.hi) & SOURCE_MACRO);
     return has_operator ? (span){e->op_at.hi, e->at.hi} : e->at;
 }
 

@@ -102,10 +102,11 @@ static bool is_stray_semicolon(body *b, const ast_stmt *s)
 {
     if (!s || s->kind != S_EMPTY)
         return false;
-    const source_file *file = source_file_at(b->f->sources, s->at.lo);
-    if (!file || file->text.at[s->at.lo - file->base] != ';')
+    uint32_t place = source_spell(b->f->sources, s->at).at.lo;
+    const source_file *file = source_file_at(b->f->sources, place);
+    if (!file || file->text.at[place - file->base] != ';')
         return false;
-    uint32_t at = s->at.lo - file->base;
+    uint32_t at = place - file->base;
     while (at && file->text.at[at - 1] == ' ')
         at--;
     return at && file->text.at[at - 1] == ')';

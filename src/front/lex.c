@@ -609,7 +609,6 @@ static bool lex_one(lexer *l, bool in_line, token *out)
         }
         out->flags = flags;
         out->at = span_between(l, from, l->at);
-        out->origin = (span){0, 0};
         return true;
     }
 }

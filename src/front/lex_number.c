@@ -33,8 +33,6 @@ static diag *raise_number(front *f, const token *t, diag_code code, const char *
     int len = s.len < 60 ? (int)s.len : 60;
     diag *d =
         diag_raise(f->diags, code, t->at, "'%.*s%s' %s", len, s.at, s.len > 60 ? "…" : "", why);
-    if (t->origin.lo)
-        diag_label(d, t->origin, "written here, in the macro");
     return d;
 }
 

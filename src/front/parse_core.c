@@ -138,7 +138,7 @@ void parse_expected(parser *p, const char *what)
 {
     const token *t = tok(p);
     for (uint32_t i = 0; i < p->f->diags->list.len; i++) {
-        span known = p->f->diags->list.at[i]->at;
+        span known = p->f->diags->list.at[i]->raised;
         if (t->kind != TOK_EOF && known.lo >= t->at.lo && known.hi <= t->at.hi)
             p->is_panicking = true; // the token itself was found wrong when it was read
     }
@@ -188,7 +188,7 @@ static diag *find_bracket_diag(const parser *p, span open, uint32_t *index)
     const diags *ds = p->f->diags;
     for (uint32_t i = 0; i < ds->list.len; i++) {
         diag *d = ds->list.at[i];
-        if (d->code == K0015 && d->at.lo == open.lo) {
+        if (d->code == K0015 && d->raised.lo == open.lo) {
             *index = i;
             return d;
         }
@@ -203,7 +203,7 @@ static diag *find_outer_brace_diag(const parser *p, span open)
     diag *best = NULL;
     for (uint32_t i = 0; i < ds->list.len; i++) {
         diag *d = ds->list.at[i];
-        if (d->code != K0015 || d->at.lo >= open.lo || (best && d->at.lo < best->at.lo))
+        if (d->code != K0015 || d->raised.lo >= open.lo || (best && d->raised.lo < best->raised.lo))
             continue;
         if (str_same(source_text(p->f->sources, d->at), STR("{")))
             best = d;
@@ -222,7 +222,8 @@ static diag *bracket_diag(parser *p, span open, span at, const char *spelled)
     if (!d)
         return parse_error(p, K1003, at, "missing %s", spelled);
     d->code = K1003;
-    d->at = at;
+    d->uses.len = 0;
+    diag_move(d, at);
     d->message = str_format(p->f->in, "missing %s", spelled);
     d->labels.len = 0;
     p->is_panicking = true;

@@ -17,6 +17,7 @@ enum {
     PP_CONDITIONS = 256,   // deepest nesting of #if
     PP_ARGUMENTS = 200,    // deepest nesting of macro calls inside arguments
     PP_PARENS = 200,       // in an #if expression
+    PP_RUN_GAP = 4096,     // bytes between two tokens of an argument that share a shift
     TOK_PLACEMARKER = 255, // an empty argument beside ##
 };
 
@@ -31,7 +32,8 @@ typedef enum pp_word_kind { // names the preprocessor itself knows
 
 typedef struct macro {
     const char *name;
-    span at; // the name in its #define; zero for a predefined one
+    span at;              // the name in its #define; zero for a predefined one
+    source_macro *source; // NULL: it has no text of its own
     const char **params;
     uint32_t param_count; // with the variadic one
     bool is_function, is_variadic, is_predefined, is_expanding;
@@ -92,8 +94,6 @@ typedef struct open_file {
     lexer lex;
     span include_at;
     uint32_t first_condition; // index into pp.conditions
-    int64_t line_shift;       // #line
-    const char *line_file;
 } open_file;
 
 typedef struct pp {

@@ -304,11 +304,12 @@ static void on_line(pp *p, span at)
         return;
     }
     source_place here = source_find(p->f->sources, at.lo);
-    p->file->line_shift = (int64_t)number.integer - (int64_t)here.line - 1;
+    const char *path = NULL;
     if (len > 1) {
         lex_settle_string(p->f, &list[1]);
-        p->file->line_file = str_dup(p->f->in, list[1].bytes);
+        path = str_dup(p->f->in, list[1].bytes);
     }
+    source_mark_line(p->f->sources, here.file, here.line + 1, (int64_t)number.integer, path);
 }
 
 // --- #pragma

@@ -1,7 +1,7 @@
 // Macros: #define, and expansion with C's rescanning rules. A macro is not expanded again while its
 // own replacement is being read (is_expanding); a name met in that time is painted (TF_NO_EXPAND)
-// and stays what it is for good. Positions: a token of a macro's body gets the outermost use as
-// `at` and its spelling as `origin`; a token of an argument keeps its own. Start reading at
+// and stays what it is for good. Positions: the tokens of an expansion, arguments among them, get
+// positions of their own that know the definition and the use (base/source.h). Start reading at
 // pp_expand.
 #include "front/pp.h"
 
@@ -140,6 +140,11 @@ static macro *read_macro(pp *p, lexer *l, const char *name, span at)
     }
     m->body = arena_copy(f->in, p->line.at, p->line.len * sizeof(token));
     m->body_len = p->line.len;
+    if (at.lo && m->body_len) {
+        m->source = arena_new_of(f->in, source_macro);
+        *m->source = (source_macro){
+            .name = name, .at = at, .body = span_join(m->body[0].at, m->body[m->body_len - 1].at)};
+    }
     return check_macro(p, m) ? m : NULL;
 }
 
@@ -280,8 +285,7 @@ static bool read_arguments(pp *p, call *c)
     }
     c->tokens = list;
     vec_push(f->in, &ends, list.len);
-    if (!(c->name.flags & TF_FROM_MACRO))
-        c->at = span_join(c->at, t.at);
+    c->at = span_join(c->at, t.at);
     uint32_t given = ends.len, want = c->m->param_count;
     if (given == 1 && !list.len && (!want || (want == 1 && c->m->is_variadic)))
         given = 0;
@@ -333,15 +337,24 @@ static void expand_argument(pp *p, const call *c, argument *arg)
 typedef struct substitution {
     pp *p;
     call *c;
+    uint32_t base; // position of the body's first byte in this expansion; 0: all stands at the use
     token_list out;
 } substitution;
+
+// A part of the macro's body, in this expansion.
+static span place_in(const substitution *s, span body)
+{
+    uint32_t start = s->c->m->body[0].at.lo;
+    if (!s->base)
+        return s->c->at;
+    return (span){body.lo - start + s->base, body.hi - start + s->base};
+}
 
 static token placed(const substitution *s, const token *body)
 {
     token t = *body;
     t.match = 0;
-    t.origin = body->at;
-    t.at = s->c->at;
+    t.at = place_in(s, body->at);
     t.flags = (uint8_t)((t.flags & ~TF_LINE_START) | TF_FROM_MACRO);
     return t;
 }
@@ -365,6 +378,7 @@ static token stringify(substitution *s, const argument *arg, const token *hash)
     text_putc(&out, '"');
     is_over_budget(s->p, (uint32_t)(out.len / 4), s->c->at);
     token t = placed(s, hash);
+    t.at = place_in(s, span_join(hash->at, hash[1].at));
     t.kind = TOK_STRING;
     t.bytes = (str){out.at, out.len};
     return t;
@@ -408,36 +422,59 @@ static void paste(substitution *s, const token *right, const token *op)
     whole.kind = made.kind;
     whole.flags = (uint8_t)((whole.flags & ~TF_SPACE) | (left->flags & TF_SPACE));
     whole.bytes = made.bytes; // covers the name as well
-    whole.origin = left->origin.lo ? left->origin : op->at;
+    whole.at = place_in(s, span_join(op[-1].at, op[1].at));
     *left = whole;
 }
 
-static void push_tokens(substitution *s, const token *tokens, uint32_t len, uint8_t space)
+// How many tokens from the first one follow each other in one text, so that one shift moves all.
+static uint32_t run_length(const token *tokens, uint32_t len)
+{
+    uint32_t n = 1;
+    while (n < len && tokens[n].at.lo >= tokens[n - 1].at.hi &&
+           tokens[n].at.lo - tokens[n - 1].at.hi < PP_RUN_GAP)
+        n++;
+    return n;
+}
+
+// Tokens of an argument, in the place of the body's token `param`.
+static void push_tokens(substitution *s, const token *tokens, uint32_t len, uint8_t space,
+                        const token *param)
 {
     if (len > PP_EXPANDED || is_over_budget(s->p, len, s->c->at))
         return;
+    span use = place_in(s, param->at);
+    uint32_t run_end = 0, base = 0, from = 0;
     for (uint32_t i = 0; i < len; i++) {
         token t = tokens[i];
+        if (i == run_end && s->base && t.at.lo) {
+            run_end = i + run_length(tokens + i, len - i);
+            from = t.at.lo;
+            base = source_pass(s->p->f->sources, (span){from, tokens[run_end - 1].at.hi}, use, !i,
+                               run_end == len);
+        }
+        if (i < run_end && base)
+            t.at = (span){t.at.lo - from + base, t.at.hi - from + base};
         if (!i)
             t.flags = (uint8_t)((t.flags & ~(TF_SPACE | TF_LINE_START)) | space);
         vec_push(s->p->f->in, &s->out, t);
     }
 }
 
-static void push_expanded(substitution *s, argument *arg, uint8_t space)
+static void push_expanded(substitution *s, argument *arg, const token *param)
 {
+    uint8_t space = param->flags & TF_SPACE;
     expand_argument(s->p, s->c, arg);
     if (arg->is_expanded)
-        push_tokens(s, arg->expanded.at, arg->expanded.len, space);
+        push_tokens(s, arg->expanded.at, arg->expanded.len, space, param);
     else
-        push_tokens(s, arg->raw, arg->raw_len, space);
+        push_tokens(s, arg->raw, arg->raw_len, space, param);
 }
 
 static void push_raw(substitution *s, uint32_t param, const token *body)
 {
     const argument *arg = &s->c->args[param - 1];
     if (arg->raw_len) {
-        push_tokens(s, arg->raw, arg->raw_len, body->flags & TF_SPACE);
+        push_tokens(s, arg->raw, arg->raw_len, body->flags & TF_SPACE, body);
         return;
     }
     token marker = placed(s, body);
@@ -462,7 +499,7 @@ static uint32_t paste_operand(substitution *s, const token *body, const token *o
     if (arg->raw_len) {
         paste(s, &arg->raw[0], op);
         if (arg->raw_len > 1)
-            push_tokens(s, arg->raw + 1, arg->raw_len - 1, arg->raw[1].flags & TF_SPACE);
+            push_tokens(s, arg->raw + 1, arg->raw_len - 1, arg->raw[1].flags & TF_SPACE, body);
     }
     return 1;
 }
@@ -487,7 +524,7 @@ static void substitute_body(substitution *s)
             if (rest->raw_len || (s->c->has_variadic && m->param_count > 1)) {
                 token comma = placed(s, t);
                 vec_push(f->in, &s->out, comma);
-                push_expanded(s, rest, t[2].flags & TF_SPACE);
+                push_expanded(s, rest, &t[2]);
             }
             i += 3;
         } else if (t->match && is_pasted) {
@@ -495,7 +532,7 @@ static void substitute_body(substitution *s)
             i++;
         } else if (t->match) {
             argument *arg = &s->c->args[t->match - 1];
-            push_expanded(s, arg, t->flags & TF_SPACE);
+            push_expanded(s, arg, t);
             i++;
         } else {
             token plain = placed(s, t);
@@ -521,6 +558,8 @@ static void push_result(pp *p, call *c)
 {
     substitution s = {.p = p, .c = c};
     s.out = pp_list_take(p, c->m->body_len);
+    if (c->m->source)
+        s.base = source_expand(p->f->sources, c->m->source, c->at);
     substitute_body(&s);
     give_back(p, c);
     if (is_over_budget(p, c->m->body_len + 1, c->at))
@@ -549,22 +588,21 @@ static void push_magic(pp *p, const macro *m, const token *name)
 {
     token t = *name;
     source_place place = source_find(p->f->sources, name->at.lo);
-    const open_file *o = p->file;
     t.flags |= TF_FROM_MACRO;
     t.kind = TOK_INT;
     const char *spelling = "0";
     switch ((magic)m->magic) {
     case MAGIC_NONE: break;
     case MAGIC_LINE:
-        spelling = str_format(p->f->in, "%lld", (long long)place.line + (long long)o->line_shift);
+        spelling =
+            str_format(p->f->in, "%u", place.file ? source_shown_line(place.file, place.line) : 0);
         break;
     case MAGIC_COUNTER: spelling = str_format(p->f->in, "%u", p->counter++); break;
     case MAGIC_INCLUDE_LEVEL: spelling = str_format(p->f->in, "%u", p->file_depth - 1); break;
     case MAGIC_FILE:
         t.kind = TOK_STRING;
-        spelling = quoted_path(p->f->in, o->line_file ? o->line_file
-                                         : place.file ? place.file->path
-                                                      : o->file->path);
+        spelling = quoted_path(p->f->in, place.file ? source_shown_path(place.file, place.line)
+                                                    : p->file->file->path);
         break;
     }
     t.bytes = str_of(spelling);

@@ -26,7 +26,7 @@ typedef enum token_kind {
 enum {                 // token.flags
     TF_LINE_START = 1, // first on its line
     TF_SPACE = 2,      // white space before it
-    TF_FROM_MACRO = 4, // made by an expansion; `at` is then the outermost macro use
+    TF_FROM_MACRO = 4, // from the text of a macro
     TF_NO_EXPAND = 8,  // painted blue
     TF_UNSIGNED = 16,  // integer suffix u
     TF_LONG = 32,      // integer suffix l or ll
@@ -40,9 +40,7 @@ typedef struct token {
     uint16_t pad;
     uint32_t match; // for ( [ {: index of the closing token, 0 if there is none (set for the final
                     // array)
-    span at;        // what the user looks at: the spelling, or the outermost macro use
-    span origin; // where the spelling stands when that differs (inside a macro's definition), else
-                 // zero
+    span at;        // where it is spelled; in a macro's text or argument, a place in its expansion
     union {
         const char *name; // TOK_IDENT, keywords, TOK_PRAGMA ("unroll"): interned
         uint64_t integer; // TOK_INT, TOK_CHAR; TOK_PRAGMA keeps its number in `number`

@@ -119,17 +119,6 @@ static void take_code(kiln_module *m, ir_module *from, diags *ds)
     take_sites(m, from);
 }
 
-// Added in the same order the texts get the same positions.
-static source_map *copy_sources(arena *a, const source_map *from)
-{
-    source_map *to = sources_in(a);
-    for (uint32_t k = 0; k < source_count(from); k++) {
-        const source_file *f = source_at(from, k);
-        source_add(to, f->path, f->text)->is_builtin = f->is_builtin;
-    }
-    return to;
-}
-
 // Inside the compile's frame: out of memory goes back there, and the module is dropped.
 static void take_results(void *user, ir_module *from, const front *f)
 {
@@ -139,7 +128,7 @@ static void take_results(void *user, ir_module *from, const front *f)
         if (from->funcs.at[k]->is_kernel)
             add_kernel(m, from->funcs.at[k]);
     if (m->for_check)
-        m->sources = copy_sources(m->a, f->sources);
+        m->sources = source_copy(m->a, f->sources);
     if (m->k->ops->load) {
         take_code(m, from, f->diags);
         image_note_inputs(m, f);

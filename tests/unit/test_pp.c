@@ -294,21 +294,55 @@ TEST(pp_takes_variable_arguments)
     expect("#define L(...) #__VA_ARGS__\nL(a,  b , c)", "\"a, b , c\"");
 }
 
-TEST(pp_places_tokens_at_the_outermost_use)
+static str text_at(const result *r, span at)
+{
+    return source_text(r->f.sources, at);
+}
+
+TEST(pp_places_tokens_in_the_definition_and_at_the_use)
 {
     result r = preprocess("#define INNER(x) (x + 1)\n#define OUTER(y) INNER(y) * 2\nOUTER(abc);");
     const char *source = r.f.tokens.at[0].at.lo ? source_file_at(r.f.sources, 1)->text.at : "";
     uint32_t use = (uint32_t)(strstr(source, "OUTER(abc)") - source) + 1;
-    const token *plus = &r.f.tokens.at[2], *abc = &r.f.tokens.at[1];
+    const token *open = &r.f.tokens.at[0], *abc = open + 1, *plus = open + 2;
     assert_int_equal(plus->kind, TOK_PLUS);
-    assert_int_equal(plus->at.lo, use);
-    assert_int_equal(plus->at.hi, use + 10);
-    assert_int_equal(plus->origin.lo, strstr(source, "+ 1") - source + 1);
+    source_spelling plain = source_spell(r.f.sources, plus->at);
+    assert_int_equal(plain.at.lo, strstr(source, "+ 1") - source + 1);
+    assert_string_equal(source_macro_of(r.f.sources, plain.expansion)->name, "INNER");
+    plain = source_use_of(r.f.sources, plain.expansion);
+    assert_int_equal(plain.at.lo, strstr(source, "INNER(y)") - source + 1);
+    plain = source_use_of(r.f.sources, plain.expansion);
+    assert_int_equal(plain.at.lo, use);
+    assert_int_equal(plain.at.hi, use + 10);
+    assert_int_equal(source_find(r.f.sources, plus->at.lo).line, 3);
     assert_true(plus->flags & TF_FROM_MACRO);
     // What the user wrote as an argument keeps its own place.
     assert_string_equal(abc->name, "abc");
-    assert_int_equal(abc->at.lo, use + 6);
+    assert_int_equal(source_spell(r.f.sources, abc->at).at.lo, use + 6);
     assert_false(abc->flags & TF_FROM_MACRO);
+    // A piece that has an argument in it: the parameter's place.
+    assert_true(str_same(text_at(&r, span_join(abc->at, open[3].at)), STR("x + 1")));
+    // All that INNER expands to is its use; all of OUTER is the user's text.
+    assert_true(str_same(text_at(&r, span_join(open->at, open[4].at)), STR("INNER(y)")));
+    assert_true(str_same(text_at(&r, span_join(open->at, open[6].at)), STR("OUTER(abc)")));
+    arena_free(r.in);
+}
+
+TEST(pp_knows_which_spans_are_exact)
+{
+    result r = preprocess("#define ADD(a, b) a + b\n#define TWO 1 + 1\nADD(x, TWO * y) TWO - z");
+    const token *t = r.f.tokens.at; // x + 1 + 1 * y 1 + 1 - z
+    source_spelling s = source_spell(r.f.sources, span_join(t[0].at, t[6].at));
+    assert_true(s.is_exact && s.whole);
+    s = source_spell(r.f.sources, span_join(t[2].at, t[6].at)); // the argument
+    assert_true(s.is_exact && !s.expansion);
+    assert_true(str_same(text_at(&r, s.at), STR("TWO * y")));
+    s = source_spell(r.f.sources, span_join(t[4].at, t[6].at)); // 1 * y: part of TWO
+    assert_false(s.is_exact);
+    s = source_spell(r.f.sources, span_join(t[7].at, t[11].at)); // TWO - z
+    assert_true(s.is_exact);
+    s = source_spell(r.f.sources, span_join(t[9].at, t[11].at)); // 1 - z
+    assert_false(s.is_exact);
     arena_free(r.in);
 }
 

@@ -15,7 +15,7 @@ static bool is_same_line(const place *a, const place *b)
 {
     if (!a || !b)
         return a == b;
-    return a->line == b->line && !strcmp(a->file, b->file);
+    return a->line == b->line && a->use_line == b->use_line && !strcmp(a->file, b->file);
 }
 
 static span span_of(const check *k, uint32_t index)
@@ -45,9 +45,11 @@ const char *finding_thread(check *k, const runner *r, spot at)
     return out;
 }
 
-static void fill_place(const check *k, uint32_t index, const char **file, int *line, int *column)
+static void fill_place(const check *k, uint32_t index, const char **file, int *line, int *column,
+                       int *use_line)
 {
     const place *p = place_of(k, index);
+    *use_line = p ? (int)p->use_line : 0;
     *file = p ? p->file : "";
     *line = p ? (int)p->line : 0;
     *column = p ? (int)p->column : 0;
@@ -82,12 +84,12 @@ finding *finding_new(check *k, const runner *r, diag_code kind, spot at, const s
     f->d = diag_raise(f->ds, kind, span_of(k, at.code), "%s", message);
     f->shown =
         (kiln_finding){.code = name, .message = message, .array = "", .other_file = "", .count = 1};
-    fill_place(k, at.code, &f->shown.file, &f->shown.line, &f->shown.column);
+    fill_place(k, at.code, &f->shown.file, &f->shown.line, &f->shown.column, &f->shown.use_line);
     coordinates(at.thread, r->launch->block, f->shown.thread);
     coordinates(at.block, r->launch->grid, f->shown.block);
     if (other) {
         fill_place(k, other->code, &f->shown.other_file, &f->shown.other_line,
-                   &f->shown.other_column);
+                   &f->shown.other_column, &f->shown.other_use_line);
         coordinates(other->thread, r->launch->block, f->shown.other_thread);
         coordinates(other->block, r->launch->grid, f->shown.other_block);
     }

@@ -304,19 +304,19 @@ static uint32_t place_of(decoder *d, span at)
     ir_module *m = d->f->module;
     if (!m->sources || !at.lo)
         return 0;
-    uint64_t *known = map_at(&d->place_index, at.lo);
+    uint64_t key = (uint64_t)at.lo << 32 | at.hi, *known = map_at(&d->place_index, key);
     if (*known)
         return (uint32_t)*known;
-    source_place where = source_find(m->sources, at.lo);
-    place p = {"", where.line, where.column};
-    if (where.file) {
-        uint64_t *file = map_at(&d->files, map_key(where.file));
-        if (!*file)
-            *file = map_key(str_format(d->a, "%s", where.file->path));
-        p.file = (const char *)(uintptr_t)*file;
-    }
+    place p = {.file = ""};
+    source_shown_place where = source_shown(m->sources, at, &p.use_line);
+    p.line = where.line;
+    p.column = where.column;
+    uint64_t *file = map_at(&d->files, map_key(where.path));
+    if (!*file)
+        *file = map_key(str_format(d->a, "%s", where.path));
+    p.file = (const char *)(uintptr_t)*file;
     vec_push(d->a, &d->places, p);
-    *map_at(&d->place_index, at.lo) = d->places.len - 1;
+    *map_at(&d->place_index, key) = d->places.len - 1;
     return d->places.len - 1;
 }
 
@@ -490,7 +490,7 @@ interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch
     d.place_index = map_make(scratch);
     d.depth = arena_array(scratch, uint32_t, f->insts.len);
     p->name = str_format(a, "%s", f->name);
-    vec_push(a, &d.places, (place){"", 0, 0});
+    vec_push(a, &d.places, (place){.file = ""});
     d.watch = watch;
     if (watch)
         decode_watch(&d);

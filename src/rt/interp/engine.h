@@ -148,6 +148,7 @@ typedef struct segment_info { // an array of the program
 typedef struct place {
     const char *file;
     uint32_t line, column;
+    uint32_t use_line; // of the macro whose text this is; 0: no macro's
 } place;
 
 typedef struct code_info { // about code[i], for messages

@@ -21,6 +21,8 @@ static void add_place(interp_error *e, const char *what, const place *p)
 {
     if (p->line)
         fault_text(e, "\n  %s %s:%u:%u", what, p->file, p->line, p->column);
+    if (p->line && p->use_line)
+        fault_text(e, ", in a macro that line %u uses", p->use_line);
 }
 
 static void thread_of(const runner *r, const warp *w, uint32_t lane, uint32_t thread[3])
