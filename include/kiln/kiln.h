@@ -75,8 +75,9 @@ typedef struct kiln_error {
     const char *hint;   // what to do next, or ""
 } kiln_error;
 
-// The newest error on `k`, or of this thread when k is NULL (an open that failed). Never NULL.
-// Valid until the next failing call.
+// The newest error on `k`, or of this thread when k is NULL (an open that failed). An error
+// that belongs to no context (a bad handle) counts for each one, in the thread that made it. Never
+// NULL. Valid until the next failing call.
 KILN_API const kiln_error *kiln_last_error(const kiln *k);
 KILN_API const char *kiln_status_name(kiln_status status);
 KILN_API const char *kiln_version(void);
@@ -302,7 +303,7 @@ KILN_API kiln_arg kiln_arg_bits(kiln_type type, const void *value,
 KILN_API kiln_arg kiln_arg_struct(const void *bytes, size_t size); // read at launch
 
 typedef struct kiln_launch_desc {
-    uint32_t grid[3];    // blocks; 0 counts as 1 for y and z
+    uint32_t grid[3];    // blocks; 0 counts as 1 for y and z; {0, 1, 1}: nothing to do
     uint32_t block[3];   // only for kernels without block(…); else zeros or the same
     uint64_t items[3];   // instead of grid: items[i] threads are covered, rounded up to blocks
     size_t shared_bytes; // dynamic shared memory
@@ -387,7 +388,8 @@ KILN_API kiln_status kiln_event_elapsed(const kiln_event *start, const kiln_even
 
 // --- graphs: work recorded once, launched many times. By capture: between begin and end the calls
 // on the stream are recorded, not done. By hand: nodes are added; `after` lists the nodes they wait
-// for.
+// for. A graph keeps neither modules nor buffers alive: launched after one of its own was freed, it
+// gives KILN_E_BAD_HANDLE.
 KILN_API kiln_status kiln_capture_begin(kiln_stream *s);
 KILN_API kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out);
 // Ends a capture into a graph that exists and has the same shape: new sizes and arguments, no new

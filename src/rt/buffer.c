@@ -164,6 +164,8 @@ kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const vo
     kiln_status status = check_range(b, first, element, count, "kiln_fill_async");
     if (!status)
         status = stream_check(b->k, stream);
+    if (!status && count && stream && stream->is_capturing && !uses_add_buffer(&stream->uses, b))
+        status = error_no_memory(b->k, "a graph");
     return status || !count ? status : b->k->ops->fill(b, first, count, element, stream);
 }
 

@@ -6,6 +6,8 @@
 #include "rt/rt.h"
 
 typedef struct thread_error {
+    uint64_t order; // of all errors of the process
+    bool has_no_context;
     kiln_error shown;
     char text[4096];
     char code[8];
@@ -67,7 +69,10 @@ static void show(kiln_error *shown, kiln_status status, const char *code, const 
 static kiln_status set(kiln *k, kiln_status status, const char *code, const char *message,
                        const char *hint)
 {
+    static uint64_t newest;
     thread_error *t = &of_thread;
+    t->order = __atomic_add_fetch(&newest, 1, __ATOMIC_RELAXED);
+    t->has_no_context = !k;
     snprintf(t->text, sizeof t->text, "%s", message);
     snprintf(t->code, sizeof t->code, "%s", code);
     snprintf(t->hint, sizeof t->hint, "%s", hint);
@@ -76,6 +81,7 @@ static kiln_status set(kiln *k, kiln_status status, const char *code, const char
     if (!k)
         return status;
     error_state *e = &k->error;
+    e->order = t->order;
     size_t len = strlen(message);
     char *copy = malloc(len + 1);
     if (copy)
@@ -180,6 +186,9 @@ const kiln_error *kiln_last_error(const kiln *k)
         error_bad_handle(HANDLE_CONTEXT, k);
         return &of_thread.shown;
     }
+    // A bad handle does not say whose it was: it is the answer wherever it is the newest error.
+    if (of_thread.has_no_context && of_thread.order > k->error.order)
+        return &of_thread.shown;
     return k->error.shown.code ? &k->error.shown : &none;
 }
 

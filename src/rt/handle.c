@@ -1,5 +1,7 @@
-// Handles: fixed-size records in tables that live as long as the process. A freed record keeps a
-// poisoned magic until it is used again, oldest first, so that a stale handle is found out.
+// Handles: fixed-size records in blocks that live as long as the process. A freed record keeps a
+// poisoned magic until it is used again, oldest first, so that a stale handle is found out. Blocks
+// are aligned and known by their address, so that any number can be asked about: what does not
+// point to a record of its kind is never read. Start reading at handle_is.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -10,22 +12,83 @@ typedef struct link { // a free record: the magic stays where it is
     struct link *next;
 } link;
 
+typedef struct block {
+    handle_kind kind;
+    uint32_t record_size, count;
+    _Alignas(16) uint8_t records[];
+} block;
+
 static const uint64_t magics[HANDLE_KIND_COUNT] = {
     0x6b696c6e2d637478, 0x6b696c6e2d6d6f64, 0x6b696c6e2d6b726e, 0x6b696c6e2d627566,
     0x6b696c6e2d737472, 0x6b696c6e2d657674, 0x6b696c6e2d677261};
 static const uint64_t poison = 0xdead6b696c6edead;
-static const size_t sizes[HANDLE_KIND_COUNT] = {
+static const uint32_t sizes[HANDLE_KIND_COUNT] = {
     sizeof(kiln),        sizeof(kiln_module), sizeof(kiln_kernel), sizeof(kiln_buffer),
     sizeof(kiln_stream), sizeof(kiln_event),  sizeof(kiln_graph)};
-enum { PER_TABLE = 32, KEEP_FREE = 16 };
+enum { BLOCK = 32 << 10, KEEP_FREE = 16 };
+_Static_assert(sizeof(kiln_stream) <= BLOCK - 64, "a record fits");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t last_id; // under the lock
 static struct {
     link *first, *last;
     size_t count;
 } spare[HANDLE_KIND_COUNT];
-static void *tables[HANDLE_KIND_COUNT]; // the newest; each begins with a pointer to the one before
 
+// --- the blocks: a table by hash, half empty. It is read without the lock, so it only gets more
+// entries, and a larger one takes its place as a whole. The smaller ones stay, for who reads them.
+typedef struct block_table {
+    size_t cap, count;         // cap is a power of two
+    struct block_table *older; // found by a leak checker
+    block *at[];
+} block_table;
+static block_table *blocks;
+
+static size_t slot_of(const block_table *t, uintptr_t address)
+{
+    return (size_t)((address / BLOCK * 0x9e3779b97f4a7c15u) >> 20) & (t->cap - 1);
+}
+
+static void enter(block_table *t, block *b)
+{
+    size_t k = slot_of(t, (uintptr_t)b);
+    while (t->at[k])
+        k = (k + 1) & (t->cap - 1);
+    t->count++;
+    __atomic_store_n(&t->at[k], b, __ATOMIC_RELEASE);
+}
+
+static bool add_block(block *b)
+{
+    if (!blocks || blocks->count * 2 >= blocks->cap) {
+        size_t cap = blocks ? blocks->cap * 2 : 64;
+        block_table *larger = calloc(1, sizeof *larger + cap * sizeof *larger->at);
+        if (!larger)
+            return false;
+        larger->cap = cap;
+        larger->older = blocks;
+        for (size_t k = 0; blocks && k < blocks->cap; k++)
+            if (blocks->at[k])
+                enter(larger, blocks->at[k]);
+        __atomic_store_n(&blocks, larger, __ATOMIC_RELEASE);
+    }
+    enter(blocks, b);
+    return true;
+}
+
+static const block *find_block(const void *handle)
+{
+    const block_table *t = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
+    uintptr_t start = (uintptr_t)handle & ~(uintptr_t)(BLOCK - 1);
+    for (size_t k = t ? slot_of(t, start) : 0; t; k = (k + 1) & (t->cap - 1)) {
+        const block *b = __atomic_load_n(&t->at[k], __ATOMIC_ACQUIRE);
+        if (!b || (uintptr_t)b == start)
+            return b;
+    }
+    return NULL;
+}
+
+// --- records
 static void push(handle_kind kind, void *record)
 {
     link *l = record;
@@ -38,23 +101,23 @@ static void push(handle_kind kind, void *record)
     spare[kind].count++;
 }
 
-static size_t record_size(handle_kind kind)
-{
-    return (sizes[kind] + 15) & ~(size_t)15;
-}
-
 static bool grow(handle_kind kind)
 {
-    uint8_t *table = calloc(1, 16 + record_size(kind) * PER_TABLE);
-    if (!table)
+    block *b = aligned_alloc(BLOCK, BLOCK);
+    if (!b)
         return false;
-    memcpy(table, &tables[kind], sizeof(void *));
-    tables[kind] = table;
-    for (size_t k = 0; k < PER_TABLE; k++) {
-        void *record = table + 16 + k * record_size(kind);
-        __atomic_store_n((uint64_t *)record, poison, __ATOMIC_RELAXED);
-        push(kind, record);
+    b->kind = kind;
+    b->record_size = (sizes[kind] + 15) & ~15u;
+    b->count = (uint32_t)(BLOCK - sizeof *b) / b->record_size;
+    for (uint32_t k = 0; k < b->count; k++)
+        __atomic_store_n((uint64_t *)(void *)(b->records + k * b->record_size), poison,
+                         __ATOMIC_RELAXED);
+    if (!add_block(b)) {
+        free(b);
+        return false;
     }
+    for (uint32_t k = 0; k < b->count; k++)
+        push(kind, b->records + k * b->record_size);
     return true;
 }
 
@@ -62,6 +125,7 @@ void *handle_new(handle_kind kind)
 {
     pthread_mutex_lock(&lock);
     link *l = NULL;
+    uint64_t id = ++last_id;
     if (spare[kind].count > KEEP_FREE || grow(kind) || spare[kind].count) {
         l = spare[kind].first;
         spare[kind].first = l->next;
@@ -73,6 +137,7 @@ void *handle_new(handle_kind kind)
     if (!l)
         return NULL;
     memset((uint8_t *)l + 8, 0, sizes[kind] - 8);
+    memcpy((uint8_t *)l + 8, &id, sizeof id);
     __atomic_store_n(&l->magic, magics[kind], __ATOMIC_RELEASE);
     return l;
 }
@@ -87,6 +152,17 @@ void handle_free(handle_kind kind, void *handle)
 
 bool handle_is(handle_kind kind, const void *handle)
 {
-    return handle && ((uintptr_t)handle & 7) == 0 &&
+    const block *b = handle ? find_block(handle) : NULL;
+    size_t at = b ? (size_t)((const uint8_t *)handle - (const uint8_t *)b) - sizeof *b : 0;
+    return b && b->kind == kind && at < (size_t)b->count * b->record_size &&
+           at % b->record_size == 0 &&
            __atomic_load_n((const uint64_t *)handle, __ATOMIC_ACQUIRE) == magics[kind];
+}
+
+uint64_t handle_id(handle_kind kind, const void *handle)
+{
+    uint64_t id = 0;
+    if (handle_is(kind, handle))
+        memcpy(&id, (const uint8_t *)handle + 8, sizeof id);
+    return id;
 }

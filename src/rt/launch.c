@@ -60,6 +60,10 @@ static kiln_status check_grid(const kiln_kernel *kernel, const kiln_launch_desc 
     if (has_items && has_grid)
         return error_set(k, KILN_E_LAUNCH, K6015,
                          "the launch gives a grid and items: only one of them can decide");
+    if (!has_items && !has_grid)
+        return error_set(k, KILN_E_LAUNCH, K6015,
+                         "the launch gives neither a grid nor items: give the number of blocks or "
+                         "of threads, or do not launch when there is nothing to do");
     *is_empty = has_items ? !desc->items[0] : !desc->grid[0];
     for (int axis = 0; axis < 3; axis++) {
         uint64_t count =
@@ -212,6 +216,9 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
     kiln_status status = launch_check(kernel, desc, args, &launch, &is_empty);
     if (!status && log_wants(LOG_ALL))
         tell_launch(kernel, &launch);
+    if (!status && !is_empty && desc->stream && desc->stream->is_capturing &&
+        !uses_add_launch(&desc->stream->uses, kernel, desc->args, desc->arg_count, SIZE_MAX))
+        status = error_no_memory(k, "a graph");
     if (!status && !is_empty)
         status = k->ops->launch(kernel, &launch);
     if (args != few)

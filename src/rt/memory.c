@@ -45,6 +45,10 @@ static kiln_status check_buffers(const kiln_copy_desc *d, kiln **k)
         return error_bad_handle(HANDLE_BUFFER, d->to);
     if (d->from && !handle_is(HANDLE_BUFFER, d->from))
         return error_bad_handle(HANDLE_BUFFER, d->from);
+    if ((d->to && d->to_host) || (d->from && d->from_host))
+        return error_set(d->to ? d->to->k : d->from->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_copy: '%s' is a buffer and host memory at the same time",
+                         d->to && d->to_host ? "to" : "from");
     if (!d->to && !d->from)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_copy: at least one side must be a buffer");
@@ -126,6 +130,9 @@ kiln_status kiln_copy(const kiln_copy_desc *d)
         c.from_address = d->from->address + d->from_first * size;
     else
         c.from_host = (const char *)d->from_host + d->from_first * size;
+    if (d->stream && d->stream->is_capturing &&
+        (!uses_add_buffer(&d->stream->uses, d->to) || !uses_add_buffer(&d->stream->uses, d->from)))
+        return error_no_memory(k, "a graph");
     return k->ops->copy(k, &c);
 }
 

@@ -431,10 +431,13 @@ kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index, kiln_para
 
 void kiln_kernel_block(const kiln_kernel *kernel, uint32_t block[3])
 {
-    if (handle_is(HANDLE_KERNEL, kernel))
-        memcpy(block, kernel->block, sizeof kernel->block);
-    else
+    if (!handle_is(HANDLE_KERNEL, kernel))
         error_bad_handle(HANDLE_KERNEL, kernel);
+    else if (!block)
+        error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
+                  "kiln_kernel_block: there is no place for the block's size (NULL)");
+    else
+        memcpy(block, kernel->block, sizeof kernel->block);
 }
 
 kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out)

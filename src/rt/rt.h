@@ -1,7 +1,8 @@
 // The runtime's insides: what stands behind the handles of kiln.h.
 //
-// A handle's first word is its magic. Handles come from tables that are never given back to the
-// system, so looking at a freed one is harmless and finds the poisoned magic (handle.c).
+// A handle's first word is its magic, the second its number, which no other has or had. Handles
+// come from blocks that are never given back to the system, so looking at a freed one is harmless
+// and finds the poisoned magic; what points elsewhere is not looked at (handle.c).
 #ifndef KILN_RT_H
 #define KILN_RT_H
 
@@ -21,6 +22,7 @@ typedef enum handle_kind {
 } handle_kind;
 
 typedef struct error_state {
+    uint64_t order; // of all errors of the process
     kiln_error shown;
     char *text; // malloc'ed; shown.text points to it
     char code[8];
@@ -28,7 +30,7 @@ typedef struct error_state {
 } error_state;
 
 struct kiln {
-    uint64_t magic;
+    uint64_t magic, id;
     char device[32];
     error_state error;
     struct kiln_module *modules; // lists of everything made through this context
@@ -71,7 +73,7 @@ typedef struct rt_param {
 // What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line
 // in image.c.
 struct kiln_kernel {
-    uint64_t magic;
+    uint64_t magic, id;
     struct kiln_module *module;
     const char *name;
     rt_param *params;
@@ -97,7 +99,7 @@ struct kiln_kernel {
 };
 
 struct kiln_module {
-    uint64_t magic;
+    uint64_t magic, id;
     kiln *k;
     arena *a; // programs, names, parameters
     char *log;
@@ -131,7 +133,7 @@ struct kiln_module {
 };
 
 struct kiln_buffer {
-    uint64_t magic;
+    uint64_t magic, id;
     kiln *k;
     kiln_type type;
     size_t elem_size, count;
@@ -153,13 +155,26 @@ typedef struct launch_note {
     uint32_t grid[3], block[3];
 } launch_note;
 
+// What the work of a graph, or of a capture, needs to be alive (uses.c).
+typedef struct graph_use {
+    uint8_t kind; // handle_kind
+    const void *handle;
+    uint64_t id;
+    size_t node; // of a graph made by hand
+} graph_use;
+typedef struct graph_uses {
+    graph_use *at;
+    size_t len, cap;
+} graph_uses;
+
 struct kiln_stream {
-    uint64_t magic;
+    uint64_t magic, id;
     kiln *k;
     struct kiln_stream *prev, *next;
     kiln_graph *capture; // interp: what is recorded into
     bool is_capturing;
     bool capture_talks; // a captured kernel prints or asserts
+    graph_uses uses;    // of the capture
     // cuda
     struct cu_stream_s *native;
     launch_note ring[LAUNCH_RING];
@@ -171,7 +186,7 @@ struct kiln_stream {
 };
 
 struct kiln_event {
-    uint64_t magic;
+    uint64_t magic, id;
     kiln *k;
     struct kiln_event *prev, *next;
     struct cu_event_s *native;
@@ -181,12 +196,13 @@ struct kiln_event {
 };
 
 struct kiln_graph {
-    uint64_t magic;
+    uint64_t magic, id;
     kiln *k;
     struct kiln_graph *prev, *next;
     void *nodes; // as the device keeps them
     size_t node_count, node_cap;
     bool is_by_hand, is_dirty, talks;
+    graph_uses uses;
     // cuda
     struct cu_graph_s *native;
     struct cu_graph_exec_s *exec;
@@ -196,6 +212,7 @@ struct kiln_graph {
 void *handle_new(handle_kind kind); // zeroed but for the magic; NULL: no memory
 void handle_free(handle_kind kind, void *handle);
 bool handle_is(handle_kind kind, const void *handle);
+uint64_t handle_id(handle_kind kind, const void *handle); // 0: not a live one
 
 // --- error.c: records the error on `k` (may be NULL) and on this thread; returns `status`.
 kiln_status error_set(kiln *k, kiln_status status, diag_code code, const char *format, ...)
@@ -246,6 +263,13 @@ void event_drop(kiln_event *e);
 void graph_drop(kiln_graph *g);
 // NULL when `s` is NULL or a stream of `k` that can be used now; else the error is set.
 kiln_status stream_check(kiln *k, const kiln_stream *s);
+// --- uses.c: false: no memory.
+bool uses_add_launch(graph_uses *u, kiln_kernel *kernel, const kiln_arg *args, size_t count,
+                     size_t node);
+bool uses_add_buffer(graph_uses *u, const kiln_buffer *b);
+void uses_drop_node(graph_uses *u, size_t node);
+void uses_free(graph_uses *u);
+const graph_use *uses_find_dead(const graph_uses *u); // NULL: all are alive
 // --- module.c
 void module_drop(kiln_module *m);
 

@@ -73,6 +73,7 @@ kiln_status kiln_stream_new(kiln *k, int priority, kiln_stream **out)
 
 void stream_drop(kiln_stream *s)
 {
+    uses_free(&s->uses);
     s->k->ops->stream_free(s);
     handle_free(HANDLE_STREAM, s);
 }
@@ -243,12 +244,16 @@ kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out)
             : error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_capture_end: out is NULL");
     if (status)
         return status;
+    graph_uses uses = s->uses;
+    s->uses = (graph_uses){0};
     status = s->k->ops->capture_end(s, g, false);
     if (status) {
+        uses_free(&uses);
         s->k->ops->graph_free(g);
         handle_free(HANDLE_GRAPH, g);
         return status;
     }
+    g->uses = uses;
     LINK(s->k->graphs, g);
     *out = g;
     return KILN_OK;
@@ -257,6 +262,16 @@ kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out)
 static kiln_status check_graph(const kiln_graph *g)
 {
     return handle_is(HANDLE_GRAPH, g) ? KILN_OK : error_bad_handle(HANDLE_GRAPH, g);
+}
+
+static kiln_status check_use(const kiln_graph *g, const graph_use *use)
+{
+    if (handle_id((handle_kind)use->kind, use->handle) == use->id)
+        return KILN_OK;
+    return error_set(g->k, KILN_E_BAD_HANDLE, K6002,
+                     "the graph's work uses a %s that was freed: free the graph first, or make "
+                     "it again",
+                     use->kind == HANDLE_MODULE ? "module" : "buffer");
 }
 
 kiln_status kiln_capture_update(kiln_stream *s, kiln_graph *g)
@@ -272,7 +287,13 @@ kiln_status kiln_capture_update(kiln_stream *s, kiln_graph *g)
         return error_set(
             s->k, KILN_E_BAD_ARGUMENT, K6003,
             "kiln_capture_update: the graph must come from a capture on the same kiln handle");
-    return s->k->ops->capture_end(s, g, true);
+    graph_uses uses = s->uses;
+    s->uses = (graph_uses){0};
+    status = s->k->ops->capture_end(s, g, true);
+    uses_free(status ? &uses : &g->uses);
+    if (!status)
+        g->uses = uses;
+    return status;
 }
 
 kiln_status kiln_graph_new(kiln *k, kiln_graph **out)
@@ -335,6 +356,9 @@ kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch
         return status;
     status = g->k->ops->graph_add(g, kernel, &launch, after, after_count);
     free(args);
+    if (!status &&
+        !uses_add_launch(&g->uses, kernel, desc->args, desc->arg_count, g->node_count - 1))
+        status = error_no_memory(g->k, "a graph");
     if (!status && node)
         *node = g->node_count - 1;
     return status;
@@ -354,11 +378,21 @@ kiln_status kiln_graph_set(kiln_graph *g, size_t node, const kiln_launch_desc *d
     if (!kernel)
         return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
                          "this graph comes from a capture: kiln_capture_update changes it");
+    for (size_t n = 0; n < g->uses.len; n++)
+        if (g->uses.at[n].node == node && g->uses.at[n].kind == HANDLE_MODULE)
+            status = check_use(g, &g->uses.at[n]);
+    if (status)
+        return status;
     status = check_node(g, kernel, desc, &args, &launch);
     if (status)
         return status;
     status = g->k->ops->graph_set(g, node, &launch);
     free(args);
+    if (!status) {
+        uses_drop_node(&g->uses, node);
+        if (!uses_add_launch(&g->uses, kernel, desc->args, desc->arg_count, node))
+            status = error_no_memory(g->k, "a graph");
+    }
     return status;
 }
 
@@ -367,6 +401,9 @@ kiln_status kiln_graph_launch(kiln_graph *g, kiln_stream *s)
     kiln_status status = check_graph(g);
     if (!status)
         status = stream_check(g->k, s);
+    const graph_use *dead = status ? NULL : uses_find_dead(&g->uses);
+    if (dead)
+        status = check_use(g, dead);
     return status ? status : g->k->ops->graph_launch(g, s);
 }
 
@@ -377,6 +414,7 @@ size_t kiln_graph_node_count(const kiln_graph *g)
 
 void graph_drop(kiln_graph *g)
 {
+    uses_free(&g->uses);
     g->k->ops->graph_free(g);
     handle_free(HANDLE_GRAPH, g);
 }

@@ -87,8 +87,15 @@ static void scale_numbers(kiln *k, kiln_module *m)
     desc.items[0] = 100;
     CHECK(!kiln_launch(api_kernel(m, "scale"), &desc));
     CHECK(!kiln_read(by, 99, y, 1) && y[0] == 2.5f * 999);
-    desc.items[0] = 0;
+    desc.items[0] = 0, desc.items[1] = 1;
     CHECK(!kiln_launch(api_kernel(m, "scale"), &desc));
+    desc.items[1] = 0;
+    EXPECT(kiln_launch(api_kernel(m, "scale"), &desc), KILN_E_LAUNCH, "K6015",
+           "neither a grid nor items");
+    kiln_grid zero;
+    memset(&zero, 0, sizeof zero);
+    EXPECT(kiln_launch_grid(api_kernel(m, "scale"), zero, args, 4), KILN_E_LAUNCH, "K6015",
+           "neither a grid nor items");
     kiln_buffer_free(bx);
     kiln_buffer_free(by);
 }

@@ -44,6 +44,105 @@ static void all_calls(kiln *k, kiln_module *m, kiln_kernel *f, kiln_buffer *b)
     CHECK(made == NULL && module == NULL && kernel == NULL && block[0] == 7);
 }
 
+// A graph that outlives what it uses; what comes after may lie in the same place.
+static void graphs(const char *device, bool by_hand)
+{
+    kiln *k = NULL;
+    kiln_stream *s = NULL;
+    kiln_buffer *b[3] = {NULL, NULL, NULL};
+    int32_t zero = 0;
+    CHECK(!kiln_open(device, &k) && !kiln_stream_new(k, 0, &s));
+    for (int round = 0; round < 4; round++) { // what is freed: nothing, kernel, argument, other
+        for (int n = 0; n < 3; n++)
+            CHECK(!kiln_buffer_new(k, KILN_I32, 1, &b[n]));
+        kiln_module *m = api_compile(k, source, 0);
+        kiln_arg arg = kiln_arg_buffer(b[0]);
+        kiln_launch_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.grid[0] = 1;
+        desc.args = &arg;
+        desc.arg_count = 1;
+        kiln_graph *g = NULL;
+        if (by_hand) {
+            CHECK(!kiln_graph_new(k, &g) &&
+                  !kiln_graph_add(g, api_kernel(m, NULL), &desc, NULL, 0, NULL));
+        } else {
+            kiln_copy_desc copy;
+            memset(&copy, 0, sizeof copy);
+            copy.to = b[1], copy.from = b[0], copy.count = 1, copy.stream = s;
+            desc.stream = s;
+            CHECK(!kiln_capture_begin(s) && !kiln_launch(api_kernel(m, NULL), &desc));
+            CHECK(!kiln_copy(&copy) && !kiln_fill_async(b[2], 0, 1, &zero, s));
+            CHECK(!kiln_capture_end(s, &g));
+        }
+        CHECK(!kiln_graph_launch(g, NULL));
+        if (round == 1)
+            kiln_module_free(m);
+        if (round == 2)
+            kiln_buffer_free(b[0]);
+        if (round == 3 && !by_hand)
+            kiln_buffer_free(b[2]);
+        // New ones take the places, in time.
+        for (int n = 0; n < 3000 && round; n++) {
+            kiln_buffer *again = NULL;
+            CHECK(!kiln_buffer_new(k, KILN_I32, 1, &again));
+            kiln_buffer_free(again);
+        }
+        if (round && !(by_hand && round == 3)) {
+            EXPECT(kiln_graph_launch(g, NULL), KILN_E_BAD_HANDLE, "K6002",
+                   round == 1 ? "uses a module that was freed" : "uses a buffer that was freed");
+            CHECK(kiln_last_error(k)->status == KILN_E_BAD_HANDLE);
+        } else {
+            CHECK(!kiln_graph_launch(g, NULL));
+        }
+        // Another argument mends a node, another kernel does not.
+        arg = kiln_arg_buffer(b[1]);
+        desc.stream = NULL;
+        if (by_hand && round == 1)
+            EXPECT(kiln_graph_set(g, 0, &desc), KILN_E_BAD_HANDLE, "K6002", "a module");
+        if (by_hand && round == 2)
+            CHECK(!kiln_graph_set(g, 0, &desc) && !kiln_graph_launch(g, NULL));
+        kiln_graph_free(g);
+    }
+    kiln_close(k);
+}
+
+static void newest_error(void)
+{
+    kiln *k = NULL, *other = NULL;
+    kiln_buffer *b = NULL;
+    int32_t x = 0;
+    CHECK(!kiln_open(NULL, &k) && !kiln_open(NULL, &other) && !kiln_buffer_new(k, KILN_I32, 1, &b));
+    CHECK(kiln_read(b, 0, &x, 2) && !strcmp(kiln_last_error(k)->code, "K6017"));
+    kiln_buffer_free(b);
+    CHECK(kiln_write(b, 0, &x, 1) && !strcmp(kiln_last_error(k)->code, "K6002"));
+    CHECK(kiln_graph_launch(NULL, NULL) && strstr(kiln_last_error(k)->text, "kiln_graph"));
+    // A newer one on the context; and one on another context is not this one's.
+    CHECK(kiln_buffer_new(k, KILN_I32, 1, NULL) && !strcmp(kiln_last_error(k)->code, "K6003"));
+    CHECK(kiln_buffer_new(other, KILN_I32, 1, NULL) && !strcmp(kiln_last_error(k)->code, "K6003"));
+    kiln_close(k);
+    kiln_close(other);
+}
+
+static void odd_arguments(void)
+{
+    kiln *k = NULL;
+    kiln_buffer *b = NULL;
+    int32_t x = 0;
+    CHECK(!kiln_open(NULL, &k) && !kiln_buffer_new(k, KILN_I32, 1, &b));
+    kiln_module *m = api_compile(k, source, 0);
+    EXPECT(kiln_kernel_param(api_kernel(m, NULL), 0, NULL), KILN_E_BAD_ARGUMENT, "K6003", "NULL");
+    kiln_kernel_block(api_kernel(m, NULL), NULL);
+    CHECK(!strcmp(kiln_last_error(k)->code, "K6003"));
+    kiln_copy_desc copy;
+    memset(&copy, 0, sizeof copy);
+    copy.to = b, copy.to_host = &x, copy.from_host = &x, copy.count = 1;
+    EXPECT(kiln_copy(&copy), KILN_E_BAD_ARGUMENT, "K6003", "'to' is a buffer and host memory");
+    copy.to_host = NULL, copy.from = b;
+    EXPECT(kiln_copy(&copy), KILN_E_BAD_ARGUMENT, "K6003", "'from' is a buffer and host memory");
+    kiln_close(k);
+}
+
 int main(void)
 {
     kiln *k = NULL;
@@ -59,6 +158,12 @@ int main(void)
     uint64_t junk[32];
     memset(junk, 0x5a, sizeof junk);
     all_calls((kiln *)junk, (kiln_module *)junk, (kiln_kernel *)junk, (kiln_buffer *)junk);
+    // Nothing is there; inside of a handle.
+    const uintptr_t odd[] = {
+        1, 8, 0xdead0000, 0x5a5a5a5a5a5a5a5au, (uintptr_t)k + 8, (uintptr_t)b + 1};
+    for (int i = 0; i < 6; i++)
+        all_calls((kiln *)odd[i], (kiln_module *)odd[i], (kiln_kernel *)odd[i],
+                  (kiln_buffer *)odd[i]);
 
     kiln_arg arg = kiln_arg_buffer(b);
     CHECK(!api_launch(f, 1, 0, &arg, 1));
@@ -69,5 +174,11 @@ int main(void)
     CHECK(kiln_launch(f, NULL) == KILN_E_BAD_HANDLE);
     kiln_close(k);
     all_calls(k, m, f, b);
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        graphs("interp", by_hand);
+        graphs("cpu", by_hand);
+    }
+    newest_error();
+    odd_arguments();
     return api_done("handles");
 }

@@ -1,0 +1,63 @@
+// What a graph uses: the module of each kernel, and each buffer, with the number it had. A graph
+// keeps nothing alive, so its launch asks whether everything is still what it was.
+#include <stdlib.h>
+
+#include "rt/rt.h"
+
+enum { LOOK_BACK = 16 }; // for the same one; more would take its time in a long capture
+
+static bool add(graph_uses *u, handle_kind kind, const void *handle, size_t node)
+{
+    graph_use use = {(uint8_t)kind, handle, handle_id(kind, handle), node};
+    for (size_t k = u->len; k > 0 && k + LOOK_BACK > u->len; k--)
+        if (u->at[k - 1].id == use.id && u->at[k - 1].node == node)
+            return true;
+    if (u->len == u->cap) {
+        size_t cap = u->cap ? u->cap * 2 : 16;
+        graph_use *grown = realloc(u->at, cap * sizeof *grown);
+        if (!grown)
+            return false;
+        u->at = grown;
+        u->cap = cap;
+    }
+    u->at[u->len++] = use;
+    return true;
+}
+
+bool uses_add_launch(graph_uses *u, kiln_kernel *kernel, const kiln_arg *args, size_t count,
+                     size_t node)
+{
+    bool fine = add(u, HANDLE_MODULE, kernel->module, node);
+    for (size_t k = 0; k < count && fine; k++)
+        if (handle_is(HANDLE_BUFFER, args[k].kind == 1 ? args[k].pointer : NULL))
+            fine = add(u, HANDLE_BUFFER, args[k].pointer, node);
+    return fine;
+}
+
+bool uses_add_buffer(graph_uses *u, const kiln_buffer *b)
+{
+    return !b || add(u, HANDLE_BUFFER, b, SIZE_MAX);
+}
+
+void uses_drop_node(graph_uses *u, size_t node)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < u->len; k++)
+        if (u->at[k].node != node)
+            u->at[kept++] = u->at[k];
+    u->len = kept;
+}
+
+void uses_free(graph_uses *u)
+{
+    free(u->at);
+    *u = (graph_uses){0};
+}
+
+const graph_use *uses_find_dead(const graph_uses *u)
+{
+    for (size_t k = 0; k < u->len; k++)
+        if (handle_id((handle_kind)u->at[k].kind, u->at[k].handle) != u->at[k].id)
+            return &u->at[k];
+    return NULL;
+}
