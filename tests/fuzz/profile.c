@@ -2,6 +2,7 @@
 #include "fuzz/profile.h"
 
 #include "fuzz/gen.h"
+#include "fuzz/simt.h"
 
 #include <string.h>
 
@@ -11,6 +12,8 @@ const fuzz_profile fuzz_profiles[] = {
     {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed,
      0},
     {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0},
+    {"simt", "all scalar types on lanes, against plain C over arrays of lanes", simt_prelude,
+     simt_write, 0},
     {0},
 };
 
