@@ -1,7 +1,8 @@
 // Shrinks a bad kernel by taking lines away while it stays bad in the same way. A line that ends in
 // `{` stands for everything up to its `}`; lines that end in the same mark `//@NUMBER` go together
-// (a statement and what an oracle of its own does for it); a barrier only goes together with what
-// is around it, because without it the host's answer would depend on luck. Start reading at shrink.
+// (a statement and what an oracle of its own does for it), and `//@0` stays; a barrier only goes
+// together with what is around it, because without it the host's answer would depend on luck. Start
+// reading at shrink.
 #include "fuzz/shrink.h"
 
 #include <stdio.h>
@@ -84,6 +85,17 @@ static bool is_over(const search *s)
     return s->tries >= MOST_TRIES || time(NULL) >= s->end;
 }
 
+// Takes away what has the same mark as line `at` of the lines that go.
+static void take_marked(const lines *l, char *trial, int at)
+{
+    const char *mark = strstr(l->at[at], "//@");
+    for (int i = 0; mark && i < l->count; i++) {
+        const char *other = strstr(l->at[i], "//@");
+        if (other && strcmp(other, mark) == 0)
+            memset(trial + i, 1, (size_t)(unit_end(l, i) - i + 1));
+    }
+}
+
 static bool try_without(search *s, const lines *l, char *skip, int first, int last, bool only_ends)
 {
     char *trial = malloc((size_t)l->count + 1);
@@ -91,14 +103,10 @@ static bool try_without(search *s, const lines *l, char *skip, int first, int la
         return false;
     memcpy(trial, skip, (size_t)l->count);
     for (int i = first; i <= last; i++)
-        if (!only_ends || i == first || i == last)
+        if (!only_ends || i == first || i == last) {
             trial[i] = 1;
-    const char *mark = strstr(l->at[first], "//@");
-    for (int i = 0; mark && i < l->count; i++) {
-        const char *other = strstr(l->at[i], "//@");
-        if (other && strcmp(other, mark) == 0)
-            memset(trial + i, 1, (size_t)(unit_end(l, i) - i + 1));
-    }
+            take_marked(l, trial, i);
+        }
     bool better = still_bad(s, l, trial);
     if (better)
         memcpy(skip, trial, (size_t)l->count);
@@ -113,7 +121,8 @@ static bool may_go(const char *line)
     for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
         if (strncmp(s, stay[i], strlen(stay[i])) == 0)
             return false;
-    return *s;
+    const char *mark = strstr(s, "//@0");
+    return *s && (!mark || mark[4]);
 }
 
 // Whole statements from line `first` on, about `size` lines of them; -1: they are not so.
