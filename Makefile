@@ -11,7 +11,13 @@ VERSION := $(shell sed -n 's/^\#define KILN_VERSION  *"\(.*\)"/\1/p' include/kil
 Q = $(if $(V),,@echo '  $(1) $@';)
 
 # --- compilers and flags, by flavour
-CC.gcc     = gcc
+# Plain make takes $(CC) where it was given, else gcc; where there is none, cc or clang.
+ifneq ($(filter command environment,$(firstword $(origin CC))),)
+CC.gcc    := $(CC)
+else
+CC.gcc    := $(or $(shell for c in gcc cc clang; do command -v $$c >/dev/null 2>&1 && { echo $$c; break; }; done),gcc)
+endif
+IS_CLANG  := $(if $(filter gcc,$(FLAVOUR)),$(if $(filter gcc,$(CC.gcc)),,$(findstring clang,$(shell $(CC.gcc) --version 2>/dev/null))))
 CC.clang   = clang
 CC.asan    = gcc
 CC.ubsan   = gcc
@@ -21,7 +27,7 @@ CC.fuzz    = clang
 KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan hostile fuzz))
 
 # most loops that copy or clear are over a few elements: a call of memcpy costs more
-OPT.gcc     = -O2 -g -fno-tree-loop-distribute-patterns
+OPT.gcc     = -O2 -g $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
 OPT.clang   = -O2 -g
 OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation -Wno-maybe-uninitialized
@@ -45,8 +51,21 @@ OP_KERNELS := $(filter-out $(OP_SRC) $(wildcard ops/*/host_*.h),$(sort $(wildcar
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
-.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install clean help format check-format bless deps man FORCE
-all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln
+.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install uninstall clean help format check-format bless deps man FORCE
+all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln $(BUILD)/pkgconfig/kiln.pc $(BUILD)/man/man1
+
+# --- so that programs can be built, and manuals read, with nothing but $(BUILD) in PATH: kiln --cflags, kiln --libs, man kiln-run
+ABSOLUTE_BUILD = $(if $(filter /%,$(BUILD)),$(BUILD),$(CURDIR)/$(BUILD))
+# one argument of a shell, whatever is in it
+quote  = '$(subst ','\'',$(1))'
+# the same within the replacement of sed's s|…|…|
+pc      = sed -e $(call quote,s|@PREFIX@|$(1)|) -e $(call quote,s|@LIBDIR@|$(2)|) -e $(call quote,s|@INCLUDEDIR@|$(3)|) -e $(call quote,s|@LIBS@|$(4)|) \
+          -e 's|@VERSION@|$(VERSION)|' tools/kiln.pc.in
+$(BUILD)/pkgconfig/kiln.pc: tools/kiln.pc.in Makefile
+	@mkdir -p $(@D)
+	@$(call pc,$(CURDIR),$(ABSOLUTE_BUILD),$(CURDIR)/include,"$${libdir}/libkiln.a" $(LIBS) $(filter -fsanitize%,$(OPT.$(FLAVOUR)))) > $@
+$(BUILD)/man/man1: $(wildcard docs/man/*.1)
+	@mkdir -p $@ && cp docs/man/*.1 $@/ && touch $@
 
 # --- the library: one relocatable object whose internal names are local, so they collide with nobody's
 $(O)/%.o: src/%.c Makefile
@@ -104,7 +123,7 @@ help:
 	@echo 'make gpu-fuzz [SECONDS=60] [SEED=1]  random kernels on the GPU: cuda and OpenCL, plain and optimised'
 	@echo 'make fuzz-proof           puts old bugs back in; the random kernels must find each (not in CI: long)'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
-	@echo 'make install [PREFIX=…] [DESTDIR=…]'
+	@echo 'make install [PREFIX=/usr/local] [DESTDIR=…], make uninstall'
 	@echo 'make man                  rewrite docs/man/*.1 from the tables of the program'
 	@echo 'make compile_commands.json, make format, make check-format, make clean'
 
@@ -127,20 +146,35 @@ format:
 check-format:
 	@clang-format --dry-run -Werror $(FORMATTED)
 
+# Folders may have spaces: every one is quoted. A library outside /usr/lib is found through the path that pkg-config and kiln --libs give.
+TO        = $(call quote,$(DESTDIR)$(PREFIX)/$(1))
+RPATH     = $(if $(filter /usr,$(PREFIX)),, -Wl,-rpath,"$${libdir}")
+MAN_PAGES = $(notdir $(wildcard docs/man/*.1))
+BASH_TO   = share/bash-completion/completions
+ZSH_TO    = share/zsh/site-functions
+FISH_TO   = share/fish/vendor_completions.d
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/kiln \
-	    $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(BUILD)/kiln $(DESTDIR)$(PREFIX)/bin/kiln
-	install -m 644 $(BUILD)/libkiln.a $(DESTDIR)$(PREFIX)/lib/libkiln.a
-	install -m 755 $(BUILD)/libkiln.so $(DESTDIR)$(PREFIX)/lib/libkiln.so.$(VERSION)
-	ln -sf libkiln.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libkiln.so.0
-	ln -sf libkiln.so.0 $(DESTDIR)$(PREFIX)/lib/libkiln.so
-	cd include && find kiln -name '*.h' -exec install -D -m 644 {} $(abspath $(DESTDIR)$(PREFIX))/include/{} \;
-	install -d $(DESTDIR)$(PREFIX)/include/kiln/lib
-	install -m 644 lib/*.h $(DESTDIR)$(PREFIX)/include/kiln/lib/
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/kiln.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/kiln.pc
-	sed -e 's|@VERSION@|$(VERSION)|' tools/kiln-config.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/kiln/kiln-config.cmake
-	for page in docs/man/*.1; do install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/; done
+	install -d $(foreach d,bin lib/pkgconfig lib/cmake/kiln include/kiln/host include/kiln/lib share/man/man1 $(BASH_TO) $(ZSH_TO) $(FISH_TO),$(call TO,$d))
+	install -m 755 $(BUILD)/kiln $(call TO,bin/kiln)
+	install -m 644 $(BUILD)/libkiln.a $(call TO,lib/libkiln.a)
+	install -m 755 $(BUILD)/libkiln.so $(call TO,lib/libkiln.so.$(VERSION))
+	ln -sf libkiln.so.$(VERSION) $(call TO,lib/libkiln.so.0)
+	ln -sf libkiln.so.0 $(call TO,lib/libkiln.so)
+	install -m 644 include/kiln/*.h $(call TO,include/kiln/)
+	install -m 644 include/kiln/host/*.h $(call TO,include/kiln/host/)
+	install -m 644 lib/*.h $(call TO,include/kiln/lib/)
+	$(call pc,$(PREFIX),$${prefix}/lib,$${prefix}/include,-L"$${libdir}" -lkiln$(RPATH)) > $(call TO,lib/pkgconfig/kiln.pc)
+	sed -e 's|@VERSION@|$(VERSION)|' tools/kiln-config.cmake.in > $(call TO,lib/cmake/kiln/kiln-config.cmake)
+	install -m 644 docs/man/*.1 $(call TO,share/man/man1/)
+	$(BUILD)/kiln completion bash > $(call TO,$(BASH_TO)/kiln)
+	$(BUILD)/kiln completion zsh > $(call TO,$(ZSH_TO)/_kiln)
+	$(BUILD)/kiln completion fish > $(call TO,$(FISH_TO)/kiln.fish)
+
+# Removes what install has written, and the folders that are Kiln's alone.
+uninstall:
+	rm -f $(foreach f,bin/kiln lib/libkiln.a lib/libkiln.so lib/libkiln.so.0 lib/libkiln.so.$(VERSION) lib/pkgconfig/kiln.pc $(BASH_TO)/kiln \
+	    $(ZSH_TO)/_kiln $(FISH_TO)/kiln.fish $(MAN_PAGES:%=share/man/man1/%),$(call TO,$f))
+	rm -rf $(call TO,include/kiln) $(call TO,lib/cmake/kiln)
 
 clean:
 	rm -rf build build-*
@@ -149,7 +183,7 @@ clean:
 showcase: build-deps
 	@$(MAKE) --no-print-directory showcase-now
 showcase-now: all
-	@sh tools/showcase $(BUILD) '$(LIBS)'
+	@sh tools/showcase $(call quote,$(BUILD))
 
 $(T)/compile_speed: bench/compile_speed.c $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/base.h"
+#include "base/arena.h"
 #include "kiln/kiln.h"
 
 enum cli_exit {
@@ -35,6 +35,11 @@ typedef struct verb_row {
 extern const verb_row cli_verbs[VERB_COUNT]; // the last is the program itself
 // The number of the verb of that name (VERB_kiln: "kiln"), or -1.
 int cli_verb_find(const char *name);
+
+// config.c: kiln --cflags, kiln --libs.
+int cli_config(bool has_cflags, bool has_libs);
+// Where Kiln's headers are; NULL after a message.
+const char *cli_include_folder(arena *a);
 
 // --- options: rows of options.def, read with cli_next
 enum cli_option {

@@ -77,12 +77,16 @@ static int run_options(int argc, char **argv)
         switch (option) {
         case OPT_version: printf("kiln %s\n", kiln_version()); break;
         case OPT_help: cli_print_help(VERB_kiln, false); break;
+        case OPT_cflags:
+        case OPT_libs: break;
         case CLI_WORD:
             fprintf(stderr, "kiln: options follow their verb: kiln %s …\n", args.value);
             return EXIT_USAGE;
         default: return EXIT_USAGE;
         }
     }
+    if (args.given[OPT_cflags] || args.given[OPT_libs])
+        return cli_config(args.given[OPT_cflags], args.given[OPT_libs]);
     return EXIT_FINE;
 }
 
