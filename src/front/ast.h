@@ -133,6 +133,7 @@ struct ast_decl {
     const type *type;
     uint32_t align; // from _Alignas; 0: the type's
     ast_expr *init; // DECL_VAR, checked
+    span value_at;  // DECL_VAR: the declaration that gives it a value; lo == 0: none yet
     int64_t value;  // ENUM_CONST, TUNE (the chosen one)
     vec(int64_t) tune_values;
     // functions

@@ -380,6 +380,8 @@ static ast_expr *check_member(front *f, ast_expr *e)
     }
     uint64_t offset = 0;
     const field *member = type_find_field(record, e->name, &offset);
+    if (!member && type_def(record)->is_broken && f->diags->error_count)
+        return check_poison(f, e); // a member that was wrong
     if (!member)
         return no_such_member(f, e, record);
     e->a = a;

@@ -44,6 +44,10 @@ typedef struct parse_common {
     map word_of;                // name -> parse_word
     map types;                  // name -> predefined type, or 0 for "looked up, none"
     map host_tags; // type definition -> diag: why its declaration could not be understood
+    // What the file-scope declaration being tried declared, completed or contradicted: host code
+    // when the trial fails.
+    vec(ast_decl *) tried_names;
+    vec(type *) tried_tags;
     vec(library) libraries;
     call_link *chain;
     struct parser *current; // of the innermost body
@@ -64,6 +68,7 @@ typedef struct parser {
     uint32_t linkage_braces; // open extern "C" { … }
     bool is_library;
     bool is_trial; // errors will be put away: see parse_decl.c
+    bool insists;  // … but not these: the declaration contradicts one of ours
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
@@ -129,8 +134,9 @@ ast_decl *scope_find_here(const scope *s, const char *name);
 type *scope_find_tag(const scope *s, const char *tag, bool here_only);
 void scope_add_tag(scope *s, const char *tag, const type *t);
 ast_decl *new_decl(parser *p, decl_kind k, const char *name, span at, const type *t);
-// Enters d, or reports that its name is taken. Returns d.
+// Enters d, or reports that its name is taken. Returns d, or the variable that d declares again.
 ast_decl *declare(parser *p, ast_decl *d);
+void try_tag(parser *p, const type *t); // notes a tag for tried_tags
 const char *suggest_type(parser *p, const char *name);
 // Says again, for a use at `use`, why the declaration behind it is host code.
 void replay_host_diag(parser *p, diag *why, const char *name, span use);
@@ -144,6 +150,9 @@ ast_expr *parse_expr(parser *p);   // with commas
 ast_expr *parse_assign(parser *p); // without
 ast_expr *parse_cond(parser *p);   // a constant expression
 ast_expr *parse_init(parser *p);   // an initialiser, braced or not
+// Is d a declaration of the file below the function being parsed? Reports a use of such a one.
+bool comes_later(const parser *p, const ast_decl *d);
+void used_too_early(parser *p, const ast_decl *d, span at);
 
 // --- parse_type.c
 bool starts_type(const parser *p);      // in a declaration

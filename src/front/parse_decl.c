@@ -38,6 +38,8 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
         if (old->type->has_no_prototype && !d->type->has_no_prototype)
             old->type = d->type;
         fn = old;
+        if (p->is_trial)
+            vec_push(p->f->in, &p->common->tried_names, fn);
     } else {
         scope *inner = p->scope;
         p->scope = p->file_scope;
@@ -45,8 +47,16 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
         declare(p, fn);
         p->scope = inner;
     }
-    if (p->scope != p->file_scope)
+    if (p->scope != p->file_scope) {
+        const ast_decl *here_too = scope_find_here(p->scope, d->name);
+        if (here_too && here_too != fn) {
+            diag *e = diag_raise(p->f->diags, K1008, d->at,
+                                 "'%s' is already declared in this scope", d->name);
+            diag_label(e, d->at, "declared again, as a function");
+            diag_label(e, here_too->at, "first declared here");
+        }
         *map_at(&p->scope->names, map_key(d->name)) = map_key(fn);
+    }
     fn->is_static |= s->storage == TOK_STATIC;
     fn->is_extern |= s->storage == TOK_EXTERN;
     fn->is_inline |= s->inline_at.lo != 0;
@@ -130,9 +140,15 @@ static void parse_variable(parser *p, const specifiers *s, const declarator *d, 
     ast_decl *v = declare_variable(p, s, d);
     if (accept(p, TOK_ASSIGN)) {
         ast_expr *init = parse_init(p);
-        if (!p->is_panicking)
+        if (v->value_at.lo) {
+            diag *e = diag_raise(p->f->diags, K1008, d->at, "'%s' already has a value", d->name);
+            diag_label(e, d->at, "second definition");
+            diag_label(e, v->value_at, "first one");
+        } else if (!p->is_panicking) {
+            v->value_at = d->at;
             check_init(p->f, v, init);
-        else
+        }
+        if (p->is_panicking)
             v->type = type_scalar(TY_POISON);
     }
     if (p->is_panicking)
@@ -324,18 +340,18 @@ static const token *guess_name(const parser *p, uint32_t from, decl_kind *k)
     return name;
 }
 
-static void enter_host_names(parser *p, uint32_t from, uint32_t names, uint32_t tags, diag *why)
+static void enter_host_names(parser *p, uint32_t from, diag *why)
 {
     scope *s = p->file_scope;
-    for (uint32_t i = names; i < s->names.len; i++) {
-        ast_decl *d = (ast_decl *)(uintptr_t)s->names.entries[i].value;
-        d->is_host_only = true;
-        d->host_diag = why;
+    parse_common *c = p->common;
+    for (uint32_t i = 0; i < c->tried_names.len; i++) {
+        c->tried_names.at[i]->is_host_only = true;
+        c->tried_names.at[i]->host_diag = why;
     }
-    for (uint32_t i = tags; i < s->tags.len; i++) {
-        type *t = (type *)(uintptr_t)s->tags.entries[i].value;
+    for (uint32_t i = 0; i < c->tried_tags.len; i++) {
+        type *t = c->tried_tags.at[i];
         t->is_incomplete |= type_is_record(t);
-        *map_at(&p->common->host_tags, map_key(t)) = map_key(why);
+        *map_at(&c->host_tags, map_key(t)) = map_key(why);
     }
     decl_kind k = DECL_VAR;
     const token *name = guess_name(p, from, &k);
@@ -350,11 +366,13 @@ static void enter_host_names(parser *p, uint32_t from, uint32_t names, uint32_t 
 static void parse_external(parser *p)
 {
     diags *ds = p->f->diags;
-    uint32_t from = p->at, names = p->scope->names.len, tags = p->scope->tags.len;
+    uint32_t from = p->at;
     uint32_t kept = ds->list.len, errors = ds->error_count, warnings = ds->warning_count;
     uint32_t kernels = p->f->kernels.len;
     bool is_ours = p->is_library || bears_mark(p);
     p->is_trial = !is_ours;
+    p->insists = false;
+    p->common->tried_names.len = p->common->tried_tags.len = 0;
     bool is_function = parse_declaration(p, NULL);
     p->is_trial = false;
     if (ds->error_count == errors) {
@@ -362,7 +380,7 @@ static void parse_external(parser *p)
             skip_external(p, from);
         return;
     }
-    if (is_ours) {
+    if (is_ours || p->insists) {
         if (p->is_panicking)
             skip_external(p, from);
         return;
@@ -382,7 +400,7 @@ static void parse_external(parser *p)
     if (is_function && reached > p->at)
         p->at = reached;
     if (why)
-        enter_host_names(p, from, names, tags, why);
+        enter_host_names(p, from, why);
 }
 
 // extern "C" and extern "C" { … }: CUDA files have them; here every name is C's.

@@ -107,7 +107,7 @@ static void remember_shared(front *f, ast_decl *d)
     vec_push(f->in, &f->shared_vars, d);
 }
 
-static void used_too_early(parser *p, const ast_decl *d, span at)
+void used_too_early(parser *p, const ast_decl *d, span at)
 {
     diag *e = diag_raise(p->f->diags, K1010, at, "'%s' is used before it is declared", d->name);
     diag_label(e, at, "used here");
@@ -124,6 +124,12 @@ static bool is_only_file_scope(const parser *p, const ast_decl *d)
         if (scope_find_here(s, d->name))
             return false;
     return true;
+}
+
+bool comes_later(const parser *p, const ast_decl *d)
+{
+    const ast_decl *func = p->f->current_func;
+    return func && d->order > func->body_order && !p->is_library && is_only_file_scope(p, d);
 }
 
 // A name that nothing resembles is reported once in a function. One with a fix-it is reported at
@@ -172,7 +178,7 @@ static ast_expr *parse_name(parser *p)
         return poison_expr(p, t->at);
     }
     const ast_decl *func = p->f->current_func;
-    if (func && d->order > func->body_order && !p->is_library && is_only_file_scope(p, d)) {
+    if (comes_later(p, d)) {
         used_too_early(p, d, t->at);
         return poison_expr(p, t->at);
     }

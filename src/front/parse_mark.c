@@ -177,6 +177,18 @@ static void check_min_blocks(parser *p, const marks *m, const ast_decl *d)
     diag_note(w, "add block(…), or bound the registers with max_registers(n)");
 }
 
+// A prototype and the definition must give a kernel the same sizes.
+static void compare_sizes(parser *p, const char *mark, const ast_decl *d, span old_at, span at,
+                          const uint32_t old[3], const uint32_t now[3])
+{
+    if (!old_at.lo || !at.lo || !memcmp(old, now, 3 * sizeof *old))
+        return;
+    diag *e = diag_raise(p->f->diags, K1009, at, "kernel '%s' was declared with another %s",
+                         d->name, mark);
+    diag_label(e, at, "this one");
+    diag_label(e, old_at, "and here another");
+}
+
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition)
 {
     const marks *m = &s->marks;
@@ -191,6 +203,8 @@ void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition
         return;
     }
     d->is_kernel = true;
+    compare_sizes(p, "block", d, d->block_at, m->block, d->block, m->block_size);
+    compare_sizes(p, "cluster", d, d->cluster_at, m->cluster, d->cluster, m->cluster_size);
     if (!is_definition && d->block[0])
         return;
     if (m->block.lo) {

@@ -151,6 +151,7 @@ static void parse_members(parser *p, type *record, uint32_t align)
         diag_note(d, "C gives an empty one no size; the host's compilers do not agree on it");
         m.is_broken = true;
     }
+    record->is_broken = m.is_broken;
     if (!type_complete(record, m.list.at, m.list.len, align) && !m.is_broken)
         diag_raise(p->f->diags, K1041, record->at, "this type is larger than 1 TiB");
     if (record->nesting > PARSE_MAX_NESTING)
@@ -164,6 +165,7 @@ static void wrong_tag(parser *p, const type *old, const char *tag, span at)
     diag *d = diag_raise(p->f->diags, K1043, at, "'%s' is the tag of another kind of type", tag);
     diag_label(d, at, "used as another kind here");
     diag_label(d, old->at, "declared as %s", was);
+    try_tag(p, old);
 }
 
 static void defined_twice(parser *p, const type *old, const char *tag, span at)
@@ -171,6 +173,7 @@ static void defined_twice(parser *p, const type *old, const char *tag, span at)
     diag *d = diag_raise(p->f->diags, K1008, at, "'%s' is already defined in this scope", tag);
     diag_label(d, at, "defined again");
     diag_label(d, old->at, "first defined here");
+    try_tag(p, old);
 }
 
 // The record that `tag` means here, or a new one. NULL: it means something else (reported).
@@ -193,6 +196,7 @@ static type *record_of_tag(parser *p, type_kind k, const char *tag, span at, boo
     }
     type *t = type_record(p->f->in, k, tag, at);
     scope_add_tag(p->scope, tag, t);
+    try_tag(p, t);
     return t;
 }
 
@@ -218,8 +222,10 @@ const type *parse_record(parser *p)
     type *t = tag ? record_of_tag(p, k, tag, at, defines) : type_record(p->f->in, k, NULL, at);
     if (!t || (!defines && replay_host_tag(p, t, tag, at)))
         return type_scalar(TY_POISON);
-    if (defines)
+    if (defines) {
+        try_tag(p, t);
         parse_members(p, t, align);
+    }
     return t;
 }
 
@@ -322,5 +328,6 @@ const type *parse_enum(parser *p)
     parse_attributes(p, &align, &align_at);
     if (tag)
         scope_add_tag(p->scope, tag, t);
+    try_tag(p, t);
     return t;
 }

@@ -367,6 +367,15 @@ static bool has_type(const spec_state *s)
     return s->out.type || s->seen;
 }
 
+// A typedef of a record that was completed further down, in a way that was not understood.
+static bool names_host_record(parser *p, const ast_decl *d, span use)
+{
+    const type *t = d->type;
+    while (t->kind == TY_PTR || t->kind == TY_ARRAY)
+        t = t->base;
+    return type_is_record(t) && replay_host_tag(p, type_def(t), d->name, use);
+}
+
 // An identifier among the specifiers: a typedef's name, or nothing of ours.
 static bool add_type_name(parser *p, spec_state *s)
 {
@@ -379,6 +388,10 @@ static bool add_type_name(parser *p, spec_state *s)
         return false;
     if (d && d->is_host_only && d->host_diag)
         replay_host_diag(p, d->host_diag, d->name, t->at);
+    else if (d && comes_later(p, d))
+        used_too_early(p, d, t->at);
+    else if (d && names_host_record(p, d, t->at))
+        named = type_scalar(TY_POISON);
     s->out.type = named;
     step(p);
     return true;

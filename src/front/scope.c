@@ -69,38 +69,65 @@ static const char *kind_text(const ast_decl *d)
 // typedef said again. Functions are merged in parse_decl.c.
 static bool may_repeat(const ast_decl *old, const ast_decl *d)
 {
-    if (old->kind != d->kind || !type_same(old->type, d->type, false))
+    if (old->kind != d->kind)
         return false;
     if (d->kind == DECL_TYPEDEF)
-        return true;
-    return d->kind == DECL_VAR && d->is_file_scope && !d->is_shared && !(old->init && d->init);
+        return type_same(old->type, d->type, false);
+    return d->kind == DECL_VAR && d->is_file_scope && !old->is_shared && !d->is_shared &&
+           type_composite(old->type, d->type);
+}
+
+static void report_conflict(parser *p, const ast_decl *old, const ast_decl *d)
+{
+    bool disagree = old->kind == d->kind && d->kind != DECL_PARAM && d->is_file_scope &&
+                    !type_same(old->type, d->type, false);
+    if (disagree) {
+        diag *e =
+            diag_raise(p->f->diags, K1009, d->at, "'%s' was declared with another type", d->name);
+        diag_label(e, d->at, "here it has type '%s'", type_text(p->f->in, d->type));
+        diag_label(e, old->at, "and here '%s'", type_text(p->f->in, old->type));
+    } else {
+        diag *e = diag_raise(p->f->diags, K1008, d->at, "'%s' is already declared in this scope",
+                             d->name);
+        diag_label(e, d->at, "declared again, as %s", kind_text(d));
+        diag_label(e, old->at, "first declared here, as %s", kind_text(old));
+    }
+    p->insists |= old->is_kernel || old->is_shared || old->kind == DECL_TUNE;
+}
+
+// One variable declared again, at file scope: the first declaration stays and learns more.
+static ast_decl *merge_variable(ast_decl *old, const ast_decl *d)
+{
+    const type *known = type_composite(old->type, d->type);
+    old->type = known;
+    old->is_extern &= d->is_extern;
+    old->is_static |= d->is_static;
+    old->align = d->align > old->align ? d->align : old->align;
+    return old;
 }
 
 ast_decl *declare(parser *p, ast_decl *d)
 {
     ast_decl *old = scope_find_here(p->scope, d->name);
-    if (old && !old->is_host_only && !may_repeat(old, d)) {
-        bool disagree = old->kind == d->kind && d->kind != DECL_PARAM && d->is_file_scope &&
-                        !type_same(old->type, d->type, false);
-        diag *e = NULL;
-        if (disagree)
-            e = diag_raise(p->f->diags, K1009, d->at, "'%s' was declared with another type",
-                           d->name);
-        else
-            e = diag_raise(p->f->diags, K1008, d->at, "'%s' is already declared in this scope",
-                           d->name);
-        if (disagree)
-            diag_label(e, d->at, "here it has type '%s'", type_text(p->f->in, d->type));
-        else
-            diag_label(e, d->at, "declared again, as %s", kind_text(d));
-        if (disagree)
-            diag_label(e, old->at, "and here '%s'", type_text(p->f->in, old->type));
-        else
-            diag_label(e, old->at, "first declared here, as %s", kind_text(old));
+    bool is_known = old && !old->is_host_only;
+    if (is_known && may_repeat(old, d) && d->kind == DECL_VAR && d->type->kind != TY_POISON)
+        d = merge_variable(old, d);
+    else if (is_known && !may_repeat(old, d)) {
+        report_conflict(p, old, d);
         d->type = d->kind == DECL_FUNC ? d->type : type_scalar(TY_POISON);
     }
+    if (is_known && old->order < d->order)
+        d->order = old->order; // a body between the two may use the name
+    if (p->is_trial)
+        vec_push(p->f->in, &p->common->tried_names, d);
     *map_at(&p->scope->names, map_key(d->name)) = map_key(d);
     return d;
+}
+
+void try_tag(parser *p, const type *t)
+{
+    if (p->is_trial)
+        vec_push(p->f->in, &p->common->tried_tags, (type *)(uintptr_t)t);
 }
 
 void replay_host_diag(parser *p, diag *why, const char *name, span use)
@@ -113,12 +140,13 @@ void replay_host_diag(parser *p, diag *why, const char *name, span use)
         ds->error_count += p->is_trial; // a trial fails by the count
         return;
     }
+    bool is_conflict = why->code == K1008 || why->code == K1009 || why->code == K1043;
     if (!p->f->current_func && use.lo && !p->is_trial)
         diag_label(why, use, "a kernel needs '%s' here", name);
     else if (p->f->current_func && use.lo)
-        diag_label(why, use, "%s '%s' uses '%s', so its declaration must be in Kiln's C",
+        diag_label(why, use, "%s '%s' uses '%s'%s",
                    p->f->current_func->is_kernel ? "kernel" : "function", p->f->current_func->name,
-                   name);
+                   name, is_conflict ? "" : ", so its declaration must be in Kiln's C");
     ds->error_count++;
     if (ds->list.len < ds->error_limit)
         vec_push(ds->in, &ds->list, why);

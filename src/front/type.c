@@ -277,6 +277,15 @@ bool type_same(const type *a, const type *b, bool ignore_quals)
     return true;
 }
 
+const type *type_composite(const type *a, const type *b)
+{
+    bool has_open =
+        a->kind == TY_ARRAY && b->kind == TY_ARRAY && a->is_incomplete != b->is_incomplete;
+    if (has_open && type_same(a->base, b->base, false))
+        return a->is_incomplete ? b : a;
+    return type_same(a, b, false) ? a : NULL;
+}
+
 bool type_is_integer(const type *t)
 {
     return t->kind >= TY_BOOL && t->kind <= TY_U64;

@@ -35,6 +35,7 @@ struct type {
     uint8_t quals;
     bool is_incomplete; // struct or union declared, not defined; array of unknown bound
     bool is_enum;       // an integer type that came from an enum; `name` is the enum's tag
+    bool is_broken;     // record: a member was wrong, and that was said
     bool is_vector; // f32x4 and its family: a struct of equal scalars x y z w (or e[n] above four)
     uint32_t align;
     uint64_t size;
@@ -71,6 +72,9 @@ type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at)
 bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align);
 
 bool type_same(const type *a, const type *b, bool ignore_quals);
+// The type that two declarations of one object give it together: an array may leave its bound to
+// the other one. NULL when they disagree.
+const type *type_composite(const type *a, const type *b);
 bool type_is_integer(const type *t); // bool included
 bool type_is_signed(const type *t);
 bool type_is_float(const type *t);         // f32 f64
