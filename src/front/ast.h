@@ -119,6 +119,7 @@ typedef enum decl_kind {
 struct ast_decl {
     uint8_t kind;
     bool is_static, is_extern, is_inline;
+    bool is_register; // its address cannot be taken
     bool
         is_shared; // `shared`: size from the type; an incomplete array is the dynamic shared memory
     bool is_file_scope;

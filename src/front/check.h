@@ -11,6 +11,7 @@
 // --- check_expr.c
 ast_expr *check_expr(front *f, ast_expr *e);
 ast_expr *check_rvalue(front *f, ast_expr *e); // of a checked node
+ast_expr *check_callee(front *f, ast_expr *e); // looks through _Generic; not checked
 
 // Warns when a 32-bit product moves a pointer into global memory.
 void check_index_width(front *f, const ast_expr *base, const ast_expr *index);
@@ -61,6 +62,10 @@ ast_expr *check_matrix_call(front *f, ast_expr *e, const builtin *b);
 
 // --- check_init.c
 ast_expr *check_compound(front *f, ast_expr *e);
+
+// --- check_stmt.c
+// Does `s` hold a label of the switch around it?
+bool check_has_label(const ast_stmt *s);
 
 // --- check_unset.c: warns about reads of variables that were never set
 void check_unset(front *f, ast_decl *func);

@@ -90,7 +90,9 @@ static ast_expr *check_func_args(front *f, ast_expr *e, const ast_decl *decl)
 {
     const type *t = decl->type;
     uint32_t wanted = t->params.len;
-    if (e->args.len != wanted && !(t->has_no_prototype && !wanted && !decl->body_first)) {
+    bool is_more = t->is_variadic && e->args.len > wanted; // reported when its body is needed
+    if (e->args.len != wanted && !is_more &&
+        !(t->has_no_prototype && !wanted && !decl->body_first)) {
         span at = e->args.len > wanted ? e->args.at[wanted]->at : e->at;
         diag *d = diag_raise(f->diags, K2027, at, "'%s' takes %u argument%s, not %u", decl->name,
                              wanted, wanted == 1 ? "" : "s", e->args.len);
@@ -126,16 +128,18 @@ static ast_expr *check_func_call(front *f, ast_expr *e, ast_decl *decl)
     e->type = decl->type->base->unqualified;
     e->callee_decl = decl;
     e->is_checked = true;
+    span use = e->at;
     e = check_func_args(f, e, decl);
+    if (!f->unevaluated) // also after a wrong argument: the callee's mistakes are its own
+        parse_need_func(f, decl, use);
     if (is_poison(e) || f->unevaluated)
         return e;
-    parse_need_func(f, decl, e->at);
     return e->type->kind == TY_POISON ? check_poison(f, e) : e;
 }
 
 ast_expr *check_call(front *f, ast_expr *e)
 {
-    ast_expr *callee = e->a;
+    ast_expr *callee = e->a = check_callee(f, e->a);
     if (callee->kind == E_NAME && !callee->decl) {
         const type *fixed;
         const builtin *b = builtin_find(callee->name, &fixed);

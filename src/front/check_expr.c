@@ -400,11 +400,14 @@ static ast_expr *check_sizeof(front *f, ast_expr *e)
 {
     const type *t = e->cast_type;
     const char *word = e->kind == E_SIZEOF ? "sizeof" : "_Alignof";
+    uint32_t align = 1; // of the object itself
     if (e->a) {
         f->unevaluated++;
         ast_expr *a = check_expr(f, e->a);
         f->unevaluated--;
         t = a->type;
+        if (a->kind == E_NAME && a->decl && a->decl->align)
+            align = a->decl->align;
     }
     if (t->kind == TY_POISON)
         return check_poison(f, e);
@@ -416,11 +419,30 @@ static ast_expr *check_sizeof(front *f, ast_expr *e)
         diag_label(d, e->at, "'%s' has no size here", T_OF(f, t));
         return check_poison(f, e);
     }
-    def = type_def(t);
-    return constant(f, e, type_scalar(TY_U64), e->kind == E_SIZEOF ? def->size : def->align);
+    align = type_align(t) > align ? type_align(t) : align;
+    return constant(f, e, type_scalar(TY_U64), e->kind == E_SIZEOF ? type_size(t) : align);
 }
 
-static ast_expr *check_generic(front *f, ast_expr *e)
+// Two arms for one type. Kiln's i8 and i64 are two types each in C: char and signed char, long and
+// long long.
+static void compare_arms(front *f, const struct generic_arm *arm)
+{
+    for (const struct generic_arm *other = arm->next; other; other = other->next) {
+        const type *t = arm->type;
+        bool is_double =
+            t && (t->kind == TY_I8 || t->kind == TY_I64 || t->kind == TY_U64 || t->kind == TY_PTR);
+        if (!t != !other->type || is_double || (t && !type_same(t, other->type, false)))
+            continue;
+        diag *d = diag_raise(f->diags, K2042, other->at, "two choices of this _Generic take %s",
+                             t ? str_format(f->in, "'%s'", T_OF(f, t)) : "every other type");
+        diag_label(d, other->at, "second one");
+        diag_label(d, arm->at, "first one");
+        return;
+    }
+}
+
+// The arm that _Generic chooses, not yet checked; a poison after a mistake.
+static ast_expr *choose_arm(front *f, ast_expr *e)
 {
     f->unevaluated++;
     ast_expr *selector = check_rvalue(f, check_expr(f, e->a));
@@ -430,6 +452,7 @@ static ast_expr *check_generic(front *f, ast_expr *e)
     const type *t = selector->type->unqualified;
     struct generic_arm *chosen = NULL, *otherwise = NULL;
     for (struct generic_arm *arm = e->arms; arm; arm = arm->next) {
+        compare_arms(f, arm);
         if (!arm->type)
             otherwise = arm;
         else if (!chosen && type_same(arm->type, t, false))
@@ -445,7 +468,19 @@ static ast_expr *check_generic(front *f, ast_expr *e)
         diag_note(d, "add a choice for this type, or a 'default:'");
         return check_poison(f, e);
     }
-    return check_expr(f, chosen->value);
+    return chosen->value;
+}
+
+static ast_expr *check_generic(front *f, ast_expr *e)
+{
+    return check_expr(f, choose_arm(f, e));
+}
+
+ast_expr *check_callee(front *f, ast_expr *e)
+{
+    while (e->kind == E_GENERIC && !e->is_checked)
+        e = choose_arm(f, e);
+    return e;
 }
 
 static ast_expr *check_comma(front *f, ast_expr *e)

@@ -122,6 +122,14 @@ static ast_expr *check_address(front *f, ast_expr *e)
         return check_poison(f, e);
     }
     ast_decl *root = root_of(a);
+    if (root && root->is_register) {
+        diag *d = diag_raise(f->diags, K2020, e->at,
+                             "'%s' is a register variable: it has no address", root->name);
+        diag_label(d, e->at, "its address is taken here");
+        diag_label(d, root->at, "declared 'register' here");
+        diag_note(d, "remove 'register': Kiln keeps variables in registers by itself");
+        return check_poison(f, e);
+    }
     if (root)
         root->is_address_taken = true;
     e->a = a;
@@ -459,6 +467,23 @@ ast_expr *check_binary(front *f, ast_expr *e)
 
 // --- assignment
 
+// A const member of a record, however deep; NULL: there is none.
+static const field *const_member(const type *t)
+{
+    while (t->kind == TY_ARRAY)
+        t = t->base;
+    const type *def = type_def(t);
+    for (uint32_t i = 0; type_is_record(t) && i < def->fields.len; i++) {
+        const field *inner = &def->fields.at[i];
+        if (check_deep_quals(inner->type) & QUAL_CONST)
+            return inner;
+        inner = const_member(inner->type);
+        if (inner)
+            return inner;
+    }
+    return NULL;
+}
+
 bool check_modifiable(front *f, ast_expr *e, span op_at)
 {
     if (is_poison(e))
@@ -491,6 +516,16 @@ bool check_modifiable(front *f, ast_expr *e, span op_at)
         }
         if (root)
             diag_label(d, root->at, "declared const here");
+        return false;
+    }
+    const field *fixed = const_member(e->type);
+    if (fixed) {
+        diag *d = diag_raise(f->diags, K2019, e->at,
+                             "'%s' has a const member: it cannot be assigned", T_OF(f, e->type));
+        diag_label(d, e->at, "changed here");
+        if (fixed->at.lo)
+            diag_label(d, fixed->at, "'%s' is const", fixed->name ? fixed->name : "this member");
+        diag_note(d, "initialise a new variable, or assign the other members one by one");
         return false;
     }
     ast_decl *root = root_of(e);

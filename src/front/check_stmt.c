@@ -14,6 +14,7 @@ typedef struct body {
 } body;
 
 static bool completes(body *b, ast_stmt *s, flow *to); // can control reach the statement's end?
+static bool block_completes(body *b, ast_stmt *s, flow *to, bool is_switch);
 
 static bool is_end_call(const ast_stmt *s)
 {
@@ -61,22 +62,22 @@ static void add_case(body *b, cases *c, ast_stmt *s)
 
 static void collect_cases(body *b, cases *c, ast_stmt *s)
 {
-    if (!s || s->kind == S_SWITCH)
-        return;
-    if (s->kind == S_CASE)
-        add_case(b, c, s);
-    if (s->kind == S_DEFAULT) {
-        if (c->otherwise) {
-            diag *d = diag_raise(b->f->diags, K2042, s->at, "default stands twice in this switch");
-            diag_label(d, s->at, "again here");
-            diag_label(d, c->otherwise->at, "first here");
+    for (; s && s->kind != S_SWITCH; s = s->no) {
+        if (s->kind == S_CASE)
+            add_case(b, c, s);
+        if (s->kind == S_DEFAULT) {
+            if (c->otherwise) {
+                diag *d =
+                    diag_raise(b->f->diags, K2042, s->at, "default stands twice in this switch");
+                diag_label(d, s->at, "again here");
+                diag_label(d, c->otherwise->at, "first here");
+            }
+            c->otherwise = s;
         }
-        c->otherwise = s;
+        collect_cases(b, c, s->yes);
+        for (uint32_t i = 0; i < s->body.len; i++)
+            collect_cases(b, c, s->body.at[i]);
     }
-    collect_cases(b, c, s->yes);
-    collect_cases(b, c, s->no);
-    for (uint32_t i = 0; i < s->body.len; i++)
-        collect_cases(b, c, s->body.at[i]);
 }
 
 static bool switch_completes(body *b, ast_stmt *s, flow *to)
@@ -90,9 +91,22 @@ static bool switch_completes(body *b, ast_stmt *s, flow *to)
         diag_label(d, s->expr->at, "nothing in it can be reached");
     }
     flow inside = {0};
-    bool falls_out = completes(b, s->yes, &inside);
+    bool falls_out = s->yes && s->yes->kind == S_BLOCK ? block_completes(b, s->yes, &inside, true)
+                                                       : completes(b, s->yes, &inside);
     to->has_continue |= inside.has_continue;
     return falls_out || inside.has_break || !c.otherwise;
+}
+
+bool check_has_label(const ast_stmt *s)
+{
+    for (; s && s->kind != S_SWITCH; s = s->no) {
+        if (s->kind == S_CASE || s->kind == S_DEFAULT || check_has_label(s->yes))
+            return true;
+        for (uint32_t i = 0; i < s->body.len; i++)
+            if (check_has_label(s->body.at[i]))
+                return true;
+    }
+    return false;
 }
 
 // --- statements
@@ -130,18 +144,33 @@ static bool loop_completes(body *b, ast_stmt *s)
     return inside.has_break || !is_forever(s->expr);
 }
 
-static bool block_completes(body *b, ast_stmt *s, flow *to)
+static bool has_init(const ast_stmt *s)
 {
-    bool reachable = true;
+    for (uint32_t i = 0; i < s->decls.len; i++)
+        if (s->decls.at[i]->init)
+            return true;
+    return false;
+}
+
+// `is_switch`: the body of a switch, whose start nothing reaches.
+static bool block_completes(body *b, ast_stmt *s, flow *to, bool is_switch)
+{
+    bool reachable = !is_switch;
     for (uint32_t i = 0; i < s->body.len; i++) {
         ast_stmt *each = s->body.at[i];
-        if (each->kind == S_CASE || each->kind == S_DEFAULT) {
+        bool is_idle = each->kind == S_EMPTY || each->kind == S_BREAK ||
+                       (each->kind == S_DECL && !has_init(each));
+        if (check_has_label(each)) {
             reachable = true;
-        } else if (!reachable && each->kind != S_EMPTY && each->kind != S_BREAK && b->warns) {
+        } else if (!reachable && !is_idle && b->warns) {
             diag *d = diag_raise(b->f->diags, K2403, each->at, "this is never reached");
-            diag_label(d, s->body.at[i - 1]->at, "control leaves here");
+            if (i && !is_switch)
+                diag_label(d, s->body.at[i - 1]->at, "control leaves here");
+            else
+                diag_label(d, each->at, "it stands before the first case");
             b->warns = false;
         }
+        is_switch &= !reachable;
         bool goes_on = completes(b, each, to);
         if (reachable)
             reachable = goes_on;
@@ -172,13 +201,16 @@ static bool completes(body *b, ast_stmt *s, flow *to)
     case S_EMPTY:
     case S_DECL: return true;
     case S_EXPR: return !is_end_call(s);
-    case S_BLOCK: return block_completes(b, s, to);
+    case S_BLOCK: return block_completes(b, s, to, false);
     case S_IF: {
         // Constant conditions are not followed: they are how a kernel adapts to its target.
-        if (!s->no)
-            warn_empty(b, s->yes, "if");
-        bool yes = completes(b, s->yes, to), no = completes(b, s->no, to);
-        return yes || no;
+        bool goes_on = false;
+        for (; s && s->kind == S_IF; s = s->no) {
+            if (!s->no)
+                warn_empty(b, s->yes, "if");
+            goes_on |= completes(b, s->yes, to);
+        }
+        return completes(b, s, to) || goes_on;
     }
     case S_FOR: warn_empty(b, s->yes, "for"); return loop_completes(b, s);
     case S_WHILE:

@@ -161,17 +161,25 @@ static void walk_stmt(unset *u, const ast_stmt *s);
 static void walk_branches(unset *u, const ast_stmt *s)
 {
     walk(u, s->expr);
-    if (s->expr->kind == E_INT) {
+    if (s->expr->kind == E_INT && !check_has_label(s)) {
         walk_stmt(u, s->expr->integer ? s->yes : s->no);
         return;
     }
     open_condition(u);
-    uint64_t before = u->mask;
-    walk_stmt(u, s->yes);
-    uint64_t after = u->mask;
-    // Variables declared inside the first branch are gone; they may stay unset in the mask.
-    u->mask = before;
-    walk_stmt(u, s->no);
+    uint64_t after = ~0ull;
+    for (;;) {
+        uint64_t before = u->mask;
+        walk_stmt(u, s->yes);
+        after &= u->mask;
+        // Variables declared inside the branch are gone; they may stay unset in the mask.
+        u->mask = before;
+        s = s->no;
+        bool goes_on = s && s->kind == S_IF && (s->expr->kind != E_INT || check_has_label(s));
+        if (!goes_on)
+            break;
+        walk(u, s->expr);
+    }
+    walk_stmt(u, s);
     u->mask &= after;
     close_condition(u);
 }
@@ -181,7 +189,8 @@ static void walk_loop(unset *u, const ast_stmt *s)
     walk_stmt(u, s->init);
     if (s->kind != S_DO)
         walk(u, s->expr);
-    if (s->kind != S_DO && s->expr && s->expr->kind == E_INT && !s->expr->integer)
+    if (s->kind != S_DO && s->expr && s->expr->kind == E_INT && !s->expr->integer &&
+        !check_has_label(s))
         return;
     if (u->loops == MAX_LOOPS) {
         u->mask = 0;

@@ -11,7 +11,8 @@
 //   The body is wrapped in a `block` only when it holds a `continue`, which is `exit` of it. A loop
 //   whose condition is constantly true has no `if`; `do … while (0)` is a `block` or nothing.
 // - switch: `case` bodies stand in the switch's regions. Groups with several labels, or that fall
-//   into each other, follow the `block` that their labels exit.
+//   into each other, follow the `block` that their labels exit. Labels inside inner statements:
+//   see lower_switch.c.
 // - a[i] is ptradd(a, mul(sext or zext i to i64, size)); constant parts go to the access's offset.
 // - Records are addresses; a copy loads all scalars, then stores them, vectors in wide accesses.
 #ifndef KILN_LOWER_H
@@ -112,6 +113,15 @@ bool lower_nv_value(lower *l, const ast_expr *e, ir_ref *out);
 // --- lower_stmt.c
 void lower_stmt(lower *l, const ast_stmt *s);
 void lower_leave(lower *l, jump *to, const ir_ref *values, uint32_t count);
+void lower_enter(lower *l, ir_region_id region); // goes on at the region's end
+// Goes on after a control instruction in region `outer`; dead when nothing leaves it.
+void lower_resume(lower *l, ir_region_id outer, bool is_left, span at);
+enum { LOWER_BREAK = 1, LOWER_CONTINUE = 2 };
+// Which of `wanted` stand in `s` and leave what is around it.
+unsigned lower_jumps_in(const ast_stmt *s, unsigned wanted);
+
+// --- lower_switch.c
+void lower_switch(lower *l, const ast_stmt *s);
 
 // --- lower_walk.c
 // True when an array inside the variable `d` becomes a pointer other than to index it on the spot.

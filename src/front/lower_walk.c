@@ -51,19 +51,20 @@ static bool expr_escapes(const ast_expr *e, const ast_decl *d)
 
 bool lower_array_escapes(const ast_stmt *s, const ast_decl *d)
 {
-    if (!s)
-        return false;
-    for (uint32_t i = 0; i < s->body.len; i++) {
-        if (lower_array_escapes(s->body.at[i], d))
+    for (; s; s = s->no) {
+        for (uint32_t i = 0; i < s->body.len; i++) {
+            if (lower_array_escapes(s->body.at[i], d))
+                return true;
+        }
+        for (uint32_t i = 0; i < s->decls.len; i++) {
+            if (expr_escapes(s->decls.at[i]->init, d))
+                return true;
+        }
+        if (expr_escapes(s->expr, d) || expr_escapes(s->step, d) ||
+            lower_array_escapes(s->init, d) || lower_array_escapes(s->yes, d))
             return true;
     }
-    for (uint32_t i = 0; i < s->decls.len; i++) {
-        if (expr_escapes(s->decls.at[i]->init, d))
-            return true;
-    }
-    return expr_escapes(s->expr, d) || expr_escapes(s->step, d) ||
-           lower_array_escapes(s->init, d) || lower_array_escapes(s->yes, d) ||
-           lower_array_escapes(s->no, d);
+    return false;
 }
 
 // True when no pointer to `d` exists; remembered in lower_index, which variables do not need.

@@ -49,6 +49,7 @@ typedef struct parse_common {
     vec(ast_decl *) tried_names;
     vec(type *) tried_tags;
     vec(library) libraries;
+    span packed_at; // of the #pragma pack that holds here
     call_link *chain;
     struct parser *current; // of the innermost body
     uint32_t stack;         // levels of recursion spent by the functions of the chain
@@ -69,6 +70,7 @@ typedef struct parser {
     bool is_library;
     bool is_trial; // errors will be put away: see parse_decl.c
     bool insists;  // … but not these: the declaration contradicts one of ours
+    bool was_deep; // nested too deeply, and that was said
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
@@ -85,7 +87,8 @@ typedef struct specifiers {
     span type_at;
     token_kind storage; // TOK_TYPEDEF, EXTERN, STATIC, AUTO, REGISTER, or TOK_EOF
     span storage_at;
-    span inline_at, shared_at, align_at;
+    span inline_at, noreturn_at, shared_at, align_at;
+    span alignas_at; // of an _Alignas, which cannot lower an alignment
     uint32_t align;
     marks marks;
     bool has_tag; // a struct, union or enum: may stand without a declarator
@@ -122,7 +125,8 @@ bool expect(parser *p, token_kind k, const char *after);
 void expect_semi(parser *p, const char *after);
 // A closing bracket; `open` is where its partner stands.
 bool expect_close(parser *p, token_kind k, span open);
-void parse_pragma(parser *p); // steps over it; what it sets holds from here on
+// Steps over it; what it sets holds from here on. The number of an unroll, evaluated.
+int32_t parse_pragma(parser *p);
 void skip_statement(parser *p);
 void skip_to_close(parser *p, uint32_t open_index); // to the partner of that opening bracket
 bool enter(parser *p); // false: nested too deeply (reported); pair with leave() either way
@@ -159,8 +163,10 @@ bool starts_type(const parser *p);      // in a declaration
 bool starts_type_name(const parser *p); // after '(' in an expression: f32( is a call there
 // The type an identifier names, or NULL.
 const type *find_type_name(parser *p, const char *name, ast_decl **decl);
-specifiers parse_specifiers(parser *p, bool allow_storage);
+typedef enum storage_rule { STORAGE_NONE, STORAGE_REGISTER, STORAGE_ANY } storage_rule;
+specifiers parse_specifiers(parser *p, storage_rule allowed);
 void parse_attributes(parser *p, uint32_t *align, span *align_at);
+void check_alignas(parser *p, const specifiers *s, const type *t);
 void unknown_type(parser *p);
 unsigned qualifier(token_kind k); // QUAL_*, or 0
 

@@ -265,12 +265,28 @@ bool expect_close(parser *p, token_kind k, span open)
     return false;
 }
 
-void parse_pragma(parser *p)
+int32_t parse_pragma(parser *p)
 {
     const token *t = tok(p);
+    step(p);
     if (t->name == p->common->words[W_CONVERSIONS])
         p->f->lax_conversions = t->number != 0;
+    if (t->name == p->common->words[W_PACKED])
+        p->common->packed_at = t->number ? t->at : (span){0, 0};
+    if (t->number || t->name != p->common->words[W_UNROLL])
+        return t->number;
+    span open = here(p);
     step(p);
+    int64_t count = 0;
+    ast_expr *e = parse_cond(p);
+    bool is_good = !p->is_panicking && check_const_int(p->f, e, &count, "count of #pragma unroll");
+    expect_close(p, TOK_RPAREN, open);
+    if (is_good && (count < 1 || count > 65536)) {
+        diag *d = diag_raise(p->f->diags, K0048, t->at,
+                             "the count of #pragma unroll must be between 1 and 65536");
+        diag_label(d, e->at, "this is %lld; 1 means: do not unroll", (long long)count);
+    }
+    return count < 1 || count > 65536 ? 1 : (int32_t)count;
 }
 
 void skip_to_close(parser *p, uint32_t open_index)
@@ -329,6 +345,8 @@ bool enter(parser *p)
 {
     if (p->depth++ < PARSE_MAX_DEPTH)
         return true;
+    p->is_panicking |= p->was_deep; // said once in a function
+    p->was_deep = true;
     diag *d =
         parse_error(p, K1007, here(p), "this is nested more than %d levels deep", PARSE_MAX_DEPTH);
     diag_note(d, "split the expression, or move the inner part into a function of its own");

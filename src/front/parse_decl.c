@@ -118,6 +118,29 @@ static void nested_function(parser *p, const declarator *d)
 
 // --- variables
 
+// `extern` in a block names the variable of the file.
+static ast_decl *declare_extern(parser *p, ast_decl *v)
+{
+    ast_decl *of_file = scope_find_here(p->file_scope, v->name);
+    bool is_same = of_file && of_file->kind == DECL_VAR && !of_file->is_host_only &&
+                   type_composite(of_file->type, v->type);
+    v->is_file_scope = true;
+    if (of_file && !of_file->is_host_only && !is_same) {
+        diag *e =
+            diag_raise(p->f->diags, K1009, v->at, "'%s' was declared with another type", v->name);
+        diag_label(e, v->at, "here it has type '%s'", type_text(p->f->in, v->type));
+        diag_label(e, of_file->at, "and here '%s'", type_text(p->f->in, of_file->type));
+        v->type = type_scalar(TY_POISON);
+    }
+    const ast_decl *here_too = scope_find_here(p->scope, v->name);
+    if (is_same)
+        v = of_file;
+    if (here_too && here_too != v)
+        return declare(p, v); // reports it
+    *map_at(&p->scope->names, map_key(v->name)) = map_key(v);
+    return v;
+}
+
 static ast_decl *declare_variable(parser *p, const specifiers *s, const declarator *d)
 {
     ast_decl *v = new_decl(p, DECL_VAR, d->name, d->at, d->type);
@@ -125,13 +148,20 @@ static ast_decl *declare_variable(parser *p, const specifiers *s, const declarat
     v->is_extern = s->storage == TOK_EXTERN;
     v->is_shared = s->shared_at.lo != 0;
     v->align = s->align;
+    v->is_register = s->storage == TOK_REGISTER;
+    check_alignas(p, s, d->type);
     apply_marks(p, s, v, false);
     if (v->is_shared && v->is_extern && !(d->type->kind == TY_ARRAY && d->type->is_incomplete)) {
         diag *e = diag_raise(p->f->diags, K1110, s->storage_at, "shared memory is never extern");
         diag_label(e, s->storage_at, "only the dynamic array, shared T name[], may say so");
     }
-    if (s->inline_at.lo)
-        diag_raise(p->f->diags, K1031, s->inline_at, "'inline' is for functions");
+    if (s->inline_at.lo || s->noreturn_at.lo) {
+        span at = s->inline_at.lo ? s->inline_at : s->noreturn_at;
+        diag_raise(p->f->diags, K1031, at, "%s is for functions",
+                   s->inline_at.lo ? "'inline'" : "'_Noreturn'");
+    }
+    if (v->is_extern && !v->is_shared && p->scope != p->file_scope)
+        return declare_extern(p, v);
     return declare(p, v);
 }
 
@@ -140,6 +170,12 @@ static void parse_variable(parser *p, const specifiers *s, const declarator *d, 
     ast_decl *v = declare_variable(p, s, d);
     if (accept(p, TOK_ASSIGN)) {
         ast_expr *init = parse_init(p);
+        if (out && s->storage == TOK_EXTERN) {
+            diag *e = diag_raise(p->f->diags, K1031, s->storage_at,
+                                 "an extern variable of a block has no value of its own");
+            diag_label(e, init->at, "given here");
+            return;
+        }
         if (v->value_at.lo) {
             diag *e = diag_raise(p->f->diags, K1008, d->at, "'%s' already has a value", d->name);
             diag_label(e, d->at, "second definition");
@@ -154,7 +190,7 @@ static void parse_variable(parser *p, const specifiers *s, const declarator *d, 
     if (p->is_panicking)
         return;
     check_decl(p->f, v);
-    if (out)
+    if (out && !(v->is_file_scope && !v->is_shared))
         vec_push(p->f->in, &out->decls, v);
 }
 
@@ -189,7 +225,7 @@ static const char *what_ends(const declarator *d)
 // One declaration; `out` is NULL at file scope. True when it was a function's definition.
 static bool parse_declaration(parser *p, ast_stmt *out)
 {
-    specifiers s = parse_specifiers(p, true);
+    specifiers s = parse_specifiers(p, STORAGE_ANY);
     if (kind(p) == TOK_SEMI && !p->is_panicking) {
         parse_nothing(p, &s);
         return false;
@@ -459,10 +495,11 @@ static void report_recursion(front *f, ast_decl *d, span use)
     parse_common *c = f->parse;
     diag *e = NULL;
     if (c->chain && c->chain->func == d) {
-        e = diag_raise(f->diags, K1036, use, "'%s' calls itself", d->name);
+        e = diag_raise(f->diags, K1036, use, "recursion: '%s' calls itself", d->name);
         diag_label(e, use, "the call");
     } else {
-        e = diag_raise(f->diags, K1036, use, "'%s' is called again while it runs", d->name);
+        e = diag_raise(f->diags, K1036, use, "recursion: '%s' is called again while it runs",
+                       d->name);
         diag_label(e, use, "%s calls '%s', which closes the circle",
                    c->chain ? str_format(f->in, "'%s'", c->chain->func->name) : "this", d->name);
         for (call_link *l = c->chain; l && l->func != d; l = l->outer)
@@ -487,6 +524,7 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
                              "a device function cannot take a variable number of arguments");
         diag_label(e, d->at, "'%s' ends its parameters with '...'", d->name);
         diag_label(e, use, "a kernel needs it here");
+        diag_note(e, "take an array and a count; or write a macro with __VA_ARGS__");
         return false;
     }
     if (type_is_incomplete(d->type->base)) {

@@ -2,6 +2,7 @@
 // names in casts and sizeof. Invariant: every type made here has a bounded nesting
 // (PARSE_MAX_NESTING) and a bounded size, so others may recurse over it and multiply without a
 // check. Pointers to functions are never made. Start reading at declarator_into.
+#include "front/check.h"
 #include "front/parse.h"
 
 static void skip_attributes(parser *p)
@@ -35,6 +36,14 @@ static bool element_is_ok(parser *p, const type *t, span at)
 {
     if (t->kind == TY_POISON)
         return true;
+    if (type_size(t) % type_align(t)) { // a typedef with an alignment of its own
+        diag *d = diag_raise(p->f->diags, K1040, at, "an array of '%s' is not possible",
+                             type_text(p->f->in, t));
+        diag_label(d, at, "an element has %llu bytes but is aligned to %u",
+                   (unsigned long long)type_size(t), type_align(t));
+        diag_note(d, "align the array, or put the element into a struct");
+        return false;
+    }
     if (t->kind != TY_VOID && t->kind != TY_FUNC && !type_is_incomplete(t))
         return true;
     if (type_is_record(t)) {
@@ -58,6 +67,13 @@ static bool eval_bound(parser *p, ast_expr *e, bool may_vary, uint64_t *len)
     const_value value = {0};
     if (checked->type->kind == TY_POISON)
         return false;
+    if (may_vary && check_has_effects(checked)) {
+        diag *d =
+            diag_raise(p->f->diags, K1014, e->at, "the bound of a parameter cannot do anything");
+        diag_label(d, e->at, "C would run this at every call");
+        diag_note(d, "the parameter is a pointer: leave the bound out, and do this in the body");
+        return false;
+    }
     if (!type_is_integer(checked->type) || !const_eval(p->f, checked, &value)) {
         if (may_vary)
             return false;
@@ -139,7 +155,7 @@ static bool is_name_list(parser *p)
 
 static ast_decl *parse_param(parser *p)
 {
-    specifiers s = parse_specifiers(p, false);
+    specifiers s = parse_specifiers(p, STORAGE_REGISTER);
     declarator d = {.at = here(p), .type = s.type};
     if (s.shared_at.lo) {
         diag *e = diag_raise(p->f->diags, K1110, s.shared_at, "a parameter cannot be shared");
@@ -151,6 +167,12 @@ static ast_decl *parse_param(parser *p)
     ast_decl *param = new_decl(p, DECL_PARAM, d.name, d.at, d.type);
     param->is_file_scope = false;
     param->align = s.align;
+    param->is_register = s.storage == TOK_REGISTER;
+    if (s.alignas_at.lo) {
+        diag *e =
+            diag_raise(p->f->diags, K1048, s.alignas_at, "a parameter has no alignment of its own");
+        diag_label(e, s.alignas_at, "C allows _Alignas for variables and members");
+    }
     if (d.type->kind == TY_FUNC)
         param->type = pointer_to(p, d.type, d.at);
     else if (d.type->kind == TY_VOID) {
@@ -324,7 +346,7 @@ const type *parse_type_name(parser *p)
             parse_expected(p, "a type");
         return type_scalar(TY_POISON);
     }
-    specifiers s = parse_specifiers(p, false);
+    specifiers s = parse_specifiers(p, STORAGE_NONE);
     declarator d = parse_declarator(p, s.type);
     if (d.name) {
         diag *e =

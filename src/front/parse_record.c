@@ -78,6 +78,7 @@ static void add_member(parser *p, members *m, const specifiers *s, const declara
         m->is_broken = true;
         return;
     }
+    check_alignas(p, s, d->type);
     field f = {.name = d->name, .at = d->at};
     f.type = type_aligned(p->f->in, d->type, s->align);
     if (d->name)
@@ -103,7 +104,7 @@ static void parse_member_line(parser *p, members *m)
         parse_static_assert(p);
         return;
     }
-    specifiers s = parse_specifiers(p, false);
+    specifiers s = parse_specifiers(p, STORAGE_NONE);
     misplaced_marks(p, &s);
     if (kind(p) == TOK_SEMI) { // an anonymous struct or union, or a tag alone
         declarator d = {.at = s.at, .type = s.type};
@@ -143,6 +144,13 @@ static void parse_members(parser *p, type *record, uint32_t align)
         }
     }
     bool closed = expect_close(p, TOK_RBRACE, open);
+    if (p->common->packed_at.lo) {
+        diag *d = diag_raise(p->f->diags, K1028, record->at, "packed structs are not supported");
+        diag_label(d, record->at, "its members would not be aligned");
+        diag_label(d, p->common->packed_at, "this holds until #pragma pack()");
+        diag_note(d, "order the members by falling size, or read the bytes one by one");
+        m.is_broken = true;
+    }
     span at_end = {0, 0};
     parse_attributes(p, &align, &at_end);
     if (!m.list.len && !m.is_broken && closed) {

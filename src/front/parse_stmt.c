@@ -20,14 +20,28 @@ static bool can_check(const parser *p)
 
 // --- conditions and loops
 
+// After a mistake between the brackets the statement goes on behind them.
+static void recover_behind(parser *p, uint32_t open)
+{
+    uint32_t close = p->tokens[open].match;
+    if (!p->is_panicking || close <= open || close >= p->end || p->at > close + 1)
+        return;
+    p->at = close + 1;
+    p->is_panicking = false;
+}
+
 static ast_expr *parse_condition(parser *p, const char *word)
 {
     span open = here(p);
+    uint32_t open_index = p->at;
     if (!expect(p, TOK_LPAREN, word))
         return poison_expr(p, open);
     ast_expr *e = parse_expr(p);
     expect_close(p, TOK_RPAREN, open);
-    return can_check(p) ? check_condition(p->f, e) : poison_expr(p, e->at);
+    if (can_check(p))
+        return check_condition(p->f, e);
+    recover_behind(p, open_index);
+    return poison_expr(p, e->at);
 }
 
 // The statement under an if or a loop; it has a scope of its own.
@@ -62,8 +76,19 @@ static ast_stmt *parse_if(parser *p)
     if (p->is_panicking)
         return s;
     s->yes = parse_body(p);
-    if (accept(p, TOK_ELSE))
-        s->no = parse_body(p);
+    ast_stmt *last = s;
+    // A chain of else-ifs is as long as it likes: a loop, not a recursion.
+    while (kind(p) == TOK_ELSE && kind_ahead(p, 1) == TOK_IF && !p->is_panicking) {
+        step(p);
+        last->no = new_stmt(p, S_IF, here(p));
+        last = last->no;
+        step(p);
+        last->expr = parse_condition(p, "'if'");
+        if (!p->is_panicking)
+            last->yes = parse_body(p);
+    }
+    if (!p->is_panicking && accept(p, TOK_ELSE))
+        last->no = parse_body(p);
     return s;
 }
 
@@ -112,6 +137,7 @@ static ast_stmt *parse_for(parser *p)
     ast_stmt *s = new_stmt(p, S_FOR, here(p));
     step(p);
     span open = here(p);
+    uint32_t open_index = p->at;
     if (!expect(p, TOK_LPAREN, "'for'"))
         return s;
     scope *outer = p->scope;
@@ -127,6 +153,7 @@ static ast_stmt *parse_for(parser *p)
         s->step = can_check(p) ? check_discarded(p->f, e) : poison_expr(p, e->at);
     }
     expect_close(p, TOK_RPAREN, open);
+    recover_behind(p, open_index);
     if (!p->is_panicking)
         s->yes = parse_loop_body(p);
     p->scope = outer;
@@ -144,9 +171,11 @@ static ast_stmt *parse_switch(parser *p)
         s->expr = poison_expr(p, open);
         return s;
     }
+    uint32_t open_index = p->at - 1;
     ast_expr *e = parse_expr(p);
     expect_close(p, TOK_RPAREN, open);
     s->expr = can_check(p) ? check_switch_value(p->f, e) : poison_expr(p, e->at);
+    recover_behind(p, open_index);
     if (p->is_panicking)
         return s;
     p->switches++;
@@ -308,7 +337,7 @@ static void no_loop_after(parser *p, span at)
 static ast_stmt *parse_after_pragma(parser *p)
 {
     const token *t = tok(p);
-    parse_pragma(p);
+    int32_t number = parse_pragma(p);
     if (t->name != p->common->words[W_UNROLL])
         return kind(p) == TOK_RBRACE ? new_stmt(p, S_EMPTY, t->at) : parse_statement(p);
     token_kind next = kind(p);
@@ -318,7 +347,7 @@ static ast_stmt *parse_after_pragma(parser *p)
         return new_stmt(p, S_EMPTY, t->at);
     ast_stmt *s = parse_statement(p);
     if (s->kind == S_FOR || s->kind == S_WHILE || s->kind == S_DO)
-        s->unroll = (int16_t)(t->number > INT16_MAX ? INT16_MAX : t->number);
+        s->unroll = (int16_t)(number > INT16_MAX ? INT16_MAX : number);
     return s;
 }
 

@@ -172,6 +172,35 @@ static void parse_alignas(parser *p, uint32_t *align, span *align_at)
     expect_close(p, TOK_RPAREN, open);
 }
 
+void check_alignas(parser *p, const specifiers *s, const type *t)
+{
+    if (!s->alignas_at.lo || !s->align || s->align >= type_align(t) || t->kind == TY_POISON)
+        return;
+    diag *d = diag_raise(p->f->diags, K1048, s->alignas_at, "_Alignas cannot lower an alignment");
+    diag_label(d, s->alignas_at, "%u here, but '%s' is aligned to %u", s->align,
+               type_text(p->f->in, t), type_align(t));
+}
+
+// Attributes that change what a declaration means. All others are hints: ignored.
+static const char *const changing_attributes[] = {
+    "vector_size", "ext_vector_type", "mode",         "cleanup",           "scalar_storage_order",
+    "ms_struct",   "gcc_struct",      "overloadable", "transparent_union", "address_space",
+    "alias",       "ifunc",           "weakref",
+};
+
+static bool changes_meaning(const token *t)
+{
+    if (t->kind != TOK_IDENT)
+        return false;
+    str name = str_of(t->name);
+    if (name.len > 4 && !memcmp(name.at, "__", 2) && !memcmp(name.at + name.len - 2, "__", 2))
+        name = (str){name.at + 2, name.len - 4};
+    for (size_t i = 0; i < COUNT(changing_attributes); i++)
+        if (str_same(name, str_of(changing_attributes[i])))
+            return true;
+    return false;
+}
+
 static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
 {
     span at = here(p);
@@ -180,6 +209,12 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
         diag *d = diag_raise(p->f->diags, K1028, at, "packed structs are not supported");
         diag_label(d, at, "members would not be aligned, and GPUs cannot load across alignment");
         diag_note(d, "order the members by falling size, or read the bytes one by one");
+    }
+    if (changes_meaning(tok(p))) {
+        diag *d =
+            diag_raise(p->f->diags, K1053, at, "the attribute '%s' is not supported", tok(p)->name);
+        diag_label(d, at, "it changes what the declaration means");
+        diag_note(d, "write it without GNU's extension: vectors are f32x4 and its family");
     }
     step(p); // any identifier or keyword
     if (kind(p) != TOK_LPAREN)
@@ -217,7 +252,7 @@ void parse_attributes(parser *p, uint32_t *align, span *align_at)
 typedef struct spec_state {
     specifiers out;
     unsigned seen, quals;
-    bool is_storage_ok;
+    storage_rule allowed;
 } spec_state;
 
 static const struct seen_row {
@@ -310,10 +345,17 @@ static void add_storage(parser *p, spec_state *s)
         diag_note(d, "a variable inside the kernel already belongs to one thread");
         return;
     }
-    if (!s->is_storage_ok) {
+    bool is_file_scope = p->scope == p->file_scope && s->allowed == STORAGE_ANY;
+    if (s->allowed == STORAGE_NONE || (s->allowed == STORAGE_REGISTER && k != TOK_REGISTER)) {
         diag *d =
             diag_raise(p->f->diags, K1031, at, "%s cannot stand here", token_kind_spelling(k));
         diag_label(d, at, "members, parameters and type names have no storage class");
+        return;
+    }
+    if (is_file_scope && (k == TOK_REGISTER || k == TOK_AUTO)) {
+        diag *d =
+            diag_raise(p->f->diags, K1031, at, "%s cannot stand here", token_kind_spelling(k));
+        diag_label(d, at, "only variables of a function can be so");
         return;
     }
     if (s->out.storage != TOK_EOF && s->out.storage != k) {
@@ -329,8 +371,15 @@ static void add_storage(parser *p, spec_state *s)
 
 static void add_function_word(parser *p, spec_state *s)
 {
+    span at = here(p);
+    if (s->allowed != STORAGE_ANY) {
+        diag *d = diag_raise(p->f->diags, K1031, at, "%s cannot stand here", found(p));
+        diag_label(d, at, "it is for functions");
+    }
     if (kind(p) == TOK_INLINE)
-        s->out.inline_at = here(p);
+        s->out.inline_at = at;
+    else
+        s->out.noreturn_at = at;
     step(p);
 }
 
@@ -434,7 +483,10 @@ static bool take_specifier(parser *p, spec_state *s)
     case TOK_INLINE:
     case TOK_NORETURN: add_function_word(p, s); return true;
     case TOK_ATTRIBUTE: parse_attributes(p, &s->out.align, &s->out.align_at); return true;
-    case TOK_ALIGNAS: parse_alignas(p, &s->out.align, &s->out.align_at); return true;
+    case TOK_ALIGNAS:
+        s->out.alignas_at = here(p);
+        parse_alignas(p, &s->out.align, &s->out.align_at);
+        return true;
     case TOK_SHARED:
         s->out.shared_at = here(p);
         step(p);
@@ -489,9 +541,9 @@ static const type *missing_type(parser *p, const spec_state *s)
     return type_scalar(TY_POISON);
 }
 
-specifiers parse_specifiers(parser *p, bool allow_storage)
+specifiers parse_specifiers(parser *p, storage_rule allowed)
 {
-    spec_state s = {.is_storage_ok = allow_storage};
+    spec_state s = {.allowed = allowed};
     s.out.at = here(p);
     s.out.storage = TOK_EOF;
     if (!enter(p)) {

@@ -316,6 +316,18 @@ void pp_emit_pragma(pp *p, span at, const char *name, int32_t number)
         vec_push(p->f->in, &p->out, t);
 }
 
+// The tokens of a pragma that the parser evaluates, as ( … ) behind it.
+void pp_emit_in_parens(pp *p, const token *list, uint32_t len, span at)
+{
+    token open = {.kind = TOK_LPAREN, .at = at}, close = {.kind = TOK_RPAREN, .at = at};
+    emit(p, &open);
+    for (uint32_t i = 0; i < len; i++) {
+        token t = list[i];
+        emit(p, &t);
+    }
+    emit(p, &close);
+}
+
 // _Pragma("text"): the text is lexed as a #pragma line.
 static void pragma_operator(pp *p, const token *use)
 {

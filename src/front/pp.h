@@ -132,6 +132,7 @@ void pp_push(pp *p, macro *m, const token *tokens, uint32_t len, bool is_fenced)
 void pp_push_owned(pp *p, macro *m, token_list list);
 void pp_pop(pp *p);
 void pp_emit_pragma(pp *p, span at, const char *name, int32_t number);
+void pp_emit_in_parens(pp *p, const token *list, uint32_t len, span at);
 ident *pp_ident(pp *p, const char *name);
 // Lists of tokens that live as long as an expansion, used again and again.
 token_list pp_list_take(pp *p, uint32_t want);

@@ -330,9 +330,9 @@ static void pragma_unroll(pp *p, lexer *l, span at)
     }
     span where = list[0].at.lo ? span_join(list[0].at, list[len - 1].at) : at;
     for (uint32_t i = 0; i < len; i++)
-        if (list[i].kind == TOK_IDENT) {
-            bad_pragma(p, where, "the count of #pragma unroll must be known to the preprocessor",
-                       "a number or a macro; leave it out to unroll fully");
+        if (list[i].kind == TOK_IDENT) { // an enum constant or a tune: only the parser knows it
+            pp_emit_pragma(p, at, "unroll", 0);
+            pp_emit_in_parens(p, list, len, where);
             return;
         }
     int64_t value;
@@ -359,6 +359,17 @@ static void pragma_kiln(pp *p, lexer *l, span at)
                    "known: conversions(c) and conversions(strict)");
 }
 
+// #pragma pack(…): the structs below it have another layout; pack() and pack(pop) end that.
+static void pragma_pack(pp *p, lexer *l, span at)
+{
+    token open = {0}, first = {0};
+    bool is_good = lex_next_in_line(l, &open) && open.kind == TOK_LPAREN;
+    bool ends =
+        is_good && lex_next_in_line(l, &first) &&
+        (first.kind == TOK_RPAREN || (first.kind == TOK_IDENT && !strcmp(first.name, "pop")));
+    pp_emit_pragma(p, at, "packed", !ends);
+}
+
 void pp_pragma(pp *p, lexer *l, span at)
 {
     token t;
@@ -375,6 +386,13 @@ void pp_pragma(pp *p, lexer *l, span at)
         pp_emit_pragma(p, at, "unroll", 1);
     else if (!strcmp(t.name, "kiln"))
         pragma_kiln(p, l, at);
+    else if (!strcmp(t.name, "pack"))
+        pragma_pack(p, l, at);
+    else if (!strcmp(t.name, "scalar_storage_order"))
+        pp_emit_pragma(p, at, "packed", 1);
+    else if (!strcmp(t.name, "push_macro") || !strcmp(t.name, "pop_macro"))
+        bad_pragma(p, at, "push_macro and pop_macro are not supported",
+                   "use #undef and #define instead");
 }
 
 static void on_pragma(pp *p, span at)

@@ -47,7 +47,8 @@ typedef struct token {
         double real;      // TOK_FLOAT (already rounded to f32 when TF_F32)
         str bytes;        // TOK_STRING, without quotes, escapes resolved
     };
-    int32_t number; // TOK_PRAGMA "unroll": -1 fully, n; "conversions": 1 for c, 0 for strict
+    int32_t number; // TOK_PRAGMA "unroll": -1 fully, n, 0: ( expression ) follows; "conversions": 1
+                    // for c, 0 for strict; "packed": 1 until 0
 } token;
 
 const char *token_kind_spelling(token_kind kind); // "identifier", "'+='", "'while'"

@@ -241,6 +241,12 @@ TEST(parse_bounds_every_depth)
         text_puts(&t, "if (1) ");
     text_puts(&t, "; }");
     expect_codes(t.at, "K1007");
+    t.len = 0;
+    text_puts(&t, "kernel void f(f32 *x) { if (x[0] > 1) x[0] = 0;");
+    for (int k = 0; k < 3000; k++) // a chain is not a depth
+        text_puts(&t, " else if (x[0] > 2) x[0] = 1;");
+    text_puts(&t, " else x[0] = 2; }");
+    expect_codes(t.at, "");
     arena_free(a);
 }
 

@@ -512,11 +512,12 @@ TEST(pp_passes_pragmas_on)
     expect("#define N 4\n#pragma unroll N * 2\n#define U(n) _Pragma(#n) x\nU(unroll 3) "
            "_Pragma(\"unroll\")",
            "<unroll 8> <unroll 3> x <unroll -1>");
+    expect("#pragma unroll X + 1\n#pragma pack(1)\n#pragma pack()",
+           "<unroll 0> ( X + 1 ) <packed 1> <packed 0>");
     expect("#pragma kiln conversions(c)\n#pragma kiln conversions(strict)",
            "<conversions 1> <conversions 0>");
-    expect_codes(
-        "#pragma unroll x\n#pragma unroll 0\n#pragma unroll 1000000\n#pragma kiln what\n_Pragma(x)",
-        "K0048 K0048 K0048 K0048 K0047");
+    expect_codes("#pragma unroll 0\n#pragma unroll 1000000\n#pragma kiln what\n_Pragma(x)",
+                 "K0048 K0048 K0048 K0047");
 }
 
 TEST(pp_pairs_brackets)

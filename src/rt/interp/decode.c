@@ -160,7 +160,11 @@ static uint32_t uniform_new(decoder *d, uint32_t size)
 {
     uint32_t bytes = (uint32_t)LANES << size_class(size);
     uint32_t at = d->p->uniform_bytes;
-    d->p->uniform = arena_grow(d->a, d->p->uniform, at, at + bytes);
+    if (at + bytes > d->uniform_cap) {
+        uint32_t cap = d->uniform_cap < 4096 ? 4096 : 2 * d->uniform_cap;
+        d->p->uniform = arena_grow(d->a, d->p->uniform, d->uniform_cap, cap);
+        d->uniform_cap = cap;
+    }
     d->p->uniform_bytes += bytes;
     return at | UNIFORM_BIT;
 }

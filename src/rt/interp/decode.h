@@ -10,6 +10,7 @@ typedef struct carried { // a value used in a loop it was made outside of
 } carried;
 
 typedef struct decoder {
+    uint32_t uniform_cap; // bytes that p->uniform has room for
     arena *a, *scratch;
     const ir_func *f;
     interp_program *p;
