@@ -68,6 +68,11 @@ fuzz-diff: deps $(T)/fuzz_diff
 	@mkdir -p $(BUILD)/fuzz
 	@$(T)/fuzz_diff $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
 
+# Old bugs put back in: the random kernels must find each. make fuzz-proof [SECONDS=300] [BUGS='vector-store-sinks …'] [JSON=file]
+.PHONY: fuzz-proof
+fuzz-proof:
+	@SECONDS=$(if $(filter-out file,$(origin SECONDS)),$(SECONDS),300) JSON='$(JSON)' sh tests/fuzz/proof/run $(BUILD) $(BUGS)
+
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
 $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a

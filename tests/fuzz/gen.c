@@ -11,6 +11,13 @@
 static const char *const type_names[] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
                                          "i64", "u64", "f32", "f64", "bool"};
 
+const gen_label_set gen_labels[GEN_LABEL_SETS] = {
+    {GT_U8, {"0", "1", "2", "3", "5", "7"}},
+    {GT_I8, {"-1", "0", "1", "-128", "127", "3"}},
+    {GT_U32, {"0", "4000000000", "2147483648", "1", "2", "6"}},
+    {GT_U64, {"0x100000000", "0", "1", "0xffffffffffffffff", "2", "3"}},
+    {GT_I64, {"-1", "-9223372036854775807", "0", "1", "4294967296", "2"}}};
+
 const char *gen_type_name(gen_type t)
 {
     return type_names[t];

@@ -127,19 +127,12 @@ static void leave(mem *m, bool in_loop)
 // every width.
 static void switch_of(mem *m, int depth, bool in_loop)
 {
-    static const char *const labels[][6] = {
-        {"0", "1", "2", "3", "5", "7"},
-        {"-1", "0", "1", "-128", "127", "3"},
-        {"0", "4000000000", "2147483648", "1", "2", "6"},
-        {"0x100000000", "0", "1", "0xffffffffffffffff", "2", "3"},
-        {"-1", "-9223372036854775807", "0", "1", "4294967296", "2"}};
-    static const gen_type types[] = {GT_U8, GT_I8, GT_U32, GT_U64, GT_I64};
     uint32_t set = mem_below(m, 5), n = 1 + mem_below(m, 6), middle = mem_below(m, n + 3);
     uint32_t places = m->place_count, names = m->name_count;
     mem_line(m);
-    mem_write(m, "switch ((%s)(", gen_type_name(types[set]));
+    mem_write(m, "switch ((%s)(", gen_type_name(gen_labels[set].type));
     if (set != 0 && mem_chance(m, 40))
-        mem_write(m, "%s ? %s : ", "thread_rank() & 1", labels[set][mem_below(m, 6)]);
+        mem_write(m, "%s ? %s : ", "thread_rank() & 1", gen_labels[set].text[mem_below(m, 6)]);
     mem_expr(m, 2);
     mem_write(m, set == 0 || mem_chance(m, 80) ? " & 7))" : "))");
     open_block(m);
@@ -149,10 +142,10 @@ static void switch_of(mem *m, int depth, bool in_loop)
             mem_write(m, "default:\n");
         }
         mem_line(m);
-        mem_write(m, "case %s:\n", labels[set][i]);
+        mem_write(m, "case %s:\n", gen_labels[set].text[i]);
         if (mem_chance(m, 25) && i + 1 < n && i + 1 != middle) {
             mem_line(m);
-            mem_write(m, "case %s:\n", labels[set][++i]);
+            mem_write(m, "case %s:\n", gen_labels[set].text[++i]);
         }
         if (mem_chance(m, 10))
             continue; // nothing of its own
@@ -221,7 +214,7 @@ static void call(mem *m)
         first = mem_pick_like(m, GT_I32, c->record, mem_below(m, 2), 1, true);
         second = mem_chance(m, 50) ? first
                                    : mem_pick_like(m, GT_I32, c->record, mem_below(m, 2), 1, true);
-        if (!first || !second)
+        if (!first || !second || !second->has_address)
             return;
         mem_place a = *first, b = *second;
         mem_line(m);
@@ -233,6 +226,18 @@ static void call(mem *m)
         mem_expr(m, 1);
         mem_write(m, ");\n");
         mem_add_place(m, text, GT_I32, m->calls[which].record, 0);
+        return;
+    case MEM_RECORD:
+        first = mem_pick_like(m, GT_I32, c->record, mem_below(m, 2), 1, false);
+        if (!first)
+            return;
+        mem_line(m);
+        mem_write(m, "%s %s = f%u_%u(", gen_type_name(c->type), text, which, m->g.number);
+        mem_element(m, first);
+        mem_write(m, ", (u32)");
+        mem_expr(m, 1);
+        mem_write(m, ");\n");
+        mem_add_name(m, text, m->calls[which].type, 0);
         return;
     case MEM_SHAPES: break;
     }
@@ -260,18 +265,31 @@ static void statement(mem *m, int depth, bool in_loop)
 }
 
 // --- helper functions
+static void add_shared_record(mem *m)
+{
+    char text[40];
+    if (m->shared_record == MEM_SCALAR)
+        return;
+    snprintf(text, sizeof text, "w_%u[thread_rank()]", m->g.number);
+    mem_add_place(m, text, GT_I32, m->shared_record, 0)->has_address = false;
+}
+
 static void helper(mem *m)
 {
     mem_call c = {.shape = (mem_shape)mem_below(m, MEM_SHAPES), .type = mem_type(m)};
     uint32_t which = m->call_count;
     const char *t = gen_type_name(c.type);
-    c.record = c.shape == MEM_BY_VALUE ? (int)mem_below(m, (uint32_t)m->record_count) : MEM_SCALAR;
+    bool has_record = c.shape == MEM_BY_VALUE || c.shape == MEM_RECORD;
+    bool is_kept = mem_chance(m, 50); // nobody changes the argument
+    c.record = has_record ? (int)mem_below(m, (uint32_t)m->record_count) : MEM_SCALAR;
+    if (has_record && m->shared_record != MEM_SCALAR && mem_chance(m, 70))
+        c.record = m->shared_record;
     m->place_count = m->name_count = 0;
     m->call_count = 0; // no calls in calls: names would meet
     m->g.indent = 1;
     m->may_return = mem_chance(m, 50);
-    m->returns = c.shape == MEM_TWO_POINTERS ? c.type : GT_COUNT;
-    m->returns_record = c.record;
+    m->returns = c.shape == MEM_TWO_POINTERS || c.shape == MEM_RECORD ? c.type : GT_COUNT;
+    m->returns_record = c.shape == MEM_BY_VALUE ? c.record : MEM_SCALAR;
     if (c.shape == MEM_TWO_POINTERS) {
         bool stars = mem_chance(m, 50);
         mem_write(m, "static %s f%u_%u(%s %s, %s %s, u32 n)\n{\n", t, which, m->g.number, t,
@@ -286,16 +304,23 @@ static void helper(mem *m)
         p->dims[1] = 4;
     } else {
         const char *r = m->records[c.record].name;
-        mem_write(m, "static %s f%u_%u(%s r, %s *p, u32 n)\n{\n", r, which, m->g.number, r, r);
-        mem_add_place(m, "r", GT_I32, c.record, 0);
-        mem_add_place(m, "p", GT_I32, c.record, 0)->is_pointer = true;
+        if (c.shape == MEM_BY_VALUE)
+            mem_write(m, "static %s f%u_%u(%s r, %s *p, u32 n)\n{\n", r, which, m->g.number, r, r);
+        else
+            mem_write(m, "static %s f%u_%u(%s r, u32 n)\n{\n", t, which, m->g.number, r);
+        mem_place *own = mem_add_place(m, "r", GT_I32, c.record, 0);
+        own->is_constant = is_kept;
+        own->has_address = !is_kept && c.shape == MEM_BY_VALUE;
+        if (c.shape == MEM_BY_VALUE)
+            mem_add_place(m, "p", GT_I32, c.record, 0)->is_pointer = true;
     }
+    add_shared_record(m);
     mem_add_name(m, "n", GT_U32, 0);
     m->g.budget = 3 + mem_below(m, 6);
     while (m->g.budget)
         statement(m, 2, false);
     mem_line(m);
-    if (c.shape == MEM_TWO_POINTERS) {
+    if (m->returns != GT_COUNT) {
         mem_write(m, "return ");
         mem_typed(m, c.type, 2);
         mem_write(m, ";\n");
@@ -458,6 +483,12 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     mem_vectors(m);
     for (uint32_t i = 0, n = 1 + mem_below(m, 2); i < n; i++)
         mem_new_record(m);
+    m->shared_record = MEM_SCALAR;
+    if (mem_chance(m, 30)) {
+        m->shared_record = (int)mem_below(m, (uint32_t)m->record_count);
+        mem_write(m, "shared %s w_%u[%u];\n", m->records[m->shared_record].name, number,
+                  l.block[0] * l.block[1] * l.block[2]);
+    }
     tables(m);
     mem_place table = {.type = m->g.helpers[0].result, .dims = {m->g.helpers[0].param_count}};
     for (uint32_t i = 0, n = mem_below(m, 3); i < n; i++)
@@ -485,6 +516,11 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
             p->record == MEM_SCALAR ? mem_size(p->type) * p->length : m->records[p->record].align;
         mem_line(m);
         mem_write(m, "%s *%s = b%u + id * %u;\n", mem_element_name(m, g), text, i, p->length);
+    }
+    if (m->shared_record != MEM_SCALAR) {
+        mem_line(m);
+        mem_write(m, "w_%u[rank] = (%s){0};\n", number, m->records[m->shared_record].name);
+        add_shared_record(m);
     }
     mem_place *in = mem_add_place(m, "in", GT_I32, MEM_SCALAR, 64);
     in->is_constant = true;

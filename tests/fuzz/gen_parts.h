@@ -51,6 +51,14 @@ typedef struct gen {
     bool in_kernel;
 } gen;
 
+// Labels of a switch over a value of the type: around 0, and at the type's ends.
+enum { GEN_LABEL_SETS = 5, GEN_LABELS = 6 };
+typedef struct gen_label_set {
+    gen_type type;
+    const char *text[GEN_LABELS];
+} gen_label_set;
+extern const gen_label_set gen_labels[GEN_LABEL_SETS];
+
 uint32_t gen_below(gen *g, uint32_t n);
 bool gen_chance(gen *g, uint32_t percent);
 void gen_write(gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));

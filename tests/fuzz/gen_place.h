@@ -51,6 +51,7 @@ typedef enum mem_shape {
     MEM_TWO_POINTERS, // T f(T *a, T *b, u32 n): four elements behind each
     MEM_ROWS,         // void f(T (*a)[4], u32 n): four rows
     MEM_BY_VALUE,     // R f(R r, R *p, u32 n)
+    MEM_RECORD,       // T f(R r, u32 n): no pointer anywhere
     MEM_SHAPES
 } mem_shape;
 
@@ -70,6 +71,7 @@ typedef struct mem {
     uint32_t name_count;
     mem_call calls[MEM_MAX_CALLS];
     uint32_t call_count;
+    int shared_record; // a record of each thread in shared memory, w_NUMBER; MEM_SCALAR: none
     bool may_return;
     gen_type returns; // of the helper that is written; GT_COUNT: nothing
     int returns_record;

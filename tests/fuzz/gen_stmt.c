@@ -284,21 +284,27 @@ static void tested_loop(gen *g, int depth)
     g->var_count = before;
 }
 
+// Labels in any order, default anywhere or nowhere, falling through, values of every width.
 static void switch_of(gen *g, int depth, bool in_loop)
 {
-    uint32_t n = 2 + gen_below(g, 3), mask = 7;
-    gen_type t = gen_chance(g, 70) ? GT_U32 : GT_I64;
+    const gen_label_set *set = &gen_labels[gen_below(g, GEN_LABEL_SETS)];
+    uint32_t n = 1 + gen_below(g, GEN_LABELS), middle = gen_below(g, n + 2);
     line(g);
-    gen_write(g, "switch ((");
-    gen_expr(g, t, 2);
-    gen_write(g, ") & %u)", mask);
+    gen_write(g, "switch ((%s)((", gen_type_name(set->type));
+    gen_expr(g, gen_chance(g, 70) ? GT_U32 : GT_I64, 2);
+    gen_write(g, gen_chance(g, 80) ? ") & 7))" : ")))");
     open_block(g);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i <= n; i++) {
         uint32_t before = g->var_count;
+        if (i == n && i != middle)
+            break;
         line(g);
-        gen_write(g, "case %u:", i * 2);
-        if (gen_chance(g, 25))
-            gen_write(g, " case %u:", i * 2 + 1);
+        if (i == middle)
+            gen_write(g, i == n ? "default:" : "default: ");
+        if (i < n)
+            gen_write(g, "case %s:", set->text[i]);
+        if (i + 1 < n && gen_chance(g, 25))
+            gen_write(g, " case %s:", set->text[++i]);
         open_block(g);
         for (uint32_t k = 0; k < 2 && g->budget; k++)
             divergent(g, depth - 1, in_loop);
@@ -306,13 +312,8 @@ static void switch_of(gen *g, int depth, bool in_loop)
         g->var_count = before;
         if (gen_chance(g, 70)) {
             line(g);
-            gen_write(g, "    break;\n");
+            gen_write(g, in_loop && gen_chance(g, 15) ? "    continue;\n" : "    break;\n");
         }
-    }
-    if (gen_chance(g, 70)) {
-        line(g);
-        gen_write(g, "default:");
-        block_of(g, depth - 1, in_loop, 2);
     }
     close_block(g);
 }

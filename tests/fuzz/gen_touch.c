@@ -58,6 +58,7 @@ void mem_new_array(mem *m)
     }
     mem_place *made = mem_add_place(m, p.text, p.type, p.record, p.dims[0]);
     made->rank = p.rank;
+    made->has_address = p.record == MEM_SCALAR || mem_chance(m, 50);
     memcpy(made->dims, p.dims, sizeof p.dims);
 }
 
@@ -185,6 +186,33 @@ static void set_name(mem *m)
     mem_assign(m);
 }
 
+// A pointer that is there already goes elsewhere, perhaps into another space.
+static void repoint(mem *m)
+{
+    for (int i = 0; i < 10; i++) {
+        const mem_place *from = mem_pick(m, true);
+        if (!from || !from->is_pointer || from->rank != 1 || from->text[0] != 'v')
+            continue;
+        mem_place p = *from;
+        const mem_place *to = mem_pick_like(m, p.type, p.record, 1, p.dims[0] + p.before, true);
+        if (!to || !to->has_address)
+            return;
+        mem_place a = *to;
+        mem_line(m);
+        if (mem_chance(m, 30)) {
+            mem_write(m, "if (");
+            mem_test(m);
+            mem_write(m, ") ");
+        }
+        mem_write(m, "{ %s = %s + (", p.text, a.text);
+        if (p.before)
+            mem_write(m, "%u + ", p.before);
+        mem_index(m, a.dims[0] - p.dims[0] - p.before + 1);
+        mem_write(m, "); }\n");
+        return;
+    }
+}
+
 // Two or three neighbours one after another, each from what was just stored.
 static void neighbours(mem *m)
 {
@@ -212,6 +240,8 @@ static void swap(mem *m)
     const mem_place *other = mem_pick_like(m, a.type, a.record, a.rank, 1, true);
     if (other && mem_chance(m, 40))
         b = *other;
+    if (!a.has_address || !b.has_address)
+        return;
     // Both are named by pointers: an index that is read from memory must not change between.
     uint32_t x = mem_fresh(m), y = mem_fresh(m), t = mem_fresh(m);
     const char *type = mem_element_name(m, &a);
@@ -393,10 +423,10 @@ void mem_touch(mem *m)
     static const struct {
         uint32_t weight;
         void (*write)(mem *m);
-    } kinds[] = {{24, mem_assign},  {7, neighbours}, {4, swap},         {4, copy_record},
-                 {2, chosen_store}, {3, set_name},   {3, mem_new_name}, {4, new_pointer},
-                 {2, new_view},     {4, array_loop}, {3, rows},         {4, walk},
-                 {3, mem_new_array}};
+    } kinds[] = {{24, mem_assign},   {7, neighbours}, {4, swap},         {4, copy_record},
+                 {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
+                 {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
+                 {3, mem_new_array}, {2, repoint}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
