@@ -88,6 +88,7 @@ typedef struct interp_launch {
     uint32_t threads;           // host threads; 0: one per core
     uint64_t step_limit;        // instructions of one warp; 0: none
     const volatile int *cancel; // may be NULL; non-zero stops the run
+    uint64_t *taken;            // may be NULL; atomic: blocks that were begun
     bool checks_assumes;
     bool is_one_block; // only block `one_block` of the grid runs
     uint64_t one_block;

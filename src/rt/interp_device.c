@@ -154,7 +154,12 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
     kiln *k = kernel->module->k;
     __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
     k->has_lost_print = false;
+    kernel->ran = RAN_NOT_YET;
+    __atomic_store_n(&k->blocks_taken, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&k->blocks_all, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+                     __ATOMIC_RELAXED);
     const cpu_row *row = cpu_takes(kernel, l);
+    kernel->ran = !row ? RAN_INTERPRETED : row == kernel->native ? RAN_COMPILED : RAN_OWN;
     if (row)
         return cpu_launch(kernel, row, l);
     if (__atomic_load_n(&k->cancel, __ATOMIC_RELAXED)) // while it waited for machine code
@@ -168,6 +173,7 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
                             .threads = k->threads,
                             .step_limit = k->step_limit,
                             .cancel = &k->cancel,
+                            .taken = &k->blocks_taken,
                             .print = context_print,
                             .print_user = k};
     memcpy(launch.grid, l->grid, sizeof launch.grid);

@@ -55,6 +55,7 @@ struct kiln {
     uint64_t step_limit;
     bool guards_buffers; // guarded.c
     volatile int cancel;
+    uint64_t blocks_taken, blocks_all; // of the launch that runs (interp, cpu); atomic
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
     char *printed[2]; // being filled; handed out last
@@ -69,6 +70,8 @@ typedef struct rt_param {
     ir_type value; // of the scalar
     bool is_raw;   // of user-given PTX: only the size is known
 } rt_param;
+
+typedef enum rt_ran { RAN_NOT_YET, RAN_COMPILED, RAN_OWN, RAN_INTERPRETED } rt_ran;
 
 // What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line
 // in image.c.
@@ -90,6 +93,7 @@ struct kiln_kernel {
     const struct cpu_row *native; // of the cpu device, the C compiler's; NULL: not (yet) there
     const struct cpu_row *quick;  // of the cpu device, our own; NULL: none
     const struct cpu_work *work;  // of the cpu device, when its machine code comes later
+    rt_ran ran;                   // of the cpu device: what the newest launch runs on
     interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;

@@ -399,6 +399,7 @@ static void run_blocks(void *runner_pointer)
         uint64_t end = first + g->chunk < g->block_count ? first + g->chunk : g->block_count;
         if (first >= g->block_count)
             break;
+        __atomic_store_n(&g->kernel->module->k->blocks_taken, first, __ATOMIC_RELAXED);
         for (first_block(r, first); !r->is_failed && r->rank < end &&
                                     r->rank <= __atomic_load_n(&g->failed, __ATOMIC_RELAXED);
              next_block(r)) {

@@ -179,6 +179,8 @@ static void *work(void *grid_pointer)
         uint64_t end = first + g->chunk < g->cluster_count ? first + g->chunk : g->cluster_count;
         if (first >= g->cluster_count)
             break;
+        if (g->launch->taken)
+            __atomic_store_n(g->launch->taken, first * cluster_size(g->launch), __ATOMIC_RELAXED);
         for (uint64_t k = first; fine && k < end; k++) {
             if (block_of(g->launch, k, 0) > __atomic_load_n(&g->failed, __ATOMIC_RELAXED))
                 break;
