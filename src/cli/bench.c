@@ -5,8 +5,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "kiln/ops.h"
+
+int bench_kernel(int argc, char **argv); // bench_kernel.c
 
 enum { MAX_SIZES = 32, ROUNDS = 9 };
 
@@ -289,10 +292,10 @@ static bool read_type(bench *b, const char *name, bool is_matmul)
     return false;
 }
 
-static bool read_tile(bench *b, const char *text)
+static bool read_tile(bench *b, const char *word)
 {
     char *end;
-    unsigned long m = strtoul(text, &end, 10), n = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
+    unsigned long m = strtoul(word, &end, 10), n = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
     b->tile_m = (uint32_t)m;
     b->tile_n = (uint32_t)n;
     return !*end && m - 1 < 1024 && n - 1 < 1024;
@@ -307,9 +310,25 @@ static const char *default_sizes(const bench *b, bool is_matmul)
     return is_matmul ? "256,512,1024,2048,4096,8192" : "1024,4096,16384";
 }
 
+// What is to be measured: the first word that is no option and no option's value.
+static const char *first_word(int argc, char **argv)
+{
+    cli_args args = CLI_ARGS("bench", argc, argv);
+    for (int option; (option = cli_next(&args)) != CLI_END;)
+        if (option == CLI_WORD)
+            return args.value;
+        else if (option == CLI_BAD)
+            return NULL;
+    return NULL;
+}
+
 int cli_bench(int argc, char **argv)
 {
     bench b = {.dim = 128};
+    const char *first = first_word(argc, argv);
+    bool is_file = first && (file_exists(first) || strpbrk(first, "./") || !strcmp(first, "-"));
+    if (is_file && strcmp(first, "matmul") != 0 && strcmp(first, "attention") != 0)
+        return bench_kernel(argc, argv);
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
     cli_args args = CLI_ARGS("bench", argc, argv);
     const char *what = "", *device = NULL, *sizes = NULL, *type = "bf16", *tile = NULL;
@@ -333,7 +352,8 @@ int cli_bench(int argc, char **argv)
     }
     bool is_matmul = !strcmp(what, "matmul");
     if (!is_matmul && strcmp(what, "attention") != 0)
-        return cli_usage("bench", *what ? "there is no benchmark '%s'" : "of what?%s", what);
+        return cli_usage(
+            "bench", *what ? "there is no benchmark '%s', and no such file" : "of what?%s", what);
     static const int of_matmul[] = {OPT_tile, 0},
                      of_attention[] = {OPT_dim, OPT_causal, OPT_backward, 0};
     for (const int *other = is_matmul ? of_attention : of_matmul; *other; other++)

@@ -62,41 +62,45 @@ static void on_finding(void *user, const kiln_finding *f)
         fputs(f->text, stderr);
 }
 
-static int check(run *r)
+static int check(run *r, const run_launch *l)
 {
     kiln_arg args[128];
     bool is_unset[128] = {0};
-    int failed = run_args(r, args, COUNT(args));
+    int failed = run_args(r, l, args, COUNT(args));
     if (failed)
         return failed;
-    for (size_t i = 0; i < r->arg_count; i++) {
-        const run_arg *a = &r->args[i];
-        bool is_output = a->info.kind == KILN_PARAM_POINTER && !a->info.is_const && !a->is_filled;
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        bool is_output =
+            a->info.kind == KILN_PARAM_POINTER && !a->info.is_const && !a->is_filled && !a->from;
         is_unset[i] = a->fill == FILL_UNSET || (is_output && r->outputs_unset);
     }
-    kiln_check_desc desc = {
-        .launch = {.shared_bytes = r->shared_bytes, .args = args, .arg_count = r->arg_count},
-        .all = r->all,
-        .nan = r->nan,
-        .colour = term_has_colour(stderr),
-        .is_unset = is_unset,
-        .step_limit = r->steps,
-        .finding = on_finding,
-        .user = r};
-    memcpy(desc.launch.grid, r->grid, sizeof desc.launch.grid);
-    memcpy(desc.launch.block, r->block, sizeof desc.launch.block);
+    kiln_check_desc desc = {.launch = {.args = args},
+                            .all = r->all,
+                            .nan = r->nan,
+                            .colour = term_has_colour(stderr),
+                            .is_unset = is_unset,
+                            .step_limit = r->steps,
+                            .finding = on_finding,
+                            .user = r};
+    run_describe(l, &desc.launch);
     size_t findings = 0;
+    kiln_status st = KILN_OK;
     run_catch_interrupt(r);
-    kiln_status st = kiln_check(r->kernel, &desc, &findings);
+    if (!l->is_empty)
+        st = kiln_check(l->kernel, &desc, &findings);
     run_catch_interrupt(NULL);
     fflush(stdout);
     if (st)
         return cli_fail(r->k, st);
-    if (!r->json && !findings)
-        printf("%s, grid %u,%u,%u block %u,%u,%u: nothing found\n", kiln_kernel_name(r->kernel),
-               r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2]);
-    else if (!r->json && r->all)
+    if (!r->json && !findings) {
+        printf("%s, grid %u,%u,%u block %u,%u,%u: nothing found\n", kiln_kernel_name(l->kernel),
+               l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
+        if (l->assumed[0])
+            printf("  grid assumed: %s (--grid or --items changes it)\n", l->assumed);
+    } else if (!r->json && r->all) {
         fprintf(stderr, "%zu finding%s\n", findings, findings == 1 ? "" : "s");
+    }
     return findings ? EXIT_KERNEL : EXIT_FINE;
 }
 
@@ -104,11 +108,15 @@ int cli_check(int argc, char **argv)
 {
     run r = {.verb = "check", .seed = 1, .repeat = 1, .is_check = true, .device = "interp"};
     int failed = run_parse(&r, argc, argv);
-    if (failed)
-        return failed;
-    failed = run_prepare(&r);
-    if (!failed)
-        failed = check(&r);
-    run_clean_up(&r);
+    if (!failed) {
+        failed = run_open(&r);
+        for (size_t k = 0; !failed && k < r.launch_count; k++) {
+            failed = run_prepare(&r, &r.launches[k]);
+            if (!failed)
+                failed = check(&r, &r.launches[k]);
+        }
+        run_close(&r);
+    }
+    run_free(&r);
     return failed;
 }

@@ -17,6 +17,7 @@
 
 typedef struct debug {
     run *r;
+    const run_launch *l;
     arena *a;
     const char *folder; // temporary
 } debug;
@@ -84,7 +85,7 @@ static bool write_headers(debug *d)
 // that sanitizers see their ends.
 static bool write_main(debug *d, const char *source)
 {
-    const run *r = d->r;
+    const run_launch *l = d->l;
     text out = {.in = d->a}, call = {.in = d->a};
     text_printf(&out, "#include \"%s\"\n#include <kiln/host/runner.h>\n", source);
     text_puts(&out, "static void *load(const char *name, size_t size)\n{\n    void *p = "
@@ -93,29 +94,23 @@ static bool write_main(debug *d, const char *source)
                     "    if (!p || !in || fread(p, 1, size, in) != size)\n        exit(3);\n    "
                     "fclose(in);\n    return p;\n}\n");
     text_printf(&out, "static void call(void *const *a)\n{\n    (void)a;\n    %s(",
-                kiln_kernel_name(r->kernel));
-    for (size_t n = 0; n < r->arg_count; n++) {
-        const run_arg *a = &r->args[n];
+                kiln_kernel_name(l->kernel));
+    for (size_t n = 0; n < l->arg_count; n++) {
+        const run_arg *a = &l->args[n];
         const char *path = str_format(d->a, "%s/arg%zu", d->folder, n);
-        bool is_pointer = a->info.kind == KILN_PARAM_POINTER, is_real = a->info.type > KILN_U64;
-        uint64_t bits = (uint64_t)a->integer;
-        float narrow = (float)a->real;
-        if (is_real)
-            memcpy(&bits, a->info.size == 4 ? (const void *)&narrow : (const void *)&a->real,
-                   a->info.size == 4 ? 4 : 8);
-        bool is_scalar = a->info.kind == KILN_PARAM_SCALAR;
-        size_t bytes = is_scalar ? a->info.size : a->info.size * a->count;
-        if (!write_file(path, is_scalar ? (const void *)&bits : a->bytes, bytes))
+        bool is_pointer = a->info.kind == KILN_PARAM_POINTER;
+        size_t bytes = is_pointer ? a->element.size * a->shape.count : a->info.size;
+        if (!write_file(path, a->bytes, bytes))
             return false;
         text_printf(&out, is_pointer ? "%s(%s)a[%zu]" : "%s*(%s *)a[%zu]", n ? ", " : "",
                     a->info.c_type, n);
         text_printf(&call, "    a[%zu] = load(\"%s\", %zu);\n", n, path, bytes);
     }
-    text_printf(&out, ");\n}\n\nint main(void)\n{\n    static void *a[%zu];\n%s", r->arg_count + 1,
+    text_printf(&out, ");\n}\n\nint main(void)\n{\n    static void *a[%zu];\n%s", l->arg_count + 1,
                 call.at ? call.at : "");
     text_printf(&out, "    host_launch l = {{%u, %u, %u}, {%u, %u, %u}, %zu, call, a};\n",
-                r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2],
-                r->shared_bytes);
+                l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                l->shared_bytes);
     text_puts(&out, "    const char *problem = host_run(&l);\n    if (problem)\n        "
                     "fprintf(stderr, \"%s\\n\", problem);\n"
                     "    return problem != 0;\n}\n");
@@ -205,7 +200,7 @@ static int run_gdb(debug *d, const char *program)
                    "&& kiln_host_self->thread[2] == %u && "
                    "kiln_host_self->block[0] == %u && kiln_host_self->block[1] == %u && "
                    "kiln_host_self->block[2] == %u",
-                   kiln_kernel_name(r->kernel), t[0], t[1], t[2], b[0], b[1], b[2]);
+                   kiln_kernel_name(d->l->kernel), t[0], t[1], t[2], b[0], b[1], b[2]);
     printf("thread (%u, %u, %u) of block (%u, %u, %u); barriers switch to other threads: "
            "kiln_host_self->thread says which one runs\n",
            t[0], t[1], t[2], b[0], b[1], b[2]);
@@ -219,13 +214,14 @@ static int run_gdb(debug *d, const char *program)
 static int debug_in(debug *d)
 {
     run *r = d->r;
+    const run_launch *l = d->l;
     char source[4096];
     for (int axis = 0; axis < 3; axis++)
-        if (r->stop_thread[axis] >= r->block[axis] || r->stop_block[axis] >= r->grid[axis])
+        if (r->stop_thread[axis] >= l->block[axis] || r->stop_block[axis] >= l->grid[axis])
             return cli_usage(
                 r->verb,
                 "the launch has %u,%u,%u blocks of %u,%u,%u threads: there is no such thread",
-                r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1], r->block[2]);
+                l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
     if (!realpath(r->path, source))
         return complain(d, "cannot read", r->path);
     const char *program = str_format(d->a, "%s/kernel", d->folder);
@@ -239,26 +235,44 @@ static int debug_in(debug *d)
     if (!r->sanitize)
         return run_gdb(d, program);
     const char *argv[] = {program, NULL};
-    return start(argv) ? EXIT_KERNEL : EXIT_FINE;
+    if (start(argv))
+        return EXIT_KERNEL;
+    printf("%s under the %s sanitizer: nothing found\n", kiln_kernel_name(l->kernel), r->sanitize);
+    return EXIT_FINE;
+}
+
+static int debug_launch(run *r)
+{
+    int failed = run_open(r);
+    if (!failed)
+        failed = run_prepare(r, &r->launches[0]);
+    if (failed)
+        return failed;
+    char folder[] = "/tmp/kiln-debug-XXXXXX";
+    debug d = {.r = r, .l = &r->launches[0], .a = arena_new(), .folder = folder};
+    if (!d.a || !mkdtemp(folder)) {
+        failed = complain(&d, "cannot make a folder in", "/tmp");
+    } else {
+        failed = debug_in(&d);
+        const char *argv_remove[] = {"rm", "-rf", folder, NULL};
+        start(argv_remove);
+    }
+    arena_free(d.a);
+    return failed;
 }
 
 int cli_debug(int argc, char **argv)
 {
     run r = {.verb = "debug", .seed = 1, .repeat = 1, .device = "interp"};
     int failed = run_parse(&r, argc, argv);
-    if (failed)
-        return failed;
-    failed = run_prepare(&r);
-    char folder[] = "/tmp/kiln-debug-XXXXXX";
-    debug d = {.r = &r, .a = arena_new(), .folder = folder};
-    if (!failed && (!d.a || !mkdtemp(folder)))
-        failed = complain(&d, "cannot make a folder in", "/tmp");
-    else if (!failed) {
-        failed = debug_in(&d);
-        const char *argv_remove[] = {"rm", "-rf", folder, NULL};
-        start(argv_remove);
+    if (!failed && r.launch_count > 1)
+        failed = cli_usage("debug", "one launch at a time");
+    if (!failed && r.source)
+        failed = cli_usage("debug", "the C compiler needs a file, not standard input");
+    if (!failed) {
+        failed = debug_launch(&r);
+        run_close(&r);
     }
-    arena_free(d.a);
-    run_clean_up(&r);
+    run_free(&r);
     return failed;
 }

@@ -165,9 +165,10 @@ static void print_overview(void)
     printf("kiln %s: GPU kernels in plain C\n\n", kiln_version());
     print_list(false);
     printf("\nto start with\n"
-           "  kiln new wave               a project that builds and runs: cd wave && make run\n"
-           "  kiln run wave/kernel.c      compile a kernel, make its data, run it\n"
-           "  kiln doctor                 which devices and tools are here\n"
+           "  kiln new wave                       a project that builds and runs: cd wave && make "
+           "run\n"
+           "  kiln run wave/kernel.c n=1000 a=2   compile a kernel, make its data, run it\n"
+           "  kiln doctor                         which devices and tools are here\n"
            "\nkiln help VERB, or kiln VERB --help, has every option; man kiln-VERB says more.\n"
            "exit codes: %s\n",
            exit_codes);

@@ -85,7 +85,7 @@ static const char make_text[] =
     "\n"
     "# looks for races, accesses out of bounds and the like\n"
     "check:\n"
-    "\t$(KILN) check kernel.c n=1000\n"
+    "\t$(KILN) check kernel.c n=1000 a=3\n"
     "\n"
     "# for editors with clangd: how the files are compiled on this machine\n"
     "compile_flags.txt: Makefile\n"

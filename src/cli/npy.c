@@ -1,14 +1,16 @@
-// Reads and writes .npy. The header is a Python dictionary literal; only the three keys that NumPy
-// writes are looked for, and everything is checked against the file's real length before memory is
-// taken.
+// Reads and writes .npy. The header is a Python dictionary literal, which a small scanner reads;
+// everything is checked against the file's real length before memory is taken. What is read is
+// turned into C order and this machine's byte order. Start reading at npy_read_bytes.
 #include "cli/npy.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
-    const char *code;
+    const char *code; // without the byte order
     kiln_type type;
     size_t size;
 } codes[] = {
@@ -17,150 +19,430 @@ static const struct {
     {"u8", KILN_U64, 8},  {"f2", KILN_F16, 2}, {"f4", KILN_F32, 4}, {"f8", KILN_F64, 8},
 };
 
-#define FAIL(...) (snprintf(why, 256, __VA_ARGS__), false)
+#define FAIL(...) (snprintf(why, NPY_WHY, __VA_ARGS__), false)
 
-static bool read_descr(const char *header, npy *out, char why[256])
+enum { DEPTH_LIMIT = 8, ELEMENT_LIMIT = 1 << 20 };
+
+typedef struct scan {
+    const char *at, *end;
+    npy *out;
+    bool is_fortran, is_swapped;
+    char *why;
+} scan;
+
+static bool take(scan *s, char c)
 {
-    const char *at = strstr(header, "'descr'");
-    at = at ? strchr(at + 7, ':') : NULL;
-    if (!at)
-        return FAIL("its header has no 'descr'");
-    at++;
-    while (*at == ' ')
-        at++;
-    if (*at != '\'')
-        return FAIL("it holds structured records; save a plain array");
-    at++;
-    if (*at == '>')
-        return FAIL("it is big-endian; save it as little-endian");
-    if (*at == '<' || *at == '|' || *at == '=')
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\n'))
+        s->at++;
+    if (s->at >= s->end || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+static bool is_next(scan *s, char c)
+{
+    bool found = take(s, c);
+    s->at -= found;
+    return found;
+}
+
+static bool take_string(scan *s, char *to, size_t room)
+{
+    char *why = s->why;
+    char quote = take(s, '\'') ? '\'' : take(s, '"') ? '"' : 0;
+    size_t len = 0;
+    if (!quote)
+        return FAIL("its header is damaged: a quoted name is missing");
+    for (; s->at < s->end && *s->at != quote; s->at++) {
+        bool is_plain = *s->at >= ' ' && *s->at <= '~' && *s->at != '\\';
+        if (len + 1 >= room || !is_plain)
+            return FAIL("its header has a name that Kiln cannot use (too long, or not plain text)");
+        to[len++] = *s->at;
+    }
+    to[len] = 0;
+    return s->at++ < s->end ? true : FAIL("its header ends inside a name");
+}
+
+// "(3, 4)": the sizes, at most NPY_RANK of them; a number alone counts as "(3,)".
+static bool take_shape(scan *s, size_t *shape, int *rank, size_t *count)
+{
+    char *why = s->why;
+    bool is_tuple = take(s, '(');
+    *rank = 0;
+    *count = 1;
+    while (!is_tuple || !take(s, ')')) {
+        size_t value = 0;
+        int digits = 0;
+        if (is_next(s, '-'))
+            return FAIL("its shape has a negative size");
+        for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++, digits++)
+            if (__builtin_mul_overflow(value, (size_t)10, &value) ||
+                __builtin_add_overflow(value, (size_t)(*s->at - '0'), &value))
+                return FAIL("its shape is too large");
+        if (!digits)
+            return FAIL("its shape is not a list of numbers");
+        take(s, 'L'); // Python 2 wrote long numbers so
+        if (*rank == NPY_RANK)
+            return FAIL("its shape has more than %d dimensions", NPY_RANK);
+        shape[(*rank)++] = value;
+        if (!is_tuple)
+            break;
+        if (!take(s, ',') && !is_next(s, ')'))
+            return FAIL("its shape is not a list of numbers");
+    }
+    for (int k = 0; k < *rank; k++) // a zero first: (0, huge) is empty
+        *count = shape[k] ? *count : 0;
+    for (int k = 0; k < *rank; k++)
+        if (__builtin_mul_overflow(*count, shape[k], count))
+            return FAIL("its shape is too large");
+    return true;
+}
+
+// "<f4" and the like. Raw bytes (V, S) have type KILN_VOID.
+static bool read_code(scan *s, const char *code, kiln_type *type, size_t *size)
+{
+    char *why = s->why;
+    const char *at = code;
+    bool is_big = *at == '>';
+    if (*at == '<' || *at == '|' || *at == '=' || *at == '>')
         at++;
     for (size_t i = 0; i < COUNT(codes); i++) {
-        if (!strncmp(at, codes[i].code, 2) && at[2] == '\'') {
-            out->type = codes[i].type;
-            out->element_size = codes[i].size;
-            return true;
-        }
-    }
-    if (*at == 'V') {
-        out->type = KILN_VOID;
-        out->element_size = strtoul(at + 1, NULL, 10);
-        if (out->element_size && out->element_size < (1u << 20))
-            return true;
-    }
-    return FAIL("its element type '%.8s' is not one Kiln knows", at);
-}
-
-static bool read_shape(const char *header, npy *out, char why[256])
-{
-    const char *order = strstr(header, "'fortran_order'");
-    if (order && strstr(order, "True") && strstr(order, "True") < order + 24)
-        return FAIL("it is in Fortran order; save np.ascontiguousarray(x)");
-    const char *at = strstr(header, "'shape'");
-    at = at ? strchr(at, '(') : NULL;
-    if (!at)
-        return FAIL("its header has no 'shape'");
-    out->count = 1;
-    for (at++; *at && *at != ')';) {
-        if (*at < '0' || *at > '9') {
-            at++;
+        if (strcmp(at, codes[i].code) != 0)
             continue;
-        }
-        char *end;
-        errno = 0;
-        unsigned long long dim = strtoull(at, &end, 10);
-        if (errno || __builtin_mul_overflow(out->count, (size_t)dim, &out->count))
-            return FAIL("its shape is too large");
-        at = end;
+        *type = codes[i].type;
+        *size = codes[i].size;
+        s->is_swapped |= is_big && *size > 1;
+        return true;
     }
-    return true;
+    char *end;
+    unsigned long bytes = *at == 'V' || *at == 'S' ? strtoul(at + 1, &end, 10) : 0;
+    if (bytes && !*end && at[1] >= '0' && at[1] <= '9' && bytes <= ELEMENT_LIMIT) {
+        *type = KILN_VOID;
+        *size = bytes;
+        return true;
+    }
+    return FAIL(
+        "its element type '%s' is not one that Kiln reads: b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 "
+        "f8, or a list of fields of them",
+        code);
 }
 
-static bool read_open(FILE *file, npy *out, char why[256])
+// "[('mass', '<f4'), ('pos', '<f4', (3,)), ('', '|V4')]" at byte `offset` of the record; a field's
+// type may be such a list again. *size gets the bytes of it.
+static bool take_fields(scan *s, const char *prefix, size_t offset, int depth, size_t *size)
 {
-    unsigned char start[12];
-    if (fread(start, 1, 10, file) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
-        return FAIL("it is not a .npy file");
-    size_t header_len = start[8] | (size_t)start[9] << 8;
-    if (start[6] >= 2) {
-        if (fread(start + 10, 1, 2, file) != 2)
-            return FAIL("it ends in its header");
-        header_len |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
-    }
-    if (header_len > 1 << 16)
-        return FAIL("its header is %zu bytes long", header_len);
-    char *header = calloc(1, header_len + 1);
-    if (!header)
-        return FAIL("out of memory");
-    bool ok =
-        fread(header, 1, header_len, file) == header_len ? true : FAIL("it ends in its header");
-    ok = ok && read_descr(header, out, why) && read_shape(header, out, why);
-    free(header);
-    size_t bytes;
-    if (!ok)
-        return false;
-    if (__builtin_mul_overflow(out->count, out->element_size, &bytes))
-        return FAIL("its shape is too large");
-    long here = ftell(file);
-    if (here < 0 || fseek(file, 0, SEEK_END) || (size_t)(ftell(file) - here) < bytes ||
-        fseek(file, here, SEEK_SET))
-        return FAIL("it is shorter than its shape says");
-    out->data = malloc(bytes ? bytes : 1);
-    if (!out->data)
-        return FAIL("out of memory: %zu bytes", bytes);
-    if (fread(out->data, 1, bytes, file) != bytes) {
-        npy_free(out);
-        return FAIL("it could not be read: %s", strerror(errno));
+    char *why = s->why;
+    *size = 0;
+    if (depth > DEPTH_LIMIT)
+        return FAIL("its records are nested more than %d deep", DEPTH_LIMIT);
+    while (!take(s, ']')) {
+        char name[64], code[64];
+        npy_field f = {.offset = offset + *size, .count = 1};
+        size_t one = 0, shape[NPY_RANK], bytes;
+        int rank;
+        if (!take(s, '('))
+            return FAIL("its header has a field that is not (name, type)");
+        if (take(s, '(')) { // (title, name)
+            if (!take_string(s, name, sizeof name) || !take(s, ','))
+                return FAIL("its header has a field without a name");
+        }
+        if (!take_string(s, name, sizeof name))
+            return false;
+        take(s, ')');
+        int len = snprintf(f.path, sizeof f.path, "%s%s%s", prefix, *prefix ? "." : "", name);
+        if (len >= (int)sizeof f.path || !take(s, ','))
+            return FAIL("its header has a field '%s' without a type", name);
+        bool is_record = take(s, '[');
+        size_t first = s->out->field_count;
+        if (is_record ? !take_fields(s, f.path, f.offset, depth + 1, &one)
+                      : !take_string(s, code, sizeof code) || !read_code(s, code, &f.type, &one))
+            return false;
+        if (take(s, ',') && !is_next(s, ')') && !take_shape(s, shape, &rank, &f.count))
+            return false;
+        if (!take(s, ')'))
+            return FAIL("its header has a field '%s' that does not end", name);
+        if (is_record && f.count != 1)
+            return FAIL("its field '%s' is an array of records, which Kiln does not read", name);
+        if (__builtin_mul_overflow(one, f.count, &bytes) || bytes > ELEMENT_LIMIT ||
+            (*size += bytes) > ELEMENT_LIMIT)
+            return FAIL("its records are larger than 1 MiB");
+        bool is_padding = !*name || f.type == KILN_VOID;
+        if (is_record && !*name)
+            s->out->field_count = first;
+        if (!is_record && !is_padding) {
+            if (s->out->field_count == NPY_FIELDS)
+                return FAIL("its records have more than %d fields", NPY_FIELDS);
+            s->out->fields[s->out->field_count++] = f;
+        }
+        if (!take(s, ',') && !is_next(s, ']'))
+            return FAIL("its list of fields is damaged");
     }
     return true;
 }
 
-bool npy_read(const char *path, npy *out, char why[256])
+static bool take_descr(scan *s)
+{
+    char *why = s->why, code[64];
+    npy *n = s->out;
+    if (!take(s, '['))
+        return take_string(s, code, sizeof code) && read_code(s, code, &n->type, &n->element_size);
+    n->fields = calloc(NPY_FIELDS, sizeof *n->fields);
+    if (!n->fields)
+        return FAIL("out of memory");
+    if (!take_fields(s, "", 0, 0, &n->element_size))
+        return false;
+    return n->element_size ? true : FAIL("its records have no fields");
+}
+
+static bool take_bool(scan *s, bool *out)
+{
+    char *why = s->why;
+    is_next(s, ' ');
+    size_t left = (size_t)(s->end - s->at);
+    *out = left >= 4 && !memcmp(s->at, "True", 4);
+    if (!*out && !(left >= 5 && !memcmp(s->at, "False", 5)))
+        return FAIL("its header has no True or False after 'fortran_order'");
+    s->at += *out ? 4 : 5;
+    return true;
+}
+
+static bool read_header(scan *s)
+{
+    char *why = s->why, key[32];
+    bool has_descr = false, has_order = false, has_shape = false;
+    if (!take(s, '{'))
+        return FAIL("its header is not a dictionary");
+    while (!take(s, '}')) {
+        if (!take_string(s, key, sizeof key))
+            return false;
+        if (!take(s, ':'))
+            return FAIL("its header has no value for '%s'", key);
+        bool *has = !strcmp(key, "descr")           ? &has_descr
+                    : !strcmp(key, "fortran_order") ? &has_order
+                    : !strcmp(key, "shape")         ? &has_shape
+                                                    : NULL;
+        if (!has || *has)
+            return FAIL("its header has %s key '%s'", has ? "twice the" : "an unknown", key);
+        *has = true;
+        if (has == &has_descr   ? !take_descr(s)
+            : has == &has_order ? !take_bool(s, &s->is_fortran)
+                                : !take_shape(s, s->out->shape, &s->out->rank, &s->out->count))
+            return false;
+        if (!take(s, ',') && !is_next(s, '}'))
+            return FAIL("its header is damaged after '%s'", key);
+    }
+    return has_descr && has_order && has_shape
+               ? true
+               : FAIL("its header has no '%s'", !has_descr   ? "descr"
+                                                : !has_shape ? "shape"
+                                                             : "fortran_order");
+}
+
+static void swap_bytes(unsigned char *at, size_t size)
+{
+    for (size_t k = 0; k < size / 2; k++) {
+        unsigned char c = at[k];
+        at[k] = at[size - 1 - k];
+        at[size - 1 - k] = c;
+    }
+}
+
+// The first dimension runs fastest in the file; the last one in what is wanted.
+static bool to_c_order(npy *n, char why[NPY_WHY])
+{
+    size_t size = n->element_size;
+    unsigned char *to = malloc(n->count * size + 1), *from = n->data;
+    if (!to)
+        return FAIL("out of memory: %zu bytes", n->count * size);
+    size_t index[NPY_RANK] = {0};
+    for (size_t k = 0; k < n->count; k++) {
+        size_t at = 0;
+        for (int d = n->rank - 1; d >= 0; d--)
+            at = at * n->shape[d] + index[d];
+        memcpy(to + k * size, from + at * size, size);
+        for (int d = n->rank - 1; d >= 0 && ++index[d] == n->shape[d]; d--)
+            index[d] = 0;
+    }
+    free(n->data);
+    n->data = to;
+    return true;
+}
+
+// A mixed record says for each field; NumPy never writes mixed ones, so one flag is enough.
+static void to_own_bytes(npy *n)
+{
+    unsigned char *at = n->data;
+    for (size_t k = 0; k < n->count; k++, at += n->element_size) {
+        if (!n->fields)
+            swap_bytes(at, n->element_size);
+        for (size_t f = 0; f < n->field_count; f++)
+            for (size_t e = 0; e < n->fields[f].count; e++) {
+                size_t size = kiln_type_size(n->fields[f].type);
+                swap_bytes(at + n->fields[f].offset + e * size, size);
+            }
+    }
+}
+
+static bool read_all(const unsigned char *bytes, size_t len, npy *out, char why[NPY_WHY])
+{
+    size_t start = 10, total;
+    if (len < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
+        return FAIL("it is not a .npy file");
+    if (bytes[6] < 1 || bytes[6] > 3)
+        return FAIL("it is of version %u of the .npy format; Kiln reads 1 to 3", bytes[6]);
+    size_t header_len = bytes[8] | (size_t)bytes[9] << 8;
+    if (bytes[6] >= 2) {
+        start = 12;
+        if (len >= start)
+            header_len |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+    }
+    if (len < start || len - start < header_len)
+        return FAIL("it ends in its header");
+    const char *header = (const char *)bytes + start;
+    scan s = {.at = header, .end = header + header_len, .out = out, .why = why};
+    if (!read_header(&s))
+        return false;
+    if (__builtin_mul_overflow(out->count, out->element_size, &total))
+        return FAIL("its shape is too large");
+    if (len - start - header_len < total)
+        return FAIL("it is shorter than its shape says: %zu bytes of data instead of %zu",
+                    len - start - header_len, total);
+    out->data = malloc(total + 1);
+    if (!out->data)
+        return FAIL("out of memory: %zu bytes", total);
+    memcpy(out->data, header + header_len, total);
+    if (s.is_fortran && out->rank > 1 && !to_c_order(out, why))
+        return false;
+    if (s.is_swapped)
+        to_own_bytes(out);
+    return true;
+}
+
+bool npy_read_bytes(const void *bytes, size_t len, npy *out, char why[NPY_WHY])
+{
+    *out = (npy){0};
+    bool ok = read_all(bytes, len, out, why);
+    if (!ok)
+        npy_free(out);
+    return ok;
+}
+
+bool npy_read(const char *path, npy *out, char why[NPY_WHY])
 {
     *out = (npy){0};
     FILE *file = fopen(path, "rb");
     if (!file)
         return FAIL("%s", strerror(errno));
-    bool ok = read_open(file, out, why);
+    size_t len = 0, room = 1 << 16;
+    unsigned char *bytes = malloc(room);
+    bool ok = bytes ? true : FAIL("out of memory");
+    while (ok && !feof(file)) {
+        if (len == room) {
+            unsigned char *more = realloc(bytes, room *= 2);
+            ok = more ? true : FAIL("out of memory: %zu bytes", room);
+            bytes = more ? more : bytes;
+        }
+        if (ok)
+            len += fread(bytes + len, 1, room - len, file);
+        if (ok && ferror(file))
+            ok = FAIL("it could not be read: %s", strerror(errno));
+    }
     fclose(file);
+    ok = ok && npy_read_bytes(bytes, len, out, why);
+    free(bytes);
     return ok;
 }
 
 void npy_free(npy *n)
 {
     free(n->data);
-    n->data = NULL;
+    free(n->fields);
+    *n = (npy){0};
 }
 
-bool npy_write(const char *path, kiln_type type, size_t element_size, size_t count,
-               const void *data, char why[256])
+const char *npy_code(kiln_type type)
 {
-    char descr[24];
-    snprintf(descr, sizeof descr, "|V%zu", element_size);
-    if (type == KILN_BF16)
-        snprintf(descr, sizeof descr, "<u2");
-    if (type == KILN_F8E4 || type == KILN_F8E5)
-        snprintf(descr, sizeof descr, "|u1");
-    for (size_t i = 0; i < COUNT(codes); i++)
-        if (codes[i].type == type && type != KILN_VOID)
-            snprintf(descr, sizeof descr, "%c%s", element_size == 1 ? '|' : '<', codes[i].code);
-    char header[256];
-    int len = snprintf(header, sizeof header,
-                       "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }", descr, count);
-    int padded = (len + 10 + 1 + 63) / 64 * 64 - 10;
-    for (; len < padded - 1; len++)
+    static const char *const names[] = {
+        [KILN_VOID] = "|V1", [KILN_BOOL] = "|b1", [KILN_I8] = "|i1",  [KILN_U8] = "|u1",
+        [KILN_I16] = "<i2",  [KILN_U16] = "<u2",  [KILN_I32] = "<i4", [KILN_U32] = "<u4",
+        [KILN_I64] = "<i8",  [KILN_U64] = "<u8",  [KILN_F16] = "<f2", [KILN_BF16] = "<u2",
+        [KILN_F8E4] = "|u1", [KILN_F8E5] = "|u1", [KILN_F32] = "<f4", [KILN_F64] = "<f8"};
+    return (size_t)type < COUNT(names) ? names[type] : "|V1";
+}
+
+static bool is_long(size_t header_len) // the length needs four bytes
+{
+    return header_len + 64 > UINT16_MAX;
+}
+
+static bool write_to(FILE *file, const char *header, size_t len, const void *data, size_t bytes)
+{
+    unsigned char start[12] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(len & 255), (unsigned char)(len >> 8)};
+    size_t start_len = 10;
+    if (is_long(len)) { // a long list of fields
+        start[6] = 2;
+        start[10] = (unsigned char)(len >> 16);
+        start[11] = (unsigned char)(len >> 24);
+        start_len = 12;
+    }
+    return fwrite(start, 1, start_len, file) == start_len && fwrite(header, 1, len, file) == len &&
+           (!bytes || fwrite(data, 1, bytes, file) == bytes) && fflush(file) == 0;
+}
+
+// The dictionary, padded so that the data starts at a multiple of 64; malloc'ed.
+static char *make_header(const char *descr, const size_t *shape, int rank, size_t *out_len)
+{
+    size_t room = strlen(descr) + 24 * (size_t)rank + 256;
+    char *header = malloc(room);
+    if (!header)
+        return NULL;
+    int len = snprintf(header, room, "{'descr': %s, 'fortran_order': False, 'shape': (", descr);
+    for (int k = 0; k < rank; k++)
+        len += snprintf(header + len, room - (size_t)len, "%s%zu%s", k ? " " : "", shape[k],
+                        k + 1 < rank || rank == 1 ? "," : "");
+    len += snprintf(header + len, room - (size_t)len, "), }");
+    size_t start = is_long((size_t)len) ? 12 : 10;
+    for (; ((size_t)len + 1 + start) % 64; len++)
         header[len] = ' ';
     header[len++] = '\n';
-    unsigned char start[10] = {
-        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(len & 255), (unsigned char)(len >> 8)};
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return FAIL("%s", strerror(errno));
-    bool ok = fwrite(start, 1, 10, file) == 10 &&
-              fwrite(header, 1, (size_t)len, file) == (size_t)len &&
-              fwrite(data, 1, count * element_size, file) == count * element_size;
-    int saved = errno;
-    if (fclose(file))
+    *out_len = (size_t)len;
+    return header;
+}
+
+// A pipe or a device is written to; a file is replaced.
+static bool is_replaced(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) || S_ISREG(info.st_mode);
+}
+
+bool npy_write(const char *path, const char *descr, const size_t *shape, int rank, const void *data,
+               size_t bytes, char why[NPY_WHY])
+{
+    size_t len = 0, path_room = strlen(path) + 32;
+    char *header = make_header(descr, shape, rank, &len), *beside = malloc(path_room);
+    int saved = ENOMEM;
+    bool ok = header && beside, replaces = is_replaced(path);
+    FILE *file = NULL;
+    if (ok) {
+        snprintf(beside, path_room, replaces ? "%s.%ld.part" : "%s", path, (long)getpid());
+        file = fopen(beside, "wb");
+        ok = file && write_to(file, header, len, data, bytes);
+        saved = errno;
+    }
+    if (file && fclose(file) && ok) {
+        saved = errno;
         ok = false;
+    }
+    if (ok && replaces && rename(beside, path)) {
+        saved = errno;
+        ok = false;
+    }
+    if (file && !ok && replaces)
+        unlink(beside);
+    free(header);
+    free(beside);
     return ok ? true : FAIL("%s", strerror(saved));
 }

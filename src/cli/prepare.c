@@ -1,7 +1,9 @@
-// What kiln run and kiln check do before the launch: options, compile, arguments, grid. Kernel
-// printf goes to standard output.
+// What a launch needs before it runs: the device, the compiled file, arguments, the grid. What the
+// user did not say is inferred from the kernel (infer.c); what cannot be is asked for by name.
+// Start reading at run_prepare.
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "cli/run.h"
@@ -33,181 +35,24 @@ static void on_print(void *user, const char *bytes, size_t len)
     fwrite(bytes, 1, len, stdout);
 }
 
-static bool parse_triple(const char *word, uint32_t out[3])
-{
-    uint32_t parsed[3] = {1, 1, 1};
-    for (int axis = 0; axis < 3; axis++) {
-        char part[32];
-        size_t len = strcspn(word, ",x");
-        if (!len || len >= sizeof part)
-            return false;
-        memcpy(part, word, len);
-        part[len] = 0;
-        int64_t v;
-        if (!cli_number(part, &v) || v < 0 || v > UINT32_MAX)
-            return false;
-        parsed[axis] = (uint32_t)v;
-        word += len;
-        if (!*word) {
-            memcpy(out, parsed, sizeof parsed);
-            return true;
-        }
-        word++;
-    }
-    return false;
-}
+// --- the kernel and its words
 
-// X[,Y[,Z]] of a thread or block to stop in: what is not said is 0.
-static bool parse_place(const char *word, uint32_t out[3])
-{
-    uint32_t parsed[3] = {0, 0, 0};
-    for (int axis = 0; axis < 3; axis++) {
-        char *end;
-        unsigned long v = strtoul(word, &end, 10);
-        if (end == word || *word == '-' || v > 0xffffffffu)
-            return false;
-        parsed[axis] = (uint32_t)v;
-        word = end + 1;
-        if (*end && *end != ',')
-            return false;
-        if (!*end) {
-            memcpy(out, parsed, sizeof parsed);
-            return true;
-        }
-    }
-    return false;
-}
-
-// A word that is no option: the file, the kernel, name=value.
-static int take_word(run *r, const char *word)
-{
-    if (strchr(word, '=') && r->path) {
-        if (r->value_count >= (int)COUNT(r->values))
-            return cli_usage(r->verb, "more than %zu arguments", COUNT(r->values));
-        r->values[r->value_count++] = word;
-    } else if (!r->path) {
-        r->path = word;
-    } else if (!r->kernel_name) {
-        r->kernel_name = word;
-    } else {
-        return cli_usage(r->verb, "'%s' is one word too many", word);
-    }
-    return 0;
-}
-
-// Where the value must be a number from `least` to `most`.
-static int take_number(const cli_args *args, const char *name, int64_t least, int64_t most,
-                       int64_t *out)
-{
-    if (cli_number(args->value, out) && *out >= least && *out <= most)
-        return 0;
-    return cli_usage(args->verb, "--%s takes a number from %lld, not '%s'", name, (long long)least,
-                     args->value);
-}
-
-static int take_option(run *r, const cli_args *args, int option)
-{
-    const char *value = args->value;
-    int64_t number = 0;
-    int failed = 0;
-    switch (option) {
-    case CLI_WORD: return take_word(r, value);
-    case OPT_device: r->device = value; break;
-    case OPT_grid:
-        if (!parse_triple(value, r->grid))
-            return cli_usage(r->verb, "--grid takes X[,Y[,Z]], not '%s'", value);
-        break;
-    case OPT_block:
-        if (!parse_triple(value, r->block))
-            return cli_usage(r->verb, "--block takes X[,Y[,Z]], not '%s'", value);
-        break;
-    case OPT_thread:
-        if (!parse_place(value, r->stop_thread))
-            return cli_usage(r->verb, "--thread takes X[,Y[,Z]], not '%s'", value);
-        break;
-    case OPT_in_block:
-        if (!parse_place(value, r->stop_block))
-            return cli_usage(r->verb, "--in-block takes X[,Y[,Z]], not '%s'", value);
-        break;
-    case OPT_shared:
-        failed = take_number(args, "shared", 0, INT64_MAX, &number);
-        r->shared_bytes = (size_t)number;
-        break;
-    case OPT_seed:
-        failed = take_number(args, "seed", INT64_MIN, INT64_MAX, &number);
-        r->seed = (uint64_t)number;
-        break;
-    case OPT_repeat:
-        failed = take_number(args, "repeat", 1, 1000000, &number);
-        r->repeat = (int)number;
-        break;
-    case OPT_steps:
-        failed = take_number(args, "steps", 1, INT64_MAX, &number);
-        r->steps = (uint64_t)number;
-        break;
-    case OPT_out: {
-        const char *equals = strchr(value, '=');
-        if (!equals || equals[1] != '@' || !equals[2])
-            return cli_usage(r->verb, "--out takes name=@FILE.npy, not '%s'", value);
-        if (r->out_count >= (int)COUNT(r->outs))
-            return cli_usage(r->verb, "more than %zu files", COUNT(r->outs));
-        r->outs[r->out_count++] = value;
-        break;
-    }
-    case OPT_all: r->all = true; break;
-    case OPT_nan: r->nan = true; break;
-    case OPT_json: r->json = true; break;
-    case OPT_unset_outputs: r->outputs_unset = true; break;
-    case OPT_sanitize: r->sanitize = value; break;
-    default: return EXIT_USAGE;
-    }
-    return failed;
-}
-
-int run_parse(run *r, int argc, char **argv)
-{
-    cli_args args = CLI_ARGS(r->verb, argc, argv);
-    for (int option; (option = cli_next(&args)) != CLI_END;) {
-        int taken = cli_compile_option(&r->compile, &args, option);
-        if (taken < 0)
-            return EXIT_USAGE;
-        int failed = taken ? 0 : take_option(r, &args, option);
-        if (failed)
-            return failed;
-    }
-    return r->path ? 0 : cli_usage(r->verb, "which file?");
-}
-
-static run_arg *find_arg(run *r, const char *word)
-{
-    size_t len = strcspn(word, "=");
-    for (size_t i = 0; i < r->arg_count; i++)
-        if (strlen(r->args[i].info.name) == len && !memcmp(r->args[i].info.name, word, len))
-            return &r->args[i];
-    fprintf(stderr, "kiln %s: kernel '%s' has no argument '%.*s'; it has", r->verb,
-            kiln_kernel_name(r->kernel), (int)len, word);
-    for (size_t i = 0; i < r->arg_count; i++)
-        fprintf(stderr, "%s '%s'", i ? "," : "", r->args[i].info.name);
-    fprintf(stderr, "\n");
-    return NULL;
-}
-
-static int pick_kernel(run *r)
+static int pick_kernel(run *r, run_launch *l)
 {
     size_t count = kiln_module_kernel_count(r->module);
     if (!count) {
         fprintf(stderr, "kiln %s: %s has no kernel\n", r->verb, r->path);
         return EXIT_KERNEL;
     }
-    kiln_status st = r->kernel_name ? kiln_module_kernel(r->module, r->kernel_name, &r->kernel)
-                                    : kiln_module_kernel_at(r->module, 0, &r->kernel);
+    kiln_status st = l->kernel_name ? kiln_module_kernel(r->module, l->kernel_name, &l->kernel)
+                                    : kiln_module_kernel_at(r->module, 0, &l->kernel);
     if (st) {
         cli_fail(r->k, st);
         return EXIT_USAGE;
     }
-    if (!r->kernel_name && count > 1) {
+    if (!l->kernel_name && count > 1) {
         fprintf(stderr, "kiln %s: %s has %zu kernels; taking the first, '%s'. The others:", r->verb,
-                r->path, count, kiln_kernel_name(r->kernel));
+                r->path, count, kiln_kernel_name(l->kernel));
         for (size_t i = 1; i < count; i++) {
             kiln_kernel *other;
             if (!kiln_module_kernel_at(r->module, i, &other))
@@ -218,138 +63,380 @@ static int pick_kernel(run *r)
     return 0;
 }
 
-static int prepare_args(run *r)
+static run_arg *find_arg(const run *r, const run_launch *l, const char *word)
 {
-    r->arg_count = kiln_kernel_param_count(r->kernel);
-    r->args = calloc(r->arg_count + 1, sizeof *r->args);
-    if (!r->args)
+    size_t len = strcspn(word, "=.[");
+    for (size_t i = 0; i < l->arg_count; i++)
+        if (strlen(l->args[i].info.name) == len && !memcmp(l->args[i].info.name, word, len))
+            return &l->args[i];
+    fprintf(stderr, "kiln %s: kernel '%s' has no argument '%.*s'; it has", r->verb,
+            kiln_kernel_name(l->kernel), (int)len, word);
+    for (size_t i = 0; i < l->arg_count; i++)
+        fprintf(stderr, "%s '%s'", i ? "," : "", l->args[i].info.name);
+    fprintf(stderr, l->arg_count ? "\n" : " none\n");
+    return NULL;
+}
+
+const run_arg *run_find_buffer(const run *r, const run_launch *before, const char *name, size_t len)
+{
+    const run_arg *found = NULL;
+    for (size_t k = 0; k < r->launch_count && &r->launches[k] != before; k++)
+        for (size_t i = 0; r->launches[k].args && i < r->launches[k].arg_count; i++) {
+            const run_arg *a = &r->launches[k].args[i];
+            if (strlen(a->info.name) == len && !memcmp(a->info.name, name, len))
+                found = a;
+        }
+    return found;
+}
+
+static int read_words(run *r, run_launch *l)
+{
+    l->arg_count = kiln_kernel_param_count(l->kernel);
+    l->args = calloc(l->arg_count + 1, sizeof *l->args);
+    if (!l->args)
         return EXIT_WORLD;
-    for (size_t i = 0; i < r->arg_count; i++)
-        kiln_kernel_param(r->kernel, i, &r->args[i].info);
-    for (int i = 0; i < r->value_count; i++) {
-        run_arg *a = find_arg(r, r->values[i]);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        run_arg *a = &l->args[i];
+        kiln_kernel_param(l->kernel, i, &a->info);
+        a->element = signature_layout(r->signature, kiln_kernel_name(l->kernel), i, &a->info);
+    }
+    for (size_t i = 0; i < l->value_count; i++) {
+        run_arg *a = find_arg(r, l, l->values[i]);
         if (!a)
             return EXIT_USAGE;
-        a->given = strchr(r->values[i], '=') + 1;
+        if (l->values[i][strlen(a->info.name)] != '=')
+            a->has_parts = true;
+        else if (a->given)
+            return cli_usage(r->verb, "argument '%s' is given twice: '%s' and '%s'", a->info.name,
+                             a->given, strchr(l->values[i], '=') + 1);
+        else
+            a->given = strchr(l->values[i], '=') + 1;
     }
-    for (int i = 0; i < r->out_count; i++) {
-        run_arg *a = find_arg(r, r->outs[i]);
-        if (!a)
-            return EXIT_USAGE;
-        if (a->info.kind != KILN_PARAM_POINTER)
-            return cli_usage(r->verb, "--out %s: it is not a buffer", r->outs[i]);
-        a->out = strchr(r->outs[i], '@') + 1;
-    }
-    uint32_t declared[3];
-    kiln_kernel_block(r->kernel, declared);
-    for (size_t i = 0; i < r->arg_count; i++)
-        if (!run_parse_value(&r->args[i]))
-            return EXIT_USAGE;
-    if (!run_choose(r->args, r->arg_count, declared))
-        return EXIT_WORLD;
-    for (size_t i = 0; i < r->arg_count; i++) {
-        run_arg *a = &r->args[i];
-        if (a->info.kind == KILN_PARAM_SCALAR)
-            continue;
-        if (!run_make_data(a, i, r->seed))
-            return EXIT_WORLD;
-        if (a->info.kind == KILN_PARAM_STRUCT)
-            continue;
-        kiln_status st =
-            a->info.type == KILN_VOID
-                ? kiln_buffer_new_bytes(r->k, a->info.size ? a->info.size : 1, a->count, &a->buffer)
-                : kiln_buffer_new(r->k, a->info.type, a->count, &a->buffer);
-        if (!st)
-            st = kiln_write(a->buffer, 0, a->bytes, a->count);
-        if (st)
-            return cli_fail(r->k, st);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        run_arg *a = &l->args[i];
+        bool is_file = a->given && *a->given == '@';
+        if (!run_read_value(r, l, a))
+            return is_file ? EXIT_WORLD : EXIT_USAGE;
     }
     return 0;
 }
 
-static bool is_size(const run_arg *a)
+static int set_block(run *r, run_launch *l)
 {
-    return a->info.kind == KILN_PARAM_SCALAR && a->info.type > KILN_BOOL &&
+    uint32_t declared[3];
+    kiln_kernel_block(l->kernel, declared);
+    if (!declared[0] && !l->has_block) {
+        l->block[0] = 256;
+        l->block[1] = l->block[2] = 1;
+    }
+    if (!declared[0])
+        return 0;
+    if (l->has_block && memcmp(l->block, declared, sizeof declared) != 0) {
+        fprintf(stderr,
+                "kiln %s: --block %u,%u,%u has no effect: the kernel says block(%u, %u, %u)\n"
+                "hint: leave --block out, or remove block(…) from the kernel\n",
+                r->verb, l->block[0], l->block[1], l->block[2], declared[0], declared[1],
+                declared[2]);
+        return EXIT_USAGE;
+    }
+    memcpy(l->block, declared, sizeof declared);
+    return 0;
+}
+
+// --- what is missing
+
+static bool is_integer(const run_arg *a)
+{
+    return a->info.kind == KILN_PARAM_SCALAR && a->info.type >= KILN_BOOL &&
            a->info.type <= KILN_U64;
 }
 
-static bool is_rows(const run_arg *a)
+static int64_t integer_of(const run_arg *a)
 {
-    static const char *const words[] = {"rows",   "row_count", "m",     "M",
-                                        "height", "h",         "batch", "blocks"};
-    for (size_t i = 0; i < COUNT(words); i++)
-        if (is_size(a) && !strcmp(a->info.name, words[i]))
-            return true;
-    return false;
+    uint64_t bits = 0;
+    memcpy(&bits, a->bytes, a->info.size);
+    bool is_signed =
+        a->info.type == KILN_I8 || a->info.type == KILN_I16 || a->info.type == KILN_I32;
+    unsigned unused = is_signed ? 64 - 8 * (unsigned)a->info.size : 0;
+    return (int64_t)(bits << unused) >> unused;
 }
 
-// Without --grid: a 1-D kernel covers its largest size with threads, or has one block per row when
-// a size is called rows; a 2-D one covers columns by rows.
-static void pick_grid(run *r)
+static infer_arg *facts_of(const run_launch *l, arena *scratch)
 {
-    uint32_t block[3];
-    kiln_kernel_block(r->kernel, block);
-    if (!block[0]) {
-        if (!r->block[0]) {
-            r->block[0] = 256;
-            r->block[1] = r->block[2] = 1;
+    infer_arg *facts = arena_array(scratch, infer_arg, l->arg_count + 1);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        facts[i].is_integer = is_integer(a);
+        if (facts[i].is_integer && a->bytes) {
+            facts[i].is_known = true;
+            facts[i].value = integer_of(a);
         }
-        memcpy(block, r->block, sizeof block);
-    } else {
-        memcpy(r->block, block, sizeof block);
+        if (a->info.kind == KILN_PARAM_POINTER && a->has_count) {
+            facts[i].is_known = true;
+            facts[i].bytes = (uint64_t)a->shape.count * a->element.size;
+        }
     }
-    if (r->grid[0])
-        return;
-    uint64_t largest = 0, rows = 0, buffer = 0;
-    for (size_t i = 0; i < r->arg_count; i++) {
-        run_arg *a = &r->args[i];
-        if (is_rows(a))
-            rows = (uint64_t)a->integer;
-        if (is_size(a) && a->integer > (int64_t)largest)
-            largest = (uint64_t)a->integer;
-        if (a->info.kind == KILN_PARAM_POINTER && a->count > buffer)
-            buffer = a->count;
-    }
-    uint64_t x = largest ? largest : buffer, y = 1, z = 1;
-    if (block[1] > 1)
-        y = rows ? rows : x;
-    else if (rows)
-        x = rows * block[0];
-    uint64_t grid[3] = {(x + block[0] - 1) / block[0], (y + block[1] - 1) / block[1], z};
-    for (int axis = 0; axis < 3; axis++)
-        r->grid[axis] = grid[axis] > INT32_MAX ? INT32_MAX : (uint32_t)grid[axis];
+    return facts;
 }
 
-int run_args(const run *r, kiln_arg *args, size_t room)
+static bool is_missing(const run_arg *a)
 {
-    if (r->arg_count > room)
-        return cli_usage(r->verb, "the kernel has more than %zu arguments", room);
-    for (size_t i = 0; i < r->arg_count; i++) {
-        run_arg *a = &r->args[i];
-        if (a->info.kind == KILN_PARAM_POINTER)
-            args[i] = kiln_arg_buffer(a->buffer);
-        else if (a->info.kind == KILN_PARAM_STRUCT)
-            args[i] = kiln_arg_struct(a->bytes, a->info.size);
-        else if (a->info.type <= KILN_U64)
-            args[i] = kiln_arg_i64(a->info.type, a->integer);
-        else
-            args[i] = kiln_arg_f64(a->info.type, a->real);
+    if (a->from || a->is_map)
+        return false;
+    if (a->info.kind == KILN_PARAM_POINTER)
+        return !a->has_count;
+    return !a->bytes && !a->has_parts;
+}
+
+static void print_example(const run_arg *a, FILE *to)
+{
+    const char *name = a->info.name;
+    if (a->info.kind == KILN_PARAM_POINTER)
+        fprintf(to, "%s=1000", name);
+    else if (a->info.kind == KILN_PARAM_SCALAR)
+        fprintf(to, "%s=%s", name,
+                !is_integer(a)              ? "2.5"
+                : a->info.type == KILN_BOOL ? "true"
+                : a->info.size == 1         ? "16"
+                                            : "1000");
+    else if (!strcmp(a->info.c_type, "tensor_map"))
+        fprintf(to, "%s=64x64:bf16:random", name);
+    else if (a->element.kind == LAYOUT_RECORD && a->element.part_count && a->element.parts[0].name)
+        fprintf(to, "%s=:zeros %s.%s=1", name, name, a->element.parts[0].name);
+    else
+        fprintf(to, "%s=:zeros", name);
+}
+
+// The arguments of one kind that are still missing, all at once.
+static int ask_for(const run *r, const run_launch *l, bool buffers)
+{
+    int count = 0;
+    size_t width = 0;
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        if (!is_missing(a) || (a->info.kind == KILN_PARAM_POINTER) != buffers)
+            continue;
+        count++;
+        width = strlen(a->info.name) > width ? strlen(a->info.name) : width;
+    }
+    if (!count)
+        return 0;
+    fprintf(stderr, "kiln %s: kernel '%s' needs %s%s, which cannot be inferred:\n", r->verb,
+            kiln_kernel_name(l->kernel), buffers ? "the length of " : "",
+            count == 1 ? (buffers ? "a buffer" : "an argument")
+                       : (buffers ? "buffers" : "arguments"));
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        if (!is_missing(a) || (a->info.kind == KILN_PARAM_POINTER) != buffers)
+            continue;
+        fprintf(stderr, "  %-*s  %-14s for example ", (int)width, a->info.name, a->info.c_type);
+        print_example(a, stderr);
+        fputc('\n', stderr);
+    }
+    fprintf(stderr, "hint: name=value gives a kernel its arguments; kiln help %s has the forms\n",
+            r->verb);
+    return EXIT_USAGE;
+}
+
+static int infer_scalars(run *r, run_launch *l, const ir_func *f, arena *scratch)
+{
+    for (size_t i = 0; f && i < l->arg_count; i++) {
+        run_arg *a = &l->args[i];
+        int64_t value;
+        if (!is_integer(a) || a->bytes || a->info.type == KILN_BOOL)
+            continue;
+        if (!infer_scalar(f, scratch, facts_of(l, scratch), l->block, (uint32_t)i, &value,
+                          a->because))
+            continue;
+        a->bytes = calloc(1, 16);
+        if (!a->bytes)
+            return EXIT_WORLD;
+        memcpy(a->bytes, &value, a->info.size);
+        if (integer_of(a) != value) {
+            free(a->bytes);
+            a->bytes = NULL;
+        }
+    }
+    return ask_for(r, l, false);
+}
+
+// --- the grid
+
+static int take_items(const run *r, run_launch *l)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        uint64_t blocks = (l->items[axis] + l->block[axis] - 1) / l->block[axis];
+        if (blocks > INT32_MAX)
+            return cli_usage(r->verb, "--items: %llu blocks are too many",
+                             (unsigned long long)blocks);
+        l->grid[axis] = (uint32_t)blocks;
     }
     return 0;
 }
 
-void run_clean_up(run *r)
+static int pick_grid(run *r, run_launch *l, const ir_func *f, arena *scratch)
 {
-    for (size_t i = 0; r->args && i < r->arg_count; i++) {
-        kiln_buffer_free(r->args[i].buffer);
-        free(r->args[i].bytes);
+    infer_axis axes[3] = {{0}};
+    if (l->has_grid)
+        return 0;
+    if (l->has_items)
+        return take_items(r, l);
+    if (f)
+        infer_grid(f, scratch, facts_of(l, scratch), l->block, axes);
+    size_t used = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!axes[axis].is_known) {
+            fprintf(stderr,
+                    "kiln %s: nothing tells how many blocks kernel '%s' needs along %c\n"
+                    "hint: --grid X[,Y[,Z]] gives the blocks, --items X[,Y[,Z]] the threads; or "
+                    "give the length of a buffer that it indexes, %s=COUNT\n",
+                    r->verb, kiln_kernel_name(l->kernel), "xyz"[axis],
+                    l -> arg_count ? l -> args[0].info.name : "name");
+            return EXIT_USAGE;
+        }
+        if (axes[axis].blocks > INT32_MAX) {
+            fprintf(stderr, "kiln %s: %s are %llu blocks along %c, which is too many\n", r->verb,
+                    axes[axis].because, (unsigned long long)axes[axis].blocks, "xyz"[axis]);
+            return EXIT_USAGE;
+        }
+        l->grid[axis] = (uint32_t)axes[axis].blocks;
+        l->is_empty |= !axes[axis].blocks;
+        l->is_guess |= axes[axis].is_guess;
+        if (!axes[axis].because[0] || used >= sizeof l->assumed)
+            continue;
+        used += (size_t)snprintf(l->assumed + used, sizeof l->assumed - used, "%s%s",
+                                 used ? ", " : "", axes[axis].because);
+        if (axes[1].because[0] && used < sizeof l->assumed)
+            used += (size_t)snprintf(l->assumed + used, sizeof l->assumed - used, " along %c",
+                                     "xyz"[axis]);
     }
-    free(r->args);
-    kiln_module_free(r->module);
-    kiln_close(r->k);
+    if (!used)
+        snprintf(l->assumed, sizeof l->assumed,
+                 "one block, because the kernel asks for no block index");
+    return 0;
 }
 
-int run_prepare(run *r)
+// --- buffers
+
+// A size that the arguments name, a number or a product of up to three, and that is what the kernel
+// reaches or a little less: an index that goes past it is a mistake to be found, not a length.
+static uint64_t named_size(const run_launch *l, uint64_t reach, char because[INFER_TEXT])
+{
+    uint64_t slack = (uint64_t)l->block[0] * l->block[1] * l->block[2], best = 0;
+    slack = slack < reach / 2 ? slack : reach / 2;
+    const run_arg *names[3];
+    for (size_t i = 0; i < l->arg_count; i++)
+        for (size_t j = i; j < l->arg_count; j++)
+            for (size_t k = j; k < l->arg_count; k++) {
+                // One is (i, i, i), two are (i, i, k): the same size squared names nothing.
+                uint64_t size = 1;
+                int count = 0;
+                size_t all[3] = {i, j, k};
+                bool is_fine = i == j || j != k;
+                for (int n = 0; n < 3 && is_fine; n++) {
+                    const run_arg *a = &l->args[all[n]];
+                    if (n && all[n] == all[n - 1])
+                        continue;
+                    is_fine = is_integer(a) && a->bytes && integer_of(a) > 1 &&
+                              !__builtin_mul_overflow(size, (uint64_t)integer_of(a), &size);
+                    names[count++] = a;
+                }
+                if (!is_fine || size > reach || reach - size > slack || size <= best)
+                    continue;
+                best = size;
+                size_t used = 0;
+                for (int n = 0; n < count && used < INFER_TEXT; n++)
+                    used += (size_t)snprintf(because + used, INFER_TEXT - used, "%s%.40s",
+                                             n ? " times " : "", names[n]->info.name);
+            }
+    return best;
+}
+
+static int infer_lengths(run *r, run_launch *l, const ir_func *f, arena *scratch)
+{
+    const infer_arg *facts = facts_of(l, scratch);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        run_arg *a = &l->args[i];
+        uint64_t bytes = 0, size = a->element.size ? a->element.size : 1;
+        if (a->info.kind != KILN_PARAM_POINTER || a->has_count || !f)
+            continue;
+        if (!l->is_empty && !infer_bytes(f, scratch, facts, l->block, l->grid, (uint32_t)i, &bytes))
+            continue;
+        uint64_t reach = (bytes + size - 1) / size, named = named_size(l, reach, a->because);
+        size_t count = (size_t)(named ? named : reach);
+        a->shape = (value_shape){.size = {count}, .rank = 1, .count = count};
+        a->has_count = true;
+        if (!named)
+            snprintf(a->because, sizeof a->because, "what the kernel reaches");
+    }
+    return ask_for(r, l, true);
+}
+
+static int make_map(run *r, run_arg *a)
+{
+    kiln_tensor_map_desc desc = {
+        .buffer = a->buffer, .rank = (uint32_t)a->shape.rank, .swizzle_bytes = a->map_swizzle};
+    for (int k = 0; k < a->shape.rank; k++)
+        desc.size[k] = a->shape.size[a->shape.rank - 1 - k];
+    memcpy(desc.box, a->map_box, sizeof desc.box);
+    kiln_status st = kiln_tensor_map_make(r->k, &desc, &a->map);
+    return st ? cli_fail(r->k, st) : 0;
+}
+
+static int make_buffers(run *r, run_launch *l)
+{
+    for (size_t i = 0; i < l->arg_count; i++) {
+        run_arg *a = &l->args[i];
+        bool is_buffer = a->info.kind == KILN_PARAM_POINTER || a->is_map;
+        if (!run_make_data(r, l, a, i))
+            return a->fill == FILL_DATA || !a->has_parts ? EXIT_WORLD : EXIT_USAGE;
+        if (!is_buffer || a->from)
+            continue;
+        kiln_type type = a->is_map ? a->map_type : a->info.type;
+        kiln_status st = type == KILN_VOID
+                             ? kiln_buffer_new_bytes(r->k, a->info.size ? a->info.size : 1,
+                                                     a->shape.count, &a->buffer)
+                             : kiln_buffer_new(r->k, type, a->shape.count, &a->buffer);
+        if (!st)
+            st = kiln_write(a->buffer, 0, a->bytes, a->shape.count);
+        if (st)
+            return cli_fail(r->k, st);
+        int failed = a->is_map ? make_map(r, a) : 0;
+        if (failed)
+            return failed;
+    }
+    return 0;
+}
+
+int run_args(const run *r, const run_launch *l, kiln_arg *args, size_t room)
+{
+    if (l->arg_count > room)
+        return cli_usage(r->verb, "the kernel has more than %zu arguments", room);
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        if (a->info.kind == KILN_PARAM_POINTER)
+            args[i] = kiln_arg_buffer(a->buffer);
+        else if (a->is_map)
+            args[i] = kiln_arg_struct(&a->map, sizeof a->map);
+        else if (a->info.kind == KILN_PARAM_STRUCT)
+            args[i] = kiln_arg_struct(a->bytes, a->info.size);
+        else
+            args[i] = kiln_arg_bits(a->info.type, a->bytes, a->info.size);
+    }
+    return 0;
+}
+
+void run_describe(const run_launch *l, kiln_launch_desc *out)
+{
+    memcpy(out->grid, l->grid, sizeof out->grid);
+    memcpy(out->block, l->block, sizeof out->block);
+    out->shared_bytes = l->shared_bytes;
+    out->arg_count = l->arg_count;
+}
+
+// --- the whole
+
+int run_open(run *r)
 {
     kiln_status st = kiln_open(r->device, &r->k);
     if (st)
@@ -362,14 +449,62 @@ int run_prepare(run *r)
         r->compile.check_bounds = true;
     cli_compile_desc(&r->compile, r->path, &desc);
     desc.for_check = r->is_check;
+    desc.source = r->source;
+    desc.source_len = r->source_len;
     st = kiln_compile(r->k, &desc, &r->module);
-    if (st)
-        return cli_fail(r->k, st);
-    fputs(kiln_module_log(r->module), stderr);
-    int failed = pick_kernel(r);
+    if (!st)
+        fputs(kiln_module_log(r->module), stderr);
+    kiln_device_info info;
+    bool is_known = !kiln_device_info_of(r->k, &info);
+    r->signature = signature_new(&desc, is_known ? info.target : "interp");
+    for (size_t k = 0; r->on_input && r->signature && k < signature_input_count(r->signature); k++)
+        r->on_input(r->input_user, signature_input(r->signature, k));
+    return st ? cli_fail(r->k, st) : 0;
+}
+
+int run_prepare(run *r, run_launch *l)
+{
+    int failed = pick_kernel(r, l);
     if (!failed)
-        failed = prepare_args(r);
+        failed = read_words(r, l);
     if (!failed)
-        pick_grid(r);
+        failed = set_block(r, l);
+    if (failed)
+        return failed;
+    const ir_func *f = signature_func(r->signature, kiln_kernel_name(l->kernel));
+    arena *scratch = arena_new();
+    if (!scratch)
+        return EXIT_WORLD;
+    if (f && f->params.len != l->arg_count)
+        f = NULL;
+    failed = infer_scalars(r, l, f, scratch);
+    if (!failed)
+        failed = pick_grid(r, l, f, scratch);
+    if (!failed)
+        failed = infer_lengths(r, l, f, scratch);
+    if (!failed)
+        failed = make_buffers(r, l);
+    arena_free(scratch);
     return failed;
+}
+
+void run_close(run *r)
+{
+    for (size_t k = 0; k < r->launch_count; k++) {
+        run_launch *l = &r->launches[k];
+        for (size_t i = 0; l->args && i < l->arg_count; i++) {
+            if (!l->args[i].from)
+                kiln_buffer_free(l->args[i].buffer);
+            free(l->args[i].bytes);
+        }
+        free(l->args);
+        l->args = NULL;
+        l->arg_count = 0;
+    }
+    signature_free(r->signature);
+    kiln_module_free(r->module);
+    kiln_close(r->k);
+    r->signature = NULL;
+    r->module = NULL;
+    r->k = NULL;
 }

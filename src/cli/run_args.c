@@ -1,210 +1,363 @@
-// Turns "x=1M:range", "n=4096", "x=@in.npy" or silence into concrete data for each kernel
-// parameter.
+// Turns "x=3x4:range", "n=4096", "x=@in.npy", "p.mass=2" or silence into the bytes of a kernel
+// parameter. Start reading at run_read_value.
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/str.h"
-#include "cli/npy.h"
+#include "base/file.h"
 #include "cli/run.h"
+#include "ir/eval.h"
 
 static bool is_integer(kiln_type t)
 {
     return t >= KILN_BOOL && t <= KILN_U64;
 }
 
-static bool complain(const run_arg *arg, const char *what)
+static bool complain(const run *r, const run_arg *a, const char *what)
 {
-    fprintf(stderr, "kiln run: argument '%s' (%s): '%s' %s\n", arg->info.name, arg->info.c_type,
-            arg->given ? arg->given : "", what);
+    fprintf(stderr, "kiln %s: argument '%s' (%s): %s\n", r->verb, a->info.name, a->info.c_type,
+            what);
     return false;
 }
 
-static bool parse_fill(run_arg *arg, const char *word)
+// --- :FILL
+
+// "name(1,2)": the numbers, up to `most`; -1: not of that form.
+static int numbers_of(const char *word, const char *name, double *out, int most)
 {
-    arg->is_filled = true;
-    if (!strcmp(word, "random") || !strcmp(word, "rand"))
-        arg->fill = FILL_RANDOM;
-    else if (!strcmp(word, "zeros"))
-        arg->fill = FILL_ZEROS;
-    else if (!strcmp(word, "ones"))
-        arg->fill = FILL_ONES;
-    else if (!strcmp(word, "range"))
-        arg->fill = FILL_RANGE;
-    else if (!strcmp(word, "uninit") || !strcmp(word, "unset"))
-        arg->fill = FILL_UNSET;
-    else if (sscanf(word, "random(%lf,%lf)", &arg->low, &arg->high) == 2 ||
-             sscanf(word, "rand(%lf,%lf)", &arg->low, &arg->high) == 2)
-        arg->fill = FILL_RANDOM;
-    else if (sscanf(word, "const(%lf)", &arg->low) == 1)
-        arg->fill = FILL_CONST;
-    else
-        return complain(
-            arg,
-            "is no way to fill it: random, random(low,high), zeros, ones, range, const(v), uninit");
+    size_t len = strlen(name);
+    if (strncmp(word, name, len) != 0 || (word[len] && word[len] != '('))
+        return -1;
+    if (!word[len])
+        return 0;
+    int count = 0;
+    for (const char *at = word + len + 1; count < most;) {
+        char *end;
+        out[count++] = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != ')'))
+            return -1;
+        if (*end == ')')
+            return end[1] ? -1 : count;
+        at = end + 1;
+    }
+    return -1;
+}
+
+static bool read_constant(const run *r, run_arg *a, const char *word)
+{
+    char word_of[80], why[VALUE_WHY], message[VALUE_WHY + 16];
+    size_t len = strlen(word);
+    kiln_type type;
+    size_t count;
+    if (len < 8 || len >= sizeof word_of || word[len - 1] != ')')
+        return complain(r, a, "const takes one value: const(2.5)");
+    memcpy(word_of, word + 6, len - 7);
+    word_of[len - 7] = 0;
+    if (!layout_is_flat(&a->element, &type, &count))
+        return complain(r, a, "const fills numbers and vectors, not structs");
+    a->fill = FILL_CONST;
+    if (value_scalar(type, word_of, a->constant, why))
+        return true;
+    snprintf(message, sizeof message, "const: %s", why);
+    return complain(r, a, message);
+}
+
+static bool read_fill(const run *r, run_arg *a, const char *word)
+{
+    static const struct {
+        const char *word;
+        fill_kind fill;
+    } plain[] = {
+        {"zeros", FILL_ZEROS}, {"ones", FILL_ONES}, {"uninit", FILL_UNSET}, {"unset", FILL_UNSET}};
+    double numbers[3];
+    int count;
+    a->is_filled = true;
+    for (size_t k = 0; k < COUNT(plain); k++)
+        if (!strcmp(word, plain[k].word)) {
+            a->fill = plain[k].fill;
+            return true;
+        }
+    if (!strncmp(word, "const(", 6))
+        return read_constant(r, a, word);
+    if ((count = numbers_of(word, "random", numbers, 3)) >= 0 ||
+        (count = numbers_of(word, "rand", numbers, 3)) >= 0) {
+        a->fill = FILL_RANDOM;
+    } else if ((count = numbers_of(word, "normal", numbers, 3)) >= 0) {
+        a->fill = FILL_NORMAL;
+        a->low = 0;
+        a->high = 1;
+    } else if ((count = numbers_of(word, "range", numbers, 2)) >= 0) {
+        a->fill = FILL_RANGE;
+        a->low = count > 0 ? numbers[0] : 0;
+        a->high = count > 1 ? numbers[1] : 1;
+        return true;
+    } else {
+        char message[400];
+        snprintf(message, sizeof message,
+                 "'%.100s' is no way to fill it: zeros, ones, const(V), range, range(START,STEP), "
+                 "random, random(LOW,HIGH), random(LOW,HIGH,SEED), normal, normal(MEAN,DEVIATION), "
+                 "uninit",
+                 word);
+        return complain(r, a, message);
+    }
+    if (count == 1)
+        return complain(r, a, "random and normal take two numbers or none");
+    if (count >= 2) {
+        a->low = numbers[0];
+        a->high = numbers[1];
+    }
+    a->seed = count == 3 ? (uint64_t)(int64_t)numbers[2] : 0;
     return true;
 }
 
-static bool parse_pointer(run_arg *arg)
+// --- @FILE
+
+// A record of the file into one of the kernel's, member by member.
+static bool take_records(const run_arg *a, const npy *n, unsigned char *to, char why[NPY_WHY])
 {
-    const char *given = arg->given;
-    if (given[0] == '@') {
-        arg->fill = FILL_FILE;
-        arg->is_filled = true;
-        arg->path = given + 1;
-        return true;
+    for (size_t k = 0; k < n->field_count; k++) {
+        const npy_field *f = &n->fields[k];
+        char path[128], problem[LAYOUT_WHY];
+        size_t offset, count;
+        kiln_type type;
+        snprintf(path, sizeof path, ".%s", f->path);
+        const layout *part = layout_find(&a->element, path, &offset, problem);
+        if (!part || !layout_is_flat(part, &type, &count)) {
+            snprintf(why, NPY_WHY, "its field '%s' does not fit: %.190s", f->path,
+                     part ? "it is a struct in the kernel" : problem);
+            return false;
+        }
+        size_t bytes = kiln_type_size(type) * count;
+        bool is_same = type == f->type ||
+                       (npy_code(type)[1] == 'u' && !strcmp(npy_code(type), npy_code(f->type)));
+        if (!is_same || count != f->count) {
+            snprintf(why, NPY_WHY, "its field '%s' has %zu %s, the kernel's %zu %s", f->path,
+                     f->count, kiln_type_name(f->type), count, kiln_type_name(type));
+            return false;
+        }
+        for (size_t e = 0; e < n->count; e++)
+            memcpy(to + e * a->element.size + offset,
+                   (const unsigned char *)n->data + e * n->element_size + f->offset, bytes);
     }
-    if (arg->info.kind == KILN_PARAM_STRUCT)
-        return complain(arg, "cannot fill a struct; give @FILE.npy with its bytes");
-    const char *colon = strchr(given, ':');
-    char number[64];
-    size_t len = colon ? (size_t)(colon - given) : strlen(given);
-    if (len >= sizeof number)
-        return complain(arg, "is too long");
-    memcpy(number, given, len);
-    number[len] = 0;
-    int64_t count;
-    if (len) {
-        if (cli_number(number, &count) && count >= 0) {
-            arg->count = (size_t)count;
-            arg->has_count = true;
-        } else if (colon) {
-            return complain(arg, "does not start with a count of elements");
-        } else {
-            return parse_fill(arg, given);
+    return true;
+}
+
+// The shape of the buffer: the file's without the dimension that a vector's elements take.
+static bool take_plain(const run_arg *a, npy *n, value_shape *shape, char why[NPY_WHY])
+{
+    kiln_type type;
+    size_t per_element, size = a->element.size, bytes = n->count * n->element_size;
+    bool is_flat = layout_is_flat(&a->element, &type, &per_element);
+    bool is_same = n->type == KILN_VOID ||
+                   (is_flat && (n->type == type || !strcmp(npy_code(type), npy_code(n->type)))) ||
+                   a->element.kind == LAYOUT_OPAQUE;
+    if (!is_same || !size || bytes % size) {
+        text name = {.in = arena_new()};
+        layout_name(&a->element, &name);
+        snprintf(why, NPY_WHY, "it holds %zu %s, the kernel takes %.120s", n->count,
+                 kiln_type_name(n->type), name.at ? name.at : "");
+        arena_free(name.in);
+        return false;
+    }
+    *shape = (value_shape){.size = {bytes / size}, .rank = 1, .count = bytes / size};
+    bool has_inner = n->rank > 1 && n->shape[n->rank - 1] == per_element;
+    int rank = n->element_size == size ? n->rank : has_inner ? n->rank - 1 : 0;
+    if (is_flat && rank > 1) {
+        shape->rank = rank;
+        memcpy(shape->size, n->shape, (size_t)rank * sizeof *n->shape);
+    }
+    return true;
+}
+
+static bool read_npy(const run *r, run_arg *a, const char *path, char why[NPY_WHY])
+{
+    npy n;
+    (void)r;
+    if (!npy_read(path, &n, why))
+        return false;
+    bool ok = true;
+    if (n.field_count) {
+        a->shape = (value_shape){.size = {n.count}, .rank = 1, .count = n.count};
+        a->bytes = calloc(n.count + 1, a->element.size);
+        ok = a->bytes && take_records(a, &n, a->bytes, why);
+        if (!a->bytes)
+            snprintf(why, NPY_WHY, "out of memory");
+    } else {
+        ok = take_plain(a, &n, &a->shape, why);
+        if (ok) {
+            a->bytes = n.data;
+            n.data = NULL;
         }
     }
-    return colon ? parse_fill(arg, colon + 1) : true;
+    npy_free(&n);
+    return ok;
 }
 
-static bool fits(kiln_type t, int64_t v)
+// Anything but .npy: the bytes as they are.
+static bool read_raw(run_arg *a, const char *path, char why[NPY_WHY])
 {
-    switch (t) {
-    case KILN_BOOL: return v == 0 || v == 1;
-    case KILN_I8: return v >= INT8_MIN && v <= INT8_MAX;
-    case KILN_U8: return v >= 0 && v <= UINT8_MAX;
-    case KILN_I16: return v >= INT16_MIN && v <= INT16_MAX;
-    case KILN_U16: return v >= 0 && v <= UINT16_MAX;
-    case KILN_I32: return v >= INT32_MIN && v <= INT32_MAX;
-    case KILN_U32: return v >= 0 && v <= UINT32_MAX;
-    case KILN_U64: return v >= 0;
-    case KILN_I64:
-    case KILN_VOID:
-    case KILN_F16:
-    case KILN_BF16:
-    case KILN_F8E4:
-    case KILN_F8E5:
-    case KILN_F32:
-    case KILN_F64: return true;
+    const char *reason = "out of memory";
+    arena *scratch = arena_new();
+    str all;
+    bool ok = scratch && file_read(scratch, path, (size_t)1 << 36, &all, &reason);
+    if (!ok) {
+        snprintf(why, NPY_WHY, "%s", reason);
+    } else if (!a->element.size || all.len % a->element.size) {
+        snprintf(why, NPY_WHY, "it has %zu bytes, which is no multiple of an element's %zu",
+                 all.len, a->element.size);
+        ok = false;
+    } else {
+        a->bytes = malloc(all.len + 1);
+        ok = a->bytes != NULL;
+        if (ok)
+            memcpy(a->bytes, all.at, all.len);
+        size_t count = all.len / a->element.size;
+        a->shape = (value_shape){.size = {count}, .rank = 1, .count = count};
     }
-    return true;
+    arena_free(scratch);
+    return ok;
 }
 
-bool run_parse_value(run_arg *arg)
+bool run_read_file(const run *r, run_arg *a, const char *path)
 {
-    arg->low = is_integer(arg->info.type) ? 0 : -1;
-    arg->high = is_integer(arg->info.type) ? 100 : 1;
-    if (!arg->given)
-        return true;
-    if (arg->info.kind != KILN_PARAM_SCALAR)
-        return parse_pointer(arg);
-    if (is_integer(arg->info.type)) {
-        if (arg->info.type == KILN_BOOL &&
-            (!strcmp(arg->given, "true") || !strcmp(arg->given, "false")))
-            arg->integer = arg->given[0] == 't';
-        else if (!cli_number(arg->given, &arg->integer))
-            return complain(arg, "is not an integer");
-        return fits(arg->info.type, arg->integer) ? true : complain(arg, "does not fit its type");
+    char why[NPY_WHY] = "out of memory";
+    size_t len = strlen(path);
+    bool is_npy = len > 4 && !strcmp(path + len - 4, ".npy");
+    if (is_npy ? read_npy(r, a, path, why) : read_raw(a, path, why)) {
+        a->fill = FILL_DATA;
+        a->is_filled = a->has_count = true;
+        if (a->info.kind == KILN_PARAM_POINTER || a->shape.count == 1)
+            return true;
+        snprintf(why, sizeof why, "it has %zu values; the argument is one", a->shape.count);
     }
-    return cli_real(arg->given, &arg->real) ? true : complain(arg, "is not a number");
+    fprintf(stderr, "kiln %s: argument '%s': %s: %s\n", r->verb, a->info.name, path, why);
+    return false;
 }
 
-static void choose_scalars(run_arg *args, size_t count)
+// --- tensor maps: SHAPE:TYPE[:FILL][,box=SHAPE][,swizzle=BYTES]
+
+static bool read_map(const run *r, run_arg *a)
 {
-    size_t integers = 0;
-    for (size_t i = 0; i < count; i++)
-        integers += args[i].info.kind == KILN_PARAM_SCALAR && is_integer(args[i].info.type) &&
-                    args[i].info.type != KILN_BOOL;
-    for (size_t i = 0; i < count; i++) {
-        run_arg *a = &args[i];
-        if (a->info.kind != KILN_PARAM_SCALAR || a->given)
+    char words[256], *rest = words, *word, *part;
+    value_shape box = {0};
+    snprintf(words, sizeof words, "%s", a->given);
+    word = strsep(&rest, ",");
+    for (char *option; (option = strsep(&rest, ","));) {
+        if (!strncmp(option, "box=", 4) && value_read_shape(option + 4, strlen(option + 4), &box))
             continue;
-        if (a->info.type == KILN_BOOL)
-            a->integer = 1;
-        else if (is_integer(a->info.type))
-            a->integer = a->info.size == 1   ? 16
-                         : a->info.size == 2 ? 1024
-                         : integers == 1     ? 1 << 20
-                                             : 256;
-        else
-            a->real = strstr(a->info.name, "eps") ? 1e-5 : 2;
+        if (!strncmp(option, "swizzle=", 8)) {
+            a->map_swizzle = (uint32_t)strtoul(option + 8, NULL, 10);
+            continue;
+        }
+        return complain(r, a, "a tensor map takes SHAPE:TYPE[:FILL][,box=SHAPE][,swizzle=BYTES]");
     }
+    part = strsep(&word, ":");
+    bool ok = value_read_shape(part, strlen(part), &a->shape) && a->shape.rank <= 5;
+    part = ok ? strsep(&word, ":") : NULL;
+    for (kiln_type t = KILN_BOOL; part && t <= KILN_F64; t++)
+        if (!strcmp(part, kiln_type_name(t)))
+            a->map_type = t;
+    if (!ok || a->map_type == KILN_VOID || (box.rank && box.rank != a->shape.rank))
+        return complain(r, a, "a tensor map takes SHAPE:TYPE[:FILL][,box=SHAPE][,swizzle=BYTES]");
+    for (int k = 0; k < a->shape.rank; k++) { // dimension 0 of a map is the last of a shape
+        size_t size = box.rank ? box.size[k] : a->shape.size[k];
+        a->map_box[a->shape.rank - 1 - k] = (uint32_t)(size > UINT32_MAX ? UINT32_MAX : size);
+    }
+    a->element = layout_scalar(a->map_type);
+    a->is_map = a->has_count = true;
+    a->low = is_integer(a->map_type) ? 0 : -1;
+    a->high = is_integer(a->map_type) ? 100 : 1;
+    a->fill = FILL_RANDOM;
+    return word ? read_fill(r, a, word) : true;
 }
 
-bool run_choose(run_arg *args, size_t count, const uint32_t block[3])
+// --- one argument
+
+static bool read_literal(const run *r, run_arg *a)
 {
-    choose_scalars(args, count);
-    // Buffers: as many elements as the one size says; with several sizes, the product of the two
-    // largest.
-    int64_t first = 0, second = 0;
-    size_t files = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (args[i].info.kind == KILN_PARAM_SCALAR && is_integer(args[i].info.type) &&
-            args[i].info.type != KILN_BOOL) {
-            int64_t v = args[i].integer;
-            if (v > first) {
-                second = first;
-                first = v;
-            } else if (v > second) {
-                second = v;
-            }
-        }
-        if (args[i].fill == FILL_FILE) {
-            char why[256];
-            npy file;
-            if (!npy_read(args[i].path, &file, why)) {
-                fprintf(stderr, "kiln run: argument '%s': %s: %s\n", args[i].info.name,
-                        args[i].path, why);
-                return false;
-            }
-            size_t bytes = file.count * file.element_size, size = args[i].info.size;
-            bool same = file.type == args[i].info.type || args[i].info.type == KILN_VOID ||
-                        (args[i].info.type >= KILN_F16 && args[i].info.type <= KILN_F8E5 &&
-                         file.element_size == size);
-            if (!same || (size && bytes % size)) {
-                fprintf(stderr, "kiln run: argument '%s': %s holds %s, the kernel takes %s\n",
-                        args[i].info.name, args[i].path, kiln_type_name(file.type),
-                        args[i].info.c_type);
-                npy_free(&file);
-                return false;
-            }
-            if (args[i].info.kind == KILN_PARAM_STRUCT && bytes != size) {
-                fprintf(stderr, "kiln run: argument '%s': %s has %zu bytes, the struct %zu\n",
-                        args[i].info.name, args[i].path, bytes, size);
-                npy_free(&file);
-                return false;
-            }
-            args[i].bytes = file.data;
-            args[i].count = size ? bytes / size : bytes;
-            args[i].has_count = true;
-            if (args[i].count > files)
-                files = args[i].count;
-        }
-    }
-    size_t chosen = files;
-    if (first > 0) {
-        double product = (double)first * (double)(second > 1 ? second : 1);
-        if (product > 4e9)
-            product = 4e9;
-        chosen = (size_t)product;
-    } else if (!files) {
-        chosen = (size_t)(block[0] ? block[0] : 256) * (block[1] ? block[1] : 1) *
-                 (block[2] ? block[2] : 1) * 4;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (args[i].info.kind == KILN_PARAM_POINTER && !args[i].has_count)
-            args[i].count = chosen;
+    char why[VALUE_WHY];
+    value_list list;
+    if (!value_read_list(&a->element, a->given, &list, why))
+        return complain(r, a, why);
+    a->bytes = list.bytes ? list.bytes : calloc(1, 1);
+    a->shape = list.shape;
+    a->fill = FILL_DATA;
+    a->has_count = a->is_filled = true;
     return true;
 }
+
+static bool read_buffer(const run *r, run_arg *a)
+{
+    const char *given = a->given;
+    if (*given == '@')
+        return run_read_file(r, a, given + 1);
+    if (*given == '[' || *given == '"')
+        return read_literal(r, a);
+    const char *colon = strchr(given, ':');
+    size_t len = colon ? (size_t)(colon - given) : strlen(given);
+    if (len) {
+        if (value_read_shape(given, len, &a->shape))
+            a->has_count = true;
+        else if (colon)
+            return complain(r, a, "it does not start with a count or a shape, such as 1000 or 3x4");
+        else
+            return read_fill(r, a, given);
+    }
+    return colon ? read_fill(r, a, colon + 1) : true;
+}
+
+static bool read_single(const run *r, run_arg *a)
+{
+    char why[VALUE_WHY];
+    if (a->info.kind == KILN_PARAM_STRUCT && !strcmp(a->info.c_type, "tensor_map"))
+        return read_map(r, a);
+    if (*a->given == '@')
+        return run_read_file(r, a, a->given + 1);
+    a->bytes = calloc(1, a->element.size + 8);
+    if (!a->bytes)
+        return complain(r, a, "out of memory");
+    if (a->info.kind == KILN_PARAM_STRUCT && !strcmp(a->given, ":zeros"))
+        return true;
+    return value_read(&a->element, a->given, a->bytes, why) ? true : complain(r, a, why);
+}
+
+static bool is_name(const char *word)
+{
+    if (!*word || (*word >= '0' && *word <= '9'))
+        return false;
+    return word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ==
+           0;
+}
+
+bool run_read_value(const run *r, const run_launch *l, run_arg *a)
+{
+    a->low = is_integer(a->info.type) ? 0 : -1;
+    a->high = is_integer(a->info.type) ? 100 : 1;
+    bool is_pointer = a->info.kind == KILN_PARAM_POINTER;
+    // The same name, or name=OTHER, takes what an earlier launch had.
+    const char *name = !a->given ? a->info.name : is_name(a->given) ? a->given : NULL;
+    const run_arg *from = name ? run_find_buffer(r, l, name, strlen(name)) : NULL;
+    if (from && from->info.kind == a->info.kind && from->element.size == a->element.size) {
+        a->from = from;
+        a->shape = from->shape;
+        a->has_count = true;
+        a->buffer = from->buffer;
+        if (!is_pointer) {
+            a->bytes = malloc(from->element.size + 8);
+            if (!a->bytes)
+                return complain(r, a, "out of memory");
+            memcpy(a->bytes, from->bytes, from->element.size);
+        }
+        return true;
+    }
+    if (a->given && from)
+        return complain(r, a, "the earlier argument of that name has elements of another size");
+    if (!a->given)
+        return true;
+    return is_pointer ? read_buffer(r, a) : read_single(r, a);
+}
+
+// --- data
 
 static uint64_t mix(uint64_t x)
 {
@@ -214,174 +367,112 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static uint16_t to_bf16_bits(double v)
+static double unit(uint64_t bits) // 0 … 1, without 1
 {
-    float f = (float)v;
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
+    return (double)(bits >> 40) * 0x1p-24;
 }
 
-static uint16_t to_f16_bits(double v)
+static void put(kiln_type type, void *at, double v)
 {
-    // Only made data passes here: multiples of 2^-8 below 65504 are exact, so truncation is fine.
-    float f = (float)v;
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    uint32_t sign = (u >> 16) & 0x8000u;
-    int32_t exponent = (int32_t)((u >> 23) & 255) - 112;
-    if (exponent <= 0)
-        return (uint16_t)sign;
-    if (exponent >= 31)
-        return (uint16_t)(sign | 0x7bff);
-    return (uint16_t)(sign | (uint32_t)exponent << 10 | ((u >> 13) & 0x3ff));
-}
-
-static void put(kiln_type type, unsigned char *at, double v)
-{
-    switch (type) {
-    case KILN_BOOL: *at = v != 0; break;
-    case KILN_I8: *(int8_t *)at = (int8_t)(int64_t)v; break;
-    case KILN_U8: *at = (uint8_t)(int64_t)v; break;
-    case KILN_I16: memcpy(at, &(int16_t){(int16_t)(int64_t)v}, 2); break;
-    case KILN_U16: memcpy(at, &(uint16_t){(uint16_t)(int64_t)v}, 2); break;
-    case KILN_I32: memcpy(at, &(int32_t){(int32_t)(int64_t)v}, 4); break;
-    case KILN_U32: memcpy(at, &(uint32_t){(uint32_t)(int64_t)v}, 4); break;
-    case KILN_I64: memcpy(at, &(int64_t){(int64_t)v}, 8); break;
-    case KILN_U64: memcpy(at, &(uint64_t){(uint64_t)(int64_t)v}, 8); break;
-    case KILN_F16: memcpy(at, &(uint16_t){to_f16_bits(v)}, 2); break;
-    case KILN_BF16: memcpy(at, &(uint16_t){to_bf16_bits(v)}, 2); break;
-    case KILN_F8E4: *at = (uint8_t)(v == 0 ? 0 : v < 0 ? 0xb8 : 0x38); break; // 0, -1, 1
-    case KILN_F8E5: *at = (uint8_t)(v == 0 ? 0 : v < 0 ? 0xbc : 0x3c); break;
-    case KILN_F32: memcpy(at, &(float){(float)v}, 4); break;
-    case KILN_F64: memcpy(at, &v, 8); break;
-    case KILN_VOID: break;
+    static const uint8_t narrow[] = {
+        [KILN_F16] = IR_F16, [KILN_BF16] = IR_BF16, [KILN_F8E4] = IR_F8E4, [KILN_F8E5] = IR_F8E5};
+    if (type == KILN_F64) {
+        memcpy(at, &v, 8);
+    } else if (type == KILN_F32) {
+        memcpy(at, &(float){(float)v}, 4);
+    } else if (type >= KILN_F16 && type <= KILN_F8E5) {
+        memcpy(at, &(uint32_t){ir_narrow((ir_type)narrow[type], v)}, kiln_type_size(type));
+    } else if (type == KILN_BOOL) {
+        memcpy(at, &(uint8_t){v != 0}, 1);
+    } else { // wraps, as a conversion in C does to what is too large
+        double whole = v < 0x1p63 && v > -0x1p63 ? v : 0;
+        memcpy(at, &(int64_t){(int64_t)whole}, kiln_type_size(type));
     }
 }
 
-bool run_make_data(run_arg *arg, size_t position, uint64_t seed)
+typedef struct filler {
+    const run_arg *a;
+    unsigned char *to;
+    uint64_t stream, index; // of the scalar
+} filler;
+
+static void fill_one(void *user, kiln_type type, size_t offset)
 {
-    size_t size = arg->info.size, bytes;
-    if (arg->info.kind == KILN_PARAM_STRUCT)
-        arg->count = 1;
-    if (arg->fill == FILL_FILE)
-        return true;
-    if (__builtin_mul_overflow(arg->count, size, &bytes) ||
-        !(arg->bytes = calloc(1, bytes ? bytes : 1))) {
-        fprintf(stderr, "kiln run: argument '%s': no memory for %zu elements of %zu bytes\n",
-                arg->info.name, arg->count, size);
+    filler *f = user;
+    const run_arg *a = f->a;
+    uint64_t bits = mix(f->stream + f->index);
+    double v = 1;
+    if (a->fill == FILL_RANGE)
+        v = a->low + a->high * (double)f->index;
+    else if (a->fill == FILL_RANDOM)
+        v = a->low + (a->high - a->low) * unit(bits);
+    else if (a->fill == FILL_NORMAL) // Box and Muller
+        v = a->low +
+            a->high * sqrt(-2 * log(1 - unit(bits))) * cos(6.283185307179586 * unit(mix(bits)));
+    f->index++;
+    if (a->fill == FILL_CONST)
+        memcpy(f->to + offset, a->constant, kiln_type_size(type));
+    else
+        put(type, f->to + offset, v);
+}
+
+static bool fill_buffer(const run *r, run_arg *a, size_t position)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(a->shape.count, a->element.size, &bytes) ||
+        !(a->bytes = calloc(1, bytes ? bytes : 1))) {
+        fprintf(stderr, "kiln %s: argument '%s': no memory for %zu elements of %zu bytes\n",
+                r->verb, a->info.name, a->shape.count, a->element.size);
         return false;
     }
-    if (arg->fill == FILL_AUTO)
-        arg->fill = arg->info.is_const ? FILL_RANDOM : FILL_ZEROS;
-    if (arg->fill == FILL_UNSET)
-        memset(arg->bytes, 0xcd, bytes);
-    if (arg->fill == FILL_ZEROS || arg->fill == FILL_UNSET || arg->info.type == KILN_VOID ||
-        arg->info.kind == KILN_PARAM_STRUCT)
+    if (a->fill == FILL_AUTO)
+        a->fill = a->info.is_const ? FILL_RANDOM : FILL_ZEROS;
+    if (a->fill == FILL_UNSET)
+        memset(a->bytes, 0xcd, bytes);
+    if (a->fill == FILL_ZEROS || a->fill == FILL_UNSET)
         return true;
-    uint64_t stream = mix(seed * 1000003u + position);
-    for (size_t i = 0; i < arg->count; i++) {
-        double v = arg->low;
-        if (arg->fill == FILL_ONES)
-            v = 1;
-        else if (arg->fill == FILL_RANGE)
-            v = (double)i;
-        else if (arg->fill == FILL_RANDOM)
-            v = arg->low + (arg->high - arg->low) * ((double)(mix(stream + i) >> 40) * 0x1p-24);
-        put(arg->info.type, arg->bytes + i * size, v);
+    filler f = {.a = a, .to = a->bytes, .stream = mix((r->seed + a->seed) * 1000003u + position)};
+    for (size_t i = 0; i < a->shape.count; i++, f.to += a->element.size)
+        layout_each(&a->element, 0, fill_one, &f);
+    return true;
+}
+
+// "p.mass=2", "x[3].pos=[1,2,3]" in the words of the launch.
+static bool set_parts(const run *r, const run_launch *l, run_arg *a)
+{
+    size_t name_len = strlen(a->info.name);
+    layout whole = a->element;
+    if (a->info.kind == KILN_PARAM_POINTER)
+        whole = (layout){.kind = LAYOUT_ARRAY,
+                         .size = a->element.size * a->shape.count,
+                         .count = a->shape.count,
+                         .parts = &a->element};
+    for (size_t k = 0; k < l->value_count; k++) {
+        const char *word = l->values[k], *equals = strchr(word, '=');
+        char path[256], why[VALUE_WHY], message[VALUE_WHY + 320];
+        size_t offset;
+        if (strncmp(word, a->info.name, name_len) != 0 ||
+            (word[name_len] != '.' && word[name_len] != '['))
+            continue;
+        snprintf(path, sizeof path, "%.*s", (int)(equals - word - (ptrdiff_t)name_len),
+                 word + name_len);
+        const layout *part = layout_find(&whole, path, &offset, why);
+        if (!part || !value_read(part, equals + 1, a->bytes + offset, why)) {
+            snprintf(message, sizeof message, "%s%s: %s", a->info.name, path, why);
+            return complain(r, a, message);
+        }
     }
     return true;
 }
 
-static float narrow_value(kiln_type type, const unsigned char *at)
+bool run_make_data(const run *r, const run_launch *l, run_arg *a, size_t position)
 {
-    uint32_t u = at[0] | (type == KILN_F16 || type == KILN_BF16 ? (uint32_t)at[1] << 8 : 0);
-    if (type == KILN_BF16) {
-        u <<= 16;
-        float f;
-        memcpy(&f, &u, 4);
-        return f;
-    }
-    int mantissa_bits = type == KILN_F16 ? 10 : type == KILN_F8E4 ? 3 : 2;
-    int exponent_bits = type == KILN_F16 ? 5 : type == KILN_F8E4 ? 4 : 5;
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    uint32_t mantissa = u & ((1u << mantissa_bits) - 1);
-    int exponent = (int)(u >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    float sign = (u >> (mantissa_bits + exponent_bits)) & 1 ? -1.0f : 1.0f;
-    int top = (1 << exponent_bits) - 1;
-    if (type == KILN_F8E4 && exponent == top && mantissa == 7)
-        return NAN;
-    if (type != KILN_F8E4 && exponent == top)
-        return mantissa ? NAN : sign * INFINITY;
-    if (!exponent)
-        return sign * ldexpf((float)mantissa, 1 - bias - mantissa_bits);
-    return sign * ldexpf((float)(mantissa | 1u << mantissa_bits), exponent - bias - mantissa_bits);
-}
-
-void run_print_element(FILE *to, kiln_type type, const void *at, size_t size)
-{
-    union {
-        int8_t i8;
-        uint8_t u8;
-        int16_t i16;
-        uint16_t u16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-        uint64_t u64;
-        float f32;
-        double f64;
-    } v;
-    memset(&v, 0, sizeof v);
-    memcpy(&v, at, size < sizeof v ? size : sizeof v);
-    switch (type) {
-    case KILN_BOOL: fputs(v.u8 ? "true" : "false", to); break;
-    case KILN_I8: fprintf(to, "%d", v.i8); break;
-    case KILN_U8: fprintf(to, "%u", v.u8); break;
-    case KILN_I16: fprintf(to, "%d", v.i16); break;
-    case KILN_U16: fprintf(to, "%u", v.u16); break;
-    case KILN_I32: fprintf(to, "%d", v.i32); break;
-    case KILN_U32: fprintf(to, "%u", v.u32); break;
-    case KILN_I64: fprintf(to, "%lld", (long long)v.i64); break;
-    case KILN_U64: fprintf(to, "%llu", (unsigned long long)v.u64); break;
-    case KILN_F32: fprintf(to, "%.9g", (double)v.f32); break;
-    case KILN_F64: fprintf(to, "%.17g", v.f64); break;
-    case KILN_F16:
-    case KILN_BF16:
-    case KILN_F8E4:
-    case KILN_F8E5: fprintf(to, "%.6g", (double)narrow_value(type, at)); break;
-    case KILN_VOID:
-        for (size_t i = 0; i < size && i < 16; i++)
-            fprintf(to, "%02x", ((const unsigned char *)at)[i]);
-        break;
-    }
-}
-
-uint64_t run_checksum(kiln_type type, size_t element_size, size_t count, const void *data)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    const unsigned char *at = data;
-    for (size_t i = 0; i < count; i++, at += element_size) {
-        unsigned char one[8];
-        const unsigned char *from = at;
-        bool is_nan = false;
-        if (type == KILN_F32) {
-            float f;
-            memcpy(&f, at, 4);
-            is_nan = isnan(f);
-        } else if (type == KILN_F64) {
-            double d;
-            memcpy(&d, at, 8);
-            is_nan = isnan(d);
-        } else if (type >= KILN_F16 && type <= KILN_F8E5) {
-            is_nan = isnan(narrow_value(type, at));
-        }
-        if (is_nan) {
-            memset(one, 0xff, sizeof one);
-            from = one;
-        }
-        for (size_t b = 0; b < element_size; b++)
-            h = (h ^ from[b]) * 0x100000001b3u;
-    }
-    return h;
+    if (a->from)
+        return a->has_parts ? complain(r, a, "it is an earlier launch's; its elements stay") : true;
+    bool is_buffer = a->info.kind == KILN_PARAM_POINTER || a->is_map;
+    if (is_buffer && a->fill != FILL_DATA && !fill_buffer(r, a, position))
+        return false;
+    if (!is_buffer && !a->bytes && !(a->bytes = calloc(1, a->element.size + 8)))
+        return complain(r, a, "out of memory");
+    return a->has_parts ? set_parts(r, l, a) : true;
 }

@@ -1,0 +1,248 @@
+// The command line of the verbs that launch: options, then launches. "--" ends one launch and
+// begins the next; --grid, --block, --items and --shared belong to the launch they stand in.
+#include <stdlib.h>
+
+#include "cli/run.h"
+
+// X[,Y[,Z]] (or XxYxZ), each at least `least`; what is not said is `rest`.
+static bool read_triple(const char *word, uint64_t least, uint64_t most, uint64_t rest,
+                        uint64_t out[3])
+{
+    uint64_t parsed[3] = {rest, rest, rest};
+    for (int axis = 0; axis < 3; axis++) {
+        char part[32];
+        size_t len = strcspn(word, ",x");
+        int64_t v;
+        if (!len || len >= sizeof part)
+            return false;
+        memcpy(part, word, len);
+        part[len] = 0;
+        if (!cli_number(part, &v) || v < 0 || (uint64_t)v < least || (uint64_t)v > most)
+            return false;
+        parsed[axis] = (uint64_t)v;
+        word += len;
+        if (!*word) {
+            memcpy(out, parsed, sizeof parsed);
+            return true;
+        }
+        word++;
+    }
+    return false;
+}
+
+// --grid, --block, --thread …: what is not said is `rest`.
+static int take_triple(const cli_args *args, const char *name, uint64_t least, uint64_t rest,
+                       uint32_t out[3])
+{
+    uint64_t parsed[3];
+    if (!read_triple(args->value, least, UINT32_MAX, rest, parsed))
+        return cli_usage(args->verb, "--%s takes X[,Y[,Z]]%s, not '%s'", name,
+                         least ? ", each at least 1" : "", args->value);
+    for (int axis = 0; axis < 3; axis++)
+        out[axis] = (uint32_t)parsed[axis];
+    return 0;
+}
+
+// Grows the list by one zeroed element; NULL: no memory.
+static void *grow(void **list, size_t *count, size_t size)
+{
+    char *more = realloc(*list, (*count + 1) * size);
+    if (!more)
+        return NULL;
+    *list = more;
+    memset(more + *count * size, 0, size);
+    return more + (*count)++ * size;
+}
+
+// A word that is no option: the file, the kernel, name=value.
+static int take_word(run *r, run_launch *l, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    if (!r->path) {
+        r->path = word;
+    } else if (equals && equals != word) {
+        void *values = (void *)(uintptr_t)l->values;
+        const char **to = grow(&values, &l->value_count, sizeof *to);
+        l->values = values;
+        if (!to)
+            return EXIT_WORLD;
+        *to = word;
+    } else if (!l->kernel_name && !equals) {
+        l->kernel_name = word;
+    } else {
+        return cli_usage(r->verb, "'%s' is one word too many", word);
+    }
+    return 0;
+}
+
+// Where the value must be a number from `least` to `most`.
+static int take_number(const cli_args *args, const char *name, int64_t least, int64_t most,
+                       int64_t *out)
+{
+    if (cli_number(args->value, out) && *out >= least && *out <= most)
+        return 0;
+    return cli_usage(args->verb, "--%s takes a number from %lld, not '%s'", name, (long long)least,
+                     args->value);
+}
+
+static int take_file(const cli_args *args, const char *name, run_file **list, size_t *count)
+{
+    const char *equals = strchr(args->value, '=');
+    const char *path = equals ? equals + 1 + (equals[1] == '@') : "";
+    if (!equals || equals == args->value || !*path)
+        return cli_usage(args->verb, "--%s takes name=FILE.npy, not '%s'", name, args->value);
+    void *files = *list;
+    run_file *to = grow(&files, count, sizeof *to);
+    *list = files;
+    if (!to)
+        return EXIT_WORLD;
+    *to = (run_file){args->value, (size_t)(equals - args->value), path};
+    return 0;
+}
+
+static int take_tolerance(run *r, const cli_args *args)
+{
+    char *end;
+    r->tolerance = strtod(args->value, &end);
+    bool is_fine = end != args->value && r->tolerance >= 0;
+    if (is_fine && *end == ',') {
+        const char *second = end + 1;
+        r->relative = strtod(second, &end);
+        is_fine = end != second && r->relative >= 0;
+    }
+    r->has_tolerance = true;
+    return is_fine && !*end
+               ? 0
+               : cli_usage(args->verb, "--tolerance takes ABSOLUTE[,RELATIVE], not '%s'",
+                           args->value);
+}
+
+static int take_option(run *r, run_launch *l, const cli_args *args, int option)
+{
+    int64_t number = 0;
+    int failed = 0;
+    switch (option) {
+    case CLI_WORD: return take_word(r, l, args->value);
+    case OPT_device: r->device = args->value; break;
+    case OPT_grid: l->has_grid = true; return take_triple(args, "grid", 1, 1, l->grid);
+    case OPT_block: l->has_block = true; return take_triple(args, "block", 1, 1, l->block);
+    case OPT_items:
+        l->has_items = true;
+        if (!read_triple(args->value, 1, UINT64_MAX >> 1, 1, l->items))
+            return cli_usage(r->verb, "--items takes X[,Y[,Z]], each at least 1, not '%s'",
+                             args->value);
+        break;
+    case OPT_thread: return take_triple(args, "thread", 0, 0, r->stop_thread);
+    case OPT_in_block: return take_triple(args, "in-block", 0, 0, r->stop_block);
+    case OPT_shared:
+        failed = take_number(args, "shared", 0, INT64_MAX, &number);
+        l->shared_bytes = (size_t)number;
+        break;
+    case OPT_seed:
+        failed = take_number(args, "seed", INT64_MIN, INT64_MAX, &number);
+        r->seed = (uint64_t)number;
+        break;
+    case OPT_repeat:
+        failed = take_number(args, "repeat", 1, 1000000, &number);
+        r->repeat = (int)number;
+        break;
+    case OPT_rounds:
+        failed = take_number(args, "rounds", 1, 1000000, &number);
+        r->rounds = (int)number;
+        break;
+    case OPT_steps:
+        failed = take_number(args, "steps", 1, INT64_MAX, &number);
+        r->steps = (uint64_t)number;
+        break;
+    case OPT_out: return take_file(args, "out", &r->outs, &r->out_count);
+    case OPT_expect: return take_file(args, "expect", &r->expects, &r->expect_count);
+    case OPT_tolerance: return take_tolerance(r, args);
+    case OPT_show_all: r->shows_all = true; break;
+    case OPT_all: r->all = true; break;
+    case OPT_nan: r->nan = true; break;
+    case OPT_json: r->json = true; break;
+    case OPT_unset_outputs: r->outputs_unset = true; break;
+    case OPT_sanitize: r->sanitize = args->value; break;
+    default: return EXIT_USAGE;
+    }
+    return failed;
+}
+
+static int parse_launch(run *r, int argc, char **argv)
+{
+    void *launches = r->launches;
+    // Before the file is named, -- only says that no option follows.
+    run_launch *l = r->launch_count && !r->path ? &r->launches[0]
+                                                : grow(&launches, &r->launch_count, sizeof *l);
+    r->launches = launches;
+    if (!l)
+        return EXIT_WORLD;
+    cli_args args = CLI_ARGS(r->verb, argc, argv);
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        int taken = cli_compile_option(&r->compile, &args, option);
+        if (taken < 0)
+            return EXIT_USAGE;
+        int failed = taken ? 0 : take_option(r, l, &args, option);
+        if (failed)
+            return failed;
+    }
+    if (l->has_grid && l->has_items)
+        return cli_usage(r->verb, "--grid and --items: one of them says how many blocks there are");
+    return 0;
+}
+
+static int read_standard_input(run *r)
+{
+    size_t room = 1 << 16, limit = 16 << 20;
+    r->source = malloc(room + 1);
+    while (r->source && !feof(stdin) && !ferror(stdin)) {
+        if (r->source_len == room) {
+            char *more = room > limit ? NULL : realloc(r->source, room * 2 + 1);
+            if (!more) {
+                fprintf(stderr, "kiln %s: the file on standard input is larger than 16 MiB\n",
+                        r->verb);
+                return EXIT_WORLD;
+            }
+            r->source = more;
+            room *= 2;
+        }
+        r->source_len += fread(r->source + r->source_len, 1, room - r->source_len, stdin);
+    }
+    if (!r->source || ferror(stdin)) {
+        fprintf(stderr, "kiln %s: cannot read standard input\n", r->verb);
+        return EXIT_WORLD;
+    }
+    r->source[r->source_len] = 0;
+    if (!r->source_len)
+        return cli_usage(r->verb, "standard input is empty");
+    r->path = "<stdin>";
+    return 0;
+}
+
+int run_parse(run *r, int argc, char **argv)
+{
+    for (int first = 0; first < argc;) {
+        int end = first + 1;
+        while (end < argc && strcmp(argv[end], "--") != 0)
+            end++;
+        int failed = parse_launch(r, end - first, argv + first);
+        if (failed)
+            return failed;
+        first = end;
+    }
+    if (!r->path)
+        return cli_usage(r->verb, "which file?");
+    if (r->has_tolerance && !r->expect_count)
+        return cli_no_effect(r->verb, OPT_tolerance, NULL, "there is no --expect to compare with");
+    return !strcmp(r->path, "-") ? read_standard_input(r) : 0;
+}
+
+void run_free(run *r)
+{
+    for (size_t k = 0; k < r->launch_count; k++)
+        free((void *)(uintptr_t)r->launches[k].values);
+    free(r->launches);
+    free(r->outs);
+    free(r->expects);
+    free(r->source);
+}
