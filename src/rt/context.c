@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "back/back.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "rt/cpu/cpu.h"
@@ -31,9 +32,15 @@ static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
 static kiln_status check_switches(void)
 {
     char complaint[320];
-    if (!knob_complaint(complaint, sizeof complaint))
-        return KILN_OK;
-    return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009, "%s", complaint);
+    const char *asked = knob_text(KNOB_TARGET);
+    if (knob_complaint(complaint, sizeof complaint))
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009, "%s", complaint);
+    if (*asked && !target_find(asked))
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009,
+                         "the environment says KILN_TARGET=%.80s: the switch takes a GPU's target, "
+                         "such as sm_80",
+                         asked);
+    return KILN_OK;
 }
 
 kiln_status kiln_open(const char *device, kiln **out)

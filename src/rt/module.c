@@ -284,9 +284,12 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
     m->for_check = desc->for_check && !k->ops->load;
     m->embedded = desc->native;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
-    bool is_known =
-        k->ops == &cuda_device_ops ? target_find(m->target) != NULL : !strcmp(m->target, k->target);
-    if (k->ops->load && !desc->is_ptx && !is_known)
+    // The interpreter plays any GPU.
+    bool takes_sm = k->ops == &cuda_device_ops || !k->ops->load;
+    bool is_known = (takes_sm && target_find(m->target)) ||
+                    (k->ops != &cuda_device_ops && !strcmp(m->target, k->target)) ||
+                    (!k->ops->load && !strcmp(m->target, "interp"));
+    if (!desc->is_ptx && !is_known)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target,
                          k->device);
     if (k->ops->load)

@@ -51,7 +51,8 @@ static void switches(void)
         {"KILN_CHECK", "bogus", "KILN_CHECK=bogus: the switch takes some of these"},
         {"KILN_DEBUG", "abc", "KILN_DEBUG=abc: the switch takes a number from 0 to 6"},
         {"KILN_CACHE_SIZE", "abc", "KILN_CACHE_SIZE=abc: the switch takes a size"},
-        {"KILN_CPU", "fast", "KILN_CPU=fast: the switch takes one of background wait quick"}};
+        {"KILN_CPU", "fast", "KILN_CPU=fast: the switch takes one of background wait quick"},
+        {"KILN_TARGET", "bogus", "KILN_TARGET=bogus: the switch takes a GPU's target"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         kiln *other = NULL;
         const char *before = getenv(bad[i][0]);
@@ -62,6 +63,27 @@ static void switches(void)
         CHECK(other == NULL && kiln_last_error(NULL)->hint[0]);
         setenv(bad[i][0], kept, 1); // empty: as if it were not there
         CHECK(!kiln_open("interp", &other));
+        kiln_close(other);
+    }
+}
+
+static void targets(void)
+{
+    static const char *const devices[] = {"interp", "cpu"};
+    for (int i = 0; i < 2; i++) {
+        kiln *other = NULL;
+        kiln_module *made = NULL;
+        kiln_compile_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.source = "";
+        desc.target = "sm_9999";
+        CHECK(!kiln_open(devices[i], &other));
+        EXPECT(kiln_compile(other, &desc, &made), KILN_E_BAD_ARGUMENT, "K6003",
+               "'sm_9999' is no target of");
+        desc.target = "sm_90a";
+        CHECK(!kiln_compile(other, &desc, &made));
+        desc.target = "interp";
+        CHECK(!kiln_compile(other, &desc, &made));
         kiln_close(other);
     }
 }
@@ -286,6 +308,7 @@ int main(void)
     setenv("KILN_STEPS", "3000000", 1);
     opening();
     switches();
+    targets();
     CHECK(!kiln_open(NULL, &k));
     compiling();
     for (int optimise = -1; optimise <= 1; optimise += 2) {
