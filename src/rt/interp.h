@@ -89,6 +89,7 @@ typedef struct interp_launch {
     uint64_t step_limit;        // instructions of one warp; 0: none
     const volatile int *cancel; // may be NULL; non-zero stops the run
     uint64_t *taken;            // may be NULL; atomic: blocks that were begun
+    bool is_together;           // all blocks take turns, so that they can wait for one another
     bool checks_assumes;
     bool is_one_block; // only block `one_block` of the grid runs
     uint64_t one_block;
@@ -99,6 +100,7 @@ typedef struct interp_launch {
     void *hook_user;
 } interp_launch;
 
+enum { INTERP_TOGETHER = 1024 }; // blocks, at most, with is_together
 // True when the kernel ran to its end; else *error says what happened.
 bool interp_run(const interp_launch *launch, interp_error *error);
 

@@ -149,6 +149,26 @@ static void put_floats_back(const float_state *before)
 }
 #endif
 
+// The blocks of a cooperative launch may wait for one another. The interpreter lets them take
+// turns, for the cpu device, too.
+static kiln_status check_together(const kiln_kernel *kernel, const rt_launch *l, bool *is_together)
+{
+    kiln *k = kernel->module->k;
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    *is_together = l->is_cooperative && blocks > 1;
+    if (*is_together && blocks > INTERP_TOGETHER)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038,
+                         "kernel '%s': a cooperative launch of %llu blocks: %s runs at most %d at "
+                         "the same time",
+                         kernel->name, (unsigned long long)blocks, k->device, INTERP_TOGETHER);
+    if (*is_together && kernel->work && !work_can_move(kernel->work))
+        return error_set(k, KILN_E_UNSUPPORTED, K6038,
+                         "kernel '%s' uses addresses as values: a cooperative launch of it is not "
+                         "possible on %s",
+                         kernel->name, k->device);
+    return KILN_OK;
+}
+
 static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
@@ -158,7 +178,11 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
     __atomic_store_n(&k->blocks_taken, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&k->blocks_all, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
                      __ATOMIC_RELAXED);
-    const cpu_row *row = cpu_takes(kernel, l);
+    bool is_together;
+    kiln_status status = check_together(kernel, l, &is_together);
+    if (status)
+        return status;
+    const cpu_row *row = is_together ? NULL : cpu_takes(kernel, l);
     kernel->ran = !row ? RAN_INTERPRETED : row == kernel->native ? RAN_COMPILED : RAN_OWN;
     if (row)
         return cpu_launch(kernel, row, l);
@@ -174,6 +198,7 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
                             .step_limit = k->step_limit,
                             .cancel = &k->cancel,
                             .taken = &k->blocks_taken,
+                            .is_together = is_together,
                             .print = context_print,
                             .print_user = k};
     memcpy(launch.grid, l->grid, sizeof launch.grid);
@@ -182,9 +207,9 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
     interp_error error;
     if (interp_run(&launch, &error))
         return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
-    kiln_status status = error.code == K6029   ? KILN_E_CANCELLED
-                         : error.code == K6004 ? KILN_E_NO_MEMORY
-                                               : KILN_E_KERNEL;
+    status = error.code == K6029   ? KILN_E_CANCELLED
+             : error.code == K6004 ? KILN_E_NO_MEMORY
+                                   : KILN_E_KERNEL;
     error_set(k, status, error.code, "%s", error.text);
     error_add_place(k, kernel->name, error.file ? error.file : "", error.line, error.column);
     return status;
@@ -316,6 +341,7 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
                               .target = "interp",
                               .multiprocessors = 1,
                               .block_threads = 1024,
+                              .has_cooperative = true,
                               .has_clusters = true,
                               .shared_per_block = 227 * 1024};
     return KILN_OK;

@@ -28,8 +28,7 @@ static void note_work(kiln_module *m, const ir_module *from)
 // both.
 static bool is_small(const kiln_kernel *kernel, const rt_launch *l)
 {
-    return work_can_move(kernel->work) && !l->is_cooperative && !kernel->module->k->step_limit &&
-           work_of(kernel, l) < SMALL_WORK;
+    return work_can_move(kernel->work) && !l->is_cooperative && work_of(kernel, l) < SMALL_WORK;
 }
 
 // --- the workers
@@ -199,7 +198,6 @@ static void start_job(kiln_module *m, const char *code, size_t len)
 // The compiler's code, from the cache or, soon, from a job.
 static void take_compiled(kiln_module *m, ir_module *from)
 {
-    note_work(m, from);
     arena *scratch = arena_new();
     if (!scratch)
         bug_out_of_memory();
@@ -216,6 +214,9 @@ static void take_compiled(kiln_module *m, ir_module *from)
 void cpu_take(kiln_module *m, ir_module *from)
 {
     const cpu_row *embedded = (const void *)m->embedded;
+    note_work(m, from);
+    if (m->k->step_limit) // machine code does not count its instructions
+        return;
     if (take_rows(m, embedded))
         return;
     if (cpu_compiler(NULL) && !is_asked("quick"))

@@ -107,12 +107,20 @@ static void runners_free(runner *all, uint32_t count)
     free(all);
 }
 
-// The blocks of a cluster; NULL: no memory.
+// Blocks that take turns: those of a cluster, or all.
+static uint32_t group_size(const interp_launch *l)
+{
+    return l->is_together ? l->grid[0] * l->grid[1] * l->grid[2] : cluster_size(l);
+}
+
+// The blocks of a group; NULL: no memory.
 static runner *runners_new(grid *g, interp_error *error, uint32_t *count)
 {
-    uint32_t wanted = cluster_size(g->launch);
+    uint32_t wanted = group_size(g->launch), most = CLUSTER_MAX;
+    if (g->launch->is_together)
+        most = INTERP_TOGETHER;
     *count = 0;
-    runner *all = wanted <= CLUSTER_MAX ? calloc(wanted, sizeof *all) : NULL;
+    runner *all = wanted <= most ? calloc(wanted, sizeof *all) : NULL;
     if (!all) {
         no_memory(error, g->launch->program, wanted * sizeof *all);
         return NULL;
@@ -120,9 +128,9 @@ static runner *runners_new(grid *g, interp_error *error, uint32_t *count)
     bool fine = true;
     for (uint32_t k = 0; k < wanted && fine; k++, ++*count) {
         fine = runner_init(&all[k], g, error);
-        all[k].peers = all;
-        all[k].peer_count = wanted;
-        all[k].rank = k;
+        all[k].peer_count = cluster_size(g->launch);
+        all[k].rank = k % all[k].peer_count;
+        all[k].peers = &all[k] - all[k].rank;
     }
     if (fine)
         return all;
@@ -156,7 +164,8 @@ static void report(grid *g, const interp_error *error)
 static bool run_cluster(grid *g, runner *all, uint32_t count, uint64_t index, interp_error *error)
 {
     for (uint32_t k = 0; k < count; k++)
-        all[k].block_rank = block_of(g->launch, index, k);
+        all[k].block_rank =
+            block_of(g->launch, index + k / all[k].peer_count, k % all[k].peer_count);
     if (is_cancelled(g->launch)) {
         *error = (interp_error){.code = K6029, .file = "", .block_rank = all->block_rank};
         snprintf(error->text, sizeof error->text, "kernel '%s': the launch was cancelled",
@@ -259,7 +268,7 @@ bool interp_run(const interp_launch *launch, interp_error *error)
     *error = (interp_error){.file = ""};
     grid g = {.launch = launch, .failed = UINT64_MAX, .error = error};
     g.cluster_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    g.cluster_count /= cluster_size(launch);
+    g.cluster_count /= group_size(launch);
     if (!prepare(&g))
         return false;
     pthread_mutex_init(&g.lock, NULL);
