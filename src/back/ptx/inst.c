@@ -30,6 +30,20 @@ static void floating(ptx *p, const ir_inst *i, const char *name)
                  ptx_reg(p, ir_operand(p->f, i, 0)));
 }
 
+static void subtract(ptx *p, const ir_inst *i)
+{
+    if (ir_operand(p->f, i, 0) == ir_operand(p->f, i, 1)) // nobody has folded it
+        ptx_line(p, "mov.b%s %s, 0", bits_of((ir_type)i->type), ptx_def(p, i->result));
+    else
+        integer(p, i, "sub", 's');
+}
+
+static void extreme(ptx *p, const ir_inst *i, const char *name, char kind)
+{
+    if (!ptx_extreme(p, i, name, kind))
+        integer(p, i, name, kind);
+}
+
 static void logic(ptx *p, const ir_inst *i, const char *name)
 {
     if (i->type == IR_I1) {
@@ -44,7 +58,8 @@ static void logic(ptx *p, const ir_inst *i, const char *name)
                  ptx_reg(p, ir_operand(p->f, i, 0)), ptx_reg(p, b));
         return;
     }
-    binary(p, i, name, 'b', bits_of((ir_type)i->type));
+    if (i->op != IR_XOR || !ptx_xor(p, i))
+        binary(p, i, name, 'b', bits_of((ir_type)i->type));
 }
 
 // Shift counts are modulo the width; PTX clamps.
@@ -56,6 +71,13 @@ static void shift(ptx *p, const ir_inst *i, const char *name)
     if (ir_const_bits(p->f, amount, &count)) {
         ptx_line(p, "%s%s %s, %s, %u", name, bits_of((ir_type)i->type), ptx_def(p, i->result),
                  ptx_op(p, ir_operand(p->f, i, 0)), (uint32_t)count & mask);
+        return;
+    }
+    ir_ref shifted = ir_operand(p->f, i, 0);
+    if (i->op == IR_SHL && i->type == IR_I32 &&
+        !ir_is_const(shifted)) { // safer than masking, and as fast
+        ptx_line(p, "shf.l.wrap.b32 %s, 0, %s, %s", ptx_def(p, i->result), ptx_reg(p, shifted),
+                 ptx_reg(p, amount));
         return;
     }
     const char *masked = ptx_temp(p, RC_R);
@@ -332,7 +354,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
     // clang-format off
     switch ((int)i->op) {
     case IR_ADD: integer(p, i, "add", 's'); break;
-    case IR_SUB: integer(p, i, "sub", 's'); break;
+    case IR_SUB: subtract(p, i); break;
     case IR_MUL: if (!multiply_wide(p, i)) integer(p, i, "mul.lo", 's'); break;
     case IR_SMULHI: integer(p, i, "mul.hi", 's'); break;
     case IR_UMULHI: integer(p, i, "mul.hi", 'u'); break;
@@ -343,14 +365,14 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_SHL: if (!multiply_wide(p, i)) shift(p, i, "shl.b"); break;
     case IR_LSHR: shift(p, i, "shr.u"); break;
     case IR_ASHR: shift(p, i, "shr.s"); break;
-    case IR_SMIN: integer(p, i, "min", 's'); break;
-    case IR_SMAX: integer(p, i, "max", 's'); break;
-    case IR_UMIN: integer(p, i, "min", 'u'); break;
-    case IR_UMAX: integer(p, i, "max", 'u'); break;
+    case IR_SMIN: extreme(p, i, "min", 's'); break;
+    case IR_SMAX: extreme(p, i, "max", 's'); break;
+    case IR_UMIN: extreme(p, i, "min", 'u'); break;
+    case IR_UMAX: extreme(p, i, "max", 'u'); break;
     case IR_POPC: case IR_CLZ: case IR_CTZ: bit_count(p, i); break;
     case IR_BREV: ptx_line(p, "brev.b%s %s, %s", bits_of((ir_type)i->type), ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0))); break;
     case IR_FSHL: funnel(p, i); break;
-    case IR_PRMT: three(p, i, "prmt.b32"); break;
+    case IR_PRMT: if (!ptx_permute(p, i)) three(p, i, "prmt.b32"); break;
     case IR_DP4A_S: three(p, i, "dp4a.s32.s32"); break;
     case IR_DP4A_U: three(p, i, "dp4a.u32.u32"); break;
     case IR_FADD: floating(p, i, "add.rn"); break;
@@ -381,13 +403,13 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_INE: compare(p, i, "ne", i->type == IR_I16 || i->type == IR_I8 ? 'u' : 's'); break;
     case IR_SLT: compare(p, i, "lt", 's'); break;
     case IR_SLE: compare(p, i, "le", 's'); break;
-    case IR_ULT: compare(p, i, "lt", 'u'); break;
-    case IR_ULE: compare(p, i, "le", 'u'); break;
+    case IR_ULT: if (!ptx_known_unsigned(p, i)) compare(p, i, "lt", 'u'); break;
+    case IR_ULE: if (!ptx_known_unsigned(p, i)) compare(p, i, "le", 'u'); break;
     case IR_FEQ: compare(p, i, "eq", 'f'); break;
     case IR_FNE: compare(p, i, "neu", 'f'); break;
-    case IR_FLT: compare(p, i, "lt", 'f'); break;
-    case IR_FLE: compare(p, i, "le", 'f'); break;
-    case IR_SELECT: select_value(p, i); break;
+    case IR_FLT: if (!ptx_ordered(p, i)) compare(p, i, "lt", 'f'); break;
+    case IR_FLE: if (!ptx_ordered(p, i)) compare(p, i, "le", 'f'); break;
+    case IR_SELECT: if (!ptx_select_bits(p, i)) select_value(p, i); break;
     case IR_TRUNC: truncate(p, i); break;
     case IR_ZEXT: case IR_SEXT: extend(p, i); break;
     case IR_SITOF: case IR_UITOF: int_to_float(p, i); break;

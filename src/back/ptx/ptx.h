@@ -1,5 +1,6 @@
 // The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions,
-// memory.c loads, stores and atomics, shared.c shared arrays, warp.c what threads do together.
+// memory.c loads, stores and atomics, shared.c shared arrays, warp.c what threads do together,
+// safe.c what the assembler would fold wrongly.
 #ifndef KILN_PTX_H
 #define KILN_PTX_H
 
@@ -13,6 +14,8 @@ typedef struct float_pair { // an OR that puts two narrowed floats into one word
     ir_ref low, high;       // f32
     uint8_t type;           // IR_F16 or IR_BF16; 0: it is no such thing
 } float_pair;
+
+enum { PTX_COMPARED = 1, PTX_ADDED = 2 }; // what a value is an operand of: ptx.value_facts
 
 typedef struct ptx {
     const ir_module *m;
@@ -38,10 +41,11 @@ typedef struct ptx {
     uint64_t *local_offset; // per local
     uint32_t *site;         // per instruction: its number among the module's channel sites
     uint32_t next_site;
-    bool *is_readonly; // per parameter: a buffer that nobody writes
-    bool *is_narrow;   // per instruction: 64-bit, but only its low half is needed
-    bool *is_packed;   // per instruction: part of a float_pair
-    float_pair *pair;  // per instruction
+    bool *is_readonly;    // per parameter: a buffer that nobody writes
+    bool *is_narrow;      // per instruction: 64-bit, but only its low half is needed
+    bool *is_packed;      // per instruction: part of a float_pair
+    float_pair *pair;     // per instruction
+    uint8_t *value_facts; // per value
     uniform_facts uniform;
     vec(const source_file *) files; // of .loc, by number - 1
     uint32_t last_line, last_file;
@@ -89,7 +93,16 @@ typedef struct wide_product {
     char kind; // 's' or 'u'
 } wide_product;
 bool ptx_is_wide_product(const ir_func *f, const ir_inst *i, wide_product *out);
-void ptx_find_facts(ptx *p);                // facts.c
+void ptx_find_facts(ptx *p);  // facts.c
+void ptx_find_values(ptx *p); // safe.c: value_facts
+// What the assembler would fold wrongly, written another way (safe.c). False: there is nothing to
+// avoid, and nothing was written.
+bool ptx_xor(ptx *p, const ir_inst *i);
+bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind); // min and max of integers
+bool ptx_permute(ptx *p, const ir_inst *i);                              // PRMT
+bool ptx_select_bits(ptx *p, const ir_inst *i);
+bool ptx_ordered(ptx *p, const ir_inst *i);
+bool ptx_known_unsigned(ptx *p, const ir_inst *i);
 void ptx_inst(ptx *p, const ir_inst *i);    // inst.c: pure arithmetic and conversions
 void ptx_memory(ptx *p, const ir_inst *i);  // memory.c
 void ptx_group(ptx *p, const ir_inst *i);   // warp.c

@@ -1,0 +1,195 @@
+// Instructions that the assembler folds wrongly when they are written the obvious way, written so
+// that it cannot. docs/assembler.md has the list: pattern, wrong result, and what is done here.
+//
+// Most of it goes wrong where a value is known in a branch because it was compared, so these
+// functions look for that first: what is not in danger is written the short way. Each function
+// returns false when it has written nothing.
+#include "back/ptx/ptx.h"
+
+// --- not and xor
+
+static const char *bits_of(const ir_inst *i)
+{
+    return i->type == IR_I64 ? "64" : i->type == IR_I32 ? "32" : "16";
+}
+
+static bool is_compared(const ptx *p, ir_ref r)
+{
+    return !ir_is_const(r) && (p->value_facts[r] & PTX_COMPARED);
+}
+
+bool ptx_xor(ptx *p, const ir_inst *i)
+{
+    ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
+    uint64_t bits = 0, all = i->type == IR_I32 ? UINT32_MAX : i->type == IR_I8 ? 255 : 65535;
+    const char *d = ptx_def(p, i->result);
+    if (a == b) {
+        ptx_line(p, "mov.b%s %s, 0", bits_of(i), d);
+    } else if (i->type == IR_I64) {
+        return false;
+    } else if (ir_const_bits(p->f, b, &bits) && (bits & all) == all) {
+        if (!is_compared(p, a) && !(p->value_facts[i->result] & PTX_ADDED))
+            return false;
+        ptx_line(p, "sub.s%s %s, -1, %s", bits_of(i), d, ptx_op(p, a));
+    } else if (i->type == IR_I32 && (is_compared(p, a) || is_compared(p, b)) && !ir_is_const(b)) {
+        ptx_line(p, "lop3.b32 %s, %s, %s, 0, 0x3C", d, ptx_reg(p, a), ptx_reg(p, b));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// --- values that must not be looked through
+
+// A copy that the assembler takes for a new value. For an operand only: the assembler itself dies
+// of such a copy that is compared with zero.
+static const char *opaque(ptx *p, const char *value)
+{
+    const char *t = ptx_temp(p, RC_R);
+    ptx_line(p, "lop3.b32 %s, %s, 0, 0, 0xF0", t, value);
+    return t;
+}
+
+// A negation, or what the assembler may find to be one: 0 - x, x * -1, and a - x or a * x where `a`
+// is compared with something, so that its value is known in a branch.
+static bool may_negate(const ptx *p, ir_ref r)
+{
+    ir_inst_id def = ir_def_of(p->f, r);
+    const ir_inst *i = ir_at(p->f, def);
+    if (!def || (i->op != IR_SUB && i->op != IR_MUL))
+        return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        ir_ref o = ir_operand(p->f, i, k);
+        uint64_t bits;
+        if (i->op == IR_SUB && k == 1)
+            return false;
+        if (ir_const_bits(p->f, o, &bits)) {
+            if ((uint32_t)bits == (i->op == IR_SUB ? 0 : UINT32_MAX))
+                return true;
+        } else if (is_compared(p, o)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind)
+{
+    ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
+    bool is_signed = kind == 's' && i->type == IR_I32;
+    uint64_t bits;
+    if (kind == 'u' && ir_const_bits(p->f, b, &bits) && bits == 0) { // nobody has folded it
+        ptx_line(p, "mov.b%s %s, %s", bits_of(i), ptx_def(p, i->result),
+                 i->op == IR_UMIN ? "0" : ptx_op(p, a));
+        return true;
+    }
+    bool hides_a = is_signed && may_negate(p, a), hides_b = is_signed && may_negate(p, b);
+    if (!hides_a && !hides_b)
+        return false;
+    const char *x = hides_a ? opaque(p, ptx_op(p, a)) : ptx_op(p, a),
+               *y = hides_b ? opaque(p, ptx_op(p, b)) : ptx_op(p, b);
+    ptx_line(p, "%s.s32 %s, %s, %s", name, ptx_def(p, i->result), x, y);
+    return true;
+}
+
+// Bytes that copy a sign (8 and more in the selector) are made from bytes that do not.
+bool ptx_permute(ptx *p, const ir_inst *i)
+{
+    uint64_t bits;
+    if (!ir_const_bits(p->f, ir_operand(p->f, i, 2), &bits) || !(bits & 0x8888))
+        return false;
+    uint32_t copies = 0; // 1 in every byte that shall be a sign
+    for (int k = 0; k < 4; k++)
+        copies |= (uint32_t)(bits >> (4 * k + 3) & 1) << 8 * k;
+    const char *raw = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *signs = ptx_temp(p, RC_R),
+               *filled = ptx_temp(p, RC_R), *rest = ptx_temp(p, RC_R);
+    ptx_line(p, "prmt.b32 %s, %s, %s, %u", raw, ptx_reg(p, ir_operand(p->f, i, 0)),
+             ptx_reg(p, ir_operand(p->f, i, 1)), (uint32_t)bits & 0x7777);
+    ptx_line(p, "shr.u32 %s, %s, 7", high, raw);
+    ptx_line(p, "and.b32 %s, %s, %d", signs, high, (int32_t)copies);
+    ptx_line(p, "mul.lo.s32 %s, %s, 255", filled, signs);
+    ptx_line(p, "and.b32 %s, %s, %d", rest, raw, (int32_t) ~(copies * 255));
+    ptx_line(p, "or.b32 %s, %s, %s", ptx_def(p, i->result), filled, rest);
+    return true;
+}
+
+// --- choices and comparisons
+
+static bool is_minus_zero(const ir_func *f, ir_ref r)
+{
+    uint64_t bits;
+    return ir_const_bits(f, r, &bits) && (uint32_t)bits == 0x80000000u;
+}
+
+bool ptx_select_bits(ptx *p, const ir_inst *i)
+{
+    ir_ref yes = ir_operand(p->f, i, 1), no = ir_operand(p->f, i, 2);
+    if (i->type != IR_F32 || !(is_minus_zero(p->f, yes) || is_minus_zero(p->f, no)))
+        return false;
+    const char *in[2];
+    for (int k = 0; k < 2; k++) {
+        uint64_t bits;
+        in[k] = ptx_temp(p, RC_R);
+        if (ir_const_bits(p->f, k ? no : yes, &bits))
+            ptx_line(p, "mov.b32 %s, %d", in[k], (int32_t)(uint32_t)bits);
+        else
+            ptx_line(p, "mov.b32 %s, %s", in[k], ptx_reg(p, k ? no : yes));
+    }
+    const char *chosen = ptx_temp(p, RC_R);
+    ptx_line(p, "selp.b32 %s, %s, %s, %s", chosen, in[0], in[1],
+             ptx_reg(p, ir_operand(p->f, i, 0)));
+    ptx_line(p, "mov.b32 %s, %s", ptx_def(p, i->result), chosen);
+    return true;
+}
+
+// c < x and c <= x with a constant c <= 0, and -x < c and -x <= c with a constant c >= 0: where x
+// is a magnitude or a square the assembler takes these for true, whether x is a NaN or not.
+static bool may_ignore_nan(const ir_func *f, const ir_inst *i)
+{
+    uint64_t bits;
+    if (i->type != IR_F32)
+        return false;
+    if (ir_const_bits(f, ir_operand(f, i, 0), &bits))
+        return (uint32_t)bits == 0 || (uint32_t)bits >> 31;
+    ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
+    return ir_const_bits(f, ir_operand(f, i, 1), &bits) &&
+           ((uint32_t)bits == 0x80000000u || !((uint32_t)bits >> 31)) && def &&
+           ir_at(f, def)->op == IR_FNEG;
+}
+
+bool ptx_ordered(ptx *p, const ir_inst *i)
+{
+    if (!may_ignore_nan(p->f, i))
+        return false;
+    const char *not = ptx_temp(p, RC_PRED);
+    ptx_line(p, "setp.%s.f32 %s, %s, %s", i->op == IR_FLT ? "geu" : "gtu", not,
+             ptx_reg(p, ir_operand(p->f, i, 0)), ptx_op(p, ir_operand(p->f, i, 1)));
+    ptx_line(p, "not.pred %s, %s", ptx_def(p, i->result), not );
+    return true;
+}
+
+// x < 0 and 0 <= x of unsigned numbers: decided here, because the assembler takes the sign of a
+// mask for it.
+bool ptx_known_unsigned(ptx *p, const ir_inst *i)
+{
+    uint64_t bits;
+    ir_ref bound = ir_operand(p->f, i, i->op == IR_ULT ? 1 : 0);
+    if (!ir_const_bits(p->f, bound, &bits) || bits != 0)
+        return false;
+    ptx_line(p, "mov.pred %s, %s", ptx_def(p, i->result), i->op == IR_ULT ? "0" : "-1");
+    return true;
+}
+
+void ptx_find_values(ptx *p)
+{
+    const ir_func *f = p->f;
+    p->value_facts = arena_array(p->scratch, uint8_t, f->values.len);
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
+        uint8_t fact = compares ? PTX_COMPARED : i->op == IR_ADD || i->op == IR_SUB ? PTX_ADDED : 0;
+        for (uint32_t n = 0; fact && n < i->operand_count; n++)
+            if (!ir_is_const(ir_operand(f, i, n)))
+                p->value_facts[ir_operand(f, i, n)] |= fact;
+    }
+}
