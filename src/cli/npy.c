@@ -128,6 +128,29 @@ static bool read_code(scan *s, const char *code, kiln_type *type, size_t *size)
         code);
 }
 
+// The fields from `first` on are those of one record at `prefix`; there are `count` such records,
+// of `size` bytes each.
+static bool repeat_fields(npy *n, size_t first, const char *prefix, size_t count, size_t size,
+                          char why[NPY_WHY])
+{
+    size_t each = n->field_count - first, len = strlen(prefix);
+    for (size_t e = count; e-- > 0;) // the first one last: it is copied from
+        for (size_t k = 0; k < each; k++) {
+            npy_field f = n->fields[first + k];
+            if (first + (e + 1) * each > NPY_FIELDS)
+                return FAIL("its records have more than %d fields", NPY_FIELDS);
+            char path[sizeof f.path];
+            if (snprintf(path, sizeof path, "%s[%zu]%s", prefix, e, f.path + len) >=
+                (int)sizeof path)
+                return FAIL("its header has a name that is too long");
+            memcpy(f.path, path, sizeof path);
+            f.offset += e * size;
+            n->fields[first + e * each + k] = f;
+        }
+    n->field_count = first + each * count;
+    return true;
+}
+
 // "[('mass', '<f4'), ('pos', '<f4', (3,)), ('', '|V4')]" at byte `offset` of the record; a field's
 // type may be such a list again. *size gets the bytes of it.
 static bool take_fields(scan *s, const char *prefix, size_t offset, int depth, size_t *size)
@@ -158,12 +181,13 @@ static bool take_fields(scan *s, const char *prefix, size_t offset, int depth, s
         if (is_record ? !take_fields(s, f.path, f.offset, depth + 1, &one)
                       : !take_string(s, code, sizeof code) || !read_code(s, code, &f.type, &one))
             return false;
-        if (take(s, ',') && !is_next(s, ')') && !take_shape(s, shape, &rank, &f.count))
+        bool has_shape = take(s, ',') && !is_next(s, ')');
+        if (has_shape && !take_shape(s, shape, &rank, &f.count))
             return false;
         if (!take(s, ')'))
             return FAIL("its header has a field '%s' that does not end", name);
-        if (is_record && f.count != 1)
-            return FAIL("its field '%s' is an array of records, which Kiln does not read", name);
+        if (is_record && has_shape && !repeat_fields(s->out, first, f.path, f.count, one, why))
+            return false;
         if (__builtin_mul_overflow(one, f.count, &bytes) || bytes > ELEMENT_LIMIT ||
             (*size += bytes) > ELEMENT_LIMIT)
             return FAIL("its records are larger than 1 MiB");

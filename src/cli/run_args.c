@@ -438,7 +438,7 @@ static bool fill_buffer(const run *r, run_arg *a, size_t position)
 }
 
 // "p.mass=2", "x[3].pos=[1,2,3]" in the words of the launch.
-static bool set_parts(const run *r, const run_launch *l, run_arg *a)
+static bool set_parts(const run *r, const run_launch *l, run_arg *a, unsigned char *bytes)
 {
     size_t name_len = strlen(a->info.name);
     layout whole = a->element;
@@ -457,12 +457,75 @@ static bool set_parts(const run *r, const run_launch *l, run_arg *a)
         snprintf(path, sizeof path, "%.*s", (int)(equals - word - (ptrdiff_t)name_len),
                  word + name_len);
         const layout *part = layout_find(&whole, path, &offset, why);
-        if (!part || !value_read(part, equals + 1, a->bytes + offset, why)) {
+        if (!part || !value_read(part, equals + 1, bytes + offset, why)) {
             snprintf(message, sizeof message, "%s%s: %s", a->info.name, path, why);
             return complain(r, a, message);
         }
     }
     return true;
+}
+
+typedef struct unset_search {
+    const unsigned char *from_zeros, *from_ones;
+    size_t offset;
+    bool is_found;
+} unset_search;
+
+static void look_for_unset(void *user, kiln_type type, size_t offset)
+{
+    unset_search *s = user;
+    if (!s->is_found &&
+        memcmp(s->from_zeros + offset, s->from_ones + offset, kiln_type_size(type))) {
+        s->is_found = true;
+        s->offset = offset;
+    }
+}
+
+// The path of the scalar at a byte: ".pos.x".
+static void path_of(const layout *l, size_t at, text *out)
+{
+    if (l->kind == LAYOUT_ARRAY) {
+        size_t index = at / l->parts->size;
+        if (l->is_vector && l->count <= 4)
+            text_printf(out, ".%c", "xyzw"[index % 4]);
+        else
+            text_printf(out, "%s[%zu]", l->is_vector ? ".e" : "", index);
+        path_of(l->parts, at % l->parts->size, out);
+    }
+    for (size_t k = 0; l->kind == LAYOUT_RECORD && k < l->part_count; k++) {
+        const layout *part = &l->parts[k];
+        if (at < part->offset || at >= part->offset + part->size)
+            continue;
+        text_printf(out, ".%s", part->name ? part->name : "");
+        path_of(part, at - part->offset, out);
+        return;
+    }
+}
+
+// A struct of which some members are named: all must be, or p=:zeros says what the others are. What
+// depends on the bytes before was not set.
+static bool set_members(const run *r, const run_launch *l, run_arg *a)
+{
+    unsigned char *other = malloc(a->element.size + 8);
+    bool ok = other != NULL && set_parts(r, l, a, a->bytes);
+    if (other)
+        memset(other, 0xff, a->element.size + 8);
+    ok = ok && set_parts(r, l, a, other);
+    unset_search search = {.from_zeros = a->bytes, .from_ones = other};
+    if (ok)
+        layout_each(&a->element, 0, look_for_unset, &search);
+    free(other);
+    if (!search.is_found)
+        return ok;
+    text path = {.in = arena_new()};
+    path_of(&a->element, search.offset, &path);
+    fprintf(stderr,
+            "kiln %s: argument '%s' (%s): %s%s is not given\n"
+            "hint: %s%s=VALUE gives it; %s=:zeros makes 0 of all that are not named\n",
+            r->verb, a->info.name, a->info.c_type, a->info.name, path.at, a->info.name, path.at,
+            a->info.name);
+    arena_free(path.in);
+    return false;
 }
 
 bool run_make_data(const run *r, const run_launch *l, run_arg *a, size_t position)
@@ -472,7 +535,10 @@ bool run_make_data(const run *r, const run_launch *l, run_arg *a, size_t positio
     bool is_buffer = a->info.kind == KILN_PARAM_POINTER || a->is_map;
     if (is_buffer && a->fill != FILL_DATA && !fill_buffer(r, a, position))
         return false;
-    if (!is_buffer && !a->bytes && !(a->bytes = calloc(1, a->element.size + 8)))
+    bool is_based = a->bytes != NULL;
+    if (!is_buffer && !is_based && !(a->bytes = calloc(1, a->element.size + 8)))
         return complain(r, a, "out of memory");
-    return a->has_parts ? set_parts(r, l, a) : true;
+    if (!a->has_parts)
+        return true;
+    return is_based ? set_parts(r, l, a, a->bytes) : set_members(r, l, a);
 }
