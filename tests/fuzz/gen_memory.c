@@ -176,6 +176,96 @@ static void switch_of(mem *m, int depth, bool in_loop)
     m->name_count = names;
 }
 
+// --- labels inside inner statements, as in Duff's device
+typedef struct inner_labels {
+    const gen_label_set *set;
+    uint32_t next, count; // labels written and wanted
+    uint32_t counter;     // the next unused w%u
+    uint32_t counter_end;
+    bool has_default;
+} inner_labels;
+
+// Nothing is declared here: a jump would go round what sets it.
+static void inner_body(mem *m, inner_labels *in, int depth, bool in_loop, bool may_continue)
+{
+    for (uint32_t i = 0, n = 2 + mem_below(m, 2); i < n; i++) {
+        uint32_t k = mem_below(m, 10);
+        if (k < 5 && in->next < in->count) {
+            mem_line(m);
+            mem_write(m, "case %s:\n", in->set->text[in->next++]);
+            mem_assign(m);
+        } else if (k == 5 && !in->has_default) {
+            in->has_default = true;
+            mem_line(m);
+            mem_write(m, "default:\n");
+            mem_assign(m);
+        } else if (k == 6 && depth > 0) {
+            mem_line(m);
+            mem_write(m, "if (");
+            mem_test(m);
+            mem_write(m, ")");
+            open_block(m);
+            inner_body(m, in, depth - 1, in_loop, may_continue);
+            close_block(m);
+            if (mem_chance(m, 60)) {
+                mem_line(m);
+                mem_write(m, "else");
+                open_block(m);
+                inner_body(m, in, depth - 1, in_loop, may_continue);
+                close_block(m);
+            }
+        } else if (k < 9 && depth > 0 && in->counter < in->counter_end) {
+            uint32_t w = in->counter++, most = 1 + mem_below(m, 4);
+            mem_line(m);
+            if (k == 7)
+                mem_write(m, "do");
+            else if (mem_chance(m, 50))
+                mem_write(m, "while (w%u++ < %u)", w, most);
+            else
+                mem_write(m, "for (; w%u < %u; w%u++)", w, most, w);
+            open_block(m);
+            inner_body(m, in, depth - 1, true, true);
+            close_block(m);
+            if (k == 7) {
+                mem_line(m);
+                mem_write(m, "while (w%u++ < %u && (", w, most);
+                mem_test(m);
+                mem_write(m, "));\n");
+            }
+        } else if (k == 9) {
+            mem_line(m);
+            if (mem_chance(m, 70)) {
+                mem_write(m, "if (");
+                mem_test(m);
+                mem_write(m, ") ");
+            }
+            mem_write(m, "{ %s; }\n", may_continue && mem_chance(m, 40) ? "continue" : "break");
+        } else {
+            mem_assign(m);
+        }
+    }
+}
+
+static void scattered_switch(mem *m, bool in_loop)
+{
+    inner_labels in = {.set = &gen_labels[mem_below(m, GEN_LABEL_SETS)],
+                       .count = 2 + mem_below(m, 4)};
+    in.counter = m->g.next_name;
+    in.counter_end = m->g.next_name += 3;
+    mem_line(m);
+    mem_write(m, "u32 w%u = 0, w%u = 0, w%u = 0;\n", in.counter, in.counter + 1, in.counter + 2);
+    mem_line(m);
+    mem_write(m, "switch ((%s)(", gen_type_name(in.set->type));
+    mem_expr(m, 2);
+    mem_write(m, " & 7))");
+    open_block(m);
+    while (in.next < in.count)
+        inner_body(m, &in, 3, in_loop, in_loop);
+    mem_line(m);
+    mem_write(m, ";\n");
+    close_block(m);
+}
+
 // --- calls
 static void call(mem *m)
 {
@@ -258,8 +348,10 @@ static void statement(mem *m, int depth, bool in_loop)
         counted_loop(m, depth);
     else if (k < 91)
         tested_loop(m, depth);
-    else if (k < 95)
+    else if (k < 94)
         switch_of(m, depth, in_loop);
+    else if (k < 96)
+        scattered_switch(m, in_loop);
     else
         leave(m, in_loop);
 }
@@ -459,7 +551,7 @@ static void signature(mem *m, const layout *l, const parameter *parameters, uint
                   p->length * l->threads, p->record < m->own_records ? "" : "@u8");
     }
     mem_write(m, "i32[64]:%s, u64[%u], u32=%u, i32=%d)\n", mem_chance(m, 50) ? "bits" : "mod16",
-              l->threads * 8, mem_below(m, 8), (int)mem_below(m, 40) - 20);
+              l->threads * 8, m->p0, (int)mem_below(m, 40) - 20);
     mem_write(m, "kernel ");
     if (l->has_mark)
         mem_write(m, "block(%u, %u, %u) ", l->block[0], l->block[1], l->block[2]);
@@ -483,6 +575,7 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     mem_vectors(m);
     for (uint32_t i = 0, n = 1 + mem_below(m, 2); i < n; i++)
         mem_new_record(m);
+    m->p0 = mem_below(m, 8);
     m->shared_record = MEM_SCALAR;
     if (mem_chance(m, 30)) {
         m->shared_record = (int)mem_below(m, (uint32_t)m->record_count);

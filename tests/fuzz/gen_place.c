@@ -179,6 +179,40 @@ const mem_place *mem_pick_like(mem *m, gen_type t, int record, uint32_t rank, ui
 }
 
 // --- accesses
+static bool is_visible(const mem *m, const char *text)
+{
+    for (uint32_t i = 0; i < m->name_count; i++)
+        if (strcmp(m->names[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+// Arithmetic on an index: what stays below `length` is known here, and not to the compiler.
+static bool worked_index(mem *m, const mem_name *name, uint32_t length)
+{
+    uint32_t spare = length - name->bound;
+    switch (mem_below(m, 5)) {
+    case 0: // wraps on the way
+        if (!is_visible(m, "p0"))
+            return false;
+        mem_write(m, "(u32)%s - p0 + %u", name->text, m->p0 + mem_below(m, spare + 1));
+        return true;
+    case 1: {
+        uint32_t by = 1 + mem_below(m, 2), most = (length << by) - name->bound;
+        mem_write(m, "(%s + %u) >> %u", name->text, mem_below(m, most + 1), by);
+        return true;
+    }
+    case 2:
+        if (name->bound * 2 > length)
+            return false;
+        mem_write(m, mem_chance(m, 50) ? "%s * 2 + %u" : "(%s << 1) + %u", name->text,
+                  mem_below(m, length - name->bound * 2 + 2));
+        return true;
+    case 3: mem_write(m, "%s / %u", name->text, 2 + mem_below(m, 3)); return true;
+    default: mem_write(m, "(%s + %u) %% %u", name->text, mem_below(m, 9), length); return true;
+    }
+}
+
 void mem_index(mem *m, uint32_t length)
 {
     uint32_t k = mem_below(m, 100), bounded[MEM_MAX_NAMES], n = 0;
@@ -188,6 +222,8 @@ void mem_index(mem *m, uint32_t length)
     if (n && k < 45) {
         const mem_name *name = &m->names[bounded[mem_below(m, n)]];
         uint32_t spare = length - name->bound;
+        if (mem_chance(m, 20) && worked_index(m, name, length))
+            return;
         if (spare && mem_chance(m, 60))
             mem_write(m, mem_chance(m, 80) ? "%s + %u" : "%s + %uu", name->text,
                       1 + mem_below(m, spare));
@@ -248,9 +284,9 @@ static bool write_element(mem *m, const mem_place *p, bool member_follows)
         return true;
     }
     if (p->rank == 1 && p->is_pointer && member_follows && mem_chance(m, 25)) {
-        mem_write(m, "(%s + ", p->text);
+        mem_write(m, "(%s + (", p->text);
         mem_index(m, p->dims[0]);
-        mem_write(m, ")->");
+        mem_write(m, "))->");
         return false;
     }
     if (p->rank == 1 && mem_chance(m, 12)) {

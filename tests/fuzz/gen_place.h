@@ -72,6 +72,7 @@ typedef struct mem {
     mem_call calls[MEM_MAX_CALLS];
     uint32_t call_count;
     int shared_record; // a record of each thread in shared memory, w_NUMBER; MEM_SCALAR: none
+    uint32_t p0;       // the value that the kernel gets as p0
     bool may_return;
     gen_type returns; // of the helper that is written; GT_COUNT: nothing
     int returns_record;

@@ -116,10 +116,9 @@ static void new_pointer(mem *m)
         before = 1 + mem_below(m, a.dims[0] - room);
     }
     mem_write(m, "%s + (", a.text);
-    if (before)
-        mem_write(m, "%u + ", before);
+    mem_write(m, "%u + (", before);
     mem_index(m, a.dims[0] - room - before + 1);
-    mem_write(m, ");\n");
+    mem_write(m, "));\n");
     mem_place *p = mem_add_place(m, text, a.type, a.record, room);
     p->is_pointer = true;
     p->before = before;
@@ -205,10 +204,9 @@ static void repoint(mem *m)
             mem_write(m, ") ");
         }
         mem_write(m, "{ %s = %s + (", p.text, a.text);
-        if (p.before)
-            mem_write(m, "%u + ", p.before);
+        mem_write(m, "%u + (", p.before);
         mem_index(m, a.dims[0] - p.dims[0] - p.before + 1);
-        mem_write(m, "); }\n");
+        mem_write(m, ")); }\n");
         return;
     }
 }
