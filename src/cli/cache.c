@@ -44,7 +44,9 @@ static void print_entry(void *user, const cache_entry *e)
         strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
     printf("%-16s %10llu  %-8s %s%s\n", used, (unsigned long long)e->bytes, e->target,
            e->path[0] ? e->path : "(text)",
-           e->is_broken ? " (broken; it will be written again)" : "");
+           e->is_broken    ? " (broken; it will be written again)"
+           : e->is_foreign ? " (not used: another user owns it, or may write it)"
+                           : "");
 }
 
 static int show_why(const char *path)

@@ -20,6 +20,28 @@ static void add_sized(sha256 *s, blob b)
     sha256_add(s, b.at, b.len);
 }
 
+bool record_is_note(const blob *name)
+{
+    return !strcmp((const char *)name->at, RECORD_ABOUT) ||
+           !strcmp((const char *)name->at, RECORD_ABOUT_HASH);
+}
+
+// Parts that say from which file the text was made, as it is now.
+static void add_about(record *r, const char *about, char hash[SHA256_TEXT + 1])
+{
+    uint8_t *bytes, sum[SHA256_BYTES];
+    size_t len;
+    if (!about || r->part_count + 2 > CACHE_PARTS || !disk_slurp(about, &bytes, &len))
+        return;
+    sha256_of(bytes, len, sum);
+    sha256_text(sum, hash);
+    free(bytes);
+    r->part_names[r->part_count] = text_blob(RECORD_ABOUT);
+    r->part_values[r->part_count++] = text_blob(about);
+    r->part_names[r->part_count] = text_blob(RECORD_ABOUT_HASH);
+    r->part_values[r->part_count++] = text_blob(hash);
+}
+
 void record_key(const record *r, uint8_t key[SHA256_BYTES], char name[SHA256_TEXT + 8])
 {
     sha256 s;
@@ -27,6 +49,8 @@ void record_key(const record *r, uint8_t key[SHA256_BYTES], char name[SHA256_TEX
     add_sized(&s, r->path);
     sha256_add(&s, r->source, sizeof r->source);
     for (size_t k = 0; k < r->part_count; k++) {
+        if (record_is_note(&r->part_names[k]))
+            continue;
         add_sized(&s, r->part_names[k]);
         add_sized(&s, r->part_values[k]);
     }
@@ -113,7 +137,9 @@ void cache_put(const cache_request *request, const cache_input *inputs, size_t i
     bool has_disk = disk_folder(&folder, NULL);
     if (folder.is_off)
         return;
+    char hash[SHA256_TEXT + 1];
     describe(request, &r, key, name);
+    add_about(&r, request->about, hash);
     r.value = (blob){bytes, len};
     r.inputs = calloc(input_count + 1, sizeof *r.inputs);
     if (!r.inputs)
@@ -127,8 +153,9 @@ void cache_put(const cache_request *request, const cache_input *inputs, size_t i
     if (record_pack(&r)) {
         memory_put(key, &r);
         bool is_kept = has_disk && disk_write(&folder, name, key, &r);
-        if (has_disk && request->path)
-            why_note(&folder, request->path, &r, is_kept);
+        const char *file = request->path ? request->path : request->about;
+        if (has_disk && file)
+            why_note(&folder, file, &r, is_kept);
     }
     record_free(&r);
 }

@@ -2,7 +2,8 @@
 // entry is found by what went into the compile (path, source text and the named parts: defines,
 // tune, target, kiln, driver, options), and counts only while every file the compile has included
 // still has the same contents. Whatever goes wrong on disk (no folder, no room, no permission, a
-// broken file) means "not cached", never an error. Safe with any number of threads and processes:
+// broken file) means "not cached", never an error. Entries are run as they are, so a folder or file
+// that another user owns or may write is not used. Safe with any number of threads and processes:
 // files are written aside and renamed.
 #ifndef KILN_CACHE_H
 #define KILN_CACHE_H
@@ -15,7 +16,8 @@ typedef struct cache_part {
 } cache_part;
 
 typedef struct cache_request {
-    const char *path; // of the main source as the compile shows it; NULL: a text of no file
+    const char *path;  // of the main source as the compile shows it; NULL: a text of no file
+    const char *about; // the file that such a text was made from, for people; may be NULL
     const void *source;
     size_t source_len;
     const cache_part *parts;
@@ -56,6 +58,7 @@ typedef struct cache_entry {
     uint64_t bytes;     // of the file
     int64_t used;       // seconds since 1970
     bool is_broken;
+    bool is_foreign; // another user's, or others may write it: not used
 } cache_entry;
 void cache_each(void (*see)(void *user, const cache_entry *entry), void *user);
 // Removes every entry; gives how many.

@@ -41,6 +41,22 @@ static void count_up(uint64_t *counter)
 }
 
 // --- where
+// Code in the cache is run: nobody else may have put it there.
+static bool is_own(const struct stat *s)
+{
+    return s->st_uid == geteuid() && !(s->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static const char *folder_complaint(const char *path)
+{
+    struct stat link, s;
+    if (lstat(path, &link) || stat(path, &s))
+        return ""; // it will be made
+    if (link.st_uid != geteuid() || s.st_uid != geteuid())
+        return "the folder belongs to another user, who could put code there";
+    return is_own(&s) ? "" : "others may write into the folder (chmod go-w)";
+}
+
 bool disk_folder(cache_folder *out, const char **why)
 {
     const char *unused, *given = knob_text(KNOB_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"),
@@ -63,6 +79,8 @@ bool disk_folder(cache_folder *out, const char **why)
         out->is_off = true;
     } else if (!out->limit) {
         *why = "KILN_CACHE_SIZE is 0";
+    } else {
+        *why = folder_complaint(out->path);
     }
     return !(*why)[0];
 }
@@ -257,15 +275,21 @@ void record_free(record *r)
 }
 
 // --- reading
-bool disk_slurp(const char *path, uint8_t **bytes, size_t *len)
+// *is_foreign, unless it is NULL: nobody else may be able to write the file, and it is no link;
+// else true.
+static bool slurp(const char *path, bool *is_foreign, uint8_t **bytes, size_t *len)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_foreign ? O_NOFOLLOW : 0));
     struct stat st;
     *bytes = NULL;
     *len = 0;
+    if (is_foreign)
+        *is_foreign = fd < 0 && (errno == ELOOP || errno == EACCES);
     if (fd < 0)
         return false;
     bool ok = !fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size < file_limit;
+    if (ok && is_foreign)
+        *is_foreign = !(ok = is_own(&st));
     uint8_t *at = ok ? malloc((size_t)st.st_size + 1) : NULL;
     size_t have = 0, want = ok ? (size_t)st.st_size : 0;
     while (at && have < want) {
@@ -285,6 +309,11 @@ bool disk_slurp(const char *path, uint8_t **bytes, size_t *len)
     *bytes = at;
     *len = have;
     return true;
+}
+
+bool disk_slurp(const char *path, uint8_t **bytes, size_t *len)
+{
+    return slurp(path, NULL, bytes, len);
 }
 
 // Four chains of 8-byte words side by side: a file has hundreds of kilobytes, and a chain of bytes
@@ -315,53 +344,46 @@ static bool check_header(const uint8_t *bytes, size_t len, const uint8_t *key)
 }
 
 // As disk_read; any key, and nothing is removed.
-static bool read_any(const char *path, const uint8_t *key, record *out, bool *is_broken)
+static disk_state read_any(const char *path, const uint8_t *key, record *out)
 {
     uint8_t *bytes;
     size_t len;
-    *is_broken = false;
+    bool is_foreign;
     *out = (record){0};
-    if (!disk_slurp(path, &bytes, &len))
-        return false;
+    if (!slurp(path, &is_foreign, &bytes, &len))
+        return is_foreign ? DISK_FOREIGN : DISK_NONE;
     if (check_header(bytes, len, key)) {
         memmove(bytes, bytes + sizeof(file_header), len - sizeof(file_header));
         out->bytes = bytes;
         out->len = len - sizeof(file_header);
         if (record_unpack(out))
-            return true;
+            return DISK_GOOD;
         record_free(out);
     } else {
         free(bytes);
     }
-    *is_broken = true;
-    return false;
+    return DISK_BROKEN;
 }
 
 bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                record *out)
 {
     char path[1200];
-    bool is_broken;
-    if (!full_path(path, folder, name))
-        return false;
-    if (read_any(path, key, out, &is_broken))
-        return true;
-    if (is_broken) {
+    *out = (record){0};
+    disk_state found = full_path(path, folder, name) ? read_any(path, key, out) : DISK_NONE;
+    if (found == DISK_BROKEN) {
         unlink(path);
         count_up(&counts.broken);
     }
-    return false;
+    return found == DISK_GOOD;
 }
 
 disk_state disk_look(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                      record *out)
 {
     char path[1200];
-    bool is_broken = false;
     *out = (record){0};
-    if (full_path(path, folder, name) && read_any(path, key, out, &is_broken))
-        return DISK_GOOD;
-    return is_broken ? DISK_BROKEN : DISK_NONE;
+    return full_path(path, folder, name) ? read_any(path, key, out) : DISK_NONE;
 }
 
 void disk_touch(const cache_folder *folder, const char *name)
@@ -629,11 +651,17 @@ void cache_each(void (*see)(void *user, const cache_entry *entry), void *user)
         record r;
         cache_entry entry = {
             .path = "", .target = "", .bytes = files[k].bytes, .used = files[k].used.tv_sec};
-        if (read_any(path, NULL, &r, &entry.is_broken)) {
+        disk_state found = read_any(path, NULL, &r);
+        entry.is_broken = found == DISK_BROKEN;
+        entry.is_foreign = found == DISK_FOREIGN;
+        if (found == DISK_GOOD) {
             entry.path = (const char *)r.path.at;
-            for (size_t p = 0; p < r.part_count; p++)
+            for (size_t p = 0; p < r.part_count; p++) {
                 if (!strcmp((const char *)r.part_names[p].at, "target"))
                     entry.target = (const char *)r.part_values[p].at;
+                if (!strcmp((const char *)r.part_names[p].at, RECORD_ABOUT))
+                    entry.path = (const char *)r.part_values[p].at;
+            }
         }
         see(user, &entry);
         record_free(&r);

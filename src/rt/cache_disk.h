@@ -38,13 +38,19 @@ typedef struct cache_folder {
     bool is_off; // by KILN_CACHE: not even in memory
 } cache_folder;
 
-// False: switched off, or there is no place; *why (may be NULL) says it.
+// Parts that are for people, and no part of the key: the file a text was made from, and its
+// SHA-256.
+#define RECORD_ABOUT      "about"
+#define RECORD_ABOUT_HASH "about hash"
+bool record_is_note(const blob *part_name);
+
+// False: switched off, or there is no place, or it is not safe; *why (may be NULL) says it.
 bool disk_folder(cache_folder *out, const char **why);
 // False when there is none or it is broken (then it is removed). `key` must be the one it was
 // written with.
 bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                record *out);
-typedef enum disk_state { DISK_NONE, DISK_BROKEN, DISK_GOOD } disk_state;
+typedef enum disk_state { DISK_NONE, DISK_BROKEN, DISK_FOREIGN, DISK_GOOD } disk_state;
 // The same for people who only ask: nothing is removed or counted. `out` is set when it is good.
 disk_state disk_look(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                      record *out);

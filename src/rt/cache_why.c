@@ -18,6 +18,8 @@ static const struct part_words {
     {"target", "target", NULL},
     {"kiln", "compiler", NULL},
     {"driver", "driver", NULL},
+    {"compiler", "C compiler", NULL},
+    {"machine", "processor", NULL},
     {"options", "options", NULL},
 };
 
@@ -151,7 +153,8 @@ static void explain(story *out, const record *old, const record *now)
         tell(&changed, "the source changed");
     tell_inputs(&changed, old, now);
     for (size_t k = 0; k < now->part_count; k++)
-        tell_part(&changed, &same, old, now, k);
+        if (!record_is_note(&now->part_names[k]))
+            tell_part(&changed, &same, old, now, k);
     if (changed.len)
         tell(out, "recompiled: %s%s", changed.at, same.at);
     else
@@ -205,11 +208,31 @@ static bool has_changed(const char *path, bool is_absent, const uint8_t hash[SHA
     return memcmp(now, hash, sizeof now) != 0;
 }
 
+// The same with the hash as text.
+static bool has_other_text(const char *path, const char *hash)
+{
+    uint8_t *bytes, now[SHA256_BYTES];
+    char text_of[SHA256_TEXT + 1];
+    size_t len;
+    if (!disk_slurp(path, &bytes, &len))
+        return true;
+    sha256_of(bytes, len, now);
+    sha256_text(now, text_of);
+    free(bytes);
+    return strcmp(text_of, hash) != 0;
+}
+
 // What of the last compile has changed since; false: nothing.
 static bool tell_changes(story *s, const char *path, const record *note)
 {
     size_t before = s->len;
-    if (has_changed(path, false, note->source))
+    bool has_hash = false, is_other = false;
+    for (size_t k = 0; k < note->part_count; k++)
+        if (!strcmp((const char *)note->part_names[k].at, RECORD_ABOUT_HASH)) {
+            has_hash = true;
+            is_other = has_other_text(path, (const char *)note->part_values[k].at);
+        }
+    if (has_hash ? is_other : has_changed(path, false, note->source))
         tell(s, "since then '%s' has changed: the next use compiles it\n", path);
     for (size_t k = 0; k < note->input_count; k++) {
         const record_input *input = &note->inputs[k];
@@ -232,6 +255,10 @@ static void tell_entry(story *s, const cache_folder *folder, const record *note)
     case DISK_BROKEN:
         tell(s, "since then its compiled code in the cache was damaged: the next use compiles it "
                 "and writes it again\n");
+        break;
+    case DISK_FOREIGN:
+        tell(s, "its compiled code in the cache is not used, because another user owns it or may "
+                "write it: the next use compiles it\n");
         break;
     case DISK_NONE:
         tell(s, "its compiled code is not in the cache (any more): the next use compiles it\n");
@@ -256,7 +283,11 @@ static void tell_file(story *s, const cache_folder *folder, const char *path)
     } else if (found == DISK_BROKEN) {
         tell(s, "the note about '%s' is damaged: the next compile writes it again\n", path);
     } else if (state.is_on) {
-        tell(s, "'%s' was never compiled with this cache\n", path);
+        tell(s,
+             "'%s' was never compiled with this cache\n"
+             "(on cpu, only what the C compiler makes is kept, and only when it is done before "
+             "the program ends; KILN_CPU=wait waits for it. On interp nothing is kept.)\n",
+             path);
     } else {
         tell(s, "the cache knows nothing of '%s'\n", path);
     }

@@ -126,7 +126,11 @@ str image_source(const image_key *key)
 
 static cache_request request_of(const image_key *key)
 {
-    return (cache_request){key->path, key->source, key->source_len, key->parts, PART_COUNT};
+    return (cache_request){.path = key->path,
+                           .source = key->source,
+                           .source_len = key->source_len,
+                           .parts = key->parts,
+                           .part_count = PART_COUNT};
 }
 
 void image_note_inputs(kiln_module *m, const front *f)

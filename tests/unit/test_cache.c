@@ -62,7 +62,11 @@ static cache_part parts[] = {{"defines", "TILE=64\nFAST"}, {"target", "sm_90a"},
 
 static cache_request request_of(const char *path, const char *source)
 {
-    return (cache_request){path, source, strlen(source), parts, 3};
+    return (cache_request){.path = path,
+                           .source = source,
+                           .source_len = strlen(source),
+                           .parts = parts,
+                           .part_count = 3};
 }
 
 // What is on disk: the memory is emptied before.
@@ -208,7 +212,8 @@ TEST(cache_parts_do_not_run_into_each_other)
     start();
     cache_part one[] = {{"a", "bc"}, {"d", ""}}, two[] = {{"ab", "c"}, {"d", ""}},
                three[] = {{"a", "b"}, {"cd", ""}};
-    cache_request q = {"x", "s", 1, one, 2}, p = {"x", "s", 1, two, 2}, r = {"x", "s", 1, three, 2};
+    cache_request q = {"x", NULL, "s", 1, one, 2}, p = {"x", NULL, "s", 1, two, 2},
+                  r = {"x", NULL, "s", 1, three, 2};
     put(&q, "1");
     assert_true(get_is(&p, NULL));
     assert_true(get_is(&r, NULL));
@@ -454,6 +459,90 @@ TEST(cache_without_a_home_is_no_error)
 {
     start();
     assert_int_equal(in_child(no_home), 0);
+    end();
+}
+
+static void count_foreign(void *user, const cache_entry *e)
+{
+    *(int *)user += e->is_foreign;
+}
+
+static int foreign_entries(void)
+{
+    int count = 0;
+    cache_each(count_foreign, &count);
+    return count;
+}
+
+// Entries are run: whatever somebody else could have written is not used.
+TEST(cache_takes_nothing_that_others_may_write)
+{
+    start();
+    char path[512], aside[600];
+    cache_request q = request_of("a.c", "text");
+    cache_state seen;
+    put(&q, "code");
+    assert_true(get_is(&q, "code"));
+    assert_int_equal(entry_path(path, ".code"), 1);
+    static const mode_t modes[] = {0666, 0620, 0602};
+    for (int k = 0; k < 3; k++) {
+        chmod(path, modes[k]);
+        assert_true(get_is(&q, NULL));
+        assert_int_equal(foreign_entries(), 1);
+    }
+    chmod(path, 0644);
+    assert_true(get_is(&q, "code") && !foreign_entries());
+    // A link, even to the right file; what is compiled then takes its place.
+    snprintf(aside, sizeof aside, "%s/aside", beside);
+    assert_int_equal(rename(path, aside), 0);
+    assert_int_equal(symlink(aside, path), 0);
+    assert_true(get_is(&q, NULL));
+    put(&q, "code");
+    assert_true(get_is(&q, "code"));
+    static const mode_t folder_modes[] = {01777, 0770, 0702};
+    for (int k = 0; k < 3; k++) {
+        chmod(folder, folder_modes[k]);
+        assert_true(get_is(&q, NULL));
+        cache_look(&seen);
+        assert_true(!seen.is_on && strstr(seen.reason, "others may write into the folder"));
+    }
+    chmod(folder, 0755);
+    assert_true(get_is(&q, "code"));
+    if (geteuid() == 0) { // only root can give files away
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        assert_true(get_is(&q, NULL));
+        assert_int_equal(chown(path, 0, 0) | chown(folder, 65534, 65534), 0);
+        assert_true(get_is(&q, NULL));
+        cache_look(&seen);
+        assert_true(strstr(seen.reason, "belongs to another user") != NULL);
+        assert_int_equal(chown(folder, 0, 0), 0);
+    }
+    end();
+}
+
+// A text that was made from a file: found by its text, shown with the file's name.
+TEST(cache_says_about_which_file_a_text_is)
+{
+    start();
+    char path[512];
+    snprintf(path, sizeof path, "%s/kernel.c", beside);
+    write_text(path, "the source");
+    cache_request q = request_of(NULL, "generated text"), same = q;
+    char *answer = cache_why(path);
+    assert_true(strstr(answer, "never compiled with this cache") &&
+                strstr(answer, "KILN_CPU=wait"));
+    free(answer);
+    q.about = path;
+    put(&q, "code");
+    assert_true(get_is(&same, "code"));
+    answer = cache_why(path);
+    assert_true(strstr(answer, "there was nothing in the cache") &&
+                strstr(answer, "its compiled code is in the cache"));
+    free(answer);
+    write_text(path, "another source");
+    answer = cache_why(path);
+    assert_true(strstr(answer, "has changed: the next use compiles it") != NULL);
+    free(answer);
     end();
 }
 

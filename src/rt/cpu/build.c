@@ -149,7 +149,7 @@ typedef struct asked { // a request and the texts in it
     char id[600], options[400];
 } asked;
 
-static void ask(asked *a, const char *code, size_t len)
+static void ask(asked *a, const char *code, size_t len, const char *about)
 {
     const char *compiler = cpu_compiler(NULL);
     struct stat s = {0};
@@ -161,11 +161,14 @@ static void ask(asked *a, const char *code, size_t len)
         snprintf(a->options + strlen(a->options), sizeof a->options - strlen(a->options), "%s\n",
                  flags[k]);
     a->parts[0] = (cache_part){"target", "cpu"};
-    a->parts[1] = (cache_part){"driver", a->id};
+    a->parts[1] = (cache_part){"compiler", a->id};
     a->parts[2] = (cache_part){"options", a->options};
     a->parts[3] = (cache_part){"machine", found.machine};
-    a->request = (cache_request){
-        .source = code, .source_len = len, .parts = a->parts, .part_count = COUNT(a->parts)};
+    a->request = (cache_request){.about = about,
+                                 .source = code,
+                                 .source_len = len,
+                                 .parts = a->parts,
+                                 .part_count = COUNT(a->parts)};
 }
 
 void *build_cached(const char *code, size_t len)
@@ -174,7 +177,7 @@ void *build_cached(const char *code, size_t len)
     void *bytes = NULL, *object = NULL;
     size_t bytes_len = 0;
     char folder[256], path[300];
-    ask(&a, code, len);
+    ask(&a, code, len, NULL);
     if (!cache_get(&a.request, &bytes, &bytes_len))
         return NULL;
     folder_name(folder, sizeof folder);
@@ -188,12 +191,12 @@ void *build_cached(const char *code, size_t len)
     return object;
 }
 
-void build_keep(const build_job *job)
+void build_keep(const build_job *job, const char *about)
 {
     asked a;
     if (!job->bytes)
         return;
-    ask(&a, job->code, job->code_len);
+    ask(&a, job->code, job->code_len, about);
     cache_put(&a.request, NULL, 0, job->bytes, job->bytes_len);
 }
 

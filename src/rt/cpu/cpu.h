@@ -65,7 +65,7 @@ void build_job_free(build_job *job);                    // not the object
 void build_object(build_job *job);
 // The same from the disk cache, or NULL; and back into it.
 void *build_cached(const char *code, size_t len);
-void build_keep(const build_job *job);
+void build_keep(const build_job *job, const char *about); // the source's path
 // The C compiler that is used, or NULL; `why` gets a sentence.
 const char *cpu_compiler(const char **why);
 

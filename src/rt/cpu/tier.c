@@ -163,7 +163,7 @@ static void take_job(kiln_module *m)
 {
     build_job *job = m->job;
     m->job = NULL;
-    build_keep(job);
+    build_keep(job, m->name);
     take_object(m, job->object);
     build_job_free(job);
 }
