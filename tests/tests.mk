@@ -68,6 +68,13 @@ fuzz-diff: deps $(T)/fuzz_diff
 	@mkdir -p $(BUILD)/fuzz
 	@$(T)/fuzz_diff $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
 
+# One kind of random kernels each: make fuzz-simt, make fuzz-csmith [COUNT=200] [SEED=1] [FUZZ='--devices interp,x86,cpu,opencl …']
+.PHONY: fuzz-simt fuzz-csmith
+fuzz-simt fuzz-csmith: fuzz-%: deps $(T)/fuzz_diff
+	@[ $* != csmith ] || command -v csmith >/dev/null || { echo 'make fuzz-csmith: csmith is missing: apt-get install csmith' >&2; exit 3; }
+	@mkdir -p $(BUILD)/fuzz
+	@$(T)/fuzz_diff --profile $* --count $(or $(COUNT),200) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
+
 # Old bugs put back in: the random kernels must find each. make fuzz-proof [SECONDS=300] [BUGS='vector-store-sinks …'] [JSON=file]
 .PHONY: fuzz-proof
 fuzz-proof:

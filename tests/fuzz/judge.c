@@ -104,6 +104,12 @@ static void tell(batch *b, int i, fuzz_kind kind, const char *why)
 }
 
 // --- in the child
+static const char *first_error(const char *text) // warnings may stand before it
+{
+    const char *error = strstr(text, "error[");
+    return error ? error : text;
+}
+
 static kiln_module *compile(kiln *k, const batch *b, int way, const char *const *programs, int n)
 {
     char *source = fuzz_file(b->prelude, programs, n);
@@ -198,7 +204,7 @@ static void run_way(batch *b, int way)
         if (m)
             run_one(k, m, b, i);
         else if (!device_lacks_it(kiln_last_error(k)->text))
-            tell(b, i, FUZZ_REFUSED, kiln_last_error(k)->text);
+            tell(b, i, FUZZ_REFUSED, first_error(kiln_last_error(k)->text));
     }
     alarm(0);
     kiln_module_free(m);

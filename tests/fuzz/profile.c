@@ -1,6 +1,7 @@
 // The table of profiles. A new generator is a row here and a file of its own.
 #include "fuzz/profile.h"
 
+#include "fuzz/csmith_profile.h"
 #include "fuzz/gen.h"
 #include "fuzz/simt.h"
 
@@ -9,11 +10,12 @@
 static const char open_prelude[] = "#include <kiln/kernel.h>\n\n#include \"open.h\"\n";
 
 const fuzz_profile fuzz_profiles[] = {
-    {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed,
-     0},
-    {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0},
+    {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed, 0,
+     false},
+    {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0, false},
     {"simt", "all scalar types on lanes, against plain C over arrays of lanes", simt_prelude,
-     simt_write, 0},
+     simt_write, 0, false},
+    {"csmith", "programs of Csmith (a Debian package)", csmith_prelude, csmith_write, 20, true},
     {0},
 };
 

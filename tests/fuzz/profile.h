@@ -15,7 +15,8 @@ typedef struct fuzz_profile {
     // file scope ends in NUMBER, because one file holds many programs. The same seed and number
     // give the same text. False: this machine cannot write them (a generator that is not here).
     bool (*write)(uint64_t seed, unsigned number, FILE *out);
-    unsigned batch; // the most programs that a file may hold; 0: any number
+    unsigned batch;      // the most programs that a file may hold; 0: any number
+    bool may_be_refused; // with an error of the kernel's own (not K9001): counted, no finding
 } fuzz_profile;
 
 extern const fuzz_profile fuzz_profiles[]; // ended by a NULL name
