@@ -44,7 +44,7 @@ static bool has_plain_member(const field *f, uint64_t end, bool is_union)
             return false;
     bool is_known =
         type_is_record(element) ? !type_def(element)->is_incomplete : scalar_name(element) != NULL;
-    return f->name && is_known && (is_union ? f->offset == 0 : f->offset >= end);
+    return f->name && !f->bits && is_known && (is_union ? f->offset == 0 : f->offset >= end);
 }
 
 // True when every member can be written as a C member of its own.

@@ -62,9 +62,10 @@ typedef struct init_item { // one element of a braced list, as written
 
 typedef struct init_entry { // after checking: `value` (converted to its leaf's type) goes to byte
                             // `offset`;
-    uint64_t offset; // what no entry covers is zero. A record-typed value initialises that whole
-                     // sub-object.
-    ast_expr *value; // Entries are in evaluation order; later ones override earlier ones.
+    uint64_t offset;   // what no entry covers is zero. A record-typed value initialises that whole
+                       // sub-object.
+    ast_expr *value;   // Entries are in evaluation order; later ones override earlier ones.
+    const field *bits; // the bit-field that it sets, or NULL
 } init_entry;
 
 struct ast_expr {
@@ -90,6 +91,7 @@ struct ast_expr {
         };
     };
     uint64_t field_offset;
+    const field *bits;    // E_MEMBER after checking: the bit-field, or NULL
     vec(ast_expr *) args; // E_CALL
     ast_decl *callee_decl;
     const struct builtin *builtin;

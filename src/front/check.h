@@ -30,6 +30,9 @@ ast_expr *check_explicit_cast(front *f, ast_expr *e);
 const type *check_usual(front *f, ast_expr **a, ast_expr **b);
 const type *check_usual_type(const type *a, const type *b);
 const type *check_promoted_type(const type *t);
+const type *check_bits_type(const field *f); // of a bit-field's value: i32 where it holds them all
+// The constant must fit the bit-field; a diagnostic when it does not.
+void check_bits_fit(front *f, const ast_expr *e, const field *bits);
 // Would an implicit conversion keep every value of `from`?
 bool check_keeps_values(const type *from, const type *to);
 // Would it keep the values that this very expression can have?

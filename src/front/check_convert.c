@@ -120,6 +120,13 @@ const type *check_promoted_type(const type *t)
     return t->is_enum ? type_scalar((type_kind)t->kind) : t->unqualified;
 }
 
+const type *check_bits_type(const field *f)
+{
+    if (f->bits > 32 || type_size(f->type) < 4)
+        return f->type->unqualified;
+    return type_scalar(f->bits == 32 && !type_is_signed(f->type) ? TY_U32 : TY_I32);
+}
+
 const type *check_usual_type(const type *a, const type *b)
 {
     if (a->kind == TY_F64 || b->kind == TY_F64)
@@ -167,11 +174,25 @@ static bool is_truth_value(const ast_expr *e)
     return false;
 }
 
+// The bit-field that e reads, through implicit conversions.
+static const field *bits_of(const ast_expr *e)
+{
+    while (e->kind == E_CONVERT && !e->cast_type &&
+           (e->convert == CONVERT_LOAD || e->convert == CONVERT_INT))
+        e = e->a;
+    return e->kind == E_MEMBER ? e->bits : NULL;
+}
+
 // Is every value that e can have exact in `to`, though not every value of its type? Constants,
 // 0 and 1 from comparisons, the arms of ?:, and what C only promoted.
 bool check_fits(front *f, const ast_expr *e, const type *to)
 {
     const_value v;
+    const field *bits = bits_of(e);
+    if (bits && type_is_arith(to))
+        return (unsigned)bits->bits <= (to->kind == TY_F32   ? 24
+                                        : to->kind == TY_F64 ? 53
+                                                             : check_bits(to));
     if (is_truth_value(e))
         return true;
     if (e->kind == E_COND && !e->is_const)
@@ -403,6 +424,24 @@ static diag *lossy_number(front *f, ast_expr *e, const type *to, const char *pla
         check_fix_around(f, d, e, "convert explicitly", cast, "");
     }
     return d;
+}
+
+void check_bits_fit(front *f, const ast_expr *e, const field *bits)
+{
+    const_value v;
+    if (!e->is_const || !check_is_strict(f) || !const_eval(f, e, &v) || v.is_float ||
+        bits->bits >= 64)
+        return;
+    bool is_signed = type_is_signed(bits->type);
+    int64_t value = (int64_t)v.integer, top = (int64_t)1 << (bits->bits - is_signed);
+    int64_t low = is_signed ? -top : 0;
+    if (value >= low && value < top)
+        return;
+    diag *d = diag_raise(f->diags, K2008, e->at, "the constant %s does not fit %d bit%s",
+                         const_text(f, e, &v), bits->bits, bits->bits == 1 ? "" : "s");
+    diag_label(d, e->at, "'%s' holds %lld to %lld", bits->name, (long long)low,
+               (long long)(top - 1));
+    diag_label(d, bits->at, "declared here");
 }
 
 static void storage_message(front *f, ast_expr *e, const type *to, const char *place)

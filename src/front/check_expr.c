@@ -386,6 +386,7 @@ static ast_expr *check_member(front *f, ast_expr *e)
         return no_such_member(f, e, record);
     e->a = a;
     e->field_offset = offset;
+    e->bits = member->bits ? member : NULL;
     unsigned quals = record->quals & (QUAL_CONST | QUAL_VOLATILE);
     e->type =
         quals ? type_qualified(f->in, member->type, member->type->quals | quals) : member->type;
@@ -406,6 +407,12 @@ static ast_expr *check_sizeof(front *f, ast_expr *e)
         ast_expr *a = check_expr(f, e->a);
         f->unevaluated--;
         t = a->type;
+        if (a->kind == E_MEMBER && a->bits) {
+            diag *d = diag_raise(f->diags, K2037, e->at, "%s of a bit-field is not possible", word);
+            diag_label(d, a->at, "it has bits, not bytes");
+            diag_label(d, a->bits->at, "declared here");
+            return check_poison(f, e);
+        }
         if (a->kind == E_NAME && a->decl && a->decl->align)
             align = a->decl->align;
     }
@@ -566,7 +573,8 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
         diag_label(d, e->at, "its size is not known here");
         return check_poison(f, e);
     }
-    return check_wrap(f, e, CONVERT_LOAD, t->unqualified);
+    ast_expr *value = check_wrap(f, e, CONVERT_LOAD, t->unqualified);
+    return e->kind == E_MEMBER && e->bits ? check_force(f, value, check_bits_type(e->bits)) : value;
 }
 
 ast_expr *check_lvalue_or_value(front *f, ast_expr *e)

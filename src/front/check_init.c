@@ -5,10 +5,11 @@
 
 typedef struct filler {
     front *f;
-    ast_expr *list;   // receives the entries
-    ast_expr *braces; // whose items are being consumed
-    uint32_t next;    // of braces->items
-    uint64_t reached; // elements of the outermost array that are named so far
+    ast_expr *list;    // receives the entries
+    ast_expr *braces;  // whose items are being consumed
+    uint32_t next;     // of braces->items
+    uint64_t reached;  // elements of the outermost array that are named so far
+    const field *bits; // the bit-field that the next value goes to, or NULL
     bool is_bad;
 } filler;
 
@@ -24,14 +25,16 @@ static uint64_t child_count(const type *t)
     return t->kind == TY_UNION ? (def->fields.len ? 1 : 0) : def->fields.len;
 }
 
-static const type *child_at(const type *t, uint64_t index, uint64_t *offset)
+static const type *child_at(filler *s, const type *t, uint64_t index, uint64_t *offset)
 {
+    s->bits = NULL;
     if (t->kind == TY_ARRAY) {
         *offset += index * type_def(t->base)->size;
         return t->base;
     }
     const field *member = &type_def(t)->fields.at[index];
     *offset += member->offset;
+    s->bits = member->bits ? member : NULL;
     return member->type;
 }
 
@@ -50,7 +53,8 @@ static void add_entry(filler *s, uint64_t offset, ast_expr *value)
     if (is_poison(value))
         s->is_bad = true;
     else
-        vec_push(s->f->in, &s->list->inits, ((init_entry){.offset = offset, .value = value}));
+        vec_push(s->f->in, &s->list->inits,
+                 ((init_entry){.offset = offset, .value = value, .bits = s->bits}));
 }
 
 static void add_string(filler *s, const type *t, uint64_t offset, ast_expr *value)
@@ -72,6 +76,8 @@ static void add_string(filler *s, const type *t, uint64_t offset, ast_expr *valu
 static void add_scalar(filler *s, const type *t, uint64_t offset, ast_expr *value)
 {
     value = check_value(s->f, value);
+    if (!is_poison(value) && s->bits && type_is_arith(value->type))
+        check_bits_fit(s->f, value, s->bits);
     if (!is_poison(value))
         value = check_convert(s->f, value, t, NULL);
     if (!is_poison(value) && value->type->kind == t->kind && !type_same(value->type, t, true) &&
@@ -160,7 +166,7 @@ static void fill_designated(filler *s, const type *t, uint64_t offset, const str
         return;
     }
     uint64_t at = offset;
-    const type *child = child_at(t, *index, &at);
+    const type *child = child_at(s, t, *index, &at);
     const struct designator *rest = stays ? d : d->next;
     if (!rest) {
         ast_expr *value = s->braces->items.at[s->next].value;
@@ -203,7 +209,7 @@ static void fill(filler *s, const type *t, uint64_t offset, uint64_t index, bool
                 return;
             }
             uint64_t at = offset;
-            const type *child = child_at(t, index, &at);
+            const type *child = child_at(s, t, index, &at);
             bool direct = !is_aggregate(child) || item->value->kind == E_INIT_LIST ||
                           (is_char_array(child) && item->value->kind == E_STRING);
             if (!direct) {

@@ -121,6 +121,13 @@ static ast_expr *check_address(front *f, ast_expr *e)
         diag_label(d, a->at, "a value, not a variable");
         return check_poison(f, e);
     }
+    if (a->kind == E_MEMBER && a->bits) {
+        diag *d = diag_raise(f->diags, K2020, e->at, "a bit-field has no address");
+        diag_label(d, a->at, "its address is taken here");
+        diag_label(d, a->bits->at, "declared with %d bits", a->bits->bits);
+        diag_note(d, "copy it to a variable, and back afterwards");
+        return check_poison(f, e);
+    }
     ast_decl *root = root_of(a);
     if (root && root->is_register) {
         diag *d = diag_raise(f->diags, K2020, e->at,
@@ -616,8 +623,9 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
                      x.at, (int)y.len, y.at);
         return check_poison(f, e);
     }
+    const type *read = a->kind == E_MEMBER && a->bits ? check_bits_type(a->bits) : t;
     if (shift) {
-        e->compute_type = check_promoted_type(t);
+        e->compute_type = check_promoted_type(read);
         e->b = check_promote(f, b);
         ast_expr probe = {.type = e->compute_type};
         warn_about_shift(f, &probe, e->b);
@@ -627,8 +635,8 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
                        check_fits(f, b, t) || !check_is_strict(f);
     if (!result_fits || (t->kind == TY_F32 && b->type->kind == TY_F64 && check_is_strict(f)))
         b = check_convert(f, b, t, NULL); // says what is lost; exact f64 constants become f32 here
-    e->compute_type = check_usual_type(t, b->type);
-    if (!check_keeps_values(t, e->compute_type) && check_is_strict(f)) {
+    e->compute_type = check_usual_type(read, b->type);
+    if (!check_keeps_values(read, e->compute_type) && check_is_strict(f)) {
         diag *d = diag_raise(f->diags, K2004, a->at, "'%s' does not convert silently to '%s'",
                              T_OF(f, t), T_OF(f, e->compute_type));
         diag_label(d, a->at, "converted for the computation");
@@ -681,6 +689,8 @@ ast_expr *check_assign(front *f, ast_expr *e)
         diag *d = diag_raise(f->diags, K2204, e->at, "'%s' is assigned to itself", a->decl->name);
         diag_label(d, e->at, "this changes nothing");
     }
+    if (a->kind == E_MEMBER && a->bits && type_is_arith(b->type))
+        check_bits_fit(f, b, a->bits);
     e->b = check_convert(f, b, e->type, NULL);
     return is_poison(e->b) ? check_poison(f, e) : e;
 }

@@ -26,7 +26,8 @@ typedef struct place { // an object in memory: where, and how it is accessed
     ir_ref base;
     int64_t offset;
     const type *type;
-    uint8_t hint; // ir_hint
+    uint8_t hint;      // ir_hint
+    const field *bits; // the bit-field that it is, or NULL; `offset` is that of its first unit
 } place;
 
 typedef struct var_slot { // what ast_decl.lower_data of a variable points to
@@ -74,6 +75,13 @@ ir_ref lower_address(lower *l, place p);          // as a pointer in p's own spa
 ir_ref lower_generic(lower *l, ir_ref pointer);   // the same pointer as ptr.gen
 ir_ref lower_load(lower *l, place p);             // of a scalar
 void lower_store(lower *l, place p, ir_ref value);
+
+// --- lower_bits.c: bit-fields
+ir_ref lower_load_bits(lower *l, place p);
+void lower_store_bits(lower *l, place p, ir_ref value);
+ir_ref lower_wrap_bits(lower *l, place p, ir_ref value); // what a load gives after the store
+
+// --- lower_place.c
 // 2, 4, 8 or 16 neighbours of type t by one access; the place is aligned to all of them.
 void lower_load_many(lower *l, place p, ir_type t, uint32_t count, ir_ref *values);
 void lower_store_many(lower *l, place p, ir_type t, uint32_t count, const ir_ref *values);

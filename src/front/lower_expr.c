@@ -333,6 +333,8 @@ static ir_ref incdec(lower *l, const ast_expr *e)
         new_value = lower_convert(l, x, as, t);
     }
     lower_store(l, p, new_value);
+    if (p.bits)
+        new_value = lower_wrap_bits(l, p, new_value);
     return e->is_postfix ? old : new_value;
 }
 
@@ -362,7 +364,7 @@ static ir_ref assign(lower *l, const ast_expr *e)
     }
     l->at.at = e->at;
     lower_store(l, p, v);
-    return v;
+    return p.bits ? lower_wrap_bits(l, p, v) : v;
 }
 
 // c ? a : b for scalars and void

@@ -11,7 +11,7 @@ static bool covers_all(const ast_expr *list, const type *t)
     uint64_t bytes = 0, end = 0;
     for (uint32_t i = 0; i < list->inits.len; i++) {
         const init_entry *entry = &list->inits.at[i];
-        if (entry->offset < end)
+        if (entry->offset < end || entry->bits)
             return false;
         bytes += lower_size(entry->value->type);
         end = entry->offset + lower_size(entry->value->type);
@@ -32,7 +32,10 @@ static void string_init(lower *l, place to, str bytes)
     if (room > bytes.len)
         lower_zero(l, to);
     for (uint64_t i = 0; i < bytes.len && i < room; i++) {
-        place at = {to.base, lower_offset(to.offset, i), type_scalar(TY_I8), to.hint};
+        place at = {.base = to.base,
+                    .offset = lower_offset(to.offset, i),
+                    .type = type_scalar(TY_I8),
+                    .hint = to.hint};
         lower_store(l, at, ir_constant(l->func, IR_I8, (uint8_t)bytes.at[i]));
     }
 }
@@ -43,8 +46,12 @@ static void list_init(lower *l, place to, const ast_expr *list)
         lower_zero(l, to);
     for (uint32_t i = 0; i < list->inits.len; i++) {
         const init_entry *entry = &list->inits.at[i];
-        place at = {to.base, lower_offset(to.offset, entry->offset),
-                    entry->value->type->unqualified, to.hint};
+        place at = {.base = to.base,
+                    .offset = lower_offset(to.offset, entry->offset),
+                    .type = entry->bits ? entry->bits->type->unqualified
+                                        : entry->value->type->unqualified,
+                    .hint = to.hint,
+                    .bits = entry->bits};
         lower_init(l, at, entry->value);
     }
 }
@@ -98,6 +105,16 @@ static uint64_t const_bits(const type *t, const_value v)
     return v.integer;
 }
 
+// Writes the bits of a constant into their unit at out.
+static void put_bits(uint8_t *out, const field *f, uint64_t bits)
+{
+    for (uint32_t i = 0; i < (uint32_t)f->bits; i++) {
+        uint32_t at = f->bit + i;
+        uint8_t one = (uint8_t)(1 << at % 8);
+        out[at / 8] = (uint8_t)(bits >> i & 1 ? out[at / 8] | one : out[at / 8] & ~one);
+    }
+}
+
 // Writes the constant `init` of an object of type `t` at out.
 static void const_bytes(lower *l, const type *t, const ast_expr *init, uint8_t *out)
 {
@@ -108,7 +125,11 @@ static void const_bytes(lower *l, const type *t, const ast_expr *init, uint8_t *
         memset(out, 0, lower_size(t));
         for (uint32_t i = 0; i < core->inits.len; i++) {
             const init_entry *entry = &core->inits.at[i];
-            const_bytes(l, entry->value->type, entry->value, out + entry->offset);
+            const_value v;
+            if (entry->bits && const_eval(l->f, entry->value, &v))
+                put_bits(out + entry->offset, entry->bits, const_bits(entry->bits->type, v));
+            else
+                const_bytes(l, entry->value->type, entry->value, out + entry->offset);
         }
         return;
     }

@@ -18,7 +18,7 @@ ir_type lower_leaf_type(const type *t)
     ir_type all = IR_VOID;
     for (uint32_t i = 0; i < def->fields.len; i++) {
         ir_type one = lower_leaf_type(def->fields.at[i].type);
-        if (one == IR_VOID || (all != IR_VOID && one != all))
+        if (one == IR_VOID || def->fields.at[i].bits || (all != IR_VOID && one != all))
             return IR_VOID;
         all = one;
     }

@@ -23,7 +23,7 @@ static uint32_t align_of(const type *t)
 static place place_at(ir_ref base, int64_t offset, const type *t)
 {
     uint8_t hint = t->quals & QUAL_VOLATILE ? IR_HINT_VOLATILE : IR_HINT_NONE;
-    return (place){base, offset, t, hint};
+    return (place){.base = base, .offset = offset, .type = t, .hint = hint};
 }
 
 // --- slots
@@ -153,7 +153,7 @@ place lower_pointee(lower *l, const ast_expr *e)
     else if (e->kind == E_BINARY && (e->op == TOK_PLUS || e->op == TOK_MINUS))
         p = offset_pointee(l, e);
     else
-        p = (place){lower_value(l, e), 0, to, IR_HINT_NONE};
+        p = (place){.base = lower_value(l, e), .type = to};
     return place_at(p.base, p.offset, to);
 }
 
@@ -174,6 +174,7 @@ static place member_place(lower *l, const ast_expr *e)
     place member = place_at(p.base, lower_offset(p.offset, e->field_offset), e->type);
     if (p.hint)
         member.hint = p.hint;
+    member.bits = e->bits;
     return member;
 }
 
@@ -268,13 +269,18 @@ static void store_piece(lower *l, place p, piece part, const ir_ref *values)
 ir_ref lower_load(lower *l, place p)
 {
     ir_ref value;
+    if (p.bits)
+        return lower_load_bits(l, p);
     load_piece(l, p, (piece){0, type_ir(p.type), 1}, &value);
     return value;
 }
 
 void lower_store(lower *l, place p, ir_ref value)
 {
-    store_piece(l, p, (piece){0, type_ir(p.type), 1}, &value);
+    if (p.bits)
+        lower_store_bits(l, p, value);
+    else
+        store_piece(l, p, (piece){0, type_ir(p.type), 1}, &value);
 }
 
 void lower_load_many(lower *l, place p, ir_type t, uint32_t count, ir_ref *values)
@@ -306,6 +312,8 @@ static bool gather_union(lower *l, const type *t, uint64_t offset, pieces *out)
     const type *def = type_def(t);
     for (uint32_t i = 0; i < def->fields.len; i++) {
         pieces member = {0};
+        if (def->fields.at[i].bits)
+            continue;
         if (!gather(l, def->fields.at[i].type, 0, &member))
             return false;
         if (pieces_bytes(&member) != def->size)
@@ -328,15 +336,41 @@ static bool gather_union(lower *l, const type *t, uint64_t offset, pieces *out)
     return true;
 }
 
+// The bytes of the bit-fields from member *i on, and *i moved behind them.
+static bool gather_bits(lower *l, const type *def, uint32_t *i, uint64_t offset, pieces *out)
+{
+    uint64_t lo = UINT64_MAX, hi = 0;
+    for (; *i < def->fields.len && def->fields.at[*i].bits; ++*i) {
+        const field *f = &def->fields.at[*i];
+        uint64_t end = f->offset + f->unit * f->units;
+        lo = f->offset < lo ? f->offset : lo;
+        hi = end > hi ? end : hi;
+    }
+    while (lo < hi) {
+        uint64_t size = 8;
+        while (lo % size || size > hi - lo || size > def->align)
+            size /= 2;
+        if (out->len >= LOWER_LEAF_LIMIT)
+            return false;
+        ir_type t = size == 8 ? IR_I64 : size == 4 ? IR_I32 : size == 2 ? IR_I16 : IR_I8;
+        vec_push(l->f->in, out, (piece){offset + lo, t, 1});
+        lo += size;
+    }
+    return true;
+}
+
 static bool gather(lower *l, const type *t, uint64_t offset, pieces *out)
 {
     const type *def = type_def(t);
     if (t->kind == TY_UNION)
         return gather_union(l, t, offset, out);
     if (t->kind == TY_STRUCT) {
-        for (uint32_t i = 0; i < def->fields.len; i++) {
-            if (!gather(l, def->fields.at[i].type, offset + def->fields.at[i].offset, out))
+        for (uint32_t i = 0; i < def->fields.len;) {
+            const field *f = &def->fields.at[i];
+            if (f->bits ? !gather_bits(l, def, &i, offset, out)
+                        : !gather(l, f->type, offset + f->offset, out))
                 return false;
+            i += !f->bits;
         }
         return true;
     }
@@ -412,10 +446,10 @@ static void word_loop(lower *l, place to, const place *from)
     ir_exit(&no, loop, NULL, 0);
     ir_ref value = ir_constant(f, t, 0);
     if (from)
-        load_piece(l, (place){ir_ptradd(&l->at, source, at), 0, NULL, from->hint}, (piece){0, t, 1},
-                   &value);
-    store_piece(l, (place){ir_ptradd(&l->at, target, at), 0, NULL, to.hint}, (piece){0, t, 1},
-                &value);
+        load_piece(l, (place){.base = ir_ptradd(&l->at, source, at), .hint = from->hint},
+                   (piece){0, t, 1}, &value);
+    store_piece(l, (place){.base = ir_ptradd(&l->at, target, at), .hint = to.hint},
+                (piece){0, t, 1}, &value);
     ir_ref next = ir_bin(&l->at, IR_ADD, IR_I64, at, ir_i64(f, word));
     ir_next(&l->at, loop, &next, 1);
     l->at.region = outer;

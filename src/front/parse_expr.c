@@ -267,6 +267,11 @@ static const type *step_into(parser *p, const type *t, bool is_first, uint64_t *
         const field *f = name && type_is_record(t) ? type_find_field(t, name, &inner) : NULL;
         step(p);
         *offset += inner;
+        if (f && f->bits) {
+            diag *d = parse_error(p, K1052, at, "offsetof of a bit-field is not possible");
+            diag_label(d, at, "it starts at a bit, not at a byte");
+            return type_scalar(TY_POISON);
+        }
         if (f || t->kind == TY_POISON)
             return f ? f->type : t;
     }

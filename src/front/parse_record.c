@@ -7,6 +7,7 @@ typedef struct members {
     vec(field) list;
     map seen; // name -> index + 1 into `ats`
     vec(span) ats;
+    uint32_t named;
     bool is_broken;
 } members;
 
@@ -37,15 +38,62 @@ static void note_anonymous(parser *p, members *m, const type *t, span at)
     }
 }
 
-static void bit_field(parser *p, span at)
+static diag *bad_bits(parser *p, members *m, span at, const char *message)
+{
+    m->is_broken = true;
+    diag *d = diag_raise(p->f->diags, K1013, at, "%s", message);
+    return d;
+}
+
+// `: width` behind a declarator; true when the member is a bit-field of f's type.
+static bool parse_bits(parser *p, members *m, const specifiers *s, const declarator *d, field *f)
 {
     span colon = here(p);
     step(p);
-    ast_expr *width = parse_cond(p);
-    diag *d =
-        diag_raise(p->f->diags, K1013, span_join(at, width->at), "bit-fields are not supported");
-    diag_label(d, span_join(colon, width->at), "their layout differs between compilers");
-    diag_note(d, "use a whole u32 and take the bits out with shifts and masks");
+    ast_expr *e = parse_cond(p);
+    int64_t width = 0;
+    if (p->is_panicking || !check_const_int(p->f, e, &width, "width of a bit-field")) {
+        m->is_broken = true;
+        return false;
+    }
+    const type *t = d->type;
+    span at = span_join(colon, e->at);
+    int64_t most = t->kind == TY_BOOL ? 1 : (int64_t)(8 * type_size(t));
+    if (t->kind == TY_POISON) {
+        m->is_broken = true;
+        return false;
+    }
+    if (!type_is_integer(t)) {
+        diag *r = bad_bits(p, m, d->at, "only integers can be bit-fields");
+        diag_label(r, d->at, "this is '%s'", type_text(p->f->in, t));
+        return false;
+    }
+    if (width < 0 || width > most || (!width && d->name)) {
+        diag *r = bad_bits(p, m, at, "this bit-field has an impossible width");
+        if (width)
+            diag_label(r, at, "'%s' has 1 to %lld bits", type_text(p->f->in, t), (long long)most);
+        else
+            diag_label(r, at, "only an unnamed one can have no bits: it ends the row");
+        return false;
+    }
+    if (s->align) {
+        diag *r = bad_bits(p, m, s->align_at, "a bit-field has no alignment of its own");
+        diag_note(r, "an unnamed one of width 0 starts a new unit");
+        return false;
+    }
+    *f = (field){.name = d->name, .type = t, .at = d->at, .bits = (int16_t)(width ? width : -1)};
+    return true;
+}
+
+static void add_bits(parser *p, members *m, const specifiers *s, const declarator *d)
+{
+    field f = {0};
+    if (!parse_bits(p, m, s, d, &f))
+        return;
+    if (f.name)
+        note_member(p, m, f.name, f.at);
+    m->named += f.name != NULL;
+    vec_push(p->f->in, &m->list, f);
 }
 
 static bool member_type_is_ok(parser *p, const declarator *d)
@@ -85,6 +133,7 @@ static void add_member(parser *p, members *m, const specifiers *s, const declara
         note_member(p, m, d->name, d->at);
     else
         note_anonymous(p, m, d->type, s->at);
+    m->named++;
     vec_push(p->f->in, &m->list, f);
 }
 
@@ -118,13 +167,14 @@ static void parse_member_line(parser *p, members *m)
         if (kind(p) != TOK_COLON)
             d = parse_declarator(p, s.type);
         if (kind(p) == TOK_COLON)
-            bit_field(p, d.at);
+            add_bits(p, m, &s, &d);
         else if (!d.name)
             parse_expected(p, "the name of a member");
-        else
+        else {
             parse_attributes(p, &s.align, &s.align_at);
-        if (d.name && !p->is_panicking)
-            add_member(p, m, &s, &d);
+            if (!p->is_panicking)
+                add_member(p, m, &s, &d);
+        }
         if (!accept(p, TOK_COMMA))
             break;
     }
@@ -153,7 +203,7 @@ static void parse_members(parser *p, type *record, uint32_t align)
     }
     span at_end = {0, 0};
     parse_attributes(p, &align, &at_end);
-    if (!m.list.len && !m.is_broken && closed) {
+    if (!m.named && !m.is_broken && closed) {
         diag *d = diag_raise(p->f->diags, K1038, span_join(open, previous(p)),
                              "a %s needs a member", record->kind == TY_UNION ? "union" : "struct");
         diag_note(d, "C gives an empty one no size; the host's compilers do not agree on it");

@@ -157,28 +157,104 @@ type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at)
     return t;
 }
 
+// --- layout
+
+typedef struct layout {
+    uint64_t bits; // taken so far
+    uint64_t size; // bytes: the largest end of a member
+    uint32_t align;
+    bool is_union;
+} layout;
+
+// Where a bit-field starts, in bits: it does not cross a boundary of its own type.
+static uint64_t place_bits(layout *a, const field *f)
+{
+    uint64_t start = a->is_union ? 0 : a->bits, unit = 8 * type_size(f->type);
+    uint64_t width = f->bits < 0 ? 0 : (uint64_t)f->bits;
+    if (!width || start / unit != (start + width - 1) / unit)
+        start = (start + unit - 1) / unit * unit;
+    uint64_t end = start + width;
+    a->bits = end;
+    a->size = (end + 7) / 8 > a->size ? (end + 7) / 8 : a->size;
+    if (f->name && type_align(f->type) > a->align)
+        a->align = type_align(f->type);
+    return start;
+}
+
+// Chooses the unit by which field `f`, whose first bit is `start`, is accessed. Bytes lo to hi
+// belong to it and the bit-fields beside it.
+static void choose_unit(field *f, uint64_t start, uint64_t lo, uint64_t hi)
+{
+    uint64_t own = type_size(f->type), end = start + (uint64_t)f->bits;
+    uint64_t sizes[] = {own, 1, 2, 4, 8};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        uint64_t at = start / 8 / sizes[i] * sizes[i];
+        bool covers = end <= 8 * (at + sizes[i]);
+        if (!covers || sizes[i] > own || at < lo || at + sizes[i] > hi)
+            continue;
+        *f = (field){f->name,           f->type, at, f->at, f->bits, (uint8_t)(start - 8 * at),
+                     (uint8_t)sizes[i], 1};
+        return;
+    }
+    uint64_t at = start / 8;
+    *f = (field){f->name, f->type,
+                 at,      f->at,
+                 f->bits, (uint8_t)(start - 8 * at),
+                 1,       (uint8_t)((end + 7) / 8 - at)};
+}
+
+// Units of the bit-fields `first` to `last` of the record, whose first bits are in `offset`.
+static void choose_units(type *record, uint32_t first, uint32_t last, uint64_t lo, uint64_t hi)
+{
+    for (uint32_t i = first; i < last; i++)
+        choose_unit(&record->fields.at[i], record->fields.at[i].offset, lo, hi);
+}
+
 bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align)
 {
-    uint64_t size = 0;
-    uint32_t align = min_align ? min_align : 1;
+    layout a = {.align = min_align ? min_align : 1, .is_union = record->kind == TY_UNION};
     uint16_t nesting = 0;
+    uint32_t run = 0;    // first bit-field of the row that is open
+    uint64_t run_lo = 0; // its first byte
     for (uint32_t i = 0; i < count; i++) {
         field f = fields[i];
         if (type_is_incomplete(f.type))
             return false;
+        nesting = one_deeper(f.type) > nesting ? one_deeper(f.type) : nesting;
+        if (f.bits > 0) {
+            if (record->fields.len == run)
+                run_lo = a.is_union ? 0 : a.bits / 8;
+            f.offset = place_bits(&a, &f); // in bits until the row is complete
+            if (f.name)
+                vec_push(record->fields_in, &record->fields, f);
+            continue;
+        }
         uint64_t each = type_align(f.type);
-        uint64_t start = record->kind == TY_UNION ? 0 : (size + each - 1) / each * each;
+        uint64_t start = a.is_union ? 0 : ((a.bits + 7) / 8 + each - 1) / each * each;
+        if (!a.is_union) { // a member, or a width of 0, ends the row
+            choose_units(record, run, record->fields.len, run_lo, start);
+            run_lo = start;
+        }
+        if (f.bits < 0) {
+            place_bits(&a, &f);
+            run = a.is_union ? run : record->fields.len;
+            continue;
+        }
         f.offset = start;
         if (type_size(f.type) > TYPE_MAX_BYTES - start)
             return false;
         uint64_t end = start + type_size(f.type);
-        size = end > size ? end : size;
-        align = each > align ? (uint32_t)each : align;
-        nesting = one_deeper(f.type) > nesting ? one_deeper(f.type) : nesting;
+        a.bits = 8 * end;
+        a.size = end > a.size ? end : a.size;
+        a.align = each > a.align ? (uint32_t)each : a.align;
         vec_push(record->fields_in, &record->fields, f);
+        run = a.is_union ? run : record->fields.len;
     }
-    record->size = (size + align - 1) / align * align;
-    record->align = align;
+    record->size = (a.size + a.align - 1) / a.align * a.align;
+    record->align = a.align;
+    for (uint32_t i = run; i < record->fields.len; i++)
+        if (record->fields.at[i].bits)
+            choose_unit(&record->fields.at[i], record->fields.at[i].offset, run_lo, record->size);
     record->nesting = nesting;
     record->is_incomplete = false;
     return true;

@@ -26,8 +26,14 @@ typedef struct type type;
 typedef struct field {
     const char *name; // NULL for an anonymous struct or union
     const type *type;
-    uint64_t offset;
+    uint64_t offset; // of a bit-field: where its first unit starts
     span at;
+    // Bit-fields. They lie in one unit of 1, 2, 4 or 8 bytes, or in a row of units of one byte: no
+    // access touches bytes that belong to other members.
+    int16_t bits;  // width; 0: no bit-field; -1: an unnamed one of width 0 (only for type_complete)
+    uint8_t bit;   // of the lowest bit, from the start of the first unit
+    uint8_t unit;  // bytes of a unit
+    uint8_t units; // in a row
 } field;
 
 struct type {
@@ -68,7 +74,8 @@ const type *type_func(arena *a, const type *result, const type *const *params, u
                       bool is_variadic);
 const type *type_qualified(arena *a, const type *t, unsigned quals);
 type *type_record(arena *a, type_kind struct_or_union, const char *tag, span at); // incomplete
-// Lays the fields out as the host's C does; false when a field is incomplete or the size overflows.
+// Lays the fields out as the host's C does (System V's ABI for x86-64); false when a field is
+// incomplete or the size overflows. Unnamed bit-fields only take their place.
 bool type_complete(type *record, const field *fields, uint32_t count, uint32_t min_align);
 
 bool type_same(const type *a, const type *b, bool ignore_quals);

@@ -1,13 +1,21 @@
-// A struct with bit-fields that a kernel uses: an error at the first bit-field, with the use labelled.
+// Bit-fields that cannot be: of a float, too wide, without bits, with an alignment.
 #include <kiln/kernel.h>
 
-struct flags {
-    u32 low : 4;
-    u32 high : 28;
-};
-
-kernel block(64) void f(f32 *x, u32 n)
+kernel block(64) void f(u32 *x)
 {
-    struct flags v = {1, 2};
-    x[0] = (f32)(v.low + v.high);
+    struct wrong {
+        f32 a : 4;
+        u8 b : 9;
+        bool c : 2;
+        u32 d : 0;
+        u32 e : -1;
+        _Alignas(8) u32 g : 3;
+        u32 h : x[0];
+    };
+    struct right {
+        u32 a : 4;
+        u32 : 0;
+        bool c : 1;
+    } r = {1, 1};
+    x[0] = r.a;
 }

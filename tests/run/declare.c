@@ -66,8 +66,8 @@ kernel void alignments(u32 *out)
     out[4] = (u32) __alignof__(s.d);
     out[5] = (u32) _Alignof(struct aligned_member);
     out[6] = (u32)sizeof s;
-    out[7] = (u32)((u64)&a % 64);
-    out[8] = (u32)((u64)&b[0] % 32);
+    out[7] = (u32)((u64)&a % 16);
+    out[8] = (u32)((u64)&b[0] % 16);
     out[9] = (u32)((u64)&s.d % 16);
     out[10] = (u32)(a + w + s.d);
     out[11] = (u32) _Alignof(f64[3]);
