@@ -102,6 +102,9 @@ $(BUILD)/libkiln.so: $(LIB_OBJ)
 $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
 
+# what reads values and files for the kiln program: tests and fuzzers look at it alone
+CLI_READERS := $(addprefix $(O)/cli/,npy.o layout.o value.o infer.o)
+
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 
 include tests/tests.mk
@@ -197,7 +200,7 @@ SECONDS  ?= 60
 FUZZERS  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz: deps
 	@$(MAKE) --no-print-directory FLAVOUR=fuzz fuzz-run SECONDS=$(SECONDS)
-$(T)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libkiln-internal.a
+$(T)/fuzz_%: tests/fuzz/fuzz_%.c $(CLI_READERS) $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -Wno-missing-prototypes -fsanitize=fuzzer $^ -o $@ $(LIBS)
 .PHONY: fuzz-run

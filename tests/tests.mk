@@ -8,8 +8,8 @@ UNIT_OBJ := $(patsubst tests/%.c,$(T)/%.o,$(sort $(wildcard tests/unit/*.c))) $(
 $(T)/%.o: tests/%.c Makefile tests/tests.mk | deps
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(TEST_FLAGS) -MMD -MP -c $< -o $@
-$(T)/unit/unit: $(UNIT_OBJ) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
-	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) $(HARNESS_OBJ) -o $@ $(TEST_LIBS)
+$(T)/unit/unit: $(UNIT_OBJ) $(HARNESS_OBJ) $(CLI_READERS) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) $(HARNESS_OBJ) $(CLI_READERS) -o $@ $(TEST_LIBS)
 $(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
 
