@@ -94,15 +94,16 @@ IN float fsqrt_f32(float a) { return (float)sqrt((double)a); }
 #endif
 IN double fdiv_f64(double a, double b) { return a / b; }
 IN double fsqrt_f64(double a) { return sqrt(a); }
-#define FLOATS(X) X(f32, float, bits_f32, f32_bits, 0x80000000u) X(f64, double, bits_f64, f64_bits, 0x8000000000000000ul)
-#define S(t, T, to, of, sign) \
+#define FLOATS(X) X(f32, float, bits_f32, f32_bits, 0x80000000u, 8388608.0f) X(f64, double, bits_f64, f64_bits, 0x8000000000000000ul, 4503599627370496.0)
+// whole: from here on every number is whole. PoCL 3.1 folds rint of a constant of 2^63 and more to an endless kernel.
+#define S(t, T, to, of, sign, whole) \
     IN T fadd_##t(T a, T b) { return a + b; } IN T fsub_##t(T a, T b) { return a - b; } IN T fmul_##t(T a, T b) { return a * b; } \
     IN T ffma_##t(T a, T b, T c) { return fma(a, b, c); } IN T fneg_##t(T a) { return of(to(a) ^ sign); } IN T fabs_##t(T a) { return of(to(a) & ~sign); } \
     IN T fcopysign_##t(T a, T b) { return of((to(a) & ~sign) | (to(b) & sign)); } \
     IN T fmin_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) | to(b)) : a < b ? a : b; } \
     IN T fmax_##t(T a, T b) { return a != a ? b : b != b ? a : a == b ? of(to(a) & to(b)) : a > b ? a : b; } \
     IN T ffloor_##t(T a) { return floor(a); } IN T fceil_##t(T a) { return ceil(a); } IN T ftrunc_##t(T a) { return trunc(a); } \
-    IN T frint_##t(T a) { return rint(a); } IN uint feq_##t(T a, T b) { return a == b; } IN uint fne_##t(T a, T b) { return a != b; } \
+    IN T frint_##t(T a) { return of(to(a) & ~sign) >= whole ? a : rint(a); } IN uint feq_##t(T a, T b) { return a == b; } IN uint fne_##t(T a, T b) { return a != b; } \
     IN uint flt_##t(T a, T b) { return a < b; } IN uint fle_##t(T a, T b) { return a <= b; }
 FLOATS(S)
 #undef S
