@@ -51,7 +51,7 @@ OP_KERNELS := $(filter-out $(OP_SRC) $(wildcard ops/*/host_*.h),$(sort $(wildcar
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
-.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install uninstall clean help format check-format bless deps man FORCE
+.PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install uninstall clean help format check-format bless deps man test-bare FORCE
 all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln $(BUILD)/pkgconfig/kiln.pc $(BUILD)/man/man1
 
 # --- so that programs can be built, and manuals read, with nothing but $(BUILD) in PATH: kiln --cflags, kiln --libs, man kiln-run
@@ -114,6 +114,7 @@ include bench/bench.mk
 help:
 	@echo 'make                      $(BUILD)/libkiln.a, libkiln.so and the kiln program'
 	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
+	@echo 'make test-bare            README and guide on a bare Debian in a chroot, with gcc alone, then clang alone (root, debootstrap, network)'
 	@echo 'make showcase             build, then run the examples on the best device present'
 	@echo 'make gpu-test             every test that can use a GPU (gcc, make and a driver are enough)'
 	@echo 'make matrix [FULL=1] [JSON=file]  equal bits: every kernel and math function on every device here'
@@ -133,6 +134,9 @@ help:
 
 deps:
 	@sh tools/deps
+# every command of README and guide on a bare Debian: needs root, debootstrap, the network
+test-bare:
+	@bash tests/install/bare
 build-deps:
 	@sh tools/deps build
 
