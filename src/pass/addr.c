@@ -193,6 +193,13 @@ static void split_wide(folder *g, ir_inst_id id)
         g->wide[result] = out;
 }
 
+// Does the rest of a natural number wrap when it is summed or scaled in 32 bits? The number is at
+// least 0, so its rest is at least -constant; as an unsigned number it is natural itself.
+static bool may_rest_wrap(int64_t constant, bool is_unsigned)
+{
+    return !is_unsigned && constant > INT32_MAX;
+}
+
 // Sums of natural numbers that do not wrap have partial sums that do not wrap either: they can
 // stay in 32 bits. Others are redone in 64.
 static void split_narrow(folder *g, ir_inst_id id, bool is_unsigned)
@@ -215,8 +222,9 @@ static void split_narrow(folder *g, ir_inst_id id, bool is_unsigned)
     parts pa = narrow_of(g, a, is_unsigned), pb = narrow_of(g, b, is_unsigned), out;
     bool is_natural = (g->ranges.exact[result] & RANGE_EXACT_UNSIGNED) && pa.constant >= 0 &&
                       pb.constant >= 0 && op != IR_SUB;
-    bool stays = (is_natural || !pb.rest) && pa.is_narrow && pb.is_narrow;
     if (op == IR_ADD || op == IR_SUB) {
+        is_natural &= !may_rest_wrap(pa.constant + pb.constant, is_unsigned);
+        bool stays = (is_natural || !pb.rest) && pa.is_narrow && pb.is_narrow;
         if (!stays) {
             pa = widened(g, id, pa, is_unsigned);
             pb = widened(g, id, pb, is_unsigned);
@@ -225,7 +233,10 @@ static void split_narrow(folder *g, ir_inst_id id, bool is_unsigned)
     } else {
         if (!has_a || pb.rest)
             return;
-        if (!is_natural)
+        int64_t by = op == IR_SHL ? INT64_C(1) << (pb.constant & 31) : pb.constant, product;
+        if (__builtin_mul_overflow(pa.constant, by, &product))
+            return;
+        if (!is_natural || may_rest_wrap(product, is_unsigned))
             pa = widened(g, id, pa, is_unsigned);
         out = scale(g, id, op, pa, pb.constant);
     }
@@ -314,8 +325,8 @@ static void fold_access(folder *g, ir_inst_id id)
     if (ir_is_const(pointer) || pointer >= g->known_len || !g->wide[pointer].constant)
         return;
     parts p = g->wide[pointer];
-    int64_t imm = i->imm + p.constant;
-    if (imm <= -FAR || imm >= FAR || !p.rest)
+    int64_t imm;
+    if (__builtin_add_overflow(i->imm, p.constant, &imm) || imm <= -FAR || imm >= FAR || !p.rest)
         return;
     i->imm = imm;
     ir_operands(g->f, i)[0] = p.rest;

@@ -285,7 +285,7 @@ static void learn(walker *w, ir_ref condition, bool holds)
         if (rl.lo < 0)
             return;
         narrow(w, small, 0, rl.hi - gap);
-        if (rs.lo >= 0)
+        if (rs.lo >= 0 && rs.lo != INT64_MAX)
             narrow(w, large, rs.lo + gap, INT64_MAX);
         return;
     }
