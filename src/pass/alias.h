@@ -27,7 +27,7 @@ bool alias_may_meet(const ir_func *f, const alias_base *a, const alias_base *b);
 // Never written while the kernel runs: constant data, parameters, const restrict parameters.
 bool alias_is_readonly(const ir_func *f, const alias_base *b);
 // Does the instruction (not what is nested in it) change memory that `b` may be in? Barriers,
-// fences, atomics and calls change all but local and read-only memory.
+// fences, atomics, volatile loads and calls change all but local and read-only memory.
 bool alias_may_write(const ir_func *f, const ir_inst *i, const alias_base *b);
 
 #endif

@@ -9,7 +9,8 @@ enum { MOST_OPS = 8, MOST_RESULTS = 8 };
 
 static bool is_cheap(const ir_inst *i)
 {
-    if (ir_op_effect(i->op) != IR_FX_PURE || i->region_count)
+    // A promise is made where it stands: threads that do not get there are not part of it.
+    if (ir_op_effect(i->op) != IR_FX_PURE || i->region_count || i->op == IR_UNIFORM)
         return false;
     switch (i->op) {
     case IR_SDIV:

@@ -77,9 +77,9 @@ static bool region_writes(const ir_func *f, ir_region_id region, const alias_bas
 // An address that is valid whether or not the loop runs.
 static bool is_always_valid(const ir_func *f, const ir_inst *load, const alias_base *b)
 {
-    int64_t from = b->offset + load->imm;
-    int64_t to = from + (int64_t)(ir_type_size(load->type) * load->result_count);
-    if (!b->is_offset_known || from < 0)
+    int64_t from, to, bytes = (int64_t)ir_type_size(load->type) * load->result_count;
+    if (!b->is_offset_known || __builtin_add_overflow(b->offset, load->imm, &from) || from < 0 ||
+        __builtin_add_overflow(from, bytes, &to))
         return false;
     switch (b->kind) {
     case ALIAS_PARAM: return b->space == IR_PTR_PARAM && to <= (int64_t)f->params.at[b->index].size;
@@ -95,6 +95,8 @@ static bool can_hoist(const hoister *h, const ir_inst *i, bool is_certain, bool 
 {
     const ir_func *f = h->f;
     if (i->region_count || !i->result_count || !are_operands_outside(h, i))
+        return false;
+    if (i->op == IR_UNIFORM && !is_certain) // the promise is made where it stands
         return false;
     if (ir_op_effect(i->op) == IR_FX_PURE)
         return h->is_tight ? is_own && (is_dear(i->op) || !i->operand_count)
