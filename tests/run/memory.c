@@ -222,3 +222,79 @@ kernel block(16) void gauss_shared(const f32 *a, f32 *x, u32 n)
     for (u32 r = 0; r < 4; r++)
         x[4 * s + r] = m[8 * r + 4];
 }
+
+// An index whose parts do not fit 32 bits, though it does: the constant is far, what is left of the
+// index without it is as far below zero, and a multiple or a sum of that wraps.
+//! run far_scaled grid=1 block=32 (i32[32]:mod8, u32[64], i32=-1073741824, i64=4294967296)
+kernel block(32) void far_scaled(const i32 *in, u32 *out, i32 base, i64 back)
+{
+    i32 x = in[thread_x()] + base;
+    if (thread_x() < 8 && x >= -1073741824 && x <= -1073741816)
+        out[back + (i64)((x + 1073741824) * 4) - 4294967295] = 7 + thread_x();
+}
+//! run far_summed grid=1 block=32 (i32[32]:mod8, u32[64], i32=-2147483647, i64=4294967294)
+kernel block(32) void far_summed(const i32 *in, u32 *out, i32 base, i64 back)
+{
+    i32 x = in[thread_x()] + base, y = x;
+    if (thread_x() < 8 && x >= -2147483647 && x <= -2147483640 && y <= -2147483640)
+        out[back + (i64)((x + 2147483647) + (y + 2147483647)) - 4294967293] = 7 + thread_x();
+}
+
+// An argument by value is a copy, whatever happens to the original while the function runs.
+typedef struct pair {
+    u32 a, b[2];
+} pair;
+
+static u32 read_late(pair p, pair *all, u32 i)
+{
+    all[i].a = 1000;
+    all[i].b[1] = 2000;
+    return p.a + p.b[1];
+}
+static u32 read_after_barrier(pair p, pair *all, u32 i)
+{
+    barrier();
+    all[i ^ 1].a += 77;
+    all[i ^ 1].b[0] = 5;
+    barrier();
+    return p.a * 3 + p.b[0];
+}
+static u32 changes_its_own(pair p, pair q)
+{
+    q.a += p.a;
+    p.b[1] = q.a;
+    return p.a + p.b[1] + q.b[0];
+}
+static u32 passes_on(pair p, pair *all, u32 i)
+{
+    return read_late(p, all, i) + p.a;
+}
+//! run by_value_shared grid=1 block=32 (u32[96]:rand, u32[64])
+kernel block(32) void by_value_shared(const u32 *in, u32 *out)
+{
+    shared pair tile[32];
+    u32 i = thread_x();
+    tile[i] = (pair){in[i], {in[i + 32], in[i + 64]}};
+    barrier();
+    out[i] = read_after_barrier(tile[i], tile, i);
+    barrier();
+    out[i + 32] = read_late(tile[i], tile, i) + tile[i].a;
+}
+//! run by_value_global grid=1 block=32 (pair[32]:bits@u32, u32[32])
+kernel block(32) void by_value_global(pair *all, u32 *out)
+{
+    u32 i = thread_x();
+    out[i] = read_late(all[i], all, i) + passes_on(*(all + i), all, i) + all[i].b[1];
+}
+//! run by_value_local grid=1 block=32 (u32[96]:rand, u32[160])
+kernel block(32) void by_value_local(const u32 *in, u32 *out)
+{
+    u32 i = thread_x();
+    pair one = {in[i], {in[i + 32], in[i + 64]}}, some[3] = {one, one, one}, own = one;
+    out[i] = read_late(one, &one, 0) + one.a;
+    out[i + 32] = read_late(some[i % 3], some, i % 3) + some[i % 3].a;
+    out[i + 64] = changes_its_own(own, own) + own.a + own.b[1];
+    out[i + 96] = passes_on(one, &one, 0);
+    volatile pair odd = one;
+    out[i + 128] = changes_its_own(odd, own) + odd.a;
+}
