@@ -225,14 +225,14 @@ kernel block(16) void gauss_shared(const f32 *a, f32 *x, u32 n)
 
 // An index whose parts do not fit 32 bits, though it does: the constant is far, what is left of the
 // index without it is as far below zero, and a multiple or a sum of that wraps.
-//! run far_scaled grid=1 block=32 (i32[32]:mod8, u32[64], i32=-1073741824, i64=4294967296)
+//! run far_scaled grid=1 block=32 (i32[32]:iota, u32[64], i32=-1073741824, i64=4294967296)
 kernel block(32) void far_scaled(const i32 *in, u32 *out, i32 base, i64 back)
 {
     i32 x = in[thread_x()] + base;
     if (thread_x() < 8 && x >= -1073741824 && x <= -1073741816)
         out[back + (i64)((x + 1073741824) * 4) - 4294967295] = 7 + thread_x();
 }
-//! run far_summed grid=1 block=32 (i32[32]:mod8, u32[64], i32=-2147483647, i64=4294967294)
+//! run far_summed grid=1 block=32 (i32[32]:iota, u32[64], i32=-2147483647, i64=4294967294)
 kernel block(32) void far_summed(const i32 *in, u32 *out, i32 base, i64 back)
 {
     i32 x = in[thread_x()] + base, y = x;
