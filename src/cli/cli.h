@@ -36,6 +36,8 @@ extern const verb_row cli_verbs[VERB_COUNT]; // the last is the program itself
 // The number of the verb of that name (VERB_kiln: "kiln"), or -1.
 int cli_verb_find(const char *name);
 
+// True when a folder of PATH has the program.
+bool cli_find_program(const char *name);
 // config.c: kiln --cflags, kiln --libs.
 int cli_config(bool has_cflags, bool has_libs);
 // Where Kiln's headers are; NULL after a message.

@@ -78,7 +78,8 @@ static bool write_headers(debug *d)
     for (size_t n = 0; n < COUNT(folders); n++)
         if (mkdir(str_format(d->a, "%s/%s", d->folder, folders[n]), 0700))
             return false;
-    return write_header(d, "kiln/kernel.h") && write_header(d, "kiln/host/runner.h");
+    return write_header(d, "kiln/kernel.h") && write_header(d, "kiln/cuda.h") &&
+           write_header(d, "kiln/host/runner.h");
 }
 
 // The arguments as files, and the main that loads them: buffers in memory of exactly their size, so
@@ -169,6 +170,10 @@ static int compile_one(debug *d, const char *cc, const char *name, bool is_runne
 static int compile(debug *d, const char *program)
 {
     const char *cc = getenv("CC");
+    static const char *const compilers[] = {"cc", "gcc", "clang"};
+    for (size_t i = 0; i < COUNT(compilers) && (!cc || !*cc); i++)
+        if (cli_find_program(compilers[i]))
+            cc = compilers[i];
     if (!cc || !*cc)
         cc = "cc";
     int status = compile_one(d, cc, "main", false);
@@ -248,10 +253,13 @@ static int debug_launch(run *r)
         failed = run_prepare(r, &r->launches[0]);
     if (failed)
         return failed;
-    char folder[] = "/tmp/kiln-debug-XXXXXX";
+    const char *temporary = getenv("TMPDIR");
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s/kiln-debug-XXXXXX",
+             temporary && *temporary && strlen(temporary) < 900 ? temporary : "/tmp");
     debug d = {.r = r, .l = &r->launches[0], .a = arena_new(), .folder = folder};
     if (!d.a || !mkdtemp(folder)) {
-        failed = complain(&d, "cannot make a folder in", "/tmp");
+        failed = complain(&d, "cannot make a folder", folder);
     } else {
         failed = debug_in(&d);
         const char *argv_remove[] = {"rm", "-rf", folder, NULL};

@@ -8,27 +8,32 @@
 #include "cli/cli.h"
 #include "rt/cache.h"
 
-// The first of PATH's folders that has the program, in `out`; false when none has.
-static bool find_program(const char *name, char *out, size_t out_size)
+bool cli_find_program(const char *name)
 {
     const char *path = getenv("PATH");
+    char file[1024];
     while (path && *path) {
         size_t len = strcspn(path, ":");
-        snprintf(out, out_size, "%.*s/%s", (int)len, path, name);
-        if (!access(out, X_OK))
+        snprintf(file, sizeof file, "%.*s/%s", (int)len, path, name);
+        if (!access(file, X_OK))
             return true;
         path += len + (path[len] == ':');
     }
     return false;
 }
 
-static void report_tool(const char *name, const char *use)
+// The first of these programs that is there; `or_else` may be NULL.
+static void report_tool(const char *name, const char *const *or_else, const char *use)
 {
-    char where[512];
-    if (find_program(name, where, sizeof where))
-        printf("  %-12s found     %s\n", name, use);
-    else
-        printf("  %-12s not found %s\n", name, use);
+    bool is_found = cli_find_program(name);
+    while (!is_found && or_else && *or_else) {
+        if (cli_find_program(*or_else)) {
+            name = *or_else;
+            is_found = true;
+        }
+        or_else++;
+    }
+    printf("  %-12s %s %s\n", name, is_found ? "found    " : "not found", use);
 }
 
 static int report_device(const char *name)
@@ -136,9 +141,10 @@ int cli_doctor(int argc, char **argv)
     report_others();
     printf("\ntools (none is needed to run kernels on interp)\n");
     report_tool(
-        "cc", "makes machine code for the cpu device; compiles the headers that kiln build writes");
-    report_tool("gdb", "debugs a kernel file built by the host's C compiler");
-    report_tool("ptxas", "checks PTX without a GPU");
+        "cc", (const char *const[]){"gcc", "clang", NULL},
+        "makes machine code for the cpu device; compiles the headers that kiln build writes");
+    report_tool("gdb", NULL, "debugs a kernel file built by the host's C compiler");
+    report_tool("ptxas", NULL, "checks PTX without a GPU");
     report_cache();
     if (!working)
         printf("\nproblem: not even the interpreter opens; please report this text\n");
