@@ -89,19 +89,40 @@ bool layout_is_flat(const layout *l, kiln_type *type, size_t *count)
     return l->kind == LAYOUT_SCALAR;
 }
 
+// How many bytes at the start of a member the bit-fields before it have.
+static size_t bytes_shared(const layout *record, size_t index)
+{
+    const layout *part = &record->parts[index];
+    size_t end = part->offset;
+    for (size_t k = 0; k < index; k++)
+        if (record->parts[k].kind == LAYOUT_BITS &&
+            record->parts[k].offset + record->parts[k].size > end)
+            end = record->parts[k].offset + record->parts[k].size;
+    size_t shared = end - part->offset;
+    return shared < part->size ? shared : part->size;
+}
+
 void layout_each(const layout *l, size_t offset,
                  void (*each)(void *user, kiln_type type, size_t offset), void *user)
 {
     switch (l->kind) {
     case LAYOUT_OPAQUE: break;
+    case LAYOUT_BITS:
+        for (size_t k = 0; k < l->size; k++)
+            each(user, KILN_U8, offset + k);
+        break;
     case LAYOUT_SCALAR: each(user, l->type, offset); break;
     case LAYOUT_ARRAY:
         for (size_t k = 0; k < l->count; k++)
             layout_each(l->parts, offset + k * l->parts->size, each, user);
         break;
     case LAYOUT_RECORD:
-        for (size_t k = 0; k < l->part_count && (!k || !l->is_union); k++)
-            layout_each(&l->parts[k], offset + l->parts[k].offset, each, user);
+        for (size_t k = 0; k < l->part_count && (!k || !l->is_union); k++) {
+            layout part = l->parts[k];
+            size_t shared = part.kind == LAYOUT_BITS ? bytes_shared(l, k) : 0;
+            part.size -= shared;
+            layout_each(&part, offset + part.offset + shared, each, user);
+        }
         break;
     }
 }
@@ -111,11 +132,13 @@ size_t layout_scalar_count(const layout *l)
     size_t count = 0;
     switch (l->kind) {
     case LAYOUT_OPAQUE: return 0;
+    case LAYOUT_BITS: return l->size;
     case LAYOUT_SCALAR: return 1;
     case LAYOUT_ARRAY: return l->count * layout_scalar_count(l->parts);
     case LAYOUT_RECORD:
         for (size_t k = 0; k < l->part_count && (!k || !l->is_union); k++)
-            count += layout_scalar_count(&l->parts[k]);
+            count += l->parts[k].kind == LAYOUT_BITS ? l->parts[k].size - bytes_shared(l, k)
+                                                     : layout_scalar_count(&l->parts[k]);
         return count;
     }
     return 0;
@@ -127,7 +150,8 @@ void layout_name(const layout *l, text *out)
 {
     switch (l->kind) {
     case LAYOUT_OPAQUE: text_printf(out, "%zu bytes", l->size); break;
-    case LAYOUT_SCALAR: text_puts(out, kiln_type_name(l->type)); break;
+    case LAYOUT_SCALAR:
+    case LAYOUT_BITS: text_puts(out, kiln_type_name(l->type)); break;
     case LAYOUT_ARRAY:
         layout_name(l->parts, out);
         text_printf(out, l->is_vector ? "x%zu" : "[%zu]", l->count);
@@ -188,6 +212,40 @@ void layout_show_scalar(kiln_type type, const void *at, text *to)
     }
 }
 
+static bool is_signed(kiln_type type)
+{
+    return type == KILN_I8 || type == KILN_I16 || type == KILN_I32 || type == KILN_I64;
+}
+
+// A bit-field as an integer of 64 bits.
+static uint64_t bits_of(const layout *l, const unsigned char *at)
+{
+    uint64_t v = 0;
+    for (unsigned k = 0; k < l->bits; k++) {
+        unsigned from = l->bit + k;
+        v |= (uint64_t)(at[from / 8] >> from % 8 & 1) << k;
+    }
+    if (is_signed(l->type) && l->bits < 64 && v >> (l->bits - 1) & 1)
+        v |= ~UINT64_C(0) << l->bits;
+    return v;
+}
+
+bool layout_put_bits(const layout *l, const void *integer, void *at)
+{
+    unsigned char *bytes = at;
+    uint64_t wanted = 0;
+    memcpy(&wanted, integer, kiln_type_size(l->type));
+    unsigned unused = 64 - 8 * (unsigned)kiln_type_size(l->type);
+    if (is_signed(l->type))
+        wanted = (uint64_t)((int64_t)(wanted << unused) >> unused);
+    for (unsigned k = 0; k < l->bits; k++) {
+        unsigned to = l->bit + k;
+        bytes[to / 8] = (unsigned char)((bytes[to / 8] & ~(1u << to % 8)) |
+                                        (unsigned)(wanted >> k & 1) << to % 8);
+    }
+    return bits_of(l, bytes) == wanted;
+}
+
 void layout_show(const layout *l, const void *at, text *out)
 {
     const unsigned char *bytes = at;
@@ -197,6 +255,7 @@ void layout_show(const layout *l, const void *at, text *out)
             text_printf(out, "%02x", bytes[k]);
         break;
     case LAYOUT_SCALAR: layout_show_scalar(l->type, at, out); break;
+    case LAYOUT_BITS: layout_show_scalar(l->type, &(uint64_t){bits_of(l, at)}, out); break;
     case LAYOUT_ARRAY:
         text_putc(out, l->is_vector ? '(' : '[');
         for (size_t k = 0; k < l->count; k++) {
@@ -230,7 +289,10 @@ void layout_descr(const layout *l, text *out)
         text_printf(out, "'%s'", npy_code(l->type));
         return;
     }
-    if (l->kind != LAYOUT_RECORD || l->is_union) {
+    bool is_plain = l->kind == LAYOUT_RECORD && !l->is_union;
+    for (size_t k = 0; is_plain && k < l->part_count; k++)
+        is_plain = l->parts[k].kind != LAYOUT_BITS;
+    if (!is_plain) {
         text_printf(out, "'|V%zu'", l->size);
         return;
     }

@@ -46,6 +46,12 @@ static void add_members(arena *a, const type *t, uint64_t offset, layout *to, ui
             continue;
         }
         layout part = layout_of(a, f->type, parts);
+        if (f->bits > 0) {
+            part.kind = LAYOUT_BITS;
+            part.size = (size_t)f->unit * f->units;
+            part.bit = f->bit;
+            part.bits = (uint8_t)f->bits;
+        }
         part.name = f->name ? str_dup(a, str_of(f->name)) : NULL;
         part.offset = offset + f->offset;
         to->parts[to->part_count++] = part;

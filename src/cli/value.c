@@ -199,12 +199,23 @@ static bool read_by_name(reader *r, const layout *l, unsigned char *to)
     return true;
 }
 
+static bool read_bits(reader *r, const layout *l, unsigned char *to)
+{
+    char *why = r->why;
+    uint64_t integer = 0;
+    if (!read_word(r, l->type, &integer))
+        return false;
+    return layout_put_bits(l, &integer, to) ? true
+                                            : FAIL("the value does not fit %u bits", l->bits);
+}
+
 static bool read_into(reader *r, const layout *l, unsigned char *to)
 {
     char *why = r->why;
     if (++r->depth > DEPTH_LIMIT)
         return FAIL("it is nested more than %d deep", DEPTH_LIMIT);
     bool ok = l->kind == LAYOUT_SCALAR   ? read_word(r, l->type, to)
+              : l->kind == LAYOUT_BITS   ? read_bits(r, l, to)
               : l->kind == LAYOUT_OPAQUE ? FAIL("nothing is known of its members; give @FILE")
               : l->kind == LAYOUT_RECORD && take(r, '{') ? read_by_name(r, l, to)
                                                          : read_in_order(r, l, to);
