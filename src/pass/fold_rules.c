@@ -4,6 +4,8 @@
 #include "ir/eval.h"
 #include "pass/fold.h"
 
+#include <math.h>
+
 typedef struct view { // an instruction, unpacked
     ir_op op;
     ir_type t;
@@ -430,9 +432,24 @@ static ir_ref divide_real(folder *fo, ir_inst_id id, const view *v)
     return 0;
 }
 
+// Sums and products with a NaN are one; which one is open. A compiler behind Kiln that gets to fold
+// them may not know (docs/assembler.md).
+static bool has_nan(const folder *fo, const view *v)
+{
+    uint64_t c = 0;
+    bool is_kc = v->op == IR_FFMA && ir_const_bits(fo->f, v->c, &c);
+    bool takes_nan = v->op == IR_FADD || v->op == IR_FSUB || v->op == IR_FMUL || v->op == IR_FDIV ||
+                     v->op == IR_FFMA;
+    return takes_nan &&
+           ((v->is_ka && isnan(as_real(v->t, v->ka))) ||
+            (v->is_kb && isnan(as_real(v->t, v->kb))) || (is_kc && isnan(as_real(v->t, c))));
+}
+
 static ir_ref float_rules(folder *fo, ir_inst_id id, const view *v)
 {
     const ir_inst *i;
+    if (has_nan(fo, v))
+        return ir_constant(fo->f, v->t, v->t == IR_F32 ? 0x7fc00000u : 0x7ff8000000000000u);
     switch ((int)v->op) {
     case IR_FMUL: return v->is_kb && as_real(v->t, v->kb) == 1 ? v->a : 0;
     case IR_FDIV:
@@ -484,8 +501,28 @@ static ir_ref trunc_rules(folder *fo, ir_inst_id id, const view *v, const ir_ins
     return recast(fo, id, width_of(from) > width_of(v->t) ? IR_TRUNC : (ir_op)inner->op, x);
 }
 
+// A truth value as a number is a choice of two: no conversion is needed.
+static ir_ref truth_to_float(folder *fo, ir_inst_id id, const view *v)
+{
+    ir_inst_id def = ir_def_of(fo->f, v->a);
+    const ir_inst *inner = ir_at(fo->f, def);
+    bool is_extended = def && (inner->op == IR_ZEXT || inner->op == IR_SEXT) && inner->aux == IR_I1;
+    if ((v->t != IR_F32 && v->t != IR_F64) || !is_extended)
+        return 0;
+    if (inner->op == IR_SEXT && v->op == IR_UITOF)
+        return 0;
+    uint64_t one = v->t == IR_F32 ? 0x3f800000u : 0x3ff0000000000000u;
+    if (inner->op == IR_SEXT)
+        one |= sign_bit(v->t);
+    ir_ref condition = operand_of(fo, inner, 0);
+    ir_cursor c = ir_before(fo->f, id);
+    return ir_select(&c, condition, ir_constant(fo->f, v->t, one), ir_constant(fo->f, v->t, 0));
+}
+
 static ir_ref convert_rules(folder *fo, ir_inst_id id, const view *v)
 {
+    if (v->op == IR_UITOF || v->op == IR_SITOF)
+        return truth_to_float(fo, id, v);
     ir_inst_id def = ir_def_of(fo->f, v->a);
     if (!def)
         return 0;

@@ -1,0 +1,125 @@
+// Expressions that NVIDIA's assembler has folded wrongly when they were written the obvious way
+// (docs/assembler.md). Every kernel has one of them in several surroundings; only a run on the
+// device tells.
+#include <kiln/kernel.h>
+
+// Values at which folding goes wrong: known in a branch, smallest and largest numbers.
+static i32 odd_value(u32 x)
+{
+    u32 k = x % 16;
+    return k == 0   ? 5
+           : k == 1 ? (i32)0x80000000u
+           : k == 2 ? -1
+           : k == 3 ? 0
+           : k == 4 ? 255
+           : k == 5 ? -32768
+           : k == 6 ? 128
+           : k == 7 ? 1
+                    : (i32)x;
+}
+
+static f32 odd_float(u32 x)
+{
+    u32 k = x % 8;
+    return k == 0   ? f32_from_bits(0x7fc00000u)
+           : k == 1 ? f32_from_bits(0x7f800000u)
+           : k == 2 ? -0.0f
+           : k == 3 ? -1.0f
+                    : (f32)(i32)x;
+}
+
+//! run known_not block=64 (u32[64]:bits, i32[512])
+kernel block(64) void known_not(const u32 *x, i32 *out)
+{
+    i32 a = odd_value(x[thread_x()]), b = odd_value(x[63 - thread_x()]);
+    i32 *o = out + 8 * thread_x();
+    for (u32 k = 0; k < 8; k++)
+        o[k] = b;
+    if (a == 5)
+        o[0] = ~a;
+    if (a == 255) {
+        o[1] = ~a & b;
+        o[2] = (i32)(u8)(a | (i32)(u8)~a);
+    }
+    if (a == -1)
+        o[3] = ~a - 1;
+    i32 outside = ~a;
+    if (a == 0)
+        o[4] = outside ^ b;
+    if (a == 128)
+        o[5] = a ^ (b > 0 ? -1 : 0);
+    switch (a) {
+    case 1: o[6] = ~a | b; break;
+    case 5: o[6] = (i32)(i16)~a; break;
+    default: o[6] = a; break;
+    }
+    o[7] = (u32)~a < (u32)a ? 1 : ~a == 0;
+}
+
+//! run negated_extremes block=64 (u32[64]:bits, i32[640])
+kernel block(64) void negated_extremes(const u32 *x, i32 *out)
+{
+    i32 a = odd_value(x[thread_x()]), b = odd_value(x[63 - thread_x()]), zero = b & 1;
+    i32 *o = out + 10 * thread_x();
+    o[0] = max(a, abs(a));
+    o[1] = max(b, max(a, -a));
+    o[2] = min(b, min(a, -a));
+    o[3] = min(max(a, -b), -a);
+    o[4] = (i32)max((u32)a, max((u32)b, (u32)-a));
+    o[5] = (i32)min((u32)~a, (u32)(-128 - ~a));
+    o[6] = (i32)min((u32)-a, (u32)(~b - 3));
+    o[7] = zero == 0 ? max(b, max(a, zero - a)) : 7;
+    o[8] = abs(a) == 128 ? -abs(a) : a;
+    o[9] = (i32)bits_f32((f32)(u32)abs(a));
+}
+
+//! run wide_extremes block=64 (u32[64]:bits, i64[256])
+kernel block(64) void wide_extremes(const u32 *x, i64 *out)
+{
+    i64 a = (i64)odd_value(x[thread_x()]) << 20, b = odd_value(x[63 - thread_x()]);
+    i64 *o = out + 4 * thread_x();
+    o[0] = max(b, max(a, -a));
+    o[1] = min((a + a), (a << 52) + (a >> 12)) + ~a;
+    o[2] = (i64)min((u64)~a, (u64)(-128 - ~a));
+    o[3] = (i64)((u64)mul_high((u32)a, (u32)b) - (u64)(a ^ a));
+}
+
+//! run selected_zero block=64 (u32[64]:bits, u32[256])
+kernel block(64) void selected_zero(const u32 *x, u32 *out)
+{
+    i32 a = odd_value(x[thread_x()]);
+    u32 *o = out + 4 * thread_x();
+    o[0] = bits_f32(a > 5 ? -0.0f : -1.0f);
+    o[1] = bits_f32(a > 5 ? 1.0f : -0.0f);
+    o[2] = bits_f32(1.0f / (a != 5 ? -0.0f : -1.0f));
+    o[3] = bits_f32((f32)(a > 5)) + bits_f32(-(f32)(a < 5));
+}
+
+//! run magnitudes block=64 (u32[64]:bits, u32[640])
+kernel block(64) void magnitudes(const u32 *x, u32 *out)
+{
+    f32 a = odd_float(x[thread_x()]), b = odd_float(x[63 - thread_x()]);
+    u32 *o = out + 10 * thread_x();
+    o[0] = fabs(a) >= 0.0f;
+    o[1] = fabs(a) > -1.0f;
+    o[2] = a * a >= 0.0f;
+    o[3] = a * a + b * b >= 0.0f;
+    o[4] = -fabs(a) <= 0.0f;
+    o[5] = -1.0f < fabs(a);
+    o[6] = fabs(a) < -1.0f;
+    o[7] = !(fabs(a) >= 0.0f);
+    o[8] = fabs(a) != -1.0f;
+    o[9] = fabs(a) >= -2.0f ? 3 : 5;
+}
+
+//! run masks block=64 (u32[64]:bits, u32[256])
+kernel block(64) void masks(const u32 *x, u32 *out)
+{
+    i32 a = odd_value(x[thread_x()]), b = odd_value(x[63 - thread_x()]);
+    u32 *o = out + 4 * thread_x(), mask = a > 5 ? 0xffffffffu : 0;
+    o[0] = mask >= 1 ? 3 : 4;
+    o[1] = permute_bytes((u32)a, (u32)b, 8) & 255;
+    o[2] = permute_bytes((u32)a, (u32)b, 0xf9a1);
+    u32 low = (u32)a & 0xffff;
+    o[3] = a == -32768 ? low << ((u32)a & 31) : low;
+}
