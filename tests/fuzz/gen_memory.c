@@ -481,18 +481,23 @@ static void exchange(mem *m, const layout *l)
     mem_place s = *p;
     char text[24];
     snprintf(text, sizeof text, "v%u", mem_fresh(m));
-    mem_line(m);
-    mem_write(m, "barrier();\n");
-    mem_line(m);
-    mem_write(m, "%s %s = all%s[(thread_rank() + %u) %% %u][", gen_type_name(s.type), text,
-              s.text + 1, mem_below(m, 9), threads);
-    if (mem_chance(m, 50))
-        mem_write(m, "%u", mem_below(m, s.dims[0]));
-    else
-        mem_write(m, "rank & %u", s.dims[0] - 1);
-    mem_write(m, "];\n");
-    mem_line(m);
-    mem_write(m, "barrier();\n");
+    uint32_t from = 1 + mem_below(m, 3), at = mem_below(m, s.dims[0]);
+    bool is_plain = mem_chance(m, 50);
+    for (int round = 0; round < (mem_chance(m, 40) ? 2 : 1);
+         round++) { // again: it may have changed
+        if (round)
+            mem_assign(m);
+        mem_line(m);
+        mem_write(m, "barrier();\n");
+        mem_line(m);
+        if (!round)
+            mem_write(m, "%s ", gen_type_name(s.type));
+        mem_write(m, "%s %s all%s[(thread_rank() + %u) %% %u][", text, round ? "^=" : "=",
+                  s.text + 1, from, threads);
+        mem_write(m, is_plain ? "%u];\n" : "(rank + %u) & %u];\n", at, s.dims[0] - 1);
+        mem_line(m);
+        mem_write(m, "barrier();\n");
+    }
     mem_add_name(m, text, s.type, 0);
 }
 
@@ -508,7 +513,7 @@ static void results(mem *m)
         }
     for (uint32_t i = 0; i < m->place_count; i++) {
         mem_place p = m->places[i];
-        if (p.text[0] == 'g' || p.is_constant || p.is_pointer)
+        if (p.text[0] == 'g' || p.is_constant || p.is_pointer || mem_chance(m, 20))
             continue;
         if (p.record == MEM_SCALAR && p.rank == 1 && mem_chance(m, 60)) {
             mem_line(m);

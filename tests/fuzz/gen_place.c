@@ -191,7 +191,7 @@ static bool is_visible(const mem *m, const char *text)
 static bool worked_index(mem *m, const mem_name *name, uint32_t length)
 {
     uint32_t spare = length - name->bound;
-    switch (mem_below(m, 5)) {
+    switch (mem_below(m, 6)) {
     case 0: // wraps on the way
         if (!is_visible(m, "p0"))
             return false;
@@ -208,6 +208,15 @@ static bool worked_index(mem *m, const mem_name *name, uint32_t length)
         mem_write(m, mem_chance(m, 50) ? "%s * 2 + %u" : "(%s << 1) + %u", name->text,
                   mem_below(m, length - name->bound * 2 + 2));
         return true;
+    case 4: { // far from 0 on the way
+        uint32_t by = 1u << mem_below(m, 3);
+        if ((name->bound - 1) * by >= length)
+            return false;
+        mem_write(m, "((");
+        mem_test(m);
+        mem_write(m, " ? -1073741824 : (i32)%s - 1073741824) + 1073741824) * %u", name->text, by);
+        return true;
+    }
     case 3: mem_write(m, "%s / %u", name->text, 2 + mem_below(m, 3)); return true;
     default: mem_write(m, "(%s + %u) %% %u", name->text, mem_below(m, 9), length); return true;
     }

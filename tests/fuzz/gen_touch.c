@@ -416,6 +416,57 @@ static void walk(mem *m)
     }
 }
 
+// A loop reads through a pointer that may or may not point into the array it writes.
+static void meet(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 20 && (!from || from->rank != 1 || !from->has_address); i++)
+        from = mem_pick(m, true);
+    if (!from || from->rank != 1 || !from->has_address || from->record != MEM_SCALAR)
+        return;
+    mem_place a = *from;
+    const mem_place *other = mem_pick_like(m, a.type, a.record, 1, 1, true);
+    mem_place b = other && mem_chance(m, 70) ? *other : a;
+    uint32_t room = a.dims[0] < b.dims[0] ? a.dims[0] : b.dims[0];
+    uint32_t p = mem_fresh(m), sum = mem_fresh(m), i = mem_fresh(m);
+    const char *t = gen_type_name(a.type);
+    char text[24];
+    room = 1 + mem_below(m, room);
+    mem_line(m);
+    mem_write(m, "%s *v%u = ", t, p);
+    mem_test(m);
+    mem_write(m, " ? %s + (", a.text);
+    mem_index(m, a.dims[0] - room + 1);
+    mem_write(m, ") : %s + (", b.text);
+    mem_index(m, b.dims[0] - room + 1);
+    mem_write(m, "), v%u = 0;\n", sum);
+    mem_line(m);
+    uint32_t at = mem_below(m, room), rounds = 1 + mem_below(m, 9);
+    const char *op = mem_chance(m, 50) ? "=" : "+=";
+    switch (mem_below(m, 3)) {
+    case 0:
+        mem_write(m,
+                  "for (u32 v%u = 0; v%u < %u; v%u++) { v%u += v%u[%u]; %s[v%u %% %u] %s (%s)(v%u "
+                  "+ 1); }\n",
+                  i, i, rounds, i, sum, p, at, a.text, i, a.dims[0], op, t, sum);
+        break;
+    case 1:
+        mem_write(m,
+                  "for (u32 v%u = 0; v%u < %u; v%u++) { v%u += %s[%u]; v%u[v%u %% %u] %s (%s)(v%u "
+                  "+ 1); }\n",
+                  i, i, rounds, i, sum, a.text, mem_below(m, a.dims[0]), p, i, room, op, t, sum);
+        break;
+    default: // twice the same element, a store between
+        mem_write(m, "v%u = v%u[%u]; %s[", sum, p, at, a.text);
+        mem_index(m, a.dims[0]);
+        mem_write(m, "] %s (%s)(v%u + 1); v%u += v%u[%u];\n", op, t, sum, sum, p, at);
+    }
+    snprintf(text, sizeof text, "v%u", p);
+    mem_add_place(m, text, a.type, MEM_SCALAR, room)->is_pointer = true;
+    snprintf(text, sizeof text, "v%u", sum);
+    mem_add_name(m, text, a.type, 0);
+}
+
 void mem_touch(mem *m)
 {
     static const struct {
@@ -424,7 +475,7 @@ void mem_touch(mem *m)
     } kinds[] = {{24, mem_assign},   {7, neighbours}, {4, swap},         {4, copy_record},
                  {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
                  {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
-                 {3, mem_new_array}, {2, repoint}};
+                 {3, mem_new_array}, {2, repoint},    {4, meet}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
