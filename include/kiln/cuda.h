@@ -1,7 +1,10 @@
 // cuda.h: the spelling of CUDA C for kernels that are C at heart. Include it first, and a kernel
 // written with __global__, threadIdx.x, __shared__, __syncthreads(), float4, atomicAdd,
 // __shfl_xor_sync … compiles unchanged: with Kiln for every device, with gcc and clang for the
-// host. Conversions are C's, silent ones included, from here to the end of the file.
+// host. From here to the end of the file conversions are C's, silent ones included; a shift by the
+// width or more shifts everything out, as on CUDA's devices; and threads may return before a
+// barrier that the others reach. The words `kernel` and `shared` are free for names of your own,
+// unless the file includes <kiln/kernel.h> as well.
 //
 // Not here: C++ (templates, references, overloads, lambdas), textures, cooperative groups, launches
 // with <<< >>>, __constant__ memory that the host fills later (pass a buffer instead). The mask of
@@ -10,11 +13,23 @@
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
-#include <kiln/kernel.h>
+#if !defined(__KILN__) && !defined(KILN_KERNEL_H)
+#    include <kiln/kernel.h>
+#    undef kernel
+#    undef shared
+#else
+#    include <kiln/kernel.h>
+#endif
 
 #pragma kiln conversions(c)
+#pragma kiln shifts(clamp)
+#pragma kiln early_return(allow)
 
-#define __CUDACC__ 1
+#define __CUDACC__           1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 0
+#define CUDART_VERSION       12000
+#define CUDA_VERSION         12000
 #if defined(__KILN_TARGET_CUDA__)
 #    define __CUDA_ARCH__ (__KILN_TARGET_SM__ * 10)
 #else
@@ -22,25 +37,114 @@
 #endif
 
 // --- marks
-#define __global__ kernel
+#ifndef __KILN__
+#    define __kiln_kernel
+#    define __kiln_shared static
+#endif
+#define __global__ __kiln_kernel
 #define __device__
 #define __host__
 #define __forceinline__
 #define __noinline__
-#define __shared__   shared
+#define __shared__   __kiln_shared
 #define __constant__ static const
 #define __launch_bounds__(...)
 #define __align__(n)      __attribute__((aligned(n)))
 #define __grid_constant__ const
 
 // --- where am I
-#define threadIdx ((u32x3){thread_x(), thread_y(), thread_z()})
-#define blockIdx  ((u32x3){block_x(), block_y(), block_z()})
-#define blockDim  ((u32x3){block_dim_x(), block_dim_y(), block_dim_z()})
-#define gridDim   ((u32x3){grid_dim_x(), grid_dim_y(), grid_dim_z()})
-#define warpSize  32
+// Kiln finds its own functions in these whatever the user's variables are called; host compilers
+// need a function to do so.
+#ifdef __KILN__
+#    define threadIdx ((u32x3){thread_x(), thread_y(), thread_z()})
+#    define blockIdx  ((u32x3){block_x(), block_y(), block_z()})
+#    define blockDim  ((u32x3){block_dim_x(), block_dim_y(), block_dim_z()})
+#    define gridDim   ((u32x3){grid_dim_x(), grid_dim_y(), grid_dim_z()})
+#else
+static inline u32x3 kiln_cuda_thread(void)
+{
+    return (u32x3){thread_x(), thread_y(), thread_z()};
+}
+static inline u32x3 kiln_cuda_block(void)
+{
+    return (u32x3){block_x(), block_y(), block_z()};
+}
+static inline u32x3 kiln_cuda_block_dim(void)
+{
+    return (u32x3){block_dim_x(), block_dim_y(), block_dim_z()};
+}
+static inline u32x3 kiln_cuda_grid_dim(void)
+{
+    return (u32x3){grid_dim_x(), grid_dim_y(), grid_dim_z()};
+}
+#    define threadIdx kiln_cuda_thread()
+#    define blockIdx  kiln_cuda_block()
+#    define blockDim  kiln_cuda_block_dim()
+#    define gridDim   kiln_cuda_grid_dim()
+#endif
+#define warpSize 32
 
 // --- types
+typedef struct char1 {
+    i8 x;
+} char1;
+typedef struct char3 {
+    i8 x, y, z;
+} char3;
+typedef struct uchar1 {
+    u8 x;
+} uchar1;
+typedef struct uchar3 {
+    u8 x, y, z;
+} uchar3;
+typedef struct short1 {
+    i16 x;
+} short1;
+typedef struct short3 {
+    i16 x, y, z;
+} short3;
+typedef struct ushort1 {
+    u16 x;
+} ushort1;
+typedef struct ushort3 {
+    u16 x, y, z;
+} ushort3;
+typedef struct int1 {
+    i32 x;
+} int1;
+typedef struct uint1 {
+    u32 x;
+} uint1;
+typedef struct longlong1 {
+    i64 x;
+} longlong1;
+typedef struct ulonglong1 {
+    u64 x;
+} ulonglong1;
+typedef struct longlong3 {
+    i64 x, y, z;
+} longlong3;
+typedef struct ulonglong3 {
+    u64 x, y, z;
+} ulonglong3;
+typedef struct __attribute__((aligned(16))) longlong4 {
+    i64 x, y, z, w;
+} longlong4;
+typedef struct __attribute__((aligned(16))) ulonglong4 {
+    u64 x, y, z, w;
+} ulonglong4;
+typedef struct float1 {
+    f32 x;
+} float1;
+typedef struct double1 {
+    f64 x;
+} double1;
+typedef struct double3 {
+    f64 x, y, z;
+} double3;
+typedef struct __attribute__((aligned(16))) double4 {
+    f64 x, y, z, w;
+} double4;
 typedef i8x2 char2;
 typedef i8x4 char4;
 typedef u8x2 uchar2;
@@ -72,26 +176,46 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 
-#define make_char2(a, b)         ((i8x2){(i8)(a), (i8)(b)})
-#define make_char4(a, b, c, d)   ((i8x4){(i8)(a), (i8)(b), (i8)(c), (i8)(d)})
-#define make_uchar2(a, b)        ((u8x2){(u8)(a), (u8)(b)})
-#define make_uchar4(a, b, c, d)  ((u8x4){(u8)(a), (u8)(b), (u8)(c), (u8)(d)})
-#define make_short2(a, b)        ((i16x2){(i16)(a), (i16)(b)})
-#define make_short4(a, b, c, d)  ((i16x4){(i16)(a), (i16)(b), (i16)(c), (i16)(d)})
-#define make_ushort2(a, b)       ((u16x2){(u16)(a), (u16)(b)})
-#define make_ushort4(a, b, c, d) ((u16x4){(u16)(a), (u16)(b), (u16)(c), (u16)(d)})
-#define make_int2(a, b)          ((i32x2){(i32)(a), (i32)(b)})
-#define make_int3(a, b, c)       ((i32x3){(i32)(a), (i32)(b), (i32)(c)})
-#define make_int4(a, b, c, d)    ((i32x4){(i32)(a), (i32)(b), (i32)(c), (i32)(d)})
-#define make_uint2(a, b)         ((u32x2){(u32)(a), (u32)(b)})
-#define make_uint3(a, b, c)      ((u32x3){(u32)(a), (u32)(b), (u32)(c)})
-#define make_uint4(a, b, c, d)   ((u32x4){(u32)(a), (u32)(b), (u32)(c), (u32)(d)})
-#define make_longlong2(a, b)     ((i64x2){(i64)(a), (i64)(b)})
-#define make_ulonglong2(a, b)    ((u64x2){(u64)(a), (u64)(b)})
-#define make_float2(a, b)        ((f32x2){(f32)(a), (f32)(b)})
-#define make_float3(a, b, c)     ((f32x3){(f32)(a), (f32)(b), (f32)(c)})
-#define make_float4(a, b, c, d)  ((f32x4){(f32)(a), (f32)(b), (f32)(c), (f32)(d)})
-#define make_double2(a, b)       ((f64x2){(f64)(a), (f64)(b)})
+#define make_char2(a, b)            ((i8x2){(i8)(a), (i8)(b)})
+#define make_char4(a, b, c, d)      ((i8x4){(i8)(a), (i8)(b), (i8)(c), (i8)(d)})
+#define make_uchar2(a, b)           ((u8x2){(u8)(a), (u8)(b)})
+#define make_uchar4(a, b, c, d)     ((u8x4){(u8)(a), (u8)(b), (u8)(c), (u8)(d)})
+#define make_short2(a, b)           ((i16x2){(i16)(a), (i16)(b)})
+#define make_short4(a, b, c, d)     ((i16x4){(i16)(a), (i16)(b), (i16)(c), (i16)(d)})
+#define make_ushort2(a, b)          ((u16x2){(u16)(a), (u16)(b)})
+#define make_ushort4(a, b, c, d)    ((u16x4){(u16)(a), (u16)(b), (u16)(c), (u16)(d)})
+#define make_int2(a, b)             ((i32x2){(i32)(a), (i32)(b)})
+#define make_int3(a, b, c)          ((i32x3){(i32)(a), (i32)(b), (i32)(c)})
+#define make_int4(a, b, c, d)       ((i32x4){(i32)(a), (i32)(b), (i32)(c), (i32)(d)})
+#define make_uint2(a, b)            ((u32x2){(u32)(a), (u32)(b)})
+#define make_uint3(a, b, c)         ((u32x3){(u32)(a), (u32)(b), (u32)(c)})
+#define make_uint4(a, b, c, d)      ((u32x4){(u32)(a), (u32)(b), (u32)(c), (u32)(d)})
+#define make_longlong2(a, b)        ((i64x2){(i64)(a), (i64)(b)})
+#define make_ulonglong2(a, b)       ((u64x2){(u64)(a), (u64)(b)})
+#define make_float2(a, b)           ((f32x2){(f32)(a), (f32)(b)})
+#define make_float3(a, b, c)        ((f32x3){(f32)(a), (f32)(b), (f32)(c)})
+#define make_float4(a, b, c, d)     ((f32x4){(f32)(a), (f32)(b), (f32)(c), (f32)(d)})
+#define make_double2(a, b)          ((f64x2){(f64)(a), (f64)(b)})
+#define make_char1(a)               ((char1){(i8)(a)})
+#define make_char3(a, b, c)         ((char3){(i8)(a), (i8)(b), (i8)(c)})
+#define make_uchar1(a)              ((uchar1){(u8)(a)})
+#define make_uchar3(a, b, c)        ((uchar3){(u8)(a), (u8)(b), (u8)(c)})
+#define make_short1(a)              ((short1){(i16)(a)})
+#define make_short3(a, b, c)        ((short3){(i16)(a), (i16)(b), (i16)(c)})
+#define make_ushort1(a)             ((ushort1){(u16)(a)})
+#define make_ushort3(a, b, c)       ((ushort3){(u16)(a), (u16)(b), (u16)(c)})
+#define make_int1(a)                ((int1){(i32)(a)})
+#define make_uint1(a)               ((uint1){(u32)(a)})
+#define make_longlong1(a)           ((longlong1){(i64)(a)})
+#define make_longlong3(a, b, c)     ((longlong3){(i64)(a), (i64)(b), (i64)(c)})
+#define make_longlong4(a, b, c, d)  ((longlong4){(i64)(a), (i64)(b), (i64)(c), (i64)(d)})
+#define make_ulonglong1(a)          ((ulonglong1){(u64)(a)})
+#define make_ulonglong3(a, b, c)    ((ulonglong3){(u64)(a), (u64)(b), (u64)(c)})
+#define make_ulonglong4(a, b, c, d) ((ulonglong4){(u64)(a), (u64)(b), (u64)(c), (u64)(d)})
+#define make_float1(a)              ((float1){(f32)(a)})
+#define make_double1(a)             ((double1){(f64)(a)})
+#define make_double3(a, b, c)       ((double3){(f64)(a), (f64)(b), (f64)(c)})
+#define make_double4(a, b, c, d)    ((double4){(f64)(a), (f64)(b), (f64)(c), (f64)(d)})
 
 // --- barriers and fences
 #define __syncthreads()                barrier()
@@ -144,6 +268,19 @@ typedef unsigned int uint;
 #define atomicCAS(p, expected, desired) atomic_cas(p, expected, desired)
 #define atomicAdd_block(p, value)       atomic_add_at(p, value, order_relaxed, scope_block)
 #define atomicAdd_system(p, value)      atomic_add_at(p, value, order_relaxed, scope_system)
+// Of a wider scope than is asked for.
+#define atomicSub_block(p, value)       atomic_sub(p, value)
+#define atomicMin_block(p, value)       atomic_min(p, value)
+#define atomicMax_block(p, value)       atomic_max(p, value)
+#define atomicAnd_block(p, value)       atomic_and(p, value)
+#define atomicOr_block(p, value)        atomic_or(p, value)
+#define atomicXor_block(p, value)       atomic_xor(p, value)
+#define atomicExch_block(p, value)      atomic_swap_at(p, value, order_relaxed, scope_block)
+#define atomicExch_system(p, value)     atomic_swap_at(p, value, order_relaxed, scope_system)
+#define atomicCAS_block(p, expected, desired)                                                      \
+    atomic_cas_at(p, expected, desired, order_relaxed, scope_block)
+#define atomicCAS_system(p, expected, desired)                                                     \
+    atomic_cas_at(p, expected, desired, order_relaxed, scope_system)
 
 static inline u32 kiln_cuda_inc(u32 *p, u32 most)
 {
@@ -168,17 +305,25 @@ static inline u32 kiln_cuda_dec(u32 *p, u32 most)
 #define atomicDec(p, most) kiln_cuda_dec(p, most)
 
 // --- bits
-#define __popc(x)                         ((i32)popcount((u32)(x)))
-#define __popcll(x)                       ((i32)popcount((u64)(x)))
-#define __clz(x)                          ((i32)leading_zeros((u32)(x)))
-#define __clzll(x)                        ((i32)leading_zeros((u64)(x)))
-#define __brev(x)                         reverse_bits((u32)(x))
-#define __brevll(x)                       reverse_bits((u64)(x))
-#define __mulhi(a, b)                     mul_high((i32)(a), (i32)(b))
-#define __umulhi(a, b)                    mul_high((u32)(a), (u32)(b))
-#define __mul64hi(a, b)                   mul_high((i64)(a), (i64)(b))
-#define __umul64hi(a, b)                  mul_high((u64)(a), (u64)(b))
-#define __mul24(a, b)                     ((i32)(a) * (i32)(b))
+#define __popc(x)        ((i32)popcount((u32)(x)))
+#define __popcll(x)      ((i32)popcount((u64)(x)))
+#define __clz(x)         ((i32)leading_zeros((u32)(x)))
+#define __clzll(x)       ((i32)leading_zeros((u64)(x)))
+#define __brev(x)        reverse_bits((u32)(x))
+#define __brevll(x)      reverse_bits((u64)(x))
+#define __mulhi(a, b)    mul_high((i32)(a), (i32)(b))
+#define __umulhi(a, b)   mul_high((u32)(a), (u32)(b))
+#define __mul64hi(a, b)  mul_high((i64)(a), (i64)(b))
+#define __umul64hi(a, b) mul_high((u64)(a), (u64)(b))
+// The low 24 bits of each, as signed or unsigned numbers; the low 32 bits of the product.
+static inline i32 kiln_cuda_mul24(i32 a, i32 b)
+{
+    return (i32)((u32)((i32)((u32)a << 8) >> 8) * (u32)((i32)((u32)b << 8) >> 8));
+}
+#define __mul24(a, b)                     kiln_cuda_mul24((i32)(a), (i32)(b))
+#define __umul24(a, b)                    (((u32)(a)&0xffffffu) * ((u32)(b)&0xffffffu))
+#define __sad(a, b, c)                    (((a) < (b) ? (u32)(b) - (u32)(a) : (u32)(a) - (u32)(b)) + (u32)(c))
+#define __usad(a, b, c)                   __sad((u32)(a), (u32)(b), c)
 #define __byte_perm(x, y, selector)       permute_bytes((u32)(x), (u32)(y), (u32)(selector))
 #define __dp4a(a, b, c)                   dot4_i8((u32)(a), (u32)(b), (i32)(c))
 #define __funnelshift_l(low, high, count) funnel_left((u32)(high), (u32)(low), (u32)(count))
@@ -207,38 +352,64 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 #define __longlong_as_double(x) f64_from_bits((u64)(x))
 
 // --- numbers
-#define __int2float_rn(x)    ((f32)(i32)(x))
-#define __uint2float_rn(x)   ((f32)(u32)(x))
-#define __double2float_rn(x) ((f32)(f64)(x))
-#define __float2int_rn(x)    ((i32)rintf(x))
-#define __float2int_rz(x)    ((i32)truncf(x))
-#define __float2int_rd(x)    ((i32)floorf(x))
-#define __float2int_ru(x)    ((i32)ceilf(x))
-#define __float2uint_rn(x)   ((u32)rintf(x))
-#define __float2uint_rz(x)   ((u32)truncf(x))
-#define __float2uint_rd(x)   ((u32)floorf(x))
-#define __float2uint_ru(x)   ((u32)ceilf(x))
-#define __fadd_rn(a, b)      ((f32)(a) + (f32)(b))
-#define __fsub_rn(a, b)      ((f32)(a) - (f32)(b))
-#define __fmul_rn(a, b)      ((f32)(a) * (f32)(b))
-#define __fdiv_rn(a, b)      ((f32)(a) / (f32)(b))
-#define __fmaf_rn(a, b, c)   fmaf(a, b, c)
-#define __fsqrt_rn(x)        sqrtf(x)
-#define __frcp_rn(x)         (1.0f / (f32)(x))
-#define __frsqrt_rn(x)       rsqrtf(x)
-#define __saturatef(x)       fminf(fmaxf(x, 0.0f), 1.0f)
-#define exp10f(x)            powf(10.0f, x)
-#define sincosf(x, s, c)     ((void)(*(s) = sinf(x), *(c) = cosf(x)))
-#define __expf(x)            fast_exp(x)
-#define __logf(x)            fast_log(x)
-#define __log2f(x)           fast_log2(x)
-#define __sinf(x)            fast_sin(x)
-#define __cosf(x)            fast_cos(x)
-#define __powf(x, y)         fast_pow(x, y)
-#define __fdividef(a, b)     fast_div(a, b)
-#define CUDART_INF_F         INFINITY
-#define CUDART_NAN_F         NAN
-#define CUDART_PI_F          3.141592654f
+#define __int2float_rn(x)           ((f32)(i32)(x))
+#define __uint2float_rn(x)          ((f32)(u32)(x))
+#define __double2float_rn(x)        ((f32)(f64)(x))
+#define __int2double_rn(x)          ((f64)(i32)(x))
+#define __uint2double_rn(x)         ((f64)(u32)(x))
+#define __ll2double_rn(x)           ((f64)(i64)(x))
+#define __ull2double_rn(x)          ((f64)(u64)(x))
+#define __ll2float_rn(x)            ((f32)(i64)(x))
+#define __ull2float_rn(x)           ((f32)(u64)(x))
+#define __double2int_rn(x)          ((i32)rint((f64)(x)))
+#define __double2int_rz(x)          ((i32)trunc((f64)(x)))
+#define __double2int_rd(x)          ((i32)floor((f64)(x)))
+#define __double2int_ru(x)          ((i32)ceil((f64)(x)))
+#define __double2uint_rn(x)         ((u32)rint((f64)(x)))
+#define __double2uint_rz(x)         ((u32)trunc((f64)(x)))
+#define __double2ll_rn(x)           ((i64)rint((f64)(x)))
+#define __double2ll_rz(x)           ((i64)trunc((f64)(x)))
+#define __float2ll_rn(x)            ((i64)rintf(x))
+#define __float2ll_rz(x)            ((i64)truncf(x))
+#define __double2hiint(x)           ((i32)(bits_f64(x) >> 32))
+#define __double2loint(x)           ((i32)(u32)bits_f64(x))
+#define __hiloint2double(high, low) f64_from_bits((u64)(u32)(high) << 32 | (u32)(low))
+#define __dadd_rn(a, b)             ((f64)(a) + (f64)(b))
+#define __dsub_rn(a, b)             ((f64)(a) - (f64)(b))
+#define __dmul_rn(a, b)             ((f64)(a) * (f64)(b))
+#define __ddiv_rn(a, b)             ((f64)(a) / (f64)(b))
+#define __drcp_rn(x)                (1.0 / (f64)(x))
+#define __dsqrt_rn(x)               sqrt((f64)(x))
+#define __fma_rn(a, b, c)           fma((f64)(a), (f64)(b), (f64)(c))
+#define __float2int_rn(x)           ((i32)rintf(x))
+#define __float2int_rz(x)           ((i32)truncf(x))
+#define __float2int_rd(x)           ((i32)floorf(x))
+#define __float2int_ru(x)           ((i32)ceilf(x))
+#define __float2uint_rn(x)          ((u32)rintf(x))
+#define __float2uint_rz(x)          ((u32)truncf(x))
+#define __float2uint_rd(x)          ((u32)floorf(x))
+#define __float2uint_ru(x)          ((u32)ceilf(x))
+#define __fadd_rn(a, b)             ((f32)(a) + (f32)(b))
+#define __fsub_rn(a, b)             ((f32)(a) - (f32)(b))
+#define __fmul_rn(a, b)             ((f32)(a) * (f32)(b))
+#define __fdiv_rn(a, b)             ((f32)(a) / (f32)(b))
+#define __fmaf_rn(a, b, c)          fmaf(a, b, c)
+#define __fsqrt_rn(x)               sqrtf(x)
+#define __frcp_rn(x)                (1.0f / (f32)(x))
+#define __frsqrt_rn(x)              rsqrtf(x)
+#define __saturatef(x)              fminf(fmaxf(x, 0.0f), 1.0f)
+#define exp10f(x)                   powf(10.0f, x)
+#define sincosf(x, s, c)            ((void)(*(s) = sinf(x), *(c) = cosf(x)))
+#define __expf(x)                   fast_exp(x)
+#define __logf(x)                   fast_log(x)
+#define __log2f(x)                  fast_log2(x)
+#define __sinf(x)                   fast_sin(x)
+#define __cosf(x)                   fast_cos(x)
+#define __powf(x, y)                fast_pow(x, y)
+#define __fdividef(a, b)            fast_div(a, b)
+#define CUDART_INF_F                INFINITY
+#define CUDART_NAN_F                NAN
+#define CUDART_PI_F                 3.141592654f
 
 // --- narrow floats
 #define __float2half(x)         to_f16(x)
@@ -247,6 +418,41 @@ static inline u32 kiln_cuda_funnel_right(u32 low, u32 high, u32 count)
 #define __floats2half2_rn(a, b) to_f16x2(a, b)
 #define __float2bfloat16(x)     to_bf16(x)
 #define __bfloat162float(x)     f32(x)
+#define __half2half2(x)         to_f16x2(f32(x), f32(x))
+#define __float2half2_rn(x)     to_f16x2(x, x)
+#define __halves2half2(a, b)    to_f16x2(f32(a), f32(b))
+#define __low2float(h)          f32((h).x)
+#define __high2float(h)         f32((h).y)
+#define __low2half(h)           ((h).x)
+#define __high2half(h)          ((h).y)
+#define __int2half_rn(x)        to_f16((f32)(i32)(x))
+#define __half2int_rn(x)        ((i32)rintf(f32(x)))
+#define __half2int_rz(x)        ((i32)truncf(f32(x)))
+#define __half_as_ushort(x)     bits_f16(x)
+#define __ushort_as_half(x)     f16_from_bits((u16)(x))
+#define __bfloat16_as_ushort(x) bits_bf16(x)
+#define __ushort_as_bfloat16(x) bf16_from_bits((u16)(x))
+// One rounding each: an f32 has more than twice the digits of an f16.
+#define __hadd(a, b)            to_f16(f32(a) + f32(b))
+#define __hsub(a, b)            to_f16(f32(a) - f32(b))
+#define __hmul(a, b)            to_f16(f32(a) * f32(b))
+#define __hdiv(a, b)            to_f16(f32(a) / f32(b))
+#define __hneg(a)               to_f16(-f32(a))
+#define __habs(a)               to_f16(fabsf(f32(a)))
+#define __hmin(a, b)            to_f16(fminf(f32(a), f32(b)))
+#define __hmax(a, b)            to_f16(fmaxf(f32(a), f32(b)))
+#define __hlt(a, b)             (f32(a) < f32(b))
+#define __hle(a, b)             (f32(a) <= f32(b))
+#define __hgt(a, b)             (f32(a) > f32(b))
+#define __hge(a, b)             (f32(a) >= f32(b))
+#define __heq(a, b)             (f32(a) == f32(b))
+#define __hne(a, b)             (f32(a) != f32(b))
+#define hexp(x)                 to_f16(expf(f32(x)))
+#define hlog(x)                 to_f16(logf(f32(x)))
+#define hsqrt(x)                to_f16(sqrtf(f32(x)))
+#define hrsqrt(x)               to_f16(rsqrtf(f32(x)))
+#define __hmin2(a, b)           min2(a, b)
+#define __hmax2(a, b)           max2(a, b)
 #define __hadd2(a, b)           add2(a, b)
 #define __hsub2(a, b)           sub2(a, b)
 #define __hmul2(a, b)           mul2(a, b)

@@ -193,6 +193,12 @@ source_spelling source_use_of(const source_map *m, uint32_t number)
     return spell(m, m->expansions.at[number].use, false);
 }
 
+bool source_is_own(const source_map *m, uint32_t position)
+{
+    const source_macro *macro = m->expansions.at[expansion_at(m, position)].macro;
+    return macro && is_own_macro(m, macro);
+}
+
 // A position in a file: an argument's own, else the outermost use.
 static uint32_t plain(const source_map *m, uint32_t position)
 {

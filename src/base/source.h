@@ -91,6 +91,8 @@ source_spelling source_spell(const source_map *map, span s);
 const source_macro *source_macro_of(const source_map *map, uint32_t expansion);
 // Where the macro is used: in the definition of another one, or in the user's text.
 source_spelling source_use_of(const source_map *map, uint32_t expansion);
+// Does the token there come from the text of a macro of Kiln's own?
+bool source_is_own(const source_map *map, uint32_t position);
 // What messages without a snippet name: where the text stands, and the line of the outermost use
 // when that is in a macro's definition (else 0). Both follow #line.
 source_shown_place source_shown(source_map *map, span s, uint32_t *use_line);

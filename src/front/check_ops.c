@@ -286,15 +286,18 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
 static void warn_about_shift(front *f, const ast_expr *e, const ast_expr *count)
 {
     const_value v;
-    if (f->unevaluated || !count->is_const || !const_eval(f, count, &v))
+    if (f->unevaluated || f->shifts == SHIFT_WRAP || !count->is_const || !const_eval(f, count, &v))
         return;
     unsigned bits = check_bits(e->type);
     if (v.integer < bits)
         return;
     diag *d = diag_raise(f->diags, K2201, count->at, "a shift by %lld of a %u-bit value",
                          (long long)v.integer, bits);
-    diag_label(d, count->at, "counts are taken modulo %u: this shifts by %u", bits,
-               (unsigned)(v.integer & (bits - 1)));
+    if (f->shifts == SHIFT_CLAMP)
+        diag_label(d, count->at, "everything is shifted out");
+    else
+        diag_label(d, count->at, "counts are taken modulo %u: this shifts by %u", bits,
+                   (unsigned)(v.integer & (bits - 1)));
 }
 
 static void warn_about_zero(front *f, const ast_expr *e, const ast_expr *divisor)
@@ -451,6 +454,7 @@ ast_expr *check_binary(front *f, ast_expr *e)
         e->a = check_promote(f, a);
         e->b = check_promote(f, b);
         e->type = e->a->type;
+        e->shifts = (uint8_t)f->shifts;
         warn_about_shift(f, e, e->b);
         return e;
     case TOK_PERCENT:
@@ -627,6 +631,7 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
     if (shift) {
         e->compute_type = check_promoted_type(read);
         e->b = check_promote(f, b);
+        e->shifts = (uint8_t)f->shifts;
         ast_expr probe = {.type = e->compute_type};
         warn_about_shift(f, &probe, e->b);
         return e;

@@ -112,7 +112,10 @@ static bool binary_int(const ast_expr *e, uint64_t a, uint64_t b, const_value *o
 {
     const type *t = e->a->type;
     bool is_signed = type_is_signed(t);
-    unsigned count = (unsigned)b & (check_bits(t) - 1);
+    unsigned bits = check_bits(t), count = (unsigned)b & (bits - 1);
+    bool is_out = e->shifts == SHIFT_CLAMP && (uint32_t)b >= bits;
+    if (is_out)
+        count = bits - 1;
     bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
     uint64_t v;
     switch ((int)e->op) {
@@ -124,9 +127,9 @@ static bool binary_int(const ast_expr *e, uint64_t a, uint64_t b, const_value *o
     case TOK_AMP: v = a & b; break;
     case TOK_PIPE: v = a | b; break;
     case TOK_CARET: v = a ^ b; break;
-    case TOK_SHL: v = a << count; break;
+    case TOK_SHL: v = is_out ? 0 : a << count; break;
     case TOK_SHR:
-        v = a >> count;
+        v = is_out && !is_signed ? 0 : a >> count;
         if (is_signed && (int64_t)a < 0 && count)
             v |= ~(UINT64_MAX >> count);
         break;

@@ -10,10 +10,18 @@ typedef struct front_options {
     const char *const *defines;  // "NAME" or "NAME=VALUE", NULL-terminated; may be NULL
     const char *const *includes; // folders for #include "x" and <x>, NULL-terminated; may be NULL
     const char *const *tunes;    // "BM=128", NULL-terminated; may be NULL
-    const char *target; // "interp", "cpu", "sm_90a", "vulkan", "opencl" …; decides target_…()
-    bool keeps_unset;   // variables without a value stay unset (for kiln check), not 0
+    const char *target;  // "interp", "cpu", "sm_90a", "vulkan", "opencl" …; decides target_…()
+    bool watches_shifts; // counts out of range are told (for kiln check)
+    bool keeps_unset;    // variables without a value stay unset (for kiln check), not 0
     bool allow_file_includes; // false: only Kiln's own headers (for strings from untrusted places)
 } front_options;
+
+// A shift by the width or more: #pragma kiln shifts(…).
+typedef enum shift_rule {
+    SHIFT_WATCHED, // modulo the width, and kiln check tells: what holds without the pragma
+    SHIFT_CLAMP,   // shifts everything out
+    SHIFT_WRAP     // modulo the width, and meant so
+} shift_rule;
 
 typedef struct front {
     arena *in;
@@ -31,6 +39,8 @@ typedef struct front {
     ir_module *module;                     // what lowering fills
     struct pp_library_text *library_texts; // pp_library remembers what it has read
     bool lax_conversions;                  // #pragma kiln conversions(c): the parser sets it
+    shift_rule shifts;                     // #pragma kiln shifts(…)
+    bool allows_early_return;              // #pragma kiln early_return(allow)
     uint32_t unevaluated;                  // checker: > 0 inside sizeof and _Generic's selector
     struct parse_common *parse;            // parse_core.c's own
 } front;

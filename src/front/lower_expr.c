@@ -149,15 +149,50 @@ static const compare_row *compare_row_of(unsigned op)
     return NULL;
 }
 
+// Does kiln check tell of a count out of range? Kiln's own texts know what they do.
+static bool is_watched(lower *l, unsigned rule, ir_ref count)
+{
+    if (!l->f->options->watches_shifts || rule != SHIFT_WATCHED || ir_is_const(count))
+        return false;
+    const source_file *file = source_file_at(l->f->sources, l->at.at.lo);
+    return file && !file->is_builtin;
+}
+
+// The IR takes counts modulo the width.
+static ir_ref shift(lower *l, ir_op op, const type *t, ir_ref x, ir_ref count, unsigned rule)
+{
+    uint64_t known;
+    uint32_t bits = (uint32_t)t->size * 8;
+    bool is_known = ir_const_bits(l->func, count, &known);
+    if (is_known && (uint32_t)known < bits)
+        return ir_bin(&l->at, op, type_ir(t), x, count);
+    ir_ref width = ir_i32(l->func, (int32_t)bits);
+    if (rule == SHIFT_CLAMP && op == IR_ASHR) {
+        count = ir_bin(&l->at, IR_UMIN, IR_I32, count, ir_i32(l->func, (int32_t)bits - 1));
+        return ir_bin(&l->at, op, type_ir(t), x, count);
+    }
+    if (rule != SHIFT_CLAMP && !is_watched(l, rule, count))
+        return ir_bin(&l->at, op, type_ir(t), x, count);
+    ir_ref in_range = ir_bin(&l->at, IR_ULT, IR_I32, count, width);
+    if (rule != SHIFT_CLAMP) {
+        ir_inst_id id = ir_add(&l->at, IR_ASSUME, IR_VOID, &in_range, 1, NULL, 0);
+        ir_at(l->func, id)->imm = bits;
+    }
+    ir_ref shifted = ir_bin(&l->at, op, type_ir(t), x, count);
+    if (rule != SHIFT_CLAMP)
+        return shifted;
+    return ir_select(&l->at, in_range, shifted, lower_number(l, t, 0, 0.0));
+}
+
 // x op y in type t; a shift's y has a type of its own.
 static ir_ref arith(lower *l, const arith_row *row, const type *t, ir_ref x, ir_ref y,
-                    const type *y_type)
+                    const type *y_type, unsigned rule)
 {
     if (type_is_float(t))
         return ir_bin(&l->at, (ir_op)row->of_float, type_ir(t), x, y);
-    if (row->op == TOK_SHL || row->op == TOK_SHR)
-        y = convert_int(l, y, y_type, type_scalar(TY_I32));
     ir_op op = (ir_op)(type_is_signed(t) ? row->of_signed : row->of_unsigned);
+    if (row->op == TOK_SHL || row->op == TOK_SHR)
+        return shift(l, op, t, x, convert_int(l, y, y_type, type_scalar(TY_I32)), rule);
     return ir_bin(&l->at, op, type_ir(t), x, y);
 }
 
@@ -281,7 +316,7 @@ static ir_ref binary(lower *l, const ast_expr *e)
     ir_ref x = lower_value(l, e->a);
     ir_ref y = lower_value(l, e->b);
     l->at.at = e->at;
-    return arith(l, row, e->type, x, y, e->b->type);
+    return arith(l, row, e->type, x, y, e->b->type, e->shifts);
 }
 
 static ir_ref unary(lower *l, const ast_expr *e)
@@ -329,7 +364,7 @@ static ir_ref incdec(lower *l, const ast_expr *e)
         const type *as = type_is_integer(t) && lower_size(t) < 4 ? type_scalar(TY_I32) : t;
         const arith_row *row = arith_row_of(is_minus ? TOK_MINUS : TOK_PLUS);
         ir_ref x = lower_convert(l, old, t, as);
-        x = arith(l, row, as, x, lower_number(l, as, 1, 1.0), as);
+        x = arith(l, row, as, x, lower_number(l, as, 1, 1.0), as, SHIFT_WRAP);
         new_value = lower_convert(l, x, as, t);
     }
     lower_store(l, p, new_value);
@@ -360,7 +395,7 @@ static ir_ref assign(lower *l, const ast_expr *e)
         if (!is_shift)
             y = lower_convert(l, y, e->b->type, as);
         ir_ref x = lower_convert(l, lower_load(l, p), t, as);
-        v = lower_convert(l, arith(l, row, as, x, y, e->b->type), as, t);
+        v = lower_convert(l, arith(l, row, as, x, y, e->b->type, e->shifts), as, t);
     }
     l->at.at = e->at;
     lower_store(l, p, v);

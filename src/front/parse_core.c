@@ -271,6 +271,10 @@ int32_t parse_pragma(parser *p)
     step(p);
     if (t->name == p->common->words[W_CONVERSIONS])
         p->f->lax_conversions = t->number != 0;
+    if (t->name == p->common->words[W_SHIFTS])
+        p->f->shifts = t->number ? SHIFT_CLAMP : SHIFT_WRAP;
+    if (t->name == p->common->words[W_EARLY_RETURN])
+        p->f->allows_early_return = t->number != 0;
     if (t->name == p->common->words[W_PACKED])
         p->common->packed_at = t->number ? t->at : (span){0, 0};
     if (t->number || t->name != p->common->words[W_UNROLL])

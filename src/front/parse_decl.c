@@ -99,6 +99,8 @@ static void define_function(parser *p, const specifiers *s, const declarator *d,
     fn->tokens = p->tokens;
     fn->body_order = p->common->order;
     fn->is_lax = p->f->lax_conversions;
+    fn->shifts = (uint8_t)p->f->shifts;
+    fn->allows_early_return = p->f->allows_early_return;
     fn->body_first = p->at;
     fn->body_end = find_body_end(p);
     p->at = fn->body_end;
@@ -304,6 +306,8 @@ static bool resembles_mark(const parser *p)
     if (t->kind != TOK_IDENT || scope_find(p->scope, t->name))
         return false;
     str name = str_of(t->name);
+    if (str_same(name, STR("__global__")))
+        return true;
     return str_distance(name, STR("kernel"), 3) < 3 || str_distance(name, STR("shared"), 3) < 3;
 }
 
@@ -399,6 +403,22 @@ static void enter_host_names(parser *p, uint32_t from, diag *why)
     *map_at(&s->names, map_key(d->name)) = map_key(d);
 }
 
+// A kernel inside what is skipped as host code would be missing without a word.
+static void complain_hidden(parser *p, uint32_t from, const diag *why)
+{
+    for (uint32_t i = from; i < p->at; i++) {
+        const token *t = &p->tokens[i];
+        if (t->kind != TOK_KERNEL)
+            continue;
+        diag *d =
+            diag_raise(p->f->diags, K1114, t->at, "this kernel stands in code that is skipped");
+        diag_label(d, t->at, "a kernel is a function of its own, at file scope");
+        diag_label(d, p->tokens[from].at, "what begins here is not Kiln C%s%s", why ? ": " : "",
+                   why ? why->message : "");
+        return;
+    }
+}
+
 static void parse_external(parser *p)
 {
     diags *ds = p->f->diags;
@@ -437,11 +457,30 @@ static void parse_external(parser *p)
         p->at = reached;
     if (why)
         enter_host_names(p, from, why);
+    complain_hidden(p, from, why);
+}
+
+// namespace a::b { … }: the names in it become names of the file.
+static bool skip_namespace(parser *p)
+{
+    uint32_t at = p->at + 1;
+    if (kind(p) != TOK_IDENT || strcmp(tok(p)->name, "namespace") != 0)
+        return false;
+    while (at < p->end && (p->tokens[at].kind == TOK_IDENT || p->tokens[at].kind == TOK_COLON))
+        at++;
+    if (at >= p->end || p->tokens[at].kind != TOK_LBRACE)
+        return false;
+    p->at = at;
+    p->linkage_braces++;
+    step(p);
+    return true;
 }
 
 // extern "C" and extern "C" { … }: CUDA files have them; here every name is C's.
 static bool skip_linkage(parser *p)
 {
+    if (skip_namespace(p))
+        return true;
     if (kind(p) != TOK_EXTERN || p->at + 1 >= p->end || p->tokens[p->at + 1].kind != TOK_STRING)
         return false;
     step(p);
@@ -572,13 +611,16 @@ static void parse_func_body(front *f, ast_decl *d)
     p.is_library = f->file_scope != d->scope;
     parser *outer = p.common->current;
     bool is_lax = f->lax_conversions;
+    shift_rule shifts = f->shifts;
     p.common->current = &p;
     f->lax_conversions = d->is_lax;
+    f->shifts = (shift_rule)d->shifts;
     declare_params(&p, d);
     d->body = parse_block(&p, false);
     if (!p.had_error)
         check_body(f, d);
     f->lax_conversions = is_lax;
+    f->shifts = shifts;
     p.common->current = outer;
 }
 

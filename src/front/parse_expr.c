@@ -148,11 +148,20 @@ static void silence_unknown(parser *p, const char *name, span at)
     *map_at(&s->names, map_key(name)) = map_key(d);
 }
 
+// A name in a macro of Kiln's own means what it means there, whatever the user calls so.
+static bool is_captured(const front *f, const token *t, const ast_decl *d)
+{
+    const source_file *file = source_file_at(f->sources, d->at.lo);
+    return file && !file->is_builtin && source_is_own(f->sources, t->at.lo);
+}
+
 static ast_expr *parse_name(parser *p)
 {
     const token *t = tok(p);
     step(p);
     ast_decl *d = scope_find(p->scope, t->name);
+    if (d && is_captured(p->f, t, d))
+        d = NULL;
     if (!d) {
         ast_expr *e = predefined(p, t->name, t->at);
         if (e)

@@ -112,9 +112,45 @@ bool starts_type(const parser *p)
     return true;
 }
 
+typedef struct other_word { // of other languages
+    const char *word, *advice;
+} other_word;
+
+static const other_word other_words[] = {
+    {"__global__", "CUDA's word for 'kernel': #include <kiln/cuda.h> knows it"},
+    {"__device__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
+    {"__host__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
+    {"__shared__", "CUDA's word for 'shared': #include <kiln/cuda.h> knows it"},
+    {"__constant__", "CUDA's word for 'static const': #include <kiln/cuda.h> knows it"},
+    {"template", "C++: in C a macro makes one function for each type"},
+    {"class", "C++: a struct and functions that take its address do this in C"},
+    {"__int128", "integers have up to 64 bits; mul_high() gives the upper half of a product"},
+};
+
+static const other_word *find_other_word(const token *t)
+{
+    for (size_t i = 0; t->kind == TOK_IDENT && i < COUNT(other_words); i++)
+        if (!strcmp(other_words[i].word, t->name))
+            return &other_words[i];
+    return NULL;
+}
+
+static void complain_other_word(parser *p, const other_word *other)
+{
+    diag *d = diag_raise(p->f->diags, K1005, here(p), "'%s' is no word of Kiln C", other->word);
+    diag_label(d, here(p), "%s", other->advice);
+    p->is_panicking = true;
+}
+
 void unknown_type(parser *p)
 {
     const token *t = tok(p);
+    const other_word *other = find_other_word(t);
+    if (other) {
+        complain_other_word(p, other);
+        step(p);
+        return;
+    }
     diag *d = diag_raise(p->f->diags, K1005, t->at, "unknown type name '%s'", t->name);
     const char *near = suggest_type(p, t->name);
     if (near && scope_find_tag(p->scope, t->name, false))
@@ -524,6 +560,10 @@ static const type *missing_type(parser *p, const spec_state *s)
     bool looks_typed = next == TOK_IDENT || next == TOK_STAR || next == TOK_CONST ||
                        next == TOK_RPAREN || next == TOK_COMMA || next == TOK_LPAREN;
     bool has_marks = s->out.marks.kernel.lo || s->out.shared_at.lo;
+    if (find_other_word(tok(p))) {
+        complain_other_word(p, find_other_word(tok(p)));
+        return type_scalar(TY_POISON);
+    }
     if (tok(p)->kind == TOK_IDENT && looks_typed && !(has_marks && next == TOK_LPAREN)) {
         unknown_type(p);
         return type_scalar(TY_POISON);

@@ -278,7 +278,9 @@ static void emit(pp *p, token *t)
     switch (t->kind) {
     case TOK_IDENT: {
         uint8_t keyword = pp_ident(p, t->name)->keyword;
-        if (keyword)
+        bool is_name = p->has_cuda && !p->has_kernel && t->name[0] != '_' &&
+                       (keyword == TOK_KERNEL || keyword == TOK_SHARED);
+        if (keyword && !is_name)
             t->kind = keyword;
         break;
     }

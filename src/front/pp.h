@@ -116,6 +116,8 @@ typedef struct pp {
                       // list's first token is the next list
     token_list line;  // of the directive being read
     bool is_own;      // a text of Kiln's own
+    bool has_kernel;  // the user includes kiln/kernel.h …
+    bool has_cuda;    // … kiln/cuda.h: without the former, `kernel` and `shared` are names
     bool in_if;       // `defined` has its meaning
     bool is_stopped;  // a limit was hit: everything reads as end of file
     token_list out;

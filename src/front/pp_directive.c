@@ -345,18 +345,33 @@ static void pragma_unroll(pp *p, lexer *l, span at)
         pp_emit_pragma(p, at, "unroll", (int32_t)value);
 }
 
+typedef struct pragma_row {
+    const char *verb, *off, *on; // #pragma kiln verb(off) and verb(on)
+} pragma_row;
+
+static const pragma_row pragmas[] = {{"conversions", "strict", "c"},
+                                     {"shifts", "wrap", "clamp"},
+                                     {"early_return", "refuse", "allow"}};
+
 static void pragma_kiln(pp *p, lexer *l, span at)
 {
     token verb, open, mode;
     bool is_good = lex_next_in_line(l, &verb) && verb.kind == TOK_IDENT &&
-                   !strcmp(verb.name, "conversions") && lex_next_in_line(l, &open) &&
-                   open.kind == TOK_LPAREN && lex_next_in_line(l, &mode) && mode.kind == TOK_IDENT;
-    bool is_c = is_good && !strcmp(mode.name, "c");
-    if (is_good && (is_c || !strcmp(mode.name, "strict")))
-        pp_emit_pragma(p, at, "conversions", is_c);
-    else
-        bad_pragma(p, at, "this #pragma kiln is not known",
-                   "known: conversions(c) and conversions(strict)");
+                   lex_next_in_line(l, &open) && open.kind == TOK_LPAREN &&
+                   lex_next_in_line(l, &mode) && mode.kind == TOK_IDENT;
+    text known = {.in = p->f->in};
+    for (size_t i = 0; i < COUNT(pragmas); i++) {
+        const pragma_row *row = &pragmas[i];
+        bool is_on = is_good && !strcmp(mode.name, row->on);
+        if (is_good && !strcmp(verb.name, row->verb) && (is_on || !strcmp(mode.name, row->off))) {
+            pp_emit_pragma(p, at, row->verb, is_on);
+            return;
+        }
+        text_printf(&known, "%s%s(%s), %s(%s)", i ? ", " : "", row->verb, row->on, row->verb,
+                    row->off);
+    }
+    bad_pragma(p, at, "this #pragma kiln is not known",
+               str_format(p->f->in, "known: %s", known.at));
 }
 
 // #pragma pack(…): the structs below it have another layout; pack() and pack(pop) end that.

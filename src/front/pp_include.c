@@ -160,6 +160,7 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
     found where = find_header(p, name, is_quoted);
     if (where.kind == FOUND_KNOWN) {
         p->headers |= where.header;
+        p->has_kernel |= where.header == HDR_KERNEL && !p->file->file->is_builtin;
         return;
     }
     if (where.kind == FOUND_NOTHING) {
@@ -174,6 +175,7 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
     const source_file *file = load(p, &where, key, at);
     if (!file)
         return;
+    p->has_cuda |= file->is_builtin && str_same(name, STR("kiln/cuda.h"));
     if (p->file_depth >= PP_INCLUDES) {
         complain_depth(p, file, at);
         return;

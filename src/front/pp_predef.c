@@ -179,6 +179,11 @@ static unsigned find_spelling(const spelling *table, size_t count, const char *n
 
 token_kind pp_keyword(const char *name, size_t len)
 {
+    // kiln/cuda.h spells these so: there `kernel` and `shared` are anybody's names.
+    if (len == 13 && !memcmp(name, "__kiln_kernel", 13))
+        return TOK_KERNEL;
+    if (len == 13 && !memcmp(name, "__kiln_shared", 13))
+        return TOK_SHARED;
     return (token_kind)find_spelling(keywords, COUNT(keywords), name, len);
 }
 

@@ -220,7 +220,6 @@ static const char *const foreign_types[][2] = {
     {"__nv_bfloat16", "bf16"},
     {"nv_bfloat16", "bf16"},
     {"u_char", "u8"},
-    {"__int128", "i64"},
     {"dim3", "u32x3"},
     {"auto", "i32"},
     {"long2", "i64x2"},

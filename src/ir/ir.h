@@ -150,10 +150,12 @@ typedef struct ir_func {
     struct ir_module *module;
     const char *name;
     bool is_kernel;
-    uint32_t block[3];      // {0,0,0}: decided at launch
-    uint32_t cluster[3];    // {0,0,0}: none
-    uint32_t min_blocks;    // 0: not said
-    uint32_t max_registers; // 0: not said
+    bool
+        allows_early_return; // a collective that some threads miss by `return` is only warned about
+    uint32_t block[3];       // {0,0,0}: decided at launch
+    uint32_t cluster[3];     // {0,0,0}: none
+    uint32_t min_blocks;     // 0: not said
+    uint32_t max_registers;  // 0: not said
     vec(ir_param) params;
     ir_ref first_param;   // the parameters' values are consecutive
     vec(uint8_t) returns; // ir_type of each result (device functions)

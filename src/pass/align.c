@@ -182,7 +182,7 @@ uint32_t *align_compute(const ir_func *f, arena *a)
     // Only promises that every thread makes, before any could have returned, hold everywhere.
     for (ir_inst_id id = ir_region_at(f, f->body)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
-        if (i->op == IR_ASSUME)
+        if (i->op == IR_ASSUME && !i->imm)
             believe(&g, ir_operand(f, i, 0));
         if (i->region_count && has_return(f, id))
             break;

@@ -1,6 +1,7 @@
 // Checks the rule of collectives: a barrier needs all threads of its block, a shuffle, vote or warp
 // barrier all threads of its warp. Reports each collective that some threads may not reach, with
-// both ends labelled. Changes nothing. Start reading at pass_converge.
+// both ends labelled. Where early returns are allowed, one that only threads which have returned
+// miss is a warning. Changes nothing. Start reading at pass_converge.
 #include "ir/nv.h"
 #include "pass/pass.h"
 #include "pass/passes.h"
@@ -8,7 +9,8 @@
 typedef struct checker {
     const ir_func *f;
     pass_ctx *ctx;
-    uniform_facts facts;
+    uniform_facts facts, alive; // `alive`: among threads that have not returned
+    bool allows_early_return;
     source_map *sources;
     vec(span) block_spans; // a library call that fails as a block collective is told once
 } checker;
@@ -103,13 +105,19 @@ static void report(checker *c, ir_inst_id id, bool is_block)
         vec_push(c->ctx->scratch, &c->block_spans, at);
     ir_inst_id control = c->facts.flow_because[id], via = c->facts.flow_via[id];
     const char *name = word_at(c, at, is_block ? "barrier" : ir_op_name(ir_at(f, id)->op));
-    diag *d = diag_raise(c->ctx->diags, is_block ? K3101 : K3102, at,
-                         "'%s' is not reached by every thread of the %s", name, group);
+    // OpenCL's barriers wait for threads that have returned.
+    bool is_fine =
+        c->allows_early_return && c->alive.flow[id] >= (is_block ? UNIFORM_BLOCK : UNIFORM_WARP);
+    diag *d = diag_raise(c->ctx->diags,
+                         is_fine    ? K3104
+                         : is_block ? K3101
+                                    : K3102,
+                         at, "'%s' is not reached by every thread of the %s", name, group);
     bool is_rounds = via && ir_at(f, via)->op == IR_EXIT &&
                      ir_at(f, ir_at(f, via)->aux)->op == IR_LOOP &&
                      is_within(f, id, ir_at(f, via)->aux);
     bool is_return = via && ir_at(f, via)->op == IR_RETURN;
-    diag_label(d, at, "threads that %s never arrive",
+    diag_label(d, at, is_fine ? "threads that %s do not arrive" : "threads that %s never arrive",
                is_rounds   ? "have left the loop"
                : is_return ? "have returned"
                : via       ? "have left early"
@@ -131,10 +139,16 @@ static void report(checker *c, ir_inst_id id, bool is_block)
         if (is_jump)
             diag_label(d, leave, "some threads leave here");
     }
-    diag_note(d, is_block ? "a block collective waits for all threads of the block: move it out of "
-                            "the branch, and guard only the work around it"
-                          : "a warp collective needs all lanes of the warp: move it out of the "
-                            "branch, and let lanes without work contribute a neutral value");
+    if (is_fine)
+        diag_note(d, is_block
+                         ? "threads that have returned count as arrived; OpenCL refuses this"
+                         : "lanes that have returned have no value to give; OpenCL refuses this");
+    else
+        diag_note(d, is_block
+                         ? "a block collective waits for all threads of the block: move it out of "
+                           "the branch, and guard only the work around it"
+                         : "a warp collective needs all lanes of the warp: move it out of the "
+                           "branch, and let lanes without work contribute a neutral value");
 }
 
 static void check_region(checker *c, ir_region_id region, bool is_block)
@@ -171,6 +185,10 @@ bool pass_converge(ir_func *f, pass_ctx *ctx)
         return false;
     checker c = {.f = f, .ctx = ctx, .sources = f->module->sources};
     c.facts = uniform_compute(f, ctx->scratch);
+    c.allows_early_return =
+        f->allows_early_return && !(ctx->target && !strcmp(ctx->target, "opencl"));
+    if (c.allows_early_return)
+        c.alive = uniform_compute_alive(f, ctx->scratch);
     check_region(&c, f->body, true);
     check_region(&c, f->body, false);
     return false;

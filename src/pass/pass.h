@@ -45,6 +45,8 @@ typedef struct uniform_facts {
     ir_inst_id *flow_because, *flow_via;
 } uniform_facts;
 uniform_facts uniform_compute(const ir_func *f, arena *a);
+// The same, but `flow` is about the threads that have not returned.
+uniform_facts uniform_compute_alive(const ir_func *f, arena *a);
 
 typedef struct range { // of an integer value, as signed 64-bit numbers (i32 sign-extended); full
                        // range when unknown

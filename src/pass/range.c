@@ -403,7 +403,7 @@ static void walk_region(walker *w, ir_region_id region)
             }
         else if (i->region_count)
             walk_control(w, id);
-        else if (i->op == IR_ASSUME)
+        else if (i->op == IR_ASSUME && !i->imm)
             learn(w, ir_operand(f, i, 0), true);
         else if (i->result_count == 1 && ir_is_int(ir_type_of(f, i->result)))
             w->facts.value[i->result] = result_range(w, i, &w->facts.exact[i->result]);

@@ -27,12 +27,13 @@ typedef struct escape { // early exits: bit d is set when the rest of region dep
 typedef struct sweep {
     const ir_func *f;
     uniform_facts facts;
-    uint8_t *locals;  // per local array: level of its contents
-    uint8_t *differs; // per value: results and loop arguments that join different values
-    ir_ref *joined;   // per value: the value joined first
-    flow *rounds;     // per instruction (loops): how threads leave
-    uint32_t *depth;  // per instruction (control)
-    bool needs_again; // something changed that was asked about earlier in this sweep
+    uint8_t *locals;      // per local array: level of its contents
+    uint8_t *differs;     // per value: results and loop arguments that join different values
+    ir_ref *joined;       // per value: the value joined first
+    flow *rounds;         // per instruction (loops): how threads leave
+    uint32_t *depth;      // per instruction (control)
+    bool needs_again;     // something changed that was asked about earlier in this sweep
+    bool ignores_returns; // flow among the threads that have not returned
     bool is_one_warp;
     bool has_whole_rows; // thread_x() counts along the lanes of every warp
 } sweep;
@@ -389,7 +390,7 @@ static void visit_terminator(sweep *s, ir_inst_id id, flow at, escape *out)
 {
     const ir_func *f = s->f;
     const ir_inst *i = ir_at(f, id);
-    if (i->op == IR_UNREACHABLE)
+    if (i->op == IR_UNREACHABLE || (i->op == IR_RETURN && s->ignores_returns))
         return;
     uint32_t target = i->op == IR_RETURN ? 0 : s->depth[i->aux];
     if (i->op == IR_EXIT) {
@@ -501,10 +502,10 @@ static bool are_rows_whole(const ir_func *f)
     return true;
 }
 
-uniform_facts uniform_compute(const ir_func *f, arena *a)
+static uniform_facts compute(const ir_func *f, arena *a, bool ignores_returns)
 {
     uint32_t values = f->values.len + 1, insts = f->insts.len + 1;
-    sweep s = {.f = f};
+    sweep s = {.f = f, .ignores_returns = ignores_returns};
     s.facts.value = arena_array(a, uint8_t, values);
     s.facts.because = arena_array(a, ir_inst_id, values);
     s.facts.flow = arena_array(a, uint8_t, insts);
@@ -526,4 +527,14 @@ uniform_facts uniform_compute(const ir_func *f, arena *a)
         visit_region(&s, f->body, (flow){0}, 1);
     } while (s.needs_again);
     return s.facts;
+}
+
+uniform_facts uniform_compute(const ir_func *f, arena *a)
+{
+    return compute(f, a, false);
+}
+
+uniform_facts uniform_compute_alive(const ir_func *f, arena *a)
+{
+    return compute(f, a, true);
 }

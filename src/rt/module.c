@@ -180,6 +180,7 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
                   .tunes = desc->tune,
                   .target = m->target,
                   .keeps_unset = m->for_check,
+                  .watches_shifts = m->for_check,
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
         .level = m->for_check         ? 1

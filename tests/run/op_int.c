@@ -1,5 +1,6 @@
 // Every integer operator on every integer type, over all pairs of the types' edge values.
 #include <kiln/kernel.h>
+#pragma kiln shifts(wrap)
 #pragma GCC diagnostic ignored "-Wsign-compare"
 
 #define BINARY(name, T, R, expression)                                                             \

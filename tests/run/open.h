@@ -4,6 +4,7 @@
 #define KILN_TEST_OPEN_H
 
 #ifdef __KILN__
+#    pragma kiln shifts(wrap)
 #    define DIV(T, x, y) ((x) / (y)) // T: the type of the result
 #    define REM(T, x, y) ((x) % (y))
 #    define SHL(T, x, n) ((x) << (n))

@@ -410,7 +410,8 @@ TEST(interp_barrier_orders_warps)
     arena_free(b.a);
 }
 
-// Threads below n wait, the others return: a missed barrier, within a warp and between warps.
+// Threads below n wait, the others return. Within a warp the others have not returned yet when the
+// barrier is met: it is missed. A warp that has returned counts as arrived.
 TEST(interp_missed_barrier)
 {
     for (int n = 16; n <= 32; n += 16) {
@@ -426,9 +427,9 @@ TEST(interp_missed_barrier)
         ir_return(c, NULL, 0);
         int32_t x[1] = {0};
         outcome o = go(&b, 1, 64, x, 1, x, 1, n, 1);
-        assert_false(o.fine);
-        assert_int_equal(o.error.code, K6027);
-        assert_non_null(strstr(o.error.text, n == 16 ? "does not reach" : "has returned"));
+        assert_int_equal(o.fine, n == 32);
+        assert_true(o.fine || o.error.code == K6027);
+        assert_true(o.fine || strstr(o.error.text, "does not reach"));
         arena_free(b.a);
     }
 }

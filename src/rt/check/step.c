@@ -70,6 +70,26 @@ static bool step_warp(runner *r, warp *w, const code *c)
     return true;
 }
 
+// --- shift counts
+static bool report_shift(runner *r, warp *w, const code *c, uint32_t lane)
+{
+    check *k = check_of(r);
+    spot at = spot_here(r, w, c, lane);
+    uint32_t bits = (uint32_t)c->u.imm, count = c->b ? ((lane_u32 *)slot_at(w, c->b - 1))[lane] : 0;
+    finding *f = finding_new(k, r, K6215, at, NULL, "the count of this shift is out of range");
+    if (count >= bits)
+        finding_label(k, f, false, "%d of a %u-bit value, in %s", (int32_t)count, bits,
+                      finding_thread(k, r, at));
+    else
+        finding_label(k, f, false, "of a %u-bit value, in %s", bits, finding_thread(k, r, at));
+    if (f)
+        diag_note(f->d,
+                  "Kiln takes the count modulo %u; CUDA shifts everything out, and C leaves "
+                  "it undefined",
+                  bits);
+    return finding_goes_on(k);
+}
+
 // --- promises
 static bool step_assume(runner *r, warp *w, const code *c)
 {
@@ -77,6 +97,8 @@ static bool step_assume(runner *r, warp *w, const code *c)
     uint32_t broken = w->active & ~lane_bits(slot_at(w, c->a));
     if (!broken)
         return true;
+    if (c->u.imm)
+        return report_shift(r, w, c, lowest_lane(broken));
     spot at = spot_here(r, w, c, lowest_lane(broken));
     finding *f = finding_new(k, r, K6208, at, NULL, "this assumption is false");
     finding_label(k, f, false, "in %s", finding_thread(k, r, at));

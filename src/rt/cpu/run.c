@@ -280,8 +280,8 @@ static void next_block(runner *r)
     r->block[2]++;
 }
 
-// All warps have stopped and none is ready: they may pass, or one has missed the barrier. False:
-// the block has ended.
+// All warps have stopped and none is ready: they may pass, or one waits at another barrier. Warps
+// that have returned count as arrived. False: the block has ended.
 static bool open_barrier(runner *r)
 {
     task *waiting = NULL, *other = NULL;
@@ -291,7 +291,8 @@ static bool open_barrier(runner *r)
     if (!waiting)
         return false;
     for (uint32_t k = 0; k < r->g->warp_count; k++)
-        if (r->tasks[k].state != STATE_AT_BARRIER || r->tasks[k].site != waiting->site)
+        if (r->tasks[k].state != STATE_DONE &&
+            (r->tasks[k].state != STATE_AT_BARRIER || r->tasks[k].site != waiting->site))
             other = &r->tasks[k];
     if (other && __atomic_load_n(waiting->w.cancel, __ATOMIC_RELAXED))
         return false; // some have left because of that
@@ -301,15 +302,15 @@ static bool open_barrier(runner *r)
         thread_of(waiting, 0, a);
         thread_of(other, 0, b);
         snprintf(what, sizeof what,
-                 "thread (%u, %u, %u) waits at a barrier that thread (%u, %u, %u) %s", a[0], a[1],
-                 a[2], b[0], b[1], b[2],
-                 other->state == STATE_DONE ? "will never reach: it has returned"
-                                            : "does not reach: it waits at another");
+                 "thread (%u, %u, %u) waits at a barrier that thread (%u, %u, %u) does not reach: "
+                 "it waits at another",
+                 a[0], a[1], a[2], b[0], b[1], b[2]);
         fail(waiting, K6027, NULL, 0, what);
         return false;
     }
     for (uint32_t k = 0; k < r->g->warp_count; k++)
-        r->tasks[k].state = STATE_READY;
+        if (r->tasks[k].state == STATE_AT_BARRIER)
+            r->tasks[k].state = STATE_READY;
     return true;
 }
 

@@ -494,6 +494,7 @@ interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch
     d.place_index = map_make(scratch);
     d.depth = arena_array(scratch, uint32_t, f->insts.len);
     p->name = str_format(a, "%s", f->name);
+    p->allows_early_return = f->allows_early_return;
     vec_push(a, &d.places, (place){.file = ""});
     d.watch = watch;
     if (watch)

@@ -205,6 +205,19 @@ static const other_row others[IR_OP_COUNT] = {
     [IR_UNREACHABLE] = {CODE_UNREACHABLE, 1},
 };
 
+// One more than the slot of a watched shift's count: the shift follows at the same place. 0: it is
+// gone.
+static uint32_t watched_count(decoder *d, const ir_inst *i)
+{
+    for (ir_inst_id id = i->next; id; id = ir_at(d->f, id)->next) {
+        const ir_inst *shift = ir_at(d->f, id);
+        if (shift->op >= IR_SHL && shift->op <= IR_ASHR && shift->at.lo == i->at.lo &&
+            shift->at.hi == i->at.hi)
+            return decode_slot(d, ir_operand(d->f, shift, 1)) + 1;
+    }
+    return 0;
+}
+
 static void decode_other(decoder *d, const ir_inst *i)
 {
     uint32_t slots[3] = {0};
@@ -212,6 +225,7 @@ static void decode_other(decoder *d, const ir_inst *i)
     must(count <= 3);
     for (uint32_t k = 0; k < count; k++)
         slots[k] = decode_slot(d, ir_operand(d->f, i, k));
+    uint32_t watched = i->op == IR_ASSUME && i->imm ? watched_count(d, i) : 0;
     code *c = decode_emit(d, (code_op)others[i->op].code, i);
     c->d = i->result ? d->slot[i->result] : 0;
     c->a = slots[0];
@@ -223,6 +237,8 @@ static void decode_other(decoder *d, const ir_inst *i)
         c->align = (uint16_t)i->aux;
     if (i->op == IR_ASSERT)
         c->b = i->aux;
+    if (i->op == IR_ASSUME && i->imm)
+        c->b = watched;
     if (i->op == IR_BOUNDS)
         c->d = i->aux;
     if (i->op == IR_MATCH && count)

@@ -217,6 +217,7 @@ struct interp_program {
     uint8_t *const_bytes;
     uint64_t const_size;
     bool has_dynamic_shared;
+    bool allows_early_return;
     bool is_sequential; // the order of blocks could show
     bool has_nv;        // instructions of nv.def
     bool has_wgmma;
@@ -404,6 +405,11 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
                  const char *format, ...) PRINTF_LIKE(6, 7);
 bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
                   uint64_t bytes, bool writes);
+// Does a thread that has returned before a barrier count as missing? Only for kiln check.
+static inline bool run_tells_returned(const runner *r)
+{
+    return r->launch->hooks && !r->program->allows_early_return;
+}
 bool fault_barrier(runner *r, const warp *w);        // lanes of one warp parted
 bool fault_block_barrier(runner *r, const warp *at); // warps of the block parted
 typedef struct array_target {                        // the array an access meant

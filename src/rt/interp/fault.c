@@ -197,8 +197,12 @@ bool fault_barrier(runner *r, const warp *w)
 bool fault_block_barrier(runner *r, const warp *at)
 {
     const warp *w = r->warps;
-    while (w->state == WARP_AT_BARRIER && w->pc == at->pc)
+    const warp *end = w + r->warp_count;
+    while (w < end && ((w->state == WARP_AT_BARRIER && w->pc == at->pc) ||
+                       (w->state == WARP_DONE && !run_tells_returned(r))))
         w++;
+    if (w == end)
+        w = r->warps;
     uint32_t t[3], u[3];
     thread_of(r, w, 0, t);
     thread_of(r, at, 0, u);

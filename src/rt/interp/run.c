@@ -145,7 +145,7 @@ static void put_time(warp *w, const code *c)
 static bool check_condition(runner *r, const warp *w, const code *c)
 {
     uint32_t broken = w->active & ~lane_bits(slot_at(w, c->a));
-    if (!broken || (c->op == CODE_ASSUME && !r->launch->checks_assumes))
+    if (!broken || (c->op == CODE_ASSUME && (c->u.imm || !r->launch->checks_assumes)))
         return true;
     if (c->op == CODE_ASSUME)
         return fault_raise(r, w, c, lowest_lane(broken), K6030, "the kernel's assume() is false");
@@ -180,10 +180,20 @@ static bool look_up(runner *r, warp *w, const code *c)
     return true;
 }
 
+// A lane that has returned counts as arrived; kiln check tells of it where the kernel's language
+// does not allow it.
+static bool has_missed(const runner *r, const warp *w)
+{
+    uint32_t returned = 0;
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        returned |= (uint32_t)(w->ended[lane] != NULL) << lane;
+    return (w->lanes & ~w->active & ~returned) || run_tells_returned(r);
+}
+
 static bool at_barrier(runner *r, warp *w, const code *c)
 {
     w->pc = c;
-    if (w->active != w->lanes)
+    if (w->active != w->lanes && has_missed(r, w))
         return fault_barrier(r, w);
     w->state = WARP_AT_BARRIER;
     return true;
@@ -366,12 +376,13 @@ static stop barrier_open(runner *r)
     }
     if (done == r->warp_count)
         return STOP_DONE;
-    if (there != r->warp_count)
+    if (there + done != r->warp_count || (done && run_tells_returned(r)))
         return STOP_STUCK;
-    for (uint32_t k = 0; k < r->warp_count; k++) {
-        r->warps[k].state = WARP_READY;
-        r->warps[k].pc++;
-    }
+    for (uint32_t k = 0; k < r->warp_count; k++)
+        if (r->warps[k].state == WARP_AT_BARRIER) {
+            r->warps[k].state = WARP_READY;
+            r->warps[k].pc++;
+        }
     if (r->launch->hooks)
         r->launch->hooks->barrier(r);
     return STOP_PASSED;
