@@ -45,7 +45,8 @@ static void draw(progress *p)
     double seconds = (run_now_ms() - p->start) * 1e-3, share = share_done(p);
     p->is_shown = true;
     fprintf(stderr, "\r\033[K%s: ", kiln_kernel_name(p->l->kernel));
-    if (!strcmp(kiln_device_name(p->r->k), "cpu") && p->l->kernel->ran == RAN_NOT_YET)
+    if (!strcmp(kiln_device_name(p->r->k), "cpu") &&
+        __atomic_load_n(&p->l->kernel->ran, __ATOMIC_RELAXED) == RAN_NOT_YET)
         fprintf(stderr, "the C compiler is making its machine code, %.0f s", seconds);
     else if (share > 0)
         fprintf(stderr, "%.0f %%, %.0f s, about %.0f s left", share * 100, seconds,

@@ -174,7 +174,7 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
     kiln *k = kernel->module->k;
     __atomic_store_n(&k->cancel, 0, __ATOMIC_RELAXED);
     k->has_lost_print = false;
-    kernel->ran = RAN_NOT_YET;
+    __atomic_store_n(&kernel->ran, RAN_NOT_YET, __ATOMIC_RELAXED);
     __atomic_store_n(&k->blocks_taken, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&k->blocks_all, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
                      __ATOMIC_RELAXED);
@@ -183,7 +183,8 @@ static kiln_status launch_with_plain_floats(kiln_kernel *kernel, const rt_launch
     if (status)
         return status;
     const cpu_row *row = is_together ? NULL : cpu_takes(kernel, l);
-    kernel->ran = !row ? RAN_INTERPRETED : row == kernel->native ? RAN_COMPILED : RAN_OWN;
+    rt_ran ran = !row ? RAN_INTERPRETED : row == kernel->native ? RAN_COMPILED : RAN_OWN;
+    __atomic_store_n(&kernel->ran, ran, __ATOMIC_RELAXED);
     if (row)
         return cpu_launch(kernel, row, l);
     if (__atomic_load_n(&k->cancel, __ATOMIC_RELAXED)) // while it waited for machine code

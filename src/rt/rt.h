@@ -93,7 +93,7 @@ struct kiln_kernel {
     const struct cpu_row *native; // of the cpu device, the C compiler's; NULL: not (yet) there
     const struct cpu_row *quick;  // of the cpu device, our own; NULL: none
     const struct cpu_work *work;  // of the cpu device, when its machine code comes later
-    rt_ran ran;                   // of the cpu device: what the newest launch runs on
+    rt_ran ran;                   // of the cpu device: what the newest launch runs on; atomic
     interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
     // cuda
     struct cu_function_s *function;
