@@ -31,6 +31,7 @@ const type *check_usual(front *f, ast_expr **a, ast_expr **b);
 const type *check_usual_type(const type *a, const type *b);
 const type *check_promoted_type(const type *t);
 const type *check_bits_type(const field *f); // of a bit-field's value: i32 where it holds them all
+bool check_is_unsigned_bits(const ast_expr *e); // reads an unsigned bit-field
 // The constant must fit the bit-field; a diagnostic when it does not.
 void check_bits_fit(front *f, const ast_expr *e, const field *bits);
 // Would an implicit conversion keep every value of `from`?
@@ -80,6 +81,8 @@ typedef struct foreign_name {
     const char *member; // for threadIdx.x: the member is put in place of $m
 } foreign_name;
 const foreign_name *foreign_find(const char *name);
+// What to do instead of calling a function of C's library that kernels do not have; or NULL.
+const char *absent_find(front *f, const char *name);
 // The advice with the arguments' source text put in; NULL when it does not apply to them.
 const char *foreign_text(front *f, const foreign_name *n, const ast_expr *call, const char *member);
 

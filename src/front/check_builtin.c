@@ -6,7 +6,7 @@
 
 enum { MAX_ARGS = 10, MAX_CHOICES = 16 };
 
-typedef enum slot_kind { SLOT_TYPE, SLOT_T, SLOT_T_PTR, SLOT_CONST_T_PTR } slot_kind;
+typedef enum slot_kind { SLOT_TYPE, SLOT_T, SLOT_E, SLOT_T_PTR, SLOT_CONST_T_PTR } slot_kind;
 
 typedef struct slot {
     slot_kind kind;
@@ -55,6 +55,8 @@ static slot read_slot(front *f, const char *at, size_t len)
 {
     if (len == 1 && *at == 'T')
         return (slot){.kind = SLOT_T};
+    if (len == 1 && *at == 'E')
+        return (slot){.kind = SLOT_E};
     if (len == 2 && !memcmp(at, "T*", 2))
         return (slot){.kind = SLOT_T_PTR};
     if (len == 8 && !memcmp(at, "const T*", 8))
@@ -211,7 +213,7 @@ static const type *t_from_values(front *f, ast_expr *e, const builtin *b, const 
             } else if (type_is_arith(common) && type_is_arith(t)) {
                 common = check_usual_type(common, t);
                 decider = arg;
-            } else if (!type_is_arith(t)) {
+            } else if (!type_is_arith(t) && type_is_arith(common)) {
                 decider = arg;
                 common = t;
             }
@@ -219,7 +221,8 @@ static const type *t_from_values(front *f, ast_expr *e, const builtin *b, const 
     if (!decider)
         return NULL;
     const type *found = listed_type(s, common);
-    if (!found && is_adaptable(decider) && find_choice(s, type_scalar(TY_F64)))
+    bool is_number = is_adaptable(decider) || (f->lax_conversions && type_is_integer(common));
+    if (!found && is_number && find_choice(s, type_scalar(TY_F64)))
         found = type_scalar(TY_F64); // sqrt(2), as in C
     if (!found)
         no_choice(f, e, b, s, decider);
@@ -303,6 +306,11 @@ bool check_constant_arg(front *f, ast_expr *e, uint32_t index, const builtin *b)
     return false;
 }
 
+static const type *element_of(const type *vector)
+{
+    return type_def(vector)->fields.at[0].type;
+}
+
 bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fixed)
 {
     signature s;
@@ -329,8 +337,8 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
         const type *to = s.args[i].type;
         if (s.args[i].kind == SLOT_T_PTR || s.args[i].kind == SLOT_CONST_T_PTR)
             continue;
-        if (s.args[i].kind == SLOT_T)
-            to = t;
+        if (s.args[i].kind == SLOT_T || s.args[i].kind == SLOT_E)
+            to = s.args[i].kind == SLOT_T ? t : element_of(t);
         e->args.at[i] =
             check_convert(f, arg, to, str_format(f->in, "argument %u of '%s'", i + 1, e->a->name));
         if (is_poison(e->args.at[i]))
@@ -341,6 +349,7 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
         if (s.args[i].is_constant && !check_constant_arg(f, e, i, b))
             return false;
     e->type = s.result.kind == SLOT_T       ? t
+              : s.result.kind == SLOT_E     ? element_of(t)
               : s.result.kind == SLOT_T_PTR ? type_pointer(f->in, t)
                                             : s.result.type;
     return true;

@@ -15,13 +15,17 @@ static ast_expr *unknown_function(front *f, ast_expr *e)
     const char *name = e->a->name;
     const foreign_name *foreign = foreign_find(name);
     const char *advice = foreign ? foreign_text(f, foreign, e, NULL) : NULL;
-    const char *near = foreign ? NULL : front_suggest(f, e->a->scope, name);
+    const char *absent = foreign ? NULL : absent_find(f, name);
+    const char *near = foreign || absent ? NULL : front_suggest(f, e->a->scope, name);
     check_args(f, e); // mistakes inside the arguments are mistakes of their own
     diag *d = diag_raise(f->diags, K2002, e->a->at, "there is no function '%s'", name);
     if (foreign) {
         diag_label(d, e->a->at, "Kiln spells it '%s'", advice ? advice : foreign->advice);
         if (advice)
             diag_fix(d, e->at, "use Kiln's name", "%s", advice);
+    } else if (absent) {
+        diag_label(d, e->a->at, "C's library is the host's");
+        diag_note(d, "%s", absent);
     } else if (near) {
         diag_label(d, e->a->at, "did you mean '%s'?", near);
         diag_fix(d, e->a->at, "use the known name", "%s", near);

@@ -183,6 +183,12 @@ static const field *bits_of(const ast_expr *e)
     return e->kind == E_MEMBER ? e->bits : NULL;
 }
 
+bool check_is_unsigned_bits(const ast_expr *e)
+{
+    const field *bits = bits_of(e);
+    return bits && !type_is_signed(bits->type);
+}
+
 // Is every value that e can have exact in `to`, though not every value of its type? Constants,
 // 0 and 1 from comparisons, the arms of ?:, and what C only promoted.
 bool check_fits(front *f, const ast_expr *e, const type *to)

@@ -55,6 +55,21 @@ static span op_place(const ast_expr *e)
     return e->op_at.lo ? e->op_at : e->at;
 }
 
+static const char *vector_helper(token_kind op, bool is_binary)
+{
+    switch ((int)op) {
+    case TOK_PLUS:
+    case TOK_PLUS_EQ: return is_binary ? "vec_add(a, b)" : NULL;
+    case TOK_MINUS:
+    case TOK_MINUS_EQ: return is_binary ? "vec_sub(a, b)" : "vec_neg(a)";
+    case TOK_STAR:
+    case TOK_STAR_EQ: return "vec_mul(a, b), or vec_scale(a, number),";
+    case TOK_SLASH:
+    case TOK_SLASH_EQ: return "vec_div(a, b)";
+    }
+    return NULL;
+}
+
 // The rules that hold for every operator: no storage floats, no vectors or structs, no void.
 static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
 {
@@ -72,6 +87,9 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
         diag_label(d, operand->at,
                    t->is_vector ? "compute member by member: .x .y …"
                                 : "operators work on numbers and pointers");
+        const char *helper = t->is_vector ? vector_helper((token_kind)e->op, e->b != NULL) : NULL;
+        if (helper)
+            diag_note(d, "%s does it for all members", helper);
         return true;
     }
     if (t->kind == TY_VOID) {
@@ -388,6 +406,32 @@ static void warn_about_comparison(front *f, const ast_expr *e)
     diag_label(d, x->at, "%s", check_range_text(f, x->type));
 }
 
+static bool may_be_negative(front *f, const ast_expr *e)
+{
+    const_value v;
+    if (!type_is_signed(check_promoted_type(e->type)) || !type_is_signed(e->type))
+        return false;
+    if (e->is_const && const_eval(f, e, &v)) // what it stands for is plain to see
+        return false;
+    return !check_fits(f, e, type_scalar(TY_U8)) && !check_is_unsigned_bits(e);
+}
+
+// A negative number becomes a huge one when it is compared with an unsigned one.
+static void warn_about_signs(front *f, const ast_expr *e)
+{
+    const type *t = check_usual_type(e->a->type, e->b->type);
+    bool is_left = may_be_negative(f, e->a);
+    const ast_expr *x = is_left ? e->a : e->b, *other = is_left ? e->b : e->a;
+    if (!check_is_strict(f) || type_is_signed(t) || (!is_left && !may_be_negative(f, e->b)))
+        return;
+    diag *d = diag_raise(f->diags, K2210, op_place(e), "%s compares '%s' with '%s'", op_text(e),
+                         T_OF(f, x->type->unqualified), T_OF(f, other->type->unqualified));
+    diag_label(d, x->at, "a negative value counts as a huge '%s'", T_OF(f, t));
+    diag_label(d, other->at, "because this is '%s'", T_OF(f, other->type->unqualified));
+    check_fix_around(f, d, x, "say that it is never negative",
+                     str_format(f->in, "(%s)", T_OF(f, t)), "");
+}
+
 static ast_expr *check_logical(front *f, ast_expr *e)
 {
     const_value v;
@@ -443,6 +487,8 @@ ast_expr *check_binary(front *f, ast_expr *e)
     case TOK_GE:
         if (pointers)
             return check_pointer_comparison(f, e);
+        if (integers)
+            warn_about_signs(f, e);
         check_usual(f, &e->a, &e->b);
         e->type = type_scalar(TY_I32);
         warn_about_comparison(f, e);

@@ -91,6 +91,9 @@ void lower_zero_small(lower *l, place to); // unless it has more than LOWER_LEAF
 // The index scaled to bytes: an i64 value, or a constant in *constant and 0.
 ir_ref lower_scaled(lower *l, const ast_expr *index, uint64_t size, int64_t *constant);
 
+// --- lower_bytes.c: memcpy, memmove and memset of a known, small number of bytes
+bool lower_known_bytes(lower *l, const ast_expr *e, ir_ref *pointer); // false: it is none of them
+
 // --- lower_init.c
 void lower_init(lower *l, place to, const ast_expr *init);
 uint32_t lower_const_data(lower *l, ast_decl *d); // index into module->data

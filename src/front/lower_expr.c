@@ -467,6 +467,9 @@ static ir_ref call(lower *l, const ast_expr *e, place *record)
 
 static ir_ref any_call(lower *l, const ast_expr *e, place *record)
 {
+    ir_ref pointer;
+    if (e->builtin && lower_known_bytes(l, e, &pointer))
+        return pointer;
     return e->callee_decl ? call(l, e, record) : lower_builtin(l, e, record);
 }
 

@@ -154,6 +154,39 @@ static const foreign_name foreign_names[] = {
 };
 // clang-format on
 
+// C's library that a kernel does not have, and what to do instead.
+static const struct {
+    const char *names, *advice;
+} absent_functions[] = {
+    {" malloc calloc realloc free alloca aligned_alloc ",
+     "a kernel cannot allocate memory: use an array of constant length, shared memory, or a buffer "
+     "that the host passes"},
+    {" strlen strcpy strncpy strcmp strncmp strcat strchr strstr sprintf snprintf atoi atof "
+     "strtol ",
+     "text stays on the host: a kernel has only printf, and arrays of char"},
+    {" puts putchar fprintf fputs perror fflush fopen fclose fread fwrite scanf getchar ",
+     "a kernel has no files: printf(\"…\", …) prints, everything else goes through buffers"},
+    {" exit abort _Exit quick_exit raise longjmp setjmp signal ",
+     "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
+    {" rand srand random drand48 ",
+     "philox(counter, key) and pcg32_step(state, stream) give random numbers that do not depend on "
+     "the order of threads"},
+    {" time gettimeofday clock_gettime sleep usleep nanosleep ",
+     "nano_time() and clock_cycles() read a clock, nano_sleep(ns) waits"},
+    {" qsort bsearch ", "there are no function pointers: write the loop with its comparison"},
+    {" va_start va_arg va_end va_copy ",
+     "functions take a fixed number of arguments: pass an array and a count"},
+};
+
+const char *absent_find(front *f, const char *name)
+{
+    const char *word = str_format(f->in, " %s ", name);
+    for (size_t i = 0; i < COUNT(absent_functions); i++)
+        if (strstr(absent_functions[i].names, word))
+            return absent_functions[i].advice;
+    return NULL;
+}
+
 const foreign_name *foreign_find(const char *name)
 {
     for (size_t i = 0; i < COUNT(foreign_names); i++) // only walked when an error is certain

@@ -11,10 +11,12 @@
 #    include "../lib/fragment.h"
 #    include "../lib/grid_reduce.h"
 #    include "../lib/grid_scan.h"
+#    include "../lib/vec.h"
 #elif __has_include("../../../lib/reduce.h")
 #    include "../../../lib/fragment.h"
 #    include "../../../lib/grid_reduce.h"
 #    include "../../../lib/grid_scan.h"
+#    include "../../../lib/vec.h"
 #endif
 #if __has_include("../lib/gamma.h")
 #    define KILN_HOST_HAS_MATH 1
@@ -226,6 +228,29 @@ static inline f64 k_rsqrt_f64(f64 x)
 #define grid_scan_min_end(v, totals) KILN_BY_NUM(k_grid_scan_min_end, *(totals))(v, KILN_AT(totals))
 #define grid_scan_max_end(v, totals) KILN_BY_NUM(k_grid_scan_max_end, *(totals))(v, KILN_AT(totals))
 #define grid_scan_sum_before_end(v, totals) KILN_BY_NUM(k_grid_scan_sum_before_end, *(totals))(v, KILN_AT(totals))
+
+// --- vectors
+#define KILN_FLOAT_VECTORS(name)  f32x2: name##_f32x2, f32x3: name##_f32x3, f32x4: name##_f32x4, f64x2: name##_f64x2
+#define KILN_SIGNED_VECTORS(name) KILN_FLOAT_VECTORS(name), i32x2: name##_i32x2, i32x3: name##_i32x3, i32x4: name##_i32x4, i64x2: name##_i64x2
+#define KILN_VECTORS(name)        KILN_SIGNED_VECTORS(name), u32x2: name##_u32x2, u32x3: name##_u32x3, u32x4: name##_u32x4, u64x2: name##_u64x2
+#define vec_add(a, b)        _Generic((a), KILN_VECTORS(k_vec_add))(a, b)
+#define vec_sub(a, b)        _Generic((a), KILN_VECTORS(k_vec_sub))(a, b)
+#define vec_mul(a, b)        _Generic((a), KILN_VECTORS(k_vec_mul))(a, b)
+#define vec_div(a, b)        _Generic((a), KILN_VECTORS(k_vec_div))(a, b)
+#define vec_scale(a, s)      _Generic((a), KILN_VECTORS(k_vec_scale))(a, s)
+#define vec_min(a, b)        _Generic((a), KILN_VECTORS(k_vec_min))(a, b)
+#define vec_max(a, b)        _Generic((a), KILN_VECTORS(k_vec_max))(a, b)
+#define vec_clamp(a, b, c)   _Generic((a), KILN_VECTORS(k_vec_clamp))(a, b, c)
+#define vec_neg(a)           _Generic((a), KILN_SIGNED_VECTORS(k_vec_neg))(a)
+#define vec_abs(a)           _Generic((a), KILN_SIGNED_VECTORS(k_vec_abs))(a)
+#define vec_sum(a)           _Generic((a), KILN_VECTORS(k_vec_sum))(a)
+#define vec_dot(a, b)        _Generic((a), KILN_VECTORS(k_vec_dot))(a, b)
+#define vec_fma(a, b, c)     _Generic((a), KILN_FLOAT_VECTORS(k_vec_fma))(a, b, c)
+#define vec_lerp(a, b, t)    _Generic((a), KILN_FLOAT_VECTORS(k_vec_lerp))(a, b, t)
+#define vec_length(a)        _Generic((a), KILN_FLOAT_VECTORS(k_vec_length))(a)
+#define vec_distance(a, b)   _Generic((a), KILN_FLOAT_VECTORS(k_vec_distance))(a, b)
+#define vec_normalize(a)     _Generic((a), KILN_FLOAT_VECTORS(k_vec_normalize))(a)
+#define vec_cross(a, b)      k_vec_cross(a, b)
 
 // --- matrix fragments
 #define KILN_BY_FRAGMENT(name, p) _Generic(*(p), f16: name##_f16, bf16: name##_bf16, i8: name##_i8)
