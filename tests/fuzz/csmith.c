@@ -18,7 +18,7 @@ const char csmith_prelude[] = "#include <kiln/kernel.h>\n"
 static const char command[] =
     "d=$(mktemp -d) && cd \"$d\" && csmith --seed %llu --no-argc --no-volatiles "
     "--no-volatile-pointers --no-consts --no-const-pointers --no-jumps --no-packed-struct "
-    "--no-bitfields --no-builtins --max-funcs %u --max-block-depth %u --max-expr-complexity %u "
+    "--no-builtins --max-funcs %u --max-block-depth %u --max-expr-complexity %u "
     "2>/dev/null; rm -rf \"$d\""; // Csmith leaves a file where it runs
 
 enum part { TYPES, VARIABLES, PROTOTYPES, FUNCTIONS, MAIN };

@@ -636,10 +636,14 @@ static void idiom_float(simt *g, simt_type t, int depth)
         simt_both(g, simt_chance(g, 70) ? " / " : " * ");
         simt_both(g, "(");
         simt_condition(g, depth - 1);
-        simt_both(g, " ? ");
-        simt_number(g, t);
-        simt_both(g, " : ");
-        simt_number(g, t);
+        for (int i = 0; i < 2; i++) {
+            static const char *const units[] = {"-0.0", "0.0", "-1.0", "1.0"};
+            simt_both(g, i ? " : " : " ? ");
+            if (simt_chance(g, 50))
+                simt_both(g, "(%s)(%s)", simt_type_name(t), units[simt_below(g, 4)]);
+            else
+                simt_number(g, t);
+        }
         simt_both(g, "))");
         break;
     case 1: // a product and a sum that must not become one
