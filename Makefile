@@ -61,9 +61,10 @@ quote  = '$(subst ','\'',$(1))'
 # the same within the replacement of sed's s|…|…|
 pc      = sed -e $(call quote,s|@PREFIX@|$(1)|) -e $(call quote,s|@LIBDIR@|$(2)|) -e $(call quote,s|@INCLUDEDIR@|$(3)|) -e $(call quote,s|@LIBS@|$(4)|) \
           -e 's|@VERSION@|$(VERSION)|' tools/kiln.pc.in
-$(BUILD)/pkgconfig/kiln.pc: tools/kiln.pc.in Makefile
+$(BUILD)/pkgconfig/kiln.pc: FORCE # the folder may have been moved
 	@mkdir -p $(@D)
-	@$(call pc,$(CURDIR),$(ABSOLUTE_BUILD),$(CURDIR)/include,"$${libdir}/libkiln.a" $(LIBS) $(filter -fsanitize%,$(OPT.$(FLAVOUR)))) > $@
+	@$(call pc,$(CURDIR),$(ABSOLUTE_BUILD),$(CURDIR)/include,"$${libdir}/libkiln.a" $(LIBS) $(filter -fsanitize%,$(OPT.$(FLAVOUR)))) > $@.new && \
+	    { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
 $(BUILD)/man/man1: $(wildcard docs/man/*.1)
 	@mkdir -p $@ && cp docs/man/*.1 $@/ && touch $@
 

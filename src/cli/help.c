@@ -27,14 +27,21 @@ static void left_side(const option_row *row, char *out, size_t room)
         snprintf(out + len, room - len, "%s%s", *row->argument == '[' ? "" : " ", row->argument);
 }
 
+// Columns on a terminal: the bytes of UTF-8 that start a character.
+static size_t shown_len(const char *at, size_t len)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < len; i++)
+        shown += ((unsigned char)at[i] & 0xc0) != 0x80;
+    return shown;
+}
+
 // Breaks the line between words.
 static void print_wrapped(const char *words, size_t indent, size_t width)
 {
     size_t column = indent;
     for (const char *at = words; *at;) {
-        size_t len = strcspn(at, " "), shown = 0;
-        for (size_t i = 0; i < len; i++)
-            shown += ((unsigned char)at[i] & 0xc0) != 0x80;
+        size_t len = strcspn(at, " "), shown = shown_len(at, len);
         if (column > indent && column + shown + 1 > width) {
             printf("\n%*s", (int)indent, "");
             column = indent;
@@ -84,8 +91,9 @@ static void print_row(const option_row *row, bool is_roff, size_t width)
         putchar('\n');
         return;
     }
-    printf("  %-*s", INDENT - 2, left);
-    if (strlen(left) > INDENT - 3)
+    size_t shown = shown_len(left, strlen(left));
+    printf("  %s%*s", left, shown < INDENT - 2 ? (int)(INDENT - 2 - shown) : 0, "");
+    if (shown > INDENT - 3)
         printf("\n%*s", INDENT, "");
     print_wrapped(row->help, INDENT, width);
 }
