@@ -180,6 +180,8 @@ static void int_binary(gen *g, gen_type t, int depth)
 {
     static const char *const plain[] = {"+", "-", "*", "&", "|", "^", "+", "-", "*"};
     static const char *const open[] = {"DIV", "REM", "SHL", "SHR"};
+    static const char *const ends[] = {"0",  "1",  "2",  "8",  "31", "32",
+                                       "63", "-1", "-2", "-8", "127"};
     uint32_t k = gen_below(g, 13);
     gen_type a = gen_int_type(g), b = gen_int_type(g), r = common(a, b);
     if (k >= 11)
@@ -195,7 +197,10 @@ static void int_binary(gen *g, gen_type t, int depth)
         gen_write(g, " %s ", plain[k]);
     else
         gen_write(g, ", ");
-    gen_expr(g, b, depth - 1);
+    if (gen_chance(g, 15)) // what rules about constants look for
+        gen_write(g, "(%s)%s", type_names[b], ends[gen_below(g, sizeof ends / sizeof *ends)]);
+    else
+        gen_expr(g, b, depth - 1);
     gen_write(g, ")");
 }
 
@@ -223,6 +228,11 @@ static void condition(gen *g, int depth)
     } else if (k == 2) {
         gen_write(g, "!");
         condition(g, depth - 1);
+    } else if (k == 3 && depth > 0 && gen_chance(g, 30)) {
+        bool yes = gen_chance(g, 50);
+        gen_write(g, "(");
+        condition(g, depth - 1);
+        gen_write(g, " ? %s : %s)", yes ? "true" : "false", yes ? "false" : "true");
     } else if (k == 3) {
         gen_write(g, "(bool)(");
         gen_expr(g, gen_any_type(g), depth - 1);

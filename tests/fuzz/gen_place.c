@@ -376,9 +376,13 @@ void mem_expr(mem *m, int depth)
         mem_expr(m, depth - 1);
     } else if (k < 87) {
         bool left = mem_chance(m, 50);
+        const char *op = left ? "<<" : ">>";
+        uint32_t by = 1 + mem_below(m, 31);
         mem_write(m, "(%s)", left ? "u32" : mem_chance(m, 50) ? "i32" : "u64");
         mem_expr(m, depth - 1);
-        mem_write(m, " %s %u", left ? "<<" : ">>", mem_below(m, 32));
+        mem_write(m, " %s %u", op, by);
+        if (mem_chance(m, 30)) // together about the width
+            mem_write(m, " %s %u", op, (31 + mem_below(m, 3) - by) & 31);
     } else if (k < 92) {
         mem_expr(m, depth - 1);
         mem_write(m, " %s ", compare[mem_below(m, 4)]);
@@ -388,11 +392,14 @@ void mem_expr(mem *m, int depth)
         mem_write(m, " : ");
         mem_expr(m, depth - 1);
     } else if (k < 95) {
-        mem_write(m, "%s(i32, (i32)", mem_chance(m, 50) ? "DIV" : "REM");
+        static const char *const by[] = {"0",  "1",  "2",  "3",  "7",  "8",
+                                         "10", "64", "-1", "-8", "-3", "0x80000000"};
+        const char *t = gen_type_name((gen_type)(GT_I32 + mem_below(m, 4)));
+        mem_write(m, "%s(%s, (%s)", mem_chance(m, 50) ? "DIV" : "REM", t, t);
         mem_expr(m, depth - 1);
-        mem_write(m, ", (i32)");
+        mem_write(m, ", (%s)", t);
         if (mem_chance(m, 60))
-            mem_write(m, "(%s%u)", mem_chance(m, 50) ? "-" : "", mem_below(m, 20));
+            mem_write(m, "(%s)", by[mem_below(m, 12)]);
         else
             mem_expr(m, depth - 1);
         mem_write(m, ")");
