@@ -16,10 +16,12 @@
 
 #include "base/embed.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -162,6 +164,7 @@ static unsigned batch_size(const fuzz_profile *p)
 static void job(unsigned number)
 {
     char folder[512];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     fuzz_setup setup = {.work = folder, .validate = options.validate};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);

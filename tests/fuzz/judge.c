@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,7 +238,8 @@ static void run_host(batch *b, const char *so_path)
 
 static void child(batch *b, const char *so_path)
 {
-    setenv("KILN_CACHE", "off", 1); // random kernels would drive real ones out
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // who waits for the result is gone
+    setenv("KILN_CACHE", "off", 1);   // random kernels would drive real ones out
     b->at->on_host = true;
     run_host(b, so_path);
     b->at->on_host = false;
