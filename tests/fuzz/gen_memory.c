@@ -60,15 +60,22 @@ static void counted_loop(mem *m, int depth)
     if (mem_chance(m, 25))
         mem_write(m, "#pragma unroll %u\n", 1 + mem_below(m, 4));
     mem_line(m);
-    uint32_t k = mem_below(m, 10);
+    uint32_t k = mem_below(m, 14), step = 1 + mem_below(m, 3);
     if (k < 5) {
         mem_write(m, "for (%s %s = 0; %s < %u; %s++)", type, i, i, bound, i);
+    } else if (k < 10 && k > 6) {
+        mem_write(m, "for (%s %s = %u; %s %s %u; %s += %u)", type, i, mem_below(m, bound), i,
+                  k == 9 ? "<" : "<=", k == 9 ? bound : bound - 1, i, step);
+    } else if (k == 10) {
+        mem_write(m, "for (%s %s = %u; %s >= %u; %s -= %u)", type, i, bound + step, i, step, i,
+                  step);
+        bound += step + 1;
     } else if (k < 7) { // the bound may change while it runs
         mem_write(m, "for (%s %s = 0; %s < (i32)(", type, i, i);
         mem_expr(m, 1);
         mem_write(m, " & 7); %s++)", i);
         bound = 7;
-    } else if (k < 9) {
+    } else if (k < 13) {
         mem_write(m, "for (%s %s = %u; %s-- > 0;)", type, i, bound, i);
     } else {
         mem_write(m, "for (%s %s = 0; %s < %u && (", type, i, i, bound);

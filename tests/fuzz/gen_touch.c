@@ -467,6 +467,44 @@ static void meet(mem *m)
     mem_add_name(m, text, a.type, 0);
 }
 
+// An index that may be anything, and a test that guards its use.
+static void guarded(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 20 && (!from || from->rank != 1); i++)
+        from = mem_pick(m, true);
+    if (!from || from->rank != 1 || from->record != MEM_SCALAR)
+        return;
+    mem_place a = *from;
+    uint32_t at = mem_fresh(m), sum = mem_fresh(m), i = mem_fresh(m), length = a.dims[0];
+    const char *t = gen_type_name(a.type);
+    char text[24];
+    mem_line(m);
+    mem_write(m, "u32 v%u = (u32)", at);
+    mem_expr(m, 2);
+    mem_write(m, mem_chance(m, 70) ? " & 15;\n" : ";\n");
+    mem_line(m);
+    mem_write(m, "%s v%u = 0;\n", t, sum);
+    mem_line(m);
+    switch (mem_below(m, 3)) {
+    case 0:
+        mem_write(m,
+                  "for (u32 v%u = 0; v%u < %u; v%u++) { if (v%u < %u) { v%u += %s[v%u]; } v%u ^= "
+                  "3; }\n",
+                  i, i, 1 + mem_below(m, 12), i, at, length, sum, a.text, at, sum);
+        break;
+    case 1:
+        mem_write(m, "v%u = v%u < %u ? %s[v%u] : (%s)%u;\n", sum, at, length, a.text, at, t,
+                  mem_below(m, 100));
+        break;
+    default:
+        mem_write(m, "for (u32 v%u = v%u; v%u < %u; v%u++) { v%u = %s[v%u]; %s[v%u] += (%s)1; }\n",
+                  i, at, i, length, i, sum, a.text, i, a.text, i, t);
+    }
+    snprintf(text, sizeof text, "v%u", sum);
+    mem_add_name(m, text, a.type, 0);
+}
+
 void mem_touch(mem *m)
 {
     static const struct {
@@ -475,7 +513,7 @@ void mem_touch(mem *m)
     } kinds[] = {{24, mem_assign},   {7, neighbours}, {4, swap},         {4, copy_record},
                  {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
                  {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
-                 {3, mem_new_array}, {2, repoint},    {4, meet}};
+                 {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
