@@ -152,6 +152,7 @@ static void compile(job *j)
                     .wants_remarks = !o->no_remarks,
                     .checks_bounds = o->checks_bounds,
                     .rows = o->passes};
+    j->m->is_plain = o->level == 0;
     pass_run_all(j->m, &ctx, o->verifies, pass_done, j);
     stage_done(j, STAGE_PASSES, NULL);
     if (has_errors(j))

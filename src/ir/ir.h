@@ -190,6 +190,7 @@ typedef struct ir_data {
 } ir_data;
 
 typedef struct ir_module {
+    bool is_plain; // not optimised: variables are memory, constants may be computed
     arena *in;
     name_table *names;
     source_map *sources; // may be NULL (IR read from text)

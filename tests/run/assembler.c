@@ -92,7 +92,7 @@ kernel block(64) void selected_zero(const u32 *x, u32 *out)
     o[0] = bits_f32(a > 5 ? -0.0f : -1.0f);
     o[1] = bits_f32(a > 5 ? 1.0f : -0.0f);
     o[2] = bits_f32(1.0f / (a != 5 ? -0.0f : -1.0f));
-    o[3] = bits_f32((f32)(a > 5)) + bits_f32(-(f32)(a < 5));
+    o[3] = bits_f32((f32)(a > 5)) + bits_f32(-(f32)(a < 5)) + bits_f32(min(1.0f, max((f32)a, -0.0f)));
 }
 
 //! run magnitudes block=64 (u32[64]:bits, u32[640])

@@ -353,7 +353,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
 {
     // clang-format off
     switch ((int)i->op) {
-    case IR_ADD: integer(p, i, "add", 's'); break;
+    case IR_ADD: if (!ptx_add_rotated(p, i)) integer(p, i, "add", 's'); break;
     case IR_SUB: subtract(p, i); break;
     case IR_MUL: if (!multiply_wide(p, i)) integer(p, i, "mul.lo", 's'); break;
     case IR_SMULHI: integer(p, i, "mul.hi", 's'); break;
@@ -385,7 +385,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_FABS: floating(p, i, "abs"); break;
     case IR_FCOPYSIGN: copysign_value(p, i); break;
     case IR_FMIN: floating(p, i, "min"); break;
-    case IR_FMAX: floating(p, i, "max"); break;
+    case IR_FMAX: if (!ptx_above_minus_zero(p, i)) floating(p, i, "max"); break;
     case IR_FFLOOR: round_to(p, i, "rmi"); break;
     case IR_FCEIL: round_to(p, i, "rpi"); break;
     case IR_FTRUNC: round_to(p, i, "rzi"); break;

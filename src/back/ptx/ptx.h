@@ -102,6 +102,8 @@ bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind); // min 
 bool ptx_permute(ptx *p, const ir_inst *i);                              // PRMT
 bool ptx_select_bits(ptx *p, const ir_inst *i);
 bool ptx_ordered(ptx *p, const ir_inst *i);
+bool ptx_add_rotated(ptx *p, const ir_inst *i);
+bool ptx_above_minus_zero(ptx *p, const ir_inst *i);
 bool ptx_known_unsigned(ptx *p, const ir_inst *i);
 void ptx_inst(ptx *p, const ir_inst *i);    // inst.c: pure arithmetic and conversions
 void ptx_memory(ptx *p, const ir_inst *i);  // memory.c

@@ -113,6 +113,29 @@ bool ptx_permute(ptx *p, const ir_inst *i)
     return true;
 }
 
+// (x << k) + (x >> (64 - k)) with the sign: taken for a rotation, which has none.
+bool ptx_add_rotated(ptx *p, const ir_inst *i)
+{
+    ir_ref parts[2] = {ir_operand(p->f, i, 0), ir_operand(p->f, i, 1)};
+    const ir_inst *defs[2];
+    uint64_t counts[2];
+    for (int k = 0; k < 2; k++) {
+        ir_inst_id def = ir_def_of(p->f, parts[k]);
+        defs[k] = ir_at(p->f, def);
+        if (!def || i->type != IR_I64 || (defs[k]->op != IR_SHL && defs[k]->op != IR_ASHR) ||
+            !ir_const_bits(p->f, ir_operand(p->f, defs[k], 1), &counts[k]))
+            return false;
+    }
+    int right = defs[1]->op == IR_ASHR;
+    if (defs[0]->op == defs[1]->op || ((counts[0] + counts[1]) & 63))
+        return false;
+    const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R), *hidden = ptx_temp(p, RC_RD);
+    ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, ptx_reg(p, parts[right]));
+    ptx_line(p, "mov.b64 %s, {%s, %s}", hidden, opaque(p, low), high);
+    ptx_line(p, "add.s64 %s, %s, %s", ptx_def(p, i->result), ptx_reg(p, parts[!right]), hidden);
+    return true;
+}
+
 // --- choices and comparisons
 
 static bool is_minus_zero(const ir_func *f, ir_ref r)
@@ -142,13 +165,30 @@ bool ptx_select_bits(ptx *p, const ir_inst *i)
     return true;
 }
 
+// The larger of x and -0.0. Below an upper bound of 1 the assembler would take it for saturation,
+// which gives +0.0.
+bool ptx_above_minus_zero(ptx *p, const ir_inst *i)
+{
+    ir_ref x = ir_operand(p->f, i, 0);
+    if (i->type != IR_F32 || !is_minus_zero(p->f, ir_operand(p->f, i, 1)))
+        return false;
+    const char *is_below = ptx_temp(p, RC_PRED), *bits = ptx_temp(p, RC_R),
+               *larger = ptx_temp(p, RC_R);
+    ptx_line(p, "setp.ltu.f32 %s, %s, 0f80000000", is_below, ptx_reg(p, x));
+    ptx_line(p, "mov.b32 %s, %s", bits, ptx_reg(p, x));
+    ptx_line(p, "selp.b32 %s, -2147483648, %s, %s", larger, bits, is_below);
+    ptx_line(p, "mov.b32 %s, %s", ptx_def(p, i->result), larger);
+    return true;
+}
+
 // c < x and c <= x with a constant c <= 0, and -x < c and -x <= c with a constant c >= 0: where x
 // is a magnitude or a square the assembler takes these for true, whether x is a NaN or not.
-static bool may_ignore_nan(const ir_func *f, const ir_inst *i)
+static bool may_ignore_nan(const ptx *p, const ir_inst *i)
 {
+    const ir_func *f = p->f;
     uint64_t bits;
-    if (i->type != IR_F32)
-        return false;
+    if (i->type != IR_F32 || p->m->is_plain)
+        return i->type == IR_F32;
     if (ir_const_bits(f, ir_operand(f, i, 0), &bits))
         return (uint32_t)bits == 0 || (uint32_t)bits >> 31;
     ir_inst_id def = ir_def_of(f, ir_operand(f, i, 0));
@@ -159,7 +199,7 @@ static bool may_ignore_nan(const ir_func *f, const ir_inst *i)
 
 bool ptx_ordered(ptx *p, const ir_inst *i)
 {
-    if (!may_ignore_nan(p->f, i))
+    if (!may_ignore_nan(p, i))
         return false;
     const char *not = ptx_temp(p, RC_PRED);
     ptx_line(p, "setp.%s.f32 %s, %s, %s", i->op == IR_FLT ? "geu" : "gtu", not,
@@ -184,6 +224,10 @@ void ptx_find_values(ptx *p)
 {
     const ir_func *f = p->f;
     p->value_facts = arena_array(p->scratch, uint8_t, f->values.len);
+    if (p->m->is_plain) { // each use of a variable is a value of its own
+        memset(p->value_facts, PTX_COMPARED | PTX_ADDED, f->values.len);
+        return;
+    }
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
         bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
