@@ -22,6 +22,7 @@ typedef struct shape {
 typedef struct control { // of each control instruction
     bool is_split;       // its lanes may leave it at different times or places
     bool leaks;          // some lane may leave for further out: after it fewer lanes may be active
+    bool spins;          // a loop that may wait for another warp
     uint32_t exits, nexts;
     uint32_t seen_exits; // while printing
 } control;
@@ -72,8 +73,6 @@ void cpu_lay_out_locals(cpu_emitter *e);
 void cpu_find_sites(cpu_emitter *e);
 bool cpu_needs_fibers(const cpu_emitter *e);
 bool cpu_is_first_exit(const ir_func *f, const control *controls, ir_inst_id id, ir_inst_id left);
-bool cpu_may_spin(const cpu_emitter *e,
-                  ir_inst_id loop); // a lane may wait in it for another thread
 // --- prelude.c
 // Adds the text that `code` needs in front of it.
 void cpu_add_prelude(const text *code, arena *scratch, text *out);

@@ -225,22 +225,6 @@ static void emit_switch(cpu_emitter *e, ir_inst_id id)
     }
 }
 
-// Whether a lane may wait in the loop for what another thread does.
-bool cpu_may_spin(const cpu_emitter *e, ir_inst_id loop)
-{
-    const ir_func *f = e->f;
-    for (ir_inst_id id = 1; id < f->insts.len; id++) {
-        const ir_inst *i = ir_at(f, id);
-        bool waits = i->op == IR_CAS || i->op == IR_ATOMLOAD || i->op == IR_ATOMIC ||
-                     (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE);
-        for (ir_inst_id x = waits ? ir_region_at(f, i->parent)->owner : 0; x;
-             x = ir_region_at(f, ir_at(f, x)->parent)->owner)
-            if (x == loop)
-                return true;
-    }
-    return false;
-}
-
 static void emit_loop(cpu_emitter *e, ir_inst_id id)
 {
     const ir_func *f = e->f;
@@ -257,7 +241,7 @@ static void emit_loop(cpu_emitter *e, ir_inst_id id)
     cpu_put(e, is_split ? "for (;;) {" : "again%u: {", id);
     e->depth++;
     cpu_put(e, "if (__builtin_expect(*w->cancel, 0)) goto done;");
-    if (cpu_may_spin(e, id))
+    if (e->controls[id].spins)
         cpu_put(e, "if (!(++spins & 63)) w->yield(w);");
     if (is_split) {
         cpu_put(e, "M again%u = m_of(0);", id);
@@ -373,7 +357,7 @@ bool cpu_needs_fibers(const cpu_emitter *e)
 {
     for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
         const ir_inst *i = ir_at(e->f, id);
-        if (i->op == IR_BARRIER || i->op == IR_SLEEP || (i->op == IR_LOOP && cpu_may_spin(e, id)))
+        if (i->op == IR_BARRIER || i->op == IR_SLEEP || (i->op == IR_LOOP && e->controls[id].spins))
             return true;
     }
     return false;

@@ -17,12 +17,27 @@ static bool is_in_inner_loop(const ir_func *f, ir_inst_id id, ir_inst_id loop)
     return false;
 }
 
+// A lane may wait in a loop for what another thread does.
+static void find_spins(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_func *f = e->f;
+    const ir_inst *i = ir_at(f, id);
+    bool waits = i->op == IR_CAS || i->op == IR_ATOMLOAD || i->op == IR_ATOMIC ||
+                 (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE);
+    for (ir_inst_id x = waits ? owner_of(f, id) : 0; x; x = owner_of(f, x)) {
+        if (e->controls[x].spins) // and all around it
+            return;
+        e->controls[x].spins = ir_at(f, x)->op == IR_LOOP;
+    }
+}
+
 // A `next` in an inner loop counts twice: it may run several times in a round.
 static void count_transfers(cpu_emitter *e)
 {
     const ir_func *f = e->f;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
+        find_spins(e, id);
         if (i->op == IR_EXIT)
             e->controls[i->aux].exits++;
         else if (i->op == IR_NEXT)

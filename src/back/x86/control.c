@@ -237,7 +237,7 @@ static void emit_cancel(x86_gen *g, ir_inst_id id)
     x86_load(g->code, 8, RAX, x86_at(RBX, offsetof(x86_warp, cancel)));
     x86_alu_mem_imm(g->code, ALU_CMP, false, x86_at(RAX, 0), 0);
     x86_jump_if(g->code, WHEN_NOT_ZERO, g->done);
-    if (!cpu_may_spin(&g->c, id))
+    if (!g->c.controls[id].spins)
         return;
     uint32_t skip = x86_label(g->code);
     x86_alu_mem_imm(g->code, ALU_ADD, false, x86_frame(g->spins), 1);

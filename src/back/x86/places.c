@@ -9,8 +9,11 @@
 typedef struct scan {
     x86_gen *g;
     uint32_t free_words, free_vectors; // a bit a register
-    vec(ir_ref) active;
-    vec(int32_t) free_slots[3]; // of 8, 128, 256 bytes
+    vec(ir_ref) active;                // in registers
+    vec(int32_t) free_slots[3];        // of 8, 128, 256 bytes
+    ir_ref *ends, *next_end;           // by position: values that end there; by value: the next
+    uint32_t ended;                    // positions below were looked at
+    double *call_costs;                // by call: of all before it
 } scan;
 
 static const uint32_t kept_words = 1u << RBP | 1u << R12 | 1u << R13 | 1u << R14 | 1u << R15;
@@ -53,41 +56,58 @@ static void release(scan *s, const x86_place *p)
         *(is_vector((x86_class)p->class) ? &s->free_vectors : &s->free_words) |= 1u << p->reg[k];
 }
 
+// The registers and slots of values that end before `position` are free.
 static void expire(scan *s, uint32_t position)
 {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < s->active.len; k++) {
         ir_ref r = s->active.at[k];
-        x86_place *p = &s->g->places[r];
-        if (s->g->lives[r].to >= position) {
+        if (s->g->lives[r].to >= position)
             s->active.at[kept++] = r;
-            continue;
-        }
-        release(s, p);
-        if (p->slot >= 0)
-            vec_push(s->g->a, &s->free_slots[slot_class((x86_class)p->class)], p->slot);
+        else
+            release(s, &s->g->places[r]);
     }
     s->active.len = kept;
+    for (; s->ended < position; s->ended++)
+        for (ir_ref r = s->ends[s->ended]; r; r = s->next_end[r]) {
+            const x86_place *p = &s->g->places[r];
+            if (p->slot >= 0)
+                vec_push(s->g->a, &s->free_slots[slot_class((x86_class)p->class)], p->slot);
+        }
 }
 
-// What it costs to save and restore it around the calls it lives through.
-static float cost_of_calls(const x86_gen *g, const x86_life *l)
+// --- calls
+static void sum_calls(scan *s)
+{
+    static const double weights[] = {2, 16, 128, 1024, 8192};
+    const x86_gen *g = s->g;
+    s->call_costs = arena_array(g->a, double, g->calls.len + 1);
+    for (uint32_t k = 0; k < g->calls.len; k++) {
+        uint32_t depth = g->loop_depth[g->calls.at[k]];
+        s->call_costs[k + 1] =
+            s->call_costs[k] + weights[depth < COUNT(weights) ? depth : COUNT(weights) - 1];
+    }
+}
+
+// The first call that is behind `position`.
+static uint32_t call_behind(const x86_gen *g, uint32_t position)
 {
     uint32_t low = 0, high = g->calls.len;
-    float cost = 0;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (g->pos[g->calls.at[middle]] <= l->from)
+        if (g->pos[g->calls.at[middle]] <= position)
             low = middle + 1;
         else
             high = middle;
     }
-    static const float weights[] = {2, 16, 128, 1024, 8192};
-    for (; low < g->calls.len && g->pos[g->calls.at[low]] < l->to; low++) {
-        uint32_t depth = g->loop_depth[g->calls.at[low]];
-        cost += weights[depth < COUNT(weights) ? depth : COUNT(weights) - 1];
-    }
-    return cost;
+    return low;
+}
+
+// What it costs to save and restore it around the calls it lives through.
+static float cost_of_calls(const scan *s, const x86_life *l)
+{
+    uint32_t first = call_behind(s->g, l->from), end = l->to ? call_behind(s->g, l->to - 1) : 0;
+    return first < end ? (float)(s->call_costs[end] - s->call_costs[first]) : 0;
 }
 
 static float density(const x86_gen *g, ir_ref r)
@@ -139,6 +159,16 @@ static bool take_same(scan *s, x86_place *p, const x86_place *like)
     return true;
 }
 
+static void drop_active(scan *s, ir_ref r)
+{
+    for (uint32_t n = 0; n < s->active.len; n++)
+        if (s->active.at[n] == r) {
+            s->active.at[n] = vec_last(&s->active);
+            s->active.len--;
+            return;
+        }
+}
+
 // The registers of an operand that nobody needs after this operation.
 static bool take_over(scan *s, ir_ref r, x86_place *p)
 {
@@ -155,12 +185,7 @@ static bool take_over(scan *s, ir_ref r, x86_place *p)
             continue;
         // The operand's turn ends here.
         release(s, &g->places[o]);
-        for (uint32_t n = 0; n < s->active.len; n++)
-            if (s->active.at[n] == o) {
-                s->active.at[n] = vec_last(&s->active);
-                s->active.len--;
-                break;
-            }
+        drop_active(s, o);
         return take_same(s, p, &g->places[o]);
     }
     return false;
@@ -183,7 +208,7 @@ static void give(scan *s, ir_ref r)
     x86_place *p = &g->places[r];
     uint32_t parts = x86_parts((x86_class)p->class);
     bool vectors = is_vector((x86_class)p->class);
-    float calls = cost_of_calls(g, &g->lives[r]);
+    float calls = cost_of_calls(s, &g->lives[r]);
     uint32_t *from = vectors ? &s->free_vectors : &s->free_words;
     if (calls > 0 && (vectors ? calls >= g->lives[r].weight : !(*from & kept_words))) {
         p->slot = take_slot(s, (x86_class)p->class);
@@ -196,6 +221,7 @@ static void give(scan *s, ir_ref r)
                 break;
             release(s, &g->places[victim]);
             g->places[victim].in_reg = false;
+            drop_active(s, victim);
             if (g->places[victim].slot < 0) // one that was free all the time
                 g->places[victim].slot = new_slot(g, (x86_class)g->places[victim].class);
         }
@@ -250,11 +276,18 @@ void x86_give_places(x86_gen *g)
     }
     sort_by_start(g);
     find_hints(g);
+    sum_calls(&s);
+    s.ends = arena_array(g->a, ir_ref, g->last + 3);
+    s.next_end = arena_array(g->a, ir_ref, g->value_count + 1);
     for (uint32_t k = 0; k < g->by_start.len; k++) {
         ir_ref r = g->by_start.at[k];
+        uint32_t to = g->lives[r].to > g->lives[r].from ? g->lives[r].to : g->lives[r].from;
         expire(&s, g->lives[r].from);
         give(&s, r);
-        vec_push(g->a, &s.active, r);
+        s.next_end[r] = s.ends[to];
+        s.ends[to] = r;
+        if (g->places[r].in_reg)
+            vec_push(g->a, &s.active, r);
     }
     for (ir_ref r = 1; r < g->f->values.len; r++)
         if (g->lives[r].same)

@@ -157,21 +157,20 @@ static void live_at(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
         }
 }
 
-// The only `next` of a loop, or 0.
-static ir_inst_id only_next(const x86_gen *g, ir_inst_id loop)
+// The only `next` of each loop that has one.
+static void find_nexts(x86_gen *g)
 {
-    ir_inst_id found = 0;
-    for (ir_inst_id id = 1; g->c.controls[loop].nexts == 1 && id < g->f->insts.len; id++)
-        if (ir_at(g->f, id)->op == IR_NEXT && ir_at(g->f, id)->aux == loop)
-            found = id;
-    return found;
+    for (ir_inst_id id = 1; id < g->f->insts.len; id++) {
+        const ir_inst *i = ir_at(g->f, id);
+        if (i->op == IR_NEXT && g->c.controls[i->aux].nexts == 1)
+            g->controls[i->aux].next = id;
+    }
 }
 
 static void begin_loop(x86_gen *g, ir_inst_id id)
 {
     const ir_inst *i = ir_at(g->f, id);
     const ir_region *body = ir_region_at(g->f, i->regions);
-    g->controls[id].next = only_next(g, id);
     vec_push(g->a, &g->loops, id);
     for (uint32_t k = 0; k < body->arg_count; k++) {
         begin(g, body->args + k, g->pos[id], g->loop_depth[id] + 1);
@@ -253,22 +252,27 @@ static bool find_chain(x86_gen *g, ir_ref r, ir_inst_id loop, ir_ref arg, int fu
     return false;
 }
 
-static void share_places(x86_gen *g, ir_inst_id loop)
+// `times` is zero for every value, before and after.
+static void share_places(x86_gen *g, ir_inst_id loop, uint32_t *times)
 {
     ir_inst_id next = g->controls[loop].next;
     if (!next)
         return;
     const ir_inst *i = ir_at(g->f, next);
     ir_ref args = ir_region_at(g->f, ir_at(g->f, loop)->regions)->args;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        if (!ir_is_const(ir_operand(g->f, i, k)))
+            times[ir_operand(g->f, i, k)]++;
     for (uint32_t k = 0; k < i->operand_count; k++) {
         ir_ref r = ir_operand(g->f, i, k), arg = args + k;
-        bool is_twice = false;
-        for (uint32_t n = 0; n < i->operand_count; n++)
-            is_twice |= n != k && ir_operand(g->f, i, n) == r;
-        if (!is_twice && is_link(g, r, loop, g->pos[next]) &&
+        bool is_once = !ir_is_const(r) && times[r] == 1;
+        if (is_once && is_link(g, r, loop, g->pos[next]) &&
             x86_class_of(g, r) == x86_class_of(g, arg))
             find_chain(g, r, loop, arg, MOST_LINKS);
     }
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        if (!ir_is_const(ir_operand(g->f, i, k)))
+            times[ir_operand(g->f, i, k)] = 0;
 }
 
 static void make_shadows(x86_gen *g)
@@ -296,6 +300,7 @@ void x86_plan(x86_gen *g)
     g->loop_depth = arena_array(g->a, uint32_t, f->insts.len + 1);
     g->controls = arena_array(g->a, x86_control, f->insts.len + 1);
     make_shadows(g);
+    find_nexts(g);
     g->places = arena_array(g->a, x86_place, g->value_count + 1);
     g->lives = arena_array(g->a, x86_life, g->value_count + 1);
     number_region(g, f->body, 0, &n);
@@ -304,8 +309,9 @@ void x86_plan(x86_gen *g)
     for (uint32_t k = 0; k < f->params.len; k++)
         begin(g, f->first_param + k, 0, 0);
     live_in_region(g, f->body);
+    uint32_t *times = arena_array(g->a, uint32_t, f->values.len + 1);
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         if (ir_at(f, id)->op == IR_LOOP)
-            share_places(g, id);
+            share_places(g, id, times);
     x86_give_places(g);
 }

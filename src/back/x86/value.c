@@ -3,11 +3,6 @@
 // constant vector. Start reading at x86_part.
 #include "back/x86/x86.h"
 
-static ir_ref root(const x86_gen *g, ir_ref r)
-{
-    return g->lives[r].same ? g->lives[r].same : r;
-}
-
 static bool is_lanes(const x86_gen *g, ir_ref r)
 {
     return cpu_shape(&g->c, x86_like(g, r)).held == HELD_LANES;
@@ -308,9 +303,11 @@ void x86_step(x86_gen *g, uint32_t position)
 {
     uint32_t kept = 0;
     g->here = position;
-    while (g->next_start < g->by_start.len &&
-           g->lives[g->by_start.at[g->next_start]].from <= position)
-        vec_push(g->a, &g->active, g->by_start.at[g->next_start++]);
+    for (; g->next_start < g->by_start.len &&
+           g->lives[g->by_start.at[g->next_start]].from <= position;
+         g->next_start++)
+        if (g->places[g->by_start.at[g->next_start]].in_reg)
+            vec_push(g->a, &g->active, g->by_start.at[g->next_start]);
     for (uint32_t k = 0; k < g->active.len; k++)
         if (g->lives[g->active.at[k]].to >= position)
             g->active.at[kept++] = g->active.at[k];
@@ -372,157 +369,4 @@ void x86_call_helper(x86_gen *g, x86_helper *helper, const x86_info *info)
     x86_mov_imm(g->code, RAX, address);
     x86_call_reg(g->code, RAX);
     x86_after_call(g);
-}
-
-// --- many moves at once
-typedef struct touched { // what a move reads or writes
-    uint32_t words, vectors;
-    int32_t slot; // -1: none
-} touched;
-
-static touched touched_by(const x86_gen *g, ir_ref r)
-{
-    touched t = {.slot = -1};
-    if (ir_is_const(r))
-        return t;
-    const x86_place *p = &g->places[r];
-    for (uint32_t k = 0; p->in_reg && k < x86_parts((x86_class)p->class); k++)
-        *(p->class >= CLASS_REAL ? &t.vectors : &t.words) |= 1u << p->reg[k];
-    if (!p->in_reg)
-        t.slot = p->slot;
-    return t;
-}
-
-static bool meets(touched a, touched b)
-{
-    return (a.words & b.words) || (a.vectors & b.vectors) || (a.slot >= 0 && a.slot == b.slot);
-}
-
-static void blend_word(x86_gen *g, ir_ref to, uint8_t from)
-{
-    x86_active(g, RCX);
-    uint8_t old = x86_mask_word(g, to, RDX);
-    x86_andn(g->code, RDX, RCX, old);
-    x86_alu_reg(g->code, ALU_AND, false, RCX, from);
-    x86_alu_reg(g->code, ALU_OR, false, RDX, RCX);
-    x86_put_word(g, to, RDX);
-}
-
-// From `r`, or from the lanes at `saved` when that is not negative.
-static void move_lanes(x86_gen *g, const x86_move *m, int32_t saved)
-{
-    const x86_place *p = &g->places[m->to];
-    bool wide = p->class == CLASS_V8;
-    for (uint32_t k = 0; k < x86_parts((x86_class)p->class); k++) {
-        uint32_t bit = k * (wide ? 8 : 16);
-        uint8_t mask = m->is_whole ? 0 : x86_k(g, bit);
-        uint8_t to = x86_to(g, m->to, k, VS0);
-        x86_src from = saved >= 0 ? x86_of_mem(x86_frame(saved + 64 * (int32_t)k))
-                                  : x86_part(g, m->from, k, p->in_reg && !mask ? to : VS1);
-        if (!p->in_reg && mask)
-            x86_vec(g->code, X86_VMOVDQU32, to, 0, x86_of_mem(x86_frame(p->slot + 64 * (int32_t)k)),
-                    (x86_opt){0});
-        if (from.is_broadcast) {
-            from.is_broadcast = false;
-            x86_vec(g->code, wide ? X86_VBROADCASTSD : X86_VBROADCASTSS, to, 0, from,
-                    (x86_opt){.k = mask});
-        } else if (from.is_mem || from.reg != to) {
-            x86_vec(g->code, wide ? X86_VMOVDQU64 : X86_VMOVDQU32, to, 0, from,
-                    (x86_opt){.k = mask});
-        }
-        if (!p->in_reg)
-            x86_put(g, m->to, k, to);
-    }
-}
-
-static void move_one(x86_gen *g, const x86_move *m, int32_t saved)
-{
-    const x86_place *p = &g->places[m->to];
-    if (p->class >= CLASS_V4) {
-        move_lanes(g, m, saved);
-    } else if (p->class == CLASS_MASK) {
-        uint8_t from = RAX;
-        if (saved >= 0)
-            x86_load(g->code, 4, RAX, x86_frame(saved));
-        else
-            from = x86_mask_word(g, m->from, RAX);
-        if (m->is_whole || g->mask < 0)
-            x86_put_word(g, m->to, from);
-        else
-            blend_word(g, m->to, from);
-    } else if (saved >= 0) {
-        x86_load(g->code, 8, RAX, x86_frame(saved));
-        x86_put_word(g, m->to, RAX);
-    } else if (p->class == CLASS_REAL) {
-        x86_put(g, m->to, 0, x86_real(g, m->from, p->in_reg ? p->reg[0] : VS0));
-    } else {
-        x86_put_word(g, m->to, x86_word(g, m->from, p->in_reg ? p->reg[0] : RAX));
-    }
-}
-
-static void save_source(x86_gen *g, ir_ref to, ir_ref from, int32_t slot)
-{
-    if (g->places[to].class >= CLASS_MASK && g->places[to].class != CLASS_REAL) {
-        x86_keep_lanes(g, from, slot);
-        return;
-    }
-    x86_store(g->code, 8, x86_frame(slot), x86_word(g, from, RAX));
-}
-
-static bool is_still(const x86_gen *g, const x86_move *m)
-{
-    if (ir_is_const(m->from))
-        return false;
-    return root(g, m->to) == root(g, m->from) ||
-           (g->places[m->to].in_reg && g->places[m->from].in_reg &&
-            g->places[m->to].class == g->places[m->from].class &&
-            !memcmp(g->places[m->to].reg, g->places[m->from].reg,
-                    x86_parts((x86_class)g->places[m->to].class)));
-}
-
-// A part would be overwritten before it is read.
-static bool meets_itself(const x86_gen *g, const x86_move *m)
-{
-    if (ir_is_const(m->from))
-        return false;
-    const x86_place *to = &g->places[m->to], *from = &g->places[m->from];
-    for (uint32_t k = 0; k < x86_parts((x86_class)to->class); k++)
-        for (uint32_t n = k + 1; n < x86_parts((x86_class)from->class); n++)
-            if (to->in_reg && from->in_reg && to->class >= CLASS_V4 && from->class >= CLASS_V4 &&
-                to->reg[k] == from->reg[n])
-                return true;
-    return false;
-}
-
-void x86_moves(x86_gen *g, x86_move *list, uint32_t count)
-{
-    int32_t *saved = arena_array(g->a, int32_t, count + 1);
-    uint32_t left = 0;
-    for (uint32_t k = 0; k < count; k++)
-        if (g->places[list[k].to].class != CLASS_NONE && !is_still(g, &list[k])) {
-            saved[left] = -1;
-            list[left++] = list[k];
-        }
-    while (left) {
-        uint32_t pick = left;
-        for (uint32_t k = 0; k < left && pick == left; k++) {
-            bool is_read = saved[k] < 0 && meets_itself(g, &list[k]);
-            for (uint32_t n = 0; n < left && !is_read; n++)
-                is_read = n != k && saved[n] < 0 &&
-                          meets(touched_by(g, list[k].to), touched_by(g, list[n].from));
-            if (!is_read)
-                pick = k;
-        }
-        if (pick == left) { // in a circle one source steps aside
-            for (pick = 0; saved[pick] >= 0;)
-                pick++;
-            saved[pick] = x86_slot(g, 256, 64);
-            save_source(g, list[pick].to, list[pick].from, saved[pick]);
-            continue;
-        }
-        move_one(g, &list[pick], saved[pick]);
-        left--;
-        list[pick] = list[left];
-        saved[pick] = saved[left];
-    }
 }

@@ -65,6 +65,10 @@ typedef struct x86_control { // slots of masks
     ir_inst_id next;        // the only one of a loop
 } x86_control;
 
+typedef struct x86_cell {     // a register or a slot, while moves are made
+    uint32_t readers, writer; // moves that still read it; the one that writes it, + 1
+} x86_cell;
+
 typedef struct x86_gen {
     cpu_emitter c;
     arena *a;
@@ -83,8 +87,10 @@ typedef struct x86_gen {
     ir_ref *hints;         // by value: one in whose place it likes to be
     vec(ir_ref) by_start;  // values with a place, by `from`
     uint32_t next_start;
-    vec(ir_ref) active;  // those that live here
-    uint64_t *shared_at; // by shared array
+    vec(ir_ref) active;      // those that live here, in registers
+    vec(x86_cell) cells;     // moves.c
+    vec(int32_t) move_slots; // for sources that step aside; free
+    uint64_t *shared_at;     // by shared array
     uint64_t shared_bytes;
     // the frame
     int32_t frame;
@@ -162,7 +168,7 @@ typedef struct x86_move {
     ir_ref to, from;
     bool is_whole; // lanes that are off may get anything
 } x86_move;
-void x86_moves(x86_gen *g, x86_move *list, uint32_t count); // all at once
+void x86_moves(x86_gen *g, x86_move *list, uint32_t count); // all at once (moves.c)
 
 // The truths of all parts of a comparison as 32 bits; `part` makes those of one.
 typedef void x86_truths(x86_gen *g, void *user, uint32_t part, uint8_t k);
