@@ -232,9 +232,36 @@ static void *many_faults(void *unused)
     return fine ? page : NULL;
 }
 
+// A frame of machine code may be larger than a small stack.
+static void *on_small_stack(void *unused)
+{
+    (void)unused;
+    kiln *k = open_cpu();
+    kiln_module *m = api_compile(k, source, 0);
+    kiln_buffer *x = buffer(k, KILN_F32, 1000);
+    kiln_arg out[] = {kiln_arg_buffer(x)};
+    FAILS("null", 2, out, "K6021", "null pointer", "thread (77, 0, 0)");
+    float one = 1, got[1000];
+    CHECK(!kiln_fill(x, &one));
+    kiln_arg saxpy[] = {kiln_arg_buffer(x), kiln_arg_buffer(x), kiln_arg_f64(KILN_F32, 2),
+                        kiln_arg_i64(KILN_U32, 1000)};
+    CHECK(!api_launch(api_kernel(m, "saxpy"), 4, 0, saxpy, 4));
+    CHECK(!kiln_read(x, 0, got, 1000) && got[0] == 3 && got[999] == 3);
+    kiln_close(k);
+    return NULL;
+}
+
 static void threads(void)
 {
     pthread_t ids[4];
+#if !defined(__SANITIZE_THREAD__) // fibers
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1 << 20);
+    CHECK(!pthread_create(&ids[0], &small, on_small_stack, NULL));
+    pthread_join(ids[0], NULL);
+    pthread_attr_destroy(&small);
+#endif
     CHECK(!pthread_create(&ids[0], NULL, with_blocked_signals, NULL));
     pthread_join(ids[0], NULL);
     for (int i = 0; i < 4; i++)

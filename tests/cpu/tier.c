@@ -435,6 +435,43 @@ static void quick_alone(void)
     setenv("KILN_CPU", "background", 1);
 }
 
+// Processor time to compile a loop over `count` variables, each of which is asked for by others.
+static double time_of_loop(int count)
+{
+    size_t size = (size_t)count * 120 + 1000, at = 0;
+    char *source = malloc(size);
+    at += (size_t)snprintf(source + at, size - at,
+                           HEAD "kernel block(64) void f(u32 *out, u32 n) { u32 i = global_x();\n");
+    for (int v = 0; v < count; v++)
+        at += (size_t)snprintf(source + at, size - at, "u32 v%d = out[i + %d];\n", v, v);
+    at += (size_t)snprintf(source + at, size - at, "for (u32 r = 0; r < n; r++) {\n");
+    for (int v = 0; v < count; v++)
+        at += (size_t)snprintf(source + at, size - at, "v%d = v%d * 3u + v%d;\n", v, v,
+                               (v * 7 + 1) % count);
+    at += (size_t)snprintf(source + at, size - at, "}\n");
+    for (int v = 0; v < count; v++)
+        at += (size_t)snprintf(source + at, size - at, "out[i + %d] = v%d;\n", v, v);
+    snprintf(source + at, size - at, "}\n");
+    clock_t before = clock();
+    thing t = make("cpu", source, 0);
+    double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
+    kiln_close(t.k);
+    free(source);
+    return seconds;
+}
+
+// Four times as much takes about four times as long, whether there is code for it in the end or
+// not.
+static void large_kernels(void)
+{
+    setenv("KILN_CPU", "quick", 1);
+    double small = time_of_loop(400), large = time_of_loop(1600);
+    char what[100];
+    snprintf(what, sizeof what, "400 variables take %.3f s, 1600 take %.3f s", small, large);
+    expect(large < 12 * small + 0.05, "large kernels", what);
+    setenv("KILN_CPU", "background", 1);
+}
+
 // In a process that may not run memory it has written: as if there were no quick code.
 static void not_allowed(void)
 {
@@ -473,6 +510,7 @@ static void with_quick(void)
     quick_at_once("quick unknown", unknown_kernel, 7);
     quick_at_once("quick address", address_kernel, 0);
     quick_alone();
+    large_kernels();
     contexts();
     many();
     ends_meanwhile(false);

@@ -27,6 +27,7 @@ static const char *const flags[] = {"-std=gnu11",
                                     "-fno-strict-aliasing",
                                     "-fno-trapping-math",
                                     "-fno-asynchronous-unwind-tables",
+                                    "-fstack-clash-protection", // no jump over a guard page
                                     "-fPIC",
                                     "-shared",
                                     "-fvisibility=hidden"};

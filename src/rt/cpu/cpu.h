@@ -59,6 +59,7 @@ typedef struct build_job { // what a compiler run needs, and what it makes; know
     pid_t owner;                 // the process that has the thread
     int is_done;                 // atomic: all above is there to be read
     bool is_wanted, is_given_up; // under the lock of the workers
+    bool was_waited_for;         // long enough
 } build_job;
 build_job *build_job_new(const char *code, size_t len); // NULL: no memory
 void build_job_free(build_job *job);                    // not the object
@@ -104,6 +105,7 @@ typedef struct fault_note { // what the signal said
     int signal;             // 0: none
     uintptr_t address;
     bool has_address, writes, knows_writes;
+    bool is_stack; // the address is where the stack was to go on
 } fault_note;
 // A launch is in flight between these two. They count.
 void fault_begin(void);
@@ -112,6 +114,8 @@ void fault_end(void);
 // case that the thread's own is small, or that `run` uses others.
 bool fault_run(void *stack, bool has_stacks, void (*run)(void *), void *user, fault_note *note);
 size_t fault_stack_bytes(void);
+// Is there surely room for a kernel, and for a handler, on the thread's own stack?
+bool fault_has_room(void);
 // Around a callback of the program's inside of fault_run: its faults are its own.
 bool fault_pause(void);
 void fault_resume(bool was);

@@ -36,12 +36,16 @@ static struct {
 } handlers = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 // --- the handler
+enum { STACK_REACH = 128 << 10 }; // from the stack pointer to what a frame uses
+
 static void read_place(fault_note *note, const siginfo_t *info, const void *context)
 {
     note->address = (uintptr_t)info->si_addr;
     note->has_address = info->si_code != SI_KERNEL; // not for an address no pointer can have
 #ifdef __x86_64__
     const ucontext_t *u = context;
+    uintptr_t stack = (uintptr_t)u->uc_mcontext.gregs[REG_RSP];
+    note->is_stack = note->has_address && note->address - (stack - STACK_REACH) < 2 * STACK_REACH;
     note->writes = u->uc_mcontext.gregs[REG_ERR] >> 1 & 1;
     note->knows_writes = note->has_address;
 #else
@@ -164,8 +168,7 @@ size_t fault_stack_bytes(void)
     return 32768 + (size_t)frame;
 }
 
-// Is there surely room for a handler on the thread's own stack, whatever a kernel does?
-static bool has_room(void)
+bool fault_has_room(void)
 {
     enum { ROOM = 4 << 20 };
     static _Thread_local uintptr_t lowest; // 0: not known yet
@@ -216,7 +219,7 @@ bool fault_run(void *stack, bool has_stacks, void (*run)(void *), void *user, fa
     *note = (fault_note){0};
     bool was_blocked = unblock(&mask);
     // It fails inside a handler of the program's, which then is what there is.
-    bool is_set = (has_stacks || !has_room()) && !sigaltstack(&own, &before);
+    bool is_set = (has_stacks || !fault_has_room()) && !sigaltstack(&own, &before);
     catching = &c;
     bool fine = run_guarded(&c, run, user);
     catching = c.outer;

@@ -414,12 +414,47 @@ static void run_blocks(void *runner_pointer)
     }
 }
 
+static void run_in_fiber(void *fiber_pointer)
+{
+    fiber_enter(fiber_pointer);
+}
+
+typedef struct own_stack { // for a thread with a small one
+    fiber f;
+    runner *r;
+} own_stack;
+
+static void run_and_stop(void *own_pointer)
+{
+    own_stack *own = own_pointer;
+    run_blocks(own->r);
+    fiber_stop(&own->f);
+}
+
+// True: it ran to its end, or to a failure that is noted.
+static bool run_guarded(runner *r)
+{
+    own_stack own = {.r = r};
+    if (r->made || fault_has_room())
+        return fault_run(r->fault_stack, r->made > 0, run_blocks, r, &r->fault);
+    if (!fiber_make(&own.f)) {
+        r->is_failed = true;
+        r->error = (interp_error){.code = K6004, .file = ""};
+        add_text(&r->error, "kernel '%s': no host memory for one block", r->g->kernel->name);
+        return true;
+    }
+    fiber_start(&own.f, run_and_stop, &own);
+    bool fine = fault_run(r->fault_stack, true, run_in_fiber, &own.f, &r->fault);
+    fiber_free(&own.f);
+    return fine;
+}
+
 static void work(void *grid_pointer, uint32_t index)
 {
     (void)index;
     grid *g = grid_pointer;
     runner r;
-    if (runner_make(&r, g) && !fault_run(r.fault_stack, r.made > 0, run_blocks, &r, &r.fault)) {
+    if (runner_make(&r, g) && !run_guarded(&r)) {
         r.is_failed = true;
         r.error = (interp_error){.code = K6020, .file = "", .block_rank = r.rank};
     }

@@ -15,6 +15,7 @@
 
 // Lane-instructions that one core interprets in about 20 ms.
 #define SMALL_WORK 1e7
+enum { MOST_WAIT_MS = 10000 };
 
 static void note_work(kiln_module *m, const ir_module *from)
 {
@@ -235,15 +236,18 @@ static void tell_worker(bool *what)
 }
 
 // kiln_cancel may be called by a signal handler, so it wakes nobody: looked at now and then.
-static bool wait_for_job(build_job *job, const volatile int *cancel)
+enum { LOOK_MS = 20 };
+static bool wait_for_job(build_job *job, const volatile int *cancel, uint64_t most_ms)
 {
     bool is_done = false;
+    uint64_t waited_ms = 0;
     pthread_mutex_lock(&workers.lock);
     while (!(is_done = __atomic_load_n(&job->is_done, __ATOMIC_ACQUIRE)) &&
-           !__atomic_load_n(cancel, __ATOMIC_RELAXED)) {
+           !__atomic_load_n(cancel, __ATOMIC_RELAXED) && waited_ms < most_ms) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 20000000;
+        waited_ms += LOOK_MS; // rather too much: others wake it, too
+        until.tv_nsec += LOOK_MS * 1000000;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&workers.change, &workers.lock, &until);
@@ -257,7 +261,7 @@ bool cpu_wait(kiln_module *m)
     if (!m->job)
         return true;
     tell_worker(&m->job->is_wanted);
-    if (m->job->owner == getpid() && !wait_for_job(m->job, &m->k->cancel))
+    if (m->job->owner == getpid() && !wait_for_job(m->job, &m->k->cancel, UINT64_MAX))
         return false;
     end_job(m);
     return true;
@@ -285,12 +289,31 @@ static const cpu_row *if_fits(const cpu_row *row, const rt_launch *l)
     return fits ? row : NULL;
 }
 
+// A compiler may take minutes for a very large kernel: after a while its launches are interpreted,
+// unless addresses of both kinds would meet.
+static void wait_a_while(const kiln_kernel *kernel)
+{
+    kiln_module *m = kernel->module;
+    bool is_here = m->job->owner == getpid();
+    if (!work_can_move(kernel->work) || !is_here) {
+        cpu_wait(m);
+        return;
+    }
+    if (m->job->was_waited_for)
+        return;
+    tell_worker(&m->job->is_wanted);
+    if (wait_for_job(m->job, &m->k->cancel, MOST_WAIT_MS))
+        end_job(m);
+    else
+        m->job->was_waited_for = true;
+}
+
 const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln_module *m = kernel->module;
     if (m->job && __atomic_load_n(&m->job->is_done, __ATOMIC_ACQUIRE))
         end_job(m);
-    else if (m->job && !if_fits(kernel->quick, l) && !is_small(kernel, l) && !cpu_wait(m))
-        return NULL;
+    else if (m->job && !if_fits(kernel->quick, l) && !is_small(kernel, l))
+        wait_a_while(kernel);
     return if_fits(kernel->native ? kernel->native : kernel->quick, l);
 }
