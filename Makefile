@@ -104,7 +104,7 @@ $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
 
 # what reads values and files for the kiln program: tests and fuzzers look at it alone
-CLI_READERS := $(addprefix $(O)/cli/,npy.o layout.o value.o infer.o)
+CLI_READERS := $(addprefix $(O)/cli/,npy.o layout.o value.o infer.o infer_form.o infer_reach.o)
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 

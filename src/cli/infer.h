@@ -12,7 +12,8 @@ typedef struct infer_arg { // one parameter of the kernel, in order
     bool is_known;         // scalar: `value` is set; buffer: `bytes` is
     int64_t value;
     uint64_t bytes;
-    bool is_integer; // an integer scalar
+    bool is_integer;               // an integer scalar
+    const unsigned char *bytes_at; // a struct: what is in it, `bytes` of them; NULL: not known
 } infer_arg;
 
 typedef struct infer_axis {
@@ -31,6 +32,8 @@ bool infer_scalar(const ir_func *f, arena *a, const infer_arg *args, const uint3
 // its block.
 void infer_grid(const ir_func *f, arena *a, const infer_arg *args, const uint32_t block[3],
                 infer_axis axes[3]);
+// Does the parameter take part in comparisons or products, as a size does?
+bool infer_is_size(const ir_func *f, uint32_t param);
 // The bytes that the kernel reaches behind pointer parameter `param` with that grid. False: an
 // index depends on data or is not bounded.
 bool infer_bytes(const ir_func *f, arena *a, const infer_arg *args, const uint32_t block[3],

@@ -175,6 +175,10 @@ static infer_arg *facts_of(const run_launch *l, arena *scratch)
             facts[i].is_known = true;
             facts[i].bytes = (uint64_t)a->shape.count * a->element.size;
         }
+        if (a->info.kind == KILN_PARAM_STRUCT && a->bytes && !a->is_map) {
+            facts[i].bytes_at = a->bytes;
+            facts[i].bytes = a->info.size;
+        }
     }
     return facts;
 }
@@ -318,9 +322,15 @@ static int pick_grid(run *r, run_launch *l, const ir_func *f, arena *scratch)
 
 // --- buffers
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
 // A size that the arguments name, a number or a product of up to three, and that is what the kernel
-// reaches or a little less: an index that goes past it is a mistake to be found, not a length.
-static uint64_t named_size(const run_launch *l, uint64_t reach, char because[INFER_TEXT])
+// reaches or nearly: an index that goes past it is a mistake to be found, not a length.
+static uint64_t named_size(const run_launch *l, const bool *is_size, uint64_t reach,
+                           char because[INFER_TEXT])
 {
     uint64_t slack = (uint64_t)l->block[0] * l->block[1] * l->block[2], best = 0;
     slack = slack < reach / 2 ? slack : reach / 2;
@@ -337,11 +347,12 @@ static uint64_t named_size(const run_launch *l, uint64_t reach, char because[INF
                     const run_arg *a = &l->args[all[n]];
                     if (n && all[n] == all[n - 1])
                         continue;
-                    is_fine = is_integer(a) && a->bytes && integer_of(a) > 1 &&
+                    is_fine = is_size[all[n]] && integer_of(a) > 1 &&
                               !__builtin_mul_overflow(size, (uint64_t)integer_of(a), &size);
                     names[count++] = a;
                 }
-                if (!is_fine || size > reach || reach - size > slack || size <= best)
+                if (!is_fine || distance(size, reach) > slack ||
+                    (best && distance(size, reach) >= distance(best, reach)))
                     continue;
                 best = size;
                 size_t used = 0;
@@ -355,6 +366,9 @@ static uint64_t named_size(const run_launch *l, uint64_t reach, char because[INF
 static int infer_lengths(run *r, run_launch *l, const ir_func *f, arena *scratch)
 {
     const infer_arg *facts = facts_of(l, scratch);
+    bool *is_size = arena_array(scratch, bool, l->arg_count + 1);
+    for (size_t i = 0; f && i < l->arg_count; i++)
+        is_size[i] = is_integer(&l->args[i]) && l->args[i].bytes && infer_is_size(f, (uint32_t)i);
     for (size_t i = 0; i < l->arg_count; i++) {
         run_arg *a = &l->args[i];
         uint64_t bytes = 0, size = a->element.size ? a->element.size : 1;
@@ -362,7 +376,8 @@ static int infer_lengths(run *r, run_launch *l, const ir_func *f, arena *scratch
             continue;
         if (!l->is_empty && !infer_bytes(f, scratch, facts, l->block, l->grid, (uint32_t)i, &bytes))
             continue;
-        uint64_t reach = (bytes + size - 1) / size, named = named_size(l, reach, a->because);
+        uint64_t reach = (bytes + size - 1) / size,
+                 named = named_size(l, is_size, reach, a->because);
         size_t count = (size_t)(named ? named : reach);
         a->shape = (value_shape){.size = {count}, .rank = 1, .count = count};
         a->has_count = true;
@@ -383,14 +398,26 @@ static int make_map(run *r, run_arg *a)
     return st ? cli_fail(r->k, st) : 0;
 }
 
+// Scalars and structs, whose members may be sizes.
+static int make_singles(run *r, run_launch *l)
+{
+    for (size_t i = 0; i < l->arg_count; i++) {
+        run_arg *a = &l->args[i];
+        if (a->info.kind != KILN_PARAM_POINTER && !a->is_map && !run_make_data(r, l, a, i))
+            return EXIT_USAGE;
+    }
+    return 0;
+}
+
 static int make_buffers(run *r, run_launch *l)
 {
     for (size_t i = 0; i < l->arg_count; i++) {
         run_arg *a = &l->args[i];
-        bool is_buffer = a->info.kind == KILN_PARAM_POINTER || a->is_map;
+        if (a->info.kind != KILN_PARAM_POINTER && !a->is_map)
+            continue;
         if (!run_make_data(r, l, a, i))
             return a->fill == FILL_DATA || !a->has_parts ? EXIT_WORLD : EXIT_USAGE;
-        if (!is_buffer || a->from)
+        if (a->from)
             continue;
         kiln_type type = a->is_map ? a->map_type : a->info.type;
         kiln_status st = type == KILN_VOID
@@ -478,6 +505,8 @@ int run_prepare(run *r, run_launch *l)
     if (f && f->params.len != l->arg_count)
         f = NULL;
     failed = infer_scalars(r, l, f, scratch);
+    if (!failed)
+        failed = make_singles(r, l);
     if (!failed)
         failed = pick_grid(r, l, f, scratch);
     if (!failed)

@@ -368,6 +368,8 @@ TEST(infer_bounds_the_grid_by_what_indices_are_compared_with)
         {"if (global_x() + 1 < n) x[0] = 1;", 8},
         {"if (global_x() + m <= n) x[0] = 1;", 8},
         {"if (global_x() * 4 < n) x[0] = 1;", 2},
+        {"if (global_x() / m < n) x[0] = 1;", 55},
+        {"if (global_x() / 2 >= n) return; x[0] = 1;", 16},
         {"if (block_x() < n) x[0] = 1;", 1000},
         {"if (block_x() < m) x[0] = 1;", 7},
         {"for (u32 i = global_x(); i < n; i += grid_dim_x() * 128) x[i] = 1;", 8},
@@ -383,7 +385,7 @@ TEST(infer_bounds_the_grid_by_what_indices_are_compared_with)
         snprintf(body, sizeof body, "kernel block(128) void f(u32 *x, u32 n, u32 m) { %s }",
                  cases[k].body);
         ir_func *f = kernel_of(body);
-        infer_arg args[3] = {{0}, {true, 1000, 0, true}, {true, 7, 0, true}};
+        infer_arg args[3] = {{0}, {true, 1000, 0, true, NULL}, {true, 7, 0, true, NULL}};
         infer_axis axes[3];
         infer_grid(f, kept_in, args, block, axes);
         if (axes[0].is_known != (cases[k].blocks != 0) ||
@@ -408,6 +410,8 @@ TEST(infer_says_how_far_a_kernel_reaches)
         {"if (block_x() < m) for (u32 c = thread_x(); c < n; c += 128) x[block_x() * n + c] = 1;",
          7000},
         {"if (global_x() < n) x[global_x() / 32] = 1;", 32},
+        {"u32 r = global_x() / m; if (r < 10) x[r * m + global_x() % m] = 1;", 70},
+        {"if (global_x() / m < 10) x[global_x()] = 1;", 70},
         {"if (global_x() < n) x[global_x() % m] = 1;", 7},
         {"if (global_x() < n) x[x[global_x()]] = 1;", -1},
         {"for (u32 k = 0; x[k]; k++) x[k] = 0;", -1},
@@ -420,7 +424,7 @@ TEST(infer_says_how_far_a_kernel_reaches)
         snprintf(body, sizeof body, "kernel block(128) void f(u32 *x, u32 n, u32 m) { %s }",
                  cases[k].body);
         ir_func *f = kernel_of(body);
-        infer_arg args[3] = {{0}, {true, 1000, 0, true}, {true, 7, 0, true}};
+        infer_arg args[3] = {{0}, {true, 1000, 0, true, NULL}, {true, 7, 0, true, NULL}};
         uint64_t bytes = 0;
         bool is_bounded = infer_bytes(f, kept_in, args, block, grid, 0, &bytes);
         int64_t elements = is_bounded ? (int64_t)(bytes / 4) : -1;
