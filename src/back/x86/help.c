@@ -96,6 +96,11 @@ void x86_help_fast(x86_warp *w, uint64_t *buffers, const x86_info *info, uint32_
 
 // --- memory
 // A lane's words of local arrays lie 128 bytes apart.
+static uint8_t *local_cell(const x86_warp *w, uint64_t address, uint32_t lane)
+{
+    return w->local + (address & ~(uint64_t)3) * LANES + lane * 4 + (address & 3);
+}
+
 static uint8_t *cell_of(const x86_warp *w, const x86_info *info, uint64_t address, uint32_t lane)
 {
     bool is_local = info->is_local;
@@ -103,42 +108,82 @@ static uint8_t *cell_of(const x86_warp *w, const x86_info *info, uint64_t addres
         is_local = true;
         address &= UINT64_MAX >> 1;
     }
-    if (is_local)
-        return w->local + (address & ~(uint64_t)3) * LANES + lane * 4 + (address & 3);
-    return (uint8_t *)(uintptr_t)address;
+    return is_local ? local_cell(w, address, lane) : (uint8_t *)(uintptr_t)address;
 }
 
-static uint64_t load_cell(const x86_warp *w, const x86_info *info, uint64_t address, uint32_t lane)
-{
-    uint64_t value = 0;
-    uint8_t *at = cell_of(w, info, address, lane);
-    memcpy(&value, at, info->cell > 4 ? 4 : info->cell);
-    if (info->cell == 8)
-        memcpy((uint8_t *)&value + 4, cell_of(w, info, address + 4, lane), 4);
-    return value;
-}
+#define LOCAL_CELL(address, lane) local_cell(w, address, lane)
+#define ANY_CELL(address, lane)   cell_of(w, info, address, lane)
+
+// One loop a size: a cell that is put together from pieces would be waited for.
+#define LOAD_CELLS(u, AT)                                                                          \
+    for (uint32_t bits = active; bits; bits &= bits - 1) {                                         \
+        uint32_t l = (uint32_t)__builtin_ctz(bits);                                                \
+        u cell;                                                                                    \
+        memcpy(&cell, AT(addresses[l], l), sizeof cell);                                           \
+        out[l] = cell;                                                                             \
+    }
+#define STORE_CELLS(u, AT)                                                                         \
+    for (uint32_t bits = active; bits; bits &= bits - 1) {                                         \
+        uint32_t l = (uint32_t)__builtin_ctz(bits);                                                \
+        u cell = (u)get(buffers, 1, size, l);                                                      \
+        memcpy(AT(addresses[l], l), &cell, sizeof cell);                                           \
+    }
 
 void x86_help_load(x86_warp *w, uint64_t *buffers, const x86_info *info, uint32_t active)
 {
     uint64_t out[LANES] = {0};
-    for (uint32_t l = 0; l < LANES; l++)
-        if (active >> l & 1)
-            out[l] = load_cell(w, info, get(buffers, 0, 8, l), l);
-    if (!info->out)
-        buffers[0] = 0;
-    for (uint32_t l = 0; l < LANES; l++)
-        set(buffers, info->out, l, info->out ? out[l] : out[l] != 0);
+    const uint64_t *addresses = buffers;
+    if (info->is_local && info->cell == 1)
+        LOAD_CELLS(uint8_t, LOCAL_CELL)
+    else if (info->is_local && info->cell == 2)
+        LOAD_CELLS(uint16_t, LOCAL_CELL)
+    else if (info->is_local)
+        LOAD_CELLS(uint32_t, LOCAL_CELL)
+    else if (info->cell == 1)
+        LOAD_CELLS(uint8_t, ANY_CELL)
+    else if (info->cell == 2)
+        LOAD_CELLS(uint16_t, ANY_CELL)
+    else
+        LOAD_CELLS(uint32_t, ANY_CELL)
+    for (uint32_t bits = info->cell == 8 ? active : 0; bits; bits &= bits - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(bits), high;
+        memcpy(&high, cell_of(w, info, addresses[l] + 4, l), sizeof high);
+        out[l] |= (uint64_t)high << 32;
+    }
+    if (info->out == 4) {
+        uint32_t *words = (uint32_t *)buffers;
+        for (uint32_t l = 0; l < LANES; l++)
+            words[l] = (uint32_t)out[l];
+    } else if (info->out == 8) {
+        memcpy(buffers, out, sizeof out);
+    } else {
+        if (!info->out)
+            buffers[0] = 0;
+        for (uint32_t l = 0; l < LANES; l++)
+            set(buffers, info->out, l, info->out ? out[l] : out[l] != 0);
+    }
 }
 
 void x86_help_store(x86_warp *w, uint64_t *buffers, const x86_info *info, uint32_t active)
 {
-    for (uint32_t l = 0; l < LANES; l++) {
-        if (!(active >> l & 1))
-            continue;
-        uint64_t address = get(buffers, 0, 8, l), value = get(buffers, 1, info->size[1], l);
-        memcpy(cell_of(w, info, address, l), &value, info->cell > 4 ? 4 : info->cell);
-        if (info->cell == 8)
-            memcpy(cell_of(w, info, address + 4, l), (uint8_t *)&value + 4, 4);
+    const uint64_t *addresses = buffers;
+    uint32_t size = info->size[1];
+    if (info->is_local && info->cell == 1)
+        STORE_CELLS(uint8_t, LOCAL_CELL)
+    else if (info->is_local && info->cell == 2)
+        STORE_CELLS(uint16_t, LOCAL_CELL)
+    else if (info->is_local)
+        STORE_CELLS(uint32_t, LOCAL_CELL)
+    else if (info->cell == 1)
+        STORE_CELLS(uint8_t, ANY_CELL)
+    else if (info->cell == 2)
+        STORE_CELLS(uint16_t, ANY_CELL)
+    else
+        STORE_CELLS(uint32_t, ANY_CELL)
+    for (uint32_t bits = info->cell == 8 ? active : 0; bits; bits &= bits - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(bits);
+        uint32_t high = (uint32_t)(get(buffers, 1, size, l) >> 32);
+        memcpy(cell_of(w, info, addresses[l] + 4, l), &high, sizeof high);
     }
 }
 
