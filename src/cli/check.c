@@ -53,13 +53,21 @@ static void put_json(const kiln_finding *f)
     printf(",\"count\":%llu}\n", (unsigned long long)f->count);
 }
 
+typedef struct checked {
+    const run *r;
+    const run_launch *l;
+} checked;
+
 static void on_finding(void *user, const kiln_finding *f)
 {
-    const run *r = user;
-    if (r->json)
+    const checked *c = user;
+    if (c->r->json) {
         put_json(f);
-    else
-        fputs(f->text, stderr);
+        return;
+    }
+    fputs(f->text, stderr);
+    if (!strcmp(f->code, "K6201"))
+        run_note_length(c->r, c->l, f->array);
 }
 
 static int check(run *r, const run_launch *l)
@@ -82,7 +90,7 @@ static int check(run *r, const run_launch *l)
                             .is_unset = is_unset,
                             .step_limit = r->steps,
                             .finding = on_finding,
-                            .user = r};
+                            .user = &(checked){r, l}};
     run_describe(l, &desc.launch);
     size_t findings = 0;
     kiln_status st = KILN_OK;

@@ -293,7 +293,7 @@ form form_of(infer *x, ir_ref r, int fuel)
     else if (ir_region_at(x->f, v->owner)->owner &&
              ir_at(x->f, ir_region_at(x->f, v->owner)->owner)->op == IR_LOOP)
         out = loop_form(x, ir_at(x->f, ir_region_at(x->f, v->owner)->owner), v->index, r, fuel);
-    for (const fact *k = x->facts; k; k = k->outer)
+    for (const fact *k = x->facts; k; k = k->outer, x->steps++)
         if (k->value == r && form_is_plain(out)) {
             out.lo = k->lo > out.lo ? k->lo : out.lo;
             out.hi = k->hi < out.hi ? k->hi : out.hi;

@@ -7,7 +7,7 @@
 
 #define FORM_FAR (INT64_C(1) << 60) // nothing beyond it is known
 
-enum { FORM_FUEL = 40, FORM_STEPS = 1 << 20 }; // depth and work of one question are bounded
+enum { FORM_FUEL = 40, FORM_STEPS = 1 << 22 }; // depth and work of one question are bounded
 
 typedef struct form {
     int64_t factor[3]; // of the block index of each axis

@@ -142,6 +142,8 @@ int run_launch_all(run *r, run_launch *l, int repeat, double *times_ms);
 // The same with `per_round` launches a round, which start from where the last one ended; times are
 // of one launch.
 int run_time_rounds(run *r, run_launch *l, int rounds, int per_round, double *times_ms);
+// Says on standard error that the length of that buffer was chosen here, when it was.
+void run_note_length(const run *r, const run_launch *l, const char *name);
 // What the newest launch of the kernel ran on: "Kiln's own machine code", …; "" where there is no
 // choice.
 const char *run_code_of(const run *r, const run_launch *l);

@@ -141,6 +141,16 @@ static void free_saved(const run_launch *l, unsigned char **saved)
     free(saved);
 }
 
+void run_note_length(const run *r, const run_launch *l, const char *name)
+{
+    for (size_t i = 0; i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        if (a->because[0] && a->info.kind == KILN_PARAM_POINTER && !strcmp(a->info.name, name))
+            fprintf(stderr, "note: kiln %s chose %zu elements for '%s' (%s); %s=COUNT changes it\n",
+                    r->verb, a->shape.count, name, a->because, name);
+    }
+}
+
 // A fault may come from what was chosen here: say so beside it when it names the argument.
 static void note_assumptions(const run *r, const run_launch *l)
 {
@@ -149,14 +159,13 @@ static void note_assumptions(const run *r, const run_launch *l)
         const run_arg *a = &l->args[i];
         char quoted[128];
         snprintf(quoted, sizeof quoted, "'%.120s'", a->info.name);
-        if (a->info.kind == KILN_PARAM_POINTER && !strstr(error, quoted))
-            continue;
-        if (a->because[0] && a->info.kind == KILN_PARAM_POINTER)
-            fprintf(stderr, "note: kiln %s chose %zu elements for '%s' (%s); %s=COUNT changes it\n",
-                    r->verb, a->shape.count, a->info.name, a->because, a->info.name);
-        else if (a->because[0])
+        if (a->info.kind == KILN_PARAM_POINTER) {
+            if (strstr(error, quoted))
+                run_note_length(r, l, a->info.name);
+        } else if (a->because[0]) {
             fprintf(stderr, "note: kiln %s chose %s (%s); %s=VALUE changes it\n", r->verb,
                     a->info.name, a->because, a->info.name);
+        }
     }
     if (l->is_guess)
         fprintf(stderr, "note: kiln %s chose the grid (%s); --grid or --items changes it\n",
