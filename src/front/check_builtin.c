@@ -284,6 +284,9 @@ static void check_constant_args(front *f, ast_expr *e, const builtin *b)
             *slot_at = check_int(f, (*slot_at)->at, type_scalar(TY_U32), v.integer);
             continue;
         }
+        bool is_width = constant_args[i].rule[0] == '1';
+        if (is_width && !(*slot_at)->is_const) // costs a few instructions more
+            continue;
         diag *d = diag_raise(f->diags, K2051, (*slot_at)->at,
                              "argument %d of '%s' must be the constant %s",
                              constant_args[i].arg + 1, b->name, constant_args[i].rule);

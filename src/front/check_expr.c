@@ -487,7 +487,12 @@ ast_expr *check_callee(front *f, ast_expr *e)
 {
     while (e->kind == E_GENERIC && !e->is_checked)
         e = choose_arm(f, e);
-    return e;
+    // (*f)(x) and (&f)(x) are f(x)
+    ast_expr *inner = e;
+    while (inner->kind == E_UNARY && (inner->op == TOK_STAR || inner->op == TOK_AMP))
+        inner = inner->a;
+    bool is_function = inner->kind == E_NAME && inner->decl && inner->decl->kind == DECL_FUNC;
+    return is_function ? inner : e;
 }
 
 static ast_expr *check_comma(front *f, ast_expr *e)

@@ -117,11 +117,44 @@ static ir_ref from_word(call_site *c, ir_ref v)
     return ir_convert(at, IR_BITCAST, c->t, ir_convert(at, IR_TRUNC, IR_I16, v));
 }
 
+static ir_ref either(call_site *c, ir_ref condition, ir_ref yes, ir_ref no)
+{
+    ir_ref operands[] = {condition, yes, no};
+    return emit(c, IR_SELECT, IR_I32, operands, 3, IR_I32, 0);
+}
+
+// The lane that a shuffle within segments reads, when their width is only known at run time.
+static ir_ref source_lane(call_site *c, ir_shuffle how, ir_ref by, ir_ref width)
+{
+    ir_ref lane = axis(c, IR_LANE, 0);
+    ir_ref mask = bin(c, IR_SUB, IR_I32, width, int_of(c, 1));
+    ir_ref outside = bin(c, IR_XOR, IR_I32, mask, int_of(c, -1));
+    ir_ref first = bin(c, IR_AND, IR_I32, lane, outside);
+    if (how == IR_SH_IDX)
+        return bin(c, IR_OR, IR_I32, first, bin(c, IR_AND, IR_I32, by, mask));
+    if (how == IR_SH_XOR) {
+        ir_ref other = bin(c, IR_XOR, IR_I32, lane, by);
+        ir_ref its_first = bin(c, IR_AND, IR_I32, other, outside);
+        return either(c, bin(c, IR_IEQ, IR_I32, its_first, first), other, lane);
+    }
+    bool is_up = how == IR_SH_UP;
+    ir_ref last = bin(c, IR_ADD, IR_I32, first, mask);
+    ir_ref room = is_up ? bin(c, IR_SUB, IR_I32, lane, first) : bin(c, IR_SUB, IR_I32, last, lane);
+    ir_ref other = bin(c, is_up ? IR_SUB : IR_ADD, IR_I32, lane, by);
+    return either(c, bin(c, IR_ULE, IR_I32, by, room), other, lane);
+}
+
 static ir_ref shuffle(call_site *c, ir_shuffle how, bool has_width)
 {
-    uint64_t width = has_width ? constant_arg(c, 2) : 32;
+    const_value known = {.integer = 32};
+    ir_ref by = c->arg[1];
+    if (has_width && !const_eval(c->l->f, c->e->args.at[2], &known)) {
+        by = source_lane(c, how, by, c->arg[2]);
+        how = IR_SH_IDX;
+        known.integer = 32;
+    }
     ir_ref v = to_word(c, c->arg[0]);
-    ir_ref operands[] = {v, c->arg[1], int_of(c, (int32_t)width)};
+    ir_ref operands[] = {v, by, int_of(c, (int32_t)known.integer)};
     ir_type t = ir_type_of(c->l->func, v);
     return from_word(c, emit(c, IR_SHUFFLE, t, operands, 3, t, how));
 }

@@ -256,6 +256,12 @@ static bool parse_declaration(parser *p, ast_stmt *out)
                 nested_function(p, &d);
                 return true;
             }
+            if (kind(p) == TOK_LBRACE && !d.is_func) {
+                diag *e = parse_error(p, K1040, d.at, "a function cannot be defined by a typedef");
+                diag_label(e, d.at, "its parameters have no names");
+                diag_note(e, "write the parameters behind the name");
+                break;
+            }
             ast_decl *fn = declare_function(p, &s, &d);
             if (kind(p) == TOK_LBRACE && first) {
                 define_function(p, &s, &d, fn);

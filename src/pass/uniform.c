@@ -116,6 +116,48 @@ static bool is_rank_of_plane(const ir_func *f, ir_ref a, ir_ref b)
     return false;
 }
 
+static bool is_axis(const ir_func *f, ir_ref r, ir_op op, int64_t n)
+{
+    const ir_inst *i = def_inst(f, r);
+    return i && i->op == op && i->imm == n;
+}
+
+// thread.n * stride, where the stride is blockdim.x, or blockdim.x * blockdim.y for n = 2.
+static bool is_row_start(const ir_func *f, ir_ref r, int64_t n)
+{
+    const ir_inst *i = def_inst(f, r);
+    if (!i || i->op != IR_MUL)
+        return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        ir_ref stride = ir_operand(f, i, 1 - k);
+        const ir_inst *m = def_inst(f, stride);
+        if (!is_axis(f, ir_operand(f, i, k), IR_THREAD, n))
+            continue;
+        if (n == 1 && is_axis(f, stride, IR_BLOCKDIM, 0))
+            return true;
+        if (n == 2 && m && m->op == IR_MUL &&
+            ((is_axis(f, ir_operand(f, m, 0), IR_BLOCKDIM, 0) &&
+              is_axis(f, ir_operand(f, m, 1), IR_BLOCKDIM, 1)) ||
+             (is_axis(f, ir_operand(f, m, 0), IR_BLOCKDIM, 1) &&
+              is_axis(f, ir_operand(f, m, 1), IR_BLOCKDIM, 0))))
+            return true;
+    }
+    return false;
+}
+
+// thread_rank() of a kernel that does not say its block: (x + y * dx) + z * (dx * dy).
+static bool is_rank_of_block(const ir_func *f, ir_ref a, ir_ref b)
+{
+    const ir_inst *plane = def_inst(f, a);
+    if (!plane || plane->op != IR_ADD || !is_row_start(f, b, 2))
+        return false;
+    for (uint32_t k = 0; k < 2; k++)
+        if (is_axis(f, ir_operand(f, plane, k), IR_THREAD, 0) &&
+            is_row_start(f, ir_operand(f, plane, 1 - k), 1))
+            return true;
+    return false;
+}
+
 // r = W + lane with W a warp-uniform multiple of 32 (so it wraps for all lanes or none).
 static bool is_lane_linear(const sweep *s, ir_ref r, int fuel)
 {
@@ -136,7 +178,7 @@ static bool is_lane_linear(const sweep *s, ir_ref r, int fuel)
         if (level_of(s, b) >= UNIFORM_WARP && is_warp_multiple(f, b, 4) &&
             is_lane_linear(s, a, fuel - 1))
             return true;
-        if (is_rank_of_plane(f, a, b))
+        if (is_rank_of_plane(f, a, b) || is_rank_of_block(f, a, b))
             return true;
     }
     return false;

@@ -23,6 +23,7 @@ kernel void generic_functions(const i32 *a, const f32 *b, i32 *x, f32 *y, i64 *z
     u32 i = thread_x();
     x[i] = OF(a[i]);
     y[i] = OF(b[i]) + (_Generic(b[i], f32 : of_f32, i32 : of_i32))(4);
+    x[i] += (*of_i32)(2) + (&of_i32)(3);
     z[i] = OF((i64)a[i]) + _Generic(_Generic(a[i], i32 : 1.0f), f32 : of_i32, default : of_any)(3);
 }
 

@@ -28,9 +28,9 @@
         out[6 * n + i] = shuffle_down_in(x, 1, 8);                                                 \
         out[7 * n + i] = shuffle_xor_in(x, 3, 16);                                                 \
     }
-//! run {shuffles,segments}_{i8,u8,i16,u16,i32,u32,i64,u64,f16,bf16,f32,f64} block=64 ($2[64]:bits, u32[64]:mod32, $2[512])
-//! run {shuffles,segments}_{u8,i64,f32} block=45 ($2[45]:bits, u32[45]:mod40, $2[360])
-//! run shuffles_{u32,f64} block=7,3 ($1[21]:bits, u32[21]:bits, $1[168])
+//! run {shuffles,segments}_{i8,u8,i16,u16,i32,u32,i64,u64,f16,bf16,f32,f64} block=64 ($2[64]:bits,
+//! u32[64]:mod32, $2[512]) run {shuffles,segments}_{u8,i64,f32} block=45 ($2[45]:bits,
+//! u32[45]:mod40, $2[360]) run shuffles_{u32,f64} block=7,3 ($1[21]:bits, u32[21]:bits, $1[168])
 SHUFFLES(i8)
 SHUFFLES(u8)
 SHUFFLES(i16)
@@ -152,4 +152,32 @@ kernel block(64) void compact(const i32 *a, i32 *out, u32 *count)
         out[warp() * 32 + before] = a[i];
     if (lane() == 0)
         count[warp()] = popcount(mask);
+}
+
+//! run shuffle_any_width block=40 (i32[40]:iota, i32[1440])
+kernel void shuffle_any_width(const i32 *a, i32 *out)
+{
+    i32 v = a[thread_x()] * 3 + 1;
+    for (u32 k = 0; k < 6; k++) {
+        u32 width = 1u << k;
+        i32 *o = out + thread_x() * 36 + k * 6;
+        o[0] = shuffle_in(v, 3, width);
+        o[1] = shuffle_up_in(v, k + 1, width);
+        o[2] = shuffle_down_in(v, k, width);
+        o[3] = shuffle_xor_in(v, 5, width);
+        o[4] = shuffle_xor_in(v, 1, width);
+        o[5] = shuffle_in(v, lane() + 40, width);
+    }
+}
+
+// Whole warps take part, which Kiln can see though the kernel does not say its block.
+//! run rank_guard block=16,6 (i32[96]:iota, i32[96])
+kernel void rank_guard(const i32 *a, i32 *out)
+{
+    i32 v = a[thread_rank()];
+    if (thread_rank() < 64)
+        v = warp_sum(v);
+    if (thread_rank() / 32 == 2)
+        v -= warp_max(v);
+    out[thread_rank()] = v;
 }
