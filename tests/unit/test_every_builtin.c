@@ -51,6 +51,8 @@ static void put_argument(writer *w, const builtin *b, const char *of, const char
     bool is_const = !strncmp(of, "const ", 6), is_pointer = strchr(of, '*') != NULL;
     of += is_const ? 6 : 0;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(of, "*["), of);
+    if (!strcmp(word, "E")) // an element of the vector T
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(t, "x"), t);
     const char *base = !strcmp(word, "T") ? t : word, *bracket = strchr(of, '[');
     bool is_at = strlen(b->name) > 3 && !strcmp(b->name + strlen(b->name) - 3, "_at");
     if (is_pointer)
