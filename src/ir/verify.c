@@ -255,8 +255,9 @@ static bool check_shuffle(verifier *v, const ir_inst *i)
     if (i->aux > IR_SH_XOR)
         return fail(v, "unknown shuffle %u", i->aux);
     ir_type t = (ir_type)i->type;
-    return type_is(v, i, is_word(t) || t == IR_F32 || t == IR_F64) && wants(v, i, 0, (ir_type)i->type) && wants(v, i, 1, IR_I32) &&
-           wants(v, i, 2, IR_I32) && gives(v, i, (ir_type)i->type);
+    return type_is(v, i, is_word(t) || t == IR_F32 || t == IR_F64) &&
+           wants(v, i, 0, (ir_type)i->type) && wants(v, i, 1, IR_I32) && wants(v, i, 2, IR_I32) &&
+           gives(v, i, (ir_type)i->type);
 }
 
 static bool check_ballot(verifier *v, const ir_inst *i)
