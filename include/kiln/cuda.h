@@ -8,8 +8,7 @@
 //
 // Not here: C++ (templates, references, overloads, lambdas), textures, cooperative groups, launches
 // with <<< >>>, __constant__ memory that the host fills later (pass a buffer instead). The mask of
-// the …_sync functions is not looked at: all lanes of the warp take part. __launch_bounds__ says
-// nothing here, for the size of a block is known at launch.
+// the …_sync functions is not looked at: all lanes of the warp take part.
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
@@ -48,7 +47,11 @@
 #define __noinline__
 #define __shared__   __kiln_shared
 #define __constant__ static const
-#define __launch_bounds__(...)
+#ifdef __KILN__
+#    define __launch_bounds__(...) __kiln_bounds(__VA_ARGS__)
+#else
+#    define __launch_bounds__(...)
+#endif
 #define __align__(n)      __attribute__((aligned(n)))
 #define __grid_constant__ const
 

@@ -199,6 +199,8 @@ KILN_API kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index,
                                        kiln_param_info *out);
 KILN_API void kiln_kernel_block(const kiln_kernel *kernel,
                                 uint32_t block[3]); // zeros: decided at launch
+// Threads a block may have where the launch says its size: max_threads(n); 0: it does not say.
+KILN_API uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel);
 
 // What one thread and one block of a kernel take; zeros where a device does not tell (interp, cpu:
 // shared_bytes alone). On cpu it waits for the C compiler, which works beside the program: until it

@@ -126,7 +126,8 @@ static int set_block(run *r, run_launch *l)
     uint32_t declared[3];
     kiln_kernel_block(l->kernel, declared);
     if (!declared[0] && !l->has_block) {
-        l->block[0] = 256;
+        uint32_t most = kiln_kernel_max_threads(l->kernel);
+        l->block[0] = most && most < 256 ? most : 256;
         l->block[1] = l->block[2] = 1;
     }
     if (!declared[0])

@@ -145,7 +145,7 @@ struct ast_decl {
     uint32_t body_first; // token index of '{'; 0: no body
     ast_stmt *body;      // after parsing
     scope *scope;        // file scope to parse the body in
-    uint32_t block[3], cluster[3], min_blocks, max_registers;
+    uint32_t block[3], cluster[3], min_blocks, max_registers, max_threads;
     span block_at, cluster_at; // of the marks
     span second_body;          // where it is defined again: an error once a kernel reaches it
     vec(ast_decl *) callees;   // functions it calls, for recursion reports

@@ -212,6 +212,8 @@ static void print_func(printer *p, const ast_decl *d)
     put_sizes(p, "cluster", d->cluster);
     if (d->min_blocks)
         text_printf(p->out, " min_blocks(%u)", d->min_blocks);
+    if (d->max_threads)
+        text_printf(p->out, " max_threads(%u)", d->max_threads);
     if (d->max_registers)
         text_printf(p->out, " max_registers(%u)", d->max_registers);
     text_printf(p->out, " : %s", type_text(p->f->in, d->type->base));

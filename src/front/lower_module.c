@@ -155,6 +155,7 @@ ir_func *lower_func_of(lower *l, ast_decl *d)
         memcpy(func->cluster, d->cluster, sizeof func->cluster);
         func->min_blocks = d->min_blocks;
         func->max_registers = d->max_registers;
+        func->max_threads = d->max_threads;
         func->allows_early_return = d->allows_early_return;
         // A mark with fewer than three numbers means 1 for the rest.
         for (uint32_t i = 1; i < 3; i++) {

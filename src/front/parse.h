@@ -77,8 +77,9 @@ typedef struct parser {
 } parser;
 
 typedef struct marks {
-    span kernel, block, cluster, min_blocks, max_registers; // lo == 0: not given
-    uint32_t block_size[3], cluster_size[3], min_blocks_value, max_registers_value;
+    span kernel, block, cluster, min_blocks, max_registers, max_threads; // lo == 0: not given
+    uint32_t block_size[3], cluster_size[3], min_blocks_value, max_registers_value,
+        max_threads_value;
 } marks;
 
 typedef struct specifiers {
@@ -180,6 +181,7 @@ const type *parse_enum(parser *p);
 
 // --- parse_mark.c: kernel, block(…) …, tune(…)
 bool starts_mark(const parser *p, const marks *so_far);
+bool starts_bounds(const parser *p); // __launch_bounds__ of kiln/cuda.h: may follow the type
 void parse_mark(parser *p, marks *m);
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition);
 bool starts_tune(const parser *p);

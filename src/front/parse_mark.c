@@ -10,7 +10,8 @@ enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_CLUSTER = 16 };
 
 static parse_word mark_word(const parser *p)
 {
-    static const parse_word words[] = {W_BLOCK, W_CLUSTER, W_MIN_BLOCKS, W_MAX_REGISTERS};
+    static const parse_word words[] = {W_BLOCK,         W_CLUSTER,     W_MIN_BLOCKS,
+                                       W_MAX_REGISTERS, W_MAX_THREADS, W_BOUNDS};
     for (size_t i = 0; i < COUNT(words); i++)
         if (is_word(p, words[i]))
             return words[i];
@@ -25,6 +26,11 @@ bool starts_mark(const parser *p, const marks *so_far)
         return false;
     // Without `kernel` before it, block(…) is a mark only at file scope, where no call can stand.
     return so_far->kernel.lo || (p->scope == p->file_scope && !scope_find(p->scope, tok(p)->name));
+}
+
+bool starts_bounds(const parser *p)
+{
+    return is_word(p, W_BOUNDS) && tok_ahead(p, 1)->kind == TOK_LPAREN;
 }
 
 // The numbers in the brackets; 0 when the mark is unusable.
@@ -124,10 +130,11 @@ void parse_mark(parser *p, marks *m)
                  : w == W_CLUSTER       ? &m->cluster
                  : w == W_MIN_BLOCKS    ? &m->min_blocks
                  : w == W_MAX_REGISTERS ? &m->max_registers
+                 : w                    ? &m->max_threads
                                         : &m->kernel;
     step(p);
     int64_t n[3] = {0};
-    uint32_t most = w == W_BLOCK || w == W_CLUSTER ? 3 : 1;
+    uint32_t most = w == W_BLOCK || w == W_CLUSTER || w == W_BOUNDS ? 3 : 1;
     uint32_t count = w ? parse_numbers(p, name, most, n) : 0;
     at = span_join(at, previous(p));
     if (slot->lo) {
@@ -143,17 +150,23 @@ void parse_mark(parser *p, marks *m)
         take_cluster(p, m, n, count);
     else if (w == W_MIN_BLOCKS)
         take_one(p, name, at, n[0], 1, 32, &m->min_blocks_value);
-    else
+    else if (w == W_MAX_REGISTERS)
         take_one(p, name, at, n[0], 16, 255, &m->max_registers_value);
+    else
+        take_one(p, "the threads of a block: max_threads", at, n[0], 1, MAX_BLOCK,
+                 &m->max_threads_value);
+    if (w == W_BOUNDS && count > 1 && n[1]) // __launch_bounds__(threads, blocks)
+        take_one(p, "the blocks: min_blocks", at, n[1], 1, 32, &m->min_blocks_value);
 }
 
 static void marks_without_kernel(parser *p, const specifiers *s, const ast_decl *d)
 {
     const marks *m = &s->marks;
-    span first = m->block.lo        ? m->block
-                 : m->cluster.lo    ? m->cluster
-                 : m->min_blocks.lo ? m->min_blocks
-                                    : m->max_registers;
+    span first = m->block.lo           ? m->block
+                 : m->cluster.lo       ? m->cluster
+                 : m->min_blocks.lo    ? m->min_blocks
+                 : m->max_registers.lo ? m->max_registers
+                                       : m->max_threads;
     if (!first.lo)
         return;
     diag *e = diag_raise(p->f->diags, K1108, first, "this mark belongs to a kernel");
@@ -168,7 +181,7 @@ static void marks_without_kernel(parser *p, const specifiers *s, const ast_decl 
 // How many registers that leaves for a thread can only be said when the threads are known.
 static void check_min_blocks(parser *p, const marks *m, const ast_decl *d)
 {
-    if (!d->min_blocks || d->block_at.lo)
+    if (!d->min_blocks || d->block_at.lo || d->max_threads)
         return;
     span at = m->min_blocks.lo ? m->min_blocks : d->at;
     diag *w = diag_raise(p->f->diags, K1113, at,
@@ -219,6 +232,8 @@ void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition
         d->min_blocks = m->min_blocks_value;
     if (m->max_registers_value)
         d->max_registers = m->max_registers_value;
+    if (m->max_threads_value)
+        d->max_threads = m->max_threads_value;
     if (is_definition)
         check_min_blocks(p, m, d);
 }

@@ -495,7 +495,7 @@ static bool take_specifier(parser *p, spec_state *s)
     token_kind k = kind(p);
     if (forgot_semi(p, s) || p->is_panicking)
         return false;
-    if (starts_mark(p, &s->out.marks) && !(k == TOK_IDENT && has_type(s))) {
+    if (starts_bounds(p) || (starts_mark(p, &s->out.marks) && !(k == TOK_IDENT && has_type(s)))) {
         parse_mark(p, &s->out.marks);
         return true;
     }

@@ -133,6 +133,7 @@ uint64_t ir_hash_func(const ir_func *f)
     for (int k = 0; k < 3; k++)
         mix(&x, (uint64_t)f->block[k] << 32 | f->cluster[k]);
     mix(&x, (uint64_t)f->min_blocks << 32 | f->max_registers);
+    mix(&x, f->max_threads);
     for (uint32_t k = 0; k < f->params.len; k++)
         mix_param(&x, &f->params.at[k]);
     mix_values(&x, f->first_param, f->params.len);

@@ -156,6 +156,7 @@ typedef struct ir_func {
     uint32_t cluster[3];     // {0,0,0}: none
     uint32_t min_blocks;     // 0: not said
     uint32_t max_registers;  // 0: not said
+    uint32_t max_threads;    // of a block whose size the launch says; 0: not said
     vec(ir_param) params;
     ir_ref first_param;   // the parameters' values are consecutive
     vec(uint8_t) returns; // ir_type of each result (device functions)

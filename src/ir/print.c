@@ -464,6 +464,8 @@ void ir_print_func(const ir_func *f, text *out)
         text_printf(out, " min_blocks(%u)", f->min_blocks);
     if (f->max_registers)
         text_printf(out, " max_registers(%u)", f->max_registers);
+    if (f->max_threads)
+        text_printf(out, " max_threads(%u)", f->max_threads);
     text_puts(out, " {");
     put_place(&p, f->at);
     for (uint32_t i = 0; i < f->locals.len; i++) {

@@ -613,6 +613,8 @@ static void read_func(reader *r, bool is_kernel)
         f->min_blocks = (uint32_t)scan_bracketed(s, 0, 1024);
     if (scan_take_word(s, "max_registers"))
         f->max_registers = (uint32_t)scan_bracketed(s, 0, 1024);
+    if (scan_take_word(s, "max_threads"))
+        f->max_threads = (uint32_t)scan_bracketed(s, 0, 1024);
     scan_expect(s, '{');
     while (scan_take_word(s, "local")) {
         array_head h = read_array(r, f->locals.len);

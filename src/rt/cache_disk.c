@@ -17,7 +17,7 @@
 #include "base/knobs.h"
 #include "base/str.h"
 
-enum { FORMAT = 2, STALE_SECONDS = 600 };
+enum { FORMAT = 3, STALE_SECONDS = 600 };
 static const char magic[8] = "KILNCODE";
 static const size_t file_limit = (size_t)1 << 30;
 

@@ -224,6 +224,7 @@ static void walk_kernel(io *x, kiln_kernel *kernel)
     io_text(x, &kernel->file);
     io_value(x, &kernel->line);
     io_value(x, &kernel->block);
+    io_value(x, &kernel->max_threads);
     io_value(x, &kernel->cluster);
     io_value(x, &kernel->talks);
     io_value(x, &kernel->resources.spill_stores);

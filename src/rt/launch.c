@@ -42,6 +42,13 @@ static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3
                              "xyz"[axis], limits[axis]);
         threads *= block[axis];
     }
+    if (kernel->max_threads && threads > kernel->max_threads)
+        return error_set(
+            k, KILN_E_LAUNCH, K6015,
+            "a block of %u x %u x %u has %llu threads: kernel '%s' says that it has at "
+            "most %u",
+            block[0], block[1], block[2], (unsigned long long)threads, kernel->name,
+            kernel->max_threads);
     if (threads > k->block_limit)
         return error_set(k, KILN_E_LAUNCH, K6015,
                          "a block of %u x %u x %u has %llu threads: at most %u are possible",

@@ -1,5 +1,6 @@
 // Modules: compiling, the kernels in them and what they look like. What outlives the compile
 // (names, parameters, decoded programs) is copied into the module's own arena.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "back/back.h"
@@ -58,6 +59,7 @@ static void add_kernel(kiln_module *m, const ir_func *f)
         kernel->hidden_count += f->params.at[k].is_hidden;
     }
     memcpy(kernel->block, f->block, sizeof kernel->block);
+    kernel->max_threads = f->max_threads;
     memcpy(kernel->cluster, f->cluster, sizeof kernel->cluster);
     source_place at = {0};
     if (f->module->sources && f->at.lo)
@@ -380,10 +382,18 @@ static kiln_status no_kernel(const kiln_module *m, const char *name)
             nearest = m->kernels[k]->name;
         }
     }
+    if (nearest)
+        return error_set(m->k, KILN_E_NOT_FOUND, K6006,
+                         "there is no kernel '%s' in this module; did you mean '%s'?", name,
+                         nearest);
+    char known[300] = "";
+    size_t used = 0, shown = 0;
+    for (; shown < m->kernel_count && shown < 8 && used < sizeof known; shown++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s'%s'", shown ? ", " : "",
+                                 m->kernels[shown]->name);
     return error_set(m->k, KILN_E_NOT_FOUND, K6006,
-                     nearest ? "there is no kernel '%s' in this module; did you mean '%s'?"
-                             : "there is no kernel '%s' in this module%s",
-                     name, nearest ? nearest : "");
+                     "there is no kernel '%s' in this module; it has %s%s", name,
+                     m->kernel_count ? known : "none", shown < m->kernel_count ? " …" : "");
 }
 
 kiln_status kiln_module_kernel(const kiln_module *m, const char *name, kiln_kernel **out)
@@ -442,6 +452,14 @@ void kiln_kernel_block(const kiln_kernel *kernel, uint32_t block[3])
                   "kiln_kernel_block: there is no place for the block's size (NULL)");
     else
         memcpy(block, kernel->block, sizeof kernel->block);
+}
+
+uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel)
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        return kernel->max_threads;
+    error_bad_handle(HANDLE_KERNEL, kernel);
+    return 0;
 }
 
 kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out)

@@ -84,6 +84,7 @@ struct kiln_kernel {
     size_t
         hidden_count; // the last of them: bytes behind each pointer parameter (checked for bounds)
     uint32_t block[3];
+    uint32_t max_threads; // of a block whose size the launch says; 0: not said
     uint32_t cluster[3];
     const char *file; // where it is written
     uint32_t line;

@@ -443,7 +443,7 @@ static void emit_region(ptx *p, ir_region_id r)
 static uint32_t min_blocks_of(const ptx *p)
 {
     const ir_func *f = p->f;
-    uint32_t threads = f->block[0] * f->block[1] * f->block[2];
+    uint32_t threads = f->block[0] ? f->block[0] * f->block[1] * f->block[2] : f->max_threads;
     uint32_t most = p->t->threads / threads;
     uint32_t blocks = f->min_blocks < most ? f->min_blocks : most;
     return blocks ? blocks : 1;
@@ -502,10 +502,12 @@ static void emit_params(ptx *p)
     text_puts(p->out, f->params.len || talks ? "\n)\n" : ")\n");
     if (f->block[0])
         text_printf(p->out, ".reqntid %u, %u, %u\n", f->block[0], f->block[1], f->block[2]);
+    else if (f->max_threads)
+        text_printf(p->out, ".maxntid %u\n", f->max_threads);
     emit_cluster(p);
     // Without a block's size ptxas ignores it. It needs it to tell how many registers there are at
     // entry when the kernel changes that.
-    if (f->block[0] && (f->min_blocks || p->moves_registers))
+    if ((f->block[0] || f->max_threads) && (f->min_blocks || p->moves_registers))
         text_printf(p->out, ".minnctapersm %u\n", min_blocks_of(p));
     if (f->max_registers)
         text_printf(p->out, ".maxnreg %u\n", f->max_registers);
