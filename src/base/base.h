@@ -11,8 +11,6 @@
 
 #define NORETURN          _Noreturn
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
-#define UNUSED            __attribute__((unused))
-#define HOT               __attribute__((hot))
 #define COUNT(array)      (sizeof(array) / sizeof((array)[0]))
 
 #endif

@@ -375,6 +375,9 @@ static const token *guess_name(const parser *p, uint32_t from, decl_kind *k)
             name = t;
         if (name && *k == DECL_VAR) {
             token_kind next = (token_kind)p->tokens[i + 1].kind;
+            bool is_pointer = next == TOK_LPAREN && p->tokens[i + 2].kind == TOK_STAR;
+            if (t == name && is_pointer) // f32 (*name)…
+                return p->tokens[i + 3].kind == TOK_IDENT ? &p->tokens[i + 3] : NULL;
             if (t == name && next == TOK_LPAREN && p->tokens[i + 2].kind != TOK_STAR)
                 *k = DECL_FUNC;
             if (t == name && (next == TOK_ASSIGN || next == TOK_SEMI || next == TOK_LPAREN))

@@ -27,8 +27,11 @@ bool pass_device(ir_func *f, pass_ctx *ctx)
         diag *d = diag_raise(ctx->diags, K4302, i->at,
                              "the %s device cannot do '%s', which kernel '%s' uses", ctx->target,
                              name, f->name);
-        diag_note(d, "run it on cuda or interp, or put the code under 'if (target_sm() >= 90)' "
-                     "beside a portable path");
+        int sm = i->op == IR_NV ? nv_row_of(i)->sm : i->op == IR_SHADDR ? 75 : 90;
+        diag_note(d,
+                  "run it on cuda or interp, or put the code under 'if (target_sm() >= %d)' "
+                  "beside a portable path",
+                  sm > 100 ? sm / 10 : sm);
         return false;
     }
     return false;
