@@ -23,8 +23,9 @@ CC.asan    = gcc
 CC.ubsan   = gcc
 CC.tsan    = gcc
 CC.hostile = gcc
+CC.coverage = gcc
 CC.fuzz    = clang
-KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan hostile fuzz))
+KILN_CC   := $(or $(CC.$(FLAVOUR)),$(error unknown FLAVOUR '$(FLAVOUR)': gcc clang asan ubsan tsan hostile coverage fuzz))
 
 # most loops that copy or clear are over a few elements: a call of memcpy costs more
 OPT.gcc     = -O2 -g $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
@@ -33,6 +34,7 @@ OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno
 OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.tsan    = -O1 -g -fsanitize=thread -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.hostile = -O1 -g -DKILN_HOSTILE -fsanitize=address -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
+OPT.coverage = -O0 -g --coverage -fprofile-update=atomic -Wno-error
 OPT.fuzz    = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
@@ -128,6 +130,8 @@ help:
 	@echo 'make fuzz-simt, fuzz-csmith [COUNT=200] [SEED=1]  lanes against plain C; programs of Csmith against gcc'
 	@echo 'make gpu-fuzz [SECONDS=60] [SEED=1]  random kernels on the GPU: cuda and OpenCL, plain and optimised'
 	@echo 'make fuzz-proof           puts old bugs back in; the random kernels must find each (not in CI: long)'
+	@echo 'make mutants [COUNT=500] [SEED=1]  small changes of the compiler, one at a time: do the tests notice? (long)'
+	@echo 'make coverage             lines and branches of the compiler that the suites reach'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=…], make uninstall'
 	@echo 'make man                  rewrite docs/man/*.1 from the tables of the program'

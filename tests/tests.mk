@@ -87,7 +87,9 @@ $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/li
 
 test: deps
 	@$(MAKE) --no-print-directory test-now
-test-now: all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick
+.PHONY: test-build
+test-build: all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick
+test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
 bless: all $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
@@ -151,3 +153,17 @@ $(BUILD)/ulp: $(ULP_NEEDS)
 ulp-static: deps $(BUILD)/ulp
 ulp: deps $(T)/ulp
 	@$(T)/ulp $(ULP)
+
+# Mutation testing and coverage of the compiler; long, not in CI. make mutants [COUNT=500] [SEED=1] [FUZZ=60]
+$(T)/mutate: tests/mutants/mutate.c
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wall -Wextra -Werror $< -o $@
+.PHONY: mutants
+mutants: test-build $(T)/gpu/nv_matrix $(T)/gpu/nv_copies $(T)/mutate
+	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json)
+# make coverage: lines and branches of the same folders that the same suites reach; build-coverage/coverage.txt lists the lines they do not
+.PHONY: coverage coverage-now
+coverage:
+	@$(MAKE) --no-print-directory FLAVOUR=coverage coverage-now
+coverage-now: test-build $(T)/gpu/nv_matrix $(T)/gpu/nv_copies
+	@sh tests/mutants/coverage $(BUILD) $(or $(OUT),bench/results/coverage.json)
