@@ -411,8 +411,9 @@ static bool write_to(FILE *file, const char *header, size_t len, const void *dat
         start[11] = (unsigned char)(len >> 24);
         start_len = 12;
     }
-    return fwrite(start, 1, start_len, file) == start_len && fwrite(header, 1, len, file) == len &&
-           (!bytes || fwrite(data, 1, bytes, file) == bytes) && fflush(file) == 0;
+    bool has_header = !len || (fwrite(start, 1, start_len, file) == start_len &&
+                               fwrite(header, 1, len, file) == len);
+    return has_header && (!bytes || fwrite(data, 1, bytes, file) == bytes) && fflush(file) == 0;
 }
 
 // The dictionary, padded so that the data starts at a multiple of 64; malloc'ed.
@@ -446,7 +447,8 @@ bool npy_write(const char *path, const char *descr, const size_t *shape, int ran
                size_t bytes, char why[NPY_WHY])
 {
     size_t len = 0, path_room = strlen(path) + 32;
-    char *header = make_header(descr, shape, rank, &len), *beside = malloc(path_room);
+    char *header = descr ? make_header(descr, shape, rank, &len) : calloc(1, 1);
+    char *beside = malloc(path_room);
     int saved = ENOMEM;
     bool ok = header && beside, replaces = is_replaced(path);
     FILE *file = NULL;

@@ -222,7 +222,10 @@ static int write_file(run *r, const run_file *f)
     } else {
         layout_descr(&a->element, &descr);
     }
-    if (!npy_write(f->path, descr.at, shape, rank, bytes, a->shape.count * a->element.size, why)) {
+    size_t path_len = strlen(f->path);
+    bool is_npy = path_len > 4 && !strcmp(f->path + path_len - 4, ".npy");
+    if (!npy_write(f->path, is_npy ? descr.at : NULL, shape, rank, bytes,
+                   a->shape.count * a->element.size, why)) {
         fprintf(stderr, "kiln %s: %s: %s\n", r->verb, f->path, why);
         failed = EXIT_WORLD;
     }

@@ -90,7 +90,7 @@ static int take_file(const cli_args *args, const char *name, run_file **list, si
     const char *equals = strchr(args->value, '=');
     const char *path = equals ? equals + 1 + (equals[1] == '@') : "";
     if (!equals || equals == args->value || !*path)
-        return cli_usage(args->verb, "--%s takes name=FILE.npy, not '%s'", name, args->value);
+        return cli_usage(args->verb, "--%s takes name=FILE, not '%s'", name, args->value);
     void *files = *list;
     run_file *to = grow(&files, count, sizeof *to);
     *list = files;
