@@ -44,7 +44,6 @@ typedef struct simt {
     uint32_t helper_count;
     uint32_t next_name, next_mark, shared_count;
     int indent, budget;
-    bool is_separate; // out[thread * lane_count + i] is variable i; else out[thread] is their hash
     bool is_returned; // some lanes may have left: no collectives from here on
 } simt;
 

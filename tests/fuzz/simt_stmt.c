@@ -520,38 +520,22 @@ static void declare(simt *g)
     simt_oracle(g, "}\n");
 }
 
+// Every variable goes out alone, so that a wrong result names it.
 static void results(simt *g)
 {
-    if (!g->is_separate) {
-        simt_line(g);
-        simt_both(g, "u64 h = 7ull;");
-        simt_stop(g, 0);
-    }
     for (uint32_t i = 0; i < g->lane_count; i++) {
         const simt_var *v = &g->vars[i];
         const char *bits = v->type == ST_F32 ? "32(" : v->type == ST_F64 ? "64(" : NULL;
         simt_line(g);
-        if (g->is_separate) {
-            simt_both(g, "out[(u64)gx");
-            simt_oracle(g, "[L]");
-            simt_both(g, " * %uu + %uu] = (u64)", g->lane_count, i);
-        } else {
-            simt_both(g, "h = (h ^ (u64)");
-        }
+        simt_both(g, "out[(u64)gx");
+        simt_oracle(g, "[L]");
+        simt_both(g, " * %uu + %uu] = (u64)", g->lane_count, i);
         if (bits) {
             simt_kiln(g, "simt_bits%s", bits);
             simt_oracle(g, "o_bits_f%s", bits);
         }
         simt_var_write(g, v);
-        simt_both(g, "%s%s; //@%s\n", bits ? ")" : "", g->is_separate ? "" : ") * 1099511628211ull",
-                  v->name);
-    }
-    if (!g->is_separate) {
-        simt_line(g);
-        simt_both(g, "out[gx");
-        simt_oracle(g, "[L]");
-        simt_both(g, "] = h;");
-        simt_stop(g, 0);
+        simt_both(g, "%s; //@%s\n", bits ? ")" : "", v->name);
     }
 }
 
@@ -622,7 +606,6 @@ static void whole(simt *g)
     static const uint32_t sizes[] = {1, 5, 31, 32, 32, 33, 40, 64, 64, 96, 128, 128};
     g->threads = sizes[simt_below(g, 12)];
     g->grid = 1 + simt_below(g, 3);
-    g->is_separate = simt_chance(g, 50);
     uint32_t helpers = simt_below(g, 4);
     for (uint32_t i = 0; i < helpers; i++)
         helper(g);
@@ -663,14 +646,13 @@ bool simt_write(uint64_t seed, unsigned number, FILE *out)
     is_made &= !g.kiln || fclose(g.kiln) == 0;
     is_made &= !g.oracle || fclose(g.oracle) == 0;
     if (is_made) {
-        uint32_t threads = g.threads * g.grid, each = g.is_separate ? g.lane_count : 1;
-        if (g.is_separate)
-            fprintf(out, "// out[thread * %u + i - 1] is v_i\n", each);
+        uint32_t threads = g.threads * g.grid;
         fprintf(out,
+                "// out[thread * %u + i - 1] is v_i\n"
                 "//! run fuzz_%u grid=%u block=%u oracle=oracle_%u (u32[%u]:bits, u64[%u], "
                 "u64[8]:bits, i32[8]:bits, u32=3)\n%s#ifndef __KILN__\n%s#endif\n",
-                number, g.grid, g.threads, number, SIMT_WORDS * threads, threads * each, kiln,
-                oracle);
+                g.lane_count, number, g.grid, g.threads, number, SIMT_WORDS * threads,
+                threads * g.lane_count, kiln, oracle);
     }
     free(kiln);
     free(oracle);
