@@ -75,6 +75,11 @@ static void counted_loop(mem *m, int depth)
         mem_expr(m, 1);
         mem_write(m, " & 7); %s++)", i);
         bound = 7;
+    } else if (k == 11) {
+        mem_write(m, "for (i32 %s = (i32)(", i);
+        mem_expr(m, 1);
+        mem_write(m, " & 7); %s > 0; %s -= %u)", i, i, step);
+        bound = 8;
     } else if (k < 13) {
         mem_write(m, "for (%s %s = %u; %s-- > 0;)", type, i, bound, i);
     } else {
@@ -375,12 +380,12 @@ static void add_shared_record(mem *m)
 
 static void helper(mem *m)
 {
-    mem_call c = {.shape = (mem_shape)mem_below(m, MEM_SHAPES), .type = mem_type(m)};
+    mem_call c = {.shape = (mem_shape)mem_below(m, MEM_SHAPES), .type = mem_place_type(m)};
     uint32_t which = m->call_count;
     const char *t = gen_type_name(c.type);
     bool has_record = c.shape == MEM_BY_VALUE || c.shape == MEM_RECORD;
     bool is_kept = mem_chance(m, 50); // nobody changes the argument
-    c.record = has_record ? (int)mem_below(m, (uint32_t)m->record_count) : MEM_SCALAR;
+    c.record = has_record ? mem_any_record(m) : MEM_SCALAR;
     if (has_record && m->shared_record != MEM_SCALAR && mem_chance(m, 70))
         c.record = m->shared_record;
     m->place_count = m->name_count = 0;
@@ -463,7 +468,7 @@ typedef struct parameter { // a buffer of which each thread has its own part
 // A row of shared memory for each thread; they meet only in `exchange`.
 static void new_shared(mem *m, const layout *l)
 {
-    gen_type t = mem_type(m);
+    gen_type t = mem_place_type(m);
     uint32_t threads = l->block[0] * l->block[1] * l->block[2], length = 2u << mem_below(m, 3);
     uint32_t n = mem_fresh(m);
     char text[24];
@@ -588,9 +593,11 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     for (uint32_t i = 0, n = 1 + mem_below(m, 2); i < n; i++)
         mem_new_record(m);
     m->p0 = mem_below(m, 8);
+    m->favourite = mem_type(m);
+    m->favourite_record = (int)mem_below(m, (uint32_t)m->record_count);
     m->shared_record = MEM_SCALAR;
     if (mem_chance(m, 30)) {
-        m->shared_record = (int)mem_below(m, (uint32_t)m->record_count);
+        m->shared_record = mem_any_record(m);
         mem_write(m, "shared %s w_%u[%u];\n", m->records[m->shared_record].name, number,
                   l.block[0] * l.block[1] * l.block[2]);
     }
@@ -599,10 +606,9 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     for (uint32_t i = 0, n = mem_below(m, 3); i < n; i++)
         helper(m);
     for (uint32_t i = 0; i < count; i++) {
-        parameters[i] = (parameter){mem_type(m), MEM_SCALAR, 16u >> mem_below(m, 2)};
+        parameters[i] = (parameter){mem_place_type(m), MEM_SCALAR, 16u >> mem_below(m, 2)};
         if (mem_chance(m, 35))
-            parameters[i] = (parameter){GT_I32, (int)mem_below(m, (uint32_t)m->record_count),
-                                        1u << mem_below(m, 3)};
+            parameters[i] = (parameter){GT_I32, mem_any_record(m), 1u << mem_below(m, 3)};
     }
     signature(m, &l, parameters, count);
     m->place_count = m->name_count = 0;

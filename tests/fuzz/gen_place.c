@@ -31,6 +31,17 @@ gen_type mem_type(mem *m)
     return (gen_type)weights[mem_below(m, sizeof weights)];
 }
 
+// Places of a program like to have the same type: they can meet then.
+gen_type mem_place_type(mem *m)
+{
+    return mem_chance(m, 45) ? m->favourite : mem_type(m);
+}
+
+int mem_any_record(mem *m)
+{
+    return mem_chance(m, 55) ? m->favourite_record : (int)mem_below(m, (uint32_t)m->record_count);
+}
+
 // --- records
 void mem_vectors(mem *m)
 {
@@ -347,6 +358,11 @@ static void load(mem *m)
 static void leaf(mem *m)
 {
     uint32_t k = mem_below(m, 100);
+    if (m->name_count && mem_chance(m, 5)) { // a product that a loop may turn into a sum
+        mem_write(m, "((i64)%s * %s)", m->names[mem_below(m, m->name_count)].text,
+                  m->names[mem_below(m, m->name_count)].text);
+        return;
+    }
     if (k < 55)
         load(m);
     else if (k < 80 && m->name_count)

@@ -71,8 +71,10 @@ typedef struct mem {
     uint32_t name_count;
     mem_call calls[MEM_MAX_CALLS];
     uint32_t call_count;
-    int shared_record; // a record of each thread in shared memory, w_NUMBER; MEM_SCALAR: none
-    uint32_t p0;       // the value that the kernel gets as p0
+    int shared_record;  // a record of each thread in shared memory, w_NUMBER; MEM_SCALAR: none
+    uint32_t p0;        // the value that the kernel gets as p0
+    gen_type favourite; // of places, and their records
+    int favourite_record;
     bool may_return;
     gen_type returns; // of the helper that is written; GT_COUNT: nothing
     int returns_record;
@@ -85,6 +87,8 @@ typedef struct mem {
 void mem_line(mem *m);
 uint32_t mem_fresh(mem *m);
 gen_type mem_type(mem *m);
+gen_type mem_place_type(mem *m);
+int mem_any_record(mem *m);
 uint32_t mem_size(gen_type t);
 uint32_t mem_element_bytes(const mem *m, const mem_place *p);
 const char *mem_element_name(const mem *m, const mem_place *p);

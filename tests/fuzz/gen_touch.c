@@ -30,10 +30,10 @@ void mem_new_name(mem *m)
 void mem_new_array(mem *m)
 {
     static const uint8_t lengths[] = {2, 3, 4, 4, 5, 6, 8, 8};
-    mem_place p = {.type = mem_type(m), .record = MEM_SCALAR, .has_address = true};
+    mem_place p = {.type = mem_place_type(m), .record = MEM_SCALAR, .has_address = true};
     uint32_t total = 1;
     if (mem_chance(m, 30))
-        p.record = (int)mem_below(m, (uint32_t)m->record_count);
+        p.record = mem_any_record(m);
     p.rank = mem_chance(m, 65) ? 1 : mem_chance(m, 75) ? 2 : 3;
     if (p.record != MEM_SCALAR)
         p.rank = mem_below(m, 3) != 0;
@@ -151,9 +151,11 @@ void mem_assign(mem *m)
         "=", "=", "=", "=", "=", "+=", "-=", "^=", "&=", "|=", "*=", "="};
     const mem_place *p = mem_pick(m, true);
     uint32_t k = mem_below(m, 100);
-    if (!p)
-        return;
     mem_line(m);
+    if (!p) { // a statement all the same: a label may stand before it
+        mem_write(m, ";\n");
+        return;
+    }
     if (k < 8) {
         const char *step = k & 1 ? "++" : "--";
         if (k & 2)
@@ -505,6 +507,26 @@ static void guarded(mem *m)
     mem_add_name(m, text, a.type, 0);
 }
 
+// A variable that only the first round of a loop sets, and later ones change.
+static void late(mem *m)
+{
+    uint32_t v = mem_fresh(m), sum = mem_fresh(m), i = mem_fresh(m);
+    gen_type t = mem_type(m);
+    const char *name = gen_type_name(t);
+    char text[24];
+    mem_line(m);
+    mem_write(m, "%s v%u, v%u = 0;\n", name, v, sum);
+    mem_line(m);
+    mem_write(m, "for (u32 v%u = 0; v%u < %u; v%u++) { if (v%u == 0) { v%u = ", i, i,
+              1 + mem_below(m, 12), i, i, v);
+    mem_typed(m, t, 1);
+    mem_write(m, "; } else { v%u %s ", v, mem_chance(m, 50) ? "+=" : "^=");
+    mem_typed(m, t, 1);
+    mem_write(m, "; } v%u = (%s)(v%u * 5 + v%u); }\n", sum, name, sum, v);
+    snprintf(text, sizeof text, "v%u", sum);
+    mem_add_name(m, text, t, 0);
+}
+
 void mem_touch(mem *m)
 {
     static const struct {
@@ -513,7 +535,8 @@ void mem_touch(mem *m)
     } kinds[] = {{24, mem_assign},   {7, neighbours}, {4, swap},         {4, copy_record},
                  {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
                  {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
-                 {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded}};
+                 {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded},
+                 {2, late}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
