@@ -134,6 +134,14 @@ static bool take(reader *r, char c)
     return true;
 }
 
+// Says what should stand where the reader is.
+static bool missing(const reader *r, const char *what)
+{
+    char *why = r->why;
+    return *r->at ? FAIL("%s is missing before '%.40s'", what, r->at)
+                  : FAIL("%s is missing at the end", what);
+}
+
 static bool read_into(reader *r, const layout *l, unsigned char *to);
 
 static bool read_word(reader *r, kiln_type type, void *to)
@@ -143,8 +151,7 @@ static bool read_word(reader *r, kiln_type type, void *to)
         r->at++;
     size_t len = strcspn(r->at, ",]}[{= ");
     if (!len)
-        return *r->at ? FAIL("a number is missing before '%.40s'", r->at)
-                      : FAIL("a number is missing at the end");
+        return missing(r, "a number");
     if (len >= sizeof word)
         return FAIL("a number is longer than %d characters", WORD_ROOM - 1);
     memcpy(word, r->at, len);
@@ -171,7 +178,7 @@ static bool read_in_order(reader *r, const layout *l, unsigned char *to)
             return false;
         n++;
         if (!take(r, ',') && *r->at != ']')
-            return FAIL("a ',' or ']' is missing before '%.40s'", r->at);
+            return missing(r, "a ',' or ']'");
     }
     return n == count ? true : FAIL("%zu values instead of %zu in one [..]", n, count);
 }
@@ -194,7 +201,7 @@ static bool read_by_name(reader *r, const layout *l, unsigned char *to)
         if (!part || !read_into(r, part, to + offset))
             return false;
         if (!take(r, ',') && *r->at != '}')
-            return FAIL("a ',' or '}' is missing before '%.40s'", r->at);
+            return missing(r, "a ',' or '}'");
     }
     return true;
 }
@@ -272,14 +279,14 @@ static bool read_level(list_reader *l, int level)
         return to && read_into(&l->r, l->element, to);
     }
     if (!take(&l->r, '['))
-        return FAIL("a '[' is missing before '%.40s'", l->r.at);
+        return missing(&l->r, "a '['");
     size_t n = 0;
     while (!take(&l->r, ']')) {
         if (!read_level(l, level + 1))
             return false;
         n++;
         if (!take(&l->r, ',') && *l->r.at != ']')
-            return FAIL("a ',' or ']' is missing before '%.40s'", l->r.at);
+            return missing(&l->r, "a ',' or ']'");
     }
     if (l->is_known[level] && l->out->shape.size[level] != n)
         return FAIL("its rows differ in length: %zu and %zu", l->out->shape.size[level], n);
