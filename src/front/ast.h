@@ -154,14 +154,15 @@ struct ast_decl {
     void *lower_data;
     struct diag *held; // of a host-only constant: its mistake, reported when a kernel uses it
     // for the parser
-    const token *tokens;      // functions: the array that body_first is an index into
-    uint32_t body_end;        // index past the body's last token
-    uint32_t order;           // rises with every declaration; of the first one of a name
-    uint32_t body_order;      // functions: the body may use what has a lower one
-    bool is_lax;              // functions: defined under #pragma kiln conversions(c)
-    uint8_t shifts;           // … shifts(…): shift_rule
-    bool allows_early_return; // … early_return(allow)
-    struct diag *host_diag;   // is_host_only: why its declaration could not be understood, or NULL
+    const token *tokens;       // functions: the array that body_first is an index into
+    uint32_t body_end;         // index past the body's last token
+    uint32_t order;            // rises with every declaration; of the first one of a name
+    uint32_t body_order;       // functions: the body may use what has a lower one
+    struct diag *narrow_index; // functions: the K2207 that was told
+    bool is_lax;               // functions: defined under #pragma kiln conversions(c)
+    uint8_t shifts;            // … shifts(…): shift_rule
+    bool allows_early_return;  // … early_return(allow)
+    struct diag *host_diag;    // is_host_only: why its declaration could not be understood, or NULL
 };
 
 typedef enum stmt_kind {

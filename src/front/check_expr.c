@@ -194,20 +194,41 @@ static bool is_array_base(const ast_expr *a)
     return a->kind == E_CONVERT && a->convert == CONVERT_DECAY;
 }
 
+// Another narrow product of a function whose first one was told.
+static void add_narrow_index(front *f, diag *d, span product, span before)
+{
+    span at = source_spell(f->sources, product).at;
+    for (uint32_t i = 0; i < d->labels.len; i++)
+        if (d->labels.at[i].at.lo == at.lo && d->labels.at[i].at.hi == at.hi)
+            return;
+    diag_label(d, product, "so is this");
+    if (before.lo)
+        diag_fix_more(d, span_before(before), "(i64)");
+}
+
 void check_index_width(front *f, const ast_expr *base, const ast_expr *index)
 {
     const ast_expr *product = is_array_base(base) ? NULL : find_narrow_product(index);
     if (!product || f->lax_conversions || f->unevaluated)
         return;
+    // Told once in a function: the others are labels of the first, and part of its fix.
+    ast_decl *func = f->current_func;
+    span before = product->a->at;
+    bool has_place = diag_fix_place(f->diags, &before);
+    if (func && func->narrow_index) {
+        add_narrow_index(f, func->narrow_index, product->at, has_place ? before : (span){0, 0});
+        return;
+    }
     diag *d = diag_raise(f->diags, K2207, product->at,
                          "this product is computed in 32 bits and wraps beyond 2^%d elements",
                          type_is_signed(product->type) ? 31 : 32);
     diag_label(d, product->at, "'%s' times '%s'", T_OF(f, product->a->type),
                T_OF(f, product->b->type));
     diag_label(d, base->at, "indexes memory that may be larger");
-    span at = product->a->at;
-    if (diag_fix_place(f->diags, &at))
-        diag_fix(d, span_before(at), "compute the index in 64 bits", "(i64)");
+    if (has_place)
+        diag_fix(d, span_before(before), "compute the index in 64 bits", "(i64)");
+    if (func)
+        func->narrow_index = d;
 }
 
 static void warn_about_index(front *f, const ast_expr *base, const ast_expr *index)
