@@ -142,11 +142,12 @@ static void switch_of(mem *m, int depth, bool in_loop)
     uint32_t set = mem_below(m, 5), n = 1 + mem_below(m, 6), middle = mem_below(m, n + 3);
     uint32_t places = m->place_count, names = m->name_count;
     mem_line(m);
-    mem_write(m, "switch ((%s)(", gen_type_name(gen_labels[set].type));
+    mem_write(m, "switch ((%s)((", gen_type_name(gen_labels[set].type));
     if (set != 0 && mem_chance(m, 40))
         mem_write(m, "%s ? %s : ", "thread_rank() & 1", gen_labels[set].text[mem_below(m, 6)]);
     mem_expr(m, 2);
-    mem_write(m, set == 0 || mem_chance(m, 80) ? " & 7))" : "))");
+    mem_write(m, set == 0 || mem_chance(m, 80) ? " & 7) - %d))" : ") - %d))",
+              gen_labels[set].text[0][0] == '-' && mem_chance(m, 50));
     open_block(m);
     for (uint32_t i = 0; i < n; i++) {
         if (i == middle) {
