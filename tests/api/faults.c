@@ -41,6 +41,13 @@ static const char source[] =
     "kernel block(32) void forever(volatile u32 *x) { while (x[0] == 0) { } }\n"
     "kernel block(32) void talk(u32 n) { if (thread_x() == 0) printf(\"%u\\n\", n); }\n";
 
+// ThreadSanitizer takes all that follows a jump out of a signal handler for a part of the handler.
+#ifdef __SANITIZE_THREAD__
+static const bool is_watched = true;
+#else
+static const bool is_watched = false;
+#endif
+
 static kiln *open_cpu(void)
 {
     kiln *k = NULL;
@@ -91,10 +98,8 @@ static void messages(int optimise)
     CHECK(kiln_last_error(k)->line == 10 && !strcmp(kiln_last_error(k)->kernel, "saxpy"));
     kiln_arg before[] = {kiln_arg_buffer(x), kiln_arg_i64(KILN_U32, 100000)};
     FAILS("before", 1, before, "K6020", "writes element -100000 of 'out'", "thread (0, 0, 0)");
-#if !defined(__SANITIZE_THREAD__) // warps with barriers switch stacks by hand
     kiln_arg late[] = {kiln_arg_buffer(words), kiln_arg_i64(KILN_U32, 50)};
     FAILS("late", 3, late, "K6020", "writes element 204800 of 'out'", "thread (70, 0, 0)");
-#endif
     // Addresses that a kernel has kept.
     kiln_arg keep[] = {kiln_arg_buffer(at), kiln_arg_buffer(x)};
     CHECK(!api_launch(api_kernel(m, "keep"), 1, 0, keep, 2));
@@ -254,14 +259,12 @@ static void *on_small_stack(void *unused)
 static void threads(void)
 {
     pthread_t ids[4];
-#if !defined(__SANITIZE_THREAD__) // fibers
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 1 << 20);
     CHECK(!pthread_create(&ids[0], &small, on_small_stack, NULL));
     pthread_join(ids[0], NULL);
     pthread_attr_destroy(&small);
-#endif
     CHECK(!pthread_create(&ids[0], NULL, with_blocked_signals, NULL));
     pthread_join(ids[0], NULL);
     for (int i = 0; i < 4; i++)
@@ -276,7 +279,6 @@ static void threads(void)
 // Without a handler of its own the program ends at its own fault, as ever.
 static void default_action(void)
 {
-#if !defined(__SANITIZE_THREAD__)
     pid_t child = fork();
     if (child == 0) {
         kiln *k = open_cpu();
@@ -290,7 +292,6 @@ static void default_action(void)
     int status = 0;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV : WEXITSTATUS(status) != 0);
-#endif
 }
 
 // What the program has set for its own arithmetic does not change a kernel's bits.
@@ -322,7 +323,9 @@ static void float_state(void)
 int main(void)
 {
     static const char *const modes[] = {"quick", "wait", "background"};
-    for (size_t n = 0; n < 3; n++) {
+    if (is_watched)
+        printf("skipped: faults of kernels, which ThreadSanitizer does not follow\n");
+    for (size_t n = 0; n < 3 && !is_watched; n++) {
         setenv("KILN_CPU", modes[n], 1);
         for (int optimise = 0; optimise < 2; optimise++)
             messages(optimise ? 1 : -1);
