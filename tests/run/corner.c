@@ -30,8 +30,8 @@ kernel void compound(i8 *a, u8 *b, i16 *c, u16 *d, i64 *out)
     a[i] = w, b[i] = x, c[i] = y, d[i] = z;
 }
 
-//! run mixed_signs block=64 (i32[64]:edge2, u32[64]:edge3, i64[64]:edge2, u64[640])
-kernel void mixed_signs(const i32 *a, const u32 *b, const i64 *c, u64 *out)
+//! run divide_mixed_signs block=64 (i32[64]:edge2, u32[64]:edge3, i64[64]:edge2, u64[640])
+kernel void divide_mixed_signs(const i32 *a, const u32 *b, const i64 *c, u64 *out)
 {
     u32 i = thread_x();
     u64 *o = out + 10 * i;

@@ -28,9 +28,9 @@
         out[6 * n + i] = shuffle_down_in(x, 1, 8);                                                 \
         out[7 * n + i] = shuffle_xor_in(x, 3, 16);                                                 \
     }
-//! run {shuffles,segments}_{i8,u8,i16,u16,i32,u32,i64,u64,f16,bf16,f32,f64} block=64 ($2[64]:bits,
-//! u32[64]:mod32, $2[512]) run {shuffles,segments}_{u8,i64,f32} block=45 ($2[45]:bits,
-//! u32[45]:mod40, $2[360]) run shuffles_{u32,f64} block=7,3 ($1[21]:bits, u32[21]:bits, $1[168])
+//! run {shuffles,segments}_{i8,u8,i16,u16,i32,u32,i64,u64,f16,bf16,f32,f64} block=64 ($2[64]:bits, u32[64]:mod32, $2[512])
+//! run {shuffles,segments}_{u8,i64,f32} block=45 ($2[45]:bits, u32[45]:mod40, $2[360])
+//! run shuffles_{u32,f64} block=7,3 ($1[21]:bits, u32[21]:bits, $1[168])
 SHUFFLES(i8)
 SHUFFLES(u8)
 SHUFFLES(i16)
