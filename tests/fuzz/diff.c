@@ -50,7 +50,7 @@ static unsigned profile_count;
 static struct shared {
     atomic_uint next, given, done, findings; // batches and programs given out, programs, findings
     atomic_uint programs[MAX_PROFILES], bad[MAX_PROFILES], refused[MAX_PROFILES];
-    atomic_ullong last_seed[MAX_PROFILES];
+    atomic_ullong first_seed[MAX_PROFILES], last_seed[MAX_PROFILES];
     atomic_bool missing[MAX_PROFILES];
 } * shared;
 static time_t start;
@@ -141,6 +141,10 @@ static void run_batch(const fuzz_setup *setup, unsigned which, unsigned long lon
     }
     if (made == count) {
         atomic_fetch_add(&shared->programs[which], count);
+        unsigned long long first = shared->first_seed[which];
+        while ((!first || first > seed) &&
+               !atomic_compare_exchange_weak(&shared->first_seed[which], &first, seed)) {
+        }
         unsigned long long last = shared->last_seed[which], mine = seed + count - 1;
         while (last < mine &&
                !atomic_compare_exchange_weak(&shared->last_seed[which], &last, mine)) {
@@ -220,8 +224,7 @@ static void write_json(long seconds)
             "%s\n  {\"profile\": \"%s\", \"first_seed\": %llu, \"last_seed\": %llu, \"kernels\": "
             "%u, \"devices\": \"%s\", \"levels\": \"plain, optimised\", \"mismatches\": %u, "
             "\"refused\": %u, \"seconds\": %ld, \"jobs\": %u, \"build\": \"%s\", \"date\": \"%s\"}",
-            end ? "," : "[", profiles[i]->name, options.seed,
-            options.seed + (unsigned long long)shared->next * options.batch - 1,
+            end ? "," : "[", profiles[i]->name, shared->first_seed[i], shared->last_seed[i],
             shared->programs[i], options.devices, shared->bad[i], shared->refused[i], seconds,
             options.jobs, embed_build_id, date);
         end = 1;
