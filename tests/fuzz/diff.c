@@ -217,7 +217,7 @@ static void write_json(long seconds)
     }
     fseek(out, end, SEEK_SET);
     for (unsigned i = 0; i < profile_count; i++) {
-        if (shared->missing[i])
+        if (!shared->programs[i])
             continue;
         fprintf(
             out,
