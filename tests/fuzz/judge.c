@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 }; // more is a hang
+enum { MOST_DEATHS = 5 };                                              // of a file: then it is left
 
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
@@ -76,6 +77,7 @@ typedef struct progress {
     int way, kernel; // otherwise: where it is; kernel -1: in the compiler, with the whole module
     int resume;      // the way's kernel to begin with
     bool alone;      // this way compiles kernel by kernel
+    int deaths;
     bool done;
     fuzz_verdict verdicts[];
 } progress;
@@ -287,8 +289,10 @@ static void name_the_dead(batch *b, int status)
         p->alone = true; // the compiler died of one of them
         return;
     }
-    if (p->verdicts[p->kernel].kind == FUZZ_FINE)
+    if (p->verdicts[p->kernel].kind == FUZZ_FINE) {
         tell(b, p->kernel, p->on_host ? FUZZ_NO_HOST : FUZZ_DIED, why);
+        p->done = ++p->deaths == MOST_DEATHS; // the rest would take as long
+    }
     if (!p->on_host)
         p->resume = p->kernel + 1;
 }
