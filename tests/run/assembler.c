@@ -95,6 +95,19 @@ kernel block(64) void selected_zero(const u32 *x, u32 *out)
     o[3] = bits_f32((f32)(a > 5)) + bits_f32(-(f32)(a < 5)) + bits_f32(min(1.0f, max((f32)a, -0.0f)));
 }
 
+static u32 converted_truth(i32 a)
+{
+    bool is_large = a > 5;
+    if (is_large || (a < 3 && (i32)is_large == 1))
+        return (u32)f32_from_bits((u32)is_large) + bits_f32(rint(f32_from_bits((u32)is_large)));
+    return (u32)(f32)is_large;
+}
+//! run truth_bits block=64 (u32[64]:bits, u32[64])
+kernel block(64) void truth_bits(const u32 *x, u32 *out)
+{
+    out[thread_x()] = converted_truth(odd_value(x[thread_x()]));
+}
+
 //! run magnitudes block=64 (u32[64]:bits, u32[640])
 kernel block(64) void magnitudes(const u32 *x, u32 *out)
 {

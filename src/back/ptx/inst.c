@@ -415,7 +415,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_SITOF: case IR_UITOF: int_to_float(p, i); break;
     case IR_FTOSI: case IR_FTOUI: float_to_int(p, i); break;
     case IR_FEXT: case IR_FNARROW: ptx_narrow(p, i); break;
-    case IR_BITCAST: bit_cast(p, i); break;
+    case IR_BITCAST: if (!ptx_truth_bits(p, i)) bit_cast(p, i); break;
     case IR_PTRTOINT: case IR_INTTOPTR: case IR_PTRCAST: cast_pointer(p, i); break;
     case IR_HADD2: case IR_HSUB2: case IR_HMUL2: case IR_HFMA2: case IR_HMIN2: case IR_HMAX2: ptx_packed(p, i); break;
     default: bug("ptx: '%s' is not plain arithmetic", ir_op_name((ir_op)i->op));

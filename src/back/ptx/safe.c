@@ -136,11 +136,28 @@ bool ptx_add_rotated(ptx *p, const ir_inst *i)
     return true;
 }
 
+// The bits of a truth value as a float: in a branch that knows it, the assembler converts them as
+// if they were the number.
+bool ptx_truth_bits(ptx *p, const ir_inst *i)
+{
+    ir_inst_id def = ir_def_of(p->f, ir_operand(p->f, i, 0));
+    const ir_inst *wide = ir_at(p->f, def);
+    if (i->type != IR_F32 || !def || wide->op != IR_ZEXT || wide->aux != IR_I1)
+        return false;
+    ptx_line(p, "mov.b32 %s, %s", ptx_def(p, i->result),
+             opaque(p, ptx_reg(p, ir_operand(p->f, i, 0))));
+    return true;
+}
+
 // --- choices and comparisons
 
+// Also a zero that is negated, which is a constant only after optimisation.
 static bool is_minus_zero(const ir_func *f, ir_ref r)
 {
     uint64_t bits;
+    ir_inst_id def = ir_def_of(f, r);
+    if (def && ir_at(f, def)->op == IR_FNEG)
+        return ir_const_bits(f, ir_operand(f, ir_at(f, def), 0), &bits) && bits == 0;
     return ir_const_bits(f, r, &bits) && (uint32_t)bits == 0x80000000u;
 }
 
