@@ -44,6 +44,14 @@ bool check_pointee_same(const type *a, const type *b);  // but for qualifiers
 const char *check_range_text(front *f, const type *t);  // "u8 holds 0 to 255"
 unsigned check_deep_quals(const type *t);               // looks through arrays
 
+// --- check_warn.c
+const char *check_op_text(const ast_expr *e); // the operator, in quotes
+span check_op_place(const ast_expr *e);
+void check_warn_shift(front *f, const ast_expr *e, const ast_expr *count);
+void check_warn_zero(front *f, const ast_expr *e, const ast_expr *divisor);
+void check_warn_comparison(front *f, const ast_expr *e);
+void check_warn_signs(front *f, const ast_expr *e);
+
 // --- check_ops.c
 ast_expr *check_unary(front *f, ast_expr *e);
 ast_expr *check_binary(front *f, ast_expr *e);

@@ -45,16 +45,6 @@ static ast_decl *root_of(const ast_expr *e)
 
 // --- messages
 
-static const char *op_text(const ast_expr *e)
-{
-    return token_kind_spelling((token_kind)e->op); // with its quotes
-}
-
-static span op_place(const ast_expr *e)
-{
-    return e->op_at.lo ? e->op_at : e->at;
-}
-
 static const char *vector_helper(token_kind op, bool is_binary)
 {
     switch ((int)op) {
@@ -77,13 +67,13 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
     if (type_is_storage_float(t)) {
         diag *d = diag_raise(f->diags, K2014, operand->at, "'%s' has no operators: it only stores",
                              T_OF(f, t->unqualified));
-        diag_label(d, operand->at, "operand of %s", op_text(e));
+        diag_label(d, operand->at, "operand of %s", check_op_text(e));
         check_fix_around(f, d, operand, "compute in f32", "f32(", ")");
         return true;
     }
     if (type_is_record(t)) {
-        diag *d = diag_raise(f->diags, K2016, operand->at, "%s does not work on '%s'", op_text(e),
-                             T_OF(f, t->unqualified));
+        diag *d = diag_raise(f->diags, K2016, operand->at, "%s does not work on '%s'",
+                             check_op_text(e), T_OF(f, t->unqualified));
         diag_label(d, operand->at,
                    t->is_vector ? "compute member by member: .x .y …"
                                 : "operators work on numbers and pointers");
@@ -94,7 +84,7 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
     }
     if (t->kind == TY_VOID) {
         diag *d = diag_raise(f->diags, K2034, operand->at, "this has no value");
-        diag_label(d, operand->at, "operand of %s", op_text(e));
+        diag_label(d, operand->at, "operand of %s", check_op_text(e));
         return true;
     }
     return false;
@@ -103,8 +93,8 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
 static ast_expr *bad_operands(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b,
                               const char *why)
 {
-    diag *d = diag_raise(f->diags, K2003, op_place(e), "%s does not take '%s' and '%s'", op_text(e),
-                         T_OF(f, a->type), T_OF(f, b->type));
+    diag *d = diag_raise(f->diags, K2003, check_op_place(e), "%s does not take '%s' and '%s'",
+                         check_op_text(e), T_OF(f, a->type), T_OF(f, b->type));
     diag_label(d, a->at, "this is '%s'", T_OF(f, a->type));
     diag_label(d, b->at, "this is '%s'", T_OF(f, b->type));
     if (why)
@@ -114,8 +104,8 @@ static ast_expr *bad_operands(front *f, ast_expr *e, const ast_expr *a, const as
 
 static ast_expr *bad_operand(front *f, ast_expr *e, const ast_expr *a, const char *why)
 {
-    diag *d =
-        diag_raise(f->diags, K2003, e->at, "%s does not take '%s'", op_text(e), T_OF(f, a->type));
+    diag *d = diag_raise(f->diags, K2003, e->at, "%s does not take '%s'", check_op_text(e),
+                         T_OF(f, a->type));
     diag_label(d, a->at, "%s", why);
     return check_poison(f, e);
 }
@@ -227,8 +217,9 @@ static bool has_element_size(front *f, const ast_expr *e, const ast_expr *pointe
     const type *to = pointer->type->base;
     if (to->kind != TY_VOID && to->kind != TY_FUNC && !type_def(to)->is_incomplete)
         return true;
-    diag *d = diag_raise(f->diags, K2048, op_place(e), "%s on '%s': its elements have no size",
-                         op_text(e), T_OF(f, pointer->type));
+    diag *d =
+        diag_raise(f->diags, K2048, check_op_place(e), "%s on '%s': its elements have no size",
+                   check_op_text(e), T_OF(f, pointer->type));
     diag_label(d, pointer->at, "cast it to a pointer to the element type (u8 * counts bytes)");
     return false;
 }
@@ -283,8 +274,8 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
             return e;
         if (equality && (x->kind == TY_VOID || y->kind == TY_VOID))
             return e;
-        diag *d = diag_raise(f->diags, K2049, op_place(e), "%s compares '%s' with '%s'", op_text(e),
-                             T_OF(f, a->type), T_OF(f, b->type));
+        diag *d = diag_raise(f->diags, K2049, check_op_place(e), "%s compares '%s' with '%s'",
+                             check_op_text(e), T_OF(f, a->type), T_OF(f, b->type));
         diag_label(d, a->at, "points to '%s'", T_OF(f, x));
         diag_label(d, b->at, "points to '%s'", T_OF(f, y));
         diag_note(d, "cast both to 'const void *' if the addresses are meant");
@@ -299,137 +290,6 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
         return e;
     }
     return bad_operands(f, e, a, b, "a pointer is compared with a pointer, or with 0");
-}
-
-static void warn_about_shift(front *f, const ast_expr *e, const ast_expr *count)
-{
-    const_value v;
-    if (f->unevaluated || f->shifts == SHIFT_WRAP || !count->is_const || !const_eval(f, count, &v))
-        return;
-    unsigned bits = check_bits(e->type);
-    if (v.integer < bits)
-        return;
-    diag *d = diag_raise(f->diags, K2201, count->at, "a shift by %lld of a %u-bit value",
-                         (long long)v.integer, bits);
-    if (f->shifts == SHIFT_CLAMP)
-        diag_label(d, count->at, "everything is shifted out");
-    else
-        diag_label(d, count->at, "counts are taken modulo %u: this shifts by %u", bits,
-                   (unsigned)(v.integer & (bits - 1)));
-}
-
-static void warn_about_zero(front *f, const ast_expr *e, const ast_expr *divisor)
-{
-    const_value v;
-    if (f->unevaluated || !type_is_integer(divisor->type) || !divisor->is_const ||
-        !const_eval(f, divisor, &v) || v.integer)
-        return;
-    bool is_remainder = e->op == TOK_PERCENT || e->op == TOK_PERCENT_EQ;
-    diag *d = diag_raise(f->diags, K2203, e->at, "division by zero");
-    diag_label(d, divisor->at, is_remainder ? "x %% 0 is x" : "x / 0 is 0");
-}
-
-__extension__ typedef __int128 wide; // holds every i64 and u64
-
-typedef struct range {
-    wide low, high;
-} range;
-
-static range range_of(const type *t)
-{
-    range r = {0, 1};
-    unsigned bits = check_bits(t);
-    if (bits == 1)
-        return r;
-    if (type_is_signed(t)) {
-        r.high = ((wide)1 << (bits - 1)) - 1;
-        r.low = -r.high - 1;
-    } else {
-        r.high = ((wide)1 << bits) - 1;
-    }
-    return r;
-}
-
-static int decided(token_kind op, range x, wide c)
-{
-    bool below = x.high<c, above = x.low> c;
-    switch ((int)op) {
-    case TOK_LT: return below ? 1 : x.low >= c ? 0 : -1;
-    case TOK_LE: return x.high <= c ? 1 : above ? 0 : -1;
-    case TOK_GT: return above ? 1 : x.high <= c ? 0 : -1;
-    case TOK_GE: return x.low >= c ? 1 : below ? 0 : -1;
-    case TOK_EQ: return below || above ? 0 : -1;
-    case TOK_NE: return below || above ? 1 : -1;
-    }
-    return -1;
-}
-
-static token_kind mirrored(token_kind op)
-{
-    switch ((int)op) {
-    case TOK_LT: return TOK_GT;
-    case TOK_LE: return TOK_GE;
-    case TOK_GT: return TOK_LT;
-    case TOK_GE: return TOK_LE;
-    }
-    return op;
-}
-
-static void warn_about_comparison(front *f, const ast_expr *e)
-{
-    const ast_expr *x = e->a, *c = e->b;
-    token_kind op = (token_kind)e->op;
-    const_value v;
-    if (f->unevaluated || !type_is_integer(x->type) || x->is_const == c->is_const)
-        return;
-    if (x->is_const) {
-        x = e->b;
-        c = e->a;
-        op = mirrored(op);
-    }
-    if (!const_eval(f, c, &v))
-        return;
-    wide value = type_is_signed(c->type) ? (wide)(int64_t)v.integer : v.integer;
-    // A widening that keeps values does not hide the variable's own range.
-    while (x->kind == E_CONVERT && x->convert == CONVERT_INT && !x->cast_type &&
-           (check_bits(x->a->type) < check_bits(x->type)) &&
-           (!type_is_signed(x->a->type) || type_is_signed(x->type)))
-        x = x->a;
-    range r = range_of(x->type);
-    if (type_is_signed(x->type) && value >= r.low && value <= r.high)
-        return; // x <= INT_MAX and the like are idioms
-    int result = decided(op, r, value);
-    if (result < 0)
-        return;
-    diag *d = diag_raise(f->diags, K2202, op_place(e), "this comparison is always %s",
-                         result ? "true" : "false");
-    diag_label(d, x->at, "%s", check_range_text(f, x->type));
-}
-
-static bool may_be_negative(front *f, const ast_expr *e)
-{
-    const_value v;
-    if (!type_is_signed(check_promoted_type(e->type)) || !type_is_signed(e->type))
-        return false;
-    if (e->is_const && const_eval(f, e, &v)) // what it stands for is plain to see
-        return false;
-    return !check_fits(f, e, type_scalar(TY_U8)) && !check_is_unsigned_bits(e);
-}
-
-// A negative number becomes a huge one when it is compared with an unsigned one.
-static void warn_about_signs(front *f, const ast_expr *e)
-{
-    const type *t = check_usual_type(e->a->type, e->b->type);
-    bool is_left = may_be_negative(f, e->a);
-    const ast_expr *x = is_left ? e->a : e->b, *other = is_left ? e->b : e->a;
-    if (!check_is_strict(f) || type_is_signed(t) || (!is_left && !may_be_negative(f, e->b)))
-        return;
-    diag *d = diag_raise(f->diags, K2210, op_place(e), "%s compares '%s' with '%s'", op_text(e),
-                         T_OF(f, x->type->unqualified), T_OF(f, other->type->unqualified));
-    diag_label(d, x->at, "a negative value counts as a huge '%s'", T_OF(f, t));
-    diag_label(d, other->at, "because this is '%s'", T_OF(f, other->type->unqualified));
-    check_fix_around(f, d, x, "say that it is never negative",
-                     str_format(f->in, "(%s)", T_OF(f, t)), "");
 }
 
 static ast_expr *check_logical(front *f, ast_expr *e)
@@ -450,8 +310,9 @@ static ast_expr *check_logical(front *f, ast_expr *e)
 static ast_expr *float_remainder(front *f, ast_expr *e, const ast_expr *a, const ast_expr *b)
 {
     str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
-    diag *d = diag_raise(f->diags, K2017, op_place(e), "'%%' takes integers; floats have fmod()");
-    diag_label(d, op_place(e), "on '%s' and '%s'", T_OF(f, a->type), T_OF(f, b->type));
+    diag *d =
+        diag_raise(f->diags, K2017, check_op_place(e), "'%%' takes integers; floats have fmod()");
+    diag_label(d, check_op_place(e), "on '%s' and '%s'", T_OF(f, a->type), T_OF(f, b->type));
     diag_fix(d, e->at, "use fmod", "fmod(%.*s, %.*s)", (int)x.len, x.at, (int)y.len, y.at);
     return check_poison(f, e);
 }
@@ -488,10 +349,10 @@ ast_expr *check_binary(front *f, ast_expr *e)
         if (pointers)
             return check_pointer_comparison(f, e);
         if (integers)
-            warn_about_signs(f, e);
+            check_warn_signs(f, e);
         check_usual(f, &e->a, &e->b);
         e->type = type_scalar(TY_I32);
-        warn_about_comparison(f, e);
+        check_warn_comparison(f, e);
         return e;
     case TOK_SHL:
     case TOK_SHR:
@@ -501,7 +362,7 @@ ast_expr *check_binary(front *f, ast_expr *e)
         e->b = check_promote(f, b);
         e->type = e->a->type;
         e->shifts = (uint8_t)f->shifts;
-        warn_about_shift(f, e, e->b);
+        check_warn_shift(f, e, e->b);
         return e;
     case TOK_PERCENT:
         if (!integers && !pointers)
@@ -518,7 +379,7 @@ ast_expr *check_binary(front *f, ast_expr *e)
         return bad_operands(f, e, a, b, NULL);
     e->type = check_usual(f, &e->a, &e->b);
     if (e->op == TOK_SLASH || e->op == TOK_PERCENT)
-        warn_about_zero(f, e, e->b);
+        check_warn_zero(f, e, e->b);
     return e;
 }
 
@@ -665,9 +526,9 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
         return bad_operands(f, e, a, b, "only integers have bits");
     if (e->op == TOK_PERCENT_EQ && !integers) {
         str x = source_text(f->sources, a->at), y = source_text(f->sources, b->at);
-        diag *d =
-            diag_raise(f->diags, K2017, op_place(e), "'%%' takes integers; floats have fmod()");
-        diag_label(d, op_place(e), "on '%s' and '%s'", T_OF(f, t), T_OF(f, b->type));
+        diag *d = diag_raise(f->diags, K2017, check_op_place(e),
+                             "'%%' takes integers; floats have fmod()");
+        diag_label(d, check_op_place(e), "on '%s' and '%s'", T_OF(f, t), T_OF(f, b->type));
         if (type_is_float(t))
             diag_fix(d, e->at, "use fmod", "%.*s = fmod(%.*s, %.*s)", (int)x.len, x.at, (int)x.len,
                      x.at, (int)y.len, y.at);
@@ -679,7 +540,7 @@ static ast_expr *compound_numbers(front *f, ast_expr *e, ast_expr *a, ast_expr *
         e->b = check_promote(f, b);
         e->shifts = (uint8_t)f->shifts;
         ast_expr probe = {.type = e->compute_type};
-        warn_about_shift(f, &probe, e->b);
+        check_warn_shift(f, &probe, e->b);
         return e;
     }
     bool result_fits = t->kind == TY_BOOL || check_keeps_values(b->type, t) ||
@@ -719,7 +580,7 @@ static ast_expr *check_compound_assign(front *f, ast_expr *e, ast_expr *a, ast_e
         return bad_operands(f, e, a, b, NULL);
     e = compound_numbers(f, e, a, b);
     if (!is_poison(e) && (e->op == TOK_SLASH_EQ || e->op == TOK_PERCENT_EQ))
-        warn_about_zero(f, e, e->b);
+        check_warn_zero(f, e, e->b);
     return e;
 }
 
@@ -802,9 +663,9 @@ ast_expr *check_conditional(front *f, ast_expr *e)
         e->type = b->type->unqualified;
         return e;
     }
-    diag *d =
-        diag_raise(f->diags, K2052, op_place(e), "'?:' gives '%s' or '%s', which do not agree",
-                   T_OF(f, b->type), T_OF(f, c->type));
+    diag *d = diag_raise(f->diags, K2052, check_op_place(e),
+                         "'?:' gives '%s' or '%s', which do not agree", T_OF(f, b->type),
+                         T_OF(f, c->type));
     diag_label(d, b->at, "this is '%s'", T_OF(f, b->type));
     diag_label(d, c->at, "this is '%s'", T_OF(f, c->type));
     return check_poison(f, e);
