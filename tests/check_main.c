@@ -1,8 +1,8 @@
 // Tests of kiln check. Seeded bugs: every kernel of tests/check/NAME.c that a "//! run" line
 // launches (see host/corpus.h) is checked, and what the user would read is compared with
 // NAME.expect. No false alarms: nothing is found in the files given after --clean. A first line "//
-// flags: --all --nan --unset=0,2 --steps=1000" sets options (unset: arguments by number). --bless
-// rewrites .expect files.
+// flags: --all --nan --unset=0,2 --steps=1000" sets options (unset: arguments by number). An
+// .expect file without its .c, or the other way round, fails. --bless rewrites .expect files.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,20 +33,28 @@ static char *read_file(const char *path)
     return bytes;
 }
 
-static void read_flags(flags *f, const char *source)
+// False: a flag is not known.
+static bool read_flags(flags *f, const char *source)
 {
     memset(f, 0, sizeof *f);
     if (!source || strncmp(source, "// flags:", 9) != 0)
-        return;
+        return true;
     char line[256];
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(source, "\n"), source);
-    f->all = strstr(line, "--all") != NULL;
-    f->nan = strstr(line, "--nan") != NULL;
-    const char *steps = strstr(line, "--steps="), *unset = strstr(line, "--unset=");
-    f->steps = steps ? strtoull(steps + 8, NULL, 10) : 0;
-    for (const char *at = unset ? unset + 8 : ""; *at >= '0' && *at <= '9';
-         at += at[1] == ',' ? 2 : 1)
-        f->is_unset[*at - '0'] = true;
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(source + 9, "\n"), source + 9);
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) {
+        if (!strcmp(word, "--all"))
+            f->all = true;
+        else if (!strcmp(word, "--nan"))
+            f->nan = true;
+        else if (!strncmp(word, "--steps=", 8) && (f->steps = strtoull(word + 8, NULL, 10)) > 0)
+            continue;
+        else if (!strncmp(word, "--unset=", 8))
+            for (const char *at = word + 8; *at >= '0' && *at <= '9'; at += at[1] == ',' ? 2 : 1)
+                f->is_unset[*at - '0'] = true;
+        else
+            return false;
+    }
+    return true;
 }
 
 static void on_finding(void *user, const kiln_finding *f)
@@ -127,7 +135,8 @@ static int check_file(const char *path, bool is_clean, text *out)
     flags f;
     char *source = read_file(path);
     const char *problem = corpus_read(path, &file);
-    read_flags(&f, is_clean ? NULL : source);
+    if (!read_flags(&f, is_clean ? NULL : source) && !problem)
+        problem = "a flag in its first line is not known";
     free(source);
     if (problem) {
         text_printf(out, "%s: %s\n", path, problem);
@@ -188,6 +197,19 @@ static void check_seeded(const char *name, bool bless)
     arena_free(a);
 }
 
+// An .expect file must have its .c.
+static void expect_source(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "tests/check/%.*s.c", (int)strlen(name) - 7, name);
+    char *source = read_file(path);
+    if (!source) {
+        failed++;
+        printf("FAIL: tests/check/%s: there is no %s\n", name, path);
+    }
+    free(source);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -203,18 +225,28 @@ int main(int argc, char **argv)
     DIR *dir = opendir("tests/check");
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         size_t len = strlen(entry->d_name);
+        if (len > 7 && !strcmp(entry->d_name + len - 7, ".expect") && !only)
+            expect_source(entry->d_name);
         if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 1024 &&
             (!only || strstr(entry->d_name, only)))
             names[count++] = strdup(entry->d_name);
     }
     if (dir)
         closedir(dir);
+    if (!count) {
+        failed++;
+        printf("FAIL: there is no such test in tests/check\n");
+    }
     qsort(names, (size_t)count, sizeof names[0], by_name);
     for (int i = 0; i < count; i++) {
         check_seeded(names[i], bless);
         free(names[i]);
     }
-    for (at += at < argc; at < argc; at++) { // after --clean
+    if (at < argc && strcmp(argv[at], "--clean") != 0) {
+        printf("usage: check [--bless] [NAME] [--clean FILES…]\n");
+        return 2;
+    }
+    for (at += at < argc; at < argc; at++) {
         arena *a = arena_new();
         text out = {.in = a};
         if (check_file(argv[at], true, &out) < 0) {

@@ -1,7 +1,8 @@
 // Golden tests of the diagnostics: tests/diag/NAME.c is compiled and what the user would read is
 // compared with NAME.expect. Every fix-it must work: with all first fix-its applied, the error they
 // belong to is gone and nothing new appears. A first line "// flags: -O0 -DX=1 --tune T=2 --target
-// sm_80 --remarks" sets options. --bless rewrites the .expect files.
+// sm_80 --remarks" sets options. An .expect file without its .c, or the other way round, fails.
+// --bless rewrites the .expect files.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,14 +51,15 @@ typedef struct flags {
     bool remarks, checks_bounds;
 } flags;
 
-static void read_flags(flags *f, const char *source)
+// False: a flag is not known, or lacks its value.
+static bool read_flags(flags *f, const char *source)
 {
     memset(f, 0, sizeof *f);
     f->level = 2;
     f->target = "interp";
     f->includes[0] = "tests/diag";
     if (strncmp(source, "// flags:", 9) != 0)
-        return;
+        return true;
     snprintf(f->line, sizeof f->line, "%.*s", (int)strcspn(source + 9, "\n"), source + 9);
     for (char *word = strtok(f->line, " "); word; word = strtok(NULL, " ")) {
         if (!strcmp(word, "-O0"))
@@ -66,13 +68,18 @@ static void read_flags(flags *f, const char *source)
             f->remarks = true;
         else if (!strcmp(word, "--check-bounds"))
             f->checks_bounds = true;
-        else if (!strncmp(word, "-D", 2))
+        else if (!strncmp(word, "-D", 2) && f->define_count < 15)
             f->defines[f->define_count++] = word + 2;
-        else if (!strcmp(word, "--tune"))
-            f->tunes[f->tune_count++] = strtok(NULL, " ");
+        else if (!strcmp(word, "--tune") && f->tune_count < 15)
+            f->tunes[f->tune_count++] = word = strtok(NULL, " ");
         else if (!strcmp(word, "--target"))
-            f->target = strtok(NULL, " ");
+            f->target = word = strtok(NULL, " ");
+        else
+            return false;
+        if (!word)
+            return false;
     }
+    return true;
 }
 
 static compile_outcome compile(const flags *f, const char *name, const char *source, outcome *o)
@@ -136,7 +143,12 @@ static void run_one(const char *file, bool bless)
              file);
     char *source = read_file(path), *expected = read_file(expect_path);
     flags f;
-    read_flags(&f, source);
+    if (!source || !read_flags(&f, source)) {
+        check(false, file, "it cannot be read, or its flags are not known");
+        free(source);
+        free(expected);
+        return;
+    }
     outcome first = {0};
     compile_outcome got = compile(&f, file, source, &first);
     if (bless && (!expected || strcmp(expected, got.log) != 0)) {
@@ -175,6 +187,18 @@ static void run_one(const char *file, bool bless)
     free(expected);
 }
 
+// An .expect file must have its .c.
+static void expect_source(const char *file)
+{
+    char path[512];
+    snprintf(path, sizeof path, "tests/diag/%.*s.c", (int)strlen(file) - 7, file);
+    FILE *source = fopen(path, "rb");
+    if (source)
+        fclose(source);
+    else
+        check(false, file, "there is no such .c");
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -191,6 +215,8 @@ int main(int argc, char **argv)
         return 2;
     for (struct dirent *entry; (entry = readdir(dir));) {
         size_t len = strlen(entry->d_name);
+        if (len > 7 && !strcmp(entry->d_name + len - 7, ".expect") && !only)
+            expect_source(entry->d_name);
         if (len > 2 && !strcmp(entry->d_name + len - 2, ".c") && count < 4096 &&
             (!only || strstr(entry->d_name, only)))
             names[count++] = strdup(entry->d_name);
@@ -201,6 +227,8 @@ int main(int argc, char **argv)
         run_one(names[i], bless);
         free(names[i]);
     }
+    if (!count)
+        check(false, only ? only : "*", "there is no such test");
     // The fix-its come through a callback; a compiler that never calls it must not pass.
     if (!only && !bless)
         check(fixes_tried > 50, "*", "fix-its are not tried");

@@ -5,6 +5,9 @@
 //     output run_diff [--host SO] [--device D] [--optimised] [--only TEXT] [--skip LABEL]
 //     [--seconds N] [--validate] [--golden FILE [--bless]] FILES…
 //
+// A device that does not open, a kernel that no line runs, and with --golden a kernel without a
+// recorded hash or a record of a kernel that is not there, are failures.
+//
 // A kernel whose optimised result is wrong is run again after each pass, to name the pass that
 // changed it (host/validate.h). --validate does so for every kernel.
 //
@@ -33,11 +36,11 @@ static struct options {
 static char *golden_text;
 
 // --- recorded hashes: lines "file kernel hash"
-static void golden_load(void)
+static bool golden_load(void)
 {
     FILE *in = options.golden ? fopen(options.golden, "rb") : NULL;
     if (!in)
-        return;
+        return !options.golden;
     fseek(in, 0, SEEK_END);
     long len = ftell(in);
     rewind(in);
@@ -45,6 +48,7 @@ static void golden_load(void)
     if (golden_text && fread(golden_text + 1, 1, (size_t)len, in) == (size_t)len)
         golden_text[0] = '\n';
     fclose(in);
+    return golden_text && golden_text[0];
 }
 
 static bool golden_find(const corpus_file *f, const corpus_case *c, uint64_t *hash)
@@ -55,6 +59,27 @@ static bool golden_find(const corpus_file *f, const corpus_case *c, uint64_t *ha
     if (at)
         *hash = strtoull(at + strlen(key), NULL, 16);
     return at != NULL;
+}
+
+// Records of kernels that the file no longer has.
+static int golden_strangers(const corpus_file *f)
+{
+    char key[100];
+    int strangers = 0;
+    snprintf(key, sizeof key, "\n%s ", f->name);
+    for (const char *at = golden_text; at && (at = strstr(at, key)) != NULL; at++) {
+        const char *label = at + strlen(key);
+        size_t len = strcspn(label, " \n");
+        bool is_known = false;
+        for (int i = 0; i < f->case_count; i++)
+            is_known |= strlen(f->cases[i].label) == len && !memcmp(f->cases[i].label, label, len);
+        if (is_known)
+            continue;
+        strangers++;
+        fprintf(stderr, "%s: it has no %.*s, which %s records\n", f->path, (int)len, label,
+                options.golden);
+    }
+    return strangers;
 }
 
 // --- one case
@@ -71,6 +96,8 @@ static bool complain(const corpus_file *f, const corpus_case *c, const char *how
     return false;
 }
 
+static const char no_record[] = "its result is not recorded (make bless)";
+
 // The result goes to *keep when that is given.
 static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, kiln_module *m,
                        const char *how, const corpus_data *want, corpus_data *keep)
@@ -86,8 +113,10 @@ static bool try_device(const corpus_file *f, corpus_case *c, const subject *s, k
         ok = complain(f, c, how, why);
     else if (s->host && s->host->check && !s->host->check(got.args))
         ok = complain(f, c, how, "the test's own check says no");
-    uint64_t hash;
-    if (ok && !want && golden_find(f, c, &hash) && hash != corpus_hash(c, &got))
+    uint64_t hash = 0;
+    if (ok && !want && golden_text && !golden_find(f, c, &hash))
+        ok = complain(f, c, how, no_record);
+    else if (ok && !want && golden_text && hash != corpus_hash(c, &got))
         ok = complain(f, c, how, "the result's hash is not the recorded one");
     if (ok && keep) {
         *keep = got;
@@ -116,8 +145,10 @@ static bool try_host(const corpus_file *f, corpus_case *c, const host_kernel *h,
         return complain(f, c, "host", problem);
     if (h->check && !h->check(out->args))
         return complain(f, c, "host", "the test's own check says no");
-    uint64_t hash;
-    if (!options.bless && golden_find(f, c, &hash) && hash != corpus_hash(c, out))
+    uint64_t hash = 0;
+    if (golden_text && !golden_find(f, c, &hash))
+        return complain(f, c, "host", no_record);
+    if (golden_text && hash != corpus_hash(c, out))
         return complain(f, c, "host", "the result's hash is not the recorded one");
     if (options.bless)
         printf("%s %s %016llx\n", f->name, c->label, (unsigned long long)corpus_hash(c, out));
@@ -171,6 +202,25 @@ static const host_kernel *host_table(const corpus_file *f)
     return so ? (const host_kernel *)dlsym(so, symbol) : NULL;
 }
 
+// Kernels that no line runs: they look like tests.
+static int idle_kernels(const corpus_file *f, const kiln_module *m)
+{
+    int idle = 0;
+    for (size_t n = 0; n < kiln_module_kernel_count(m); n++) {
+        kiln_kernel *kernel = NULL;
+        bool runs = false;
+        if (kiln_module_kernel_at(m, n, &kernel) != KILN_OK)
+            return idle + 1;
+        const char *name = kiln_kernel_name(kernel);
+        for (int i = 0; i < f->case_count; i++)
+            runs |= strcmp(f->cases[i].kernel, name) == 0;
+        if (!runs)
+            fprintf(stderr, "%s: no line with '//! run ' runs '%s'\n", f->path, name);
+        idle += !runs;
+    }
+    return idle;
+}
+
 static counts run_file(corpus_file *f)
 {
     counts n = {0};
@@ -183,7 +233,7 @@ static counts run_file(corpus_file *f)
     }
     if (wants_device && kiln_open(options.device, &s.k) != KILN_OK) {
         fprintf(stderr, "%s: %s\n", options.device, kiln_last_error(NULL)->text);
-        n.skipped = f->case_count;
+        n.failed += f->case_count;
         return n;
     }
     if (wants_device) {
@@ -191,12 +241,16 @@ static counts run_file(corpus_file *f)
         s.optimised = s.plain || options.only_optimised ? compile(s.k, f, 1) : NULL;
         if (!s.optimised)
             n.failed++;
+        else
+            n.failed += idle_kernels(f, s.optimised);
     }
+    n.failed += golden_strangers(f);
     for (int i = 0; i < f->case_count; i++) {
         if (options.only && !strstr(f->cases[i].label, options.only))
             continue;
         if (options.skip && !strcmp(f->cases[i].label, options.skip)) {
             n.skipped++;
+            printf("skipped: %s of %s, as asked\n", f->cases[i].label, f->path);
             continue;
         }
         s.host = table ? &table[i] : NULL;
@@ -289,8 +343,11 @@ int main(int argc, char **argv)
             options.skip = argv[++at];
         else if (strcmp(argv[at], "--golden") == 0)
             options.golden = argv[++at];
+        else
+            return fprintf(stderr, "run_diff: there is no option %s\n", argv[at]), 2;
     }
-    golden_load();
+    if (!options.bless && !golden_load())
+        return fprintf(stderr, "run_diff: cannot read %s\n", options.golden), 2;
     for (; at < argc; at++) {
         counts n = run_in_child(argv[at]);
         all.passed += n.passed;
@@ -300,5 +357,7 @@ int main(int argc, char **argv)
     free(golden_text);
     FILE *out = options.bless ? stderr : stdout;
     fprintf(out, "run: %d passed, %d failed, %d skipped\n", all.passed, all.failed, all.skipped);
-    return all.failed != 0;
+    if (!all.passed && !all.failed && !all.skipped)
+        fprintf(stderr, "run_diff: there is nothing to run\n");
+    return all.failed != 0 || (!all.passed && !all.skipped);
 }

@@ -68,40 +68,64 @@ static void take_word(reader *r, char *out, size_t size)
         r->problem = "a word was expected";
 }
 
+static unsigned long take_count(reader *r)
+{
+    char word[32], *end;
+    take_word(r, word, sizeof word);
+    unsigned long count = strtoul(word, &end, 0);
+    if (*end || word[0] == '-')
+        r->problem = "a count was expected";
+    return count;
+}
+
 static void take_dims(reader *r, uint32_t dims[3])
 {
-    char word[32];
     for (int i = 0; i < 3; i++) {
-        take_word(r, word, sizeof word);
-        dims[i] = (uint32_t)strtoul(word, NULL, 0);
+        dims[i] = (uint32_t)take_count(r);
         if (*r->at != ',')
             return;
         r->at++;
     }
 }
 
+static bool is_fill(const char *word)
+{
+    static const char *const words[] = {"bits", "rand", "iota", "unit", "edge", "edge2", "edge3"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    bool has_number = strncmp(word, "mod", 3) == 0 || strncmp(word, "sym", 3) == 0;
+    return has_number && word[3] >= '1' && word[3] <= '9' &&
+           !word[3 + strspn(word + 3, "0123456789")];
+}
+
 static void take_arg(reader *r, corpus_arg *a)
 {
-    char word[64];
+    char word[64], *end;
     take_word(r, a->type, sizeof a->type);
     a->size = type_size(a->type, a->as);
     if (take(r, '[')) {
-        take_word(r, word, sizeof word);
         a->is_buffer = true;
-        a->count = strtoul(word, NULL, 0);
+        a->count = take_count(r);
         if (!take(r, ']'))
             r->problem = "']' was expected";
     }
     if (take(r, '=')) {
         take_word(r, word, sizeof word);
-        a->value = strtod(word, NULL);
+        a->value = strtod(word, &end);
+        if (*end)
+            r->problem = "a number was expected";
         a->whole = word[0] == '-' ? strtoll(word, NULL, 0) : (long long)strtoull(word, NULL, 0);
     } else if (take(r, ':')) {
         take_word(r, a->fill, sizeof a->fill);
+        if (!is_fill(a->fill))
+            r->problem = "there is no such way to fill (corpus.h lists them)";
         if (take(r, '@'))
             take_word(r, a->as, sizeof a->as);
         if (!scalar_size(a->as, strlen(a->as)))
             r->problem = "the type after '@' is not a scalar";
+    } else if (!a->is_buffer) {
+        r->problem = "a value, a fill or a count was expected";
     }
 }
 
@@ -124,8 +148,7 @@ static const char *parse_line(const char *line, corpus_case *c)
         } else if (strcmp(word, "oracle") == 0) {
             take_word(&r, c->oracle, sizeof c->oracle);
         } else if (strcmp(word, "shared") == 0) {
-            take_word(&r, word, sizeof word);
-            c->shared_bytes = (uint32_t)strtoul(word, NULL, 0);
+            c->shared_bytes = (uint32_t)take_count(&r);
         } else {
             return "known words are grid, block, shared, check and oracle";
         }
@@ -138,6 +161,9 @@ static const char *parse_line(const char *line, corpus_case *c)
         take_arg(&r, &c->args[c->arg_count++]);
         take(&r, ',');
     }
+    skip_blank(&r);
+    if (!r.problem && *r.at)
+        return "nothing was expected behind ')'";
     return r.problem;
 }
 
@@ -162,6 +188,8 @@ static const char *add_case(corpus_file *f, const char *line, int number)
 static const char *expand(corpus_file *f, const char *line, int number, int depth)
 {
     const char *open = strchr(line, '{'), *close = open ? strchr(open, '}') : NULL;
+    if (open && !close)
+        return "'}' was expected";
     if (!close)
         return add_case(f, line, number);
     for (const char *choice = open + 1; choice <= close;) {
@@ -187,17 +215,24 @@ static const char *expand(corpus_file *f, const char *line, int number, int dept
 
 const char *corpus_parse(const char *text, corpus_file *out)
 {
-    static const char mark[] = "//! run ";
+    static const char mark[] = "//!", run[] = "//! run ";
     int number = 1;
     for (const char *line = text; line && *line; number++) {
         line += strspn(line, " ");
         const char *end = strchr(line, '\n');
         size_t len = end ? (size_t)(end - line) : strlen(line);
         char copy[1024];
-        if (strncmp(line, mark, sizeof mark - 1) == 0 && len < sizeof copy) {
-            snprintf(copy, sizeof copy, "%.*s", (int)(len - (sizeof mark - 1)),
-                     line + sizeof mark - 1);
-            const char *problem = expand(out, copy, number, 1);
+        if (strncmp(line, mark, sizeof mark - 1) == 0) {
+            const char *problem = NULL;
+            if (strncmp(line, run, sizeof run - 1) != 0)
+                problem = "a line with //! starts with '//! run '";
+            else if (len >= sizeof copy)
+                problem = "the line is too long";
+            if (!problem) {
+                snprintf(copy, sizeof copy, "%.*s", (int)(len - (sizeof run - 1)),
+                         line + sizeof run - 1);
+                problem = expand(out, copy, number, 1);
+            }
             if (problem) {
                 fprintf(stderr, "%s:%d: %s\n", out->path, number, problem);
                 return problem;
@@ -205,7 +240,7 @@ const char *corpus_parse(const char *text, corpus_file *out)
         }
         line = end ? end + 1 : NULL;
     }
-    return NULL;
+    return out->case_count ? NULL : "no line with '//! run ' says what to run";
 }
 
 const char *corpus_read(const char *path, corpus_file *out)
