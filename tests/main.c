@@ -1,5 +1,6 @@
 // The main of every cmocka suite: runs what TEST() registered, then prints "NAME: N passed, N
 // failed, N skipped".
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,13 @@ int main(int argc, char **argv)
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     cmocka_set_message_output(CM_OUTPUT_STDOUT);
+    size_t count = 0;
+    for (size_t i = 0; i < test_count; i++)
+        count += argc < 2 || fnmatch(argv[1], tests[i].name, 0) == 0;
     int failed = _cmocka_run_group_tests(suite, tests, test_count, NULL, NULL);
-    if (failed < 0)
-        failed = 1;
-    printf("%s: %zu passed, %d failed, %u skipped\n", suite,
-           test_count - (size_t)failed - test_skipped, failed, test_skipped);
+    if (failed < 0 || !count || (size_t)failed + test_skipped > count)
+        failed = 1, count = 1;
+    printf("%s: %zu passed, %d failed, %u skipped\n", suite, count - (size_t)failed - test_skipped,
+           failed, test_skipped);
     return failed != 0;
 }
