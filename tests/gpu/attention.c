@@ -190,10 +190,14 @@ static void test_case(kiln *k, number_type type, shape s, uint32_t head_dim, boo
     d.kernel = kernel;
     d.tile_queries = tile_queries;
     bool has_run = run(k, &d, &t, s, type.type);
-    if (!has_run && kiln_last_error(k)->status == KILN_E_UNSUPPORTED)
+    // The interpreter has every kernel.
+    bool may_refuse = is_fake || strcmp(kiln_device_name(k), "interp") != 0;
+    if (!has_run && kiln_last_error(k)->status == KILN_E_UNSUPPORTED && may_refuse) {
+        printf("skipped: %s\n", kiln_last_error(k)->text);
         skipped++;
-    else
+    } else {
         CHECK(has_run && (is_fake || is_accurate(&t, type, s, head_dim, causal)));
+    }
     free_tensors(&t);
 }
 
@@ -338,12 +342,7 @@ int main(int argc, char **argv)
 {
     static const uint32_t all_dims[] = {64, 128, 256, 0}, odd_dims[] = {33, 64, 0};
     const char *device = argc > 1 ? argv[1] : "cuda";
-    kiln *k = NULL;
-    if (kiln_open(device, &k)) {
-        printf("%s\nskipped: there is no device %s\n", kiln_last_error(NULL)->text, device);
-        printf("attention: 0 passed, 0 failed, 1 skipped\n");
-        return 0;
-    }
+    kiln *k = api_open(device);
     is_fake = getenv("FAKE_CUDA") != NULL;
     if (argc > 2 && !strcmp(argv[2], "check")) {
         for (uint32_t n = 0; n < 4; n++)

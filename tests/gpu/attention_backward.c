@@ -225,10 +225,14 @@ static void test_shape(kiln *k, shape s, kiln_attention_kernel kernel, int type_
         run c;
         CHECK(begin(&c, k, &r, types[t].type, kernel));
         bool has_run = make_workspace(&c) && compute(&c);
-        if (!has_run && kiln_last_error(k)->status == KILN_E_UNSUPPORTED)
+        // The interpreter has every kernel.
+        bool may_refuse = is_fake || strcmp(kiln_device_name(k), "interp") != 0;
+        if (!has_run && kiln_last_error(k)->status == KILN_E_UNSUPPORTED && may_refuse) {
+            printf("skipped: %s\n", kiln_last_error(k)->text);
             skipped++;
-        else
+        } else {
             CHECK(has_run && (is_fake || (is_accurate(&c, types[t].bound) && repeats(&c, times))));
+        }
         end(&c);
     }
     free_reference(&r);
@@ -363,12 +367,7 @@ int main(int argc, char **argv)
     } large[] = {{2, 1},   {3, 72},  {2, 128}, {20, 136}, {2, 256},
                  {3, 384}, {2, 400}, {4, 640}, {1, 1000}, {2, 1024}};
     const char *device = argc > 1 ? argv[1] : "cuda";
-    kiln *k = NULL;
-    if (kiln_open(device, &k)) {
-        printf("%s\nskipped: there is no device %s\n", kiln_last_error(NULL)->text, device);
-        printf("attention_backward: 0 passed, 0 failed, 1 skipped\n");
-        return 0;
-    }
+    kiln *k = api_open(device);
     is_fake = getenv("FAKE_CUDA") != NULL;
     bool is_gpu = !strncmp(device, "cuda", 4);
     test_refusals(k);
