@@ -344,7 +344,18 @@ int main(int argc, char **argv)
            findings);
     if (options.json && ok)
         write_json(seconds);
-    printf("fuzz-diff: %u passed, %u failed, 0 skipped\n",
-           done - (findings < done ? findings : done), findings + !ok);
+    // Programs that Kiln may refuse have not passed; a run that has judged nothing has failed.
+    unsigned refused = 0, missing = 0;
+    for (unsigned i = 0; i < profile_count; i++) {
+        refused += shared->refused[i];
+        missing += shared->missing[i];
+    }
+    if (refused)
+        printf("skipped: %u programs that Kiln may refuse\n", refused);
+    unsigned not_passed = findings + refused, passed = done > not_passed ? done - not_passed : 0;
+    if (!passed && missing < profile_count)
+        ok = false;
+    printf("fuzz-diff: %u passed, %u failed, %u skipped\n", passed, findings + !ok,
+           refused + missing);
     return findings || !ok;
 }
