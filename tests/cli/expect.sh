@@ -6,12 +6,21 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 KILN_DEVICE=interp KILN_CACHE=off
 export KILN_DEVICE KILN_CACHE
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 ok() { passed=$((passed + 1)); }
 bad() {
     failed=$((failed + 1))
     echo "FAIL: $*"
     head -5 out err 2>/dev/null
+}
+skip() { # why: what this machine lacks is counted, not passed over
+    skipped=$((skipped + 1))
+    echo "skipped: $*"
+}
+has() { # program: is it here? Says so when it is not
+    command -v "$1" > /dev/null && return
+    skip "$1 is not installed"
+    return 1
 }
 # expect STATUS 'text in out or empty' 'text in err or empty' -- command…
 expect() {
