@@ -302,6 +302,7 @@ static void check_row(walk *w, const row *r)
     snprintf(cell, sizeof cell, "%s (%.2f)", most, (double)share);
     printf("fast_%-6s %-24s %-32s largest %-9s (%.3f of it) at %s\n", r->function, r->domain,
            r->promise, most, (double)share, place);
+    CHECK(worst[1] != 0); // some place was looked at
     CHECK(share <= 1);
     if (w->table)
         CHECK(table_update(w, r, cell));

@@ -7,7 +7,9 @@
 //
 // Cases of files under tests/run run twice on each device, as they are and optimised; those under
 // tests/matrix only optimised. Each file on each device is a child process of its own, so that a
-// crash or a hang is one cell; what a child finds out it writes into shared memory. Ends with
+// crash or a hang is one cell; what a child finds out it writes into shared memory. A device that
+// is asked for and not there, a case of the corpus without a record, and a case that the
+// interpreter cannot run are failures, not gaps. Ends with
 // "matrix: N passed, N failed, N skipped". Start reading at main.
 #include "host/corpus.h"
 
@@ -98,6 +100,8 @@ static verdict against_record(const corpus_file *f, const corpus_case *c, const 
     char key[160];
     snprintf(key, sizeof key, "\n%s %s ", f->name, c->label);
     const char *at = state.golden_text ? strstr(state.golden_text, key) : NULL;
+    if (!at && state.golden_text && !strstr(f->path, "tests/matrix/"))
+        return say(out, c, DIFFERS, "its result is not recorded (make bless)");
     if (at && strtoull(at + strlen(key), NULL, 16) != corpus_hash(c, got))
         return say(out, c, DIFFERS, "the result's hash is not the recorded one");
     return EQUAL;
@@ -207,6 +211,11 @@ static void run_all(void)
             for (int i = 0; i < state.files[f].case_count; i++)
                 if (x->cases[i] == NOT_RUN)
                     x->cases[i] = x->has_ended ? UNABLE : DIFFERS;
+            const char *device = state.columns[c].device;
+            bool has_all = !strcmp(device, "host") || !strcmp(device, "interp");
+            for (int i = 0; has_all && i < state.files[f].case_count; i++)
+                if (x->cases[i] == UNABLE)
+                    x->cases[i] = DIFFERS;
             if (!x->has_ended && !x->reason[0])
                 snprintf(x->reason, sizeof x->reason, "crashed or took more than %d s",
                          SECONDS_OF_A_CELL);
@@ -383,6 +392,25 @@ static bool is_asked_for(const char *device)
     return !state.only_devices;
 }
 
+// Each device of --devices has a column.
+static bool are_all_here(void)
+{
+    bool all = state.column_count > 1;
+    for (const char *at = state.only_devices; at && *at;) {
+        size_t len = strcspn(at, ",");
+        bool is_here = false;
+        for (int c = 0; c < state.column_count; c++) {
+            const char *device = state.columns[c].device;
+            is_here |= !strncmp(at, device, len) && (!device[len] || device[len] == ':');
+        }
+        if (!is_here)
+            fprintf(stderr, "there is no device %.*s\n", (int)len, at);
+        all &= is_here;
+        at += len + (at[len] == ',');
+    }
+    return all;
+}
+
 static void add_column(const char *device, const char *name)
 {
     if (state.column_count == MOST_DEVICES)
@@ -453,8 +481,14 @@ static bool read_options(int argc, char **argv)
                 state.json = value;
             else
                 return false;
-        } else if (state.file_count < MOST_FILES) {
-            const char *problem = corpus_read(argv[at], &state.files[state.file_count++]);
+        } else if (state.file_count == MOST_FILES) {
+            fprintf(stderr, "more than %d files\n", MOST_FILES);
+            return false;
+        } else {
+            corpus_file *file = &state.files[state.file_count++];
+            const char *problem = corpus_read(argv[at], file);
+            if (!problem && file->case_count > MOST_CASES)
+                problem = "too many cases";
             if (problem) {
                 fprintf(stderr, "%s: %s\n", argv[at], problem);
                 return false;
@@ -477,7 +511,13 @@ int main(int argc, char **argv)
     if (state.cells == MAP_FAILED)
         return 2;
     state.golden_text = read_golden(state.golden);
+    if (state.golden && !state.golden_text) {
+        fprintf(stderr, "%s cannot be read\n", state.golden);
+        return 2;
+    }
     find_devices();
+    if (!are_all_here())
+        return 2;
     run_all();
     print_matrix();
     int status = print_totals();

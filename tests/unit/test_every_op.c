@@ -232,7 +232,7 @@ static void expect_ptx(const ir_module *m, arena *a)
     assert_true(ptx_emit(m, NULL, target_find("sm_90a"), NULL, ds, a, &out));
 }
 
-// Does a compiler take the text? One that is not here is not asked.
+// Does a compiler take the text? One that is not here is not asked, and the test is skipped.
 static void expect_compiles(const text *t, const char *name, const char *command)
 {
     char path[64], shell[400];
@@ -279,6 +279,7 @@ static void expect_opencl(const ir_module *m, arena *a)
 static void expect_x86(const ir_module *m, arena *a)
 {
     x86_module made = x86_make(m, a);
+    assert_int_equal(made.kernel_count, m->funcs.len);
     for (size_t k = 0; k < made.kernel_count; k++) {
         if (made.kernels[k].refusal)
             print_error("x86: %s: %s\n", made.kernels[k].name, made.kernels[k].refusal);
@@ -388,12 +389,16 @@ TEST(every_op_in_c)
 {
     expect_all(begin_uniform, expect_c);
     expect_all(begin_lanes, expect_c);
+    if (!has_program("gcc"))
+        SKIP("there is no gcc to compile the C");
 }
 
 TEST(every_op_in_opencl)
 {
     expect_all(begin_uniform, expect_opencl);
     expect_all(begin_lanes, expect_opencl);
+    if (!has_program("clang"))
+        SKIP("there is no clang to compile the OpenCL C");
 }
 
 TEST(every_op_of_nvidia)
