@@ -343,7 +343,7 @@ int main(int argc, char **argv)
     static const uint32_t all_dims[] = {64, 128, 256, 0}, odd_dims[] = {33, 64, 0};
     const char *device = argc > 1 ? argv[1] : "cuda";
     kiln *k = api_open(device);
-    is_fake = getenv("FAKE_CUDA") != NULL;
+    is_fake = api_is_fake(k);
     if (argc > 2 && !strcmp(argv[2], "check")) {
         for (uint32_t n = 0; n < 4; n++)
             test_check(k, emulated_shapes[0], 64, n % 2, 1 + n / 2);

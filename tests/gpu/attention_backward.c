@@ -368,7 +368,7 @@ int main(int argc, char **argv)
                  {3, 384}, {2, 400}, {4, 640}, {1, 1000}, {2, 1024}};
     const char *device = argc > 1 ? argv[1] : "cuda";
     kiln *k = api_open(device);
-    is_fake = getenv("FAKE_CUDA") != NULL;
+    is_fake = api_is_fake(k);
     bool is_gpu = !strncmp(device, "cuda", 4);
     test_refusals(k);
     for (int n = 0; n < 4 && !strcmp(device, "interp"); n++)

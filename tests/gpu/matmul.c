@@ -697,8 +697,7 @@ int main(int argc, char **argv)
         return 0;
     }
     k = api_open(device);
-    kiln_device_info info;
-    is_fake = !kiln_device_info_of(k, &info) && strstr(info.name, "Fake");
+    is_fake = api_is_fake(k);
     is_brief |= is_fake;
     bool known = false;
     for (size_t n = 0; n < sizeof parts / sizeof *parts; n++)
