@@ -169,7 +169,7 @@ static shape thread_shape(const cpu_emitter *e, const ir_inst *i)
 
 // Of an operation whose operands have shapes; at least one is not HELD_ONE, or it is no pure
 // function of them.
-static shape plain_shape(const cpu_emitter *e, const ir_inst *i)
+static shape linear_shape(const cpu_emitter *e, const ir_inst *i)
 {
     const ir_func *f = e->f;
     bool is_ready = true, is_linear = true;
@@ -203,6 +203,16 @@ static shape plain_shape(const cpu_emitter *e, const ir_inst *i)
     case IR_UNIFORM: return a;
     default: return lanes();
     }
+}
+
+// 32 bits hold no multiple beyond 2^31 but 0: what is said of one would be wrong once it is
+// widened.
+static shape plain_shape(const cpu_emitter *e, const ir_inst *i)
+{
+    shape s = linear_shape(e, i);
+    if (i->type == IR_I32)
+        s.multiple = least(s.multiple, (uint64_t)1 << 31);
+    return s;
 }
 
 static void set(cpu_emitter *e, ir_ref r, shape s, bool *changed)

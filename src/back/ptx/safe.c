@@ -32,7 +32,11 @@ bool ptx_xor(ptx *p, const ir_inst *i)
             return false;
         ptx_line(p, "sub.s%s %s, -1, %s", bits_of(i), d, ptx_op(p, a));
     } else if (i->type == IR_I32 && (is_compared(p, a) || is_compared(p, b)) && !ir_is_const(b)) {
-        ptx_line(p, "lop3.b32 %s, %s, %s, 0, 0x3C", d, ptx_reg(p, a), ptx_reg(p, b));
+        // What is in both taken from what is in any: the assembler has no rule for that.
+        const char *any = ptx_temp(p, RC_R), *both = ptx_temp(p, RC_R);
+        ptx_line(p, "or.b32 %s, %s, %s", any, ptx_reg(p, a), ptx_reg(p, b));
+        ptx_line(p, "and.b32 %s, %s, %s", both, ptx_reg(p, a), ptx_reg(p, b));
+        ptx_line(p, "sub.s32 %s, %s, %s", d, any, both);
     } else {
         return false;
     }
@@ -241,10 +245,6 @@ void ptx_find_values(ptx *p)
 {
     const ir_func *f = p->f;
     p->value_facts = arena_array(p->scratch, uint8_t, f->values.len);
-    if (p->m->is_plain) { // each use of a variable is a value of its own
-        memset(p->value_facts, PTX_COMPARED | PTX_ADDED, f->values.len);
-        return;
-    }
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
         bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
