@@ -56,11 +56,11 @@ kernel block(64) void known_not(const u32 *x, i32 *out)
     o[7] = (u32)~a < (u32)a ? 1 : ~a == 0;
 }
 
-//! run negated_extremes block=64 (u32[64]:bits, i32[640])
+//! run negated_extremes block=64 (u32[64]:bits, i32[768])
 kernel block(64) void negated_extremes(const u32 *x, i32 *out)
 {
     i32 a = odd_value(x[thread_x()]), b = odd_value(x[63 - thread_x()]), zero = b & 1;
-    i32 *o = out + 10 * thread_x();
+    i32 *o = out + 12 * thread_x();
     o[0] = max(a, abs(a));
     o[1] = max(b, max(a, -a));
     o[2] = min(b, min(a, -a));
@@ -71,6 +71,8 @@ kernel block(64) void negated_extremes(const u32 *x, i32 *out)
     o[7] = zero == 0 ? max(b, max(a, zero - a)) : 7;
     o[8] = abs(a) == 128 ? -abs(a) : a;
     o[9] = (i32)bits_f32((f32)(u32)abs(a));
+    o[10] = min(b, min(~-a, dot4_i8(0, 0, -a)));
+    o[11] = max(b, max(3, (i32)permute_bytes((u32)-a, 0, 0x3210)));
 }
 
 //! run wide_extremes block=64 (u32[64]:bits, i64[256])

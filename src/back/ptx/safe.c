@@ -54,25 +54,24 @@ static const char *opaque(ptx *p, const char *value)
     return t;
 }
 
-// A negation, or what the assembler may find to be one: 0 - x, x * -1, and a - x or a * x where `a`
-// is compared with something, so that its value is known in a branch.
+// A negation, or what the assembler may find to be one: 0 - x, x * -1, a - x or a * x where `a` is
+// compared with something, so that its value is known in a branch; and what may turn out to be a
+// copy of a negation.
 static bool may_negate(const ptx *p, ir_ref r)
 {
     ir_inst_id def = ir_def_of(p->f, r);
     const ir_inst *i = ir_at(p->f, def);
-    if (!def || (i->op != IR_SUB && i->op != IR_MUL))
-        return false;
-    for (uint32_t k = 0; k < 2; k++) {
+    ir_op op = def ? (ir_op)i->op : IR_NOP;
+    if (op == IR_DP4A_S || op == IR_DP4A_U || op == IR_PRMT || op == IR_FSHL)
+        return true;
+    if (op != IR_SUB && op != IR_MUL)
+        return op == IR_SELECT;
+    for (uint32_t k = 0; k < (op == IR_SUB ? 1u : 2u); k++) {
         ir_ref o = ir_operand(p->f, i, k);
         uint64_t bits;
-        if (i->op == IR_SUB && k == 1)
-            return false;
-        if (ir_const_bits(p->f, o, &bits)) {
-            if ((uint32_t)bits == (i->op == IR_SUB ? 0 : UINT32_MAX))
-                return true;
-        } else if (is_compared(p, o)) {
+        bool is_constant = ir_const_bits(p->f, o, &bits);
+        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : is_compared(p, o))
             return true;
-        }
     }
     return false;
 }
