@@ -323,9 +323,12 @@ static void float_state(void)
 int main(void)
 {
     static const char *const modes[] = {"quick", "wait", "background"};
-    if (is_watched)
-        printf("skipped: faults of kernels, which ThreadSanitizer does not follow\n");
-    for (size_t n = 0; n < 3 && !is_watched; n++) {
+    if (is_watched) {
+        printf("skipped: faults of kernels, which ThreadSanitizer does not follow\n"
+               "faults: 0 passed, 0 failed, 1 skipped\n");
+        return 0;
+    }
+    for (size_t n = 0; n < 3; n++) {
         setenv("KILN_CPU", modes[n], 1);
         for (int optimise = 0; optimise < 2; optimise++)
             messages(optimise ? 1 : -1);
