@@ -134,11 +134,11 @@ static bool repeat_fields(npy *n, size_t first, const char *prefix, size_t count
                           char why[NPY_WHY])
 {
     size_t each = n->field_count - first, len = strlen(prefix);
-    for (size_t e = count; e-- > 0;) // the first one last: it is copied from
+    if (each && count > (NPY_FIELDS - first) / each)
+        return FAIL("its records have more than %d fields", NPY_FIELDS);
+    for (size_t e = each ? count : 0; e-- > 0;) // the first one last: it is copied from
         for (size_t k = 0; k < each; k++) {
             npy_field f = n->fields[first + k];
-            if (first + (e + 1) * each > NPY_FIELDS)
-                return FAIL("its records have more than %d fields", NPY_FIELDS);
             char path[sizeof f.path];
             if (snprintf(path, sizeof path, "%s[%zu]%s", prefix, e, f.path + len) >=
                 (int)sizeof path)

@@ -260,6 +260,8 @@ TEST(npy_headers_that_are_wrong_are_refused)
         "{'descr': [], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': [('a', '<f4', (1048576,))], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': [('a', [('b', '<f4')], (1000,))], 'fortran_order': False, 'shape': (1,), }",
+        "{'descr': [('a', [('', '<f4')], (256666666666666666,))], 'fortran_order': False, "
+        "'shape': (1,), }",
         "{'descr': [('a', '<f4'], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }",
