@@ -207,6 +207,11 @@ TEST(cli_lists_have_shapes)
 
 // --- .npy
 
+/* A record without a byte, repeated without end. */
+#define ENDLESS                                                                                    \
+    "{'descr': [('a', [('', '<f4')], (256666666666666666,))], 'fortran_order': False, "            \
+    "'shape': (1,), }"
+
 static bool read_made(const char *header, const void *data, size_t bytes, npy *out, char *why)
 {
     unsigned char file[4096] = "\x93NUMPY\x01";
@@ -260,8 +265,7 @@ TEST(npy_headers_that_are_wrong_are_refused)
         "{'descr': [], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': [('a', '<f4', (1048576,))], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': [('a', [('b', '<f4')], (1000,))], 'fortran_order': False, 'shape': (1,), }",
-        "{'descr': [('a', [('', '<f4')], (256666666666666666,))], 'fortran_order': False, "
-        "'shape': (1,), }",
+        ENDLESS,
         "{'descr': [('a', '<f4'], 'fortran_order': False, 'shape': (1,), }",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }",
