@@ -108,7 +108,7 @@ $(T)/gpu/%: tests/gpu/%.c tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 $(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
-$(T)/libfakecuda.so: tests/fake/libcuda.c src/rt/drv/cuda_abi.h
+$(T)/libfakecuda.so: tests/fake/libcuda.c src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
 .PHONY: gpu-build gpu-test gpu-fuzz
@@ -119,13 +119,13 @@ gpu-test: gpu-build
 gpu-fuzz: all $(T)/fuzz_diff
 	@KEEP='$(KEEP)' sh tests/fuzz/gpu $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
 # The same runtime on a driver that runs nothing
-$(T)/fake_check: tests/fake/check.c tests/api/api.h src/rt/drv/cuda_abi.h $(BUILD)/libkiln.a
+$(T)/fake_check: tests/fake/check.c tests/api/api.h src/dev/cuda/abi.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so
 
 # --- OpenCL: an OpenCL library that runs nothing, and the corpus where a real one is found
-$(T)/libfakeopencl.so: tests/opencl/libopencl.c src/rt/drv/opencl_abi.h
+$(T)/libfakeopencl.so: tests/opencl/libopencl.c src/dev/opencl/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)gcc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -Wall -Wextra -fPIC -shared -Isrc $< -o $@
 $(T)/opencl/check: tests/opencl/check.c tests/api/api.h $(BUILD)/libkiln.a

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "kiln/kiln.h"
-#include "rt/drv/cuda_abi.h"
+#include "dev/cuda/abi.h"
 
 enum { BENCH_FILES = 32 };
 

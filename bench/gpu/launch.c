@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bench/gpu/bench.h"
-#include "rt/cache.h"
+#include "rt/cache/cache.h"
 
 enum {
     LOADS = 9,
@@ -146,7 +146,7 @@ static void time_loads(both *b)
 // --- the first call of an op in a process that finds the kernel on disk: from the call until it
 // returns, and until the result is there. The device is open, the buffers are filled, and another
 // kernel has run: neither the context's start nor the driver's first launch counts. The driver's
-// cache is on: machine code of kernels with setmaxnreg is only there (cuda_module.c).
+// cache is on: machine code of kernels with setmaxnreg is only there (dev/cuda/module.c).
 
 static kiln_status call_op(kiln *k, bool is_matmul, kiln_buffer **b)
 {

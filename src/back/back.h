@@ -29,7 +29,7 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
               diags *ds, arena *scratch, text *out);
 
 // Appends the C text of all kernels of `m` (or of `only`): lane operations, a function a kernel,
-// and the table that rt/cpu.h describes.
+// and the table that dev/cpu/cpu.h describes.
 void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out);
 
 typedef struct opencl_options {

@@ -1,6 +1,6 @@
 // kiln cache: the folder of compiled kernels, looked at, emptied, and asked why a file was compiled
 // again.
-#include "rt/cache.h"
+#include "rt/cache/cache.h"
 
 #include <stdlib.h>
 #include <time.h>

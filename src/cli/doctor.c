@@ -6,7 +6,7 @@
 
 #include "base/knobs.h"
 #include "cli/cli.h"
-#include "rt/cache.h"
+#include "rt/cache/cache.h"
 
 bool cli_find_program(const char *name)
 {

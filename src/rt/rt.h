@@ -2,13 +2,13 @@
 //
 // A handle's first word is its magic, the second its number, which no other has or had. Handles
 // come from blocks that are never given back to the system, so looking at a freed one is harmless
-// and finds the poisoned magic; what points elsewhere is not looked at (handle.c).
+// and finds the poisoned magic; what points elsewhere is not looked at (context/handle.c).
 #ifndef KILN_RT_H
 #define KILN_RT_H
 
 #include "base/diag.h"
+#include "dev/device.h"
 #include "kiln/kiln.h"
-#include "rt/device.h"
 
 typedef enum handle_kind {
     HANDLE_CONTEXT,
@@ -53,7 +53,7 @@ struct kiln {
     uint32_t free_row_count;
     uint32_t threads;
     uint64_t step_limit;
-    bool guards_buffers; // guarded.c
+    bool guards_buffers; // memory/guarded.c
     volatile int cancel;
     uint64_t blocks_taken, blocks_all; // of the launch that runs (interp, cpu); atomic
     void (*print)(void *user, const char *text, size_t len);
@@ -74,7 +74,7 @@ typedef struct rt_param {
 typedef enum rt_ran { RAN_NOT_YET, RAN_COMPILED, RAN_OWN, RAN_INTERPRETED } rt_ran;
 
 // What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line
-// in image.c.
+// in module/image.c.
 struct kiln_kernel {
     uint64_t magic, id;
     struct kiln_module *module;
@@ -160,7 +160,7 @@ typedef struct launch_note {
     uint32_t grid[3], block[3];
 } launch_note;
 
-// What the work of a graph, or of a capture, needs to be alive (uses.c).
+// What the work of a graph, or of a capture, needs to be alive (graph/uses.c).
 typedef struct graph_use {
     uint8_t kind; // handle_kind
     const void *handle;
@@ -213,13 +213,13 @@ struct kiln_graph {
     struct cu_graph_exec_s *exec;
 };
 
-// --- handle.c
+// --- context/handle.c
 void *handle_new(handle_kind kind); // zeroed but for the magic; NULL: no memory
 void handle_free(handle_kind kind, void *handle);
 bool handle_is(handle_kind kind, const void *handle);
 uint64_t handle_id(handle_kind kind, const void *handle); // 0: not a live one
 
-// --- error.c: records the error on `k` (may be NULL) and on this thread; returns `status`.
+// --- context/error.c: records the error on `k` (may be NULL) and on this thread; returns `status`.
 kiln_status error_set(kiln *k, kiln_status status, diag_code code, const char *format, ...)
     PRINTF_LIKE(4, 5);
 kiln_status error_no_memory(kiln *k, const char *what);
@@ -234,27 +234,27 @@ void error_add_line(kiln *k, const char *format, ...) PRINTF_LIKE(2, 3);
 kiln_status error_set_text(kiln *k, kiln_status status, const char *code, const char *text);
 void error_free(kiln *k);
 
-// --- args.c
+// --- launch/args.c
 kiln_type type_from_ir(ir_type t, bool is_unsigned);
 // The bytes from where a buffer argument starts to the buffer's end.
 uint64_t arg_bytes(const kiln_arg *arg);
 // Checks one argument and turns it into what the interpreter takes.
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out);
 
-// --- guarded.c: zeroed memory between addresses that nobody may touch. It ends where they begin,
-// but for the alignment. NULL: none is left, take other memory. *mapped is what guarded_free wants;
-// 0 means that the memory is malloc's.
+// --- memory/guarded.c: zeroed memory between addresses that nobody may touch. It ends where they
+// begin, but for the alignment. NULL: none is left, take other memory. *mapped is what guarded_free
+// wants; 0 means that the memory is malloc's.
 enum { GUARDED_ALIGNMENT = 64 };
 void *guarded_new(size_t bytes, size_t *mapped, uint8_t **base);
 void guarded_free(void *memory, size_t mapped);
-// --- buffer.c
+// --- memory/buffer.c
 void buffer_drop(kiln_buffer *b); // without taking it out of the context's list
-// --- launch.c
+// --- launch/launch.c
 kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
                          rt_launch *out, bool *is_empty);
-// --- print_keep: where a context's kernel output goes (context.c)
+// --- context/context.c: where a context's kernel output goes
 void context_print(void *k, const char *bytes, size_t len);
-// --- memory.c
+// --- memory/copy.c
 void host_drop_all(kiln *k);
 typedef struct tensor_layout { // a tensor map's description, checked
     kiln_type type;
@@ -262,20 +262,20 @@ typedef struct tensor_layout { // a tensor map's description, checked
     uint32_t steps[5], swizzle, promotion; // the last two as cuTensorMapEncodeTiled counts them
 } tensor_layout;
 kiln_status tensor_layout_of(kiln *k, const kiln_tensor_map_desc *desc, tensor_layout *out);
-// --- stream.c, graph.c
+// --- graph/stream.c
 void stream_drop(kiln_stream *s);
 void event_drop(kiln_event *e);
 void graph_drop(kiln_graph *g);
 // NULL when `s` is NULL or a stream of `k` that can be used now; else the error is set.
 kiln_status stream_check(kiln *k, const kiln_stream *s);
-// --- uses.c: false: no memory.
+// --- graph/uses.c: false: no memory.
 bool uses_add_launch(graph_uses *u, kiln_kernel *kernel, const kiln_arg *args, size_t count,
                      size_t node);
 bool uses_add_buffer(graph_uses *u, const kiln_buffer *b);
 void uses_drop_node(graph_uses *u, size_t node);
 void uses_free(graph_uses *u);
 const graph_use *uses_find_dead(const graph_uses *u); // NULL: all are alive
-// --- module.c
+// --- module/module.c
 void module_drop(kiln_module *m);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/cpu/cpu.h"
+#include "dev/cpu/cpu.h"
 
 typedef struct tally {
     unsigned kernels, quick;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rt/cpu/cpu.h"
+#include "dev/cpu/cpu.h"
 
 enum { ITEMS = 512, MODULES = 12 };
 

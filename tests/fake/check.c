@@ -3,7 +3,7 @@
 // Each case runs in a process of its own with its own FAKE_CUDA.
 //     check FAKE_LIBRARY
 #include "api.h"
-#include "rt/drv/cuda_abi.h"
+#include "dev/cuda/abi.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

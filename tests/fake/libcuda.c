@@ -17,7 +17,7 @@
 //     fault=N       the N-th launch dies: every later call gives 700
 //
 // FAKE_CUDA_LOG names a file that gets a line for every launch, load and question for the clock.
-#include "rt/drv/cuda_abi.h"
+#include "dev/cuda/abi.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/drv/opencl_abi.h"
+#include "dev/opencl/abi.h"
 
 static int thing; // everything has this handle
 static int is_launched;

@@ -13,7 +13,7 @@
 
 #include "base/sha256.h"
 #include "kiln/kiln.h"
-#include "rt/cache.h"
+#include "rt/cache/cache.h"
 #include "tests/test.h"
 
 static char folder[64], beside[64]; // the cache, and files of the test

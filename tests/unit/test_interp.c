@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/interp/engine.h"
 #include "ir/eval.h"
-#include "rt/interp/engine.h"
 #include "tests/test.h"
 
 // --- lane loops agree with ir_eval

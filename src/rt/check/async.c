@@ -5,8 +5,8 @@
 // mbarriers, named barriers and clusters order everything before them, as a barrier of the block
 // does: that is more than they do, so what is reported is wrong, but not all that is wrong is
 // reported. Start at check_async_hooks.
+#include "dev/interp/nv.h"
 #include "rt/check/check.h"
-#include "rt/interp/nv.h"
 
 enum { WORD = 4 };
 

@@ -12,7 +12,7 @@
 #define KILN_CHECK_SHADOW_H
 
 #include "base/vec.h"
-#include "rt/interp/engine.h"
+#include "dev/interp/engine.h"
 #include "rt/rt.h"
 
 typedef enum mark_flag {

@@ -6,8 +6,8 @@
 // the cluster's barrier opened, or the other block arrived at one of its mbarriers, or released
 // something it then acquired. All of that counts for whole blocks, and relaxed arrivals as any: so
 // what is reported is a mistake, but not every mistake is reported. Start at cluster_event.
+#include "dev/interp/nv.h"
 #include "rt/check/check.h"
-#include "rt/interp/nv.h"
 
 enum { BLOCKS_MAX = 16 };
 

@@ -4,8 +4,8 @@
 //
 // A copy's ends are taken to whole words inside of it: its neighbours in a word are not its
 // business. Start at global_copy.
+#include "dev/interp/nv.h"
 #include "rt/check/check.h"
-#include "rt/interp/nv.h"
 
 enum { WORD = 4 };
 

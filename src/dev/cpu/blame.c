@@ -1,0 +1,155 @@
+// From a signal to the kernel's error. The interpreter runs the stopped block again, with all its
+// checks: it names line, array, index and thread as it always does. The block finds memory as the
+// machine code left it, so a kernel that has overwritten what led it astray may get through; then
+// the message is made of the signal alone. Start reading at blame_fault.
+#include "dev/cpu/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+// Instructions of all warps of the block: about two seconds.
+#define MOST_STEPS 20000000u
+enum { NEAR = 1 << 20, NULL_PAGES = 1 << 16 }; // bytes
+
+static void ignore_print(void *user, const char *bytes, size_t len)
+{
+    (void)user;
+    (void)bytes;
+    (void)len;
+}
+
+// The interpreter's segments, moved above all addresses of this host: then a wild pointer is not
+// taken for a place in some buffer.
+enum { ABOVE_HOST = 256 };
+
+static interp_arg *move_args(const kiln_kernel *kernel, const rt_launch *l)
+{
+    interp_arg *args = malloc((kernel->param_count + 1) * sizeof *args);
+    for (size_t n = 0; args && n < kernel->param_count; n++) {
+        args[n] = l->args[n];
+        if (kernel->params[n].info.kind == KILN_PARAM_POINTER &&
+            args[n].bits >> INTERP_SEGMENT_BITS)
+            args[n].bits += interp_address(ABOVE_HOST, 0);
+    }
+    return args;
+}
+
+static interp_buffer *move_rows(const kiln *k)
+{
+    interp_buffer *rows = calloc(k->row_count + ABOVE_HOST, sizeof *rows);
+    if (rows)
+        memcpy(rows + ABOVE_HOST, k->rows, k->row_count * sizeof *rows);
+    return rows;
+}
+
+// True: the block fails there, too.
+static bool ask_interpreter(kiln_kernel *kernel, const rt_launch *l, uint64_t block_rank,
+                            interp_error *out)
+{
+    kiln *k = kernel->module->k;
+    uint32_t warps = (l->block[0] * l->block[1] * l->block[2] + 31) / 32;
+    interp_arg *args = move_args(kernel, l);
+    interp_buffer *rows = move_rows(k);
+    interp_launch launch = {.program = kernel->program,
+                            .shared_bytes = l->shared_bytes,
+                            .args = args,
+                            .buffers = rows,
+                            .buffer_count = k->row_count + ABOVE_HOST,
+                            .threads = 1,
+                            .step_limit = MOST_STEPS / warps,
+                            .cancel = &k->cancel,
+                            .is_one_block = true,
+                            .one_block = block_rank,
+                            .takes_host = true,
+                            .print = ignore_print};
+    memcpy(launch.grid, l->grid, sizeof launch.grid);
+    memcpy(launch.block, l->block, sizeof launch.block);
+    bool has_failed = args && rows && !interp_run(&launch, out) && out->code != K6028 &&
+                      out->code != K6029 && out->code != K6004;
+    free(args);
+    free(rows);
+    return has_failed;
+}
+
+static void add_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
+static void add_text(interp_error *e, const char *format, ...)
+{
+    size_t used = strlen(e->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->text + used, sizeof e->text - used, format, args);
+    va_end(args);
+}
+
+// The pointer argument whose buffer ends just before, or begins just behind, the address; SIZE_MAX:
+// none.
+static size_t nearest_param(const kiln_kernel *kernel, const rt_launch *l, uintptr_t address,
+                            uint64_t *past)
+{
+    const kiln *k = kernel->module->k;
+    size_t found = SIZE_MAX;
+    uint64_t least = NEAR;
+    for (size_t n = 0; n < kernel->param_count; n++) {
+        uint64_t row = l->args[n].bits >> INTERP_SEGMENT_BITS;
+        if (kernel->params[n].info.kind != KILN_PARAM_POINTER || !row || row >= k->row_count ||
+            !k->rows[row].base)
+            continue;
+        uintptr_t end = (uintptr_t)k->rows[row].base + k->rows[row].size;
+        if (address >= end && address - end < least) {
+            least = address - end;
+            *past = least;
+            found = n;
+        }
+    }
+    return found;
+}
+
+static void say_signal(const kiln_kernel *kernel, const rt_launch *l, const fault_note *note,
+                       interp_error *e)
+{
+    const char *verb = !note->knows_writes ? "uses" : note->writes ? "writes" : "reads";
+    uint64_t past = 0;
+    size_t near = note->has_address ? nearest_param(kernel, l, note->address, &past) : SIZE_MAX;
+    e->code = K6020;
+    add_text(e, "kernel '%s': ", kernel->name);
+    if (!note->has_address) {
+        add_text(e, "%s an address that no pointer can have", verb);
+    } else if (note->address < NULL_PAGES) {
+        e->code = K6021;
+        add_text(e, "%s through a null pointer", verb);
+    } else if (near != SIZE_MAX) {
+        add_text(e, "%s memory %llu byte%s past the end of '%s'", verb, (unsigned long long)past,
+                 past == 1 ? "" : "s", kernel->params[near].info.name);
+    } else {
+        add_text(e, "%s memory at 0x%llx, outside every buffer and array", verb,
+                 (unsigned long long)note->address);
+    }
+}
+
+void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note,
+                 uint64_t block_rank, uint32_t warp, interp_error *out)
+{
+    interp_error seen;
+    if (note->is_stack) {
+        *out = (interp_error){.code = K6004, .file = "", .block_rank = block_rank};
+        add_text(out,
+                 "kernel '%s': its machine code needs more stack than the %d KiB it is given: "
+                 "split the kernel, or keep fewer values alive across barriers and loops",
+                 kernel->name, FIBER_STACK >> 10);
+        return;
+    }
+    if (ask_interpreter(kernel, l, block_rank, &seen)) {
+        *out = seen;
+        return;
+    }
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2], last = warp * 32 + 31;
+    *out = (interp_error){
+        .file = kernel->file ? kernel->file : "", .line = kernel->line, .block_rank = block_rank};
+    say_signal(kernel, l, note, out);
+    if (kernel->file && kernel->line)
+        add_text(out, "\n  in the kernel at %s:%u", kernel->file, kernel->line);
+    add_text(out, "\n  in one of threads %u to %u of block (%u, %u, %u)", warp * 32,
+             last < threads ? last : threads - 1, (uint32_t)(block_rank % l->grid[0]),
+             (uint32_t)(block_rank / l->grid[0] % l->grid[1]),
+             (uint32_t)(block_rank / l->grid[0] / l->grid[1]));
+}

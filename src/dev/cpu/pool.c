@@ -1,0 +1,90 @@
+// Threads that stay: starting one costs more than most launches. One piece of work at a time; a
+// launch that finds the pool busy (another context's) does its work alone. After a fork the child
+// starts anew.
+#include "dev/cpu/cpu.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum { MOST = 256 };
+
+static struct {
+    pthread_mutex_t busy; // held for one pool_run
+    pthread_mutex_t lock;
+    pthread_cond_t wake, idle;
+    pid_t owner;
+    uint32_t started, wanted, running;
+    uint64_t round;
+    void (*work)(void *, uint32_t);
+    void *user;
+} pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .idle = PTHREAD_COND_INITIALIZER};
+
+static void *worker(void *index_pointer)
+{
+    uint32_t index = (uint32_t)(uintptr_t)index_pointer;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        while (pool.round == seen)
+            pthread_cond_wait(&pool.wake, &pool.lock);
+        seen = pool.round;
+        if (index >= pool.wanted)
+            continue;
+        void (*work)(void *, uint32_t) = pool.work;
+        void *user = pool.user;
+        pthread_mutex_unlock(&pool.lock);
+        work(user, index);
+        pthread_mutex_lock(&pool.lock);
+        if (--pool.running == 0)
+            pthread_cond_signal(&pool.idle);
+    }
+    return NULL;
+}
+
+// With the lock held. Fewer threads than wanted is no reason to fail.
+static void start_more(uint32_t threads)
+{
+    if (pool.owner != getpid()) {
+        pool.owner = getpid();
+        pool.started = 1; // the caller
+    }
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr))
+        return;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    while (pool.started < threads) {
+        pthread_t id;
+        if (pthread_create(&id, &attr, worker, (void *)(uintptr_t)pool.started))
+            break;
+        pool.started++;
+    }
+    pthread_attr_destroy(&attr);
+}
+
+void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *user)
+{
+    if (threads > MOST)
+        threads = MOST;
+    if (threads < 2 || pthread_mutex_trylock(&pool.busy)) {
+        work(user, 0);
+        return;
+    }
+    pthread_mutex_lock(&pool.lock);
+    start_more(threads);
+    pool.wanted = threads < pool.started ? threads : pool.started;
+    pool.running = pool.wanted - 1;
+    pool.work = work;
+    pool.user = user;
+    pool.round++;
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    work(user, 0);
+    pthread_mutex_lock(&pool.lock);
+    while (pool.running)
+        pthread_cond_wait(&pool.idle, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&pool.busy);
+}

@@ -1,0 +1,98 @@
+// The host's end of the channel (back/channel.h): the lines and the fault lie in mapped memory, the
+// header on the GPU. They are read when everything has ended, so nobody writes meanwhile.
+#include "dev/cuda/cuda.h"
+
+#include <stdlib.h>
+
+#include "rt/channel/reader.h"
+
+enum { RING_BYTES = 1 << 20 };
+
+// Waits until the GPU has it. cuMemcpyHtoD would not: of memory that is not pinned it may return
+// before the copy arrives, and a kernel on another stream would find the header of the one before.
+static cu_result write_header(cuda_device *d, cuda_channel *c, const channel_header *header)
+{
+    cu_result r = d->cu->copy_in_async(c->header, header, sizeof *header, d->memory);
+    return r ? r : d->cu->stream_sync(d->memory);
+}
+
+kiln_status cuda_channel_open(kiln_module *m)
+{
+    cuda_device *d = m->k->cuda;
+    cuda_channel *c = arena_new_of(m->a, cuda_channel);
+    void *memory = NULL;
+    cu_ptr ring = 0;
+    cu_result r = d->cu->host_alloc(&memory, RING_BYTES + sizeof(channel_fault),
+                                    CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    if (r)
+        return cuda_fail(m->k, r, "making room for what kernels print");
+    memset(memory, 0, RING_BYTES + sizeof(channel_fault));
+    c->ring = memory;
+    c->fault = (volatile channel_fault *)(void *)(c->ring + RING_BYTES);
+    m->channel = c;
+    channel_header header = {.capacity = RING_BYTES};
+    r = d->cu->host_device_pointer(&ring, memory, 0);
+    if (!r)
+        r = d->cu->alloc(&c->header, sizeof header);
+    header.ring = ring;
+    header.fault = ring + RING_BYTES;
+    if (!r)
+        r = write_header(d, c, &header);
+    return r ? cuda_fail(m->k, r, "making room for what kernels print") : KILN_OK;
+}
+
+void cuda_channel_close(kiln_module *m)
+{
+    cuda_device *d = m->k->cuda;
+    cuda_channel *c = m->channel;
+    if (!c)
+        return;
+    if (c->header)
+        d->cu->free(c->header);
+    d->cu->host_free(c->ring);
+    m->channel = NULL;
+}
+
+static kiln_status drain(kiln_module *m, bool *is_reported)
+{
+    cuda_device *d = m->k->cuda;
+    cuda_channel *c = m->channel;
+    channel_header header;
+    kiln_status status = KILN_OK;
+    cu_result r = d->cu->copy_out(&header, c->header, sizeof header);
+    if (r)
+        return cuda_fail(m->k, r, "reading what kernels printed");
+    c->is_dirty = false;
+    if (header.position)
+        channel_print_lines(m, c->ring,
+                            header.position < RING_BYTES ? header.position : RING_BYTES);
+    if (header.dropped)
+        channel_print_lost(m, header.dropped, RING_BYTES);
+    if (c->fault->is_set && !*is_reported) {
+        channel_fault fault;
+        memcpy(&fault, (const void *)(uintptr_t)c->fault, sizeof fault);
+        status = channel_set_fault(m, &fault);
+        *is_reported = true;
+    }
+    if (header.position || header.dropped || header.fault_taken) {
+        memset(c->ring, 0, header.position < RING_BYTES ? header.position : RING_BYTES);
+        memset((void *)(uintptr_t)c->fault, 0, sizeof *c->fault);
+        header.position = header.dropped = header.fault_taken = 0;
+        r = write_header(d, c, &header);
+        if (r)
+            return cuda_fail(m->k, r, "resetting what kernels printed");
+    }
+    return status;
+}
+
+kiln_status cuda_channel_drain(kiln *k)
+{
+    kiln_status first = KILN_OK;
+    bool is_reported = false;
+    k->cuda->has_talked = false;
+    for (kiln_module *m = k->modules; m; m = m->next) {
+        kiln_status status = m->channel && m->channel->is_dirty ? drain(m, &is_reported) : KILN_OK;
+        first = first ? first : status;
+    }
+    return first;
+}

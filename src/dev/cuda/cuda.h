@@ -1,0 +1,127 @@
+// The CUDA device's own state. device.c opens, closes and waits, and turns driver errors into
+// sentences; memory.c holds buffers and copies; module.c loads code; launch.c is the
+// path every launch takes; stream.c and graph.c are what their names say; channel.c
+// reads what kernels printed and why they stopped.
+#ifndef KILN_CUDA_H
+#define KILN_CUDA_H
+
+#include "back/back.h"
+#include "dev/cuda/abi.h"
+#include "rt/rt.h"
+
+enum {
+    CUDA_STREAM_LIMIT = 1024, // finished-counts, one a stream
+    CUDA_MARK_EVERY = 256,    // launches between two writes of a stream's finished-count
+    CUDA_FEW_ARGS = 64,       // launches with more arguments allocate
+};
+
+struct cuda_device {
+    const cuda_api *cu;
+    int ordinal;
+    cu_device device;
+    kiln_device_info facts; // asked for once: the clocks take the driver half a millisecond each
+    cu_context context;
+    kiln_stream main; // launches that name no stream
+    cu_stream memory; // allocations and their zeroing
+    cu_pool pool;     // NULL: plain allocation
+    uint32_t *marks;  // mapped: per stream slot, how many launches have ended
+    cu_ptr marks_at;
+    uint32_t mark_every;
+    uint64_t launches; // of all streams: the order of the newest note
+    bool slot_used[CUDA_STREAM_LIMIT];
+    bool is_lost;
+    char lost_text[1024]; // why
+    cu_event order;       // used where one stream waits for another
+    bool has_talked;      // some kernel with a channel was launched since the last drain
+};
+typedef struct cuda_device cuda_device;
+
+typedef struct cuda_channel {
+    cu_ptr header;
+    uint8_t *ring;                 // mapped
+    volatile channel_fault *fault; // mapped, right after the ring
+    bool is_dirty;                 // launched since the last drain
+} cuda_channel;
+
+// --- device.c
+// Makes the device's context current for this thread.
+static inline void cuda_enter(const cuda_device *d)
+{
+    cu_context now = NULL;
+    if (d->cu->context_get(&now) != CU_OK || now != d->context)
+        d->cu->context_set(d->context);
+}
+// Turns a driver's answer into an error: `doing` completes "the driver said no while …". Faults of
+// kernels name the earliest unfinished launch, and the device is lost from then on.
+kiln_status cuda_fail(kiln *k, cu_result r, const char *doing);
+// KILN_OK, or the error of a device that was lost before; enters the context.
+kiln_status cuda_ready(kiln *k);
+kiln_status cuda_no_entry(kiln *k, const char *feature); // the driver is too old for it
+bool cuda_is_fault(cu_result r);
+int cuda_attribute(const cuda_device *d, int attribute);
+const target *cuda_pick_target(int sm, int driver_version);
+kiln_status cuda_find(int ordinal); // whether it can be used, and if not, why
+kiln_status cuda_info_of(int ordinal, kiln_device_info *out);
+size_t cuda_usable_count(void);
+kiln_status cuda_sync(kiln *k, kiln_stream *s);
+
+// --- memory.c
+kiln_status cuda_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
+void cuda_free(kiln_buffer *b);
+kiln_status cuda_copy(kiln *k, const rt_copy *copy);
+kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
+                      kiln_stream *s);
+kiln_status cuda_memory_info(kiln *k, kiln_memory_info *out);
+kiln_status cuda_memory_trim(kiln *k);
+kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out);
+void cuda_host_free(kiln *k, void *memory);
+kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out);
+
+// --- module.c
+kiln_status cuda_load_module(kiln_module *m, const rt_image *image);
+void cuda_unload_module(kiln_module *m);
+kiln_status cuda_resources(const kiln_kernel *kernel, kiln_resources *out);
+kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                           uint32_t *blocks);
+kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                          uint32_t *clusters);
+
+// --- launch.c
+kiln_status cuda_launch(kiln_kernel *kernel, const rt_launch *launch);
+// Before the first launch with this much dynamic shared memory.
+kiln_status cuda_raise_shared(kiln_kernel *kernel, size_t bytes);
+// Leaves a note of a launch that was given to `s`; without a kernel and a launch: of a graph.
+void cuda_take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, const rt_launch *l);
+// Fills `params` (param_count + 1 entries) for the driver.
+void cuda_fill_params(const kiln_kernel *kernel, const interp_arg *args, void **params);
+
+// --- stream.c
+kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority);
+void cuda_stream_close(kiln_stream *s);
+kiln_status cuda_stream_is_done(kiln_stream *s, bool *is_done);
+kiln_status cuda_stream_wait(kiln_stream *s, const kiln_event *e);
+kiln_status cuda_event_new(kiln_event *e);
+void cuda_event_free(kiln_event *e);
+kiln_status cuda_event_record(kiln_event *e, kiln_stream *s);
+kiln_status cuda_event_sync(kiln_event *e);
+kiln_status cuda_event_elapsed(const kiln_event *start, const kiln_event *end, double *ms);
+kiln_status cuda_stream_new(kiln_stream *s, int priority);
+
+// --- graph.c
+kiln_status cuda_capture_begin(kiln_stream *s);
+kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update);
+kiln_status cuda_graph_new(kiln_graph *g);
+kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch,
+                           const size_t *after, size_t after_count);
+kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node);
+kiln_status cuda_graph_set(kiln_graph *g, size_t node, const rt_launch *launch);
+kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s);
+void cuda_graph_free(kiln_graph *g);
+
+// --- channel.c
+kiln_status cuda_channel_open(kiln_module *m);
+void cuda_channel_close(kiln_module *m);
+// After everything has ended: prints the lines of all modules, reports the first fault.
+kiln_status cuda_channel_drain(kiln *k);
+
+#endif

@@ -1,0 +1,228 @@
+// Graphs of a GPU: what a stream captured, or nodes added by hand; instantiated once, launched as
+// one call.
+#include "dev/cuda/cuda.h"
+
+#include <stdlib.h>
+
+typedef struct hand_node { // of a graph made by hand
+    cu_graph_node native;
+    kiln_kernel *kernel;
+} hand_node;
+
+static hand_node *node_at(const kiln_graph *g, size_t index)
+{
+    return (hand_node *)g->nodes + index;
+}
+
+kiln_status cuda_capture_begin(kiln_stream *s)
+{
+    kiln_status status = cuda_ready(s->k);
+    if (status)
+        return status;
+    if (!s->k->cuda->cu->graph_instantiate) // what is captured could never be launched
+        return cuda_no_entry(s->k, "graphs");
+    cu_result r = s->k->cuda->cu->capture_begin(s->native, CU_CAPTURE_RELAXED);
+    if (r)
+        return cuda_fail(s->k, r, "beginning a capture");
+    s->is_capturing = true;
+    return KILN_OK;
+}
+
+static kiln_status instantiate(kiln_graph *g)
+{
+    const cuda_api *cu = g->k->cuda->cu;
+    if (g->exec)
+        cu->graph_exec_destroy(g->exec);
+    g->exec = NULL;
+    cu_result r = cu->graph_instantiate(&g->exec, g->native, 0);
+    if (r)
+        return cuda_fail(g->k, r, "setting a graph up");
+    g->is_dirty = false;
+    return KILN_OK;
+}
+
+static void count_nodes(kiln_graph *g)
+{
+    size_t count = 0;
+    if (g->k->cuda->cu->graph_nodes &&
+        g->k->cuda->cu->graph_nodes(g->native, NULL, &count) == CU_OK)
+        g->node_count = count;
+}
+
+kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
+{
+    kiln *k = s->k;
+    const cuda_api *cu = k->cuda->cu;
+    cu_graph captured = NULL;
+    s->is_capturing = false;
+    kiln_status status = cuda_ready(k);
+    if (status)
+        return status;
+    cu_result r = cu->capture_end(s->native, &captured);
+    if (r)
+        return cuda_fail(k, r,
+                         "ending a capture; a call that waits, or works outside the captured "
+                         "stream, breaks one");
+    if (is_update && !cu->graph_update) {
+        cu->graph_destroy(captured);
+        return cuda_no_entry(k, "updating a graph");
+    }
+    if (is_update) {
+        cu_graph_update info = {0};
+        r = cu->graph_update(g->exec, captured, &info);
+        if (r) {
+            cu->graph_destroy(captured);
+            if (r != CU_GRAPH_UPDATE_FAILURE)
+                return cuda_fail(k, r, "updating a graph");
+            return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                             "kiln_capture_update: the captured work has another shape than the "
+                             "graph (reason %d)",
+                             info.result);
+        }
+    }
+    if (g->native)
+        cu->graph_destroy(g->native);
+    g->native = captured;
+    g->talks = s->capture_talks;
+    s->capture_talks = false;
+    count_nodes(g);
+    return is_update ? KILN_OK : instantiate(g);
+}
+
+kiln_status cuda_graph_new(kiln_graph *g)
+{
+    kiln_status status = cuda_ready(g->k);
+    if (status)
+        return status;
+    const cuda_api *cu = g->k->cuda->cu;
+    if (!cu->graph_add_kernel || !cu->graph_set_kernel || !cu->graph_instantiate)
+        return cuda_no_entry(g->k, "graphs made by hand");
+    cu_result r = cu->graph_create(&g->native, 0);
+    return r ? cuda_fail(g->k, r, "making a graph") : KILN_OK;
+}
+
+static cu_kernel_node node_of(kiln_kernel *kernel, const rt_launch *l, void **params)
+{
+    cuda_fill_params(kernel, l->args, params);
+    return (cu_kernel_node){.function = kernel->function,
+                            .grid_x = l->grid[0],
+                            .grid_y = l->grid[1],
+                            .grid_z = l->grid[2],
+                            .block_x = l->block[0],
+                            .block_y = l->block[1],
+                            .block_z = l->block[2],
+                            .shared_bytes = (unsigned)l->shared_bytes,
+                            .params = params};
+}
+
+static kiln_status check_node(kiln_kernel *kernel, const rt_launch *l)
+{
+    kiln *k = kernel->module->k;
+    kiln_status status = cuda_ready(k);
+    if (status)
+        return status;
+    if (l->cluster[0] || l->is_cooperative || l->overlaps_previous)
+        return error_set(
+            k, KILN_E_UNSUPPORTED, K6038,
+            "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
+    return l->shared_bytes > kernel->dynamic_limit ? cuda_raise_shared(kernel, l->shared_bytes)
+                                                   : KILN_OK;
+}
+
+static bool grow(kiln_graph *g)
+{
+    if (g->node_count < g->node_cap)
+        return true;
+    size_t cap = g->node_cap ? g->node_cap * 2 : 16;
+    hand_node *grown = realloc(g->nodes, cap * sizeof *grown);
+    if (!grown)
+        return false;
+    g->nodes = grown;
+    g->node_cap = cap;
+    return true;
+}
+
+kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l,
+                           const size_t *after, size_t after_count)
+{
+    kiln_status status = check_node(kernel, l);
+    if (status)
+        return status;
+    void **params = calloc(kernel->param_count + 1 + after_count, sizeof *params);
+    if (!params || !grow(g)) {
+        free(params);
+        return error_no_memory(g->k, "a graph's node");
+    }
+    cu_graph_node *waits = (cu_graph_node *)(void *)(params + kernel->param_count + 1);
+    for (size_t n = 0; n < after_count; n++)
+        waits[n] = node_at(g, after[n])->native;
+    cu_kernel_node node = node_of(kernel, l, params);
+    hand_node *made = node_at(g, g->node_count);
+    *made = (hand_node){.kernel = kernel};
+    cu_result r = g->k->cuda->cu->graph_add_kernel(&made->native, g->native,
+                                                   after_count ? waits : NULL, after_count, &node);
+    free(params);
+    if (r)
+        return cuda_fail(g->k, r, "adding to a graph");
+    g->node_count++;
+    g->talks = g->talks || kernel->talks;
+    g->is_dirty = true;
+    return KILN_OK;
+}
+
+kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node)
+{
+    return node_at(g, node)->kernel;
+}
+
+kiln_status cuda_graph_set(kiln_graph *g, size_t index, const rt_launch *l)
+{
+    kiln_kernel *kernel = node_at(g, index)->kernel;
+    kiln_status status = check_node(kernel, l);
+    if (!status && (g->is_dirty || !g->exec))
+        status = instantiate(g);
+    if (status)
+        return status;
+    void **params = calloc(kernel->param_count + 1, sizeof *params);
+    if (!params)
+        return error_no_memory(g->k, "a graph's node");
+    cu_kernel_node node = node_of(kernel, l, params);
+    cu_result r = g->k->cuda->cu->graph_set_kernel(g->exec, node_at(g, index)->native, &node);
+    free(params);
+    return r ? cuda_fail(g->k, r, "changing a graph's node") : KILN_OK;
+}
+
+kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s)
+{
+    cuda_device *d = g->k->cuda;
+    kiln_status status = cuda_ready(g->k);
+    if (!status && (g->is_dirty || !g->exec))
+        status = instantiate(g);
+    if (status)
+        return status;
+    if (!s)
+        s = &d->main;
+    cu_result r = d->cu->graph_launch(g->exec, s->native);
+    if (r)
+        return cuda_fail(g->k, r, "launching a graph");
+    if (!s->is_capturing)
+        cuda_take_note(d, s, NULL, NULL);
+    if (g->talks) { // its kernels may print
+        d->has_talked = true;
+        for (kiln_module *m = g->k->modules; m; m = m->next)
+            if (m->channel)
+                m->channel->is_dirty = true;
+    }
+    return KILN_OK;
+}
+
+void cuda_graph_free(kiln_graph *g)
+{
+    const cuda_api *cu = g->k->cuda->cu;
+    cuda_enter(g->k->cuda);
+    if (g->exec)
+        cu->graph_exec_destroy(g->exec);
+    if (g->native)
+        cu->graph_destroy(g->native);
+    free(g->nodes);
+}

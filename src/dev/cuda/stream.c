@@ -1,0 +1,110 @@
+// Streams and events of a GPU. Every stream has a slot in mapped memory where the GPU writes how
+// many of its launches have ended.
+#include "dev/cuda/cuda.h"
+
+kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority)
+{
+    cuda_device *d = k->cuda;
+    uint32_t slot = 0;
+    while (slot < CUDA_STREAM_LIMIT && d->slot_used[slot])
+        slot++;
+    if (slot == CUDA_STREAM_LIMIT)
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "%d streams are open: no more are possible",
+                         CUDA_STREAM_LIMIT);
+    cu_result r = d->cu->stream_create(&s->native, CU_STREAM_NON_BLOCKING, priority);
+    if (r)
+        return cuda_fail(k, r, "making a stream");
+    d->slot_used[slot] = true;
+    d->marks[slot] = 0;
+    s->k = k;
+    s->slot = slot;
+    return KILN_OK;
+}
+
+kiln_status cuda_stream_new(kiln_stream *s, int priority)
+{
+    kiln_status status = cuda_ready(s->k);
+    return status ? status : cuda_stream_open(s->k, s, priority);
+}
+
+void cuda_stream_close(kiln_stream *s)
+{
+    cuda_device *d = s->k->cuda;
+    cuda_enter(d);
+    if (s->is_capturing) {
+        cu_graph unfinished = NULL;
+        d->cu->capture_end(s->native, &unfinished);
+        if (unfinished)
+            d->cu->graph_destroy(unfinished);
+    }
+    d->cu->stream_sync(s->native); // its slot may be given to another
+    d->cu->stream_destroy(s->native);
+    d->slot_used[s->slot] = false;
+}
+
+kiln_status cuda_stream_is_done(kiln_stream *s, bool *is_done)
+{
+    kiln_status status = cuda_ready(s->k);
+    if (status)
+        return status;
+    cu_result r = s->k->cuda->cu->stream_query(s->native);
+    *is_done = r == CU_OK;
+    return r == CU_OK || r == CU_NOT_READY ? KILN_OK : cuda_fail(s->k, r, "asking a stream");
+}
+
+kiln_status cuda_stream_wait(kiln_stream *s, const kiln_event *e)
+{
+    kiln_status status = cuda_ready(s->k);
+    if (status)
+        return status;
+    cu_result r = s->k->cuda->cu->stream_wait(s->native, e->native, 0);
+    return r ? cuda_fail(s->k, r, "making a stream wait") : KILN_OK;
+}
+
+kiln_status cuda_event_new(kiln_event *e)
+{
+    kiln_status status = cuda_ready(e->k);
+    if (status)
+        return status;
+    cu_result r = e->k->cuda->cu->event_create(&e->native, 0);
+    return r ? cuda_fail(e->k, r, "making an event") : KILN_OK;
+}
+
+void cuda_event_free(kiln_event *e)
+{
+    cuda_enter(e->k->cuda);
+    e->k->cuda->cu->event_destroy(e->native);
+}
+
+kiln_status cuda_event_record(kiln_event *e, kiln_stream *s)
+{
+    kiln_status status = cuda_ready(e->k);
+    if (status)
+        return status;
+    cuda_device *d = e->k->cuda;
+    cu_result r = d->cu->event_record(e->native, s ? s->native : d->main.native);
+    return r ? cuda_fail(e->k, r, "recording an event") : KILN_OK;
+}
+
+kiln_status cuda_event_sync(kiln_event *e)
+{
+    kiln_status status = cuda_ready(e->k);
+    if (status)
+        return status;
+    cu_result r = e->k->cuda->cu->event_sync(e->native);
+    return r ? cuda_fail(e->k, r, "waiting for an event") : KILN_OK;
+}
+
+kiln_status cuda_event_elapsed(const kiln_event *start, const kiln_event *end, double *ms)
+{
+    kiln_status status = cuda_ready(start->k);
+    if (status)
+        return status;
+    float took = 0;
+    cu_result r = start->k->cuda->cu->event_elapsed(&took, start->native, end->native);
+    *ms = (double)took;
+    if (r == CU_NOT_READY)
+        return error_set(start->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_event_elapsed: the work before one of the events is not done");
+    return r ? cuda_fail(start->k, r, "measuring the time between events") : KILN_OK;
+}

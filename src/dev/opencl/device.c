@@ -1,0 +1,370 @@
+// Opening and closing an OpenCL device, streams and events, waiting, and turning the driver's
+// answers into sentences. A device must have what the promise of equal bits rests on: double
+// precision, fused multiply-add, subnormals; and addresses that host and kernels share.
+#include "dev/opencl/opencl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rt/graph/capture.h"
+
+// --- facts
+static uint64_t number_of(const ocl_api *cl, ocl_device_id d, uint32_t what)
+{
+    uint64_t value = 0; // of 4 or 8 bytes
+    return cl->device_info(d, what, sizeof value, &value, NULL) ? 0 : value;
+}
+
+static void text_of(const ocl_api *cl, ocl_device_id d, uint32_t what, char *out, size_t size)
+{
+    out[0] = 0;
+    cl->device_info(d, what, size - 1, out, NULL);
+    out[size - 1] = 0;
+}
+
+static bool has_extension(const ocl_api *cl, ocl_device_id d, const char *name)
+{
+    size_t size = 0;
+    cl->device_info(d, OCL_EXTENSIONS, 0, NULL, &size);
+    char *all = calloc(1, size + 1);
+    bool has = all && !cl->device_info(d, OCL_EXTENSIONS, size, all, NULL) && strstr(all, name);
+    free(all);
+    return has;
+}
+
+static void fill_info(const ocl_device *d, kiln_device_info *out)
+{
+    char name[80], driver[40];
+    ocl_device_id id = d->found->device;
+    *out = (kiln_device_info){.target = "opencl"};
+    text_of(d->cl, id, OCL_DEVICE_NAME, name, sizeof name);
+    text_of(d->cl, id, OCL_DRIVER_VERSION, driver, sizeof driver);
+    snprintf(out->device, sizeof out->device, "opencl:%d", d->ordinal);
+    snprintf(out->name, sizeof out->name, "%.52s, %.36s %.32s", name, d->found->platform, driver);
+    uint64_t threads = number_of(d->cl, id, OCL_GROUP_SIZE);
+    out->memory_bytes = number_of(d->cl, id, OCL_MEMORY_BYTES);
+    out->multiprocessors = (uint32_t)number_of(d->cl, id, OCL_COMPUTE_UNITS);
+    out->block_threads = (uint32_t)(threads < 1024 ? threads : 1024);
+    out->clock_khz = (uint32_t)number_of(d->cl, id, OCL_CLOCK_MHZ) * 1000;
+    out->shared_per_block = (size_t)number_of(d->cl, id, OCL_LOCAL_BYTES);
+    out->is_integrated = (d->found->type & OCL_TYPE_CPU) != 0;
+}
+
+static kiln_status info(const kiln *k, kiln_device_info *out)
+{
+    *out = k->ocl->facts;
+    return KILN_OK;
+}
+
+static kiln_status lacks(const ocl_device *d, const char *what)
+{
+    char name[80];
+    text_of(d->cl, d->found->device, OCL_DEVICE_NAME, name, sizeof name);
+    return error_set(NULL, KILN_E_UNSUPPORTED, K6040,
+                     "the OpenCL device opencl:%d (%s) lacks %s, which kernels need", d->ordinal,
+                     name, what);
+}
+
+// Finds the device and what it can do; says why when it cannot be used.
+static kiln_status find(ocl_device *d, int ordinal)
+{
+    const char *why = "";
+    d->ordinal = ordinal;
+    d->cl = ocl_load(&why);
+    if (!d->cl)
+        return error_set(NULL, KILN_E_NOT_FOUND, K6039, "opencl cannot be used: %s", why);
+    d->found = ocl_found_at((size_t)ordinal);
+    if (!d->found)
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
+                         "there is no device 'opencl:%d': OpenCL has %zu here, counted from 0",
+                         ordinal, ocl_usable_count());
+    ocl_device_id id = d->found->device;
+    uint64_t single = number_of(d->cl, id, OCL_SINGLE_CONFIG),
+             real = number_of(d->cl, id, OCL_DOUBLE_CONFIG);
+    d->svm = number_of(d->cl, id, OCL_SVM_ABILITIES);
+    d->options.is_exact = (single & OCL_FP_EXACT_DIVIDE) != 0;
+    d->options.has_ptx = has_extension(d->cl, id, "cl_nv_");
+    d->options.has_loops = !strcmp(d->found->platform, "Portable Computing Language");
+    if (!real)
+        return lacks(d, "double precision");
+    if (!(single & OCL_FP_DENORMS))
+        return lacks(d, "subnormal numbers");
+    if (!(single & OCL_FP_FMA))
+        return lacks(d, "a fused multiply-add");
+    if (!has_extension(d->cl, id, "cl_khr_int64_base_atomics"))
+        return lacks(d, "atomics of 64 bits");
+    return d->svm & OCL_SVM_COARSE ? KILN_OK : lacks(d, "shared virtual memory");
+}
+
+size_t ocl_usable_count(void)
+{
+    size_t count = 0;
+    while (ocl_found_at(count))
+        count++;
+    return count;
+}
+
+kiln_status ocl_info_of(int ordinal, kiln_device_info *out)
+{
+    ocl_device d = {0};
+    kiln_status status = find(&d, ordinal);
+    if (!status || d.found)
+        fill_info(&d, out);
+    return d.found ? KILN_OK : status;
+}
+
+// --- errors
+kiln_status ocl_ready(kiln *k)
+{
+    if (!k->ocl->is_lost)
+        return KILN_OK;
+    return error_set(k, KILN_E_DRIVER, K6036, "%s is lost: %s", k->device, k->ocl->lost_text);
+}
+
+kiln_status ocl_fail(kiln *k, ocl_result r, const char *doing)
+{
+    ocl_device *d = k->ocl;
+    char driver[64];
+    ocl_describe(r, driver, sizeof driver);
+    if (r == OCL_NO_MEMORY || r == OCL_NO_HOST_MEMORY)
+        return error_set(k, KILN_E_NO_MEMORY, K6004, "the driver has no memory while %s [%s]",
+                         doing, driver);
+    bool is_fault = r == OCL_OUT_OF_RESOURCES || r == OCL_EVENT_FAILED || r == OCL_INVALID_QUEUE ||
+                    r == OCL_NVIDIA_FAULT;
+    if (!is_fault || !d->last_kernel[0])
+        return error_set(k, KILN_E_DRIVER, K6034, "the driver said no while %s [%s]", doing,
+                         driver);
+    d->is_lost = true;
+    snprintf(d->lost_text, sizeof d->lost_text,
+             "kernel '%s', or one launched before it, failed on %s", d->last_kernel, k->device);
+    return error_set(k, KILN_E_KERNEL, K6035, "%s [%s]", d->lost_text, driver);
+}
+
+// --- waiting
+ocl_queue ocl_queue_of(const kiln *k, const kiln_stream *s)
+{
+    return s ? s->ocl : k->ocl->main;
+}
+
+ocl_event *ocl_last_of(kiln_stream *s)
+{
+    if (!s)
+        return NULL;
+    if (s->ocl_last)
+        s->k->ocl->cl->event_release(s->ocl_last);
+    s->ocl_last = NULL;
+    return &s->ocl_last;
+}
+
+kiln_status ocl_sync(kiln *k, kiln_stream *s)
+{
+    ocl_device *d = k->ocl;
+    kiln_status status = ocl_ready(k);
+    if (status)
+        return status;
+    // What kernels print can only be read when nobody writes it any more.
+    bool waits_for_all = !s || d->has_talked;
+    ocl_result r = d->cl->finish(ocl_queue_of(k, s));
+    if (waits_for_all && s && !r)
+        r = d->cl->finish(d->main);
+    for (kiln_stream *each = k->streams; each && waits_for_all && !r; each = each->next)
+        r = d->cl->finish(each->ocl);
+    if (r)
+        return ocl_fail(k, r, "waiting for the device");
+    return d->has_talked ? ocl_channel_drain(k) : KILN_OK;
+}
+
+// --- streams and events
+static void *main_stream(kiln *k)
+{
+    return k->ocl->main;
+}
+
+static kiln_status stream_new(kiln_stream *s, int priority)
+{
+    ocl_device *d = s->k->ocl;
+    ocl_result r;
+    (void)priority;
+    kiln_status status = ocl_ready(s->k);
+    if (status)
+        return status;
+    s->ocl = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
+    return r ? ocl_fail(s->k, r, "making a stream") : KILN_OK;
+}
+
+static void stream_free(kiln_stream *s)
+{
+    capture_stream_free(s);
+    s->k->ocl->cl->finish(s->ocl);
+    ocl_last_of(s);
+    s->k->ocl->cl->queue_release(s->ocl);
+}
+
+static void event_free(kiln_event *e)
+{
+    if (e->ocl)
+        e->k->ocl->cl->event_release(e->ocl);
+    e->ocl = NULL;
+}
+
+static kiln_status event_new(kiln_event *e)
+{
+    return ocl_ready(e->k);
+}
+
+static kiln_status event_record(kiln_event *e, kiln_stream *s)
+{
+    ocl_device *d = e->k->ocl;
+    kiln_status status = ocl_ready(e->k);
+    if (status)
+        return status;
+    event_free(e);
+    ocl_event made = NULL;
+    ocl_result r = d->cl->marker(ocl_queue_of(e->k, s), 0, NULL, &made);
+    if (!r)
+        r = d->cl->flush(ocl_queue_of(e->k, s));
+    e->ocl = made;
+    return r ? ocl_fail(e->k, r, "recording an event") : KILN_OK;
+}
+
+static kiln_status event_sync(kiln_event *e)
+{
+    ocl_device *d = e->k->ocl;
+    kiln_status status = ocl_ready(e->k);
+    if (status)
+        return status;
+    ocl_event native = e->ocl;
+    ocl_result r = d->cl->wait(1, &native);
+    return r ? ocl_fail(e->k, r, "waiting for an event") : KILN_OK;
+}
+
+static kiln_status event_elapsed(const kiln_event *start, const kiln_event *end, double *ms)
+{
+    ocl_device *d = start->k->ocl;
+    ocl_event both[2] = {start->ocl, end->ocl};
+    uint64_t from = 0, to = 0;
+    ocl_result r = d->cl->wait(2, both);
+    if (!r)
+        r = d->cl->event_time(both[0], OCL_PROFILING_END, sizeof from, &from, NULL);
+    if (!r)
+        r = d->cl->event_time(both[1], OCL_PROFILING_END, sizeof to, &to, NULL);
+    *ms = to > from ? (double)(to - from) * 1e-6 : 0;
+    return r ? ocl_fail(start->k, r, "asking for the time between events") : KILN_OK;
+}
+
+static kiln_status stream_wait(kiln_stream *s, const kiln_event *e)
+{
+    ocl_device *d = s->k->ocl;
+    ocl_event native = e->ocl;
+    kiln_status status = ocl_ready(s->k);
+    if (status)
+        return status;
+    if (e->k != s->k) { // events of another context cannot be waited for in a queue
+        ocl_result r = e->k->ocl->cl->wait(1, &native);
+        return r ? ocl_fail(e->k, r, "waiting for an event") : KILN_OK;
+    }
+    ocl_result r = d->cl->wait_in_queue(s->ocl, 1, &native, ocl_last_of(s));
+    return r ? ocl_fail(s->k, r, "making a stream wait") : KILN_OK;
+}
+
+static kiln_status stream_is_done(kiln_stream *s, bool *is_done)
+{
+    ocl_device *d = s->k->ocl;
+    int32_t state = 0;
+    kiln_status status = ocl_ready(s->k);
+    if (status)
+        return status;
+    ocl_result r = OCL_OK;
+    if (s->ocl_last)
+        r = d->cl->event_info(s->ocl_last, OCL_EVENT_STATUS, sizeof state, &state, NULL);
+    *is_done = state <= 0;
+    return r ? ocl_fail(s->k, r, "asking a stream") : KILN_OK;
+}
+
+// --- opening and closing
+static void close_device(kiln *k)
+{
+    ocl_device *d = k->ocl;
+    if (!d)
+        return;
+    if (d->main)
+        d->cl->queue_release(d->main);
+    if (d->context)
+        d->cl->context_release(d->context);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    k->ocl = NULL;
+}
+
+static kiln_status open_parts(kiln *k)
+{
+    ocl_device *d = k->ocl;
+    ocl_result r;
+    d->context = d->cl->context_create(NULL, 1, &d->found->device, NULL, NULL, &r);
+    if (!r)
+        d->main = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
+    return r ? ocl_fail(k, r, "opening the device") : KILN_OK;
+}
+
+static kiln_status open_device(kiln *k, int ordinal)
+{
+    ocl_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return error_no_memory(NULL, "an OpenCL device's handle");
+    pthread_mutex_init(&d->lock, NULL);
+    k->ocl = d;
+    snprintf(k->device, sizeof k->device, "opencl:%d", ordinal);
+    kiln_status status = find(d, ordinal);
+    if (!status)
+        status = open_parts(k);
+    if (status) {
+        close_device(k);
+        return status;
+    }
+    fill_info(d, &d->facts);
+    k->target = "opencl";
+    k->block_limit = d->facts.block_threads;
+    // The same bound as elsewhere, so that a kernel that fits here fits on a GPU, too.
+    size_t shared_bytes = d->facts.shared_per_block;
+    k->shared_limit = shared_bytes < 227 * 1024 ? shared_bytes : 227 * 1024;
+    return KILN_OK;
+}
+
+const device_ops opencl_device_ops = {
+    .name = "opencl",
+    .open = open_device,
+    .close = close_device,
+    .info = info,
+    .sync = ocl_sync,
+    .alloc = ocl_alloc,
+    .free = ocl_free,
+    .copy = ocl_copy,
+    .fill = ocl_fill,
+    .memory_info = ocl_memory_info,
+    .memory_trim = ocl_memory_trim,
+    .host_alloc = ocl_host_alloc,
+    .host_free = ocl_host_free,
+    .emit = ocl_emit_code,
+    .load = ocl_load_module,
+    .unload = ocl_unload_module,
+    .launch = ocl_launch,
+    .resources = ocl_resources,
+    .main_stream = main_stream,
+    .stream_new = stream_new,
+    .stream_free = stream_free,
+    .stream_is_done = stream_is_done,
+    .stream_wait = stream_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_record = event_record,
+    .event_sync = event_sync,
+    .event_elapsed = event_elapsed,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .graph_new = capture_graph_new,
+    .graph_add = capture_graph_add,
+    .graph_kernel = capture_graph_kernel,
+    .graph_set = capture_graph_set,
+    .graph_launch = capture_graph_launch,
+    .graph_free = capture_drop,
+};

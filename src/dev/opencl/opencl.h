@@ -1,0 +1,78 @@
+// The OpenCL device's own state. device.c opens, closes and waits, and turns the driver's
+// answers into sentences; memory.c holds buffers (shared virtual memory: a buffer's address
+// is a number that kernels may keep) and copies; module.c makes kernels of source text;
+// launch.c launches and hears what kernels say.
+#ifndef KILN_OPENCL_H
+#define KILN_OPENCL_H
+
+#include <pthread.h>
+
+#include "back/back.h"
+#include "dev/opencl/abi.h"
+#include "rt/rt.h"
+
+enum { OCL_RING_BYTES = 1 << 20, OCL_CHANNEL_HEAD = 64 };
+
+struct ocl_device {
+    const ocl_api *cl;
+    const ocl_found *found;
+    int ordinal;
+    kiln_device_info facts;
+    ocl_context context;
+    ocl_queue main;
+    opencl_options options;
+    uint64_t svm;
+    bool has_talked; // some kernel with a channel was launched since the last drain
+    bool is_lost;
+    char lost_text[512];
+    char last_kernel[128];
+    pthread_mutex_t lock; // of kernels' arguments, which OpenCL keeps in the kernel
+};
+typedef struct ocl_device ocl_device;
+
+struct ocl_function { // of a kernel
+    ocl_kernel native;
+    bool follows_pointers; // reads addresses from memory
+};
+
+struct ocl_channel {
+    uint8_t *memory; // SVM: head, lines, fault
+    bool is_dirty;
+};
+typedef struct ocl_channel ocl_channel;
+
+// --- device.c
+kiln_status ocl_fail(kiln *k, ocl_result r, const char *doing);
+kiln_status ocl_ready(kiln *k); // KILN_OK, or the error of a device that was lost before
+kiln_status ocl_sync(kiln *k, kiln_stream *s);
+ocl_queue ocl_queue_of(const kiln *k, const kiln_stream *s);
+// Where the event of the newest work of a stream goes; NULL for the device's own.
+ocl_event *ocl_last_of(kiln_stream *s);
+size_t ocl_usable_count(void);
+kiln_status ocl_info_of(int ordinal, kiln_device_info *out);
+
+// --- memory.c
+kiln_status ocl_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
+void ocl_free(kiln_buffer *b);
+kiln_status ocl_copy(kiln *k, const rt_copy *copy);
+kiln_status ocl_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
+                     kiln_stream *s);
+kiln_status ocl_memory_info(kiln *k, kiln_memory_info *out);
+kiln_status ocl_memory_trim(kiln *k);
+kiln_status ocl_host_alloc(kiln *k, size_t bytes, void **out);
+void ocl_host_free(kiln *k, void *memory);
+
+// --- module.c
+void ocl_emit_code(kiln_module *m, const ir_module *from, diags *ds, arena *scratch, text *code);
+kiln_status ocl_load_module(kiln_module *m, const rt_image *image);
+void ocl_unload_module(kiln_module *m);
+kiln_status ocl_resources(const kiln_kernel *kernel, kiln_resources *out);
+
+// --- launch.c
+kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *launch);
+kiln_status ocl_channel_open(kiln_module *m);
+void ocl_channel_close(kiln_module *m);
+// After everything has ended: prints the lines of all modules, reports the first fault.
+kiln_status ocl_channel_drain(kiln *k);
+
+#endif

@@ -1,0 +1,80 @@
+// The records of a channel (back/channel.h) as printed lines and errors, the same on every device.
+#include "rt/channel/reader.h"
+
+#include <stdio.h>
+
+#include "rt/channel/format.h"
+
+void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len)
+{
+    const uint8_t *at = lines, *stop = lines + len;
+    print_out out = {0};
+    while (at + sizeof(channel_line) <= stop) {
+        channel_line line;
+        memcpy(&line, at, sizeof line);
+        if (line.bytes < sizeof line || line.bytes > (size_t)(stop - at) ||
+            line.site >= m->site_count)
+            break;
+        const channel_site *site = &m->sites[line.site];
+        uint64_t bits[COUNT(site->arguments)];
+        uint32_t types[COUNT(site->arguments)];
+        uint32_t count = (line.bytes - (uint32_t)sizeof line) / 8;
+        if (count > site->argument_count)
+            count = site->argument_count;
+        memcpy(bits, at + sizeof line, count * sizeof bits[0]);
+        for (uint32_t n = 0; n < count; n++)
+            types[n] = site->arguments[n];
+        out.len = 0;
+        print_args args = {.types = types,
+                           .bits = bits,
+                           .count = count,
+                           .strings = m->strings,
+                           .string_count = m->string_count};
+        print_format(&out, site->text, &args);
+        if (out.len)
+            context_print(m->k, out.at, out.len);
+        at += line.bytes;
+    }
+    print_free(&out);
+}
+
+void channel_print_lost(kiln_module *m, uint32_t count, int bytes)
+{
+    char text_of[128];
+    int len = snprintf(text_of, sizeof text_of,
+                       "… %u lines lost: the kernels printed more than %d bytes before a sync\n",
+                       count, bytes);
+    context_print(m->k, text_of, (size_t)len < sizeof text_of ? (size_t)len : sizeof text_of - 1);
+}
+
+kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault)
+{
+    if (fault->site >= m->site_count)
+        return error_set(m->k, KILN_E_KERNEL, K6035, "a kernel failed, and its record is broken");
+    const channel_site *site = &m->sites[fault->site];
+    char where[400] = "";
+    if (site->line)
+        snprintf(where, sizeof where, "\n  at %s:%u:%u", site->file, site->line, site->column);
+    if (site->op == IR_ASSERT)
+        error_set(
+            m->k, KILN_E_KERNEL, K6024,
+            "kernel '%s': assertion failed: %.*s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)",
+            site->kernel, (int)site->text.len, site->text.at, where, fault->thread[0],
+            fault->thread[1], fault->thread[2], fault->block[0], fault->block[1], fault->block[2]);
+    else if (site->op == IR_BOUNDS) {
+        char message[256];
+        channel_bounds_text(message, sizeof message, site->text, site->elem, fault->values[0],
+                            fault->values[1]);
+        error_set(m->k, KILN_E_KERNEL, K6020,
+                  "kernel '%s': %s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)", site->kernel,
+                  message, where, fault->thread[0], fault->thread[1], fault->thread[2],
+                  fault->block[0], fault->block[1], fault->block[2]);
+    } else
+        error_set(m->k, KILN_E_KERNEL, K6025,
+                  "kernel '%s': the kernel called trap()%s\n  in thread (%u, %u, %u) of block (%u, "
+                  "%u, %u)",
+                  site->kernel, where, fault->thread[0], fault->thread[1], fault->thread[2],
+                  fault->block[0], fault->block[1], fault->block[2]);
+    error_add_place(m->k, site->kernel, site->file, site->line, site->column);
+    return KILN_E_KERNEL;
+}

@@ -1,0 +1,14 @@
+// Reads the records that kernels left in a channel (back/channel.h).
+#ifndef KILN_CHANNEL_READER_H
+#define KILN_CHANNEL_READER_H
+
+#include "rt/rt.h"
+
+// Prints the records in `len` bytes.
+void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len);
+// Prints that `count` lines found no room in `bytes`.
+void channel_print_lost(kiln_module *m, uint32_t count, int bytes);
+// Sets the error of a kernel that stopped itself.
+kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault);
+
+#endif

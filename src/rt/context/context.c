@@ -1,0 +1,212 @@
+// Opening and closing a device, what there is to open, its output, cancelling.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "back/back.h"
+#include "base/knobs.h"
+#include "base/log.h"
+#include "dev/cpu/cpu.h"
+#include "dev/cuda/cuda.h"
+#include "dev/opencl/opencl.h"
+
+// The device's kind and number in "cuda:1"; false when it is neither.
+static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
+{
+    const device_ops *const kinds[] = {&interp_device, cpu_device(), &cuda_device_ops,
+                                       &opencl_device_ops};
+    size_t len = strcspn(name, ":");
+    *ordinal = 0;
+    for (size_t n = 0; n < COUNT(kinds); n++)
+        if (strlen(kinds[n]->name) == len && !memcmp(kinds[n]->name, name, len)) {
+            char *end = NULL;
+            long number = name[len] ? strtol(name + len + 1, &end, 10) : 0;
+            *ops = kinds[n];
+            *ordinal = (int)number;
+            return !name[len] || (end != name + len + 1 && !*end && number >= 0 && number < 4096);
+        }
+    return false;
+}
+
+// A mistyped switch would silently do nothing: the program would believe in a check, a cache or a
+// message that is not there.
+static kiln_status check_switches(void)
+{
+    char complaint[320];
+    const char *asked = knob_text(KNOB_TARGET);
+    if (knob_complaint(complaint, sizeof complaint))
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009, "%s", complaint);
+    if (*asked && !target_find(asked))
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009,
+                         "the environment says KILN_TARGET=%.80s: the switch takes a GPU's target, "
+                         "such as sm_80",
+                         asked);
+    return KILN_OK;
+}
+
+kiln_status kiln_open(const char *device, kiln **out)
+{
+    const device_ops *ops = NULL;
+    int ordinal = 0;
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_open: there is no place for the result (out is NULL)");
+    *out = NULL;
+    kiln_status status = check_switches();
+    if (status)
+        return status;
+    log_refresh();
+    if (!device)
+        device = knob_text(KNOB_DEVICE);
+    if (!*device)
+        device = cuda_usable_count() && cuda_find(0) == KILN_OK ? "cuda:0" : "cpu";
+    if (!parse_name(device, &ops, &ordinal))
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
+                         "there is no device '%s'; this build of Kiln has 'interp', 'cpu', "
+                         "'cuda:N' and 'opencl:N'",
+                         device);
+    kiln *k = handle_new(HANDLE_CONTEXT);
+    if (!k)
+        return error_no_memory(NULL, "a device handle");
+    k->ops = ops;
+    status = ops->open(k, ordinal);
+    if (status) {
+        error_free(k);
+        handle_free(HANDLE_CONTEXT, k);
+        return status;
+    }
+    *out = k;
+    return KILN_OK;
+}
+
+// Takes the first of a list off and drops it, until it is empty.
+#define DROP_ALL(list, drop)                                                                       \
+    while (list) {                                                                                 \
+        void *next = (list)->next;                                                                 \
+        drop(list);                                                                                \
+        (list) = next;                                                                             \
+    }
+
+void kiln_close(kiln *k)
+{
+    if (!k)
+        return;
+    if (!handle_is(HANDLE_CONTEXT, k)) {
+        error_bad_handle(HANDLE_CONTEXT, k);
+        return;
+    }
+    k->ops->sync(k, NULL);
+    if (k->op_cache)
+        k->op_cache_free(k->op_cache);
+    DROP_ALL(k->graphs, graph_drop)
+    DROP_ALL(k->events, event_drop)
+    DROP_ALL(k->modules, module_drop)
+    DROP_ALL(k->buffers, buffer_drop)
+    DROP_ALL(k->streams, stream_drop)
+    host_drop_all(k);
+    k->ops->close(k);
+    free(k->printed[0]);
+    free(k->printed[1]);
+    error_free(k);
+    handle_free(HANDLE_CONTEXT, k);
+}
+
+// --- what there is
+size_t kiln_device_count(void)
+{
+    return cuda_usable_count() + ocl_usable_count() + 2;
+}
+
+kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
+{
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_at: out is NULL");
+    size_t gpus = cuda_usable_count(), others = ocl_usable_count(), cpu = gpus;
+    if (index > gpus + others + 1)
+        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index,
+                         gpus + others + 2);
+    if (index < gpus)
+        return cuda_info_of((int)index, out);
+    if (index == cpu)
+        return cpu_device()->info(NULL, out);
+    return index <= cpu + others ? ocl_info_of((int)(index - cpu - 1), out)
+                                 : interp_device.info(NULL, out);
+}
+
+kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_of: out is NULL");
+    return k->ops->info(k, out);
+}
+
+const char *kiln_device_name(const kiln *k)
+{
+    if (handle_is(HANDLE_CONTEXT, k))
+        return k->device;
+    error_bad_handle(HANDLE_CONTEXT, k);
+    return "";
+}
+
+kiln_status kiln_sync(kiln *k)
+{
+    return handle_is(HANDLE_CONTEXT, k) ? k->ops->sync(k, NULL)
+                                        : error_bad_handle(HANDLE_CONTEXT, k);
+}
+
+void kiln_cancel(kiln *k)
+{
+    if (handle_is(HANDLE_CONTEXT, k))
+        __atomic_store_n(&k->cancel, 1, __ATOMIC_RELAXED);
+}
+
+// --- output of printf
+// To the user's function, or kept until kiln_printed asks for it.
+void context_print(void *user, const char *text_of, size_t len)
+{
+    kiln *k = user;
+    if (k->print) {
+        k->print(k->print_user, text_of, len);
+        return;
+    }
+    if (k->printed_len + len + 1 > k->printed_cap) {
+        size_t cap = (k->printed_len + len + 1) * 2;
+        char *grown = realloc(k->printed[0], cap);
+        k->has_lost_print |= !grown;
+        if (!grown)
+            return;
+        k->printed[0] = grown;
+        k->printed_cap = cap;
+    }
+    memcpy(k->printed[0] + k->printed_len, text_of, len);
+    k->printed_len += len;
+    k->printed[0][k->printed_len] = 0;
+}
+
+void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len), void *user)
+{
+    if (!handle_is(HANDLE_CONTEXT, k)) {
+        error_bad_handle(HANDLE_CONTEXT, k);
+        return;
+    }
+    k->print = print;
+    k->print_user = user;
+}
+
+const char *kiln_printed(kiln *k, size_t *len)
+{
+    if (len)
+        *len = 0;
+    if (!handle_is(HANDLE_CONTEXT, k)) {
+        error_bad_handle(HANDLE_CONTEXT, k);
+        return "";
+    }
+    free(k->printed[1]);
+    k->printed[1] = k->printed[0];
+    k->printed[0] = NULL;
+    if (len)
+        *len = k->printed_len;
+    k->printed_len = k->printed_cap = 0;
+    return k->printed[1] ? k->printed[1] : "";
+}

@@ -1,0 +1,501 @@
+// Modules: compiling, the kernels in them and what they look like. What outlives the compile
+// (names, parameters, decoded programs) is copied into the module's own arena.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "back/back.h"
+#include "base/file.h"
+#include "base/knobs.h"
+#include "compile.h"
+#include "rt/module/image.h"
+#include "rt/module/ptx_entries.h"
+#include "rt/report/trace.h"
+#include "rt/rt.h"
+
+// --- results out of the compile
+static const char *copy(arena *a, const char *s)
+{
+    return str_format(a, "%s", s ? s : "");
+}
+
+static rt_param param_of(arena *a, const ir_param *p)
+{
+    rt_param out = {.value = (ir_type)p->type};
+    kiln_param_info *i = &out.info;
+    i->name = copy(a, p->name);
+    i->c_type = copy(a, p->c_type);
+    i->is_const = p->is_const;
+    switch ((ir_param_kind)p->kind) {
+    case IR_PARAM_SCALAR:
+        i->kind = KILN_PARAM_SCALAR;
+        i->type = type_from_ir((ir_type)p->type, p->elem_unsigned);
+        i->size = ir_type_size((ir_type)p->type);
+        break;
+    case IR_PARAM_POINTER:
+        i->kind = KILN_PARAM_POINTER;
+        i->type = type_from_ir((ir_type)p->elem, p->elem_unsigned);
+        i->size = p->elem_size;
+        break;
+    case IR_PARAM_BYTES:
+        i->kind = KILN_PARAM_STRUCT;
+        i->size = p->size;
+        break;
+    }
+    return out;
+}
+
+static void add_kernel(kiln_module *m, const ir_func *f)
+{
+    kiln_kernel *kernel = handle_new(HANDLE_KERNEL);
+    if (!kernel)
+        bug_out_of_memory();
+    m->kernels[m->kernel_count++] = kernel;
+    kernel->module = m;
+    kernel->name = copy(m->a, f->name);
+    kernel->param_count = f->params.len;
+    kernel->params = arena_array(m->a, rt_param, f->params.len + 1);
+    for (uint32_t k = 0; k < f->params.len; k++) {
+        kernel->params[k] = param_of(m->a, &f->params.at[k]);
+        kernel->hidden_count += f->params.at[k].is_hidden;
+    }
+    memcpy(kernel->block, f->block, sizeof kernel->block);
+    kernel->max_threads = f->max_threads;
+    memcpy(kernel->cluster, f->cluster, sizeof kernel->cluster);
+    source_place at = {0};
+    if (f->module->sources && f->at.lo)
+        at = source_find(f->module->sources, f->at.lo);
+    kernel->file = at.file ? copy(m->a, at.file->path) : NULL;
+    kernel->line = at.file ? at.line : 0;
+    if (m->k->ops->load) {
+        kernel->talks = channel_is_used(f);
+    } else {
+        kernel->program = interp_decode_watched(m->a, f, m->for_check ? INTERP_WATCH_MEMORY : 0);
+        if (m->for_check)
+            kernel->nan_program =
+                interp_decode_watched(m->a, f, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN);
+        kernel->shared_bytes = interp_shared_bytes(kernel->program);
+    }
+}
+
+static str copy_str(arena *a, str s)
+{
+    return (str){str_dup(a, s), s.len};
+}
+
+// What is needed to tell what its kernels say.
+static void take_sites(kiln_module *m, ir_module *from)
+{
+    channel_sites sites = {0};
+    channel_list_sites(from, m->a, &sites);
+    for (uint32_t n = 0; n < sites.len; n++) {
+        channel_site *s = &sites.at[n];
+        s->kernel = copy(m->a, s->kernel);
+        s->file = copy(m->a, s->file);
+        s->text = copy_str(m->a, s->text);
+    }
+    m->sites = sites.at;
+    m->site_count = sites.len;
+    m->strings = arena_array(m->a, str, from->strings.len + 1);
+    m->string_count = from->strings.len;
+    for (uint32_t n = 0; n < from->strings.len; n++)
+        m->strings[n] = copy_str(m->a, from->strings.at[n]);
+}
+
+// Code for a device that loads it.
+static void take_code(kiln_module *m, ir_module *from, diags *ds)
+{
+    text code = {.in = m->a};
+    ptx_options options = {.line_info = true};
+    arena *scratch = arena_new();
+    if (!scratch)
+        bug_out_of_memory();
+    m->scratch = scratch; // freed with the module when this is left by a jump
+    if (m->k->ops->emit)
+        m->k->ops->emit(m, from, ds, scratch, &code);
+    else
+        ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
+    m->scratch = NULL;
+    arena_free(scratch);
+    m->code = code.at;
+    m->code_len = code.len;
+    take_sites(m, from);
+}
+
+// Inside the compile's frame: out of memory goes back there, and the module is dropped.
+static void take_results(void *user, ir_module *from, const front *f)
+{
+    kiln_module *m = user;
+    m->kernels = arena_array(m->a, kiln_kernel *, from->funcs.len + 1);
+    for (uint32_t k = 0; k < from->funcs.len; k++)
+        if (from->funcs.at[k]->is_kernel)
+            add_kernel(m, from->funcs.at[k]);
+    if (m->for_check)
+        m->sources = source_copy(m->a, f->sources);
+    if (m->k->ops->load) {
+        take_code(m, from, f->diags);
+        image_note_inputs(m, f);
+    }
+    if (m->k->ops->take && !m->for_check) {
+        take_sites(m, from);
+        m->k->ops->take(m, from);
+    }
+}
+
+void module_drop(kiln_module *m)
+{
+    if (m->k->ops->unload)
+        m->k->ops->unload(m);
+    for (size_t k = 0; k < m->kernel_count; k++)
+        handle_free(HANDLE_KERNEL, m->kernels[k]);
+    free(m->cubin);
+    arena_free(m->scratch);
+    arena_free(m->a);
+    free(m->log);
+    handle_free(HANDLE_MODULE, m);
+}
+
+void kiln_module_free(kiln_module *m)
+{
+    if (!m)
+        return;
+    if (!handle_is(HANDLE_MODULE, m)) {
+        error_bad_handle(HANDLE_MODULE, m);
+        return;
+    }
+    if (m->prev)
+        m->prev->next = m->next;
+    else
+        m->k->modules = m->next;
+    if (m->next)
+        m->next->prev = m->prev;
+    module_drop(m);
+}
+
+static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
+{
+    compile_options options = {
+        .path = desc->path,
+        .source = desc->source,
+        .source_len = desc->source_len,
+        .front = {.defines = desc->define,
+                  .includes = desc->include,
+                  .tunes = desc->tune,
+                  .target = m->target,
+                  .keeps_unset = m->for_check,
+                  .watches_shifts = m->for_check,
+                  .allow_file_includes = !desc->no_file_includes},
+        .is_ir = desc->is_ir,
+        .level = m->for_check         ? 1
+                 : desc->optimise < 0 ? 0
+                                      : 2,
+        .verifies = knob_number(KNOB_VERIFY) != 0,
+        .no_remarks = !desc->remarks,
+        .checks_bounds = desc->check_bounds || knob_lists(KNOB_CHECK, "bounds"),
+        .warnings_are_errors = desc->warnings_are_errors,
+        .json = desc->diagnostics_json,
+        .stage = trace_wants_stages() ? trace_stage : NULL,
+        .result = take_results,
+        .user = m,
+    };
+    compile_outcome outcome = compile_run(&options);
+    trace_compiled(m, &outcome);
+    if (outcome.status) {
+        error_set_text(m->k, outcome.status, outcome.code,
+                       outcome.log ? outcome.log : "out of memory");
+        error_add_place(m->k, "", outcome.file ? outcome.file : "", (uint32_t)outcome.line,
+                        (uint32_t)outcome.column);
+    } else {
+        m->log = outcome.log;
+        outcome.log = NULL;
+    }
+    kiln_status status = outcome.status;
+    compile_outcome_free(&outcome);
+    return status;
+}
+
+// PTX that the user wrote.
+static kiln_status take_ptx(kiln_module *m, const kiln_compile_desc *desc)
+{
+    const char *reason = "";
+    str code = {desc->source, desc->source && desc->source_len ? desc->source_len
+                              : desc->source                   ? strlen(desc->source)
+                                                               : 0};
+    if (!desc->source && !file_read(m->a, desc->path, 64 << 20, &code, &reason))
+        return error_set(m->k, KILN_E_IO, K6005, "cannot read '%s': %s", desc->path, reason);
+    m->code = str_dup(m->a, code);
+    m->code_len = code.len;
+    ptx_entries entries = {0};
+    ptx_find_entries(m->a, code, &entries);
+    m->kernels = arena_array(m->a, kiln_kernel *, entries.len + 1);
+    for (uint32_t n = 0; n < entries.len; n++) {
+        kiln_kernel *kernel = handle_new(HANDLE_KERNEL);
+        if (!kernel)
+            bug_out_of_memory();
+        m->kernels[m->kernel_count++] = kernel;
+        kernel->module = m;
+        kernel->name = entries.at[n].name;
+        kernel->params = entries.at[n].params;
+        kernel->param_count = entries.at[n].param_count;
+        kernel->file = copy(m->a, desc->path);
+        kernel->line = entries.at[n].line;
+        memcpy(kernel->block, entries.at[n].block, sizeof kernel->block);
+    }
+    return KILN_OK;
+}
+
+static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *desc)
+{
+    bug_frame frame;
+    if (m->k->ops != &cuda_device_ops)
+        return error_set(m->k, KILN_E_UNSUPPORTED, K6038, "PTX runs on cuda devices, not on %s",
+                         m->k->device);
+    if (bug_enter(&frame))
+        return error_no_memory(m->k, "a module");
+    kiln_status status = take_ptx(m, desc);
+    bug_leave(&frame);
+    return status;
+}
+
+// A device that loads code: from the cache when it can be, else compiled and kept there.
+static kiln_status make_loaded(kiln_module *m, const kiln_compile_desc *given)
+{
+    kiln_compile_desc desc = *given;
+    image_key *key = trace_wants_stages() ? NULL : image_key_of(m, given);
+    bool is_cached = key && image_take(m, key);
+    kiln_status status = KILN_OK;
+    if (key) { // the file may change while we work
+        desc.source = image_source(key).at;
+        desc.source_len = image_source(key).len;
+    }
+    if (!is_cached)
+        status = desc.is_ptx ? take_ptx_guarded(m, &desc) : compile_into(m, &desc);
+    const void *cubin = m->cubin;
+    if (!status)
+        status = m->k->ops->load(m, &(rt_image){m->code, m->code_len});
+    if (!status && key && (!is_cached || m->cubin != cubin))
+        image_keep(m, key);
+    image_key_free(key);
+    return status;
+}
+
+static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
+{
+    kiln *k = m->k;
+    m->target = desc->target ? desc->target : k->target;
+    if (!desc->target && k->ops == &cuda_device_ops && *knob_text(KNOB_TARGET))
+        m->target = knob_text(KNOB_TARGET);
+    m->for_check = desc->for_check && !k->ops->load;
+    m->embedded = desc->native;
+    m->name = copy(m->a, desc->path ? desc->path : "<string>");
+    // The interpreter plays any GPU.
+    bool takes_sm = k->ops == &cuda_device_ops || !k->ops->load;
+    bool is_known = (takes_sm && target_find(m->target)) ||
+                    (k->ops != &cuda_device_ops && !strcmp(m->target, k->target)) ||
+                    (!k->ops->load && !strcmp(m->target, "interp"));
+    if (!desc->is_ptx && !is_known)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target,
+                         k->device);
+    if (k->ops->load)
+        return make_loaded(m, desc);
+    return desc->is_ptx ? take_ptx_guarded(m, desc) : compile_into(m, desc);
+}
+
+kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
+{
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_compile: there is no place for the result (out is NULL)");
+    *out = NULL;
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc || (!desc->path && !desc->source))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_compile: neither a path nor a source text is given");
+    kiln_module *m = handle_new(HANDLE_MODULE);
+    if (!m)
+        return error_no_memory(k, "a module");
+    m->k = k;
+    m->a = arena_new();
+    kiln_status status = m->a ? make_module(m, desc) : error_no_memory(k, "a module");
+    if (status) {
+        module_drop(m);
+        return status;
+    }
+    trace_ready(m);
+    m->target = k->target; // the caller's text may go
+    m->next = k->modules;
+    if (m->next)
+        m->next->prev = m;
+    k->modules = m;
+    *out = m;
+    return KILN_OK;
+}
+
+// --- asking
+const char *kiln_module_log(const kiln_module *m)
+{
+    if (handle_is(HANDLE_MODULE, m))
+        return m->log ? m->log : "";
+    error_bad_handle(HANDLE_MODULE, m);
+    return "";
+}
+
+size_t kiln_module_kernel_count(const kiln_module *m)
+{
+    if (handle_is(HANDLE_MODULE, m))
+        return m->kernel_count;
+    error_bad_handle(HANDLE_MODULE, m);
+    return 0;
+}
+
+static kiln_status check_ask(const kiln_module *m, kiln_kernel **out)
+{
+    if (!handle_is(HANDLE_MODULE, m))
+        return error_bad_handle(HANDLE_MODULE, m);
+    if (!out)
+        return error_set(m->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "there is no place for the kernel's handle (out is NULL)");
+    *out = NULL;
+    return KILN_OK;
+}
+
+kiln_status kiln_module_kernel_at(const kiln_module *m, size_t index, kiln_kernel **out)
+{
+    kiln_status status = check_ask(m, out);
+    if (status)
+        return status;
+    if (index >= m->kernel_count)
+        return error_set(m->k, KILN_E_NOT_FOUND, K6006, "kernel %zu of a module that has %zu",
+                         index, m->kernel_count);
+    *out = m->kernels[index];
+    return KILN_OK;
+}
+
+static kiln_status no_kernel(const kiln_module *m, const char *name)
+{
+    const char *nearest = NULL;
+    unsigned best = 4;
+    for (size_t k = 0; k < m->kernel_count; k++) {
+        unsigned distance = str_distance(str_of(name), str_of(m->kernels[k]->name), best);
+        if (distance < best) {
+            best = distance;
+            nearest = m->kernels[k]->name;
+        }
+    }
+    if (nearest)
+        return error_set(m->k, KILN_E_NOT_FOUND, K6006,
+                         "there is no kernel '%s' in this module; did you mean '%s'?", name,
+                         nearest);
+    char known[300] = "";
+    size_t used = 0, shown = 0;
+    for (; shown < m->kernel_count && shown < 8 && used < sizeof known; shown++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s'%s'", shown ? ", " : "",
+                                 m->kernels[shown]->name);
+    return error_set(m->k, KILN_E_NOT_FOUND, K6006,
+                     "there is no kernel '%s' in this module; it has %s%s", name,
+                     m->kernel_count ? known : "none", shown < m->kernel_count ? " …" : "");
+}
+
+kiln_status kiln_module_kernel(const kiln_module *m, const char *name, kiln_kernel **out)
+{
+    kiln_status status = check_ask(m, out);
+    if (status)
+        return status;
+    if (!name && m->kernel_count != 1)
+        return error_set(m->k, KILN_E_NOT_FOUND, K6006,
+                         "the module has %zu kernels: say which one by name", m->kernel_count);
+    for (size_t k = 0; k < m->kernel_count; k++)
+        if (!name || strcmp(m->kernels[k]->name, name) == 0) {
+            *out = m->kernels[k];
+            return KILN_OK;
+        }
+    return no_kernel(m, name);
+}
+
+const char *kiln_kernel_name(const kiln_kernel *kernel)
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        return kernel->name;
+    error_bad_handle(HANDLE_KERNEL, kernel);
+    return "";
+}
+
+size_t kiln_kernel_param_count(const kiln_kernel *kernel)
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        return kernel->param_count - kernel->hidden_count;
+    error_bad_handle(HANDLE_KERNEL, kernel);
+    return 0;
+}
+
+kiln_status kiln_kernel_param(const kiln_kernel *kernel, size_t index, kiln_param_info *out)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    if (!out)
+        return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_kernel_param: out is NULL");
+    if (index >= kernel->param_count - kernel->hidden_count)
+        return error_set(kernel->module->k, KILN_E_NOT_FOUND, K6003,
+                         "parameter %zu of kernel '%s', which has %zu", index, kernel->name,
+                         kernel->param_count - kernel->hidden_count);
+    *out = kernel->params[index].info;
+    return KILN_OK;
+}
+
+void kiln_kernel_block(const kiln_kernel *kernel, uint32_t block[3])
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        error_bad_handle(HANDLE_KERNEL, kernel);
+    else if (!block)
+        error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
+                  "kiln_kernel_block: there is no place for the block's size (NULL)");
+    else
+        memcpy(block, kernel->block, sizeof kernel->block);
+}
+
+uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel)
+{
+    if (handle_is(HANDLE_KERNEL, kernel))
+        return kernel->max_threads;
+    error_bad_handle(HANDLE_KERNEL, kernel);
+    return 0;
+}
+
+kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    if (!out)
+        return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_kernel_resources: out is NULL");
+    return kernel->module->k->ops->resources(kernel, out);
+}
+
+kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                                  uint32_t *blocks)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    kiln *k = kernel->module->k;
+    if (!blocks || !threads || threads > k->block_limit)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_occupancy: %s",
+                         blocks ? "a block has 1 to 1024 threads" : "blocks is NULL");
+    if (!k->ops->occupancy)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s has no multiprocessors to fill",
+                         k->device);
+    return k->ops->occupancy(kernel, threads, shared_bytes, blocks);
+}
+
+const char *kiln_module_code(const kiln_module *m, size_t *len)
+{
+    if (len)
+        *len = 0;
+    if (!handle_is(HANDLE_MODULE, m)) {
+        error_bad_handle(HANDLE_MODULE, m);
+        return "";
+    }
+    if (len)
+        *len = m->code_len;
+    return m->code ? m->code : "";
+}
