@@ -55,9 +55,8 @@ ir_ref lower_nv(lower *l, const ast_expr *e)
     int64_t imm = 0;
     const char *letter = row->operands;
     uint32_t spare = e->args.len - (uint32_t)strlen(row->operands);
-    bool takes_imm = strstr(row->text, "$i") != NULL;
     for (uint32_t i = 0; i < e->args.len; i++) {
-        if (takes_imm) {
+        if (row->imm == NV_IMM_NUMBER) {
             imm = (int64_t)constant_of(l, e->args.at[i]);
             continue;
         }

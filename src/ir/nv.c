@@ -4,7 +4,7 @@
 
 // clang-format off
 static const nv_row rows[NV_COUNT] = {
-#define NV(e, name, operands, results, group, sm, ptx, text) [NV_##e] = {name, operands, results, NV_##group, sm, ptx, text},
+#define NV(e, name, operands, results, imm, group, sm) [NV_##e] = {name, operands, results, NV_IMM_##imm, NV_##group, sm},
 #include "ir/nv.def"
 #undef NV
 };
@@ -268,6 +268,8 @@ const char *nv_mistake(const ir_func *f, const ir_inst *i)
     uint32_t coordinates = i->operand_count - (uint32_t)strlen(row->operands) + 1;
     if (strchr(row->operands, 'c') && coordinates > 5)
         return "a tensor has at most 5 coordinates";
+    if (row->imm == NV_IMM_NONE && i->imm)
+        return "it takes no number";
     return NULL;
 }
 

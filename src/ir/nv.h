@@ -14,20 +14,20 @@
 #include "ir/ir.h"
 
 typedef enum nv_op {
-#define NV(e, name, operands, results, group, sm, ptx, text) NV_##e,
+#define NV(e, name, operands, results, imm, group, sm) NV_##e,
 #include "ir/nv.def"
 #undef NV
     NV_COUNT
 } nv_op;
 
 typedef enum nv_group { NV_LANE, NV_WARP, NV_WARPGROUP } nv_group;
+typedef enum nv_imm { NV_IMM_NONE, NV_IMM_NUMBER, NV_IMM_SHAPE } nv_imm;
 
 typedef struct nv_row {
     const char *name, *operands, *results;
+    nv_imm imm;
     nv_group group;
-    int sm;  // 900: sm_90a only
-    int ptx; // version
-    const char *text;
+    int sm; // 900: sm_90a only
 } nv_row;
 
 // clang-format off

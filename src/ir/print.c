@@ -250,7 +250,7 @@ static void put_attributes(printer *p, const ir_inst *i)
     text *out = p->out;
     if (ir_op_is_memory((ir_op)i->op) && i->imm)
         text_printf(out, " offset(%lld)", (long long)i->imm);
-    if (i->op == IR_NV && (i->aux == NV_MMA || i->aux == NV_WGMMA)) {
+    if (i->op == IR_NV && i->aux < NV_COUNT && nv_row_of(i)->imm == NV_IMM_SHAPE) {
         text_puts(out, " shape(");
         nv_shape_text(nv_unpack(i->imm), out);
         text_putc(out, ')');

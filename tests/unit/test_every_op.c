@@ -11,6 +11,7 @@
 #include "back/back.h"
 #include "back/x86/make.h"
 #include "ir/eval.h"
+#include "ir/nv.h"
 #include "ir/tables.h"
 #include "pass/pass.h"
 #include "tests/test.h"
@@ -411,5 +412,107 @@ TEST(every_op_of_nvidia)
     ir_module *m = read_module(&t, a);
     expect_interp(&t);
     expect_of(expect_ptx, m, a);
+    arena_free(a);
+}
+
+// --- rows of nv.def
+
+// The operands of a row by its letters: a list has as many words as the row's name says.
+static void put_nv_operands(text *out, const char *letters, uint32_t list)
+{
+    for (const char *c = letters; *c; c++) {
+        const char *value = *c == 's'   ? "%s"
+                            : *c == 'g' ? "%g"
+                            : *c == 'm' ? "%map"
+                            : *c == 'l' ? "i64 0"
+                            : *c == 'b' ? "%i1"
+                                        : "%i32";
+        uint32_t count = *c == 'c' || *c == 'w' ? list : 1;
+        for (uint32_t k = 0; k < count; k++)
+            text_printf(out, "%s%s", c > letters || k ? ", " : "", value);
+    }
+}
+
+static void put_nv_product(text *out, const nv_row *row)
+{
+    bool is_mma = !strcmp(row->name, "mma");
+    text_printf(out, "%%d0, %%d1, %%d2, %%d3 = nv.%s (%%f32, %%f32, %%f32, %%f32, ", row->name);
+    text_puts(out, is_mma ? "%i32, %i32, %i32, %i32, %i32, %i32" : "%i64, %i64, %i1");
+    text_puts(out, ") : (f32, f32, f32, f32) shape(n8.k16.f32.bf16.bf16)\n");
+}
+
+static void put_nv_row(text *out, const nv_row *row)
+{
+    if (row->imm == NV_IMM_SHAPE) {
+        put_nv_product(out, row);
+        return;
+    }
+    size_t len = strlen(row->name);
+    char digit = row->name[len - 1] == 't' ? row->name[len - 2] : row->name[len - 1];
+    uint32_t list = digit >= '1' && digit <= '5' ? (uint32_t)(digit - '0') : 2, results = 0;
+    if (*row->results)
+        results = *row->results == 'w' ? list : 1;
+    for (uint32_t k = 0; k < results; k++)
+        text_printf(out, "%s%%d%u", k ? ", " : "", k);
+    text_printf(out, "%snv.%s (", results ? " = " : "", row->name);
+    put_nv_operands(out, row->operands, list);
+    text_puts(out, ") : (");
+    for (uint32_t k = 0; k < results; k++)
+        text_printf(out, "%s%s", k ? ", " : "", *row->results == 'w' ? "i32" : "i1");
+    text_puts(out, row->imm == NV_IMM_NUMBER ? ") imm(24)\n" : ")\n");
+}
+
+static void start_nv_module(module_text *t, arena *a)
+{
+    start_module(t, a, begin_lanes);
+    for (int op = 0; op < NV_COUNT; op++) {
+        text_printf(&t->out,
+                    "kernel @nv%d(%%g: ptr.global i64, %%map: bytes(128, 64) \"tensor_map\") "
+                    "block(128, 1, 1) {\n%s%s    %%s = shared $tile.0\n    ",
+                    op, begin_lanes, values);
+        put_nv_row(&t->out, nv_row_at((nv_op)op));
+        text_puts(&t->out, "    return\n}\n");
+    }
+}
+
+TEST(every_nv_row_is_read_and_printed)
+{
+    arena *a = arena_new();
+    module_text t;
+    start_nv_module(&t, a);
+    const char *wrong = NULL;
+    ir_module *m = ir_read(a, names_in(a), (str){t.out.at, t.out.len}, &wrong);
+    if (!m)
+        print_error("%s\n", wrong);
+    assert_non_null(m);
+    text once = {.in = a}, twice = {.in = a};
+    ir_print_module(m, &once);
+    m = ir_read(a, names_in(a), (str){once.at, once.len}, &wrong);
+    assert_non_null(m);
+    ir_print_module(m, &twice);
+    assert_string_equal(once.at, twice.at);
+    for (int op = 0; op < NV_COUNT; op++) {
+        char name[80];
+        snprintf(name, sizeof name, "nv.%s (", nv_row_at((nv_op)op)->name);
+        assert_non_null(strstr(once.at, name));
+    }
+    arena_free(a);
+}
+
+TEST(every_nv_row_on_interp)
+{
+    arena *a = arena_new();
+    module_text t;
+    start_nv_module(&t, a);
+    expect_interp(&t);
+    arena_free(a);
+}
+
+TEST(every_nv_row_in_ptx)
+{
+    arena *a = arena_new();
+    module_text t;
+    start_nv_module(&t, a);
+    expect_of(expect_ptx, read_module(&t, a), a);
     arena_free(a);
 }

@@ -6,6 +6,7 @@
 
 #include "ir/eval.h"
 #include "ir/ir.h"
+#include "ir/nv.h"
 #include "tests/test.h"
 
 static const char sample[] =
@@ -253,6 +254,7 @@ DAMAGE(recursion)         { ir_func *f = w->m->funcs.at[0]; ir_cursor c = ir_bef
 DAMAGE(write_constant)    { ir_cursor c = ir_before(w->k, id_of(w, find_op(w, IR_SHL))); uint8_t t = IR_PTR_CONST; ir_inst_id i = ir_add(&c, IR_CONSTANT, IR_PTR_CONST, NULL, 0, &t, 1); ir_store(&c, IR_I32, ir_at(w->k, i)->result, 0, ir_i32(w->k, 0)); }
 DAMAGE(fast_f64)          { ir_cursor c = ir_before(w->k, id_of(w, find_op(w, IR_SHL))); ir_un(&c, IR_FAST_SIN, IR_F64, ir_f64(w->k, 1)); }
 DAMAGE(compare_narrow)    { ir_cursor c = ir_before(w->k, id_of(w, find_op(w, IR_SHL))); ir_bin(&c, IR_IEQ, IR_I8, ir_constant(w->k, IR_I8, 1), ir_constant(w->k, IR_I8, 1)); }
+DAMAGE(nv_number)         { ir_cursor c = ir_before(w->k, id_of(w, find_op(w, IR_SHL))); ir_inst *i = ir_at(w->k, ir_add(&c, IR_NV, IR_VOID, NULL, 0, NULL, 0)); i->aux = NV_CPA_COMMIT; i->imm = 1; }
 DAMAGE(packed_lanes)      { ir_cursor c = ir_before(w->k, id_of(w, find_op(w, IR_SHL))); ir_bin(&c, IR_HADD2, IR_I32, ir_i32(w->k, 1), ir_i32(w->k, 1)); }
 
 static const struct {
@@ -282,7 +284,7 @@ static const struct {
     ROW(kernel_returns, "returns nothing"), ROW(param_type, "not its own"), ROW(param_value, "not its own"),
     ROW(local_alignment, "alignment 0"), ROW(no_body, "no body"), ROW(no_name, "no name"), ROW(same_name, "two functions"),
     ROW(recursion, "calls itself"), ROW(write_constant, "cannot be written"), ROW(fast_f64, "only f32"),
-    ROW(compare_narrow, "not allowed"), ROW(packed_lanes, "f16 or bf16"),
+    ROW(compare_narrow, "not allowed"), ROW(packed_lanes, "f16 or bf16"), ROW(nv_number, "it takes no number"),
 };
 // clang-format on
 

@@ -1,5 +1,5 @@
-// `nv` instructions as PTX: the text of their row in ir/nv.def with the operands put in. Only the
-// matrix products and the wait for a barrier are printed by code. Start at ptx_nv.
+// `nv` instructions as PTX: the text of their row in back/ptx/nv.def with the operands put in. Only
+// the matrix products and the wait for a barrier are printed by code. Start at ptx_nv.
 #include "ir/nv.h"
 #include "back/ptx/ptx.h"
 
@@ -175,12 +175,12 @@ static void put_field(filling *fill, text *out, char field)
     }
 }
 
-static void put_row(ptx *p, const ir_inst *i)
+static void put_text(ptx *p, const ir_inst *i, const char *pattern)
 {
     filling fill = {.p = p, .i = i};
     read_operands(&fill);
     text line = {.in = p->scratch};
-    for (const char *c = nv_row_of(i)->text;; c++) {
+    for (const char *c = pattern;; c++) {
         if (*c == ';' || !*c) {
             text_putc(&p->body, '\t');
             if (p->guard)
@@ -266,7 +266,8 @@ static void wgmma(ptx *p, const ir_inst *i)
     nv_shape s = nv_unpack(i->imm);
     uint32_t acc = i->result_count, at = i->operand_count > acc ? acc : 0;
     bool is_mixed_int = s.d == NV_S32 && s.a != s.b;
-    needs(p, i, 900, is_mixed_int ? 84 : 80);
+    if (is_mixed_int)
+        ptx_needs(p, 84);
     const ir_ref *operands = ir_operands(p->f, i);
     ir_ref accumulate = operands[i->operand_count - 1];
     uint64_t bits = 0;
@@ -297,24 +298,40 @@ static void wgmma(ptx *p, const ir_inst *i)
     ptx_line(p, "%.*s", (int)line.len, line.at);
 }
 
+// --- the table
+
+typedef struct ptx_row {
+    int version;
+    const char *text; // NULL: `print` does it
+    void (*print)(ptx *p, const ir_inst *i);
+} ptx_row;
+
+// A switch, and no array: the compiler names the row that has no text.
+static ptx_row row_of(nv_op op)
+{
+    switch (op) {
+// clang-format off
+#define TEXT(e, version, text) case NV_##e: return (ptx_row){version, text, NULL};
+#define CODE(e, version, print) case NV_##e: return (ptx_row){version, NULL, print};
+// clang-format on
+#include "back/ptx/nv.def"
+#undef TEXT
+#undef CODE
+    case NV_COUNT: break;
+    }
+    bug("an nv instruction names no row");
+}
+
 void ptx_nv(ptx *p, const ir_inst *i)
 {
-    const nv_row *row = nv_row_of(i);
-    if (i->aux == NV_MMA) {
-        mma(p, i);
-        return;
-    }
-    if (i->aux == NV_WGMMA) {
-        wgmma(p, i);
-        return;
-    }
-    needs(p, i, row->sm, row->ptx);
+    ptx_row row = row_of((nv_op)i->aux);
+    needs(p, i, nv_row_of(i)->sm, row.version);
     check_constants(p, i);
     p->moves_registers |= i->aux == NV_REGS_MORE || i->aux == NV_REGS_LESS;
-    if (nv_is_wait((nv_op)i->aux))
-        wait_for_barrier(p, i);
+    if (row.text)
+        put_text(p, i, row.text);
     else
-        put_row(p, i);
+        row.print(p, i);
 }
 
 void ptx_cluster(ptx *p, const ir_inst *i)
