@@ -84,7 +84,7 @@ $(BUILD)/gen/embed.c: tools/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	@sh tools/embed $(EMBEDDED) > $@.new && mv $@.new $@
 # the build's name: a hash of all it is made from (the cache of compiled code goes by it)
-MADE_FROM := $(sort $(LIB_SRC) $(OP_SRC) $(wildcard src/*.h src/*/*.h src/*/*.def src/*/*/*.h src/*/*/*.def) $(EMBEDDED))
+MADE_FROM := $(sort $(LIB_SRC) $(OP_SRC) $(wildcard src/*.h src/*/*.h src/*/*.def src/*/*/*.h src/*/*/*.def ops/*.h ops/*.def ops/*/*.def ops/*/host_*.h) $(EMBEDDED))
 $(BUILD)/gen/build_id.c: $(MADE_FROM)
 	@mkdir -p $(@D)
 	@printf 'extern const char embed_build_id[];\nconst char embed_build_id[] = "$(VERSION) %s";\n' \

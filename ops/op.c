@@ -1,82 +1,34 @@
-// Kernels of the ops: one list per context, found by the whole request, filled by compiling the
-// embedded text (op.h).
+// Kernels of the ops: a hash table per context from a variant (a program and a number for each of
+// its axes) to the compiled kernel. What is missing is compiled from the embedded text (op.h).
 #include "ops/op.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/embed.h"
 
-enum { NAME_BYTES = 128, KEY_BYTES = 2 * NAME_BYTES + 2 * OP_WORDS * OP_WORD_BYTES };
+enum { WORD_BYTES = 512, FIRST_SLOTS = 64 };
+
+typedef struct op_entry {
+    op_request key;
+    op_kernel kernel;
+} op_entry;
 
 // What a context keeps for the ops.
 typedef struct op_state {
-    struct op_entry *first;
+    op_entry **slots; // a power of two of them, at most half full; NULL: free
+    size_t slot_count, count;
     kiln_device_info info;
+    op_see_fn *see;
+    void *see_user;
 } op_state;
 
-typedef struct op_entry {
-    struct op_entry *next;
-    op_kernel kernel;
-    char key[]; // NUL-terminated
-} op_entry;
-
-// False: it has no room.
-static bool add_word(char words[OP_WORDS][OP_WORD_BYTES], size_t *count, const char *format,
-                     va_list args) PRINTF_LIKE(3, 0);
-static bool add_word(char words[OP_WORDS][OP_WORD_BYTES], size_t *count, const char *format,
-                     va_list args)
+static void free_state(void *given)
 {
-    if (*count == OP_WORDS)
-        return false;
-    int len = vsnprintf(words[*count], OP_WORD_BYTES, format, args);
-    ++*count;
-    return len >= 0 && len < OP_WORD_BYTES;
-}
-
-void op_define(op_request *r, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    r->is_too_long |= !add_word(r->define, &r->define_count, format, args);
-    va_end(args);
-}
-
-void op_tune(op_request *r, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    r->is_too_long |= !add_word(r->tune, &r->tune_count, format, args);
-    va_end(args);
-}
-
-static size_t put(char *key, size_t len, const char *word)
-{
-    size_t more = strlen(word);
-    memcpy(key + len, word, more);
-    key[len + more] = ' ';
-    key[len + more + 1] = 0;
-    return len + more + 1;
-}
-
-static size_t make_key(const op_request *r, char *key)
-{
-    size_t len = put(key, 0, r->file);
-    len = put(key, len, r->kernel ? r->kernel : "");
-    for (size_t n = 0; n < r->define_count; n++)
-        len = put(key, len, r->define[n]);
-    for (size_t n = 0; n < r->tune_count; n++)
-        len = put(key, len, r->tune[n]);
-    return len;
-}
-
-static void free_state(void *state)
-{
-    for (op_entry *e = ((op_state *)state)->first, *next; e; e = next) {
-        next = e->next;
-        free(e);
-    }
+    op_state *state = given;
+    for (size_t n = 0; n < state->slot_count; n++)
+        free(state->slots[n]);
+    free(state->slots);
     free(state);
 }
 
@@ -86,12 +38,16 @@ static op_state *state_of(kiln *k)
     if (k->op_cache)
         return k->op_cache;
     op_state *state = calloc(1, sizeof *state);
-    if (!state) {
+    if (state)
+        state->slots = calloc(FIRST_SLOTS, sizeof *state->slots);
+    if (!state || !state->slots) {
+        free(state);
         error_no_memory(k, "the ops of a device");
         return NULL;
     }
+    state->slot_count = FIRST_SLOTS;
     if (kiln_device_info_of(k, &state->info)) {
-        free(state);
+        free_state(state);
         return NULL;
     }
     k->op_cache = state;
@@ -106,79 +62,192 @@ kiln_status op_device(kiln *k, const kiln_device_info **out)
     return state ? KILN_OK : k->error.shown.status;
 }
 
-static kiln_status mistake(kiln *k, const char *file)
+kiln_status op_see_variants(kiln *k, op_see_fn *see, void *user)
 {
-    return error_set(k, KILN_E_INTERNAL, K9001, "an op asks for a kernel of '%s' that cannot be",
-                     file);
+    op_state *state = state_of(k);
+    if (!state)
+        return k->error.shown.status;
+    state->see = see;
+    state->see_user = user;
+    return KILN_OK;
 }
 
-static kiln_status compile(kiln *k, const op_request *r, uint32_t sms, op_kernel *out)
+// --- the table
+static uint64_t mixed(uint64_t hash, uint64_t value)
 {
-    const char *define[OP_WORDS + 1] = {NULL}, *tune[OP_WORDS + 1] = {NULL};
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of(const op_request *r)
+{
+    uint64_t hash = mixed((uintptr_t)r->program, r->given);
+    for (uint32_t n = 0; n < r->program->axis_count; n++)
+        if (r->given >> n & 1)
+            hash = mixed(hash, r->values[n]);
+    return hash;
+}
+
+static bool is_same(const op_request *a, const op_request *b)
+{
+    if (a->program != b->program || a->given != b->given)
+        return false;
+    for (uint32_t n = 0; n < a->program->axis_count; n++)
+        if ((a->given >> n & 1) && a->values[n] != b->values[n])
+            return false;
+    return true;
+}
+
+// The place of `r`, or the free one where it belongs.
+static op_entry **slot_of(op_entry **slots, size_t slot_count, const op_request *r)
+{
+    size_t at = hash_of(r) & (slot_count - 1);
+    while (slots[at] && !is_same(&slots[at]->key, r))
+        at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+// Makes room for one more. False: there is no memory.
+static bool make_room(op_state *state)
+{
+    if ((state->count + 1) * 2 <= state->slot_count)
+        return true;
+    size_t slot_count = state->slot_count * 2;
+    op_entry **slots = calloc(slot_count, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t n = 0; n < state->slot_count; n++)
+        if (state->slots[n])
+            *slot_of(slots, slot_count, &state->slots[n]->key) = state->slots[n];
+    free(state->slots);
+    state->slots = slots;
+    state->slot_count = slot_count;
+    return true;
+}
+
+// --- compiling
+typedef struct words { // macros and tunables of a variant, as kiln_compile takes them
+    const char *define[OP_AXES + 1], *tune[OP_AXES + 1];
+    size_t define_count, tune_count;
+    char text[OP_AXES][WORD_BYTES];
+} words;
+
+static bool is_possible(const op_axis *a, uint32_t value)
+{
+    for (uint32_t n = 0; n < a->count; n++)
+        if (a->values[n] == value)
+            return true;
+    return !a->count && value >= a->least && value <= a->most;
+}
+
+// False: the word is too long.
+static bool add_word(words *w, const op_axis *a, uint32_t value)
+{
+    char *to = w->text[w->define_count + w->tune_count];
+    const char *word = a->words ? a->words[value] : "";
+    int len = 0;
+    switch (a->kind) {
+    case OP_FLAG: len = value ? snprintf(to, WORD_BYTES, "%s", a->name) : 0; break;
+    case OP_WORD: len = *word ? snprintf(to, WORD_BYTES, "%s_%s", a->name, word) : 0; break;
+    case OP_TYPE:
+        len = snprintf(to, WORD_BYTES, "%s_%s", a->name, kiln_type_name((kiln_type)value));
+        break;
+    case OP_VALUE: len = value ? snprintf(to, WORD_BYTES, "%s=%u", a->name, value) : 0; break;
+    case OP_TEXT: len = *word ? snprintf(to, WORD_BYTES, "%s=%s", a->name, word) : 0; break;
+    case OP_TUNE: len = snprintf(to, WORD_BYTES, "%s=%u", a->name, value); break;
+    }
+    if (len && a->kind == OP_TUNE)
+        w->tune[w->tune_count++] = to;
+    else if (len)
+        w->define[w->define_count++] = to;
+    return len >= 0 && len < WORD_BYTES;
+}
+
+static kiln_status mistake(kiln *k, const op_program *p, const char *axis)
+{
+    return error_set(k, KILN_E_INTERNAL, K9001, "'%s' has no such kernel variant: %s", p->file,
+                     axis);
+}
+
+// How many blocks of the kernel run at the same time on the whole device.
+static uint32_t resident_of(kiln_kernel *kernel, size_t shared_bytes, uint32_t sms)
+{
+    const kiln *k = kernel->module->k;
+    uint32_t block[3], blocks = 1, clusters = 0;
+    kiln_kernel_block(kernel, block);
+    uint32_t threads = block[0] * block[1] * block[2];
+    if (!k->ops->occupancy || kiln_kernel_occupancy(kernel, threads, shared_bytes, &blocks) ||
+        !blocks)
+        blocks = 1;
+    const uint32_t *cluster = kernel->cluster;
+    if (cluster[0] && k->ops->clusters &&
+        !k->ops->clusters(kernel, threads, shared_bytes, &clusters))
+        return clusters * cluster[0] * cluster[1] * cluster[2];
+    return blocks * (sms ? sms : 1);
+}
+
+static kiln_status compile(kiln *k, const op_state *state, const op_request *r, words *w,
+                           op_kernel *out)
+{
+    const op_program *p = r->program;
+    for (uint32_t n = 0; n < p->axis_count; n++)
+        if ((r->given >> n & 1) &&
+            (!is_possible(&p->axes[n], r->values[n]) || !add_word(w, &p->axes[n], r->values[n])))
+            return mistake(k, p, p->axes[n].name);
+    if (state->see)
+        state->see(state->see_user, p, w->define, w->tune);
     kiln_compile_desc desc = {
-        .path = r->file, .define = define, .tune = tune, .no_file_includes = true};
-    for (size_t n = 0; n < r->define_count; n++)
-        define[n] = r->define[n];
-    for (size_t n = 0; n < r->tune_count; n++)
-        tune[n] = r->tune[n];
-    desc.source = embed_find(r->file, &desc.source_len);
+        .path = p->file, .define = w->define, .tune = w->tune, .no_file_includes = true};
+    desc.source = embed_find(p->file, &desc.source_len);
     if (!desc.source)
-        return mistake(k, r->file);
+        return mistake(k, p, "no such text is built in");
     kiln_module *m;
     kiln_status status = kiln_compile(k, &desc, &m);
     if (status)
         return status;
-    status = kiln_module_kernel(m, r->kernel, &out->kernel);
-    uint32_t block[3], blocks = 1;
+    status = kiln_module_kernel(m, p->kernel, &out->kernel);
     if (status) {
         kiln_module_free(m);
         return status;
     }
-    kiln_kernel_block(out->kernel, block);
-    if (!k->ops->occupancy ||
-        kiln_kernel_occupancy(out->kernel, block[0] * block[1] * block[2], r->shared_bytes,
-                              &blocks) ||
-        !blocks)
-        blocks = 1;
-    out->resident = blocks * (sms ? sms : 1);
-    const uint32_t *cluster = out->kernel->cluster;
-    uint32_t clusters = 0;
-    if (cluster[0] && k->ops->clusters &&
-        !k->ops->clusters(out->kernel, block[0] * block[1] * block[2], r->shared_bytes, &clusters))
-        out->resident = clusters * cluster[0] * cluster[1] * cluster[2];
+    out->resident = resident_of(out->kernel, r->shared_bytes, state->info.multiprocessors);
+    return KILN_OK;
+}
+
+static kiln_status add_kernel(kiln *k, op_state *state, const op_request *r, const op_kernel **out)
+{
+    op_entry *e = make_room(state) ? malloc(sizeof *e) : NULL;
+    words *w = e ? calloc(1, sizeof *w) : NULL;
+    if (!w) {
+        free(e);
+        return error_no_memory(k, "an op's kernel");
+    }
+    e->key = *r;
+    kiln_status status = compile(k, state, r, w, &e->kernel);
+    free(w);
+    if (status) {
+        free(e);
+        return status;
+    }
+    *slot_of(state->slots, state->slot_count, r) = e;
+    state->count++;
+    *out = &e->kernel;
     return KILN_OK;
 }
 
 kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out)
 {
-    char key[KEY_BYTES];
-    if (r->is_too_long || strlen(r->file) + 2 > NAME_BYTES ||
-        (r->kernel && strlen(r->kernel) + 2 > NAME_BYTES))
-        return mistake(k, r->file);
-    size_t len = make_key(r, key);
     op_state *state = state_of(k);
     if (!state)
         return k->error.shown.status;
-    for (op_entry *e = state->first; e; e = e->next)
-        if (!strcmp(e->key, key)) {
-            *out = &e->kernel;
-            return KILN_OK;
-        }
-    op_entry *e = malloc(sizeof *e + len + 1);
-    if (!e)
-        return error_no_memory(k, "an op's kernel");
-    kiln_status status = compile(k, r, state->info.multiprocessors, &e->kernel);
-    if (status) {
-        free(e);
-        return status;
-    }
-    memcpy(e->key, key, len + 1);
-    e->next = state->first;
-    state->first = e;
-    *out = &e->kernel;
+    op_entry *found = *slot_of(state->slots, state->slot_count, r);
+    if (!found)
+        return add_kernel(k, state, r, out);
+    *out = &found->kernel;
     return KILN_OK;
 }
 
+// --- operands
 uint64_t op_product(uint64_t a, uint64_t b)
 {
     uint64_t product;

@@ -1,22 +1,57 @@
 // What the ops share on the host: the kernels they are made of, compiled when first needed and kept
 // with the context.
 //
-// An op's kernels are texts built into the library ("ops/matmul/gemm_sm90.c"); a choice of macros
-// and tunables makes a variant. Kernels of one context are found again by their request's text.
+// An op's kernels are texts built into the library ("ops/matmul/gemm_sm90.c"). A kernel has
+// variants: each axis (a macro or a tunable) has a value. The axes of an op are rows of its
+// axes.def; a variant is a number for each axis. A context finds its kernels by a hash of those
+// numbers, so a warm call formats no text and allocates nothing.
 #ifndef KILN_OP_H
 #define KILN_OP_H
 
 #include "rt/rt.h"
 
-enum { OP_WORDS = 16, OP_WORD_BYTES = 32 };
+enum { OP_AXES = 32 };
+
+// --- axes: rows AXIS(id, name, kind, domain) of ops/NAME/axes.def
+typedef enum op_axis_kind {
+    OP_FLAG,  // the macro `name` is defined or not
+    OP_WORD,  // the macro name_WORD is defined; the word "": none
+    OP_TYPE,  // the macro name_TYPE is defined; the value is a kiln_type
+    OP_VALUE, // the macro `name` is defined as the value; 0: not defined
+    OP_TEXT,  // the macro `name` is defined as one of the texts; the text "": not defined
+    OP_TUNE,  // the tunable `name` has the value
+} op_axis_kind;
+
+typedef struct op_axis {
+    const char *name;
+    op_axis_kind kind;
+    const char *const *words; // of OP_WORD and OP_TEXT, by value
+    const uint32_t *values;   // all that are possible; NULL: least to most
+    uint32_t count, least, most;
+} op_axis;
+
+// Domains of axes, for designated initialisers of an op_axis.
+// clang-format off
+#define OP_YES_NO         .most = 1
+#define OP_ANY_TYPE       .most = KILN_F64
+#define OP_RANGE(lo, hi)  .least = (lo), .most = (hi)
+#define OP_ONE_OF(...)    .values = (const uint32_t[]){__VA_ARGS__}, .count = sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t)
+#define OP_WORDS(...)     .words = (const char *const[]){__VA_ARGS__}, .most = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *) - 1
+// clang-format on
+
+// --- variants
+typedef struct op_program { // a kernel and the axes of its variants; compared by address
+    const char *file;       // "ops/matmul/gemm_sm90.c"
+    const char *kernel;     // its name; NULL: the only one
+    const op_axis *axes;
+    uint32_t axis_count; // at most OP_AXES
+} op_program;
 
 typedef struct op_request {
-    const char *file;   // "ops/matmul/gemm_sm90.c"
-    const char *kernel; // its name; NULL: the only one
-    char define[OP_WORDS][OP_WORD_BYTES], tune[OP_WORDS][OP_WORD_BYTES];
-    size_t define_count, tune_count;
+    const op_program *program;
+    uint32_t given; // bit n: axis n has a value
+    uint32_t values[OP_AXES];
     size_t shared_bytes; // dynamic; for the occupancy
-    bool is_too_long;    // a word had no room: asking for it fails
 } op_request;
 
 typedef struct op_kernel {
@@ -24,11 +59,23 @@ typedef struct op_kernel {
     uint32_t resident; // blocks that run at the same time on the whole device, in whole clusters
 } op_kernel;
 
-// Add a macro or a tunable; printf form, at most OP_WORD_BYTES - 1 characters.
-void op_define(op_request *r, const char *format, ...) PRINTF_LIKE(2, 3);
-void op_tune(op_request *r, const char *format, ...) PRINTF_LIKE(2, 3);
+// Gives axis AXIS_id its value. Axes without one are left to the kernel's defaults.
+#define op_set(request, id, value) op_set_axis(request, AXIS_##id, (uint32_t)(value))
+static inline void op_set_axis(op_request *r, uint32_t axis, uint32_t value)
+{
+    r->given |= (uint32_t)1 << axis;
+    r->values[axis] = value;
+}
+
 // Compiles it, or finds it again. The result lives as long as the context.
 kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out);
+// Every request that is compiled for the first time is shown to `see` before that, with its macros
+// and tunables; NULL: no longer. For tests of the variants that the ops ask for.
+typedef void op_see_fn(void *user, const op_program *program, const char *const *define,
+                       const char *const *tune);
+kiln_status op_see_variants(kiln *k, op_see_fn *see, void *user);
+
+// --- devices and operands
 // What the device is; asked once, kept with the context.
 kiln_status op_device(kiln *k, const kiln_device_info **out);
 // UINT64_MAX when it is more: no buffer is that long.

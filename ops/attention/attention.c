@@ -11,6 +11,19 @@
 
 static const char op_name[] = "kiln_attention_forward";
 
+// --- the kernels and the axes of their variants
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/attention/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/attention/axes.def"
+};
+static const op_program forward_sm90 = {"ops/attention/forward_sm90.c", NULL, axes, COUNT(axes)},
+                        forward_portable = {"ops/attention/forward_portable.c", NULL, axes,
+                                            COUNT(axes)};
+
 // A description with everything decided.
 typedef struct job {
     kiln *k;
@@ -97,12 +110,11 @@ static uint32_t ceil_div(uint32_t a, uint32_t b)
     return a / b + (a % b != 0);
 }
 
-static void common_words(const job *j, op_request *r)
+static void set_common(const job *j, op_request *r)
 {
-    op_define(r, "TYPE_%s", kiln_type_name(j->type));
-    if (!j->desc->lse)
-        op_define(r, "NO_LSE");
-    op_tune(r, "CAUSAL=%d", j->desc->is_causal);
+    op_set(r, TYPE, j->type);
+    op_set(r, NO_LSE, !j->desc->lse);
+    op_set(r, CAUSAL, j->desc->is_causal);
 }
 
 // --- sm_90a
@@ -224,16 +236,15 @@ static kiln_status run_sm90(const job *j)
 {
     const kiln_attention_desc *d = j->desc;
     tile t = tile_for(d);
-    op_request r = {.file = "ops/attention/forward_sm90.c",
-                    .shared_bytes = shared_bytes_of(t, d->head_dim)};
-    common_words(j, &r);
-    op_tune(&r, "HD=%u", d->head_dim);
-    op_tune(&r, "BN=%u", t.keys);
-    op_tune(&r, "WGS=%u", t.warpgroups);
-    op_tune(&r, "Q_STAGES=%u", t.q_stages);
-    op_tune(&r, "AHEAD=%u", t.ahead);
-    op_tune(&r, "TURNS=%d", t.has_turns);
-    op_tune(&r, "LATE=%d", t.is_late);
+    op_request r = {.program = &forward_sm90, .shared_bytes = shared_bytes_of(t, d->head_dim)};
+    set_common(j, &r);
+    op_set(&r, HD, d->head_dim);
+    op_set(&r, BN, t.keys);
+    op_set(&r, WGS, t.warpgroups);
+    op_set(&r, Q_STAGES, t.q_stages);
+    op_set(&r, AHEAD, t.ahead);
+    op_set(&r, TURNS, t.has_turns);
+    op_set(&r, LATE, t.is_late);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     kiln_tensor_map q, k, v;
@@ -271,9 +282,9 @@ enum { PORTABLE_ROWS = 4 }; // of a block: WARPS in forward_portable.c
 static kiln_status run_portable(const job *j)
 {
     const kiln_attention_desc *d = j->desc;
-    op_request r = {.file = "ops/attention/forward_portable.c"};
-    common_words(j, &r);
-    op_define(&r, "HD=%u", d->head_dim);
+    op_request r = {.program = &forward_portable};
+    set_common(j, &r);
+    op_set(&r, ANY_HD, d->head_dim);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     if (status)

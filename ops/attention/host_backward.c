@@ -11,6 +11,26 @@
 
 static const char op_name[] = "kiln_attention_backward";
 
+// --- the kernels and the axes of their variants
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/attention/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/attention/axes.def"
+};
+static const op_program prepare = {"ops/attention/backward_ends.c", "attention_backward_prepare",
+                                   axes, COUNT(axes)},
+                        backward_sm90 = {"ops/attention/backward_sm90.c", "attention_backward",
+                                         axes, COUNT(axes)},
+                        convert = {"ops/attention/backward_ends.c", "attention_backward_convert",
+                                   axes, COUNT(axes)},
+                        portable_queries = {"ops/attention/backward_portable.c",
+                                            "attention_backward_queries", axes, COUNT(axes)},
+                        portable_keys = {"ops/attention/backward_portable.c",
+                                         "attention_backward_keys", axes, COUNT(axes)};
+
 // A description with everything decided.
 typedef struct job {
     kiln *k;
@@ -164,14 +184,14 @@ static size_t shared_bytes_of(uint32_t head_dim)
     return 2 * keys + 6 * q + 2 * KEYS * m * 2 + 8 * 4096 + 2 * 8 * m + 20 * 8;
 }
 
-static kiln_status get(const job *j, const char *file, const char *name, size_t shared_bytes,
+static kiln_status get(const job *j, const op_program *program, size_t shared_bytes,
                        const op_kernel **out)
 {
-    op_request r = {.file = file, .kernel = name, .shared_bytes = shared_bytes};
-    op_define(&r, "TYPE_%s", kiln_type_name(j->type));
-    op_tune(&r, "HD=%u", j->desc->head_dim);
+    op_request r = {.program = program, .shared_bytes = shared_bytes};
+    op_set(&r, TYPE, j->type);
+    op_set(&r, HD, j->desc->head_dim);
     if (shared_bytes)
-        op_tune(&r, "CAUSAL=%d", j->desc->is_causal);
+        op_set(&r, CAUSAL, j->desc->is_causal);
     return op_kernel_get(j->k, &r, out);
 }
 
@@ -229,14 +249,12 @@ static kiln_status run_main(const job *j, const op_kernel *kernel, uint32_t bloc
 static kiln_status run_sm90(const job *j)
 {
     const kiln_attention_backward_desc *d = j->desc;
-    const char *ends = "ops/attention/backward_ends.c";
-    const op_kernel *prepare, *main, *convert;
-    kiln_status status = get(j, ends, "attention_backward_prepare", 0, &prepare);
+    const op_kernel *first, *main, *last;
+    kiln_status status = get(j, &prepare, 0, &first);
     if (!status)
-        status = get(j, "ops/attention/backward_sm90.c", "attention_backward",
-                     shared_bytes_of(d->head_dim), &main);
+        status = get(j, &backward_sm90, shared_bytes_of(d->head_dim), &main);
     if (!status)
-        status = get(j, ends, "attention_backward_convert", 0, &convert);
+        status = get(j, &convert, 0, &last);
     if (status)
         return status;
     uint32_t blocks = ceil_div(d->length, block_queries(d->head_dim));
@@ -250,11 +268,11 @@ static kiln_status run_sm90(const job *j)
     const kiln_arg after[] = {kiln_arg_buffer(d->workspace), kiln_arg_buffer(d->dq),
                               number(d->length), number(blocks), real(j->scale)};
     uint32_t tiles = j->heads * blocks;
-    status = launch(j, prepare, tiles * (SUM_BLOCK / 8 / 256), 0, before, COUNT(before));
+    status = launch(j, first, tiles * (SUM_BLOCK / 8 / 256), 0, before, COUNT(before));
     if (!status)
         status = run_main(j, main, blocks);
     return status ? status
-                  : launch(j, convert, tiles * (SUM_BLOCK / 16 / 256), 0, after, COUNT(after));
+                  : launch(j, last, tiles * (SUM_BLOCK / 16 / 256), 0, after, COUNT(after));
 }
 
 // --- any device
@@ -263,12 +281,12 @@ enum { PORTABLE_ROWS = 4 }; // of a block: WARPS in backward_portable.c
 static kiln_status run_portable(const job *j)
 {
     const kiln_attention_backward_desc *d = j->desc;
-    static const char *const names[] = {"attention_backward_queries", "attention_backward_keys"};
-    for (size_t n = 0; n < COUNT(names); n++) { // the first one writes what the second one needs
-        op_request r = {.file = "ops/attention/backward_portable.c", .kernel = names[n]};
-        op_define(&r, "TYPE_%s", kiln_type_name(j->type));
-        op_define(&r, "HD=%u", d->head_dim);
-        op_tune(&r, "CAUSAL=%d", d->is_causal);
+    static const op_program *const programs[] = {&portable_queries, &portable_keys};
+    for (size_t n = 0; n < COUNT(programs); n++) { // the first one writes what the second one needs
+        op_request r = {.program = programs[n]};
+        op_set(&r, TYPE, j->type);
+        op_set(&r, ANY_HD, d->head_dim);
+        op_set(&r, CAUSAL, d->is_causal);
         const op_kernel *kernel;
         kiln_status status = op_kernel_get(j->k, &r, &kernel);
         if (status)

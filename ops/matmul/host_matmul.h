@@ -8,14 +8,15 @@
 #include "ops/op.h"
 
 typedef enum operand { BF16, F16, TF32, E4M3, S8, F32, OPERAND_COUNT } operand;
+typedef enum result { OUT_BF16, OUT_F16, OUT_F32, OUT_S32 } result_type; // of the axis OUT
 
 typedef struct job {
     kiln *k;
     const kiln_matmul_desc *desc;
     const kiln_device_info *device;
     operand type;
-    uint32_t bytes;       // of an operand's element
-    const char *out_name; // of the macro OUT_…
+    uint32_t bytes; // of an operand's element
+    result_type result;
     uint32_t out_bytes, batch;
     uint64_t a_rows, b_rows; // in memory
     uint64_t a_stride, b_stride, out_stride, a_batch, b_batch, out_batch;

@@ -8,15 +8,26 @@
 #include "ops/matmul/host_matmul.h"
 
 static const struct {
-    const char *name; // of the macro TYPE_…
     kiln_type type;
     uint32_t bytes;
 } operands[OPERAND_COUNT] = {
-    [BF16] = {"bf16", KILN_BF16, 2}, [F16] = {"f16", KILN_F16, 2}, [TF32] = {"tf32", KILN_F32, 4},
-    [E4M3] = {"e4m3", KILN_F8E4, 1}, [S8] = {"s8", KILN_I8, 1},    [F32] = {"f32", KILN_F32, 4},
+    [BF16] = {KILN_BF16, 2}, [F16] = {KILN_F16, 2}, [TF32] = {KILN_F32, 4},
+    [E4M3] = {KILN_F8E4, 1}, [S8] = {KILN_I8, 1},   [F32] = {KILN_F32, 4},
 };
 
-static const char *const epilogues[] = {"none", "bias", "bias_relu", "bias_gelu", "bias_silu"};
+// --- the kernels and the axes of their variants
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/matmul/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/matmul/axes.def"
+};
+static const op_program gemm_sm90 = {"ops/matmul/gemm_sm90.c", NULL, axes, COUNT(axes)},
+                        gemm_sm80 = {"ops/matmul/gemm_sm80.c", NULL, axes, COUNT(axes)},
+                        gemm_portable = {"ops/matmul/gemm_portable.c", NULL, axes, COUNT(axes)},
+                        gemm_f32 = {"ops/matmul/gemm_f32.c", NULL, axes, COUNT(axes)};
 
 // --- checking
 static kiln_status wrong(kiln *k, const char *what)
@@ -43,7 +54,10 @@ static kiln_status check_types(job *j)
                          "kiln_matmul: operands of %s; bf16, f16, f8e4, f32 and i8 are possible",
                          kiln_type_name(a));
     j->bytes = operands[j->type].bytes;
-    j->out_name = out == KILN_I32 ? "s32" : kiln_type_name(out);
+    j->result = out == KILN_BF16  ? OUT_BF16
+                : out == KILN_F16 ? OUT_F16
+                : out == KILN_F32 ? OUT_F32
+                                  : OUT_S32;
     j->out_bytes = (uint32_t)kiln_type_size(out);
     bool is_right = j->type == S8    ? out == KILN_I32
                     : j->type == F32 ? out == KILN_F32
@@ -134,21 +148,18 @@ static kiln_status check(job *j)
 }
 
 // --- what the kernels share
-static void define_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r)
+static void set_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r)
 {
-    op_define(r, "TYPE_%s", operands[j->type].name);
-    op_define(r, "OUT_%s", j->out_name);
-    if (left_is_mn)
-        op_define(r, "A_MN");
-    if (right_is_mn)
-        op_define(r, "B_MN");
-    if (j->desc->epilogue != KILN_EPILOGUE_NONE)
-        op_define(r, "EPILOGUE_%s", epilogues[j->desc->epilogue]);
+    op_set(r, TYPE, j->type);
+    op_set(r, OUT, j->result);
+    op_set(r, A_MN, left_is_mn);
+    op_set(r, B_MN, right_is_mn);
+    op_set(r, EPILOGUE, j->desc->epilogue);
 }
 
-static void common_words(const job *j, op_request *r)
+static void set_common(const job *j, op_request *r)
 {
-    define_types(j, j->desc->a_is_transposed, !j->desc->b_is_transposed, r);
+    set_types(j, j->desc->a_is_transposed, !j->desc->b_is_transposed, r);
 }
 
 // Do rows and matrices of an operand start at multiples of 16 bytes?
@@ -246,25 +257,22 @@ static uint32_t rows_loaded(const side *s, uint32_t rows)
 
 static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
 {
-    define_types(j, s[LEFT].is_mn, s[RIGHT].is_mn, r);
-    if (is_async(j, t))
-        op_define(r, "ASYNC_OUT");
-    if (t->narrow_columns)
-        op_define(r, "NARROW_BN=%u", t->narrow_n);
-    if (matmul_has_tail(j, &s[RIGHT], t))
-        op_define(r, "B_TAIL");
-    op_tune(r, "BM=%u", t->m);
-    op_tune(r, "BN=%u", t->n);
-    op_tune(r, "WGS=%u", t->warpgroups);
-    op_tune(r, "STAGES=%u", t->stages);
+    set_types(j, s[LEFT].is_mn, s[RIGHT].is_mn, r);
+    op_set(r, ASYNC_OUT, is_async(j, t));
+    op_set(r, NARROW_BN, t->narrow_columns ? t->narrow_n : 0);
+    op_set(r, B_TAIL, matmul_has_tail(j, &s[RIGHT], t));
+    op_set(r, BM, t->m);
+    op_set(r, BN, t->n);
+    op_set(r, WGS, t->warpgroups);
+    op_set(r, STAGES, t->stages);
     bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
-    op_tune(r, "LOADERS=%d", is_large ? 4 : 1);
-    op_tune(r, "PINGPONG=%d", t->is_pingpong);
-    op_tune(r, "HELD=%d", matmul_is_held(j, t));
-    op_tune(r, "GROUP=%u", t->group);
-    op_tune(r, "SPLIT_K=%u", t->split_k);
-    op_tune(r, "SWAP=%d", t->is_swapped);
-    op_tune(r, "EARLY=%d", j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous);
+    op_set(r, LOADERS, is_large ? 4 : 1);
+    op_set(r, PINGPONG, t->is_pingpong);
+    op_set(r, HELD, matmul_is_held(j, t));
+    op_set(r, GROUP, t->group);
+    op_set(r, SPLIT_K, t->split_k);
+    op_set(r, SWAP, t->is_swapped);
+    op_set(r, EARLY, j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous);
 }
 
 // More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
@@ -322,7 +330,7 @@ static kiln_status run_sm90(const job *j)
     tile t = matmul_tile(j);
     side s[2];
     matmul_sides(j, t.is_swapped, s);
-    op_request r = {.file = "ops/matmul/gemm_sm90.c", .shared_bytes = launch_shared_bytes(j, &t)};
+    op_request r = {.program = &gemm_sm90, .shared_bytes = launch_shared_bytes(j, &t)};
     tune_sm90(j, &t, s, &r);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
@@ -488,19 +496,19 @@ static kiln_status run_sm80(const job *j)
         pick_plain(j, "sm_80", ways, COUNT(ways), j->device->multiprocessors * 3 / 4, &way);
     if (status)
         return status;
-    op_request r = {.file = "ops/matmul/gemm_sm80.c", .shared_bytes = way.shared_bytes};
-    common_words(j, &r);
-    op_tune(&r, "BM=%u", way.m);
-    op_tune(&r, "BN=%u", way.n);
-    op_tune(&r, "WARPS_M=%u", way.warps_m);
-    op_tune(&r, "WARPS_N=%u", way.warps_n);
-    op_tune(&r, "STAGES=%u", way.stages);
+    op_request r = {.program = &gemm_sm80, .shared_bytes = way.shared_bytes};
+    set_common(j, &r);
+    op_set(&r, BM, way.m);
+    op_set(&r, BN, way.n);
+    op_set(&r, WARPS_M, way.warps_m);
+    op_set(&r, WARPS_N, way.warps_n);
+    op_set(&r, STAGES, way.stages);
     bool has_whole = is_whole(j, way);
-    op_tune(&r, "WHOLE=%u", has_whole);
-    op_tune(&r, "WIDE=%u",
-            has_whole && is_aligned(j->desc->out, j->desc->out_first, j->out_stride, j->out_batch,
-                                    j->batch, j->out_bytes));
-    op_tune(&r, "PAIRS=%u", has_pairs(j));
+    op_set(&r, WHOLE, has_whole);
+    op_set(&r, WIDE,
+           has_whole && is_aligned(j->desc->out, j->desc->out_first, j->out_stride, j->out_batch,
+                                   j->batch, j->out_bytes));
+    op_set(&r, PAIRS, has_pairs(j));
     return launch_plain(j, &r, way);
 }
 
@@ -515,11 +523,11 @@ static kiln_status run_f32(const job *j)
         return status;
     job plain_job = *j;
     plain_job.type = F32;
-    op_request r = {.file = "ops/matmul/gemm_f32.c"};
-    common_words(&plain_job, &r);
-    op_tune(&r, "TILE=%u", way.m);
-    op_tune(&r, "PAIRS=%u", has_pairs(j));
-    op_tune(&r, "ALIGNED=%u", operands_are_aligned(j));
+    op_request r = {.program = &gemm_f32};
+    set_common(&plain_job, &r);
+    op_set(&r, TILE, way.m);
+    op_set(&r, PAIRS, has_pairs(j));
+    op_set(&r, ALIGNED, operands_are_aligned(j));
     return launch_plain(j, &r, way);
 }
 
@@ -552,17 +560,17 @@ static kiln_status run_portable(const job *j)
         pick_plain(j, "portable", ways + first, count, j->device->multiprocessors, &way);
     if (status)
         return status;
-    op_request r = {.file = "ops/matmul/gemm_portable.c", .shared_bytes = way.shared_bytes};
-    common_words(j, &r);
-    op_tune(&r, "BM=%u", way.m);
-    op_tune(&r, "BN=%u", way.n);
-    op_tune(&r, "WARPS_M=%u", way.warps_m);
-    op_tune(&r, "WARPS_N=%u", way.warps_n);
-    op_tune(&r, "PAIRS=%u", has_pairs(j));
+    op_request r = {.program = &gemm_portable, .shared_bytes = way.shared_bytes};
+    set_common(j, &r);
+    op_set(&r, BM, way.m);
+    op_set(&r, BN, way.n);
+    op_set(&r, WARPS_M, way.warps_m);
+    op_set(&r, WARPS_N, way.warps_n);
+    op_set(&r, PAIRS, has_pairs(j));
     bool is_even = j->type != E4M3 && operands_are_aligned(j); // e4m3 is converted on the way
-    op_tune(&r, "ALIGNED=%u", is_even);
-    op_tune(&r, "LINE=%u", way.line);
-    op_tune(&r, "WHOLE=%u", is_even && is_whole(j, way));
+    op_set(&r, ALIGNED, is_even);
+    op_set(&r, LINE, way.line);
+    op_set(&r, WHOLE, is_even && is_whole(j, way));
     return launch_plain(j, &r, way);
 }
 
