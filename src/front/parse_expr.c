@@ -640,6 +640,20 @@ ast_expr *parse_expr(parser *p)
 
 // --- initialisers
 
+// GNU's `[0 ... 2] = 5`: an error. The rest is checked as if only the last index stood there, so
+// that an open array still gets its length.
+static void parse_index_range(parser *p, struct designator *of)
+{
+    span at = here(p);
+    step(p);
+    ast_expr *high = parse_cond(p);
+    at = span_join(of->index->at, high->at);
+    of->index = high;
+    diag *d = diag_raise(p->f->diags, K1045, at, "an initialiser names one element, not a range");
+    diag_label(d, at, "GNU's '...' is not part of Kiln's C");
+    diag_note(d, "list the elements, or set them in a loop; what is not listed is 0");
+}
+
 static struct designator *parse_designators(parser *p)
 {
     struct designator *first = NULL, **last = &first;
@@ -655,6 +669,8 @@ static struct designator *parse_designators(parser *p)
         } else {
             step(p);
             d->index = parse_cond(p);
+            if (kind(p) == TOK_ELLIPSIS && !p->is_panicking)
+                parse_index_range(p, d);
             expect_close(p, TOK_RBRACKET, d->at);
         }
         d->at = span_join(d->at, previous(p));

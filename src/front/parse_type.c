@@ -57,6 +57,49 @@ static bool is_type_keyword(token_kind k)
     return false;
 }
 
+typedef struct other_word { // of other languages
+    const char *word, *advice;
+} other_word;
+
+static const other_word other_words[] = {
+    {"__global__", "CUDA's word for 'kernel': #include <kiln/cuda.h> knows it"},
+    {"__device__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
+    {"__host__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
+    {"__shared__", "CUDA's word for 'shared': #include <kiln/cuda.h> knows it"},
+    {"__constant__", "CUDA's word for 'static const': #include <kiln/cuda.h> knows it"},
+    {"template", "C++: in C a macro makes one function for each type"},
+    {"class", "C++: a struct and functions that take its address do this in C"},
+};
+
+#define NO_WIDE_INT "integers have up to 64 bits; mul_high() gives the upper half of a product"
+#define NO_FLOAT    "floats are f32 and f64; f16 and bf16 are for storage"
+
+// Types of gcc, clang and C23. The first two combine with 'unsigned' and 'signed'.
+static const other_word other_types[] = {
+    {"__int128", NO_WIDE_INT},
+    {"_BitInt", "integers have 8, 16, 32 or 64 bits; members of a struct may be bit-fields"},
+    {"__int128_t", NO_WIDE_INT},
+    {"__uint128_t", NO_WIDE_INT},
+    {"_Float16", NO_FLOAT},
+    {"__fp16", NO_FLOAT},
+    {"__bf16", NO_FLOAT},
+    {"_Float32", NO_FLOAT},
+    {"_Float64", NO_FLOAT},
+    {"_Float128", NO_FLOAT},
+    {"__float128", NO_FLOAT},
+    {"_Decimal32", NO_FLOAT},
+    {"_Decimal64", NO_FLOAT},
+    {"_Decimal128", NO_FLOAT},
+};
+
+static const other_word *find_other_type(const token *t)
+{
+    for (size_t i = 0; t->kind == TOK_IDENT && i < COUNT(other_types); i++)
+        if (!strcmp(other_types[i].word, t->name))
+            return &other_types[i];
+    return NULL;
+}
+
 // After a type's name: does "(" open an abstract declarator, `(*)` or `(*const *)`?
 static bool abstract_pointer_follows(const parser *p)
 {
@@ -80,7 +123,7 @@ bool starts_type_name(const parser *p)
     ast_decl *d = NULL;
     parser look = *p;
     if (k != TOK_IDENT || !find_type_name(&look, tok(p)->name, &d))
-        return false;
+        return find_other_type(tok(p)) != NULL;
     return tok_ahead(p, 1)->kind != TOK_LPAREN || abstract_pointer_follows(p);
 }
 
@@ -106,26 +149,11 @@ bool starts_type(const parser *p)
     ast_decl *d = NULL;
     parser look = *p;
     if (k != TOK_IDENT || !find_type_name(&look, tok(p)->name, &d))
-        return false;
+        return find_other_type(tok(p)) != NULL;
     if (tok_ahead(p, 1)->kind == TOK_LPAREN) // f32(x) is a call, f32 (*row)[8] is not
         return tok_ahead(p, 2)->kind == TOK_STAR;
     return true;
 }
-
-typedef struct other_word { // of other languages
-    const char *word, *advice;
-} other_word;
-
-static const other_word other_words[] = {
-    {"__global__", "CUDA's word for 'kernel': #include <kiln/cuda.h> knows it"},
-    {"__device__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
-    {"__host__", "CUDA's word, not needed here: #include <kiln/cuda.h> knows it"},
-    {"__shared__", "CUDA's word for 'shared': #include <kiln/cuda.h> knows it"},
-    {"__constant__", "CUDA's word for 'static const': #include <kiln/cuda.h> knows it"},
-    {"template", "C++: in C a macro makes one function for each type"},
-    {"class", "C++: a struct and functions that take its address do this in C"},
-    {"__int128", "integers have up to 64 bits; mul_high() gives the upper half of a product"},
-};
 
 static const other_word *find_other_word(const token *t)
 {
@@ -489,6 +517,24 @@ static bool forgot_semi(const parser *p, const spec_state *s)
            (tok(p)->flags & TF_LINE_START);
 }
 
+// `unsigned __int128`, `_BitInt(12)` …: an error, and a type about which nothing more is said.
+static bool add_other_type(parser *p, spec_state *s)
+{
+    const other_word *other = find_other_type(tok(p));
+    bool combines = other && other < other_types + 2;
+    if (!other || s->out.type || (s->seen && !combines))
+        return false;
+    diag *d = diag_raise(p->f->diags, K1005, here(p), "Kiln C has no type '%s'", other->word);
+    diag_label(d, here(p), "%s", other->advice);
+    step(p);
+    if (kind(p) == TOK_LPAREN && combines) {
+        skip_to_close(p, p->at);
+        accept(p, TOK_RPAREN);
+    }
+    s->out.type = type_scalar(TY_POISON);
+    return true;
+}
+
 // Takes one specifier; false when there is none.
 static bool take_specifier(parser *p, spec_state *s)
 {
@@ -549,7 +595,7 @@ static bool take_specifier(parser *p, spec_state *s)
             step(p);
             return true;
         }
-        return add_type_name(p, s);
+        return add_type_name(p, s) || add_other_type(p, s);
     }
     return false;
 }
@@ -598,7 +644,7 @@ specifiers parse_specifiers(parser *p, storage_rule allowed)
         s.out.type = s.seen            ? type_of_words(p, &s)
                      : p->is_panicking ? type_scalar(TY_POISON)
                                        : missing_type(p, &s);
-    else if (s.seen)
+    else if (s.seen && s.out.type->kind != TY_POISON)
         diag_raise(p->f->diags, K1030, s.out.type_at, "two types in one declaration");
     if (s.quals & QUAL_RESTRICT) {
         if (s.out.type->kind != TY_PTR && s.out.type->kind != TY_POISON) {
