@@ -161,6 +161,14 @@ macro *pp_define_text(pp *p, const char *name, const char *body)
     return m;
 }
 
+// A file's own macro replaces one of Kiln's headers silently, as it replaces one of kernel.h:
+// kernels from elsewhere bring their own __ldg or warpSize.
+static bool may_replace(const pp *p, const macro *old)
+{
+    const source_file *from = source_file_at(p->f->sources, old->at.lo);
+    return old->is_predefined || (from && from->is_builtin && !p->file->file->is_builtin);
+}
+
 void pp_define(pp *p, lexer *l, span directive)
 {
     token name;
@@ -181,7 +189,7 @@ void pp_define(pp *p, lexer *l, span directive)
     macro *m = read_macro(p, l, name.name, name.at), *old = id->macro;
     if (!m)
         return;
-    if (old && !old->is_predefined && !same_body(old, m)) {
+    if (old && !may_replace(p, old) && !same_body(old, m)) {
         diag *d =
             diag_raise(p->f->diags, K0034, m->at, "'%s' is defined again, differently", m->name);
         diag_label(d, m->at, "this would replace the first definition");

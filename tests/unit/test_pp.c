@@ -479,6 +479,9 @@ TEST(pp_reports_bad_definitions)
                  "f(..., a)\n#define f(1)",
                  "K0033 K0033 K0033 K0033 K0033 K0033 K0033");
     expect_codes("#define A 1\n#define A 1\n#define A 2\n#define A(x) 2", "K0034 K0034");
+    expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u", ""); // a header's gives way
+    expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u\n#define warpSize 64", "K0034");
+    expect_codes("#define warpSize 32u\n#include <kiln/cuda.h>", "K0034");
     expect_codes("#define f(a) #b\n#define g(a) # \n#define h #b", "K0037 K0037");
     expect_codes("#define f(a) a##\n#define g ## a", "K0038 K0038");
     expect_codes("#define f(a) __VA_ARGS__", "K0045");
