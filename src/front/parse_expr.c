@@ -148,11 +148,13 @@ static void silence_unknown(parser *p, const char *name, span at)
     *map_at(&s->names, map_key(name)) = map_key(d);
 }
 
-// A name in a macro of Kiln's own means what it means there, whatever the user calls so.
+// A name in a macro of Kiln's own means what it means there, whatever the user calls so. A variable
+// that such a macro declares itself is its own, too.
 static bool is_captured(const front *f, const token *t, const ast_decl *d)
 {
     const source_file *file = source_file_at(f->sources, d->at.lo);
-    return file && !file->is_builtin && source_is_own(f->sources, t->at.lo);
+    return file && !file->is_builtin && source_is_own(f->sources, t->at.lo) &&
+           !source_is_own(f->sources, d->at.lo);
 }
 
 static ast_expr *parse_name(parser *p)

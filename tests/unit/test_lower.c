@@ -348,3 +348,27 @@ TEST(lower_records_everywhere)
             "acc[1][n]; s *p = &x[5]; p->in[1].a++; *p = a; }");
     DONE;
 }
+
+// A macro of Kiln's own may declare variables: they are its own, and the user's of the same name
+// stay the user's.
+TEST(lower_a_macro_of_kilns_own_declares_variables)
+{
+    lowered(
+        "#include <kiln/tile.h>\n"
+        "tile_type(wide, bf16, 64, 128, 128); tile_type(flat, f32, 16, 32, 128);\n"
+        "ring_type(barriers, 4);\n"
+        "typedef struct layout { wide a[4]; flat b; barriers ring; } layout;\n"
+        "_Static_assert(sizeof(wide) == 64 * 128 * 2 && sizeof(layout) == 68608, \"\");\n"
+        "_Alignas(1024) dynamic_shared(layout, smem);\n"
+        "kernel block(128) void f(tensor_map map, f32 *out, u32 k_panel) {\n"
+        " ring_slot s = ring_at(&smem->ring, k_panel, RING_PRODUCER);\n"
+        " tile_load(&smem->a[s.stage], &map, k_panel, 0, ring_full(&smem->ring, s));\n"
+        " f32 acc[64]; mma_operand a = tile_operand(&smem->a[0]);\n"
+        " mma_operand b = tile_operand_transposed(&smem->a[1]);\n"
+        "#define MMA(d, x, y, adds) wgmma_bf16(d, x, y, adds, wgmma_b_mn)\n"
+        " tile_mma(MMA, acc, a, b, 4, false);\n"
+        " out[acc_row(0) * 64 + acc_column(0)] = acc[0]; u32 words[4] = {0, 0, 0, 0};\n"
+        " tile_put(&smem->a[0], 16, 64, words); tile_put_transposed(&smem->a[0], 0, 0, words);\n"
+        " tile_store(&map, 0, k_panel, &smem->a[0]); }");
+    DONE;
+}
