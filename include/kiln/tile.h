@@ -1,0 +1,228 @@
+// Tiles in shared memory as Hopper's copy engine and tensor cores want them, and rings of them.
+//
+//     tile_type(a_tile, bf16, 128, 64, 128);      // a type: 128 x 64 bf16, 128-byte swizzle
+//     tile_load(&stage->a, &map, k, row, full);   // the copy engine fills it
+//     tile_mma(wgmma_bf16, acc, a, b, 4, k != 0); // acc += a * b, four steps along K
+//     tile_put(&out, row, column, words);         // 16 x 16 of the accumulators go into it
+//     tile_store(&map, column, row, &out);        // the copy engine takes it to memory
+//
+// A tile is stored in panels of `swizzle` bytes of its columns: panel[p][row][column in the panel].
+// Inside a panel the 16-byte chunks of a row are permuted, chunk c of row r lies at c ^ r % 8 (for
+// a swizzle of 128 bytes), so that neither rows nor columns of chunks meet in a bank. A tile's type
+// holds its shape; the macros below read it with sizeof, so a call names the tile alone.
+//
+// A ring is a full and an empty barrier for each stage of a buffer. The producer waits for empty,
+// expects bytes, loads; a consumer waits for full, multiplies, releases.
+//
+// It needs sm_90a or the interpreter; the guide (docs/guide, the ladder of matrix products) builds
+// up to it. Names that start with k_tile are internal.
+#ifndef KILN_TILE_H
+#define KILN_TILE_H
+
+#include <kiln/kernel.h>
+
+// --- tiles
+// Declares the type `name`: rows x columns of `element`; swizzle_bytes is 32, 64 or 128.
+#define tile_type(name, element, rows, columns, swizzle_bytes)                                     \
+    typedef struct name {                                                                          \
+        _Alignas(1024) element panel[((columns) * sizeof(element) + (swizzle_bytes)-1) /           \
+                                     (swizzle_bytes)][rows][(swizzle_bytes) / sizeof(element)];    \
+    } name
+
+#define tile_panels(t)        ((u32)(sizeof((t)->panel) / sizeof((t)->panel[0])))
+#define tile_panel_bytes(t)   ((u32)sizeof((t)->panel[0]))
+#define tile_swizzle_bytes(t) ((u32)sizeof((t)->panel[0][0]))
+#define tile_panel_columns(t) ((u32)(sizeof((t)->panel[0][0]) / sizeof((t)->panel[0][0][0])))
+#define tile_bytes(t)         ((u32)sizeof((t)->panel))
+
+// The 16 bytes `chunk` of a row of a panel with the 128-byte swizzle.
+static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
+{
+    return (u8 *)panel + row * 128 + ((chunk ^ row % 8) * 16);
+}
+#define tile_chunk(t, row, chunk) k_tile_chunk((t)->panel, row, chunk)
+
+// --- copies: one thread calls
+// The box of the map is a panel: panel_columns x rows. x and y are the place of the tile's first
+// element in the tensor; `full` gets the bytes. tile_load_panels loads only the first `count`
+// panels.
+#define tile_load_panels(t, count, map, x, y, full)                                                \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < (count); k_panel++)                      \
+            tensor_load_2d((t)->panel[k_panel], map, (i32)((x) + k_panel * tile_panel_columns(t)), \
+                           (i32)(y), full);                                                        \
+    } while (0)
+#define tile_load(t, map, x, y, full) tile_load_panels(t, tile_panels(t), map, x, y, full)
+
+// The same for data that is read once: it leaves the L2 cache first.
+#define tile_load_once(t, map, x, y, full)                                                         \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < tile_panels(t); k_panel++)               \
+            tensor_load_hint_2d((t)->panel[k_panel], map,                                          \
+                                (i32)((x) + k_panel * tile_panel_columns(t)), (i32)(y), full,      \
+                                cache_evict_first());                                              \
+    } while (0)
+
+// From matrix z of a tensor of three dimensions.
+#define tile_load_3d(t, map, x, y, z, full)                                                        \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < tile_panels(t); k_panel++)               \
+            tensor_load_3d((t)->panel[k_panel], map, (i32)((x) + k_panel * tile_panel_columns(t)), \
+                           (i32)(y), (i32)(z), full);                                              \
+    } while (0)
+
+// To memory, as one group of this thread's: bulk_wait_read waits until the tile may be written
+// again. The threads that wrote the tile call fence_async and meet in a barrier before.
+#define tile_store(map, x, y, t)                                                                   \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < tile_panels(t); k_panel++)               \
+            tensor_store_2d(map, (i32)((x) + k_panel * tile_panel_columns(t)), (i32)(y),           \
+                            (t)->panel[k_panel]);                                                  \
+        bulk_commit();                                                                             \
+    } while (0)
+
+// --- fragments: a whole warp calls
+// 16 x 16 numbers of 16 bits at (row, column) of a tile with the 128-byte swizzle, from or to the
+// registers of a warp: words[0] and [1] are rows 0-7 and 8-15 of columns 0-7, [2] and [3] the same
+// of columns 8-15, as accumulators of a wgmma and operands of an mma lie. row and column are
+// multiples of 8 and 16.
+static inline u8 *k_tile_fragment(void *panels, u32 panel_bytes, u32 row, u32 column)
+{
+    return k_tile_chunk((u8 *)panels + column / 64 * panel_bytes, row + lane() % 16,
+                        column % 64 / 8 + lane() / 16);
+}
+static inline u8 *k_tile_fragment_t(void *panels, u32 panel_bytes, u32 row, u32 column)
+{
+    return k_tile_chunk((u8 *)panels + column / 64 * panel_bytes,
+                        row + lane() / 16 * 8 + lane() % 8, column % 64 / 8 + lane() / 8 % 2);
+}
+#define k_tile_place(f, t, row, column) f((t)->panel, tile_panel_bytes(t), row, column)
+
+#define tile_put(t, row, column, words)                                                            \
+    stmatrix(k_tile_place(k_tile_fragment, t, row, column), words)
+// The tile gets the transpose: what the warp has in row i of its fragment goes to column + i.
+#define tile_put_transposed(t, row, column, words)                                                 \
+    stmatrix_transposed(k_tile_place(k_tile_fragment_t, t, row, column), words)
+#define tile_get(words, t, row, column)                                                            \
+    ldmatrix(words, (const u32 *)k_tile_place(k_tile_fragment, t, row, column))
+#define tile_get_transposed(words, t, row, column)                                                 \
+    ldmatrix_transposed(words, (const u32 *)k_tile_place(k_tile_fragment_t, t, row, column))
+
+// --- products: a whole warpgroup calls
+// What wgmma reads of a tile: a descriptor, and the bytes from it to other parts of the tile.
+typedef struct mma_operand {
+    u64 at;
+    u32 step;        // from 32 bytes of K to the next
+    u32 panel_steps; // in a panel
+    u32 panel;       // from panel to panel, along K
+    u32 block;       // from 64 rows (transposed: columns) to the next
+} mma_operand;
+
+// The sum runs along the rows of the tile (K-major), or, transposed, along its columns (MN-major,
+// for numbers of 16 bits; the wgmma gets wgmma_a_mn or wgmma_b_mn).
+#define tile_operand(t)                                                                            \
+    ((mma_operand){.at = wgmma_k_major((const u8 *)(t)->panel, tile_swizzle_bytes(t)),             \
+                   .step = 32,                                                                     \
+                   .panel_steps = tile_swizzle_bytes(t) / 32,                                      \
+                   .panel = tile_panel_bytes(t),                                                   \
+                   .block = 64 * tile_swizzle_bytes(t)})
+#define tile_operand_transposed(t)                                                                 \
+    ((mma_operand){                                                                                \
+        .at = wgmma_mn_major((const u8 *)(t)->panel, tile_swizzle_bytes(t), tile_panel_bytes(t)),  \
+        .step = 16 * tile_swizzle_bytes(t),                                                        \
+        .panel_steps = tile_panel_bytes(t) / (16 * tile_swizzle_bytes(t)),                         \
+        .panel = tile_panel_bytes(t),                                                              \
+        .block = 128 / tile_swizzle_bytes(t) * tile_panel_bytes(t)})
+
+// The same tile `bytes` further on, in another stage.
+static inline mma_operand operand_move(mma_operand o, u32 bytes)
+{
+    o.at = wgmma_step(o.at, bytes);
+    return o;
+}
+// The descriptor of step k along K of block m.
+static inline u64 operand_at(mma_operand o, u32 m, u32 k)
+{
+    return wgmma_step(o.at, k / o.panel_steps * o.panel + k % o.panel_steps * o.step + m * o.block);
+}
+
+// acc = a * b over `steps` of 32 bytes along K, added to what acc was if `adds`. mma is the name of
+// a wgmma or of a macro of four arguments. The caller fences, commits and waits.
+#define tile_mma(mma, acc, a, b, steps, adds)                                                      \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_step = 0; k_step < (steps); k_step++)                         \
+            mma(acc, operand_at(a, 0, k_step), operand_at(b, 0, k_step), k_step != 0 || (adds));   \
+    } while (0)
+// The same with a in registers: words[steps][4].
+#define tile_mma_words(mma, acc, words, b, steps, adds)                                            \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_step = 0; k_step < (steps); k_step++)                         \
+            mma(acc, (words)[k_step], operand_at(b, 0, k_step), k_step != 0 || (adds));            \
+    } while (0)
+
+// Where accumulator i of a lane is in the 64 rows of its warpgroup.
+static inline u32 acc_row(u32 i)
+{
+    return warp() % 4 * 16 + lane() / 4 + i / 2 % 2 * 8;
+}
+static inline u32 acc_column(u32 i)
+{
+    return i / 4 * 8 + lane() % 4 * 2 + i % 2;
+}
+
+// --- rings
+// Declares the type `name`: the barriers of a ring of `stages`.
+#define ring_type(name, stages)                                                                    \
+    typedef struct name {                                                                          \
+        mbarrier full[stages], empty[stages];                                                      \
+    } name
+#define ring_stages(r) ((u32)(sizeof((r)->full) / sizeof((r)->full[0])))
+
+// A place in a ring. The phase tells one round from the next; a producer begins with phase 1, for
+// it finds all stages empty.
+typedef struct ring_slot {
+    u32 stage, phase;
+} ring_slot;
+
+enum { RING_CONSUMER, RING_PRODUCER };
+
+static inline ring_slot k_ring_next(ring_slot s, u32 stages)
+{
+    s.stage++;
+    if (s.stage == stages) {
+        s.stage = 0;
+        s.phase ^= 1;
+    }
+    return s;
+}
+static inline ring_slot k_ring_previous(ring_slot s, u32 stages)
+{
+    bool wraps = s.stage == 0;
+    return (ring_slot){(wraps ? stages : s.stage) - 1, s.phase ^ (wraps ? 1u : 0u)};
+}
+static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 consumers)
+{
+#pragma unroll
+    for (u32 s = 0; s < stages; s++) {
+        mbarrier_init(full + s, 1);
+        mbarrier_init(empty + s, consumers);
+    }
+}
+// One thread, before mbarrier_fence_init. A stage is full when its bytes have come, empty when
+// `consumers` have released it.
+#define ring_init(r, consumers) k_ring_init((r)->full, (r)->empty, ring_stages(r), consumers)
+
+// The slot after and before s, and that of step n (n / stages rounds are over).
+#define ring_next(r, s)     k_ring_next(s, ring_stages(r))
+#define ring_previous(r, s) k_ring_previous(s, ring_stages(r))
+#define ring_at(r, n, role) ((ring_slot){(n) % ring_stages(r), ((n) / ring_stages(r) & 1) ^ (role)})
+
+// The producer: waits until stage s may be written, and says how many bytes are to come.
+#define ring_wait_empty(r, s)    mbarrier_wait(&(r)->empty[(s).stage], (s).phase)
+#define ring_expect(r, s, bytes) mbarrier_arrive_expect(&(r)->full[(s).stage], bytes)
+#define ring_full(r, s)          (&(r)->full[(s).stage])
+// A consumer: waits until stage s may be read; one thread of it releases the stage.
+#define ring_wait_full(r, s)     mbarrier_wait(&(r)->full[(s).stage], (s).phase)
+#define ring_release(r, s)       mbarrier_arrive(&(r)->empty[(s).stage])
+
+#endif
