@@ -1,5 +1,5 @@
-// Lists the places that talk to the host. Both the emitters and the runtime number sites by this
-// walk.
+// Numbers and lists the places that talk to the host. The emitters take the numbers, the runtime
+// the list.
 #include "back/channel.h"
 
 #include <stdio.h>
@@ -17,14 +17,33 @@ bool channel_is_used(const ir_func *f)
     return false;
 }
 
+uint32_t *channel_number_sites(const ir_func *f, arena *a)
+{
+    uint32_t *sites = arena_array(a, uint32_t, f->insts.len + 1), number = 0;
+    for (uint32_t n = 0; n < f->module->funcs.len; n++) {
+        const ir_func *before = f->module->funcs.at[n];
+        for (uint32_t k = 1; before->is_kernel && k < before->insts.len; k++)
+            if (channel_is_site(before->insts.at[k].op)) {
+                number++;
+                if (before == f)
+                    sites[k] = number;
+            }
+        if (before == f)
+            break;
+    }
+    return sites;
+}
+
 void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
 {
     for (uint32_t n = 0; n < m->funcs.len; n++) {
         const ir_func *f = m->funcs.at[n];
-        for (uint32_t k = 1; f->is_kernel && k < f->insts.len; k++) {
+        const uint32_t *sites = f->is_kernel ? channel_number_sites(f, a) : NULL;
+        for (uint32_t k = 1; sites && k < f->insts.len; k++) {
             const ir_inst *i = &f->insts.at[k];
-            if (!channel_is_site(i->op))
+            if (!sites[k])
                 continue;
+            must(sites[k] == out->len + 1);
             channel_site s = {.op = i->op, .kernel = f->name, .file = ""};
             if (i->op != IR_TRAP)
                 s.text = m->strings.at[i->aux];

@@ -47,8 +47,10 @@ typedef vec(channel_site) channel_sites;
 
 bool channel_is_site(uint16_t op);
 bool channel_is_used(const ir_func *f);
-// The sites of all kernels, in the order the emitters number them: functions, then instructions by
-// id.
+// Per instruction of the kernel: 1 + the number of its site, or 0. Sites are numbered through the
+// module: kernels in order, then instructions by id.
+uint32_t *channel_number_sites(const ir_func *f, arena *a);
+// The sites of all kernels, by their numbers.
 void channel_list_sites(const ir_module *m, arena *a, channel_sites *out);
 // "reads element 7 of 'x', which has 4 elements", from a failed IR_BOUNDS; `what` is its string.
 void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset,

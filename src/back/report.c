@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/proc.h"
+#include "ir/layout.h"
 
 enum { USUAL_BLOCK = 256 }; // threads, when the launch decides
 
@@ -102,25 +103,11 @@ static uint32_t guess_registers(const ir_func *f, arena *a)
     return most + 8 > 255 ? 255 : (uint32_t)most + 8; // addresses and temporaries
 }
 
-static uint64_t shared_of(const ir_func *f, arena *a)
-{
-    uint64_t sum = 0;
-    bool *seen = arena_array(a, bool, f->module->shared.len + 1);
-    for (uint32_t k = 1; k < f->insts.len; k++) {
-        const ir_inst *i = &f->insts.at[k];
-        if (i->op != IR_SHARED || seen[i->aux])
-            continue;
-        seen[i->aux] = true;
-        sum = (sum + 15) / 16 * 16 + f->module->shared.at[i->aux].size;
-    }
-    return sum;
-}
-
 static report_row guess(const ir_func *f, arena *a)
 {
     return (report_row){.kernel = f->name,
                         .registers = guess_registers(f, a),
-                        .shared_bytes = shared_of(f, a),
+                        .shared_bytes = ir_layout_shared(f, 16, a).bytes,
                         .threads = f->block[0] * f->block[1] * f->block[2]};
 }
 
@@ -303,7 +290,7 @@ void report_stats(const ir_func *f, arena *a, text *out)
             }
     }
     text_printf(out, "%s: %u instructions, %u shared bytes\n", f->name, all,
-                (unsigned)shared_of(f, a));
+                (unsigned)ir_layout_shared(f, 16, a).bytes);
     for (size_t n = 0; n < COUNT(kinds); n++) {
         if (!counts[n])
             continue;

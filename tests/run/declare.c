@@ -74,6 +74,75 @@ kernel void alignments(u32 *out)
     out[11] = (u32) _Alignof(f64[3]);
 }
 
+// Addresses: of locals and of a struct's copy, through numbers that the compiler cannot know.
+static u32 misfit(const void *p, u32 align, u32 zero)
+{
+    return (u32)(((u64)p + zero) % align);
+}
+struct aligned_rows {
+    i8 first;
+    _Alignas(64) i32 row[3];
+};
+//! run aligned_locals block=3 (u32[3], u32[24])
+kernel void aligned_locals(const u32 *zero, u32 *out)
+{
+    u32 i = thread_x(), z = zero[i], *o = out + 8 * i;
+    i8 before[3] = {1, 2, 3};
+    _Alignas(32) i32 a[3] = {4, 5, 6};
+    i8 between[5] = {0};
+    _Alignas(64) i8 b[1] = {7};
+    _Alignas(128) i16 c[2] = {8, 9};
+    struct aligned_rows s = {1, {2, 3, 4}};
+    before[i] = between[i] = (i8)z;
+    b[z] = (i8)i;
+    a[i] = c[z] = b[z];
+    s.row[i] = 9;
+    o[0] = misfit(a, 32, z);
+    o[1] = misfit(b, 64, z);
+    o[2] = misfit(c, 128, z);
+    o[3] = misfit(s.row, 64, z);
+    o[4] = misfit(&s, 64, z);
+    o[5] = (u32)(before[0] + between[2] + a[1] + b[z] + c[1] + s.row[1]);
+}
+
+//! run aligned_shared block=32 (u32[3], u32[8])
+kernel void aligned_shared(const u32 *zero, u32 *out)
+{
+    shared u8 before[3];
+    _Alignas(128) shared i32 a[3];
+    shared u8 between[5];
+    _Alignas(4096) shared i32 b[1];
+    u32 i = thread_x(), z = zero[0];
+    if (i < 3)
+        before[i] = between[i] = (u8)i, a[i] = (i32)i, b[0] = 7;
+    barrier();
+    if (i)
+        return;
+    out[0] = misfit(a, 128, z);
+    out[1] = misfit(b, 4096, z);
+    out[2] = (u32)(before[2] + between[1] + a[2] + b[0]);
+}
+
+#ifdef __KILN__
+_Alignas(1024) shared u32 aligned_dynamic[];
+#else
+dynamic_shared(u32, aligned_dynamic);
+#endif
+//! run aligned_dynamic_shared block=32 shared=128 (u32[3], u32[34])
+kernel void aligned_dynamic_shared(const u32 *zero, u32 *out)
+{
+    shared u8 before[3];
+    u32 i = thread_x();
+    before[zero[0]] = 5;
+    aligned_dynamic[i] = i * i;
+    barrier();
+    out[i] = aligned_dynamic[31 - i];
+    out[32] = before[0];
+#ifdef __KILN__
+    out[33] = misfit(aligned_dynamic, 1024, zero[1]);
+#endif
+}
+
 enum { FOUR = 4 };
 tune(TWICE, 2, 4);
 //! run unroll_names block=8 (i32[8]:iota, i32[8])

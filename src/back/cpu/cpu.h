@@ -3,6 +3,7 @@
 #define KILN_BACK_CPU_H
 
 #include "back/back.h"
+#include "ir/layout.h"
 #include "pass/pass.h"
 
 // How a value is held in the C text.
@@ -36,13 +37,13 @@ typedef struct cpu_emitter {
     uniform_facts uniform;
     uint32_t *align;
     range *ranges;
-    shape *shapes;      // by value
-    control *controls;  // by instruction
-    uint64_t *local_at; // offset of each local array in a lane's frame
-    uint64_t local_bytes;
-    uint32_t *sites; // by instruction: site number + 1
-    bool has_rows;   // thread.x counts along the lanes
-    bool has_tagged; // local arrays are reached through generic pointers
+    shape *shapes;     // by value
+    control *controls; // by instruction
+    ir_layout locals, shared;
+    uint64_t local_bytes; // a lane's frame
+    uint32_t *sites;      // by instruction: site number + 1
+    bool has_rows;        // thread.x counts along the lanes
+    bool has_tagged;      // local arrays are reached through generic pointers
     bool has_whole_warps;
     bool is_unsupported; // something in it has no C form
     // where the printer is
@@ -69,8 +70,8 @@ bool cpu_is_wide(ir_type t);          // a V8
 const char *cpu_pure(cpu_emitter *e, const ir_inst *i);
 void cpu_emit_plain(cpu_emitter *e, ir_inst_id id);
 // --- emit.c; back/x86 asks the same questions
-void cpu_lay_out_locals(cpu_emitter *e);
-void cpu_find_sites(cpu_emitter *e);
+enum { CPU_SHARED_ALIGN = 64 }; // of every shared array: a vector's
+void cpu_lay_out(cpu_emitter *e);
 bool cpu_needs_fibers(const cpu_emitter *e);
 bool cpu_is_first_exit(const ir_func *f, const control *controls, ir_inst_id id, ir_inst_id left);
 // --- prelude.c

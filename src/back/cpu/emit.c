@@ -300,39 +300,22 @@ static void emit_region(cpu_emitter *e, ir_region_id region)
 }
 
 // --- a kernel
-static uint64_t round_up(uint64_t v, uint64_t to)
+void cpu_lay_out(cpu_emitter *e)
 {
-    return (v + to - 1) / to * to;
-}
-
-void cpu_lay_out_locals(cpu_emitter *e)
-{
-    e->local_at = arena_array(e->a, uint64_t, e->f->locals.len + 1);
-    for (uint32_t k = 0; k < e->f->locals.len; k++) {
-        e->local_at[k] = e->local_bytes;
-        e->local_bytes += round_up(e->f->locals.at[k].size, 16);
-    }
+    e->locals = ir_layout_locals(e->f, 16, e->a);
+    e->local_bytes = e->locals.behind;
+    e->shared = ir_layout_shared(e->f, CPU_SHARED_ALIGN, e->a);
     for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
         const ir_inst *i = ir_at(e->f, id);
         e->has_tagged |= i->op == IR_PTRCAST && i->aux == IR_PTR_LOCAL;
     }
 }
 
-static uint64_t emit_shared(cpu_emitter *e)
+static void emit_shared(cpu_emitter *e)
 {
-    uint64_t at = 0;
-    bool *seen = arena_array(e->a, bool, e->m->shared.len + 1);
-    for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
-        const ir_inst *i = ir_at(e->f, id);
-        if (i->op != IR_SHARED || seen[i->aux] || e->m->shared.at[i->aux].is_dynamic)
-            continue;
-        seen[i->aux] = true;
-        uint32_t align = e->m->shared.at[i->aux].align;
-        at = round_up(at, align > 64 ? align : 64);
-        cpu_put(e, "enum { SHARED_%u = %llu };", i->aux, (unsigned long long)at);
-        at += e->m->shared.at[i->aux].size;
-    }
-    return round_up(at, 64);
+    for (uint32_t k = 0; k < e->m->shared.len; k++)
+        if (e->shared.used[k] && !e->m->shared.at[k].is_dynamic)
+            cpu_put(e, "enum { SHARED_%u = %llu };", k, (unsigned long long)e->shared.at[k]);
 }
 
 static void emit_params(cpu_emitter *e)
@@ -363,31 +346,15 @@ bool cpu_needs_fibers(const cpu_emitter *e)
     return false;
 }
 
-void cpu_find_sites(cpu_emitter *e)
-{
-    uint32_t number = 0;
-    e->sites = arena_array(e->a, uint32_t, e->f->insts.len + 1);
-    for (uint32_t n = 0; n < e->m->funcs.len; n++) {
-        const ir_func *f = e->m->funcs.at[n];
-        for (uint32_t k = 1; f->is_kernel && k < f->insts.len; k++) {
-            if (channel_is_site(f->insts.at[k].op)) {
-                number++;
-                if (f == e->f)
-                    e->sites[k] = number;
-            }
-        }
-    }
-}
-
 static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
 {
     cpu_emitter e = {.f = f, .m = f->module, .a = a, .out = out, .wide = "ull"};
     cpu_find_shapes(&e);
-    cpu_lay_out_locals(&e);
-    cpu_find_sites(&e);
+    cpu_lay_out(&e);
+    e.sites = channel_number_sites(f, a);
     cpu_put(&e, "\nstatic void run_%s(struct kw *w)\n{", f->name);
     e.depth = 1;
-    uint64_t shared = emit_shared(&e);
+    emit_shared(&e);
     cpu_put(&e, "const uint64_t local = (uint64_t)(uintptr_t)w->local;");
     cpu_put(&e, "uint32_t spins = 0;");
     cpu_put(&e, "(void)local; (void)spins;");
@@ -406,7 +373,7 @@ static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
     cpu_put(&e, "}");
     if (!e.is_unsupported)
         text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name,
-                    (unsigned long long)e.local_bytes * 32, (unsigned long long)shared,
+                    (unsigned long long)e.local_bytes * 32, (unsigned long long)e.shared.behind,
                     cpu_needs_fibers(&e), e.has_rows && !f->block[0]);
 }
 

@@ -424,7 +424,7 @@ static const char *value_of(cpu_emitter *e, const ir_inst *i, bool is_lanes)
     case IR_SELECT: return selection(e, i, is_lanes);
     case IR_LOCAL:
         return str_format(e->a, is_lanes ? "s8(%lluull)" : "%lluull",
-                          (unsigned long long)e->local_at[i->aux]);
+                          (unsigned long long)e->locals.at[i->aux]);
     case IR_SHARED:
         if (e->m->shared.at[i->aux].is_dynamic)
             return "(uint64_t)(uintptr_t)w->dynamic";

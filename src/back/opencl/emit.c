@@ -296,58 +296,20 @@ static void emit_region(ocl_emitter *e, ir_region_id region)
 }
 
 // --- a kernel
-static uint64_t round_up(uint64_t v, uint64_t to)
-{
-    return (v + to - 1) / to * to;
-}
-
 // Structs given by value lie in the frame, behind the local arrays.
 static uint64_t *lay_out_frame(ocl_emitter *e)
 {
     const ir_func *f = e->c.f;
     uint64_t *structs = arena_array(e->c.a, uint64_t, f->params.len + 1);
-    e->c.local_at = arena_array(e->c.a, uint64_t, f->locals.len + 1);
-    for (uint32_t k = 0; k < f->locals.len; k++) {
-        e->c.local_at[k] = e->c.local_bytes;
-        e->c.local_bytes += round_up(f->locals.at[k].size, 16);
-    }
+    e->c.locals = ir_layout_locals(f, 16, e->c.a);
+    e->c.local_bytes = e->c.locals.behind;
     for (uint32_t k = 0; k < f->params.len; k++)
         if (f->params.at[k].kind == IR_PARAM_BYTES) {
-            structs[k] = e->c.local_bytes;
-            e->c.local_bytes += round_up(f->params.at[k].size, 16);
+            uint32_t align = f->params.at[k].align;
+            structs[k] = ir_round_up(e->c.local_bytes, align > 16 ? align : 16);
+            e->c.local_bytes = ir_round_up(structs[k] + f->params.at[k].size, 16);
         }
     return structs;
-}
-
-static void lay_out_shared(ocl_emitter *e)
-{
-    e->shared_at = arena_array(e->c.a, uint64_t, e->c.m->shared.len + 1);
-    bool *seen = arena_array(e->c.a, bool, e->c.m->shared.len + 1);
-    for (ir_inst_id id = 1; id < e->c.f->insts.len; id++) {
-        const ir_inst *i = ir_at(e->c.f, id);
-        if (i->op != IR_SHARED || seen[i->aux] || e->c.m->shared.at[i->aux].is_dynamic)
-            continue;
-        const ir_shared *s = &e->c.m->shared.at[i->aux];
-        seen[i->aux] = true;
-        e->shared_at[i->aux] = e->shared_bytes = round_up(e->shared_bytes, s->align);
-        e->shared_bytes += s->size;
-    }
-    e->shared_bytes = round_up(e->shared_bytes, 16);
-}
-
-static void find_sites(ocl_emitter *e)
-{
-    uint32_t number = 0;
-    e->c.sites = arena_array(e->c.a, uint32_t, e->c.f->insts.len + 1);
-    for (uint32_t n = 0; n < e->c.m->funcs.len; n++) {
-        const ir_func *f = e->c.m->funcs.at[n];
-        for (uint32_t k = 1; f->is_kernel && k < f->insts.len; k++)
-            if (channel_is_site(f->insts.at[k].op)) {
-                number++;
-                if (f == e->c.f)
-                    e->c.sites[k] = number;
-            }
-    }
 }
 
 static void emit_signature(ocl_emitter *e)
@@ -467,10 +429,10 @@ static void emit_kernel(const ir_func *f, const opencl_options *options, const u
     }
     e.is_plain = !e.is_together;
     uint64_t *structs = lay_out_frame(&e);
-    lay_out_shared(&e);
-    find_sites(&e);
+    e.c.shared = ir_layout_shared(f, 1, a);
+    e.c.sites = channel_number_sites(f, a);
     text_printf(out, "\n// kernel %s: %llu bytes of shared memory%s\n", f->name,
-                (unsigned long long)e.shared_bytes, reads_pointers(f) ? "; reads pointers" : "");
+                (unsigned long long)e.c.shared.behind, reads_pointers(f) ? "; reads pointers" : "");
     emit_signature(&e);
     text_puts(out, "{\n");
     e.c.depth = 1;
@@ -508,7 +470,7 @@ static uint64_t *emit_data(const ir_module *m, arena *a, text *out)
     text_puts(out, "__constant uchar data[] __attribute__((aligned(64))) = {");
     for (uint32_t k = 0; k < m->data.len; k++) {
         const ir_data *d = &m->data.at[k];
-        at[k] = round_up(end, d->align > 16 ? d->align : 16);
+        at[k] = ir_round_up(end, d->align > 16 ? d->align : 16);
         for (; end < at[k]; end++)
             text_puts(out, "0,");
         for (uint64_t b = 0; b < d->size; b++)

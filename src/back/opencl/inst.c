@@ -169,13 +169,10 @@ static bool emit_effect(ocl_emitter *e, ir_inst_id id)
 static const char *value_of(ocl_emitter *e, const ir_inst *i)
 {
     switch (i->op) {
-    case IR_LOCAL: return str_format(e->c.a, "0x%llxul", (unsigned long long)e->c.local_at[i->aux]);
+    case IR_LOCAL:
+        return str_format(e->c.a, "0x%llxul", (unsigned long long)e->c.locals.at[i->aux]);
     case IR_SHARED:
-        // The dynamic array lies behind the static ones.
-        return str_format(e->c.a, "0x%llxul",
-                          (unsigned long long)(e->c.m->shared.at[i->aux].is_dynamic
-                                                   ? e->shared_bytes
-                                                   : e->shared_at[i->aux]));
+        return str_format(e->c.a, "0x%llxul", (unsigned long long)e->c.shared.at[i->aux]);
     case IR_CONSTANT: return str_format(e->c.a, "0x%llxul", (unsigned long long)e->data_at[i->aux]);
     case IR_THREAD:
     case IR_BLOCK:

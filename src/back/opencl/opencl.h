@@ -16,11 +16,9 @@ typedef struct ocl_emitter {
     cpu_emitter c;
     const opencl_options *options;
     ocl_control *controls;
-    uint64_t *shared_at; // offset of each static shared array
-    uint64_t *data_at;   // offset of each constant array, of all
-    uint64_t shared_bytes;
-    bool has_warps;   // uses the boxes
-    bool is_together; // has collectives that all threads must reach
+    uint64_t *data_at; // offset of each constant array, of all
+    bool has_warps;    // uses the boxes
+    bool is_together;  // has collectives that all threads must reach
     // where the printer is
     bool is_whole;    // all threads of the block are active here
     ir_inst_id plain; // the outermost control without collectives, whose threads go their own ways

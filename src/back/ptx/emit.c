@@ -537,33 +537,6 @@ static void load_params(ptx *p)
     }
 }
 
-static void place_locals(ptx *p)
-{
-    p->local_bytes = 0;
-    p->local_offset = arena_array(p->scratch, uint64_t, p->f->locals.len + 1);
-    bool *used = arena_array(p->scratch, bool, p->f->locals.len + 1);
-    for (uint32_t k = 1; k < p->f->insts.len; k++)
-        if (p->f->insts.at[k].op == IR_LOCAL)
-            used[p->f->insts.at[k].aux] = true;
-    for (uint32_t k = 0; k < p->f->locals.len; k++) {
-        if (!used[k])
-            continue;
-        uint64_t align = p->f->locals.at[k].align ? p->f->locals.at[k].align : 16;
-        p->local_bytes = (p->local_bytes + align - 1) / align * align;
-        p->local_offset[k] = p->local_bytes;
-        p->local_bytes += p->f->locals.at[k].size;
-    }
-}
-
-static void number_sites(ptx *p)
-{
-    p->site = arena_array(p->scratch, uint32_t, p->f->insts.len);
-    for (uint32_t k = 1; k < p->f->insts.len; k++) {
-        if (channel_is_site(p->f->insts.at[k].op))
-            p->site[k] = p->next_site++;
-    }
-}
-
 static void emit_kernel(ptx *p, const ir_func *f)
 {
     static const char *const types[RC_COUNT] = {".pred", ".b16", ".b32", ".b64", ".f32", ".f64"};
@@ -579,9 +552,9 @@ static void emit_kernel(ptx *p, const ir_func *f)
     ptx_find_facts(p);
     p->tied = ptx_tie(f, p->scratch);
     p->moves_registers = false;
-    place_locals(p);
+    p->locals = ir_layout_locals(f, 1, p->scratch);
     ptx_place_shared(p);
-    number_sites(p);
+    p->site = channel_number_sites(f, p->scratch);
     enum { MOST_LINES_ARE_SHORTER = 40 }; // bytes
     text_reserve(&p->body, (size_t)f->insts.len * MOST_LINES_ARE_SHORTER);
     text_puts(&p->body, "");
@@ -589,14 +562,14 @@ static void emit_kernel(ptx *p, const ir_func *f)
     emit_region(p, f->body);
     emit_params(p);
     text_puts(p->out, "{\n");
-    if (p->local_bytes) {
-        text_printf(p->out, "\t.local .align 16 .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n",
-                    f->name, (unsigned long long)p->local_bytes);
-    }
+    if (p->locals.bytes)
+        text_printf(p->out, "\t.local .align %u .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n",
+                    p->locals.align > 16 ? p->locals.align : 16, f->name,
+                    (unsigned long long)p->locals.bytes);
     for (int c = 0; c < RC_COUNT; c++)
         if (p->next_reg[c])
             text_printf(p->out, "\t.reg %s %s<%u>;\n", types[c], prefixes[c], p->next_reg[c] + 1);
-    if (p->local_bytes)
+    if (p->locals.bytes)
         text_printf(p->out, "\tmov.u64 %%SPL, __local_%s;\n", f->name);
     text_add(p->out, p->body.at, p->body.len);
     text_puts(p->out, "}\n");
@@ -630,14 +603,8 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
     text_puts(&kernels, "");
     emit_arrays(&p);
     for (uint32_t k = 0; k < m->funcs.len; k++) {
-        if (!m->funcs.at[k]->is_kernel)
-            continue;
-        if (!only || only == m->funcs.at[k]) {
+        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
             emit_kernel(&p, m->funcs.at[k]);
-        } else { // its sites keep their numbers
-            p.f = m->funcs.at[k];
-            number_sites(&p);
-        }
     }
     text_printf(out, "// Made by Kiln from %s\n.version %d.%d\n.target %s\n.address_size 64\n",
                 m->name ? m->name : "IR", p.version / 10, p.version % 10, t->name);

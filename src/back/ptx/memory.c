@@ -306,12 +306,12 @@ void ptx_memory(ptx *p, const ir_inst *i)
     case IR_STORE: store(p, i); break;
     case IR_LOCAL:
         ptx_line(p, "add.s64 %s, %%SPL, %llu", ptx_def(p, i->result),
-                 (unsigned long long)p->local_offset[i->aux]);
+                 (unsigned long long)p->locals.at[i->aux]);
         break;
     case IR_SHARED:
         if (p->is_shared_joined && !p->m->shared.at[i->aux].is_dynamic) {
             ptx_line(p, "mov.u32 %s, $static_%s+%llu", ptx_def(p, i->result), p->f->name,
-                     (unsigned long long)p->shared_offset[i->aux]);
+                     (unsigned long long)p->shared.at[i->aux]);
             break;
         }
         ptx_line(p, "mov.u32 %s, %s", ptx_def(p, i->result),

@@ -6,6 +6,7 @@
 
 #include "back/back.h"
 #include "back/channel.h"
+#include "ir/layout.h"
 #include "pass/pass.h"
 
 typedef enum reg_class { RC_PRED, RC_H, RC_R, RC_RD, RC_F, RC_FD, RC_COUNT } reg_class;
@@ -35,12 +36,10 @@ typedef struct ptx {
     struct ptx_frame { // per instruction: the labels of a control instruction
         uint32_t end_label, loop_label;
     } * frame;
-    bool is_shared_joined;   // the static shared arrays of a kernel are one, `$static_KERNEL`
-    uint64_t *shared_offset; // per shared array: its place there
-    uint64_t local_bytes;
-    uint64_t *local_offset; // per local
-    uint32_t *site;         // per instruction: its number among the module's channel sites
-    uint32_t next_site;
+    bool is_shared_joined; // the static shared arrays of a kernel are one, `$static_KERNEL`
+    ir_layout shared;      // in that one
+    ir_layout locals;
+    uint32_t *site;       // per instruction: 1 + its number among the module's channel sites
     bool *is_readonly;    // per parameter: a buffer that nobody writes
     bool *is_narrow;      // per instruction: 64-bit, but only its low half is needed
     bool *is_packed;      // per instruction: part of a float_pair

@@ -6,11 +6,6 @@
 // Of every target: what is more must be dynamic, and the launch asks for it.
 enum { STATIC_LIMIT = 48 << 10, LEAST_ALIGN = 16 };
 
-static uint64_t round_up(uint64_t n, uint64_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
 static uint32_t align_of(const ir_shared *s)
 {
     return s->align > LEAST_ALIGN ? s->align : LEAST_ALIGN;
@@ -38,18 +33,9 @@ void ptx_declare_shared(ptx *p)
     }
 }
 
-// Per array: does the kernel use it?
-static bool *find_used(const ptx *p)
+static void refuse(ptx *p, uint64_t total)
 {
-    bool *used = arena_array(p->scratch, bool, p->m->shared.len + 1);
-    for (uint32_t k = 1; k < p->f->insts.len; k++)
-        if (p->f->insts.at[k].op == IR_SHARED)
-            used[p->f->insts.at[k].aux] = true;
-    return used;
-}
-
-static void refuse(ptx *p, const bool *used, uint64_t total)
-{
+    const bool *used = p->shared.used;
     const ir_shared *largest = NULL;
     p->failed = true;
     if (!p->ds)
@@ -82,24 +68,13 @@ static void refuse(ptx *p, const bool *used, uint64_t total)
 // is a multiple of that.
 void ptx_place_shared(ptx *p)
 {
-    const bool *used = find_used(p);
-    uint64_t total = 0, widest = LEAST_ALIGN;
-    p->shared_offset = arena_array(p->scratch, uint64_t, p->m->shared.len + 1);
-    for (uint32_t k = 0; k < p->m->shared.len; k++) {
-        const ir_shared *s = &p->m->shared.at[k];
-        if (!used[k])
-            continue;
-        widest = align_of(s) > widest ? align_of(s) : widest;
-        if (s->is_dynamic)
-            continue;
-        p->shared_offset[k] = round_up(total, align_of(s));
-        total = p->shared_offset[k] + size_of(s);
-    }
+    p->shared = ir_layout_shared(p->f, LEAST_ALIGN, p->scratch);
+    uint64_t total = p->shared.bytes;
     if (p->is_shared_joined)
-        total = round_up(total, widest);
+        total = ir_round_up(total, p->shared.align);
     if (total > STATIC_LIMIT)
-        refuse(p, used, total);
+        refuse(p, total);
     else if (p->is_shared_joined && total)
-        text_printf(p->out, "\n.shared .align %llu .b8 $static_%s[%llu];\n",
-                    (unsigned long long)widest, p->f->name, (unsigned long long)total);
+        text_printf(p->out, "\n.shared .align %u .b8 $static_%s[%llu];\n", p->shared.align,
+                    p->f->name, (unsigned long long)total);
 }

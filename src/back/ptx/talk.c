@@ -87,7 +87,7 @@ static void fault(ptx *p, uint32_t site, const char *const *values)
 
 void ptx_talk(ptx *p, const ir_inst *i)
 {
-    uint32_t site = p->site[i - p->f->insts.at];
+    uint32_t site = p->site[i - p->f->insts.at] - 1;
     if (i->op == IR_PRINT) {
         print(p, i, site);
     } else if (i->op == IR_TRAP) {

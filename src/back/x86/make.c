@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "back/channel.h"
 #include "back/x86/x86.h"
 
 enum { MOST_FRAME = 128 << 10 };
@@ -106,24 +107,10 @@ static void go_on(x86_gen *g, uint32_t first)
     x86_bind(c, leave);
 }
 
-static void lay_out_shared(x86_gen *g)
+static void lay_out(x86_gen *g)
 {
-    const ir_module *m = g->f->module;
-    bool *seen = arena_array(g->a, bool, m->shared.len + 1);
-    uint64_t at = 0;
-    g->shared_at = arena_array(g->a, uint64_t, m->shared.len + 1);
-    for (ir_inst_id id = 1; id < g->f->insts.len; id++) {
-        const ir_inst *i = ir_at(g->f, id);
-        if (i->op != IR_SHARED || seen[i->aux] || m->shared.at[i->aux].is_dynamic)
-            continue;
-        uint64_t align = m->shared.at[i->aux].align > 64 ? m->shared.at[i->aux].align : 64;
-        seen[i->aux] = true;
-        at = (at + align - 1) / align * align;
-        g->shared_at[i->aux] = at;
-        at += m->shared.at[i->aux].size;
-    }
-    g->shared_bytes = (at + 63) / 64 * 64;
-    if (at > 1 << 30 || g->c.local_bytes > 1 << 24)
+    cpu_lay_out(&g->c);
+    if (g->c.shared.bytes > 1 << 30 || g->c.local_bytes > 1 << 24)
         x86_refuse(g, "very large arrays");
 }
 
@@ -178,9 +165,8 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
     x86_code before = *code;
     x86_kernel k = {.name = f->name, .at = code->bytes.len};
     cpu_find_shapes(&g.c);
-    cpu_lay_out_locals(&g.c);
-    cpu_find_sites(&g.c);
-    lay_out_shared(&g);
+    lay_out(&g);
+    g.c.sites = channel_number_sites(f, a);
     if (!g.refusal)
         x86_plan(&g);
     if (!g.refusal)
@@ -189,7 +175,7 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
         take_back(code, &before);
     k.refusal = g.refusal;
     k.local_bytes = g.c.local_bytes * 32;
-    k.shared_bytes = g.shared_bytes;
+    k.shared_bytes = g.c.shared.behind;
     k.needs_fibers = cpu_needs_fibers(&g.c);
     k.needs_rows = g.c.has_rows && !f->block[0];
     return k;

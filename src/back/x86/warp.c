@@ -132,8 +132,8 @@ static void emit_shared(x86_gen *g, const ir_inst *i)
         x86_load(g->code, 8, RAX, OF_WARP(dynamic));
     } else {
         x86_load(g->code, 8, RAX, OF_WARP(shared));
-        if (g->shared_at[i->aux])
-            x86_alu_imm(g->code, ALU_ADD, true, RAX, (int32_t)g->shared_at[i->aux]);
+        if (g->c.shared.at[i->aux])
+            x86_alu_imm(g->code, ALU_ADD, true, RAX, (int32_t)g->c.shared.at[i->aux]);
     }
     put_same(g, i->result, RAX);
 }
@@ -419,7 +419,7 @@ bool x86_emit_warp(x86_gen *g, ir_inst_id id)
     case IR_WARP: emit_field(g, i, offsetof(x86_warp, warp)); return true;
     case IR_DYNSHARED: emit_field(g, i, offsetof(x86_warp, dynamic_bytes)); return true;
     case IR_LOCAL:
-        x86_mov_imm(g->code, RAX, g->c.local_at[i->aux]);
+        x86_mov_imm(g->code, RAX, g->c.locals.at[i->aux]);
         put_same(g, i->result, RAX);
         return true;
     case IR_SHARED: emit_shared(g, i); return true;

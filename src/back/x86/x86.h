@@ -90,8 +90,6 @@ typedef struct x86_gen {
     vec(ir_ref) active;      // those that live here, in registers
     vec(x86_cell) cells;     // moves.c
     vec(int32_t) move_slots; // for sources that step aside; free
-    uint64_t *shared_at;     // by shared array
-    uint64_t shared_bytes;
     // the frame
     int32_t frame;
     int32_t buffers, spare;   // arguments of calls; a word

@@ -351,6 +351,8 @@ static void run_block(runner *r)
 }
 
 // --- a host thread
+enum { MOST_ALIGN = 4096 }; // that _Alignas may ask for
+
 static bool runner_make(runner *r, grid *g)
 {
     uint32_t tasks = g->row->needs_fibers ? g->warp_count : 1;
@@ -359,10 +361,10 @@ static bool runner_make(runner *r, grid *g)
     r->shared_size = g->row->shared_bytes + g->launch->shared_bytes;
     r->tasks = calloc(tasks, sizeof *r->tasks);
     uint64_t shared = (r->shared_size + 63) & ~(uint64_t)63;
-    r->memory = malloc((size_t)(shared + local * tasks + 128) + fault_stack_bytes());
+    r->memory = malloc((size_t)(MOST_ALIGN + shared + local * tasks + 64) + fault_stack_bytes());
     bool fine = r->tasks && r->memory;
     if (fine) {
-        r->shared = r->memory + (63 & (0 - (uintptr_t)r->memory));
+        r->shared = r->memory + ((MOST_ALIGN - 1) & (0 - (uintptr_t)r->memory));
         uint8_t *locals = r->shared + shared;
         for (uint32_t k = 0; k < tasks; k++)
             r->tasks[k].w.local = locals + k * local;

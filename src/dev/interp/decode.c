@@ -226,7 +226,9 @@ static void alloc_fixed(decoder *d)
                            .elem_size = from->elem_size,
                            .value_size = (uint8_t)ir_type_size((ir_type)from->type)};
         if (from->kind == IR_PARAM_BYTES) {
-            uint32_t array = decode_segment(d, SEGMENT_PARAM, from->name, from->size, 16, 1);
+            uint64_t at = ir_round_up(p->param_bytes, 16);
+            uint32_t array = decode_segment(d, SEGMENT_PARAM, from->name, at, from->size, 1);
+            p->param_bytes = at + from->size;
             to->slot = decode_address_slot(d, array);
             to->offset = p->segments[array].offset;
         } else {
@@ -237,23 +239,10 @@ static void alloc_fixed(decoder *d)
 }
 
 // --- arrays of the program
-static uint64_t round_up(uint64_t v, uint64_t to)
-{
-    return (v + to - 1) / to * to;
-}
-
-uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_t size,
-                        uint32_t align, uint32_t elem_size)
+uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_t at, uint64_t size,
+                        uint32_t elem_size)
 {
     interp_program *p = d->p;
-    uint64_t none = 0;
-    uint64_t *total = kind == SEGMENT_LOCAL    ? &p->local_bytes
-                      : kind == SEGMENT_SHARED ? &p->shared_bytes
-                      : kind == SEGMENT_PARAM  ? &p->param_bytes
-                      : kind == SEGMENT_CONST  ? &p->const_size
-                                               : &none;
-    uint64_t at = round_up(*total, align < 16 ? 16 : align);
-    *total = at + size;
     p->segments = arena_grow(d->a, p->segments, p->segment_count * sizeof *p->segments,
                              (p->segment_count + 1) * sizeof *p->segments);
     p->segments[p->segment_count] = (segment_info){
@@ -263,7 +252,6 @@ uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_
         .offset = at,
         .size = size,
         .elem_size = elem_size,
-        .align = align,
     };
     return p->segment_count++;
 }
@@ -282,18 +270,20 @@ static uint32_t array_segment(decoder *d, const ir_inst *i)
     uint32_t array;
     if (i->op == IR_LOCAL) {
         const ir_local *l = &d->f->locals.at[i->aux];
-        array = decode_segment(d, SEGMENT_LOCAL, l->name, l->size, l->align,
+        array = decode_segment(d, SEGMENT_LOCAL, l->name, d->locals.at[i->aux], l->size,
                                ir_type_size((ir_type)l->elem));
     } else if (i->op == IR_SHARED) {
         const ir_shared *s = &m->shared.at[i->aux];
         array = decode_segment(d, s->is_dynamic ? SEGMENT_DYNAMIC : SEGMENT_SHARED, s->name,
-                               s->size, s->align, ir_type_size((ir_type)s->elem));
+                               s->is_dynamic ? 0 : d->shared.at[i->aux], s->size,
+                               ir_type_size((ir_type)s->elem));
         d->p->has_dynamic_shared |= s->is_dynamic;
     } else {
         const ir_data *c = &m->data.at[i->aux];
-        uint64_t before = d->p->const_size;
-        array = decode_segment(d, SEGMENT_CONST, c->name, c->size, c->align,
-                               ir_type_size((ir_type)c->elem));
+        uint64_t before = d->p->const_size, at = ir_round_up(before, c->align > 16 ? c->align : 16);
+        array =
+            decode_segment(d, SEGMENT_CONST, c->name, at, c->size, ir_type_size((ir_type)c->elem));
+        d->p->const_size = at + c->size;
         d->p->const_bytes = arena_grow(d->a, d->p->const_bytes, before, d->p->const_size);
         if (c->size)
             memcpy(d->p->const_bytes + d->p->segments[array].offset, c->bytes, c->size);
@@ -499,6 +489,11 @@ interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch
     d.watch = watch;
     if (watch)
         decode_watch(&d);
+    d.locals = ir_layout_locals(f, 16, scratch);
+    d.shared = ir_layout_shared(f, 16, scratch);
+    p->local_bytes = d.locals.bytes;
+    p->shared_bytes = d.shared.bytes;
+    p->dynamic_at = ir_round_up(d.shared.behind, 64);
     live_func(&d);
     alloc_fixed(&d);
     decode_strings(&d);

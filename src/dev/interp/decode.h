@@ -3,6 +3,7 @@
 #define KILN_INTERP_DECODE_H
 
 #include "dev/interp/engine.h"
+#include "ir/layout.h"
 
 typedef struct carried { // a value used in a loop it was made outside of
     ir_ref value;
@@ -14,6 +15,7 @@ typedef struct decoder {
     arena *a, *scratch;
     const ir_func *f;
     interp_program *p;
+    ir_layout locals, shared;
     bool fast; // lane loops for this processor
     // liveness: positions count instructions in reading order, and ends of control instructions
     uint32_t pos;
@@ -57,8 +59,8 @@ typedef struct decoder {
 
 uint32_t decode_slot(decoder *d, ir_ref r);
 ir_ref decode_root(const decoder *d, ir_ref r); // whose slot it shares
-uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_t size,
-                        uint32_t align, uint32_t elem_size);
+uint32_t decode_segment(decoder *d, segment_kind kind, const char *name, uint64_t at, uint64_t size,
+                        uint32_t elem_size);
 uint32_t decode_address_slot(decoder *d, uint32_t segment);
 code *decode_emit(decoder *d, code_op op, const ir_inst *i);
 void interp_broadcast(void *slot, uint32_t size, uint64_t bits);

@@ -312,11 +312,7 @@ void decode_facts(decoder *d)
 
 uint64_t interp_dynamic_offset(const interp_program *p)
 {
-    uint64_t align = 64;
-    for (uint32_t k = 0; k < p->segment_count; k++)
-        if (p->segments[k].kind == SEGMENT_DYNAMIC && p->segments[k].align > align)
-            align = p->segments[k].align;
-    return (p->shared_bytes + align - 1) / align * align;
+    return p->dynamic_at;
 }
 
 uint64_t interp_shared_bytes(const interp_program *p)

@@ -142,7 +142,6 @@ typedef struct segment_info { // an array of the program
     uint64_t offset; // in the lane's frame, the block's shared memory, const_bytes or param_bytes
     uint64_t size;
     uint32_t elem_size;
-    uint32_t align;
 } segment_info;
 
 typedef struct place {
@@ -213,6 +212,7 @@ struct interp_program {
     uint32_t specials[SPECIAL_COUNT]; // slot or NO_SLOT
     uint64_t local_bytes;             // of one lane
     uint64_t shared_bytes;            // static
+    uint64_t dynamic_at;              // where dynamic shared memory begins; a multiple of 64
     uint64_t param_bytes;
     uint8_t *const_bytes;
     uint64_t const_size;
