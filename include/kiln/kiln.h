@@ -286,6 +286,64 @@ typedef struct kiln_memory_info {
 KILN_API kiln_status kiln_memory_info_of(kiln *k, kiln_memory_info *out);
 KILN_API kiln_status kiln_memory_trim(kiln *k); // gives what is not used back to the driver
 
+// --- views: elements of a buffer as a tensor. A view is a plain value: it owns nothing and is not
+// freed. Ops take views; their sizes come from them. The calls below make new views of old ones and
+// copy no elements. One that cannot do what it is asked for returns a view that no call accepts;
+// kiln_view_check, and the op that is given such a view, say why.
+enum { KILN_MAX_RANK = 8 };
+typedef struct kiln_view {
+    kiln_buffer *buffer;
+    uint64_t first; // the element at [0, …, 0], counted in elements of `type`
+    kiln_type type; // 0: the buffer's
+    uint32_t rank;  // 0: one element
+    uint64_t sizes[KILN_MAX_RANK];
+    bool has_strides;               // false: dense, row-major; strides are not read
+    int64_t strides[KILN_MAX_RANK]; // in elements; 0: broadcast, negative: backwards
+} kiln_view;
+// A dense view from the buffer's first element on: KILN_VIEW(b, rows, columns). C++ has the same.
+KILN_API kiln_view kiln_view_of(kiln_buffer *b, uint32_t rank, const uint64_t *sizes);
+#ifndef __cplusplus
+#    define KILN_VIEW(of, ...)                                                                     \
+        ((kiln_view){.buffer = (of),                                                               \
+                     .rank = (uint32_t)(sizeof((const uint64_t[]){__VA_ARGS__}) / 8),              \
+                     .sizes = {__VA_ARGS__}})
+#endif
+KILN_API kiln_view kiln_view_all(kiln_buffer *b); // all of it, in one dimension
+// Along `axis` the elements start, start + step, … before `stop`. A negative step goes backwards:
+// start lies above stop then. KILN_TO_END as stop: up to the last element, or down to the first.
+#define KILN_TO_END INT64_MAX
+KILN_API kiln_view kiln_view_slice(kiln_view v, uint32_t axis, int64_t start, int64_t stop,
+                                   int64_t step);
+KILN_API kiln_view kiln_view_index(kiln_view v, uint32_t axis,
+                                   uint64_t at); // one element of the axis, which goes
+KILN_API kiln_view kiln_view_flip(kiln_view v, uint32_t axis);
+// Dimension n of the result is dimension order[n] of v; `order` has v.rank numbers.
+KILN_API kiln_view kiln_view_permute(kiln_view v, const uint32_t *order);
+KILN_API kiln_view kiln_view_transpose(kiln_view v); // exchanges the last two dimensions
+// Other sizes for the same elements in the same row-major order. Fails where the strides do not
+// allow it: the elements would have to be copied.
+KILN_API kiln_view kiln_view_reshape(kiln_view v, uint32_t rank, const uint64_t *sizes);
+// Repeats dimensions of size 1, and puts new ones in front, until the sizes are these.
+KILN_API kiln_view kiln_view_broadcast(kiln_view v, uint32_t rank, const uint64_t *sizes);
+KILN_API kiln_view kiln_view_squeeze(kiln_view v, uint32_t axis);   // takes out a dimension of 1
+KILN_API kiln_view kiln_view_unsqueeze(kiln_view v, uint32_t axis); // puts one in before `axis`
+// Is this a view of a live buffer, of a known type, with every element inside the buffer?
+KILN_API kiln_status kiln_view_check(kiln_view v);
+KILN_API uint64_t kiln_view_count(kiln_view v);                // of elements
+KILN_API kiln_type kiln_view_type(kiln_view v);                // never 0 but for buffers of structs
+KILN_API int64_t kiln_view_stride(kiln_view v, uint32_t axis); // where strides are not read, too
+KILN_API bool kiln_view_is_dense(kiln_view v);                 // row-major without gaps
+// The lowest element of the buffer that the view reaches and the one after its highest, in elements
+// of its type; the same number twice where it is empty. Fails as kiln_view_check does.
+KILN_API kiln_status kiln_view_span(kiln_view v, uint64_t *lowest, uint64_t *end);
+// Do they have a byte in common? Exact but for strides that nobody uses; then, and for views that
+// kiln_view_check refuses, the answer is true.
+KILN_API bool kiln_view_overlaps(kiln_view a, kiln_view b);
+// All elements in row-major order, to or from dense host memory. After all earlier work, and done
+// when the call returns. A view that is written must not reach an element twice.
+KILN_API kiln_status kiln_read_view(kiln_view v, void *to);
+KILN_API kiln_status kiln_write_view(kiln_view v, const void *from);
+
 // --- launching
 typedef struct kiln_arg { // one argument; make it with the macros below
     int kind;             // 0 nothing, 1 buffer, 2 scalar, 3 struct bytes
@@ -552,5 +610,12 @@ static inline kiln_status kiln_launch_grid(kiln_kernel *kernel, kiln_grid grid,
 
 #ifdef __cplusplus
 }
+
+template <class... size> inline kiln_view kiln_view_of_sizes(kiln_buffer *b, size... sizes)
+{
+    const uint64_t all[] = {static_cast<uint64_t>(sizes)...};
+    return kiln_view_of(b, sizeof...(sizes), all);
+}
+#    define KILN_VIEW(of, ...) kiln_view_of_sizes((of), __VA_ARGS__)
 #endif
 #endif
