@@ -90,22 +90,41 @@ KILN_API kiln_status kiln_open(const char *device, kiln **out);
 KILN_API void kiln_close(kiln *k); // frees everything made through it; NULL is fine
 KILN_API const char *kiln_device_name(const kiln *k);
 
+// What a device can do. Programs and ops choose kernels by it; target_…() answers from the same set
+// inside a kernel.
+typedef struct kiln_caps {
+    uint32_t sm;            // NVIDIA's architecture: 90; 0: none
+    uint32_t subgroup;      // threads of a warp
+    uint32_t block_threads; // at most, of one block
+    size_t shared_bytes;    // at most, of one block, static and dynamic together
+    bool has_f64, has_f16;  // arithmetic
+    bool has_atomic64;      // atomics of 64 bits
+    bool has_nv;            // NVIDIA's instructions: of `sm` on a GPU, all of them on interp
+    bool has_wgmma;         // matrix products of four warps: sm_90a, interp
+    bool has_tensor_copies; // kiln_tensor_map_make
+    bool has_clusters;      // of more than one block
+    bool has_cooperative;   // kiln_launch_desc.is_cooperative
+    bool has_addresses;     // kiln_buffer_address is what the driver calls the memory
+    bool has_host_memory;   // every buffer is memory of this process
+    bool can_cancel;        // kiln_cancel stops a launch
+    bool is_host;           // kernels run on the threads of this process
+    bool is_emulated;       // instruction by instruction: all of it works, none of it is fast
+} kiln_caps;
+
 typedef struct kiln_device_info {
     char device[32]; // what kiln_open takes: "cuda:0"
     char name[128];  // the maker's name for it
     char target[16]; // what kernels are compiled for: "sm_90a"; "interp"
-    uint32_t sm;     // 90; 0: no NVIDIA GPU
+    kiln_caps caps;
     uint64_t memory_bytes;
     uint32_t multiprocessors;
-    uint32_t block_threads; // at most, of one block
     uint32_t threads_per_multiprocessor;
     uint32_t registers_per_multiprocessor;
-    size_t shared_per_block; // at most, static and dynamic together
     size_t shared_per_multiprocessor;
     size_t cache_bytes;                                    // the last level
     uint32_t clock_khz, memory_clock_khz, memory_bus_bits; // 0: unknown
     int driver_version;                                    // 13000 is CUDA 13.0
-    bool has_cooperative, has_clusters, is_integrated;
+    bool is_integrated;
 } kiln_device_info;
 // How many devices kiln_open can open here, best first; the last is "interp".
 KILN_API size_t kiln_device_count(void);

@@ -174,9 +174,9 @@ static tile tile_for(const kiln_attention_desc *d)
 static const char *sm90_obstacle(const job *j)
 {
     const kiln_attention_desc *d = j->desc;
-    if (j->k->cuda && strcmp(j->k->target, "sm_90a") != 0)
+    if (!j->k->caps.has_wgmma)
         return "the device is not sm_90a";
-    if (!j->k->ops->tensor_map)
+    if (!j->k->caps.has_tensor_copies)
         return "the device has no tensor maps";
     if (j->type == KILN_F32)
         return "its tensors are bf16 or f16";
@@ -322,6 +322,6 @@ kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)
         return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_90a kernel cannot: %s", op_name,
                          obstacle);
     bool is_fast = desc->kernel == KILN_ATTENTION_SM90 ||
-                   (desc->kernel == KILN_ATTENTION_BEST && k->cuda && !obstacle);
+                   (desc->kernel == KILN_ATTENTION_BEST && !k->caps.is_emulated && !obstacle);
     return is_fast ? run_sm90(&j) : run_portable(&j);
 }

@@ -82,7 +82,7 @@ static uint32_t block_queries(uint32_t head_dim)
 static const char *sm90_obstacle(const job *j)
 {
     const kiln_attention_backward_desc *d = j->desc;
-    if (strcmp(j->k->target, "sm_90a") != 0 && strcmp(j->k->target, "interp") != 0)
+    if (!j->k->caps.has_wgmma)
         return "the device is not sm_90a";
     if (d->head_dim != 64 && d->head_dim != 128)
         return "head_dim is not 64 or 128";
@@ -100,7 +100,7 @@ static kiln_status choose(job *j)
         return error_set(j->k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_90a kernel cannot: %s",
                          op_name, obstacle);
     j->is_fast = j->desc->kernel == KILN_ATTENTION_SM90 ||
-                 (j->desc->kernel == KILN_ATTENTION_BEST && j->k->cuda && !obstacle);
+                 (j->desc->kernel == KILN_ATTENTION_BEST && !j->k->caps.is_emulated && !obstacle);
     return KILN_OK;
 }
 

@@ -278,7 +278,9 @@ tile matmul_tile(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
     const kiln_matmul_sm90 *given = &d->sm90;
-    uint32_t steps = matmul_steps(j), sms = j->k->cuda ? j->device->multiprocessors : 132;
+    uint32_t steps = matmul_steps(j), sms = j->device->multiprocessors;
+    if (j->k->caps.is_emulated) // an H200's
+        sms = 132;
     if (d->tile_m && d->tile_n) {
         tile t = {.m = d->tile_m,
                   .n = d->tile_n,

@@ -182,9 +182,9 @@ static bool operands_are_aligned(const job *j)
 static const char *sm90_obstacle(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    if (strcmp(j->k->target, "sm_90a") != 0 && strcmp(j->k->target, "interp") != 0)
+    if (!j->k->caps.has_wgmma)
         return "the device is not sm_90a";
-    if (!j->k->ops->tensor_map)
+    if (!j->k->caps.has_tensor_copies)
         return "the device has no tensor maps";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
@@ -444,9 +444,9 @@ static kiln_status launch_plain(const job *j, const op_request *r, plain way)
 static const char *sm80_obstacle(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    if (!j->k->cuda && strcmp(j->k->target, "interp") != 0)
+    if (!j->k->caps.has_nv)
         return "the device has no asynchronous copies";
-    if (j->k->cuda && j->device->sm < (j->type == E4M3 ? 89 : 80))
+    if (j->k->caps.sm && j->k->caps.sm < (j->type == E4M3 ? 89 : 80))
         return "the device is too old";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
@@ -476,7 +476,7 @@ static kiln_status pick_plain(const job *j, const char *kernel, const plain *way
         bool is_wanted =
             is_given ? d->tile_m == w->m && d->tile_n == w->n : tiles >= blocks || is_last;
         *out = *w;
-        if (is_wanted && (w->shared_bytes <= j->k->shared_limit || is_last))
+        if (is_wanted && (w->shared_bytes <= j->k->caps.shared_bytes || is_last))
             return KILN_OK;
     }
     return refuse(j, kernel, "it has no such tile");
@@ -515,7 +515,7 @@ static kiln_status run_sm80(const job *j)
 static kiln_status run_f32(const job *j)
 {
     static const plain ways[] = {{.m = 128, .n = 128}, {.m = 64, .n = 64}, {.m = 32, .n = 32}};
-    size_t first = j->k->cuda ? 0 : 1;
+    size_t first = j->k->caps.sm ? 0 : 1;
     plain way;
     kiln_status status =
         pick_plain(j, "f32", ways + first, COUNT(ways) - first, j->device->multiprocessors, &way);
@@ -552,8 +552,8 @@ static kiln_status run_portable(const job *j)
     // Matrix units want large tiles of each warp, but bytes across the rows want registers, too.
     // The cpu device and the interpreter have blocks of one warp: no fibers.
     bool turns_bytes = j->type == S8 && (j->desc->a_is_transposed || !j->desc->b_is_transposed);
-    bool is_large = j->device->sm >= 80 && !turns_bytes;
-    size_t first = j->k->cuda ? (is_large ? 0 : 3) : j->k->ocl ? 4 : 5;
+    bool is_large = j->k->caps.sm >= 80 && !turns_bytes;
+    size_t first = j->k->caps.sm ? (is_large ? 0 : 3) : j->k->caps.is_host ? 5 : 4;
     size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
     plain way;
     kiln_status status =
@@ -594,7 +594,8 @@ kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
     case KILN_MATMUL_PORTABLE: return run_portable(&j);
     case KILN_MATMUL_BEST: break;
     }
-    return k->cuda && !no_sm90   ? run_sm90(&j)
-           : k->cuda && !no_sm80 ? run_sm80(&j)
+    bool is_fast = !k->caps.is_emulated;
+    return is_fast && !no_sm90   ? run_sm90(&j)
+           : is_fast && !no_sm80 ? run_sm80(&j)
                                  : run_portable(&j);
 }

@@ -113,7 +113,7 @@ static kiln_status prepare_attention(bench *b, size s)
 {
     uint32_t heads = 2048 / b->dim, batch = s.m < 16384 ? (uint32_t)(16384 / s.m) : 1;
     kiln_device_info info;
-    if (!kiln_device_info_of(b->k, &info) && !info.sm)
+    if (!kiln_device_info_of(b->k, &info) && !info.caps.sm)
         heads = batch = 1; // not a GPU
     size_t count = (size_t)batch * heads * (size_t)s.m * b->dim, rows = count / b->dim;
     kiln_buffer *t[9] = {NULL}, *lse = NULL, *work = NULL; // q k v out dout dq dk dv
@@ -304,7 +304,7 @@ static bool read_tile(bench *b, const char *word)
 static const char *default_sizes(const bench *b, bool is_matmul)
 {
     kiln_device_info info;
-    bool is_gpu = !kiln_device_info_of(b->k, &info) && info.sm;
+    bool is_gpu = !kiln_device_info_of(b->k, &info) && info.caps.sm;
     if (!is_gpu)
         return is_matmul ? "64,128,256" : "64,128";
     return is_matmul ? "256,512,1024,2048,4096,8192" : "1024,4096,16384";

@@ -45,7 +45,7 @@ static int report_device(const char *name)
         return 0;
     }
     kiln_device_info info;
-    if (!kiln_device_info_of(k, &info) && info.sm)
+    if (!kiln_device_info_of(k, &info) && info.caps.sm)
         printf("  %-12s ok: %s, %s, %u multiprocessors, %.0f GiB, CUDA %d.%d\n", name, info.name,
                info.target, info.multiprocessors, (double)info.memory_bytes / (1 << 30),
                info.driver_version / 1000, info.driver_version % 1000 / 10);
@@ -63,7 +63,7 @@ static void report_others(void)
         kiln_device_info info;
         if (kiln_device_info_at(i, &info) || !strcmp(info.device, "interp"))
             continue;
-        has_gpu = has_gpu || info.sm;
+        has_gpu = has_gpu || info.caps.sm;
         has_opencl = has_opencl || !strcmp(info.target, "opencl");
         report_device(info.device);
     }

@@ -42,9 +42,7 @@ struct kiln {
     struct cuda_device *cuda;       // of a cuda device
     struct ocl_device *ocl;         // of an opencl device
     const char *target;             // what kernels are compiled for: "interp", "sm_90a"
-    uint32_t block_limit;           // threads
-    size_t shared_limit;            // bytes of a block
-    bool has_clusters;              // of more than one block
+    kiln_caps caps;                 // filled by the device when it is opened
     uint64_t used_bytes, used_peak; // by buffers
     struct host_block *host_blocks; // of kiln_host_alloc
     interp_buffer *rows;            // the interpreter's segment table; row 0 is null

@@ -53,7 +53,7 @@ int main(void)
         kiln_device_info info;
         CHECK(!kiln_open(devices[d], &k));
         kiln_module *m = api_compile(k, source, 0);
-        CHECK(!kiln_device_info_of(k, &info) && info.has_cooperative);
+        CHECK(!kiln_device_info_of(k, &info) && info.caps.has_cooperative);
         CHECK(!meet(k, m, 1) && !meet(k, m, 2) && !meet(k, m, 40));
         EXPECT(meet(k, m, 1025), KILN_E_UNSUPPORTED, "K6038", "at most 1024 at the same time");
         kiln_close(k);

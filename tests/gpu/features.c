@@ -65,7 +65,7 @@ static void test_info(kiln *k)
     printf(
         "%s: %s, target %s, %u multiprocessors, %.1f GiB, %zu bytes of shared memory, driver %d\n",
         info.device, info.name, info.target, info.multiprocessors,
-        (double)info.memory_bytes / 1073741824.0, info.shared_per_block, info.driver_version);
+        (double)info.memory_bytes / 1073741824.0, info.caps.shared_bytes, info.driver_version);
     CHECK(kiln_device_count() >= 1);
     CHECK(!kiln_device_info_at(kiln_device_count() - 1, &info) && !strcmp(info.device, "interp"));
     EXPECT(kiln_device_info_at(99, &info), KILN_E_NOT_FOUND, "K6001", "device 99");
@@ -285,7 +285,7 @@ static void test_launches(kiln *k, kiln_module *m)
     kiln_arg args[] = {kiln_arg_buffer(a), kiln_arg_buffer(b), kiln_arg_i64(KILN_U32, WIDE)};
     kiln_device_info info;
     CHECK(!kiln_device_info_of(k, &info));
-    if (strncmp(info.device, "opencl", 6) == 0 && info.shared_per_block < sizeof in) {
+    if (strncmp(info.device, "opencl", 6) == 0 && info.caps.shared_bytes < sizeof in) {
         EXPECT(launch(rotate, 128, sizeof in, NULL, args, 3), KILN_E_LAUNCH, "K6016",
                "shared memory");
     } else {
@@ -334,7 +334,7 @@ static void test_launches(kiln *k, kiln_module *m)
     desc.args = twice;
     desc.arg_count = 3;
     CHECK(!kiln_device_info_of(k, &info));
-    if (is_cuda && info.has_cooperative) {
+    if (is_cuda && info.caps.has_cooperative) {
         desc.is_cooperative = true;
         CHECK(!kiln_launch(scale, &desc) && !kiln_sync(k) && !kiln_read(x, 0, host, 1024) &&
               all_are(host, 1024, 2));
@@ -345,11 +345,11 @@ static void test_launches(kiln *k, kiln_module *m)
         desc.overlaps_previous = false;
     }
     desc.cluster[0] = 2;
-    if (is_cuda && info.has_clusters)
+    if (is_cuda && info.caps.has_clusters)
         CHECK(!kiln_launch(scale, &desc) && !kiln_sync(k) && !kiln_read(x, 0, host, 1024) &&
               all_are(host, 1024, 8));
     desc.cluster[0] = 3;
-    if (info.has_clusters)
+    if (info.caps.has_clusters)
         EXPECT(kiln_launch(scale, &desc), KILN_E_LAUNCH, "K6015", "no multiple");
     else
         EXPECT(kiln_launch(scale, &desc), KILN_E_UNSUPPORTED, "K6038", "has no clusters");
@@ -361,7 +361,7 @@ static void test_launches(kiln *k, kiln_module *m)
     how.size[0] = how.size[1] = 32;
     how.box[0] = how.box[1] = 16;
     kiln_status status = kiln_tensor_map_make(k, &how, &map);
-    bool has_maps = is_cuda ? info.sm >= 90 : !strcmp(info.device, "interp");
+    bool has_maps = info.caps.has_tensor_copies;
     CHECK(has_maps ? !status : status == KILN_E_UNSUPPORTED || status == KILN_E_DRIVER);
     kiln_buffer_free(a);
     kiln_buffer_free(b);

@@ -6,12 +6,25 @@
 #include <stdio.h>
 #include <unistd.h>
 
+static const kiln_caps caps = {
+    .subgroup = 32,
+    .block_threads = 1024,
+    .shared_bytes = 227 * 1024, // as on the interpreter, which runs some of the launches
+    .has_f64 = true,
+    .has_f16 = true,
+    .has_atomic64 = true,
+    .has_cooperative = true,
+    .has_host_memory = true,
+    .can_cancel = true,
+    .is_host = true,
+};
+
 static kiln_status open_device(kiln *k, int ordinal)
 {
     if (ordinal > 0)
         return error_set(NULL, KILN_E_NOT_FOUND, K6001, "there is one cpu device: 'cpu'");
     kiln_status status = interp_device.open(k, 0);
-    k->has_clusters = false;
+    k->caps = caps;
     k->guards_buffers = true;
     snprintf(k->device, sizeof k->device, "cpu");
     k->target = "cpu";
@@ -26,7 +39,7 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(out->device, sizeof out->device, "cpu");
     snprintf(out->target, sizeof out->target, "cpu");
-    out->has_clusters = false;
+    out->caps = caps;
     out->multiprocessors = cores > 0 ? (uint32_t)cores : 1;
     if (compiler && is_quick)
         snprintf(out->name, sizeof out->name,

@@ -52,14 +52,27 @@ static void fill_info(const cuda_device *d, kiln_device_info *out)
     int sm = cuda_attribute(d, CU_ATTR_SM_MAJOR) * 10 + cuda_attribute(d, CU_ATTR_SM_MINOR);
     const target *t = cuda_pick_target(sm, d->cu->version);
     snprintf(out->target, sizeof out->target, "%s", t ? t->name : "");
-    out->sm = (uint32_t)sm;
+    out->caps = (kiln_caps){
+        .sm = (uint32_t)sm,
+        .subgroup = 32,
+        .block_threads = (uint32_t)cuda_attribute(d, CU_ATTR_MAX_THREADS_PER_BLOCK),
+        .shared_bytes = (size_t)cuda_attribute(d, CU_ATTR_SHARED_OPTIN),
+        .has_f64 = true,
+        .has_f16 = true,
+        .has_atomic64 = true,
+        .has_nv = true,
+        .has_wgmma = t && t->sm == 90 && t->variant,
+        .has_tensor_copies = sm >= 90 && d->cu->tensor_map_tiled,
+        .has_clusters = cuda_attribute(d, CU_ATTR_CLUSTER) != 0,
+        .has_cooperative = cuda_attribute(d, CU_ATTR_COOPERATIVE) != 0,
+        .has_addresses = true,
+    };
     out->memory_bytes = bytes;
     out->driver_version = d->cu->version;
     const struct {
         uint32_t *to;
         int attribute;
     } rows[] = {{&out->multiprocessors, CU_ATTR_MULTIPROCESSORS},
-                {&out->block_threads, CU_ATTR_MAX_THREADS_PER_BLOCK},
                 {&out->threads_per_multiprocessor, CU_ATTR_THREADS_PER_SM},
                 {&out->registers_per_multiprocessor, CU_ATTR_REGISTERS_PER_SM},
                 {&out->clock_khz, CU_ATTR_CLOCK_KHZ},
@@ -67,11 +80,8 @@ static void fill_info(const cuda_device *d, kiln_device_info *out)
                 {&out->memory_bus_bits, CU_ATTR_MEMORY_BUS_BITS}};
     for (size_t k = 0; k < COUNT(rows); k++)
         *rows[k].to = (uint32_t)cuda_attribute(d, rows[k].attribute);
-    out->shared_per_block = (size_t)cuda_attribute(d, CU_ATTR_SHARED_OPTIN);
     out->shared_per_multiprocessor = (size_t)cuda_attribute(d, CU_ATTR_SHARED_PER_SM);
     out->cache_bytes = (size_t)cuda_attribute(d, CU_ATTR_L2_BYTES);
-    out->has_cooperative = cuda_attribute(d, CU_ATTR_COOPERATIVE) != 0;
-    out->has_clusters = cuda_attribute(d, CU_ATTR_CLUSTER) != 0;
     out->is_integrated = cuda_attribute(d, CU_ATTR_INTEGRATED) != 0;
 }
 
@@ -389,10 +399,8 @@ static kiln_status open_device(kiln *k, int ordinal)
         return status;
     }
     fill_info(d, &d->facts);
-    k->target = cuda_pick_target((int)d->facts.sm, d->cu->version)->name;
-    k->block_limit = d->facts.block_threads;
-    k->shared_limit = d->facts.shared_per_block;
-    k->has_clusters = d->facts.has_clusters;
+    k->target = cuda_pick_target((int)d->facts.caps.sm, d->cu->version)->name;
+    k->caps = d->facts.caps;
     return KILN_OK;
 }
 

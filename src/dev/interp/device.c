@@ -330,9 +330,27 @@ static kiln_status event_elapsed(const kiln_event *start, const kiln_event *end,
 static kiln_status resources(const kiln_kernel *kernel, kiln_resources *out)
 {
     *out = (kiln_resources){.shared_bytes = kernel->shared_bytes,
-                            .block_threads = kernel->module->k->block_limit};
+                            .block_threads = kernel->module->k->caps.block_threads};
     return KILN_OK;
 }
+
+static const kiln_caps caps = {
+    .subgroup = 32,
+    .block_threads = 1024,
+    .shared_bytes = 227 * 1024, // of sm_90: a kernel that fits here fits on a GPU, too
+    .has_f64 = true,
+    .has_f16 = true,
+    .has_atomic64 = true,
+    .has_nv = true,
+    .has_wgmma = true,
+    .has_tensor_copies = true,
+    .has_clusters = true,
+    .has_cooperative = true,
+    .has_host_memory = true,
+    .can_cancel = true,
+    .is_host = true,
+    .is_emulated = true,
+};
 
 static kiln_status info(const kiln *k, kiln_device_info *out)
 {
@@ -340,11 +358,8 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
     *out = (kiln_device_info){.device = "interp",
                               .name = "the interpreter, on the host's cores",
                               .target = "interp",
-                              .multiprocessors = 1,
-                              .block_threads = 1024,
-                              .has_cooperative = true,
-                              .has_clusters = true,
-                              .shared_per_block = 227 * 1024};
+                              .caps = caps,
+                              .multiprocessors = 1};
     return KILN_OK;
 }
 
@@ -400,9 +415,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     k->row_count = 1;
     k->threads = threads > 0 ? (uint32_t)threads : 0;
     k->step_limit = steps > 0 ? (uint64_t)steps : 0;
-    k->block_limit = 1024;
-    k->shared_limit = 227 * 1024;
-    k->has_clusters = true;
+    k->caps = caps;
     return KILN_OK;
 }
 

@@ -44,9 +44,18 @@ static void fill_info(const ocl_device *d, kiln_device_info *out)
     uint64_t threads = number_of(d->cl, id, OCL_GROUP_SIZE);
     out->memory_bytes = number_of(d->cl, id, OCL_MEMORY_BYTES);
     out->multiprocessors = (uint32_t)number_of(d->cl, id, OCL_COMPUTE_UNITS);
-    out->block_threads = (uint32_t)(threads < 1024 ? threads : 1024);
+    size_t shared_bytes = (size_t)number_of(d->cl, id, OCL_LOCAL_BYTES);
+    out->caps = (kiln_caps){
+        .subgroup = 32,
+        .block_threads = (uint32_t)(threads < 1024 ? threads : 1024),
+        // The same bound as elsewhere, so that a kernel that fits here fits on a GPU, too.
+        .shared_bytes = shared_bytes < 227 * 1024 ? shared_bytes : 227 * 1024,
+        .has_f64 = true,
+        .has_f16 = true,
+        .has_atomic64 = true,
+        .has_addresses = true,
+    };
     out->clock_khz = (uint32_t)number_of(d->cl, id, OCL_CLOCK_MHZ) * 1000;
-    out->shared_per_block = (size_t)number_of(d->cl, id, OCL_LOCAL_BYTES);
     out->is_integrated = (d->found->type & OCL_TYPE_CPU) != 0;
 }
 
@@ -323,10 +332,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     }
     fill_info(d, &d->facts);
     k->target = "opencl";
-    k->block_limit = d->facts.block_threads;
-    // The same bound as elsewhere, so that a kernel that fits here fits on a GPU, too.
-    size_t shared_bytes = d->facts.shared_per_block;
-    k->shared_limit = shared_bytes < 227 * 1024 ? shared_bytes : 227 * 1024;
+    k->caps = d->facts.caps;
     return KILN_OK;
 }
 

@@ -49,10 +49,11 @@ static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3
             "most %u",
             block[0], block[1], block[2], (unsigned long long)threads, kernel->name,
             kernel->max_threads);
-    if (threads > k->block_limit)
+    if (threads > k->caps.block_threads)
         return error_set(k, KILN_E_LAUNCH, K6015,
                          "a block of %u x %u x %u has %llu threads: at most %u are possible",
-                         block[0], block[1], block[2], (unsigned long long)threads, k->block_limit);
+                         block[0], block[1], block[2], (unsigned long long)threads,
+                         k->caps.block_threads);
     return KILN_OK;
 }
 
@@ -88,7 +89,7 @@ static kiln_status check_grid(const kiln_kernel *kernel, const kiln_launch_desc 
 
 static kiln_status check_shared(const kiln_kernel *kernel, size_t dynamic)
 {
-    uint64_t fixed = kernel->shared_bytes, limit = kernel->module->k->shared_limit;
+    uint64_t fixed = kernel->shared_bytes, limit = kernel->module->k->caps.shared_bytes;
     if (dynamic <= limit && fixed <= limit - dynamic)
         return KILN_OK;
     return error_set(kernel->module->k, KILN_E_LAUNCH, K6016,
@@ -148,7 +149,7 @@ static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_de
     kiln_status status = find_cluster(kernel, desc->cluster, out, &has_any);
     if (status || !has_any)
         return status;
-    if (!k->has_clusters)
+    if (!k->caps.has_clusters)
         return error_set(k, KILN_E_UNSUPPORTED, K6038,
                          "kernel '%s' cannot be launched in clusters of %u x %u x %u blocks: %s "
                          "has no clusters",

@@ -180,7 +180,7 @@ void *kiln_buffer_host(const kiln_buffer *b)
 uint64_t kiln_buffer_address(const kiln_buffer *b)
 {
     if (handle_is(HANDLE_BUFFER, b))
-        return b->k->cuda || b->k->ocl ? b->address : 0;
+        return b->k->caps.has_addresses ? b->address : 0;
     error_bad_handle(HANDLE_BUFFER, b);
     return 0;
 }

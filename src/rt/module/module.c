@@ -478,7 +478,7 @@ kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, s
     if (!handle_is(HANDLE_KERNEL, kernel))
         return error_bad_handle(HANDLE_KERNEL, kernel);
     kiln *k = kernel->module->k;
-    if (!blocks || !threads || threads > k->block_limit)
+    if (!blocks || !threads || threads > k->caps.block_threads)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_occupancy: %s",
                          blocks ? "a block has 1 to 1024 threads" : "blocks is NULL");
     if (!k->ops->occupancy)
