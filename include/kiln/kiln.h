@@ -175,7 +175,7 @@ typedef struct kiln_compile_desc {
     const char *const *include; // folders, NULL-terminated
     const char *const *tune;    // "BM=128", NULL-terminated: chooses among a tune()'s values
     const char *target;         // NULL: the device's own
-    int optimise;               // 0: default (full); -1: none; 1: full
+    int optimise;               // 0: default (full); -1: none, in the driver either; 1: full
     bool is_ir;                 // the text is IR, not C
     bool is_ptx;                // the text is PTX (cuda devices): loaded as it is
     bool no_file_includes;      // refuse #include of anything but Kiln's headers

@@ -36,6 +36,7 @@ typedef struct rt_copy {
 typedef struct rt_image {
     const char *code; // NUL-terminated PTX or OpenCL C
     size_t code_len;
+    bool is_plain; // compiled without optimisation: the driver's compiler must not optimise either
 } rt_image;
 
 struct device_ops {

@@ -171,6 +171,49 @@ static void own_registers(void)
     remove(path);
 }
 
+// What the driver's log has after one compile: a copy to free.
+static char *log_of_compile(const char *text, int optimise)
+{
+    char path[] = "/tmp/kiln-fake-XXXXXX";
+    char *log = calloc(1, 4096);
+    int file = mkstemp(path);
+    kiln *k = NULL;
+    kiln_module *m = NULL;
+    kiln_compile_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.source = text;
+    desc.optimise = optimise;
+    setenv("FAKE_CUDA_LOG", path, 1);
+    CHECK(log && file >= 0 && !kiln_open("cuda", &k));
+    CHECK(!kiln_compile(k, &desc, &m));
+    CHECK(log && read(file, log, 4095) > 0);
+    kiln_close(k);
+    close(file);
+    remove(path);
+    return log;
+}
+
+// At -O0 the driver's compiler is told not to optimise, linked or loaded as text; else nothing is
+// said and its own level holds.
+static void plain_stays_plain(void)
+{
+    static const char linked[] = "#include <kiln/kernel.h>\n"
+                                 "kernel block(256) void f(u32 *x) { x[thread_x()] = 1; }\n";
+    static const char loaded[] = "#include <kiln/kernel.h>\n"
+                                 "kernel block(256) void f(u32 *x)\n"
+                                 "{ if (warp() < 4) registers_more(240); else registers_less(40);\n"
+                                 "  x[thread_x()] = 1; }\n";
+    static const char *const texts[] = {linked, loaded};
+    for (size_t n = 0; n < 2; n++) {
+        char *plain = log_of_compile(texts[n], -1), *optimised = log_of_compile(texts[n], 0);
+        CHECK((strstr(plain, "compile ptx") != NULL) == (n == 0));
+        CHECK(strstr(plain, "level given 0 "));
+        CHECK(!strstr(optimised, "level"));
+        free(plain);
+        free(optimised);
+    }
+}
+
 // A driver needs half a millisecond to tell a clock: it is asked when the device is opened, and not
 // for every kernel that is compiled or loaded.
 static void asked_once(void)
@@ -479,6 +522,7 @@ static const fake_case cases[] = {
     {"jit refuses", "jit", jit_refuses},
     {"no linker", "nolink", no_linker},
     {"own registers", "", own_registers},
+    {"plain stays plain", "", plain_stays_plain},
     {"asked once", "", asked_once},
     {"no clusters", "sm=80", no_clusters},
     {"launch refused", "launch=701", launch_refused},

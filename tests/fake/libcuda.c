@@ -367,6 +367,12 @@ static cu_result fake_fill32_async(cu_ptr at, unsigned v, size_t n, cu_stream s)
     return CU_OK;
 }
 
+static void note_level(unsigned count, const int *options, void *const *values)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (options[i] == CU_JIT_OPTIMISATION)
+            note("level", "given", (unsigned)(uintptr_t)values[i], 0);
+}
 static void write_logs(unsigned count, const int *options, void *const *values, const char *error)
 {
     for (unsigned i = 0; i < count; i++)
@@ -378,6 +384,7 @@ static cu_result fake_module_load(cu_module *m, const void *image, unsigned coun
 {
     ALIVE();
     note("load", setting("jit") ? "refused" : "taken", 0, 0);
+    note_level(count, options, values);
     if (setting("jit")) {
         write_logs(
             count, options, values,
@@ -428,6 +435,7 @@ static cu_result fake_link_create(unsigned count, int *options, void **values, c
 {
     ALIVE();
     *link = calloc(1, sizeof **link);
+    note_level(count, options, values);
     if (setting("jit"))
         write_logs(
             count, options, values,

@@ -2,6 +2,7 @@
 // which the loader finds before the real one.     check MODE…   (MODE: see libopencl.c; absent)
 #include "api.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,18 @@ static void check_open(const char *mode)
     kiln_close(k);
 }
 
+// Exactly at -O0 the driver's compiler is told not to optimise, from the cache too.
+static void check_options(kiln *k)
+{
+    for (int optimise = -1; optimise <= 0; optimise++) {
+        kiln_module *m = NULL;
+        kiln_compile_desc desc = {.path = "test.c", .source = source, .optimise = optimise};
+        CHECK(!kiln_compile(k, &desc, &m));
+        const char *options = getenv("FAKE_OPENCL_OPTIONS");
+        CHECK(options && (strstr(options, "-cl-opt-disable") != NULL) == (optimise < 0));
+    }
+}
+
 static void check_fine(const char *mode)
 {
     kiln *k = NULL;
@@ -52,6 +65,7 @@ static void check_fine(const char *mode)
             EXPECT(kiln_sync(k), KILN_E_DRIVER, "K6036", "lost");
         } else {
             CHECK(!kiln_sync(k));
+            check_options(k);
         }
     }
     kiln_close(k);

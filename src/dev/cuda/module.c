@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOG_BYTES = 64 << 10, OPTION_COUNT = 7, CU_JIT_TARGET = 9, CU_TARGET_ACCELERATED = 0x10000 };
+enum { LOG_BYTES = 64 << 10, OPTION_COUNT = 8, CU_JIT_TARGET = 9, CU_TARGET_ACCELERATED = 0x10000 };
 
 typedef struct jit {
     char *log, *errors;
@@ -21,7 +21,7 @@ static void add_option(jit *j, int option, uintptr_t value)
     memcpy(&j->values[j->count++], &value, sizeof value);
 }
 
-static void start_jit(jit *j, char *logs, const target *t)
+static void start_jit(jit *j, char *logs, const rt_image *image, const target *t)
 {
     *j = (jit){.log = logs, .errors = logs + LOG_BYTES};
     j->log[0] = j->errors[0] = 0;
@@ -31,6 +31,9 @@ static void start_jit(jit *j, char *logs, const target *t)
     add_option(j, CU_JIT_ERROR_LOG_BYTES, LOG_BYTES - 1);
     add_option(j, CU_JIT_LOG_VERBOSE, 1);
     add_option(j, CU_JIT_LINE_INFO, 1);
+    if (image->is_plain) // without an option: 4, which folds some patterns wrongly
+                         // (docs/assembler.md)
+        add_option(j, CU_JIT_OPTIMISATION, 0);
     if (t && t->variant)
         add_option(j, CU_JIT_TARGET, (uintptr_t)(CU_TARGET_ACCELERATED + t->sm));
 }
@@ -146,7 +149,7 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
     bool can_link = !strstr(image->code, "setmaxnreg");
     r = CU_NOT_FOUND;
     if (can_link) {
-        start_jit(&j, logs, target_find(k->target));
+        start_jit(&j, logs, image, target_find(k->target));
         r = link(cu, &j, image, &m->cubin, &m->cubin_len);
     }
     if (!r)
@@ -154,7 +157,7 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
     if (r && r != CU_OUT_OF_MEMORY) {
         free(m->cubin);
         m->cubin = NULL;
-        start_jit(&j, logs, NULL);
+        start_jit(&j, logs, image, NULL);
         r = cu->module_load(&m->loaded, image->code, j.count, j.options, j.values);
     }
     if (r == CU_OUT_OF_MEMORY)

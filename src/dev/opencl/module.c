@@ -91,8 +91,9 @@ static ocl_result build(ocl_device *d, kiln_module *m, const rt_image *image)
 {
     char options[128];
     ocl_result r, each;
-    snprintf(options, sizeof options, "-w -cl-std=CL1.2%s",
-             d->options.is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    snprintf(options, sizeof options, "-w -cl-std=CL1.2%s%s",
+             d->options.is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+             image->is_plain ? " -cl-opt-disable" : "");
     if (m->cubin) { // from the cache: whatever it is, it may be no code for this driver
         const unsigned char *bytes = m->cubin;
         m->ocl_program = d->cl->program_binary(d->context, 1, &d->found->device, &m->cubin_len,

@@ -271,7 +271,7 @@ static kiln_status make_loaded(kiln_module *m, const kiln_compile_desc *given)
         status = desc.is_ptx ? take_ptx_guarded(m, &desc) : compile_into(m, &desc);
     const void *cubin = m->cubin;
     if (!status)
-        status = m->k->ops->load(m, &(rt_image){m->code, m->code_len});
+        status = m->k->ops->load(m, &(rt_image){m->code, m->code_len, desc.optimise < 0});
     if (!status && key && (!is_cached || m->cubin != cubin))
         image_keep(m, key);
     image_key_free(key);
