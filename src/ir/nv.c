@@ -4,7 +4,7 @@
 
 // clang-format off
 static const nv_row rows[NV_COUNT] = {
-#define NV(e, name, operands, results, imm, group, sm) [NV_##e] = {name, operands, results, NV_IMM_##imm, NV_##group, sm},
+#define NV(e, name, operands, results, imm, copy, group, sm) [NV_##e] = {name, operands, results, NV_IMM_##imm, NV_COPY_##copy, NV_##group, sm},
 #include "ir/nv.def"
 #undef NV
 };
@@ -275,8 +275,8 @@ const char *nv_mistake(const ir_func *f, const ir_inst *i)
 
 bool nv_writes_global(nv_op op)
 {
-    return (op >= NV_BULK_STORE && op <= NV_BULK_ADD_I64) || op == NV_TENSOR_STORE ||
-           op == NV_TENSOR_ADD;
+    nv_copy copy = nv_row_at(op)->copy;
+    return copy == NV_COPY_STORE || copy == NV_COPY_ADD;
 }
 
 bool nv_has_wgmma(const ir_func *f)

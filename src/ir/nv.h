@@ -14,7 +14,7 @@
 #include "ir/ir.h"
 
 typedef enum nv_op {
-#define NV(e, name, operands, results, imm, group, sm) NV_##e,
+#define NV(e, name, operands, results, imm, copy, group, sm) NV_##e,
 #include "ir/nv.def"
 #undef NV
     NV_COUNT
@@ -22,10 +22,14 @@ typedef enum nv_op {
 
 typedef enum nv_group { NV_LANE, NV_WARP, NV_WARPGROUP } nv_group;
 typedef enum nv_imm { NV_IMM_NONE, NV_IMM_NUMBER, NV_IMM_SHAPE } nv_imm;
+// clang-format off
+typedef enum nv_copy { NV_COPY_NONE, NV_COPY_LOAD, NV_COPY_SEND, NV_COPY_STORE, NV_COPY_ADD } nv_copy;
+// clang-format on
 
 typedef struct nv_row {
     const char *name, *operands, *results;
     nv_imm imm;
+    nv_copy copy;
     nv_group group;
     int sm; // 900: sm_90a only
 } nv_row;

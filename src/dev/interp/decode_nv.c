@@ -297,7 +297,6 @@ void decode_nv_facts(interp_program *p, const ir_inst *i)
 {
     p->has_nv = p->keeps_warps = true;
     p->has_wgmma |= is_wgmma(i);
-    bool adds = i->op == IR_NV && ((i->aux >= NV_BULK_ADD_F32 && i->aux <= NV_BULK_ADD_I64) ||
-                                   i->aux == NV_TENSOR_ADD);
+    bool adds = i->op == IR_NV && nv_row_of(i)->copy == NV_COPY_ADD;
     p->is_sequential |= adds; // the order of sums could show
 }

@@ -271,7 +271,7 @@ static bool store_issue(runner *r, warp *w, const code *c, uint32_t lane)
     nv_store s = {.c = c, .lane = lane, .group = w->nv->store_group[lane]};
     uint32_t from = 1;
     s.is_tensor = c->align == NV_TENSOR_STORE || c->align == NV_TENSOR_ADD;
-    s.adds = c->align != NV_BULK_STORE && c->align != NV_TENSOR_STORE;
+    s.adds = nv_row_at((nv_op)c->align)->copy == NV_COPY_ADD;
     if (s.is_tensor) {
         if (!tensor_read(r, w, c, lane, 0, &s.box))
             return false;
@@ -419,6 +419,18 @@ static bool is_global_range(runner *r, warp *w, const code *c)
     return true;
 }
 
+static bool engine_step(runner *r, warp *w, const code *c, uint32_t lane)
+{
+    switch (nv_row_at((nv_op)c->align)->copy) {
+    case NV_COPY_LOAD:
+    case NV_COPY_SEND: return load_issue(r, w, c, lane);
+    case NV_COPY_STORE:
+    case NV_COPY_ADD: return store_issue(r, w, c, lane);
+    case NV_COPY_NONE: break;
+    }
+    bug("nv.%s is no copy", nv_row_at((nv_op)c->align)->name);
+}
+
 bool copy_step(runner *r, warp *w, const code *c)
 {
     nv_op op = (nv_op)c->align;
@@ -445,13 +457,8 @@ bool copy_step(runner *r, warp *w, const code *c)
             n->store_group[lane]++;
         else if (op == NV_TENSOR_PREFETCH)
             fine = tensor_read(r, w, c, lane, 0, &box);
-        else if (op == NV_TENSOR_MAP_PREFETCH)
-            fine = true;
-        else if (op == NV_BULK_LOAD || op == NV_BULK_SEND ||
-                 (op >= NV_TENSOR_LOAD && op <= NV_TENSOR_LOAD_ALL))
-            fine = load_issue(r, w, c, lane);
-        else
-            fine = store_issue(r, w, c, lane);
+        else if (op != NV_TENSOR_MAP_PREFETCH)
+            fine = engine_step(r, w, c, lane);
         if (!fine)
             return false;
     }

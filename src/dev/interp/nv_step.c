@@ -217,34 +217,92 @@ static bool registers(runner *r, const warp *w, const code *c)
                        "%lld registers: a multiple of 8 from 24 to 256 is possible", (long long)n);
 }
 
+static nv_outcome outcome_of(bool is_fine)
+{
+    return is_fine ? NV_DONE : NV_FAILED;
+}
+
 nv_outcome nv_step(runner *r, warp *w, const code *c)
 {
     nv_op op = (nv_op)c->align;
-    if (op >= NV_MBAR_TEST && op <= NV_MBAR_WAIT_CLUSTER)
-        return mbar_wait(r, w, c);
-    if (op == NV_BAR_SYNC || op == NV_BAR_ARRIVE)
-        return named(r, w, c);
-    if (op >= NV_CLUSTER_ARRIVE && op <= NV_CLUSTER_WAIT)
-        return cluster(r, w, c);
-    bool fine = true;
-    if (op <= NV_MBAR_FENCE_INIT)
-        fine = mbar_step(r, w, c);
-    else if (op <= NV_TENSOR_MAP_PREFETCH)
-        fine = copy_step(r, w, c);
-    else if (op == NV_ELECT)
-        elect(r, w, c);
-    else if (op == NV_REGS_MORE || op == NV_REGS_LESS)
-        fine = registers(r, w, c);
-    else if (op >= NV_LDMATRIX_1 && op <= NV_MMA)
-        fine = matrix_step(r, w, c);
-    else if (op >= NV_WG_FENCE && op <= NV_WGMMA)
-        fine = wgmma_step(r, w, c);
-    else if (op == NV_FENCE_ASYNC || op == NV_FENCE_ASYNC_ALL) {
+    switch (op) {
+    case NV_MBAR_TEST:
+    case NV_MBAR_WAIT:
+    case NV_MBAR_TEST_CLUSTER:
+    case NV_MBAR_WAIT_CLUSTER: return mbar_wait(r, w, c);
+    case NV_BAR_SYNC:
+    case NV_BAR_ARRIVE: return named(r, w, c);
+    case NV_CLUSTER_ARRIVE:
+    case NV_CLUSTER_ARRIVE_RELAXED:
+    case NV_CLUSTER_WAIT: return cluster(r, w, c);
+    case NV_MBAR_INIT:
+    case NV_MBAR_INVAL:
+    case NV_MBAR_ARRIVE:
+    case NV_MBAR_EXPECT:
+    case NV_MBAR_ARRIVE_EXPECT:
+    case NV_MBAR_ARRIVE_AT:
+    case NV_MBAR_ARRIVE_AT_RELAXED:
+    case NV_MBAR_FENCE_INIT: return outcome_of(mbar_step(r, w, c));
+    case NV_CPA_4:
+    case NV_CPA_8:
+    case NV_CPA_16:
+    case NV_CPA_4_PART:
+    case NV_CPA_8_PART:
+    case NV_CPA_16_PART:
+    case NV_CPA_COMMIT:
+    case NV_CPA_WAIT:
+    case NV_CPA_ARRIVE:
+    case NV_BULK_LOAD:
+    case NV_BULK_SEND:
+    case NV_BULK_STORE:
+    case NV_BULK_ADD_F32:
+    case NV_BULK_ADD_F64:
+    case NV_BULK_ADD_F16:
+    case NV_BULK_ADD_BF16:
+    case NV_BULK_ADD_I32:
+    case NV_BULK_ADD_I64:
+    case NV_BULK_PREFETCH:
+    case NV_BULK_COMMIT:
+    case NV_BULK_WAIT:
+    case NV_BULK_WAIT_READ:
+    case NV_TENSOR_LOAD:
+    case NV_TENSOR_LOAD_HINT:
+    case NV_TENSOR_LOAD_ALL:
+    case NV_TENSOR_STORE:
+    case NV_TENSOR_ADD:
+    case NV_TENSOR_PREFETCH:
+    case NV_TENSOR_MAP_PREFETCH: return outcome_of(copy_step(r, w, c));
+    case NV_ELECT: elect(r, w, c); return NV_DONE;
+    case NV_REGS_MORE:
+    case NV_REGS_LESS: return outcome_of(registers(r, w, c));
+    case NV_LDMATRIX_1:
+    case NV_LDMATRIX_2:
+    case NV_LDMATRIX_4:
+    case NV_LDMATRIX_1T:
+    case NV_LDMATRIX_2T:
+    case NV_LDMATRIX_4T:
+    case NV_STMATRIX_1:
+    case NV_STMATRIX_2:
+    case NV_STMATRIX_4:
+    case NV_STMATRIX_1T:
+    case NV_STMATRIX_2T:
+    case NV_STMATRIX_4T:
+    case NV_MMA: return outcome_of(matrix_step(r, w, c));
+    case NV_WG_FENCE:
+    case NV_WG_COMMIT:
+    case NV_WG_WAIT:
+    case NV_WGMMA: return outcome_of(wgmma_step(r, w, c));
+    case NV_FENCE_ASYNC:
+    case NV_FENCE_ASYNC_ALL:
         mbar_fence(r, w);
         if (is_watched(r))
             r->launch->hooks->async->fenced(r, w, op == NV_FENCE_ASYNC_ALL);
+        return NV_DONE;
+    case NV_GRID_WAIT:
+    case NV_GRID_LAUNCH: return NV_DONE; // kernels run one after the other
+    case NV_COUNT: break;
     }
-    return fine ? NV_DONE : NV_FAILED;
+    bug("a code names no row of nv.def");
 }
 
 // --- waiting for ever

@@ -47,10 +47,11 @@ engine_use global_use_of(const interp_program *p)
 {
     engine_use use = {0};
     for (uint32_t k = 0; k < p->code_len; k++) {
-        unsigned op = p->code[k].op == CODE_NV ? p->code[k].align : NV_MBAR_INIT;
-        use.reads |= op == NV_BULK_LOAD || (op >= NV_TENSOR_LOAD && op <= NV_TENSOR_LOAD_ALL);
-        use.writes |= (op >= NV_BULK_STORE && op <= NV_BULK_ADD_I64) || op == NV_TENSOR_STORE ||
-                      op == NV_TENSOR_ADD;
+        if (p->code[k].op != CODE_NV)
+            continue;
+        nv_op op = (nv_op)p->code[k].align;
+        use.reads |= nv_row_at(op)->copy == NV_COPY_LOAD;
+        use.writes |= nv_writes_global(op);
     }
     return use;
 }
