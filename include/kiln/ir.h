@@ -68,6 +68,7 @@ typedef struct kiln_ir_param {
     kiln_type type;  // of the scalar, or of what it points to (KILN_VOID: bytes)
     bool is_pointer; // to global memory
     bool is_const, is_restrict;
+    bool is_tensor_map; // alone: .name and this
 } kiln_ir_param;
 
 typedef struct kiln_ir_kernel_desc {

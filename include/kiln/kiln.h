@@ -202,7 +202,8 @@ KILN_API kiln_status kiln_module_kernel(const kiln_module *m, const char *name,
 typedef enum kiln_param_kind {
     KILN_PARAM_SCALAR,
     KILN_PARAM_POINTER,
-    KILN_PARAM_STRUCT
+    KILN_PARAM_STRUCT,
+    KILN_PARAM_TENSOR_MAP // takes a kiln_tensor_map
 } kiln_param_kind;
 typedef struct kiln_param_info {
     const char *name;
@@ -485,8 +486,8 @@ KILN_API kiln_status kiln_graph_launch(kiln_graph *g,
 KILN_API size_t kiln_graph_node_count(const kiln_graph *g);
 KILN_API void kiln_graph_free(kiln_graph *g);
 
-// --- tensor maps: how the copy engine of sm_90 and later sees a tensor. Passed to a kernel as a
-// struct of 128 bytes.
+// --- tensor maps: how the copy engine of sm_90 and later sees a tensor. A kernel's parameter of
+// type tensor_map takes one: kiln_arg_struct(&map, sizeof map).
 typedef struct kiln_tensor_map {
     KILN_ALIGN(64) uint64_t opaque[16];
 } kiln_tensor_map;

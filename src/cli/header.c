@@ -194,6 +194,8 @@ static const char *param_type(const header *h, const kiln_param_info *p, const c
     *note = "";
     if (p->kind == KILN_PARAM_SCALAR)
         return str_format(h->in, "%s ", host_type(p->type));
+    if (p->kind == KILN_PARAM_TENSOR_MAP)
+        return "const kiln_tensor_map *";
     if (p->kind == KILN_PARAM_STRUCT) {
         if (!known)
             *note = str_format(h->in, " /* %zu bytes */", p->size);
@@ -237,7 +239,7 @@ static void emit_launcher(const header *h, text *t, const kiln_kernel *kernel, c
         const char *own = names.at[i];
         if (p.kind == KILN_PARAM_POINTER)
             text_printf(t, "    kiln_args[%zu] = kiln_arg_buffer(%s.buffer);\n", i, own);
-        else if (p.kind == KILN_PARAM_STRUCT)
+        else if (p.kind == KILN_PARAM_STRUCT || p.kind == KILN_PARAM_TENSOR_MAP)
             text_printf(t, "    kiln_args[%zu] = kiln_arg_struct(%s, %zu);\n", i, own, p.size);
         else
             text_printf(t, "    kiln_args[%zu] = kiln_arg_bits(%s, &%s, sizeof %s);\n", i,

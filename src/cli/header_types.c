@@ -132,8 +132,6 @@ static const char *record_name(header_types *h, const front *f, const type *t,
                                const char *otherwise)
 {
     const type *def = type_def(t);
-    if (def->name && !strcmp(def->name, "tensor_map") && def->size == 128)
-        return "kiln_tensor_map";
     for (uint32_t i = 0; i < h->records.len; i++)
         if (h->records.at[i].definition == def)
             return h->records.at[i].name;
@@ -204,7 +202,7 @@ void header_types_add(header_types *h, const front *f)
             header_param p = {.kernel = str_dup(h->in, str_of(kernel->name)), .index = n};
             const char *param_name = param->name ? param->name : "argument";
             p.type = record_name(h, f, t, str_format(h->in, "%s_%s", kernel->name, param_name));
-            if (is_pointer && strcmp(p.type, "kiln_tensor_map") != 0)
+            if (is_pointer)
                 p.buffer = buffer_name(h, p.type);
             vec_push(h->in, &h->params, p);
         }

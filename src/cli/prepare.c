@@ -204,7 +204,7 @@ static void print_example(const run_arg *a, FILE *to)
                 : a->info.type == KILN_BOOL ? "true"
                 : a->info.size == 1         ? "16"
                                             : "1000");
-    else if (!strcmp(a->info.c_type, "tensor_map"))
+    else if (a->info.kind == KILN_PARAM_TENSOR_MAP)
         fprintf(to, "%s=64x64:bf16:random", name);
     else if (a->element.kind == LAYOUT_RECORD && a->element.part_count && a->element.parts[0].name)
         fprintf(to, "%s=:zeros %s.%s=1", name, name, a->element.parts[0].name);

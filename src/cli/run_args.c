@@ -309,7 +309,7 @@ static bool read_buffer(const run *r, run_arg *a)
 static bool read_single(const run *r, run_arg *a)
 {
     char why[VALUE_WHY];
-    if (a->info.kind == KILN_PARAM_STRUCT && !strcmp(a->info.c_type, "tensor_map"))
+    if (a->info.kind == KILN_PARAM_TENSOR_MAP)
         return read_map(r, a);
     if (*a->given == '@')
         return run_read_file(r, a, a->given + 1);

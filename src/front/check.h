@@ -44,6 +44,13 @@ bool check_pointee_same(const type *a, const type *b);  // but for qualifiers
 const char *check_range_text(front *f, const type *t);  // "u8 holds 0 to 255"
 unsigned check_deep_quals(const type *t);               // looks through arrays
 
+bool check_is_null(front *f, const ast_expr *e); // the constant 0
+
+// --- check_map.c: wrong uses of a tensor map; true: a diagnostic was given
+bool check_map_value(front *f, const type *t, span at, const char *use);  // "read"
+bool check_map_step(front *f, const type *pointer, span at);              // pointer arithmetic
+bool check_map_cast(front *f, const type *from, const type *to, span at); // between pointers
+
 // --- check_warn.c
 const char *check_op_text(const ast_expr *e); // the operator, in quotes
 span check_op_place(const ast_expr *e);

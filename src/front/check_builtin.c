@@ -165,7 +165,8 @@ static const type *t_from_pointer(front *f, ast_expr *e, const builtin *b, const
         return NULL;
     }
     const type *found = s->takes_any ? t->unqualified : find_choice(s, t);
-    bool is_object = t->kind != TY_VOID && t->kind != TY_FUNC && !type_def(t)->is_incomplete;
+    bool is_object = t->kind != TY_VOID && t->kind != TY_FUNC && t->kind != TY_TENSOR_MAP &&
+                     !type_def(t)->is_incomplete;
     if (found && is_object)
         return found;
     diag *d = diag_raise(f->diags, K2028, arg->at, "'%s' does not take '%s'", b->name,

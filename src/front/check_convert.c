@@ -104,6 +104,7 @@ uint64_t check_wrap_int(const type *t, uint64_t value)
     case TY_F8E5:
     case TY_F32:
     case TY_F64:
+    case TY_TENSOR_MAP:
     case TY_ARRAY:
     case TY_STRUCT:
     case TY_UNION:
@@ -515,6 +516,8 @@ static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const ch
         diag_note(d, "only the constant 0 becomes a pointer without a cast");
         return check_poison(f, e);
     }
+    if (check_map_cast(f, from, to, e->at))
+        return check_poison(f, e);
     const type *source = from->base, *target = to->base;
     bool same = source->kind == TY_VOID || target->kind == TY_VOID || source->kind == TY_POISON ||
                 target->kind == TY_POISON || check_pointee_same(source, target);
@@ -540,6 +543,12 @@ static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const ch
 }
 
 // --- the entry points
+
+bool check_is_null(front *f, const ast_expr *e)
+{
+    const_value v;
+    return type_is_integer(e->type) && e->is_const && const_eval(f, e, &v) && v.integer == 0;
+}
 
 ast_expr *check_convert(front *f, ast_expr *e, const type *to, const char *what)
 {
@@ -624,12 +633,17 @@ ast_expr *check_to_bool(front *f, ast_expr *e)
 ast_expr *check_explicit_cast(front *f, ast_expr *e)
 {
     const type *to = e->cast_type;
-    ast_expr *a = check_rvalue(f, check_expr(f, e->a));
+    ast_expr *a = check_expr(f, e->a);
+    if (to->kind == TY_VOID && a->type->kind == TY_TENSOR_MAP) // "(void)map;": there is no value
+        a = check_int(f, a->at, type_scalar(TY_I32), 0);
+    a = check_rvalue(f, a);
     if (is_poison(a) || to->kind == TY_POISON)
         return check_poison(f, e);
     const type *from = a->type;
     to = to->unqualified;
     e->is_lvalue = false;
+    if (!check_is_null(f, a) && check_map_cast(f, from, to, e->at))
+        return check_poison(f, e);
     bool possible = to->kind == TY_VOID || (type_is_scalar(from) && type_is_scalar(to));
     if (possible &&
         ((is_pointer(from) && type_is_float(to)) || (type_is_float(from) && is_pointer(to))))

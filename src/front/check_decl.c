@@ -14,7 +14,7 @@ static bool is_open_array(const type *t)
     return t->kind == TY_ARRAY && t->is_incomplete;
 }
 
-// Void and incomplete types; true when the declaration was rejected.
+// Void, incomplete types and tensor maps; true when the declaration was rejected.
 static bool has_no_size(front *f, ast_decl *d)
 {
     const type *t = d->type;
@@ -25,6 +25,10 @@ static bool has_no_size(front *f, ast_decl *d)
     if (t->kind == TY_VOID) {
         diag *report = diag_raise(f->diags, K2301, d->at, "'%s' cannot have type void", d->name);
         diag_label(report, d->at, "void has no values; 'void *' is a pointer to anything");
+        reject(d);
+        return true;
+    }
+    if (d->kind == DECL_VAR && check_map_object(f, t, d->at, "a variable")) {
         reject(d);
         return true;
     }
@@ -96,12 +100,14 @@ void check_decl(front *f, ast_decl *d)
 static const char *bad_parameter(const type *t)
 {
     if (is_pointer(t))
-        return t->base->kind == TY_FUNC ? "function pointers do not exist in kernels" : NULL;
-    if (type_is_scalar(t) || type_is_storage_float(t))
+        return t->base->kind == TY_FUNC         ? "function pointers do not exist in kernels"
+               : t->base->kind == TY_TENSOR_MAP ? "a kernel takes the map itself: 'tensor_map'"
+                                                : NULL;
+    if (t->kind == TY_TENSOR_MAP || type_is_scalar(t) || type_is_storage_float(t))
         return NULL;
     if (type_is_record(t))
         return type_def(t)->is_incomplete ? "the struct is not defined here" : NULL;
-    return "parameters are numbers, pointers, vectors and structs";
+    return "parameters are numbers, pointers, vectors, structs and tensor maps";
 }
 
 void check_kernel_signature(front *f, ast_decl *d)

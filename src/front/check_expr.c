@@ -286,6 +286,8 @@ static ast_expr *check_index(front *f, ast_expr *e)
     const type *element = a->type->base;
     if (element->kind == TY_POISON)
         return check_poison(f, e);
+    if (check_map_step(f, a->type, a->at))
+        return check_poison(f, e);
     if (element->kind == TY_VOID || type_def(element)->is_incomplete || element->kind == TY_FUNC) {
         diag *d = diag_raise(f->diags, K2048, a->at, "'%s' has no element size", T_OF(f, a->type));
         diag_label(d, a->at, "cast it to a pointer to the element type first");
@@ -593,6 +595,8 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
         return e;
     if (t->kind == TY_VOID)
         return e;
+    if (check_map_value(f, t, e->at, "read"))
+        return check_poison(f, e);
     if (type_def(t)->is_incomplete) {
         diag *d =
             diag_raise(f->diags, K2036, e->at, "'%s' is declared but not defined", T_OF(f, t));

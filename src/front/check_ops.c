@@ -206,15 +206,11 @@ ast_expr *check_unary(front *f, ast_expr *e)
 
 // --- binary
 
-static bool is_null_constant(front *f, const ast_expr *e)
-{
-    const_value v;
-    return type_is_integer(e->type) && e->is_const && const_eval(f, e, &v) && v.integer == 0;
-}
-
 static bool has_element_size(front *f, const ast_expr *e, const ast_expr *pointer)
 {
     const type *to = pointer->type->base;
+    if (check_map_step(f, pointer->type, pointer->at))
+        return false;
     if (to->kind != TY_VOID && to->kind != TY_FUNC && !type_def(to)->is_incomplete)
         return true;
     diag *d =
@@ -281,11 +277,11 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
         diag_note(d, "cast both to 'const void *' if the addresses are meant");
         return check_poison(f, e);
     }
-    if (equality && is_pointer(a->type) && is_null_constant(f, b)) {
+    if (equality && is_pointer(a->type) && check_is_null(f, b)) {
         e->b = check_force(f, b, a->type);
         return e;
     }
-    if (equality && is_pointer(b->type) && is_null_constant(f, a)) {
+    if (equality && is_pointer(b->type) && check_is_null(f, a)) {
         e->a = check_force(f, a, b->type);
         return e;
     }
@@ -407,6 +403,8 @@ bool check_modifiable(front *f, ast_expr *e, span op_at)
     if (is_poison(e))
         return false;
     const ast_expr *top = e;
+    if (check_map_value(f, e->type, e->at, "assigned to"))
+        return false;
     if (!e->is_lvalue || e->type->kind == TY_ARRAY || e->type->kind == TY_FUNC) {
         diag *d = diag_raise(f->diags, K2018, e->at, "this cannot be assigned to");
         diag_label(d, e->at,
@@ -630,12 +628,12 @@ static ast_expr *check_pointer_choice(front *f, ast_expr *e)
         }
         return NULL;
     }
-    if (is_pointer(b->type) && is_null_constant(f, c)) {
+    if (is_pointer(b->type) && check_is_null(f, c)) {
         e->type = b->type;
         e->c = check_force(f, c, b->type);
         return e;
     }
-    if (is_pointer(c->type) && is_null_constant(f, b)) {
+    if (is_pointer(c->type) && check_is_null(f, b)) {
         e->type = c->type;
         e->b = check_force(f, b, c->type);
         return e;

@@ -79,6 +79,8 @@ void check_init(front *f, ast_decl *d, ast_expr *init);
 // Rules for a declaration just completed (void variables, shared rules, kernel parameter types,
 // limits…).
 void check_decl(front *f, ast_decl *d);
+// A tensor map cannot be `what` ("a variable"); true: it is one, and a diagnostic was given.
+bool check_map_object(front *f, const type *t, span at, const char *what);
 void check_kernel_signature(front *f, ast_decl *d);
 // Evaluates an integer constant expression (checks it first). False: a diagnostic was given.
 bool check_const_int(front *f, ast_expr *e, int64_t *value, const char *what);

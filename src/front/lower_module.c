@@ -98,6 +98,9 @@ static ir_param describe(lower *l, const ast_decl *p, bool is_kernel)
         out.is_restrict = t->quals & QUAL_RESTRICT;
         out.elem_size = (uint32_t)lower_size(to);
         out.elem_align = type_is_record(to) ? type_def(to)->align : to->align;
+    } else if (t->kind == TY_TENSOR_MAP) {
+        out.kind = IR_PARAM_TENSOR_MAP;
+        out.type = IR_PTR_PARAM;
     } else if (type_is_record(t)) {
         out.kind = is_kernel ? IR_PARAM_BYTES : IR_PARAM_POINTER;
         out.type = is_kernel ? IR_PTR_PARAM : IR_PTR_GEN;
@@ -186,13 +189,13 @@ static void bind_param(lower *l, ast_decl *p, ir_ref v)
     l->at.at = p->at;
     if (type_is_record(p->type)) {
         slot->pointer = v;
-        // The copy engine wants the map where the launch put it; nobody can write to it.
-        bool is_map = p->type->is_vector && type_size(p->type) == 128;
-        if (l->decl->is_kernel && !is_map && (!is_kept || lower_array_escapes(l->decl->body, p))) {
+        if (l->decl->is_kernel && (!is_kept || lower_array_escapes(l->decl->body, p))) {
             slot->pointer = lower_local(l, p->name, p->type, p->align, p->at);
             lower_copy(l, (place){.base = slot->pointer, .type = p->type->unqualified},
                        (place){.base = v, .type = p->type->unqualified});
         }
+    } else if (p->type->kind == TY_TENSOR_MAP) {
+        slot->pointer = v; // the copy engine wants it where the launch put it
     } else if (is_kept) {
         slot->value = v;
     } else {

@@ -575,6 +575,8 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
         diag_note(e, "take an array and a count; or write a macro with __VA_ARGS__");
         return false;
     }
+    if (check_map_object(f, d->type->base, d->at, "returned by a function"))
+        return false;
     if (type_is_incomplete(d->type->base)) {
         diag *e = diag_raise(f->diags, K1039, d->at, "'%s' returns '%s', which is not defined",
                              d->name, type_text(f->in, d->type->base));
@@ -599,6 +601,9 @@ static void declare_params(parser *p, ast_decl *d)
                              param->name)) // a second one was reported with the declarator
             declare(p, param);
         check_decl(p->f, param);
+        if (!d->is_kernel &&
+            check_map_object(p->f, param->type, param->at, "a parameter of a function"))
+            param->type = type_scalar(TY_POISON);
     }
 }
 

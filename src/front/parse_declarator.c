@@ -36,6 +36,8 @@ static bool element_is_ok(parser *p, const type *t, span at)
 {
     if (t->kind == TY_POISON)
         return true;
+    if (check_map_object(p->f, t, at, "an element of an array"))
+        return false;
     if (type_size(t) % type_align(t)) { // a typedef with an alignment of its own
         diag *d = diag_raise(p->f->diags, K1040, at, "an array of '%s' is not possible",
                              type_text(p->f->in, t));

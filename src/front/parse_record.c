@@ -110,6 +110,8 @@ static bool member_type_is_ok(parser *p, const declarator *d)
         diag_note(e, "keep a pointer instead, or give the array its largest length");
         return false;
     }
+    if (check_map_object(p->f, t, d->at, "a member"))
+        return false;
     if (t->kind != TY_VOID && !type_is_incomplete(t))
         return true;
     diag *e = diag_raise(p->f->diags, K1039, d->at, "a member cannot have type '%s'",

@@ -9,12 +9,28 @@
 #define SCALAR(k, bytes)                                                                           \
     [k] = {.kind = k, .size = bytes, .align = bytes ? bytes : 1, .unqualified = &scalars[k]}
 
-static const type scalars[TY_F64 + 1] = {
-    SCALAR(TY_POISON, 4), SCALAR(TY_VOID, 0), SCALAR(TY_BOOL, 1), SCALAR(TY_I8, 1),
-    SCALAR(TY_U8, 1),     SCALAR(TY_I16, 2),  SCALAR(TY_U16, 2),  SCALAR(TY_I32, 4),
-    SCALAR(TY_U32, 4),    SCALAR(TY_I64, 8),  SCALAR(TY_U64, 8),  SCALAR(TY_F16, 2),
-    SCALAR(TY_BF16, 2),   SCALAR(TY_F8E4, 1), SCALAR(TY_F8E5, 1), SCALAR(TY_F32, 4),
+static const type scalars[TY_TENSOR_MAP + 1] = {
+    SCALAR(TY_POISON, 4),
+    SCALAR(TY_VOID, 0),
+    SCALAR(TY_BOOL, 1),
+    SCALAR(TY_I8, 1),
+    SCALAR(TY_U8, 1),
+    SCALAR(TY_I16, 2),
+    SCALAR(TY_U16, 2),
+    SCALAR(TY_I32, 4),
+    SCALAR(TY_U32, 4),
+    SCALAR(TY_I64, 8),
+    SCALAR(TY_U64, 8),
+    SCALAR(TY_F16, 2),
+    SCALAR(TY_BF16, 2),
+    SCALAR(TY_F8E4, 1),
+    SCALAR(TY_F8E5, 1),
+    SCALAR(TY_F32, 4),
     SCALAR(TY_F64, 8),
+    [TY_TENSOR_MAP] = {.kind = TY_TENSOR_MAP,
+                       .size = IR_TENSOR_MAP_BYTES,
+                       .align = IR_TENSOR_MAP_ALIGN,
+                       .unqualified = &scalars[TY_TENSOR_MAP]},
 };
 
 static const struct scalar_name {
@@ -22,14 +38,17 @@ static const struct scalar_name {
     type_kind kind;
 } scalar_names[] = {
     // Kiln's own spelling of each kind comes first
-    {"void", TY_VOID},     {"bool", TY_BOOL},    {"i8", TY_I8},         {"u8", TY_U8},
-    {"i16", TY_I16},       {"u16", TY_U16},      {"i32", TY_I32},       {"u32", TY_U32},
-    {"i64", TY_I64},       {"u64", TY_U64},      {"f16", TY_F16},       {"bf16", TY_BF16},
-    {"f8e4", TY_F8E4},     {"f8e5", TY_F8E5},    {"f32", TY_F32},       {"f64", TY_F64},
-    {"int8_t", TY_I8},     {"uint8_t", TY_U8},   {"int16_t", TY_I16},   {"uint16_t", TY_U16},
-    {"int32_t", TY_I32},   {"uint32_t", TY_U32}, {"int64_t", TY_I64},   {"uint64_t", TY_U64},
-    {"size_t", TY_U64},    {"ssize_t", TY_I64},  {"ptrdiff_t", TY_I64}, {"intptr_t", TY_I64},
-    {"uintptr_t", TY_U64}, {"intmax_t", TY_I64}, {"uintmax_t", TY_U64}, {"mbarrier", TY_U64},
+    {"void", TY_VOID},     {"bool", TY_BOOL},     {"i8", TY_I8},
+    {"u8", TY_U8},         {"i16", TY_I16},       {"u16", TY_U16},
+    {"i32", TY_I32},       {"u32", TY_U32},       {"i64", TY_I64},
+    {"u64", TY_U64},       {"f16", TY_F16},       {"bf16", TY_BF16},
+    {"f8e4", TY_F8E4},     {"f8e5", TY_F8E5},     {"f32", TY_F32},
+    {"f64", TY_F64},       {"int8_t", TY_I8},     {"uint8_t", TY_U8},
+    {"int16_t", TY_I16},   {"uint16_t", TY_U16},  {"int32_t", TY_I32},
+    {"uint32_t", TY_U32},  {"int64_t", TY_I64},   {"uint64_t", TY_U64},
+    {"size_t", TY_U64},    {"ssize_t", TY_I64},   {"ptrdiff_t", TY_I64},
+    {"intptr_t", TY_I64},  {"uintptr_t", TY_U64}, {"intmax_t", TY_I64},
+    {"uintmax_t", TY_U64}, {"mbarrier", TY_U64},  {"tensor_map", TY_TENSOR_MAP},
 };
 
 static const struct vector_row {
@@ -44,7 +63,7 @@ static const struct vector_row {
 
 const type *type_scalar(type_kind kind)
 {
-    must(kind <= TY_F64);
+    must(kind <= TY_TENSOR_MAP);
     return &scalars[kind];
 }
 
@@ -273,10 +292,7 @@ static const type *make_vector(arena *a, name_table *names, const struct vector_
         fields[i].type = row->count <= 4 ? element : type_array(a, element, row->count, false);
     }
     uint64_t bytes = element->size * row->count;
-    uint32_t align = row->count == 3 ? element->align
-                     : bytes == 128  ? 64
-                     : bytes > 16    ? 16
-                                     : (uint32_t)bytes;
+    uint32_t align = row->count == 3 ? element->align : bytes > 16 ? 16 : (uint32_t)bytes;
     must(type_complete(t, fields, count, align));
     return t;
 }
@@ -348,6 +364,7 @@ bool type_same(const type *a, const type *b, bool ignore_quals)
     case TY_F8E5:
     case TY_F32:
     case TY_F64:
+    case TY_TENSOR_MAP:
     case TY_KIND_COUNT: return true;
     }
     return true;

@@ -14,6 +14,7 @@ typedef enum type_kind {
     TY_I8, TY_U8, TY_I16, TY_U16, TY_I32, TY_U32, TY_I64, TY_U64, // C's char is i8, long and long long are i64
     TY_F16, TY_BF16, TY_F8E4, TY_F8E5, // storage only
     TY_F32, TY_F64,
+    TY_TENSOR_MAP, // opaque: a kernel parameter that only the copy engine reads (check_map.c)
     TY_PTR, TY_ARRAY, TY_STRUCT, TY_UNION, TY_FUNC,
     TY_KIND_COUNT
 } type_kind;
@@ -63,7 +64,7 @@ struct type {
 // No object is larger; the parser and type_complete refuse more.
 #define TYPE_MAX_BYTES (UINT64_C(1) << 40)
 
-// The shared scalar types.
+// The shared types without parts: scalars, void, the tensor map.
 const type *type_scalar(type_kind kind);
 // From their C or Kiln spelling: "f32", "u8", "uint32_t", "size_t", "f32x4", "f16" …; NULL when
 // unknown. Vector names are rows of vector.def.

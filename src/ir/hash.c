@@ -117,7 +117,7 @@ static void mix_param(hasher *x, const ir_param *p)
     mix(x, p->kind | (uint64_t)p->type << 8 | (uint64_t)p->elem << 16 |
                (uint64_t)p->elem_unsigned << 24 | (uint64_t)p->is_const << 25 |
                (uint64_t)p->is_restrict << 26 | (uint64_t)p->is_hidden << 27);
-    if (p->kind == IR_PARAM_BYTES)
+    if (ir_param_has_bytes(p))
         mix(x, (uint64_t)p->size << 32 | p->align);
     if (p->kind == IR_PARAM_POINTER)
         mix(x, (uint64_t)p->elem_size << 32 | p->elem_align);

@@ -120,23 +120,35 @@ typedef struct ir_region {
     uint32_t arg_count;
 } ir_region;
 
-typedef enum ir_param_kind { IR_PARAM_SCALAR, IR_PARAM_POINTER, IR_PARAM_BYTES } ir_param_kind;
+typedef enum ir_param_kind {
+    IR_PARAM_SCALAR,
+    IR_PARAM_POINTER,
+    IR_PARAM_BYTES,     // a struct; its value is its address in the parameters
+    IR_PARAM_TENSOR_MAP // the same, but only the copy engine reads it (nv.def, letter m)
+} ir_param_kind;
+enum { IR_TENSOR_MAP_BYTES = 128, IR_TENSOR_MAP_ALIGN = 64 };
 
 typedef struct ir_param {
     const char *name;
     uint8_t kind;       // ir_param_kind
-    uint8_t type;       // ir_type of the value: scalar, ptr.global, or ptr.param for BYTES
+    uint8_t type;       // ir_type of the value: scalar, ptr.global, or ptr.param for the others
     uint8_t elem;       // POINTER: ir_type of what it points to, IR_VOID for structs and void
     bool elem_unsigned; // of the scalar, or of what it points to
     bool is_const;      // POINTER: to const
     bool is_restrict;
     bool is_hidden;       // after the user's own: the bytes behind the n-th pointer parameter (pass
                           // bounds)
-    uint32_t size, align; // BYTES: of the struct; else of the scalar
+    uint32_t size, align; // BYTES: of the struct; TENSOR_MAP: fixed; else of the scalar
     uint32_t elem_size, elem_align; // POINTER
     const char *c_type;             // as the user would write it: "const f32 *"
     span at;
 } ir_param;
+
+// Does it lie in the parameters, at the address that is its value?
+static inline bool ir_param_has_bytes(const ir_param *p)
+{
+    return p->kind == IR_PARAM_BYTES || p->kind == IR_PARAM_TENSOR_MAP;
+}
 
 typedef struct ir_local {
     const char *name;

@@ -402,6 +402,8 @@ static void put_param(printer *p, uint32_t index)
     put_value(p, p->f->first_param + index);
     if (param->kind == IR_PARAM_BYTES) {
         text_printf(out, ": bytes(%u, %u)", param->size, param->align);
+    } else if (param->kind == IR_PARAM_TENSOR_MAP) {
+        text_puts(out, ": tensor_map");
     } else if (param->kind == IR_PARAM_POINTER) {
         text_printf(out, ": %s%s%s %s", ir_type_name((ir_type)param->type),
                     param->is_const ? " const" : "", param->is_restrict ? " restrict" : "",

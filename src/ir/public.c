@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ir/eval.h"
+#include "ir/nv.h"
 #include "ir/tables.h"
 
 _Static_assert((int)KILN_IR_F64 == (int)IR_F64 && (int)KILN_IR_PTR == (int)IR_PTR_GEN &&
@@ -186,6 +187,19 @@ static const char *host_name(kiln_type type)
 
 static void add_param(kiln_ir *b, const kiln_ir_param *p)
 {
+    if (p->is_tensor_map) {
+        ir_param made = {.name = kept_name(b, p->name),
+                         .kind = IR_PARAM_TENSOR_MAP,
+                         .type = IR_PTR_PARAM,
+                         .size = IR_TENSOR_MAP_BYTES,
+                         .align = IR_TENSOR_MAP_ALIGN,
+                         .c_type = "tensor_map"};
+        if (p->is_pointer || p->type != KILN_VOID)
+            mistake(b, "parameter '%s' is a tensor map: it has no other type", made.name);
+        else if (!b->has_error)
+            ir_param_add(b->f, made);
+        return;
+    }
     if ((size_t)p->type >= COUNT(host_types) || (!p->is_pointer && p->type == KILN_VOID)) {
         mistake(b, "parameter '%s' has no type", p->name ? p->name : "");
         return;
@@ -337,6 +351,15 @@ static void do_emit(kiln_ir *b, const request *q, kiln_ir_value *result)
         return;
     uint8_t result_type = (uint8_t)ir_op_result_type(op, type);
     uint32_t results = row->results == IR_ANY ? 1 : row->results;
+    if (op == IR_NV) {
+        const char *gives = nv_row_at((nv_op)aux)->results;
+        if (*gives && *gives != 'b') {
+            mistake(b, "'%s' has more than one result", q->name);
+            return;
+        }
+        results = *gives ? 1 : 0;
+        result_type = IR_I1;
+    }
     ir_inst_id i = ir_add(&b->at, op, type, refs, (uint32_t)q->value_count, &result_type, results);
     ir_at(b->f, i)->aux = row->rule == IR_RULE_CVT ? ir_type_of(b->f, refs[0]) : aux;
     ir_at(b->f, i)->imm = imm;

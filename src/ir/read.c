@@ -506,6 +506,11 @@ static void read_param(reader *r)
         p.kind = IR_PARAM_BYTES;
         p.type = IR_PTR_PARAM;
         read_pair(r, &p.size, &p.align);
+    } else if (scan_take_word(s, "tensor_map")) {
+        p.kind = IR_PARAM_TENSOR_MAP;
+        p.type = IR_PTR_PARAM;
+        p.size = IR_TENSOR_MAP_BYTES;
+        p.align = IR_TENSOR_MAP_ALIGN;
     } else {
         p.type = (uint8_t)read_scalar(r, &p.elem_unsigned);
         p.size = p.align = ir_type_size((ir_type)p.type);

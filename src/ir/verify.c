@@ -167,9 +167,19 @@ static bool check_vector_count(verifier *v, uint32_t count)
            fail(v, "%u elements; 1, 2, 4, 8 or 16 are allowed", count);
 }
 
+// Only the copy engine reads a tensor map.
+static bool check_readable(verifier *v, const ir_inst *i)
+{
+    ir_ref p = ir_operand(v->f, i, 0);
+    bool is_param = !ir_is_const(p) && v->f->values.at[p].def == IR_DEF_PARAM;
+    return !is_param || v->f->params.at[v->f->values.at[p].index].kind != IR_PARAM_TENSOR_MAP ||
+           fail(v, "a tensor map cannot be read");
+}
+
 static bool check_load(verifier *v, const ir_inst *i)
 {
-    if (!check_class(v, i) || !wants_pointer(v, i) || !check_vector_count(v, i->result_count))
+    if (!check_class(v, i) || !wants_pointer(v, i) || !check_readable(v, i) ||
+        !check_vector_count(v, i->result_count))
         return false;
     for (uint32_t k = 0; k < i->result_count; k++)
         if (ir_type_of(v->f, i->result + k) != (ir_type)i->type)
@@ -660,6 +670,11 @@ static bool check_function(verifier *v)
         const ir_value *value = &f->values.at[f->first_param + k];
         if (value->def != IR_DEF_PARAM || value->index != k || value->type != f->params.at[k].type)
             return fail(v, "the value of parameter %u is not its own", k + 1);
+        const ir_param *p = &f->params.at[k];
+        if (p->kind == IR_PARAM_TENSOR_MAP &&
+            (p->size != IR_TENSOR_MAP_BYTES || p->align != IR_TENSOR_MAP_ALIGN ||
+             p->type != IR_PTR_PARAM || !f->is_kernel))
+            return fail(v, "parameter %u is no tensor map of a kernel", k + 1);
         v->visible[f->first_param + k] = 1;
     }
     for (uint32_t k = 0; k < f->locals.len; k++)

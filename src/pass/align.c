@@ -190,7 +190,7 @@ uint32_t *align_compute(const ir_func *f, arena *a)
     for (uint32_t k = 0; k < f->params.len; k++) {
         const ir_param *p = &f->params.at[k];
         uint32_t align = p->kind == IR_PARAM_POINTER ? p->elem_align
-                         : p->kind == IR_PARAM_BYTES ? p->align
+                         : ir_param_has_bytes(p)     ? p->align
                                                      : 1;
         lower(&g, f->first_param + k, align ? align : 1);
     }

@@ -55,7 +55,9 @@ static void put_argument(writer *w, const builtin *b, const char *of, const char
         snprintf(word, sizeof word, "%.*s", (int)strcspn(t, "x"), t);
     const char *base = !strcmp(word, "T") ? t : word, *bracket = strchr(of, '[');
     bool is_at = strlen(b->name) > 3 && !strcmp(b->name + strlen(b->name) - 3, "_at");
-    if (is_pointer)
+    if (!strcmp(base, "tensor_map"))
+        put(w, "&tensor_map_1");
+    else if (is_pointer)
         put(w, "(%s%s *)memory", is_const ? "const " : "", base);
     else if (bracket)
         put(w, "%s_%s", base, bracket[1] == '2' ? "2" : "4");
@@ -108,7 +110,7 @@ static bool compiles(const builtin *b)
 {
     writer w = {.len = 0};
     put(&w, "#include <kiln/kernel.h>\n"
-            "kernel block(128) void k(u64 *memory)\n"
+            "kernel block(128) void k(u64 *memory, tensor_map tensor_map_1)\n"
             "{\n"
             "    f32 f32_4[4] = {0};\n    i32 i32_4[4] = {0};\n    u32 u32_4[4] = {0}, u32_2[2] = "
             "{0};\n"

@@ -467,7 +467,7 @@ static void start_nv_module(module_text *t, arena *a)
     start_module(t, a, begin_lanes);
     for (int op = 0; op < NV_COUNT; op++) {
         text_printf(&t->out,
-                    "kernel @nv%d(%%g: ptr.global i64, %%map: bytes(128, 64) \"tensor_map\") "
+                    "kernel @nv%d(%%g: ptr.global i64, %%map: tensor_map) "
                     "block(128, 1, 1) {\n%s%s    %%s = shared $tile.0\n    ",
                     op, begin_lanes, values);
         put_nv_row(&t->out, nv_row_at((nv_op)op));

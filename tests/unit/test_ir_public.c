@@ -86,6 +86,42 @@ static void expect_mistake(kiln_ir *b, const char *says)
     kiln_ir_free(b);
 }
 
+// A parameter that only the copy engine reads: in the text and at launch it has its own kind.
+TEST(ir_public_takes_tensor_maps)
+{
+    kiln_ir *b = kiln_ir_new();
+    kiln_ir_param params[] = {{.name = "map", .is_tensor_map = true}};
+    kiln_ir_kernel(
+        b, &(kiln_ir_kernel_desc){.name = "k", .block = {32}, .params = params, .param_count = 1});
+    kiln_ir_emit1(b, "nv.tensor.map_prefetch", KILN_IR_NONE, kiln_ir_arg(b, 0));
+    kiln_ir_end(b);
+    const char *source = NULL;
+    size_t len = 0;
+    assert_int_equal(kiln_ir_text(b, &source, &len), KILN_OK);
+    assert_non_null(strstr(source, "%map: tensor_map"));
+    kiln *k;
+    assert_int_equal(kiln_open("interp", &k), KILN_OK);
+    kiln_module *m;
+    kiln_compile_desc desc = {.source = source, .source_len = len, .is_ir = true};
+    if (kiln_compile(k, &desc, &m) != KILN_OK)
+        fail_msg("%s", kiln_last_error(k)->text);
+    kiln_kernel *kernel;
+    kiln_param_info info;
+    assert_int_equal(kiln_module_kernel(m, "k", &kernel), KILN_OK);
+    assert_int_equal(kiln_kernel_param(kernel, 0, &info), KILN_OK);
+    assert_int_equal(info.kind, KILN_PARAM_TENSOR_MAP);
+    assert_int_equal(info.size, sizeof(kiln_tensor_map));
+    kiln_tensor_map map = {{0}};
+    kiln_arg wrong = kiln_arg_struct(&map, 64), right = kiln_arg_struct(&map, sizeof map);
+    kiln_launch_desc launch = {.grid = {1}, .args = &wrong, .arg_count = 1};
+    assert_int_equal(kiln_launch(kernel, &launch), KILN_E_LAUNCH);
+    assert_non_null(strstr(kiln_last_error(k)->text, "expects a kiln_tensor_map"));
+    launch.args = &right;
+    assert_int_equal(kiln_launch(kernel, &launch), KILN_OK);
+    kiln_close(k);
+    kiln_ir_free(b);
+}
+
 TEST(ir_public_keeps_the_first_mistake)
 {
     kiln_ir *b = open_kernel();
@@ -118,6 +154,18 @@ TEST(ir_public_keeps_the_first_mistake)
 
     b = open_kernel();
     expect_mistake(b, "still open");
+
+    static const kiln_ir_param maps[] = {
+        {.name = "map", .is_tensor_map = true},
+        {.name = "map", .is_tensor_map = true, .is_pointer = true}};
+    b = kiln_ir_new();
+    kiln_ir_kernel(b, &(kiln_ir_kernel_desc){.name = "k", .params = &maps[1], .param_count = 1});
+    expect_mistake(b, "'map' is a tensor map");
+    b = kiln_ir_new();
+    kiln_ir_kernel(b, &(kiln_ir_kernel_desc){.name = "k", .params = maps, .param_count = 1});
+    kiln_ir_load(b, KILN_IR_I32, kiln_ir_arg(b, 0), 0);
+    kiln_ir_end(b);
+    expect_mistake(b, "a tensor map cannot be read");
 
     b = open_kernel();
     kiln_ir_else(b);

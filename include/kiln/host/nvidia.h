@@ -6,7 +6,7 @@
 
 typedef u64 mbarrier;
 typedef struct tensor_map {
-    u64 e[16];
+    u64 opaque[16];
 } KILN_ALIGNED(64) tensor_map;
 enum { wgmma_a_mn = 1, wgmma_b_mn = 2 }; // operands that are contiguous along M or N
 

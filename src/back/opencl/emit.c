@@ -304,7 +304,7 @@ static uint64_t *lay_out_frame(ocl_emitter *e)
     e->c.locals = ir_layout_locals(f, 16, e->c.a);
     e->c.local_bytes = e->c.locals.behind;
     for (uint32_t k = 0; k < f->params.len; k++)
-        if (f->params.at[k].kind == IR_PARAM_BYTES) {
+        if (ir_param_has_bytes(&f->params.at[k])) {
             uint32_t align = f->params.at[k].align;
             structs[k] = ir_round_up(e->c.local_bytes, align > 16 ? align : 16);
             e->c.local_bytes = ir_round_up(structs[k] + f->params.at[k].size, 16);
@@ -323,7 +323,7 @@ static void emit_signature(ocl_emitter *e)
     text_printf(out, "void k_%s(", f->name);
     for (uint32_t k = 0; k < f->params.len; k++) {
         const ir_param *p = &f->params.at[k];
-        if (p->kind == IR_PARAM_BYTES)
+        if (ir_param_has_bytes(p))
             text_printf(out, "struct bytes_%u p%u, ", p->size, k);
         else
             text_printf(out, "%s p%u, ",
@@ -342,7 +342,7 @@ static void emit_params(ocl_emitter *e, const uint64_t *structs)
         const ir_param *p = &e->c.f->params.at[k];
         ir_ref r = e->c.f->first_param + k;
         ir_type t = ir_type_of(e->c.f, r);
-        if (p->kind == IR_PARAM_BYTES) {
+        if (ir_param_has_bytes(p)) {
             cpu_put(&e->c, "const ulong v%u = 0x%llxul;", r, (unsigned long long)structs[k]);
             cpu_put(&e->c, "for (uint n = 0; n < %u; n++) frame[v%u + n] = p%u.b[n];", p->size, r,
                     k);
@@ -452,7 +452,7 @@ static void emit_structs(const ir_module *m, arena *a, text *out)
     for (uint32_t n = 0; n < m->funcs.len; n++)
         for (uint32_t k = 0; m->funcs.at[n]->is_kernel && k < m->funcs.at[n]->params.len; k++) {
             const ir_param *p = &m->funcs.at[n]->params.at[k];
-            bool is_new = p->kind == IR_PARAM_BYTES;
+            bool is_new = ir_param_has_bytes(p);
             for (uint32_t s = 0; s < seen.len; s++)
                 is_new = is_new && seen.at[s] != p->size;
             if (!is_new)

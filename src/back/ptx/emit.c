@@ -484,7 +484,7 @@ static void emit_params(ptx *p)
     for (uint32_t k = 0; k < f->params.len; k++) {
         const ir_param *a = &f->params.at[k];
         text_puts(p->out, k ? ",\n\t" : "\n\t");
-        if (a->kind == IR_PARAM_BYTES)
+        if (ir_param_has_bytes(a))
             text_printf(p->out, ".param .align %u .b8 %s_param_%u[%u]", a->align, f->name, k,
                         a->size);
         else if (a->kind == IR_PARAM_POINTER)
@@ -520,7 +520,7 @@ static void load_params(ptx *p)
     for (uint32_t k = 0; k < f->params.len; k++) {
         const ir_param *a = &f->params.at[k];
         ir_ref r = f->first_param + k;
-        if (a->kind == IR_PARAM_BYTES) {
+        if (ir_param_has_bytes(a)) {
             ptx_line(p, "mov.b64 %s, %s_param_%u", ptx_def(p, r), f->name, k);
         } else if (a->kind == IR_PARAM_POINTER) {
             const char *raw = ptx_temp(p, RC_RD);

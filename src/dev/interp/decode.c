@@ -225,7 +225,7 @@ static void alloc_fixed(decoder *d)
                            .size = from->size,
                            .elem_size = from->elem_size,
                            .value_size = (uint8_t)ir_type_size((ir_type)from->type)};
-        if (from->kind == IR_PARAM_BYTES) {
+        if (ir_param_has_bytes(from)) {
             uint64_t at = ir_round_up(p->param_bytes, 16);
             uint32_t array = decode_segment(d, SEGMENT_PARAM, from->name, at, from->size, 1);
             p->param_bytes = at + from->size;

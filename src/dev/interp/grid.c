@@ -225,7 +225,7 @@ static bool prepare(grid *g)
         memcpy(g->uniform, p->uniform, p->uniform_bytes);
     for (uint32_t k = 0; k < p->param_count; k++) {
         const param_info *i = &p->params[k];
-        if (i->kind == IR_PARAM_BYTES) {
+        if (i->kind == IR_PARAM_BYTES || i->kind == IR_PARAM_TENSOR_MAP) {
             if (i->size)
                 memcpy(g->params + i->offset, l->args[k].bytes, i->size);
         } else {

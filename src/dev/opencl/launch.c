@@ -47,7 +47,7 @@ static ocl_result set_args(const kiln_kernel *kernel, const rt_launch *l)
         const interp_arg *a = &l->args[n];
         if (p->info.kind == KILN_PARAM_POINTER)
             r = cl->set_pointer(f, n, at_address(a->bits));
-        else if (p->info.kind == KILN_PARAM_STRUCT)
+        else if (a->bytes)
             r = cl->set_arg(f, n, p->info.size, a->bytes);
         else
             r = cl->set_arg(f, n, p->info.size == 8 ? 8 : 4, &a->bits);

@@ -105,6 +105,7 @@ static void describe_param(const rt_param *p, char *out, size_t size)
     case KILN_PARAM_STRUCT:
         snprintf(out, size, "a struct of %zu bytes (%s)", p->info.size, p->info.c_type);
         break;
+    case KILN_PARAM_TENSOR_MAP: snprintf(out, size, "a kiln_tensor_map"); break;
     case KILN_PARAM_POINTER:
         if (p->info.type == KILN_VOID)
             snprintf(out, size, "a buffer for '%s'", p->info.c_type);
@@ -271,7 +272,9 @@ kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, in
         return check_buffer(kernel, index, arg, out);
     if (arg->kind == ARG_SCALAR)
         return check_scalar(kernel, index, arg, out);
-    if (arg->kind != ARG_STRUCT || p->info.kind != KILN_PARAM_STRUCT)
+    bool is_map = p->info.kind == KILN_PARAM_TENSOR_MAP;
+    if (arg->kind != ARG_STRUCT || (p->info.kind != KILN_PARAM_STRUCT && !is_map) ||
+        (is_map && arg->size != p->info.size))
         return mismatch(kernel, index, arg);
     if (arg->size != p->info.size || !arg->pointer)
         return error_set(kernel->module->k, KILN_E_LAUNCH, K6013,

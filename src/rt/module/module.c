@@ -40,6 +40,10 @@ static rt_param param_of(arena *a, const ir_param *p)
         i->kind = KILN_PARAM_STRUCT;
         i->size = p->size;
         break;
+    case IR_PARAM_TENSOR_MAP:
+        i->kind = KILN_PARAM_TENSOR_MAP;
+        i->size = p->size;
+        break;
     }
     return out;
 }
