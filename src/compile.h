@@ -23,6 +23,7 @@ typedef struct compile_options {
     bool verifies;                 // the IR between the passes
     bool no_remarks;               // leave out performance remarks
     bool checks_bounds;            // pass bounds runs
+    bool wants_plain_exits;        // pass exits runs
     const struct pass_row *passes; // NULL: pass_list
     bool warnings_are_errors;
     bool json;   // log is JSON lines

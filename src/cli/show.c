@@ -252,6 +252,7 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         .verifies = true,
         .no_remarks = strcmp(s->stage, "remarks") != 0,
         .checks_bounds = c->check_bounds || knob_lists(KNOB_CHECK, "bounds"),
+        .wants_plain_exits = knob_lists(KNOB_EXITS, "plain"),
         .warnings_are_errors = c->werror,
         .json = c->json,
         .colour = term_has_colour(stderr),

@@ -13,6 +13,7 @@ typedef struct pass_ctx {
     int level; // 0, 2, or 1 for kiln check: every access to shared and global memory stays
     bool wants_remarks;
     bool checks_bounds;          // pass bounds runs
+    bool wants_plain_exits;      // pass exits runs: the target has no goto
     const struct pass_row *rows; // what runs; NULL: pass_list. Tests put wrong passes in
 } pass_ctx;
 
@@ -32,6 +33,8 @@ extern const pass_row pass_list[]; // ends with a NULL name
 bool pass_run_all(ir_module *m, pass_ctx *ctx, bool verify,
                   void (*after)(void *user, const pass_row *row, ir_module *m), void *user);
 const pass_row *pass_find(const char *name);
+// A transfer that a target without goto cannot do (see exits.c), or 0: pass exits leaves none.
+ir_inst_id exits_find_far(const ir_func *f);
 
 // --- facts
 typedef enum uniformity { UNIFORM_NOT, UNIFORM_WARP, UNIFORM_BLOCK } uniformity;

@@ -59,6 +59,7 @@ const pass_row pass_list[] = {
     {"vector",   pass_vector,   FULL, "neighbouring loads and stores become wide ones"},
     {"dce",      pass_dce,      FULL, "again"},
     {"remark",   pass_remark,   FULL, "tells the author what costs time; changes nothing"},
+    {"exits",    pass_exits,    BOTH, "control leaves one level at a time; only for targets without goto"},
     {"compact",  pass_compact,  FULL, "again"},
     {NULL, NULL, 0, NULL},
 };
@@ -161,7 +162,8 @@ static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
     uint8_t level = ctx->level == 1 ? CHECK : ctx->level ? FULL : PLAIN;
     for (const pass_row *row = ctx->rows ? ctx->rows : pass_list; row->name; row++) {
         if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags) ||
-            (row->run == pass_bounds && !ctx->checks_bounds))
+            (row->run == pass_bounds && !ctx->checks_bounds) ||
+            (row->run == pass_exits && !ctx->wants_plain_exits))
             continue;
         run_row(m, row, ctx, verify);
         if (has_errors(ctx))

@@ -41,7 +41,7 @@ static struct options {
              .validate = 20,
              .keep = "tests/run/found",
              .work = "build/fuzz",
-             .devices = "interp,x86,cpu"};
+             .devices = "interp,x86,x86/exits,cpu"};
 
 static const fuzz_profile *profiles[MAX_PROFILES];
 static unsigned profile_count;

@@ -36,19 +36,20 @@ static const char *const folders[] = {"include", "tests/run", NULL};
 bool fuzz_add_devices(fuzz_setup *setup, const char *devices, unsigned cpu_share)
 {
     while (*devices) {
-        int len = (int)strcspn(devices, ",");
-        bool is_cpu = strncmp(devices, "cpu", 3) == 0 && len == 3;
-        bool is_x86 = strncmp(devices, "x86", 3) == 0 && len == 3;
+        int len = (int)strcspn(devices, ","), name = (int)strcspn(devices, ",/");
+        bool is_cpu = strncmp(devices, "cpu", 3) == 0 && name == 3;
+        bool is_x86 = strncmp(devices, "x86", 3) == 0 && name == 3;
         for (int level = 0; len && level < 2; level++) {
             if (setup->way_count == FUZZ_MAX_WAYS)
                 return false;
             fuzz_way *w = &setup->ways[setup->way_count++];
             *w = (fuzz_way){.cpu = is_cpu ? "wait" : "quick",
+                            .exits = name < len ? "plain" : "device",
                             .optimise = level ? 1 : -1,
                             .share = is_cpu && cpu_share ? cpu_share : 1};
             snprintf(w->name, sizeof w->name, "%.*s %s", len > 31 ? 31 : len, devices,
                      level ? "optimised" : "plain");
-            snprintf(w->device, sizeof w->device, "%.*s", is_x86 ? 3 : len,
+            snprintf(w->device, sizeof w->device, "%.*s", is_x86 ? 3 : name,
                      is_x86 ? "cpu" : devices);
         }
         devices += len + (devices[len] == ',');
@@ -185,6 +186,7 @@ static void run_way(batch *b, int way)
     if (!any)
         return;
     setenv("KILN_CPU", b->setup->ways[way].cpu, 1);
+    setenv("KILN_EXITS", b->setup->ways[way].exits, 1);
     if (kiln_open(b->setup->ways[way].device, &k) != KILN_OK) {
         fprintf(stderr, "%s: %s\n", b->setup->ways[way].device, kiln_last_error(NULL)->text);
         _exit(2);

@@ -17,6 +17,7 @@ typedef struct fuzz_way { // how a kernel runs
     char name[48];        // "x86 optimised"
     char device[32];      // kiln_open's
     const char *cpu;      // KILN_CPU
+    const char *exits;    // KILN_EXITS
     int optimise;         // kiln_compile_desc's
     unsigned share;       // one in so many kernels runs this way
 } fuzz_way;
@@ -38,8 +39,8 @@ typedef struct fuzz_verdict {
 
 const char *fuzz_kind_name(fuzz_kind kind);
 // Adds the ways of each device of a list such as "interp,x86,cuda". interp, cpu (the C compiler's
-// code) and x86 (Kiln's own code) are cpu devices, anything else is what kiln_open takes. False:
-// too many.
+// code) and x86 (Kiln's own code) are cpu devices, anything else is what kiln_open takes. With
+// "/exits" behind it the pass of that name runs, too. False: too many.
 bool fuzz_add_devices(fuzz_setup *setup, const char *devices, unsigned cpu_share);
 // Compiles the programs as one file with the host's compiler, runs each everywhere. False: the
 // host's compiler refuses the file, or it does not have as many tests.

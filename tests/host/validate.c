@@ -115,6 +115,7 @@ validator *validate_new(const validate_source *source, char *why, size_t why_siz
         .level = 2,
         .verifies = true,
         .no_remarks = true,
+        .wants_plain_exits = true,
         .passes = source->passes,
         .stage = keep_stage,
         .user = v};

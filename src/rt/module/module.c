@@ -195,6 +195,7 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
         .verifies = knob_number(KNOB_VERIFY) != 0,
         .no_remarks = !desc->remarks,
         .checks_bounds = desc->check_bounds || knob_lists(KNOB_CHECK, "bounds"),
+        .wants_plain_exits = knob_lists(KNOB_EXITS, "plain"),
         .warnings_are_errors = desc->warnings_are_errors,
         .json = desc->diagnostics_json,
         .stage = trace_wants_stages() ? trace_stage : NULL,
