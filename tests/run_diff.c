@@ -283,7 +283,7 @@ static counts run_in_child(const char *path)
         n = run_file(&f);
         fflush(stdout);
         ssize_t written = write(ends[1], &n, sizeof n);
-        _exit(written == (ssize_t)sizeof n ? 0 : 1);
+        exit(written == (ssize_t)sizeof n ? 0 : 1); // not _exit: the leak checker runs at exit
     }
     close(ends[1]);
     if (child < 0 || read(ends[0], &n, sizeof n) != (ssize_t)sizeof n) {
@@ -291,8 +291,9 @@ static counts run_in_child(const char *path)
             waitpid(child, &status, 0);
         fprintf(stderr, "%s: crashed or hung (signal %d)\n", path, status & 127);
         n = (counts){.failed = f.case_count};
-    } else {
-        waitpid(child, &status, 0);
+    } else if (waitpid(child, &status, 0) != child || status) {
+        fprintf(stderr, "%s: the process of its tests ended with status %d\n", path, status);
+        n.failed++;
     }
     close(ends[0]);
     corpus_free(&f);
