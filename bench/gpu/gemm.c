@@ -76,14 +76,10 @@ static bool launch(bench *b, const candidate *c, const gemm_set *s)
     switch (c->kind) {
     case OURS: {
         kiln_matmul_desc d = c->way;
-        d.a = s->a;
-        d.b = s->b;
-        d.out = s->c;
-        d.m = (uint32_t)p->m;
-        d.n = (uint32_t)p->n;
-        d.k = (uint32_t)p->k;
-        d.a_is_transposed = p->a_mn;
-        d.b_is_transposed = !p->b_mn;
+        uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
+        d.a = p->a_mn ? kiln_view_transpose(KILN_VIEW(s->a, k, m)) : KILN_VIEW(s->a, m, k);
+        d.b = p->b_mn ? KILN_VIEW(s->b, k, n) : kiln_view_transpose(KILN_VIEW(s->b, n, k));
+        d.out = KILN_VIEW(s->c, m, n);
         d.is_tf32 = p->type == GEMM_TF32;
         d.stream = b->stream;
         return !kiln_matmul(b->r.k, &d);

@@ -151,10 +151,9 @@ static void time_loads(both *b)
 static kiln_status call_op(kiln *k, bool is_matmul, kiln_buffer **b)
 {
     if (is_matmul)
-        return kiln_matmul(
-            k,
-            &(kiln_matmul_desc){
-                .a = b[0], .b = b[1], .out = b[3], .m = FIRST_DIM, .n = FIRST_DIM, .k = FIRST_DIM});
+        return kiln_matmul(k, &(kiln_matmul_desc){.a = KILN_VIEW(b[0], FIRST_DIM, FIRST_DIM),
+                                                  .b = KILN_VIEW(b[1], FIRST_DIM, FIRST_DIM),
+                                                  .out = KILN_VIEW(b[3], FIRST_DIM, FIRST_DIM)});
     return kiln_attention_forward(k, &(kiln_attention_desc){.q = b[0],
                                                             .k = b[1],
                                                             .v = b[2],

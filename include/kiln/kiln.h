@@ -375,6 +375,7 @@ typedef struct kiln_arg { // one argument; make it with the macros below
 KILN_API kiln_arg kiln_arg_buffer(const kiln_buffer *b);
 KILN_API kiln_arg kiln_arg_buffer_at(const kiln_buffer *b,
                                      size_t first); // points at element `first`
+KILN_API kiln_arg kiln_arg_view(kiln_view v); // points at [0, …, 0], as elements of its type
 KILN_API kiln_arg kiln_arg_i64(kiln_type type,
                                int64_t v); // any integer type; checked against its range
 KILN_API kiln_arg kiln_arg_f64(kiln_type type, double v); // any float type
@@ -493,7 +494,7 @@ typedef struct kiln_tensor_map {
 } kiln_tensor_map;
 typedef struct kiln_tensor_map_desc {
     const kiln_buffer *buffer;
-    size_t first;               // the element at the origin
+    size_t first;               // the element at the origin, counted in elements of `type`
     kiln_type type;             // KILN_VOID: the buffer's
     uint32_t rank;              // 1 to 5; dimension 0 is the contiguous one
     uint64_t size[5];           // elements

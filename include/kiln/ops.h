@@ -42,22 +42,18 @@ typedef struct kiln_matmul_sm90 {
 } kiln_matmul_sm90;
 
 // Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16
-// too), i8 (out: i32, no epilogue). Sums are f32, for i8 i32.
+// too), i8 (out: i32, no epilogue). Sums are f32, for i8 i32. A transposed operand is a view with
+// exchanged strides: kiln_view_transpose. Dimensions in front of the last two are batches; those of
+// a and b are broadcast to those of out. Any strides are possible; operands in which neither the
+// rows nor the columns are contiguous are much slower.
 typedef struct kiln_matmul_desc {
-    const kiln_buffer *a;    // [m, k], or [k, m] when a_is_transposed
-    const kiln_buffer *b;    // [k, n], or [n, k] when b_is_transposed
-    kiln_buffer *out;        // [m, n]; must not overlap a or b
-    const kiln_buffer *bias; // [n] f32; NULL without an epilogue
-    uint32_t m, n, k;
-    bool a_is_transposed, b_is_transposed;
+    kiln_view a;    // [..., m, k]
+    kiln_view b;    // [..., k, n]
+    kiln_view out;  // [..., m, n]; must not overlap the others
+    kiln_view bias; // [n] f32; nothing without an epilogue
     bool is_tf32; // f32 operands are rounded to tf32 (10 bits after the point) where that is faster
     kiln_epilogue epilogue;
-    uint64_t a_first, b_first, out_first; // the element at [0, 0]
-    uint64_t a_stride, b_stride,
-        out_stride;                       // elements from one row in memory to the next; 0: dense
-    uint32_t batch;                       // that many products; 0 counts as 1
-    uint64_t a_batch, b_batch, out_batch; // elements from one to the next; 0: dense
-    kiln_stream *stream;                  // NULL: the device's own
+    kiln_stream *stream; // NULL: the device's own
     // On sm_90a the kernel may be set up while the kernel before it on the stream still runs; it
     // waits for that one's results by itself. This switches that off.
     bool waits_for_previous;

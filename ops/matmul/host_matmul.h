@@ -1,5 +1,5 @@
-// What the two host files of kiln_matmul share: a description with everything decided (matmul.c
-// makes it), and the tile that gemm_sm90.c gets for it (host_tile.c picks it).
+// What the host files of kiln_matmul share: a product with everything decided (host_views.c makes
+// it of the description's views), and the tile that gemm_sm90.c gets for it (host_tile.c picks it).
 #ifndef KILN_HOST_MATMUL_H
 #define KILN_HOST_MATMUL_H
 
@@ -10,6 +10,19 @@
 typedef enum operand { BF16, F16, TF32, E4M3, S8, F32, OPERAND_COUNT } operand;
 typedef enum result { OUT_BF16, OUT_F16, OUT_F32, OUT_S32 } result_type; // of the axis OUT
 
+// A matrix of a view, or one for each product of the batch.
+typedef struct matrix {
+    kiln_buffer *buffer;
+    kiln_type type;
+    uint64_t first;     // the element at [0, 0] of the first one
+    int64_t steps[2];   // elements from one row to the next, from one column to the next
+    bool is_transposed; // its columns are contiguous in memory
+    bool is_scattered;  // neither rows nor columns are: the next two mean nothing
+    uint64_t rows;      // in memory
+    uint64_t stride;    // elements from one of them to the next
+    uint64_t next;      // elements to the next matrix
+} matrix;
+
 typedef struct job {
     kiln *k;
     const kiln_matmul_desc *desc;
@@ -17,15 +30,15 @@ typedef struct job {
     operand type;
     uint32_t bytes; // of an operand's element
     result_type result;
-    uint32_t out_bytes, batch;
-    uint64_t a_rows, b_rows; // in memory
-    uint64_t a_stride, b_stride, out_stride, a_batch, b_batch, out_batch;
+    uint32_t out_bytes;
+    uint32_t m, n, depth, batch;
+    matrix a, b, out, bias;
 } job;
 
 typedef struct side { // an operand of the kernel: a and b, or b and a for a transposed result
-    const kiln_buffer *buffer;
-    uint64_t first, next, rows, columns, stride; // in memory
-    bool is_mn;                                  // contiguous across K
+    const matrix *in;
+    uint64_t columns; // in memory
+    bool is_mn;       // contiguous across K
     uint32_t size;
 } side;
 
@@ -44,6 +57,23 @@ static inline uint32_t ceil_div(uint32_t a, uint32_t b)
     return a / b + (a % b != 0);
 }
 
+// --- host_views.c
+// The products of a description: equal ones at equal distances are one job. Everything is checked,
+// but for the types.
+typedef struct products {
+    job job;       // of the first, with its batch
+    uint32_t rank; // of the batches that do not lie at equal distances
+    uint64_t sizes[KILN_MAX_RANK], count;
+    int64_t a[KILN_MAX_RANK], b[KILN_MAX_RANK], out[KILN_MAX_RANK];
+} products;
+kiln_status matmul_products(kiln *k, const kiln_matmul_desc *desc, products *out);
+// The job of product `n`.
+job matmul_job(const products *p, uint64_t n);
+// An argument that points to the first element of matrix `n`, or to the start of its buffer.
+kiln_arg matmul_arg(const matrix *of, uint64_t n);
+kiln_arg matmul_arg_start(const matrix *of);
+
+// --- host_tile.c
 void matmul_sides(const job *j, bool is_swapped, side out[2]);
 // Steps along K, of 128 bytes.
 uint32_t matmul_steps(const job *j);

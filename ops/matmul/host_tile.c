@@ -7,17 +7,14 @@ enum { MOST_SHARED = 232448 - 1024, MOST_BLOCKS = 256, MOST_WAVES = 64 };
 
 void matmul_sides(const job *j, bool is_swapped, side out[2])
 {
-    const kiln_matmul_desc *d = j->desc;
-    bool a_is_mn = d->a_is_transposed, b_is_mn = !d->b_is_transposed;
-    out[is_swapped] = (side){d->a,        d->a_first, j->a_batch, j->a_rows, a_is_mn ? d->m : d->k,
-                             j->a_stride, a_is_mn,    d->m};
-    out[!is_swapped] = (side){d->b,        d->b_first, j->b_batch, j->b_rows, b_is_mn ? d->n : d->k,
-                              j->b_stride, b_is_mn,    d->n};
+    bool a_is_mn = j->a.is_transposed, b_is_mn = !j->b.is_transposed;
+    out[is_swapped] = (side){&j->a, a_is_mn ? j->m : j->depth, a_is_mn, j->m};
+    out[!is_swapped] = (side){&j->b, b_is_mn ? j->n : j->depth, b_is_mn, j->n};
 }
 
 uint32_t matmul_steps(const job *j)
 {
-    return ceil_div(j->desc->k, 128 / j->bytes);
+    return ceil_div(j->depth, 128 / j->bytes);
 }
 
 uint32_t matmul_lines(bool is_mn, uint32_t rows)
@@ -210,7 +207,7 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         uint32_t m, least, most;
         bool is_pingpong;
     } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
-    bool is_nn = !j->desc->a_is_transposed && !j->desc->b_is_transposed;
+    bool is_nn = !j->a.is_transposed && !j->b.is_transposed;
     tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2};
     side s[2];
     matmul_sides(j, best.is_swapped, s);
@@ -248,13 +245,12 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 // them do, because adding the parts takes longer. Of clusters of more than two blocks fewer fit.
 static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
 {
-    const kiln_matmul_desc *d = j->desc;
     tile t = {64, 64, .split_k = 1, .is_swapped = true};
-    while (t.n > 8 && t.n / 2 >= d->m && !d->a_is_transposed)
+    while (t.n > 8 && t.n / 2 >= j->m && !j->a.is_transposed)
         t.n /= 2;
-    if (ceil_div(d->n, 128) >= sms * 3 / 4)
+    if (ceil_div(j->n, 128) >= sms * 3 / 4)
         t.m = 128;
-    uint32_t tiles = ceil_div(d->n, t.m), most = t.n == 64 ? sms / 2 : sms;
+    uint32_t tiles = ceil_div(j->n, t.m), most = t.n == 64 ? sms / 2 : sms;
     while (t.split_k < 8 && steps >= t.split_k * 8 &&
            tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / 11 : most))
         t.split_k *= 2;
@@ -299,7 +295,7 @@ tile matmul_tile(const job *j)
         }
         return t;
     }
-    return d->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
+    return j->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
 }
 
 static bool is_power(uint32_t n, uint32_t most) // of two; or 0

@@ -1,10 +1,11 @@
-// kiln_matmul: checks a description, picks a kernel, and launches it; host_tile.c picks the tile of
-// gemm_sm90.c.
+// kiln_matmul: checks a description, picks a kernel, and launches it; host_views.c makes products
+// of the description's views, host_tile.c picks the tile of gemm_sm90.c.
 //
 // The kernels: gemm_sm90.c (wgmma, tensor maps), gemm_sm80.c (mma, asynchronous copies), and for
 // everything else gemm_portable.c (fragments) and gemm_f32.c. The first one that can do the job is
-// taken; the two fast ones want rows that start at multiples of 16 bytes. Start reading at
-// kiln_matmul, the last function.
+// taken; the two fast ones want rows that start at multiples of 16 bytes. gemm_strided.c is for
+// operands that are contiguous in neither dimension. Start reading at kiln_matmul, the last
+// function.
 #include "ops/matmul/host_matmul.h"
 
 static const struct {
@@ -27,7 +28,8 @@ static const op_axis axes[] = {
 static const op_program gemm_sm90 = {"ops/matmul/gemm_sm90.c", NULL, axes, COUNT(axes)},
                         gemm_sm80 = {"ops/matmul/gemm_sm80.c", NULL, axes, COUNT(axes)},
                         gemm_portable = {"ops/matmul/gemm_portable.c", NULL, axes, COUNT(axes)},
-                        gemm_f32 = {"ops/matmul/gemm_f32.c", NULL, axes, COUNT(axes)};
+                        gemm_f32 = {"ops/matmul/gemm_f32.c", NULL, axes, COUNT(axes)},
+                        gemm_strided = {"ops/matmul/gemm_strided.c", NULL, axes, COUNT(axes)};
 
 // --- checking
 static kiln_status wrong(kiln *k, const char *what)
@@ -38,8 +40,7 @@ static kiln_status wrong(kiln *k, const char *what)
 static kiln_status check_types(job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    kiln_type a = kiln_buffer_type(d->a), b = kiln_buffer_type(d->b),
-              out = kiln_buffer_type(d->out);
+    kiln_type a = kiln_view_type(d->a), b = kiln_view_type(d->b), out = kiln_view_type(d->out);
     if (a != b)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'a' is %s and 'b' is %s",
                          kiln_type_name(a), kiln_type_name(b));
@@ -72,79 +73,16 @@ static kiln_status check_types(job *j)
     return KILN_OK;
 }
 
-// Elements from the first to the last of `batch` matrices; UINT64_MAX: more than can be counted.
-static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t stride, uint32_t batch,
-                       uint64_t next)
-{
-    if (!rows || !columns)
-        return 0;
-    uint64_t before = op_product(batch - 1, next), last = op_product(rows - 1, stride) + columns;
-    return before > UINT64_MAX - last ? UINT64_MAX : before + last;
-}
-
-static kiln_status check_shape(job *j)
-{
-    const kiln_matmul_desc *d = j->desc;
-    if (d->m > INT32_MAX || d->n > INT32_MAX || d->k > INT32_MAX)
-        return wrong(j->k, "m, n and k are at most 2147483647");
-    uint64_t a_columns = d->a_is_transposed ? d->m : d->k;
-    uint64_t b_columns = d->b_is_transposed ? d->k : d->n;
-    j->a_rows = d->a_is_transposed ? d->k : d->m;
-    j->b_rows = d->b_is_transposed ? d->n : d->k;
-    j->a_stride = d->a_stride ? d->a_stride : a_columns;
-    j->b_stride = d->b_stride ? d->b_stride : b_columns;
-    j->out_stride = d->out_stride ? d->out_stride : d->n;
-    if (j->a_stride < a_columns || j->b_stride < b_columns || j->out_stride < d->n)
-        return wrong(j->k, "a stride is shorter than a row");
-    if (j->a_stride > UINT32_MAX || j->b_stride > UINT32_MAX || j->out_stride > UINT32_MAX)
-        return wrong(j->k, "a stride is longer than 4294967295 elements");
-    j->batch = d->batch ? d->batch : 1;
-    j->a_batch = d->a_batch ? d->a_batch : j->a_rows * j->a_stride;
-    j->b_batch = d->b_batch ? d->b_batch : j->b_rows * j->b_stride;
-    j->out_batch = d->out_batch ? d->out_batch : d->m * j->out_stride;
-    const uint64_t far = (uint64_t)1 << 44;
-    if (j->a_batch > far || j->b_batch > far || j->out_batch > far)
-        return wrong(j->k, "a distance between matrices is above 2^44 elements");
-    kiln_status status =
-        op_check_buffer(j->k, "kiln_matmul", "a", d->a, d->a_first,
-                        extent(j->a_rows, a_columns, j->a_stride, j->batch, j->a_batch));
-    if (!status)
-        status = op_check_buffer(j->k, "kiln_matmul", "b", d->b, d->b_first,
-                                 extent(j->b_rows, b_columns, j->b_stride, j->batch, j->b_batch));
-    if (!status)
-        status = op_check_buffer(j->k, "kiln_matmul", "out", d->out, d->out_first,
-                                 extent(d->m, d->n, j->out_stride, j->batch, j->out_batch));
-    return status;
-}
-
 static kiln_status check(job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    const struct {
-        const char *name;
-        const kiln_buffer *buffer;
-    } given[] = {{"a", d->a}, {"b", d->b}, {"out", d->out}, {"bias", d->bias}};
-    if ((unsigned)d->epilogue > KILN_EPILOGUE_BIAS_SILU)
-        return wrong(j->k, "there is no such epilogue");
-    if ((unsigned)d->kernel > KILN_MATMUL_PORTABLE)
-        return wrong(j->k, "there is no such kernel");
-    for (size_t n = 0; n < 3 + (d->epilogue != KILN_EPILOGUE_NONE); n++) {
-        kiln_status status = op_check_buffer(j->k, "kiln_matmul", given[n].name, given[n].buffer, 0,
-                                             n == 3 ? d->n : 0);
-        if (status)
-            return status;
-    }
-    if (d->bias && d->epilogue == KILN_EPILOGUE_NONE)
-        return wrong(j->k, "there is a bias, and no epilogue that adds it");
-    if (d->bias && kiln_buffer_type(d->bias) != KILN_F32)
+    if (d->epilogue != KILN_EPILOGUE_NONE && j->bias.type != KILN_F32)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'bias' is %s, not f32",
-                         kiln_type_name(kiln_buffer_type(d->bias)));
-    if (d->out == d->a || d->out == d->b || d->out == d->bias)
-        return wrong(j->k, "'out' is an operand, too");
+                         kiln_type_name(j->bias.type));
     kiln_status status = check_types(j);
     if (!status && j->type == S8 && d->epilogue != KILN_EPILOGUE_NONE)
         return wrong(j->k, "the epilogue of an i8 product is KILN_EPILOGUE_NONE");
-    return status ? status : check_shape(j);
+    return status;
 }
 
 // --- what the kernels share
@@ -159,23 +97,35 @@ static void set_types(const job *j, bool left_is_mn, bool right_is_mn, op_reques
 
 static void set_common(const job *j, op_request *r)
 {
-    set_types(j, j->desc->a_is_transposed, !j->desc->b_is_transposed, r);
+    set_types(j, j->a.is_transposed, !j->b.is_transposed, r);
 }
 
-// Do rows and matrices of an operand start at multiples of 16 bytes?
-static bool is_aligned(const kiln_buffer *buffer, uint64_t first, uint64_t stride, uint64_t next,
-                       uint32_t batch, uint32_t bytes)
+// Do rows and matrices start at multiples of 16 bytes?
+static bool is_aligned(const job *j, const matrix *x, uint32_t bytes)
 {
-    return (buffer->address + first * bytes) % 16 == 0 && stride * bytes % 16 == 0 &&
-           (batch == 1 || next * bytes % 16 == 0);
+    return (x->buffer->address + x->first * bytes) % 16 == 0 && x->stride * bytes % 16 == 0 &&
+           (j->batch == 1 || x->next * bytes % 16 == 0);
 }
 
 static bool operands_are_aligned(const job *j)
 {
-    const kiln_matmul_desc *d = j->desc;
-    return is_aligned(d->a, d->a_first, j->a_stride, j->a_batch, j->batch, j->bytes) &&
-           is_aligned(d->b, d->b_first, j->b_stride, j->b_batch, j->batch, j->bytes);
+    return is_aligned(j, &j->a, j->bytes) && is_aligned(j, &j->b, j->bytes);
 }
+
+// Does something have no contiguous dimension?
+static bool is_scattered(const job *j)
+{
+    return j->a.is_scattered || j->b.is_scattered || j->out.is_scattered || j->bias.is_scattered;
+}
+
+static bool has_overlapping_rows(const matrix *x, uint64_t line)
+{
+    return x->rows > 1 && x->stride < line;
+}
+
+static const char NOT_CONTIGUOUS[] = "neither rows nor columns of an operand are contiguous",
+                  ACROSS_ROWS[] = "only 16-bit operands can be read across their rows: of a the "
+                                  "rows are contiguous, of b the columns";
 
 // --- sm_90a
 // Why gemm_sm90.c cannot do it; NULL: it can.
@@ -188,16 +138,20 @@ static const char *sm90_obstacle(const job *j)
         return "the device has no tensor maps";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
-    if (j->bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
-        return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
-    if (!d->k)
+    if (is_scattered(j))
+        return NOT_CONTIGUOUS;
+    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
+        return ACROSS_ROWS;
+    if (!j->depth)
         return "k is 0";
     if ((d->tile_m || d->tile_n) && !matmul_has_tile(j))
         return "it has no such tile";
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
-    if (j->out_stride != d->n ||
-        !is_aligned(d->out, d->out_first, d->n, j->out_batch, j->batch, j->out_bytes))
+    if (has_overlapping_rows(&j->a, j->a.is_transposed ? j->m : j->depth) ||
+        has_overlapping_rows(&j->b, j->b.is_transposed ? j->depth : j->n))
+        return "the rows of an operand overlap";
+    if (j->out.stride != j->n || !is_aligned(j, &j->out, j->out_bytes))
         return "the rows of 'out' are not dense, or do not start at multiples of 16 bytes";
     return NULL;
 }
@@ -205,11 +159,12 @@ static const char *sm90_obstacle(const job *j)
 // The map of matrix `n` of an operand for boxes of `rows` (along K: of 64).
 static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows)
 {
-    return (kiln_tensor_map_desc){.buffer = s->buffer,
-                                  .first = s->first + n * s->next,
+    return (kiln_tensor_map_desc){.buffer = s->in->buffer,
+                                  .first = s->in->first + n * s->in->next,
+                                  .type = s->in->type,
                                   .rank = 2,
-                                  .size = {s->columns, s->rows},
-                                  .stride_bytes = {0, s->stride * j->bytes},
+                                  .size = {s->columns, s->in->rows},
+                                  .stride_bytes = {0, s->in->stride * j->bytes},
                                   .box = {s->is_mn ? 64 : 128 / j->bytes, s->is_mn ? 64 : rows},
                                   .swizzle_bytes = 128,
                                   .promotion_bytes = 256};
@@ -225,12 +180,12 @@ static bool is_async(const job *j, const tile *t)
 // The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
 static kiln_tensor_map_desc result_map(const job *j, uint32_t n, bool is_swapped)
 {
-    const kiln_matmul_desc *d = j->desc;
-    return (kiln_tensor_map_desc){.buffer = d->out,
-                                  .first = d->out_first + n * j->out_batch,
+    return (kiln_tensor_map_desc){.buffer = j->out.buffer,
+                                  .first = j->out.first + n * j->out.next,
+                                  .type = j->out.type,
                                   .rank = 2,
-                                  .size = {d->n, d->m},
-                                  .stride_bytes = {0, (uint64_t)d->n * j->out_bytes},
+                                  .size = {j->n, j->m},
+                                  .stride_bytes = {0, (uint64_t)j->n * j->out_bytes},
                                   .box = {128 / j->out_bytes, is_swapped ? 64 : 16},
                                   .swizzle_bytes = 128};
 }
@@ -241,6 +196,7 @@ static kiln_tensor_map_desc tail_map(kiln_tensor_map_desc whole, uint32_t count)
 {
     return (kiln_tensor_map_desc){.buffer = whole.buffer,
                                   .first = whole.first,
+                                  .type = whole.type,
                                   .rank = 3,
                                   .size = {count, (whole.size[0] - count) / 16 + 1, whole.size[1]},
                                   .stride_bytes = {0, 32, whole.stride_bytes[1]},
@@ -302,7 +258,6 @@ static kiln_status add_map(const job *j, kiln_tensor_map_desc desc, arguments *t
 static kiln_status add_matrices(const job *j, const tile *t, const side s[2], uint32_t n,
                                 arguments *to)
 {
-    const kiln_matmul_desc *d = j->desc;
     kiln_tensor_map_desc left = operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m));
     kiln_tensor_map_desc right = operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n));
     kiln_tensor_map_desc result = result_map(j, n, t->is_swapped);
@@ -317,7 +272,7 @@ static kiln_status add_matrices(const job *j, const tile *t, const side s[2], ui
     if (!status && is_async(j, t))
         status = add_map(j, result, to);
     else
-        to->args[to->count++] = kiln_arg_buffer_at(d->out, d->out_first + n * j->out_batch);
+        to->args[to->count++] = matmul_arg(&j->out, n);
     if (!status && has_tail)
         status = add_map(j, tail_map(result, t->n % 64), to);
     return status;
@@ -360,7 +315,7 @@ static kiln_status run_sm90(const job *j)
         if (status)
             break;
         if (d->epilogue != KILN_EPILOGUE_NONE)
-            to.args[to.count++] = kiln_arg_buffer(d->bias);
+            to.args[to.count++] = matmul_arg(&j->bias, 0);
         const uint32_t numbers[] = {
             s[LEFT].size, s[RIGHT].size, rows,        columns, columns - t.narrow_columns,
             t.shift,      steps,         loaded * 128};
@@ -388,19 +343,23 @@ typedef struct plain { // one way to run one of them
 
 static bool has_pairs(const job *j)
 {
-    const kiln_matmul_desc *d = j->desc;
-    uint64_t address = d->out->address + d->out_first * j->out_bytes;
-    return address % (2 * j->out_bytes) == 0 && d->n % 2 == 0 && j->out_stride % 2 == 0 &&
-           (j->batch == 1 || j->out_batch % 2 == 0);
+    uint64_t address = j->out.buffer->address + j->out.first * j->out_bytes;
+    return address % (2 * j->out_bytes) == 0 && j->n % 2 == 0 && j->out.stride % 2 == 0 &&
+           (j->batch == 1 || j->out.next % 2 == 0);
 }
 
 // Are there nothing but whole tiles, and steps for all stages?
 static bool is_whole(const job *j, plain way)
 {
-    const kiln_matmul_desc *d = j->desc;
     uint32_t depth = way.line / j->bytes;
-    return d->m % way.m == 0 && d->n % way.n == 0 && d->k % depth == 0 &&
-           d->k / depth >= way.stages;
+    return j->m % way.m == 0 && j->n % way.n == 0 && j->depth % depth == 0 &&
+           j->depth / depth >= way.stages;
+}
+
+static kiln_status too_many_tiles(const job *j, uint64_t tiles)
+{
+    return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
+                     (unsigned long long)tiles);
 }
 
 static kiln_status launch_plain(const job *j, const op_request *r, plain way)
@@ -408,10 +367,9 @@ static kiln_status launch_plain(const job *j, const op_request *r, plain way)
     const kiln_matmul_desc *d = j->desc;
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, r, &kernel);
-    uint64_t tiles = (uint64_t)ceil_div(d->m, way.m) * ceil_div(d->n, way.n), blocks = tiles;
+    uint64_t tiles = (uint64_t)ceil_div(j->m, way.m) * ceil_div(j->n, way.n), blocks = tiles;
     if (!status && tiles > INT32_MAX)
-        return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
-                         (unsigned long long)tiles);
+        return too_many_tiles(j, tiles);
     if (!status && way.is_persistent) { // as many tiles for each block
         uint64_t resident = kernel->resident / j->batch, waves;
         waves = resident ? (tiles + resident - 1) / resident : tiles;
@@ -419,14 +377,13 @@ static kiln_status launch_plain(const job *j, const op_request *r, plain way)
     }
     const uint32_t most = 65535; // blocks along y
     for (uint32_t first = 0; first < j->batch && !status; first += most) {
-        kiln_arg args[16] = {kiln_arg_buffer_at(d->a, d->a_first + first * j->a_batch),
-                             kiln_arg_buffer_at(d->b, d->b_first + first * j->b_batch),
-                             kiln_arg_buffer_at(d->out, d->out_first + first * j->out_batch)};
+        kiln_arg args[16] = {matmul_arg(&j->a, first), matmul_arg(&j->b, first),
+                             matmul_arg(&j->out, first)};
         size_t count = 3;
         if (d->epilogue != KILN_EPILOGUE_NONE)
-            args[count++] = kiln_arg_buffer(d->bias);
-        const uint64_t numbers[] = {d->m,          d->n,       d->k,       j->a_stride, j->b_stride,
-                                    j->out_stride, j->a_batch, j->b_batch, j->out_batch};
+            args[count++] = matmul_arg(&j->bias, 0);
+        const uint64_t numbers[] = {j->m,          j->n,      j->depth,  j->a.stride, j->b.stride,
+                                    j->out.stride, j->a.next, j->b.next, j->out.next};
         for (size_t i = 0; i < COUNT(numbers); i++)
             args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, (int64_t)numbers[i]);
         uint32_t rest = j->batch - first;
@@ -443,15 +400,16 @@ static kiln_status launch_plain(const job *j, const op_request *r, plain way)
 
 static const char *sm80_obstacle(const job *j)
 {
-    const kiln_matmul_desc *d = j->desc;
     if (!j->k->caps.has_nv)
         return "the device has no asynchronous copies";
     if (j->k->caps.sm && j->k->caps.sm < (j->type == E4M3 ? 89 : 80))
         return "the device is too old";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
-    if (j->bytes != 2 && (d->a_is_transposed || !d->b_is_transposed))
-        return "only 16-bit operands can be read across their rows: a is [m, k], b is [n, k]";
+    if (is_scattered(j))
+        return NOT_CONTIGUOUS;
+    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
+        return ACROSS_ROWS;
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
     return NULL;
@@ -471,7 +429,7 @@ static kiln_status pick_plain(const job *j, const char *kernel, const plain *way
     bool is_given = d->tile_m || d->tile_n;
     for (size_t n = 0; n < count; n++) {
         const plain *w = &ways[n];
-        uint64_t tiles = (uint64_t)ceil_div(d->m, w->m) * ceil_div(d->n, w->n) * j->batch;
+        uint64_t tiles = (uint64_t)ceil_div(j->m, w->m) * ceil_div(j->n, w->n) * j->batch;
         bool is_last = n + 1 == count;
         bool is_wanted =
             is_given ? d->tile_m == w->m && d->tile_n == w->n : tiles >= blocks || is_last;
@@ -505,9 +463,7 @@ static kiln_status run_sm80(const job *j)
     op_set(&r, STAGES, way.stages);
     bool has_whole = is_whole(j, way);
     op_set(&r, WHOLE, has_whole);
-    op_set(&r, WIDE,
-           has_whole && is_aligned(j->desc->out, j->desc->out_first, j->out_stride, j->out_batch,
-                                   j->batch, j->out_bytes));
+    op_set(&r, WIDE, has_whole && is_aligned(j, &j->out, j->out_bytes));
     op_set(&r, PAIRS, has_pairs(j));
     return launch_plain(j, &r, way);
 }
@@ -551,7 +507,7 @@ static kiln_status run_portable(const job *j)
                          "rows");
     // Matrix units want large tiles of each warp, but bytes across the rows want registers, too.
     // The cpu device and the interpreter have blocks of one warp: no fibers.
-    bool turns_bytes = j->type == S8 && (j->desc->a_is_transposed || !j->desc->b_is_transposed);
+    bool turns_bytes = j->type == S8 && (j->a.is_transposed || !j->b.is_transposed);
     bool is_large = j->k->caps.sm >= 80 && !turns_bytes;
     size_t first = j->k->caps.sm ? (is_large ? 0 : 3) : j->k->caps.is_host ? 5 : 4;
     size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
@@ -574,28 +530,92 @@ static kiln_status run_portable(const job *j)
     return launch_plain(j, &r, way);
 }
 
+// --- neither rows nor columns are contiguous
+typedef struct strided_layout { // as gemm_strided.c has it
+    uint64_t first[4];
+    int64_t steps[7], next[3];
+} strided_layout;
+
+static kiln_status run_strided(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const matrix *const all[] = {&j->a, &j->b, &j->out};
+    enum { TILE = 32, MOST = 65535 }; // blocks along y
+    op_request r = {.program = &gemm_strided};
+    set_types(j, false, false, &r);
+    if (d->tile_m || d->tile_n)
+        return refuse(j, "strided", "it has no such tile");
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE);
+    if (!status && tiles > INT32_MAX)
+        return too_many_tiles(j, tiles);
+    for (uint32_t first = 0; first < j->batch && !status; first += MOST) {
+        kiln_arg args[8];
+        size_t count = 0;
+        strided_layout l = {.first = {[3] = j->bias.first}, .steps = {[6] = j->bias.steps[0]}};
+        for (size_t n = 0; n < COUNT(all); n++) {
+            args[count++] = matmul_arg_start(all[n]);
+            l.first[n] = all[n]->first + first * all[n]->next;
+            l.steps[2 * n] = all[n]->steps[0];
+            l.steps[2 * n + 1] = all[n]->steps[1];
+            l.next[n] = (int64_t)all[n]->next;
+        }
+        if (d->epilogue != KILN_EPILOGUE_NONE)
+            args[count++] = matmul_arg_start(&j->bias);
+        args[count++] = kiln_arg_i64(KILN_U32, j->m);
+        args[count++] = kiln_arg_i64(KILN_U32, j->n);
+        args[count++] = kiln_arg_i64(KILN_U32, j->depth);
+        args[count++] = kiln_arg_struct(&l, sizeof l);
+        uint32_t rest = j->batch - first;
+        status =
+            kiln_launch(kernel->kernel,
+                        &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < MOST ? rest : MOST},
+                                            .args = args,
+                                            .arg_count = count,
+                                            .stream = d->stream});
+    }
+    return status;
+}
+
 // --- choosing
+static kiln_status run(const job *j)
+{
+    const char *no_sm90 = sm90_obstacle(j), *no_sm80 = sm80_obstacle(j);
+    bool is_fast = !j->k->caps.is_emulated;
+    switch (j->desc->kernel) {
+    case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : run_sm90(j);
+    case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
+    case KILN_MATMUL_PORTABLE: is_fast = false; break;
+    case KILN_MATMUL_BEST: break;
+    }
+    return is_fast && !no_sm90   ? run_sm90(j)
+           : is_fast && !no_sm80 ? run_sm80(j)
+           : is_scattered(j)     ? run_strided(j)
+                                 : run_portable(j);
+}
+
 kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
 {
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!desc)
         return wrong(k, "the description is NULL");
-    job j = {.k = k, .desc = desc};
-    kiln_status status = check(&j);
+    if ((unsigned)desc->epilogue > KILN_EPILOGUE_BIAS_SILU)
+        return wrong(k, "there is no such epilogue");
+    if ((unsigned)desc->kernel > KILN_MATMUL_PORTABLE)
+        return wrong(k, "there is no such kernel");
+    if (desc->bias.buffer && desc->epilogue == KILN_EPILOGUE_NONE)
+        return wrong(k, "there is a bias, and no epilogue that adds it");
+    products p;
+    kiln_status status = matmul_products(k, desc, &p);
     if (!status)
-        status = op_device(k, &j.device);
-    if (status || !desc->m || !desc->n)
-        return status;
-    const char *no_sm90 = sm90_obstacle(&j), *no_sm80 = sm80_obstacle(&j);
-    switch (desc->kernel) {
-    case KILN_MATMUL_SM90: return no_sm90 ? refuse(&j, "sm_90a", no_sm90) : run_sm90(&j);
-    case KILN_MATMUL_SM80: return no_sm80 ? refuse(&j, "sm_80", no_sm80) : run_sm80(&j);
-    case KILN_MATMUL_PORTABLE: return run_portable(&j);
-    case KILN_MATMUL_BEST: break;
+        status = op_device(k, &p.job.device);
+    if (!status)
+        status = check(&p.job);
+    for (uint64_t n = 0; n < p.count && !status; n++) {
+        job j = matmul_job(&p, n);
+        status = run(&j);
     }
-    bool is_fast = !k->caps.is_emulated;
-    return is_fast && !no_sm90   ? run_sm90(&j)
-           : is_fast && !no_sm80 ? run_sm80(&j)
-                                 : run_portable(&j);
+    return status;
 }

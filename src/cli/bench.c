@@ -83,7 +83,7 @@ static kiln_status new_buffer(bench *b, kiln_type type, size_t count, bool is_in
 
 static kiln_status call(bench *b)
 {
-    if (b->matmul.a)
+    if (b->matmul.a.buffer)
         return kiln_matmul(b->k, &b->matmul);
     return b->is_backward ? kiln_attention_backward(b->k, &b->backward)
                           : kiln_attention_forward(b->k, &b->forward);
@@ -91,21 +91,19 @@ static kiln_status call(bench *b)
 
 static kiln_status prepare_matmul(bench *b, size s)
 {
-    b->matmul = (kiln_matmul_desc){.m = (uint32_t)s.m,
-                                   .n = (uint32_t)s.n,
-                                   .k = (uint32_t)s.k,
-                                   .b_is_transposed = true,
+    kiln_buffer *left = NULL, *right = NULL, *out = NULL;
+    kiln_status status = new_buffer(b, b->type, (size_t)(s.m * s.k), true, &left);
+    if (!status)
+        status = new_buffer(b, b->type, (size_t)(s.n * s.k), true, &right);
+    if (!status)
+        status = new_buffer(b, b->out, (size_t)(s.m * s.n), false, &out);
+    uint64_t rows = (uint64_t)s.m, columns = (uint64_t)s.n, depth = (uint64_t)s.k;
+    b->matmul = (kiln_matmul_desc){.a = KILN_VIEW(left, rows, depth),
+                                   .b = kiln_view_transpose(KILN_VIEW(right, columns, depth)),
+                                   .out = KILN_VIEW(out, rows, columns),
                                    .tile_m = b->tile_m,
                                    .tile_n = b->tile_n,
                                    .is_tf32 = b->is_tf32};
-    kiln_buffer *a = NULL, *other = NULL;
-    kiln_status status = new_buffer(b, b->type, (size_t)(s.m * s.k), true, &a);
-    if (!status)
-        status = new_buffer(b, b->type, (size_t)(s.n * s.k), true, &other);
-    if (!status)
-        status = new_buffer(b, b->out, (size_t)(s.m * s.n), false, &b->matmul.out);
-    b->matmul.a = a;
-    b->matmul.b = other;
     return status;
 }
 
@@ -161,7 +159,7 @@ static kiln_status prepare_attention(bench *b, size s)
 
 static double operations(const bench *b, size s)
 {
-    if (b->matmul.a)
+    if (b->matmul.a.buffer)
         return 2.0 * (double)s.m * (double)s.n * (double)s.k;
     double pairs = (double)b->forward.batch * b->forward.heads * (double)s.m * (double)s.m;
     return pairs * b->dim * (b->is_backward ? 10 : 4) * (b->is_causal ? 0.5 : 1);
@@ -223,7 +221,7 @@ static void drop_buffers(bench *b)
 static void print_row(const bench *b, size s, double seconds, bool is_last)
 {
     char name[64];
-    if (!b->matmul.a)
+    if (!b->matmul.a.buffer)
         snprintf(name, sizeof name, "%lld", (long long)s.m);
     else
         snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)s.m, (long long)s.n,

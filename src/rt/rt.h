@@ -256,6 +256,7 @@ void context_print(void *k, const char *bytes, size_t len);
 void host_drop_all(kiln *k);
 typedef struct tensor_layout { // a tensor map's description, checked
     kiln_type type;
+    uint64_t address;                      // of the origin
     uint64_t strides[5];                   // bytes, of dimension 1 and up
     uint32_t steps[5], swizzle, promotion; // the last two as cuTensorMapEncodeTiled counts them
 } tensor_layout;

@@ -201,25 +201,30 @@ static void free_data(data *d)
     kiln_buffer_free(d->bias_buffer);
 }
 
+// Matrices behind one another, with `pad` elements between the rows.
+static kiln_view matrices(kiln_buffer *b, uint64_t batch, uint64_t rows, uint64_t columns,
+                          uint64_t pad)
+{
+    kiln_view v = KILN_VIEW(b, batch, rows, columns + pad);
+    v = kiln_view_slice(v, 2, 0, (int64_t)columns, 1);
+    return batch == 1 ? kiln_view_squeeze(v, 0) : v;
+}
+
 static kiln_matmul_desc desc_of(const test_case *c, const data *d, kiln_matmul_kernel kernel)
 {
     kiln_matmul_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.a = d->a_buffer;
-    desc.b = d->b_buffer;
-    desc.out = d->out_buffer;
-    desc.bias = c->epilogue ? d->bias_buffer : NULL;
-    desc.m = c->m;
-    desc.n = c->n;
-    desc.k = c->k;
-    desc.a_is_transposed = c->a_t;
-    desc.b_is_transposed = c->b_t;
+    desc.a = matrices(d->a_buffer, c->batch, d->a_rows, d->a_columns, c->pad);
+    desc.b = matrices(d->b_buffer, c->batch, d->b_rows, d->b_columns, c->pad);
+    desc.out = matrices(d->out_buffer, c->batch, c->m, c->n, c->pad);
+    if (c->a_t)
+        desc.a = kiln_view_transpose(desc.a);
+    if (c->b_t)
+        desc.b = kiln_view_transpose(desc.b);
+    if (c->epilogue)
+        desc.bias = KILN_VIEW(d->bias_buffer, c->n);
     desc.is_tf32 = c->is_tf32;
     desc.epilogue = c->epilogue;
-    desc.a_stride = d->a_columns + c->pad;
-    desc.b_stride = d->b_columns + c->pad;
-    desc.out_stride = d->out_stride;
-    desc.batch = c->batch;
     desc.kernel = kernel;
     desc.tile_m = c->tile_m;
     desc.tile_n = c->tile_n;
@@ -553,7 +558,7 @@ static void test_chain(kiln *k)
         desc.b_is_constant = way == 2;
         kiln_status status = KILN_OK;
         for (uint32_t i = 0; i < links && !status; i++) {
-            desc.out = turns[i % 2];
+            desc.out = KILN_VIEW(turns[i % 2], M, n);
             status = kiln_matmul(k, &desc);
             desc.a = desc.out;
         }
@@ -579,22 +584,30 @@ static void test_errors(kiln *k)
     bad = good;                                                                                    \
     change;                                                                                        \
     EXPECT(kiln_matmul(k, &bad), status, code, part)
-    WRONG(bad.a = NULL, KILN_E_BAD_ARGUMENT, "K6003", "'a' is NULL");
-    WRONG(bad.out = NULL, KILN_E_BAD_ARGUMENT, "K6003", "'out' is NULL");
-    WRONG(bad.b = other, KILN_E_BAD_ARGUMENT, "K6011", "'a' is f16 and 'b' is bf16");
-    WRONG(bad.m = 17, KILN_E_BAD_ARGUMENT, "K6017", "'a' takes elements 0 to 272");
-    WRONG(bad.out_first = 1, KILN_E_BAD_ARGUMENT, "K6017", "'out' takes elements 1 to 257");
-    WRONG(bad.a_stride = 15, KILN_E_BAD_ARGUMENT, "K6003", "shorter than a row");
-    WRONG(bad.out = d.a_buffer, KILN_E_BAD_ARGUMENT, "K6003", "operand, too");
-    WRONG(bad.bias = d.bias_buffer, KILN_E_BAD_ARGUMENT, "K6003", "no epilogue that adds it");
-    WRONG(bad.epilogue = KILN_EPILOGUE_BIAS, KILN_E_BAD_ARGUMENT, "K6003", "'bias' is NULL");
+    WRONG(bad.a.buffer = NULL, KILN_E_BAD_HANDLE, "K6002", "'a' has no buffer");
+    WRONG(bad.out.buffer = NULL, KILN_E_BAD_HANDLE, "K6002", "'out' has no buffer");
+    WRONG(bad.b.buffer = other, KILN_E_BAD_ARGUMENT, "K6011", "'a' is f16 and 'b' is bf16");
+    WRONG(bad.b.type = KILN_BF16, KILN_E_BAD_ARGUMENT, "K6011", "'a' is f16 and 'b' is bf16");
+    WRONG(bad.a.sizes[0] = 17, KILN_E_BAD_ARGUMENT, "K7002", "'a', [17, 16] from element 0 on, re");
+    WRONG(bad.out.first = 1, KILN_E_BAD_ARGUMENT, "K7002", "reaches element 256");
+    WRONG(bad.out = kiln_view_broadcast(KILN_VIEW(d.out_buffer, 16), 2, good.out.sizes),
+          KILN_E_BAD_ARGUMENT, "K7005", "kiln_matmul: 'out'");
+    WRONG(bad.out = good.a, KILN_E_BAD_ARGUMENT, "K6003", "'out' and 'a' overlap");
+    WRONG(bad.a = KILN_VIEW(d.a_buffer, 256), KILN_E_BAD_ARGUMENT, "K7004", "'a' is [256]");
+    WRONG(bad.a = KILN_VIEW(d.a_buffer, 16, 8), KILN_E_BAD_ARGUMENT, "K7004",
+          "[16, 8] * [16, 16] does not make [16, 16]");
+    WRONG(bad.b = KILN_VIEW(d.b_buffer, 2, 16, 8), KILN_E_BAD_ARGUMENT, "K7004", "[2, 16, 8]");
+    WRONG(bad.out = KILN_VIEW(d.out_buffer, 4, 4), KILN_E_BAD_ARGUMENT, "K7004", "[4, 4]");
+    WRONG(bad.a = kiln_view_index(good.a, 3, 0), KILN_E_BAD_ARGUMENT, "K7003", "kiln_view_index");
+    WRONG(bad.bias = KILN_VIEW(d.bias_buffer, 16), KILN_E_BAD_ARGUMENT, "K6003",
+          "no epilogue that adds it");
+    WRONG(bad.epilogue = KILN_EPILOGUE_BIAS, KILN_E_BAD_HANDLE, "K6002", "'bias' has no buffer");
+    WRONG((bad.epilogue = KILN_EPILOGUE_BIAS, bad.bias = KILN_VIEW(d.bias_buffer, 15)),
+          KILN_E_BAD_ARGUMENT, "K7004", "'bias' is [15]");
+    WRONG((bad.epilogue = KILN_EPILOGUE_BIAS, bad.bias = KILN_VIEW(d.a_buffer, 16)),
+          KILN_E_BAD_ARGUMENT, "K6011", "'bias' is f16, not f32");
     WRONG(bad.epilogue = (kiln_epilogue)9, KILN_E_BAD_ARGUMENT, "K6003", "no such epilogue");
     WRONG(bad.is_tf32 = true, KILN_E_BAD_ARGUMENT, "K6003", "is_tf32");
-    WRONG(bad.batch = 2, KILN_E_BAD_ARGUMENT, "K6017", "'a' takes");
-    WRONG((bad.batch = (1 << 20) + 1, bad.a_batch = 1ull << 44), KILN_E_BAD_ARGUMENT, "K6017",
-          "'a' takes elements 0 to 18446744073709551615");
-    WRONG((bad.batch = UINT32_MAX, bad.out_batch = 1ull << 44), KILN_E_BAD_ARGUMENT, "K6017",
-          "takes");
     for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_PORTABLE; kernel++) {
         WRONG((bad.kernel = (kiln_matmul_kernel)kernel, bad.tile_m = 13, bad.tile_n = 7),
               KILN_E_UNSUPPORTED, "K6038", "cannot");
@@ -606,16 +619,17 @@ static void test_errors(kiln *k)
     EXPECT(kiln_matmul(k, NULL), KILN_E_BAD_ARGUMENT, "K6003", "description is NULL");
     EXPECT(kiln_matmul(NULL, &good), KILN_E_BAD_HANDLE, "K6002", "NULL was given");
     bad = good;
-    bad.m = 0;
-    CHECK(!kiln_matmul(k, &bad));
+    bad.a = kiln_view_slice(good.a, 0, 0, 0, 1);
+    bad.out = kiln_view_slice(good.out, 0, 0, 0, 1);
+    CHECK(!kiln_matmul(k, &bad)); // no rows: nothing to do
     kiln_buffer_free(other);
     free_data(&d);
     c.out = KILN_F32;
     make_data(k, &c, &d, true);
     bad = desc_of(&c, &d, KILN_MATMUL_BEST);
     bad.epilogue = KILN_EPILOGUE_BIAS;
-    bad.bias = bad.out;
-    EXPECT(kiln_matmul(k, &bad), KILN_E_BAD_ARGUMENT, "K6003", "operand, too");
+    bad.bias = KILN_VIEW(d.out_buffer, 16);
+    EXPECT(kiln_matmul(k, &bad), KILN_E_BAD_ARGUMENT, "K6003", "'out' and 'bias' overlap");
     free_data(&d);
 }
 
@@ -632,8 +646,10 @@ static void test_narrow_errors(kiln *k)
     good.sm90 = (kiln_matmul_sm90){.is_pingpong = true, .narrow_n = 64, .narrow_columns = 2};
     bad = good;
     bad.sm90 = (kiln_matmul_sm90){.is_pingpong = true};
-    CHECK(!kiln_matmul(k, &good) == !kiln_matmul(k, &bad));    // where the kernel runs, it has both
-    WRONG(bad.n = 128, KILN_E_UNSUPPORTED, "K6038", "cannot"); // no wide column is left
+    CHECK(!kiln_matmul(k, &good) == !kiln_matmul(k, &bad)); // where the kernel runs, it has both
+    WRONG((bad.b = kiln_view_slice(good.b, 1, 0, 128, 1),
+           bad.out = KILN_VIEW(good.out.buffer, 16, 128)),
+          KILN_E_UNSUPPORTED, "K6038", "cannot"); // no wide column is left
     WRONG(bad.sm90.is_pingpong = false, KILN_E_UNSUPPORTED, "K6038", "cannot");
     WRONG(bad.sm90.narrow_columns = 0, KILN_E_UNSUPPORTED, "K6038", "cannot");
     WRONG(bad.sm90.narrow_n = 0, KILN_E_UNSUPPORTED, "K6038", "cannot");

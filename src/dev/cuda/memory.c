@@ -325,7 +325,7 @@ kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tens
     if (status)
         return status;
     cu_tensor_map encoded;
-    void *base = (void *)(uintptr_t)(desc->buffer->address + desc->first * desc->buffer->elem_size);
+    void *base = (void *)(uintptr_t)l.address;
     cu_result r = d->cu->tensor_map_tiled(&encoded, map_type(l.type), desc->rank, base, desc->size,
                                           l.strides, desc->box, l.steps, 0, (int)l.swizzle,
                                           (int)l.promotion, desc->fills_nan);

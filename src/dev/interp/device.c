@@ -385,9 +385,8 @@ static kiln_status tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_te
     kiln_status status = tensor_layout_of(k, desc, &l);
     if (status)
         return status;
-    const kiln_buffer *b = desc->buffer;
     interp_tensor m = {.magic = INTERP_TENSOR_MAGIC,
-                       .address = b->address + desc->first * b->elem_size,
+                       .address = l.address,
                        .rank = (uint8_t)desc->rank,
                        .elem_size = (uint8_t)kiln_type_size(l.type),
                        .swizzle = (uint8_t)l.swizzle,

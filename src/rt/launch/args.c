@@ -17,6 +17,13 @@ kiln_arg kiln_arg_buffer_at(const kiln_buffer *b, size_t first)
     return (kiln_arg){.kind = ARG_BUFFER, .pointer = b, .bits = first};
 }
 
+kiln_arg kiln_arg_view(kiln_view v)
+{
+    // A view that could not be made has no elements that exist.
+    uint64_t first = v.rank <= KILN_MAX_RANK ? v.first : UINT64_MAX;
+    return (kiln_arg){.kind = ARG_BUFFER, .type = v.type, .pointer = v.buffer, .bits = first};
+}
+
 typedef struct int_range {
     int64_t lo;
     uint64_t hi;
@@ -155,13 +162,33 @@ static bool is_vector_of(const char *c_type, kiln_type element)
            c_type[len + 1] <= '9';
 }
 
-static bool element_fits(const kiln_param_info *p, const kiln_buffer *b)
+// What one element of a buffer argument is: the buffer's own, or as the view sees it.
+static size_t element_size(const kiln_arg *arg)
 {
+    const kiln_buffer *b = arg->pointer;
+    return arg->type ? kiln_type_size(arg->type) : b->elem_size;
+}
+
+static bool element_fits(const kiln_param_info *p, const kiln_arg *arg)
+{
+    const kiln_buffer *b = arg->pointer;
+    kiln_type type = arg->type ? arg->type : b->type;
     if (p->type != KILN_VOID)
-        return b->type == p->type;
+        return type == p->type;
     if (p->size <= 1) // void *
         return true;
-    return b->type == KILN_VOID ? b->elem_size == p->size : is_vector_of(p->c_type, b->type);
+    return type == KILN_VOID ? b->elem_size == p->size : is_vector_of(p->c_type, type);
+}
+
+// The address of the element, which may be the one behind the last; false where there is none.
+static bool element_address(const kiln_arg *arg, uint64_t *address)
+{
+    const kiln_buffer *b = arg->pointer;
+    size_t size = element_size(arg);
+    if (!size || arg->bits > b->count * b->elem_size / size)
+        return false;
+    *address = b->address + arg->bits * size;
+    return true;
 }
 
 static kiln_status check_buffer(const kiln_kernel *kernel, size_t index, const kiln_arg *arg,
@@ -174,17 +201,16 @@ static kiln_status check_buffer(const kiln_kernel *kernel, size_t index, const k
         return error_set(k, KILN_E_BAD_HANDLE, K6002,
                          "argument %zu '%s': this is not a live kiln_buffer", index + 1,
                          p->info.name);
-    if (p->info.kind != KILN_PARAM_POINTER || !element_fits(&p->info, b))
+    if (p->info.kind != KILN_PARAM_POINTER || !element_fits(&p->info, arg))
         return mismatch(kernel, index, arg);
     if (b->k != k)
         return error_set(k, KILN_E_LAUNCH, K6014,
                          "argument %zu '%s': the buffer belongs to another kiln handle", index + 1,
                          p->info.name);
-    if (arg->bits > b->count)
+    if (!element_address(arg, &out->bits))
         return error_set(k, KILN_E_LAUNCH, K6017,
                          "argument %zu '%s': element %llu of a buffer of %zu", index + 1,
                          p->info.name, (unsigned long long)arg->bits, b->count);
-    out->bits = b->address + arg->bits * b->elem_size;
     return KILN_OK;
 }
 
@@ -237,12 +263,11 @@ static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln
     kiln *k = kernel->module->k;
     if (arg->kind == ARG_BUFFER && p->info.size == 8) {
         const kiln_buffer *b = arg->pointer;
-        if (!handle_is(HANDLE_BUFFER, b) || b->k != k || arg->bits > b->count)
+        if (!handle_is(HANDLE_BUFFER, b) || b->k != k || !element_address(arg, &out->bits))
             return error_set(
                 k, KILN_E_LAUNCH, K6014,
                 "argument %zu '%s': this is no buffer of this kiln handle, or not so long",
                 index + 1, p->info.name);
-        out->bits = b->address + arg->bits * b->elem_size;
         return KILN_OK;
     }
     bool is_scalar = arg->kind == ARG_SCALAR && p->info.kind == KILN_PARAM_SCALAR;
@@ -259,7 +284,7 @@ static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln
 uint64_t arg_bytes(const kiln_arg *arg)
 {
     const kiln_buffer *b = arg->pointer;
-    return (b->count - arg->bits) * b->elem_size;
+    return b->count * b->elem_size - arg->bits * element_size(arg);
 }
 
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out)

@@ -254,7 +254,12 @@ kiln_status tensor_layout_of(kiln *k, const kiln_tensor_map_desc *desc, tensor_l
     if (!is_number(out->type))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_tensor_map_make: the elements need a number type");
-    if ((desc->buffer->address + desc->first * desc->buffer->elem_size) % 16)
+    if (desc->first > desc->buffer->count * desc->buffer->elem_size / size)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6017,
+                         "kiln_tensor_map_make: element %zu of a buffer of %zu", desc->first,
+                         desc->buffer->count * desc->buffer->elem_size / size);
+    out->address = desc->buffer->address + desc->first * size;
+    if (out->address % 16)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_tensor_map_make: element %zu is not at a multiple of 16 bytes",
                          desc->first);
@@ -302,9 +307,5 @@ kiln_status kiln_tensor_map_make(kiln *k, const kiln_tensor_map_desc *desc, kiln
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_tensor_map_make: a tensor has 1 to 5 dimensions, not %u",
                          desc->rank);
-    if (desc->first > desc->buffer->count)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6017,
-                         "kiln_tensor_map_make: element %zu of a buffer of %zu", desc->first,
-                         desc->buffer->count);
     return k->ops->tensor_map(k, desc, out);
 }
