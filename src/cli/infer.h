@@ -12,6 +12,9 @@ typedef struct infer_arg { // one parameter of the kernel, in order
     bool is_known;         // scalar: `value` is set; buffer: `bytes` is
     int64_t value;
     uint64_t bytes;
+    const size_t *sizes; // buffer: its shape, `rank` of them; NULL: not known
+    int rank;
+    int64_t element_bytes;
     bool is_integer;               // an integer scalar
     const unsigned char *bytes_at; // a struct: what is in it, `bytes` of them; NULL: not known
 } infer_arg;
@@ -27,6 +30,10 @@ typedef struct infer_axis {
 // nothing says what it is.
 bool infer_scalar(const ir_func *f, arena *a, const infer_arg *args, const uint32_t block[3],
                   uint32_t param, int64_t *value, char because[INFER_TEXT]);
+// The same from the shapes of buffers: the number of columns that rows are apart, the bound of an
+// index along a dimension. False also when two shapes contradict each other.
+bool infer_from_shapes(const ir_func *f, arena *a, const infer_arg *args, const uint32_t block[3],
+                       uint32_t param, int64_t *value, char because[INFER_TEXT]);
 // The blocks along each axis: from comparisons of an index that depends on the block with something
 // known, else from the buffers that such an index goes into; one where the kernel does not ask for
 // its block.

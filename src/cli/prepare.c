@@ -175,6 +175,9 @@ static infer_arg *facts_of(const run_launch *l, arena *scratch)
         if (a->info.kind == KILN_PARAM_POINTER && a->has_count) {
             facts[i].is_known = true;
             facts[i].bytes = (uint64_t)a->shape.count * a->element.size;
+            facts[i].sizes = a->shape.size;
+            facts[i].rank = a->shape.rank;
+            facts[i].element_bytes = (int64_t)a->element.size;
         }
         if (a->info.kind == KILN_PARAM_STRUCT && a->bytes && !a->is_map) {
             facts[i].bytes_at = a->bytes;
@@ -243,15 +246,32 @@ static int ask_for(const run *r, const run_launch *l, bool buffers)
     return EXIT_USAGE;
 }
 
+// What the lengths and the shapes of buffers say about parameter i; the smaller of both.
+static bool find_scalar(const run_launch *l, const ir_func *f, arena *scratch, uint32_t i,
+                        int64_t *value, char because[INFER_TEXT])
+{
+    const infer_arg *facts = facts_of(l, scratch);
+    int64_t of_shape = 0;
+    char why[INFER_TEXT];
+    bool is_found = infer_scalar(f, scratch, facts, l->block, i, value, because);
+    if (!infer_from_shapes(f, scratch, facts, l->block, i, &of_shape, why) ||
+        (is_found && *value <= of_shape))
+        return is_found;
+    *value = of_shape;
+    memcpy(because, why, INFER_TEXT);
+    return true;
+}
+
 static int infer_scalars(run *r, run_launch *l, const ir_func *f, arena *scratch)
 {
-    for (size_t i = 0; f && i < l->arg_count; i++) {
+    // A second time: of a product of sizes one follows from the others.
+    for (size_t n = 0; f && n < 2 * l->arg_count; n++) {
+        size_t i = n % l->arg_count;
         run_arg *a = &l->args[i];
         int64_t value;
         if (!is_integer(a) || a->bytes || a->info.type == KILN_BOOL)
             continue;
-        if (!infer_scalar(f, scratch, facts_of(l, scratch), l->block, (uint32_t)i, &value,
-                          a->because))
+        if (!find_scalar(l, f, scratch, (uint32_t)i, &value, a->because))
             continue;
         a->bytes = calloc(1, 16);
         if (!a->bytes)
@@ -260,6 +280,7 @@ static int infer_scalars(run *r, run_launch *l, const ir_func *f, arena *scratch
         if (integer_of(a) != value) {
             free(a->bytes);
             a->bytes = NULL;
+            a->because[0] = 0;
         }
     }
     return ask_for(r, l, false);

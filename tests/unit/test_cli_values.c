@@ -391,7 +391,9 @@ TEST(infer_bounds_the_grid_by_what_indices_are_compared_with)
         snprintf(body, sizeof body, "kernel block(128) void f(u32 *x, u32 n, u32 m) { %s }",
                  cases[k].body);
         ir_func *f = kernel_of(body);
-        infer_arg args[3] = {{0}, {true, 1000, 0, true, NULL}, {true, 7, 0, true, NULL}};
+        infer_arg args[3] = {{0},
+                             {.is_known = true, .value = 1000, .is_integer = true},
+                             {.is_known = true, .value = 7, .is_integer = true}};
         infer_axis axes[3];
         infer_grid(f, kept_in, args, block, axes);
         if (axes[0].is_known != (cases[k].blocks != 0) ||
@@ -430,7 +432,9 @@ TEST(infer_says_how_far_a_kernel_reaches)
         snprintf(body, sizeof body, "kernel block(128) void f(u32 *x, u32 n, u32 m) { %s }",
                  cases[k].body);
         ir_func *f = kernel_of(body);
-        infer_arg args[3] = {{0}, {true, 1000, 0, true, NULL}, {true, 7, 0, true, NULL}};
+        infer_arg args[3] = {{0},
+                             {.is_known = true, .value = 1000, .is_integer = true},
+                             {.is_known = true, .value = 7, .is_integer = true}};
         uint64_t bytes = 0;
         bool is_bounded = infer_bytes(f, kept_in, args, block, grid, 0, &bytes);
         int64_t elements = is_bounded ? (int64_t)(bytes / 4) : -1;
