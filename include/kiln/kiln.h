@@ -248,6 +248,10 @@ KILN_API kiln_status kiln_buffer_new(kiln *k, kiln_type type, size_t count,
                                      kiln_buffer **out); // zeroed; count 0 is fine
 KILN_API kiln_status kiln_buffer_new_bytes(kiln *k, size_t element_size, size_t count,
                                            kiln_buffer **out); // structs
+// A buffer counts its references: kiln_buffer_new makes the first, kiln_buffer_retain one more,
+// kiln_buffer_free takes one away. Without any the handle is dead; the memory stays while a graph
+// or a capture uses it. Views do not count.
+KILN_API kiln_status kiln_buffer_retain(kiln_buffer *b);
 KILN_API void kiln_buffer_free(kiln_buffer *b);
 KILN_API kiln_status kiln_write(kiln_buffer *b, size_t first, const void *from,
                                 size_t count); // in elements
@@ -469,8 +473,8 @@ KILN_API kiln_status kiln_event_elapsed(const kiln_event *start, const kiln_even
 
 // --- graphs: work recorded once, launched many times. By capture: between begin and end the calls
 // on the stream are recorded, not done. By hand: nodes are added; `after` lists the nodes they wait
-// for. A graph keeps neither modules nor buffers alive: launched after one of its own was freed, it
-// gives KILN_E_BAD_HANDLE.
+// for. A graph keeps its buffers' memory alive, but not its modules: launched after one of those
+// was freed, it gives KILN_E_BAD_HANDLE.
 KILN_API kiln_status kiln_capture_begin(kiln_stream *s);
 KILN_API kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out);
 // Ends a capture into a graph that exists and has the same shape: new sizes and arguments, no new

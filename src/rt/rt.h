@@ -35,6 +35,9 @@ struct kiln {
     error_state error;
     struct kiln_module *modules; // lists of everything made through this context
     struct kiln_buffer *buffers;
+    struct kiln_buffer *back; // exports that came back, under the lock of memory/export.c
+    bool has_exports;         // some buffer was ever exported; atomic
+    bool is_closed;           // kiln_close was called; exports are still out
     struct kiln_stream *streams;
     struct kiln_event *events;
     struct kiln_graph *graphs;
@@ -148,6 +151,11 @@ struct kiln_buffer {
     bool is_mapped;   // base is valid on the host
     char name[32];
     struct kiln_buffer *prev, *next;
+    uint32_t references;           // of the program; at 0 the handle is retired
+    uint32_t holds;                // of graphs and captures
+    uint32_t exports;              // of foreign libraries (memory/export.c), under its lock
+    struct kiln_buffer *next_back; // of those that came back
+    bool is_back;
 };
 
 // Recent launches of a stream, so that a fault that is noticed later finds its kernel.
@@ -215,7 +223,9 @@ struct kiln_graph {
 void *handle_new(handle_kind kind); // zeroed but for the magic; NULL: no memory
 void handle_free(handle_kind kind, void *handle);
 bool handle_is(handle_kind kind, const void *handle);
-uint64_t handle_id(handle_kind kind, const void *handle); // 0: not a live one
+// Dead for the program from now on, but not for handle_id; handle_free comes later.
+void handle_retire(void *handle);
+uint64_t handle_id(handle_kind kind, const void *handle); // 0: neither live nor retired
 
 // --- context/error.c: records the error on `k` (may be NULL) and on this thread; returns `status`.
 kiln_status error_set(kiln *k, kiln_status status, diag_code code, const char *format, ...)
@@ -245,8 +255,17 @@ kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, in
 enum { GUARDED_ALIGNMENT = 64 };
 void *guarded_new(size_t bytes, size_t *mapped, uint8_t **base);
 void guarded_free(void *memory, size_t mapped);
-// --- memory/buffer.c
-void buffer_drop(kiln_buffer *b); // without taking it out of the context's list
+// --- memory/buffer.c: a buffer lives until the program, all graphs and all exports let go of it.
+void buffer_hold(kiln_buffer *b);
+void buffer_release(kiln_buffer *b);
+void buffer_drop_unused(kiln_buffer *b); // where nobody has a reference
+void buffer_drop(kiln_buffer *b);        // whoever has a reference
+// --- memory/export.c
+void export_collect(kiln *k); // frees what came back since
+// The last thing that kiln_close does to buffers. True: some are still out, and the last one that
+// comes back ends the context.
+bool export_outlives(kiln *k);
+void context_finish(kiln *k); // context.c: the end of kiln_close, where none is out any more
 // --- launch/launch.c
 kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
                          rt_launch *out, bool *is_empty);

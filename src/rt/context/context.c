@@ -100,9 +100,14 @@ void kiln_close(kiln *k)
     DROP_ALL(k->graphs, graph_drop)
     DROP_ALL(k->events, event_drop)
     DROP_ALL(k->modules, module_drop)
-    DROP_ALL(k->buffers, buffer_drop)
-    DROP_ALL(k->streams, stream_drop)
+    DROP_ALL(k->streams, stream_drop) // with the buffers that unfinished captures hold
     host_drop_all(k);
+    if (!export_outlives(k))
+        context_finish(k);
+}
+
+void context_finish(kiln *k)
+{
     k->ops->close(k);
     free(k->printed[0]);
     free(k->printed[1]);

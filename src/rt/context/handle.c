@@ -22,6 +22,7 @@ static const uint64_t magics[HANDLE_KIND_COUNT] = {
     0x6b696c6e2d637478, 0x6b696c6e2d6d6f64, 0x6b696c6e2d6b726e, 0x6b696c6e2d627566,
     0x6b696c6e2d737472, 0x6b696c6e2d657674, 0x6b696c6e2d677261};
 static const uint64_t poison = 0xdead6b696c6edead;
+static const uint64_t retired = 0xdead6b65657065ad; // dead for the program, held by the library
 static const uint32_t sizes[HANDLE_KIND_COUNT] = {
     sizeof(kiln),        sizeof(kiln_module), sizeof(kiln_kernel), sizeof(kiln_buffer),
     sizeof(kiln_stream), sizeof(kiln_event),  sizeof(kiln_graph)};
@@ -150,19 +151,30 @@ void handle_free(handle_kind kind, void *handle)
     pthread_mutex_unlock(&lock);
 }
 
-bool handle_is(handle_kind kind, const void *handle)
+void handle_retire(void *handle)
+{
+    __atomic_store_n((uint64_t *)handle, retired, __ATOMIC_RELEASE);
+}
+
+// The magic of a record of that kind; 0: it points to none.
+static uint64_t magic_of(handle_kind kind, const void *handle)
 {
     const block *b = handle ? find_block(handle) : NULL;
     size_t at = b ? (size_t)((const uint8_t *)handle - (const uint8_t *)b) - sizeof *b : 0;
-    return b && b->kind == kind && at < (size_t)b->count * b->record_size &&
-           at % b->record_size == 0 &&
-           __atomic_load_n((const uint64_t *)handle, __ATOMIC_ACQUIRE) == magics[kind];
+    bool is_record =
+        b && b->kind == kind && at < (size_t)b->count * b->record_size && at % b->record_size == 0;
+    return is_record ? __atomic_load_n((const uint64_t *)handle, __ATOMIC_ACQUIRE) : 0;
+}
+
+bool handle_is(handle_kind kind, const void *handle)
+{
+    return magic_of(kind, handle) == magics[kind];
 }
 
 uint64_t handle_id(handle_kind kind, const void *handle)
 {
-    uint64_t id = 0;
-    if (handle_is(kind, handle))
+    uint64_t id = 0, magic = magic_of(kind, handle);
+    if (magic == magics[kind] || magic == retired)
         memcpy(&id, (const uint8_t *)handle + 8, sizeof id);
     return id;
 }

@@ -269,9 +269,11 @@ static kiln_status check_use(const kiln_graph *g, const graph_use *use)
     if (handle_id((handle_kind)use->kind, use->handle) == use->id)
         return KILN_OK;
     return error_set(g->k, KILN_E_BAD_HANDLE, K6002,
-                     "the graph's work uses a %s that was freed: free the graph first, or make "
-                     "it again",
-                     use->kind == HANDLE_MODULE ? "module" : "buffer");
+                     use->kind == HANDLE_MODULE
+                         ? "the graph's work uses a module that was freed: free the graph first, "
+                           "or make it again"
+                         : "the graph's work uses a buffer of a kiln handle that was closed: free "
+                           "the graph first, or make it again");
 }
 
 kiln_status kiln_capture_update(kiln_stream *s, kiln_graph *g)

@@ -1,5 +1,6 @@
-// What a graph uses: the module of each kernel, and each buffer, with the number it had. A graph
-// keeps nothing alive, so its launch asks whether everything is still what it was.
+// What a graph uses: the module of each kernel, and each buffer, with the number it had. Buffers
+// are held: their memory stays until the graph goes. Modules are not, and buffers of another
+// context go with that context; so a graph's launch asks whether everything is still what it was.
 #include <stdlib.h>
 
 #include "rt/rt.h"
@@ -21,7 +22,20 @@ static bool add(graph_uses *u, handle_kind kind, const void *handle, size_t node
         u->cap = cap;
     }
     u->at[u->len++] = use;
+    if (kind == HANDLE_BUFFER)
+        buffer_hold((kiln_buffer *)(uintptr_t)handle);
     return true;
+}
+
+static bool is_alive(const graph_use *use)
+{
+    return handle_id((handle_kind)use->kind, use->handle) == use->id;
+}
+
+static void let_go(const graph_use *use)
+{
+    if (use->kind == HANDLE_BUFFER && is_alive(use))
+        buffer_release((kiln_buffer *)(uintptr_t)use->handle);
 }
 
 bool uses_add_launch(graph_uses *u, kiln_kernel *kernel, const kiln_arg *args, size_t count,
@@ -45,11 +59,15 @@ void uses_drop_node(graph_uses *u, size_t node)
     for (size_t k = 0; k < u->len; k++)
         if (u->at[k].node != node)
             u->at[kept++] = u->at[k];
+        else
+            let_go(&u->at[k]);
     u->len = kept;
 }
 
 void uses_free(graph_uses *u)
 {
+    for (size_t k = 0; k < u->len; k++)
+        let_go(&u->at[k]);
     free(u->at);
     *u = (graph_uses){0};
 }
@@ -57,7 +75,7 @@ void uses_free(graph_uses *u)
 const graph_use *uses_find_dead(const graph_uses *u)
 {
     for (size_t k = 0; k < u->len; k++)
-        if (handle_id((handle_kind)u->at[k].kind, u->at[k].handle) != u->at[k].id)
+        if (!is_alive(&u->at[k]))
             return &u->at[k];
     return NULL;
 }

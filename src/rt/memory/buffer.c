@@ -1,4 +1,6 @@
-// Buffers: zeroed memory of the device with an element type; writing, reading, filling them.
+// Buffers: zeroed memory of the device with an element type; writing, reading, filling them. A
+// buffer counts its references. The program's are those of kiln_buffer_retain: when the last is
+// freed, the handle is dead. The memory stays while graphs or exports still hold it.
 #include <stdio.h>
 
 #include "rt/rt.h"
@@ -40,10 +42,12 @@ static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
         return error_set(k, KILN_E_NO_MEMORY, K6004,
                          "no memory for a buffer of %zu elements of %zu bytes", desc->count,
                          elem_size);
+    export_collect(k);
     kiln_buffer *b = handle_new(HANDLE_BUFFER);
     if (!b)
         return error_no_memory(k, "a buffer's handle");
     b->k = k;
+    b->references = 1;
     b->type = desc->type;
     b->elem_size = elem_size;
     b->count = desc->count;
@@ -89,11 +93,47 @@ kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer 
                 out);
 }
 
+// --- references
 void buffer_drop(kiln_buffer *b)
 {
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        b->k->buffers = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
     b->k->used_bytes -= b->elem_size * b->count;
     b->k->ops->free(b);
     handle_free(HANDLE_BUFFER, b);
+}
+
+void buffer_drop_unused(kiln_buffer *b)
+{
+    if (!b->references && !b->holds && !__atomic_load_n(&b->exports, __ATOMIC_ACQUIRE))
+        buffer_drop(b);
+}
+
+void buffer_hold(kiln_buffer *b)
+{
+    b->holds++;
+}
+
+void buffer_release(kiln_buffer *b)
+{
+    b->holds--;
+    buffer_drop_unused(b);
+}
+
+kiln_status kiln_buffer_retain(kiln_buffer *b)
+{
+    if (!handle_is(HANDLE_BUFFER, b))
+        return error_bad_handle(HANDLE_BUFFER, b);
+    if (b->references == UINT32_MAX)
+        return error_set(b->k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_buffer_retain: the buffer has %u references: no more are possible",
+                         b->references);
+    b->references++;
+    return KILN_OK;
 }
 
 void kiln_buffer_free(kiln_buffer *b)
@@ -104,13 +144,11 @@ void kiln_buffer_free(kiln_buffer *b)
         error_bad_handle(HANDLE_BUFFER, b);
         return;
     }
-    if (b->prev)
-        b->prev->next = b->next;
-    else
-        b->k->buffers = b->next;
-    if (b->next)
-        b->next->prev = b->prev;
-    buffer_drop(b);
+    export_collect(b->k);
+    if (--b->references)
+        return;
+    handle_retire(b);
+    buffer_drop_unused(b);
 }
 
 static kiln_status check_range(const kiln_buffer *b, size_t first, const void *host, size_t count,
