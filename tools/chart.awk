@@ -7,7 +7,7 @@ function escape(text) { gsub(/&/, "\\&amp;", text); gsub(/</, "\\&lt;", text); g
 function text(x, y, class, words) { printf "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, class, escape(words) }
 function line(x1, y1, x2, y2, class) { printf "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x1, y1, x2, y2, class }
 function box(x, y, w, h, class) { printf "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"%s\"/>\n", x, y, w, h, class }
-function quote(key, decimals) { return sprintf("<!-- result: %s %s -->%." decimals "f<!-- end -->", file, key, number(key)) }
+function bold(key, decimals) { return sprintf("**%." decimals "f**", number(key)) } # with a marker before the paragraph: tools/bench-check
 
 function head(width, height, title, subtitle) {
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n", width, height, width, height
@@ -99,14 +99,16 @@ function matmul(    i, name, has_second, y, tick, x, v, step) {
     ratio_path(".of_library", "way", 36)
     caption(436)
 }
-function matmul_words(    i, list, out) {
-    list = "1024 2048 4096 8192"; out = ""
-    split(list, size, " ")
-    for (i = 1; i <= 4; i++)
-        if (has("bf16.nt." size[i] ".of_library"))
-            out = out (out == "" ? "" : "; ") size[i] ": " quote("bf16.nt." size[i] ".TFLOPS", 0) " TFLOP/s, " quote("bf16.nt." size[i] ".of_library", 2) " of cuBLAS" \
-                (has("bf16.nt." size[i] ".chained.of_library") ? ", " quote("bf16.nt." size[i] ".chained.of_library", 2) " in a chain of dependent launches" : "")
-    return out "."
+function matmul_words(    i, stem, out) {
+    out = "<!-- results: " file " bf16.nt.{row}.TFLOPS bf16.nt.{row}.of_library bf16.nt.{row}.chained.of_library -->\n"
+    out = out "| m = n = k, bf16 nt | TFLOP/s | of the library | the same in a chain of dependent launches |\n|---|---|---|---|"
+    split("1024 2048 4096 8192", size, " ")
+    for (i = 1; i <= 4; i++) {
+        stem = "bf16.nt." size[i]
+        if (has(stem ".TFLOPS") && has(stem ".of_library") && has(stem ".chained.of_library"))
+            out = out sprintf("\n| %s | %.0f | %.2f | %.2f |", size[i], number(stem ".TFLOPS"), number(stem ".of_library"), number(stem ".chained.of_library"))
+    }
+    return out
 }
 
 # --- attention: pairs of bars, one panel with and one without the causal mask
@@ -160,7 +162,7 @@ function attention(title,    i, part_of, dim, x) {
     caption(590)
 }
 function attention_words() {
-    return "Kiln's speed as a multiple of cuDNN's, geometric mean over all rows of the file (bf16 and f16): " quote("geomean.of_cudnn", 2) "."
+    return "<!-- results: " file " geomean.of_cudnn -->\nKiln's speed as a multiple of cuDNN's, geometric mean of all rows of the file (bf16 and f16): " bold("geomean.of_cudnn", 2) "."
 }
 
 # --- memory: one row a kernel, the tuned one above the example's
@@ -200,7 +202,7 @@ function bandwidth(    i, n, kernel, most, y, x, tick, gap, width, part_of, heig
     caption(height)
 }
 function bandwidth_words() {
-    return "A copy reaches " quote("copy.64M.best.GBps", 0) " GB/s; the simple kernels load four bytes at a time, the tuned ones sixteen."
+    return "<!-- results: " file " copy.64M.best.GBps -->\nA copy reaches " bold("copy.64M.best.GBps", 0) " GB/s. The simple kernels load four bytes at a time, the tuned ones sixteen."
 }
 
 match($0, /^ *"[^"]+": /) {
