@@ -38,7 +38,7 @@ OPT.coverage = -O0 -g --coverage -fprofile-update=atomic -Wno-error
 OPT.fuzz    = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
-       -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wcast-align -Wswitch-enum \
+       -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wcast-align -Wswitch \
        -Wimplicit-fallthrough -Werror
 BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -Isrc -Iinclude -I$(BUILD)/gen \
              -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno $(OPT.$(FLAVOUR)) $(CFLAGS)

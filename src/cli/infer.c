@@ -222,7 +222,7 @@ static bool is_used_as_size(const ir_func *f, ir_ref r, int fuel, uint32_t *step
             has = ir_operand(f, i, n) == r;
         if (!has || !i->parent)
             continue;
-        switch ((int)i->op) {
+        switch (i->op) {
         case IR_ULT:
         case IR_ULE:
         case IR_SLT:

@@ -166,7 +166,7 @@ static form geometry_form(const infer *x, const ir_inst *i)
     uint64_t threads = (uint64_t)x->block[0] * x->block[1] * x->block[2];
     size_t axis = (size_t)i->imm % 3;
     form out = {.lo = 0};
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_THREAD: return between(0, (int64_t)x->block[axis] - 1);
     case IR_BLOCKDIM: return number(x->block[axis]);
     case IR_LANE: return between(0, 31);
@@ -185,7 +185,7 @@ static form binary_form(infer *x, const ir_inst *i, int fuel)
 {
     form a = form_of(x, ir_operand(x->f, i, 0), fuel - 1),
          b = form_of(x, ir_operand(x->f, i, 1), fuel - 1);
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_ADD: return plus(a, b, 1);
     case IR_SUB: return plus(a, b, -1);
     case IR_MUL: return product(a, b);
@@ -248,7 +248,7 @@ static form load_form(infer *x, const ir_inst *i, uint32_t index)
 static form inst_form(infer *x, ir_inst_id def, ir_ref r, int fuel)
 {
     const ir_inst *i = ir_at(x->f, def);
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_THREAD:
     case IR_BLOCKDIM:
     case IR_LANE:

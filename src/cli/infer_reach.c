@@ -59,7 +59,7 @@ static void assume(infer *x, ir_ref r, bool truth, int fuel)
         return;
     const ir_inst *i = ir_at(x->f, def);
     uint64_t bits;
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_AND:
     case IR_OR:
         for (uint32_t k = 0; k < 2 && truth == (i->op == IR_AND); k++)

@@ -10,7 +10,7 @@
 static builtin builtins[BI_COUNT] = {
     {.id = BI_NONE, .name = ""},
 #define OP(x)    .op = x
-#define LOWER(x) .op = x
+#define LOWER(x) .op = BL_##x
 #define LIB(x)   .lib = x
 #define CONST(x) .op = x
 #define NV(x)     .op = x

@@ -162,7 +162,7 @@ static bool is_truth_value(const ast_expr *e)
         return e->op == TOK_NOT;
     if (e->kind != E_BINARY)
         return false;
-    switch ((int)e->op) {
+    switch (e->op) {
     case TOK_LT:
     case TOK_GT:
     case TOK_LE:

@@ -155,7 +155,7 @@ static bool is_small_factor(const ast_expr *e)
     if (e->is_const)
         return true;
     if (e->kind == E_CALL && e->builtin)
-        switch ((int)e->builtin->id) {
+        switch (e->builtin->id) {
         case BI_thread_x:
         case BI_thread_y:
         case BI_thread_z:
@@ -168,6 +168,7 @@ static bool is_small_factor(const ast_expr *e)
         case BI_warp:
         case BI_warp_count:
         case BI_warp_lanes: return true;
+        default: break;
         }
     return type_is_integer(e->type) && e->type->size < 4;
 }

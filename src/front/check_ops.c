@@ -47,7 +47,7 @@ static ast_decl *root_of(const ast_expr *e)
 
 static const char *vector_helper(token_kind op, bool is_binary)
 {
-    switch ((int)op) {
+    switch (op) {
     case TOK_PLUS:
     case TOK_PLUS_EQ: return is_binary ? "vec_add(a, b)" : NULL;
     case TOK_MINUS:
@@ -56,6 +56,7 @@ static const char *vector_helper(token_kind op, bool is_binary)
     case TOK_STAR_EQ: return "vec_mul(a, b), or vec_scale(a, number),";
     case TOK_SLASH:
     case TOK_SLASH_EQ: return "vec_div(a, b)";
+    default: break;
     }
     return NULL;
 }
@@ -329,7 +330,7 @@ ast_expr *check_binary(front *f, ast_expr *e)
     bool pointers = is_pointer(a->type) || is_pointer(b->type);
     bool integers = type_is_integer(a->type) && type_is_integer(b->type);
     e->is_const = a->is_const && b->is_const && !pointers;
-    switch ((int)e->op) {
+    switch (e->op) {
     case TOK_PLUS:
     case TOK_MINUS:
         if (pointers)
@@ -483,7 +484,7 @@ ast_expr *check_incdec(front *f, ast_expr *e)
 
 static token_kind plain_op(token_kind compound)
 {
-    switch ((int)compound) {
+    switch (compound) {
     case TOK_STAR_EQ: return TOK_STAR;
     case TOK_SLASH_EQ: return TOK_SLASH;
     case TOK_PERCENT_EQ: return TOK_PERCENT;
@@ -494,6 +495,7 @@ static token_kind plain_op(token_kind compound)
     case TOK_AMP_EQ: return TOK_AMP;
     case TOK_CARET_EQ: return TOK_CARET;
     case TOK_PIPE_EQ: return TOK_PIPE;
+    default: break;
     }
     return TOK_ASSIGN;
 }

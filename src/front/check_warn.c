@@ -64,24 +64,26 @@ static range range_of(const type *t)
 static int decided(token_kind op, range x, wide c)
 {
     bool below = x.high<c, above = x.low> c;
-    switch ((int)op) {
+    switch (op) {
     case TOK_LT: return below ? 1 : x.low >= c ? 0 : -1;
     case TOK_LE: return x.high <= c ? 1 : above ? 0 : -1;
     case TOK_GT: return above ? 1 : x.high <= c ? 0 : -1;
     case TOK_GE: return x.low >= c ? 1 : below ? 0 : -1;
     case TOK_EQ: return below || above ? 0 : -1;
     case TOK_NE: return below || above ? 1 : -1;
+    default: break;
     }
     return -1;
 }
 
 static token_kind mirrored(token_kind op)
 {
-    switch ((int)op) {
+    switch (op) {
     case TOK_LT: return TOK_GT;
     case TOK_LE: return TOK_GE;
     case TOK_GT: return TOK_LT;
     case TOK_GE: return TOK_LE;
+    default: break;
     }
     return op;
 }

@@ -67,7 +67,7 @@ static bool convert(const ast_expr *e, const const_value *v, const_value *out)
 
 static bool unary(const ast_expr *e, const const_value *v, const_value *out)
 {
-    switch ((int)e->op) {
+    switch (e->op) {
     case TOK_PLUS: *out = *v; return true;
     case TOK_MINUS:
         *out = v->is_float ? of_float(e->type, -v->real) : of_int(e->type, 0 - v->integer);
@@ -82,7 +82,7 @@ static bool binary_float(const ast_expr *e, double a, double b, const_value *out
 {
     const type *t = e->a->type; // both operands have it; a comparison's own type is i32
     // f32 operations in f64 and then rounded are the same bits: 53 >= 2 * 24 + 2.
-    switch ((int)e->op) {
+    switch (e->op) {
     case TOK_PLUS: *out = of_float(t, a + b); return true;
     case TOK_MINUS: *out = of_float(t, a - b); return true;
     case TOK_STAR: *out = of_float(t, a * b); return true;
@@ -118,7 +118,7 @@ static bool binary_int(const ast_expr *e, uint64_t a, uint64_t b, const_value *o
         count = bits - 1;
     bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
     uint64_t v;
-    switch ((int)e->op) {
+    switch (e->op) {
     case TOK_PLUS: v = a + b; break;
     case TOK_MINUS: v = a - b; break;
     case TOK_STAR: v = a * b; break;

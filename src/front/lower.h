@@ -118,8 +118,8 @@ void lower_assert(lower *l, const ast_expr *e);
 // --- lower_nv.c
 ir_ref lower_nv(lower *l, const ast_expr *e);   // BK_NV rows
 void lower_matrix(lower *l, const ast_expr *e); // BK_MATRIX rows
-// The other rows of builtin_nv.def; false: it is none of them.
-bool lower_nv_value(lower *l, const ast_expr *e, ir_ref *out);
+// The LOWER rows of builtin_nv.def.
+ir_ref lower_nv_value(lower *l, const ast_expr *e);
 
 // --- lower_stmt.c
 void lower_stmt(lower *l, const ast_stmt *s);

@@ -453,26 +453,21 @@ static void hinted_store(call_site *c, ir_hint hint)
 // --- dispatch
 
 // Builtins with records, strings or conditions: they evaluate their arguments themselves.
-static bool lower_special(call_site *c, place *record, ir_ref *out)
+static ir_ref lower_special(call_site *c, place *record)
 {
-    *out = IR_NONE;
-    if (pair_op(c->row)) {
-        pair_builtin(c, record);
-        return true;
+    switch ((special_builtin)c->row->id) {
+    case BI_printf: lower_print(c->l, c->e); break;
+    case BI_assert: lower_assert(c->l, c->e); break;
+    case BI_load_readonly: return hinted_load(c, IR_HINT_READONLY, record);
+    case BI_load_stream: return hinted_load(c, IR_HINT_STREAM, record);
+    case BI_store_stream: hinted_store(c, IR_HINT_STREAM); break;
     }
-    switch ((int)c->row->id) {
-    case BI_printf: lower_print(c->l, c->e); return true;
-    case BI_assert: lower_assert(c->l, c->e); return true;
-    case BI_load_readonly: *out = hinted_load(c, IR_HINT_READONLY, record); return true;
-    case BI_load_stream: *out = hinted_load(c, IR_HINT_STREAM, record); return true;
-    case BI_store_stream: hinted_store(c, IR_HINT_STREAM); return true;
-    default: return false;
-    }
+    return IR_NONE;
 }
 
 static ir_ref lower_geometry(call_site *c)
 {
-    switch ((int)c->row->id) {
+    switch ((geometry_builtin)c->row->id) {
     case BI_thread_x: return axis(c, IR_THREAD, 0);
     case BI_thread_y: return axis(c, IR_THREAD, 1);
     case BI_thread_z: return axis(c, IR_THREAD, 2);
@@ -495,14 +490,14 @@ static ir_ref lower_geometry(call_site *c)
     case BI_warp_count: return warp_count(c);
     case BI_warp_lanes: return warp_lanes(c);
     case BI_dynamic_shared_bytes: return axis(c, IR_DYNSHARED, 0);
-    default: return IR_NONE;
     }
+    return IR_NONE;
 }
 
 static ir_ref lower_warp(call_site *c)
 {
     ir_ref none = ir_i32(c->l->func, 0);
-    switch ((int)c->row->id) {
+    switch ((warp_builtin)c->row->id) {
     case BI_shuffle: return shuffle(c, IR_SH_IDX, false);
     case BI_shuffle_up: return shuffle(c, IR_SH_UP, false);
     case BI_shuffle_down: return shuffle(c, IR_SH_DOWN, false);
@@ -518,15 +513,15 @@ static ir_ref lower_warp(call_site *c)
     case BI_warp_match: return emit(c, IR_MATCH, c->t, c->arg, 1, IR_I32, 0);
     case BI_promise_warp_uniform: return promise(c, 1);
     case BI_promise_block_uniform: return promise(c, 2);
-    default: return IR_NONE;
     }
+    return IR_NONE;
 }
 
-static ir_ref lower_number_builtin(call_site *c)
+static ir_ref lower_arithmetic(call_site *c)
 {
     ir_ref *arg = c->arg;
     ir_cursor *at = &c->l->at;
-    switch ((int)c->row->id) {
+    switch ((number_builtin)c->row->id) {
     case BI_min: return smaller(c, arg[0], arg[1]);
     case BI_max: return larger(c, arg[0], arg[1]);
     case BI_clamp: return smaller(c, larger(c, arg[0], arg[1]), arg[2]);
@@ -563,8 +558,8 @@ static ir_ref lower_number_builtin(call_site *c)
     case BI_to_bf16:
     case BI_to_f8e4:
     case BI_to_f8e5: return narrowed(c);
-    default: return IR_NONE;
     }
+    return IR_NONE;
 }
 
 static ir_ref plain(call_site *c, ir_op op, ir_type result)
@@ -572,42 +567,71 @@ static ir_ref plain(call_site *c, ir_op op, ir_type result)
     return emit(c, op, result, c->arg, c->e->args.len, result, 0);
 }
 
-// Effects: barriers, fences, atomics, clocks. False when it is none of them.
-static bool lower_world(call_site *c, place *record, ir_ref *out)
+// Effects: barriers, fences, ordered accesses, clocks.
+static ir_ref lower_world(call_site *c, place *record)
 {
-    const atomic_row *row = atomic_row_of(c->row->id);
-    *out = IR_NONE;
-    if (row) {
-        *out = atomic(c, row);
-        return true;
-    }
-    switch ((int)c->row->id) {
-    case BI_barrier: plain(c, IR_BARRIER, IR_VOID); return true;
-    case BI_warp_sync: plain(c, IR_WARPSYNC, IR_VOID); return true;
-    case BI_fence_block: fence(c, IR_ACQ_REL, IR_SCOPE_BLOCK); return true;
-    case BI_fence_device: fence(c, IR_ACQ_REL, IR_SCOPE_DEVICE); return true;
-    case BI_fence_system: fence(c, IR_ACQ_REL, IR_SCOPE_SYSTEM); return true;
-    case BI_fence_at: ordered(c, IR_FENCE, NULL, 0, IR_VOID, 0, 1); return true;
-    case BI_atomic_cas: *out = ordered(c, IR_CAS, c->arg, 3, c->t, 0, 0); return true;
-    case BI_atomic_cas_at: *out = ordered(c, IR_CAS, c->arg, 3, c->t, 0, 4); return true;
-    case BI_atomic_load: *out = ordered(c, IR_ATOMLOAD, c->arg, 1, c->t, 0, 0); return true;
-    case BI_atomic_load_at: *out = ordered(c, IR_ATOMLOAD, c->arg, 1, c->t, 0, 2); return true;
-    case BI_atomic_store: ordered(c, IR_ATOMSTORE, c->arg, 2, IR_VOID, 0, 0); return true;
-    case BI_atomic_store_at: ordered(c, IR_ATOMSTORE, c->arg, 2, IR_VOID, 0, 3); return true;
-    case BI_prefetch: plain(c, IR_PREFETCH, IR_VOID); return true;
-    case BI_assume: plain(c, IR_ASSUME, IR_VOID); return true;
-    case BI_trap: plain(c, IR_TRAP, IR_VOID); return true;
+    switch ((world_builtin)c->row->id) {
+    case BI_barrier: plain(c, IR_BARRIER, IR_VOID); break;
+    case BI_warp_sync: plain(c, IR_WARPSYNC, IR_VOID); break;
+    case BI_fence_block: fence(c, IR_ACQ_REL, IR_SCOPE_BLOCK); break;
+    case BI_fence_device: fence(c, IR_ACQ_REL, IR_SCOPE_DEVICE); break;
+    case BI_fence_system: fence(c, IR_ACQ_REL, IR_SCOPE_SYSTEM); break;
+    case BI_fence_at: ordered(c, IR_FENCE, NULL, 0, IR_VOID, 0, 1); break;
+    case BI_atomic_cas: return ordered(c, IR_CAS, c->arg, 3, c->t, 0, 0);
+    case BI_atomic_cas_at: return ordered(c, IR_CAS, c->arg, 3, c->t, 0, 4);
+    case BI_atomic_load: return ordered(c, IR_ATOMLOAD, c->arg, 1, c->t, 0, 0);
+    case BI_atomic_load_at: return ordered(c, IR_ATOMLOAD, c->arg, 1, c->t, 0, 2);
+    case BI_atomic_store: ordered(c, IR_ATOMSTORE, c->arg, 2, IR_VOID, 0, 0); break;
+    case BI_atomic_store_at: ordered(c, IR_ATOMSTORE, c->arg, 2, IR_VOID, 0, 3); break;
+    case BI_prefetch: plain(c, IR_PREFETCH, IR_VOID); break;
+    case BI_assume: plain(c, IR_ASSUME, IR_VOID); break;
+    case BI_trap: plain(c, IR_TRAP, IR_VOID); break;
     case BI_unreachable: // inside an expression; as a statement it ends the region
         c->arg[0] = ir_bool(c->l->func, false);
         emit(c, IR_ASSUME, IR_VOID, c->arg, 1, IR_VOID, 0);
-        return true;
-    case BI_clock_cycles: *out = plain(c, IR_CLOCK, IR_I64); return true;
-    case BI_nano_time: *out = plain(c, IR_NANOTIME, IR_I64); return true;
-    case BI_nano_sleep: plain(c, IR_SLEEP, IR_VOID); return true;
+        break;
+    case BI_clock_cycles: return plain(c, IR_CLOCK, IR_I64);
+    case BI_nano_time: return plain(c, IR_NANOTIME, IR_I64);
+    case BI_nano_sleep: plain(c, IR_SLEEP, IR_VOID); break;
     case BI_to_f16x2:
-    case BI_to_bf16x2: make_pair(c, record); return true;
-    default: return false;
+    case BI_to_bf16x2: make_pair(c, record); break;
     }
+    return IR_NONE;
+}
+
+// Its arguments are values already.
+static ir_ref lower_row(call_site *c, place *record)
+{
+    switch ((builtin_lowering)c->row->op) {
+    case BL_GEOMETRY: return lower_geometry(c);
+    case BL_WARP: return lower_warp(c);
+    case BL_NUMBER: return lower_arithmetic(c);
+    case BL_WORLD: return lower_world(c, record);
+    case BL_ATOMIC: return atomic(c, atomic_row_of(c->row->id));
+    case BL_PAIR:
+    case BL_SPECIAL:
+    case BL_NVIDIA: break;
+    }
+    bug("builtin '%s' has no lowering", c->row->name);
+}
+
+// Those that evaluate their arguments themselves; false: it is none of them.
+static bool lower_own(call_site *c, place *record, ir_ref *out)
+{
+    *out = IR_NONE;
+    if (c->row->kind == BK_MATRIX)
+        lower_matrix(c->l, c->e);
+    else if (c->row->kind == BK_NV)
+        *out = lower_nv(c->l, c->e);
+    else if (c->row->kind == BK_LOWER && c->row->op == BL_PAIR)
+        pair_builtin(c, record);
+    else if (c->row->kind == BK_LOWER && c->row->op == BL_SPECIAL)
+        *out = lower_special(c, record);
+    else if (c->row->kind == BK_LOWER && c->row->op == BL_NVIDIA)
+        *out = lower_nv_value(c->l, c->e);
+    else
+        return false;
+    return true;
 }
 
 ir_ref lower_builtin(lower *l, const ast_expr *e, place *record)
@@ -617,13 +641,7 @@ ir_ref lower_builtin(lower *l, const ast_expr *e, place *record)
     if (!c.row)
         bug("a call without a callee");
     c.t = c.of ? type_ir(c.of) : type_ir(e->type);
-    if (c.row->kind == BK_MATRIX) {
-        lower_matrix(l, e);
-        return IR_NONE;
-    }
-    if (c.row->kind == BK_NV)
-        return lower_nv(l, e);
-    if (lower_special(&c, record, &out) || lower_nv_value(l, e, &out))
+    if (lower_own(&c, record, &out))
         return out;
     must(e->args.len <= COUNT(c.arg));
     for (uint32_t i = 0; i < e->args.len; i++)
@@ -631,8 +649,7 @@ ir_ref lower_builtin(lower *l, const ast_expr *e, place *record)
     l->at.at = e->at;
     if (c.row->kind == BK_OP)
         return emit(&c, (ir_op)c.row->op, c.t, c.arg, e->args.len, c.t, 0);
-    if (lower_world(&c, record, &out) || (out = lower_geometry(&c)) || (out = lower_warp(&c)) ||
-        (out = lower_number_builtin(&c)))
-        return out;
+    if (c.row->kind == BK_LOWER)
+        return lower_row(&c, record);
     bug("builtin '%s' has no lowering", c.row->name);
 }

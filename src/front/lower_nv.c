@@ -240,41 +240,38 @@ static ir_ref cluster(lower *l, const ast_expr *e, int64_t what)
     return ir_at(l->func, id)->result;
 }
 
-bool lower_nv_value(lower *l, const ast_expr *e, ir_ref *out)
+ir_ref lower_nv_value(lower *l, const ast_expr *e)
 {
     ir_func *f = l->func;
     ast_expr *const *args = e->args.at;
-    switch ((int)e->builtin->id) {
-    case BI_shared_address: *out = shared_address(l, args[0]); return true;
+    switch ((nvidia_builtin)e->builtin->id) {
+    case BI_shared_address: return shared_address(l, args[0]);
     case BI_wgmma_k_major: // the leading offset is ignored there; 1 is what the tools write
-        *out = descriptor(l, args[0], swizzle_part(constant_of(l, args[1])) | (uint64_t)1 << 16);
-        return true;
-    case BI_wgmma_mn_major:
-        *out = descriptor(l, args[0], swizzle_part(constant_of(l, args[1])));
-        *out = chunk_part(l, *out, lower_value(l, args[2]));
-        return true;
+        return descriptor(l, args[0], swizzle_part(constant_of(l, args[1])) | (uint64_t)1 << 16);
+    case BI_wgmma_mn_major: {
+        ir_ref desc = descriptor(l, args[0], swizzle_part(constant_of(l, args[1])));
+        return chunk_part(l, desc, lower_value(l, args[2]));
+    }
     case BI_wgmma_step: {
         ir_ref desc = lower_value(l, args[0]), bytes = lower_value(l, args[1]);
         ir_ref sixteens = ir_bin(&l->at, IR_LSHR, IR_I32, bytes, ir_i32(f, 4));
-        *out = ir_bin(&l->at, IR_ADD, IR_I64, desc, ir_convert(&l->at, IR_ZEXT, IR_I64, sixteens));
-        return true;
+        return ir_bin(&l->at, IR_ADD, IR_I64, desc, ir_convert(&l->at, IR_ZEXT, IR_I64, sixteens));
     }
-    case BI_cache_evict_first: *out = ir_i64(f, 0x12F0000000000000); return true;
-    case BI_cache_evict_last: *out = ir_i64(f, 0x14F0000000000000); return true;
-    case BI_pack_f16: *out = halves(l, e, IR_F16); return true;
-    case BI_pack_bf16: *out = halves(l, e, IR_BF16); return true;
+    case BI_cache_evict_first: return ir_i64(f, 0x12F0000000000000);
+    case BI_cache_evict_last: return ir_i64(f, 0x14F0000000000000);
+    case BI_pack_f16: return halves(l, e, IR_F16);
+    case BI_pack_bf16: return halves(l, e, IR_BF16);
     case BI_cluster_at: {
         ir_ref p = in_space(l, lower_value(l, args[0]), IR_PTR_SHARED);
         ir_ref both[] = {p, lower_value(l, args[1])};
         uint8_t result = IR_PTR_GEN;
         ir_inst_id id = ir_add(&l->at, IR_MAPA, IR_PTR_GEN, both, 2, &result, 1);
-        *out = ir_at(l->func, id)->result;
-        return true;
+        return ir_at(l->func, id)->result;
     }
-    case BI_cluster_rank: *out = cluster(l, e, 0); return true;
-    case BI_cluster_blocks: *out = cluster(l, e, 1); return true;
-    case BI_cluster_x: *out = cluster(l, e, 2); return true;
-    case BI_cluster_count_x: *out = cluster(l, e, 3); return true;
-    default: return false;
+    case BI_cluster_rank: return cluster(l, e, 0);
+    case BI_cluster_blocks: return cluster(l, e, 1);
+    case BI_cluster_x: return cluster(l, e, 2);
+    case BI_cluster_count_x: return cluster(l, e, 3);
     }
+    return IR_NONE;
 }

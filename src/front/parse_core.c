@@ -307,7 +307,7 @@ static bool starts_line_of_its_own(const parser *p)
     const token *t = tok(p);
     if (!(t->flags & TF_LINE_START))
         return false;
-    switch ((int)kind(p)) {
+    switch (kind(p)) {
     case TOK_IF:
     case TOK_FOR:
     case TOK_WHILE:
@@ -319,6 +319,7 @@ static bool starts_line_of_its_own(const parser *p)
     case TOK_CASE:
     case TOK_DEFAULT:
     case TOK_SHARED: return true;
+    default: break;
     }
     return false;
 }

@@ -512,7 +512,7 @@ static void parse_externals(parser *p)
             step(p);
             continue;
         }
-        switch ((int)kind(p)) {
+        switch (kind(p)) {
         case TOK_SEMI: step(p); break;
         case TOK_PRAGMA:
             if (tok(p)->name == p->common->words[W_UNROLL]) {

@@ -348,7 +348,7 @@ static ast_expr *parse_primary(parser *p)
     const token *t = tok(p);
     for (; t->kind == TOK_PRAGMA; t = tok(p))
         parse_pragma(p);
-    switch ((int)kind(p)) {
+    switch (kind(p)) {
     case TOK_INT:
     case TOK_FLOAT:
     case TOK_CHAR: return parse_number(p);
@@ -357,6 +357,7 @@ static ast_expr *parse_primary(parser *p)
         e->bytes = t->bytes;
         step(p);
         return e;
+    default: break;
     }
     case TOK_LPAREN: return parse_parens(p);
     case TOK_GENERIC: return parse_generic(p);
@@ -422,7 +423,7 @@ static ast_expr *parse_suffixes(parser *p, ast_expr *e)
 {
     while (!p->is_panicking) {
         span at = here(p);
-        switch ((int)kind(p)) {
+        switch (kind(p)) {
         case TOK_LPAREN: e = parse_call(p, e); break;
         case TOK_DOT:
         case TOK_ARROW: e = parse_member(p, e); break;
@@ -522,7 +523,7 @@ static ast_expr *parse_unary_inner(parser *p)
 {
     while (is_word(p, W_EXTENSION))
         step(p);
-    switch ((int)kind(p)) {
+    switch (kind(p)) {
     case TOK_PLUS:
     case TOK_MINUS:
     case TOK_TILDE:
@@ -539,6 +540,7 @@ static ast_expr *parse_unary_inner(parser *p)
         if (starts_type_name(&look))
             return parse_cast(p);
         break;
+    default: break;
     }
     }
     return parse_suffixes(p, parse_primary(p));

@@ -411,7 +411,7 @@ static ast_stmt *parse_tune_inside(parser *p)
 static ast_stmt *parse_statement_inner(parser *p)
 {
     span at = here(p);
-    switch ((int)kind(p)) {
+    switch (kind(p)) {
     case TOK_SEMI: step(p); return new_stmt(p, S_EMPTY, at);
     case TOK_LBRACE: return parse_block(p, true);
     case TOK_IF: return parse_if(p);
@@ -440,6 +440,7 @@ static ast_stmt *parse_statement_inner(parser *p)
             return new_stmt(p, S_EMPTY, at);
         }
         break;
+    default: break;
     }
     case TOK_IDENT:
         if (tok_ahead(p, 1)->kind == TOK_COLON)

@@ -32,7 +32,7 @@ const type *find_type_name(parser *p, const char *name, ast_decl **decl)
 
 static bool is_type_keyword(token_kind k)
 {
-    switch ((int)k) {
+    switch (k) {
     case TOK_VOID:
     case TOK_BOOL:
     case TOK_CHAR_:
@@ -53,6 +53,7 @@ static bool is_type_keyword(token_kind k)
     case TOK_COMPLEX:
     case TOK_IMAGINARY:
     case TOK_TYPEOF: return true;
+    default: break;
     }
     return false;
 }
@@ -130,7 +131,7 @@ bool starts_type_name(const parser *p)
 bool starts_type(const parser *p)
 {
     token_kind k = kind(p);
-    switch ((int)k) {
+    switch (k) {
     case TOK_TYPEDEF:
     case TOK_EXTERN:
     case TOK_STATIC:
@@ -143,6 +144,7 @@ bool starts_type(const parser *p)
     case TOK_ATTRIBUTE:
     case TOK_SHARED:
     case TOK_KERNEL: return true;
+    default: break;
     }
     if (is_type_keyword(k))
         return true;
@@ -368,7 +370,7 @@ static const type *type_of_words(parser *p, const spec_state *s)
 static bool add_type_word(spec_state *s, token_kind k)
 {
     unsigned bit = 0;
-    switch ((int)k) {
+    switch (k) {
     case TOK_VOID: bit = SEEN_VOID; break;
     case TOK_BOOL: bit = SEEN_BOOL; break;
     case TOK_CHAR_: bit = SEEN_CHAR; break;
@@ -555,7 +557,7 @@ static bool take_specifier(parser *p, spec_state *s)
         step(p);
         return true;
     }
-    switch ((int)k) {
+    switch (k) {
     case TOK_TYPEDEF:
     case TOK_EXTERN:
     case TOK_STATIC:
@@ -589,6 +591,7 @@ static bool take_specifier(parser *p, spec_state *s)
         s->out.type = t;
         s->out.has_tag = true;
         return true;
+    default: break;
     }
     case TOK_IDENT:
         if (is_word(p, W_EXTENSION)) {

@@ -3,6 +3,8 @@
 // undefined behaviour of C: signed work is done on unsigned numbers or after a range test.
 #include "ir/eval.h"
 
+#include "ir/tables.h"
+
 #include <math.h>
 
 static float f32_of(uint64_t bits)
@@ -165,8 +167,8 @@ static bool eval_int(ir_op op, uint32_t width, const uint64_t *in, uint64_t *out
     // Sign-extended views; 32-bit work in 64 bits is exact for all of these.
     int64_t sa = width == 64 ? (int64_t)a : (int32_t)a, sb = width == 64 ? (int64_t)b : (int32_t)b;
     uint32_t count = (uint32_t)b & (width - 1);
-    uint64_t r;
-    switch ((int)op) {
+    uint64_t r = 0;
+    switch ((ir_int_op)op) {
     case IR_ADD: r = a + b; break;
     case IR_SUB: r = a - b; break;
     case IR_MUL: r = a * b; break;
@@ -201,7 +203,6 @@ static bool eval_int(ir_op op, uint32_t width, const uint64_t *in, uint64_t *out
     case IR_PRMT: r = permuted((uint32_t)a, (uint32_t)b, (uint32_t)in[2]); break;
     case IR_DP4A_S:
     case IR_DP4A_U: r = dot4(op, (uint32_t)a, (uint32_t)b, (uint32_t)in[2]); break;
-    default: return false;
     }
     *out = r & mask;
     return true;
@@ -213,7 +214,7 @@ static bool eval_compare(ir_op op, ir_type t, const uint64_t *in, uint64_t *out)
     int64_t sa = t == IR_I32 ? (int32_t)a : (int64_t)a, sb = t == IR_I32 ? (int32_t)b : (int64_t)b;
     double fa = t == IR_F32 ? (double)f32_of(a) : f64_of(a);
     double fb = t == IR_F32 ? (double)f32_of(b) : f64_of(b);
-    switch ((int)op) {
+    switch ((ir_compare_op)op) {
     case IR_IEQ: *out = a == b; return true;
     case IR_INE: *out = a != b; return true;
     case IR_SLT: *out = sa < sb; return true;
@@ -224,8 +225,8 @@ static bool eval_compare(ir_op op, ir_type t, const uint64_t *in, uint64_t *out)
     case IR_FNE: *out = !(fa == fb); return true;
     case IR_FLT: *out = fa < fb; return true;
     case IR_FLE: *out = fa <= fb; return true;
-    default: return false;
     }
+    return false;
 }
 
 // --- floats
@@ -250,8 +251,8 @@ static double pick_max(double a, double b)
 
 static bool eval_f32(ir_op op, const uint64_t *in, uint64_t *out)
 {
-    float a = f32_of(in[0]), b = f32_of(in[1]), r;
-    switch ((int)op) {
+    float a = f32_of(in[0]), b = f32_of(in[1]), r = 0;
+    switch ((ir_float_op)op) {
     case IR_FADD: r = a + b; break;
     case IR_FSUB: r = a - b; break;
     case IR_FMUL: r = a * b; break;
@@ -267,7 +268,6 @@ static bool eval_f32(ir_op op, const uint64_t *in, uint64_t *out)
     case IR_FNEG: *out = in[0] ^ 0x80000000u; return true;
     case IR_FABS: *out = in[0] & 0x7fffffffu; return true;
     case IR_FCOPYSIGN: *out = (in[0] & 0x7fffffffu) | (in[1] & 0x80000000u); return true;
-    default: return false;
     }
     *out = of_f32(r);
     return true;
@@ -275,9 +275,9 @@ static bool eval_f32(ir_op op, const uint64_t *in, uint64_t *out)
 
 static bool eval_f64(ir_op op, const uint64_t *in, uint64_t *out)
 {
-    double a = f64_of(in[0]), b = f64_of(in[1]), r;
+    double a = f64_of(in[0]), b = f64_of(in[1]), r = 0;
     uint64_t sign = (uint64_t)1 << 63;
-    switch ((int)op) {
+    switch ((ir_float_op)op) {
     case IR_FADD: r = a + b; break;
     case IR_FSUB: r = a - b; break;
     case IR_FMUL: r = a * b; break;
@@ -293,7 +293,6 @@ static bool eval_f64(ir_op op, const uint64_t *in, uint64_t *out)
     case IR_FNEG: *out = in[0] ^ sign; return true;
     case IR_FABS: *out = in[0] & ~sign; return true;
     case IR_FCOPYSIGN: *out = (in[0] & ~sign) | (in[1] & sign); return true;
-    default: return false;
     }
     *out = of_f64(r);
     return true;
@@ -319,8 +318,8 @@ static bool eval_packed(ir_op op, ir_type lane, const uint64_t *in, uint64_t *ou
     *out = 0;
     for (int shift = 0; shift < 32; shift += 16) {
         double a = ir_widen(lane, (uint32_t)(in[0] >> shift) & 0xffff);
-        double b = ir_widen(lane, (uint32_t)(in[1] >> shift) & 0xffff), r;
-        switch ((int)op) {
+        double b = ir_widen(lane, (uint32_t)(in[1] >> shift) & 0xffff), r = 0;
+        switch ((ir_packed_op)op) {
         case IR_HADD2: r = a + b; break;
         case IR_HSUB2: r = a - b; break;
         case IR_HMUL2: r = a * b; break;
@@ -329,7 +328,6 @@ static bool eval_packed(ir_op op, ir_type lane, const uint64_t *in, uint64_t *ou
         case IR_HFMA2:
             r = sum_to_odd(a * b, ir_widen(lane, (uint32_t)(in[2] >> shift) & 0xffff));
             break;
-        default: return false;
         }
         *out |= (uint64_t)ir_narrow(lane, r) << shift;
     }
@@ -393,7 +391,7 @@ static bool eval_convert(ir_op op, ir_type to, ir_type from, uint64_t a, uint64_
 {
     double real = from == IR_F32 ? (double)f32_of(a) : f64_of(a);
     int64_t sa = from == IR_I32 ? (int32_t)a : (int64_t)a;
-    switch ((int)op) {
+    switch ((ir_convert_op)op) {
     case IR_TRUNC: *out = low_bits(a, width_of(to)); return true;
     case IR_ZEXT: *out = a; return true;
     case IR_SEXT: *out = low_bits(sign_extended(a, width_of(from)), width_of(to)); return true;
@@ -406,41 +404,34 @@ static bool eval_convert(ir_op op, ir_type to, ir_type from, uint64_t a, uint64_
     case IR_BITCAST:
     case IR_PTRTOINT:
     case IR_INTTOPTR: *out = a; return true;
-    default: return false;
+    case IR_PTRCAST: break; // pointers are the target's
     }
+    return false;
 }
 
 bool ir_eval(ir_op op, ir_type t, uint32_t aux, const uint64_t *operands, uint64_t *out)
 {
-    uint64_t in[3] = {operands[0], 0, 0};
-    if (op == IR_SELECT) {
-        *out = operands[0] ? operands[1] : operands[2];
-        return true;
+    uint64_t in[3] = {0};
+    for (uint32_t k = 0; k < ir_op_rows[op].operands && k < COUNT(in); k++)
+        in[k] = operands[k];
+    switch (ir_op_family(op)) {
+    case IR_FAM_INT: return eval_int(op, t == IR_I64 ? 64 : 32, in, out);
+    case IR_FAM_FLOAT: return t == IR_F32 ? eval_f32(op, in, out) : eval_f64(op, in, out);
+    case IR_FAM_COMPARE: return eval_compare(op, t, in, out);
+    case IR_FAM_SELECT: *out = in[0] ? in[1] : in[2]; return true;
+    case IR_FAM_CONVERT: return eval_convert(op, t, (ir_type)aux, in[0], out);
+    case IR_FAM_PACKED: return eval_packed(op, (ir_type)aux, in, out);
+    case IR_FAM_GROUP: *out = in[0]; return op == IR_UNIFORM;
+    case IR_FAM_FAST: // outside the promise of equal bits
+    case IR_FAM_MEMORY:
+    case IR_FAM_GEOMETRY:
+    case IR_FAM_NVIDIA:
+    case IR_FAM_WORLD:
+    case IR_FAM_CALL:
+    case IR_FAM_CONTROL:
+    case IR_FAM_END:
+    case IR_FAM_NONE:
+    case IR_FAM_COUNT: break;
     }
-    if (op == IR_UNIFORM) {
-        *out = operands[0];
-        return true;
-    }
-    if (op >= IR_TRUNC && op <= IR_INTTOPTR)
-        return eval_convert(op, t, (ir_type)aux, operands[0], out);
-    bool has_one = op == IR_POPC || op == IR_CLZ || op == IR_CTZ || op == IR_BREV ||
-                   op == IR_FSQRT || op == IR_FNEG || op == IR_FABS ||
-                   (op >= IR_FFLOOR && op <= IR_FRINT);
-    bool has_three = op == IR_FSHL || op == IR_PRMT || op == IR_DP4A_S || op == IR_DP4A_U ||
-                     op == IR_FFMA || op == IR_HFMA2;
-    if (op > IR_SELECT && !(op >= IR_HADD2 && op <= IR_HMAX2))
-        return false;
-    if (op >= IR_FAST_EXP2 && op <= IR_FAST_DIV)
-        return false;
-    if (!has_one)
-        in[1] = operands[1];
-    if (has_three)
-        in[2] = operands[2];
-    if (op >= IR_HADD2 && op <= IR_HMAX2)
-        return eval_packed(op, (ir_type)aux, in, out);
-    if (op >= IR_IEQ && op <= IR_FLE)
-        return eval_compare(op, t, in, out);
-    if (op >= IR_FADD)
-        return t == IR_F32 ? eval_f32(op, in, out) : eval_f64(op, in, out);
-    return eval_int(op, t == IR_I64 ? 64 : 32, in, out);
+    return false;
 }

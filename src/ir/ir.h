@@ -29,6 +29,7 @@
 #include "base/map.h"
 #include "base/source.h"
 #include "base/vec.h"
+#include "ir/ops.h"
 
 typedef uint32_t ir_ref;       // see IR_REF_* below
 typedef uint32_t ir_inst_id;   // 0: none; index into f->insts
@@ -42,14 +43,6 @@ typedef enum ir_type {
     IR_PTR_GEN, IR_PTR_GLOBAL, IR_PTR_SHARED, IR_PTR_LOCAL, IR_PTR_CONST, IR_PTR_PARAM,
     IR_TYPE_COUNT
 } ir_type;
-
-typedef enum ir_op {
-    IR_NOP, // a removed instruction's tombstone
-#define OP(e, name, operands, results, rule, cls, effects) IR_##e,
-#include "ir/ops.def"
-#undef OP
-    IR_OP_COUNT
-} ir_op;
 
 typedef enum ir_effect { IR_FX_PURE, IR_FX_READ, IR_FX_WRITE, IR_FX_CONV, IR_FX_CTRL, IR_FX_SIDE } ir_effect;
 typedef enum ir_atomic { IR_AT_ADD, IR_AT_SMIN, IR_AT_SMAX, IR_AT_UMIN, IR_AT_UMAX, IR_AT_AND, IR_AT_OR, IR_AT_XOR,
@@ -88,7 +81,7 @@ typedef struct ir_value {
 } ir_value;
 
 typedef struct ir_inst { // 64 bytes, a line of the cache: every pass walks over all of them
-    uint16_t op;         // ir_op
+    ir_op op : 16;       // an enum, so that the compiler checks switches over it
     uint8_t type;        // ir_type `t` of ops.def
     uint8_t hint;        // ir_hint (memory)
     uint8_t order;       // ir_order (atomics, fences)
@@ -217,7 +210,11 @@ typedef struct ir_module {
 // --- tables
 const char *ir_op_name(ir_op op);
 ir_op ir_op_find(str name); // IR_NOP when unknown
-extern const uint8_t ir_op_effects[IR_OP_COUNT];
+extern const uint8_t ir_op_effects[IR_OP_COUNT], ir_op_families[IR_OP_COUNT];
+static inline ir_family ir_op_family(ir_op op)
+{
+    return (ir_family)ir_op_families[op];
+}
 static inline ir_effect ir_op_effect(ir_op op)
 {
     return (ir_effect)ir_op_effects[op];
@@ -247,11 +244,11 @@ static inline bool ir_is_float(ir_type t)
 }
 static inline bool ir_is_control(ir_op op)
 {
-    return op >= IR_BLOCKSCOPE && op <= IR_SWITCH;
+    return ir_op_family(op) == IR_FAM_CONTROL;
 }
 static inline bool ir_is_terminator(ir_op op)
 {
-    return op >= IR_EXIT;
+    return ir_op_family(op) == IR_FAM_END;
 }
 
 // --- access

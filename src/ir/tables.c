@@ -9,7 +9,6 @@ const ir_op_row ir_op_rows[IR_OP_COUNT] = {
 #define OP(e, text, operands, results, rule, cls, effects)                                         \
     [IR_##e] = {text, operands, results, IR_RULE_##rule, IR_CLS_##cls, IR_FX_##effects},
 #include "ir/ops.def"
-#undef OP
 };
 
 const char *const ir_atomic_names[] = {"add", "smin", "smax", "umin", "umax", "and", "or",
@@ -23,7 +22,27 @@ const uint8_t ir_op_effects[IR_OP_COUNT] = {
     [IR_NOP] = IR_FX_PURE,
 #define OP(e, text, operands, results, rule, cls, effects) [IR_##e] = IR_FX_##effects,
 #include "ir/ops.def"
-#undef OP
+};
+
+const uint8_t ir_op_families[IR_OP_COUNT] = {
+// clang-format off
+#define OP_INT(e, ...) [IR_##e] = IR_FAM_INT,
+#define OP_FLOAT(e, ...) [IR_##e] = IR_FAM_FLOAT,
+#define OP_FAST(e, ...) [IR_##e] = IR_FAM_FAST,
+#define OP_COMPARE(e, ...) [IR_##e] = IR_FAM_COMPARE,
+#define OP_SELECT(e, ...) [IR_##e] = IR_FAM_SELECT,
+#define OP_CONVERT(e, ...) [IR_##e] = IR_FAM_CONVERT,
+#define OP_PACKED(e, ...) [IR_##e] = IR_FAM_PACKED,
+#define OP_MEMORY(e, ...) [IR_##e] = IR_FAM_MEMORY,
+#define OP_GEOMETRY(e, ...) [IR_##e] = IR_FAM_GEOMETRY,
+#define OP_GROUP(e, ...) [IR_##e] = IR_FAM_GROUP,
+#define OP_NVIDIA(e, ...) [IR_##e] = IR_FAM_NVIDIA,
+#define OP_WORLD(e, ...) [IR_##e] = IR_FAM_WORLD,
+#define OP_CALL(e, ...) [IR_##e] = IR_FAM_CALL,
+#define OP_CONTROL(e, ...) [IR_##e] = IR_FAM_CONTROL,
+#define OP_END(e, ...) [IR_##e] = IR_FAM_END,
+// clang-format on
+#include "ir/ops.def"
 };
 
 const ir_type_row ir_type_rows[IR_TYPE_COUNT] = {

@@ -7,13 +7,15 @@
 
 static const char *title_of(const ir_inst *i)
 {
-    switch ((int)i->op) {
+    if (ir_op_family(i->op) != IR_FAM_NVIDIA)
+        return NULL;
+    switch ((ir_nvidia_op)i->op) {
     case IR_NV: return nv_row_of(i)->name;
     case IR_MAPA: return "another block's shared memory";
     case IR_SHADDR: return "shared_address";
     case IR_CLUSTER: return "clusters";
-    default: return NULL;
     }
+    return NULL;
 }
 
 bool pass_device(ir_func *f, pass_ctx *ctx)

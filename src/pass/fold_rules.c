@@ -74,7 +74,7 @@ static void reshape(folder *fo, ir_inst_id id, ir_op op, ir_ref a, ir_ref b)
 
 static bool is_commutative(ir_op op)
 {
-    switch ((int)op) {
+    switch (op) {
     case IR_ADD:
     case IR_MUL:
     case IR_SMULHI:
@@ -120,7 +120,7 @@ static ir_ref zero_of(folder *fo, const view *v)
 static ir_ref int_with_constant(folder *fo, const view *v)
 {
     bool is_zero = !v->kb, is_one = v->kb == 1, is_ones = v->kb == ones(v->t);
-    switch ((int)v->op) {
+    switch (v->op) {
     case IR_ADD:
     case IR_SUB:
     case IR_XOR: return is_zero ? v->a : 0;
@@ -151,7 +151,7 @@ static ir_ref int_with_constant(folder *fo, const view *v)
 // c op x.
 static ir_ref constant_with_int(folder *fo, const view *v)
 {
-    switch ((int)v->op) {
+    switch (v->op) {
     case IR_SHL:
     case IR_LSHR:
     case IR_SDIV:
@@ -170,7 +170,7 @@ static ir_ref constant_with_int(folder *fo, const view *v)
 // x op x.
 static ir_ref with_itself(folder *fo, const view *v)
 {
-    switch ((int)v->op) {
+    switch (v->op) {
     case IR_SUB:
     case IR_XOR: return ir_constant(fo->f, v->t, 0);
     case IR_AND:
@@ -246,7 +246,7 @@ static ir_ref int_power_rules(folder *fo, ir_inst_id id, const view *v)
     if (!is_power_of_two(v->kb) || v->kb == 1)
         return 0;
     ir_ref shift = ir_i32(fo->f, log2_of(v->kb));
-    switch ((int)v->op) {
+    switch (v->op) {
     case IR_MUL: reshape(fo, id, IR_SHL, v->a, shift); return 0;
     case IR_UDIV: reshape(fo, id, IR_LSHR, v->a, shift); return 0;
     case IR_UREM: reshape(fo, id, IR_AND, v->a, ir_constant(fo->f, v->t, v->kb - 1)); return 0;
@@ -298,7 +298,7 @@ static bool invert_compare(folder *fo, ir_inst_id id, ir_ref condition)
     const ir_inst *i = ir_at(fo->f, def);
     ir_op op;
     bool is_swapped = false;
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_IEQ: op = IR_INE; break;
     case IR_INE: op = IR_IEQ; break;
     case IR_FEQ: op = IR_FNE; break;
@@ -450,7 +450,7 @@ static ir_ref float_rules(folder *fo, ir_inst_id id, const view *v)
     const ir_inst *i;
     if (has_nan(fo, v))
         return ir_constant(fo->f, v->t, v->t == IR_F32 ? 0x7fc00000u : 0x7ff8000000000000u);
-    switch ((int)v->op) {
+    switch (v->op) {
     case IR_FMUL: return v->is_kb && as_real(v->t, v->kb) == 1 ? v->a : 0;
     case IR_FDIV:
         if (!v->is_kb)
@@ -531,7 +531,7 @@ static ir_ref convert_rules(folder *fo, ir_inst_id id, const view *v)
         return 0;
     ir_ref x = operand_of(fo, inner, 0);
     ir_type from = (ir_type)inner->aux;
-    switch ((int)v->op) {
+    switch (v->op) {
     case IR_TRUNC: return trunc_rules(fo, id, v, inner);
     case IR_ZEXT: return inner->op == IR_ZEXT ? recast(fo, id, IR_ZEXT, x) : 0;
     case IR_SEXT:

@@ -15,7 +15,7 @@ static ir_ref known_index(geometer *g, const ir_inst *i)
 {
     ir_func *f = g->f;
     uint64_t threads = (uint64_t)g->size[0] * g->size[1] * g->size[2];
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_BLOCKDIM: return ir_i32(f, (int32_t)g->size[i->imm]);
     case IR_THREAD: return g->size[i->imm] == 1 ? ir_i32(f, 0) : 0;
     case IR_WARP: return threads <= 32 ? ir_i32(f, 0) : 0;

@@ -21,7 +21,7 @@ typedef struct hoister {
 
 static bool is_dear(ir_op op)
 {
-    switch ((int)op) {
+    switch (op) {
     case IR_SDIV:
     case IR_UDIV:
     case IR_SREM:

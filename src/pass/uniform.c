@@ -294,34 +294,92 @@ static uint8_t join_level(flow at, uint32_t floor)
                                      : UNIFORM_BLOCK;
 }
 
+static bool geometry_level(const ir_func *f, const ir_inst *i, uint8_t *level)
+{
+    switch ((ir_geometry_op)i->op) {
+    case IR_THREAD: *level = thread_level(f, i->imm); return true;
+    case IR_LANE: *level = UNIFORM_NOT; return true;
+    case IR_WARP: *level = UNIFORM_WARP; return true;
+    case IR_BLOCK:
+    case IR_BLOCKDIM:
+    case IR_GRIDDIM:
+    case IR_DYNSHARED: break;
+    }
+    return false;
+}
+
+static bool group_level(const sweep *s, const ir_inst *i, flow at, uint8_t *level)
+{
+    switch ((ir_group_op)i->op) {
+    case IR_BALLOT:
+    case IR_ACTIVE: *level = UNIFORM_WARP; return true;
+    case IR_MATCH: *level = UNIFORM_NOT; return true;
+    case IR_SHUFFLE: *level = shuffle_level(s, i, at); return true;
+    case IR_BARRIER:
+    case IR_WARPSYNC:
+    case IR_UNIFORM: break;
+    }
+    return false;
+}
+
+static bool memory_level(const sweep *s, const ir_inst *i, uint8_t *level)
+{
+    switch ((ir_memory_op)i->op) {
+    case IR_LOAD: *level = loaded_level(s, i); return true;
+    case IR_ATOMIC:
+    case IR_CAS:
+    case IR_ATOMLOAD: *level = UNIFORM_NOT; return true;
+    case IR_PTRADD:
+    case IR_STORE:
+    case IR_LOCAL:
+    case IR_SHARED:
+    case IR_CONSTANT:
+    case IR_ATOMSTORE:
+    case IR_FENCE:
+    case IR_PREFETCH: break;
+    }
+    return false;
+}
+
+// What the operation itself says about its results, whatever its operands are. False: they are as
+// uniform as the operands.
+static bool own_level(const sweep *s, const ir_inst *i, flow at, uint8_t *level)
+{
+    switch (ir_op_family(i->op)) {
+    case IR_FAM_GEOMETRY: return geometry_level(s->f, i, level);
+    case IR_FAM_GROUP: return group_level(s, i, at, level);
+    case IR_FAM_MEMORY: return memory_level(s, i, level);
+    case IR_FAM_NVIDIA: *level = UNIFORM_NOT; return i->op == IR_NV;
+    case IR_FAM_WORLD: *level = UNIFORM_NOT; return i->op == IR_CLOCK || i->op == IR_NANOTIME;
+    case IR_FAM_CALL: *level = UNIFORM_NOT; return true;
+    case IR_FAM_INT:
+    case IR_FAM_FLOAT:
+    case IR_FAM_FAST:
+    case IR_FAM_COMPARE:
+    case IR_FAM_SELECT:
+    case IR_FAM_CONVERT:
+    case IR_FAM_PACKED:
+    case IR_FAM_CONTROL:
+    case IR_FAM_END:
+    case IR_FAM_NONE:
+    case IR_FAM_COUNT: break;
+    }
+    return false;
+}
+
 static void visit_plain(sweep *s, ir_inst_id id, flow at)
 {
     const ir_func *f = s->f;
     const ir_inst *i = ir_at(f, id);
-    uint8_t level = UNIFORM_BLOCK;
+    uint8_t level;
     ir_inst_id because = id;
     bool is_root = true;
     if (i->result_count == 1 && s->facts.value[i->result] == UNIFORM_NOT &&
         ir_op_effect(i->op) <= IR_FX_READ)
         return; // as low as it gets
-    switch (i->op) {
-    case IR_THREAD: level = thread_level(f, i->imm); break;
-    case IR_LANE: level = UNIFORM_NOT; break;
-    case IR_WARP: level = UNIFORM_WARP; break;
-    case IR_BALLOT:
-    case IR_ACTIVE: level = UNIFORM_WARP; break;
-    case IR_NV:
-    case IR_MATCH:
-    case IR_ATOMIC:
-    case IR_CAS:
-    case IR_ATOMLOAD:
-    case IR_CLOCK:
-    case IR_NANOTIME:
-    case IR_CALL: level = UNIFORM_NOT; break;
-    case IR_LOAD: level = loaded_level(s, i); break;
-    case IR_SHUFFLE: level = shuffle_level(s, i, at); break;
-    default:
+    if (!own_level(s, i, at, &level)) {
         is_root = false;
+        level = UNIFORM_BLOCK;
         for (uint32_t k = 0; k < i->operand_count; k++) {
             ir_ref r = ir_operand(f, i, k);
             if (level_of(s, r) < level) {

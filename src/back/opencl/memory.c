@@ -14,7 +14,7 @@ static const struct {
 
 static space space_of(ir_type t)
 {
-    switch ((int)t) {
+    switch (t) {
     case IR_PTR_SHARED: return SPACE_SHARED;
     case IR_PTR_LOCAL:
     case IR_PTR_PARAM: return SPACE_PRIVATE; // a struct given by value is copied into the frame

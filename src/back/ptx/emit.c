@@ -17,7 +17,7 @@ const uint8_t ptx_classes[IR_TYPE_COUNT] = {
 
 const char *ptx_space(ir_type pointer)
 {
-    switch ((int)pointer) {
+    switch (pointer) {
     case IR_PTR_GLOBAL: return ".global";
     case IR_PTR_SHARED: return ".shared";
     case IR_PTR_LOCAL: return ".local";
@@ -75,7 +75,7 @@ const char *ptx_def(ptx *p, ir_ref r)
 
 static const char *constant_text(ptx *p, const ir_const *c)
 {
-    switch ((int)c->type) {
+    switch (c->type) {
     case IR_F32: return str_format(p->scratch, "0f%08X", (uint32_t)c->bits);
     case IR_F64: return str_format(p->scratch, "0d%016llX", (unsigned long long)c->bits);
     case IR_I32: return str_format(p->scratch, "%d", (int32_t)(uint32_t)c->bits);
@@ -383,6 +383,20 @@ static void emit_loc(ptx *p, const ir_inst *i)
         text_printf(&p->body, "\t.loc %u %u %u\n", file, place.line, place.column);
 }
 
+static void emit_control(ptx *p, ir_inst_id id)
+{
+    switch ((ir_control_op)ir_at(p->f, id)->op) {
+    case IR_IF: emit_if(p, id); break;
+    case IR_LOOP: emit_loop(p, id); break;
+    case IR_SWITCH: emit_switch(p, id); break;
+    case IR_BLOCKSCOPE:
+        p->frame[id].end_label = ++p->next_label;
+        emit_region(p, ir_at(p->f, id)->regions);
+        text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
+        break;
+    }
+}
+
 static void emit_inst(ptx *p, ir_inst_id id)
 {
     const ir_inst *i = ir_at(p->f, id);
@@ -395,37 +409,10 @@ static void emit_inst(ptx *p, ir_inst_id id)
                  ptx_def(p, i->result), ptx_reg(p, pair->high), ptx_reg(p, pair->low));
         return;
     }
-    ir_op op = (ir_op)i->op;
-    if (op == IR_IF)
-        emit_if(p, id);
-    else if (op == IR_LOOP)
-        emit_loop(p, id);
-    else if (op == IR_SWITCH)
-        emit_switch(p, id);
-    else if (op == IR_BLOCKSCOPE) {
-        p->frame[id].end_label = ++p->next_label;
-        emit_region(p, i->regions);
-        text_printf(&p->body, "$L%u:\n", p->frame[id].end_label);
-    } else if (ir_is_terminator(op))
+    if (ir_is_control(i->op))
+        emit_control(p, id);
+    else if (ir_is_terminator(i->op))
         emit_terminator(p, i);
-    else if (op >= IR_PTRADD && op <= IR_PREFETCH)
-        ptx_memory(p, i);
-    else if (op == IR_UNIFORM)
-        ptx_parallel_move(p, i->result, ir_operands(p->f, i), 1);
-    else if (op == IR_ASSUME)
-        return;
-    else if (op >= IR_THREAD && op <= IR_MATCH)
-        ptx_group(p, i);
-    else if (op == IR_CLOCK || op == IR_NANOTIME || op == IR_SLEEP)
-        ptx_group(p, i);
-    else if (channel_is_site(i->op))
-        ptx_talk(p, i);
-    else if (op == IR_NV)
-        ptx_nv(p, i);
-    else if (op == IR_SHADDR || op == IR_MAPA || op == IR_CLUSTER)
-        ptx_cluster(p, i);
-    else if (op == IR_CALL)
-        bug("ptx: a call was not inlined");
     else
         ptx_inst(p, i);
 }

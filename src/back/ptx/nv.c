@@ -1,5 +1,5 @@
 // `nv` instructions as PTX: the text of their row in back/ptx/nv.def with the operands put in. Only
-// the matrix products and the wait for a barrier are printed by code. Start at ptx_nv.
+// the matrix products and the wait for a barrier are printed by code. Start at ptx_nvidia.
 #include "ir/nv.h"
 #include "back/ptx/ptx.h"
 
@@ -322,7 +322,7 @@ static ptx_row row_of(nv_op op)
     bug("an nv instruction names no row");
 }
 
-void ptx_nv(ptx *p, const ir_inst *i)
+static void named_row(ptx *p, const ir_inst *i)
 {
     ptx_row row = row_of((nv_op)i->aux);
     needs(p, i, nv_row_of(i)->sm, row.version);
@@ -334,31 +334,41 @@ void ptx_nv(ptx *p, const ir_inst *i)
         row.print(p, i);
 }
 
-void ptx_cluster(ptx *p, const ir_inst *i)
+static void cluster(ptx *p, const ir_inst *i)
 {
     static const char *const names[] = {"%cluster_ctarank", "%cluster_nctarank", "%clusterid.x",
                                         "%nclusterid.x"};
     const char *d = ptx_def(p, i->result);
-    switch ((int)i->op) {
-    case IR_SHADDR: ptx_line(p, "mov.b32 %s, %s", d, ptx_reg(p, ir_operand(p->f, i, 0))); break;
-    case IR_CLUSTER:
-        if (p->t->sm >= 90) {
-            ptx_needs(p, 78);
-            ptx_line(p, "mov.u32 %s, %s", d, names[i->imm]);
-        } else if (i->imm < 2) { // no clusters: each block is one
-            ptx_line(p, "mov.u32 %s, %d", d, (int)i->imm);
-        } else {
-            ptx_line(p, "mov.u32 %s, %s", d, i->imm == 2 ? "%ctaid.x" : "%nctaid.x");
-        }
-        break;
-    default: { // IR_MAPA
-        if (p->t->sm < 90)
-            ptx_lacks(p, i, 90, "another block's shared memory");
+    if (p->t->sm >= 90) {
         ptx_needs(p, 78);
-        const char *own = ptx_temp(p, RC_RD), *wide = ptx_temp(p, RC_RD);
-        ptx_line(p, "cvt.u64.u32 %s, %s", wide, ptx_reg(p, ir_operand(p->f, i, 0)));
-        ptx_line(p, "cvta.shared.u64 %s, %s", own, wide);
-        ptx_line(p, "mapa.u64 %s, %s, %s", d, own, ptx_op(p, ir_operand(p->f, i, 1)));
+        ptx_line(p, "mov.u32 %s, %s", d, names[i->imm]);
+    } else if (i->imm < 2) { // no clusters: each block is one
+        ptx_line(p, "mov.u32 %s, %d", d, (int)i->imm);
+    } else {
+        ptx_line(p, "mov.u32 %s, %s", d, i->imm == 2 ? "%ctaid.x" : "%nctaid.x");
     }
+}
+
+static void other_shared(ptx *p, const ir_inst *i)
+{
+    const char *d = ptx_def(p, i->result);
+    if (p->t->sm < 90)
+        ptx_lacks(p, i, 90, "another block's shared memory");
+    ptx_needs(p, 78);
+    const char *own = ptx_temp(p, RC_RD), *wide = ptx_temp(p, RC_RD);
+    ptx_line(p, "cvt.u64.u32 %s, %s", wide, ptx_reg(p, ir_operand(p->f, i, 0)));
+    ptx_line(p, "cvta.shared.u64 %s, %s", own, wide);
+    ptx_line(p, "mapa.u64 %s, %s, %s", d, own, ptx_op(p, ir_operand(p->f, i, 1)));
+}
+
+void ptx_nvidia(ptx *p, const ir_inst *i)
+{
+    switch ((ir_nvidia_op)i->op) {
+    case IR_NV: named_row(p, i); break;
+    case IR_SHADDR:
+        ptx_line(p, "mov.b32 %s, %s", ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
+        break;
+    case IR_MAPA: other_shared(p, i); break;
+    case IR_CLUSTER: cluster(p, i); break;
     }
 }

@@ -105,16 +105,17 @@ bool ptx_ordered(ptx *p, const ir_inst *i);
 bool ptx_add_rotated(ptx *p, const ir_inst *i);
 bool ptx_above_minus_zero(ptx *p, const ir_inst *i);
 bool ptx_known_unsigned(ptx *p, const ir_inst *i);
-void ptx_inst(ptx *p, const ir_inst *i);    // inst.c: pure arithmetic and conversions
-void ptx_memory(ptx *p, const ir_inst *i);  // memory.c
-void ptx_group(ptx *p, const ir_inst *i);   // warp.c
-void ptx_narrow(ptx *p, const ir_inst *i);  // narrow.c: FEXT, FNARROW
-void ptx_packed(ptx *p, const ir_inst *i);  // narrow.c: pairs
-void ptx_talk(ptx *p, const ir_inst *i);    // talk.c
-void ptx_nv(ptx *p, const ir_inst *i);      // nv.c
-void ptx_cluster(ptx *p, const ir_inst *i); // nv.c: SHADDR, CLUSTER, MAPA
-void ptx_declare_shared(ptx *p);            // shared.c: the arrays of the module
-void ptx_place_shared(ptx *p);              // shared.c: those of the current kernel
+void ptx_inst(ptx *p, const ir_inst *i);     // inst.c: all but control
+void ptx_memory(ptx *p, const ir_inst *i);   // memory.c
+void ptx_geometry(ptx *p, const ir_inst *i); // warp.c
+void ptx_group(ptx *p, const ir_inst *i);    // warp.c
+void ptx_world(ptx *p, const ir_inst *i);    // warp.c
+void ptx_narrow(ptx *p, const ir_inst *i);   // narrow.c: FEXT, FNARROW
+void ptx_packed(ptx *p, const ir_inst *i);   // narrow.c: pairs
+void ptx_channel(ptx *p, const ir_inst *i);  // channel.c: PRINT, ASSERT, TRAP, BOUNDS
+void ptx_nvidia(ptx *p, const ir_inst *i);   // nv.c
+void ptx_declare_shared(ptx *p);             // shared.c: the arrays of the module
+void ptx_place_shared(ptx *p);               // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.
 void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count);
 // Per value: the value whose register it shares. NULL when no two have to. (tie.c)

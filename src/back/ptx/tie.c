@@ -192,7 +192,7 @@ static bool tie_list(tier *t, ir_ref first, const ir_inst *i)
 static bool tie_control(tier *t, const ir_inst *i)
 {
     const ir_func *f = t->f;
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_NEXT: return tie_list(t, ir_region_at(f, ir_at(f, i->aux)->regions)->args, i);
     case IR_EXIT: return tie_list(t, ir_at(f, i->aux)->result, i);
     case IR_LOOP: return tie_list(t, ir_region_at(f, i->regions)->args, i);

@@ -154,30 +154,23 @@ static void warp_index(ptx *p, const ir_inst *i, const char *d)
     ptx_line(p, "redux.sync.or.b32 %s, %s, -1", d, own);
 }
 
-static void geometry(ptx *p, const ir_inst *i)
+void ptx_geometry(ptx *p, const ir_inst *i)
 {
     const char *d = ptx_def(p, i->result);
-    switch ((int)i->op) {
+    switch ((ir_geometry_op)i->op) {
     case IR_THREAD: ptx_line(p, "mov.u32 %s, %%tid.%c", d, axes[i->imm]); break;
     case IR_BLOCK: ptx_line(p, "mov.u32 %s, %%ctaid.%c", d, axes[i->imm]); break;
     case IR_BLOCKDIM: ptx_line(p, "mov.u32 %s, %%ntid.%c", d, axes[i->imm]); break;
     case IR_GRIDDIM: ptx_line(p, "mov.u32 %s, %%nctaid.%c", d, axes[i->imm]); break;
     case IR_LANE: ptx_line(p, "mov.u32 %s, %%laneid", d); break;
     case IR_WARP: warp_index(p, i, d); break;
-    default: ptx_line(p, "mov.u32 %s, %%dynamic_smem_size", d); break;
+    case IR_DYNSHARED: ptx_line(p, "mov.u32 %s, %%dynamic_smem_size", d); break;
     }
 }
 
 void ptx_group(ptx *p, const ir_inst *i)
 {
-    switch ((int)i->op) {
-    case IR_THREAD:
-    case IR_BLOCK:
-    case IR_BLOCKDIM:
-    case IR_GRIDDIM:
-    case IR_LANE:
-    case IR_WARP:
-    case IR_DYNSHARED: geometry(p, i); break;
+    switch ((ir_group_op)i->op) {
     case IR_BARRIER: ptx_line(p, "bar.sync 0"); break;
     case IR_WARPSYNC: ptx_line(p, "bar.warp.sync -1"); break;
     case IR_SHUFFLE: shuffle(p, i); break;
@@ -190,9 +183,20 @@ void ptx_group(ptx *p, const ir_inst *i)
         ptx_line(p, "match.any.sync.b%s %s, %s, -1", i->type == IR_I64 ? "64" : "32",
                  ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
         break;
+    case IR_UNIFORM: ptx_parallel_move(p, i->result, ir_operands(p->f, i), 1); break;
+    }
+}
+
+void ptx_world(ptx *p, const ir_inst *i)
+{
+    switch ((ir_world_op)i->op) {
+    case IR_PRINT:
+    case IR_ASSERT:
+    case IR_TRAP:
+    case IR_BOUNDS: ptx_channel(p, i); break;
+    case IR_ASSUME: break;
     case IR_CLOCK: ptx_line(p, "mov.u64 %s, %%clock64", ptx_def(p, i->result)); break;
     case IR_NANOTIME: ptx_line(p, "mov.u64 %s, %%globaltimer", ptx_def(p, i->result)); break;
     case IR_SLEEP: ptx_line(p, "nanosleep.u32 %s", ptx_reg(p, ir_operand(p->f, i, 0))); break;
-    default: bug("ptx: '%s' is not a group operation", ir_op_name((ir_op)i->op));
     }
 }

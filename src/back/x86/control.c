@@ -78,7 +78,7 @@ static void emit_next(x86_gen *g, ir_inst_id id)
 
 static void emit_terminator(x86_gen *g, ir_inst_id id)
 {
-    switch ((int)ir_at(g->f, id)->op) {
+    switch ((ir_end_op)ir_at(g->f, id)->op) {
     case IR_UNREACHABLE: x86_emit_unreachable(g); break;
     case IR_RETURN:
         if (g->inside)
@@ -87,7 +87,7 @@ static void emit_terminator(x86_gen *g, ir_inst_id id)
             x86_jump(g->code, g->done);
         break;
     case IR_EXIT: emit_exit(g, id); break;
-    default: emit_next(g, id); break;
+    case IR_NEXT: emit_next(g, id); break;
     }
 }
 
@@ -312,11 +312,11 @@ static void emit_control(x86_gen *g, ir_inst_id id)
         g->controls[id].out = mask_slot(g);
         x86_store_imm(g->code, false, x86_frame(g->controls[id].out), 0);
     }
-    switch ((int)i->op) {
+    switch ((ir_control_op)i->op) {
     case IR_IF: emit_if(g, id); break;
     case IR_SWITCH: emit_switch(g, id); break;
     case IR_LOOP: emit_loop(g, id); break;
-    default: emit_same(g, id, i->regions);
+    case IR_BLOCKSCOPE: emit_same(g, id, i->regions); break;
     }
     bind(g, g->controls[id].after);
     x86_step(g, g->end[id]);

@@ -39,7 +39,7 @@ static bool convert_one(x86_gen *g, const ir_inst *i)
 {
     ir_ref a = ir_operand(g->f, i, 0);
     ir_type to = (ir_type)i->type, from = ir_type_of(g->f, a);
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_SITOF:
     case IR_UITOF: emit_from_int(g, i); return true;
     case IR_FEXT:
@@ -65,7 +65,7 @@ static bool convert_one(x86_gen *g, const ir_inst *i)
         return true;
     }
     x86_word_into(g, a, RAX);
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_TRUNC:
         if (to == IR_I32)
             x86_mov(g->code, false, RAX, RAX);
@@ -299,7 +299,7 @@ static bool convert_lanes(x86_gen *g, const ir_inst *i)
         emit_from_truth(g, i);
         return true;
     }
-    switch ((int)i->op) {
+    switch ((ir_convert_op)i->op) {
     case IR_TRUNC: emit_truncated(g, i, to, from); return true;
     case IR_ZEXT:
         if (cpu_is_wide(to) && !cpu_is_wide(from))
@@ -335,8 +335,12 @@ static bool convert_lanes(x86_gen *g, const ir_inst *i)
         else
             emit_copy(g, i);
         return true;
-    default: emit_copy(g, i); return true; // the same bits
+    case IR_BITCAST:
+    case IR_PTRTOINT:
+    case IR_INTTOPTR: break;
     }
+    emit_copy(g, i); // the same bits
+    return true;
 }
 
 bool x86_emit_conversion(x86_gen *g, const ir_inst *i)

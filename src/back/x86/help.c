@@ -59,7 +59,7 @@ void x86_help_eval(x86_warp *w, uint64_t *buffers, const x86_info *info, uint32_
 // As the C text of back/cpu does them: the tiers of the device give the same.
 static float fast(ir_op op, float a, float b)
 {
-    switch ((int)op) {
+    switch ((ir_fast_op)op) {
     case IR_FAST_EXP2: return exp2f(a);
     case IR_FAST_LOG2: return log2f(a);
     case IR_FAST_SIN: return sinf(a);
@@ -68,8 +68,9 @@ static float fast(ir_op op, float a, float b)
     case IR_FAST_RCP: return 1.0f / a;
     case IR_FAST_RSQRT: return 1.0f / sqrtf(a);
     case IR_FAST_SQRT: return sqrtf(a);
-    default: return a / b;
+    case IR_FAST_DIV: break;
     }
+    return a / b;
 }
 
 static float float_of(uint64_t bits)

@@ -368,7 +368,7 @@ bool x86_emit_lanes(x86_gen *g, const ir_inst *i)
             emit_binary(g, i, pick(row, t));
         return true;
     }
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_SELECT: emit_select(g, i); return true;
     case IR_FFMA: emit_fma(g, i); return true;
     case IR_FMIN:

@@ -29,7 +29,7 @@ x86_class x86_class_of(const x86_gen *g, ir_ref r)
 // Part n of the result depends on parts n of the operands alone, and is written last.
 bool x86_is_elementwise(const ir_inst *i)
 {
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_ADD:
     case IR_SUB:
     case IR_MUL:

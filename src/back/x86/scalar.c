@@ -76,7 +76,7 @@ static void emit_extreme(x86_gen *g, const ir_inst *i, bool wide)
 static bool emit_int(x86_gen *g, const ir_inst *i)
 {
     bool wide = cpu_is_wide((ir_type)i->type);
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_ADD: emit_alu(g, i, ALU_ADD, wide); return true;
     case IR_PTRADD: emit_alu(g, i, ALU_ADD, true); return true;
     case IR_SUB: emit_alu(g, i, ALU_SUB, wide); return true;
@@ -132,7 +132,7 @@ static bool emit_float(x86_gen *g, const ir_inst *i)
             x86_put(g, r, 0, to);
             return true;
         }
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_FSQRT: {
         uint8_t x = x86_real(g, a, VS1);
         x86_vec(g->code, wide ? X86_VSQRTSD : X86_VSQRTSS, to, x, x86_of_reg(x), scalar);

@@ -376,62 +376,52 @@ static void emit_print(x86_gen *g, ir_inst_id id)
     x86_after_call(g);
 }
 
-static bool emit_effect(x86_gen *g, ir_inst_id id)
+static void emit_world(x86_gen *g, ir_inst_id id)
 {
     const ir_inst *i = ir_at(g->f, id);
-    switch ((int)i->op) {
-    case IR_BARRIER: emit_barrier(g, id); return true;
-    case IR_WARPSYNC:
-    case IR_PREFETCH:
-    case IR_ASSUME: return true;
-    case IR_FENCE:
-        x86_byte(g->code, 0x0f); // mfence
-        x86_byte(g->code, 0xae);
-        x86_byte(g->code, 0xf0);
-        return true;
-    case IR_PRINT: emit_print(g, id); return true;
-    case IR_ASSERT: emit_assert(g, id); return true;
-    case IR_BOUNDS: emit_bounds(g, id); return true;
+    switch ((ir_world_op)i->op) {
+    case IR_PRINT: emit_print(g, id); break;
+    case IR_ASSERT: emit_assert(g, id); break;
+    case IR_BOUNDS: emit_bounds(g, id); break;
     case IR_TRAP:
         x86_active(g, RCX);
         emit_fault(g, 2, g->c.sites[id] - 1);
-        return true;
+        break;
+    case IR_ASSUME: break;
+    case IR_CLOCK:
+    case IR_NANOTIME: emit_time(g, i); break;
     case IR_SLEEP:
         x86_before_call(g);
         call_back(g, OF_WARP(yield));
         x86_after_call(g);
-        return true;
-    default: return false;
+        break;
     }
 }
 
-bool x86_emit_warp(x86_gen *g, ir_inst_id id)
+static void emit_geometry(x86_gen *g, const ir_inst *i)
+{
+    switch ((ir_geometry_op)i->op) {
+    case IR_THREAD: emit_thread(g, i); break;
+    case IR_BLOCK: emit_field(g, i, offsetof(x86_warp, block) + 4 * (size_t)i->imm); break;
+    case IR_BLOCKDIM: emit_blockdim(g, i); break;
+    case IR_GRIDDIM: emit_field(g, i, offsetof(x86_warp, grid_dim) + 4 * (size_t)i->imm); break;
+    case IR_LANE: emit_lane(g, i); break;
+    case IR_WARP: emit_field(g, i, offsetof(x86_warp, warp)); break;
+    case IR_DYNSHARED: emit_field(g, i, offsetof(x86_warp, dynamic_bytes)); break;
+    }
+}
+
+static void emit_group(x86_gen *g, ir_inst_id id)
 {
     const ir_inst *i = ir_at(g->f, id);
-    switch ((int)i->op) {
-    case IR_THREAD: emit_thread(g, i); return true;
-    case IR_BLOCK: emit_field(g, i, offsetof(x86_warp, block) + 4 * (size_t)i->imm); return true;
-    case IR_BLOCKDIM: emit_blockdim(g, i); return true;
-    case IR_GRIDDIM:
-        emit_field(g, i, offsetof(x86_warp, grid_dim) + 4 * (size_t)i->imm);
-        return true;
-    case IR_LANE: emit_lane(g, i); return true;
-    case IR_WARP: emit_field(g, i, offsetof(x86_warp, warp)); return true;
-    case IR_DYNSHARED: emit_field(g, i, offsetof(x86_warp, dynamic_bytes)); return true;
-    case IR_LOCAL:
-        x86_mov_imm(g->code, RAX, g->c.locals.at[i->aux]);
-        put_same(g, i->result, RAX);
-        return true;
-    case IR_SHARED: emit_shared(g, i); return true;
-    case IR_CONSTANT: emit_constant(g, i); return true;
-    case IR_SHUFFLE: emit_shuffle(g, i); return true;
+    switch ((ir_group_op)i->op) {
+    case IR_BARRIER: emit_barrier(g, id); break;
+    case IR_WARPSYNC: break;
+    case IR_SHUFFLE: emit_shuffle(g, i); break;
     case IR_BALLOT:
-    case IR_ACTIVE: emit_ballot(g, i); return true;
-    case IR_MATCH: emit_match(g, i); return true;
-    case IR_UNIFORM: emit_uniform(g, i); return true;
-    case IR_CLOCK:
-    case IR_NANOTIME: emit_time(g, i); return true;
-    default: return emit_effect(g, id);
+    case IR_ACTIVE: emit_ballot(g, i); break;
+    case IR_MATCH: emit_match(g, i); break;
+    case IR_UNIFORM: emit_uniform(g, i); break;
     }
 }
 
@@ -458,7 +448,7 @@ bool x86_may_call(const x86_gen *g, ir_inst_id id)
     ir_type from = i->operand_count ? ir_type_of(g->f, ir_operand(g->f, i, 0)) : IR_VOID;
     bool is_small =
         (from >= IR_BF16 && from <= IR_F8E5) || (i->type >= IR_BF16 && i->type <= IR_F8E5);
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_BARRIER:
     case IR_SLEEP:
     case IR_PRINT:
@@ -478,31 +468,66 @@ bool x86_may_call(const x86_gen *g, ir_inst_id id)
            (is_wide_call(i->op) && cpu_is_wide((ir_type)i->type));
 }
 
+static void emit_arithmetic(x86_gen *g, const ir_inst *i)
+{
+    if (!(is_lanes(g, i->result) ? x86_emit_lanes(g, i) : x86_emit_scalar(g, i)))
+        x86_emit_general(g, i);
+}
+
+static void emit_memory(x86_gen *g, const ir_inst *i)
+{
+    switch ((ir_memory_op)i->op) {
+    case IR_PTRADD: emit_arithmetic(g, i); break;
+    case IR_LOAD:
+    case IR_STORE:
+    case IR_ATOMIC:
+    case IR_CAS:
+    case IR_ATOMLOAD:
+    case IR_ATOMSTORE: x86_emit_memory(g, i); break;
+    case IR_LOCAL:
+        x86_mov_imm(g->code, RAX, g->c.locals.at[i->aux]);
+        put_same(g, i->result, RAX);
+        break;
+    case IR_SHARED: emit_shared(g, i); break;
+    case IR_CONSTANT: emit_constant(g, i); break;
+    case IR_FENCE:
+        x86_byte(g->code, 0x0f); // mfence
+        x86_byte(g->code, 0xae);
+        x86_byte(g->code, 0xf0);
+        break;
+    case IR_PREFETCH: break;
+    }
+}
+
 void x86_emit_plain(x86_gen *g, ir_inst_id id)
 {
     const ir_inst *i = ir_at(g->f, id);
-    bool is_general = i->op < IR_PTRADD || (i->op >= IR_FADD && i->op <= IR_FAST_DIV);
     bool is_dropped = i->result_count > 0;
     for (uint32_t k = 0; k < i->result_count; k++)
         is_dropped &= g->places[i->result + k].class == CLASS_NONE;
-    ir_effect effect = ir_op_effect((ir_op)i->op);
+    ir_effect effect = ir_op_effect(i->op);
     if (is_dropped && (effect == IR_FX_PURE || effect == IR_FX_READ))
         return;
-    if (is_memory(i)) {
-        x86_emit_memory(g, i);
-        return;
-    }
-    if (x86_emit_warp(g, id))
-        return;
-    if (i->op >= IR_TRUNC && i->op <= IR_PTRCAST) {
+    switch (ir_op_family(i->op)) {
+    case IR_FAM_INT:
+    case IR_FAM_FLOAT:
+    case IR_FAM_FAST:
+    case IR_FAM_COMPARE:
+    case IR_FAM_SELECT:
+    case IR_FAM_PACKED: emit_arithmetic(g, i); break;
+    case IR_FAM_CONVERT:
         if (!x86_emit_conversion(g, i))
             x86_emit_general(g, i);
-        return;
+        break;
+    case IR_FAM_MEMORY: emit_memory(g, i); break;
+    case IR_FAM_GEOMETRY: emit_geometry(g, i); break;
+    case IR_FAM_GROUP: emit_group(g, id); break;
+    case IR_FAM_WORLD: emit_world(g, id); break;
+    case IR_FAM_NVIDIA:
+    case IR_FAM_CALL:
+    case IR_FAM_CONTROL:
+    case IR_FAM_END:
+    case IR_FAM_NONE:
+    case IR_FAM_COUNT: x86_refuse(g, ir_op_name(i->op)); break;
     }
-    if (i->result_count && (is_lanes(g, i->result) ? x86_emit_lanes(g, i) : x86_emit_scalar(g, i)))
-        return;
-    if (is_general)
-        x86_emit_general(g, i);
-    else
-        x86_refuse(g, ir_op_name((ir_op)i->op));
 }

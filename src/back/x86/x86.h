@@ -179,7 +179,6 @@ void x86_emit_plain(x86_gen *g, ir_inst_id id);
 bool x86_emit_scalar(x86_gen *g, const ir_inst *i);
 bool x86_emit_lanes(x86_gen *g, const ir_inst *i);
 bool x86_emit_conversion(x86_gen *g, const ir_inst *i);
-bool x86_emit_warp(x86_gen *g, ir_inst_id id);
 void x86_emit_general(x86_gen *g, const ir_inst *i); // by ir_eval, lane by lane
 void x86_emit_memory(x86_gen *g, const ir_inst *i);
 void x86_emit_unreachable(x86_gen *g);

@@ -29,7 +29,7 @@ struct cpu_work {
 // --- out of the IR
 static bool moves_address(const ir_inst *i)
 {
-    switch ((int)i->op) {
+    switch (i->op) {
     case IR_PTRTOINT:
     case IR_INTTOPTR: return true;
     case IR_LOAD:

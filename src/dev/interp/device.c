@@ -366,7 +366,7 @@ static kiln_status info(const kiln *k, kiln_device_info *out)
 // --- tensor maps
 static interp_elem map_elem(kiln_type type)
 {
-    switch ((int)type) {
+    switch (type) {
     case KILN_I32:
     case KILN_U32: return INTERP_I32;
     case KILN_I64:

@@ -51,7 +51,7 @@ static inline double e4m3_float(uint32_t bits)
 
 static inline double number(nv_elem e, uint32_t bits)
 {
-    switch ((int)e) {
+    switch (e) {
     case NV_F16: return half_float(bits);
     case NV_BF16: return (double)float_of(bits << 16);
     case NV_TF32: return (double)float_of(bits & ~0x1fffu); // the low 13 bits are dropped
@@ -76,7 +76,7 @@ double product_float(nv_elem e, uint32_t bits)
 
 uint32_t product_floats(nv_elem e, const uint8_t *from, double *out)
 {
-    switch ((int)e) {
+    switch (e) {
     case NV_F16: EACH(8, uint16_t, NV_F16) return 8;
     case NV_BF16: EACH(8, uint16_t, NV_BF16) return 8;
     case NV_E4M3: EACH(16, uint8_t, NV_E4M3) return 16;

@@ -85,7 +85,7 @@ static void fault(ptx *p, uint32_t site, const char *const *values)
     ptx_line(p, "exit");
 }
 
-void ptx_talk(ptx *p, const ir_inst *i)
+void ptx_channel(ptx *p, const ir_inst *i)
 {
     uint32_t site = p->site[i - p->f->insts.at] - 1;
     if (i->op == IR_PRINT) {
