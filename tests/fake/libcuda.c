@@ -404,7 +404,7 @@ static cu_result fake_module_unload(cu_module m)
     free(m);
     return CU_OK;
 }
-static struct cu_function_s functions[256];
+static struct cu_function_s functions[4096];
 static int function_count;
 static cu_result fake_module_function(cu_function *f, cu_module m, const char *name)
 {
@@ -414,7 +414,7 @@ static cu_result fake_module_function(cu_function *f, cu_module m, const char *n
     snprintf(spaced, sizeof spaced, ".entry %s (", name);
     if (!strstr(m->text, entry) && !strstr(m->text, spaced))
         return CU_NOT_FOUND;
-    *f = &functions[function_count++ % 256];
+    *f = &functions[function_count++ % 4096];
     snprintf((*f)->name, sizeof(*f)->name, "%s", name);
     (*f)->dynamic = 48 << 10;
     return CU_OK;
