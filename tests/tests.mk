@@ -108,6 +108,7 @@ $(T)/gpu/%: tests/gpu/%.c tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 $(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
+$(T)/gpu/attention $(T)/gpu/attention_backward: tests/gpu/attention_case.h tests/gpu/attention_numbers.h
 $(T)/libfakecuda.so: tests/fake/libcuda.c src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@

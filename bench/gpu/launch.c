@@ -154,15 +154,11 @@ static kiln_status call_op(kiln *k, bool is_matmul, kiln_buffer **b)
         return kiln_matmul(k, &(kiln_matmul_desc){.a = KILN_VIEW(b[0], FIRST_DIM, FIRST_DIM),
                                                   .b = KILN_VIEW(b[1], FIRST_DIM, FIRST_DIM),
                                                   .out = KILN_VIEW(b[3], FIRST_DIM, FIRST_DIM)});
-    return kiln_attention_forward(k, &(kiln_attention_desc){.q = b[0],
-                                                            .k = b[1],
-                                                            .v = b[2],
-                                                            .out = b[3],
-                                                            .batch = 1,
-                                                            .heads = 1,
-                                                            .queries = FIRST_DIM,
-                                                            .keys = FIRST_DIM,
-                                                            .head_dim = FIRST_DIM});
+    kiln_view v[4];
+    for (int n = 0; n < 4; n++)
+        v[n] = KILN_VIEW(b[n], 1, 1, FIRST_DIM, FIRST_DIM);
+    return kiln_attention_forward(
+        k, &(kiln_attention_desc){.q = v[0], .k = v[1], .v = v[2], .out = v[3]});
 }
 
 static int first_call(const char *op)

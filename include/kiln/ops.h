@@ -71,40 +71,42 @@ typedef enum kiln_attention_kernel {
     KILN_ATTENTION_PORTABLE
 } kiln_attention_kernel;
 
-// All tensors are dense. Types: bf16, f16, f32, the same for all but lse; sums are f32. Each heads
-// / kv_heads neighbouring heads of q share one of k and v.
+// Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor
+// [batch, length, 3, heads, head_dim] is sliced and permuted (kiln_view_index, kiln_view_permute),
+// one head for all is broadcast. The kernel for sm_90a needs contiguous rows that start at
+// multiples of 16 bytes; without them KILN_ATTENTION_BEST is the portable one. Types: bf16, f16,
+// f32, the same for all but lse; sums are f32. Each heads / kv_heads neighbouring heads of q share
+// one of k and v.
 typedef struct kiln_attention_desc {
-    const kiln_buffer *q;     // [batch, heads, queries, head_dim]
-    const kiln_buffer *k, *v; // [batch, kv_heads, keys, head_dim]
-    kiln_buffer *out;         // as q; must be another buffer
-    kiln_buffer *lse; // [batch, heads, queries] f32: logarithm of each row's sum of e to the scaled
-                      // score; may be NULL
-    uint32_t batch, heads, queries, keys, head_dim;
-    uint32_t kv_heads;                // 0: heads
-    bool is_causal;                   // the last query sees all keys, each one before it one less
-    float scale;                      // 0: one over the root of head_dim
-    kiln_stream *stream;              // NULL: the device's own
+    kiln_view q;         // [batch, heads, queries, head_dim]
+    kiln_view k, v;      // [batch, kv_heads, keys, head_dim]
+    kiln_view out;       // as q; has no element in common with the others
+    kiln_view lse;       // [batch, heads, queries] f32: logarithm of each row's sum of e to the
+                         // scaled score; without a buffer it is not computed
+    bool is_causal;      // the last query sees all keys, each one before it one less
+    float scale;         // 0: one over the root of head_dim
+    kiln_stream *stream; // NULL: the device's own
     kiln_attention_kernel kernel;     // instead of the best
     uint32_t tile_queries, tile_keys; // instead of the best; 0: chosen
 } kiln_attention_desc;
 KILN_API kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc);
 
-// Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. All tensors
-// are dense, [batch, heads, length, head_dim], and of one type: bf16, f16, f32; lse and workspace
-// are f32.
+// Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. Views as in
+// the forward call. A head of k and v that several heads of q share gets the sum of their
+// gradients; one that a view broadcasts does not: dk and dv have an element for each of theirs.
 typedef struct kiln_attention_backward_desc {
-    const kiln_buffer *q, *k, *v; // of the forward call
-    const kiln_buffer *out, *lse; // its results
-    const kiln_buffer *dout;
-    kiln_buffer *dq, *dk, *dv; // results
-    kiln_buffer *workspace;    // as many elements as kiln_attention_backward_workspace says
-    uint32_t batch, heads, length, head_dim;
-    bool is_causal;               // as in the forward call
-    float scale;                  // the same; 0: one over the root of head_dim
-    kiln_stream *stream;          // NULL: the device's own
+    kiln_view q, k, v;   // of the forward call
+    kiln_view out, lse;  // its results
+    kiln_view dout;      // as out
+    kiln_view dq;        // as q; results have no element in common with others
+    kiln_view dk, dv;    // as k and v
+    kiln_view workspace; // f32, dense: as many elements as kiln_attention_backward_workspace says
+    bool is_causal;      // as in the forward call
+    float scale;         // the same; 0: one over the root of head_dim
+    kiln_stream *stream; // NULL: the device's own
     kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 64 and 128
 } kiln_attention_backward_desc;
-// Of the description only the buffers but for q may be missing.
+// Of the description only q, k and what is not a view is read.
 KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,
                                                        const kiln_attention_backward_desc *desc,
                                                        uint64_t *elements);

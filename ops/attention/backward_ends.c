@@ -1,10 +1,11 @@
 // The two ends of attention backward: what every query row needs, made before the main kernel
-// (backward_sm90.c), and dQ, made from the sum that it leaves. -D TYPE_f16 for f16.
+// (backward_sm90.c), and dQ, made from the sum that it leaves. -D TYPE_f16 for f16, -D STRIDED as
+// there.
 //
 // Queries come in blocks of M. `rows`: [heads, blocks, 2, M]: -LSE * log2(e), then D, the sum of
 // dO * O over the row; past the end -infinity and 0, so that P is 0 there. `sums`: [heads, blocks,
 // 8192] numbers of dQ in the order of the main kernel's registers: [8 warps][8][32 lanes][4].
-#include <kiln/kernel.h>
+#include "strided.h"
 
 tune(HD, 128, 64);
 
@@ -17,6 +18,15 @@ typedef bf16 elem;
 #endif
 
 enum { M = HD == 128 ? 64 : 128, LANES = HD / 8 };
+
+typedef struct tensors {
+    u32 length, blocks; // queries of a head, blocks of them
+    f32 scale;
+#if defined(STRIDED)
+    u32 heads;
+    strides out, dout, lse, dq;
+#endif
+} tensors;
 
 static f32x2 unpack(u32 word)
 {
@@ -35,20 +45,19 @@ static f32 add_products(f32 sum, u32 a, u32 b)
 
 // A thread for 8 numbers: clears as many of the sums, and has a part of D.
 kernel block(256) void attention_backward_prepare(const elem *o, const elem *grad, const f32 *lse,
-                                                  f32 *rows, f32 *sums, u32 length, u32 blocks)
+                                                  f32 *rows, f32 *sums, tensors t)
 {
-    u32 i = global_x(), part = i % LANES, padded = i / LANES, head = padded / (blocks * M);
-    u32 query = padded - head * blocks * M;
-    u64 row = head * length + query;
+    u32 i = global_x(), part = i % LANES, padded = i / LANES, head = padded / (t.blocks * M);
+    u32 query = padded - head * t.blocks * M;
     f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f}, *clear = (f32x4 *)(sums + (u64)i * 8);
     clear[0] = zero;
     clear[1] = zero;
     u32x4 a = {0, 0, 0, 0}, b = {0, 0, 0, 0};
     f32 minus_lse = -INFINITY;
-    if (query < length) {
-        a = *(const u32x4 *)(o + row * HD + part * 8);
-        b = *(const u32x4 *)(grad + row * HD + part * 8);
-        minus_lse = lse[row] * -1.4426950408889634f;
+    if (query < t.length) {
+        a = *(const u32x4 *)(o + ROW_AT(t, out, head, t.heads, query, t.length, HD) + part * 8);
+        b = *(const u32x4 *)(grad + ROW_AT(t, dout, head, t.heads, query, t.length, HD) + part * 8);
+        minus_lse = lse[ROW_AT(t, lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
     }
     f32 d = add_products(0.0f, a.x, b.x);
     d = add_products(d, a.y, b.y);
@@ -58,32 +67,31 @@ kernel block(256) void attention_backward_prepare(const elem *o, const elem *gra
     for (u32 step = 1; step < LANES; step *= 2)
         d += shuffle_xor(d, step);
     if (part == 0) {
-        f32 *to = rows + (u64)(head * blocks + query / M) * (2 * M) + query % M;
+        f32 *to = rows + (u64)(head * t.blocks + query / M) * (2 * M) + query % M;
         to[0] = minus_lse;
         to[M] = d;
     }
 }
 
 // A thread for 16 numbers: 8 columns of rows r and r + 8 of 64 x 64.
-kernel block(256) void attention_backward_convert(const f32 *sums, elem *dq, u32 length, u32 blocks,
-                                                  f32 scale)
+kernel block(256) void attention_backward_convert(const f32 *sums, elem *dq, tensors t)
 {
     u32 i = global_x(), j = i % 8, row = i / 8 % 8, warp_row = i / 64 % 4, half = i / 256 % 2;
-    u32 tile = i / 512, head = tile / blocks, block = tile - head * blocks;
+    u32 tile = i / 512, head = tile / t.blocks, block = tile - head * t.blocks;
     const f32x4 *from =
         (const f32x4 *)(sums + (u64)(i / 256) * 4096 + warp_row * 1024 + j * 128 + row * 16);
     u32 low[4], high[4];
 #pragma unroll
     for (u32 k = 0; k < 4; k++) {
         f32x4 v = from[k];
-        low[k] = PACK(v.x * scale, v.y * scale);
-        high[k] = PACK(v.z * scale, v.w * scale);
+        low[k] = PACK(v.x * t.scale, v.y * t.scale);
+        high[k] = PACK(v.z * t.scale, v.w * t.scale);
     }
     u32 query = block * M + (HD == 128 ? 0 : half * 64) + warp_row * 16 + row;
     u32 column = (HD == 128 ? half * 64 : 0) + j * 8;
-    elem *to = dq + (u64)(head * length + query) * HD + column;
-    if (query < length)
+    elem *to = dq + ROW_AT(t, dq, head, t.heads, query, t.length, HD) + column;
+    if (query < t.length)
         *(u32x4 *)to = (u32x4){low[0], low[1], low[2], low[3]};
-    if (query + 8 < length)
-        *(u32x4 *)(to + 8 * HD) = (u32x4){high[0], high[1], high[2], high[3]};
+    if (query + 8 < t.length)
+        *(u32x4 *)(to + 8 * PITCH(t, dq, HD)) = (u32x4){high[0], high[1], high[2], high[3]};
 }

@@ -2,107 +2,79 @@
 // A warp works on one row: 32 rows of the other side at a time, a lane has P and dS of one of them,
 // then all lanes add these rows, each its own columns.
 //
-// Tensors are [head][row][HD], dense, HD any number; -D TYPE_f16 or TYPE_f32 instead of bf16. d:
-// the sum of dO * O over each row, written by the first kernel and read by the second.
-#include <kiln/kernel.h>
+// Tensors are [batch][head][row][HD] with any strides, HD any number; -D TYPE_f16 or TYPE_f32
+// instead of bf16. CAUSAL and shared heads of K and V as in forward_sm90.c. d: the sum of dO * O
+// over each row, [batch][heads][queries], written by the first kernel and read by the second.
+#include "portable.h"
 
-#if !defined(HD)
-#    define HD 128
-#endif
-tune(CAUSAL, 0, 1);
-
-#if defined(TYPE_f32)
-typedef f32 elem_t;
-#    define ROUND
-#elif defined(TYPE_f16)
-typedef f16 elem_t;
-#    define ROUND to_f16
-#else
-typedef bf16 elem_t;
-#    define ROUND to_bf16
-#endif
-
-enum { WARPS = 4, COLUMNS = (HD + 31) / 32 }; // columns of a lane: lane(), lane() + 32 …
-
-static f32 dot(const elem_t *a, const elem_t *b)
-{
-    f32 sum = 0.0f;
-    for (u32 i = 0; i < HD; i++)
-        sum = fma(f32(a[i]), f32(b[i]), sum);
-    return sum;
-}
-
-static void add_row(f32 (*acc)[COLUMNS], f32 weight, const elem_t *row)
-{
-#pragma unroll
-    for (u32 c = 0; c < COLUMNS; c++)
-        if (c * 32 + lane() < HD)
-            (*acc)[c] = fma(weight, f32(row[c * 32 + lane()]), (*acc)[c]);
-}
-
-static void store_row(elem_t *row, f32 (*acc)[COLUMNS], f32 scale)
-{
-#pragma unroll
-    for (u32 c = 0; c < COLUMNS; c++)
-        if (c * 32 + lane() < HD)
-            row[c * 32 + lane()] = ROUND((*acc)[c] * scale);
-}
+typedef struct tensors {
+    strides q, k, v, out, dout, lse, dq, dk, dv;
+} tensors;
 
 kernel block(32 * WARPS) void attention_backward_queries(const elem_t *q, const elem_t *k,
                                                          const elem_t *v, const elem_t *out,
                                                          const elem_t *dout, const f32 *lse, f32 *d,
-                                                         elem_t *dq, u32 rows, u32 length,
-                                                         f32 scale)
+                                                         elem_t *dq, shape s, tensors by)
 {
-    u32 row = block_x() * WARPS + warp(); // of all heads
-    if (row >= rows)
+    u32 number = block_x() * WARPS + warp(); // of the query, in all heads
+    if (number >= s.batch * s.heads * s.queries)
         return;
-    u32 head = row / length, seen = CAUSAL ? row - head * length + 1 : length;
-    const elem_t *own = q + (u64)row * HD, *own_dout = dout + (u64)row * HD;
-    const elem_t *k0 = k + (u64)head * length * HD, *v0 = v + (u64)head * length * HD;
+    row r = row_of(number, s.heads, s.queries), first_key = {r.batch, r.head, 0};
+    first_key.head /= s.heads / s.kv_heads;
+    u32 seen = CAUSAL ? s.keys - s.queries + r.index + 1 : s.keys;
+    const elem_t *own = q + row_at(by.q, r), *own_dout = dout + row_at(by.dout, r);
+    const elem_t *own_out = out + row_at(by.out, r);
+    const elem_t *k0 = k + row_at(by.k, first_key), *v0 = v + row_at(by.v, first_key);
     f32 part = 0.0f, acc[COLUMNS] = {0.0f};
     for (u32 c = lane(); c < HD; c += 32)
-        part = fma(f32(own_dout[c]), f32(out[(u64)row * HD + c]), part);
-    f32 sum = warp_sum(part), own_lse = lse[row];
+        part = fma(f32(own_dout[column_at(by.dout, c)]), f32(own_out[column_at(by.out, c)]), part);
+    f32 sum = warp_sum(part), own_lse = lse[row_at(by.lse, r)];
     if (lane() == 0)
-        d[row] = sum;
+        d[number] = sum;
     for (u32 first = 0; first < seen; first += 32) {
-        u32 count = min(seen - first, 32u);
+        u32 count = min(seen - first, 32u), key = first + lane();
         f32 ds = 0.0f;
-        if (lane() < count) {
-            u64 at = (u64)(first + lane()) * HD;
-            ds = exp(dot(own, k0 + at) * scale - own_lse) * (dot(own_dout, v0 + at) - sum);
-        }
+        if (lane() < count)
+            ds = exp(dot(own, by.q, k0 + key * by.k.row, by.k) * s.scale - own_lse) *
+                 (dot(own_dout, by.dout, v0 + key * by.v.row, by.v) - sum);
         for (u32 i = 0; i < count; i++)
-            add_row(&acc, shuffle(ds, i), k0 + (u64)(first + i) * HD);
+            add_row(&acc, shuffle(ds, i), k0 + (first + i) * by.k.row, by.k);
     }
-    store_row(dq + (u64)row * HD, &acc, scale);
+    store_row(dq + row_at(by.dq, r), by.dq, &acc, s.scale);
 }
 
 kernel block(32 * WARPS) void attention_backward_keys(const elem_t *q, const elem_t *k,
                                                       const elem_t *v, elem_t *dk,
                                                       const elem_t *dout, const f32 *lse,
-                                                      const f32 *d, elem_t *dv, u32 rows,
-                                                      u32 length, f32 scale)
+                                                      const f32 *d, elem_t *dv, shape s, tensors by)
 {
-    u32 row = block_x() * WARPS + warp(); // of all heads
-    if (row >= rows)
+    u32 number = block_x() * WARPS + warp(); // of the key, in all heads of K and V
+    if (number >= s.batch * s.kv_heads * s.keys)
         return;
-    u32 start = row / length * length; // the head's first row
-    const elem_t *own_k = k + (u64)row * HD, *own_v = v + (u64)row * HD;
+    row r = row_of(number, s.kv_heads, s.keys), from = {r.batch, 0, 0};
+    u32 sharing = s.heads / s.kv_heads, before = s.keys - s.queries;
+    const elem_t *own_k = k + row_at(by.k, r), *own_v = v + row_at(by.v, r);
     f32 sum_k[COLUMNS] = {0.0f}, sum_v[COLUMNS] = {0.0f};
-    for (u32 first = CAUSAL ? row : start; first < start + length; first += 32) {
-        u32 count = min(start + length - first, 32u), query = first + lane();
-        f32 p = 0.0f, ds = 0.0f;
-        if (lane() < count) {
-            p = exp(dot(q + (u64)query * HD, own_k) * scale - lse[query]);
-            ds = p * (dot(dout + (u64)query * HD, own_v) - d[query]);
-        }
-        for (u32 i = 0; i < count; i++) {
-            add_row(&sum_k, shuffle(ds, i), q + (u64)(first + i) * HD);
-            add_row(&sum_v, shuffle(p, i), dout + (u64)(first + i) * HD);
+    for (u32 h = 0; h < sharing; h++) { // of the heads that share this one
+        from.head = r.head * sharing + h;
+        const elem_t *q0 = q + row_at(by.q, from), *dout0 = dout + row_at(by.dout, from);
+        const f32 *lse0 = lse + row_at(by.lse, from);
+        const f32 *d0 = d + (u64)(r.batch * s.heads + from.head) * s.queries;
+        for (u32 first = CAUSAL && r.index > before ? r.index - before : 0; first < s.queries;
+             first += 32) {
+            u32 count = min(s.queries - first, 32u), query = first + lane();
+            f32 p = 0.0f, ds = 0.0f;
+            if (lane() < count) {
+                p = exp(dot(q0 + query * by.q.row, by.q, own_k, by.k) * s.scale -
+                        lse0[query * by.lse.row]);
+                ds = p * (dot(dout0 + query * by.dout.row, by.dout, own_v, by.v) - d0[query]);
+            }
+            for (u32 i = 0; i < count; i++) {
+                add_row(&sum_k, shuffle(ds, i), q0 + (first + i) * by.q.row, by.q);
+                add_row(&sum_v, shuffle(p, i), dout0 + (first + i) * by.dout.row, by.dout);
+            }
         }
     }
-    store_row(dk + (u64)row * HD, &sum_k, scale);
-    store_row(dv + (u64)row * HD, &sum_v, 1.0f);
+    store_row(dk + row_at(by.dk, r), by.dk, &sum_k, s.scale);
+    store_row(dv + row_at(by.dv, r), by.dv, &sum_v, 1.0f);
 }

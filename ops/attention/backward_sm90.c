@@ -1,10 +1,12 @@
 // Attention backward for Hopper (sm_90a): dK, dV and the sum of dQ from Q, K, V, dO and the row
 // values that backward_ends.c makes before; it turns the sum into dQ after. -D TYPE_f16 for f16.
 //
-// Tensors are [heads, length, HD]. A unit of work is 128 keys of one head (causal: key blocks i and
-// last - i after each other), for which the queries pass by in blocks of M. One thread keeps rings
-// of Q and dO filled through the copy engine; two warpgroups own 64 keys each and work on
-// transposed scores, so that P^T is the register operand of dV += P^T dO. For query block i:
+// Tensors are [head][row][HD], dense, with as many keys as queries. With -D STRIDED they are
+// [batch][head][row][HD] with strides, K and V may have another length than Q, and several query
+// heads may share a head of K and V. A unit of work is 128 keys of one head of K and V (causal: key
+// blocks i and last - i after each other), for which the queries pass by in blocks of M. One thread
+// keeps rings of Q and dO filled through the copy engine; two warpgroups own 64 keys each and work
+// on transposed scores, so that P^T is the register operand of dV += P^T dO. For query block i:
 //
 //     S = K Q^T, dP = V dO^T                      of block i
 //     dK += dS Q                                  of block i - 1, behind them in the tensor queue
@@ -16,10 +18,6 @@
 // hide behind the next scores. Start at `consume`.
 #include "backward_tiles.h"
 
-typedef struct problem {
-    u32 length, query_blocks, key_blocks, units, per_head;
-} problem;
-
 typedef struct work { // a key block of a head and the query blocks that see it
     u32 unit, half, head, keys, first, count;
 } work;
@@ -29,9 +27,9 @@ static work work_at(problem p, u32 unit, u32 half)
     u32 head = unit / p.per_head, keys = unit - head * p.per_head, first = 0;
     if (CAUSAL) {
         keys = half ? p.key_blocks - 1 - keys : keys;
-        first = keys * (KEYS / M);
+        first = first_query_block(p, keys);
     }
-    return (work){unit, half, head, keys, first, p.query_blocks - first};
+    return (work){unit, half, head, keys, first, (p.query_blocks - first) * sharing_of(p)};
 }
 
 static work next_work(problem p, work w)
@@ -47,18 +45,18 @@ typedef struct sources {
     const f32 *rows;
 } sources;
 
-static void load_slabs(u8 *to, const tensor_map *map, u32 slab, u32 row, u32 head, mbarrier *full)
+static void load_slabs(u8 *to, const tensor_map *map, u32 slab, u32 row, place at, mbarrier *full)
 {
 #pragma unroll
     for (u32 x = 0; x < HD / 64; x++)
-        tensor_load_3d(to + (u64)x * slab, map, (i32)(x * 64), (i32)row, (i32)head, full);
+        LOAD_ROWS(to + (u64)x * slab, map, (i32)(x * 64), (i32)row, at, full);
 }
 
-static void load_keys(u8 *to, const tensor_map *map, u32 full, u32 phase, work w)
+static void load_keys(u8 *to, const tensor_map *map, u32 full, u32 phase, u32 block, place at)
 {
     mbarrier_wait(barrier_at(full + 1, 0), phase);
     mbarrier_arrive_expect(barrier_at(full, 0), KV_BYTES);
-    load_slabs(to, map, KV_SLAB, w.keys * KEYS, w.head, barrier_at(full, 0));
+    load_slabs(to, map, KV_SLAB, block * KEYS, at, barrier_at(full, 0));
 }
 
 static void produce(sources from, problem p)
@@ -67,21 +65,25 @@ static void produce(sources from, problem p)
     u32 phase = 1;
     for (work w = work_at(p, block_x(), 0); w.unit < p.units; w = next_work(p, w)) {
         for (u32 i = 0; i < w.count; i++) {
-            u32 block = w.first + i;
+            query_block b = query_block_at(p, w.head, w.first, i);
             mbarrier *q_full = barrier_at(Q_FULL, q.stage), *o_full = barrier_at(O_FULL, o.stage);
             mbarrier_wait(barrier_at(Q_EMPTY, q.stage), q.phase);
             mbarrier_arrive_expect(q_full, Q_BYTES);
-            load_slabs(smem + Q_AT + q.stage * Q_BYTES, from.q, Q_SLAB, block * M, w.head, q_full);
+            load_slabs(smem + Q_AT + q.stage * Q_BYTES, from.q, Q_SLAB, b.block * M,
+                       PLACE(p, q, b.head, p.heads), q_full);
             if (i == 0)
-                load_keys(smem + K_AT, from.k, K_FULL, phase, w);
+                load_keys(smem + K_AT, from.k, K_FULL, phase, w.keys,
+                          PLACE(p, k, w.head, p.kv_heads));
             mbarrier_wait(barrier_at(O_EMPTY, o.stage), o.phase);
             mbarrier_arrive_expect(o_full, Q_BYTES + ROW_BYTES);
-            load_slabs(smem + O_AT + o.stage * Q_BYTES, from.o, Q_SLAB, block * M, w.head, o_full);
+            load_slabs(smem + O_AT + o.stage * Q_BYTES, from.o, Q_SLAB, b.block * M,
+                       PLACE(p, dout, b.head, p.heads), o_full);
             bulk_load((f32 *)(smem + ROWS_AT + o.stage * ROW_BYTES),
-                      from.rows + (u64)(w.head * p.query_blocks + block) * (2 * M), ROW_BYTES,
+                      from.rows + (u64)(b.head * p.query_blocks + b.block) * (2 * M), ROW_BYTES,
                       o_full);
             if (i == 0)
-                load_keys(smem + V_AT, from.v, V_FULL, phase, w);
+                load_keys(smem + V_AT, from.v, V_FULL, phase, w.keys,
+                          PLACE(p, v, w.head, p.kv_heads));
             advance(&q, Q_STAGES);
             advance(&o, O_STAGES);
         }
@@ -95,14 +97,15 @@ static void produce(sources from, problem p)
 static void mask(scores *s, problem p, work w, u32 block)
 {
     u32 keys = w.keys * KEYS + group() * 64, end = keys + 64;
-    if (end <= p.length && (!CAUSAL || end - 1 <= block * M))
+    if (end <= keys_of(p) && (!CAUSAL || end - 1 <= block * M + seen_by_first(p)))
         return;
     u32 key = keys + warp() % 4 * 16 + lane() / 4;
     i32 first[2]; // the first query of the block that sees the key, from this lane's first
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
-        first[h] = CAUSAL ? (i32)(key + h * 8 - lane() % 4 * 2 - block * M) : -1000;
-        if (key + h * 8 >= p.length)
+        first[h] =
+            CAUSAL ? (i32)(key + h * 8 - lane() % 4 * 2 - block * M - seen_by_first(p)) : -1000;
+        if (key + h * 8 >= keys_of(p))
             first[h] = 1000;
     }
 #pragma unroll
@@ -134,11 +137,11 @@ static void add_dq(f32 (*dq)[32], f32 *sum)
 }
 
 // 16 rows of dK or dV per warp, 64 columns at a time.
-static void store_rows(f32 (*acc)[HD / 2], elem *to, f32 scale, problem p, work w)
+static void store_rows(f32 (*acc)[HD / 2], elem *to, pitch_t pitch, f32 scale, problem p, work w)
 {
     u8 *out = smem + OUT_AT + warp() * WAY_OUT;
     u32 granule = lane() & 7, row = lane() / 8, key = w.keys * KEYS + warp() * 16 + row;
-    elem *at = to + (u64)(w.head * p.length + key) * HD + granule * 8;
+    elem *at = to + granule * 8;
     if (lane() == 0)
         bulk_wait_read(0);
 #pragma unroll
@@ -158,8 +161,8 @@ static void store_rows(f32 (*acc)[HD / 2], elem *to, f32 scale, problem p, work 
         for (u32 i = 0; i < 4; i++) {
             u32x4 v =
                 *(const u32x4 *)(out + (row + i * 4) * 128 + ((granule ^ (row + i * 4) & 7) * 16));
-            if (key + i * 4 < p.length)
-                *(u32x4 *)(at + i * 4 * HD + slab * 64) = v;
+            if (key + i * 4 < keys_of(p))
+                *(u32x4 *)(at + (u64)i * 4 * pitch + slab * 64) = v;
         }
     }
 }
@@ -175,13 +178,14 @@ static void wait_for(u32 first, ring r)
     mbarrier_wait(barrier_at(first, r.stage), r.phase);
 }
 
-static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32 scale)
+static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out)
 {
     ring q = {0, 0}, o = {0, 0}, keys = {0, 0};
     operands t = operands_of(group());
     bool is_leader = thread_x() % 128 == 0;
     for (work w = work_at(p, block_x(), 0); w.unit < p.units; w = next_work(p, w)) {
-        f32 *sum = sums + (u64)(w.head * p.query_blocks + w.first) * SUM_BLOCK + warp() * 1024;
+        f32 *sum = sums + (u64)(w.head * sharing_of(p) * p.query_blocks + w.first) * SUM_BLOCK +
+                   warp() * 1024;
         f32 dk[HD / 2], dv[HD / 2];
         scores s, d;
         u32 packed[M / 16][4];
@@ -194,7 +198,7 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
         keys.phase ^= 1;
         wgmma_wait(1);
         mask(&s, p, w, w.first);
-        make_p(&s, &packed, c, rows_of(o.stage));
+        make_p(&s, &packed, p.c, rows_of(o.stage));
         mbarrier_wait(barrier_at(DS_EMPTY, o.stage), o.phase ^ 1);
         wgmma_wait(0);
 #pragma unroll
@@ -216,9 +220,10 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
             release(is_leader, O_EMPTY, last_o.stage);
             multiply_dk(&dk, &t, last_o.stage, last_q.stage, i > 1);
             wgmma_wait(2);
-            mask(&s, p, w, w.first + i);
-            make_p(&s, &packed, c, rows_of(o.stage));
-            pin_p(&s, c);
+            u32 block = query_block_at(p, w.head, w.first, i).block;
+            mask(&s, p, w, block);
+            make_p(&s, &packed, p.c, rows_of(o.stage));
+            pin_p(&s, p.c);
             // before the dV products: a wait between them would serialise them
             mbarrier_wait(barrier_at(DS_EMPTY, o.stage), o.phase ^ 1);
             wgmma_wait(1);
@@ -236,6 +241,8 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
             release(is_leader, DS_EMPTY, last_o.stage);
             add_dq(&s[0], sum);
             sum += SUM_BLOCK;
+            if (SHARED_HEADS && block == w.first) // of the next head
+                sum += (u64)w.first * SUM_BLOCK;
             advance(&q, Q_STAGES);
             advance(&o, O_STAGES);
         }
@@ -251,8 +258,11 @@ static void consume(problem p, f32 *sums, elem *dk_out, elem *dv_out, f32 c, f32
         release(is_leader, K_EMPTY, 0);
         release(is_leader, DS_EMPTY, last_o.stage);
         add_dq(&s[0], sum);
-        store_rows(&dv, dv_out, 1.0f, p, w);
-        store_rows(&dk, dk_out, scale, p, w);
+        u32 row = w.keys * KEYS + warp() * 16 + lane() / 8;
+        store_rows(&dv, dv_out + ROW_AT(p, dv, w.head, p.kv_heads, row, p.queries, HD),
+                   PITCH(p, dv, HD), 1.0f, p, w);
+        store_rows(&dk, dk_out + ROW_AT(p, dk, w.head, p.kv_heads, row, p.queries, HD),
+                   PITCH(p, dk, HD), p.scale, p, w);
     }
     if (lane() == 0)
         bulk_wait(0);
@@ -270,9 +280,7 @@ static void init_barriers()
 }
 
 kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map v, tensor_map o,
-                                          const f32 *rows, f32 *sums, elem *dk, elem *dv,
-                                          u32 length, u32 query_blocks, u32 key_blocks, u32 units,
-                                          u32 per_head, f32 c, f32 scale)
+                                          const f32 *rows, f32 *sums, elem *dk, elem *dv, problem p)
 {
     if (thread_x() == 0) {
         init_barriers();
@@ -282,10 +290,9 @@ kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map
         tensor_map_prefetch(&o);
     }
     barrier();
-    problem p = {length, query_blocks, key_blocks, units, per_head};
     if (warp() < 8) {
         registers_more(240);
-        consume(p, sums, dk, dv, c, scale);
+        consume(p, sums, dk, dv);
     } else {
         registers_less(24);
         if (thread_x() == 256)

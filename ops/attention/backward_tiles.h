@@ -1,6 +1,6 @@
 // The tiles of attention backward (backward_sm90.c): where they lie in shared memory, the barriers
 // that tell of them, the products of them, and P and dS, which are made in registers.
-#include <kiln/kernel.h>
+#include "strided.h"
 
 tune(HD, 128, 64);
 tune(CAUSAL, 0, 1);
@@ -55,6 +55,84 @@ enum { // barriers
 };
 
 _Alignas(1024) shared u8 smem[];
+
+// --- the tensors
+
+typedef struct problem {
+    u32 queries, query_blocks, key_blocks; // of a head
+    u32 units, per_head;                   // units of work: of all heads of K and V, of one
+    f32 c, scale;                          // c: scale * log2(e)
+#if defined(STRIDED)
+    u32 keys, heads, kv_heads, sharing; // sharing: heads per head of K and V
+    steps q, k, v, dout;
+    strides dk, dv;
+#endif
+} problem;
+
+typedef struct query_block {
+    u32 head, block;
+} query_block;
+
+#if defined(STRIDED)
+enum { SHARED_HEADS = 1 };
+
+static u32 keys_of(problem p)
+{
+    return p.keys;
+}
+
+static u32 sharing_of(problem p)
+{
+    return p.sharing;
+}
+
+static u32 seen_by_first(problem p) // keys before the one that is as far as the first query
+{
+    return p.keys - p.queries;
+}
+
+static u32 first_query_block(problem p, u32 key_block) // that sees one of its keys
+{
+    u32 key = key_block * KEYS, before = seen_by_first(p);
+    return key > before ? (key - before) / M : 0;
+}
+
+// Query block number i of those that a key block works with: of one head after the other.
+static query_block query_block_at(problem p, u32 kv_head, u32 first, u32 i)
+{
+    u32 per_head = p.query_blocks - first, other = i / per_head;
+    return (query_block){kv_head * p.sharing + other, first + i - other * per_head};
+}
+
+#else
+enum { SHARED_HEADS = 0 };
+
+static u32 keys_of(problem p)
+{
+    return p.queries;
+}
+
+static u32 sharing_of(problem p)
+{
+    return 1;
+}
+
+static u32 seen_by_first(problem p)
+{
+    return 0;
+}
+
+static u32 first_query_block(problem p, u32 key_block)
+{
+    return key_block * (KEYS / M);
+}
+
+static query_block query_block_at(problem p, u32 kv_head, u32 first, u32 i)
+{
+    return (query_block){kv_head, first + i};
+}
+
+#endif
 
 static mbarrier *barrier_at(u32 first, u32 stage)
 {

@@ -6,8 +6,9 @@
 // current block's probabilities with V run on the tensor cores together; the exponentials of one
 // warpgroup run under the products of the others (`consume` is the place to start reading).
 //
-// Tensors are [head][row][HD], dense; -D TYPE_f16 instead of bf16, -D NO_LSE for out alone. Several
-// query heads may share a head of K and V. With CAUSAL the last query sees all keys and each one
+// Tensors are [head][row][HD], dense; with -D STRIDED [batch][head][row][HD] with strides. -D
+// TYPE_f16 instead of bf16, -D NO_LSE for out alone. Several query heads may share a head of K and
+// V. With CAUSAL the last query sees all keys and each one
 // before it one less; a unit of work is two tiles of queries, one from each end of the head, so
 // that all units cost the same. The host (attention.c) makes the tensor maps and chooses tiles.
 #include "forward_tiles.h"
@@ -20,18 +21,18 @@ tune(AHEAD, 0, 1, 2); // where a tile's last product meets the next tile: cross_
 
 // --- the producer: one thread
 
-static void load(u8 *to, u32 chunk_bytes, const tensor_map *map, u32 row, u32 head, mbarrier *full)
+static void load(u8 *to, u32 chunk_bytes, const tensor_map *map, u32 row, place at, mbarrier *full)
 {
     mbarrier_arrive_expect(full, CHUNKS * chunk_bytes);
 #pragma unroll
     for (u32 i = 0; i < CHUNKS; i++, to += chunk_bytes)
-        tensor_load_3d(to, map, (i32)(i * 64), (i32)row, (i32)head, full);
+        LOAD_ROWS(to, map, (i32)(i * 64), (i32)row, at, full);
 }
 
-static void load_block(u32 at, u32 full, u32 empty, const tensor_map *map, u32 n, u32 key, u32 head)
+static void load_block(u32 to, u32 full, u32 empty, const tensor_map *map, u32 n, u32 key, place at)
 {
     wait_empty(empty, n);
-    load(smem + at + n % 2 * KV_BYTES, KV_CHUNK, map, key, head, barrier_at(full, n));
+    load(smem + to + n % 2 * KV_BYTES, KV_CHUNK, map, key, at, barrier_at(full, n));
 }
 
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s)
@@ -43,12 +44,13 @@ static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *
         if (t.blocks == 0)
             break;
         wait_q(Q_EMPTY, number, 1);
-        load(smem + number % Q_STAGES * Q_BYTES, Q_CHUNK, q, t.row, t.head,
+        load(smem + number % Q_STAGES * Q_BYTES, Q_CHUNK, q, t.row, PLACE(s, q, t.head, s.heads),
              barrier_at(Q_FULL, number % Q_STAGES));
         u32 head = t.head / s.sharing;
+        place of_k = PLACE(s, k, head, s.kv_heads), of_v = PLACE(s, v, head, s.kv_heads);
         for (u32 block = t.blocks; block-- > 0; n++) {
-            load_block(K_AT, K_FULL, K_EMPTY, k, n, block * BN, head);
-            load_block(V_AT, V_FULL, V_EMPTY, v, n, block * BN, head);
+            load_block(K_AT, K_FULL, K_EMPTY, k, n, block * BN, of_k);
+            load_block(V_AT, V_FULL, V_EMPTY, v, n, block * BN, of_v);
         }
     }
 }
@@ -91,11 +93,12 @@ static void multiply_values(f32 (*o)[HD / 2], u32 (*p)[BN / 16][4], u64 v, bool 
 // --- results
 
 // Through shared memory, in 16-byte granules that are permuted within eight rows: 16 rows per warp.
-static void store_rows(half_t *out, f32 (*o)[HD / 2], const f32 (*factor)[2], u32 rows_left)
+static void store_rows(half_t *out, pitch_t pitch, f32 (*o)[HD / 2], const f32 (*factor)[2],
+                       u32 rows_left)
 {
     u8 *slab = smem + SLABS_AT + warp() * SLAB;
     u32 row = lane() / 8, granule = lane() % 8;
-    u8 *to = (u8 *)out + row * (HD * 2) + granule * 16;
+    u8 *to = (u8 *)out + row * (pitch * 2) + granule * 16;
 #pragma unroll
     for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
         warp_sync();
@@ -115,7 +118,7 @@ static void store_rows(half_t *out, f32 (*o)[HD / 2], const f32 (*factor)[2], u3
             u32 y = x * 4 + row;
             u32x4 part = *(const u32x4 *)(slab + y * 128 + (granule ^ y % 8) * 16);
             if (y < rows_left)
-                *(u32x4 *)(to + x * (4 * HD * 2) + chunk * 128) = part;
+                *(u32x4 *)(to + x * 4 * (pitch * 2) + chunk * 128) = part;
         }
     }
 }
@@ -128,16 +131,18 @@ typedef struct result {
 static void store(result to, shape s, tile t, f32 (*o)[HD / 2], softmax *m)
 {
     u32 first = t.row + warp() * 16, rows_left = first < s.queries ? s.queries - first : 0;
-    u64 place = (u64)t.head * s.queries + first;
+    u64 lse_at = ROW_AT(s, lse, (u64)t.head, s.heads, first, s.queries, 1);
+    u64 out_at = ROW_AT(s, out, (u64)t.head, s.heads, first, s.queries, HD);
     f32 factor[2];
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
         u32 row = h * 8 + lane() / 4;
         factor[h] = fast_rcp(m->sum[h]);
         if (to.lse && lane() % 4 == 0 && row < rows_left)
-            to.lse[place + row] = (fast_log2(m->sum[h]) + m->top[h]) * 0.69314718f;
+            to.lse[lse_at + row * PITCH(s, lse, 1)] =
+                (fast_log2(m->sum[h]) + m->top[h]) * 0.69314718f;
     }
-    store_rows(to.out + place * HD, o, &factor, rows_left);
+    store_rows(to.out + out_at, PITCH(s, out, HD), o, &factor, rows_left);
 }
 
 // --- the consumers

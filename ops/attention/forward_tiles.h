@@ -1,6 +1,6 @@
 // The tiles of attention forward (forward_sm90.c): where they lie in shared memory, the barriers
 // that tell of them, and in which order a block of the grid takes them.
-#include <kiln/kernel.h>
+#include "strided.h"
 
 tune(HD, 128, 64, 256); // head dimension
 tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192);
@@ -43,6 +43,11 @@ typedef struct shape {
     u32 units;          // of all heads
     u32 sharing;        // query heads per head of K and V
     f32 scale;          // times log2(e)
+#if defined(STRIDED)
+    u32 heads, kv_heads;
+    steps q, k, v;
+    strides out, lse;
+#endif
 } shape;
 
 // --- barriers. Block of keys number n, counted over all tiles, is in stage n % 2; each use of a

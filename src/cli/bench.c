@@ -79,6 +79,18 @@ static kiln_status new_buffer(bench *b, kiln_type type, size_t count, bool is_in
     return status;
 }
 
+static kiln_status new_view(bench *b, kiln_type type, uint32_t rank, const uint64_t *sizes,
+                            bool is_input, kiln_view *out)
+{
+    size_t count = 1;
+    for (uint32_t n = 0; n < rank; n++)
+        count *= sizes[n];
+    kiln_buffer *buffer = NULL;
+    kiln_status status = new_buffer(b, type, count, is_input, &buffer);
+    *out = kiln_view_of(buffer, rank, sizes);
+    return status;
+}
+
 // --- what is measured
 
 static kiln_status call(bench *b)
@@ -113,25 +125,18 @@ static kiln_status prepare_attention(bench *b, size s)
     kiln_device_info info;
     if (!kiln_device_info_of(b->k, &info) && !info.caps.sm)
         heads = batch = 1; // not a GPU
-    size_t count = (size_t)batch * heads * (size_t)s.m * b->dim, rows = count / b->dim;
-    kiln_buffer *t[9] = {NULL}, *lse = NULL, *work = NULL; // q k v out dout dq dk dv
+    const uint64_t length = (uint64_t)s.m, sizes[] = {batch, heads, length, b->dim};
+    kiln_view t[8] = {{NULL}}, lse; // q k v out dout dq dk dv
     kiln_status status = KILN_OK;
     for (int i = 0; i < (b->is_backward ? 8 : 4) && !status; i++)
-        status = new_buffer(b, b->type, count, i < 3 || i == 4, &t[i]);
+        status = new_view(b, b->type, 4, sizes, i < 3 || i == 4, &t[i]);
     if (!status)
-        status = new_buffer(b, KILN_F32, rows, false, &lse);
-    b->forward = (kiln_attention_desc){.q = t[0],
-                                       .k = t[1],
-                                       .v = t[2],
-                                       .out = t[3],
-                                       .lse = lse,
-                                       .batch = batch,
-                                       .heads = heads,
-                                       .queries = (uint32_t)s.m,
-                                       .keys = (uint32_t)s.m,
-                                       .head_dim = b->dim,
-                                       .is_causal = b->is_causal};
-    if (status || !b->is_backward)
+        status = new_view(b, KILN_F32, 3, sizes, false, &lse);
+    if (status)
+        return status;
+    b->forward = (kiln_attention_desc){
+        .q = t[0], .k = t[1], .v = t[2], .out = t[3], .lse = lse, .is_causal = b->is_causal};
+    if (!b->is_backward)
         return status;
     b->backward = (kiln_attention_backward_desc){.q = t[0],
                                                  .k = t[1],
@@ -142,18 +147,13 @@ static kiln_status prepare_attention(bench *b, size s)
                                                  .dq = t[5],
                                                  .dk = t[6],
                                                  .dv = t[7],
-                                                 .batch = batch,
-                                                 .heads = heads,
-                                                 .length = (uint32_t)s.m,
-                                                 .head_dim = b->dim,
                                                  .is_causal = b->is_causal};
     uint64_t elements = 0;
     status = kiln_attention_forward(b->k, &b->forward);
     if (!status)
         status = kiln_attention_backward_workspace(b->k, &b->backward, &elements);
     if (!status)
-        status = new_buffer(b, KILN_F32, (size_t)(elements ? elements : 1), false, &work);
-    b->backward.workspace = work;
+        status = new_view(b, KILN_F32, 1, &elements, false, &b->backward.workspace);
     return status;
 }
 
@@ -161,7 +161,8 @@ static double operations(const bench *b, size s)
 {
     if (b->matmul.a.buffer)
         return 2.0 * (double)s.m * (double)s.n * (double)s.k;
-    double pairs = (double)b->forward.batch * b->forward.heads * (double)s.m * (double)s.m;
+    double pairs =
+        (double)(b->forward.q.sizes[0] * b->forward.q.sizes[1]) * (double)s.m * (double)s.m;
     return pairs * b->dim * (b->is_backward ? 10 : 4) * (b->is_causal ? 0.5 : 1);
 }
 

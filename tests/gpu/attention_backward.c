@@ -1,251 +1,233 @@
-// kiln_attention_backward against double precision, for both ways of computing it, and what it
-// refuses.
+// kiln_attention_backward against double precision, for both ways of computing it, all layouts, and
+// what it refuses.
 //     attention_backward [DEVICE]        (default: cuda)
 // On interp and cpu the shapes are small. A kernel that the device does not have is skipped.
-#include <kiln/ops.h>
-#include <math.h>
-
-#include "api.h"
-#include "attention_numbers.h"
+#include "attention_case.h"
 
 static int skipped;
-static bool is_fake;
+static bool is_fake, is_emulated;
 
-// --- the reference
-enum { Q, K, V, DOUT, OUT, DQ, DK, DV, LSE, TENSORS };
-
-typedef struct shape {
-    uint32_t heads, length, head_dim;
-    bool is_causal;
-} shape;
-
-typedef struct reference {
-    shape s;
-    double *at[TENSORS]; // [heads, length, head_dim]; LSE: [heads, length]
-} reference;
-
-static double dot(const double *a, const double *b, uint32_t n)
+static shape square(uint32_t heads, uint32_t length, uint32_t head_dim, bool is_causal)
 {
-    double sum[4] = {0, 0, 0, 0};
-    for (uint32_t i = 0; i < n; i++)
-        sum[i % 4] += a[i] * b[i];
-    return sum[0] + sum[1] + sum[2] + sum[3];
-}
-
-static void add(double *to, double weight, const double *row, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        to[i] += weight * row[i];
-}
-
-// One query: its row of OUT, LSE and DQ, and what it adds to DK and DV of its head.
-static void differentiate(reference *r, size_t first, size_t row, double *p)
-{
-    uint32_t n = r->s.head_dim;
-    size_t seen = r->s.is_causal ? row - first + 1 : r->s.length;
-    double scale = 1 / sqrt(n), top = -INFINITY, sum = 0;
-    const double *q = r->at[Q] + row * n, *dout = r->at[DOUT] + row * n;
-    double *out = r->at[OUT] + row * n;
-    for (size_t i = 0; i < seen; i++) {
-        p[i] = dot(q, r->at[K] + (first + i) * n, n) * scale;
-        top = fmax(top, p[i]);
-    }
-    for (size_t i = 0; i < seen; i++)
-        sum += p[i] = exp(p[i] - top);
-    for (size_t i = 0; i < seen; i++)
-        add(out, p[i] /= sum, r->at[V] + (first + i) * n, n);
-    r->at[LSE][row] = top + log(sum);
-    double d = dot(out, dout, n);
-    for (size_t i = 0; i < seen; i++) {
-        size_t key = (first + i) * n;
-        double ds = p[i] * (dot(dout, r->at[V] + key, n) - d) * scale;
-        add(r->at[DQ] + row * n, ds, r->at[K] + key, n);
-        add(r->at[DK] + key, ds, q, n);
-        add(r->at[DV] + key, p[i], dout, n);
-    }
-}
-
-static void free_reference(reference *r)
-{
-    for (int t = 0; t < TENSORS; t++)
-        free(r->at[t]);
-}
-
-static bool make_reference(shape s, reference *r)
-{
-    size_t rows = (size_t)s.heads * s.length;
-    bool has_all = true;
-    uint32_t state = s.length;
-    r->s = s;
-    for (int t = 0; t < TENSORS; t++) {
-        r->at[t] = (double *)calloc(rows * s.head_dim + 1, sizeof(double));
-        has_all = has_all && r->at[t];
-        for (size_t i = 0; has_all && t <= DOUT && i < rows * s.head_dim; i++)
-            r->at[t][i] = next_number(&state);
-    }
-    double *p = (double *)calloc(s.length + 1, sizeof *p);
-    for (size_t row = 0; has_all && p && !is_fake && row < rows; row++)
-        differentiate(r, row / s.length * s.length, row, p);
-    free(p);
-    return has_all && p;
+    return (shape){1, heads, heads, length, length, head_dim, is_causal};
 }
 
 // --- one case
 typedef struct run {
-    kiln *k;
-    const reference *r;
-    kiln_type type;
-    size_t rows, count;
-    kiln_buffer *on_device[TENSORS], *workspace;
-    void *result[3], *first[3]; // of DQ, DK, DV
+    attention_case c;
+    kiln_buffer *workspace;
     kiln_attention_backward_desc desc;
 } run;
 
-static bool make_buffer(run *c, int t)
+// What the forward call would leave in OUT and LSE, of the reference.
+static bool write_forward(attention_case *c, int t)
 {
-    kiln_type type = t == LSE ? KILN_F32 : c->type;
-    size_t count = t == LSE ? c->rows : c->count;
-    void *host = calloc(count + 1, 4);
-    for (size_t i = 0; host && i < count; i++)
-        put(host, type, i, c->r->at[t][i]);
-    bool is_made = host && !kiln_buffer_new(c->k, type, count, &c->on_device[t]) &&
-                   !kiln_write(c->on_device[t], 0, host, count);
+    void *host = calloc(c->counts[t] + 1, 4);
+    for (size_t i = 0; host && i < c->counts[t]; i++)
+        put(host, type_of(c, t), i, c->numbers[t][i]);
+    bool is_written = host && !kiln_write_view(c->views[t], host);
     free(host);
-    return is_made;
+    return is_written;
 }
 
-static bool begin(run *c, kiln *k, const reference *r, kiln_type type, kiln_attention_kernel kernel)
-{
-    memset(c, 0, sizeof *c);
-    c->k = k;
-    c->r = r;
-    c->type = type;
-    c->rows = (size_t)r->s.heads * r->s.length;
-    c->count = c->rows * r->s.head_dim;
-    bool is_made = true;
-    for (int t = 0; t < TENSORS; t++)
-        is_made = is_made && make_buffer(c, t);
-    for (int i = 0; i < 3; i++) {
-        c->result[i] = calloc(c->count + 1, 4);
-        c->first[i] = calloc(c->count + 1, 4);
-    }
-    kiln_attention_backward_desc *d = &c->desc;
-    d->q = c->on_device[Q];
-    d->k = c->on_device[K];
-    d->v = c->on_device[V];
-    d->out = c->on_device[OUT];
-    d->lse = c->on_device[LSE];
-    d->dout = c->on_device[DOUT];
-    d->dq = c->on_device[DQ];
-    d->dk = c->on_device[DK];
-    d->dv = c->on_device[DV];
-    d->batch = 1;
-    d->heads = r->s.heads;
-    d->length = r->s.length;
-    d->head_dim = r->s.head_dim;
-    d->is_causal = r->s.is_causal;
-    d->kernel = kernel;
-    return is_made;
-}
-
-static void end(run *c)
-{
-    for (int t = 0; t < TENSORS; t++)
-        kiln_buffer_free(c->on_device[t]);
-    kiln_buffer_free(c->workspace);
-    for (int i = 0; i < 3; i++) {
-        free(c->result[i]);
-        free(c->first[i]);
-    }
-}
-
-static bool make_workspace(run *c)
+static bool make_workspace(run *r)
 {
     uint64_t elements = 0;
-    bool is_made = !kiln_attention_backward_workspace(c->k, &c->desc, &elements) &&
-                   !kiln_buffer_new(c->k, KILN_F32, (size_t)elements, &c->workspace);
-    c->desc.workspace = c->workspace;
+    bool is_made = !kiln_attention_backward_workspace(r->c.k, &r->desc, &elements) &&
+                   !kiln_buffer_new(r->c.k, KILN_F32, (size_t)elements + 4, &r->workspace);
+    r->desc.workspace = kiln_view_of(r->workspace, 1, &elements);
+    r->desc.workspace.first = 4;
     return is_made;
+}
+
+static bool begin(run *r, kiln *k, shape s, number_type type, layout form, uint32_t seed,
+                  kiln_attention_kernel kernel)
+{
+    attention_case *c = &r->c;
+    bool is_made = begin_case(c, k, s, type, form, seed);
+    double *p = (double *)calloc(s.keys + 1, sizeof *p);
+    size_t rows = is_fake ? 0 : (size_t)s.batch * s.heads * s.queries;
+    for (size_t row = 0; is_made && p && row < rows; row++)
+        differentiate(c, row, p);
+    free(p);
+    kiln_attention_backward_desc *d = &r->desc;
+    memset(d, 0, sizeof *d);
+    d->q = c->views[Q];
+    d->k = c->views[K];
+    d->v = c->views[V];
+    d->out = c->views[OUT];
+    d->lse = c->views[LSE];
+    d->dout = c->views[DOUT];
+    d->dq = c->views[DQ];
+    d->dk = c->views[DK];
+    d->dv = c->views[DV];
+    d->is_causal = s.is_causal;
+    d->kernel = kernel;
+    r->workspace = NULL;
+    return is_made && write_forward(c, OUT) && write_forward(c, LSE);
+}
+
+static void end(run *r)
+{
+    kiln_buffer_free(r->workspace);
+    end_case(&r->c);
 }
 
 // Results and workspace are spoilt first: what is not written shows.
-static bool compute(run *c)
+static bool compute(run *r)
 {
-    uint32_t nan = nan_bits(c->type), nan32 = nan_bits(KILN_F32);
-    bool is_good = !kiln_fill(c->workspace, &nan32);
-    for (int i = 0; i < 3; i++)
-        is_good = is_good && !kiln_fill(c->on_device[DQ + i], &nan);
-    is_good = is_good && !kiln_attention_backward(c->k, &c->desc) && !kiln_sync(c->k);
-    for (int i = 0; i < 3; i++)
-        is_good = is_good && !kiln_read(c->on_device[DQ + i], 0, c->result[i], c->count);
-    return is_good;
+    uint32_t nan = nan_bits(KILN_F32);
+    bool is_good = !kiln_fill(r->workspace, &nan);
+    for (int t = DQ; t <= DV; t++)
+        is_good = is_good && spoil_result(&r->c, t);
+    return is_good && !kiln_attention_backward(r->c.k, &r->desc) && !kiln_sync(r->c.k);
 }
 
-static bool is_accurate(const run *c, double bound)
+static bool is_accurate(const run *r)
 {
     static const char *const names[] = {"dq", "dk", "dv"};
     bool is_good = true;
-    for (int i = 0; i < 3; i++) {
-        double off = 0, size = 0;
-        for (size_t n = 0; n < c->count; n++) {
-            double want = c->r->at[DQ + i][n], e = get(c->result[i], c->type, n) - want;
-            off += e * e;
-            size += want * want;
+    for (int t = DQ; t <= DV; t++) {
+        double off = 0, size = 0, *got = read_numbers(&r->c, t);
+        for (size_t n = 0; got && n < r->c.counts[t]; n++) {
+            double wanted = r->c.numbers[t][n];
+            off += (got[n] - wanted) * (got[n] - wanted);
+            size += wanted * wanted;
         }
+        if (r->c.form == ANY) // where all keys are the same, dq is 0
+            size = fmax(size, 0.01 * (double)r->c.counts[t]);
         double error = size > 0 ? sqrt(off / size) : sqrt(off);
-        if (error < bound)
+        if (got && error < r->c.type.bound && is_only_view(&r->c, t)) {
+            free(got);
             continue;
+        }
+        char text[80];
+        snprintf(text, sizeof text, "error of %s is %.2e", names[t - DQ], error);
+        print_case(&r->c, text);
+        free(got);
         is_good = false;
-        printf("%s, head_dim %u, %s, %u heads of %u: error of %s is %.2e\n",
-               kiln_type_name(c->type), c->r->s.head_dim, c->r->s.is_causal ? "causal" : "full",
-               c->r->s.heads, c->r->s.length, names[i], error);
     }
     return is_good;
 }
 
 // dk and dv are the same bits every time.
-static bool repeats(run *c, int times)
+static bool repeats(run *r, int times)
 {
-    size_t bytes = c->count * kiln_type_size(c->type);
-    for (int i = 0; i < 3; i++)
-        memcpy(c->first[i], c->result[i], bytes);
     bool is_same = true;
-    for (int n = 0; n < times && is_same; n++)
-        is_same = compute(c) && !memcmp(c->first[1], c->result[1], bytes) &&
-                  !memcmp(c->first[2], c->result[2], bytes);
+    double *first[2] = {read_numbers(&r->c, DK), read_numbers(&r->c, DV)};
+    for (int n = 0; n < times && is_same; n++) {
+        is_same = compute(r);
+        for (int t = DK; t <= DV; t++) {
+            double *again = read_numbers(&r->c, t);
+            is_same = is_same && first[t - DK] && again &&
+                      !memcmp(first[t - DK], again, r->c.counts[t] * sizeof *again);
+            free(again);
+        }
+    }
+    free(first[0]);
+    free(first[1]);
     return is_same;
 }
 
 // --- the table
+static void test_case(kiln *k, shape s, number_type type, layout form, uint32_t seed,
+                      kiln_attention_kernel kernel, int times)
+{
+    run r;
+    CHECK(begin(&r, k, s, type, form, seed, kernel));
+    bool has_run = make_workspace(&r) && compute(&r);
+    // The interpreter has every kernel.
+    if (!has_run && kiln_last_error(k)->status == KILN_E_UNSUPPORTED && !is_emulated) {
+        printf("skipped: %s\n", kiln_last_error(k)->text);
+        skipped++;
+    } else {
+        CHECK(has_run && (is_fake || (is_accurate(&r) && repeats(&r, times))));
+    }
+    end(&r);
+}
+
 static void test_shape(kiln *k, shape s, kiln_attention_kernel kernel, int type_count, int times)
 {
-    reference r;
-    CHECK(make_reference(s, &r));
-    for (int t = 0; t < type_count; t++) {
-        run c;
-        CHECK(begin(&c, k, &r, types[t].type, kernel));
-        bool has_run = make_workspace(&c) && compute(&c);
-        // The interpreter has every kernel.
-        bool may_refuse = is_fake || strcmp(kiln_device_name(k), "interp") != 0;
-        if (!has_run && kiln_last_error(k)->status == KILN_E_UNSUPPORTED && may_refuse) {
-            printf("skipped: %s\n", kiln_last_error(k)->text);
-            skipped++;
-        } else {
-            CHECK(has_run && (is_fake || (is_accurate(&c, types[t].bound) && repeats(&c, times))));
-        }
-        end(&c);
+    for (int t = 0; t < type_count; t++)
+        test_case(k, s, types[t], DENSE, s.queries, kernel, times);
+}
+
+// Every layout; shared heads, and other numbers of keys than of queries.
+static void test_layouts(kiln *k)
+{
+    static const shape shapes[] = {{2, 2, 2, 33, 33, 40, 0},
+                                   {2, 4, 2, 9, 9, 40, 0},
+                                   {1, 3, 1, 20, 50, 40, 0},
+                                   {2, 2, 2, 1, 37, 40, 0}};
+    for (layout form = DENSE; form < LAYOUTS; form++)
+        for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+            for (int causal = 0; causal < 2; causal++) {
+                shape s = shapes[n];
+                s.is_causal = causal;
+                test_case(k, s, types[(n + form) % 3], form, (uint32_t)n, KILN_ATTENTION_PORTABLE,
+                          0);
+                s.head_dim = n % 2 ? 128 : 64;
+                if (form < ANY)
+                    test_case(k, s, types[n % 2], form, (uint32_t)n, KILN_ATTENTION_SM90, 0);
+            }
+}
+
+// Several blocks of queries and keys, in heads that are shared and of other lengths.
+static void test_general(kiln *k)
+{
+    static const shape shapes[] = {{1, 2, 1, 200, 200, 0, 0},
+                                   {1, 3, 1, 70, 330, 0, 0},
+                                   {2, 2, 2, 260, 300, 0, 0},
+                                   {1, 2, 2, 300, 140, 0, 0}};
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+        for (uint32_t head_dim = 64; head_dim <= 128; head_dim += 64)
+            for (int causal = 0; causal < 2; causal++) {
+                shape s = shapes[n];
+                s.head_dim = head_dim;
+                s.is_causal = causal;
+                if (!causal || s.queries <= s.keys)
+                    test_case(k, s, types[n % 2], (layout)(n % ALIGNED), (uint32_t)n,
+                              KILN_ATTENTION_SM90, 0);
+            }
+}
+
+// Random shapes and strides.
+static void test_random(kiln *k, uint32_t seed, uint32_t count)
+{
+    attention_case r;
+    r.state = seed;
+    for (uint32_t n = 0; n < count; n++) {
+        shape s = {1 + next_random(&r, 3),  1, 1 + next_random(&r, 2),
+                   1 + next_random(&r, 40), 1, 1 + next_random(&r, 50),
+                   next_random(&r, 2)};
+        s.heads = s.kv_heads * (1 + next_random(&r, 3));
+        s.keys = (s.is_causal ? s.queries : 1) + next_random(&r, 60);
+        uint32_t type = next_random(&r, 3);
+        layout form = next_random(&r, 2) ? ANY : ALIGNED;
+        test_case(k, s, types[type], form, seed + n, KILN_ATTENTION_BEST, 0);
+        s.head_dim = 64;
+        if (is_emulated)
+            test_case(k, s, types[type % 2], ALIGNED, seed + n, KILN_ATTENTION_SM90, 0);
     }
-    free_reference(&r);
+}
+
+// Without queries the gradients of keys are 0; with nothing at all there is nothing to do.
+static void test_empty(kiln *k)
+{
+    static const shape empty[] = {{2, 2, 1, 0, 5, 64, 0},
+                                  {2, 0, 3, 4, 5, 64, 1},
+                                  {0, 2, 2, 4, 4, 64, 0},
+                                  {1, 2, 2, 0, 0, 64, 1}};
+    for (size_t n = 0; n < sizeof empty / sizeof *empty; n++)
+        test_case(k, empty[n], types[n % 3], n % 2 ? BY_ROW : DENSE, 1, KILN_ATTENTION_BEST, 0);
 }
 
 static void test_refusals(kiln *k)
 {
-    const shape s = {2, 8, 32, false};
-    reference r;
-    run c;
-    CHECK(make_reference(s, &r) && begin(&c, k, &r, KILN_BF16, KILN_ATTENTION_BEST));
-    CHECK(make_workspace(&c));
-    const kiln_attention_backward_desc good = c.desc;
+    const shape s = square(2, 8, 32, false);
+    run r;
+    CHECK(begin(&r, k, s, types[0], DENSE, 1, KILN_ATTENTION_BEST) && make_workspace(&r));
+    const kiln_attention_backward_desc good = r.desc;
     kiln_attention_backward_desc d = good;
     uint64_t elements;
 #define REFUSED(change, status, code, words)                                                       \
@@ -261,22 +243,24 @@ static void test_refusals(kiln *k)
            "'elements' is NULL");
     EXPECT(kiln_attention_backward_workspace(k, NULL, &elements), KILN_E_BAD_ARGUMENT, "K6003",
            "description is NULL");
-    REFUSED(d.q = NULL, KILN_E_BAD_ARGUMENT, "K6003", "'q' is NULL");
-    REFUSED(d.workspace = NULL, KILN_E_BAD_ARGUMENT, "K6003", "'workspace' is NULL");
-    REFUSED(d.head_dim = 0, KILN_E_BAD_ARGUMENT, "K6003", "head_dim is 1 to 1024");
+    REFUSED(d.q.buffer = NULL, KILN_E_BAD_HANDLE, "K6002", "'q' has no buffer");
+    REFUSED(d.dk.buffer = NULL, KILN_E_BAD_HANDLE, "K6002", "'dk' has no buffer");
+    REFUSED(d.workspace.buffer = NULL, KILN_E_BAD_HANDLE, "K6002", "'workspace' has no buffer");
+    REFUSED(d.workspace.sizes[0]--, KILN_E_BAD_ARGUMENT, "K7004", "dense view of 16 or more f32");
+    REFUSED(d.workspace = d.lse, KILN_E_BAD_ARGUMENT, "K6003", "'lse' and 'workspace' have");
+    REFUSED(d.q.sizes[3] = 0, KILN_E_BAD_ARGUMENT, "K6003", "head_dim is 1 to 1024");
     REFUSED(d.scale = -1.0f, KILN_E_BAD_ARGUMENT, "K6003", "scale");
-    REFUSED(d.length = 9, KILN_E_BAD_ARGUMENT, "K6017", "'q' takes elements 0 to 576");
-    REFUSED(d.lse = d.q, KILN_E_BAD_ARGUMENT, "K6011", "'lse' is bf16, not f32");
-    REFUSED(d.dk = c.on_device[Q], KILN_E_BAD_ARGUMENT, "K6003", "'q' and 'dk' are the same");
-    REFUSED(d.dv = d.dq, KILN_E_BAD_ARGUMENT, "K6003", "'dq' and 'dv' are the same");
-    REFUSED(d.batch = 0x80000000u, KILN_E_BAD_ARGUMENT, "K6003", "heads of the batch");
+    REFUSED(d.q.sizes[2] = 9, KILN_E_BAD_ARGUMENT, "K7002", "'q'");
+    REFUSED(d.dout.sizes[2] = 7, KILN_E_BAD_ARGUMENT, "K7004", "'dout' is [1, 2, 7, 32], not");
+    REFUSED((d.lse = d.q, d.lse.rank = 3), KILN_E_BAD_ARGUMENT, "K6011", "'lse' is bf16, not f32");
+    REFUSED(d.dk = d.q, KILN_E_BAD_ARGUMENT, "K6003", "'q' and the result 'dk' have elements");
+    REFUSED(d.dv = d.dq, KILN_E_BAD_ARGUMENT, "K6003", "'dv' and the result 'dq' have elements");
+    REFUSED(d.dq.strides[1] = 0, KILN_E_BAD_ARGUMENT, "K7005", "'dq'");
+    REFUSED((d.q.sizes[0] = 0x80000000u, d.q.strides[0] = 0), KILN_E_BAD_ARGUMENT, "K6003",
+            "heads of the batch");
     REFUSED(d.kernel = KILN_ATTENTION_SM90, KILN_E_UNSUPPORTED, "K6038",
             "the sm_90a kernel cannot");
-    d = good;
-    d.length = 0;
-    CHECK(!kiln_attention_backward(k, &d));
-    end(&c);
-    free_reference(&r);
+    end(&r);
 }
 
 // --- the main kernel under kiln_check: no race, no missing fence, no barrier that does not add up
@@ -303,15 +287,15 @@ static kiln_kernel *compile_for_check(kiln *k, shape s)
     return kernel;
 }
 
-static kiln_tensor_map map_of(run *c, int t, uint32_t rows)
+static kiln_tensor_map map_of(const attention_case *c, int t, uint32_t rows)
 {
     kiln_tensor_map_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.buffer = c->on_device[t];
+    desc.buffer = c->buffers[t];
     desc.rank = 3;
-    desc.size[0] = c->r->s.head_dim;
-    desc.size[1] = c->r->s.length;
-    desc.size[2] = c->r->s.heads;
+    desc.size[0] = c->s.head_dim;
+    desc.size[1] = c->s.queries;
+    desc.size[2] = c->s.heads;
     desc.box[0] = 64;
     desc.box[1] = rows;
     desc.box[2] = 1;
@@ -324,39 +308,37 @@ static kiln_tensor_map map_of(run *c, int t, uint32_t rows)
 
 static void test_check(kiln *k, shape s)
 {
-    reference r;
-    run c;
-    CHECK(make_reference(s, &r) && begin(&c, k, &r, KILN_BF16, KILN_ATTENTION_SM90));
-    CHECK(make_workspace(&c) && compute(&c)); // its workspace holds the rows' values now
-    uint32_t m = s.head_dim == 128 ? 64 : 128, blocks = (s.length + m - 1) / m;
-    uint32_t keys = (s.length + 127) / 128, per_head = s.is_causal ? (keys + 1) / 2 : keys;
-    const kiln_tensor_map maps[] = {map_of(&c, Q, m), map_of(&c, K, 128), map_of(&c, V, 128),
-                                    map_of(&c, DOUT, m)};
-    const uint32_t numbers[] = {s.length, blocks, keys, s.heads * per_head, per_head};
-    kiln_arg args[15];
-    size_t count = 0;
-    for (; count < 4; count++)
-        args[count] = kiln_arg_struct(&maps[count], sizeof maps[count]);
-    args[count++] = kiln_arg_buffer_at(c.workspace, (size_t)s.heads * blocks * 8192);
-    args[count++] = kiln_arg_buffer(c.workspace);
-    args[count++] = kiln_arg_buffer(c.on_device[DK]);
-    args[count++] = kiln_arg_buffer(c.on_device[DV]);
-    for (int i = 0; i < 5; i++)
-        args[count++] = kiln_arg_i64(KILN_U32, numbers[i]);
-    args[count++] = kiln_arg_f64(KILN_F32, 0.1);
-    args[count++] = kiln_arg_f64(KILN_F32, 0.1);
+    run r;
+    CHECK(begin(&r, k, s, types[0], DENSE, 1, KILN_ATTENTION_SM90));
+    CHECK(make_workspace(&r) && compute(&r)); // its workspace holds the rows' values now
+    attention_case *c = &r.c;
+    uint32_t m = s.head_dim == 128 ? 64 : 128, blocks = (s.queries + m - 1) / m;
+    uint32_t keys = (s.queries + 127) / 128, per_head = s.is_causal ? (keys + 1) / 2 : keys;
+    const kiln_tensor_map maps[] = {map_of(c, Q, m), map_of(c, K, 128), map_of(c, V, 128),
+                                    map_of(c, DOUT, m)};
+    const struct {
+        uint32_t queries, query_blocks, key_blocks, units, per_head;
+        float c, scale;
+    } p = {s.queries, blocks, keys, s.heads * per_head, per_head, 0.1f, 0.1f};
+    kiln_arg args[9];
+    for (size_t n = 0; n < 4; n++)
+        args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
+    args[4] = kiln_arg_buffer_at(r.workspace, 4 + (size_t)s.heads * blocks * 8192);
+    args[5] = kiln_arg_buffer_at(r.workspace, 4);
+    args[6] = kiln_arg_buffer(c->buffers[DK]);
+    args[7] = kiln_arg_buffer(c->buffers[DV]);
+    args[8] = kiln_arg_struct(&p, sizeof p);
     kiln_check_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.launch.grid[0] = 2;
     desc.launch.shared_bytes = 232448;
     desc.launch.args = args;
-    desc.launch.arg_count = count;
+    desc.launch.arg_count = 9;
     desc.all = true;
     desc.finding = show;
     size_t findings = 0;
     CHECK(!kiln_check(compile_for_check(k, s), &desc, &findings) && findings == 0);
-    end(&c);
-    free_reference(&r);
+    end(&r);
 }
 
 int main(int argc, char **argv)
@@ -369,25 +351,28 @@ int main(int argc, char **argv)
     const char *device = argc > 1 ? argv[1] : "cuda";
     kiln *k = api_open(device);
     is_fake = api_is_fake(k);
+    is_emulated = !is_fake && !strcmp(kiln_device_name(k), "interp");
     bool is_gpu = !strncmp(device, "cuda", 4);
     test_refusals(k);
-    for (int n = 0; n < 4 && !strcmp(device, "interp"); n++)
-        test_check(k, n & 1 ? (shape){1, 330, 128, n > 1} : (shape){1, 600, 64, n > 1});
+    test_empty(k);
+    test_layouts(k);
+    test_general(k);
+    test_random(k, 1, is_gpu ? 60 : 12);
+    for (int n = 0; n < 4 && is_emulated; n++)
+        test_check(k, n & 1 ? square(1, 330, 128, n > 1) : square(1, 600, 64, n > 1));
     for (int causal = 0; causal < 2; causal++) {
-        test_shape(k, (shape){2, 5, 33, causal}, KILN_ATTENTION_PORTABLE, 3, 1);
-        test_shape(k, (shape){1, 70, 64, causal}, KILN_ATTENTION_PORTABLE, 3, 1);
-        if (!is_gpu) {
-            test_shape(k, (shape){2, 1, 64, causal}, KILN_ATTENTION_SM90, 1, 1);
-            test_shape(k, (shape){3, 300, 64, causal}, KILN_ATTENTION_SM90, 2, 1);
-            test_shape(k, (shape){2, 1, 128, causal}, KILN_ATTENTION_SM90, 1, 1);
-            test_shape(k, (shape){3, 300, 128, causal}, KILN_ATTENTION_SM90, 2, 1);
-            continue;
+        test_shape(k, square(2, 5, 33, causal), KILN_ATTENTION_PORTABLE, 3, 1);
+        test_shape(k, square(1, 70, 64, causal), KILN_ATTENTION_PORTABLE, 3, 1);
+        for (uint32_t head_dim = 64; head_dim <= 128 && !is_gpu; head_dim += 64) {
+            test_shape(k, square(2, 1, head_dim, causal), KILN_ATTENTION_SM90, 1, 1);
+            test_shape(k, square(3, 300, head_dim, causal), KILN_ATTENTION_SM90, 2, 1);
         }
-        for (size_t n = 0; n < sizeof large / sizeof *large; n++)
+        for (size_t n = 0; n < sizeof large / sizeof *large && is_gpu; n++)
             for (uint32_t head_dim = 64; head_dim <= 128; head_dim += 64)
-                test_shape(k, (shape){large[n].heads, large[n].length, head_dim, causal},
+                test_shape(k, square(large[n].heads, large[n].length, head_dim, causal),
                            KILN_ATTENTION_SM90, 2, large[n].length == 1000 ? 100 : 3);
-        test_shape(k, (shape){2, 200, 96, causal}, KILN_ATTENTION_BEST, 1, 1);
+        if (is_gpu)
+            test_shape(k, square(2, 200, 96, causal), KILN_ATTENTION_BEST, 1, 1);
     }
     CHECK(!kiln_sync(k));
     kiln_close(k);

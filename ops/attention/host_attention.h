@@ -1,0 +1,98 @@
+// What the host files of attention share: the shape of a call, taken from its views and checked
+// (host_views.c), and views as the kernels want them.
+#ifndef KILN_HOST_ATTENTION_H
+#define KILN_HOST_ATTENTION_H
+
+#include "kiln/ops.h"
+#include "ops/op.h"
+
+// --- the axes of the kernels' variants
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/attention/axes.def"
+    AXIS_COUNT
+};
+extern const op_axis attention_axes[];
+#define ATTENTION_PROGRAM(file, kernel)                                                            \
+    {                                                                                              \
+        "ops/attention/" file, kernel, attention_axes, AXIS_COUNT                                  \
+    }
+
+// --- calls
+typedef enum tensor_shape {
+    OF_QUERIES, // [batch, heads, queries, head_dim]
+    OF_KEYS,    // [batch, kv_heads, keys, head_dim]
+    OF_ROWS,    // [batch, heads, queries] f32
+} tensor_shape;
+
+typedef struct tensor {
+    const char *name;
+    const kiln_view *view;
+    tensor_shape shape;
+    bool is_result;
+} tensor;
+
+typedef struct attention { // a call with everything decided
+    kiln *k;
+    const char *op; // its name
+    kiln_type type;
+    uint32_t batch, heads, kv_heads, queries, keys, head_dim;
+    uint32_t rows, kv_rows; // of all heads
+    bool is_causal;
+    float scale;
+    char obstacle[128]; // why the kernel for sm_90a cannot do it, if it cannot
+} attention;
+
+kiln_status attention_wrong(const attention *a, const char *what);
+// Takes the sizes from q and k and checks them and the rest, which is of the description.
+kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k, bool is_causal,
+                            float scale, kiln_attention_kernel kernel);
+// Checks all tensors: sizes, types, and that results share no element with another tensor.
+kiln_status attention_check(attention *a, const tensor *tensors, size_t count);
+// Keeps why the kernel for sm_90a cannot do it; true: `why` is NULL.
+bool attention_can(attention *a, const char *why);
+// The kernel for sm_90a, or the portable one; an error where `kernel` asks for one that cannot.
+kiln_status attention_choose(const attention *a, kiln_attention_kernel kernel, bool can_sm90,
+                             bool *is_sm90);
+
+// --- views for the kernels
+typedef struct steps { // as in strided.h
+    uint32_t head, batch;
+} steps;
+
+typedef struct strides { // as in strided.h: the first three; as in portable.h: all
+    int64_t batch, head, row, column;
+} strides;
+
+typedef struct row_strides {
+    int64_t batch, head, row;
+} row_strides;
+
+strides attention_strides(const kiln_view *v);
+row_strides attention_row_strides(const kiln_view *v);
+steps attention_steps(const kiln_view *v);
+// Are all of them dense? Are the columns of all contiguous?
+bool attention_is_dense(const tensor *tensors, size_t count);
+bool attention_is_unit(const tensor *tensors, size_t count);
+// False, and the obstacle is set: the copy engine or 16-byte stores cannot reach one of them.
+bool attention_is_aligned(attention *a, const tensor *tensors, size_t count);
+// A tensor map of boxes of 64 columns by box_rows rows.
+kiln_status attention_map(const attention *a, const kiln_view *v, bool is_dense, uint32_t box_rows,
+                          kiln_tensor_map *out);
+
+typedef struct portable_shape { // struct shape of portable.h
+    uint32_t batch, heads, kv_heads, queries, keys;
+    float scale;
+} portable_shape;
+
+static inline portable_shape attention_portable_shape(const attention *a)
+{
+    return (portable_shape){a->batch, a->heads, a->kv_heads, a->queries, a->keys, a->scale};
+}
+
+static inline uint32_t ceil_div(uint32_t a, uint32_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+#endif
