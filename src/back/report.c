@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "ir/layout.h"
+#include "ir/live.h"
 
 enum { USUAL_BLOCK = 256 }; // threads, when the launch decides
 
@@ -43,62 +44,23 @@ static uint32_t words_of(ir_type t)
     return t == IR_PTR_SHARED || ir_type_size(t) <= 4 ? 1 : 2;
 }
 
-typedef struct span_walk {
-    const ir_func *f;
-    uint32_t *born, *last; // per value: position in reading order
-    uint32_t position;
-} span_walk;
-
-static void walk_region(span_walk *w, ir_region_id region, const uint32_t *loop_start);
-
-static void walk_inst(span_walk *w, ir_inst_id id)
-{
-    const ir_func *f = w->f;
-    const ir_inst *i = ir_at(f, id);
-    uint32_t start = ++w->position;
-    for (uint32_t k = 0; k < i->operand_count; k++)
-        if (!ir_is_const(ir_operand(f, i, k)))
-            w->last[ir_operand(f, i, k)] = start;
-    for (uint32_t k = 0; k < i->region_count; k++) {
-        const ir_region *r = ir_region_at(f, i->regions + k);
-        for (uint32_t n = 0; n < r->arg_count; n++)
-            w->born[r->args + n] = start;
-        walk_region(w, i->regions + k, i->op == IR_LOOP ? &start : NULL);
-    }
-    for (uint32_t k = 0; k < i->result_count; k++)
-        w->born[i->result + k] = i->region_count ? start : w->position;
-}
-
-// What a loop uses and did not make lives until its end.
-static void walk_region(span_walk *w, ir_region_id region, const uint32_t *loop_start)
-{
-    for (ir_inst_id id = ir_region_at(w->f, region)->first; id; id = ir_at(w->f, id)->next)
-        walk_inst(w, id);
-    for (uint32_t v = 1; loop_start && v < w->f->values.len; v++)
-        if (w->last[v] > *loop_start && w->born[v] <= *loop_start)
-            w->last[v] = w->position + 1;
-}
-
 static uint32_t guess_registers(const ir_func *f, arena *a)
 {
-    span_walk w = {.f = f,
-                   .born = arena_array(a, uint32_t, f->values.len),
-                   .last = arena_array(a, uint32_t, f->values.len)};
-    walk_region(&w, f->body, NULL);
-    int32_t *change = arena_array(a, int32_t, w.position + 3);
+    ir_live live = ir_live_number(f, a);
+    ir_live_spans(&live, NULL);
+    int32_t *change = arena_array(a, int32_t, live.last + 2);
     for (uint32_t v = 1; v < f->values.len; v++) {
-        if (w.last[v] <= w.born[v])
-            continue;
+        const ir_life *l = &live.lives[v];
+        if (l->until <= l->from || f->values.at[v].def == IR_DEF_PARAM)
+            continue; // parameters stay in constant memory
         int32_t words = (int32_t)words_of(ir_type_of(f, v));
-        if (f->values.at[v].def == IR_DEF_PARAM)
-            words = 0; // they stay in constant memory
-        change[w.born[v]] += words;
-        change[w.last[v]] -= words;
+        change[l->from] += words;
+        change[l->until] -= words;
     }
-    int32_t live = 0, most = 0;
-    for (uint32_t k = 0; k < w.position + 3; k++) {
-        live += change[k];
-        most = live > most ? live : most;
+    int32_t now = 0, most = 0;
+    for (uint32_t k = 0; k < live.last + 2; k++) {
+        now += change[k];
+        most = now > most ? now : most;
     }
     return most + 8 > 255 ? 255 : (uint32_t)most + 8; // addresses and temporaries
 }

@@ -244,7 +244,7 @@ static void emit_cancel(x86_gen *g, ir_inst_id id)
     x86_load(g->code, 4, RAX, x86_frame(g->spins));
     x86_alu_imm(g->code, ALU_AND, false, RAX, 63);
     x86_jump_if(g->code, WHEN_NOT_ZERO, skip);
-    x86_step(g, g->pos[id] + 1); // the loop's arguments live
+    x86_step(g, g->live.start[id] + 1); // the loop's arguments live
     x86_before_call(g);
     x86_mov(g->code, true, RDI, RBX);
     x86_call_mem(g->code, x86_at(RBX, offsetof(x86_warp, yield)));
@@ -319,7 +319,7 @@ static void emit_control(x86_gen *g, ir_inst_id id)
     case IR_BLOCKSCOPE: emit_same(g, id, i->regions); break;
     }
     bind(g, g->controls[id].after);
-    x86_step(g, g->end[id]);
+    x86_step(g, g->live.end[id]);
     if (!narrows)
         return;
     set_mask(g, g->controls[id].out);
@@ -334,7 +334,7 @@ void x86_emit_region(x86_gen *g, ir_region_id region)
     for (ir_inst_id id = ir_region_at(g->f, region)->first; id && !g->refusal;
          id = ir_at(g->f, id)->next) {
         const ir_inst *i = ir_at(g->f, id);
-        x86_step(g, g->pos[id]);
+        x86_step(g, g->live.start[id]);
         if (ir_is_terminator(i->op))
             emit_terminator(g, id);
         else if (ir_is_control(i->op))

@@ -83,7 +83,7 @@ static void sum_calls(scan *s)
     const x86_gen *g = s->g;
     s->call_costs = arena_array(g->a, double, g->calls.len + 1);
     for (uint32_t k = 0; k < g->calls.len; k++) {
-        uint32_t depth = g->loop_depth[g->calls.at[k]];
+        uint32_t depth = g->live.depth[g->calls.at[k]];
         s->call_costs[k + 1] =
             s->call_costs[k] + weights[depth < COUNT(weights) ? depth : COUNT(weights) - 1];
     }
@@ -95,7 +95,7 @@ static uint32_t call_behind(const x86_gen *g, uint32_t position)
     uint32_t low = 0, high = g->calls.len;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (g->pos[g->calls.at[middle]] <= position)
+        if (g->live.start[g->calls.at[middle]] <= position)
             low = middle + 1;
         else
             high = middle;
@@ -179,8 +179,8 @@ static bool take_over(scan *s, ir_ref r, x86_place *p)
     const ir_inst *i = ir_at(g->f, def);
     for (uint32_t k = i->operand_count; k-- > 0;) {
         ir_ref o = ir_operand(g->f, i, k);
-        if (ir_is_const(o) || g->lives[o].same || g->lives[o].to != g->pos[def] ||
-            g->lives[o].from >= g->pos[def] || g->places[o].class != p->class ||
+        if (ir_is_const(o) || g->lives[o].same || g->lives[o].to != g->live.start[def] ||
+            g->lives[o].from >= g->live.start[def] || g->places[o].class != p->class ||
             !g->places[o].in_reg)
             continue;
         // The operand's turn ends here.
@@ -237,14 +237,14 @@ static void give(scan *s, ir_ref r)
 // --- order
 static void sort_by_start(x86_gen *g)
 {
-    uint32_t *first = arena_array(g->a, uint32_t, g->last + 3);
+    uint32_t *first = arena_array(g->a, uint32_t, g->live.last + 3);
     uint32_t count = 0;
     for (ir_ref r = 1; r < g->value_count; r++)
         if (g->lives[r].is_needed && !g->lives[r].same) {
             first[g->lives[r].from + 1]++;
             count++;
         }
-    for (uint32_t k = 1; k < g->last + 3; k++)
+    for (uint32_t k = 1; k < g->live.last + 3; k++)
         first[k] += first[k - 1];
     vec_reserve(g->a, &g->by_start, count);
     g->by_start.len = count;
@@ -277,7 +277,7 @@ void x86_give_places(x86_gen *g)
     sort_by_start(g);
     find_hints(g);
     sum_calls(&s);
-    s.ends = arena_array(g->a, ir_ref, g->last + 3);
+    s.ends = arena_array(g->a, ir_ref, g->live.last + 3);
     s.next_end = arena_array(g->a, ir_ref, g->value_count + 1);
     for (uint32_t k = 0; k < g->by_start.len; k++) {
         ir_ref r = g->by_start.at[k];

@@ -1,8 +1,6 @@
-// Which values are needed, and from where to where each lives: positions number the instructions
-// in reading order, and a control instruction has a second one for its end. A value from outside
-// that is used in a loop lives until that loop's end. A loop's argument and the chain of
-// operations that makes its next value share a place when nobody looks at the old value meanwhile
-// (sums in a loop). Start reading at x86_plan.
+// Which values are needed, and from where to where each lives (ir/live.h). A loop's argument and
+// the chain of operations that makes its next value share a place when nobody looks at the old
+// value meanwhile (sums in a loop). Start reading at x86_plan.
 #include "back/x86/x86.h"
 
 enum { MOST_LINKS = 200 };
@@ -47,46 +45,29 @@ bool x86_is_elementwise(const ir_inst *i)
     }
 }
 
-// --- positions
-static void number_region(x86_gen *g, ir_region_id region, uint32_t depth, uint32_t *n)
-{
-    for (ir_inst_id id = ir_region_at(g->f, region)->first; id; id = ir_at(g->f, id)->next) {
-        const ir_inst *i = ir_at(g->f, id);
-        g->pos[id] = ++*n;
-        g->loop_depth[id] = depth;
-        for (uint32_t k = 0; k < i->region_count; k++)
-            number_region(g, i->regions + k, depth + (i->op == IR_LOOP), n);
-        if (i->region_count) {
-            *n += 2;
-            g->end[id] = *n;
-        }
-    }
-}
-
 // --- needs
-typedef void use_fn(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth);
+typedef void use_fn(x86_gen *g, ir_inst_id id, ir_ref r);
 
 static void each_use(x86_gen *g, ir_inst_id id, use_fn *use)
 {
     const ir_inst *i = ir_at(g->f, id);
-    uint32_t p = g->pos[id], depth = g->loop_depth[id], k = 0;
+    uint32_t k = 0;
     if (i->op == IR_LOAD || i->op == IR_STORE) {
         x86_access x = x86_find_access(g, i, 0);
-        use(g, x.pointer, p, depth);
+        use(g, id, x.pointer);
         for (uint32_t n = 0; n < x.more_count; n++)
-            use(g, x.more[n], p, depth);
+            use(g, id, x.more[n]);
         if (x.index)
-            use(g, x.index, p, depth);
+            use(g, id, x.index);
         k = 1;
     }
     for (; k < i->operand_count; k++)
-        use(g, ir_operand(g->f, i, k), p, depth);
+        use(g, id, ir_operand(g->f, i, k));
 }
 
-static void need(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
+static void need(x86_gen *g, ir_inst_id id, ir_ref r)
 {
-    (void)position;
-    (void)depth;
+    (void)id;
     if (!ir_is_const(r))
         g->lives[r].is_needed = true;
 }
@@ -116,7 +97,7 @@ static void need_in_region(x86_gen *g, ir_region_id region)
             each_use(g, id, need);
         if (i->op == IR_LOOP)
             for (uint32_t k = 0; k < i->operand_count; k++)
-                need(g, ir_region_at(g->f, i->regions)->args + k, 0, 0);
+                need(g, id, ir_region_at(g->f, i->regions)->args + k);
     }
 }
 
@@ -127,34 +108,40 @@ static float weight_at(uint32_t depth)
     return weights[depth < COUNT(weights) ? depth : COUNT(weights) - 1];
 }
 
-static void begin(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
-{
-    x86_life *l = &g->lives[r];
-    l->from = l->last_use = position;
-    l->to = l->to > position ? l->to : position;
-    l->weight += weight_at(depth);
-}
-
 static void extend(x86_gen *g, ir_ref r, uint32_t to)
 {
     if (g->lives[r].to < to)
         g->lives[r].to = to;
 }
 
-// A use: in a loop that began after the value, until that loop's end.
-static void live_at(x86_gen *g, ir_ref r, uint32_t position, uint32_t depth)
+static void use(x86_gen *g, ir_inst_id id, ir_ref r)
 {
-    if (ir_is_const(r))
-        return;
-    x86_life *l = &g->lives[r];
-    l->weight += weight_at(depth);
-    l->last_use = l->last_use > position ? l->last_use : position;
-    extend(g, r, position);
-    for (uint32_t k = 0; k < g->loops.len; k++)
-        if (g->pos[g->loops.at[k]] > l->from) {
-            extend(g, r, g->end[g->loops.at[k]] - 1);
-            break;
-        }
+    if (!ir_is_const(r))
+        g->lives[r].weight += weight_at(g->live.depth[id]);
+    ir_live_use(&g->live, id, r);
+}
+
+static bool uses_of(void *user, ir_live *l, ir_inst_id id)
+{
+    x86_gen *g = user;
+    const ir_inst *i = ir_at(g->f, id);
+    bool is_dropped = can_be_dropped(i) && !has_needed_result(g, i);
+    (void)l; // is g->live
+    if (is_dropped)
+        return false;
+    each_use(g, id, use);
+    if (x86_may_call(g, id))
+        vec_push(g->a, &g->calls, id);
+    for (uint32_t k = 0; k < i->result_count; k++)
+        g->lives[i->result + k].weight += weight_at(g->live.depth[id]);
+    return true;
+}
+
+// Lanes that leave a split control write its results while others are still inside.
+static bool is_split(void *user, ir_inst_id id)
+{
+    const x86_gen *g = user;
+    return g->c.controls[id].is_split;
 }
 
 // The only `next` of each loop that has one.
@@ -167,62 +154,44 @@ static void find_nexts(x86_gen *g)
     }
 }
 
-static void begin_loop(x86_gen *g, ir_inst_id id)
-{
-    const ir_inst *i = ir_at(g->f, id);
-    const ir_region *body = ir_region_at(g->f, i->regions);
-    vec_push(g->a, &g->loops, id);
-    for (uint32_t k = 0; k < body->arg_count; k++) {
-        begin(g, body->args + k, g->pos[id], g->loop_depth[id] + 1);
-        extend(g, body->args + k, g->end[id] - 1);
-    }
-}
-
 // Arguments whose old value is still asked for when the new one is known: they get a shadow.
-static void end_loop(x86_gen *g, ir_inst_id id)
+static void plan_loop(x86_gen *g, ir_inst_id id)
 {
     const ir_region *body = ir_region_at(g->f, ir_at(g->f, id)->regions);
     ir_inst_id next = g->controls[id].next;
-    g->loops.len--;
-    for (uint32_t k = 0; g->c.controls[id].is_split && k < body->arg_count; k++) {
-        ir_ref shadow = g->controls[id].shadow + k;
-        if (next && g->lives[body->args + k].last_use <= g->pos[next])
+    float weight = weight_at(g->live.depth[id] + 1);
+    for (uint32_t k = 0; k < body->arg_count; k++) {
+        x86_life *arg = &g->lives[body->args + k];
+        arg->weight += weight;
+        if (!g->c.controls[id].is_split || (next && arg->last_use <= g->live.start[next]))
             continue;
-        g->lives[shadow].is_needed = true;
-        begin(g, shadow, g->pos[next ? next : id], g->loop_depth[id] + 1);
-        extend(g, shadow, g->end[id] - 1);
+        uint32_t from = g->live.start[next ? next : id];
+        g->lives[g->controls[id].shadow + k] = (x86_life){.is_needed = true,
+                                                          .from = from,
+                                                          .to = g->live.end[id] - 1,
+                                                          .last_use = from,
+                                                          .weight = weight};
     }
 }
 
-static void live_in_region(x86_gen *g, ir_region_id region)
+static void find_lives(x86_gen *g)
 {
-    for (ir_inst_id id = ir_region_at(g->f, region)->first; id; id = ir_at(g->f, id)->next) {
-        const ir_inst *i = ir_at(g->f, id);
-        bool is_dropped = can_be_dropped(i) && !has_needed_result(g, i);
-        if (is_dropped)
-            continue;
-        each_use(g, id, live_at);
-        if (x86_may_call(g, id))
-            vec_push(g->a, &g->calls, id);
-        if (i->op == IR_SWITCH && !ir_is_const(ir_operand(g->f, i, 0)))
-            extend(g, ir_operand(g->f, i, 0), g->end[id] - 1); // asked before each case
+    const ir_func *f = g->f;
+    for (uint32_t k = 0; k < f->params.len; k++)
+        g->lives[f->first_param + k].weight += weight_at(0);
+    ir_live_spans(&g->live, &(ir_live_rules){uses_of, is_split, g});
+    for (ir_ref r = 1; r < f->values.len; r++) {
+        const ir_life *l = &g->live.lives[r];
+        g->lives[r].from = l->from;
+        g->lives[r].to = l->until;
+        g->lives[r].last_use = l->last_use;
+    }
+    for (ir_inst_id id = 1; id < f->insts.len; id++) {
+        const ir_inst *i = ir_at(f, id);
         if (i->op == IR_LOOP)
-            begin_loop(g, id);
-        if (i->region_count && g->c.controls[id].is_split)
-            for (uint32_t k = 0; k < i->result_count; k++)
-                begin(g, i->result + k, g->pos[id], g->loop_depth[id]);
-        for (uint32_t k = 0; k < i->region_count; k++)
-            live_in_region(g, i->regions + k);
-        if (i->op == IR_LOOP)
-            end_loop(g, id);
-        for (uint32_t k = 0; k < i->result_count; k++) {
-            if (!i->region_count)
-                begin(g, i->result + k, g->pos[id], g->loop_depth[id]);
-            else if (!g->c.controls[id].is_split)
-                begin(g, i->result + k, g->end[id], g->loop_depth[id]);
-            else
-                extend(g, i->result + k, g->end[id]);
-        }
+            plan_loop(g, id);
+        if (i->op == IR_SWITCH && !ir_is_const(ir_operand(f, i, 0)))
+            extend(g, ir_operand(f, i, 0), g->live.end[id] - 1); // asked before each case
     }
 }
 
@@ -230,8 +199,8 @@ static void live_in_region(x86_gen *g, ir_region_id region)
 static bool is_link(const x86_gen *g, ir_ref r, ir_inst_id loop, uint32_t used_at)
 {
     const x86_life *l = &g->lives[r];
-    return !ir_is_const(r) && ir_def_of(g->f, r) && l->from > g->pos[loop] && l->to == used_at &&
-           l->last_use == used_at && !l->same &&
+    return !ir_is_const(r) && ir_def_of(g->f, r) && l->from > g->live.start[loop] &&
+           l->to == used_at && l->last_use == used_at && !l->same &&
            x86_is_elementwise(ir_at(g->f, ir_def_of(g->f, r)));
 }
 
@@ -239,7 +208,7 @@ static bool is_link(const x86_gen *g, ir_ref r, ir_inst_id loop, uint32_t used_a
 static bool find_chain(x86_gen *g, ir_ref r, ir_inst_id loop, ir_ref arg, int fuel)
 {
     const ir_inst *i = ir_at(g->f, ir_def_of(g->f, r));
-    uint32_t p = g->pos[ir_def_of(g->f, r)];
+    uint32_t p = g->live.start[ir_def_of(g->f, r)];
     for (uint32_t k = i->operand_count; fuel && k-- > 0;) {
         ir_ref o = ir_operand(g->f, i, k);
         bool is_start = o == arg && g->lives[arg].last_use == p;
@@ -266,7 +235,7 @@ static void share_places(x86_gen *g, ir_inst_id loop, uint32_t *times)
     for (uint32_t k = 0; k < i->operand_count; k++) {
         ir_ref r = ir_operand(g->f, i, k), arg = args + k;
         bool is_once = !ir_is_const(r) && times[r] == 1;
-        if (is_once && is_link(g, r, loop, g->pos[next]) &&
+        if (is_once && is_link(g, r, loop, g->live.start[next]) &&
             x86_class_of(g, r) == x86_class_of(g, arg))
             find_chain(g, r, loop, arg, MOST_LINKS);
     }
@@ -294,21 +263,14 @@ static void make_shadows(x86_gen *g)
 void x86_plan(x86_gen *g)
 {
     const ir_func *f = g->f;
-    uint32_t n = 0;
-    g->pos = arena_array(g->a, uint32_t, f->insts.len + 1);
-    g->end = arena_array(g->a, uint32_t, f->insts.len + 1);
-    g->loop_depth = arena_array(g->a, uint32_t, f->insts.len + 1);
+    g->live = ir_live_number(f, g->a);
     g->controls = arena_array(g->a, x86_control, f->insts.len + 1);
     make_shadows(g);
     find_nexts(g);
     g->places = arena_array(g->a, x86_place, g->value_count + 1);
     g->lives = arena_array(g->a, x86_life, g->value_count + 1);
-    number_region(g, f->body, 0, &n);
-    g->last = n;
     need_in_region(g, f->body);
-    for (uint32_t k = 0; k < f->params.len; k++)
-        begin(g, f->first_param + k, 0, 0);
-    live_in_region(g, f->body);
+    find_lives(g);
     uint32_t *times = arena_array(g->a, uint32_t, f->values.len + 1);
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         if (ir_at(f, id)->op == IR_LOOP)

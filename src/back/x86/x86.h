@@ -10,6 +10,7 @@
 #include "back/cpu/cpu.h"
 #include "back/x86/encode.h"
 #include "back/x86/make.h"
+#include "ir/live.h"
 
 enum { VS0 = 28, VS1, VS2, VS3, VECTORS = 28 };        // scratch vectors; those for values
 enum { K_MASK = 1, K_HIGH, K_8, K_24, K_A, K_B, K_C }; // active lanes from 0, 16, 8, 24; scratch
@@ -77,13 +78,10 @@ typedef struct x86_gen {
     uint32_t value_count; // the function's and the shadows
     x86_place *places;    // by value
     x86_life *lives;
-    uint32_t *pos, *end;  // by instruction
-    uint32_t *loop_depth; // by instruction
+    ir_live live;
     x86_control *controls;
     ir_ref *shadow_of;     // by value above the function's: the argument
-    vec(ir_inst_id) loops; // around the position, while lives are found
     vec(ir_inst_id) calls; // instructions that call, in order
-    uint32_t last;         // position
     ir_ref *hints;         // by value: one in whose place it likes to be
     vec(ir_ref) by_start;  // values with a place, by `from`
     uint32_t next_start;

@@ -1,7 +1,7 @@
-// IR -> flat code. Two walks over the regions in reading order: the first numbers the instructions
-// and finds where each value is last needed (liveness), the second gives out register slots and
-// writes the code. Geometry, sizes, parameters, constants and the addresses of arrays cost no code:
-// they are slots that somebody else fills. Start at interp_decode.
+// IR -> flat code. Two walks over the regions in reading order: the first (ir/live.h) numbers the
+// instructions and finds where each value is last needed (liveness), the second gives out register
+// slots and writes the code. Geometry, sizes, parameters, constants and the addresses of arrays
+// cost no code: they are slots that somebody else fills. Start at interp_decode.
 //
 // Invariant: a slot is reused only after the last position, in reading order, at which any lane may
 // still need its value; a value used in a loop it was not made in lives to the loop's end.
@@ -13,77 +13,41 @@ ir_ref decode_root(const decoder *d, ir_ref r)
     return ir_is_const(r) ? r : d->root[r];
 }
 
-static void need(decoder *d, ir_ref r, uint32_t pos)
-{
-    r = decode_root(d, r);
-    if (!r || ir_is_const(r))
-        return;
-    d->read_last[r] = pos; // positions only grow
-    if (d->last[r] < pos)
-        d->last[r] = pos;
-    // The outermost loop around this use that the value comes into from outside.
-    for (uint32_t k = 0; k < d->loops.len; k++) {
-        ir_inst_id loop = d->loops.at[k];
-        if (d->start[loop] > d->born[r]) {
-            vec_push(d->scratch, &d->carried, (carried){r, loop});
-            return;
-        }
-    }
-}
-
 static bool is_alias(ir_op op)
 {
     return op == IR_BITCAST || op == IR_PTRTOINT || op == IR_INTTOPTR || op == IR_PTRCAST ||
            op == IR_UNIFORM;
 }
 
-static void born(decoder *d, ir_ref first, uint32_t count, uint32_t pos, uint32_t until)
+// A value that is another one with a new type has no slot and no life of its own.
+static bool uses_of(void *user, ir_live *l, ir_inst_id id)
 {
-    for (uint32_t k = 0; k < count; k++) {
-        d->root[first + k] = first + k;
-        d->born[first + k] = pos;
-        d->last[first + k] = until;
+    decoder *d = user;
+    const ir_func *f = d->f;
+    const ir_inst *i = ir_at(f, id);
+    d->next_count[i->op == IR_NEXT ? i->aux : 0]++;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        ir_live_use(l, id, decode_root(d, ir_operand(f, i, k)));
+    if (is_alias((ir_op)i->op)) {
+        d->root[i->result] = decode_root(d, ir_operand(f, i, 0));
+        return false;
     }
+    for (uint32_t k = 0; k < i->result_count; k++)
+        d->root[i->result + k] = i->result + k;
+    if (i->op == IR_LOOP) {
+        const ir_region *body = ir_region_at(f, i->regions);
+        for (uint32_t k = 0; k < body->arg_count; k++)
+            d->root[body->args + k] = body->args + k;
+    }
+    return true;
 }
 
-static void live_region(decoder *d, ir_region_id region, uint32_t depth)
+// Lanes that have left write a control's results while others are still inside.
+static bool is_early(void *user, ir_inst_id control)
 {
-    const ir_func *f = d->f;
-    if (depth > d->p->frame_depth)
-        d->p->frame_depth = depth;
-    for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
-        const ir_inst *i = ir_at(f, id);
-        uint32_t pos = ++d->pos;
-        d->start[id] = pos;
-        d->next_count[i->op == IR_NEXT ? i->aux : 0]++;
-        for (uint32_t k = 0; k < i->operand_count; k++)
-            need(d, ir_operand(f, i, k), pos);
-        if (is_alias((ir_op)i->op)) {
-            d->root[i->result] = decode_root(d, ir_operand(f, i, 0));
-            continue;
-        }
-        born(d, i->result, i->result_count, pos, pos);
-        if (!i->region_count)
-            continue;
-        bool is_loop = i->op == IR_LOOP;
-        if (is_loop) {
-            const ir_region *body = ir_region_at(f, i->regions);
-            born(d, body->args, body->arg_count, pos, pos);
-            vec_push(d->scratch, &d->loops, id);
-        }
-        for (uint32_t k = 0; k < i->region_count; k++)
-            live_region(d, i->regions + k, depth + 1);
-        uint32_t end = ++d->pos;
-        d->end[id] = end;
-        for (uint32_t k = 0; k < i->result_count; k++)
-            d->last[i->result + k] = end;
-        if (is_loop) {
-            const ir_region *body = ir_region_at(f, i->regions);
-            for (uint32_t k = 0; k < body->arg_count; k++)
-                d->last[body->args + k] = end;
-            (void)vec_pop(&d->loops);
-        }
-    }
+    (void)user;
+    (void)control;
+    return true;
 }
 
 static void live_func(decoder *d)
@@ -91,29 +55,21 @@ static void live_func(decoder *d)
     const ir_func *f = d->f;
     uint32_t values = f->values.len;
     d->root = arena_array(d->scratch, ir_ref, values);
-    d->born = arena_array(d->scratch, uint32_t, values);
-    d->last = arena_array(d->scratch, uint32_t, values);
     d->slot = arena_array(d->scratch, uint32_t, values);
     d->preset = arena_array(d->scratch, uint32_t, values);
-    d->read_last = arena_array(d->scratch, uint32_t, values);
     d->next_count = arena_array(d->scratch, uint32_t, f->insts.len);
-    d->start = arena_array(d->scratch, uint32_t, f->insts.len);
-    d->end = arena_array(d->scratch, uint32_t, f->insts.len);
     for (uint32_t k = 0; k < f->params.len; k++)
         d->root[f->first_param + k] = f->first_param + k;
-    live_region(d, f->body, 0);
-    for (uint32_t k = 0; k < d->carried.len; k++) {
-        const carried *c = &d->carried.at[k];
-        if (d->last[c->value] < d->end[c->loop])
-            d->last[c->value] = d->end[c->loop];
-    }
+    d->live = ir_live_number(f, d->scratch);
+    ir_live_spans(&d->live, &(ir_live_rules){uses_of, is_early, d});
     decode_nv_plan(d);
-    d->dying = arena_array(d->scratch, uint32_t, d->pos + 2);
+    d->dying = arena_array(d->scratch, uint32_t, d->live.last + 2);
     d->dying_next = arena_array(d->scratch, uint32_t, values);
     for (uint32_t v = 1; v < values; v++)
-        if (d->root[v] == v && d->born[v]) {
-            d->dying_next[v] = d->dying[d->last[v]];
-            d->dying[d->last[v]] = v;
+        if (d->root[v] == v && d->live.lives[v].from) {
+            uint32_t at = d->live.lives[v].until;
+            d->dying_next[v] = d->dying[at];
+            d->dying[at] = v;
         }
 }
 
@@ -369,11 +325,11 @@ static void preset_next(decoder *d, ir_inst_id loop)
         const ir_inst *m = ir_at(f, maker);
         bool is_lane_op = lane_find((ir_op)m->op, (ir_type)m->type, (ir_type)m->aux, d->fast);
         if (is_lane_op && m->parent == ir_at(f, loop)->regions &&
-            d->read_last[arg] <= d->start[maker] &&
+            d->live.lives[arg].last_use <= d->live.start[maker] &&
             ir_type_size(ir_type_of(f, v)) == ir_type_size(ir_type_of(f, arg)))
             d->preset[v] = d->slot[arg] + 1;
         if (d->until && d->preset[v] == d->slot[arg] + 1)
-            d->until[arg] = d->start[maker];
+            d->until[arg] = d->live.start[maker];
     }
 }
 
@@ -422,7 +378,8 @@ static void decode_control(decoder *d, ir_inst_id id, uint32_t depth)
         decode_region(d, i->regions + k, depth + 1);
     }
     d->code.at[at].u.to.end = d->code.len;
-    free_dying(d, d->end[id]);
+    free_dying(d, d->live.end[id] - 1);
+    free_dying(d, d->live.end[id]);
 }
 
 static void decode_transfer(decoder *d, const ir_inst *i)
@@ -439,6 +396,8 @@ static void decode_transfer(decoder *d, const ir_inst *i)
 static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
 {
     const ir_func *f = d->f;
+    if (depth > d->p->frame_depth)
+        d->p->frame_depth = depth;
     for (ir_inst_id id = ir_region_at(f, region)->first; id; id = ir_at(f, id)->next) {
         const ir_inst *i = ir_at(f, id);
         ir_op op = (ir_op)i->op;
@@ -463,7 +422,7 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
             decode_plain(d, i);
             decode_nv_after(d, i);
         }
-        free_dying(d, d->start[id]);
+        free_dying(d, d->live.start[id]);
     }
 }
 

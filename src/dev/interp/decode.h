@@ -4,11 +4,7 @@
 
 #include "dev/interp/engine.h"
 #include "ir/layout.h"
-
-typedef struct carried { // a value used in a loop it was made outside of
-    ir_ref value;
-    ir_inst_id loop;
-} carried;
+#include "ir/live.h"
 
 typedef struct decoder {
     uint32_t uniform_cap; // bytes that p->uniform has room for
@@ -17,15 +13,9 @@ typedef struct decoder {
     interp_program *p;
     ir_layout locals, shared;
     bool fast; // lane loops for this processor
-    // liveness: positions count instructions in reading order, and ends of control instructions
-    uint32_t pos;
-    ir_ref *root;          // per value: the value (or constant) whose slot it shares
-    uint32_t *born, *last; // per value
-    uint32_t *start, *end; // per instruction
-    uint32_t *read_last;   // per value: position of the last use, loops not counted
-    uint32_t *next_count;  // per loop: how many `next` it has
-    vec(ir_inst_id) loops; // around the current instruction
-    vec(carried) carried;
+    ir_live live;
+    ir_ref *root;                 // per value: the value (or constant) whose slot it shares
+    uint32_t *next_count;         // per loop: how many `next` it has
     uint32_t *dying, *dying_next; // per position: list of values
     // slots
     uint32_t *slot;   // per value

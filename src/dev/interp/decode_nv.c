@@ -105,8 +105,8 @@ static void share_loop_results(decoder *d)
             continue;
         }
         is_taken[arg] = true;
-        if (d->last[arg] < d->last[v])
-            d->last[arg] = d->last[v];
+        if (d->live.lives[arg].until < d->live.lives[v].until)
+            d->live.lives[arg].until = d->live.lives[v].until;
     }
 }
 
@@ -131,8 +131,8 @@ void decode_nv_plan(decoder *d)
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
         for (uint32_t k = 0; is_wgmma(i) && k < i->result_count; k++)
-            if (d->last[i->result + k] <= d->start[id])
-                d->last[i->result + k] = d->pos + 1;
+            if (d->live.lives[i->result + k].until <= d->live.start[id])
+                d->live.lives[i->result + k].until = d->live.last + 1;
     }
 }
 
@@ -154,24 +154,24 @@ static bool is_in_loop_of(const ir_func *f, const ir_inst *i, ir_ref arg)
 
 static bool may_take(const decoder *d, const ir_inst *i, ir_ref v, ir_ref result)
 {
-    uint32_t pos = d->start[i - d->f->insts.at];
+    uint32_t pos = d->live.start[i - d->f->insts.at];
     if (!v || ir_is_const(v) || d->f->values.at[v].def == IR_DEF_PARAM)
         return false;
     uint32_t slot = d->slot[v];
-    if (slot & UNIFORM_BIT || slot < d->fixed_bytes || d->last[result] > d->until[v])
+    if (slot & UNIFORM_BIT || slot < d->fixed_bytes || d->live.lives[result].until > d->until[v])
         return false;
     for (ir_ref r = i->result; r < result; r++) // the same operand twice
         if (d->preset[r] && d->preset[r] - 1 == slot)
             return false;
-    bool is_arg = d->f->values.at[v].def != IR_DEF_INST && d->read_last[v] <= pos;
-    return d->last[v] == pos || (is_arg && is_in_loop_of(d->f, i, v));
+    bool is_arg = d->f->values.at[v].def != IR_DEF_INST && d->live.lives[v].last_use <= pos;
+    return d->live.lives[v].until == pos || (is_arg && is_in_loop_of(d->f, i, v));
 }
 
 void decode_nv_slots(decoder *d, const ir_inst *i)
 {
     if (!is_wgmma(i) || !d->is_acc)
         return;
-    uint32_t count = acc_operands(i), pos = d->start[i - d->f->insts.at];
+    uint32_t count = acc_operands(i), pos = d->live.start[i - d->f->insts.at];
     for (uint32_t k = 0; k < count; k++) {
         ir_ref v = decode_root(d, ir_operand(d->f, i, k)), result = i->result + k;
         if (!may_take(d, i, v, result))
@@ -179,7 +179,8 @@ void decode_nv_slots(decoder *d, const ir_inst *i)
         ir_ref owner = d->same_slot[v] ? d->same_slot[v] : v;
         d->preset[result] = d->slot[v] + 1;
         d->until[result] = d->until[v];
-        d->is_heir[result] = d->last[owner] == pos && (!d->preset[owner] || d->is_heir[owner]);
+        d->is_heir[result] =
+            d->live.lives[owner].until == pos && (!d->preset[owner] || d->is_heir[owner]);
         d->is_robbed[owner] = d->is_heir[result];
     }
 }
