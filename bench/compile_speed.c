@@ -1,4 +1,5 @@
-// How long the compiler takes: source text to optimised IR, by stage, median of many runs, for each file given.
+// How long the compiler takes: source text to optimised IR, by stage, median of many runs, for each
+// file given.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ int main(int argc, char **argv)
         for (int run = 0; run < RUNS && ok; run++) {
             compile_options options = {
                 .path = argv[i],
-                .front = {.target = "interp", .includes = includes, .allow_file_includes = true},
+                .front = {.includes = includes, .allow_file_includes = true},
                 .level = 2,
                 .no_remarks = true,
             };

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "dev/cpu/cpu.h"
 #include "kiln/kiln.h"
-#include "rt/rt.h"
 
 enum { MOST_BUFFERS = 4, LEAST_TURNS = 7, TURNS = 99, SECONDS = 2 };
 
@@ -197,14 +197,15 @@ static void kiln_start(side *s, const char *device, const char *mode, const benc
         s->kernel = NULL;
         return;
     }
-    if (s->kernel->quick || s->kernel->native)
+    const cpu_kernel *c_kernel = strcmp(device, "cpu") ? NULL : cpu_kernel_of(s->kernel);
+    if (c_kernel && (c_kernel->quick || c_kernel->native))
         s->first = now() - start;
     kiln_resources unused; // the answer waits for the C compiler, if there is one
     kiln_kernel_resources(s->kernel, &unused);
     s->compile = now() - start;
     if (s->first == 0)
         s->first = s->compile;
-    if (!strcmp(mode, "quick") && !s->kernel->quick) // it would be interpreted
+    if (!strcmp(mode, "quick") && !(c_kernel && c_kernel->quick)) // it would be interpreted
         s->kernel = NULL;
     else
         kiln_args(s, c);

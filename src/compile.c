@@ -1,10 +1,10 @@
 // The map: the whole compiler, in order.
 //
-//     text -> pp_run -> parse_file -> lower_module -> ir_verify -> pass_run_all -> result
-//             macros    checked tree   IR, level 0                 IR, optimised
+//     text -> pp_run -> parse_file -> lower_module -> pass_run_all -> ir_verify -> emit -> code
+//             macros    checked tree   IR, level 0    IR, optimised              the back end's
 //
-// Everything made on the way lives in one arena that is gone when compile_run returns; what shall
-// stay is copied out by the caller's `result`. Start at `compile`.
+// Everything made on the way lives in one arena. The outcome of a compile that went well keeps it:
+// its owner reads IR, sources and code there until compile_outcome_free. Start at `compile`.
 //
 // Out of memory and mistakes of Kiln's own come back to compile_guarded (bug_enter).
 #include "compile.h"
@@ -21,7 +21,7 @@ enum { SOURCE_LIMIT = 16 << 20 };
 static const size_t arena_ceiling = (size_t)2 << 30;
 
 const char *const compile_stage_names[STAGE_COUNT] = {"read",  "preprocess", "parse",
-                                                      "lower", "passes",     "result"};
+                                                      "lower", "passes",     "emit"};
 
 typedef struct job {
     const compile_options *options;
@@ -133,6 +133,19 @@ static bool read_ir(job *j, str text_in, const char *name)
     return true;
 }
 
+// The target's code; what the target lacks is a diagnostic.
+static void emit(job *j)
+{
+    text code = {.in = j->a};
+    backend_job b = {.module = j->m,
+                     .target = front_target(&j->options->front),
+                     .options = j->options->emit_options,
+                     .diags = j->f->diags,
+                     .scratch = j->scratch};
+    if (j->options->backend->emit(&b, &code))
+        j->outcome->emitted = (str){code.at, code.len};
+}
+
 // The compiler. Its outcome is in the diagnostics, or in outcome->status when that is set.
 static void compile(job *j)
 {
@@ -162,9 +175,9 @@ static void compile(job *j)
     if (wrong)
         bug("after all passes: %s", wrong);
     stage_done(j, STAGE_PASSES, "final");
-    if (o->result)
-        o->result(o->user, j->m, j->f);
-    stage_done(j, STAGE_RESULT, NULL);
+    if (o->backend)
+        emit(j);
+    stage_done(j, STAGE_EMIT, NULL);
 }
 
 // --- results out of the arena
@@ -261,10 +274,16 @@ compile_outcome compile_run(const compile_options *options)
         arena_limit(j.scratch, arena_ceiling);
         compile_guarded(&j);
         outcome.arena_bytes = arena_used(j.a) + arena_used(j.scratch);
+        if (!outcome.status) {
+            outcome.ir = j.m;
+            outcome.sources = j.f->sources;
+            outcome.a = j.a;
+        }
     } else {
         fail(&j, KILN_E_NO_MEMORY, "K6004", "no memory to compile in");
     }
-    arena_free(j.a);
+    if (!outcome.a)
+        arena_free(j.a);
     arena_free(j.scratch);
     return outcome;
 }
@@ -273,5 +292,6 @@ void compile_outcome_free(compile_outcome *outcome)
 {
     free(outcome->log);
     free(outcome->file);
+    arena_free(outcome->a);
     *outcome = (compile_outcome){.code = ""};
 }

@@ -1,14 +1,15 @@
-// The whole compiler as one call: source text in, verified and optimised IR out. See compile.c.
+// The whole compiler as one call: source text in, the target's code out. See compile.c.
 #ifndef KILN_COMPILE_H
 #define KILN_COMPILE_H
 
+#include "back/back.h"
 #include "front/front.h"
 #include "ir/ir.h"
 #include "kiln/kiln.h"
 
 // clang-format off
 typedef enum compile_stage {
-    STAGE_READ, STAGE_PREPROCESS, STAGE_PARSE, STAGE_LOWER, STAGE_PASSES, STAGE_RESULT, STAGE_COUNT
+    STAGE_READ, STAGE_PREPROCESS, STAGE_PARSE, STAGE_LOWER, STAGE_PASSES, STAGE_EMIT, STAGE_COUNT
 } compile_stage;
 // clang-format on
 extern const char *const compile_stage_names[STAGE_COUNT]; // "read", "preprocess", …
@@ -34,10 +35,9 @@ typedef struct compile_options {
     // Called at the end of every compile, errors or not, but not after a mistake of Kiln's own: the
     // diagnostics and the main file (NULL when it could not be read).
     void (*inspect)(void *user, diags *ds, source_file *file);
-    // Called once when everything went well: the only chance to copy results out. The module is
-    // gone afterwards. May leave through bug.h.
-    void (*result)(void *user, ir_module *m, const front *f);
     void *user;
+    const backend *backend;   // makes the code; NULL: IR alone is wanted
+    const void *emit_options; // of the back end; NULL: the usual ones
 } compile_options;
 
 typedef struct compile_outcome {
@@ -50,6 +50,11 @@ typedef struct compile_outcome {
     int line, column;
     double seconds[STAGE_COUNT];
     size_t arena_bytes;
+    // Of a compile that went well; all of it goes with compile_outcome_free.
+    ir_module *ir; // optimised and verified
+    source_map *sources;
+    str emitted; // the code; empty: no back end was given
+    arena *a;    // where they are
 } compile_outcome;
 
 compile_outcome compile_run(const compile_options *options);

@@ -11,6 +11,7 @@
 #include "back/back.h"
 #include "base/diag.h"
 #include "compile.h"
+#include "dev/device.h"
 
 typedef struct outcome {
     char *fixed; // the text with fix-its applied, malloc'ed; NULL: none applied
@@ -30,17 +31,6 @@ static void inspect(void *user, diags *ds, source_file *file)
     str fixed = diag_apply_fixes(ds, ds->in, file, &o->fix_count);
     if (o->fix_count)
         o->fixed = strndup(fixed.at, fixed.len);
-}
-
-// CUDA targets go through the emitter, which has complaints of its own.
-static void emit(void *user, const char *name, front *f, ir_module *m)
-{
-    (void)user;
-    const target *t = f && f->options->target ? target_find(f->options->target) : NULL;
-    if (!t || strcmp(name, "final") != 0)
-        return;
-    text ignored = {.in = f->in};
-    ptx_emit(m, NULL, t, NULL, f->diags, f->in, &ignored);
 }
 
 typedef struct flags {
@@ -84,19 +74,21 @@ static bool read_flags(flags *f, const char *source)
 
 static compile_outcome compile(const flags *f, const char *name, const char *source, outcome *o)
 {
+    const target *t = device_target(f->target);
     compile_options options = {
         .path = name,
         .source = source,
         .front = {.defines = f->defines,
                   .tunes = f->tunes,
                   .includes = f->includes,
-                  .target = f->target,
+                  .target = t,
                   .allow_file_includes = true},
         .level = f->level,
         .verifies = true,
         .no_remarks = !f->remarks,
         .checks_bounds = f->checks_bounds,
-        .stage = emit,
+        // CUDA's emitter has complaints of its own.
+        .backend = target_find(f->target) ? &ptx_backend : NULL,
         .inspect = inspect,
         .user = o,
     };

@@ -51,46 +51,35 @@ static bool load_nvrtc(nvrtc *n)
     return true;
 }
 
-// Takes the PTX out, as a program that compiles at run time would.
 typedef struct ptx_out {
     char *text;
     size_t len;
 } ptx_out;
 
-static void take_ptx(void *user, ir_module *m, const front *f)
-{
-    ptx_out *out = user;
-    arena *a = arena_new();
-    text code = {.in = a};
-    if (!a || !ptx_emit(m, NULL, target_find(target_name), &(ptx_options){.line_info = false},
-                        f->diags, a, &code))
-        bug("no PTX");
-    out->text = malloc(code.len + 1);
-    if (!out->text)
-        bug_out_of_memory();
-    memcpy(out->text, code.at, code.len + 1);
-    out->len = code.len;
-    arena_free(a);
-}
-
 static double ours(const char *name, const char *source, size_t len, const char *tune, ptx_out *out)
 {
     const char *tunes[] = {tune, NULL};
     double start = bench_now();
-    compile_outcome outcome = compile_run(
-        &(compile_options){.path = name,
-                           .source = source,
-                           .source_len = len,
-                           .front = {.target = target_name, .tunes = tune ? tunes : NULL},
-                           .level = 2,
-                           .no_remarks = true,
-                           .result = take_ptx,
-                           .user = out});
+    compile_outcome outcome = compile_run(&(compile_options){
+        .path = name,
+        .source = source,
+        .source_len = len,
+        .front = {.target = target_find(target_name), .tunes = tune ? tunes : NULL},
+        .level = 2,
+        .no_remarks = true,
+        .backend = &ptx_backend,
+        .emit_options = &(ptx_options){.line_info = false}});
     double seconds = bench_now() - start;
     if (outcome.status) {
         fprintf(stderr, "%s\n", outcome.log);
         exit(1);
     }
+    // The PTX out, as a program that compiles at run time would take it.
+    out->len = outcome.emitted.len;
+    out->text = malloc(out->len + 1);
+    if (!out->text)
+        exit(1);
+    memcpy(out->text, outcome.emitted.at, out->len + 1);
     compile_outcome_free(&outcome);
     return seconds;
 }

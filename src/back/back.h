@@ -1,20 +1,32 @@
-// Backends: optimised IR in, code for one target out. Targets are rows of target.def.
+// Back ends: optimised IR in, code for one target out. A back end is a row that compile.c calls;
+// what it can be told beyond the target are its options.
 #ifndef KILN_BACK_H
 #define KILN_BACK_H
 
 #include "base/diag.h"
 #include "ir/ir.h"
+#include "ir/target.h"
 
-typedef struct target {
-    const char *name;                          // "sm_90a"
-    int sm;                                    // 90
-    char variant;                              // 'a' or 0
-    int ptx;                                   // 80 is PTX 8.0
-    uint32_t shared_limit, registers, threads; // of a block; of a multiprocessor
-    uint32_t blocks, shared_sm;                // of a multiprocessor
-} target;
+typedef struct target target;
 
-// NULL when there is no such row.
+typedef struct backend_job {
+    const ir_module *module;
+    const ir_func *only; // NULL: all kernels
+    const target *target;
+    const void *options; // ptx_options, opencl_options; NULL: the usual ones
+    diags *diags;        // may be NULL
+    arena *scratch;
+} backend_job;
+
+typedef struct backend {
+    const char *suffix; // of a file with its code
+    // Appends the code. False: a diagnostic says what the target lacks, and where it is used.
+    bool (*emit)(const backend_job *job, text *out);
+} backend;
+
+extern const backend ptx_backend, cpu_backend, opencl_backend;
+
+// CUDA's targets, the rows of target.def. NULL when there is no such row.
 const target *target_find(const char *name);
 const target *target_at(size_t index); // NULL past the end
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/header.h"
 #include "compile.h"
+#include "dev/device.h"
 
 typedef struct flat { // the source with its own includes copied in
     arena *in;
@@ -107,19 +108,6 @@ static bool flatten(flat *f, const char *path, str source)
     return true;
 }
 
-// --- machine code for the cpu device, made by whoever compiles this text
-typedef struct native {
-    arena *in;
-    text *out;
-} native;
-
-static void on_native(void *user, ir_module *m, const front *f)
-{
-    (void)f;
-    native *n = user;
-    cpu_emit(m, NULL, n->in, n->out);
-}
-
 static void on_stage(void *user, const char *name, front *f, ir_module *m)
 {
     (void)m;
@@ -127,7 +115,7 @@ static void on_stage(void *user, const char *name, front *f, ir_module *m)
         header_types_add(user, f);
 }
 
-static compile_options options_of(const char *path, const cli_compile *c, const char *for_target)
+static compile_options options_of(const char *path, const cli_compile *c, const target *for_target)
 {
     return (compile_options){
         .path = path,
@@ -146,7 +134,7 @@ static compile_options options_of(const char *path, const cli_compile *c, const 
 // The file once more, only for the types of its parameters.
 static void find_types(const char *path, const cli_compile *c, header_types *types)
 {
-    compile_options options = options_of(path, c, c->target ? c->target : "interp");
+    compile_options options = options_of(path, c, c->target ? device_target(c->target) : NULL);
     options.level = 0;
     options.stage = on_stage;
     options.user = types;
@@ -167,11 +155,10 @@ static bool native_text(const char *path, const char *prefix, const cli_compile 
                 "#ifdef __clang__\n#    pragma STDC FP_CONTRACT OFF\n#else\n#    pragma GCC "
                 "optimize(\"fp-contract=off\")\n#endif\n",
                 prefix);
-    native n = {.in = t->in, .out = t};
-    compile_options options = options_of(path, c, "cpu");
-    options.result = on_native;
-    options.user = &n;
+    compile_options options = options_of(path, c, device_target("cpu"));
+    options.backend = options.front.target->backend;
     compile_outcome outcome = compile_run(&options);
+    text_add(t, outcome.emitted.at, outcome.emitted.len);
     bool ok = !outcome.status;
     if (!ok)
         fputs(outcome.log ? outcome.log : "", stderr);

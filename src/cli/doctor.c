@@ -6,6 +6,7 @@
 
 #include "base/knobs.h"
 #include "cli/cli.h"
+#include "dev/device.h"
 #include "rt/cache/cache.h"
 
 bool cli_find_program(const char *name)
@@ -36,6 +37,28 @@ static void report_tool(const char *name, const char *const *or_else, const char
     printf("  %-12s %s %s\n", name, is_found ? "found    " : "not found", use);
 }
 
+// "warp 32, 227 KiB shared, f64, f16, …"
+static void report_caps(const kiln_caps *caps)
+{
+    const struct {
+        bool has;
+        const char *name;
+    } rows[] = {{caps->has_f64, "f64"},
+                {caps->has_f16, "f16"},
+                {caps->has_atomic64, "64-bit atomics"},
+                {caps->has_wgmma, "wgmma"},
+                {caps->has_tensor_copies, "tensor copies"},
+                {caps->has_clusters, "clusters"},
+                {caps->has_cooperative, "cooperative launches"},
+                {caps->has_host_memory, "host memory"}};
+    printf("  %-12s   warps of %u, blocks of %u, %zu KiB shared", "", caps->subgroup,
+           caps->block_threads, caps->shared_bytes >> 10);
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].has)
+            printf(", %s", rows[i].name);
+    printf("\n");
+}
+
 static int report_device(const char *name)
 {
     kiln *k;
@@ -51,26 +74,27 @@ static int report_device(const char *name)
                info.driver_version / 1000, info.driver_version % 1000 / 10);
     else
         printf("  %-12s ok: %s\n", name, info.name);
+    report_caps(&info.caps);
     kiln_close(k);
     return 1;
 }
 
-// Everything but the interpreter; a GPU that is not there is told about too.
-static void report_others(void)
+// Each kind of device, also one that is not here: it says why. Returns how many work.
+static int report_devices(void)
 {
-    bool has_gpu = false, has_opencl = false;
-    for (size_t i = 0; i < kiln_device_count(); i++) {
-        kiln_device_info info;
-        if (kiln_device_info_at(i, &info) || !strcmp(info.device, "interp"))
-            continue;
-        has_gpu = has_gpu || info.caps.sm;
-        has_opencl = has_opencl || !strcmp(info.target, "opencl");
-        report_device(info.device);
+    int working = 0;
+    for (size_t n = 0; device_at(n); n++) {
+        const device_row *row = device_at(n);
+        size_t count = row->ops->count();
+        for (size_t i = 0; i < count; i++) {
+            char name[32];
+            snprintf(name, sizeof name, row->ops->is_numbered ? "%s:%zu" : "%s", row->name, i);
+            working += report_device(name);
+        }
+        if (!count)
+            report_device(row->name);
     }
-    if (!has_gpu)
-        report_device("cuda");
-    if (!has_opencl)
-        report_device("opencl");
+    return working;
 }
 
 static void report_cache(void)
@@ -137,8 +161,7 @@ int cli_doctor(int argc, char **argv)
                sysconf(_SC_NPROCESSORS_ONLN));
     int bad_switches = report_switches();
     printf("\ndevices\n");
-    int working = report_device("interp");
-    report_others();
+    int working = report_devices();
     printf("\ntools (none is needed to run kernels on interp)\n");
     report_tool(
         "cc", (const char *const[]){"gcc", "clang", NULL},
@@ -147,7 +170,7 @@ int cli_doctor(int argc, char **argv)
     report_tool("ptxas", NULL, "checks PTX without a GPU");
     report_cache();
     if (!working)
-        printf("\nproblem: not even the interpreter opens; please report this text\n");
+        printf("\nproblem: no device opens, not even the interpreter; please report this text\n");
     else if (bad_switches)
         printf("\nproblem: correct or unset the switches that are named above\n");
     else

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/run.h"
+#include "rt/rt.h"
 
 static kiln *volatile running;
 
@@ -21,8 +22,7 @@ static void on_interrupt(int signal_number)
 // what runs for it. A second one ends it everywhere.
 void run_catch_interrupt(run *r)
 {
-    const char *device = r ? kiln_device_name(r->k) : "";
-    bool is_told = !strcmp(device, "interp") || !strcmp(device, "cpu");
+    bool is_told = r && r->k->caps.can_cancel;
     running = is_told ? r->k : NULL;
     struct sigaction action = {.sa_handler = is_told ? on_interrupt : SIG_DFL,
                                .sa_flags = is_told ? (int)SA_RESETHAND : 0};
@@ -494,7 +494,7 @@ int run_open(run *r)
     kiln_compile_desc desc;
     // Machine code on the host's own cores could harm this very process: whoever wants it unguarded
     // says so.
-    if (!strcmp(kiln_device_name(r->k), "cpu") && !r->compile.check_none)
+    if (r->k->caps.is_host && !r->k->caps.is_emulated && !r->compile.check_none)
         r->compile.check_bounds = true;
     cli_compile_desc(&r->compile, r->path, &desc);
     desc.for_check = r->is_check;
@@ -503,9 +503,7 @@ int run_open(run *r)
     st = kiln_compile(r->k, &desc, &r->module);
     if (!st)
         fputs(kiln_module_log(r->module), stderr);
-    kiln_device_info info;
-    bool is_known = !kiln_device_info_of(r->k, &info);
-    r->signature = signature_new(&desc, is_known ? info.target : "interp");
+    r->signature = signature_new(&desc, r->k->target);
     for (size_t k = 0; r->on_input && r->signature && k < signature_input_count(r->signature); k++)
         r->on_input(r->input_user, signature_input(r->signature, k));
     return st ? cli_fail(r->k, st) : 0;

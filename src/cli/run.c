@@ -5,15 +5,15 @@
 #include "back/report.h"
 #include "base/str.h"
 #include "cli/run.h"
+#include "rt/rt.h"
 
 // By the driver where it knows, else as `kiln show --stage report` does.
 static int report(const run *r)
 {
-    kiln_device_info info;
     kiln_resources used;
-    kiln_status st = kiln_device_info_of(r->k, &info);
-    const target *t = st ? NULL : target_find(info.target);
-    if (!t)
+    kiln_status st = KILN_OK;
+    const target *t = r->k->target;
+    if (!t->registers)
         return cli_report(&r->compile, r->path);
     arena *a = arena_new();
     if (!a)

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/side.h"
 #include "compile.h"
+#include "dev/device.h"
 #include "pass/pass.h"
 
 typedef struct show {
@@ -167,13 +168,15 @@ static void print_side(show *s, front *f, ir_module *m)
 
 typedef struct final_stage { // made from the final IR
     const char *name;
-    bool has_target; // of a GPU
+    bool has_target;    // of a GPU
+    const char *target; // when none is given; NULL: the interpreter's
     void (*print)(show *s, front *f, ir_module *m);
 } final_stage;
 
 static const final_stage final_stages[] = {
-    {"ptx", true, print_ptx},     {"c", false, print_c},      {"report", true, print_report},
-    {"stats", true, print_stats}, {"side", true, print_side}, {"opencl", false, print_opencl},
+    {"ptx", true, "sm_90a", print_ptx},       {"c", false, "cpu", print_c},
+    {"report", true, "sm_90a", print_report}, {"stats", true, "sm_90a", print_stats},
+    {"side", true, "sm_90a", print_side},     {"opencl", false, NULL, print_opencl},
 };
 
 static const final_stage *final_stage_of(const char *name)
@@ -228,11 +231,14 @@ static void print_timing(const compile_outcome *outcome)
     fprintf(stderr, "%-12s %8.3f ms, %zu KiB\n", "all", total * 1e3, outcome->arena_bytes / 1024);
 }
 
-static int unknown_target(const char *name)
+static int unknown_target(const char *name, bool is_cuda)
 {
-    fprintf(stderr, "kiln show: '%s' is no CUDA target; the targets are", name);
-    for (size_t i = 0; target_at(i); i++)
-        fprintf(stderr, " %s", target_at(i)->name);
+    fprintf(stderr, "kiln show: '%s' is no %starget; the targets are", name,
+            is_cuda ? "CUDA " : "");
+    for (size_t n = 0; device_at(n); n++)
+        for (size_t i = 0; device_at(n)->ops->target_at(i); i++)
+            if (!is_cuda || target_find(device_at(n)->ops->target_at(i)->name))
+                fprintf(stderr, " %s", device_at(n)->ops->target_at(i)->name);
     fprintf(stderr, "\n");
     return EXIT_USAGE;
 }
@@ -245,7 +251,6 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
         .front = {.defines = c->defines,
                   .includes = c->includes,
                   .tunes = c->tunes,
-                  .target = c->target,
                   .allow_file_includes = true},
         .is_ir = path_len > 3 && !strcmp(path + path_len - 3, ".ir"),
         .level = c->optimise < 0 ? 0 : 2,
@@ -262,14 +267,16 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     const final_stage *made = final_stage_of(s->stage);
     bool has_target = made && made->has_target;
     s->path = path;
-    if (!options.front.target && has_target && *knob_text(KNOB_TARGET))
-        options.front.target = knob_text(KNOB_TARGET);
-    if (!options.front.target)
-        options.front.target = has_target                       ? "sm_90a"
-                               : made && made->print == print_c ? "cpu"
-                                                                : "interp";
-    if (has_target && !(s->target = target_find(options.front.target)))
-        return unknown_target(options.front.target);
+    const char *target_name = c->target;
+    if (!target_name && has_target && *knob_text(KNOB_TARGET))
+        target_name = knob_text(KNOB_TARGET);
+    if (!target_name)
+        target_name = made && made->target ? made->target : "interp";
+    options.front.target = device_target(target_name);
+    if (has_target)
+        s->target = target_find(target_name);
+    if (!options.front.target || (has_target && !s->target))
+        return unknown_target(target_name, has_target);
     compile_outcome outcome = compile_run(&options);
     FILE *log = !strcmp(s->stage, "remarks") && !outcome.status ? stdout : stderr;
     if (outcome.log_len)

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "compile.h"
+#include "dev/device.h"
 
 typedef struct kept_kernel {
     const char *name;
@@ -148,22 +149,23 @@ static void on_end(void *user, diags *ds, source_file *file)
             vec_push(s->a, &s->inputs, str_dup(s->a, str_of(source_at(ds->sources, k)->path)));
 }
 
-static void make(signature_file *s, const kiln_compile_desc *desc, const char *target)
+static void make(signature_file *s, const kiln_compile_desc *desc, const struct target *made_for)
 {
-    compile_options options = {.path = desc->path,
-                               .source = desc->source,
-                               .source_len = desc->source_len,
-                               .front = {.defines = desc->define,
-                                         .includes = desc->include,
-                                         .tunes = desc->tune,
-                                         .target = desc->target ? desc->target : target,
-                                         .allow_file_includes = true},
-                               .is_ir = desc->is_ir,
-                               .level = 2,
-                               .no_remarks = true,
-                               .stage = on_stage,
-                               .inspect = on_end,
-                               .user = s};
+    compile_options options = {
+        .path = desc->path,
+        .source = desc->source,
+        .source_len = desc->source_len,
+        .front = {.defines = desc->define,
+                  .includes = desc->include,
+                  .tunes = desc->tune,
+                  .target = desc->target ? device_target(desc->target) : made_for,
+                  .allow_file_includes = true},
+        .is_ir = desc->is_ir,
+        .level = 2,
+        .no_remarks = true,
+        .stage = on_stage,
+        .inspect = on_end,
+        .user = s};
     compile_outcome outcome = compile_run(&options);
     compile_outcome_free(&outcome);
     const char *wrong = NULL;
@@ -172,20 +174,21 @@ static void make(signature_file *s, const kiln_compile_desc *desc, const char *t
 }
 
 // Apart from signature_new so that the jump comes back to a function without variables of its own.
-static bool make_guarded(signature_file *s, const kiln_compile_desc *desc, const char *target)
+static bool make_guarded(signature_file *s, const kiln_compile_desc *desc,
+                         const struct target *made_for)
 {
     bug_frame frame;
     if (bug_enter(&frame))
         return false;
-    make(s, desc, target);
+    make(s, desc, made_for);
     bug_leave(&frame);
     return true;
 }
 
-signature_file *signature_new(const kiln_compile_desc *desc, const char *target)
+signature_file *signature_new(const kiln_compile_desc *desc, const struct target *made_for)
 {
     signature_file *s = calloc(1, sizeof *s);
-    if (s && (s->a = arena_new()) && make_guarded(s, desc, target))
+    if (s && (s->a = arena_new()) && make_guarded(s, desc, made_for))
         return s;
     signature_free(s);
     return NULL;

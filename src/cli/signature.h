@@ -7,12 +7,13 @@
 #include "cli/cli.h"
 #include "cli/layout.h"
 #include "ir/ir.h"
+#include "ir/target.h"
 
 typedef struct signature_file signature_file;
 
 // Compiles the source again and keeps what is needed of it in an arena of its own. NULL: it did not
-// compile, or there is no memory. `target` is the device's.
-signature_file *signature_new(const kiln_compile_desc *desc, const char *target);
+// compile, or there is no memory. `made_for` is the device's target.
+signature_file *signature_new(const kiln_compile_desc *desc, const struct target *made_for);
 void signature_free(signature_file *s);
 // The layout of a scalar or struct, or of what a pointer points to. Opaque when it is not known.
 layout signature_layout(const signature_file *s, const char *kernel, size_t param,

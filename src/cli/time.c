@@ -45,9 +45,10 @@ static void draw(progress *p)
     double seconds = (run_now_ms() - p->start) * 1e-3, share = share_done(p);
     p->is_shown = true;
     fprintf(stderr, "\r\033[K%s: ", kiln_kernel_name(p->l->kernel));
-    if (!strcmp(kiln_device_name(p->r->k), "cpu") &&
-        __atomic_load_n(&p->l->kernel->ran, __ATOMIC_RELAXED) == RAN_NOT_YET)
-        fprintf(stderr, "the C compiler is making its machine code, %.0f s", seconds);
+    const device_ops *ops = p->r->k->ops;
+    const char *waits_for = ops->waits_for ? ops->waits_for(p->l->kernel) : NULL;
+    if (waits_for)
+        fprintf(stderr, "%s, %.0f s", waits_for, seconds);
     else if (share > 0)
         fprintf(stderr, "%.0f %%, %.0f s, about %.0f s left", share * 100, seconds,
                 seconds / share * (1 - share));
@@ -231,18 +232,6 @@ int run_launch_all(run *r, run_launch *l, int repeat, double *times_ms)
 
 const char *run_code_of(const run *r, const run_launch *l)
 {
-    if (strcmp(kiln_device_name(r->k), "cpu") != 0)
-        return "";
-    bool comes_better = l->kernel->module->job != NULL;
-    switch (l->kernel->ran) {
-    case RAN_NOT_YET: return "";
-    case RAN_COMPILED: return "machine code by the C compiler";
-    case RAN_OWN:
-        return comes_better ? "Kiln's own machine code; --repeat waits for the C compiler's"
-                            : "Kiln's own machine code";
-    case RAN_INTERPRETED:
-        return comes_better ? "interpreted; --repeat waits for the C compiler's machine code"
-                            : "interpreted";
-    }
-    return "";
+    const device_ops *ops = r->k->ops;
+    return ops->ran_on ? ops->ran_on(l->kernel) : "";
 }

@@ -162,31 +162,17 @@ static bool logical(front *f, const ast_expr *e, const_value *out)
 
 // --- target_…()
 
-static const struct {
-    builtin_id id;
-    const char *prefix;
-} targets[] = {
-    {BI_target_is_cuda, "sm_"},      {BI_target_is_cpu, "cpu"},
-    {BI_target_is_interp, "interp"}, {BI_target_is_vulkan, "vulkan"},
-    {BI_target_is_opencl, "opencl"}, {BI_target_is_webgpu, "webgpu"},
-    {BI_target_is_hip, "hip"},       {BI_target_is_metal, "metal"},
-};
-
-static uint64_t target_condition(front *f, builtin_id id)
+// target_is_NAME() asks for the family NAME; all else is a capability.
+static uint64_t target_condition(const front *f, const builtin *b)
 {
-    const char *target = f->options && f->options->target ? f->options->target : "interp";
-    if (id == BI_target_sm)
-        return strncmp(target, "sm_", 3) ? 0 : strtoul(target + 3, NULL, 10);
-    if (id == BI_target_has_wgmma)
-        return !strcmp(target, "sm_90a") || !strcmp(target, "interp");
-    if (id == BI_target_is_vulkan && !strncmp(target, "spirv", 5))
-        return 1;
-    if (id == BI_target_is_webgpu && !strncmp(target, "wgsl", 4))
-        return 1;
-    for (size_t i = 0; i < COUNT(targets); i++)
-        if (targets[i].id == id)
-            return !strncmp(target, targets[i].prefix, strlen(targets[i].prefix));
-    return 0;
+    static const char is[] = "target_is_";
+    const struct target *t = front_target(f->options);
+    if (b->id == BI_target_sm)
+        return t->caps.sm;
+    if (b->id == BI_target_has_wgmma)
+        return t->caps.has_wgmma;
+    must(!strncmp(b->name, is, sizeof is - 1));
+    return !strcmp(b->name + sizeof is - 1, t->family);
 }
 
 bool const_eval(front *f, const ast_expr *e, const_value *out)
@@ -210,7 +196,7 @@ bool const_eval(front *f, const ast_expr *e, const_value *out)
     case E_CALL:
         if (!e->builtin || e->builtin->kind != BK_CONST)
             return false;
-        *out = (const_value){.integer = target_condition(f, e->builtin->id)};
+        *out = (const_value){.integer = target_condition(f, e->builtin)};
         return true;
     case E_POISON:
     case E_STRING:

@@ -5,16 +5,22 @@
 #include "base/diag.h"
 #include "front/ast.h"
 #include "front/builtin.h"
+#include "ir/target.h"
 
 typedef struct front_options {
     const char *const *defines;  // "NAME" or "NAME=VALUE", NULL-terminated; may be NULL
     const char *const *includes; // folders for #include "x" and <x>, NULL-terminated; may be NULL
     const char *const *tunes;    // "BM=128", NULL-terminated; may be NULL
-    const char *target;  // "interp", "cpu", "sm_90a", "vulkan", "opencl" …; decides target_…()
-    bool watches_shifts; // counts out of range are told (for kiln check)
-    bool keeps_unset;    // variables without a value stay unset (for kiln check), not 0
+    const struct target *target; // NULL: the interpreter; decides target_…()
+    bool watches_shifts;         // counts out of range are told (for kiln check)
+    bool keeps_unset;            // variables without a value stay unset (for kiln check), not 0
     bool allow_file_includes; // false: only Kiln's own headers (for strings from untrusted places)
 } front_options;
+
+static inline const struct target *front_target(const front_options *options)
+{
+    return options && options->target ? options->target : &target_interp;
+}
 
 // A shift by the width or more: #pragma kiln shifts(…).
 typedef enum shift_rule {

@@ -97,7 +97,7 @@ static const predef rows[] = {
     {"__INCLUDE_LEVEL__", "", HDR_ALWAYS, MAGIC_INCLUDE_LEVEL},
     {"__INT_MAX__", " 2147483647", HDR_ALWAYS, 0},
     {"__KILN_TARGET_CPU__", "cpu", HDR_ALWAYS | HDR_TARGET, 0},
-    {"__KILN_TARGET_CUDA__", "sm_", HDR_ALWAYS | HDR_TARGET, 0},
+    {"__KILN_TARGET_CUDA__", "cuda", HDR_ALWAYS | HDR_TARGET, 0},
     {"__KILN_TARGET_HIP__", "hip", HDR_ALWAYS | HDR_TARGET, 0},
     {"__KILN_TARGET_INTERP__", "interp", HDR_ALWAYS | HDR_TARGET, 0},
     {"__KILN_TARGET_METAL__", "metal", HDR_ALWAYS | HDR_TARGET, 0},
@@ -221,11 +221,10 @@ const char *pp_predef_text(const predef *row, const front_options *options, aren
 {
     if (!(row->headers & HDR_TARGET))
         return row->text;
-    const char *target = options && options->target ? options->target : "interp";
-    bool is_cuda = !strncmp(target, "sm_", 3);
+    const struct target *t = front_target(options);
     if (!row->text[0]) // __KILN_TARGET_SM__
-        return is_cuda ? str_format(a, " %d", atoi(target + 3)) : " 0";
-    return !strncmp(target, row->text, strlen(row->text)) ? " 1" : NULL;
+        return str_format(a, " %u", t->caps.sm);
+    return !strcmp(t->family, row->text) ? " 1" : NULL;
 }
 
 bool pp_predef_is_sorted(void)

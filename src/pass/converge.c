@@ -186,7 +186,7 @@ bool pass_converge(ir_func *f, pass_ctx *ctx)
     checker c = {.f = f, .ctx = ctx, .sources = f->module->sources};
     c.facts = uniform_compute(f, ctx->scratch);
     c.allows_early_return =
-        f->allows_early_return && !(ctx->target && !strcmp(ctx->target, "opencl"));
+        f->allows_early_return && !(ctx->target && ctx->target->barriers_wait_for_all);
     if (c.allows_early_return)
         c.alive = uniform_compute_alive(f, ctx->scratch);
     check_region(&c, f->body, true);

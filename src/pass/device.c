@@ -1,4 +1,4 @@
-// Refuses what the device of the compile lacks: NVIDIA's instructions run on cuda and interp.
+// Refuses what the target lacks: NVIDIA's instructions run on cuda and interp.
 // Changes nothing. Start at pass_device.
 #include <string.h>
 
@@ -20,15 +20,15 @@ static const char *title_of(const ir_inst *i)
 
 bool pass_device(ir_func *f, pass_ctx *ctx)
 {
-    bool lacks = ctx->target && (!strcmp(ctx->target, "cpu") || !strcmp(ctx->target, "opencl"));
+    bool lacks = ctx->target && !ctx->target->caps.has_nv;
     for (ir_inst_id id = 1; lacks && ctx->diags && id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
         const char *name = title_of(i);
         if (!name)
             continue;
         diag *d = diag_raise(ctx->diags, K4302, i->at,
-                             "the %s device cannot do '%s', which kernel '%s' uses", ctx->target,
-                             name, f->name);
+                             "the %s device cannot do '%s', which kernel '%s' uses",
+                             ctx->target->name, name, f->name);
         int sm = i->op == IR_NV ? nv_row_of(i)->sm : i->op == IR_SHADDR ? 75 : 90;
         diag_note(d,
                   "run it on cuda or interp, or put the code under 'if (target_sm() >= %d)' "

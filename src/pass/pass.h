@@ -5,11 +5,12 @@
 
 #include "base/diag.h"
 #include "ir/ir.h"
+#include "ir/target.h"
 
 typedef struct pass_ctx {
-    arena *scratch; // restored after each pass
-    diags *diags;   // remarks and GPU-rule errors; may be NULL (IR read from text)
-    const char *target;
+    arena *scratch;              // restored after each pass
+    diags *diags;                // remarks and GPU-rule errors; may be NULL (IR read from text)
+    const struct target *target; // NULL: any
     int level; // 0, 2, or 1 for kiln check: every access to shared and global memory stays
     bool wants_remarks;
     bool checks_bounds;          // pass bounds runs

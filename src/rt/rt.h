@@ -42,21 +42,13 @@ struct kiln {
     struct kiln_event *events;
     struct kiln_graph *graphs;
     const device_ops *ops;
-    struct cuda_device *cuda;       // of a cuda device
-    struct ocl_device *ocl;         // of an opencl device
-    const char *target;             // what kernels are compiled for: "interp", "sm_90a"
-    kiln_caps caps;                 // filled by the device when it is opened
-    uint64_t used_bytes, used_peak; // by buffers
-    struct host_block *host_blocks; // of kiln_host_alloc
-    interp_buffer *rows;            // the interpreter's segment table; row 0 is null
-    uint32_t row_count, row_cap;
-    uint32_t *free_rows;
-    uint32_t free_row_count;
-    uint32_t threads;
-    uint64_t step_limit;
-    bool guards_buffers; // memory/guarded.c
-    volatile int cancel;
-    uint64_t blocks_taken, blocks_all; // of the launch that runs (interp, cpu); atomic
+    void *dev;                         // the device's own state
+    const struct target *target;       // what kernels are compiled for
+    kiln_caps caps;                    // filled by the device when it is opened
+    uint64_t used_bytes, used_peak;    // by buffers
+    struct host_block *host_blocks;    // of kiln_host_alloc
+    volatile int cancel;               // kiln_cancel was called; a device that can stop looks at it
+    uint64_t blocks_taken, blocks_all; // of the launch that runs, where the device knows; atomic
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
     char *printed[2]; // being filled; handed out last
@@ -71,8 +63,6 @@ typedef struct rt_param {
     ir_type value; // of the scalar
     bool is_raw;   // of user-given PTX: only the size is known
 } rt_param;
-
-typedef enum rt_ran { RAN_NOT_YET, RAN_COMPILED, RAN_OWN, RAN_INTERPRETED } rt_ran;
 
 // What a compile sets here and in kiln_module is kept by the cache, too: a new field needs a line
 // in module/image.c.
@@ -91,17 +81,8 @@ struct kiln_kernel {
     uint32_t line;
     uint64_t shared_bytes; // static
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
-    interp_program *program;
-    const struct cpu_row *native; // of the cpu device, the C compiler's; NULL: not (yet) there
-    const struct cpu_row *quick;  // of the cpu device, our own; NULL: none
-    const struct cpu_work *work;  // of the cpu device, when its machine code comes later
-    rt_ran ran;                   // of the cpu device: what the newest launch runs on; atomic
-    interp_program *nan_program;  // of a module for kiln_check: the same, floats watched, too
-    // cuda
-    struct cu_function_s *function;
-    size_t dynamic_limit; // dynamic shared bytes the function was set up for
     kiln_resources resources;
-    struct ocl_function *ocl; // opencl
+    void *dev; // the device's own
 };
 
 struct kiln_module {
@@ -111,28 +92,20 @@ struct kiln_module {
     char *log;
     kiln_kernel **kernels;
     size_t kernel_count;
-    char *code; // PTX or OpenCL C; in the arena
+    char *code; // as the target's back end made it; in the arena. NULL: it was not kept
     size_t code_len;
-    const char *name;   // the source's path
-    const char *target; // what it is compiled for
-    arena *scratch;     // while code is made
-    void *cubin; // what the driver's compiler made of the code, malloc'ed; NULL: it was loaded as
-                 // text
-    size_t cubin_len;
-    struct cu_module_s *loaded;
-    struct cuda_channel *channel; // NULL: nothing in it talks
-    struct ocl_program_s *ocl_program;
-    struct ocl_channel *ocl_channel; // the same
+    const char *name;            // the source's path
+    const struct target *target; // what it is compiled for
+    arena *scratch;              // while code is made
+    void *binary; // what the driver's compiler made of the code, malloc'ed; NULL: nothing to keep
+    size_t binary_len;
+    void *dev; // the device's own
     channel_site *sites;
     uint32_t site_count;
     str *strings;
     uint32_t string_count;
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
-    void *native;                       // the cpu device's shared object
-    struct cpu_quick *quick;            // and what it runs until that is there
-    struct build_job *job;              // it is being made
-    const struct kiln_native *embedded; // of the compile's description
     bool for_check;
     source_map *sources; // for_check: the source texts, at the same positions
     struct kiln_module *prev, *next;
@@ -143,12 +116,10 @@ struct kiln_buffer {
     kiln *k;
     kiln_type type;
     size_t elem_size, count;
-    void *memory;  // as allocated
-    size_t mapped; // bytes of it, with guard pages; 0: from malloc
-    uint8_t *base; // aligned
-    uint32_t row;
+    uint8_t *base;    // where the device's memory is memory of this process, too
     uint64_t address; // what kernels get
-    bool is_mapped;   // base is valid on the host
+    bool is_mapped;   // base is the program's to use
+    void *dev;        // the device's own
     char name[32];
     struct kiln_buffer *prev, *next;
     uint32_t references;           // of the program; at 0 the handle is retired
@@ -157,14 +128,6 @@ struct kiln_buffer {
     struct kiln_buffer *next_back; // of those that came back
     bool is_back;
 };
-
-// Recent launches of a stream, so that a fault that is noticed later finds its kernel.
-enum { LAUNCH_RING = 512 };
-typedef struct launch_note {
-    uint64_t order;            // of all launches of the device; the first is 1
-    const kiln_kernel *kernel; // NULL: a graph
-    uint32_t grid[3], block[3];
-} launch_note;
 
 // What the work of a graph, or of a capture, needs to be alive (graph/uses.c).
 typedef struct graph_use {
@@ -182,42 +145,47 @@ struct kiln_stream {
     uint64_t magic, id;
     kiln *k;
     struct kiln_stream *prev, *next;
-    kiln_graph *capture; // interp: what is recorded into
+    kiln_graph *capture; // of a device without graphs of its own: where calls are kept (capture.h)
     bool is_capturing;
-    bool capture_talks; // a captured kernel prints or asserts
-    graph_uses uses;    // of the capture
-    // cuda
-    struct cu_stream_s *native;
-    launch_note ring[LAUNCH_RING];
-    uint32_t launched;   // launch n is ring[n % LAUNCH_RING]
-    uint32_t known_done; // all before this one were seen to end
-    uint32_t slot;       // of the finished-counts in mapped memory
-    struct ocl_queue_s *ocl;
-    struct ocl_event_s *ocl_last; // of the newest work
+    graph_uses uses; // of the capture
+    void *dev;       // the device's own
 };
 
 struct kiln_event {
     uint64_t magic, id;
     kiln *k;
     struct kiln_event *prev, *next;
-    struct cu_event_s *native;
-    struct ocl_event_s *ocl;
-    double time; // interp: seconds
     bool is_recorded;
+    void *dev; // the device's own
 };
 
 struct kiln_graph {
     uint64_t magic, id;
     kiln *k;
     struct kiln_graph *prev, *next;
-    void *nodes; // as the device keeps them
-    size_t node_count, node_cap;
-    bool is_by_hand, is_dirty, talks;
+    size_t node_count;
+    bool is_by_hand;
     graph_uses uses;
-    // cuda
-    struct cu_graph_s *native;
-    struct cu_graph_exec_s *exec;
+    void *dev; // the device's own
 };
+
+// Lists through prev and next.
+#define LIST_ADD(head, item)                                                                       \
+    do {                                                                                           \
+        (item)->next = (head);                                                                     \
+        if (head)                                                                                  \
+            (head)->prev = (item);                                                                 \
+        (head) = (item);                                                                           \
+    } while (0)
+#define LIST_REMOVE(head, item)                                                                    \
+    do {                                                                                           \
+        if ((item)->prev)                                                                          \
+            (item)->prev->next = (item)->next;                                                     \
+        else                                                                                       \
+            (head) = (item)->next;                                                                 \
+        if ((item)->next)                                                                          \
+            (item)->next->prev = (item)->prev;                                                     \
+    } while (0)
 
 // --- context/handle.c
 void *handle_new(handle_kind kind); // zeroed but for the magic; NULL: no memory
@@ -247,7 +215,7 @@ kiln_type type_from_ir(ir_type t, bool is_unsigned);
 // The bytes from where a buffer argument starts to the buffer's end.
 uint64_t arg_bytes(const kiln_arg *arg);
 // Checks one argument and turns it into what the interpreter takes.
-kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out);
+kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, rt_arg *out);
 
 // --- memory/guarded.c: zeroed memory between addresses that nobody may touch. It ends where they
 // begin, but for the alignment. NULL: none is left, take other memory. *mapped is what guarded_free
@@ -267,7 +235,7 @@ void export_collect(kiln *k); // frees what came back since
 bool export_outlives(kiln *k);
 void context_finish(kiln *k); // context.c: the end of kiln_close, where none is out any more
 // --- launch/launch.c
-kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
+kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_arg *args,
                          rt_launch *out, bool *is_empty);
 // --- context/context.c: where a context's kernel output goes
 void context_print(void *k, const char *bytes, size_t len);

@@ -25,8 +25,8 @@ static bool count_file(kiln *k, const char *path, int optimise, bool talks, tall
     }
     for (size_t n = 0; n < m->kernel_count; n++) {
         t->kernels++;
-        t->quick += m->kernels[n]->quick != NULL;
-        if (!m->kernels[n]->quick && talks)
+        t->quick += cpu_kernel_of(m->kernels[n])->quick != NULL;
+        if (!cpu_kernel_of(m->kernels[n])->quick && talks)
             printf("%s: '%s' has no quick code\n", path, m->kernels[n]->name);
     }
     kiln_module_free(m);

@@ -246,12 +246,14 @@ static void before_and_after(const char *source, uint32_t n)
     gate_close();
     thing t = make("cpu", source, 1);
     expect(gives(&t, n, want), "before", "another result");
-    expect(t.m->job && !t.kernel->native, "before", "it did not start without the compiler");
+    expect(cpu_module_of(t.m)->job && !cpu_kernel_of(t.kernel)->native, "before",
+           "it did not start without the compiler");
     gate_open();
     for (int i = 0; i < 20; i++, usleep(5000))
         expect(gives(&t, n, want), "during", "another result");
     wait_for_code(&t);
-    expect(!t.m->job && t.kernel->native, "after", "there is no machine code");
+    expect(!cpu_module_of(t.m)->job && cpu_kernel_of(t.kernel)->native, "after",
+           "there is no machine code");
     expect(gives(&t, n, want), "after", "another result");
     kiln_close(t.k);
 }
@@ -266,7 +268,7 @@ static void waits(const char *name, const char *source, uint32_t n)
     thing t = make("cpu", source, 2);
     pthread_create(&id, NULL, open_soon, NULL);
     expect(gives(&t, n, want), name, "another result");
-    expect(t.kernel->native != NULL, name, "it did not wait for machine code");
+    expect(cpu_kernel_of(t.kernel)->native != NULL, name, "it did not wait for machine code");
     pthread_join(id, NULL);
     kiln_close(t.k);
 }
@@ -335,11 +337,13 @@ static void many(void)
             exit(1);
     }
     for (int i = 0; i < MODULES; i++)
-        expect(gives(&all[i], 0, want[i]) && all[i].m->job, "many before", "another result");
+        expect(gives(&all[i], 0, want[i]) && cpu_module_of(all[i].m)->job, "many before",
+               "another result");
     pthread_create(&id, NULL, open_soon, NULL);
     for (int i = MODULES - 1; i >= MODULES / 2; i--) {
         wait_for_code(&all[i]);
-        expect(all[i].kernel->native && gives(&all[i], 0, want[i]), "many after", "another result");
+        expect(cpu_kernel_of(all[i].kernel)->native && gives(&all[i], 0, want[i]), "many after",
+               "another result");
     }
     pthread_join(id, NULL);
     kiln_close(all[0].k);
@@ -353,7 +357,7 @@ static void *use_context(void *want)
     for (int i = 0; i < 30; i++, usleep(2000))
         same &= gives(&t, 0, want);
     wait_for_code(&t);
-    same &= gives(&t, 0, want) && t.kernel->native;
+    same &= gives(&t, 0, want) && cpu_kernel_of(t.kernel)->native;
     kiln_close(t.k);
     return same ? want : NULL;
 }
@@ -381,7 +385,8 @@ static void compiler_fails(void)
     make_file(broken, "", 0600);
     thing t = make("cpu", loop_kernel, 6);
     expect(gives(&t, 5000, want), "failing compiler", "another result");
-    expect(!t.kernel->native && !t.m->job, "failing compiler", "it has code");
+    expect(!cpu_kernel_of(t.kernel)->native && !cpu_module_of(t.m)->job, "failing compiler",
+           "it has code");
     kiln_close(t.k);
     unlink(broken);
     expect(left_nothing(), "failing compiler", "a folder is left");
@@ -398,7 +403,8 @@ static void cached(void)
     kiln_close(t.k);
     gate_close();
     t = make("cpu", small_kernel, 7);
-    expect(!t.m->job && t.kernel->native, "cached", "it is not ready at once");
+    expect(!cpu_module_of(t.m)->job && cpu_kernel_of(t.kernel)->native, "cached",
+           "it is not ready at once");
     expect(gives(&t, 0, want), "cached", "another result");
     kiln_close(t.k);
     setenv("KILN_CACHE", "off", 1);
@@ -409,7 +415,8 @@ static void waits_if_told(void)
     setenv("KILN_CPU", "wait", 1);
     gate_open();
     thing t = make("cpu", small_kernel, 8);
-    expect(!t.m->job && t.kernel->native, "KILN_CPU=wait", "it is not ready at once");
+    expect(!cpu_module_of(t.m)->job && cpu_kernel_of(t.kernel)->native, "KILN_CPU=wait",
+           "it is not ready at once");
     kiln_close(t.k);
     setenv("KILN_CPU", "compiler", 1);
 }
@@ -421,14 +428,16 @@ static void quick_at_once(const char *name, const char *source, uint32_t n)
     wanted(source, 12, n, want);
     gate_close();
     thing t = make("cpu", source, 12);
-    expect(t.kernel->quick != NULL, name, "there is no quick code");
+    expect(cpu_kernel_of(t.kernel)->quick != NULL, name, "there is no quick code");
     expect(gives(&t, n, want), name, "another result of quick code");
-    expect(t.m->job && !t.kernel->native, name, "it waited for the compiler");
+    expect(cpu_module_of(t.m)->job && !cpu_kernel_of(t.kernel)->native, name,
+           "it waited for the compiler");
     gate_open();
     for (int i = 0; i < 20; i++, usleep(5000))
         expect(gives(&t, n, want), name, "another result while the compiler works");
     wait_for_code(&t);
-    expect(!t.m->job && t.kernel->native, name, "there is no better code");
+    expect(!cpu_module_of(t.m)->job && cpu_kernel_of(t.kernel)->native, name,
+           "there is no better code");
     expect(gives(&t, n, want), name, "another result of better code");
     kiln_close(t.k);
 }
@@ -441,7 +450,9 @@ static void quick_alone(void)
     setenv("KILN_CPU", "quick", 1);
     thing t = make("cpu", loop_kernel, 13);
     wait_for_code(&t);
-    expect(!t.m->job && !t.kernel->native && t.kernel->quick, "KILN_CPU=quick", "a compiler runs");
+    expect(!cpu_module_of(t.m)->job && !cpu_kernel_of(t.kernel)->native &&
+               cpu_kernel_of(t.kernel)->quick,
+           "KILN_CPU=quick", "a compiler runs");
     expect(gives(&t, 5000, want), "KILN_CPU=quick", "another result");
     kiln_close(t.k);
     setenv("KILN_CPU", "background", 1);
@@ -503,7 +514,8 @@ static void not_allowed(void)
         if (prctl(SET_NO_NEW_CODE, 1L, 0L, 0L, 0L))
             _exit(2);
         thing t = make("cpu", loop_kernel, 14);
-        bool fine = !t.kernel->quick && gives(&t, 5000, want) && t.kernel->native;
+        bool fine = !cpu_kernel_of(t.kernel)->quick && gives(&t, 5000, want) &&
+                    cpu_kernel_of(t.kernel)->native;
         kiln_close(t.k);
         _exit(fine ? 0 : 1);
     }
@@ -570,18 +582,19 @@ static void forked(void)
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        bool fine = gives(&t, 5000, want) && !t.kernel->native;
+        bool fine = gives(&t, 5000, want) && !cpu_kernel_of(t.kernel)->native;
         kiln_close(t.k);
         gate_open();
         t = make("cpu", loop_kernel, 10);
-        fine = fine && gives(&t, 5000, want) && t.kernel->native;
+        fine = fine && gives(&t, 5000, want) && cpu_kernel_of(t.kernel)->native;
         kiln_close(t.k);
         _exit(fine ? 0 : 1);
     }
     waitpid(child, &status, 0);
     expect(status == 0, "forked", "the child has failed");
     gate_open();
-    expect(gives(&t, 5000, want) && t.kernel->native, "forked", "the parent has failed");
+    expect(gives(&t, 5000, want) && cpu_kernel_of(t.kernel)->native, "forked",
+           "the parent has failed");
     kiln_close(t.k);
 }
 

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         return 0;
     }
-    front_options options = {.target = "interp"};
+    front_options options = {0};
     front f = {.in = a, .names = names_in(a), .sources = sources_in(a), .options = &options};
     f.diags = diags_in(a, f.sources);
     source_file *file = source_add(f.sources, "fuzz.c", (str){(const char *)data, size});

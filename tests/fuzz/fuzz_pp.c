@@ -3,6 +3,7 @@
 // an end; and the diagnostics must render.
 #include <stdlib.h>
 
+#include "back/back.h"
 #include "base/bug.h"
 #include "front/front.h"
 
@@ -27,7 +28,7 @@ static void check_token(const front *f, uint32_t i)
 static void run(arena *a, str source)
 {
     static const char *const defines[] = {"ONE=1", "TWICE(a)=a a", "FLAG", NULL};
-    static const front_options options = {.defines = defines, .target = "sm_90a"};
+    front_options options = {.defines = defines, .target = target_find("sm_90a")};
     front f = {.in = a, .names = names_in(a), .options = &options};
     f.sources = sources_in(a);
     f.diags = diags_in(a, f.sources);

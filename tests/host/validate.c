@@ -108,17 +108,16 @@ validator *validate_new(const validate_source *source, char *why, size_t why_siz
     if (!v)
         return NULL;
     v->rows = source->passes ? source->passes : pass_list;
-    compile_options options = {
-        .path = source->path,
-        .source = source->text,
-        .front = {.includes = source->include, .target = "interp", .allow_file_includes = true},
-        .level = 2,
-        .verifies = true,
-        .no_remarks = true,
-        .wants_plain_exits = true,
-        .passes = source->passes,
-        .stage = keep_stage,
-        .user = v};
+    compile_options options = {.path = source->path,
+                               .source = source->text,
+                               .front = {.includes = source->include, .allow_file_includes = true},
+                               .level = 2,
+                               .verifies = true,
+                               .no_remarks = true,
+                               .wants_plain_exits = true,
+                               .passes = source->passes,
+                               .stage = keep_stage,
+                               .user = v};
     compile_outcome outcome = compile_run(&options);
     bool ok = outcome.status == KILN_OK && !v->no_memory && kiln_open("interp", &v->k) == KILN_OK;
     if (!ok)

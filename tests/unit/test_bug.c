@@ -20,7 +20,6 @@ TEST(an_internal_mistake_is_reported_as_K9001)
     compile_options options = {
         .path = "t.c",
         .source = "#include <kiln/kernel.h>\nkernel block(32) void f(f32 *x) { x[0] = 1; }\n",
-        .front = {.target = "interp"},
         .stage = break_something,
     };
     compile_outcome outcome = compile_run(&options);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/device.h"
 #include "front/front.h"
 #include "tests/test.h"
 
@@ -19,7 +20,7 @@ static checked check_source(const char *source, const char *target)
     assert_non_null(c.in);
     bug_frame frame;
     static front_options options;
-    options = (front_options){.target = target};
+    options = (front_options){.target = device_target(target)};
     if (bug_enter(&frame)) {
         fail_msg("bug: %s", frame.text);
     } else {

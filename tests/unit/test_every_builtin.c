@@ -120,7 +120,7 @@ static bool compiles(const builtin *b)
     put(&w, "}\n");
     compile_options options = {.path = "builtin.c",
                                .source = w.text,
-                               .front = {.target = "interp", .allow_file_includes = true},
+                               .front = {.allow_file_includes = true},
                                .level = 2,
                                .no_remarks = true,
                                .verifies = true};

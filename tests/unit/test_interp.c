@@ -262,7 +262,7 @@ static outcome go(bench *b, uint32_t grid, uint32_t block, int32_t *x, size_t x_
     if (wrong)
         fail_msg("%s", wrong);
     interp_buffer buffers[] = {{NULL, 0}, {(uint8_t *)x, x_count * 4}, {(uint8_t *)y, y_count * 4}};
-    interp_arg args[] = {
+    rt_arg args[] = {
         {.bits = interp_address(1, 0)}, {.bits = interp_address(2, 0)}, {.bits = (uint32_t)n}};
     interp_launch l = {.program = interp_decode(b->a, b->f),
                        .grid = {grid, 1, 1},
@@ -463,7 +463,7 @@ TEST(interp_assume_is_checked_on_request)
     ir_return(&b.c, NULL, 0);
     int32_t x[1] = {0};
     assert_true(go(&b, 1, 1, x, 1, x, 1, 11, 1).fine);
-    interp_arg args[] = {{.bits = 0}, {.bits = 0}, {.bits = 11}};
+    rt_arg args[] = {{.bits = 0}, {.bits = 0}, {.bits = 11}};
     interp_launch l = {.program = interp_decode(b.a, b.f),
                        .grid = {1, 1, 1},
                        .block = {1, 1, 1},

@@ -20,7 +20,7 @@ static const char *lower_text(const char *body, const char **errors)
     if (test_arena)
         drop_arena();
     arena *a = test_arena = arena_new();
-    static const front_options options = {.target = "interp"};
+    static const front_options options = {0};
     front f = {.in = a, .names = names_in(a), .sources = sources_in(a), .options = &options};
     f.diags = diags_in(a, f.sources);
     const char *all = str_format(a, "#include <kiln/kernel.h>\n%s\n", body);

@@ -14,7 +14,7 @@ typedef struct parsed {
 
 static parsed parse_text(const char *source)
 {
-    static const front_options options = {.target = "interp"};
+    static const front_options options = {0};
     parsed p = {.in = arena_new()};
     assert_non_null(p.in);
     p.f = (front){.in = p.in, .names = names_in(p.in), .options = &options};
@@ -253,7 +253,7 @@ TEST(parse_bounds_every_depth)
 TEST(parse_tune_takes_the_chosen_value)
 {
     const char *const tunes[] = {"TILE=64", NULL};
-    front_options options = {.target = "interp", .tunes = tunes};
+    front_options options = {.tunes = tunes};
     arena *a = arena_new();
     front f = {.in = a, .names = names_in(a), .sources = sources_in(a), .options = &options};
     f.diags = diags_in(a, f.sources);

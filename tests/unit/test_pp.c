@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "back/back.h"
 #include "front/front.h"
 #include "front/pp.h"
 #include "tests/test.h"
@@ -28,7 +29,8 @@ static result preprocess_as(const char *source, const front_options *options)
 static result preprocess(const char *source)
 {
     static const char *const defines[] = {"FROM_OPTION=42", "FLAG", "ADD(a,b)=a+b", NULL};
-    static const front_options options = {.target = "sm_90a", .defines = defines};
+    static front_options options = {.defines = defines};
+    options.target = target_find("sm_90a");
     return preprocess_as(source, &options);
 }
 

@@ -22,9 +22,9 @@ static void ignore_print(void *user, const char *bytes, size_t len)
 // taken for a place in some buffer.
 enum { ABOVE_HOST = 256 };
 
-static interp_arg *move_args(const kiln_kernel *kernel, const rt_launch *l)
+static rt_arg *move_args(const kiln_kernel *kernel, const rt_launch *l)
 {
-    interp_arg *args = malloc((kernel->param_count + 1) * sizeof *args);
+    rt_arg *args = malloc((kernel->param_count + 1) * sizeof *args);
     for (size_t n = 0; args && n < kernel->param_count; n++) {
         args[n] = l->args[n];
         if (kernel->params[n].info.kind == KILN_PARAM_POINTER &&
@@ -34,7 +34,7 @@ static interp_arg *move_args(const kiln_kernel *kernel, const rt_launch *l)
     return args;
 }
 
-static interp_buffer *move_rows(const kiln *k)
+static interp_buffer *move_rows(const host_device *k)
 {
     interp_buffer *rows = calloc(k->row_count + ABOVE_HOST, sizeof *rows);
     if (rows)
@@ -47,14 +47,15 @@ static bool ask_interpreter(kiln_kernel *kernel, const rt_launch *l, uint64_t bl
                             interp_error *out)
 {
     kiln *k = kernel->module->k;
+    const host_device *d = host_of(k);
     uint32_t warps = (l->block[0] * l->block[1] * l->block[2] + 31) / 32;
-    interp_arg *args = move_args(kernel, l);
-    interp_buffer *rows = move_rows(k);
-    interp_launch launch = {.program = kernel->program,
+    rt_arg *args = move_args(kernel, l);
+    interp_buffer *rows = move_rows(d);
+    interp_launch launch = {.program = interp_kernel_of(kernel)->program,
                             .shared_bytes = l->shared_bytes,
                             .args = args,
                             .buffers = rows,
-                            .buffer_count = k->row_count + ABOVE_HOST,
+                            .buffer_count = d->row_count + ABOVE_HOST,
                             .threads = 1,
                             .step_limit = MOST_STEPS / warps,
                             .cancel = &k->cancel,
@@ -71,22 +72,12 @@ static bool ask_interpreter(kiln_kernel *kernel, const rt_launch *l, uint64_t bl
     return has_failed;
 }
 
-static void add_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
-static void add_text(interp_error *e, const char *format, ...)
-{
-    size_t used = strlen(e->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e->text + used, sizeof e->text - used, format, args);
-    va_end(args);
-}
-
 // The pointer argument whose buffer ends just before, or begins just behind, the address; SIZE_MAX:
 // none.
 static size_t nearest_param(const kiln_kernel *kernel, const rt_launch *l, uintptr_t address,
                             uint64_t *past)
 {
-    const kiln *k = kernel->module->k;
+    const host_device *k = host_of(kernel->module->k);
     size_t found = SIZE_MAX;
     uint64_t least = NEAR;
     for (size_t n = 0; n < kernel->param_count; n++) {
@@ -111,18 +102,19 @@ static void say_signal(const kiln_kernel *kernel, const rt_launch *l, const faul
     uint64_t past = 0;
     size_t near = note->has_address ? nearest_param(kernel, l, note->address, &past) : SIZE_MAX;
     e->code = K6020;
-    add_text(e, "kernel '%s': ", kernel->name);
+    cpu_add_text(e, "kernel '%s': ", kernel->name);
     if (!note->has_address) {
-        add_text(e, "%s an address that no pointer can have", verb);
+        cpu_add_text(e, "%s an address that no pointer can have", verb);
     } else if (note->address < NULL_PAGES) {
         e->code = K6021;
-        add_text(e, "%s through a null pointer", verb);
+        cpu_add_text(e, "%s through a null pointer", verb);
     } else if (near != SIZE_MAX) {
-        add_text(e, "%s memory %llu byte%s past the end of '%s'", verb, (unsigned long long)past,
-                 past == 1 ? "" : "s", kernel->params[near].info.name);
+        cpu_add_text(e, "%s memory %llu byte%s past the end of '%s'", verb,
+                     (unsigned long long)past, past == 1 ? "" : "s",
+                     kernel->params[near].info.name);
     } else {
-        add_text(e, "%s memory at 0x%llx, outside every buffer and array", verb,
-                 (unsigned long long)note->address);
+        cpu_add_text(e, "%s memory at 0x%llx, outside every buffer and array", verb,
+                     (unsigned long long)note->address);
     }
 }
 
@@ -132,10 +124,10 @@ void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note
     interp_error seen;
     if (note->is_stack) {
         *out = (interp_error){.code = K6004, .file = "", .block_rank = block_rank};
-        add_text(out,
-                 "kernel '%s': its machine code needs more stack than the %d KiB it is given: "
-                 "split the kernel, or keep fewer values alive across barriers and loops",
-                 kernel->name, FIBER_STACK >> 10);
+        cpu_add_text(out,
+                     "kernel '%s': its machine code needs more stack than the %d KiB it is given: "
+                     "split the kernel, or keep fewer values alive across barriers and loops",
+                     kernel->name, FIBER_STACK >> 10);
         return;
     }
     if (ask_interpreter(kernel, l, block_rank, &seen)) {
@@ -147,9 +139,9 @@ void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note
         .file = kernel->file ? kernel->file : "", .line = kernel->line, .block_rank = block_rank};
     say_signal(kernel, l, note, out);
     if (kernel->file && kernel->line)
-        add_text(out, "\n  in the kernel at %s:%u", kernel->file, kernel->line);
-    add_text(out, "\n  in one of threads %u to %u of block (%u, %u, %u)", warp * 32,
-             last < threads ? last : threads - 1, (uint32_t)(block_rank % l->grid[0]),
-             (uint32_t)(block_rank / l->grid[0] % l->grid[1]),
-             (uint32_t)(block_rank / l->grid[0] / l->grid[1]));
+        cpu_add_text(out, "\n  in the kernel at %s:%u", kernel->file, kernel->line);
+    cpu_add_text(out, "\n  in one of threads %u to %u of block (%u, %u, %u)", warp * 32,
+                 last < threads ? last : threads - 1, (uint32_t)(block_rank % l->grid[0]),
+                 (uint32_t)(block_rank / l->grid[0] % l->grid[1]),
+                 (uint32_t)(block_rank / l->grid[0] / l->grid[1]));
 }

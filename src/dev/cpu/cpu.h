@@ -3,14 +3,14 @@
 // runs grids of them over the host's threads, fiber.c lets the warps of a block wait for one
 // another, fault.c and blame.c turn a signal into the kernel's error. A kernel without machine code
 // (not yet, no C compiler, or something the backend lacks) runs on the interpreter.
-#ifndef KILN_RT_CPU_H
-#define KILN_RT_CPU_H
+#ifndef KILN_DEV_CPU_H
+#define KILN_DEV_CPU_H
 
 #include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 
-#include "rt/rt.h"
+#include "dev/interp/device.h"
 
 typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
     const uint64_t *args;
@@ -37,6 +37,32 @@ typedef struct cpu_row {            // of kiln_cpu_table, as the C text has it
     uint32_t needs_fibers;
     uint32_t needs_rows; // compiled for blocks whose rows are whole warps, or that have one row
 } cpu_row;
+
+typedef enum cpu_ran { RAN_NOT_YET, RAN_COMPILED, RAN_OWN, RAN_INTERPRETED } cpu_ran;
+
+typedef struct cpu_kernel { // what the device keeps of a kernel
+    interp_kernel interp;
+    const cpu_row *native;       // the C compiler's; NULL: not (yet) there
+    const cpu_row *quick;        // our own; NULL: none
+    const struct cpu_work *work; // of a launch
+    cpu_ran ran;                 // what the newest launch runs on; atomic
+} cpu_kernel;
+
+static inline cpu_kernel *cpu_kernel_of(const kiln_kernel *kernel)
+{
+    return kernel->dev;
+}
+
+typedef struct cpu_module {  // and of a module
+    void *native;            // the shared object
+    struct cpu_quick *quick; // what it runs until that is there
+    struct build_job *job;   // it is being made
+} cpu_module;
+
+static inline cpu_module *cpu_module_of(const kiln_module *m)
+{
+    return m->dev;
+}
 
 // --- build.c
 typedef struct build_job { // what a compiler run needs, and what it makes; knows no module
@@ -85,18 +111,20 @@ bool work_can_move(const cpu_work *w);
 double work_of(const kiln_kernel *kernel, const rt_launch *l); // lane-instructions, rather too many
 
 // --- tier.c
-// Inside the compile's frame: gives the kernels of `m` their functions, now or later, when there is
-// a way to make them.
-void cpu_take(kiln_module *m, ir_module *from);
-bool cpu_wait(kiln_module *m); // until they have them; false: kiln_cancel was called
-void cpu_unload(kiln_module *m);
+// True: the C compiler's text of the kernels is wanted.
+bool tier_wants_code(const kiln_module *m, const struct kiln_native *embedded);
+// Gives the kernels of `m` their functions, now or later, when there is a way to make them. May
+// leave through bug.h.
+void tier_load(kiln_module *m, const rt_image *image);
+bool tier_wait(kiln_module *m); // until they have them; false: kiln_cancel was called
+void tier_unload(kiln_module *m);
 // The machine code for a launch. May wait for it. NULL: it is the interpreter's.
-const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l);
+const cpu_row *tier_choose(kiln_kernel *kernel, const rt_launch *l);
 
 // --- quick.c
-// Inside the compile's frame: gives the kernels of `m` machine code of our own, where it can be
-// made and memory for it be had.
-void quick_take(kiln_module *m, const ir_module *from);
+// Gives the kernels of `m` machine code of our own, where it can be made and memory for it be had.
+// May leave through bug.h.
+void quick_load(kiln_module *m, const ir_module *from);
 void quick_free(kiln_module *m);
 bool quick_is_here(const char **why); // `why` gets a sentence
 
@@ -126,6 +154,8 @@ void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note
                  uint64_t block_rank, uint32_t warp, interp_error *out);
 
 // --- run.c
+// Adds to the error's text.
+void cpu_add_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch *l);
 
 // --- fiber.c
@@ -151,8 +181,5 @@ bool fiber_pass(fiber *f, fiber *to);
 // Runs `work` on up to `threads` threads at once, one of them the caller's; returns when all are
 // done.
 void pool_run(uint32_t threads, void (*work)(void *user, uint32_t index), void *user);
-
-// --- device.c
-const device_ops *cpu_device(void);
 
 #endif

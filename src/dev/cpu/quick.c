@@ -1,6 +1,6 @@
 // The first tier of the cpu device: machine code that back/x86 makes while the module is compiled,
 // in memory that is written first and then may only be run. Without such memory, or on another
-// processor, there is none, and nobody is told but `kiln doctor`. Start reading at quick_take.
+// processor, there is none, and nobody is told but `kiln doctor`. Start reading at quick_load.
 #include "dev/cpu/cpu.h"
 
 #include <stddef.h>
@@ -63,8 +63,8 @@ bool quick_is_here(const char **why)
     return memory != NULL;
 }
 
-static void take_kernel(kiln_kernel *kernel, const x86_kernel *from, const struct cpu_quick *q,
-                        cpu_row *row)
+static void set_kernel(kiln_kernel *kernel, const x86_kernel *from, const struct cpu_quick *q,
+                       cpu_row *row)
 {
     uint8_t *at = (uint8_t *)q->memory + from->at;
     *row = (cpu_row){.name = kernel->name,
@@ -73,10 +73,10 @@ static void take_kernel(kiln_kernel *kernel, const x86_kernel *from, const struc
                      .needs_fibers = from->needs_fibers,
                      .needs_rows = from->needs_rows};
     memcpy(&row->run, &at, sizeof at);
-    kernel->quick = row;
+    cpu_kernel_of(kernel)->quick = row;
 }
 
-void quick_take(kiln_module *m, const ir_module *from)
+void quick_load(kiln_module *m, const ir_module *from)
 {
     if (!x86_is_here())
         return;
@@ -89,12 +89,12 @@ void quick_take(kiln_module *m, const ir_module *from)
                               ? calloc(1, sizeof *q + m->kernel_count * sizeof *q->rows)
                               : NULL;
     if (q) {
-        m->quick = q;
+        cpu_module_of(m)->quick = q;
         q->memory = made.code_len ? put_into_memory(made.code, made.code_len) : NULL;
         q->bytes = made.code_len;
         for (size_t k = 0; q->memory && k < m->kernel_count; k++)
             if (!made.kernels[k].refusal)
-                take_kernel(m->kernels[k], &made.kernels[k], q, &q->rows[k]);
+                set_kernel(m->kernels[k], &made.kernels[k], q, &q->rows[k]);
     }
     m->scratch = NULL;
     arena_free(scratch);
@@ -102,8 +102,9 @@ void quick_take(kiln_module *m, const ir_module *from)
 
 void quick_free(kiln_module *m)
 {
-    if (m->quick && m->quick->memory)
-        munmap(m->quick->memory, whole_pages(m->quick->bytes));
-    free(m->quick);
-    m->quick = NULL;
+    struct cpu_quick *q = cpu_module_of(m)->quick;
+    if (q && q->memory)
+        munmap(q->memory, whole_pages(q->bytes));
+    free(q);
+    cpu_module_of(m)->quick = NULL;
 }

@@ -63,8 +63,7 @@ static void thread_of(const task *t, uint32_t lane, uint32_t out[3])
     out[2] = rank / dim[0] / dim[1];
 }
 
-static void add_text(interp_error *e, const char *format, ...) PRINTF_LIKE(2, 3);
-static void add_text(interp_error *e, const char *format, ...)
+void cpu_add_text(interp_error *e, const char *format, ...)
 {
     size_t used = strlen(e->text);
     va_list args;
@@ -82,16 +81,16 @@ static void fail(task *t, diag_code code, const channel_site *site, uint32_t lan
     r->is_failed = true;
     interp_error *e = &r->error;
     *e = (interp_error){.code = code, .file = site ? site->file : "", .block_rank = r->rank};
-    add_text(e, "kernel '%s': %s", r->g->kernel->name, what);
+    cpu_add_text(e, "kernel '%s': %s", r->g->kernel->name, what);
     if (site && site->line) {
         e->line = site->line;
         e->column = site->column;
-        add_text(e, "\n  at %s:%u:%u", site->file, site->line, site->column);
+        cpu_add_text(e, "\n  at %s:%u:%u", site->file, site->line, site->column);
     }
     uint32_t thread[3];
     thread_of(t, lane, thread);
-    add_text(e, "\n  in thread (%u, %u, %u) of block (%u, %u, %u)", thread[0], thread[1], thread[2],
-             t->w.block[0], t->w.block[1], t->w.block[2]);
+    cpu_add_text(e, "\n  in thread (%u, %u, %u) of block (%u, %u, %u)", thread[0], thread[1],
+                 thread[2], t->w.block[0], t->w.block[1], t->w.block[2]);
 }
 
 static void on_fault(cpu_warp *w, uint32_t kind, uint32_t number, uint32_t lanes)
@@ -379,7 +378,7 @@ static bool runner_make(runner *r, grid *g)
     if (!fine) {
         r->is_failed = true;
         r->error = (interp_error){.code = K6004, .file = ""};
-        add_text(&r->error, "kernel '%s': no host memory for one block", g->kernel->name);
+        cpu_add_text(&r->error, "kernel '%s': no host memory for one block", g->kernel->name);
     }
     return fine;
 }
@@ -410,7 +409,7 @@ static void run_blocks(void *runner_pointer)
             if (__atomic_load_n(cancel, __ATOMIC_RELAXED) && !r->is_failed) {
                 r->is_failed = true;
                 r->error = (interp_error){.code = K6029, .file = "", .block_rank = r->rank};
-                add_text(&r->error, "kernel '%s': the launch was cancelled", g->kernel->name);
+                cpu_add_text(&r->error, "kernel '%s': the launch was cancelled", g->kernel->name);
             }
         }
     }
@@ -442,7 +441,7 @@ static bool run_guarded(runner *r)
     if (!fiber_make(&own.f)) {
         r->is_failed = true;
         r->error = (interp_error){.code = K6004, .file = ""};
-        add_text(&r->error, "kernel '%s': no host memory for one block", r->g->kernel->name);
+        cpu_add_text(&r->error, "kernel '%s': no host memory for one block", r->g->kernel->name);
         return true;
     }
     fiber_start(&own.f, run_and_stop, &own);
@@ -489,8 +488,9 @@ static uint32_t *thread_table(const grid *g)
 
 static uint32_t threads_for(const grid *g)
 {
-    uint64_t threads = g->kernel->module->k->threads;
-    if (!interp_is_parallel(g->kernel->program) || g->block_count * g->warp_count < WORTH_THREADS)
+    uint64_t threads = host_of(g->kernel->module->k)->threads;
+    if (!interp_is_parallel(interp_kernel_of(g->kernel)->program) ||
+        g->block_count * g->warp_count < WORTH_THREADS)
         return 1;
     if (!threads) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -501,9 +501,9 @@ static uint32_t threads_for(const grid *g)
 }
 
 // The interpreter's addresses as this host's.
-static uint64_t *take_args(const kiln_kernel *kernel, const rt_launch *l)
+static uint64_t *make_args(const kiln_kernel *kernel, const rt_launch *l)
 {
-    const kiln *k = kernel->module->k;
+    const host_device *k = host_of(kernel->module->k);
     uint64_t *args = malloc((kernel->param_count + 1) * sizeof *args);
     for (size_t n = 0; args && n < kernel->param_count; n++) {
         uint64_t bits = l->args[n].bits;
@@ -526,7 +526,7 @@ kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch 
     g.thread_count = l->block[0] * l->block[1] * l->block[2];
     g.warp_count = (g.thread_count + LANES - 1) / LANES;
     g.block_count = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    g.args = take_args(kernel, l);
+    g.args = make_args(kernel, l);
     g.threads = thread_table(&g);
     if (!g.args || !g.threads) {
         free((void *)(uintptr_t)g.args);
@@ -550,11 +550,5 @@ kiln_status cpu_launch(kiln_kernel *kernel, const cpu_row *row, const rt_launch 
     free(g.threads);
     if (g.failed == UINT64_MAX && !g.error.code)
         return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
-    kiln_status status = g.error.code == K6029   ? KILN_E_CANCELLED
-                         : g.error.code == K6004 ? KILN_E_NO_MEMORY
-                                                 : KILN_E_KERNEL;
-    error_set(k, status, g.error.code, "%s", g.error.text);
-    error_add_place(k, kernel->name, g.error.file ? g.error.file : "", g.error.line,
-                    g.error.column);
-    return status;
+    return interp_set_error(kernel, &g.error);
 }

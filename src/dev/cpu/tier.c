@@ -3,7 +3,7 @@
 // for a kernel that has none, a launch that is surely small is interpreted (the same memory, the
 // same bits) and any other one waits. The thread sees nothing but its job; the module takes the
 // result in the program's own thread, at a launch, a question or its end. Start reading at
-// cpu_takes.
+// tier_choose.
 #include "dev/cpu/cpu.h"
 
 #include <dlfcn.h>
@@ -22,14 +22,15 @@ static void note_work(kiln_module *m, const ir_module *from)
     size_t n = 0;
     for (uint32_t k = 0; k < from->funcs.len; k++)
         if (from->funcs.at[k]->is_kernel)
-            m->kernels[n++]->work = work_new(m->a, from->funcs.at[k]);
+            cpu_kernel_of(m->kernels[n++])->work = work_new(m->a, from->funcs.at[k]);
 }
 
 // Addresses differ between the interpreter and machine code: a kernel that keeps them gets one of
 // both.
 static bool is_small(const kiln_kernel *kernel, const rt_launch *l)
 {
-    return work_can_move(kernel->work) && !l->is_cooperative && work_of(kernel, l) < SMALL_WORK;
+    return work_can_move(cpu_kernel_of(kernel)->work) && !l->is_cooperative &&
+           work_of(kernel, l) < SMALL_WORK;
 }
 
 // --- the workers
@@ -138,7 +139,7 @@ static bool worker_start(build_job *job)
 
 // --- modules
 // The first row says for which struct the code was made. False: some kernel has none.
-static bool take_rows(kiln_module *m, const cpu_row *rows)
+static bool set_rows(kiln_module *m, const cpu_row *rows)
 {
     size_t taken = 0;
     if (!rows || !rows->name || strcmp(rows->name, CPU_TABLE_MARK))
@@ -146,37 +147,37 @@ static bool take_rows(kiln_module *m, const cpu_row *rows)
     for (rows++; rows->name; rows++)
         for (size_t k = 0; k < m->kernel_count; k++)
             if (!strcmp(m->kernels[k]->name, rows->name)) {
-                m->kernels[k]->native = rows;
+                cpu_kernel_of(m->kernels[k])->native = rows;
                 taken++;
             }
     return taken == m->kernel_count;
 }
 
-static void take_object(kiln_module *m, void *object)
+static void set_object(kiln_module *m, void *object)
 {
-    m->native = object;
+    cpu_module_of(m)->native = object;
     if (object)
-        take_rows(m, dlsym(object, "kiln_cpu_table"));
+        set_rows(m, dlsym(object, "kiln_cpu_table"));
 }
 
 // The job is over: what it made is the module's.
-static void take_job(kiln_module *m)
+static void use_job(kiln_module *m)
 {
-    build_job *job = m->job;
-    m->job = NULL;
+    build_job *job = cpu_module_of(m)->job;
+    cpu_module_of(m)->job = NULL;
     build_keep(job, m->name);
-    take_object(m, job->object);
+    set_object(m, job->object);
     build_job_free(job);
 }
 
 // A thread that a fork has left behind never ends: the kernels stay on the interpreter.
 static void end_job(kiln_module *m)
 {
-    if (m->job->owner == getpid())
-        pthread_join(m->job->thread, NULL);
+    if (cpu_module_of(m)->job->owner == getpid())
+        pthread_join(cpu_module_of(m)->job->thread, NULL);
     else
-        m->job->object = m->job->bytes = NULL;
-    take_job(m);
+        cpu_module_of(m)->job->object = cpu_module_of(m)->job->bytes = NULL;
+    use_job(m);
 }
 
 static bool is_asked(const char *mode)
@@ -189,45 +190,43 @@ static void start_job(kiln_module *m, const char *code, size_t len)
     build_job *job = build_job_new(code, len);
     if (!job)
         bug_out_of_memory();
-    m->job = job;
+    cpu_module_of(m)->job = job;
     if (is_asked("wait") || !worker_start(job)) {
         build_object(job);
-        take_job(m);
+        use_job(m);
     }
 }
 
-// The compiler's code, from the cache or, soon, from a job.
-static void take_compiled(kiln_module *m, ir_module *from)
+static bool has_rows(const struct kiln_native *embedded)
 {
-    arena *scratch = arena_new();
-    if (!scratch)
-        bug_out_of_memory();
-    m->scratch = scratch; // freed with the module when this is left by a jump
-    text code = {.in = scratch};
-    cpu_emit(from, NULL, scratch, &code);
-    take_object(m, build_cached(code.at, code.len));
-    if (!m->native)
-        start_job(m, code.at, code.len);
-    m->scratch = NULL;
-    arena_free(scratch);
+    return embedded && embedded->name && !strcmp(embedded->name, CPU_TABLE_MARK);
 }
 
-void cpu_take(kiln_module *m, ir_module *from)
+// Machine code does not count its instructions, so a limit of them keeps everything interpreted.
+bool tier_wants_code(const kiln_module *m, const struct kiln_native *embedded)
 {
-    const cpu_row *embedded = (const void *)m->embedded;
-    note_work(m, from);
-    if (m->k->step_limit) // machine code does not count its instructions
-        return;
-    if (take_rows(m, embedded))
-        return;
-    if (cpu_compiler(NULL) && !is_asked("quick"))
-        take_compiled(m, from);
-    if (!m->native && !is_asked("compiler"))
-        quick_take(m, from);
+    return !host_of(m->k)->step_limit && !has_rows(embedded) && cpu_compiler(NULL) &&
+           !is_asked("quick");
 }
 
-// Tells the worker what has become of its job.
-static void tell_worker(bool *what)
+void tier_load(kiln_module *m, const rt_image *image)
+{
+    const cpu_row *embedded = (const void *)image->embedded;
+    m->dev = arena_new_of(m->a, cpu_module);
+    note_work(m, image->ir);
+    if (host_of(m->k)->step_limit || set_rows(m, embedded))
+        return;
+    if (image->code_len) { // from the cache or, soon, from a job
+        set_object(m, build_cached(image->code, image->code_len));
+        if (!cpu_module_of(m)->native)
+            start_job(m, image->code, image->code_len);
+    }
+    if (!cpu_module_of(m)->native && !is_asked("compiler"))
+        quick_load(m, image->ir);
+}
+
+// Lets the worker see what has become of its job.
+static void signal_worker(bool *what)
 {
     pthread_mutex_lock(&workers.lock);
     *what = true;
@@ -256,28 +255,31 @@ static bool wait_for_job(build_job *job, const volatile int *cancel, uint64_t mo
     return is_done;
 }
 
-bool cpu_wait(kiln_module *m)
+bool tier_wait(kiln_module *m)
 {
-    if (!m->job)
+    if (!cpu_module_of(m)->job)
         return true;
-    tell_worker(&m->job->is_wanted);
-    if (m->job->owner == getpid() && !wait_for_job(m->job, &m->k->cancel, UINT64_MAX))
+    signal_worker(&cpu_module_of(m)->job->is_wanted);
+    if (cpu_module_of(m)->job->owner == getpid() &&
+        !wait_for_job(cpu_module_of(m)->job, &m->k->cancel, UINT64_MAX))
         return false;
     end_job(m);
     return true;
 }
 
-void cpu_unload(kiln_module *m)
+void tier_unload(kiln_module *m)
 {
-    if (m->job && m->job->owner == getpid()) {
-        tell_worker(&m->job->is_given_up);
-        child_stop(m->job);
+    if (!m->dev) // it was never loaded, or is for kiln_check
+        return;
+    if (cpu_module_of(m)->job && cpu_module_of(m)->job->owner == getpid()) {
+        signal_worker(&cpu_module_of(m)->job->is_given_up);
+        child_stop(cpu_module_of(m)->job);
     }
-    if (m->job)
+    if (cpu_module_of(m)->job)
         end_job(m);
-    if (m->native)
-        dlclose(m->native);
-    m->native = NULL;
+    if (cpu_module_of(m)->native)
+        dlclose(cpu_module_of(m)->native);
+    cpu_module_of(m)->native = NULL;
     quick_free(m);
 }
 
@@ -294,26 +296,30 @@ static const cpu_row *if_fits(const cpu_row *row, const rt_launch *l)
 static void wait_a_while(const kiln_kernel *kernel)
 {
     kiln_module *m = kernel->module;
-    bool is_here = m->job->owner == getpid();
-    if (!work_can_move(kernel->work) || !is_here) {
-        cpu_wait(m);
+    bool is_here = cpu_module_of(m)->job->owner == getpid();
+    if (!work_can_move(cpu_kernel_of(kernel)->work) || !is_here) {
+        tier_wait(m);
         return;
     }
-    if (m->job->was_waited_for)
+    if (cpu_module_of(m)->job->was_waited_for)
         return;
-    tell_worker(&m->job->is_wanted);
-    if (wait_for_job(m->job, &m->k->cancel, MOST_WAIT_MS))
+    signal_worker(&cpu_module_of(m)->job->is_wanted);
+    if (wait_for_job(cpu_module_of(m)->job, &m->k->cancel, MOST_WAIT_MS))
         end_job(m);
     else
-        m->job->was_waited_for = true;
+        cpu_module_of(m)->job->was_waited_for = true;
 }
 
-const cpu_row *cpu_takes(kiln_kernel *kernel, const rt_launch *l)
+const cpu_row *tier_choose(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln_module *m = kernel->module;
-    if (m->job && __atomic_load_n(&m->job->is_done, __ATOMIC_ACQUIRE))
+    const cpu_kernel *c = cpu_kernel_of(kernel);
+    const cpu_module *made = cpu_module_of(m);
+    if (!made) // for kiln_check
+        return NULL;
+    if (made->job && __atomic_load_n(&made->job->is_done, __ATOMIC_ACQUIRE))
         end_job(m);
-    else if (m->job && !if_fits(kernel->quick, l) && !is_small(kernel, l))
+    else if (made->job && !if_fits(c->quick, l) && !is_small(kernel, l))
         wait_a_while(kernel);
-    return if_fits(kernel->native ? kernel->native : kernel->quick, l);
+    return if_fits(c->native ? c->native : c->quick, l);
 }

@@ -166,7 +166,7 @@ bool work_can_move(const cpu_work *w)
 // --- of a launch
 double work_of(const kiln_kernel *kernel, const rt_launch *l)
 {
-    const cpu_work *w = kernel->work;
+    const cpu_work *w = cpu_kernel_of(kernel)->work;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     double lanes = (double)((threads + 31) & ~31u) * l->grid[0] * l->grid[1] * l->grid[2];
     double sum = w->loops[0].direct, times[MOST_LOOPS] = {1};

@@ -18,7 +18,7 @@ static cu_result write_header(cuda_device *d, cuda_channel *c, const channel_hea
 
 kiln_status cuda_channel_open(kiln_module *m)
 {
-    cuda_device *d = m->k->cuda;
+    cuda_device *d = cuda_of(m->k);
     cuda_channel *c = arena_new_of(m->a, cuda_channel);
     void *memory = NULL;
     cu_ptr ring = 0;
@@ -29,7 +29,7 @@ kiln_status cuda_channel_open(kiln_module *m)
     memset(memory, 0, RING_BYTES + sizeof(channel_fault));
     c->ring = memory;
     c->fault = (volatile channel_fault *)(void *)(c->ring + RING_BYTES);
-    m->channel = c;
+    cuda_module_of(m)->channel = c;
     channel_header header = {.capacity = RING_BYTES};
     r = d->cu->host_device_pointer(&ring, memory, 0);
     if (!r)
@@ -43,20 +43,20 @@ kiln_status cuda_channel_open(kiln_module *m)
 
 void cuda_channel_close(kiln_module *m)
 {
-    cuda_device *d = m->k->cuda;
-    cuda_channel *c = m->channel;
+    cuda_device *d = cuda_of(m->k);
+    cuda_channel *c = cuda_module_of(m)->channel;
     if (!c)
         return;
     if (c->header)
         d->cu->free(c->header);
     d->cu->host_free(c->ring);
-    m->channel = NULL;
+    cuda_module_of(m)->channel = NULL;
 }
 
 static kiln_status drain(kiln_module *m, bool *is_reported)
 {
-    cuda_device *d = m->k->cuda;
-    cuda_channel *c = m->channel;
+    cuda_device *d = cuda_of(m->k);
+    cuda_channel *c = cuda_module_of(m)->channel;
     channel_header header;
     kiln_status status = KILN_OK;
     cu_result r = d->cu->copy_out(&header, c->header, sizeof header);
@@ -89,9 +89,10 @@ kiln_status cuda_channel_drain(kiln *k)
 {
     kiln_status first = KILN_OK;
     bool is_reported = false;
-    k->cuda->has_talked = false;
+    cuda_of(k)->has_talked = false;
     for (kiln_module *m = k->modules; m; m = m->next) {
-        kiln_status status = m->channel && m->channel->is_dirty ? drain(m, &is_reported) : KILN_OK;
+        const cuda_channel *c = cuda_module_of(m)->channel;
+        kiln_status status = c && c->is_dirty ? drain(m, &is_reported) : KILN_OK;
         first = first ? first : status;
     }
     return first;

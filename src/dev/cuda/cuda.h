@@ -1,7 +1,8 @@
 // The CUDA device's own state. device.c opens, closes and waits, and turns driver errors into
-// sentences; memory.c holds buffers and copies; module.c loads code; launch.c is the
-// path every launch takes; stream.c and graph.c are what their names say; channel.c
-// reads what kernels printed and why they stopped.
+// sentences; memory.c holds buffers and copies; module.c loads code, entries.c finds the kernels in
+// PTX that the user wrote; launch.c is the path every launch takes; stream.c and graph.c are what
+// their names say; channel.c reads what kernels printed and why they stopped; library.c opens the
+// driver.
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
@@ -15,13 +16,32 @@ enum {
     CUDA_FEW_ARGS = 64,       // launches with more arguments allocate
 };
 
+// Recent launches of a stream, so that a fault that is noticed later finds its kernel.
+enum { LAUNCH_RING = 512 };
+typedef struct launch_note {
+    uint64_t order;            // of all launches of the device; the first is 1
+    const kiln_kernel *kernel; // NULL: a graph
+    uint32_t grid[3], block[3];
+} launch_note;
+
+typedef struct cuda_stream {
+    cu_stream native;
+    kiln_stream *handle; // NULL: the device's own stream
+    launch_note ring[LAUNCH_RING];
+    uint32_t launched;        // launch n is ring[n % LAUNCH_RING]
+    uint32_t known_done;      // all before this one were seen to end
+    uint32_t slot;            // of the finished-counts in mapped memory
+    bool capture_talks;       // a captured kernel prints or asserts
+    struct cuda_stream *next; // of all streams of the device, its own first
+} cuda_stream;
+
 struct cuda_device {
     const cuda_api *cu;
     int ordinal;
     cu_device device;
     kiln_device_info facts; // asked for once: the clocks take the driver half a millisecond each
     cu_context context;
-    kiln_stream main; // launches that name no stream
+    cuda_stream main; // launches that name no stream
     cu_stream memory; // allocations and their zeroing
     cu_pool pool;     // NULL: plain allocation
     uint32_t *marks;  // mapped: per stream slot, how many launches have ended
@@ -43,6 +63,51 @@ typedef struct cuda_channel {
     bool is_dirty;                 // launched since the last drain
 } cuda_channel;
 
+typedef struct cuda_module {
+    cu_module loaded;
+    cuda_channel *channel; // NULL: nothing in it talks
+} cuda_module;
+
+typedef struct cuda_kernel {
+    cu_function function;
+    size_t dynamic_limit; // dynamic shared bytes the function was set up for
+} cuda_kernel;
+
+typedef struct cuda_graph {
+    cu_graph native;
+    cu_graph_exec exec;
+    struct hand_node *nodes; // of a graph made by hand
+    size_t node_cap;
+    bool is_dirty; // the exec is older than the graph
+    bool talks;    // some kernel prints or asserts
+} cuda_graph;
+
+// What the device keeps of each handle. An event's is the driver's event itself.
+static inline cuda_device *cuda_of(const kiln *k)
+{
+    return k->dev;
+}
+static inline cuda_module *cuda_module_of(const kiln_module *m)
+{
+    return m->dev;
+}
+static inline cuda_kernel *cuda_kernel_of(const kiln_kernel *kernel)
+{
+    return kernel->dev;
+}
+static inline cuda_stream *cuda_stream_of(const kiln *k, const kiln_stream *s)
+{
+    return s ? s->dev : &cuda_of(k)->main;
+}
+static inline cuda_graph *cuda_graph_of(const kiln_graph *g)
+{
+    return g->dev;
+}
+static inline bool cuda_is_capturing(const cuda_stream *s)
+{
+    return s->handle && s->handle->is_capturing;
+}
+
 // --- device.c
 // Makes the device's context current for this thread.
 static inline void cuda_enter(const cuda_device *d)
@@ -60,9 +125,6 @@ kiln_status cuda_no_entry(kiln *k, const char *feature); // the driver is too ol
 bool cuda_is_fault(cu_result r);
 int cuda_attribute(const cuda_device *d, int attribute);
 const target *cuda_pick_target(int sm, int driver_version);
-kiln_status cuda_find(int ordinal); // whether it can be used, and if not, why
-kiln_status cuda_info_of(int ordinal, kiln_device_info *out);
-size_t cuda_usable_count(void);
 kiln_status cuda_sync(kiln *k, kiln_stream *s);
 
 // --- memory.c
@@ -80,24 +142,28 @@ kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tens
 // --- module.c
 kiln_status cuda_load_module(kiln_module *m, const rt_image *image);
 void cuda_unload_module(kiln_module *m);
-kiln_status cuda_resources(const kiln_kernel *kernel, kiln_resources *out);
 kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
                            uint32_t *blocks);
 kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
                           uint32_t *clusters);
+
+// --- entries.c
+// Kernels in PTX that the user wrote.
+kiln_status cuda_read_code(kiln_module *m, const kiln_compile_desc *desc);
 
 // --- launch.c
 kiln_status cuda_launch(kiln_kernel *kernel, const rt_launch *launch);
 // Before the first launch with this much dynamic shared memory.
 kiln_status cuda_raise_shared(kiln_kernel *kernel, size_t bytes);
 // Leaves a note of a launch that was given to `s`; without a kernel and a launch: of a graph.
-void cuda_take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, const rt_launch *l);
+void cuda_add_note(cuda_device *d, cuda_stream *s, const kiln_kernel *kernel, const rt_launch *l);
 // Fills `params` (param_count + 1 entries) for the driver.
-void cuda_fill_params(const kiln_kernel *kernel, const interp_arg *args, void **params);
+void cuda_fill_params(const kiln_kernel *kernel, const rt_arg *args, void **params);
 
 // --- stream.c
-kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority);
-void cuda_stream_close(kiln_stream *s);
+kiln_status cuda_stream_open(kiln *k, cuda_stream *s, int priority);
+void cuda_stream_close(cuda_device *d, cuda_stream *s);
+void cuda_stream_free(kiln_stream *s);
 kiln_status cuda_stream_is_done(kiln_stream *s, bool *is_done);
 kiln_status cuda_stream_wait(kiln_stream *s, const kiln_event *e);
 kiln_status cuda_event_new(kiln_event *e);

@@ -50,23 +50,16 @@ static void fill_info(const cuda_device *d, kiln_device_info *out)
     d->cu->device_memory(&bytes, d->device);
     snprintf(out->device, sizeof out->device, "cuda:%d", d->ordinal);
     int sm = cuda_attribute(d, CU_ATTR_SM_MAJOR) * 10 + cuda_attribute(d, CU_ATTR_SM_MINOR);
-    const target *t = cuda_pick_target(sm, d->cu->version);
+    const target *asked = target_find(knob_text(KNOB_TARGET));
+    const target *t = asked ? asked : cuda_pick_target(sm, d->cu->version);
     snprintf(out->target, sizeof out->target, "%s", t ? t->name : "");
-    out->caps = (kiln_caps){
-        .sm = (uint32_t)sm,
-        .subgroup = 32,
-        .block_threads = (uint32_t)cuda_attribute(d, CU_ATTR_MAX_THREADS_PER_BLOCK),
-        .shared_bytes = (size_t)cuda_attribute(d, CU_ATTR_SHARED_OPTIN),
-        .has_f64 = true,
-        .has_f16 = true,
-        .has_atomic64 = true,
-        .has_nv = true,
-        .has_wgmma = t && t->sm == 90 && t->variant,
-        .has_tensor_copies = sm >= 90 && d->cu->tensor_map_tiled,
-        .has_clusters = cuda_attribute(d, CU_ATTR_CLUSTER) != 0,
-        .has_cooperative = cuda_attribute(d, CU_ATTR_COOPERATIVE) != 0,
-        .has_addresses = true,
-    };
+    out->caps = t ? t->caps : (kiln_caps){0};
+    out->caps.sm = (uint32_t)sm;
+    out->caps.block_threads = (uint32_t)cuda_attribute(d, CU_ATTR_MAX_THREADS_PER_BLOCK);
+    out->caps.shared_bytes = (size_t)cuda_attribute(d, CU_ATTR_SHARED_OPTIN);
+    out->caps.has_tensor_copies = out->caps.has_tensor_copies && d->cu->tensor_map_tiled;
+    out->caps.has_clusters = cuda_attribute(d, CU_ATTR_CLUSTER) != 0;
+    out->caps.has_cooperative = cuda_attribute(d, CU_ATTR_COOPERATIVE) != 0;
     out->memory_bytes = bytes;
     out->driver_version = d->cu->version;
     const struct {
@@ -87,7 +80,7 @@ static void fill_info(const cuda_device *d, kiln_device_info *out)
 
 static kiln_status info(const kiln *k, kiln_device_info *out)
 {
-    *out = k->cuda->facts;
+    *out = cuda_of(k)->facts;
     return KILN_OK;
 }
 
@@ -121,20 +114,20 @@ static kiln_status find(cuda_device *d, int ordinal)
     return KILN_OK;
 }
 
-size_t cuda_usable_count(void)
+static size_t count_devices(void)
 {
     const cuda_api *cu = cuda_load(NULL);
     int count = 0;
     return cu && cu->device_count(&count) == CU_OK && count > 0 ? (size_t)count : 0;
 }
 
-kiln_status cuda_find(int ordinal)
+static kiln_status find_device(int ordinal)
 {
     cuda_device d = {0};
     return find(&d, ordinal);
 }
 
-kiln_status cuda_info_of(int ordinal, kiln_device_info *out)
+static kiln_status info_at(int ordinal, kiln_device_info *out)
 {
     cuda_device d = {0};
     kiln_status status = find(&d, ordinal);
@@ -166,7 +159,7 @@ static const char *fault_words(cu_result r)
 }
 
 // How many of the newest launches of `s` are not known to have ended.
-static uint32_t unfinished(const cuda_device *d, const kiln_stream *s)
+static uint32_t unfinished(const cuda_device *d, const cuda_stream *s)
 {
     uint32_t done = s->known_done;
     if (d->marks && (int32_t)(d->marks[s->slot] - done) > 0)
@@ -178,9 +171,9 @@ static uint32_t unfinished(const cuda_device *d, const kiln_stream *s)
 // Of all streams, the first launch behind `order` that is not known to have ended; NULL: none.
 static const launch_note *next_unfinished(const kiln *k, uint64_t order)
 {
-    const cuda_device *d = k->cuda;
+    const cuda_device *d = cuda_of(k);
     const launch_note *first = NULL;
-    for (const kiln_stream *s = &d->main; s; s = s == &d->main ? k->streams : s->next)
+    for (const cuda_stream *s = &d->main; s; s = s->next)
         for (uint32_t n = unfinished(d, s); n > 0; n--) {
             const launch_note *note = &s->ring[(s->launched - n) % LAUNCH_RING];
             if (note->order <= order)
@@ -214,7 +207,7 @@ static void list_others(const kiln *k, const launch_note *first, char *out, size
 // A kernel failed: which one?
 static kiln_status fault(kiln *k, cu_result r)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     char driver[256], others[320] = "";
     const launch_note *first = next_unfinished(k, 0);
     cuda_describe(d->cu, r, driver, sizeof driver);
@@ -239,17 +232,17 @@ static kiln_status fault(kiln *k, cu_result r)
 
 kiln_status cuda_fail(kiln *k, cu_result r, const char *doing)
 {
-    const cuda_api *cu = k ? k->cuda->cu : cuda_load(NULL);
+    const cuda_api *cu = k ? cuda_of(k)->cu : cuda_load(NULL);
     char driver[256];
     if (k && cuda_is_fault(r))
-        return k->cuda->is_lost ? cuda_ready(k) : fault(k, r);
+        return cuda_of(k)->is_lost ? cuda_ready(k) : fault(k, r);
     cuda_describe(cu, r, driver, sizeof driver);
     if (r == CU_OUT_OF_MEMORY)
         return error_set(k, KILN_E_NO_MEMORY, K6004, "the driver has no memory while %s [%s]",
                          doing, driver);
     if (k && (r == CU_CONTEXT_IS_DESTROYED || r == CU_DEINITIALIZED)) {
-        k->cuda->is_lost = true;
-        snprintf(k->cuda->lost_text, sizeof k->cuda->lost_text,
+        cuda_of(k)->is_lost = true;
+        snprintf(cuda_of(k)->lost_text, sizeof cuda_of(k)->lost_text,
                  "somebody else in this process destroyed the GPU's context");
         return cuda_ready(k);
     }
@@ -258,16 +251,16 @@ kiln_status cuda_fail(kiln *k, cu_result r, const char *doing)
 
 kiln_status cuda_ready(kiln *k)
 {
-    if (k->cuda->is_lost)
+    if (cuda_of(k)->is_lost)
         return error_set(k, KILN_E_DRIVER, K6036, "%s is lost since: %s", k->device,
-                         k->cuda->lost_text);
-    cuda_enter(k->cuda);
+                         cuda_of(k)->lost_text);
+    cuda_enter(cuda_of(k));
     return KILN_OK;
 }
 
 kiln_status cuda_no_entry(kiln *k, const char *feature)
 {
-    int version = k->cuda->cu->version;
+    int version = cuda_of(k)->cu->version;
     return error_set(k, KILN_E_UNSUPPORTED, K6038,
                      "%s: the driver of %s is too old for it (it knows CUDA %d.%d)", feature,
                      k->device, version / 1000, version % 1000 / 10);
@@ -276,14 +269,15 @@ kiln_status cuda_no_entry(kiln *k, const char *feature)
 // --- waiting
 static void all_done(kiln *k)
 {
-    cuda_device *d = k->cuda;
-    for (kiln_stream *s = &d->main; s; s = s == &d->main ? k->streams : s->next)
+    cuda_device *d = cuda_of(k);
+    for (cuda_stream *s = &d->main; s; s = s->next)
         s->known_done = s->launched;
 }
 
-kiln_status cuda_sync(kiln *k, kiln_stream *s)
+kiln_status cuda_sync(kiln *k, kiln_stream *handle)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
+    cuda_stream *s = handle ? handle->dev : NULL;
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
@@ -293,9 +287,8 @@ kiln_status cuda_sync(kiln *k, kiln_stream *s)
     if (s)
         r = d->cu->stream_sync(s->native);
     else
-        for (kiln_stream *each = &d->main; each && !r;
-             each = each == &d->main ? k->streams : each->next)
-            r = each->is_capturing ? CU_OK : d->cu->stream_sync(each->native);
+        for (cuda_stream *each = &d->main; each && !r; each = each->next)
+            r = cuda_is_capturing(each) ? CU_OK : d->cu->stream_sync(each->native);
     if (!r && s && waits_for_all)
         return cuda_sync(k, NULL);
     if (r)
@@ -311,13 +304,13 @@ kiln_status cuda_sync(kiln *k, kiln_stream *s)
 // --- opening and closing
 static void close_device(kiln *k)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     if (!d)
         return;
     if (d->context) {
         cuda_enter(d);
         if (d->main.native)
-            cuda_stream_close(&d->main);
+            cuda_stream_close(d, &d->main);
         if (d->order)
             d->cu->event_destroy(d->order);
         if (d->memory)
@@ -332,7 +325,7 @@ static void close_device(kiln *k)
             d->cu->context_reset(d->device);
     }
     free(d);
-    k->cuda = NULL;
+    k->dev = NULL;
 }
 
 // The driver gives a process no second chance after a fault.
@@ -354,7 +347,7 @@ static bool has_pools(const cuda_device *d)
 
 static kiln_status open_parts(kiln *k)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     const cuda_api *cu = d->cu;
     cu_result r = cu->context_retain(&d->context, d->device);
     if (!r)
@@ -387,7 +380,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     cuda_device *d = calloc(1, sizeof *d);
     if (!d)
         return error_no_memory(NULL, "a GPU's handle");
-    k->cuda = d;
+    k->dev = d;
     kiln_status status = find(d, ordinal);
     if (!status) {
         snprintf(k->device, sizeof k->device, "cuda:%d", ordinal);
@@ -399,18 +392,31 @@ static kiln_status open_device(kiln *k, int ordinal)
         return status;
     }
     fill_info(d, &d->facts);
-    k->target = cuda_pick_target((int)d->facts.caps.sm, d->cu->version)->name;
+    k->target = target_find(d->facts.target);
     k->caps = d->facts.caps;
     return KILN_OK;
 }
 
-static void *main_stream(kiln *k)
+static void *stream_native(kiln *k, kiln_stream *s)
 {
-    return k->cuda->main.native;
+    return cuda_stream_of(k, s)->native;
+}
+
+static bool takes_target(const kiln *k, const target *t)
+{
+    (void)k;
+    return t->backend == &ptx_backend; // the driver says whether the GPU can run it
 }
 
 const device_ops cuda_device_ops = {
-    .name = "cuda",
+    .is_numbered = true,
+    .keeps_code = true,
+    .count = count_devices,
+    .find = find_device,
+    .info_at = info_at,
+    .target_at = target_at,
+    .takes_target = takes_target,
+    .read_code = cuda_read_code,
     .open = open_device,
     .close = close_device,
     .info = info,
@@ -426,12 +432,11 @@ const device_ops cuda_device_ops = {
     .load = cuda_load_module,
     .unload = cuda_unload_module,
     .launch = cuda_launch,
-    .resources = cuda_resources,
     .occupancy = cuda_occupancy,
     .clusters = cuda_clusters,
-    .main_stream = main_stream,
+    .stream_native = stream_native,
     .stream_new = cuda_stream_new,
-    .stream_free = cuda_stream_close,
+    .stream_free = cuda_stream_free,
     .stream_is_done = cuda_stream_is_done,
     .stream_wait = cuda_stream_wait,
     .event_new = cuda_event_new,

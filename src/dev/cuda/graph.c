@@ -11,7 +11,7 @@ typedef struct hand_node { // of a graph made by hand
 
 static hand_node *node_at(const kiln_graph *g, size_t index)
 {
-    return (hand_node *)g->nodes + index;
+    return cuda_graph_of(g)->nodes + index;
 }
 
 kiln_status cuda_capture_begin(kiln_stream *s)
@@ -19,9 +19,10 @@ kiln_status cuda_capture_begin(kiln_stream *s)
     kiln_status status = cuda_ready(s->k);
     if (status)
         return status;
-    if (!s->k->cuda->cu->graph_instantiate) // what is captured could never be launched
+    if (!cuda_of(s->k)->cu->graph_instantiate) // what is captured could never be launched
         return cuda_no_entry(s->k, "graphs");
-    cu_result r = s->k->cuda->cu->capture_begin(s->native, CU_CAPTURE_RELAXED);
+    cu_result r =
+        cuda_of(s->k)->cu->capture_begin(cuda_stream_of(s->k, s)->native, CU_CAPTURE_RELAXED);
     if (r)
         return cuda_fail(s->k, r, "beginning a capture");
     s->is_capturing = true;
@@ -30,35 +31,42 @@ kiln_status cuda_capture_begin(kiln_stream *s)
 
 static kiln_status instantiate(kiln_graph *g)
 {
-    const cuda_api *cu = g->k->cuda->cu;
-    if (g->exec)
-        cu->graph_exec_destroy(g->exec);
-    g->exec = NULL;
-    cu_result r = cu->graph_instantiate(&g->exec, g->native, 0);
+    cuda_graph *c = cuda_graph_of(g);
+    const cuda_api *cu = cuda_of(g->k)->cu;
+    if (c->exec)
+        cu->graph_exec_destroy(c->exec);
+    c->exec = NULL;
+    cu_result r = cu->graph_instantiate(&c->exec, c->native, 0);
     if (r)
         return cuda_fail(g->k, r, "setting a graph up");
-    g->is_dirty = false;
+    c->is_dirty = false;
     return KILN_OK;
 }
 
 static void count_nodes(kiln_graph *g)
 {
+    cuda_graph *c = cuda_graph_of(g);
     size_t count = 0;
-    if (g->k->cuda->cu->graph_nodes &&
-        g->k->cuda->cu->graph_nodes(g->native, NULL, &count) == CU_OK)
+    if (cuda_of(g->k)->cu->graph_nodes &&
+        cuda_of(g->k)->cu->graph_nodes(c->native, NULL, &count) == CU_OK)
         g->node_count = count;
 }
 
 kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
 {
     kiln *k = s->k;
-    const cuda_api *cu = k->cuda->cu;
+    cuda_graph *c = is_update ? g->dev : (g->dev = calloc(1, sizeof *c));
+    const cuda_api *cu = cuda_of(k)->cu;
     cu_graph captured = NULL;
     s->is_capturing = false;
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
-    cu_result r = cu->capture_end(s->native, &captured);
+    cu_result r = cu->capture_end(cuda_stream_of(s->k, s)->native, &captured);
+    if (!r && !c) {
+        cu->graph_destroy(captured);
+        return error_no_memory(k, "a graph");
+    }
     if (r)
         return cuda_fail(k, r,
                          "ending a capture; a call that waits, or works outside the captured "
@@ -69,7 +77,7 @@ kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
     }
     if (is_update) {
         cu_graph_update info = {0};
-        r = cu->graph_update(g->exec, captured, &info);
+        r = cu->graph_update(c->exec, captured, &info);
         if (r) {
             cu->graph_destroy(captured);
             if (r != CU_GRAPH_UPDATE_FAILURE)
@@ -80,11 +88,11 @@ kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
                              info.result);
         }
     }
-    if (g->native)
-        cu->graph_destroy(g->native);
-    g->native = captured;
-    g->talks = s->capture_talks;
-    s->capture_talks = false;
+    if (c->native)
+        cu->graph_destroy(c->native);
+    c->native = captured;
+    c->talks = cuda_stream_of(s->k, s)->capture_talks;
+    cuda_stream_of(s->k, s)->capture_talks = false;
     count_nodes(g);
     return is_update ? KILN_OK : instantiate(g);
 }
@@ -94,17 +102,24 @@ kiln_status cuda_graph_new(kiln_graph *g)
     kiln_status status = cuda_ready(g->k);
     if (status)
         return status;
-    const cuda_api *cu = g->k->cuda->cu;
+    const cuda_api *cu = cuda_of(g->k)->cu;
     if (!cu->graph_add_kernel || !cu->graph_set_kernel || !cu->graph_instantiate)
         return cuda_no_entry(g->k, "graphs made by hand");
-    cu_result r = cu->graph_create(&g->native, 0);
-    return r ? cuda_fail(g->k, r, "making a graph") : KILN_OK;
+    cuda_graph *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_no_memory(g->k, "a graph");
+    cu_result r = cu->graph_create(&c->native, 0);
+    g->dev = c;
+    if (!r)
+        return KILN_OK;
+    free(c);
+    return cuda_fail(g->k, r, "making a graph");
 }
 
 static cu_kernel_node node_of(kiln_kernel *kernel, const rt_launch *l, void **params)
 {
     cuda_fill_params(kernel, l->args, params);
-    return (cu_kernel_node){.function = kernel->function,
+    return (cu_kernel_node){.function = cuda_kernel_of(kernel)->function,
                             .grid_x = l->grid[0],
                             .grid_y = l->grid[1],
                             .grid_z = l->grid[2],
@@ -125,26 +140,29 @@ static kiln_status check_node(kiln_kernel *kernel, const rt_launch *l)
         return error_set(
             k, KILN_E_UNSUPPORTED, K6038,
             "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
-    return l->shared_bytes > kernel->dynamic_limit ? cuda_raise_shared(kernel, l->shared_bytes)
-                                                   : KILN_OK;
+    return l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit
+               ? cuda_raise_shared(kernel, l->shared_bytes)
+               : KILN_OK;
 }
 
 static bool grow(kiln_graph *g)
 {
-    if (g->node_count < g->node_cap)
+    cuda_graph *c = cuda_graph_of(g);
+    if (g->node_count < c->node_cap)
         return true;
-    size_t cap = g->node_cap ? g->node_cap * 2 : 16;
-    hand_node *grown = realloc(g->nodes, cap * sizeof *grown);
+    size_t cap = c->node_cap ? c->node_cap * 2 : 16;
+    hand_node *grown = realloc(c->nodes, cap * sizeof *grown);
     if (!grown)
         return false;
-    g->nodes = grown;
-    g->node_cap = cap;
+    c->nodes = grown;
+    c->node_cap = cap;
     return true;
 }
 
 kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *l,
                            const size_t *after, size_t after_count)
 {
+    cuda_graph *c = cuda_graph_of(g);
     kiln_status status = check_node(kernel, l);
     if (status)
         return status;
@@ -159,14 +177,14 @@ kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *
     cu_kernel_node node = node_of(kernel, l, params);
     hand_node *made = node_at(g, g->node_count);
     *made = (hand_node){.kernel = kernel};
-    cu_result r = g->k->cuda->cu->graph_add_kernel(&made->native, g->native,
-                                                   after_count ? waits : NULL, after_count, &node);
+    cu_result r = cuda_of(g->k)->cu->graph_add_kernel(
+        &made->native, c->native, after_count ? waits : NULL, after_count, &node);
     free(params);
     if (r)
         return cuda_fail(g->k, r, "adding to a graph");
     g->node_count++;
-    g->talks = g->talks || kernel->talks;
-    g->is_dirty = true;
+    c->talks = c->talks || kernel->talks;
+    c->is_dirty = true;
     return KILN_OK;
 }
 
@@ -177,9 +195,10 @@ kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node)
 
 kiln_status cuda_graph_set(kiln_graph *g, size_t index, const rt_launch *l)
 {
+    cuda_graph *c = cuda_graph_of(g);
     kiln_kernel *kernel = node_at(g, index)->kernel;
     kiln_status status = check_node(kernel, l);
-    if (!status && (g->is_dirty || !g->exec))
+    if (!status && (c->is_dirty || !c->exec))
         status = instantiate(g);
     if (status)
         return status;
@@ -187,42 +206,46 @@ kiln_status cuda_graph_set(kiln_graph *g, size_t index, const rt_launch *l)
     if (!params)
         return error_no_memory(g->k, "a graph's node");
     cu_kernel_node node = node_of(kernel, l, params);
-    cu_result r = g->k->cuda->cu->graph_set_kernel(g->exec, node_at(g, index)->native, &node);
+    cu_result r = cuda_of(g->k)->cu->graph_set_kernel(c->exec, node_at(g, index)->native, &node);
     free(params);
     return r ? cuda_fail(g->k, r, "changing a graph's node") : KILN_OK;
 }
 
 kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s)
 {
-    cuda_device *d = g->k->cuda;
+    cuda_graph *c = cuda_graph_of(g);
+    cuda_device *d = cuda_of(g->k);
     kiln_status status = cuda_ready(g->k);
-    if (!status && (g->is_dirty || !g->exec))
+    if (!status && (c->is_dirty || !c->exec))
         status = instantiate(g);
     if (status)
         return status;
-    if (!s)
-        s = &d->main;
-    cu_result r = d->cu->graph_launch(g->exec, s->native);
+    cuda_stream *stream = cuda_stream_of(g->k, s);
+    cu_result r = d->cu->graph_launch(c->exec, stream->native);
     if (r)
         return cuda_fail(g->k, r, "launching a graph");
-    if (!s->is_capturing)
-        cuda_take_note(d, s, NULL, NULL);
-    if (g->talks) { // its kernels may print
+    if (!cuda_is_capturing(stream))
+        cuda_add_note(d, stream, NULL, NULL);
+    if (c->talks) { // its kernels may print
         d->has_talked = true;
         for (kiln_module *m = g->k->modules; m; m = m->next)
-            if (m->channel)
-                m->channel->is_dirty = true;
+            if (cuda_module_of(m)->channel)
+                cuda_module_of(m)->channel->is_dirty = true;
     }
     return KILN_OK;
 }
 
 void cuda_graph_free(kiln_graph *g)
 {
-    const cuda_api *cu = g->k->cuda->cu;
-    cuda_enter(g->k->cuda);
-    if (g->exec)
-        cu->graph_exec_destroy(g->exec);
-    if (g->native)
-        cu->graph_destroy(g->native);
-    free(g->nodes);
+    const cuda_api *cu = cuda_of(g->k)->cu;
+    cuda_graph *c = cuda_graph_of(g);
+    if (!c)
+        return;
+    cuda_enter(cuda_of(g->k));
+    if (c->exec)
+        cu->graph_exec_destroy(c->exec);
+    if (c->native)
+        cu->graph_destroy(c->native);
+    free(c->nodes);
+    free(c);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void cuda_fill_params(const kiln_kernel *kernel, const interp_arg *args, void **params)
+void cuda_fill_params(const kiln_kernel *kernel, const rt_arg *args, void **params)
 {
     size_t count = kernel->param_count;
     for (size_t n = 0; n < count; n++) {
@@ -15,16 +15,17 @@ void cuda_fill_params(const kiln_kernel *kernel, const interp_arg *args, void **
         memcpy(&params[n], &at, sizeof at);
     }
     if (kernel->talks)
-        params[count] = &kernel->module->channel->header;
+        params[count] = &cuda_module_of(kernel->module)->channel->header;
 }
 
 kiln_status cuda_raise_shared(kiln_kernel *kernel, size_t bytes)
 {
     kiln *k = kernel->module->k;
-    cu_result r = k->cuda->cu->function_set(kernel->function, CU_FN_MAX_DYNAMIC_SHARED, (int)bytes);
+    cu_result r = cuda_of(k)->cu->function_set(cuda_kernel_of(kernel)->function,
+                                               CU_FN_MAX_DYNAMIC_SHARED, (int)bytes);
     if (r)
         return cuda_fail(k, r, "asking for more shared memory");
-    kernel->dynamic_limit = bytes;
+    cuda_kernel_of(kernel)->dynamic_limit = bytes;
     return KILN_OK;
 }
 
@@ -34,7 +35,7 @@ static kiln_status refused(kiln_kernel *kernel, const rt_launch *l, cu_result r)
     char driver[256], doing[512];
     if (cuda_is_fault(r))
         return cuda_fail(k, r, "launching");
-    cuda_describe(k->cuda->cu, r, driver, sizeof driver);
+    cuda_describe(cuda_of(k)->cu, r, driver, sizeof driver);
     const char *why =
         r == CU_LAUNCH_OUT_OF_RESOURCES
             ? ": the block needs more registers or shared memory than there are"
@@ -83,10 +84,10 @@ static cu_result launch_with_attributes(const cuda_device *d, const kiln_kernel 
         attributes[config.attribute_count].id = CU_LAUNCH_PROGRAMMATIC;
         attributes[config.attribute_count++].value.programmatic = 1;
     }
-    return d->cu->launch_ex(&config, kernel->function, params, NULL);
+    return d->cu->launch_ex(&config, cuda_kernel_of(kernel)->function, params, NULL);
 }
 
-void cuda_take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, const rt_launch *l)
+void cuda_add_note(cuda_device *d, cuda_stream *s, const kiln_kernel *kernel, const rt_launch *l)
 {
     launch_note *note = &s->ring[s->launched++ % LAUNCH_RING];
     note->order = ++d->launches;
@@ -104,39 +105,39 @@ void cuda_take_note(cuda_device *d, kiln_stream *s, const kiln_kernel *kernel, c
 static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **params)
 {
     kiln *k = kernel->module->k;
-    cuda_device *d = k->cuda;
-    kiln_stream *s = l->stream ? l->stream : &d->main;
+    cuda_device *d = cuda_of(k);
+    cuda_stream *s = cuda_stream_of(k, l->stream);
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
     if (kernel->talks) {
-        cuda_channel *channel = kernel->module->channel;
+        cuda_channel *channel = cuda_module_of(kernel->module)->channel;
         if (channel->fault->is_set) // of an earlier launch
             return cuda_sync(k, NULL);
         channel->is_dirty = d->has_talked = true;
     }
-    if (l->shared_bytes > kernel->dynamic_limit &&
+    if (l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit &&
         (status = cuda_raise_shared(kernel, l->shared_bytes)) != KILN_OK)
         return status;
     cuda_fill_params(kernel, l->args, params);
     // To overlap is an offer: a driver that cannot starts the kernel after the one before it.
-    bool overlaps =
-        l->overlaps_previous && d->cu->launch_ex && (!s->is_capturing || d->cu->version >= 12030);
+    bool overlaps = l->overlaps_previous && d->cu->launch_ex &&
+                    (!cuda_is_capturing(s) || d->cu->version >= 12030);
     cu_result r;
     if (!l->cluster[0] && !l->is_cooperative && !overlaps)
-        r = d->cu->launch(kernel->function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                          l->block[1], l->block[2], (unsigned)l->shared_bytes, s->native, params,
-                          NULL);
+        r = d->cu->launch(cuda_kernel_of(kernel)->function, l->grid[0], l->grid[1], l->grid[2],
+                          l->block[0], l->block[1], l->block[2], (unsigned)l->shared_bytes,
+                          s->native, params, NULL);
     else if (!d->cu->launch_ex)
         return cuda_no_entry(k, "cluster and cooperative launches");
     else
         r = launch_with_attributes(d, kernel, l, overlaps, s->native, params);
     if (r)
         return refused(kernel, l, r);
-    if (s->is_capturing)
+    if (cuda_is_capturing(s))
         s->capture_talks = s->capture_talks || kernel->talks;
     else
-        cuda_take_note(d, s, kernel, l);
+        cuda_add_note(d, s, kernel, l);
     return KILN_OK;
 }
 

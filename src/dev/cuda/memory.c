@@ -47,7 +47,7 @@ static kiln_status no_memory(kiln_buffer *wanted, size_t bytes)
     const kiln_buffer *holders[HOLDERS] = {0};
     char list[512] = "", want[32], have[32], all[32];
     size_t len = 0, free_bytes = 0, total = 0;
-    k->cuda->cu->memory_info(&free_bytes, &total);
+    cuda_of(k)->cu->memory_info(&free_bytes, &total);
     put_size(want, sizeof want, bytes);
     put_size(have, sizeof have, free_bytes);
     put_size(all, sizeof all, total);
@@ -78,15 +78,16 @@ static cu_result get(cuda_device *d, cu_ptr *at, size_t bytes, bool zeroes)
 
 static kiln_status alloc_mapped(kiln_buffer *b, size_t bytes)
 {
-    cuda_device *d = b->k->cuda;
+    cuda_device *d = cuda_of(b->k);
     cu_ptr at = 0;
-    cu_result r = d->cu->host_alloc(&b->memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    void *memory = NULL;
+    cu_result r = d->cu->host_alloc(&memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED);
     if (!r)
-        r = d->cu->host_device_pointer(&at, b->memory, 0);
+        r = d->cu->host_device_pointer(&at, memory, 0);
     if (r)
         return cuda_fail(b->k, r, "making a mapped buffer");
-    memset(b->memory, 0, bytes);
-    b->base = b->memory;
+    memset(memory, 0, bytes);
+    b->base = memory;
     b->address = at;
     b->is_mapped = true;
     return KILN_OK;
@@ -94,7 +95,7 @@ static kiln_status alloc_mapped(kiln_buffer *b, size_t bytes)
 
 kiln_status cuda_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc)
 {
-    cuda_device *d = b->k->cuda;
+    cuda_device *d = cuda_of(b->k);
     kiln_status status = cuda_ready(b->k);
     if (status)
         return status;
@@ -119,20 +120,20 @@ kiln_status cuda_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *des
 // The memory stream goes on after everything that was given to the others.
 static void after_all(kiln *k)
 {
-    cuda_device *d = k->cuda;
-    for (kiln_stream *s = &d->main; s; s = s == &d->main ? k->streams : s->next)
-        if (!s->is_capturing && s->launched != s->known_done &&
+    cuda_device *d = cuda_of(k);
+    for (cuda_stream *s = &d->main; s; s = s->next)
+        if (!cuda_is_capturing(s) && s->launched != s->known_done &&
             d->cu->event_record(d->order, s->native) == CU_OK)
             d->cu->stream_wait(d->memory, d->order, 0);
 }
 
 void cuda_free(kiln_buffer *b)
 {
-    cuda_device *d = b->k->cuda;
+    cuda_device *d = cuda_of(b->k);
     cuda_enter(d);
     if (b->is_mapped) {
         cuda_sync(b->k, NULL);
-        d->cu->host_free(b->memory);
+        d->cu->host_free(b->base);
     } else if (b->address && d->pool) {
         after_all(b->k);
         d->cu->free_async(b->address, d->memory);
@@ -144,7 +145,7 @@ void cuda_free(kiln_buffer *b)
 
 kiln_status cuda_memory_info(kiln *k, kiln_memory_info *out)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
@@ -163,7 +164,7 @@ kiln_status cuda_memory_info(kiln *k, kiln_memory_info *out)
 
 kiln_status cuda_memory_trim(kiln *k)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     kiln_status status = cuda_sync(k, NULL);
     if (status)
         return status;
@@ -178,7 +179,7 @@ kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out)
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
-    cu_result r = k->cuda->cu->host_alloc(out, bytes ? bytes : 1, CU_HOST_PORTABLE);
+    cu_result r = cuda_of(k)->cu->host_alloc(out, bytes ? bytes : 1, CU_HOST_PORTABLE);
     if (r == CU_OUT_OF_MEMORY)
         return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for %zu pinned bytes on the host",
                          bytes);
@@ -187,8 +188,8 @@ kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out)
 
 void cuda_host_free(kiln *k, void *memory)
 {
-    cuda_enter(k->cuda);
-    k->cuda->cu->host_free(memory);
+    cuda_enter(cuda_of(k));
+    cuda_of(k)->cu->host_free(memory);
 }
 
 // --- copies
@@ -213,7 +214,7 @@ static cu_result copy_line(cuda_device *d, const rt_copy *c, cu_stream stream)
         return d->cu->copy_in_async(c->to_address, c->from_host, c->width, stream);
     if (!c->to)
         return d->cu->copy_out_async(c->to_host, c->from_address, c->width, stream);
-    cu_context to = c->to->k->cuda->context, from = c->from->k->cuda->context;
+    cu_context to = cuda_of(c->to->k)->context, from = cuda_of(c->from->k)->context;
     if (to == from)
         return d->cu->copy_device_async(c->to_address, c->from_address, c->width, stream);
     return d->cu->copy_peer_async(c->to_address, to, c->from_address, from, c->width, stream);
@@ -221,7 +222,7 @@ static cu_result copy_line(cuda_device *d, const rt_copy *c, cu_stream stream)
 
 kiln_status cuda_copy(kiln *k, const rt_copy *c)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
@@ -237,7 +238,7 @@ kiln_status cuda_copy(kiln *k, const rt_copy *c)
             return status;
         cuda_enter(d);
     }
-    cu_stream stream = c->stream ? c->stream->native : d->main.native;
+    cu_stream stream = cuda_stream_of(k, c->stream)->native;
     cu_result r = c->rows > 1 ? copy_rows(d, c, stream) : copy_line(d, c, stream);
     if (!r && !c->stream)
         r = d->cu->stream_sync(stream);
@@ -265,13 +266,13 @@ kiln_status cuda_fill(kiln_buffer *b, size_t first, size_t count, const void *el
                       kiln_stream *s)
 {
     kiln *k = b->k;
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     kiln_status status = cuda_ready(k);
     if (status || !count)
         return status;
     if (!s && k->streams && (status = cuda_sync(k, NULL)) != KILN_OK)
         return status;
-    cu_stream stream = s ? s->native : d->main.native;
+    cu_stream stream = cuda_stream_of(k, s)->native;
     cu_ptr at = b->address + first * b->elem_size;
     const unsigned char *bytes = element;
     bool is_one_byte = true;
@@ -314,7 +315,7 @@ static int map_type(kiln_type type)
 
 kiln_status cuda_tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_tensor_map *out)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     kiln_status status = cuda_ready(k);
     if (status)
         return status;

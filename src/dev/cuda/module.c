@@ -85,7 +85,7 @@ static void read_spills(const char *log, kiln_kernel *kernel)
 static kiln_status refused(kiln_module *m, cu_result r, const jit *j)
 {
     char driver[256];
-    cuda_describe(m->k->cuda->cu, r, driver, sizeof driver);
+    cuda_describe(cuda_of(m->k)->cu, r, driver, sizeof driver);
     const char *hint = r == CU_UNSUPPORTED_PTX_VERSION
                            ? "the driver is too old for this PTX version; a newer one helps"
                        : r == CU_NO_BINARY_FOR_GPU ? "the code is for another GPU"
@@ -103,10 +103,11 @@ static kiln_status refused(kiln_module *m, cu_result r, const jit *j)
 
 static kiln_status find_functions(kiln_module *m, const char *log)
 {
-    const cuda_api *cu = m->k->cuda->cu;
+    const cuda_api *cu = cuda_of(m->k)->cu;
     for (size_t n = 0; n < m->kernel_count; n++) {
         kiln_kernel *kernel = m->kernels[n];
-        cu_result r = cu->module_function(&kernel->function, m->loaded, kernel->name);
+        cuda_kernel *c = kernel->dev = arena_new_of(m->a, cuda_kernel);
+        cu_result r = cu->module_function(&c->function, cuda_module_of(m)->loaded, kernel->name);
         if (r)
             return cuda_fail(m->k, r, "looking for a kernel in the loaded code");
         const struct {
@@ -117,14 +118,14 @@ static kiln_status find_functions(kiln_module *m, const char *log)
                     {CU_FN_CONST_BYTES, &kernel->resources.constant_bytes}};
         int value = 0;
         for (size_t row = 0; row < COUNT(rows); row++)
-            if (cu->function_attribute(&value, rows[row].attribute, kernel->function) == CU_OK)
+            if (cu->function_attribute(&value, rows[row].attribute, c->function) == CU_OK)
                 *rows[row].to = (size_t)value;
-        if (cu->function_attribute(&value, CU_FN_REGISTERS, kernel->function) == CU_OK)
+        if (cu->function_attribute(&value, CU_FN_REGISTERS, c->function) == CU_OK)
             kernel->resources.registers = (uint32_t)value;
-        if (cu->function_attribute(&value, CU_FN_MAX_THREADS, kernel->function) == CU_OK)
+        if (cu->function_attribute(&value, CU_FN_MAX_THREADS, c->function) == CU_OK)
             kernel->resources.block_threads = (uint32_t)value;
         kernel->shared_bytes = kernel->resources.shared_bytes;
-        kernel->dynamic_limit =
+        c->dynamic_limit =
             kernel->shared_bytes < (48 << 10) ? (48 << 10) - kernel->shared_bytes : 0;
         read_spills(log, kernel);
     }
@@ -134,31 +135,32 @@ static kiln_status find_functions(kiln_module *m, const char *log)
 static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
 {
     kiln *k = m->k;
-    const cuda_api *cu = k->cuda->cu;
+    const cuda_api *cu = cuda_of(k)->cu;
+    cuda_module *c = cuda_module_of(m);
     jit j;
     cu_result r;
-    if (m->cubin) { // from the cache: whatever it is, it may be no code for this GPU
-        r = cu->module_load(&m->loaded, m->cubin, 0, NULL, NULL);
+    if (m->binary) { // from the cache: whatever it is, it may be no code for this GPU
+        r = cu->module_load(&c->loaded, m->binary, 0, NULL, NULL);
         if (!r)
             return find_functions(m, NULL);
-        free(m->cubin);
-        m->cubin = NULL;
+        free(m->binary);
+        m->binary = NULL;
     }
     // To the linker a text is one of several: its compiler then ignores changes of the register
     // count (C7504), and kernels that need them spill and multiply one step at a time.
     bool can_link = !strstr(image->code, "setmaxnreg");
     r = CU_NOT_FOUND;
     if (can_link) {
-        start_jit(&j, logs, image, target_find(k->target));
-        r = link(cu, &j, image, &m->cubin, &m->cubin_len);
+        start_jit(&j, logs, image, k->target);
+        r = link(cu, &j, image, &m->binary, &m->binary_len);
     }
     if (!r)
-        r = cu->module_load(&m->loaded, m->cubin, 0, NULL, NULL);
+        r = cu->module_load(&c->loaded, m->binary, 0, NULL, NULL);
     if (r && r != CU_OUT_OF_MEMORY) {
-        free(m->cubin);
-        m->cubin = NULL;
+        free(m->binary);
+        m->binary = NULL;
         start_jit(&j, logs, image, NULL);
-        r = cu->module_load(&m->loaded, image->code, j.count, j.options, j.values);
+        r = cu->module_load(&c->loaded, image->code, j.count, j.options, j.values);
     }
     if (r == CU_OUT_OF_MEMORY)
         return cuda_fail(k, r, "loading code");
@@ -170,6 +172,7 @@ kiln_status cuda_load_module(kiln_module *m, const rt_image *image)
     kiln_status status = cuda_ready(m->k);
     if (status)
         return status;
+    m->dev = arena_new_of(m->a, cuda_module);
     char *logs = calloc(2, LOG_BYTES);
     if (!logs)
         return error_no_memory(m->k, "the log of the driver's compiler");
@@ -183,21 +186,16 @@ kiln_status cuda_load_module(kiln_module *m, const rt_image *image)
 
 void cuda_unload_module(kiln_module *m)
 {
-    cuda_device *d = m->k->cuda;
-    if (!m->loaded)
+    cuda_device *d = cuda_of(m->k);
+    cuda_module *c = cuda_module_of(m);
+    if (!c || !c->loaded)
         return;
     cuda_enter(d);
     if (!d->is_lost)
         cuda_sync(m->k, NULL); // its kernels may still run
     cuda_channel_close(m);
-    d->cu->module_unload(m->loaded);
-    m->loaded = NULL;
-}
-
-kiln_status cuda_resources(const kiln_kernel *kernel, kiln_resources *out)
-{
-    *out = kernel->resources;
-    return KILN_OK;
+    d->cu->module_unload(c->loaded);
+    c->loaded = NULL;
 }
 
 kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,
@@ -208,7 +206,8 @@ kiln_status cuda_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t s
     if (status)
         return status;
     int count = 0;
-    cu_result r = k->cuda->cu->occupancy(&count, kernel->function, (int)threads, shared_bytes);
+    cu_result r = cuda_of(k)->cu->occupancy(&count, cuda_kernel_of(kernel)->function, (int)threads,
+                                            shared_bytes);
     *blocks = (uint32_t)count;
     return r ? cuda_fail(k, r, "asking for the occupancy") : KILN_OK;
 }
@@ -218,9 +217,9 @@ kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_b
 {
     kiln *k = kernel->module->k;
     kiln_status status = cuda_ready(k);
-    if (!status && !k->cuda->cu->clusters)
+    if (!status && !cuda_of(k)->cu->clusters)
         status = cuda_no_entry(k, "the number of clusters");
-    if (!status && shared_bytes > kernel->dynamic_limit)
+    if (!status && shared_bytes > cuda_kernel_of(kernel)->dynamic_limit)
         status = cuda_raise_shared(kernel, shared_bytes);
     if (status)
         return status;
@@ -239,7 +238,7 @@ kiln_status cuda_clusters(kiln_kernel *kernel, uint32_t threads, size_t shared_b
                                .shared_bytes = (unsigned)shared_bytes,
                                .attributes = &attribute,
                                .attribute_count = 1};
-    cu_result r = k->cuda->cu->clusters(&count, kernel->function, &config);
+    cu_result r = cuda_of(k)->cu->clusters(&count, cuda_kernel_of(kernel)->function, &config);
     *clusters = (uint32_t)count;
     return r ? cuda_fail(k, r, "asking for the number of clusters") : KILN_OK;
 }

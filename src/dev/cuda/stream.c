@@ -2,9 +2,11 @@
 // many of its launches have ended.
 #include "dev/cuda/cuda.h"
 
-kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority)
+#include <stdlib.h>
+
+kiln_status cuda_stream_open(kiln *k, cuda_stream *s, int priority)
 {
-    cuda_device *d = k->cuda;
+    cuda_device *d = cuda_of(k);
     uint32_t slot = 0;
     while (slot < CUDA_STREAM_LIMIT && d->slot_used[slot])
         slot++;
@@ -16,22 +18,32 @@ kiln_status cuda_stream_open(kiln *k, kiln_stream *s, int priority)
         return cuda_fail(k, r, "making a stream");
     d->slot_used[slot] = true;
     d->marks[slot] = 0;
-    s->k = k;
     s->slot = slot;
+    if (s != &d->main) {
+        s->next = d->main.next;
+        d->main.next = s;
+    }
     return KILN_OK;
 }
 
 kiln_status cuda_stream_new(kiln_stream *s, int priority)
 {
     kiln_status status = cuda_ready(s->k);
-    return status ? status : cuda_stream_open(s->k, s, priority);
+    cuda_stream *c = status ? NULL : calloc(1, sizeof *c);
+    if (!c)
+        return status ? status : error_no_memory(s->k, "a stream");
+    c->handle = s;
+    s->dev = c;
+    status = cuda_stream_open(s->k, c, priority);
+    if (status)
+        free(c);
+    return status;
 }
 
-void cuda_stream_close(kiln_stream *s)
+void cuda_stream_close(cuda_device *d, cuda_stream *s)
 {
-    cuda_device *d = s->k->cuda;
     cuda_enter(d);
-    if (s->is_capturing) {
+    if (cuda_is_capturing(s)) {
         cu_graph unfinished = NULL;
         d->cu->capture_end(s->native, &unfinished);
         if (unfinished)
@@ -42,12 +54,23 @@ void cuda_stream_close(kiln_stream *s)
     d->slot_used[s->slot] = false;
 }
 
+void cuda_stream_free(kiln_stream *s)
+{
+    cuda_device *d = cuda_of(s->k);
+    cuda_stream *c = s->dev, *before = &d->main;
+    cuda_stream_close(d, c);
+    while (before->next != c)
+        before = before->next;
+    before->next = c->next;
+    free(c);
+}
+
 kiln_status cuda_stream_is_done(kiln_stream *s, bool *is_done)
 {
     kiln_status status = cuda_ready(s->k);
     if (status)
         return status;
-    cu_result r = s->k->cuda->cu->stream_query(s->native);
+    cu_result r = cuda_of(s->k)->cu->stream_query(cuda_stream_of(s->k, s)->native);
     *is_done = r == CU_OK;
     return r == CU_OK || r == CU_NOT_READY ? KILN_OK : cuda_fail(s->k, r, "asking a stream");
 }
@@ -57,7 +80,7 @@ kiln_status cuda_stream_wait(kiln_stream *s, const kiln_event *e)
     kiln_status status = cuda_ready(s->k);
     if (status)
         return status;
-    cu_result r = s->k->cuda->cu->stream_wait(s->native, e->native, 0);
+    cu_result r = cuda_of(s->k)->cu->stream_wait(cuda_stream_of(s->k, s)->native, e->dev, 0);
     return r ? cuda_fail(s->k, r, "making a stream wait") : KILN_OK;
 }
 
@@ -66,14 +89,16 @@ kiln_status cuda_event_new(kiln_event *e)
     kiln_status status = cuda_ready(e->k);
     if (status)
         return status;
-    cu_result r = e->k->cuda->cu->event_create(&e->native, 0);
+    cu_event made = NULL;
+    cu_result r = cuda_of(e->k)->cu->event_create(&made, 0);
+    e->dev = made;
     return r ? cuda_fail(e->k, r, "making an event") : KILN_OK;
 }
 
 void cuda_event_free(kiln_event *e)
 {
-    cuda_enter(e->k->cuda);
-    e->k->cuda->cu->event_destroy(e->native);
+    cuda_enter(cuda_of(e->k));
+    cuda_of(e->k)->cu->event_destroy(e->dev);
 }
 
 kiln_status cuda_event_record(kiln_event *e, kiln_stream *s)
@@ -81,8 +106,8 @@ kiln_status cuda_event_record(kiln_event *e, kiln_stream *s)
     kiln_status status = cuda_ready(e->k);
     if (status)
         return status;
-    cuda_device *d = e->k->cuda;
-    cu_result r = d->cu->event_record(e->native, s ? s->native : d->main.native);
+    cuda_device *d = cuda_of(e->k);
+    cu_result r = d->cu->event_record(e->dev, cuda_stream_of(e->k, s)->native);
     return r ? cuda_fail(e->k, r, "recording an event") : KILN_OK;
 }
 
@@ -91,7 +116,7 @@ kiln_status cuda_event_sync(kiln_event *e)
     kiln_status status = cuda_ready(e->k);
     if (status)
         return status;
-    cu_result r = e->k->cuda->cu->event_sync(e->native);
+    cu_result r = cuda_of(e->k)->cu->event_sync(e->dev);
     return r ? cuda_fail(e->k, r, "waiting for an event") : KILN_OK;
 }
 
@@ -101,7 +126,7 @@ kiln_status cuda_event_elapsed(const kiln_event *start, const kiln_event *end, d
     if (status)
         return status;
     float took = 0;
-    cu_result r = start->k->cuda->cu->event_elapsed(&took, start->native, end->native);
+    cu_result r = cuda_of(start->k)->cu->event_elapsed(&took, start->dev, end->dev);
     *ms = (double)took;
     if (r == CU_NOT_READY)
         return error_set(start->k, KILN_E_BAD_ARGUMENT, K6003,

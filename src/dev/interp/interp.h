@@ -8,6 +8,7 @@
 #define KILN_INTERP_H
 
 #include "base/diag.h"
+#include "dev/device.h"
 #include "ir/ir.h"
 
 typedef struct interp_program interp_program;
@@ -36,11 +37,6 @@ static inline uint64_t interp_address(uint32_t buffer_row, uint64_t offset)
 {
     return ((uint64_t)buffer_row << INTERP_SEGMENT_BITS) + offset;
 }
-
-typedef struct interp_arg {
-    uint64_t bits;     // the scalar's bits, or an interp_address
-    const void *bytes; // a struct by value: param.size bytes, read at the start of the run
-} interp_arg;
 
 // How an element is added to another.
 typedef enum interp_elem {
@@ -82,7 +78,7 @@ typedef struct interp_launch {
     uint32_t grid[3], block[3]; // all at least 1
     uint32_t cluster[3];        // zeros: none; else the grid is a multiple
     uint64_t shared_bytes;      // dynamic
-    const interp_arg *args;
+    const rt_arg *args;         // pointers are interp_addresses
     const interp_buffer *buffers;
     uint32_t buffer_count;
     uint32_t threads;           // host threads; 0: one per core

@@ -8,6 +8,23 @@
 
 #include "rt/graph/capture.h"
 
+static const target opencl_target = {
+    .name = "opencl",
+    .family = "opencl",
+    .caps =
+        {
+            .subgroup = 32,
+            .block_threads = 1024,
+            .shared_bytes = 227 * 1024,
+            .has_f64 = true,
+            .has_f16 = true,
+            .has_atomic64 = true,
+            .has_addresses = true,
+        },
+    .barriers_wait_for_all = true,
+    .backend = &opencl_backend,
+};
+
 // --- facts
 static uint64_t number_of(const ocl_api *cl, ocl_device_id d, uint32_t what)
 {
@@ -45,23 +62,26 @@ static void fill_info(const ocl_device *d, kiln_device_info *out)
     out->memory_bytes = number_of(d->cl, id, OCL_MEMORY_BYTES);
     out->multiprocessors = (uint32_t)number_of(d->cl, id, OCL_COMPUTE_UNITS);
     size_t shared_bytes = (size_t)number_of(d->cl, id, OCL_LOCAL_BYTES);
-    out->caps = (kiln_caps){
-        .subgroup = 32,
-        .block_threads = (uint32_t)(threads < 1024 ? threads : 1024),
-        // The same bound as elsewhere, so that a kernel that fits here fits on a GPU, too.
-        .shared_bytes = shared_bytes < 227 * 1024 ? shared_bytes : 227 * 1024,
-        .has_f64 = true,
-        .has_f16 = true,
-        .has_atomic64 = true,
-        .has_addresses = true,
-    };
+    out->caps = opencl_target.caps;
+    out->caps.block_threads = (uint32_t)(threads < 1024 ? threads : 1024);
+    // The same bound as elsewhere, so that a kernel that fits here fits on a GPU, too.
+    if (shared_bytes < out->caps.shared_bytes)
+        out->caps.shared_bytes = shared_bytes;
     out->clock_khz = (uint32_t)number_of(d->cl, id, OCL_CLOCK_MHZ) * 1000;
     out->is_integrated = (d->found->type & OCL_TYPE_CPU) != 0;
 }
 
+static size_t count_devices(void)
+{
+    size_t count = 0;
+    while (ocl_found_at(count))
+        count++;
+    return count;
+}
+
 static kiln_status info(const kiln *k, kiln_device_info *out)
 {
-    *out = k->ocl->facts;
+    *out = ocl_of(k)->facts;
     return KILN_OK;
 }
 
@@ -86,7 +106,7 @@ static kiln_status find(ocl_device *d, int ordinal)
     if (!d->found)
         return error_set(NULL, KILN_E_NOT_FOUND, K6001,
                          "there is no device 'opencl:%d': OpenCL has %zu here, counted from 0",
-                         ordinal, ocl_usable_count());
+                         ordinal, count_devices());
     ocl_device_id id = d->found->device;
     uint64_t single = number_of(d->cl, id, OCL_SINGLE_CONFIG),
              real = number_of(d->cl, id, OCL_DOUBLE_CONFIG);
@@ -105,15 +125,7 @@ static kiln_status find(ocl_device *d, int ordinal)
     return d->svm & OCL_SVM_COARSE ? KILN_OK : lacks(d, "shared virtual memory");
 }
 
-size_t ocl_usable_count(void)
-{
-    size_t count = 0;
-    while (ocl_found_at(count))
-        count++;
-    return count;
-}
-
-kiln_status ocl_info_of(int ordinal, kiln_device_info *out)
+static kiln_status info_at(int ordinal, kiln_device_info *out)
 {
     ocl_device d = {0};
     kiln_status status = find(&d, ordinal);
@@ -125,14 +137,14 @@ kiln_status ocl_info_of(int ordinal, kiln_device_info *out)
 // --- errors
 kiln_status ocl_ready(kiln *k)
 {
-    if (!k->ocl->is_lost)
+    if (!ocl_of(k)->is_lost)
         return KILN_OK;
-    return error_set(k, KILN_E_DRIVER, K6036, "%s is lost: %s", k->device, k->ocl->lost_text);
+    return error_set(k, KILN_E_DRIVER, K6036, "%s is lost: %s", k->device, ocl_of(k)->lost_text);
 }
 
 kiln_status ocl_fail(kiln *k, ocl_result r, const char *doing)
 {
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     char driver[64];
     ocl_describe(r, driver, sizeof driver);
     if (r == OCL_NO_MEMORY || r == OCL_NO_HOST_MEMORY)
@@ -152,22 +164,23 @@ kiln_status ocl_fail(kiln *k, ocl_result r, const char *doing)
 // --- waiting
 ocl_queue ocl_queue_of(const kiln *k, const kiln_stream *s)
 {
-    return s ? s->ocl : k->ocl->main;
+    return s ? ocl_stream_of(s)->queue : ocl_of(k)->main;
 }
 
 ocl_event *ocl_last_of(kiln_stream *s)
 {
     if (!s)
         return NULL;
-    if (s->ocl_last)
-        s->k->ocl->cl->event_release(s->ocl_last);
-    s->ocl_last = NULL;
-    return &s->ocl_last;
+    ocl_stream *o = ocl_stream_of(s);
+    if (o->last)
+        ocl_of(s->k)->cl->event_release(o->last);
+    o->last = NULL;
+    return &o->last;
 }
 
 kiln_status ocl_sync(kiln *k, kiln_stream *s)
 {
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     kiln_status status = ocl_ready(k);
     if (status)
         return status;
@@ -177,43 +190,50 @@ kiln_status ocl_sync(kiln *k, kiln_stream *s)
     if (waits_for_all && s && !r)
         r = d->cl->finish(d->main);
     for (kiln_stream *each = k->streams; each && waits_for_all && !r; each = each->next)
-        r = d->cl->finish(each->ocl);
+        r = d->cl->finish(ocl_stream_of(each)->queue);
     if (r)
         return ocl_fail(k, r, "waiting for the device");
     return d->has_talked ? ocl_channel_drain(k) : KILN_OK;
 }
 
 // --- streams and events
-static void *main_stream(kiln *k)
+static void *stream_native(kiln *k, kiln_stream *s)
 {
-    return k->ocl->main;
+    return ocl_queue_of(k, s);
 }
 
 static kiln_status stream_new(kiln_stream *s, int priority)
 {
-    ocl_device *d = s->k->ocl;
+    ocl_device *d = ocl_of(s->k);
     ocl_result r;
     (void)priority;
     kiln_status status = ocl_ready(s->k);
-    if (status)
-        return status;
-    s->ocl = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
-    return r ? ocl_fail(s->k, r, "making a stream") : KILN_OK;
+    ocl_stream *o = status ? NULL : calloc(1, sizeof *o);
+    if (!o)
+        return status ? status : error_no_memory(s->k, "a stream");
+    o->queue = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
+    s->dev = o;
+    if (!r)
+        return KILN_OK;
+    free(o);
+    return ocl_fail(s->k, r, "making a stream");
 }
 
 static void stream_free(kiln_stream *s)
 {
     capture_stream_free(s);
-    s->k->ocl->cl->finish(s->ocl);
+    ocl_stream *o = ocl_stream_of(s);
+    ocl_of(s->k)->cl->finish(o->queue);
     ocl_last_of(s);
-    s->k->ocl->cl->queue_release(s->ocl);
+    ocl_of(s->k)->cl->queue_release(o->queue);
+    free(o);
 }
 
 static void event_free(kiln_event *e)
 {
-    if (e->ocl)
-        e->k->ocl->cl->event_release(e->ocl);
-    e->ocl = NULL;
+    if (e->dev)
+        ocl_of(e->k)->cl->event_release(e->dev);
+    e->dev = NULL;
 }
 
 static kiln_status event_new(kiln_event *e)
@@ -223,7 +243,7 @@ static kiln_status event_new(kiln_event *e)
 
 static kiln_status event_record(kiln_event *e, kiln_stream *s)
 {
-    ocl_device *d = e->k->ocl;
+    ocl_device *d = ocl_of(e->k);
     kiln_status status = ocl_ready(e->k);
     if (status)
         return status;
@@ -232,25 +252,25 @@ static kiln_status event_record(kiln_event *e, kiln_stream *s)
     ocl_result r = d->cl->marker(ocl_queue_of(e->k, s), 0, NULL, &made);
     if (!r)
         r = d->cl->flush(ocl_queue_of(e->k, s));
-    e->ocl = made;
+    e->dev = made;
     return r ? ocl_fail(e->k, r, "recording an event") : KILN_OK;
 }
 
 static kiln_status event_sync(kiln_event *e)
 {
-    ocl_device *d = e->k->ocl;
+    ocl_device *d = ocl_of(e->k);
     kiln_status status = ocl_ready(e->k);
     if (status)
         return status;
-    ocl_event native = e->ocl;
+    ocl_event native = e->dev;
     ocl_result r = d->cl->wait(1, &native);
     return r ? ocl_fail(e->k, r, "waiting for an event") : KILN_OK;
 }
 
 static kiln_status event_elapsed(const kiln_event *start, const kiln_event *end, double *ms)
 {
-    ocl_device *d = start->k->ocl;
-    ocl_event both[2] = {start->ocl, end->ocl};
+    ocl_device *d = ocl_of(start->k);
+    ocl_event both[2] = {start->dev, end->dev};
     uint64_t from = 0, to = 0;
     ocl_result r = d->cl->wait(2, both);
     if (!r)
@@ -263,29 +283,29 @@ static kiln_status event_elapsed(const kiln_event *start, const kiln_event *end,
 
 static kiln_status stream_wait(kiln_stream *s, const kiln_event *e)
 {
-    ocl_device *d = s->k->ocl;
-    ocl_event native = e->ocl;
+    ocl_device *d = ocl_of(s->k);
+    ocl_event native = e->dev;
     kiln_status status = ocl_ready(s->k);
     if (status)
         return status;
     if (e->k != s->k) { // events of another context cannot be waited for in a queue
-        ocl_result r = e->k->ocl->cl->wait(1, &native);
+        ocl_result r = ocl_of(e->k)->cl->wait(1, &native);
         return r ? ocl_fail(e->k, r, "waiting for an event") : KILN_OK;
     }
-    ocl_result r = d->cl->wait_in_queue(s->ocl, 1, &native, ocl_last_of(s));
+    ocl_result r = d->cl->wait_in_queue(ocl_stream_of(s)->queue, 1, &native, ocl_last_of(s));
     return r ? ocl_fail(s->k, r, "making a stream wait") : KILN_OK;
 }
 
 static kiln_status stream_is_done(kiln_stream *s, bool *is_done)
 {
-    ocl_device *d = s->k->ocl;
+    ocl_device *d = ocl_of(s->k);
     int32_t state = 0;
     kiln_status status = ocl_ready(s->k);
     if (status)
         return status;
     ocl_result r = OCL_OK;
-    if (s->ocl_last)
-        r = d->cl->event_info(s->ocl_last, OCL_EVENT_STATUS, sizeof state, &state, NULL);
+    if (ocl_stream_of(s)->last)
+        r = d->cl->event_info(ocl_stream_of(s)->last, OCL_EVENT_STATUS, sizeof state, &state, NULL);
     *is_done = state <= 0;
     return r ? ocl_fail(s->k, r, "asking a stream") : KILN_OK;
 }
@@ -293,7 +313,7 @@ static kiln_status stream_is_done(kiln_stream *s, bool *is_done)
 // --- opening and closing
 static void close_device(kiln *k)
 {
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     if (!d)
         return;
     if (d->main)
@@ -302,12 +322,12 @@ static void close_device(kiln *k)
         d->cl->context_release(d->context);
     pthread_mutex_destroy(&d->lock);
     free(d);
-    k->ocl = NULL;
+    k->dev = NULL;
 }
 
 static kiln_status open_parts(kiln *k)
 {
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     ocl_result r;
     d->context = d->cl->context_create(NULL, 1, &d->found->device, NULL, NULL, &r);
     if (!r)
@@ -321,7 +341,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     if (!d)
         return error_no_memory(NULL, "an OpenCL device's handle");
     pthread_mutex_init(&d->lock, NULL);
-    k->ocl = d;
+    k->dev = d;
     snprintf(k->device, sizeof k->device, "opencl:%d", ordinal);
     kiln_status status = find(d, ordinal);
     if (!status)
@@ -331,13 +351,38 @@ static kiln_status open_device(kiln *k, int ordinal)
         return status;
     }
     fill_info(d, &d->facts);
-    k->target = "opencl";
+    k->target = &opencl_target;
     k->caps = d->facts.caps;
     return KILN_OK;
 }
 
+static kiln_status find_device(int ordinal)
+{
+    ocl_device d = {0};
+    return find(&d, ordinal);
+}
+
+static const target *target_number(size_t index)
+{
+    return index ? NULL : &opencl_target;
+}
+
+static const backend *backend_of(const kiln_module *m, const kiln_compile_desc *desc,
+                                 const void **options)
+{
+    (void)desc;
+    *options = &ocl_of(m->k)->options;
+    return &opencl_backend;
+}
+
 const device_ops opencl_device_ops = {
-    .name = "opencl",
+    CAPTURE_OPS,
+    .is_numbered = true,
+    .keeps_code = true,
+    .count = count_devices,
+    .find = find_device,
+    .info_at = info_at,
+    .target_at = target_number,
     .open = open_device,
     .close = close_device,
     .info = info,
@@ -350,12 +395,11 @@ const device_ops opencl_device_ops = {
     .memory_trim = ocl_memory_trim,
     .host_alloc = ocl_host_alloc,
     .host_free = ocl_host_free,
-    .emit = ocl_emit_code,
+    .backend = backend_of,
     .load = ocl_load_module,
     .unload = ocl_unload_module,
     .launch = ocl_launch,
-    .resources = ocl_resources,
-    .main_stream = main_stream,
+    .stream_native = stream_native,
     .stream_new = stream_new,
     .stream_free = stream_free,
     .stream_is_done = stream_is_done,
@@ -365,12 +409,4 @@ const device_ops opencl_device_ops = {
     .event_record = event_record,
     .event_sync = event_sync,
     .event_elapsed = event_elapsed,
-    .capture_begin = capture_begin,
-    .capture_end = capture_end,
-    .graph_new = capture_graph_new,
-    .graph_add = capture_graph_add,
-    .graph_kernel = capture_graph_kernel,
-    .graph_set = capture_graph_set,
-    .graph_launch = capture_graph_launch,
-    .graph_free = capture_drop,
 };

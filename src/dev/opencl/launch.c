@@ -28,23 +28,23 @@ static ocl_result name_buffers(const kiln_kernel *kernel)
     if (!list)
         return OCL_NO_HOST_MEMORY;
     for (const kiln_buffer *b = k->buffers; b; b = b->next)
-        list[n++] = b->memory;
-    ocl_result r =
-        n ? k->ocl->cl->set_exec(kernel->ocl->native, OCL_SVM_POINTERS, n * sizeof *list, list)
-          : OCL_OK;
+        list[n++] = b->base;
+    ocl_result r = n ? ocl_of(k)->cl->set_exec(ocl_function_of(kernel)->native, OCL_SVM_POINTERS,
+                                               n * sizeof *list, list)
+                     : OCL_OK;
     free(list);
     return r;
 }
 
 static ocl_result set_args(const kiln_kernel *kernel, const rt_launch *l)
 {
-    const ocl_api *cl = kernel->module->k->ocl->cl;
-    ocl_kernel f = kernel->ocl->native;
+    const ocl_api *cl = ocl_of(kernel->module->k)->cl;
+    ocl_kernel f = ocl_function_of(kernel)->native;
     ocl_result r = OCL_OK;
     uint32_t n = 0;
     for (; n < kernel->param_count && !r; n++) {
         const rt_param *p = &kernel->params[n];
-        const interp_arg *a = &l->args[n];
+        const rt_arg *a = &l->args[n];
         if (p->info.kind == KILN_PARAM_POINTER)
             r = cl->set_pointer(f, n, at_address(a->bits));
         else if (a->bytes)
@@ -59,8 +59,8 @@ static ocl_result set_args(const kiln_kernel *kernel, const rt_launch *l)
     if (!r)
         r = cl->set_arg(f, n++, sizeof dynamic, &dynamic);
     if (!r && kernel->talks)
-        r = cl->set_pointer(f, n, kernel->module->ocl_channel->memory);
-    if (!r && kernel->ocl->follows_pointers)
+        r = cl->set_pointer(f, n, ocl_module_of(kernel->module)->channel.memory);
+    if (!r && ocl_function_of(kernel)->follows_pointers)
         r = name_buffers(kernel);
     return r;
 }
@@ -83,7 +83,7 @@ static kiln_status refused(const kiln_kernel *kernel, const rt_launch *l, ocl_re
 kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     kiln_status status = ocl_ready(k);
     if (status)
         return status;
@@ -93,7 +93,7 @@ kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
     if (l->stream && l->stream->capture)
         return capture_launch(l->stream->capture, kernel, l);
     if (kernel->talks) {
-        kernel->module->ocl_channel->is_dirty = true;
+        ocl_module_of(kernel->module)->channel.is_dirty = true;
         d->has_talked = true;
     }
     size_t global[3], local[3];
@@ -105,7 +105,7 @@ kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
     pthread_mutex_lock(&d->lock);
     ocl_result r = set_args(kernel, l);
     if (!r)
-        r = d->cl->launch(q, kernel->ocl->native, 3, NULL, global, local, 0, NULL,
+        r = d->cl->launch(q, ocl_function_of(kernel)->native, 3, NULL, global, local, 0, NULL,
                           ocl_last_of(l->stream));
     if (!r)
         r = d->cl->flush(q);
@@ -119,15 +119,14 @@ static const size_t channel_bytes = OCL_CHANNEL_HEAD + OCL_RING_BYTES + sizeof(c
 
 kiln_status ocl_channel_open(kiln_module *m)
 {
-    ocl_device *d = m->k->ocl;
-    ocl_channel *c = arena_new_of(m->a, ocl_channel);
+    ocl_device *d = ocl_of(m->k);
+    ocl_channel *c = &ocl_module_of(m)->channel;
     uint8_t head[OCL_CHANNEL_HEAD + 1] = {0};
     channel_header header = {.capacity = OCL_RING_BYTES};
     memcpy(head, &header, sizeof header);
     c->memory = d->cl->svm_alloc(d->context, OCL_READ_WRITE, channel_bytes, 0);
     if (!c->memory)
         return error_no_memory(m->k, "what kernels print");
-    m->ocl_channel = c;
     ocl_result r = d->cl->svm_fill(d->main, c->memory, head + OCL_CHANNEL_HEAD, 1, channel_bytes, 0,
                                    NULL, NULL);
     if (!r)
@@ -137,15 +136,17 @@ kiln_status ocl_channel_open(kiln_module *m)
 
 void ocl_channel_close(kiln_module *m)
 {
-    if (m->ocl_channel)
-        m->k->ocl->cl->svm_free(m->k->ocl->context, m->ocl_channel->memory);
-    m->ocl_channel = NULL;
+    ocl_device *d = ocl_of(m->k);
+    ocl_channel *c = &ocl_module_of(m)->channel;
+    if (c->memory)
+        d->cl->svm_free(d->context, c->memory);
+    *c = (ocl_channel){0};
 }
 
 static kiln_status drain(kiln_module *m, bool *is_reported)
 {
-    ocl_device *d = m->k->ocl;
-    ocl_channel *c = m->ocl_channel;
+    ocl_device *d = ocl_of(m->k);
+    ocl_channel *c = &ocl_module_of(m)->channel;
     channel_header header = {0};
     channel_fault fault = {0};
     kiln_status status = KILN_OK;
@@ -180,10 +181,10 @@ kiln_status ocl_channel_drain(kiln *k)
 {
     kiln_status first = KILN_OK;
     bool is_reported = false;
-    k->ocl->has_talked = false;
+    ocl_of(k)->has_talked = false;
     for (kiln_module *m = k->modules; m; m = m->next) {
-        kiln_status status =
-            m->ocl_channel && m->ocl_channel->is_dirty ? drain(m, &is_reported) : KILN_OK;
+        bool is_dirty = ocl_module_of(m)->channel.is_dirty;
+        kiln_status status = is_dirty ? drain(m, &is_reported) : KILN_OK;
         first = first ? first : status;
     }
     return first;

@@ -16,7 +16,7 @@ static void *at_address(uint64_t address)
 
 kiln_status ocl_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc)
 {
-    ocl_device *d = b->k->ocl;
+    ocl_device *d = ocl_of(b->k);
     kiln_status status = ocl_ready(b->k);
     if (status)
         return status;
@@ -33,7 +33,6 @@ kiln_status ocl_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc
         return error_set(b->k, KILN_E_NO_MEMORY, K6004,
                          "no memory on %s for a buffer of %zu elements of %zu bytes", b->k->device,
                          b->count, b->elem_size);
-    b->memory = memory;
     b->base = memory;
     b->address = (uint64_t)(uintptr_t)memory;
     b->is_mapped = desc->is_mapped;
@@ -51,15 +50,15 @@ kiln_status ocl_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc
 
 void ocl_free(kiln_buffer *b)
 {
-    ocl_device *d = b->k->ocl;
+    ocl_device *d = ocl_of(b->k);
     if (!d->is_lost)
         ocl_sync(b->k, NULL); // a kernel may still use it
-    d->cl->svm_free(d->context, b->memory);
+    d->cl->svm_free(d->context, b->base);
 }
 
 kiln_status ocl_memory_info(kiln *k, kiln_memory_info *out)
 {
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     uint64_t bytes = 0;
     d->cl->device_info(d->found->device, OCL_MEMORY_BYTES, sizeof bytes, &bytes, NULL);
     out->total_bytes = bytes; // what is free, OpenCL does not tell
@@ -119,7 +118,7 @@ static kiln_status copy_between(const rt_copy *c)
 
 kiln_status ocl_copy(kiln *k, const rt_copy *c)
 {
-    ocl_device *d = k->ocl;
+    ocl_device *d = ocl_of(k);
     if (c->stream && c->stream->capture)
         return capture_copy(c->stream->capture, c);
     if (c->to && c->from && c->to->k != c->from->k)
@@ -136,7 +135,7 @@ kiln_status ocl_copy(kiln *k, const rt_copy *c)
 kiln_status ocl_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
                      kiln_stream *s)
 {
-    ocl_device *d = b->k->ocl;
+    ocl_device *d = ocl_of(b->k);
     ocl_queue q = ocl_queue_of(b->k, s);
     size_t size = b->elem_size;
     if (s && s->capture)

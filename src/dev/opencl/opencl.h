@@ -1,7 +1,7 @@
 // The OpenCL device's own state. device.c opens, closes and waits, and turns the driver's
 // answers into sentences; memory.c holds buffers (shared virtual memory: a buffer's address
 // is a number that kernels may keep) and copies; module.c makes kernels of source text;
-// launch.c launches and hears what kernels say.
+// launch.c launches and reads what kernels say; library.c opens the driver.
 #ifndef KILN_OPENCL_H
 #define KILN_OPENCL_H
 
@@ -30,16 +30,43 @@ struct ocl_device {
 };
 typedef struct ocl_device ocl_device;
 
-struct ocl_function { // of a kernel
+typedef struct ocl_function { // of a kernel
     ocl_kernel native;
     bool follows_pointers; // reads addresses from memory
-};
+} ocl_function;
 
-struct ocl_channel {
-    uint8_t *memory; // SVM: head, lines, fault
+typedef struct ocl_channel {
+    uint8_t *memory; // SVM: head, lines, fault; NULL: nothing in the module talks
     bool is_dirty;
-};
-typedef struct ocl_channel ocl_channel;
+} ocl_channel;
+
+typedef struct ocl_module {
+    ocl_program program;
+    ocl_channel channel;
+} ocl_module;
+
+typedef struct ocl_stream {
+    ocl_queue queue;
+    ocl_event last; // of the newest work
+} ocl_stream;
+
+// What the device keeps of each handle. An event's is the driver's event itself.
+static inline ocl_device *ocl_of(const kiln *k)
+{
+    return k->dev;
+}
+static inline ocl_module *ocl_module_of(const kiln_module *m)
+{
+    return m->dev;
+}
+static inline ocl_function *ocl_function_of(const kiln_kernel *kernel)
+{
+    return kernel->dev;
+}
+static inline ocl_stream *ocl_stream_of(const kiln_stream *s)
+{
+    return s->dev;
+}
 
 // --- device.c
 kiln_status ocl_fail(kiln *k, ocl_result r, const char *doing);
@@ -48,8 +75,6 @@ kiln_status ocl_sync(kiln *k, kiln_stream *s);
 ocl_queue ocl_queue_of(const kiln *k, const kiln_stream *s);
 // Where the event of the newest work of a stream goes; NULL for the device's own.
 ocl_event *ocl_last_of(kiln_stream *s);
-size_t ocl_usable_count(void);
-kiln_status ocl_info_of(int ordinal, kiln_device_info *out);
 
 // --- memory.c
 kiln_status ocl_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
@@ -63,10 +88,8 @@ kiln_status ocl_host_alloc(kiln *k, size_t bytes, void **out);
 void ocl_host_free(kiln *k, void *memory);
 
 // --- module.c
-void ocl_emit_code(kiln_module *m, const ir_module *from, diags *ds, arena *scratch, text *code);
 kiln_status ocl_load_module(kiln_module *m, const rt_image *image);
 void ocl_unload_module(kiln_module *m);
-kiln_status ocl_resources(const kiln_kernel *kernel, kiln_resources *out);
 
 // --- launch.c
 kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *launch);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "dev/interp/device.h"
 #include "rt/check/check.h"
 
 enum { DEFAULT_STEPS = 1 << 26 };
@@ -40,7 +41,7 @@ static void make_rows(job *j)
 {
     check *k = &j->k;
     const kiln_kernel *kernel = j->kernel;
-    const kiln *context = kernel->module->k;
+    const host_device *context = host_of(kernel->module->k);
     k->rows = take(j, (uint64_t)context->row_count * sizeof *k->rows);
     k->row_count = context->row_count;
     for (size_t n = 0; n < kernel->param_count; n++) {
@@ -95,14 +96,15 @@ static kiln_status run(job *j)
 {
     check *k = &j->k;
     kiln *context = j->kernel->module->k;
-    uint64_t steps = j->desc->step_limit   ? j->desc->step_limit
-                     : context->step_limit ? context->step_limit
-                                           : DEFAULT_STEPS;
+    const host_device *d = host_of(context);
+    uint64_t steps = j->desc->step_limit ? j->desc->step_limit
+                     : d->step_limit     ? d->step_limit
+                                         : DEFAULT_STEPS;
     interp_launch launch = {.program = k->program,
                             .shared_bytes = j->launch->shared_bytes,
                             .args = j->launch->args,
-                            .buffers = context->rows,
-                            .buffer_count = context->row_count,
+                            .buffers = d->rows,
+                            .buffer_count = d->row_count,
                             .threads = 1,
                             .step_limit = steps,
                             .cancel = &context->cancel,
@@ -148,7 +150,8 @@ static kiln_status check_launch(kiln_kernel *kernel, const kiln_check_desc *desc
         return error_no_memory(kernel->module->k, "kiln_check");
     j.k.releases = map_make(j.k.a);
     j.k.sources = kernel->module->sources;
-    j.k.program = desc->nan ? kernel->nan_program : kernel->program;
+    const interp_kernel *programs = interp_kernel_of(kernel);
+    j.k.program = desc->nan ? programs->nan_program : programs->program;
     j.k.all = desc->all;
     kiln_status status = run_guarded(&j);
     for (size_t n = 0; n < j.owned_count; n++)
@@ -166,12 +169,12 @@ kiln_status kiln_check(kiln_kernel *kernel, const kiln_check_desc *desc, size_t 
     kiln *k = kernel->module->k;
     if (!desc)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_check: the description is NULL");
-    if (!kernel->nan_program)
+    if (!kernel->module->for_check)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_check: kernel '%s' was not compiled for it: set for_check in the "
                          "kiln_compile_desc, on the device 'interp'",
                          kernel->name);
-    interp_arg *args = calloc(kernel->param_count + 1, sizeof *args);
+    rt_arg *args = calloc(kernel->param_count + 1, sizeof *args);
     if (!args)
         return error_no_memory(k, "the arguments of a launch");
     rt_launch launch = {0};

@@ -2,29 +2,55 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "back/back.h"
 #include "base/knobs.h"
 #include "base/log.h"
-#include "dev/cpu/cpu.h"
-#include "dev/cuda/cuda.h"
-#include "dev/opencl/opencl.h"
+#include "rt/rt.h"
 
-// The device's kind and number in "cuda:1"; false when it is neither.
-static bool parse_name(const char *name, const device_ops **ops, int *ordinal)
+// The device's kind and number in "cuda:1"; NULL when it is neither.
+static const device_row *parse_name(const char *name, int *ordinal)
 {
-    const device_ops *const kinds[] = {&interp_device, cpu_device(), &cuda_device_ops,
-                                       &opencl_device_ops};
     size_t len = strcspn(name, ":");
-    *ordinal = 0;
-    for (size_t n = 0; n < COUNT(kinds); n++)
-        if (strlen(kinds[n]->name) == len && !memcmp(kinds[n]->name, name, len)) {
-            char *end = NULL;
-            long number = name[len] ? strtol(name + len + 1, &end, 10) : 0;
-            *ops = kinds[n];
-            *ordinal = (int)number;
-            return !name[len] || (end != name + len + 1 && !*end && number >= 0 && number < 4096);
-        }
-    return false;
+    const device_row *row = device_find(name, len);
+    char *end = NULL;
+    long number = name[len] ? strtol(name + len + 1, &end, 10) : 0;
+    *ordinal = (int)number;
+    bool is_good = !name[len] || (end != name + len + 1 && !*end && number >= 0 && number < 4096);
+    return is_good ? row : NULL;
+}
+
+// "'interp', 'cpu' and 'cuda:N'"
+static void list_devices(char *out, size_t size)
+{
+    size_t count = 0, len = 0;
+    while (device_at(count))
+        count++;
+    out[0] = 0;
+    for (size_t n = 0; n < count && len < size; n++) {
+        const device_row *row = device_at(n);
+        len += (size_t)snprintf(out + len, size - len, "%s'%s%s'",
+                                !n              ? ""
+                                : n + 1 < count ? ", "
+                                                : " and ",
+                                row->name, row->ops->is_numbered ? ":N" : "");
+    }
+}
+
+static kiln_status no_device(const char *name)
+{
+    char list[256];
+    list_devices(list, sizeof list);
+    return error_set(NULL, KILN_E_NOT_FOUND, K6001,
+                     "there is no device '%s'; this build of Kiln has %s", name, list);
+}
+
+// The device of the highest rank that can be used here.
+static const device_row *best_device(void)
+{
+    const device_row *row = NULL;
+    for (size_t n = 0; (row = device_at(n)) != NULL; n++)
+        if (row->ops->count() && row->ops->find(0) == KILN_OK)
+            break;
+    return row;
 }
 
 // A mistyped switch would silently do nothing: the program would believe in a check, a cache or a
@@ -35,7 +61,7 @@ static kiln_status check_switches(void)
     const char *asked = knob_text(KNOB_TARGET);
     if (knob_complaint(complaint, sizeof complaint))
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009, "%s", complaint);
-    if (*asked && !target_find(asked))
+    if (*asked && !device_target(asked))
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6009,
                          "the environment says KILN_TARGET=%.80s: the switch takes a GPU's target, "
                          "such as sm_80",
@@ -45,7 +71,6 @@ static kiln_status check_switches(void)
 
 kiln_status kiln_open(const char *device, kiln **out)
 {
-    const device_ops *ops = NULL;
     int ordinal = 0;
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
@@ -57,18 +82,14 @@ kiln_status kiln_open(const char *device, kiln **out)
     log_refresh();
     if (!device)
         device = knob_text(KNOB_DEVICE);
-    if (!*device)
-        device = cuda_usable_count() && cuda_find(0) == KILN_OK ? "cuda:0" : "cpu";
-    if (!parse_name(device, &ops, &ordinal))
-        return error_set(NULL, KILN_E_NOT_FOUND, K6001,
-                         "there is no device '%s'; this build of Kiln has 'interp', 'cpu', "
-                         "'cuda:N' and 'opencl:N'",
-                         device);
+    const device_row *row = *device ? parse_name(device, &ordinal) : best_device();
+    if (!row)
+        return no_device(device);
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
         return error_no_memory(NULL, "a device handle");
-    k->ops = ops;
-    status = ops->open(k, ordinal);
+    k->ops = row->ops;
+    status = k->ops->open(k, ordinal);
     if (status) {
         error_free(k);
         handle_free(HANDLE_CONTEXT, k);
@@ -118,23 +139,25 @@ void context_finish(kiln *k)
 // --- what there is
 size_t kiln_device_count(void)
 {
-    return cuda_usable_count() + ocl_usable_count() + 2;
+    size_t count = 0;
+    for (size_t n = 0; device_at(n); n++)
+        count += device_at(n)->ops->count();
+    return count;
 }
 
 kiln_status kiln_device_info_at(size_t index, kiln_device_info *out)
 {
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_at: out is NULL");
-    size_t gpus = cuda_usable_count(), others = ocl_usable_count(), cpu = gpus;
-    if (index > gpus + others + 1)
-        return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index,
-                         gpus + others + 2);
-    if (index < gpus)
-        return cuda_info_of((int)index, out);
-    if (index == cpu)
-        return cpu_device()->info(NULL, out);
-    return index <= cpu + others ? ocl_info_of((int)(index - cpu - 1), out)
-                                 : interp_device.info(NULL, out);
+    size_t before = 0;
+    for (size_t n = 0; device_at(n); n++) {
+        const device_ops *ops = device_at(n)->ops;
+        size_t count = ops->count();
+        if (index < before + count)
+            return ops->info_at((int)(index - before), out);
+        before += count;
+    }
+    return error_set(NULL, KILN_E_NOT_FOUND, K6001, "device %zu: there are %zu", index, before);
 }
 
 kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out)

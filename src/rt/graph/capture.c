@@ -15,35 +15,41 @@ typedef struct call {
     void *owned; // arguments with the structs behind them, or the element
 } call;
 
+typedef struct call_list { // what a graph keeps; NULL: no call yet
+    size_t cap;
+    call calls[];
+} call_list;
+
 static call *call_at(const kiln_graph *g, size_t index)
 {
-    return (call *)g->nodes + index;
+    return &((call_list *)g->dev)->calls[index];
 }
 
 static kiln_status add_call(kiln_graph *g, call r)
 {
-    if (g->node_count == g->node_cap) {
-        size_t cap = g->node_cap ? g->node_cap * 2 : 16;
-        call *grown = realloc(g->nodes, cap * sizeof *grown);
+    call_list *list = g->dev;
+    if (!list || g->node_count == list->cap) {
+        size_t cap = list ? list->cap * 2 : 16;
+        call_list *grown = realloc(list, sizeof *grown + cap * sizeof *grown->calls);
         if (!grown) {
             free(r.owned);
             return error_no_memory(g->k, "a graph");
         }
-        g->nodes = grown;
-        g->node_cap = cap;
+        grown->cap = cap;
+        g->dev = grown;
     }
     *call_at(g, g->node_count++) = r;
     return KILN_OK;
 }
 
 // The arguments and the structs they point to, in one piece.
-static interp_arg *copy_args(const kiln_kernel *kernel, const interp_arg *args)
+static rt_arg *copy_args(const kiln_kernel *kernel, const rt_arg *args)
 {
     size_t bytes = (kernel->param_count + 1) * sizeof *args;
     for (size_t n = 0; n < kernel->param_count; n++)
         if (args[n].bytes)
             bytes += (kernel->params[n].info.size + 63) & ~(size_t)63;
-    interp_arg *copy = calloc(1, bytes + 64);
+    rt_arg *copy = calloc(1, bytes + 64);
     if (!copy)
         return NULL;
     memcpy(copy, args, kernel->param_count * sizeof *args);
@@ -89,9 +95,9 @@ void capture_drop(kiln_graph *g)
 {
     for (size_t n = 0; n < g->node_count; n++)
         free(call_at(g, n)->owned);
-    free(g->nodes);
-    g->nodes = NULL;
-    g->node_count = g->node_cap = 0;
+    free(g->dev);
+    g->dev = NULL;
+    g->node_count = 0;
 }
 
 void capture_stream_free(kiln_stream *s)
@@ -134,9 +140,8 @@ kiln_status capture_end(kiln_stream *s, kiln_graph *g, bool is_update)
                       "kiln_capture_update: the captured work has another shape than the graph");
     } else {
         capture_drop(g);
-        g->nodes = captured->nodes;
+        g->dev = captured->dev;
         g->node_count = captured->node_count;
-        g->node_cap = captured->node_cap;
     }
     handle_free(HANDLE_GRAPH, captured);
     return status;
@@ -160,7 +165,7 @@ kiln_status capture_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launc
 kiln_status capture_graph_set(kiln_graph *g, size_t node, const rt_launch *l)
 {
     call *r = call_at(g, node);
-    interp_arg *args = copy_args(r->kernel, l->args);
+    rt_arg *args = copy_args(r->kernel, l->args);
     if (!args)
         return error_no_memory(g->k, "a graph");
     free(r->owned);

@@ -22,4 +22,10 @@ kiln_status capture_graph_set(kiln_graph *g, size_t node, const rt_launch *launc
 kiln_status capture_graph_launch(kiln_graph *g, kiln_stream *s);
 void capture_drop(kiln_graph *g);
 
+#define CAPTURE_OPS                                                                                \
+    .capture_begin = capture_begin, .capture_end = capture_end, .graph_new = capture_graph_new,    \
+    .graph_add = capture_graph_add, .graph_kernel = capture_graph_kernel,                          \
+    .graph_set = capture_graph_set, .graph_launch = capture_graph_launch,                          \
+    .graph_free = capture_drop
+
 #endif

@@ -3,24 +3,6 @@
 
 #include "rt/rt.h"
 
-// Lists through prev and next, of handles that know their context.
-#define LINK(head, item)                                                                           \
-    do {                                                                                           \
-        (item)->next = (head);                                                                     \
-        if (head)                                                                                  \
-            (head)->prev = (item);                                                                 \
-        (head) = (item);                                                                           \
-    } while (0)
-#define UNLINK(head, item)                                                                         \
-    do {                                                                                           \
-        if ((item)->prev)                                                                          \
-            (item)->prev->next = (item)->next;                                                     \
-        else                                                                                       \
-            (head) = (item)->next;                                                                 \
-        if ((item)->next)                                                                          \
-            (item)->next->prev = (item)->prev;                                                     \
-    } while (0)
-
 // Makes a handle of `kind` in *item for context `k`.
 static kiln_status start(kiln *k, handle_kind kind, const void *out, void **item, const char *what)
 {
@@ -66,7 +48,7 @@ kiln_status kiln_stream_new(kiln *k, int priority, kiln_stream **out)
         handle_free(HANDLE_STREAM, s);
         return status;
     }
-    LINK(k->streams, s);
+    LIST_ADD(k->streams, s);
     *out = s;
     return KILN_OK;
 }
@@ -86,7 +68,7 @@ void kiln_stream_free(kiln_stream *s)
         error_bad_handle(HANDLE_STREAM, s);
         return;
     }
-    UNLINK(s->k->streams, s);
+    LIST_REMOVE(s->k->streams, s);
     stream_drop(s);
 }
 
@@ -127,7 +109,7 @@ void *kiln_stream_native(kiln *k, kiln_stream *s)
     }
     if (stream_check(k, s))
         return NULL;
-    return s ? (void *)s->native : k->ops->main_stream ? k->ops->main_stream(k) : NULL;
+    return k->ops->stream_native ? k->ops->stream_native(k, s) : NULL;
 }
 
 // --- events
@@ -146,7 +128,7 @@ kiln_status kiln_event_new(kiln *k, kiln_event **out)
         handle_free(HANDLE_EVENT, e);
         return status;
     }
-    LINK(k->events, e);
+    LIST_ADD(k->events, e);
     *out = e;
     return KILN_OK;
 }
@@ -165,7 +147,7 @@ void kiln_event_free(kiln_event *e)
         error_bad_handle(HANDLE_EVENT, e);
         return;
     }
-    UNLINK(e->k->events, e);
+    LIST_REMOVE(e->k->events, e);
     event_drop(e);
 }
 
@@ -254,7 +236,7 @@ kiln_status kiln_capture_end(kiln_stream *s, kiln_graph **out)
         return status;
     }
     g->uses = uses;
-    LINK(s->k->graphs, g);
+    LIST_ADD(s->k->graphs, g);
     *out = g;
     return KILN_OK;
 }
@@ -310,14 +292,14 @@ kiln_status kiln_graph_new(kiln *k, kiln_graph **out)
         handle_free(HANDLE_GRAPH, g);
         return status;
     }
-    LINK(k->graphs, g);
+    LIST_ADD(k->graphs, g);
     *out = g;
     return KILN_OK;
 }
 
 // Checks the launch of a node; on success *args must be freed.
 static kiln_status check_node(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc,
-                              interp_arg **args, rt_launch *launch)
+                              rt_arg **args, rt_launch *launch)
 {
     if (!g->is_by_hand)
         return error_set(g->k, KILN_E_BAD_ARGUMENT, K6003,
@@ -342,7 +324,7 @@ static kiln_status check_node(kiln_graph *g, kiln_kernel *kernel, const kiln_lau
 kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch_desc *desc,
                            const size_t *after, size_t after_count, size_t *node)
 {
-    interp_arg *args;
+    rt_arg *args;
     rt_launch launch = {0};
     kiln_status status = check_graph(g);
     if (status)
@@ -368,7 +350,7 @@ kiln_status kiln_graph_add(kiln_graph *g, kiln_kernel *kernel, const kiln_launch
 
 kiln_status kiln_graph_set(kiln_graph *g, size_t node, const kiln_launch_desc *desc)
 {
-    interp_arg *args;
+    rt_arg *args;
     rt_launch launch = {0};
     kiln_status status = check_graph(g);
     if (status)
@@ -425,6 +407,6 @@ void kiln_graph_free(kiln_graph *g)
 {
     if (!g || check_graph(g))
         return;
-    UNLINK(g->k->graphs, g);
+    LIST_REMOVE(g->k->graphs, g);
     graph_drop(g);
 }

@@ -192,7 +192,7 @@ static bool element_address(const kiln_arg *arg, uint64_t *address)
 }
 
 static kiln_status check_buffer(const kiln_kernel *kernel, size_t index, const kiln_arg *arg,
-                                interp_arg *out)
+                                rt_arg *out)
 {
     const rt_param *p = &kernel->params[index];
     kiln *k = kernel->module->k;
@@ -233,7 +233,7 @@ static bool convert_int(const kiln_arg *arg, kiln_type to, uint64_t *bits)
 }
 
 static kiln_status check_scalar(const kiln_kernel *kernel, size_t index, const kiln_arg *arg,
-                                interp_arg *out)
+                                rt_arg *out)
 {
     const rt_param *p = &kernel->params[index];
     int_range from, to;
@@ -257,7 +257,7 @@ static kiln_status check_scalar(const kiln_kernel *kernel, size_t index, const k
 
 // User-given PTX tells sizes only: anything of that size is taken.
 static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln_arg *arg,
-                             interp_arg *out)
+                             rt_arg *out)
 {
     const rt_param *p = &kernel->params[index];
     kiln *k = kernel->module->k;
@@ -287,10 +287,10 @@ uint64_t arg_bytes(const kiln_arg *arg)
     return b->count * b->elem_size - arg->bits * element_size(arg);
 }
 
-kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, interp_arg *out)
+kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, rt_arg *out)
 {
     const rt_param *p = &kernel->params[index];
-    *out = (interp_arg){0};
+    *out = (rt_arg){0};
     if (p->is_raw)
         return check_raw(kernel, index, arg, out);
     if (arg->kind == ARG_BUFFER)

@@ -98,7 +98,7 @@ static kiln_status check_shared(const kiln_kernel *kernel, size_t dynamic)
                      kernel->name, (unsigned long long)fixed, dynamic, (unsigned long long)limit);
 }
 
-static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args)
+static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_arg *args)
 {
     kiln *k = kernel->module->k;
     size_t wanted = kernel->param_count - kernel->hidden_count, hidden = wanted;
@@ -115,7 +115,7 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
         if (status)
             return status;
         if (kernel->hidden_count && kernel->params[i].info.kind == KILN_PARAM_POINTER)
-            args[hidden++] = (interp_arg){.bits = arg_bytes(&desc->args[i])};
+            args[hidden++] = (rt_arg){.bits = arg_bytes(&desc->args[i])};
     }
     return KILN_OK;
 }
@@ -182,7 +182,7 @@ static void say_launch(const kiln_kernel *kernel, const kiln_launch_desc *desc)
     error_add_line(k, "in a launch of kernel '%s' with %s%s", kernel->name, size, block);
 }
 
-kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, interp_arg *args,
+kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_arg *args,
                          rt_launch *out, bool *is_empty)
 {
     *is_empty = false;
@@ -214,7 +214,7 @@ kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *desc)
     kiln *k = kernel->module->k;
     if (!desc)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_launch: the description is NULL");
-    interp_arg few[FEW_ARGS], *args = few;
+    rt_arg few[FEW_ARGS], *args = few;
     if (kernel->param_count > FEW_ARGS)
         args = calloc(kernel->param_count, sizeof *args);
     if (!args)

@@ -60,10 +60,7 @@ static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
     k->used_bytes += elem_size * desc->count;
     if (k->used_bytes > k->used_peak)
         k->used_peak = k->used_bytes;
-    b->next = k->buffers;
-    if (b->next)
-        b->next->prev = b;
-    k->buffers = b;
+    LIST_ADD(k->buffers, b);
     *out = b;
     return KILN_OK;
 }
@@ -96,12 +93,7 @@ kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer 
 // --- references
 void buffer_drop(kiln_buffer *b)
 {
-    if (b->prev)
-        b->prev->next = b->next;
-    else
-        b->k->buffers = b->next;
-    if (b->next)
-        b->next->prev = b->prev;
+    LIST_REMOVE(b->k->buffers, b);
     b->k->used_bytes -= b->elem_size * b->count;
     b->k->ops->free(b);
     handle_free(HANDLE_BUFFER, b);

@@ -93,9 +93,9 @@ image_key *image_key_of(kiln_module *m, const kiln_compile_desc *desc)
     snprintf(driver, sizeof driver, "%d %s", info.driver_version, info.name);
     const char *names[PART_COUNT] = {"defines", "tune",   "includes", "target",
                                      "kiln",    "driver", "options"};
-    char *values[PART_COUNT] = {join(desc->define), join(desc->tune),       join(desc->include),
-                                strdup(m->target),  strdup(embed_build_id), strdup(driver),
-                                options_text(desc)};
+    char *values[PART_COUNT] = {
+        join(desc->define),     join(desc->tune), join(desc->include), strdup(m->target->name),
+        strdup(embed_build_id), strdup(driver),   options_text(desc)};
     bool is_whole = read_main(key, desc);
     for (size_t k = 0; k < PART_COUNT; k++) {
         key->values[k] = values[k];
@@ -133,12 +133,12 @@ static cache_request request_of(const image_key *key)
                            .part_count = PART_COUNT};
 }
 
-void image_note_inputs(kiln_module *m, const front *f)
+void image_note_inputs(kiln_module *m, const source_map *sources)
 {
-    uint32_t files = source_count(f->sources), absent = source_absent_count(f->sources);
+    uint32_t files = source_count(sources), absent = source_absent_count(sources);
     m->inputs = arena_array(m->a, cache_input, files + absent + 1);
     for (uint32_t k = 1; k < files; k++) { // 0 is the main one
-        const source_file *file = source_at(f->sources, k);
+        const source_file *file = source_at(sources, k);
         if (file->is_builtin)
             continue;
         cache_input *input = &m->inputs[m->input_count++];
@@ -147,7 +147,7 @@ void image_note_inputs(kiln_module *m, const front *f)
     }
     for (uint32_t k = 0; k < absent; k++)
         m->inputs[m->input_count++] = (cache_input){
-            .path = str_format(m->a, "%s", source_absent_at(f->sources, k)), .is_absent = true};
+            .path = str_format(m->a, "%s", source_absent_at(sources, k)), .is_absent = true};
 }
 
 // --- the walk
@@ -310,7 +310,7 @@ static void walk_module(io *x, kiln_module *m)
     size_t log_len = m->log ? strlen(m->log) : 0;
     walk_owned(x, &log, &log_len);
     m->log = log;
-    walk_owned(x, &m->cubin, &m->cubin_len);
+    walk_owned(x, &m->binary, &m->binary_len);
 }
 
 // --- in and out
@@ -319,14 +319,14 @@ static void forget_all(kiln_module *m)
     for (size_t k = 0; k < m->kernel_count; k++)
         handle_free(HANDLE_KERNEL, m->kernels[k]);
     free(m->log);
-    free(m->cubin);
+    free(m->binary);
     m->kernel_count = m->site_count = m->string_count = 0;
     m->log = NULL;
-    m->cubin = NULL;
+    m->binary = NULL;
     m->code = NULL;
 }
 
-bool image_take(kiln_module *m, const image_key *key)
+bool image_load(kiln_module *m, const image_key *key)
 {
     void *bytes;
     size_t len;

@@ -4,7 +4,7 @@
 #ifndef KILN_IMAGE_H
 #define KILN_IMAGE_H
 
-#include "front/front.h"
+#include "base/source.h"
 #include "rt/rt.h"
 
 // What the compile of `desc` is made of; `source` is its main text.
@@ -15,9 +15,9 @@ void image_key_free(image_key *key);
 // The main text, so that exactly what was looked for is compiled.
 str image_source(const image_key *key);
 // True: the module is as after its compile. False: it is untouched.
-bool image_take(kiln_module *m, const image_key *key);
-// Inside the compile's frame: remembers in the module which files were read.
-void image_note_inputs(kiln_module *m, const front *f);
+bool image_load(kiln_module *m, const image_key *key);
+// Remembers in the module which files the compile has read. May leave through bug.h.
+void image_note_inputs(kiln_module *m, const source_map *sources);
 void image_keep(kiln_module *m, const image_key *key);
 
 #endif

@@ -1,14 +1,12 @@
-// Modules: compiling, the kernels in them and what they look like. What outlives the compile
-// (names, parameters, decoded programs) is copied into the module's own arena.
+// Modules: compiling and loading them, the kernels in them and what they look like. What outlives
+// the compile (names, parameters, code) is copied into the module's own arena. Start at
+// make_module.
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "back/back.h"
-#include "base/file.h"
 #include "base/knobs.h"
 #include "compile.h"
 #include "rt/module/image.h"
-#include "rt/module/ptx_entries.h"
 #include "rt/report/trace.h"
 #include "rt/rt.h"
 
@@ -70,15 +68,7 @@ static void add_kernel(kiln_module *m, const ir_func *f)
         at = source_find(f->module->sources, f->at.lo);
     kernel->file = at.file ? copy(m->a, at.file->path) : NULL;
     kernel->line = at.file ? at.line : 0;
-    if (m->k->ops->load) {
-        kernel->talks = channel_is_used(f);
-    } else {
-        kernel->program = interp_decode_watched(m->a, f, m->for_check ? INTERP_WATCH_MEMORY : 0);
-        if (m->for_check)
-            kernel->nan_program =
-                interp_decode_watched(m->a, f, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN);
-        kernel->shared_bytes = interp_shared_bytes(kernel->program);
-    }
+    kernel->talks = channel_is_used(f);
 }
 
 static str copy_str(arena *a, str s)
@@ -86,8 +76,8 @@ static str copy_str(arena *a, str s)
     return (str){str_dup(a, s), s.len};
 }
 
-// What is needed to tell what its kernels say.
-static void take_sites(kiln_module *m, ir_module *from)
+// The places where its kernels print or stop, so that what they leave in the channel can be read.
+static void copy_sites(kiln_module *m, const ir_module *from)
 {
     channel_sites sites = {0};
     channel_list_sites(from, m->a, &sites);
@@ -105,43 +95,21 @@ static void take_sites(kiln_module *m, ir_module *from)
         m->strings[n] = copy_str(m->a, from->strings.at[n]);
 }
 
-// Code for a device that loads it.
-static void take_code(kiln_module *m, ir_module *from, diags *ds)
+// The module's tables, out of what the compiler made.
+static void copy_results(kiln_module *m, const compile_outcome *made)
 {
-    text code = {.in = m->a};
-    ptx_options options = {.line_info = true};
-    arena *scratch = arena_new();
-    if (!scratch)
-        bug_out_of_memory();
-    m->scratch = scratch; // freed with the module when this is left by a jump
-    if (m->k->ops->emit)
-        m->k->ops->emit(m, from, ds, scratch, &code);
-    else
-        ptx_emit(from, NULL, target_find(m->target), &options, ds, scratch, &code);
-    m->scratch = NULL;
-    arena_free(scratch);
-    m->code = code.at;
-    m->code_len = code.len;
-    take_sites(m, from);
-}
-
-// Inside the compile's frame: out of memory goes back there, and the module is dropped.
-static void take_results(void *user, ir_module *from, const front *f)
-{
-    kiln_module *m = user;
+    const ir_module *from = made->ir;
     m->kernels = arena_array(m->a, kiln_kernel *, from->funcs.len + 1);
     for (uint32_t k = 0; k < from->funcs.len; k++)
         if (from->funcs.at[k]->is_kernel)
             add_kernel(m, from->funcs.at[k]);
+    copy_sites(m, from);
     if (m->for_check)
-        m->sources = source_copy(m->a, f->sources);
-    if (m->k->ops->load) {
-        take_code(m, from, f->diags);
-        image_note_inputs(m, f);
-    }
-    if (m->k->ops->take && !m->for_check) {
-        take_sites(m, from);
-        m->k->ops->take(m, from);
+        m->sources = source_copy(m->a, made->sources);
+    if (m->k->ops->keeps_code) {
+        m->code = str_dup(m->a, made->emitted);
+        m->code_len = made->emitted.len;
+        image_note_inputs(m, made->sources);
     }
 }
 
@@ -151,7 +119,7 @@ void module_drop(kiln_module *m)
         m->k->ops->unload(m);
     for (size_t k = 0; k < m->kernel_count; k++)
         handle_free(HANDLE_KERNEL, m->kernels[k]);
-    free(m->cubin);
+    free(m->binary);
     arena_free(m->scratch);
     arena_free(m->a);
     free(m->log);
@@ -166,17 +134,15 @@ void kiln_module_free(kiln_module *m)
         error_bad_handle(HANDLE_MODULE, m);
         return;
     }
-    if (m->prev)
-        m->prev->next = m->next;
-    else
-        m->k->modules = m->next;
-    if (m->next)
-        m->next->prev = m->prev;
+    LIST_REMOVE(m->k->modules, m);
     module_drop(m);
 }
 
-static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
+static kiln_status compile(kiln_module *m, const kiln_compile_desc *desc, compile_outcome *made)
 {
+    const device_ops *ops = m->k->ops;
+    const void *emit_options = NULL;
+    const backend *b = ops->backend ? ops->backend(m, desc, &emit_options) : m->target->backend;
     compile_options options = {
         .path = desc->path,
         .source = desc->source,
@@ -199,85 +165,83 @@ static kiln_status compile_into(kiln_module *m, const kiln_compile_desc *desc)
         .warnings_are_errors = desc->warnings_are_errors,
         .json = desc->diagnostics_json,
         .stage = trace_wants_stages() ? trace_stage : NULL,
-        .result = take_results,
         .user = m,
+        .backend = b,
+        .emit_options = emit_options,
     };
-    compile_outcome outcome = compile_run(&options);
-    trace_compiled(m, &outcome);
-    if (outcome.status) {
-        error_set_text(m->k, outcome.status, outcome.code,
-                       outcome.log ? outcome.log : "out of memory");
-        error_add_place(m->k, "", outcome.file ? outcome.file : "", (uint32_t)outcome.line,
-                        (uint32_t)outcome.column);
-    } else {
-        m->log = outcome.log;
-        outcome.log = NULL;
+    *made = compile_run(&options);
+    trace_compiled(m, made);
+    if (made->status) {
+        error_set_text(m->k, made->status, made->code, made->log ? made->log : "out of memory");
+        error_add_place(m->k, "", made->file ? made->file : "", (uint32_t)made->line,
+                        (uint32_t)made->column);
+        return made->status;
     }
-    kiln_status status = outcome.status;
-    compile_outcome_free(&outcome);
-    return status;
-}
-
-// PTX that the user wrote.
-static kiln_status take_ptx(kiln_module *m, const kiln_compile_desc *desc)
-{
-    const char *reason = "";
-    str code = {desc->source, desc->source && desc->source_len ? desc->source_len
-                              : desc->source                   ? strlen(desc->source)
-                                                               : 0};
-    if (!desc->source && !file_read(m->a, desc->path, 64 << 20, &code, &reason))
-        return error_set(m->k, KILN_E_IO, K6005, "cannot read '%s': %s", desc->path, reason);
-    m->code = str_dup(m->a, code);
-    m->code_len = code.len;
-    ptx_entries entries = {0};
-    ptx_find_entries(m->a, code, &entries);
-    m->kernels = arena_array(m->a, kiln_kernel *, entries.len + 1);
-    for (uint32_t n = 0; n < entries.len; n++) {
-        kiln_kernel *kernel = handle_new(HANDLE_KERNEL);
-        if (!kernel)
-            bug_out_of_memory();
-        m->kernels[m->kernel_count++] = kernel;
-        kernel->module = m;
-        kernel->name = entries.at[n].name;
-        kernel->params = entries.at[n].params;
-        kernel->param_count = entries.at[n].param_count;
-        kernel->file = copy(m->a, desc->path);
-        kernel->line = entries.at[n].line;
-        memcpy(kernel->block, entries.at[n].block, sizeof kernel->block);
-    }
+    m->log = made->log;
+    made->log = NULL;
     return KILN_OK;
 }
 
-static kiln_status take_ptx_guarded(kiln_module *m, const kiln_compile_desc *desc)
+// Fills the module's tables and hands the code to the device.
+static kiln_status load(kiln_module *m, const kiln_compile_desc *desc, const compile_outcome *made)
+{
+    rt_image image = {
+        .code = "", .is_plain = desc->optimise < 0, .ir = made->ir, .embedded = desc->native};
+    if (made->ir)
+        copy_results(m, made);
+    if (made->emitted.len)
+        image.code = made->emitted.at;
+    image.code_len = made->emitted.len;
+    if (m->code) {
+        image.code = m->code;
+        image.code_len = m->code_len;
+    }
+    return m->k->ops->load(m, &image);
+}
+
+// Kernels in the device's own language.
+static kiln_status read_code(kiln_module *m, const kiln_compile_desc *desc)
+{
+    kiln *k = m->k;
+    return k->ops->read_code ? k->ops->read_code(m, desc)
+                             : error_set(k, KILN_E_UNSUPPORTED, K6038,
+                                         "PTX runs on cuda devices, not on %s", k->device);
+}
+
+// Apart, so that a jump comes back to a function without variables of its own.
+static kiln_status guarded(kiln_module *m, const kiln_compile_desc *desc,
+                           const compile_outcome *made)
 {
     bug_frame frame;
-    if (m->k->ops != &cuda_device_ops)
-        return error_set(m->k, KILN_E_UNSUPPORTED, K6038, "PTX runs on cuda devices, not on %s",
-                         m->k->device);
     if (bug_enter(&frame))
-        return error_no_memory(m->k, "a module");
-    kiln_status status = take_ptx(m, desc);
+        return frame.kind == BUG_NO_MEMORY
+                   ? error_no_memory(m->k, "a module")
+                   : error_set(m->k, KILN_E_INTERNAL, K9001, "%s", frame.text);
+    kiln_status status = made ? load(m, desc, made) : read_code(m, desc);
     bug_leave(&frame);
     return status;
 }
 
-// A device that loads code: from the cache when it can be, else compiled and kept there.
-static kiln_status make_loaded(kiln_module *m, const kiln_compile_desc *given)
+// From the cache when it can be, else compiled; then loaded and, when something is new, kept.
+static kiln_status make_code(kiln_module *m, const kiln_compile_desc *given)
 {
     kiln_compile_desc desc = *given;
-    image_key *key = trace_wants_stages() ? NULL : image_key_of(m, given);
-    bool is_cached = key && image_take(m, key);
+    compile_outcome made = {0};
+    bool is_kept = m->k->ops->keeps_code && !trace_wants_stages();
+    image_key *key = is_kept ? image_key_of(m, given) : NULL;
+    bool is_cached = key && image_load(m, key);
     kiln_status status = KILN_OK;
     if (key) { // the file may change while we work
         desc.source = image_source(key).at;
         desc.source_len = image_source(key).len;
     }
     if (!is_cached)
-        status = desc.is_ptx ? take_ptx_guarded(m, &desc) : compile_into(m, &desc);
-    const void *cubin = m->cubin;
+        status = desc.is_ptx ? guarded(m, &desc, NULL) : compile(m, &desc, &made);
+    const void *binary = m->binary;
     if (!status)
-        status = m->k->ops->load(m, &(rt_image){m->code, m->code_len, desc.optimise < 0});
-    if (!status && key && (!is_cached || m->cubin != cubin))
+        status = guarded(m, &desc, &made);
+    compile_outcome_free(&made);
+    if (!status && key && (!is_cached || m->binary != binary))
         image_keep(m, key);
     image_key_free(key);
     return status;
@@ -286,23 +250,18 @@ static kiln_status make_loaded(kiln_module *m, const kiln_compile_desc *given)
 static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
 {
     kiln *k = m->k;
-    m->target = desc->target ? desc->target : k->target;
-    if (!desc->target && k->ops == &cuda_device_ops && *knob_text(KNOB_TARGET))
-        m->target = knob_text(KNOB_TARGET);
-    m->for_check = desc->for_check && !k->ops->load;
-    m->embedded = desc->native;
+    const device_ops *ops = k->ops;
+    m->target = desc->target ? device_target(desc->target) : k->target;
+    m->for_check = desc->for_check && ops->can_check;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
-    // The interpreter plays any GPU.
-    bool takes_sm = k->ops == &cuda_device_ops || !k->ops->load;
-    bool is_known = (takes_sm && target_find(m->target)) ||
-                    (k->ops != &cuda_device_ops && !strcmp(m->target, k->target)) ||
-                    (!k->ops->load && !strcmp(m->target, "interp"));
-    if (!desc->is_ptx && !is_known)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", m->target,
+    bool is_taken = m->target == k->target ||
+                    (m->target && ops->takes_target && ops->takes_target(k, m->target));
+    if (!is_taken && !desc->is_ptx)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", desc->target,
                          k->device);
-    if (k->ops->load)
-        return make_loaded(m, desc);
-    return desc->is_ptx ? take_ptx_guarded(m, desc) : compile_into(m, desc);
+    if (!is_taken)
+        m->target = k->target;
+    return make_code(m, desc);
 }
 
 kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
@@ -327,11 +286,7 @@ kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **o
         return status;
     }
     trace_ready(m);
-    m->target = k->target; // the caller's text may go
-    m->next = k->modules;
-    if (m->next)
-        m->next->prev = m;
-    k->modules = m;
+    LIST_ADD(k->modules, m);
     *out = m;
     return KILN_OK;
 }
@@ -474,7 +429,9 @@ kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out
     if (!out)
         return error_set(kernel->module->k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_kernel_resources: out is NULL");
-    return kernel->module->k->ops->resources(kernel, out);
+    const device_ops *ops = kernel->module->k->ops;
+    *out = kernel->resources;
+    return ops->resources ? ops->resources(kernel, out) : KILN_OK;
 }
 
 kiln_status kiln_kernel_occupancy(const kiln_kernel *kernel, uint32_t threads, size_t shared_bytes,

@@ -47,19 +47,19 @@ static const char *dump_name(const ir_func *f, str source, const text *ir, arena
 
 static bool dump_kernel(const kiln_module *module, const ir_func *f, const front *from, arena *a)
 {
+    const target *t = module->target;
     text ir = {.in = a}, code = {.in = a};
     ir_print_func(f, &ir);
     const source_file *file = from && f->at.lo ? source_file_at(from->sources, f->at.lo) : NULL;
     str source = file ? file->text : (str){"", 0};
     const char *name = dump_name(f, source, &ir, a);
-    if (!dump(a, name, str_format(a, "%s.ir", module->target), ir.at, ir.len))
+    if (!dump(a, name, str_format(a, "%s.ir", t->name), ir.at, ir.len))
         return false;
     if (file && !dump(a, name, "c", source.at, source.len))
         return false;
-    const target *t = target_find(module->target);
-    ptx_options options = {.line_info = true};
-    return !t || !ptx_emit(f->module, f, t, &options, NULL, a, &code) ||
-           dump(a, name, str_format(a, "%s.ptx", module->target), code.at, code.len);
+    backend_job job = {.module = f->module, .only = f, .target = t, .scratch = a};
+    return !t->backend || !t->backend->emit(&job, &code) ||
+           dump(a, name, str_format(a, "%s.%s", t->name, t->backend->suffix), code.at, code.len);
 }
 
 // --- stages
@@ -120,14 +120,14 @@ void trace_compiled(const kiln_module *m, const compile_outcome *outcome)
         front_ms += k <= STAGE_LOWER ? outcome->seconds[k] * 1e3 : 0;
     }
     log_say(LOG_COMPILE, "%s for %s: %s in %.2f ms (front end %.2f, passes %.2f, code %.2f)",
-            m->name, m->target, outcome->status ? "not compiled" : "compiled", all, front_ms,
-            outcome->seconds[STAGE_PASSES] * 1e3, outcome->seconds[STAGE_RESULT] * 1e3);
+            m->name, m->target->name, outcome->status ? "not compiled" : "compiled", all, front_ms,
+            outcome->seconds[STAGE_PASSES] * 1e3, outcome->seconds[STAGE_EMIT] * 1e3);
 }
 
 // --- modules and launches
 void trace_ready(const kiln_module *m)
 {
-    const target *t = target_find(m->target);
+    const target *t = m->target;
     for (size_t n = 0; log_wants(LOG_RESOURCES) && n < m->kernel_count; n++) {
         kiln_kernel *kernel = m->kernels[n];
         kiln_resources r = {0};
@@ -141,10 +141,10 @@ void trace_ready(const kiln_module *m)
                               .shared_bytes = r.shared_bytes,
                               .threads = kernel->block[0] * kernel->block[1] * kernel->block[2]};
             text line = {.in = a};
-            if (t && r.registers)
+            if (t->registers && r.registers)
                 report_line(&row, t, &line);
             else
-                text_printf(&line, "%s  %s  %zu B shared", kernel->name, m->target, r.shared_bytes);
+                text_printf(&line, "%s  %s  %zu B shared", kernel->name, t->name, r.shared_bytes);
             log_say(LOG_RESOURCES, "%s", line.at);
         }
         arena_free(a);

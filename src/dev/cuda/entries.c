@@ -1,8 +1,20 @@
-// A small reader of PTX: finds ".entry NAME ( .param … )" and the directives before the body. Sizes
-// are all it needs to know.
-#include "rt/module/ptx_entries.h"
+// PTX that the user wrote, as a module. A small reader finds ".entry NAME ( .param … )" and the
+// directives before the body. Sizes are all it needs to know. A text that is no PTX has no entries:
+// the driver says what is wrong with it. Start at cuda_read_code.
+#include "dev/cuda/cuda.h"
 
 #include <stdlib.h>
+
+#include "base/file.h"
+
+typedef struct ptx_entry {
+    const char *name;
+    rt_param *params;
+    size_t param_count;
+    uint32_t block[3]; // of .reqntid, or zeros
+    uint32_t line;
+} ptx_entry;
+typedef vec(ptx_entry) ptx_entries;
 
 typedef struct reader {
     const char *at, *end;
@@ -139,10 +151,39 @@ static void read_entry(arena *a, reader *r, ptx_entries *out)
     vec_push(a, out, e);
 }
 
-void ptx_find_entries(arena *a, str code, ptx_entries *out)
+static void find_entries(arena *a, str code, ptx_entries *out)
 {
     reader r = {code.at, code.at + code.len, 1};
     for (word w = next(&r); w.len; w = next(&r))
         if (is(w, ".entry"))
             read_entry(a, &r, out);
+}
+
+kiln_status cuda_read_code(kiln_module *m, const kiln_compile_desc *desc)
+{
+    const char *reason = "";
+    str code = {desc->source, desc->source && desc->source_len ? desc->source_len
+                              : desc->source                   ? strlen(desc->source)
+                                                               : 0};
+    if (!desc->source && !file_read(m->a, desc->path, 64 << 20, &code, &reason))
+        return error_set(m->k, KILN_E_IO, K6005, "cannot read '%s': %s", desc->path, reason);
+    m->code = str_dup(m->a, code);
+    m->code_len = code.len;
+    ptx_entries entries = {0};
+    find_entries(m->a, code, &entries);
+    m->kernels = arena_array(m->a, kiln_kernel *, entries.len + 1);
+    for (uint32_t n = 0; n < entries.len; n++) {
+        kiln_kernel *kernel = handle_new(HANDLE_KERNEL);
+        if (!kernel)
+            bug_out_of_memory();
+        m->kernels[m->kernel_count++] = kernel;
+        kernel->module = m;
+        kernel->name = entries.at[n].name;
+        kernel->params = entries.at[n].params;
+        kernel->param_count = entries.at[n].param_count;
+        kernel->file = str_format(m->a, "%s", desc->path ? desc->path : "");
+        kernel->line = entries.at[n].line;
+        memcpy(kernel->block, entries.at[n].block, sizeof kernel->block);
+    }
+    return KILN_OK;
 }

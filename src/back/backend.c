@@ -1,0 +1,26 @@
+// The back ends as rows of one type, so that the compiler and the devices call them alike.
+#include "back/back.h"
+
+static bool emit_ptx(const backend_job *job, text *out)
+{
+    static const ptx_options plain = {.line_info = true};
+    return ptx_emit(job->module, job->only, job->target, job->options ? job->options : &plain,
+                    job->diags, job->scratch, out);
+}
+
+static bool emit_cpu(const backend_job *job, text *out)
+{
+    cpu_emit(job->module, job->only, job->scratch, out);
+    return true;
+}
+
+static bool emit_opencl(const backend_job *job, text *out)
+{
+    static const opencl_options plain = {.is_exact = true};
+    return opencl_emit(job->module, job->only, job->options ? job->options : &plain, job->diags,
+                       job->scratch, out);
+}
+
+const backend ptx_backend = {"ptx", emit_ptx};
+const backend cpu_backend = {"c", emit_cpu};
+const backend opencl_backend = {"cl", emit_opencl};

@@ -1,0 +1,64 @@
+// Kernels decoded and run by the interpreter, for whichever device.
+#include "dev/interp/device.h"
+
+void interp_load_kernels(kiln_module *m, const ir_module *from, size_t size)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < from->funcs.len; i++) {
+        const ir_func *f = from->funcs.at[i];
+        if (!f->is_kernel)
+            continue;
+        kiln_kernel *kernel = m->kernels[n++];
+        interp_kernel *k = kernel->dev = arena_alloc(m->a, size);
+        k->program = interp_decode_watched(m->a, f, m->for_check ? INTERP_WATCH_MEMORY : 0);
+        if (m->for_check)
+            k->nan_program = interp_decode_watched(m->a, f, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN);
+        kernel->shared_bytes = interp_shared_bytes(k->program);
+        kernel->resources = (kiln_resources){.shared_bytes = kernel->shared_bytes,
+                                             .block_threads = m->k->caps.block_threads};
+    }
+}
+
+kiln_status interp_set_error(kiln_kernel *kernel, const interp_error *error)
+{
+    kiln *k = kernel->module->k;
+    kiln_status status = error->code == K6029   ? KILN_E_CANCELLED
+                         : error->code == K6004 ? KILN_E_NO_MEMORY
+                                                : KILN_E_KERNEL;
+    error_set(k, status, error->code, "%s", error->text);
+    error_add_place(k, kernel->name, error->file ? error->file : "", error->line, error->column);
+    return status;
+}
+
+kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
+{
+    kiln *k = kernel->module->k;
+    const host_device *d = host_of(k);
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    // The blocks of a cooperative launch may wait for one another: they take turns.
+    bool is_together = l->is_cooperative && blocks > 1;
+    if (is_together && blocks > INTERP_TOGETHER)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038,
+                         "kernel '%s': a cooperative launch of %llu blocks: %s runs at most %d at "
+                         "the same time",
+                         kernel->name, (unsigned long long)blocks, k->device, INTERP_TOGETHER);
+    interp_launch launch = {.program = interp_kernel_of(kernel)->program,
+                            .shared_bytes = l->shared_bytes,
+                            .args = l->args,
+                            .buffers = d->rows,
+                            .buffer_count = d->row_count,
+                            .threads = d->threads,
+                            .step_limit = d->step_limit,
+                            .cancel = &k->cancel,
+                            .taken = &k->blocks_taken,
+                            .is_together = is_together,
+                            .print = context_print,
+                            .print_user = k};
+    memcpy(launch.grid, l->grid, sizeof launch.grid);
+    memcpy(launch.block, l->block, sizeof launch.block);
+    memcpy(launch.cluster, l->cluster, sizeof launch.cluster);
+    interp_error error;
+    if (interp_run(&launch, &error))
+        return k->has_lost_print ? error_no_memory(k, "the kernel's output") : KILN_OK;
+    return interp_set_error(kernel, &error);
+}
