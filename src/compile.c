@@ -164,7 +164,8 @@ static void compile(job *j)
                     .level = o->level,
                     .wants_remarks = !o->no_remarks,
                     .checks_bounds = o->checks_bounds,
-                    .wants_plain_exits = o->wants_plain_exits,
+                    .wants_plain_exits =
+                        o->wants_plain_exits || front_target(&o->front)->has_no_goto,
                     .rows = o->passes};
     j->m->is_plain = o->level == 0;
     pass_run_all(j->m, &ctx, o->verifies, pass_done, j);

@@ -12,6 +12,7 @@ struct target {
     const char *family;         // "cuda": the one that target_is_…() and __KILN_TARGET_…__ name
     kiln_caps caps;             // what target_…() answers
     bool barriers_wait_for_all; // also for threads that have returned
+    bool has_no_goto;           // pass exits makes control plain for it
     const struct backend *backend; // back/back.h; NULL: the device runs IR
     // NVIDIA's
     int sm;                                    // 90
