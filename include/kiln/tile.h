@@ -38,7 +38,8 @@
 // The 16 bytes `chunk` of a row of a panel with the 128-byte swizzle.
 static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
 {
-    return (u8 *)panel + row * 128 + ((chunk ^ row % 8) * 16);
+    u8 *line = (u8 *)panel + row * 128;
+    return line + ((chunk ^ row % 8) * 16);
 }
 #define tile_chunk(t, row, chunk) k_tile_chunk((t)->panel, row, chunk)
 
@@ -86,17 +87,19 @@ static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
 // registers of a warp: words[0] and [1] are rows 0-7 and 8-15 of columns 0-7, [2] and [3] the same
 // of columns 8-15, as accumulators of a wgmma and operands of an mma lie. row and column are
 // multiples of 8 and 16.
-static inline u8 *k_tile_fragment(void *panels, u32 panel_bytes, u32 row, u32 column)
+static inline u8 *k_tile_fragment(void *panel, u32 row, u32 column)
 {
-    return k_tile_chunk((u8 *)panels + column / 64 * panel_bytes, row + lane() % 16,
-                        column % 64 / 8 + lane() / 16);
+    u8 *line = (u8 *)panel + (row + lane() % 16) * 128;
+    return line + (((column / 8 + lane() / 16) ^ lane() % 8) * 16);
 }
-static inline u8 *k_tile_fragment_t(void *panels, u32 panel_bytes, u32 row, u32 column)
+static inline u8 *k_tile_fragment_t(void *panel, u32 row, u32 column)
 {
-    return k_tile_chunk((u8 *)panels + column / 64 * panel_bytes,
-                        row + lane() / 16 * 8 + lane() % 8, column % 64 / 8 + lane() / 8 % 2);
+    u8 *line = (u8 *)panel + (row + lane() / 16 * 8 + lane() % 8) * 128;
+    return line + (((column / 8 + lane() / 8 % 2) ^ lane() % 8) * 16);
 }
-#define k_tile_place(f, t, row, column) f((t)->panel, tile_panel_bytes(t), row, column)
+#define k_tile_place(f, t, row, column)                                                            \
+    f((t)->panel[tile_panels(t) == 1 ? 0 : (column) / 64], row,                                    \
+      tile_panels(t) == 1 ? (column) : (column) % 64)
 
 #define tile_put(t, row, column, words)                                                            \
     stmatrix(k_tile_place(k_tile_fragment, t, row, column), words)
@@ -107,6 +110,29 @@ static inline u8 *k_tile_fragment_t(void *panels, u32 panel_bytes, u32 row, u32 
     ldmatrix(words, (const u32 *)k_tile_place(k_tile_fragment, t, row, column))
 #define tile_get_transposed(words, t, row, column)                                                 \
     ldmatrix_transposed(words, (const u32 *)k_tile_place(k_tile_fragment_t, t, row, column))
+
+// 16 x 32 accumulators of 32 bits, acc[0 … 15] of a wgmma or mma, to the first 16 rows of a panel.
+// Odd rows store columns 16 further on while even rows store the first ones: no bank conflicts.
+#define K_TILE_PUT_32(T)                                                                           \
+    static inline void k_tile_put_##T(void *panel, const T *acc)                                   \
+    {                                                                                              \
+        u32 row = lane() / 4, pair = lane() % 4, odd = row & 1;                                    \
+        _Pragma("unroll") for (u32 j = 0; j < 4; j++)                                              \
+        {                                                                                          \
+            u8 *at = k_tile_chunk(panel, row, (2 * j + pair / 2) ^ (odd * 4)) + pair % 2 * 8;      \
+            _Pragma("unroll") for (u32 h = 0; h < 2; h++)                                          \
+            {                                                                                      \
+                const T *even_at = &acc[j * 4 + h * 2], *odd_at = &acc[(j ^ 2) * 4 + h * 2];       \
+                T x = odd ? odd_at[0] : even_at[0], y = odd ? odd_at[1] : even_at[1];              \
+                ((T *)(at + h * 1024))[0] = x;                                                     \
+                ((T *)(at + h * 1024))[1] = y;                                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }
+K_TILE_PUT_32(f32)
+K_TILE_PUT_32(i32)
+#define tile_put_32(t, acc)                                                                        \
+    _Generic((acc)[0], f32 : k_tile_put_f32, i32 : k_tile_put_i32)((t)->panel[0], &(acc)[0])
 
 // --- products: a whole warpgroup calls
 // What wgmma reads of a tile: a descriptor, and the bytes from it to other parts of the tile.
@@ -119,20 +145,27 @@ typedef struct mma_operand {
 } mma_operand;
 
 // The sum runs along the rows of the tile (K-major), or, transposed, along its columns (MN-major,
-// for numbers of 16 bits; the wgmma gets wgmma_a_mn or wgmma_b_mn).
-#define tile_operand(t)                                                                            \
-    ((mma_operand){.at = wgmma_k_major((const u8 *)(t)->panel, tile_swizzle_bytes(t)),             \
+// for numbers of 16 bits; the wgmma gets wgmma_a_mn or wgmma_b_mn). tile_operand_block begins at
+// block m of 64 rows (transposed: columns).
+#define tile_operand_block(t, m)                                                                   \
+    ((mma_operand){.at =                                                                           \
+                       wgmma_k_major((const u8 *)(t)->panel + (m) * (64 * tile_swizzle_bytes(t)),  \
+                                     tile_swizzle_bytes(t)),                                       \
                    .step = 32,                                                                     \
                    .panel_steps = tile_swizzle_bytes(t) / 32,                                      \
                    .panel = tile_panel_bytes(t),                                                   \
                    .block = 64 * tile_swizzle_bytes(t)})
-#define tile_operand_transposed(t)                                                                 \
+#define tile_operand_block_transposed(t, m)                                                        \
     ((mma_operand){                                                                                \
-        .at = wgmma_mn_major((const u8 *)(t)->panel, tile_swizzle_bytes(t), tile_panel_bytes(t)),  \
+        .at = wgmma_mn_major((const u8 *)(t)->panel +                                              \
+                                 (m) * (128 / tile_swizzle_bytes(t) * tile_panel_bytes(t)),        \
+                             tile_swizzle_bytes(t), tile_panel_bytes(t)),                          \
         .step = 16 * tile_swizzle_bytes(t),                                                        \
         .panel_steps = tile_panel_bytes(t) / (16 * tile_swizzle_bytes(t)),                         \
         .panel = tile_panel_bytes(t),                                                              \
         .block = 128 / tile_swizzle_bytes(t) * tile_panel_bytes(t)})
+#define tile_operand(t)            tile_operand_block(t, 0)
+#define tile_operand_transposed(t) tile_operand_block_transposed(t, 0)
 
 // The same tile `bytes` further on, in another stage.
 static inline mma_operand operand_move(mma_operand o, u32 bytes)
