@@ -1,5 +1,5 @@
 // What the kernels with operands in plain memory share (gemm_sm80.c, gemm_portable.c, gemm_f32.c):
-// gemm_types.h, and the way of a result to memory. PAIRS is a tunable of the file that includes this.
+// gemm_types.h, and how a pair of results is stored. PAIRS is a tunable of the file that includes this.
 #ifndef KILN_GEMM_COMMON_H
 #define KILN_GEMM_COMMON_H
 
@@ -18,9 +18,9 @@ static void store_pair(result c, u32 row, u32 column, acc_t x, acc_t y)
         return;
     bool has_next = PAIRS || column + 1 < c.columns;
 #if HAS_BIAS
-    x = finish(x, c.bias[column]);
+    x = epilogue(x, c.bias[column]);
     if (has_next)
-        y = finish(y, c.bias[column + 1]);
+        y = epilogue(y, c.bias[column + 1]);
 #endif
     out_t *to = c.at + row * c.stride + column;
 #if defined(PACK)
@@ -29,9 +29,9 @@ static void store_pair(result c, u32 row, u32 column, acc_t x, acc_t y)
         return;
     }
 #endif
-    to[0] = NARROW(x);
+    to[0] = TO_OUT(x);
     if (has_next)
-        to[1] = NARROW(y);
+        to[1] = TO_OUT(y);
 }
 
 #endif

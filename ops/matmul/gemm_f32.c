@@ -2,7 +2,7 @@
 // memory in turns. A sum is fma by fma in the order of K, so every device gives the same bits.
 //
 // Any M, N, K, strides and alignment; -D A_MN / -D B_MN for operands stored [K,M] / [K,N]. In shared memory
-// lines always run along M and N: operands stored along K are turned on their way there.
+// lines always run along M and N: operands stored along K are transposed on their way there.
 #include <kiln/kernel.h>
 
 tune(TILE, 128, 32, 64);
@@ -18,7 +18,7 @@ enum { BM = TILE, BN = TILE };
 
 enum {
     STEP = 16,
-    STRIDE = TILE + 4, // keeps the turned stores on different banks
+    STRIDE = TILE + 4, // keeps the transposed stores on different banks
     THREADS = TILE / 8 * (TILE / 8),
     EACH = TILE * STEP / 4 / THREADS // groups of four that a thread loads of each operand
 };
@@ -96,7 +96,7 @@ kernel block(THREADS) min_blocks(TILE == 128 ? 2 : 4) void gemm(const f32 *a, co
 {
     _Alignas(16) shared f32 tiles[2][2][STEP * STRIDE];
     u64 batch = block_y();
-    u32x2 corner = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
+    u32x2 origin = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
     matrix x = {a + batch * a_batch, A_IS_MN ? k : m, A_IS_MN ? m : k, a_stride};
     matrix y = {b + batch * b_batch, B_IS_MN ? k : n, B_IS_MN ? n : k, b_stride};
     u32 row = thread_x() / (TILE / 8) * 4, column = thread_x() % (TILE / 8) * 4, now = 0;
@@ -108,14 +108,14 @@ kernel block(THREADS) min_blocks(TILE == 128 ? 2 : 4) void gemm(const f32 *a, co
         for (u32 j = 0; j < 8; j++)
             sum[i][j] = 0;
 
-    load_tile(next_a, x, A_IS_MN, corner.x, 0);
-    load_tile(next_b, y, B_IS_MN, corner.y, 0);
+    load_tile(next_a, x, A_IS_MN, origin.x, 0);
+    load_tile(next_b, y, B_IS_MN, origin.y, 0);
     for (u32 at = 0; at < k; at += STEP) {
         keep_tile(tiles[now][0], next_a, A_IS_MN);
         keep_tile(tiles[now][1], next_b, B_IS_MN);
         barrier();
-        load_tile(next_a, x, A_IS_MN, corner.x, at + STEP); // beyond K: zeros
-        load_tile(next_b, y, B_IS_MN, corner.y, at + STEP);
+        load_tile(next_a, x, A_IS_MN, origin.x, at + STEP); // beyond K: zeros
+        load_tile(next_b, y, B_IS_MN, origin.y, at + STEP);
 #pragma unroll
         for (u32 p = 0; p < STEP; p++) {
             f32 u[8], v[8];
@@ -138,6 +138,6 @@ kernel block(THREADS) min_blocks(TILE == 128 ? 2 : 4) void gemm(const f32 *a, co
     for (u32 i = 0; i < 8; i++)
 #pragma unroll
         for (u32 j = 0; j < 8; j += 2)
-            store_pair(c, corner.x + row + i % 4 + i / 4 * (TILE / 2), corner.y + column + j % 4 + j / 4 * (TILE / 2),
+            store_pair(c, origin.x + row + i % 4 + i / 4 * (TILE / 2), origin.y + column + j % 4 + j / 4 * (TILE / 2),
                        sum[i][j], sum[i][j + 1]);
 }

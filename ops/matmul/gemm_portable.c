@@ -189,9 +189,9 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                                 u64 out_batch)
 {
     u64 batch = block_y();
-    u32x2 corner = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
-    source x = source_of(a + batch * a_batch, A_IS_MN, BM, corner.x, m, k, a_stride, A_STRIDE);
-    source y = source_of(b + batch * b_batch, B_IS_MN, BN, corner.y, n, k, b_stride, B_STRIDE);
+    u32x2 origin = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
+    source x = source_of(a + batch * a_batch, A_IS_MN, BM, origin.x, m, k, a_stride, A_STRIDE);
+    source y = source_of(b + batch * b_batch, B_IS_MN, BN, origin.y, n, k, b_stride, B_STRIDE);
     u32 row = warp() / WARPS_N * (BM / WARPS_M), column = warp() % WARPS_N * (BN / WARPS_N);
     acc_t sum[TILES_M][TILES_N][8];
     u32x4 next[A_EACH > B_EACH ? A_EACH : B_EACH];
@@ -244,6 +244,6 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
         for (u32 j = 0; j < TILES_N; j++)
 #pragma unroll
             for (u32 e = 0; e < 8; e += 2)
-                store_pair(c, corner.x + row + i * 16 + fragment_row(e), corner.y + column + j * 16 + fragment_column(e),
+                store_pair(c, origin.x + row + i * 16 + fragment_row(e), origin.y + column + j * 16 + fragment_column(e),
                            sum[i][j][e], sum[i][j][e + 1]);
 }

@@ -255,8 +255,8 @@ static void turn(u32 (*words)[4])
 static u32 pack_pair(result c, u32 column, acc_t x, acc_t y)
 {
 #if HAS_BIAS
-    x = finish(x, c.bias[column]);
-    y = finish(y, c.bias[column + 1]);
+    x = epilogue(x, c.bias[column]);
+    y = epilogue(y, c.bias[column + 1]);
 #endif
     return PACK(x, y);
 }
@@ -314,10 +314,10 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 #if HAS_BIAS
     c.bias = bias;
 #endif
-    u32x2 corner = tile_at(block_x(), rows, columns);
+    u32x2 origin = tile_at(block_x(), rows, columns);
     work w;
-    w.x = source_of(a + batch * a_batch, A_IS_MN, BM, corner.x, m, k, a_stride);
-    w.y = source_of(b + batch * b_batch, B_IS_MN, BN, corner.y, n, k, b_stride);
+    w.x = source_of(a + batch * a_batch, A_IS_MN, BM, origin.x, m, k, a_stride);
+    w.y = source_of(b + batch * b_batch, B_IS_MN, BN, origin.y, n, k, b_stride);
     w.at_a = A_IS_MN ? place_of(true, row, l / 16 * 8 + l % 8, l / 8 % 2) : place_of(false, row, l % 16, l / 16);
     w.at_b = B_IS_MN ? place_of(true, column, l % 16, l / 16) : place_of(false, column, l / 16 * 8 + l % 8, l / 8 % 2);
     w.slot = slot_of();
@@ -345,9 +345,9 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
             multiply_stage(&acc, &w, true);
         bool has_next = t + grid_dim_x() < rows * columns;
         if (has_next) {
-            u32x2 corner = tile_at(t + grid_dim_x(), rows, columns);
-            w.x = source_of(a + batch * a_batch, A_IS_MN, BM, corner.x, m, k, a_stride);
-            w.y = source_of(b + batch * b_batch, B_IS_MN, BN, corner.y, n, k, b_stride);
+            u32x2 origin = tile_at(t + grid_dim_x(), rows, columns);
+            w.x = source_of(a + batch * a_batch, A_IS_MN, BM, origin.x, m, k, a_stride);
+            w.y = source_of(b + batch * b_batch, B_IS_MN, BN, origin.y, n, k, b_stride);
         }
         for (u32 step = 0; step < STAGES - 1; step++)
             multiply_stage(&acc, &w, has_next);

@@ -1,257 +1,229 @@
-// C[M,N] = A * B for Hopper (sm_90a): persistent blocks, one warp or warpgroup that keeps a ring of
-// shared memory stages filled through the copy engine, and WGS warpgroups that multiply from it.
+// C[M,N] = A * B for Hopper (sm_90a). Persistent blocks: one producer thread keeps a ring of stages
+// filled through the copy engine, WGS consumer warpgroups multiply from it and store the tiles.
 //
 // One source for all types and layouts: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32,
-// s32), -D A_MN / -D B_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K]; the tile and
-// the ring are tunables. A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps; with
-// -D ASYNC_OUT there is one of the result, too.
+// s32), -D A_MN / -D B_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K], -D EPILOGUE_bias
+// (bias_relu …). A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps.
 //
-// With SPLIT_K the blocks of a cluster each sum a part of K, and there is one tile for each cluster.
-// With -D NARROW_BN=128 the last columns of tiles are narrower than BN (PINGPONG only): the host picks
-// how many, so that all blocks get about as much to multiply. With -D B_TAIL, for a BN that is no
-// multiple of 64 and a B that is read across K, loads keep to multiples of 64 (HELD only).
-#include <kiln/kernel.h>
+// -D ASYNC_OUT: the copy engine stores the result, which then has a tensor map, too.
+// -D NARROW_BN=128: the last columns of tiles are narrower than BN (PINGPONG only). The host picks how
+// many, so that all blocks get about as much work.
+// -D B_TAIL: for a BN that is no multiple of 64 and a B stored [K,N], loads keep to multiples of 64
+// columns (DEFERRED only).
+//
+// Files: gemm_sm90_load.h (schedule, producer), gemm_sm90_store.h (epilogues), gemm_sm90_partial.h
+// (split K). Start reading at `consume` below.
+#include <kiln/tile.h>
 
 tune(BM, 128, 64, 192, 256);
 tune(BN, 256, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
 tune(STAGES, 4, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24);
-tune(WGS, 2, 1, 3);        // warpgroups that multiply
-tune(PINGPONG, 0, 1);      // two that take turns: one multiplies while the other stores its tile
-tune(HELD, 0, 1);          // a tile's results leave while the next tile is multiplied
-tune(LOADERS, 4, 1);       // warps that load; a whole warpgroup of them gives its registers away
+tune(WGS, 2, 1, 3);           // consumer warpgroups
+tune(PINGPONG, 0, 1);         // each has tiles of its own: one multiplies while the other stores
+tune(DEFERRED, 0, 1);         // a tile is stored while the next one is multiplied
+tune(PRODUCER_WARPS, 4, 1);   // a whole warpgroup gives its registers to the consumers
 tune(GROUP, 16, 1, 2, 4, 8, 32);
-tune(SPLIT_K, 1, 2, 4, 8); // blocks that share the sum of a tile
-tune(EARLY, 0, 1);         // A is constant: its loads begin before the kernel before this one ends
-tune(SWAP, 0, 1);          // the result is stored [N,M]: the host has exchanged the operands
+tune(SPLIT_K, 1, 2, 4, 8);    // blocks of a cluster that share the sum of a tile
+tune(EARLY, 0, 1);            // A is constant: it is loaded before the previous kernel has ended
+tune(SWAP, 0, 1);             // the result is stored [N,M]: the host has exchanged the operands
 
 #include "gemm_types.h"
 
-#if defined(TYPE_f16)
-#define MULTIPLY wgmma_f16
-#elif defined(TYPE_tf32)
-#define MULTIPLY wgmma_tf32
+#if defined(TYPE_tf32)
+#define MMA wgmma_tf32
 #elif defined(TYPE_e4m3)
-#define MULTIPLY wgmma_e4m3
+#define MMA wgmma_e4m3
 #elif defined(TYPE_s8)
-#define MULTIPLY wgmma_s8
+#define MMA wgmma_s8
+#else // only 16-bit operands may be stored across K
+#define LAYOUT ((A_IS_MN ? wgmma_a_mn : 0) | (B_IS_MN ? wgmma_b_mn : 0))
+#if defined(TYPE_f16)
+#define MMA(d, a, b, adds) wgmma_f16(d, a, b, adds, LAYOUT)
 #else
-#define MULTIPLY wgmma_bf16
+#define MMA(d, a, b, adds) wgmma_bf16(d, a, b, adds, LAYOUT)
+#endif
 #endif
 
-// What MULTIPLY takes last: only 16-bit operands have a choice.
-#if defined(TYPE_tf32) || defined(TYPE_e4m3) || defined(TYPE_s8)
-#define LAYOUT
-#else
-#define LAYOUT , (A_IS_MN ? wgmma_a_mn : 0) | (B_IS_MN ? wgmma_b_mn : 0)
-#endif
-
-#if defined(NARROW_BN)
-enum { NARROW = NARROW_BN };
-#else
-enum { NARROW = 0 };
+#if !defined(NARROW_BN)
+#define NARROW_BN 0
 #endif
 #if defined(B_TAIL)
-enum { HAS_TAIL = 1 };
+#define HAS_TAIL 1
 #else
-enum { HAS_TAIL = 0 };
+#define HAS_TAIL 0
+#endif
+#if defined(ASYNC_OUT)
+#define IS_ASYNC 1
+#else
+#define IS_ASYNC 0
 #endif
 
-#include "gemm_sm90_out.h"
+// --- what the host says
+typedef struct schedule {
+    u32 rows, columns;           // of the result
+    u32 tile_rows, tile_columns; // tiles of it
+    u32 wide, shift;   // columns before the narrow ones; by how many each group of rows starts later
+    u32 steps, loaded; // stages along K; bytes of a stage that are loaded: operands may be small
+    u32 first, rank;   // SPLIT_K: this block's first step, and its rank in the cluster
+} schedule;
 
+// --- shared memory
 enum {
-    K_STEP = 128 / sizeof(in_t), // elements of a stage along K
-    A_BYTES = BM * 128,
-    B_BYTES = (B_IS_MN ? (BN + 63) / 64 * 64 : BN) * 128,
-    NARROW_BYTES = (B_IS_MN ? (NARROW + 63) / 64 * 64 : NARROW) * 128, // of B, for a narrow tile
-    STAGE_BYTES = A_BYTES + B_BYTES,
-    A_NEXT = A_IS_MN ? 2048 : 32, // bytes from one k-step of an instruction to the next
-    B_NEXT = B_IS_MN ? 2048 : 32,
-    WAY_OUT_AT = STAGES * STAGE_BYTES,
-    BARRIERS_AT = WAY_OUT_AT + WAY_OUT_BYTES,
-    OWNERS = PINGPONG ? 1 : WGS,         // warpgroups that share a tile
-    TILES = BM / (64 * OWNERS),          // of 64 rows, per warpgroup
-    IS_WIDE = TILES * BN / 2 + (HELD ? BN / 4 : 0) > 160, // accumulators of a thread, and what it holds
-    LOADER_REGISTERS = WGS == 3 ? 32 : IS_WIDE ? 24 : 40,
-    OTHER_REGISTERS = WGS == 3 ? 160 : IS_WIDE ? 240 : 232,
-    THREADS = 128 * WGS + 32 * LOADERS
+    K_TILE = 128 / sizeof(in_t),  // elements of a stage along K
+    SLAB_N = 128 / sizeof(out_t), // columns of a slab
+    OWNERS = PINGPONG ? 1 : WGS,  // warpgroups that share a tile
+    BLOCKS = BM / (64 * OWNERS),  // of 64 rows, per warpgroup
+    // stmatrix transposes results of 16 bits. Other transposed results, and partial sums, go through
+    // a whole tile in shared memory.
+    IS_TRANSPOSED = SWAP && SPLIT_K == 1 && sizeof(out_t) == 2 && BN % 16 == 0,
+    IS_PARTIAL = (SWAP || SPLIT_K > 1) && !IS_TRANSPOSED,
 };
 
-_Alignas(1024) shared u8 smem[];
+tile_type(a_tile, in_t, A_IS_MN ? K_TILE : BM, A_IS_MN ? BM : K_TILE, 128);
+tile_type(b_tile, in_t, B_IS_MN ? K_TILE : BN, B_IS_MN ? BN : K_TILE, 128);
+tile_type(slab, out_t, 16, SLAB_N, 128);       // results of a warp
+tile_type(group_slab, out_t, 64, SLAB_N, 128); // transposed results of a warpgroup
+ring_type(stage_ring, STAGES);
 
-typedef struct ring {
-    u32 stage, phase;
-} ring;
+typedef struct stage {
+    a_tile a;
+    b_tile b;
+} stage;
 
-static void advance(ring *r)
-{
-    r->stage++;
-    if (r->stage == STAGES) {
-        r->stage = 0;
-        r->phase ^= 1;
-    }
-}
+typedef struct layout {
+    stage stages[STAGES];
+    u8 staging[IS_PARTIAL ? BM * BN * (SPLIT_K > 1 ? 8 : 4) : WGS * 8 * sizeof(slab)]; // of results
+    stage_ring ring;
+    // PINGPONG: a warpgroup begins a tile when the other has seen its last stage come in, because the
+    // ring tells rounds apart by one bit only. SPLIT_K: [0] counts partial sums of other blocks.
+    mbarrier turn[2];
+} layout;
 
-static mbarrier *full_of(u32 stage)
-{
-    return (mbarrier *)(smem + BARRIERS_AT) + stage;
-}
+_Alignas(1024) shared layout smem[];
 
-static mbarrier *empty_of(u32 stage)
-{
-    return (mbarrier *)(smem + BARRIERS_AT) + STAGES + stage;
-}
+enum {
+    SHARED_BYTES = sizeof(layout),
+    STAGE_BYTES = sizeof(stage),
+    THREADS = 128 * WGS + 32 * PRODUCER_WARPS,
+    IS_WIDE = BLOCKS * BN / 2 + (DEFERRED ? BN / 4 : 0) > 160, // accumulators and packed results
+    PRODUCER_REGISTERS = WGS == 3 ? 32 : IS_WIDE ? 24 : 40,
+    CONSUMER_REGISTERS = WGS == 3 ? 160 : IS_WIDE ? 240 : 232
+};
 
-// A warpgroup with tiles of its own begins one when the other has seen its last stage come in: the
-// ring tells positions apart by one bit only.
-static mbarrier *turn_of(u32 group)
-{
-    return (mbarrier *)(smem + BARRIERS_AT) + 2 * STAGES + group;
-}
+typedef acc_t accumulators[BLOCKS][BN / 2];
 
-// Hears of the shares that the other blocks of a sum send.
-static mbarrier *received(void)
-{
-    return (mbarrier *)(smem + BARRIERS_AT) + 2 * STAGES;
-}
-
-#include "gemm_sm90_held.h"
 #include "gemm_sm90_load.h"
+#include "gemm_sm90_store.h"
+#include "gemm_sm90_partial.h"
 
-// --- the consumers
-static u64 operand_of(const u8 *tile, bool is_mn)
-{
-    return is_mn ? wgmma_mn_major(tile, 128, 8192) : wgmma_k_major(tile, 128);
-}
-
-// All of a tile's accumulators on their way out; c.row and c.column are the tile's, `width` is BN or
-// NARROW.
-static void finish_tile(acc_t (*acc)[TILES][BN / 2], corner c, u32 width)
-{
-    u32 first = PINGPONG ? 0 : warp() / 4 * TILES * 64; // of this warpgroup's rows
-    acc_t *part = (acc_t *)(smem + WAY_OUT_AT);
-    u8 *slabs = smem + WAY_OUT_AT + warp() / 4 * 8 * SLAB;
-#pragma unroll
-    for (u32 i = 0; i < TILES; i++) {
-        corner own = c;
-        own.row += first + i * 64;
-        if (HAS_PARTS)
-            put_part(&(*acc)[i], first + i * 64, part);
-        else if (IS_TURNED)
-            store_turned(&(*acc)[i], own, slabs, width);
-        else
-            store_tile(&(*acc)[i], own, slabs, width);
-    }
-    if (HAS_PARTS && SPLIT_K == 1) {
-        barrier_sync(1, WGS * 128);
-        store_share(c, part, 0);
-        barrier_sync(1, WGS * 128);
-    }
-}
-
-// What a warpgroup keeps from tile to tile.
-typedef struct consumer {
+// --- consumers
+typedef struct consumer { // what a warpgroup keeps from tile to tile
     u32 group;
-    ring r;
     bool is_leader;
-    u64 a0, b0;           // operands in the first stage
-    u32 held[HELD_WORDS]; // of the tile before
-    corner held_at;
+    ring_slot slot;
+    mma_operand a, b; // in the first stage
+    deferred stores;
 } consumer;
 
-// The sum of a tile along K, over the next stages of the ring; `width` is BN or NARROW. Meanwhile
-// the slabs that are held leave.
-static void sum_tile(acc_t (*acc)[TILES][BN / 2], consumer *own, u32 held_slabs, u32 count, u32 width)
+static consumer consumer_of(u32 group, destination to)
 {
-    u32 before = 0; // the stage that is still being read
-    for (u32 k = 0; k < count; k++) {
-        mbarrier_wait(full_of(own->r.stage), own->r.phase);
-        if (PINGPONG && k == count - 1 && own->is_leader)
-            mbarrier_arrive(turn_of(own->group ^ 1));
-        u64 a = wgmma_step(own->a0, own->r.stage * STAGE_BYTES), b = wgmma_step(own->b0, own->r.stage * STAGE_BYTES);
-        wgmma_fence();
-#pragma unroll
-        for (u32 s = 0; s < 4; s++)
-#pragma unroll
-            for (u32 i = 0; i < TILES; i++) {
-                u64 left = wgmma_step(a, s * A_NEXT + i * 8192), right = wgmma_step(b, s * B_NEXT);
-                if (width == BN)
-                    MULTIPLY((*acc)[i], left, right, k != 0 || s != 0 LAYOUT);
-                else // into the first of the accumulators
-                    MULTIPLY(*(acc_t(*)[(NARROW ? NARROW : BN) / 2]) (*acc)[i], left, right, k != 0 || s != 0 LAYOUT);
-            }
-        wgmma_commit();
-        if (HELD)
-            send_held_slabs(&own->held, k, min(k + 1, held_slabs), own->held_at);
-        wgmma_wait(1);
-        if (k != 0 && own->is_leader)
-            mbarrier_arrive(empty_of(before));
-        before = own->r.stage;
-        advance(&own->r);
-    }
-    wgmma_wait(0);
-    if (own->is_leader)
-        mbarrier_arrive(empty_of(before));
+    u32 first = PINGPONG ? 0 : group * BLOCKS; // of this warpgroup's blocks
+    stage *s = &smem->stages[0];
+    return (consumer){
+        .group = group,
+        .is_leader = thread_x() % 128 == 0,
+        .a = A_IS_MN ? tile_operand_block_transposed(&s->a, first) : tile_operand_block(&s->a, first),
+        .b = B_IS_MN ? tile_operand_transposed(&s->b) : tile_operand(&s->b),
+        .stores.to = to};
 }
 
-static void consume(corner c, work w)
+// acc = a * b over one stage, in four steps. A narrow tile uses the first of the accumulators.
+static void multiply_stage(accumulators *acc, mma_operand a, mma_operand b, bool adds, u32 width)
 {
-    u32 group = warp() / 4, turn = group ^ 1;
-    u32 position = PINGPONG ? group * w.count : 0; // in the ring, of a tile's first stage
-    consumer own = {.group = group,
-                    .is_leader = thread_x() % 128 == 0,
-                    .a0 = operand_of(smem + (PINGPONG ? 0 : group * (TILES * 8192)), A_IS_MN),
-                    .b0 = operand_of(smem + A_BYTES, B_IS_MN),
-                    .held_at = c};
-    u32 held_slabs = 0;
-    for (u32 t = first_tile() + (PINGPONG ? group * tile_step() : 0); t < w.rows * w.columns;
-         t += tile_step() * (PINGPONG ? WGS : 1)) {
-        u32x2 at = corner_of(t, w);
-        acc_t acc[TILES][BN / 2];
+    typedef acc_t narrow[(NARROW_BN ? NARROW_BN : BN) / 2];
+    wgmma_fence();
+#pragma unroll
+    for (u32 k = 0; k < 4; k++)
+#pragma unroll
+        for (u32 i = 0; i < BLOCKS; i++) {
+            if (width == BN)
+                MMA((*acc)[i], operand_at(a, i, k), operand_at(b, 0, k), adds || k != 0);
+            else
+                MMA(*(narrow *)(*acc)[i], operand_at(a, i, k), operand_at(b, 0, k), adds || k != 0);
+        }
+    wgmma_commit();
+}
+
+// The sum of a tile along K: wait for a stage, multiply, release the one before. Meanwhile the slabs
+// of the deferred tile leave, one at each step. `width` is BN or NARROW_BN.
+static void multiply_tile(accumulators *acc, consumer *c, u32 slabs, u32 steps, u32 width)
+{
+    ring_slot before = {0, 0}; // the stage that is still being read
+    for (u32 k = 0; k < steps; k++) {
+        ring_wait_full(&smem->ring, c->slot);
+        if (PINGPONG && k == steps - 1 && c->is_leader)
+            mbarrier_arrive(&smem->turn[c->group ^ 1]);
+        u32 offset = c->slot.stage * STAGE_BYTES;
+        multiply_stage(acc, operand_move(c->a, offset), operand_move(c->b, offset), k != 0, width);
+        if (DEFERRED)
+            store_deferred(&c->stores, k, min(k + 1, slabs));
+        wgmma_wait(1);
+        if (k != 0 && c->is_leader)
+            ring_release(&smem->ring, before);
+        before = c->slot;
+        c->slot = ring_next(&smem->ring, c->slot);
+    }
+    wgmma_wait(0);
+    if (c->is_leader)
+        ring_release(&smem->ring, before);
+}
+
+static void consume(destination to, schedule w)
+{
+    u32 group = warp() / 4, turn = group ^ 1, slabs = 0; // slabs: of the deferred tile
+    u32 position = PINGPONG ? group * w.steps : 0;       // in the ring, of a tile's first stage
+    consumer c = consumer_of(group, to);
+    for (u32 t = first_tile() + (PINGPONG ? group * tile_stride() : 0);
+         t < w.tile_rows * w.tile_columns; t += tile_stride() * (PINGPONG ? WGS : 1)) {
+        u32x2 at = tile_origin(t, w);
+        accumulators acc;
         if (PINGPONG) {
-            own.r = (ring){position % STAGES, position / STAGES & 1};
-            position += WGS * w.count;
-            mbarrier_wait(turn_of(group), turn);
+            c.slot = ring_at(&smem->ring, position, RING_CONSUMER);
+            position += WGS * w.steps;
+            mbarrier_wait(&smem->turn[group], turn);
             turn ^= 1;
         }
-        c.row = at.x;
-        c.column = at.y;
+        to.row = at.x;
+        to.column = at.y;
         if (is_narrow(w, at.y)) {
-            sum_tile(&acc, &own, 0, w.count, NARROW);
-            finish_tile(&acc, c, NARROW);
-            continue;
+            multiply_tile(&acc, &c, 0, w.steps, NARROW_BN);
+            store_tile(&acc, to, NARROW_BN);
+        } else if (DEFERRED) {
+            multiply_tile(&acc, &c, slabs, w.steps, BN);
+            store_deferred(&c.stores, w.steps, slabs);
+            to.row += group * 64;
+            slabs = DEFERRED_SLABS;
+            defer_block(&acc[0], to, &c.stores);
+        } else {
+            multiply_tile(&acc, &c, 0, w.steps, BN);
+            store_tile(&acc, to, BN);
         }
-        sum_tile(&acc, &own, held_slabs, w.count, BN);
-        if (!HELD) {
-            finish_tile(&acc, c, BN);
-            continue;
-        }
-        send_held_slabs(&own.held, w.count, held_slabs, own.held_at);
-        own.held_at = c;
-        own.held_at.row += group * 64;
-        held_slabs = HELD_SLABS;
-        hold(&acc[0], own.held_at, &own.held);
     }
-    if (HELD)
-        send_held_slabs(&own.held, 0, held_slabs, own.held_at);
+    if (DEFERRED)
+        store_deferred(&c.stores, 0, slabs);
     if (IS_ASYNC)
         bulk_wait(0);
 }
 
-// --- the whole
-static void start(const tensor_map *a, const tensor_map *b)
+// --- the kernel
+static void init_barriers(const tensor_map *a, const tensor_map *b)
 {
     if (thread_x() == 0) {
-#pragma unroll
-        for (u32 s = 0; s < STAGES; s++) {
-            mbarrier_init(full_of(s), 1);
-            mbarrier_init(empty_of(s), OWNERS);
-        }
-        if (PINGPONG) {
-            mbarrier_init(turn_of(0), 1);
-            mbarrier_init(turn_of(1), 1);
-        }
-        if (SPLIT_K > 1)
-            mbarrier_init(received(), 1);
+        ring_init(&smem->ring, OWNERS);
+        if (PINGPONG || SPLIT_K > 1)
+            mbarrier_init(&smem->turn[0], 1);
+        if (PINGPONG)
+            mbarrier_init(&smem->turn[1], 1);
         mbarrier_fence_init();
         tensor_map_prefetch(a);
         tensor_map_prefetch(b);
@@ -263,88 +235,62 @@ static void start(const tensor_map *a, const tensor_map *b)
     barrier();
 }
 
-// Adds the parts of a sum. No block leaves while others may still read its shared memory, or signal
-// its barrier.
-static void end(corner c, work w)
-{
-    acc_t *part = (acc_t *)(smem + WAY_OUT_AT);
-    if (SPLIT_K == 1)
-        return;
-    warp_sync();
-    cluster_wait(); // all of them have begun
-    if (warp() < WGS * 4) {
-        u32x2 at = corner_of(first_tile(), w);
-        c.row = at.x;
-        c.column = at.y;
-        fence_async();
-        barrier_sync(1, WGS * 128);
-        send_shares(part, w.part, received());
-        mbarrier_wait(received(), 0);
-        store_share(c, part, w.part);
-    }
-    warp_sync();
-    cluster_arrive_relaxed();
-    cluster_wait();
-}
-
 kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
-#if defined(NARROW_BN) || defined(B_TAIL)
+#if NARROW_BN || HAS_TAIL
                                                  tensor_map b_other,
 #endif
-#if defined(ASYNC_OUT)
+#if IS_ASYNC
                                                  tensor_map result,
-#if defined(B_TAIL)
-                                                 tensor_map result_tail,
-#endif
 #else
                                                  out_t *out,
+#endif
+#if HAS_TAIL
+                                                 tensor_map result_tail,
 #endif
 #if HAS_BIAS
                                                  const f32 *bias,
 #endif
-                                                 u32 m, u32 n, u32 tile_rows, u32 tile_columns, u32 wide, u32 shift,
-                                                 u32 steps, u32 loaded)
+                                                 schedule w)
 {
-    work w = {.rows = tile_rows, .columns = tile_columns, .wide = wide, .shift = shift};
-    w.count = steps;
-    w.loaded = loaded;
-    corner c = {.rows = m, .columns = n};
-#if defined(ASYNC_OUT)
-    c.result = &result;
-#if defined(B_TAIL)
-    c.tail = &result_tail;
+    destination to = {.rows = w.rows, .columns = w.columns};
+    sources from = {.a = &a, .b = &b, .b_other = &b};
+#if NARROW_BN || HAS_TAIL
+    from.b_other = &b_other;
 #endif
+#if IS_ASYNC
+    to.map = &result;
 #else
-    c.out = out;
+    to.out = out;
+#endif
+#if HAS_TAIL
+    to.tail_map = &result_tail;
 #endif
 #if HAS_BIAS
-    c.bias = bias;
+    to.bias = bias;
 #endif
     if (SPLIT_K > 1) {
-        w.part = cluster_rank();
-        w.first = steps * w.part / SPLIT_K;
-        w.count = steps * (w.part + 1) / SPLIT_K - w.first;
+        u32 all = w.steps;
+        w.rank = cluster_rank();
+        w.first = all * w.rank / SPLIT_K;
+        w.steps = all * (w.rank + 1) / SPLIT_K - w.first;
     }
-    u32x2 at = corner_of(first_tile(), w); // divides, while the barriers are made
-    start(&a, &b);
+    u32x2 at = tile_origin(first_tile(), w); // its divisions run while the barriers are made
+    init_barriers(&a, &b);
     if (warp() < WGS * 4) {
-        if (LOADERS == 4)
-            registers_more(OTHER_REGISTERS);
+        if (PRODUCER_WARPS == 4)
+            registers_more(CONSUMER_REGISTERS);
         next_kernel_launch();
         if (thread_x() == 0)
             expect_first(w, at);
-        if (HAS_BIAS) // what the producer loads, it waits for
+        if (HAS_BIAS) // the producer waits for what it loads itself
             previous_kernel_wait();
-        consume(c, w);
+        consume(to, w);
     } else {
-        if (LOADERS == 4)
-            registers_less(LOADER_REGISTERS);
+        if (PRODUCER_WARPS == 4)
+            registers_less(PRODUCER_REGISTERS);
         if (thread_x() == WGS * 128)
-#if defined(NARROW_BN) || defined(B_TAIL)
-            produce(&a, &b, &b_other, w, at, n);
-#else
-            produce(&a, &b, &b, w, at, n);
-#endif
+            produce(from, w, at);
     }
-    end(c, w);
+    if (SPLIT_K > 1)
+        add_partials(to, w);
 }

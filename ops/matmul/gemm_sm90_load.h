@@ -1,138 +1,126 @@
-// What a block of gemm_sm90.c works on, tile by tile, and the thread that loads it: from the operands in
-// memory to the stages of the ring.
+// Which tiles a block of gemm_sm90.c works on, and its producer: one thread that loads the operands
+// of one tile after the other into the stages of the ring.
 #ifndef KILN_GEMM_SM90_LOAD_H
 #define KILN_GEMM_SM90_LOAD_H
 
-// --- the work of a block
-typedef struct work {
-    u32 rows, columns; // of tiles
-    u32 wide, shift;   // columns before the narrow ones; by how many each group of rows begins later
-    u32 first, count;  // steps along K
-    u32 part;          // place in the cluster
-    u32 loaded;        // bytes of a stage that are loaded: operands may be smaller than a tile
-} work;
-
+// --- the schedule
 static u32 first_tile(void)
 {
     return SPLIT_K > 1 ? cluster_x() : block_x();
 }
 
-static u32 tile_step(void)
+static u32 tile_stride(void)
 {
     return SPLIT_K > 1 ? cluster_count_x() : grid_dim_x();
 }
 
-// The corner of a tile. With narrow columns each group of rows goes around the columns from another
-// one on, so that the narrow tiles do not all fall to the same blocks.
-static u32x2 corner_of(u32 t, work w)
+// The first row and column of a tile. With narrow columns each group of rows starts at another
+// column, so that the narrow tiles do not all fall to the same blocks.
+static u32x2 tile_origin(u32 t, schedule w)
 {
-    u32x2 at = tile_at(t, w.rows, w.columns);
-    if (NARROW) {
-        u32 n = (at.y / BN + at.x / (BM * GROUP) * w.shift) % w.columns;
-        at.y = n * BN - (n - min(n, w.wide)) * (BN - NARROW);
+    u32x2 at = tile_at(t, w.tile_rows, w.tile_columns);
+    if (NARROW_BN) {
+        u32 n = (at.y / BN + at.x / (BM * GROUP) * w.shift) % w.tile_columns;
+        at.y = n * BN - (n - min(n, w.wide)) * (BN - NARROW_BN);
     }
     return at;
 }
 
-static bool is_narrow(work w, u32 column)
+static bool is_narrow(schedule w, u32 column)
 {
-    return NARROW && column >= w.wide * BN;
+    return NARROW_BN && column >= w.wide * BN;
 }
 
-// --- the producer: one thread
-static void load_operand(u8 *to, const tensor_map *map, bool is_mn, bool is_once, u32 size, u32 first, u32 k,
-                         mbarrier *full)
+// A B stored [K,N] is loaded by 64 columns. Where these do not begin at a multiple of 64, each of
+// their rows lies in two lines of memory. With HAS_TAIL they always do: the TAIL columns of a tile
+// that are left over are loaded by themselves. Each second tile has its tail in front; in shared
+// memory and in the accumulators it always comes last.
+enum { WHOLE = BN / 64 * 64, TAIL = BN - WHOLE, TAIL_PANEL = HAS_TAIL ? WHOLE / 64 : 0 };
+
+// Where those multiples of 64 begin in the tile that begins at `column`.
+static u32 whole_at(u32 column)
 {
-#pragma unroll
-    for (u32 i = 0; i < (is_mn ? (size + 63) / 64 : 1); i++) {
-        i32 x = (i32)(is_mn ? first + i * 64 : k), y = (i32)(is_mn ? k : first);
-        if (is_once)
-            tensor_load_hint_2d(to + i * 8192, map, x, y, full, cache_evict_first());
-        else
-            tensor_load_2d(to + i * 8192, map, x, y, full);
-    }
+    return HAS_TAIL ? (column + 63) / 64 * 64 : column;
 }
 
-static void load_left(u32 stage, const tensor_map *a, work w, u32 row, u32 k)
+static u32 tail_at(u32 column)
 {
-    bool is_once = SWAP && w.columns == 1;
-    load_operand(smem + stage * STAGE_BYTES, a, A_IS_MN, is_once, BM, row, k * K_STEP, full_of(stage));
+    return column % 64 ? column : column + WHOLE;
 }
 
-// How a tile of b is loaded. Its tail comes through a map that has nothing behind it, but for one at the
-// end of b.
-typedef struct right {
-    const tensor_map *map, *tail;
-    bool is_narrow, has_tail;
-} right;
+// --- the producer
+typedef struct sources {
+    const tensor_map *a, *b, *b_other; // b_other: for narrow tiles, or for tails
+} sources;
 
-static right right_of(const tensor_map *b, const tensor_map *other, work w, u32 column, u32 end)
-{
-    right r = {b, other, is_narrow(w, column), HAS_TAIL && tail_at(column) + TAIL <= end};
-    if (r.is_narrow)
-        r.map = other;
-    return r;
-}
+enum {
+    NARROW_PANELS = B_IS_MN && NARROW_BN ? (NARROW_BN + 63) / 64 : 1,
+    NARROW_BYTES = B_IS_MN ? NARROW_PANELS * 64 * 128 : NARROW_BN * 128 // of B, for a narrow tile
+};
 
-static void load_right(u32 stage, right r, u32 column, u32 k)
+static void load_a(u32 stage, sources from, schedule w, u32 row, u32 step)
 {
-    u8 *to = smem + stage * STAGE_BYTES + A_BYTES;
-    mbarrier *full = full_of(stage);
-    if (HAS_TAIL) {
-        load_operand(to, r.map, true, false, WHOLE, whole_at(column), k * K_STEP, full);
-        if (r.has_tail)
-            tensor_load_3d(to + WHOLE * 128, r.tail, 0, (i32)(tail_at(column) / 16), (i32)(k * K_STEP), full);
-        else
-            load_operand(to + WHOLE * 128, r.map, true, false, TAIL, tail_at(column), k * K_STEP, full);
-    } else if (B_IS_MN && r.is_narrow && B_BYTES != NARROW_BYTES)
-        load_operand(to, r.map, true, false, NARROW, column, k * K_STEP, full);
+    a_tile *to = &smem->stages[stage].a;
+    u32 k = step * K_TILE, x = A_IS_MN ? row : k, y = A_IS_MN ? k : row;
+    if (SWAP && w.tile_columns == 1) // weights that nobody reads again
+        tile_load_once(to, from.a, x, y, &smem->ring.full[stage]);
     else
-        load_operand(to, r.map, B_IS_MN, false, BN, column, k * K_STEP, full);
+        tile_load(to, from.a, x, y, &smem->ring.full[stage]);
 }
 
-// The stages that nobody has read yet take their first load without a wait. That they expect it, a
-// consumer says, which has nothing else to do: bytes may arrive before they are expected.
-static u32 fresh_stages(work w)
+static void load_b(u32 stage, sources from, schedule w, u32 column, u32 step)
 {
-    return min(w.count, (u32)STAGES);
+    b_tile *to = &smem->stages[stage].b;
+    mbarrier *full = &smem->ring.full[stage];
+    u32 k = step * K_TILE, x = B_IS_MN ? column : k, y = B_IS_MN ? k : column, tail = tail_at(column);
+    const tensor_map *map = is_narrow(w, column) ? from.b_other : from.b;
+    if (HAS_TAIL) {
+        tile_load_panels(to, WHOLE / 64, map, whole_at(column), k, full);
+        if (tail + TAIL <= w.columns) // the tail's map has nothing behind it
+            tensor_load_3d(to->panel[TAIL_PANEL], from.b_other, 0, (i32)(tail / 16), (i32)k, full);
+        else
+            tensor_load_2d(to->panel[TAIL_PANEL], map, (i32)tail, (i32)k, full);
+    } else if (B_IS_MN && is_narrow(w, column) && NARROW_BYTES != sizeof(b_tile))
+        tile_load_panels(to, NARROW_PANELS, map, x, y, full);
+    else
+        tile_load(to, map, x, y, full);
 }
 
-static u32 loaded_bytes(work w, bool narrow)
+static u32 loaded_bytes(schedule w, u32 column)
 {
-    return w.loaded - (narrow ? B_BYTES - NARROW_BYTES : 0);
+    return w.loaded - (is_narrow(w, column) ? (u32)sizeof(b_tile) - NARROW_BYTES : 0);
 }
 
-// `at` is the corner of the first tile.
-static void expect_first(work w, u32x2 at)
+// The first loads of a stage need no wait. A consumer arms these stages, because the producer is
+// busy. Bytes may arrive before the barrier expects them; that is allowed. `at` is the origin of the
+// first tile.
+static void expect_first(schedule w, u32x2 at)
 {
-    for (u32 s = 0; s < fresh_stages(w); s++)
-        mbarrier_arrive_expect(full_of(s), loaded_bytes(w, is_narrow(w, at.y)));
+    for (u32 s = 0; s < min(w.steps, (u32)STAGES); s++)
+        mbarrier_arrive_expect(&smem->ring.full[s], loaded_bytes(w, at.y));
     if (SPLIT_K > 1)
-        mbarrier_arrive_expect(received(), (SPLIT_K - 1) * SHARE * 4);
+        mbarrier_arrive_expect(&smem->turn[0], (SPLIT_K - 1) * (BM * BN / SPLIT_K) * 4);
 }
 
-// From maps of the operands; `other` is for narrow tiles of b, or for tails. `at` is the corner of the
-// first tile, `end` the number of b's columns.
-static void produce(const tensor_map *a, const tensor_map *b, const tensor_map *other, work w, u32x2 at, u32 end)
+static void produce(sources from, schedule w, u32x2 at)
 {
-    ring r = {0, 1};
-    u32 fresh = fresh_stages(w);
+    ring_slot slot = {0, 1};
+    u32 fresh = min(w.steps, (u32)STAGES); // stages that expect_first has armed
     for (u32 s = 0; EARLY && s < fresh; s++)
-        load_left(s, a, w, at.x, w.first + s);
+        load_a(s, from, w, at.x, w.first + s);
     previous_kernel_wait();
-    for (u32 t = first_tile(); t < w.rows * w.columns; t += tile_step()) {
+    for (u32 t = first_tile(); t < w.tile_rows * w.tile_columns; t += tile_stride()) {
         if (t != first_tile())
-            at = corner_of(t, w);
-        right of_b = right_of(b, other, w, at.y, end);
-        for (u32 k = w.first; k < w.first + w.count; k++) {
+            at = tile_origin(t, w);
+        for (u32 k = w.first; k < w.first + w.steps; k++) {
             if (!fresh) {
-                mbarrier_wait(empty_of(r.stage), r.phase);
-                mbarrier_arrive_expect(full_of(r.stage), loaded_bytes(w, of_b.is_narrow));
+                ring_wait_empty(&smem->ring, slot);
+                ring_expect(&smem->ring, slot, loaded_bytes(w, at.y));
             }
             if (!fresh || !EARLY)
-                load_left(r.stage, a, w, at.x, k);
-            load_right(r.stage, of_b, at.y, k);
-            advance(&r);
+                load_a(slot.stage, from, w, at.x, k);
+            load_b(slot.stage, from, w, at.y, k);
+            slot = ring_next(&smem->ring, slot);
             fresh -= fresh != 0;
         }
     }

@@ -86,7 +86,7 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                 continue;
             acc_t result = sum[i][j];
 #if HAS_BIAS
-            result = finish(result, bias[(i64)l.first[3] + (i64)to_column * l.steps[6]]);
+            result = epilogue(result, bias[(i64)l.first[3] + (i64)to_column * l.steps[6]]);
 #endif
             z[(i64)to_row * l.steps[4] + (i64)to_column * l.steps[5]] = NARROW(result);
         }

@@ -1,5 +1,5 @@
-// What all matrix product kernels share: the choice of types by macros, the order of tiles, and what
-// is done to a result on its way out. BM, BN and GROUP are tunables of the file that includes this.
+// What all matrix product kernels share: types chosen by macros, the order of tiles, the epilogue.
+// BM, BN and GROUP are tunables of the file that includes this.
 #ifndef KILN_GEMM_TYPES_H
 #define KILN_GEMM_TYPES_H
 
@@ -21,31 +21,28 @@ typedef i32 acc_t;
 typedef f32 acc_t;
 #endif
 
-#if defined(OUT_f32)
-typedef f32 out_t;
-#define NARROW(x) (x)
-#elif defined(OUT_s32)
-typedef i32 out_t;
-#define NARROW(x) (x)
+#if defined(OUT_f32) || defined(OUT_s32)
+typedef acc_t out_t;
+#define TO_OUT(x) (x)
 #elif defined(OUT_f16)
 typedef f16 out_t;
-#define NARROW(x) to_f16(x)
-#define PACK pack_f16
+#define TO_OUT(x) to_f16(x)
+#define PACK      pack_f16
 #else
 typedef bf16 out_t;
-#define NARROW(x) to_bf16(x)
-#define PACK pack_bf16
+#define TO_OUT(x) to_bf16(x)
+#define PACK      pack_bf16
 #endif
 
 #if defined(A_MN)
-enum { A_IS_MN = 1 };
+#define A_IS_MN 1
 #else
-enum { A_IS_MN = 0 };
+#define A_IS_MN 0
 #endif
 #if defined(B_MN)
-enum { B_IS_MN = 1 };
+#define B_IS_MN 1
 #else
-enum { B_IS_MN = 0 };
+#define B_IS_MN 0
 #endif
 
 // Groups of GROUP tile rows, column by column inside a group: neighbours share operands in the cache.
@@ -56,11 +53,16 @@ static u32x2 tile_at(u32 t, u32 rows, u32 columns)
     return (u32x2){(first + rest - n * height) * BM, n * BN};
 }
 
-#if defined(EPILOGUE_bias) || defined(EPILOGUE_bias_gelu) || defined(EPILOGUE_bias_relu) || defined(EPILOGUE_bias_silu)
+#if defined(EPILOGUE_bias) || defined(EPILOGUE_bias_gelu) || defined(EPILOGUE_bias_relu) ||        \
+    defined(EPILOGUE_bias_silu)
 #define HAS_BIAS 1
-static f32 finish(f32 x, f32 b)
+#else
+#define HAS_BIAS 0
+#endif
+
+static f32 epilogue(f32 x, f32 bias)
 {
-    x += b;
+    x += bias;
 #if defined(EPILOGUE_bias_gelu)
     return 0.5f * x * (1.0f + fast_tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
 #elif defined(EPILOGUE_bias_relu)
@@ -71,8 +73,5 @@ static f32 finish(f32 x, f32 b)
     return x;
 #endif
 }
-#else
-#define HAS_BIAS 0
-#endif
 
 #endif

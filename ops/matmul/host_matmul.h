@@ -84,7 +84,7 @@ tile matmul_tile(const job *j);
 // Is the one that it asks for possible?
 bool matmul_has_tile(const job *j);
 // Do a tile's results wait in registers, and leave while the next tile is multiplied?
-bool matmul_is_held(const job *j, const tile *t);
+bool matmul_is_deferred(const job *j, const tile *t);
 // Does the kernel load the right side by multiples of 64 columns, and what is left of a tile, its
 // tail, by itself?
 bool matmul_has_tail(const job *j, const side *right, const tile *t);

@@ -56,17 +56,17 @@ static tile tile_of(const job *j, tile t, uint32_t most)
 
 // Results of 16 bits of a tile that two warpgroups share may wait in registers while the block
 // multiplies its next tile. Of smaller tiles the way out is short.
-bool matmul_is_held(const job *j, const tile *t)
+bool matmul_is_deferred(const job *j, const tile *t)
 {
     return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
 }
 
-// Only where results are held, which leave in the order that they are loaded in. All tiles begin at
+// Only with deferred stores: they leave in the order that columns are loaded in. All tiles begin at
 // multiples of 32 then.
 bool matmul_has_tail(const job *j, const side *right, const tile *t)
 {
     return right->is_mn && t->n % 64 == 32 && right->size >= t->n && !t->is_swapped &&
-           matmul_is_held(j, t);
+           matmul_is_deferred(j, t);
 }
 
 // --- narrow columns
@@ -140,7 +140,7 @@ static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t s
     shape p = shape_of(s, t, sms);
     uint64_t tiles = (uint64_t)p.rows * p.columns, waves = p.waves;
     uint64_t load = (uint64_t)(t->m + t->n) * 2;
-    bool is_hidden = t->is_pingpong || (matmul_is_held(j, t) && waves >= 2);
+    bool is_hidden = t->is_pingpong || (matmul_is_deferred(j, t) && waves >= 2);
     uint32_t gap = is_hidden || (waves >= 4 && steps >= 96) ? 8 : 32;
     uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
     uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;

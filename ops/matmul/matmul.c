@@ -174,7 +174,7 @@ static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n,
 // bytes a line.
 static bool is_async(const job *j, const tile *t)
 {
-    return matmul_is_held(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
+    return matmul_is_deferred(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
 }
 
 // The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
@@ -222,9 +222,9 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     op_set(r, WGS, t->warpgroups);
     op_set(r, STAGES, t->stages);
     bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
-    op_set(r, LOADERS, is_large ? 4 : 1);
+    op_set(r, PRODUCER_WARPS, is_large ? 4 : 1);
     op_set(r, PINGPONG, t->is_pingpong);
-    op_set(r, HELD, matmul_is_held(j, t));
+    op_set(r, DEFERRED, matmul_is_deferred(j, t));
     op_set(r, GROUP, t->group);
     op_set(r, SPLIT_K, t->split_k);
     op_set(r, SWAP, t->is_swapped);
@@ -278,6 +278,10 @@ static kiln_status add_matrices(const job *j, const tile *t, const side s[2], ui
     return status;
 }
 
+typedef struct schedule { // as gemm_sm90.c has it
+    uint32_t rows, columns, tile_rows, tile_columns, wide, shift, steps, loaded, first, rank;
+} schedule;
+
 static kiln_status run_sm90(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
@@ -316,11 +320,15 @@ static kiln_status run_sm90(const job *j)
             break;
         if (d->epilogue != KILN_EPILOGUE_NONE)
             to.args[to.count++] = matmul_arg(&j->bias, 0);
-        const uint32_t numbers[] = {
-            s[LEFT].size, s[RIGHT].size, rows,        columns, columns - t.narrow_columns,
-            t.shift,      steps,         loaded * 128};
-        for (size_t i = 0; i < COUNT(numbers); i++)
-            to.args[to.count++] = kiln_arg_i64(KILN_U32, numbers[i]);
+        const schedule w = {.rows = s[LEFT].size,
+                            .columns = s[RIGHT].size,
+                            .tile_rows = rows,
+                            .tile_columns = columns,
+                            .wide = columns - t.narrow_columns,
+                            .shift = t.shift,
+                            .steps = steps,
+                            .loaded = loaded * 128};
+        to.args[to.count++] = kiln_arg_struct(&w, sizeof w);
         status = kiln_launch(kernel->kernel,
                              &(kiln_launch_desc){.grid = {(uint32_t)blocks},
                                                  .shared_bytes = r.shared_bytes,

@@ -63,6 +63,7 @@ static kiln_buffer *zeros(kiln *k, kiln_type type, size_t count)
 typedef struct call {
     kiln_buffer *a, *b, *out;
     kiln_tensor_map maps[5];
+    uint32_t schedule[10]; // the struct of gemm_sm90.c
     kiln_arg args[14];
     size_t count;
     uint32_t tiles;
@@ -107,12 +108,14 @@ static void make_call(kiln *k, const checked *what, call *c)
     }
     uint32_t lines = what->has_tail ? (what->tile[1] + 63) / 64 * 64 : what->tile[1];
     uint32_t bytes = (what->tile[0] + lines) * 128;
-    const uint32_t sm90[] = {left, right, rows, columns, wide, what->shift, (depth + 63) / 64,
-                             bytes};
+    const uint32_t sm90[] = {left,  right, rows, columns, wide, what->shift, (depth + 63) / 64,
+                             bytes, 0,     0};
     const uint32_t plain[] = {m, n, depth, depth, depth, n, 0, 0, 0};
-    for (size_t i = 0; i < (what->path ? 9 : 8); i++)
-        c->args[c->count++] = kiln_arg_i64(what->path && i >= 6 ? KILN_U64 : KILN_U32,
-                                           what->path ? plain[i] : sm90[i]);
+    memcpy(c->schedule, sm90, sizeof sm90);
+    if (!what->path)
+        c->args[c->count++] = kiln_arg_struct(c->schedule, sizeof c->schedule);
+    for (size_t i = 0; what->path && i < 9; i++)
+        c->args[c->count++] = kiln_arg_i64(i >= 6 ? KILN_U64 : KILN_U32, plain[i]);
 }
 
 static void test_check(kiln *k, const checked *what)
@@ -168,11 +171,11 @@ static const checked all[] = {
     {.tune = {"BM=64", "BN=16", "PINGPONG=1", "STAGES=2", NULL},
      .tile = {64, 16},
      .shared_bytes = 2 * 10240 + 32768 + 48},
-    {.tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
+    {.tune = {"BM=64", "BN=32", "WGS=1", "PRODUCER_WARPS=1", "STAGES=2", "SWAP=1", NULL},
      .tile = {64, 32},
      .shared_bytes = 2 * 12288 + 16384 + 32,
      .is_swapped = true},
-    {.tune = {"BM=64", "BN=24", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", NULL},
+    {.tune = {"BM=64", "BN=24", "WGS=1", "PRODUCER_WARPS=1", "STAGES=2", "SWAP=1", NULL},
      .tile = {64, 24},
      .shared_bytes = 2 * 11264 + 64 * 24 * 4 + 32,
      .is_swapped = true},
@@ -189,7 +192,8 @@ static const checked all[] = {
      .tile = {128, 144},
      .shared_bytes = 2 * 34816 + 32768 + 48,
      .is_async = true},
-    {.tune = {"BM=64", "BN=32", "WGS=1", "LOADERS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2", NULL},
+    {.tune = {"BM=64", "BN=32", "WGS=1", "PRODUCER_WARPS=1", "STAGES=2", "SWAP=1", "SPLIT_K=2",
+              NULL},
      .tile = {64, 32},
      .shared_bytes = 2 * 12288 + 2 * 64 * 32 * 4 + 48,
      .split_k = 2,
@@ -230,27 +234,27 @@ static const checked all[] = {
      .shift = 2,
      .blocks = 1,
      .size = {500, 400, 72}},
-    {.tune = {"BM=128", "BN=192", "HELD=1", "STAGES=2", NULL},
+    {.tune = {"BM=128", "BN=192", "DEFERRED=1", "STAGES=2", NULL},
      .tile = {128, 192},
      .shared_bytes = 2 * 40960 + 32768 + 32,
      .is_async = true,
      .blocks = 2,
      .size = {300, 600, 200}},
-    {.tune = {"BM=128", "BN=192", "HELD=1", "STAGES=2", "SWAP=1", NULL},
+    {.tune = {"BM=128", "BN=192", "DEFERRED=1", "STAGES=2", "SWAP=1", NULL},
      .tile = {128, 192},
      .shared_bytes = 2 * 40960 + 32768 + 32,
      .is_swapped = true,
      .is_async = true,
      .blocks = 1,
      .size = {400, 200, 72}},
-    {.tune = {"BM=128", "BN=224", "HELD=1", "STAGES=2", NULL},
+    {.tune = {"BM=128", "BN=224", "DEFERRED=1", "STAGES=2", NULL},
      .tile = {128, 224},
      .shared_bytes = 2 * 49152 + 32768 + 32,
      .is_async = true,
      .has_tail = true,
      .blocks = 2,
      .size = {200, 720, 400}},
-    {.tune = {"BM=128", "BN=256", "HELD=1", "STAGES=2", NULL},
+    {.tune = {"BM=128", "BN=256", "DEFERRED=1", "STAGES=2", NULL},
      .tile = {128, 256},
      .shared_bytes = 2 * 49152 + 32768 + 32,
      .is_async = true,

@@ -1,0 +1,133 @@
+// Epilogues of gemm_sm90.c through a whole tile in shared memory: partial sums of K (SPLIT_K), and
+// transposed results that stmatrix does not transpose. Each block of a cluster gets its share of the
+// lines from the others and adds in the order of K, so the result is the same every time.
+#ifndef KILN_GEMM_SM90_PARTIAL_H
+#define KILN_GEMM_SM90_PARTIAL_H
+
+enum {
+    LINES = SWAP ? BN : BM, // of the result, in a tile
+    LINE = SWAP ? BM : BN,  // numbers
+    SWIZZLE = LINE % 32 == 0 ? 3 : LINE % 16 == 0,
+    PARTIAL = LINES * LINE,
+    SHARE_LINES = LINES / SPLIT_K, // that one block adds up
+    SHARE = SHARE_LINES * LINE
+};
+
+#if defined(TYPE_s8)
+typedef i32x4 acc4;
+#else
+typedef f32x4 acc4;
+#endif
+
+// Where a number is: the eights of a line are permuted, so that lanes keep off each other's banks.
+static u32 partial_index(u32 line, u32 at)
+{
+    return line * LINE + (at ^ ((SWAP ? line / 2 : line) & SWIZZLE) * 8);
+}
+
+// first_row is that of 64 rows, 16 of which are this warp's.
+static void put_partial(acc_t (*acc)[BN / 2], u32 first_row, acc_t *partial)
+{
+    first_row += warp() % 4 * 16;
+#pragma unroll
+    for (u32 j = 0; j < BN / 8; j++)
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            u32 row = first_row + lane() / 4 + h * 8, column = j * 8 + lane() % 4 * 2;
+            acc_t *at = &(*acc)[j * 4 + h * 2];
+            partial[SWAP ? partial_index(column, row) : partial_index(row, column)] = at[0];
+            partial[SWAP ? partial_index(column + 1, row) : partial_index(row, column) + 1] = at[1];
+        }
+}
+
+// Four numbers of a row of the result.
+static acc4 epilogue4(acc4 x, const f32 *bias)
+{
+#if HAS_BIAS
+    f32x4 b = *(const f32x4 *)bias;
+    x = (acc4){epilogue(x.x, b.x), epilogue(x.y, b.y), epilogue(x.z, b.z), epilogue(x.w, b.w)};
+#endif
+    return x;
+}
+
+// Share `rank` of a tile, 16 bytes of the result at a time. Behind this block's partial sums lie the
+// shares that came from the others.
+static void store_share(destination to, const acc_t *partial, u32 rank)
+{
+    enum { SIZE = 16 / sizeof(out_t), IN_LINE = LINE / SIZE };
+    u32 rows = SWAP ? to.columns : to.rows, columns = SWAP ? to.rows : to.columns;
+    for (u32 g = thread_x(); g < SHARE_LINES * IN_LINE; g += WGS * 128) {
+        u32 line = rank * SHARE_LINES + g / IN_LINE, at = g % IN_LINE * SIZE;
+        u32 row = (SWAP ? to.column : to.row) + line, column = (SWAP ? to.row : to.column) + at;
+        u32 inside = partial_index(line, at) - rank * SHARE;
+        acc4 sum[SIZE / 4];
+#pragma unroll
+        for (u32 s = 0; s < SPLIT_K; s++) {
+            const acc_t *from = partial + (s == rank ? 0 : PARTIAL) + s * SHARE + inside;
+#pragma unroll
+            for (u32 i = 0; i < SIZE / 4; i++) {
+                acc4 v = *(const acc4 *)(from + i * 4);
+                sum[i] = s ? (acc4){sum[i].x + v.x, sum[i].y + v.y, sum[i].z + v.z, sum[i].w + v.w} : v;
+            }
+        }
+        if (row < rows && column < columns) {
+            out_t *out = to.out + (u64)row * columns + column;
+#pragma unroll
+            for (u32 i = 0; i < SIZE / 4; i++)
+                sum[i] = epilogue4(sum[i], to.bias + column + i * 4);
+#if defined(PACK)
+            *(u32x4 *)out = (u32x4){PACK(sum[0].x, sum[0].y), PACK(sum[0].z, sum[0].w), PACK(sum[1].x, sum[1].y),
+                                    PACK(sum[1].z, sum[1].w)};
+#else
+            *(acc4 *)out = sum[0];
+#endif
+        }
+    }
+}
+
+// Adds the partial sums of the cluster's blocks. No block leaves while others may still read its shared
+// memory or signal its barrier.
+static void add_partials(destination to, schedule w)
+{
+    acc_t *partial = (acc_t *)smem->staging;
+    warp_sync();
+    cluster_wait(); // all of them have begun
+    if (warp() < WGS * 4) {
+        u32x2 at = tile_origin(first_tile(), w);
+        u32 rank = thread_x();
+        to.row = at.x;
+        to.column = at.y;
+        fence_async();
+        barrier_sync(1, WGS * 128);
+        if (rank < SPLIT_K && rank != w.rank)
+            bulk_send(partial + PARTIAL + w.rank * SHARE, partial + rank * SHARE, SHARE * 4, &smem->turn[0], rank);
+        mbarrier_wait(&smem->turn[0], 0);
+        store_share(to, partial, w.rank);
+    }
+    warp_sync();
+    cluster_arrive_relaxed();
+    cluster_wait();
+}
+
+// --- the epilogue of one tile, whichever it is; `width` is BN or NARROW_BN
+static void store_tile(accumulators *acc, destination to, u32 width)
+{
+    acc_t *partial = (acc_t *)smem->staging;
+    u32 first = PINGPONG ? 0 : warp() / 4 * BLOCKS * 64; // of this warpgroup's rows
+#pragma unroll
+    for (u32 i = 0; i < BLOCKS; i++) {
+        destination own = to;
+        own.row += first + i * 64;
+        if (IS_PARTIAL)
+            put_partial(&(*acc)[i], first + i * 64, partial);
+        else
+            store_block(&(*acc)[i], own, width);
+    }
+    if (IS_PARTIAL && SPLIT_K == 1) {
+        barrier_sync(1, WGS * 128);
+        store_share(to, partial, 0);
+        barrier_sync(1, WGS * 128);
+    }
+}
+
+#endif

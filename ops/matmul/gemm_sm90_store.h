@@ -1,0 +1,254 @@
+// The epilogues of gemm_sm90.c through slabs: from accumulators to the result in memory. A slab is 128
+// bytes wide; the warps of a warpgroup have two each, of 16 rows. For a transposed result of 16 bits
+// (SWAP) the warpgroup has two, of 64 rows. With ASYNC_OUT the copy engine takes slabs to memory, which
+// leaves the multiplying warpgroup of a ping-pong kernel more of the multiprocessor; without it the
+// threads do.
+//
+// store_block stores at once. defer_block keeps results, rounded to 16 bits, in registers, and
+// store_deferred stores them while the next tile is multiplied (DEFERRED, needs ASYNC_OUT).
+#ifndef KILN_GEMM_SM90_STORE_H
+#define KILN_GEMM_SM90_STORE_H
+
+typedef struct destination {
+    out_t *out;                       // the result,
+    const tensor_map *map, *tail_map; // or with IS_ASYNC its maps: whole slabs, tails
+    const f32 *bias;
+    u32 row, column, rows, columns; // the origin of a tile or of 64 rows of it; the result's size
+} destination;
+
+// The first column of slab n in a tile of `width` columns (BN or NARROW_BN). The copy engine takes
+// whole slabs: the last one begins before the end of the one before, and stores some columns again.
+static u32 slab_column(u32 n, u32 width)
+{
+    u32 column = n * SLAB_N;
+    return IS_ASYNC && column + SLAB_N > width ? width - SLAB_N : column;
+}
+
+// The two slabs of this warp; transposed: of this warpgroup.
+enum { SLAB_BYTES = IS_TRANSPOSED ? sizeof(group_slab) : sizeof(slab) };
+
+static u8 *own_slabs(void)
+{
+    return smem->staging + (IS_TRANSPOSED ? warp() / 4 : warp()) * (2 * SLAB_BYTES);
+}
+
+static bool is_storer(void) // the thread that gives a slab to the copy engine
+{
+    return IS_TRANSPOSED ? thread_x() % 128 == 0 : lane() == 0;
+}
+
+static void sync_slab(void) // those that write one
+{
+    if (IS_TRANSPOSED)
+        barrier_sync(1 + warp() / 4, 128);
+    else
+        warp_sync();
+}
+
+// --- bias and activation
+// The bias of a lane's numbers in eight columns j of the accumulators: of its two columns, or, where
+// rows of the accumulators are columns of the result, of its two rows.
+static f32x2 load_bias(destination to, u32 j, u32 width)
+{
+    f32x2 b = {0.0f, 0.0f};
+#if HAS_BIAS
+    u32 first = HAS_TAIL && j * 8 >= WHOLE ? tail_at(to.column) - WHOLE : whole_at(to.column);
+    u32 column = first + j * 8 + lane() % 4 * 2, row = to.row + warp() % 4 * 16 + lane() / 4;
+    if (IS_TRANSPOSED) {
+        b.x = row < to.rows ? to.bias[row] : 0.0f;
+        b.y = row + 8 < to.rows ? to.bias[row + 8] : 0.0f;
+    } else if (column < to.columns && j * 8 < width)
+        b = *(const f32x2 *)(to.bias + column);
+#endif
+    return b;
+}
+
+static void apply_epilogue(acc_t (*acc)[BN / 2], u32 j, f32x2 b)
+{
+#if HAS_BIAS
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        bool second = IS_TRANSPOSED ? i / 2 : i % 2;
+        (*acc)[j * 4 + i] = epilogue((*acc)[j * 4 + i], second ? b.y : b.x);
+    }
+#endif
+}
+
+typedef struct biases { // of a slab
+    f32x2 at[SLAB_N / 8];
+} biases;
+
+static biases load_biases(destination to, u32 n, u32 width)
+{
+    biases b;
+    f32x2 of_rows = load_bias(to, 0, width);
+#pragma unroll
+    for (u32 j = 0; j < SLAB_N / 8; j++)
+        b.at[j] = IS_TRANSPOSED ? of_rows : load_bias(to, slab_column(n, width) / 8 + j, width);
+    return b;
+}
+
+// --- registers to a slab
+static void put_fragment(u8 *at, u32 u, const u32 (*words)[4])
+{
+    if (IS_TRANSPOSED)
+        tile_put_transposed((group_slab *)at, u * 16, warp() % 4 * 16, *words);
+    else
+        tile_put((slab *)at, 0, u * 16, *words);
+}
+
+static void fill_slab(acc_t (*acc)[BN / 2], u32 n, const biases *b, u8 *at, u32 width)
+{
+    u32 first = slab_column(n, width);
+#pragma unroll
+    for (u32 j = 0; j < SLAB_N / 8; j++) // unless the slab before had them
+        if (first + j * 8 >= n * SLAB_N && first + j * 8 < width)
+            apply_epilogue(acc, first / 8 + j, b->at[j]);
+#if defined(PACK)
+#pragma unroll
+    for (u32 u = 0; u < 4; u++) {
+        u32 words[4];
+        if (first + u * 16 >= width)
+            break;
+#pragma unroll
+        for (u32 x = 0; x < 4; x++)
+            words[x] = PACK((*acc)[first / 2 + u * 8 + 2 * x], (*acc)[first / 2 + u * 8 + 2 * x + 1]);
+        put_fragment(at, u, &words);
+    }
+#else
+    tile_put_32((slab *)at, &(*acc)[first / 2]);
+#endif
+}
+
+// --- a slab to memory
+// The storer waits until the copy engine has read all but the newest `left`.
+#define wait_for_slabs(storer, left)                                                               \
+    do {                                                                                           \
+        if (IS_ASYNC && (storer))                                                                  \
+            bulk_wait_read(left);                                                                  \
+    } while (0)
+
+// By the copy engine; `first` is the slab's column in the tile.
+static void send_slab(destination to, u32 first, u8 *at)
+{
+    if (IS_TRANSPOSED)
+        tile_store(to.map, to.row, to.column + first, (group_slab *)at);
+    else
+        tile_store(to.map, whole_at(to.column) + first, to.row, (slab *)at);
+}
+
+// By the threads that wrote it, 16 bytes each, four times.
+static void copy_slab(destination to, u32 n, u8 *at, u32 width)
+{
+    u32 t = IS_TRANSPOSED ? thread_x() % 128 : lane(), chunk = t % 8 * (SLAB_N / 8);
+    u32 rows = IS_TRANSPOSED ? to.columns : to.rows, columns = IS_TRANSPOSED ? to.rows : to.columns;
+    u32 x = (IS_TRANSPOSED ? to.row : to.column) + chunk, right = IS_TRANSPOSED ? 0 : n * SLAB_N;
+#pragma unroll
+    for (u32 q = 0; q < 4; q++) {
+        u32 line = q * (IS_TRANSPOSED ? 16 : 4) + t / 8;
+        u32 y = (IS_TRANSPOSED ? to.column + n * SLAB_N : to.row) + line;
+        bool is_filled = IS_TRANSPOSED ? n * SLAB_N + q * 16 < width
+                                       : width % SLAB_N == 0 || n * SLAB_N + chunk < width;
+        u32x4 v = {0, 0, 0, 0};
+        if (is_filled)
+            v = *(const u32x4 *)tile_chunk((slab *)at, line, t % 8);
+        if (is_filled && y < rows && x + right < columns)
+            *(u32x4 *)(to.out + (u64)y * columns + x + right) = v;
+    }
+}
+
+// `to` is the origin of a warpgroup's 64 rows.
+static void store_block(acc_t (*acc)[BN / 2], destination to, u32 width)
+{
+    u8 *slabs = own_slabs();
+    bool storer = is_storer();
+    if (!IS_TRANSPOSED)
+        to.row += warp() % 4 * 16;
+    biases now = load_biases(to, 0, width);
+    wait_for_slabs(storer, 0);
+    sync_slab();
+#pragma unroll
+    for (u32 n = 0; n < (width + SLAB_N - 1) / SLAB_N; n++) {
+        u8 *at = slabs + n % 2 * SLAB_BYTES;
+        biases next = load_biases(to, n + 1, width);
+        if (IS_ASYNC && n >= 2) {
+            wait_for_slabs(storer, 1);
+            sync_slab();
+        }
+        fill_slab(acc, n, &now, at, width);
+        if (IS_ASYNC)
+            fence_async();
+        sync_slab();
+        if (IS_ASYNC && storer)
+            send_slab(to, slab_column(n, width), at);
+        else if (!IS_ASYNC)
+            copy_slab(to, n, at, width);
+        if (!IS_TRANSPOSED)
+            now = PINGPONG ? load_biases(to, n + 1, width) : next; // registers are scarce there
+    }
+}
+
+// --- deferred
+enum { DEFERRED_SLABS = (BN + SLAB_N - 1) / SLAB_N };
+
+typedef struct deferred {
+    u32 words[BN / 4]; // two results each
+    destination to;
+} deferred;
+
+static void defer_block(acc_t (*acc)[BN / 2], destination to, deferred *d)
+{
+    d->to = to;
+    if (!IS_TRANSPOSED)
+        d->to.row += warp() % 4 * 16;
+#if defined(PACK)
+    f32x2 of_rows = load_bias(to, 0, BN);
+#pragma unroll
+    for (u32 j = 0; j < BN / 8; j++) {
+        apply_epilogue(acc, j, IS_TRANSPOSED ? of_rows : load_bias(to, j, BN));
+        d->words[j * 2] = PACK((*acc)[j * 4], (*acc)[j * 4 + 1]);
+        d->words[j * 2 + 1] = PACK((*acc)[j * 4 + 2], (*acc)[j * 4 + 3]);
+    }
+#endif
+}
+
+// The TAIL columns of a slab. Their map has no more; at the end of the result the other map cuts the
+// rest off.
+static void send_tail(destination to, const u8 *at)
+{
+    u32 column = tail_at(to.column);
+    if (column + TAIL > to.columns)
+        tensor_store_2d(to.map, (i32)column, (i32)to.row, at);
+    else
+        tensor_store_3d(to.tail_map, 0, (i32)(column / 16), (i32)to.row, at);
+    bulk_commit();
+}
+
+// Slabs from `from` up to `end`.
+static void store_deferred(deferred *d, u32 from, u32 end)
+{
+#pragma unroll
+    for (u32 n = 0; n < DEFERRED_SLABS; n++)
+        if (n >= from && n < end) {
+            bool storer = is_storer(), is_tail = HAS_TAIL && n * 64 == WHOLE;
+            u32 first = HAS_TAIL ? n * 64 : slab_column(n, BN);
+            u8 *at = own_slabs() + n % 2 * SLAB_BYTES;
+            wait_for_slabs(storer, 0);
+            sync_slab();
+#pragma unroll
+            for (u32 u = 0; u < 4; u++) {
+                const u32 *w = &d->words[first / 4 + u * 4];
+                if (is_tail && u * 16 >= TAIL)
+                    break;
+                put_fragment(at, u, &(u32[4]){w[0], w[1], w[2], w[3]});
+            }
+            fence_async();
+            sync_slab();
+            if (storer && is_tail)
+                send_tail(d->to, at);
+            else if (storer)
+                send_slab(d->to, first, at);
+        }
+}
+
+#endif
