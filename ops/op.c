@@ -2,12 +2,13 @@
 // its axes) to the compiled kernel. What is missing is compiled from the embedded text (op.h).
 #include "ops/op.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/embed.h"
 
-enum { WORD_BYTES = 512, FIRST_SLOTS = 64 };
+enum { WORDS = OP_AXES + 8, TEXT_BYTES = 16384, VALUE_BYTES = 8192, FIRST_SLOTS = 64 };
 
 typedef struct op_entry {
     op_request key;
@@ -126,11 +127,56 @@ static bool make_room(op_state *state)
 }
 
 // --- compiling
-typedef struct words { // macros and tunables of a variant, as kiln_compile takes them
-    const char *define[OP_AXES + 1], *tune[OP_AXES + 1];
-    size_t define_count, tune_count;
-    char text[OP_AXES][WORD_BYTES];
-} words;
+// Macros and tunables of a variant, as kiln_compile takes them.
+struct op_words {
+    const char *define[WORDS + 1], *tune[WORDS + 1];
+    size_t define_count, tune_count, used;
+    bool is_too_long;
+    char text[TEXT_BYTES];
+};
+
+static const char *add_text(op_words *w, const char *format, va_list args) PRINTF_LIKE(2, 0);
+static const char *add_text(op_words *w, const char *format, va_list args)
+{
+    size_t room = TEXT_BYTES - w->used;
+    char *to = w->text + w->used;
+    int len = vsnprintf(to, room, format, args);
+    if (len < 0 || (size_t)len >= room || w->define_count + w->tune_count >= WORDS) {
+        w->is_too_long = true;
+        return "";
+    }
+    w->used += (size_t)len + 1;
+    return to;
+}
+
+static void PRINTF_LIKE(2, 3) add_define(op_words *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    w->define[w->define_count] = add_text(w, format, args);
+    w->define_count += !w->is_too_long;
+    va_end(args);
+}
+
+static void PRINTF_LIKE(2, 3) add_tune(op_words *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    w->tune[w->tune_count] = add_text(w, format, args);
+    w->tune_count += !w->is_too_long;
+    va_end(args);
+}
+
+void op_word(op_words *w, const char *name, const char *format, ...)
+{
+    char value[VALUE_BYTES];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    w->is_too_long |= len < 0 || (size_t)len >= sizeof value;
+    add_define(w, "%s=%s", name, value);
+}
 
 static bool is_possible(const op_axis *a, uint32_t value)
 {
@@ -140,27 +186,30 @@ static bool is_possible(const op_axis *a, uint32_t value)
     return !a->count && value >= a->least && value <= a->most;
 }
 
-// False: the word is too long.
-static bool add_word(words *w, const op_axis *a, uint32_t value)
+static void add_axis(op_words *w, const op_axis *a, uint32_t value)
 {
-    char *to = w->text[w->define_count + w->tune_count];
     const char *word = a->words ? a->words[value] : "";
-    int len = 0;
     switch (a->kind) {
-    case OP_FLAG: len = value ? snprintf(to, WORD_BYTES, "%s", a->name) : 0; break;
-    case OP_WORD: len = *word ? snprintf(to, WORD_BYTES, "%s_%s", a->name, word) : 0; break;
-    case OP_TYPE:
-        len = snprintf(to, WORD_BYTES, "%s_%s", a->name, kiln_type_name((kiln_type)value));
+    case OP_FLAG:
+        if (value)
+            add_define(w, "%s", a->name);
         break;
-    case OP_VALUE: len = value ? snprintf(to, WORD_BYTES, "%s=%u", a->name, value) : 0; break;
-    case OP_TEXT: len = *word ? snprintf(to, WORD_BYTES, "%s=%s", a->name, word) : 0; break;
-    case OP_TUNE: len = snprintf(to, WORD_BYTES, "%s=%u", a->name, value); break;
+    case OP_WORD:
+        if (*word)
+            add_define(w, "%s_%s", a->name, word);
+        break;
+    case OP_TYPE: add_define(w, "%s_%s", a->name, kiln_type_name((kiln_type)value)); break;
+    case OP_VALUE:
+        if (value)
+            add_define(w, "%s=%u", a->name, value);
+        break;
+    case OP_TEXT:
+        if (*word)
+            add_define(w, "%s=%s", a->name, word);
+        break;
+    case OP_TUNE: add_tune(w, "%s=%u", a->name, value); break;
+    case OP_KEY: break;
     }
-    if (len && a->kind == OP_TUNE)
-        w->tune[w->tune_count++] = to;
-    else if (len)
-        w->define[w->define_count++] = to;
-    return len >= 0 && len < WORD_BYTES;
 }
 
 static kiln_status mistake(kiln *k, const op_program *p, const char *axis)
@@ -186,14 +235,21 @@ static uint32_t resident_of(kiln_kernel *kernel, size_t shared_bytes, uint32_t s
     return blocks * (sms ? sms : 1);
 }
 
-static kiln_status compile(kiln *k, const op_state *state, const op_request *r, words *w,
+static kiln_status compile(kiln *k, const op_state *state, const op_request *r, op_words *w,
                            op_kernel *out)
 {
     const op_program *p = r->program;
-    for (uint32_t n = 0; n < p->axis_count; n++)
-        if ((r->given >> n & 1) &&
-            (!is_possible(&p->axes[n], r->values[n]) || !add_word(w, &p->axes[n], r->values[n])))
+    for (uint32_t n = 0; n < p->axis_count; n++) {
+        bool is_given = r->given >> n & 1;
+        if (is_given && !is_possible(&p->axes[n], r->values[n]))
             return mistake(k, p, p->axes[n].name);
+        if (is_given)
+            add_axis(w, &p->axes[n], r->values[n]);
+    }
+    if (p->write)
+        p->write(r, w);
+    if (w->is_too_long)
+        return mistake(k, p, "its words are too long");
     if (state->see)
         state->see(state->see_user, p, w->define, w->tune);
     kiln_compile_desc desc = {
@@ -217,7 +273,7 @@ static kiln_status compile(kiln *k, const op_state *state, const op_request *r, 
 static kiln_status add_kernel(kiln *k, op_state *state, const op_request *r, const op_kernel **out)
 {
     op_entry *e = make_room(state) ? malloc(sizeof *e) : NULL;
-    words *w = e ? calloc(1, sizeof *w) : NULL;
+    op_words *w = e ? calloc(1, sizeof *w) : NULL;
     if (!w) {
         free(e);
         return error_no_memory(k, "an op's kernel");

@@ -20,6 +20,7 @@ typedef enum op_axis_kind {
     OP_VALUE, // the macro `name` is defined as the value; 0: not defined
     OP_TEXT,  // the macro `name` is defined as one of the texts; the text "": not defined
     OP_TUNE,  // the tunable `name` has the value
+    OP_KEY,   // no word of its own: the program's `write` looks at it
 } op_axis_kind;
 
 typedef struct op_axis {
@@ -40,19 +41,30 @@ typedef struct op_axis {
 // clang-format on
 
 // --- variants
+typedef struct op_request op_request;
+typedef struct op_words op_words;
+
 typedef struct op_program { // a kernel and the axes of its variants; compared by address
     const char *file;       // "ops/matmul/gemm_sm90.c"
     const char *kernel;     // its name; NULL: the only one
     const op_axis *axes;
     uint32_t axis_count; // at most OP_AXES
+    // Adds the macros that take more than one axis to write, with op_word; NULL: none.
+    void (*write)(const op_request *r, op_words *words);
 } op_program;
+// A program whose axes are the table `axes`.
+#define OP_PROGRAM(path, name)                                                                     \
+    {                                                                                              \
+        .file = (path), .kernel = (name), .axes = axes, .axis_count = COUNT(axes)                  \
+    }
 
-typedef struct op_request {
+struct op_request {
     const op_program *program;
     uint32_t given; // bit n: axis n has a value
     uint32_t values[OP_AXES];
     size_t shared_bytes; // dynamic; for the occupancy
-} op_request;
+    const void *context; // for the program's `write`; says nothing that the axes do not
+};
 
 typedef struct op_kernel {
     kiln_kernel *kernel;
@@ -66,6 +78,11 @@ static inline void op_set_axis(op_request *r, uint32_t axis, uint32_t value)
     r->given |= (uint32_t)1 << axis;
     r->values[axis] = value;
 }
+
+// The value of axis AXIS_id.
+#define op_get(request, id) ((request)->values[AXIS_##id])
+// The macro `name` is defined as a text; printf form.
+void op_word(op_words *words, const char *name, const char *format, ...) PRINTF_LIKE(3, 4);
 
 // Compiles it, or finds it again. The result lives as long as the context.
 kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out);

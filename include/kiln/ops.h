@@ -113,6 +113,110 @@ KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,
 // dk and dv are the same bits every time; on sm_90a dq is a sum in changing order.
 KILN_API kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc *desc);
 
+// --- elementwise: out[i] = f(a[i], b[i], c[i]) for every index of a shape
+typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs/ops/elementwise.md
+                                // says what each does
+    // elementwise: written by tools/ops
+    KILN_EW_COPY,
+    KILN_EW_ADD,
+    KILN_EW_SUB,
+    KILN_EW_MUL,
+    KILN_EW_DIV,
+    KILN_EW_POW,
+    KILN_EW_MIN,
+    KILN_EW_MAX,
+    KILN_EW_HYPOT,
+    KILN_EW_ATAN2,
+    KILN_EW_MULTIPLY_ADD,
+    KILN_EW_LERP,
+    KILN_EW_SCALE,
+    KILN_EW_BLEND,
+    KILN_EW_NEG,
+    KILN_EW_ABS,
+    KILN_EW_SIGN,
+    KILN_EW_SQUARE,
+    KILN_EW_RECIPROCAL,
+    KILN_EW_FLOOR,
+    KILN_EW_CEIL,
+    KILN_EW_ROUND,
+    KILN_EW_CLAMP,
+    KILN_EW_WHERE,
+    KILN_EW_EQUAL,
+    KILN_EW_NOT_EQUAL,
+    KILN_EW_LESS,
+    KILN_EW_LESS_EQUAL,
+    KILN_EW_GREATER,
+    KILN_EW_GREATER_EQUAL,
+    KILN_EW_LOGICAL_AND,
+    KILN_EW_LOGICAL_OR,
+    KILN_EW_LOGICAL_NOT,
+    KILN_EW_IS_NAN,
+    KILN_EW_EXP,
+    KILN_EW_EXP2,
+    KILN_EW_EXPM1,
+    KILN_EW_LOG,
+    KILN_EW_LOG2,
+    KILN_EW_LOG1P,
+    KILN_EW_SQRT,
+    KILN_EW_RSQRT,
+    KILN_EW_SIN,
+    KILN_EW_COS,
+    KILN_EW_TAN,
+    KILN_EW_ATAN,
+    KILN_EW_SINH,
+    KILN_EW_COSH,
+    KILN_EW_TANH,
+    KILN_EW_ERF,
+    KILN_EW_RELU,
+    KILN_EW_RELU6,
+    KILN_EW_LEAKY_RELU,
+    KILN_EW_ELU,
+    KILN_EW_SELU,
+    KILN_EW_CELU,
+    KILN_EW_GELU,
+    KILN_EW_GELU_TANH,
+    KILN_EW_SIGMOID,
+    KILN_EW_LOG_SIGMOID,
+    KILN_EW_SILU,
+    KILN_EW_SOFTPLUS,
+    KILN_EW_SOFTSIGN,
+    KILN_EW_MISH,
+    KILN_EW_HARDSIGMOID,
+    KILN_EW_HARDSWISH,
+    KILN_EW_HARDTANH,
+    KILN_EW_ADD_RELU,
+    KILN_EW_ADD_GELU,
+    KILN_EW_ADD_SILU,
+    KILN_EW_SILU_GATE,
+    KILN_EW_GELU_GATE,
+    // end
+    KILN_ELEMENTWISE_COUNT
+} kiln_elementwise;
+
+// Types: f16, bf16, f32, f64, integers and bool, as the op allows; all operands are of one type
+// (but for a mask), out is of any. 16-bit floats are computed in f32. Operands are broadcast to the
+// sizes of out: dimensions of 1, and missing ones in front. out may be the same view as an operand.
+typedef struct kiln_elementwise_desc {
+    kiln_elementwise op;
+    kiln_view in[3]; // a, b, c: as many as the op has
+    kiln_view out;
+    double alpha, beta;  // of the ops that have them
+    kiln_stream *stream; // NULL: the device's own
+} kiln_elementwise_desc;
+KILN_API kiln_status kiln_elementwise_forward(kiln *k, const kiln_elementwise_desc *desc);
+
+// din[n] = dout times the derivative by operand n, at the operands of the forward call. An operand
+// that was broadcast has a gradient of the size of dout; its sum over the repeated dimensions is
+// left to the caller.
+typedef struct kiln_elementwise_backward_desc {
+    kiln_elementwise op;
+    kiln_view in[3], dout;
+    kiln_view din[3]; // of dout's sizes; those without a buffer are not wanted
+    double alpha, beta;
+    kiln_stream *stream;
+} kiln_elementwise_backward_desc;
+KILN_API kiln_status kiln_elementwise_backward(kiln *k, const kiln_elementwise_backward_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,11 +25,11 @@ enum {
 static const op_axis axes[] = {
 #include "ops/matmul/axes.def"
 };
-static const op_program gemm_sm90 = {"ops/matmul/gemm_sm90.c", NULL, axes, COUNT(axes)},
-                        gemm_sm80 = {"ops/matmul/gemm_sm80.c", NULL, axes, COUNT(axes)},
-                        gemm_portable = {"ops/matmul/gemm_portable.c", NULL, axes, COUNT(axes)},
-                        gemm_f32 = {"ops/matmul/gemm_f32.c", NULL, axes, COUNT(axes)},
-                        gemm_strided = {"ops/matmul/gemm_strided.c", NULL, axes, COUNT(axes)};
+static const op_program gemm_sm90 = OP_PROGRAM("ops/matmul/gemm_sm90.c", NULL),
+                        gemm_sm80 = OP_PROGRAM("ops/matmul/gemm_sm80.c", NULL),
+                        gemm_portable = OP_PROGRAM("ops/matmul/gemm_portable.c", NULL),
+                        gemm_f32 = OP_PROGRAM("ops/matmul/gemm_f32.c", NULL),
+                        gemm_strided = OP_PROGRAM("ops/matmul/gemm_strided.c", NULL);
 
 // --- checking
 static kiln_status wrong(kiln *k, const char *what)

@@ -1,0 +1,133 @@
+// kiln/pack.h: neighbouring elements as a pack, moved with one access and computed with as numbers.
+//
+// PACK(T, n) at file scope makes pack_load and pack_store for packs of n elements of T, n a power
+// of two and a pack at most 16 bytes. Packs start at multiples of their size. The numbers are of
+// type pack_number(T): f32 for the narrow floats, 32 bits for narrow integers, T for the others.
+//
+//     PACK(bf16, 8)
+//     …
+//     pack_number(bf16) v[8];
+//     pack_load(bf16, 8, v, x, i);         // v = x[8 * i] …
+//     pack_store(bf16, 8, out, i, v);
+//
+// T and n may be macros. pack_get(T, p) is the number of one element, pack_put(T, v) the element.
+#ifndef KILN_PACK_H
+#define KILN_PACK_H
+
+#include <kiln/kernel.h>
+
+// clang-format off
+#define pack_number(T)                   PACK_JOIN(PACK_NUMBER_, T)
+#define pack_get(T, element)             PACK_JOIN(PACK_GET_, T)(element)
+#define pack_put(T, number)              PACK_JOIN(PACK_PUT_, T)(number)
+#define pack_load(T, n, to, from, i)     PACK_NAME(pack_load, T, n)(to, from, i)
+#define pack_store(T, n, to, i, from)    PACK_NAME(pack_store, T, n)(to, i, from)
+#define PACK(T, n)                       PACK_JOIN(PACK_OF_, T)(T, n)
+
+#define PACK_JOIN(a, b)    PACK_JOIN_(a, b)
+#define PACK_JOIN_(a, b)   a##b
+#define PACK_NAME(f, T, n) PACK_NAME_(f, T, n)
+#define PACK_NAME_(f, T, n) f##_##T##_##n
+
+// bool is a macro for _Bool by now.
+#define PACK_NUMBER__Bool u32
+#define PACK_NUMBER_i8   i32
+#define PACK_NUMBER_u8   u32
+#define PACK_NUMBER_i16  i32
+#define PACK_NUMBER_u16  u32
+#define PACK_NUMBER_i32  i32
+#define PACK_NUMBER_u32  u32
+#define PACK_NUMBER_i64  i64
+#define PACK_NUMBER_u64  u64
+#define PACK_NUMBER_f16  f32
+#define PACK_NUMBER_bf16 f32
+#define PACK_NUMBER_f32  f32
+#define PACK_NUMBER_f64  f64
+
+#define PACK_GET__Bool(x) ((u32)(x))
+#define PACK_GET_i8(x)   ((i32)(x))
+#define PACK_GET_u8(x)   ((u32)(x))
+#define PACK_GET_i16(x)  ((i32)(x))
+#define PACK_GET_u16(x)  ((u32)(x))
+#define PACK_GET_i32(x)  (x)
+#define PACK_GET_u32(x)  (x)
+#define PACK_GET_i64(x)  (x)
+#define PACK_GET_u64(x)  (x)
+#define PACK_GET_f16(x)  f32(x)
+#define PACK_GET_bf16(x) f32(x)
+#define PACK_GET_f32(x)  (x)
+#define PACK_GET_f64(x)  (x)
+
+#define PACK_PUT__Bool(x) ((x) != 0)
+#define PACK_PUT_i8(x)   ((i8)(x))
+#define PACK_PUT_u8(x)   ((u8)(x))
+#define PACK_PUT_i16(x)  ((i16)(x))
+#define PACK_PUT_u16(x)  ((u16)(x))
+#define PACK_PUT_i32(x)  ((i32)(x))
+#define PACK_PUT_u32(x)  ((u32)(x))
+#define PACK_PUT_i64(x)  ((i64)(x))
+#define PACK_PUT_u64(x)  ((u64)(x))
+#define PACK_PUT_f16(x)  to_f16((f32)(x))
+#define PACK_PUT_bf16(x) to_bf16((f32)(x))
+#define PACK_PUT_f32(x)  ((f32)(x))
+#define PACK_PUT_f64(x)  ((f64)(x))
+
+#define PACK_OF__Bool(T, n) PACK_PLAIN(T, n)
+#define PACK_OF_i8(T, n)   PACK_PLAIN(T, n)
+#define PACK_OF_u8(T, n)   PACK_PLAIN(T, n)
+#define PACK_OF_i16(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_u16(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_i32(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_u32(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_i64(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_u64(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_f32(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_f64(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_f16(T, n)  PACK_JOIN(PACK_HALVES_, n)(T, pack_f16)
+#define PACK_OF_bf16(T, n) PACK_JOIN(PACK_HALVES_, n)(T, pack_bf16)
+
+#define PACK_PLAIN(T, n) PACK_PLAIN_(T, n)
+#define PACK_PLAIN_(T, n)                                                                          \
+    typedef struct pack_##T##_##n {                                                                \
+        _Alignas((n) * sizeof(T)) T e[n];                                                          \
+    } pack_##T##_##n;                                                                              \
+    static inline void pack_load_##T##_##n(PACK_NUMBER_##T *to, const T *from, u64 i)              \
+    {                                                                                              \
+        pack_##T##_##n p = ((const pack_##T##_##n *)from)[i];                                      \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
+            to[k] = PACK_GET_##T(p.e[k]);                                                          \
+    }                                                                                              \
+    static inline void pack_store_##T##_##n(T *to, u64 i, const PACK_NUMBER_##T *from)             \
+    {                                                                                              \
+        pack_##T##_##n p;                                                                          \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
+            p.e[k] = PACK_PUT_##T(from[k]);                                                        \
+        ((pack_##T##_##n *)to)[i] = p;                                                             \
+    }
+
+// Sixteen-bit floats travel as words of two: a pack of eight is one access of 16 bytes.
+#define PACK_HALVES_1(T, pair) PACK_PLAIN(T, 1)
+#define PACK_HALVES_2(T, pair) PACK_WORDS(T, 2, pair)
+#define PACK_HALVES_4(T, pair) PACK_WORDS(T, 4, pair)
+#define PACK_HALVES_8(T, pair) PACK_WORDS(T, 8, pair)
+#define PACK_WORDS(T, n, pair) PACK_WORDS_(T, n, pair)
+#define PACK_WORDS_(T, n, pair)                                                                    \
+    typedef struct pack_##T##_##n {                                                                \
+        _Alignas(2 * (n)) u32 e[(n) / 2];                                                          \
+    } pack_##T##_##n;                                                                              \
+    static inline void pack_load_##T##_##n(f32 *to, const T *from, u64 i)                          \
+    {                                                                                              \
+        pack_##T##_##n p = ((const pack_##T##_##n *)from)[i];                                      \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
+            to[k] = f32(T##_from_bits((u16)(p.e[k / 2] >> k % 2 * 16)));                           \
+    }                                                                                              \
+    static inline void pack_store_##T##_##n(T *to, u64 i, const f32 *from)                         \
+    {                                                                                              \
+        pack_##T##_##n p;                                                                          \
+        _Pragma("unroll") for (u32 k = 0; k < (n) / 2; k++)                                                                      \
+            p.e[k] = pair(from[2 * k], from[2 * k + 1]);                                           \
+        ((pack_##T##_##n *)to)[i] = p;                                                             \
+    }
+// clang-format on
+
+#endif

@@ -1,0 +1,28 @@
+// Elementwise maps: results from operands, element by element, in one launch of
+// ops/elementwise/kernel.c. What is computed is given as text in Kiln C.
+#ifndef KILN_OP_MAP_H
+#define KILN_OP_MAP_H
+
+#include "ops/nest.h"
+
+enum { MAP_RESULTS = 4 };
+
+typedef struct op_map {
+    uint32_t key;                    // of the texts: maps with equal keys have equal ones
+    const char *operands;            // one letter each, their names in the texts: "abg"
+    uint32_t result_count;           // up to MAP_RESULTS
+    const char *values[MAP_RESULTS]; // the results: expressions over the operands, p and q
+    const char *factor;              // each value is multiplied by it: "g * "; NULL: nothing
+    kiln_view views[NEST_VIEWS];     // operands, then results; of one shape, not empty
+    kiln_type type;                  // of p, q and literals; its number type is
+    double p, q;
+    bool is_in_place; // a result has the place of an operand
+    kiln_stream *stream;
+} op_map;
+
+// The type that elements of `type` are computed in: f32 for narrow floats, 32 bits for narrow
+// integers.
+kiln_type op_number_type(kiln_type type);
+kiln_status op_map_run(kiln *k, const op_map *map);
+
+#endif

@@ -1,0 +1,143 @@
+// From views of one shape to loops over packs of elements (nest.h).
+#include "ops/nest.h"
+
+#include "rt/memory/view.h"
+
+static uint64_t magnitude(int64_t stride)
+{
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+// Does dimension `a` belong outside dimension `b`? The last view says so; the others where it has
+// the same stride in both.
+static bool is_outside(const op_nest *n, uint32_t a, uint32_t b)
+{
+    for (uint32_t v = n->view_count; v-- > 0;) {
+        uint64_t x = magnitude(n->strides[v][a]), y = magnitude(n->strides[v][b]);
+        if (x != y)
+            return x > y;
+    }
+    return false;
+}
+
+static void exchange(op_nest *n, uint32_t a, uint32_t b)
+{
+    uint64_t size = n->sizes[a];
+    n->sizes[a] = n->sizes[b];
+    n->sizes[b] = size;
+    for (uint32_t v = 0; v < n->view_count; v++) {
+        int64_t stride = n->strides[v][a];
+        n->strides[v][a] = n->strides[v][b];
+        n->strides[v][b] = stride;
+    }
+}
+
+// Insertion: there are eight at most, and equal ones keep their order.
+static void sort(op_nest *n)
+{
+    for (uint32_t d = 1; d < n->rank; d++)
+        for (uint32_t at = d; at > 0 && is_outside(n, at, at - 1); at--)
+            exchange(n, at, at - 1);
+}
+
+// Is dimension d + 1 the inside of d in every view?
+static bool is_one(const op_nest *n, uint32_t d)
+{
+    for (uint32_t v = 0; v < n->view_count; v++)
+        if (n->strides[v][d] != n->strides[v][d + 1] * (int64_t)n->sizes[d + 1])
+            return false;
+    return true;
+}
+
+static void remove_dimension(op_nest *n, uint32_t d)
+{
+    n->rank--;
+    for (; d < n->rank; d++)
+        exchange(n, d, d + 1);
+}
+
+static void merge(op_nest *n)
+{
+    for (uint32_t d = n->rank - 1; d-- > 0;)
+        if (is_one(n, d)) {
+            n->sizes[d + 1] *= n->sizes[d];
+            remove_dimension(n, d);
+        }
+}
+
+void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out)
+{
+    *out = (op_nest){.rank = views->rank, .view_count = count};
+    memcpy(out->sizes, views->sizes, sizeof out->sizes);
+    for (uint32_t v = 0; v < count; v++)
+        view_strides(&views[v], out->strides[v]);
+    for (uint32_t d = out->rank; d-- > 0;)
+        if (out->sizes[d] == 1)
+            remove_dimension(out, d);
+    if (!out->rank) { // one element
+        out->rank = 1;
+        out->sizes[0] = 1;
+        for (uint32_t v = 0; v < count; v++)
+            out->strides[v][0] = 1;
+    }
+    sort(out);
+    merge(out);
+}
+
+// Do packs of `width` elements of that view start where they may?
+static bool is_aligned(const op_nest *n, const kiln_view *view, uint32_t v, uint32_t width)
+{
+    size_t bytes = view_element_size(view);
+    int64_t inner = n->strides[v][n->rank - 1];
+    if (inner == 0 || width == 1)
+        return true;
+    if (inner != 1 || (view->buffer->address + view->first * bytes) % (width * bytes))
+        return false;
+    for (uint32_t d = 0; d + 1 < n->rank; d++)
+        if (n->strides[v][d] % width)
+            return false;
+    return true;
+}
+
+static bool is_possible(const op_nest *n, const kiln_view *views, uint32_t width)
+{
+    if (n->rank > 1 && n->sizes[n->rank - 1] % width)
+        return false;
+    for (uint32_t v = 0; v < n->view_count; v++)
+        if (width * view_element_size(&views[v]) > 16 || !is_aligned(n, &views[v], v, width))
+            return false;
+    return true;
+}
+
+// Division by a number that does not change: x / size = mul_high(x, magic) >> shift for x < 2^31.
+static void divide_by(uint64_t size, uint32_t *magic, uint32_t *shift)
+{
+    uint32_t bits = 0;
+    while (bits < 31 && (uint64_t)1 << bits < size)
+        bits++;
+    *shift = bits ? bits - 1 : 0;
+    *magic = bits ? (uint32_t)(((uint64_t)1 << (31 + bits)) / size + 1) : 0;
+}
+
+void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
+{
+    uint32_t last = nest->rank - 1, width = 16;
+    while (!is_possible(nest, views, width))
+        width /= 2;
+    *out = (op_packs){.rank = nest->rank, .width = width, .argument.packs = 1};
+    for (uint32_t d = 0; d < nest->rank; d++) {
+        uint64_t size = d == last ? nest->sizes[d] / width : nest->sizes[d];
+        out->argument.packs *= size;
+        out->argument.sizes[d] = size;
+        divide_by(size, &out->argument.magic[d], &out->argument.shift[d]);
+    }
+    out->argument.rest = nest->sizes[last] % width;
+    out->is_long = out->argument.packs >= ((uint64_t)1 << 31) - 4096; // and those of a last block
+    for (uint32_t v = 0; v < nest->view_count; v++) {
+        int64_t inner = nest->strides[v][last];
+        out->inner[v] = inner == 1 ? OP_DENSE : inner == 0 ? OP_BROADCAST : OP_STRIDED;
+        for (uint32_t d = 0; d < nest->rank; d++)
+            out->argument.strides[v][d] =
+                nest->strides[v][d] / (inner == 1 && d != last ? (int64_t)width : 1);
+    }
+}

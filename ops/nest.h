@@ -1,0 +1,42 @@
+// Views of one shape as nested loops: what elementwise kernels and kernels of rows walk over.
+//
+// Dimensions of one element go. The others are sorted by the strides of the last view, largest
+// first, and neighbours that are one dimension in every view become one: dense tensors of any rank
+// are a single loop.
+#ifndef KILN_NEST_H
+#define KILN_NEST_H
+
+#include "ops/op.h"
+
+enum { NEST_VIEWS = 8 };
+
+typedef struct op_nest {
+    uint32_t rank; // at least 1
+    uint32_t view_count;
+    uint64_t sizes[KILN_MAX_RANK];
+    int64_t strides[NEST_VIEWS][KILN_MAX_RANK]; // in elements
+} op_nest;
+
+// How the innermost dimension of a view lies.
+typedef enum op_inner { OP_BROADCAST, OP_DENSE, OP_STRIDED } op_inner;
+
+// A nest cut into packs of `width` elements along its innermost dimension.
+typedef struct op_packs {
+    uint32_t rank, width;
+    bool is_long;               // 2^31 packs and more
+    op_inner inner[NEST_VIEWS]; // OP_STRIDED only where width is 1
+    struct {                    // `struct nest` of the kernels
+        uint64_t packs, rest;   // full packs; elements of a last one (rank 1 only)
+        uint64_t sizes[KILN_MAX_RANK];
+        uint32_t magic[KILN_MAX_RANK], shift[KILN_MAX_RANK];
+        int64_t strides[NEST_VIEWS][KILN_MAX_RANK];
+    } argument;
+} op_packs;
+
+// The views have the same sizes; none is empty.
+void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out);
+// The widest packs that all views allow, at most 16 bytes each. Views from `first_result` on are
+// written.
+void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);
+
+#endif

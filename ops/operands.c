@@ -1,0 +1,88 @@
+// Checks of the operands that an op is given (operands.h).
+#include "ops/operands.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "rt/memory/view.h"
+
+kiln_status op_refuse(kiln *k, const char *call, const char *format, ...)
+{
+    char why[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: %s", call, why);
+}
+
+kiln_status op_begin(kiln *k, const char *call, const void *desc)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    return desc ? KILN_OK : op_refuse(k, call, "the description is NULL");
+}
+
+static bool is_there(const op_operand *o)
+{
+    return !o->is_optional || o->view->buffer;
+}
+
+// The same elements in the same order?
+static bool is_same(const kiln_view *a, const kiln_view *b)
+{
+    int64_t x[KILN_MAX_RANK], y[KILN_MAX_RANK];
+    if (a->buffer != b->buffer || a->first != b->first || a->rank != b->rank ||
+        kiln_view_type(*a) != kiln_view_type(*b))
+        return false;
+    view_strides(a, x);
+    view_strides(b, y);
+    for (uint32_t n = 0; n < a->rank; n++)
+        if (a->sizes[n] != b->sizes[n] || (a->sizes[n] > 1 && x[n] != y[n]))
+            return false;
+    return true;
+}
+
+kiln_status op_check_operands(kiln *k, const char *call, const op_operand *operands, size_t count,
+                              bool *is_in_place)
+{
+    kiln_status status = KILN_OK;
+    if (is_in_place)
+        *is_in_place = false;
+    for (size_t n = 0; n < count && !status; n++)
+        if (is_there(&operands[n]))
+            status = (operands[n].is_result ? view_check_written : view_check)(
+                k, operands[n].view, call, operands[n].name);
+    for (size_t n = 0; n < count && !status; n++)
+        for (size_t other = 0; other < count && operands[n].is_result && !status; other++) {
+            const op_operand *r = &operands[n], *o = &operands[other];
+            if (n == other || (o->is_result && other > n) || !is_there(r) || !is_there(o))
+                continue;
+            if (is_in_place && o->may_be_replaced && is_same(o->view, r->view))
+                *is_in_place = true;
+            else if (kiln_view_overlaps(*r->view, *o->view))
+                status = op_refuse(k, call, "'%s' overlaps '%s'%s", r->name, o->name,
+                                   o->may_be_replaced ? "; in place they are the same view" : "");
+        }
+    return status;
+}
+
+kiln_status op_check_type(kiln *k, const char *call, const op_operand *o, kiln_type type)
+{
+    kiln_type got = kiln_view_type(*o->view);
+    if (!is_there(o) || got == type)
+        return KILN_OK;
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not %s", call, o->name,
+                     kiln_type_name(got), kiln_type_name(type));
+}
+
+kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const op_operand *like)
+{
+    char got[VIEW_TEXT], want[VIEW_TEXT];
+    if (!is_there(o) ||
+        (o->view->rank == like->view->rank &&
+         !memcmp(o->view->sizes, like->view->sizes, o->view->rank * sizeof *o->view->sizes)))
+        return KILN_OK;
+    return op_refuse(k, call, "'%s' is %s, and '%s' is %s", o->name, view_shape_text(o->view, got),
+                     like->name, view_shape_text(like->view, want));
+}
