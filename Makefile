@@ -47,9 +47,12 @@ LIBS       = -lm -ldl -lpthread
 
 LIB_SRC := $(filter-out src/cli/%,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
-# The ops: ops/*.c, ops/NAME/NAME.c and ops/NAME/host_*.c (host_*.h) are compiled into the library; the other files of ops/NAME are kernels, embedded as text.
-OP_SRC     := $(sort $(wildcard ops/*.c) $(foreach d,$(wildcard ops/*/),$(wildcard $d$(notdir $(d:/=)).c $dhost_*.c)))
-OP_KERNELS := $(filter-out $(OP_SRC) $(wildcard ops/*/host_*.h),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
+# The ops: ops/*.c, ops/NAME/NAME.c and ops/NAME/host_*.c (host_*.h) are compiled into the library; ops/suite*.c and ops/NAME/suite*.c drive the cases of
+# tests and benchmarks; ops/NAME/test*.c are test programs; the other files of ops/NAME are kernels, embedded as text.
+OP_SUITES  := $(sort $(wildcard ops/suite*.c ops/*/suite*.c))
+OP_TESTS   := $(sort $(wildcard ops/*/test*.c))
+OP_SRC     := $(sort $(filter-out $(OP_SUITES),$(wildcard ops/*.c)) $(foreach d,$(wildcard ops/*/),$(wildcard $d$(notdir $(d:/=)).c $dhost_*.c)))
+OP_KERNELS := $(filter-out $(OP_SRC) $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*/host_*.h ops/*/suite*.h ops/*/test*.h),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
 CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
 
@@ -108,7 +111,7 @@ $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
 # what reads values and files for the kiln program: tests and fuzzers look at it alone
 CLI_READERS := $(addprefix $(O)/cli/,npy.o layout.o value.o infer.o infer_form.o infer_reach.o)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(OP_SUITES:%.c=$(O)/%.d)
 
 include tests/tests.mk
 include bench/bench.mk
@@ -153,7 +156,7 @@ compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
 FORCE:
 
-FORMATTED = $(wildcard ops/*.h ops/*/host_*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
+FORMATTED = $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*.h ops/*/host_*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
 format:
 	@clang-format -i $(FORMATTED)
 check-format:

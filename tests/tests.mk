@@ -13,6 +13,11 @@ $(T)/unit/unit: $(UNIT_OBJ) $(HARNESS_OBJ) $(CLI_READERS) $(BUILD)/libkiln-inter
 $(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
 
+# --- the ops: cases of ops/NAME/cases.def on every device
+OP_SUITE_OBJ := $(OP_SUITES:%.c=$(O)/%.o)
+$(T)/ops: $(T)/ops_main.o $(OP_SUITE_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $^ -o $@ $(LIBS)
+
 # --- the differential corpus: tests/run compiled by gcc (host) into one shared object, and run by Kiln beside it
 HARNESS_FLAGS = $(filter-out -fvisibility=hidden,$(ALL_FLAGS)) -Itests -I.
 CORPUS       := $(sort $(wildcard tests/run/*.c tests/run/found/*.c))
@@ -88,7 +93,7 @@ $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/li
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/unit/unit $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick
+test-build: all $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 

@@ -1,0 +1,124 @@
+// Elementwise ops: for every index of a shape, results from operands. The host writes what they are
+// (ops/map.c):
+//     OPERANDS  OPERAND(a, 0, f32, DENSE) …
+//               name, number of the view, type, how its innermost dimension lies
+//     RESULTS   RESULT(r0, 1, f32, DENSE, a + b) …
+//               and the value: an expression over the operands and the parameters p and q
+//     PACKS     PACK(f32, 4) …, of all those types
+//
+// A thread has PER packs of V elements along the innermost dimension, and loads all of them before
+// it uses the first. Dimensions that are dense in all views are one by now: RANK 1 needs no index
+// arithmetic.
+#include <kiln/pack.h>
+
+tune(PER, 1, 2, 4);
+tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
+tune(LONG, 0, 1); // 2^31 packs and more: indices of 64 bits
+tune(TAIL, 0, 1); // there is a last pack that is not full; RANK 1
+enum { THREADS = 256, BROADCAST = 0, DENSE = 1, STRIDED = 2, VIEWS = 8 };
+#ifndef OPERANDS
+#    define V        4
+#    define NUMBER   f32
+#    define PACKS    PACK(f32, 4)
+#    define OPERANDS OPERAND(a, 0, f32, DENSE) OPERAND(b, 1, f32, DENSE)
+#    define RESULTS  RESULT(out, 2, f32, DENSE, a + b)
+#endif
+#ifdef IN_PLACE // a result has the place of an operand
+#    define ALONE
+#else
+#    define ALONE restrict
+#endif
+#define R(x) ((NUMBER)(x)) // a literal in the type of the numbers
+
+struct nest {               // as in ops/nest.h
+    u64 packs, rest;        // full packs; elements of the one that is not
+    u64 sizes[8];           // of the dimensions, of the innermost in packs
+    u32 magic[8], shift[8]; // x / size is mul_high(x, magic) >> shift for x below 2^31
+    i64 strides[VIEWS][8];  // in packs where the innermost dimension is DENSE, else in elements
+};
+
+PACKS
+
+// The index of pack g.
+static void find(u64 g, const struct nest *n, u64 c[RANK])
+{
+    _Pragma("unroll") for (u32 d = RANK - 1; d > 0; d--)
+    {
+        u32 quotient = mul_high((u32)g, n->magic[d]) >> n->shift[d];
+        u64 rest = LONG ? g / n->sizes[d] : n->sizes[d] == 1 ? g : (u64)quotient;
+        c[d] = LONG ? g - rest * n->sizes[d] : (u64)((u32)g - (u32)rest * (u32)n->sizes[d]);
+        g = rest;
+    }
+    c[0] = g;
+}
+
+// Where view k has it.
+static i64 place(const u64 c[RANK], const struct nest *n, u32 k, u32 inner)
+{
+    i64 at = inner == BROADCAST ? 0
+             : inner == DENSE   ? (i64)c[RANK - 1]
+                                : (i64)c[RANK - 1] * n->strides[k][RANK - 1];
+    _Pragma("unroll") for (u32 d = 0; d + 1 < RANK; d++) at += (i64)c[d] * n->strides[k][d];
+    return at;
+}
+
+#define FOR_PACKS(s)                                                                               \
+    _Pragma("unroll") for (u32 s = 0; s < PER; s++) if (first + s * THREADS < n.packs)
+#define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
+
+#define OPERAND(x, k, T, inner)       const T *ALONE x##_from,
+#define RESULT(x, k, T, inner, value) T *ALONE x##_to,
+kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n, NUMBER p, NUMBER q)
+{
+#undef OPERAND
+#undef RESULT
+    u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()
+                     : (u64)(block_x() * (u32)(THREADS * PER) + thread_x());
+    u64 at[PER][RANK];
+#define OPERAND(x, k, T, inner) pack_number(T) x##_all[PER][V];
+    OPERANDS
+#undef OPERAND
+#define OPERAND(x, k, T, inner)                                                                    \
+    if (inner == DENSE) {                                                                          \
+        pack_load(T, V, x##_all[s], x##_from, (u64)place(at[s], &n, k, inner));                    \
+    } else {                                                                                       \
+        FOR_ELEMENTS(i)                                                                            \
+        x##_all[s][i] = pack_get(T, x##_from[place(at[s], &n, k, inner)]);                         \
+    }
+    FOR_PACKS(s)
+    {
+        find(first + s * THREADS, &n, at[s]);
+        OPERANDS
+    }
+#undef OPERAND
+    FOR_PACKS(s)
+    {
+#define RESULT(x, k, T, inner, value) pack_number(T) x##_all[V];
+        RESULTS
+#undef RESULT
+#define OPERAND(x, k, T, inner)       pack_number(T) x = x##_all[s][i];
+#define RESULT(x, k, T, inner, value) x##_all[i] = (pack_number(T))(value);
+        FOR_ELEMENTS(i){OPERANDS RESULTS}
+#undef OPERAND
+#undef RESULT
+#define RESULT(x, k, T, inner, value)                                                              \
+    if (inner == DENSE) {                                                                          \
+        pack_store(T, V, x##_to, (u64)place(at[s], &n, k, inner), x##_all);                        \
+    } else {                                                                                       \
+        FOR_ELEMENTS(i)                                                                            \
+        x##_to[place(at[s], &n, k, inner)] = pack_put(T, x##_all[i]);                              \
+    }
+        RESULTS
+#undef RESULT
+    }
+    if (TAIL && first == n.packs) {
+#define OPERAND(x, k, T, inner)                                                                    \
+    pack_number(T) x = pack_get(T, x##_from[inner == DENSE ? n.packs * V + i : 0]);
+#define RESULT(x, k, T, inner, value)                                                              \
+    x##_to[n.packs * V + i] = pack_put(T, (pack_number(T))(value));
+        for (u32 i = 0; i < n.rest; i++) {
+            OPERANDS
+            RESULTS
+        }
+    }
+}

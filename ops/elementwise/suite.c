@@ -1,0 +1,176 @@
+// The cases of the elementwise ops (ops/suite.h). The reference is the row's own expression, run in
+// double; a value from the mathematics, which each row carries, says whether the expression is
+// right.
+#include "ops/suite.h"
+
+#include <math.h>
+
+enum { // sets of types that the rows name
+    INTEGERS = 1 << KILN_I32 | 1 << KILN_I8 | 1 << KILN_I64,
+    TYPES_FLOATS = SUITE_FLOATS | SUITE_F64,
+    TYPES_SIGNED = TYPES_FLOATS | 1 << KILN_I32,
+    TYPES_NUMBERS = TYPES_SIGNED | 1 << KILN_U8,
+    TYPES_ALL = TYPES_NUMBERS | 1 << KILN_BOOL,
+};
+
+enum {
+#define ROW(name, ...) ROW_##name,
+#include "ops/elementwise/elementwise.def"
+};
+
+// What the expressions call, in double.
+#define R(x)      ((double)(x))
+#define min(a, b) fmin(a, b)
+#define max(a, b) fmax(a, b)
+#define abs(a)    fabs(a)
+#define rsqrt(a)  (1 / sqrt(a))
+#define ROW(name, signature, set, value, ...)                                                      \
+    static double value_##name(double a, double b, double c, double p, double q)                   \
+    {                                                                                              \
+        (void)a, (void)b, (void)c, (void)p, (void)q;                                               \
+        return value;                                                                              \
+    }
+#include "ops/elementwise/elementwise.def"
+#undef min
+#undef max
+#undef abs
+
+static const struct row {
+    const char *name, *signature, *derivatives[3];
+    double (*value)(double a, double b, double c, double p, double q);
+    double low, high, at[5], wanted;
+} rows[] = {
+#define ROW(name, signature, set, value, da, db, dc, low, high, a, b, c, p, q, wanted, ...)        \
+    {#name, #signature, {#da, #db, #dc}, value_##name, low, high, {a, b, c, p, q}, wanted},
+#include "ops/elementwise/elementwise.def"
+};
+
+static const op_case cases[] = {
+#define CASE(...) {__VA_ARGS__},
+#include "ops/elementwise/cases.def"
+};
+
+static bool is_float(kiln_type type)
+{
+    return type >= KILN_F16 && type != KILN_F8E4 && type != KILN_F8E5;
+}
+
+static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
+{
+    const struct row *row = &rows[c->option];
+    static const char *const names[] = {"a", "b", "c"};
+    uint32_t count = 0;
+    for (; row->signature[count] != '_'; count++) {
+        bool is_mask = row->signature[count] == 'B';
+        op_tensor *t = &out[count];
+        *t = (op_tensor){.name = names[count],
+                         .type = is_mask ? KILN_U8 : type,
+                         .rank = c->rank,
+                         .low = is_mask ? 0 : row->low,
+                         .high = is_mask ? 2 : row->high,
+                         .is_integer = is_mask || !is_float(type),
+                         .has_gradient = is_float(type) && *row->derivatives[count],
+                         .tolerance = 24};
+        if (t->is_integer && type != KILN_I32 && type != KILN_I8 && type != KILN_I64 && t->low < 0)
+            t->low = 0;
+        for (uint32_t d = 0; d < c->rank; d++)
+            t->sizes[d] = c->sizes[d];
+        if (c->tags & SUITE_BROADCAST && count)
+            t->sizes[count == 1 ? 0 : c->rank - 1] = 1;
+    }
+    out[count] = out[0];
+    out[count].name = "out";
+    out[count].role = ROLE_OUTPUT;
+    out[count].type = c->axis ? (kiln_type)c->axis : type;
+    out[count].has_gradient = false;
+    for (uint32_t d = 0; d < c->rank; d++)
+        out[count].sizes[d] = c->sizes[d];
+    return count + 1;
+}
+
+static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
+{
+    uint32_t count = 0;
+    while (rows[c->option].signature[count] != '_')
+        count++;
+    kiln_elementwise_desc forward = {
+        .op = (kiln_elementwise)c->option, .out = views[count], .alpha = c->alpha, .beta = c->beta};
+    kiln_elementwise_backward_desc backward = {
+        .op = forward.op, .alpha = c->alpha, .beta = c->beta};
+    for (uint32_t n = 0; n < count; n++) {
+        forward.in[n] = backward.in[n] = views[n];
+        if (pass == PASS_BACKWARD)
+            backward.din[n] = views[count + 1 + n];
+    }
+    if (pass == PASS_FORWARD)
+        return kiln_elementwise_forward(k, &forward);
+    backward.dout = views[2 * count + 1];
+    return kiln_elementwise_backward(k, &backward);
+}
+
+// The element of tensor `t` that the element `at` of the result belongs to.
+static size_t element(const op_case *c, const op_tensor *t, size_t at)
+{
+    size_t index = 0, step = 1;
+    for (uint32_t d = c->rank; d-- > 0;) {
+        size_t here = at % c->sizes[d];
+        at /= c->sizes[d];
+        index += (t->sizes[d] == 1 ? 0 : here) * step;
+        step *= t->sizes[d];
+    }
+    return index;
+}
+
+static void reference(const op_case *c, const op_tensor *t, double *const *values)
+{
+    const struct row *row = &rows[c->option];
+    uint32_t count = 0;
+    size_t total = 1;
+    while (t[count].role == ROLE_INPUT)
+        count++;
+    for (uint32_t d = 0; d < c->rank; d++)
+        total *= c->sizes[d];
+    for (size_t i = 0; i < total; i++) {
+        double in[3] = {0};
+        for (uint32_t n = 0; n < count; n++)
+            in[n] = values[n][element(c, &t[n], i)];
+        double y = row->value(in[0], in[1], in[2], c->alpha, c->beta);
+        if (t[count].type == KILN_U8)
+            y = (uint8_t)(int)y;
+        values[count][i] = t[count].type == KILN_BOOL ? y != 0 : y;
+    }
+}
+
+static void describe(const op_case *c, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s%s", rows[c->option].name,
+             c->tags & SUITE_BROADCAST ? " broadcast" : "", c->axis ? " to " : "",
+             c->axis ? kiln_type_name((kiln_type)c->axis) : "");
+}
+
+// The expressions are what their names say.
+static int more(kiln *k, int *passed)
+{
+    int failed = 0;
+    (void)k;
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        const double *x = rows[n].at;
+        double got = rows[n].value(x[0], x[1], x[2], x[3], x[4]);
+        bool is_right = fabs(got - rows[n].wanted) <= 1e-13 * (1 + fabs(rows[n].wanted));
+        if (!is_right)
+            printf("elementwise.def: %s is %.17g, not %.17g\n", rows[n].name, got, rows[n].wanted);
+        *passed += is_right;
+        failed += !is_right;
+    }
+    return failed;
+}
+
+const op_suite op_suite_elementwise = {.name = "elementwise",
+                                       .cases = cases,
+                                       .case_count = sizeof cases / sizeof *cases,
+                                       .has_backward = true,
+                                       .tensors = tensors,
+                                       .call = call,
+                                       .reference = reference,
+                                       .describe = describe,
+                                       .more = more};

@@ -1,0 +1,31 @@
+// The cases of the ops on a device: ops DEVICE [OP]… (default: all of them). On every device but
+// the interpreter the results must have the interpreter's bits as well.
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/suite.h"
+
+int main(int argc, char **argv)
+{
+    const char *device = argc > 1 ? argv[1] : "interp";
+    bool is_interp = !strncmp(device, "interp", 6), is_cuda = !strncmp(device, "cuda", 4);
+    kiln *k = NULL, *oracle = NULL;
+    suite_counts counts = {0};
+    if (kiln_open(device, &k) || (!is_interp && kiln_open("interp", &oracle))) {
+        printf("%s\nops: 0 passed, 1 failed, 0 skipped\n", kiln_last_error(NULL)->text);
+        return 1;
+    }
+    for (const op_suite *const *s = op_suites; *s; s++) {
+        bool is_wanted = argc <= 2;
+        for (int n = 2; n < argc; n++)
+            is_wanted |= !strcmp(argv[n], (*s)->name);
+        if (is_wanted)
+            suite_test(k, oracle, *s, !is_interp && !is_cuda, &counts);
+    }
+    kiln_close(k);
+    kiln_close(oracle);
+    if (!counts.passed && !counts.failed)
+        counts.failed++; // no such op
+    printf("ops: %d passed, %d failed, %d skipped\n", counts.passed, counts.failed, counts.skipped);
+    return counts.failed != 0;
+}
