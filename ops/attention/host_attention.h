@@ -13,9 +13,10 @@ enum {
     AXIS_COUNT
 };
 extern const op_axis attention_axes[];
-#define ATTENTION_PROGRAM(file, kernel)                                                            \
+#define ATTENTION_PROGRAM(path, name)                                                              \
     {                                                                                              \
-        "ops/attention/" file, kernel, attention_axes, AXIS_COUNT                                  \
+        .file = "ops/attention/" path, .kernel = (name), .axes = attention_axes,                   \
+        .axis_count = AXIS_COUNT                                                                   \
     }
 
 // --- calls
