@@ -324,18 +324,20 @@ static void emit_terminator(ptx *p, const ir_inst *i)
 {
     ir_ref *values =
         arena_copy(p->scratch, ir_operands(p->f, i), i->operand_count * sizeof(ir_ref));
-    if (i->op == IR_EXIT) {
+    switch ((ir_end_op)i->op) {
+    case IR_EXIT:
         ptx_parallel_move(p, ir_at(p->f, i->aux)->result, values, i->operand_count);
         if (!falls_out(p, i))
             ptx_line(p, "bra.uni $L%u", p->frame[i->aux].end_label);
-    } else if (i->op == IR_NEXT) {
+        break;
+    case IR_NEXT: {
         const ir_inst *loop = ir_at(p->f, i->aux);
         ptx_parallel_move(p, ir_region_at(p->f, loop->regions)->args, values, i->operand_count);
         ptx_line(p, "bra.uni $L%u", p->frame[i->aux].loop_label);
-    } else if (i->op == IR_RETURN) {
-        ptx_line(p, "ret");
-    } else {
-        ptx_line(p, "trap");
+        break;
+    }
+    case IR_RETURN: ptx_line(p, "ret"); break;
+    case IR_UNREACHABLE: ptx_line(p, "trap"); break;
     }
 }
 
