@@ -88,6 +88,6 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 #if HAS_BIAS
             result = epilogue(result, bias[(i64)l.first[3] + (i64)to_column * l.steps[6]]);
 #endif
-            z[(i64)to_row * l.steps[4] + (i64)to_column * l.steps[5]] = NARROW(result);
+            z[(i64)to_row * l.steps[4] + (i64)to_column * l.steps[5]] = TO_OUT(result);
         }
 }
