@@ -88,6 +88,16 @@ KILN_API const char *kiln_version(void);
 // environment switch (docs/switches.md) with a value that it does not take is an error (K6009).
 KILN_API kiln_status kiln_open(const char *device, kiln **out);
 KILN_API void kiln_close(kiln *k); // frees everything made through it; NULL is fine
+
+// A device beside another library: its context, and a stream of its own for work that names none.
+// Both must outlive the handle; Kiln does not free them. Without a context, cuda takes the GPU's
+// primary context, which the CUDA runtime (and so PyTorch) uses, too; opencl makes one.
+typedef struct kiln_open_desc {
+    const char *device; // as kiln_open takes it
+    void *context;      // a CUcontext of that GPU, or a cl_context (the device is one of its own)
+    void *stream;       // a CUstream, or a cl_command_queue of `context`; NULL: a new one
+} kiln_open_desc;
+KILN_API kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out);
 KILN_API const char *kiln_device_name(const kiln *k);
 
 // What a device can do. Programs and ops choose kernels by it; target_…() answers from the same set
@@ -277,6 +287,25 @@ KILN_API void *kiln_buffer_host(const kiln_buffer *b);
 // The device's address, for code that calls the driver itself; 0 on interp.
 KILN_API uint64_t kiln_buffer_address(const kiln_buffer *b);
 
+// A buffer over memory that belongs to somebody else. Kiln never frees that memory. `release` is
+// called exactly once, when neither the program nor a graph nor a running kernel uses the buffer
+// any more, at the latest by kiln_close; freeing such a buffer waits for the device's work. When
+// kiln_buffer_wrap fails, `release` is not called: the memory was never taken.
+typedef struct kiln_wrap_desc {
+    kiln_type type;      // or
+    size_t element_size; // for structs
+    size_t count;
+    // Memory of the host: interp, cpu; cuda pins it for as long as the buffer lives; opencl where
+    // kernels reach all memory of the host. Or:
+    void *host;
+    uint64_t address;  // of the device: cuda; opencl (shared virtual memory of the context)
+    bool is_read_only; // calls that would write it are refused
+    void (*release)(void *user); // may be NULL
+    void *user;
+    const char *name; // shown in reports; may be NULL
+} kiln_wrap_desc;
+KILN_API kiln_status kiln_buffer_wrap(kiln *k, const kiln_wrap_desc *desc, kiln_buffer **out);
+
 // Memory of the host that copies fast and without waiting (pinned). Freed by kiln_host_free or
 // kiln_close.
 KILN_API kiln_status kiln_host_alloc(kiln *k, size_t bytes, void **out);
@@ -456,12 +485,15 @@ KILN_API kiln_status kiln_check(kiln_kernel *kernel, const kiln_check_desc *desc
 KILN_API kiln_status kiln_stream_new(kiln *k, int priority,
                                      kiln_stream **out); // 0 usual, below 0 more urgent
 KILN_API void kiln_stream_free(kiln_stream *s);          // its work goes on
+// A stream over one that belongs to somebody else and outlives this one: a CUstream of the device's
+// context (NULL: the default stream), or a cl_command_queue, in order, of its context.
+KILN_API kiln_status kiln_stream_wrap(kiln *k, void *native, kiln_stream **out);
 KILN_API kiln_status kiln_stream_sync(kiln_stream *s);
 KILN_API kiln_status kiln_stream_is_done(kiln_stream *s, bool *is_done);
 KILN_API kiln_status
 kiln_stream_wait(kiln_stream *s, const kiln_event *e); // what follows in `s` waits for the event
-// The driver's own handle (a CUstream) for libraries that take one; NULL stream: the device's own.
-// NULL on interp.
+// The driver's own handle (CUstream, cl_command_queue) for libraries that take one; NULL stream:
+// the device's own. NULL on interp and cpu.
 KILN_API void *kiln_stream_native(kiln *k, kiln_stream *s);
 KILN_API kiln_status kiln_event_new(kiln *k, kiln_event **out);
 KILN_API void kiln_event_free(kiln_event *e);

@@ -75,7 +75,9 @@ struct device_ops {
     // --- memory
     // Sets address, base (when the host can touch it) and what the device keeps of its own.
     kiln_status (*alloc)(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
-    void (*free)(kiln_buffer *b);
+    // The same over memory of others. NULL: the device cannot.
+    kiln_status (*wrap)(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
+    void (*free)(kiln_buffer *b); // of a foreign one: waits, and forgets it
     kiln_status (*copy)(kiln *k, const rt_copy *copy);
     kiln_status (*fill)(kiln_buffer *b, size_t first, size_t count, const void *element,
                         kiln_stream *s);
@@ -114,6 +116,8 @@ struct device_ops {
     // --- streams, events, graphs
     void *(*stream_native)(kiln *k, kiln_stream *s); // the driver's handle. Optional
     kiln_status (*stream_new)(kiln_stream *s, int priority);
+    // A stream of others, and opening with kiln.given. NULL: the device cannot do either.
+    kiln_status (*stream_wrap)(kiln_stream *s, void *native);
     void (*stream_free)(kiln_stream *s);
     kiln_status (*stream_is_done)(kiln_stream *s, bool *is_done);
     kiln_status (*stream_wait)(kiln_stream *s, const kiln_event *e);

@@ -42,6 +42,7 @@ struct kiln {
     struct kiln_event *events;
     struct kiln_graph *graphs;
     const device_ops *ops;
+    const kiln_open_desc *given;       // while the device is opened
     void *dev;                         // the device's own state
     const struct target *target;       // what kernels are compiled for
     kiln_caps caps;                    // filled by the device when it is opened
@@ -119,7 +120,11 @@ struct kiln_buffer {
     uint8_t *base;    // where the device's memory is memory of this process, too
     uint64_t address; // what kernels get
     bool is_mapped;   // base is the program's to use
-    void *dev;        // the device's own
+    bool is_foreign;  // memory of others (kiln_buffer_wrap)
+    bool is_read_only;
+    void (*release)(void *user); // of a foreign one
+    void *release_user;
+    void *dev; // the device's own
     char name[32];
     struct kiln_buffer *prev, *next;
     uint32_t references;           // of the program; at 0 the handle is retired
@@ -228,6 +233,7 @@ void buffer_hold(kiln_buffer *b);
 void buffer_release(kiln_buffer *b);
 void buffer_drop_unused(kiln_buffer *b); // where nobody has a reference
 void buffer_drop(kiln_buffer *b);        // whoever has a reference
+kiln_status buffer_check_writable(const kiln_buffer *b, const char *call); // live, not read-only
 // --- memory/export.c
 void export_collect(kiln *k); // frees what came back since
 // The last thing that kiln_close does to buffers. True: some are still out, and the last one that

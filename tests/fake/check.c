@@ -497,6 +497,39 @@ static const struct {
 #undef E
 };
 
+// Addresses that the driver does not know or that are another GPU's; a context of another GPU; host
+// memory that is pinned already, and stays pinned.
+static void memory_of_others(void)
+{
+    kiln *k = api_open("cuda:0"), *other = NULL;
+    kiln_buffer *b = NULL, *again = NULL;
+    static int32_t numbers[64];
+    kiln_wrap_desc desc = {.type = KILN_I32, .count = 64, .address = 1024};
+    EXPECT(kiln_buffer_wrap(k, &desc, &b), KILN_E_BAD_ARGUMENT, "K6044", "knows no memory at");
+    desc.address = ((uint64_t)1 << 62) + 4096;
+    EXPECT(kiln_buffer_wrap(k, &desc, &b), KILN_E_BAD_ARGUMENT, "K6044",
+           "of cuda:1, not of cuda:0");
+    desc.address = 0;
+    desc.host = numbers;
+    CHECK(!kiln_buffer_wrap(k, &desc, &b) && !kiln_buffer_wrap(k, &desc, &again));
+    kiln_buffer_free(again); // it was not the one that pinned it
+    CHECK(!kiln_buffer_wrap(k, &desc, &again));
+    kiln_buffer_free(again);
+    kiln_buffer_free(b);
+    kiln_stream *s = NULL;
+    CHECK(!kiln_stream_wrap(k, NULL, &s)); // the default stream
+    CHECK(kiln_stream_native(k, s) == NULL && !kiln_stream_sync(s));
+    struct {
+        int device;
+    } context = {1}; // as the fake driver's
+    kiln_open_desc on = {.device = "cuda:0", .context = &context};
+    EXPECT(kiln_open_on(&on, &other), KILN_E_BAD_ARGUMENT, "K6044", "of GPU 1, not of cuda:0");
+    on.device = "cuda:1";
+    CHECK(!other && !kiln_open_on(&on, &other));
+    kiln_close(other);
+    kiln_close(k);
+}
+
 // --- all cases
 typedef struct fake_case {
     const char *name, *settings; // settings NULL: there is no library
@@ -512,6 +545,7 @@ static const fake_case cases[] = {
     {"old gpu", "sm=61", old_gpu},
     {"second gpu", "gpus=1", second_gpu},
     {"two gpus", "gpus=2", two_gpus},
+    {"memory of others", "gpus=2", memory_of_others},
     {"plain use", "", plain_use},
     {"without pools", "nopool", plain_use},
     {"without cuLaunchKernelEx", "missing=cuLaunchKernelEx", plain_use},

@@ -200,6 +200,11 @@ static cu_result fake_context_get(cu_context *c)
     *c = current;
     return CU_OK;
 }
+static cu_result fake_context_device(cu_device *d)
+{
+    *d = current ? current->device : 0;
+    return current ? CU_OK : CU_INVALID_VALUE;
+}
 static cu_result fake_context_sync(void)
 {
     ALIVE();
@@ -289,6 +294,41 @@ static cu_result fake_host_alloc(void **at, size_t bytes, unsigned flags)
 static cu_result fake_host_free(void *at)
 {
     free(at);
+    return CU_OK;
+}
+// Host memory that is pinned; 712 where it is already.
+static void *pinned[16];
+static cu_result fake_host_register(void *at, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    size_t slot = 0;
+    for (size_t n = 0; n < 16; n++) {
+        if (pinned[n] == at)
+            return 712;
+        slot = pinned[n] ? slot : n;
+    }
+    note("pin", "", (int)bytes, 0);
+    pinned[slot] = at;
+    return pinned[slot] && at ? CU_OK : CU_INVALID_VALUE;
+}
+static cu_result fake_host_unregister(void *at)
+{
+    for (size_t n = 0; n < 16; n++)
+        if (pinned[n] == at) {
+            pinned[n] = NULL;
+            note("unpin", "", 0, 0);
+            return CU_OK;
+        }
+    return 713;
+}
+// No memory is at addresses below 4096; bit 62 says that it is another GPU's.
+static cu_result fake_pointer_attribute(void *value, int attribute, cu_ptr at)
+{
+    if (at < 4096)
+        return CU_INVALID_VALUE;
+    int is_away = (at >> 62) & 1;
+    int number = attribute == 2 ? CU_MEMORY_DEVICE : attribute == 9 ? current->device + is_away : 0;
+    memcpy(value, &number, sizeof number);
     return CU_OK;
 }
 static cu_result fake_host_device_pointer(cu_ptr *device, void *host, unsigned flags)

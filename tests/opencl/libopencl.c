@@ -88,6 +88,29 @@ ocl_queue clCreateCommandQueue(ocl_context c, ocl_device_id d, uint64_t properti
     (void)c, (void)d, (void)properties;
     return HANDLE(r);
 }
+ocl_result clRetainContext(ocl_context c)
+{
+    return c == (void *)&thing ? OCL_OK : -34;
+}
+ocl_result clGetContextInfo(ocl_context c, uint32_t what, size_t size, void *out, size_t *needed)
+{
+    void *device = &thing;
+    (void)what;
+    return c == (void *)&thing ? give(&device, sizeof device, size, out, needed) : -34;
+}
+ocl_result clRetainCommandQueue(ocl_queue q)
+{
+    (void)q;
+    return OCL_OK;
+}
+ocl_result clGetCommandQueueInfo(ocl_queue q, uint32_t what, size_t size, void *out, size_t *needed)
+{
+    void *context = &thing;
+    if (what == OCL_QUEUE_CONTEXT)
+        return give(&context, sizeof context, size, out, needed);
+    return q == (void *)&thing ? give_number(0, size, out, needed)
+                               : give_number(1, size, out, needed);
+}
 void *clSVMAlloc(ocl_context c, uint64_t flags, size_t size, uint32_t alignment)
 {
     (void)c, (void)flags, (void)alignment;

@@ -134,6 +134,7 @@ typedef struct cu_tensor_map {
     E(context_reset, "cuDevicePrimaryCtxReset", 11000, "cuDevicePrimaryCtxReset_v2", (cu_device device))                                    \
     E(context_set, "cuCtxSetCurrent", 4000, "cuCtxSetCurrent", (cu_context context))                                                        \
     E(context_get, "cuCtxGetCurrent", 4000, "cuCtxGetCurrent", (cu_context * context))                                                      \
+    E(context_device, "cuCtxGetDevice", 2000, "cuCtxGetDevice", (cu_device * device))                                                       \
     E(context_sync, "cuCtxSynchronize", 2000, "cuCtxSynchronize", (void))                                                                   \
     E(peer_can, "cuDeviceCanAccessPeer", 4000, "cuDeviceCanAccessPeer", (int *can, cu_device device, cu_device peer))                       \
     E(peer_enable, "cuCtxEnablePeerAccess", 4000, "cuCtxEnablePeerAccess", (cu_context peer, unsigned flags))                               \
@@ -147,6 +148,9 @@ typedef struct cu_tensor_map {
     E(pool_trim, "cuMemPoolTrimTo", 11020, "cuMemPoolTrimTo", (cu_pool pool, size_t keep))                                                  \
     E(host_alloc, "cuMemHostAlloc", 2020, "cuMemHostAlloc", (void **at, size_t bytes, unsigned flags))                                      \
     E(host_free, "cuMemFreeHost", 2000, "cuMemFreeHost", (void *at))                                                                        \
+    E(host_register, "cuMemHostRegister", 6050, "cuMemHostRegister_v2", (void *at, size_t bytes, unsigned flags))                           \
+    E(host_unregister, "cuMemHostUnregister", 4000, "cuMemHostUnregister", (void *at))                                                      \
+    E(pointer_attribute, "cuPointerGetAttribute", 4000, "cuPointerGetAttribute", (void *value, int attribute, cu_ptr at))                   \
     E(host_device_pointer, "cuMemHostGetDevicePointer", 3020, "cuMemHostGetDevicePointer_v2", (cu_ptr * device, void *host, unsigned flags)) \
     E(copy_out, "cuMemcpyDtoH", 3020, "cuMemcpyDtoH_v2", (void *to, cu_ptr from, size_t bytes))                                             \
     E(copy_in_async, "cuMemcpyHtoDAsync", 3020, "cuMemcpyHtoDAsync_v2", (cu_ptr to, const void *from, size_t bytes, cu_stream stream))      \

@@ -26,6 +26,7 @@ typedef struct launch_note {
 
 typedef struct cuda_stream {
     cu_stream native;
+    bool is_foreign;     // the native one belongs to others
     kiln_stream *handle; // NULL: the device's own stream
     launch_note ring[LAUNCH_RING];
     uint32_t launched;        // launch n is ring[n % LAUNCH_RING]
@@ -41,7 +42,9 @@ struct cuda_device {
     cu_device device;
     kiln_device_info facts; // asked for once: the clocks take the driver half a millisecond each
     cu_context context;
+    bool is_foreign;  // the context belongs to others
     cuda_stream main; // launches that name no stream
+    bool has_main;
     cu_stream memory; // allocations and their zeroing
     cu_pool pool;     // NULL: plain allocation
     uint32_t *marks;  // mapped: per stream slot, how many launches have ended
@@ -183,6 +186,12 @@ kiln_kernel *cuda_graph_kernel(const kiln_graph *g, size_t node);
 kiln_status cuda_graph_set(kiln_graph *g, size_t node, const rt_launch *launch);
 kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s);
 void cuda_graph_free(kiln_graph *g);
+
+// --- foreign.c: what belongs to others
+kiln_status cuda_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
+void cuda_unwrap(kiln_buffer *b);
+kiln_status cuda_stream_wrap(kiln_stream *s, void *native);
+kiln_status cuda_enter_given(kiln *k); // the context that the device is opened on
 
 // --- channel.c
 kiln_status cuda_channel_open(kiln_module *m);

@@ -309,7 +309,7 @@ static void close_device(kiln *k)
         return;
     if (d->context) {
         cuda_enter(d);
-        if (d->main.native)
+        if (d->has_main)
             cuda_stream_close(d, &d->main);
         if (d->order)
             d->cu->event_destroy(d->order);
@@ -317,6 +317,8 @@ static void close_device(kiln *k)
             d->cu->stream_destroy(d->memory);
         if (d->marks)
             d->cu->host_free(d->marks);
+    }
+    if (d->context && !d->is_foreign) {
         d->cu->context_set(NULL);
         d->cu->context_release(d->device);
         // The driver may or may not let this process go on with the GPU after a fault; asking costs
@@ -349,9 +351,17 @@ static kiln_status open_parts(kiln *k)
 {
     cuda_device *d = cuda_of(k);
     const cuda_api *cu = d->cu;
-    cu_result r = cu->context_retain(&d->context, d->device);
-    if (!r)
-        r = cu->context_set(d->context);
+    cu_result r = CU_OK;
+    d->is_foreign = k->given->context != NULL;
+    if (d->is_foreign) {
+        kiln_status status = cuda_enter_given(k);
+        if (status)
+            return status;
+    } else {
+        r = cu->context_retain(&d->context, d->device);
+        if (!r)
+            r = cu->context_set(d->context);
+    }
     if (r)
         return cannot_open(k, r);
     void *marks = NULL;
@@ -372,7 +382,12 @@ static kiln_status open_parts(kiln *k)
         uint64_t keep = UINT64_MAX; // freed memory stays with us until kiln_memory_trim
         cu->pool_set(d->pool, CU_POOL_RELEASE_THRESHOLD, &keep);
     }
-    return cuda_stream_open(k, &d->main, 0);
+    void *stream = k->given->stream;
+    d->main.is_foreign = stream != NULL;
+    memcpy(&d->main.native, &stream, sizeof stream);
+    kiln_status status = cuda_stream_open(k, &d->main, 0);
+    d->has_main = !status;
+    return status;
 }
 
 static kiln_status open_device(kiln *k, int ordinal)
@@ -422,6 +437,7 @@ const device_ops cuda_device_ops = {
     .info = info,
     .sync = cuda_sync,
     .alloc = cuda_alloc,
+    .wrap = cuda_wrap,
     .free = cuda_free,
     .copy = cuda_copy,
     .fill = cuda_fill,
@@ -436,6 +452,7 @@ const device_ops cuda_device_ops = {
     .clusters = cuda_clusters,
     .stream_native = stream_native,
     .stream_new = cuda_stream_new,
+    .stream_wrap = cuda_stream_wrap,
     .stream_free = cuda_stream_free,
     .stream_is_done = cuda_stream_is_done,
     .stream_wait = cuda_stream_wait,

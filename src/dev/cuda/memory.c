@@ -131,7 +131,9 @@ void cuda_free(kiln_buffer *b)
 {
     cuda_device *d = cuda_of(b->k);
     cuda_enter(d);
-    if (b->is_mapped) {
+    if (b->is_foreign) {
+        cuda_unwrap(b);
+    } else if (b->is_mapped) {
         cuda_sync(b->k, NULL);
         d->cu->host_free(b->base);
     } else if (b->address && d->pool) {

@@ -13,7 +13,9 @@ kiln_status cuda_stream_open(kiln *k, cuda_stream *s, int priority)
     if (slot == CUDA_STREAM_LIMIT)
         return error_set(k, KILN_E_NO_MEMORY, K6004, "%d streams are open: no more are possible",
                          CUDA_STREAM_LIMIT);
-    cu_result r = d->cu->stream_create(&s->native, CU_STREAM_NON_BLOCKING, priority);
+    cu_result r = CU_OK;
+    if (!s->is_foreign)
+        r = d->cu->stream_create(&s->native, CU_STREAM_NON_BLOCKING, priority);
     if (r)
         return cuda_fail(k, r, "making a stream");
     d->slot_used[slot] = true;
@@ -26,18 +28,31 @@ kiln_status cuda_stream_open(kiln *k, cuda_stream *s, int priority)
     return KILN_OK;
 }
 
-kiln_status cuda_stream_new(kiln_stream *s, int priority)
+// `native`: of others, where it is foreign.
+static kiln_status make_stream(kiln_stream *s, int priority, bool is_foreign, void *native)
 {
     kiln_status status = cuda_ready(s->k);
     cuda_stream *c = status ? NULL : calloc(1, sizeof *c);
     if (!c)
         return status ? status : error_no_memory(s->k, "a stream");
     c->handle = s;
+    c->is_foreign = is_foreign;
+    memcpy(&c->native, &native, sizeof native);
     s->dev = c;
     status = cuda_stream_open(s->k, c, priority);
     if (status)
         free(c);
     return status;
+}
+
+kiln_status cuda_stream_new(kiln_stream *s, int priority)
+{
+    return make_stream(s, priority, false, NULL);
+}
+
+kiln_status cuda_stream_wrap(kiln_stream *s, void *native)
+{
+    return make_stream(s, 0, true, native);
 }
 
 void cuda_stream_close(cuda_device *d, cuda_stream *s)
@@ -49,9 +64,11 @@ void cuda_stream_close(cuda_device *d, cuda_stream *s)
         if (unfinished)
             d->cu->graph_destroy(unfinished);
     }
-    d->cu->stream_sync(s->native); // its slot may be given to another
-    d->cu->stream_destroy(s->native);
-    d->slot_used[s->slot] = false;
+    cu_result r = d->cu->stream_sync(s->native); // its slot may be given to another
+    if (!s->is_foreign)
+        d->cu->stream_destroy(s->native);
+    // Others may be capturing their stream: what it will write to the slot is still to come.
+    d->slot_used[s->slot] = s->is_foreign && r;
 }
 
 void cuda_stream_free(kiln_stream *s)

@@ -38,6 +38,7 @@ kiln_status host_sync(kiln *k, kiln_stream *s);
 
 // --- memory.c
 kiln_status host_buffer_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
+kiln_status host_buffer_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
 void host_buffer_free(kiln_buffer *b);
 kiln_status host_copy(kiln *k, const rt_copy *c);
 kiln_status host_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
@@ -66,7 +67,7 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
 #define HOST_OPS                                                                                   \
     .count = host_count, .find = host_find, .close = host_close,                                   \
     .takes_target = host_takes_target, .sync = host_sync, .alloc = host_buffer_alloc,              \
-    .free = host_buffer_free, .copy = host_copy, .fill = host_fill,                                \
+    .wrap = host_buffer_wrap, .free = host_buffer_free, .copy = host_copy, .fill = host_fill,      \
     .memory_info = host_memory_info, .memory_trim = host_memory_trim,                              \
     .host_alloc = host_memory_alloc, .host_free = host_memory_free, .stream_new = host_stream_new, \
     .stream_free = capture_stream_free, .stream_is_done = host_stream_is_done,                     \

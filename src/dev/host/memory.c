@@ -80,6 +80,36 @@ kiln_status host_buffer_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_de
     return KILN_OK;
 }
 
+// Memory of others begins where it begins: the address keeps what it is off by, so that accesses
+// are found aligned or not as they are. The bytes up to there count as part of the row.
+kiln_status host_buffer_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc)
+{
+    enum { WIDEST = 16 }; // access of one thread
+    host_device *d = host_of(b->k);
+    if (desc->address)
+        return error_set(b->k, KILN_E_UNSUPPORTED, K6044,
+                         "%s has no memory but the host's: give its address as `host`",
+                         b->k->device);
+    if (bytes > ((size_t)1 << (INTERP_SEGMENT_BITS - 1)) - ALIGNMENT)
+        return error_set(b->k, KILN_E_UNSUPPORTED, K6044,
+                         "%zu bytes are more than a buffer of %s can have", bytes, b->k->device);
+    size_t off = (uintptr_t)desc->host % WIDEST;
+    host_buffer *h = calloc(1, sizeof *h);
+    if (h)
+        h->row = row_new(d);
+    if (!h || !h->row) {
+        free(h);
+        return error_no_memory(b->k, "a buffer");
+    }
+    b->dev = h;
+    b->base = desc->host;
+    b->address = interp_address(h->row, off);
+    b->is_mapped = true;
+    if (desc->host)
+        d->rows[h->row] = (interp_buffer){b->base - off, off + bytes};
+    return KILN_OK;
+}
+
 void host_buffer_free(kiln_buffer *b)
 {
     host_device *d = host_of(b->k);

@@ -48,6 +48,11 @@ enum {
     OCL_FP_EXACT_DIVIDE = 0x80,
     OCL_SVM_COARSE = 1,
     OCL_SVM_FINE = 2,
+    OCL_SVM_SYSTEM = 4,
+    OCL_CONTEXT_DEVICES = 0x1081,
+    OCL_QUEUE_CONTEXT = 0x1090,
+    OCL_QUEUE_PROPERTIES = 0x1093,
+    OCL_QUEUE_OUT_OF_ORDER = 1,
     OCL_QUEUE_PROFILING = 2,
     OCL_READ_WRITE = 1,
     OCL_BUILD_LOG = 0x1183,
@@ -68,8 +73,12 @@ enum {
     E(devices, "clGetDeviceIDs", ocl_result, (ocl_platform p, uint64_t type, uint32_t room, ocl_device_id *list, uint32_t *count)) \
     E(device_info, "clGetDeviceInfo", ocl_result, (ocl_device_id d, uint32_t what, size_t size, void *out, size_t *needed)) \
     E(context_create, "clCreateContext", ocl_context, (const intptr_t *properties, uint32_t count, const ocl_device_id *list, void (*notify)(const char *, const void *, size_t, void *), void *user, ocl_result *r)) \
+    E(context_retain, "clRetainContext", ocl_result, (ocl_context c)) \
+    E(context_info, "clGetContextInfo", ocl_result, (ocl_context c, uint32_t what, size_t size, void *out, size_t *needed)) \
     E(context_release, "clReleaseContext", ocl_result, (ocl_context c)) \
     E(queue_create, "clCreateCommandQueue", ocl_queue, (ocl_context c, ocl_device_id d, uint64_t properties, ocl_result *r)) \
+    E(queue_retain, "clRetainCommandQueue", ocl_result, (ocl_queue q)) \
+    E(queue_info, "clGetCommandQueueInfo", ocl_result, (ocl_queue q, uint32_t what, size_t size, void *out, size_t *needed)) \
     E(queue_release, "clReleaseCommandQueue", ocl_result, (ocl_queue q)) \
     E(flush, "clFlush", ocl_result, (ocl_queue q)) \
     E(finish, "clFinish", ocl_result, (ocl_queue q)) \

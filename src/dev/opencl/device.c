@@ -202,21 +202,37 @@ static void *stream_native(kiln *k, kiln_stream *s)
     return ocl_queue_of(k, s);
 }
 
-static kiln_status stream_new(kiln_stream *s, int priority)
+static kiln_status new_queue(kiln *k, ocl_queue *out)
 {
-    ocl_device *d = ocl_of(s->k);
+    ocl_device *d = ocl_of(k);
     ocl_result r;
-    (void)priority;
+    *out = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
+    return r ? ocl_fail(k, r, "making a stream") : KILN_OK;
+}
+
+// `native`: a queue of others, where it is foreign.
+static kiln_status make_stream(kiln_stream *s, bool is_foreign, void *native)
+{
     kiln_status status = ocl_ready(s->k);
     ocl_stream *o = status ? NULL : calloc(1, sizeof *o);
     if (!o)
         return status ? status : error_no_memory(s->k, "a stream");
-    o->queue = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
     s->dev = o;
-    if (!r)
-        return KILN_OK;
-    free(o);
-    return ocl_fail(s->k, r, "making a stream");
+    status = is_foreign ? ocl_take_queue(s->k, native, &o->queue) : new_queue(s->k, &o->queue);
+    if (status)
+        free(o);
+    return status;
+}
+
+static kiln_status stream_new(kiln_stream *s, int priority)
+{
+    (void)priority;
+    return make_stream(s, false, NULL);
+}
+
+static kiln_status stream_wrap(kiln_stream *s, void *native)
+{
+    return make_stream(s, true, native);
 }
 
 static void stream_free(kiln_stream *s)
@@ -329,7 +345,12 @@ static kiln_status open_parts(kiln *k)
 {
     ocl_device *d = ocl_of(k);
     ocl_result r;
-    d->context = d->cl->context_create(NULL, 1, &d->found->device, NULL, NULL, &r);
+    if (!d->context)
+        d->context = d->cl->context_create(NULL, 1, &d->found->device, NULL, NULL, &r);
+    else
+        r = OCL_OK; // it was given
+    if (!r && k->given->stream)
+        return ocl_take_queue(k, k->given->stream, &d->main);
     if (!r)
         d->main = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
     return r ? ocl_fail(k, r, "opening the device") : KILN_OK;
@@ -342,8 +363,13 @@ static kiln_status open_device(kiln *k, int ordinal)
         return error_no_memory(NULL, "an OpenCL device's handle");
     pthread_mutex_init(&d->lock, NULL);
     k->dev = d;
+    kiln_status status = KILN_OK;
+    d->cl = ocl_load(NULL); // find says why there is none
+    if (k->given->context && d->cl)
+        status = ocl_take_context(k, d->cl, &ordinal, &d->context);
     snprintf(k->device, sizeof k->device, "opencl:%d", ordinal);
-    kiln_status status = find(d, ordinal);
+    if (!status)
+        status = find(d, ordinal);
     if (!status)
         status = open_parts(k);
     if (status) {
@@ -388,6 +414,7 @@ const device_ops opencl_device_ops = {
     .info = info,
     .sync = ocl_sync,
     .alloc = ocl_alloc,
+    .wrap = ocl_wrap,
     .free = ocl_free,
     .copy = ocl_copy,
     .fill = ocl_fill,
@@ -401,6 +428,7 @@ const device_ops opencl_device_ops = {
     .launch = ocl_launch,
     .stream_native = stream_native,
     .stream_new = stream_new,
+    .stream_wrap = stream_wrap,
     .stream_free = stream_free,
     .stream_is_done = stream_is_done,
     .stream_wait = stream_wait,

@@ -53,7 +53,8 @@ void ocl_free(kiln_buffer *b)
     ocl_device *d = ocl_of(b->k);
     if (!d->is_lost)
         ocl_sync(b->k, NULL); // a kernel may still use it
-    d->cl->svm_free(d->context, b->base);
+    if (!b->is_foreign)
+        d->cl->svm_free(d->context, b->base);
 }
 
 kiln_status ocl_memory_info(kiln *k, kiln_memory_info *out)

@@ -71,11 +71,19 @@ static kiln_status check_switches(void)
 
 kiln_status kiln_open(const char *device, kiln **out)
 {
+    return kiln_open_on(&(kiln_open_desc){.device = device}, out);
+}
+
+kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
+{
     int ordinal = 0;
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_open: there is no place for the result (out is NULL)");
     *out = NULL;
+    if (!desc)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_open_on: the description is NULL");
+    const char *device = desc->device;
     kiln_status status = check_switches();
     if (status)
         return status;
@@ -89,7 +97,13 @@ kiln_status kiln_open(const char *device, kiln **out)
     if (!k)
         return error_no_memory(NULL, "a device handle");
     k->ops = row->ops;
-    status = k->ops->open(k, ordinal);
+    k->given = desc;
+    if ((desc->context || desc->stream) && !k->ops->stream_wrap)
+        status = error_set(NULL, KILN_E_UNSUPPORTED, K6038,
+                           "'%s' has no contexts and streams of others", row->name);
+    else
+        status = k->ops->open(k, ordinal);
+    k->given = NULL;
     if (status) {
         error_free(k);
         handle_free(HANDLE_CONTEXT, k);

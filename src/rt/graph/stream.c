@@ -53,6 +53,30 @@ kiln_status kiln_stream_new(kiln *k, int priority, kiln_stream **out)
     return KILN_OK;
 }
 
+kiln_status kiln_stream_wrap(kiln *k, void *native, kiln_stream **out)
+{
+    void *item;
+    if (out)
+        *out = NULL;
+    kiln_status status = start(k, HANDLE_STREAM, out, &item, "a stream");
+    if (status)
+        return status;
+    kiln_stream *s = item;
+    s->k = k;
+    status = k->ops->stream_wrap
+                 ? k->ops->stream_wrap(s, native)
+                 : error_set(k, KILN_E_UNSUPPORTED, K6038,
+                             "%s has no streams of others: its work is done when a call returns",
+                             k->device);
+    if (status) {
+        handle_free(HANDLE_STREAM, s);
+        return status;
+    }
+    LIST_ADD(k->streams, s);
+    *out = s;
+    return KILN_OK;
+}
+
 void stream_drop(kiln_stream *s)
 {
     uses_free(&s->uses);

@@ -207,6 +207,11 @@ static kiln_status check_buffer(const kiln_kernel *kernel, size_t index, const k
         return error_set(k, KILN_E_LAUNCH, K6014,
                          "argument %zu '%s': the buffer belongs to another kiln handle", index + 1,
                          p->info.name);
+    if (b->is_read_only && !p->info.is_const)
+        return error_set(k, KILN_E_LAUNCH, K6045,
+                         "argument %zu '%s': the buffer is read-only, and the parameter does not "
+                         "point to const: the kernel may write it",
+                         index + 1, p->info.name);
     if (!element_address(arg, &out->bits))
         return error_set(k, KILN_E_LAUNCH, K6017,
                          "argument %zu '%s': element %llu of a buffer of %zu", index + 1,

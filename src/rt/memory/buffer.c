@@ -27,7 +27,9 @@ const char *kiln_type_name(kiln_type type)
     return (unsigned)type < COUNT(types) ? types[type].name : "unknown";
 }
 
-static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size, kiln_buffer **out)
+// `foreign`: over memory of others; NULL: over memory of its own.
+static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
+                        const kiln_wrap_desc *foreign, kiln_buffer **out)
 {
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
@@ -52,12 +54,20 @@ static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
     b->elem_size = elem_size;
     b->count = desc->count;
     snprintf(b->name, sizeof b->name, "%s", desc->name ? desc->name : "");
-    kiln_status status = k->ops->alloc(b, elem_size * desc->count, desc);
+    b->is_foreign = foreign != NULL;
+    b->is_read_only = foreign && foreign->is_read_only;
+    kiln_status status = foreign ? k->ops->wrap(b, elem_size * desc->count, foreign)
+                                 : k->ops->alloc(b, elem_size * desc->count, desc);
     if (status) {
         handle_free(HANDLE_BUFFER, b);
         return status;
     }
-    k->used_bytes += elem_size * desc->count;
+    if (foreign) {
+        b->release = foreign->release;
+        b->release_user = foreign->user;
+    } else {
+        k->used_bytes += elem_size * desc->count;
+    }
     if (k->used_bytes > k->used_peak)
         k->used_peak = k->used_bytes;
     LIST_ADD(k->buffers, b);
@@ -67,12 +77,13 @@ static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
 
 kiln_status kiln_buffer_new(kiln *k, kiln_type type, size_t count, kiln_buffer **out)
 {
-    return make(k, &(kiln_buffer_desc){.type = type, .count = count}, kiln_type_size(type), out);
+    return make(k, &(kiln_buffer_desc){.type = type, .count = count}, kiln_type_size(type), NULL,
+                out);
 }
 
 kiln_status kiln_buffer_new_bytes(kiln *k, size_t element_size, size_t count, kiln_buffer **out)
 {
-    return make(k, &(kiln_buffer_desc){.count = count}, element_size, out);
+    return make(k, &(kiln_buffer_desc){.count = count}, element_size, NULL, out);
 }
 
 kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer **out)
@@ -87,16 +98,50 @@ kiln_status kiln_buffer_make(kiln *k, const kiln_buffer_desc *desc, kiln_buffer 
                          kiln_type_name(desc->type), kiln_type_size(desc->type),
                          desc->element_size);
     return make(k, desc, desc->type != KILN_VOID ? kiln_type_size(desc->type) : desc->element_size,
-                out);
+                NULL, out);
+}
+
+kiln_status kiln_buffer_wrap(kiln *k, const kiln_wrap_desc *desc, kiln_buffer **out)
+{
+    if (out)
+        *out = NULL;
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_buffer_wrap: the description is NULL");
+    size_t size = kiln_type_size(desc->type);
+    if (desc->type != KILN_VOID && desc->element_size && desc->element_size != size)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_buffer_wrap: %s has %zu bytes, element_size says %zu",
+                         kiln_type_name(desc->type), size, desc->element_size);
+    if (desc->count && !desc->host == !desc->address)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_buffer_wrap: exactly one of `host` and `address` says where the "
+                         "memory is");
+    if (!k->ops->wrap)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s takes no memory of others", k->device);
+    size = desc->type != KILN_VOID ? size : desc->element_size;
+    if (size && ((uintptr_t)desc->host | desc->address) % (desc->type != KILN_VOID ? size : 1))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6044,
+                         "kiln_buffer_wrap: the memory is not aligned to the %zu bytes of %s", size,
+                         kiln_type_name(desc->type));
+    const kiln_buffer_desc plain = {.type = desc->type, .count = desc->count, .name = desc->name};
+    return make(k, &plain, size, desc, out);
 }
 
 // --- references
 void buffer_drop(kiln_buffer *b)
 {
     LIST_REMOVE(b->k->buffers, b);
-    b->k->used_bytes -= b->elem_size * b->count;
+    if (!b->is_foreign)
+        b->k->used_bytes -= b->elem_size * b->count;
     b->k->ops->free(b);
+    void (*release)(void *user) = b->release;
+    void *user = b->release_user;
     handle_free(HANDLE_BUFFER, b);
+    if (release)
+        release(user);
 }
 
 void buffer_drop_unused(kiln_buffer *b)
@@ -157,9 +202,20 @@ static kiln_status check_range(const kiln_buffer *b, size_t first, const void *h
     return KILN_OK;
 }
 
+kiln_status buffer_check_writable(const kiln_buffer *b, const char *call)
+{
+    if (!handle_is(HANDLE_BUFFER, b))
+        return error_bad_handle(HANDLE_BUFFER, b);
+    return b->is_read_only
+               ? error_set(b->k, KILN_E_BAD_ARGUMENT, K6045, "%s: the buffer is read-only", call)
+               : KILN_OK;
+}
+
 kiln_status kiln_write(kiln_buffer *b, size_t first, const void *from, size_t count)
 {
     kiln_status status = check_range(b, first, from, count, "kiln_write");
+    if (!status)
+        status = buffer_check_writable(b, "kiln_write");
     if (status || !count)
         return status;
     return b->k->ops->copy(b->k, &(rt_copy){.to = b,
@@ -185,6 +241,8 @@ kiln_status kiln_fill(kiln_buffer *b, const void *element)
 {
     kiln_status status =
         check_range(b, 0, element, handle_is(HANDLE_BUFFER, b) ? b->count : 0, "kiln_fill");
+    if (!status)
+        status = buffer_check_writable(b, "kiln_fill");
     return status || !b->count ? status : b->k->ops->fill(b, 0, b->count, element, NULL);
 }
 
@@ -192,6 +250,8 @@ kiln_status kiln_fill_async(kiln_buffer *b, size_t first, size_t count, const vo
                             kiln_stream *stream)
 {
     kiln_status status = check_range(b, first, element, count, "kiln_fill_async");
+    if (!status)
+        status = buffer_check_writable(b, "kiln_fill_async");
     if (!status)
         status = stream_check(b->k, stream);
     if (!status && count && stream && stream->is_capturing && !uses_add_buffer(&stream->uses, b))

@@ -45,6 +45,8 @@ static kiln_status check_buffers(const kiln_copy_desc *d, kiln **k)
         return error_bad_handle(HANDLE_BUFFER, d->to);
     if (d->from && !handle_is(HANDLE_BUFFER, d->from))
         return error_bad_handle(HANDLE_BUFFER, d->from);
+    if (d->to && buffer_check_writable(d->to, "kiln_copy"))
+        return KILN_E_BAD_ARGUMENT;
     if ((d->to && d->to_host) || (d->from && d->from_host))
         return error_set(d->to ? d->to->k : d->from->k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_copy: '%s' is a buffer and host memory at the same time",

@@ -281,6 +281,9 @@ static bool reaches_once(const kiln_view *v)
 kiln_status view_check_written(kiln *k, const kiln_view *v, const char *call, const char *name)
 {
     kiln_status status = view_check(k, v, call, name);
+    if (!status && v->buffer->is_read_only)
+        return error_set(v->buffer->k, KILN_E_BAD_ARGUMENT, K6045,
+                         "%s: '%s' is a view of a read-only buffer", call, name);
     if (status || reaches_once(v))
         return status;
     char shape[VIEW_TEXT];
