@@ -15,8 +15,8 @@ typedef struct place { // where an access goes
 
 static place place_of(cpu_emitter *e, const ir_inst *i, uint32_t index)
 {
-    place p = {.pointer = ir_operand(e->f, i, 0), .size = ir_type_size((ir_type)i->type)};
-    ir_type t = ir_type_of(e->f, p.pointer);
+    place p = {.pointer = ir_operand(e->t.f, i, 0), .size = ir_type_size((ir_type)i->type)};
+    ir_type t = ir_type_of(e->t.f, p.pointer);
     p.in = t == IR_PTR_LOCAL                  ? SPACE_LOCAL
            : t == IR_PTR_GEN && e->has_tagged ? SPACE_TAGGED
                                               : SPACE_PLAIN;
@@ -28,21 +28,22 @@ static place place_of(cpu_emitter *e, const ir_inst *i, uint32_t index)
 static const char *address(cpu_emitter *e, const place *p)
 {
     const char *base = cpu_scalar(e, p->pointer);
-    return p->offset ? str_format(e->a, "%s + (uint64_t)%lldll", base, (long long)p->offset) : base;
+    return p->offset ? str_format(e->t.a, "%s + (uint64_t)%lldll", base, (long long)p->offset)
+                     : base;
 }
 
 static const char *addresses(cpu_emitter *e, const place *p)
 {
     const char *base = cpu_lanes(e, p->pointer);
     return p->offset
-               ? str_format(e->a, "add_i8(%s, s8((uint64_t)%lldll))", base, (long long)p->offset)
+               ? str_format(e->t.a, "add_i8(%s, s8((uint64_t)%lldll))", base, (long long)p->offset)
                : base;
 }
 
 static const ir_inst *def_inst(const cpu_emitter *e, ir_ref r)
 {
-    ir_inst_id id = ir_def_of(e->f, r);
-    return id ? ir_at(e->f, id) : NULL;
+    ir_inst_id id = ir_def_of(e->t.f, r);
+    return id ? ir_at(e->t.f, id) : NULL;
 }
 
 typedef struct indexed { // base + index * scale, with a 32-bit index a lane
@@ -57,32 +58,32 @@ static bool find_index(const cpu_emitter *e, ir_ref offset, indexed *out)
     const ir_inst *i = def_inst(e, offset);
     uint64_t by = 0;
     out->scale = 1;
-    if (i && i->op == IR_SHL && ir_const_bits(e->f, ir_operand(e->f, i, 1), &by) && by <= 3) {
+    if (i && i->op == IR_SHL && ir_const_bits(e->t.f, ir_operand(e->t.f, i, 1), &by) && by <= 3) {
         out->scale = 1u << by;
-        i = def_inst(e, ir_operand(e->f, i, 0));
+        i = def_inst(e, ir_operand(e->t.f, i, 0));
     }
     if (!i || (i->op != IR_ZEXT && i->op != IR_SEXT) || i->aux != IR_I32)
         return false;
-    out->index = ir_operand(e->f, i, 0);
-    return i->op == IR_SEXT || range_of(e->f, e->ranges, out->index).lo >= 0;
+    out->index = ir_operand(e->t.f, i, 0);
+    return i->op == IR_SEXT || range_of(e->t.f, e->ranges, out->index).lo >= 0;
 }
 
 static bool find_indexed(cpu_emitter *e, const place *p, indexed *out)
 {
-    const char *more = str_format(e->a, "(uint64_t)%lldll", (long long)p->offset);
+    const char *more = str_format(e->t.a, "(uint64_t)%lldll", (long long)p->offset);
     ir_ref at = p->pointer;
     for (int fuel = 4; fuel && p->size == 4 && p->in == SPACE_PLAIN; fuel--) {
         const ir_inst *i = def_inst(e, at);
         if (!i || i->op != IR_PTRADD)
             return false;
-        ir_ref base = ir_operand(e->f, i, 0), offset = ir_operand(e->f, i, 1);
+        ir_ref base = ir_operand(e->t.f, i, 0), offset = ir_operand(e->t.f, i, 1);
         if (cpu_shape(e, base).held == HELD_ONE) {
-            out->base = str_format(e->a, "%s + %s", cpu_scalar(e, base), more);
+            out->base = str_format(e->t.a, "%s + %s", cpu_scalar(e, base), more);
             return find_index(e, offset, out);
         }
         if (cpu_shape(e, offset).held != HELD_ONE)
             return false;
-        more = str_format(e->a, "%s + %s", cpu_scalar(e, offset), more);
+        more = str_format(e->t.a, "%s + %s", cpu_scalar(e, offset), more);
         at = base;
     }
     return false;
@@ -91,45 +92,45 @@ static bool find_indexed(cpu_emitter *e, const place *p, indexed *out)
 // Ends a call: `, mask)` of a masked form, or `)`.
 static const char *masked(cpu_emitter *e)
 {
-    return e->mask ? str_format(e->a, ", %s)", e->mask) : ")";
+    return e->mask ? str_format(e->t.a, ", %s)", e->mask) : ")";
 }
 
 // --- loads
 static const char *scalar_cell(cpu_emitter *e, const place *p)
 {
-    const char *at = address(e, p), *first = str_format(e->a, "first(%s)", cpu_mask(e));
+    const char *at = address(e, p), *first = str_format(e->t.a, "first(%s)", cpu_mask(e));
     if (p->in == SPACE_LOCAL && p->size == 8)
-        return str_format(e->a, "lld8(local, %s, %s)", at, first);
+        return str_format(e->t.a, "lld8(local, %s, %s)", at, first);
     if (p->in == SPACE_LOCAL)
-        return str_format(e->a, "ld%u(loc(local, %s, %s))", p->size, at, first);
+        return str_format(e->t.a, "ld%u(loc(local, %s, %s))", p->size, at, first);
     if (p->in == SPACE_TAGGED)
-        return str_format(e->a, "lane%u(ggat%um(local, s8(%s), %s), %s)", p->size == 8 ? 8 : 4,
+        return str_format(e->t.a, "lane%u(ggat%um(local, s8(%s), %s), %s)", p->size == 8 ? 8 : 4,
                           p->size, at, cpu_mask(e), first);
-    return str_format(e->a, "ld%u(%s)", p->size, at);
+    return str_format(e->t.a, "ld%u(%s)", p->size, at);
 }
 
 static const char *lane_cells(cpu_emitter *e, const place *p)
 {
     const char *m = e->mask ? "m" : "";
     if (p->in == SPACE_LOCAL && p->s.held == HELD_ONE && p->size >= 4)
-        return str_format(e->a, "lrow%u(local, %s)", p->size, address(e, p));
+        return str_format(e->t.a, "lrow%u(local, %s)", p->size, address(e, p));
     if (p->in != SPACE_PLAIN)
-        return str_format(e->a, "%sgat%um(local, %s, %s)", p->in == SPACE_LOCAL ? "l" : "g",
+        return str_format(e->t.a, "%sgat%um(local, %s, %s)", p->in == SPACE_LOCAL ? "l" : "g",
                           p->size, addresses(e, p), cpu_mask(e));
     if (p->s.held == HELD_ONE)
-        return str_format(e->a, "s%u(ld%u(%s))", p->size == 8 ? 8 : 4, p->size, address(e, p));
+        return str_format(e->t.a, "s%u(ld%u(%s))", p->size == 8 ? 8 : 4, p->size, address(e, p));
     if (p->s.held == HELD_ROW && p->s.step == (int64_t)p->size)
-        return str_format(e->a, "row%u%s(%s%s", p->size, m, address(e, p), masked(e));
+        return str_format(e->t.a, "row%u%s(%s%s", p->size, m, address(e, p), masked(e));
     if (p->s.held == HELD_ROW)
-        return str_format(e->a, "str%u%s(%s, (uint64_t)%lldll%s", p->size, m, address(e, p),
+        return str_format(e->t.a, "str%u%s(%s, (uint64_t)%lldll%s", p->size, m, address(e, p),
                           (long long)p->s.step, masked(e));
     indexed x;
     if (find_indexed(e, p, &x))
-        return str_format(e->a, "gi4_%u(%s, %s, %s)", x.scale, x.base, cpu_lanes(e, x.index),
+        return str_format(e->t.a, "gi4_%u(%s, %s, %s)", x.scale, x.base, cpu_lanes(e, x.index),
                           cpu_mask(e));
     if (p->size == 4)
-        return str_format(e->a, "any4m(%s, %s)", addresses(e, p), cpu_mask(e));
-    return str_format(e->a, "gat%u%s(%s%s", p->size, m, addresses(e, p), masked(e));
+        return str_format(e->t.a, "any4m(%s, %s)", addresses(e, p), cpu_mask(e));
+    return str_format(e->t.a, "gat%u%s(%s%s", p->size, m, addresses(e, p), masked(e));
 }
 
 // Two words a lane and nothing between the lanes.
@@ -144,14 +145,14 @@ static void emit_load(cpu_emitter *e, const ir_inst *i)
     ir_type t = (ir_type)i->type;
     place whole = place_of(e, i, 0);
     if (is_pair(&whole, i->result_count)) {
-        cpu_put(e, "V4 v%u, v%u;", i->result, i->result + 1);
-        cpu_put(e, "deal2(%s, %s, &v%u, &v%u);", address(e, &whole), cpu_mask(e), i->result,
-                i->result + 1);
+        ctext_put(&e->t, "V4 v%u, v%u;", i->result, i->result + 1);
+        ctext_put(&e->t, "deal2(%s, %s, &v%u, &v%u);", address(e, &whole), cpu_mask(e), i->result,
+                  i->result + 1);
         return;
     }
     bool is_volatile = i->hint == IR_HINT_VOLATILE;
     if (is_volatile)
-        cpu_put(e, "__asm__ volatile(\"\" ::: \"memory\");");
+        ctext_put(&e->t, "__asm__ volatile(\"\" ::: \"memory\");");
     for (uint32_t k = 0; k < i->result_count; k++) {
         ir_ref r = i->result + k;
         place p = place_of(e, i, k);
@@ -159,32 +160,25 @@ static void emit_load(cpu_emitter *e, const ir_inst *i)
         if (cpu_shape(e, r).held == HELD_ONE) {
             const char *cell = scalar_cell(e, &p);
             value = t == IR_F32 || t == IR_F64
-                        ? str_format(e->a, "%s_bits(%s)", ir_type_name(t), cell)
-                    : t == IR_I1 ? str_format(e->a, "%s != 0", cell)
+                        ? str_format(e->t.a, "%s_bits(%s)", ir_type_name(t), cell)
+                    : t == IR_I1 ? str_format(e->t.a, "%s != 0", cell)
                                  : cell;
         } else {
             value = lane_cells(e, &p);
             if (t == IR_I1)
-                value = str_format(e->a, "m_byte(%s)", value);
+                value = str_format(e->t.a, "m_byte(%s)", value);
         }
-        cpu_put(e, "%s v%u = %s;", cpu_type(e, r), r, value);
+        ctext_put(&e->t, "%s v%u = %s;", cpu_type(e, r), r, value);
     }
     if (is_volatile)
-        cpu_put(e, "__asm__ volatile(\"\" ::: \"memory\");");
+        ctext_put(&e->t, "__asm__ volatile(\"\" ::: \"memory\");");
 }
 
 // --- stores
-static const char *value_bits(cpu_emitter *e, ir_ref r)
-{
-    ir_type t = ir_type_of(e->f, r);
-    const char *x = cpu_scalar(e, r);
-    return t == IR_F32 || t == IR_F64 ? str_format(e->a, "bits_%s(%s)", ir_type_name(t), x) : x;
-}
-
 static const char *value_lanes(cpu_emitter *e, ir_ref r)
 {
     const char *x = cpu_lanes(e, r);
-    return ir_type_of(e->f, r) == IR_I1 ? str_format(e->a, "byte_m(%s)", x) : x;
+    return ir_type_of(e->t.f, r) == IR_I1 ? str_format(e->t.a, "byte_m(%s)", x) : x;
 }
 
 static void store_one(cpu_emitter *e, const place *p, ir_ref value)
@@ -192,29 +186,29 @@ static void store_one(cpu_emitter *e, const place *p, ir_ref value)
     indexed x;
     const char *m = e->mask ? "m" : "";
     if (p->in == SPACE_LOCAL && p->s.held == HELD_ONE && p->size >= 4) {
-        cpu_put(e, "lrst%um(local, %s, %s, %s);", p->size, address(e, p), value_lanes(e, value),
-                cpu_mask(e));
+        ctext_put(&e->t, "lrst%um(local, %s, %s, %s);", p->size, address(e, p),
+                  value_lanes(e, value), cpu_mask(e));
     } else if (p->in != SPACE_PLAIN) {
-        cpu_put(e, "%ssca%um(local, %s, %s, %s);", p->in == SPACE_LOCAL ? "l" : "g", p->size,
-                addresses(e, p), value_lanes(e, value), cpu_mask(e));
+        ctext_put(&e->t, "%ssca%um(local, %s, %s, %s);", p->in == SPACE_LOCAL ? "l" : "g", p->size,
+                  addresses(e, p), value_lanes(e, value), cpu_mask(e));
     } else if (p->s.held == HELD_ONE) {
         if (cpu_shape(e, value).held == HELD_ONE)
-            cpu_put(e, "st%u(%s, %s);", p->size, address(e, p), value_bits(e, value));
+            ctext_put(&e->t, "st%u(%s, %s);", p->size, address(e, p), ctext_bits(&e->t, value));
         else
-            cpu_put(e, "st%u(%s, lane%u(%s, last(%s)));", p->size, address(e, p),
-                    p->size == 8 ? 8 : 4, value_lanes(e, value), cpu_mask(e));
+            ctext_put(&e->t, "st%u(%s, lane%u(%s, last(%s)));", p->size, address(e, p),
+                      p->size == 8 ? 8 : 4, value_lanes(e, value), cpu_mask(e));
     } else if (p->s.held == HELD_ROW && p->s.step == (int64_t)p->size) {
-        cpu_put(e, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value),
-                masked(e));
+        ctext_put(&e->t, "rst%u%s(%s, %s%s;", p->size, m, address(e, p), value_lanes(e, value),
+                  masked(e));
     } else if (p->s.held == HELD_ROW) {
-        cpu_put(e, "sst%u%s(%s, (uint64_t)%lldll, %s%s;", p->size, m, address(e, p),
-                (long long)p->s.step, value_lanes(e, value), masked(e));
+        ctext_put(&e->t, "sst%u%s(%s, (uint64_t)%lldll, %s%s;", p->size, m, address(e, p),
+                  (long long)p->s.step, value_lanes(e, value), masked(e));
     } else if (find_indexed(e, p, &x)) {
-        cpu_put(e, "si4_%u(%s, %s, %s, %s);", x.scale, x.base, cpu_lanes(e, x.index),
-                value_lanes(e, value), cpu_mask(e));
+        ctext_put(&e->t, "si4_%u(%s, %s, %s, %s);", x.scale, x.base, cpu_lanes(e, x.index),
+                  value_lanes(e, value), cpu_mask(e));
     } else {
-        cpu_put(e, "sca%u%s(%s, %s%s;", p->size, m, addresses(e, p), value_lanes(e, value),
-                masked(e));
+        ctext_put(&e->t, "sca%u%s(%s, %s%s;", p->size, m, addresses(e, p), value_lanes(e, value),
+                  masked(e));
     }
 }
 
@@ -222,24 +216,20 @@ static void emit_store(cpu_emitter *e, const ir_inst *i)
 {
     place whole = place_of(e, i, 0);
     if (is_pair(&whole, i->operand_count - 1)) {
-        cpu_put(e, "weave2(%s, %s, %s, %s);", address(e, &whole), cpu_mask(e),
-                value_lanes(e, ir_operand(e->f, i, 1)), value_lanes(e, ir_operand(e->f, i, 2)));
+        ctext_put(&e->t, "weave2(%s, %s, %s, %s);", address(e, &whole), cpu_mask(e),
+                  value_lanes(e, ir_operand(e->t.f, i, 1)),
+                  value_lanes(e, ir_operand(e->t.f, i, 2)));
         return;
     }
     for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
         place p = place_of(e, i, k);
-        store_one(e, &p, ir_operand(e->f, i, k + 1));
+        store_one(e, &p, ir_operand(e->t.f, i, k + 1));
     }
     if (i->hint == IR_HINT_VOLATILE)
-        cpu_put(e, "__asm__ volatile(\"\" ::: \"memory\");");
+        ctext_put(&e->t, "__asm__ volatile(\"\" ::: \"memory\");");
 }
 
 // --- atomics
-static const char *const atomic_names[IR_AT_COUNT] = {
-    [IR_AT_ADD] = "add",   [IR_AT_SMIN] = "smin", [IR_AT_SMAX] = "smax", [IR_AT_UMIN] = "umin",
-    [IR_AT_UMAX] = "umax", [IR_AT_AND] = "and",   [IR_AT_OR] = "or",     [IR_AT_XOR] = "xor",
-    [IR_AT_XCHG] = "xchg", [IR_AT_FADD] = "fadd", [IR_AT_FMIN] = "fmin", [IR_AT_FMAX] = "fmax"};
-
 static const char *cell_address(cpu_emitter *e, const place *p)
 {
     if (p->in == SPACE_PLAIN)
@@ -256,29 +246,29 @@ static void emit_atomic(cpu_emitter *e, const ir_inst *i)
     place p = place_of(e, i, 0);
     uint32_t class = p.size == 8 ? 8 : 4;
     // The warps of a block run on one host thread: nobody else sees its shared memory.
-    bool is_plain = ir_type_of(e->f, p.pointer) == IR_PTR_SHARED || p.in == SPACE_LOCAL;
+    bool is_plain = ir_type_of(e->t.f, p.pointer) == IR_PTR_SHARED || p.in == SPACE_LOCAL;
     const char *at = cell_address(e, &p);
     if (i->result_count)
-        cpu_put(e, "V%u v%u;", class, i->result);
-    cpu_put(e, "{ A8 p = {%s}; A%u r = {0};", addresses(e, &p), class);
+        ctext_put(&e->t, "V%u v%u;", class, i->result);
+    ctext_put(&e->t, "{ A8 p = {%s}; A%u r = {0};", addresses(e, &p), class);
     for (uint32_t k = 1; k < i->operand_count; k++)
-        cpu_put(e, "  A%u x%u = {%s};", class, k, value_lanes(e, ir_operand(e->f, i, k)));
+        ctext_put(&e->t, "  A%u x%u = {%s};", class, k, value_lanes(e, ir_operand(e->t.f, i, k)));
     const char *call;
     if (i->op == IR_ATOMLOAD)
-        call = str_format(e->a, "r.u[l] = at_load%u(%s)", p.size, at);
+        call = str_format(e->t.a, "r.u[l] = at_load%u(%s)", p.size, at);
     else if (i->op == IR_ATOMSTORE)
-        call = str_format(e->a, "at_store%u(%s, x1.u[l])", p.size, at);
+        call = str_format(e->t.a, "at_store%u(%s, x1.u[l])", p.size, at);
     else if (i->op == IR_CAS)
         call =
-            str_format(e->a, "r.u[l] = at_cas%u(%s, x1.u[l], x2.u[l], %d)", p.size, at, is_plain);
+            str_format(e->t.a, "r.u[l] = at_cas%u(%s, x1.u[l], x2.u[l], %d)", p.size, at, is_plain);
     else
-        call = str_format(e->a, "r.u[l] = at_%s%u(%s, x1.u[l], %d)", atomic_names[i->aux], p.size,
-                          at, is_plain);
-    cpu_put(e, "  FOR_BITS(%s) %s;", cpu_bits(e), call);
+        call = str_format(e->t.a, "r.u[l] = at_%s%u(%s, x1.u[l], %d)", ctext_atomics[i->aux],
+                          p.size, at, is_plain);
+    ctext_put(&e->t, "  FOR_BITS(%s) %s;", cpu_bits(e), call);
     if (i->result_count)
-        cpu_put(e, "  v%u = r.v; }", i->result);
+        ctext_put(&e->t, "  v%u = r.v; }", i->result);
     else
-        cpu_put(e, "  (void)r; }");
+        ctext_put(&e->t, "  (void)r; }");
 }
 
 void cpu_emit_memory(cpu_emitter *e, const ir_inst *i)

@@ -1,9 +1,9 @@
-// What the files of the cpu backend share: how every value is held, and the state of the printer.
+// The lanes model of C-like text (back/ctext): a function runs a warp of 32 lanes. How every value
+// is held, and the state of the printer.
 #ifndef KILN_BACK_CPU_H
 #define KILN_BACK_CPU_H
 
-#include "back/back.h"
-#include "ir/layout.h"
+#include "back/ctext/ctext.h"
 #include "pass/pass.h"
 
 // How a value is held in the C text.
@@ -29,25 +29,17 @@ typedef struct control { // of each control instruction
 } control;
 
 typedef struct cpu_emitter {
-    const ir_func *f;
-    const ir_module *m;
-    arena *a;
-    text *out;
-    const char *wide; // suffix of a 64-bit number
+    ctext t; // the first
     uniform_facts uniform;
     uint32_t *align;
     range *ranges;
     shape *shapes;     // by value
     control *controls; // by instruction
-    ir_layout locals, shared;
-    uint64_t local_bytes; // a lane's frame
-    uint32_t *sites;      // by instruction: site number + 1
-    bool has_rows;        // thread.x counts along the lanes
-    bool has_tagged;      // local arrays are reached through generic pointers
+    bool has_rows;     // thread.x counts along the lanes
+    bool has_tagged;   // local arrays are reached through generic pointers
     bool has_whole_warps;
     bool is_unsupported; // something in it has no C form
     // where the printer is
-    int depth;
     const char *mask;    // the active lanes' variable; NULL: all 32
     uint32_t region_end; // number of the label where lanes go that have left
     uint32_t label_count;
@@ -57,17 +49,17 @@ typedef struct cpu_emitter {
 // --- shape.c
 void cpu_find_shapes(cpu_emitter *e);
 // --- inst.c
-void cpu_put(cpu_emitter *e, const char *format, ...) PRINTF_LIKE(2, 3);
-const char *cpu_lanes(cpu_emitter *e, ir_ref r);  // as a vector (a mask for i1)
-const char *cpu_scalar(cpu_emitter *e, ir_ref r); // of a HELD_ONE value, or lane 0 of a HELD_ROW
+extern const ctext_words cpu_words;
+const char *cpu_lanes(cpu_emitter *e, ir_ref r); // as a vector (a mask for i1)
+// Of a HELD_ONE value, or lane 0 of a HELD_ROW.
+static inline const char *cpu_scalar(cpu_emitter *e, ir_ref r)
+{
+    return ctext_scalar(&e->t, r);
+}
 shape cpu_shape(const cpu_emitter *e, ir_ref r);
 const char *cpu_type(const cpu_emitter *e, ir_ref r); // of the variable
-const char *cpu_name(cpu_emitter *e, ir_ref r);
-const char *cpu_mask(cpu_emitter *e); // an M expression
-const char *cpu_bits(cpu_emitter *e); // the active lanes as bits
-bool cpu_is_wide(ir_type t);          // a V8
-// A pure operation on HELD_ONE values as a C expression; back/opencl prints them by it, too.
-const char *cpu_pure(cpu_emitter *e, const ir_inst *i);
+const char *cpu_mask(cpu_emitter *e);                 // an M expression
+const char *cpu_bits(cpu_emitter *e);                 // the active lanes as bits
 void cpu_emit_plain(cpu_emitter *e, ir_inst_id id);
 // --- emit.c; back/x86 asks the same questions
 enum { CPU_SHARED_ALIGN = 64 }; // of every shared array: a vector's

@@ -17,25 +17,25 @@ static void declare(cpu_emitter *e, const char *prefix, ir_ref first, uint32_t c
         const char *zero = type[0] == 'M'   ? "m_of(0)"
                            : type[0] == 'V' ? (type[1] == '8' ? "s8(0)" : "s4(0)")
                                             : "0";
-        cpu_put(e, "%s %sv%u = %s;", type, prefix, first + k, zero);
+        ctext_put(&e->t, "%s %sv%u = %s;", type, prefix, first + k, zero);
     }
 }
 
 static const char *select_name(ir_type t)
 {
-    return t == IR_I1 ? "selm" : cpu_is_wide(t) ? "sel8" : "sel4";
+    return t == IR_I1 ? "selm" : ctext_is_wide(t) ? "sel8" : "sel4";
 }
 
 // One value goes into a control's result or a loop's argument, for the active lanes.
 static void move(cpu_emitter *e, const char *prefix, ir_ref to, ir_ref from, bool is_whole)
 {
     if (cpu_shape(e, to).held != HELD_LANES)
-        cpu_put(e, "%sv%u = %s;", prefix, to, cpu_scalar(e, from));
+        ctext_put(&e->t, "%sv%u = %s;", prefix, to, cpu_scalar(e, from));
     else if (is_whole || !e->mask)
-        cpu_put(e, "%sv%u = %s;", prefix, to, cpu_lanes(e, from));
+        ctext_put(&e->t, "%sv%u = %s;", prefix, to, cpu_lanes(e, from));
     else
-        cpu_put(e, "%sv%u = %s(%s, %s, %sv%u);", prefix, to, select_name(ir_type_of(e->f, to)),
-                e->mask, cpu_lanes(e, from), prefix, to);
+        ctext_put(&e->t, "%sv%u = %s(%s, %s, %sv%u);", prefix, to,
+                  select_name(ir_type_of(e->t.f, to)), e->mask, cpu_lanes(e, from), prefix, to);
 }
 
 // Nobody has written the results before this exit in the same round, so lanes that are off may get
@@ -57,37 +57,37 @@ bool cpu_is_first_exit(const ir_func *f, const control *controls, ir_inst_id id,
 // The lanes here have left: what follows in this region is not for them.
 static void leave_region(cpu_emitter *e)
 {
-    cpu_put(e, "goto end%u;", e->region_end);
+    ctext_put(&e->t, "goto end%u;", e->region_end);
 }
 
 static void emit_terminator(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     const ir_inst *i = ir_at(f, id);
     if (i->op == IR_UNREACHABLE) {
-        cpu_put(e, "w->fault(w, 3, 0, %s); goto done;", cpu_bits(e));
+        ctext_put(&e->t, "w->fault(w, 3, 0, %s); goto done;", cpu_bits(e));
         return;
     }
     if (i->op == IR_RETURN) {
         if (e->inside)
             leave_region(e);
         else
-            cpu_put(e, "goto done;");
+            ctext_put(&e->t, "goto done;");
         return;
     }
     control *c = &e->controls[i->aux];
     const ir_inst *x = ir_at(f, i->aux);
     if (i->op == IR_EXIT) {
-        bool is_whole = cpu_is_first_exit(e->f, e->controls, id, i->aux);
+        bool is_whole = cpu_is_first_exit(e->t.f, e->controls, id, i->aux);
         c->seen_exits++;
         for (uint32_t k = 0; k < i->operand_count; k++)
             move(e, "", x->result + k, ir_operand(f, i, k), is_whole);
         if (!c->is_split) {
-            cpu_put(e, "goto after%u;", i->aux);
+            ctext_put(&e->t, "goto after%u;", i->aux);
             return;
         }
         if (c->leaks)
-            cpu_put(e, "out%u = m_or(out%u, %s);", i->aux, i->aux, cpu_mask(e));
+            ctext_put(&e->t, "out%u = m_or(out%u, %s);", i->aux, i->aux, cpu_mask(e));
         leave_region(e);
         return;
     }
@@ -97,11 +97,11 @@ static void emit_terminator(cpu_emitter *e, ir_inst_id id)
         move(e, "n", args + k, ir_operand(f, i, k), is_whole);
     if (!c->is_split) {
         for (uint32_t k = 0; k < i->operand_count; k++)
-            cpu_put(e, "v%u = nv%u;", args + k, args + k);
-        cpu_put(e, "goto again%u;", i->aux);
+            ctext_put(&e->t, "v%u = nv%u;", args + k, args + k);
+        ctext_put(&e->t, "goto again%u;", i->aux);
         return;
     }
-    cpu_put(e, "again%u = m_or(again%u, %s);", i->aux, i->aux, cpu_mask(e));
+    ctext_put(&e->t, "again%u = m_or(again%u, %s);", i->aux, i->aux, cpu_mask(e));
     leave_region(e);
 }
 
@@ -115,12 +115,12 @@ static void emit_side(cpu_emitter *e, ir_inst_id id, ir_region_id region, const 
     e->mask = mask;
     e->inside = id;
     e->region_end = ++e->label_count;
-    cpu_put(e, "{");
-    e->depth++;
+    ctext_put(&e->t, "{");
+    e->t.depth++;
     emit_region(e, region);
-    e->depth--;
-    cpu_put(e, "}");
-    cpu_put(e, "end%u:;", e->region_end);
+    e->t.depth--;
+    ctext_put(&e->t, "}");
+    ctext_put(&e->t, "end%u:;", e->region_end);
     e->mask = mask_before;
     e->inside = inside_before;
     e->region_end = end_before;
@@ -128,18 +128,18 @@ static void emit_side(cpu_emitter *e, ir_inst_id id, ir_region_id region, const 
 
 static void emit_within(cpu_emitter *e, ir_region_id region)
 {
-    e->depth++;
+    e->t.depth++;
     emit_region(e, region);
-    e->depth--;
+    e->t.depth--;
 }
 
 // A region of `id` with the mask it came with: a side of its own when the control is split.
 static void emit_same(cpu_emitter *e, ir_inst_id id, ir_region_id region)
 {
     if (e->controls[id].is_split) {
-        e->depth++;
+        e->t.depth++;
         emit_side(e, id, region, e->mask);
-        e->depth--;
+        e->t.depth--;
     } else {
         emit_within(e, region);
     }
@@ -147,87 +147,88 @@ static void emit_same(cpu_emitter *e, ir_inst_id id, ir_region_id region)
 
 static bool is_empty(const cpu_emitter *e, ir_region_id region, ir_inst_id owner)
 {
-    const ir_inst *i = ir_at(e->f, ir_region_at(e->f, region)->first);
+    const ir_inst *i = ir_at(e->t.f, ir_region_at(e->t.f, region)->first);
     return i->op == IR_EXIT && i->aux == owner && !i->operand_count;
 }
 
 static void emit_if(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_inst *i = ir_at(e->f, id);
-    ir_ref c = ir_operand(e->f, i, 0);
+    const ir_inst *i = ir_at(e->t.f, id);
+    ir_ref c = ir_operand(e->t.f, i, 0);
     ir_region_id yes = i->regions, no = i->regions + 1;
     if (cpu_shape(e, c).held == HELD_ONE) {
-        cpu_put(e, "if (%s) {", cpu_scalar(e, c));
+        ctext_put(&e->t, "if (%s) {", cpu_scalar(e, c));
         emit_same(e, id, yes);
-        cpu_put(e, "} else {");
+        ctext_put(&e->t, "} else {");
         emit_same(e, id, no);
-        cpu_put(e, "}");
+        ctext_put(&e->t, "}");
         return;
     }
     bool leaks = e->controls[id].leaks;
-    const char *m0 = str_format(e->a, "m%u_0", id), *m1 = str_format(e->a, "m%u_1", id);
+    const char *m0 = str_format(e->t.a, "m%u_0", id), *m1 = str_format(e->t.a, "m%u_1", id);
     if (e->mask)
-        cpu_put(e, "M %s = m_and(%s, %s), %s = m_less(%s, %s);", m0, e->mask, cpu_lanes(e, c), m1,
-                e->mask, cpu_lanes(e, c));
+        ctext_put(&e->t, "M %s = m_and(%s, %s), %s = m_less(%s, %s);", m0, e->mask, cpu_lanes(e, c),
+                  m1, e->mask, cpu_lanes(e, c));
     else
-        cpu_put(e, "M %s = %s, %s = m_not(%s);", m0, cpu_lanes(e, c), m1, cpu_lanes(e, c));
+        ctext_put(&e->t, "M %s = %s, %s = m_not(%s);", m0, cpu_lanes(e, c), m1, cpu_lanes(e, c));
     if (leaks || !is_empty(e, yes, id)) {
-        cpu_put(e, "if (any(%s))", m0);
+        ctext_put(&e->t, "if (any(%s))", m0);
         emit_side(e, id, yes, m0);
     }
     if (leaks || !is_empty(e, no, id)) {
-        cpu_put(e, "if (any(%s))", m1);
+        ctext_put(&e->t, "if (any(%s))", m1);
         emit_side(e, id, no, m1);
     }
 }
 
 static void emit_switch_one(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_inst *i = ir_at(e->f, id);
-    const char *value = cpu_scalar(e, ir_operand(e->f, i, 0));
-    bool is_wide = cpu_is_wide(ir_type_of(e->f, ir_operand(e->f, i, 0)));
+    const ir_inst *i = ir_at(e->t.f, id);
+    const char *value = cpu_scalar(e, ir_operand(e->t.f, i, 0));
+    bool is_wide = ctext_is_wide(ir_type_of(e->t.f, ir_operand(e->t.f, i, 0)));
     for (uint32_t k = 0; k < i->region_count; k++) {
         if (k + 1 < i->region_count)
-            cpu_put(e,
-                    is_wide ? "%sif (%s == (uint64_t)%lldll) {" : "%sif (%s == (uint32_t)%lldll) {",
-                    k ? "} else " : "", value, (long long)i->cases[k]);
+            ctext_put(&e->t,
+                      is_wide ? "%sif (%s == (uint64_t)%lldll) {"
+                              : "%sif (%s == (uint32_t)%lldll) {",
+                      k ? "} else " : "", value, (long long)i->cases[k]);
         else
-            cpu_put(e, k ? "} else {" : "{");
+            ctext_put(&e->t, k ? "} else {" : "{");
         emit_same(e, id, i->regions + k);
     }
-    cpu_put(e, "}");
+    ctext_put(&e->t, "}");
 }
 
 static void emit_switch(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_inst *i = ir_at(e->f, id);
-    ir_ref c = ir_operand(e->f, i, 0);
+    const ir_inst *i = ir_at(e->t.f, id);
+    ir_ref c = ir_operand(e->t.f, i, 0);
     if (cpu_shape(e, c).held == HELD_ONE) {
         emit_switch_one(e, id);
         return;
     }
-    bool is_wide = cpu_is_wide(ir_type_of(e->f, c));
-    const char *rest = str_format(e->a, "m%u_rest", id), *value = cpu_lanes(e, c);
-    cpu_put(e, "M %s = %s;", rest, cpu_mask(e));
+    bool is_wide = ctext_is_wide(ir_type_of(e->t.f, c));
+    const char *rest = str_format(e->t.a, "m%u_rest", id), *value = cpu_lanes(e, c);
+    ctext_put(&e->t, "M %s = %s;", rest, cpu_mask(e));
     for (uint32_t k = 0; k < i->region_count; k++) {
-        const char *side = str_format(e->a, "m%u_%u", id, k);
+        const char *side = str_format(e->t.a, "m%u_%u", id, k);
         if (k + 1 < i->region_count) {
-            cpu_put(e,
-                    is_wide ? "M %s = m_and(%s, ieq_i8(%s, s8((uint64_t)%lldll)));"
-                            : "M %s = m_and(%s, ieq_i4(%s, s4((uint32_t)%lldll)));",
-                    side, rest, value, (long long)i->cases[k]);
-            cpu_put(e, "%s = m_less(%s, %s);", rest, rest, side);
+            ctext_put(&e->t,
+                      is_wide ? "M %s = m_and(%s, ieq_i8(%s, s8((uint64_t)%lldll)));"
+                              : "M %s = m_and(%s, ieq_i4(%s, s4((uint32_t)%lldll)));",
+                      side, rest, value, (long long)i->cases[k]);
+            ctext_put(&e->t, "%s = m_less(%s, %s);", rest, rest, side);
         } else {
             side = rest;
         }
-        cpu_put(e, "if (any(%s))", side);
+        ctext_put(&e->t, "if (any(%s))", side);
         emit_side(e, id, i->regions + k, side);
     }
 }
 
 static void emit_loop(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     const ir_inst *i = ir_at(f, id);
     const ir_region *body = ir_region_at(f, i->regions);
     bool is_split = e->controls[id].is_split;
@@ -235,60 +236,60 @@ static void emit_loop(cpu_emitter *e, ir_inst_id id)
     declare(e, "n", body->args, body->arg_count);
     for (uint32_t k = 0; k < i->operand_count; k++)
         move(e, "", body->args + k, ir_operand(f, i, k), true);
-    const char *round = str_format(e->a, "round%u", id);
+    const char *round = str_format(e->t.a, "round%u", id);
     if (is_split)
-        cpu_put(e, "M %s = %s;", round, cpu_mask(e));
-    cpu_put(e, is_split ? "for (;;) {" : "again%u: {", id);
-    e->depth++;
-    cpu_put(e, "if (__builtin_expect(*w->cancel, 0)) goto done;");
+        ctext_put(&e->t, "M %s = %s;", round, cpu_mask(e));
+    ctext_put(&e->t, is_split ? "for (;;) {" : "again%u: {", id);
+    e->t.depth++;
+    ctext_put(&e->t, "if (__builtin_expect(*w->cancel, 0)) goto done;");
     if (e->controls[id].spins)
-        cpu_put(e, "if (!(++spins & 63)) w->yield(w);");
+        ctext_put(&e->t, "if (!(++spins & 63)) w->yield(w);");
     if (is_split) {
-        cpu_put(e, "M again%u = m_of(0);", id);
+        ctext_put(&e->t, "M again%u = m_of(0);", id);
         emit_side(e, id, i->regions, round);
-        cpu_put(e, "if (!any(again%u)) break;", id);
-        cpu_put(e, "%s = again%u;", round, id);
+        ctext_put(&e->t, "if (!any(again%u)) break;", id);
+        ctext_put(&e->t, "%s = again%u;", round, id);
         for (uint32_t k = 0; k < body->arg_count; k++)
-            cpu_put(e, "v%u = nv%u;", body->args + k, body->args + k);
+            ctext_put(&e->t, "v%u = nv%u;", body->args + k, body->args + k);
     } else {
         emit_region(e, i->regions);
     }
-    e->depth--;
-    cpu_put(e, "}");
+    e->t.depth--;
+    ctext_put(&e->t, "}");
 }
 
 static void emit_control(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_inst *i = ir_at(e->f, id);
+    const ir_inst *i = ir_at(e->t.f, id);
     const control *c = &e->controls[id];
     declare(e, "", i->result, i->result_count);
     if (c->is_split && c->leaks)
-        cpu_put(e, "M out%u = m_of(0);", id);
+        ctext_put(&e->t, "M out%u = m_of(0);", id);
     switch (i->op) {
     case IR_IF: emit_if(e, id); break;
     case IR_SWITCH: emit_switch(e, id); break;
     case IR_LOOP: emit_loop(e, id); break;
     default:
-        cpu_put(e, "{");
+        ctext_put(&e->t, "{");
         emit_same(e, id, i->regions);
-        cpu_put(e, "}");
+        ctext_put(&e->t, "}");
     }
-    cpu_put(e, "after%u:;", id);
+    ctext_put(&e->t, "after%u:;", id);
     if (c->is_split && c->leaks) {
-        e->mask = str_format(e->a, "out%u", id);
+        e->mask = str_format(e->t.a, "out%u", id);
         // The lanes that are gone may be all there were.
         if (e->inside)
-            cpu_put(e, "if (!any(out%u)) goto end%u;", id, e->region_end);
+            ctext_put(&e->t, "if (!any(out%u)) goto end%u;", id, e->region_end);
         else
-            cpu_put(e, "if (!any(out%u)) goto done;", id);
+            ctext_put(&e->t, "if (!any(out%u)) goto done;", id);
     }
 }
 
 static void emit_region(cpu_emitter *e, ir_region_id region)
 {
     const char *mask_before = e->mask;
-    for (ir_inst_id id = ir_region_at(e->f, region)->first; id; id = ir_at(e->f, id)->next) {
-        const ir_inst *i = ir_at(e->f, id);
+    for (ir_inst_id id = ir_region_at(e->t.f, region)->first; id; id = ir_at(e->t.f, id)->next) {
+        const ir_inst *i = ir_at(e->t.f, id);
         if (ir_is_terminator(i->op))
             emit_terminator(e, id);
         else if (ir_is_control(i->op))
@@ -302,44 +303,45 @@ static void emit_region(cpu_emitter *e, ir_region_id region)
 // --- a kernel
 void cpu_lay_out(cpu_emitter *e)
 {
-    e->locals = ir_layout_locals(e->f, 16, e->a);
-    e->local_bytes = e->locals.behind;
-    e->shared = ir_layout_shared(e->f, CPU_SHARED_ALIGN, e->a);
-    for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
-        const ir_inst *i = ir_at(e->f, id);
+    e->t.locals = ir_layout_locals(e->t.f, 16, e->t.a);
+    e->t.local_bytes = e->t.locals.behind;
+    e->t.shared = ir_layout_shared(e->t.f, CPU_SHARED_ALIGN, e->t.a);
+    for (ir_inst_id id = 1; id < e->t.f->insts.len; id++) {
+        const ir_inst *i = ir_at(e->t.f, id);
         e->has_tagged |= i->op == IR_PTRCAST && i->aux == IR_PTR_LOCAL;
     }
 }
 
 static void emit_shared(cpu_emitter *e)
 {
-    for (uint32_t k = 0; k < e->m->shared.len; k++)
-        if (e->shared.used[k] && !e->m->shared.at[k].is_dynamic)
-            cpu_put(e, "enum { SHARED_%u = %llu };", k, (unsigned long long)e->shared.at[k]);
+    for (uint32_t k = 0; k < e->t.m->shared.len; k++)
+        if (e->t.shared.used[k] && !e->t.m->shared.at[k].is_dynamic)
+            ctext_put(&e->t, "enum { SHARED_%u = %llu };", k,
+                      (unsigned long long)e->t.shared.at[k]);
 }
 
 static void emit_params(cpu_emitter *e)
 {
-    for (uint32_t k = 0; k < e->f->params.len; k++) {
-        ir_ref r = e->f->first_param + k;
-        ir_type t = ir_type_of(e->f, r);
-        const char *from = str_format(e->a, "w->args[%u]", k);
+    for (uint32_t k = 0; k < e->t.f->params.len; k++) {
+        ir_ref r = e->t.f->first_param + k;
+        ir_type t = ir_type_of(e->t.f, r);
+        const char *from = str_format(e->t.a, "w->args[%u]", k);
         if (t == IR_F32)
-            from = str_format(e->a, "f32_bits((uint32_t)%s)", from);
+            from = str_format(e->t.a, "f32_bits((uint32_t)%s)", from);
         else if (t == IR_F64)
-            from = str_format(e->a, "f64_bits(%s)", from);
-        else if (!cpu_is_wide(t))
+            from = str_format(e->t.a, "f64_bits(%s)", from);
+        else if (!ctext_is_wide(t))
             from =
-                str_format(e->a, "(uint32_t)%s & 0x%xu", from,
+                str_format(e->t.a, "(uint32_t)%s & 0x%xu", from,
                            ir_type_size(t) == 4 ? 0xffffffffu : (1u << (8 * ir_type_size(t))) - 1);
-        cpu_put(e, "const %s v%u = %s;", cpu_type(e, r), r, from);
+        ctext_put(&e->t, "const %s v%u = %s;", cpu_type(e, r), r, from);
     }
 }
 
 bool cpu_needs_fibers(const cpu_emitter *e)
 {
-    for (ir_inst_id id = 1; id < e->f->insts.len; id++) {
-        const ir_inst *i = ir_at(e->f, id);
+    for (ir_inst_id id = 1; id < e->t.f->insts.len; id++) {
+        const ir_inst *i = ir_at(e->t.f, id);
         if (i->op == IR_BARRIER || i->op == IR_SLEEP || (i->op == IR_LOOP && e->controls[id].spins))
             return true;
     }
@@ -348,32 +350,33 @@ bool cpu_needs_fibers(const cpu_emitter *e)
 
 static void emit_kernel(const ir_func *f, arena *a, text *out, text *rows)
 {
-    cpu_emitter e = {.f = f, .m = f->module, .a = a, .out = out, .wide = "ull"};
+    cpu_emitter e = {.t = {.words = &cpu_words, .f = f, .m = f->module, .a = a, .out = out}};
     cpu_find_shapes(&e);
     cpu_lay_out(&e);
-    e.sites = channel_number_sites(f, a);
-    cpu_put(&e, "\nstatic void run_%s(struct kw *w)\n{", f->name);
-    e.depth = 1;
+    e.t.sites = channel_number_sites(f, a);
+    ctext_put(&e.t, "\nstatic void run_%s(struct kw *w)\n{", f->name);
+    e.t.depth = 1;
     emit_shared(&e);
-    cpu_put(&e, "const uint64_t local = (uint64_t)(uintptr_t)w->local;");
-    cpu_put(&e, "uint32_t spins = 0;");
-    cpu_put(&e, "(void)local; (void)spins;");
+    ctext_put(&e.t, "const uint64_t local = (uint64_t)(uintptr_t)w->local;");
+    ctext_put(&e.t, "uint32_t spins = 0;");
+    ctext_put(&e.t, "(void)local; (void)spins;");
     emit_params(&e);
-    cpu_put(&e, "do {");
-    if (e.local_bytes)
-        cpu_put(&e, "__builtin_memset(w->local, 0, %llu);", (unsigned long long)e.local_bytes * 32);
+    ctext_put(&e.t, "do {");
+    if (e.t.local_bytes)
+        ctext_put(&e.t, "__builtin_memset(w->local, 0, %llu);",
+                  (unsigned long long)e.t.local_bytes * 32);
     if (!e.has_whole_warps) {
-        cpu_put(&e, "const M live = m_of(w->live);");
+        ctext_put(&e.t, "const M live = m_of(w->live);");
         e.mask = "live";
     }
     emit_region(&e, f->body);
-    cpu_put(&e, "done:;");
-    cpu_put(&e, "} while (next_warp(w));");
-    e.depth = 0;
-    cpu_put(&e, "}");
+    ctext_put(&e.t, "done:;");
+    ctext_put(&e.t, "} while (next_warp(w));");
+    e.t.depth = 0;
+    ctext_put(&e.t, "}");
     if (!e.is_unsupported)
         text_printf(rows, "    {\"%s\", run_%s, %llu, %llu, %d, %d},\n", f->name, f->name,
-                    (unsigned long long)e.local_bytes * 32, (unsigned long long)e.shared.behind,
+                    (unsigned long long)e.t.local_bytes * 32, (unsigned long long)e.t.shared.behind,
                     cpu_needs_fibers(&e), e.has_rows && !f->block[0]);
 }
 
@@ -383,8 +386,7 @@ static void emit_data(const ir_module *m, text *out)
         const ir_data *d = &m->data.at[k];
         text_printf(out, "static const uint8_t data_%u[] __attribute__((aligned(%u))) = {", k,
                     d->align > 16 ? d->align : 16);
-        for (uint64_t b = 0; b < d->size; b++)
-            text_printf(out, "%s%u,", b % 32 ? "" : "\n    ", d->bytes[b]);
+        ctext_put_bytes(out, d);
         text_puts(out, d->size ? "};\n" : "0};\n");
     }
 }

@@ -20,7 +20,7 @@ static bool is_in_inner_loop(const ir_func *f, ir_inst_id id, ir_inst_id loop)
 // A lane may wait in a loop for what another thread does.
 static void find_spins(cpu_emitter *e, ir_inst_id id)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     const ir_inst *i = ir_at(f, id);
     bool waits = i->op == IR_CAS || i->op == IR_ATOMLOAD || i->op == IR_ATOMIC ||
                  (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE);
@@ -34,7 +34,7 @@ static void find_spins(cpu_emitter *e, ir_inst_id id)
 // A `next` in an inner loop counts twice: it may run several times in a round.
 static void count_transfers(cpu_emitter *e)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
         find_spins(e, id);
@@ -47,15 +47,15 @@ static void count_transfers(cpu_emitter *e)
 
 static bool is_divergent_branch(const cpu_emitter *e, const ir_inst *i)
 {
-    return (i->op == IR_IF || i->op == IR_SWITCH) && !ir_is_const(ir_operand(e->f, i, 0)) &&
-           e->uniform.value[ir_operand(e->f, i, 0)] == UNIFORM_NOT;
+    return (i->op == IR_IF || i->op == IR_SWITCH) && !ir_is_const(ir_operand(e->t.f, i, 0)) &&
+           e->uniform.value[ir_operand(e->t.f, i, 0)] == UNIFORM_NOT;
 }
 
 // A control is split when a transfer out of it, or to its next round, happens within another split
 // one.
 static void find_splits(cpu_emitter *e)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     for (ir_inst_id id = 1; id < f->insts.len; id++)
         e->controls[id].is_split =
             ir_at(f, id)->op != IR_NOP && is_divergent_branch(e, ir_at(f, id));
@@ -112,7 +112,7 @@ shape cpu_shape(const cpu_emitter *e, ir_ref r)
 static uint64_t multiple_of(const cpu_emitter *e, ir_ref r)
 {
     uint64_t constant;
-    if (ir_const_bits(e->f, r, &constant))
+    if (ir_const_bits(e->t.f, r, &constant))
         return constant ? constant & (0 - constant) : (uint64_t)1 << 20;
     return e->shapes[r].held == HELD_ROW ? e->shapes[r].multiple : e->align[r];
 }
@@ -125,7 +125,7 @@ static bool stays_in_step(shape s)
 
 static shape sum_shape(const cpu_emitter *e, const ir_inst *i)
 {
-    ir_ref ra = ir_operand(e->f, i, 0), rb = ir_operand(e->f, i, 1);
+    ir_ref ra = ir_operand(e->t.f, i, 0), rb = ir_operand(e->t.f, i, 1);
     shape a = cpu_shape(e, ra), b = cpu_shape(e, rb);
     int64_t step = a.step + (i->op == IR_SUB ? -b.step : b.step);
     return row(step, least(multiple_of(e, ra), multiple_of(e, rb)));
@@ -133,7 +133,7 @@ static shape sum_shape(const cpu_emitter *e, const ir_inst *i)
 
 static shape scaled_shape(const cpu_emitter *e, const ir_inst *i)
 {
-    ir_ref ra = ir_operand(e->f, i, 0), rb = ir_operand(e->f, i, 1);
+    ir_ref ra = ir_operand(e->t.f, i, 0), rb = ir_operand(e->t.f, i, 1);
     uint64_t by;
     if (i->op == IR_MUL && ir_is_const(ra)) {
         ir_ref t = ra;
@@ -141,7 +141,7 @@ static shape scaled_shape(const cpu_emitter *e, const ir_inst *i)
         rb = t;
     }
     shape a = cpu_shape(e, ra);
-    if (!ir_const_bits(e->f, rb, &by) || a.held != HELD_ROW)
+    if (!ir_const_bits(e->t.f, rb, &by) || a.held != HELD_ROW)
         return lanes();
     if (i->op == IR_SHL)
         by = by < 32 ? (uint64_t)1 << by : 0;
@@ -155,8 +155,9 @@ static shape scaled_shape(const cpu_emitter *e, const ir_inst *i)
 static shape masked_shape(const cpu_emitter *e, const ir_inst *i)
 {
     uint64_t mask;
-    shape a = cpu_shape(e, ir_operand(e->f, i, 0));
-    bool is_low = ir_const_bits(e->f, ir_operand(e->f, i, 1), &mask) && (mask & (mask + 1)) == 0;
+    shape a = cpu_shape(e, ir_operand(e->t.f, i, 0));
+    bool is_low =
+        ir_const_bits(e->t.f, ir_operand(e->t.f, i, 1), &mask) && (mask & (mask + 1)) == 0;
     if (a.held != HELD_ROW || !is_low || !stays_in_step(a) || mask < 31 * (uint64_t)a.step)
         return lanes();
     return a;
@@ -171,7 +172,7 @@ static shape thread_shape(const cpu_emitter *e, const ir_inst *i)
 // function of them.
 static shape linear_shape(const cpu_emitter *e, const ir_inst *i)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     bool is_ready = true, is_linear = true;
     for (uint32_t k = 0; k < i->operand_count; k++) {
         shape s = cpu_shape(e, ir_operand(f, i, k));
@@ -220,7 +221,7 @@ static void set(cpu_emitter *e, ir_ref r, shape s, bool *changed)
     shape *old = &e->shapes[r];
     if (e->uniform.value[r] >= UNIFORM_WARP || s.held == HELD_NOT_YET)
         return;
-    ir_type t = ir_type_of(e->f, r);
+    ir_type t = ir_type_of(e->t.f, r);
     if (s.held == HELD_ONE || (t != IR_I32 && t != IR_I64 && !ir_is_ptr(t)) || t == IR_PTR_LOCAL)
         s = lanes();
     if (old->held == HELD_LANES)
@@ -240,7 +241,7 @@ static void set(cpu_emitter *e, ir_ref r, shape s, bool *changed)
 
 static void visit(cpu_emitter *e, ir_inst_id id, bool *changed)
 {
-    const ir_func *f = e->f;
+    const ir_func *f = e->t.f;
     const ir_inst *i = ir_at(f, id);
     if (i->op == IR_EXIT || i->op == IR_NEXT) {
         const ir_inst *x = ir_at(f, i->aux);
@@ -277,12 +278,12 @@ static bool are_rows_whole(const ir_func *f)
 
 void cpu_find_shapes(cpu_emitter *e)
 {
-    const ir_func *f = e->f;
-    e->uniform = uniform_compute(f, e->a);
-    e->align = align_compute(f, e->a);
-    e->ranges = range_compute(f, e->a);
-    e->shapes = arena_array(e->a, shape, f->values.len + 1);
-    e->controls = arena_array(e->a, control, f->insts.len + 1);
+    const ir_func *f = e->t.f;
+    e->uniform = uniform_compute(f, e->t.a);
+    e->align = align_compute(f, e->t.a);
+    e->ranges = range_compute(f, e->t.a);
+    e->shapes = arena_array(e->t.a, shape, f->values.len + 1);
+    e->controls = arena_array(e->t.a, control, f->insts.len + 1);
     uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
     e->has_rows = are_rows_whole(f);
     e->has_whole_warps = threads && threads % 32 == 0;

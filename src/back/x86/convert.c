@@ -168,7 +168,7 @@ static void emit_number(x86_gen *g, const ir_inst *i, x86_ins ins, uint64_t bits
 static void emit_from_truth(x86_gen *g, const ir_inst *i)
 {
     ir_type to = (ir_type)i->type;
-    bool wide = cpu_is_wide(to);
+    bool wide = ctext_is_wide(to);
     uint64_t yes = i->op == IR_ZEXT ? 1 : wide ? UINT64_MAX : low_mask(to);
     uint8_t which = x86_mask_word(g, ir_operand(g->f, i, 0), RCX);
     for (uint32_t k = 0; k < x86_parts((x86_class)g->places[i->result].class); k++) {
@@ -205,7 +205,7 @@ static void emit_signed(x86_gen *g, const ir_inst *i, ir_type to, ir_type from)
         return;
     }
     uint32_t count = from == IR_I8 ? 24 : 16;
-    bool wide = cpu_is_wide(to);
+    bool wide = ctext_is_wide(to);
     for (uint32_t k = 0; k < (wide ? 4u : 2u); k++) {
         uint8_t x = x86_part_reg(g, ir_operand(g->f, i, 0), wide ? k / 2 : k, VS1);
         x86_vec(g->code, X86_VPSLLVD, VS0, x, x86_number(g, false, count), (x86_opt){0});
@@ -302,7 +302,7 @@ static bool convert_lanes(x86_gen *g, const ir_inst *i)
     switch ((ir_convert_op)i->op) {
     case IR_TRUNC: emit_truncated(g, i, to, from); return true;
     case IR_ZEXT:
-        if (cpu_is_wide(to) && !cpu_is_wide(from))
+        if (ctext_is_wide(to) && !ctext_is_wide(from))
             emit_widened(g, i, X86_VPMOVZXDQ);
         else
             emit_copy(g, i);

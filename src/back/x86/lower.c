@@ -56,7 +56,7 @@ static const lane_row *find_row(const lane_row *rows, size_t count, uint32_t op)
 
 static x86_ins pick(const lane_row *r, ir_type t)
 {
-    return (x86_ins)(t == IR_F32 ? r->f4 : t == IR_F64 ? r->f8 : cpu_is_wide(t) ? r->i8 : r->i4);
+    return (x86_ins)(t == IR_F32 ? r->f4 : t == IR_F64 ? r->f8 : ctext_is_wide(t) ? r->i8 : r->i4);
 }
 
 // --- one instruction a part
@@ -173,7 +173,7 @@ static void emit_compare(x86_gen *g, const ir_inst *i, const lane_row *row)
             x86_not(g->code, false, RAX);
     } else {
         comparison x = {pick(row, t), a, b, predicates[row - compared]};
-        x86_gather_bits(g, cpu_is_wide(t), RAX, compare_part, &x);
+        x86_gather_bits(g, ctext_is_wide(t), RAX, compare_part, &x);
     }
     x86_put_word(g, i->result, RAX);
 }
@@ -350,7 +350,7 @@ static void emit_high_product(x86_gen *g, const ir_inst *i)
 bool x86_emit_lanes(x86_gen *g, const ir_inst *i)
 {
     ir_type t = (ir_type)i->type;
-    bool wide = cpu_is_wide(t);
+    bool wide = ctext_is_wide(t);
     if (t == IR_I1 && i->op >= IR_AND && i->op <= IR_XOR) {
         emit_logic(g, i);
         return true;

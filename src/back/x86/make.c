@@ -57,11 +57,11 @@ static void end(x86_gen *g, int32_t saved)
 
 static void clear_locals(x86_gen *g)
 {
-    if (!g->c.local_bytes)
+    if (!g->c.t.local_bytes)
         return;
     x86_load(g->code, 8, RDI, OF_WARP(local));
     x86_mov_imm(g->code, RAX, 0);
-    x86_mov_imm(g->code, RCX, g->c.local_bytes * 4);
+    x86_mov_imm(g->code, RCX, g->c.t.local_bytes * 4);
     x86_byte(g->code, 0xf3); // rep stosq
     x86_byte(g->code, 0x48);
     x86_byte(g->code, 0xab);
@@ -110,7 +110,7 @@ static void go_on(x86_gen *g, uint32_t first)
 static void lay_out(x86_gen *g)
 {
     cpu_lay_out(&g->c);
-    if (g->c.shared.bytes > 1 << 30 || g->c.local_bytes > 1 << 24)
+    if (g->c.t.shared.bytes > 1 << 30 || g->c.t.local_bytes > 1 << 24)
         x86_refuse(g, "very large arrays");
 }
 
@@ -155,7 +155,7 @@ static void take_back(x86_code *c, const x86_code *before)
 
 static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
 {
-    x86_gen g = {.c = {.f = f, .m = f->module, .a = a, .wide = "ull"},
+    x86_gen g = {.c = {.t = {.words = &cpu_words, .f = f, .m = f->module, .a = a}},
                  .a = a,
                  .code = code,
                  .f = f,
@@ -166,7 +166,7 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
     x86_kernel k = {.name = f->name, .at = code->bytes.len};
     cpu_find_shapes(&g.c);
     lay_out(&g);
-    g.c.sites = channel_number_sites(f, a);
+    g.c.t.sites = channel_number_sites(f, a);
     if (!g.refusal)
         x86_plan(&g);
     if (!g.refusal)
@@ -174,8 +174,8 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
     if (g.refusal)
         take_back(code, &before);
     k.refusal = g.refusal;
-    k.local_bytes = g.c.local_bytes * 32;
-    k.shared_bytes = g.c.shared.behind;
+    k.local_bytes = g.c.t.local_bytes * 32;
+    k.shared_bytes = g.c.t.shared.behind;
     k.needs_fibers = cpu_needs_fibers(&g.c);
     k.needs_rows = g.c.has_rows && !f->block[0];
     return k;

@@ -21,7 +21,7 @@ x86_class x86_class_of(const x86_gen *g, ir_ref r)
     ir_type t = x86_type(g, r);
     if (cpu_shape(&g->c, x86_like(g, r)).held != HELD_LANES)
         return t == IR_F32 || t == IR_F64 ? CLASS_REAL : CLASS_WORD;
-    return t == IR_I1 ? CLASS_MASK : cpu_is_wide(t) ? CLASS_V8 : CLASS_V4;
+    return t == IR_I1 ? CLASS_MASK : ctext_is_wide(t) ? CLASS_V8 : CLASS_V4;
 }
 
 // Part n of the result depends on parts n of the operands alone, and is written last.

@@ -75,7 +75,7 @@ static void emit_extreme(x86_gen *g, const ir_inst *i, bool wide)
 
 static bool emit_int(x86_gen *g, const ir_inst *i)
 {
-    bool wide = cpu_is_wide((ir_type)i->type);
+    bool wide = ctext_is_wide((ir_type)i->type);
     switch (i->op) {
     case IR_ADD: emit_alu(g, i, ALU_ADD, wide); return true;
     case IR_PTRADD: emit_alu(g, i, ALU_ADD, true); return true;

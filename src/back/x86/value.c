@@ -275,7 +275,7 @@ void x86_keep_lanes(x86_gen *g, ir_ref r, int32_t slot)
         x86_store(g->code, 4, x86_frame(slot), x86_mask_word(g, r, RAX));
         return;
     }
-    for (uint32_t k = 0; k < (cpu_is_wide(t) ? 4u : 2u); k++)
+    for (uint32_t k = 0; k < (ctext_is_wide(t) ? 4u : 2u); k++)
         x86_vec(g->code, X86_VMOVDQU32_S, x86_part_reg(g, r, k, VS0), 0,
                 x86_of_mem(x86_frame(slot + 64 * (int32_t)k)), (x86_opt){0});
 }

@@ -32,7 +32,7 @@ static void put_same(x86_gen *g, ir_ref r, uint8_t reg)
 
 static uint8_t lane_bytes(ir_type t)
 {
-    return t == IR_I1 ? 0 : cpu_is_wide(t) ? 8 : 4;
+    return t == IR_I1 ? 0 : ctext_is_wide(t) ? 8 : 4;
 }
 
 // --- by ir_eval
@@ -132,8 +132,8 @@ static void emit_shared(x86_gen *g, const ir_inst *i)
         x86_load(g->code, 8, RAX, OF_WARP(dynamic));
     } else {
         x86_load(g->code, 8, RAX, OF_WARP(shared));
-        if (g->c.shared.at[i->aux])
-            x86_alu_imm(g->code, ALU_ADD, true, RAX, (int32_t)g->c.shared.at[i->aux]);
+        if (g->c.t.shared.at[i->aux])
+            x86_alu_imm(g->code, ALU_ADD, true, RAX, (int32_t)g->c.t.shared.at[i->aux]);
     }
     put_same(g, i->result, RAX);
 }
@@ -184,7 +184,7 @@ static void shuffle_fast(x86_gen *g, const ir_inst *i, uint32_t by, uint32_t wid
 static bool is_fast_shuffle(const x86_gen *g, const ir_inst *i, uint64_t *by, uint64_t *width)
 {
     ir_type t = ir_type_of(g->f, ir_operand(g->f, i, 0));
-    return t != IR_I1 && !cpu_is_wide(t) && ir_const_bits(g->f, ir_operand(g->f, i, 1), by) &&
+    return t != IR_I1 && !ctext_is_wide(t) && ir_const_bits(g->f, ir_operand(g->f, i, 1), by) &&
            ir_const_bits(g->f, ir_operand(g->f, i, 2), width);
 }
 
@@ -324,7 +324,7 @@ static void emit_assert(x86_gen *g, ir_inst_id id)
 {
     uint32_t label = x86_label(g->code);
     find_bad(g, ir_operand(g->f, ir_at(g->f, id), 0), label);
-    emit_fault(g, 1, g->c.sites[id] - 1);
+    emit_fault(g, 1, g->c.t.sites[id] - 1);
     x86_bind(g->code, label);
 }
 
@@ -341,7 +341,7 @@ static void emit_bounds(x86_gen *g, ir_inst_id id)
         x86_store(g->code, 8, x86_at(RBX, (int32_t)(offsetof(x86_warp, values) + 8 * k)), RAX);
     }
     x86_load(g->code, 4, RCX, x86_frame(g->spare));
-    emit_fault(g, 4, g->c.sites[id] - 1);
+    emit_fault(g, 4, g->c.t.sites[id] - 1);
     x86_bind(g->code, label);
 }
 
@@ -360,7 +360,7 @@ static void emit_print(x86_gen *g, ir_inst_id id)
             x86_refuse(g, "a truth is printed");
         for (uint32_t n = 0; t != IR_I1 && n < 4; n++) {
             uint8_t from = VS0;
-            if (cpu_is_wide(t))
+            if (ctext_is_wide(t))
                 from = x86_part_reg(g, r, n, VS0);
             else
                 x86_widen(g, r, n, X86_VPMOVZXDQ, VS0);
@@ -369,7 +369,7 @@ static void emit_print(x86_gen *g, ir_inst_id id)
         }
     }
     x86_before_call(g);
-    x86_mov_imm(g->code, RSI, g->c.sites[id] - 1);
+    x86_mov_imm(g->code, RSI, g->c.t.sites[id] - 1);
     x86_active(g, RDX);
     x86_lea(g->code, RCX, x86_frame(g->list));
     call_back(g, OF_WARP(print));
@@ -385,7 +385,7 @@ static void emit_world(x86_gen *g, ir_inst_id id)
     case IR_BOUNDS: emit_bounds(g, id); break;
     case IR_TRAP:
         x86_active(g, RCX);
-        emit_fault(g, 2, g->c.sites[id] - 1);
+        emit_fault(g, 2, g->c.t.sites[id] - 1);
         break;
     case IR_ASSUME: break;
     case IR_CLOCK:
@@ -465,7 +465,7 @@ bool x86_may_call(const x86_gen *g, ir_inst_id id)
     return (i->op >= IR_POPC && i->op <= IR_DP4A_U) ||
            (i->op >= IR_FAST_EXP2 && i->op <= IR_FAST_DIV) ||
            (i->op >= IR_HADD2 && i->op <= IR_HMAX2) ||
-           (is_wide_call(i->op) && cpu_is_wide((ir_type)i->type));
+           (is_wide_call(i->op) && ctext_is_wide((ir_type)i->type));
 }
 
 static void emit_arithmetic(x86_gen *g, const ir_inst *i)
@@ -485,7 +485,7 @@ static void emit_memory(x86_gen *g, const ir_inst *i)
     case IR_ATOMLOAD:
     case IR_ATOMSTORE: x86_emit_memory(g, i); break;
     case IR_LOCAL:
-        x86_mov_imm(g->code, RAX, g->c.locals.at[i->aux]);
+        x86_mov_imm(g->code, RAX, g->c.t.locals.at[i->aux]);
         put_same(g, i->result, RAX);
         break;
     case IR_SHARED: emit_shared(g, i); break;

@@ -130,7 +130,7 @@ static inline ir_type x86_type(const x86_gen *g, ir_ref r)
 }
 static inline bool x86_is_wide(const x86_gen *g, ir_ref r)
 {
-    return cpu_is_wide(x86_type(g, r));
+    return ctext_is_wide(x86_type(g, r));
 }
 uint8_t x86_word(x86_gen *g, ir_ref r, uint8_t scratch); // of ONE, or lane 0 of a ROW
 void x86_word_into(x86_gen *g, ir_ref r, uint8_t reg);
