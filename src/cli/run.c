@@ -2,7 +2,7 @@
 // came out. Kernel printf and results go to standard output, diagnostics to standard error.
 #include <stdlib.h>
 
-#include "back/report.h"
+#include "back/report/report.h"
 #include "base/str.h"
 #include "cli/run.h"
 #include "rt/rt.h"

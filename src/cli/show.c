@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "back/report.h"
+#include "back/report/ptxas.h"
+#include "back/report/report.h"
 #include "base/bug.h"
 #include "base/diag.h"
 #include "base/file.h"
@@ -149,12 +150,10 @@ static void print_side(show *s, front *f, ir_module *m)
     const char *reason;
     if (!f || !emit(s, f, m, true, &ptx))
         return;
-    side_page page = {.in = s->in,
-                      .sources = f->sources,
-                      .module = m,
-                      .only = kernel_of(s, m),
-                      .ptx = {ptx.at, ptx.len}};
-    page.sass = side_disassemble(s->in, s->target->name, page.ptx);
+    side_page page = {
+        .of = {.in = s->in, .sources = f->sources, .module = m, .only = kernel_of(s, m)},
+        .ptx = {ptx.at, ptx.len}};
+    page.sass = ptxas_disassemble(s->in, s->target->name, page.ptx);
     if (s->html) {
         side_html(&page, str_format(s->in, "%s for %s", s->path, s->target->name), &html);
         s->cannot_write = !file_write(s->in, s->html, html.at, html.len, &reason);

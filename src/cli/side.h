@@ -2,20 +2,14 @@
 #ifndef KILN_SIDE_H
 #define KILN_SIDE_H
 
-#include "base/source.h"
-#include "ir/ir.h"
+#include "back/report/listing.h"
 
 typedef struct side_page {
-    arena *in;
-    source_map *sources;
-    const ir_module *module;
-    const ir_func *only; // or NULL: all kernels
-    str ptx;             // with line info
-    str sass;            // as `nvdisasm -g` prints it; may be empty
+    listing of;
+    str ptx;  // with line info
+    str sass; // as `nvdisasm -g` prints it; may be empty
 } side_page;
 
-// What nvdisasm makes of the code for target `t`; empty when it or ptxas is not there.
-str side_disassemble(arena *a, const char *t, str ptx);
 // In columns, `width` characters all together.
 void side_text(const side_page *page, int width, bool has_colour, text *out);
 // One HTML page that needs nothing else.

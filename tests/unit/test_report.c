@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "back/channel.h"
-#include "back/report.h"
+#include "back/report/listing.h"
+#include "back/report/ptxas.h"
+#include "back/report/report.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/proc.h"
@@ -53,17 +55,19 @@ static const char ptxas_log[] =
 TEST(report_reads_what_ptxas_says)
 {
     arena *a = arena_new();
-    report_row row = {.kernel = "row_sum", .threads = 256};
-    assert_true(report_read_ptxas(str_of(ptxas_log), "row_sum", &row));
-    assert_int_equal(row.registers, 31);
-    assert_int_equal(row.spills, 20);
-    assert_int_equal(row.shared_bytes, 2048);
-    assert_int_equal(row.local_bytes, 96);
-    assert_int_equal(row.source, REPORT_PTXAS);
-    assert_false(report_read_ptxas(str_of(ptxas_log), "row", &row));
+    ptxas_numbers says;
+    assert_true(ptxas_read(str_of(ptxas_log), "row_sum", &says));
+    assert_int_equal(says.registers, 31);
+    assert_int_equal(says.spills, 20);
+    assert_int_equal(says.shared_bytes, 2048);
+    assert_int_equal(says.local_bytes, 96);
+    assert_false(ptxas_read(str_of(ptxas_log), "row", &says));
     text line = {.in = a};
-    row.spills = 0;
-    row.threads = 64;
+    report_row row = {.kernel = "row_sum",
+                      .source = REPORT_PTXAS,
+                      .registers = 31,
+                      .shared_bytes = 2048,
+                      .threads = 64};
     report_line(&row, target_find("sm_90a"), &line);
     assert_string_equal(line.at,
                         "row_sum  sm_90a  31 regs  0 spills  2.0 KiB shared  occupancy 100 %");
@@ -213,4 +217,43 @@ TEST(knobs_list_words)
     assert_false(knob_lists(KNOB_CHECK, ""));
     unsetenv("KILN_CHECK");
     assert_false(knob_lists(KNOB_CHECK, "bounds"));
+}
+
+// Instructions belong to the line that was named last, Kiln's own code to the one before it; a
+// kernel that is not asked for is left out.
+TEST(listing_knows_the_lines_of_ptx_and_sass)
+{
+    static const char ptx[] = "\t.file 1 \"dir/k.c\"\n.visible .entry k(\n)\n{\n\t.loc 1 3 5\n"
+                              "\tadd.s32 %r1, %r2, %r3;\n$L1:\n\t.loc 1 4 1\n\tret;\n}\n"
+                              ".visible .entry other(\n)\n{\n\t.loc 1 9 1\n\tret;\n}\n";
+    static const char sass[] = ".text.k:\n\t//## File \"/home/me/dir/k.c\", line 3\n"
+                               "        /*0000*/                   IADD3 R1, R2, R3, RZ ;\n"
+                               ".L_x_1:\n\t//## File \"/home/me/dir/k.c\", line 4\n"
+                               "        /*0010*/                   EXIT ;\n"
+                               ".text.other:\n        /*0000*/                   NOP ;\n";
+    arena *a = arena_new();
+    source_map *sources = sources_in(a);
+    source_add(sources, "dir/k.c", STR("\n\nline three\nline four\n"));
+    const char *wrong;
+    ir_module *m = ir_read(a, names_in(a), STR("kernel @k() { return }"), &wrong);
+    assert_non_null(m);
+    listing of = {.in = a, .sources = sources, .module = m};
+    listing_lines from_ptx = {0}, from_sass = {0};
+    listing_ptx(&of, STR(ptx), &from_ptx);
+    listing_sass(&of, STR(sass), &from_sass);
+    static const struct {
+        uint32_t line;
+        const char *ptx, *sass;
+    } rows[] = {{3, "\tadd.s32 %r1, %r2, %r3;", "IADD3 R1, R2, R3, RZ ;"},
+                {3, "$L1:", ".L_x_1:"},
+                {4, "\tret;", "EXIT ;"}};
+    assert_int_equal(from_ptx.len, COUNT(rows));
+    assert_int_equal(from_sass.len, COUNT(rows));
+    for (uint32_t k = 0; k < COUNT(rows); k++) {
+        assert_int_equal(from_ptx.at[k].line, rows[k].line);
+        assert_int_equal(from_sass.at[k].line, rows[k].line);
+        assert_true(str_same(from_ptx.at[k].text, str_of(rows[k].ptx)));
+        assert_true(str_same(from_sass.at[k].text, str_of(rows[k].sass)));
+    }
+    arena_free(a);
 }

@@ -2,7 +2,7 @@
 // Nothing else changes: a file that cannot be written is reported and left out.
 #include "rt/report/trace.h"
 
-#include "back/report.h"
+#include "back/report/report.h"
 #include "base/file.h"
 #include "base/knobs.h"
 #include "base/log.h"

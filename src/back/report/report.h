@@ -3,7 +3,7 @@
 #ifndef KILN_REPORT_H
 #define KILN_REPORT_H
 
-#include "back/occupancy.h"
+#include "back/report/occupancy.h"
 
 typedef enum report_source {
     REPORT_ESTIMATE, // from the IR: nobody here assembles for the target
@@ -29,8 +29,6 @@ void report_line(const report_row *row, const target *t, text *out);
 // guess. *note (may be NULL) gets a sentence when ptxas is there but did not work.
 void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a,
                     report_rows *rows, const char **note);
-// What ptxas -v says of one kernel. False: nothing.
-bool report_read_ptxas(str log, const char *kernel, report_row *row);
 // Counts of instructions by kind, one line for each kind that occurs.
 void report_stats(const ir_func *f, arena *a, text *out);
 

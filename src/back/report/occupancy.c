@@ -2,7 +2,7 @@
 // warps in lots of 256, from four equal parts of the register file; shared memory in lots of 128
 // bytes (256 before sm_80), and from sm_80 on the system takes 1 KiB of each block for itself.
 // tests/gpu compares the result with the driver's.
-#include "back/occupancy.h"
+#include "back/report/occupancy.h"
 
 enum { WARP = 32, REGISTER_LOT = 256, PARTS = 4 };
 

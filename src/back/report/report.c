@@ -1,13 +1,8 @@
 // Kernel in, one line about its resources out. ptxas knows best; without it, registers are guessed
 // from how many values live at the same time. Start at report_collect.
-#include "back/report.h"
+#include "back/report/report.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/file.h"
-#include "base/proc.h"
+#include "back/report/ptxas.h"
 #include "ir/layout.h"
 #include "ir/live.h"
 
@@ -73,102 +68,31 @@ static report_row guess(const ir_func *f, arena *a)
                         .threads = f->block[0] * f->block[1] * f->block[2]};
 }
 
-// --- ptxas
-// The number before `what` on this line, or 0.
-static uint64_t number_before(str line, const char *what)
+static report_row row_of(const ir_func *f, str log, arena *a)
 {
-    size_t len = strlen(what);
-    for (size_t k = 0; k + len <= line.len; k++) {
-        if (memcmp(line.at + k, what, len) != 0)
-            continue;
-        size_t start = k;
-        while (start && line.at[start - 1] >= '0' && line.at[start - 1] <= '9')
-            start--;
-        return strtoull(line.at + start, NULL, 10);
-    }
-    return 0;
-}
-
-static bool has(str line, const char *what)
-{
-    size_t len = strlen(what);
-    for (size_t k = 0; k + len <= line.len; k++)
-        if (!memcmp(line.at + k, what, len))
-            return true;
-    return false;
-}
-
-bool report_read_ptxas(str log, const char *kernel, report_row *row)
-{
-    char wanted[256];
-    bool is_mine = false;
-    int len = snprintf(wanted, sizeof wanted, "entry function '%s' ", kernel);
-    if (len < 0 || (size_t)len >= sizeof wanted)
-        return false;
-    for (size_t at = 0; at < log.len;) {
-        const char *end = memchr(log.at + at, '\n', log.len - at);
-        str line = {log.at + at, end ? (size_t)(end - log.at) - at : log.len - at};
-        at += line.len + 1;
-        if (has(line, "entry function '"))
-            is_mine = has(line, wanted);
-        if (!is_mine)
-            continue;
-        if (has(line, "spill stores")) {
-            row->spills = (uint32_t)(number_before(line, " bytes spill stores") / 4);
-            row->local_bytes = number_before(line, " bytes stack frame");
-        }
-        if (has(line, " registers")) {
-            row->registers = (uint32_t)number_before(line, " registers");
-            row->shared_bytes = number_before(line, " bytes smem");
-            row->source = REPORT_PTXAS;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool run_ptxas(arena *a, const char *program, const target *t, str ptx, str *log,
-                      const char **note)
-{
-    const char *folder = getenv("TMPDIR"), *reason = "";
-    char *path = str_format(a, "%s/kiln-XXXXXX.ptx", folder && *folder ? folder : "/tmp");
-    int fd = mkstemps(path, 4);
-    if (fd < 0) {
-        *note = str_format(a, "%s cannot be written", path);
-        return false;
-    }
-    close(fd);
-    proc_result result = {0};
-    const char *argv[] = {program,     "-v", str_format(a, "-arch=%s", t->name), path, "-o",
-                          "/dev/null", NULL};
-    bool is_done =
-        file_write(a, path, ptx.at, ptx.len, &reason) && proc_run(a, argv, &result, &reason);
-    unlink(path);
-    *log = result.output;
-    if (is_done && !result.status)
-        return true;
-    *note = is_done ? str_format(a, "ptxas does not take the code:\n%.*s", (int)result.output.len,
-                                 result.output.at)
-                    : str_format(a, "ptxas cannot be run: %s", reason);
-    return false;
+    report_row row = guess(f, a);
+    ptxas_numbers numbers;
+    if (!ptxas_read(log, f->name, &numbers))
+        return row;
+    row.source = REPORT_PTXAS;
+    row.registers = numbers.registers;
+    row.spills = numbers.spills;
+    row.local_bytes = numbers.local_bytes;
+    row.shared_bytes = numbers.shared_bytes;
+    return row;
 }
 
 void report_collect(const ir_module *m, const ir_func *only, const target *t, str ptx, arena *a,
                     report_rows *rows, const char **note)
 {
+    const char *unused;
     str log = {0};
-    const char *unused, *program = proc_find_cuda(a, "ptxas");
-    if (!note)
-        note = &unused;
-    *note = NULL;
-    bool is_known = program && ptx.len && run_ptxas(a, program, t, ptx, &log, note);
+    ptxas_run(a, t->name, ptx, &log, note ? note : &unused);
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         const ir_func *f = m->funcs.at[k];
         if (!f->is_kernel || (only && only != f))
             continue;
-        report_row row = guess(f, a);
-        if (is_known)
-            report_read_ptxas(log, f->name, &row);
+        report_row row = row_of(f, log, a);
         vec_push(a, rows, row);
     }
 }
