@@ -51,7 +51,7 @@ static uint16_t half_bits(double x)
 
 static void put(kiln_type type, void *to, size_t i, double x)
 {
-    switch ((int)type) {
+    switch (type) {
     case KILN_BOOL: ((uint8_t *)to)[i] = x != 0; break;
     case KILN_I8: ((int8_t *)to)[i] = (int8_t)x; break;
     case KILN_U8: ((uint8_t *)to)[i] = (uint8_t)x; break;
@@ -67,6 +67,7 @@ static void put(kiln_type type, void *to, size_t i, double x)
         break;
     case KILN_F32: ((float *)to)[i] = (float)x; break;
     case KILN_F64: ((double *)to)[i] = x; break;
+    default: break; // no op has elements of the other types
     }
 }
 
@@ -82,7 +83,7 @@ static double half_value(uint16_t u)
 
 static double get(kiln_type type, const void *from, size_t i)
 {
-    switch ((int)type) {
+    switch (type) {
     case KILN_BOOL:
     case KILN_U8: return ((const uint8_t *)from)[i];
     case KILN_I8: return ((const int8_t *)from)[i];
@@ -101,6 +102,7 @@ static double get(kiln_type type, const void *from, size_t i)
     }
     case KILN_F32: return (double)((const float *)from)[i];
     case KILN_F64: return ((const double *)from)[i];
+    default: break;
     }
     return 0;
 }
