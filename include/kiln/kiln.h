@@ -232,6 +232,12 @@ KILN_API void kiln_kernel_block(const kiln_kernel *kernel,
 // Threads a block may have where the launch says its size: max_threads(n); 0: it does not say.
 KILN_API uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel);
 
+// The value of an enum constant at file scope, or of a tunable, of the kernel's source: sizes of
+// tiles and the layout of shared memory are written once, in the kernel. Of user-given PTX and of
+// IR there are none. A kernel with dynamic shared memory says by SHARED_BYTES how much it needs.
+KILN_API kiln_status kiln_kernel_constant(const kiln_kernel *kernel, const char *name,
+                                          int64_t *out);
+
 // What one thread and one block of a kernel take; zeros where a device does not tell (interp, cpu:
 // shared_bytes alone). On cpu it waits for the C compiler, which works beside the program: until it
 // is done launches run on machine code that Kiln made at once or, where it cannot, small ones are

@@ -479,7 +479,10 @@ void run_describe(const run_launch *l, kiln_launch_desc *out)
 {
     memcpy(out->grid, l->grid, sizeof out->grid);
     memcpy(out->block, l->block, sizeof out->block);
+    int64_t needed = 0;
     out->shared_bytes = l->shared_bytes;
+    if (!out->shared_bytes && !kiln_kernel_constant(l->kernel, "SHARED_BYTES", &needed))
+        out->shared_bytes = (size_t)needed;
     out->arg_count = l->arg_count;
 }
 

@@ -41,6 +41,7 @@ typedef struct front {
     vec(ast_decl *) reached;     // device functions in the order of their first use
     vec(ast_decl *) shared_vars; // every `shared` variable of reached code
     vec(ast_decl *) tunables;
+    vec(ast_decl *) constants; // enum constants at file scope
     ast_decl *current_func;
     ir_module *module;                     // what lowering fills
     struct pp_library_text *library_texts; // pp_library remembers what it has read

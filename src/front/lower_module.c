@@ -243,11 +243,21 @@ static void lower_func(lower *l, ast_decl *d)
     finish_body(l);
 }
 
+static void add_constant(ir_module *m, const ast_decl *d)
+{
+    ir_named c = {d->name, d->value};
+    vec_push(m->in, &m->constants, c);
+}
+
 void lower_module(front *f)
 {
     lower l = {.f = f, .module = ir_module_in(f->in, f->names)};
     l.module->sources = f->sources;
     f->module = l.module;
+    for (uint32_t i = 0; i < f->constants.len; i++)
+        add_constant(l.module, f->constants.at[i]);
+    for (uint32_t i = 0; i < f->tunables.len; i++)
+        add_constant(l.module, f->tunables.at[i]);
     for (uint32_t i = 0; i < f->kernels.len; i++)
         lower_func_of(&l, f->kernels.at[i]);
     for (uint32_t i = 0; i < l.wanted.len; i++)

@@ -329,6 +329,8 @@ static void parse_enumerator(parser *p, int64_t *next, bool *is_signed)
     d->value = *next;
     *is_signed |= *next < 0;
     declare(p, d);
+    if (p->scope == p->file_scope)
+        vec_push(p->f->in, &p->f->constants, d);
     ++*next;
 }
 

@@ -195,6 +195,13 @@ typedef struct ir_data {
     span at;
 } ir_data;
 
+// A number that the source gives a name, for the host to ask for. Code has no use of it, and the
+// text form leaves it out.
+typedef struct ir_named {
+    const char *name;
+    int64_t value;
+} ir_named;
+
 typedef struct ir_module {
     bool is_plain; // not optimised: variables are memory, constants may be computed
     arena *in;
@@ -205,6 +212,7 @@ typedef struct ir_module {
     vec(ir_shared) shared;
     vec(ir_data) data;
     vec(str) strings;
+    vec(ir_named) constants; // enum constants at file scope, tunables
 } ir_module;
 
 // --- tables

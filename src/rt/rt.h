@@ -105,6 +105,8 @@ struct kiln_module {
     uint32_t site_count;
     str *strings;
     uint32_t string_count;
+    ir_named *constants; // in the arena
+    uint32_t constant_count;
     struct cache_input *inputs; // files the compile has read or looked for; in the arena
     size_t input_count;
     bool for_check;

@@ -22,6 +22,8 @@ static const char source[] =
     "    f32x4 v = in[thread_x()];\n"
     "    out[thread_x()] = v.x + v.y + v.z + v.w;\n"
     "}\n"
+    "tune(FACTOR, 3, 5);\n"
+    "enum { FIRST = -2, ROW_BYTES = sizeof(f32x4) * FACTOR };\n"
     "shared i32 tile[];\n"
     "kernel block(32) void dynamic(i32 *out)\n"
     "{\n"
@@ -54,6 +56,14 @@ static void reflection(kiln_module *m)
     CHECK(block[0] == 64 && block[1] == 1 && block[2] == 1);
     kiln_kernel_block(structs, block);
     CHECK(block[0] == 0);
+    int64_t value = 0;
+    CHECK(!kiln_kernel_constant(scale, "ROW_BYTES", &value) && value == 48);
+    CHECK(!kiln_kernel_constant(scale, "FIRST", &value) && value == -2);
+    CHECK(!kiln_kernel_constant(scale, "FACTOR", &value) && value == 3);
+    CHECK(kiln_kernel_constant(scale, "SECOND", &value) == KILN_E_BAD_ARGUMENT && value == 3);
+    CHECK(kiln_kernel_constant(scale, "FIRST", NULL) == KILN_E_BAD_ARGUMENT);
+    CHECK(kiln_kernel_constant(scale, NULL, &value) == KILN_E_BAD_ARGUMENT);
+    CHECK(kiln_kernel_constant(NULL, "FIRST", &value) == KILN_E_BAD_HANDLE);
 }
 
 static void scale_numbers(kiln *k, kiln_module *m)

@@ -280,6 +280,13 @@ static void walk_texts(io *x, kiln_module *m)
         m->strings = arena_array(x->a, str, m->string_count + 1);
     for (uint32_t k = 0; k < m->string_count && !x->failed; k++)
         io_str(x, &m->strings[k]);
+    m->constant_count = (uint32_t)io_count(x, m->constant_count);
+    if (x->is_reading)
+        m->constants = arena_array(x->a, ir_named, m->constant_count + 1);
+    for (uint32_t k = 0; k < m->constant_count && !x->failed; k++) {
+        io_text(x, &m->constants[k].name);
+        io_value(x, &m->constants[k].value);
+    }
 }
 
 // malloc'ed bytes, which may be missing.
@@ -320,7 +327,7 @@ static void forget_all(kiln_module *m)
         handle_free(HANDLE_KERNEL, m->kernels[k]);
     free(m->log);
     free(m->binary);
-    m->kernel_count = m->site_count = m->string_count = 0;
+    m->kernel_count = m->site_count = m->string_count = m->constant_count = 0;
     m->log = NULL;
     m->binary = NULL;
     m->code = NULL;

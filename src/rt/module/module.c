@@ -95,6 +95,15 @@ static void copy_sites(kiln_module *m, const ir_module *from)
         m->strings[n] = copy_str(m->a, from->strings.at[n]);
 }
 
+static void copy_constants(kiln_module *m, const ir_module *from)
+{
+    m->constants = arena_array(m->a, ir_named, from->constants.len + 1);
+    m->constant_count = from->constants.len;
+    for (uint32_t n = 0; n < from->constants.len; n++)
+        m->constants[n] =
+            (ir_named){copy(m->a, from->constants.at[n].name), from->constants.at[n].value};
+}
+
 // The module's tables, out of what the compiler made.
 static void copy_results(kiln_module *m, const compile_outcome *made)
 {
@@ -104,6 +113,7 @@ static void copy_results(kiln_module *m, const compile_outcome *made)
         if (from->funcs.at[k]->is_kernel)
             add_kernel(m, from->funcs.at[k]);
     copy_sites(m, from);
+    copy_constants(m, from);
     if (m->for_check)
         m->sources = source_copy(m->a, made->sources);
     if (m->k->ops->keeps_code) {
@@ -420,6 +430,25 @@ uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel)
         return kernel->max_threads;
     error_bad_handle(HANDLE_KERNEL, kernel);
     return 0;
+}
+
+kiln_status kiln_kernel_constant(const kiln_kernel *kernel, const char *name, int64_t *out)
+{
+    if (!handle_is(HANDLE_KERNEL, kernel))
+        return error_bad_handle(HANDLE_KERNEL, kernel);
+    const kiln_module *m = kernel->module;
+    if (!name || !out)
+        return error_set(m->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_kernel_constant: %s is NULL",
+                         name ? "out" : "the name");
+    for (uint32_t n = 0; n < m->constant_count; n++)
+        if (!strcmp(m->constants[n].name, name)) {
+            *out = m->constants[n].value;
+            return KILN_OK;
+        }
+    return error_set(m->k, KILN_E_BAD_ARGUMENT, K6003,
+                     "kernel '%s' has no constant '%s': enum constants at file scope and tunables "
+                     "of its file can be asked for",
+                     kernel->name, name);
 }
 
 kiln_status kiln_kernel_resources(const kiln_kernel *kernel, kiln_resources *out)
