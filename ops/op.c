@@ -266,7 +266,12 @@ static kiln_status compile(kiln *k, const op_state *state, const op_request *r, 
         kiln_module_free(m);
         return status;
     }
-    out->resident = resident_of(out->kernel, r->shared_bytes, state->info.multiprocessors);
+    out->shared_bytes = r->shared_bytes;
+    int64_t needed = 0;
+    bool has_layout = !kiln_kernel_constant(out->kernel, "SHARED_BYTES", &needed);
+    if (has_layout && (size_t)needed > out->shared_bytes)
+        out->shared_bytes = (size_t)needed;
+    out->resident = resident_of(out->kernel, out->shared_bytes, state->info.multiprocessors);
     return KILN_OK;
 }
 

@@ -62,13 +62,14 @@ struct op_request {
     const op_program *program;
     uint32_t given; // bit n: axis n has a value
     uint32_t values[OP_AXES];
-    size_t shared_bytes; // dynamic; for the occupancy
+    size_t shared_bytes; // dynamic, at least; a kernel may ask for more: op_kernel.shared_bytes
     const void *context; // for the program's `write`; says nothing that the axes do not
 };
 
 typedef struct op_kernel {
     kiln_kernel *kernel;
-    uint32_t resident; // blocks that run at the same time on the whole device, in whole clusters
+    size_t shared_bytes; // dynamic: the request's, or the kernel's SHARED_BYTES if that is more
+    uint32_t resident;   // blocks that run at the same time on the whole device, in whole clusters
 } op_kernel;
 
 // Gives axis AXIS_id its value. Axes without one are left to the kernel's defaults.

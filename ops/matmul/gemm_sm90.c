@@ -17,7 +17,7 @@
 
 tune(BM, 128, 64, 192, 256);
 tune(BN, 256, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
-tune(STAGES, 4, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24);
+tune(MOST_STAGES, 4, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24);
 tune(WGS, 2, 1, 3);           // consumer warpgroups
 tune(PINGPONG, 0, 1);         // each has tiles of its own: one multiplies while the other stores
 tune(DEFERRED, 0, 1);         // a tile is stored while the next one is multiplied
@@ -83,16 +83,25 @@ tile_type(a_tile, in_t, A_IS_MN ? K_TILE : BM, A_IS_MN ? BM : K_TILE, 128);
 tile_type(b_tile, in_t, B_IS_MN ? K_TILE : BN, B_IS_MN ? BN : K_TILE, 128);
 tile_type(slab, out_t, 16, SLAB_N, 128);       // results of a warp
 tile_type(group_slab, out_t, 64, SLAB_N, 128); // transposed results of a warpgroup
-ring_type(stage_ring, STAGES);
-
 typedef struct stage {
     a_tile a;
     b_tile b;
 } stage;
 
+enum {
+    SHARED_LIMIT = 232448 - 1024, // of a block on sm_90; the first 1024 bytes may be lost to alignment
+    STAGE_BYTES = sizeof(stage),
+    STAGING_BYTES = IS_PARTIAL ? BM * BN * (SPLIT_K > 1 ? 8 : 4) : WGS * 8 * sizeof(slab),
+    FIT = (SHARED_LIMIT - 16 - STAGING_BYTES) / (STAGE_BYTES + 16),
+    LIMIT = FIT < 2 ? 2 : FIT < MOST_STAGES ? FIT : MOST_STAGES,
+    STAGES = LIMIT > 16 ? LIMIT / 2 * 2 : LIMIT
+};
+
+ring_type(stage_ring, STAGES);
+
 typedef struct layout {
     stage stages[STAGES];
-    u8 staging[IS_PARTIAL ? BM * BN * (SPLIT_K > 1 ? 8 : 4) : WGS * 8 * sizeof(slab)]; // of results
+    u8 staging[STAGING_BYTES]; // slabs or partial sums
     stage_ring ring;
     // PINGPONG: a warpgroup begins a tile when the other has seen its last stage come in, because the
     // ring tells rounds apart by one bit only. SPLIT_K: [0] counts partial sums of other blocks.
@@ -102,8 +111,8 @@ typedef struct layout {
 _Alignas(1024) shared layout smem[];
 
 enum {
-    SHARED_BYTES = sizeof(layout),
-    STAGE_BYTES = sizeof(stage),
+    SHARED_BYTES = sizeof(layout), // the host reads these two
+    FITS = SHARED_BYTES <= SHARED_LIMIT,
     THREADS = 128 * WGS + 32 * PRODUCER_WARPS,
     IS_WIDE = BLOCKS * BN / 2 + (DEFERRED ? BN / 4 : 0) > 160, // accumulators and packed results
     PRODUCER_REGISTERS = WGS == 3 ? 32 : IS_WIDE ? 24 : 40,

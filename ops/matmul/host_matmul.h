@@ -45,9 +45,9 @@ typedef struct side { // an operand of the kernel: a and b, or b and a for a tra
 enum { LEFT, RIGHT };
 
 typedef struct tile {
-    uint32_t m, n, warpgroups, stages, group, split_k;
+    uint32_t m, n, warpgroups, most_stages, group, split_k;
     bool is_swapped, is_pingpong;
-    bool right_is_mn, has_parts;       // as gemm_sm90.c has it
+    bool is_partial;                   // as gemm_sm90.c has it
     uint32_t narrow_n, narrow_columns; // the last columns of tiles; 0: as wide as all
     uint32_t shift; // columns by which a group of rows begins later than the one before
 } tile;
@@ -83,14 +83,12 @@ uint32_t matmul_lines(bool is_mn, uint32_t rows);
 tile matmul_tile(const job *j);
 // Is the one that it asks for possible?
 bool matmul_has_tile(const job *j);
-// Do a tile's results wait in registers, and leave while the next tile is multiplied?
+// Are a tile's results stored while the next tile is multiplied?
 bool matmul_is_deferred(const job *j, const tile *t);
 // Does the kernel load the right side by multiples of 64 columns, and what is left of a tile, its
 // tail, by itself?
 bool matmul_has_tail(const job *j, const side *right, const tile *t);
 // Columns of tiles over `size` columns.
 uint32_t matmul_columns(const tile *t, uint32_t size);
-// Dynamic shared memory that the kernel needs.
-uint32_t matmul_shared_bytes(const tile *t);
 
 #endif

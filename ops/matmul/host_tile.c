@@ -3,7 +3,26 @@
 // reading at matmul_tile.
 #include "ops/matmul/host_matmul.h"
 
-enum { MOST_SHARED = 232448 - 1024, MOST_BLOCKS = 256, MOST_WAVES = 64 };
+enum { MOST_BLOCKS = 256, MOST_WAVES = 64 }; // for which narrow columns are considered
+
+// The model of cost_of, in cycles of a multiprocessor. Rates are the H200's: a step is 128 bytes of
+// K, of which 64 * m * n products of 16 bits take m * n / 32 (2048 a cycle), and loads bring 64
+// bytes a cycle. The others were fitted to the times that bench/gpu/gemm measured on an H200 for
+// square products of 256 to 8192 (bench/results/gemm.json).
+enum {
+    PRODUCTS_PER_CYCLE = 32, // of a step: m * n of them
+    CYCLES_PER_LINE = 2,     // for each of the m + n lines of 128 bytes that a step loads
+    STORED_PER_CYCLE = 16,   // numbers of a result
+    GAP = 32,                // columns that a wgmma could have multiplied before the next begins
+    HIDDEN_GAP = 8,          // the same where another warpgroup or the power limit fills the gap
+    LONG_WAVES = 4,          // from so many waves and steps on the power limit sets the pace
+    LONG_STEPS = 96,
+    FILL_CYCLES = 900,         // until the first stage of a block's tile has come
+    DEFERRED_CYCLES = 1500,    // between two tiles with deferred stores, and before the first
+    DEFERRED_MN_CYCLES = 1900, // the same between two where both operands are stored across K
+    BLOCK_CYCLES = 7,          // that each more block of the grid costs the others
+    SPLIT_LINES = 20           // columns that begin inside a line of memory cost a 20th more
+};
 
 void matmul_sides(const job *j, bool is_swapped, side out[2])
 {
@@ -27,35 +46,18 @@ uint32_t matmul_columns(const tile *t, uint32_t size)
     return t->narrow_columns + ceil_div(size - t->narrow_columns * t->narrow_n, t->n);
 }
 
-// As gemm_sm90.c lays it out: the ring, the way out, the barriers.
-uint32_t matmul_shared_bytes(const tile *t)
-{
-    uint32_t slabs = t->warpgroups * 4 * 2 * 2048;
-    uint32_t parts = t->m * t->n * 4;
-    return t->stages * ((t->m + matmul_lines(t->right_is_mn, t->n)) * 128 + 16) +
-           (t->split_k > 1 ? 2 * parts
-            : t->has_parts ? parts
-                           : slabs) +
-           (t->is_pingpong || t->split_k > 1 ? 16 : 0);
-}
-
-// With as many stages as fit, up to `most`.
+// With as many stages as fit, up to `most`: the kernel counts them.
 static tile tile_of(const job *j, tile t, uint32_t most)
 {
-    side s[2];
-    matmul_sides(j, t.is_swapped, s);
-    t.right_is_mn = s[RIGHT].is_mn;
-    t.has_parts = t.split_k > 1 || (t.is_swapped && (j->out_bytes != 2 || t.n % 16));
+    t.is_partial = t.split_k > 1 || (t.is_swapped && (j->out_bytes != 2 || t.n % 16));
     t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
     t.group = t.group ? t.group : 16;
-    for (t.stages = most; t.stages > 2; t.stages--)
-        if (matmul_shared_bytes(&t) <= MOST_SHARED && (t.stages <= 16 || t.stages % 2 == 0))
-            break;
+    t.most_stages = most;
     return t;
 }
 
 // Results of 16 bits of a tile that two warpgroups share may wait in registers while the block
-// multiplies its next tile. Of smaller tiles the way out is short.
+// multiplies its next tile. Of smaller tiles the epilogue is short.
 bool matmul_is_deferred(const job *j, const tile *t)
 {
     return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
@@ -128,31 +130,34 @@ static uint32_t pick_shift(const shape *p, uint32_t most, tile *t)
 }
 
 // --- the choice
-// About how many cycles the whole product takes with that tile: the waves of tiles, each as long as
-// its multiplies or its loads, and the way in and out. Of narrow tiles the left operand is read
-// more often; blocks that run at the same time get in each other's way. With is_pingpong the ways
-// out but the last are hidden, so it is for two waves and more; the gaps between the multiplies are
-// hidden as well, and do not count in long products of long sums, where the power limit and not the
-// clock sets the pace. So it is with results that are held, but for some time between two tiles.
-// Lines of 64 columns that begin in the middle of those of memory cost a twentieth.
+// About how many cycles the whole product takes with that tile: its waves of tiles, each as long as
+// its products or its loads, then the first loads and the last stores. Narrow tiles read the left
+// operand more often; blocks that run at the same time get in each other's way. With is_pingpong
+// all stores but the last are hidden, so it is for two waves and more. The gaps between the
+// products are hidden as well, and do not count in long products of long sums, where the power
+// limit and not the clock sets the pace. Deferred stores are hidden, too, but for some time between
+// two tiles.
 static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t steps, uint32_t sms)
 {
     shape p = shape_of(s, t, sms);
     uint64_t tiles = (uint64_t)p.rows * p.columns, waves = p.waves;
-    uint64_t load = (uint64_t)(t->m + t->n) * 2;
+    uint64_t load = (uint64_t)(t->m + t->n) * CYCLES_PER_LINE;
     bool is_hidden = t->is_pingpong || (matmul_is_deferred(j, t) && waves >= 2);
-    uint32_t gap = is_hidden || (waves >= 4 && steps >= 96) ? 8 : 32;
-    uint64_t multiply = (uint64_t)t->m * (t->n + gap) / 32;
-    uint64_t wave = steps * (multiply > load ? multiply : load), out = (uint64_t)t->m * t->n / 16;
+    bool is_long = waves >= LONG_WAVES && steps >= LONG_STEPS;
+    uint32_t gap = is_hidden || is_long ? HIDDEN_GAP : GAP;
+    uint64_t multiply = (uint64_t)t->m * (t->n + gap) / PRODUCTS_PER_CYCLE;
+    uint64_t wave = steps * (multiply > load ? multiply : load),
+             out = (uint64_t)t->m * t->n / STORED_PER_CYCLE;
     uint64_t blocks = tiles < sms ? tiles : sms;
-    uint32_t between = s[LEFT].is_mn && s[RIGHT].is_mn ? 1900 : 1500; // two held tiles
+    uint32_t between = s[LEFT].is_mn && s[RIGHT].is_mn ? DEFERRED_MN_CYCLES : DEFERRED_CYCLES;
     if (s[RIGHT].is_mn && t->n % 64 && !matmul_has_tail(j, &s[RIGHT], t))
-        wave += wave / 20;
+        wave += wave / SPLIT_LINES;
     if (t->is_pingpong)
-        return waves < 2 ? UINT64_MAX : waves * wave + 900 + 2 * out + blocks * 7;
+        return waves < 2 ? UINT64_MAX
+                         : waves * wave + FILL_CYCLES + 2 * out + blocks * BLOCK_CYCLES;
     if (is_hidden)
-        return waves * (wave + between) + 1500 + out + blocks * 7;
-    return waves * (wave + 900 + out) + blocks * 7;
+        return waves * (wave + between) + DEFERRED_CYCLES + out + blocks * BLOCK_CYCLES;
+    return waves * (wave + FILL_CYCLES + out) + blocks * BLOCK_CYCLES;
 }
 
 // Columns of a tile fill slabs of 16, of results of 32 bits whole ones of 32.
@@ -185,7 +190,8 @@ static uint64_t pick_narrow(const job *j, const side s[2], tile *t, uint32_t ste
             shape p = shape_of(s, &narrow, sms);
             uint32_t most = p.rows * narrow.narrow_columns / p.busy; // of a busy block
             uint64_t whole = cost_of(j, s, &narrow, steps, sms);
-            uint64_t saved = (uint64_t)steps * plain.m * (plain.n - n) / 32; // by one of them
+            uint64_t saved =
+                (uint64_t)steps * plain.m * (plain.n - n) / PRODUCTS_PER_CYCLE; // by one of them
             if (!most || whole >= least + most * saved)
                 continue;
             whole -= pick_shift(&p, most, &narrow) * saved;
@@ -316,6 +322,5 @@ bool matmul_has_tile(const job *j)
     uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
     uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
     return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
-           accumulators <= most && has_narrow(j, &t) && !(t.is_pingpong && t.has_parts) &&
-           matmul_shared_bytes(&t) <= MOST_SHARED;
+           accumulators <= most && has_narrow(j, &t) && !(t.is_pingpong && t.is_partial);
 }

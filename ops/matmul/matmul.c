@@ -128,34 +128,6 @@ static const char NOT_CONTIGUOUS[] = "neither rows nor columns of an operand are
                                   "rows are contiguous, of b the columns";
 
 // --- sm_90a
-// Why gemm_sm90.c cannot do it; NULL: it can.
-static const char *sm90_obstacle(const job *j)
-{
-    const kiln_matmul_desc *d = j->desc;
-    if (!j->k->caps.has_wgmma)
-        return "the device is not sm_90a";
-    if (!j->k->caps.has_tensor_copies)
-        return "the device has no tensor maps";
-    if (j->type == F32)
-        return "f32 without is_tf32 has no matrix unit";
-    if (is_scattered(j))
-        return NOT_CONTIGUOUS;
-    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return ACROSS_ROWS;
-    if (!j->depth)
-        return "k is 0";
-    if ((d->tile_m || d->tile_n) && !matmul_has_tile(j))
-        return "it has no such tile";
-    if (!operands_are_aligned(j))
-        return "a row of an operand does not start at a multiple of 16 bytes";
-    if (has_overlapping_rows(&j->a, j->a.is_transposed ? j->m : j->depth) ||
-        has_overlapping_rows(&j->b, j->b.is_transposed ? j->depth : j->n))
-        return "the rows of an operand overlap";
-    if (j->out.stride != j->n || !is_aligned(j, &j->out, j->out_bytes))
-        return "the rows of 'out' are not dense, or do not start at multiples of 16 bytes";
-    return NULL;
-}
-
 // The map of matrix `n` of an operand for boxes of `rows` (along K: of 64).
 static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows)
 {
@@ -220,7 +192,7 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     op_set(r, BM, t->m);
     op_set(r, BN, t->n);
     op_set(r, WGS, t->warpgroups);
-    op_set(r, STAGES, t->stages);
+    op_set(r, MOST_STAGES, t->most_stages);
     bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
     op_set(r, PRODUCER_WARPS, is_large ? 4 : 1);
     op_set(r, PINGPONG, t->is_pingpong);
@@ -231,13 +203,60 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     op_set(r, EARLY, j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous);
 }
 
-// More than half of a multiprocessor's: the next kernel of a chain spreads over those that are
-// idle instead of joining the blocks of this one.
-static uint32_t launch_shared_bytes(const job *j, const tile *t)
+// Asks for the kernel. It gets more than half of a multiprocessor's shared memory: the next kernel
+// of a chain then spreads over multiprocessors that are idle instead of joining the blocks of this
+// one.
+static kiln_status get_sm90(const job *j, const tile *t, const side s[2], const op_kernel **out)
 {
-    const uint32_t least = 115840;
-    uint32_t bytes = matmul_shared_bytes(t);
-    return bytes < least && !j->desc->sm90.stages ? least : bytes;
+    enum { MORE_THAN_HALF = 115840 };
+    op_request r = {.program = &gemm_sm90};
+    r.shared_bytes = j->desc->sm90.stages ? 0 : MORE_THAN_HALF;
+    tune_sm90(j, t, s, &r);
+    return op_kernel_get(j->k, &r, out);
+}
+
+// Has the tile that the description asks for room for two stages? The kernel knows; one that cannot
+// be compiled says so when it is run.
+static bool has_room(const job *j)
+{
+    const op_kernel *kernel;
+    tile t = matmul_tile(j);
+    side s[2];
+    int64_t fits = 1;
+    matmul_sides(j, t.is_swapped, s);
+    if (!get_sm90(j, &t, s, &kernel))
+        kiln_kernel_constant(kernel->kernel, "FITS", &fits);
+    return fits;
+}
+
+// Why gemm_sm90.c cannot do it; NULL: it can.
+static const char *sm90_obstacle(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    if (!j->k->caps.has_wgmma)
+        return "the device is not sm_90a";
+    if (!j->k->caps.has_tensor_copies)
+        return "the device has no tensor maps";
+    if (j->type == F32)
+        return "f32 without is_tf32 has no matrix unit";
+    if (is_scattered(j))
+        return NOT_CONTIGUOUS;
+    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
+        return ACROSS_ROWS;
+    if (!j->depth)
+        return "k is 0";
+    if ((d->tile_m || d->tile_n) && !matmul_has_tile(j))
+        return "it has no such tile";
+    if (!operands_are_aligned(j))
+        return "a row of an operand does not start at a multiple of 16 bytes";
+    if (has_overlapping_rows(&j->a, j->a.is_transposed ? j->m : j->depth) ||
+        has_overlapping_rows(&j->b, j->b.is_transposed ? j->depth : j->n))
+        return "the rows of an operand overlap";
+    if (j->out.stride != j->n || !is_aligned(j, &j->out, j->out_bytes))
+        return "the rows of 'out' are not dense, or do not start at multiples of 16 bytes";
+    if ((d->tile_m || d->tile_n) && !has_room(j))
+        return "it has no such tile";
+    return NULL;
 }
 
 // --- its arguments
@@ -289,10 +308,8 @@ static kiln_status run_sm90(const job *j)
     tile t = matmul_tile(j);
     side s[2];
     matmul_sides(j, t.is_swapped, s);
-    op_request r = {.program = &gemm_sm90, .shared_bytes = launch_shared_bytes(j, &t)};
-    tune_sm90(j, &t, s, &r);
     const op_kernel *kernel;
-    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    kiln_status status = get_sm90(j, &t, s, &kernel);
     if (status)
         return status;
     uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = matmul_columns(&t, s[RIGHT].size);
@@ -331,7 +348,7 @@ static kiln_status run_sm90(const job *j)
         to.args[to.count++] = kiln_arg_struct(&w, sizeof w);
         status = kiln_launch(kernel->kernel,
                              &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                 .shared_bytes = r.shared_bytes,
+                                                 .shared_bytes = kernel->shared_bytes,
                                                  .args = to.args,
                                                  .arg_count = to.count,
                                                  .stream = d->stream,
