@@ -90,10 +90,25 @@ fuzz-proof:
 $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
 
+# --- a device that a test adds: one folder and one row. All other objects are those of the build.
+E := $(T)/extend
+$(E)/src/dev/devices.def: src/dev/devices.def tests/extend/device/row.def
+	@mkdir -p $(@D)
+	@cat $^ > $@
+$(E)/devices.o: src/dev/devices.c $(E)/src/dev/devices.def src/dev/device.h
+	$(call Q,cc  )$(KILN_CC) -I$(E)/src $(ALL_FLAGS) -c $< -o $@
+$(E)/device.o: tests/extend/device/device.c $(wildcard src/dev/*.h src/dev/host/*.h src/dev/interp/*.h src/rt/*.h src/ir/*.h src/back/*.h)
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -c $< -o $@
+$(E)/kiln: $(CLI_OBJ) $(E)/devices.o $(E)/device.o $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
+$(E)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(E)/devices.o $(E)/device.o $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick
+test-build: all $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 

@@ -68,7 +68,7 @@ struct device_ops {
     // context (k is about to go).
     kiln_status (*open)(kiln *k, int ordinal);
     void (*close)(kiln *k);
-    kiln_status (*info)(const kiln *k, kiln_device_info *out);
+    kiln_status (*info)(const kiln *k, kiln_device_info *out); // NULL: info_at(0)
     // Waits for a stream, or for everything (NULL); drains what kernels printed; reports faults.
     kiln_status (*sync)(kiln *k, kiln_stream *s);
 

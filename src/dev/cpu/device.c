@@ -59,12 +59,6 @@ static kiln_status info_at(int ordinal, kiln_device_info *out)
     return KILN_OK;
 }
 
-static kiln_status info(const kiln *k, kiln_device_info *out)
-{
-    (void)k;
-    return info_at(0, out);
-}
-
 static const target *target_number(size_t index)
 {
     return index ? NULL : &cpu_target;
@@ -163,12 +157,11 @@ static const char *ran_on(const kiln_kernel *kernel)
 }
 
 const device_ops cpu_device_ops = {
-    HOST_OPS,
     .can_check = true,
     .open = open_device,
-    .info = info,
     .info_at = info_at,
     .target_at = target_number,
+    .takes_target = host_takes_target,
     .backend = backend_of,
     .load = load,
     .unload = tier_unload,
@@ -176,4 +169,5 @@ const device_ops cpu_device_ops = {
     .waits_for = waits_for,
     .ran_on = ran_on,
     .resources = resources,
+    HOST_OPS,
 };

@@ -65,11 +65,11 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
                         kiln_status (*run)(kiln_kernel *kernel, const rt_launch *l));
 
 #define HOST_OPS                                                                                   \
-    .count = host_count, .find = host_find, .close = host_close,                                   \
-    .takes_target = host_takes_target, .sync = host_sync, .alloc = host_buffer_alloc,              \
-    .wrap = host_buffer_wrap, .free = host_buffer_free, .copy = host_copy, .fill = host_fill,      \
-    .memory_info = host_memory_info, .memory_trim = host_memory_trim,                              \
-    .host_alloc = host_memory_alloc, .host_free = host_memory_free, .stream_new = host_stream_new, \
+    .count = host_count, .find = host_find, .close = host_close, .sync = host_sync,                \
+    .alloc = host_buffer_alloc, .wrap = host_buffer_wrap, .free = host_buffer_free,                \
+    .copy = host_copy, .fill = host_fill, .memory_info = host_memory_info,                         \
+    .memory_trim = host_memory_trim, .host_alloc = host_memory_alloc,                              \
+    .host_free = host_memory_free, .stream_new = host_stream_new,                                  \
     .stream_free = capture_stream_free, .stream_is_done = host_stream_is_done,                     \
     .stream_wait = host_stream_wait, .event_new = host_event_new, .event_free = host_event_free,   \
     .event_record = host_event_record, .event_sync = host_event_sync,                              \

@@ -18,12 +18,6 @@ static kiln_status info_at(int ordinal, kiln_device_info *out)
     return KILN_OK;
 }
 
-static kiln_status info(const kiln *k, kiln_device_info *out)
-{
-    (void)k;
-    return info_at(0, out);
-}
-
 static const struct target *target_number(size_t index)
 {
     return index ? NULL : &target_interp;
@@ -90,7 +84,14 @@ static kiln_status tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_te
 }
 
 const device_ops interp_device_ops = {
-    HOST_OPS,           .can_check = true,          .open = open_device,   .info = info,
-    .info_at = info_at, .target_at = target_number, .backend = no_backend, .load = load,
-    .launch = launch,   .tensor_map = tensor_map,
+    .can_check = true,
+    .open = open_device,
+    .info_at = info_at,
+    .takes_target = host_takes_target,
+    .target_at = target_number,
+    .backend = no_backend,
+    .load = load,
+    .launch = launch,
+    .tensor_map = tensor_map,
+    HOST_OPS,
 };

@@ -402,7 +402,6 @@ static const backend *backend_of(const kiln_module *m, const kiln_compile_desc *
 }
 
 const device_ops opencl_device_ops = {
-    CAPTURE_OPS,
     .is_numbered = true,
     .keeps_code = true,
     .count = count_devices,
@@ -437,4 +436,5 @@ const device_ops opencl_device_ops = {
     .event_record = event_record,
     .event_sync = event_sync,
     .event_elapsed = event_elapsed,
+    CAPTURE_OPS,
 };

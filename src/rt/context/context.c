@@ -180,7 +180,7 @@ kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out)
         return error_bad_handle(HANDLE_CONTEXT, k);
     if (!out)
         return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003, "kiln_device_info_of: out is NULL");
-    return k->ops->info(k, out);
+    return k->ops->info ? k->ops->info(k, out) : k->ops->info_at(0, out);
 }
 
 const char *kiln_device_name(const kiln *k)

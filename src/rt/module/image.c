@@ -87,8 +87,7 @@ image_key *image_key_of(kiln_module *m, const kiln_compile_desc *desc)
     if (!key)
         return NULL;
     kiln_device_info info = {0};
-    if (m->k->ops->info)
-        m->k->ops->info(m->k, &info);
+    kiln_device_info_of(m->k, &info);
     char driver[160];
     snprintf(driver, sizeof driver, "%d %s", info.driver_version, info.name);
     const char *names[PART_COUNT] = {"defines", "tune",   "includes", "target",
