@@ -65,23 +65,61 @@ static void merge(op_nest *n)
         }
 }
 
-void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out)
+// Takes the dimension out of the nest, and gives its strides.
+static uint64_t take(op_nest *n, uint32_t d, int64_t strides[NEST_VIEWS])
+{
+    uint64_t size = n->sizes[d];
+    for (uint32_t v = 0; v < n->view_count; v++)
+        strides[v] = n->strides[v][d];
+    remove_dimension(n, d);
+    return size;
+}
+
+static void append(op_nest *n, uint64_t size, const int64_t strides[NEST_VIEWS])
+{
+    n->sizes[n->rank] = size;
+    for (uint32_t v = 0; v < n->view_count; v++)
+        n->strides[v][n->rank] = strides[v];
+    n->rank++;
+}
+
+static void begin(const kiln_view *views, uint32_t count, op_nest *out)
 {
     *out = (op_nest){.rank = views->rank, .view_count = count};
     memcpy(out->sizes, views->sizes, sizeof out->sizes);
     for (uint32_t v = 0; v < count; v++)
         view_strides(&views[v], out->strides[v]);
-    for (uint32_t d = out->rank; d-- > 0;)
-        if (out->sizes[d] == 1)
-            remove_dimension(out, d);
-    if (!out->rank) { // one element
-        out->rank = 1;
-        out->sizes[0] = 1;
-        for (uint32_t v = 0; v < count; v++)
-            out->strides[v][0] = 1;
-    }
-    sort(out);
-    merge(out);
+}
+
+static void simplify(op_nest *n)
+{
+    for (uint32_t d = n->rank; d-- > 0;)
+        if (n->sizes[d] == 1)
+            remove_dimension(n, d);
+    sort(n);
+    if (n->rank)
+        merge(n);
+}
+
+void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out)
+{
+    static const int64_t ones[NEST_VIEWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    begin(views, count, out);
+    simplify(out);
+    if (!out->rank) // one element
+        append(out, 1, ones);
+}
+
+void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest *out)
+{
+    int64_t strides[NEST_VIEWS];
+    begin(views, count, out);
+    uint64_t size = take(out, axis, strides);
+    for (uint32_t v = 0; v < count && size == 1; v++)
+        strides[v] = 1; // a single element is as dense as any
+    simplify(out);
+    append(out, size, strides);
+    out->is_of_rows = true;
 }
 
 // Do packs of `width` elements of that view start where they may?
@@ -101,7 +139,7 @@ static bool is_aligned(const op_nest *n, const kiln_view *view, uint32_t v, uint
 
 static bool is_possible(const op_nest *n, const kiln_view *views, uint32_t width)
 {
-    if (n->rank > 1 && n->sizes[n->rank - 1] % width)
+    if ((n->rank > 1 || n->is_of_rows) && n->sizes[n->rank - 1] % width)
         return false;
     for (uint32_t v = 0; v < n->view_count; v++)
         if (width * view_element_size(&views[v]) > 16 || !is_aligned(n, &views[v], v, width))

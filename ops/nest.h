@@ -13,6 +13,7 @@ enum { NEST_VIEWS = 8 };
 typedef struct op_nest {
     uint32_t rank; // at least 1
     uint32_t view_count;
+    bool is_of_rows; // the last loop is a row, and stays one
     uint64_t sizes[KILN_MAX_RANK];
     int64_t strides[NEST_VIEWS][KILN_MAX_RANK]; // in elements
 } op_nest;
@@ -35,8 +36,10 @@ typedef struct op_packs {
 
 // The views have the same sizes; none is empty.
 void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out);
-// The widest packs that all views allow, at most 16 bytes each. Views from `first_result` on are
-// written.
+// The same with the elements along `axis` as the innermost loop.
+void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest *out);
+// The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
+// row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);
 
 #endif

@@ -203,6 +203,7 @@ static void add_axis(op_words *w, const op_axis *a, uint32_t value)
         if (value)
             add_define(w, "%s=%u", a->name, value);
         break;
+    case OP_NUMBER: add_define(w, "%s=%u", a->name, value); break;
     case OP_TEXT:
         if (*word)
             add_define(w, "%s=%s", a->name, word);

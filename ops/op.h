@@ -14,13 +14,14 @@ enum { OP_AXES = 32 };
 
 // --- axes: rows AXIS(id, name, kind, domain) of ops/NAME/axes.def
 typedef enum op_axis_kind {
-    OP_FLAG,  // the macro `name` is defined or not
-    OP_WORD,  // the macro name_WORD is defined; the word "": none
-    OP_TYPE,  // the macro name_TYPE is defined; the value is a kiln_type
-    OP_VALUE, // the macro `name` is defined as the value; 0: not defined
-    OP_TEXT,  // the macro `name` is defined as one of the texts; the text "": not defined
-    OP_TUNE,  // the tunable `name` has the value
-    OP_KEY,   // no word of its own: the program's `write` looks at it
+    OP_FLAG,   // the macro `name` is defined or not
+    OP_WORD,   // the macro name_WORD is defined; the word "": none
+    OP_TYPE,   // the macro name_TYPE is defined; the value is a kiln_type
+    OP_VALUE,  // the macro `name` is defined as the value; 0: not defined
+    OP_NUMBER, // the macro `name` is defined as the value
+    OP_TEXT,   // the macro `name` is defined as one of the texts; the text "": not defined
+    OP_TUNE,   // the tunable `name` has the value
+    OP_KEY,    // no word of its own: the program's `write` looks at it
 } op_axis_kind;
 
 typedef struct op_axis {

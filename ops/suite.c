@@ -223,7 +223,9 @@ static void differentiate(trial *t)
 {
     const double step = 1e-5;
     for (uint32_t n = 0; n < t->count; n++)
-        for (size_t i = 0; t->tensors[n].has_gradient && i < count_of(&t->tensors[n]); i++) {
+        for (size_t i = 0; t->tensors[n].role == ROLE_INPUT && t->tensors[n].has_gradient &&
+                           i < count_of(&t->tensors[n]);
+             i++) {
             double *x = &t->values[n][i], at = *x;
             *x = at + step;
             double up = loss_of(t);

@@ -217,6 +217,25 @@ typedef struct kiln_elementwise_backward_desc {
 } kiln_elementwise_backward_desc;
 KILN_API kiln_status kiln_elementwise_backward(kiln *k, const kiln_elementwise_backward_desc *desc);
 
+// --- softmax: out = exp(x) / sum of exp(x) along an axis
+// Types: f16, bf16, f32; all views have the same type and sizes. Sums are f32. A result may be the
+// same view as an operand.
+typedef struct kiln_softmax_desc {
+    kiln_view x, out;
+    uint32_t axis;
+    bool is_log;         // the logarithm of it
+    kiln_stream *stream; // NULL: the device's own
+} kiln_softmax_desc;
+KILN_API kiln_status kiln_softmax_forward(kiln *k, const kiln_softmax_desc *desc);
+typedef struct kiln_softmax_backward_desc {
+    kiln_view out, dout; // the result of the forward call, and its gradient
+    kiln_view dx;
+    uint32_t axis;
+    bool is_log;
+    kiln_stream *stream;
+} kiln_softmax_backward_desc;
+KILN_API kiln_status kiln_softmax_backward(kiln *k, const kiln_softmax_backward_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

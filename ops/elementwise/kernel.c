@@ -15,7 +15,10 @@ tune(PER, 1, 2, 4);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(LONG, 0, 1); // 2^31 packs and more: indices of 64 bits
 tune(TAIL, 0, 1); // there is a last pack that is not full; RANK 1
-enum { THREADS = 256, BROADCAST = 0, DENSE = 1, STRIDED = 2, VIEWS = 8 };
+enum { THREADS = 256 };
+#define NEST_RANK RANK
+#define NEST_LONG LONG
+#include <kiln/nest.h>
 #ifndef OPERANDS
 #    define V        4
 #    define NUMBER   f32
@@ -30,36 +33,12 @@ enum { THREADS = 256, BROADCAST = 0, DENSE = 1, STRIDED = 2, VIEWS = 8 };
 #endif
 #define R(x) ((NUMBER)(x)) // a literal in the type of the numbers
 
-struct nest {               // as in ops/nest.h
-    u64 packs, rest;        // full packs; elements of the one that is not
-    u64 sizes[8];           // of the dimensions, of the innermost in packs
-    u32 magic[8], shift[8]; // x / size is mul_high(x, magic) >> shift for x below 2^31
-    i64 strides[VIEWS][8];  // in packs where the innermost dimension is DENSE, else in elements
-};
-
 PACKS
 
-// The index of pack g.
-static void find(u64 g, const struct nest *n, u64 c[RANK])
+// Where view k has the pack with that index.
+static i64 place(const struct nest *n, const u64 index[8], u32 k, u32 inner)
 {
-    _Pragma("unroll") for (u32 d = RANK - 1; d > 0; d--)
-    {
-        u32 quotient = mul_high((u32)g, n->magic[d]) >> n->shift[d];
-        u64 rest = LONG ? g / n->sizes[d] : n->sizes[d] == 1 ? g : (u64)quotient;
-        c[d] = LONG ? g - rest * n->sizes[d] : (u64)((u32)g - (u32)rest * (u32)n->sizes[d]);
-        g = rest;
-    }
-    c[0] = g;
-}
-
-// Where view k has it.
-static i64 place(const u64 c[RANK], const struct nest *n, u32 k, u32 inner)
-{
-    i64 at = inner == BROADCAST ? 0
-             : inner == DENSE   ? (i64)c[RANK - 1]
-                                : (i64)c[RANK - 1] * n->strides[k][RANK - 1];
-    _Pragma("unroll") for (u32 d = 0; d + 1 < RANK; d++) at += (i64)c[d] * n->strides[k][d];
-    return at;
+    return nest_place(n, RANK - 1, index, k) + nest_inner(n, index[RANK - 1], k, inner);
 }
 
 #define FOR_PACKS(s)                                                                               \
@@ -74,20 +53,20 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n, NUMBER p,
 #undef RESULT
     u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()
                      : (u64)(block_x() * (u32)(THREADS * PER) + thread_x());
-    u64 at[PER][RANK];
+    u64 at[PER][8];
 #define OPERAND(x, k, T, inner) pack_number(T) x##_all[PER][V];
     OPERANDS
 #undef OPERAND
 #define OPERAND(x, k, T, inner)                                                                    \
     if (inner == DENSE) {                                                                          \
-        pack_load(T, V, x##_all[s], x##_from, (u64)place(at[s], &n, k, inner));                    \
+        pack_load(T, V, x##_all[s], x##_from, (u64)place(&n, at[s], k, inner));                    \
     } else {                                                                                       \
         FOR_ELEMENTS(i)                                                                            \
-        x##_all[s][i] = pack_get(T, x##_from[place(at[s], &n, k, inner)]);                         \
+        x##_all[s][i] = pack_get(T, x##_from[place(&n, at[s], k, inner)]);                         \
     }
     FOR_PACKS(s)
     {
-        find(first + s * THREADS, &n, at[s]);
+        nest_find(&n, RANK, first + s * THREADS, at[s]);
         OPERANDS
     }
 #undef OPERAND
@@ -103,15 +82,17 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n, NUMBER p,
 #undef RESULT
 #define RESULT(x, k, T, inner, value)                                                              \
     if (inner == DENSE) {                                                                          \
-        pack_store(T, V, x##_to, (u64)place(at[s], &n, k, inner), x##_all);                        \
+        pack_store(T, V, x##_to, (u64)place(&n, at[s], k, inner), x##_all);                        \
     } else {                                                                                       \
         FOR_ELEMENTS(i)                                                                            \
-        x##_to[place(at[s], &n, k, inner)] = pack_put(T, x##_all[i]);                              \
+        x##_to[place(&n, at[s], k, inner)] = pack_put(T, x##_all[i]);                              \
     }
         RESULTS
 #undef RESULT
     }
-    if (TAIL && first == n.packs) {
+    bool is_last = false;
+    _Pragma("unroll") for (u32 s = 0; s < PER; s++) is_last |= first + s * THREADS == n.packs;
+    if (TAIL && is_last) {
 #define OPERAND(x, k, T, inner)                                                                    \
     pack_number(T) x = pack_get(T, x##_from[inner == DENSE ? n.packs * V + i : 0]);
 #define RESULT(x, k, T, inner, value)                                                              \

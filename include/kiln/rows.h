@@ -1,0 +1,118 @@
+// kiln/rows.h: kernels of rows. LANES threads have a row of packs and keep PER of them each in
+// registers; with PER 0 they walk over the row. The host chooses (ops/rows.h) and defines T, V and
+// how the rows lie (INNER).
+//
+//     kernel block(THREADS) void name(…, struct nest n)
+//     {
+//         u64 packs = row_packs(&n), index[8];
+//         if (!row_find(&n, index)) // there are fewer rows
+//             return;
+//         …  FOR_PACKS(p, packs) load(v[p], from, first, pack_of(p), view, &n);  row_sum(x)  …
+//     }
+#ifndef KILN_ROWS_H
+#define KILN_ROWS_H
+
+#include <kiln/pack.h>
+
+tune(THREADS, 256, 32, 64, 96, 128, 160, 192, 224, 320, 384, 448, 512, 640, 768, 896, 1024);
+tune(LANES, 256, 1, 32, 64, 96, 128, 160, 192, 224, 320, 384, 448, 512, 640, 768, 896, 1024);
+tune(RANK, 2, 1, 3, 4, 5, 6, 7, 8); // loops over rows, and the row
+tune(LONG, 0, 1);
+tune(WHOLE, 0, 1); // a row is LANES * PER packs
+#ifndef T
+#    define T f32
+#endif
+#ifndef V
+#    define V 4
+#endif
+#ifndef INNER
+#    define INNER DENSE
+#endif
+#ifndef PER
+#    define PER 1
+#endif
+#ifdef IN_PLACE // a result has the place of an operand
+#    define ALONE
+#else
+#    define ALONE restrict
+#endif
+#define NEST_RANK RANK
+#define NEST_LONG LONG
+#include <kiln/nest.h>
+PACK(T, V)
+
+#define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
+#define FOR_PACKS(p, packs)                                                                        \
+    _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || pack_of(p) < packs)
+#define FOR_LONG(at, packs) for (u64 at = lane_of_row(); at < packs; at += LANES)
+
+static inline u32 lane_of_row(void)
+{
+    return LANES == 1 ? 0 : LANES == 32 ? lane() : thread_x();
+}
+
+static inline u64 pack_of(u32 p)
+{
+    return lane_of_row() + p * LANES;
+}
+
+// The row of this thread.
+static inline u64 row_of(void)
+{
+    return LANES == THREADS
+               ? block_x()
+               : (u64)block_x() * (THREADS / LANES) + (LANES == 1 ? thread_x() : warp());
+}
+
+static inline f32 row_sum(f32 x)
+{
+    return LANES == 1 ? x : LANES == THREADS ? block_sum(x) : warp_sum(x);
+}
+
+static inline f32 row_max(f32 x)
+{
+    return LANES == 1 ? x : LANES == THREADS ? block_max(x) : warp_max(x);
+}
+
+static inline u64 row_packs(const struct nest *n)
+{
+    return n->sizes[RANK - 1];
+}
+
+// The index of this thread's row; false: there is none.
+static inline bool row_find(const struct nest *n, u64 index[8])
+{
+    u64 row = row_of();
+    if (LANES != THREADS && row * n->sizes[RANK - 1] >= n->packs)
+        return false;
+    if (RANK > 1)
+        nest_find(n, RANK - 1, row, index);
+    return true;
+}
+
+// Where view k has the row.
+static inline i64 row_first(const struct nest *n, const u64 index[8], u32 k)
+{
+    return nest_place(n, RANK - 1, index, k);
+}
+
+// Pack i of a row that starts at `first`.
+static inline void load(f32 *v, const T *from, i64 first, u64 i, u32 view, const struct nest *n)
+{
+    i64 at = first + nest_inner(n, i, view, INNER);
+    if (INNER == DENSE)
+        pack_load(T, V, v, from, (u64)at);
+    else
+        v[0] = pack_get(T, from[at]);
+}
+
+static inline void store(T *to, i64 first, u64 i, u32 view, const struct nest *n, const f32 *v)
+{
+    i64 at = first + nest_inner(n, i, view, INNER);
+    if (INNER == DENSE)
+        pack_store(T, V, to, (u64)at, v);
+    else
+        to[at] = pack_put(T, v[0]);
+}
+
+#endif

@@ -1,0 +1,111 @@
+// How a kernel of rows is launched (rows.h).
+#include "ops/rows.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/rows_axes.def"
+};
+#undef AXIS
+
+enum { MOST_PER = 8, WARP_PACKS = 64, BLOCK = 256 };
+
+static const uint16_t sizes[] = {64,  96,  128, 160, 192, 224, 256, 320,
+                                 384, 448, 512, 640, 768, 896, 1024}; // of blocks, as kiln/rows.h
+
+static uint32_t block_for(uint64_t threads)
+{
+    size_t n = 0;
+    while (n + 1 < COUNT(sizes) && sizes[n] < threads)
+        n++;
+    return sizes[n];
+}
+
+// Do the rows lie side by side, so that neighbouring threads should have neighbouring rows?
+static bool is_across(const op_nest *n)
+{
+    int64_t row = n->rank > 1 ? n->strides[0][n->rank - 2] : 0, inner = n->strides[0][n->rank - 1];
+    return (row == 1 || row == -1) && inner != 1;
+}
+
+void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim, op_rows *out)
+{
+    op_nest nest;
+    op_nest_rows(views, count, axis, &nest);
+    *out = (op_rows){.inner = OP_DENSE, .columns = nest.sizes[nest.rank - 1]};
+    op_nest_pack(&nest, views, &out->packs);
+    for (uint32_t v = 0; v < count; v++)
+        if (out->packs.inner[v] != OP_DENSE)
+            out->inner = OP_STRIDED;
+    if (out->inner == OP_STRIDED && out->packs.width > 1) { // one is broadcast along the row
+        nest.is_of_rows = true;
+        for (uint32_t v = 0; v < count; v++)
+            for (uint32_t d = 0; d + 1 < nest.rank; d++)
+                out->packs.argument.strides[v][d] = nest.strides[v][d];
+        out->packs.argument.packs *= out->packs.width;
+        out->packs.argument.sizes[nest.rank - 1] = out->columns;
+        out->packs.width = 1;
+    }
+    uint64_t packs = out->packs.argument.sizes[nest.rank - 1];
+    out->rows = out->packs.argument.packs / packs;
+    if (is_across(&nest) || packs <= 2) {
+        out->lanes = 1;
+        out->threads = BLOCK;
+    } else if (packs <= WARP_PACKS) {
+        out->lanes = 32;
+        out->threads = BLOCK;
+    } else {
+        out->lanes = out->threads = block_for(packs <= BLOCK ? packs : (packs + aim - 1) / aim);
+    }
+    uint64_t per = (packs + out->lanes - 1) / out->lanes;
+    out->per = per <= MOST_PER && !is_across(&nest) ? (uint32_t)per : 0;
+    out->is_whole = out->per && packs % out->lanes == 0;
+    uint64_t together = out->threads / out->lanes;
+    out->blocks = (out->rows + together - 1) / together;
+}
+
+void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_request *r)
+{
+    op_set(r, T, type == KILN_BF16 ? 0 : type == KILN_F16 ? 1 : 2);
+    op_set(r, INNER, rows->inner);
+    op_set(r, V, rows->packs.width);
+    op_set(r, IN_PLACE, is_in_place);
+    op_set(r, THREADS, rows->threads);
+    op_set(r, LANES, rows->lanes);
+    op_set(r, PER, rows->per);
+    op_set(r, WHOLE, rows->is_whole);
+    op_set(r, RANK, rows->packs.rank);
+    op_set(r, LONG, rows->packs.is_long);
+}
+
+kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, const kiln_arg *args,
+                           size_t count, kiln_stream *stream)
+{
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, r, &kernel);
+    if (!status && rows->blocks > INT32_MAX)
+        return error_set(k, KILN_E_LAUNCH, K6015, "%llu rows are too many for one launch",
+                         (unsigned long long)rows->rows);
+    return status
+               ? status
+               : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)rows->blocks},
+                                                                 .args = args,
+                                                                 .arg_count = count,
+                                                                 .stream = stream});
+}
+
+kiln_status op_rows_check(kiln *k, const char *call, const op_operand *o, size_t count,
+                          uint32_t axis)
+{
+    kiln_type type = kiln_view_type(*o->view);
+    if (type != KILN_F32 && type != KILN_F16 && type != KILN_BF16)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
+                         "%s: '%s' is %s; bf16, f16 and f32 are possible", call, o->name,
+                         kiln_type_name(type));
+    if (axis >= o->view->rank)
+        return op_refuse(k, call, "axis %u of '%s', which has %u dimensions", axis, o->name,
+                         o->view->rank);
+    kiln_status status = KILN_OK;
+    for (size_t n = 1; n < count && !status; n++)
+        status = op_check_type(k, call, &o[n], type);
+    return status;
+}

@@ -1,0 +1,32 @@
+// Kernels of rows on the host: how many threads have a row, and how much of it each keeps in
+// registers. The kernels include kiln/rows.h. The choice follows from the shape and the strides
+// alone, so that all devices add in the same order.
+#ifndef KILN_OP_ROWS_H
+#define KILN_OP_ROWS_H
+
+#include "ops/nest.h"
+#include "ops/operands.h"
+
+typedef struct op_rows {
+    op_packs packs;
+    op_inner inner;
+    uint32_t threads, lanes; // of a block, of a row
+    uint32_t per;            // packs of a thread; 0: it walks over the row
+    bool is_whole;           // a row is lanes * per packs
+    uint64_t rows, blocks;
+    uint64_t columns;
+} op_rows;
+
+// Views of one shape with rows along `axis`, not empty. `aim`: packs that a thread of a long row
+// should have, at least.
+void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim,
+                  op_rows *out);
+// Gives the axes of rows_axes.def their values.
+void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_request *r);
+kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, const kiln_arg *args,
+                           size_t count, kiln_stream *stream);
+// x is f16, bf16 or f32, and has a dimension `axis`; the other operands have its type.
+kiln_status op_rows_check(kiln *k, const char *call, const op_operand *operands, size_t count,
+                          uint32_t axis);
+
+#endif

@@ -1,0 +1,118 @@
+// Softmax of rows, forward and backward: out = exp(x - m) / sum(exp(x - m)); with LOG its logarithm.
+// Backward: from the result y and its gradient g, dx = y * (g - sum(g * y)), with LOG
+// g - exp(y) * sum(g).
+//
+// LANES threads have a row: one (the rows lie side by side), a warp, or the block. They keep it in
+// registers, PER packs each, and read it once. A longer row (PER 0) is read twice: the maximum and
+// the sum are made together, a later maximum scales the sum so far.
+#include <kiln/rows.h>
+
+#ifdef LOG
+#    define IS_LOG 1
+#else
+#    define IS_LOG 0
+#endif
+
+#ifndef BACKWARD
+kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct nest n)
+{
+    u64 packs = row_packs(&n), index[8];
+    if (!row_find(&n, index))
+        return;
+    i64 a = row_first(&n, index, 0), r = row_first(&n, index, 1);
+    f32 largest = -INFINITY, sum = 0;
+#    if PER
+    f32 v[PER][V];
+    FOR_PACKS(p, packs)
+        load(v[p], a_from, a, pack_of(p), 0, &n);
+    FOR_PACKS(p, packs)
+        FOR_ELEMENTS(i)
+            largest = max(largest, v[p][i]);
+    largest = row_max(largest);
+    FOR_PACKS(p, packs) {
+        f32 part = 0;
+        FOR_ELEMENTS(i) {
+            f32 e = exp(v[p][i] - largest);
+            v[p][i] = IS_LOG ? v[p][i] - largest : e;
+            part += e;
+        }
+        sum += part;
+    }
+    sum = row_sum(sum);
+    f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
+    FOR_PACKS(p, packs) {
+        FOR_ELEMENTS(i)
+            v[p][i] = IS_LOG ? v[p][i] - shift : v[p][i] * scale;
+        store(r_to, r, pack_of(p), 1, &n, v[p]);
+    }
+#    else
+    f32 v[V];
+    FOR_LONG(at, packs) {
+        load(v, a_from, a, at, 0, &n);
+        f32 before = largest, part = 0;
+        FOR_ELEMENTS(i)
+            largest = max(largest, v[i]);
+        f32 base = largest == -INFINITY ? 0.0f : largest; // nothing but -inf so far
+        FOR_ELEMENTS(i)
+            part += exp(v[i] - base);
+        sum = sum * exp(before - base) + part;
+    }
+    f32 all = row_max(largest), base = largest == -INFINITY ? all : largest;
+    sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp(base - all));
+    f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
+    FOR_LONG(at, packs) {
+        load(v, a_from, a, at, 0, &n);
+        FOR_ELEMENTS(i)
+            v[i] = IS_LOG ? v[i] - all - shift : exp(v[i] - all) * scale;
+        store(r_to, r, at, 1, &n, v);
+    }
+#    endif
+}
+#else
+kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from, T *ALONE r_to, struct nest n)
+{
+    u64 packs = row_packs(&n), index[8];
+    if (!row_find(&n, index))
+        return;
+    i64 a = row_first(&n, index, 0), b = row_first(&n, index, 1);
+    i64 r = row_first(&n, index, 2);
+    f32 sum = 0;
+#    if PER
+    f32 y[PER][V], g[PER][V];
+    FOR_PACKS(p, packs) {
+        load(y[p], a_from, a, pack_of(p), 0, &n);
+        load(g[p], b_from, b, pack_of(p), 1, &n);
+    }
+    FOR_PACKS(p, packs) {
+        f32 part = 0;
+        FOR_ELEMENTS(i)
+            part += IS_LOG ? g[p][i] : g[p][i] * y[p][i];
+        sum += part;
+    }
+    sum = row_sum(sum);
+    FOR_PACKS(p, packs) {
+        FOR_ELEMENTS(i)
+            g[p][i] = IS_LOG ? g[p][i] - exp(y[p][i]) * sum : y[p][i] * (g[p][i] - sum);
+        store(r_to, r, pack_of(p), 2, &n, g[p]);
+    }
+#    else
+    f32 y[V], g[V];
+    FOR_LONG(at, packs) {
+        load(y, a_from, a, at, 0, &n);
+        load(g, b_from, b, at, 1, &n);
+        f32 part = 0;
+        FOR_ELEMENTS(i)
+            part += IS_LOG ? g[i] : g[i] * y[i];
+        sum += part;
+    }
+    sum = row_sum(sum);
+    FOR_LONG(at, packs) {
+        load(y, a_from, a, at, 0, &n);
+        load(g, b_from, b, at, 1, &n);
+        FOR_ELEMENTS(i)
+            g[i] = IS_LOG ? g[i] - exp(y[i]) * sum : y[i] * (g[i] - sum);
+        store(r_to, r, at, 2, &n, g);
+    }
+#    endif
+}
+#endif
