@@ -236,6 +236,31 @@ typedef struct kiln_softmax_backward_desc {
 } kiln_softmax_backward_desc;
 KILN_API kiln_status kiln_softmax_backward(kiln *k, const kiln_softmax_backward_desc *desc);
 
+// --- norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
+// Types: f16, bf16, f32, the same for all views but the workspace. Sums are f32. out may be the
+// same view as x.
+typedef struct kiln_norm_desc {
+    kiln_view x, out;
+    kiln_view weight, bias; // one dimension, as long as the axis; without a buffer: none
+    uint32_t axis;
+    bool is_rms; // mean is 0: x / sqrt(mean of squares + eps)
+    double eps;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_norm_desc;
+KILN_API kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *desc);
+// Without dweight and dbias, dx may be the same view as x or dout.
+typedef struct kiln_norm_backward_desc {
+    kiln_view x, weight; // of the forward call
+    kiln_view dout, dx;
+    kiln_view dweight, dbias; // without a buffer: not wanted
+    kiln_view workspace;      // for dweight and dbias: two f32 for each row, dense
+    uint32_t axis;
+    bool is_rms;
+    double eps;
+    kiln_stream *stream;
+} kiln_norm_backward_desc;
+KILN_API kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

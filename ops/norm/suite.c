@@ -1,0 +1,107 @@
+// The cases of layer norm and root mean square norm (ops/suite.h). Tensors: x, weight, bias, out,
+// and the workspace of backward.
+#include "ops/suite.h"
+
+#include <math.h>
+
+enum { RMS = 1, WEIGHT = 2, BIAS = 4 };
+enum { X, W, B, OUT, WORK, TENSORS };
+
+static const op_case cases[] = {
+#define CASE(...) {__VA_ARGS__},
+#include "ops/norm/cases.def"
+};
+
+static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
+{
+    const op_tensor x = {.name = "x",
+                         .type = type,
+                         .rank = c->rank,
+                         .low = -2,
+                         .high = 3,
+                         .has_gradient = true,
+                         .tolerance = 64};
+    size_t rows = 1;
+    out[X] = x;
+    for (uint32_t n = 0; n < c->rank; n++) {
+        out[X].sizes[n] = c->sizes[n];
+        rows *= n == c->axis ? 1 : c->sizes[n];
+    }
+    out[W] = out[B] = x;
+    out[W].rank = out[B].rank = 1;
+    out[W].sizes[0] = out[B].sizes[0] = c->sizes[c->axis];
+    out[W].name = "weight";
+    out[W].has_gradient = c->option & WEIGHT;
+    out[B].name = "bias";
+    out[B].has_gradient = c->option & BIAS;
+    out[OUT] = out[X];
+    out[OUT].name = "out";
+    out[OUT].role = ROLE_OUTPUT;
+    out[OUT].has_gradient = false;
+    out[WORK] = (op_tensor){.name = "workspace",
+                            .role = ROLE_SCRATCH,
+                            .type = KILN_F32,
+                            .rank = 1,
+                            .sizes = {2 * rows}};
+    return TENSORS;
+}
+
+static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
+{
+    kiln_view none = {.buffer = NULL}, weight = c->option & WEIGHT ? views[W] : none;
+    if (pass == PASS_FORWARD)
+        return kiln_norm_forward(k, &(kiln_norm_desc){.x = views[X],
+                                                      .weight = weight,
+                                                      .bias = c->option & BIAS ? views[B] : none,
+                                                      .out = views[OUT],
+                                                      .axis = c->axis,
+                                                      .is_rms = c->option & RMS,
+                                                      .eps = c->alpha});
+    const kiln_view *gradients = views + TENSORS;
+    return kiln_norm_backward(k, &(kiln_norm_backward_desc){.x = views[X],
+                                                            .weight = weight,
+                                                            .dout = gradients[OUT],
+                                                            .dx = gradients[X],
+                                                            .dweight = gradients[W],
+                                                            .dbias = gradients[B],
+                                                            .workspace = views[WORK],
+                                                            .axis = c->axis,
+                                                            .is_rms = c->option & RMS,
+                                                            .eps = c->alpha});
+}
+
+static void reference(const op_case *c, const op_tensor *t, double *const *values)
+{
+    size_t outer = 1, step = 1, size = (size_t)c->sizes[c->axis];
+    for (uint32_t n = 0; n < c->rank; n++)
+        *(n < c->axis ? &outer : n > c->axis ? &step : &(size_t){0}) *= (size_t)c->sizes[n];
+    (void)t;
+    for (size_t row = 0; row < outer * step; row++) {
+        size_t first = row / step * size * step + row % step;
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < size && !(c->option & RMS); i++)
+            mean += values[X][first + i * step] / (double)size;
+        for (size_t i = 0; i < size; i++)
+            squares += pow(values[X][first + i * step] - mean, 2) / (double)size;
+        for (size_t i = 0; i < size; i++)
+            values[OUT][first + i * step] = (values[X][first + i * step] - mean) /
+                                                sqrt(squares + c->alpha) *
+                                                (c->option & WEIGHT ? values[W][i] : 1) +
+                                            (c->option & BIAS ? values[B][i] : 0);
+    }
+}
+
+static void describe(const op_case *c, char *out, size_t size)
+{
+    snprintf(out, size, "%s axis %u%s%s", c->option & RMS ? "rms" : "layer", c->axis,
+             c->option & WEIGHT ? " weight" : "", c->option & BIAS ? " bias" : "");
+}
+
+const op_suite op_suite_norm = {.name = "norm",
+                                .cases = cases,
+                                .case_count = sizeof cases / sizeof *cases,
+                                .has_backward = true,
+                                .tensors = tensors,
+                                .call = call,
+                                .reference = reference,
+                                .describe = describe};
