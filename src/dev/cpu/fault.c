@@ -22,8 +22,15 @@ typedef struct fault_catch {
     bool is_armed;             // false while the program's own callback runs
 } fault_catch;
 
-// In the static block of the thread's storage: reading it inside a handler never allocates.
-static _Thread_local fault_catch *catching __attribute__((tls_model("initial-exec")));
+// The innermost one of each thread. A key's value is read inside a handler: that neither allocates
+// nor locks. Thread-local variables do not serve: they may be allocated when they are read first,
+// and those of the static block make dlopen refuse the library, which has room for few bytes there.
+static pthread_key_t catching_key;
+static bool has_key; // atomic
+static fault_catch *catching(void)
+{
+    return __atomic_load_n(&has_key, __ATOMIC_ACQUIRE) ? pthread_getspecific(catching_key) : NULL;
+}
 
 // An address that no pointer can have is a SIGBUS when it is in a register that the processor takes
 // for the stack's. Divisions never trap.
@@ -85,7 +92,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-    fault_catch *c = catching;
+    fault_catch *c = catching();
     if (c && c->is_armed && info->si_code > 0) {
         c->is_armed = false;
         c->note->signal = signal;
@@ -123,7 +130,7 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
     uint32_t mine = 0;
-    for (const fault_catch *c = catching; c; c = c->outer)
+    for (const fault_catch *c = catching(); c; c = c->outer)
         mine++;
     if (handlers.launches && !mine)
         put_back();
@@ -131,14 +138,15 @@ static void after_fork_in_child(void)
     pthread_mutex_unlock(&handlers.lock);
 }
 
-static void watch_forks(void)
+static void set_up(void)
 {
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    __atomic_store_n(&has_key, !pthread_key_create(&catching_key, NULL), __ATOMIC_RELEASE);
 }
 
 void fault_begin(void)
 {
-    pthread_once(&handlers.once, watch_forks);
+    pthread_once(&handlers.once, set_up);
     pthread_mutex_lock(&handlers.lock);
     if (handlers.launches++ == 0)
         for (size_t k = 0; k < COUNT(signals); k++) {
@@ -213,16 +221,19 @@ static bool run_guarded(fault_catch *c, void (*run)(void *), void *user)
 
 bool fault_run(void *stack, bool has_stacks, void (*run)(void *), void *user, fault_note *note)
 {
-    fault_catch c = {.note = note, .outer = catching};
+    fault_catch c = {.note = note, .outer = catching()};
     sigset_t mask;
     stack_t own = {.ss_sp = stack, .ss_size = fault_stack_bytes()}, before;
     *note = (fault_note){0};
     bool was_blocked = unblock(&mask);
     // It fails inside a handler of the program's, which then is what there is.
     bool is_set = (has_stacks || !fault_has_room()) && !sigaltstack(&own, &before);
-    catching = &c;
+    bool has = __atomic_load_n(&has_key, __ATOMIC_ACQUIRE);
+    if (has)
+        pthread_setspecific(catching_key, &c); // without memory for it a fault ends the process
     bool fine = run_guarded(&c, run, user);
-    catching = c.outer;
+    if (has)
+        pthread_setspecific(catching_key, c.outer);
     if (is_set)
         sigaltstack(&before, NULL);
     if (was_blocked)
@@ -232,14 +243,16 @@ bool fault_run(void *stack, bool has_stacks, void (*run)(void *), void *user, fa
 
 bool fault_pause(void)
 {
-    bool was = catching && catching->is_armed;
+    fault_catch *c = catching();
+    bool was = c && c->is_armed;
     if (was)
-        catching->is_armed = false;
+        c->is_armed = false;
     return was;
 }
 
 void fault_resume(bool was)
 {
-    if (was && catching)
-        catching->is_armed = true;
+    fault_catch *c = catching();
+    if (was && c)
+        c->is_armed = true;
 }
