@@ -77,6 +77,8 @@ struct device_ops {
     kiln_status (*alloc)(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
     // The same over memory of others. NULL: the device cannot.
     kiln_status (*wrap)(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
+    // What DLPack calls the device, in the numbers of kiln/dlpack.h. NULL: it has no word for it.
+    void (*dlpack)(const kiln *k, int32_t *type, int32_t *id);
     void (*free)(kiln_buffer *b); // of a foreign one: waits, and forgets it
     kiln_status (*copy)(kiln *k, const rt_copy *copy);
     kiln_status (*fill)(kiln_buffer *b, size_t first, size_t count, const void *element,

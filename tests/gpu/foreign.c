@@ -3,6 +3,7 @@
 //     foreign [DEVICE]        (default: cuda)
 // "Others" is a second handle of the same device: its buffers' addresses, its streams, its context.
 #include <dlfcn.h>
+#include <kiln/dlpack.h>
 
 #include "api.h"
 
@@ -262,6 +263,57 @@ static void test_streams(const char *device)
     kiln_close(others);
 }
 
+static void delete_tensor(kiln_dl_managed *self)
+{
+    released++;
+    CHECK(self->context == &released);
+}
+
+// DLPack on the device: its own memory, another one's, pinned memory of the host.
+static void test_dlpack(const char *device)
+{
+    kiln *k = api_open(device);
+    kiln_buffer *b = NULL, *mapped = NULL;
+    kiln_dl_managed *t = NULL;
+    kiln_dl_device of;
+    kiln_view v;
+    CHECK(!kiln_buffer_new(k, KILN_I32, COUNT, &b));
+    if (kiln_dlpack_device(k, &of)) {
+        EXPECT(kiln_dlpack_device(k, &of), KILN_E_UNSUPPORTED, "K6038", "DLPack has no word for");
+        EXPECT(kiln_dlpack_export(KILN_VIEW(b, COUNT), &t), KILN_E_UNSUPPORTED, "K6038", "DLPack");
+        kiln_close(k);
+        return;
+    }
+    bool is_cuda = !strncmp(device, "cuda", 4);
+    CHECK(of.type == (is_cuda ? KILN_DL_CUDA : KILN_DL_CPU) && of.id == 0);
+    CHECK(!kiln_dlpack_export(kiln_view_slice(KILN_VIEW(b, COUNT), 0, 4, KILN_TO_END, 2), &t));
+    CHECK(t->tensor.device.type == of.type && t->tensor.strides[0] == 2);
+    if (is_cuda)
+        CHECK((uint64_t)(uintptr_t)t->tensor.data == kiln_buffer_address(b) + 16);
+    kiln_dl_managed in = {.tensor = t->tensor, .context = &released, .deleter = delete_tensor};
+    released = 0;
+    CHECK(!kiln_dlpack_import(k, &in, &v) && kiln_view_count(v) == (COUNT - 4) / 2);
+    int32_t x = 9, got[COUNT];
+    CHECK(!kiln_fill(b, &x) && !kiln_read_view(v, got) && (is_fake || got[COUNT / 2 - 3] == 9));
+    kiln_buffer_free(v.buffer);
+    CHECK(released == 1);
+    in.tensor.device.id = 7;
+    if (is_cuda)
+        EXPECT(kiln_dlpack_import(k, &in, &v), KILN_E_BAD_ARGUMENT, "K6044", "on device 2:7");
+    in.tensor.device.type = is_cuda ? KILN_DL_CPU : KILN_DL_CUDA;
+    EXPECT(kiln_dlpack_import(k, &in, &v), KILN_E_BAD_ARGUMENT, "K6044", "copy it there first");
+    t->deleter(t);
+    kiln_buffer_desc desc = {.type = KILN_I32, .count = COUNT, .is_mapped = true};
+    if (!kiln_buffer_make(k, &desc, &mapped)) { // the host reaches it: so can others
+        CHECK(!kiln_dlpack_export(KILN_VIEW(mapped, COUNT), &t));
+        CHECK(t->tensor.device.type == (is_cuda ? KILN_DL_CUDA_HOST : KILN_DL_CPU) &&
+              t->tensor.data == kiln_buffer_host(mapped));
+        CHECK(!kiln_dlpack_import(k, t, &v) && !kiln_write_view(v, got));
+    }
+    kiln_close(k); // with the tensor that came back
+    CHECK(released == 1);
+}
+
 int main(int argc, char **argv)
 {
     const char *device = argc > 1 ? argv[1] : "cuda";
@@ -276,5 +328,6 @@ int main(int argc, char **argv)
     test_address(device);
     test_errors(device);
     test_streams(device);
+    test_dlpack(device);
     return api_done("foreign");
 }

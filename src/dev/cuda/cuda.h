@@ -189,6 +189,7 @@ void cuda_graph_free(kiln_graph *g);
 
 // --- foreign.c: what belongs to others
 kiln_status cuda_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
+void cuda_dlpack(const kiln *k, int32_t *type, int32_t *id);
 void cuda_unwrap(kiln_buffer *b);
 kiln_status cuda_stream_wrap(kiln_stream *s, void *native);
 kiln_status cuda_enter_given(kiln *k); // the context that the device is opened on

@@ -438,6 +438,7 @@ const device_ops cuda_device_ops = {
     .sync = cuda_sync,
     .alloc = cuda_alloc,
     .wrap = cuda_wrap,
+    .dlpack = cuda_dlpack,
     .free = cuda_free,
     .copy = cuda_copy,
     .fill = cuda_fill,

@@ -1,6 +1,7 @@
 // Memory and contexts of others on a GPU. What belongs to others is used, never freed:
 // host memory is pinned while a buffer lives, device memory is an address that the driver knows.
 #include "dev/cuda/cuda.h"
+#include "kiln/dlpack.h"
 
 // Attributes of a pointer, and what the driver says about host memory that is pinned already.
 enum { POINTER_TYPE = 2, POINTER_MANAGED = 8, POINTER_ORDINAL = 9 };
@@ -65,6 +66,12 @@ kiln_status cuda_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc)
     status = bytes ? check_address(b, desc->address) : KILN_OK;
     b->address = desc->address;
     return status;
+}
+
+void cuda_dlpack(const kiln *k, int32_t *type, int32_t *id)
+{
+    *type = KILN_DL_CUDA;
+    *id = cuda_of(k)->ordinal;
 }
 
 void cuda_unwrap(kiln_buffer *b)

@@ -39,6 +39,7 @@ kiln_status host_sync(kiln *k, kiln_stream *s);
 // --- memory.c
 kiln_status host_buffer_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
 kiln_status host_buffer_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
+void host_dlpack(const kiln *k, int32_t *type, int32_t *id);
 void host_buffer_free(kiln_buffer *b);
 kiln_status host_copy(kiln *k, const rt_copy *c);
 kiln_status host_fill(kiln_buffer *b, size_t first, size_t count, const void *element,
@@ -66,10 +67,10 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
 
 #define HOST_OPS                                                                                   \
     .count = host_count, .find = host_find, .close = host_close, .sync = host_sync,                \
-    .alloc = host_buffer_alloc, .wrap = host_buffer_wrap, .free = host_buffer_free,                \
-    .copy = host_copy, .fill = host_fill, .memory_info = host_memory_info,                         \
-    .memory_trim = host_memory_trim, .host_alloc = host_memory_alloc,                              \
-    .host_free = host_memory_free, .stream_new = host_stream_new,                                  \
+    .alloc = host_buffer_alloc, .wrap = host_buffer_wrap, .dlpack = host_dlpack,                   \
+    .free = host_buffer_free, .copy = host_copy, .fill = host_fill,                                \
+    .memory_info = host_memory_info, .memory_trim = host_memory_trim,                              \
+    .host_alloc = host_memory_alloc, .host_free = host_memory_free, .stream_new = host_stream_new, \
     .stream_free = capture_stream_free, .stream_is_done = host_stream_is_done,                     \
     .stream_wait = host_stream_wait, .event_new = host_event_new, .event_free = host_event_free,   \
     .event_record = host_event_record, .event_sync = host_event_sync,                              \

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "dev/host/host.h"
+#include "kiln/dlpack.h"
 
 enum { ALIGNMENT = GUARDED_ALIGNMENT, ROW_LIMIT = 1 << 23 };
 
@@ -78,6 +79,13 @@ kiln_status host_buffer_alloc(kiln_buffer *b, size_t bytes, const kiln_buffer_de
     b->is_mapped = desc->is_mapped;
     d->rows[row] = (interp_buffer){b->base, bytes};
     return KILN_OK;
+}
+
+void host_dlpack(const kiln *k, int32_t *type, int32_t *id)
+{
+    (void)k;
+    *type = KILN_DL_CPU;
+    *id = 0;
 }
 
 // Memory of others begins where it begins: the address keeps what it is off by, so that accesses

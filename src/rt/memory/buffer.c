@@ -146,7 +146,7 @@ void buffer_drop(kiln_buffer *b)
 
 void buffer_drop_unused(kiln_buffer *b)
 {
-    if (!b->references && !b->holds && !__atomic_load_n(&b->exports, __ATOMIC_ACQUIRE))
+    if (!b->references && !b->holds && !export_holds(b))
         buffer_drop(b);
 }
 

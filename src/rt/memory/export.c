@@ -37,38 +37,56 @@ void buffer_export(kiln_buffer *b)
     leave();
 }
 
+bool export_holds(const kiln_buffer *b)
+{
+    if (!__atomic_load_n(&b->k->has_exports, __ATOMIC_RELAXED))
+        return false;
+    enter();
+    bool holds = b->exports || b->is_back;
+    leave();
+    return holds;
+}
+
+// The next one that came back; NULL: none.
+static kiln_buffer *next_back(kiln *k)
+{
+    enter();
+    kiln_buffer *b = k->back;
+    if (b) {
+        k->back = b->next_back;
+        b->is_back = false;
+    }
+    leave();
+    return b;
+}
+
 void export_collect(kiln *k)
 {
+    kiln_buffer *b;
     if (!__atomic_load_n(&k->has_exports, __ATOMIC_RELAXED))
         return;
-    enter();
-    kiln_buffer *back = k->back;
-    k->back = NULL;
-    leave();
-    while (back) {
-        kiln_buffer *b = back;
-        back = b->next_back;
-        b->next_back = NULL;
-        b->is_back = false;
+    while ((b = next_back(k)) != NULL)
         buffer_drop_unused(b);
-    }
 }
 
 bool export_outlives(kiln *k)
 {
-    export_collect(k);
     enter();
-    for (kiln_buffer *b = k->buffers, *next; b; b = next) {
-        next = b->next;
+    for (kiln_buffer *b = k->buffers; b; b = b->next) {
         if (b->references)
             handle_retire(b);
         b->references = b->holds = 0;
-        buffer_drop_unused(b);
     }
-    while (k->back) { // a release callback brought it
-        kiln_buffer *b = k->back;
-        k->back = b->next_back;
-        buffer_drop_unused(b);
+    // What a buffer's end brings back may be any of the others: begin again after each one.
+    for (kiln_buffer *b = k->buffers; b;) {
+        bool holds = b->exports || b->is_back;
+        if (!holds)
+            buffer_drop(b);
+        b = holds ? b->next : k->buffers;
+        if (!b && k->back) {
+            next_back(k);
+            b = k->buffers;
+        }
     }
     k->is_closed = k->buffers != NULL;
     if (k->is_closed)
@@ -82,10 +100,13 @@ void buffer_export_end(kiln_buffer *b)
 {
     enter();
     kiln *k = b->k;
+    uint64_t id = handle_id(HANDLE_CONTEXT, k);
     b->exports--;
     if (k->is_closed) {
-        buffer_drop_unused(b);
-        if (!k->buffers)
+        if (!b->exports)
+            buffer_drop(b);
+        // Its end may have brought back others, and the last of them ended the context.
+        if (handle_id(HANDLE_CONTEXT, k) == id && !k->buffers)
             context_finish(k);
     } else if (!b->exports && !b->is_back) {
         b->is_back = true;

@@ -6,12 +6,12 @@
 #include "rt/memory/view.h"
 
 #define FAILED UINT32_MAX
-enum { REASONS = 16 };
+enum { REASONS = 8 };
 
 typedef struct reason { // why a view was not made
     uint64_t number;    // `first` of that view
     diag_code code;
-    char text[512];
+    char text[320];
 } reason;
 static _Thread_local reason reasons[REASONS]; // the newest ones of this thread
 static _Thread_local uint64_t reason_count;
