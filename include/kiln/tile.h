@@ -72,6 +72,14 @@ static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
                            (i32)(y), (i32)(z), full);                                              \
     } while (0)
 
+// The same with a fourth dimension.
+#define tile_load_4d(t, map, x, y, z, w, full)                                                     \
+    do {                                                                                           \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < tile_panels(t); k_panel++)               \
+            tensor_load_4d((t)->panel[k_panel], map, (i32)((x) + k_panel * tile_panel_columns(t)), \
+                           (i32)(y), (i32)(z), (i32)(w), full);                                    \
+    } while (0)
+
 // To memory, as one group of this thread's: bulk_wait_read waits until the tile may be written
 // again. The threads that wrote the tile call fence_async and meet in a barrier before.
 #define tile_store(map, x, y, t)                                                                   \
@@ -173,6 +181,12 @@ static inline mma_operand operand_move(mma_operand o, u32 bytes)
     o.at = wgmma_step(o.at, bytes);
     return o;
 }
+// The tile in stage `stage` of a buffer whose stages are `bytes` apart.
+static inline mma_operand operand_stage(mma_operand o, u32 stage, u32 bytes)
+{
+    o.at += (u64)stage * (bytes / 16); // as wgmma_step, without a shift
+    return o;
+}
 // The descriptor of step k along K of block m.
 static inline u64 operand_at(mma_operand o, u32 m, u32 k)
 {
@@ -202,6 +216,56 @@ static inline u32 acc_column(u32 i)
 {
     return i / 4 * 8 + lane() % 4 * 2 + i % 2;
 }
+
+// Reductions over a row of accumulators: h is 0 for the row acc_row(0), 1 for the one 8 below.
+// First over the `count` accumulators of a lane, which has count / 2 of each row, then over the
+// four lanes that share the row.
+static inline f32 k_acc_max(const f32 *acc, u32 count, u32 h)
+{
+    f32 part[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        part[i] = max(acc[i / 2 * 4 + h * 2 + i % 2], acc[i / 2 * 4 + h * 2 + i % 2 + 8]);
+#pragma unroll
+    for (u32 i = 8; i < count / 2; i++)
+        part[i % 4] = max(part[i % 4], acc[i / 2 * 4 + h * 2 + i % 2]);
+    return max(max(part[0], part[1]), max(part[2], part[3]));
+}
+static inline f32 k_acc_sum(const f32 *acc, u32 count, u32 h)
+{
+    f32 part[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        part[i] = acc[i / 2 * 4 + h * 2 + i % 2] + acc[i / 2 * 4 + h * 2 + i % 2 + 8];
+#pragma unroll
+    for (u32 i = 8; i < count / 2; i++)
+        part[i % 4] += acc[i / 2 * 4 + h * 2 + i % 2];
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+#define acc_max(acc, h) k_acc_max(acc, (u32)(sizeof(acc) / sizeof((acc)[0])), h)
+#define acc_sum(acc, h) k_acc_sum(acc, (u32)(sizeof(acc) / sizeof((acc)[0])), h)
+
+// 16 x 64 numbers of 16 bits from the registers of a warp (words[column / 16] as for tile_put) to
+// rows in memory, 16 bytes at a time, through a tile of that size which belongs to the warp. `to`
+// is row lane() / 8, chunk lane() % 8 of the destination; rows from rows_left on are left out.
+static inline void k_tile_store_words(void *panel, u8 *to, u64 pitch_bytes, u32 (*words)[4][4],
+                                      u32 rows_left)
+{
+    warp_sync();
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        stmatrix(k_tile_chunk(panel, lane() % 16, i * 2 + lane() / 16), (*words)[i]);
+    warp_sync();
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        u32 row = i * 4 + lane() / 8;
+        u32x4 part = *(const u32x4 *)k_tile_chunk(panel, row, lane() % 8);
+        if (row < rows_left)
+            *(u32x4 *)(to + i * 4 * pitch_bytes) = part;
+    }
+}
+#define tile_store_words(t, to, pitch_bytes, words, rows_left)                                     \
+    k_tile_store_words((t)->panel, to, pitch_bytes, words, rows_left)
 
 // --- rings
 // Declares the type `name`: the barriers of a ring of `stages`.
@@ -250,12 +314,24 @@ static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 
 #define ring_previous(r, s) k_ring_previous(s, ring_stages(r))
 #define ring_at(r, n, role) ((ring_slot){(n) % ring_stages(r), ((n) / ring_stages(r) & 1) ^ (role)})
 
-// The producer: waits until stage s may be written, and says how many bytes are to come.
+// The producer: waits until stage s may be written, and says how many bytes are to come; both.
 #define ring_wait_empty(r, s)    mbarrier_wait(&(r)->empty[(s).stage], (s).phase)
 #define ring_expect(r, s, bytes) mbarrier_arrive_expect(&(r)->full[(s).stage], bytes)
 #define ring_full(r, s)          (&(r)->full[(s).stage])
+#define ring_acquire(r, s, bytes)                                                                  \
+    do {                                                                                           \
+        ring_wait_empty(r, s);                                                                     \
+        ring_expect(r, s, bytes);                                                                  \
+    } while (0)
 // A consumer: waits until stage s may be read; one thread of it releases the stage.
-#define ring_wait_full(r, s)     mbarrier_wait(&(r)->full[(s).stage], (s).phase)
-#define ring_release(r, s)       mbarrier_arrive(&(r)->empty[(s).stage])
+#define ring_wait_full(r, s) mbarrier_wait(&(r)->full[(s).stage], (s).phase)
+#define ring_release(r, s)   mbarrier_arrive(&(r)->empty[(s).stage])
+// The same for step n, where one thread of a warpgroup releases.
+#define ring_wait_step(r, n) ring_wait_full(r, ring_at(r, n, RING_CONSUMER))
+#define ring_release_step(r, n)                                                                    \
+    do {                                                                                           \
+        if (thread_x() % 128 == 0)                                                                 \
+            ring_release(r, ring_at(r, n, RING_CONSUMER));                                         \
+    } while (0)
 
 #endif

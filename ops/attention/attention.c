@@ -3,8 +3,6 @@
 // Two kernels: forward_sm90.c (wgmma, tensor maps) and forward_portable.c (any device, any head
 // dimension, any strides). The first one that can do the job is taken. Start reading at
 // kiln_attention_forward, the last function.
-#include <stddef.h>
-
 #include "ops/attention/host_attention.h"
 
 static const op_program forward_sm90 = ATTENTION_PROGRAM("forward_sm90.c", NULL),
@@ -136,7 +134,7 @@ static uint32_t blocks_for(uint32_t units, uint32_t per_head, uint32_t resident,
 struct shape { // as in forward_tiles.h
     uint32_t queries, keys, tiles, units_per_head, units, sharing;
     float scale;
-    uint32_t heads, kv_heads; // this and what follows: STRIDED
+    uint32_t heads, kv_heads;
     steps q, k, v;
     row_strides out, lse;
 };
@@ -190,7 +188,7 @@ static kiln_status run_sm90(const job *j)
         return status;
     struct shape s = shape_of(j, t);
     size_t count = add_views(j, OUT, args, 3);
-    args[count++] = kiln_arg_struct(&s, is_dense ? offsetof(struct shape, heads) : sizeof s);
+    args[count++] = kiln_arg_struct(&s, sizeof s);
     uint32_t grid = blocks_for(s.units, s.units_per_head, kernel->resident,
                                a->queries % (t.warpgroups * 64) != 0);
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},

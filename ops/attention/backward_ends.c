@@ -1,31 +1,18 @@
 // The two ends of attention backward: what every query row needs, made before the main kernel
-// (backward_sm90.c), and dQ, made from the sum that it leaves. -D TYPE_f16 for f16, -D STRIDED as
-// there.
+// (backward_sm90.c), and dQ, made from the sum that it leaves. -D TYPE_f16 for f16, STRIDED as there.
 //
 // Queries come in blocks of M. `rows`: [heads, blocks, 2, M]: -LSE * log2(e), then D, the sum of
 // dO * O over the row; past the end -infinity and 0, so that P is 0 there. `sums`: [heads, blocks,
 // 8192] numbers of dQ in the order of the main kernel's registers: [8 warps][8][32 lanes][4].
-#include "strided.h"
-
-tune(HD, 128, 64);
-
-#if defined(TYPE_f16)
-#    define PACK pack_f16
-typedef f16 elem;
-#else
-#    define PACK pack_bf16
-typedef bf16 elem;
-#endif
+#include "hopper.h"
 
 enum { M = HD == 128 ? 64 : 128, LANES = HD / 8 };
 
 typedef struct tensors {
     u32 length, blocks; // queries of a head, blocks of them
     f32 scale;
-#if defined(STRIDED)
     u32 heads;
     strides out, dout, lse, dq;
-#endif
 } tensors;
 
 static f32x2 unpack(u32 word)
@@ -44,7 +31,7 @@ static f32 add_products(f32 sum, u32 a, u32 b)
 }
 
 // A thread for 8 numbers: clears as many of the sums, and has a part of D.
-kernel block(256) void attention_backward_prepare(const elem *o, const elem *grad, const f32 *lse,
+kernel block(256) void attention_backward_prepare(const half_t *o, const half_t *grad, const f32 *lse,
                                                   f32 *rows, f32 *sums, tensors t)
 {
     u32 i = global_x(), part = i % LANES, padded = i / LANES, head = padded / (t.blocks * M);
@@ -55,9 +42,9 @@ kernel block(256) void attention_backward_prepare(const elem *o, const elem *gra
     u32x4 a = {0, 0, 0, 0}, b = {0, 0, 0, 0};
     f32 minus_lse = -INFINITY;
     if (query < t.length) {
-        a = *(const u32x4 *)(o + ROW_AT(t, out, head, t.heads, query, t.length, HD) + part * 8);
-        b = *(const u32x4 *)(grad + ROW_AT(t, dout, head, t.heads, query, t.length, HD) + part * 8);
-        minus_lse = lse[ROW_AT(t, lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
+        a = *(const u32x4 *)(o + row_at(t.out, head, t.heads, query, t.length, HD) + part * 8);
+        b = *(const u32x4 *)(grad + row_at(t.dout, head, t.heads, query, t.length, HD) + part * 8);
+        minus_lse = lse[row_at(t.lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
     }
     f32 d = add_products(0.0f, a.x, b.x);
     d = add_products(d, a.y, b.y);
@@ -74,7 +61,7 @@ kernel block(256) void attention_backward_prepare(const elem *o, const elem *gra
 }
 
 // A thread for 16 numbers: 8 columns of rows r and r + 8 of 64 x 64.
-kernel block(256) void attention_backward_convert(const f32 *sums, elem *dq, tensors t)
+kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, tensors t)
 {
     u32 i = global_x(), j = i % 8, row = i / 8 % 8, warp_row = i / 64 % 4, half = i / 256 % 2;
     u32 tile = i / 512, head = tile / t.blocks, block = tile - head * t.blocks;
@@ -89,9 +76,9 @@ kernel block(256) void attention_backward_convert(const f32 *sums, elem *dq, ten
     }
     u32 query = block * M + (HD == 128 ? 0 : half * 64) + warp_row * 16 + row;
     u32 column = (HD == 128 ? half * 64 : 0) + j * 8;
-    elem *to = dq + ROW_AT(t, dq, head, t.heads, query, t.length, HD) + column;
+    half_t *to = dq + row_at(t.dq, head, t.heads, query, t.length, HD) + column;
     if (query < t.length)
         *(u32x4 *)to = (u32x4){low[0], low[1], low[2], low[3]};
     if (query + 8 < t.length)
-        *(u32x4 *)(to + 8 * PITCH(t, dq, HD)) = (u32x4){high[0], high[1], high[2], high[3]};
+        *(u32x4 *)(to + 8 * (STRIDED ? t.dq.row : HD)) = (u32x4){high[0], high[1], high[2], high[3]};
 }

@@ -57,11 +57,11 @@ kiln_status attention_choose(const attention *a, kiln_attention_kernel kernel, b
                              bool *is_sm90);
 
 // --- views for the kernels
-typedef struct steps { // as in strided.h
+typedef struct steps { // as in hopper.h
     uint32_t head, batch;
 } steps;
 
-typedef struct strides { // as in strided.h: the first three; as in portable.h: all
+typedef struct strides { // as in hopper.h: the first three; as in portable.h: all
     int64_t batch, head, row, column;
 } strides;
 

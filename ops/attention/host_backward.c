@@ -3,8 +3,6 @@
 // Two ways: backward_sm90.c between the two kernels of backward_ends.c (wgmma, tensor maps), and
 // backward_portable.c (any device, any head dimension, any strides). The first one that can do the
 // job is taken. Start reading at kiln_attention_backward, the last function.
-#include <stddef.h>
-
 #include "ops/attention/host_attention.h"
 #include "rt/memory/view.h"
 
@@ -103,7 +101,7 @@ static kiln_status get(const job *j, const op_program *program, size_t shared_by
 struct problem { // as in backward_tiles.h
     uint32_t queries, query_blocks, key_blocks, units, per_head;
     float c, scale;
-    uint32_t keys, heads, kv_heads, sharing; // this and what follows: STRIDED
+    uint32_t keys, heads, kv_heads, sharing;
     steps q, k, v, dout;
     row_strides dk, dv;
 };
@@ -146,7 +144,7 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
     args[5] = workspace_at(j, 0);
     args[6] = kiln_arg_view(*j->tensors[DK].view);
     args[7] = kiln_arg_view(*j->tensors[DV].view);
-    args[8] = kiln_arg_struct(&p, j->is_plain ? offsetof(struct problem, keys) : sizeof p);
+    args[8] = kiln_arg_struct(&p, sizeof p);
     return launch(j, kernel, ceil_div(units, waves), shared_bytes_of(a->head_dim), args,
                   COUNT(args));
 }
@@ -154,7 +152,7 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
 struct tensors { // as in backward_ends.c
     uint32_t length, blocks;
     float scale;
-    uint32_t heads; // this and what follows: STRIDED
+    uint32_t heads;
     row_strides out, dout, lse, dq;
 };
 
@@ -176,7 +174,7 @@ static kiln_status run_sm90(const job *j)
                         .dout = attention_row_strides(j->tensors[DOUT].view),
                         .lse = attention_row_strides(j->tensors[LSE].view),
                         .dq = attention_row_strides(j->tensors[DQ].view)};
-    kiln_arg rest = kiln_arg_struct(&t, j->is_plain ? offsetof(struct tensors, heads) : sizeof t);
+    kiln_arg rest = kiln_arg_struct(&t, sizeof t);
     const kiln_arg to_prepare[] = {kiln_arg_view(*j->tensors[OUT].view),
                                    kiln_arg_view(*j->tensors[DOUT].view),
                                    kiln_arg_view(*j->tensors[LSE].view),

@@ -207,7 +207,10 @@ static void test_check(kiln *k, shape s, uint32_t q_stages)
     struct {
         uint32_t queries, keys, tiles, units_per_head, units, sharing;
         float scale;
-    } p = {s.queries, s.keys, tiles, per_head, per_head * s.heads, s.heads / s.kv_heads, 0.125f};
+        uint32_t for_strides[8];
+        uint64_t strides[6];
+    } p = {s.queries, s.keys, tiles, per_head, per_head * s.heads, s.heads / s.kv_heads,
+           0.125f,    {0},    {0}};
     kiln_tensor_map maps[3];
     for (int i = 0; i < 3; i++) {
         kiln_tensor_map_desc d;

@@ -319,7 +319,9 @@ static void test_check(kiln *k, shape s)
     const struct {
         uint32_t queries, query_blocks, key_blocks, units, per_head;
         float c, scale;
-    } p = {s.queries, blocks, keys, s.heads * per_head, per_head, 0.1f, 0.1f};
+        uint32_t for_strides[12];
+        uint64_t strides[6];
+    } p = {s.queries, blocks, keys, s.heads * per_head, per_head, 0.1f, 0.1f, {0}, {0}};
     kiln_arg args[9];
     for (size_t n = 0; n < 4; n++)
         args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
