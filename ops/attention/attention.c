@@ -4,6 +4,7 @@
 // dimension, any strides). The first one that can do the job is taken. Start reading at
 // kiln_attention_forward, the last function.
 #include "ops/attention/host_attention.h"
+#include "ops/attention/sizes.h"
 
 static const op_program forward_sm90 = ATTENTION_PROGRAM("forward_sm90.c", NULL),
                         forward_portable = ATTENTION_PROGRAM("forward_portable.c", NULL);
@@ -40,14 +41,6 @@ typedef struct tile {    // what forward_sm90.c is specialised by
     bool has_turns, is_late;
 } tile;
 
-enum { SHARED_LIMIT = 231424 };
-
-static size_t shared_bytes_of(tile t, uint32_t head_dim)
-{
-    return (size_t)t.q_stages * t.warpgroups * 64 * head_dim * 2 +
-           (size_t)t.keys * head_dim * 2 * 4 + t.warpgroups * 4 * 2048 + 12 * 8;
-}
-
 // Measured on an H200 with 1k, 4k and 16k keys (bench/gpu/attention.py --variants); the first row
 // that fits is taken.
 static const struct choice {
@@ -78,11 +71,26 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
         else if (a->head_dim == 128 && t.warpgroups == 3)
             t.keys = 80;
     }
-    if (d->tile_keys)
+    if (d->tile_keys && d->tile_keys != t.keys) {
         t.keys = d->tile_keys;
-    if (shared_bytes_of(t, a->head_dim) > SHARED_LIMIT)
         t.q_stages = 1;
+    }
     return t;
+}
+
+static kiln_status get_sm90(const job *j, tile t, const op_kernel **out)
+{
+    op_request r = {.program = &forward_sm90};
+    set_common(j, &r);
+    op_set(&r, STRIDED, !attention_is_dense(j->tensors, j->count));
+    op_set(&r, HD, j->a.head_dim);
+    op_set(&r, BN, t.keys);
+    op_set(&r, WGS, t.warpgroups);
+    op_set(&r, Q_STAGES, t.q_stages);
+    op_set(&r, AHEAD, t.ahead);
+    op_set(&r, TURNS, t.has_turns);
+    op_set(&r, LATE, t.is_late);
+    return op_kernel_get(j->a.k, &r, out);
 }
 
 // Can forward_sm90.c do it? If not, the obstacle says why.
@@ -104,9 +112,13 @@ static bool can_sm90(job *j)
         why = "tile_queries is not 128, 192 or, with head_dim 64, 256";
     else if (d->tile_keys && (d->tile_keys % 16 || d->tile_keys < 64 || d->tile_keys > 192))
         why = "tile_keys is not a multiple of 16 from 64 to 192";
-    else if (shared_bytes_of(tile_for(a, d), a->head_dim) > SHARED_LIMIT)
-        why = "the tile does not fit in shared memory";
-    return attention_can(&j->a, why) && attention_is_aligned(&j->a, j->tensors, j->count);
+    if (!attention_can(&j->a, why) || !attention_is_aligned(&j->a, j->tensors, j->count))
+        return false;
+    const op_kernel *kernel;
+    if ((d->tile_queries || d->tile_keys) && !get_sm90(j, tile_for(a, d), &kernel) &&
+        kernel->shared_bytes > a->k->caps.shared_bytes)
+        return attention_can(&j->a, "the tile does not fit in shared memory");
+    return true;
 }
 
 static uint32_t common_divisor(uint32_t a, uint32_t b)
@@ -165,18 +177,8 @@ static kiln_status run_sm90(const job *j)
     const attention *a = &j->a;
     tile t = tile_for(a, j->desc);
     bool is_dense = attention_is_dense(j->tensors, j->count);
-    op_request r = {.program = &forward_sm90, .shared_bytes = shared_bytes_of(t, a->head_dim)};
-    set_common(j, &r);
-    op_set(&r, STRIDED, !is_dense);
-    op_set(&r, HD, a->head_dim);
-    op_set(&r, BN, t.keys);
-    op_set(&r, WGS, t.warpgroups);
-    op_set(&r, Q_STAGES, t.q_stages);
-    op_set(&r, AHEAD, t.ahead);
-    op_set(&r, TURNS, t.has_turns);
-    op_set(&r, LATE, t.is_late);
     const op_kernel *kernel;
-    kiln_status status = op_kernel_get(a->k, &r, &kernel);
+    kiln_status status = get_sm90(j, t, &kernel);
     kiln_tensor_map maps[3];
     kiln_arg args[TENSORS + 1];
     for (size_t n = 0; n < 3 && !status; n++) {
@@ -192,15 +194,13 @@ static kiln_status run_sm90(const job *j)
     uint32_t grid = blocks_for(s.units, s.units_per_head, kernel->resident,
                                a->queries % (t.warpgroups * 64) != 0);
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},
-                                                           .shared_bytes = r.shared_bytes,
+                                                           .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,
                                                            .stream = j->desc->stream});
 }
 
 // --- any device
-enum { PORTABLE_ROWS = 4 }; // of a block: WARPS in portable.h
-
 static kiln_status run_portable(const job *j)
 {
     const attention *a = &j->a;
@@ -222,7 +222,7 @@ static kiln_status run_portable(const job *j)
     args[count++] = kiln_arg_struct(&s, sizeof s);
     args[count++] = kiln_arg_struct(by, sizeof by);
     return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {ceil_div(a->rows, PORTABLE_ROWS)},
+                       &(kiln_launch_desc){.grid = {ceil_div(a->rows, PORTABLE_WARPS)},
                                            .args = args,
                                            .arg_count = count,
                                            .stream = j->desc->stream});

@@ -6,7 +6,7 @@
 // 8192] numbers of dQ in the order of the main kernel's registers: [8 warps][8][32 lanes][4].
 #include "hopper.h"
 
-enum { M = HD == 128 ? 64 : 128, LANES = HD / 8 };
+enum { M = BACKWARD_QUERIES(HD), LANES = HD / 8 };
 
 typedef struct tensors {
     u32 length, blocks; // queries of a head, blocks of them

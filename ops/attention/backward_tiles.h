@@ -5,13 +5,12 @@
 tune(CAUSAL, 0, 1);
 
 enum {
-    M = HD == 128 ? 64 : 128,     // queries of a block
+    M = BACKWARD_QUERIES(HD),     // queries of a block
     PINNED = HD == 64 && !CAUSAL, // see pin_p
     PARTS = M / 64,               // scores are computed 64 queries at a time
-    KEYS = 128,                   // of a unit
+    KEYS = BACKWARD_KEYS,         // of a unit
     Q_STAGES = PINNED ? 3 : 4,
-    O_STAGES = 2,     // of dO and its row values; also the buffers of dS
-    SUM_BLOCK = 8192, // numbers of a query block in the sum of dQ
+    O_STAGES = 2 // of dO and its row values; also the buffers of dS
 };
 
 tile_type(kv_tile, half_t, KEYS, HD, 128);
@@ -38,6 +37,7 @@ typedef struct layout {
 } layout;
 
 _Alignas(1024) shared layout smem[];
+enum { SHARED_BYTES = sizeof(layout) };
 
 typedef struct problem {
     u32 queries, query_blocks, key_blocks; // of a head

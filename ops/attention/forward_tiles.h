@@ -24,6 +24,7 @@ typedef struct layout {
 } layout;
 
 _Alignas(1024) shared layout smem[];
+enum { SHARED_BYTES = sizeof(layout) };
 
 typedef struct shape {
     u32 queries, keys;  // rows of a head

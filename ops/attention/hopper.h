@@ -5,6 +5,8 @@
 // batch is part of the head: [head][row][HD].
 #include <kiln/tile.h>
 
+#include "sizes.h"
+
 tune(HD, 128, 64, 256); // head dimension; backward: 64 and 128
 tune(STRIDED, 0, 1);
 

@@ -4,6 +4,7 @@
 // backward_portable.c (any device, any head dimension, any strides). The first one that can do the
 // job is taken. Start reading at kiln_attention_backward, the last function.
 #include "ops/attention/host_attention.h"
+#include "ops/attention/sizes.h"
 #include "rt/memory/view.h"
 
 static const op_program prepare =
@@ -27,13 +28,6 @@ typedef struct job {
 } job;
 
 // --- sm_90a: the shape
-enum { KEYS = 128, SUM_BLOCK = 8192 }; // as in backward_tiles.h
-
-static uint32_t block_queries(uint32_t head_dim)
-{
-    return head_dim == 128 ? 64 : 128;
-}
-
 // Can backward_sm90.c work with such a shape? If not, the obstacle says why.
 static bool can_shape(job *j)
 {
@@ -58,7 +52,7 @@ static uint64_t sums_of(const job *j)
 
 static uint64_t workspace_of(const job *j, bool is_sm90)
 {
-    return is_sm90 ? sums_of(j) + sums_of(j) / SUM_BLOCK * 2 * block_queries(j->a.head_dim)
+    return is_sm90 ? sums_of(j) + sums_of(j) / SUM_BLOCK * 2 * BACKWARD_QUERIES(j->a.head_dim)
                    : j->a.rows;
 }
 
@@ -70,30 +64,23 @@ static kiln_arg workspace_at(const job *j, uint64_t element)
 }
 
 // --- sm_90a: the kernels
-static size_t shared_bytes_of(uint32_t head_dim)
-{
-    size_t m = block_queries(head_dim), keys = (size_t)KEYS * head_dim * 2, q = m * head_dim * 2;
-    return 2 * keys + 6 * q + 2 * KEYS * m * 2 + 8 * 4096 + 2 * 8 * m + 20 * 8;
-}
-
-static kiln_status launch(const job *j, const op_kernel *kernel, uint32_t grid, size_t shared_bytes,
+static kiln_status launch(const job *j, const op_kernel *kernel, uint32_t grid,
                           const kiln_arg *args, size_t count)
 {
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},
-                                                           .shared_bytes = shared_bytes,
+                                                           .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,
                                                            .stream = j->desc->stream});
 }
 
-static kiln_status get(const job *j, const op_program *program, size_t shared_bytes,
-                       const op_kernel **out)
+static kiln_status get(const job *j, const op_program *program, const op_kernel **out)
 {
-    op_request r = {.program = program, .shared_bytes = shared_bytes};
+    op_request r = {.program = program};
     op_set(&r, TYPE, j->a.type);
     op_set(&r, HD, j->a.head_dim);
     op_set(&r, STRIDED, !j->is_plain);
-    if (shared_bytes)
+    if (program == &backward_sm90)
         op_set(&r, CAUSAL, j->a.is_causal);
     return op_kernel_get(j->a.k, &r, out);
 }
@@ -110,7 +97,7 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
 {
     static const size_t mapped[] = {Q, K, V, DOUT};
     const attention *a = &j->a;
-    uint32_t m = block_queries(a->head_dim), key_blocks = ceil_div(a->keys, KEYS);
+    uint32_t m = BACKWARD_QUERIES(a->head_dim), key_blocks = ceil_div(a->keys, BACKWARD_KEYS);
     uint32_t per_head = a->is_causal ? ceil_div(key_blocks, 2) : key_blocks;
     uint32_t units = a->batch * a->kv_heads * per_head, waves = ceil_div(units, kernel->resident);
     kiln_tensor_map maps[COUNT(mapped)];
@@ -118,7 +105,7 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
     for (size_t n = 0; n < COUNT(mapped); n++) {
         kiln_status status =
             attention_map(a, j->tensors[mapped[n]].view, j->is_plain,
-                          j->tensors[mapped[n]].shape == OF_KEYS ? KEYS : m, &maps[n]);
+                          j->tensors[mapped[n]].shape == OF_KEYS ? BACKWARD_KEYS : m, &maps[n]);
         if (status)
             return status;
         args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
@@ -145,8 +132,7 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
     args[6] = kiln_arg_view(*j->tensors[DK].view);
     args[7] = kiln_arg_view(*j->tensors[DV].view);
     args[8] = kiln_arg_struct(&p, sizeof p);
-    return launch(j, kernel, ceil_div(units, waves), shared_bytes_of(a->head_dim), args,
-                  COUNT(args));
+    return launch(j, kernel, ceil_div(units, waves), args, COUNT(args));
 }
 
 struct tensors { // as in backward_ends.c
@@ -159,11 +145,11 @@ struct tensors { // as in backward_ends.c
 static kiln_status run_sm90(const job *j)
 {
     const op_kernel *before, *main, *after;
-    kiln_status status = get(j, &prepare, 0, &before);
+    kiln_status status = get(j, &prepare, &before);
     if (!status)
-        status = get(j, &backward_sm90, shared_bytes_of(j->a.head_dim), &main);
+        status = get(j, &backward_sm90, &main);
     if (!status)
-        status = get(j, &convert, 0, &after);
+        status = get(j, &convert, &after);
     if (status)
         return status;
     struct tensors t = {.length = j->a.queries,
@@ -183,17 +169,14 @@ static kiln_status run_sm90(const job *j)
                                    rest};
     const kiln_arg to_convert[] = {workspace_at(j, 0), kiln_arg_view(*j->tensors[DQ].view), rest};
     uint32_t tiles = j->a.batch * j->a.heads * j->query_blocks;
-    status = launch(j, before, tiles * (SUM_BLOCK / 8 / 256), 0, to_prepare, COUNT(to_prepare));
+    status = launch(j, before, tiles * (SUM_BLOCK / 8 / 256), to_prepare, COUNT(to_prepare));
     if (!status)
         status = run_main(j, main);
-    return status
-               ? status
-               : launch(j, after, tiles * (SUM_BLOCK / 16 / 256), 0, to_convert, COUNT(to_convert));
+    return status ? status
+                  : launch(j, after, tiles * (SUM_BLOCK / 16 / 256), to_convert, COUNT(to_convert));
 }
 
 // --- any device
-enum { PORTABLE_ROWS = 4 }; // of a block: WARPS in portable.h
-
 static kiln_status run_portable(const job *j)
 {
     const attention *a = &j->a;
@@ -223,7 +206,7 @@ static kiln_status run_portable(const job *j)
                                  kiln_arg_struct(&s, sizeof s),
                                  kiln_arg_struct(by, sizeof by)};
         if (!status)
-            status = launch(j, kernel, ceil_div(rows, PORTABLE_ROWS), 0, args, COUNT(args));
+            status = launch(j, kernel, ceil_div(rows, PORTABLE_WARPS), args, COUNT(args));
         if (status)
             return status;
     }
@@ -241,7 +224,7 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
     kiln_status status =
         attention_sizes(&j->a, &desc->q, &desc->k, desc->is_causal, desc->scale, desc->kernel);
     if (!status)
-        j->query_blocks = ceil_div(j->a.queries, block_queries(j->a.head_dim));
+        j->query_blocks = ceil_div(j->a.queries, BACKWARD_QUERIES(j->a.head_dim));
     return status;
 }
 

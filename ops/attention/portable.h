@@ -2,6 +2,8 @@
 // columns of a row that a lane has.
 #include <kiln/kernel.h>
 
+#include "sizes.h"
+
 #if !defined(HD)
 #    define HD 128
 #endif
@@ -19,7 +21,7 @@ typedef bf16 elem_t;
 #    define ROUND to_bf16
 #endif
 
-enum { WARPS = 4, COLUMNS = (HD + 31) / 32 }; // columns of a lane: lane(), lane() + 32 …
+enum { WARPS = PORTABLE_WARPS, COLUMNS = (HD + 31) / 32 }; // columns of a lane: lane(), lane() + 32 …
 
 typedef struct strides { // of a tensor [batch][head][row][column], in elements
     i64 batch, head, row, column;
