@@ -120,6 +120,7 @@ include bench/bench.mk
 help:
 	@echo 'make                      $(BUILD)/libkiln.a, libkiln.so and the kiln program'
 	@echo 'make test [FLAVOUR=f]     every check this machine can run; f: gcc clang asan ubsan tsan hostile'
+	@echo "make test ONLY='unit ops' some suites alone; tests/all lists them"
 	@echo 'make test-bare            README and guide on a bare Debian in a chroot, with gcc alone, then clang alone (root, debootstrap, network)'
 	@echo 'make showcase             build, then run the examples on the best device present'
 	@echo 'make gpu-test             every test that can use a GPU (gcc, make and a driver are enough)'

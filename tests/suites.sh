@@ -4,6 +4,7 @@
 #     tool NAME COMMAND…      the same for a command that counts nothing: its exit status is its result
 #     wait                    until all have ended
 #     sum                     prints "N passed, N failed, N skipped"; fails when something has failed
+# ONLY='unit ops': those alone.
 # A suite's last "…N passed, N failed, N skipped" counts. One that ends without it, or that has done nothing at all, has failed: a program that
 # leaves early or finds no files must not pass. Each skip needs a line "skipped: REASON", which is shown.
 jobs=${JOBS:-$(nproc)}
@@ -43,6 +44,7 @@ run_suite() {
 }
 
 start() { # suite or tool, NAME COMMAND…
+    case " ${ONLY:-$2} " in *" $2 "*) ;; *) return ;; esac
     while [ $((started - $(ls "$logs" | grep -c '\.result$'))) -ge "$jobs" ]; do sleep 0.1; done
     names="$names $2" started=$((started + 1))
     run_suite "$@" &
