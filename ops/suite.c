@@ -571,8 +571,12 @@ void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_c
         if (c->tags & SUITE_TEST || (c->tags & SUITE_GPU && is_gpu))
             test_case(k, c->tags & SUITE_TEST ? oracle : NULL, s, c, is_brief ? (int)n : -1,
                       counts);
-        else if (c->tags & SUITE_GPU)
+        else if (c->tags & SUITE_GPU) {
+            char name[256];
+            suite_describe(s, c, name, sizeof name);
+            printf("skipped: %s %s: takes too long without a GPU\n", s->name, name);
             counts->skipped++;
+        }
     }
     if (s->more)
         counts->failed += s->more(k, &counts->passed);
