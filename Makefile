@@ -137,6 +137,7 @@ help:
 	@echo 'make mutants [COUNT=500] [SEED=1]  small changes of the compiler, one at a time: do the tests notice? (long)'
 	@echo 'make coverage             lines and branches of the compiler that the suites reach'
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
+	@echo 'make op-pages             the generated parts of docs/ops and of the enums of kiln/ops.h'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=…], make uninstall'
 	@echo 'make man                  rewrite docs/man/*.1 from the tables of the program'
 	@echo 'make compile_commands.json, make format, make check-format, make clean'
@@ -157,7 +158,7 @@ compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
 FORCE:
 
-FORMATTED = $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*.h ops/*/host_*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
+FORMATTED = $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*.h ops/*/host_*.h ops/*/suite*.h ops/*/test*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
 format:
 	@clang-format -i $(FORMATTED)
 check-format:

@@ -62,6 +62,8 @@ typedef struct op_tensor {
     double low, high;  // inputs: values lie between
     bool is_integer;   // inputs: values are whole numbers
     bool has_gradient; // inputs: backward gives it
+    bool is_constant;  // outputs: backward is given no gradient of it
+    bool is_unordered; // its gradient is a sum in changing order: the bits may change
     double tolerance;  // outputs and gradients: allowed error in units of the type's epsilon
 } op_tensor;
 
@@ -72,6 +74,7 @@ typedef struct op_suite {
     const op_case *cases;
     size_t case_count;
     bool has_backward;
+    bool bits_differ; // devices have kernels of their own: not the interpreter's bits
     // The tensors of a case: inputs, then outputs, then scratch. Returns how many.
     uint32_t (*tensors)(const op_case *c, kiln_type type, op_tensor *out);
     // Calls the op. views: those tensors; for PASS_BACKWARD then a gradient for every one of them:
@@ -82,8 +85,12 @@ typedef struct op_suite {
     void (*reference)(const op_case *c, const op_tensor *tensors, double *const *values);
     // Prints the option of a case for messages and tables; NULL: it has none.
     void (*describe)(const op_case *c, char *out, size_t size);
+    // For sizes drawn at random: is this a case? NULL: every one is.
+    bool (*is_possible)(const op_case *c);
     // Floating-point operations of a case; NULL: it is bound by memory.
     double (*operations)(const op_case *c);
+    // Prints a table of the rows that the op is made of, for its page; NULL: it is one op.
+    void (*rows)(FILE *out);
     // Tests that are not cases; returns how many failed and adds those that passed. NULL: none.
     int (*more)(kiln *k, int *passed);
 } op_suite;
@@ -96,6 +103,9 @@ const op_suite *op_suite_find(const char *name); // NULL: there is none
 double suite_bytes(const op_suite *s, const op_case *c, kiln_type type);
 // "7x33 axis 1 …" in `out`.
 void suite_describe(const op_suite *s, const op_case *c, char *out, size_t size);
+
+// The facts for the page of the op (docs/ops/NAME.md, tools/ops): rows of a table, then the cases.
+void suite_page(const op_suite *s, FILE *out);
 
 // --- tests
 typedef struct suite_counts {

@@ -1,5 +1,6 @@
 // The cases of the ops on a device: ops DEVICE [OP]… (default: all of them). On every device but
 // the interpreter the results must have the interpreter's bits as well.
+//     ops --page OP     prints what its page shows (tools/ops)
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,12 @@ int main(int argc, char **argv)
     bool is_interp = !strncmp(device, "interp", 6), is_cuda = !strncmp(device, "cuda", 4);
     kiln *k = NULL, *oracle = NULL;
     suite_counts counts = {0};
+    if (!strcmp(device, "--page")) {
+        const op_suite *s = argc == 3 ? op_suite_find(argv[2]) : NULL;
+        if (s)
+            suite_page(s, stdout);
+        return !s;
+    }
     if (kiln_open(device, &k) || (!is_interp && kiln_open("interp", &oracle))) {
         printf("%s\nops: 0 passed, 1 failed, 0 skipped\n", kiln_last_error(NULL)->text);
         return 1;

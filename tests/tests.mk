@@ -18,6 +18,11 @@ OP_SUITE_OBJ := $(OP_SUITES:%.c=$(O)/%.o)
 $(T)/ops: $(T)/ops_main.o $(OP_SUITE_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $^ -o $@ $(LIBS)
 
+# The generated parts of docs/ops and of kiln/ops.h, from ops.def and the suites
+.PHONY: op-pages
+op-pages: $(T)/ops
+	@sh tools/ops $(T)/ops
+
 # --- the differential corpus: tests/run compiled by gcc (host) into one shared object, and run by Kiln beside it
 HARNESS_FLAGS = $(filter-out -fvisibility=hidden,$(ALL_FLAGS)) -Itests -I.
 CORPUS       := $(sort $(wildcard tests/run/*.c tests/run/found/*.c))
@@ -112,28 +117,36 @@ test-build: all $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
-bless: all $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
+bless: all $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
 	@$(T)/run_diff --bless --device none --host $(T)/corpus.so $(CORPUS) > $(T)/golden && mv $(T)/golden tests/run/golden.txt
 	@$(T)/diag --bless
 	@$(T)/check --bless
 	@sh tests/emit/golden $(BUILD)/kiln --bless
 	@sh tools/doctables
+	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
 	@sh tools/docs-check $(BUILD)/kiln --bless
 
 # --- on a GPU: programs over the public header alone; built with gcc and make, run with a driver
-GPU_PROGRAMS := $(patsubst tests/gpu/%.c,$(T)/gpu/%,$(sort $(wildcard tests/gpu/*.c)))
+# tests/gpu/X.c is X; ops/NAME/test.c is NAME, ops/NAME/test_X.c is NAME_X
+op_program = $(T)/gpu/$(notdir $(patsubst %/,%,$(dir $(1))))$(patsubst test%.c,%,$(notdir $(1)))
+GPU_PROGRAMS := $(patsubst tests/gpu/%.c,$(T)/gpu/%,$(sort $(wildcard tests/gpu/*.c))) $(foreach f,$(OP_TESTS),$(call op_program,$f))
 GPU_FLAGS     = -std=c11 -D_POSIX_C_SOURCE=200809L $(OPT.$(FLAVOUR)) -Wall -Wextra -Wpedantic -Werror -Iinclude -Itests/api
 $(T)/gpu/%: tests/gpu/%.c tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 $(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
-$(T)/gpu/attention $(T)/gpu/attention_backward: tests/gpu/attention_case.h tests/gpu/attention_numbers.h
+define OP_TEST
+$(call op_program,$(1)): $(1) $$(wildcard $(dir $(1))test*.h) tests/api/api.h $(BUILD)/libkiln.a
+	@mkdir -p $$(@D)
+	$$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $$< $(BUILD)/libkiln.a -o $$@ $(LIBS)
+endef
+$(foreach f,$(OP_TESTS),$(eval $(call OP_TEST,$f)))
 $(T)/libfakecuda.so: tests/fake/libcuda.c src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
 .PHONY: gpu-build gpu-test gpu-fuzz
-gpu-build: all $(GPU_PROGRAMS) $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff matrix-build
+gpu-build: all $(GPU_PROGRAMS) $(T)/ops $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff matrix-build
 gpu-test: gpu-build
 	@sh tests/gpu/run $(BUILD)
 # Random kernels on the GPU. make gpu-fuzz [SECONDS=60 | COUNT=n] [SEED=1] [FUZZ='--profile memory --json file …'] [KEEP=folder]

@@ -116,7 +116,7 @@ KILN_API kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backw
 // --- elementwise: out[i] = f(a[i], b[i], c[i]) for every index of a shape
 typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs/ops/elementwise.md
                                 // says what each does
-    // elementwise: written by tools/ops
+    // elementwise, KILN_EW_: written by tools/ops
     KILN_EW_COPY,
     KILN_EW_ADD,
     KILN_EW_SUB,

@@ -3,7 +3,9 @@
 // right.
 #include "ops/suite.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 enum { // sets of types that the rows name
     INTEGERS = 1 << KILN_I32 | 1 << KILN_I8 | 1 << KILN_I64,
@@ -36,12 +38,13 @@ enum {
 #undef abs
 
 static const struct row {
-    const char *name, *signature, *derivatives[3];
+    const char *name, *signature, *types, *derivatives[3], *summary;
     double (*value)(double a, double b, double c, double p, double q);
     double low, high, at[5], wanted;
 } rows[] = {
-#define ROW(name, signature, set, value, da, db, dc, low, high, a, b, c, p, q, wanted, ...)        \
-    {#name, #signature, {#da, #db, #dc}, value_##name, low, high, {a, b, c, p, q}, wanted},
+#define ROW(name, signature, set, value, da, db, dc, low, high, a, b, c, p, q, wanted, summary)    \
+    {#name,        #signature, #set, {#da, #db, #dc}, summary,                                     \
+     value_##name, low,        high, {a, b, c, p, q}, wanted},
 #include "ops/elementwise/elementwise.def"
 };
 
@@ -165,6 +168,31 @@ static int more(kiln *k, int *passed)
     return failed;
 }
 
+static void print_rows(FILE *out)
+{
+    fprintf(out,
+            "Operands of the op's type are written T, masks B. Types: FLOATS; SIGNED: and signed "
+            "integers; NUMBERS: and unsigned ones; ALL: and bool.\n\n"
+            "| `KILN_EW_…` | operands → result | types | gradients | value |\n"
+            "|---|---|---|---|---|\n");
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        const struct row *r = &rows[n];
+        const char *result = strchr(r->signature, '_');
+        fprintf(out, "| ");
+        for (const char *c = r->name; *c; c++)
+            fputc(toupper((unsigned char)*c), out);
+        fprintf(out, " | ");
+        for (const char *c = r->signature; c < result; c++)
+            fprintf(out, "%s%c", c > r->signature ? ", " : "", *c);
+        fprintf(out, " → %s | %s | %s%s%s | ", result + 1, r->types, *r->derivatives[0] ? "a" : "",
+                *r->derivatives[1] ? *r->derivatives[0] ? ", b" : "b" : "",
+                *r->derivatives[2] ? ", c" : "");
+        for (const char *c = r->summary; *c; c++)
+            fprintf(out, *c == '|' ? "\\%c" : "%c", *c);
+        fprintf(out, " |\n");
+    }
+}
+
 const op_suite op_suite_elementwise = {.name = "elementwise",
                                        .cases = cases,
                                        .case_count = sizeof cases / sizeof *cases,
@@ -173,4 +201,5 @@ const op_suite op_suite_elementwise = {.name = "elementwise",
                                        .call = call,
                                        .reference = reference,
                                        .describe = describe,
+                                       .rows = print_rows,
                                        .more = more};

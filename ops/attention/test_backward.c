@@ -2,7 +2,7 @@
 // what it refuses.
 //     attention_backward [DEVICE]        (default: cuda)
 // On interp and cpu the shapes are small. A kernel that the device does not have is skipped.
-#include "attention_case.h"
+#include "test_case.h"
 
 static int skipped;
 static bool is_fake, is_emulated;

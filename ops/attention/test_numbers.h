@@ -1,7 +1,7 @@
 // What the tests of attention forward and backward share: numbers of the three types as the host
 // sees them, random inputs, and how far a result of each type may be off.
-#ifndef KILN_TESTS_ATTENTION_NUMBERS_H
-#define KILN_TESTS_ATTENTION_NUMBERS_H
+#ifndef KILN_ATTENTION_TEST_NUMBERS_H
+#define KILN_ATTENTION_TEST_NUMBERS_H
 
 #include <kiln/kiln.h>
 #include <math.h>

@@ -3,14 +3,14 @@
 //
 // Inputs are random numbers in the whole buffer; the view picks some, and kiln_read_view tells
 // which. Results are NaN before: what is not written shows, and so does a write beside the view.
-#ifndef KILN_TESTS_ATTENTION_CASE_H
-#define KILN_TESTS_ATTENTION_CASE_H
+#ifndef KILN_ATTENTION_TEST_CASE_H
+#define KILN_ATTENTION_TEST_CASE_H
 
 #include <kiln/ops.h>
 #include <math.h>
 
 #include "api.h"
-#include "attention_numbers.h"
+#include "test_numbers.h"
 
 enum { Q, K, V, OUT, LSE, DOUT, DQ, DK, DV, TENSORS };
 typedef enum layout {

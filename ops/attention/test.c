@@ -3,7 +3,7 @@
 //     attention [DEVICE]        (default: cuda)
 //     attention interp check    kiln check of the kernel for sm_90a, from the root of the tree
 // On interp and cpu the shapes are small; interp emulates the kernel for sm_90a, too.
-#include "attention_case.h"
+#include "test_case.h"
 
 static int skipped;
 static bool is_fake, is_emulated;
