@@ -2,6 +2,7 @@
 # Called by tools/bench-check with page=, mode=; the forms of a marker stand there. Start at the last block.
 function trim(s) { sub(/^[ \t]+/, "", s); sub(/[ \t]+$/, "", s); return s }
 function complain(words) { if (mode == "check") print "bad " page ":" NR ": " words }
+BEGIN { unmeasured = "not yet measured" }
 function is_number(s) { return s ~ /^-?[0-9][0-9,]*(\.[0-9]+)?$/ }
 # "16 x 4096 x 64" is 16x4096x64 in a key, "bf16 nt" is bf16.nt
 function key_part(s) { gsub(/`/, "", s); gsub(/ x /, "x", s); gsub(/ /, ".", s); return s }
@@ -20,6 +21,21 @@ function load(name,    path, text, inside, at) {
     }
     close(path)
     if (mode == "check" && known[name]) print "file " name
+    if (!known[name] && is_pending(name)) known[name] = -1
+    if (mode == "check" && known[name] < 0) print "pending " name
+}
+# Whether bench/results/pending lists a file: it may be missing, and its cells say that nothing was measured yet.
+function is_pending(name,    text, found) {
+    while ((getline text < "bench/results/pending") > 0) if (index(text, name " ") == 1) found = 1
+    close("bench/results/pending")
+    return found
+}
+# The first number of a cell that said "not yet measured": three digits.
+function first_number(key,    v) {
+    if (!((file, key) in has)) { complain("bench/results/" file " has no \"" key "\""); return unmeasured }
+    complain(key " is measured now: tools/bench-check --fill writes it")
+    v = value[file, key]
+    return sprintf(v >= 100 ? "%.0f" : v >= 10 ? "%.1f" : v >= 1 ? "%.2f" : "%.3f", v)
 }
 # One number that the page shows: checked, or the measured one with as many decimals.
 function measured(key, shown,    plain, decimals, now) {
@@ -73,7 +89,11 @@ function table_row(line,    n, cell, label, pattern, keys, key, c, shown, out) {
         if (pattern == "-") {
             if (is_number(shown)) complain("row '" label "': the number " shown " has no key")
             out = out cell[c] "|"
-        } else if (is_number(shown)) out = out " " measured(pattern, shown) " |"
+        } else if (known[file] < 0) {
+            if (shown != unmeasured) complain("row '" label "', '" heading[c] "': there is no bench/results/" file " yet: the cell must say '" unmeasured "'")
+            out = out cell[c] "|"
+        } else if (shown == unmeasured) out = out " " first_number(pattern) " |"
+        else if (is_number(shown)) out = out " " measured(pattern, shown) " |"
         else { complain("row '" label "', '" heading[c] "': '" shown "' is not a number"); out = out cell[c] "|" }
     }
     return out

@@ -36,7 +36,8 @@ typedef struct gemm_data {
 } gemm_data;
 void gemm_data_make(report *r, const gemm_problem *p, gemm_data *out);
 void gemm_data_free(gemm_data *d);
-// Largest error of the samples in the result of the first set, in units of sqrt(k).
+// Waits for the stream (NULL: the device's own); the largest error of the samples in the result of
+// the first set, in units of sqrt(k).
 double gemm_data_worst(report *r, const gemm_data *d, const gemm_problem *p, kiln_stream *stream);
 
 // --- cuBLAS, cuBLASLt: false when they are not on this machine

@@ -112,7 +112,7 @@ double gemm_data_worst(report *r, const gemm_data *d, const gemm_problem *p, kil
     double worst = 0;
     if (!got)
         exit(1);
-    bench_must(r, kiln_stream_sync(stream), "a product");
+    bench_must(r, stream ? kiln_stream_sync(stream) : kiln_sync(r->k), "a product");
     if (is_whole)
         bench_must(r, kiln_read(d->sets[0].c, 0, got, all), "a copy");
     for (size_t s = 0; s < GEMM_SAMPLES; s++) {
