@@ -158,7 +158,7 @@ compile_commands.json: FORCE
 	@sh tools/compile-commands '$(KILN_CC) $(ALL_FLAGS)' $(LIB_SRC) $(CLI_SRC) > $@
 FORCE:
 
-FORMATTED = $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*.h ops/*/host_*.h ops/*/suite*.h ops/*/test*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
+FORMATTED = $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*.h ops/*/host_*.h ops/*/ladder/*.h ops/*/suite*.h ops/*/test*.h) $(OP_SRC) $(shell find src include tests -name '*.c' -o -name '*.h' | grep -v -e '^src/back/cpu/[a-z]*\.h' -e '^tests/run/' -e '^tests/diag/' -e '^tests/check/' -e '^tests/emit/')
 format:
 	@clang-format -i $(FORMATTED)
 check-format:
