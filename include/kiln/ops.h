@@ -25,7 +25,8 @@ typedef enum kiln_matmul_kernel {
     KILN_MATMUL_BEST,
     KILN_MATMUL_SM90, // wgmma and the copy engine: sm_90a
     KILN_MATMUL_SM80, // mma and asynchronous copies: sm_80 and later
-    KILN_MATMUL_PORTABLE
+    KILN_MATMUL_PORTABLE,
+    KILN_MATMUL_CPU // sums in the vector registers of a CPU: cpu and interp
 } kiln_matmul_kernel;
 
 // What else is chosen for the kernel for sm_90a, where tile_m and tile_n are given. A tile is

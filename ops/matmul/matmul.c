@@ -29,6 +29,7 @@ static const op_program gemm_sm90 = OP_PROGRAM("ops/matmul/gemm_sm90.c", NULL),
                         gemm_sm80 = OP_PROGRAM("ops/matmul/gemm_sm80.c", NULL),
                         gemm_portable = OP_PROGRAM("ops/matmul/gemm_portable.c", NULL),
                         gemm_f32 = OP_PROGRAM("ops/matmul/gemm_f32.c", NULL),
+                        gemm_cpu = OP_PROGRAM("ops/matmul/gemm_cpu.c", NULL),
                         gemm_strided = OP_PROGRAM("ops/matmul/gemm_strided.c", NULL);
 
 // --- checking
@@ -415,7 +416,7 @@ static kiln_status launch_plain(const job *j, const op_request *r, plain way)
         status =
             kiln_launch(kernel->kernel,
                         &(kiln_launch_desc){.grid = {(uint32_t)blocks, rest < most ? rest : most},
-                                            .shared_bytes = r->shared_bytes,
+                                            .shared_bytes = kernel->shared_bytes,
                                             .args = args,
                                             .arg_count = count,
                                             .stream = d->stream});
@@ -509,6 +510,46 @@ static kiln_status run_f32(const job *j)
     op_set(&r, TILE, way.m);
     op_set(&r, PAIRS, has_pairs(j));
     op_set(&r, ALIGNED, operands_are_aligned(j));
+    return launch_plain(j, &r, way);
+}
+
+// Can gemm_cpu.c do it? NULL: yes.
+static const char *cpu_obstacle(const job *j)
+{
+    if (!j->k->caps.is_host)
+        return "the device is not a CPU";
+    if (is_scattered(j))
+        return NOT_CONTIGUOUS;
+    if (j->type == TF32 && j->out_bytes != 4)
+        return "it does not round to tf32";
+    return NULL;
+}
+
+static kiln_status run_cpu(const job *j)
+{
+    // The first that has a few tiles for every core.
+#define WAY(rows, panels)                                                                          \
+    {                                                                                              \
+        .m = (rows), .n = 32 * (panels)                                                            \
+    }
+    static const plain ways[] = {WAY(96, 4), WAY(96, 2), WAY(48, 2), WAY(48, 1), WAY(12, 1)},
+                       few[] = {WAY(4, 4), WAY(4, 1)}, one[] = {WAY(1, 4), WAY(1, 1)};
+#undef WAY
+    enum { TILES_OF_A_CORE = 3 };
+    const plain *from = j->m > 4 ? ways : j->m > 1 ? few : one;
+    plain way;
+    kiln_status status = pick_plain(j, "cpu", from, j->m > 4 ? COUNT(ways) : COUNT(few),
+                                    j->device->multiprocessors * TILES_OF_A_CORE, &way);
+    if (status)
+        return status;
+    job plain_job = *j;
+    if (j->type == TF32)
+        plain_job.type = F32; // more exact than asked for
+    op_request r = {.program = &gemm_cpu};
+    set_common(&plain_job, &r);
+    op_set(&r, BM, way.m);
+    op_set(&r, MR, way.m < 12 ? way.m : 12);
+    op_set(&r, PANELS, way.n / 32);
     return launch_plain(j, &r, way);
 }
 
@@ -606,16 +647,19 @@ static kiln_status run_strided(const job *j)
 // --- choosing
 static kiln_status run(const job *j)
 {
-    const char *no_sm90 = sm90_obstacle(j), *no_sm80 = sm80_obstacle(j);
-    bool is_fast = !j->k->caps.is_emulated;
+    const char *no_sm90 = sm90_obstacle(j), *no_sm80 = sm80_obstacle(j), *no_cpu = cpu_obstacle(j);
+    bool is_fast = !j->k->caps.is_emulated, is_portable = false;
     switch (j->desc->kernel) {
     case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : run_sm90(j);
     case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
-    case KILN_MATMUL_PORTABLE: is_fast = false; break;
+    case KILN_MATMUL_CPU: return no_cpu ? refuse(j, "cpu", no_cpu) : run_cpu(j);
+    case KILN_MATMUL_PORTABLE: is_portable = true; break;
     case KILN_MATMUL_BEST: break;
     }
+    is_fast = is_fast && !is_portable;
     return is_fast && !no_sm90   ? run_sm90(j)
            : is_fast && !no_sm80 ? run_sm80(j)
+           : is_fast && !no_cpu  ? run_cpu(j)
            : is_scattered(j)     ? run_strided(j)
                                  : run_portable(j);
 }
@@ -628,7 +672,7 @@ kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
         return wrong(k, "the description is NULL");
     if ((unsigned)desc->epilogue > KILN_EPILOGUE_BIAS_SILU)
         return wrong(k, "there is no such epilogue");
-    if ((unsigned)desc->kernel > KILN_MATMUL_PORTABLE)
+    if ((unsigned)desc->kernel > KILN_MATMUL_CPU)
         return wrong(k, "there is no such kernel");
     if (desc->bias.buffer && desc->epilogue == KILN_EPILOGUE_NONE)
         return wrong(k, "there is a bias, and no epilogue that adds it");

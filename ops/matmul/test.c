@@ -256,8 +256,8 @@ static double limit_of(const test_case *c)
     return result + operands + finish;
 }
 
-static const char *const names[] = {"best", "sm90", "sm80", "portable"};
-static int refused[4], has_run[4]; // by kernel
+static const char *const names[] = {"best", "sm90", "sm80", "portable", "cpu"};
+static int refused[5], has_run[5]; // by kernel
 
 // False: the kernel has refused it.
 static bool test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel kernel,
@@ -304,8 +304,8 @@ static void test_one(kiln *k, const test_case *given)
     for (int is_integer = 1; is_integer >= 0; is_integer--) {
         data d;
         make_data(k, &c, &d, is_integer);
-        bool ran[KILN_MATMUL_PORTABLE + 1];
-        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_PORTABLE; kernel++)
+        bool ran[KILN_MATMUL_CPU + 1];
+        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_CPU; kernel++)
             ran[kernel] = test_kernel(k, &c, &d, (kiln_matmul_kernel)kernel, is_integer);
         // On a GPU the best kernel is that for sm_90a wherever that one can.
         CHECK(ran[KILN_MATMUL_BEST] || !is_cuda || !ran[KILN_MATMUL_SM90]);
@@ -608,7 +608,7 @@ static void test_errors(kiln *k)
           KILN_E_BAD_ARGUMENT, "K6011", "'bias' is f16, not f32");
     WRONG(bad.epilogue = (kiln_epilogue)9, KILN_E_BAD_ARGUMENT, "K6003", "no such epilogue");
     WRONG(bad.is_tf32 = true, KILN_E_BAD_ARGUMENT, "K6003", "is_tf32");
-    for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_PORTABLE; kernel++) {
+    for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_CPU; kernel++) {
         WRONG((bad.kernel = (kiln_matmul_kernel)kernel, bad.tile_m = 13, bad.tile_n = 7),
               KILN_E_UNSUPPORTED, "K6038", "cannot");
     }
@@ -720,7 +720,7 @@ int main(int argc, char **argv)
         if ((!only || !strcmp(only, parts[n].name)) && !(parts[n].is_long && is_brief))
             parts[n].run(k), known = true;
     // The interpreter has every kernel: one that refuses everything is broken, not skipped.
-    for (int n = 0; n < 4; n++) {
+    for (int n = 0; n < 5; n++) {
         CHECK(has_run[n] || !refused[n] || strcmp(device, "interp") != 0);
         skipped += refused[n];
         if (refused[n])
