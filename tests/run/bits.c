@@ -94,6 +94,27 @@ kernel void narrow_patterns(const u16 *a, const u8 *b, u16 *out, u8 *bytes)
     bytes[2 * i + 1] = bits_f8e5(f8e5_from_bits(b[i]));
 }
 
+// A quarter of all patterns of 16 bits as numbers, and floats of every exponent rounded to 16 bits.
+//! run halves_widen block=256 grid=64 (f32[16384], f32[16384])
+kernel void halves_widen(f32 *half, f32 *brain)
+{
+    u32 i = global_x();
+    f32 h = f32(f16_from_bits((u16)(4 * i + i % 4))), b = f32(bf16_from_bits((u16)(4 * i + i % 4)));
+    half[i] = h != h ? 1.5f : h;
+    brain[i] = b != b ? 1.5f : b;
+}
+
+//! run halves_round block=256 grid=64 (u16[16384], u16[16384])
+kernel void halves_round(u16 *half, u16 *brain)
+{
+    u32 i = global_x();
+    f32 x = f32_from_bits(i * 262139u); // prime: ties and what lies around them
+    f32 tie = f32_from_bits((i * 262139u & 0xfffff000u) | (i % 3 == 0 ? 0u : i % 3 == 1 ? 0xfffu : 0x1000u));
+    x = i % 2 ? tie : x;
+    half[i] = x != x ? (u16)1 : bits_f16(to_f16(x));
+    brain[i] = x != x ? (u16)1 : bits_bf16(to_bf16(x));
+}
+
 static bool clz_matches_loop(const u32 *a, u32 *out)
 {
     for (u32 i = 0; i < 64; i++) {

@@ -119,11 +119,33 @@ IN uint32_t small_of(double v, int e, int m, int bias, uint32_t largest, int sat
 }
 #define S(t, e, m, b, inf, big, sat) \
     IN float t##_f32(uint32_t a) { return (float)small_wide(a, e, m, b, inf); } \
-    IN uint32_t f32_##t(float a) { return small_of((double)a, e, m, b, big, sat); } \
-    FAR V4 t##_f4(V4 a) { A4 x = {a}, r; FOR_LANES r.f[l] = t##_f32(x.u[l]); return r.v; } \
-    FAR V4 f4_##t(V4 a) { A4 x = {a}, r; FOR_LANES r.u[l] = f32_##t(x.f[l]); return r.v; }
+    IN uint32_t f32_##t(float a) { return small_of((double)a, e, m, b, big, sat); }
 SMALL(S)
 #undef S
+#define S(t) \
+    FAR V4 t##_f4(V4 a) { A4 x = {a}, r; FOR_LANES r.f[l] = t##_f32(x.u[l]); return r.v; } \
+    FAR V4 f4_##t(V4 a) { A4 x = {a}, r; FOR_LANES r.u[l] = f32_##t(x.f[l]); return r.v; }
+S(f8e4) S(f8e5)
+#undef S
+// The lanes of the 16-bit types by their bits; a NaN becomes quiet, as above.
+#define P(i) { vu w = a.p##i << 16; r.p##i = w | ((vu)((w & 0x7fffffff) > 0x7f800000) & 0x400000); }
+BODY4(bf16_f4(V4 a), P)
+#undef P
+#define P(i) { vu x = a.p##i, nan = (vu)((x & 0x7fffffff) > 0x7f800000); \
+    r.p##i = (nan & (x >> 16 | 0x40)) | (~nan & (x + 0x7fff + (x >> 16 & 1)) >> 16); }
+BODY4(f4_bf16(V4 a), P)
+#undef P
+// A subnormal f16 is the fraction of a float that begins at 2^-14; one that is made gets its place from an addition of 1/2, which rounds.
+#define P(i) { vu m = (a.p##i & 0x7fff) << 13, tiny = (vu)(m < 0x800000), top = (vu)(m >= 0xf800000), nan = (vu)(m > 0xf800000); \
+    vu small = (vu)((vf)(m + 0x38800000) - ((vf){0} + 0x1p-14f)); \
+    r.p##i = (a.p##i & 0x8000) << 16 | (tiny & small) | (~tiny & (m + 0x38000000 + (top & 0x38000000))) | (nan & 0x400000); }
+BODY4(f16_f4(V4 a), P)
+#undef P
+#define P(i) { vu m = a.p##i & 0x7fffffff, tiny = (vu)(m < 0x38800000), over = (vu)(m >= 0x477ff000), nan = (vu)(m > 0x7f800000); \
+    vu small = (vu)((vf)m + ((vf){0} + 0.5f)) - 0x3f000000, plain = (m + 0xc8000fff + (m >> 13 & 1)) >> 13; \
+    r.p##i = (a.p##i >> 16 & 0x8000) | (tiny & small) | (~tiny & ~over & plain) | (over & 0x7c00) | (nan & (0x200 | (m >> 13 & 0x3ff))); }
+BODY4(f4_f16(V4 a), P)
+#undef P
 IN double pick_min(double a, double b) { return fmin_f64(a, b); }
 IN double pick_max(double a, double b) { return fmax_f64(a, b); }
 // The product of two small floats is exact; a sum rounded to odd can be rounded once more without harm.
