@@ -126,7 +126,7 @@ static kiln_status prepare_attention(bench *b, size s)
     if (!kiln_device_info_of(b->k, &info) && !info.caps.sm)
         heads = batch = 1; // not a GPU
     const uint64_t length = (uint64_t)s.m, sizes[] = {batch, heads, length, b->dim};
-    kiln_view t[8] = {{NULL}}, lse; // q k v out dout dq dk dv
+    kiln_view t[8] = {{.buffer = NULL}}, lse; // q k v out dout dq dk dv
     kiln_status status = KILN_OK;
     for (int i = 0; i < (b->is_backward ? 8 : 4) && !status; i++)
         status = new_view(b, b->type, 4, sizes, i < 3 || i == 4, &t[i]);
