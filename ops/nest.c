@@ -147,8 +147,7 @@ static bool is_possible(const op_nest *n, const kiln_view *views, uint32_t width
     return true;
 }
 
-// Division by a number that does not change: x / size = mul_high(x, magic) >> shift for x < 2^31.
-static void divide_by(uint64_t size, uint32_t *magic, uint32_t *shift)
+void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift)
 {
     uint32_t bits = 0;
     while (bits < 31 && (uint64_t)1 << bits < size)
@@ -159,7 +158,7 @@ static void divide_by(uint64_t size, uint32_t *magic, uint32_t *shift)
 
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
 {
-    uint32_t last = nest->rank - 1, width = 16;
+    uint32_t last = nest->rank - 1, width = nest->widest ? nest->widest : 16;
     while (!is_possible(nest, views, width))
         width /= 2;
     *out = (op_packs){.rank = nest->rank, .width = width, .argument.packs = 1};
@@ -167,7 +166,7 @@ void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
         uint64_t size = d == last ? nest->sizes[d] / width : nest->sizes[d];
         out->argument.packs *= size;
         out->argument.sizes[d] = size;
-        divide_by(size, &out->argument.magic[d], &out->argument.shift[d]);
+        op_nest_divide(size, &out->argument.magic[d], &out->argument.shift[d]);
     }
     out->argument.rest = nest->sizes[last] % width;
     out->is_long = out->argument.packs >= ((uint64_t)1 << 31) - 4096; // and those of a last block

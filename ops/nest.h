@@ -14,6 +14,7 @@ typedef struct op_nest {
     uint32_t rank; // at least 1
     uint32_t view_count;
     bool is_of_rows; // the last loop is a row, and stays one
+    uint32_t widest; // packs are at most that wide; 0: as wide as the views allow
     uint64_t sizes[KILN_MAX_RANK];
     int64_t strides[NEST_VIEWS][KILN_MAX_RANK]; // in elements
 } op_nest;
@@ -41,5 +42,8 @@ void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);
+// Division by a number that does not change: x / size is mul_high(x, magic) >> shift for x below
+// 2^31 and size above 1.
+void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift);
 
 #endif

@@ -262,6 +262,28 @@ typedef struct kiln_norm_backward_desc {
 } kiln_norm_backward_desc;
 KILN_API kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *desc);
 
+// --- copies: out = in, views of the same sizes with any strides
+// Any type; where the types differ each element is converted (as KILN_EW_COPY does). Permutations,
+// slices with steps and reversed dimensions are views of in or out: kiln_view_permute,
+// kiln_view_slice, kiln_view_flip; repeated dimensions are kiln_view_broadcast.
+typedef struct kiln_copy_view_desc {
+    kiln_view in, out;   // without an element in common
+    kiln_stream *stream; // NULL: the device's own
+} kiln_copy_view_desc;
+KILN_API kiln_status kiln_copy_view(kiln *k, const kiln_copy_view_desc *desc);
+
+// Parts side by side along an axis, in one launch for eight of them: kiln_concat copies the parts
+// into whole, kiln_split copies whole into the parts. Each is the other's backward pass. The parts
+// have the type of whole and its sizes but along the axis, where theirs add up to its size.
+typedef struct kiln_concat_desc {
+    const kiln_view *parts;
+    uint32_t count, axis;
+    kiln_view whole;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_concat_desc;
+KILN_API kiln_status kiln_concat(kiln *k, const kiln_concat_desc *desc);
+KILN_API kiln_status kiln_split(kiln *k, const kiln_concat_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,253 @@
+// kiln_copy_view, kiln_concat and kiln_split: elements from view to view. A copy whose views are
+// contiguous along different dimensions is a launch of transpose.c; the others are parts of
+// launches of parts.c, up to eight each.
+#include "kiln/ops.h"
+
+#include "ops/moved.h"
+#include "ops/nest.h"
+#include "ops/operands.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/copy/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/copy/axes.def"
+};
+static const op_program transpose = OP_PROGRAM("ops/copy/transpose.c", "transpose"),
+                        parts = OP_PROGRAM("ops/copy/parts.c", "copy_parts");
+
+enum { IN, OUT, PARTS = 8, THREADS = 256, PER = 4, LEAST = 16 };
+
+typedef struct copy { // of a part: its views as elements of bits, and their loops
+    kiln_view views[2];
+    op_nest nest;
+} copy;
+
+static void make(kiln_view in, kiln_view out, copy *c)
+{
+    c->views[IN] = op_moved_view(in);
+    c->views[OUT] = op_moved_view(out);
+    op_nest_make(c->views, 2, &c->nest);
+}
+
+// --- transposed copies
+typedef struct transposed { // `struct transpose` of the kernel
+    uint64_t tiles_t, tiles_c, packs_t, packs_c;
+    int64_t in_c, out_t;
+    uint64_t sizes[6];
+    int64_t in[6], out[6];
+} transposed;
+
+// The loop along which the source is contiguous, where that is not the innermost one.
+static bool find_line(const op_nest *n, uint32_t *line)
+{
+    uint32_t last = n->rank - 1;
+    if (n->strides[OUT][last] != 1 || n->strides[IN][last] == 1 || n->strides[IN][last] == 0 ||
+        n->sizes[last] < LEAST)
+        return false;
+    for (uint32_t d = 0; d < last; d++)
+        if (n->strides[IN][d] == 1 && n->sizes[d] >= LEAST) {
+            *line = d;
+            return true;
+        }
+    return false;
+}
+
+// Do packs of `width` elements along loop `line` of view v start where they may?
+static bool is_aligned(const copy *c, uint32_t v, uint32_t line, uint32_t width)
+{
+    size_t bytes = kiln_type_size(c->views[v].type);
+    if (width * bytes > 16 || c->nest.sizes[line] % width ||
+        (c->views[v].buffer->address + c->views[v].first * bytes) % (width * bytes))
+        return false;
+    for (uint32_t d = 0; d < c->nest.rank; d++)
+        if (d != line && c->nest.strides[v][d] % width)
+            return false;
+    return true;
+}
+
+static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_stream *stream)
+{
+    const op_nest *n = &c->nest;
+    uint32_t last = n->rank - 1, width = 16, bytes = (uint32_t)kiln_type_size(c->views[IN].type);
+    while (!is_aligned(c, IN, line, width) || !is_aligned(c, OUT, last, width))
+        width /= 2;
+    uint32_t tile = width == 16 ? 8 : width * bytes >= 8 ? 16 : 32; // P of the kernel
+    transposed a = {.packs_t = n->sizes[line] / width,
+                    .packs_c = n->sizes[last] / width,
+                    .in_c = n->strides[IN][last] / width,
+                    .out_t = n->strides[OUT][line] / width};
+    a.tiles_t = (a.packs_t + tile - 1) / tile;
+    a.tiles_c = (a.packs_c + tile - 1) / tile;
+    uint64_t blocks = op_product(a.tiles_t, a.tiles_c);
+    for (uint32_t d = 0, to = 0; d < last; d++) {
+        if (d == line)
+            continue;
+        a.sizes[to] = n->sizes[d];
+        a.in[to] = n->strides[IN][d] / width;
+        a.out[to++] = n->strides[OUT][d] / width;
+        blocks = op_product(blocks, n->sizes[d]);
+    }
+    op_request r = {.program = &transpose};
+    op_set(&r, BYTES, bytes);
+    op_set(&r, V, width);
+    op_set(&r, RANK, n->rank);
+    const kiln_arg args[] = {kiln_arg_view(c->views[IN]), kiln_arg_view(c->views[OUT]),
+                             kiln_arg_struct(&a, sizeof a)};
+    return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
+}
+
+// --- parts
+typedef struct part { // `struct part` of the kernel
+    uint64_t packs, first_block, sizes[KILN_MAX_RANK];
+    int64_t in[KILN_MAX_RANK], out[KILN_MAX_RANK];
+} part;
+
+static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *stream)
+{
+    part a[PARTS] = {{0}};
+    kiln_arg args[2 * PARTS + 1];
+    op_request r = {.program = &parts};
+    op_packs packs;
+    uint32_t width = 16, rank = 1;
+    uint64_t blocks = 0;
+    bool is_long = false;
+    for (uint32_t n = 0; n < count; n++) {
+        all[n].nest.is_of_rows = true; // whole packs
+        op_nest_pack(&all[n].nest, all[n].views, &packs);
+        width = packs.inner[IN] != OP_DENSE    ? 1
+                : packs.inner[OUT] != OP_DENSE ? 1
+                : packs.width < width          ? packs.width
+                                               : width;
+        rank = packs.rank > rank ? packs.rank : rank;
+        is_long |= packs.argument.packs * packs.width >= (uint64_t)1 << 31;
+    }
+    for (uint32_t n = 0; n < PARTS; n++) {
+        copy *c = &all[n < count ? n : 0];
+        args[n] = kiln_arg_view(c->views[IN]);
+        args[PARTS + n] = kiln_arg_view(c->views[OUT]);
+        if (n >= count)
+            continue;
+        const op_nest *nest = &c->nest;
+        part *p = &a[n];
+        p->packs = 1;
+        p->first_block = blocks;
+        for (uint32_t d = 0; d < rank; d++) { // loops of one element are put outside
+            bool is_new = d < rank - nest->rank, is_last = d == rank - 1;
+            uint32_t from = d - (rank - nest->rank);
+            p->sizes[d] = is_new ? 1 : nest->sizes[from] / (is_last ? width : 1);
+            p->in[d] = is_new ? 0 : nest->strides[IN][from] / (is_last ? 1 : (int64_t)width);
+            p->out[d] = is_new ? 0 : nest->strides[OUT][from] / (is_last ? 1 : (int64_t)width);
+            p->packs *= p->sizes[d];
+        }
+        blocks += (p->packs + THREADS * PER - 1) / (THREADS * PER);
+    }
+    args[2 * PARTS] = kiln_arg_struct(a, sizeof a);
+    op_set(&r, BYTES, kiln_type_size(all->views[IN].type));
+    op_set(&r, V, width);
+    op_set(&r, RANK, rank);
+    op_set(&r, LONG, is_long);
+    op_set(&r, PARTS, count);
+    return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
+}
+
+kiln_status kiln_copy_view(kiln *k, const kiln_copy_view_desc *d)
+{
+    const char *call = "kiln_copy_view";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    const op_operand o[] = {{.name = "in", .view = &d->in},
+                            {.name = "out", .view = &d->out, .is_result = true}};
+    if (kiln_view_type(d->in) != kiln_view_type(d->out))
+        return kiln_elementwise_forward(
+            k, &(kiln_elementwise_desc){
+                   .op = KILN_EW_COPY, .in = {d->in}, .out = d->out, .stream = d->stream});
+    status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = op_check_sizes(k, call, &o[0], &o[1]);
+    if (status || !kiln_view_count(d->out))
+        return status;
+    copy c;
+    uint32_t line;
+    make(d->in, d->out, &c);
+    return find_line(&c.nest, &line) ? run_transposed(k, &c, line, d->stream)
+                                     : run_parts(k, &c, 1, d->stream);
+}
+
+// --- concat and split
+// The part of `whole` that is part n along the axis; it starts after those before it.
+static kiln_view place_of(const kiln_concat_desc *d, uint32_t n, uint64_t first)
+{
+    return kiln_view_slice(d->whole, d->axis, (int64_t)first,
+                           (int64_t)(first + d->parts[n].sizes[d->axis]), 1);
+}
+
+static kiln_status check(kiln *k, const char *call, const kiln_concat_desc *d, bool is_split)
+{
+    const op_operand whole = {.name = "whole", .view = &d->whole, .is_result = !is_split};
+    kiln_status status = op_check_operands(k, call, &whole, 1, NULL);
+    if (!status && d->axis >= d->whole.rank)
+        status = op_refuse(k, call, "axis %u of 'whole', which has %u dimensions", d->axis,
+                           d->whole.rank);
+    if (!status && d->count && !d->parts)
+        status = op_refuse(k, call, "'parts' is NULL");
+    uint64_t sum = 0;
+    for (uint32_t n = 0; n < d->count && !status; n++) {
+        kiln_view like = d->whole;
+        const op_operand o[] = {whole,
+                                {.name = "part", .view = &d->parts[n], .is_result = is_split},
+                                {.name = "whole", .view = &like}};
+        status = op_check_operands(k, call, o, 2, NULL);
+        like.sizes[d->axis] = d->parts[n].rank > d->axis ? d->parts[n].sizes[d->axis] : 0;
+        if (!status)
+            status = op_check_sizes(k, call, &o[1], &o[2]);
+        if (!status)
+            status = op_check_type(k, call, &o[1], kiln_view_type(d->whole));
+        for (uint32_t m = 0; m < n && is_split && !status; m++)
+            if (kiln_view_overlaps(d->parts[m], d->parts[n]))
+                status = op_refuse(k, call, "parts %u and %u overlap", m, n);
+        sum += like.sizes[d->axis];
+    }
+    return status || sum == d->whole.sizes[d->axis]
+               ? status
+               : op_refuse(k, call, "the parts are %llu along axis %u, 'whole' is %llu",
+                           (unsigned long long)sum, d->axis,
+                           (unsigned long long)d->whole.sizes[d->axis]);
+}
+
+static kiln_status run(kiln *k, const char *call, const kiln_concat_desc *d, bool is_split)
+{
+    copy all[PARTS];
+    uint32_t waiting = 0, line;
+    uint64_t first = 0;
+    kiln_status status = op_begin(k, call, d);
+    if (!status)
+        status = check(k, call, d, is_split);
+    for (uint32_t n = 0; !status && n < d->count; n++) {
+        kiln_view place = place_of(d, n, first);
+        first += d->parts[n].sizes[d->axis];
+        if (!kiln_view_count(d->parts[n]))
+            continue;
+        make(is_split ? place : d->parts[n], is_split ? d->parts[n] : place, &all[waiting]);
+        if (find_line(&all[waiting].nest, &line))
+            status = run_transposed(k, &all[waiting], line, d->stream);
+        else if (++waiting == PARTS) {
+            status = run_parts(k, all, waiting, d->stream);
+            waiting = 0;
+        }
+    }
+    return status || !waiting ? status : run_parts(k, all, waiting, d->stream);
+}
+
+kiln_status kiln_concat(kiln *k, const kiln_concat_desc *d)
+{
+    return run(k, "kiln_concat", d, false);
+}
+
+kiln_status kiln_split(kiln *k, const kiln_concat_desc *d)
+{
+    return run(k, "kiln_split", d, true);
+}

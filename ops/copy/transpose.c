@@ -1,0 +1,91 @@
+// Copies a tensor whose fastest dimension is c into one, and t in the other: out is contiguous along c,
+// in along t. A block has a tile of P x P squares of V x V elements. A thread loads the V lines of a
+// square, one pack of V elements each, transposes the square in registers and puts it into shared
+// memory; packs along c come out of there.
+//
+// A line of the tile in shared memory is P packs. The pack of square (t, c) is at c ^ t: the threads
+// of a warp write squares of neighbouring t and read ones of neighbouring c, and both are all banks.
+#include <kiln/moved.h>
+
+tune(RANK, 2, 1, 3, 4, 5, 6, 7, 8); // the two, and the others around them
+tune(LONG, 0, 1);                   // not used here, as PARTS
+tune(PARTS, 1, 2, 3, 4, 5, 6, 7, 8);
+enum {
+    P = V == 16 ? 8 : V * BYTES >= 8 ? 16 : 32,
+    THREADS = P * P < 256 ? P * P : 256,
+    LINES = P * V, // of the tile: elements along t
+};
+
+// Line i of the transposed square.
+static pack turned(const pack line[V], u32 i)
+{
+    pack to;
+#if MOVED_WORDS && BYTES == 1
+#pragma unroll
+    for (u32 k = 0; k < V / 4; k++) { // four bytes of four lines
+        u32 low = permute_bytes(line[4 * k].w[i / 4], line[4 * k + 1].w[i / 4], 0x40 + 0x11 * (i % 4));
+        u32 high = permute_bytes(line[4 * k + 2].w[i / 4], line[4 * k + 3].w[i / 4], 0x40 + 0x11 * (i % 4));
+        to.w[k] = permute_bytes(low, high, 0x5410);
+    }
+#elif MOVED_WORDS
+#pragma unroll
+    for (u32 k = 0; k < V / 2; k++)
+        to.w[k] = permute_bytes(line[2 * k].w[i / 2], line[2 * k + 1].w[i / 2], i % 2 ? 0x7632 : 0x5410);
+#else
+#pragma unroll
+    for (u32 j = 0; j < V; j++)
+        to.e[j] = line[j].e[i];
+#endif
+    return to;
+}
+
+struct transpose { // sizes and strides in packs where they are along t in `in` and along c in `out`
+    u64 tiles_t, tiles_c;
+    u64 packs_t, packs_c;
+    i64 in_c, out_t; // from one element along c (t) to the next, in packs
+    u64 sizes[6];
+    i64 in[6], out[6];
+};
+
+kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, struct transpose n)
+{
+    shared pack tile[LINES][P];
+    u64 at = block_x();
+    u64 tile_c = at % n.tiles_c;
+    at /= n.tiles_c;
+    u64 tile_t = at % n.tiles_t;
+    at /= n.tiles_t;
+    i64 in_first = 0, out_first = 0;
+#pragma unroll
+    for (i32 d = (i32)RANK - 3; d >= 0; d--) {
+        i64 index = (i64)(d ? at % n.sizes[d] : at);
+        at /= n.sizes[d];
+        in_first += index * n.in[d];
+        out_first += index * n.out[d];
+    }
+    const pack *in = (const pack *)from + in_first;
+    pack *out = (pack *)to + out_first;
+    u32 me = thread_x();
+#pragma unroll
+    for (u32 s = 0; s < P * P / THREADS; s++) {
+        u32 t = (me + s * THREADS) % P, c = (me + s * THREADS) / P;
+        u64 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
+        pack line[V];
+        if (pack_t < n.packs_t && pack_c < n.packs_c) {
+#pragma unroll
+            for (u32 i = 0; i < V; i++)
+                line[i] = in[(i64)(pack_c * V + i) * n.in_c + (i64)pack_t];
+#pragma unroll
+            for (u32 i = 0; i < V; i++)
+                tile[t * V + i][c ^ t] = turned(line, i);
+        }
+    }
+    barrier();
+#pragma unroll
+    for (u32 s = 0; s < LINES * P / THREADS; s++) {
+        u32 c = (me + s * THREADS) % P, line = (me + s * THREADS) / P, t = line / V;
+        u64 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
+        if (pack_t < n.packs_t && pack_c < n.packs_c)
+            out[(i64)(tile_t * LINES + line) * n.out_t + (i64)pack_c] = tile[line][c ^ t];
+    }
+}

@@ -1,0 +1,14 @@
+// Elements that are only moved: views of any type as views of bits, for kernels that include
+// kiln/moved.h.
+#ifndef KILN_OP_MOVED_H
+#define KILN_OP_MOVED_H
+
+#include "ops/op.h"
+
+// The same elements as u8, u16, u32 or u64.
+kiln_view op_moved_view(kiln_view v);
+// One dimension of blocks; more than a grid has are refused.
+kiln_status op_moved_launch(kiln *k, const op_request *r, uint64_t blocks, const kiln_arg *args,
+                            size_t count, kiln_stream *stream);
+
+#endif
