@@ -284,6 +284,35 @@ typedef struct kiln_concat_desc {
 KILN_API kiln_status kiln_concat(kiln *k, const kiln_concat_desc *desc);
 KILN_API kiln_status kiln_split(kiln *k, const kiln_concat_desc *desc);
 
+// --- pad: out[i] = x[i - before] along each dimension, and something else where x has no such index
+typedef enum kiln_pad_mode {
+    KILN_PAD_CONSTANT, // value
+    KILN_PAD_REFLECT,  // mirrored at the first and last element, which are not repeated
+    KILN_PAD_EDGE,     // the first or last element
+    KILN_PAD_CIRCULAR  // x again
+} kiln_pad_mode;
+
+// Any type; x and out have the same. out's sizes say how much comes after x; negative amounts crop.
+// With KILN_PAD_CIRCULAR out is x tiled where its sizes are multiples of x's, and x rolled by
+// `before` where they are x's own. KILN_PAD_REFLECT pads by less than the size of the dimension.
+typedef struct kiln_pad_desc {
+    kiln_view x, out; // without an element in common
+    int64_t before[KILN_MAX_RANK];
+    kiln_pad_mode mode;
+    double value;        // of KILN_PAD_CONSTANT; must be a number of the type
+    kiln_stream *stream; // NULL: the device's own
+} kiln_pad_desc;
+KILN_API kiln_status kiln_pad_forward(kiln *k, const kiln_pad_desc *desc);
+// dx is the sum of dout over the outputs that are the same element of x, in their row-major order.
+// Types: f16, bf16, f32, f64; sums of 16-bit types are f32.
+typedef struct kiln_pad_backward_desc {
+    kiln_view dout, dx;
+    int64_t before[KILN_MAX_RANK];
+    kiln_pad_mode mode;
+    kiln_stream *stream;
+} kiln_pad_backward_desc;
+KILN_API kiln_status kiln_pad_backward(kiln *k, const kiln_pad_backward_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif
