@@ -284,7 +284,8 @@ typedef struct kiln_concat_desc {
 KILN_API kiln_status kiln_concat(kiln *k, const kiln_concat_desc *desc);
 KILN_API kiln_status kiln_split(kiln *k, const kiln_concat_desc *desc);
 
-// --- pad: out[i] = x[i - before] along each dimension, and something else where x has no such index
+// --- pad: out[i] = x[i - before] along each dimension, and something else where x has no such
+// index
 typedef enum kiln_pad_mode {
     KILN_PAD_CONSTANT, // value
     KILN_PAD_REFLECT,  // mirrored at the first and last element, which are not repeated
