@@ -6,6 +6,8 @@
 #include "ops/nest.h"
 
 enum { MAP_RESULTS = 4 };
+// Where the keys of an op begin; those of elementwise at 0.
+enum { MAP_REDUCE = 1 << 16 };
 
 typedef struct op_map {
     uint32_t key;                    // of the texts: maps with equal keys have equal ones

@@ -101,13 +101,35 @@ static void simplify(op_nest *n)
         merge(n);
 }
 
-void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out)
+static void make_one(op_nest *n)
 {
     static const int64_t ones[NEST_VIEWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    if (!n->rank) // one element
+        append(n, 1, ones);
+}
+
+void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out)
+{
     begin(views, count, out);
     simplify(out);
-    if (!out->rank) // one element
-        append(out, 1, ones);
+    make_one(out);
+}
+
+void op_nest_some(const kiln_view *views, uint32_t count, uint32_t dimensions, op_nest *out)
+{
+    begin(views, count, out);
+    for (uint32_t d = out->rank; d-- > 0;)
+        if (!(dimensions >> d & 1))
+            remove_dimension(out, d);
+    simplify(out);
+    make_one(out);
+}
+
+void op_nest_widen(op_nest *n, uint32_t width)
+{
+    n->sizes[n->rank - 1] /= width;
+    for (uint32_t v = 0; v < n->view_count; v++)
+        n->strides[v][n->rank - 1] *= (int64_t)width;
 }
 
 void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest *out)
@@ -156,11 +178,9 @@ void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift)
     *magic = bits ? (uint32_t)(((uint64_t)1 << (31 + bits)) / size + 1) : 0;
 }
 
-void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
+static void cut(const op_nest *nest, uint32_t width, op_packs *out)
 {
-    uint32_t last = nest->rank - 1, width = nest->widest ? nest->widest : 16;
-    while (!is_possible(nest, views, width))
-        width /= 2;
+    uint32_t last = nest->rank - 1;
     *out = (op_packs){.rank = nest->rank, .width = width, .argument.packs = 1};
     for (uint32_t d = 0; d < nest->rank; d++) {
         uint64_t size = d == last ? nest->sizes[d] / width : nest->sizes[d];
@@ -177,4 +197,17 @@ void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
             out->argument.strides[v][d] =
                 nest->strides[v][d] / (inner == 1 && d != last ? (int64_t)width : 1);
     }
+}
+
+void op_nest_cut(const op_nest *nest, op_packs *out)
+{
+    cut(nest, 1, out);
+}
+
+void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
+{
+    uint32_t width = nest->widest ? nest->widest : 16;
+    while (!is_possible(nest, views, width))
+        width /= 2;
+    cut(nest, width, out);
 }

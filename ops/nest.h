@@ -39,6 +39,13 @@ typedef struct op_packs {
 void op_nest_make(const kiln_view *views, uint32_t count, op_nest *out);
 // The same with the elements along `axis` as the innermost loop.
 void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest *out);
+// The loops over the dimensions whose bits are set in `dimensions`; none of those is empty.
+void op_nest_some(const kiln_view *views, uint32_t count, uint32_t dimensions, op_nest *out);
+// Makes a step of the innermost loop `width` elements; what is left over is dropped.
+void op_nest_widen(op_nest *nest, uint32_t width);
+// The nest as a kernel's argument: every step of its innermost loop is one, strides are in
+// elements.
+void op_nest_cut(const op_nest *nest, op_packs *out);
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);

@@ -39,6 +39,8 @@ typedef struct op_axis {
 #define OP_RANGE(lo, hi)  .least = (lo), .most = (hi)
 #define OP_ONE_OF(...)    .values = (const uint32_t[]){__VA_ARGS__}, .count = sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t)
 #define OP_WORDS(...)     .words = (const char *const[]){__VA_ARGS__}, .most = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *) - 1
+// The names of the types by kiln_type: an axis OP_TEXT whose value is a kiln_type.
+#define OP_TYPE_TEXTS     OP_WORDS("", "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f8e4", "f8e5", "f32", "f64")
 // clang-format on
 
 // --- variants

@@ -86,3 +86,22 @@ kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const
     return op_refuse(k, call, "'%s' is %s, and '%s' is %s", o->name, view_shape_text(o->view, got),
                      like->name, view_shape_text(like->view, want));
 }
+
+kiln_status op_check_workspace(kiln *k, const char *call, const kiln_view *v, uint64_t bytes,
+                               kiln_view *words)
+{
+    if (!bytes)
+        return KILN_OK;
+    const op_operand o = {.name = "workspace", .view = v, .is_result = true};
+    kiln_status status = op_check_operands(k, call, &o, 1, NULL);
+    if (status)
+        return status;
+    uint64_t size = view_element_size(v), first = v->first * size;
+    if (kiln_view_count(*v) * size < bytes || !kiln_view_is_dense(*v))
+        return op_refuse(k, call, "'workspace' is not %llu dense bytes", (unsigned long long)bytes);
+    if (first % 8)
+        return op_refuse(k, call, "'workspace' does not start at a multiple of 8 bytes");
+    *words = (kiln_view){
+        .buffer = v->buffer, .first = first / 8, .type = KILN_U64, .rank = 1, .sizes = {bytes / 8}};
+    return KILN_OK;
+}

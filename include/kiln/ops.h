@@ -317,4 +317,6 @@ KILN_API kiln_status kiln_pad_backward(kiln *k, const kiln_pad_backward_desc *de
 #ifdef __cplusplus
 }
 #endif
+
+#include "kiln/ops_reduce.h"
 #endif

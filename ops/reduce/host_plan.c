@@ -1,0 +1,284 @@
+// How a reduction is cut into blocks and threads, and its launches (host_reduce.h).
+//
+// Packs lie along the reduced loops where those are contiguous, else along the kept ones. The
+// threads of a result are as few as keep all of the device busy; where even 512 of them for each
+// result are too few, the reduced loops are cut into parts, and a second launch merges those.
+#include "ops/reduce/host_reduce.h"
+
+#include "rt/memory/view.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/reduce/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/reduce/axes.def"
+};
+static const op_program program = OP_PROGRAM("ops/reduce/kernel.c", "reduce");
+
+enum { TO, AT, X, VIEWS }; // as in kernel.c
+enum {
+    PER = 4,
+    BLOCK = 256,
+    BLOCKS = 1056, // that fill a large GPU
+    FEW = 1 << 16, // threads that do not
+    CHAIN = 64,    // merges of a thread, one after the other, at most: the error grows with them
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t over(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static uint64_t power_of_two(uint64_t least_value)
+{
+    uint64_t p = 1;
+    while (p < least_value)
+        p *= 2;
+    return p;
+}
+
+static bool is_float(kiln_type type)
+{
+    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
+}
+
+static bool is_signed(kiln_type type)
+{
+    return type == KILN_I8 || type == KILN_I16 || type == KILN_I32 || type == KILN_I64;
+}
+
+static kiln_type acc_type(reduce_kind kind, kiln_type type)
+{
+    bool is_best =
+        kind == KIND_max || kind == KIND_min || kind == KIND_argmax || kind == KIND_argmin;
+    if (kind == KIND_any || kind == KIND_all)
+        return KILN_U32;
+    if (kind == KIND_count)
+        return KILN_I64;
+    if (is_float(type))
+        return type == KILN_F64 ? KILN_F64 : KILN_F32;
+    if (is_best && kiln_type_size(type) < 8)
+        return is_signed(type) ? KILN_I32 : KILN_U32;
+    return is_signed(type) ? KILN_I64 : KILN_U64;
+}
+
+static uint64_t state_bytes(reduce_kind kind, kiln_type type)
+{
+    uint64_t acc = kiln_type_size(acc_type(kind, type));
+    switch (kind) {
+    case KIND_argmax:
+    case KIND_argmin: return 16; // an index of 32 bits takes less
+    case KIND_logsumexp:
+    case KIND_max_ties:
+    case KIND_min_ties: return 2 * acc;
+    case KIND_variance:
+    case KIND_deviation: return 3 * acc;
+    default: return acc;
+    }
+}
+
+// The product of the loops.
+static uint64_t total(const op_nest *n)
+{
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < n->rank; d++)
+        count *= n->sizes[d];
+    return count;
+}
+
+static bool is_even(const op_nest *n, bool is_packed, uint32_t width)
+{
+    for (uint32_t d = 0; d < n->rank - is_packed; d++)
+        if (n->sizes[d] > 1 && n->strides[X][d] % width)
+            return false;
+    return true;
+}
+
+// The widest packs along the contiguous loop; 1: there is none.
+static uint32_t width_of(const reduce_plan *p, const kiln_view *x)
+{
+    const op_nest *n = p->is_columns ? &p->kept : &p->reduced;
+    size_t size = view_element_size(x);
+    uint32_t width = (uint32_t)(16 / size);
+    bool has_rest = !p->is_columns && n->rank == 1;
+    if (p->is_columns && width > 8)
+        width = 8;
+    for (; width > 1; width /= 2)
+        if (n->strides[X][n->rank - 1] == 1 && is_even(&p->kept, p->is_columns, width) &&
+            is_even(&p->reduced, !p->is_columns, width) &&
+            (has_rest || n->sizes[n->rank - 1] % width == 0) &&
+            (x->buffer->address + x->first * size) % (width * size) == 0)
+            break;
+    return width;
+}
+
+// rows: `packs` of each of `results`. A warp has short rows, or a part of it; a block long ones.
+static void plan_rows(reduce_plan *p, uint64_t packs)
+{
+    uint64_t lanes = power_of_two(least(packs, 32)), parts = 1;
+    if (packs > 128 || (packs > 32 && p->results < 4096)) {
+        lanes = least(power_of_two(over(packs, PER)), 512);
+        lanes = lanes < 64 ? 64 : lanes;
+        while (lanes < 512 && lanes < packs && p->results * lanes < FEW)
+            lanes *= 2;
+        if (packs > lanes * PER && p->results < BLOCKS / 2) {
+            lanes = BLOCK;
+            parts = least(over(packs, lanes * PER), BLOCKS / p->results);
+        }
+        uint64_t chain = over(packs, lanes * PER * CHAIN);
+        parts = parts > chain ? parts : chain;
+    }
+    if (p->rest > lanes)
+        lanes = power_of_two(p->rest);
+    p->lanes = (uint32_t)lanes;
+    p->threads = lanes > 32 ? p->lanes : BLOCK;
+    p->parts = parts;
+}
+
+// Columns: `packs` rows of `columns` packs of results. Neighbouring threads have neighbouring
+// columns, as far as there are.
+static void plan_columns(reduce_plan *p, uint64_t packs, uint64_t columns, bool may_split)
+{
+    uint64_t lanes = least(power_of_two(over(packs, 2 * PER)), 8), parts = 1;
+    uint64_t wide = power_of_two(columns);
+    while (BLOCK / lanes > wide && lanes < packs && lanes < BLOCK)
+        lanes *= 2;
+    uint64_t blocks = over(columns, BLOCK / lanes);
+    if (may_split && packs >= CHAIN && blocks < BLOCKS / 2)
+        parts = least(over(packs, lanes * PER), BLOCKS / blocks);
+    uint64_t chain = may_split ? over(packs, lanes * PER * CHAIN) : 1;
+    p->lanes = (uint32_t)lanes;
+    p->threads = BLOCK;
+    p->parts = parts > chain ? parts : chain;
+}
+
+void reduce_plan_make(const reduce_job *job, reduce_plan *p)
+{
+    // The flat index in the reduced dimensions is the third view, where it is asked for.
+    bool has_index = job->kind == KIND_argmax || job->kind == KIND_argmin;
+    kiln_view views[VIEWS] = {[TO] = job->out, [AT] = job->x, [X] = job->x};
+    int64_t step = 1;
+    views[AT].has_strides = true;
+    view_strides(&job->out, views[TO].strides);
+    views[TO].has_strides = true;
+    for (uint32_t d = job->x.rank; d-- > 0;) {
+        bool is_reduced = job->axes >> d & 1;
+        views[AT].strides[d] = is_reduced && has_index ? step : 0;
+        step *= is_reduced ? (int64_t)job->x.sizes[d] : 1;
+        views[TO].sizes[d] = job->x.sizes[d];
+        if (is_reduced)
+            views[TO].strides[d] = 0;
+        for (uint32_t v = 0; v < VIEWS && !job->count && is_reduced; v++)
+            views[v].sizes[d] = 1; // nothing is read
+    }
+    *p = (reduce_plan){.width = 1};
+    op_nest_some(views, VIEWS, ~job->axes, &p->kept);
+    op_nest_some(views, VIEWS, job->axes, &p->reduced);
+    p->results = total(&p->kept);
+    int64_t kept = p->kept.strides[X][p->kept.rank - 1];
+    int64_t reduced = p->reduced.strides[X][p->reduced.rank - 1];
+    uint64_t near = (uint64_t)(kept < 0 ? -kept : kept);
+    uint64_t far = (uint64_t)(reduced < 0 ? -reduced : reduced);
+    p->is_columns = p->results > 1 && near && (job->count == 1 || near < far || !far);
+    if (job->count)
+        p->width = width_of(p, &job->x);
+    op_nest *packed = p->is_columns ? &p->kept : &p->reduced;
+    p->rest = (uint32_t)(packed->sizes[packed->rank - 1] % p->width);
+    op_nest_widen(packed, p->width);
+    uint64_t packs = job->count ? total(&p->reduced) : 0;
+    if (p->is_columns)
+        plan_columns(p, packs, total(&p->kept), true);
+    else
+        plan_rows(p, packs);
+    uint64_t step_packs = (uint64_t)p->lanes * PER;
+    p->part_packs = over(over(packs, p->parts), step_packs) * step_packs;
+    p->parts = packs ? over(packs, p->part_packs) : 1;
+    uint64_t of_thread = over(least(packs, p->part_packs), p->lanes);
+    p->per = (uint32_t)least(of_thread ? of_thread : 1, p->width > 8 ? 2 : PER);
+    p->bytes = p->parts > 1
+                   ? (p->parts * p->results * state_bytes(job->kind, job->x.type) + 7) / 8 * 8
+                   : 0;
+}
+
+static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, bool is_last)
+{
+    kiln_type type = kiln_view_type(job->x), acc = acc_type(job->kind, type);
+    bool is_split = p->parts > 1 && !is_last, is_merge = p->parts > 1 && is_last;
+    bool is_wide = acc == KILN_F64 || (job->kind == KIND_mean && acc != KILN_F32);
+    kiln_type real = is_wide ? KILN_F64 : KILN_F32;
+    op_packs kept, reduced;
+    op_nest_cut(&p->kept, &kept);
+    op_nest_cut(&p->reduced, &reduced);
+    reduced.argument.rest = p->rest;
+    if (!job->count)
+        reduced.argument.packs = 0;
+    op_request r = {.program = &program};
+    op_set(&r, KIND, job->kind);
+    op_set(&r, T, type);
+    op_set(&r, OUT, kiln_view_type(job->out));
+    op_set(&r, ACC, acc);
+    op_set(&r, INDEX, job->count > INT32_MAX);
+    op_set(&r, WIDE, is_wide);
+    op_set(&r, V, p->width);
+    op_set(&r, THREADS, p->threads);
+    op_set(&r, LANES, p->lanes);
+    op_set(&r, COLUMNS, p->is_columns);
+    op_set(&r, PER, p->per);
+    op_set(&r, KEPT_RANK, kept.rank);
+    op_set(&r, RANK, reduced.rank);
+    op_set(&r, LONG, kept.is_long || reduced.is_long);
+    op_set(&r, SPLIT, is_split);
+    op_set(&r, STATES, is_merge);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    if (status)
+        return status;
+    uint64_t blocks = over(kept.argument.packs, p->threads / p->lanes);
+    if (blocks > INT32_MAX || p->parts > UINT16_MAX)
+        return error_set(k, KILN_E_LAUNCH, K6015, "%llu results are too many for one launch",
+                         (unsigned long long)p->results);
+    kiln_view work = {.buffer = job->out.buffer, .type = KILN_U64}; // not used without parts
+    if (p->parts > 1)
+        work = *job->words;
+    const kiln_arg args[] = {kiln_arg_view(job->x),
+                             kiln_arg_view(job->out),
+                             kiln_arg_view(work),
+                             kiln_arg_struct(&kept.argument, sizeof kept.argument),
+                             kiln_arg_struct(&reduced.argument, sizeof reduced.argument),
+                             kiln_arg_i64(KILN_U64, (int64_t)(is_merge ? p->parts : p->part_packs)),
+                             kiln_arg_f64(real, job->exponent),
+                             kiln_arg_f64(real, (double)job->count),
+                             kiln_arg_f64(real, job->freedom)};
+    const uint32_t parts = is_split ? (uint32_t)p->parts : 1;
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, parts},
+                                                           .args = args,
+                                                           .arg_count = COUNT(args),
+                                                           .stream = job->stream});
+}
+
+kiln_status reduce_run(kiln *k, const reduce_job *job, const reduce_plan *plan)
+{
+    kiln_status status = launch(k, job, plan, plan->parts == 1);
+    if (status || plan->parts == 1)
+        return status;
+    // The states of the parts: [parts][results], one result a column.
+    reduce_plan merge = *plan;
+    if (plan->is_columns) { // results are columns of single elements again
+        merge.kept.sizes[merge.kept.rank - 1] *= plan->width;
+        for (uint32_t v = 0; v < VIEWS; v++)
+            merge.kept.strides[v][merge.kept.rank - 1] /= (int64_t)plan->width;
+    }
+    merge.is_columns = true;
+    merge.width = merge.per = 1;
+    merge.rest = 0;
+    plan_columns(&merge, plan->parts, plan->results, false);
+    merge.parts = plan->parts;
+    return launch(k, job, &merge, true);
+}

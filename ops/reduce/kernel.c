@@ -1,0 +1,193 @@
+// Reductions of a tensor over some of its dimensions: the elements are kept loops (one result each)
+// around reduced loops, both numbered in one go (kiln/nest.h).
+//
+// LANES threads share a result. Where the reduced loops are contiguous they are neighbours, and a
+// pack is V elements of one result. Where the kept loops are (COLUMNS), neighbours have
+// neighbouring results, and a pack is one element of V results. A thread takes PER packs at a time:
+// it loads all of them, and merges them as a tree. The threads' states are merged as a tree over
+// the bits of their number, in a warp by shuffles, then through shared memory.
+//
+// With SPLIT a block takes a part of the reduced loops and leaves its states in `work`,
+// [parts][results]; a second launch (STATES) merges the parts. The order of all sums follows from
+// the launch alone.
+tune(THREADS, 256, 64, 128, 512);
+tune(LANES, 256, 1, 2, 4, 8, 16, 32, 64, 128, 512);
+tune(COLUMNS, 0, 1);
+tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
+tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
+tune(PER, 4, 1, 2, 3);
+#ifdef LONG // 2^31 packs and more
+#    define NEST_LONG 1
+typedef u64 place;
+#else
+#    define NEST_LONG 0
+typedef u32 place;
+#endif
+#define NEST_RANK RANK
+#include "state.h"
+#include <kiln/nest.h>
+
+PACK(T, V)
+
+enum {
+    TOGETHER = THREADS / LANES,    // results of a block, in packs
+    UNIT = COLUMNS ? TOGETHER : 1, // between two threads of a result
+    RESULTS = COLUMNS ? V : 1,     // of a thread
+    APART = UNIT > 32 ? UNIT : 32, // threads whose states are merged by shuffles
+    GROUPS = LANES * UNIT > 32 ? THREADS / APART : 1,
+    ELEMENTS = COLUMNS ? PER : PER * V, // of a result that are loaded at once
+    PACK_SHIFT = V == 16  ? 4
+                 : V == 8 ? 3
+                 : V == 4 ? 2
+                 : V == 2 ? 1
+                          : 0,
+};
+enum { TO, AT, X }; // views: the result, the flat index in the reduced dimensions, x
+
+#define EACH(i, count) _Pragma("unroll") for (u32 i = 0; i < (count); i++)
+
+#define FIELD(type, name) shuffle_xor(s.name, distance),
+static inline state other_lane(state s, u32 distance)
+{
+    return (state){FIELDS};
+}
+#undef FIELD
+
+// The result: n elements were reduced, q of them count for the variance.
+static inline void store(OUT *to, state s, real p, real n, real q)
+{
+#if defined KIND_argmax || defined KIND_argmin
+    *to = pack_put(OUT, s.at == PACK_JOIN(HIGHEST_, INDEX) ? -1 : s.at);
+#elif defined KIND_max_ties || defined KIND_min_ties
+    *to = pack_put(OUT, s.ties);
+#elif defined KIND_variance
+    *to = pack_put(OUT, s.squares / q);
+#elif defined KIND_deviation
+    *to = pack_put(OUT, sqrt(s.squares / q));
+#elif defined KIND_logsumexp
+    *to = pack_put(OUT, scale_of(s.largest) + log(s.sum));
+#elif defined KIND_mean
+    *to = pack_put(OUT, (real)s.sum / n);
+#elif defined KIND_norm_2
+    *to = pack_put(OUT, sqrt(s.sum));
+#elif defined KIND_norm_p
+    *to = pack_put(OUT, pow(s.sum, 1 / p));
+#else
+    *to = pack_put(OUT, s.sum);
+#endif
+}
+
+kernel block(THREADS) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
+                                  struct nest kept, struct nest reduced, u64 part_packs, real p,
+                                  real n, real q)
+{
+    u32 kept_lane = COLUMNS ? thread_x() % TOGETHER : thread_x() / LANES;
+    u32 lane_of = COLUMNS ? thread_x() / TOGETHER : thread_x() % LANES;
+    place result = (place)block_x() * TOGETHER + kept_lane;
+    bool is_mine = result < (place)kept.packs;
+    u64 index[8];
+    nest_find(&kept, KEPT_RANK, is_mine ? result : 0, index);
+    i64 first = nest_place(&kept, KEPT_RANK, index, X),
+        first_to = nest_place(&kept, KEPT_RANK, index, TO);
+    i64 to_step = COLUMNS ? kept.strides[TO][KEPT_RANK - 1] / V : 0;
+    state s[RESULTS];
+    EACH(r, RESULTS)
+    s[r] = state_empty();
+#ifdef STATES
+    const state *parts = (const state *)work;
+    if (is_mine)
+#    pragma unroll 4
+        for (place at = lane_of; at < (place)part_packs; at += LANES)
+            s[0] = merge(s[0], parts[(u64)at * kept.packs + result]);
+#else
+    place at = (place)((u64)block_y() * part_packs),
+          end = (place)min((u64)at + part_packs, reduced.packs);
+    at += lane_of;
+    number v[PER][V];
+    INDEX where[PER];
+#    define LOAD(p, pack)                                                                          \
+        {                                                                                          \
+            nest_find(&reduced, RANK, pack, index);                                                \
+            pack_load(T, V, v[p], x,                                                               \
+                      (u64)(first + nest_place(&reduced, RANK, index, X) >> PACK_SHIFT));          \
+            where[p] = (INDEX)nest_place(&reduced, RANK, index, AT);                               \
+        }
+#    define INDEX_STEP (COLUMNS ? (INDEX)0 : (INDEX)(reduced.strides[AT][RANK - 1] / V))
+    number all[ELEMENTS];
+    INDEX places[ELEMENTS];
+    if (is_mine) {
+        for (; at + (PER - 1) * LANES < end; at += PER * LANES) {
+            EACH(p, PER)
+            LOAD(p, at + p * LANES)
+            EACH(r, RESULTS)
+            {
+                EACH(e, ELEMENTS)
+                {
+                    all[e] = COLUMNS ? v[e % PER][r % V] : v[e / V % PER][e % V];
+                    places[e] =
+                        COLUMNS ? where[e % PER] : where[e / V % PER] + (INDEX)(e % V) * INDEX_STEP;
+                }
+                s[r] = merge(s[r], state_of_all(all, places, ELEMENTS, p));
+            }
+        }
+        if (PER > 1) {
+            EACH(p, PER)
+            if (at + p * LANES < end)
+                LOAD(p, at + p * LANES)
+            EACH(m, PER)
+            if (at + m * LANES < end)
+                EACH(r, RESULTS)
+                {
+                    EACH(e, ELEMENTS / PER)
+                    {
+                        all[e] = COLUMNS ? v[m][r % V] : v[m][e % V];
+                        places[e] = where[m] + (INDEX)(e % V) * INDEX_STEP;
+                    }
+                    s[r] = merge(s[r], state_of_all(all, places, ELEMENTS / PER, p));
+                }
+        }
+        // What is left of a row of one loop is less than a pack.
+        if (RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1 &&
+            lane_of < reduced.rest) {
+            place e = (place)reduced.packs * V + lane_of;
+            s[0] = merge(s[0], state_of(pack_get(T, x[first + (i64)e]), (INDEX)e * INDEX_STEP, p));
+        }
+    }
+#endif
+#pragma unroll
+    for (u32 level = 0; level < 5; level++) {
+        u32 distance = 1u << level;
+        if (distance >= UNIT && distance < UNIT * LANES)
+            EACH(r, RESULTS)
+            {
+                state other = other_lane(s[r], distance);
+                bool is_upper = lane() & distance;
+                s[r] = merge(is_upper ? other : s[r], is_upper ? s[r] : other);
+            }
+    }
+    if (GROUPS > 1) {
+        shared state all_states[RESULTS][GROUPS][APART];
+        EACH(r, RESULTS)
+        all_states[r][thread_x() / APART][thread_x() % APART] = s[r];
+        barrier();
+        if (lane_of == 0)
+            EACH(r, RESULTS)
+            {
+                state group[GROUPS];
+                EACH(g, GROUPS)
+                group[g] = all_states[r][g][thread_x()];
+                TREE(a, b, GROUPS, group[a] = merge(group[a], group[b]))
+                s[r] = group[0];
+            }
+    }
+    if (is_mine && lane_of == 0)
+        EACH(r, RESULTS)
+        {
+#ifdef SPLIT
+            ((state *)work)[(u64)block_y() * kept.packs * RESULTS + (u64)result * RESULTS + r] =
+                s[r];
+#else
+            store(to + first_to + (i64)r * to_step, s[r], p, n, q);
+#endif
+        }
+}

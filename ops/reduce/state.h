@@ -1,0 +1,201 @@
+// What a reduction keeps while it runs, for each KIND: `struct state`, the empty one, the one of an
+// element, how two are merged, and the result. The host defines KIND_name, ACC (the type of the
+// sums) and INDEX (i32 or i64).
+//
+// FIELDS lists the members for what moves them between threads. A state of many elements at once is
+// a tree of merges (state_of_all); variance and logsumexp do better when they see all of them.
+#include <kiln/pack.h>
+
+#ifndef T
+#    define T     f32
+#    define OUT   f32
+#    define V     4
+#    define ACC   f32
+#    define INDEX i32
+#    define KIND_sum
+#endif
+typedef pack_number(T) number;
+typedef ACC acc;
+#ifdef WIDE // parameters, and the division of a mean
+typedef f64 real;
+#else
+typedef f32 real;
+#endif
+
+// clang-format off
+#define LOWEST_f32  (-INFINITY)
+#define LOWEST_f64  (-(f64)INFINITY)
+#define LOWEST_i32  (-2147483647 - 1)
+#define LOWEST_u32  0u
+#define LOWEST_i64  (-9223372036854775807 - 1)
+#define LOWEST_u64  0ul
+#define HIGHEST_f32 INFINITY
+#define HIGHEST_f64 ((f64)INFINITY)
+#define HIGHEST_i32 2147483647
+#define HIGHEST_u32 4294967295u
+#define HIGHEST_i64 9223372036854775807
+#define HIGHEST_u64 18446744073709551615ul
+#define LOWEST      PACK_JOIN(LOWEST_, ACC)
+#define HIGHEST     PACK_JOIN(HIGHEST_, ACC)
+// clang-format on
+
+// step(a, b) for neighbours, then for neighbours of those, until a[0] has all of them.
+#define TREE(a, b, count, step)                                                                    \
+    _Pragma("unroll") for (u32 level = 0; level < 6; level++)                                      \
+        _Pragma("unroll") for (u32 a = 0; a + (1u << level) < (count); a += 2u << level)           \
+    {                                                                                              \
+        u32 b = a + (1u << level);                                                                 \
+        step;                                                                                      \
+    }
+
+// A NaN is above and below everything: b wins against what came before.
+#if defined KIND_max || defined KIND_argmax || defined KIND_max_ties
+#    define WINS(b, a) ((b) > (a) || ((b) != (b) && (a) == (a)))
+#    define LOSER      LOWEST
+#else
+#    define WINS(b, a) ((b) < (a) || ((b) != (b) && (a) == (a)))
+#    define LOSER      HIGHEST
+#endif
+#define IS_TIE(b, a) ((b) == (a) || ((b) != (b) && (a) != (a)))
+
+#if defined KIND_argmax || defined KIND_argmin
+#    define FIELDS FIELD(acc, best) FIELD(INDEX, at)
+#elif defined KIND_max_ties || defined KIND_min_ties
+#    define FIELDS FIELD(acc, best) FIELD(acc, ties)
+#elif defined KIND_variance || defined KIND_deviation
+#    define FIELDS FIELD(acc, count) FIELD(acc, mean) FIELD(acc, squares)
+#elif defined KIND_logsumexp
+#    define FIELDS FIELD(acc, largest) FIELD(acc, sum)
+#else
+#    define FIELDS FIELD(acc, sum)
+#endif
+#define FIELD(type, name) type name;
+typedef struct state {
+    FIELDS
+} state;
+#undef FIELD
+
+static inline state state_empty(void)
+{
+#if defined KIND_argmax || defined KIND_argmin
+    return (state){LOSER, PACK_JOIN(HIGHEST_, INDEX)};
+#elif defined KIND_max_ties || defined KIND_min_ties
+    return (state){LOSER, 0};
+#elif defined KIND_max || defined KIND_min
+    return (state){LOSER};
+#elif defined KIND_variance || defined KIND_deviation
+    return (state){0, 0, 0};
+#elif defined KIND_logsumexp
+    return (state){LOWEST, 0};
+#elif defined KIND_prod || defined KIND_prod_nonzero || defined KIND_all
+    return (state){1};
+#else
+    return (state){0};
+#endif
+}
+
+// p: the exponent of a norm.
+static inline state state_of(number x, INDEX at, real p)
+{
+#if defined KIND_argmax || defined KIND_argmin
+    return (state){x, at};
+#elif defined KIND_max_ties || defined KIND_min_ties
+    return (state){x, 1};
+#elif defined KIND_variance || defined KIND_deviation
+    return (state){1, x, 0};
+#elif defined KIND_logsumexp
+    return (state){x, exp(isfinite(x) ? 0 : x)};
+#elif defined KIND_prod_nonzero
+    return (state){x == 0 ? 1 : x};
+#elif defined KIND_any || defined KIND_all || defined KIND_count
+    return (state){x != 0};
+#elif defined KIND_zeros
+    return (state){x == 0 ? 1 : 0};
+#elif defined KIND_norm_1
+    return (state){fabs(x)};
+#elif defined KIND_norm_2
+    return (state){x * x};
+#elif defined KIND_norm_p
+    return (state){pow(fabs(x), p)};
+#else
+    return (state){(acc)x};
+#endif
+}
+
+#if defined KIND_logsumexp
+// The sum of a state is scaled by this.
+static inline acc scale_of(acc largest)
+{
+    return isfinite(largest) ? largest : 0;
+}
+
+static inline acc scaled(state s, acc scale)
+{
+    return s.largest == LOWEST ? s.sum : s.sum * exp(scale_of(s.largest) - scale);
+}
+#endif
+
+static inline state merge(state a, state b)
+{
+#if defined KIND_argmax || defined KIND_argmin
+    bool is_b = WINS(b.best, a.best) || (IS_TIE(b.best, a.best) && b.at < a.at);
+    return (state){is_b ? b.best : a.best, is_b ? b.at : a.at};
+#elif defined KIND_max_ties || defined KIND_min_ties
+    bool is_b = WINS(b.best, a.best), is_tie = IS_TIE(b.best, a.best);
+    return (state){is_b ? b.best : a.best, is_tie ? a.ties + b.ties : is_b ? b.ties : a.ties};
+#elif defined KIND_max || defined KIND_min
+    return (state){WINS(b.sum, a.sum) ? b.sum : a.sum};
+#elif defined KIND_variance || defined KIND_deviation
+    acc count = a.count + b.count, delta = b.mean - a.mean;
+    acc share = b.count == 0 ? 0 : b.count / count;
+    return (state){count, a.mean + (b.count == 0 ? 0 : delta * share),
+                   a.squares + b.squares + (b.count == 0 ? 0 : delta * delta * a.count * share)};
+#elif defined KIND_logsumexp
+    acc largest = max(a.largest, b.largest), scale = scale_of(largest);
+    return (state){largest, scaled(a, scale) + scaled(b, scale)};
+#elif defined KIND_prod || defined KIND_prod_nonzero
+    return (state){a.sum * b.sum};
+#elif defined KIND_any
+    return (state){a.sum | b.sum};
+#elif defined KIND_all
+    return (state){a.sum & b.sum};
+#else
+    return (state){a.sum + b.sum};
+#endif
+}
+
+// Of `count` elements, a power of two or three times one.
+static inline state state_of_all(const number *x, const INDEX *at, const u32 count, real p)
+{
+#if defined KIND_variance || defined KIND_deviation
+    acc sum[4 * V], mean;
+#    pragma unroll
+    for (u32 i = 0; i < count; i++)
+        sum[i] = x[i];
+    TREE(a, b, count, sum[a] = sum[a] + sum[b])
+    mean = sum[0] / (acc)count;
+#    pragma unroll
+    for (u32 i = 0; i < count; i++)
+        sum[i] = (x[i] - mean) * (x[i] - mean);
+    TREE(a, b, count, sum[a] = sum[a] + sum[b])
+    return (state){(acc)count, mean, sum[0]};
+#elif defined KIND_logsumexp
+    acc largest = x[0], sum[4 * V];
+#    pragma unroll
+    for (u32 i = 1; i < count; i++)
+        largest = max(largest, x[i]);
+    acc scale = scale_of(largest);
+#    pragma unroll
+    for (u32 i = 0; i < count; i++)
+        sum[i] = exp(x[i] - scale);
+    TREE(a, b, count, sum[a] = sum[a] + sum[b])
+    return (state){largest, sum[0]};
+#else
+    state s[4 * V];
+#    pragma unroll
+    for (u32 i = 0; i < count; i++)
+        s[i] = state_of(x[i], at[i], p);
+    TREE(a, b, count, s[a] = merge(s[a], s[b]))
+    return s[0];
+#endif
+}
