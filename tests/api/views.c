@@ -267,6 +267,22 @@ static void overlaps(kiln *k, kiln_buffer *b)
     CHECK(!kiln_view_overlaps(KILN_VIEW(b, 4), narrow));
     CHECK(!kiln_view_overlaps(KILN_VIEW(b, 0), m));
     kiln_buffer_free(other);
+    // two buffers over the same memory of the host, one an element further on
+    static int32_t memory[16];
+    kiln_buffer *low = NULL, *high = NULL;
+    kiln_wrap_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.type = KILN_I32;
+    desc.count = 8;
+    desc.host = memory;
+    CHECK(!kiln_buffer_wrap(k, &desc, &low));
+    desc.host = memory + 1;
+    CHECK(!kiln_buffer_wrap(k, &desc, &high));
+    CHECK(kiln_view_overlaps(kiln_view_all(low), kiln_view_all(high)));
+    CHECK(
+        !kiln_view_overlaps(kiln_view_slice(kiln_view_all(low), 0, 0, 1, 1), kiln_view_all(high)));
+    kiln_buffer_free(low);
+    kiln_buffer_free(high);
 }
 
 static void copies(kiln *k, kiln_buffer *b)

@@ -221,6 +221,13 @@ static void add_view(terms *t, const kiln_view *v)
 
 enum { SEARCH = 4096 };
 
+// Where its memory is: two buffers may be the same foreign memory. On a device whose memory is the
+// host's, what kernels get is the device's own way to number it; only `base` tells.
+static uint64_t place_of(const kiln_buffer *b)
+{
+    return b->k->caps.has_host_memory ? (uint64_t)(uintptr_t)b->base : b->address;
+}
+
 bool kiln_view_overlaps(kiln_view a, kiln_view b)
 {
     uint64_t a_low, a_end, b_low, b_end;
@@ -229,11 +236,11 @@ bool kiln_view_overlaps(kiln_view a, kiln_view b)
     if (a.buffer->k != b.buffer->k || a_low == a_end || b_low == b_end)
         return false;
     uint64_t a_size = view_element_size(&a), b_size = view_element_size(&b);
-    // addresses, not offsets: two buffers may be the same foreign memory
-    a_low = a.buffer->address + a_low * a_size;
-    b_low = b.buffer->address + b_low * b_size;
-    a_end = a.buffer->address + a_end * a_size;
-    b_end = b.buffer->address + b_end * b_size;
+    uint64_t a_place = place_of(a.buffer), b_place = place_of(b.buffer);
+    a_low = a_place + a_low * a_size;
+    b_low = b_place + b_low * b_size;
+    a_end = a_place + a_end * a_size;
+    b_end = b_place + b_end * b_size;
     if (a_end <= b_low || b_end <= a_low)
         return false;
     // A byte of a is a_low + (terms of a), one of b is b_end - 1 - (terms of b): both count from an
