@@ -139,6 +139,7 @@ help:
 	@echo 'make bless                rewrite the golden files from what the compiler says now'
 	@echo 'make op-pages             the generated parts of docs/ops and of the enums of kiln/ops.h'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=…], make uninstall'
+	@echo 'make python, make wheel   rewrite what bind/python generates from headers and tables; the Python package as $(BUILD)/wheel/*.whl'
 	@echo 'make man                  rewrite docs/man/*.1 from the tables of the program'
 	@echo 'make compile_commands.json, make format, make check-format, make clean'
 
@@ -149,6 +150,15 @@ test-bare:
 	@bash tests/install/bare
 build-deps:
 	@sh tools/deps build
+
+# the Python package: what is generated from the headers and tables, and a wheel with library and program inside
+PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
+.PHONY: python wheel
+python:
+	@$(PYTHON) bind/python/generate.py
+wheel: $(BUILD)/libkiln.so $(BUILD)/kiln
+	@mkdir -p $(BUILD)/wheel && rm -f $(BUILD)/wheel/*.whl
+	@KILN_BUILD=$(call quote,$(ABSOLUTE_BUILD)) $(PYTHON) bind/python/backend.py $(BUILD)/wheel
 
 # the manual pages, from the tables of the program and the prose beside them
 man: $(BUILD)/kiln

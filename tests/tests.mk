@@ -125,6 +125,7 @@ bless: all $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
 	@sh tools/doctables
 	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
+	@$(PYTHON) bind/python/generate.py
 	@sh tools/docs-check $(BUILD)/kiln --bless
 
 # --- on a GPU: programs over the public header alone; built with gcc and make, run with a driver

@@ -1,0 +1,224 @@
+# generate_ops.py: the op library as Python: one function for each call of ops.h, and one for each row of elementwise.def.
+#
+# What a field of a description is follows from its type and name: views named out…, or d… after an operand, are results; `stream` is the stream; a
+# structure within it keeps its zeros. Shapes of results that are not those of an operand are rows of kiln/_shapes.py; a result without a rule is
+# given by the caller.
+import importlib.util
+import keyword
+import os
+import re
+import textwrap
+
+import headers
+
+here = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location("_shapes", os.path.join(here, "kiln", "_shapes.py"))
+shapes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(shapes)
+
+BY_HAND = {"kiln_elementwise_forward", "kiln_elementwise_backward"}  # their rows are functions of their own
+OPTIONAL = re.compile(r"without a buffer|nothing without|[Nn]one where|may be left out|without it|optional|or none")
+
+
+def split_row(text):
+    """The arguments of one ROW(…)."""
+    parts, depth, is_quoted, start = [], 0, False, 0
+    for at, letter in enumerate(text):
+        if letter == '"':
+            is_quoted = not is_quoted
+        if is_quoted:
+            continue
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    return parts + [text[start:].strip()]
+
+
+def elementwise_rows(text):
+    """[(name, signature, has alpha, has beta, derivatives, what it does)]"""
+    rows = []
+    text = re.sub(r"^//.*$", "", text, flags=re.M)
+    for match in re.finditer(r"\bROW\(", text):
+        depth, at = 1, match.end()
+        while depth:
+            depth += (text[at] == "(") - (text[at] == ")")
+            at += 1
+        parts = split_row(text[match.end() : at - 1])
+        name, signature, types, value, da, db, dc = parts[:7]
+        said = parts[-1].strip('"')
+        every = " ".join([value, da, db, dc])
+        rows.append((name, signature, types, bool(re.search(r"\bp\b", every)), bool(re.search(r"\bq\b", every)), bool(da or db or dc), said))
+    return rows
+
+
+def classify(parsed, function, struct):
+    """Fields as (kind, name, extra): what Op of kiln/_op.py is made of."""
+    forward = {one.name for one in struct.fields}
+    rules = shapes.RULES.get(function.name, {})
+    query = function.name + "_workspace"
+    is_backward = function.name.endswith("_backward")
+    result = []
+    first_input = None
+    for one in struct.fields:
+        name = one.name
+        is_optional = bool(OPTIONAL.search(one.text)) and name != "out" or (function.name, name) in shapes.OPTIONAL
+        if one.type == "kiln_view" and not one.is_pointer:
+            like = re.match(r"as (\w+)", one.text)
+            if is_backward:  # out and its sisters come from the forward call
+                is_result = name in rules or (name[0] == "d" and not name.startswith("dout"))
+            else:
+                is_result = name in rules or name == "out" or name.startswith("out_")
+            if name == "workspace":
+                extra = rules[name].__name__ if name in rules else "query:" + query if query in parsed.functions else "given"
+                result.append(("work", name, extra))
+            elif one.count:
+                result.append(("views", name, str(one.count)))
+            elif is_result:
+                pair = name[1:] if name[0] == "d" and name[1:] in forward else like.group(1) if like and like.group(1) in forward else None
+                sisters = [f.name for f in struct.fields if f.type == "kiln_view" and f.text == one.text]
+                if name in rules:
+                    extra = rules[name].__name__
+                elif pair:
+                    extra = "like:" + pair
+                elif name == "out" and first_input in sisters:
+                    extra = "like:" + first_input
+                else:
+                    extra = "given"
+                result.append(("out?" if is_optional else "out", name, extra))
+            else:
+                first_input = first_input or name
+                result.append(("in?" if is_optional else "in", name, ""))
+        elif one.type == "kiln_view":
+            result.append(("viewlist", name, ""))
+        elif one.type == "kiln_stream":
+            result.append(("stream", name, ""))
+        elif one.is_pointer:
+            result.append(("pointer", name, one.type))
+        elif one.type in parsed.enums:
+            result.append(("enum", name, one.type))
+        elif one.type in parsed.structs:
+            result.append(("zeros", name, ""))
+        elif one.count:
+            result.append(("numbers", name, str(one.count)))
+        elif name == "axis":
+            result.append(("axis", name, ""))
+        else:
+            result.append(("bool" if one.type == "bool" else "float" if one.type in ("float", "double") else "int", name, ""))
+    return result
+
+
+def python_name(name):
+    return name + "_" if keyword.iskeyword(name) else {"in": "x"}.get(name, name)
+
+
+DEFAULTS = {"bool": "False", "float": "0.0", "int": "0", "axis": "-1"}
+TYPES = {"bool": "bool", "float": "float", "int": "int", "axis": "int"}
+NUMBERS = {"eps": "1e-5"}
+
+
+def signature(parsed, fields, first_of):
+    """(parameters with defaults, the same with types)"""
+    plain, typed = [], []
+    for kind, name, extra in fields:
+        if kind in ("in", "views", "viewlist"):
+            plain.append(python_name(name))
+            typed.append("%s: %s" % (python_name(name), "ArrayLike" if kind == "in" else "Sequence[ArrayLike]"))
+    plain.append("*")
+    typed.append("*")
+    for kind, name, extra in fields:
+        if kind == "in?":
+            plain.append(python_name(name) + "=None")
+            typed.append("%s: ArrayLike | None = ..." % python_name(name))
+        elif kind in DEFAULTS:
+            plain.append("%s=%s" % (python_name(name), NUMBERS.get(name, DEFAULTS[kind])))
+            typed.append("%s: %s = ..." % (python_name(name), TYPES[kind]))
+        elif kind == "enum":
+            plain.append('%s="%s"' % (python_name(name), first_of(extra)))
+            typed.append("%s: str | int = ..." % python_name(name))
+        elif kind == "numbers":
+            plain.append("%s=()" % python_name(name))
+            typed.append("%s: Sequence[int | float] = ..." % python_name(name))
+        elif kind == "pointer":
+            plain.append("%s=None" % python_name(name))
+            typed.append("%s: Sequence[int | float] | None = ..." % python_name(name))
+    for kind, name, extra in fields:
+        if kind == "out" and extra == "given":
+            plain.append(python_name(name))
+            typed.append("%s: ArrayLike" % python_name(name))
+        elif kind == "work" and extra == "given":
+            plain.append(python_name(name) + "=None")
+            typed.append("%s: ArrayLike | None = ..." % python_name(name))
+        elif kind == "out":
+            plain.append(python_name(name) + "=None")
+            typed.append("%s: ArrayLike | None = ..." % python_name(name))
+        elif kind == "out?":
+            plain.append(python_name(name) + "=None")
+            typed.append("%s: ArrayLike | bool | None = ..." % python_name(name))
+    plain += ["stream=None", "device=None"]
+    typed += ["stream: Any = ...", "device: Device | str | None = ..."]
+    return plain, typed
+
+
+def describe_fields(struct):
+    lines = []
+    for one in struct.fields:
+        if one.text and one.name != "stream":
+            lines.append("    %s: %s" % (python_name(one.name), one.text))
+    return lines
+
+
+def escape(text):
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def write(parsed, functions, rows, banner):
+    import generate
+
+    code = banner % "The op library: one function for each op, with shapes as in NumPy."
+    stub = banner % "Types of kiln.ops."
+    code += "\nfrom __future__ import annotations\n\nfrom ._op import Op, elementwise, elementwise_backward\n"
+    stub += "\nfrom typing import Any, Sequence\n\nfrom ._device import Device\n\nArrayLike = Any  # NumPy, PyTorch, CuPy, JAX, kiln.Array; numbers in elementwise ops\n"
+    names = []
+    sections = {name: title for title, group in parsed.sections for name in group}
+    for function in functions:
+        if function.name in BY_HAND or function.name.endswith("_workspace") or len(function.parameters) != 2:
+            continue
+        struct = parsed.structs.get(function.parameters[1].type)
+        if struct is None:
+            continue
+        name = function.name.removeprefix("kiln_").removesuffix("_forward")
+        fields = classify(parsed, function, struct)
+        form, size, _, _ = headers.layout(parsed, struct.name)
+        first = lambda enum: generate.short_name(parsed.enums[enum], parsed.enums[enum][0][0])
+        plain, typed = signature(parsed, fields, first)
+        said = [sections.get(function.name, name)]
+        said += ["", *textwrap.wrap(struct.text, 130)] if struct.text else []
+        said += ["", *describe_fields(struct)]
+        code += "\n_%s = Op(\n    \"%s\",\n    \"%s\",\n    [\n%s    ],\n)\n" % (
+            name, function.name, form, "".join('        ("%s", "%s", "%s"),\n' % (k, n, e) for k, n, e in fields))
+        code += "\n\ndef %s(%s):\n" % (name, ", ".join(plain))
+        code += '    """%s\n    """\n' % escape("\n".join("    " + line if line else "" for line in said).strip())
+        values = [python_name(n) if k not in ("stream", "zeros") and not (k == "work" and e != "given") else "None" for k, n, e in fields]
+        code += "    return _%s((%s,), stream, device)\n\n" % (name, ", ".join(values))
+        stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
+        names.append(name)
+    for number, (name, form, types, alpha, beta, _, said) in enumerate(rows):
+        operands = "abc"[: form.index("_")]
+        numbers = (["alpha=1.0"] if alpha else []) + (["beta=0.0"] if beta else [])
+        plain = [*operands, "*", *numbers, "out=None", "dtype=None", "stream=None", "device=None"]
+        code += "\ndef %s(%s):\n" % (name, ", ".join(plain))
+        code += '    """%s"""\n' % escape(said)
+        code += '    return elementwise(%d, "%s", (%s), %s, %s, out, dtype, stream, device)\n\n' % (
+            number, form, operands + "," if len(operands) == 1 else ", ".join(operands), "alpha" if alpha else "0.0", "beta" if beta else "0.0")
+        typed = ["%s: ArrayLike" % o for o in operands] + ["*"] + ["%s: float = ..." % n.split("=")[0] for n in numbers]
+        typed += ["out: ArrayLike | None = ...", "dtype: Any = ...", "stream: Any = ...", "device: Device | str | None = ..."]
+        stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
+        names.append(name)
+    stub += "\ndef elementwise_backward(op: str, operands: Sequence[ArrayLike], dout: ArrayLike, *, alpha: float = ..., beta: float = ..., wanted: Sequence[bool] | None = ..., stream: Any = ..., device: Device | str | None = ...) -> tuple[Any, ...]: ...\n"
+    code += "\n# name: (number, signature, has alpha, has beta, has derivatives)\nELEMENTWISE = {\n"
+    for number, (name, form, types, alpha, beta, has, _) in enumerate(rows):
+        code += '    "%s": (%d, "%s", %s, %s, %s),\n' % (name, number, form, alpha, beta, has)
+    code += "}\n\n__all__ = [\n" + "".join('    "%s",\n' % n for n in ["elementwise_backward", *names]) + "]\n"
+    stub += "\nELEMENTWISE: dict[str, tuple[int, str, bool, bool, bool]]\n__all__: list[str]\n"
+    return code, stub

@@ -1,0 +1,93 @@
+"""For the time of one call: which device runs it, and the call's arrays as views of that device.
+
+An array in a GPU's memory runs on that GPU, in its library's current stream. An array of the host is shared with interp and cpu, and copied to and
+from any other device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_void_p
+from typing import Any, Iterable
+
+from . import _abi
+from ._array import Described, dense_strides
+from ._device import Device, pack_view, shared_device, stream_handle
+from ._errors import ArgumentError
+from ._library import library
+
+
+def place_name(place: Any) -> str:
+    return place.name if isinstance(place, Device) else "the host's memory" if place == "host" else place
+
+
+def choose_device(call: str, arrays: Iterable[tuple[str, Described]], wanted: Device | str | None) -> Device:
+    """The device that all arrays can be used on; a sentence that names both ends where there is none."""
+    chosen: Device | None = shared_device(wanted) if wanted is not None else None
+    because = "device="
+    for name, one in arrays:
+        if one.place == "host":
+            continue
+        on = one.place if isinstance(one.place, Device) else None
+        if on is None:
+            if chosen is not None and chosen.name == one.place:
+                continue
+            on = shared_device(one.place)
+        if chosen is not None and chosen is not on:
+            raise ArgumentError("%s: '%s' is on %s, but %s says %s: move one of them" % (call, name, on.name, because, chosen.name))
+        chosen, because = on, "'%s'" % name
+    return chosen if chosen is not None else shared_device(None)
+
+
+class Borrowed:
+    """The arrays of one call on one device. finish() copies results back where memory is not shared."""
+
+    def __init__(self, device: Device, stream: Any = None) -> None:
+        self.device = device
+        self.given_stream = stream
+        self._native: Any = None
+        self._copies: list[tuple[int, Described, bool]] = []
+        self.keep: list[Any] = []
+
+    def view(self, one: Described, is_written: bool) -> bytes:
+        if one.stream is not None and self._native is None:
+            self._native = one.stream
+        if one.keep is not None:
+            self.keep.append(one.keep)
+        if isinstance(one.place, Device) or one.place == self.device.name or self.device.is_host:
+            return one.view(self.device)
+        return self._copy(one, is_written)
+
+    def stream(self) -> int:
+        """What the call runs in: the given stream, or that of the arrays; 0 is the device's own."""
+        if self.given_stream is not None:
+            return stream_handle(self.device, self.given_stream)
+        return stream_handle(self.device, self._native)
+
+    def _copy(self, one: Described, is_written: bool) -> bytes:
+        """Memory of the host on a device that does not reach it."""
+        if not one.is_dense:
+            raise ArgumentError("an array of the host must be contiguous to be copied to %s: numpy.ascontiguousarray" % self.device.name)
+        count = one.count
+        desc = _abi.kiln_buffer_desc(type=one.kind, element_size=0 if one.kind else one.item, count=count)
+        out = c_void_p()
+        self.device.call(library.kiln_buffer_make, self.device.open_handle(), byref(desc), byref(out))
+        assert out.value is not None
+        self._copies.append((out.value, one, is_written))
+        if count:
+            self.device.call(library.kiln_write, out.value, 0, one.address, count)
+        return pack_view(out.value, 0, one.kind, one.shape, dense_strides(one.shape))
+
+    def finish(self) -> None:
+        copies, self._copies = self._copies, []
+        try:
+            for buffer, one, is_written in copies:
+                if is_written and one.count:
+                    self.device.call(library.kiln_read, buffer, 0, one.address, one.count)
+        finally:
+            for buffer, _, _ in copies:
+                self.device.free_later(library.kiln_buffer_free, buffer)
+
+
+def scalar_bytes(data: bytes) -> Any:
+    return ctypes.create_string_buffer(data, max(len(data), 1))

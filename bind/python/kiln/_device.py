@@ -1,0 +1,314 @@
+"""Devices: one handle of the library each, a lock around it, and a table of the foreign memory that it has seen.
+
+A handle of the library is for one thread at a time, so every call holds the device's lock. Handles are freed when the lock is next free, never
+inside of a call: the garbage collector may run in the middle of one, within a kernel's printf. After a fork the child opens its devices
+anew; what the parent made stays the parent's.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import struct
+import sys
+import threading
+import weakref
+from collections import deque
+from ctypes import byref, c_uint64, c_void_p
+from typing import Any, Callable
+
+from . import _abi
+from ._errors import ArgumentError, Error, check
+from ._library import close, library, text
+from ._types import SIZE
+
+_PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, ctypes.c_size_t)
+_VIEW = struct.Struct("<QQiI8Q?7x8q")
+_WRAP = struct.Struct("<i4xQQQQ?7xQQQ")
+MAX_RANK = _abi.KILN_MAX_RANK
+NO_VIEW = bytes(_VIEW.size)
+_MOST_WRAPS = 1 << 14
+
+
+def _print(_user: Any, data: int, length: int) -> None:
+    sys.stdout.write(ctypes.string_at(data, length).decode("utf-8", "replace"))
+
+
+_on_print = _PRINT(_print)  # one for all devices, for as long as the process lives
+
+
+def pack_view(buffer: int, first: int, kind: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> bytes:
+    """The bytes of a kiln_view; strides in elements."""
+    rest = MAX_RANK - len(shape)
+    return _VIEW.pack(buffer, first, kind, len(shape), *shape, *(0,) * rest, True, *strides, *(0,) * rest)
+
+
+class Device:
+    """An open device: "cpu", "interp", "cuda:0", "opencl:0" …; None is $KILN_DEVICE, or the best one present.
+
+    kiln.device(name) gives the one that everything shares; Device(name) opens another, which works beside it in another thread.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        self.lock = threading.RLock()
+        self._depth = 0
+        self._garbage: deque[tuple[Callable[[int], None], int]] = deque()
+        self._wraps: dict[Any, int] = {}
+        self.views: dict[Any, bytes] = {}  # of foreign arrays, by what describes them: kiln.torch looks here first
+        self._streams: dict[int, int] = {}
+        self._own_streams: dict[int, int] = {}
+        self.handle: int | None = None
+        out = c_void_p()
+        check(library.kiln_open(name.encode() if name is not None else None, byref(out)))
+        self.handle = out.value
+        self.process = os.getpid()
+        info = _abi.kiln_device_info()
+        check(library.kiln_device_info_of(self.handle, byref(info)), self.handle)
+        self.name = text(info.device)
+        self.description = text(info.name)
+        self.target = text(info.target)
+        self.caps = {field: getattr(info.caps, field) for field, *_ in _abi.kiln_caps._fields_}
+        self.is_host: bool = bool(info.caps.has_host_memory)
+        self.memory_bytes: int = info.memory_bytes
+        self.multiprocessors: int = info.multiprocessors
+        library.kiln_on_print(self.handle, ctypes.cast(_on_print, c_void_p), None)
+        _all.add(self)
+
+    def __repr__(self) -> str:
+        return "<kiln.Device %s: %s%s>" % (self.name, self.description, "" if self.handle else ", closed")
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except Exception:  # the interpreter is going away
+            pass
+
+    def close(self) -> None:
+        """Frees everything made through it; arrays of other libraries that share its memory stay."""
+        with self.lock:
+            if self.handle is None or self._depth:
+                return
+            handle, self.handle = self.handle, None
+            self._wraps.clear()
+            self.views.clear()
+            if self.process == os.getpid():
+                close(handle)
+
+    @property
+    def is_open(self) -> bool:
+        return self.handle is not None and self.process == os.getpid()
+
+    def open_handle(self) -> int:
+        if self.handle is None:
+            raise ArgumentError("the device '%s' is closed: what was made through it is gone with it; open it again" % getattr(self, "name", "?"))
+        if self.process != os.getpid():
+            raise ArgumentError(
+                "the device '%s' belongs to the process that this one was forked from: make arrays and modules anew after a fork, "
+                "or pass NumPy arrays" % self.name
+            )
+        return self.handle
+
+    def call(self, function: Any, *arguments: Any) -> None:
+        """Calls a function of the library that returns a status, alone on this device."""
+        with self.lock:
+            if self._garbage and not self._depth:
+                self._collect()
+            handle = self.open_handle()
+            self._depth += 1
+            try:
+                status = function(*arguments)
+            finally:
+                self._depth -= 1
+            if status:
+                check(status, handle)
+
+    # --- freeing
+    def free_later(self, free: Any, handle: int) -> None:
+        """Frees a handle now, or, where a call is under way, after it."""
+        if self.handle is None or self.process != os.getpid():
+            return  # kiln_close has freed it, or it is the parent's
+        self._garbage.append((free, handle))
+        if self.lock.acquire(blocking=False):
+            try:
+                if not self._depth:
+                    self._collect()
+            finally:
+                self.lock.release()
+
+    def _collect(self) -> None:
+        self._depth += 1
+        try:
+            while self._garbage and self.handle is not None:
+                free, handle = self._garbage.popleft()
+                free(handle)
+        finally:
+            self._depth -= 1
+
+    # --- memory of others
+    def wrap(self, address: int, size: int, kind: int, count: int, is_read_only: bool) -> int:
+        """A buffer over memory of somebody else, from a table: such a buffer only says where the memory is."""
+        key = (address, size, kind, count, is_read_only)
+        found = self._wraps.get(key)
+        if found is not None:
+            return found
+        if len(self._wraps) >= _MOST_WRAPS:
+            self.forget()
+        at = (address, 0) if self.is_host else (0, address)
+        desc = _WRAP.pack(kind, 0 if kind else size, count, *(at if count else (0, 0)), is_read_only, 0, 0, 0)
+        out = c_void_p()
+        self.call(library.kiln_buffer_wrap, self.handle, desc, byref(out))
+        assert out.value is not None
+        self._wraps[key] = out.value
+        return out.value
+
+    def forget(self) -> None:
+        """Frees what is kept about memory of others; waits for the device's work."""
+        with self.lock:
+            for buffer in self._wraps.values():
+                self.free_later(library.kiln_buffer_free, buffer)
+            self._wraps.clear()
+            self.views.clear()
+
+    # --- work
+    def sync(self) -> None:
+        """Waits for everything, prints what kernels printed, raises what went wrong."""
+        self.call(library.kiln_sync, self.open_handle())
+
+    def stream(self, native: int) -> int:
+        """The library's stream over a driver's own (a CUstream); 0 is the driver's default stream."""
+        found = self._streams.get(native)
+        if found is None:
+            out = c_void_p()
+            self.call(library.kiln_stream_wrap, self.open_handle(), native or None, byref(out))
+            found = self._streams[native] = out.value or 0
+        return found
+
+    def memory(self) -> dict[str, int]:
+        """What is used: bytes and buffers."""
+        info = _abi.kiln_memory_info()
+        self.call(library.kiln_memory_info_of, self.open_handle(), byref(info))
+        return {name: getattr(info, name) for name, _ in info._fields_}
+
+    def trim(self) -> None:
+        """Gives memory that is not used back to the driver."""
+        self.forget()
+        self.call(library.kiln_memory_trim, self.open_handle())
+
+
+class Stream:
+    """Work that runs in the order it was given, beside that of other streams."""
+
+    def __init__(self, device: Device | str | None = None, priority: int = 0) -> None:
+        self.device = device if isinstance(device, Device) else shared_device(device)
+        out = c_void_p()
+        self.device.call(library.kiln_stream_new, self.device.open_handle(), priority, byref(out))
+        self.handle = out.value
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self.device.free_later(library.kiln_stream_free, self.handle or 0)
+
+    def sync(self) -> None:
+        """Waits for the work of this stream."""
+        self.device.call(library.kiln_stream_sync, self.handle)
+
+    @property
+    def is_done(self) -> bool:
+        done = ctypes.c_bool()
+        self.device.call(library.kiln_stream_is_done, self.handle, byref(done))
+        return done.value
+
+    @property
+    def native(self) -> int:
+        """The driver's own handle (a CUstream); 0 on interp and cpu."""
+        return library.kiln_stream_native(self.device.open_handle(), self.handle) or 0
+
+
+def stream_handle(device: Device, stream: Any) -> int:
+    """The library's stream for one of ours, of PyTorch or CuPy, or a number (a CUstream); 0: the device's own."""
+    if stream is None:
+        return 0
+    if isinstance(stream, Stream):
+        if stream.device is not device:
+            raise ArgumentError("stream: this stream belongs to %s, the arrays are on %s" % (stream.device.name, device.name))
+        return stream.handle or 0
+    native = getattr(stream, "cuda_stream", None)
+    if native is None:
+        native = getattr(stream, "ptr", stream)
+    if not isinstance(native, int):
+        raise ArgumentError("stream: %r is no stream: pass a kiln.Stream, one of PyTorch or CuPy, or the number of a CUstream" % type(stream).__name__)
+    if device.caps["is_host"]:
+        return 0  # work is done when its call returns
+    return device.stream(native)
+
+
+# --- the devices that everything shares
+_all: weakref.WeakSet[Device] = weakref.WeakSet()
+_shared: dict[str | None, Device] = {}
+_shared_lock = threading.Lock()
+
+
+def shared_device(name: str | Device | None = None) -> Device:
+    """The open device of this name; None: $KILN_DEVICE, or the best one present."""
+    if isinstance(name, Device):
+        return name
+    found = _shared.get(name)
+    if found is not None and found.handle is not None:
+        return found
+    with _shared_lock:
+        found = _shared.get(name)
+        if found is None or found.handle is None:
+            found = Device(name)
+            found = _shared.setdefault(found.name, found) if _is_open(found.name) else found
+            _shared[name] = _shared[found.name] = found
+        return found
+
+
+def _is_open(name: str) -> bool:
+    found = _shared.get(name)
+    return found is not None and found.handle is not None
+
+
+def devices() -> list[str]:
+    """The names of the devices that can be opened here, best first."""
+    names = []
+    for index in range(library.kiln_device_count()):
+        info = _abi.kiln_device_info()
+        if not library.kiln_device_info_at(index, byref(info)):
+            names.append(text(info.device))
+    return names
+
+
+def _after_fork() -> None:
+    """In a child: the parent's handles stay untouched, and its locks may be held by threads that are not here."""
+    global _shared_lock
+    _shared_lock = threading.Lock()
+    _shared.clear()
+    for device in list(_all):
+        device.lock = threading.RLock()
+        device._depth = 0
+        device._wraps = {}
+        device.views = {}
+        device._garbage = deque()
+
+
+def _at_exit() -> None:
+    for device in list(_all):
+        if device.process == os.getpid() and device.lock.acquire(timeout=1):
+            try:
+                device.close()
+            finally:
+                device.lock.release()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)
+
+__all__ = ["Device", "Stream", "devices", "shared_device", "stream_handle", "pack_view", "NO_VIEW", "SIZE", "Error", "c_uint64"]

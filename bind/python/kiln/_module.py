@@ -1,0 +1,431 @@
+"""kiln.compile: a file of kernels as an object whose kernels are functions."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import os
+import re
+import struct
+from ctypes import byref, c_void_p
+from typing import Any, Callable, Mapping, Sequence
+
+from . import _abi
+from ._array import Described, describe
+from ._borrow import Borrowed, choose_device, place_name
+from ._device import Device, shared_device
+from ._errors import ArgumentError, CompileError, Error, NotFound, TypeMismatch, check, parse_diagnostics
+from ._library import library, text
+from ._types import FLOATS, NAME, NUMPY_NAME, PACK
+
+_ARG = struct.Struct("<iiQQQ")  # kiln_arg
+_LAUNCH = struct.Struct("<3I3I3QQQQQ3I??2x")  # kiln_launch_desc
+_FIRST = struct.Struct("<QQ")  # the buffer and the first element of a kiln_view
+_BUFFER, _SCALAR, _STRUCT = 1, 2, 3
+_OPTIONS = ("items", "grid", "block", "shared", "stream", "device", "cluster", "cooperative")
+
+
+class Parameter:
+    """One parameter of a kernel."""
+
+    def __init__(self, info: Any) -> None:
+        self.name = text(info.name)
+        self.kind: int = info.kind
+        self.type: int = info.type
+        self.size: int = info.size
+        self.is_const: bool = info.is_const
+        self.c_type = text(info.c_type)
+        self.is_pointer = self.kind == _abi.KILN_PARAM_POINTER
+
+    def __repr__(self) -> str:
+        return "%s%s%s" % (self.c_type, "" if self.c_type.endswith("*") else " ", self.name)
+
+    def annotation(self) -> Any:
+        if self.is_pointer:
+            return "array of %s%s" % (NAME.get(self.type, "?"), "" if self.is_const else ", written")
+        if self.kind == _abi.KILN_PARAM_SCALAR:
+            return bool if self.type == _abi.KILN_BOOL else float if self.type in FLOATS else int
+        return bytes
+
+
+def _names(values: Mapping[str, Any] | Sequence[str] | None, what: str) -> list[bytes]:
+    if values is None:
+        return []
+    if isinstance(values, Mapping):
+        return [("%s=%s" % (k, int(v) if isinstance(v, bool) else v) if v is not None else k).encode() for k, v in values.items()]
+    if isinstance(values, str):
+        raise TypeMismatch("%s: a dictionary {NAME: value} or a list of \"NAME=value\", not a text" % what)
+    return [str(v).encode() for v in values]
+
+
+def _strings(values: list[bytes]) -> Any:
+    return (ctypes.c_char_p * (len(values) + 1))(*values, None) if values else None
+
+
+class Source:
+    """What is compiled, and how: the same on every device."""
+
+    def __init__(self, source: str | os.PathLike[str], define: Any, include: Any, tune: Any, options: dict[str, Any]) -> None:
+        given = os.fspath(source)
+        is_text = isinstance(source, str) and ("\n" in given or "{" in given)
+        self.path = "" if is_text else given
+        if not is_text and not os.path.exists(given):
+            raise NotFound("there is no file '%s': kiln.compile takes the path of a kernel file, or its text" % given)
+        self.text = given if is_text else ""
+        self.define, self.tune = _names(define, "define"), _names(tune, "tune")
+        self.include = [os.fspath(p).encode() for p in (include or [])]
+        self.options = options
+
+    def read(self) -> str:
+        if self.text:
+            return self.text
+        with open(self.path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def command_line(self) -> list[str]:
+        """The same for the kiln program."""
+        words = []
+        for flag, values in (("-D", self.define), ("-I", self.include), ("--tune", self.tune)):
+            for value in values:
+                words += [flag, value.decode()]
+        return words
+
+    def compile(self, device: Device, **more: Any) -> int:
+        keep = [_strings(self.define), _strings(self.include), _strings(self.tune)]
+        options = self.options | more
+        desc = _abi.kiln_compile_desc(
+            path=(self.path or "kernel.c").encode(), source=self.text.encode() or None, target=options["target"].encode() if options.get("target") else None,
+            define=ctypes.cast(keep[0], c_void_p), include=ctypes.cast(keep[1], c_void_p), tune=ctypes.cast(keep[2], c_void_p),
+            **{k: v for k, v in options.items() if k != "target"},
+        )  # fmt: skip
+        out = c_void_p()
+        try:
+            device.call(library.kiln_compile, device.open_handle(), byref(desc), byref(out))
+        except CompileError as error:
+            desc.diagnostics_json = True
+            with device.lock:
+                if library.kiln_compile(device.handle, byref(desc), byref(out)):
+                    error.diagnostics = parse_diagnostics(text(library.kiln_last_error(device.handle).contents.text))
+                else:
+                    device.free_later(library.kiln_module_free, out.value or 0)
+            raise error.with_traceback(None) from None
+        assert out.value is not None
+        return out.value
+
+
+class _Loaded:
+    """A module on one device."""
+
+    def __init__(self, device: Device, handle: int) -> None:
+        self.device, self.handle = device, handle
+        self.kernels: dict[str, int] = {}
+
+    def __del__(self) -> None:
+        self.device.free_later(library.kiln_module_free, self.handle)
+
+    def kernel(self, name: str) -> int:
+        found = self.kernels.get(name)
+        if found is None:
+            out = c_void_p()
+            self.device.call(library.kiln_module_kernel, self.handle, name.encode(), byref(out))
+            assert out.value is not None
+            found = self.kernels[name] = out.value
+        return found
+
+
+class Module:
+    """Compiled kernels. Each is an attribute: m.saxpy(y, x, 3.0, n, items=n).
+
+    It is compiled for the device it was made for, and for another one when arrays of that one are first given.
+    """
+
+    def __init__(self, source: Source, device: Device) -> None:
+        self.source = source
+        self._device: Device | None = device
+        self._name = device.name
+        self._loaded: dict[int, _Loaded] = {}
+        self.kernels: dict[str, Kernel] = {}
+        first = self._on(device)
+        self.log = text(library.kiln_module_log(first.handle))  # warnings and remarks
+        for index in range(library.kiln_module_kernel_count(first.handle)):
+            out = c_void_p()
+            device.call(library.kiln_module_kernel_at, first.handle, index, byref(out))
+            kernel = Kernel(self, out.value or 0)
+            self.kernels[kernel.__name__] = kernel
+
+    @property
+    def device(self) -> Device:
+        """The device that runs calls with arrays of the host."""
+        if self._device is None or not self._device.is_open:  # closed, or the parent's before a fork
+            self._device = shared_device(self._name)
+        return self._device
+
+    def _on(self, device: Device) -> _Loaded:
+        found = self._loaded.get(id(device))
+        if found is None or found.device is not device or not device.is_open:
+            device.open_handle()
+            found = self._loaded[id(device)] = _Loaded(device, self.source.compile(device))
+        return found
+
+    def __getattr__(self, name: str) -> Kernel:
+        kernels = self.__dict__.get("kernels", {})
+        if name in kernels:
+            return kernels[name]
+        raise AttributeError("%s has no kernel '%s': it has %s" % (self, name, ", ".join(kernels) or "none"))
+
+    def __getitem__(self, name: str) -> Kernel:
+        if name not in self.kernels:
+            raise NotFound("%s has no kernel '%s': it has %s" % (self, name, ", ".join(self.kernels) or "none"))
+        return self.kernels[name]
+
+    def __iter__(self) -> Any:
+        return iter(self.kernels.values())
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.kernels]
+
+    def __repr__(self) -> str:
+        return "<kiln.Module %s: %s>" % (self.source.path or "of a text", ", ".join(self.kernels) or "no kernel")
+
+    @property
+    def code(self) -> str:
+        """What it was compiled to: PTX on cuda, C on cpu, "" on interp."""
+        length = ctypes.c_size_t()
+        return text(library.kiln_module_code(self._on(self.device).handle, byref(length)))
+
+
+def _comment_above(source: str, name: str) -> str:
+    """The // comment that stands directly above a kernel."""
+    match = re.search(r"((?:^[ \t]*//[^\n]*\n)+)[ \t]*(?:[\w()\", ]*\s)?kernel\b[^;{]*\b%s\s*\(" % re.escape(name), source, re.M)
+    return "\n".join(line.strip().lstrip("/").strip() for line in match.group(1).strip().split("\n")) if match else ""
+
+
+def _three(value: Any, name: str) -> tuple[int, int, int]:
+    if value is None:
+        return (0, 0, 0)
+    sizes = (value,) if not isinstance(value, (tuple, list)) else tuple(value)
+    if not 1 <= len(sizes) <= 3:
+        raise ArgumentError("%s: one to three numbers, not %r" % (name, value))
+    try:
+        whole = tuple(size.__index__() for size in sizes)
+    except AttributeError:
+        raise TypeMismatch("%s: whole numbers, not %r" % (name, value)) from None
+    if any(size < 0 for size in whole):
+        raise ArgumentError("%s: %r has a negative number" % (name, value))
+    return (*whole, *(1,) * (3 - len(whole)))  # type: ignore[return-value]
+
+
+class Kernel:
+    """A kernel as a function. Call it with its arguments in C's order, or by name, and say how many threads: items= or grid=."""
+
+    def __init__(self, module: Module, handle: int) -> None:
+        self.module = module
+        self.__name__ = self.__qualname__ = text(library.kiln_kernel_name(handle))
+        self.parameters: list[Parameter] = []
+        for index in range(library.kiln_kernel_param_count(handle)):
+            info = _abi.kiln_param_info()
+            check(library.kiln_kernel_param(handle, index, byref(info)), module.device.handle)
+            self.parameters.append(Parameter(info))
+        block = (ctypes.c_uint32 * 3)()
+        library.kiln_kernel_block(handle, block)
+        self.block: tuple[int, ...] = tuple(block)  # zeros: decided at launch
+        self.prototype = "%s(%s)" % (self.__name__, ", ".join(map(repr, self.parameters)))
+        positional = [inspect.Parameter(p.name or "_%d" % n, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=p.annotation())
+                      for n, p in enumerate(self.parameters)]  # fmt: skip
+        taken = {p.name for p in self.parameters}
+        options = [inspect.Parameter(o, inspect.Parameter.KEYWORD_ONLY, default=None) for o in _OPTIONS if o not in taken]
+        self.__signature__ = inspect.Signature(positional + options)
+        said = _comment_above(module.source.read(), self.__name__)
+        sizes = "block %s" % ",".join(map(str, self.block)) if any(self.block) else "any block: block= says its size"
+        self.__doc__ = "%s\n\n%s%s" % (self.prototype, said + "\n\n" if said else "", sizes)
+
+    def __repr__(self) -> str:
+        return "<kiln.Kernel %s>" % self.prototype
+
+    def constant(self, name: str) -> int:
+        """The value of an enum constant or tunable of the kernel's source."""
+        out = ctypes.c_int64()
+        loaded = self.module._on(self.module.device)
+        loaded.device.call(library.kiln_kernel_constant, loaded.kernel(self.__name__), name.encode(), byref(out))
+        return out.value
+
+    def resources(self, device: Device | str | None = None) -> dict[str, int]:
+        """Registers, shared memory and spills of one thread and one block."""
+        loaded = self.module._on(shared_device(device) if device is not None else self.module.device)
+        out = _abi.kiln_resources()
+        loaded.device.call(library.kiln_kernel_resources, loaded.kernel(self.__name__), byref(out))
+        return {name: getattr(out, name) for name, _ in out._fields_}
+
+    # --- arguments
+    def _bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        if len(args) > len(self.parameters):
+            raise TypeMismatch("%s: %d arguments for %d parameters: %s" % (self.__name__, len(args), len(self.parameters), self.prototype))
+        values = list(args)
+        for parameter in self.parameters[len(args) :]:
+            if parameter.name not in named:
+                raise TypeMismatch("%s: the argument '%s' is missing: %s" % (self.__name__, parameter.name, self.prototype))
+            values.append(named.pop(parameter.name))
+        if named:
+            raise TypeMismatch("%s: there is no parameter or option '%s': %s; options: %s"
+                               % (self.__name__, next(iter(named)), self.prototype, ", ".join(_OPTIONS)))  # fmt: skip
+        return values
+
+    def _array(self, parameter: Parameter, value: Any) -> Described | None:
+        where = "%s: argument '%s'" % (self.__name__, parameter.name)
+        if value is None:
+            raise ArgumentError("%s is None: the kernel takes %s" % (where, parameter.c_type))
+        one = describe(value, where)
+        if one is None:
+            raise TypeMismatch("%s is a %s: the kernel takes %s, an array of %s" % (where, type(value).__name__, parameter.c_type, NAME.get(parameter.type, "?")))
+        if getattr(value, "requires_grad", False) and not parameter.is_const and _grad_is_on():
+            raise ArgumentError("%s is written, and its tensor wants a gradient, which this call does not compute: pass %s.detach(), "
+                                "or make an op of the kernel: kiln.torch.op" % (where, parameter.name))  # fmt: skip
+        wanted = parameter.type
+        if wanted == _abi.KILN_VOID:
+            one = self._structs(parameter, one, where)
+        elif one.kind != wanted:
+            raise TypeMismatch("%s is an array of %s, the kernel takes %s: convert it%s"
+                               % (where, one.type_name, parameter.c_type, _conversion(parameter.name, value, wanted)))  # fmt: skip
+        if not one.is_dense:
+            raise ArgumentError("%s is not contiguous (shape %s, strides %s): a kernel sees only its address. Pass a contiguous copy, or the "
+                                "whole array and let the kernel compute the index" % (where, one.shape, one.strides))  # fmt: skip
+        if one.is_read_only and not parameter.is_const:
+            raise ArgumentError("%s is read-only, and the kernel may write it: pass a copy, or say const in the kernel" % where)
+        return one
+
+    def _structs(self, parameter: Parameter, one: Described, where: str) -> Described:
+        """The same memory as elements of the struct that the kernel's pointer points to."""
+        if not parameter.size or one.buffer or one.item == parameter.size and one.kind == _abi.KILN_VOID:
+            return one
+        if one.item * one.count % parameter.size or not one.is_dense:
+            raise TypeMismatch("%s has %d bytes, which are no whole number of %s (%d bytes each)"
+                               % (where, one.item * one.count, parameter.c_type, parameter.size))  # fmt: skip
+        count = one.item * one.count // parameter.size
+        return Described(one.address, _abi.KILN_VOID, parameter.size, (count,), (1,), one.place, is_read_only=one.is_read_only,
+                         stream=one.stream, keep=one.keep)  # fmt: skip
+
+    def _scalar(self, parameter: Parameter, value: Any) -> bytes:
+        where = "%s: argument '%s'" % (self.__name__, parameter.name)
+        if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+            value = value.item()  # a number of NumPy, or a tensor with one element
+        if isinstance(value, complex) or not isinstance(value, (int, float)):
+            raise TypeMismatch("%s is a %s: the kernel takes a number, %s" % (where, type(value).__name__, parameter.c_type))
+        kind = parameter.type
+        if kind in FLOATS:
+            arg = library.kiln_arg_f64(kind, value)
+            return _ARG.pack(arg.kind, arg.type, arg.pointer or 0, arg.size, arg.bits)
+        if isinstance(value, float):
+            if not value.is_integer():
+                raise TypeMismatch("%s is %r: the kernel takes a whole number, %s" % (where, value, parameter.c_type))
+            value = int(value)
+        try:
+            data = PACK[kind].pack(value)
+        except struct.error:
+            bits = 8 * parameter.size
+            low, high = (0, 2**bits - 1) if NAME[kind][0] in "ub" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+            raise ArgumentError("%s is %d: %s has the numbers from %d to %d" % (where, value, parameter.c_type, low, high)) from None
+        return _ARG.pack(_SCALAR, kind, 0, len(data), int.from_bytes(data, "little"))
+
+    def _struct(self, parameter: Parameter, value: Any, keep: list[Any]) -> bytes:
+        where = "%s: argument '%s'" % (self.__name__, parameter.name)
+        try:
+            data = bytes(memoryview(value).cast("B"))
+        except TypeError:
+            raise TypeMismatch("%s is a %s: the kernel takes the %d bytes of a %s (bytes, a ctypes.Structure, or a NumPy record)"
+                               % (where, type(value).__name__, parameter.size, parameter.c_type)) from None  # fmt: skip
+        if len(data) != parameter.size:
+            raise TypeMismatch("%s has %d bytes, %s has %d" % (where, len(data), parameter.c_type, parameter.size))
+        memory = ctypes.create_string_buffer(data, len(data) + 64)
+        keep.append(memory)
+        return _ARG.pack(_STRUCT, 0, ctypes.addressof(memory), len(data), 0)
+
+    def _prepare(self, values: list[Any], device: Device | str | None, stream: Any) -> tuple[Borrowed, bytes, list[Described | None]]:
+        arrays = [self._array(p, v) if p.is_pointer else None for p, v in zip(self.parameters, values)]
+        described = [(p.name, a) for p, a in zip(self.parameters, arrays) if a is not None]
+        on = choose_device(self.__name__, described, device)
+        if device is None and not any(a.place != "host" for _, a in described):
+            on = self.module.device
+        borrowed = Borrowed(on, stream)
+        packed = []
+        for parameter, value, one in zip(self.parameters, values, arrays):
+            if one is not None:
+                buffer, first = _FIRST.unpack_from(borrowed.view(one, not parameter.is_const))
+                packed.append(_ARG.pack(_BUFFER, one.kind, buffer, 0, first))
+            elif parameter.kind == _abi.KILN_PARAM_SCALAR:
+                packed.append(self._scalar(parameter, value))
+            else:
+                packed.append(self._struct(parameter, value, borrowed.keep))
+        return borrowed, b"".join(packed), arrays
+
+    def _desc(self, args: Any, arg_count: int, stream: int, options: dict[str, Any]) -> bytes:
+        items, grid = options.get("items"), options.get("grid")
+        if (items is None) == (grid is None):
+            raise ArgumentError("%s: say how many threads (items=n) or how many blocks (grid=b)%s"
+                                % (self.__name__, "" if items is None else ", not both"))  # fmt: skip
+        count = (0, 0, 0) if items is None else _three(items, "items")
+        blocks = (0, 0, 0) if grid is None else _three(grid, "grid")
+        if items is not None and 0 in count:
+            count, blocks = (0, 0, 0), (0, 1, 1)  # nothing to do
+        shared = options.get("shared")
+        if shared is None:
+            shared = self._shared_bytes()
+        for name, sizes in (("grid", blocks), ("block", options.get("block") or 0)):
+            if any(size >> 32 for size in (sizes if isinstance(sizes, tuple) else _three(sizes, name))):
+                raise ArgumentError("%s: %s is larger than 2^32 - 1" % (self.__name__, name))
+        return _LAUNCH.pack(*blocks, *_three(options.get("block"), "block"), *count, shared, ctypes.addressof(args), arg_count, stream,
+                            *_three(options.get("cluster"), "cluster"), bool(options.get("cooperative")), False)  # fmt: skip
+
+    def _shared_bytes(self) -> int:
+        """The kernel's constant SHARED_BYTES, where it has dynamic shared memory and says how much."""
+        if not hasattr(self, "_shared"):
+            try:
+                self._shared = self.constant("SHARED_BYTES")
+            except Error:
+                self._shared = 0
+        return self._shared
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        taken = {p.name for p in self.parameters}
+        named = {k: v for k, v in options.items() if k in taken or k not in _OPTIONS}
+        options = {k: v for k, v in options.items() if k not in named}
+        values = self._bind(args, named)
+        borrowed, packed, _ = self._prepare(values, options.get("device"), options.get("stream"))
+        device = borrowed.device
+        kernel = self.module._on(device).kernel(self.__name__)
+        memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
+        try:
+            device.call(library.kiln_launch, kernel, self._desc(memory, len(self.parameters), borrowed.stream(), options))
+        finally:
+            borrowed.finish()
+
+
+def _grad_is_on() -> bool:
+    import sys
+
+    return bool(sys.modules["torch"].is_grad_enabled())
+
+
+def _conversion(name: str, value: Any, wanted: int) -> str:
+    module = type(value).__module__.partition(".")[0]
+    if module == "torch":
+        return " with %s.to(torch.%s)" % (name, NUMPY_NAME[wanted])
+    return " with %s.astype('%s')" % (name, NUMPY_NAME[wanted]) if module in ("numpy", "cupy", "jax", "jaxlib") else ""
+
+
+def compile(source: str | os.PathLike[str], *, device: Device | str | None = None, define: Any = None, include: Any = None, tune: Any = None,
+            check_bounds: bool = False, target: str | None = None, optimise: bool = True, remarks: bool = False,
+            warnings_are_errors: bool = False) -> Module:  # fmt: skip
+    """Compiles a kernel file, or the text of one.
+
+    define and tune are dictionaries: {"TILE": 64}. check_bounds stops a thread that leaves its array and says where. The result has a
+    function for each kernel. A kernel that is wrong raises CompileError, whose text shows the source and whose .diagnostics are objects.
+    """
+    options: dict[str, Any] = {"check_bounds": check_bounds, "target": target, "optimise": 0 if optimise else -1, "remarks": remarks,
+                               "warnings_are_errors": warnings_are_errors}  # fmt: skip
+    return Module(Source(source, define, include, tune, options), shared_device(device))
+
+
+__all__ = ["Kernel", "Module", "Parameter", "Source", "compile", "place_name", "Callable"]

@@ -1,0 +1,343 @@
+"""One call of the op library: its arrays looked at, its results made, its description packed.
+
+Which field of a description is what was found out when kiln/ops.py was generated; here is only the work of one call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from ctypes import byref
+from types import SimpleNamespace
+from typing import Any, Sequence
+
+from . import _abi, _shapes
+from ._array import Array, Described, dense_strides, describe, empty, numpy_dtype
+from ._borrow import Borrowed, choose_device
+from ._device import NO_VIEW, Device
+from ._errors import ArgumentError, TypeMismatch
+from ._library import library
+from ._types import NAME, NUMPY_NAME, type_of
+
+
+def allocate(like: Described, shape: Sequence[int], kind: int) -> Any:
+    """A new array of the library that `like` comes from, in the same place; Kiln's own where that library has no such type or never writes."""
+    module = type(like.source).__module__.partition(".")[0]
+    if module == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(tuple(shape), dtype=getattr(torch, NUMPY_NAME[kind]), device=like.source.device)
+    if module == "cupy":
+        return sys.modules["cupy"].empty(tuple(shape), numpy_dtype(kind))
+    if like.place == "host" and module == "numpy":
+        import numpy
+
+        dtype = numpy_dtype(kind)
+        if type_of(dtype) == kind:
+            return numpy.empty(tuple(shape), dtype)
+    place = like.place if isinstance(like.place, Device) else None if like.place == "host" else like.place
+    return empty(shape, NAME[kind], place)
+
+
+def _no_gradient(call: str, values: Sequence[tuple[str, Any]]) -> None:
+    for name, value in values:
+        if getattr(value, "requires_grad", False) and sys.modules["torch"].is_grad_enabled():
+            raise ArgumentError("%s: '%s' wants a gradient, which kiln.ops does not compute: call kiln.torch.%s, or pass %s.detach()" % (call, name, call, name))
+
+
+class Op:
+    """A function of ops.h that takes a description."""
+
+    def __init__(self, function: str, form: str, fields: list[tuple[str, str, str]]) -> None:
+        self.function = getattr(library, function)
+        self.call = function.removeprefix("kiln_").removesuffix("_forward")
+        self.pack = struct.Struct("<" + form).pack
+        self.form = form
+        self.fields = fields
+        self.enums = {name: _abi.ENUMS[extra] for kind, name, extra in fields if kind == "enum"}
+        self.sizes = {n: form for n, form in zip((n for _, n, _ in fields), _field_sizes(form, fields))}
+
+    def _enum(self, name: str, value: Any) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return self.enums[name][value]
+        except KeyError:
+            raise ArgumentError("%s: %s=%r: one of %s" % (self.call, name, value, ", ".join(self.enums[name]))) from None
+
+    def _input(self, name: str, value: Any) -> Described:
+        one = describe(value, "%s: '%s'" % (self.call, name))
+        if one is None:
+            raise TypeMismatch("%s: '%s' is a %s, not an array" % (self.call, name, type(value).__name__))
+        return one
+
+    def __call__(self, values: tuple[Any, ...], stream: Any = None, device: Any = None) -> Any:
+        call = self.call
+        given = SimpleNamespace()
+        arrays: dict[str, Any] = {}
+        named: list[tuple[str, Described]] = []
+        for (kind, name, _), value in zip(self.fields, values):
+            if kind in ("in", "in?"):
+                if value is None:
+                    if kind == "in":
+                        raise ArgumentError("%s: '%s' is missing" % (call, name))
+                    continue
+                one = arrays[name] = self._input(name, value)
+                setattr(given, name, one)
+                named.append((name, one))
+            elif kind in ("views", "viewlist"):
+                many = arrays[name] = [self._input("%s[%d]" % (name, n), v) for n, v in enumerate(value)]
+                setattr(given, name, many)
+                named += [("%s[%d]" % (name, n), one) for n, one in enumerate(many)]
+        if not named:
+            raise ArgumentError("%s: no array was given" % call)
+        _no_gradient(call, [(name, one.source) for name, one in named])
+        like = named[0][1]
+        numbers = self._numbers(given, like, values)
+        results: list[Any] = []
+        for (kind, name, extra), value in zip(self.fields, values):
+            if kind in ("out", "out?", "work"):
+                made = self._result(kind, name, extra, value, given, like, arrays)
+                if made is not None:
+                    arrays[name] = one = self._input(name, made)
+                    named.append((name, one))
+                    if kind != "work":
+                        results.append(made)
+        on = choose_device(call, named, device)
+        borrowed = Borrowed(on, stream)
+        keep: list[Any] = []
+        words = self._words(arrays, numbers, borrowed, keep)
+        try:
+            if any(extra.startswith("query:") for _, _, extra in self.fields):
+                self._workspace(arrays, words, borrowed, like)
+                words = self._words(arrays, numbers, borrowed, keep)
+            for at, (kind, _, _) in enumerate(self.fields):
+                if kind == "stream":
+                    words[at] = [borrowed.stream()]
+            on.call(self.function, on.handle, self.pack(*(word for group in words for word in group)))
+        finally:
+            borrowed.finish()
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _numbers(self, given: Any, like: Described, values: tuple[Any, ...]) -> dict[str, Any]:
+        numbers: dict[str, Any] = {}
+        for (kind, name, extra), value in zip(self.fields, values):
+            if kind == "axis":
+                rank = len(like.shape)
+                if not -rank <= value < rank:
+                    raise ArgumentError("%s: axis %d of an array of %d dimensions" % (self.call, value, rank))
+                value %= rank
+            elif kind == "enum":
+                value = self._enum(name, value)
+            elif kind == "numbers":
+                value = tuple(value) if not isinstance(value, (int, float)) else (value,)
+                if len(value) > int(extra):
+                    raise ArgumentError("%s: %s takes at most %s numbers" % (self.call, name, extra))
+            elif kind not in ("bool", "int", "float", "pointer"):
+                continue
+            numbers[name] = value
+            setattr(given, name, value)
+        return numbers
+
+    def _result(self, kind: str, name: str, extra: str, value: Any, given: Any, like: Described, arrays: dict[str, Any]) -> Any:
+        if value is False or (kind == "out?" and value is None and not (name[0] == "d" and name[1:] in arrays)):
+            return None
+        if value is not None and value is not True:
+            return value
+        if extra == "given":
+            if kind == "work":
+                return None
+            raise ArgumentError("%s: '%s' must be given: an array for the result" % (self.call, name))
+        if extra.startswith("query:"):
+            return None
+        if kind == "work" and not any(k == "out?" and arrays.get(n) for k, n, _ in self.fields):
+            return None
+        if extra.startswith("like:"):
+            source = arrays.get(extra[5:])
+            if source is None:
+                raise ArgumentError("%s: '%s' is missing" % (self.call, extra[5:]))
+            return allocate(like, source.shape, source.kind)
+        try:
+            shape, result_kind = getattr(_shapes, extra)(given)
+        except ValueError as error:
+            raise ArgumentError(str(error)) from None
+        return allocate(like, shape, result_kind)
+
+    def _workspace(self, arrays: dict[str, Any], words: list[Any], borrowed: Borrowed, like: Described) -> None:
+        name, extra = next((n, e) for _, n, e in self.fields if e.startswith("query:"))
+        elements = ctypes.c_uint64()
+        desc = self.pack(*(word for group in words for word in group))
+        borrowed.device.call(getattr(library, extra[6:]), borrowed.device.handle, desc, byref(elements))
+        if elements.value:
+            arrays[name] = self._input(name, allocate(like, (elements.value,), _abi.KILN_F32))
+            borrowed.keep.append(arrays[name])
+
+    def _words(self, arrays: dict[str, Any], numbers: dict[str, Any], borrowed: Borrowed, keep: list[Any]) -> list[Any]:
+        """The values of the description, field by field."""
+        words: list[Any] = []
+        for kind, name, extra in self.fields:
+            if kind in ("in", "in?", "out", "out?", "work"):
+                one = arrays.get(name)
+                words.append([borrowed.view(one, kind not in ("in", "in?")) if one is not None else NO_VIEW])
+            elif kind == "views":
+                views = [borrowed.view(one, False) for one in arrays.get(name, [])]
+                words.append(views + [NO_VIEW] * (int(extra) - len(views)))
+            elif kind == "viewlist":
+                memory = ctypes.create_string_buffer(b"".join(borrowed.view(one, False) for one in arrays.get(name, [])) or b"\0")
+                keep.append(memory)
+                words.append([ctypes.addressof(memory)])
+            elif kind == "stream":
+                words.append([0])
+            elif kind == "zeros":
+                words.append([bytes(self.sizes[name])])
+            elif kind == "numbers":
+                words.append([*numbers[name], *(0,) * (int(extra) - len(numbers[name]))])
+            elif kind == "pointer":
+                words.append([_pointer(numbers[name], extra, keep)])
+            else:
+                words.append([numbers[name]])
+        return words
+
+
+def _pointer(values: Any, c_type: str, keep: list[Any]) -> int:
+    if values is None:
+        return 0
+    element: Any = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64, "int64_t": ctypes.c_int64, "float": ctypes.c_float,
+               "double": ctypes.c_double}.get(c_type)  # fmt: skip
+    if element is None:
+        raise ArgumentError("a pointer to %s cannot be given from Python" % c_type)
+    memory: Any = (element * max(len(values), 1))(*values)
+    keep.append(memory)
+    return ctypes.addressof(memory)
+
+
+def _field_sizes(form: str, fields: list[tuple[str, str, str]]) -> list[int]:
+    """The sizes of the fields that are bytes, in a format of the module struct."""
+    import re
+
+    words = [w for w in re.findall(r"\d*[a-zA-Z?]", form) if not w.endswith("x")]
+    sizes, at = [], 0
+    for kind, _, extra in fields:
+        count = int(extra) if kind in ("views", "numbers") else 1
+        sizes.append(int(words[at][:-1]) if words[at].endswith("s") else 0)
+        at += count
+    return sizes
+
+
+# --- elementwise ops
+_FORWARD = struct.Struct("<i4x160s160s160s160sddQ").pack
+_BACKWARD = struct.Struct("<i4x160s160s160s160s160s160s160sddQ").pack
+
+
+def _operands(call: str, form: str, operands: Sequence[Any]) -> tuple[list[Described], int]:
+    """Operands as arrays of one type; numbers take the type of the arrays."""
+    found: list[Described | None] = []
+    for letter, value in zip("abc", operands):
+        found.append(None if isinstance(value, (bool, int, float)) else describe(value, "%s: '%s'" % (call, letter)))
+        if found[-1] is None and not isinstance(value, (bool, int, float)):
+            raise TypeMismatch("%s: '%s' is a %s: an array or a number" % (call, letter, type(value).__name__))
+    numbers = [one for one, role in zip(found, form) if one is not None and role == "T"]
+    if not any(one is not None for one in found):
+        raise TypeMismatch("%s: at least one operand is an array" % call)
+    kind = numbers[0].kind if numbers else _abi.KILN_F32
+    out: list[Described] = []
+    for letter, one, role, value in zip("abc", found, form, operands):
+        if one is None:
+            one = _constant(kind if role == "T" else _abi.KILN_BOOL, value, next(o for o in found if o is not None))
+        elif role == "T" and one.kind != kind:
+            raise TypeMismatch("%s: '%s' is an array of %s, another operand of %s: convert one of them" % (call, letter, one.type_name, NAME[kind]))
+        out.append(one)
+    return out, kind
+
+
+def _constant(kind: int, value: Any, like: Described) -> Described:
+    """An array of one element, of the library and in the place of another."""
+    module = type(like.source).__module__.partition(".")[0]
+    if module == "torch":
+        torch = sys.modules["torch"]
+        made = torch.full((), value, dtype=getattr(torch, NUMPY_NAME[kind]), device=like.source.device)
+    elif like.place == "host":
+        made = empty((), NAME[kind], None)
+        made.write(value)
+        one = made.described()
+        one.place, one.source = "host", made
+        if made.device.is_host:
+            interface = made.__array_interface__
+            return Described(interface["data"][0], kind, made.itemsize, (), (), "host", keep=made)
+        import numpy
+
+        made = numpy.asarray(value, numpy_dtype(kind))
+    else:
+        made = empty((), NAME[kind], like.place).write(value)
+    one = describe(made)
+    assert one is not None
+    return one
+
+
+def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float, beta: float, out: Any, dtype: Any, stream: Any, device: Any) -> Any:
+    call = _NAMES[number]
+    arrays, kind = _operands(call, form, operands)
+    _no_gradient(call, [("abc"[n], one.source) for n, one in enumerate(arrays)])
+    like = next(one for one, value in zip(arrays, operands) if not isinstance(value, (bool, int, float)))
+    shape = _shapes.broadcast(*(one.shape for one in arrays))
+    if shape is None:
+        raise ArgumentError("%s: shapes %s do not go together: sizes are equal, or 1" % (call, ", ".join(str(list(one.shape)) for one in arrays)))
+    if out is None:
+        wanted = type_of(dtype) if dtype is not None else _abi.KILN_BOOL if form.endswith("_B") else kind
+        if wanted is None:
+            raise TypeMismatch("%s: dtype=%r is none of Kiln's types" % (call, dtype))
+        out = allocate(like, shape, wanted)
+    result = describe(out, "%s: 'out'" % call)
+    if result is None:
+        raise TypeMismatch("%s: 'out' is a %s, not an array" % (call, type(out).__name__))
+    if _shapes.broadcast(shape, result.shape) != result.shape:
+        raise ArgumentError("%s: 'out' has the shape %s, the result %s" % (call, list(result.shape), list(shape)))
+    named = [*zip("abc", arrays), ("out", result)]
+    on = choose_device(call, named, device)
+    borrowed = Borrowed(on, stream)
+    try:
+        views = [borrowed.view(one, False) for one in arrays] + [NO_VIEW] * (3 - len(arrays))
+        written = borrowed.view(result, True)
+        on.call(library.kiln_elementwise_forward, on.handle, _FORWARD(number, *views, written, alpha, beta, borrowed.stream()))
+    finally:
+        borrowed.finish()
+    return out
+
+
+def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: float = 1.0, beta: float = 0.0, wanted: Sequence[bool] | None = None,
+                         stream: Any = None, device: Any = None) -> tuple[Any, ...]:  # fmt: skip
+    """Gradients of an elementwise op by its operands, at the operands of the forward call: dout times each derivative.
+
+    A gradient has the shape of dout; that of an operand that was broadcast is still to be summed over the repeated dimensions. `wanted` says which
+    operands get one; None stands for the others.
+    """
+    from . import ops
+
+    if op not in ops.ELEMENTWISE:
+        raise ArgumentError("elementwise_backward: there is no op '%s'" % op)
+    number, form, _, _, has_derivatives = ops.ELEMENTWISE[op]
+    if not has_derivatives:
+        raise ArgumentError("elementwise_backward: '%s' has no derivative: detach its result" % op)
+    arrays, kind = _operands(op, form, operands)
+    upstream = describe(dout, "%s: 'dout'" % op)
+    if upstream is None:
+        raise TypeMismatch("%s: 'dout' is a %s, not an array" % (op, type(dout).__name__))
+    chosen = [w and role == "T" for w, role in zip(wanted or (True,) * len(arrays), form)]
+    results = [allocate(upstream, upstream.shape, kind) if w else None for w in chosen]
+    described = [describe(r) if r is not None else None for r in results]
+    named = [*zip("abc", arrays), ("dout", upstream), *(("d" + n, d) for n, d in zip("abc", described) if d is not None)]
+    on = choose_device(op, named, device)
+    borrowed = Borrowed(on, stream)
+    try:
+        views = [borrowed.view(one, False) for one in arrays] + [NO_VIEW] * (3 - len(arrays))
+        dviews = [borrowed.view(d, True) if d is not None else NO_VIEW for d in described] + [NO_VIEW] * (3 - len(arrays))
+        up = borrowed.view(upstream, False)
+        on.call(library.kiln_elementwise_backward, on.handle, _BACKWARD(number, *views, up, *dviews, alpha, beta, borrowed.stream()))
+    finally:
+        borrowed.finish()
+    return tuple(results)
+
+
+_NAMES = [name for name, value in sorted(_abi.ENUMS["kiln_elementwise"].items(), key=lambda row: row[1])]
+
+__all__ = ["Array", "Op", "allocate", "dense_strides", "elementwise", "elementwise_backward"]

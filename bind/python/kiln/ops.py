@@ -1,0 +1,760 @@
+"""The op library: one function for each op, with shapes as in NumPy. Written by bind/python/generate.py from include/kiln: change those, then `make python`."""
+
+from __future__ import annotations
+
+from ._op import Op, elementwise, elementwise_backward
+
+_matmul = Op(
+    "kiln_matmul",
+    "160s160s160s160s?3xiQ??2xiII24s",
+    [
+        ("in", "a", ""),
+        ("in", "b", ""),
+        ("out", "out", "matmul"),
+        ("in?", "bias", ""),
+        ("bool", "is_tf32", ""),
+        ("enum", "epilogue", "kiln_epilogue"),
+        ("stream", "stream", ""),
+        ("bool", "waits_for_previous", ""),
+        ("bool", "b_is_constant", ""),
+        ("enum", "kernel", "kiln_matmul_kernel"),
+        ("int", "tile_m", ""),
+        ("int", "tile_n", ""),
+        ("zeros", "sm90", ""),
+    ],
+)
+
+
+def matmul(a, b, *, bias=None, is_tf32=False, epilogue="none", waits_for_previous=False, b_is_constant=False, kernel="best", tile_m=0, tile_n=0, out=None, stream=None, device=None):
+    """matrix product: out = finish(a * b)
+
+    Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16 too), i8 (out: i32, no
+    epilogue). Sums are f32, for i8 i32. A transposed operand is a view with exchanged strides: kiln_view_transpose. Dimensions in
+    front of the last two are batches; those of a and b are broadcast to those of out. Any strides are possible; operands in which
+    neither the rows nor the columns are contiguous are much slower.
+
+        a: [..., m, k]
+        b: [..., k, n]
+        out: [..., m, n]; must not overlap the others
+        bias: [n] f32; nothing without an epilogue
+        is_tf32: f32 operands are rounded to tf32 (10 bits after the point) where that is faster
+        b_is_constant: no kernel on a stream writes b: the kernel may read it while others run
+        kernel: instead of the best
+        tile_m: of the kernel; 0: chosen, with all of sm90
+        tile_n: of the kernel; 0: chosen, with all of sm90
+    """
+    return _matmul((a, b, out, bias, is_tf32, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None,), stream, device)
+
+
+_attention = Op(
+    "kiln_attention_forward",
+    "160s160s160s160s160s?3xfQiII4x",
+    [
+        ("in", "q", ""),
+        ("in", "k", ""),
+        ("in", "v", ""),
+        ("out", "out", "attention_out"),
+        ("out?", "lse", "attention_lse"),
+        ("bool", "is_causal", ""),
+        ("float", "scale", ""),
+        ("stream", "stream", ""),
+        ("enum", "kernel", "kiln_attention_kernel"),
+        ("int", "tile_queries", ""),
+        ("int", "tile_keys", ""),
+    ],
+)
+
+
+def attention(q, k, v, *, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, out=None, lse=None, stream=None, device=None):
+    """attention: out = softmax(scale * q * transposed k) * v, row by row
+
+    Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor [batch, length, 3, heads,
+    head_dim] is sliced and permuted (kiln_view_index, kiln_view_permute), one head for all is broadcast. The kernel for sm_90a needs
+    contiguous rows that start at multiples of 16 bytes; without them KILN_ATTENTION_BEST is the portable one. Types: bf16, f16, f32,
+    the same for all but lse; sums are f32. Each heads / kv_heads neighbouring heads of q share one of k and v.
+
+        q: [batch, heads, queries, head_dim]
+        k: [batch, kv_heads, keys, head_dim]
+        v: [batch, kv_heads, keys, head_dim]
+        out: as q; has no element in common with the others
+        lse: [batch, heads, queries] f32: logarithm of each row's sum of e to the scaled score; without a buffer it is not computed
+        is_causal: the last query sees all keys, each one before it one less
+        scale: 0: one over the root of head_dim
+        kernel: instead of the best
+        tile_queries: instead of the best; 0: chosen
+        tile_keys: instead of the best; 0: chosen
+    """
+    return _attention((q, k, v, out, lse, is_causal, scale, None, kernel, tile_queries, tile_keys,), stream, device)
+
+
+_attention_backward = Op(
+    "kiln_attention_backward",
+    "160s160s160s160s160s160s160s160s160s160s?3xfQi4x",
+    [
+        ("in", "q", ""),
+        ("in", "k", ""),
+        ("in", "v", ""),
+        ("in", "out", ""),
+        ("in", "lse", ""),
+        ("in", "dout", ""),
+        ("out", "dq", "like:q"),
+        ("out", "dk", "like:k"),
+        ("out", "dv", "like:v"),
+        ("work", "workspace", "query:kiln_attention_backward_workspace"),
+        ("bool", "is_causal", ""),
+        ("float", "scale", ""),
+        ("stream", "stream", ""),
+        ("enum", "kernel", "kiln_attention_kernel"),
+    ],
+)
+
+
+def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, kernel="best", dq=None, dk=None, dv=None, stream=None, device=None):
+    """attention: out = softmax(scale * q * transposed k) * v, row by row
+
+    Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. Views as in the forward call. A head of k and v
+    that several heads of q share gets the sum of their gradients; one that a view broadcasts does not: dk and dv have an element for
+    each of theirs.
+
+        q: of the forward call
+        k: of the forward call
+        v: of the forward call
+        out: its results
+        lse: its results
+        dout: as out
+        dq: as q; results have no element in common with others
+        dk: as k and v
+        dv: as k and v
+        workspace: f32, dense: as many elements as kiln_attention_backward_workspace says
+        is_causal: as in the forward call
+        scale: the same; 0: one over the root of head_dim
+        kernel: instead of the best; sm_90a: head_dim 64 and 128
+    """
+    return _attention_backward((q, k, v, out, lse, dout, dq, dk, dv, None, is_causal, scale, None, kernel,), stream, device)
+
+
+_softmax = Op(
+    "kiln_softmax_forward",
+    "160s160sI?3xQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("axis", "axis", ""),
+        ("bool", "is_log", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def softmax(x, *, axis=-1, is_log=False, out=None, stream=None, device=None):
+    """softmax: out = exp(x) / sum of exp(x) along an axis
+
+    Types: f16, bf16, f32; all views have the same type and sizes. Sums are f32. A result may be the same view as an operand.
+
+        is_log: the logarithm of it
+    """
+    return _softmax((x, out, axis, is_log, None,), stream, device)
+
+
+_softmax_backward = Op(
+    "kiln_softmax_backward",
+    "160s160s160sI?3xQ",
+    [
+        ("in", "out", ""),
+        ("in", "dout", ""),
+        ("out", "dx", "like_out"),
+        ("axis", "axis", ""),
+        ("bool", "is_log", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def softmax_backward(out, dout, *, axis=-1, is_log=False, dx=None, stream=None, device=None):
+    """softmax: out = exp(x) / sum of exp(x) along an axis
+
+        out: the result of the forward call, and its gradient
+        dout: the result of the forward call, and its gradient
+    """
+    return _softmax_backward((out, dout, dx, axis, is_log, None,), stream, device)
+
+
+_norm = Op(
+    "kiln_norm_forward",
+    "160s160s160s160sI?3xdQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("in?", "weight", ""),
+        ("in?", "bias", ""),
+        ("axis", "axis", ""),
+        ("bool", "is_rms", ""),
+        ("float", "eps", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def norm(x, *, weight=None, bias=None, axis=-1, is_rms=False, eps=1e-5, out=None, stream=None, device=None):
+    """norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
+
+    Types: f16, bf16, f32, the same for all views but the workspace. Sums are f32. out may be the same view as x.
+
+        weight: one dimension, as long as the axis; without a buffer: none
+        bias: one dimension, as long as the axis; without a buffer: none
+        is_rms: mean is 0: x / sqrt(mean of squares + eps)
+    """
+    return _norm((x, out, weight, bias, axis, is_rms, eps, None,), stream, device)
+
+
+_norm_backward = Op(
+    "kiln_norm_backward",
+    "160s160s160s160s160s160s160sI?3xdQ",
+    [
+        ("in", "x", ""),
+        ("in?", "weight", ""),
+        ("in", "dout", ""),
+        ("out", "dx", "like:x"),
+        ("out?", "dweight", "norm_parameter"),
+        ("out?", "dbias", "norm_parameter"),
+        ("work", "workspace", "norm_workspace"),
+        ("axis", "axis", ""),
+        ("bool", "is_rms", ""),
+        ("float", "eps", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def norm_backward(x, dout, *, weight=None, axis=-1, is_rms=False, eps=1e-5, dx=None, dweight=None, dbias=None, stream=None, device=None):
+    """norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
+
+    Without dweight and dbias, dx may be the same view as x or dout.
+
+        x: of the forward call
+        weight: of the forward call
+        dweight: without a buffer: not wanted
+        dbias: without a buffer: not wanted
+        workspace: for dweight and dbias: two f32 for each row, dense
+    """
+    return _norm_backward((x, weight, dout, dx, dweight, dbias, None, axis, is_rms, eps, None,), stream, device)
+
+
+def copy(a, *, out=None, dtype=None, stream=None, device=None):
+    """a: copies, and converts to the type of the result"""
+    return elementwise(0, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def add(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a + b"""
+    return elementwise(1, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sub(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a - b"""
+    return elementwise(2, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def mul(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a * b"""
+    return elementwise(3, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def div(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a / b"""
+    return elementwise(4, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def pow(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a to the b"""
+    return elementwise(5, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def min(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """the smaller; with a NaN the other one"""
+    return elementwise(6, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def max(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """the larger; with a NaN the other one"""
+    return elementwise(7, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def hypot(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """sqrt(a * a + b * b) without overflow"""
+    return elementwise(8, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def atan2(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """angle of (b, a)"""
+    return elementwise(9, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def multiply_add(a, b, c, *, out=None, dtype=None, stream=None, device=None):
+    """a * b + c, rounded twice"""
+    return elementwise(10, "TTT_T", (a, b, c), 0.0, 0.0, out, dtype, stream, device)
+
+
+def lerp(a, b, c, *, out=None, dtype=None, stream=None, device=None):
+    """a + c * (b - a)"""
+    return elementwise(11, "TTT_T", (a, b, c), 0.0, 0.0, out, dtype, stream, device)
+
+
+def scale(a, *, alpha=1.0, beta=0.0, out=None, dtype=None, stream=None, device=None):
+    """alpha * a + beta"""
+    return elementwise(12, "T_T", (a,), alpha, beta, out, dtype, stream, device)
+
+
+def blend(a, b, *, alpha=1.0, beta=0.0, out=None, dtype=None, stream=None, device=None):
+    """alpha * a + beta * b"""
+    return elementwise(13, "TT_T", (a, b), alpha, beta, out, dtype, stream, device)
+
+
+def neg(a, *, out=None, dtype=None, stream=None, device=None):
+    """-a"""
+    return elementwise(14, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def abs(a, *, out=None, dtype=None, stream=None, device=None):
+    """absolute value"""
+    return elementwise(15, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sign(a, *, out=None, dtype=None, stream=None, device=None):
+    """-1, 0 or 1"""
+    return elementwise(16, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def square(a, *, out=None, dtype=None, stream=None, device=None):
+    """a * a"""
+    return elementwise(17, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def reciprocal(a, *, out=None, dtype=None, stream=None, device=None):
+    """1 / a"""
+    return elementwise(18, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def floor(a, *, out=None, dtype=None, stream=None, device=None):
+    """largest integer not above"""
+    return elementwise(19, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def ceil(a, *, out=None, dtype=None, stream=None, device=None):
+    """smallest integer not below"""
+    return elementwise(20, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def round(a, *, out=None, dtype=None, stream=None, device=None):
+    """nearest integer, ties to even"""
+    return elementwise(21, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def clamp(a, *, alpha=1.0, beta=0.0, out=None, dtype=None, stream=None, device=None):
+    """a within alpha … beta"""
+    return elementwise(22, "T_T", (a,), alpha, beta, out, dtype, stream, device)
+
+
+def where(a, b, c, *, out=None, dtype=None, stream=None, device=None):
+    """b where the mask a is not 0, else c"""
+    return elementwise(23, "BTT_T", (a, b, c), 0.0, 0.0, out, dtype, stream, device)
+
+
+def equal(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a == b"""
+    return elementwise(24, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def not_equal(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a != b"""
+    return elementwise(25, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def less(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a < b"""
+    return elementwise(26, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def less_equal(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a <= b"""
+    return elementwise(27, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def greater(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a > b"""
+    return elementwise(28, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def greater_equal(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a >= b"""
+    return elementwise(29, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def logical_and(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """both are not 0"""
+    return elementwise(30, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def logical_or(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """one of them is not 0"""
+    return elementwise(31, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def logical_not(a, *, out=None, dtype=None, stream=None, device=None):
+    """a is 0"""
+    return elementwise(32, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def is_nan(a, *, out=None, dtype=None, stream=None, device=None):
+    """a is a NaN"""
+    return elementwise(33, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def exp(a, *, out=None, dtype=None, stream=None, device=None):
+    """e to the a"""
+    return elementwise(34, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def exp2(a, *, out=None, dtype=None, stream=None, device=None):
+    """2 to the a"""
+    return elementwise(35, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def expm1(a, *, out=None, dtype=None, stream=None, device=None):
+    """exp(a) - 1 without cancellation"""
+    return elementwise(36, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def log(a, *, out=None, dtype=None, stream=None, device=None):
+    """natural logarithm"""
+    return elementwise(37, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def log2(a, *, out=None, dtype=None, stream=None, device=None):
+    """logarithm to base 2"""
+    return elementwise(38, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def log1p(a, *, out=None, dtype=None, stream=None, device=None):
+    """log(1 + a) without cancellation"""
+    return elementwise(39, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sqrt(a, *, out=None, dtype=None, stream=None, device=None):
+    """square root"""
+    return elementwise(40, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def rsqrt(a, *, out=None, dtype=None, stream=None, device=None):
+    """1 / sqrt(a)"""
+    return elementwise(41, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sin(a, *, out=None, dtype=None, stream=None, device=None):
+    """sine"""
+    return elementwise(42, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def cos(a, *, out=None, dtype=None, stream=None, device=None):
+    """cosine"""
+    return elementwise(43, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def tan(a, *, out=None, dtype=None, stream=None, device=None):
+    """tangent"""
+    return elementwise(44, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def atan(a, *, out=None, dtype=None, stream=None, device=None):
+    """arc tangent"""
+    return elementwise(45, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sinh(a, *, out=None, dtype=None, stream=None, device=None):
+    """hyperbolic sine"""
+    return elementwise(46, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def cosh(a, *, out=None, dtype=None, stream=None, device=None):
+    """hyperbolic cosine"""
+    return elementwise(47, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def tanh(a, *, out=None, dtype=None, stream=None, device=None):
+    """hyperbolic tangent"""
+    return elementwise(48, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def erf(a, *, out=None, dtype=None, stream=None, device=None):
+    """error function"""
+    return elementwise(49, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def relu(a, *, out=None, dtype=None, stream=None, device=None):
+    """max(a, 0); a NaN stays one"""
+    return elementwise(50, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def relu6(a, *, out=None, dtype=None, stream=None, device=None):
+    """a within 0 … 6"""
+    return elementwise(51, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def leaky_relu(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """a, below 0 alpha * a"""
+    return elementwise(52, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+
+
+def elu(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """a, below 0 alpha * (exp(a) - 1)"""
+    return elementwise(53, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+
+
+def selu(a, *, out=None, dtype=None, stream=None, device=None):
+    """elu, scaled so that mean 0 and variance 1 stay"""
+    return elementwise(54, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def celu(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """a, below 0 alpha * (exp(a / alpha) - 1)"""
+    return elementwise(55, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+
+
+def gelu(a, *, out=None, dtype=None, stream=None, device=None):
+    """a times the normal distribution of a"""
+    return elementwise(56, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def gelu_tanh(a, *, out=None, dtype=None, stream=None, device=None):
+    """gelu with tanh in place of erf"""
+    return elementwise(57, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sigmoid(a, *, out=None, dtype=None, stream=None, device=None):
+    """1 / (1 + exp(-a))"""
+    return elementwise(58, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def log_sigmoid(a, *, out=None, dtype=None, stream=None, device=None):
+    """log(sigmoid(a))"""
+    return elementwise(59, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def silu(a, *, out=None, dtype=None, stream=None, device=None):
+    """a * sigmoid(a)"""
+    return elementwise(60, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def softplus(a, *, out=None, dtype=None, stream=None, device=None):
+    """log(1 + exp(a))"""
+    return elementwise(61, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def softsign(a, *, out=None, dtype=None, stream=None, device=None):
+    """a / (1 + |a|)"""
+    return elementwise(62, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def mish(a, *, out=None, dtype=None, stream=None, device=None):
+    """a * tanh(softplus(a))"""
+    return elementwise(63, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def hardsigmoid(a, *, out=None, dtype=None, stream=None, device=None):
+    """a / 6 + 1/2 within 0 … 1"""
+    return elementwise(64, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def hardswish(a, *, out=None, dtype=None, stream=None, device=None):
+    """a * hardsigmoid(a)"""
+    return elementwise(65, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def hardtanh(a, *, out=None, dtype=None, stream=None, device=None):
+    """a within -1 … 1"""
+    return elementwise(66, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def add_relu(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """relu(a + b)"""
+    return elementwise(67, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def add_gelu(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """gelu(a + b)"""
+    return elementwise(68, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def add_silu(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """silu(a + b)"""
+    return elementwise(69, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def silu_gate(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """silu(a) * b"""
+    return elementwise(70, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def gelu_gate(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """gelu(a) * b"""
+    return elementwise(71, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+# name: (number, signature, has alpha, has beta, has derivatives)
+ELEMENTWISE = {
+    "copy": (0, "T_T", False, False, True),
+    "add": (1, "TT_T", False, False, True),
+    "sub": (2, "TT_T", False, False, True),
+    "mul": (3, "TT_T", False, False, True),
+    "div": (4, "TT_T", False, False, True),
+    "pow": (5, "TT_T", False, False, True),
+    "min": (6, "TT_T", False, False, True),
+    "max": (7, "TT_T", False, False, True),
+    "hypot": (8, "TT_T", False, False, True),
+    "atan2": (9, "TT_T", False, False, True),
+    "multiply_add": (10, "TTT_T", False, False, True),
+    "lerp": (11, "TTT_T", False, False, True),
+    "scale": (12, "T_T", True, True, True),
+    "blend": (13, "TT_T", True, True, True),
+    "neg": (14, "T_T", False, False, True),
+    "abs": (15, "T_T", False, False, True),
+    "sign": (16, "T_T", False, False, True),
+    "square": (17, "T_T", False, False, True),
+    "reciprocal": (18, "T_T", False, False, True),
+    "floor": (19, "T_T", False, False, True),
+    "ceil": (20, "T_T", False, False, True),
+    "round": (21, "T_T", False, False, True),
+    "clamp": (22, "T_T", True, True, True),
+    "where": (23, "BTT_T", False, False, True),
+    "equal": (24, "TT_B", False, False, False),
+    "not_equal": (25, "TT_B", False, False, False),
+    "less": (26, "TT_B", False, False, False),
+    "less_equal": (27, "TT_B", False, False, False),
+    "greater": (28, "TT_B", False, False, False),
+    "greater_equal": (29, "TT_B", False, False, False),
+    "logical_and": (30, "TT_B", False, False, False),
+    "logical_or": (31, "TT_B", False, False, False),
+    "logical_not": (32, "T_B", False, False, False),
+    "is_nan": (33, "T_B", False, False, False),
+    "exp": (34, "T_T", False, False, True),
+    "exp2": (35, "T_T", False, False, True),
+    "expm1": (36, "T_T", False, False, True),
+    "log": (37, "T_T", False, False, True),
+    "log2": (38, "T_T", False, False, True),
+    "log1p": (39, "T_T", False, False, True),
+    "sqrt": (40, "T_T", False, False, True),
+    "rsqrt": (41, "T_T", False, False, True),
+    "sin": (42, "T_T", False, False, True),
+    "cos": (43, "T_T", False, False, True),
+    "tan": (44, "T_T", False, False, True),
+    "atan": (45, "T_T", False, False, True),
+    "sinh": (46, "T_T", False, False, True),
+    "cosh": (47, "T_T", False, False, True),
+    "tanh": (48, "T_T", False, False, True),
+    "erf": (49, "T_T", False, False, True),
+    "relu": (50, "T_T", False, False, True),
+    "relu6": (51, "T_T", False, False, True),
+    "leaky_relu": (52, "T_T", True, False, True),
+    "elu": (53, "T_T", True, False, True),
+    "selu": (54, "T_T", False, False, True),
+    "celu": (55, "T_T", True, False, True),
+    "gelu": (56, "T_T", False, False, True),
+    "gelu_tanh": (57, "T_T", False, False, True),
+    "sigmoid": (58, "T_T", False, False, True),
+    "log_sigmoid": (59, "T_T", False, False, True),
+    "silu": (60, "T_T", False, False, True),
+    "softplus": (61, "T_T", False, False, True),
+    "softsign": (62, "T_T", False, False, True),
+    "mish": (63, "T_T", False, False, True),
+    "hardsigmoid": (64, "T_T", False, False, True),
+    "hardswish": (65, "T_T", False, False, True),
+    "hardtanh": (66, "T_T", False, False, True),
+    "add_relu": (67, "TT_T", False, False, True),
+    "add_gelu": (68, "TT_T", False, False, True),
+    "add_silu": (69, "TT_T", False, False, True),
+    "silu_gate": (70, "TT_T", False, False, True),
+    "gelu_gate": (71, "TT_T", False, False, True),
+}
+
+__all__ = [
+    "elementwise_backward",
+    "matmul",
+    "attention",
+    "attention_backward",
+    "softmax",
+    "softmax_backward",
+    "norm",
+    "norm_backward",
+    "copy",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "min",
+    "max",
+    "hypot",
+    "atan2",
+    "multiply_add",
+    "lerp",
+    "scale",
+    "blend",
+    "neg",
+    "abs",
+    "sign",
+    "square",
+    "reciprocal",
+    "floor",
+    "ceil",
+    "round",
+    "clamp",
+    "where",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "is_nan",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "erf",
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "gelu",
+    "gelu_tanh",
+    "sigmoid",
+    "log_sigmoid",
+    "silu",
+    "softplus",
+    "softsign",
+    "mish",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "add_relu",
+    "add_gelu",
+    "add_silu",
+    "silu_gate",
+    "gelu_gate",
+]

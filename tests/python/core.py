@@ -1,0 +1,294 @@
+# core.py: compiling, launching, arrays and errors from Python, with NumPy on cpu and interp.
+import contextlib
+import ctypes
+import inspect
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+from harness import on_each_device, raises, run, test
+from kernels import HELLO, MANY, SAXPY, WRONG
+
+import kiln
+
+@on_each_device
+def a_kernel_is_a_function(device):
+    m = kiln.compile(SAXPY, device=device)
+    x, y = numpy.arange(1000, dtype="f4"), numpy.ones(1000, "f4")
+    m.saxpy(y, x, 3.0, 1000, items=1000)
+    assert (y == 3 * x + 1).all()
+    m.saxpy(y=y, x=x, a=-3, n=1000, grid=4)  # by name, and a whole number for a float
+    assert (y == 1).all()
+    m["saxpy"](y, x, numpy.float32(2), numpy.int64(1000), items=(1000,))
+    assert (y == 2 * x + 1).all()
+    assert list(inspect.signature(m.saxpy).parameters)[:4] == ["y", "x", "a", "n"]
+    assert "y[i] = a * x[i] + y[i]\nfor every i below n" in m.saxpy.__doc__ and "f32 a" in m.saxpy.__doc__
+    assert m.saxpy.__name__ == "saxpy" and m.saxpy.block == (256, 1, 1) and len(m) == 1 and "saxpy" in dir(m)
+    m.saxpy(y, x, 1.0, 0, items=0)  # nothing to do
+    empty = numpy.zeros(0, "f4")
+    m.saxpy(empty, empty, 1.0, 0, items=1)
+
+
+@on_each_device
+def a_file_with_definitions(device):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "fill.c")
+        with open(path, "w") as file:
+            file.write("#include <kiln/kernel.h>\ntune(STEP, 1, 2, 4);\nenum { TWICE = STEP * 2 };\n"
+                       "kernel block(32) void fill(i32 *x, u32 n) { u32 i = global_x(); if (i < n) x[i] = VALUE * STEP; }\n")  # fmt: skip
+        m = kiln.compile(path, device=device, define={"VALUE": 7}, tune={"STEP": 4})
+        x = numpy.zeros(5, "i4")
+        m.fill(x, 5, items=5)
+        assert (x == 28).all() and m.fill.constant("TWICE") == 8
+        raises(kiln.CompileError, ["VALUE"], kiln.compile, path, device=device)
+        best = kiln.tune(path, {"STEP": [1, 2, 4]}, x, 5, define={"VALUE": 1}, device=device, items=5, rounds=1)
+        assert best.values["STEP"] in (1, 2, 4) and len(best.all) == 3
+    raises(kiln.NotFound, ["gone.c"], kiln.compile, "gone.c")
+
+
+@on_each_device
+def every_kind_of_argument(device):
+    m = kiln.compile(MANY, device=device)
+    out = numpy.zeros(8)
+    m.numbers(out, -5, 65535, -(2**40), 0.5, 1e-300, True, 1.5, 0.25, items=1)
+    assert list(out) == [-5, 65535, -(2**40), 0.5, 1e-300, 1, 1.5, 0.25]
+    dtype = numpy.dtype([("a", "f4"), ("b", "i4")])
+    pairs = numpy.array([(1, 2), (3, 4)], dtype)
+    m.swap(pairs, numpy.array((10, 20), dtype), 2, items=2)
+    assert pairs.tolist() == [(11, 18), (13, 16)]
+    raw = pairs.view("u1")
+    m.swap(raw, bytes(8), 2, items=2)  # the bytes of the structs are fine, too
+    assert pairs.tolist() == [(11, -18), (13, -16)]
+    raises(kiln.TypeMismatch, ["one", "8 bytes"], m.swap, pairs, 3.0, 2, items=2)
+    raises(kiln.TypeMismatch, ["one", "7 bytes"], m.swap, pairs, bytes(7), 2, items=2)
+    grid = numpy.zeros(8 * 4, "u4")
+    m.flexible(grid, 8, items=(8, 4), block=(4, 2))
+    assert (grid == 4002).all()
+    raises(kiln.ArgumentError, ["flexible"], m.flexible, grid, 8, items=8)
+
+
+@test
+def wrong_arguments_are_named():
+    m = kiln.compile(SAXPY, device="interp")
+    x, y = numpy.ones(8, "f4"), numpy.ones(8, "f4")
+    raises(kiln.ArgumentError, ["saxpy", "items="], m.saxpy, y, x, 1.0, 8)
+    raises(kiln.ArgumentError, ["not both"], m.saxpy, y, x, 1.0, 8, items=8, grid=1)
+    raises(kiln.TypeMismatch, ["'x'", "f64", "astype('float32')"], m.saxpy, y, x.astype("f8"), 1.0, 8, items=8)
+    raises(TypeError, ["'x'", "list"], m.saxpy, y, [1.0], 1.0, 8, items=8)
+    raises(ValueError, ["'x'", "None"], m.saxpy, y, None, 1.0, 8, items=8)
+    raises(kiln.ArgumentError, ["'y'", "contiguous"], m.saxpy, numpy.ones(16, "f4")[::2], x, 1.0, 8, items=8)
+    raises(kiln.TypeMismatch, ["'n'", "missing"], m.saxpy, y, x, 1.0, items=8)
+    raises(kiln.TypeMismatch, ["5 arguments for 4"], m.saxpy, y, x, 1.0, 8, 9, items=8)
+    raises(kiln.TypeMismatch, ["'threads'", "items"], m.saxpy, y, x, 1.0, 8, threads=8)
+    raises(kiln.ArgumentError, ["'n'", "-1", "4294967295"], m.saxpy, y, x, 1.0, -1, items=8)
+    raises(kiln.TypeMismatch, ["'n'", "1.5"], m.saxpy, y, x, 1.0, 1.5, items=8)
+    raises(kiln.TypeMismatch, ["'a'", "str"], m.saxpy, y, x, "1", 8, items=8)
+    raises(kiln.ArgumentError, ["items", "negative"], m.saxpy, y, x, 1.0, 8, items=-8)
+    raises(kiln.TypeMismatch, ["'x'", "complex64"], m.saxpy, y, numpy.ones(8, "c8"), 1.0, 8, items=8)
+    raises(kiln.TypeMismatch, ["'x'", "other order"], m.saxpy, y, numpy.ones(8, ">f4"), 1.0, 8, items=8)
+    locked = numpy.ones(8, "f4")
+    locked.flags.writeable = False
+    raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, locked, x, 1.0, 8, items=8)
+    m.saxpy(y, locked, 1.0, 8, items=8)  # reading is fine
+    raises(AttributeError, ["no kernel 'sax'", "saxpy"], lambda: m.sax)
+    raises(kiln.NotFound, ["'sax'"], lambda: m["sax"])
+    other = kiln.zeros(8, device="cpu")
+    here = kiln.zeros(8, device="interp")
+    raises(kiln.ArgumentError, ["cpu", "interp"], m.saxpy, here, other, 1.0, 8, items=8)
+    raises(kiln.NotFound, ["nowhere"], kiln.device, "nowhere")
+
+
+@test
+def wrong_kernels_show_their_lines():
+    error = raises(kiln.CompileError, ["error[K2005]", "kernel.c:4", "missing", "^"], kiln.compile, WRONG, device="interp")
+    assert [d.code for d in error.diagnostics] == ["K2005", "K2001"]
+    first = error.diagnostics[0]
+    assert (first.line, first.severity) == (4, "error") and first.fixes and first.labels and error.status
+    page = error._repr_html_()
+    assert page.startswith("<pre") and "<span" in page and "K2005" in page
+    from kiln._errors import coloured
+
+    assert "\x1b[1;31merror[K2005]" in coloured(error.text) and "\x1b" in error._render_traceback_()[0]
+    warned = kiln.compile(SAXPY.replace("u32 i =", "u32 unused = 1; u32 i ="), device="interp")
+    assert isinstance(warned.log, str)
+
+
+@on_each_device
+def a_kernel_that_fails_says_where(device):
+    m = kiln.compile(SAXPY, device=device, check_bounds=True)
+    x, y = numpy.ones(10, "f4"), numpy.ones(10, "f4")
+    error = raises(kiln.KernelError, ["'x'", "10 elements", "hint"], m.saxpy, y, x, 1.0, 20, items=20)
+    assert error.line == 9 and error.kernel == "saxpy" and error.hint
+    m.saxpy(y, x, 1.0, 10, items=10)  # and the device goes on
+
+
+@test
+def check_returns_findings():
+    x, y = numpy.ones(10, "f4"), numpy.ones(10, "f4")
+    found = kiln.check(SAXPY, y, x, 1.0, 20, items=20)
+    assert found and found[0].code == "K6201" and found[0].line == 9 and found[0].array == "x" and found[0].index == 10
+    assert found[0].thread == (10, 0, 0) and "error[K6201]" in str(found[0]) and "<pre" in found[0]._repr_html_()
+    assert (y == 1).all(), "a check leaves the arrays alone"
+    m = kiln.compile(SAXPY, device="cpu")
+    assert kiln.check(m.saxpy, y, x, 1.0, 10, items=10) == []
+    race = "#include <kiln/kernel.h>\nkernel block(32) void race(i32 *x) { x[0] = (i32)thread_x(); }"
+    found = kiln.check(race, numpy.zeros(1, "i4"), grid=1)
+    assert found and found[0].other_line == 2
+    assert kiln.check(SAXPY, y, x, 1.0, 10, items=10, unset=["x"])[0].array == "x"
+    raises(kiln.NotFound, ["'z'"], kiln.check, SAXPY, y, x, 1.0, 10, items=10, unset=["z"])
+
+
+@test
+def show_bench_and_the_program():
+    m = kiln.compile(SAXPY, device="interp")
+    assert ".entry saxpy" in kiln.show(m, "ptx", target="sm_90a") and "saxpy" in kiln.show(m.saxpy) and "saxpy" in kiln.show(SAXPY, "ir")
+    raises(kiln.Error, ["nostage"], kiln.show, m, "nostage")
+    x, y = numpy.ones(10, "f4"), numpy.ones(10, "f4")
+    timing = kiln.bench(m.saxpy, y, x, 1.0, 10, items=10, rounds=2, seconds=0.001)
+    assert 0 < timing.best <= timing.median <= timing.worst and timing.device == "interp" and "interp" in str(timing)
+    done = subprocess.run([sys.executable, "-m", "kiln", "--version"], capture_output=True, text=True)
+    assert done.stdout == "kiln %s\n" % kiln.__version__ and done.returncode == 0
+    assert subprocess.run([sys.executable, "-m", "kiln", "no-verb"], capture_output=True).returncode == 2
+    assert "interp" in kiln.devices()
+
+
+@on_each_device
+def printf_reaches_stdout(device):
+    m = kiln.compile(HELLO, device=device)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        m.hello(3, items=3)
+        kiln.sync(device)
+    assert out.getvalue() == "thread 0\nthread 1\nthread 2\n"
+
+
+@on_each_device
+def arrays_of_kiln(device):
+    a = kiln.array(numpy.arange(24, dtype="f4").reshape(4, 6), device=device)
+    n = numpy.arange(24, dtype="f4").reshape(4, 6)
+    assert a.shape == (4, 6) and a.dtype == "f32" and a.nbytes == 96 and len(a) == 4 and "f32[4, 6]" in repr(a)
+    for view, want in [(a.T, n.T), (a[1:, ::2], n[1:, ::2]), (a[::-1, ::-1], n[::-1, ::-1]), (a[2], n[2]), (a[..., 1], n[..., 1]), (a[1, 2], n[1, 2]),
+                       (a[:, None], n[:, None]), (a[4:], n[4:]), (a.reshape(3, -1), n.reshape(3, -1)), (a.reshape([24]), n.reshape(24))]:  # fmt: skip
+        assert view.shape == want.shape and (view.numpy() == want).all() and (numpy.asarray(view) == want).all() and view.tolist() == want.tolist()
+        assert view.tobytes() == want.tobytes()
+    shared = a.numpy()
+    shared[0, 0] = 100
+    assert a.tolist()[0][0] == 100, "the same memory"
+    raises(kiln.Error, ["reshape"], a.T.reshape, 24)
+    raises(IndexError, ["4"], lambda: a[4])
+    a.write(2)
+    assert (shared == 2).all()
+    a[1].write([1, 2, 3, 4, 5, 6])
+    assert a.tolist()[1] == [1, 2, 3, 4, 5, 6]
+    raises(kiln.ArgumentError, ["bytes"], a.write, b"123")
+    raises(kiln.TypeMismatch, ["complex"], kiln.empty, 3, "complex64")
+    raises(kiln.ArgumentError, ["negative"], kiln.empty, (3, -1))
+    assert kiln.zeros((0, 3), "i8", device).numpy().shape == (0, 3) and kiln.array(3.5, device=device).tolist() == 3.5
+    m = kiln.compile(SAXPY, device=device)
+    x = kiln.array(numpy.arange(6, dtype="f4"), device=device)
+    m.saxpy(a[1], x, 1.0, 6, items=6)  # a part of an array
+    assert a.tolist()[1] == [1, 3, 5, 7, 9, 11]
+    assert (shared[2] == 2).all()
+
+
+@on_each_device
+def dlpack_both_ways(device):
+    n = numpy.arange(12, dtype="i2").reshape(3, 4)
+    a = kiln.from_dlpack(n, device)
+    assert a.dtype == "i16" and a.shape == (3, 4)
+    n[0, 0] = 77
+    assert a.tolist()[0][0] == 77
+    back = numpy.from_dlpack(a.T)
+    assert back.shape == (4, 3) and back[0, 0] == 77
+    before = sys.getrefcount(n)
+    del a, back
+    kiln.zeros(1, device=device)  # what others gave back is freed by the next call that makes or frees memory
+    assert sys.getrefcount(n) == before - 1, "the array is let go of"
+    b = kiln.zeros(4, device=device)
+    for _ in range(3):
+        b.__dlpack__()  # nobody uses the capsule
+    kept, more = numpy.from_dlpack(b), numpy.asarray(b)
+    del b
+    more += 1
+    assert (kept == 1).all(), "memory outlives the array it came from"
+
+    class Foreign:  # what is neither NumPy nor PyTorch comes by DLPack
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **how):
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    m = kiln.compile(SAXPY, device=device)
+    x, y = numpy.ones(4, "f4"), numpy.ones(4, "f4")
+    m.saxpy(Foreign(y), Foreign(x), 4.0, 4, items=4)
+    assert (y == 5).all()
+
+
+@test
+def memory_that_is_not_reached_is_copied():
+    from kiln._array import describe
+    from kiln._borrow import Borrowed
+
+    device = kiln.device("interp")
+    real, device.is_host = device.is_host, False
+    try:
+        x = numpy.arange(6, dtype="f4").reshape(2, 3)
+        borrowed = Borrowed(device)
+        view = borrowed.view(describe(x), True)
+        from kiln import _abi
+        from kiln._library import library
+
+        other = numpy.full(6, 9, "f4")
+        device.call(library.kiln_write_view, _abi.kiln_view.from_buffer_copy(view), other.ctypes.data)
+        assert (x == numpy.arange(6).reshape(2, 3)).all()
+        borrowed.finish()
+        assert (x == 9).all()
+        raises(kiln.ArgumentError, ["contiguous"], Borrowed(device).view, describe(x.T), True)
+    finally:
+        device.is_host = real
+
+
+@test
+def gpu_arrays_by_their_interface():
+    from kiln._array import describe
+
+    class Gpu:
+        dtype = "float32"
+        __cuda_array_interface__ = {"shape": (3, 4), "typestr": "<f4", "data": (4096, True), "version": 3, "strides": (4, 12), "stream": 2}
+
+    one = describe(Gpu())
+    assert (one.address, one.shape, one.strides, one.place, one.is_read_only, one.stream) == (4096, (3, 4), (1, 3), "cuda:0", True, 2)
+
+
+@on_each_device
+def streams_are_accepted(device):
+    stream = kiln.Stream(device)
+    m = kiln.compile(SAXPY, device=device)
+    x, y = numpy.ones(10, "f4"), numpy.ones(10, "f4")
+    m.saxpy(y, x, 1.0, 10, items=10, stream=stream)
+    stream.sync()
+    assert (y == 2).all() and stream.is_done and stream.native == 0
+    raises(kiln.ArgumentError, ["stream"], m.saxpy, y, x, 1.0, 10, items=10, stream="one")
+    raises(kiln.ArgumentError, ["stream"], m.saxpy, y, x, 1.0, 10, items=10, stream=kiln.Stream("cpu" if device == "interp" else "interp"))
+
+
+@test
+def declarations_are_those_of_the_library():
+    from kiln import _abi, _shapes
+    from kiln._library import library
+    from kiln._types import SIZE
+
+    for kind, size in SIZE.items():
+        assert library.kiln_type_size(kind) == size
+    assert (_shapes.I32, _shapes.F32, _shapes.I8, _shapes.F8E4) == (_abi.KILN_I32, _abi.KILN_F32, _abi.KILN_I8, _abi.KILN_F8E4)
+    assert ctypes.sizeof(_abi.kiln_view) == 160 and ctypes.sizeof(_abi.kiln_launch_desc) == 96 and ctypes.sizeof(_abi.kiln_arg) == 32
+
+
+if __name__ == "__main__":
+    run("python-core")

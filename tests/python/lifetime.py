@@ -1,0 +1,214 @@
+# lifetime.py: threads, fork, the order in which things are freed, and many calls: nothing crashes, hangs or leaks.
+import gc
+import multiprocessing
+import os
+import random
+import resource
+import subprocess
+import sys
+import threading
+
+import numpy
+from harness import on_each_device, raises, run, test
+from kernels import HELLO, SAXPY
+
+import kiln
+
+CALLS = int(os.environ.get("KILN_PYTHON_CALLS", "3000"))  # the long run: 100000
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def one_round(m, device, shape):
+    x, y = numpy.ones(shape, "f4"), numpy.zeros(shape, "f4")
+    m.saxpy(y, x, 2.0, y.size, items=y.size)
+    kiln.ops.add(x, y, out=y, device=device)
+    a = kiln.zeros(shape, device=device)
+    b = kiln.ops.relu(a)
+    c = kiln.from_dlpack(x, device)
+    numpy.from_dlpack(b[1:])
+    assert y.flat[0] == 3
+    return c
+
+
+@test
+def many_calls_leak_nothing():
+    device = kiln.device("interp")
+    m = kiln.compile(SAXPY, device="interp")
+    for _ in range(200):
+        one_round(m, "interp", (4, 5))
+    gc.collect()
+    device.trim()
+    buffers, bytes_before = device.memory()["buffer_count"], resident()
+    for n in range(CALLS):
+        one_round(m, "interp", (4, 5 + n % 3))
+    gc.collect()
+    device.trim()
+    assert device.memory()["buffer_count"] <= buffers + 2, device.memory()
+    grown = resident() - bytes_before
+    assert grown < 8 << 20, "%d bytes more after %d rounds" % (grown, CALLS)
+
+
+@test
+def errors_leak_nothing():
+    m = kiln.compile(SAXPY, device="interp")
+    x = numpy.ones(4, "f4")
+    for n in range(300):
+        raises(kiln.TypeMismatch, ["f64"], m.saxpy, x, x.astype("f8"), 1.0, 4, items=4)
+        if n % 30 == 0:
+            raises(kiln.CompileError, ["K"], kiln.compile, SAXPY.replace("f32 a", "f33 a"), device="interp")
+    bytes_before = resident()
+    for n in range(300):
+        raises(kiln.TypeMismatch, ["f64"], m.saxpy, x, x.astype("f8"), 1.0, 4, items=4)
+        if n % 30 == 0:
+            raises(kiln.CompileError, ["K"], kiln.compile, SAXPY.replace("f32 a", "f33 a"), device="interp")
+    assert resident() - bytes_before < 4 << 20
+
+
+@on_each_device
+def threads_share_a_device(device):
+    m = kiln.compile(SAXPY, device=device)
+    wrong = []
+
+    def work(seed):
+        try:
+            for n in range(20):
+                x, y = numpy.full(100 + seed, seed, "f4"), numpy.ones(100 + seed, "f4")
+                m.saxpy(y, x, 2.0, len(y), items=len(y))
+                z = kiln.ops.mul(x, y, device=device)
+                if not (z == seed * (2 * seed + 1)).all():
+                    wrong.append((seed, n))
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong and not any(t.is_alive() for t in threads), wrong
+
+
+@on_each_device
+def a_device_of_its_own_for_a_thread(device):
+    results = []
+
+    def work():
+        with kiln.Device(device) as own:
+            results.append(kiln.ops.add(kiln.array([1, 2], "f32", own), kiln.array([3, 4], "f32", own)).tolist())
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert results == [[4, 6]] * 3
+
+
+@on_each_device
+def a_child_after_a_fork(device):
+    m = kiln.compile(SAXPY, device=device)
+    x, y = numpy.ones(1000, "f4"), numpy.ones(1000, "f4")
+    m.saxpy(y, x, 1.0, 1000, items=1000)
+    kept = kiln.zeros(4, device=device)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            m.saxpy(y, x, 1.0, 1000, items=1000)
+            ok = (y == 3).all() and (kiln.ops.add(x, x, device=device) == 2).all()
+            try:
+                kept.tolist()
+            except kiln.ArgumentError as error:
+                status = 0 if ok and "fork" in str(error) else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    m.saxpy(y, x, 1.0, 1000, items=1000)  # and the parent goes on
+    assert (y == 3).all() and kept.tolist() == [0, 0, 0, 0]
+
+
+def _pool_work(n):
+    return float(kiln.ops.square(numpy.full(3, n, "f4"))[0])
+
+
+@test
+def worker_processes():
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(_pool_work, range(6)) == [0, 1, 4, 9, 16, 25]
+
+
+@test
+def any_order_of_freeing():
+    """Devices, modules, kernels and arrays let go of in every order, some of them after their device was closed."""
+    shuffled = random.Random(1)
+    for _ in range(30):
+        device = kiln.Device("interp")
+        m = kiln.compile(SAXPY, device=device)
+        a = kiln.zeros((4, 4), device=device)
+        things = {"device": device, "module": m, "kernel": m.saxpy, "array": a, "view": a[1:], "numpy": a.numpy(), "other": numpy.from_dlpack(a.T),
+                  "capsule": a.__dlpack__(), "stream": kiln.Stream(device), "foreign": kiln.from_dlpack(numpy.ones(3, "f4"), device)}  # fmt: skip
+        del device, m, a
+        if shuffled.random() < 0.5:
+            things["device"].close()
+        names = list(things)
+        shuffled.shuffle(names)
+        for name in names:
+            del things[name]
+            if shuffled.random() < 0.2:
+                gc.collect()
+    closed = kiln.Device("interp")
+    a, m = kiln.zeros(3, device=closed), kiln.compile(SAXPY, device=closed)
+    closed.close()
+    closed.close()
+    raises(kiln.ArgumentError, ["closed"], a.tolist)
+    raises(kiln.ArgumentError, ["closed"], closed.sync)
+    x = numpy.ones(3, "f4")
+    m.saxpy(x, x.copy(), 1.0, 3, items=3)  # compiled again for the shared device of that name
+    assert (x == 2).all()
+
+
+@test
+def garbage_inside_of_a_call():
+    """Arrays may be freed while a kernel prints, in the middle of a launch."""
+    m = kiln.compile(HELLO, device="interp")
+
+    class Out:
+        def write(self, text):
+            cycle = [things.pop()] if things else []
+            cycle.append(cycle)
+            del cycle
+            gc.collect()
+
+        def flush(self):
+            pass
+
+    things = [kiln.zeros(10, device="interp") for _ in range(4)]
+    real, sys.stdout = sys.stdout, Out()
+    try:
+        m.hello(4, items=4)
+    finally:
+        sys.stdout = real
+    assert not things
+    kiln.sync("interp")
+
+
+@test
+def the_end_of_the_process():
+    """A process that ends with everything alive, or while a thread works, ends without a word."""
+    script = ("import kiln, numpy, threading\n"
+              "m = kiln.compile(%r)\n"
+              "a = kiln.zeros(10)\nb = a.numpy()\nc = a.__dlpack__()\ns = kiln.Stream()\nx = numpy.ones(4, 'f4')\nm.saxpy(x, x.copy(), 1.0, 4, items=4)\n"
+              "globals()['self'] = [m, a, b, c, s, globals()]\n" % SAXPY)  # fmt: skip
+    daemon = "def work():\n    while True: m.saxpy(x, x.copy(), 1.0, 4, items=4)\nthreading.Thread(target=work, daemon=True).start()\n"
+    for text in (script, script + daemon):
+        for device in ("cpu", "interp"):
+            done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, "KILN_DEVICE": device}, timeout=60)
+            assert done.returncode == 0 and not done.stderr, (done.returncode, done.stderr)
+
+
+if __name__ == "__main__":
+    run("python-lifetime")

@@ -1,0 +1,184 @@
+# ops.py: the op library from Python beside NumPy: every elementwise row, shapes, types, results made and given, wrong arguments.
+import inspect
+import math
+
+import numpy
+from harness import on_each_device, raises, run, test
+
+import kiln
+from kiln import ops
+
+vector = numpy.vectorize
+erf = vector(math.erf)
+sigmoid = lambda a: 1 / (1 + numpy.exp(-a))
+gelu = lambda a: 0.5 * a * (1 + erf(a / math.sqrt(2)))
+gelu_tanh = lambda a: 0.5 * a * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))
+softplus = lambda a: numpy.log1p(numpy.exp(a))
+REFERENCE = {
+    "copy": lambda a: a, "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "pow": lambda a, b: a**b,
+    "min": numpy.minimum, "max": numpy.maximum, "hypot": numpy.hypot, "atan2": numpy.arctan2, "multiply_add": lambda a, b, c: a * b + c,
+    "lerp": lambda a, b, c: a + c * (b - a), "neg": lambda a: -a, "abs": numpy.abs, "sign": numpy.sign, "square": numpy.square,
+    "reciprocal": lambda a: 1 / a, "floor": numpy.floor, "ceil": numpy.ceil, "round": numpy.round, "where": lambda a, b, c: numpy.where(a != 0, b, c),
+    "equal": numpy.equal, "not_equal": numpy.not_equal, "less": numpy.less, "less_equal": numpy.less_equal, "greater": numpy.greater,
+    "greater_equal": numpy.greater_equal, "is_nan": numpy.isnan, "exp": numpy.exp, "exp2": numpy.exp2, "expm1": numpy.expm1, "log": numpy.log,
+    "log2": numpy.log2, "log1p": numpy.log1p, "sqrt": numpy.sqrt, "rsqrt": lambda a: 1 / numpy.sqrt(a), "sin": numpy.sin, "cos": numpy.cos,
+    "tan": numpy.tan, "atan": numpy.arctan, "sinh": numpy.sinh, "cosh": numpy.cosh, "tanh": numpy.tanh, "erf": erf, "relu": lambda a: numpy.maximum(a, 0),
+    "gelu": gelu, "gelu_tanh": gelu_tanh, "sigmoid": sigmoid, "silu": lambda a: a * sigmoid(a), "softplus": softplus,
+    "log_sigmoid": lambda a: -softplus(-a), "softsign": lambda a: a / (1 + numpy.abs(a)), "mish": lambda a: a * numpy.tanh(softplus(a)),
+    "add_relu": lambda a, b: numpy.maximum(a + b, 0), "add_gelu": lambda a, b: gelu_tanh(a + b) , "add_silu": lambda a, b: (a + b) * sigmoid(a + b),
+    "silu_gate": lambda a, b: a * sigmoid(a) * b, "scale": lambda a: a, "blend": lambda a, b: a, "celu": lambda a: numpy.where(a > 0, a, numpy.expm1(a)),
+    "elu": lambda a: numpy.where(a > 0, a, numpy.expm1(a)), "logical_and": numpy.logical_and, "logical_or": numpy.logical_or, "logical_not": numpy.logical_not,
+}  # fmt: skip
+LOOSE = {"add_gelu", "gelu_gate"}  # which form of gelu is the table's business
+
+
+def close(got, want, tolerance=2e-6):
+    got, want = numpy.asarray(got, "f8"), numpy.asarray(want, "f8")
+    assert got.shape == want.shape, (got.shape, want.shape)
+    assert numpy.allclose(got, want, rtol=tolerance, atol=tolerance), numpy.abs(got - want).max()
+
+
+@test
+def every_elementwise_row():
+    seed = numpy.random.default_rng(1)
+    for name, (_, form, _, _, has_derivatives) in ops.ELEMENTWISE.items():
+        function = getattr(ops, name)
+        count = form.index("_")
+        assert function.__doc__ and len([p for p in inspect.signature(function).parameters if p in "abc"]) == count
+        operands = [(0.3 + seed.random((3, 4))).astype("f4") for _ in range(count)]
+        if form[0] == "B":
+            operands[0] = operands[0] > 0.8
+        got = function(*operands, device="interp")
+        assert isinstance(got, numpy.ndarray) and got.shape == (3, 4) and got.dtype == (bool if form.endswith("B") else numpy.float32), name
+        if name in REFERENCE and name not in LOOSE:
+            close(got, REFERENCE[name](*(o.astype("f8") for o in operands)), 3e-6)
+
+
+@on_each_device
+def shapes_are_numpys(device):
+    a, b = numpy.arange(12, dtype="f4").reshape(3, 4), numpy.arange(4, dtype="f4")
+    for x, y in [(a, b), (a, a[:, :1]), (b, a), (a[:, None], b[:, None]), (a[:0], b), (a.T, a[0, :3]), (a[::-1, ::2], a[0, ::2]), (a[0, 0], a)]:
+        y = numpy.asarray(y)
+        x = numpy.asarray(x)
+        close(ops.add(x, y, device=device), x + y)
+    close(ops.mul(a, 2.5, device=device), a * 2.5)
+    close(ops.sub(1, a, device=device), 1 - a)
+    close(ops.where(a > 3, a, -1.0, device=device), numpy.where(a > 3, a, -1))
+    out = numpy.zeros((3, 8), "f4")[:, ::2]
+    assert ops.add(a, b, out=out, device=device) is out
+    close(out, a + b)
+    ops.add(a, 1, out=a, device=device)  # in place
+    close(a, numpy.arange(12).reshape(3, 4) + 1)
+    for dtype in ("i4", "i8", "u1", "f8", "f2"):
+        got = ops.add(numpy.ones(3, dtype), numpy.ones(3, dtype), device=device)
+        assert got.dtype == dtype and (got == 2).all()
+    assert ops.copy(a, dtype="i32", device=device).dtype == numpy.int32 and ops.copy(a, dtype="f16", device=device).dtype == numpy.float16
+    raises(kiln.ArgumentError, ["add", "[3, 4]", "[3]"], ops.add, a, a[:, 0], device=device)
+    raises(kiln.TypeMismatch, ["'b'", "f64", "f32"], ops.add, a, a.astype("f8"), device=device)
+    raises(kiln.TypeMismatch, ["at least one"], ops.add, 1, 2)
+    raises(kiln.TypeMismatch, ["'a'", "str"], ops.add, "a", a)
+    raises(kiln.Error, ["out"], ops.add, a, a, out=numpy.zeros((3, 5), "f4"), device=device)
+    raises(kiln.Error, ["overlap"], ops.add, a[:, 1:], a[:, 1:], out=a[:, :-1], device=device)
+    twice = numpy.lib.stride_tricks.as_strided(numpy.zeros(4, "f4"), (3, 4), (0, 4))
+    raises(kiln.Error, ["out"], ops.copy, a, out=twice, device=device)
+    locked = numpy.zeros((3, 4), "f4")
+    locked.flags.writeable = False
+    raises(kiln.Error, ["read-only"], ops.copy, a, out=locked, device=device)
+
+
+@on_each_device
+def arrays_of_kiln_stay_there(device):
+    a = kiln.array(numpy.arange(6, dtype="f4").reshape(2, 3), device=device)
+    b = ops.add(a, ops.mul(a, 2.0))
+    assert isinstance(b, kiln.Array) and b.device.name == device
+    close(b.numpy(), numpy.arange(6).reshape(2, 3) * 3)
+    narrow = ops.copy(a, dtype="bf16")
+    assert narrow.dtype == "bf16" and ops.copy(narrow.T, dtype="f32").tolist() == a.T.tolist()
+    close(ops.softmax(a.T, axis=0).numpy(), ops.softmax(numpy.ascontiguousarray(a.numpy().T), axis=0, device=device))
+
+
+@on_each_device
+def matrix_products(device):
+    seed = numpy.random.default_rng(2)
+    a, b = seed.random((5, 7)).astype("f4"), seed.random((7, 3)).astype("f4")
+    close(ops.matmul(a, b, device=device), a.astype("f8") @ b)
+    close(ops.matmul(b.T, a.T, device=device), (a.astype("f8") @ b).T)
+    batches = seed.random((2, 1, 5, 7)).astype("f4")
+    close(ops.matmul(batches, numpy.broadcast_to(b, (4, 7, 3)), device=device), batches.astype("f8") @ b[None, None].repeat(4, 1))
+    bias = seed.random(3).astype("f4")
+    close(ops.matmul(a, b, bias=bias, epilogue="bias_relu", device=device), numpy.maximum(a.astype("f8") @ b + bias, 0))
+    assert ops.matmul(a.astype("f2"), b.astype("f2"), device=device).dtype == numpy.float16
+    whole = ops.matmul(numpy.full((2, 3), 2, "i1"), numpy.full((3, 2), 3, "i1"), device=device)
+    assert whole.dtype == numpy.int32 and (whole == 18).all()
+    assert ops.matmul(a[:0], b, device=device).shape == (0, 3)
+    raises(kiln.ArgumentError, ["[5, 7]", "[5, 7]"], ops.matmul, a, a, device=device)
+    raises(kiln.ArgumentError, ["two dimensions"], ops.matmul, a, bias, device=device)
+    raises(kiln.ArgumentError, ["epilogue", "bias_gelu"], ops.matmul, a, b, epilogue="gelu", device=device)
+    raises(kiln.ArgumentError, ["'a'"], ops.matmul, None, b)
+    raises(kiln.TypeMismatch, ["'b'", "list"], ops.matmul, a, [1, 2])
+
+
+@on_each_device
+def rows_and_attention(device):
+    seed = numpy.random.default_rng(3)
+    x = seed.random((4, 6)).astype("f4")
+    for axis in (0, 1, -1):
+        e = numpy.exp(x.astype("f8"))
+        close(ops.softmax(x, axis=axis, device=device), e / e.sum(axis, keepdims=True))
+        close(ops.softmax(x, axis=axis, is_log=True, device=device), numpy.log(e / e.sum(axis, keepdims=True)))
+    y = ops.softmax(x, device=device)
+    dout = seed.random((4, 6)).astype("f4")
+    close(ops.softmax_backward(y, dout, device=device), y * (dout - (dout * y).sum(-1, keepdims=True)))
+    raises(kiln.ArgumentError, ["axis 2"], ops.softmax, x, axis=2)
+    weight, bias = seed.random(6).astype("f4"), seed.random(6).astype("f4")
+    want = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
+    close(ops.norm(x, weight=weight, bias=bias, device=device), want, 1e-5)
+    close(ops.norm(x, is_rms=True, device=device), x / numpy.sqrt((x**2).mean(-1, keepdims=True) + 1e-5), 1e-5)
+    dx, dweight, dbias = ops.norm_backward(x, dout, weight=weight, dbias=True, device=device)
+    close(dbias, dout.sum(0), 1e-5)
+    assert dx.shape == x.shape and dweight.shape == (6,)
+    assert isinstance(ops.norm_backward(x, dout, device=device), numpy.ndarray)
+    q, k, v = (seed.random((2, 4, 5, 8)).astype("f4"), seed.random((2, 2, 7, 8)).astype("f4"), seed.random((2, 2, 7, 8)).astype("f4"))
+    out, lse = ops.attention(q, k, v, lse=True, is_causal=True, device=device)
+    scores = numpy.einsum("bhqd,bhkd->bhqk", q.astype("f8"), k.repeat(2, 1)) / math.sqrt(8)
+    scores[..., numpy.arange(7)[None, :] > numpy.arange(5)[:, None] + 2] = -numpy.inf
+    e = numpy.exp(scores)
+    close(out, numpy.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v.repeat(2, 1)), 1e-5)
+    close(lse, numpy.log(e.sum(-1)), 1e-5)
+    dq, dk, dv = ops.attention_backward(q, k, v, out, lse, out, is_causal=True, device=device)
+    assert dq.shape == q.shape and dk.shape == k.shape and dv.shape == v.shape and numpy.isfinite(dk).all()
+    assert ops.attention(q, k, v, device=device).shape == q.shape
+
+
+@test
+def gradients_of_elementwise_ops():
+    a, b = numpy.array([1.0, 2, 3], "f4"), numpy.array([4.0, 5, 6], "f4")
+    da, db = ops.elementwise_backward("mul", (a, b), numpy.ones(3, "f4"), device="interp")
+    assert (da == b).all() and (db == a).all()
+    da, db = ops.elementwise_backward("mul", (a, b), numpy.ones(3, "f4"), wanted=(False, True), device="interp")
+    assert da is None and (db == a).all()
+    raises(kiln.ArgumentError, ["no derivative"], ops.elementwise_backward, "less", (a, b), a)
+    raises(kiln.ArgumentError, ["'nothing'"], ops.elementwise_backward, "nothing", (a, b), a)
+
+
+@test
+def every_function_has_a_stub_and_a_text():
+    import os
+
+    with open(os.path.join(os.path.dirname(ops.__file__), "ops.pyi")) as file:
+        stubs = file.read()
+    for name in ops.__all__:
+        assert getattr(ops, name).__doc__, name
+        assert "def %s(" % name in stubs, name
+
+
+@test
+def same_bits_on_every_device():
+    seed = numpy.random.default_rng(4)
+    x = seed.standard_normal((7, 33)).astype("f4")
+    for function in (ops.gelu, ops.exp, ops.softmax, ops.norm, lambda x, device: ops.matmul(x, x.T, device=device)):
+        assert function(x, device="cpu").tobytes() == function(x, device="interp").tobytes()
+
+
+if __name__ == "__main__":
+    run("python-ops")
