@@ -240,6 +240,126 @@ def norm_backward(x, dout, *, weight=None, axis=-1, is_rms=False, eps=1e-5, dx=N
     return _norm_backward((x, weight, dout, dx, dweight, dbias, None, axis, is_rms, eps, None,), stream, device)
 
 
+_copy_view = Op(
+    "kiln_copy_view",
+    "160s160sQ",
+    [
+        ("in", "in", ""),
+        ("out", "out", "like:in"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def copy_view(in_, *, out=None, stream=None, device=None):
+    """copies: out = in, views of the same sizes with any strides
+
+    Any type; where the types differ each element is converted (as KILN_EW_COPY does). Permutations, slices with steps and reversed
+    dimensions are views of in or out: kiln_view_permute, kiln_view_slice, kiln_view_flip; repeated dimensions are
+    kiln_view_broadcast.
+
+        in_: without an element in common
+        out: without an element in common
+    """
+    return _copy_view((in_, out, None,), stream, device)
+
+
+_concat = Op(
+    "kiln_concat",
+    "QII160sQ",
+    [
+        ("viewlist", "parts", ""),
+        ("int", "count", ""),
+        ("axis", "axis", ""),
+        ("in", "whole", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def concat(parts, whole, *, count=0, axis=-1, stream=None, device=None):
+    """copies: out = in, views of the same sizes with any strides
+
+    Parts side by side along an axis, in one launch for eight of them: kiln_concat copies the parts into whole, kiln_split copies
+    whole into the parts. Each is the other's backward pass. The parts have the type of whole and its sizes but along the axis, where
+    theirs add up to its size.
+    """
+    return _concat((parts, count, axis, whole, None,), stream, device)
+
+
+_split = Op(
+    "kiln_split",
+    "QII160sQ",
+    [
+        ("viewlist", "parts", ""),
+        ("int", "count", ""),
+        ("axis", "axis", ""),
+        ("in", "whole", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def split(parts, whole, *, count=0, axis=-1, stream=None, device=None):
+    """copies: out = in, views of the same sizes with any strides
+
+    Parts side by side along an axis, in one launch for eight of them: kiln_concat copies the parts into whole, kiln_split copies
+    whole into the parts. Each is the other's backward pass. The parts have the type of whole and its sizes but along the axis, where
+    theirs add up to its size.
+    """
+    return _split((parts, count, axis, whole, None,), stream, device)
+
+
+_pad = Op(
+    "kiln_pad_forward",
+    "160s160sqqqqqqqqi4xdQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("numbers", "before", "8"),
+        ("enum", "mode", "kiln_pad_mode"),
+        ("float", "value", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def pad(x, *, before=(), mode="constant", value=0.0, out=None, stream=None, device=None):
+    """pad: out[i] = x[i - before] along each dimension, and something else where x has no such
+
+    Any type; x and out have the same. out's sizes say how much comes after x; negative amounts crop. With KILN_PAD_CIRCULAR out is x
+    tiled where its sizes are multiples of x's, and x rolled by `before` where they are x's own. KILN_PAD_REFLECT pads by less than
+    the size of the dimension.
+
+        x: without an element in common
+        out: without an element in common
+        value: of KILN_PAD_CONSTANT; must be a number of the type
+    """
+    return _pad((x, out, before, mode, value, None,), stream, device)
+
+
+_pad_backward = Op(
+    "kiln_pad_backward",
+    "160s160sqqqqqqqqi4xQ",
+    [
+        ("in", "dout", ""),
+        ("out", "dx", "given"),
+        ("numbers", "before", "8"),
+        ("enum", "mode", "kiln_pad_mode"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def pad_backward(dout, *, before=(), mode="constant", dx, stream=None, device=None):
+    """pad: out[i] = x[i - before] along each dimension, and something else where x has no such
+
+    dx is the sum of dout over the outputs that are the same element of x, in their row-major order. Types: f16, bf16, f32, f64; sums
+    of 16-bit types are f32.
+    """
+    return _pad_backward((dout, dx, before, mode, None,), stream, device)
+
+
 def copy(a, *, out=None, dtype=None, stream=None, device=None):
     """a: copies, and converts to the type of the result"""
     return elementwise(0, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
@@ -685,6 +805,11 @@ __all__ = [
     "softmax_backward",
     "norm",
     "norm_backward",
+    "copy_view",
+    "concat",
+    "split",
+    "pad",
+    "pad_backward",
     "copy",
     "add",
     "sub",
