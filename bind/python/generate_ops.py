@@ -58,7 +58,7 @@ def classify(parsed, function, struct):
     rules = shapes.RULES.get(function.name, {})
     query = function.name + "_workspace"
     is_backward = function.name.endswith("_backward")
-    result = []
+    result, lists = [], []
     first_input = None
     for one in struct.fields:
         name = one.name
@@ -90,7 +90,10 @@ def classify(parsed, function, struct):
                 first_input = first_input or name
                 result.append(("in?" if is_optional else "in", name, ""))
         elif one.type == "kiln_view":
-            result.append(("viewlist", name, ""))
+            lists.append(name)
+            result.append(("written" if (function.name, name) in shapes.WRITTEN else "viewlist", name, ""))
+        elif name in ("count", "%s_count" % (lists or [""])[-1]) and lists:
+            result.append(("count", name, lists[-1]))
         elif one.type == "kiln_stream":
             result.append(("stream", name, ""))
         elif one.is_pointer:
@@ -109,7 +112,7 @@ def classify(parsed, function, struct):
 
 
 def python_name(name):
-    return name + "_" if keyword.iskeyword(name) else {"in": "x"}.get(name, name)
+    return {"in": "x"}.get(name, name + "_" if keyword.iskeyword(name) else name)
 
 
 DEFAULTS = {"bool": "False", "float": "0.0", "int": "0", "axis": "-1"}
@@ -121,7 +124,7 @@ def signature(parsed, fields, first_of):
     """(parameters with defaults, the same with types)"""
     plain, typed = [], []
     for kind, name, extra in fields:
-        if kind in ("in", "views", "viewlist"):
+        if kind in ("in", "views", "viewlist", "written"):
             plain.append(python_name(name))
             typed.append("%s: %s" % (python_name(name), "ArrayLike" if kind == "in" else "Sequence[ArrayLike]"))
     plain.append("*")
@@ -199,7 +202,7 @@ def write(parsed, functions, rows, banner):
             name, function.name, form, "".join('        ("%s", "%s", "%s"),\n' % (k, n, e) for k, n, e in fields))
         code += "\n\ndef %s(%s):\n" % (name, ", ".join(plain))
         code += '    """%s\n    """\n' % escape("\n".join("    " + line if line else "" for line in said).strip())
-        values = [python_name(n) if k not in ("stream", "zeros") and not (k == "work" and e != "given") else "None" for k, n, e in fields]
+        values = [python_name(n) if k not in ("stream", "zeros", "count") and not (k == "work" and e != "given") else "None" for k, n, e in fields]
         code += "    return _%s((%s,), stream, device)\n\n" % (name, ", ".join(values))
         stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
         names.append(name)

@@ -150,6 +150,19 @@ def rows_and_attention(device):
     assert ops.attention(q, k, v, device=device).shape == q.shape
 
 
+@on_each_device
+def movement(device):
+    a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(8, dtype="f4").reshape(2, 4)
+    close(ops.concat([a, b], axis=1, device=device), numpy.concatenate([a, b], 1))
+    close(ops.concat([a.T, a.T], axis=0, device=device), numpy.concatenate([a.T, a.T]))
+    parts = [numpy.zeros((2, 1), "f4"), numpy.zeros((2, 2), "f4")]
+    assert ops.split(parts, a, axis=1, device=device)[0] is parts[0]
+    close(parts[1], a[:, 1:])
+    close(ops.copy_view(a.T, device=device), a.T)
+    close(ops.pad(a, before=[0, 1], value=7, out=numpy.zeros((2, 5), "f4"), device=device), numpy.pad(a, ((0, 0), (1, 1)), constant_values=7))
+    raises(kiln.ArgumentError, ["dimensions"], ops.concat, [a, a[0]], axis=0, device=device)
+
+
 @test
 def gradients_of_elementwise_ops():
     a, b = numpy.array([1.0, 2, 3], "f4"), numpy.array([4.0, 5, 6], "f4")

@@ -76,6 +76,7 @@ class Op:
         given = SimpleNamespace()
         arrays: dict[str, Any] = {}
         named: list[tuple[str, Described]] = []
+        results: list[Any] = []
         for (kind, name, _), value in zip(self.fields, values):
             if kind in ("in", "in?"):
                 if value is None:
@@ -85,7 +86,9 @@ class Op:
                 one = arrays[name] = self._input(name, value)
                 setattr(given, name, one)
                 named.append((name, one))
-            elif kind in ("views", "viewlist"):
+            elif kind in ("views", "viewlist", "written"):
+                if kind == "written":
+                    results += value
                 many = arrays[name] = [self._input("%s[%d]" % (name, n), v) for n, v in enumerate(value)]
                 setattr(given, name, many)
                 named += [("%s[%d]" % (name, n), one) for n, one in enumerate(many)]
@@ -94,7 +97,6 @@ class Op:
         _no_gradient(call, [(name, one.source) for name, one in named])
         like = named[0][1]
         numbers = self._numbers(given, like, values)
-        results: list[Any] = []
         for (kind, name, extra), value in zip(self.fields, values):
             if kind in ("out", "out?", "work"):
                 made = self._result(kind, name, extra, value, given, like, arrays)
@@ -182,12 +184,14 @@ class Op:
             elif kind == "views":
                 views = [borrowed.view(one, False) for one in arrays.get(name, [])]
                 words.append(views + [NO_VIEW] * (int(extra) - len(views)))
-            elif kind == "viewlist":
-                memory = ctypes.create_string_buffer(b"".join(borrowed.view(one, False) for one in arrays.get(name, [])) or b"\0")
+            elif kind in ("viewlist", "written"):
+                memory = ctypes.create_string_buffer(b"".join(borrowed.view(one, kind == "written") for one in arrays.get(name, [])) or b"\0")
                 keep.append(memory)
                 words.append([ctypes.addressof(memory)])
             elif kind == "stream":
                 words.append([0])
+            elif kind == "count":
+                words.append([len(arrays.get(extra, []))])
             elif kind == "zeros":
                 words.append([bytes(self.sizes[name])])
             elif kind == "numbers":

@@ -60,11 +60,20 @@ def like_out(v: Any) -> tuple[tuple[int, ...], int]:
     return v.out.shape, v.out.kind
 
 
+def concat(v: Any) -> tuple[tuple[int, ...], int]:
+    first = v.parts[0].shape
+    if any(len(part.shape) != len(first) for part in v.parts):
+        raise ValueError("concat: the parts have different numbers of dimensions")
+    return (*first[: v.axis], sum(part.shape[v.axis] for part in v.parts), *first[v.axis + 1 :]), v.parts[0].kind
+
+
+WRITTEN = {("kiln_split", "parts")}  # lists of results, given by the caller
 OPTIONAL = {("kiln_norm_backward", "weight")}  # operands whose comments do not say so
 
 RULES: dict[str, dict[str, Rule]] = {
     "kiln_matmul": {"out": matmul},
     "kiln_attention_forward": {"out": attention_out, "lse": attention_lse},
+    "kiln_concat": {"whole": concat},
     "kiln_softmax_backward": {"dx": like_out},
     "kiln_norm_backward": {"dweight": norm_parameter, "dbias": norm_parameter, "workspace": norm_workspace},
 }

@@ -251,17 +251,17 @@ _copy_view = Op(
 )
 
 
-def copy_view(in_, *, out=None, stream=None, device=None):
+def copy_view(x, *, out=None, stream=None, device=None):
     """copies: out = in, views of the same sizes with any strides
 
     Any type; where the types differ each element is converted (as KILN_EW_COPY does). Permutations, slices with steps and reversed
     dimensions are views of in or out: kiln_view_permute, kiln_view_slice, kiln_view_flip; repeated dimensions are
     kiln_view_broadcast.
 
-        in_: without an element in common
+        x: without an element in common
         out: without an element in common
     """
-    return _copy_view((in_, out, None,), stream, device)
+    return _copy_view((x, out, None,), stream, device)
 
 
 _concat = Op(
@@ -269,30 +269,30 @@ _concat = Op(
     "QII160sQ",
     [
         ("viewlist", "parts", ""),
-        ("int", "count", ""),
+        ("count", "count", "parts"),
         ("axis", "axis", ""),
-        ("in", "whole", ""),
+        ("out", "whole", "concat"),
         ("stream", "stream", ""),
     ],
 )
 
 
-def concat(parts, whole, *, count=0, axis=-1, stream=None, device=None):
+def concat(parts, *, axis=-1, whole=None, stream=None, device=None):
     """copies: out = in, views of the same sizes with any strides
 
     Parts side by side along an axis, in one launch for eight of them: kiln_concat copies the parts into whole, kiln_split copies
     whole into the parts. Each is the other's backward pass. The parts have the type of whole and its sizes but along the axis, where
     theirs add up to its size.
     """
-    return _concat((parts, count, axis, whole, None,), stream, device)
+    return _concat((parts, None, axis, whole, None,), stream, device)
 
 
 _split = Op(
     "kiln_split",
     "QII160sQ",
     [
-        ("viewlist", "parts", ""),
-        ("int", "count", ""),
+        ("written", "parts", ""),
+        ("count", "count", "parts"),
         ("axis", "axis", ""),
         ("in", "whole", ""),
         ("stream", "stream", ""),
@@ -300,14 +300,14 @@ _split = Op(
 )
 
 
-def split(parts, whole, *, count=0, axis=-1, stream=None, device=None):
+def split(parts, whole, *, axis=-1, stream=None, device=None):
     """copies: out = in, views of the same sizes with any strides
 
     Parts side by side along an axis, in one launch for eight of them: kiln_concat copies the parts into whole, kiln_split copies
     whole into the parts. Each is the other's backward pass. The parts have the type of whole and its sizes but along the axis, where
     theirs add up to its size.
     """
-    return _split((parts, count, axis, whole, None,), stream, device)
+    return _split((parts, None, axis, whole, None,), stream, device)
 
 
 _pad = Op(
