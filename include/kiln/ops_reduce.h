@@ -1,4 +1,5 @@
-// ops_reduce.h: ops that make few numbers of many, or put them in order: reductions. Part of ops.h,
+// ops_reduce.h: ops that make few numbers of many, or put them in order: reductions,
+// losses, scans, sorting. Part of ops.h,
 // which includes it.
 #ifndef KILN_OPS_REDUCE_H
 #define KILN_OPS_REDUCE_H
@@ -55,6 +56,77 @@ typedef struct kiln_reduce_backward_desc {
 KILN_API kiln_status kiln_reduce_backward(kiln *k, const kiln_reduce_backward_desc *desc);
 KILN_API kiln_status kiln_reduce_backward_workspace(kiln *k, const kiln_reduce_backward_desc *desc,
                                                     uint64_t *bytes);
+
+// --- cross-entropy: what log-softmax of logits and the negative log-likelihood of classes are
+// together
+typedef enum kiln_loss_reduction {
+    KILN_LOSS_ROWS, // a loss for each row
+    KILN_LOSS_MEAN, // their sum over the sum of the rows' weights
+    KILN_LOSS_SUM
+} kiln_loss_reduction;
+// The loss of a row is -w[y] log p[y] for its class y; with label smoothing s that is multiplied by
+// 1 - s, and s / classes times the sum of -w[c] log p[c] over all classes is added. The weight of a
+// row is w[y]; without weights all are 1. A class that there is not gives NaN. Types: f16, bf16,
+// f32; sums are f32.
+typedef struct kiln_cross_entropy_desc {
+    kiln_view logits;       // the classes lie along `axis`
+    kiln_view targets;      // i32 or i64: logits without the axis
+    kiln_view weight;       // [classes] f32; without a buffer: none
+    kiln_view loss;         // any float: logits without the axis, or one element
+    kiln_view lse;          // f32, as targets: what backward needs; without a buffer: not wanted
+    kiln_view total_weight; // f32, one element: what backward of a mean needs; without a buffer:
+                            // not wanted. Not written with KILN_LOSS_ROWS, 0 with KILN_LOSS_SUM
+    kiln_view workspace;    // as many bytes as kiln_cross_entropy_workspace says; 0 for rows
+    uint32_t axis;
+    kiln_loss_reduction reduction;
+    double label_smoothing; // 0 to 1
+    bool has_ignored_class; // rows of ignored_class have the loss, weight and gradient 0
+    int64_t ignored_class;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_cross_entropy_desc;
+KILN_API kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *desc);
+KILN_API kiln_status kiln_cross_entropy_workspace(kiln *k, const kiln_cross_entropy_desc *desc,
+                                                  uint64_t *bytes);
+// dlogits may be the same view as logits.
+typedef struct kiln_cross_entropy_backward_desc {
+    kiln_view logits, targets, weight; // of the forward call
+    kiln_view lse, total_weight;       // its results; total_weight only for a mean
+    kiln_view dloss;                   // the gradient of its loss
+    kiln_view dlogits;
+    uint32_t axis;
+    kiln_loss_reduction reduction;
+    double label_smoothing;
+    bool has_ignored_class;
+    int64_t ignored_class;
+    kiln_stream *stream;
+} kiln_cross_entropy_backward_desc;
+KILN_API kiln_status kiln_cross_entropy_backward(kiln *k,
+                                                 const kiln_cross_entropy_backward_desc *desc);
+
+// --- scans: running values along an axis
+typedef enum kiln_scan { // words of the axis KIND in ops/scan/axes.def
+    KILN_SCAN_SUM,
+    KILN_SCAN_PROD,
+    KILN_SCAN_MAX, // from the first NaN on NaN
+    KILN_SCAN_MIN
+} kiln_scan;
+// out[i] is the value of x[0] to x[i]. Types: f16, bf16, f32, f64, integers and bool; out is of any
+// type. Running values of 16-bit floats are f32, of integers 64 bits. out may be the same view as
+// x.
+typedef struct kiln_scan_desc {
+    kiln_scan op;
+    kiln_view x, out; // of the same sizes; of backward: dout and dx
+    uint32_t axis;
+    bool is_exclusive;   // x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+    bool is_reverse;     // from the last element to the first
+    kiln_view workspace; // dense, of any type: as many bytes as kiln_scan_workspace says
+    kiln_stream *stream; // NULL: the device's own
+} kiln_scan_desc;
+KILN_API kiln_status kiln_scan_forward(kiln *k, const kiln_scan_desc *desc);
+KILN_API kiln_status kiln_scan_workspace(kiln *k, const kiln_scan_desc *desc, uint64_t *bytes);
+// Of a sum: the description of the forward call with x the gradient of its result and out that of
+// its operand. The workspace is as large.
+KILN_API kiln_status kiln_scan_backward(kiln *k, const kiln_scan_desc *desc);
 
 #ifdef __cplusplus
 }

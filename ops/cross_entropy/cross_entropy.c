@@ -1,0 +1,356 @@
+// kiln_cross_entropy_forward and kiln_cross_entropy_backward: rows of logits along an axis and
+// their classes. Forward is one launch for the rows (forward.c) and one or two for their sum or
+// mean (total.c), backward one (backward.c).
+#include "kiln/ops.h"
+
+#include "ops/nest.h"
+#include "ops/operands.h"
+#include "rt/memory/view.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/cross_entropy/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/cross_entropy/axes.def"
+};
+static const op_program forward = OP_PROGRAM("ops/cross_entropy/forward.c", "cross_entropy"),
+                        backward =
+                            OP_PROGRAM("ops/cross_entropy/backward.c", "cross_entropy_backward"),
+                        total = OP_PROGRAM("ops/cross_entropy/total.c", "cross_entropy_total");
+
+enum { AT_CLASS, AT_LOSS, AT_LSE, AT_DX, AT_X, VIEWS }; // as in row.h
+enum { PER = 4, BLOCK = 256, PART = 8192, PARTS = 1024, FEW = 1 << 16 };
+
+typedef struct job {
+    const kiln_cross_entropy_desc *d;
+    op_nest nest; // over the rows
+    uint64_t rows, parts;
+    uint32_t width, lanes, threads;
+    struct { // `struct options` of the kernels
+        uint64_t classes, packs;
+        int64_t step, dx_step, weight_step, ignored;
+        float own, each, classes_weight;
+    } options;
+} job;
+
+static bool is_float(kiln_type type)
+{
+    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32;
+}
+
+static uint64_t over(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+// One element for each row, or where the losses are reduced a single one.
+static kiln_status check_rows(kiln *k, const char *call, const kiln_cross_entropy_desc *d,
+                              const op_operand *o, bool is_single)
+{
+    const kiln_view *v = o->view;
+    if (is_single)
+        return kiln_view_count(*v) == 1 ? KILN_OK
+                                        : op_refuse(k, call, "'%s' is not one element", o->name);
+    bool is_right = v->rank + 1 == d->logits.rank;
+    for (uint32_t n = 0; n < v->rank && is_right; n++)
+        is_right = v->sizes[n] == d->logits.sizes[n + (n >= d->axis)];
+    return is_right ? KILN_OK
+                    : op_refuse(k, call, "'%s' has not the sizes of 'logits' without axis %u",
+                                o->name, d->axis);
+}
+
+enum { LOGITS, TARGETS, WEIGHT, LOSS, LSE, TOTAL, DX, OPERANDS };
+
+static kiln_status check(kiln *k, const char *call, const kiln_cross_entropy_desc *d,
+                         const op_operand *o)
+{
+    kiln_type type = kiln_view_type(d->logits), index = kiln_view_type(d->targets);
+    if (!is_float(type))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
+                         "%s: 'logits' is %s; bf16, f16 and f32 are possible", call,
+                         kiln_type_name(type));
+    if (index != KILN_I32 && index != KILN_I64)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
+                         "%s: 'targets' is %s; i32 and i64 are possible", call,
+                         kiln_type_name(index));
+    if (!is_float(kiln_view_type(*o[LOSS].view)))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not a float", call,
+                         o[LOSS].name, kiln_type_name(kiln_view_type(*o[LOSS].view)));
+    if (d->axis >= d->logits.rank)
+        return op_refuse(k, call, "axis %u of 'logits', which has %u dimensions", d->axis,
+                         d->logits.rank);
+    if (!(d->label_smoothing >= 0 && d->label_smoothing <= 1))
+        return op_refuse(k, call, "label_smoothing is not in 0 … 1");
+    if ((unsigned)d->reduction > KILN_LOSS_SUM)
+        return op_refuse(k, call, "there is no reduction %d", (int)d->reduction);
+    bool is_single = d->reduction != KILN_LOSS_ROWS;
+    kiln_status status = check_rows(k, call, d, &o[TARGETS], false);
+    if (!status)
+        status = check_rows(k, call, d, &o[LOSS], is_single);
+    if (!status && d->lse.buffer)
+        status = check_rows(k, call, d, &o[LSE], false);
+    for (uint32_t n = WEIGHT; n <= TOTAL && !status; n += n == WEIGHT ? 2 : 1)
+        status = op_check_type(k, call, &o[n], KILN_F32);
+    if (!status && d->weight.buffer &&
+        (d->weight.rank != 1 || d->weight.sizes[0] != d->logits.sizes[d->axis]))
+        return op_refuse(k, call, "'weight' is not one dimension of %llu",
+                         (unsigned long long)d->logits.sizes[d->axis]);
+    return status;
+}
+
+static void set_width(job *j, const kiln_view *x, const kiln_view *dx)
+{
+    const kiln_view *both[] = {x, dx};
+    size_t size = view_element_size(x);
+    uint32_t width = (uint32_t)(16 / size);
+    for (; width > 1; width /= 2) {
+        bool is_even = true;
+        for (uint32_t v = 0; v < 2 && is_even; v++) {
+            uint64_t first = both[v]->buffer->address + both[v]->first * size;
+            is_even = kiln_view_stride(*both[v], j->d->axis) == 1 && first % (width * size) == 0;
+            for (uint32_t n = 0; n < j->nest.rank && is_even && j->rows > 1; n++)
+                is_even = j->nest.strides[v ? AT_DX : AT_X][n] % width == 0;
+        }
+        if (is_even)
+            break;
+    }
+    j->width = width;
+}
+
+// loss: that of the rows, or its gradient. dx: the logits where there is none.
+static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view dx, job *j)
+{
+    uint64_t sizes[KILN_MAX_RANK];
+    for (uint32_t n = 0; n + 1 < d->logits.rank; n++)
+        sizes[n] = d->logits.sizes[n + (n >= d->axis)];
+    kiln_view none =
+        kiln_view_broadcast((kiln_view){.buffer = d->logits.buffer, .first = d->logits.first},
+                            d->logits.rank - 1, sizes);
+    bool is_single = d->reduction != KILN_LOSS_ROWS;
+    if (is_single) {
+        loss.rank = 0;
+        loss = kiln_view_broadcast(loss, d->logits.rank - 1, sizes);
+    }
+    kiln_view views[VIEWS] = {[AT_CLASS] = d->targets,
+                              [AT_LOSS] = loss,
+                              [AT_LSE] = d->lse.buffer ? d->lse : none,
+                              [AT_DX] = dx,
+                              [AT_X] = d->logits};
+    for (uint32_t v = 0; v < AT_DX; v++)
+        views[v] = kiln_view_unsqueeze(views[v], d->axis);
+    *j = (job){.d = d, .rows = 1};
+    op_nest_some(views, VIEWS, ~((uint32_t)1 << d->axis), &j->nest);
+    for (uint32_t n = 0; n < j->nest.rank; n++)
+        j->rows *= j->nest.sizes[n];
+    set_width(j, &d->logits, &dx);
+    uint64_t classes = d->logits.sizes[d->axis];
+    double each = classes ? d->label_smoothing / (double)classes : 0;
+    j->options.classes = classes;
+    j->options.packs = classes / j->width;
+    j->options.step = kiln_view_stride(d->logits, d->axis);
+    j->options.dx_step = kiln_view_stride(dx, d->axis);
+    j->options.weight_step = d->weight.buffer ? kiln_view_stride(d->weight, 0) : 0;
+    j->options.ignored = d->ignored_class;
+    j->options.own = (float)(1 - d->label_smoothing);
+    j->options.each = (float)each;
+    j->options.classes_weight = (float)classes;
+    // Neighbouring rows that lie side by side have neighbouring threads.
+    int64_t near = j->nest.strides[AT_X][j->nest.rank - 1];
+    bool is_across = j->rows > 1 && j->options.step != 1 && (near == 1 || near == -1);
+    uint64_t packs = over(classes, j->width);
+    j->lanes = is_across || packs <= 2 ? 1 : 32;
+    if (j->lanes == 32 && packs > 64) {
+        uint64_t wanted = over(packs, PER);
+        for (j->lanes = 64; j->lanes < 1024 && j->lanes < wanted;)
+            j->lanes *= 2;
+        while (j->lanes < 1024 && j->lanes < packs && j->rows * j->lanes < FEW)
+            j->lanes *= 2;
+    }
+    j->threads = j->lanes > 32 ? j->lanes : BLOCK;
+    j->parts = over(j->rows, PART);
+    j->parts = j->parts < 1 ? 1 : j->parts > PARTS ? PARTS : j->parts;
+}
+
+static kiln_status launch(kiln *k, const job *j, const op_program *program, op_request *r,
+                          kiln_type loss, kiln_arg *args, size_t count, uint64_t blocks)
+{
+    const kiln_cross_entropy_desc *d = j->d;
+    op_packs packs;
+    op_nest_cut(&j->nest, &packs);
+    r->program = program;
+    op_set(r, T, kiln_view_type(d->logits));
+    op_set(r, TARGET, kiln_view_type(d->targets));
+    op_set(r, LOSS, loss);
+    op_set(r, V, j->width);
+    op_set(r, THREADS, j->threads);
+    op_set(r, LANES, j->lanes);
+    op_set(r, RANK, packs.rank);
+    op_set(r, LONG, packs.is_long);
+    op_set(r, WEIGHT, d->weight.buffer != NULL);
+    op_set(r, SMOOTH, d->label_smoothing > 0);
+    op_set(r, IGNORE, d->has_ignored_class);
+    op_set(r, MEAN, d->reduction == KILN_LOSS_MEAN);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, r, &kernel);
+    if (!status && blocks > INT32_MAX)
+        return error_set(k, KILN_E_LAUNCH, K6015, "%llu rows are too many for one launch",
+                         (unsigned long long)j->rows);
+    args[count - 2] = kiln_arg_struct(&packs.argument, sizeof packs.argument);
+    args[count - 1] = kiln_arg_struct(&j->options, sizeof j->options);
+    return status ? status
+                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                                    .args = args,
+                                                                    .arg_count = count,
+                                                                    .stream = d->stream});
+}
+
+static kiln_arg as_f32(kiln_view v, kiln_view instead)
+{
+    if (v.buffer)
+        return kiln_arg_view(v);
+    return kiln_arg_view(
+        (kiln_view){.buffer = instead.buffer, .type = KILN_F32}); // nobody reads it
+}
+
+static kiln_status run_total(kiln *k, const job *j, kiln_view losses)
+{
+    const kiln_cross_entropy_desc *d = j->d;
+    kiln_view parts = losses;
+    parts.first += (j->rows + 1) / 2 * 2;
+    kiln_status status = KILN_OK;
+    for (uint32_t last = 0; last < 1 + (j->parts > 1) && !status; last++) {
+        op_request r = {.program = NULL};
+        uint64_t part = last ? j->parts : over(j->rows, j->parts);
+        kiln_arg args[9] = {kiln_arg_view(losses),
+                            kiln_arg_view(d->targets),
+                            as_f32(d->weight, losses),
+                            kiln_arg_view(parts),
+                            kiln_arg_view(d->loss),
+                            d->total_weight.buffer ? kiln_arg_view(d->total_weight)
+                                                   : kiln_arg_view(parts),
+                            kiln_arg_i64(KILN_U64, (int64_t)part)};
+        op_set(&r, LAST, last);
+        status = launch(k, j, &total, &r, kiln_view_type(d->loss), args, COUNT(args),
+                        last ? 1 : j->parts);
+    }
+    return status;
+}
+
+static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_desc *d, job *j,
+                         uint64_t *bytes)
+{
+    const op_operand o[] = {
+        [LOGITS] = {.name = "logits", .view = &d->logits},
+        [TARGETS] = {.name = "targets", .view = &d->targets},
+        [WEIGHT] = {.name = "weight", .view = &d->weight, .is_optional = true},
+        [LOSS] = {.name = "loss", .view = &d->loss, .is_result = true},
+        [LSE] = {.name = "lse", .view = &d->lse, .is_result = true, .is_optional = true},
+        [TOTAL] = {.name = "total_weight",
+                   .view = &d->total_weight,
+                   .is_result = true,
+                   .is_optional = true},
+    };
+    kiln_status status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = check(k, call, d, o);
+    if (!status && d->total_weight.buffer && kiln_view_count(d->total_weight) != 1)
+        status = op_refuse(k, call, "'total_weight' is not one element");
+    if (status)
+        return status;
+    make_job(d, d->loss, d->logits, j);
+    *bytes = d->reduction == KILN_LOSS_ROWS ? 0 : ((j->rows + 1) / 2 + j->parts) * 8;
+    return KILN_OK;
+}
+
+kiln_status kiln_cross_entropy_workspace(kiln *k, const kiln_cross_entropy_desc *d, uint64_t *bytes)
+{
+    const char *call = "kiln_cross_entropy_workspace";
+    job j;
+    kiln_status status = op_begin(k, call, d);
+    if (!status && !bytes)
+        status = op_refuse(k, call, "'bytes' is NULL");
+    return status ? status : begin(k, call, d, &j, bytes);
+}
+
+kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *d)
+{
+    const char *call = "kiln_cross_entropy_forward";
+    kiln_view words = {.buffer = NULL};
+    job j;
+    uint64_t bytes;
+    kiln_status status = op_begin(k, call, d);
+    if (!status)
+        status = begin(k, call, d, &j, &bytes);
+    if (!status)
+        status = op_check_workspace(k, call, &d->workspace, bytes, &words);
+    if (status)
+        return status;
+    kiln_view losses = d->loss;
+    if (bytes) { // one after the other, in the order of the loops
+        losses = (kiln_view){.buffer = words.buffer, .first = words.first * 2, .type = KILN_F32};
+        int64_t step = 1;
+        for (uint32_t n = j.nest.rank; n-- > 0; step *= (int64_t)j.nest.sizes[n])
+            j.nest.strides[AT_LOSS][n] = step;
+    }
+    op_request r = {.program = NULL};
+    kiln_arg args[7] = {kiln_arg_view(d->logits), kiln_arg_view(d->targets),
+                        as_f32(d->weight, d->logits), kiln_arg_view(losses),
+                        as_f32(d->lse, d->logits)};
+    op_set(&r, SAVE, d->lse.buffer != NULL);
+    if (j.rows)
+        status = launch(k, &j, &forward, &r, kiln_view_type(losses), args, COUNT(args),
+                        over(j.rows, j.threads / j.lanes));
+    return status || !bytes ? status : run_total(k, &j, losses);
+}
+
+kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backward_desc *d)
+{
+    const char *call = "kiln_cross_entropy_backward";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    bool is_mean = d->reduction == KILN_LOSS_MEAN, is_in_place;
+    const op_operand o[OPERANDS] = {
+        [LOGITS] = {.name = "logits", .view = &d->logits, .may_be_replaced = true},
+        [TARGETS] = {.name = "targets", .view = &d->targets},
+        [WEIGHT] = {.name = "weight", .view = &d->weight, .is_optional = true},
+        [LOSS] = {.name = "dloss", .view = &d->dloss},
+        [LSE] = {.name = "lse", .view = &d->lse},
+        [TOTAL] = {.name = "total_weight", .view = &d->total_weight, .is_optional = !is_mean},
+        [DX] = {.name = "dlogits", .view = &d->dlogits, .is_result = true},
+    };
+    const kiln_cross_entropy_desc same = {.logits = d->logits,
+                                          .targets = d->targets,
+                                          .weight = d->weight,
+                                          .lse = d->lse,
+                                          .total_weight = d->total_weight,
+                                          .axis = d->axis,
+                                          .reduction = d->reduction,
+                                          .label_smoothing = d->label_smoothing,
+                                          .has_ignored_class = d->has_ignored_class,
+                                          .ignored_class = d->ignored_class,
+                                          .stream = d->stream};
+    status = op_check_operands(k, call, o, COUNT(o), &is_in_place);
+    if (!status)
+        status = check(k, call, &same, o);
+    if (!status)
+        status = op_check_type(k, call, &o[DX], kiln_view_type(d->logits));
+    if (!status)
+        status = op_check_sizes(k, call, &o[DX], &o[LOGITS]);
+    if (!status && is_mean && kiln_view_count(d->total_weight) != 1)
+        status = op_refuse(k, call, "'total_weight' is not one element");
+    if (status || !kiln_view_count(d->logits))
+        return status;
+    job j;
+    make_job(&same, d->dloss, d->dlogits, &j);
+    op_request r = {.program = NULL};
+    kiln_arg args[9] = {kiln_arg_view(d->logits),     kiln_arg_view(d->targets),
+                        as_f32(d->weight, d->logits), kiln_arg_view(d->dloss),
+                        kiln_arg_view(d->lse),        as_f32(d->total_weight, d->lse),
+                        kiln_arg_view(d->dlogits)};
+    op_set(&r, IN_PLACE, is_in_place);
+    return launch(k, &j, &backward, &r, kiln_view_type(d->dloss), args, COUNT(args),
+                  over(j.rows, j.threads / j.lanes));
+}

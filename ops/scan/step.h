@@ -1,0 +1,73 @@
+// What the scan kernels share: one step of the running value, for each KIND.
+#include <kiln/pack.h>
+
+tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
+tune(PER, 4, 1, 2);
+#ifndef T
+#    define T   f32
+#    define OUT f32
+#    define ACC f32
+#    define V   4
+#    define KIND_sum
+#endif
+#ifdef LONG
+#    define NEST_LONG 1
+#else
+#    define NEST_LONG 0
+#endif
+#ifdef IN_PLACE // the result has the place of x
+#    define ALONE
+#else
+#    define ALONE restrict
+#endif
+#define NEST_RANK RANK
+#include <kiln/nest.h>
+
+PACK(T, V)
+#ifdef OTHER_OUT // T and OUT differ
+PACK(OUT, V)
+#endif
+typedef ACC acc;
+enum { TO, X }; // views of the loops over rows
+
+// clang-format off
+#define LOWEST_f32  (-INFINITY)
+#define LOWEST_f64  (-(f64)INFINITY)
+#define LOWEST_i64  (-9223372036854775807 - 1)
+#define LOWEST_u64  0ul
+#define HIGHEST_f32 INFINITY
+#define HIGHEST_f64 ((f64)INFINITY)
+#define HIGHEST_i64 9223372036854775807
+#define HIGHEST_u64 18446744073709551615ul
+// clang-format on
+
+#if defined KIND_sum
+#    define EMPTY ((acc)0)
+#elif defined KIND_prod
+#    define EMPTY ((acc)1)
+#elif defined KIND_max
+#    define EMPTY ((acc)PACK_JOIN(LOWEST_, ACC))
+#else
+#    define EMPTY ((acc)PACK_JOIN(HIGHEST_, ACC))
+#endif
+
+// b comes after a. A NaN stays.
+static inline acc step(acc a, acc b)
+{
+#if defined KIND_sum
+    return a + b;
+#elif defined KIND_prod
+    return a * b;
+#elif defined KIND_max
+    return b > a || b != b ? b : a;
+#else
+    return b < a || b != b ? b : a;
+#endif
+}
+
+#define EACH(i, count) _Pragma("unroll") for (u32 i = 0; i < (count); i++)
+
+struct row { // elements along the axis
+    u64 count, part; // of a row, of a part of it
+    i64 x_step, to_step; // between two of them
+};
