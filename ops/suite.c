@@ -1,156 +1,11 @@
 // Runs the cases of a suite (suite.h): tensors in a layout, the call, the comparison with the
 // reference in double. Start reading at suite_test, the last function.
 #include "ops/suite.h"
+#include "ops/suite_tensors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-// --- numbers
-static double epsilon_of(kiln_type type)
-{
-    return type == KILN_F16    ? 0x1p-11
-           : type == KILN_BF16 ? 0x1p-8
-           : type == KILN_F32  ? 0x1p-24
-           : type == KILN_F64  ? 0x1p-53
-                               : 0;
-}
-
-// The nearest number with `bits` bits and an exponent of at least `least`.
-static double rounded(double x, int bits, int least)
-{
-    int e;
-    if (x == 0 || !isfinite(x))
-        return x;
-    frexp(x, &e);
-    e = e < least ? least : e;
-    return ldexp(nearbyint(ldexp(x, bits - e)), e - bits);
-}
-
-static uint32_t bits_of(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-static uint16_t half_bits(double x)
-{
-    int e;
-    uint16_t sign = (uint16_t)(signbit(x) ? 0x8000 : 0);
-    double r = rounded(fabs(x), 11, -13);
-    if (isnan(x))
-        return 0x7e00;
-    if (r > 65504)
-        return sign | 0x7c00;
-    if (r < 0x1p-14)
-        return sign | (uint16_t)ldexp(r, 24);
-    double f = frexp(r, &e);
-    return (uint16_t)(sign | (uint32_t)(e + 14) << 10 | (uint32_t)((f * 2 - 1) * 1024));
-}
-
-static void put(kiln_type type, void *to, size_t i, double x)
-{
-    switch (type) {
-    case KILN_BOOL: ((uint8_t *)to)[i] = x != 0; break;
-    case KILN_I8: ((int8_t *)to)[i] = (int8_t)x; break;
-    case KILN_U8: ((uint8_t *)to)[i] = (uint8_t)x; break;
-    case KILN_I16: ((int16_t *)to)[i] = (int16_t)x; break;
-    case KILN_U16: ((uint16_t *)to)[i] = (uint16_t)x; break;
-    case KILN_I32: ((int32_t *)to)[i] = (int32_t)x; break;
-    case KILN_U32: ((uint32_t *)to)[i] = (uint32_t)x; break;
-    case KILN_I64: ((int64_t *)to)[i] = (int64_t)x; break;
-    case KILN_U64: ((uint64_t *)to)[i] = (uint64_t)x; break;
-    case KILN_F16: ((uint16_t *)to)[i] = half_bits(x); break;
-    case KILN_BF16:
-        ((uint16_t *)to)[i] = (uint16_t)(bits_of((float)rounded(x, 8, -125)) >> 16);
-        break;
-    case KILN_F32: ((float *)to)[i] = (float)x; break;
-    case KILN_F64: ((double *)to)[i] = x; break;
-    default: break; // no op has elements of the other types
-    }
-}
-
-static double half_value(uint16_t u)
-{
-    int e = u >> 10 & 31;
-    double m = u & 1023;
-    double v = e == 31 ? (m != 0 ? (double)NAN : HUGE_VAL)
-               : e     ? ldexp(1024 + m, e - 25)
-                       : ldexp(m, -24);
-    return u >> 15 ? -v : v;
-}
-
-static double get(kiln_type type, const void *from, size_t i)
-{
-    switch (type) {
-    case KILN_BOOL:
-    case KILN_U8: return ((const uint8_t *)from)[i];
-    case KILN_I8: return ((const int8_t *)from)[i];
-    case KILN_I16: return ((const int16_t *)from)[i];
-    case KILN_U16: return ((const uint16_t *)from)[i];
-    case KILN_I32: return ((const int32_t *)from)[i];
-    case KILN_U32: return ((const uint32_t *)from)[i];
-    case KILN_I64: return (double)((const int64_t *)from)[i];
-    case KILN_U64: return (double)((const uint64_t *)from)[i];
-    case KILN_F16: return half_value(((const uint16_t *)from)[i]);
-    case KILN_BF16: {
-        uint32_t u = (uint32_t)((const uint16_t *)from)[i] << 16;
-        float x;
-        memcpy(&x, &u, sizeof x);
-        return (double)x;
-    }
-    case KILN_F32: return (double)((const float *)from)[i];
-    case KILN_F64: return ((const double *)from)[i];
-    default: break;
-    }
-    return 0;
-}
-
-static double random_between(uint64_t *state, double low, double high)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return low + (high - low) * (double)(*state >> 11) * 0x1p-53;
-}
-
-// --- tensors
-static size_t count_of(const op_tensor *t)
-{
-    size_t count = 1;
-    for (uint32_t n = 0; n < t->rank; n++)
-        count *= (size_t)t->sizes[n];
-    return count;
-}
-
-// A view with the sizes of `t` over a new buffer, lying as `layout` says.
-static kiln_status new_view(kiln *k, const op_tensor *t, uint32_t layout, kiln_buffer **buffer,
-                            kiln_view *out)
-{
-    uint64_t sizes[KILN_MAX_RANK] = {0};
-    uint32_t order[KILN_MAX_RANK], last = t->rank ? t->rank - 1 : 0;
-    for (uint32_t n = 0; n < t->rank; n++) {
-        order[n] = layout == SUITE_TRANSPOSED ? last - n : n;
-        sizes[n] = t->sizes[order[n]];
-    }
-    if (layout == SUITE_GAPS && t->rank)
-        sizes[last] *= 2;
-    size_t count = 1;
-    for (uint32_t n = 0; n < t->rank; n++)
-        count *= (size_t)sizes[n];
-    kiln_status status = kiln_buffer_new(k, t->type, count + (layout == SUITE_OFFSET), buffer);
-    if (status)
-        return status;
-    kiln_view v = kiln_view_of(*buffer, t->rank, sizes);
-    v.first = layout == SUITE_OFFSET;
-    if (layout == SUITE_TRANSPOSED && t->rank)
-        v = kiln_view_permute(v, order);
-    if (layout == SUITE_GAPS && t->rank)
-        v = kiln_view_slice(v, last, 0, KILN_TO_END, 2);
-    if (layout == SUITE_FLIPPED && t->rank && t->sizes[0])
-        v = kiln_view_flip(v, 0);
-    *out = v;
-    return KILN_OK;
-}
 
 // --- one case on one device
 typedef struct trial {
@@ -184,16 +39,16 @@ static void make_trial(const op_suite *s, const op_case *c, kiln_type type, uint
     t->count = s->tensors(c, type, t->tensors);
     for (uint32_t n = 0; n < t->count; n++) {
         const op_tensor *x = &t->tensors[n];
-        size_t count = count_of(x);
+        size_t count = suite_count(x);
         uint8_t element[8];
         t->values[n] = allocate(count, sizeof(double));
         t->gradients[n] = allocate(count, sizeof(double));
         for (size_t i = 0; i < count && x->role != ROLE_SCRATCH && !x->is_constant; i++) {
             double *to = x->role == ROLE_INPUT ? t->values[n] : t->gradients[n];
-            double v = x->role == ROLE_INPUT ? random_between(&state, x->low, x->high)
-                                             : random_between(&state, -1, 1);
-            put(x->type, element, 0, x->is_integer ? floor(v) : v);
-            to[i] = get(x->type, element, 0);
+            double v = x->role == ROLE_INPUT ? suite_random(&state, x->low, x->high)
+                                             : suite_random(&state, -1, 1);
+            suite_put(x->type, element, 0, x->is_integer ? floor(v) : v);
+            to[i] = suite_get(x->type, element, 0);
         }
     }
     s->reference(c, t->tensors, t->values);
@@ -214,7 +69,7 @@ static double loss_of(trial *t)
     t->suite->reference(t->c, t->tensors, t->values);
     for (uint32_t n = 0; n < t->count; n++)
         if (t->tensors[n].role == ROLE_OUTPUT)
-            for (size_t i = 0; i < count_of(&t->tensors[n]); i++)
+            for (size_t i = 0; i < suite_count(&t->tensors[n]); i++)
                 sum += t->values[n][i] * t->gradients[n][i];
     return sum;
 }
@@ -224,7 +79,7 @@ static void differentiate(trial *t)
     const double step = 1e-5;
     for (uint32_t n = 0; n < t->count; n++)
         for (size_t i = 0; t->tensors[n].role == ROLE_INPUT && t->tensors[n].has_gradient &&
-                           i < count_of(&t->tensors[n]);
+                           i < suite_count(&t->tensors[n]);
              i++) {
             double *x = &t->values[n][i], at = *x;
             *x = at + step;
@@ -241,10 +96,10 @@ enum { POISON = 0x5a };
 
 static kiln_status write_values(const op_tensor *t, kiln_view v, const double *values)
 {
-    size_t count = count_of(t);
+    size_t count = suite_count(t);
     void *bytes = allocate(count, kiln_type_size(t->type));
     for (size_t i = 0; i < count; i++)
-        put(t->type, bytes, i, values[i]);
+        suite_put(t->type, bytes, i, values[i]);
     kiln_status status = count ? kiln_write_view(v, bytes) : KILN_OK;
     free(bytes);
     return status;
@@ -264,9 +119,9 @@ static bool is_untouched(const op_tensor *t, kiln_buffer *b, kiln_view v)
     uint8_t *all = allocate(total, size);
     bool is_read = !total || !kiln_read(b, 0, all, total);
     // What the view reaches becomes poison again, on the device: the rest must be it already.
-    uint8_t *own = allocate(count_of(t), size);
-    memset(own, t->type == KILN_BOOL ? 1 : POISON, count_of(t) * size);
-    is_read = is_read && (!count_of(t) || !kiln_write_view(v, own));
+    uint8_t *own = allocate(suite_count(t), size);
+    memset(own, t->type == KILN_BOOL ? 1 : POISON, suite_count(t) * size);
+    is_read = is_read && (!suite_count(t) || !kiln_write_view(v, own));
     uint8_t *after = allocate(total, size);
     is_read = is_read && (!total || !kiln_read(b, 0, after, total));
     for (size_t i = 0; i < total * size; i++)
@@ -295,7 +150,7 @@ static kiln_status make_tensors(kiln *k, const trial *t, op_pass pass, suite_run
         }
         uint32_t layout =
             x->role == ROLE_SCRATCH || t->layout == SUITE_IN_PLACE ? SUITE_DENSE : t->layout;
-        status = new_view(k, x, layout, &r->buffers[n], &r->views[n]);
+        status = suite_view(k, x, layout, &r->buffers[n], &r->views[n]);
         if (!status)
             status = poison(r->buffers[n], x->type);
         if (!status && is_input && x->role != ROLE_SCRATCH)
@@ -303,17 +158,6 @@ static kiln_status make_tensors(kiln *k, const trial *t, op_pass pass, suite_run
                                   is_gradient ? t->gradients[n - t->count] : t->values[n]);
     }
     return status;
-}
-
-void suite_release(suite_run *r)
-{
-    for (uint32_t n = 0; n < 2 * SUITE_TENSORS; n++)
-        kiln_buffer_free(r->buffers[n]);
-}
-
-kiln_status suite_call(const suite_run *r, op_pass pass)
-{
-    return r->suite->call(r->k, r->c, pass, r->views);
 }
 
 // Runs forward, and backward where it is asked for, and takes what comes out.
@@ -333,8 +177,8 @@ static kiln_status run_trial(kiln *k, const trial *t, op_pass pass, outcome *out
             n < t->count ? x->role == ROLE_OUTPUT : x->role == ROLE_INPUT && r.buffers[n];
         if (!is_result)
             continue;
-        out->bytes[n] = allocate(count_of(x), kiln_type_size(x->type));
-        if (count_of(x))
+        out->bytes[n] = allocate(suite_count(x), kiln_type_size(x->type));
+        if (suite_count(x))
             status = kiln_read_view(r.views[n], out->bytes[n]);
         if (!status && r.buffers[n] && !is_untouched(x, r.buffers[n], r.views[n]))
             *is_outside_untouched = false;
@@ -355,12 +199,12 @@ static void free_outcome(outcome *o)
 static double worst_of(const op_tensor *t, const void *got, const double *want, double more)
 {
     double worst = 0;
-    for (size_t i = 0; i < count_of(t); i++) {
-        double g = get(t->type, got, i), w = want[i];
+    for (size_t i = 0; i < suite_count(t); i++) {
+        double g = suite_get(t->type, got, i), w = want[i];
         if (isnan(g) != isnan(w) || (isinf(w) && g != w))
             return HUGE_VAL;
-        double allowed = epsilon_of(t->type) * t->tolerance * (fabs(w) + 1) + more;
-        if (epsilon_of(t->type) == 0)
+        double allowed = suite_epsilon(t->type) * t->tolerance * (fabs(w) + 1) + more;
+        if (suite_epsilon(t->type) == 0)
             allowed = 0.5; // integers are exact
         double error = isnan(w) || isinf(w) ? 0 : fabs(g - w) / allowed;
         worst = error > worst ? error : worst;
@@ -433,7 +277,7 @@ static bool is_same(const trial *t, const outcome *a, const outcome *b)
     for (uint32_t n = 0; n < 2 * t->count; n++)
         if (a->bytes[n] && !(n >= t->count && t->tensors[n - t->count].is_unordered) &&
             memcmp(a->bytes[n], b->bytes[n],
-                   count_of(&t->tensors[n % t->count]) *
+                   suite_count(&t->tensors[n % t->count]) *
                        kiln_type_size(t->tensors[n % t->count].type)))
             return false;
     return true;
@@ -504,65 +348,6 @@ static void test_case(kiln *k, kiln *oracle, const op_suite *s, const op_case *c
             test_one(k, oracle, &t, has_backward ? PASS_BACKWARD : PASS_FORWARD, counts);
             free_trial(&t);
         }
-}
-
-double suite_bytes(const op_suite *s, const op_case *c, kiln_type type)
-{
-    op_tensor tensors[SUITE_TENSORS];
-    uint32_t count = s->tensors(c, type, tensors);
-    double bytes = 0;
-    for (uint32_t n = 0; n < count; n++)
-        if (tensors[n].role != ROLE_SCRATCH)
-            bytes += (double)count_of(&tensors[n]) * (double)kiln_type_size(tensors[n].type);
-    return bytes;
-}
-
-// Inputs by repeating a few thousand random values: quick for large tensors, and nothing is
-// compared.
-static kiln_status fill_random(const op_tensor *t, kiln_buffer *b)
-{
-    enum { SOME = 4093 };
-    size_t count = kiln_buffer_count(b), size = kiln_type_size(t->type);
-    uint8_t *bytes = allocate(count, size);
-    uint64_t state = 1;
-    for (size_t i = 0; i < count; i++)
-        if (i < SOME) {
-            double v = random_between(&state, t->low, t->high);
-            put(t->type, bytes, i, t->is_integer ? floor(v) : v);
-        } else {
-            memcpy(bytes + i * size, bytes + (i - SOME) * size, size);
-        }
-    kiln_status status = count ? kiln_write(b, 0, bytes, count) : KILN_OK;
-    free(bytes);
-    return status;
-}
-
-kiln_status suite_prepare(kiln *k, const op_suite *s, const op_case *c, kiln_type type,
-                          op_pass pass, suite_run *out)
-{
-    op_tensor tensors[SUITE_TENSORS];
-    uint32_t count = s->tensors(c, type, tensors);
-    kiln_status status = KILN_OK;
-    *out = (suite_run){.suite = s, .c = c, .k = k};
-    for (uint32_t n = 0; n < count * (pass == PASS_BACKWARD ? 2 : 1) && !status; n++) {
-        op_tensor x = tensors[n % count];
-        bool is_gradient = n >= count;
-        if (is_gradient &&
-            (x.role == ROLE_SCRATCH || x.is_constant || (x.role == ROLE_INPUT && !x.has_gradient)))
-            continue;
-        if (x.role != ROLE_INPUT) {
-            x.low = -1;
-            x.high = 1;
-        }
-        status = new_view(k, &x, SUITE_DENSE, &out->buffers[n], &out->views[n]);
-        if (!status && (x.role == ROLE_INPUT) != is_gradient)
-            status = fill_random(&x, out->buffers[n]);
-    }
-    if (!status && pass == PASS_BACKWARD)
-        status = suite_call(out, PASS_FORWARD);
-    if (status)
-        suite_release(out);
-    return status;
 }
 
 void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_counts *counts)

@@ -32,12 +32,13 @@ enum { // how the tensors of a case lie; every one that is given is a test of it
     SUITE_ANY_VIEW = 31,
 };
 
-enum {                   // what a case is for
-    SUITE_TEST = 1,      // every device
-    SUITE_GRADIENT = 2,  // backward, too; small: the reference runs twice for every input element
-    SUITE_BENCH = 4,     // kiln bench
-    SUITE_GPU = 8,       // a test that is too long for interpreters
-    SUITE_BROADCAST = 16 // the suite makes dimensions of its inputs 1
+enum {                    // what a case is for
+    SUITE_TEST = 1,       // every device
+    SUITE_GRADIENT = 2,   // backward, too; small: the reference runs twice for every input element
+    SUITE_BENCH = 4,      // kiln bench
+    SUITE_GPU = 8,        // a test that is too long for interpreters
+    SUITE_BROADCAST = 16, // the suite makes dimensions of its inputs 1
+    SUITE_EMIT = 32 // nothing runs; the kernels that it asks for are assembled (tests/emit/ops)
 };
 
 typedef struct op_case {
@@ -115,6 +116,9 @@ typedef struct suite_counts {
 // that must give the same bits. is_brief: one type and one layout of each case, in turn; for
 // devices that take long to compile.
 void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_counts *counts);
+// Calls the op for every case, type and layout, and compares nothing: every kernel variant that the
+// cases ask for is compiled. For a device that runs nothing (tests/emit/ops).
+void suite_emit(kiln *k, const op_suite *s, suite_counts *counts);
 
 // --- benchmarks
 typedef struct suite_run { // tensors of a case on a device

@@ -1,6 +1,7 @@
 // The cases of the ops on a device: ops DEVICE [OP]… (default: all of them). On every device but
 // the interpreter the results must have the interpreter's bits as well.
-//     ops --page OP     prints what its page shows (tools/ops)
+//     ops DEVICE --emit [OP]…   calls the ops and compares nothing: the kernels are compiled
+//     ops --page OP             prints what its page shows (tools/ops)
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +23,15 @@ int main(int argc, char **argv)
         printf("%s\nops: 0 passed, 1 failed, 0 skipped\n", kiln_last_error(NULL)->text);
         return 1;
     }
+    bool is_emit = argc > 2 && !strcmp(argv[2], "--emit");
+    int first = is_emit ? 3 : 2;
     for (const op_suite *const *s = op_suites; *s; s++) {
-        bool is_wanted = argc <= 2;
-        for (int n = 2; n < argc; n++)
+        bool is_wanted = argc <= first;
+        for (int n = first; n < argc; n++)
             is_wanted |= !strcmp(argv[n], (*s)->name);
-        if (is_wanted)
+        if (is_wanted && is_emit)
+            suite_emit(k, *s, &counts);
+        else if (is_wanted)
             suite_test(k, oracle, *s, !is_interp && !is_cuda, &counts);
     }
     kiln_close(k);

@@ -113,7 +113,7 @@ $(E)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(E)/devices.o $(E)/device.o $(BUI
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 

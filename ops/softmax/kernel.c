@@ -78,6 +78,8 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from,
     i64 r = row_first(&n, index, 2);
     f32 sum = 0;
 #    if PER
+    // Two rows do not fit into the registers of the largest blocks: y is read again.
+    const bool is_kept = THREADS < 896 || PER * V <= 16;
     f32 y[PER][V], g[PER][V];
     FOR_PACKS(p, packs) {
         load(y[p], a_from, a, pack_of(p), 0, &n);
@@ -91,6 +93,8 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from,
     }
     sum = row_sum(sum);
     FOR_PACKS(p, packs) {
+        if (!is_kept)
+            load(y[p], a_from, a, pack_of(p), 0, &n);
         FOR_ELEMENTS(i)
             g[p][i] = IS_LOG ? g[p][i] - exp(y[p][i]) * sum : y[p][i] * (g[p][i] - sum);
         store(r_to, r, pack_of(p), 2, &n, g[p]);

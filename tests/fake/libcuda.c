@@ -243,7 +243,7 @@ static cu_result fake_alloc(cu_ptr *at, size_t bytes)
         return CU_OUT_OF_MEMORY;
     *block = bytes;
     used += bytes;
-    memset((char *)block + 256, 0xcd, bytes);
+    memset((char *)block + 256, 0xcd, bytes < 1 << 20 ? bytes : 1 << 20); // no pages of large ones
     *at = (cu_ptr)(uintptr_t)block + 256;
     return CU_OK;
 }
