@@ -232,7 +232,9 @@ static void test_check(kiln *k, shape s, uint32_t q_stages)
     kiln_check_desc d;
     memset(&d, 0, sizeof d);
     d.launch.grid[0] = 2;
-    d.launch.shared_bytes = 81920 + 16384 * q_stages + 96;
+    int64_t shared_bytes = 0;
+    CHECK(!kiln_kernel_constant(api_kernel(m, NULL), "SHARED_BYTES", &shared_bytes));
+    d.launch.shared_bytes = (size_t)shared_bytes;
     d.launch.args = args;
     d.launch.arg_count = 6;
     d.finding = show_finding;

@@ -74,6 +74,12 @@ kiln_arg matmul_arg(const matrix *of, uint64_t n);
 kiln_arg matmul_arg_start(const matrix *of);
 
 // --- host_tile.c
+// An H200 has room for 30 clusters of four blocks or 15 of eight (cuOccupancyMaxActiveClusters):
+// for 120 of its 132 multiprocessors, all but an eleventh. A grid that leaves fewer idle counts as
+// full.
+enum { MATMUL_FEW_IDLE = 11 };
+// About how many cycles a block multiplies that has so many tiles.
+uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles);
 void matmul_sides(const job *j, bool is_swapped, side out[2]);
 // Steps along K, of 128 bytes.
 uint32_t matmul_steps(const job *j);

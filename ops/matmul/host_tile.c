@@ -31,6 +31,11 @@ void matmul_sides(const job *j, bool is_swapped, side out[2])
     out[!is_swapped] = (side){&j->b, b_is_mn ? j->n : j->depth, b_is_mn, j->n};
 }
 
+uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles)
+{
+    return tiles * steps * (t->m * t->n / PRODUCTS_PER_CYCLE);
+}
+
 uint32_t matmul_steps(const job *j)
 {
     return ceil_div(j->depth, 128 / j->bytes);
@@ -90,7 +95,7 @@ static shape shape_of(const side s[2], const tile *t, uint32_t sms)
     return p;
 }
 
-// Narrow tiles that each of the busy blocks gets, at least; in the order of corner_of in
+// Narrow tiles that each of the busy blocks gets, at least; in the order of tile_origin in
 // gemm_sm90_load.h.
 static uint32_t least_narrow(const tile *t, const shape *p)
 {
@@ -258,7 +263,7 @@ static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
         t.m = 128;
     uint32_t tiles = ceil_div(j->n, t.m), most = t.n == 64 ? sms / 2 : sms;
     while (t.split_k < 8 && steps >= t.split_k * 8 &&
-           tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / 11 : most))
+           tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / MATMUL_FEW_IDLE : most))
         t.split_k *= 2;
     return tile_of(j, t, 24);
 }

@@ -302,6 +302,11 @@ typedef struct schedule { // as gemm_sm90.c has it
     uint32_t rows, columns, tile_rows, tile_columns, wide, shift, steps, loaded, first, rank;
 } schedule;
 
+// From so many cycles on, a third of a millisecond at 1.5 GHz, an early start saves nothing; at the
+// power limit it costs up to one percent (H200, square products of 4096 to 7168,
+// docs/performance.md).
+enum { LONG_CYCLES = 500000 };
+
 static kiln_status run_sm90(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
@@ -324,12 +329,9 @@ static kiln_status run_sm90(const job *j)
     }
     // A streaming kernel that leaves a few multiprocessors idle gives these to the next one, which
     // then is spread unevenly; that costs more than the early start gains.
-    bool is_uneven =
-        is_streaming && !d->b_is_constant && blocks > sms / 2 && blocks < sms - sms / 11;
-    // About how many cycles a block multiplies. Of a third of a millisecond and more an early start
-    // saves nothing; at the power limit it costs up to one percent.
-    uint64_t cycles = (tiles + blocks - 1) / blocks * steps * (t.m * t.n / 32);
-    bool is_long = cycles > 500000;
+    bool is_uneven = is_streaming && !d->b_is_constant && blocks > sms / 2 &&
+                     blocks < sms - sms / MATMUL_FEW_IDLE;
+    bool is_long = matmul_cycles(&t, steps, (tiles + blocks - 1) / blocks) > LONG_CYCLES;
     uint32_t loaded = rows_loaded(&s[LEFT], t.m) + rows_loaded(&s[RIGHT], t.n);
     for (uint32_t n = 0; n < j->batch && !status; n++) {
         arguments to = {.count = 0};
@@ -362,10 +364,11 @@ static kiln_status run_sm90(const job *j)
 // --- operands in plain memory: sm_80, portable, f32
 typedef struct plain { // one way to run one of them
     uint32_t m, n, warps_m, warps_n, stages;
-    uint32_t line; // bytes of a stage along K
-    size_t shared_bytes;
+    uint32_t line;      // bytes of a stage along K
     bool is_persistent; // its blocks take one tile after the other
 } plain;
+
+typedef void make_request(const job *j, plain way, op_request *out);
 
 static bool has_pairs(const job *j)
 {
@@ -388,15 +391,14 @@ static kiln_status too_many_tiles(const job *j, uint64_t tiles)
                      (unsigned long long)tiles);
 }
 
-static kiln_status launch_plain(const job *j, const op_request *r, plain way)
+static kiln_status launch_plain(const job *j, const op_kernel *kernel, plain way)
 {
     const kiln_matmul_desc *d = j->desc;
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(j->k, r, &kernel);
+    kiln_status status = KILN_OK;
     uint64_t tiles = (uint64_t)ceil_div(j->m, way.m) * ceil_div(j->n, way.n), blocks = tiles;
-    if (!status && tiles > INT32_MAX)
+    if (tiles > INT32_MAX)
         return too_many_tiles(j, tiles);
-    if (!status && way.is_persistent) { // as many tiles for each block
+    if (way.is_persistent) { // as many tiles for each block
         uint64_t resident = kernel->resident / j->batch, waves;
         waves = resident ? (tiles + resident - 1) / resident : tiles;
         blocks = (tiles + waves - 1) / waves;
@@ -447,9 +449,11 @@ static kiln_status refuse(const job *j, const char *kernel, const char *why)
                      kernel, why);
 }
 
-// The tile that is asked for; else the first that fills the device, or the smallest.
-static kiln_status pick_plain(const job *j, const char *kernel, const plain *ways, size_t count,
-                              uint32_t blocks, plain *out)
+// Runs the tile that is asked for; else the first that fills the device, or the smallest. One whose
+// shared memory the device does not have is passed over, unless it is the last: the kernel knows
+// how much it takes.
+static kiln_status run_plain(const job *j, const char *name, const plain *ways, size_t count,
+                             uint32_t blocks, make_request *make)
 {
     const kiln_matmul_desc *d = j->desc;
     bool is_given = d->tile_m || d->tile_n;
@@ -459,58 +463,78 @@ static kiln_status pick_plain(const job *j, const char *kernel, const plain *way
         bool is_last = n + 1 == count;
         bool is_wanted =
             is_given ? d->tile_m == w->m && d->tile_n == w->n : tiles >= blocks || is_last;
-        *out = *w;
-        if (is_wanted && (w->shared_bytes <= j->k->caps.shared_bytes || is_last))
-            return KILN_OK;
+        if (!is_wanted)
+            continue;
+        op_request r = {.program = NULL};
+        const op_kernel *kernel;
+        make(j, *w, &r);
+        kiln_status status = op_kernel_get(j->k, &r, &kernel);
+        if (status)
+            return status;
+        if (kernel->shared_bytes <= j->k->caps.shared_bytes || is_last)
+            return launch_plain(j, kernel, *w);
     }
-    return refuse(j, kernel, "it has no such tile");
+    return refuse(j, name, "it has no such tile");
+}
+
+static void request_sm80(const job *j, plain way, op_request *out)
+{
+    bool has_whole = is_whole(j, way);
+    out->program = &gemm_sm80;
+    set_common(j, out);
+    op_set(out, BM, way.m);
+    op_set(out, BN, way.n);
+    op_set(out, WARPS_M, way.warps_m);
+    op_set(out, WARPS_N, way.warps_n);
+    op_set(out, STAGES, way.stages);
+    op_set(out, WHOLE, has_whole);
+    op_set(out, WIDE, has_whole && is_aligned(j, &j->out, j->out_bytes));
+    op_set(out, PAIRS, has_pairs(j));
 }
 
 static kiln_status run_sm80(const job *j)
 {
-#define WAY(m, n, warps_m, warps_n, stages)                                                        \
-    {                                                                                              \
-        m, n, warps_m, warps_n, stages, 128, (m + n) * 128 * stages, true                          \
-    }
-    static const plain ways[] = {WAY(128, 256, 2, 4, 4), WAY(128, 256, 2, 4, 3),
-                                 WAY(128, 128, 2, 2, 3), WAY(64, 64, 2, 2, 4)};
-#undef WAY
-    plain way;
-    kiln_status status =
-        pick_plain(j, "sm_80", ways, COUNT(ways), j->device->multiprocessors * 3 / 4, &way);
-    if (status)
-        return status;
-    op_request r = {.program = &gemm_sm80, .shared_bytes = way.shared_bytes};
-    set_common(j, &r);
-    op_set(&r, BM, way.m);
-    op_set(&r, BN, way.n);
-    op_set(&r, WARPS_M, way.warps_m);
-    op_set(&r, WARPS_N, way.warps_n);
-    op_set(&r, STAGES, way.stages);
-    bool has_whole = is_whole(j, way);
-    op_set(&r, WHOLE, has_whole);
-    op_set(&r, WIDE, has_whole && is_aligned(j, &j->out, j->out_bytes));
-    op_set(&r, PAIRS, has_pairs(j));
-    return launch_plain(j, &r, way);
+    static const plain ways[] = {{128, 256, 2, 4, 4, 128, true},
+                                 {128, 256, 2, 4, 3, 128, true},
+                                 {128, 128, 2, 2, 3, 128, true},
+                                 {64, 64, 2, 2, 4, 128, true}};
+    // Larger tiles are faster even where a quarter of the multiprocessors have none.
+    return run_plain(j, "sm_80", ways, COUNT(ways), j->device->multiprocessors * 3 / 4,
+                     request_sm80);
+}
+
+static void request_f32(const job *j, plain way, op_request *out)
+{
+    job plain_job = *j;
+    plain_job.type = F32;
+    out->program = &gemm_f32;
+    set_common(&plain_job, out);
+    op_set(out, TILE, way.m);
+    op_set(out, PAIRS, has_pairs(j));
+    op_set(out, ALIGNED, operands_are_aligned(j));
 }
 
 static kiln_status run_f32(const job *j)
 {
     static const plain ways[] = {{.m = 128, .n = 128}, {.m = 64, .n = 64}, {.m = 32, .n = 32}};
     size_t first = j->k->caps.sm ? 0 : 1;
-    plain way;
-    kiln_status status =
-        pick_plain(j, "f32", ways + first, COUNT(ways) - first, j->device->multiprocessors, &way);
-    if (status)
-        return status;
-    job plain_job = *j;
-    plain_job.type = F32;
-    op_request r = {.program = &gemm_f32};
-    set_common(&plain_job, &r);
-    op_set(&r, TILE, way.m);
-    op_set(&r, PAIRS, has_pairs(j));
-    op_set(&r, ALIGNED, operands_are_aligned(j));
-    return launch_plain(j, &r, way);
+    return run_plain(j, "f32", ways + first, COUNT(ways) - first, j->device->multiprocessors,
+                     request_f32);
+}
+
+static void request_portable(const job *j, plain way, op_request *out)
+{
+    bool is_even = j->type != E4M3 && operands_are_aligned(j); // e4m3 is converted on the way
+    out->program = &gemm_portable;
+    set_common(j, out);
+    op_set(out, BM, way.m);
+    op_set(out, BN, way.n);
+    op_set(out, WARPS_M, way.warps_m);
+    op_set(out, WARPS_N, way.warps_n);
+    op_set(out, PAIRS, has_pairs(j));
+    op_set(out, ALIGNED, is_even);
+    op_set(out, LINE, way.line);
+    op_set(out, WHOLE, is_even && is_whole(j, way));
 }
 
 // Can gemm_cpu.c do it? NULL: yes.
@@ -525,6 +549,18 @@ static const char *cpu_obstacle(const job *j)
     return NULL;
 }
 
+static void request_cpu(const job *j, plain way, op_request *out)
+{
+    job plain_job = *j;
+    if (j->type == TF32)
+        plain_job.type = F32; // more exact than asked for
+    out->program = &gemm_cpu;
+    set_common(&plain_job, out);
+    op_set(out, BM, way.m);
+    op_set(out, MR, way.m < 12 ? way.m : 12);
+    op_set(out, PANELS, way.n / 32);
+}
+
 static kiln_status run_cpu(const job *j)
 {
     // The first that has a few tiles for every core.
@@ -537,34 +573,15 @@ static kiln_status run_cpu(const job *j)
 #undef WAY
     enum { TILES_OF_A_CORE = 3 };
     const plain *from = j->m > 4 ? ways : j->m > 1 ? few : one;
-    plain way;
-    kiln_status status = pick_plain(j, "cpu", from, j->m > 4 ? COUNT(ways) : COUNT(few),
-                                    j->device->multiprocessors * TILES_OF_A_CORE, &way);
-    if (status)
-        return status;
-    job plain_job = *j;
-    if (j->type == TF32)
-        plain_job.type = F32; // more exact than asked for
-    op_request r = {.program = &gemm_cpu};
-    set_common(&plain_job, &r);
-    op_set(&r, BM, way.m);
-    op_set(&r, MR, way.m < 12 ? way.m : 12);
-    op_set(&r, PANELS, way.n / 32);
-    return launch_plain(j, &r, way);
+    return run_plain(j, "cpu", from, j->m > 4 ? COUNT(ways) : COUNT(few),
+                     j->device->multiprocessors * TILES_OF_A_CORE, request_cpu);
 }
 
 static kiln_status run_portable(const job *j)
 {
-    // Two buffers, 16 bytes behind each row and column; some more when lines of a small tile run
-    // along the columns.
-#define WAY(m, n, warps_m, warps_n, line)                                                          \
-    {                                                                                              \
-        m, n, warps_m, warps_n, 2, line, (m + n) * (line + 16) * 2 + line * 32, false              \
-    }
-    static const plain ways[] = {WAY(128, 256, 2, 4, 128), WAY(128, 128, 2, 2, 128),
-                                 WAY(64, 64, 2, 2, 128),   WAY(128, 128, 2, 4, 64),
-                                 WAY(64, 64, 2, 2, 64),    WAY(32, 32, 1, 1, 64)};
-#undef WAY
+    static const plain ways[] = {{128, 256, 2, 4, 2, 128, false}, {128, 128, 2, 2, 2, 128, false},
+                                 {64, 64, 2, 2, 2, 128, false},   {128, 128, 2, 4, 2, 64, false},
+                                 {64, 64, 2, 2, 2, 64, false},    {32, 32, 1, 1, 2, 64, false}};
     if (j->type == F32 || (j->type == TF32 && j->out_bytes == 4))
         return run_f32(j);
     if (j->type == TF32)
@@ -573,27 +590,12 @@ static kiln_status run_portable(const job *j)
                          "rows");
     // Matrix units want large tiles of each warp, but bytes across the rows want registers, too.
     // The cpu device and the interpreter have blocks of one warp: no fibers.
-    bool turns_bytes = j->type == S8 && (j->a.is_transposed || !j->b.is_transposed);
-    bool is_large = j->k->caps.sm >= 80 && !turns_bytes;
+    bool transposes_bytes = j->type == S8 && (j->a.is_transposed || !j->b.is_transposed);
+    bool is_large = j->k->caps.sm >= 80 && !transposes_bytes;
     size_t first = j->k->caps.sm ? (is_large ? 0 : 3) : j->k->caps.is_host ? 5 : 4;
     size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
-    plain way;
-    kiln_status status =
-        pick_plain(j, "portable", ways + first, count, j->device->multiprocessors, &way);
-    if (status)
-        return status;
-    op_request r = {.program = &gemm_portable, .shared_bytes = way.shared_bytes};
-    set_common(j, &r);
-    op_set(&r, BM, way.m);
-    op_set(&r, BN, way.n);
-    op_set(&r, WARPS_M, way.warps_m);
-    op_set(&r, WARPS_N, way.warps_n);
-    op_set(&r, PAIRS, has_pairs(j));
-    bool is_even = j->type != E4M3 && operands_are_aligned(j); // e4m3 is converted on the way
-    op_set(&r, ALIGNED, is_even);
-    op_set(&r, LINE, way.line);
-    op_set(&r, WHOLE, is_even && is_whole(j, way));
-    return launch_plain(j, &r, way);
+    return run_plain(j, "portable", ways + first, count, j->device->multiprocessors,
+                     request_portable);
 }
 
 // --- neither rows nor columns are contiguous
