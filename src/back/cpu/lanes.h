@@ -13,7 +13,7 @@
 #define IN static inline __attribute__((always_inline, unused))
 #define FAR static __attribute__((noinline, unused))
 
-struct kw { // one warp; the same struct is in rt/cpu/cpu.h
+struct kw { // one warp; the same struct is in dev/cpu/cpu.h
     const uint64_t *args; // scalars, buffer addresses, addresses of structs
     uint8_t *shared, *dynamic, *local;
     const uint32_t *thread[3]; // coordinates of the 32 lanes
