@@ -66,7 +66,7 @@ static void merge(op_nest *n)
 }
 
 // Takes the dimension out of the nest, and gives its strides.
-static uint64_t take(op_nest *n, uint32_t d, int64_t strides[NEST_VIEWS])
+static uint64_t remove_loop(op_nest *n, uint32_t d, int64_t strides[NEST_VIEWS])
 {
     uint64_t size = n->sizes[d];
     for (uint32_t v = 0; v < n->view_count; v++)
@@ -136,7 +136,7 @@ void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest
 {
     int64_t strides[NEST_VIEWS];
     begin(views, count, out);
-    uint64_t size = take(out, axis, strides);
+    uint64_t size = remove_loop(out, axis, strides);
     for (uint32_t v = 0; v < count && size == 1; v++)
         strides[v] = 1; // a single element is as dense as any
     simplify(out);

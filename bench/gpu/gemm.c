@@ -381,7 +381,7 @@ static double ratio(const bench *b, const candidate *ours, const candidate *thei
 }
 
 // What the rounds one by one say, to see beside the ratio how much they scatter.
-static void tell_rounds(const bench *b, const candidate *ours, const candidate *theirs)
+static void print_rounds(const bench *b, const candidate *ours, const candidate *theirs)
 {
     double v[ROUNDS];
     for (int n = 0; n < b->rounds; n++)
@@ -409,7 +409,7 @@ static const candidate *fastest_library(const bench *b, bool is_default)
 }
 
 // What runs: the kernel's name and grid, and of cuBLASLt what the algorithm says of itself.
-static void tell_kernel(bench *b, const candidate *c)
+static void print_kernel(bench *b, const candidate *c)
 {
     cu_graph graph = NULL;
     cu_stream stream = kiln_stream_native(b->r.k, b->stream);
@@ -443,7 +443,7 @@ static void tell(bench *b)
         if (strcmp(c->label, c->group))
             printf("    %s is %s\n", c->group, c->label);
         if (b->is_verbose)
-            tell_kernel(b, c);
+            print_kernel(b, c);
         int rounds = is_aside(c) ? ROUNDS_ASIDE : b->rounds;
         report_number(&b->r, us_of(c, rounds), "%s.%s.us", name, c->group);
     }
@@ -460,7 +460,7 @@ static void tell(bench *b)
     for (int n = 0; n < b->count && library; n++) {
         const candidate *c = &b->list[n];
         if (b->is_verbose && c->kind == OURS && !is_aside(c))
-            tell_rounds(b, c, library);
+            print_rounds(b, c, library);
         const char *way = c->group + (strncmp(c->group, "kiln.", 5) ? 0 : 5);
         if (c == ours)
             report_number(&b->r, ratio(b, c, library), "%s.of_library", name);
@@ -496,7 +496,7 @@ static double sum_of_logarithms(const bench *b, int *count)
     return sum;
 }
 
-static void tell_means(bench *b)
+static void print_means(bench *b)
 {
     double logarithms = 0;
     int count = 0;
@@ -697,7 +697,7 @@ int main(int argc, char **argv)
         run_plan(&b, &(plan){"tf32,e4m3,s8", "nt", "512,1024,2048,4096,8192"});
         run_plan(&b, &(plan){"f16", "nt,nn,tt,tn", all_sizes});
     }
-    tell_means(&b);
+    print_means(&b);
     if (b.left_out)
         printf("there was no time for %d problems\n", b.left_out);
     return report_end(&b.r);

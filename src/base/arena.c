@@ -33,7 +33,7 @@ static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static chunk *spares;
 static size_t spare_bytes;
 
-static chunk *take_chunk(size_t cap)
+static chunk *get_chunk(size_t cap)
 {
     pthread_mutex_lock(&spare_lock);
     chunk **link = &spares, *c;
@@ -67,7 +67,7 @@ static void give_chunk(chunk *c)
         free(c);
 }
 #else
-static chunk *take_chunk(size_t cap)
+static chunk *get_chunk(size_t cap)
 {
     chunk *c = malloc(sizeof(chunk) + cap);
     if (c)
@@ -109,7 +109,7 @@ static size_t rounded(size_t bytes)
 }
 
 // Room that is not zeroed yet. Callers zero up to the rounded size: growing in place counts on it.
-static void *take(arena *a, size_t bytes)
+static void *get_room(arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
         bug_out_of_memory();
@@ -120,7 +120,7 @@ static void *take(arena *a, size_t bytes)
     if (!c || c->cap - c->used < want) {
         size_t cap = want > CHUNK_BYTES ? want : CHUNK_BYTES;
         // A mark may hold (chunk, used), so a chunk is never inserted below the newest.
-        c = take_chunk(cap);
+        c = get_chunk(cap);
         if (!c)
             bug_out_of_memory();
         c->older = a->newest;
@@ -135,7 +135,7 @@ static void *take(arena *a, size_t bytes)
 
 void *arena_alloc(arena *a, size_t bytes)
 {
-    return memset(take(a, bytes), 0, rounded(bytes));
+    return memset(get_room(a, bytes), 0, rounded(bytes));
 }
 
 // Clears the end of a room, up to the rounded size: all that may lie behind the bytes asked for.
@@ -146,7 +146,7 @@ static void clear_end(char *room, size_t bytes)
 
 void *arena_room(arena *a, size_t bytes)
 {
-    char *room = take(a, bytes);
+    char *room = get_room(a, bytes);
     clear_end(room, bytes);
     return room;
 }
@@ -171,7 +171,7 @@ void *arena_extend(arena *a, void *old, size_t old_bytes, size_t new_bytes)
     (void)c;
     (void)old_room;
 #endif
-    char *fresh = take(a, new_bytes);
+    char *fresh = get_room(a, new_bytes);
     size_t kept = !old ? 0 : old_bytes < new_bytes ? old_bytes : new_bytes;
     clear_end(fresh, new_bytes);
     if (kept)
@@ -190,7 +190,7 @@ void *arena_grow(arena *a, void *old, size_t old_bytes, size_t new_bytes)
 
 void *arena_copy(arena *a, const void *bytes, size_t len)
 {
-    char *copy = take(a, len);
+    char *copy = get_room(a, len);
     clear_end(copy, len);
     if (len)
         memcpy(copy, bytes, len);

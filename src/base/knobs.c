@@ -118,7 +118,7 @@ static bool is_in_range(const char *range, const char *value)
     return read_number(value, &number) && number >= least && number <= most;
 }
 
-bool knob_takes(const knob *row, const char *value)
+bool knob_accepts(const knob *row, const char *value)
 {
     const char *rest;
     uint64_t bytes;
@@ -133,7 +133,7 @@ bool knob_takes(const knob *row, const char *value)
     return strcmp(row->takes, "size") != 0 || read_size(value, &bytes);
 }
 
-void knob_say_takes(const knob *row, char *out, size_t size)
+void knob_describe_values(const knob *row, char *out, size_t size)
 {
     const char *rest;
     if ((rest = after_form(row, "number ")))
@@ -151,10 +151,10 @@ bool knob_complaint(char *out, size_t size)
 {
     for (size_t i = 0; i < KNOB_COUNT; i++) {
         const char *value = getenv(knobs[i].name);
-        if (!value || knob_takes(&knobs[i], value))
+        if (!value || knob_accepts(&knobs[i], value))
             continue;
         char takes[160];
-        knob_say_takes(&knobs[i], takes, sizeof takes);
+        knob_describe_values(&knobs[i], takes, sizeof takes);
         snprintf(out, size, "the environment says %s=%.80s: the switch takes %s", knobs[i].name,
                  value, takes);
         return true;

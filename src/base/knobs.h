@@ -28,9 +28,9 @@ bool knob_lists(knob_id id, const char *word);
 
 // --- values that make no sense
 // Does the switch take this value? An empty one always means the default.
-bool knob_takes(const knob *row, const char *value);
+bool knob_accepts(const knob *row, const char *value);
 // What the switch takes, in words: "a number from 0 to 6".
-void knob_say_takes(const knob *row, char *out, size_t size);
+void knob_describe_values(const knob *row, char *out, size_t size);
 // A sentence about the first switch to which the environment gives a value that it does not take;
 // false: there is none.
 bool knob_complaint(char *out, size_t size);

@@ -42,14 +42,14 @@ bool log_wants(int level)
     return level <= __atomic_load_n(&current, __ATOMIC_RELAXED);
 }
 
-static void say(int level, const char *text)
+static void write_message(int level, const char *text)
 {
     pthread_mutex_lock(&lock);
     (taker ? taker : to_standard_error)(taker_user, level, text);
     pthread_mutex_unlock(&lock);
 }
 
-void log_say(int level, const char *format, ...)
+void log_message(int level, const char *format, ...)
 {
     if (!log_wants(level))
         return;
@@ -58,13 +58,13 @@ void log_say(int level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    say(level, line);
+    write_message(level, line);
 }
 
 void log_text(int level, const char *title, const char *text)
 {
     if (!log_wants(level))
         return;
-    say(level, title);
-    say(level, text);
+    write_message(level, title);
+    write_message(level, text);
 }

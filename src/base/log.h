@@ -17,7 +17,7 @@ void log_refresh(void);
 void log_set(int level, log_fn *log, void *user);
 bool log_wants(int level);
 // One message, which may have several lines. Nothing happens when nobody wants it.
-void log_say(int level, const char *format, ...) PRINTF_LIKE(2, 3);
+void log_message(int level, const char *format, ...) PRINTF_LIKE(2, 3);
 void log_text(int level, const char *title, const char *text);
 
 #endif

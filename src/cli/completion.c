@@ -46,7 +46,7 @@ static bool is_plain_word(const option_row *row)
     return true;
 }
 
-static bool takes_files(int verb)
+static bool has_files(int verb)
 {
     for (size_t i = 0; i < cli_option_count; i++)
         if (cli_options[i].id == CLI_WORD && (cli_options[i].verbs >> verb & 1) &&
@@ -126,7 +126,7 @@ static void print_bash(void)
         bash_options(verb);
         printf("' words='");
         print_words(verb);
-        printf("'%s ;;\n", takes_files(verb) ? " files=1" : "");
+        printf("'%s ;;\n", has_files(verb) ? " files=1" : "");
     }
     printf("    esac\n"
            "    case $word in\n"
@@ -208,7 +208,7 @@ static void print_zsh(void)
         for (size_t i = 0; i < cli_option_count; i++)
             if (cli_options[i].id != CLI_WORD && (cli_options[i].verbs >> verb & 1))
                 zsh_option(&cli_options[i]);
-        if (takes_files(verb) && verb != VERB_cache) {
+        if (has_files(verb) && verb != VERB_cache) {
             printf("            '*:file:_files' ;;\n");
         } else {
             printf("            '*:word:(");
@@ -276,7 +276,7 @@ static void print_fish(void)
                 fish_option(verb, &cli_options[i]);
         if (verb == VERB_kiln)
             break;
-        if (takes_files(verb))
+        if (has_files(verb))
             printf("complete -c kiln -n '__fish_seen_subcommand_from %s' -F\n",
                    cli_verbs[verb].name);
         printf("complete -c kiln -n '__fish_seen_subcommand_from %s' -a '", cli_verbs[verb].name);

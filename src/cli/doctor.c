@@ -134,10 +134,10 @@ static int report_switches(void)
         if (!value)
             continue;
         printf("  %s=%s\n", row->name, value);
-        if (knob_takes(row, value))
+        if (knob_accepts(row, value))
             continue;
         char takes[160];
-        knob_say_takes(row, takes, sizeof takes);
+        knob_describe_values(row, takes, sizeof takes);
         printf("    problem: %s takes %s; no device opens with this (K6009)\n", row->name, takes);
         unsetenv(row->name);
         bad++;

@@ -176,7 +176,7 @@ static const char *buffer_name(header_types *h, const char *name)
 }
 
 // What the header itself defines.
-static void take_names(header_types *h, const front *f)
+static void collect_names(header_types *h, const front *f)
 {
     static const char *const own[] = {"kernels", "source", "load", "unload", "cpu"};
     for (size_t i = 0; i < COUNT(own); i++)
@@ -190,7 +190,7 @@ static void take_names(header_types *h, const front *f)
 
 void header_types_add(header_types *h, const front *f)
 {
-    take_names(h, f);
+    collect_names(h, f);
     for (uint32_t k = 0; k < f->kernels.len; k++) {
         const ast_decl *kernel = f->kernels.at[k];
         for (uint32_t n = 0; n < kernel->params.len; n++) {

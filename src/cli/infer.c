@@ -77,7 +77,7 @@ static const char *param_name(const infer *x, int64_t index)
     return x->f->params.at[index].name;
 }
 
-static void say_guard(const infer *x, const guard *g, int axis, int64_t work, char *because)
+static void describe_guard(const infer *x, const guard *g, int axis, int64_t work, char *because)
 {
     int64_t per_block = g->index.factor[axis], param = bare_param(x, g->bound_ref);
     char what[64];
@@ -112,7 +112,7 @@ static void grid_from_guards(infer *x, infer_axis axes[3], bool with_params)
             continue;
         axes[axis].is_known = true;
         axes[axis].blocks = blocks;
-        say_guard(x, &g, axis, work, axes[axis].because);
+        describe_guard(x, &g, axis, work, axes[axis].because);
     }
 }
 

@@ -30,7 +30,7 @@ typedef struct scan {
     char *why;
 } scan;
 
-static bool take(scan *s, char c)
+static bool accept(scan *s, char c)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\n'))
         s->at++;
@@ -42,15 +42,15 @@ static bool take(scan *s, char c)
 
 static bool is_next(scan *s, char c)
 {
-    bool found = take(s, c);
+    bool found = accept(s, c);
     s->at -= found;
     return found;
 }
 
-static bool take_string(scan *s, char *to, size_t room)
+static bool parse_string(scan *s, char *to, size_t room)
 {
     char *why = s->why;
-    char quote = take(s, '\'') ? '\'' : take(s, '"') ? '"' : 0;
+    char quote = accept(s, '\'') ? '\'' : accept(s, '"') ? '"' : 0;
     size_t len = 0;
     if (!quote)
         return FAIL("its header is damaged: a quoted name is missing");
@@ -65,13 +65,13 @@ static bool take_string(scan *s, char *to, size_t room)
 }
 
 // "(3, 4)": the sizes, at most NPY_RANK of them; a number alone counts as "(3,)".
-static bool take_shape(scan *s, size_t *shape, int *rank, size_t *count)
+static bool parse_shape(scan *s, size_t *shape, int *rank, size_t *count)
 {
     char *why = s->why;
-    bool is_tuple = take(s, '(');
+    bool is_tuple = accept(s, '(');
     *rank = 0;
     *count = 1;
-    while (!is_tuple || !take(s, ')')) {
+    while (!is_tuple || !accept(s, ')')) {
         size_t value = 0;
         int digits = 0;
         if (is_next(s, '-'))
@@ -82,13 +82,13 @@ static bool take_shape(scan *s, size_t *shape, int *rank, size_t *count)
                 return FAIL("its shape is too large");
         if (!digits)
             return FAIL("its shape is not a list of numbers");
-        take(s, 'L'); // Python 2 wrote long numbers so
+        accept(s, 'L'); // Python 2 wrote long numbers so
         if (*rank == NPY_RANK)
             return FAIL("its shape has more than %d dimensions", NPY_RANK);
         shape[(*rank)++] = value;
         if (!is_tuple)
             break;
-        if (!take(s, ',') && !is_next(s, ')'))
+        if (!accept(s, ',') && !is_next(s, ')'))
             return FAIL("its shape is not a list of numbers");
     }
     for (int k = 0; k < *rank; k++) // a zero first: (0, huge) is empty
@@ -153,38 +153,38 @@ static bool repeat_fields(npy *n, size_t first, const char *prefix, size_t count
 
 // "[('mass', '<f4'), ('pos', '<f4', (3,)), ('', '|V4')]" at byte `offset` of the record; a field's
 // type may be such a list again. *size gets the bytes of it.
-static bool take_fields(scan *s, const char *prefix, size_t offset, int depth, size_t *size)
+static bool parse_fields(scan *s, const char *prefix, size_t offset, int depth, size_t *size)
 {
     char *why = s->why;
     *size = 0;
     if (depth > DEPTH_LIMIT)
         return FAIL("its records are nested more than %d deep", DEPTH_LIMIT);
-    while (!take(s, ']')) {
+    while (!accept(s, ']')) {
         char name[64], code[64];
         npy_field f = {.offset = offset + *size, .count = 1};
         size_t one = 0, shape[NPY_RANK], bytes;
         int rank;
-        if (!take(s, '('))
+        if (!accept(s, '('))
             return FAIL("its header has a field that is not (name, type)");
-        if (take(s, '(')) { // (title, name)
-            if (!take_string(s, name, sizeof name) || !take(s, ','))
+        if (accept(s, '(')) { // (title, name)
+            if (!parse_string(s, name, sizeof name) || !accept(s, ','))
                 return FAIL("its header has a field without a name");
         }
-        if (!take_string(s, name, sizeof name))
+        if (!parse_string(s, name, sizeof name))
             return false;
-        take(s, ')');
+        accept(s, ')');
         int len = snprintf(f.path, sizeof f.path, "%s%s%s", prefix, *prefix ? "." : "", name);
-        if (len >= (int)sizeof f.path || !take(s, ','))
+        if (len >= (int)sizeof f.path || !accept(s, ','))
             return FAIL("its header has a field '%s' without a type", name);
-        bool is_record = take(s, '[');
+        bool is_record = accept(s, '[');
         size_t first = s->out->field_count;
-        if (is_record ? !take_fields(s, f.path, f.offset, depth + 1, &one)
-                      : !take_string(s, code, sizeof code) || !read_code(s, code, &f.type, &one))
+        if (is_record ? !parse_fields(s, f.path, f.offset, depth + 1, &one)
+                      : !parse_string(s, code, sizeof code) || !read_code(s, code, &f.type, &one))
             return false;
-        bool has_shape = take(s, ',') && !is_next(s, ')');
-        if (has_shape && !take_shape(s, shape, &rank, &f.count))
+        bool has_shape = accept(s, ',') && !is_next(s, ')');
+        if (has_shape && !parse_shape(s, shape, &rank, &f.count))
             return false;
-        if (!take(s, ')'))
+        if (!accept(s, ')'))
             return FAIL("its header has a field '%s' that does not end", name);
         if (is_record && has_shape && !repeat_fields(s->out, first, f.path, f.count, one, why))
             return false;
@@ -199,27 +199,27 @@ static bool take_fields(scan *s, const char *prefix, size_t offset, int depth, s
                 return FAIL("its records have more than %d fields", NPY_FIELDS);
             s->out->fields[s->out->field_count++] = f;
         }
-        if (!take(s, ',') && !is_next(s, ']'))
+        if (!accept(s, ',') && !is_next(s, ']'))
             return FAIL("its list of fields is damaged");
     }
     return true;
 }
 
-static bool take_descr(scan *s)
+static bool parse_descr(scan *s)
 {
     char *why = s->why, code[64];
     npy *n = s->out;
-    if (!take(s, '['))
-        return take_string(s, code, sizeof code) && read_code(s, code, &n->type, &n->element_size);
+    if (!accept(s, '['))
+        return parse_string(s, code, sizeof code) && read_code(s, code, &n->type, &n->element_size);
     n->fields = calloc(NPY_FIELDS, sizeof *n->fields);
     if (!n->fields)
         return FAIL("out of memory");
-    if (!take_fields(s, "", 0, 0, &n->element_size))
+    if (!parse_fields(s, "", 0, 0, &n->element_size))
         return false;
     return n->element_size ? true : FAIL("its records have no fields");
 }
 
-static bool take_bool(scan *s, bool *out)
+static bool parse_bool(scan *s, bool *out)
 {
     char *why = s->why;
     is_next(s, ' ');
@@ -235,12 +235,12 @@ static bool read_header(scan *s)
 {
     char *why = s->why, key[32];
     bool has_descr = false, has_order = false, has_shape = false;
-    if (!take(s, '{'))
+    if (!accept(s, '{'))
         return FAIL("its header is not a dictionary");
-    while (!take(s, '}')) {
-        if (!take_string(s, key, sizeof key))
+    while (!accept(s, '}')) {
+        if (!parse_string(s, key, sizeof key))
             return false;
-        if (!take(s, ':'))
+        if (!accept(s, ':'))
             return FAIL("its header has no value for '%s'", key);
         bool *has = !strcmp(key, "descr")           ? &has_descr
                     : !strcmp(key, "fortran_order") ? &has_order
@@ -249,11 +249,11 @@ static bool read_header(scan *s)
         if (!has || *has)
             return FAIL("its header has %s key '%s'", has ? "twice the" : "an unknown", key);
         *has = true;
-        if (has == &has_descr   ? !take_descr(s)
-            : has == &has_order ? !take_bool(s, &s->is_fortran)
-                                : !take_shape(s, s->out->shape, &s->out->rank, &s->out->count))
+        if (has == &has_descr   ? !parse_descr(s)
+            : has == &has_order ? !parse_bool(s, &s->is_fortran)
+                                : !parse_shape(s, s->out->shape, &s->out->rank, &s->out->count))
             return false;
-        if (!take(s, ',') && !is_next(s, '}'))
+        if (!accept(s, ',') && !is_next(s, '}'))
             return FAIL("its header is damaged after '%s'", key);
     }
     return has_descr && has_order && has_shape

@@ -194,7 +194,7 @@ static int wrong_choice(const cli_args *args, const option_row *row)
 // --- reading
 
 // `attached` is what stands in the same word, or NULL.
-static int take_value(cli_args *args, const option_row *row, const char *attached)
+static int parse_value(cli_args *args, const option_row *row, const char *attached)
 {
     char name[64];
     args->value = attached ? attached : "";
@@ -240,9 +240,9 @@ int cli_next(cli_args *args)
             continue;
         if (is_long && row->long_name && strlen(row->long_name) == name.len &&
             !memcmp(row->long_name, name.at, name.len))
-            return take_value(args, row, word[2 + name.len] ? word + 3 + name.len : NULL);
+            return parse_value(args, row, word[2 + name.len] ? word + 3 + name.len : NULL);
         if (!is_long && row->short_name == word[1] && (row->argument || !word[2]))
-            return take_value(args, row, word[2] ? word + 2 : NULL);
+            return parse_value(args, row, word[2] ? word + 2 : NULL);
     }
     return unknown(args, verb, name, is_long ? 0 : word[1]);
 }

@@ -288,7 +288,7 @@ static int infer_scalars(run *r, run_launch *l, const ir_func *f, arena *scratch
 
 // --- the grid
 
-static int take_items(const run *r, run_launch *l)
+static int set_items(const run *r, run_launch *l)
 {
     for (int axis = 0; axis < 3; axis++) {
         uint64_t blocks = (l->items[axis] + l->block[axis] - 1) / l->block[axis];
@@ -306,7 +306,7 @@ static int pick_grid(run *r, run_launch *l, const ir_func *f, arena *scratch)
     if (l->has_grid)
         return 0;
     if (l->has_items)
-        return take_items(r, l);
+        return set_items(r, l);
     if (f)
         infer_grid(f, scratch, facts_of(l, scratch), l->block, axes);
     size_t used = 0;

@@ -113,7 +113,7 @@ static bool read_fill(const run *r, run_arg *a, const char *word)
 // --- @FILE
 
 // A record of the file into one of the kernel's, member by member.
-static bool take_records(const run_arg *a, const npy *n, unsigned char *to, char why[NPY_WHY])
+static bool read_records(const run_arg *a, const npy *n, unsigned char *to, char why[NPY_WHY])
 {
     for (size_t k = 0; k < n->field_count; k++) {
         const npy_field *f = &n->fields[k];
@@ -143,7 +143,7 @@ static bool take_records(const run_arg *a, const npy *n, unsigned char *to, char
 }
 
 // The shape of the buffer: the file's without the dimension that a vector's elements take.
-static bool take_plain(const run_arg *a, npy *n, value_shape *shape, char why[NPY_WHY])
+static bool read_plain(const run_arg *a, npy *n, value_shape *shape, char why[NPY_WHY])
 {
     kiln_type type;
     size_t per_element, size = a->element.size, bytes = n->count * n->element_size;
@@ -179,11 +179,11 @@ static bool read_npy(const run *r, run_arg *a, const char *path, char why[NPY_WH
     if (n.field_count) {
         a->shape = (value_shape){.size = {n.count}, .rank = 1, .count = n.count};
         a->bytes = calloc(n.count + 1, a->element.size);
-        ok = a->bytes && take_records(a, &n, a->bytes, why);
+        ok = a->bytes && read_records(a, &n, a->bytes, why);
         if (!a->bytes)
             snprintf(why, NPY_WHY, "out of memory");
     } else {
-        ok = take_plain(a, &n, &a->shape, why);
+        ok = read_plain(a, &n, &a->shape, why);
         if (ok) {
             a->bytes = n.data;
             n.data = NULL;

@@ -31,8 +31,8 @@ static bool read_triple(const char *word, uint64_t least, uint64_t most, uint64_
 }
 
 // --grid, --block, --thread …: what is not said is `rest`.
-static int take_triple(const cli_args *args, const char *name, uint64_t least, uint64_t rest,
-                       uint32_t out[3])
+static int parse_triple(const cli_args *args, const char *name, uint64_t least, uint64_t rest,
+                        uint32_t out[3])
 {
     uint64_t parsed[3];
     if (!read_triple(args->value, least, UINT32_MAX, rest, parsed))
@@ -55,7 +55,7 @@ static void *grow(void **list, size_t *count, size_t size)
 }
 
 // A word that is no option: the file, the kernel, name=value.
-static int take_word(run *r, run_launch *l, const char *word)
+static int parse_word(run *r, run_launch *l, const char *word)
 {
     const char *equals = strchr(word, '=');
     if (!r->path) {
@@ -76,8 +76,8 @@ static int take_word(run *r, run_launch *l, const char *word)
 }
 
 // Where the value must be a number from `least` to `most`.
-static int take_number(const cli_args *args, const char *name, int64_t least, int64_t most,
-                       int64_t *out)
+static int parse_number(const cli_args *args, const char *name, int64_t least, int64_t most,
+                        int64_t *out)
 {
     if (cli_number(args->value, out) && *out >= least && *out <= most)
         return 0;
@@ -85,7 +85,7 @@ static int take_number(const cli_args *args, const char *name, int64_t least, in
                      args->value);
 }
 
-static int take_file(const cli_args *args, const char *name, run_file **list, size_t *count)
+static int parse_file(const cli_args *args, const char *name, run_file **list, size_t *count)
 {
     const char *equals = strchr(args->value, '=');
     const char *path = equals ? equals + 1 + (equals[1] == '@') : "";
@@ -100,7 +100,7 @@ static int take_file(const cli_args *args, const char *name, run_file **list, si
     return 0;
 }
 
-static int take_tolerance(run *r, const cli_args *args)
+static int parse_tolerance(run *r, const cli_args *args)
 {
     char *end;
     r->tolerance = strtod(args->value, &end);
@@ -117,46 +117,46 @@ static int take_tolerance(run *r, const cli_args *args)
                            args->value);
 }
 
-static int take_option(run *r, run_launch *l, const cli_args *args, int option)
+static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
 {
     int64_t number = 0;
     int failed = 0;
     switch (option) {
-    case CLI_WORD: return take_word(r, l, args->value);
+    case CLI_WORD: return parse_word(r, l, args->value);
     case OPT_device: r->device = args->value; break;
-    case OPT_grid: l->has_grid = true; return take_triple(args, "grid", 1, 1, l->grid);
-    case OPT_block: l->has_block = true; return take_triple(args, "block", 1, 1, l->block);
+    case OPT_grid: l->has_grid = true; return parse_triple(args, "grid", 1, 1, l->grid);
+    case OPT_block: l->has_block = true; return parse_triple(args, "block", 1, 1, l->block);
     case OPT_items:
         l->has_items = true;
         if (!read_triple(args->value, 1, UINT64_MAX >> 1, 1, l->items))
             return cli_usage(r->verb, "--items takes X[,Y[,Z]], each at least 1, not '%s'",
                              args->value);
         break;
-    case OPT_thread: return take_triple(args, "thread", 0, 0, r->stop_thread);
-    case OPT_in_block: return take_triple(args, "in-block", 0, 0, r->stop_block);
+    case OPT_thread: return parse_triple(args, "thread", 0, 0, r->stop_thread);
+    case OPT_in_block: return parse_triple(args, "in-block", 0, 0, r->stop_block);
     case OPT_shared:
-        failed = take_number(args, "shared", 0, INT64_MAX, &number);
+        failed = parse_number(args, "shared", 0, INT64_MAX, &number);
         l->shared_bytes = (size_t)number;
         break;
     case OPT_seed:
-        failed = take_number(args, "seed", INT64_MIN, INT64_MAX, &number);
+        failed = parse_number(args, "seed", INT64_MIN, INT64_MAX, &number);
         r->seed = (uint64_t)number;
         break;
     case OPT_repeat:
-        failed = take_number(args, "repeat", 1, 1000000, &number);
+        failed = parse_number(args, "repeat", 1, 1000000, &number);
         r->repeat = (int)number;
         break;
     case OPT_rounds:
-        failed = take_number(args, "rounds", 1, 1000000, &number);
+        failed = parse_number(args, "rounds", 1, 1000000, &number);
         r->rounds = (int)number;
         break;
     case OPT_steps:
-        failed = take_number(args, "steps", 1, INT64_MAX, &number);
+        failed = parse_number(args, "steps", 1, INT64_MAX, &number);
         r->steps = (uint64_t)number;
         break;
-    case OPT_out: return take_file(args, "out", &r->outs, &r->out_count);
-    case OPT_expect: return take_file(args, "expect", &r->expects, &r->expect_count);
-    case OPT_tolerance: return take_tolerance(r, args);
+    case OPT_out: return parse_file(args, "out", &r->outs, &r->out_count);
+    case OPT_expect: return parse_file(args, "expect", &r->expects, &r->expect_count);
+    case OPT_tolerance: return parse_tolerance(r, args);
     case OPT_show_all: r->shows_all = true; break;
     case OPT_all: r->all = true; break;
     case OPT_nan: r->nan = true; break;
@@ -182,7 +182,7 @@ static int parse_launch(run *r, int argc, char **argv)
         int taken = cli_compile_option(&r->compile, &args, option);
         if (taken < 0)
             return EXIT_USAGE;
-        int failed = taken ? 0 : take_option(r, l, &args, option);
+        int failed = taken ? 0 : parse_option(r, l, &args, option);
         if (failed)
             return failed;
     }

@@ -124,7 +124,7 @@ typedef struct reader {
     char *why;
 } reader;
 
-static bool take(reader *r, char c)
+static bool accept(reader *r, char c)
 {
     while (*r->at == ' ')
         r->at++;
@@ -166,10 +166,10 @@ static bool read_in_order(reader *r, const layout *l, unsigned char *to)
     char *why = r->why;
     bool is_array = l->kind == LAYOUT_ARRAY;
     size_t count = is_array ? l->count : l->is_union ? 1 : l->part_count, n = 0;
-    if (!take(r, '['))
+    if (!accept(r, '['))
         return FAIL("%s takes [%zu values], not '%.40s'", l->is_vector ? "a vector" : "it", count,
                     r->at);
-    while (!take(r, ']')) {
+    while (!accept(r, ']')) {
         if (n == count)
             return FAIL("there are more than %zu values in one [..]", count);
         const layout *part = is_array ? l->parts : &l->parts[n];
@@ -177,7 +177,7 @@ static bool read_in_order(reader *r, const layout *l, unsigned char *to)
         if (!read_into(r, part, to + offset))
             return false;
         n++;
-        if (!take(r, ',') && *r->at != ']')
+        if (!accept(r, ',') && *r->at != ']')
             return missing(r, "a ',' or ']'");
     }
     return n == count ? true : FAIL("%zu values instead of %zu in one [..]", n, count);
@@ -187,7 +187,7 @@ static bool read_in_order(reader *r, const layout *l, unsigned char *to)
 static bool read_by_name(reader *r, const layout *l, unsigned char *to)
 {
     char *why = r->why, path[WORD_ROOM];
-    while (!take(r, '}')) {
+    while (!accept(r, '}')) {
         while (*r->at == ' ')
             r->at++;
         size_t len = strcspn(r->at, "=,{}"), offset;
@@ -200,7 +200,7 @@ static bool read_by_name(reader *r, const layout *l, unsigned char *to)
         const layout *part = layout_find(l, path, &offset, why);
         if (!part || !read_into(r, part, to + offset))
             return false;
-        if (!take(r, ',') && *r->at != '}')
+        if (!accept(r, ',') && *r->at != '}')
             return missing(r, "a ',' or '}'");
     }
     return true;
@@ -224,8 +224,8 @@ static bool read_into(reader *r, const layout *l, unsigned char *to)
     bool ok = l->kind == LAYOUT_SCALAR   ? read_word(r, l->type, to)
               : l->kind == LAYOUT_BITS   ? read_bits(r, l, to)
               : l->kind == LAYOUT_OPAQUE ? FAIL("nothing is known of its members; give @FILE")
-              : l->kind == LAYOUT_RECORD && take(r, '{') ? read_by_name(r, l, to)
-                                                         : read_in_order(r, l, to);
+              : l->kind == LAYOUT_RECORD && accept(r, '{') ? read_by_name(r, l, to)
+                                                           : read_in_order(r, l, to);
     r->depth--;
     return ok;
 }
@@ -278,14 +278,14 @@ static bool read_level(list_reader *l, int level)
         unsigned char *to = add_element(l);
         return to && read_into(&l->r, l->element, to);
     }
-    if (!take(&l->r, '['))
+    if (!accept(&l->r, '['))
         return missing(&l->r, "a '['");
     size_t n = 0;
-    while (!take(&l->r, ']')) {
+    while (!accept(&l->r, ']')) {
         if (!read_level(l, level + 1))
             return false;
         n++;
-        if (!take(&l->r, ',') && *l->r.at != ']')
+        if (!accept(&l->r, ',') && *l->r.at != ']')
             return missing(&l->r, "a ',' or ']'");
     }
     if (l->is_known[level] && l->out->shape.size[level] != n)

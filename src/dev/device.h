@@ -90,7 +90,7 @@ struct device_ops {
 
     // --- code
     // Whether it runs code for `t`; NULL: only for the context's target.
-    bool (*takes_target)(const kiln *k, const struct target *t);
+    bool (*accepts_target)(const kiln *k, const struct target *t);
     // The back end for the compile of `m`, and its options; NULL: IR is enough. Without this
     // function: the target's back end, with the usual options.
     const struct backend *(*backend)(const kiln_module *m, const kiln_compile_desc *desc,

@@ -70,7 +70,7 @@ static void given_twice(parser *p, const char *mark, span first, span second)
     diag_fix(d, second, "remove this one", "%s", "");
 }
 
-static void take_block(parser *p, marks *m, const int64_t n[3], uint32_t count)
+static void set_block(parser *p, marks *m, const int64_t n[3], uint32_t count)
 {
     static const char *const axes[] = {"x", "y", "z"};
     for (uint32_t i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static void take_block(parser *p, marks *m, const int64_t n[3], uint32_t count)
         m->block_size[i] = i < count ? (uint32_t)n[i] : 1;
 }
 
-static void take_cluster(parser *p, marks *m, const int64_t n[3], uint32_t count)
+static void set_cluster(parser *p, marks *m, const int64_t n[3], uint32_t count)
 {
     int64_t blocks = 1;
     for (uint32_t i = 0; i < count; i++)
@@ -110,8 +110,8 @@ static void take_cluster(parser *p, marks *m, const int64_t n[3], uint32_t count
         m->cluster_size[i] = i < count ? (uint32_t)n[i] : 1;
 }
 
-static void take_one(parser *p, const char *mark, span at, int64_t n, int64_t lo, int64_t hi,
-                     uint32_t *out)
+static void set_one(parser *p, const char *mark, span at, int64_t n, int64_t lo, int64_t hi,
+                    uint32_t *out)
 {
     if (n >= lo && n <= hi) {
         *out = (uint32_t)n;
@@ -145,18 +145,18 @@ void parse_mark(parser *p, marks *m)
     if (!count)
         return;
     if (w == W_BLOCK)
-        take_block(p, m, n, count);
+        set_block(p, m, n, count);
     else if (w == W_CLUSTER)
-        take_cluster(p, m, n, count);
+        set_cluster(p, m, n, count);
     else if (w == W_MIN_BLOCKS)
-        take_one(p, name, at, n[0], 1, 32, &m->min_blocks_value);
+        set_one(p, name, at, n[0], 1, 32, &m->min_blocks_value);
     else if (w == W_MAX_REGISTERS)
-        take_one(p, name, at, n[0], 16, 255, &m->max_registers_value);
+        set_one(p, name, at, n[0], 16, 255, &m->max_registers_value);
     else
-        take_one(p, "the threads of a block: max_threads", at, n[0], 1, MAX_BLOCK,
-                 &m->max_threads_value);
+        set_one(p, "the threads of a block: max_threads", at, n[0], 1, MAX_BLOCK,
+                &m->max_threads_value);
     if (w == W_BOUNDS && count > 1 && n[1]) // __launch_bounds__(threads, blocks)
-        take_one(p, "the blocks: min_blocks", at, n[1], 1, 32, &m->min_blocks_value);
+        set_one(p, "the blocks: min_blocks", at, n[1], 1, 32, &m->min_blocks_value);
 }
 
 static void marks_without_kernel(parser *p, const specifiers *s, const ast_decl *d)

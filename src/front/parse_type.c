@@ -538,7 +538,7 @@ static bool add_other_type(parser *p, spec_state *s)
 }
 
 // Takes one specifier; false when there is none.
-static bool take_specifier(parser *p, spec_state *s)
+static bool accept_specifier(parser *p, spec_state *s)
 {
     token_kind k = kind(p);
     if (forgot_semi(p, s) || p->is_panicking)
@@ -640,7 +640,7 @@ specifiers parse_specifiers(parser *p, storage_rule allowed)
         s.out.type = type_scalar(TY_POISON);
         return s.out;
     }
-    while (take_specifier(p, &s)) {
+    while (accept_specifier(p, &s)) {
     }
     leave(p);
     if (!s.out.type)

@@ -57,7 +57,7 @@ static unsigned pool_class(uint32_t cap)
     return class;
 }
 
-token_list pp_list_take(pp *p, uint32_t want)
+token_list pp_list_get(pp *p, uint32_t want)
 {
     unsigned class = pool_class(want);
     token_list list = {.cap = (uint32_t)1 << class};
@@ -125,7 +125,7 @@ void pp_unread(pp *p, const token *t)
 {
     if (t->kind == TOK_EOF)
         return;
-    token_list list = pp_list_take(p, 1);
+    token_list list = pp_list_get(p, 1);
     list.at[list.len++] = *t;
     pp_push_owned(p, NULL, list);
 }
@@ -334,7 +334,7 @@ void pp_emit_in_parens(pp *p, const token *list, uint32_t len, span at)
 static void pragma_operator(pp *p, const token *use)
 {
     static const token_kind form[] = {TOK_LPAREN, TOK_STRING, TOK_RPAREN};
-    token_list read = pp_list_take(p, COUNT(form));
+    token_list read = pp_list_get(p, COUNT(form));
     bool is_good = true;
     for (size_t i = 0; i < COUNT(form) && is_good; i++) {
         token t;

@@ -137,7 +137,7 @@ void pp_emit_pragma(pp *p, span at, const char *name, int32_t number);
 void pp_emit_in_parens(pp *p, const token *list, uint32_t len, span at);
 ident *pp_ident(pp *p, const char *name);
 // Lists of tokens that live as long as an expansion, used again and again.
-token_list pp_list_take(pp *p, uint32_t want);
+token_list pp_list_get(pp *p, uint32_t want);
 void pp_list_give(pp *p, token_list list);
 void pp_enter_file(pp *p, const source_file *file, const char *key, span include_at);
 

@@ -227,7 +227,7 @@ static void on_warning(pp *p, span at)
 // All tokens left on the line, expanded.
 static token *expanded_line(pp *p, lexer *l, uint32_t *len)
 {
-    token_list line = pp_list_take(p, 8);
+    token_list line = pp_list_get(p, 8);
     token t;
     while (lex_next_in_line(l, &t)) {
         t.flags &= (uint8_t)~TF_LINE_START;

@@ -268,7 +268,7 @@ bool pp_evaluate(pp *p, const token *tokens, uint32_t len, span at, int64_t *val
 
 bool pp_condition(pp *p, lexer *l, span directive)
 {
-    token_list line = pp_list_take(p, 16);
+    token_list line = pp_list_get(p, 16);
     token t;
     while (lex_next_in_line(l, &t)) {
         t.flags &= (uint8_t)~TF_LINE_START;

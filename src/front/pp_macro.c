@@ -262,7 +262,7 @@ static bool is_over_budget(pp *p, uint32_t more, span at)
 static bool read_arguments(pp *p, call *c)
 {
     front *f = p->f;
-    token_list list = pp_list_take(p, 8);
+    token_list list = pp_list_get(p, 8);
     vec(uint32_t) ends = {0};
     uint32_t depth = 0;
     token t;
@@ -565,7 +565,7 @@ static void give_back(pp *p, call *c)
 static void push_result(pp *p, call *c)
 {
     substitution s = {.p = p, .c = c};
-    s.out = pp_list_take(p, c->m->body_len);
+    s.out = pp_list_get(p, c->m->body_len);
     if (c->m->source)
         s.base = source_expand(p->f->sources, c->m->source, c->at);
     substitute_body(&s);
@@ -717,7 +717,7 @@ static void answer_has_include(pp *p, const token *use)
 
 token_list pp_expand_list(pp *p, const token *tokens, uint32_t len)
 {
-    token_list list = pp_list_take(p, len);
+    token_list list = pp_list_get(p, len);
     token t;
     pp_push(p, NULL, tokens, len, true);
     expansion *fence = p->expansion;

@@ -75,7 +75,7 @@ void nv_shape_text(nv_shape s, text *out)
 }
 
 // The next part of a word with dots.
-static str take_part(str *word)
+static str next_part(str *word)
 {
     size_t len = 0;
     while (len < word->len && word->at[len] != '.')
@@ -86,9 +86,9 @@ static str take_part(str *word)
     return part;
 }
 
-static bool take_number(str *word, char letter, uint32_t limit, uint32_t *out)
+static bool next_number(str *word, char letter, uint32_t limit, uint32_t *out)
 {
-    str part = take_part(word);
+    str part = next_part(word);
     *out = 0;
     if (part.len < 2 || part.len > 4 || part.at[0] != letter)
         return false;
@@ -103,17 +103,17 @@ static bool take_number(str *word, char letter, uint32_t limit, uint32_t *out)
 bool nv_shape_read(str word, nv_shape *out)
 {
     *out = (nv_shape){0};
-    if (!take_number(&word, 'n', 511, &out->n) || !take_number(&word, 'k', 127, &out->k))
+    if (!next_number(&word, 'n', 511, &out->n) || !next_number(&word, 'k', 127, &out->k))
         return false;
-    int d = nv_elem_find(take_part(&word)), a = nv_elem_find(take_part(&word)),
-        b = nv_elem_find(take_part(&word));
+    int d = nv_elem_find(next_part(&word)), a = nv_elem_find(next_part(&word)),
+        b = nv_elem_find(next_part(&word));
     if (d < 0 || a < 0 || b < 0)
         return false;
     out->d = (nv_elem)d;
     out->a = (nv_elem)a;
     out->b = (nv_elem)b;
     while (word.len) {
-        str part = take_part(&word);
+        str part = next_part(&word);
         if (str_same(part, STR("regs")))
             out->from_words = true;
         else if (str_same(part, STR("amn")))

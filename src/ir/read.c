@@ -58,7 +58,7 @@ static void define(reader *r, const scan_token *token, ir_ref value)
     r->f->values.at[value].name = bare_name(r, token->text);
 }
 
-static scan_token take_value_name(reader *r)
+static scan_token read_value_name(reader *r)
 {
     scan_token token = r->s.token;
     if (token.kind != SCAN_VALUE)
@@ -131,12 +131,12 @@ static void read_list(reader *r, ir_type known)
 {
     do
         vec_push(r->s.in, &r->operands, read_operand(r, known));
-    while (!r->s.error && scan_take(&r->s, ','));
+    while (!r->s.error && scan_accept(&r->s, ','));
 }
 
 static void read_parenthesised(reader *r)
 {
-    if (!scan_take(&r->s, '('))
+    if (!scan_accept(&r->s, '('))
         return;
     if (!scan_is(&r->s, ')'))
         read_list(r, IR_VOID);
@@ -230,19 +230,19 @@ static void read_attributes(reader *r, ir_inst *made)
 {
     scanner *s = &r->s;
     for (;;) {
-        if (scan_take_word(s, "offset") || scan_take_word(s, "imm"))
+        if (scan_accept_word(s, "offset") || scan_accept_word(s, "imm"))
             made->imm = scan_bracketed(s, INT64_MIN, INT64_MAX);
-        else if (scan_take_word(s, "shape"))
+        else if (scan_accept_word(s, "shape"))
             made->imm = read_shape(r);
-        else if (scan_take_word(s, "elem"))
+        else if (scan_accept_word(s, "elem"))
             made->imm = scan_bracketed(s, 1, INT64_MAX);
-        else if (scan_take_word(s, "align"))
+        else if (scan_accept_word(s, "align"))
             made->align = (uint16_t)scan_bracketed(s, 0, 32768);
-        else if (scan_take_word(s, "hint"))
+        else if (scan_accept_word(s, "hint"))
             made->hint = (uint8_t)bracketed_choice(r, ir_hint_names);
-        else if (scan_take_word(s, "order"))
+        else if (scan_accept_word(s, "order"))
             made->order = (uint8_t)bracketed_choice(r, ir_order_names);
-        else if (scan_take_word(s, "scope"))
+        else if (scan_accept_word(s, "scope"))
             made->scope = (uint8_t)bracketed_choice(r, ir_scope_names);
         else
             return;
@@ -254,7 +254,7 @@ static void read_types(reader *r, type_list *types)
     scan_expect(&r->s, '(');
     while (!r->s.error && !scan_is(&r->s, ')')) {
         vec_push(r->s.in, types, (uint8_t)read_type(r));
-        if (!scan_take(&r->s, ','))
+        if (!scan_accept(&r->s, ','))
             break;
     }
     scan_expect(&r->s, ')');
@@ -289,9 +289,9 @@ static void read_plain(reader *r, ir_cursor *c)
     scan_token callee = {0};
     if (s->token.kind == SCAN_VALUE) {
         do {
-            scan_token name = take_value_name(r);
+            scan_token name = read_value_name(r);
             vec_push(s->in, &names, name);
-        } while (!s->error && scan_take(s, ','));
+        } while (!s->error && scan_accept(s, ','));
         scan_expect(s, '=');
     }
     size_t at = s->token.at;
@@ -336,7 +336,7 @@ static void read_typed_names(reader *r, token_list *names, type_list *types, boo
     scanner *s = &r->s;
     scan_expect(s, '(');
     while (!s->error) {
-        scan_token name = take_value_name(r);
+        scan_token name = read_value_name(r);
         scan_expect(s, ':');
         ir_type type = read_type(r);
         vec_push(s->in, names, name);
@@ -345,7 +345,7 @@ static void read_typed_names(reader *r, token_list *names, type_list *types, boo
             scan_expect(s, '=');
             vec_push(s->in, &r->operands, read_operand(r, type));
         }
-        if (!scan_take(s, ','))
+        if (!scan_accept(s, ','))
             break;
     }
     scan_expect(s, ')');
@@ -374,11 +374,11 @@ static void read_cases(reader *r, ir_inst_id id)
     for (uint32_t k = 0; k < count && !s->error; k++) {
         if (k + 1 < count) {
             int64_t value = 0;
-            if (!scan_take_word(s, "case"))
+            if (!scan_accept_word(s, "case"))
                 scan_fail(s, s->token.at, "'case' is expected here; 'default' comes last");
             scan_int(s, &value);
             ir_at(r->f, id)->cases[k] = value;
-        } else if (!scan_take_word(s, "default")) {
+        } else if (!scan_accept_word(s, "default")) {
             scan_fail(s, s->token.at, "the last region of a switch is 'default'");
         }
         scan_expect(s, ':');
@@ -404,9 +404,9 @@ static void read_control(reader *r, ir_cursor *c)
         read_typed_names(r, &args, &arg_types, true);
     else if (op == IR_IF || op == IR_SWITCH)
         vec_push(s->in, &r->operands, read_operand(r, IR_VOID));
-    if (scan_take(s, '-'))
+    if (scan_accept(s, '-'))
         read_typed_names(r, &results, &types, false);
-    int64_t unroll = scan_take_word(s, "unroll") ? scan_bracketed(s, -1, INT16_MAX) : 0;
+    int64_t unroll = scan_accept_word(s, "unroll") ? scan_bracketed(s, -1, INT16_MAX) : 0;
     if (!scan_is(s, '{'))
         scan_fail(s, s->token.at, "'{' is expected here");
     if (s->error)
@@ -434,7 +434,7 @@ static void read_control(reader *r, ir_cursor *c)
         read_region(r, ir_at(r->f, id)->regions);
         if (op == IR_IF) {
             scan_expect(s, '}');
-            if (!scan_take_word(s, "else"))
+            if (!scan_accept_word(s, "else"))
                 scan_fail(s, s->token.at, "'else' is expected here");
             scan_expect(s, '{');
             read_region(r, ir_at(r->f, id)->regions + 1);
@@ -473,7 +473,7 @@ static ir_type read_scalar(reader *r, bool *is_unsigned)
 {
     static const char *const names[] = {"u8", "u16", "u32", "u64", NULL};
     for (uint32_t i = 0; names[i]; i++)
-        if (scan_take_word(&r->s, names[i])) {
+        if (scan_accept_word(&r->s, names[i])) {
             *is_unsigned = true;
             return (ir_type)(IR_I8 + i);
         }
@@ -499,14 +499,14 @@ static void read_pair(reader *r, uint32_t *size, uint32_t *align)
 static void read_param(reader *r)
 {
     scanner *s = &r->s;
-    scan_token token = take_value_name(r);
+    scan_token token = read_value_name(r);
     scan_expect(s, ':');
     ir_param p = {.name = s->error ? NULL : bare_name(r, token.text)};
-    if (scan_take_word(s, "bytes")) {
+    if (scan_accept_word(s, "bytes")) {
         p.kind = IR_PARAM_BYTES;
         p.type = IR_PTR_PARAM;
         read_pair(r, &p.size, &p.align);
-    } else if (scan_take_word(s, "tensor_map")) {
+    } else if (scan_accept_word(s, "tensor_map")) {
         p.kind = IR_PARAM_TENSOR_MAP;
         p.type = IR_PTR_PARAM;
         p.size = IR_TENSOR_MAP_BYTES;
@@ -516,16 +516,16 @@ static void read_param(reader *r)
         p.size = p.align = ir_type_size((ir_type)p.type);
         if (ir_is_ptr((ir_type)p.type) && s->token.kind == SCAN_WORD) {
             p.kind = IR_PARAM_POINTER;
-            p.is_const = scan_take_word(s, "const");
-            p.is_restrict = scan_take_word(s, "restrict");
+            p.is_const = scan_accept_word(s, "const");
+            p.is_restrict = scan_accept_word(s, "restrict");
             p.elem =
-                (uint8_t)(scan_take_word(s, "void") ? IR_VOID : read_scalar(r, &p.elem_unsigned));
+                (uint8_t)(scan_accept_word(s, "void") ? IR_VOID : read_scalar(r, &p.elem_unsigned));
             p.elem_size = p.elem_align = ir_type_size((ir_type)p.elem);
             if (scan_is(s, '('))
                 read_pair(r, &p.elem_size, &p.elem_align);
         }
     }
-    p.is_hidden = scan_take_word(s, "hidden");
+    p.is_hidden = scan_accept_word(s, "hidden");
     if (s->token.kind == SCAN_STRING) {
         p.c_type = str_dup(r->m->in, s->token.text);
         scan_next(s);
@@ -543,7 +543,7 @@ static void read_triple(reader *r, uint32_t out[3])
         if (scan_int(&r->s, &v) && (v < 0 || v > INT32_MAX))
             scan_fail(&r->s, at, "%lld is out of range", (long long)v);
         out[k] = (uint32_t)v;
-        if (k < 2 && !scan_take(&r->s, ',')) {
+        if (k < 2 && !scan_accept(&r->s, ',')) {
             for (int rest = k + 1; rest < 3; rest++)
                 out[rest] = 1;
             break;
@@ -569,14 +569,14 @@ static array_head read_array(reader *r, uint32_t index)
         scan_fail(s, token.at, "the next number is %u", index);
     if (!s->error)
         h.name = bare_name(r, token.text);
-    if (scan_take_word(s, "size"))
+    if (scan_accept_word(s, "size"))
         h.size = (uint64_t)scan_bracketed(s, 0, INT64_MAX);
     size_t at = s->token.at;
-    if (scan_take_word(s, "align"))
+    if (scan_accept_word(s, "align"))
         h.align = (uint32_t)scan_bracketed(s, 1, 1 << 20);
     if (h.align & (h.align - 1))
         scan_fail(s, at, "an alignment is a power of two");
-    if (scan_take_word(s, "elem")) {
+    if (scan_accept_word(s, "elem")) {
         scan_expect(s, '(');
         h.elem = (uint8_t)read_type(r);
         scan_expect(s, ')');
@@ -600,28 +600,28 @@ static void read_func(reader *r, bool is_kernel)
     scan_expect(s, '(');
     while (!s->error && !scan_is(s, ')')) {
         read_param(r);
-        if (!scan_take(s, ','))
+        if (!scan_accept(s, ','))
             break;
     }
     scan_expect(s, ')');
-    if (scan_take(s, '-')) {
+    if (scan_accept(s, '-')) {
         type_list types = {0};
         read_types(r, &types);
         for (uint32_t k = 0; k < types.len; k++)
             vec_push(r->m->in, &f->returns, types.at[k]);
     }
-    if (scan_take_word(s, "block"))
+    if (scan_accept_word(s, "block"))
         read_triple(r, f->block);
-    if (scan_take_word(s, "cluster"))
+    if (scan_accept_word(s, "cluster"))
         read_triple(r, f->cluster);
-    if (scan_take_word(s, "min_blocks"))
+    if (scan_accept_word(s, "min_blocks"))
         f->min_blocks = (uint32_t)scan_bracketed(s, 0, 1024);
-    if (scan_take_word(s, "max_registers"))
+    if (scan_accept_word(s, "max_registers"))
         f->max_registers = (uint32_t)scan_bracketed(s, 0, 1024);
-    if (scan_take_word(s, "max_threads"))
+    if (scan_accept_word(s, "max_threads"))
         f->max_threads = (uint32_t)scan_bracketed(s, 0, 1024);
     scan_expect(s, '{');
-    while (scan_take_word(s, "local")) {
+    while (scan_accept_word(s, "local")) {
         array_head h = read_array(r, f->locals.len);
         vec_push(r->m->in, &f->locals,
                  (ir_local){.name = h.name, .size = h.size, .align = h.align, .elem = h.elem});
@@ -635,8 +635,8 @@ static void read_shared(reader *r)
     scanner *s = &r->s;
     array_head h = read_array(r, r->m->shared.len);
     ir_shared made = {.name = h.name, .size = h.size, .align = h.align, .elem = h.elem};
-    made.is_dynamic = scan_take_word(s, "dynamic");
-    if (scan_take_word(s, "used_by")) {
+    made.is_dynamic = scan_accept_word(s, "dynamic");
+    if (scan_accept_word(s, "used_by")) {
         scan_expect(s, '(');
         vec_push(s->in, &r->pending, (pending){NULL, r->m->shared.len, s->token.text, s->token.at});
         scan_next(s);
@@ -699,7 +699,7 @@ ir_module *ir_read(arena *a, name_table *names, str input, const char **error)
     reader r = {.s = {.in = a, .input = input}, .m = ir_module_in(a, names)};
     scanner *s = &r.s;
     scan_next(s);
-    if (scan_take_word(s, "module")) {
+    if (scan_accept_word(s, "module")) {
         if (s->token.kind == SCAN_STRING)
             r.m->name = str_dup(a, s->token.text);
         else
@@ -707,13 +707,13 @@ ir_module *ir_read(arena *a, name_table *names, str input, const char **error)
         scan_next(s);
     }
     while (s->token.kind != SCAN_END) {
-        if (scan_take_word(s, "kernel"))
+        if (scan_accept_word(s, "kernel"))
             read_func(&r, true);
-        else if (scan_take_word(s, "func"))
+        else if (scan_accept_word(s, "func"))
             read_func(&r, false);
-        else if (scan_take_word(s, "shared"))
+        else if (scan_accept_word(s, "shared"))
             read_shared(&r);
-        else if (scan_take_word(s, "data"))
+        else if (scan_accept_word(s, "data"))
             read_data(&r);
         else
             scan_fail(s, s->token.at, "kernel, func, shared or data is expected here");

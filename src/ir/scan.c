@@ -98,7 +98,7 @@ static void scan_string(scanner *s)
     s->token.text = (str){out, len};
 }
 
-static void take_word(scanner *s, scan_kind kind)
+static void lex_word(scanner *s, scan_kind kind)
 {
     size_t start = s->at;
     while (is_word_char(peek(s)) || (kind == SCAN_NUMBER && (peek(s) == '+' || peek(s) == '-') &&
@@ -119,20 +119,20 @@ void scan_next(scanner *s)
         return;
     if (c == '%' || c == '@' || c == '$') {
         s->at++;
-        take_word(s, c == '%' ? SCAN_VALUE : c == '@' ? SCAN_FUNC : SCAN_SLOT);
+        lex_word(s, c == '%' ? SCAN_VALUE : c == '@' ? SCAN_FUNC : SCAN_SLOT);
     } else if (c == '-' && s->at + 1 < s->input.len && s->input.at[s->at + 1] == '>') {
         s->at += 2;
         s->token.kind = SCAN_PUNCT;
         s->token.punct = '-';
     } else if (c == '-') {
         size_t start = s->at++;
-        take_word(s, SCAN_NUMBER);
+        lex_word(s, SCAN_NUMBER);
         if (!s->error)
             s->token.text = (str){s->input.at + start, s->at - start};
     } else if (c >= '0' && c <= '9') {
-        take_word(s, SCAN_NUMBER);
+        lex_word(s, SCAN_NUMBER);
     } else if (is_word_char(c)) {
-        take_word(s, SCAN_WORD);
+        lex_word(s, SCAN_WORD);
     } else if (c == '"') {
         scan_string(s);
     } else if (c && strchr("(){},:=", c)) {
@@ -154,7 +154,7 @@ bool scan_is_word(const scanner *s, const char *word)
     return s->token.kind == SCAN_WORD && str_same(s->token.text, str_of(word));
 }
 
-bool scan_take(scanner *s, char punct)
+bool scan_accept(scanner *s, char punct)
 {
     if (!scan_is(s, punct))
         return false;
@@ -162,7 +162,7 @@ bool scan_take(scanner *s, char punct)
     return true;
 }
 
-bool scan_take_word(scanner *s, const char *word)
+bool scan_accept_word(scanner *s, const char *word)
 {
     if (!scan_is_word(s, word))
         return false;
@@ -172,7 +172,7 @@ bool scan_take_word(scanner *s, const char *word)
 
 void scan_expect(scanner *s, char punct)
 {
-    if (!scan_take(s, punct))
+    if (!scan_accept(s, punct))
         scan_fail(s, s->token.at, "'%s' is expected here",
                   punct == '-' ? "->" : (const char[]){punct, 0});
 }
@@ -256,7 +256,7 @@ bool scan_literal(scanner *s, ir_type type, uint64_t *bits)
     *bits = 0;
     if (type == IR_I1) {
         *bits = scan_is_word(s, "true");
-        if (!scan_take_word(s, "true") && !scan_take_word(s, "false"))
+        if (!scan_accept_word(s, "true") && !scan_accept_word(s, "false"))
             scan_fail(s, at, "true or false is expected here");
         return !s->error;
     }

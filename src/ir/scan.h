@@ -36,8 +36,8 @@ void scan_next(scanner *s);
 
 bool scan_is(const scanner *s, char punct);
 bool scan_is_word(const scanner *s, const char *word);
-bool scan_take(scanner *s, char punct); // if it is there
-bool scan_take_word(scanner *s, const char *word);
+bool scan_accept(scanner *s, char punct); // if it is there
+bool scan_accept_word(scanner *s, const char *word);
 void scan_expect(scanner *s, char punct);
 // The integer of the current number token; false (with a mistake recorded) when it is none.
 bool scan_int(scanner *s, int64_t *out);

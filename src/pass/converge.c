@@ -86,7 +86,7 @@ static span condition_span(const checker *c, ir_inst_id control)
     return user_span(c, control);
 }
 
-static bool is_told(const checker *c, span at)
+static bool is_reported(const checker *c, span at)
 {
     for (uint32_t k = 0; k < c->block_spans.len; k++)
         if (c->block_spans.at[k].lo == at.lo && c->block_spans.at[k].hi == at.hi)
@@ -99,7 +99,7 @@ static void report(checker *c, ir_inst_id id, bool is_block)
     const ir_func *f = c->f;
     const char *group = is_block ? "block" : "warp";
     span at = user_span(c, id);
-    if (at.lo && is_told(c, at))
+    if (at.lo && is_reported(c, at))
         return;
     if (is_block)
         vec_push(c->ctx->scratch, &c->block_spans, at);

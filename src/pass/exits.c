@@ -30,7 +30,7 @@ typedef struct plainer {
     vec(ir_ref) operands;   // of a transfer
 } plainer;
 
-static bool holds_breaks(uint16_t op)
+static bool has_breaks(uint16_t op)
 {
     return op == IR_LOOP || op == IR_BLOCKSCOPE;
 }
@@ -74,7 +74,7 @@ static void list_transfers(plainer *p, ir_region_id region)
         const ir_inst *i = ir_at(f, id);
         if (i->op == IR_EXIT || i->op == IR_NEXT)
             vec_push(p->scratch, &p->inside, id);
-        for (uint32_t k = 0; k < i->region_count && !holds_breaks(i->op); k++)
+        for (uint32_t k = 0; k < i->region_count && !has_breaks(i->op); k++)
             list_transfers(p, i->regions + k);
     }
 }
@@ -317,9 +317,9 @@ static void plain_region(plainer *p, ir_region_id region)
             continue;
         for (uint32_t k = 0; k < ir_at(f, id)->region_count; k++)
             plain_region(p, ir_at(f, id)->regions + k);
-        if (!holds_breaks(ir_at(f, id)->op))
+        if (!has_breaks(ir_at(f, id)->op))
             id = plain_branch(p, id);
-        if (holds_breaks(ir_at(f, id)->op))
+        if (has_breaks(ir_at(f, id)->op))
             plain_loop_or_block(p, id);
     }
 }
@@ -331,8 +331,8 @@ ir_inst_id exits_find_far(const ir_func *f)
         if (i->op != IR_EXIT && i->op != IR_NEXT)
             continue;
         ir_inst_id x = owner_of(f, id);
-        if (holds_breaks(ir_at(f, i->aux)->op))
-            while (!holds_breaks(ir_at(f, x)->op))
+        if (has_breaks(ir_at(f, i->aux)->op))
+            while (!has_breaks(ir_at(f, x)->op))
                 x = owner_of(f, x);
         if (x != i->aux)
             return id;

@@ -38,7 +38,7 @@ static ir_inst_id splice(ir_func *f, ir_region_id region, ir_inst_id target)
 }
 
 // `id` runs exactly its region `keep`, once.
-static bool take_region(folder *fo, ir_inst_id id, uint32_t keep, ir_inst_id *next)
+static bool keep_region(folder *fo, ir_inst_id id, uint32_t keep, ir_inst_id *next)
 {
     ir_func *f = fo->f;
     ir_inst *i = ir_at(f, id);
@@ -106,13 +106,13 @@ bool fold_control(folder *fo, ir_inst_id id, ir_inst_id *next)
     ir_inst *i = ir_at(f, id);
     uint64_t bits;
     if (i->op == IR_IF && ir_const_bits(f, ir_operand(f, i, 0), &bits))
-        return take_region(fo, id, bits ? 0 : 1, next);
+        return keep_region(fo, id, bits ? 0 : 1, next);
     if (i->op == IR_SWITCH && ir_const_bits(f, ir_operand(f, i, 0), &bits)) {
         int64_t v = ir_type_of(f, ir_operand(f, i, 0)) == IR_I32 ? (int32_t)bits : (int64_t)bits;
         uint32_t k = 0;
         while (k + 1 < i->region_count && i->cases[k] != v)
             k++;
-        return take_region(fo, id, k, next);
+        return keep_region(fo, id, k, next);
     }
     if (i->op == IR_LOOP) {
         fold_arguments(fo, id);
@@ -123,10 +123,10 @@ bool fold_control(folder *fo, ir_inst_id id, ir_inst_id *next)
                     fold_rename(fo, r->args + k, ir_operand(f, i, k));
             r->arg_count = 0;
             r->args = 0;
-            return take_region(fo, id, 0, next);
+            return keep_region(fo, id, 0, next);
         }
     }
-    return i->op == IR_BLOCKSCOPE && take_region(fo, id, 0, next);
+    return i->op == IR_BLOCKSCOPE && keep_region(fo, id, 0, next);
 }
 
 static bool is_visible_at(const folder *fo, ir_ref r, uint32_t entry)

@@ -231,14 +231,14 @@ enum { GUARDED_ALIGNMENT = 64 };
 void *guarded_new(size_t bytes, size_t *mapped, uint8_t **base);
 void guarded_free(void *memory, size_t mapped);
 // --- memory/buffer.c: a buffer lives until the program, all graphs and all exports let go of it.
-void buffer_hold(kiln_buffer *b);
+void buffer_retain_use(kiln_buffer *b);
 void buffer_release(kiln_buffer *b);
 void buffer_drop_unused(kiln_buffer *b); // where nobody has a reference
 void buffer_drop(kiln_buffer *b);        // whoever has a reference
 kiln_status buffer_check_writable(const kiln_buffer *b, const char *call); // live, not read-only
 // --- memory/export.c
-bool export_holds(const kiln_buffer *b); // it is out, or came back and was not collected
-void export_collect(kiln *k);            // frees what came back since
+bool export_has(const kiln_buffer *b); // it is out, or came back and was not collected
+void export_collect(kiln *k);          // frees what came back since
 // The last thing that kiln_close does to buffers. True: some are still out, and the last one that
 // comes back ends the context.
 bool export_outlives(kiln *k);

@@ -44,7 +44,7 @@ static void skip_blank(reader *r)
         r->at++;
 }
 
-static bool take(reader *r, char c)
+static bool accept(reader *r, char c)
 {
     skip_blank(r);
     if (*r->at != c)
@@ -53,7 +53,7 @@ static bool take(reader *r, char c)
     return true;
 }
 
-static void take_word(reader *r, char *out, size_t size)
+static void read_word(reader *r, char *out, size_t size)
 {
     size_t n = 0;
     skip_blank(r);
@@ -68,20 +68,20 @@ static void take_word(reader *r, char *out, size_t size)
         r->problem = "a word was expected";
 }
 
-static unsigned long take_count(reader *r)
+static unsigned long read_count(reader *r)
 {
     char word[32], *end;
-    take_word(r, word, sizeof word);
+    read_word(r, word, sizeof word);
     unsigned long count = strtoul(word, &end, 0);
     if (*end || word[0] == '-')
         r->problem = "a count was expected";
     return count;
 }
 
-static void take_dims(reader *r, uint32_t dims[3])
+static void read_dims(reader *r, uint32_t dims[3])
 {
     for (int i = 0; i < 3; i++) {
-        dims[i] = (uint32_t)take_count(r);
+        dims[i] = (uint32_t)read_count(r);
         if (*r->at != ',')
             return;
         r->at++;
@@ -99,29 +99,29 @@ static bool is_fill(const char *word)
            !word[3 + strspn(word + 3, "0123456789")];
 }
 
-static void take_arg(reader *r, corpus_arg *a)
+static void read_arg(reader *r, corpus_arg *a)
 {
     char word[64], *end;
-    take_word(r, a->type, sizeof a->type);
+    read_word(r, a->type, sizeof a->type);
     a->size = type_size(a->type, a->as);
-    if (take(r, '[')) {
+    if (accept(r, '[')) {
         a->is_buffer = true;
-        a->count = take_count(r);
-        if (!take(r, ']'))
+        a->count = read_count(r);
+        if (!accept(r, ']'))
             r->problem = "']' was expected";
     }
-    if (take(r, '=')) {
-        take_word(r, word, sizeof word);
+    if (accept(r, '=')) {
+        read_word(r, word, sizeof word);
         a->value = strtod(word, &end);
         if (*end)
             r->problem = "a number was expected";
         a->whole = word[0] == '-' ? strtoll(word, NULL, 0) : (long long)strtoull(word, NULL, 0);
-    } else if (take(r, ':')) {
-        take_word(r, a->fill, sizeof a->fill);
+    } else if (accept(r, ':')) {
+        read_word(r, a->fill, sizeof a->fill);
         if (!is_fill(a->fill))
             r->problem = "there is no such way to fill (corpus.h lists them)";
-        if (take(r, '@'))
-            take_word(r, a->as, sizeof a->as);
+        if (accept(r, '@'))
+            read_word(r, a->as, sizeof a->as);
         if (!scalar_size(a->as, strlen(a->as)))
             r->problem = "the type after '@' is not a scalar";
     } else if (!a->is_buffer) {
@@ -134,32 +134,32 @@ static const char *parse_line(const char *line, corpus_case *c)
     reader r = {line, NULL};
     char word[64];
     *c = (corpus_case){.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    take_word(&r, c->kernel, sizeof c->kernel);
+    read_word(&r, c->kernel, sizeof c->kernel);
     for (skip_blank(&r); *r.at && *r.at != '(' && !r.problem; skip_blank(&r)) {
-        take_word(&r, word, sizeof word);
-        if (!take(&r, '='))
+        read_word(&r, word, sizeof word);
+        if (!accept(&r, '='))
             return "'=' was expected";
         if (strcmp(word, "grid") == 0) {
-            take_dims(&r, c->grid);
+            read_dims(&r, c->grid);
         } else if (strcmp(word, "block") == 0) {
-            take_dims(&r, c->block);
+            read_dims(&r, c->block);
         } else if (strcmp(word, "check") == 0) {
-            take_word(&r, c->check, sizeof c->check);
+            read_word(&r, c->check, sizeof c->check);
         } else if (strcmp(word, "oracle") == 0) {
-            take_word(&r, c->oracle, sizeof c->oracle);
+            read_word(&r, c->oracle, sizeof c->oracle);
         } else if (strcmp(word, "shared") == 0) {
-            c->shared_bytes = (uint32_t)take_count(&r);
+            c->shared_bytes = (uint32_t)read_count(&r);
         } else {
             return "known words are grid, block, shared, check and oracle";
         }
     }
-    if (!take(&r, '('))
+    if (!accept(&r, '('))
         return "'(' was expected";
-    while (!take(&r, ')') && !r.problem) {
+    while (!accept(&r, ')') && !r.problem) {
         if (c->arg_count == CORPUS_MAX_ARGS)
             return "too many arguments";
-        take_arg(&r, &c->args[c->arg_count++]);
-        take(&r, ',');
+        read_arg(&r, &c->args[c->arg_count++]);
+        accept(&r, ',');
     }
     skip_blank(&r);
     if (!r.problem && *r.at)

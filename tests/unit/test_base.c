@@ -235,13 +235,13 @@ TEST(switches_take_what_their_rows_say)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char takes[160];
-        assert_true(knob_takes(knob_at(rows[i].id), rows[i].good));
-        assert_false(knob_takes(knob_at(rows[i].id), rows[i].bad));
-        knob_say_takes(knob_at(rows[i].id), takes, sizeof takes);
+        assert_true(knob_accepts(knob_at(rows[i].id), rows[i].good));
+        assert_false(knob_accepts(knob_at(rows[i].id), rows[i].bad));
+        knob_describe_values(knob_at(rows[i].id), takes, sizeof takes);
         assert_non_null(strstr(takes, rows[i].takes));
     }
     for (size_t i = 0; i < knob_count(); i++)
-        assert_true(knob_takes(knob_at(i), knob_at(i)->default_value));
+        assert_true(knob_accepts(knob_at(i), knob_at(i)->default_value));
     setenv("KILN_CACHE_SIZE", "3K", 1);
     assert_int_equal(knob_size(KNOB_CACHE_SIZE), 3 << 10);
     setenv("KILN_CACHE_SIZE", "3X", 1);

@@ -177,10 +177,10 @@ TEST(log_goes_where_it_is_wanted)
     heard h = {0};
     log_set(LOG_IR, listen_to, &h);
     assert_true(log_wants(LOG_COMPILE) && log_wants(LOG_IR) && !log_wants(LOG_PASSES));
-    log_say(LOG_RESOURCES, "%d regs", 31);
+    log_message(LOG_RESOURCES, "%d regs", 31);
     assert_string_equal(h.text_of, "31 regs");
     assert_int_equal(h.last, LOG_RESOURCES);
-    log_say(LOG_CODE, "not this");
+    log_message(LOG_CODE, "not this");
     assert_int_equal(h.count, 1);
     log_text(LOG_IR, "title", "text");
     assert_int_equal(h.count, 3);

@@ -19,7 +19,7 @@ void threads_move_all(threads *e, const char *prefix, ir_ref to, const ir_inst *
                   ctext_scalar(&e->t, ir_operand(e->t.f, i, k)));
 }
 
-void threads_take_next(threads *e, const ir_inst *loop)
+void threads_assign_next(threads *e, const ir_inst *loop)
 {
     const ir_region *body = ir_region_at(e->t.f, loop->regions);
     for (uint32_t k = 0; k < body->arg_count; k++)
@@ -37,7 +37,7 @@ static void emit_jump(threads *e, const ir_inst *i)
 {
     const ir_inst *x = ir_at(e->t.f, i->aux);
     if (i->op == IR_NEXT)
-        threads_take_next(e, x);
+        threads_assign_next(e, x);
     if (!e->has_breaks)
         ctext_put(&e->t, i->op == IR_NEXT ? "goto again%u;" : "goto after%u;", i->aux);
     else if (i->op == IR_NEXT)

@@ -99,7 +99,7 @@ static void emit_print(threads *e, const ir_inst *i, uint32_t site)
     ctext_put(&e->t, "}");
 }
 
-static void emit_talk(threads *e, ir_inst_id id)
+static void emit_channel(threads *e, ir_inst_id id)
 {
     const ir_inst *i = ir_at(e->t.f, id);
     uint32_t site = e->t.sites[id] - 1;
@@ -144,7 +144,7 @@ static bool emit_effect(threads *e, ir_inst_id id)
     case IR_PRINT:
     case IR_ASSERT:
     case IR_BOUNDS:
-    case IR_TRAP: emit_talk(e, id); return true;
+    case IR_TRAP: emit_channel(e, id); return true;
     default: return false;
     }
 }

@@ -72,7 +72,7 @@ void threads_emit_region(threads *e, ir_region_id region);
 void threads_emit_within(threads *e, ir_region_id region); // one level deeper
 void threads_declare(threads *e, const char *prefix, ir_ref first, uint32_t count);
 void threads_move_all(threads *e, const char *prefix, ir_ref to, const ir_inst *i);
-void threads_take_next(threads *e, const ir_inst *loop);
+void threads_assign_next(threads *e, const ir_inst *loop);
 const char *threads_case(threads *e, const ir_inst *i, uint32_t k); // whether case k is meant
 // --- together.c
 void threads_find_together(threads *e); // fills controls

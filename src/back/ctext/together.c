@@ -117,7 +117,7 @@ static void emit_masked_loop(threads *e, ir_inst_id id)
     e->is_whole = false;
     threads_emit_region(e, i->regions);
     ctext_put(&e->t, "turn%u:;", id);
-    threads_take_next(e, i);
+    threads_assign_next(e, i);
     ctext_put(&e->t, "round%u = again%u;", id, id);
     e->t.depth--;
     ctext_put(&e->t, "} while (any_of_block(&word, again%u));", id);

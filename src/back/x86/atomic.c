@@ -63,5 +63,5 @@ void x86_emit_atomic(x86_gen *g, const ir_inst *i)
     if (g->places[i->result].class < CLASS_V4) // atomics give each lane its own
         x86_refuse(g, "an atomic operation whose result is held once");
     else
-        x86_take_lanes(g, i->result, g->buffers);
+        x86_load_lanes(g, i->result, g->buffers);
 }

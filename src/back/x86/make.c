@@ -67,7 +67,7 @@ static void clear_locals(x86_gen *g)
     x86_byte(g->code, 0xab);
 }
 
-static void take_params(x86_gen *g)
+static void load_params(x86_gen *g)
 {
     for (uint32_t k = 0; k < g->f->params.len; k++) {
         ir_ref r = g->f->first_param + k;
@@ -132,7 +132,7 @@ static void emit_function(x86_gen *g)
         x86_store(c, 4, x86_frame(live), RAX);
     }
     x86_step(g, 0);
-    take_params(g);
+    load_params(g);
     g->mask = live;
     g->region_end = g->done;
     x86_emit_region(g, g->f->body);
@@ -146,7 +146,7 @@ static void emit_function(x86_gen *g)
 }
 
 // What a refused kernel has left behind.
-static void take_back(x86_code *c, const x86_code *before)
+static void undo_code(x86_code *c, const x86_code *before)
 {
     c->bytes.len = before->bytes.len;
     c->jumps.len = before->jumps.len;
@@ -172,7 +172,7 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
     if (!g.refusal)
         emit_function(&g);
     if (g.refusal)
-        take_back(code, &before);
+        undo_code(code, &before);
     k.refusal = g.refusal;
     k.local_bytes = g.c.t.local_bytes * 32;
     k.shared_bytes = g.c.t.shared.behind;

@@ -361,7 +361,7 @@ static void load_by_call(x86_gen *g, const x86_access *x, const ir_inst *i, ir_r
     x86_keep_addresses(g, x, ir_operand(g->f, i, 0));
     x86_call_helper(g, x86_help_load, &info);
     if (p->class >= CLASS_MASK && p->class != CLASS_REAL) {
-        x86_take_lanes(g, r, g->buffers);
+        x86_load_lanes(g, r, g->buffers);
         return;
     }
     x86_active(g, RCX);

@@ -39,7 +39,7 @@ static int32_t new_slot(x86_gen *g, x86_class class)
     return x86_slot(g, sizes[n], n ? 64 : 8);
 }
 
-static int32_t take_slot(scan *s, x86_class class)
+static int32_t claim_slot(scan *s, x86_class class)
 {
     uint32_t n = slot_class(class);
     return s->free_slots[n].len ? vec_pop(&s->free_slots[n]) : new_slot(s->g, class);
@@ -135,7 +135,7 @@ static uint32_t count_bits(uint32_t bits)
     return (uint32_t)__builtin_popcount(bits);
 }
 
-static uint8_t take_bit(uint32_t *from, uint32_t wanted)
+static uint8_t claim_bit(uint32_t *from, uint32_t wanted)
 {
     uint32_t pick = *from & wanted ? *from & wanted : *from;
     uint8_t bit = (uint8_t)__builtin_ctz(pick);
@@ -144,7 +144,7 @@ static uint8_t take_bit(uint32_t *from, uint32_t wanted)
 }
 
 // The registers of `like`, part by part, when they are free.
-static bool take_same(scan *s, x86_place *p, const x86_place *like)
+static bool claim_same(scan *s, x86_place *p, const x86_place *like)
 {
     uint32_t *from = is_vector((x86_class)p->class) ? &s->free_vectors : &s->free_words, bits = 0;
     if (!like->in_reg || like->class != p->class)
@@ -170,7 +170,7 @@ static void drop_active(scan *s, ir_ref r)
 }
 
 // The registers of an operand that nobody needs after this operation.
-static bool take_over(scan *s, ir_ref r, x86_place *p)
+static bool claim_operand(scan *s, ir_ref r, x86_place *p)
 {
     x86_gen *g = s->g;
     ir_inst_id def = r < g->f->values.len ? ir_def_of(g->f, r) : 0;
@@ -186,20 +186,20 @@ static bool take_over(scan *s, ir_ref r, x86_place *p)
         // The operand's turn ends here.
         release(s, &g->places[o]);
         drop_active(s, o);
-        return take_same(s, p, &g->places[o]);
+        return claim_same(s, p, &g->places[o]);
     }
     return false;
 }
 
 // A control's result likes to be where its value comes from.
-static bool take_hint(scan *s, ir_ref r, x86_place *p)
+static bool claim_hint(scan *s, ir_ref r, x86_place *p)
 {
     ir_ref hint = r < s->g->f->values.len ? s->g->hints[r] : 0;
     if (!hint)
         return false;
     if (s->g->lives[hint].same)
         hint = s->g->lives[hint].same;
-    return take_same(s, p, &s->g->places[hint]);
+    return claim_same(s, p, &s->g->places[hint]);
 }
 
 static void give(scan *s, ir_ref r)
@@ -211,10 +211,10 @@ static void give(scan *s, ir_ref r)
     float calls = cost_of_calls(s, &g->lives[r]);
     uint32_t *from = vectors ? &s->free_vectors : &s->free_words;
     if (calls > 0 && (vectors ? calls >= g->lives[r].weight : !(*from & kept_words))) {
-        p->slot = take_slot(s, (x86_class)p->class);
+        p->slot = claim_slot(s, (x86_class)p->class);
         return;
     }
-    if (!take_over(s, r, p) && !(calls <= 0 && take_hint(s, r, p))) {
+    if (!claim_operand(s, r, p) && !(calls <= 0 && claim_hint(s, r, p))) {
         while (count_bits(*from) < parts) {
             ir_ref victim = find_victim(s, vectors, density(g, r));
             if (!victim)
@@ -227,11 +227,11 @@ static void give(scan *s, ir_ref r)
         }
         p->in_reg = count_bits(*from) >= parts;
         for (uint32_t k = 0; p->in_reg && k < parts; k++)
-            p->reg[k] = take_bit(from, vectors ? ~0u : calls > 0 ? kept_words : lost_words);
+            p->reg[k] = claim_bit(from, vectors ? ~0u : calls > 0 ? kept_words : lost_words);
     }
     bool is_saved = calls > 0 && (vectors || !(kept_words >> p->reg[0] & 1));
     if (!p->in_reg || is_saved)
-        p->slot = take_slot(s, (x86_class)p->class);
+        p->slot = claim_slot(s, (x86_class)p->class);
 }
 
 // --- order

@@ -280,7 +280,7 @@ void x86_keep_lanes(x86_gen *g, ir_ref r, int32_t slot)
                 x86_of_mem(x86_frame(slot + 64 * (int32_t)k)), (x86_opt){0});
 }
 
-void x86_take_lanes(x86_gen *g, ir_ref r, int32_t slot)
+void x86_load_lanes(x86_gen *g, ir_ref r, int32_t slot)
 {
     const x86_place *p = &g->places[r];
     if (p->class == CLASS_NONE)

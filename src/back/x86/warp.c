@@ -61,7 +61,7 @@ void x86_emit_general(x86_gen *g, const ir_inst *i)
     }
     x86_call_helper(g, is_fast ? x86_help_fast : x86_help_eval, &info);
     if (lanes) {
-        x86_take_lanes(g, i->result, g->buffers);
+        x86_load_lanes(g, i->result, g->buffers);
     } else {
         x86_load(g->code, 8, RAX, x86_frame(g->buffers));
         x86_put_word(g, i->result, RAX);
@@ -162,7 +162,7 @@ static void shuffle_by_call(x86_gen *g, const ir_inst *i)
     for (uint32_t k = 0; k < 3; k++)
         x86_keep_lanes(g, ir_operand(g->f, i, k), g->buffers + (int32_t)k * X86_BUFFER);
     x86_call_helper(g, x86_help_shuffle, &info);
-    x86_take_lanes(g, i->result, g->buffers);
+    x86_load_lanes(g, i->result, g->buffers);
 }
 
 // With a constant distance and all lanes there: one permutation a part.
@@ -238,7 +238,7 @@ static void emit_match(x86_gen *g, const ir_inst *i)
     x86_keep_lanes(g, a, g->buffers);
     x86_call_helper(g, x86_help_match, &info);
     if (is_lanes(g, i->result)) {
-        x86_take_lanes(g, i->result, g->buffers);
+        x86_load_lanes(g, i->result, g->buffers);
         return;
     }
     x86_active(g, RCX);

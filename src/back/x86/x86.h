@@ -152,7 +152,7 @@ uint8_t x86_k(x86_gen *g,
 void x86_k_forget(x86_gen *g);
 void x86_k_of(x86_gen *g, uint8_t reg, uint32_t bit, uint8_t k); // lanes of a word from `bit` on
 void x86_keep_lanes(x86_gen *g, ir_ref r, int32_t slot); // all parts (or the bits) to memory
-void x86_take_lanes(x86_gen *g, ir_ref r, int32_t slot);
+void x86_load_lanes(x86_gen *g, ir_ref r, int32_t slot);
 void x86_lane_to(x86_gen *g, ir_ref r, uint8_t lane_reg, uint8_t to); // one lane's bits
 // The position moves to an instruction: values begin and end.
 void x86_step(x86_gen *g, uint32_t position);

@@ -95,8 +95,8 @@ static size_t nearest_param(const kiln_kernel *kernel, const rt_launch *l, uintp
     return found;
 }
 
-static void say_signal(const kiln_kernel *kernel, const rt_launch *l, const fault_note *note,
-                       interp_error *e)
+static void describe_signal(const kiln_kernel *kernel, const rt_launch *l, const fault_note *note,
+                            interp_error *e)
 {
     const char *verb = !note->knows_writes ? "uses" : note->writes ? "writes" : "reads";
     uint64_t past = 0;
@@ -137,7 +137,7 @@ void blame_fault(kiln_kernel *kernel, const rt_launch *l, const fault_note *note
     uint32_t threads = l->block[0] * l->block[1] * l->block[2], last = warp * 32 + 31;
     *out = (interp_error){
         .file = kernel->file ? kernel->file : "", .line = kernel->line, .block_rank = block_rank};
-    say_signal(kernel, l, note, out);
+    describe_signal(kernel, l, note, out);
     if (kernel->file && kernel->line)
         cpu_add_text(out, "\n  in the kernel at %s:%u", kernel->file, kernel->line);
     cpu_add_text(out, "\n  in one of threads %u to %u of block (%u, %u, %u)", warp * 32,

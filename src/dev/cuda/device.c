@@ -417,7 +417,7 @@ static void *stream_native(kiln *k, kiln_stream *s)
     return cuda_stream_of(k, s)->native;
 }
 
-static bool takes_target(const kiln *k, const target *t)
+static bool accepts_target(const kiln *k, const target *t)
 {
     (void)k;
     return t->backend == &ptx_backend; // the driver says whether the GPU can run it
@@ -430,7 +430,7 @@ const device_ops cuda_device_ops = {
     .find = find_device,
     .info_at = info_at,
     .target_at = target_at,
-    .takes_target = takes_target,
+    .accepts_target = accepts_target,
     .read_code = cuda_read_code,
     .open = open_device,
     .close = close_device,

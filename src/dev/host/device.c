@@ -17,7 +17,7 @@ kiln_status host_find(int ordinal)
     return KILN_OK;
 }
 
-bool host_takes_target(const kiln *k, const target *t)
+bool host_accepts_target(const kiln *k, const target *t)
 {
     return t == k->target || t == &target_interp || target_find(t->name);
 }

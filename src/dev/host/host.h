@@ -32,8 +32,8 @@ kiln_status host_open(kiln *k, int ordinal, const char *name, const struct targe
 void host_close(kiln *k);
 size_t host_count(void);            // one
 kiln_status host_find(int ordinal); // always
-bool host_takes_target(const kiln *k,
-                       const struct target *t); // its own, the interpreter's, any GPU's
+bool host_accepts_target(const kiln *k,
+                         const struct target *t); // its own, the interpreter's, any GPU's
 kiln_status host_sync(kiln *k, kiln_stream *s);
 
 // --- memory.c

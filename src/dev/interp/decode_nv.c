@@ -152,7 +152,7 @@ static bool is_in_loop_of(const ir_func *f, const ir_inst *i, ir_ref arg)
     return false;
 }
 
-static bool may_take(const decoder *d, const ir_inst *i, ir_ref v, ir_ref result)
+static bool may_reuse(const decoder *d, const ir_inst *i, ir_ref v, ir_ref result)
 {
     uint32_t pos = d->live.start[i - d->f->insts.at];
     if (!v || ir_is_const(v) || d->f->values.at[v].def == IR_DEF_PARAM)
@@ -174,7 +174,7 @@ void decode_nv_slots(decoder *d, const ir_inst *i)
     uint32_t count = acc_operands(i), pos = d->live.start[i - d->f->insts.at];
     for (uint32_t k = 0; k < count; k++) {
         ir_ref v = decode_root(d, ir_operand(d->f, i, k)), result = i->result + k;
-        if (!may_take(d, i, v, result))
+        if (!may_reuse(d, i, v, result))
             continue;
         ir_ref owner = d->same_slot[v] ? d->same_slot[v] : v;
         d->preset[result] = d->slot[v] + 1;

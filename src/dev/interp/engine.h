@@ -406,7 +406,7 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
 bool fault_memory(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
                   uint64_t bytes, bool writes);
 // Does a thread that has returned before a barrier count as missing? Only for kiln check.
-static inline bool run_tells_returned(const runner *r)
+static inline bool run_counts_returned(const runner *r)
 {
     return r->launch->hooks && !r->program->allows_early_return;
 }

@@ -199,7 +199,7 @@ bool fault_block_barrier(runner *r, const warp *at)
     const warp *w = r->warps;
     const warp *end = w + r->warp_count;
     while (w < end && ((w->state == WARP_AT_BARRIER && w->pc == at->pc) ||
-                       (w->state == WARP_DONE && !run_tells_returned(r))))
+                       (w->state == WARP_DONE && !run_counts_returned(r))))
         w++;
     if (w == end)
         w = r->warps;

@@ -125,8 +125,8 @@ static inline bool is_watched(const runner *r)
 {
     return r->launch->hooks != NULL;
 }
-static inline void tell_cluster(runner *r, cluster_kind kind, runner *other, const code *c,
-                                uint32_t thread) // the checker
+static inline void report_cluster(runner *r, cluster_kind kind, runner *other, const code *c,
+                                  uint32_t thread) // the checker
 {
     if (is_watched(r))
         r->launch->hooks->async->cluster(r, kind, other, c, thread);
@@ -206,7 +206,7 @@ double product_float(nv_elem e, uint32_t bits);
 uint32_t product_floats(nv_elem e, const uint8_t *from,
                         double *out); // 16 bytes; gives their number
 // The fragment of an operand in registers, into a or b.
-void product_take_words(product *p, nv_elem e, bool is_a, const uint32_t words[][LANES],
+void product_read_words(product *p, nv_elem e, bool is_a, const uint32_t words[][LANES],
                         uint32_t count);
 int32_t product_int(nv_elem e, uint32_t bits);
 // Adds the sums to the accumulator's words: 32 lanes each, fragments as nv.h says.

@@ -171,7 +171,7 @@ static bool bulk_source(runner *r, warp *w, const code *c, uint32_t lane, nv_loa
 static bool send_watch(runner *r, warp *w, const code *c, uint32_t lane, runner *to,
                        const nv_load *l)
 {
-    tell_cluster(r, CLUSTER_REACHES, to, c, l->thread);
+    report_cluster(r, CLUSTER_REACHES, to, c, l->thread);
     return to == r || !is_watched(r) ||
            r->launch->hooks->async->sends(r, w, c, lane, to, l->to, l->bytes);
 }
@@ -231,7 +231,7 @@ bool copy_land(runner *r, nv_load *l)
     } else if (l->is_sent) {
         runner *sender = &r->peers[l->sender];
         memmove(r->shared + l->to, sender->shared + l->from, l->bytes);
-        tell_cluster(r, CLUSTER_TAKES, sender, l->c, l->thread);
+        report_cluster(r, CLUSTER_TAKES, sender, l->c, l->thread);
         if (is_watched(sender))
             sender->launch->hooks->async->end(sender, l->c, l->thread, ASYNC_READS,
                                               (uint32_t)l->from, l->bytes);
@@ -302,7 +302,7 @@ static bool store_issue(runner *r, warp *w, const code *c, uint32_t lane)
 }
 
 // From now on the source may be used for something else.
-static bool store_take(runner *r, warp *w, nv_store *s)
+static bool store_read(runner *r, warp *w, nv_store *s)
 {
     s->data = malloc(s->bytes ? s->bytes : 1);
     if (!s->data)
@@ -367,13 +367,13 @@ static bool stores_end(runner *r, warp *w, uint64_t keep, uint32_t lanes, bool a
     return fine;
 }
 
-static bool stores_take(runner *r, warp *w, uint64_t keep, uint32_t lanes)
+static bool stores_settle(runner *r, warp *w, uint64_t keep, uint32_t lanes)
 {
     enum { HELD_MAX = 1 << 22 }; // a kernel may never wait for more than the reads
     nv_warp *n = w->nv;
     nv_store *all = n->stores.at;
     for (uint32_t k = n->stores_read; k < n->stores.len; k++) {
-        if (!all[k].data && is_waited_for(n, &all[k], keep, lanes) && !store_take(r, w, &all[k]))
+        if (!all[k].data && is_waited_for(n, &all[k], keep, lanes) && !store_read(r, w, &all[k]))
             return false;
         if (all[k].data && k == n->stores_read)
             n->stores_read++;
@@ -444,7 +444,7 @@ bool copy_step(runner *r, warp *w, const code *c)
     if (op == NV_BULK_WAIT)
         return stores_end(r, w, (uint64_t)c->u.imm, w->active, false);
     if (op == NV_BULK_WAIT_READ)
-        return stores_take(r, w, (uint64_t)c->u.imm, w->active);
+        return stores_settle(r, w, (uint64_t)c->u.imm, w->active);
     if (op == NV_BULK_PREFETCH)
         return is_global_range(r, w, c);
     for (uint32_t left = w->active; left; left &= left - 1) {

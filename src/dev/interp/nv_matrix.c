@@ -3,7 +3,7 @@
 
 // Fragments: word i of lane l holds neighbours along K of row l / 4 (A: rows of odd words are 8
 // further), and the words of a fragment follow one another along K.
-void product_take_words(product *p, nv_elem e, bool is_a, const uint32_t words[][LANES],
+void product_read_words(product *p, nv_elem e, bool is_a, const uint32_t words[][LANES],
                         uint32_t count)
 {
     uint32_t bytes = nv_elem_bytes(e), per_word = 4 / bytes;
@@ -38,10 +38,10 @@ static bool multiply(runner *r, warp *w, const code *c)
     p.is_int = s.d == NV_S32;
     for (uint32_t k = 0; k < a; k++)
         memcpy(words[k], slot_at(w, operand_slot(r, c, acc + k)), sizeof words[k]);
-    product_take_words(&p, s.a, true, (const uint32_t(*)[LANES])words, a);
+    product_read_words(&p, s.a, true, (const uint32_t(*)[LANES])words, a);
     for (uint32_t k = 0; k < b; k++)
         memcpy(words[k], slot_at(w, operand_slot(r, c, acc + a + k)), sizeof words[k]);
-    product_take_words(&p, s.b, false, (const uint32_t(*)[LANES])words, b);
+    product_read_words(&p, s.b, false, (const uint32_t(*)[LANES])words, b);
     product_multiply(&p);
     // The results' slots may be the operands' in another order: read all first.
     for (uint32_t k = 0; k < acc; k++)

@@ -85,7 +85,7 @@ static bool complete(runner *r, mbar *b)
 }
 
 // Arrivals that wait for a thread's cp.async.
-static bool take_small_arrivals(runner *r, const code *c, mbar *b, uint32_t phase)
+static bool apply_small_arrivals(runner *r, const code *c, mbar *b, uint32_t phase)
 {
     for (uint32_t k = 0; k < r->warp_count; k++) {
         nv_warp *n = r->warps[k].nv;
@@ -115,7 +115,7 @@ static bool take_small_arrivals(runner *r, const code *c, mbar *b, uint32_t phas
 static bool progress(runner *r, const code *c, mbar *b)
 {
     uint32_t phase = b->phase;
-    if (!take_small_arrivals(r, c, b, phase))
+    if (!apply_small_arrivals(r, c, b, phase))
         return false;
     for (uint32_t k = 0; k < r->nv->loads.len && b->phase == phase && !b->pending;) {
         nv_load *l = (nv_load *)r->nv->loads.at + k;
@@ -168,8 +168,8 @@ static bool arrive_at(runner *r, warp *w, const code *c, uint32_t lane, uint32_t
     runner *peer = &r->peers[rank];
     mbar *b = mbar_find(peer, w, c, lane, offset);
     for (cluster_kind kind = CLUSTER_REACHES; b && kind <= CLUSTER_USES; kind++)
-        tell_cluster(r, kind, peer, c, w->index * LANES + lane);
-    tell_cluster(r, CLUSTER_TELLS, peer, c, 0);
+        report_cluster(r, kind, peer, c, w->index * LANES + lane);
+    report_cluster(r, CLUSTER_TELLS, peer, c, 0);
     return b && mbar_arrive(peer, w, c, lane, b);
 }
 
@@ -251,7 +251,7 @@ nv_outcome mbar_wait(runner *r, warp *w, const code *c)
     n->satisfied_at = NULL;
     n->satisfied = 0;
     if (!is_waiting)
-        tell_cluster(r, CLUSTER_HEARS, NULL, NULL, 0);
+        report_cluster(r, CLUSTER_HEARS, NULL, NULL, 0);
     if (is_watched(r))
         r->launch->hooks->async->ordered(r);
     return is_waiting ? NV_YIELD : NV_DONE;

@@ -172,7 +172,7 @@ static void cluster_open(runner *r)
     if (missing)
         return;
     first->cluster_round++;
-    tell_cluster(r, CLUSTER_OPENS, NULL, NULL, 0);
+    report_cluster(r, CLUSTER_OPENS, NULL, NULL, 0);
 }
 
 static nv_outcome cluster(runner *r, warp *w, const code *c)
@@ -195,7 +195,7 @@ static nv_outcome cluster(runner *r, warp *w, const code *c)
     if (first->cluster_round < n->cluster_round)
         return NV_BLOCKED;
     n->cluster_round = 0;
-    tell_cluster(r, CLUSTER_HEARS, NULL, NULL, 0);
+    report_cluster(r, CLUSTER_HEARS, NULL, NULL, 0);
     if (is_watched(r))
         r->launch->hooks->async->ordered(r);
     return NV_DONE;

@@ -131,7 +131,7 @@ static bool product_do(runner *r, warp *w, const nv_product *n)
     operand a = operand_a(w, n, s), b = operand_b(n, s);
     fetch from_a = {r, &a, &p, true}, from_b = {r, &b, &p, false};
     if (s.from_words)
-        product_take_words(&p, s.a, true, n->words, 4);
+        product_read_words(&p, s.a, true, n->words, 4);
     else if (!each_piece(&a, fetch_piece, &from_a))
         return fault_operand(r, w, n->c, &a, 'a');
     if (!each_piece(&b, fetch_piece, &from_b))

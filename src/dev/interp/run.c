@@ -187,7 +187,7 @@ static bool has_missed(const runner *r, const warp *w)
     uint32_t returned = 0;
     for (uint32_t lane = 0; lane < LANES; lane++)
         returned |= (uint32_t)(w->ended[lane] != NULL) << lane;
-    return (w->lanes & ~w->active & ~returned) || run_tells_returned(r);
+    return (w->lanes & ~w->active & ~returned) || run_counts_returned(r);
 }
 
 static bool at_barrier(runner *r, warp *w, const code *c)
@@ -376,7 +376,7 @@ static stop barrier_open(runner *r)
     }
     if (done == r->warp_count)
         return STOP_DONE;
-    if (there + done != r->warp_count || (done && run_tells_returned(r)))
+    if (there + done != r->warp_count || (done && run_counts_returned(r)))
         return STOP_STUCK;
     for (uint32_t k = 0; k < r->warp_count; k++)
         if (r->warps[k].state == WARP_AT_BARRIER) {

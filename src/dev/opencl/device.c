@@ -218,7 +218,7 @@ static kiln_status make_stream(kiln_stream *s, bool is_foreign, void *native)
     if (!o)
         return status ? status : error_no_memory(s->k, "a stream");
     s->dev = o;
-    status = is_foreign ? ocl_take_queue(s->k, native, &o->queue) : new_queue(s->k, &o->queue);
+    status = is_foreign ? ocl_adopt_queue(s->k, native, &o->queue) : new_queue(s->k, &o->queue);
     if (status)
         free(o);
     return status;
@@ -350,7 +350,7 @@ static kiln_status open_parts(kiln *k)
     else
         r = OCL_OK; // it was given
     if (!r && k->given->stream)
-        return ocl_take_queue(k, k->given->stream, &d->main);
+        return ocl_adopt_queue(k, k->given->stream, &d->main);
     if (!r)
         d->main = d->cl->queue_create(d->context, d->found->device, OCL_QUEUE_PROFILING, &r);
     return r ? ocl_fail(k, r, "opening the device") : KILN_OK;
@@ -366,7 +366,7 @@ static kiln_status open_device(kiln *k, int ordinal)
     kiln_status status = KILN_OK;
     d->cl = ocl_load(NULL); // find says why there is none
     if (k->given->context && d->cl)
-        status = ocl_take_context(k, d->cl, &ordinal, &d->context);
+        status = ocl_adopt_context(k, d->cl, &ordinal, &d->context);
     snprintf(k->device, sizeof k->device, "opencl:%d", ordinal);
     if (!status)
         status = find(d, ordinal);

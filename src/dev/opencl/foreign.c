@@ -46,7 +46,7 @@ static kiln_status check_queue(kiln *k, ocl_queue q)
     return KILN_OK;
 }
 
-kiln_status ocl_take_queue(kiln *k, void *native, ocl_queue *out)
+kiln_status ocl_adopt_queue(kiln *k, void *native, ocl_queue *out)
 {
     ocl_queue q;
     memcpy(&q, &native, sizeof q);
@@ -62,7 +62,7 @@ kiln_status ocl_take_queue(kiln *k, void *native, ocl_queue *out)
 
 // The given context, and the first of its devices that Kiln knows; *ordinal becomes its number. The
 // device that was asked for is taken where the context has it.
-kiln_status ocl_take_context(kiln *k, const ocl_api *cl, int *ordinal, ocl_context *out)
+kiln_status ocl_adopt_context(kiln *k, const ocl_api *cl, int *ordinal, ocl_context *out)
 {
     ocl_context given;
     ocl_device_id devices[MOST_DEVICES] = {NULL};

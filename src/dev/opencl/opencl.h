@@ -89,9 +89,9 @@ void ocl_host_free(kiln *k, void *memory);
 
 // --- foreign.c: what belongs to others
 kiln_status ocl_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
-kiln_status ocl_take_queue(kiln *k, void *native, ocl_queue *out);
+kiln_status ocl_adopt_queue(kiln *k, void *native, ocl_queue *out);
 // The context that the device is opened on; *ordinal becomes that of its device.
-kiln_status ocl_take_context(kiln *k, const ocl_api *cl, int *ordinal, ocl_context *out);
+kiln_status ocl_adopt_context(kiln *k, const ocl_api *cl, int *ordinal, ocl_context *out);
 
 // --- module.c
 kiln_status ocl_load_module(kiln_module *m, const rt_image *image);

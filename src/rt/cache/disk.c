@@ -203,7 +203,7 @@ typedef struct unpacker {
     bool failed;
 } unpacker;
 
-static const uint8_t *take(unpacker *u, size_t len)
+static const uint8_t *unpack_bytes(unpacker *u, size_t len)
 {
     if (u->failed || u->left < len) {
         u->failed = true;
@@ -214,27 +214,27 @@ static const uint8_t *take(unpacker *u, size_t len)
     return at;
 }
 
-static uint64_t take_u64(unpacker *u)
+static uint64_t unpack_u64(unpacker *u)
 {
     uint64_t v = 0;
-    const uint8_t *at = take(u, sizeof v);
+    const uint8_t *at = unpack_bytes(u, sizeof v);
     if (at)
         memcpy(&v, at, sizeof v);
     return v;
 }
 
-static blob take_blob(unpacker *u)
+static blob unpack_blob(unpacker *u)
 {
-    uint64_t len = take_u64(u);
-    const uint8_t *at = len < SIZE_MAX ? take(u, (size_t)len + 1) : NULL;
+    uint64_t len = unpack_u64(u);
+    const uint8_t *at = len < SIZE_MAX ? unpack_bytes(u, (size_t)len + 1) : NULL;
     if (!at || at[len])
         u->failed = true;
     return u->failed ? (blob){(const uint8_t *)"", 0} : (blob){at, (size_t)len};
 }
 
-static void take_hash(unpacker *u, uint8_t out[SHA256_BYTES])
+static void unpack_hash(unpacker *u, uint8_t out[SHA256_BYTES])
 {
-    const uint8_t *at = take(u, SHA256_BYTES);
+    const uint8_t *at = unpack_bytes(u, SHA256_BYTES);
     if (at)
         memcpy(out, at, SHA256_BYTES);
 }
@@ -242,15 +242,15 @@ static void take_hash(unpacker *u, uint8_t out[SHA256_BYTES])
 bool record_unpack(record *r)
 {
     unpacker u = {r->bytes, r->len, false};
-    r->path = take_blob(&u);
-    take_hash(&u, r->source);
-    uint64_t parts = take_u64(&u);
+    r->path = unpack_blob(&u);
+    unpack_hash(&u, r->source);
+    uint64_t parts = unpack_u64(&u);
     u.failed |= parts > CACHE_PARTS;
     for (r->part_count = 0; !u.failed && r->part_count < parts; r->part_count++) {
-        r->part_names[r->part_count] = take_blob(&u);
-        r->part_values[r->part_count] = take_blob(&u);
+        r->part_names[r->part_count] = unpack_blob(&u);
+        r->part_values[r->part_count] = unpack_blob(&u);
     }
-    uint64_t inputs = take_u64(&u);
+    uint64_t inputs = unpack_u64(&u);
     if (u.failed || inputs > u.left / SHA256_BYTES)
         return false;
     r->inputs = calloc((size_t)inputs + 1, sizeof *r->inputs);
@@ -258,12 +258,12 @@ bool record_unpack(record *r)
         return false;
     for (r->input_count = 0; !u.failed && r->input_count < inputs; r->input_count++) {
         record_input *input = &r->inputs[r->input_count];
-        input->path = take_blob(&u);
-        take_hash(&u, input->hash);
-        const uint8_t *absent = take(&u, 1);
+        input->path = unpack_blob(&u);
+        unpack_hash(&u, input->hash);
+        const uint8_t *absent = unpack_bytes(&u, 1);
         input->is_absent = absent && *absent;
     }
-    r->value = take_blob(&u);
+    r->value = unpack_blob(&u);
     return !u.failed && !u.left;
 }
 

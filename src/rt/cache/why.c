@@ -28,8 +28,8 @@ typedef struct story { // a text that stops growing when it is full
     size_t len;
 } story;
 
-static void tell(story *s, const char *format, ...) PRINTF_LIKE(2, 3);
-static void tell(story *s, const char *format, ...)
+static void print_line(story *s, const char *format, ...) PRINTF_LIKE(2, 3);
+static void print_line(story *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -39,7 +39,7 @@ static void tell(story *s, const char *format, ...)
         s->len = s->len + (size_t)n < sizeof s->at ? s->len + (size_t)n : sizeof s->at - 1;
 }
 
-static const char *tell_next(const story *s, const char *before)
+static const char *print_next(const story *s, const char *before)
 {
     return s->len > strlen(before) ? "; " : "";
 }
@@ -75,8 +75,8 @@ static int width(blob b)
 
 // Every line of `from` beside the line of the same name in `to`. Changed ones are told once: when
 // `tells_changes`.
-static void tell_items(story *s, const char *prefix, blob from, blob to, const char *alone,
-                       bool tells_changes)
+static void print_items(story *s, const char *prefix, blob from, blob to, const char *alone,
+                        bool tells_changes)
 {
     for (size_t at = 0; at < from.len;) {
         const uint8_t *end = memchr(from.at + at, '\n', from.len - at);
@@ -86,16 +86,16 @@ static void tell_items(story *s, const char *prefix, blob from, blob to, const c
             continue;
         blob other = same_name(to, item);
         if (!other.len) {
-            tell(s, "%s%s%.*s %s", tell_next(s, ""), prefix, width(item), (const char *)item.at,
-                 alone);
+            print_line(s, "%s%s%.*s %s", print_next(s, ""), prefix, width(item),
+                       (const char *)item.at, alone);
         } else if (tells_changes &&
                    (other.len != item.len || memcmp(other.at, item.at, item.len))) {
             const uint8_t *equals = memchr(item.at, '=', item.len);
             blob name = {item.at, equals ? (size_t)(equals - item.at) : item.len};
             blob was = after_equals(item), is = after_equals(other);
-            tell(s, "%s%s%.*s changed %.*s -> %.*s", tell_next(s, ""), prefix, width(name),
-                 (const char *)name.at, width(was), (const char *)was.at, width(is),
-                 (const char *)is.at);
+            print_line(s, "%s%s%.*s changed %.*s -> %.*s", print_next(s, ""), prefix, width(name),
+                       (const char *)name.at, width(was), (const char *)was.at, width(is),
+                       (const char *)is.at);
         }
     }
 }
@@ -105,7 +105,7 @@ static bool is_same(blob a, blob b)
     return a.len == b.len && !memcmp(a.at, b.at, a.len);
 }
 
-static void tell_part(story *changed, story *same, const record *old, const record *now, size_t k)
+static void print_part(story *changed, story *same, const record *old, const record *now, size_t k)
 {
     const char *name = (const char *)now->part_names[k].at;
     const struct part_words *word = NULL;
@@ -118,17 +118,17 @@ static void tell_part(story *changed, story *same, const record *old, const reco
             was = old->part_values[p];
     const char *shown = word ? word->shown : name;
     if (is_same(was, is)) {
-        tell(same, "; %s same", shown);
+        print_line(same, "; %s same", shown);
     } else if (word && word->item) {
-        tell_items(changed, word->item, was, is, "is gone", true);
-        tell_items(changed, word->item, is, was, "is new", false);
+        print_items(changed, word->item, was, is, "is gone", true);
+        print_items(changed, word->item, is, was, "is new", false);
     } else {
-        tell(changed, "%s%s changed %.*s -> %.*s", tell_next(changed, ""), shown, width(was),
-             (const char *)was.at, width(is), (const char *)is.at);
+        print_line(changed, "%s%s changed %.*s -> %.*s", print_next(changed, ""), shown, width(was),
+                   (const char *)was.at, width(is), (const char *)is.at);
     }
 }
 
-static void tell_inputs(story *changed, const record *old, const record *now)
+static void print_inputs(story *changed, const record *old, const record *now)
 {
     for (size_t k = 0; k < now->input_count; k++)
         for (size_t p = 0; p < old->input_count; p++) {
@@ -136,10 +136,10 @@ static void tell_inputs(story *changed, const record *old, const record *now)
             if (!is_same(a->path, b->path) ||
                 (a->is_absent == b->is_absent && !memcmp(a->hash, b->hash, sizeof a->hash)))
                 continue;
-            tell(changed, "%s'%s' %s", tell_next(changed, ""), (const char *)b->path.at,
-                 b->is_absent   ? "is gone"
-                 : a->is_absent ? "is new"
-                                : "changed");
+            print_line(changed, "%s'%s' %s", print_next(changed, ""), (const char *)b->path.at,
+                       b->is_absent   ? "is gone"
+                       : a->is_absent ? "is new"
+                                      : "changed");
         }
 }
 
@@ -148,18 +148,19 @@ static void explain(story *out, const record *old, const record *now)
     story changed = {.len = 0}, same = {.len = 0};
     changed.at[0] = same.at[0] = 0;
     if (!memcmp(old->source, now->source, sizeof old->source))
-        tell(&same, "; source same");
+        print_line(&same, "; source same");
     else
-        tell(&changed, "the source changed");
-    tell_inputs(&changed, old, now);
+        print_line(&changed, "the source changed");
+    print_inputs(&changed, old, now);
     for (size_t k = 0; k < now->part_count; k++)
         if (!record_is_note(&now->part_names[k]))
-            tell_part(&changed, &same, old, now, k);
+            print_part(&changed, &same, old, now, k);
     if (changed.len)
-        tell(out, "recompiled: %s%s", changed.at, same.at);
+        print_line(out, "recompiled: %s%s", changed.at, same.at);
     else
-        tell(out, "recompiled: nothing has changed, but the compiled code was no longer in the "
-                  "cache (thrown out, cleared or broken)");
+        print_line(out,
+                   "recompiled: nothing has changed, but the compiled code was no longer in the "
+                   "cache (thrown out, cleared or broken)");
 }
 
 static void note_name(const char *path, uint8_t key[SHA256_BYTES], char name[SHA256_TEXT + 8])
@@ -180,12 +181,12 @@ void why_note(const cache_folder *folder, const char *path, const record *now, b
     if (disk_read(folder, name, key, &old))
         explain(&s, &old, now);
     else
-        tell(&s, "compiled: there was nothing in the cache for this file");
+        print_line(&s, "compiled: there was nothing in the cache for this file");
     record_free(&old);
     if (!is_kept) {
         char reason[256];
         disk_failure(folder, now, reason, sizeof reason);
-        tell(&s, "; the compiled code could not be kept%s%s", *reason ? ": " : "", reason);
+        print_line(&s, "; the compiled code could not be kept%s%s", *reason ? ": " : "", reason);
     }
     note.value = (blob){(const uint8_t *)s.at, s.len};
     note.bytes = NULL;
@@ -223,7 +224,7 @@ static bool has_other_text(const char *path, const char *hash)
 }
 
 // What of the last compile has changed since; false: nothing.
-static bool tell_changes(story *s, const char *path, const record *note)
+static bool print_changes(story *s, const char *path, const record *note)
 {
     size_t before = s->len;
     bool has_hash = false, is_other = false;
@@ -233,41 +234,44 @@ static bool tell_changes(story *s, const char *path, const record *note)
             is_other = has_other_text(path, (const char *)note->part_values[k].at);
         }
     if (has_hash ? is_other : has_changed(path, false, note->source))
-        tell(s, "since then '%s' has changed: the next use compiles it\n", path);
+        print_line(s, "since then '%s' has changed: the next use compiles it\n", path);
     for (size_t k = 0; k < note->input_count; k++) {
         const record_input *input = &note->inputs[k];
         if (has_changed((const char *)input->path.at, input->is_absent, input->hash))
-            tell(s, "since then '%s' has changed: the next use compiles it\n",
-                 (const char *)input->path.at);
+            print_line(s, "since then '%s' has changed: the next use compiles it\n",
+                       (const char *)input->path.at);
     }
     return s->len > before;
 }
 
 // What became of the entry that the last compile has left.
-static void tell_entry(story *s, const cache_folder *folder, const record *note)
+static void print_entry(story *s, const cache_folder *folder, const record *note)
 {
     uint8_t key[SHA256_BYTES];
     char name[SHA256_TEXT + 8];
     record entry;
     record_key(note, key, name);
     switch (disk_look(folder, name, key, &entry)) {
-    case DISK_GOOD: tell(s, "its compiled code is in the cache\n"); break;
+    case DISK_GOOD: print_line(s, "its compiled code is in the cache\n"); break;
     case DISK_BROKEN:
-        tell(s, "since then its compiled code in the cache was damaged: the next use compiles it "
-                "and writes it again\n");
+        print_line(
+            s, "since then its compiled code in the cache was damaged: the next use compiles it "
+               "and writes it again\n");
         break;
     case DISK_FOREIGN:
-        tell(s, "its compiled code in the cache is not used, because another user owns it or may "
-                "write it: the next use compiles it\n");
+        print_line(
+            s, "its compiled code in the cache is not used, because another user owns it or may "
+               "write it: the next use compiles it\n");
         break;
     case DISK_NONE:
-        tell(s, "its compiled code is not in the cache (any more): the next use compiles it\n");
+        print_line(s,
+                   "its compiled code is not in the cache (any more): the next use compiles it\n");
         break;
     }
     record_free(&entry);
 }
 
-static void tell_file(story *s, const cache_folder *folder, const char *path)
+static void print_file(story *s, const cache_folder *folder, const char *path)
 {
     uint8_t key[SHA256_BYTES];
     char name[SHA256_TEXT + 8];
@@ -277,22 +281,23 @@ static void tell_file(story *s, const cache_folder *folder, const char *path)
     note_name(path, key, name);
     disk_state found = disk_look(folder, name, key, &note);
     if (found == DISK_GOOD) {
-        tell(s, "%s\n", (const char *)note.value.at);
-        if (!tell_changes(s, path, &note))
-            tell_entry(s, folder, &note);
+        print_line(s, "%s\n", (const char *)note.value.at);
+        if (!print_changes(s, path, &note))
+            print_entry(s, folder, &note);
     } else if (found == DISK_BROKEN) {
-        tell(s, "the note about '%s' is damaged: the next compile writes it again\n", path);
+        print_line(s, "the note about '%s' is damaged: the next compile writes it again\n", path);
     } else if (state.is_on) {
-        tell(s,
-             "'%s' was never compiled with this cache\n"
-             "(on cpu, only what the C compiler makes is kept, and only when it is done before "
-             "the program ends; KILN_CPU=wait waits for it. On interp nothing is kept.)\n",
-             path);
+        print_line(
+            s,
+            "'%s' was never compiled with this cache\n"
+            "(on cpu, only what the C compiler makes is kept, and only when it is done before "
+            "the program ends; KILN_CPU=wait waits for it. On interp nothing is kept.)\n",
+            path);
     } else {
-        tell(s, "the cache knows nothing of '%s'\n", path);
+        print_line(s, "the cache knows nothing of '%s'\n", path);
     }
     if (!state.is_on)
-        tell(s, "nothing can be kept now, every use compiles: %s\n", state.reason);
+        print_line(s, "nothing can be kept now, every use compiles: %s\n", state.reason);
     record_free(&note);
 }
 
@@ -303,9 +308,9 @@ char *cache_why(const char *path)
     story s = {.len = 0};
     s.at[0] = 0;
     if (disk_folder(&folder, &off))
-        tell_file(&s, &folder, path);
+        print_file(&s, &folder, path);
     else
-        tell(&s, "nothing is cached: %s\n", off);
+        print_line(&s, "nothing is cached: %s\n", off);
     char *copy = malloc(s.len + 1);
     if (copy)
         memcpy(copy, s.at, s.len + 1);

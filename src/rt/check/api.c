@@ -22,7 +22,7 @@ typedef struct job {
 } job;
 
 // Zeroed. A shadow is many times what it shadows, but only the pages that are touched cost memory.
-static void *take(job *j, uint64_t bytes)
+static void *allocate(job *j, uint64_t bytes)
 {
     bytes = bytes ? bytes : 1;
     void *at = MAP_FAILED;
@@ -42,7 +42,7 @@ static void make_rows(job *j)
     check *k = &j->k;
     const kiln_kernel *kernel = j->kernel;
     const host_device *context = host_of(kernel->module->k);
-    k->rows = take(j, (uint64_t)context->row_count * sizeof *k->rows);
+    k->rows = allocate(j, (uint64_t)context->row_count * sizeof *k->rows);
     k->row_count = context->row_count;
     for (size_t n = 0; n < kernel->param_count; n++) {
         const kiln_param_info *p = &kernel->params[n].info;
@@ -54,9 +54,10 @@ static void make_rows(job *j)
         row_shadow *s = &k->rows[row];
         s->is_unset |= j->desc->is_unset && j->desc->is_unset[n];
         if (!s->words && (k->engine.writes || (k->engine.reads && !p->is_const)))
-            s->words = take(j, global_bytes(context->rows[row].size));
+            s->words = allocate(j, global_bytes(context->rows[row].size));
         if (!p->is_const && !s->cells)
-            s->cells = take(j, (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
+            s->cells =
+                allocate(j, (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
     }
 }
 
@@ -73,22 +74,22 @@ static void make_shadow(job *j)
         z.blocks *= cluster[axis] ? cluster[axis] : 1;
     j->owned = arena_array(k->a, struct shadow_block, 2 * j->kernel->param_count + 8);
     k->shared_stride = z.shared / p->granule + 2;
-    k->shared = take(j, z.blocks * k->shared_stride * sizeof(cell));
+    k->shared = allocate(j, z.blocks * k->shared_stride * sizeof(cell));
     if (z.blocks > 1)
-        cluster_make(k, &z, p->granule, take(j, cluster_bytes(&z, p->granule)));
+        cluster_make(k, &z, p->granule, allocate(j, cluster_bytes(&z, p->granule)));
     if (p->has_nv) {
         const uint32_t *grid = j->launch->grid;
-        async_make(k, &z, take(j, async_bytes(&z)));
+        async_make(k, &z, allocate(j, async_bytes(&z)));
         k->engine = global_use_of(p);
         if (k->engine.reads)
             k->global_fences =
-                take(j, global_fence_bytes((uint64_t)grid[0] * grid[1] * grid[2] * threads));
+                allocate(j, global_fence_bytes((uint64_t)grid[0] * grid[1] * grid[2] * threads));
     }
-    k->sync = take(j, warps * sizeof *k->sync);
+    k->sync = allocate(j, warps * sizeof *k->sync);
     k->local_stride = p->local_bytes * LANES;
-    k->local_set = take(j, warps * k->local_stride);
+    k->local_set = allocate(j, warps * k->local_stride);
     k->slot_count = p->reg_bytes / LANES + 2;
-    k->unset_lanes = take(j, warps * k->slot_count * sizeof *k->unset_lanes);
+    k->unset_lanes = allocate(j, warps * k->slot_count * sizeof *k->unset_lanes);
     make_rows(j);
 }
 

@@ -155,7 +155,7 @@ static void open(const runner *r)
 }
 
 // What r has done and heard; what it does from now on is not part of it.
-static void tell(const runner *r, const runner *to)
+static void send_order(const runner *r, const runner *to)
 {
     check *k = check_of(r);
     cluster_state *s = k->cluster;
@@ -165,7 +165,7 @@ static void tell(const runner *r, const runner *to)
     k->epoch++;
 }
 
-static void hear(const runner *r)
+static void receive_order(const runner *r)
 {
     cluster_state *s = check_of(r)->cluster;
     for (uint32_t n = 0; n < r->peer_count; n++)
@@ -230,8 +230,8 @@ bool cluster_event(runner *r, cluster_kind kind, runner *other, const code *c, u
         return true;
     switch (kind) {
     case CLUSTER_OPENS: open(r); break;
-    case CLUSTER_TELLS: tell(r, other); break;
-    case CLUSTER_HEARS: hear(r); break;
+    case CLUSTER_TELLS: send_order(r, other); break;
+    case CLUSTER_HEARS: receive_order(r); break;
     case CLUSTER_REACHES:
         cluster_reach(r, other, (spot){code_index(r, c) + 1, thread, r->block_rank});
         break;

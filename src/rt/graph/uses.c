@@ -23,7 +23,7 @@ static bool add(graph_uses *u, handle_kind kind, const void *handle, size_t node
     }
     u->at[u->len++] = use;
     if (kind == HANDLE_BUFFER)
-        buffer_hold((kiln_buffer *)(uintptr_t)handle);
+        buffer_retain_use((kiln_buffer *)(uintptr_t)handle);
     return true;
 }
 

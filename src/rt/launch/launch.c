@@ -9,7 +9,7 @@
 enum { FEW_ARGS = 64 };
 
 // A shape as it is written: what is left out is 1.
-static void take_shape(const uint32_t written[3], uint32_t shape[3])
+static void set_shape(const uint32_t written[3], uint32_t shape[3])
 {
     for (int axis = 0; axis < 3; axis++)
         shape[axis] = written[axis] ? written[axis] : 1;
@@ -28,8 +28,8 @@ static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3
                          kernel->name);
     uint64_t threads = 1;
     uint32_t want[3];
-    take_shape(given, want);
-    take_shape(is_fixed ? kernel->block : given, block);
+    set_shape(given, want);
+    set_shape(is_fixed ? kernel->block : given, block);
     if (is_fixed && is_given && memcmp(want, block, sizeof want) != 0)
         return error_set(k, KILN_E_LAUNCH, K6015,
                          "kernel '%s' is compiled for blocks of %u x %u x %u, the launch says "
@@ -127,8 +127,8 @@ static kiln_status find_cluster(const kiln_kernel *kernel, const uint32_t given[
     bool is_given = given[0] || given[1] || given[2];
     bool is_fixed = kernel->cluster[0] != 0;
     uint32_t want[3], fixed[3];
-    take_shape(given, want);
-    take_shape(kernel->cluster, fixed);
+    set_shape(given, want);
+    set_shape(kernel->cluster, fixed);
     if (is_fixed && is_given && memcmp(want, fixed, sizeof want) != 0)
         return error_set(kernel->module->k, KILN_E_LAUNCH, K6015,
                          "kernel '%s' is compiled for clusters of %u x %u x %u blocks, the launch "
@@ -164,7 +164,7 @@ static kiln_status check_cluster(const kiln_kernel *kernel, const kiln_launch_de
 }
 
 // The launch as it was asked for, in the error just set.
-static void say_launch(const kiln_kernel *kernel, const kiln_launch_desc *desc)
+static void describe_launch(const kiln_kernel *kernel, const kiln_launch_desc *desc)
 {
     kiln *k = kernel->module->k;
     char size[160], block[80] = "";
@@ -203,7 +203,7 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_a
     if (!status)
         status = check_cluster(kernel, desc, out);
     if (status)
-        say_launch(kernel, desc);
+        describe_launch(kernel, desc);
     return status;
 }
 

@@ -146,11 +146,11 @@ void buffer_drop(kiln_buffer *b)
 
 void buffer_drop_unused(kiln_buffer *b)
 {
-    if (!b->references && !b->holds && !export_holds(b))
+    if (!b->references && !b->holds && !export_has(b))
         buffer_drop(b);
 }
 
-void buffer_hold(kiln_buffer *b)
+void buffer_retain_use(kiln_buffer *b)
 {
     b->holds++;
 }

@@ -37,7 +37,7 @@ void buffer_export(kiln_buffer *b)
     leave();
 }
 
-bool export_holds(const kiln_buffer *b)
+bool export_has(const kiln_buffer *b)
 {
     if (!__atomic_load_n(&b->k->has_exports, __ATOMIC_RELAXED))
         return false;

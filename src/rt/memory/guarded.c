@@ -24,7 +24,7 @@ static struct {
     } at[SPARE];
 } spare = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint8_t *take_spare(size_t mapped)
+static uint8_t *reuse_spare(size_t mapped)
 {
     uint8_t *memory = NULL;
     if (pthread_mutex_trylock(&spare.lock))
@@ -78,7 +78,7 @@ void *guarded_new(size_t bytes, size_t *mapped, uint8_t **base)
     size_t page = page_size();
     size_t need = (bytes + GUARDED_ALIGNMENT - 1) & ~(size_t)(GUARDED_ALIGNMENT - 1);
     size_t whole = BEFORE + (need + page - 1) / page * page + BEHIND;
-    uint8_t *memory = take_spare(whole);
+    uint8_t *memory = reuse_spare(whole);
     if (!memory)
         memory = map_new(whole);
     *mapped = memory ? whole : 0;

@@ -265,7 +265,7 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
     m->for_check = desc->for_check && ops->can_check;
     m->name = copy(m->a, desc->path ? desc->path : "<string>");
     bool is_taken = m->target == k->target ||
-                    (m->target && ops->takes_target && ops->takes_target(k, m->target));
+                    (m->target && ops->accepts_target && ops->accepts_target(k, m->target));
     if (!is_taken && !desc->is_ptx)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "'%s' is no target of %s", desc->target,
                          k->device);

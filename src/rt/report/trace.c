@@ -26,7 +26,7 @@ static bool dump(arena *a, const char *name, const char *end, const char *bytes,
     const char *path = str_format(a, "%s/%s.%s", folder, name, end);
     if (file_make_folders(a, folder, &reason) && file_write(a, path, bytes, len, &reason))
         return true;
-    log_say(LOG_ASKED, "KILN_DUMP: cannot write '%s': %s", path, reason);
+    log_message(LOG_ASKED, "KILN_DUMP: cannot write '%s': %s", path, reason);
     return false;
 }
 
@@ -103,8 +103,8 @@ void trace_stage(void *module_pointer, const char *name, front *f, ir_module *m)
         trace_final(module, f, m, m->in);
     } else if (log_wants(LOG_PASSES)) {
         text ir = {.in = m->in};
-        log_say(LOG_PASSES, "%s: after %s %u instructions", module->name, name,
-                count_instructions(m));
+        log_message(LOG_PASSES, "%s: after %s %u instructions", module->name, name,
+                    count_instructions(m));
         if (log_wants(LOG_ALL)) {
             ir_print_module(m, &ir);
             log_text(LOG_ALL, name, ir.at ? ir.at : "");
@@ -119,9 +119,9 @@ void trace_compiled(const kiln_module *m, const compile_outcome *outcome)
         all += outcome->seconds[k] * 1e3;
         front_ms += k <= STAGE_LOWER ? outcome->seconds[k] * 1e3 : 0;
     }
-    log_say(LOG_COMPILE, "%s for %s: %s in %.2f ms (front end %.2f, passes %.2f, code %.2f)",
-            m->name, m->target->name, outcome->status ? "not compiled" : "compiled", all, front_ms,
-            outcome->seconds[STAGE_PASSES] * 1e3, outcome->seconds[STAGE_EMIT] * 1e3);
+    log_message(LOG_COMPILE, "%s for %s: %s in %.2f ms (front end %.2f, passes %.2f, code %.2f)",
+                m->name, m->target->name, outcome->status ? "not compiled" : "compiled", all,
+                front_ms, outcome->seconds[STAGE_PASSES] * 1e3, outcome->seconds[STAGE_EMIT] * 1e3);
 }
 
 // --- modules and launches
@@ -145,7 +145,7 @@ void trace_ready(const kiln_module *m)
                 report_line(&row, t, &line);
             else
                 text_printf(&line, "%s  %s  %zu B shared", kernel->name, t->name, r.shared_bytes);
-            log_say(LOG_RESOURCES, "%s", line.at);
+            log_message(LOG_RESOURCES, "%s", line.at);
         }
         arena_free(a);
     }
@@ -155,9 +155,10 @@ void trace_ready(const kiln_module *m)
 
 void trace_launch(const kiln_kernel *kernel, const rt_launch *l)
 {
-    log_say(LOG_ALL, "launch %s, grid %u,%u,%u block %u,%u,%u, %zu bytes of dynamic shared memory",
-            kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-            l->shared_bytes);
+    log_message(LOG_ALL,
+                "launch %s, grid %u,%u,%u block %u,%u,%u, %zu bytes of dynamic shared memory",
+                kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                l->block[2], l->shared_bytes);
 }
 
 void kiln_on_log(int level, void (*log)(void *user, int level, const char *text), void *user)

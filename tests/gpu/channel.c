@@ -1,4 +1,5 @@
-// What kernels say and how they fail: printf, assert, trap, the text of a fault.     talk [DEVICE]
+// What kernels say and how they fail: printf, assert, trap, the text of a fault.     channel
+// [DEVICE]
 #include "api.h"
 
 static const char source[] =
@@ -166,5 +167,5 @@ int main(int argc, char **argv)
         test_wild(k, m, device, is_cuda);
     if (!is_cuda)
         kiln_close(k);
-    return api_done("talk");
+    return api_done("channel");
 }

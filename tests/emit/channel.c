@@ -1,7 +1,7 @@
 // printf and assert through the channel.
 #include <kiln/kernel.h>
 
-kernel block(32) void talk(const i32 *x)
+kernel block(32) void channel(const i32 *x)
 {
     assert(x[thread_x()] > 0);
     if (x[thread_x()] == 7)
