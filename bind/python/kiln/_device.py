@@ -120,7 +120,9 @@ class Device:
         with self.lock:
             if self._garbage and not self._depth:
                 self._collect()
-            handle = self.open_handle()
+            handle = self.handle
+            if handle is None or self.process != _process:
+                handle = self.open_handle()
             self._depth += 1
             try:
                 status = function(*arguments)
@@ -286,9 +288,13 @@ def devices() -> list[str]:
     return names
 
 
+_process = os.getpid()
+
+
 def _after_fork() -> None:
     """In a child: the parent's handles stay untouched, and its locks may be held by threads that are not here."""
-    global _shared_lock
+    global _shared_lock, _process
+    _process = os.getpid()
     _shared_lock = threading.Lock()
     _shared.clear()
     for device in list(_all):

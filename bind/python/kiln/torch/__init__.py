@@ -1,0 +1,86 @@
+"""Kiln's ops and kernels for PyTorch: kiln.torch.gelu(x), kiln.torch.attention(q, k, v), kiln.torch.op("my_kernel.c").
+
+They are ops of torch.library (torch.ops.kiln): autograd, torch.compile, autocast, CUDA graphs and streams work as with PyTorch's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+try:
+    import torch as _torch
+except ImportError as _error:
+    raise ImportError("kiln.torch needs PyTorch 2.4 or later: pip install torch") from _error
+if not hasattr(_torch.library, "register_autograd"):
+    raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
+
+from .. import ops as _kiln_ops
+from . import _ops
+from ._layers import Linear, Patch, patch, scaled_dot_product_attention
+from ._user import op
+
+__all__ = ["Linear", "Patch", "attention", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "patch", "rms_norm",
+           "scaled_dot_product_attention", "softmax", *_kiln_ops.ELEMENTWISE]  # fmt: skip
+_registered = _torch.ops.kiln
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """a times b: [..., m, k] and [..., k, n]; dimensions in front are batches and are broadcast. Any strides."""
+    return _registered.matmul.default(a, b)
+
+
+def linear(x: Any, weight: Any, bias: Any = None, activation: str = "none") -> Any:
+    """x times weight transposed, plus bias, then "relu", "gelu" (the tanh form) or "silu", in one kernel."""
+    return _registered.linear.default(x, weight, bias, activation)
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    """exp(x) / sum of exp(x) along an axis."""
+    return _registered.softmax.default(x, axis, False)
+
+
+def log_softmax(x: Any, axis: int = -1) -> Any:
+    """The logarithm of softmax."""
+    return _registered.softmax.default(x, axis, True)
+
+
+def norm(x: Any, weight: Any = None, bias: Any = None, axis: int = -1, is_rms: bool = False, eps: float = 1e-5) -> Any:
+    """(x - mean) / sqrt(variance + eps) * weight + bias along an axis; is_rms leaves the mean out."""
+    return _registered.norm.default(x, weight, bias, axis, is_rms, eps)
+
+
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Layer norm along the last dimension."""
+    return _registered.norm.default(x, weight, bias, -1, False, eps)
+
+
+def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
+    """Root mean square norm along the last dimension."""
+    return _registered.norm.default(x, weight, None, -1, True, eps)
+
+
+def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | None = None) -> Any:
+    """softmax(scale * q * transposed k) * v: [batch, heads, length, head_dim]. Fewer heads of k and v are shared. Causal: the last query sees all keys."""
+    return _registered.attention.default(q, k, v, is_causal, scale if scale is not None else 0.0)[0]
+
+
+def _elementwise(name: str) -> Callable[..., Any]:
+    registered = getattr(_registered, name).default
+    _, form, _, _, _ = _kiln_ops.ELEMENTWISE[name]
+    count = form.index("_")
+
+    def function(*operands: Any, **numbers: Any) -> Any:
+        if any(isinstance(o, (int, float)) for o in operands[:count]):
+            like = next((o for o in operands if isinstance(o, _torch.Tensor)), None)
+            if like is not None:
+                operands = tuple(_torch.full((), o, dtype=like.dtype, device=like.device) if isinstance(o, (int, float)) and at < count else o
+                                 for at, o in enumerate(operands))  # fmt: skip
+        return registered(*operands, **numbers)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(_kiln_ops, name).__doc__
+    return function
+
+
+for _name in _kiln_ops.ELEMENTWISE:
+    globals()[_name] = _elementwise(_name)

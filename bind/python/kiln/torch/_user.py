@@ -1,0 +1,202 @@
+"""kiln.torch.op: a kernel of one's own as a differentiable op of PyTorch."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from typing import Any, Callable, Mapping
+
+import torch
+
+from .. import _abi
+from .._errors import ArgumentError, NotFound, TypeMismatch
+from .._module import Kernel, Module, Parameter, compile
+from .._types import FLOATS, NUMPY_NAME
+
+_lib = torch.library.Library("kiln_user", "DEF")
+Amount = Any  # a number, a tuple, or a function of the op's arguments by name
+
+
+def _call_with(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Calls a function with those of the values that it names."""
+    names = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in names.values()):
+        return function(**values)
+    missing = [n for n, p in names.items() if n not in values and p.default is p.empty]
+    if missing:
+        raise NotFound("kiln.torch.op: a function asks for '%s': the op has %s" % (missing[0], ", ".join(values)))
+    return function(**{n: values[n] for n in names if n in values})
+
+
+class _Pass:
+    """One kernel as a function of named tensors and numbers that returns the tensors it writes."""
+
+    def __init__(self, kernel: Kernel, shapes: Any, bind: Mapping[str, Any], launch: Mapping[str, Amount], zeroed: bool) -> None:
+        self.kernel, self.bind, self.launch, self.shapes, self.zeroed = kernel, dict(bind), dict(launch), shapes, zeroed
+        for parameter in kernel.parameters:
+            if parameter.is_pointer and parameter.type == _abi.KILN_VOID or parameter.kind not in (_abi.KILN_PARAM_POINTER, _abi.KILN_PARAM_SCALAR):
+                raise ArgumentError("kiln.torch.op: parameter '%s' of %s is a struct: an op takes tensors and numbers" % (parameter.name, kernel.__name__))
+        self.inputs = [p for p in kernel.parameters if p.is_pointer and p.is_const]
+        self.outputs = [p for p in kernel.parameters if p.is_pointer and not p.is_const]
+        self.numbers = [p for p in kernel.parameters if not p.is_pointer and p.name not in self.bind and not self._is_count(p)]
+        if not self.outputs:
+            raise ArgumentError("kiln.torch.op: %s writes nothing: a result is a pointer without const" % kernel.__name__)
+
+    def _is_count(self, p: Parameter) -> bool:
+        """`n` is the number of elements of the first result unless bind says something else."""
+        return p.name == "n" and p.type not in FLOATS and not p.is_pointer
+
+    def empty(self, values: Mapping[str, Any], like: Any) -> list[Any]:
+        made = []
+        for p in self.outputs:
+            shape = self.shapes.get(p.name) if isinstance(self.shapes, Mapping) else self.shapes
+            if callable(shape):
+                shape = _call_with(shape, values)
+            elif shape is None:
+                twin = values.get(p.name[1:]) if p.name.startswith("d") else None  # dx is like x
+                shape = twin.shape if isinstance(twin, torch.Tensor) else like.shape
+            new = torch.zeros if self.zeroed else torch.empty
+            made.append(new(tuple(shape), dtype=getattr(torch, NUMPY_NAME[p.type]), device=like.device))
+        return made
+
+    def run(self, values: Mapping[str, Any], like: Any) -> list[Any]:
+        outputs = self.empty(values, like)
+        named = dict(values) | {p.name: t for p, t in zip(self.outputs, outputs)}
+        for p in self.kernel.parameters:
+            if p.name in self.bind:
+                bound = self.bind[p.name]
+                named[p.name] = _call_with(bound, values) if callable(bound) else bound
+            elif not p.is_pointer and self._is_count(p):
+                named[p.name] = outputs[0].numel()
+        options = {k: _call_with(v, values) if callable(v) else v for k, v in self.launch.items()}
+        if "items" not in options and "grid" not in options:
+            options["items"] = outputs[0].numel()
+        arguments = []
+        for p in self.kernel.parameters:
+            value = named.get(p.name)
+            if value is None:
+                raise ArgumentError("kiln.torch.op: %s has no value for its parameter '%s': bind={'%s': …}" % (self.kernel.__name__, p.name, p.name))
+            arguments.append(value.detach().contiguous() if isinstance(value, torch.Tensor) and p.is_pointer and p.is_const else value)
+        if all(t.numel() for t in outputs[:1]):
+            self.kernel(*arguments, **options)
+        return outputs
+
+
+def op(source: str | os.PathLike[str] | Module, kernel: str | None = None, *, backward: str | Callable[..., Any] | None = None, shape: Any = None,
+       bind: Mapping[str, Any] | None = None, launch: Mapping[str, Amount] | None = None, backward_launch: Mapping[str, Amount] | None = None,
+       zeroed: bool = False, name: str | None = None, define: Any = None, tune: Any = None, include: Any = None) -> Callable[..., Any]:  # fmt: skip
+    """Makes a kernel an op of PyTorch that torch.compile, autograd and both kinds of devices know.
+
+        cube = kiln.torch.op("cube.c", backward="cube_backward")
+        y = cube(x)
+
+    The op takes what the kernel takes, in its order: a tensor for each const pointer, a number for each scalar. Pointers without const are its
+    results, new tensors: like the first tensor, or as `shape` says (a tuple, a function of the arguments, or a dictionary of both). An integer
+    named n is the number of elements of the first result; `bind` gives other parameters fixed or computed values. The launch covers one
+    thread per element of the first result, or what `launch` says: {"items": lambda x: x.shape[0]}.
+
+    `backward` names a kernel of the same file. Its parameters go by name: those of the forward kernel, its results, dNAME for the gradient of a
+    result, and as its own results dNAME for the gradient of an argument. Or it is a function (saved, *gradients) -> gradients of the tensors.
+    """
+    module = source if isinstance(source, Module) else compile(source, device="cpu", define=define, tune=tune, include=include)
+    if kernel is None:
+        others = [k for k in module.kernels if k != backward]
+        if len(others) != 1:
+            raise ArgumentError("kiln.torch.op: which kernel? %r has %s" % (module, ", ".join(module.kernels)))
+        kernel = others[0]
+    forward = _Pass(module[kernel], shape, bind or {}, launch or {}, zeroed)
+    back = _Pass(module[backward], None, bind or {}, backward_launch or {}, True) if isinstance(backward, str) else None
+    if not forward.inputs:
+        raise ArgumentError("kiln.torch.op: %s reads no tensor: an input is a const pointer" % kernel)
+    order = [p for p in module[kernel].parameters if p in forward.inputs or p in forward.numbers]
+    words = ["Tensor %s" % p.name if p.is_pointer else "%s %s" % ("float" if p.type in FLOATS else "bool" if p.type == _abi.KILN_BOOL else "SymInt", p.name)
+             for p in order]  # fmt: skip
+    short = name or "%s_%s" % (kernel, hashlib.sha256(repr((module.source.read(), module.source.define, module.source.tune, id(module))).encode()).hexdigest()[:8])
+    many = len(forward.outputs) > 1
+    results = "(%s)" % ", ".join(["Tensor"] * len(forward.outputs)) if many else "Tensor"
+    schema = "%s(%s) -> %s" % (short, ", ".join(words), results)
+    wanted = {p.name: p for p in forward.inputs}
+
+    def check(values: Mapping[str, Any]) -> Any:
+        for p in forward.inputs:
+            t = values[p.name]
+            need = getattr(torch, NUMPY_NAME[p.type])
+            if t.dtype != need:
+                raise TypeMismatch("%s: argument '%s' is %s, the kernel takes %s: convert it with .to(%s)" % (kernel, p.name, t.dtype, p.c_type, need))
+        return values[forward.inputs[0].name]
+
+    def fake(*args: Any) -> Any:
+        values = dict(zip((p.name for p in order), args))
+        made = forward.empty(values, check(values))
+        return tuple(made) if many else made[0]
+
+    def run(*args: Any) -> Any:
+        values = dict(zip((p.name for p in order), args))
+        made = forward.run(values, check(values))
+        return tuple(made) if many else made[0]
+
+    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+        outputs = output if many else (output,)
+        tensors = [t for t in inputs if isinstance(t, torch.Tensor)]
+        ctx.save_for_backward(*tensors, *outputs)
+        ctx.numbers = {p.name: v for p, v in zip(order, inputs) if not p.is_pointer}
+
+    def gradient(ctx: Any, *grads: Any) -> Any:
+        saved = ctx.saved_tensors
+        values: dict[str, Any] = dict(zip([p.name for p in forward.inputs] + [p.name for p in forward.outputs], saved)) | ctx.numbers
+        if backward is None:
+            raise ArgumentError("%s has no backward pass: say backward= in kiln.torch.op, or call it with detached tensors" % kernel)
+        if back is None:
+            assert callable(backward)
+            given = backward(values, *grads)
+            made = dict(zip((p.name for p in forward.inputs), given if isinstance(given, (tuple, list)) else (given,)))
+        else:
+            packed = backward_op(*[values[p.name] for p in order], *[values[p.name] for p in forward.outputs],
+                                 *(g if g is not None else torch.zeros_like(values[p.name]) for g, p in zip(grads, forward.outputs)))  # fmt: skip
+            made = {p.name[1:]: g for p, g in zip(back.outputs, packed)}
+        return tuple(made.get(p.name) if p.is_pointer else None for p in order)
+
+    _lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+    for key in ("CPU", "CUDA"):
+        _lib.impl(short, run, key)
+    torch.library.register_fake("kiln_user::" + short, fake, lib=_lib)
+    torch.library.register_autograd("kiln_user::" + short, gradient, setup_context=setup, lib=_lib)
+    backward_op = _define_backward(short, back, order, words, forward, wanted) if back is not None else None
+    made_op = getattr(torch.ops.kiln_user, short).default
+
+    def call(*args: Any, **named: Any) -> Any:
+        return made_op(*args, **named)
+
+    call.__name__ = call.__qualname__ = kernel
+    call.__doc__ = "%s\n\n%s" % (schema, module[kernel].__doc__)
+    call.op = made_op  # type: ignore[attr-defined]
+    return call
+
+
+def _define_backward(short: str, back: _Pass, order: list[Parameter], words: list[str], forward: _Pass, wanted: Mapping[str, Parameter]) -> Any:
+    """The backward kernel as an op of its own: torch.compile sees it like any other."""
+    for p in back.outputs:
+        if not p.name.startswith("d") or p.name[1:] not in wanted:
+            raise ArgumentError("kiln.torch.op: the backward kernel %s writes '%s': its results are called d and the name of an argument (%s)"
+                                % (back.kernel.__name__, p.name, ", ".join("d" + n for n in wanted)))  # fmt: skip
+    names = [p.name for p in order] + [p.name for p in forward.outputs] + ["d" + p.name for p in forward.outputs]
+    for p in back.inputs:
+        if p.name not in names:
+            raise ArgumentError("kiln.torch.op: the backward kernel %s reads '%s': it can have %s" % (back.kernel.__name__, p.name, ", ".join(names)))
+    more = ["Tensor " + p.name for p in forward.outputs] + ["Tensor d" + p.name for p in forward.outputs]
+    name = short + "_backward"
+
+    def run(*args: Any) -> list[Any]:
+        values = dict(zip(names, args))
+        return back.run(values, values[back.outputs[0].name[1:]])
+
+    def fake(*args: Any) -> list[Any]:
+        values = dict(zip(names, args))
+        return back.empty(values, values[back.outputs[0].name[1:]])
+
+    _lib.define("%s(%s) -> Tensor[]" % (name, ", ".join(words + more)), tags=(torch.Tag.pt2_compliant_tag,))
+    for key in ("CPU", "CUDA"):
+        _lib.impl(name, run, key)
+    torch.library.register_fake("kiln_user::" + name, fake, lib=_lib)
+    return getattr(torch.ops.kiln_user, name).default

@@ -1,0 +1,327 @@
+# torch_ops.py: kiln.torch on PyTorch's CPU tensors: opcheck and gradcheck of every registered op, kernels of one's own, layers, patched models, bad input.
+import os
+import tempfile
+import warnings
+
+import torch
+from harness import raises, run, test
+
+import kiln
+import kiln.torch as kt
+from kiln import ops
+
+warnings.filterwarnings("ignore")  # gradcheck warns about every input that is no double
+torch.manual_seed(1)
+CUBE = """#include <kiln/kernel.h>
+// y = x * x * x * scale
+kernel block(64) void cube(f32 *y, const f32 *x, f32 scale, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        y[i] = x[i] * x[i] * x[i] * scale;
+}
+kernel block(64) void cube_backward(f32 *dx, const f32 *x, const f32 *dy, f32 scale, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        dx[i] = 3.0f * x[i] * x[i] * scale * dy[i];
+}
+"""
+ROWS = """#include <kiln/kernel.h>
+kernel block(32) void row_sum(f32 *out, f32 *largest, const f32 *x, i64 rows, i64 columns)
+{
+    i64 row = (i64)global_x();
+    if (row < rows) {
+        f32 sum = 0, most = x[row * columns];
+        for (i64 i = 0; i < columns; i++) { sum += x[row * columns + i]; most = max(most, x[row * columns + i]); }
+        out[row] = sum;
+        largest[row] = most;
+    }
+}
+"""
+
+
+def tensor(*shape, dtype=torch.float32, grad=True, low=0.3):
+    return (torch.rand(*shape, dtype=torch.float64) + low).to(dtype).requires_grad_(grad)
+
+
+def check(op, *args):
+    result = torch.library.opcheck(op, args)
+    assert set(result.values()) == {"SUCCESS"}, result
+
+
+def gradients(function, *inputs):
+    """Doubles are compared closely; ops without a double kernel are compared as floats allow."""
+    if inputs[0].dtype == torch.float64:
+        assert torch.autograd.gradcheck(function, inputs)
+    else:
+        assert torch.autograd.gradcheck(function, inputs, eps=1e-2, atol=2e-2, rtol=2e-2)
+
+
+@test
+def every_elementwise_op():
+    """opcheck of each with all of its tests is slow: the schema and the fake kernel of each, everything of a few."""
+    for name, (_, form, _, _, has_derivatives) in ops.ELEMENTWISE.items():
+        count = form.index("_")
+        operands = [tensor(3, 4, dtype=torch.float64, grad=False) for _ in range(count)]
+        if form[0] == "B":
+            operands[0] = operands[0] > 0.8
+        op = getattr(torch.ops.kiln, name).default
+        torch.library.opcheck(op, tuple(operands), test_utils=("test_schema", "test_faketensor"))
+        if has_derivatives and not form.endswith("_B"):
+            inputs = tuple(o.requires_grad_(o.is_floating_point()) for o in operands)
+            gradients(op, *inputs) if form[0] == "T" else gradients(lambda *rest: op(operands[0], *rest), *inputs[1:])
+        else:
+            assert not op(*operands).requires_grad
+    for name in ("add", "gelu", "where", "scale", "less"):
+        form = ops.ELEMENTWISE[name][1]
+        operands = [tensor(3, 4) for _ in range(form.index("_"))]
+        if form[0] == "B":
+            operands[0] = operands[0].detach() > 0.8
+        check(getattr(torch.ops.kiln, name).default, *operands)
+
+
+@test
+def every_other_op():
+    x, w, b = tensor(4, 6), tensor(6), tensor(6)
+    k = torch.ops.kiln
+    check(k.softmax.default, x, 0, True)
+    check(k.norm.default, x, w, b, -1, False, 1e-5)
+    check(k.norm.default, x, None, None, 0, True, 1e-5)
+    check(k.matmul.default, tensor(2, 1, 3, 4), tensor(5, 4, 2))
+    check(k.linear.default, tensor(2, 3, 4), tensor(5, 4), tensor(5), "silu")
+    check(k.linear.default, tensor(3, 4), tensor(5, 4))
+    q, kv = tensor(1, 4, 5, 8), tensor(1, 2, 5, 8)
+    check(k.attention.default, q, kv, kv.detach().clone().requires_grad_(), True, 0.3)
+    nothing = tuple(t.detach() for t in (x, w))
+    torch.library.opcheck(k.elementwise_backward.default, (1, [nothing[0], nothing[0]], nothing[0], 1.0, 0.0, [True, False]))
+    torch.library.opcheck(k.softmax_backward.default, (nothing[0], nothing[0], 1, False))
+    torch.library.opcheck(k.norm_backward.default, (nothing[0], nothing[1], nothing[0], 1, False, 1e-5, True, False))
+    out, lse = k.attention.default(q.detach(), kv.detach(), kv.detach())
+    torch.library.opcheck(k.attention_backward.default, (q.detach(), kv.detach(), kv.detach(), out, lse, out, False, 0.0))
+
+
+@test
+def gradients_of_the_others():
+    for axis in (0, -1):
+        gradients(lambda x: kt.softmax(x, axis), tensor(3, 5))
+        gradients(lambda x: kt.log_softmax(x, axis), tensor(3, 5))
+    gradients(lambda x, w, b: kt.layer_norm(x * 3, w, b), tensor(3, 6), tensor(6), tensor(6))
+    gradients(lambda x, w: kt.rms_norm(x * 3, w), tensor(3, 6), tensor(6))
+    gradients(lambda x, w: kt.norm(x * 3, w, axis=0), tensor(5, 3), tensor(5))
+    gradients(kt.matmul, tensor(2, 1, 3, 4), tensor(2, 4, 2))
+    for activation in ("none", "relu", "gelu", "silu"):
+        gradients(lambda x, w, b: kt.linear(x, w, b, activation), tensor(2, 3, 4), tensor(5, 4), tensor(5))
+    for is_causal in (False, True):
+        gradients(lambda q, k, v: kt.attention(q, k, v, is_causal), tensor(1, 2, 4, 8), tensor(1, 1, 4, 8), tensor(1, 1, 4, 8))
+    gradients(lambda a, b: kt.mul(a, b), tensor(3, 4, dtype=torch.float64), tensor(4, dtype=torch.float64))  # broadcast
+    gradients(lambda a: kt.add(a, 2.5), tensor(3, dtype=torch.float64))
+
+
+@test
+def the_same_as_pytorch_and_as_the_library():
+    x, w, b = torch.randn(5, 8), torch.randn(7, 8), torch.randn(7)
+    f = torch.nn.functional
+    for ours, theirs in [(kt.linear(x, w, b), f.linear(x, w, b)), (kt.softmax(x), x.softmax(-1)), (kt.layer_norm(x), f.layer_norm(x, (8,))),
+                         (kt.gelu(x), f.gelu(x)), (kt.silu(x), f.silu(x)), (kt.matmul(x, w.t()), x @ w.t()), (kt.linear(x, w, b, "relu"), f.linear(x, w, b).relu())]:  # fmt: skip
+        assert torch.allclose(ours, theirs, atol=1e-5), (ours - theirs).abs().max()
+    assert kt.gelu(x).numpy().tobytes() == ops.gelu(x.numpy(), device="interp").tobytes(), "the same bits as the library"
+    assert torch.equal(ops.gelu(x, device="cpu"), kt.gelu(x)) and isinstance(ops.gelu(x, device="cpu"), torch.Tensor)
+    m = kiln.compile(CUBE, device="cpu")
+    y = torch.zeros(5, 8)
+    m.cube(y, x, 1.0, 40, items=40)
+    assert torch.allclose(y, x**3)
+    shared = kiln.from_dlpack(y, "cpu")
+    y[0, 0] = 5
+    assert shared.tolist()[0][0] == 5 and torch.from_dlpack(shared)[0, 0] == 5
+
+
+@test
+def any_strides_and_types():
+    base = torch.randn(6, 8, 4)
+    for x in (base, base.permute(2, 0, 1), base[::2, 1:], base[:, :, 1], base[:0], base[0, 0, 0], base.expand(2, 6, 8, 4), base.transpose(0, 1)[:, ::3]):
+        assert torch.equal(kt.square(x), x * x) and kt.square(x).is_contiguous()
+        if x.dim():
+            assert torch.allclose(kt.softmax(x, 0), x.softmax(0), atol=1e-6)
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.randn(4, 8, dtype=dtype)
+        assert kt.matmul(x, x.t()).dtype == dtype and torch.allclose(kt.relu(x), x.relu())
+        q = torch.randn(1, 2, 8, 16, dtype=dtype)
+        assert torch.allclose(kt.attention(q, q, q).float(), torch.nn.functional.scaled_dot_product_attention(q, q, q).float(), atol=2e-2)
+    whole = torch.ones(2, 3, dtype=torch.int8)
+    assert kt.matmul(whole, whole.t()).dtype == torch.int32
+
+
+@test
+def compiled_without_breaks():
+    w1, w2 = tensor(16, 8), tensor(8, 16)
+
+    def block(x, w1, w2):
+        x = kt.layer_norm(x)
+        x = kt.linear(x, w1, None, "gelu")
+        x = kt.linear(x, w2)
+        return kt.softmax(kt.add(x, 1.0)).sum()
+
+    torch._dynamo.reset()
+    compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
+    x = tensor(4, 8)
+    eager = block(x, w1, w2)
+    assert torch.allclose(compiled(x, w1, w2), eager)
+    g1 = torch.autograd.grad(block(x, w1, w2), (x, w1, w2))
+    g2 = torch.autograd.grad(compiled(x, w1, w2), (x, w1, w2))
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(g1, g2))
+    cube = kt.op(CUBE, backward="cube_backward")
+    assert torch.allclose(torch.compile(lambda x: cube(x, 2.0), fullgraph=True, backend="aot_eager")(x), 2 * x**3)
+
+
+@test
+def autocast_rules():
+    x, w = torch.randn(4, 8), torch.randn(3, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert kt.linear(x, w).dtype == torch.bfloat16 and kt.matmul(x, w.t()).dtype == torch.bfloat16
+        assert kt.softmax(x).dtype == torch.float32 and kt.gelu(x).dtype == torch.float32
+        q = torch.randn(1, 2, 4, 8)
+        assert kt.attention(q, q, q).dtype == torch.bfloat16
+    p = w.clone().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        kt.linear(x, p).float().sum().backward()
+    assert p.grad.dtype == torch.float32
+
+
+@test
+def a_kernel_of_ones_own():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "cube.c")
+        with open(path, "w") as file:
+            file.write(CUBE)
+        cube = kt.op(path, backward="cube_backward")
+    x = tensor(3, 5)
+    assert torch.allclose(cube(x, 2.0), 2 * x**3) and "x * x * x" in cube.__doc__
+    assert torch.allclose(cube(x.t(), 1.0), x.t() ** 3)  # any strides
+    gradients(lambda x: cube(x, 0.5), x)
+    check(cube.op, x, 2.0)
+    assert cube(x[:0], 1.0).shape == (0, 5)
+    once = kt.op(CUBE, "cube", name="cube_once")
+    raises(kiln.ArgumentError, ["cube", "backward="], lambda: once(x, 1.0).sum().backward())
+    python = kt.op(CUBE, "cube", backward=lambda saved, dy: 3 * saved["x"] ** 2 * saved["scale"] * dy)
+    gradients(lambda x: python(x, 0.5), x)
+    sums = kt.op(ROWS, shape=lambda x: x.shape[:1], bind={"rows": lambda x: x.shape[0], "columns": lambda x: x.shape[1]})
+    out, largest = sums(x)
+    assert torch.allclose(out, x.sum(1)) and torch.equal(largest, x.max(1).values)
+    raises(kiln.TypeMismatch, ["cube", "'x'", "float64", "torch.float32"], cube, x.double(), 1.0)
+    raises(kiln.ArgumentError, ["which kernel"], kt.op, CUBE)
+    raises(kiln.ArgumentError, ["'dz'"], kt.op, CUBE.replace("*dx", "*dz").replace("dx[i]", "dz[i]"), backward="cube_backward")
+    raises(kiln.NotFound, ["'gone'"], kt.op, CUBE, "cube", backward="gone")
+    raises(kiln.CompileError, ["K2001"], kt.op, CUBE.replace("* scale;", "* gone;"), backward="cube_backward")
+
+
+class Block(torch.nn.Module):
+    """A transformer block as Hugging Face's models have it: linear layers and torch's scaled_dot_product_attention."""
+
+    def __init__(self, size=32, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = torch.nn.Linear(size, 3 * size), torch.nn.Linear(size, size)
+        self.up, self.down = torch.nn.Linear(size, 4 * size), torch.nn.Linear(4 * size, size)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(size), torch.nn.LayerNorm(size)
+
+    def forward(self, x):
+        batch, length, size = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, size // self.heads).permute(2, 0, 3, 1, 4)
+        a = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(a.transpose(1, 2).reshape(batch, length, size))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x))))
+
+
+@test
+def a_patched_model():
+    model, x = Block(), torch.randn(2, 6, 32, requires_grad=True)
+    want = model(x)
+    (wanted,) = torch.autograd.grad(want.sum(), x)
+    theirs = torch.nn.functional.scaled_dot_product_attention
+    with kt.patch(model) as patched:
+        assert patched is model and type(model.up) is kt.Linear and torch.nn.functional.scaled_dot_product_attention is kt.scaled_dot_product_attention
+        got = model(x)
+        (gradient,) = torch.autograd.grad(got.sum(), x, retain_graph=True)
+        got.sum().backward()
+        assert model.up.weight.grad is not None
+    assert torch.allclose(got, want, atol=1e-5) and torch.allclose(gradient, wanted, atol=1e-4)
+    assert type(model.up) is torch.nn.Linear and torch.nn.functional.scaled_dot_product_attention is theirs
+    raises(kiln.Unsupported, ["int8"], kt.patch, model, quantize="int8")
+
+
+@test
+def attention_like_pytorchs():
+    f = torch.nn.functional.scaled_dot_product_attention
+    q, k = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8)
+    mask = torch.randn(5, 7)
+    same = dict(atol=1e-5)
+    assert torch.allclose(kt.scaled_dot_product_attention(q, k, k), f(q, k, k), **same)
+    assert torch.allclose(kt.scaled_dot_product_attention(q, k, k, scale=0.5), f(q, k, k, scale=0.5), **same)
+    assert torch.allclose(kt.scaled_dot_product_attention(q, k, k, attn_mask=mask), f(q, k, k, attn_mask=mask), **same)  # PyTorch's own
+    assert torch.allclose(kt.scaled_dot_product_attention(q, k, k, is_causal=True), f(q, k, k, is_causal=True), **same)  # likewise: 5 and 7
+    assert torch.allclose(kt.scaled_dot_product_attention(q[0], k[0], k[0]), f(q[0], k[0], k[0]), **same)
+    grouped = torch.randn(2, 2, 7, 8)
+    assert torch.allclose(kt.scaled_dot_product_attention(q, grouped, grouped, enable_gqa=True), f(q, grouped, grouped, enable_gqa=True), **same)
+    raises(kiln.ArgumentError, ["enable_gqa"], kt.scaled_dot_product_attention, q, grouped, grouped)
+
+
+@test
+def bad_input_is_named():
+    x = tensor(3, 4)
+    raises(kiln.TypeMismatch, ["add", "'b'", "f64", "f32"], kt.add, x, x.double())
+    raises(kiln.ArgumentError, ["add", "[3, 4]", "[3]"], kt.add, x, x[:, 0])
+    raises(kiln.ArgumentError, ["softmax", "axis 2"], kt.softmax, x, 2)
+    raises(kiln.TypeMismatch, ["'a'", "complex64"], kt.relu, torch.ones(3, dtype=torch.complex64))
+    raises(kiln.ArgumentError, ["attention", "'q'", "batch"], kt.attention, x, x, x)
+    raises(kiln.TypeMismatch, ["attention", "'k'", "f64"], kt.attention, tensor(1, 1, 2, 8), tensor(1, 1, 2, 8, dtype=torch.float64), tensor(1, 1, 2, 8))
+    raises(kiln.ArgumentError, ["linear", "weight"], kt.linear, x, x.t().double())
+    raises(kiln.ArgumentError, ["linear", "tanh", "gelu"], kt.linear, x, x, None, "tanh")
+    raises(kiln.Error, ["matmul"], kt.matmul, x, x)
+    raises(kiln.ArgumentError, ["relu", "'a'", "gradient", "kiln.torch.relu"], ops.relu, x)
+    m = kiln.compile(CUBE, device="cpu")
+    raises(kiln.ArgumentError, ["'y'", "detach"], m.cube, x, x.detach(), 1.0, 12, items=12)
+    freed = torch.ones(4)
+    freed.untyped_storage().resize_(0)
+    raises(kiln.ArgumentError, ["'a'", "freed"], kt.relu, freed)
+    raises(kiln.ArgumentError, ["'x'", "freed"], m.cube, torch.ones(4), freed, 1.0, 4, items=4)
+    raises(kiln.Error, ["sparse"], m.cube, torch.ones(4), torch.eye(2).to_sparse(), 1.0, 4, items=4)
+    raises(kiln.Error, ["'out'"], ops.copy, torch.ones(3, 4), out=torch.ones(4).expand(3, 4), device="cpu")
+    first = kt.relu(x)
+    (g,) = torch.autograd.grad(kt.square(first).sum(), x, create_graph=True)
+    raises(kiln.ArgumentError, ["second derivatives"], lambda: torch.autograd.grad(g.sum(), x))
+    assert not torch.isnan(kt.exp(x)).any()  # and the device goes on
+
+
+@test
+def threads_and_many_calls():
+    import gc
+    import threading
+
+    x = torch.randn(8, 8, requires_grad=True)
+    wrong = []
+
+    def work():
+        for _ in range(30):
+            y = torch.randn(8, 8, requires_grad=True)
+            kt.matmul(kt.gelu(y), x).sum().backward()
+            if y.grad is None:
+                wrong.append(y)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not wrong and not any(t.is_alive() for t in threads)
+    device = kiln.device("cpu")
+    device.forget()
+    for n in range(2000):
+        kt.add(torch.ones(n % 50 + 1), 1.0)
+    gc.collect()
+    device.trim()
+    assert device.memory()["buffer_count"] < 10
+
+
+if __name__ == "__main__":
+    run("python-torch")
