@@ -36,7 +36,7 @@ def abi(parsed, version):
     text += "\nENUMS = {\n"
     for name, rows in parsed.enums.items():
         if not name.startswith("kiln_status"):
-            text += '    "%s": {%s},\n' % (name, ", ".join('"%s": %d' % (short_name(rows, row), value) for row, value in rows if not row.endswith("_COUNT")))
+            text += '    "%s": {%s},\n' % (name, ", ".join('"%s": %d' % (short_name(rows, row), value) for row, value in without_count(rows)))
     text += "}\n"
     for struct in parsed.structs.values():
         if struct.name in parsed.op_structs:
@@ -53,15 +53,22 @@ def abi(parsed, version):
     return text + "]\n"
 
 
+def without_count(rows):
+    """Without a last row that is their number."""
+    return rows[:-1] if rows[-1][0].endswith("_COUNT") else rows
+
+
 def short_name(rows, name):
     """KILN_EPILOGUE_BIAS_RELU among its sisters: bias_relu."""
-    start = os.path.commonprefix([row for row, _ in rows if not row.endswith("_COUNT")])
+    start = os.path.commonprefix([row for row, _ in without_count(rows)])
     start = start[: start.rfind("_") + 1]
     return name[len(start) :].lower()
 
 
 def main():
-    files = [os.path.join(root, "include", "kiln", name + ".h") for name in ("kiln", "dlpack", "ops")]
+    include = os.path.join(root, "include", "kiln")
+    names = ["kiln.h", "dlpack.h"] + sorted(name for name in os.listdir(include) if re.fullmatch(r"ops(_\w+)?\.h", name))
+    files = [os.path.join(include, name) for name in names]
     parsed = headers.read(files)
     of_ops = headers.read(files[:1] + files[2:])
     core = headers.read(files[:2])

@@ -17,6 +17,14 @@ shapes = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shapes)
 
 BY_HAND = {"kiln_elementwise_forward", "kiln_elementwise_backward"}  # their rows are functions of their own
+# Calls whose first field says which op it is: every value is a function, under another name where that one is taken.
+FAMILIES = {"kiln_reduce_forward": ("reduce", "kiln_reduction", {"max": "amax", "min": "amin", "norm": "vector_norm", "count": "count_nonzero"})}
+FAMILY_PARAMETERS = {
+    "reduce": (["x", "axis=None", "*", "keepdims=False", "{alpha}", "out=None", "dtype=None", "stream=None", "device=None"],
+               ["x: ArrayLike", "axis: int | Sequence[int] | None = ...", "*", "keepdims: bool = ...", "{alpha}", "out: ArrayLike | None = ...",
+                "dtype: Any = ...", "stream: Any = ...", "device: Device | str | None = ..."]),
+}
+FAMILY_ALPHA = {"norm": "2.0", "variance": "0.0", "deviation": "0.0"}
 OPTIONAL = re.compile(r"without a buffer|nothing without|[Nn]one where|may be left out|without it|optional|or none")
 
 
@@ -52,11 +60,34 @@ def elementwise_rows(text):
     return rows
 
 
+def query_of(parsed, query):
+    """How a workspace is asked for: the call, and whether it counts floats or bytes."""
+    return "query:%s:%s" % (query, "u8" if parsed.functions[query].parameters[-1].name == "bytes" else "f32")
+
+
+def family(parsed, function, generate):
+    """A function for every value of the enum that says which op a call is."""
+    name, enum, renamed = FAMILIES[function.name]
+    code = stub = ""
+    names = []
+    for row, _ in generate.without_count(parsed.enums[enum]):
+        op = generate.short_name(parsed.enums[enum], row)
+        public = renamed.get(op, op)
+        alpha = FAMILY_ALPHA.get(op)
+        plain, typed = ([p.replace("{alpha}", text) for p in group if p != "{alpha}" or alpha]
+                        for group, text in zip(FAMILY_PARAMETERS[name], ("alpha=%s" % alpha, "alpha: float = ...")))
+        code += "\ndef %s(%s):\n    \"\"\"%s\"\"\"\n" % (public, ", ".join(plain), escape("%s along some dimensions%s" % (op, ": " + parsed.texts[row] if row in parsed.texts else "")))
+        code += '    return %s("%s", x, axis, keepdims, %s, out, dtype, stream, device)\n\n' % (name, op, "alpha" if alpha else "0.0")
+        stub += "\ndef %s(%s) -> Any: ...\n" % (public, ", ".join(typed))
+        names.append(public)
+    return code, stub, names
+
+
 def classify(parsed, function, struct):
     """Fields as (kind, name, extra): what Op of kiln/_op.py is made of."""
     forward = {one.name for one in struct.fields}
     rules = shapes.RULES.get(function.name, {})
-    query = function.name + "_workspace"
+    query = function.name.removesuffix("_forward") + "_workspace"
     is_backward = function.name.endswith("_backward")
     result, lists = [], []
     first_input = None
@@ -70,7 +101,7 @@ def classify(parsed, function, struct):
             else:
                 is_result = name in rules or name == "out" or name.startswith("out_")
             if name == "workspace":
-                extra = rules[name].__name__ if name in rules else "query:" + query if query in parsed.functions else "given"
+                extra = rules[name].__name__ if name in rules else query_of(parsed, query) if query in parsed.functions else "given"
                 result.append(("work", name, extra))
             elif one.count:
                 result.append(("views", name, str(one.count)))
@@ -175,12 +206,17 @@ def escape(text):
     return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
+def op_text(name, function, form, fields):
+    rows = "".join('        ("%s", "%s", "%s"),\n' % field for field in fields)
+    return "\n_%s = Op(\n    \"%s\",\n    \"%s\",\n    [\n%s    ],\n)\n" % (name, function.name, form, rows)
+
+
 def write(parsed, functions, rows, banner):
     import generate
 
     code = banner % "The op library: one function for each op, with shapes as in NumPy."
     stub = banner % "Types of kiln.ops."
-    code += "\nfrom __future__ import annotations\n\nfrom ._op import Op, elementwise, elementwise_backward\n"
+    code += "\nfrom __future__ import annotations\n\nfrom ._op import Op, elementwise, elementwise_backward, reduce\n"
     stub += "\nfrom typing import Any, Sequence\n\nfrom ._device import Device\n\nArrayLike = Any  # NumPy, PyTorch, CuPy, JAX, kiln.Array; numbers in elementwise ops\n"
     names = []
     sections = {name: title for title, group in parsed.sections for name in group}
@@ -194,12 +230,16 @@ def write(parsed, functions, rows, banner):
         fields = classify(parsed, function, struct)
         form, size, _, _ = headers.layout(parsed, struct.name)
         first = lambda enum: generate.short_name(parsed.enums[enum], parsed.enums[enum][0][0])
+        if function.name in FAMILIES:
+            code += op_text(name, function, form, fields)
+            more, typed, these = family(parsed, function, generate)
+            code, stub, names = code + "\n" + more, stub + typed, names + these
+            continue
         plain, typed = signature(parsed, fields, first)
         said = [sections.get(function.name, name)]
         said += ["", *textwrap.wrap(struct.text, 130)] if struct.text else []
         said += ["", *describe_fields(struct)]
-        code += "\n_%s = Op(\n    \"%s\",\n    \"%s\",\n    [\n%s    ],\n)\n" % (
-            name, function.name, form, "".join('        ("%s", "%s", "%s"),\n' % (k, n, e) for k, n, e in fields))
+        code += op_text(name, function, form, fields)
         code += "\n\ndef %s(%s):\n" % (name, ", ".join(plain))
         code += '    """%s\n    """\n' % escape("\n".join("    " + line if line else "" for line in said).strip())
         values = [python_name(n) if k not in ("stream", "zeros", "count") and not (k == "work" and e != "given") else "None" for k, n, e in fields]
@@ -219,6 +259,9 @@ def write(parsed, functions, rows, banner):
         stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
         names.append(name)
     stub += "\ndef elementwise_backward(op: str, operands: Sequence[ArrayLike], dout: ArrayLike, *, alpha: float = ..., beta: float = ..., wanted: Sequence[bool] | None = ..., stream: Any = ..., device: Device | str | None = ...) -> tuple[Any, ...]: ...\n"
+    twice = {n for n in names if names.count(n) > 1}
+    if twice:
+        raise SystemExit("generate_ops.py: two functions are called %s: FAMILIES renames" % ", ".join(sorted(twice)))
     code += "\n# name: (number, signature, has alpha, has beta, has derivatives)\nELEMENTWISE = {\n"
     for number, (name, form, types, alpha, beta, has, _) in enumerate(rows):
         code += '    "%s": (%d, "%s", %s, %s, %s),\n' % (name, number, form, alpha, beta, has)

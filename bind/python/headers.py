@@ -53,6 +53,7 @@ class Headers:
     structs: dict = field(default_factory=dict)
     functions: dict = field(default_factory=dict)
     sections: list = field(default_factory=list)  # (title, names of functions)
+    texts: dict = field(default_factory=dict)  # of enum constants
 
 
 def comment_text(lines):
@@ -157,6 +158,10 @@ def declare(headers, chunk, before, section):
     match = re.match(r"\s*(?:typedef\s+)?enum\s*(\w*)\s*\{(.*)\}\s*(\w*)\s*;", plain, re.S)
     if match:
         value, rows = 0, []
+        for code, comment in split_comments(chunk):
+            name = re.match(r"\s*(\w+)\s*(?:=[^,]*)?,?\s*$", code)
+            if name and comment:
+                headers.texts[name.group(1)] = comment
         for part in filter(None, (p.strip() for p in match.group(2).split(","))):
             name, _, given = (s.strip() for s in part.partition("="))
             value = int(given, 0) if given else value

@@ -151,6 +151,28 @@ def rows_and_attention(device):
 
 
 @on_each_device
+def reductions(device):
+    x = numpy.random.default_rng(5).standard_normal((3, 4, 5)).astype("f4")
+    for axis in (None, 0, -1, (0, 2), [1]):
+        key = tuple(axis) if isinstance(axis, list) else axis
+        for keepdims in (False, True):
+            how = {"keepdims": keepdims, "device": device}
+            close(ops.sum(x, axis, **how), x.sum(key, keepdims=keepdims, dtype="f8"), 1e-5)
+            close(ops.amax(x, axis, **how), x.max(key, keepdims=keepdims))
+        close(ops.mean(x, axis, device=device), x.mean(key, dtype="f8"), 1e-5)
+        close(ops.variance(x, axis, alpha=1, device=device), x.var(key, ddof=1, dtype="f8"), 1e-5)
+    close(ops.argmax(x, 1, device=device), x.argmax(1))
+    close(ops.logsumexp(x, device=device), numpy.log(numpy.exp(x).sum()), 1e-5)
+    close(ops.vector_norm(x, device=device), numpy.linalg.norm(x.ravel()), 1e-5)
+    assert ops.argmax(x, 1, device=device).dtype == numpy.int64 and ops.any(x > 9, device=device) == False and ops.count_nonzero(x, device=device) == 60  # noqa: E712
+    assert ops.sum(numpy.arange(5), device=device) == 10 and ops.sum(x.T, 0, device=device).shape == (4, 3) and ops.sum(x, (), device=device).shape == x.shape
+    (dx,) = [ops.reduce_backward(x, ops.sum(x, 0, device=device), numpy.ones((4, 5), "f4"), op="sum", axes=1, device=device)]
+    assert (dx == 1).all() and dx.shape == x.shape
+    raises(kiln.ArgumentError, ["axis 3"], ops.sum, x, 3)
+    raises(kiln.ArgumentError, ["twice"], ops.sum, x, (0, -3))
+
+
+@on_each_device
 def movement(device):
     a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(8, dtype="f4").reshape(2, 4)
     close(ops.concat([a, b], axis=1, device=device), numpy.concatenate([a, b], 1))

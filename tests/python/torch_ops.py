@@ -119,6 +119,20 @@ def gradients_of_the_others():
 
 
 @test
+def reductions():
+    x = tensor(3, 4, 2, dtype=torch.float64)
+    for name in ("sum", "mean", "prod", "amax", "amin", "vector_norm", "variance", "deviation", "logsumexp"):
+        for axis in (None, 1, (0, 2)):
+            gradients(lambda x: getattr(kt, name)(x, axis, alpha=2.0 if name == "vector_norm" else 1.0), x)
+        gradients(lambda x: getattr(kt, name)(x, -1, keepdims=True), x)
+    check(torch.ops.kiln.reduce.default, tensor(3, 4), "mean", [0])
+    torch.library.opcheck(torch.ops.kiln.reduce_backward.default, (x.detach(), x.detach().sum(0), x.detach().sum(0), "sum", [0], 0.0))
+    assert not kt.argmax(x, 1).requires_grad and torch.equal(kt.argmax(x, 1), x.argmax(1)) and kt.any(x > 9).dtype == torch.bool
+    assert torch.allclose(kt.sum(x.permute(2, 0, 1), 1), x.permute(2, 0, 1).sum(1))
+    raises(kiln.ArgumentError, ["axis 3"], kt.sum, x, 3)
+
+
+@test
 def the_same_as_pytorch_and_as_the_library():
     x, w, b = torch.randn(5, 8), torch.randn(7, 8), torch.randn(7)
     f = torch.nn.functional

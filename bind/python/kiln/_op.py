@@ -18,7 +18,7 @@ from ._borrow import Borrowed, choose_device
 from ._device import NO_VIEW, Device
 from ._errors import ArgumentError, TypeMismatch
 from ._library import library
-from ._types import NAME, NUMPY_NAME, type_of
+from ._types import FLOATS, FROM_NAME, NAME, NUMPY_NAME, type_of
 
 
 def allocate(like: Described, shape: Sequence[int], kind: int) -> Any:
@@ -169,9 +169,10 @@ class Op:
         name, extra = next((n, e) for _, n, e in self.fields if e.startswith("query:"))
         elements = ctypes.c_uint64()
         desc = self.pack(*(word for group in words for word in group))
-        borrowed.device.call(getattr(library, extra[6:]), borrowed.device.handle, desc, byref(elements))
+        _, query, kind = extra.split(":")
+        borrowed.device.call(getattr(library, query), borrowed.device.handle, desc, byref(elements))
         if elements.value:
-            arrays[name] = self._input(name, allocate(like, (elements.value,), _abi.KILN_F32))
+            arrays[name] = self._input(name, allocate(like, (elements.value,), FROM_NAME[kind]))
             borrowed.keep.append(arrays[name])
 
     def _words(self, arrays: dict[str, Any], numbers: dict[str, Any], borrowed: Borrowed, keep: list[Any]) -> list[Any]:
@@ -342,6 +343,44 @@ def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: 
     return tuple(results)
 
 
+# --- reductions
+_INDICES, _TRUTHS = {"argmax", "argmin", "count"}, {"any", "all"}
+
+
+def reduced(shape: Sequence[int], axis: Any, keepdims: bool, call: str) -> tuple[int, tuple[int, ...]]:
+    """(bit mask of the reduced dimensions, shape of the result)"""
+    rank = len(shape)
+    axes = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    for one in axes:
+        if not -rank <= one < rank:
+            raise ArgumentError("%s: axis %d of an array of %d dimensions" % (call, one, rank))
+    chosen = {one % rank for one in axes}
+    if len(chosen) != len(axes):
+        raise ArgumentError("%s: axis %r names a dimension twice" % (call, axis))
+    out = tuple(1 if at in chosen else size for at, size in enumerate(shape) if keepdims or at not in chosen)
+    return sum(1 << one for one in chosen), out
+
+
+def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, dtype: Any, stream: Any, device: Any) -> Any:
+    from . import ops
+
+    one = describe(x, "%s: 'x'" % op)
+    if one is None:
+        raise TypeMismatch("%s: 'x' is a %s, not an array" % (op, type(x).__name__))
+    mask, shape = reduced(one.shape, axis, keepdims, op)
+    if not mask and one.shape:  # no dimension at all: every element is its own sum
+        return ops.copy(x, out=out, dtype=dtype, stream=stream, device=device)
+    if out is None:
+        is_float = one.kind in FLOATS
+        kind = type_of(dtype) if dtype is not None else (
+            _abi.KILN_I64 if op in _INDICES else _abi.KILN_BOOL if op in _TRUTHS else one.kind if is_float or op in ("max", "min")
+            else _abi.KILN_F64 if op == "mean" else _abi.KILN_I64)  # fmt: skip
+        if kind is None:
+            raise TypeMismatch("%s: dtype=%r is none of Kiln's types" % (op, dtype))
+        out = allocate(one, shape, kind)
+    return ops._reduce((op, x, out, mask, alpha, None, None), stream, device)  # type: ignore[attr-defined]
+
+
 _NAMES = [name for name, value in sorted(_abi.ENUMS["kiln_elementwise"].items(), key=lambda row: row[1])]
 
-__all__ = ["Array", "Op", "allocate", "dense_strides", "elementwise", "elementwise_backward"]
+__all__ = ["Array", "Op", "allocate", "dense_strides", "elementwise", "elementwise_backward", "reduce"]

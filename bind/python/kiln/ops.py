@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._op import Op, elementwise, elementwise_backward
+from ._op import Op, elementwise, elementwise_backward, reduce
 
 _matmul = Op(
     "kiln_matmul",
@@ -100,7 +100,7 @@ _attention_backward = Op(
         ("out", "dq", "like:q"),
         ("out", "dk", "like:k"),
         ("out", "dv", "like:v"),
-        ("work", "workspace", "query:kiln_attention_backward_workspace"),
+        ("work", "workspace", "query:kiln_attention_backward_workspace:f32"),
         ("bool", "is_causal", ""),
         ("float", "scale", ""),
         ("stream", "stream", ""),
@@ -358,6 +358,122 @@ def pad_backward(dout, *, before=(), mode="constant", dx, stream=None, device=No
     of 16-bit types are f32.
     """
     return _pad_backward((dout, dx, before, mode, None,), stream, device)
+
+
+_reduce = Op(
+    "kiln_reduce_forward",
+    "i4x160s160sI4xd160sQ",
+    [
+        ("enum", "op", "kiln_reduction"),
+        ("in", "x", ""),
+        ("out", "out", "given"),
+        ("int", "axes", ""),
+        ("float", "alpha", ""),
+        ("work", "workspace", "query:kiln_reduce_workspace:u8"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def sum(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """sum along some dimensions: of integers in 64 bits"""
+    return reduce("sum", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def mean(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """mean along some dimensions"""
+    return reduce("mean", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def prod(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """prod along some dimensions"""
+    return reduce("prod", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def amax(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """max along some dimensions: NaN where there is one"""
+    return reduce("max", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def amin(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """min along some dimensions"""
+    return reduce("min", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def any(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """any along some dimensions: 1 where an element is not 0"""
+    return reduce("any", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def all(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """all along some dimensions"""
+    return reduce("all", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def count_nonzero(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """count along some dimensions: elements that are not 0"""
+    return reduce("count", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def vector_norm(x, axis=None, *, keepdims=False, alpha=2.0, out=None, dtype=None, stream=None, device=None):
+    """norm along some dimensions: (sum of |x|^alpha)^(1 / alpha); alpha 0 is 2"""
+    return reduce("norm", x, axis, keepdims, alpha, out, dtype, stream, device)
+
+
+def variance(x, axis=None, *, keepdims=False, alpha=0.0, out=None, dtype=None, stream=None, device=None):
+    """variance along some dimensions: the divisor is the number of elements minus alpha"""
+    return reduce("variance", x, axis, keepdims, alpha, out, dtype, stream, device)
+
+
+def deviation(x, axis=None, *, keepdims=False, alpha=0.0, out=None, dtype=None, stream=None, device=None):
+    """deviation along some dimensions: its root"""
+    return reduce("deviation", x, axis, keepdims, alpha, out, dtype, stream, device)
+
+
+def argmax(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """argmax along some dimensions: row-major index in the reduced dimensions of the first one: i32, i64"""
+    return reduce("argmax", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def argmin(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """argmin along some dimensions"""
+    return reduce("argmin", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+def logsumexp(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
+    """logsumexp along some dimensions"""
+    return reduce("logsumexp", x, axis, keepdims, 0.0, out, dtype, stream, device)
+
+
+_reduce_backward = Op(
+    "kiln_reduce_backward",
+    "i4x160s160s160s160sI4xd160sQ",
+    [
+        ("enum", "op", "kiln_reduction"),
+        ("in", "x", ""),
+        ("in", "out", ""),
+        ("in", "dout", ""),
+        ("out", "dx", "like:x"),
+        ("int", "axes", ""),
+        ("float", "alpha", ""),
+        ("work", "workspace", "query:kiln_reduce_backward_workspace:u8"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def reduce_backward(x, out, dout, *, op="sum", axes=0, alpha=0.0, dx=None, stream=None, device=None):
+    """reductions: one number for all elements along some dimensions
+
+    Floats. The largest and the smallest share the gradient among equal elements; a product has the right gradient where elements are
+    0. dx may be the same view as x.
+
+        x: of the forward call, its result, and the gradient of that
+        out: of the forward call, its result, and the gradient of that
+        dout: of the forward call, its result, and the gradient of that
+        workspace: as many bytes as kiln_reduce_backward_workspace says
+    """
+    return _reduce_backward((op, x, out, dout, dx, axes, alpha, None, None,), stream, device)
 
 
 def copy(a, *, out=None, dtype=None, stream=None, device=None):
@@ -810,6 +926,21 @@ __all__ = [
     "split",
     "pad",
     "pad_backward",
+    "sum",
+    "mean",
+    "prod",
+    "amax",
+    "amin",
+    "any",
+    "all",
+    "count_nonzero",
+    "vector_norm",
+    "variance",
+    "deviation",
+    "argmax",
+    "argmin",
+    "logsumexp",
+    "reduce_backward",
     "copy",
     "add",
     "sub",

@@ -5,7 +5,7 @@ They are ops of torch.library (torch.ops.kiln): autograd, torch.compile, autocas
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 try:
     import torch as _torch
@@ -14,13 +14,12 @@ except ImportError as _error:
 if not hasattr(_torch.library, "register_autograd"):
     raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
 
-from .. import ops as _kiln_ops
-from . import _ops
+from . import _ops, _reduce
 from ._layers import Linear, Patch, patch, scaled_dot_product_attention
 from ._user import op
 
 __all__ = ["Linear", "Patch", "attention", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "patch", "rms_norm",
-           "scaled_dot_product_attention", "softmax", *_kiln_ops.ELEMENTWISE]  # fmt: skip
+           "scaled_dot_product_attention", "softmax"]  # fmt: skip
 _registered = _torch.ops.kiln
 
 
@@ -64,23 +63,7 @@ def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | No
     return _registered.attention.default(q, k, v, is_causal, scale if scale is not None else 0.0)[0]
 
 
-def _elementwise(name: str) -> Callable[..., Any]:
-    registered = getattr(_registered, name).default
-    _, form, _, _, _ = _kiln_ops.ELEMENTWISE[name]
-    count = form.index("_")
-
-    def function(*operands: Any, **numbers: Any) -> Any:
-        if any(isinstance(o, (int, float)) for o in operands[:count]):
-            like = next((o for o in operands if isinstance(o, _torch.Tensor)), None)
-            if like is not None:
-                operands = tuple(_torch.full((), o, dtype=like.dtype, device=like.device) if isinstance(o, (int, float)) and at < count else o
-                                 for at, o in enumerate(operands))  # fmt: skip
-        return registered(*operands, **numbers)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(_kiln_ops, name).__doc__
-    return function
-
-
-for _name in _kiln_ops.ELEMENTWISE:
-    globals()[_name] = _elementwise(_name)
+# The names of the ops hide Python's own (abs, sum, any …) in this module: what makes them is elsewhere.
+globals().update(_ops.functions())
+globals().update(_reduce.functions())
+__all__ += [*_ops.functions(), *_reduce.functions()]

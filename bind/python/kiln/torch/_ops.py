@@ -130,7 +130,8 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
                 return kernel(a, *rest)
         device = device_of(a)
         known = device.views.get
-        views = [known((t.data_ptr(), shape, t.stride(), dtype)) or view_of(device, t, name, "operand", where) for t in (a, *rest)]
+        views = [known((t.data_ptr(), shape, t.stride(), dtype)) or view_of(device, t, name, letter, where)
+                 for letter, t in zip("abc", (a, *rest))]  # fmt: skip
         out = torch.empty(shape, dtype=torch.bool if is_mask else dtype, device=where)
         views += padding
         written = known((out.data_ptr(), shape, out.stride(), out.dtype)) or view_of(device, out, name, "out", where)
@@ -154,8 +155,9 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
         grads = torch.ops.kiln.elementwise_backward.default(number, list(tensors), grad, ctx.alpha, ctx.beta, wanted)
         return tuple(g.sum_to_size(t.shape) if w else None for g, t, w in zip(grads, tensors, wanted)) + none
 
-    chosen: Callable[..., Any] = kernel if numbers or "B" in form[:count] else quick
-    return register(schema, chosen, fake, backward, setup)
+    if numbers or "B" in form[:count]:
+        return register(schema, kernel, fake, backward, setup)
+    return register(schema, quick, fake, backward, setup)
 
 
 _forms = {number: (name, form) for name, (number, form, *_) in ops.ELEMENTWISE.items()}
@@ -413,3 +415,24 @@ register("attention(Tensor q, Tensor k, Tensor v, bool is_causal=False, float sc
 
 def default_scale(head_dim: int) -> float:
     return 1 / math.sqrt(head_dim)
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """A function for each elementwise op, which takes numbers beside tensors."""
+    return {name: _function(name, row[1].index("_")) for name, row in ops.ELEMENTWISE.items()}
+
+
+def _function(name: str, count: int) -> Callable[..., Any]:
+    registered = getattr(torch.ops.kiln, name).default
+
+    def function(*operands: Any, **numbers: Any) -> Any:
+        if any(isinstance(o, (int, float)) for o in operands[:count]):
+            like = next((o for o in operands if isinstance(o, torch.Tensor)), None)
+            if like is not None:
+                operands = tuple(torch.full((), o, dtype=like.dtype, device=like.device) if isinstance(o, (int, float)) and at < count else o
+                                 for at, o in enumerate(operands))  # fmt: skip
+        return registered(*operands, **numbers)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = getattr(ops, name).__doc__
+    return function
