@@ -159,6 +159,13 @@ KILN_REDUCE_DEVIATION = 10
 KILN_REDUCE_ARGMAX = 11
 KILN_REDUCE_ARGMIN = 12
 KILN_REDUCE_LOGSUMEXP = 13
+KILN_LOSS_ROWS = 0
+KILN_LOSS_MEAN = 1
+KILN_LOSS_SUM = 2
+KILN_SCAN_SUM = 0
+KILN_SCAN_PROD = 1
+KILN_SCAN_MAX = 2
+KILN_SCAN_MIN = 3
 
 ENUMS = {
     "kiln_type": {"void": 0, "bool": 1, "i8": 2, "u8": 3, "i16": 4, "u16": 5, "i32": 6, "u32": 7, "i64": 8, "u64": 9, "f16": 10, "bf16": 11, "f8e4": 12, "f8e5": 13, "f32": 14, "f64": 15},
@@ -169,6 +176,8 @@ ENUMS = {
     "kiln_elementwise": {"copy": 0, "add": 1, "sub": 2, "mul": 3, "div": 4, "pow": 5, "min": 6, "max": 7, "hypot": 8, "atan2": 9, "multiply_add": 10, "lerp": 11, "scale": 12, "blend": 13, "neg": 14, "abs": 15, "sign": 16, "square": 17, "reciprocal": 18, "floor": 19, "ceil": 20, "round": 21, "clamp": 22, "where": 23, "equal": 24, "not_equal": 25, "less": 26, "less_equal": 27, "greater": 28, "greater_equal": 29, "logical_and": 30, "logical_or": 31, "logical_not": 32, "is_nan": 33, "exp": 34, "exp2": 35, "expm1": 36, "log": 37, "log2": 38, "log1p": 39, "sqrt": 40, "rsqrt": 41, "sin": 42, "cos": 43, "tan": 44, "atan": 45, "sinh": 46, "cosh": 47, "tanh": 48, "erf": 49, "relu": 50, "relu6": 51, "leaky_relu": 52, "elu": 53, "selu": 54, "celu": 55, "gelu": 56, "gelu_tanh": 57, "sigmoid": 58, "log_sigmoid": 59, "silu": 60, "softplus": 61, "softsign": 62, "mish": 63, "hardsigmoid": 64, "hardswish": 65, "hardtanh": 66, "add_relu": 67, "add_gelu": 68, "add_silu": 69, "silu_gate": 70, "gelu_gate": 71},
     "kiln_pad_mode": {"constant": 0, "reflect": 1, "edge": 2, "circular": 3},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
+    "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
+    "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
 }
 
 
@@ -630,4 +639,10 @@ FUNCTIONS = [
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_cross_entropy_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_cross_entropy_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_cross_entropy_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_scan_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_scan_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_scan_backward", c_int, [c_void_p, c_void_p]),
 ]

@@ -476,6 +476,145 @@ def reduce_backward(x, out, dout, *, op="sum", axes=0, alpha=0.0, dx=None, strea
     return _reduce_backward((op, x, out, dout, dx, axes, alpha, None, None,), stream, device)
 
 
+_cross_entropy = Op(
+    "kiln_cross_entropy_forward",
+    "160s160s160s160s160s160s160sIid?7xqQ",
+    [
+        ("in", "logits", ""),
+        ("in", "targets", ""),
+        ("in?", "weight", ""),
+        ("in", "loss", ""),
+        ("in?", "lse", ""),
+        ("in?", "total_weight", ""),
+        ("work", "workspace", "query:kiln_cross_entropy_workspace:u8"),
+        ("axis", "axis", ""),
+        ("enum", "reduction", "kiln_loss_reduction"),
+        ("float", "label_smoothing", ""),
+        ("bool", "has_ignored_class", ""),
+        ("int", "ignored_class", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def cross_entropy(logits, targets, loss, *, weight=None, lse=None, total_weight=None, axis=-1, reduction="rows", label_smoothing=0.0, has_ignored_class=False, ignored_class=0, stream=None, device=None):
+    """cross-entropy: what log-softmax of logits and the negative log-likelihood of classes are
+
+    The loss of a row is -w[y] log p[y] for its class y; with label smoothing s that is multiplied by 1 - s, and s / classes times the
+    sum of -w[c] log p[c] over all classes is added. The weight of a row is w[y]; without weights all are 1. A class that there is not
+    gives NaN. Types: f16, bf16, f32; sums are f32.
+
+        logits: the classes lie along `axis`
+        targets: i32 or i64: logits without the axis
+        weight: [classes] f32; without a buffer: none
+        loss: any float: logits without the axis, or one element
+        lse: f32, as targets: what backward needs; without a buffer: not wanted
+        total_weight: f32, one element: what backward of a mean needs; without a buffer: not wanted. Not written with KILN_LOSS_ROWS, 0 with KILN_LOSS_SUM
+        workspace: as many bytes as kiln_cross_entropy_workspace says; 0 for rows
+        label_smoothing: 0 to 1
+        has_ignored_class: rows of ignored_class have the loss, weight and gradient 0
+    """
+    return _cross_entropy((logits, targets, weight, loss, lse, total_weight, None, axis, reduction, label_smoothing, has_ignored_class, ignored_class, None,), stream, device)
+
+
+_cross_entropy_backward = Op(
+    "kiln_cross_entropy_backward",
+    "160s160s160s160s160s160s160sIid?7xqQ",
+    [
+        ("in", "logits", ""),
+        ("in", "targets", ""),
+        ("in", "weight", ""),
+        ("in", "lse", ""),
+        ("in", "total_weight", ""),
+        ("out", "dloss", "given"),
+        ("out", "dlogits", "like:logits"),
+        ("axis", "axis", ""),
+        ("enum", "reduction", "kiln_loss_reduction"),
+        ("float", "label_smoothing", ""),
+        ("bool", "has_ignored_class", ""),
+        ("int", "ignored_class", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def cross_entropy_backward(logits, targets, weight, lse, total_weight, *, axis=-1, reduction="rows", label_smoothing=0.0, has_ignored_class=False, ignored_class=0, dloss, dlogits=None, stream=None, device=None):
+    """cross-entropy: what log-softmax of logits and the negative log-likelihood of classes are
+
+    dlogits may be the same view as logits.
+
+        logits: of the forward call
+        targets: of the forward call
+        weight: of the forward call
+        lse: its results; total_weight only for a mean
+        total_weight: its results; total_weight only for a mean
+        dloss: the gradient of its loss
+    """
+    return _cross_entropy_backward((logits, targets, weight, lse, total_weight, dloss, dlogits, axis, reduction, label_smoothing, has_ignored_class, ignored_class, None,), stream, device)
+
+
+_scan = Op(
+    "kiln_scan_forward",
+    "i4x160s160sI??2x160sQ",
+    [
+        ("enum", "op", "kiln_scan"),
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("axis", "axis", ""),
+        ("bool", "is_exclusive", ""),
+        ("bool", "is_reverse", ""),
+        ("work", "workspace", "query:kiln_scan_workspace:u8"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def scan(x, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False, out=None, stream=None, device=None):
+    """scans: running values along an axis
+
+    out[i] is the value of x[0] to x[i]. Types: f16, bf16, f32, f64, integers and bool; out is of any type. Running values of 16-bit
+    floats are f32, of integers 64 bits. out may be the same view as x.
+
+        x: of the same sizes; of backward: dout and dx
+        out: of the same sizes; of backward: dout and dx
+        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+        is_reverse: from the last element to the first
+        workspace: dense, of any type: as many bytes as kiln_scan_workspace says
+    """
+    return _scan((op, x, out, axis, is_exclusive, is_reverse, None, None,), stream, device)
+
+
+_scan_backward = Op(
+    "kiln_scan_backward",
+    "i4x160s160sI??2x160sQ",
+    [
+        ("enum", "op", "kiln_scan"),
+        ("in", "x", ""),
+        ("in", "out", ""),
+        ("axis", "axis", ""),
+        ("bool", "is_exclusive", ""),
+        ("bool", "is_reverse", ""),
+        ("work", "workspace", "given"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def scan_backward(x, out, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False, workspace=None, stream=None, device=None):
+    """scans: running values along an axis
+
+    out[i] is the value of x[0] to x[i]. Types: f16, bf16, f32, f64, integers and bool; out is of any type. Running values of 16-bit
+    floats are f32, of integers 64 bits. out may be the same view as x.
+
+        x: of the same sizes; of backward: dout and dx
+        out: of the same sizes; of backward: dout and dx
+        is_exclusive: x[i] does not count: out[0] is 0, 1 or minus or plus infinity
+        is_reverse: from the last element to the first
+        workspace: dense, of any type: as many bytes as kiln_scan_workspace says
+    """
+    return _scan_backward((op, x, out, axis, is_exclusive, is_reverse, workspace, None,), stream, device)
+
+
 def copy(a, *, out=None, dtype=None, stream=None, device=None):
     """a: copies, and converts to the type of the result"""
     return elementwise(0, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
@@ -941,6 +1080,10 @@ __all__ = [
     "argmin",
     "logsumexp",
     "reduce_backward",
+    "cross_entropy",
+    "cross_entropy_backward",
+    "scan",
+    "scan_backward",
     "copy",
     "add",
     "sub",
