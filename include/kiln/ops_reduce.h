@@ -128,6 +128,58 @@ KILN_API kiln_status kiln_scan_workspace(kiln *k, const kiln_scan_desc *desc, ui
 // its operand. The workspace is as large.
 KILN_API kiln_status kiln_scan_backward(kiln *k, const kiln_scan_desc *desc);
 
+// --- sort: the elements along an axis in order, and where they were
+// Types: f16, bf16, f32, f64, integers and bool. The order is that of the numbers, -0 before +0,
+// NaN after all others; descending the reverse. Equal elements keep their order. Results without a
+// buffer are not wanted.
+typedef struct kiln_sort_desc {
+    kiln_view x;
+    kiln_view out;                // of the type and sizes of x
+    kiln_view index;              // i32 or i64: which element of x each one was
+    kiln_view values, values_out; // of any type: put in the same order
+    uint32_t axis;
+    bool is_descending;
+    kiln_view workspace; // dense, of any type: as many bytes as kiln_sort_workspace says
+    kiln_stream *stream; // NULL: the device's own
+} kiln_sort_desc;
+KILN_API kiln_status kiln_sort_forward(kiln *k, const kiln_sort_desc *desc);
+KILN_API kiln_status kiln_sort_workspace(kiln *k, const kiln_sort_desc *desc, uint64_t *bytes);
+// The k largest elements along an axis, the largest first, or the k smallest; of equal ones those
+// that come first. k is the size of the results along the axis.
+typedef struct kiln_topk_desc {
+    kiln_view x;
+    kiln_view out;   // of the type of x
+    kiln_view index; // i32 or i64
+    uint32_t axis;
+    bool is_smallest;
+    kiln_view workspace; // as many bytes as kiln_topk_workspace says
+    kiln_stream *stream;
+} kiln_topk_desc;
+KILN_API kiln_status kiln_topk_forward(kiln *k, const kiln_topk_desc *desc);
+KILN_API kiln_status kiln_topk_workspace(kiln *k, const kiln_topk_desc *desc, uint64_t *bytes);
+// Of both: dx[index[i]] = dout[i] along the axis, and 0 where no index points. No index may come
+// twice. Types: f16, bf16, f32, f64.
+typedef struct kiln_sort_backward_desc {
+    kiln_view dout, index; // the gradient of the elements, and their indices
+    kiln_view dx;
+    uint32_t axis;
+    kiln_stream *stream;
+} kiln_sort_backward_desc;
+KILN_API kiln_status kiln_sort_backward(kiln *k, const kiln_sort_backward_desc *desc);
+
+// --- histogram: how many elements are in each bin
+// With a range the bins are equal parts of it: bin floor((x - low) / (high - low) * bins), and the
+// last one for x = high. Without one (low and high 0) an integer is its own bin. Elements outside,
+// and NaN, are not counted. Types: f16, bf16, f32, f64, integers and bool. The bin of a 16-bit or
+// f32 number is computed in f32, of others in f64.
+typedef struct kiln_histogram_desc {
+    kiln_view x;         // of any sizes
+    kiln_view out;       // [bins] i32, u32, i64 or u64
+    double low, high;    // of the first bin, of the last one
+    kiln_stream *stream; // NULL: the device's own
+} kiln_histogram_desc;
+KILN_API kiln_status kiln_histogram(kiln *k, const kiln_histogram_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif
