@@ -645,4 +645,10 @@ FUNCTIONS = [
     ("kiln_scan_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_scan_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_scan_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_sort_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_sort_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_topk_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_topk_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_sort_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_histogram", c_int, [c_void_p, c_void_p]),
 ]

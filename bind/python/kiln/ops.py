@@ -615,6 +615,118 @@ def scan_backward(x, out, *, op="sum", axis=-1, is_exclusive=False, is_reverse=F
     return _scan_backward((op, x, out, axis, is_exclusive, is_reverse, workspace, None,), stream, device)
 
 
+_sort = Op(
+    "kiln_sort_forward",
+    "160s160s160s160s160sI?3x160sQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "given"),
+        ("in", "index", ""),
+        ("in", "values", ""),
+        ("in", "values_out", ""),
+        ("axis", "axis", ""),
+        ("bool", "is_descending", ""),
+        ("work", "workspace", "query:kiln_sort_workspace:u8"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def sort(x, index, values, values_out, *, axis=-1, is_descending=False, out, stream=None, device=None):
+    """sort: the elements along an axis in order, and where they were
+
+    Types: f16, bf16, f32, f64, integers and bool. The order is that of the numbers, -0 before +0, NaN after all others; descending
+    the reverse. Equal elements keep their order. Results without a buffer are not wanted.
+
+        out: of the type and sizes of x
+        index: i32 or i64: which element of x each one was
+        values: of any type: put in the same order
+        values_out: of any type: put in the same order
+        workspace: dense, of any type: as many bytes as kiln_sort_workspace says
+    """
+    return _sort((x, out, index, values, values_out, axis, is_descending, None, None,), stream, device)
+
+
+_topk = Op(
+    "kiln_topk_forward",
+    "160s160s160sI?3x160sQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "given"),
+        ("in", "index", ""),
+        ("axis", "axis", ""),
+        ("bool", "is_smallest", ""),
+        ("work", "workspace", "query:kiln_topk_workspace:u8"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def topk(x, index, *, axis=-1, is_smallest=False, out, stream=None, device=None):
+    """sort: the elements along an axis in order, and where they were
+
+    The k largest elements along an axis, the largest first, or the k smallest; of equal ones those that come first. k is the size of
+    the results along the axis.
+
+        out: of the type of x
+        index: i32 or i64
+        workspace: as many bytes as kiln_topk_workspace says
+    """
+    return _topk((x, out, index, axis, is_smallest, None, None,), stream, device)
+
+
+_sort_backward = Op(
+    "kiln_sort_backward",
+    "160s160s160sI4xQ",
+    [
+        ("in", "dout", ""),
+        ("in", "index", ""),
+        ("out", "dx", "given"),
+        ("axis", "axis", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def sort_backward(dout, index, *, axis=-1, dx, stream=None, device=None):
+    """sort: the elements along an axis in order, and where they were
+
+    Of both: dx[index[i]] = dout[i] along the axis, and 0 where no index points. No index may come twice. Types: f16, bf16, f32, f64.
+
+        dout: the gradient of the elements, and their indices
+        index: the gradient of the elements, and their indices
+    """
+    return _sort_backward((dout, index, dx, axis, None,), stream, device)
+
+
+_histogram = Op(
+    "kiln_histogram",
+    "160s160sddQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "given"),
+        ("float", "low", ""),
+        ("float", "high", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def histogram(x, *, low=0.0, high=0.0, out, stream=None, device=None):
+    """histogram: how many elements are in each bin
+
+    With a range the bins are equal parts of it: bin floor((x - low) / (high - low) * bins), and the last one for x = high. Without
+    one (low and high 0) an integer is its own bin. Elements outside, and NaN, are not counted. Types: f16, bf16, f32, f64, integers
+    and bool. The bin of a 16-bit or f32 number is computed in f32, of others in f64.
+
+        x: of any sizes
+        out: [bins] i32, u32, i64 or u64
+        low: of the first bin, of the last one
+        high: of the first bin, of the last one
+    """
+    return _histogram((x, out, low, high, None,), stream, device)
+
+
 def copy(a, *, out=None, dtype=None, stream=None, device=None):
     """a: copies, and converts to the type of the result"""
     return elementwise(0, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
@@ -1084,6 +1196,10 @@ __all__ = [
     "cross_entropy_backward",
     "scan",
     "scan_backward",
+    "sort",
+    "topk",
+    "sort_backward",
+    "histogram",
     "copy",
     "add",
     "sub",
