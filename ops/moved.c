@@ -8,6 +8,25 @@ kiln_view op_moved_view(kiln_view v)
     return v;
 }
 
+kiln_view op_number_view(kiln_view of)
+{
+    int64_t step = 1;
+    of.type = KILN_U8;
+    of.first = 0;
+    of.has_strides = true;
+    for (uint32_t d = of.rank; d-- > 0; step *= (int64_t)of.sizes[d])
+        of.strides[d] = step;
+    return of;
+}
+
+kiln_view op_index_view(kiln_view of, uint32_t axis)
+{
+    of = op_number_view(of);
+    for (uint32_t d = 0; d < of.rank; d++)
+        of.strides[d] = d == axis;
+    return of;
+}
+
 kiln_status op_moved_launch(kiln *k, const op_request *r, uint64_t blocks, const kiln_arg *args,
                             size_t count, kiln_stream *stream)
 {

@@ -314,6 +314,120 @@ typedef struct kiln_pad_backward_desc {
 } kiln_pad_backward_desc;
 KILN_API kiln_status kiln_pad_backward(kiln *k, const kiln_pad_backward_desc *desc);
 
+// --- gather and scatter: elements of x whose index along some axes is read from an index tensor
+// Indices are i32 or i64; negative ones count from the end. No index leads outside of x: one that
+// is out of range gives 0 in a gather, and nothing happens for it in a scatter.
+typedef enum kiln_index_form {
+    // elements[i, j, k] is x[i, index[i, j, k], k] (axis 1). index has the sizes of the elements,
+    // or 1
+    // where it is the same for all; they are not larger than x's but along the axis.
+    KILN_INDEX_ELEMENTS,
+    // elements[i, j…, k] is x[i, index[j…], k] (axis 1): index has any rank.
+    KILN_INDEX_TAKE,
+    // elements[i…, k] is x[index[i…, 0], index[i…, 1], k]: the last dimension of index has an index
+    // for each of the first axes of x.
+    KILN_INDEX_ND
+} kiln_index_form;
+
+typedef struct kiln_gather_desc { // any type
+    kiln_view x, index, out;      // out: the elements
+    kiln_index_form form;
+    uint32_t axis;       // nothing for KILN_INDEX_ND
+    kiln_stream *stream; // NULL: the device's own
+} kiln_gather_desc;
+KILN_API kiln_status kiln_gather_forward(kiln *k, const kiln_gather_desc *desc);
+// dx[i] is the sum of dout over the elements that are x[i], in the order of the indices: the same
+// bits every time. Types: f16, bf16, f32, f64; sums of 16-bit types are f32.
+typedef struct kiln_gather_backward_desc {
+    kiln_view index, dout, dx;
+    kiln_view workspace; // u32, dense: as many elements as kiln_gather_backward_workspace says
+    kiln_index_form form;
+    uint32_t axis;
+    kiln_stream *stream;
+} kiln_gather_backward_desc;
+KILN_API kiln_status kiln_gather_backward_workspace(kiln *k, const kiln_gather_backward_desc *desc,
+                                                    uint64_t *elements);
+KILN_API kiln_status kiln_gather_backward(kiln *k, const kiln_gather_backward_desc *desc);
+
+typedef enum kiln_scatter_op {
+    KILN_SCATTER_SET, // of several elements with the same index the last one stays
+    KILN_SCATTER_ADD,
+    KILN_SCATTER_MUL,
+    KILN_SCATTER_MIN,
+    KILN_SCATTER_MAX
+} kiln_scatter_op;
+
+// out[index] = out[index] op source, for the elements in their row-major order: the same bits every
+// time. out is x of the forms. Types: any for KILN_SCATTER_SET; else f16, bf16, f32, f64 and
+// integers of 32 and 64 bits. At most 2^31 - 1 indices, and 2^32 - 258 places along the axes that
+// they index.
+typedef struct kiln_scatter_desc {
+    kiln_view index, source, out;
+    kiln_view workspace; // u32, dense: as many elements as kiln_scatter_workspace says
+    kiln_index_form form;
+    uint32_t axis;
+    kiln_scatter_op op;
+    kiln_stream *stream;
+} kiln_scatter_desc;
+// The workspace is not read.
+KILN_API kiln_status kiln_scatter_workspace(kiln *k, const kiln_scatter_desc *desc,
+                                            uint64_t *elements);
+KILN_API kiln_status kiln_scatter(kiln *k, const kiln_scatter_desc *desc);
+
+// --- embedding: out[i…] = weight[index[i…]]
+typedef struct kiln_embedding_desc {
+    kiln_view weight;    // [rows, columns]
+    kiln_view index;     // i32 or i64, any rank
+    kiln_view out;       // the sizes of index, then columns
+    kiln_stream *stream; // NULL: the device's own
+} kiln_embedding_desc;
+KILN_API kiln_status kiln_embedding_forward(kiln *k, const kiln_embedding_desc *desc);
+// dweight is the sum of the rows of dout with the same index, in their order; the same bits every
+// time.
+typedef struct kiln_embedding_backward_desc {
+    kiln_view index, dout, dweight;
+    kiln_view workspace; // u32, dense
+    bool has_padding;    // rows of dout with the index `padding` do not count
+    int64_t padding;
+    bool is_added; // to what dweight has; else it starts with 0
+    kiln_stream *stream;
+} kiln_embedding_backward_desc;
+KILN_API kiln_status kiln_embedding_backward_workspace(kiln *k,
+                                                       const kiln_embedding_backward_desc *desc,
+                                                       uint64_t *elements);
+KILN_API kiln_status kiln_embedding_backward(kiln *k, const kiln_embedding_backward_desc *desc);
+
+// --- random numbers: Philox4x32-10, the same bits on every device
+// Element i of out, counted in row-major order whatever the strides are, depends on the seed, the
+// offset and i alone. Other offsets give other numbers: a training step takes its own.
+typedef enum kiln_random_kind {
+    KILN_RANDOM_UNIFORM,   // alpha … beta; floats
+    KILN_RANDOM_NORMAL,    // of mean alpha and deviation beta; floats
+    KILN_RANDOM_BERNOULLI, // 1 with the probability alpha, else 0; floats, integers, bool
+    KILN_RANDOM_INTEGERS   // low … high, both of them possible; integers
+} kiln_random_kind;
+typedef struct kiln_random_desc {
+    kiln_view out;
+    kiln_random_kind kind;
+    uint64_t seed, offset;
+    double alpha, beta;
+    int64_t low, high;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_random_desc;
+KILN_API kiln_status kiln_random(kiln *k, const kiln_random_desc *desc);
+
+// --- dropout: out = 0 with the probability `rate`, else x / (1 - rate)
+// Types: f16, bf16, f32, f64. Nothing is stored: backward takes dout as x and dx as out, with the
+// same rate, seed and offset. out may be the same view as x.
+typedef struct kiln_dropout_desc {
+    kiln_view x, out;
+    double rate;
+    uint64_t seed, offset;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_dropout_desc;
+KILN_API kiln_status kiln_dropout_forward(kiln *k, const kiln_dropout_desc *desc);
+KILN_API kiln_status kiln_dropout_backward(kiln *k, const kiln_dropout_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,126 @@
+// kiln_gather_forward: one launch of kernel.c. Backward is a scatter that adds (ops/scatter).
+#include "ops/gather/host_gather.h"
+
+#include "ops/moved.h"
+#include "ops/nest.h"
+#include "ops/scatter/host_scatter.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/gather/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/gather/axes.def"
+};
+static const op_program program = OP_PROGRAM("ops/gather/kernel.c", "gather");
+
+enum { X, AT, OUT, THREADS = 256, PER = 4 };
+
+typedef struct indexed { // `struct indexed` of the kernel
+    uint64_t sizes[KILN_MAX_RANK];
+    int64_t strides[KILN_MAX_RANK], step;
+} indexed;
+
+// `of` with other strides, over the shape of the elements.
+static kiln_view with_strides(kiln_view of, const op_indexed *o, const int64_t *strides)
+{
+    of.rank = o->rank;
+    of.has_strides = true;
+    memcpy(of.sizes, o->sizes, sizeof of.sizes);
+    memcpy(of.strides, strides, sizeof of.strides);
+    return of;
+}
+
+static kiln_status run(kiln *k, const kiln_gather_desc *d, const op_indexed *o)
+{
+    kiln_view x = op_moved_view(d->x), out = op_moved_view(d->out), index = d->index;
+    index.type = KILN_U8; // its elements are not packed
+    const kiln_view views[] = {with_strides(x, o, o->x), with_strides(index, o, o->index),
+                               with_strides(out, o, o->elements)};
+    op_nest nest;
+    op_packs packs;
+    op_nest_make(views, COUNT(views), &nest);
+    uint32_t last = nest.rank - 1;
+    nest.is_of_rows = true;
+    nest.widest = 16;
+    for (uint32_t a = 0; a < o->axis_count; a++)
+        while ((uint64_t)o->axis_strides[a] % nest.widest)
+            nest.widest /= 2;
+    if (nest.strides[X][last] != 1 || nest.strides[AT][last] != 0 || nest.strides[OUT][last] != 1)
+        nest.widest = 1;
+    op_nest_pack(&nest, views, &packs);
+    indexed a = {.step = o->step};
+    for (uint32_t n = 0; n < o->axis_count; n++) {
+        a.sizes[n] = o->axis_sizes[n];
+        a.strides[n] = o->axis_strides[n] / (int64_t)packs.width;
+    }
+    op_request r = {.program = &program};
+    op_set(&r, BYTES, kiln_type_size(x.type));
+    op_set(&r, V, packs.width);
+    op_set(&r, INDEX, kiln_view_type(d->index) == KILN_I64);
+    op_set(&r, AXES, o->axis_count);
+    op_set(&r, RANK, packs.rank);
+    op_set(&r, LONG, packs.is_long);
+    const kiln_arg args[] = {kiln_arg_view(x), kiln_arg_view(d->index), kiln_arg_view(out),
+                             kiln_arg_struct(&packs.argument, sizeof packs.argument),
+                             kiln_arg_struct(&a, sizeof a)};
+    uint64_t threads = packs.argument.packs;
+    return op_moved_launch(k, &r, (threads + THREADS * PER - 1) / (THREADS * PER), args,
+                           COUNT(args), d->stream);
+}
+
+kiln_status kiln_gather_forward(kiln *k, const kiln_gather_desc *d)
+{
+    const char *call = "kiln_gather_forward";
+    op_indexed o;
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    const op_operand operands[] = {{.name = "x", .view = &d->x},
+                                   {.name = "index", .view = &d->index},
+                                   {.name = "out", .view = &d->out, .is_result = true}};
+    status = op_check_operands(k, call, operands, COUNT(operands), NULL);
+    if (!status)
+        status = op_check_type(k, call, &operands[2], kiln_view_type(d->x));
+    if (!status)
+        status = op_indexed_make(k, call, d->form, d->axis, &operands[0], &operands[1],
+                                 &operands[2], &o);
+    return status || !kiln_view_count(d->out) ? status : run(k, d, &o);
+}
+
+static op_scatter scatter_of(const kiln_gather_backward_desc *d)
+{
+    return (op_scatter){.index = &d->index,
+                        .source = &d->dout,
+                        .out = &d->dx,
+                        .workspace = &d->workspace,
+                        .source_name = "dout",
+                        .out_name = "dx",
+                        .form = d->form,
+                        .axis = d->axis,
+                        .how = KILN_SCATTER_ADD,
+                        .is_from_zero = true,
+                        .stream = d->stream};
+}
+
+kiln_status kiln_gather_backward_workspace(kiln *k, const kiln_gather_backward_desc *d,
+                                           uint64_t *elements)
+{
+    const char *call = "kiln_gather_backward_workspace";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_scatter s = scatter_of(d);
+    return op_scatter_workspace(k, call, &s, elements);
+}
+
+kiln_status kiln_gather_backward(kiln *k, const kiln_gather_backward_desc *d)
+{
+    const char *call = "kiln_gather_backward";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_scatter s = scatter_of(d);
+    return op_scatter_run(k, call, &s);
+}

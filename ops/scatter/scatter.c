@@ -1,0 +1,349 @@
+// kiln_scatter: entries are sorted by the row that they belong to (sort.c), then each row takes its
+// own in their order (rows.c). Start reading at op_scatter_run.
+#include "ops/scatter/host_scatter.h"
+
+#include "ops/gather/host_gather.h"
+#include "ops/moved.h"
+#include "ops/nest.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/scatter/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/scatter/axes.def"
+};
+#define SORT "ops/scatter/sort.c"
+static const op_program keys_of = OP_PROGRAM(SORT, "scatter_keys"),
+                        histogram = OP_PROGRAM(SORT, "scatter_histogram"),
+                        offsets = OP_PROGRAM(SORT, "scatter_offsets"),
+                        reorder = OP_PROGRAM(SORT, "scatter_reorder"),
+                        starts_of = OP_PROGRAM(SORT, "scatter_starts"),
+                        rows_of = OP_PROGRAM("ops/scatter/rows.c", "scatter_rows");
+
+enum { THREADS = 256, TILE = 2048, DIGITS = 256, SOURCE = 0, OUT = 1 };
+
+typedef struct entries { // `struct entries` of sort.c
+    uint32_t count, rows, sizes[KILN_MAX_RANK];
+    int64_t index[KILN_MAX_RANK];
+    uint32_t key[KILN_MAX_RANK];
+    int64_t axis_sizes[KILN_MAX_RANK];
+    uint32_t axis_key[KILN_MAX_RANK];
+    int64_t step, ignored;
+    uint32_t has_ignored;
+} entries;
+
+typedef struct rows { // `struct rows` of rows.c
+    uint32_t sizes[KILN_MAX_RANK];
+    int64_t source[KILN_MAX_RANK];
+    uint32_t axis_sizes[KILN_MAX_RANK];
+    int64_t out[KILN_MAX_RANK];
+    uint32_t count;
+} rows;
+
+// A scatter taken apart: loops over entries, the axes of a row's number, the columns of a row.
+typedef struct plan {
+    entries e;
+    rows r;
+    uint32_t loops, axes, index_axes;
+    kiln_view columns[2]; // of source and out, one row of each
+    uint64_t count, row_count;
+} plan;
+
+static void add_row_axis(plan *p, uint64_t size, int64_t stride)
+{
+    p->r.axis_sizes[p->axes] = (uint32_t)size;
+    p->r.out[p->axes++] = stride;
+    p->row_count = op_product(p->row_count, size);
+}
+
+static void add_column(plan *p, uint64_t size, int64_t source, int64_t out)
+{
+    uint32_t d = p->columns[SOURCE].rank++;
+    p->columns[OUT].rank++;
+    p->columns[SOURCE].sizes[d] = p->columns[OUT].sizes[d] = size;
+    p->columns[SOURCE].strides[d] = source;
+    p->columns[OUT].strides[d] = out;
+}
+
+static void add_loop(plan *p, uint64_t size, int64_t index, int64_t source)
+{
+    p->e.sizes[p->loops] = p->r.sizes[p->loops] = (uint32_t)size;
+    p->e.index[p->loops] = index;
+    p->r.source[p->loops++] = source;
+    p->count = op_product(p->count, size);
+}
+
+// Neighbouring loops that are one in the index tensor, in the source and in the keys become one.
+static void merge_loops(plan *p)
+{
+    for (uint32_t d = p->loops ? p->loops - 1 : 0; d-- > 0;) {
+        uint32_t inner = p->e.sizes[d + 1];
+        if (p->e.index[d] != p->e.index[d + 1] * (int64_t)inner ||
+            p->r.source[d] != p->r.source[d + 1] * (int64_t)inner ||
+            p->e.key[d] != p->e.key[d + 1] * inner)
+            continue;
+        p->e.sizes[d] *= inner;
+        p->e.index[d] = p->e.index[d + 1];
+        p->e.key[d] = p->e.key[d + 1];
+        p->r.source[d] = p->r.source[d + 1];
+        p->loops--;
+        for (uint32_t m = d + 1; m < p->loops; m++) {
+            p->e.sizes[m] = p->e.sizes[m + 1];
+            p->e.index[m] = p->e.index[m + 1];
+            p->e.key[m] = p->e.key[m + 1];
+            p->r.source[m] = p->r.source[m + 1];
+        }
+        memcpy(p->r.sizes, p->e.sizes, sizeof p->r.sizes);
+    }
+}
+
+static void plan_it(const op_scatter *s, const op_indexed *o, plan *p)
+{
+    uint32_t own[KILN_MAX_RANK]; // the row axis that a loop is, plus 1
+    *p = (plan){.count = 1, .row_count = 1, .index_axes = o->axis_count};
+    p->columns[SOURCE] = *s->source;
+    p->columns[OUT] = *s->out;
+    for (uint32_t v = 0; v < 2; v++) {
+        p->columns[v].rank = 0;
+        p->columns[v].has_strides = true;
+    }
+    for (uint32_t d = 0; d < o->rank; d++)
+        if (o->is_own[d] && !o->index[d] && o->sizes[d] == o->own_sizes[d]) {
+            add_column(p, o->sizes[d], o->elements[d], o->x[d]);
+        } else {
+            own[p->loops] = o->is_own[d] ? p->axes + 1 : 0;
+            add_loop(p, o->sizes[d], o->index[d], o->elements[d]);
+            if (o->is_own[d])
+                add_row_axis(p, o->own_sizes[d], o->x[d]);
+        }
+    uint32_t first = p->axes;
+    for (uint32_t a = 0; a < o->axis_count; a++) {
+        p->e.axis_sizes[a] = (int64_t)o->axis_sizes[a];
+        add_row_axis(p, o->axis_sizes[a], o->axis_strides[a]);
+    }
+    uint32_t step = 1;
+    for (uint32_t a = p->axes; a-- > 0; step *= p->r.axis_sizes[a]) {
+        if (a >= first)
+            p->e.axis_key[a - first] = step;
+        for (uint32_t n = 0; n < p->loops && a < first; n++)
+            p->e.key[n] = own[n] == a + 1 ? step : p->e.key[n];
+    }
+    if (!p->loops)
+        add_loop(p, 1, 0, 0);
+    merge_loops(p);
+    p->e.count = (uint32_t)p->count;
+    p->e.rows = p->r.count = (uint32_t)p->row_count;
+    p->e.step = o->step;
+    p->e.ignored = s->ignored;
+    p->e.has_ignored = s->has_ignored;
+}
+
+static uint64_t tiles_of(const plan *p)
+{
+    return (p->count + TILE - 1) / TILE;
+}
+
+static uint64_t workspace_of(const plan *p)
+{
+    return 4 * p->count + DIGITS * tiles_of(p) + p->row_count + 1;
+}
+
+static kiln_status make_plan(kiln *k, const char *call, const op_scatter *s, plan *p)
+{
+    const op_operand o[] = {{.name = "index", .view = s->index},
+                            {.name = s->source_name, .view = s->source},
+                            {.name = s->out_name, .view = s->out, .is_result = true}};
+    op_indexed indexed;
+    kiln_status status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = op_check_type(k, call, &o[1], kiln_view_type(*s->out));
+    if (!status)
+        status = op_indexed_make(k, call, s->form, s->axis, &o[2], &o[0], &o[1], &indexed);
+    if (status)
+        return status;
+    plan_it(s, &indexed, p);
+    if (indexed.rank + indexed.axis_count > KILN_MAX_RANK && p->axes > KILN_MAX_RANK)
+        return op_refuse(k, call, "'%s' and 'index' have too many dimensions", s->out_name);
+    if (p->count > INT32_MAX || p->row_count >= UINT32_MAX - THREADS)
+        return op_refuse(k, call, "%llu indices into %llu rows; at most 2^31 - 1 and 2^32 - 258",
+                         (unsigned long long)p->count, (unsigned long long)p->row_count);
+    return KILN_OK;
+}
+
+// --- launches
+static kiln_arg number(uint64_t value)
+{
+    return kiln_arg_i64(KILN_U32, (int64_t)value);
+}
+
+static uint64_t blocks_for(uint64_t threads)
+{
+    return (threads + THREADS - 1) / THREADS;
+}
+
+// Sorts the entries by their keys. The two pairs of arrays are exchanged after every pass.
+static kiln_status sort(kiln *k, const plan *p, const op_scatter *s, kiln_arg keys[2],
+                        kiln_arg order[2], kiln_arg counts)
+{
+    op_request r = {.program = &keys_of};
+    op_set(&r, INDEX, kiln_view_type(*s->index) == KILN_I64);
+    op_set(&r, LOOPS, p->loops);
+    op_set(&r, AXES, p->index_axes);
+    const kiln_arg first[] = {kiln_arg_view(*s->index), keys[0], order[0],
+                              kiln_arg_struct(&p->e, sizeof p->e)};
+    kiln_status status =
+        op_moved_launch(k, &r, blocks_for(p->count), first, COUNT(first), s->stream);
+    for (uint32_t shift = 0; shift < 32 && p->row_count >> shift && !status; shift += 8) {
+        const kiln_arg found[] = {keys[0], counts, number(p->count), number(shift)},
+                       summed[] = {counts, number(DIGITS * tiles_of(p))},
+                       moved[] = {keys[0],  order[0],         counts,       keys[1],
+                                  order[1], number(p->count), number(shift)};
+        status = op_moved_launch(k, &(op_request){.program = &histogram}, tiles_of(p), found,
+                                 COUNT(found), s->stream);
+        if (!status)
+            status = op_moved_launch(k, &(op_request){.program = &offsets}, 1, summed,
+                                     COUNT(summed), s->stream);
+        if (!status)
+            status = op_moved_launch(k, &(op_request){.program = &reorder}, tiles_of(p), moved,
+                                     COUNT(moved), s->stream);
+        kiln_arg other = keys[0];
+        keys[0] = keys[1];
+        keys[1] = other;
+        other = order[0];
+        order[0] = order[1];
+        order[1] = other;
+    }
+    return status;
+}
+
+static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg starts, kiln_arg order)
+{
+    op_nest nest;
+    op_packs packs;
+    kiln_type type = kiln_view_type(*s->out);
+    kiln_view views[] = {p->columns[SOURCE], p->columns[OUT]};
+    if (s->how == KILN_SCATTER_SET) { // elements of any type are only moved
+        views[SOURCE] = op_moved_view(views[SOURCE]);
+        views[OUT] = op_moved_view(views[OUT]);
+        type = views[OUT].type;
+    }
+    op_nest_make(views, 2, &nest);
+    uint32_t last = nest.rank - 1;
+    nest.is_of_rows = true;
+    nest.widest = nest.strides[SOURCE][last] == 1 && nest.strides[OUT][last] == 1 ? 16 : 1;
+    for (uint32_t d = 0; d < p->loops; d++)
+        while ((uint64_t)p->r.source[d] % nest.widest)
+            nest.widest /= 2;
+    for (uint32_t d = 0; d < p->axes; d++)
+        while ((uint64_t)p->r.out[d] % nest.widest)
+            nest.widest /= 2;
+    op_nest_pack(&nest, views, &packs);
+    for (uint32_t d = 0; d < p->loops; d++)
+        p->r.source[d] /= (int64_t)packs.width;
+    for (uint32_t d = 0; d < p->axes; d++)
+        p->r.out[d] /= (int64_t)packs.width;
+    uint64_t threads = op_product(packs.argument.packs, p->row_count);
+    op_request r = {.program = &rows_of};
+    op_set(&r, LOOPS, p->loops);
+    op_set(&r, AXES, p->axes);
+    op_set(&r, T, type);
+    op_set(&r, V, packs.width);
+    op_set(&r, HOW, s->how);
+    op_set(&r, ZERO, s->is_from_zero);
+    op_set(&r, RANK, packs.rank);
+    op_set(&r, LONG, threads >= ((uint64_t)1 << 31) - THREADS);
+    const kiln_arg args[] = {kiln_arg_view(views[SOURCE]),
+                             starts,
+                             order,
+                             kiln_arg_view(views[OUT]),
+                             kiln_arg_struct(&packs.argument, sizeof packs.argument),
+                             kiln_arg_struct(&p->r, sizeof p->r)};
+    return op_moved_launch(k, &r, blocks_for(threads), args, COUNT(args), s->stream);
+}
+
+kiln_status op_scatter_workspace(kiln *k, const char *call, const op_scatter *s, uint64_t *elements)
+{
+    plan p;
+    kiln_status status = elements ? KILN_OK : op_refuse(k, call, "'elements' is NULL");
+    if (!status)
+        status = make_plan(k, call, s, &p);
+    if (!status)
+        *elements = workspace_of(&p);
+    return status;
+}
+
+kiln_status op_scatter_run(kiln *k, const char *call, const op_scatter *s)
+{
+    const op_operand o[] = {{.name = "index", .view = s->index},
+                            {.name = s->source_name, .view = s->source},
+                            {.name = s->out_name, .view = s->out, .is_result = true},
+                            {.name = "workspace", .view = s->workspace, .is_result = true}};
+    static const uint32_t integers = 1 << KILN_I32 | 1 << KILN_U32 | 1 << KILN_I64 | 1 << KILN_U64,
+                          floats = 1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32 | 1 << KILN_F64;
+    kiln_type type = kiln_view_type(*s->out);
+    plan p;
+    if ((unsigned)s->how > KILN_SCATTER_MAX)
+        return op_refuse(k, call, "there is no op %d", (int)s->how);
+    kiln_status status = make_plan(k, call, s, &p);
+    if (!status)
+        status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status && s->how != KILN_SCATTER_SET && !((integers | floats) >> type & 1))
+        status = error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, which the op lacks",
+                           call, s->out_name, kiln_type_name(type));
+    if (!status)
+        status = op_check_type(k, call, &o[3], KILN_U32);
+    if (status || !kiln_view_count(*s->out) || (!s->is_from_zero && !kiln_view_count(*s->source)))
+        return status;
+    uint64_t needed = workspace_of(&p);
+    if (!kiln_view_is_dense(*s->workspace) || kiln_view_count(*s->workspace) < needed)
+        return op_refuse(k, call, "the workspace is not %llu dense elements",
+                         (unsigned long long)needed);
+    kiln_view w = *s->workspace;
+    kiln_arg parts[6];
+    const uint64_t sizes[] = {p.count, p.count, p.count, p.count, DIGITS * tiles_of(&p), 0};
+    for (uint32_t n = 0; n < COUNT(parts); w.first += sizes[n++])
+        parts[n] = kiln_arg_view(w);
+    if (p.count)
+        status = sort(k, &p, s, &parts[0], &parts[2], parts[4]);
+    const kiln_arg args[] = {parts[0], parts[5], number(p.count), number(p.row_count)};
+    if (!status)
+        status = op_moved_launch(k, &(op_request){.program = &starts_of},
+                                 blocks_for(p.row_count + 1), args, COUNT(args), s->stream);
+    return status ? status : run_rows(k, &p, s, parts[5], parts[2]);
+}
+
+static op_scatter scatter_of(const kiln_scatter_desc *d)
+{
+    return (op_scatter){.index = &d->index,
+                        .source = &d->source,
+                        .out = &d->out,
+                        .workspace = &d->workspace,
+                        .source_name = "source",
+                        .out_name = "out",
+                        .form = d->form,
+                        .axis = d->axis,
+                        .how = d->op,
+                        .stream = d->stream};
+}
+
+kiln_status kiln_scatter_workspace(kiln *k, const kiln_scatter_desc *d, uint64_t *elements)
+{
+    const char *call = "kiln_scatter_workspace";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_scatter s = scatter_of(d);
+    return op_scatter_workspace(k, call, &s, elements);
+}
+
+kiln_status kiln_scatter(kiln *k, const kiln_scatter_desc *d)
+{
+    const char *call = "kiln_scatter";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_scatter s = scatter_of(d);
+    return op_scatter_run(k, call, &s);
+}
