@@ -8,7 +8,7 @@
 #else
 #    define IS_RMS 0
 #endif
-enum { X, W, DOUT, DX_VIEW };
+enum { X, W, DOUT, DX_VIEW, DSUM };
 
 // y = (x - mean) * scale and g of a pack.
 static void pack_at(u64 at, const T *x_from, i64 x, const T *weight, const T *dout_from, i64 dout, const struct nest *n, f32 mean,
@@ -26,13 +26,31 @@ static void pack_at(u64 at, const T *x_from, i64 x, const T *weight, const T *do
 #endif
 }
 
-kernel block(THREADS) void norm_backward(const T *ALONE x_from, const T *restrict weight, const T *ALONE dout_from, T *ALONE dx_to,
-                                         f32 *restrict statistics, struct nest n, f32 eps, f32 columns)
+// With ADD: the gradient that the sum has from elsewhere.
+static void add_sum(f32 g[V], const T *dsum_from, i64 dsum, u64 at, const struct nest *n)
+{
+#ifdef ADD
+    f32 more[V];
+    load(more, dsum_from, dsum, at, DSUM, n);
+    FOR_ELEMENTS(i)
+        g[i] += more[i];
+#endif
+}
+
+#ifdef ADD // else ptxas spills for the sake of one more block
+#    define BOUND min_blocks(1)
+#else
+#    define BOUND
+#endif
+
+kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *restrict weight, const T *ALONE dout_from, T *ALONE dx_to,
+                                         const T *ALONE dsum_from, f32 *restrict statistics,
+                                         struct nest n, f32 eps, f32 columns)
 {
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;
-    i64 x = row_first(&n, index, X), dout = row_first(&n, index, DOUT), dx = row_first(&n, index, DX_VIEW);
+    i64 x = row_first(&n, index, X), dout = row_first(&n, index, DOUT), dx = row_first(&n, index, DX_VIEW), dsum = row_first(&n, index, DSUM);
     f32 sum = 0, squares = 0, mean = 0, sum_g = 0, sum_gy = 0;
 #if PER
     f32 y[PER][V], g[PER][V];
@@ -60,6 +78,7 @@ kernel block(THREADS) void norm_backward(const T *ALONE x_from, const T *restric
     FOR_PACKS(p, packs) {
         FOR_ELEMENTS(i)
             g[p][i] = scale * (g[p][i] - mean_g - y[p][i] * mean_gy);
+        add_sum(g[p], dsum_from, dsum, pack_of(p), &n);
         store(dx_to, dx, pack_of(p), DX_VIEW, &n, g[p]);
     }
 #else
@@ -90,6 +109,7 @@ kernel block(THREADS) void norm_backward(const T *ALONE x_from, const T *restric
         pack_at(at, x_from, x, weight, dout_from, dout, &n, mean, scale, y, g);
         FOR_ELEMENTS(i)
             g[i] = scale * (g[i] - mean_g - y[i] * mean_gy);
+        add_sum(g, dsum_from, dsum, at, &n);
         store(dx_to, dx, at, DX_VIEW, &n, g);
     }
 #endif

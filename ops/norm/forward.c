@@ -1,6 +1,8 @@
 // Layer norm of rows, or with RMS root mean square norm: out = (x - mean) * scale * weight + bias
 // with scale = 1 / sqrt(variance + eps); RMS has mean 0 and no bias unless one is given.
 //
+// With ADD what is normed is x + residual, rounded to the type of the tensors, which is stored as well.
+//
 // LANES threads have a row and keep it in registers, PER packs each; a longer one (PER 0) is read
 // three times.
 #include <kiln/rows.h>
@@ -10,20 +12,37 @@
 #else
 #    define IS_RMS 0
 #endif
-enum { X, OUT, W, B };
+enum { X, OUT, W, B, RESIDUAL, SUM };
+
+// What is normed.
+static void load_x(f32 v[V], const T *x_from, i64 x, const T *residual, i64 r, u64 at, const struct nest *n)
+{
+    load(v, x_from, x, at, X, n);
+#ifdef ADD
+    f32 more[V];
+    load(more, residual, r, at, RESIDUAL, n);
+    FOR_ELEMENTS(i)
+        v[i] = pack_get(T, pack_put(T, v[i] + more[i]));
+#endif
+}
 
 kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *restrict weight, const T *restrict bias,
-                                struct nest n, f32 eps, f32 columns)
+                                const T *ALONE residual, T *ALONE sum_to, struct nest n, f32 eps, f32 columns)
 {
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;
     i64 x = row_first(&n, index, X), out = row_first(&n, index, OUT);
+    i64 r = row_first(&n, index, RESIDUAL), total = row_first(&n, index, SUM);
     f32 sum = 0, squares = 0, mean = 0, w[V], b[V];
 #if PER
     f32 v[PER][V];
     FOR_PACKS(p, packs)
-        load(v[p], x_from, x, pack_of(p), X, &n);
+        load_x(v[p], x_from, x, residual, r, pack_of(p), &n);
+#    ifdef ADD
+    FOR_PACKS(p, packs)
+        store(sum_to, total, pack_of(p), SUM, &n, v[p]);
+#    endif
     if (!IS_RMS) {
         FOR_PACKS(p, packs) {
             f32 part = 0;
@@ -49,14 +68,14 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
     f32 v[V];
     if (!IS_RMS) {
         FOR_LONG(at, packs) {
-            load(v, x_from, x, at, X, &n);
+            load_x(v, x_from, x, residual, r, at, &n);
             FOR_ELEMENTS(i)
                 sum += v[i];
         }
         mean = row_sum(sum) / columns;
     }
     FOR_LONG(at, packs) {
-        load(v, x_from, x, at, X, &n);
+        load_x(v, x_from, x, residual, r, at, &n);
         FOR_ELEMENTS(i)
             squares += (v[i] - mean) * (v[i] - mean);
     }
@@ -67,7 +86,10 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
 #endif
     EACH_PACK(p) {
 #if !PER
-        load(v, x_from, x, p, X, &n);
+        load_x(v, x_from, x, residual, r, p, &n);
+#    ifdef ADD
+        store(sum_to, total, p, SUM, &n, v);
+#    endif
         FOR_ELEMENTS(i)
             v[i] -= mean;
 #endif

@@ -61,16 +61,25 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     kiln_status status = op_begin(k, call, d);
     if (status)
         return status;
-    const op_operand o[] = {{.name = "x", .view = &d->x, .may_be_replaced = true},
-                            {.name = "out", .view = &d->out, .is_result = true},
-                            {.name = "weight", .view = &d->weight, .is_optional = true},
-                            {.name = "bias", .view = &d->bias, .is_optional = true}};
-    bool is_in_place;
-    status = check(k, call, o, COUNT(o), 2, d->axis, d->eps, &is_in_place);
+    const op_operand o[] = {
+        {.name = "x", .view = &d->x, .may_be_replaced = true},
+        {.name = "out", .view = &d->out, .is_result = true},
+        {.name = "residual", .view = &d->residual, .is_optional = true, .may_be_replaced = true},
+        {.name = "sum", .view = &d->sum, .is_result = true, .is_optional = true},
+        {.name = "weight", .view = &d->weight, .is_optional = true},
+        {.name = "bias", .view = &d->bias, .is_optional = true}};
+    bool is_in_place, is_added = d->residual.buffer != NULL;
+    if (is_added != (d->sum.buffer != NULL))
+        return op_refuse(k, call, "'residual' and 'sum' go together: one has no buffer");
+    status = check(k, call, o, COUNT(o), 4, d->axis, d->eps, &is_in_place);
     if (status || !kiln_view_count(d->x))
         return status;
-    const kiln_view views[] = {d->x, d->out, for_rows(d->weight, &d->x, d->axis),
-                               for_rows(d->bias, &d->x, d->axis)};
+    const kiln_view views[] = {d->x,
+                               d->out,
+                               for_rows(d->weight, &d->x, d->axis),
+                               for_rows(d->bias, &d->x, d->axis),
+                               is_added ? d->residual : d->x,
+                               is_added ? d->sum : d->x};
     op_rows rows;
     op_rows_make(views, COUNT(views), d->axis, 4, &rows);
     op_request r = {.program = &forward};
@@ -78,10 +87,13 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     op_set(&r, RMS, d->is_rms);
     op_set(&r, WEIGHT, d->weight.buffer != NULL);
     op_set(&r, BIAS, d->bias.buffer != NULL);
+    op_set(&r, ADD, is_added);
     const kiln_arg args[] = {kiln_arg_view(views[0]),
                              kiln_arg_view(views[1]),
                              kiln_arg_view(views[2]),
                              kiln_arg_view(views[3]),
+                             kiln_arg_view(views[4]),
+                             kiln_arg_view(views[5]),
                              kiln_arg_struct(&rows.packs.argument, sizeof rows.packs.argument),
                              real(d->eps),
                              real((double)rows.columns)};
@@ -125,13 +137,15 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
         {.name = "x", .view = &d->x, .may_be_replaced = !has_columns},
         {.name = "dout", .view = &d->dout, .may_be_replaced = !has_columns},
         {.name = "dx", .view = &d->dx, .is_result = true},
+        {.name = "dsum", .view = &d->dsum, .is_optional = true, .may_be_replaced = !has_columns},
         {.name = "weight", .view = &d->weight, .is_optional = true},
         {.name = "dweight", .view = &d->dweight, .is_result = true, .is_optional = true},
         {.name = "dbias", .view = &d->dbias, .is_result = true, .is_optional = true}};
-    status = check(k, call, o, COUNT(o), 3, d->axis, d->eps, &is_in_place);
+    status = check(k, call, o, COUNT(o), 4, d->axis, d->eps, &is_in_place);
     if (status || !kiln_view_count(d->x))
         return status;
-    const kiln_view views[] = {d->x, for_rows(d->weight, &d->x, d->axis), d->dout, d->dx};
+    const kiln_view views[] = {d->x, for_rows(d->weight, &d->x, d->axis), d->dout, d->dx,
+                               d->dsum.buffer ? d->dsum : d->x};
     op_rows rows;
     op_rows_make(views, COUNT(views), d->axis, 4, &rows);
     const op_operand workspace = {.name = "workspace", .view = &d->workspace, .is_result = true};
@@ -149,12 +163,14 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
     op_set(&r, RMS, d->is_rms);
     op_set(&r, WEIGHT, d->weight.buffer != NULL);
     op_set(&r, STATISTICS, has_columns);
+    op_set(&r, ADD, d->dsum.buffer != NULL);
     kiln_view statistics = has_columns ? d->workspace : d->x;
     statistics.type = KILN_F32;
     const kiln_arg args[] = {kiln_arg_view(views[0]),
                              kiln_arg_view(views[1]),
                              kiln_arg_view(views[2]),
                              kiln_arg_view(views[3]),
+                             kiln_arg_view(views[4]),
                              kiln_arg_view(statistics),
                              kiln_arg_struct(&rows.packs.argument, sizeof rows.packs.argument),
                              real(d->eps),

@@ -1,11 +1,11 @@
-// The cases of layer norm and root mean square norm (ops/suite.h). Tensors: x, weight, bias, out,
-// and the workspace of backward.
+// The cases of layer norm and root mean square norm (ops/suite.h). Tensors: x, weight, bias,
+// residual, out, sum, and the workspace of backward.
 #include "ops/suite.h"
 
 #include <math.h>
 
-enum { RMS = 1, WEIGHT = 2, BIAS = 4 };
-enum { X, W, B, OUT, WORK, TENSORS };
+enum { RMS = 1, WEIGHT = 2, BIAS = 4, ADD = 8 };
+enum { X, W, B, RESIDUAL, OUT, SUM, WORK, TENSORS };
 
 static const op_case cases[] = {
 #define CASE(...) {__VA_ARGS__},
@@ -38,6 +38,12 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[OUT].name = "out";
     out[OUT].role = ROLE_OUTPUT;
     out[OUT].has_gradient = false;
+    out[RESIDUAL] = out[X];
+    out[RESIDUAL].name = "residual";
+    out[RESIDUAL].has_gradient = c->option & ADD;
+    out[SUM] = out[OUT];
+    out[SUM].name = "sum";
+    out[SUM].role = c->option & ADD ? ROLE_OUTPUT : ROLE_SCRATCH;
     out[WORK] = (op_tensor){.name = "workspace",
                             .role = ROLE_SCRATCH,
                             .type = KILN_F32,
@@ -50,24 +56,33 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
 {
     kiln_view none = {.buffer = NULL}, weight = c->option & WEIGHT ? views[W] : none;
     if (pass == PASS_FORWARD)
-        return kiln_norm_forward(k, &(kiln_norm_desc){.x = views[X],
-                                                      .weight = weight,
-                                                      .bias = c->option & BIAS ? views[B] : none,
-                                                      .out = views[OUT],
-                                                      .axis = c->axis,
-                                                      .is_rms = c->option & RMS,
-                                                      .eps = c->alpha});
+        return kiln_norm_forward(
+            k, &(kiln_norm_desc){.x = views[X],
+                                 .weight = weight,
+                                 .bias = c->option & BIAS ? views[B] : none,
+                                 .out = views[OUT],
+                                 .residual = c->option & ADD ? views[RESIDUAL] : none,
+                                 .sum = c->option & ADD ? views[SUM] : none,
+                                 .axis = c->axis,
+                                 .is_rms = c->option & RMS,
+                                 .eps = c->alpha});
     const kiln_view *gradients = views + TENSORS;
-    return kiln_norm_backward(k, &(kiln_norm_backward_desc){.x = views[X],
-                                                            .weight = weight,
-                                                            .dout = gradients[OUT],
-                                                            .dx = gradients[X],
-                                                            .dweight = gradients[W],
-                                                            .dbias = gradients[B],
-                                                            .workspace = views[WORK],
-                                                            .axis = c->axis,
-                                                            .is_rms = c->option & RMS,
-                                                            .eps = c->alpha});
+    kiln_status status =
+        kiln_norm_backward(k, &(kiln_norm_backward_desc){.x = views[c->option & ADD ? SUM : X],
+                                                         .dsum = gradients[SUM],
+                                                         .weight = weight,
+                                                         .dout = gradients[OUT],
+                                                         .dx = gradients[X],
+                                                         .dweight = gradients[W],
+                                                         .dbias = gradients[B],
+                                                         .workspace = views[WORK],
+                                                         .axis = c->axis,
+                                                         .is_rms = c->option & RMS,
+                                                         .eps = c->alpha});
+    if (!status && c->option & ADD) // the same for both
+        status = kiln_copy_view(
+            k, &(kiln_copy_view_desc){.in = gradients[X], .out = gradients[RESIDUAL]});
+    return status;
 }
 
 static void reference(const op_case *c, const op_tensor *t, double *const *values)
@@ -75,16 +90,20 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
     size_t outer = 1, step = 1, size = (size_t)c->sizes[c->axis];
     for (uint32_t n = 0; n < c->rank; n++)
         *(n < c->axis ? &outer : n > c->axis ? &step : &(size_t){0}) *= (size_t)c->sizes[n];
+    const double *x = values[c->option & ADD ? SUM : X];
+    size_t total = outer * step * size;
+    for (size_t i = 0; i < total && c->option & ADD; i++)
+        values[SUM][i] = values[X][i] + values[RESIDUAL][i];
     (void)t;
     for (size_t row = 0; row < outer * step; row++) {
         size_t first = row / step * size * step + row % step;
         double mean = 0, squares = 0;
         for (size_t i = 0; i < size && !(c->option & RMS); i++)
-            mean += values[X][first + i * step] / (double)size;
+            mean += x[first + i * step] / (double)size;
         for (size_t i = 0; i < size; i++)
-            squares += pow(values[X][first + i * step] - mean, 2) / (double)size;
+            squares += pow(x[first + i * step] - mean, 2) / (double)size;
         for (size_t i = 0; i < size; i++)
-            values[OUT][first + i * step] = (values[X][first + i * step] - mean) /
+            values[OUT][first + i * step] = (x[first + i * step] - mean) /
                                                 sqrt(squares + c->alpha) *
                                                 (c->option & WEIGHT ? values[W][i] : 1) +
                                             (c->option & BIAS ? values[B][i] : 0);
@@ -93,8 +112,9 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
 
 static void describe(const op_case *c, char *out, size_t size)
 {
-    snprintf(out, size, "%s axis %u%s%s", c->option & RMS ? "rms" : "layer", c->axis,
-             c->option & WEIGHT ? " weight" : "", c->option & BIAS ? " bias" : "");
+    snprintf(out, size, "%s%s axis %u%s%s", c->option & ADD ? "add " : "",
+             c->option & RMS ? "rms" : "layer", c->axis, c->option & WEIGHT ? " weight" : "",
+             c->option & BIAS ? " bias" : "");
 }
 
 const op_suite op_suite_norm = {.name = "norm",
