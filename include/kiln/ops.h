@@ -243,16 +243,20 @@ KILN_API kiln_status kiln_softmax_backward(kiln *k, const kiln_softmax_backward_
 typedef struct kiln_norm_desc {
     kiln_view x, out;
     kiln_view weight, bias; // one dimension, as long as the axis; without a buffer: none
+    // With a buffer: sum = x + residual, rounded to the type, and out is the norm of sum.
+    kiln_view residual, sum; // as x; sum may be the same view as x or residual
     uint32_t axis;
     bool is_rms; // mean is 0: x / sqrt(mean of squares + eps)
     double eps;
     kiln_stream *stream; // NULL: the device's own
 } kiln_norm_desc;
 KILN_API kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *desc);
-// Without dweight and dbias, dx may be the same view as x or dout.
+// Without dweight and dbias, dx may be the same view as x, dout or dsum. With a residual, x is the
+// sum, and dx the gradient of the residual, too.
 typedef struct kiln_norm_backward_desc {
     kiln_view x, weight; // of the forward call
     kiln_view dout, dx;
+    kiln_view dsum; // added to dx: what the sum has from elsewhere; without a buffer: none
     kiln_view dweight, dbias; // without a buffer: not wanted
     kiln_view workspace;      // for dweight and dbias: two f32 for each row, dense
     uint32_t axis;
@@ -261,6 +265,57 @@ typedef struct kiln_norm_backward_desc {
     kiln_stream *stream;
 } kiln_norm_backward_desc;
 KILN_API kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *desc);
+
+// --- norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
+// scale = 1 / sqrt(variance + eps)
+// Types: f16, bf16, f32, the same for x, out, weight and bias; sums and statistics are f32. weight
+// and bias have one dimension, a number for each channel; without a buffer: none. out may be the
+// same view as x. The workspace is f32 and dense: 2 * (elements of x / its last size + numbers of
+// mean), where the last size counts as 1 if x has two dimensions.
+
+// Group norm: mean and variance of groups of neighbouring channels of an item. One channel in a
+// group: instance norm.
+typedef struct kiln_group_norm_desc {
+    kiln_view x, out, weight, bias;
+    uint64_t groups;
+    kiln_view mean, scale; // results for backward: f32 [items * groups]
+    kiln_view workspace;
+    double eps;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_group_norm_desc;
+KILN_API kiln_status kiln_group_norm_forward(kiln *k, const kiln_group_norm_desc *desc);
+typedef struct kiln_group_norm_backward_desc {
+    kiln_view x, weight, mean, scale; // of the forward call
+    kiln_view dout, dx;
+    kiln_view dweight, dbias; // without a buffer: not wanted
+    kiln_view workspace;
+    uint64_t groups;
+    kiln_stream *stream;
+} kiln_group_norm_backward_desc;
+KILN_API kiln_status kiln_group_norm_backward(kiln *k, const kiln_group_norm_backward_desc *desc);
+
+// Batch norm: mean and variance of a channel over all items. Running statistics r become
+// r * (1 - momentum) + momentum * new, with the unbiased variance; with is_eval they are used
+// instead.
+typedef struct kiln_batch_norm_desc {
+    kiln_view x, out, weight, bias;
+    kiln_view running_mean, running_variance; // f32 [channels]; without a buffer: none
+    kiln_view mean, scale;                    // results for backward: f32 [channels]
+    kiln_view workspace;
+    double eps, momentum;
+    bool is_eval;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_batch_norm_desc;
+KILN_API kiln_status kiln_batch_norm_forward(kiln *k, const kiln_batch_norm_desc *desc);
+typedef struct kiln_batch_norm_backward_desc {
+    kiln_view x, weight, mean, scale; // of the forward call
+    kiln_view dout, dx;
+    kiln_view dweight, dbias; // without a buffer: not wanted
+    kiln_view workspace;
+    bool is_eval;
+    kiln_stream *stream;
+} kiln_batch_norm_backward_desc;
+KILN_API kiln_status kiln_batch_norm_backward(kiln *k, const kiln_batch_norm_backward_desc *desc);
 
 // --- copies: out = in, views of the same sizes with any strides
 // Any type; where the types differ each element is converted (as KILN_EW_COPY does). Permutations,
@@ -427,6 +482,31 @@ typedef struct kiln_dropout_desc {
 } kiln_dropout_desc;
 KILN_API kiln_status kiln_dropout_forward(kiln *k, const kiln_dropout_desc *desc);
 KILN_API kiln_status kiln_dropout_backward(kiln *k, const kiln_dropout_desc *desc);
+
+// --- tensors from the indices of their elements
+typedef enum kiln_generate_op { // rows of ops/generate/generate.def; docs/ops/generate.md
+    // generate, KILN_GENERATE_: written by tools/ops
+    KILN_GENERATE_FILL,
+    KILN_GENERATE_ARANGE,
+    KILN_GENERATE_LINSPACE,
+    KILN_GENERATE_EYE,
+    KILN_GENERATE_TRIL,
+    KILN_GENERATE_TRIU,
+    KILN_GENERATE_ONE_HOT,
+    // end
+    KILN_GENERATE_COUNT
+} kiln_generate_op;
+
+// The backward pass of a triangle is the same triangle of dout; it may be in place.
+typedef struct kiln_generate_desc {
+    kiln_generate_op op;
+    kiln_view in; // TRIL, TRIU: as out; ONE_HOT: i32 or i64, without out's last dimension
+    kiln_view out;
+    double alpha, beta;
+    int64_t diagonal;    // EYE, TRIL, TRIU: column minus row; 0: the main one
+    kiln_stream *stream; // NULL: the device's own
+} kiln_generate_desc;
+KILN_API kiln_status kiln_generate(kiln *k, const kiln_generate_desc *desc);
 
 #ifdef __cplusplus
 }
