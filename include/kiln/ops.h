@@ -508,6 +508,57 @@ typedef struct kiln_generate_desc {
 } kiln_generate_desc;
 KILN_API kiln_status kiln_generate(kiln *k, const kiln_generate_desc *desc);
 
+// --- rope: rotary position embedding, pairs of numbers turned by an angle
+// Types: f16, bf16, f32, f64, x and out the same; the tables have any of them. x is [..., dim],
+// with any strides: [batch, heads, length, dim] or [batch, length, heads, dim]. cos and sin are
+// [..., pairs] and are broadcast to x: [length, pairs], or [length, 1, pairs] where heads are
+// behind the length, or [batch, 1, length, pairs]. The first 2 * pairs numbers are turned, others
+// are copied. out may be the same view as x. Backward takes dout as x and dx as out.
+typedef struct kiln_rope_desc {
+    kiln_view x, out;
+    kiln_view cos, sin;
+    bool is_interleaved; // pairs are x[2 * i], x[2 * i + 1] (GPT-J); else x[i], x[i + pairs] (NeoX)
+    kiln_stream *stream; // NULL: the device's own
+} kiln_rope_desc;
+KILN_API kiln_status kiln_rope_forward(kiln *k, const kiln_rope_desc *desc);
+KILN_API kiln_status kiln_rope_backward(kiln *k, const kiln_rope_desc *desc);
+// The tables: angle = (position + offset) * scale * base to the power of -2 * i / (2 * pairs),
+// computed in f64.
+typedef struct kiln_rope_tables_desc {
+    kiln_view cos, sin;  // [..., pairs], of the same sizes and type
+    kiln_view positions; // i32 or i64, cos without its last dimension; without a buffer: the index
+                         // along the dimension before the last
+    int64_t offset;
+    double base, scale; // scale 0: 1
+    kiln_stream *stream;
+} kiln_rope_tables_desc;
+KILN_API kiln_status kiln_rope_tables(kiln *k, const kiln_rope_tables_desc *desc);
+
+// --- upsample: x at other sizes
+typedef enum kiln_upsample_mode {
+    KILN_UPSAMPLE_NEAREST, // output i is input i * in / out, rounded down; any type
+    KILN_UPSAMPLE_LINEAR   // between two inputs along each dimension; f16, bf16, f32, f64
+} kiln_upsample_mode;
+// Dimensions of other sizes in out are interpolated, up to three of them by KILN_UPSAMPLE_LINEAR:
+// linear, bilinear, trilinear. Output i is at input (i + 0.5) * in / out - 0.5, but not below 0;
+// with aligns_corners at i * (in - 1) / (out - 1).
+typedef struct kiln_upsample_desc {
+    kiln_view x, out;
+    kiln_upsample_mode mode;
+    bool aligns_corners;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_upsample_desc;
+KILN_API kiln_status kiln_upsample_forward(kiln *k, const kiln_upsample_desc *desc);
+// Each element of dx is a sum over the outputs that it is in, in their order: the same bits every
+// time.
+typedef struct kiln_upsample_backward_desc {
+    kiln_view dout, dx;
+    kiln_upsample_mode mode;
+    bool aligns_corners;
+    kiln_stream *stream;
+} kiln_upsample_backward_desc;
+KILN_API kiln_status kiln_upsample_backward(kiln *k, const kiln_upsample_backward_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

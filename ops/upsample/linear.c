@@ -1,0 +1,107 @@
+// Linear interpolation along up to three axes: an output lies between two inputs along each. Backward
+// goes over the inputs: each adds the outputs that it is in, with its share of them, in their order.
+#include <kiln/pack.h>
+
+#ifndef T
+#    define T f32
+#endif
+tune(AXES, 2, 1, 3);
+tune(CORNERS, 0, 1);
+tune(RANK, 4, 1, 2, 3, 5, 6, 7, 8);
+tune(LONG, 0, 1);
+#define NEST_RANK RANK
+#define NEST_LONG LONG
+#include <kiln/nest.h>
+enum { READ, WRITTEN, FIRST, THREADS = 256 }; // FIRST: the indices along the axes
+#define N pack_number(T)
+
+struct axis {
+    u64 in, out;
+    i64 stride; // of the tensor that is read
+    f64 scale;  // inputs per output
+};
+struct axes {
+    struct axis a[3];
+};
+
+// The input before output i, and the share of the one after it.
+static u64 input_of(const struct axis *a, u64 i, f64 *share)
+{
+    f64 at = CORNERS ? (f64)i * a->scale : ((f64)i + 0.5) * a->scale - 0.5;
+    at = at < 0.0 ? 0.0 : at;
+    u64 low = (u64)at;
+    low = low > a->in - 1 ? a->in - 1 : low;
+    *share = low == a->in - 1 ? 0.0 : at - (f64)low;
+    return low;
+}
+
+kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, struct nest n, struct axes axes)
+{
+    u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
+    if (at >= n.packs)
+        return;
+    nest_find(&n, RANK, at, index);
+    i64 place = nest_place(&n, RANK, index, READ);
+    u64 low[AXES];
+    N share[AXES], sum = 0;
+#pragma unroll
+    for (u32 a = 0; a < AXES; a++) {
+        f64 part;
+        low[a] = input_of(&axes.a[a], (u64)nest_place(&n, RANK, index, FIRST + a), &part);
+        share[a] = (N)part;
+    }
+#pragma unroll
+    for (u32 corner = 0; corner < 1u << AXES; corner++) {
+        N weight = 1;
+        i64 where = place;
+#pragma unroll
+        for (u32 a = 0; a < AXES; a++) {
+            u64 i = low[a] + (corner >> (AXES - 1 - a) & 1);
+            i = i > axes.a[a].in - 1 ? axes.a[a].in - 1 : i;
+            where += (i64)i * axes.a[a].stride;
+            weight *= corner >> (AXES - 1 - a) & 1 ? share[a] : (N)1 - share[a];
+        }
+        sum += weight * pack_get(T, from[where]);
+    }
+    to[nest_place(&n, RANK, index, WRITTEN)] = pack_put(T, sum);
+}
+
+kernel block(THREADS) void upsample_backward(const T *restrict dout, T *restrict dx, struct nest n, struct axes axes)
+{
+    u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
+    if (at >= n.packs)
+        return;
+    nest_find(&n, RANK, at, index);
+    i64 place = nest_place(&n, RANK, index, READ);
+    u64 input[AXES], first[AXES], count[AXES], total = 1;
+#pragma unroll
+    for (u32 a = 0; a < AXES; a++) { // outputs from one input before to one behind, and one more for rounding
+        const struct axis *x = &axes.a[a];
+        input[a] = (u64)nest_place(&n, RANK, index, FIRST + a);
+        f64 step = x->scale > 0.0 ? 1.0 / x->scale : (f64)x->out, middle = (f64)input[a] * step;
+        f64 low = middle - step * 1.5 - 2.0, high = middle + step * 1.5 + 2.0;
+        u64 end = input[a] == x->in - 1 || high >= (f64)x->out ? x->out : (u64)high;
+        first[a] = input[a] == 0 || low <= 0.0 ? 0 : (u64)low;
+        count[a] = end > first[a] ? end - first[a] : 0;
+        total *= count[a];
+    }
+    N sum = 0;
+    for (u64 t = 0; t < total; t++) {
+        u64 rest = t;
+        i64 where = place;
+        N weight = 1;
+#pragma unroll
+        for (i32 a = (i32)AXES - 1; a >= 0; a--) {
+            u64 turns = LONG ? rest / count[a] : (u64)((u32)rest / (u32)count[a]), i = first[a] + rest - turns * count[a];
+            f64 share;
+            u64 low = input_of(&axes.a[a], i, &share);
+            N mine = low == input[a] ? (N)1 - (N)share : low + 1 == input[a] ? (N)share : (N)0;
+            weight *= mine;
+            where += (i64)i * axes.a[a].stride;
+            rest = turns;
+        }
+        if (weight != (N)0)
+            sum += weight * pack_get(T, dout[where]);
+    }
+    dx[nest_place(&n, RANK, index, WRITTEN)] = pack_put(T, sum);
+}
