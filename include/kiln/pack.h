@@ -41,6 +41,8 @@
 #define PACK_NUMBER_u64  u64
 #define PACK_NUMBER_f16  f32
 #define PACK_NUMBER_bf16 f32
+#define PACK_NUMBER_f8e4 f32
+#define PACK_NUMBER_f8e5 f32
 #define PACK_NUMBER_f32  f32
 #define PACK_NUMBER_f64  f64
 
@@ -55,6 +57,8 @@
 #define PACK_GET_u64(x)  (x)
 #define PACK_GET_f16(x)  f32(x)
 #define PACK_GET_bf16(x) f32(x)
+#define PACK_GET_f8e4(x) f32(x)
+#define PACK_GET_f8e5(x) f32(x)
 #define PACK_GET_f32(x)  (x)
 #define PACK_GET_f64(x)  (x)
 
@@ -69,6 +73,8 @@
 #define PACK_PUT_u64(x)  ((u64)(x))
 #define PACK_PUT_f16(x)  to_f16((f32)(x))
 #define PACK_PUT_bf16(x) to_bf16((f32)(x))
+#define PACK_PUT_f8e4(x) to_f8e4((f32)(x))
+#define PACK_PUT_f8e5(x) to_f8e5((f32)(x))
 #define PACK_PUT_f32(x)  ((f32)(x))
 #define PACK_PUT_f64(x)  ((f64)(x))
 
@@ -81,6 +87,8 @@
 #define PACK_OF_u32(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_i64(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_u64(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF_f8e4(T, n) PACK_PLAIN(T, n)
+#define PACK_OF_f8e5(T, n) PACK_PLAIN(T, n)
 #define PACK_OF_f32(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_f64(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_f16(T, n)  PACK_JOIN(PACK_HALVES_, n)(T, pack_f16)

@@ -1,6 +1,8 @@
 // The cases of copies (ops/suite.h): permutations, parts put together and taken apart.
 #include "ops/suite.h"
 
+#include <string.h>
+
 enum { COPY, CONCAT, SPLIT, PARTS = 11 }; // more parts than a launch has
 enum { MOVED = SUITE_F32 | SUITE_F16 | SUITE_F64 | 1 << KILN_U8 | 1 << KILN_BOOL };
 
@@ -119,10 +121,86 @@ static void describe(const op_case *c, char *out, size_t size)
     snprintf(out, size, "%s %u", names[c->option], c->axis);
 }
 
+// --- conversions
+enum { SMALL = 5 };
+static const double small[SMALL] = {0, 1, 2, 5, 7};
+
+// Whole numbers that every type has: number `which` as element i.
+static void put_small(kiln_type type, void *to, size_t i, int which)
+{
+    static const uint16_t half[SMALL] = {0, 0x3c00, 0x4000, 0x4500, 0x4700},
+                          brain[SMALL] = {0, 0x3f80, 0x4000, 0x40a0, 0x40e0};
+    static const uint8_t e4m3[SMALL] = {0, 0x38, 0x40, 0x4a, 0x4e},
+                         e5m2[SMALL] = {0, 0x3c, 0x40, 0x45, 0x47};
+    uint64_t whole = (uint64_t)small[which];
+    switch (type) {
+    case KILN_BOOL: ((uint8_t *)to)[i] = whole != 0; break;
+    case KILN_F8E4: ((uint8_t *)to)[i] = e4m3[which]; break;
+    case KILN_F8E5: ((uint8_t *)to)[i] = e5m2[which]; break;
+    case KILN_F16: ((uint16_t *)to)[i] = half[which]; break;
+    case KILN_BF16: ((uint16_t *)to)[i] = brain[which]; break;
+    case KILN_F32: ((float *)to)[i] = (float)small[which]; break;
+    case KILN_F64: ((double *)to)[i] = small[which]; break;
+    default: // integers, little endian
+        memcpy((uint8_t *)to + i * kiln_type_size(type), &whole, kiln_type_size(type));
+    }
+}
+
+// Converts host memory on the device; false: it failed.
+static bool converted(kiln *k, kiln_type from, const void *in, kiln_type to, void *out,
+                      size_t count)
+{
+    kiln_buffer *a = NULL, *b = NULL;
+    bool is_done = !kiln_buffer_new(k, from, count, &a) && !kiln_buffer_new(k, to, count, &b) &&
+                   !kiln_write(a, 0, in, count) &&
+                   !kiln_copy_view(k, &(kiln_copy_view_desc){.in = kiln_view_all(a),
+                                                             .out = kiln_view_all(b)}) &&
+                   !kiln_read(b, 0, out, count);
+    kiln_buffer_free(a);
+    kiln_buffer_free(b);
+    return is_done;
+}
+
+// Every type to every type; then what does not fit.
+static int more(kiln *k, int *passed)
+{
+    int failed = 0;
+    for (kiln_type from = KILN_BOOL; from <= KILN_F64; from++)
+        for (kiln_type to = KILN_BOOL; to <= KILN_F64; to++) {
+            uint64_t in[SMALL] = {0}, out[SMALL] = {0}, want[SMALL] = {0};
+            for (int i = 0; i < SMALL; i++) {
+                put_small(from, in, (size_t)i, i);
+                put_small(to, want, (size_t)i, from == KILN_BOOL && i ? 1 : i);
+            }
+            bool is_right = converted(k, from, in, to, out, SMALL) &&
+                            !memcmp(out, want, SMALL * kiln_type_size(to));
+            if (!is_right)
+                printf("copy: wrong from %s to %s\n", kiln_type_name(from), kiln_type_name(to));
+            *passed += is_right;
+            failed += !is_right;
+        }
+    static const float far[4] = {300, -5, 1e10f, -1e10f};
+    static const int32_t words[4] = {300, -5, INT32_MAX, INT32_MIN};
+    static const uint8_t bytes[4] = {44, 0, 255, 0}, narrow[4] = {0x79, 0xca, 0x7e, 0xfe};
+    int32_t as_words[4];
+    uint8_t as_bytes[4], as_narrow[4];
+    bool is_right = converted(k, KILN_F32, far, KILN_I32, as_words, 4) &&
+                    converted(k, KILN_F32, far, KILN_U8, as_bytes, 4) &&
+                    converted(k, KILN_F32, far, KILN_F8E4, as_narrow, 4) &&
+                    !memcmp(as_words, words, sizeof words) &&
+                    !memcmp(as_bytes, bytes, sizeof bytes) &&
+                    !memcmp(as_narrow, narrow, sizeof narrow);
+    if (!is_right)
+        printf("copy: wrong from f32 where it does not fit\n");
+    *passed += is_right;
+    return failed + !is_right;
+}
+
 const op_suite op_suite_copy = {.name = "copy",
                                 .cases = cases,
                                 .case_count = sizeof cases / sizeof *cases,
                                 .tensors = tensors,
                                 .call = call,
                                 .reference = reference,
-                                .describe = describe};
+                                .describe = describe,
+                                .more = more};
