@@ -142,6 +142,14 @@ typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs
     KILN_EW_ROUND,
     KILN_EW_CLAMP,
     KILN_EW_WHERE,
+    KILN_EW_TRUNC,
+    KILN_EW_FRAC,
+    KILN_EW_FMOD,
+    KILN_EW_REMAINDER,
+    KILN_EW_FLOOR_DIVIDE,
+    KILN_EW_HEAVISIDE,
+    KILN_EW_QUANTISE_I8,
+    KILN_EW_QUANTISE_U8,
     KILN_EW_EQUAL,
     KILN_EW_NOT_EQUAL,
     KILN_EW_LESS,
@@ -152,6 +160,8 @@ typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs
     KILN_EW_LOGICAL_OR,
     KILN_EW_LOGICAL_NOT,
     KILN_EW_IS_NAN,
+    KILN_EW_IS_INF,
+    KILN_EW_IS_FINITE,
     KILN_EW_EXP,
     KILN_EW_EXP2,
     KILN_EW_EXPM1,
@@ -168,6 +178,17 @@ typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs
     KILN_EW_COSH,
     KILN_EW_TANH,
     KILN_EW_ERF,
+    KILN_EW_LOG10,
+    KILN_EW_LOGIT,
+    KILN_EW_XLOGY,
+    KILN_EW_LOGADDEXP,
+    KILN_EW_CBRT,
+    KILN_EW_ASIN,
+    KILN_EW_ACOS,
+    KILN_EW_ASINH,
+    KILN_EW_ACOSH,
+    KILN_EW_ATANH,
+    KILN_EW_ERFC,
     KILN_EW_RELU,
     KILN_EW_RELU6,
     KILN_EW_LEAKY_RELU,
@@ -185,11 +206,29 @@ typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs
     KILN_EW_HARDSIGMOID,
     KILN_EW_HARDSWISH,
     KILN_EW_HARDTANH,
+    KILN_EW_PRELU,
+    KILN_EW_THRESHOLD,
+    KILN_EW_HARDSHRINK,
+    KILN_EW_SOFTSHRINK,
+    KILN_EW_TANHSHRINK,
+    KILN_EW_RELU_SQUARED,
+    KILN_EW_QUICK_GELU,
+    KILN_EW_SWISH,
     KILN_EW_ADD_RELU,
     KILN_EW_ADD_GELU,
     KILN_EW_ADD_SILU,
     KILN_EW_SILU_GATE,
     KILN_EW_GELU_GATE,
+    KILN_EW_SIGMOID_GATE,
+    KILN_EW_RELU_GATE,
+    KILN_EW_SQUARED_ERROR,
+    KILN_EW_ABSOLUTE_ERROR,
+    KILN_EW_HUBER,
+    KILN_EW_SMOOTH_L1,
+    KILN_EW_BCE,
+    KILN_EW_BCE_LOGITS,
+    KILN_EW_HINGE,
+    KILN_EW_SOFT_MARGIN,
     // end
     KILN_ELEMENTWISE_COUNT
 } kiln_elementwise;
@@ -318,9 +357,9 @@ typedef struct kiln_batch_norm_backward_desc {
 KILN_API kiln_status kiln_batch_norm_backward(kiln *k, const kiln_batch_norm_backward_desc *desc);
 
 // --- copies: out = in, views of the same sizes with any strides
-// Any type; where the types differ each element is converted (as KILN_EW_COPY does). Permutations,
-// slices with steps and reversed dimensions are views of in or out: kiln_view_permute,
-// kiln_view_slice, kiln_view_flip; repeated dimensions are kiln_view_broadcast.
+// Any type; where the types differ each element is converted: docs/ops/copy.md says how.
+// Permutations, slices with steps and reversed dimensions are views of in or out:
+// kiln_view_permute, kiln_view_slice, kiln_view_flip; repeated dimensions are kiln_view_broadcast.
 typedef struct kiln_copy_view_desc {
     kiln_view in, out;   // without an element in common
     kiln_stream *stream; // NULL: the device's own

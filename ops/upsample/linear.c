@@ -66,7 +66,7 @@ kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, stru
     to[nest_place(&n, RANK, index, WRITTEN)] = pack_put(T, sum);
 }
 
-kernel block(THREADS) void upsample_backward(const T *restrict dout, T *restrict dx, struct nest n, struct axes axes)
+kernel block(THREADS) min_blocks(1) void upsample_backward(const T *restrict dout, T *restrict dx, struct nest n, struct axes axes)
 {
     u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
     if (at >= n.packs)
