@@ -92,59 +92,120 @@ KILN_EW_CEIL = 20
 KILN_EW_ROUND = 21
 KILN_EW_CLAMP = 22
 KILN_EW_WHERE = 23
-KILN_EW_EQUAL = 24
-KILN_EW_NOT_EQUAL = 25
-KILN_EW_LESS = 26
-KILN_EW_LESS_EQUAL = 27
-KILN_EW_GREATER = 28
-KILN_EW_GREATER_EQUAL = 29
-KILN_EW_LOGICAL_AND = 30
-KILN_EW_LOGICAL_OR = 31
-KILN_EW_LOGICAL_NOT = 32
-KILN_EW_IS_NAN = 33
-KILN_EW_EXP = 34
-KILN_EW_EXP2 = 35
-KILN_EW_EXPM1 = 36
-KILN_EW_LOG = 37
-KILN_EW_LOG2 = 38
-KILN_EW_LOG1P = 39
-KILN_EW_SQRT = 40
-KILN_EW_RSQRT = 41
-KILN_EW_SIN = 42
-KILN_EW_COS = 43
-KILN_EW_TAN = 44
-KILN_EW_ATAN = 45
-KILN_EW_SINH = 46
-KILN_EW_COSH = 47
-KILN_EW_TANH = 48
-KILN_EW_ERF = 49
-KILN_EW_RELU = 50
-KILN_EW_RELU6 = 51
-KILN_EW_LEAKY_RELU = 52
-KILN_EW_ELU = 53
-KILN_EW_SELU = 54
-KILN_EW_CELU = 55
-KILN_EW_GELU = 56
-KILN_EW_GELU_TANH = 57
-KILN_EW_SIGMOID = 58
-KILN_EW_LOG_SIGMOID = 59
-KILN_EW_SILU = 60
-KILN_EW_SOFTPLUS = 61
-KILN_EW_SOFTSIGN = 62
-KILN_EW_MISH = 63
-KILN_EW_HARDSIGMOID = 64
-KILN_EW_HARDSWISH = 65
-KILN_EW_HARDTANH = 66
-KILN_EW_ADD_RELU = 67
-KILN_EW_ADD_GELU = 68
-KILN_EW_ADD_SILU = 69
-KILN_EW_SILU_GATE = 70
-KILN_EW_GELU_GATE = 71
-KILN_ELEMENTWISE_COUNT = 72
+KILN_EW_TRUNC = 24
+KILN_EW_FRAC = 25
+KILN_EW_FMOD = 26
+KILN_EW_REMAINDER = 27
+KILN_EW_FLOOR_DIVIDE = 28
+KILN_EW_HEAVISIDE = 29
+KILN_EW_QUANTISE_I8 = 30
+KILN_EW_QUANTISE_U8 = 31
+KILN_EW_EQUAL = 32
+KILN_EW_NOT_EQUAL = 33
+KILN_EW_LESS = 34
+KILN_EW_LESS_EQUAL = 35
+KILN_EW_GREATER = 36
+KILN_EW_GREATER_EQUAL = 37
+KILN_EW_LOGICAL_AND = 38
+KILN_EW_LOGICAL_OR = 39
+KILN_EW_LOGICAL_NOT = 40
+KILN_EW_IS_NAN = 41
+KILN_EW_IS_INF = 42
+KILN_EW_IS_FINITE = 43
+KILN_EW_EXP = 44
+KILN_EW_EXP2 = 45
+KILN_EW_EXPM1 = 46
+KILN_EW_LOG = 47
+KILN_EW_LOG2 = 48
+KILN_EW_LOG1P = 49
+KILN_EW_SQRT = 50
+KILN_EW_RSQRT = 51
+KILN_EW_SIN = 52
+KILN_EW_COS = 53
+KILN_EW_TAN = 54
+KILN_EW_ATAN = 55
+KILN_EW_SINH = 56
+KILN_EW_COSH = 57
+KILN_EW_TANH = 58
+KILN_EW_ERF = 59
+KILN_EW_LOG10 = 60
+KILN_EW_LOGIT = 61
+KILN_EW_XLOGY = 62
+KILN_EW_LOGADDEXP = 63
+KILN_EW_CBRT = 64
+KILN_EW_ASIN = 65
+KILN_EW_ACOS = 66
+KILN_EW_ASINH = 67
+KILN_EW_ACOSH = 68
+KILN_EW_ATANH = 69
+KILN_EW_ERFC = 70
+KILN_EW_RELU = 71
+KILN_EW_RELU6 = 72
+KILN_EW_LEAKY_RELU = 73
+KILN_EW_ELU = 74
+KILN_EW_SELU = 75
+KILN_EW_CELU = 76
+KILN_EW_GELU = 77
+KILN_EW_GELU_TANH = 78
+KILN_EW_SIGMOID = 79
+KILN_EW_LOG_SIGMOID = 80
+KILN_EW_SILU = 81
+KILN_EW_SOFTPLUS = 82
+KILN_EW_SOFTSIGN = 83
+KILN_EW_MISH = 84
+KILN_EW_HARDSIGMOID = 85
+KILN_EW_HARDSWISH = 86
+KILN_EW_HARDTANH = 87
+KILN_EW_PRELU = 88
+KILN_EW_THRESHOLD = 89
+KILN_EW_HARDSHRINK = 90
+KILN_EW_SOFTSHRINK = 91
+KILN_EW_TANHSHRINK = 92
+KILN_EW_RELU_SQUARED = 93
+KILN_EW_QUICK_GELU = 94
+KILN_EW_SWISH = 95
+KILN_EW_ADD_RELU = 96
+KILN_EW_ADD_GELU = 97
+KILN_EW_ADD_SILU = 98
+KILN_EW_SILU_GATE = 99
+KILN_EW_GELU_GATE = 100
+KILN_EW_SIGMOID_GATE = 101
+KILN_EW_RELU_GATE = 102
+KILN_EW_SQUARED_ERROR = 103
+KILN_EW_ABSOLUTE_ERROR = 104
+KILN_EW_HUBER = 105
+KILN_EW_SMOOTH_L1 = 106
+KILN_EW_BCE = 107
+KILN_EW_BCE_LOGITS = 108
+KILN_EW_HINGE = 109
+KILN_EW_SOFT_MARGIN = 110
+KILN_ELEMENTWISE_COUNT = 111
 KILN_PAD_CONSTANT = 0
 KILN_PAD_REFLECT = 1
 KILN_PAD_EDGE = 2
 KILN_PAD_CIRCULAR = 3
+KILN_INDEX_ELEMENTS = 0
+KILN_INDEX_TAKE = 1
+KILN_INDEX_ND = 2
+KILN_SCATTER_SET = 0
+KILN_SCATTER_ADD = 1
+KILN_SCATTER_MUL = 2
+KILN_SCATTER_MIN = 3
+KILN_SCATTER_MAX = 4
+KILN_RANDOM_UNIFORM = 0
+KILN_RANDOM_NORMAL = 1
+KILN_RANDOM_BERNOULLI = 2
+KILN_RANDOM_INTEGERS = 3
+KILN_GENERATE_FILL = 0
+KILN_GENERATE_ARANGE = 1
+KILN_GENERATE_LINSPACE = 2
+KILN_GENERATE_EYE = 3
+KILN_GENERATE_TRIL = 4
+KILN_GENERATE_TRIU = 5
+KILN_GENERATE_ONE_HOT = 6
+KILN_GENERATE_COUNT = 7
+KILN_UPSAMPLE_NEAREST = 0
+KILN_UPSAMPLE_LINEAR = 1
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -173,8 +234,13 @@ ENUMS = {
     "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
     "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4},
     "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2},
-    "kiln_elementwise": {"copy": 0, "add": 1, "sub": 2, "mul": 3, "div": 4, "pow": 5, "min": 6, "max": 7, "hypot": 8, "atan2": 9, "multiply_add": 10, "lerp": 11, "scale": 12, "blend": 13, "neg": 14, "abs": 15, "sign": 16, "square": 17, "reciprocal": 18, "floor": 19, "ceil": 20, "round": 21, "clamp": 22, "where": 23, "equal": 24, "not_equal": 25, "less": 26, "less_equal": 27, "greater": 28, "greater_equal": 29, "logical_and": 30, "logical_or": 31, "logical_not": 32, "is_nan": 33, "exp": 34, "exp2": 35, "expm1": 36, "log": 37, "log2": 38, "log1p": 39, "sqrt": 40, "rsqrt": 41, "sin": 42, "cos": 43, "tan": 44, "atan": 45, "sinh": 46, "cosh": 47, "tanh": 48, "erf": 49, "relu": 50, "relu6": 51, "leaky_relu": 52, "elu": 53, "selu": 54, "celu": 55, "gelu": 56, "gelu_tanh": 57, "sigmoid": 58, "log_sigmoid": 59, "silu": 60, "softplus": 61, "softsign": 62, "mish": 63, "hardsigmoid": 64, "hardswish": 65, "hardtanh": 66, "add_relu": 67, "add_gelu": 68, "add_silu": 69, "silu_gate": 70, "gelu_gate": 71},
+    "kiln_elementwise": {"copy": 0, "add": 1, "sub": 2, "mul": 3, "div": 4, "pow": 5, "min": 6, "max": 7, "hypot": 8, "atan2": 9, "multiply_add": 10, "lerp": 11, "scale": 12, "blend": 13, "neg": 14, "abs": 15, "sign": 16, "square": 17, "reciprocal": 18, "floor": 19, "ceil": 20, "round": 21, "clamp": 22, "where": 23, "trunc": 24, "frac": 25, "fmod": 26, "remainder": 27, "floor_divide": 28, "heaviside": 29, "quantise_i8": 30, "quantise_u8": 31, "equal": 32, "not_equal": 33, "less": 34, "less_equal": 35, "greater": 36, "greater_equal": 37, "logical_and": 38, "logical_or": 39, "logical_not": 40, "is_nan": 41, "is_inf": 42, "is_finite": 43, "exp": 44, "exp2": 45, "expm1": 46, "log": 47, "log2": 48, "log1p": 49, "sqrt": 50, "rsqrt": 51, "sin": 52, "cos": 53, "tan": 54, "atan": 55, "sinh": 56, "cosh": 57, "tanh": 58, "erf": 59, "log10": 60, "logit": 61, "xlogy": 62, "logaddexp": 63, "cbrt": 64, "asin": 65, "acos": 66, "asinh": 67, "acosh": 68, "atanh": 69, "erfc": 70, "relu": 71, "relu6": 72, "leaky_relu": 73, "elu": 74, "selu": 75, "celu": 76, "gelu": 77, "gelu_tanh": 78, "sigmoid": 79, "log_sigmoid": 80, "silu": 81, "softplus": 82, "softsign": 83, "mish": 84, "hardsigmoid": 85, "hardswish": 86, "hardtanh": 87, "prelu": 88, "threshold": 89, "hardshrink": 90, "softshrink": 91, "tanhshrink": 92, "relu_squared": 93, "quick_gelu": 94, "swish": 95, "add_relu": 96, "add_gelu": 97, "add_silu": 98, "silu_gate": 99, "gelu_gate": 100, "sigmoid_gate": 101, "relu_gate": 102, "squared_error": 103, "absolute_error": 104, "huber": 105, "smooth_l1": 106, "bce": 107, "bce_logits": 108, "hinge": 109, "soft_margin": 110},
     "kiln_pad_mode": {"constant": 0, "reflect": 1, "edge": 2, "circular": 3},
+    "kiln_index_form": {"elements": 0, "take": 1, "nd": 2},
+    "kiln_scatter_op": {"set": 0, "add": 1, "mul": 2, "min": 3, "max": 4},
+    "kiln_random_kind": {"uniform": 0, "normal": 1, "bernoulli": 2, "integers": 3},
+    "kiln_generate_op": {"fill": 0, "arange": 1, "linspace": 2, "eye": 3, "tril": 4, "triu": 5, "one_hot": 6},
+    "kiln_upsample_mode": {"nearest": 0, "linear": 1},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
@@ -630,11 +696,32 @@ FUNCTIONS = [
     ("kiln_softmax_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_norm_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_norm_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_group_norm_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_group_norm_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_batch_norm_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_batch_norm_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_copy_view", c_int, [c_void_p, c_void_p]),
     ("kiln_concat", c_int, [c_void_p, c_void_p]),
     ("kiln_split", c_int, [c_void_p, c_void_p]),
     ("kiln_pad_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_pad_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_gather_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_gather_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_gather_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_scatter_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_scatter", c_int, [c_void_p, c_void_p]),
+    ("kiln_embedding_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_embedding_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_embedding_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_random", c_int, [c_void_p, c_void_p]),
+    ("kiln_dropout_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_dropout_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_generate", c_int, [c_void_p, c_void_p]),
+    ("kiln_rope_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_rope_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_rope_tables", c_int, [c_void_p, c_void_p]),
+    ("kiln_upsample_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_upsample_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

@@ -181,12 +181,14 @@ def softmax_backward(out, dout, *, axis=-1, is_log=False, dx=None, stream=None, 
 
 _norm = Op(
     "kiln_norm_forward",
-    "160s160s160s160sI?3xdQ",
+    "160s160s160s160s160s160sI?3xdQ",
     [
         ("in", "x", ""),
         ("out", "out", "like:x"),
         ("in?", "weight", ""),
         ("in?", "bias", ""),
+        ("in", "residual", ""),
+        ("in", "sum", ""),
         ("axis", "axis", ""),
         ("bool", "is_rms", ""),
         ("float", "eps", ""),
@@ -195,26 +197,29 @@ _norm = Op(
 )
 
 
-def norm(x, *, weight=None, bias=None, axis=-1, is_rms=False, eps=1e-5, out=None, stream=None, device=None):
+def norm(x, residual, sum, *, weight=None, bias=None, axis=-1, is_rms=False, eps=1e-5, out=None, stream=None, device=None):
     """norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
 
     Types: f16, bf16, f32, the same for all views but the workspace. Sums are f32. out may be the same view as x.
 
         weight: one dimension, as long as the axis; without a buffer: none
-        bias: one dimension, as long as the axis; without a buffer: none
+        bias: one dimension, as long as the axis; without a buffer: none With a buffer: sum = x + residual, rounded to the type, and out is the norm of sum.
+        residual: as x; sum may be the same view as x or residual
+        sum: as x; sum may be the same view as x or residual
         is_rms: mean is 0: x / sqrt(mean of squares + eps)
     """
-    return _norm((x, out, weight, bias, axis, is_rms, eps, None,), stream, device)
+    return _norm((x, out, weight, bias, residual, sum, axis, is_rms, eps, None,), stream, device)
 
 
 _norm_backward = Op(
     "kiln_norm_backward",
-    "160s160s160s160s160s160s160sI?3xdQ",
+    "160s160s160s160s160s160s160s160sI?3xdQ",
     [
         ("in", "x", ""),
         ("in?", "weight", ""),
         ("in", "dout", ""),
         ("out", "dx", "like:x"),
+        ("out?", "dsum", "given"),
         ("out?", "dweight", "norm_parameter"),
         ("out?", "dbias", "norm_parameter"),
         ("work", "workspace", "norm_workspace"),
@@ -226,18 +231,148 @@ _norm_backward = Op(
 )
 
 
-def norm_backward(x, dout, *, weight=None, axis=-1, is_rms=False, eps=1e-5, dx=None, dweight=None, dbias=None, stream=None, device=None):
+def norm_backward(x, dout, *, weight=None, axis=-1, is_rms=False, eps=1e-5, dx=None, dsum=None, dweight=None, dbias=None, stream=None, device=None):
     """norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
 
-    Without dweight and dbias, dx may be the same view as x or dout.
+    Without dweight and dbias, dx may be the same view as x, dout or dsum. With a residual, x is the sum, and dx the gradient of the
+    residual, too.
 
         x: of the forward call
         weight: of the forward call
+        dsum: added to dx: what the sum has from elsewhere; without a buffer: none
         dweight: without a buffer: not wanted
         dbias: without a buffer: not wanted
         workspace: for dweight and dbias: two f32 for each row, dense
     """
-    return _norm_backward((x, weight, dout, dx, dweight, dbias, None, axis, is_rms, eps, None,), stream, device)
+    return _norm_backward((x, weight, dout, dx, dsum, dweight, dbias, None, axis, is_rms, eps, None,), stream, device)
+
+
+_group_norm = Op(
+    "kiln_group_norm_forward",
+    "160s160s160s160sQ160s160s160sdQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("in", "weight", ""),
+        ("in", "bias", ""),
+        ("int", "groups", ""),
+        ("in", "mean", ""),
+        ("in", "scale", ""),
+        ("work", "workspace", "given"),
+        ("float", "eps", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def group_norm(x, weight, bias, mean, scale, *, groups=0, eps=1e-5, out=None, workspace=None, stream=None, device=None):
+    """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
+
+    Group norm: mean and variance of groups of neighbouring channels of an item. One channel in a group: instance norm.
+
+        mean: results for backward: f32 [items * groups]
+        scale: results for backward: f32 [items * groups]
+    """
+    return _group_norm((x, out, weight, bias, groups, mean, scale, workspace, eps, None,), stream, device)
+
+
+_group_norm_backward = Op(
+    "kiln_group_norm_backward",
+    "160s160s160s160s160s160s160s160s160sQQ",
+    [
+        ("in", "x", ""),
+        ("in", "weight", ""),
+        ("in", "mean", ""),
+        ("in", "scale", ""),
+        ("in", "dout", ""),
+        ("out", "dx", "like:x"),
+        ("out?", "dweight", "like:weight"),
+        ("out?", "dbias", "given"),
+        ("work", "workspace", "given"),
+        ("int", "groups", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def group_norm_backward(x, weight, mean, scale, dout, *, groups=0, dx=None, dweight=None, dbias=None, workspace=None, stream=None, device=None):
+    """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
+
+        x: of the forward call
+        weight: of the forward call
+        mean: of the forward call
+        scale: of the forward call
+        dweight: without a buffer: not wanted
+        dbias: without a buffer: not wanted
+    """
+    return _group_norm_backward((x, weight, mean, scale, dout, dx, dweight, dbias, workspace, groups, None,), stream, device)
+
+
+_batch_norm = Op(
+    "kiln_batch_norm_forward",
+    "160s160s160s160s160s160s160s160s160sdd?7xQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("in", "weight", ""),
+        ("in", "bias", ""),
+        ("in?", "running_mean", ""),
+        ("in?", "running_variance", ""),
+        ("in", "mean", ""),
+        ("in", "scale", ""),
+        ("work", "workspace", "given"),
+        ("float", "eps", ""),
+        ("float", "momentum", ""),
+        ("bool", "is_eval", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def batch_norm(x, weight, bias, mean, scale, *, running_mean=None, running_variance=None, eps=1e-5, momentum=0.0, is_eval=False, out=None, workspace=None, stream=None, device=None):
+    """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
+
+    Batch norm: mean and variance of a channel over all items. Running statistics r become r * (1 - momentum) + momentum * new, with
+    the unbiased variance; with is_eval they are used instead.
+
+        running_mean: f32 [channels]; without a buffer: none
+        running_variance: f32 [channels]; without a buffer: none
+        mean: results for backward: f32 [channels]
+        scale: results for backward: f32 [channels]
+    """
+    return _batch_norm((x, out, weight, bias, running_mean, running_variance, mean, scale, workspace, eps, momentum, is_eval, None,), stream, device)
+
+
+_batch_norm_backward = Op(
+    "kiln_batch_norm_backward",
+    "160s160s160s160s160s160s160s160s160s?7xQ",
+    [
+        ("in", "x", ""),
+        ("in", "weight", ""),
+        ("in", "mean", ""),
+        ("in", "scale", ""),
+        ("in", "dout", ""),
+        ("out", "dx", "like:x"),
+        ("out?", "dweight", "like:weight"),
+        ("out?", "dbias", "given"),
+        ("work", "workspace", "given"),
+        ("bool", "is_eval", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def batch_norm_backward(x, weight, mean, scale, dout, *, is_eval=False, dx=None, dweight=None, dbias=None, workspace=None, stream=None, device=None):
+    """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
+
+        x: of the forward call
+        weight: of the forward call
+        mean: of the forward call
+        scale: of the forward call
+        dweight: without a buffer: not wanted
+        dbias: without a buffer: not wanted
+    """
+    return _batch_norm_backward((x, weight, mean, scale, dout, dx, dweight, dbias, workspace, is_eval, None,), stream, device)
 
 
 _copy_view = Op(
@@ -254,8 +389,8 @@ _copy_view = Op(
 def copy_view(x, *, out=None, stream=None, device=None):
     """copies: out = in, views of the same sizes with any strides
 
-    Any type; where the types differ each element is converted (as KILN_EW_COPY does). Permutations, slices with steps and reversed
-    dimensions are views of in or out: kiln_view_permute, kiln_view_slice, kiln_view_flip; repeated dimensions are
+    Any type; where the types differ each element is converted: docs/ops/copy.md says how. Permutations, slices with steps and
+    reversed dimensions are views of in or out: kiln_view_permute, kiln_view_slice, kiln_view_flip; repeated dimensions are
     kiln_view_broadcast.
 
         x: without an element in common
@@ -358,6 +493,356 @@ def pad_backward(dout, *, before=(), mode="constant", dx, stream=None, device=No
     of 16-bit types are f32.
     """
     return _pad_backward((dout, dx, before, mode, None,), stream, device)
+
+
+_gather = Op(
+    "kiln_gather_forward",
+    "160s160s160siIQ",
+    [
+        ("in", "x", ""),
+        ("in", "index", ""),
+        ("out", "out", "like:x"),
+        ("enum", "form", "kiln_index_form"),
+        ("axis", "axis", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def gather(x, index, *, form="elements", axis=-1, out=None, stream=None, device=None):
+    """gather and scatter: elements of x whose index along some axes is read from an index tensor
+
+        x: any type out: the elements
+        index: any type out: the elements
+        out: any type out: the elements
+        axis: nothing for KILN_INDEX_ND
+    """
+    return _gather((x, index, out, form, axis, None,), stream, device)
+
+
+_gather_backward = Op(
+    "kiln_gather_backward",
+    "160s160s160s160siIQ",
+    [
+        ("in", "index", ""),
+        ("in", "dout", ""),
+        ("out", "dx", "given"),
+        ("work", "workspace", "query:kiln_gather_backward_workspace:f32"),
+        ("enum", "form", "kiln_index_form"),
+        ("axis", "axis", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def gather_backward(index, dout, *, form="elements", axis=-1, dx, stream=None, device=None):
+    """gather and scatter: elements of x whose index along some axes is read from an index tensor
+
+    dx[i] is the sum of dout over the elements that are x[i], in the order of the indices: the same bits every time. Types: f16, bf16,
+    f32, f64; sums of 16-bit types are f32.
+
+        workspace: u32, dense: as many elements as kiln_gather_backward_workspace says
+    """
+    return _gather_backward((index, dout, dx, None, form, axis, None,), stream, device)
+
+
+_scatter = Op(
+    "kiln_scatter",
+    "160s160s160s160siIi4xQ",
+    [
+        ("in", "index", ""),
+        ("in", "source", ""),
+        ("out", "out", "like:index"),
+        ("work", "workspace", "query:kiln_scatter_workspace:f32"),
+        ("enum", "form", "kiln_index_form"),
+        ("axis", "axis", ""),
+        ("enum", "op", "kiln_scatter_op"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def scatter(index, source, *, form="elements", axis=-1, op="set", out=None, stream=None, device=None):
+    """gather and scatter: elements of x whose index along some axes is read from an index tensor
+
+    out[index] = out[index] op source, for the elements in their row-major order: the same bits every time. out is x of the forms.
+    Types: any for KILN_SCATTER_SET; else f16, bf16, f32, f64 and integers of 32 and 64 bits. At most 2^31 - 1 indices, and 2^32 - 258
+    places along the axes that they index.
+
+        workspace: u32, dense: as many elements as kiln_scatter_workspace says
+    """
+    return _scatter((index, source, out, None, form, axis, op, None,), stream, device)
+
+
+_embedding = Op(
+    "kiln_embedding_forward",
+    "160s160s160sQ",
+    [
+        ("in", "weight", ""),
+        ("in", "index", ""),
+        ("out", "out", "given"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def embedding(weight, index, *, out, stream=None, device=None):
+    """embedding: out[i…] = weight[index[i…]]
+
+        weight: [rows, columns]
+        index: i32 or i64, any rank
+        out: the sizes of index, then columns
+    """
+    return _embedding((weight, index, out, None,), stream, device)
+
+
+_embedding_backward = Op(
+    "kiln_embedding_backward",
+    "160s160s160s160s?7xq?7xQ",
+    [
+        ("in", "index", ""),
+        ("in", "dout", ""),
+        ("out", "dweight", "given"),
+        ("work", "workspace", "query:kiln_embedding_backward_workspace:f32"),
+        ("bool", "has_padding", ""),
+        ("int", "padding", ""),
+        ("bool", "is_added", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def embedding_backward(index, dout, *, has_padding=False, padding=0, is_added=False, dweight, stream=None, device=None):
+    """embedding: out[i…] = weight[index[i…]]
+
+    dweight is the sum of the rows of dout with the same index, in their order; the same bits every time.
+
+        workspace: u32, dense
+        has_padding: rows of dout with the index `padding` do not count
+        is_added: to what dweight has; else it starts with 0
+    """
+    return _embedding_backward((index, dout, dweight, None, has_padding, padding, is_added, None,), stream, device)
+
+
+_random = Op(
+    "kiln_random",
+    "160si4xQQddqqQ",
+    [
+        ("out", "out", "given"),
+        ("enum", "kind", "kiln_random_kind"),
+        ("int", "seed", ""),
+        ("int", "offset", ""),
+        ("float", "alpha", ""),
+        ("float", "beta", ""),
+        ("int", "low", ""),
+        ("int", "high", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def random(*, kind="uniform", seed=0, offset=0, alpha=0.0, beta=0.0, low=0, high=0, out, stream=None, device=None):
+    """random numbers: Philox4x32-10, the same bits on every device
+    """
+    return _random((out, kind, seed, offset, alpha, beta, low, high, None,), stream, device)
+
+
+_dropout = Op(
+    "kiln_dropout_forward",
+    "160s160sdQQQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("float", "rate", ""),
+        ("int", "seed", ""),
+        ("int", "offset", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def dropout(x, *, rate=0.0, seed=0, offset=0, out=None, stream=None, device=None):
+    """dropout: out = 0 with the probability `rate`, else x / (1 - rate)
+
+    Types: f16, bf16, f32, f64. Nothing is stored: backward takes dout as x and dx as out, with the same rate, seed and offset. out
+    may be the same view as x.
+    """
+    return _dropout((x, out, rate, seed, offset, None,), stream, device)
+
+
+_dropout_backward = Op(
+    "kiln_dropout_backward",
+    "160s160sdQQQ",
+    [
+        ("in", "x", ""),
+        ("in", "out", ""),
+        ("float", "rate", ""),
+        ("int", "seed", ""),
+        ("int", "offset", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def dropout_backward(x, out, *, rate=0.0, seed=0, offset=0, stream=None, device=None):
+    """dropout: out = 0 with the probability `rate`, else x / (1 - rate)
+
+    Types: f16, bf16, f32, f64. Nothing is stored: backward takes dout as x and dx as out, with the same rate, seed and offset. out
+    may be the same view as x.
+    """
+    return _dropout_backward((x, out, rate, seed, offset, None,), stream, device)
+
+
+_generate = Op(
+    "kiln_generate",
+    "i4x160s160sddqQ",
+    [
+        ("enum", "op", "kiln_generate_op"),
+        ("in", "in", ""),
+        ("out", "out", "given"),
+        ("float", "alpha", ""),
+        ("float", "beta", ""),
+        ("int", "diagonal", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def generate(x, *, op="fill", alpha=0.0, beta=0.0, diagonal=0, out, stream=None, device=None):
+    """tensors from the indices of their elements
+
+    The backward pass of a triangle is the same triangle of dout; it may be in place.
+
+        x: TRIL, TRIU: as out; ONE_HOT: i32 or i64, without out's last dimension
+        diagonal: EYE, TRIL, TRIU: column minus row; 0: the main one
+    """
+    return _generate((op, x, out, alpha, beta, diagonal, None,), stream, device)
+
+
+_rope = Op(
+    "kiln_rope_forward",
+    "160s160s160s160s?7xQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("in", "cos", ""),
+        ("in", "sin", ""),
+        ("bool", "is_interleaved", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def rope(x, cos, sin, *, is_interleaved=False, out=None, stream=None, device=None):
+    """rope: rotary position embedding, pairs of numbers turned by an angle
+
+    Types: f16, bf16, f32, f64, x and out the same; the tables have any of them. x is [..., dim], with any strides: [batch, heads,
+    length, dim] or [batch, length, heads, dim]. cos and sin are [..., pairs] and are broadcast to x: [length, pairs], or [length, 1,
+    pairs] where heads are behind the length, or [batch, 1, length, pairs]. The first 2 * pairs numbers are turned, others are copied.
+    out may be the same view as x. Backward takes dout as x and dx as out.
+
+        is_interleaved: pairs are x[2 * i], x[2 * i + 1] (GPT-J); else x[i], x[i + pairs] (NeoX)
+    """
+    return _rope((x, out, cos, sin, is_interleaved, None,), stream, device)
+
+
+_rope_backward = Op(
+    "kiln_rope_backward",
+    "160s160s160s160s?7xQ",
+    [
+        ("in", "x", ""),
+        ("in", "out", ""),
+        ("in", "cos", ""),
+        ("in", "sin", ""),
+        ("bool", "is_interleaved", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def rope_backward(x, out, cos, sin, *, is_interleaved=False, stream=None, device=None):
+    """rope: rotary position embedding, pairs of numbers turned by an angle
+
+    Types: f16, bf16, f32, f64, x and out the same; the tables have any of them. x is [..., dim], with any strides: [batch, heads,
+    length, dim] or [batch, length, heads, dim]. cos and sin are [..., pairs] and are broadcast to x: [length, pairs], or [length, 1,
+    pairs] where heads are behind the length, or [batch, 1, length, pairs]. The first 2 * pairs numbers are turned, others are copied.
+    out may be the same view as x. Backward takes dout as x and dx as out.
+
+        is_interleaved: pairs are x[2 * i], x[2 * i + 1] (GPT-J); else x[i], x[i + pairs] (NeoX)
+    """
+    return _rope_backward((x, out, cos, sin, is_interleaved, None,), stream, device)
+
+
+_rope_tables = Op(
+    "kiln_rope_tables",
+    "160s160s160sqddQ",
+    [
+        ("in", "cos", ""),
+        ("in", "sin", ""),
+        ("in?", "positions", ""),
+        ("int", "offset", ""),
+        ("float", "base", ""),
+        ("float", "scale", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def rope_tables(cos, sin, *, positions=None, offset=0, base=0.0, scale=0.0, stream=None, device=None):
+    """rope: rotary position embedding, pairs of numbers turned by an angle
+
+    The tables: angle = (position + offset) * scale * base to the power of -2 * i / (2 * pairs), computed in f64.
+
+        cos: [..., pairs], of the same sizes and type
+        sin: [..., pairs], of the same sizes and type
+        positions: i32 or i64, cos without its last dimension; without a buffer: the index along the dimension before the last
+        base: scale 0: 1
+        scale: scale 0: 1
+    """
+    return _rope_tables((cos, sin, positions, offset, base, scale, None,), stream, device)
+
+
+_upsample = Op(
+    "kiln_upsample_forward",
+    "160s160si?3xQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("enum", "mode", "kiln_upsample_mode"),
+        ("bool", "aligns_corners", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def upsample(x, *, mode="nearest", aligns_corners=False, out=None, stream=None, device=None):
+    """upsample: x at other sizes
+
+    Dimensions of other sizes in out are interpolated, up to three of them by KILN_UPSAMPLE_LINEAR: linear, bilinear, trilinear.
+    Output i is at input (i + 0.5) * in / out - 0.5, but not below 0; with aligns_corners at i * (in - 1) / (out - 1).
+    """
+    return _upsample((x, out, mode, aligns_corners, None,), stream, device)
+
+
+_upsample_backward = Op(
+    "kiln_upsample_backward",
+    "160s160si?3xQ",
+    [
+        ("in", "dout", ""),
+        ("out", "dx", "given"),
+        ("enum", "mode", "kiln_upsample_mode"),
+        ("bool", "aligns_corners", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def upsample_backward(dout, *, mode="nearest", aligns_corners=False, dx, stream=None, device=None):
+    """upsample: x at other sizes
+
+    Each element of dx is a sum over the outputs that it is in, in their order: the same bits every time.
+    """
+    return _upsample_backward((dout, dx, mode, aligns_corners, None,), stream, device)
 
 
 _reduce = Op(
@@ -847,244 +1332,439 @@ def where(a, b, c, *, out=None, dtype=None, stream=None, device=None):
     return elementwise(23, "BTT_T", (a, b, c), 0.0, 0.0, out, dtype, stream, device)
 
 
+def trunc(a, *, out=None, dtype=None, stream=None, device=None):
+    """nearest integer towards zero"""
+    return elementwise(24, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def frac(a, *, out=None, dtype=None, stream=None, device=None):
+    """what is behind the point, with the sign of a"""
+    return elementwise(25, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def fmod(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """remainder of a / b with the sign of a"""
+    return elementwise(26, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def remainder(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """remainder of a / b with the sign of b"""
+    return elementwise(27, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def floor_divide(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a / b, rounded down"""
+    return elementwise(28, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def heaviside(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """0 below 0, 1 above, b at 0"""
+    return elementwise(29, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def quantise_i8(a, *, alpha=1.0, beta=0.0, out=None, dtype=None, stream=None, device=None):
+    """round(a / alpha) + beta within -128 … 127"""
+    return elementwise(30, "T_T", (a,), alpha, beta, out, dtype, stream, device)
+
+
+def quantise_u8(a, *, alpha=1.0, beta=0.0, out=None, dtype=None, stream=None, device=None):
+    """round(a / alpha) + beta within 0 … 255"""
+    return elementwise(31, "T_T", (a,), alpha, beta, out, dtype, stream, device)
+
+
 def equal(a, b, *, out=None, dtype=None, stream=None, device=None):
     """a == b"""
-    return elementwise(24, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(32, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def not_equal(a, b, *, out=None, dtype=None, stream=None, device=None):
     """a != b"""
-    return elementwise(25, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(33, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def less(a, b, *, out=None, dtype=None, stream=None, device=None):
     """a < b"""
-    return elementwise(26, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(34, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def less_equal(a, b, *, out=None, dtype=None, stream=None, device=None):
     """a <= b"""
-    return elementwise(27, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(35, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def greater(a, b, *, out=None, dtype=None, stream=None, device=None):
     """a > b"""
-    return elementwise(28, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(36, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def greater_equal(a, b, *, out=None, dtype=None, stream=None, device=None):
     """a >= b"""
-    return elementwise(29, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(37, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def logical_and(a, b, *, out=None, dtype=None, stream=None, device=None):
     """both are not 0"""
-    return elementwise(30, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(38, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def logical_or(a, b, *, out=None, dtype=None, stream=None, device=None):
     """one of them is not 0"""
-    return elementwise(31, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(39, "TT_B", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def logical_not(a, *, out=None, dtype=None, stream=None, device=None):
     """a is 0"""
-    return elementwise(32, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(40, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def is_nan(a, *, out=None, dtype=None, stream=None, device=None):
     """a is a NaN"""
-    return elementwise(33, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(41, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def is_inf(a, *, out=None, dtype=None, stream=None, device=None):
+    """a is an infinity"""
+    return elementwise(42, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def is_finite(a, *, out=None, dtype=None, stream=None, device=None):
+    """a is neither infinite nor a NaN"""
+    return elementwise(43, "T_B", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def exp(a, *, out=None, dtype=None, stream=None, device=None):
     """e to the a"""
-    return elementwise(34, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(44, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def exp2(a, *, out=None, dtype=None, stream=None, device=None):
     """2 to the a"""
-    return elementwise(35, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(45, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def expm1(a, *, out=None, dtype=None, stream=None, device=None):
     """exp(a) - 1 without cancellation"""
-    return elementwise(36, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(46, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def log(a, *, out=None, dtype=None, stream=None, device=None):
     """natural logarithm"""
-    return elementwise(37, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(47, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def log2(a, *, out=None, dtype=None, stream=None, device=None):
     """logarithm to base 2"""
-    return elementwise(38, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(48, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def log1p(a, *, out=None, dtype=None, stream=None, device=None):
     """log(1 + a) without cancellation"""
-    return elementwise(39, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(49, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def sqrt(a, *, out=None, dtype=None, stream=None, device=None):
     """square root"""
-    return elementwise(40, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(50, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def rsqrt(a, *, out=None, dtype=None, stream=None, device=None):
     """1 / sqrt(a)"""
-    return elementwise(41, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(51, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def sin(a, *, out=None, dtype=None, stream=None, device=None):
     """sine"""
-    return elementwise(42, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(52, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def cos(a, *, out=None, dtype=None, stream=None, device=None):
     """cosine"""
-    return elementwise(43, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(53, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def tan(a, *, out=None, dtype=None, stream=None, device=None):
     """tangent"""
-    return elementwise(44, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(54, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def atan(a, *, out=None, dtype=None, stream=None, device=None):
     """arc tangent"""
-    return elementwise(45, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(55, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def sinh(a, *, out=None, dtype=None, stream=None, device=None):
     """hyperbolic sine"""
-    return elementwise(46, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(56, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def cosh(a, *, out=None, dtype=None, stream=None, device=None):
     """hyperbolic cosine"""
-    return elementwise(47, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(57, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def tanh(a, *, out=None, dtype=None, stream=None, device=None):
     """hyperbolic tangent"""
-    return elementwise(48, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(58, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def erf(a, *, out=None, dtype=None, stream=None, device=None):
     """error function"""
-    return elementwise(49, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(59, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def log10(a, *, out=None, dtype=None, stream=None, device=None):
+    """logarithm to base 10"""
+    return elementwise(60, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def logit(a, *, out=None, dtype=None, stream=None, device=None):
+    """log(a / (1 - a))"""
+    return elementwise(61, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def xlogy(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a * log(b); 0 where a is"""
+    return elementwise(62, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def logaddexp(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """log(exp(a) + exp(b))"""
+    return elementwise(63, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def cbrt(a, *, out=None, dtype=None, stream=None, device=None):
+    """cube root"""
+    return elementwise(64, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def asin(a, *, out=None, dtype=None, stream=None, device=None):
+    """arc sine"""
+    return elementwise(65, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def acos(a, *, out=None, dtype=None, stream=None, device=None):
+    """arc cosine"""
+    return elementwise(66, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def asinh(a, *, out=None, dtype=None, stream=None, device=None):
+    """inverse of sinh"""
+    return elementwise(67, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def acosh(a, *, out=None, dtype=None, stream=None, device=None):
+    """inverse of cosh; a is at least 1"""
+    return elementwise(68, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def atanh(a, *, out=None, dtype=None, stream=None, device=None):
+    """inverse of tanh"""
+    return elementwise(69, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def erfc(a, *, out=None, dtype=None, stream=None, device=None):
+    """1 - erf(a) without cancellation"""
+    return elementwise(70, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def relu(a, *, out=None, dtype=None, stream=None, device=None):
     """max(a, 0); a NaN stays one"""
-    return elementwise(50, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(71, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def relu6(a, *, out=None, dtype=None, stream=None, device=None):
     """a within 0 … 6"""
-    return elementwise(51, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(72, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def leaky_relu(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
     """a, below 0 alpha * a"""
-    return elementwise(52, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+    return elementwise(73, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
 
 
 def elu(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
     """a, below 0 alpha * (exp(a) - 1)"""
-    return elementwise(53, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+    return elementwise(74, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
 
 
 def selu(a, *, out=None, dtype=None, stream=None, device=None):
     """elu, scaled so that mean 0 and variance 1 stay"""
-    return elementwise(54, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(75, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def celu(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
     """a, below 0 alpha * (exp(a / alpha) - 1)"""
-    return elementwise(55, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+    return elementwise(76, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
 
 
 def gelu(a, *, out=None, dtype=None, stream=None, device=None):
     """a times the normal distribution of a"""
-    return elementwise(56, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(77, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def gelu_tanh(a, *, out=None, dtype=None, stream=None, device=None):
     """gelu with tanh in place of erf"""
-    return elementwise(57, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(78, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def sigmoid(a, *, out=None, dtype=None, stream=None, device=None):
     """1 / (1 + exp(-a))"""
-    return elementwise(58, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(79, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def log_sigmoid(a, *, out=None, dtype=None, stream=None, device=None):
     """log(sigmoid(a))"""
-    return elementwise(59, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(80, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def silu(a, *, out=None, dtype=None, stream=None, device=None):
     """a * sigmoid(a)"""
-    return elementwise(60, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(81, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def softplus(a, *, out=None, dtype=None, stream=None, device=None):
     """log(1 + exp(a))"""
-    return elementwise(61, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(82, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def softsign(a, *, out=None, dtype=None, stream=None, device=None):
     """a / (1 + |a|)"""
-    return elementwise(62, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(83, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def mish(a, *, out=None, dtype=None, stream=None, device=None):
     """a * tanh(softplus(a))"""
-    return elementwise(63, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(84, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def hardsigmoid(a, *, out=None, dtype=None, stream=None, device=None):
     """a / 6 + 1/2 within 0 … 1"""
-    return elementwise(64, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(85, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def hardswish(a, *, out=None, dtype=None, stream=None, device=None):
     """a * hardsigmoid(a)"""
-    return elementwise(65, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(86, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
 
 
 def hardtanh(a, *, out=None, dtype=None, stream=None, device=None):
     """a within -1 … 1"""
-    return elementwise(66, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(87, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def prelu(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a, below 0 times b"""
+    return elementwise(88, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def threshold(a, *, alpha=1.0, beta=0.0, out=None, dtype=None, stream=None, device=None):
+    """a above alpha, else beta"""
+    return elementwise(89, "T_T", (a,), alpha, beta, out, dtype, stream, device)
+
+
+def hardshrink(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """a, but 0 within -alpha … alpha"""
+    return elementwise(90, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+
+
+def softshrink(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """a closer to 0 by alpha"""
+    return elementwise(91, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
+
+
+def tanhshrink(a, *, out=None, dtype=None, stream=None, device=None):
+    """a - tanh(a)"""
+    return elementwise(92, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def relu_squared(a, *, out=None, dtype=None, stream=None, device=None):
+    """the square of relu(a)"""
+    return elementwise(93, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def quick_gelu(a, *, out=None, dtype=None, stream=None, device=None):
+    """a * sigmoid(1.702 * a)"""
+    return elementwise(94, "T_T", (a,), 0.0, 0.0, out, dtype, stream, device)
+
+
+def swish(a, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """a * sigmoid(alpha * a)"""
+    return elementwise(95, "T_T", (a,), alpha, 0.0, out, dtype, stream, device)
 
 
 def add_relu(a, b, *, out=None, dtype=None, stream=None, device=None):
     """relu(a + b)"""
-    return elementwise(67, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(96, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def add_gelu(a, b, *, out=None, dtype=None, stream=None, device=None):
     """gelu(a + b)"""
-    return elementwise(68, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(97, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def add_silu(a, b, *, out=None, dtype=None, stream=None, device=None):
     """silu(a + b)"""
-    return elementwise(69, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(98, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def silu_gate(a, b, *, out=None, dtype=None, stream=None, device=None):
     """silu(a) * b"""
-    return elementwise(70, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(99, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 def gelu_gate(a, b, *, out=None, dtype=None, stream=None, device=None):
     """gelu(a) * b"""
-    return elementwise(71, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+    return elementwise(100, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def sigmoid_gate(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """a * sigmoid(b): glu"""
+    return elementwise(101, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def relu_gate(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """relu(a) * b"""
+    return elementwise(102, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def squared_error(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """(a - b) squared"""
+    return elementwise(103, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def absolute_error(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """|a - b|"""
+    return elementwise(104, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def huber(a, b, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """half the square of a - b, linear where it is above alpha"""
+    return elementwise(105, "TT_T", (a, b), alpha, 0.0, out, dtype, stream, device)
+
+
+def smooth_l1(a, b, *, alpha=1.0, out=None, dtype=None, stream=None, device=None):
+    """huber / alpha"""
+    return elementwise(106, "TT_T", (a, b), alpha, 0.0, out, dtype, stream, device)
+
+
+def bce(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """cross-entropy of the probability a and the target b"""
+    return elementwise(107, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def bce_logits(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """bce(sigmoid(a), b) without overflow"""
+    return elementwise(108, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def hinge(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """1 - a * b, not below 0"""
+    return elementwise(109, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
+
+
+def soft_margin(a, b, *, out=None, dtype=None, stream=None, device=None):
+    """log(1 + exp(-a * b))"""
+    return elementwise(110, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
 
 # name: (number, signature, has alpha, has beta, has derivatives)
@@ -1113,54 +1793,93 @@ ELEMENTWISE = {
     "round": (21, "T_T", False, False, True),
     "clamp": (22, "T_T", True, True, True),
     "where": (23, "BTT_T", False, False, True),
-    "equal": (24, "TT_B", False, False, False),
-    "not_equal": (25, "TT_B", False, False, False),
-    "less": (26, "TT_B", False, False, False),
-    "less_equal": (27, "TT_B", False, False, False),
-    "greater": (28, "TT_B", False, False, False),
-    "greater_equal": (29, "TT_B", False, False, False),
-    "logical_and": (30, "TT_B", False, False, False),
-    "logical_or": (31, "TT_B", False, False, False),
-    "logical_not": (32, "T_B", False, False, False),
-    "is_nan": (33, "T_B", False, False, False),
-    "exp": (34, "T_T", False, False, True),
-    "exp2": (35, "T_T", False, False, True),
-    "expm1": (36, "T_T", False, False, True),
-    "log": (37, "T_T", False, False, True),
-    "log2": (38, "T_T", False, False, True),
-    "log1p": (39, "T_T", False, False, True),
-    "sqrt": (40, "T_T", False, False, True),
-    "rsqrt": (41, "T_T", False, False, True),
-    "sin": (42, "T_T", False, False, True),
-    "cos": (43, "T_T", False, False, True),
-    "tan": (44, "T_T", False, False, True),
-    "atan": (45, "T_T", False, False, True),
-    "sinh": (46, "T_T", False, False, True),
-    "cosh": (47, "T_T", False, False, True),
-    "tanh": (48, "T_T", False, False, True),
-    "erf": (49, "T_T", False, False, True),
-    "relu": (50, "T_T", False, False, True),
-    "relu6": (51, "T_T", False, False, True),
-    "leaky_relu": (52, "T_T", True, False, True),
-    "elu": (53, "T_T", True, False, True),
-    "selu": (54, "T_T", False, False, True),
-    "celu": (55, "T_T", True, False, True),
-    "gelu": (56, "T_T", False, False, True),
-    "gelu_tanh": (57, "T_T", False, False, True),
-    "sigmoid": (58, "T_T", False, False, True),
-    "log_sigmoid": (59, "T_T", False, False, True),
-    "silu": (60, "T_T", False, False, True),
-    "softplus": (61, "T_T", False, False, True),
-    "softsign": (62, "T_T", False, False, True),
-    "mish": (63, "T_T", False, False, True),
-    "hardsigmoid": (64, "T_T", False, False, True),
-    "hardswish": (65, "T_T", False, False, True),
-    "hardtanh": (66, "T_T", False, False, True),
-    "add_relu": (67, "TT_T", False, False, True),
-    "add_gelu": (68, "TT_T", False, False, True),
-    "add_silu": (69, "TT_T", False, False, True),
-    "silu_gate": (70, "TT_T", False, False, True),
-    "gelu_gate": (71, "TT_T", False, False, True),
+    "trunc": (24, "T_T", False, False, True),
+    "frac": (25, "T_T", False, False, True),
+    "fmod": (26, "TT_T", False, False, True),
+    "remainder": (27, "TT_T", False, False, True),
+    "floor_divide": (28, "TT_T", False, False, True),
+    "heaviside": (29, "TT_T", False, False, True),
+    "quantise_i8": (30, "T_T", True, True, False),
+    "quantise_u8": (31, "T_T", True, True, False),
+    "equal": (32, "TT_B", False, False, False),
+    "not_equal": (33, "TT_B", False, False, False),
+    "less": (34, "TT_B", False, False, False),
+    "less_equal": (35, "TT_B", False, False, False),
+    "greater": (36, "TT_B", False, False, False),
+    "greater_equal": (37, "TT_B", False, False, False),
+    "logical_and": (38, "TT_B", False, False, False),
+    "logical_or": (39, "TT_B", False, False, False),
+    "logical_not": (40, "T_B", False, False, False),
+    "is_nan": (41, "T_B", False, False, False),
+    "is_inf": (42, "T_B", False, False, False),
+    "is_finite": (43, "T_B", False, False, False),
+    "exp": (44, "T_T", False, False, True),
+    "exp2": (45, "T_T", False, False, True),
+    "expm1": (46, "T_T", False, False, True),
+    "log": (47, "T_T", False, False, True),
+    "log2": (48, "T_T", False, False, True),
+    "log1p": (49, "T_T", False, False, True),
+    "sqrt": (50, "T_T", False, False, True),
+    "rsqrt": (51, "T_T", False, False, True),
+    "sin": (52, "T_T", False, False, True),
+    "cos": (53, "T_T", False, False, True),
+    "tan": (54, "T_T", False, False, True),
+    "atan": (55, "T_T", False, False, True),
+    "sinh": (56, "T_T", False, False, True),
+    "cosh": (57, "T_T", False, False, True),
+    "tanh": (58, "T_T", False, False, True),
+    "erf": (59, "T_T", False, False, True),
+    "log10": (60, "T_T", False, False, True),
+    "logit": (61, "T_T", False, False, True),
+    "xlogy": (62, "TT_T", False, False, True),
+    "logaddexp": (63, "TT_T", False, False, True),
+    "cbrt": (64, "T_T", False, False, True),
+    "asin": (65, "T_T", False, False, True),
+    "acos": (66, "T_T", False, False, True),
+    "asinh": (67, "T_T", False, False, True),
+    "acosh": (68, "T_T", False, False, True),
+    "atanh": (69, "T_T", False, False, True),
+    "erfc": (70, "T_T", False, False, True),
+    "relu": (71, "T_T", False, False, True),
+    "relu6": (72, "T_T", False, False, True),
+    "leaky_relu": (73, "T_T", True, False, True),
+    "elu": (74, "T_T", True, False, True),
+    "selu": (75, "T_T", False, False, True),
+    "celu": (76, "T_T", True, False, True),
+    "gelu": (77, "T_T", False, False, True),
+    "gelu_tanh": (78, "T_T", False, False, True),
+    "sigmoid": (79, "T_T", False, False, True),
+    "log_sigmoid": (80, "T_T", False, False, True),
+    "silu": (81, "T_T", False, False, True),
+    "softplus": (82, "T_T", False, False, True),
+    "softsign": (83, "T_T", False, False, True),
+    "mish": (84, "T_T", False, False, True),
+    "hardsigmoid": (85, "T_T", False, False, True),
+    "hardswish": (86, "T_T", False, False, True),
+    "hardtanh": (87, "T_T", False, False, True),
+    "prelu": (88, "TT_T", False, False, True),
+    "threshold": (89, "T_T", True, True, True),
+    "hardshrink": (90, "T_T", True, False, True),
+    "softshrink": (91, "T_T", True, False, True),
+    "tanhshrink": (92, "T_T", False, False, True),
+    "relu_squared": (93, "T_T", False, False, True),
+    "quick_gelu": (94, "T_T", False, False, True),
+    "swish": (95, "T_T", True, False, True),
+    "add_relu": (96, "TT_T", False, False, True),
+    "add_gelu": (97, "TT_T", False, False, True),
+    "add_silu": (98, "TT_T", False, False, True),
+    "silu_gate": (99, "TT_T", False, False, True),
+    "gelu_gate": (100, "TT_T", False, False, True),
+    "sigmoid_gate": (101, "TT_T", False, False, True),
+    "relu_gate": (102, "TT_T", False, False, True),
+    "squared_error": (103, "TT_T", False, False, True),
+    "absolute_error": (104, "TT_T", False, False, True),
+    "huber": (105, "TT_T", True, False, True),
+    "smooth_l1": (106, "TT_T", True, False, True),
+    "bce": (107, "TT_T", False, False, True),
+    "bce_logits": (108, "TT_T", False, False, True),
+    "hinge": (109, "TT_T", False, False, True),
+    "soft_margin": (110, "TT_T", False, False, True),
 }
 
 __all__ = [
@@ -1172,11 +1891,29 @@ __all__ = [
     "softmax_backward",
     "norm",
     "norm_backward",
+    "group_norm",
+    "group_norm_backward",
+    "batch_norm",
+    "batch_norm_backward",
     "copy_view",
     "concat",
     "split",
     "pad",
     "pad_backward",
+    "gather",
+    "gather_backward",
+    "scatter",
+    "embedding",
+    "embedding_backward",
+    "random",
+    "dropout",
+    "dropout_backward",
+    "generate",
+    "rope",
+    "rope_backward",
+    "rope_tables",
+    "upsample",
+    "upsample_backward",
     "sum",
     "mean",
     "prod",
@@ -1224,6 +1961,14 @@ __all__ = [
     "round",
     "clamp",
     "where",
+    "trunc",
+    "frac",
+    "fmod",
+    "remainder",
+    "floor_divide",
+    "heaviside",
+    "quantise_i8",
+    "quantise_u8",
     "equal",
     "not_equal",
     "less",
@@ -1234,6 +1979,8 @@ __all__ = [
     "logical_or",
     "logical_not",
     "is_nan",
+    "is_inf",
+    "is_finite",
     "exp",
     "exp2",
     "expm1",
@@ -1250,6 +1997,17 @@ __all__ = [
     "cosh",
     "tanh",
     "erf",
+    "log10",
+    "logit",
+    "xlogy",
+    "logaddexp",
+    "cbrt",
+    "asin",
+    "acos",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erfc",
     "relu",
     "relu6",
     "leaky_relu",
@@ -1267,9 +2025,27 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "prelu",
+    "threshold",
+    "hardshrink",
+    "softshrink",
+    "tanhshrink",
+    "relu_squared",
+    "quick_gelu",
+    "swish",
     "add_relu",
     "add_gelu",
     "add_silu",
     "silu_gate",
     "gelu_gate",
+    "sigmoid_gate",
+    "relu_gate",
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "smooth_l1",
+    "bce",
+    "bce_logits",
+    "hinge",
+    "soft_margin",
 ]
