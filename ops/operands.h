@@ -24,7 +24,7 @@ kiln_status op_check_operands(kiln *k, const char *call, const op_operand *opera
 kiln_status op_check_type(kiln *k, const char *call, const op_operand *o, kiln_type type);
 kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const op_operand *like);
 // A workspace of at least that many bytes: dense, of any type, at a multiple of 8 bytes. `words`
-// gets it as a view of u64; where no bytes are needed, some view that nobody reads.
+// gets it as a view of u64; where no bytes are needed, some view that is not read.
 kiln_status op_check_workspace(kiln *k, const char *call, const kiln_view *v, uint64_t bytes,
                                kiln_view *words);
 // K6003 with "CALL: " in front; printf form.

@@ -78,8 +78,8 @@ KILN_API kiln_status kiln_dlpack_device(const kiln *k, kiln_dl_device *out);
 // elements. The deleter is called exactly once, when nothing uses the buffer any more
 // (kiln_buffer_free, kiln_close). When the call fails, the tensor stays the caller's. The tensor
 // must be on the device of `k`: interp and cpu take memory of the host, cuda that of its GPU,
-// managed memory, and memory of the host that is pinned. Work of others on the tensor must be done,
-// or come before on the same stream.
+// managed memory, and memory of the host that is pinned. Work on the tensor that Kiln did not start
+// must be done, or come before on the same stream.
 KILN_API kiln_status kiln_dlpack_import(kiln *k, kiln_dl_managed *tensor, kiln_view *out);
 KILN_API kiln_status kiln_dlpack_import_versioned(kiln *k, kiln_dl_managed_versioned *tensor,
                                                   kiln_view *out);

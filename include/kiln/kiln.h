@@ -52,7 +52,7 @@ typedef enum kiln_status {
     KILN_E_KERNEL,       // the kernel ran and failed: out of bounds, assert, trap, missed barrier
     KILN_E_IO,           // a file could not be read or written
     KILN_E_UNSUPPORTED,  // this device cannot do that
-    KILN_E_DRIVER,       // the driver said no
+    KILN_E_DRIVER,       // the driver reports an error
     KILN_E_CANCELLED,    // kiln_cancel was called
     KILN_E_INTERNAL      // a mistake of Kiln's own
 } kiln_status;
@@ -141,7 +141,7 @@ KILN_API size_t kiln_device_count(void);
 KILN_API kiln_status kiln_device_info_at(size_t index, kiln_device_info *out);
 KILN_API kiln_status kiln_device_info_of(const kiln *k, kiln_device_info *out);
 
-// What the library tells about its work: KILN_DEBUG=1 to 6 sends it to standard error; this takes
+// The library's log: KILN_DEBUG=1 to 6 sends it to standard error; this takes
 // it over for the whole process. Levels: 1 kernels compiled and their time, 2 their resources, 3
 // IR, 4 passes, 5 PTX, 6 everything. A NULL function gives it back to KILN_DEBUG. Calls do not
 // overlap; the function must not call Kiln.
@@ -238,7 +238,7 @@ KILN_API uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel);
 KILN_API kiln_status kiln_kernel_constant(const kiln_kernel *kernel, const char *name,
                                           int64_t *out);
 
-// What one thread and one block of a kernel take; zeros where a device does not tell (interp, cpu:
+// What one thread and one block of a kernel take; zeros where a device does not say (interp, cpu:
 // shared_bytes alone). On cpu it waits for the C compiler, which works beside the program: until it
 // is done launches run on machine code that Kiln made at once or, where it cannot, small ones are
 // interpreted and larger ones wait.
@@ -293,7 +293,7 @@ KILN_API void *kiln_buffer_host(const kiln_buffer *b);
 // The device's address, for code that calls the driver itself; 0 on interp.
 KILN_API uint64_t kiln_buffer_address(const kiln_buffer *b);
 
-// A buffer over memory that belongs to somebody else. Kiln never frees that memory. `release` is
+// A buffer over foreign memory. Kiln never frees that memory. `release` is
 // called exactly once, when neither the program nor a graph nor a running kernel uses the buffer
 // any more, at the latest by kiln_close; freeing such a buffer waits for the device's work. When
 // kiln_buffer_wrap fails, `release` is not called: the memory was never taken.
@@ -491,7 +491,7 @@ KILN_API kiln_status kiln_check(kiln_kernel *kernel, const kiln_check_desc *desc
 KILN_API kiln_status kiln_stream_new(kiln *k, int priority,
                                      kiln_stream **out); // 0 usual, below 0 more urgent
 KILN_API void kiln_stream_free(kiln_stream *s);          // its work goes on
-// A stream over one that belongs to somebody else and outlives this one: a CUstream of the device's
+// A stream over a foreign one, which must outlive this one: a CUstream of the device's
 // context (NULL: the default stream), or a cl_command_queue, in order, of its context.
 KILN_API kiln_status kiln_stream_wrap(kiln *k, void *native, kiln_stream **out);
 KILN_API kiln_status kiln_stream_sync(kiln_stream *s);

@@ -275,8 +275,8 @@ static inline void k_tile_store_words(void *panel, u8 *to, u64 pitch_bytes, u32 
     } name
 #define ring_stages(r) ((u32)(sizeof((r)->full) / sizeof((r)->full[0])))
 
-// A place in a ring. The phase tells one round from the next; a producer begins with phase 1, for
-// it finds all stages empty.
+// A place in a ring. The phase alternates from round to round; a producer begins with phase 1,
+// because all stages are empty then.
 typedef struct ring_slot {
     u32 stage, phase;
 } ring_slot;
@@ -314,7 +314,7 @@ static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 
 #define ring_previous(r, s) k_ring_previous(s, ring_stages(r))
 #define ring_at(r, n, role) ((ring_slot){(n) % ring_stages(r), ((n) / ring_stages(r) & 1) ^ (role)})
 
-// The producer: waits until stage s may be written, and says how many bytes are to come; both.
+// The producer: waits until stage s may be written; expects bytes; both.
 #define ring_wait_empty(r, s)    mbarrier_wait(&(r)->empty[(s).stage], (s).phase)
 #define ring_expect(r, s, bytes) mbarrier_arrive_expect(&(r)->full[(s).stage], bytes)
 #define ring_full(r, s)          (&(r)->full[(s).stage])

@@ -42,7 +42,7 @@ static acc_t product(acc_t x, acc_t y, acc_t sum)
 #endif
 }
 
-// `rows` rows of a: [m, k], or [k, m] with A_MN. Rows behind them are left as they are: nobody stores their sums.
+// `rows` rows of a: [m, k], or [k, m] with A_MN. Rows behind them are left as they are: their sums are not stored.
 static void pack_a(acc_t *to, const in_t *a, u64 stride, u32 rows, u32 depth, u32 steps)
 {
     u32 lines = A_IS_MN ? depth : rows, count = A_IS_MN ? rows : depth;

@@ -83,11 +83,11 @@ uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles);
 void matmul_sides(const job *j, bool is_swapped, side out[2]);
 // Steps along K, of 128 bytes.
 uint32_t matmul_steps(const job *j);
-// Of an operand that is read across K 64 rows are loaded at a time.
+// An operand that is read across K is loaded 64 rows at a time.
 uint32_t matmul_lines(bool is_mn, uint32_t rows);
 // The tile that the description asks for, or the one that is expected to be the fastest.
 tile matmul_tile(const job *j);
-// Is the one that it asks for possible?
+// Whether the requested tile is possible.
 bool matmul_has_tile(const job *j);
 // Are a tile's results stored while the next tile is multiplied?
 bool matmul_is_deferred(const job *j, const tile *t);

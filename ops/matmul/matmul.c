@@ -143,8 +143,8 @@ static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n,
                                   .promotion_bytes = 256};
 }
 
-// What leaves beside other work does so through the copy engine, which takes whole slabs of 128
-// bytes a line.
+// Results that are stored while other work runs go through the copy engine, which stores whole
+// slabs of 128 bytes a line.
 static bool is_async(const job *j, const tile *t)
 {
     return matmul_is_deferred(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
@@ -178,7 +178,7 @@ static kiln_tensor_map_desc tail_map(kiln_tensor_map_desc whole, uint32_t count)
                                   .promotion_bytes = whole.promotion_bytes};
 }
 
-// Of an operand that is smaller than a tile nothing more is loaded, but for whole lines.
+// Of an operand smaller than a tile only its own rows are loaded, rounded up to whole lines.
 static uint32_t rows_loaded(const side *s, uint32_t rows)
 {
     return !s->is_mn && s->size < rows ? s->size : matmul_lines(s->is_mn, rows);
@@ -216,8 +216,8 @@ static kiln_status get_sm90(const job *j, const tile *t, const side s[2], const 
     return op_kernel_get(j->k, &r, out);
 }
 
-// Has the tile that the description asks for room for two stages? The kernel knows; one that cannot
-// be compiled says so when it is run.
+// Whether the requested tile leaves room for two stages is a constant of its kernel. A kernel that
+// does not compile is reported when it is run.
 static bool has_room(const job *j)
 {
     const op_kernel *kernel;
@@ -323,7 +323,8 @@ static kiln_status run_sm90(const job *j)
     uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
     bool is_streaming = t.is_swapped && columns == 1;
     if (t.split_k == 1 && tiles > sms) {
-        // What multiplies wants as many tiles in each block, what loads as many blocks as possible.
+        // A kernel bound by products wants as many tiles in each block, one bound by loads as many
+        // blocks as possible.
         uint64_t waves = (tiles + sms - 1) / sms;
         blocks = is_streaming ? sms : (tiles + waves - 1) / waves;
     }

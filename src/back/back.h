@@ -1,5 +1,5 @@
 // Back ends: optimised IR in, code for one target out. A back end is a row that compile.c calls;
-// what it can be told beyond the target are its options.
+// what it can be given beyond the target are its options.
 #ifndef KILN_BACK_H
 #define KILN_BACK_H
 
@@ -52,8 +52,8 @@ typedef struct opencl_options {
 
 // Appends the OpenCL C of all kernels of `m` (or of `only`). Kernel NAME is k_NAME; behind its own
 // parameters it takes local memory (static, then dynamic shared bytes), the number of dynamic
-// bytes, and, when it talks, the channel. "// kernel NAME: N bytes of shared memory" says the
-// static ones. False: a diagnostic says what OpenCL does not have.
+// bytes, and, when it prints or checks, the channel. "// kernel NAME: N bytes of shared memory"
+// says the static ones. False: a diagnostic says what OpenCL does not have.
 bool opencl_emit(const ir_module *m, const ir_func *only, const opencl_options *options, diags *ds,
                  arena *scratch, text *out);
 

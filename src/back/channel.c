@@ -1,4 +1,4 @@
-// Numbers and lists the places that talk to the host. The emitters take the numbers, the runtime
+// Numbers and lists the sites that write to the channel. The emitters use the numbers, the runtime
 // the list.
 #include "back/channel.h"
 

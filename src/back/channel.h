@@ -1,5 +1,5 @@
-// How a kernel on a GPU talks to the host: printf lines and the first fault. A kernel that needs it
-// (channel_is_used) gets one hidden last parameter: the address of a channel_header in device
+// How a kernel on a GPU reports to the host: printf lines and the first fault. A kernel that needs
+// it (channel_is_used) gets one hidden last parameter: the address of a channel_header in device
 // memory. Lines and the fault lie in memory the host reads directly, so they survive whatever
 // happens to the kernel. A thread that faults records it and ends; the context and all data stay
 // alive.
@@ -13,7 +13,7 @@ typedef struct channel_header {
     uint32_t capacity;    // bytes
     uint32_t position;    // next free byte; grows by atomic adds
     uint32_t dropped;     // lines that found no room
-    uint32_t fault_taken; // 0, then 1: somebody records a fault
+    uint32_t fault_taken; // 0, then 1: a thread records a fault
     uint64_t fault;       // device address of a channel_fault
 } channel_header;
 

@@ -1,4 +1,4 @@
-// kiln bench FILE: how fast a kernel of one's own is. Prepares the launch as kiln run does, warms
+// kiln bench FILE: how fast a user's kernel is. Prepares the launch as kiln run does, warms
 // up, and times rounds of launches; every round starts from the same buffers.
 #include <math.h>
 #include <stdlib.h>

@@ -176,7 +176,7 @@ static bool may_write(const char *path, arena *a)
     const char *reason;
     if (!strcmp(path, "-") || !file_exists(path) ||
         !file_read(a, path, (size_t)1 << 30, &old, &reason))
-        return true; // where it cannot be read, the writing itself will tell
+        return true; // where it cannot be read, writing it reports the error
     if (!old.len || str_starts(old, "// Made by kiln build "))
         return true;
     fprintf(stderr,

@@ -162,7 +162,7 @@ void infer_grid(const ir_func *f, arena *a, const infer_arg *args, const uint32_
         if (i->parent && i->op == IR_BLOCK)
             asks[i->imm % 3] = true;
         if (i->parent && i->op == IR_CLUSTER)
-            asks[0] = true; // it tells of the block, too
+            asks[0] = true; // it depends on the block, too
     }
     grid_from_guards(&x, axes, true);
     for (int axis = 0; axis < 3; axis++)

@@ -178,7 +178,7 @@ static void note_bounds(infer *x, evidence *e, ir_ref index, uint32_t param, int
     }
 }
 
-// Along which dimension does a term of an index into `base` walk? -1: it cannot be told.
+// Along which dimension does a term of an index into `base` walk? -1: not known.
 static int dimension_of(const infer *x, const term *t, int64_t base)
 {
     const infer_arg *a = &x->args[base];

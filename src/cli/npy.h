@@ -30,8 +30,9 @@ bool npy_read(const char *path, npy *out, char why[NPY_WHY]);
 bool npy_read_bytes(const void *bytes, size_t len, npy *out, char why[NPY_WHY]);
 void npy_free(npy *n);
 
-// Writes beside the target, then renames: nobody sees half a file. `descr` is the element's type as
-// Python writes it: "'<f4'" or a list of fields; NULL: the bytes alone, without a header.
+// Writes beside the target, then renames: a half-written file is never visible. `descr` is the
+// element's type as Python writes it: "'<f4'" or a list of fields; NULL: the bytes alone, without a
+// header.
 bool npy_write(const char *path, const char *descr, const size_t *shape, int rank, const void *data,
                size_t bytes, char why[NPY_WHY]);
 // "<f4" for f32. f16 is <f2; bf16 is <u2 and the 8-bit floats |u1, because NumPy has no such types.

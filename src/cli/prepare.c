@@ -18,7 +18,7 @@ static void on_interrupt(int signal_number)
         kiln_cancel(running);
 }
 
-// Only the host's own devices stop when told; elsewhere Ctrl-C ends the process, and the driver
+// Only the host's own devices can be cancelled; elsewhere Ctrl-C ends the process, and the driver
 // what runs for it. A second one ends it everywhere.
 void run_catch_interrupt(run *r)
 {
@@ -495,7 +495,7 @@ int run_open(run *r)
         return cli_fail(NULL, st);
     kiln_on_print(r->k, on_print, NULL);
     kiln_compile_desc desc;
-    // Machine code on the host's own cores could harm this very process: whoever wants it unguarded
+    // Machine code on the host's own cores could damage this process: a user who wants it unguarded
     // says so.
     if (r->k->caps.is_host && !r->k->caps.is_emulated && !r->compile.check_none)
         r->compile.check_bounds = true;

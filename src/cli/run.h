@@ -27,7 +27,7 @@ typedef struct run_arg {
     bool has_parts;    // name.member=value or name[index]=value was given
     // pointers
     fill_kind fill;
-    bool is_filled;   // the user said with what
+    bool is_filled;   // by the user
     double low, high; // FILL_RANDOM; FILL_NORMAL: mean and deviation; FILL_RANGE: start, step
     uint64_t seed;    // FILL_RANDOM, FILL_NORMAL: added to --seed
     unsigned char constant[16]; // FILL_CONST

@@ -4,7 +4,7 @@
 
 #include "cli/run.h"
 
-// X[,Y[,Z]] (or XxYxZ), each at least `least`; what is not said is `rest`.
+// X[,Y[,Z]] (or XxYxZ), each at least `least`; missing ones are `rest`.
 static bool read_triple(const char *word, uint64_t least, uint64_t most, uint64_t rest,
                         uint64_t out[3])
 {
@@ -30,7 +30,7 @@ static bool read_triple(const char *word, uint64_t least, uint64_t most, uint64_
     return false;
 }
 
-// --grid, --block, --thread …: what is not said is `rest`.
+// --grid, --block, --thread …: missing ones are `rest`.
 static int parse_triple(const cli_args *args, const char *name, uint64_t least, uint64_t rest,
                         uint32_t out[3])
 {

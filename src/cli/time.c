@@ -29,7 +29,7 @@ typedef struct progress {
     double start;
 } progress;
 
-// Share of the work that is done, or below 0 when nobody knows.
+// Share of the work that is done, or below 0 when it is not known.
 static double share_done(const progress *p)
 {
     const kiln *k = p->r->k;

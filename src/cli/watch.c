@@ -107,7 +107,7 @@ static bool wait_for_change(watch *w)
         } else {
             struct pollfd p = {.fd = w->inotify, .events = POLLIN};
             char events[4096];
-            // The time limit is for file systems that do not tell, such as network ones.
+            // The time limit is for file systems that send no events, such as network ones.
             if (poll(&p, 1, 500) < 0 && errno != EINTR)
                 return false;
             if (p.revents && read(w->inotify, events, sizeof events) < 0 && errno != EAGAIN)

@@ -3,7 +3,7 @@
 // Every public call checks its handles and numbers, then goes through the context's device_ops. A
 // function that a device lacks is NULL: the public call then says so. The state that a device keeps
 // with a context, module, kernel, buffer, stream, event or graph hangs on that handle's `dev`, and
-// nobody else looks at it. What others may ask is in the context's kiln_caps.
+// no other code looks at it. What others may ask is in the context's kiln_caps.
 //
 // Code comes to every device the same way: the compiler makes IR and, for a target with a back end,
 // code (compile.c); `load` takes both; `launch` runs it.
@@ -75,7 +75,7 @@ struct device_ops {
     // --- memory
     // Sets address, base (when the host can touch it) and what the device keeps of its own.
     kiln_status (*alloc)(kiln_buffer *b, size_t bytes, const kiln_buffer_desc *desc);
-    // The same over memory of others. NULL: the device cannot.
+    // The same over foreign memory. NULL: the device cannot.
     kiln_status (*wrap)(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc);
     // What DLPack calls the device, in the numbers of kiln/dlpack.h. NULL: it has no word for it.
     void (*dlpack)(const kiln *k, int32_t *type, int32_t *id);
@@ -118,7 +118,7 @@ struct device_ops {
     // --- streams, events, graphs
     void *(*stream_native)(kiln *k, kiln_stream *s); // the driver's handle. Optional
     kiln_status (*stream_new)(kiln_stream *s, int priority);
-    // A stream of others, and opening with kiln.given. NULL: the device cannot do either.
+    // A foreign stream, and opening with kiln.given. NULL: the device cannot do either.
     kiln_status (*stream_wrap)(kiln_stream *s, void *native);
     void (*stream_free)(kiln_stream *s);
     kiln_status (*stream_is_done)(kiln_stream *s, bool *is_done);

@@ -159,9 +159,9 @@ typedef struct ir_func {
         allows_early_return; // a collective that some threads miss by `return` is only warned about
     uint32_t block[3];       // {0,0,0}: decided at launch
     uint32_t cluster[3];     // {0,0,0}: none
-    uint32_t min_blocks;     // 0: not said
-    uint32_t max_registers;  // 0: not said
-    uint32_t max_threads;    // of a block whose size the launch says; 0: not said
+    uint32_t min_blocks;     // 0: not given
+    uint32_t max_registers;  // 0: not given
+    uint32_t max_threads;    // of a block whose size the launch gives; 0: not given
     vec(ir_param) params;
     ir_ref first_param;   // the parameters' values are consecutive
     vec(uint8_t) returns; // ir_type of each result (device functions)

@@ -13,7 +13,7 @@
 
 typedef struct ir_life {
     uint32_t from;  // position where it is made; 0: a parameter, or never
-    uint32_t until; // the last position at which any lane may need it; `from` when nobody does
+    uint32_t until; // the last position at which any lane may need it; `from` when none does
     uint32_t
         last_use; // the last use in reading order, loops not counted; `from` when there is none
 } ir_life;

@@ -305,7 +305,7 @@ static void want(folder *g, ir_ref r)
         want(g, ir_operand(g->f, i, k));
 }
 
-// A load of memory that nobody writes may go through the read-only cache.
+// A load of memory that the kernel never writes may go through the read-only cache.
 static void hint_access(folder *g, ir_inst_id id)
 {
     ir_inst *i = ir_at(g->f, id);

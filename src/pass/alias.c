@@ -76,7 +76,7 @@ bool alias_may_write(const ir_func *f, const ir_inst *i, const alias_base *b)
         bool is_ordered = i->op != IR_STORE && i->order != IR_RELAXED;
         return alias_may_meet(f, &at, b) || (is_ordered && b->space != IR_PTR_LOCAL);
     }
-    // Who waits for another thread with a volatile load wants to see what that thread wrote.
+    // A thread that waits with a volatile load must then see what the other thread wrote.
     if (i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE)
         return b->space != IR_PTR_LOCAL;
     if (effect == IR_FX_PURE || effect == IR_FX_READ || effect == IR_FX_CTRL)

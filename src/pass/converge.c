@@ -12,7 +12,7 @@ typedef struct checker {
     uniform_facts facts, alive; // `alive`: among threads that have not returned
     bool allows_early_return;
     source_map *sources;
-    vec(span) block_spans; // a library call that fails as a block collective is told once
+    vec(span) block_spans; // a library call that fails as a block collective is reported once
 } checker;
 
 static bool is_user_span(const checker *c, span at)

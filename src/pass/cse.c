@@ -1,5 +1,5 @@
 // Common subexpressions: one walk in reading order with a table of what is known here (known.h). A
-// store tells what the next load will see.
+// store gives the value of the next load.
 #include "ir/nv.h"
 #include "pass/known.h"
 #include "pass/passes.h"

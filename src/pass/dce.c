@@ -1,4 +1,4 @@
-// Removes what nobody needs: mark from the effects, then sweep. A control instruction lives when
+// Removes dead code: mark from the effects, then sweep. A control instruction lives when
 // something inside it does, when one of its results is used, or when a jump inside leaves for a
 // living target further out. Unused results of control and unused arguments of loops go, too, with
 // the operands that fed them. Stores to locals that are never read are no effects. A loop without

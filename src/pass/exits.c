@@ -25,7 +25,7 @@ typedef struct plainer {
     vec(ir_ref) with;       // by value: what has replaced it; 0: nothing
     vec(ir_inst_id) inside; // the transfers of the control at hand, without those of inner ones
     vec(group) groups;      // where they go
-    uint32_t tested;        // how many of the groups the selector tells apart; the rest is 0
+    uint32_t tested;        // how many of the groups the selector distinguishes; the rest is 0
     vec(uint8_t) types;     // of its results
     vec(ir_ref) operands;   // of a transfer
 } plainer;
@@ -237,7 +237,7 @@ static ir_inst_id emit_branches(plainer *p, ir_inst_id control, ir_ref selector)
     return branch;
 }
 
-// Who comes behind the branches leaves for the last place.
+// Control that passes all branches goes to the last target.
 static void end_region(plainer *p, ir_inst_id control, ir_inst_id last)
 {
     ir_func *f = p->f;

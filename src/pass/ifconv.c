@@ -1,7 +1,7 @@
 // If-conversion: an IF whose sides only compute a few cheap values becomes those computations and
 // selects; the conditions of && and || become and/or. Nothing that reads memory, may be dear or
-// talks to other threads is run where it was not before. Inner IFs come first, so chains collapse.
-// Start reading at pass_ifconv.
+// communicates with other threads is run where it was not before. Inner IFs come first, so chains
+// collapse. Start reading at pass_ifconv.
 #include "pass/pass.h"
 #include "pass/passes.h"
 

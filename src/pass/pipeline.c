@@ -58,7 +58,7 @@ const pass_row pass_list[] = {
     {"dce",      pass_dce,      FULL, "again"},
     {"vector",   pass_vector,   FULL, "neighbouring loads and stores become wide ones"},
     {"dce",      pass_dce,      FULL, "again"},
-    {"remark",   pass_remark,   FULL, "tells the author what costs time; changes nothing"},
+    {"remark",   pass_remark,   FULL, "reports what costs time; changes nothing"},
     {"exits",    pass_exits,    BOTH, "control leaves one level at a time; only for targets without goto"},
     {"compact",  pass_compact,  FULL, "again"},
     {NULL, NULL, 0, NULL},

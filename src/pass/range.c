@@ -53,7 +53,7 @@ static range unite(range a, range b)
     return (range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
-// The exact result if it fits the type, else the full range; tells exactness.
+// The exact result if it fits the type, else the full range; returns whether it is exact.
 static range fit(ir_type t, wide lo, wide hi, uint8_t *exact)
 {
     range all = full(t);

@@ -75,7 +75,7 @@ static void visit(spaces *s, ir_inst_id id)
     }
     case IR_BLOCKSCOPE:
     case IR_IF:
-    case IR_SWITCH: return; // their exits tell
+    case IR_SWITCH: return; // known from their exits
     default:
         for (uint32_t k = 0; k < i->result_count; k++)
             flow_into(s, i->result + k, IR_PTR_GEN);

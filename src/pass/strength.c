@@ -148,7 +148,7 @@ static void add_arguments(reducer *s, const loop_info *l, const product *product
     ir_rename(f, renames);
     for (uint32_t k = 0; k < count; k++)
         ir_remove(f, products[k].mul);
-    // The ranges of the renamed arguments are those of the old ones, but nobody asks again.
+    // The ranges of the renamed arguments are those of the old ones, but they are not used again.
 }
 
 static void walk_region(reducer *s, ir_region_id region)

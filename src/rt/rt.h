@@ -76,7 +76,7 @@ struct kiln_kernel {
     size_t
         hidden_count; // the last of them: bytes behind each pointer parameter (checked for bounds)
     uint32_t block[3];
-    uint32_t max_threads; // of a block whose size the launch says; 0: not said
+    uint32_t max_threads; // of a block whose size the launch gives; 0: not given
     uint32_t cluster[3];
     const char *file; // where it is written
     uint32_t line;
@@ -122,7 +122,7 @@ struct kiln_buffer {
     uint8_t *base;    // where the device's memory is memory of this process, too
     uint64_t address; // what kernels get
     bool is_mapped;   // base is the program's to use
-    bool is_foreign;  // memory of others (kiln_buffer_wrap)
+    bool is_foreign;  // over foreign memory (kiln_buffer_wrap)
     bool is_read_only;
     void (*release)(void *user); // of a foreign one
     void *release_user;
@@ -224,7 +224,7 @@ uint64_t arg_bytes(const kiln_arg *arg);
 // Checks one argument and turns it into what the interpreter takes.
 kiln_status arg_check(kiln_kernel *kernel, size_t index, const kiln_arg *arg, rt_arg *out);
 
-// --- memory/guarded.c: zeroed memory between addresses that nobody may touch. It ends where they
+// --- memory/guarded.c: zeroed memory between inaccessible addresses. It ends where they
 // begin, but for the alignment. NULL: none is left, take other memory. *mapped is what guarded_free
 // wants; 0 means that the memory is malloc's.
 enum { GUARDED_ALIGNMENT = 64 };
@@ -233,8 +233,8 @@ void guarded_free(void *memory, size_t mapped);
 // --- memory/buffer.c: a buffer lives until the program, all graphs and all exports let go of it.
 void buffer_retain_use(kiln_buffer *b);
 void buffer_release(kiln_buffer *b);
-void buffer_drop_unused(kiln_buffer *b); // where nobody has a reference
-void buffer_drop(kiln_buffer *b);        // whoever has a reference
+void buffer_drop_unused(kiln_buffer *b); // where there is no reference
+void buffer_drop(kiln_buffer *b);        // whatever references there are
 kiln_status buffer_check_writable(const kiln_buffer *b, const char *call); // live, not read-only
 // --- memory/export.c
 bool export_has(const kiln_buffer *b); // it is out, or came back and was not collected

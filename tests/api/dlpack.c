@@ -21,7 +21,7 @@ static void delete_versioned(kiln_dl_managed_versioned *self)
     deleted++;
 }
 
-// A tensor of others over `numbers`; what it points to stays where it is.
+// A foreign tensor over `numbers`; what it points to stays where it is.
 static kiln_dl_managed tensor_of(int32_t rank, int64_t *sizes, int64_t *strides)
 {
     kiln_dl_managed t;

@@ -499,7 +499,7 @@ static const struct {
 
 // Addresses that the driver does not know or that are another GPU's; a context of another GPU; host
 // memory that is pinned already, and stays pinned.
-static void memory_of_others(void)
+static void foreign_memory(void)
 {
     kiln *k = api_open("cuda:0"), *other = NULL;
     kiln_buffer *b = NULL, *again = NULL;
@@ -545,7 +545,7 @@ static const fake_case cases[] = {
     {"old gpu", "sm=61", old_gpu},
     {"second gpu", "gpus=1", second_gpu},
     {"two gpus", "gpus=2", two_gpus},
-    {"memory of others", "gpus=2", memory_of_others},
+    {"foreign memory", "gpus=2", foreign_memory},
     {"plain use", "", plain_use},
     {"without pools", "nopool", plain_use},
     {"without cuLaunchKernelEx", "missing=cuLaunchKernelEx", plain_use},

@@ -1,4 +1,4 @@
-// Memory, streams and contexts of others: wrapped, used, let go of. Nothing of others is freed, and
+// Foreign memory, streams and contexts: wrapped, used, released. Nothing foreign is freed, and
 // the release callback is called exactly once, however a buffer ends.
 //     foreign [DEVICE]        (default: cuda)
 // "Others" is a second handle of the same device: its buffers' addresses, its streams, its context.
@@ -199,7 +199,7 @@ static void test_errors(const char *device)
     CHECK(released == 1);
 }
 
-// A stream of others, and a device opened on their context and stream.
+// A foreign stream, and a device opened on a foreign context and stream.
 static void test_streams(const char *device)
 {
     kiln *others = api_open(device), *k = NULL;
@@ -209,10 +209,9 @@ static void test_streams(const char *device)
     CHECK(!kiln_stream_new(others, 0, &theirs));
     void *native = kiln_stream_native(others, theirs);
     if (!native) {
-        EXPECT(kiln_stream_wrap(others, NULL, &s), KILN_E_UNSUPPORTED, "K6038",
-               "streams of others");
+        EXPECT(kiln_stream_wrap(others, NULL, &s), KILN_E_UNSUPPORTED, "K6038", "foreign streams");
         kiln_open_desc desc = {.device = device, .stream = &x};
-        EXPECT(kiln_open_on(&desc, &k), KILN_E_UNSUPPORTED, "K6038", "of others");
+        EXPECT(kiln_open_on(&desc, &k), KILN_E_UNSUPPORTED, "K6038", "foreign");
         kiln_close(others);
         return;
     }
@@ -279,7 +278,8 @@ static void test_dlpack(const char *device)
     kiln_view v;
     CHECK(!kiln_buffer_new(k, KILN_I32, COUNT, &b));
     if (kiln_dlpack_device(k, &of)) {
-        EXPECT(kiln_dlpack_device(k, &of), KILN_E_UNSUPPORTED, "K6038", "DLPack has no word for");
+        EXPECT(kiln_dlpack_device(k, &of), KILN_E_UNSUPPORTED, "K6038",
+               "DLPack has no device type for");
         EXPECT(kiln_dlpack_export(KILN_VIEW(b, COUNT), &t), KILN_E_UNSUPPORTED, "K6038", "DLPack");
         kiln_close(k);
         return;

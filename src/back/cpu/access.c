@@ -245,7 +245,7 @@ static void emit_atomic(cpu_emitter *e, const ir_inst *i)
 {
     place p = place_of(e, i, 0);
     uint32_t class = p.size == 8 ? 8 : 4;
-    // The warps of a block run on one host thread: nobody else sees its shared memory.
+    // The warps of a block run on one host thread: no other thread sees its shared memory.
     bool is_plain = ir_type_of(e->t.f, p.pointer) == IR_PTR_SHARED || p.in == SPACE_LOCAL;
     const char *at = cell_address(e, &p);
     if (i->result_count)

@@ -1,6 +1,6 @@
 // A kernel's IR as C text: one function that runs one warp, 32 lanes at a time. Branches that all
 // active lanes take together are C branches. Where lanes may part, each side runs under a mask of
-// its lanes, and is left out when nobody is there: so code runs only when some lane is active,
+// its lanes, and is skipped when no lane is active: so code runs only when some lane is active,
 // which is what the scalars of a warp rely on. A lane that leaves a control instruction waits in
 // its mask
 // (`out`) or, for the next round of a loop, in `again`. Start reading at cpu_emit.

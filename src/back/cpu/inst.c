@@ -272,7 +272,7 @@ static void emit_assert(cpu_emitter *e, ir_inst_id id)
             cpu_mask(e), cpu_lanes(e, c), e->t.sites[id] - 1, cpu_mask(e), cpu_lanes(e, c));
 }
 
-// (fine, offset, length): the first lane that is not fine is told.
+// (fine, offset, length): the first lane that is not fine is reported.
 static void emit_bounds(cpu_emitter *e, ir_inst_id id)
 {
     const ir_inst *i = ir_at(e->t.f, id);

@@ -1,7 +1,7 @@
 // The text in front of a kernel's C code. It has parts (lines "//@ names" start them, see lanes.h),
-// and those whose names nobody uses are kept from the compiler by "#ifdef KILN_ALL": a small kernel
-// is compiled in two thirds of the time that way. A part that was left out by mistake makes the
-// compiler fail, and the caller tries again with KILN_ALL defined. Start reading at
+// and those whose names are not used are hidden from the compiler by "#ifdef KILN_ALL": a small
+// kernel is compiled in two thirds of the time that way. A part that was left out by mistake makes
+// the compiler fail, and the caller tries again with KILN_ALL defined. Start reading at
 // cpu_add_prelude.
 #include "back/cpu/cpu.h"
 

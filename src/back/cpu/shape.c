@@ -206,7 +206,7 @@ static shape linear_shape(const cpu_emitter *e, const ir_inst *i)
     }
 }
 
-// 32 bits hold no multiple beyond 2^31 but 0: what is said of one would be wrong once it is
+// 32 bits hold no multiple beyond 2^31 but 0: a statement about one would be wrong once it is
 // widened.
 static shape plain_shape(const cpu_emitter *e, const ir_inst *i)
 {

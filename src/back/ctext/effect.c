@@ -25,7 +25,7 @@ const char *threads_end(threads *e)
 }
 
 // --- between threads
-// The row of boxes of the next operation, and who takes part.
+// The row of boxes of the next operation, and which threads take part.
 static const char *boxes(threads *e)
 {
     ctext_put(&e->t, "turn ^= 1;");

@@ -1,5 +1,5 @@
 // printf, assert, bounds and trap as PTX: records in the channel (back/channel.h). A thread that
-// fails its assert records the first fault of the launch and exits, so that the host can tell the
+// fails its assert records the first fault of the launch and exits, so that the host can report the
 // story and nothing is lost.
 #include "back/ptx/ptx.h"
 

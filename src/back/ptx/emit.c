@@ -494,7 +494,7 @@ static void emit_params(ptx *p)
     else if (f->max_threads)
         text_printf(p->out, ".maxntid %u\n", f->max_threads);
     emit_cluster(p);
-    // Without a block's size ptxas ignores it. It needs it to tell how many registers there are at
+    // Without a block's size ptxas ignores it. It needs it to know how many registers there are at
     // entry when the kernel changes that.
     if ((f->block[0] || f->max_threads) && (f->min_blocks || p->moves_registers))
         text_printf(p->out, ".minnctapersm %u\n", min_blocks_of(p));

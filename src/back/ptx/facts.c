@@ -1,5 +1,5 @@
 // What is found out about a kernel before its text is written: branches that a warp takes together,
-// parameters whose memory nobody writes, and 64-bit index arithmetic that only 32-bit shared
+// parameters whose memory is only read, and 64-bit index arithmetic that only 32-bit shared
 // addresses need. Changes nothing. Start at ptx_find_facts.
 #include "back/ptx/ptx.h"
 #include "ir/nv.h"

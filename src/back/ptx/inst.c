@@ -32,7 +32,7 @@ static void floating(ptx *p, const ir_inst *i, const char *name)
 
 static void subtract(ptx *p, const ir_inst *i)
 {
-    if (ir_operand(p->f, i, 0) == ir_operand(p->f, i, 1)) // nobody has folded it
+    if (ir_operand(p->f, i, 0) == ir_operand(p->f, i, 1)) // it was not folded
         ptx_line(p, "mov.b%s %s, 0", bits_of((ir_type)i->type), ptx_def(p, i->result));
     else
         integer(p, i, "sub", 's');

@@ -176,7 +176,8 @@ static void fence(ptx *p, unsigned order, unsigned scope)
     ptx_line(p, "fence%s%s", order == IR_SEQ_CST ? ".sc" : ".acq_rel", scope_name(scope));
 }
 
-// Float minimum and maximum have no instruction: compare and swap until nobody was in between.
+// Float minimum and maximum have no instruction: compare and swap until no other thread was in
+// between.
 static void atomic_by_cas(ptx *p, const ir_inst *i, const char *where, const char *space)
 {
     bool is_f64 = i->type == IR_F64;

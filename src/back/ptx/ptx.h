@@ -40,7 +40,7 @@ typedef struct ptx {
     ir_layout shared;      // in that one
     ir_layout locals;
     uint32_t *site;       // per instruction: 1 + its number among the module's channel sites
-    bool *is_readonly;    // per parameter: a buffer that nobody writes
+    bool *is_readonly;    // per parameter: a buffer that is only read
     bool *is_narrow;      // per instruction: 64-bit, but only its low half is needed
     bool *is_packed;      // per instruction: part of a float_pair
     float_pair *pair;     // per instruction

@@ -81,7 +81,7 @@ bool ptx_extreme(ptx *p, const ir_inst *i, const char *name, char kind)
     ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
     bool is_signed = kind == 's' && i->type == IR_I32;
     uint64_t bits;
-    if (kind == 'u' && ir_const_bits(p->f, b, &bits) && bits == 0) { // nobody has folded it
+    if (kind == 'u' && ir_const_bits(p->f, b, &bits) && bits == 0) { // it was not folded
         ptx_line(p, "mov.b%s %s, %s", bits_of(i), ptx_def(p, i->result),
                  i->op == IR_UMIN ? "0" : ptx_op(p, a));
         return true;

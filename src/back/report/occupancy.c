@@ -42,7 +42,7 @@ occupancy occupancy_of(const target *t, uint32_t registers, uint32_t threads, ui
     uint32_t warps = (threads + WARP - 1) / WARP, most = t->threads / WARP;
     if (!warps || threads > 1024)
         return (occupancy){0, 0, LIMIT_THREADS};
-    // In the order in which a tie is told: what the author can change comes first.
+    // In the order in which ties are reported: what the author can change comes first.
     const struct {
         occupancy_limit limit;
         uint64_t blocks;

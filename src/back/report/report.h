@@ -6,7 +6,7 @@
 #include "back/report/occupancy.h"
 
 typedef enum report_source {
-    REPORT_ESTIMATE, // from the IR: nobody here assembles for the target
+    REPORT_ESTIMATE, // from the IR: no assembler for the target is here
     REPORT_PTXAS,
     REPORT_DRIVER
 } report_source;

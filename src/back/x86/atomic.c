@@ -1,4 +1,4 @@
-// Atomics: by a call, lane by lane; but a sum whose old value nobody asks for is a short loop over
+// Atomics: by a call, lane by lane; but a sum whose old value is not used is a short loop over
 // the active lanes. Start reading at x86_emit_atomic.
 #include "back/x86/x86.h"
 
@@ -32,7 +32,7 @@ static void emit_add(x86_gen *g, const ir_inst *i)
     x86_count(g->code, 0xbc, false, RCX, RDX);
     x86_load(g->code, 8, RAX, lane_of(g, 0, 3));
     x86_load(g->code, 4, RCX, lane_of(g, 1, 2));
-    // The warps of a block run on one host thread: nobody else sees its shared memory.
+    // The warps of a block run on one host thread: no other thread sees its shared memory.
     if (ir_type_of(g->f, x.pointer) != IR_PTR_SHARED)
         x86_byte(g->code, 0xf0); // lock
     x86_alu_to_mem(g->code, ALU_ADD, false, x86_at(RAX, 0), RCX);
@@ -50,7 +50,7 @@ void x86_emit_atomic(x86_gen *g, const ir_inst *i)
     x.pointer = ir_operand(g->f, i, 0);
     x.kind = x.kind == ACCESS_LOCAL_ROW ? ACCESS_LOCAL : x.kind;
     x86_info info = x86_memory_info(&x, i);
-    // The warps of a block run on one host thread: nobody else sees its shared memory.
+    // The warps of a block run on one host thread: no other thread sees its shared memory.
     info.is_plain = ir_type_of(g->f, x.pointer) == IR_PTR_SHARED || info.is_local;
     if ((info.is_local || info.is_tagged) && x.size == 8)
         x86_refuse(g, "an atomic operation of 8 bytes on a local array");

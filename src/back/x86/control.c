@@ -1,6 +1,6 @@
 // Structured control as jumps and masks, in the way of back/cpu/emit.c: where all active lanes go
 // together it is a jump; where they may part, each side runs under a mask of its lanes and is
-// skipped when nobody is there. Masks lie in the frame. A lane that leaves a control instruction
+// skipped when no lane is active. Masks lie in the frame. A lane that leaves a control instruction
 // waits in its `out`, or in `again` for the next round of a loop. Start reading at x86_emit_region.
 #include "back/x86/x86.h"
 

@@ -1,7 +1,7 @@
 // Many moves at once, as at a loop's end: each reads what was there before any of them. A move is
-// made when nobody waits to read what it overwrites; in a circle one source steps aside. Each
-// register and slot counts its readers, so that the time is that of the moves. Start reading at
-// x86_moves.
+// made when nothing still reads what it overwrites; in a cycle one source is copied away first.
+// Each register and slot counts its readers, so that the time is that of the moves. Start reading
+// at x86_moves.
 #include "back/x86/x86.h"
 
 static ir_ref root(const x86_gen *g, ir_ref r)
@@ -162,7 +162,7 @@ static bool is_ready(plan *p, uint32_t move)
     return true;
 }
 
-// The move's source is read: who writes there may go on.
+// The move's source has been read: moves that write there may proceed.
 static void stop_reading(plan *p, uint32_t move)
 {
     uint32_t cells[MOST_CELLS], count = cells_of(p->g, p->list[move].from, cells);

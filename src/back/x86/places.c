@@ -169,7 +169,7 @@ static void drop_active(scan *s, ir_ref r)
         }
 }
 
-// The registers of an operand that nobody needs after this operation.
+// The registers of an operand that is dead after this operation.
 static bool claim_operand(scan *s, ir_ref r, x86_place *p)
 {
     x86_gen *g = s->g;
@@ -191,7 +191,7 @@ static bool claim_operand(scan *s, ir_ref r, x86_place *p)
     return false;
 }
 
-// A control's result likes to be where its value comes from.
+// A control's result is best in the place of the value it comes from.
 static bool claim_hint(scan *s, ir_ref r, x86_place *p)
 {
     ir_ref hint = r < s->g->f->values.len ? s->g->hints[r] : 0;

@@ -1,5 +1,5 @@
 // Which values are needed, and from where to where each lives (ir/live.h). A loop's argument and
-// the chain of operations that makes its next value share a place when nobody looks at the old
+// the chain of operations that makes its next value share a place when nothing reads the old
 // value meanwhile (sums in a loop). Start reading at x86_plan.
 #include "back/x86/x86.h"
 

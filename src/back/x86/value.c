@@ -71,7 +71,7 @@ void x86_lane_to(x86_gen *g, ir_ref r, uint8_t lane_reg, uint8_t to)
     x86_load(g->code, size, to, m);
 }
 
-// Of lanes that are promised to be equal: the first active one's.
+// The value of the first active lane; all are promised to be equal.
 static void promised(x86_gen *g, ir_ref r, uint8_t to)
 {
     x86_active(g, RCX);

@@ -82,7 +82,7 @@ typedef struct x86_gen {
     x86_control *controls;
     ir_ref *shadow_of;     // by value above the function's: the argument
     vec(ir_inst_id) calls; // instructions that call, in order
-    ir_ref *hints;         // by value: one in whose place it likes to be
+    ir_ref *hints;         // by value: one whose place it should share
     vec(ir_ref) by_start;  // values with a place, by `from`
     uint32_t next_start;
     vec(ir_ref) active;      // those that live here, in registers

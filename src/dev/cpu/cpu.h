@@ -129,7 +129,7 @@ void quick_free(kiln_module *m);
 bool quick_is_here(const char **why); // `why` gets a sentence
 
 // --- fault.c
-typedef struct fault_note { // what the signal said
+typedef struct fault_note { // what the signal reported
     int signal;             // 0: none
     uintptr_t address;
     bool has_address, writes, knows_writes;

@@ -1,6 +1,6 @@
 // Signals of a kernel's machine code (a wild pointer, an overflowing stack) become a return of
 // fault_run. The handlers are in place only while a launch is in flight. A signal that does not
-// come from a kernel on this thread goes on to whoever had it before. Kernel code holds no locks
+// come from a kernel on this thread goes on to the previous handler. Kernel code holds no locks
 // and no memory, so leaving it with a jump loses nothing. Start reading at fault_run.
 #ifndef _GNU_SOURCE
 #    define _GNU_SOURCE // names of the registers

@@ -1,6 +1,6 @@
 // The first tier of the cpu device: machine code that back/x86 makes while the module is compiled,
 // in memory that is written first and then may only be run. Without such memory, or on another
-// processor, there is none, and nobody is told but `kiln doctor`. Start reading at quick_load.
+// processor, there is none; only `kiln doctor` says so. Start reading at quick_load.
 #include "dev/cpu/cpu.h"
 
 #include <stddef.h>

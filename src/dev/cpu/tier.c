@@ -234,7 +234,7 @@ static void signal_worker(bool *what)
     pthread_mutex_unlock(&workers.lock);
 }
 
-// kiln_cancel may be called by a signal handler, so it wakes nobody: looked at now and then.
+// kiln_cancel may be called by a signal handler and cannot wake a thread, so this polls.
 enum { LOOK_MS = 20 };
 static bool wait_for_job(build_job *job, const volatile int *cancel, uint64_t most_ms)
 {

@@ -1,7 +1,7 @@
 // How much work a launch is, before it runs: the kernel's instructions, loop by loop, from its IR,
-// and how often the loops go round, from the arguments. A loop whose end nobody knows is taken to
-// go round as often as the largest thing the kernel is given says; so the answer errs to the large
-// side. Start reading at work_of.
+// and how often the loops go round, from the arguments. A loop whose length is not known is taken
+// to go round as often as the largest thing the kernel is given says; so the answer errs to the
+// large side. Start reading at work_of.
 #include "dev/cpu/cpu.h"
 
 #include <math.h>

@@ -22,7 +22,7 @@ typedef struct cu_link_s *cu_link;
 typedef unsigned long long cu_ptr;
 
 // clang-format off
-enum { // results that are told apart
+enum { // results that Kiln distinguishes
     CU_OK = 0, CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2, CU_NOT_INITIALIZED = 3, CU_DEINITIALIZED = 4, CU_NO_DEVICE = 100, CU_INVALID_DEVICE = 101,
     CU_INVALID_IMAGE = 200, CU_NO_BINARY_FOR_GPU = 209, CU_INVALID_PTX = 218, CU_UNSUPPORTED_PTX_VERSION = 222, CU_NOT_FOUND = 500, CU_NOT_READY = 600,
     CU_ILLEGAL_ADDRESS = 700, CU_LAUNCH_OUT_OF_RESOURCES = 701, CU_LAUNCH_TIMEOUT = 702, CU_ASSERT = 710, CU_HARDWARE_STACK_ERROR = 714,

@@ -1,5 +1,5 @@
 // The host's end of the channel (back/channel.h): the lines and the fault lie in mapped memory, the
-// header on the GPU. They are read when everything has ended, so nobody writes meanwhile.
+// header on the GPU. They are read after all kernels have ended, so there are no concurrent writes.
 #include "dev/cuda/cuda.h"
 
 #include <stdlib.h>

@@ -68,7 +68,7 @@ typedef struct cuda_channel {
 
 typedef struct cuda_module {
     cu_module loaded;
-    cuda_channel *channel; // NULL: nothing in it talks
+    cuda_channel *channel; // NULL: no kernel of it prints or checks
 } cuda_module;
 
 typedef struct cuda_kernel {
@@ -119,8 +119,8 @@ static inline void cuda_enter(const cuda_device *d)
     if (d->cu->context_get(&now) != CU_OK || now != d->context)
         d->cu->context_set(d->context);
 }
-// Turns a driver's answer into an error: `doing` completes "the driver said no while …". Faults of
-// kernels name the earliest unfinished launch, and the device is lost from then on.
+// Turns a driver's answer into an error: `doing` completes "the driver reports an error while …".
+// Faults of kernels name the earliest unfinished launch, and the device is lost from then on.
 kiln_status cuda_fail(kiln *k, cu_result r, const char *doing);
 // KILN_OK, or the error of a device that was lost before; enters the context.
 kiln_status cuda_ready(kiln *k);

@@ -246,7 +246,8 @@ kiln_status cuda_fail(kiln *k, cu_result r, const char *doing)
                  "somebody else in this process destroyed the GPU's context");
         return cuda_ready(k);
     }
-    return error_set(k, KILN_E_DRIVER, K6034, "the driver said no while %s [%s]", doing, driver);
+    return error_set(k, KILN_E_DRIVER, K6034, "the driver reports an error while %s [%s]", doing,
+                     driver);
 }
 
 kiln_status cuda_ready(kiln *k)
@@ -281,7 +282,7 @@ kiln_status cuda_sync(kiln *k, kiln_stream *handle)
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
-    // What kernels print can only be read when nobody writes it any more.
+    // What kernels print can only be read after all of them have ended.
     bool waits_for_all = !s || d->has_talked;
     cu_result r = CU_OK;
     if (s)

@@ -1,4 +1,4 @@
-// Memory and contexts of others on a GPU. What belongs to others is used, never freed:
+// Foreign memory and contexts on a GPU. They are used, never freed:
 // host memory is pinned while a buffer lives, device memory is an address that the driver knows.
 #include "dev/cuda/cuda.h"
 #include "kiln/dlpack.h"
@@ -12,7 +12,7 @@ static kiln_status wrap_host(kiln_buffer *b, size_t bytes, void *host)
     cuda_device *d = cuda_of(b->k);
     cu_ptr at = 0;
     if (!d->cu->host_register || !d->cu->host_unregister)
-        return cuda_no_entry(b->k, "host memory of others");
+        return cuda_no_entry(b->k, "foreign host memory");
     cu_result r =
         bytes ? d->cu->host_register(host, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED) : CU_OK;
     void *pinned = bytes && !r ? host : NULL;
@@ -23,7 +23,7 @@ static kiln_status wrap_host(kiln_buffer *b, size_t bytes, void *host)
     if (r) {
         if (pinned)
             d->cu->host_unregister(pinned);
-        return cuda_fail(b->k, r, "pinning host memory of others");
+        return cuda_fail(b->k, r, "pinning foreign host memory");
     }
     b->dev = pinned; // by us
     b->base = host;
@@ -46,7 +46,7 @@ static kiln_status check_address(kiln_buffer *b, cu_ptr at)
                          "kiln_buffer_wrap: the driver knows no memory at address 0x%llx",
                          (unsigned long long)at);
     if (r)
-        return cuda_fail(b->k, r, "asking about memory of others");
+        return cuda_fail(b->k, r, "asking about foreign memory");
     d->cu->pointer_attribute(&is_managed, POINTER_MANAGED, at);
     r = d->cu->pointer_attribute(&ordinal, POINTER_ORDINAL, at);
     if (!r && !is_managed && type == CU_MEMORY_DEVICE && ordinal != d->ordinal)
@@ -93,7 +93,7 @@ kiln_status cuda_enter_given(kiln *k)
     if (!r && d->cu->context_device)
         r = d->cu->context_device(&device);
     if (r)
-        return cuda_fail(k, r, "entering a context of others");
+        return cuda_fail(k, r, "entering a foreign context");
     if (device != d->device)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6044,
                          "kiln_open_on: the context is of GPU %d, not of %s", (int)device,

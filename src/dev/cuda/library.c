@@ -68,7 +68,7 @@ static bool is_optional(const char *name)
 }
 
 // The name of an entry point that Kiln cannot do without and the driver lacks; NULL when all are
-// there. One that came after the oldest supported driver is never such: who calls it looks first.
+// there. A function newer than the oldest supported driver may be missing: its callers check.
 static const char *first_missing(void)
 {
     const struct {

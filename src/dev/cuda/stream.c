@@ -28,7 +28,7 @@ kiln_status cuda_stream_open(kiln *k, cuda_stream *s, int priority)
     return KILN_OK;
 }
 
-// `native`: of others, where it is foreign.
+// `native`: the foreign stream, where there is one.
 static kiln_status make_stream(kiln_stream *s, int priority, bool is_foreign, void *native)
 {
     kiln_status status = cuda_ready(s->k);

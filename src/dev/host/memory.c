@@ -88,7 +88,7 @@ void host_dlpack(const kiln *k, int32_t *type, int32_t *id)
     *id = 0;
 }
 
-// Memory of others begins where it begins: the address keeps what it is off by, so that accesses
+// Foreign memory begins where it begins: the address keeps what it is off by, so that accesses
 // are found aligned or not as they are. The bytes up to there count as part of the row.
 kiln_status host_buffer_wrap(kiln_buffer *b, size_t bytes, const kiln_wrap_desc *desc)
 {

@@ -1,7 +1,7 @@
 // IR -> flat code. Two walks over the regions in reading order: the first (ir/live.h) numbers the
 // instructions and finds where each value is last needed (liveness), the second gives out register
 // slots and writes the code. Geometry, sizes, parameters, constants and the addresses of arrays
-// cost no code: they are slots that somebody else fills. Start at interp_decode.
+// cost no code: they are slots that are filled elsewhere. Start at interp_decode.
 //
 // Invariant: a slot is reused only after the last position, in reading order, at which any lane may
 // still need its value; a value used in a loop it was not made in lives to the loop's end.
@@ -102,7 +102,7 @@ static void free_dying(decoder *d, uint32_t pos)
 {
     for (uint32_t v = d->dying[pos]; v; v = d->dying_next[v]) {
         uint32_t slot = d->slot[v];
-        // Specials and uniform slots belong to nobody, a preset one to the loop's argument.
+        // Special and uniform slots have no owner; a preset one belongs to the loop's argument.
         bool is_owner = d->is_heir && d->is_heir[v] ? true : !d->preset[v];
         if (slot & UNIFORM_BIT || slot < d->fixed_bytes || !is_owner ||
             (d->is_robbed && d->is_robbed[v]))
@@ -307,7 +307,7 @@ code *decode_emit(decoder *d, code_op op, const ir_inst *i)
 // --- regions
 static void decode_region(decoder *d, ir_region_id region, uint32_t depth);
 
-// A value that is an argument's next one is made in the argument's slot, when nobody reads the old
+// A value that is an argument's next one is made in the argument's slot, when nothing reads the old
 // one after that: `i = i + 1` needs no move then. Sound only at the top of the body and with one
 // `next`, at its end: every lane of the round that is still in the loop comes by.
 static void preset_next(decoder *d, ir_inst_id loop)

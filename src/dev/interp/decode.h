@@ -37,7 +37,7 @@ typedef struct decoder {
     // wgmma; NULL without
     bool *is_acc;      // per value: its slot may be an accumulator under way
     bool *feeds;       // per value: wgmma takes it from a register
-    uint32_t *until;   // per value: its slot is somebody else's from this position on
+    uint32_t *until;   // per value: another value has its slot from this position on
     bool *is_heir;     // per value: made in a slot that it frees, whatever `preset` says
     bool *is_robbed;   // per value: another one has its slot now
     ir_ref *same_slot; // per loop result: the argument it shares a slot with

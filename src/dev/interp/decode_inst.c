@@ -276,8 +276,8 @@ void decode_strings(decoder *d)
         d->p->strings[k] = (str){str_dup(d->a, m->strings.at[k]), m->strings.at[k].len};
 }
 
-// Blocks may run at once when nobody can tell their order: no output, no atomics on global memory
-// but commuting ones of one kind whose old value nobody reads.
+// Blocks may run in parallel when their order is not observable: no output, no atomics on global
+// memory but commuting ones of one kind whose old value is not used.
 void decode_facts(decoder *d)
 {
     const ir_func *f = d->f;

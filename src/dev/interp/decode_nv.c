@@ -75,7 +75,7 @@ static void mark_accumulators(decoder *d)
 }
 
 // A loop that is left with an accumulator among its arguments leaves it in that argument's slot.
-// All lanes leave a loop with wgmma together, so nobody overwrites what others left with.
+// All lanes leave a loop with wgmma together, so no lane overwrites the values of another.
 static void share_loop_results(decoder *d)
 {
     const ir_func *f = d->f;
@@ -127,7 +127,7 @@ void decode_nv_plan(decoder *d)
     memset(d->until, 0xff, f->values.len * sizeof *d->until);
     mark_accumulators(d);
     share_loop_results(d);
-    // A word that nobody reads is written all the same, some time.
+    // A word that is never read is still written at some point.
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
         for (uint32_t k = 0; is_wgmma(i) && k < i->result_count; k++)

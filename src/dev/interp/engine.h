@@ -300,7 +300,8 @@ typedef enum global_kind {
 // What happens between blocks of a cluster.
 typedef enum cluster_kind {
     CLUSTER_OPENS,   // its barrier does
-    CLUSTER_TELLS,   // r arrives at an mbarrier of the other, which hears of it when it waits next
+    CLUSTER_SIGNALS, // r arrives at an mbarrier of the other, which is ordered after it at its next
+                     // wait
     CLUSTER_HEARS,   // r has waited
     CLUSTER_REACHES, // r needs the other's shared memory to be there already
     CLUSTER_USES,    // and still

@@ -1,4 +1,4 @@
-// What a failed kernel is told: which kernel, line, array and index, which thread of which block.
+// The text of a fault: which kernel, line, array and index, which thread of which block.
 #include <stdio.h>
 
 #include "dev/interp/engine.h"

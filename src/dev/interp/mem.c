@@ -119,7 +119,7 @@ static bool reach_of(const runner *r, const warp *w, const code *c, const lane_u
             LOOP(1);                                                                               \
     } while (0)
 
-// Lanes that are off load, too: nobody reads what they get.
+// Inactive lanes load, too; their values are not used.
 static void gather(const reach *from, uint32_t size, uint64_t skip, uint8_t *d)
 {
     const uint8_t *base = from->base + skip;

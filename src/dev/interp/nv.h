@@ -1,7 +1,7 @@
 // NVIDIA's instructions on the interpreter: what a block and a warp keep for them.
 //
 // Everything asynchronous is done at the latest moment the program allows: a copy into shared
-// memory lands when somebody waits for its barrier and all arrivals of the phase are there; a store
+// memory lands when a warp waits for its barrier and all arrivals of the phase are there; a store
 // of the copy engine reads shared memory when its thread waits for that, and writes global memory
 // when its thread waits for that or the block ends; wgmma reads its operands and writes its
 // accumulators at wgmma_wait. So a program that waits too late or not at all computes with old
@@ -28,7 +28,7 @@ typedef struct mbar { // beside the object in shared memory, which only holds `i
     uint32_t phase;          // completed phases
     uint64_t image;
     uint32_t maker;   // the thread that initialised it
-    bool is_unfenced; // and has not told the copy engine yet
+    bool is_unfenced; // and has not fenced it for the copy engine yet
 } mbar;
 
 typedef struct tensor_box {

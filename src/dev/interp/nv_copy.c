@@ -135,7 +135,7 @@ static bool load_into(runner *to, const warp *w, const code *c, uint32_t lane, n
             "the thread that calls mbarrier_init must call mbarrier_fence_init before the barrier "
             "after which others use it"))
         return false;
-    b->is_unfenced = false; // said once
+    b->is_unfenced = false; // reported once
     l.phase = b->phase;
     if (is_watched(to) && !to->launch->hooks->async->start(to, &to->warps[w->index], c, lane,
                                                            ASYNC_WRITES, l.to, l.bytes))
@@ -258,7 +258,7 @@ static interp_elem bulk_elem(const code *c)
     return (interp_elem)elems[c->align - NV_BULK_STORE];
 }
 
-// The checker hears of the global memory.
+// Reports the access to global memory to the checker.
 static bool store_watch(runner *r, warp *w, const nv_store *s, global_kind kind)
 {
     if (s->is_tensor)

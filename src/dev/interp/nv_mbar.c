@@ -1,5 +1,5 @@
 // mbarriers. A phase completes when all its arrivals are there and all its expected bytes have
-// come. Copies that report to a barrier land in mbar_progress, which runs when somebody asks for
+// come. Copies that report to a barrier land in mbar_progress, which runs when a warp asks for
 // the phase. Start at mbar_step and mbar_wait.
 #include "dev/interp/nv.h"
 
@@ -169,7 +169,7 @@ static bool arrive_at(runner *r, warp *w, const code *c, uint32_t lane, uint32_t
     mbar *b = mbar_find(peer, w, c, lane, offset);
     for (cluster_kind kind = CLUSTER_REACHES; b && kind <= CLUSTER_USES; kind++)
         report_cluster(r, kind, peer, c, w->index * LANES + lane);
-    report_cluster(r, CLUSTER_TELLS, peer, c, 0);
+    report_cluster(r, CLUSTER_SIGNALS, peer, c, 0);
     return b && mbar_arrive(peer, w, c, lane, b);
 }
 

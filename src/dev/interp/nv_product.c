@@ -148,7 +148,7 @@ static void multiply_plain(product *p)
 
 void product_multiply(product *p)
 {
-    for (uint32_t k = 0; k < p->k && p->n % COLUMNS; k++) // columns nobody asked for
+    for (uint32_t k = 0; k < p->k && p->n % COLUMNS; k++) // unused columns
         if (p->is_int)
             memset(&p->b.i[k][p->n], 0, 8 * sizeof(int32_t));
         else

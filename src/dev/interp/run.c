@@ -180,7 +180,7 @@ static bool look_up(runner *r, warp *w, const code *c)
     return true;
 }
 
-// A lane that has returned counts as arrived; kiln check tells of it where the kernel's language
+// A lane that has returned counts as arrived; kiln check reports it where the kernel's language
 // does not allow it.
 static bool has_missed(const runner *r, const warp *w)
 {
@@ -439,7 +439,7 @@ static bool run_together(runner *blocks, uint32_t count)
             return true;
         if (done + stuck < count)
             continue;
-        // Who only waits for the cluster waits for another block's mistake.
+        // A warp that only waits for the cluster is blocked by another block's mistake.
         for (uint32_t n = 0; n < 2 * count; n++)
             if ((n >= count || !nv_waits_for_cluster(&blocks[n])) &&
                 !fault_stuck(&blocks[n % count]))

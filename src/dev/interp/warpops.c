@@ -1,5 +1,5 @@
 // Operations among the lanes of a warp. A lane that does not take part gives nothing: shuffles
-// from it keep one's own value, votes do not count it.
+// from it keep the lane's own value, votes do not count it.
 #include "dev/interp/engine.h"
 
 static uint32_t shuffle_source(ir_shuffle how, uint32_t lane, uint32_t by, uint32_t width)

@@ -153,8 +153,8 @@ kiln_status ocl_fail(kiln *k, ocl_result r, const char *doing)
     bool is_fault = r == OCL_OUT_OF_RESOURCES || r == OCL_EVENT_FAILED || r == OCL_INVALID_QUEUE ||
                     r == OCL_NVIDIA_FAULT;
     if (!is_fault || !d->last_kernel[0])
-        return error_set(k, KILN_E_DRIVER, K6034, "the driver said no while %s [%s]", doing,
-                         driver);
+        return error_set(k, KILN_E_DRIVER, K6034, "the driver reports an error while %s [%s]",
+                         doing, driver);
     d->is_lost = true;
     snprintf(d->lost_text, sizeof d->lost_text,
              "kernel '%s', or one launched before it, failed on %s", d->last_kernel, k->device);
@@ -184,7 +184,7 @@ kiln_status ocl_sync(kiln *k, kiln_stream *s)
     kiln_status status = ocl_ready(k);
     if (status)
         return status;
-    // What kernels print can only be read when nobody writes it any more.
+    // What kernels print can only be read after all of them have ended.
     bool waits_for_all = !s || d->has_talked;
     ocl_result r = d->cl->finish(ocl_queue_of(k, s));
     if (waits_for_all && s && !r)
@@ -210,7 +210,7 @@ static kiln_status new_queue(kiln *k, ocl_queue *out)
     return r ? ocl_fail(k, r, "making a stream") : KILN_OK;
 }
 
-// `native`: a queue of others, where it is foreign.
+// `native`: the foreign queue, where there is one.
 static kiln_status make_stream(kiln_stream *s, bool is_foreign, void *native)
 {
     kiln_status status = ocl_ready(s->k);

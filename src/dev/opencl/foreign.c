@@ -1,4 +1,4 @@
-// Memory, queues and contexts of others on an OpenCL device. Memory is shared virtual memory, whose
+// Foreign memory, queues and contexts on an OpenCL device. Memory is shared virtual memory, whose
 // address kernels take; a cl_mem has no address and cannot be a buffer. Queues and contexts are
 // retained while Kiln uses them.
 #include "dev/opencl/opencl.h"
@@ -36,7 +36,7 @@ static kiln_status check_queue(kiln *k, ocl_queue q)
     if (!r)
         r = d->cl->queue_info(q, OCL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
     if (r)
-        return ocl_fail(k, r, "asking about a queue of others");
+        return ocl_fail(k, r, "asking about a foreign queue");
     if (of != d->context)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6044,
                          "the queue is of another context; kiln_open_on takes that context");
@@ -55,7 +55,7 @@ kiln_status ocl_adopt_queue(kiln *k, void *native, ocl_queue *out)
         return status;
     ocl_result r = ocl_of(k)->cl->queue_retain(q);
     if (r)
-        return ocl_fail(k, r, "retaining a queue of others");
+        return ocl_fail(k, r, "retaining a foreign queue");
     *out = q;
     return KILN_OK;
 }
@@ -71,7 +71,8 @@ kiln_status ocl_adopt_context(kiln *k, const ocl_api *cl, int *ordinal, ocl_cont
     ocl_result r = cl->context_info(given, OCL_CONTEXT_DEVICES, sizeof devices, devices, &bytes);
     if (r)
         return error_set(NULL, KILN_E_DRIVER, K6034,
-                         "the driver said no while asking about a context of others [%d]", (int)r);
+                         "the driver reports an error while asking about a foreign context [%d]",
+                         (int)r);
     for (size_t n = 0; n < bytes / sizeof *devices && n < MOST_DEVICES; n++)
         for (size_t i = 0; ocl_found_at(i); i++)
             if (ocl_found_at(i)->device == devices[n] &&
@@ -83,7 +84,8 @@ kiln_status ocl_adopt_context(kiln *k, const ocl_api *cl, int *ordinal, ocl_cont
     r = cl->context_retain(given);
     if (r)
         return error_set(NULL, KILN_E_DRIVER, K6034,
-                         "the driver said no while retaining a context of others [%d]", (int)r);
+                         "the driver reports an error while retaining a foreign context [%d]",
+                         (int)r);
     *ordinal = (int)found;
     *out = given;
     return KILN_OK;

@@ -62,7 +62,7 @@ kiln_status ocl_memory_info(kiln *k, kiln_memory_info *out)
     ocl_device *d = ocl_of(k);
     uint64_t bytes = 0;
     d->cl->device_info(d->found->device, OCL_MEMORY_BYTES, sizeof bytes, &bytes, NULL);
-    out->total_bytes = bytes; // what is free, OpenCL does not tell
+    out->total_bytes = bytes; // OpenCL does not report free memory
     return KILN_OK;
 }
 

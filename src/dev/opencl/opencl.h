@@ -36,7 +36,7 @@ typedef struct ocl_function { // of a kernel
 } ocl_function;
 
 typedef struct ocl_channel {
-    uint8_t *memory; // SVM: head, lines, fault; NULL: nothing in the module talks
+    uint8_t *memory; // SVM: head, lines, fault; NULL: no kernel of the module prints or checks
     bool is_dirty;
 } ocl_channel;
 

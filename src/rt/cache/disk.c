@@ -41,7 +41,7 @@ static void count_up(uint64_t *counter)
 }
 
 // --- where
-// Code in the cache is run: nobody else may have put it there.
+// Code in the cache is executed, so other users must not be able to put it there.
 static bool is_own(const struct stat *s)
 {
     return s->st_uid == geteuid() && !(s->st_mode & (S_IWGRP | S_IWOTH));
@@ -118,7 +118,7 @@ static bool is_ours(const char *name)
     return is_entry(name) || ends_with(name, ".why") || is_part(name);
 }
 
-// mkdir -p, for nobody else's eyes.
+// mkdir -p, with no access for other users.
 static bool make_folder(const char *path)
 {
     char copy[1024];
@@ -275,8 +275,8 @@ void record_free(record *r)
 }
 
 // --- reading
-// *is_foreign, unless it is NULL: nobody else may be able to write the file, and it is no link;
-// else true.
+// *is_foreign, unless it is NULL: other users must not be able to write the file, and it is no
+// link; else true.
 static bool slurp(const char *path, bool *is_foreign, uint8_t **bytes, size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_foreign ? O_NOFOLLOW : 0));
@@ -589,7 +589,7 @@ bool disk_write(const cache_folder *folder, const char *name, const uint8_t key[
     bool gave_up = write_failure[0];
     pthread_mutex_unlock(&lock);
     uint64_t bytes = sizeof(file_header) + r->len;
-    // A note is small: it may find room where an entry did not, and tells why that is missing.
+    // A note is small: it may fit where an entry did not, and records why that is missing.
     if ((gave_up && is_entry(name)) || is_too_large(folder, r))
         return false;
     file_header h = {.version = FORMAT, .len = r->len, .checksum = checksum(r->bytes, r->len)};
@@ -679,7 +679,7 @@ size_t cache_clear(void)
     seen_file *files = folder.path[0] ? list_files(&folder, &count) : NULL;
     for (size_t k = 0; k < count; k++) {
         if (is_part(files[k].name) && !is_stale(&files[k], now))
-            continue; // somebody writes it right now
+            continue; // another process is writing it
         removed += is_entry(files[k].name);
         disk_remove(&folder, files[k].name);
     }

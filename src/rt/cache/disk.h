@@ -51,7 +51,7 @@ bool disk_folder(cache_folder *out, const char **why);
 bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                record *out);
 typedef enum disk_state { DISK_NONE, DISK_BROKEN, DISK_FOREIGN, DISK_GOOD } disk_state;
-// The same for people who only ask: nothing is removed or counted. `out` is set when it is good.
+// The same as a query: nothing is removed or counted. `out` is set when it is good.
 disk_state disk_look(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
                      record *out);
 void record_free(record *r);

@@ -73,8 +73,8 @@ static int width(blob b)
     return b.len < 200 ? (int)b.len : 200;
 }
 
-// Every line of `from` beside the line of the same name in `to`. Changed ones are told once: when
-// `tells_changes`.
+// Every line of `from` beside the line of the same name in `to`. Changed ones are printed once:
+// when `tells_changes`.
 static void print_items(story *s, const char *prefix, blob from, blob to, const char *alone,
                         bool tells_changes)
 {

@@ -1,6 +1,7 @@
 // Asynchronous work beside the shadow: which words of shared memory copies are about to write and
-// copies or wgmma still read, and who stored what since its last fence. An access that comes in
-// between is a finding: the interpreter does such work at the latest moment, hardware at any.
+// copies or wgmma still read, and which thread stored what since its last fence. An access that
+// comes in between is a finding: the interpreter does such work at the latest moment, hardware at
+// any.
 //
 // mbarriers, named barriers and clusters order everything before them, as a barrier of the block
 // does: that is more than they do, so what is reported is wrong, but not all that is wrong is

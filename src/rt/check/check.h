@@ -36,7 +36,7 @@ typedef struct cell {
 } cell;
 
 typedef struct row_shadow {    // of a buffer
-    cell *cells;               // NULL: nobody can write to it
+    cell *cells;               // NULL: it is read-only
     struct global_word *words; // NULL: no copies by the engine that matter
     bool is_unset;             // its contents count as not set
 } row_shadow;
@@ -48,7 +48,7 @@ typedef struct engine_use { // what copies of the engine do to global memory
     bool reads, writes;
 } engine_use;
 
-typedef struct release { // of an address: who ordered what
+typedef struct release { // of an address: what is ordered by it
     uint32_t epoch;      // everything up to here
     uint32_t thread;
 } release;

@@ -1,11 +1,11 @@
-// The shared memory of other blocks of the cluster: who touched it from afar, what orders that with
+// The shared memory of other blocks of the cluster: which block accessed it, what orders that with
 // the accesses of its owner, and whether the owner was there at all.
 //
 // Epochs do not order accesses of different blocks, because a barrier of one block is none of the
-// other. Instead each block keeps how far it has heard of each other one: up to the epoch in which
-// the cluster's barrier opened, or the other block arrived at one of its mbarriers, or released
-// something it then acquired. All of that counts for whole blocks, and relaxed arrivals as any: so
-// what is reported is a mistake, but not every mistake is reported. Start at cluster_event.
+// other. Instead each block keeps up to which epoch of each other block it is ordered: the epoch in
+// which the cluster's barrier opened, or the other block arrived at one of its mbarriers, or
+// released something it then acquired. All of that counts for whole blocks, and relaxed arrivals as
+// any: so what is reported is a mistake, but not every mistake is reported. Start at cluster_event.
 #include "dev/interp/nv.h"
 #include "rt/check/check.h"
 
@@ -26,9 +26,10 @@ struct cluster_state {
     far_cell *cells;
     bool is_touched[BLOCKS_MAX];            // has been accessed from afar
     uint32_t heard[BLOCKS_MAX][BLOCKS_MAX]; // [a][b]: all that b did up to here comes before a
-    uint32_t told[BLOCKS_MAX][BLOCKS_MAX];  // what it will have heard after its next wait
+    uint32_t told[BLOCKS_MAX][BLOCKS_MAX];  // up to where it is ordered after its next wait
     far_use last[BLOCKS_MAX][BLOCKS_MAX];   // [owner][user]
-    far_use early[BLOCKS_MAX][BLOCKS_MAX];  // the first before the user had heard of the owner
+    far_use early[BLOCKS_MAX]
+                 [BLOCKS_MAX]; // the first before the user was ordered after the owner's start
 };
 
 uint64_t cluster_bytes(const runner_sizes *z, uint32_t granule)
@@ -154,7 +155,7 @@ static void open(const runner *r)
             raise(&k->cluster->told[to][from], k->epoch);
 }
 
-// What r has done and heard; what it does from now on is not part of it.
+// Orders what r has done so far, and what was ordered before it; not what it does from now on.
 static void send_order(const runner *r, const runner *to)
 {
     check *k = check_of(r);
@@ -209,7 +210,7 @@ static bool report_use(const runner *owner, spot at, bool is_early)
     return finding_goes_on(k);
 }
 
-// What a block had heard at its end is what it has heard now.
+// The order that a block had reached at its end is final.
 static bool end(const runner *owner)
 {
     const cluster_state *s = check_of(owner)->cluster;
@@ -230,7 +231,7 @@ bool cluster_event(runner *r, cluster_kind kind, runner *other, const code *c, u
         return true;
     switch (kind) {
     case CLUSTER_OPENS: open(r); break;
-    case CLUSTER_TELLS: send_order(r, other); break;
+    case CLUSTER_SIGNALS: send_order(r, other); break;
     case CLUSTER_HEARS: receive_order(r); break;
     case CLUSTER_REACHES:
         cluster_reach(r, other, (spot){code_index(r, c) + 1, thread, r->block_rank});

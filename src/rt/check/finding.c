@@ -1,4 +1,4 @@
-// Findings: equal ones (same code, same lines) are counted, the first is told. Each becomes a
+// Findings: equal ones (same code, same lines) are counted, the first is reported. Each becomes a
 // diagnostic with the source under it.
 #include <stdio.h>
 

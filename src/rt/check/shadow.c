@@ -91,7 +91,7 @@ static const char *verb_of(const access *a)
     return is_atomic_op(a->c) && a->reads && a->writes ? "updates" : a->writes ? "writes" : "reads";
 }
 
-// What is said of another block's array goes by its name in this one.
+// Messages about another block's array use its name in this one.
 static void forget_peer(access *a)
 {
     uint64_t above = (a->address >> INTERP_SEGMENT_BITS) - STATIC_SEGMENT;
@@ -389,7 +389,7 @@ static bool look_at_local(access *a, const memory *m)
             *unset_of(a, n) = (*unset_of(a, n) & ~bit) | (is_set ? 0 : bit);
         else if (!is_set && !found_unset(a, m, NULL, (uint64_t)n * size))
             return false;
-        memset(set, 1, is_set || a->watch & WATCH_COPIES ? 0 : size); // told once
+        memset(set, 1, is_set || a->watch & WATCH_COPIES ? 0 : size); // reported once
     }
     return true;
 }

@@ -100,7 +100,7 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
     k->given = desc;
     if ((desc->context || desc->stream) && !k->ops->stream_wrap)
         status = error_set(NULL, KILN_E_UNSUPPORTED, K6038,
-                           "'%s' has no contexts and streams of others", row->name);
+                           "'%s' has no foreign contexts and streams", row->name);
     else
         status = k->ops->open(k, ordinal);
     k->given = NULL;

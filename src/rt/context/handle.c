@@ -37,7 +37,8 @@ static struct {
 } spare[HANDLE_KIND_COUNT];
 
 // --- the blocks: a table by hash, half empty. It is read without the lock, so it only gets more
-// entries, and a larger one takes its place as a whole. The smaller ones stay, for who reads them.
+// entries, and a larger one takes its place as a whole. The smaller ones stay for concurrent
+// readers.
 typedef struct block_table {
     size_t cap, count;         // cap is a power of two
     struct block_table *older; // found by a leak checker

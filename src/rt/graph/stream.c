@@ -66,7 +66,7 @@ kiln_status kiln_stream_wrap(kiln *k, void *native, kiln_stream **out)
     status = k->ops->stream_wrap
                  ? k->ops->stream_wrap(s, native)
                  : error_set(k, KILN_E_UNSUPPORTED, K6038,
-                             "%s has no streams of others: its work is done when a call returns",
+                             "%s has no foreign streams: its work is done when a call returns",
                              k->device);
     if (status) {
         handle_free(HANDLE_STREAM, s);

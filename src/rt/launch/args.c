@@ -260,7 +260,7 @@ static kiln_status check_scalar(const kiln_kernel *kernel, size_t index, const k
                      kiln_type_name(arg->size ? p->info.type : arg->type));
 }
 
-// User-given PTX tells sizes only: anything of that size is taken.
+// The user's PTX declares sizes only: any argument of that size is accepted.
 static kiln_status check_raw(const kiln_kernel *kernel, size_t index, const kiln_arg *arg,
                              rt_arg *out)
 {

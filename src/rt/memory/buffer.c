@@ -27,7 +27,7 @@ const char *kiln_type_name(kiln_type type)
     return (unsigned)type < COUNT(types) ? types[type].name : "unknown";
 }
 
-// `foreign`: over memory of others; NULL: over memory of its own.
+// `foreign`: over foreign memory; NULL: over memory of its own.
 static kiln_status make(kiln *k, const kiln_buffer_desc *desc, size_t elem_size,
                         const kiln_wrap_desc *foreign, kiln_buffer **out)
 {
@@ -120,7 +120,8 @@ kiln_status kiln_buffer_wrap(kiln *k, const kiln_wrap_desc *desc, kiln_buffer **
                          "kiln_buffer_wrap: exactly one of `host` and `address` says where the "
                          "memory is");
     if (!k->ops->wrap)
-        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s takes no memory of others", k->device);
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s does not accept foreign memory",
+                         k->device);
     size = desc->type != KILN_VOID ? size : desc->element_size;
     if (size && ((uintptr_t)desc->host | desc->address) % (desc->type != KILN_VOID ? size : 1))
         return error_set(k, KILN_E_BAD_ARGUMENT, K6044,

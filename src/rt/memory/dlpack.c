@@ -37,7 +37,7 @@ kiln_status kiln_dlpack_device(const kiln *k, kiln_dl_device *out)
                          "kiln_dlpack_device: out is NULL");
     if (!k->ops->dlpack)
         return error_set((kiln *)(uintptr_t)k, KILN_E_UNSUPPORTED, K6038,
-                         "DLPack has no word for memory of %s", k->device);
+                         "DLPack has no device type for %s", k->device);
     k->ops->dlpack(k, &out->type, &out->id);
     return KILN_OK;
 }
@@ -251,7 +251,7 @@ static kiln_status fill_tensor(const kiln_view *v, exported *e, kiln_dl_tensor *
             t->type = (kiln_dl_type){types[n].code, types[n].bits, 1};
     if (!t->type.lanes)
         return error_set(k, KILN_E_BAD_ARGUMENT, K7001,
-                         "kiln_dlpack_export: DLPack has no word for elements that are structs");
+                         "kiln_dlpack_export: DLPack has no type for elements that are structs");
     view_strides(v, e->strides);
     for (uint32_t n = 0; n < v->rank; n++)
         e->sizes[n] = (int64_t)v->sizes[n];

@@ -1,6 +1,6 @@
 // Memory for buffers that machine code of this host uses: addresses before and behind it may not be
 // touched, so that a kernel that leaves its buffer is stopped with an error (dev/cpu/fault.c)
-// instead of changing somebody else's memory. They cost no memory. Each piece takes two mappings of
+// instead of changing other memory. They cost no memory. Each piece takes two mappings of
 // the system's, which has few of them: beyond MOST the caller takes plain memory.
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ enum { MOST = 8192, BEFORE = 64 << 10, BEHIND = 4 << 20 }; // pieces; bytes
 enum { SPARE = 32, SPARE_BYTES = 64 << 10 };               // pieces; of the largest
 static uint32_t count;                                     // atomic
 
-// Small pieces that were freed: asking the system takes as long as a launch. Whoever does not get
-// the lock at once does without them.
+// Small pieces that were freed: asking the system takes as long as a launch. A thread that does not
+// get the lock at once does without them.
 static struct {
     pthread_mutex_t lock;
     uint32_t len;

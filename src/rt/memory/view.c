@@ -1,6 +1,6 @@
 // Views: makes views of buffers, and new views of old ones: slices, permutations, other shapes. A
 // call that cannot make its view sets the error and returns a view whose rank is FAILED. The reason
-// stays with that view as a number, so that whoever is given it can repeat what went wrong.
+// stays with that view as a number, so that every call that gets it can report what went wrong.
 #include <stdio.h>
 
 #include "rt/memory/view.h"

@@ -222,7 +222,7 @@ static void add_view(terms *t, const kiln_view *v)
 enum { SEARCH = 4096 };
 
 // Where its memory is: two buffers may be the same foreign memory. On a device whose memory is the
-// host's, what kernels get is the device's own way to number it; only `base` tells.
+// host's, kernels get the device's own numbering of it; only `base` identifies it.
 static uint64_t place_of(const kiln_buffer *b)
 {
     return b->k->caps.has_host_memory ? (uint64_t)(uintptr_t)b->base : b->address;
