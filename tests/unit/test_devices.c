@@ -7,6 +7,15 @@
 #include "back/back.h"
 #include "dev/device.h"
 
+// Every function of device_ops is in one of two lists: a new one without a place here is noticed.
+#define MAY(function) +1
+enum {
+    OPTIONAL = 0 MAY(info) MAY(wrap) MAY(dlpack) MAY(accepts_target) MAY(backend) MAY(read_code)
+        MAY(unload) MAY(waits_for) MAY(ran_on) MAY(resources) MAY(occupancy) MAY(clusters)
+            MAY(stream_native) MAY(stream_wrap) MAY(tensor_map)
+};
+#undef MAY
+
 TEST(every_device_has_what_it_must_have)
 {
     for (size_t n = 0; device_at(n); n++) {
@@ -26,6 +35,11 @@ TEST(every_device_has_what_it_must_have)
                                         MUST(graph_launch) MUST(graph_free)
 #undef MUST
         };
+        size_t functions = (sizeof(device_ops) - offsetof(device_ops, count)) / sizeof o->count;
+        if (functions != COUNT(rows) + OPTIONAL)
+            fail_msg(
+                "device_ops has %zu functions, %zu are listed here: add the new one to MUST or MAY",
+                functions, COUNT(rows) + OPTIONAL);
         for (size_t k = 0; k < COUNT(rows); k++)
             if (!rows[k].has)
                 fail_msg("the device '%s' has no %s", device_at(n)->name, rows[k].name);
