@@ -233,8 +233,8 @@ KILN_API void kiln_kernel_block(const kiln_kernel *kernel,
 KILN_API uint32_t kiln_kernel_max_threads(const kiln_kernel *kernel);
 
 // The value of an enum constant at file scope, or of a tunable, of the kernel's source: sizes of
-// tiles and the layout of shared memory are written once, in the kernel. Of user-given PTX and of
-// IR there are none. A kernel with dynamic shared memory says by SHARED_BYTES how much it needs.
+// tiles and the layout of shared memory are written once, in the kernel. User-given PTX and IR
+// have none. A kernel with dynamic shared memory says by SHARED_BYTES how much it needs.
 KILN_API kiln_status kiln_kernel_constant(const kiln_kernel *kernel, const char *name,
                                           int64_t *out);
 
@@ -293,8 +293,8 @@ KILN_API void *kiln_buffer_host(const kiln_buffer *b);
 // The device's address, for code that calls the driver itself; 0 on interp.
 KILN_API uint64_t kiln_buffer_address(const kiln_buffer *b);
 
-// A buffer over foreign memory. Kiln never frees that memory. `release` is
-// called exactly once, when neither the program nor a graph nor a running kernel uses the buffer
+// A buffer over foreign memory. Kiln never frees that memory. `release` is called
+// exactly once, when neither the program nor a graph nor a running kernel uses the buffer
 // any more, at the latest by kiln_close; freeing such a buffer waits for the device's work. When
 // kiln_buffer_wrap fails, `release` is not called: the memory was never taken.
 typedef struct kiln_wrap_desc {
@@ -395,8 +395,8 @@ KILN_API bool kiln_view_is_dense(kiln_view v);                 // row-major with
 // The lowest element of the buffer that the view reaches and the one after its highest, in elements
 // of its type; the same number twice where it is empty. Fails as kiln_view_check does.
 KILN_API kiln_status kiln_view_span(kiln_view v, uint64_t *lowest, uint64_t *end);
-// Do they have a byte in common? Exact but for strides that nobody uses; then, and for views that
-// kiln_view_check refuses, the answer is true.
+// Do they share a byte? The answer is exact except for extreme strides; for these, and for views
+// that kiln_view_check refuses, it is true.
 KILN_API bool kiln_view_overlaps(kiln_view a, kiln_view b);
 // All elements in row-major order, to or from dense host memory. After all earlier work, and done
 // when the call returns. A view that is written must not reach an element twice.

@@ -77,8 +77,9 @@ static void multiply(accumulators *acc, u32 n, u32 steps, u32 group)
     ring_release_step(&smem->ring, n + steps - 1);
 }
 
-// Block i of 64 rows through slabs, which a warp uses in turn. The copy engine takes a slab to memory,
-// and leaves out what is outside the result.
+// Block i of 64 rows through slabs, which a warp uses in turn, from tile to tile as well. The copy
+// engine takes a slab to memory, and leaves out what is outside the result.
+_Static_assert(BM / 64 * (BN / STORE_COLUMNS) % 2 == 0, "each tile begins with the first slab");
 static void store(const tensor_map *c, const f32 (*acc)[BN / 2], u32 i, u32 row, u32 column)
 {
 #pragma unroll
