@@ -313,7 +313,7 @@ static int pick_grid(run *r, run_launch *l, const ir_func *f, arena *scratch)
     for (int axis = 0; axis < 3; axis++) {
         if (!axes[axis].is_known) {
             fprintf(stderr,
-                    "kiln %s: nothing tells how many blocks kernel '%s' needs along %c\n"
+                    "kiln %s: nothing says how many blocks kernel '%s' needs along %c\n"
                     "hint: --grid X[,Y[,Z]] gives the blocks, --items X[,Y[,Z]] the threads; or "
                     "give the length of a buffer that it indexes, %s=COUNT\n",
                     r->verb, kiln_kernel_name(l->kernel), "xyz"[axis],

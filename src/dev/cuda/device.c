@@ -243,7 +243,7 @@ kiln_status cuda_fail(kiln *k, cu_result r, const char *doing)
     if (k && (r == CU_CONTEXT_IS_DESTROYED || r == CU_DEINITIALIZED)) {
         cuda_of(k)->is_lost = true;
         snprintf(cuda_of(k)->lost_text, sizeof cuda_of(k)->lost_text,
-                 "somebody else in this process destroyed the GPU's context");
+                 "other code in this process destroyed the GPU's context");
         return cuda_ready(k);
     }
     return error_set(k, KILN_E_DRIVER, K6034, "the driver reports an error while %s [%s]", doing,

@@ -72,7 +72,7 @@ static bool complete(runner *r, mbar *b)
         if (is_late(l, b) && !r->launch->hooks->async->mistake(
                                  r, &r->warps[l->thread / LANES], l->c, l->thread % LANES, K6226,
                                  "a phase completes before this copy of it has landed",
-                                 "the bytes that the barrier was told to expect are fewer "
+                                 "the bytes that the barrier expects are fewer "
                                  "than those of the copies that report to it"))
             return false;
     }

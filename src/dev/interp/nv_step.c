@@ -421,6 +421,6 @@ bool nv_end_block(runner *r)
            r->launch->hooks->async->mistake(
                r, &r->warps[left->thread / LANES], left->c, left->thread % LANES, K6227,
                "the kernel ends while this copy is under way",
-               "nobody waits for its mbarrier: the memory of the block may "
+               "no thread waits for its mbarrier: the memory of the block may "
                "be gone when it lands");
 }

@@ -294,7 +294,7 @@ static void print_file(story *s, const cache_folder *folder, const char *path)
             "the program ends; KILN_CPU=wait waits for it. On interp nothing is kept.)\n",
             path);
     } else {
-        print_line(s, "the cache knows nothing of '%s'\n", path);
+        print_line(s, "the cache has nothing about '%s'\n", path);
     }
     if (!state.is_on)
         print_line(s, "nothing can be kept now, every use compiles: %s\n", state.reason);

@@ -102,11 +102,11 @@ static const meeting early_write = {
     "wait first: for the copy's mbarrier, or with async_wait() for async_copy"};
 static const meeting overwrite = {
     K6223, "is overwritten while it is still being read", "written by", "being read by",
-    "wgmma_wait() or bulk_wait_read() must come first, and then a barrier tells the writer"};
-static const meeting no_fence = {
-    K6221, "was stored, but is not seen here", "read by", "stored by",
-    "the copy engine and wgmma have their own way to memory: who stores must call fence_async() "
-    "before the barrier"};
+    "wgmma_wait() or bulk_wait_read() must come first, then a barrier before the write"};
+static const meeting no_fence = {K6221, "was stored, but is not seen here", "read by", "stored by",
+                                 "the copy engine and wgmma have their own path to memory: the "
+                                 "thread that stores must call fence_async() "
+                                 "before the barrier"};
 static const meeting unset = {K6203, "is read before anything was stored there", "read by", "",
                               "nothing was stored or copied there so far"};
 static const meeting racing = {K6204, "is touched by another thread without a barrier in between",

@@ -25,15 +25,15 @@ struct global_fence { // of a thread of the grid: fence_async_all
 
 static const meeting early_read = {
     K6222, "is read while a copy into it is under way", "read by", "the copy is started by",
-    "the thread that started it must call bulk_wait(), and then a barrier tells the others; "
+    "the thread that started it must call bulk_wait(), and a barrier must follow; "
     "bulk_wait_read() only says that its source may be used again"};
 static const meeting early_write = {
     K6222, "is written while a copy into it is under way", "written by", "the copy is started by",
-    "the thread that started it must call bulk_wait(), and then a barrier tells the others; "
+    "the thread that started it must call bulk_wait(), and a barrier must follow; "
     "bulk_wait_read() only says that its source may be used again"};
 static const meeting no_fence = {
     K6221, "was stored, but is not seen here", "read by", "stored by",
-    "the copy engine has its own way to memory: who stores to global memory must call "
+    "the copy engine has its own path to memory: the thread that stores to global memory must call "
     "fence_async_all() before the barrier; fence_async() is for shared memory"};
 static const meeting racing = {K6204, "is touched by another thread without a barrier in between",
                                "this is by", "and this by",
