@@ -598,6 +598,38 @@ typedef struct kiln_upsample_backward_desc {
 } kiln_upsample_backward_desc;
 KILN_API kiln_status kiln_upsample_backward(kiln *k, const kiln_upsample_backward_desc *desc);
 
+// --- bits of integers: out = a op b
+typedef enum kiln_bitwise_op { // rows of ops/bitwise/bitwise.def; docs/ops/bitwise.md
+    // bitwise, KILN_BITWISE_: written by tools/ops
+    KILN_BITWISE_AND,
+    KILN_BITWISE_OR,
+    KILN_BITWISE_XOR,
+    KILN_BITWISE_NOT,
+    KILN_BITWISE_SHIFT_LEFT,
+    KILN_BITWISE_SHIFT_RIGHT,
+    // end
+    KILN_BITWISE_COUNT
+} kiln_bitwise_op;
+// All views have the same type; a and b are broadcast to out, which may be the same view as one.
+typedef struct kiln_bitwise_desc {
+    kiln_bitwise_op op;
+    kiln_view a, b, out;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_bitwise_desc;
+KILN_API kiln_status kiln_bitwise(kiln *k, const kiln_bitwise_desc *desc);
+
+// --- affine numbers of eight bits
+// kiln_quantise: out = round(x / scale) + zero, within the range of its type (i8, u8); ties to
+// even. kiln_dequantise: out = (x - zero) * scale. Floats are f16, bf16, f32. scale (f32) and zero
+// (of the narrow type; without a buffer: 0) are broadcast: one number for all, or one for each row
+// or channel.
+typedef struct kiln_quantise_desc {
+    kiln_view x, scale, zero, out;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_quantise_desc;
+KILN_API kiln_status kiln_quantise(kiln *k, const kiln_quantise_desc *desc);
+KILN_API kiln_status kiln_dequantise(kiln *k, const kiln_quantise_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

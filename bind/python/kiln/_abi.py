@@ -206,6 +206,13 @@ KILN_GENERATE_ONE_HOT = 6
 KILN_GENERATE_COUNT = 7
 KILN_UPSAMPLE_NEAREST = 0
 KILN_UPSAMPLE_LINEAR = 1
+KILN_BITWISE_AND = 0
+KILN_BITWISE_OR = 1
+KILN_BITWISE_XOR = 2
+KILN_BITWISE_NOT = 3
+KILN_BITWISE_SHIFT_LEFT = 4
+KILN_BITWISE_SHIFT_RIGHT = 5
+KILN_BITWISE_COUNT = 6
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -241,6 +248,7 @@ ENUMS = {
     "kiln_random_kind": {"uniform": 0, "normal": 1, "bernoulli": 2, "integers": 3},
     "kiln_generate_op": {"fill": 0, "arange": 1, "linspace": 2, "eye": 3, "tril": 4, "triu": 5, "one_hot": 6},
     "kiln_upsample_mode": {"nearest": 0, "linear": 1},
+    "kiln_bitwise_op": {"and": 0, "or": 1, "xor": 2, "not": 3, "shift_left": 4, "shift_right": 5},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
@@ -722,6 +730,9 @@ FUNCTIONS = [
     ("kiln_rope_tables", c_int, [c_void_p, c_void_p]),
     ("kiln_upsample_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_upsample_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_bitwise", c_int, [c_void_p, c_void_p]),
+    ("kiln_quantise", c_int, [c_void_p, c_void_p]),
+    ("kiln_dequantise", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

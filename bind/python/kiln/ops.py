@@ -845,6 +845,73 @@ def upsample_backward(dout, *, mode="nearest", aligns_corners=False, dx, stream=
     return _upsample_backward((dout, dx, mode, aligns_corners, None,), stream, device)
 
 
+_bitwise = Op(
+    "kiln_bitwise",
+    "i4x160s160s160sQ",
+    [
+        ("enum", "op", "kiln_bitwise_op"),
+        ("in", "a", ""),
+        ("in", "b", ""),
+        ("out", "out", "like:a"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def bitwise(a, b, *, op="and", out=None, stream=None, device=None):
+    """bits of integers: out = a op b
+
+    All views have the same type; a and b are broadcast to out, which may be the same view as one.
+    """
+    return _bitwise((op, a, b, out, None,), stream, device)
+
+
+_quantise = Op(
+    "kiln_quantise",
+    "160s160s160s160sQ",
+    [
+        ("in", "x", ""),
+        ("in", "scale", ""),
+        ("in", "zero", ""),
+        ("out", "out", "like:x"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def quantise(x, scale, zero, *, out=None, stream=None, device=None):
+    """affine numbers of eight bits
+
+    kiln_quantise: out = round(x / scale) + zero, within the range of its type (i8, u8); ties to even. kiln_dequantise: out = (x -
+    zero) * scale. Floats are f16, bf16, f32. scale (f32) and zero (of the narrow type; without a buffer: 0) are broadcast: one number
+    for all, or one for each row or channel.
+    """
+    return _quantise((x, scale, zero, out, None,), stream, device)
+
+
+_dequantise = Op(
+    "kiln_dequantise",
+    "160s160s160s160sQ",
+    [
+        ("in", "x", ""),
+        ("in", "scale", ""),
+        ("in", "zero", ""),
+        ("out", "out", "like:x"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def dequantise(x, scale, zero, *, out=None, stream=None, device=None):
+    """affine numbers of eight bits
+
+    kiln_quantise: out = round(x / scale) + zero, within the range of its type (i8, u8); ties to even. kiln_dequantise: out = (x -
+    zero) * scale. Floats are f16, bf16, f32. scale (f32) and zero (of the narrow type; without a buffer: 0) are broadcast: one number
+    for all, or one for each row or channel.
+    """
+    return _dequantise((x, scale, zero, out, None,), stream, device)
+
+
 _reduce = Op(
     "kiln_reduce_forward",
     "i4x160s160sI4xd160sQ",
@@ -1914,6 +1981,9 @@ __all__ = [
     "rope_tables",
     "upsample",
     "upsample_backward",
+    "bitwise",
+    "quantise",
+    "dequantise",
     "sum",
     "mean",
     "prod",
