@@ -78,17 +78,17 @@
 #define PACK_PUT_f32(x)  ((f32)(x))
 #define PACK_PUT_f64(x)  ((f64)(x))
 
-#define PACK_OF__Bool(T, n) PACK_PLAIN(T, n)
-#define PACK_OF_i8(T, n)   PACK_PLAIN(T, n)
-#define PACK_OF_u8(T, n)   PACK_PLAIN(T, n)
-#define PACK_OF_i16(T, n)  PACK_PLAIN(T, n)
-#define PACK_OF_u16(T, n)  PACK_PLAIN(T, n)
+#define PACK_OF__Bool(T, n) PACK_JOIN(PACK_BYTES_, n)(T)
+#define PACK_OF_i8(T, n) PACK_JOIN(PACK_BYTES_, n)(T)
+#define PACK_OF_u8(T, n) PACK_JOIN(PACK_BYTES_, n)(T)
+#define PACK_OF_i16(T, n)  PACK_JOIN(PACK_SHORTS_, n)(T)
+#define PACK_OF_u16(T, n)  PACK_JOIN(PACK_SHORTS_, n)(T)
 #define PACK_OF_i32(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_u32(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_i64(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_u64(T, n)  PACK_PLAIN(T, n)
-#define PACK_OF_f8e4(T, n) PACK_PLAIN(T, n)
-#define PACK_OF_f8e5(T, n) PACK_PLAIN(T, n)
+#define PACK_OF_f8e4(T, n) PACK_JOIN(PACK_BYTES_, n)(T)
+#define PACK_OF_f8e5(T, n) PACK_JOIN(PACK_BYTES_, n)(T)
 #define PACK_OF_f32(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_f64(T, n)  PACK_PLAIN(T, n)
 #define PACK_OF_f16(T, n)  PACK_JOIN(PACK_HALVES_, n)(T, pack_f16)
@@ -111,6 +111,72 @@
         _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
             p.e[k] = PACK_PUT_##T(from[k]);                                                        \
         ((pack_##T##_##n *)to)[i] = p;                                                             \
+    }
+
+// Bytes and 16-bit integers travel as words, too, but on the cpu device: there the C compiler makes
+// vectors of the plain loops.
+#define PACK_BYTES_1(T)  PACK_PLAIN(T, 1)
+#define PACK_BYTES_2(T)  PACK_PLAIN(T, 2)
+#define PACK_BYTES_4(T)  PACK_SMALL(T, 4, 4)
+#define PACK_BYTES_8(T)  PACK_SMALL(T, 8, 4)
+#define PACK_BYTES_16(T) PACK_SMALL(T, 16, 4)
+#define PACK_SHORTS_1(T) PACK_PLAIN(T, 1)
+#define PACK_SHORTS_2(T) PACK_SMALL(T, 2, 2)
+#define PACK_SHORTS_4(T) PACK_SMALL(T, 4, 2)
+#define PACK_SHORTS_8(T) PACK_SMALL(T, 8, 2)
+
+// The number in the low bits of a word, and the bits of a number.
+#define PACK_FROM__Bool(w) ((u32)(((w) & 255u) != 0))
+#define PACK_FROM_i8(w)    ((i32)(i8)(u8)(w))
+#define PACK_FROM_u8(w)    ((w) & 255u)
+#define PACK_FROM_i16(w)   ((i32)(i16)(u16)(w))
+#define PACK_FROM_u16(w)   ((w) & 65535u)
+#define PACK_FROM_f8e4(w)  f32(f8e4_from_bits((u8)(w)))
+#define PACK_FROM_f8e5(w)  f32(f8e5_from_bits((u8)(w)))
+#define PACK_BITS__Bool(x) ((u32)((x) != 0))
+#define PACK_BITS_i8(x)    ((u32)(u8)(i8)(x))
+#define PACK_BITS_u8(x)    ((u32)(u8)(x))
+#define PACK_BITS_i16(x)   ((u32)(u16)(i16)(x))
+#define PACK_BITS_u16(x)   ((u32)(u16)(x))
+#define PACK_BITS_f8e4(x)  ((u32)bits_f8e4(to_f8e4((f32)(x))))
+#define PACK_BITS_f8e5(x)  ((u32)bits_f8e5(to_f8e5((f32)(x))))
+
+#define PACK_SMALL(T, n, per) PACK_SMALL_(T, n, per)
+#define PACK_SMALL_(T, n, per)                                                                     \
+    typedef struct pack_##T##_##n {                                                                \
+        _Alignas((n) * sizeof(T)) T e[n];                                                          \
+    } pack_##T##_##n;                                                                              \
+    typedef struct pack_words_##T##_##n {                                                          \
+        _Alignas((n) * sizeof(T)) u32 e[(n) / per];                                                \
+    } pack_words_##T##_##n;                                                                        \
+    static inline void pack_load_##T##_##n(PACK_NUMBER_##T *to, const T *from, u64 i)              \
+    {                                                                                              \
+        if (target_is_cpu()) {                                                                     \
+            pack_##T##_##n p = ((const pack_##T##_##n *)from)[i];                                  \
+            _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                        \
+                to[k] = PACK_GET_##T(p.e[k]);                                                      \
+        } else {                                                                                   \
+            pack_words_##T##_##n p = ((const pack_words_##T##_##n *)from)[i];                      \
+            _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                        \
+                to[k] = PACK_FROM_##T(p.e[k / per] >> k % per * (32 / per));                       \
+        }                                                                                          \
+    }                                                                                              \
+    static inline void pack_store_##T##_##n(T *to, u64 i, const PACK_NUMBER_##T *from)             \
+    {                                                                                              \
+        if (target_is_cpu()) {                                                                     \
+            pack_##T##_##n p;                                                                      \
+            _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                        \
+                p.e[k] = PACK_PUT_##T(from[k]);                                                    \
+            ((pack_##T##_##n *)to)[i] = p;                                                         \
+        } else {                                                                                   \
+            pack_words_##T##_##n p;                                                                \
+            _Pragma("unroll") for (u32 w = 0; w < (n) / per; w++) {                                \
+                p.e[w] = 0;                                                                        \
+                _Pragma("unroll") for (u32 k = 0; k < per; k++)                                    \
+                    p.e[w] |= PACK_BITS_##T(from[w * per + k]) << k * (32 / per);                  \
+            }                                                                                      \
+            ((pack_words_##T##_##n *)to)[i] = p;                                                   \
+        }                                                                                          \
     }
 
 // Sixteen-bit floats travel as words of two: a pack of eight is one access of 16 bytes.
