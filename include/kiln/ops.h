@@ -69,7 +69,9 @@ KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
 typedef enum kiln_attention_kernel {
     KILN_ATTENTION_BEST,
     KILN_ATTENTION_SM90, // wgmma and the copy engine: sm_90a; head_dim 64, 128, 256; bf16 and f16
-    KILN_ATTENTION_PORTABLE
+    KILN_ATTENTION_PORTABLE,
+    KILN_ATTENTION_DECODE // forward, for few queries and many keys: sm_80 and later; bf16 and f16;
+                          // head_dim a multiple of 8 up to 256
 } kiln_attention_kernel;
 
 // Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor
@@ -79,14 +81,22 @@ typedef enum kiln_attention_kernel {
 // f32, the same for all but lse; sums are f32. Each heads / kv_heads neighbouring heads of q share
 // one of k and v.
 typedef struct kiln_attention_desc {
-    kiln_view q;         // [batch, heads, queries, head_dim]
-    kiln_view k, v;      // [batch, kv_heads, keys, head_dim]
-    kiln_view out;       // as q; has no element in common with the others
-    kiln_view lse;       // [batch, heads, queries] f32: logarithm of each row's sum of e to the
-                         // scaled score; without a buffer it is not computed
-    bool is_causal;      // the last query sees all keys, each one before it one less
-    float scale;         // 0: one over the root of head_dim
-    kiln_stream *stream; // NULL: the device's own
+    kiln_view q;    // [batch, heads, queries, head_dim]
+    kiln_view k, v; // [batch, kv_heads, keys, head_dim]
+    kiln_view out;  // as q; has no element in common with the others
+    kiln_view lse;  // [batch, heads, queries] f32: logarithm of each row's sum of e to the
+                    // scaled score; without a buffer it is not computed
+    // A cache of keys and values that is not full: [batch] i32, dense. Batch b sees its first
+    // lengths[b] keys (none below 0, all above `keys`), and is_causal counts from there. A query
+    // that sees no key has zeros as its result, and minus infinity in lse.
+    kiln_view lengths;
+    // A cache in pages: k and v are [pages, kv_heads, page_size, head_dim], and key number j of
+    // batch b is key j % page_size of page pages[b, j / page_size]: [batch, n] i32 with contiguous
+    // rows. A page number that does not exist stands for keys and values of zeros.
+    kiln_view pages;
+    bool is_causal;                   // the last query sees all keys, each one before it one less
+    float scale;                      // 0: one over the root of head_dim
+    kiln_stream *stream;              // NULL: the device's own
     kiln_attention_kernel kernel;     // instead of the best
     uint32_t tile_queries, tile_keys; // instead of the best; 0: chosen
 } kiln_attention_desc;

@@ -1,13 +1,14 @@
 // kiln_attention_forward: checks a description, picks a kernel and its tile, and launches it.
 //
-// Two kernels: forward_sm90.c (wgmma, tensor maps) and forward_portable.c (any device, any head
-// dimension, any strides). The first one that can do the job is taken. Start reading at
-// kiln_attention_forward, the last function.
+// Three kernels: forward_sm90.c (wgmma, tensor maps), decode.c (mma; few queries and many keys) and
+// forward_portable.c (any device, any head dimension, any strides). The first one that can do the
+// job is taken. Start reading at kiln_attention_forward, the last function.
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
 
 static const op_program forward_sm90 = ATTENTION_PROGRAM("forward_sm90.c", NULL),
-                        forward_portable = ATTENTION_PROGRAM("forward_portable.c", NULL);
+                        forward_portable = ATTENTION_PROGRAM("forward_portable.c", NULL),
+                        decode = ATTENTION_PROGRAM("decode.c", NULL);
 
 enum { Q, K, V, OUT, LSE, TENSORS };
 
@@ -101,6 +102,8 @@ static bool can_sm90(job *j)
     const char *why = NULL;
     if (!a->k->caps.has_wgmma)
         why = "the device is not sm_90a";
+    else if (d->lengths.buffer || d->pages.buffer)
+        why = "it takes no lengths and no pages";
     else if (!a->k->caps.has_tensor_copies)
         why = "the device has no tensor maps";
     else if (a->type == KILN_F32)
@@ -200,7 +203,25 @@ static kiln_status run_sm90(const job *j)
                                                            .stream = j->desc->stream});
 }
 
-// --- any device
+// --- any device, and few queries
+// Adds the views of the cache to the arguments.
+static size_t add_cache(const job *j, op_request *r, kiln_arg *args, size_t count)
+{
+    const kiln_attention_desc *d = j->desc;
+    op_set(r, LENGTHS, d->lengths.buffer != NULL);
+    op_set(r, PAGED, d->pages.buffer != NULL);
+    if (d->lengths.buffer)
+        args[count++] = kiln_arg_view(d->lengths);
+    if (d->pages.buffer)
+        args[count++] = kiln_arg_view(d->pages);
+    return count;
+}
+
+static uint32_t table_stride(const job *j)
+{
+    return j->desc->pages.buffer ? (uint32_t)kiln_view_stride(j->desc->pages, 0) : 0;
+}
+
 static kiln_status run_portable(const job *j)
 {
     const attention *a = &j->a;
@@ -208,17 +229,18 @@ static kiln_status run_portable(const job *j)
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
     op_set(&r, UNIT, attention_is_unit(j->tensors, j->count));
+    kiln_arg args[TENSORS + 4];
+    size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(a->k, &r, &kernel);
     if (status)
         return status;
     portable_shape s = attention_portable_shape(a);
     s.scale *= 1.44269504f;
+    s.table = table_stride(j);
     strides by[TENSORS] = {{0, 0, 0, 0}};
     for (size_t n = 0; n < j->count; n++)
         by[n] = attention_strides(j->tensors[n].view);
-    kiln_arg args[TENSORS + 2];
-    size_t count = add_views(j, Q, args, 0);
     args[count++] = kiln_arg_struct(&s, sizeof s);
     args[count++] = kiln_arg_struct(by, sizeof by);
     return kiln_launch(kernel->kernel,
@@ -226,6 +248,107 @@ static kiln_status run_portable(const job *j)
                                            .args = args,
                                            .arg_count = count,
                                            .stream = j->desc->stream});
+}
+
+// Rows of q that share a head of k and v.
+static uint64_t shared_rows(const attention *a)
+{
+    return (uint64_t)(a->heads / a->kv_heads) * a->queries;
+}
+
+// Can decode.c do it? If not, the obstacle says why.
+static bool can_decode(job *j)
+{
+    const attention *a = &j->a;
+    const char *why = NULL;
+    if (!a->k->caps.has_nv || (a->k->caps.sm && a->k->caps.sm < 80))
+        why = "the device is not sm_80 or later";
+    else if (a->type == KILN_F32)
+        why = "its tensors are bf16 or f16";
+    else if (a->head_dim % 8 || a->head_dim > 256)
+        why = "head_dim is not a multiple of 8 up to 256";
+    else if (shared_rows(a) * a->batch * a->kv_heads > INT32_MAX)
+        why = "there are too many rows";
+    else if (j->desc->tile_queries || j->desc->tile_keys)
+        why = "its tile is fixed";
+    return attention_can(&j->a, why) && attention_is_aligned(&j->a, j->tensors, j->count);
+}
+
+// Is reading k and v what takes the time?
+static bool has_few_queries(const attention *a)
+{
+    enum { FEW = 16, SOME = 64 }; // one tile of rows; a few, whose k and v the second cache has
+    uint64_t rows = shared_rows(a);
+    return rows <= FEW || (rows <= SOME && a->keys >= 16 * a->queries);
+}
+
+// Blocks of a cluster that share the keys of a head: as many as run at the same time, while each
+// warp has two groups of keys.
+static uint32_t splits_for(const attention *a, uint64_t units, uint32_t blocks)
+{
+    uint32_t splits = 1;
+    while (a->k->caps.has_clusters && splits < DECODE_SPLITS && units * splits * 2 <= blocks &&
+           a->keys >= splits * 2 * DECODE_GROUP * 2)
+        splits *= 2;
+    return splits;
+}
+
+static kiln_status run_decode(const job *j)
+{
+    const attention *a = &j->a;
+    const kiln_device_info *device;
+    kiln_status status = op_device(a->k, &device);
+    if (status)
+        return status;
+    op_request r = {.program = &decode};
+    kiln_arg args[TENSORS + 4];
+    size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
+    set_common(j, &r);
+    op_set(&r, ANY_HD, a->head_dim);
+    // As much of K and V is under way as shared memory holds, twice on a multiprocessor up to 128.
+    op_set(&r, STAGES, a->head_dim <= 64 ? 6 : a->head_dim <= 128 ? 3 : a->head_dim <= 192 ? 4 : 3);
+    uint32_t tiles = ceil_div((uint32_t)shared_rows(a), DECODE_ROWS);
+    uint64_t units = (uint64_t)a->batch * a->kv_heads * tiles;
+    uint32_t splits = splits_for(a, units, device->multiprocessors * (a->head_dim <= 128 ? 2 : 1));
+    op_set(&r, SPLITS, splits);
+    const op_kernel *kernel;
+    status = op_kernel_get(a->k, &r, &kernel);
+    if (status)
+        return status;
+    const struct { // as in decode.c
+        uint32_t heads, kv_heads, queries, keys, row_tiles, pages, page_size, table;
+        float scale;
+    } s = {a->heads,     a->kv_heads,     a->queries,
+           a->keys,      tiles,           a->pages,
+           a->page_size, table_stride(j), a->scale * 1.44269504f};
+    row_strides by[TENSORS] = {{0, 0, 0}};
+    for (size_t n = 0; n < j->count; n++)
+        by[n] = attention_row_strides(j->tensors[n].view);
+    args[count++] = kiln_arg_struct(&s, sizeof s);
+    args[count++] = kiln_arg_struct(by, sizeof by);
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)units * splits},
+                                                           .shared_bytes = kernel->shared_bytes,
+                                                           .args = args,
+                                                           .arg_count = count,
+                                                           .stream = j->desc->stream});
+}
+
+// --- choosing
+static kiln_status run(job *j)
+{
+    attention *a = &j->a;
+    kiln_attention_kernel kernel = j->desc->kernel;
+    bool is_fast = kernel == KILN_ATTENTION_BEST && !a->k->caps.is_emulated;
+    if (kernel == KILN_ATTENTION_DECODE && !can_decode(j))
+        return error_set(a->k, KILN_E_UNSUPPORTED, K6038, "%s: the decode kernel cannot: %s", a->op,
+                         a->obstacle);
+    if (kernel == KILN_ATTENTION_DECODE || (is_fast && has_few_queries(a) && can_decode(j)))
+        return run_decode(j);
+    bool is_sm90 = false;
+    kiln_status status = attention_choose(a, kernel, can_sm90(j), &is_sm90);
+    if (status)
+        return status;
+    return is_sm90 ? run_sm90(j) : is_fast && can_decode(j) ? run_decode(j) : run_portable(j);
 }
 
 kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)
@@ -243,14 +366,11 @@ kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)
     if (!desc->lse.buffer)
         j.count = LSE;
     kiln_status status =
-        attention_sizes(&j.a, &desc->q, &desc->k, desc->is_causal, desc->scale, desc->kernel);
+        attention_sizes(&j.a, &desc->q, &desc->k, desc->pages.buffer ? &desc->pages : NULL,
+                        desc->is_causal, desc->scale, desc->kernel);
     if (!status)
         status = attention_check(&j.a, j.tensors, j.count);
-    if (status || !j.a.rows)
-        return status;
-    bool is_fast = false;
-    status = attention_choose(&j.a, desc->kernel, can_sm90(&j), &is_fast);
-    if (status)
-        return status;
-    return is_fast ? run_sm90(&j) : run_portable(&j);
+    if (!status)
+        status = attention_check_cache(&j.a, &desc->lengths, &desc->pages);
+    return status || !j.a.rows ? status : run(&j);
 }

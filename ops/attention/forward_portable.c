@@ -3,35 +3,69 @@
 // lanes add these keys' rows of V, each its own columns.
 //
 // Tensors are [batch][head][row][HD] with any strides, HD any number; -D TYPE_f16 or TYPE_f32
-// instead of bf16. CAUSAL, NO_LSE and shared heads of K and V as in forward_sm90.c.
+// instead of bf16. CAUSAL, NO_LSE and shared heads of K and V as in forward_sm90.c; LENGTHS and PAGED
+// as in decode.c.
 #include "portable.h"
 
 typedef struct tensors {
     strides q, k, v, out, lse;
 } tensors;
 
+typedef struct place { // of a key; false: its page does not exist
+    i64 batch;
+    u32 row;
+    bool is_there;
+} place;
+
+static place place_of(shape s, u32 batch, const i32 *table, u32 key)
+{
+    if (!table)
+        return (place){batch, key, true};
+    i32 page = table[key / s.page_size];
+    return (place){page, key % s.page_size, page >= 0 && page < (i64)s.pages};
+}
+
 kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const elem_t *v,
                                         elem_t *out,
 #if !defined(NO_LSE)
                                         f32 *lse,
+#endif
+#if defined(LENGTHS)
+                                        const i32 *lengths,
+#endif
+#if defined(PAGED)
+                                        const i32 *pages,
 #endif
                                         shape s, tensors by)
 {
     u32 number = block_x() * WARPS + warp(); // of the query, in all heads
     if (number >= s.batch * s.heads * s.queries)
         return;
-    row r = row_of(number, s.heads, s.queries), first_key = {r.batch, r.head, 0};
-    first_key.head /= s.heads / s.kv_heads;
-    u32 seen = CAUSAL ? s.keys - s.queries + r.index + 1 : s.keys;
+    row r = row_of(number, s.heads, s.queries);
+    u32 head = r.head / (s.heads / s.kv_heads), seen = s.keys;
+    const i32 *table = NULL;
+#if defined(LENGTHS)
+    i32 length = lengths[r.batch];
+    seen = length < 0 ? 0u : min((u32)length, s.keys);
+#endif
+#if defined(PAGED)
+    table = pages + (u64)r.batch * s.table;
+#endif
+    u32 hidden = CAUSAL ? s.queries - 1 - r.index : 0;
+    seen = seen > hidden ? seen - hidden : 0;
     const elem_t *own = q + row_at(by.q, r);
-    const elem_t *k0 = k + row_at(by.k, first_key), *v0 = v + row_at(by.v, first_key);
+    const elem_t *k0 = k + head * by.k.head, *v0 = v + head * by.v.head;
 
     f32 top = -INFINITY, sum = 0.0f, acc[COLUMNS] = {0.0f};
     for (u32 first = 0; first < seen; first += 32) {
         u32 count = min(seen - first, 32u);
         f32 score = -INFINITY;
-        if (lane() < count)
-            score = dot(own, by.q, k0 + (first + lane()) * by.k.row, by.k) * s.scale;
+        if (lane() < count) {
+            place at = place_of(s, r.batch, table, first + lane());
+            score = 0.0f;
+            if (at.is_there)
+                score = dot(own, by.q, k0 + (at.batch * by.k.batch + at.row * by.k.row), by.k) * s.scale;
+        }
         f32 new_top = max(top, warp_max(score));
         f32 shrink = exp2(top - new_top), p = exp2(score - new_top);
         top = new_top;
@@ -39,15 +73,19 @@ kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const 
 #pragma unroll
         for (u32 c = 0; c < COLUMNS; c++)
             acc[c] *= shrink;
-        for (u32 i = 0; i < count; i++)
-            add_row(&acc, shuffle(p, i), v0 + (first + i) * by.v.row, by.v);
+        for (u32 i = 0; i < count; i++) {
+            place at = place_of(s, r.batch, table, first + i);
+            f32 weight = shuffle(p, i);
+            if (at.is_there)
+                add_row(&acc, weight, v0 + (at.batch * by.v.batch + at.row * by.v.row), by.v);
+        }
     }
 #pragma unroll
     for (u32 c = 0; c < COLUMNS; c++)
-        acc[c] /= sum;
+        acc[c] = seen ? acc[c] / sum : 0.0f;
     store_row(out + row_at(by.out, r), by.out, &acc, 1.0f);
 #if !defined(NO_LSE)
     if (lane() == 0)
-        lse[row_at(by.lse, r)] = (log2(sum) + top) * 0.69314718f;
+        lse[row_at(by.lse, r)] = seen ? (log2(sum) + top) * 0.69314718f : -INFINITY;
 #endif
 }

@@ -38,16 +38,22 @@ typedef struct attention { // a call with everything decided
     const char *op; // its name
     kiln_type type;
     uint32_t batch, heads, kv_heads, queries, keys, head_dim;
-    uint32_t rows, kv_rows; // of all heads
+    uint32_t rows, kv_rows;    // of all heads
+    uint32_t pages, page_size; // of a cache in pages; else 0
     bool is_causal;
     float scale;
     char obstacle[128]; // why the kernel for sm_90a cannot do it, if it cannot
 } attention;
 
 kiln_status attention_wrong(const attention *a, const char *what);
-// Takes the sizes from q and k and checks them and the rest, which is of the description.
-kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k, bool is_causal,
-                            float scale, kiln_attention_kernel kernel);
+// Takes the sizes from q and k and checks them and the rest, which is of the description. `pages`:
+// the table of a cache in pages, or NULL.
+kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k,
+                            const kiln_view *pages, bool is_causal, float scale,
+                            kiln_attention_kernel kernel);
+// Checks the views of a cache, where they have a buffer.
+kiln_status attention_check_cache(const attention *a, const kiln_view *lengths,
+                                  const kiln_view *pages);
 // Checks all tensors: sizes, types, and that results share no element with another tensor.
 kiln_status attention_check(attention *a, const tensor *tensors, size_t count);
 // Keeps why the kernel for sm_90a cannot do it; true: `why` is NULL.
@@ -84,11 +90,19 @@ kiln_status attention_map(const attention *a, const kiln_view *v, bool is_dense,
 typedef struct portable_shape { // struct shape of portable.h
     uint32_t batch, heads, kv_heads, queries, keys;
     float scale;
+    uint32_t pages, page_size, table;
 } portable_shape;
 
 static inline portable_shape attention_portable_shape(const attention *a)
 {
-    return (portable_shape){a->batch, a->heads, a->kv_heads, a->queries, a->keys, a->scale};
+    return (portable_shape){.batch = a->batch,
+                            .heads = a->heads,
+                            .kv_heads = a->kv_heads,
+                            .queries = a->queries,
+                            .keys = a->keys,
+                            .scale = a->scale,
+                            .pages = a->pages,
+                            .page_size = a->page_size};
 }
 
 static inline uint32_t ceil_div(uint32_t a, uint32_t b)

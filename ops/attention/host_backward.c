@@ -221,8 +221,8 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
     *j = (job){.a = {.k = k, .op = "kiln_attention_backward"}, .desc = desc};
     if (!desc)
         return attention_wrong(&j->a, "the description is NULL");
-    kiln_status status =
-        attention_sizes(&j->a, &desc->q, &desc->k, desc->is_causal, desc->scale, desc->kernel);
+    kiln_status status = attention_sizes(&j->a, &desc->q, &desc->k, NULL, desc->is_causal,
+                                         desc->scale, desc->kernel);
     if (!status)
         j->query_blocks = ceil_div(j->a.queries, BACKWARD_QUERIES(j->a.head_dim));
     return status;

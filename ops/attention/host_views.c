@@ -44,8 +44,9 @@ static kiln_status check_limits(const attention *a, const kiln_view *q, const ki
     return KILN_OK;
 }
 
-kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k, bool is_causal,
-                            float scale, kiln_attention_kernel kernel)
+kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k,
+                            const kiln_view *pages, bool is_causal, float scale,
+                            kiln_attention_kernel kernel)
 {
     kiln_status status = check_rank(a, q, "q");
     if (!status)
@@ -63,6 +64,14 @@ kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k
     a->head_dim = (uint32_t)q->sizes[3];
     a->rows = a->batch * a->heads * a->queries;
     a->kv_rows = a->batch * a->kv_heads * a->keys;
+    if (pages) {
+        uint64_t keys = pages->rank == 2 ? op_product(pages->sizes[1], k->sizes[2]) : 0;
+        if (keys > INT32_MAX)
+            return attention_wrong(a, "the pages of a batch have more than 2^31 - 1 keys");
+        a->pages = (uint32_t)k->sizes[0];
+        a->page_size = a->keys;
+        a->keys = (uint32_t)keys;
+    }
     a->is_causal = is_causal;
     a->scale = scale > 0.0f ? scale : 1.0f / sqrtf((float)a->head_dim);
     if (a->kv_heads ? a->heads % a->kv_heads : a->heads)
@@ -76,7 +85,7 @@ kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k
                                   "none");
     if (!(scale >= 0.0f) || isinf(scale))
         return attention_wrong(a, "scale is not a positive number");
-    if ((unsigned)kernel > KILN_ATTENTION_PORTABLE)
+    if ((unsigned)kernel > KILN_ATTENTION_DECODE)
         return attention_wrong(a, "there is no such kernel");
     return KILN_OK;
 }
@@ -89,8 +98,12 @@ static kiln_status check_tensor(const attention *a, const tensor *t)
         return status;
     bool is_keys = t->shape == OF_KEYS;
     uint32_t rank = t->shape == OF_ROWS ? 3 : 4;
-    const uint64_t sizes[] = {a->batch, is_keys ? a->kv_heads : a->heads,
-                              is_keys ? a->keys : a->queries, a->head_dim};
+    bool is_paged = is_keys && a->page_size;
+    const uint64_t sizes[] = {is_paged ? a->pages : a->batch, is_keys ? a->kv_heads : a->heads,
+                              is_paged  ? a->page_size
+                              : is_keys ? a->keys
+                                        : a->queries,
+                              a->head_dim};
     if (t->view->rank != rank || memcmp(t->view->sizes, sizes, rank * sizeof *sizes) != 0) {
         char given[VIEW_TEXT], wanted[VIEW_TEXT];
         return error_set(a->k, KILN_E_BAD_ARGUMENT, K7004, "%s: '%s' is %s, not %s", a->op, t->name,
@@ -123,6 +136,39 @@ kiln_status attention_check(attention *a, const tensor *tensors, size_t count)
     return KILN_OK;
 }
 
+kiln_status attention_check_cache(const attention *a, const kiln_view *lengths,
+                                  const kiln_view *pages)
+{
+    const struct {
+        const char *name;
+        const kiln_view *view;
+        uint32_t rank;
+    } all[] = {{"lengths", lengths, 1}, {"pages", pages, 2}};
+    for (size_t n = 0; n < COUNT(all); n++) {
+        const kiln_view *v = all[n].view;
+        if (!v->buffer)
+            continue;
+        kiln_status status = view_check(a->k, v, a->op, all[n].name);
+        if (status)
+            return status;
+        if (kiln_view_type(*v) != KILN_I32)
+            return error_set(a->k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not i32", a->op,
+                             all[n].name, kiln_type_name(kiln_view_type(*v)));
+        int64_t by[KILN_MAX_RANK] = {0};
+        view_strides(v, by);
+        bool is_right = v->rank == all[n].rank && v->sizes[0] == a->batch;
+        bool is_contiguous = v->sizes[v->rank ? v->rank - 1 : 0] <= 1 || by[all[n].rank - 1] == 1;
+        if (!is_right || !is_contiguous || (all[n].rank == 2 && (by[0] < 0 || by[0] > INT32_MAX))) {
+            char given[VIEW_TEXT];
+            return error_set(a->k, KILN_E_BAD_ARGUMENT, K7004,
+                             "%s: '%s' is %s; it has %s for each of %u batches", a->op, all[n].name,
+                             view_shape_text(v, given),
+                             n ? "a contiguous row" : "one number, without gaps,", a->batch);
+        }
+    }
+    return KILN_OK;
+}
+
 bool attention_can(attention *a, const char *why)
 {
     if (why)
@@ -133,6 +179,9 @@ bool attention_can(attention *a, const char *why)
 kiln_status attention_choose(const attention *a, kiln_attention_kernel kernel, bool can_sm90,
                              bool *is_sm90)
 {
+    if (kernel == KILN_ATTENTION_DECODE)
+        return error_set(a->k, KILN_E_UNSUPPORTED, K6038,
+                         "%s: the decode kernel cannot: it is for the forward pass", a->op);
     if (kernel == KILN_ATTENTION_SM90 && !can_sm90)
         return error_set(a->k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_90a kernel cannot: %s", a->op,
                          a->obstacle);

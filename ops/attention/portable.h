@@ -30,6 +30,7 @@ typedef struct strides { // of a tensor [batch][head][row][column], in elements
 typedef struct shape {
     u32 batch, heads, kv_heads, queries, keys;
     f32 scale;
+    u32 pages, page_size, table; // with PAGED: how many there are, their keys, page numbers of a batch
 } shape;
 
 typedef struct row { // of a tensor

@@ -2,6 +2,9 @@
 enum {
     PORTABLE_WARPS = 4,  // rows of a block of the portable kernels
     BACKWARD_KEYS = 128, // of a unit of work of backward_sm90.c
+    DECODE_ROWS = 16,    // of a block of decode.c
+    DECODE_GROUP = 64,   // keys that its warps have at a time
+    DECODE_SPLITS = 8,   // blocks that share a head's keys, at most
     SUM_BLOCK = 8192,    // numbers of a block of queries in the sum of dQ
 };
 #define BACKWARD_QUERIES(head_dim) (SUM_BLOCK / (head_dim)) // of a block

@@ -273,14 +273,13 @@ static inline void add(double *to, double weight, const double *row, uint32_t n)
         to[i] += weight * row[i];
 }
 
-// One query, number `row` of all: its row of OUT and LSE; the probabilities stay in p. Returns how
-// many keys it sees.
-static inline size_t attend(attention_case *c, size_t row, double *p)
+// One query, number `row` of all, which sees the first `seen` keys: its row of OUT and LSE; the
+// probabilities stay in p.
+static inline void attend_to(attention_case *c, size_t row, size_t seen, double *p)
 {
     const shape *s = &c->s;
     uint32_t n = s->head_dim;
     size_t head = row / s->queries, kv_head = head / (s->heads / s->kv_heads);
-    size_t seen = s->is_causal ? s->keys - s->queries + row % s->queries + 1 : s->keys;
     const double *q = c->numbers[Q] + row * n, *k = c->numbers[K] + kv_head * s->keys * n;
     const double *v = c->numbers[V] + kv_head * s->keys * n;
     double top = -INFINITY, sum = 0;
@@ -294,7 +293,15 @@ static inline size_t attend(attention_case *c, size_t row, double *p)
     memset(out, 0, n * sizeof *out);
     for (size_t i = 0; i < seen; i++)
         add(out, p[i] /= sum, v + i * n, n);
-    c->numbers[LSE][row] = top + log(sum);
+    c->numbers[LSE][row] = seen ? top + log(sum) : -INFINITY;
+}
+
+// The same with all the keys that it sees; returns how many.
+static inline size_t attend(attention_case *c, size_t row, double *p)
+{
+    const shape *s = &c->s;
+    size_t seen = s->is_causal ? s->keys - s->queries + row % s->queries + 1 : s->keys;
+    attend_to(c, row, seen, p);
     return seen;
 }
 

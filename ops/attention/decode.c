@@ -1,0 +1,353 @@
+// out = softmax(scale * Q K^T) V for few queries and many keys, which reading K and V bounds: sm_80 and later.
+//
+// A block has 16 rows of Q that share a head of K and V: all queries of all heads of Q with that head. Each of its
+// warps reads every WARPS-th group of 16 keys through a ring of shared memory of its own, so that no warp waits for
+// another, and multiplies with mma. The blocks of a cluster (SPLITS) have a part of the keys each. At the end the
+// results of warps, then of blocks are added, weighted by their largest scores, in a fixed order.
+//
+// Rows start at multiples of 16 bytes; HD is a multiple of 8. LENGTHS: each batch has its own number of keys.
+// PAGED: keys are in pages, and a table says which page has the keys of a batch.
+#include <kiln/kernel.h>
+
+#include "sizes.h"
+
+#if !defined(HD)
+#    define HD 128
+#endif
+tune(CAUSAL, 0, 1);
+tune(SPLITS, 1, 2, 4, 8);
+tune(STAGES, 4, 2, 3, 6, 8);
+
+#if defined(TYPE_f16)
+typedef f16 elem_t;
+#    define ROUND    to_f16
+#    define PACK     pack_f16
+#    define MULTIPLY mma_f16
+#else
+typedef bf16 elem_t;
+#    define ROUND    to_bf16
+#    define PACK     pack_bf16
+#    define MULTIPLY mma_bf16
+#endif
+
+enum {
+    WARPS = 4,
+    ROWS = DECODE_ROWS,
+    KEYS = 16, // of a group
+    GRANULES = HD / 8,
+    STEPS = (HD + 15) / 16, // of mma along the head dimension
+    PANELS = (HD + 63) / 64,
+    TILE_BYTES = PANELS * ROWS * 128, // of Q, or of a group's keys or values
+    STAGE_BYTES = 2 * TILE_BYTES,
+    RING_BYTES = STAGES * STAGE_BYTES,
+    PITCH = HD + 8, // numbers from row to row of the results that are added; keeps the banks apart
+    SUM_BYTES = ROWS * PITCH * 4,
+    USED_BYTES = TILE_BYTES + WARPS * RING_BYTES,
+    SHARED_BYTES = USED_BYTES > WARPS * SUM_BYTES ? USED_BYTES : WARPS * SUM_BYTES
+};
+
+_Alignas(128) shared u8 smem[];
+
+typedef struct strides { // in elements
+    i64 batch, head, row;
+} strides;
+
+typedef struct shape {
+    u32 heads, kv_heads, queries, keys;
+    u32 row_tiles;               // of 16 rows
+    u32 pages, page_size, table; // how many there are; their keys; page numbers of a batch in the table
+    f32 scale;                   // times the logarithm of e to base 2
+} shape;
+
+typedef struct tensors {
+    strides q, k, v, out, lse;
+} tensors;
+
+typedef struct source { // of keys or values of one head
+    const elem_t *at;
+    strides by;
+} source;
+
+typedef struct sums { // of a warp; a lane has two rows, lane() / 4 and 8 further
+    f32 top[2], sum[2], out[STEPS * 2][4];
+} sums;
+
+// Where granule g of row r of a tile is: panels of 128 bytes, the granules of neighbouring rows on other banks.
+static u32 place(u32 r, u32 g)
+{
+    return g / 8 * (ROWS * 128) + r * 128 + ((g % 8 ^ (r & 7)) * 16);
+}
+
+// A tile's row; `has_row`: without it the row is zeros.
+static void copy_granule(u8 *tile, u32 r, u32 g, const elem_t *row, bool has_row)
+{
+    async_copy_16_part(tile + place(r, g), row + (g < GRANULES ? g * 8 : 0), has_row && g < GRANULES ? 16 : 0);
+}
+
+// 16 keys and values from `first` on, by one warp. Behind `end` there are zeros.
+static void copy_group(u8 *stage, source k, source v, const i32 *table, shape s, u32 first, u32 end)
+{
+    enum { WIDTH = STEPS * 2, EACH = KEYS * WIDTH / 32 }; // granules of a row, of a lane
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        u32 at = i * 32 + lane(), r = at / WIDTH, g = at % WIDTH, key = first + r;
+        bool has_row = key < end;
+        i64 page = 0;
+        u32 row = has_row ? key : 0;
+#if defined(PAGED)
+        u32 number = row / s.page_size;
+        row -= number * s.page_size;
+        page = has_row ? table[number] : 0;
+        has_row = has_row && page >= 0 && page < s.pages;
+        page = has_row ? page : 0;
+#endif
+        copy_granule(stage, r, g, k.at + (page * k.by.batch + row * k.by.row), has_row);
+        copy_granule(stage + TILE_BYTES, r, g, v.at + (page * v.by.batch + row * v.by.row), has_row);
+    }
+}
+
+// scores[n] are those of keys 8 * n … of the group.
+static void multiply_keys(f32 (*scores)[2][4], const u8 *q, const u8 *keys)
+{
+    u32 l = lane();
+#pragma unroll
+    for (u32 step = 0; step < STEPS; step++) {
+        u32 a[4], words[4];
+        ldmatrix(a, q + place(l % 16, step * 2 + l / 16));
+        ldmatrix(words, keys + place(l / 16 * 8 + l % 8, step * 2 + l / 8 % 2));
+        u32 low[2] = {words[0], words[1]}, high[2] = {words[2], words[3]};
+        MULTIPLY((*scores)[0], a, low);
+        MULTIPLY((*scores)[1], a, high);
+    }
+}
+
+static void add_values(sums *w, u32 (*weights)[4], const u8 *values)
+{
+    u32 l = lane();
+#pragma unroll
+    for (u32 step = 0; step < STEPS; step++) {
+        u32 words[4];
+        ldmatrix_transposed(words, values + place(l % 16, step * 2 + l / 16));
+        u32 low[2] = {words[0], words[1]}, high[2] = {words[2], words[3]};
+        MULTIPLY(w->out[step * 2], *weights, low);
+        MULTIPLY(w->out[step * 2 + 1], *weights, high);
+    }
+}
+
+// The sum so far is scaled when a larger score comes. `seen`: the keys that each of the lane's rows sees.
+static void add_group(sums *w, const u8 *q, const u8 *stage, u32 first, u32x2 seen, f32 scale)
+{
+    f32 scores[2][4] = {{0.0f}};
+    multiply_keys(&scores, q, stage);
+    f32 shrink[2];
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+        f32 top = w->top[half], sum = 0.0f;
+        u32 most = half ? seen.y : seen.x;
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+            u32 key = first + e / 2 * 8 + lane() % 4 * 2 + e % 2, at = half * 2 + e % 2;
+            scores[e / 2][at] = key < most ? scores[e / 2][at] * scale : -INFINITY;
+            top = max(top, scores[e / 2][at]);
+        }
+        top = max(top, shuffle_xor(top, 1));
+        top = max(top, shuffle_xor(top, 2));
+        f32 base = top == -INFINITY ? 0.0f : top; // no key is seen yet
+        shrink[half] = fast_exp2(w->top[half] - base);
+        w->top[half] = top;
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+            u32 at = half * 2 + e % 2;
+            scores[e / 2][at] = fast_exp2(scores[e / 2][at] - base);
+            sum += scores[e / 2][at];
+        }
+        w->sum[half] = w->sum[half] * shrink[half] + sum;
+    }
+    if (warp_any(shrink[0] != 1.0f || shrink[1] != 1.0f)) {
+#pragma unroll
+        for (u32 n = 0; n < STEPS * 2; n++)
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                w->out[n][e] *= shrink[e / 2];
+    }
+    u32 weights[4] = {PACK(scores[0][0], scores[0][1]), PACK(scores[0][2], scores[0][3]),
+                      PACK(scores[1][0], scores[1][1]), PACK(scores[1][2], scores[1][3])};
+    add_values(w, &weights, stage + TILE_BYTES);
+}
+
+// The results of the warps become one: numbers [ROWS][PITCH] at the start of shared memory, largest scores and sums
+// beside them.
+static void add_warps(sums *w, f32 (*top)[ROWS], f32 (*sum)[ROWS])
+{
+    shared f32 tops[WARPS][ROWS], parts[WARPS][ROWS];
+    f32 *all = (f32 *)smem;
+    u32 row = lane() / 4;
+    barrier(); // the rings are no longer read
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+        f32 part = w->sum[half];
+        part += shuffle_xor(part, 1);
+        part += shuffle_xor(part, 2);
+        if (lane() % 4 == 0) {
+            tops[warp()][row + half * 8] = w->top[half];
+            parts[warp()][row + half * 8] = part;
+        }
+    }
+#pragma unroll
+    for (u32 n = 0; n < STEPS * 2; n++)
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+            u32 column = n * 8 + lane() % 4 * 2 + e % 2;
+            if (column < HD)
+                all[(warp() * ROWS + row + e / 2 * 8) * PITCH + column] = w->out[n][e];
+        }
+    barrier();
+    u32 mine = thread_x() % ROWS; // 128 threads, 8 for a row
+    f32 largest = -INFINITY, weight[WARPS], total = 0.0f;
+#pragma unroll
+    for (u32 i = 0; i < WARPS; i++)
+        largest = max(largest, tops[i][mine]);
+#pragma unroll
+    for (u32 i = 0; i < WARPS; i++) {
+        weight[i] = tops[i][mine] == -INFINITY ? 0.0f : fast_exp2(tops[i][mine] - largest);
+        total += weight[i] * parts[i][mine];
+    }
+    for (u32 column = thread_x() / ROWS; column < HD; column += WARPS * 32 / ROWS) {
+        f32 x = 0.0f;
+#pragma unroll
+        for (u32 i = 0; i < WARPS; i++)
+            x += weight[i] * all[(i * ROWS + mine) * PITCH + column];
+        all[mine * PITCH + column] = x;
+    }
+    if (thread_x() < ROWS) {
+        (*top)[mine] = largest;
+        (*sum)[mine] = total;
+    }
+}
+
+kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_t *q, const elem_t *k, const elem_t *v, elem_t *out,
+#if !defined(NO_LSE)
+                                                        f32 *lse,
+#endif
+#if defined(LENGTHS)
+                                                        const i32 *lengths,
+#endif
+#if defined(PAGED)
+                                                        const i32 *pages,
+#endif
+                                                        shape s, tensors by)
+{
+    shared f32 top[ROWS], sum[ROWS];
+    u32 split = SPLITS > 1 ? cluster_rank() : 0, unit = block_x() / SPLITS;
+    u32 tile = unit % s.row_tiles, head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
+    u32 sharing = s.heads / s.kv_heads, rows = sharing * s.queries;
+    u32 keys = s.keys;
+#if defined(LENGTHS)
+    i32 length = lengths[batch];
+    keys = length < 0 ? 0u : min((u32)length, s.keys);
+#endif
+#if defined(PAGED)
+    const i32 *table = pages + (u64)batch * s.table;
+    source from_k = {k + head * by.k.head, by.k}, from_v = {v + head * by.v.head, by.v};
+#else
+    const i32 *table = NULL;
+    source from_k = {k + (batch * by.k.batch + head * by.k.head), by.k};
+    source from_v = {v + (batch * by.v.batch + head * by.v.head), by.v};
+#endif
+    // The split's keys: whole groups of all warps.
+    u32 share = (keys + SPLITS * WARPS * KEYS - 1) / (SPLITS * WARPS * KEYS) * (WARPS * KEYS);
+    u32 begin = min(split * share, keys), end = min(begin + share, keys);
+
+    // The rows of Q: row r is query r / sharing of head r % sharing.
+    for (u32 at = thread_x(); at < ROWS * STEPS * 2; at += 32 * WARPS) {
+        u32 r = at / (STEPS * 2), g = at % (STEPS * 2), row = tile * ROWS + r, query = row / sharing;
+        bool has_row = row < rows;
+        const elem_t *from = q + (batch * by.q.batch + (head * sharing + row % sharing) * by.q.head + query * by.q.row);
+        copy_granule(smem, r, g, has_row ? from : q, has_row);
+    }
+    async_commit();
+    u8 *ring = smem + TILE_BYTES + warp() * RING_BYTES;
+    u32 first = begin + warp() * KEYS;
+#pragma unroll
+    for (u32 i = 0; i < STAGES - 1; i++) {
+        u32 at = first + i * (WARPS * KEYS);
+        if (at < end)
+            copy_group(ring + i * STAGE_BYTES, from_k, from_v, table, s, at, end);
+        async_commit();
+    }
+    async_wait(STAGES - 1);
+    barrier(); // Q is there
+
+    sums w;
+    u32 seen[2];
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+        u32 row = tile * ROWS + lane() / 4 + half * 8, hidden = s.queries - 1 - min(row / sharing, s.queries - 1);
+        seen[half] = !CAUSAL ? keys : keys > hidden ? keys - hidden : 0;
+        w.top[half] = -INFINITY;
+        w.sum[half] = 0.0f;
+    }
+#pragma unroll
+    for (u32 n = 0; n < STEPS * 2; n++)
+#pragma unroll
+        for (u32 e = 0; e < 4; e++)
+            w.out[n][e] = 0.0f;
+    u32 now = 0, ahead = STAGES - 1;
+    for (u32 at = first; at < end; at += WARPS * KEYS) {
+        async_wait(STAGES - 2);
+        warp_sync();
+        add_group(&w, smem, ring + now * STAGE_BYTES, at, (u32x2){min(seen[0], end), min(seen[1], end)}, s.scale);
+        warp_sync(); // the stage before is free
+        u32 next = at + (STAGES - 1) * (WARPS * KEYS);
+        if (next < end)
+            copy_group(ring + ahead * STAGE_BYTES, from_k, from_v, table, s, next, end);
+        async_commit();
+        now = now + 1 == STAGES ? 0 : now + 1;
+        ahead = ahead + 1 == STAGES ? 0 : ahead + 1;
+    }
+    async_wait(0);
+    add_warps(&w, &top, &sum);
+    if (SPLITS > 1) {
+        cluster_arrive();
+        cluster_wait();
+    } else {
+        barrier();
+    }
+
+    // Each block of the cluster stores a part of the rows' numbers.
+    f32 *all = (f32 *)smem;
+    for (u32 at = split * (32 * WARPS) + thread_x(); at < ROWS * (HD / 8); at += SPLITS * 32 * WARPS) {
+        u32 r = at / (HD / 8), column = at % (HD / 8) * 8, row = tile * ROWS + r, query = row / sharing;
+        if (row >= rows)
+            break;
+        f32 largest = -INFINITY, total = 0.0f, x[8] = {0.0f};
+#pragma unroll
+        for (u32 i = 0; i < SPLITS; i++)
+            largest = max(largest, SPLITS > 1 ? *cluster_at(&top[r], i) : top[r]);
+#pragma unroll
+        for (u32 i = 0; i < SPLITS; i++) {
+            f32 its = SPLITS > 1 ? *cluster_at(&top[r], i) : top[r];
+            f32 weight = its == -INFINITY ? 0.0f : fast_exp2(its - largest);
+            total += weight * (SPLITS > 1 ? *cluster_at(&sum[r], i) : sum[r]);
+#pragma unroll
+            for (u32 e = 0; e < 8; e++) {
+                f32 *number = &all[r * PITCH + column + e];
+                x[e] += weight * (SPLITS > 1 ? *cluster_at(number, i) : *number);
+            }
+        }
+        u32 in_group = row % sharing;
+        f32 factor = total > 0.0f ? 1.0f / total : 0.0f; // a row that sees no key is zeros
+        i64 to = batch * by.out.batch + (head * sharing + in_group) * by.out.head + query * by.out.row + column;
+        *(u32x4 *)(out + to) = (u32x4){PACK(x[0] * factor, x[1] * factor), PACK(x[2] * factor, x[3] * factor),
+                                       PACK(x[4] * factor, x[5] * factor), PACK(x[6] * factor, x[7] * factor)};
+#if !defined(NO_LSE)
+        if (column == 0)
+            lse[batch * by.lse.batch + (head * sharing + in_group) * by.lse.head + query * by.lse.row] =
+                total > 0.0f ? (log2(total) + largest) * 0.69314718f : -INFINITY;
+#endif
+    }
+    if (SPLITS > 1) { // shared memory lives until all have read it
+        cluster_arrive();
+        cluster_wait();
+    }
+}
