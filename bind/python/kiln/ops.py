@@ -48,13 +48,15 @@ def matmul(a, b, *, bias=None, is_tf32=False, epilogue="none", waits_for_previou
 
 _attention = Op(
     "kiln_attention_forward",
-    "160s160s160s160s160s?3xfQiII4x",
+    "160s160s160s160s160s160s160s?3xfQiII4x",
     [
         ("in", "q", ""),
         ("in", "k", ""),
         ("in", "v", ""),
         ("out", "out", "attention_out"),
         ("out?", "lse", "attention_lse"),
+        ("in", "lengths", ""),
+        ("in", "pages", ""),
         ("bool", "is_causal", ""),
         ("float", "scale", ""),
         ("stream", "stream", ""),
@@ -65,7 +67,7 @@ _attention = Op(
 )
 
 
-def attention(q, k, v, *, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, out=None, lse=None, stream=None, device=None):
+def attention(q, k, v, lengths, pages, *, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, out=None, lse=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
     Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor [batch, length, 3, heads,
@@ -77,14 +79,15 @@ def attention(q, k, v, *, is_causal=False, scale=0.0, kernel="best", tile_querie
         k: [batch, kv_heads, keys, head_dim]
         v: [batch, kv_heads, keys, head_dim]
         out: as q; has no element in common with the others
-        lse: [batch, heads, queries] f32: logarithm of each row's sum of e to the scaled score; without a buffer it is not computed
+        lse: [batch, heads, queries] f32: logarithm of each row's sum of e to the scaled score; without a buffer it is not computed A cache of keys and values that is not full: [batch] i32, dense. Batch b sees its first lengths[b] keys (none below 0, all above `keys`), and is_causal counts from there. A query that sees no key has zeros as its result, and minus infinity in lse.
+        pages: A cache in pages: k and v are [pages, kv_heads, page_size, head_dim], and key number j of batch b is key j % page_size of page pages[b, j / page_size]: [batch, n] i32 with contiguous rows. A page number that does not exist stands for keys and values of zeros.
         is_causal: the last query sees all keys, each one before it one less
         scale: 0: one over the root of head_dim
         kernel: instead of the best
         tile_queries: instead of the best; 0: chosen
         tile_keys: instead of the best; 0: chosen
     """
-    return _attention((q, k, v, out, lse, is_causal, scale, None, kernel, tile_queries, tile_keys,), stream, device)
+    return _attention((q, k, v, out, lse, lengths, pages, is_causal, scale, None, kernel, tile_queries, tile_keys,), stream, device)
 
 
 _attention_backward = Op(
