@@ -134,9 +134,9 @@ KILN_API kiln_status kiln_scan_backward(kiln *k, const kiln_scan_desc *desc);
 // buffer are not wanted.
 typedef struct kiln_sort_desc {
     kiln_view x;
-    kiln_view out;                // of the type and sizes of x
-    kiln_view index;              // i32 or i64: which element of x each one was
-    kiln_view values, values_out; // of any type: put in the same order
+    kiln_view out;                // of the type and sizes of x; without a buffer: not wanted
+    kiln_view index;              // i32 or i64, where each was in x; without a buffer: not wanted
+    kiln_view values, values_out; // of any type, in the same order; without a buffer: none
     uint32_t axis;
     bool is_descending;
     kiln_view workspace; // dense, of any type: as many bytes as kiln_sort_workspace says
@@ -148,8 +148,8 @@ KILN_API kiln_status kiln_sort_workspace(kiln *k, const kiln_sort_desc *desc, ui
 // that come first. k is the size of the results along the axis.
 typedef struct kiln_topk_desc {
     kiln_view x;
-    kiln_view out;   // of the type of x
-    kiln_view index; // i32 or i64
+    kiln_view out;   // of the type of x; without a buffer: not wanted
+    kiln_view index; // i32 or i64; without a buffer: not wanted
     uint32_t axis;
     bool is_smallest;
     kiln_view workspace; // as many bytes as kiln_topk_workspace says

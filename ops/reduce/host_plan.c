@@ -189,6 +189,7 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     p->is_columns = p->results > 1 && near && (job->count == 1 || near < far || !far);
     if (job->count)
         p->width = width_of(p, &job->x);
+    p->is_dense = !p->is_columns && reduced == 1;
     op_nest *packed = p->is_columns ? &p->kept : &p->reduced;
     p->rest = (uint32_t)(packed->sizes[packed->rank - 1] % p->width);
     op_nest_widen(packed, p->width);
@@ -230,6 +231,7 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, THREADS, p->threads);
     op_set(&r, LANES, p->lanes);
     op_set(&r, COLUMNS, p->is_columns);
+    op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);
     op_set(&r, PER, p->per);
     op_set(&r, KEPT_RANK, kept.rank);
     op_set(&r, RANK, reduced.rank);

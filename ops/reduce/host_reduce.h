@@ -46,8 +46,8 @@ typedef struct reduce_job {
 // How a reduction is launched. It follows from sizes, strides and types alone.
 typedef struct reduce_plan {
     op_nest kept, reduced;
-    bool is_columns;
-    uint32_t width, rest; // elements of a pack; those after the last pack
+    bool is_columns, is_dense; // packs along the kept loops; contiguous ones along the reduced
+    uint32_t width, rest;      // elements of a pack; those after the last pack
     uint32_t lanes, threads, per;
     uint64_t results, parts, part_packs;
     uint64_t bytes; // of the workspace

@@ -13,6 +13,7 @@
 tune(THREADS, 256, 64, 128, 512);
 tune(LANES, 256, 1, 2, 4, 8, 16, 32, 64, 128, 512);
 tune(COLUMNS, 0, 1);
+tune(DENSE_ROWS, 0, 1); // the packs of a row follow one another; not with COLUMNS
 tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(PER, 4, 1, 2, 3);
@@ -108,8 +109,9 @@ kernel block(THREADS) void reduce(const T *restrict x, OUT *restrict to, u64 *re
 #    define LOAD(p, pack)                                                                          \
         {                                                                                          \
             nest_find(&reduced, RANK, pack, index);                                                \
-            pack_load(T, V, v[p], x,                                                               \
-                      (u64)(first + nest_place(&reduced, RANK, index, X) >> PACK_SHIFT));          \
+            i64 from = first + nest_place(&reduced, DENSE_ROWS ? RANK - 1 : RANK, index, X);       \
+            u64 inner = DENSE_ROWS ? index[RANK - 1] : 0ul;                                        \
+            pack_load(T, V, v[p], x, (u64)(from >> PACK_SHIFT) + inner);                           \
             where[p] = (INDEX)nest_place(&reduced, RANK, index, AT);                               \
         }
 #    define INDEX_STEP (COLUMNS ? (INDEX)0 : (INDEX)(reduced.strides[AT][RANK - 1] / V))
