@@ -78,7 +78,7 @@ static inline void store(OUT *to, state s, real p, real n, real q)
 #endif
 }
 
-kernel block(THREADS) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
+kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
                                   real n, real q)
 {

@@ -7,6 +7,7 @@ enum { THREADS = 256 };
 kernel block(THREADS) void scan_columns(const T *ALONE x, OUT *ALONE to, u64 *restrict work, struct nest n, struct row r)
 {
     u64 column = (u64)block_x() * THREADS + thread_x(), index[8];
+    u32 part = PART_OF_BLOCK;
     if (column >= n.packs)
         return;
     nest_find(&n, RANK, column, index);
@@ -18,13 +19,13 @@ kernel block(THREADS) void scan_columns(const T *ALONE x, OUT *ALONE to, u64 *re
     x_step = -x_step;
     to_step = -to_step;
 #endif
-    u64 from = block_y() * r.part, end = min(from + r.part, r.count);
+    u64 from = part * r.part, end = min(from + r.part, r.count);
     acc carry[V], v[PER][V];
     EACH(i, V)
         carry[i] = EMPTY;
 #ifdef CARRY
 #    pragma unroll 4
-    for (u32 p = 0; p < block_y(); p++)
+    for (u32 p = 0; p < part; p++)
         EACH(i, V)
             carry[i] = step(carry[i], ((const acc *)work)[(p * n.packs + column) * V + i]);
 #endif
@@ -55,6 +56,6 @@ kernel block(THREADS) void scan_columns(const T *ALONE x, OUT *ALONE to, u64 *re
     }
 #ifdef TOTALS
     EACH(i, V)
-        ((acc *)work)[(block_y() * n.packs + column) * V + i] = carry[i];
+        ((acc *)work)[(part * n.packs + column) * V + i] = carry[i];
 #endif
 }

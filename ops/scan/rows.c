@@ -62,6 +62,7 @@ kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *AL
 {
     shared acc of_warps[2][PER * WARPS];
     u64 row = LANES == 32 ? (u64)block_x() * TOGETHER + warp() : block_x(), index[8];
+    u32 part = PART_OF_BLOCK;
     if (LANES == 32 && row >= n.packs)
         return;
     nest_find(&n, RANK, row, index);
@@ -71,7 +72,7 @@ kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *AL
 #ifdef CARRY
     // Thread i has parts i, i + THREADS …; then as a tree.
     const acc *totals = (const acc *)work + row * grid_dim_y();
-    for (u32 p = thread_x(); p < block_y(); p += THREADS)
+    for (u32 p = thread_x(); p < part; p += THREADS)
         carry = step(carry, totals[p]);
     shared acc of_parts[WARPS];
     carry = scan_warp(carry);
@@ -82,7 +83,7 @@ kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *AL
     EACH(w, WARPS)
         carry = step(carry, of_parts[w]);
 #endif
-    u64 packs = (r.count + V - 1) / V, from = block_y() * r.part, end = min(from + r.part, packs);
+    u64 packs = (r.count + V - 1) / V, from = part * r.part, end = min(from + r.part, packs);
     for (; from < end; from += TILE) {
         acc v[PER][V], before[PER];
         EACH(p, PER)
@@ -128,6 +129,6 @@ kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *AL
     }
 #ifdef TOTALS
     if (thread_x() == 0)
-        ((acc *)work)[row * grid_dim_y() + block_y()] = carry;
+        ((acc *)work)[row * grid_dim_y() + part] = carry;
 #endif
 }

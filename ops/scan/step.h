@@ -67,6 +67,13 @@ static inline acc step(acc a, acc b)
 
 #define EACH(i, count) _Pragma("unroll") for (u32 i = 0; i < (count); i++)
 
+// The second launch takes the parts from the last one on: those that the first has read last may still be in the cache.
+#ifdef CARRY
+#    define PART_OF_BLOCK (grid_dim_y() - 1 - block_y())
+#else
+#    define PART_OF_BLOCK block_y()
+#endif
+
 struct row { // elements along the axis
     u64 count, part; // of a row, of a part of it
     i64 x_step, to_step; // between two of them

@@ -25,8 +25,8 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                          .has_gradient = is_float,
                          .tolerance = 64};
     if ((c->option & OP) == KILN_SCAN_PROD) {
-        out[X].low = is_float ? 0.8 : 1;
-        out[X].high = is_float ? 1.25 : 1.5;
+        out[X].low = is_float ? 0.9 : 1;
+        out[X].high = is_float ? 1.1 : 1.5;
     }
     for (uint32_t n = 0; n < c->rank; n++) {
         out[X].sizes[n] = c->sizes[n];

@@ -13,8 +13,9 @@ kernel block(THREADS) max_registers(target_sm() >= 100 ? 128 : 80) void sort_sca
 #if defined TO_INDEX || defined TO_VALUE
     shared u32 sorted_places[TILE];
 #endif
-    u64 row = block_x() / p.tiles;
-    u32 tile = block_x() % p.tiles, digit = thread_x();
+    u32 block = grid_dim_x() - 1 - block_x(); // the tiles that count.c has read last may still be in the cache
+    u64 row = block / p.tiles;
+    u32 tile = block % p.tiles, digit = thread_x();
     u64 first = first_element(tile);
     u32 reach = reach_of(first, r.count);
     wide key[ITEMS];
