@@ -1176,9 +1176,9 @@ _sort = Op(
     [
         ("in", "x", ""),
         ("out", "out", "given"),
-        ("in", "index", ""),
-        ("in", "values", ""),
-        ("in", "values_out", ""),
+        ("in?", "index", ""),
+        ("in?", "values", ""),
+        ("in?", "values_out", ""),
         ("axis", "axis", ""),
         ("bool", "is_descending", ""),
         ("work", "workspace", "query:kiln_sort_workspace:u8"),
@@ -1187,16 +1187,16 @@ _sort = Op(
 )
 
 
-def sort(x, index, values, values_out, *, axis=-1, is_descending=False, out, stream=None, device=None):
+def sort(x, *, index=None, values=None, values_out=None, axis=-1, is_descending=False, out, stream=None, device=None):
     """sort: the elements along an axis in order, and where they were
 
     Types: f16, bf16, f32, f64, integers and bool. The order is that of the numbers, -0 before +0, NaN after all others; descending
     the reverse. Equal elements keep their order. Results without a buffer are not wanted.
 
-        out: of the type and sizes of x
-        index: i32 or i64: which element of x each one was
-        values: of any type: put in the same order
-        values_out: of any type: put in the same order
+        out: of the type and sizes of x; without a buffer: not wanted
+        index: i32 or i64, where each was in x; without a buffer: not wanted
+        values: of any type, in the same order; without a buffer: none
+        values_out: of any type, in the same order; without a buffer: none
         workspace: dense, of any type: as many bytes as kiln_sort_workspace says
     """
     return _sort((x, out, index, values, values_out, axis, is_descending, None, None,), stream, device)
@@ -1208,7 +1208,7 @@ _topk = Op(
     [
         ("in", "x", ""),
         ("out", "out", "given"),
-        ("in", "index", ""),
+        ("in?", "index", ""),
         ("axis", "axis", ""),
         ("bool", "is_smallest", ""),
         ("work", "workspace", "query:kiln_topk_workspace:u8"),
@@ -1217,14 +1217,14 @@ _topk = Op(
 )
 
 
-def topk(x, index, *, axis=-1, is_smallest=False, out, stream=None, device=None):
+def topk(x, *, index=None, axis=-1, is_smallest=False, out, stream=None, device=None):
     """sort: the elements along an axis in order, and where they were
 
     The k largest elements along an axis, the largest first, or the k smallest; of equal ones those that come first. k is the size of
     the results along the axis.
 
-        out: of the type of x
-        index: i32 or i64
+        out: of the type of x; without a buffer: not wanted
+        index: i32 or i64; without a buffer: not wanted
         workspace: as many bytes as kiln_topk_workspace says
     """
     return _topk((x, out, index, axis, is_smallest, None, None,), stream, device)
