@@ -87,8 +87,8 @@ def classify(parsed, function, struct):
     """Fields as (kind, name, extra): what Op of kiln/_op.py is made of."""
     forward = {one.name for one in struct.fields}
     rules = shapes.RULES.get(function.name, {})
-    query = function.name.removesuffix("_forward") + "_workspace"
-    is_backward = function.name.endswith("_backward")
+    query = struct.name.removesuffix("_desc") + "_workspace"
+    is_backward = struct.name.endswith("_backward_desc")
     result, lists = [], []
     first_input = None
     for one in struct.fields:
@@ -96,7 +96,9 @@ def classify(parsed, function, struct):
         is_optional = bool(OPTIONAL.search(one.text)) and name != "out" or (function.name, name) in shapes.OPTIONAL
         if one.type == "kiln_view" and not one.is_pointer:
             like = re.match(r"as (\w+)", one.text)
-            if is_backward:  # out and its sisters come from the forward call
+            if (function.name, name) in shapes.INPUTS:
+                is_result = False
+            elif is_backward:  # out and its sisters come from the forward call
                 is_result = name in rules or (name[0] == "d" and not name.startswith("dout"))
             else:
                 is_result = name in rules or name == "out" or name.startswith("out_")

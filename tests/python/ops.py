@@ -173,6 +173,23 @@ def reductions(device):
 
 
 @on_each_device
+def losses_and_scans(device):
+    logits = numpy.random.default_rng(6).standard_normal((5, 7)).astype("f4")
+    targets = numpy.array([0, 6, 3, 3, 1])
+    rows = numpy.log(numpy.exp(logits.astype("f8")).sum(1)) - logits[numpy.arange(5), targets]
+    close(ops.cross_entropy(logits, targets, device=device), rows, 1e-5)
+    loss, lse, total = ops.cross_entropy(logits, targets, reduction="mean", lse=True, total_weight=True, device=device)
+    close(loss, rows.mean(), 1e-5)
+    p = numpy.exp(logits.astype("f8"))
+    p /= p.sum(1, keepdims=True)
+    p[numpy.arange(5), targets] -= 1
+    one = numpy.ones((), "f4")
+    close(ops.cross_entropy_backward(logits, targets, lse, one, total_weight=total, reduction="mean", device=device), p / 5, 1e-5)
+    close(ops.scan(logits, axis=1, device=device), logits.cumsum(1), 1e-5)
+    close(ops.scan_backward(logits, axis=0, device=device), logits[::-1].cumsum(0)[::-1], 1e-5)
+
+
+@on_each_device
 def movement(device):
     a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(8, dtype="f4").reshape(2, 4)
     close(ops.concat([a, b], axis=1, device=device), numpy.concatenate([a, b], 1))

@@ -68,12 +68,27 @@ def concat(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 WRITTEN = {("kiln_split", "parts")}  # lists of results, given by the caller
-OPTIONAL = {("kiln_norm_backward", "weight")}  # operands whose comments do not say so
+def loss(v: Any) -> tuple[tuple[int, ...], int]:
+    return () if v.reduction else v.targets.shape, v.logits.kind  # 0: a loss for each row
+
+
+def like_targets(v: Any) -> tuple[tuple[int, ...], int]:
+    return v.targets.shape, F32
+
+
+def one_number(v: Any) -> tuple[tuple[int, ...], int]:
+    return (), F32
+
+
+# Operands whose comments do not say that they may be left out; operands with the name of a result.
+OPTIONAL = {("kiln_norm_backward", "weight"), ("kiln_cross_entropy_backward", "weight"), ("kiln_cross_entropy_backward", "total_weight")}
+INPUTS = {("kiln_cross_entropy_backward", "dloss")}
 
 RULES: dict[str, dict[str, Rule]] = {
     "kiln_matmul": {"out": matmul},
     "kiln_attention_forward": {"out": attention_out, "lse": attention_lse},
     "kiln_concat": {"whole": concat},
+    "kiln_cross_entropy_forward": {"loss": loss, "lse": like_targets, "total_weight": one_number},
     "kiln_softmax_backward": {"dx": like_out},
     "kiln_norm_backward": {"dweight": norm_parameter, "dbias": norm_parameter, "workspace": norm_workspace},
 }

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""kiln.torch on a GPU beside PyTorch: what one call costs on the host, and a transformer block of GPT-2's size with its attention and linear layers
+replaced, beside eager PyTorch and torch.compile, alternating in one process. Results are checked first. Needs torch with CUDA.
+
+    python3 bench/gpu/python.py [--kiln build/kiln] [--rounds 7] [--json FILE]
+
+Results: $RESULTS/python.json, else bench/results/python.json (only where everything was right, unless --json names a file).
+"""
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, 'bind', 'python'))
+SOURCES = ['ops/elementwise/kernel.c', 'ops/matmul/gemm_sm90.c', 'ops/attention/forward_sm90.c', 'ops/attention/backward_sm90.c']
+SIZE, HEADS, BATCH, LENGTH = 768, 12, 8, 1024
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--kiln', default='build/kiln', help='the kiln program; its folder holds libkiln.so')
+    parser.add_argument('--rounds', type=int, default=7)
+    parser.add_argument('--json', help='write the results there')
+    parser.add_argument('--device', default='cuda', help='cpu tries the script itself, with small sizes')
+    return parser.parse_args()
+
+
+options = parse()
+library = os.path.join(os.path.dirname(os.path.abspath(options.kiln)), 'libkiln.so')
+if 'KILN_LIBRARY' not in os.environ and os.path.exists(library):
+    os.environ['KILN_LIBRARY'] = library
+try:
+    import torch
+except ImportError:
+    print('skipped: PyTorch is not installed')
+    sys.exit(77)
+IS_GPU = options.device == 'cuda'
+if IS_GPU and not torch.cuda.is_available():
+    print('skipped: PyTorch sees no GPU')
+    sys.exit(77)
+if not IS_GPU:
+    SIZE, HEADS, BATCH, LENGTH = 64, 4, 2, 32
+import kiln.torch as kt
+
+
+def sync():
+    if IS_GPU:
+        torch.cuda.synchronize()
+
+
+def host_time(call, calls=2000):
+    """microseconds of the host for one call; the device is waited for at the end alone"""
+    for _ in range(200):
+        call()
+    sync()
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    took = time.perf_counter() - start
+    sync()
+    return took / calls * 1e6
+
+
+def device_time(call, calls):
+    """milliseconds of the device for one call"""
+    if not IS_GPU:
+        return host_time(call, 2) / 1e3
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(calls):
+        call()
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) / calls
+
+
+@torch.library.custom_op('kiln_bench::mul', mutates_args=())
+def their_mul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.mul(a, b)
+
+
+@their_mul.register_fake
+def _(a, b):
+    return torch.empty_like(a)
+
+
+their_mul.register_autograd(lambda ctx, g: (g * ctx.saved_tensors[1], g * ctx.saved_tensors[0]),
+                            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+
+
+def call_overhead(results):
+    """an op of two small tensors: PyTorch's own, one that torch.library.custom_op made of it, and Kiln's"""
+    a, b = torch.randn(64, 64, device=options.device), torch.randn(64, 64, device=options.device)
+    calls = {'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: torch.ops.kiln.mul.default(a, b)}
+    rounds = {name: [] for name in calls}
+    for _ in range(options.rounds):
+        for name, call in calls.items():
+            rounds[name].append(host_time(call))
+    for name, times in rounds.items():
+        results['call.%s.us' % name] = statistics.median(times)
+    results['call.of_custom_op'] = results['call.kiln.us'] / results['call.custom_op.us']
+    print('one call: torch.mul %.1f us, torch.library.custom_op %.1f us, kiln %.1f us: %.2f of a custom op (at most 1.30 wanted)'
+          % (results['call.torch.us'], results['call.custom_op.us'], results['call.kiln.us'], results['call.of_custom_op']))
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = torch.nn.Linear(SIZE, 3 * SIZE), torch.nn.Linear(SIZE, SIZE)
+        self.up, self.down = torch.nn.Linear(SIZE, 4 * SIZE), torch.nn.Linear(4 * SIZE, SIZE)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(SIZE), torch.nn.LayerNorm(SIZE)
+
+    def forward(self, x):
+        batch, length, size = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, HEADS, size // HEADS).permute(2, 0, 3, 1, 4)
+        a = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(a.transpose(1, 2).reshape(batch, length, size))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x)), approximate='tanh'))
+
+
+def transformer_block(results):
+    """0 when ours gives what PyTorch's gives"""
+    torch.manual_seed(1)
+    dtype = torch.bfloat16 if IS_GPU else torch.float32
+    eager, ours = Block().to(options.device, dtype), Block().to(options.device, dtype)
+    ours.load_state_dict(eager.state_dict())
+    kt.patch(ours, attention=False)  # the linear layers; attention below, so that PyTorch's model keeps its own
+
+    class Ours(torch.nn.Module):
+        def __init__(self, block):
+            super().__init__()
+            self.block = block
+
+        def forward(self, x):
+            b = self.block
+            batch, length, size = x.shape
+            q, k, v = b.qkv(b.norm1(x)).view(batch, length, 3, HEADS, size // HEADS).permute(2, 0, 3, 1, 4)
+            a = kt.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + b.out(a.transpose(1, 2).reshape(batch, length, size))
+            return x + b.down(torch.nn.functional.gelu(b.up(b.norm2(x)), approximate='tanh'))
+
+    ours = Ours(ours)
+    x = torch.randn(BATCH, LENGTH, SIZE, device=options.device, dtype=dtype, requires_grad=True)
+    candidates = {'eager': eager, 'kiln': ours}
+    backend = 'inductor' if IS_GPU else 'aot_eager'
+    for name, model in (('compile', eager), ('kiln_compile', ours)):
+        try:
+            compiled = torch.compile(model, fullgraph=True, backend=backend)
+            compiled(x)
+            candidates[name] = compiled
+        except Exception as error:
+            print('torch.compile does not work here, %s is left out: %s' % (name, str(error).split('\n')[0]))
+    want = eager(x).float()
+    (gradient,) = torch.autograd.grad(want.sum(), x)
+    failed = 0
+    for name, model in candidates.items():
+        got = model(x).float()
+        (g,) = torch.autograd.grad(got.sum(), x)
+        off = max(((got - want).abs() / (want.abs() + 1)).max().item(), ((g - gradient).float().abs() / (gradient.float().abs() + 1)).max().item())
+        if not off < (0.1 if IS_GPU else 1e-3):
+            print('wrong: %s is off by %g' % (name, off))
+            failed += 1
+    upstream = torch.ones_like(x)
+
+    def forward(model):
+        with torch.no_grad():
+            model(x)
+
+    def both(model):
+        torch.autograd.backward(model(x), upstream)
+
+    for what, call in (('forward', forward), ('training', both)):
+        rounds = {name: [] for name in candidates}
+        for model in candidates.values():
+            device_time(lambda: call(model), 5)
+        for _ in range(options.rounds):
+            for name, model in candidates.items():
+                rounds[name].append(device_time(lambda: call(model), 20))
+        for name, times in rounds.items():
+            results['block.%s.%s.ms' % (what, name)] = statistics.median(times)
+        for name in candidates:
+            if name != 'eager':
+                results['block.%s.%s.of_eager' % (what, name)] = results['block.%s.eager.ms' % what] / results['block.%s.%s.ms' % (what, name)]
+        print('block, %s: ' % what + ', '.join('%s %.3f ms' % (name, results['block.%s.%s.ms' % (what, name)]) for name in candidates))
+    return failed
+
+
+def main():
+    results = {}
+    call_overhead(results)
+    failed = transformer_block(results)
+    folder = os.environ.get('RESULTS', 'bench/results')
+    path = options.json or (os.path.join(folder, 'python.json') if IS_GPU and not failed else None)
+    if path:
+        text = json.dumps({
+            'bench': 'python', 'command': 'python3 bench/gpu/python.py',
+            'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+            'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
+            'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,
+            'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in SOURCES},
+            'results': {k: float('%.6g' % v) for k, v in results.items()},
+        }, indent=0)
+        with open(path, 'w') as file:
+            file.write(text + '\n')
+    print('python: %d failed' % failed)
+    return failed != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,311 @@
+# gpu.py: kiln and kiln.torch on a GPU: kernels on tensors, the same bits as the library's own buffers, gradients, torch.compile, CUDA graphs, streams.
+#     PYTHONPATH=bind/python KILN_LIBRARY=build/libkiln.so python3 tests/python/gpu.py
+# Run by make gpu-test. KILN_GPU_TEST_DEVICE=cpu runs what does not need a GPU on the CPU, to try the script itself. bench/gpu/python.py measures.
+import os
+import sys
+import warnings
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Skip, raises, run, test
+
+try:
+    import torch
+except ImportError:
+    print("skipped: PyTorch is not installed")
+    print("python-gpu: 0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+DEVICE = os.environ.get("KILN_GPU_TEST_DEVICE", "cuda")
+if DEVICE == "cuda" and not torch.cuda.is_available():
+    print("skipped: PyTorch sees no GPU")
+    print("python-gpu: 0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+import kiln
+import kiln.torch as kt
+from kiln import ops
+
+warnings.filterwarnings("ignore")
+torch.manual_seed(1)
+KILN_DEVICE = "cuda:0" if DEVICE == "cuda" else "cpu"
+SAXPY = """#include <kiln/kernel.h>
+kernel block(256) void saxpy(f32 *y, const f32 *x, f32 a, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+kernel block(256) void cube(f32 *y, const f32 *x, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        y[i] = x[i] * x[i] * x[i];
+}
+kernel block(256) void cube_backward(f32 *dx, const f32 *x, const f32 *dy, u32 n)
+{
+    u32 i = global_x();
+    if (i < n)
+        dx[i] = 3.0f * x[i] * x[i] * dy[i];
+}
+"""
+
+
+def sync():
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+
+
+def needs_gpu():
+    if DEVICE != "cuda":
+        raise Skip("needs a GPU")
+
+
+def tensor(*shape, dtype=torch.float32, grad=False):
+    return torch.randn(*shape, device=DEVICE).to(dtype).requires_grad_(grad)
+
+
+def as_kiln(t):
+    """A copy of a tensor in a buffer of the library's own."""
+    t = t.detach().contiguous()
+    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}[t.dtype]
+    return kiln.zeros(tuple(t.shape), name, KILN_DEVICE).write(bits(t))
+
+
+def bits(x):
+    if isinstance(x, kiln.Array):
+        return x.tobytes()
+    return x.detach().contiguous().cpu().view(torch.uint8).numpy().tobytes()
+
+
+def close(got, want, tolerance):
+    got, want = got.detach().double().cpu(), want.detach().double().cpu()
+    worst = ((got - want).abs() / (want.abs() + 1)).max().item() if got.numel() else 0.0
+    assert got.shape == want.shape and worst <= tolerance, "off by %g (%g allowed)" % (worst, tolerance)
+
+
+@test
+def kernels_on_tensors():
+    m = kiln.compile(SAXPY)
+    x, y = tensor(100000), tensor(100000)
+    want = 3 * x.double() + y.double()
+    m.saxpy(y, x, 3.0, 100000, items=100000)
+    sync()
+    close(y, want, 1e-6)
+    raises(kiln.TypeMismatch, ["'x'", "torch.float32"], m.saxpy, y, x.double(), 3.0, 100000, items=100000)
+    raises(kiln.ArgumentError, ["'y'", "detach"], m.saxpy, y.clone().requires_grad_(), x, 3.0, 100000, items=100000)
+    needs_gpu()
+    raises(kiln.ArgumentError, ["cpu", "cuda"], kt.add, x, torch.randn(100000))
+    host = torch.zeros(100)
+    kiln.compile(SAXPY, device=KILN_DEVICE).saxpy(host, torch.ones(100), 2.0, 100, items=100)  # the host's memory is copied there and back
+    assert (host == 2).all()
+
+
+@test
+def the_same_bits_as_the_library():
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        x, w = tensor(64, 96, dtype=dtype), tensor(96, 128, dtype=dtype)
+        for ours, theirs in [(kt.gelu(x), ops.gelu(as_kiln(x))), (kt.softmax(x), ops.softmax(as_kiln(x))), (kt.rms_norm(x), ops.norm(as_kiln(x), is_rms=True)),
+                             (kt.matmul(x, w), ops.matmul(as_kiln(x), as_kiln(w), is_tf32=torch.backends.cuda.matmul.allow_tf32)), (kt.sum(x, 0), ops.sum(as_kiln(x), 0))]:  # fmt: skip
+            sync()
+            assert bits(ours) == bits(theirs), dtype
+        q = tensor(2, 4, 256, 64, dtype=dtype)
+        packed = as_kiln(q)
+        sync()
+        assert bits(kt.attention(q, q, q, True)) == bits(ops.attention(packed, packed, packed, is_causal=True)), dtype
+    x = tensor(50, 70)
+    for ours, name in ((kt.gelu, "gelu"), (kt.softmax, "softmax"), (kt.exp, "exp")):
+        assert bits(ours(x)) == getattr(ops, name)(x.cpu().numpy(), device="interp").tobytes(), name
+
+
+def gradient_case(name, ours, theirs, inputs, tolerance):
+    leaves = [t.detach().clone().requires_grad_() for t in inputs]
+    exact = [t.detach().double().requires_grad_() for t in inputs]
+    out, want = ours(*leaves), theirs(*exact)
+    upstream = torch.randn_like(want)
+    got = torch.autograd.grad(out, leaves, upstream.to(out.dtype))
+    wanted = torch.autograd.grad(want, exact, upstream)
+    close(out, want, tolerance)
+    for n, (g, w) in enumerate(zip(got, wanted)):
+        try:
+            close(g, w, tolerance * 4)
+        except AssertionError as error:
+            raise AssertionError("%s: gradient %d is %s" % (name, n, error)) from None
+
+
+@test
+def gradients_against_doubles():
+    f = torch.nn.functional
+    f32, bf16 = torch.float32, torch.bfloat16
+    torch.backends.cuda.matmul.allow_tf32 = False
+    gradient_case("gelu", kt.gelu, f.gelu, [tensor(33, 65)], 1e-5)
+    gradient_case("mul", kt.mul, torch.mul, [tensor(33, 65), tensor(65)], 1e-5)
+    gradient_case("softmax", kt.softmax, lambda x: x.softmax(-1), [tensor(33, 65)], 1e-5)
+    gradient_case("layer_norm", kt.layer_norm, lambda x, w, b: f.layer_norm(x, (65,), w, b), [tensor(33, 65), tensor(65), tensor(65)], 1e-4)
+    gradient_case("sum", lambda x: kt.sum(x, (0, 2)), lambda x: x.sum((0, 2)), [tensor(5, 6, 7)], 1e-5)
+    gradient_case("matmul", kt.matmul, torch.matmul, [tensor(3, 40, 50), tensor(50, 60)], 1e-4)
+    gradient_case("linear", lambda x, w, b: kt.linear(x, w, b, "gelu"), lambda x, w, b: f.gelu(f.linear(x, w, b), approximate="tanh"),
+                  [tensor(4, 30, 64, dtype=bf16), tensor(128, 64, dtype=bf16) * 0.1, tensor(128, dtype=bf16)], 4e-2)  # fmt: skip
+    for dtype, tolerance in ((f32, 1e-4), (bf16, 4e-2)):
+        for is_causal in (False, True):
+            gradient_case("attention", lambda q, k, v: kt.attention(q, k, v, is_causal), lambda q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=is_causal),
+                          [tensor(2, 4, 192, 64, dtype=dtype) for _ in range(3)], tolerance)  # fmt: skip
+    cube = kt.op(SAXPY, "cube", backward="cube_backward")
+    gradient_case("cube", cube, lambda x: x**3, [tensor(33, 65)], 1e-5)
+    gradient_case("cube of a transposed tensor", cube, lambda x: x**3, [tensor(33, 65).t()], 1e-5)
+
+
+@test
+def opcheck_on_the_gpu():
+    x = tensor(8, 16, grad=True)
+    for op, args in [(torch.ops.kiln.gelu.default, (x,)), (torch.ops.kiln.softmax.default, (x, -1, False)), (torch.ops.kiln.norm.default, (x, None, None, -1, True, 1e-5)),
+                     (torch.ops.kiln.linear.default, (x, tensor(4, 16, grad=True), tensor(4, grad=True), "none")), (torch.ops.kiln.reduce.default, (x, "mean", [0])),
+                     (torch.ops.kiln.attention.default, tuple(tensor(1, 2, 16, 64, grad=True) for _ in range(3)))]:  # fmt: skip
+        result = torch.library.opcheck(op, args)
+        assert set(result.values()) == {"SUCCESS"}, (op, result)
+
+
+def block(x, w1, w2, q):
+    y = kt.linear(kt.layer_norm(x), w1, None, "gelu")
+    y = kt.softmax(kt.linear(y, w2))
+    return y.sum() + kt.attention(q, q, q, True).float().sum()
+
+
+@test
+def compiled_without_breaks():
+    inputs = [tensor(64, 128, grad=True), tensor(256, 128, grad=True), tensor(128, 256, grad=True), tensor(1, 2, 128, 64, dtype=torch.bfloat16, grad=True)]
+    want = block(*inputs)
+    gradients = torch.autograd.grad(want, inputs)
+    for backend in ("aot_eager", "inductor") if DEVICE == "cuda" else ("aot_eager",):
+        torch._dynamo.reset()
+        compiled = torch.compile(block, fullgraph=True, backend=backend)
+        try:
+            got = compiled(*inputs)
+        except Exception as error:
+            if backend == "inductor" and any(word in str(error).lower() for word in ("triton", "compiler", "gcc", "ptxas")):
+                raise Skip("inductor does not work here: %s" % str(error).split("\n")[0]) from None
+            raise
+        close(got, want, 1e-5)
+        for g, w in zip(torch.autograd.grad(got, inputs), gradients):
+            close(g, w, 1e-2)
+
+
+@test
+def autocast_and_a_patched_model():
+    layer = torch.nn.TransformerEncoderLayer(128, 4, 256, batch_first=True, dropout=0.0, device=DEVICE).train()
+    x = tensor(2, 32, 128)
+    want = layer(x)
+    with kt.patch(layer):
+        close(layer(x), want, 1e-3)
+        with torch.autocast(DEVICE, torch.bfloat16):
+            assert kt.linear(x, tensor(8, 128)).dtype == torch.bfloat16
+
+
+@test
+def captured_in_a_cuda_graph():
+    needs_gpu()
+    x, w, q = tensor(64, 128), tensor(256, 128), tensor(1, 2, 128, 64, dtype=torch.bfloat16)
+
+    def work():
+        return kt.softmax(kt.gelu(kt.linear(x, w))), kt.attention(q, q, q, True), kt.sum(x, 0)
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        results = work()
+    for _ in range(3):
+        x.copy_(torch.randn_like(x))
+        q.copy_(torch.randn_like(q))
+        graph.replay()
+        sync()
+        for got, want in zip(results, work()):
+            sync()
+            assert bits(got) == bits(want)
+
+
+@test
+def two_streams():
+    needs_gpu()
+    a, b = torch.cuda.Stream(), torch.cuda.Stream()
+    x = tensor(1 << 22)
+    sync()
+    for _ in range(5):
+        with torch.cuda.stream(a):
+            first = x
+            for _ in range(20):
+                first = kt.add(first, 1.0)
+        with torch.cuda.stream(b):
+            b.wait_stream(a)
+            second = kt.mul(first, 2.0)
+            first.record_stream(b)
+        torch.cuda.current_stream().wait_stream(b)
+        close(second, (x.double() + 20) * 2, 1e-5)
+    m = kiln.compile(SAXPY)
+    y = torch.zeros(1 << 20, device=DEVICE)
+    with torch.cuda.stream(a):
+        one = torch.ones(1 << 20, device=DEVICE)
+        m.saxpy(y, one, 1.0, 1 << 20, items=1 << 20)
+    m.saxpy(y, one, 1.0, 1 << 20, items=1 << 20, stream=a)  # by hand
+    a.synchronize()
+    assert (y == 2).all()
+
+
+@test
+def memory_is_shared_with_kiln():
+    t = tensor(3, 4)
+    a = kiln.from_dlpack(t, KILN_DEVICE)
+    b = torch.from_dlpack(kiln.zeros((2, 2), device=KILN_DEVICE))
+    assert a.shape == (3, 4) and b.device.type == DEVICE and (b == 0).all()
+    t.fill_(7)
+    sync()
+    assert (a.numpy() == 7).all()
+    needs_gpu()
+    described = a.__cuda_array_interface__
+    assert described["data"][0] == t.data_ptr()
+
+
+@test
+def many_calls_and_threads():
+    import threading
+
+    x = tensor(32, 32, grad=True)
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            y = tensor(32, 32, grad=True)
+            kt.matmul(kt.gelu(y), x).sum().backward()
+            if y.grad is None or not torch.isfinite(y.grad).all():
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not wrong and not any(t.is_alive() for t in threads)
+    device = kiln.device(KILN_DEVICE)
+    device.forget()
+    before = device.memory()["buffer_count"]
+    for n in range(3000):
+        kt.add(torch.ones(n % 64 + 1, device=DEVICE), 1.0)
+    device.trim()
+    assert device.memory()["buffer_count"] <= before + 2
+
+
+@test
+def printf_reaches_stdout():
+    import contextlib
+    import io
+
+    m = kiln.compile('#include <kiln/kernel.h>\nkernel block(4) void hello(u32 n) { if (global_x() < n) printf("thread %u\\n", global_x()); }', device=KILN_DEVICE)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        m.hello(3, items=3)
+        kiln.sync(KILN_DEVICE)
+    assert sorted(out.getvalue().split("\n")) == ["", "thread 0", "thread 1", "thread 2"]
+
+
+if __name__ == "__main__":
+    run("python-gpu")
