@@ -16,6 +16,7 @@ spec = importlib.util.spec_from_file_location("_shapes", os.path.join(here, "kil
 shapes = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shapes)
 
+ranges = {}  # of elementwise rows, as their own tests take them: lowest and highest operand, alpha, beta
 BY_HAND = {"kiln_elementwise_forward", "kiln_elementwise_backward"}  # their rows are functions of their own
 # Calls whose first field says which op it is: every value is a function, under another name where that one is taken.
 FAMILIES = {"kiln_reduce_forward": ("reduce", "kiln_reduction", {"max": "amax", "min": "amin", "norm": "vector_norm", "count": "count_nonzero"})}
@@ -56,6 +57,8 @@ def elementwise_rows(text):
         name, signature, types, value, da, db, dc = parts[:7]
         said = parts[-1].strip('"')
         every = " ".join([value, da, db, dc])
+        low, high = parts[7:9]
+        ranges[name] = (float(low), float(high), float(parts[12]), float(parts[13]))
         rows.append((name, signature, types, bool(re.search(r"\bp\b", every)), bool(re.search(r"\bq\b", every)), bool(da or db or dc), said))
     return rows
 
@@ -264,6 +267,8 @@ def write(parsed, functions, rows, banner):
     twice = {n for n in names if names.count(n) > 1}
     if twice:
         raise SystemExit("generate_ops.py: two functions are called %s: FAMILIES renames" % ", ".join(sorted(twice)))
+    forms = tuple(headers.layout(parsed, "kiln_elementwise%s_desc" % end)[0] for end in ("", "_backward"))
+    code += "\nELEMENTWISE_FORMS = %s\n" % repr(forms).replace("'", '"')
     code += "\n# name: (number, signature, has alpha, has beta, has derivatives)\nELEMENTWISE = {\n"
     for number, (name, form, types, alpha, beta, has, _) in enumerate(rows):
         code += '    "%s": (%d, "%s", %s, %s, %s),\n' % (name, number, form, alpha, beta, has)

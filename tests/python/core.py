@@ -287,6 +287,9 @@ def declarations_are_those_of_the_library():
     for kind, size in SIZE.items():
         assert library.kiln_type_size(kind) == size
     assert (_shapes.I32, _shapes.F32, _shapes.I8, _shapes.F8E4) == (_abi.KILN_I32, _abi.KILN_F32, _abi.KILN_I8, _abi.KILN_F8E4)
+    from kiln import _op, ops
+
+    assert ops.ELEMENTWISE_FORMS == _op.ELEMENTWISE_FORMS
     assert ctypes.sizeof(_abi.kiln_view) == 160 and ctypes.sizeof(_abi.kiln_launch_desc) == 96 and ctypes.sizeof(_abi.kiln_arg) == 32
 
 

@@ -1,5 +1,6 @@
 # torch_ops.py: kiln.torch on PyTorch's CPU tensors: opcheck and gradcheck of every registered op, kernels of one's own, layers, patched models, bad input.
 import os
+import sys
 import tempfile
 import warnings
 
@@ -12,6 +13,13 @@ from kiln import ops
 
 warnings.filterwarnings("ignore")  # gradcheck warns about every input that is no double
 torch.manual_seed(1)
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bind", "python"))
+import generate_ops  # noqa: E402: what the elementwise rows say of their operands
+
+with open(os.path.join(ROOT, "ops", "elementwise", "elementwise.def"), encoding="utf-8") as _table:
+    generate_ops.elementwise_rows(_table.read())
+RANGES = generate_ops.ranges
 CUBE = """#include <kiln/kernel.h>
 // y = x * x * x * scale
 kernel block(64) void cube(f32 *y, const f32 *x, f32 scale, u32 n)
@@ -61,18 +69,26 @@ def gradients(function, *inputs):
 @test
 def every_elementwise_op():
     """opcheck of each with all of its tests is slow: the schema and the fake kernel of each, everything of a few."""
-    for name, (_, form, _, _, has_derivatives) in ops.ELEMENTWISE.items():
+    wrong = []
+    for name, (_, form, has_alpha, has_beta, has_derivatives) in ops.ELEMENTWISE.items():
         count = form.index("_")
-        operands = [tensor(3, 4, dtype=torch.float64, grad=False) for _ in range(count)]
+        low, high, alpha, beta = RANGES[name]
+        operands = [low + (high - low) * torch.rand(3, 4, dtype=torch.float64) for _ in range(count)]
+        numbers = ([alpha] if has_alpha else []) + ([beta] if has_beta else [])
         if form[0] == "B":
-            operands[0] = operands[0] > 0.8
+            operands[0] = operands[0] > (low + high) / 2
         op = getattr(torch.ops.kiln, name).default
-        torch.library.opcheck(op, tuple(operands), test_utils=("test_schema", "test_faketensor"))
-        if has_derivatives and not form.endswith("_B"):
-            inputs = tuple(o.requires_grad_(o.is_floating_point()) for o in operands)
-            gradients(op, *inputs) if form[0] == "T" else gradients(lambda *rest: op(operands[0], *rest), *inputs[1:])
-        else:
-            assert not op(*operands).requires_grad
+        torch.library.opcheck(op, (*operands, *numbers), test_utils=("test_schema", "test_faketensor"))
+        if not has_derivatives or form.endswith("_B"):
+            assert not op(*(o.requires_grad_(o.is_floating_point()) for o in operands), *numbers).requires_grad, name
+            continue
+        fixed = operands[:1] if form[0] == "B" else []
+        inputs = tuple(o.requires_grad_() for o in operands[len(fixed) :])
+        try:
+            gradients(lambda *rest: op(*fixed, *rest, *numbers), *inputs)
+        except Exception as error:
+            wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
+    assert not wrong, wrong
     for name in ("add", "gelu", "where", "scale", "less"):
         form = ops.ELEMENTWISE[name][1]
         operands = [tensor(3, 4) for _ in range(form.index("_"))]

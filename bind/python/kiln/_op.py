@@ -57,6 +57,25 @@ class Op:
         self.enums = {name: _abi.ENUMS[extra] for kind, name, extra in fields if kind == "enum"}
         self.sizes = {n: form for n, form in zip((n for _, n, _ in fields), _field_sizes(form, fields))}
 
+    def packer(self, *names: str) -> Any:
+        """A function that packs the description from the values of these fields, in this order; all others are zero."""
+        words: list[Any] = []
+        at: dict[str, int] = {}
+        for kind, name, extra in self.fields:
+            at[name] = len(words)
+            count = int(extra) if kind in ("views", "numbers") else 1
+            is_view = kind in ("in", "in?", "out", "out?", "work", "views")
+            words += [NO_VIEW if is_view else bytes(self.sizes[name]) if kind == "zeros" else False if kind == "bool" else 0] * count
+        places = [at[name] for name in names]
+
+        def pack(*values: Any) -> bytes:
+            filled = words.copy()
+            for place, value in zip(places, values):
+                filled[place] = value
+            return self.pack(*filled)
+
+        return pack
+
     def _enum(self, name: str, value: Any) -> int:
         if isinstance(value, int):
             return value
@@ -142,7 +161,8 @@ class Op:
         return numbers
 
     def _result(self, kind: str, name: str, extra: str, value: Any, given: Any, like: Described, arrays: dict[str, Any]) -> Any:
-        if value is False or (kind == "out?" and value is None and not (name[0] == "d" and name[1:] in arrays)):
+        if value is False or (kind == "out?" and value is None and not (name[0] == "d" and name[1:] in arrays)
+                              and _shapes.WITH.get((self.call, name)) not in arrays):  # fmt: skip
             return None
         if value is not None and value is not True:
             return value
@@ -229,9 +249,10 @@ def _field_sizes(form: str, fields: list[tuple[str, str, str]]) -> list[int]:
     return sizes
 
 
-# --- elementwise ops
-_FORWARD = struct.Struct("<i4x160s160s160s160sddQ").pack
-_BACKWARD = struct.Struct("<i4x160s160s160s160s160s160s160sddQ").pack
+# --- elementwise ops: the forms of their descriptions (a test compares them with the headers')
+ELEMENTWISE_FORMS = ("i4x160s160s160s160sddQ", "i4x160s160s160s160s160s160s160sddQ")
+_FORWARD = struct.Struct("<" + ELEMENTWISE_FORMS[0]).pack
+_BACKWARD = struct.Struct("<" + ELEMENTWISE_FORMS[1]).pack
 
 
 def _operands(call: str, form: str, operands: Sequence[Any]) -> tuple[list[Described], int]:

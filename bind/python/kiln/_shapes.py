@@ -56,6 +56,10 @@ def norm_workspace(v: Any) -> tuple[tuple[int, ...], int]:
     return (2 * rows,), F32
 
 
+def like_x(v: Any) -> tuple[tuple[int, ...], int]:
+    return v.x.shape, v.x.kind
+
+
 def like_out(v: Any) -> tuple[tuple[int, ...], int]:
     return v.out.shape, v.out.kind
 
@@ -81,8 +85,9 @@ def one_number(v: Any) -> tuple[tuple[int, ...], int]:
 
 
 # Operands whose comments do not say that they may be left out; operands with the name of a result.
-OPTIONAL = {("kiln_norm_backward", "weight"), ("kiln_cross_entropy_backward", "weight"), ("kiln_cross_entropy_backward", "total_weight")}
-INPUTS = {("kiln_cross_entropy_backward", "dloss")}
+OPTIONAL = {("kiln_norm_forward", "residual"), ("kiln_norm_forward", "sum"), ("kiln_norm_backward", "weight"), ("kiln_cross_entropy_backward", "weight"), ("kiln_cross_entropy_backward", "total_weight")}
+INPUTS = {("kiln_cross_entropy_backward", "dloss"), ("kiln_norm_backward", "dsum")}
+WITH = {("norm", "sum"): "residual"}  # results that are made where this operand is given
 
 RULES: dict[str, dict[str, Rule]] = {
     "kiln_matmul": {"out": matmul},
@@ -90,5 +95,6 @@ RULES: dict[str, dict[str, Rule]] = {
     "kiln_concat": {"whole": concat},
     "kiln_cross_entropy_forward": {"loss": loss, "lse": like_targets, "total_weight": one_number},
     "kiln_softmax_backward": {"dx": like_out},
+    "kiln_norm_forward": {"sum": like_x},
     "kiln_norm_backward": {"dweight": norm_parameter, "dbias": norm_parameter, "workspace": norm_workspace},
 }

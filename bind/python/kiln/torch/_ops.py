@@ -16,20 +16,20 @@ from .. import _abi, ops
 from .._device import NO_VIEW
 from .._errors import ArgumentError, TypeMismatch
 from .._library import library
+from .._op import ELEMENTWISE_FORMS
 from ._call import device_of, stream_of, type_name, view_of
 
 lib = torch.library.Library("kiln", "DEF")
 _descriptions: Any = ops
-_ELEMENTWISE = struct.Struct("<i4x160s160s160s160sddQ").pack
-_ELEMENTWISE_BACKWARD = struct.Struct("<i4x160s160s160s160s160s160s160sddQ").pack
-_SOFTMAX = struct.Struct("<" + _descriptions._softmax.form).pack
-_SOFTMAX_BACKWARD = struct.Struct("<" + _descriptions._softmax_backward.form).pack
-_NORM = struct.Struct("<" + _descriptions._norm.form).pack
-_NORM_BACKWARD = struct.Struct("<" + _descriptions._norm_backward.form).pack
-_MATMUL = struct.Struct("<" + _descriptions._matmul.form).pack
-_ATTENTION = struct.Struct("<" + _descriptions._attention.form).pack
-_ATTENTION_BACKWARD = struct.Struct("<" + _descriptions._attention_backward.form).pack
-_SM90 = bytes(_descriptions._matmul.sizes["sm90"])
+_ELEMENTWISE = struct.Struct("<" + ELEMENTWISE_FORMS[0]).pack
+_ELEMENTWISE_BACKWARD = struct.Struct("<" + ELEMENTWISE_FORMS[1]).pack
+_SOFTMAX = _descriptions._softmax.packer("x", "out", "axis", "is_log", "stream")
+_SOFTMAX_BACKWARD = _descriptions._softmax_backward.packer("out", "dout", "dx", "axis", "is_log", "stream")
+_NORM = _descriptions._norm.packer("x", "out", "weight", "bias", "axis", "is_rms", "eps", "stream")
+_NORM_BACKWARD = _descriptions._norm_backward.packer("x", "weight", "dout", "dx", "dweight", "dbias", "workspace", "axis", "is_rms", "eps", "stream")
+_MATMUL = _descriptions._matmul.packer("a", "b", "out", "bias", "is_tf32", "epilogue", "stream")
+_ATTENTION = _descriptions._attention.packer("q", "k", "v", "out", "lse", "is_causal", "scale", "stream")
+_ATTENTION_BACKWARD = _descriptions._attention_backward.packer("q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv", "workspace", "is_causal", "scale", "stream")
 EPILOGUES = {"none": 0, "relu": _abi.KILN_EPILOGUE_BIAS_RELU, "gelu": _abi.KILN_EPILOGUE_BIAS_GELU, "silu": _abi.KILN_EPILOGUE_BIAS_SILU}
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu_tanh", "silu": "silu"}
 
@@ -297,7 +297,7 @@ def _run_matmul(call: str, a: Any, b: Any, bias: Any, epilogue: int, is_tf32: bo
     out = torch.empty(_product_shape(a, b), dtype=_product_type(a), device=where)
     device.call(library.kiln_matmul, device.handle,
                 _MATMUL(view_of(device, a, call, "a", where), view_of(device, b, call, "b", where), view_of(device, out, call, "out", where),
-                        _optional(device, bias, call, "bias", where), is_tf32, epilogue, stream_of(device, a), False, False, 0, 0, 0, _SM90))  # fmt: skip
+                        _optional(device, bias, call, "bias", where), is_tf32, epilogue, stream_of(device, a)))  # fmt: skip
     return out
 
 
@@ -378,7 +378,7 @@ def _attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0
     out, lse = _attention_fake(q, k, v, is_causal, scale)
     device, where = device_of(q), q.device
     views = [view_of(device, t, "attention", name, where) for name, t in zip(("q", "k", "v", "out", "lse"), (q, k, v, out, lse))]
-    device.call(library.kiln_attention_forward, device.handle, _ATTENTION(*views, is_causal, scale, stream_of(device, q), 0, 0, 0))
+    device.call(library.kiln_attention_forward, device.handle, _ATTENTION(*views, is_causal, scale, stream_of(device, q)))
     return out, lse
 
 
@@ -392,11 +392,11 @@ def _attention_backward(q: Any, k: Any, v: Any, out: Any, lse: Any, dout: Any, i
     import ctypes
 
     elements = ctypes.c_uint64()
-    device.call(library.kiln_attention_backward_workspace, device.handle, _ATTENTION_BACKWARD(*views, NO_VIEW, is_causal, scale, stream, 0),
+    device.call(library.kiln_attention_backward_workspace, device.handle, _ATTENTION_BACKWARD(*views, NO_VIEW, is_causal, scale, stream),
                 ctypes.byref(elements))  # fmt: skip
     work = torch.empty(elements.value, dtype=torch.float32, device=where)
     work_view = view_of(device, work, call, "workspace", where) if elements.value else NO_VIEW
-    device.call(library.kiln_attention_backward, device.handle, _ATTENTION_BACKWARD(*views, work_view, is_causal, scale, stream, 0))
+    device.call(library.kiln_attention_backward, device.handle, _ATTENTION_BACKWARD(*views, work_view, is_causal, scale, stream))
     return tuple(results)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 from typing import Any, Callable, Sequence
 
 import torch
@@ -17,8 +16,8 @@ from ._call import device_of, stream_of, view_of
 from ._ops import register
 
 _descriptions: Any = ops
-_FORWARD = struct.Struct("<" + _descriptions._reduce.form).pack
-_BACKWARD = struct.Struct("<" + _descriptions._reduce_backward.form).pack
+_FORWARD = _descriptions._reduce.packer("op", "x", "out", "axes", "alpha", "workspace", "stream")
+_BACKWARD = _descriptions._reduce_backward.packer("op", "x", "out", "dout", "dx", "axes", "alpha", "workspace", "stream")
 NUMBERS = _abi.ENUMS["kiln_reduction"]
 _INDICES, _TRUTHS = ("argmax", "argmin", "count"), ("any", "all")
 DIFFERENTIABLE = ("sum", "mean", "prod", "max", "min", "norm", "variance", "deviation", "logsumexp")
