@@ -190,8 +190,8 @@ _norm = Op(
         ("out", "out", "like:x"),
         ("in?", "weight", ""),
         ("in?", "bias", ""),
-        ("in", "residual", ""),
-        ("in", "sum", ""),
+        ("in?", "residual", ""),
+        ("out?", "sum", "like_x"),
         ("axis", "axis", ""),
         ("bool", "is_rms", ""),
         ("float", "eps", ""),
@@ -200,7 +200,7 @@ _norm = Op(
 )
 
 
-def norm(x, residual, sum, *, weight=None, bias=None, axis=-1, is_rms=False, eps=1e-5, out=None, stream=None, device=None):
+def norm(x, *, weight=None, bias=None, residual=None, axis=-1, is_rms=False, eps=1e-5, out=None, sum=None, stream=None, device=None):
     """norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
 
     Types: f16, bf16, f32, the same for all views but the workspace. Sums are f32. out may be the same view as x.
@@ -222,7 +222,7 @@ _norm_backward = Op(
         ("in?", "weight", ""),
         ("in", "dout", ""),
         ("out", "dx", "like:x"),
-        ("out?", "dsum", "given"),
+        ("in?", "dsum", ""),
         ("out?", "dweight", "norm_parameter"),
         ("out?", "dbias", "norm_parameter"),
         ("work", "workspace", "norm_workspace"),
@@ -234,7 +234,7 @@ _norm_backward = Op(
 )
 
 
-def norm_backward(x, dout, *, weight=None, axis=-1, is_rms=False, eps=1e-5, dx=None, dsum=None, dweight=None, dbias=None, stream=None, device=None):
+def norm_backward(x, dout, *, weight=None, dsum=None, axis=-1, is_rms=False, eps=1e-5, dx=None, dweight=None, dbias=None, stream=None, device=None):
     """norms along an axis: out = (x - mean) / sqrt(variance + eps) * weight + bias
 
     Without dweight and dbias, dx may be the same view as x, dout or dsum. With a residual, x is the sum, and dx the gradient of the
@@ -678,7 +678,7 @@ _dropout_backward = Op(
     "160s160sdQQQ",
     [
         ("in", "x", ""),
-        ("in", "out", ""),
+        ("out", "out", "like:x"),
         ("float", "rate", ""),
         ("int", "seed", ""),
         ("int", "offset", ""),
@@ -687,7 +687,7 @@ _dropout_backward = Op(
 )
 
 
-def dropout_backward(x, out, *, rate=0.0, seed=0, offset=0, stream=None, device=None):
+def dropout_backward(x, *, rate=0.0, seed=0, offset=0, out=None, stream=None, device=None):
     """dropout: out = 0 with the probability `rate`, else x / (1 - rate)
 
     Types: f16, bf16, f32, f64. Nothing is stored: backward takes dout as x and dx as out, with the same rate, seed and offset. out
@@ -754,7 +754,7 @@ _rope_backward = Op(
     "160s160s160s160s?7xQ",
     [
         ("in", "x", ""),
-        ("in", "out", ""),
+        ("out", "out", "like:x"),
         ("in", "cos", ""),
         ("in", "sin", ""),
         ("bool", "is_interleaved", ""),
@@ -763,7 +763,7 @@ _rope_backward = Op(
 )
 
 
-def rope_backward(x, out, cos, sin, *, is_interleaved=False, stream=None, device=None):
+def rope_backward(x, cos, sin, *, is_interleaved=False, out=None, stream=None, device=None):
     """rope: rotary position embedding, pairs of numbers turned by an angle
 
     Types: f16, bf16, f32, f64, x and out the same; the tables have any of them. x is [..., dim], with any strides: [batch, heads,
@@ -1038,9 +1038,9 @@ _cross_entropy = Op(
         ("in", "logits", ""),
         ("in", "targets", ""),
         ("in?", "weight", ""),
-        ("in", "loss", ""),
-        ("in?", "lse", ""),
-        ("in?", "total_weight", ""),
+        ("out", "loss", "loss"),
+        ("out?", "lse", "like_targets"),
+        ("out?", "total_weight", "one_number"),
         ("work", "workspace", "query:kiln_cross_entropy_workspace:u8"),
         ("axis", "axis", ""),
         ("enum", "reduction", "kiln_loss_reduction"),
@@ -1052,7 +1052,7 @@ _cross_entropy = Op(
 )
 
 
-def cross_entropy(logits, targets, loss, *, weight=None, lse=None, total_weight=None, axis=-1, reduction="rows", label_smoothing=0.0, has_ignored_class=False, ignored_class=0, stream=None, device=None):
+def cross_entropy(logits, targets, *, weight=None, axis=-1, reduction="rows", label_smoothing=0.0, has_ignored_class=False, ignored_class=0, loss=None, lse=None, total_weight=None, stream=None, device=None):
     """cross-entropy: what log-softmax of logits and the negative log-likelihood of classes are
 
     The loss of a row is -w[y] log p[y] for its class y; with label smoothing s that is multiplied by 1 - s, and s / classes times the
@@ -1078,10 +1078,10 @@ _cross_entropy_backward = Op(
     [
         ("in", "logits", ""),
         ("in", "targets", ""),
-        ("in", "weight", ""),
+        ("in?", "weight", ""),
         ("in", "lse", ""),
-        ("in", "total_weight", ""),
-        ("out", "dloss", "given"),
+        ("in?", "total_weight", ""),
+        ("in", "dloss", ""),
         ("out", "dlogits", "like:logits"),
         ("axis", "axis", ""),
         ("enum", "reduction", "kiln_loss_reduction"),
@@ -1093,7 +1093,7 @@ _cross_entropy_backward = Op(
 )
 
 
-def cross_entropy_backward(logits, targets, weight, lse, total_weight, *, axis=-1, reduction="rows", label_smoothing=0.0, has_ignored_class=False, ignored_class=0, dloss, dlogits=None, stream=None, device=None):
+def cross_entropy_backward(logits, targets, lse, dloss, *, weight=None, total_weight=None, axis=-1, reduction="rows", label_smoothing=0.0, has_ignored_class=False, ignored_class=0, dlogits=None, stream=None, device=None):
     """cross-entropy: what log-softmax of logits and the negative log-likelihood of classes are
 
     dlogits may be the same view as logits.
@@ -1145,17 +1145,17 @@ _scan_backward = Op(
     [
         ("enum", "op", "kiln_scan"),
         ("in", "x", ""),
-        ("in", "out", ""),
+        ("out", "out", "like:x"),
         ("axis", "axis", ""),
         ("bool", "is_exclusive", ""),
         ("bool", "is_reverse", ""),
-        ("work", "workspace", "given"),
+        ("work", "workspace", "query:kiln_scan_workspace:u8"),
         ("stream", "stream", ""),
     ],
 )
 
 
-def scan_backward(x, out, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False, workspace=None, stream=None, device=None):
+def scan_backward(x, *, op="sum", axis=-1, is_exclusive=False, is_reverse=False, out=None, stream=None, device=None):
     """scans: running values along an axis
 
     out[i] is the value of x[0] to x[i]. Types: f16, bf16, f32, f64, integers and bool; out is of any type. Running values of 16-bit
@@ -1167,7 +1167,7 @@ def scan_backward(x, out, *, op="sum", axis=-1, is_exclusive=False, is_reverse=F
         is_reverse: from the last element to the first
         workspace: dense, of any type: as many bytes as kiln_scan_workspace says
     """
-    return _scan_backward((op, x, out, axis, is_exclusive, is_reverse, workspace, None,), stream, device)
+    return _scan_backward((op, x, out, axis, is_exclusive, is_reverse, None, None,), stream, device)
 
 
 _sort = Op(
@@ -1836,6 +1836,8 @@ def soft_margin(a, b, *, out=None, dtype=None, stream=None, device=None):
     """log(1 + exp(-a * b))"""
     return elementwise(110, "TT_T", (a, b), 0.0, 0.0, out, dtype, stream, device)
 
+
+ELEMENTWISE_FORMS = ("i4x160s160s160s160sddQ", "i4x160s160s160s160s160s160s160sddQ")
 
 # name: (number, signature, has alpha, has beta, has derivatives)
 ELEMENTWISE = {
