@@ -82,7 +82,15 @@ static kiln_status finish(kiln *k, job *j)
     kiln_status status = op_check_operands(k, j->call, j->operands, j->count, &j->map.is_in_place);
     if (!status)
         status = check_types(k, j);
-    return status || !kiln_view_count(j->map.views[0]) ? status : op_map_run(k, &j->map);
+    if (status || !kiln_view_count(j->map.views[0]))
+        return status;
+    bool is_copy = j->row == &rows[KILN_EW_COPY] && j->count == 2 && !j->map.is_in_place &&
+                   kiln_view_type(j->map.views[0]) == kiln_view_type(j->map.views[1]);
+    if (is_copy) // which knows transposed views
+        return kiln_copy_view(k, &(kiln_copy_view_desc){.in = j->map.views[0],
+                                                        .out = j->map.views[1],
+                                                        .stream = j->map.stream});
+    return op_map_run(k, &j->map);
 }
 
 kiln_status kiln_elementwise_forward(kiln *k, const kiln_elementwise_desc *desc)
