@@ -29,7 +29,7 @@ typedef struct job {
     uint64_t rows, parts;
     uint32_t width, lanes, threads;
     struct { // `struct options` of the kernels
-        uint64_t classes, packs;
+        uint64_t classes;
         int64_t step, dx_step, weight_step, ignored;
         float own, each, classes_weight;
     } options;
@@ -110,9 +110,10 @@ static void set_width(job *j, const kiln_view *x, const kiln_view *dx)
         for (uint32_t v = 0; v < 2 && is_even; v++) {
             uint64_t first = both[v]->buffer->address + both[v]->first * size;
             is_even = kiln_view_stride(*both[v], j->d->axis) == 1 && first % (width * size) == 0;
-            for (uint32_t n = 0; n < j->nest.rank && is_even && j->rows > 1; n++)
-                is_even = j->nest.strides[v ? AT_DX : AT_X][n] % width == 0;
         }
+        // Rows start anywhere, but in both at the same place between two packs.
+        for (uint32_t n = 0; n < j->nest.rank && is_even && j->rows > 1; n++)
+            is_even = (j->nest.strides[AT_DX][n] - j->nest.strides[AT_X][n]) % width == 0;
         if (is_even)
             break;
     }
@@ -148,7 +149,6 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
     uint64_t classes = d->logits.sizes[d->axis];
     double each = classes ? d->label_smoothing / (double)classes : 0;
     j->options.classes = classes;
-    j->options.packs = classes / j->width;
     j->options.step = kiln_view_stride(d->logits, d->axis);
     j->options.dx_step = kiln_view_stride(dx, d->axis);
     j->options.weight_step = d->weight.buffer ? kiln_view_stride(d->weight, 0) : 0;

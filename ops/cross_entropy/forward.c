@@ -4,7 +4,7 @@
 // of the others relative to it.
 #include "row.h"
 
-enum { PER = 4 };
+enum { PER = V == 8 ? 2 : 4 }; // packs that a thread loads at once
 
 // Largest logit, sum of exp(x - it), sums of w * x and of w.
 struct sums {
@@ -51,21 +51,23 @@ kernel block(THREADS) void cross_entropy(const T *restrict x, const TARGET *rest
         return;
     nest_find(&n, RANK, row, index);
     i64 first = nest_place(&n, RANK, index, AT_X);
+    struct span span = span_of(first, o.classes);
     struct sums s = {-INFINITY, 0, 0, 0};
     f32 v[PER][V];
-    for (; at + (PER - 1) * LANES < o.packs; at += PER * LANES) {
+    for (; at + (PER - 1) * LANES < span.packs; at += PER * LANES) {
         EACH(p, PER)
-            load(v[p], x, first, at + p * LANES, o.step);
+            load(v[p], x, first, &span, at + p * LANES, o.step);
         EACH(p, PER)
-            take(&s, v[p], V, (at + p * LANES) * V, weight, &o);
+            take(&s, v[p], V, span.head + (at + p * LANES) * V, weight, &o);
     }
     EACH(p, PER)
-        if (at + p * LANES < o.packs)
-            load(v[p], x, first, at + p * LANES, o.step);
+        if (at + p * LANES < span.packs)
+            load(v[p], x, first, &span, at + p * LANES, o.step);
     EACH(p, PER)
-        if (at + p * LANES < o.packs)
-            take(&s, v[p], V, (at + p * LANES) * V, weight, &o);
-    for (u64 c = o.packs * V + lane_of_row(); c < o.classes; c += LANES) { // less than a pack
+        if (at + p * LANES < span.packs)
+            take(&s, v[p], V, span.head + (at + p * LANES) * V, weight, &o);
+    for (u64 i = lane_of_row(); i < o.classes - span.packs * V; i += LANES) {
+        u64 c = single_class(&span, i);
         v[0][0] = pack_get(T, x[first + (i64)c * o.step]);
         take(&s, v[0], 1, c, weight, &o);
     }

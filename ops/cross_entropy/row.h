@@ -29,7 +29,7 @@ enum { AT_CLASS, AT_LOSS, AT_LSE, AT_DX, AT_X }; // views of the loops over rows
 enum { TOGETHER = THREADS / LANES };
 
 struct options {
-    u64 classes, packs; // of a row; packs of V
+    u64 classes;
     i64 step, dx_step;  // between two classes, in elements
     i64 weight_step;
     i64 ignored; // this class does not count
@@ -80,11 +80,28 @@ static inline f32 weight_of(i64 class, const f32 *weight, const struct options *
 #endif
 }
 
+// A row in packs: `head` classes come before the first pack, which starts at a multiple of V elements.
+struct span {
+    u64 head, packs;
+};
+
+static inline struct span span_of(i64 first, u64 classes)
+{
+    u64 head = min((u64)(0 - first) & (V - 1), classes);
+    return (struct span){head, (classes - head) / V};
+}
+
+// Classes outside of the packs: number n of them.
+static inline u64 single_class(const struct span *s, u64 n)
+{
+    return n < s->head ? n : n + s->packs * V;
+}
+
 // Pack `at` of a row that begins at element `first`.
-static inline void load(f32 v[V], const T *from, i64 first, u64 at, i64 step)
+static inline void load(f32 v[V], const T *from, i64 first, const struct span *s, u64 at, i64 step)
 {
     if (V > 1)
-        pack_load(T, V, v, from, (u64)(first / V + (i64)at));
+        pack_load(T, V, v, from, (u64)((first + (i64)s->head) / V + (i64)at));
     else
         v[0] = pack_get(T, from[first + (i64)at * step]);
 }

@@ -21,9 +21,10 @@ enum { TO, AT, X, VIEWS }; // as in kernel.c
 enum {
     PER = 4,
     BLOCK = 256,
-    BLOCKS = 1056, // that fill a large GPU
-    FEW = 1 << 16, // threads that do not
-    CHAIN = 64,    // merges of a thread, one after the other, at most: the error grows with them
+    BLOCKS = 1056,   // that fill a large GPU
+    FEW = 1 << 16,   // threads that do not
+    PEEL_PACKS = 16, // of a row that starts between two packs, at least
+    CHAIN = 64,      // merges of a thread, one after the other, at most: the error grows with them
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -110,12 +111,16 @@ static uint32_t width_of(const reduce_plan *p, const kiln_view *x)
     bool has_rest = !p->is_columns && n->rank == 1;
     if (p->is_columns && width > 8)
         width = 8;
-    for (; width > 1; width /= 2)
-        if (n->strides[X][n->rank - 1] == 1 && is_even(&p->kept, p->is_columns, width) &&
-            is_even(&p->reduced, !p->is_columns, width) &&
-            (has_rest || n->sizes[n->rank - 1] % width == 0) &&
+    for (; width > 1; width /= 2) {
+        uint64_t length = n->sizes[n->rank - 1];
+        bool is_even_all = is_even(&p->kept, p->is_columns, width) &&
+                           is_even(&p->reduced, !p->is_columns, width) &&
+                           (has_rest || length % width == 0);
+        if (n->strides[X][n->rank - 1] == 1 &&
+            (is_even_all || (has_rest && length >= (uint64_t)PEEL_PACKS * width)) &&
             (x->buffer->address + x->first * size) % (width * size) == 0)
             break;
+    }
     return width;
 }
 
@@ -190,6 +195,7 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     if (job->count)
         p->width = width_of(p, &job->x);
     p->is_dense = !p->is_columns && reduced == 1;
+    p->is_peeled = p->is_dense && p->width > 1 && !is_even(&p->kept, false, p->width);
     op_nest *packed = p->is_columns ? &p->kept : &p->reduced;
     p->rest = (uint32_t)(packed->sizes[packed->rank - 1] % p->width);
     op_nest_widen(packed, p->width);
@@ -232,6 +238,7 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, LANES, p->lanes);
     op_set(&r, COLUMNS, p->is_columns);
     op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);
+    op_set(&r, PEEL, p->is_peeled && !is_merge);
     op_set(&r, PER, p->per);
     op_set(&r, KEPT_RANK, kept.rank);
     op_set(&r, RANK, reduced.rank);

@@ -14,6 +14,7 @@ tune(THREADS, 256, 64, 128, 512);
 tune(LANES, 256, 1, 2, 4, 8, 16, 32, 64, 128, 512);
 tune(COLUMNS, 0, 1);
 tune(DENSE_ROWS, 0, 1); // the packs of a row follow one another; not with COLUMNS
+tune(PEEL, 0, 1); // rows start between two packs: some elements come before the first pack; DENSE_ROWS, RANK 1
 tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(PER, 4, 1, 2, 3);
@@ -101,8 +102,11 @@ kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(co
         for (place at = lane_of; at < (place)part_packs; at += LANES)
             s[0] = merge(s[0], parts[(u64)at * kept.packs + result]);
 #else
-    place at = (place)((u64)block_y() * part_packs),
-          end = (place)min((u64)at + part_packs, reduced.packs);
+    // The row: elements before the first pack, packs, elements after the last.
+    u64 count = reduced.packs * V + reduced.rest;
+    u64 head = PEEL ? min((u64)(0 - first) & (V - 1), count) : 0ul;
+    u64 packs = PEEL ? (count - head) / V : reduced.packs;
+    place at = (place)((u64)block_y() * part_packs), end = (place)min((u64)at + part_packs, packs);
     at += lane_of;
     number v[PER][V];
     INDEX where[PER];
@@ -111,8 +115,9 @@ kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(co
             nest_find(&reduced, RANK, pack, index);                                                \
             i64 from = first + nest_place(&reduced, DENSE_ROWS ? RANK - 1 : RANK, index, X);       \
             u64 inner = DENSE_ROWS ? index[RANK - 1] : 0ul;                                        \
+            from += (i64)head;                                                                     \
             pack_load(T, V, v[p], x, (u64)(from >> PACK_SHIFT) + inner);                           \
-            where[p] = (INDEX)nest_place(&reduced, RANK, index, AT);                               \
+            where[p] = (INDEX)nest_place(&reduced, RANK, index, AT) + (INDEX)head * INDEX_STEP;    \
         }
 #    define INDEX_STEP (COLUMNS ? (INDEX)0 : (INDEX)(reduced.strides[AT][RANK - 1] / V))
     number all[ELEMENTS];
@@ -148,12 +153,12 @@ kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(co
                     s[r] = merge(s[r], state_of_all(all, places, ELEMENTS / PER, p));
                 }
         }
-        // What is left of a row of one loop is less than a pack.
-        if (RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1 &&
-            lane_of < reduced.rest) {
-            place e = (place)reduced.packs * V + lane_of;
-            s[0] = merge(s[0], state_of(pack_get(T, x[first + (i64)e]), (INDEX)e * INDEX_STEP, p));
-        }
+        if (RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1)
+            for (u64 single = lane_of; single < count - packs * V; single += LANES) {
+                u64 e = single < head ? single : single + packs * V;
+                s[0] = merge(s[0],
+                             state_of(pack_get(T, x[first + (i64)e]), (INDEX)e * INDEX_STEP, p));
+            }
     }
 #endif
 #pragma unroll
