@@ -90,8 +90,7 @@ static const op_program program = {.file = "ops/elementwise/kernel.c",
                                    .axis_count = COUNT(axes),
                                    .write = write_words};
 
-// Of an integer type: the nearest of its numbers.
-static kiln_arg parameter(kiln_type type, double value)
+kiln_arg op_number_argument(kiln_type type, double value)
 {
     if (type == KILN_F32 || type == KILN_F64)
         return kiln_arg_f64(type, value);
@@ -125,8 +124,8 @@ kiln_status op_map_run(kiln *k, const op_map *m)
         args[v] = kiln_arg_view(m->views[v]);
     }
     args[views] = kiln_arg_struct(&packs.argument, sizeof packs.argument);
-    args[views + 1] = parameter(number, m->p);
-    args[views + 2] = parameter(number, m->q);
+    args[views + 1] = op_number_argument(number, m->p);
+    args[views + 2] = op_number_argument(number, m->q);
     op_request r = {.program = &program, .context = m};
     op_set(&r, TEXTS, m->key);
     op_set(&r, TYPES, types);

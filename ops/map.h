@@ -25,6 +25,8 @@ typedef struct op_map {
 // The type that elements of `type` are computed in: f32 for narrow floats, 32 bits for narrow
 // integers.
 kiln_type op_number_type(kiln_type type);
+// An argument of that number type; of an integer type the nearest of its numbers.
+kiln_arg op_number_argument(kiln_type type, double value);
 kiln_status op_map_run(kiln *k, const op_map *map);
 
 #endif

@@ -103,7 +103,7 @@ static void simplify(op_nest *n)
 
 static void make_one(op_nest *n)
 {
-    static const int64_t ones[NEST_VIEWS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    static const int64_t ones[NEST_VIEWS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     if (!n->rank) // one element
         append(n, 1, ones);
 }
@@ -141,6 +141,32 @@ void op_nest_rows(const kiln_view *views, uint32_t count, uint32_t axis, op_nest
         strides[v] = 1; // a single element is as dense as any
     simplify(out);
     append(out, size, strides);
+    out->is_of_rows = true;
+}
+
+void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_nest *out,
+                    uint32_t *outer)
+{
+    int64_t strides[NEST_VIEWS];
+    op_nest inner;
+    begin(views, count, out);
+    inner = *out;
+    for (uint32_t d = views->rank; d-- > 0;) {
+        op_nest *without = axes >> d & 1 ? out : &inner;
+        remove_dimension(without, d);
+    }
+    for (uint32_t d = 0; d < inner.rank; d++)
+        inner.sizes[d] += !inner.sizes[d];
+    simplify(out);
+    simplify(&inner);
+    *outer = out->rank;
+    if (!inner.rank)
+        append(&inner, 1, (const int64_t[NEST_VIEWS]){0});
+    for (uint32_t d = 0; d < inner.rank; d++) {
+        for (uint32_t v = 0; v < count; v++)
+            strides[v] = inner.strides[v][d];
+        append(out, inner.sizes[d], strides);
+    }
     out->is_of_rows = true;
 }
 

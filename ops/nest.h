@@ -8,7 +8,7 @@
 
 #include "ops/op.h"
 
-enum { NEST_VIEWS = 8 };
+enum { NEST_VIEWS = 16 }; // as kiln/nest.h
 
 typedef struct op_nest {
     uint32_t rank; // at least 1
@@ -46,6 +46,11 @@ void op_nest_widen(op_nest *nest, uint32_t width);
 // The nest as a kernel's argument: every step of its innermost loop is one, strides are in
 // elements.
 void op_nest_cut(const op_nest *nest, op_packs *out);
+// The loops over the dimensions in `axes` (bit d: dimension d), behind those over the others, of
+// which there are `outer`; a row is all that the former run over. Dimensions of `axes` may be
+// empty: they count as 1.
+void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_nest *out,
+                    uint32_t *outer);
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);

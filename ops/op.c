@@ -8,7 +8,7 @@
 
 #include "base/embed.h"
 
-enum { WORDS = OP_AXES + 8, TEXT_BYTES = 16384, VALUE_BYTES = 8192, FIRST_SLOTS = 64 };
+enum { WORDS = OP_AXES + 8, TEXT_BYTES = 131072, VALUE_BYTES = 8192, FIRST_SLOTS = 64 };
 
 typedef struct op_entry {
     op_request key;
@@ -176,6 +176,17 @@ void op_word(op_words *w, const char *name, const char *format, ...)
     va_end(args);
     w->is_too_long |= len < 0 || (size_t)len >= sizeof value;
     add_define(w, "%s=%s", name, value);
+}
+
+void op_word_more(op_words *w, const char *format, ...)
+{
+    size_t at = w->used ? w->used - 1 : 0, room = TEXT_BYTES - at; // over the end of the last one
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(w->text + at, room, format, args);
+    va_end(args);
+    w->is_too_long |= len < 0 || (size_t)len >= room;
+    w->used += w->is_too_long ? 0 : (size_t)len;
 }
 
 static bool is_possible(const op_axis *a, uint32_t value)

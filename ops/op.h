@@ -87,6 +87,8 @@ static inline void op_set_axis(op_request *r, uint32_t axis, uint32_t value)
 #define op_get(request, id) ((request)->values[AXIS_##id])
 // The macro `name` is defined as a text; printf form.
 void op_word(op_words *words, const char *name, const char *format, ...) PRINTF_LIKE(3, 4);
+// More text for the macro that op_word defined last; printf form.
+void op_word_more(op_words *words, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // Compiles it, or finds it again. The result lives as long as the context.
 kiln_status op_kernel_get(kiln *k, const op_request *r, const op_kernel **out);

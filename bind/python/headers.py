@@ -14,6 +14,7 @@ SCALARS = {
     "uint8_t": ("c_uint8", "B", 1),
     "uint16_t": ("c_uint16", "H", 2),
     "uint32_t": ("c_uint32", "I", 4),
+    "kiln_node": ("c_uint32", "I", 4),
     "int64_t": ("c_int64", "q", 8),
     "uint64_t": ("c_uint64", "Q", 8),
     "size_t": ("c_size_t", "Q", 8),

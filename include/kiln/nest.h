@@ -7,7 +7,7 @@
 #include <kiln/kernel.h>
 
 // How the innermost dimension of a view lies.
-enum { BROADCAST = 0, DENSE = 1, STRIDED = 2, NEST_VIEWS = 8 };
+enum { BROADCAST = 0, DENSE = 1, STRIDED = 2, NEST_VIEWS = 16 };
 
 struct nest {
     u64 packs, rest;            // full packs; elements of the one that is not

@@ -5,6 +5,8 @@
 //     RESULTS   RESULT(r0, 1, f32, DENSE, a + b) …
 //               and the value: an expression over the operands and the parameters p and q
 //     PACKS     PACK(f32, 4) …, of all those types
+//     NODES     const f32 v = a * b; … what the values have in common; may be missing
+//     PARAMETERS  ", f32 p, f32 q": the last arguments
 //
 // A thread has PER packs of V elements along the innermost dimension, and loads all of them before
 // it uses the first. Dimensions that are dense in all views are one by now: RANK 1 needs no index
@@ -25,6 +27,12 @@ enum { THREADS = 256 };
 #    define PACKS    PACK(f32, 4)
 #    define OPERANDS OPERAND(a, 0, f32, DENSE) OPERAND(b, 1, f32, DENSE)
 #    define RESULTS  RESULT(out, 2, f32, DENSE, a + b)
+#endif
+#ifndef PARAMETERS
+#    define PARAMETERS , NUMBER p, NUMBER q
+#endif
+#ifndef NODES
+#    define NODES
 #endif
 #ifdef IN_PLACE // a result has the place of an operand
 #    define ALONE
@@ -47,7 +55,7 @@ static i64 place(const struct nest *n, const u64 index[8], u32 k, u32 inner)
 
 #define OPERAND(x, k, T, inner)       const T *ALONE x##_from,
 #define RESULT(x, k, T, inner, value) T *ALONE x##_to,
-kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n, NUMBER p, NUMBER q)
+kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS)
 {
 #undef OPERAND
 #undef RESULT
@@ -77,7 +85,7 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n, NUMBER p,
 #undef RESULT
 #define OPERAND(x, k, T, inner)       pack_number(T) x = x##_all[s][i];
 #define RESULT(x, k, T, inner, value) x##_all[i] = (pack_number(T))(value);
-        FOR_ELEMENTS(i){OPERANDS RESULTS}
+        FOR_ELEMENTS(i){OPERANDS NODES RESULTS}
 #undef OPERAND
 #undef RESULT
 #define RESULT(x, k, T, inner, value)                                                              \
@@ -99,6 +107,7 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n, NUMBER p,
     x##_to[n.packs * V + i] = pack_put(T, (pack_number(T))(value));
         for (u32 i = 0; i < n.rest; i++) {
             OPERANDS
+            NODES
             RESULTS
         }
     }

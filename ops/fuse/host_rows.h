@@ -1,0 +1,30 @@
+// What an expression is made of: kinds of nodes, and the rows of elementwise.def as texts.
+#ifndef KILN_FUSE_ROWS_H
+#define KILN_FUSE_ROWS_H
+
+#include "kiln/ops_fuse.h"
+
+typedef enum fuse_kind { // the first: not a node
+    FUSE_NONE,
+    FUSE_INPUT,
+    FUSE_PARAMETER,
+    FUSE_CONSTANT,
+    FUSE_CAST,
+    FUSE_OP,
+    FUSE_DERIVATIVE, // of an op by one of its operands: what is op * FUSE_OPERANDS + operand
+} fuse_kind;
+
+enum { FUSE_OPERANDS = 3, FUSE_NAMES = 5 }; // a, b, c; and alpha, beta
+enum { FUSE_FLOATS = 1, FUSE_SIGNED = 3, FUSE_NUMBERS = 7, FUSE_ALL = 15 }; // sets of types
+
+typedef struct fuse_row {
+    const char *name, *signature, *value, *derivatives[FUSE_OPERANDS];
+    uint32_t types;
+} fuse_row;
+extern const fuse_row fuse_rows[KILN_ELEMENTWISE_COUNT];
+
+// The identifier that `expression` begins with, as a number of "abcpq"; FUSE_NAMES: another, or
+// none. Sets how long it is.
+uint32_t fuse_name(const char *expression, size_t *len);
+
+#endif
