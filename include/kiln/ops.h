@@ -124,6 +124,108 @@ KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,
 // dk and dv are the same bits every time; on sm_90a dq is a sum in changing order.
 KILN_API kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc *desc);
 
+// --- convolution: a window of weights slides over a tensor
+// Sizes come from the views: x [batch, channels, space…], weight [output channels, channels /
+// groups, window…], out [batch, output channels, space…], with one, two or three dimensions of
+// space. Any strides are possible: channels-last tensors (NHWC) are permuted views. Types: f16,
+// bf16, f32, f64, the same for all views but the bias. Sums are f32, of f64 f64.
+typedef enum kiln_activation {
+    KILN_ACTIVATION_NONE,
+    KILN_ACTIVATION_RELU,
+    KILN_ACTIVATION_GELU, // the tanh form
+    KILN_ACTIVATION_SILU
+} kiln_activation;
+
+// How the window slides, by dimension of space.
+typedef struct kiln_window {
+    uint32_t stride[3], dilation[3];      // 0: 1
+    uint32_t pad_before[3], pad_after[3]; // zeros around the tensor
+} kiln_window;
+
+// Convolutions of f16 and bf16 run on tensor cores (sm_80 and later) where channels are contiguous,
+// start at multiples of 16 bytes, and are a multiple of 8 in each group: channels-last tensors.
+// Then the order of a sum is another, and a workspace is needed unless the weights lie as the
+// kernel takes them: [output channels, window…, channels] for a convolution.
+typedef enum kiln_conv_kernel {
+    KILN_CONV_BEST,
+    KILN_CONV_TENSOR,
+    KILN_CONV_DIRECT // any shape and layout; every device gives the same bits
+} kiln_conv_kernel;
+
+// out = activation(convolution + bias). Along each dimension of space out has (size + pads -
+// dilation * (window - 1) - 1) / stride + 1 elements.
+//
+// is_transposed: the gradient of a convolution by its operand, as a forward pass. weight is
+// [channels, output channels / groups, window…], and x must have the size that the formula gives
+// for out.
+typedef struct kiln_conv_desc {
+    kiln_view x, weight, out; // out has no element in common with the others
+    kiln_view bias;           // [output channels], f32 or the type of x; without a buffer: none
+    kiln_window window;
+    uint32_t groups; // 0: 1
+    bool is_transposed;
+    kiln_activation activation;
+    kiln_conv_kernel kernel; // instead of the best
+    kiln_view workspace;     // f32, dense: as many elements as kiln_conv_workspace says; without a
+                             // buffer and where it is needed the best kernel is the direct one
+    kiln_stream *stream;     // NULL: the device's own
+} kiln_conv_desc;
+KILN_API kiln_status kiln_conv_forward(kiln *k, const kiln_conv_desc *desc);
+KILN_API kiln_status kiln_conv_workspace(kiln *k, const kiln_conv_desc *desc, uint64_t *elements);
+
+// Gradients by x, weight and bias of a number whose gradient by the result, before the activation,
+// is dout. Sums have the same order every time.
+typedef struct kiln_conv_backward_desc {
+    kiln_view x, weight;          // of the forward call
+    kiln_view dout;               // as out
+    kiln_view dx, dweight, dbias; // as x, weight, bias; without a buffer: not wanted
+    kiln_window window;           // as in the forward call
+    uint32_t groups;
+    bool is_transposed;
+    kiln_conv_kernel kernel;
+    kiln_view workspace; // the same, of kiln_conv_backward_workspace
+    kiln_stream *stream;
+} kiln_conv_backward_desc;
+KILN_API kiln_status kiln_conv_backward(kiln *k, const kiln_conv_backward_desc *desc);
+KILN_API kiln_status kiln_conv_backward_workspace(kiln *k, const kiln_conv_backward_desc *desc,
+                                                  uint64_t *elements);
+
+// --- pooling: one number for each place of a window, in every channel alone
+// Sizes come from the views: [batch, channels, space…], with one, two or three dimensions of space
+// and any strides. Types: f16, bf16, f32, f64, the same for all views but the indices.
+typedef enum kiln_pooling {
+    KILN_POOL_MAX, // a NaN is larger than everything
+    KILN_POOL_AVERAGE
+} kiln_pooling;
+
+typedef struct kiln_pool_shape {
+    kiln_pooling kind;
+    uint32_t size[3];    // of the window; 0: all of the dimension (global pooling)
+    kiln_window window;  // a stride of 0 is the window's size; pads are shorter than the window
+    bool is_adaptive;    // as many windows as the result has elements, as even as possible; size
+                         // and window are not read
+    bool counts_padding; // an average counts the padding as zeros
+} kiln_pool_shape;
+
+// Along each dimension of space out has (size + pads - dilation * (window - 1) - 1) / stride + 1
+// elements, rounded down or up: the last window may reach beyond the end. A window over padding
+// alone gives minus infinity, or 0.
+typedef struct kiln_pool_desc {
+    kiln_view x, out;
+    kiln_view indices; // i32 or i64, as out: where the largest lies in the space of x, counted row
+                       // by row; of equal ones the first. Without a buffer: not wanted
+    kiln_pool_shape shape;
+    kiln_stream *stream; // NULL: the device's own
+} kiln_pool_desc;
+KILN_API kiln_status kiln_pool_forward(kiln *k, const kiln_pool_desc *desc);
+typedef struct kiln_pool_backward_desc {
+    kiln_view dout, dx;
+    kiln_view indices; // of the forward call; KILN_POOL_MAX needs them
+    kiln_pool_shape shape;
+    kiln_stream *stream;
+} kiln_pool_backward_desc;
+KILN_API kiln_status kiln_pool_backward(kiln *k, const kiln_pool_backward_desc *desc);
+
 // --- elementwise: out[i] = f(a[i], b[i], c[i]) for every index of a shape
 typedef enum kiln_elementwise { // rows of ops/elementwise/elementwise.def; docs/ops/elementwise.md
                                 // says what each does

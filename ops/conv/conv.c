@@ -1,0 +1,348 @@
+// kiln_conv_forward and kiln_conv_backward. A convolution goes from a large tensor to a small one;
+// a transposed one, and the gradient by the operand, from the small to the large. Both, and the
+// gradient by the weights, are launches of direct.c over the same window.
+#include "ops/conv/host_conv.h"
+
+#include "kiln/ops_fuse.h"
+#include "rt/memory/view.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/conv/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/conv/axes.def"
+};
+static const op_program program = OP_PROGRAM("ops/conv/direct.c", "conv"),
+                        depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv");
+
+enum { THREADS = 256, WARPS = THREADS / 32, PIXELS = 4 }; // PIXELS: of depthwise.c
+
+// --- checks
+static kiln_status check_shapes(kiln *k, conv_job *j)
+{
+    const kiln_view *large = j->large.view, *small = j->small.view, *w = j->weight.view;
+    char a[VIEW_TEXT], b[VIEW_TEXT], c[VIEW_TEXT];
+    j->groups = j->groups ? j->groups : 1;
+    if (large->rank < 3 || large->rank > 5 || small->rank != large->rank || w->rank != large->rank)
+        return op_refuse(k, j->call,
+                         "'%s' is %s, '%s' %s, '%s' %s: all have 3, 4 or 5 dimensions, as many as "
+                         "the others",
+                         j->large.name, view_shape_text(large, a), j->small.name,
+                         view_shape_text(small, b), j->weight.name, view_shape_text(w, c));
+    if (large->sizes[0] != small->sizes[0] || w->sizes[0] != small->sizes[1] ||
+        w->sizes[1] != large->sizes[1] / j->groups || large->sizes[1] % j->groups ||
+        small->sizes[1] % j->groups)
+        return op_refuse(k, j->call,
+                         "'%s' is %s, '%s' %s, '%s' %s, with %u groups: batches or channels do not "
+                         "fit",
+                         j->large.name, view_shape_text(large, a), j->small.name,
+                         view_shape_text(small, b), j->weight.name, view_shape_text(w, c),
+                         j->groups);
+    if (large->sizes[1] > INT32_MAX || small->sizes[1] > INT32_MAX)
+        return op_refuse(k, j->call, "2^31 channels or more");
+    j->space = large->rank - 2;
+    kiln_status status = KILN_OK;
+    for (uint32_t d = 0; d < j->space && !status; d++)
+        status =
+            op_window_check(k, j->call, &j->large, &j->small, d, w->sizes[2 + d], j->window, false);
+    return status;
+}
+
+static kiln_status check(kiln *k, conv_job *j, op_operand *operands, uint32_t count)
+{
+    kiln_status status = op_check_operands(k, j->call, operands, count, NULL);
+    j->type = kiln_view_type(*operands->view);
+    if (!status && j->type != KILN_F32 && j->type != KILN_F16 && j->type != KILN_BF16 &&
+        j->type != KILN_F64)
+        status = error_set(k, KILN_E_BAD_ARGUMENT, K6011,
+                           "%s: '%s' is %s; bf16, f16, f32 and f64 are possible", j->call,
+                           operands->name, kiln_type_name(j->type));
+    for (uint32_t n = 1; n < count && !status; n++)
+        status = op_check_type(k, j->call, &operands[n], j->type);
+    return status ? status : check_shapes(k, j);
+}
+
+static kiln_status check_bias(kiln *k, const conv_job *j, const op_operand *bias, uint64_t channels)
+{
+    kiln_type type = kiln_view_type(*bias->view);
+    if (!bias->view->buffer)
+        return KILN_OK;
+    if (type != KILN_F32 && type != j->type)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not f32 or %s", j->call,
+                         bias->name, kiln_type_name(type), kiln_type_name(j->type));
+    if (bias->view->rank != 1 || bias->view->sizes[0] != channels)
+        return op_refuse(k, j->call, "'%s' must be [%llu]: one number a channel", bias->name,
+                         (unsigned long long)channels);
+    return KILN_OK;
+}
+
+// --- launches
+uint32_t conv_type_axis(kiln_type type)
+{
+    return type == KILN_BF16 ? 0 : type == KILN_F16 ? 1 : type == KILN_F32 ? 2 : 3;
+}
+
+static void set_axes(const conv_job *j, op_request *r)
+{
+    op_set(r, T, conv_type_axis(j->type));
+    op_set(r, SPACE, j->space);
+}
+
+static void begin(const conv_job *j, const kiln_view *from, const kiln_view *to, op_window *w)
+{
+    op_window_make(from, to, j->window, w);
+    op_window_sizes(j->weight.view, w->taps);
+    op_window_steps(j->weight.view, w->weight);
+}
+
+// Do packs of `width` channels start where they may?
+static bool is_packed(const kiln_view *v, const int64_t steps[5], uint32_t width)
+{
+    uint64_t size = kiln_type_size(kiln_view_type(*v));
+    bool is_right = steps[1] == 1 && v->sizes[1] % width == 0 &&
+                    (v->buffer->address + v->first * size) % (width * size) == 0 &&
+                    steps[0] % width == 0;
+    for (uint32_t d = 2; d < 5; d++)
+        is_right = is_right && steps[d] % width == 0;
+    return is_right;
+}
+
+// One channel, one window: threads have packs of channels where those are contiguous.
+static void set_depthwise(const conv_job *j, const kiln_view *from, const kiln_view *to,
+                          op_window *w, op_request *r)
+{
+    uint32_t width = 16 / (uint32_t)kiln_type_size(j->type);
+    while (width > 1 && (!is_packed(from, w->from, width) || !is_packed(to, w->to, width)))
+        width /= 2;
+    uint64_t last = w->to_space[2], strips = (last + PIXELS - 1) / PIXELS;
+    w->count = w->count / last * strips / width;
+    r->program = &depthwise;
+    op_set(r, V, width);
+}
+
+// From the large tensor to the small one, or back.
+static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
+{
+    const kiln_view *from = is_inverse ? j->small.view : j->large.view;
+    const kiln_view *to = is_inverse ? j->large.view : j->small.view;
+    const kiln_view *views[] = {from, j->weight.view, to, j->bias.view};
+    bool has_bias = j->bias.view && j->bias.view->buffer;
+    op_request r = {.program = &program};
+    op_window w;
+    if (!kiln_view_count(*to))
+        return KILN_OK;
+    bool is_done;
+    kiln_status status = conv_tensor_slide(k, j, is_inverse, &is_done);
+    if (status || is_done)
+        return status;
+    begin(j, from, to, &w);
+    w.count = kiln_view_count(*to);
+    w.channels = (uint32_t)to->sizes[1];
+    w.per_group = w.channels / j->groups;
+    w.terms = (uint32_t)from->sizes[1] / j->groups;
+    int64_t small = w.weight[0], large = w.weight[1];
+    w.weight[0] = is_inverse ? large : small;
+    w.weight[1] = is_inverse ? small : large;
+    w.group = small * (int64_t)(j->small.view->sizes[1] / j->groups);
+    w.other[0] = has_bias ? kiln_view_stride(*j->bias.view, 0) : 0;
+    set_axes(j, &r);
+    op_set(&r, INVERSE, is_inverse);
+    op_set(&r, HAS_BIAS, has_bias);
+    if (has_bias)
+        op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
+    op_set(&r, ACTIVATION, j->activation);
+    bool divides = false;
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
+        divides |= is_inverse && w.stride[d] > 1;
+    if (w.per_group == 1 && w.terms == 1 && !divides)
+        set_depthwise(j, from, to, &w, &r);
+    op_set(&r, LONG, w.count > INT32_MAX);
+    op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);
+    return op_window_launch(k, j->call, &r, &w, views, has_bias ? 4 : 3,
+                            (w.count + THREADS - 1) / THREADS, j->stream);
+}
+
+static kiln_status run_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                               const kiln_view *small)
+{
+    const kiln_view *views[] = {large, small, j->weight.view};
+    op_request r = {.program = &program};
+    op_window w;
+    bool is_done;
+    kiln_status status = conv_tensor_weights(k, j, large, small, &is_done);
+    if (status || is_done)
+        return status;
+    begin(j, large, small, &w);
+    w.count = kiln_view_count(*j->weight.view);
+    w.channels = (uint32_t)small->sizes[1];
+    w.per_group = w.channels / j->groups;
+    w.terms = (uint32_t)j->weight.view->sizes[1];
+    w.group = w.weight[0] * w.per_group;
+    set_axes(j, &r);
+    op_set(&r, WEIGHTS, true);
+    op_set(&r, LONG, w.count > INT32_MAX || w.batch > INT32_MAX);
+    return w.count ? op_window_launch(k, j->call, &r, &w, views, 3, (w.count + WARPS - 1) / WARPS,
+                                      j->stream)
+                   : KILN_OK;
+}
+
+// The sum over batches and space.
+static kiln_status run_bias(kiln *k, const conv_job *j, const kiln_view *dout,
+                            const kiln_view *dbias)
+{
+    kiln_expr e;
+    e.count = 0;
+    e.mistake[0] = 0;
+    kiln_fuse_desc d = {.expression = &e,
+                        .in = {*dout},
+                        .axes = (((uint32_t)1 << dout->rank) - 1) & ~(uint32_t)2,
+                        .stream = j->stream};
+    d.out[0] = (kiln_fuse_output){
+        .node = kiln_expr_input(&e, 0), .view = *dbias, .reduction = KILN_FUSE_SUM};
+    return kiln_fuse(k, &d);
+}
+
+// --- calls
+static kiln_status check_kernel(kiln *k, const conv_job *j, const kiln_view *workspace,
+                                const op_operand *operands, uint32_t count, uint64_t needed)
+{
+    if ((unsigned)j->kernel > KILN_CONV_DIRECT)
+        return op_refuse(k, j->call, "there is no kernel %d", (int)j->kernel);
+    if (!workspace->buffer || !needed)
+        return KILN_OK;
+    kiln_status status = view_check_written(k, workspace, j->call, "workspace");
+    if (!status && (kiln_view_type(*workspace) != KILN_F32 || !kiln_view_is_dense(*workspace) ||
+                    kiln_view_count(*workspace) < needed))
+        status = op_refuse(k, j->call, "'workspace' must be dense f32 with %llu elements",
+                           (unsigned long long)needed);
+    for (uint32_t n = 0; n < count && !status; n++)
+        if (operands[n].view->buffer && kiln_view_overlaps(*workspace, *operands[n].view))
+            status = op_refuse(k, j->call, "'workspace' overlaps '%s'", operands[n].name);
+    return status;
+}
+
+// Checks the call; `needed` are the elements of its workspace.
+static kiln_status prepare(kiln *k, const char *call, const kiln_conv_desc *d, conv_job *j,
+                           uint64_t *needed)
+{
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_operand o[] = {{.name = "x", .view = &d->x},
+                      {.name = "weight", .view = &d->weight},
+                      {.name = "out", .view = &d->out, .is_result = true},
+                      {.name = "bias", .view = &d->bias, .is_optional = true}};
+    *j = (conv_job){.call = call,
+                    .large = d->is_transposed ? o[2] : o[0],
+                    .small = d->is_transposed ? o[0] : o[2],
+                    .weight = o[1],
+                    .bias = o[3],
+                    .window = &d->window,
+                    .groups = d->groups,
+                    .activation = d->activation,
+                    .kernel = d->kernel,
+                    .workspace = d->workspace,
+                    .stream = d->stream};
+    if ((unsigned)d->activation > KILN_ACTIVATION_SILU)
+        return op_refuse(k, call, "there is no activation %d", (int)d->activation);
+    status = check(k, j, o, 3);
+    if (!status)
+        status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = check_bias(k, j, &o[3], d->out.sizes[1]);
+    if (status)
+        return status;
+    *needed = conv_tensor_workspace(k, j, d->is_transposed);
+    return check_kernel(k, j, &d->workspace, o, COUNT(o), *needed);
+}
+
+kiln_status kiln_conv_workspace(kiln *k, const kiln_conv_desc *d, uint64_t *elements)
+{
+    conv_job j;
+    kiln_conv_desc without;
+    kiln_status status = op_begin(k, "kiln_conv_workspace", elements ? d : NULL);
+    if (status)
+        return status;
+    without = *d;
+    without.workspace.buffer = NULL;
+    return prepare(k, "kiln_conv_workspace", &without, &j, elements);
+}
+
+kiln_status kiln_conv_forward(kiln *k, const kiln_conv_desc *d)
+{
+    conv_job j;
+    uint64_t needed;
+    kiln_status status = prepare(k, "kiln_conv_forward", d, &j, &needed);
+    return status ? status : slide(k, &j, d->is_transposed);
+}
+
+static kiln_status prepare_backward(kiln *k, const char *call, const kiln_conv_backward_desc *d,
+                                    conv_job *j, uint64_t *needed)
+{
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    op_operand o[] = {
+        {.name = "x", .view = &d->x},
+        {.name = "weight", .view = &d->weight},
+        {.name = "dout", .view = &d->dout},
+        {.name = "dx", .view = &d->dx, .is_result = true, .is_optional = true},
+        {.name = "dweight", .view = &d->dweight, .is_result = true, .is_optional = true},
+        {.name = "dbias", .view = &d->dbias, .is_result = true, .is_optional = true}};
+    *j = (conv_job){.call = call,
+                    .large = d->is_transposed ? o[2] : o[0],
+                    .small = d->is_transposed ? o[0] : o[2],
+                    .weight = o[1],
+                    .window = &d->window,
+                    .groups = d->groups,
+                    .kernel = d->kernel,
+                    .workspace = d->workspace,
+                    .stream = d->stream};
+    status = check(k, j, o, 5);
+    if (!status)
+        status = op_check_operands(k, call, o, COUNT(o), NULL);
+    for (uint32_t n = 0; n < 2 && !status; n++)
+        status = op_check_sizes(k, call, &o[3 + n], &o[n]);
+    if (!status)
+        status = check_bias(k, j, &o[5], d->dout.sizes[1]);
+    if (status)
+        return status;
+    uint64_t to_x = d->dx.buffer ? conv_tensor_workspace(k, j, !d->is_transposed) : 0;
+    uint64_t to_weight =
+        d->dweight.buffer ? conv_tensor_weights_workspace(k, j, j->large.view, j->small.view) : 0;
+    *needed = to_x > to_weight ? to_x : to_weight;
+    return check_kernel(k, j, &d->workspace, o, COUNT(o), *needed);
+}
+
+kiln_status kiln_conv_backward_workspace(kiln *k, const kiln_conv_backward_desc *d,
+                                         uint64_t *elements)
+{
+    conv_job j;
+    kiln_conv_backward_desc without;
+    kiln_status status = op_begin(k, "kiln_conv_backward_workspace", elements ? d : NULL);
+    if (status)
+        return status;
+    without = *d;
+    without.workspace.buffer = NULL;
+    return prepare_backward(k, "kiln_conv_backward_workspace", &without, &j, elements);
+}
+
+kiln_status kiln_conv_backward(kiln *k, const kiln_conv_backward_desc *d)
+{
+    conv_job j;
+    uint64_t needed;
+    kiln_status status = prepare_backward(k, "kiln_conv_backward", d, &j, &needed);
+    if (!status && d->dx.buffer) {
+        conv_job to_x = j;
+        (d->is_transposed ? &to_x.small : &to_x.large)->view = &d->dx;
+        status = slide(k, &to_x, !d->is_transposed);
+    }
+    if (!status && d->dweight.buffer) {
+        conv_job to_weight = j;
+        to_weight.weight.view = &d->dweight;
+        status = run_weights(k, &to_weight, j.large.view, j.small.view);
+    }
+    return status || !d->dbias.buffer ? status : run_bias(k, &j, &d->dout, &d->dbias);
+}

@@ -1,0 +1,104 @@
+// Depthwise convolutions: every channel has a window of its own, so the time is that of memory. A
+// thread has V neighbouring channels (channels-last tensors, one access of 16 bytes) of PIXELS
+// neighbouring results, and reads each weight once for all of them. Sums have the order of direct.c,
+// and so its bits. INVERSE goes from the small tensor to the large one.
+#include <kiln/window.h>
+
+tune(PIXELS, 4, 1, 2);
+enum { THREADS = 256 };
+#ifndef T
+#    define T f32
+#endif
+#ifndef V
+#    define V 1
+#endif
+#ifndef BIAS
+#    define BIAS f32
+#endif
+#ifdef INVERSE
+#    define IS_INVERSE true
+#else
+#    define IS_INVERSE false
+#endif
+#include "activate.h"
+
+PACK(T, V)
+
+#define FOR_PIXELS(q)   _Pragma("unroll") for (u32 q = 0; q < PIXELS; q++)
+#define FOR_CHANNELS(v) _Pragma("unroll") for (u32 v = 0; v < V; v++)
+
+// As window_reach; INVERSE has a stride of 1 here.
+static inline i64 reach(const struct window *w, u32 d, u32 at, u32 k)
+{
+    if (!IS_INVERSE || d < FIRST_SPACE)
+        return window_reach(w, d, at, k, false);
+    u32 i = at + w->pad[d] - k * w->dilation[d];
+    return i < w->from_space[d] ? (i64)i : -1; // below 0 it is huge
+}
+
+// w.count are threads here.
+kernel block(THREADS) void conv(const T *restrict from, const T *restrict weight, T *restrict to,
+#ifdef HAS_BIAS
+                                const BIAS *restrict bias,
+#endif
+                                struct window w)
+{
+    u64 at = (u64)block_x() * THREADS + thread_x();
+    if (at >= w.count)
+        return;
+    u32 strips[3];
+    strips[0] = w.to_space[0];
+    strips[1] = w.to_space[1];
+    strips[2] = (w.to_space[2] + PIXELS - 1) / PIXELS;
+    place p = window_place(at, w.channels / V, strips);
+    u32 channel = p.channel * V, first = p.at[2] * PIXELS;
+    i64 x = (i64)p.batch * w.from[0] + channel * w.from[1];
+    const T *y = weight + channel * w.group;
+    number sum[PIXELS][V];
+    FOR_PIXELS(q)
+    FOR_CHANNELS(v)
+    sum[q][v] = 0;
+    for (u32 i = 0; i < w.taps[0]; i++)
+        for (u32 j = 0; j < w.taps[1]; j++) {
+            i64 a = reach(&w, 0, p.at[0], i);
+            i64 b = reach(&w, 1, p.at[1], j);
+            if (a < 0 || b < 0)
+                continue;
+            for (u32 k = 0; k < w.taps[2]; k++) {
+                i64 tap = i * w.weight[2] + j * w.weight[3] + k * w.weight[4];
+                number own[V];
+                FOR_CHANNELS(v)
+                own[v] = pack_get(T, y[tap + v * w.group]);
+                FOR_PIXELS(q)
+                {
+                    i64 c = reach(&w, 2, first + q, k);
+                    if (c >= 0) {
+                        number in[V];
+                        i64 from_at = x + a * w.from[2] + b * w.from[3] + c * w.from[4];
+                        pack_load(T, V, in, from, (u64)(from_at / V));
+                        FOR_CHANNELS(v)
+                        sum[q][v] = fma(in[v], own[v], sum[q][v]);
+                    }
+                }
+            }
+        }
+    FOR_PIXELS(q)
+    {
+        if (first + q < w.to_space[2]) {
+            u32 place[3];
+            place[0] = p.at[0];
+            place[1] = p.at[1];
+            place[2] = first + q;
+            number out[V];
+            FOR_CHANNELS(v)
+            {
+                out[v] = sum[q][v];
+#ifdef HAS_BIAS
+                out[v] += pack_get(BIAS, bias[(channel + v) * w.other[0]]);
+#endif
+                out[v] = activate(out[v]);
+            }
+            pack_store(T, V, to, (u64)(window_at(w.to, p.batch, channel, place) / V), out);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// What the host files of convolution share: a call after its checks, and the way over tensor cores.
+#ifndef KILN_HOST_CONV_H
+#define KILN_HOST_CONV_H
+
+#include "ops/window.h"
+
+typedef struct conv_job {
+    const char *call;
+    op_operand large, small, weight, bias; // as far as they are there
+    const kiln_window *window;
+    uint32_t space, groups;
+    kiln_type type;
+    kiln_activation activation;
+    kiln_conv_kernel kernel;
+    kiln_view workspace;
+    kiln_stream *stream;
+} conv_job;
+
+// The value of the axes T and BIAS.
+uint32_t conv_type_axis(kiln_type type);
+// The launches of direct.c on tensor cores, where those are there and wanted. is_done: they were
+// launched; where that is false the direct kernel is left to do.
+kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done);
+kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                const kiln_view *small, bool *is_done);
+// Elements of f32 that those need.
+uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse);
+uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,
+                                       const kiln_view *small);
+
+#endif

@@ -1,0 +1,362 @@
+// Convolutions on tensor cores (implicit.c, implicit_weights.c): when they are possible, how the
+// weights are packed, which tiles there are. Results are sums in another order than those of
+// direct.c. Start reading at conv_tensor_slide.
+#include "ops/conv/host_conv.h"
+
+#include "kiln/ops_fuse.h"
+#include "rt/memory/view.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/conv/axes_tensor.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/conv/axes_tensor.def"
+};
+static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv"),
+                        implicit_weights = OP_PROGRAM("ops/conv/implicit_weights.c", "conv");
+
+enum { GRANULE = 8 }; // elements of a copy
+
+// --- when
+static bool is_wanted(kiln *k, const conv_job *j)
+{
+    const kiln_device_info *info;
+    if (j->kernel != KILN_CONV_BEST || op_device(k, &info))
+        return j->kernel == KILN_CONV_TENSOR;
+    return !info->caps.is_emulated;
+}
+
+// Channels are contiguous, and every place starts at a multiple of 16 bytes.
+static bool is_granular(const kiln_view *v)
+{
+    int64_t strides[KILN_MAX_RANK];
+    view_strides(v, strides);
+    bool is_right = strides[1] == 1 && (v->buffer->address + v->first * 2) % (2 * GRANULE) == 0;
+    for (uint32_t d = 0; d < v->rank; d++)
+        is_right = is_right && (d == 1 || v->sizes[d] == 1 || strides[d] % GRANULE == 0);
+    return is_right;
+}
+
+// Why it is not possible; NULL: it is.
+static const char *obstacle(kiln *k, const conv_job *j, const kiln_view *from)
+{
+    if (!k->caps.has_nv || (k->caps.sm && k->caps.sm < 80))
+        return "the device has no tensor cores of sm_80";
+    if (j->type != KILN_F16 && j->type != KILN_BF16)
+        return "only f16 and bf16 are multiplied there";
+    if (!is_granular(from))
+        return "the channels of an operand are not contiguous, or do not start at multiples of 16 "
+               "bytes";
+    if (from->sizes[1] / j->groups % GRANULE || !from->sizes[1])
+        return "the channels of a group are not a multiple of 8";
+    return NULL;
+}
+
+static kiln_status refuse(kiln *k, const conv_job *j, const char *why)
+{
+    return j->kernel == KILN_CONV_TENSOR
+               ? op_refuse(k, j->call, "the kernel for tensor cores is impossible here: %s", why)
+               : KILN_OK;
+}
+
+// --- weights: [groups, channels of the results, taps…, channels of the terms]
+static kiln_view packed_order(const conv_job *j, bool is_inverse)
+{
+    const kiln_view *w = j->weight.view;
+    int64_t strides[KILN_MAX_RANK];
+    view_strides(w, strides);
+    uint64_t small = w->sizes[0] / j->groups;
+    kiln_view v = *w;
+    uint32_t last = w->rank;
+    v.rank = w->rank + 1;
+    v.has_strides = true;
+    v.sizes[0] = j->groups;
+    v.strides[0] = strides[0] * (int64_t)small;
+    v.sizes[1] = is_inverse ? w->sizes[1] : small;
+    v.strides[1] = is_inverse ? strides[1] : strides[0];
+    for (uint32_t d = 2; d < w->rank; d++) {
+        v.sizes[d] = w->sizes[d];
+        v.strides[d] = strides[d];
+    }
+    v.sizes[last] = is_inverse ? small : w->sizes[1];
+    v.strides[last] = is_inverse ? strides[0] : strides[1];
+    return v;
+}
+
+static bool is_packed(const kiln_view *v)
+{
+    return kiln_view_is_dense(*v) && (v->buffer->address + v->first * 2) % (2 * GRANULE) == 0;
+}
+
+// --- windows of one element: a matrix product, [places, channels] times weights
+static bool is_plain(const kiln_view *v, kiln_view *out) // dense with the channels last
+{
+    uint32_t order[KILN_MAX_RANK] = {0};
+    for (uint32_t d = 2; d < v->rank; d++)
+        order[d - 1] = d;
+    order[v->rank - 1] = 1;
+    kiln_view last = kiln_view_permute(*v, order);
+    if (!kiln_view_is_dense(last))
+        return false;
+    uint64_t channels = v->sizes[1];
+    const uint64_t sizes[] = {kiln_view_count(*v) / (channels ? channels : 1), channels};
+    *out = kiln_view_of(v->buffer, 2, sizes);
+    out->first = v->first;
+    out->type = v->type;
+    return channels != 0;
+}
+
+static bool is_product(const conv_job *j, bool is_inverse, kiln_matmul_desc *out)
+{
+    static const kiln_epilogue epilogues[] = {KILN_EPILOGUE_BIAS, KILN_EPILOGUE_BIAS_RELU,
+                                              KILN_EPILOGUE_BIAS_GELU, KILN_EPILOGUE_BIAS_SILU};
+    bool has_bias = j->bias.view && j->bias.view->buffer;
+    bool is_one = j->groups == 1 && (has_bias ? kiln_view_type(*j->bias.view) == KILN_F32
+                                              : j->activation == KILN_ACTIVATION_NONE);
+    for (uint32_t d = 0; d < j->space && is_one; d++)
+        is_one = j->weight.view->sizes[2 + d] == 1 && j->window->stride[d] <= 1 &&
+                 !j->window->pad_before[d] && !j->window->pad_after[d];
+    *out = (kiln_matmul_desc){.epilogue = has_bias ? epilogues[j->activation] : KILN_EPILOGUE_NONE,
+                              .stream = j->stream};
+    if (!is_one || !is_plain(is_inverse ? j->small.view : j->large.view, &out->a) ||
+        !is_plain(is_inverse ? j->large.view : j->small.view, &out->out))
+        return false;
+    kiln_view weight = *j->weight.view;
+    for (uint32_t d = weight.rank; d-- > 2;)
+        weight = kiln_view_squeeze(weight, d);
+    out->b = is_inverse ? weight : kiln_view_transpose(weight);
+    if (has_bias)
+        out->bias = *j->bias.view;
+    return true;
+}
+
+uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
+{
+    const kiln_view *from = is_inverse ? j->small.view : j->large.view;
+    kiln_view v = packed_order(j, is_inverse);
+    kiln_matmul_desc product;
+    if (is_product(j, is_inverse, &product) || !is_wanted(k, j) || obstacle(k, j, from) ||
+        is_packed(&v))
+        return 0;
+    return (kiln_view_count(v) + 1) / 2;
+}
+
+// --- launches
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+// Tiles of 128 channels where there are so many, and enough tiles for the device.
+static void pick_tile(const op_window *w, uint32_t groups, uint32_t *m, uint32_t *n)
+{
+    enum { FULL = 132 };
+    *m = *n = 128;
+    if (w->per_group <= 64 || ceil_div(w->batch, 128) * ceil_div(w->per_group, 128) * groups < FULL)
+        *n = 64;
+    if (ceil_div(w->batch, 128) * ceil_div(w->per_group, *n) * groups < FULL)
+        *m = *n = 64;
+}
+
+static bool is_paired(const kiln_view *to, const op_window *w)
+{
+    bool is_even = w->to[1] == 1 && w->per_group % 2 == 0 &&
+                   (to->buffer->address + to->first * 2) % 4 == 0 && w->to[0] % 2 == 0;
+    for (uint32_t d = 2; d < 5; d++)
+        is_even = is_even && w->to[d] % 2 == 0;
+    return is_even;
+}
+
+static kiln_status launch(kiln *k, const conv_job *j, bool is_inverse, const kiln_view *weight)
+{
+    const kiln_view *from = is_inverse ? j->small.view : j->large.view;
+    const kiln_view *to = is_inverse ? j->large.view : j->small.view;
+    bool has_bias = j->bias.view && j->bias.view->buffer;
+    uint32_t tile_m, tile_n;
+    op_window w;
+    op_window_make(from, to, j->window, &w);
+    op_window_sizes(j->weight.view, w.taps);
+    w.count = kiln_view_count(*to);
+    w.channels = (uint32_t)to->sizes[1];
+    w.per_group = w.channels / j->groups;
+    w.terms = (uint32_t)from->sizes[1] / j->groups;
+    w.other[0] = has_bias ? kiln_view_stride(*j->bias.view, 0) : 0;
+    pick_tile(&w, j->groups, &tile_m, &tile_n);
+    bool divides = false;
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
+        divides |= is_inverse && w.stride[d] > 1;
+    op_request r = {.program = &implicit};
+    op_set(&r, T, j->type == KILN_F16);
+    op_set(&r, INVERSE, is_inverse);
+    op_set(&r, HAS_BIAS, has_bias);
+    if (has_bias)
+        op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
+    op_set(&r, ACTIVATION, j->activation);
+    op_set(&r, SPACE, j->space);
+    op_set(&r, LONG, w.batch > INT32_MAX);
+    op_set(&r, BM, tile_m);
+    op_set(&r, BN, tile_n);
+    op_set(&r, PAIRS, is_paired(to, &w));
+    op_set(&r, DIVIDES, divides);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    uint64_t blocks = ceil_div(w.batch, tile_m) * ceil_div(w.per_group, tile_n);
+    if (!status && (blocks > INT32_MAX || j->groups > 65535))
+        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
+                           j->call, (unsigned long long)blocks);
+    if (status)
+        return status;
+    kiln_arg args[5] = {kiln_arg_view(*from), kiln_arg_view(*weight), kiln_arg_view(*to)};
+    uint32_t count = 3;
+    if (has_bias)
+        args[count++] = kiln_arg_view(*j->bias.view);
+    args[count++] = kiln_arg_struct(&w, sizeof w);
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups},
+                                                           .shared_bytes = kernel->shared_bytes,
+                                                           .args = args,
+                                                           .arg_count = count,
+                                                           .stream = j->stream});
+}
+
+kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done)
+{
+    const kiln_view *from = is_inverse ? j->small.view : j->large.view;
+    *is_done = false;
+    if (!is_wanted(k, j))
+        return KILN_OK;
+    kiln_matmul_desc product;
+    if ((j->type == KILN_F16 || j->type == KILN_BF16) && is_product(j, is_inverse, &product)) {
+        *is_done = true;
+        return kiln_matmul(k, &product);
+    }
+    const char *why = obstacle(k, j, from);
+    if (why)
+        return refuse(k, j, why);
+    kiln_view packed = packed_order(j, is_inverse);
+    if (!is_packed(&packed)) {
+        if (!j->workspace.buffer)
+            return refuse(k, j, "there is no workspace, and the weights must be packed");
+        kiln_view to = kiln_view_of(j->workspace.buffer, packed.rank, packed.sizes);
+        to.type = j->type;
+        to.first = 2 * j->workspace.first;
+        kiln_status status = kiln_elementwise_forward(
+            k, &(kiln_elementwise_desc){
+                   .op = KILN_EW_COPY, .in = {packed}, .out = to, .stream = j->stream});
+        if (status)
+            return status;
+        packed = to;
+    }
+    *is_done = true;
+    return launch(k, j, is_inverse, &packed);
+}
+
+// --- the gradient by the weights: parts[chunk, output channel, taps…, channel] and their sum
+typedef struct split {
+    uint32_t tile_m, tile_n, chunks;
+    uint64_t chunk, elements;
+} split;
+
+static split split_of(const conv_job *j, const kiln_view *small)
+{
+    enum { BLOCKS = 264, LEAST = 256, STEP = 64 };
+    const kiln_view *w = j->weight.view;
+    uint64_t channels = w->sizes[0] / j->groups, length = kiln_view_count(*w) / w->sizes[0];
+    uint64_t places = kiln_view_count(*small) / small->sizes[1];
+    split s = {.tile_m = channels <= 64 ? 64 : 128};
+    s.tile_n = s.tile_m;
+    uint64_t tiles = ceil_div(channels, s.tile_m) * ceil_div(length, s.tile_n) * j->groups;
+    uint64_t most = ceil_div(places, LEAST), chunks = ceil_div(BLOCKS, tiles);
+    chunks = chunks < most ? chunks : most;
+    s.chunk = ceil_div(ceil_div(places, chunks ? chunks : 1), STEP) * STEP;
+    s.chunks = (uint32_t)ceil_div(places, s.chunk ? s.chunk : 1);
+    s.elements = s.chunks * kiln_view_count(*w);
+    return s;
+}
+
+static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view *large,
+                                    const kiln_view *small)
+{
+    const char *why = obstacle(k, j, large);
+    if (!why)
+        why = obstacle(k, j, small);
+    return why ? why : kiln_view_count(*small) ? NULL : "there is nothing to add up";
+}
+
+uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,
+                                       const kiln_view *small)
+{
+    return is_wanted(k, j) && !weights_obstacle(k, j, large, small) ? split_of(j, small).elements
+                                                                    : 0;
+}
+
+// The sum over the chunks, into weights that lie anyhow.
+static kiln_status add_parts(kiln *k, const conv_job *j, const split *s)
+{
+    const kiln_view *w = j->weight.view;
+    uint64_t sizes[KILN_MAX_RANK] = {s->chunks, w->sizes[0]};
+    uint32_t order[KILN_MAX_RANK] = {0, 1, w->rank};
+    for (uint32_t d = 2; d < w->rank; d++) {
+        sizes[d] = w->sizes[d];
+        order[d + 1] = d;
+    }
+    sizes[w->rank] = w->sizes[1];
+    kiln_view parts = kiln_view_of(j->workspace.buffer, w->rank + 1, sizes);
+    parts.type = KILN_F32;
+    parts.first = j->workspace.first;
+    kiln_expr e;
+    e.count = 0;
+    e.mistake[0] = 0;
+    kiln_fuse_desc d = {
+        .expression = &e, .in = {kiln_view_permute(parts, order)}, .axes = 1, .stream = j->stream};
+    d.out[0] =
+        (kiln_fuse_output){.node = kiln_expr_input(&e, 0), .view = *w, .reduction = KILN_FUSE_SUM};
+    return kiln_fuse(k, &d);
+}
+
+kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                const kiln_view *small, bool *is_done)
+{
+    *is_done = false;
+    if (!is_wanted(k, j) || !kiln_view_count(*j->weight.view))
+        return KILN_OK;
+    const char *why = weights_obstacle(k, j, large, small);
+    if (!why && !j->workspace.buffer)
+        why = "there is no workspace for parts of the sums";
+    if (why)
+        return refuse(k, j, why);
+    split s = split_of(j, small);
+    op_window w;
+    op_window_make(large, small, j->window, &w);
+    op_window_sizes(j->weight.view, w.taps);
+    w.per_group = (uint32_t)(small->sizes[1] / j->groups);
+    w.terms = (uint32_t)(large->sizes[1] / j->groups);
+    uint64_t length = kiln_view_count(*j->weight.view) / j->weight.view->sizes[0];
+    uint64_t blocks = ceil_div(w.per_group, s.tile_m) * ceil_div(length, s.tile_n);
+    op_request r = {.program = &implicit_weights};
+    op_set(&r, T, j->type == KILN_F16);
+    op_set(&r, SPACE, j->space);
+    op_set(&r, LONG, w.batch > INT32_MAX);
+    op_set(&r, BM, s.tile_m);
+    op_set(&r, BN, s.tile_n);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    if (!status && (blocks > INT32_MAX || j->groups > 65535))
+        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
+                           j->call, (unsigned long long)blocks);
+    if (status)
+        return status;
+    kiln_view parts = j->workspace;
+    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small), kiln_arg_view(parts),
+                             kiln_arg_struct(&w, sizeof w),
+                             kiln_arg_i64(KILN_U64, (int64_t)s.chunk)};
+    status = kiln_launch(kernel->kernel,
+                         &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, s.chunks},
+                                             .shared_bytes = kernel->shared_bytes,
+                                             .args = args,
+                                             .arg_count = COUNT(args),
+                                             .stream = j->stream});
+    *is_done = !status;
+    return status ? status : add_parts(k, j, &s);
+}
