@@ -69,6 +69,15 @@ KILN_ATTENTION_BEST = 0
 KILN_ATTENTION_SM90 = 1
 KILN_ATTENTION_PORTABLE = 2
 KILN_ATTENTION_DECODE = 3
+KILN_ACTIVATION_NONE = 0
+KILN_ACTIVATION_RELU = 1
+KILN_ACTIVATION_GELU = 2
+KILN_ACTIVATION_SILU = 3
+KILN_CONV_BEST = 0
+KILN_CONV_TENSOR = 1
+KILN_CONV_DIRECT = 2
+KILN_POOL_MAX = 0
+KILN_POOL_AVERAGE = 1
 KILN_EW_COPY = 0
 KILN_EW_ADD = 1
 KILN_EW_SUB = 2
@@ -214,6 +223,16 @@ KILN_BITWISE_NOT = 3
 KILN_BITWISE_SHIFT_LEFT = 4
 KILN_BITWISE_SHIFT_RIGHT = 5
 KILN_BITWISE_COUNT = 6
+KILN_EXPR_NODES = 256
+KILN_FUSE_INPUTS = 12
+KILN_FUSE_OUTPUTS = 8
+KILN_FUSE_VIEWS = 16
+KILN_FUSE_PARAMETERS = 16
+KILN_FUSE_NO_REDUCTION = 0
+KILN_FUSE_SUM = 1
+KILN_FUSE_MEAN = 2
+KILN_FUSE_MAX = 3
+KILN_FUSE_MIN = 4
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -242,6 +261,9 @@ ENUMS = {
     "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
     "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4},
     "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2, "decode": 3},
+    "kiln_activation": {"none": 0, "relu": 1, "gelu": 2, "silu": 3},
+    "kiln_conv_kernel": {"best": 0, "tensor": 1, "direct": 2},
+    "kiln_pooling": {"max": 0, "average": 1},
     "kiln_elementwise": {"copy": 0, "add": 1, "sub": 2, "mul": 3, "div": 4, "pow": 5, "min": 6, "max": 7, "hypot": 8, "atan2": 9, "multiply_add": 10, "lerp": 11, "scale": 12, "blend": 13, "neg": 14, "abs": 15, "sign": 16, "square": 17, "reciprocal": 18, "floor": 19, "ceil": 20, "round": 21, "clamp": 22, "where": 23, "trunc": 24, "frac": 25, "fmod": 26, "remainder": 27, "floor_divide": 28, "heaviside": 29, "quantise_i8": 30, "quantise_u8": 31, "equal": 32, "not_equal": 33, "less": 34, "less_equal": 35, "greater": 36, "greater_equal": 37, "logical_and": 38, "logical_or": 39, "logical_not": 40, "is_nan": 41, "is_inf": 42, "is_finite": 43, "exp": 44, "exp2": 45, "expm1": 46, "log": 47, "log2": 48, "log1p": 49, "sqrt": 50, "rsqrt": 51, "sin": 52, "cos": 53, "tan": 54, "atan": 55, "sinh": 56, "cosh": 57, "tanh": 58, "erf": 59, "log10": 60, "logit": 61, "xlogy": 62, "logaddexp": 63, "cbrt": 64, "asin": 65, "acos": 66, "asinh": 67, "acosh": 68, "atanh": 69, "erfc": 70, "relu": 71, "relu6": 72, "leaky_relu": 73, "elu": 74, "selu": 75, "celu": 76, "gelu": 77, "gelu_tanh": 78, "sigmoid": 79, "log_sigmoid": 80, "silu": 81, "softplus": 82, "softsign": 83, "mish": 84, "hardsigmoid": 85, "hardswish": 86, "hardtanh": 87, "prelu": 88, "threshold": 89, "hardshrink": 90, "softshrink": 91, "tanhshrink": 92, "relu_squared": 93, "quick_gelu": 94, "swish": 95, "add_relu": 96, "add_gelu": 97, "add_silu": 98, "silu_gate": 99, "gelu_gate": 100, "sigmoid_gate": 101, "relu_gate": 102, "squared_error": 103, "absolute_error": 104, "huber": 105, "smooth_l1": 106, "bce": 107, "bce_logits": 108, "hinge": 109, "soft_margin": 110},
     "kiln_pad_mode": {"constant": 0, "reflect": 1, "edge": 2, "circular": 3},
     "kiln_index_form": {"elements": 0, "take": 1, "nd": 2},
@@ -250,6 +272,7 @@ ENUMS = {
     "kiln_generate_op": {"fill": 0, "arange": 1, "linspace": 2, "eye": 3, "tril": 4, "triu": 5, "one_hot": 6},
     "kiln_upsample_mode": {"nearest": 0, "linear": 1},
     "kiln_bitwise_op": {"and": 0, "or": 1, "xor": 2, "not": 3, "shift_left": 4, "shift_right": 5},
+    "kiln_fuse_reduction": {"no_reduction": 0, "sum": 1, "mean": 2, "max": 3, "min": 4},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
@@ -699,6 +722,12 @@ FUNCTIONS = [
     ("kiln_attention_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_attention_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_attention_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_conv_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_conv_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_conv_backward", c_int, [c_void_p, c_void_p]),
+    ("kiln_conv_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_pool_forward", c_int, [c_void_p, c_void_p]),
+    ("kiln_pool_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_elementwise_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_elementwise_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_softmax_forward", c_int, [c_void_p, c_void_p]),
@@ -734,6 +763,15 @@ FUNCTIONS = [
     ("kiln_bitwise", c_int, [c_void_p, c_void_p]),
     ("kiln_quantise", c_int, [c_void_p, c_void_p]),
     ("kiln_dequantise", c_int, [c_void_p, c_void_p]),
+    ("kiln_expr_input", c_uint32, [c_void_p, c_uint32]),
+    ("kiln_expr_parameter", c_uint32, [c_void_p, c_uint32]),
+    ("kiln_expr_constant", c_uint32, [c_void_p, c_double]),
+    ("kiln_expr_cast", c_uint32, [c_void_p, c_int, c_uint32]),
+    ("kiln_expr_op", c_uint32, [c_void_p, c_int, c_uint32, c_uint32, c_uint32]),
+    ("kiln_expr_op_with", c_uint32, [c_void_p, c_int, c_uint32, c_uint32, c_uint32, c_uint32, c_uint32]),
+    ("kiln_expr_gradient", None, [c_void_p, c_uint32, c_void_p, c_void_p, c_uint32, c_void_p, c_void_p]),
+    ("kiln_fuse", c_int, [c_void_p, c_void_p]),
+    ("kiln_fuse_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

@@ -136,6 +136,126 @@ def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, k
     return _attention_backward((q, k, v, out, lse, dout, dq, dk, dv, None, is_causal, scale, None, kernel,), stream, device)
 
 
+_conv = Op(
+    "kiln_conv_forward",
+    "160s160s160s160s48sI?3xii160sQ",
+    [
+        ("in", "x", ""),
+        ("in", "weight", ""),
+        ("out", "out", "like:x"),
+        ("in?", "bias", ""),
+        ("zeros", "window", ""),
+        ("int", "groups", ""),
+        ("bool", "is_transposed", ""),
+        ("enum", "activation", "kiln_activation"),
+        ("enum", "kernel", "kiln_conv_kernel"),
+        ("work", "workspace", "query:kiln_conv_workspace:f32"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def conv(x, weight, *, bias=None, groups=0, is_transposed=False, activation="none", kernel="best", out=None, stream=None, device=None):
+    """convolution: a window of weights slides over a tensor
+
+    out = activation(convolution + bias). Along each dimension of space out has (size + pads - dilation * (window - 1) - 1) / stride +
+    1 elements. is_transposed: the gradient of a convolution by its operand, as a forward pass. weight is [channels, output channels /
+    groups, window…], and x must have the size that the formula gives for out.
+
+        x: out has no element in common with the others
+        weight: out has no element in common with the others
+        out: out has no element in common with the others
+        bias: [output channels], f32 or the type of x; without a buffer: none
+        groups: 0: 1
+        kernel: instead of the best
+        workspace: f32, dense: as many elements as kiln_conv_workspace says; without a buffer and where it is needed the best kernel is the direct one
+    """
+    return _conv((x, weight, out, bias, None, groups, is_transposed, activation, kernel, None, None,), stream, device)
+
+
+_conv_backward = Op(
+    "kiln_conv_backward",
+    "160s160s160s160s160s160s48sI?3xi4x160sQ",
+    [
+        ("in", "x", ""),
+        ("in", "weight", ""),
+        ("in", "dout", ""),
+        ("out?", "dx", "like:x"),
+        ("out?", "dweight", "like:weight"),
+        ("out?", "dbias", "like:x"),
+        ("zeros", "window", ""),
+        ("int", "groups", ""),
+        ("bool", "is_transposed", ""),
+        ("enum", "kernel", "kiln_conv_kernel"),
+        ("work", "workspace", "query:kiln_conv_backward_workspace:f32"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def conv_backward(x, weight, dout, *, groups=0, is_transposed=False, kernel="best", dx=None, dweight=None, dbias=None, stream=None, device=None):
+    """convolution: a window of weights slides over a tensor
+
+    Gradients by x, weight and bias of a number whose gradient by the result, before the activation, is dout. Sums have the same order
+    every time.
+
+        x: of the forward call
+        weight: of the forward call
+        dout: as out
+        dx: as x, weight, bias; without a buffer: not wanted
+        dweight: as x, weight, bias; without a buffer: not wanted
+        dbias: as x, weight, bias; without a buffer: not wanted
+        window: as in the forward call
+        workspace: the same, of kiln_conv_backward_workspace
+    """
+    return _conv_backward((x, weight, dout, dx, dweight, dbias, None, groups, is_transposed, kernel, None, None,), stream, device)
+
+
+_pool = Op(
+    "kiln_pool_forward",
+    "160s160s160s68s4xQ",
+    [
+        ("in", "x", ""),
+        ("out", "out", "like:x"),
+        ("in", "indices", ""),
+        ("zeros", "shape", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def pool(x, indices, *, out=None, stream=None, device=None):
+    """pooling: one number for each place of a window, in every channel alone
+
+    Along each dimension of space out has (size + pads - dilation * (window - 1) - 1) / stride + 1 elements, rounded down or up: the
+    last window may reach beyond the end. A window over padding alone gives minus infinity, or 0.
+
+        indices: i32 or i64, as out: where the largest lies in the space of x, counted row by row; of equal ones the first. Without a buffer: not wanted
+    """
+    return _pool((x, out, indices, None, None,), stream, device)
+
+
+_pool_backward = Op(
+    "kiln_pool_backward",
+    "160s160s160s68s4xQ",
+    [
+        ("in", "dout", ""),
+        ("out", "dx", "given"),
+        ("in", "indices", ""),
+        ("zeros", "shape", ""),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def pool_backward(dout, indices, *, dx, stream=None, device=None):
+    """pooling: one number for each place of a window, in every channel alone
+
+        indices: of the forward call; KILN_POOL_MAX needs them
+    """
+    return _pool_backward((dout, dx, indices, None, None,), stream, device)
+
+
 _softmax = Op(
     "kiln_softmax_forward",
     "160s160sI?3xQ",
@@ -913,6 +1033,34 @@ def dequantise(x, scale, zero, *, out=None, stream=None, device=None):
     for all, or one for each row or channel.
     """
     return _dequantise((x, scale, zero, out, None,), stream, device)
+
+
+_fuse = Op(
+    "kiln_fuse",
+    "Q160s160s160s160s160s160s160s160s160s160s160s160s176s176s176s176s176s176s176s176sI4xdddddddddddddddd160sQ",
+    [
+        ("pointer", "expression", "kiln_expr"),
+        ("views", "in", "12"),
+        ("zeros", "out", ""),
+        ("int", "axes", ""),
+        ("numbers", "parameters", "16"),
+        ("work", "workspace", "query:kiln_fuse_workspace:f32"),
+        ("stream", "stream", ""),
+    ],
+)
+
+
+def fuse(x, *, expression=None, axes=0, parameters=(), stream=None, device=None):
+    """running them
+
+    Inputs are broadcast: to the sizes of the outputs that are not reduced, or else to one shape that fits all of them. An output that
+    is not reduced may be the same view as an input.
+
+        out: up to the first without a node
+        axes: of the reductions: bit d is dimension d of the shape
+        workspace: Reductions of much to little are spread over the device with this: f32, dense, as many elements as kiln_fuse_workspace says. Without it each result has one block of threads, and a sum another order.
+    """
+    return _fuse((expression, x, None, axes, parameters, None, None,), stream, device)
 
 
 _reduce = Op(
@@ -1959,6 +2107,10 @@ __all__ = [
     "matmul",
     "attention",
     "attention_backward",
+    "conv",
+    "conv_backward",
+    "pool",
+    "pool_backward",
     "softmax",
     "softmax_backward",
     "norm",
@@ -1989,6 +2141,7 @@ __all__ = [
     "bitwise",
     "quantise",
     "dequantise",
+    "fuse",
     "sum",
     "mean",
     "prod",
