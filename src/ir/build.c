@@ -298,3 +298,11 @@ void ir_set_results(ir_func *f, ir_inst_id inst, const uint8_t *types, uint32_t 
 {
     add_results(f, inst, types, count);
 }
+
+bool ir_has_calls(const ir_func *f)
+{
+    for (ir_inst_id id = 1; id < f->insts.len; id++)
+        if (f->insts.at[id].op == IR_CALL)
+            return true;
+    return false;
+}

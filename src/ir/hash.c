@@ -134,6 +134,10 @@ uint64_t ir_hash_func(const ir_func *f)
         mix(&x, (uint64_t)f->block[k] << 32 | f->cluster[k]);
     mix(&x, (uint64_t)f->min_blocks << 32 | f->max_registers);
     mix(&x, f->max_threads);
+    if (!f->is_kernel)
+        mix(&x, (uint64_t)f->is_noinline | (uint64_t)f->is_kept << 1 |
+                    (uint64_t)f->is_dispatcher << 2 | (uint64_t)f->is_bounded << 3 |
+                    (uint64_t)f->recursion_limit << 8);
     for (uint32_t k = 0; k < f->params.len; k++)
         mix_param(&x, &f->params.at[k]);
     mix_values(&x, f->first_param, f->params.len);

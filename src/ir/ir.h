@@ -155,6 +155,12 @@ typedef struct ir_func {
     struct ir_module *module;
     const char *name;
     bool is_kernel;
+    // Device functions. A call of one that `is_kept` is a real one; of any other it is inlined.
+    bool is_noinline;         // marked: keep it where that can be
+    bool is_kept;             // pass calls decided so
+    bool is_dispatcher;       // of calls through pointers: lies about no place of its own
+    bool is_bounded;          // its last parameter counts the calls of its circle that wait
+    uint32_t recursion_limit; // most of them; 0: the default
     bool
         allows_early_return; // a collective that some threads miss by `return` is only warned about
     uint32_t block[3];       // {0,0,0}: decided at launch
@@ -259,6 +265,10 @@ static inline bool ir_is_terminator(ir_op op)
     return ir_op_family(op) == IR_FAM_END;
 }
 
+// --- what a failed ASSERT means, by its text: a condition of the author's begins in neither way
+#define IR_TEXT_RECURSION "recursion deeper than "
+#define IR_TEXT_POINTER   "call through a pointer that is no "
+
 // --- access
 static inline ir_inst *ir_at(const ir_func *f, ir_inst_id i)
 {
@@ -351,6 +361,9 @@ static inline ir_cursor ir_before(ir_func *f, ir_inst_id inst)
 {
     return (ir_cursor){f, ir_at(f, inst)->parent, inst, ir_at(f, inst)->at};
 }
+
+// Does it call functions that stay?
+bool ir_has_calls(const ir_func *f);
 
 // --- changing (edit.c)
 void ir_unlink(ir_func *f, ir_inst_id inst);   // takes it out of its region, keeps it

@@ -468,6 +468,16 @@ void ir_print_func(const ir_func *f, text *out)
         text_printf(out, " max_registers(%u)", f->max_registers);
     if (f->max_threads)
         text_printf(out, " max_threads(%u)", f->max_threads);
+    if (f->is_noinline)
+        text_puts(out, " noinline");
+    if (f->is_kept)
+        text_puts(out, " kept");
+    if (f->is_dispatcher)
+        text_puts(out, " dispatcher");
+    if (f->is_bounded)
+        text_puts(out, " bounded");
+    if (f->recursion_limit)
+        text_printf(out, " recursion(%u)", f->recursion_limit);
     text_puts(out, " {");
     put_place(&p, f->at);
     for (uint32_t i = 0; i < f->locals.len; i++) {

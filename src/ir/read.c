@@ -620,6 +620,12 @@ static void read_func(reader *r, bool is_kernel)
         f->max_registers = (uint32_t)scan_bracketed(s, 0, 1024);
     if (scan_accept_word(s, "max_threads"))
         f->max_threads = (uint32_t)scan_bracketed(s, 0, 1024);
+    f->is_noinline = scan_accept_word(s, "noinline");
+    f->is_kept = scan_accept_word(s, "kept");
+    f->is_dispatcher = scan_accept_word(s, "dispatcher");
+    f->is_bounded = scan_accept_word(s, "bounded");
+    if (scan_accept_word(s, "recursion"))
+        f->recursion_limit = (uint32_t)scan_bracketed(s, 1, 1 << 16);
     scan_expect(s, '{');
     while (scan_accept_word(s, "local")) {
         array_head h = read_array(r, f->locals.len);

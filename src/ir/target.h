@@ -13,6 +13,8 @@ struct target {
     kiln_caps caps;             // what target_…() answers
     bool barriers_wait_for_all; // also for threads that have returned
     bool has_no_goto;           // pass exits makes control plain for it
+    bool has_no_calls;          // every call is inlined; recursion is refused
+    bool has_costly_calls;      // every call is inlined, but for recursion
     const struct backend *backend; // back/back.h; NULL: the device runs IR
     // NVIDIA's
     int sm;                                    // 90

@@ -294,6 +294,8 @@ static bool is_access(const ir_inst *i)
 bool pass_bounds(ir_func *f, pass_ctx *ctx)
 {
     guard g = {.f = f, .ctx = ctx};
+    if (!f->is_kernel) // the lengths are the kernel's
+        return false;
     // Without optimisation pointer variables are memory still, and what they point into is not
     // seen.
     if (!ctx->level) {

@@ -172,7 +172,8 @@ static bool has_collective(const ir_func *f)
 {
     for (uint32_t k = 1; k < f->insts.len; k++) {
         ir_op op = f->insts.at[k].op;
-        bool is_collective = op != IR_NOP && op != IR_ACTIVE && ir_op_effect(op) == IR_FX_CONV;
+        bool is_collective =
+            op != IR_NOP && op != IR_ACTIVE && op != IR_CALL && ir_op_effect(op) == IR_FX_CONV;
         if (is_collective || op == IR_NV)
             return true;
     }

@@ -1,7 +1,8 @@
-// Calls become the callee's body. A callee whose only `return` is its last instruction is spliced
-// in place of the call; any other becomes a `block`, and its returns exit that block. The callee's
-// locals are added to the caller's, fresh for every call site. There is no recursion (the front
-// end and the verifier see to it), so going over the growing instruction array meets every call.
+// Calls become the callee's body, unless it stays a function (calls.c). A callee whose only
+// `return` is its last instruction is spliced in place of the call; any other becomes a `block`,
+// and its returns exit that block. The callee's locals are added to the caller's, fresh for every
+// call site. Whoever calls itself stays, so going over the growing instruction array meets every
+// call and ends.
 #include "pass/passes.h"
 
 enum { INST_LIMIT = 1000000 };
@@ -78,14 +79,15 @@ static void inline_block(inliner *in, ir_inst_id call, const ir_func *callee, ma
     replace_results(in, call, results);
 }
 
-// Messages speak of the user's text: what comes from Kiln's own library stands at the call.
-static void place_at_call(ir_func *f, uint32_t first, span call)
+// Messages speak of the user's text: what comes from Kiln's own library stands at the call, and so
+// does all of a dispatcher.
+static void place_at_call(ir_func *f, uint32_t first, span call, bool is_all)
 {
     const source_map *sources = f->module->sources;
     for (uint32_t i = first; sources && i < f->insts.len; i++) {
         ir_inst *inst = ir_at(f, i);
         const source_file *file = inst->at.lo ? source_file_at(sources, inst->at.lo) : NULL;
-        if (!file || file->is_builtin)
+        if (!file || file->is_builtin || is_all)
             inst->at = call;
     }
 }
@@ -103,7 +105,7 @@ static void inline_call(inliner *in, ir_inst_id call)
         inline_spliced(in, call, callee, &values);
     else
         inline_block(in, call, callee, &values);
-    place_at_call(f, first, at);
+    place_at_call(f, first, at, callee->is_dispatcher);
     ir_remove(f, call);
 }
 
@@ -112,7 +114,8 @@ bool pass_inline(ir_func *f, pass_ctx *ctx)
     inliner in = {.f = f, .scratch = ctx->scratch};
     bool did_change = false;
     for (uint32_t i = 1; i < f->insts.len; i++) {
-        if (ir_at(f, i)->op != IR_CALL || !ir_at(f, i)->parent)
+        if (ir_at(f, i)->op != IR_CALL || !ir_at(f, i)->parent ||
+            f->module->funcs.at[ir_at(f, i)->aux]->is_kept)
             continue;
         if (f->insts.len > INST_LIMIT) {
             if (!ctx->diags)

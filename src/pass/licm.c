@@ -141,7 +141,8 @@ static void hoist_region(hoister *h, ir_region_id region, bool is_certain, bool 
         for (uint32_t k = 0; k < i->region_count; k++)
             hoist_region(h, i->regions + k, is_certain && i->op == IR_BLOCKSCOPE,
                          is_own && i->op == IR_BLOCKSCOPE);
-        bool may_stop = i->op == IR_ASSERT || i->op == IR_BOUNDS || i->op == IR_TRAP;
+        bool may_stop =
+            i->op == IR_ASSERT || i->op == IR_BOUNDS || i->op == IR_TRAP || i->op == IR_CALL;
         if (may_stop || (i->region_count && id != h->sure_test && may_leave(f, id)))
             is_certain = false;
     }

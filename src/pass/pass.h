@@ -28,9 +28,9 @@ typedef struct pass_row {
 } pass_row;
 
 extern const pass_row pass_list[]; // ends with a NULL name
-// Runs the list on every kernel of `m` (device functions are dropped after inlining). Calls `after`
-// (may be NULL) after each pass with the row; verifies between passes when `verify` is set. Stops
-// on errors in ctx->diags.
+// Runs the list on every kernel of `m` (and on the device functions that stay: calls.c). Calls
+// `after` (may be NULL) after each pass with the row; verifies between passes when `verify` is set.
+// Stops on errors in ctx->diags.
 bool pass_run_all(ir_module *m, pass_ctx *ctx, bool verify,
                   void (*after)(void *user, const pass_row *row, ir_module *m), void *user);
 const pass_row *pass_find(const char *name);

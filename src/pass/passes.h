@@ -12,4 +12,10 @@ pass_fn pass_set2reg, pass_addr, pass_remark, pass_bounds, pass_device, pass_exi
 // NULL).
 bool constant_check(const ir_func *f, diags *ds);
 
+// calls.c: which functions stay (ir_func.is_kept), before anything is inlined; recursion gets its
+// limit.
+void calls_decide(ir_module *m, pass_ctx *ctx);
+// Drops the functions that nothing calls any more.
+void calls_drop_unused(ir_module *m, arena *scratch);
+
 #endif

@@ -19,7 +19,7 @@ enum {
 
 // clang-format off
 const pass_row pass_list[] = {
-    {"inline",   pass_inline,    ALL, "calls become the callee's body"},
+    {"inline",   pass_inline,    ALL, "calls become the callee's body, but for functions that stay"},
     {"compact",  pass_compact,   ALL, "drops removed instructions and numbers the rest in reading order"},
     {"set2reg",  pass_set2reg, CHECK, "local scalars that are set before they are read become values"},
     {"compact",  pass_compact, CHECK, "again"},
@@ -113,15 +113,6 @@ static void check_copy(const ir_func *f, pass_ctx *ctx)
     pass_converge(copy, ctx);
 }
 
-static void drop_functions(ir_module *m)
-{
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < m->funcs.len; k++)
-        if (m->funcs.at[k]->is_kernel)
-            m->funcs.at[kept++] = m->funcs.at[k];
-    m->funcs.len = kept;
-}
-
 static bool has_errors(const pass_ctx *ctx)
 {
     return ctx->diags && ctx->diags->error_count;
@@ -131,7 +122,7 @@ static void run_row(ir_module *m, const pass_row *row, pass_ctx *ctx, bool verif
 {
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         ir_func *f = m->funcs.at[k];
-        if (!f->is_kernel)
+        if (!f->is_kernel && !f->is_kept)
             continue;
         arena_mark mark = arena_save(ctx->scratch);
         if (row->run == pass_converge && ctx->level < 2)
@@ -159,6 +150,9 @@ static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
 {
     if (ctx->level == 1 && needs_registers(m))
         ctx->level = 2;
+    calls_decide(m, ctx);
+    if (has_errors(ctx))
+        return false;
     uint8_t level = ctx->level == 1 ? CHECK : ctx->level ? FULL : PLAIN;
     for (const pass_row *row = ctx->rows ? ctx->rows : pass_list; row->name; row++) {
         if (!(row->levels & level) || (row->run == pass_remark && !ctx->diags) ||
@@ -169,7 +163,7 @@ static bool run_rows(ir_module *m, pass_ctx *ctx, bool verify,
         if (has_errors(ctx))
             return false;
         if (row->run == pass_inline)
-            drop_functions(m);
+            calls_drop_unused(m, ctx->scratch);
         if (after)
             after(user, row, m);
     }

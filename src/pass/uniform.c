@@ -396,6 +396,8 @@ static void visit_plain(sweep *s, ir_inst_id id, flow at)
         because = 0;
     for (uint32_t k = 0; k < i->result_count; k++)
         lower(s, i->result + k, level, because);
+    if (i->op == IR_CALL) // it may store to any of them
+        lower_local(s, UINT32_MAX, UNIFORM_NOT);
     if (i->op == IR_STORE || i->op == IR_ATOMIC || i->op == IR_CAS || i->op == IR_ATOMSTORE) {
         uint32_t local = local_of(f, ir_operand(f, i, 0));
         uint8_t stored = flow_level(at);
@@ -621,7 +623,10 @@ static uniform_facts compute(const ir_func *f, arena *a, bool ignores_returns)
     memset(s.locals, UNIFORM_BLOCK, f->locals.len + 1);
     uint64_t threads = (uint64_t)f->block[0] * f->block[1] * f->block[2];
     s.is_one_warp = threads && threads <= 32;
-    s.has_whole_rows = are_rows_whole(f);
+    s.has_whole_rows = f->is_kernel && are_rows_whole(f);
+    // Whoever calls a function passes what it likes.
+    for (uint32_t k = 0; !f->is_kernel && k < f->params.len; k++)
+        s.facts.value[f->first_param + k] = UNIFORM_NOT;
     do {
         s.needs_again = false;
         visit_region(&s, f->body, (flow){0}, 1);
