@@ -94,12 +94,14 @@ KILN_VECTOR4(f8e5x4, f8e5)  KILN_VECTOR(f8e5x16, f8e5, 16)
 // clang-format on
 
 // --- marks
-#define kernel                         // kernel block(256) void name(…)
-#define block(...)                     // threads of a block: block(x), block(x, y), block(x, y, z)
-#define cluster(...)                   // blocks of a cluster
-#define min_blocks(n)                  // blocks that should fit on a multiprocessor at once
-#define max_registers(n)               // registers of a thread
-#define max_threads(n)                 // threads of a block whose size the launch says
+#define kernel                  // kernel block(256) void name(…)
+#define block(...)              // threads of a block: block(x), block(x, y), block(x, y, z)
+#define cluster(...)            // blocks of a cluster
+#define min_blocks(n)           // blocks that should fit on a multiprocessor at once
+#define max_registers(n)        // registers of a thread
+#define max_threads(n)          // threads of a block whose size the launch says
+#define noinline                __attribute__((__noinline__)) // a device function that is really called
+#define recursion(n)                   // calls of a recursive function that may wait at once
 #define shared                  static // one per block: blocks run one after another here
 #define tune(name, ...)         enum { name = KILN_FIRST(__VA_ARGS__, 0) } // the first value is the default
 #define KILN_FIRST(first, ...)  first

@@ -129,6 +129,9 @@ struct ast_decl {
     bool is_const_data; // file-scope or static const with a constant initialiser: constant memory
     bool is_kernel;
     bool is_used, is_address_taken, is_assigned;
+    bool is_noinline;  // DECL_FUNC: a call of its own
+    bool is_reachable; // DECL_FUNC: device code takes its address
+    bool has_needed;   // constant data: device code uses it, and with it its functions
     bool is_host_only; // could not be understood, or names host things: an error only when a kernel
                        // uses it
     uint8_t state;     // DECL_FUNC: 0 body not parsed, 1 being parsed (recursion), 2 done
@@ -148,7 +151,8 @@ struct ast_decl {
     uint32_t block[3], cluster[3], min_blocks, max_registers, max_threads;
     span block_at, cluster_at; // of the marks
     span second_body;          // where it is defined again: an error once a kernel reaches it
-    vec(ast_decl *) callees;   // functions it calls, for recursion reports
+    uint32_t recursion_limit;  // recursion(n); 0: not given
+    uint32_t function_number;  // from 1, of those whose address is taken; see function_token
     ir_func *lowered;
     uint32_t lower_index; // for lowering's own use
     void *lower_data;
@@ -164,6 +168,12 @@ struct ast_decl {
     bool allows_early_return;  // … early_return(allow)
     struct diag *host_diag;    // is_host_only: why its declaration could not be understood, or NULL
 };
+
+// What a pointer to a function holds: never 0, and no address of data.
+static inline uint64_t function_token(const ast_decl *d)
+{
+    return (uint64_t)0x4b460000 << 32 | (uint64_t)d->function_number << 4;
+}
 
 typedef enum stmt_kind {
     S_EMPTY,

@@ -112,6 +112,16 @@ static inline bool check_is_strict(const front *f)
 {
     return !f->lax_conversions && !f->unevaluated;
 }
+// --- check_function.c
+ast_expr *check_function_name(front *f, ast_expr *e);  // a function's name that is not called
+ast_expr *check_function_value(front *f, ast_expr *e); // as a pointer
+// Device code uses the constant `table`: what its pointers point to is needed.
+void check_functions_of(front *f, ast_decl *table, span use);
+bool check_is_null_pointer(front *f, const ast_expr *e); // 0, NULL, (T *)0
+// A conversion between a pointer to a function and something else: true, and a diagnostic.
+bool check_mixes_functions(front *f, const type *from, const type *to, span at);
+ast_expr *check_pointer_call(front *f, ast_expr *e, ast_expr *callee); // arguments are checked
+
 static inline bool is_pointer(const type *t)
 {
     return t->kind == TY_PTR;

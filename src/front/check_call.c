@@ -1,6 +1,6 @@
 // Calls: a name followed by arguments becomes a call of a device function (callee_decl) or of a
 // builtin (builtin, builtin_type; a library builtin has callee_decl too). Everything else is an
-// error here, because there are no function pointers.
+// error here, but for calls through pointers (check_function.c).
 // Start reading at check_call.
 #include "front/check.h"
 
@@ -155,6 +155,8 @@ ast_expr *check_call(front *f, ast_expr *e)
     check_args(f, e);
     if (is_poison(callee))
         return check_poison(f, e);
+    if (is_function_pointer(callee->type))
+        return check_pointer_call(f, e, callee);
     diag *d =
         diag_raise(f->diags, K2026, callee->at, "'%s' is not a function", T_OF(f, callee->type));
     diag_label(d, callee->at, "called here");

@@ -516,7 +516,9 @@ static ast_expr *convert_pointer(front *f, ast_expr *e, const type *to, const ch
         diag_note(d, "only the constant 0 becomes a pointer without a cast");
         return check_poison(f, e);
     }
-    if (check_map_cast(f, from, to, e->at))
+    if (is_function_pointer(to) && !is_function_pointer(from) && check_is_null_pointer(f, e))
+        return check_force(f, check_int(f, e->at, type_scalar(TY_I32), 0), to);
+    if (check_map_cast(f, from, to, e->at) || check_mixes_functions(f, from, to, e->at))
         return check_poison(f, e);
     const type *source = from->base, *target = to->base;
     bool same = source->kind == TY_VOID || target->kind == TY_VOID || source->kind == TY_POISON ||
@@ -644,6 +646,12 @@ ast_expr *check_explicit_cast(front *f, ast_expr *e)
     e->is_lvalue = false;
     if (!check_is_null(f, a) && check_map_cast(f, from, to, e->at))
         return check_poison(f, e);
+    if (is_function_pointer(to) && check_is_null_pointer(f, a))
+        a = check_int(f, a->at, type_scalar(TY_I32), 0);
+    else if (type_is_scalar(from) && type_is_scalar(to) && to->kind != TY_BOOL &&
+             check_mixes_functions(f, from, to, e->at))
+        return check_poison(f, e);
+    from = a->type;
     bool possible = to->kind == TY_VOID || (type_is_scalar(from) && type_is_scalar(to));
     if (possible &&
         ((is_pointer(from) && type_is_float(to)) || (type_is_float(from) && is_pointer(to))))

@@ -100,7 +100,7 @@ void check_decl(front *f, ast_decl *d)
 static const char *bad_parameter(const type *t)
 {
     if (is_pointer(t))
-        return t->base->kind == TY_FUNC         ? "function pointers do not exist in kernels"
+        return t->base->kind == TY_FUNC ? "the host's functions are not the kernel's: pass a number"
                : t->base->kind == TY_TENSOR_MAP ? "a kernel takes the map itself: 'tensor_map'"
                                                 : NULL;
     if (t->kind == TY_TENSOR_MAP || type_is_scalar(t) || type_is_storage_float(t))

@@ -101,19 +101,16 @@ static ast_expr *check_name(front *f, ast_expr *e)
         return constant(f, e, type_scalar(wide ? TY_I64 : TY_I32), (uint64_t)decl->value);
     }
     case DECL_FUNC:
-        if (!f->unevaluated) {
-            diag *d = diag_raise(f->diags, K2030, e->at,
-                                 "'%s' is a function: it can only be called", decl->name);
-            diag_label(d, e->at, "function pointers do not exist in kernels");
-            diag_label(d, decl->at, "declared here");
-            return check_poison(f, e);
-        }
+        if (!f->unevaluated)
+            return check_function_name(f, e);
         break;
     case DECL_TYPEDEF: return check_poison(f, e); // the parser has told
     case DECL_VAR:
         if (decl->is_file_scope && !decl->is_shared && !decl->is_const_data && !f->unevaluated &&
             (decl->held || decl->type->kind != TY_POISON))
             return host_variable(f, e, decl);
+        if (decl->is_const_data)
+            check_functions_of(f, decl, e->at);
         break;
     case DECL_PARAM: break;
     }
@@ -587,11 +584,8 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
     const type *t = e->type;
     if (t->kind == TY_ARRAY)
         return check_wrap(f, e, CONVERT_DECAY, type_pointer(f->in, t->base));
-    if (t->kind == TY_FUNC && !f->unevaluated) {
-        diag *d = diag_raise(f->diags, K2030, e->at, "function pointers do not exist in kernels");
-        diag_label(d, e->at, "this is '%s'", T_OF(f, t));
-        return check_poison(f, e);
-    }
+    if (t->kind == TY_FUNC)
+        return check_function_value(f, e);
     if (!e->is_lvalue)
         return e;
     if (t->kind == TY_VOID)

@@ -116,15 +116,11 @@ static ast_expr *bad_operand(front *f, ast_expr *e, const ast_expr *a, const cha
 static ast_expr *check_address(front *f, ast_expr *e)
 {
     ast_expr *a = e->a;
-    if (a->kind == E_NAME && a->decl && a->decl->kind == DECL_FUNC) {
-        diag *d = diag_raise(f->diags, K2030, e->at, "'%s' is a function: it can only be called",
-                             a->decl->name);
-        diag_label(d, e->at, "function pointers do not exist in kernels");
-        return check_poison(f, e);
-    }
     a = check_expr(f, a);
     if (is_poison(a))
         return check_poison(f, e);
+    if (a->type->kind == TY_FUNC)
+        return check_function_value(f, a);
     if (!a->is_lvalue) {
         diag *d = diag_raise(f->diags, K2020, e->at, "this has no address");
         diag_label(d, a->at, "a value, not a variable");
@@ -176,7 +172,8 @@ static ast_expr *check_deref(front *f, ast_expr *e)
         return check_poison(f, e);
     e->a = a;
     e->type = to;
-    e->is_lvalue = e->is_checked = true;
+    e->is_checked = true;
+    e->is_lvalue = to->kind != TY_FUNC;
     return e;
 }
 
@@ -260,6 +257,12 @@ static ast_expr *check_pointer_sum(front *f, ast_expr *e)
     return e;
 }
 
+// NULL as a pointer to a function.
+static ast_expr *null_function(front *f, const ast_expr *e, const type *to)
+{
+    return check_force(f, check_int(f, e->at, type_scalar(TY_I32), 0), to);
+}
+
 static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
 {
     ast_expr *a = e->a, *b = e->b;
@@ -267,8 +270,20 @@ static ast_expr *check_pointer_comparison(front *f, ast_expr *e)
     bool equality = e->op == TOK_EQ || e->op == TOK_NE;
     if (is_pointer(a->type) && is_pointer(b->type)) {
         const type *x = a->type->base, *y = b->type->base;
+        if (!equality && (x->kind == TY_FUNC || y->kind == TY_FUNC))
+            return bad_operands(f, e, a, b, "functions have no order: compare with == or !=");
         if (check_pointee_same(x, y))
             return e;
+        if (x->kind == TY_FUNC && check_is_null_pointer(f, b)) {
+            e->b = null_function(f, b, a->type);
+            return e;
+        }
+        if (y->kind == TY_FUNC && check_is_null_pointer(f, a)) {
+            e->a = null_function(f, a, b->type);
+            return e;
+        }
+        if (check_mixes_functions(f, b->type, a->type, check_op_place(e)))
+            return check_poison(f, e);
         if (equality && (x->kind == TY_VOID || y->kind == TY_VOID))
             return e;
         diag *d = diag_raise(f->diags, K2049, check_op_place(e), "%s compares '%s' with '%s'",
@@ -616,12 +631,21 @@ static ast_expr *check_pointer_choice(front *f, ast_expr *e)
         const type *x = b->type->base, *y = c->type->base;
         unsigned quals = check_deep_quals(x) | check_deep_quals(y);
         const type *to = NULL;
+        if ((x->kind == TY_FUNC) != (y->kind == TY_FUNC)) {
+            bool is_first = x->kind == TY_FUNC;
+            if (!check_is_null_pointer(f, is_first ? c : b))
+                return NULL;
+            e->type = is_first ? b->type : c->type;
+            e->b = is_first ? b : null_function(f, b, e->type);
+            e->c = is_first ? null_function(f, c, e->type) : c;
+            return e;
+        }
         if (check_pointee_same(x, y))
             to = x;
         else if (x->kind == TY_VOID || y->kind == TY_VOID)
             to = type_scalar(TY_VOID);
         if (to) {
-            if (to->kind != TY_ARRAY)
+            if (to->kind != TY_ARRAY && to->kind != TY_FUNC)
                 to = type_qualified(f->in, to->unqualified, to->quals | quals);
             e->type = type_pointer(f->in, to);
             e->b = check_force(f, b, e->type);

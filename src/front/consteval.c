@@ -41,7 +41,9 @@ static bool convert(const ast_expr *e, const const_value *v, const_value *out)
 {
     const type *to = e->type, *from = e->a->type;
     switch ((convert_kind)e->convert) {
-    case CONVERT_NOOP: *out = *v; return !is_pointer(to) && to->kind != TY_VOID;
+    case CONVERT_NOOP:
+        *out = *v;
+        return is_function_pointer(to) || (!is_pointer(to) && to->kind != TY_VOID);
     case CONVERT_TO_BOOL:
         *out = (const_value){.integer = v->is_float ? v->real != 0.0 : v->integer != 0};
         return true;
@@ -59,8 +61,8 @@ static bool convert(const ast_expr *e, const const_value *v, const_value *out)
     case CONVERT_FLOAT: *out = of_float(to, v->real); return true;
     case CONVERT_LOAD:
     case CONVERT_DECAY:
-    case CONVERT_PTR_INT:
-    case CONVERT_INT_PTR: break;
+    case CONVERT_PTR_INT: break;
+    case CONVERT_INT_PTR: *out = *v; return is_function_pointer(to);
     }
     return false;
 }
@@ -183,7 +185,12 @@ bool const_eval(front *f, const ast_expr *e, const_value *out)
     switch ((expr_kind)e->kind) {
     case E_INT: *out = (const_value){.integer = e->integer}; return true;
     case E_FLOAT: *out = (const_value){.is_float = true, .real = e->real}; return true;
-    case E_CONVERT: return const_eval(f, e->a, &a) && (*out = a, convert(e, &a, out));
+    case E_CONVERT:
+        if (e->convert == CONVERT_DECAY) { // of a function: others are no constants
+            *out = (const_value){.integer = function_token(e->a->decl)};
+            return true;
+        }
+        return const_eval(f, e->a, &a) && (*out = a, convert(e, &a, out));
     case E_UNARY: return const_eval(f, e->a, &a) && unary(e, &a, out);
     case E_BINARY:
         if (e->op == TOK_ANDAND || e->op == TOK_OROR)

@@ -39,6 +39,7 @@ typedef struct front {
     scope *file_scope;
     vec(ast_decl *) kernels;     // in source order
     vec(ast_decl *) reached;     // device functions in the order of their first use
+    vec(ast_decl *) taken;       // functions whose address is taken, by number
     vec(ast_decl *) shared_vars; // every `shared` variable of reached code
     vec(ast_decl *) tunables;
     vec(ast_decl *) constants; // enum constants at file scope

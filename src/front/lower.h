@@ -40,6 +40,13 @@ typedef struct jump { // where `break` or `continue` goes
     bool is_used;
 } jump;
 
+typedef struct dispatcher { // calls the function that a pointer of this type points to
+    const type *type;
+    ir_func *func;
+    uint32_t index; // in module->funcs
+    span at;        // of the first such call
+} dispatcher;
+
 typedef struct lower {
     front *f;
     ir_module *module;
@@ -52,6 +59,7 @@ typedef struct lower {
     ir_ref result_pointer;  // where a record result goes
     ir_inst_id last_local;  // the newest `local`, after which the next one goes
     vec(ast_decl *) wanted; // functions to lower
+    vec(dispatcher) dispatchers;
 } lower;
 
 static inline uint64_t lower_size(const type *t)
@@ -110,6 +118,10 @@ ir_ref lower_number(lower *l, const type *t, uint64_t integer, double real); // 
 place lower_record(lower *l, const ast_expr *e); // a record value that is not an lvalue
 bool lower_is_constant(lower *l, const ast_expr *e, bool *truth);
 
+// --- lower_call.c
+ir_ref lower_call(lower *l, const ast_expr *e, place *record); // fills *record for a record
+void lower_dispatcher(lower *l, uint32_t index);               // its body
+
 // --- lower_builtin.c, lower_print.c
 ir_ref lower_builtin(lower *l, const ast_expr *e, place *record); // fills *record for a record
 void lower_print(lower *l, const ast_expr *e);
@@ -143,6 +155,8 @@ bool lower_keeps_in_place(const lower *l, const ast_expr *call, uint32_t n);
 
 // --- lower_module.c
 ir_func *lower_func_of(lower *l, ast_decl *d); // declared on first need, its body queued
+// The parameters and the result of functions of this type, as ir_func's.
+void lower_signature(lower *l, ir_func *func, const type *t);
 uint32_t lower_shared(lower *l, ast_decl *d);
 uint32_t lower_string(lower *l, str bytes); // index into module->strings
 ir_type lower_leaf_type(const type *t);     // of all scalars in t when they agree, else IR_VOID

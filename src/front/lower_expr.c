@@ -90,7 +90,7 @@ ir_ref lower_convert(lower *l, ir_ref v, const type *from, const type *to)
     if (type_is_integer(from) && to->kind == TY_PTR) {
         uint64_t bits;
         if (ir_const_bits(l->func, v, &bits) && !bits)
-            return ir_constant(l->func, IR_PTR_GEN, 0);
+            return ir_constant(l->func, type_ir(to), 0);
         v = convert_int(l, v, from, type_scalar(TY_I64));
         return ir_convert(&l->at, IR_INTTOPTR, IR_PTR_GEN, v);
     }
@@ -435,42 +435,12 @@ static ir_ref conditional(lower *l, const ast_expr *e)
 
 // --- calls
 
-// Calls a device function; a record result goes to *record.
-static ir_ref call(lower *l, const ast_expr *e, place *record)
-{
-    ir_func *callee = lower_func_of(l, e->callee_decl);
-    const type *result = e->callee_decl->type->base;
-    ir_ref *operands = arena_array(l->f->in, ir_ref, e->args.len + 1);
-    uint32_t n = 0;
-    if (type_is_record(result)) {
-        *record = lower_temp(l, result, e->at);
-        operands[n++] = lower_generic(l, record->base);
-    }
-    for (uint32_t i = 0; i < e->args.len; i++) {
-        const ast_expr *arg = e->args.at[i];
-        if (type_is_record(arg->type) && lower_keeps_in_place(l, e, i)) {
-            operands[n++] = lower_generic(l, lower_address(l, lower_place(l, arg)));
-        } else if (type_is_record(arg->type)) {
-            place copy = lower_temp(l, arg->type, arg->at);
-            lower_init(l, copy, arg);
-            operands[n++] = lower_generic(l, copy.base);
-        } else {
-            operands[n++] = lower_operand(l, arg);
-        }
-    }
-    l->at.at = e->at;
-    ir_inst_id id =
-        ir_add(&l->at, IR_CALL, IR_VOID, operands, n, callee->returns.at, callee->returns.len);
-    ir_at(l->func, id)->aux = e->callee_decl->lower_index;
-    return ir_at(l->func, id)->result;
-}
-
 static ir_ref any_call(lower *l, const ast_expr *e, place *record)
 {
     ir_ref pointer;
     if (e->builtin && lower_known_bytes(l, e, &pointer))
         return pointer;
-    return e->callee_decl ? call(l, e, record) : lower_builtin(l, e, record);
+    return e->builtin && !e->callee_decl ? lower_builtin(l, e, record) : lower_call(l, e, record);
 }
 
 // A record that is no lvalue: its bytes, in a temporary where they have no home.
@@ -527,6 +497,8 @@ static ir_ref name_value(lower *l, const ast_expr *e)
 
 static ir_ref convert(lower *l, const ast_expr *e)
 {
+    if (e->kind == E_CONVERT && e->convert == CONVERT_DECAY && e->a->type->kind == TY_FUNC)
+        return ir_constant(l->func, IR_I64, function_token(e->a->decl));
     if (e->kind == E_CONVERT && e->convert == CONVERT_DECAY)
         return lower_address(l, lower_pointee(l, e));
     if (e->kind == E_CONVERT && (e->convert == CONVERT_LOAD || e->convert == CONVERT_NOOP))

@@ -166,7 +166,8 @@ bool lower_const_scalar(lower *l, const ast_expr *e, ir_ref *out)
 {
     const_value v;
     if (e->kind != E_NAME || !e->decl || !e->decl->is_const_data || !e->decl->init ||
-        !type_is_arith(e->decl->type) || !const_eval(l->f, e->decl->init, &v))
+        !(type_is_arith(e->decl->type) || is_function_pointer(e->decl->type)) ||
+        !const_eval(l->f, e->decl->init, &v))
         return false;
     *out = ir_constant(l->func, type_ir(e->decl->type), const_bits(e->decl->type, v));
     return true;

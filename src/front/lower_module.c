@@ -88,7 +88,7 @@ static ir_param describe(lower *l, const ast_decl *p, bool is_kernel)
                     .align = type_is_record(t) ? type_def(t)->align : t->align,
                     .c_type = type_text(l->f->in, t),
                     .at = p->at};
-    if (t->kind == TY_PTR) {
+    if (t->kind == TY_PTR && !is_function_pointer(t)) {
         const type *to = t->base;
         out.kind = IR_PARAM_POINTER;
         out.type = is_kernel ? IR_PTR_GLOBAL : IR_PTR_GEN;
@@ -126,6 +126,17 @@ static void declare_result(lower *l, ir_func *func, const type *result)
                                       .c_type = type_text(l->f->in, result)});
     } else if (result->kind != TY_VOID) {
         vec_push(l->f->in, &func->returns, (uint8_t)type_ir(result));
+    }
+}
+
+void lower_signature(lower *l, ir_func *func, const type *t)
+{
+    declare_result(l, func, t->base);
+    for (uint32_t i = 0; i < t->params.len; i++) {
+        ast_decl param = {.type = t->params.at[i],
+                          .name = str_format(l->f->in, "argument%u", i + 1),
+                          .at = func->at};
+        ir_param_add(func, describe(l, &param, false));
     }
 }
 
@@ -169,6 +180,8 @@ ir_func *lower_func_of(lower *l, ast_decl *d)
         }
     } else {
         declare_result(l, func, d->type->base);
+        func->is_noinline = d->is_noinline;
+        func->recursion_limit = d->recursion_limit;
     }
     for (uint32_t i = 0; i < d->params.len; i++)
         ir_param_add(func, describe(l, d->params.at[i], d->is_kernel));
@@ -200,7 +213,7 @@ static void bind_param(lower *l, ast_decl *p, ir_ref v)
         slot->value = v;
     } else {
         slot->pointer = lower_local(l, p->name, p->type, p->align, p->at);
-        if (p->type->kind == TY_PTR)
+        if (ir_is_ptr(ir_type_of(l->func, v)))
             v = lower_generic(l, v);
         lower_store(l, (place){.base = slot->pointer, .type = p->type->unqualified}, v);
     }
@@ -260,6 +273,10 @@ void lower_module(front *f)
         add_constant(l.module, f->tunables.at[i]);
     for (uint32_t i = 0; i < f->kernels.len; i++)
         lower_func_of(&l, f->kernels.at[i]);
-    for (uint32_t i = 0; i < l.wanted.len; i++)
-        lower_func(&l, l.wanted.at[i]);
+    for (uint32_t i = 0, done = 0; i < l.wanted.len || done < l.dispatchers.len;) {
+        if (i < l.wanted.len)
+            lower_func(&l, l.wanted.at[i++]);
+        else
+            lower_dispatcher(&l, done++); // may want more functions
+    }
 }

@@ -33,7 +33,7 @@ static bool children_escape(const ast_expr *e, const ast_decl *d)
         if (expr_escapes(e->args.at[i], d))
             return true;
     }
-    if (e->kind == E_CALL)
+    if (e->kind == E_CALL && (e->callee_decl || e->builtin))
         return false;
     return expr_escapes(e->a, d) || expr_escapes(e->b, d) || expr_escapes(e->c, d);
 }

@@ -28,12 +28,6 @@ typedef enum parse_word {
     W_COUNT
 } parse_word;
 
-typedef struct call_link { // the functions being parsed, innermost first
-    ast_decl *func;
-    span use;
-    struct call_link *outer;
-} call_link;
-
 typedef struct library {
     const char *name;
     scope *scope;
@@ -49,8 +43,7 @@ typedef struct parse_common {
     vec(ast_decl *) tried_names;
     vec(type *) tried_tags;
     vec(library) libraries;
-    span packed_at; // of the #pragma pack that holds here
-    call_link *chain;
+    span packed_at;         // of the #pragma pack that holds here
     struct parser *current; // of the innermost body
     uint32_t stack;         // levels of recursion spent by the functions of the chain
     uint32_t order;         // of the newest declaration
@@ -68,9 +61,10 @@ typedef struct parser {
     bool had_error;          // a syntax error: the tree has holes
     uint32_t linkage_braces; // open extern "C" { … }
     bool is_library;
-    bool is_trial; // errors will be put away: see parse_decl.c
-    bool insists;  // … but not these: the declaration contradicts one of ours
-    bool was_deep; // nested too deeply, and that was said
+    bool is_trial;    // errors will be put away: see parse_decl.c
+    bool insists;     // … but not these: the declaration contradicts one of ours
+    bool was_deep;    // nested too deeply, and that was said
+    span noinline_at; // of the attribute, in the attributes parsed last
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
@@ -80,6 +74,8 @@ typedef struct marks {
     span kernel, block, cluster, min_blocks, max_registers, max_threads; // lo == 0: not given
     uint32_t block_size[3], cluster_size[3], min_blocks_value, max_registers_value,
         max_threads_value;
+    span noinline, recursion; // of a device function
+    uint32_t recursion_value;
 } marks;
 
 typedef struct specifiers {
@@ -183,6 +179,8 @@ const type *parse_enum(parser *p);
 bool starts_mark(const parser *p, const marks *so_far);
 bool starts_bounds(const parser *p); // __launch_bounds__ of kiln/cuda.h: may follow the type
 void parse_mark(parser *p, marks *m);
+bool starts_function_mark(const parser *p); // noinline, recursion(…): of a device function
+void parse_function_mark(parser *p, marks *m);
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition);
 bool starts_tune(const parser *p);
 void parse_tune(parser *p);

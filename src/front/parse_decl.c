@@ -538,25 +538,6 @@ static void parse_externals(parser *p)
 
 // --- bodies
 
-static void report_recursion(front *f, ast_decl *d, span use)
-{
-    parse_common *c = f->parse;
-    diag *e = NULL;
-    if (c->chain && c->chain->func == d) {
-        e = diag_raise(f->diags, K1036, use, "recursion: '%s' calls itself", d->name);
-        diag_label(e, use, "the call");
-    } else {
-        e = diag_raise(f->diags, K1036, use, "recursion: '%s' is called again while it runs",
-                       d->name);
-        diag_label(e, use, "%s calls '%s', which closes the circle",
-                   c->chain ? str_format(f->in, "'%s'", c->chain->func->name) : "this", d->name);
-        for (call_link *l = c->chain; l && l->func != d; l = l->outer)
-            diag_label(e, l->use, "'%s' is called here", l->func->name);
-    }
-    diag_note(e, "functions are inlined and a GPU thread has no stack to speak of: write a loop, "
-                 "with an array as the stack if it must be");
-}
-
 static bool may_be_parsed(front *f, ast_decl *d, span use)
 {
     if (!d->body_first) {
@@ -564,7 +545,7 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
                              "'%s' is declared but has no body in this file", d->name);
         diag_label(e, use, "a kernel needs it here");
         diag_label(e, d->at, "declared here");
-        diag_note(e, "Kiln inlines every function, so it must see the body");
+        diag_note(e, "Kiln compiles every function that a kernel calls, so it must see the body");
         return false;
     }
     if (d->type->is_variadic) {
@@ -607,17 +588,6 @@ static void declare_params(parser *p, ast_decl *d)
     }
 }
 
-static void note_callee(front *f, ast_decl *d)
-{
-    ast_decl *caller = f->current_func;
-    if (!caller)
-        return;
-    for (uint32_t i = 0; i < caller->callees.len; i++)
-        if (caller->callees.at[i] == d)
-            return;
-    vec_push(f->in, &caller->callees, d);
-}
-
 static void parse_func_body(front *f, ast_decl *d)
 {
     parser p = parser_make(f, d->tokens, d->body_first, d->body_end, scope_in(f, d->scope));
@@ -643,17 +613,12 @@ void parse_need_func(front *f, ast_decl *d, span use)
     parse_common *c = parse_common_of(f);
     if (d->kind != DECL_FUNC || (!f->current_func && !d->is_kernel)) // a host initialiser's call
         return;
-    note_callee(f, d);
-    if (d->state == 2 || d->is_host_only)
+    if (d->state || d->is_host_only) // being parsed: it calls itself
         return;
-    if (d->state == 1) {
-        report_recursion(f, d, use);
-        return;
-    }
     uint32_t spent = c->current ? c->current->depth + c->current->height + 10 : 0;
     if (c->stack + spent > PARSE_MAX_STACK) {
         diag *e = diag_raise(f->diags, K1007, use, "this chain of calls is too long");
-        diag_note(e, "every call is inlined into its caller");
+        diag_note(e, "a function is read when the first call of it is");
         d->state = 2;
         return;
     }
@@ -668,18 +633,15 @@ void parse_need_func(front *f, ast_decl *d, span use)
         diag_label(e, d->second_body, "second definition");
         diag_label(e, d->at, "first one");
     }
-    call_link link = {d, use, c->chain};
     ast_decl *caller = f->current_func;
     uint32_t unevaluated = f->unevaluated;
     f->current_func = d;
     f->unevaluated = 0;
-    c->chain = &link;
     c->stack += spent;
     d->state = 1;
     parse_func_body(f, d);
     d->state = 2;
     c->stack -= spent;
-    c->chain = link.outer;
     f->unevaluated = unevaluated;
     f->current_func = caller;
 }

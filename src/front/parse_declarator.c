@@ -1,7 +1,7 @@
 // Declarators: what stands around a declared name ('*', '[4]', '(f32 a)') turned into a type; type
 // names in casts and sizeof. Invariant: every type made here has a bounded nesting
 // (PARSE_MAX_NESTING) and a bounded size, so others may recurse over it and multiply without a
-// check. Pointers to functions are never made. Start reading at declarator_into.
+// check. Start reading at declarator_into.
 #include "front/check.h"
 #include "front/parse.h"
 
@@ -24,12 +24,7 @@ static const type *bounded(parser *p, const type *t, span at)
 
 static const type *pointer_to(parser *p, const type *t, span at)
 {
-    if (t->kind != TY_FUNC)
-        return bounded(p, type_pointer(p->f->in, t), at);
-    diag *d = diag_raise(p->f->diags, K1015, at, "pointers to functions are not supported");
-    diag_label(d, at, "this points to a function");
-    diag_note(d, "every call is inlined: call the function by name, or choose with a switch");
-    return type_scalar(TY_POISON);
+    return bounded(p, type_pointer(p->f->in, t), at);
 }
 
 static bool element_is_ok(parser *p, const type *t, span at)
@@ -336,6 +331,7 @@ declarator parse_declarator(parser *p, const type *base)
 {
     declarator d = {.type = base, .at = here(p)};
     declarator_into(p, base, &d, false);
+    d.is_func &= d.type->kind == TY_FUNC || d.type->kind == TY_POISON; // and no pointer to one
     return d;
 }
 

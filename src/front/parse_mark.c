@@ -1,4 +1,5 @@
-// The marks of a kernel (kernel, block, cluster, min_blocks, max_registers) and tune(…).
+// The marks of a kernel (kernel, block, cluster, min_blocks, max_registers), those of a device
+// function (noinline, recursion) and tune(…).
 // Invariant: a decl's sizes are within what every GPU allows, or 0 for "not given".
 // Start reading at parse_mark and parse_tune.
 #include "front/parse.h"
@@ -6,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_CLUSTER = 16 };
+enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_CLUSTER = 16, MAX_RECURSION = 1 << 16 };
 
 static parse_word mark_word(const parser *p)
 {
@@ -159,6 +160,50 @@ void parse_mark(parser *p, marks *m)
         set_one(p, "the blocks: min_blocks", at, n[1], 1, 32, &m->min_blocks_value);
 }
 
+// --- device functions
+
+bool starts_function_mark(const parser *p)
+{
+    bool is_bare = is_word(p, W_NOINLINE) || is_word(p, W_NOINLINE_);
+    bool is_limit = is_word(p, W_RECURSION) && tok_ahead(p, 1)->kind == TOK_LPAREN;
+    return (is_bare || is_limit) && p->scope == p->file_scope &&
+           !scope_find(p->scope, tok(p)->name);
+}
+
+void parse_function_mark(parser *p, marks *m)
+{
+    span at = here(p);
+    bool is_limit = is_word(p, W_RECURSION);
+    int64_t n[3] = {0};
+    step(p);
+    uint32_t count = is_limit ? parse_numbers(p, "recursion", 1, n) : 0;
+    at = span_join(at, previous(p));
+    span *slot = is_limit ? &m->recursion : &m->noinline;
+    if (slot->lo) {
+        given_twice(p, is_limit ? "recursion" : "noinline", *slot, at);
+        return;
+    }
+    *slot = at;
+    if (count)
+        set_one(p, "recursion", at, n[0], 1, MAX_RECURSION, &m->recursion_value);
+}
+
+static void apply_function_marks(parser *p, const marks *m, ast_decl *d)
+{
+    span at = m->noinline.lo ? m->noinline : m->recursion;
+    if (!at.lo)
+        return;
+    if (d->kind == DECL_FUNC && !m->kernel.lo) {
+        d->is_noinline |= m->noinline.lo != 0;
+        if (m->recursion_value)
+            d->recursion_limit = m->recursion_value;
+        return;
+    }
+    diag *e = diag_raise(p->f->diags, K1108, at, "this mark belongs to a device function");
+    diag_label(e, at, "'%s' is %s", d->name, m->kernel.lo ? "a kernel" : "not a function");
+    diag_fix(e, at, "remove it", "%s", "");
+}
+
 static void marks_without_kernel(parser *p, const specifiers *s, const ast_decl *d)
 {
     const marks *m = &s->marks;
@@ -205,6 +250,7 @@ static void compare_sizes(parser *p, const char *mark, const ast_decl *d, span o
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition)
 {
     const marks *m = &s->marks;
+    apply_function_marks(p, m, d);
     if (!m->kernel.lo) {
         marks_without_kernel(p, s, d);
         return;

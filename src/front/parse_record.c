@@ -101,7 +101,7 @@ static bool member_type_is_ok(parser *p, const declarator *d)
     const type *t = d->type;
     if (t->kind == TY_FUNC) {
         diag *e = diag_raise(p->f->diags, K1015, d->at, "a member cannot be a function");
-        diag_note(e, "write a function that takes the struct");
+        diag_note(e, "write a pointer to a function: (*name)(…)");
         return false;
     }
     if (t->kind == TY_ARRAY && t->is_incomplete) {

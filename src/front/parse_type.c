@@ -271,6 +271,8 @@ static void parse_one_attribute(parser *p, uint32_t *align, span *align_at)
 {
     span at = here(p);
     bool is_aligned = is_word(p, W_ALIGNED) || is_word(p, W_ALIGNED_);
+    if (is_word(p, W_NOINLINE) || is_word(p, W_NOINLINE_))
+        p->noinline_at = at;
     if (is_word(p, W_PACKED) || is_word(p, W_PACKED_)) {
         diag *d = diag_raise(p->f->diags, K1028, at, "packed structs are not supported");
         diag_label(d, at, "members would not be aligned, and GPUs cannot load across alignment");
@@ -547,6 +549,10 @@ static bool accept_specifier(parser *p, spec_state *s)
         parse_mark(p, &s->out.marks);
         return true;
     }
+    if (starts_function_mark(p) && !has_type(s)) {
+        parse_function_mark(p, &s->out.marks);
+        return true;
+    }
     if (add_type_word(s, k)) {
         step(p);
         s->out.type_at = span_join(s->out.type_at, previous(p));
@@ -566,7 +572,12 @@ static bool accept_specifier(parser *p, spec_state *s)
     case TOK_THREAD_LOCAL: add_storage(p, s); return true;
     case TOK_INLINE:
     case TOK_NORETURN: add_function_word(p, s); return true;
-    case TOK_ATTRIBUTE: parse_attributes(p, &s->out.align, &s->out.align_at); return true;
+    case TOK_ATTRIBUTE:
+        p->noinline_at = (span){0, 0};
+        parse_attributes(p, &s->out.align, &s->out.align_at);
+        if (p->noinline_at.lo)
+            s->out.marks.noinline = p->noinline_at;
+        return true;
     case TOK_ALIGNAS:
         s->out.alignas_at = here(p);
         parse_alignas(p, &s->out.align, &s->out.align_at);

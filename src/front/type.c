@@ -497,6 +497,8 @@ const char *type_text(arena *a, const type *t)
 
 ir_type type_ir(const type *t)
 {
+    if (is_function_pointer(t))
+        return IR_I64;
     static const uint8_t table[TY_KIND_COUNT] = {
         [TY_BOOL] = IR_I1,   [TY_I8] = IR_I8,   [TY_U8] = IR_I8,     [TY_I16] = IR_I16,
         [TY_U16] = IR_I16,   [TY_I32] = IR_I32, [TY_U32] = IR_I32,   [TY_I64] = IR_I64,

@@ -90,6 +90,10 @@ bool type_is_storage_float(const type *t); // f16 bf16 f8e4 f8e5
 bool type_is_arith(const type *t);         // integer, f32, f64
 bool type_is_scalar(const type *t);        // arith or pointer
 bool type_is_record(const type *t);
+static inline bool is_function_pointer(const type *t)
+{
+    return t->kind == TY_PTR && t->base->kind == TY_FUNC;
+}
 static inline const type *type_def(const type *t)
 {
     return t->definition ? t->definition : t;
