@@ -57,4 +57,7 @@ typedef struct opencl_options {
 bool opencl_emit(const ir_module *m, const ir_func *only, const opencl_options *options, diags *ds,
                  arena *scratch, text *out);
 
+// Bytes of stack that one thread of the kernel may need for its calls; 0: it makes none.
+uint64_t stack_bytes(const ir_func *kernel, arena *scratch);
+
 #endif

@@ -9,12 +9,22 @@ bool channel_is_site(uint16_t op)
     return op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS || op == IR_TRAP;
 }
 
-bool channel_is_used(const ir_func *f)
+// Functions that call each other in a circle all have a site, the test of its limit.
+static bool is_used(const ir_func *f, uint32_t fuel)
 {
     for (uint32_t k = 1; k < f->insts.len; k++)
         if (channel_is_site(f->insts.at[k].op))
             return true;
+    for (uint32_t k = 1; fuel && k < f->insts.len; k++)
+        if (f->insts.at[k].op == IR_CALL &&
+            is_used(f->module->funcs.at[f->insts.at[k].aux], fuel - 1))
+            return true;
     return false;
+}
+
+bool channel_is_used(const ir_func *f)
+{
+    return is_used(f, f->module->funcs.len);
 }
 
 uint32_t *channel_number_sites(const ir_func *f, arena *a)
@@ -22,7 +32,7 @@ uint32_t *channel_number_sites(const ir_func *f, arena *a)
     uint32_t *sites = arena_array(a, uint32_t, f->insts.len + 1), number = 0;
     for (uint32_t n = 0; n < f->module->funcs.len; n++) {
         const ir_func *before = f->module->funcs.at[n];
-        for (uint32_t k = 1; before->is_kernel && k < before->insts.len; k++)
+        for (uint32_t k = 1; k < before->insts.len; k++)
             if (channel_is_site(before->insts.at[k].op)) {
                 number++;
                 if (before == f)
@@ -38,8 +48,8 @@ void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
 {
     for (uint32_t n = 0; n < m->funcs.len; n++) {
         const ir_func *f = m->funcs.at[n];
-        const uint32_t *sites = f->is_kernel ? channel_number_sites(f, a) : NULL;
-        for (uint32_t k = 1; sites && k < f->insts.len; k++) {
+        const uint32_t *sites = channel_number_sites(f, a);
+        for (uint32_t k = 1; k < f->insts.len; k++) {
             const ir_inst *i = &f->insts.at[k];
             if (!sites[k])
                 continue;
@@ -65,6 +75,24 @@ void channel_list_sites(const ir_module *m, arena *a, channel_sites *out)
             vec_push(a, out, s);
         }
     }
+}
+
+static bool starts_with(str what, const char *start)
+{
+    size_t len = strlen(start);
+    return what.len >= len && !memcmp(what.at, start, len);
+}
+
+diag_code channel_assert_code(str what)
+{
+    return starts_with(what, IR_TEXT_RECURSION) ? K6080
+           : starts_with(what, IR_TEXT_POINTER) ? K6081
+                                                : K6024;
+}
+
+const char *channel_assert_prefix(str what)
+{
+    return channel_assert_code(what) == K6024 ? "assertion failed: " : "";
 }
 
 void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset,

@@ -6,6 +6,7 @@
 #ifndef KILN_CHANNEL_H
 #define KILN_CHANNEL_H
 
+#include "base/diag.h"
 #include "ir/ir.h"
 
 typedef struct channel_header {
@@ -47,11 +48,14 @@ typedef vec(channel_site) channel_sites;
 
 bool channel_is_site(uint16_t op);
 bool channel_is_used(const ir_func *f);
-// Per instruction of the kernel: 1 + the number of its site, or 0. Sites are numbered through the
-// module: kernels in order, then instructions by id.
+// Per instruction of the function: 1 + the number of its site, or 0. Sites are numbered through the
+// module: functions in order, then instructions by id.
 uint32_t *channel_number_sites(const ir_func *f, arena *a);
 // The sites of all kernels, by their numbers.
 void channel_list_sites(const ir_module *m, arena *a, channel_sites *out);
+// What a failed ASSERT is, by its text (ir.h), and what stands before it in a message.
+diag_code channel_assert_code(str what);
+const char *channel_assert_prefix(str what);
 // "reads element 7 of 'x', which has 4 elements", from a failed IR_BOUNDS; `what` is its string.
 void channel_bounds_text(char *out, size_t size, str what, uint64_t elem, uint64_t offset,
                          uint64_t length);

@@ -397,7 +397,8 @@ void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out
     text_puts(&rows, "");
     emit_data(m, &code);
     for (uint32_t k = 0; k < m->funcs.len; k++)
-        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
+        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]) &&
+            !ir_has_calls(m->funcs.at[k])) // those are interpreted
             emit_kernel(m->funcs.at[k], scratch, &code, &rows);
     text_puts(&code, "\nstruct kiln_cpu_row { const char *name; void (*run)(struct kw *); uint64_t "
                      "local_bytes, shared_bytes; uint32_t needs_fibers, "

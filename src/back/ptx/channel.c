@@ -6,7 +6,7 @@
 static const char *load_channel(ptx *p)
 {
     const char *raw = ptx_temp(p, RC_RD), *channel = ptx_temp(p, RC_RD);
-    ptx_line(p, "ld.param.b64 %s, [%s_param_%u]", raw, p->f->name, p->f->params.len);
+    ptx_line(p, "ld.param.b64 %s, [%s_param_%u]", raw, p->label, p->f->params.len);
     ptx_line(p, "cvta.to.global.u64 %s, %s", channel, raw);
     return channel;
 }

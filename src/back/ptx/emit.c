@@ -336,7 +336,7 @@ static void emit_terminator(ptx *p, const ir_inst *i)
         ptx_line(p, "bra.uni $L%u", p->frame[i->aux].loop_label);
         break;
     }
-    case IR_RETURN: ptx_line(p, "ret"); break;
+    case IR_RETURN: ptx_return(p, i); break;
     case IR_UNREACHABLE: ptx_line(p, "trap"); break;
     }
 }
@@ -530,6 +530,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
 {
     static const char *const types[RC_COUNT] = {".pred", ".b16", ".b32", ".b64", ".f32", ".f64"};
     p->f = f;
+    p->label = ptx_label_of(p, f);
     p->body = (text){.in = p->scratch};
     p->reg = arena_array(p->scratch, uint32_t, f->values.len);
     p->reg_name = arena_room(p->scratch, f->values.len * sizeof *p->reg_name);
@@ -547,19 +548,27 @@ static void emit_kernel(ptx *p, const ir_func *f)
     enum { MOST_LINES_ARE_SHORTER = 40 }; // bytes
     text_reserve(&p->body, (size_t)f->insts.len * MOST_LINES_ARE_SHORTER);
     text_puts(&p->body, "");
-    load_params(p);
+    if (f->is_kernel)
+        load_params(p);
+    else
+        ptx_function_params(p);
     emit_region(p, f->body);
-    emit_params(p);
+    if (f->is_kernel) {
+        emit_params(p);
+    } else {
+        text_puts(p->out, "\n");
+        ptx_function_head(p, f, "");
+    }
     text_puts(p->out, "{\n");
     if (p->locals.bytes)
         text_printf(p->out, "\t.local .align %u .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n",
-                    p->locals.align > 16 ? p->locals.align : 16, f->name,
+                    p->locals.align > 16 ? p->locals.align : 16, p->label,
                     (unsigned long long)p->locals.bytes);
     for (int c = 0; c < RC_COUNT; c++)
         if (p->next_reg[c])
             text_printf(p->out, "\t.reg %s %s<%u>;\n", types[c], prefixes[c], p->next_reg[c] + 1);
     if (p->locals.bytes)
-        text_printf(p->out, "\tmov.u64 %%SPL, __local_%s;\n", f->name);
+        text_printf(p->out, "\tmov.u64 %%SPL, __local_%s;\n", p->label);
     text_add(p->out, p->body.at, p->body.len);
     text_puts(p->out, "}\n");
 }
@@ -577,6 +586,33 @@ static void emit_arrays(ptx *p)
     }
 }
 
+static void mark_called(const ir_module *m, const ir_func *f, bool *is_called)
+{
+    for (uint32_t k = 1; k < f->insts.len; k++) {
+        const ir_inst *i = &f->insts.at[k];
+        if (i->op != IR_CALL || is_called[i->aux])
+            continue;
+        is_called[i->aux] = true;
+        mark_called(m, m->funcs.at[i->aux], is_called);
+    }
+}
+
+// The functions that the kernels call: all are declared first, because they call each other.
+static void emit_functions(ptx *p, const ir_func *only)
+{
+    const ir_module *m = p->m;
+    bool *is_called = arena_array(p->scratch, bool, m->funcs.len + 1);
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
+            mark_called(m, m->funcs.at[k], is_called);
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (is_called[k])
+            ptx_function_head(p, m->funcs.at[k], ";");
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (is_called[k])
+            emit_kernel(p, m->funcs.at[k]);
+}
+
 bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,
               diags *ds, arena *scratch, text *out)
 {
@@ -591,6 +627,7 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
     p.version = t->ptx;
     text_puts(&kernels, "");
     emit_arrays(&p);
+    emit_functions(&p, only);
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))
             emit_kernel(&p, m->funcs.at[k]);

@@ -16,6 +16,8 @@ static bool is_written(const ir_func *f, uint32_t param)
     alias_base mine = {.kind = ALIAS_PARAM, .space = IR_PTR_GLOBAL, .index = param};
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
+        if (i->op == IR_CALL)
+            return true;
         if (i->op == IR_NV && nv_writes_global((nv_op)i->aux))
             return true; // a tensor map may show any buffer
         if (!writes(i))
@@ -33,7 +35,7 @@ static void find_readonly(ptx *p)
     p->is_readonly = arena_array(p->scratch, bool, f->params.len + 1);
     for (uint32_t k = 0; k < f->params.len; k++)
         p->is_readonly[k] = f->params.at[k].kind == IR_PARAM_POINTER && f->params.at[k].is_const &&
-                            !is_written(f, k);
+                            f->is_kernel && !is_written(f, k);
 }
 
 // --- 64-bit values of which only the low half counts

@@ -464,7 +464,7 @@ void ptx_inst(ptx *p, const ir_inst *i)
     case IR_FAM_GROUP: ptx_group(p, i); break;
     case IR_FAM_WORLD: ptx_world(p, i); break;
     case IR_FAM_NVIDIA: ptx_nvidia(p, i); break;
-    case IR_FAM_CALL: bug("ptx: a call was not inlined");
+    case IR_FAM_CALL: ptx_call(p, i); break;
     case IR_FAM_CONTROL:
     case IR_FAM_END:
     case IR_FAM_NONE:

@@ -25,9 +25,10 @@ typedef struct ptx {
     const ptx_options *options;
     diags *ds;
     arena *scratch;
-    text *out;     // the module
-    text body;     // the instructions of the current kernel; registers are declared before it
-    uint32_t *reg; // per value: register number within its class, 0: none yet
+    text *out;         // the module
+    const char *label; // of the current kernel or function
+    text body;         // the instructions of the current kernel; registers are declared before it
+    uint32_t *reg;     // per value: register number within its class, 0: none yet
     char (*reg_name)[16];    // per value: the register's name, once it has one
     const char **const_text; // per constant: as an immediate, NULL: not asked for yet
     ir_ref *tied;            // per value: the one whose register it shares; NULL: each has its own
@@ -114,8 +115,13 @@ void ptx_narrow(ptx *p, const ir_inst *i);   // narrow.c: FEXT, FNARROW
 void ptx_packed(ptx *p, const ir_inst *i);   // narrow.c: pairs
 void ptx_channel(ptx *p, const ir_inst *i);  // channel.c: PRINT, ASSERT, TRAP, BOUNDS
 void ptx_nvidia(ptx *p, const ir_inst *i);   // nv.c
-void ptx_declare_shared(ptx *p);             // shared.c: the arrays of the module
-void ptx_place_shared(ptx *p);               // shared.c: those of the current kernel
+void ptx_call(ptx *p, const ir_inst *i);     // call.c
+void ptx_return(ptx *p, const ir_inst *i);   // call.c: of a function
+const char *ptx_label_of(ptx *p, const ir_func *f);
+void ptx_function_head(ptx *p, const ir_func *f, const char *end); // its declaration
+void ptx_function_params(ptx *p);
+void ptx_declare_shared(ptx *p); // shared.c: the arrays of the module
+void ptx_place_shared(ptx *p);   // shared.c: those of the current kernel
 // Writes `values` to the registers of first, first + 1, … as if all at once.
 void ptx_parallel_move(ptx *p, ir_ref first, const ir_ref *values, uint32_t count);
 // Per value: the value whose register it shares. NULL when no two have to. (tie.c)

@@ -164,6 +164,8 @@ static x86_kernel make_kernel(const ir_func *f, arena *a, x86_code *code)
         x86_byte(code, 0xcc);
     x86_code before = *code;
     x86_kernel k = {.name = f->name, .at = code->bytes.len};
+    if (ir_has_calls(f))
+        return (x86_kernel){.name = f->name, .at = code->bytes.len, .refusal = "calls"};
     cpu_find_shapes(&g.c);
     lay_out(&g);
     g.c.t.sites = channel_number_sites(f, a);

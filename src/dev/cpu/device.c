@@ -9,6 +9,7 @@
 static const target cpu_target = {
     .name = "cpu",
     .family = "cpu",
+    .has_costly_calls = true, // kernels with calls are interpreted
     .caps =
         {
             .subgroup = 32,

@@ -103,9 +103,10 @@ static void on_fault(cpu_warp *w, uint32_t kind, uint32_t number, uint32_t lanes
     char what[700] = "";
     switch ((cpu_fault)kind) {
     case CPU_ASSERT:
-        snprintf(what, sizeof what, "assertion failed: %.*s", site ? (int)site->text.len : 0,
-                 site ? site->text.at : "");
-        fail(t, K6024, site, lane, what);
+        if (site)
+            snprintf(what, sizeof what, "%s%.*s", channel_assert_prefix(site->text),
+                     (int)site->text.len, site->text.at);
+        fail(t, site ? channel_assert_code(site->text) : K6024, site, lane, what);
         break;
     case CPU_TRAP: fail(t, K6025, site, lane, "the kernel called trap()"); break;
     case CPU_UNREACHABLE:

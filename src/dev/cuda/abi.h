@@ -40,7 +40,7 @@ enum { // device attributes
 };
 enum { // function attributes
     CU_FN_MAX_THREADS = 0, CU_FN_SHARED_BYTES = 1, CU_FN_CONST_BYTES = 2, CU_FN_LOCAL_BYTES = 3, CU_FN_REGISTERS = 4, CU_FN_PTX_VERSION = 5, CU_FN_BINARY_VERSION = 6,
-    CU_FN_MAX_DYNAMIC_SHARED = 8, CU_FN_CARVEOUT = 9, CU_FN_CLUSTER_NONPORTABLE = 14,
+    CU_LIMIT_STACK = 0, CU_FN_MAX_DYNAMIC_SHARED = 8, CU_FN_CARVEOUT = 9, CU_FN_CLUSTER_NONPORTABLE = 14,
 };
 enum { CU_JIT_MAX_REGISTERS = 0, CU_JIT_INFO_LOG = 3, CU_JIT_INFO_LOG_BYTES = 4, CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6, CU_JIT_OPTIMISATION = 7,
        CU_JIT_DEBUG_INFO = 11, CU_JIT_LOG_VERBOSE = 12, CU_JIT_LINE_INFO = 13 };
@@ -170,6 +170,8 @@ typedef struct cu_tensor_map {
     E(link_add, "cuLinkAddData", 6050, "cuLinkAddData_v2", (cu_link link, int kind, void *data, size_t size, const char *name, unsigned count, int *options, void **values)) \
     E(link_complete, "cuLinkComplete", 5050, "cuLinkComplete", (cu_link link, void **cubin, size_t *size))                                  \
     E(link_destroy, "cuLinkDestroy", 5050, "cuLinkDestroy", (cu_link link))                                                                 \
+    E(set_limit, "cuCtxSetLimit", 3010, "cuCtxSetLimit", (int limit, size_t value))                                                        \
+    E(get_limit, "cuCtxGetLimit", 3010, "cuCtxGetLimit", (size_t *value, int limit))                                                      \
     E(launch, "cuLaunchKernel", 4000, "cuLaunchKernel", (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, cu_stream stream, void **params, void **extra)) \
     E(launch_ex, "cuLaunchKernelEx", 11060, "cuLaunchKernelEx", (const cu_launch_config *config, cu_function f, void **params, void **extra)) \
     E(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks, cu_function f, int threads, size_t shared)) \

@@ -55,6 +55,7 @@ struct cuda_device {
     bool is_lost;
     char lost_text[1024]; // why
     cu_event order;       // used where one stream waits for another
+    uint64_t stack_limit; // bytes of a thread that were asked for; 0: never
     bool has_talked;      // some kernel with a channel was launched since the last drain
 };
 typedef struct cuda_device cuda_device;
@@ -158,6 +159,7 @@ kiln_status cuda_read_code(kiln_module *m, const kiln_compile_desc *desc);
 kiln_status cuda_launch(kiln_kernel *kernel, const rt_launch *launch);
 // Before the first launch with this much dynamic shared memory.
 kiln_status cuda_raise_shared(kiln_kernel *kernel, size_t bytes);
+kiln_status cuda_raise_stack(kiln_kernel *kernel); // for its calls
 // Leaves a note of a launch that was given to `s`; without a kernel and a launch: of a graph.
 void cuda_add_note(cuda_device *d, cuda_stream *s, const kiln_kernel *kernel, const rt_launch *l);
 // Fills `params` (param_count + 1 entries) for the driver.

@@ -140,9 +140,9 @@ static kiln_status check_node(kiln_kernel *kernel, const rt_launch *l)
         return error_set(
             k, KILN_E_UNSUPPORTED, K6038,
             "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
-    return l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit
-               ? cuda_raise_shared(kernel, l->shared_bytes)
-               : KILN_OK;
+    if (l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit)
+        status = cuda_raise_shared(kernel, l->shared_bytes);
+    return status ? status : cuda_raise_stack(kernel);
 }
 
 static bool grow(kiln_graph *g)

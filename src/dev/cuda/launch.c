@@ -29,6 +29,29 @@ kiln_status cuda_raise_shared(kiln_kernel *kernel, size_t bytes)
     return KILN_OK;
 }
 
+// The driver keeps a stack for every thread that fits on the GPU; it grows and stays.
+kiln_status cuda_raise_stack(kiln_kernel *kernel)
+{
+    kiln *k = kernel->module->k;
+    cuda_device *d = cuda_of(k);
+    size_t now = 0;
+    if (kernel->stack_bytes <= d->stack_limit || !d->cu->set_limit)
+        return KILN_OK;
+    cu_result r = d->cu->get_limit ? d->cu->get_limit(&now, CU_LIMIT_STACK) : CU_OK;
+    if (!r && now < kernel->stack_bytes)
+        r = d->cu->set_limit(CU_LIMIT_STACK, kernel->stack_bytes);
+    if (r) {
+        char doing[256];
+        snprintf(doing, sizeof doing,
+                 "asking for %llu bytes of stack a thread, which the recursion of kernel '%s' may "
+                 "need (its limit is set with recursion(n))",
+                 (unsigned long long)kernel->stack_bytes, kernel->name);
+        return cuda_fail(k, r, doing);
+    }
+    d->stack_limit = kernel->stack_bytes;
+    return KILN_OK;
+}
+
 static kiln_status refused(kiln_kernel *kernel, const rt_launch *l, cu_result r)
 {
     kiln *k = kernel->module->k;
@@ -118,6 +141,8 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
     }
     if (l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit &&
         (status = cuda_raise_shared(kernel, l->shared_bytes)) != KILN_OK)
+        return status;
+    if (kernel->stack_bytes > d->stack_limit && (status = cuda_raise_stack(kernel)) != KILN_OK)
         return status;
     cuda_fill_params(kernel, l->args, params);
     // To overlap is an offer: a driver that cannot starts the kernel after the one before it.

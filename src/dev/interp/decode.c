@@ -156,6 +156,7 @@ uint32_t decode_slot(decoder *d, ir_ref r)
 static void alloc_fixed(decoder *d)
 {
     interp_program *p = d->p;
+    d->specials = p->specials;
     for (int s = 0; s < SPECIAL_COUNT; s++)
         p->specials[s] = NO_SLOT;
     for (ir_inst_id id = 1; id < d->f->insts.len; id++) {
@@ -277,10 +278,12 @@ static uint32_t base_of(decoder *d, ir_ref r)
             return 0;
         const ir_value *v = &d->f->values.at[r];
         if (v->def == IR_DEF_PARAM)
-            return (uint32_t)v->index + 1;
+            return d->function ? 0 : (uint32_t)v->index + 1;
         if (v->def != IR_DEF_INST)
             return 0;
         const ir_inst *i = ir_at(d->f, v->owner);
+        if (i->op == IR_LOCAL && d->function)
+            return 0;
         if (i->op == IR_LOCAL || i->op == IR_SHARED || i->op == IR_CONSTANT)
             return STATIC_SEGMENT + array_segment(d, i);
         if (i->op != IR_PTRADD && i->op != IR_PTRCAST && i->op != IR_UNIFORM)
@@ -407,7 +410,10 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
         } else if (op == IR_EXIT || op == IR_NEXT) {
             decode_transfer(d, i);
         } else if (decode_special(i) >= 0) {
-            d->slot[i->result] = d->p->specials[decode_special(i)];
+            d->slot[i->result] = d->specials[decode_special(i)];
+        } else if (op == IR_LOCAL && d->function) {
+            slots_for(d, i->result, 1);
+            decode_local(d, i);
         } else if (op == IR_LOCAL || op == IR_SHARED || op == IR_CONSTANT) {
             d->slot[i->result] = decode_address_slot(d, array_segment(d, i));
         } else {
@@ -426,6 +432,109 @@ static void decode_region(decoder *d, ir_region_id region, uint32_t depth)
     }
 }
 
+// --- functions
+
+// What a decoder knows of one function alone.
+static void open_func(decoder *d, const ir_func *f)
+{
+    d->f = f;
+    d->depth = arena_array(d->scratch, uint32_t, f->insts.len);
+    for (size_t k = 0; k < COUNT(d->free_slots); k++) {
+        d->free_slots[k].len = 0;
+        d->move_slot[k] = 0;
+    }
+    d->is_acc = d->feeds = d->is_heir = d->is_robbed = NULL;
+    d->until = NULL;
+    d->same_slot = NULL;
+    if (d->watch)
+        decode_watch(d);
+    d->locals = ir_layout_locals(f, 16, d->scratch);
+}
+
+// Slots of the parameters and of what every warp has; the kernel must have the latter, too.
+static void alloc_window(decoder *d, uint32_t *kernel_bytes)
+{
+    interp_program *p = d->p;
+    interp_function *to = d->function;
+    uint32_t *specials = arena_array(d->scratch, uint32_t, SPECIAL_COUNT);
+    for (int s = 0; s < SPECIAL_COUNT; s++)
+        specials[s] = NO_SLOT;
+    for (ir_inst_id id = 1; id < d->f->insts.len; id++) {
+        int s = decode_special(ir_at(d->f, id));
+        if (s < 0 || specials[s] != NO_SLOT)
+            continue;
+        if (p->specials[s] == NO_SLOT && s >= SPECIAL_BLOCKDIM_X)
+            p->specials[s] = uniform_new(d, 4);
+        specials[s] = p->specials[s];
+        if (s >= SPECIAL_BLOCKDIM_X)
+            continue;
+        if (p->specials[s] == NO_SLOT) {
+            p->specials[s] = *kernel_bytes;
+            *kernel_bytes += LANES * 4;
+        }
+        specials[s] = p->reg_bytes;
+        p->reg_bytes += LANES * 4;
+    }
+    memcpy(to->specials, specials, sizeof to->specials);
+    d->specials = specials;
+    to->params = d->extra.len;
+    to->param_count = d->f->params.len;
+    for (uint32_t k = 0; k < d->f->params.len; k++) {
+        ir_type type = (ir_type)d->f->params.at[k].type;
+        uint32_t slot = slot_new(d, type);
+        d->slot[d->f->first_param + k] = slot;
+        vec_push(d->a, &d->extra, slot);
+        vec_push(d->a, &d->extra, ir_type_size(type));
+    }
+    to->result = NO_SLOT;
+    if (d->f->returns.len) {
+        to->result = slot_new(d, (ir_type)d->f->returns.at[0]);
+        to->result_bytes = ir_type_size((ir_type)d->f->returns.at[0]);
+    }
+    d->fixed_bytes = p->reg_bytes;
+}
+
+static void decode_function(decoder *d, uint32_t index)
+{
+    interp_program *p = d->p;
+    const ir_func *f = d->wanted.at[index];
+    uint32_t kernel_bytes = p->reg_bytes, kernel_depth = p->frame_depth;
+    interp_function *to = d->function = &p->functions[index];
+    p->reg_bytes = p->frame_depth = 0;
+    to->name = str_format(d->a, "%s", f->name);
+    to->start = d->code.len;
+    open_func(d, f);
+    uint32_t align = 16; // of all frames
+    for (uint32_t k = 0; k < f->locals.len; k++)
+        align = f->locals.at[k].align > align ? f->locals.at[k].align : align;
+    to->local_bytes = (uint32_t)ir_round_up(d->locals.bytes, align);
+    live_func(d);
+    alloc_window(d, &kernel_bytes);
+    decode_region(d, f->body, 0);
+    decode_facts(d);
+    to->reg_bytes = p->reg_bytes;
+    to->frame_depth = p->frame_depth;
+    p->reg_bytes = kernel_bytes;
+    p->frame_depth = kernel_depth;
+    p->local_bytes += (uint64_t)to->local_bytes * (f->is_bounded ? f->recursion_limit : 1);
+}
+
+// Every call on the way down has its frame, and a circle's limit bounds all of its functions.
+static void decode_functions(decoder *d)
+{
+    interp_program *p = d->p;
+    if (!d->wanted.len)
+        return;
+    p->functions = arena_array(d->a, interp_function, d->f->module->funcs.len);
+    p->local_bytes = ir_round_up(p->local_bytes, 16);
+    p->own_local_bytes = p->local_bytes;
+    p->stack_segment = decode_segment(d, SEGMENT_LOCAL, "the stack", p->local_bytes, 0, 1);
+    for (uint32_t k = 0; k < d->wanted.len; k++)
+        decode_function(d, k);
+    p->function_count = d->wanted.len;
+    p->segments[p->stack_segment].size = p->local_bytes - p->own_local_bytes;
+}
+
 interp_program *interp_decode(arena *a, const ir_func *f)
 {
     return interp_decode_watched(a, f, 0);
@@ -441,16 +550,15 @@ interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch
     d.arrays = map_make(scratch);
     d.files = map_make(scratch);
     d.place_index = map_make(scratch);
-    d.depth = arena_array(scratch, uint32_t, f->insts.len);
+    d.number = arena_array(scratch, uint32_t, f->module->funcs.len + 1);
     p->name = str_format(a, "%s", f->name);
     p->allows_early_return = f->allows_early_return;
     vec_push(a, &d.places, (place){.file = ""});
     d.watch = watch;
-    if (watch)
-        decode_watch(&d);
-    d.locals = ir_layout_locals(f, 16, scratch);
+    p->granule = 8;
+    open_func(&d, f);
     d.shared = ir_layout_shared(f, 16, scratch);
-    p->local_bytes = d.locals.bytes;
+    p->local_bytes = p->own_local_bytes = d.locals.bytes;
     p->shared_bytes = d.shared.bytes;
     p->dynamic_at = ir_round_up(d.shared.behind, 64);
     live_func(&d);
@@ -458,6 +566,7 @@ interp_program *interp_decode_watched(arena *a, const ir_func *f, unsigned watch
     decode_strings(&d);
     decode_region(&d, f->body, 0);
     decode_facts(&d);
+    decode_functions(&d);
     p->code = d.code.at;
     p->code_len = d.code.len;
     p->info = d.info.at;

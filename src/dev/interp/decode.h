@@ -21,6 +21,10 @@ typedef struct decoder {
     uint32_t *slot;   // per value
     uint32_t *preset; // per value: slot + 1 it must be made in
     uint32_t fixed_bytes;
+    uint32_t *specials;          // slot of each, or NO_SLOT: the kernel's or the function's
+    interp_function *function;   // being decoded; NULL: the kernel itself
+    uint32_t *number;            // per function of the module: 1 + its place in p->functions
+    vec(const ir_func *) wanted; // functions that are called, by that place
     vec(uint32_t) free_slots[4]; // by size class
     uint32_t move_slot[4];       // for cycles of moves; 0: none yet (slot + 1)
     map constants[4];            // bits -> slot + 1
@@ -72,6 +76,9 @@ void decode_watch(decoder *d);
 // The special whose slot is the result of `i`, or -1.
 int decode_special(const ir_inst *i);
 void decode_plain(decoder *d, const ir_inst *i); // results have slots
+void decode_call(decoder *d, const ir_inst *i);
+void decode_return(decoder *d, const ir_inst *i);
+void decode_local(decoder *d, const ir_inst *i); // of a function
 typedef enum move_kind { MOVE_EXIT, MOVE_NEXT, MOVE_ALL } move_kind;
 // Parallel moves of `from` into the slots of the values first, first + 1, …
 void decode_moves(decoder *d, const ir_inst *at, ir_ref first, const ir_ref *from, uint32_t count,

@@ -245,12 +245,53 @@ static void decode_other(decoder *d, const ir_inst *i)
         c->size = (uint8_t)ir_type_size(ir_type_of(d->f, ir_operand(d->f, i, 0)));
 }
 
+// --- calls
+void decode_call(decoder *d, const ir_inst *i)
+{
+    const ir_func *callee = d->f->module->funcs.at[i->aux];
+    must(callee->is_kept && i->result_count <= 1);
+    if (!d->number[i->aux]) {
+        vec_push(d->scratch, &d->wanted, callee);
+        d->number[i->aux] = d->wanted.len;
+    }
+    uint32_t list = d->extra.len;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        vec_push(d->a, &d->extra, decode_slot(d, ir_operand(d->f, i, k)));
+    code *c = decode_emit(d, CODE_CALL, i);
+    c->a = d->number[i->aux] - 1;
+    c->b = list;
+    c->c = i->operand_count;
+    c->d = i->result_count ? d->slot[i->result] : NO_SLOT;
+}
+
+// Lanes return at different times: each puts its own result.
+void decode_return(decoder *d, const ir_inst *i)
+{
+    if (i->operand_count) {
+        code *c = decode_emit(d, CODE_MOVE, i);
+        c->d = d->function->result;
+        c->a = decode_slot(d, ir_operand(d->f, i, 0));
+        c->size = (uint8_t)d->function->result_bytes;
+        c->count = 3;
+    }
+    decode_emit(d, CODE_LEAVE, i);
+}
+
+void decode_local(decoder *d, const ir_inst *i)
+{
+    code *c = decode_emit(d, CODE_LOCAL, i);
+    c->d = d->slot[i->result];
+    c->u.imm = (int64_t)(((uint64_t)(STATIC_SEGMENT + d->p->stack_segment) << INTERP_SEGMENT_BITS) +
+                         d->locals.at[i->aux]);
+}
+
 void decode_plain(decoder *d, const ir_inst *i)
 {
     if (i->op == IR_CALL)
-        bug("kernel '%s' still has a call: the inline pass must run before the interpreter",
-            d->f->name);
-    if (i->op == IR_LOAD || i->op == IR_STORE)
+        decode_call(d, i);
+    else if (i->op == IR_RETURN && d->function)
+        decode_return(d, i);
+    else if (i->op == IR_LOAD || i->op == IR_STORE)
         decode_access(d, i);
     else if (i->op == IR_PRINT)
         decode_print(d, i);
@@ -303,7 +344,8 @@ void decode_facts(decoder *d)
         p->keeps_warps = true;
         if (ir_type_of(f, ir_operand(f, i, 0)) == IR_PTR_SHARED)
             continue;
-        bool commutes = i->op == IR_ATOMIC && i->aux != IR_AT_XCHG && i->aux < IR_AT_FADD;
+        bool commutes = i->op == IR_ATOMIC && i->aux != IR_AT_XCHG && i->aux < IR_AT_FADD &&
+                        !d->function; // whose kinds nobody compares with the kernel's
         p->is_sequential |= !commutes || used[i->result];
         kinds |= 1u << (i->aux & 31);
     }

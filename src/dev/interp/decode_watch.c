@@ -202,7 +202,7 @@ void decode_watch(decoder *d)
     w.locals = arena_array(d->scratch, local_facts, f->locals.len + 1);
     d->watched = arena_array(d->scratch, uint8_t, f->insts.len);
     look_at_locals(&w);
-    uint32_t granule = 8;
+    uint32_t granule = d->p->granule;
     for (ir_inst_id id = 1; id < f->insts.len; id++) {
         const ir_inst *i = ir_at(f, id);
         if (!is_wanted(&w, i))

@@ -85,6 +85,9 @@ typedef enum code_op {
     CODE_TOUCHED, // watched: a register operand of wgmma was set
     CODE_SHADDR,
     CODE_MAPA,
+    CODE_LOCAL, // the address of an array in the function's frame: imm + where that is
+    CODE_CALL,  // a: function; arguments extra[b … b + c); d: the result's slot, or NO_SLOT
+    CODE_LEAVE, // `return` of a function
     CODE_BLOCK,
     CODE_IF,
     CODE_LOOP,
@@ -109,7 +112,7 @@ typedef enum watch_flag {
 typedef struct code {
     uint8_t op;     // code_op
     uint8_t size;   // bytes of one element
-    uint8_t count;  // elements; MOVE: 1 for next, 0 for exit
+    uint8_t count;  // elements; MOVE: 0 for exit, 1 for next, 2 for all lanes, 3 for return
     uint8_t type;   // ir_type
     uint16_t align; // bytes the address must be a multiple of
     uint16_t depth; // frame: of the target (EXIT, NEXT, MOVE) or its own (control)
@@ -180,6 +183,21 @@ typedef enum special {
 } special;
 #define NO_SLOT 0xffffffffu
 
+// A device function that is called. Its registers are a window of their own, one for every call
+// that has not returned; its arrays lie in the stack, which is one more local array of each lane.
+typedef struct interp_function {
+    const char *name;
+    uint32_t start;        // of its code
+    uint32_t reg_bytes;    // of the window
+    uint32_t frame_depth;  // deepest nesting
+    uint32_t local_bytes;  // of one lane's frame in the stack
+    uint32_t result;       // slot in the window, or NO_SLOT
+    uint32_t result_bytes; // of one lane
+    uint32_t params;       // extra[params …): slot and size of each parameter
+    uint32_t param_count;
+    uint32_t specials[SPECIAL_BLOCKDIM_X]; // slots in the window, or NO_SLOT
+} interp_function;
+
 typedef struct param_info {
     const char *name;
     uint32_t slot; // uniform slot or NO_SLOT
@@ -210,9 +228,13 @@ struct interp_program {
     uint8_t *uniform;     // the launch area with the constants filled in
     uint32_t uniform_bytes;
     uint32_t specials[SPECIAL_COUNT]; // slot or NO_SLOT
-    uint64_t local_bytes;             // of one lane
-    uint64_t shared_bytes;            // static
-    uint64_t dynamic_at;              // where dynamic shared memory begins; a multiple of 64
+    uint64_t local_bytes;             // of one lane: the kernel's own arrays, then the stack
+    uint64_t own_local_bytes;         // without the stack
+    uint32_t stack_segment;           // of it, when there are functions
+    interp_function *functions;
+    uint32_t function_count;
+    uint64_t shared_bytes; // static
+    uint64_t dynamic_at;   // where dynamic shared memory begins; a multiple of 64
     uint64_t param_bytes;
     uint8_t *const_bytes;
     uint64_t const_size;
@@ -245,6 +267,17 @@ typedef enum warp_state {
     WARP_FAILED
 } warp_state;
 
+// A call that has not returned: what its caller goes on with, and the function's own memory.
+typedef struct activation {
+    uint8_t *caller_registers;
+    frame *caller_frames;
+    const code *back; // the call
+    uint32_t caller_depth;
+    uint32_t lanes; // that made it
+    uint32_t function;
+    void *memory; // registers and frames; kept for the next call
+} activation;
+
 typedef struct warp {
     uint8_t *base[2]; // registers; the launch area
     uint8_t *locals;  // each array 32 times
@@ -257,6 +290,11 @@ typedef struct warp {
     uint64_t steps;
     const code *ended[LANES]; // where a lane returned; NULL: it has not
     struct nv_warp *nv;       // NULL unless the program has_nv
+    uint8_t *own_registers;   // the kernel's, which hold the specials
+    frame *own_frames;
+    activation *calls; // calls[0 … call_count) have not returned
+    uint32_t call_count, call_cap;
+    uint32_t stack_used; // bytes of one lane's stack
 } warp;
 
 typedef struct segment {
@@ -276,6 +314,7 @@ typedef struct runner { // one block of one host thread's work
     uint64_t shared_size;
     warp *warps;
     uint32_t warp_count; // of a block
+    uint32_t kept_warps; // that exist at once
     uint32_t threads;    // of a block
     uint32_t block[3];
     uint64_t block_rank;
@@ -334,9 +373,11 @@ typedef struct interp_hooks {
     void (*block)(runner *r);         // a block starts
     void (*warp)(runner *r, warp *w); // a warp starts
     void (*barrier)(runner *r);       // every warp of the block has passed a barrier
-    bool (*failed)(runner *r);        // a block has failed; true: go on with the next
-    void (*end)(runner *r);           // no more blocks
-    const async_hooks *async;         // only used when the program has_nv, or for clusters
+    // The active lanes' bytes [at, at + bytes) of the stack are a new frame.
+    void (*frame)(runner *r, warp *w, uint64_t at, uint64_t bytes);
+    bool (*failed)(runner *r); // a block has failed; true: go on with the next
+    void (*end)(runner *r);    // no more blocks
+    const async_hooks *async;  // only used when the program has_nv, or for clusters
 } interp_hooks;
 
 static inline void *slot_at(const warp *w, uint32_t slot)
@@ -393,6 +434,22 @@ void nv_start_block(runner *r);
 bool nv_end_block(runner *r);
 bool nv_waits_for_cluster(const runner *r); // and for nothing else
 bool nv_fault_waiting(runner *r);           // all of r's warps have stopped and some wait
+
+// calls.c
+bool call_enter(runner *r, warp *w, const code *c); // false: no memory; the error is set
+// The innermost function is left by all: where its caller goes on.
+const code *call_leave(runner *r, warp *w);
+void call_local(const runner *r, warp *w, const code *c);
+// The calls that have not returned, innermost first, equal neighbours as one. Returns how many of
+// `most` were written; *more is the number of calls that had no room.
+typedef struct call_site {
+    const code *at;
+    uint32_t times;
+} call_site;
+uint32_t call_trace(const warp *w, call_site *out, uint32_t most, uint32_t *more);
+// Whether code `index` is of the function that runs in `w`.
+bool call_is_inside(const runner *r, const warp *w, uint32_t index);
+void calls_free(warp *w);
 
 // warpops.c
 void warp_shuffle(warp *w, const code *c);

@@ -42,6 +42,20 @@ static void add_thread(runner *r, const warp *w, uint32_t lane)
                r->block[0], r->block[1], r->block[2]);
 }
 
+static void add_calls(runner *r, const warp *w)
+{
+    enum { SHOWN = 6 };
+    call_site calls[SHOWN];
+    uint32_t more, count = call_trace(w, calls, SHOWN, &more);
+    for (uint32_t k = 0; k < count; k++) {
+        add_place(r->error, "called at", place_at(r, calls[k].at));
+        if (calls[k].times > 1)
+            fault_text(r->error, ", %u times", calls[k].times);
+    }
+    if (more)
+        fault_text(r->error, "\n  and %u more calls", more);
+}
+
 static void start(runner *r, const code *c, diag_code kind)
 {
     const place *p = place_at(r, c);
@@ -66,6 +80,7 @@ bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_co
     r->error->thread = w->index * LANES + lane;
     fault_text(r->error, "%s", what);
     add_place(r->error, "at", place_at(r, c));
+    add_calls(r, w);
     add_thread(r, w, lane);
     return false;
 }

@@ -22,7 +22,7 @@ typedef struct grid {
 } grid;
 
 // Of one thread; twice what GPUs allow. Also keeps the sums of runner_init small.
-static const uint64_t local_limit = 1 << 20, shared_limit = 1 << 24;
+static const uint64_t local_limit = 1 << 20, shared_limit = 1 << 24, stack_limit = 1 << 23;
 
 static bool no_memory(interp_error *e, const interp_program *p, uint64_t bytes)
 {
@@ -64,11 +64,13 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
     uint64_t states = round_up(warps * sizeof(warp));
     uint64_t total =
         warps * (regs + locals + frames) + states + table + round_up(r->shared_size) + 64;
-    bool is_sane = p->local_bytes <= local_limit && p->shared_bytes <= shared_limit;
+    bool is_sane = p->own_local_bytes <= local_limit && p->local_bytes <= stack_limit &&
+                   p->shared_bytes <= shared_limit;
     uint8_t *at = is_sane ? calloc(1, (size_t)total) : NULL;
     if (!at)
         return no_memory(error, p, total);
     r->memory = at;
+    r->kept_warps = (uint32_t)warps;
     at = (uint8_t *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
     r->segments = (void *)at;
     r->warps = (void *)(at += table);
@@ -76,8 +78,11 @@ static bool runner_init(runner *r, grid *g, interp_error *error)
     r->shared = at;
     at += round_up(r->shared_size);
     for (uint64_t k = 0; k < warps; k++, at += regs + locals + frames)
-        r->warps[k] = (warp){
-            .base = {at, g->uniform}, .locals = at + regs, .frames = (void *)(at + regs + locals)};
+        r->warps[k] = (warp){.base = {at, g->uniform},
+                             .locals = at + regs,
+                             .frames = (void *)(at + regs + locals),
+                             .own_registers = at,
+                             .own_frames = (void *)(at + regs + locals)};
     for (uint32_t k = 0; k < p->segment_count; k++) {
         const segment_info *i = &p->segments[k];
         segment *s = &r->segments[k];
@@ -102,6 +107,8 @@ static void runners_free(runner *all, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) {
         nv_free(&all[k]);
+        for (uint32_t n = 0; all[k].warps && n < all[k].kept_warps; n++)
+            calls_free(&all[k].warps[n]);
         free(all[k].memory);
     }
     free(all);

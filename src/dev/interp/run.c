@@ -68,7 +68,7 @@ static const code *if_enter(const runner *r, warp *w, const code *c)
 }
 
 // A region has ended and no lane is active: finds where some lane goes on. NULL: all have returned.
-static const code *region_end(const runner *r, warp *w)
+static const code *region_end(runner *r, warp *w)
 {
     const code *start = r->program->code;
     while (w->depth) {
@@ -90,16 +90,16 @@ static const code *region_end(const runner *r, warp *w)
         if (w->active)
             return start + f->at->u.to.end;
     }
-    return NULL;
+    return w->call_count ? call_leave(r, w) : NULL;
 }
 
 static void move_lanes(warp *w, const code *c)
 {
     uint8_t *d = slot_at(w, c->d);
     const uint8_t *a = slot_at(w, c->a);
-    const frame *f = c->count == 2 ? NULL : &w->frames[c->depth];
+    const frame *f = c->count >= 2 ? NULL : &w->frames[c->depth];
     // When every lane that could have a stake moves, all 32 may.
-    if (!f || w->active == (c->count ? f->round : f->entry)) {
+    if (c->count == 2 || (f && w->active == (c->count ? f->round : f->entry))) {
         if (c->size == 4)
             memcpy(d, a, 4 * LANES);
         else
@@ -150,8 +150,8 @@ static bool check_condition(runner *r, const warp *w, const code *c)
     if (c->op == CODE_ASSUME)
         return fault_raise(r, w, c, lowest_lane(broken), K6030, "the kernel's assume() is false");
     str what = c->b < r->program->string_count ? r->program->strings[c->b] : STR("");
-    return fault_raise(r, w, c, lowest_lane(broken), K6024, "assertion failed: %.*s", (int)what.len,
-                       what.at);
+    return fault_raise(r, w, c, lowest_lane(broken), channel_assert_code(what), "%s%.*s",
+                       channel_assert_prefix(what), (int)what.len, what.at);
 }
 
 static bool check_bounds(runner *r, const warp *w, const code *c)
@@ -270,6 +270,22 @@ static void warp_run(runner *r, warp *w)
         case CODE_TOUCHED: nv_touched(w); break;
         case CODE_SHADDR: nv_shaddr(r, w, c); break;
         case CODE_MAPA: nv_mapa(r, w, c); break;
+        case CODE_LOCAL: call_local(r, w, c); break;
+        case CODE_CALL:
+            fine = call_enter(r, w, c);
+            pc = r->program->code + r->program->functions[c->a].start;
+            if (!fine || steps < look_at)
+                break;
+            w->steps = steps;
+            w->pc = pc;
+            if (look_up(r, w, c))
+                return;
+            fine = false;
+            break;
+        case CODE_LEAVE:
+            w->active = 0;
+            pc = region_end(r, w);
+            break;
         case CODE_BLOCK: frame_enter(w, c); break;
         case CODE_IF: pc = if_enter(r, w, c); break;
         case CODE_LOOP: frame_enter(w, c); break;
@@ -327,12 +343,15 @@ static void warp_start(runner *r, warp *w, uint32_t index)
     w->lanes = count >= LANES ? ALL_LANES : (1u << count) - 1;
     w->active = w->lanes;
     w->depth = 0;
+    w->base[0] = w->own_registers;
+    w->frames = w->own_frames;
+    w->call_count = w->stack_used = 0;
     w->pc = p->code;
     w->state = WARP_READY;
     w->steps = 0;
     memset(w->ended, 0, sizeof w->ended);
-    if (p->local_bytes)
-        memset(w->locals, 0, p->local_bytes * LANES);
+    if (p->own_local_bytes)
+        memset(w->locals, 0, p->own_local_bytes * LANES);
     for (int axis = 0; axis < 3; axis++) {
         fill(w, p->specials[SPECIAL_BLOCK_X + axis], r->block[axis]);
         if (knows_threads || p->specials[SPECIAL_THREAD_X + axis] == NO_SLOT)

@@ -11,6 +11,7 @@
 static const target opencl_target = {
     .name = "opencl",
     .family = "opencl",
+    .has_no_calls = true,
     .caps =
         {
             .subgroup = 32,

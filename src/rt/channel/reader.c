@@ -47,6 +47,15 @@ void channel_print_lost(kiln_module *m, uint32_t count, int bytes)
     context_print(m->k, text_of, (size_t)len < sizeof text_of ? (size_t)len : sizeof text_of - 1);
 }
 
+// A site may stand in a function that kernels call.
+static const char *kind_of(const kiln_module *m, const channel_site *site)
+{
+    for (size_t k = 0; k < m->kernel_count; k++)
+        if (!strcmp(m->kernels[k]->name, site->kernel))
+            return "kernel";
+    return "function";
+}
+
 kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault)
 {
     if (fault->site >= m->site_count)
@@ -56,11 +65,11 @@ kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault)
     if (site->line)
         snprintf(where, sizeof where, "\n  at %s:%u:%u", site->file, site->line, site->column);
     if (site->op == IR_ASSERT)
-        error_set(
-            m->k, KILN_E_KERNEL, K6024,
-            "kernel '%s': assertion failed: %.*s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)",
-            site->kernel, (int)site->text.len, site->text.at, where, fault->thread[0],
-            fault->thread[1], fault->thread[2], fault->block[0], fault->block[1], fault->block[2]);
+        error_set(m->k, KILN_E_KERNEL, channel_assert_code(site->text),
+                  "%s '%s': %s%.*s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)",
+                  kind_of(m, site), site->kernel, channel_assert_prefix(site->text),
+                  (int)site->text.len, site->text.at, where, fault->thread[0], fault->thread[1],
+                  fault->thread[2], fault->block[0], fault->block[1], fault->block[2]);
     else if (site->op == IR_BOUNDS) {
         char message[256];
         channel_bounds_text(message, sizeof message, site->text, site->elem, fault->values[0],
@@ -71,10 +80,10 @@ kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault)
                   fault->block[0], fault->block[1], fault->block[2]);
     } else
         error_set(m->k, KILN_E_KERNEL, K6025,
-                  "kernel '%s': the kernel called trap()%s\n  in thread (%u, %u, %u) of block (%u, "
+                  "%s '%s': the kernel called trap()%s\n  in thread (%u, %u, %u) of block (%u, "
                   "%u, %u)",
-                  site->kernel, where, fault->thread[0], fault->thread[1], fault->thread[2],
-                  fault->block[0], fault->block[1], fault->block[2]);
+                  kind_of(m, site), site->kernel, where, fault->thread[0], fault->thread[1],
+                  fault->thread[2], fault->block[0], fault->block[1], fault->block[2]);
     error_add_place(m->k, site->kernel, site->file, site->line, site->column);
     return KILN_E_KERNEL;
 }

@@ -55,6 +55,30 @@ static void fill_place(const check *k, uint32_t index, const char **file, int *l
     *column = p ? (int)p->column : 0;
 }
 
+// Says through which calls the thread came, when it is still there.
+static void add_calls(const check *k, const runner *r, diag *d, spot at)
+{
+    enum { SHOWN = 4 };
+    const warp *w = NULL;
+    for (uint32_t n = 0; n < r->kept_warps && !w; n++)
+        if (r->warps[n].index == at.thread / LANES)
+            w = &r->warps[n];
+    if (!w || !at.code || !call_is_inside(r, w, at.code - 1))
+        return;
+    call_site calls[SHOWN];
+    uint32_t more, count = call_trace(w, calls, SHOWN, &more);
+    for (uint32_t n = 0; n < count; n++) {
+        span call = span_of(k, (uint32_t)(calls[n].at - r->program->code) + 1);
+        const char *name = r->program->functions[calls[n].at->a].name;
+        if (call.lo && calls[n].times > 1)
+            diag_label(d, call, "'%s' is called here, %u times", name, calls[n].times);
+        else if (call.lo)
+            diag_label(d, call, "'%s' is called here", name);
+    }
+    if (more)
+        diag_note(d, "%u more calls wait outside of these", more);
+}
+
 finding *finding_new(check *k, const runner *r, diag_code kind, spot at, const spot *other,
                      const char *format, ...)
 {
@@ -82,6 +106,7 @@ finding *finding_new(check *k, const runner *r, diag_code kind, spot at, const s
     f->other_code = other ? other->code : 0;
     f->ds = diags_in(k->a, k->sources);
     f->d = diag_raise(f->ds, kind, span_of(k, at.code), "%s", message);
+    add_calls(k, r, f->d, at);
     f->shown =
         (kiln_finding){.code = name, .message = message, .array = "", .other_file = "", .count = 1};
     fill_place(k, at.code, &f->shown.file, &f->shown.line, &f->shown.column, &f->shown.use_line);

@@ -197,6 +197,9 @@ static bool step(runner *r, warp *w, const code *c)
     case CODE_TOUCHED:
     case CODE_SHADDR:
     case CODE_MAPA:
+    case CODE_LOCAL:
+    case CODE_CALL:
+    case CODE_LEAVE:
     case CODE_BLOCK:
     case CODE_IF:
     case CODE_LOOP:
@@ -228,7 +231,16 @@ static void on_warp(runner *r, warp *w)
     check *k = check_of(r);
     k->sync[w->index] = 0;
     if (k->local_stride)
-        memset(k->local_set + w->index * k->local_stride, 0, k->local_stride);
+        memset(k->local_set + w->index * k->local_stride, 0, r->program->own_local_bytes * LANES);
+}
+
+static void on_frame(runner *r, warp *w, uint64_t at, uint64_t bytes)
+{
+    check *k = check_of(r);
+    const segment *stack = &r->segments[r->program->stack_segment];
+    uint8_t *set = k->local_set + w->index * k->local_stride + (uintptr_t)stack->base + at;
+    for (uint32_t left = w->active; left; left &= left - 1)
+        memset(set + lowest_lane(left) * stack->lane_stride, 0, bytes);
 }
 
 static void on_barrier(runner *r)
@@ -282,7 +294,7 @@ static bool on_failed(runner *r)
             what = "code marked unreachable() was reached";
         else if (e->code == K6028)
             what = "the kernel does not end";
-        else if (e->code >= K6041 && e->code <= K6043)
+        else if ((e->code >= K6041 && e->code <= K6043) || e->code == K6080 || e->code == K6081)
             what = message_of(k, e);
         else if (e->code != K6025)
             what = diag_code_title(e->code);
@@ -303,6 +315,7 @@ static bool on_failed(runner *r)
 const interp_hooks check_hooks = {.step = step,
                                   .block = on_block,
                                   .warp = on_warp,
+                                  .frame = on_frame,
                                   .barrier = on_barrier,
                                   .failed = on_failed,
                                   .end = shadow_settle,

@@ -226,6 +226,7 @@ static void walk_kernel(io *x, kiln_kernel *kernel)
     io_value(x, &kernel->max_threads);
     io_value(x, &kernel->cluster);
     io_value(x, &kernel->talks);
+    io_value(x, &kernel->stack_bytes);
     io_value(x, &kernel->resources.spill_stores);
     io_value(x, &kernel->resources.spill_loads);
     io_value(x, &kernel->hidden_count);

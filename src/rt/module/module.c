@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "back/back.h"
 #include "base/knobs.h"
 #include "compile.h"
 #include "rt/module/image.h"
@@ -69,6 +70,7 @@ static void add_kernel(kiln_module *m, const ir_func *f)
     kernel->file = at.file ? copy(m->a, at.file->path) : NULL;
     kernel->line = at.file ? at.line : 0;
     kernel->talks = channel_is_used(f);
+    kernel->stack_bytes = stack_bytes(f, m->a);
 }
 
 static str copy_str(arena *a, str s)
