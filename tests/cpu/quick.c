@@ -24,6 +24,8 @@ static bool count_file(kiln *k, const char *path, int optimise, bool talks, tall
         return false;
     }
     for (size_t n = 0; n < m->kernel_count; n++) {
+        if (m->kernels[n]->stack_bytes) // recursion is interpreted
+            continue;
         t->kernels++;
         t->quick += cpu_kernel_of(m->kernels[n])->quick != NULL;
         if (!cpu_kernel_of(m->kernels[n])->quick && talks)

@@ -48,6 +48,36 @@ static const row rows[] = {
      {0},
      0,
      "K6024"},
+    {"recursion",
+     "static u32 f1(u32 n) { return n ? f1(n - 1) * 3 + 1 : 2; } kernel block(64) void f(u32 *out) "
+     "{ out[global_x()] = f1(global_x() % 60); }",
+     {4},
+     {0},
+     0,
+     NULL},
+    {"recursion too deep",
+     "static u32 f1(u32 n) { return n ? f1(n - 1) * 3 + 1 : 2; } kernel block(64) void f(u32 *out) "
+     "{ out[global_x()] = f1(global_x()); }",
+     {4},
+     {0},
+     0,
+     "K6080"},
+    {"stray function",
+     "typedef u32 (*fn)(u32); static u32 f1(u32 n) { return n + 1; } static const fn all[2] = "
+     "{f1, 0}; kernel block(64) void f(u32 *out) { out[global_x()] = all[global_x() / "
+     "70](global_x()); }",
+     {4},
+     {0},
+     0,
+     "K6081"},
+    {"function of another type",
+     "typedef u32 (*fn)(u32); static i64 f1(i64 n) { return n + 1; } static u32 f2(u32 n) { return "
+     "n; } kernel block(64) void f(u32 *out) { fn g = global_x() == 80 ? (fn)f1 : f2; "
+     "out[global_x()] = g(global_x()); }",
+     {4},
+     {0},
+     0,
+     "K6081"},
     {"trap",
      "kernel block(64) void f(u32 *out) { if (global_x() == 99) trap(); out[0] = 7; }",
      {4},

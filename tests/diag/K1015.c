@@ -1,8 +1,13 @@
-// A pointer to a function in a kernel: an error that says why there is none.
+// A member that is a function, where a pointer to one was meant.
 #include <kiln/kernel.h>
 
-kernel block(64) void f(f32 *x, u32 n)
+struct shape {
+    f32 size;
+    f32 area(f32 scale);
+};
+
+kernel block(64) void f(f32 *x)
 {
-    f32 (*op)(f32) = 0;
-    x[0] = 1;
+    struct shape s;
+    x[0] = s.size;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 bool gen_mixed(uint64_t seed, unsigned number, FILE *out);
+bool gen_calls(uint64_t seed, unsigned number, FILE *out);
 bool gen_memory(uint64_t seed, unsigned number, FILE *out);
 
 #endif

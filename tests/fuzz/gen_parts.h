@@ -69,5 +69,8 @@ gen_type gen_int_type(gen *g);
 void gen_expr(gen *g, gen_type t, int depth);
 void gen_condition(gen *g, int depth);
 void gen_index(gen *g, uint32_t length, int depth);
+// gen_stmt.c: a fresh variable; a statement that any thread may run by itself.
+gen_var *gen_declare(gen *g, gen_type t, uint32_t length);
+void gen_statement(gen *g, int depth);
 
 #endif

@@ -621,6 +621,16 @@ static void uniform(gen *g, int depth)
     }
 }
 
+gen_var *gen_declare(gen *g, gen_type t, uint32_t length)
+{
+    return declare(g, t, length);
+}
+
+void gen_statement(gen *g, int depth)
+{
+    divergent(g, depth, false);
+}
+
 // --- whole programs
 static void helper(gen *g)
 {

@@ -13,6 +13,8 @@ const fuzz_profile fuzz_profiles[] = {
     {"mixed", "expressions, control flow, barriers and warp operations", open_prelude, gen_mixed, 0,
      false},
     {"memory", "loads and stores over few small arrays", open_prelude, gen_memory, 0, false},
+    {"call", "recursion, functions that stay functions, tables of pointers", open_prelude,
+     gen_calls, 0, false},
     {"simt", "all scalar types on lanes, against plain C over arrays of lanes", simt_prelude,
      simt_write, 0, false},
     {"csmith", "programs of Csmith (a Debian package)", csmith_prelude, csmith_write, 20, true},

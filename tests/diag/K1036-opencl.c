@@ -1,4 +1,5 @@
-// Two functions that call each other: an error at the call that closes the circle, with the way labelled.
+// flags: --target opencl
+// Recursion on a device that has no stack: refused by name, for every function of the circle.
 #include <kiln/kernel.h>
 
 static f32 down(f32 v);
