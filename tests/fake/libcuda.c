@@ -465,6 +465,22 @@ static cu_result fake_function_attribute(int *value, int attribute, cu_function 
     *value = attribute == CU_FN_MAX_THREADS ? 1024 : attribute == CU_FN_REGISTERS ? 24 : 0;
     return CU_OK;
 }
+static size_t stack_limit = 1024;
+
+static cu_result fake_set_limit(int limit, size_t value)
+{
+    if (limit != CU_LIMIT_STACK || value > 512 << 10) // more than the driver gives a thread
+        return CU_INVALID_VALUE;
+    stack_limit = value;
+    return CU_OK;
+}
+
+static cu_result fake_get_limit(size_t *value, int limit)
+{
+    *value = stack_limit;
+    return limit == CU_LIMIT_STACK ? CU_OK : CU_INVALID_VALUE;
+}
+
 static cu_result fake_function_set(cu_function f, int attribute, int value)
 {
     if (attribute == CU_FN_MAX_DYNAMIC_SHARED)
