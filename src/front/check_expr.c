@@ -574,13 +574,6 @@ ast_expr *check_rvalue(front *f, ast_expr *e)
 {
     if (is_poison(e))
         return e;
-    if (e->kind == E_STRING) {
-        diag *d = diag_raise(f->diags, K2043, e->at, "a string cannot be a value in a kernel");
-        diag_label(d, e->at,
-                   "strings may only be printf formats, %%s arguments, static_assert "
-                   "messages and initialisers of character arrays");
-        return check_poison(f, e);
-    }
     const type *t = e->type;
     if (t->kind == TY_ARRAY)
         return check_wrap(f, e, CONVERT_DECAY, type_pointer(f->in, t->base));

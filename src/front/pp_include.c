@@ -1,5 +1,6 @@
 // #include: where a header is looked for, and what happens when it is not there. Order: Kiln's own
-// headers and the C library's names it knows (no file is read for those), the including file's
+// headers and the C library's names it knows (no file is read for those; the text of lib/libc is
+// Kiln's own), the including file's
 // folder (quoted form; of the ops that come with the library: its own texts), the include folders.
 // An unknown <system> header is empty: a kernel file may hold host code, and what a kernel needs of
 // such a header it will miss by name. Start at pp_include.
@@ -161,7 +162,12 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
     if (where.kind == FOUND_KNOWN) {
         p->headers |= where.header;
         p->has_kernel |= where.header == HDR_KERNEL && !p->file->file->is_builtin;
-        return;
+        const char *shown = str_format(p->f->in, "<%.*s>", (int)name.len, name.at);
+        where = (found){.kind = FOUND_EMBEDDED, .path = shown};
+        where.text = embed_find(str_format(p->f->in, "lib/libc/%.*s", (int)name.len, name.at),
+                                &where.text_len);
+        if (!where.text)
+            return;
     }
     if (where.kind == FOUND_NOTHING) {
         if (is_quoted)

@@ -146,7 +146,7 @@ static const known_header headers[] = {
     {"kiln/kernel.h", HDR_KERNEL}, {"stdint.h", HDR_STDINT},   {"inttypes.h", HDR_STDINT}, {"stddef.h", HDR_STDDEF},
     {"stdbool.h", HDR_STDBOOL},    {"math.h", HDR_MATH},       {"tgmath.h", HDR_MATH},     {"limits.h", HDR_LIMITS},
     {"float.h", HDR_FLOAT},        {"assert.h", HDR_ASSERT},   {"stdalign.h", HDR_ALIGN},  {"stdio.h", HDR_STDDEF},
-    {"stdlib.h", HDR_STDDEF},      {"string.h", HDR_STDDEF},   {"time.h", HDR_STDDEF},
+    {"stdlib.h", HDR_STDDEF},      {"string.h", HDR_STDDEF},   {"time.h", HDR_STDDEF},    {"ctype.h", HDR_STDDEF},
     // For the host only.
     {"kiln/kiln.h", HDR_ALWAYS},   {"kiln/ir.h", HDR_ALWAYS},  {"kiln/ops.h", HDR_ALWAYS}, {"kiln/nn.h", HDR_ALWAYS},
 };

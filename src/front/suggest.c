@@ -161,9 +161,18 @@ static const struct {
     {" malloc calloc realloc free alloca aligned_alloc ",
      "a kernel cannot allocate memory: use an array of constant length, shared memory, or a buffer "
      "that the host passes"},
-    {" strlen strcpy strncpy strcmp strncmp strcat strchr strstr sprintf snprintf atoi atof "
-     "strtol ",
-     "text stays on the host: a kernel has only printf, and arrays of char"},
+    {" strlen strnlen strcpy strncpy stpcpy strcat strncat strcmp strncmp strchr strrchr strstr "
+     "strspn "
+     "strcspn strpbrk strtok_r memchr ",
+     "'#include <string.h>' brings it"},
+    {" atoi atol atoll strtol strtoul strtoll strtoull qsort bsearch div ldiv lldiv labs llabs "
+     "rand_r ",
+     "'#include <stdlib.h>' brings it"},
+    {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
+     "isxdigit tolower toupper ",
+     "'#include <ctype.h>' brings it"},
+    {" sprintf snprintf sscanf atof strtod strtof ",
+     "a kernel has only printf; text and floats are converted on the host"},
     {" puts putchar fprintf fputs perror fflush fopen fclose fread fwrite scanf getchar ",
      "a kernel has no files: printf(\"…\", …) prints, everything else goes through buffers"},
     {" exit abort _Exit quick_exit raise longjmp setjmp signal ",
@@ -173,7 +182,6 @@ static const struct {
      "the order of threads"},
     {" time gettimeofday clock_gettime sleep usleep nanosleep ",
      "nano_time() and clock_cycles() read a clock, nano_sleep(ns) waits"},
-    {" qsort bsearch ", "there are no function pointers: write the loop with its comparison"},
     {" va_start va_arg va_end va_copy ",
      "functions take a fixed number of arguments: pass an array and a count"},
 };

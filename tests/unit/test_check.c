@@ -290,7 +290,7 @@ TEST(check_host_tables_are_silent_until_used)
                 "");
     expect_file("static const char *const names[] = {\"a\", \"b\"};\n"
                 "kernel void k(i32 *p) { p[0] = names[0][0]; p[1] = names[1][0]; }",
-                "K2043");
+                "K2106");
     expect_file("static i32 counter = 3; kernel void k(i32 *p) { p[0] = counter; }", "K2054");
 }
 

@@ -1,0 +1,194 @@
+// <stdlib.h> for kernels: numbers from text, quotients, sorting and searching, a generator of
+// random numbers whose state the caller keeps. There is no errno: a number out of range is the
+// nearest one that there is.
+#pragma once
+
+typedef struct div_t {
+    int quot, rem;
+} div_t;
+typedef struct ldiv_t {
+    long quot, rem;
+} ldiv_t;
+typedef struct lldiv_t {
+    long long quot, rem;
+} lldiv_t;
+
+static long labs(long x)
+{
+    return x < 0 ? -x : x;
+}
+
+static long long llabs(long long x)
+{
+    return x < 0 ? -x : x;
+}
+
+static div_t div(int a, int b)
+{
+    return (div_t){a / b, a % b};
+}
+
+static ldiv_t ldiv(long a, long b)
+{
+    return (ldiv_t){a / b, a % b};
+}
+
+static lldiv_t lldiv(long long a, long long b)
+{
+    return (lldiv_t){a / b, a % b};
+}
+
+// --- numbers from text
+static int __k_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 10
+           : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+                                  : 99;
+}
+
+// The magnitude and the sign; *end is where the number ends, or `s` when there is none.
+static u64 __k_number(const char *s, const char **end, int base, bool *is_negative, bool *is_over)
+{
+    const char *at = s;
+    u64 value = 0;
+    *is_negative = *is_over = false;
+    *end = s;
+    while (*at == ' ' || (*at >= '\t' && *at <= '\r'))
+        at++;
+    if (*at == '-' || *at == '+') {
+        *is_negative = *at == '-';
+        at++;
+    }
+    bool is_hex = *at == '0' && (at[1] == 'x' || at[1] == 'X') && __k_digit(at[2]) < 16;
+    if ((base == 0 || base == 16) && is_hex) {
+        at += 2;
+        base = 16;
+    } else if (base == 0) {
+        base = *at == '0' ? 8 : 10;
+    }
+    for (; __k_digit(*at) < base; at++) {
+        u64 digit = (u64)__k_digit(*at);
+        *is_over = *is_over || value > (0xffffffffffffffffull - digit) / (u64)base;
+        value = value * (u64)base + digit;
+        *end = at + 1;
+    }
+    return value;
+}
+
+static unsigned long long strtoull(const char *s, char **end, int base)
+{
+    bool is_negative, is_over;
+    const char *stop;
+    u64 value = __k_number(s, &stop, base, &is_negative, &is_over);
+    if (end)
+        *end = (char *)stop;
+    return is_over ? 0xffffffffffffffffull : is_negative ? 0 - value : value;
+}
+
+static long long strtoll(const char *s, char **end, int base)
+{
+    bool is_negative, is_over;
+    const char *stop;
+    u64 value = __k_number(s, &stop, base, &is_negative, &is_over);
+    u64 most = 0x7fffffffffffffffull + (is_negative ? 1u : 0u);
+    if (end)
+        *end = (char *)stop;
+    if (is_over || value > most)
+        value = most;
+    return (i64)(is_negative ? 0 - value : value);
+}
+
+static unsigned long strtoul(const char *s, char **end, int base)
+{
+    return strtoull(s, end, base);
+}
+
+static long strtol(const char *s, char **end, int base)
+{
+    return strtoll(s, end, base);
+}
+
+static int atoi(const char *s)
+{
+    return (int)strtoll(s, NULL, 10);
+}
+
+static long atol(const char *s)
+{
+    return strtoll(s, NULL, 10);
+}
+
+static long long atoll(const char *s)
+{
+    return strtoll(s, NULL, 10);
+}
+
+// --- sorting and searching
+static void __k_swap(u8 *a, u8 *b, u64 size)
+{
+    for (u64 n = 0; n < size; n++) {
+        u8 kept = a[n];
+        a[n] = b[n];
+        b[n] = kept;
+    }
+}
+
+// Restores the heap below `root`: every element is at least as large as its children.
+static void __k_sift(u8 *base, u64 root, u64 count, u64 size,
+                     int (*compare)(const void *, const void *))
+{
+    while (2 * root + 1 < count) {
+        u64 child = 2 * root + 1;
+        if (child + 1 < count && compare(base + child * size, base + (child + 1) * size) < 0)
+            child++;
+        if (compare(base + root * size, base + child * size) >= 0)
+            return;
+        __k_swap(base + root * size, base + child * size, size);
+        root = child;
+    }
+}
+
+// A heap sort: no stack, no memory, n log n whatever the order. Equal elements may change places.
+static void qsort(void *base, u64 count, u64 size, int (*compare)(const void *, const void *))
+{
+    u8 *first = (u8 *)base;
+    for (u64 root = count / 2; root > 0; root--)
+        __k_sift(first, root - 1, count, size, compare);
+    for (u64 last = count; last > 1; last--) {
+        __k_swap(first, first + (last - 1) * size, size);
+        __k_sift(first, 0, last - 1, size, compare);
+    }
+}
+
+static void *bsearch(const void *key, const void *base, u64 count, u64 size,
+                     int (*compare)(const void *, const void *))
+{
+    const u8 *from = (const u8 *)base;
+    while (count) {
+        const u8 *middle = from + count / 2 * size;
+        int order = compare(key, middle);
+        if (order == 0)
+            return (void *)middle;
+        if (order > 0) {
+            from = middle + size;
+            count = (count - 1) / 2;
+        } else {
+            count /= 2;
+        }
+    }
+    return NULL;
+}
+
+// --- random numbers: three steps of a linear congruential generator give 31 bits
+static int rand_r(unsigned *seed)
+{
+    u32 state = *seed, result = 0;
+    for (u32 step = 0; step < 3; step++) {
+        u32 bits = step == 0 ? 11 : 10;
+        state = state * 1103515245u + 12345u;
+        result = result << 10 ^ (state / 65536u) % (1u << bits);
+    }
+    *seed = state;
+    return (int)result;
+}
