@@ -86,10 +86,14 @@ static void keep_stage(void *user, const char *name, front *f, ir_module *m)
     for (uint32_t i = 0; i < m->funcs.len && is_first; i++)
         if (m->funcs.at[i]->is_kernel && !add_kernel(v, m->funcs.at[i]->name))
             v->no_memory = true;
+    uint64_t functions = 0; // that kernels may call: a change of one changes them all
+    for (uint32_t i = 0; i < m->funcs.len; i++)
+        if (!m->funcs.at[i]->is_kernel)
+            functions = functions * 31 + ir_hash_func(m->funcs.at[i]);
     bool *changed = calloc((size_t)v->kernel_count + 1, sizeof *changed);
     for (uint32_t i = 0; i < m->funcs.len && changed; i++) {
         int at = m->funcs.at[i]->is_kernel ? kernel_named(v, m->funcs.at[i]->name) : -1;
-        uint64_t hash = at < 0 ? 0 : ir_hash_func(m->funcs.at[i]);
+        uint64_t hash = at < 0 ? 0 : ir_hash_func(m->funcs.at[i]) ^ functions;
         if (at < 0 || v->hashes[at] == hash)
             continue;
         v->hashes[at] = hash;
