@@ -17,6 +17,8 @@ $(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
 OP_SUITE_OBJ := $(OP_SUITES:%.c=$(O)/%.o)
 $(T)/ops: $(T)/ops_main.o $(OP_SUITE_OBJ) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $^ -o $@ $(LIBS)
+$(T)/ops_check: $(T)/ops_check.o $(OP_SUITE_OBJ) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) -Wl,--wrap=kiln_compile,--wrap=kiln_launch $^ -o $@ $(LIBS)
 
 # The generated parts of docs/ops and of kiln/ops.h, from ops.def and the suites
 .PHONY: op-pages
@@ -113,7 +115,7 @@ $(E)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(E)/devices.o $(E)/device.o $(BUI
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
