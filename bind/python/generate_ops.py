@@ -99,8 +99,8 @@ def classify(parsed, function, struct):
         is_optional = bool(OPTIONAL.search(one.text)) and name != "out" or (function.name, name) in shapes.OPTIONAL
         if one.type == "kiln_view" and not one.is_pointer:
             like = re.match(r"as (\w+)", one.text)
-            if (function.name, name) in shapes.INPUTS:
-                is_result = False
+            if (function.name, name) in shapes.INPUTS | shapes.GIVEN:
+                is_result = (function.name, name) in shapes.GIVEN
             elif is_backward:  # out and its sisters come from the forward call
                 is_result = name in rules or (name[0] == "d" and not name.startswith("dout"))
             else:
@@ -111,7 +111,7 @@ def classify(parsed, function, struct):
             elif one.count:
                 result.append(("views", name, str(one.count)))
             elif is_result:
-                pair = name[1:] if name[0] == "d" and name[1:] in forward else like.group(1) if like and like.group(1) in forward else None
+                pair = None if (function.name, name) in shapes.GIVEN else name[1:] if name[0] == "d" and name[1:] in forward else like.group(1) if like and like.group(1) in forward else None
                 sisters = [f.name for f in struct.fields if f.type == "kiln_view" and f.text == one.text]
                 if name in rules:
                     extra = rules[name].__name__
@@ -144,6 +144,8 @@ def classify(parsed, function, struct):
             result.append(("axis", name, ""))
         else:
             result.append(("bool" if one.type == "bool" else "float" if one.type in ("float", "double") else "int", name, ""))
+    if function.name in shapes.EXTRA:
+        result.append(("extra", *shapes.EXTRA[function.name]))
     return result
 
 
@@ -178,6 +180,9 @@ def signature(parsed, fields, first_of):
         elif kind == "numbers":
             plain.append("%s=()" % python_name(name))
             typed.append("%s: Sequence[int | float] = ..." % python_name(name))
+        elif kind == "extra":
+            plain.append("%s=%s" % (name, extra))
+            typed.append("%s: %s = ..." % (name, "Sequence[int]" if extra == "()" else "int"))
         elif kind == "pointer":
             plain.append("%s=None" % python_name(name))
             typed.append("%s: Sequence[int | float] | None = ..." % python_name(name))

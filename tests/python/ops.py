@@ -202,6 +202,41 @@ def movement(device):
     raises(kiln.ArgumentError, ["dimensions"], ops.concat, [a, a[0]], axis=0, device=device)
 
 
+@on_each_device
+def indices_and_order(device):
+    x = numpy.random.default_rng(7).standard_normal((4, 6)).astype("f4")
+    close(ops.sort(x, axis=0, device=device), numpy.sort(x, 0))
+    out, index = ops.sort(x, index=True, is_descending=True, device=device)
+    close(index, numpy.argsort(-x, 1, kind="stable"))
+    keys, moved = ops.sort(x[0], values=numpy.arange(6), device=device)
+    close(moved, numpy.argsort(x[0]))
+    out, index = ops.topk(x, k=2, index=True, device=device)
+    close(out, -numpy.sort(-x, 1)[:, :2])
+    close(ops.histogram(x, bins=4, low=-2, high=2, device=device), numpy.histogram(x, 4, (-2, 2))[0])
+    close(ops.pad(x, before=[1], after=[0, 2], device=device), numpy.pad(x, ((1, 0), (0, 2))))
+    close(ops.embedding(x, numpy.array([[3, 0]]), device=device), x[[[3, 0]]])
+    close(ops.gather(x, numpy.array([1, 5]), form="take", axis=1, device=device), x[:, [1, 5]])
+    close(ops.gather(x, numpy.array([[1, 5]] * 4), axis=1, device=device), numpy.take_along_axis(x, numpy.array([[1, 5]] * 4), 1))
+    assert ops.upsample(x, sizes=(8, 6), device=device).shape == (8, 6)
+    noise = ops.random(out=numpy.empty((50, 40), "f4"), seed=3, beta=1.0, device=device)
+    assert 0.45 < noise.mean() < 0.55 and (noise == ops.random(out=numpy.empty((50, 40), "f4"), seed=3, beta=1.0, device=device)).all()
+    assert (ops.generate(op="eye", out=numpy.empty((3, 3), "f4"), alpha=1.0, device=device) == numpy.eye(3)).all()
+    raises(kiln.ArgumentError, ["random", "'out'"], ops.random, out=None)
+    cos, sin = numpy.empty((5, 4), "f4"), numpy.empty((5, 4), "f4")
+    ops.rope_tables(cos=cos, sin=sin, base=10000.0, device=device)
+    q = numpy.random.default_rng(8).standard_normal((2, 5, 8)).astype("f4")
+    turned = ops.rope(q, cos, sin, device=device)
+    close(ops.rope_backward(turned, cos, sin, device=device), q, 1e-5)
+    images = numpy.random.default_rng(9).standard_normal((2, 4, 3, 3)).astype("f4")
+    out, mean, scale = ops.group_norm(images, groups=2, device=device)
+    grouped = images.reshape(2, 2, -1)
+    want = (grouped - grouped.mean(-1, keepdims=True)) / numpy.sqrt(grouped.var(-1, keepdims=True) + 1e-5)
+    close(out, want.reshape(images.shape), 1e-4)
+    assert ops.group_norm_backward(images, mean, scale, images, groups=2, device=device).shape == images.shape
+    out, mean, scale = ops.batch_norm(images, device=device)
+    close(out.mean((0, 2, 3)), numpy.zeros(4), 1e-5)
+
+
 @test
 def gradients_of_elementwise_ops():
     a, b = numpy.array([1.0, 2, 3], "f4"), numpy.array([4.0, 5, 6], "f4")

@@ -64,6 +64,8 @@ class Op:
         for kind, name, extra in self.fields:
             at[name] = len(words)
             count = int(extra) if kind in ("views", "numbers") else 1
+            if kind == "extra":
+                continue
             is_view = kind in ("in", "in?", "out", "out?", "work", "views")
             words += [NO_VIEW if is_view else bytes(self.sizes[name]) if kind == "zeros" else False if kind == "bool" else 0] * count
         places = [at[name] for name in names]
@@ -111,10 +113,8 @@ class Op:
                 many = arrays[name] = [self._input("%s[%d]" % (name, n), v) for n, v in enumerate(value)]
                 setattr(given, name, many)
                 named += [("%s[%d]" % (name, n), one) for n, one in enumerate(many)]
-        if not named:
-            raise ArgumentError("%s: no array was given" % call)
         _no_gradient(call, [(name, one.source) for name, one in named])
-        like = named[0][1]
+        like = named[0][1] if named else self._first_result(values)
         numbers = self._numbers(given, like, values)
         for (kind, name, extra), value in zip(self.fields, values):
             if kind in ("out", "out?", "work"):
@@ -140,6 +140,13 @@ class Op:
             borrowed.finish()
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _first_result(self, values: tuple[Any, ...]) -> Described:
+        """Of an op without operands: the array that it fills."""
+        for (kind, name, _), value in zip(self.fields, values):
+            if kind == "out" and value is not None:
+                return self._input(name, value)
+        raise ArgumentError("%s: 'out' must be given: an array for the result" % self.call)
+
     def _numbers(self, given: Any, like: Described, values: tuple[Any, ...]) -> dict[str, Any]:
         numbers: dict[str, Any] = {}
         for (kind, name, extra), value in zip(self.fields, values):
@@ -154,7 +161,7 @@ class Op:
                 value = tuple(value) if not isinstance(value, (int, float)) else (value,)
                 if len(value) > int(extra):
                     raise ArgumentError("%s: %s takes at most %s numbers" % (self.call, name, extra))
-            elif kind not in ("bool", "int", "float", "pointer"):
+            elif kind not in ("bool", "int", "float", "pointer", "extra"):
                 continue
             numbers[name] = value
             setattr(given, name, value)
@@ -172,7 +179,7 @@ class Op:
             raise ArgumentError("%s: '%s' must be given: an array for the result" % (self.call, name))
         if extra.startswith("query:"):
             return None
-        if kind == "work" and not any(k == "out?" and arrays.get(n) for k, n, _ in self.fields):
+        if kind == "work" and self.call in _shapes.WORK_FOR and not any(arrays.get(n) for n in _shapes.WORK_FOR[self.call]):
             return None
         if extra.startswith("like:"):
             source = arrays.get(extra[5:])
@@ -199,7 +206,9 @@ class Op:
         """The values of the description, field by field."""
         words: list[Any] = []
         for kind, name, extra in self.fields:
-            if kind in ("in", "in?", "out", "out?", "work"):
+            if kind == "extra":  # the shape of a result needed it, the description has no such field
+                words.append([])
+            elif kind in ("in", "in?", "out", "out?", "work"):
                 one = arrays.get(name)
                 words.append([borrowed.view(one, kind not in ("in", "in?")) if one is not None else NO_VIEW])
             elif kind == "views":
@@ -243,6 +252,8 @@ def _field_sizes(form: str, fields: list[tuple[str, str, str]]) -> list[int]:
     words = [w for w in re.findall(r"\d*[a-zA-Z?]", form) if not w.endswith("x")]
     sizes, at = [], 0
     for kind, _, extra in fields:
+        if kind == "extra":
+            continue
         count = int(extra) if kind in ("views", "numbers") else 1
         sizes.append(int(words[at][:-1]) if words[at].endswith("s") else 0)
         at += count

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-I32, F32 = 6, 14  # KILN_I32, KILN_F32: checked by the tests
+I32, I64, F32 = 6, 8, 14  # KILN_I32 …: checked by the tests
 I8, F8E4 = 2, 12
 
 Rule = Callable[[Any], "tuple[tuple[int, ...], int]"]
@@ -84,15 +84,108 @@ def one_number(v: Any) -> tuple[tuple[int, ...], int]:
     return (), F32
 
 
-# Operands whose comments do not say that they may be left out; operands with the name of a result.
-OPTIONAL = {("kiln_norm_forward", "residual"), ("kiln_norm_forward", "sum"), ("kiln_norm_backward", "weight"), ("kiln_cross_entropy_backward", "weight"), ("kiln_cross_entropy_backward", "total_weight")}
+def like_values(v: Any) -> tuple[tuple[int, ...], int]:
+    return v.values.shape, v.values.kind
+
+
+def indices_like_x(v: Any) -> tuple[tuple[int, ...], int]:
+    return v.x.shape, I64
+
+
+def topk(v: Any) -> tuple[tuple[int, ...], int]:
+    return (*v.x.shape[: v.axis], v.k, *v.x.shape[v.axis + 1 :]), v.x.kind
+
+
+def topk_indices(v: Any) -> tuple[tuple[int, ...], int]:
+    return topk(v)[0], I64
+
+
+def histogram(v: Any) -> tuple[tuple[int, ...], int]:
+    return (v.bins,), I64
+
+
+def padded(v: Any) -> tuple[tuple[int, ...], int]:
+    rank = len(v.x.shape)
+    before, after = ((*given, *(0,) * (rank - len(given))) for given in (v.before, v.after))
+    return tuple(a + n + b for a, n, b in zip(before, v.x.shape, after)), v.x.kind
+
+
+def upsampled(v: Any) -> tuple[tuple[int, ...], int]:
+    return tuple(v.sizes) or v.x.shape, v.x.kind
+
+
+def embedded(v: Any) -> tuple[tuple[int, ...], int]:
+    return (*v.index.shape, v.weight.shape[-1]), v.weight.kind
+
+
+def gathered(v: Any) -> tuple[tuple[int, ...], int]:
+    x, index = v.x.shape, v.index.shape
+    if v.form == 0:  # elements
+        return index, v.x.kind
+    if v.form == 1:  # take
+        return (*x[: v.axis], *index, *x[v.axis + 1 :]), v.x.kind
+    return (*index[:-1], *x[index[-1] :]), v.x.kind
+
+
+def group_statistics(v: Any) -> tuple[tuple[int, ...], int]:
+    return (v.x.shape[0] * v.groups,), F32
+
+
+def channel_statistics(v: Any) -> tuple[tuple[int, ...], int]:
+    return (v.x.shape[1],), F32
+
+
+def channels(v: Any) -> tuple[tuple[int, ...], int]:
+    return (v.x.shape[1],), v.x.kind
+
+
+def _channel_work(v: Any, numbers: int) -> tuple[tuple[int, ...], int]:
+    count = 1
+    for size in v.x.shape:
+        count *= size
+    last = v.x.shape[-1] if len(v.x.shape) > 2 else 1
+    return (2 * (count // max(last, 1) + numbers),), F32
+
+
+def group_work(v: Any) -> tuple[tuple[int, ...], int]:
+    return _channel_work(v, v.x.shape[0] * v.groups)
+
+
+def batch_work(v: Any) -> tuple[tuple[int, ...], int]:
+    return _channel_work(v, v.x.shape[1])
+
+
+# Operands whose comments do not say that they may be left out.
+OPTIONAL = {
+    ("kiln_norm_forward", "residual"), ("kiln_norm_forward", "sum"), ("kiln_norm_backward", "weight"), ("kiln_cross_entropy_backward", "weight"),
+    ("kiln_cross_entropy_backward", "total_weight"), ("kiln_sort_forward", "index"), ("kiln_sort_forward", "values"),
+    ("kiln_sort_forward", "values_out"), ("kiln_topk_forward", "index"), ("kiln_generate", "in"), ("kiln_group_norm_forward", "weight"),
+    ("kiln_group_norm_forward", "bias"), ("kiln_group_norm_backward", "weight"), ("kiln_batch_norm_forward", "weight"),
+    ("kiln_batch_norm_forward", "bias"), ("kiln_batch_norm_backward", "weight"),
+}  # fmt: skip
+# Operands with the name of a result; results with the name of an operand, given by the caller.
 INPUTS = {("kiln_cross_entropy_backward", "dloss"), ("kiln_norm_backward", "dsum")}
-WITH = {("norm", "sum"): "residual"}  # results that are made where this operand is given
+GIVEN = {("kiln_rope_tables", "cos"), ("kiln_rope_tables", "sin")}
+# Numbers that no field has, but that the shape of a result needs: (function): name, default.
+EXTRA = {"kiln_topk_forward": ("k", "1"), "kiln_histogram": ("bins", "10"), "kiln_pad_forward": ("after", "()"), "kiln_upsample_forward": ("sizes", "()")}
+WORK_FOR = {"norm_backward": ("dweight", "dbias")}  # a workspace is only needed where one of these results is wanted
+WITH = {("norm", "sum"): "residual", ("sort", "values_out"): "values"}  # results that are made where this operand is given
 
 RULES: dict[str, dict[str, Rule]] = {
     "kiln_matmul": {"out": matmul},
     "kiln_attention_forward": {"out": attention_out, "lse": attention_lse},
     "kiln_concat": {"whole": concat},
+    "kiln_pad_forward": {"out": padded},
+    "kiln_gather_forward": {"out": gathered},
+    "kiln_embedding_forward": {"out": embedded},
+    "kiln_upsample_forward": {"out": upsampled},
+    "kiln_sort_forward": {"out": like_x, "index": indices_like_x, "values_out": like_values},
+    "kiln_topk_forward": {"out": topk, "index": topk_indices},
+    "kiln_histogram": {"out": histogram},
+    "kiln_group_norm_forward": {"out": like_x, "mean": group_statistics, "scale": group_statistics, "workspace": group_work},
+    "kiln_group_norm_backward": {"dx": like_x, "dweight": channels, "dbias": channels, "workspace": group_work},
+    "kiln_batch_norm_forward": {"out": like_x, "mean": channel_statistics, "scale": channel_statistics, "workspace": batch_work},
+    "kiln_batch_norm_backward": {"dx": like_x, "dweight": channels, "dbias": channels, "workspace": batch_work},
     "kiln_cross_entropy_forward": {"loss": loss, "lse": like_targets, "total_weight": one_number},
     "kiln_softmax_backward": {"dx": like_out},
     "kiln_norm_forward": {"sum": like_x},
