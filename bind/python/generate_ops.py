@@ -63,9 +63,10 @@ def elementwise_rows(text):
     return rows
 
 
-def query_of(parsed, query):
-    """How a workspace is asked for: the call, and whether it counts floats or bytes."""
-    return "query:%s:%s" % (query, "u8" if parsed.functions[query].parameters[-1].name == "bytes" else "f32")
+def query_of(parsed, query, text):
+    """How a workspace is asked for: the call, and what it counts: bytes, or elements of the type that the comment names."""
+    said = re.match(r"(u32|i32|f32|u64|f64)\b", text)
+    return "query:%s:%s" % (query, "u8" if parsed.functions[query].parameters[-1].name == "bytes" else said.group(1) if said else "f32")
 
 
 def family(parsed, function, generate):
@@ -106,7 +107,7 @@ def classify(parsed, function, struct):
             else:
                 is_result = name in rules or name == "out" or name.startswith("out_")
             if name == "workspace":
-                extra = rules[name].__name__ if name in rules else query_of(parsed, query) if query in parsed.functions else "given"
+                extra = rules[name].__name__ if name in rules else query_of(parsed, query, one.text) if query in parsed.functions else "given"
                 result.append(("work", name, extra))
             elif one.count:
                 result.append(("views", name, str(one.count)))
