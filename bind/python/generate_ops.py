@@ -93,11 +93,14 @@ def classify(parsed, function, struct):
     rules = shapes.RULES.get(function.name, {})
     query = struct.name.removesuffix("_desc") + "_workspace"
     is_backward = struct.name.endswith("_backward_desc")
-    result, lists = [], []
+    result, lists, has_result = [], [], False
     first_input = None
     for one in struct.fields:
         name = one.name
         is_optional = bool(OPTIONAL.search(one.text)) and name != "out" or (function.name, name) in shapes.OPTIONAL
+        # what a description has behind its result came later, or is rarely given
+        is_behind = has_result and not is_backward and (function.name, name) not in shapes.REQUIRED
+        has_result |= name == "out"
         if one.type == "kiln_view" and not one.is_pointer:
             like = re.match(r"as (\w+)", one.text)
             if (function.name, name) in shapes.INPUTS | shapes.GIVEN:
@@ -125,7 +128,7 @@ def classify(parsed, function, struct):
                 result.append(("out?" if is_optional else "out", name, extra))
             else:
                 first_input = first_input or name
-                result.append(("in?" if is_optional else "in", name, ""))
+                result.append(("in?" if is_optional or is_behind else "in", name, ""))
         elif one.type == "kiln_view":
             lists.append(name)
             result.append(("written" if (function.name, name) in shapes.WRITTEN else "viewlist", name, ""))

@@ -127,6 +127,23 @@ def gathered(v: Any) -> tuple[tuple[int, ...], int]:
     return (*index[:-1], *x[index[-1] :]), v.x.kind
 
 
+def bitwise(v: Any) -> tuple[tuple[int, ...], int]:
+    other = getattr(v, "b", None)
+    shape = broadcast(v.a.shape, other.shape) if other is not None else v.a.shape
+    if shape is None:
+        raise ValueError("bitwise: shapes %s and %s do not go together" % (list(v.a.shape), list(v.b.shape)))
+    return shape, v.a.kind
+
+
+def quantised(v: Any) -> tuple[tuple[int, ...], int]:
+    zero = getattr(v, "zero", None)
+    return v.x.shape, zero.kind if zero is not None else I8
+
+
+def dequantised(v: Any) -> tuple[tuple[int, ...], int]:
+    return v.x.shape, F32
+
+
 def group_statistics(v: Any) -> tuple[tuple[int, ...], int]:
     return (v.x.shape[0] * v.groups,), F32
 
@@ -161,11 +178,12 @@ OPTIONAL = {
     ("kiln_cross_entropy_backward", "total_weight"), ("kiln_sort_forward", "index"), ("kiln_sort_forward", "values"),
     ("kiln_sort_forward", "values_out"), ("kiln_topk_forward", "index"), ("kiln_generate", "in"), ("kiln_group_norm_forward", "weight"),
     ("kiln_group_norm_forward", "bias"), ("kiln_group_norm_backward", "weight"), ("kiln_batch_norm_forward", "weight"),
-    ("kiln_batch_norm_forward", "bias"), ("kiln_batch_norm_backward", "weight"),
+    ("kiln_bitwise", "b"), ("kiln_quantise", "zero"), ("kiln_dequantise", "zero"), ("kiln_batch_norm_forward", "bias"), ("kiln_batch_norm_backward", "weight"),
 }  # fmt: skip
+REQUIRED = {(call, name) for call in ("kiln_rope_forward", "kiln_rope_backward") for name in ("cos", "sin")}  # though they stand behind the result
 # Operands with the name of a result; results with the name of an operand, given by the caller.
 INPUTS = {("kiln_cross_entropy_backward", "dloss"), ("kiln_norm_backward", "dsum")}
-GIVEN = {("kiln_rope_tables", "cos"), ("kiln_rope_tables", "sin")}
+GIVEN = {("kiln_scatter", "out"), ("kiln_rope_tables", "cos"), ("kiln_rope_tables", "sin")}
 # Numbers that no field has, but that the shape of a result needs: (function): name, default.
 EXTRA = {"kiln_topk_forward": ("k", "1"), "kiln_histogram": ("bins", "10"), "kiln_pad_forward": ("after", "()"), "kiln_upsample_forward": ("sizes", "()")}
 WORK_FOR = {"norm_backward": ("dweight", "dbias")}  # a workspace is only needed where one of these results is wanted
@@ -182,6 +200,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "kiln_sort_forward": {"out": like_x, "index": indices_like_x, "values_out": like_values},
     "kiln_topk_forward": {"out": topk, "index": topk_indices},
     "kiln_histogram": {"out": histogram},
+    "kiln_bitwise": {"out": bitwise},
+    "kiln_quantise": {"out": quantised},
+    "kiln_dequantise": {"out": dequantised},
     "kiln_group_norm_forward": {"out": like_x, "mean": group_statistics, "scale": group_statistics, "workspace": group_work},
     "kiln_group_norm_backward": {"dx": like_x, "dweight": channels, "dbias": channels, "workspace": group_work},
     "kiln_batch_norm_forward": {"out": like_x, "mean": channel_statistics, "scale": channel_statistics, "workspace": batch_work},
