@@ -55,8 +55,8 @@ _attention = Op(
         ("in", "v", ""),
         ("out", "out", "attention_out"),
         ("out?", "lse", "attention_lse"),
-        ("in", "lengths", ""),
-        ("in", "pages", ""),
+        ("in?", "lengths", ""),
+        ("in?", "pages", ""),
         ("bool", "is_causal", ""),
         ("float", "scale", ""),
         ("stream", "stream", ""),
@@ -67,7 +67,7 @@ _attention = Op(
 )
 
 
-def attention(q, k, v, lengths, pages, *, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, out=None, lse=None, stream=None, device=None):
+def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, out=None, lse=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
     Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor [batch, length, 3, heads,
@@ -217,14 +217,14 @@ _pool = Op(
     [
         ("in", "x", ""),
         ("out", "out", "like:x"),
-        ("in", "indices", ""),
+        ("in?", "indices", ""),
         ("zeros", "shape", ""),
         ("stream", "stream", ""),
     ],
 )
 
 
-def pool(x, indices, *, out=None, stream=None, device=None):
+def pool(x, *, indices=None, out=None, stream=None, device=None):
     """pooling: one number for each place of a window, in every channel alone
 
     Along each dimension of space out has (size + pads - dilation * (window - 1) - 1) / stride + 1 elements, rounded down or up: the
@@ -375,20 +375,20 @@ _group_norm = Op(
     "160s160s160s160sQ160s160s160sdQ",
     [
         ("in", "x", ""),
-        ("out", "out", "like:x"),
-        ("in", "weight", ""),
-        ("in", "bias", ""),
+        ("out", "out", "like_x"),
+        ("in?", "weight", ""),
+        ("in?", "bias", ""),
         ("int", "groups", ""),
-        ("in", "mean", ""),
-        ("in", "scale", ""),
-        ("work", "workspace", "given"),
+        ("out", "mean", "group_statistics"),
+        ("out", "scale", "group_statistics"),
+        ("work", "workspace", "group_work"),
         ("float", "eps", ""),
         ("stream", "stream", ""),
     ],
 )
 
 
-def group_norm(x, weight, bias, mean, scale, *, groups=0, eps=1e-5, out=None, workspace=None, stream=None, device=None):
+def group_norm(x, *, weight=None, bias=None, groups=0, eps=1e-5, out=None, mean=None, scale=None, stream=None, device=None):
     """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
 
     Group norm: mean and variance of groups of neighbouring channels of an item. One channel in a group: instance norm.
@@ -396,7 +396,7 @@ def group_norm(x, weight, bias, mean, scale, *, groups=0, eps=1e-5, out=None, wo
         mean: results for backward: f32 [items * groups]
         scale: results for backward: f32 [items * groups]
     """
-    return _group_norm((x, out, weight, bias, groups, mean, scale, workspace, eps, None,), stream, device)
+    return _group_norm((x, out, weight, bias, groups, mean, scale, None, eps, None,), stream, device)
 
 
 _group_norm_backward = Op(
@@ -404,21 +404,21 @@ _group_norm_backward = Op(
     "160s160s160s160s160s160s160s160s160sQQ",
     [
         ("in", "x", ""),
-        ("in", "weight", ""),
+        ("in?", "weight", ""),
         ("in", "mean", ""),
         ("in", "scale", ""),
         ("in", "dout", ""),
-        ("out", "dx", "like:x"),
-        ("out?", "dweight", "like:weight"),
-        ("out?", "dbias", "given"),
-        ("work", "workspace", "given"),
+        ("out", "dx", "like_x"),
+        ("out?", "dweight", "channels"),
+        ("out?", "dbias", "channels"),
+        ("work", "workspace", "group_work"),
         ("int", "groups", ""),
         ("stream", "stream", ""),
     ],
 )
 
 
-def group_norm_backward(x, weight, mean, scale, dout, *, groups=0, dx=None, dweight=None, dbias=None, workspace=None, stream=None, device=None):
+def group_norm_backward(x, mean, scale, dout, *, weight=None, groups=0, dx=None, dweight=None, dbias=None, stream=None, device=None):
     """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
 
         x: of the forward call
@@ -428,7 +428,7 @@ def group_norm_backward(x, weight, mean, scale, dout, *, groups=0, dx=None, dwei
         dweight: without a buffer: not wanted
         dbias: without a buffer: not wanted
     """
-    return _group_norm_backward((x, weight, mean, scale, dout, dx, dweight, dbias, workspace, groups, None,), stream, device)
+    return _group_norm_backward((x, weight, mean, scale, dout, dx, dweight, dbias, None, groups, None,), stream, device)
 
 
 _batch_norm = Op(
@@ -436,14 +436,14 @@ _batch_norm = Op(
     "160s160s160s160s160s160s160s160s160sdd?7xQ",
     [
         ("in", "x", ""),
-        ("out", "out", "like:x"),
-        ("in", "weight", ""),
-        ("in", "bias", ""),
+        ("out", "out", "like_x"),
+        ("in?", "weight", ""),
+        ("in?", "bias", ""),
         ("in?", "running_mean", ""),
         ("in?", "running_variance", ""),
-        ("in", "mean", ""),
-        ("in", "scale", ""),
-        ("work", "workspace", "given"),
+        ("out", "mean", "channel_statistics"),
+        ("out", "scale", "channel_statistics"),
+        ("work", "workspace", "batch_work"),
         ("float", "eps", ""),
         ("float", "momentum", ""),
         ("bool", "is_eval", ""),
@@ -452,7 +452,7 @@ _batch_norm = Op(
 )
 
 
-def batch_norm(x, weight, bias, mean, scale, *, running_mean=None, running_variance=None, eps=1e-5, momentum=0.0, is_eval=False, out=None, workspace=None, stream=None, device=None):
+def batch_norm(x, *, weight=None, bias=None, running_mean=None, running_variance=None, eps=1e-5, momentum=0.0, is_eval=False, out=None, mean=None, scale=None, stream=None, device=None):
     """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
 
     Batch norm: mean and variance of a channel over all items. Running statistics r become r * (1 - momentum) + momentum * new, with
@@ -463,7 +463,7 @@ def batch_norm(x, weight, bias, mean, scale, *, running_mean=None, running_varia
         mean: results for backward: f32 [channels]
         scale: results for backward: f32 [channels]
     """
-    return _batch_norm((x, out, weight, bias, running_mean, running_variance, mean, scale, workspace, eps, momentum, is_eval, None,), stream, device)
+    return _batch_norm((x, out, weight, bias, running_mean, running_variance, mean, scale, None, eps, momentum, is_eval, None,), stream, device)
 
 
 _batch_norm_backward = Op(
@@ -471,21 +471,21 @@ _batch_norm_backward = Op(
     "160s160s160s160s160s160s160s160s160s?7xQ",
     [
         ("in", "x", ""),
-        ("in", "weight", ""),
+        ("in?", "weight", ""),
         ("in", "mean", ""),
         ("in", "scale", ""),
         ("in", "dout", ""),
-        ("out", "dx", "like:x"),
-        ("out?", "dweight", "like:weight"),
-        ("out?", "dbias", "given"),
-        ("work", "workspace", "given"),
+        ("out", "dx", "like_x"),
+        ("out?", "dweight", "channels"),
+        ("out?", "dbias", "channels"),
+        ("work", "workspace", "batch_work"),
         ("bool", "is_eval", ""),
         ("stream", "stream", ""),
     ],
 )
 
 
-def batch_norm_backward(x, weight, mean, scale, dout, *, is_eval=False, dx=None, dweight=None, dbias=None, workspace=None, stream=None, device=None):
+def batch_norm_backward(x, mean, scale, dout, *, weight=None, is_eval=False, dx=None, dweight=None, dbias=None, stream=None, device=None):
     """norms of channels: x is [items, channels, ...]; out = (x - mean) * scale * weight + bias with
 
         x: of the forward call
@@ -495,7 +495,7 @@ def batch_norm_backward(x, weight, mean, scale, dout, *, is_eval=False, dx=None,
         dweight: without a buffer: not wanted
         dbias: without a buffer: not wanted
     """
-    return _batch_norm_backward((x, weight, mean, scale, dout, dx, dweight, dbias, workspace, is_eval, None,), stream, device)
+    return _batch_norm_backward((x, weight, mean, scale, dout, dx, dweight, dbias, None, is_eval, None,), stream, device)
 
 
 _copy_view = Op(
@@ -573,16 +573,17 @@ _pad = Op(
     "160s160sqqqqqqqqi4xdQ",
     [
         ("in", "x", ""),
-        ("out", "out", "like:x"),
+        ("out", "out", "padded"),
         ("numbers", "before", "8"),
         ("enum", "mode", "kiln_pad_mode"),
         ("float", "value", ""),
         ("stream", "stream", ""),
+        ("extra", "after", "()"),
     ],
 )
 
 
-def pad(x, *, before=(), mode="constant", value=0.0, out=None, stream=None, device=None):
+def pad(x, *, before=(), mode="constant", value=0.0, after=(), out=None, stream=None, device=None):
     """pad: out[i] = x[i - before] along each dimension, and something else where x has no such
 
     Any type; x and out have the same. out's sizes say how much comes after x; negative amounts crop. With KILN_PAD_CIRCULAR out is x
@@ -593,7 +594,7 @@ def pad(x, *, before=(), mode="constant", value=0.0, out=None, stream=None, devi
         out: without an element in common
         value: of KILN_PAD_CONSTANT; must be a number of the type
     """
-    return _pad((x, out, before, mode, value, None,), stream, device)
+    return _pad((x, out, before, mode, value, None, after,), stream, device)
 
 
 _pad_backward = Op(
@@ -624,7 +625,7 @@ _gather = Op(
     [
         ("in", "x", ""),
         ("in", "index", ""),
-        ("out", "out", "like:x"),
+        ("out", "out", "gathered"),
         ("enum", "form", "kiln_index_form"),
         ("axis", "axis", ""),
         ("stream", "stream", ""),
@@ -650,7 +651,7 @@ _gather_backward = Op(
         ("in", "index", ""),
         ("in", "dout", ""),
         ("out", "dx", "given"),
-        ("work", "workspace", "query:kiln_gather_backward_workspace:f32"),
+        ("work", "workspace", "query:kiln_gather_backward_workspace:u32"),
         ("enum", "form", "kiln_index_form"),
         ("axis", "axis", ""),
         ("stream", "stream", ""),
@@ -676,7 +677,7 @@ _scatter = Op(
         ("in", "index", ""),
         ("in", "source", ""),
         ("out", "out", "like:index"),
-        ("work", "workspace", "query:kiln_scatter_workspace:f32"),
+        ("work", "workspace", "query:kiln_scatter_workspace:u32"),
         ("enum", "form", "kiln_index_form"),
         ("axis", "axis", ""),
         ("enum", "op", "kiln_scatter_op"),
@@ -703,13 +704,13 @@ _embedding = Op(
     [
         ("in", "weight", ""),
         ("in", "index", ""),
-        ("out", "out", "given"),
+        ("out", "out", "embedded"),
         ("stream", "stream", ""),
     ],
 )
 
 
-def embedding(weight, index, *, out, stream=None, device=None):
+def embedding(weight, index, *, out=None, stream=None, device=None):
     """embedding: out[i…] = weight[index[i…]]
 
         weight: [rows, columns]
@@ -726,7 +727,7 @@ _embedding_backward = Op(
         ("in", "index", ""),
         ("in", "dout", ""),
         ("out", "dweight", "given"),
-        ("work", "workspace", "query:kiln_embedding_backward_workspace:f32"),
+        ("work", "workspace", "query:kiln_embedding_backward_workspace:u32"),
         ("bool", "has_padding", ""),
         ("int", "padding", ""),
         ("bool", "is_added", ""),
@@ -821,7 +822,7 @@ _generate = Op(
     "i4x160s160sddqQ",
     [
         ("enum", "op", "kiln_generate_op"),
-        ("in", "in", ""),
+        ("in?", "in", ""),
         ("out", "out", "given"),
         ("float", "alpha", ""),
         ("float", "beta", ""),
@@ -831,7 +832,7 @@ _generate = Op(
 )
 
 
-def generate(x, *, op="fill", alpha=0.0, beta=0.0, diagonal=0, out, stream=None, device=None):
+def generate(*, op="fill", x=None, alpha=0.0, beta=0.0, diagonal=0, out, stream=None, device=None):
     """tensors from the indices of their elements
 
     The backward pass of a triangle is the same triangle of dout; it may be in place.
@@ -900,8 +901,8 @@ _rope_tables = Op(
     "kiln_rope_tables",
     "160s160s160sqddQ",
     [
-        ("in", "cos", ""),
-        ("in", "sin", ""),
+        ("out", "cos", "given"),
+        ("out", "sin", "given"),
         ("in?", "positions", ""),
         ("int", "offset", ""),
         ("float", "base", ""),
@@ -911,7 +912,7 @@ _rope_tables = Op(
 )
 
 
-def rope_tables(cos, sin, *, positions=None, offset=0, base=0.0, scale=0.0, stream=None, device=None):
+def rope_tables(*, positions=None, offset=0, base=0.0, scale=0.0, cos, sin, stream=None, device=None):
     """rope: rotary position embedding, pairs of numbers turned by an angle
 
     The tables: angle = (position + offset) * scale * base to the power of -2 * i / (2 * pairs), computed in f64.
@@ -930,21 +931,22 @@ _upsample = Op(
     "160s160si?3xQ",
     [
         ("in", "x", ""),
-        ("out", "out", "like:x"),
+        ("out", "out", "upsampled"),
         ("enum", "mode", "kiln_upsample_mode"),
         ("bool", "aligns_corners", ""),
         ("stream", "stream", ""),
+        ("extra", "sizes", "()"),
     ],
 )
 
 
-def upsample(x, *, mode="nearest", aligns_corners=False, out=None, stream=None, device=None):
+def upsample(x, *, mode="nearest", aligns_corners=False, sizes=(), out=None, stream=None, device=None):
     """upsample: x at other sizes
 
     Dimensions of other sizes in out are interpolated, up to three of them by KILN_UPSAMPLE_LINEAR: linear, bilinear, trilinear.
     Output i is at input (i + 0.5) * in / out - 0.5, but not below 0; with aligns_corners at i * (in - 1) / (out - 1).
     """
-    return _upsample((x, out, mode, aligns_corners, None,), stream, device)
+    return _upsample((x, out, mode, aligns_corners, None, sizes,), stream, device)
 
 
 _upsample_backward = Op(
@@ -974,14 +976,14 @@ _bitwise = Op(
     [
         ("enum", "op", "kiln_bitwise_op"),
         ("in", "a", ""),
-        ("in", "b", ""),
-        ("out", "out", "like:a"),
+        ("in?", "b", ""),
+        ("out", "out", "bitwise"),
         ("stream", "stream", ""),
     ],
 )
 
 
-def bitwise(a, b, *, op="and", out=None, stream=None, device=None):
+def bitwise(a, *, op="and", b=None, out=None, stream=None, device=None):
     """bits of integers: out = a op b
 
     All views have the same type; a and b are broadcast to out, which may be the same view as one.
@@ -995,14 +997,14 @@ _quantise = Op(
     [
         ("in", "x", ""),
         ("in", "scale", ""),
-        ("in", "zero", ""),
-        ("out", "out", "like:x"),
+        ("in?", "zero", ""),
+        ("out", "out", "quantised"),
         ("stream", "stream", ""),
     ],
 )
 
 
-def quantise(x, scale, zero, *, out=None, stream=None, device=None):
+def quantise(x, scale, *, zero=None, out=None, stream=None, device=None):
     """affine numbers of eight bits
 
     kiln_quantise: out = round(x / scale) + zero, within the range of its type (i8, u8); ties to even. kiln_dequantise: out = (x -
@@ -1018,14 +1020,14 @@ _dequantise = Op(
     [
         ("in", "x", ""),
         ("in", "scale", ""),
-        ("in", "zero", ""),
-        ("out", "out", "like:x"),
+        ("in?", "zero", ""),
+        ("out", "out", "dequantised"),
         ("stream", "stream", ""),
     ],
 )
 
 
-def dequantise(x, scale, zero, *, out=None, stream=None, device=None):
+def dequantise(x, scale, *, zero=None, out=None, stream=None, device=None):
     """affine numbers of eight bits
 
     kiln_quantise: out = round(x / scale) + zero, within the range of its type (i8, u8); ties to even. kiln_dequantise: out = (x -
@@ -1323,10 +1325,10 @@ _sort = Op(
     "160s160s160s160s160sI?3x160sQ",
     [
         ("in", "x", ""),
-        ("out", "out", "given"),
-        ("in?", "index", ""),
+        ("out", "out", "like_x"),
+        ("out?", "index", "indices_like_x"),
         ("in?", "values", ""),
-        ("in?", "values_out", ""),
+        ("out?", "values_out", "like_values"),
         ("axis", "axis", ""),
         ("bool", "is_descending", ""),
         ("work", "workspace", "query:kiln_sort_workspace:u8"),
@@ -1335,7 +1337,7 @@ _sort = Op(
 )
 
 
-def sort(x, *, index=None, values=None, values_out=None, axis=-1, is_descending=False, out, stream=None, device=None):
+def sort(x, *, values=None, axis=-1, is_descending=False, out=None, index=None, values_out=None, stream=None, device=None):
     """sort: the elements along an axis in order, and where they were
 
     Types: f16, bf16, f32, f64, integers and bool. The order is that of the numbers, -0 before +0, NaN after all others; descending
@@ -1355,17 +1357,18 @@ _topk = Op(
     "160s160s160sI?3x160sQ",
     [
         ("in", "x", ""),
-        ("out", "out", "given"),
-        ("in?", "index", ""),
+        ("out", "out", "topk"),
+        ("out?", "index", "topk_indices"),
         ("axis", "axis", ""),
         ("bool", "is_smallest", ""),
         ("work", "workspace", "query:kiln_topk_workspace:u8"),
         ("stream", "stream", ""),
+        ("extra", "k", "1"),
     ],
 )
 
 
-def topk(x, *, index=None, axis=-1, is_smallest=False, out, stream=None, device=None):
+def topk(x, *, axis=-1, is_smallest=False, k=1, out=None, index=None, stream=None, device=None):
     """sort: the elements along an axis in order, and where they were
 
     The k largest elements along an axis, the largest first, or the k smallest; of equal ones those that come first. k is the size of
@@ -1375,7 +1378,7 @@ def topk(x, *, index=None, axis=-1, is_smallest=False, out, stream=None, device=
         index: i32 or i64; without a buffer: not wanted
         workspace: as many bytes as kiln_topk_workspace says
     """
-    return _topk((x, out, index, axis, is_smallest, None, None,), stream, device)
+    return _topk((x, out, index, axis, is_smallest, None, None, k,), stream, device)
 
 
 _sort_backward = Op(
@@ -1407,15 +1410,16 @@ _histogram = Op(
     "160s160sddQ",
     [
         ("in", "x", ""),
-        ("out", "out", "given"),
+        ("out", "out", "histogram"),
         ("float", "low", ""),
         ("float", "high", ""),
         ("stream", "stream", ""),
+        ("extra", "bins", "10"),
     ],
 )
 
 
-def histogram(x, *, low=0.0, high=0.0, out, stream=None, device=None):
+def histogram(x, *, low=0.0, high=0.0, bins=10, out=None, stream=None, device=None):
     """histogram: how many elements are in each bin
 
     With a range the bins are equal parts of it: bin floor((x - low) / (high - low) * bins), and the last one for x = high. Without
@@ -1427,7 +1431,7 @@ def histogram(x, *, low=0.0, high=0.0, out, stream=None, device=None):
         low: of the first bin, of the last one
         high: of the first bin, of the last one
     """
-    return _histogram((x, out, low, high, None,), stream, device)
+    return _histogram((x, out, low, high, None, bins,), stream, device)
 
 
 def copy(a, *, out=None, dtype=None, stream=None, device=None):
