@@ -106,6 +106,26 @@ static void plain_use(void)
     kiln_close(f.k);
 }
 
+// Recursion needs a stack that the driver is asked for; this one gives 512 KiB.
+static void deep_recursion(void)
+{
+    static const char calls[] =
+        "static i32 sum(i32 n) { return n ? n + sum(n - 1) : 0; }\n"
+        "static recursion(60000) i32 far(i32 n) { return n ? n + far(n / 2) : 0; }\n"
+        "kernel block(64) void shallow(i32 *x) { x[thread_x()] = sum(x[0]); }\n"
+        "kernel block(64) void deep(i32 *x) { x[thread_x()] = far(x[0]); }\n";
+    fixture f;
+    if (!set_up(&f))
+        return;
+    kiln_module *m = api_compile(f.k, calls, 0);
+    CHECK(strstr(kiln_module_code(m, NULL), "call.uni (result), $fn_sum"));
+    CHECK(!api_launch(api_kernel(m, "shallow"), 1, 0, f.args, 1));
+    EXPECT(api_launch(api_kernel(m, "deep"), 1, 0, f.args, 1), KILN_E_DRIVER, "K6034",
+           "bytes of stack a thread, which the recursion of kernel 'deep' may need");
+    CHECK(!api_launch(api_kernel(m, "shallow"), 1, 0, f.args, 1) && !kiln_sync(f.k));
+    kiln_close(f.k);
+}
+
 static void out_of_memory(void)
 {
     fixture f;
@@ -547,6 +567,7 @@ static const fake_case cases[] = {
     {"two gpus", "gpus=2", two_gpus},
     {"foreign memory", "gpus=2", foreign_memory},
     {"plain use", "", plain_use},
+    {"deep recursion", "", deep_recursion},
     {"without pools", "nopool", plain_use},
     {"without cuLaunchKernelEx", "missing=cuLaunchKernelEx", plain_use},
     {"driver of CUDA 11.4", "driver=11040,sm=80", use_everything},
