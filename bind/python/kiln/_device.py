@@ -145,6 +145,8 @@ class Device:
                 self.lock.release()
 
     def _collect(self) -> None:
+        if not self.is_host and _is_capturing():
+            return  # freeing waits for the GPU, which a stream that is captured into a graph does not allow
         self._depth += 1
         try:
             while self._garbage and self.handle is not None:
@@ -160,7 +162,7 @@ class Device:
         found = self._wraps.get(key)
         if found is not None:
             return found
-        if len(self._wraps) >= _MOST_WRAPS:
+        if len(self._wraps) >= _MOST_WRAPS and not _is_capturing():
             self.forget()
         at = (address, 0) if self.is_host else (0, address)
         desc = _WRAP.pack(kind, 0 if kind else size, count, *(at if count else (0, 0)), is_read_only, 0, 0, 0)
@@ -231,6 +233,12 @@ class Stream:
     def native(self) -> int:
         """The driver's own handle (a CUstream); 0 on interp and cpu."""
         return library.kiln_stream_native(self.device.open_handle(), self.handle) or 0
+
+
+def _is_capturing() -> bool:
+    """Is PyTorch recording a CUDA graph?"""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available()) and bool(torch.cuda.is_current_stream_capturing())
 
 
 def stream_handle(device: Device, stream: Any) -> int:
