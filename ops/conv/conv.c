@@ -15,7 +15,7 @@ static const op_axis axes[] = {
 #include "ops/conv/axes.def"
 };
 static const op_program program = OP_PROGRAM("ops/conv/direct.c", "conv"),
-                        depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv");
+                        depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv_depthwise");
 
 enum { THREADS = 256, WARPS = THREADS / 32, PIXELS = 4 }; // PIXELS: of depthwise.c
 

@@ -14,8 +14,9 @@ enum {
 static const op_axis axes[] = {
 #include "ops/conv/axes_tensor.def"
 };
-static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv"),
-                        implicit_weights = OP_PROGRAM("ops/conv/implicit_weights.c", "conv");
+static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv_implicit"),
+                        implicit_weights =
+                            OP_PROGRAM("ops/conv/implicit_weights.c", "conv_weights");
 
 enum { GRANULE = 8 }; // elements of a copy
 

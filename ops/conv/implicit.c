@@ -168,7 +168,7 @@ static inline void multiply(sums *acc, const u8 *stage, u32 at_a, u32 at_b)
     }
 }
 
-kernel block(THREADS) void conv(const T *restrict from, const T *restrict weight, T *restrict to,
+kernel block(THREADS) void conv_implicit(const T *restrict from, const T *restrict weight, T *restrict to,
 #ifdef HAS_BIAS
                                 const BIAS *restrict bias,
 #endif

@@ -132,7 +132,7 @@ static inline void multiply(sums *acc, const u8 *stage, u32 at_a, u32 at_b)
     }
 }
 
-kernel block(THREADS) void conv(const T *restrict from, const T *restrict to, f32 *restrict parts,
+kernel block(THREADS) void conv_weights(const T *restrict from, const T *restrict to, f32 *restrict parts,
                                 struct window w, u64 chunk)
 {
     u64 length = (u64)w.taps[0] * w.taps[1] * w.taps[2] * w.terms;
