@@ -18,6 +18,8 @@ spec.loader.exec_module(shapes)
 
 ranges = {}  # of elementwise rows, as their own tests take them: lowest and highest operand, alpha, beta
 BY_HAND = {"kiln_elementwise_forward", "kiln_elementwise_backward"}  # their rows are functions of their own
+LEFT_OUT = {"kiln_fuse"}  # its expressions are built by calls
+FLAT = {"kiln_window", "kiln_pool_shape"}  # structs whose fields are parameters
 # Calls whose first field says which op it is: every value is a function, under another name where that one is taken.
 FAMILIES = {"kiln_reduce_forward": ("reduce", "kiln_reduction", {"max": "amax", "min": "amin", "norm": "vector_norm", "count": "count_nonzero"})}
 FAMILY_PARAMETERS = {
@@ -87,6 +89,15 @@ def family(parsed, function, generate):
     return code, stub, names
 
 
+def flattened(parsed, struct):
+    """The fields of a description, with those of structs within it in their place."""
+    for one in struct.fields:
+        if one.type in FLAT and not one.is_pointer:
+            yield from flattened(parsed, parsed.structs[one.type])
+        else:
+            yield one
+
+
 def classify(parsed, function, struct):
     """Fields as (kind, name, extra): what Op of kiln/_op.py is made of."""
     forward = {one.name for one in struct.fields}
@@ -95,7 +106,7 @@ def classify(parsed, function, struct):
     is_backward = struct.name.endswith("_backward_desc")
     result, lists, has_result = [], [], False
     first_input = None
-    for one in struct.fields:
+    for one in flattened(parsed, struct):
         name = one.name
         is_optional = bool(OPTIONAL.search(one.text)) and name != "out" or (function.name, name) in shapes.OPTIONAL
         # what a description has behind its result came later, or is rarely given
@@ -235,14 +246,14 @@ def write(parsed, functions, rows, banner):
     names = []
     sections = {name: title for title, group in parsed.sections for name in group}
     for function in functions:
-        if function.name in BY_HAND or function.name.endswith("_workspace") or len(function.parameters) != 2:
+        if function.name in BY_HAND | LEFT_OUT or function.name.endswith("_workspace") or len(function.parameters) != 2:
             continue
         struct = parsed.structs.get(function.parameters[1].type)
         if struct is None:
             continue
         name = function.name.removeprefix("kiln_").removesuffix("_forward")
         fields = classify(parsed, function, struct)
-        form, size, _, _ = headers.layout(parsed, struct.name)
+        form, size, _, _ = headers.layout(parsed, struct.name, FLAT)
         first = lambda enum: generate.short_name(parsed.enums[enum], parsed.enums[enum][0][0])
         if function.name in FAMILIES:
             code += op_text(name, function, form, fields)

@@ -196,11 +196,12 @@ def split_arguments(text):
     return parts + [text[start:]]
 
 
-def layout(headers, name):
-    """(format of the module struct without its byte order, size, alignment, [(field, offset)]) of a struct, with C's padding."""
+def layout(headers, name, flat=()):
+    """(format of the module struct without its byte order, size, alignment, [(field, offset)]) of a struct, with C's padding.
+    Structs within it are bytes, but for those of `flat`, whose fields take their place."""
     form, at, most, offsets = "", 0, 1, []
     for one in headers.structs[name].fields:
-        letter, size, align = field_layout(headers, one)
+        letter, size, align = field_layout(headers, one, flat)
         gap = -at % align
         form += "%dx" % gap if gap else ""
         at += gap
@@ -212,7 +213,7 @@ def layout(headers, name):
     return form + ("%dx" % gap if gap else ""), at + gap, most, offsets
 
 
-def field_layout(headers, one):
+def field_layout(headers, one, flat=()):
     if one.is_pointer:
         return "Q", 8, 8
     if one.type in SCALARS:
@@ -220,5 +221,5 @@ def field_layout(headers, one):
         return letter, size, size
     if one.type in headers.enums:
         return "i", 4, 4
-    _, size, align, _ = layout(headers, one.type)
-    return "%ds" % size, size, align
+    form, size, align, _ = layout(headers, one.type, flat)
+    return form if one.type in flat else "%ds" % size, size, align

@@ -245,6 +245,27 @@ def indices_and_order(device):
     close(out.mean((0, 2, 3)), numpy.zeros(4), 1e-5)
 
 
+@on_each_device
+def windows(device):
+    x = numpy.random.default_rng(11).standard_normal((2, 3, 6, 5)).astype("f4")
+    weight = numpy.random.default_rng(12).standard_normal((4, 3, 3, 3)).astype("f4")
+    padded = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    seen = numpy.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    want = numpy.einsum("bcyxij,ocij->boyx", seen, weight)
+    close(ops.conv(x, weight, pad_before=1, pad_after=1, device=device), want, 1e-4)
+    close(ops.conv(x, weight, stride=2, pad_before=(1, 1), pad_after=1, activation="relu", device=device), numpy.maximum(want[:, :, ::2, ::2], 0), 1e-4)
+    dx, dweight, dbias = ops.conv_backward(x, weight, want.astype("f4"), pad_before=1, pad_after=1, dbias=True, device=device)
+    assert dx.shape == x.shape and dweight.shape == weight.shape
+    close(dbias, want.sum((0, 2, 3)), 1e-3)
+    assert ops.conv(want.astype("f4"), weight, is_transposed=True, device=device).shape == (2, 3, 8, 7)
+    close(ops.pool(x, size=2, device=device), x[:, :, :6, :4].reshape(2, 3, 3, 2, 2, 2).max((3, 5)))
+    close(ops.pool(x, kind="average", device=device), x.mean((2, 3), keepdims=True), 1e-5)
+    out, indices = ops.pool(x, size=(2, 1), indices=True, device=device)
+    back = ops.pool_backward(numpy.ones_like(out), indices=indices, size=(2, 1), dx=numpy.empty_like(x), device=device)
+    assert back.sum() == out.size
+    raises(kiln.ArgumentError, ["conv", "window"], ops.conv, x, weight[0], device=device)
+
+
 @test
 def gradients_of_elementwise_ops():
     a, b = numpy.array([1.0, 2, 3], "f4"), numpy.array([4.0, 5, 6], "f4")

@@ -158,7 +158,7 @@ class Op:
             elif kind == "enum":
                 value = self._enum(name, value)
             elif kind == "numbers":
-                value = tuple(value) if not isinstance(value, (int, float)) else (value,)
+                value = tuple(value) if not isinstance(value, (int, float)) else (value,) * max(len(like.shape) - 2, 1)  # one for all of space
                 if len(value) > int(extra):
                     raise ArgumentError("%s: %s takes at most %s numbers" % (self.call, name, extra))
             elif kind not in ("bool", "int", "float", "pointer", "extra"):

@@ -144,6 +144,43 @@ def dequantised(v: Any) -> tuple[tuple[int, ...], int]:
     return v.x.shape, F32
 
 
+def _steps(v: Any, sizes: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
+    """(stride, dilation, pads, window) of each dimension of space."""
+    rank = len(v.x.shape) - 2
+    stride, dilation, before, after = ((*given, *(0,) * (rank - len(given))) for given in (v.stride, v.dilation, v.pad_before, v.pad_after))
+    return [(stride[n], dilation[n] or 1, before[n] + after[n], sizes[n]) for n in range(rank)]
+
+
+def conv(v: Any) -> tuple[tuple[int, ...], int]:
+    if len(v.x.shape) != len(v.weight.shape) or len(v.x.shape) < 3:
+        raise ValueError("conv: 'x' is [batch, channels, space…], 'weight' [output channels, channels, window…]: %s and %s do not go together"
+                         % (list(v.x.shape), list(v.weight.shape)))  # fmt: skip
+    space = []
+    for size, (stride, dilation, pads, window) in zip(v.x.shape[2:], _steps(v, v.weight.shape[2:])):
+        reach = dilation * (window - 1) + 1
+        space.append((size - 1) * (stride or 1) - pads + reach if v.is_transposed else (size + pads - reach) // (stride or 1) + 1)
+    channels = v.weight.shape[1] * (v.groups or 1) if v.is_transposed else v.weight.shape[0]
+    return (v.x.shape[0], channels, *(max(n, 0) for n in space)), v.x.kind
+
+
+def conv_bias(v: Any) -> tuple[tuple[int, ...], int]:
+    return (v.dout.shape[1],), v.x.kind
+
+
+def pool(v: Any) -> tuple[tuple[int, ...], int]:
+    if v.is_adaptive:
+        raise ValueError("pool: with is_adaptive the sizes of 'out' say how many windows there are: it must be given")
+    rank = len(v.x.shape) - 2
+    sizes = (*v.size, *(0,) * (rank - len(v.size)))
+    windows = tuple(size or n for size, n in zip(sizes, v.x.shape[2:]))
+    space = [(n + pads - dilation * (window - 1) - 1) // (stride or window) + 1 for n, (stride, dilation, pads, window) in zip(v.x.shape[2:], _steps(v, windows))]
+    return (*v.x.shape[:2], *(max(n, 0) for n in space)), v.x.kind
+
+
+def pool_indices(v: Any) -> tuple[tuple[int, ...], int]:
+    return pool(v)[0], I64
+
+
 def group_statistics(v: Any) -> tuple[tuple[int, ...], int]:
     return (v.x.shape[0] * v.groups,), F32
 
@@ -178,7 +215,7 @@ OPTIONAL = {
     ("kiln_cross_entropy_backward", "total_weight"), ("kiln_sort_forward", "index"), ("kiln_sort_forward", "values"),
     ("kiln_sort_forward", "values_out"), ("kiln_topk_forward", "index"), ("kiln_generate", "in"), ("kiln_group_norm_forward", "weight"),
     ("kiln_group_norm_forward", "bias"), ("kiln_group_norm_backward", "weight"), ("kiln_batch_norm_forward", "weight"),
-    ("kiln_bitwise", "b"), ("kiln_quantise", "zero"), ("kiln_dequantise", "zero"), ("kiln_batch_norm_forward", "bias"), ("kiln_batch_norm_backward", "weight"),
+    ("kiln_pool_forward", "indices"), ("kiln_pool_backward", "indices"), ("kiln_bitwise", "b"), ("kiln_quantise", "zero"), ("kiln_dequantise", "zero"), ("kiln_batch_norm_forward", "bias"), ("kiln_batch_norm_backward", "weight"),
 }  # fmt: skip
 REQUIRED = {(call, name) for call in ("kiln_rope_forward", "kiln_rope_backward") for name in ("cos", "sin")}  # though they stand behind the result
 # Operands with the name of a result; results with the name of an operand, given by the caller.
@@ -201,6 +238,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "kiln_topk_forward": {"out": topk, "index": topk_indices},
     "kiln_histogram": {"out": histogram},
     "kiln_bitwise": {"out": bitwise},
+    "kiln_conv_forward": {"out": conv},
+    "kiln_conv_backward": {"dbias": conv_bias},
+    "kiln_pool_forward": {"out": pool, "indices": pool_indices},
     "kiln_quantise": {"out": quantised},
     "kiln_dequantise": {"out": dequantised},
     "kiln_group_norm_forward": {"out": like_x, "mean": group_statistics, "scale": group_statistics, "workspace": group_work},

@@ -138,13 +138,16 @@ def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, k
 
 _conv = Op(
     "kiln_conv_forward",
-    "160s160s160s160s48sI?3xii160sQ",
+    "160s160s160s160sIIIIIIIIIIIII?3xii160sQ",
     [
         ("in", "x", ""),
         ("in", "weight", ""),
-        ("out", "out", "like:x"),
+        ("out", "out", "conv"),
         ("in?", "bias", ""),
-        ("zeros", "window", ""),
+        ("numbers", "stride", "3"),
+        ("numbers", "dilation", "3"),
+        ("numbers", "pad_before", "3"),
+        ("numbers", "pad_after", "3"),
         ("int", "groups", ""),
         ("bool", "is_transposed", ""),
         ("enum", "activation", "kiln_activation"),
@@ -155,7 +158,7 @@ _conv = Op(
 )
 
 
-def conv(x, weight, *, bias=None, groups=0, is_transposed=False, activation="none", kernel="best", out=None, stream=None, device=None):
+def conv(x, weight, *, bias=None, stride=(), dilation=(), pad_before=(), pad_after=(), groups=0, is_transposed=False, activation="none", kernel="best", out=None, stream=None, device=None):
     """convolution: a window of weights slides over a tensor
 
     out = activation(convolution + bias). Along each dimension of space out has (size + pads - dilation * (window - 1) - 1) / stride +
@@ -170,20 +173,23 @@ def conv(x, weight, *, bias=None, groups=0, is_transposed=False, activation="non
         kernel: instead of the best
         workspace: f32, dense: as many elements as kiln_conv_workspace says; without a buffer and where it is needed the best kernel is the direct one
     """
-    return _conv((x, weight, out, bias, None, groups, is_transposed, activation, kernel, None, None,), stream, device)
+    return _conv((x, weight, out, bias, stride, dilation, pad_before, pad_after, groups, is_transposed, activation, kernel, None, None,), stream, device)
 
 
 _conv_backward = Op(
     "kiln_conv_backward",
-    "160s160s160s160s160s160s48sI?3xi4x160sQ",
+    "160s160s160s160s160s160sIIIIIIIIIIIII?3xi4x160sQ",
     [
         ("in", "x", ""),
         ("in", "weight", ""),
         ("in", "dout", ""),
         ("out?", "dx", "like:x"),
         ("out?", "dweight", "like:weight"),
-        ("out?", "dbias", "like:x"),
-        ("zeros", "window", ""),
+        ("out?", "dbias", "conv_bias"),
+        ("numbers", "stride", "3"),
+        ("numbers", "dilation", "3"),
+        ("numbers", "pad_before", "3"),
+        ("numbers", "pad_after", "3"),
         ("int", "groups", ""),
         ("bool", "is_transposed", ""),
         ("enum", "kernel", "kiln_conv_kernel"),
@@ -193,7 +199,7 @@ _conv_backward = Op(
 )
 
 
-def conv_backward(x, weight, dout, *, groups=0, is_transposed=False, kernel="best", dx=None, dweight=None, dbias=None, stream=None, device=None):
+def conv_backward(x, weight, dout, *, stride=(), dilation=(), pad_before=(), pad_after=(), groups=0, is_transposed=False, kernel="best", dx=None, dweight=None, dbias=None, stream=None, device=None):
     """convolution: a window of weights slides over a tensor
 
     Gradients by x, weight and bias of a number whose gradient by the result, before the activation, is dout. Sums have the same order
@@ -208,23 +214,30 @@ def conv_backward(x, weight, dout, *, groups=0, is_transposed=False, kernel="bes
         window: as in the forward call
         workspace: the same, of kiln_conv_backward_workspace
     """
-    return _conv_backward((x, weight, dout, dx, dweight, dbias, None, groups, is_transposed, kernel, None, None,), stream, device)
+    return _conv_backward((x, weight, dout, dx, dweight, dbias, stride, dilation, pad_before, pad_after, groups, is_transposed, kernel, None, None,), stream, device)
 
 
 _pool = Op(
     "kiln_pool_forward",
-    "160s160s160s68s4xQ",
+    "160s160s160siIIIIIIIIIIIIIII??2x4xQ",
     [
         ("in", "x", ""),
-        ("out", "out", "like:x"),
-        ("in?", "indices", ""),
-        ("zeros", "shape", ""),
+        ("out", "out", "pool"),
+        ("out?", "indices", "pool_indices"),
+        ("enum", "kind", "kiln_pooling"),
+        ("numbers", "size", "3"),
+        ("numbers", "stride", "3"),
+        ("numbers", "dilation", "3"),
+        ("numbers", "pad_before", "3"),
+        ("numbers", "pad_after", "3"),
+        ("bool", "is_adaptive", ""),
+        ("bool", "counts_padding", ""),
         ("stream", "stream", ""),
     ],
 )
 
 
-def pool(x, *, indices=None, out=None, stream=None, device=None):
+def pool(x, *, kind="max", size=(), stride=(), dilation=(), pad_before=(), pad_after=(), is_adaptive=False, counts_padding=False, out=None, indices=None, stream=None, device=None):
     """pooling: one number for each place of a window, in every channel alone
 
     Along each dimension of space out has (size + pads - dilation * (window - 1) - 1) / stride + 1 elements, rounded down or up: the
@@ -232,28 +245,35 @@ def pool(x, *, indices=None, out=None, stream=None, device=None):
 
         indices: i32 or i64, as out: where the largest lies in the space of x, counted row by row; of equal ones the first. Without a buffer: not wanted
     """
-    return _pool((x, out, indices, None, None,), stream, device)
+    return _pool((x, out, indices, kind, size, stride, dilation, pad_before, pad_after, is_adaptive, counts_padding, None,), stream, device)
 
 
 _pool_backward = Op(
     "kiln_pool_backward",
-    "160s160s160s68s4xQ",
+    "160s160s160siIIIIIIIIIIIIIII??2x4xQ",
     [
         ("in", "dout", ""),
         ("out", "dx", "given"),
-        ("in", "indices", ""),
-        ("zeros", "shape", ""),
+        ("in?", "indices", ""),
+        ("enum", "kind", "kiln_pooling"),
+        ("numbers", "size", "3"),
+        ("numbers", "stride", "3"),
+        ("numbers", "dilation", "3"),
+        ("numbers", "pad_before", "3"),
+        ("numbers", "pad_after", "3"),
+        ("bool", "is_adaptive", ""),
+        ("bool", "counts_padding", ""),
         ("stream", "stream", ""),
     ],
 )
 
 
-def pool_backward(dout, indices, *, dx, stream=None, device=None):
+def pool_backward(dout, *, indices=None, kind="max", size=(), stride=(), dilation=(), pad_before=(), pad_after=(), is_adaptive=False, counts_padding=False, dx, stream=None, device=None):
     """pooling: one number for each place of a window, in every channel alone
 
         indices: of the forward call; KILN_POOL_MAX needs them
     """
-    return _pool_backward((dout, dx, indices, None, None,), stream, device)
+    return _pool_backward((dout, dx, indices, kind, size, stride, dilation, pad_before, pad_after, is_adaptive, counts_padding, None,), stream, device)
 
 
 _softmax = Op(
@@ -1035,34 +1055,6 @@ def dequantise(x, scale, *, zero=None, out=None, stream=None, device=None):
     for all, or one for each row or channel.
     """
     return _dequantise((x, scale, zero, out, None,), stream, device)
-
-
-_fuse = Op(
-    "kiln_fuse",
-    "Q160s160s160s160s160s160s160s160s160s160s160s160s176s176s176s176s176s176s176s176sI4xdddddddddddddddd160sQ",
-    [
-        ("pointer", "expression", "kiln_expr"),
-        ("views", "in", "12"),
-        ("zeros", "out", ""),
-        ("int", "axes", ""),
-        ("numbers", "parameters", "16"),
-        ("work", "workspace", "query:kiln_fuse_workspace:f32"),
-        ("stream", "stream", ""),
-    ],
-)
-
-
-def fuse(x, *, expression=None, axes=0, parameters=(), stream=None, device=None):
-    """running them
-
-    Inputs are broadcast: to the sizes of the outputs that are not reduced, or else to one shape that fits all of them. An output that
-    is not reduced may be the same view as an input.
-
-        out: up to the first without a node
-        axes: of the reductions: bit d is dimension d of the shape
-        workspace: Reductions of much to little are spread over the device with this: f32, dense, as many elements as kiln_fuse_workspace says. Without it each result has one block of threads, and a sum another order.
-    """
-    return _fuse((expression, x, None, axes, parameters, None, None,), stream, device)
 
 
 _reduce = Op(
@@ -2145,7 +2137,6 @@ __all__ = [
     "bitwise",
     "quantise",
     "dequantise",
-    "fuse",
     "sum",
     "mean",
     "prod",
