@@ -54,7 +54,8 @@ OP_TESTS   := $(sort $(wildcard ops/*/test*.c))
 OP_SRC     := $(sort $(filter-out $(OP_SUITES),$(wildcard ops/*.c)) $(foreach d,$(wildcard ops/*/),$(wildcard $d$(notdir $(d:/=)).c $dhost_*.c)))
 OP_KERNELS := $(filter-out $(OP_SRC) $(OP_SUITES) $(OP_TESTS) $(wildcard ops/*/host_*.h ops/*/suite*.h ops/*/test*.h),$(sort $(wildcard ops/*/*.c ops/*/*.h)))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(O)/%.o) $(OP_SRC:%.c=$(O)/%.o) $(O)/gen/embed.o $(O)/gen/build_id.o
-CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o)
+CLI_OBJ := $(CLI_SRC:src/%.c=$(O)/%.o) $(OP_SUITES:%.c=$(O)/%.o) # kiln bench runs the cases of the suites
+$(O)/cli/bench_op.o: BASE_FLAGS += -I.
 
 .PHONY: all build-deps showcase-now test-now test showcase bench fuzz fuzz-diff install uninstall clean help format check-format bless deps man test-bare FORCE
 all: $(BUILD)/libkiln.a $(BUILD)/libkiln.so $(BUILD)/kiln $(BUILD)/pkgconfig/kiln.pc $(BUILD)/man/man1
@@ -111,7 +112,7 @@ $(BUILD)/kiln: $(CLI_OBJ) $(BUILD)/libkiln-internal.a
 # what reads values and files for the kiln program: tests and fuzzers look at it alone
 CLI_READERS := $(addprefix $(O)/cli/,npy.o layout.o value.o infer.o infer_form.o infer_reach.o)
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(OP_SUITES:%.c=$(O)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 
 include tests/tests.mk
 include bench/bench.mk

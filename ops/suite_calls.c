@@ -28,6 +28,16 @@ double suite_bytes(const op_suite *s, const op_case *c, kiln_type type)
     return bytes;
 }
 
+bool suite_has_backward(const op_suite *s, const op_case *c)
+{
+    op_tensor tensors[SUITE_TENSORS];
+    uint32_t count = s->tensors(c, c->types & SUITE_F32 ? KILN_F32 : KILN_BF16, tensors);
+    bool is_any = false;
+    for (uint32_t n = 0; n < count; n++)
+        is_any |= tensors[n].role == ROLE_INPUT && tensors[n].has_gradient;
+    return s->has_backward && is_any && !(c->tags & SUITE_BROADCAST);
+}
+
 // Inputs by repeating a few thousand random values: quick for large tensors, and nothing is
 // compared.
 static kiln_status fill_random(kiln *k, const op_tensor *t, kiln_buffer *b)
@@ -95,9 +105,9 @@ kiln_status suite_prepare(kiln *k, const op_suite *s, const op_case *c, kiln_typ
 static void emit_one(kiln *k, const op_suite *s, const op_case *c, kiln_type type, uint32_t layout,
                      suite_counts *counts)
 {
-    bool has_backward = s->has_backward && layout != SUITE_IN_PLACE &&
+    bool has_backward = suite_has_backward(s, c) && layout != SUITE_IN_PLACE &&
                         (SUITE_FLOATS | SUITE_F64) >> type & 1 &&
-                        c->tags & (SUITE_GRADIENT | SUITE_BENCH) && !(c->tags & SUITE_BROADCAST);
+                        c->tags & (SUITE_GRADIENT | SUITE_BENCH);
     op_pass pass = has_backward ? PASS_BACKWARD : PASS_FORWARD;
     suite_run r;
     kiln_status status = make_run(k, s, c, type, layout, pass, false, &r);

@@ -1,17 +1,16 @@
-// kiln bench: how fast the operations of the library are on a device. A table of sizes with the
-// median time of a call and what that is in floating-point operations; `make gpu-bench` has the
-// comparison with cuBLAS, cuDNN and the like. Start at cli_bench.
+// kiln bench: how fast the operations of the library are on a device. Matrix products and attention
+// are here: a table of sizes with the median time of a call and what that is in floating-point
+// operations. The other ops are rows of ops.def: bench_op.c. `make gpu-bench` has the comparison
+// with cuBLAS, cuDNN and the like. Start at cli_bench.
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
+#include "cli/bench.h"
 #include "cli/cli.h"
 #include "kiln/ops.h"
 
-int bench_kernel(int argc, char **argv); // bench_kernel.c
-
-enum { MAX_SIZES = 32, ROUNDS = 9 };
+enum { MAX_SIZES = 32 };
 
 typedef struct size {
     int64_t m, n, k; // attention: m is the length
@@ -93,8 +92,10 @@ static kiln_status new_view(bench *b, kiln_type type, uint32_t rank, const uint6
 
 // --- what is measured
 
-static kiln_status call(bench *b)
+static kiln_status call(void *user, int round)
 {
+    bench *b = user;
+    (void)round;
     if (b->matmul.a.buffer)
         return kiln_matmul(b->k, &b->matmul);
     return b->is_backward ? kiln_attention_backward(b->k, &b->backward)
@@ -166,52 +167,6 @@ static double operations(const bench *b, size s)
     return pairs * b->dim * (b->is_backward ? 10 : 4) * (b->is_causal ? 0.5 : 1);
 }
 
-// --- time
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-// Seconds of `count` calls, the device's queue emptied before and after.
-static kiln_status time_calls(bench *b, int count, double *seconds)
-{
-    kiln_status status = kiln_sync(b->k);
-    double start = now();
-    for (int i = 0; i < count && !status; i++)
-        status = call(b);
-    if (!status)
-        status = kiln_sync(b->k);
-    *seconds = now() - start;
-    return status;
-}
-
-// The median time of a call, from batches of about 20 ms.
-static kiln_status measure(bench *b, double *out)
-{
-    double times[ROUNDS], once = 0;
-    kiln_status status = time_calls(b, 1, &once); // compiles
-    if (!status)
-        status = time_calls(b, 1, &once);
-    int count = once > 0.02 ? 1 : (int)(0.02 / (once > 1e-5 ? once : 1e-5)) + 1;
-    int rounds = once > 1 ? 1 : ROUNDS;
-    for (int i = 0; i < rounds && !status; i++) {
-        status = time_calls(b, count, &times[i]);
-        times[i] /= count;
-    }
-    qsort(times, (size_t)rounds, sizeof *times, by_value);
-    *out = status ? 0 : times[rounds / 2];
-    return status;
-}
-
 static void drop_buffers(bench *b)
 {
     for (int i = 0; i < b->buffer_count; i++)
@@ -239,14 +194,14 @@ static void print_row(const bench *b, size s, double seconds, bool is_last)
 static int run(bench *b, bool is_matmul)
 {
     for (int i = 0; i < b->size_count; i++) {
-        double seconds = 0;
+        bench_times times = {0};
         kiln_status status =
             is_matmul ? prepare_matmul(b, b->sizes[i]) : prepare_attention(b, b->sizes[i]);
         if (!status)
-            status = measure(b, &seconds);
+            status = bench_measure(b->k, call, b, &times);
         if (status)
             return cli_fail(b->k, status);
-        print_row(b, b->sizes[i], seconds, i + 1 == b->size_count);
+        print_row(b, b->sizes[i], times.median, i + 1 == b->size_count);
         drop_buffers(b);
     }
     return EXIT_FINE;
@@ -321,6 +276,15 @@ static const char *first_word(int argc, char **argv)
     return NULL;
 }
 
+static bool is_listing(int argc, char **argv)
+{
+    cli_args args = CLI_ARGS("bench", argc, argv);
+    for (int option; (option = cli_next(&args)) != CLI_END && option != CLI_BAD;)
+        if (option == OPT_list)
+            return true;
+    return false;
+}
+
 int cli_bench(int argc, char **argv)
 {
     bench b = {.dim = 128};
@@ -328,6 +292,10 @@ int cli_bench(int argc, char **argv)
     bool is_file = first && (file_exists(first) || strpbrk(first, "./") || !strcmp(first, "-"));
     if (is_file && strcmp(first, "matmul") != 0 && strcmp(first, "attention") != 0)
         return bench_kernel(argc, argv);
+    if (is_listing(argc, argv))
+        return bench_list(argc, argv);
+    if (first && bench_is_op(first) && strcmp(first, "matmul") && strcmp(first, "attention"))
+        return bench_op(first, argc, argv);
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
     cli_args args = CLI_ARGS("bench", argc, argv);
     const char *what = "", *device = NULL, *sizes = NULL, *type = "bf16", *tile = NULL;

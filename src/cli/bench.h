@@ -1,0 +1,22 @@
+// What the benchmarks of the kiln program share: the time of a call of the library.
+#ifndef KILN_CLI_BENCH_H
+#define KILN_CLI_BENCH_H
+
+#include "kiln/kiln.h"
+
+typedef struct bench_times {
+    double median; // seconds of a call
+    double spread; // half of the middle half of the rounds, as a part of the median
+} bench_times;
+
+// Calls `call` once to compile and once to warm up, then in rounds of about 20 ms; `round` counts
+// the calls, so that it can take other data each time.
+typedef kiln_status bench_call(void *user, int round);
+kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *out);
+
+int bench_kernel(int argc, char **argv);               // bench_kernel.c
+int bench_op(const char *name, int argc, char **argv); // bench_op.c: a row of ops.def
+int bench_list(int argc, char **argv);                 // its cases, of all ops
+bool bench_is_op(const char *name);
+
+#endif

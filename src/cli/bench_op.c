@@ -1,0 +1,332 @@
+// kiln bench OP: how fast a row of ops/ops.def is on a device. The cases are those of its suite
+// (ops/NAME/cases.def) that are for benchmarks. Each is timed with tensors that stay in the cache
+// (warm) and with copies of them that take turns (cold), and set beside the fastest copy of memory
+// that the same process measures. Start at bench_op.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bench.h"
+#include "cli/cli.h"
+#include "ops/suite.h"
+
+enum { MAX_COPIES = 64, MAX_CASES = 64 };
+
+typedef struct op_bench {
+    kiln *k;
+    const op_suite *suite;
+    op_pass pass;
+    uint32_t types;
+    bool is_json, is_gpu, has_row;
+    double cold_bytes; // copies of a case take more than that together
+    double most_bytes; // larger cases are made smaller; 0: none are
+    double roof;       // bytes a second of a copy
+    op_case cases[MAX_CASES];
+    size_t case_count;
+    suite_run runs[MAX_COPIES];
+    int copies;
+} op_bench;
+
+bool bench_is_op(const char *name)
+{
+    return op_suite_find(name) != NULL;
+}
+
+// --- what is measured
+
+// Bytes that a pass cannot do without: forward reads inputs and writes outputs; backward reads both
+// the inputs and the gradients of the outputs, and writes gradients of inputs.
+static double bytes_of(const op_suite *s, const op_case *c, kiln_type type, op_pass pass)
+{
+    op_tensor tensors[SUITE_TENSORS];
+    uint32_t count = s->tensors(c, type, tensors);
+    double bytes = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        double size = (double)kiln_type_size(tensors[n].type);
+        for (uint32_t d = 0; d < tensors[n].rank; d++)
+            size *= (double)tensors[n].sizes[d];
+        if (tensors[n].role == ROLE_SCRATCH)
+            continue;
+        bytes += size;
+        if (pass == PASS_BACKWARD && tensors[n].role == ROLE_INPUT && tensors[n].has_gradient)
+            bytes += size;
+    }
+    return bytes;
+}
+
+static kiln_status call_one(void *user, int round)
+{
+    op_bench *b = user;
+    return suite_call(&b->runs[round % b->copies], b->pass);
+}
+
+// Times a case with so many copies of its tensors.
+static kiln_status measure(op_bench *b, const op_case *c, kiln_type type, int copies,
+                           bench_times *out)
+{
+    kiln_status status = KILN_OK;
+    for (b->copies = 0; b->copies < copies && !status; b->copies += !status)
+        status = suite_prepare(b->k, b->suite, c, type, b->pass, &b->runs[b->copies]);
+    if (!status)
+        status = bench_measure(b->k, call_one, b, out);
+    while (b->copies)
+        suite_release(&b->runs[--b->copies]);
+    return status;
+}
+
+// The device's memory at its best: a copy that no cache holds.
+static kiln_status measure_roof(op_bench *b)
+{
+    const op_suite *copy = op_suite_find("elementwise");
+    op_case c = {.tags = SUITE_BENCH, .rank = 1, .sizes = {(uint64_t)(b->cold_bytes / 8)}};
+    op_bench roof = {.k = b->k, .suite = copy, .pass = PASS_FORWARD};
+    bench_times t;
+    kiln_status status = measure(&roof, &c, KILN_F32, 1, &t); // its first row copies
+    b->roof = status ? 0 : bytes_of(copy, &c, KILN_F32, PASS_FORWARD) / t.median;
+    return status;
+}
+
+static void print_row(op_bench *b, const op_case *c, kiln_type type, bench_times warm,
+                      bench_times cold)
+{
+    char text[96];
+    suite_describe(b->suite, c, text, sizeof text);
+    const char *pass = b->pass == PASS_BACKWARD ? "backward" : "forward";
+    double bytes = bytes_of(b->suite, c, type, b->pass);
+    double operations = b->suite->operations ? b->suite->operations(c) : 0;
+    if (b->pass == PASS_BACKWARD)
+        operations *= 2.5; // five products instead of two
+    double gbps = bytes / cold.median * 1e-9, tflops = operations / cold.median * 1e-12;
+    if (b->is_json) {
+        printf("%s  {\"case\": \"%s\", \"type\": \"%s\", \"pass\": \"%s\", \"us\": %.3f, "
+               "\"spread\": %.4f, \"cold_us\": %.3f, \"gbps\": %.1f, \"percent\": %.1f",
+               b->has_row ? ",\n" : "", text, kiln_type_name(type), pass, warm.median * 1e6,
+               warm.spread, cold.median * 1e6, gbps, 100 * gbps * 1e9 / b->roof);
+        if (operations > 0)
+            printf(", \"tflops\": %.4f", tflops);
+        printf("}");
+    } else {
+        if (!b->has_row)
+            printf("  %-34s %-5s %12s %6s %12s %10s %6s\n", pass, "type", "warm us", "+-",
+                   "cold us", operations > 0 ? "GFLOP/s" : "GB/s", operations > 0 ? "" : "% copy");
+        printf("  %-34s %-5s %12.2f %5.1f%% %12.2f", text, kiln_type_name(type), warm.median * 1e6,
+               warm.spread * 100, cold.median * 1e6);
+        if (operations > 0)
+            printf(" %10.1f\n", tflops * 1e3);
+        else
+            printf(" %10.2f %5.0f%%\n", gbps, 100 * gbps * 1e9 / b->roof);
+    }
+    b->has_row = true;
+}
+
+// An interpreter would take hours: the largest size is halved until the case fits.
+static op_case fitted(const op_bench *b, op_case c, kiln_type type)
+{
+    while (b->most_bytes > 0 && bytes_of(b->suite, &c, type, b->pass) > b->most_bytes) {
+        uint32_t largest = 0;
+        for (uint32_t n = 1; n < c.rank; n++)
+            if (c.sizes[n] > c.sizes[largest])
+                largest = n;
+        op_case smaller = c;
+        smaller.sizes[largest] /= 2;
+        if (smaller.sizes[largest] == 0 ||
+            (b->suite->is_possible && !b->suite->is_possible(&smaller)))
+            break;
+        c = smaller;
+    }
+    return c;
+}
+
+static int run_case(op_bench *b, const op_case *given, kiln_type type)
+{
+    bench_times warm, cold;
+    op_case c = fitted(b, *given, type);
+    double bytes = bytes_of(b->suite, &c, type, b->pass);
+    int copies = bytes > 0 ? (int)(b->cold_bytes / bytes) + 1 : 1;
+    copies = copies > MAX_COPIES ? MAX_COPIES : copies;
+    kiln_status status = measure(b, &c, type, 1, &warm);
+    cold = warm;
+    if (!status && copies > 1)
+        status = measure(b, &c, type, copies, &cold);
+    if (status)
+        return cli_fail(b->k, status);
+    print_row(b, &c, type, warm, cold);
+    return EXIT_FINE;
+}
+
+// --- the command line
+
+// "4096x4096,128x768": the cases of the suite with these sizes, each of as many dimensions.
+static bool read_sizes(op_bench *b, const char *list)
+{
+    op_case given[MAX_CASES];
+    size_t given_count = b->case_count;
+    memcpy(given, b->cases, sizeof given);
+    b->case_count = 0;
+    while (*list) {
+        uint64_t sizes[KILN_MAX_RANK] = {0};
+        uint32_t rank = 0;
+        char *end = NULL;
+        for (const char *at = list; rank < KILN_MAX_RANK; at = end + 1) {
+            sizes[rank++] = strtoull(at, &end, 10);
+            if (end == at || *end != 'x')
+                break;
+        }
+        if (end == list || (*end && *end != ','))
+            return false;
+        bool is_used = false;
+        for (size_t n = 0; n < given_count; n++) {
+            op_case c = given[n];
+            bool is_new = c.rank == rank && b->case_count < MAX_CASES;
+            memcpy(c.sizes, sizes, sizeof c.sizes);
+            for (size_t i = 0; i < b->case_count; i++) // the same but for its sizes before
+                is_new = is_new && memcmp(&b->cases[i], &c, sizeof c);
+            if (is_new && (!b->suite->is_possible || b->suite->is_possible(&c)))
+                b->cases[b->case_count++] = c;
+            is_used |= c.rank == rank;
+        }
+        if (!is_used)
+            return false;
+        list = end + (*end == ',');
+    }
+    return b->case_count > 0;
+}
+
+static uint32_t type_named(const char *name)
+{
+    for (int type = 0; type <= KILN_F64; type++)
+        if (!strcmp(name, kiln_type_name((kiln_type)type)))
+            return (uint32_t)1 << type;
+    return 0;
+}
+
+static void take_cases(op_bench *b)
+{
+    for (size_t n = 0; n < b->suite->case_count && b->case_count < MAX_CASES; n++) {
+        const op_case *c = &b->suite->cases[n];
+        bool is_wanted = c->tags & SUITE_BENCH;
+        if (b->pass == PASS_BACKWARD && !suite_has_backward(b->suite, c))
+            is_wanted = false;
+        if (is_wanted)
+            b->cases[b->case_count++] = *c;
+    }
+}
+
+static int run_all(op_bench *b)
+{
+    int code = EXIT_FINE;
+    bool is_any = false;
+    for (size_t n = 0; n < b->case_count && !code; n++)
+        for (int type = 0; type <= KILN_F64 && !code; type++)
+            if (b->types & b->cases[n].types & (uint32_t)1 << type) {
+                code = run_case(b, &b->cases[n], (kiln_type)type);
+                is_any = true;
+            }
+    return code || is_any ? code
+                          : cli_usage("bench", "%s has no case of that type", b->suite->name);
+}
+
+int bench_op(const char *name, int argc, char **argv)
+{
+    op_bench b = {.suite = op_suite_find(name), .types = ~(uint32_t)0};
+    const char *device = NULL, *sizes = NULL, *type = NULL;
+    setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
+    cli_args args = CLI_ARGS("bench", argc, argv);
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        switch (option) {
+        case OPT_device: device = args.value; break;
+        case OPT_sizes: sizes = args.value; break;
+        case OPT_type: type = args.value; break;
+        case OPT_json: b.is_json = true; break;
+        case OPT_backward: b.pass = PASS_BACKWARD; break;
+        case CLI_WORD:
+            if (strcmp(args.value, name) != 0)
+                return cli_usage("bench", "'%s' is one word too many", args.value);
+            break;
+        case CLI_BAD: return EXIT_USAGE;
+        default:
+            return cli_no_effect("bench", option, args.given[option], "%s has no such thing", name);
+        }
+    }
+    if (b.pass == PASS_BACKWARD && !b.suite->has_backward)
+        return cli_usage("bench", "%s has no backward", name);
+    if (type && !(b.types = type_named(type)))
+        return cli_usage("bench", "there is no type '%s'", type);
+    take_cases(&b);
+    if (sizes && !read_sizes(&b, sizes))
+        return cli_usage(
+            "bench",
+            "--sizes is a list such as 128x768,4096x4096, with as many sizes as a case of %s has",
+            name);
+    kiln_status status = kiln_open(device, &b.k);
+    if (status)
+        return cli_fail(NULL, status);
+    kiln_device_info info;
+    bool is_known = !kiln_device_info_of(b.k, &info);
+    b.is_gpu = is_known && !info.caps.is_host;
+    bool is_interp = is_known && !strcmp(info.target, "interp");
+    b.cold_bytes = b.is_gpu ? 512e6 : is_interp ? 1e5 : 64e6;
+    b.most_bytes = b.is_gpu || sizes ? 0 : is_interp ? 1e5 : 16e6;
+    int code = EXIT_FINE;
+    status = measure_roof(&b);
+    if (status)
+        code = cli_fail(b.k, status);
+    else if (b.is_json)
+        printf("{\"bench\": \"%s\", \"device\": \"%s\", \"copy_gbps\": %.1f, \"rows\": [\n", name,
+               is_known ? info.name : "?", b.roof * 1e-9);
+    else
+        printf("%s on %s; a copy of memory: %.2f GB/s\n", name, is_known ? info.name : "?",
+               b.roof * 1e-9);
+    if (!code)
+        code = run_all(&b);
+    if (b.is_json && !status)
+        printf("\n]}\n");
+    kiln_close(b.k);
+    return code;
+}
+
+// --- the cases of all ops, for people and for bench/gpu/ops.py
+int bench_list(int argc, char **argv)
+{
+    bool is_json = false, is_first = true;
+    cli_args args = CLI_ARGS("bench", argc, argv);
+    for (int option; (option = cli_next(&args)) != CLI_END;) {
+        switch (option) {
+        case OPT_list: break;
+        case OPT_json: is_json = true; break;
+        case CLI_BAD: return EXIT_USAGE;
+        case CLI_WORD: return cli_usage("bench", "--list takes no '%s'", args.value);
+        default:
+            return cli_no_effect("bench", option, args.given[option], "--list measures nothing");
+        }
+    }
+    if (is_json)
+        printf("[");
+    for (const op_suite *const *s = op_suites; *s; s++)
+        for (size_t n = 0; n < (*s)->case_count; n++) {
+            const op_case *c = &(*s)->cases[n];
+            char text[96];
+            if (!(c->tags & SUITE_BENCH))
+                continue;
+            suite_describe(*s, c, text, sizeof text);
+            bool has_backward = suite_has_backward(*s, c);
+            if (is_json)
+                printf("%s\n{\"op\": \"%s\", \"index\": %zu, \"case\": \"%s\", \"backward\": %s, "
+                       "\"is_bound_by_memory\": %s, \"types\": [",
+                       is_first ? "" : ",", (*s)->name, n, text, has_backward ? "true" : "false",
+                       (*s)->operations ? "false" : "true");
+            else
+                printf("%-12s %-34s%s ", (*s)->name, text,
+                       has_backward ? " forward, backward;" : " forward;");
+            const char *between = "";
+            for (int type = 0; type <= KILN_F64; type++)
+                if (c->types >> type & 1) {
+                    printf(is_json ? "%s\"%s\"" : "%s%s", between, kiln_type_name((kiln_type)type));
+                    between = ", ";
+                }
+            printf(is_json ? "]}" : "\n");
+            is_first = false;
+        }
+    if (is_json)
+        printf("\n]\n");
+    return EXIT_FINE;
+}

@@ -1,0 +1,54 @@
+// The time of a call of the library (bench.h): median and spread of rounds, each about 20 ms.
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/bench.h"
+
+enum { ROUNDS = 9 };
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// Seconds of `count` calls, the device's queue emptied before and after.
+static kiln_status time_calls(kiln *k, bench_call *call, void *user, int count, double *seconds)
+{
+    kiln_status status = kiln_sync(k);
+    double start = now();
+    for (int i = 0; i < count && !status; i++)
+        status = call(user, i);
+    if (!status)
+        status = kiln_sync(k);
+    *seconds = now() - start;
+    return status;
+}
+
+kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *out)
+{
+    double times[ROUNDS], once = 0;
+    *out = (bench_times){0};
+    kiln_status status = time_calls(k, call, user, 1, &once); // compiles
+    if (!status)
+        status = time_calls(k, call, user, 1, &once);
+    int count = once > 0.02 ? 1 : (int)(0.02 / (once > 1e-5 ? once : 1e-5)) + 1;
+    int rounds = once > 1 ? 1 : ROUNDS;
+    for (int i = 0; i < rounds && !status; i++) {
+        status = time_calls(k, call, user, count, &times[i]);
+        times[i] /= count;
+    }
+    if (status)
+        return status;
+    qsort(times, (size_t)rounds, sizeof *times, by_value);
+    out->median = times[rounds / 2];
+    out->spread = (times[rounds * 3 / 4] - times[rounds / 4]) / 2 / out->median;
+    return KILN_OK;
+}
