@@ -77,9 +77,9 @@ static kiln_status check_types(job *j)
 static kiln_status check(job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    if (d->epilogue != KILN_EPILOGUE_NONE && j->bias.type != KILN_F32)
+    if (d->epilogue != KILN_EPILOGUE_NONE && kiln_view_type(d->bias) != KILN_F32)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'bias' is %s, not f32",
-                         kiln_type_name(j->bias.type));
+                         kiln_type_name(kiln_view_type(d->bias)));
     kiln_status status = check_types(j);
     if (!status && j->type == S8 && d->epilogue != KILN_EPILOGUE_NONE)
         return wrong(j->k, "the epilogue of an i8 product is KILN_EPILOGUE_NONE");

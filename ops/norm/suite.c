@@ -117,6 +117,12 @@ static void describe(const op_case *c, char *out, size_t size)
              c->option & BIAS ? " bias" : "");
 }
 
+// Rows of a few elements may vary so little that the result is nothing but rounding.
+static bool is_possible(const op_case *c)
+{
+    return c->sizes[c->axis] == 0 || c->sizes[c->axis] >= 8;
+}
+
 const op_suite op_suite_norm = {.name = "norm",
                                 .cases = cases,
                                 .case_count = sizeof cases / sizeof *cases,
@@ -124,4 +130,5 @@ const op_suite op_suite_norm = {.name = "norm",
                                 .tensors = tensors,
                                 .call = call,
                                 .reference = reference,
+                                .is_possible = is_possible,
                                 .describe = describe};
