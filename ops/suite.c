@@ -317,6 +317,18 @@ static void test_one(kiln *k, kiln *oracle, trial *t, op_pass pass, suite_counts
     free_outcome(&other);
 }
 
+void suite_test_one(kiln *k, kiln *oracle, const op_suite *s, const op_case *c, kiln_type type,
+                    uint32_t layout, suite_counts *counts)
+{
+    trial t;
+    make_trial(s, c, type, layout, &t);
+    bool has_backward = s->has_backward && (c->tags & SUITE_GRADIENT) && layout != SUITE_IN_PLACE;
+    if (has_backward)
+        differentiate(&t);
+    test_one(k, oracle, &t, has_backward ? PASS_BACKWARD : PASS_FORWARD, counts);
+    free_trial(&t);
+}
+
 // One of the bits of `set`: the one that is `turn`-th in turn.
 static uint32_t one_of(uint32_t set, int turn)
 {
@@ -339,14 +351,7 @@ static void test_case(kiln *k, kiln *oracle, const op_suite *s, const op_case *c
         for (uint32_t layout = 1; layout <= SUITE_IN_PLACE; layout *= 2) {
             if (!(types >> type & 1) || !(layouts & layout))
                 continue;
-            trial t;
-            make_trial(s, c, (kiln_type)type, layout, &t);
-            bool has_backward =
-                s->has_backward && (c->tags & SUITE_GRADIENT) && layout != SUITE_IN_PLACE;
-            if (has_backward)
-                differentiate(&t);
-            test_one(k, oracle, &t, has_backward ? PASS_BACKWARD : PASS_FORWARD, counts);
-            free_trial(&t);
+            suite_test_one(k, oracle, s, c, (kiln_type)type, layout, counts);
         }
 }
 

@@ -118,6 +118,9 @@ typedef struct suite_counts {
 // that must give the same bits. is_brief: one type and one layout of each case, in turn; for
 // devices that take long to compile.
 void suite_test(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, suite_counts *counts);
+// `count` cases with random sizes, types and layouts, from the suite's own and the seed.
+void suite_test_random(kiln *k, kiln *oracle, const op_suite *s, int count, uint64_t seed,
+                       suite_counts *counts);
 // Calls the op for every case, type and layout, and compares nothing: every kernel variant that the
 // cases ask for is compiled. For a device that runs nothing (tests/emit/ops).
 void suite_emit(kiln *k, const op_suite *s, suite_counts *counts);

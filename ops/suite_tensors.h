@@ -10,6 +10,10 @@ void suite_put(kiln_type type, void *to, size_t i, double x); // rounds to neare
 double suite_get(kiln_type type, const void *from, size_t i);
 double suite_random(uint64_t *state, double low, double high);
 
+// One case with one type and layout: the test.
+void suite_test_one(kiln *k, kiln *oracle, const op_suite *s, const op_case *c, kiln_type type,
+                    uint32_t layout, suite_counts *counts);
+
 enum { SUITE_GUARD = 128 }; // elements before and after every tensor that nobody may write
 
 size_t suite_count(const op_tensor *t); // its elements

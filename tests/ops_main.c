@@ -1,37 +1,77 @@
-// The cases of the ops on a device: ops DEVICE [OP]… (default: all of them). On every device but
-// the interpreter the results must have the interpreter's bits as well.
-//     ops DEVICE --emit [OP]…   calls the ops and compares nothing: the kernels are compiled
-//     ops --page OP             prints what its page shows (tools/ops)
+// The cases of the ops on a device: ops DEVICE [OPTION]… [OP]… (default: all of them). On every
+// device but the interpreter the results must have the interpreter's bits as well.
+//     ops DEVICE --random N [--seed S]   N cases with random sizes, types and layouts of each op
+//     ops DEVICE --emit                  calls the ops and compares nothing: compiles the kernels
+//     ops --page OP                      prints what its page shows (tools/ops)
 #include <stdlib.h>
 #include <string.h>
 
 #include "ops/suite.h"
 
+static int print_page(const char *name)
+{
+    const op_suite *s = op_suite_find(name);
+    if (s)
+        suite_page(s, stdout);
+    return !s;
+}
+
+typedef struct options {
+    const char *device;
+    bool is_emit;
+    int random;
+    uint64_t seed;
+    char **ops;
+    int op_count;
+} options;
+
+static void read_options(int argc, char **argv, options *o)
+{
+    *o = (options){.device = argc > 1 ? argv[1] : "interp", .seed = 1, .ops = argv + argc};
+    for (int n = 2; n < argc; n++) {
+        if (!strcmp(argv[n], "--emit")) {
+            o->is_emit = true;
+        } else if (!strcmp(argv[n], "--random") && n + 1 < argc) {
+            o->random = atoi(argv[++n]);
+        } else if (!strcmp(argv[n], "--seed") && n + 1 < argc) {
+            o->seed = strtoull(argv[++n], NULL, 10);
+        } else {
+            o->ops = argv + n;
+            o->op_count = argc - n;
+            return;
+        }
+    }
+}
+
+static bool is_wanted(const options *o, const op_suite *s)
+{
+    bool is_named = !o->op_count;
+    for (int n = 0; n < o->op_count; n++)
+        is_named |= !strcmp(o->ops[n], s->name);
+    return is_named;
+}
+
 int main(int argc, char **argv)
 {
-    const char *device = argc > 1 ? argv[1] : "interp";
-    bool is_interp = !strncmp(device, "interp", 6), is_cuda = !strncmp(device, "cuda", 4);
+    options o;
     kiln *k = NULL, *oracle = NULL;
     suite_counts counts = {0};
-    if (!strcmp(device, "--page")) {
-        const op_suite *s = argc == 3 ? op_suite_find(argv[2]) : NULL;
-        if (s)
-            suite_page(s, stdout);
-        return !s;
-    }
-    if (kiln_open(device, &k) || (!is_interp && kiln_open("interp", &oracle))) {
+    if (argc == 3 && !strcmp(argv[1], "--page"))
+        return print_page(argv[2]);
+    read_options(argc, argv, &o);
+    bool is_interp = !strncmp(o.device, "interp", 6), is_cuda = !strncmp(o.device, "cuda", 4);
+    if (kiln_open(o.device, &k) || (!is_interp && kiln_open("interp", &oracle))) {
         printf("%s\nops: 0 passed, 1 failed, 0 skipped\n", kiln_last_error(NULL)->text);
         return 1;
     }
-    bool is_emit = argc > 2 && !strcmp(argv[2], "--emit");
-    int first = is_emit ? 3 : 2;
     for (const op_suite *const *s = op_suites; *s; s++) {
-        bool is_wanted = argc <= first;
-        for (int n = first; n < argc; n++)
-            is_wanted |= !strcmp(argv[n], (*s)->name);
-        if (is_wanted && is_emit)
+        if (!is_wanted(&o, *s))
+            continue;
+        if (o.is_emit)
             suite_emit(k, *s, &counts);
-        else if (is_wanted)
+        else if (o.random)
+            suite_test_random(k, oracle, *s, o.random, o.seed, &counts);
+        else
             suite_test(k, oracle, *s, !is_interp && !is_cuda, &counts);
     }
     kiln_close(k);
