@@ -107,15 +107,37 @@ $(E)/devices.o: src/dev/devices.c $(E)/src/dev/devices.def src/dev/device.h
 $(E)/device.o: tests/extend/device/device.c $(wildcard src/dev/*.h src/dev/host/*.h src/dev/interp/*.h src/rt/*.h src/ir/*.h src/back/*.h)
 	@mkdir -p $(@D)
 	$(call Q,cc  )$(KILN_CC) $(ALL_FLAGS) -c $< -o $@
-$(E)/kiln: $(CLI_OBJ) $(E)/devices.o $(E)/device.o $(BUILD)/libkiln-internal.a
-	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $^ -o $@ $(LIBS)
 $(E)/run_diff: $(T)/run_diff.o $(HARNESS_OBJ) $(E)/devices.o $(E)/device.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(HARNESS_FLAGS) -rdynamic $^ -o $@ $(LIBS)
+
+# --- an op that a test adds: one folder and one row. A copy of the tables gets the row; of the build only the list of suites is compiled again, and
+# the op's own files.
+X := $(E)/tree
+$(X)/made: tests/extend/op $(wildcard tests/extend/op/*) $(wildcard ops/*.h ops/*.def ops/*/* include/kiln/*.h docs/ops/*.md) src/dev/devices.def
+	@rm -rf $(X) && mkdir -p $(X)/src/dev $(X)/docs && cp -R ops include $(X) && cp -R docs/ops $(X)/docs && cp src/dev/devices.def $(X)/src/dev
+	@mkdir $(X)/ops/twice && cp $(filter-out %/row.def,$(wildcard tests/extend/op/*.c tests/extend/op/*.def)) $(X)/ops/twice
+	@cp tests/extend/op/ops_twice.h $(X)/include/kiln
+	@awk 'FNR == NR { row = row $$0 "\n"; next } /^\/\/ clang-format on/ { printf "%s", row } { print }' tests/extend/op/row.def ops/ops.def > $(X)/ops/ops.def
+	@touch $@
+$(E)/op_text.c: $(X)/made tools/embed # the op's kernel, found before those of the build
+	@(cd $(X) && sh $(CURDIR)/tools/embed ops/twice/kernel.c) | sed 's/embed_find(/embed_new(/' > $@
+	@printf 'extern const char *__real_embed_find(const char *, size_t *);\nconst char *__wrap_embed_find(const char *n, size_t *len)\n{\n    const char *t = embed_new(n, len);\n    return t ? t : __real_embed_find(n, len);\n}\n' >> $@
+$(E)/op_text.o: $(E)/op_text.c
+	$(call Q,cc  )$(KILN_CC) $(BASE_FLAGS) -w -c $< -o $@
+$(E)/op_%.o: $(X)/made
+	$(call Q,cc  )$(KILN_CC) -I$(X) -I$(X)/include $(ALL_FLAGS) -c $(X)/ops/$(if $(filter list,$*),suite_list,twice/$*).c -o $@
+OP_EXTENSION := $(addprefix $(E)/op_,text.o list.o twice.o suite.o)
+OLD_LIST     := $(O)/ops/suite_list.o
+$(E)/ops: $(T)/ops_main.o $(filter-out $(OLD_LIST),$(OP_SUITE_OBJ)) $(OP_EXTENSION) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) -Wl,--wrap=embed_find $^ -o $@ $(LIBS)
+# the kiln program with the device and the op
+$(E)/kiln: $(filter-out $(OLD_LIST),$(CLI_OBJ)) $(E)/devices.o $(E)/device.o $(OP_EXTENSION) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -Wl,--wrap=embed_find $^ -o $@ $(LIBS)
 
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/ops $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
