@@ -13,6 +13,12 @@ $(BUILD)/bench/ladder: bench/gpu/ladder.c bench/gpu/gemm_data.c bench/gpu/gemm_t
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/ladder.c bench/gpu/gemm_data.c bench/gpu/gemm_theirs.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 
+# The suites for bench/gpu/ops.py, which sets the ops beside PyTorch
+OP_SHIM := $(BUILD)/bench/libkilnops.so
+$(OP_SHIM): bench/gpu/ops_shim.c $(OP_SUITES:%.c=$(O)/%.o) $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -Wno-missing-prototypes -I. -shared $^ -o $@ $(LIBS)
+
 # The cpu device beside PoCL, OpenBLAS (both opened at run time, left out when missing) and the interpreter.
 $(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
@@ -30,7 +36,7 @@ bench-interp: $(BUILD)/bench/interp_speed
 	@$(BUILD)/bench/interp_speed
 
 .PHONY: gpu-bench gpu-bench-build
-gpu-bench-build: $(BENCHES:%=$(BUILD)/bench/%)
+gpu-bench-build: $(BENCHES:%=$(BUILD)/bench/%) $(OP_SHIM)
 gpu-bench: gpu-bench-build
 	@sh bench/gpu/run $(BUILD)/bench
 test: gpu-bench-build # so that they keep compiling
