@@ -119,7 +119,7 @@ def parse_fields(body, constants):
 def read(paths):
     headers = Headers()
     text = "\n".join(open(path).read() for path in paths)
-    text = re.sub(r"#(?:ifndef|ifdef|if|else|elif|endif|include|define)(?:[^\n]*\\\n)*[^\n]*", "", text)
+    text = re.sub(r"#(?:ifndef|ifdef|if|else|elif|endif|include|define|undef|pragma)(?:[^\n]*\\\n)*[^\n]*", "", text)
     text = re.sub(r"#\s*(?:define|include)(?:[^\n]*\\\n)*[^\n]*", "", text)
     text = re.sub(r'extern "C" \{', "", text)
     position, before, section = 0, [], None

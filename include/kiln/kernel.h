@@ -103,6 +103,10 @@ KILN_VECTOR4(f8e5x4, f8e5)  KILN_VECTOR(f8e5x16, f8e5, 16)
 #define noinline                __attribute__((__noinline__)) // a device function that is really called
 #define recursion(n)                   // calls of a recursive function that may wait at once
 #define shared                  static // one per block: blocks run one after another here
+#define host                    extern // a function that the host program provides
+#define per_warp                       // host per_warp: one call for all lanes that arrive together
+#define no_wait                        // host no_wait: the kernel does not wait for it
+#define counted(n)                     // before a pointer parameter: it points to n objects
 #define tune(name, ...)         enum { name = KILN_FIRST(__VA_ARGS__, 0) } // the first value is the default
 #define KILN_FIRST(first, ...)  first
 // Dynamic shared memory: `dynamic_shared(f32, tile);` is Kiln's `shared f32 tile[];`, which C does

@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma push_macro("host") // kiln/kernel.h has a mark of that name
+#undef host
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -681,4 +684,5 @@ template <class... size> inline kiln_view kiln_view_of_sizes(kiln_buffer *b, siz
 }
 #    define KILN_VIEW(of, ...) kiln_view_of_sizes((of), __VA_ARGS__)
 #endif
+#pragma pop_macro("host")
 #endif

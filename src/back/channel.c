@@ -6,7 +6,7 @@
 
 bool channel_is_site(uint16_t op)
 {
-    return op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS || op == IR_TRAP;
+    return op == IR_PRINT || op == IR_HOST || op == IR_ASSERT || op == IR_BOUNDS || op == IR_TRAP;
 }
 
 // Functions that call each other in a circle all have a site, the test of its limit.

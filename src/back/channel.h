@@ -34,9 +34,9 @@ typedef struct channel_fault {
 
 // A place in the source that prints, asserts or traps; the site numbers index this list.
 typedef struct channel_site {
-    uint16_t op; // IR_PRINT, IR_ASSERT, IR_BOUNDS, IR_TRAP
+    uint16_t op; // IR_PRINT, IR_HOST, IR_ASSERT, IR_BOUNDS, IR_TRAP
     const char *kernel;
-    str text; // format, condition, "reads x"
+    str text; // format, host function (ir/host.h), condition, "reads x"
     const char *file;
     uint32_t line, column;
     uint32_t elem; // IR_BOUNDS: bytes of an element

@@ -392,6 +392,7 @@ const text *header_text(header *h)
     for (uint32_t i = 0; i < members.len; i++)
         if (!kiln_module_kernel_at(h->module, i, &kernel))
             emit_launcher(h, t, kernel, members.at[i]);
+    header_hosts(h, t);
     text_puts(t, "\n#endif\n");
     return t;
 }

@@ -51,6 +51,10 @@ typedef struct header {
 
 // The text of the header. NULL when its names would collide; the message has been printed.
 const text *header_text(header *h);
+// --- header_host.c
+void header_hosts(const header *h, text *t);
+
+// --- header.c
 // A C string literal that means these bytes.
 void header_string(text *to, const char *bytes);
 // The name itself, or with underscores behind it: not a keyword of C or C++, none of what this

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/run.h"
+#include "kiln/hostcall.h"
 #include "rt/rt.h"
 
 static kiln *volatile running;
@@ -506,6 +507,9 @@ int run_open(run *r)
     st = kiln_compile(r->k, &desc, &r->module);
     if (!st)
         fputs(kiln_module_log(r->module), stderr);
+    for (size_t n = 0; !st && n < r->grant_count; n++)
+        st = r->grants[n].right ? kiln_allow(r->k, r->grants[n].right, r->grants[n].what)
+                                : kiln_host_library(r->k, r->grants[n].what, r->module);
     r->signature = signature_new(&desc, r->k->target);
     for (size_t k = 0; r->on_input && r->signature && k < signature_input_count(r->signature); k++)
         r->on_input(r->input_user, signature_input(r->signature, k));
@@ -542,6 +546,8 @@ int run_prepare(run *r, run_launch *l)
 
 void run_close(run *r)
 {
+    if (r->k && *kiln_refusal(r->k))
+        fprintf(stderr, "kiln %s: refused: %s\n", r->verb, kiln_refusal(r->k));
     for (size_t k = 0; k < r->launch_count; k++) {
         run_launch *l = &r->launches[k];
         for (size_t i = 0; l->args && i < l->arg_count; i++) {

@@ -65,6 +65,11 @@ typedef struct run_file { // --out, --expect
     const char *path;
 } run_file;
 
+typedef struct run_grant {
+    const char *right; // of kiln_allow; NULL: a library of host functions
+    const char *what;
+} run_grant;
+
 typedef struct run {
     const char *verb;
     cli_compile compile;
@@ -75,6 +80,8 @@ typedef struct run {
     int repeat;
     double tolerance, relative; // --tolerance
     bool has_tolerance, shows_all, json, is_quiet;
+    run_grant *grants; // --host and --allow-…
+    size_t grant_count;
     run_file *outs, *expects;
     size_t out_count, expect_count;
     // watch: called with every file that a compile has read

@@ -100,6 +100,17 @@ static int parse_file(const cli_args *args, const char *name, run_file **list, s
     return 0;
 }
 
+static int parse_grant(run *r, const char *right, const char *what)
+{
+    void *grants = r->grants;
+    run_grant *to = grow(&grants, &r->grant_count, sizeof *to);
+    r->grants = grants;
+    if (!to)
+        return EXIT_WORLD;
+    *to = (run_grant){right, what};
+    return 0;
+}
+
 static int parse_tolerance(run *r, const cli_args *args)
 {
     char *end;
@@ -156,6 +167,12 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
         break;
     case OPT_out: return parse_file(args, "out", &r->outs, &r->out_count);
     case OPT_expect: return parse_file(args, "expect", &r->expects, &r->expect_count);
+    case OPT_host: return parse_grant(r, NULL, args->value);
+    case OPT_allow_read: return parse_grant(r, "read", args->value);
+    case OPT_allow_write: return parse_grant(r, "write", args->value);
+    case OPT_allow_net: return parse_grant(r, "net", args->value);
+    case OPT_allow_env: return parse_grant(r, "env", args->value);
+    case OPT_allow_stdin: return parse_grant(r, "stdin", NULL);
     case OPT_tolerance: return parse_tolerance(r, args);
     case OPT_show_all: r->shows_all = true; break;
     case OPT_all: r->all = true; break;
@@ -242,6 +259,7 @@ void run_free(run *r)
     for (size_t k = 0; k < r->launch_count; k++)
         free((void *)(uintptr_t)r->launches[k].values);
     free(r->launches);
+    free(r->grants);
     free(r->outs);
     free(r->expects);
     free(r->source);

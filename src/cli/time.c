@@ -7,6 +7,7 @@
 #include "base/knobs.h"
 #include "base/term.h"
 #include "cli/run.h"
+#include "kiln/hostcall.h"
 #include "rt/rt.h"
 
 double run_now_ms(void)
@@ -219,6 +220,8 @@ int run_time_rounds(run *r, run_launch *l, int rounds, int per_round, double *ti
     fflush(stdout);
     if (!st)
         return 0;
+    if (kiln_exit_status(r->k, &failed)) // the kernel ended the program by io_exit
+        return failed;
     failed = cli_fail(r->k, st);
     if (st == KILN_E_KERNEL)
         note_assumptions(r, l);

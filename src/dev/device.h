@@ -56,6 +56,7 @@ struct device_ops {
     bool is_numbered; // "cuda:1": there may be several
     bool can_check;   // modules for kiln_check
     bool keeps_code;  // with the module, and in the disk cache
+    bool calls_host;  // kernels may call functions of the host program
 
     // --- what there is, before anything is open
     size_t (*count)(void);                                      // of this kind, here

@@ -128,6 +128,7 @@ struct ast_decl {
     bool is_file_scope;
     bool is_const_data; // file-scope or static const with a constant initialiser: constant memory
     bool is_kernel;
+    bool is_host, is_per_warp, is_no_wait; // DECL_FUNC: of the host program
     bool is_used, is_address_taken, is_assigned;
     bool is_noinline;  // DECL_FUNC: a call of its own
     bool is_reachable; // DECL_FUNC: device code takes its address
@@ -150,9 +151,13 @@ struct ast_decl {
     scope *scope;        // file scope to parse the body in
     uint32_t block[3], cluster[3], min_blocks, max_registers, max_threads;
     span block_at, cluster_at; // of the marks
-    span second_body;          // where it is defined again: an error once a kernel reaches it
-    uint32_t recursion_limit;  // recursion(n); 0: not given
-    uint32_t function_number;  // from 1, of those whose address is taken; see function_token
+    span host_at;
+    str host_text;          // DECL_FUNC is_host: see ir/host.h
+    const char *counted_by; // DECL_PARAM: the parameter that counts its objects, or NULL
+    span counted_at;
+    span second_body;         // where it is defined again: an error once a kernel reaches it
+    uint32_t recursion_limit; // recursion(n); 0: not given
+    uint32_t function_number; // from 1, of those whose address is taken; see function_token
     ir_func *lowered;
     uint32_t lower_index; // for lowering's own use
     void *lower_data;

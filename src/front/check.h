@@ -71,6 +71,9 @@ bool check_has_effects(const ast_expr *e);
 
 // --- check_call.c, check_printf.c
 ast_expr *check_call(front *f, ast_expr *e);
+// --- check_host.c
+// Checks a host function on its first call; false: it is wrong, and that was said.
+bool check_host_decl(front *f, ast_decl *d);
 ast_expr *check_printf(front *f, ast_expr *e);
 // Converts the arguments for `b`, deducing its T; false: a diagnostic was given. (check_builtin.c)
 bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fixed);

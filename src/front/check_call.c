@@ -130,13 +130,16 @@ static ast_expr *check_func_call(front *f, ast_expr *e, ast_decl *decl)
         diag_note(d, "move the common part into a static function that both call");
         return check_poison(f, e);
     }
+    if (decl->is_host && !check_host_decl(f, decl))
+        return check_poison(f, e);
     decl->is_used = true;
     e->type = decl->type->base->unqualified;
     e->callee_decl = decl;
     e->is_checked = true;
     span use = e->at;
     e = check_func_args(f, e, decl);
-    if (!f->unevaluated) // also after a wrong argument: the callee's mistakes are its own
+    if (!f->unevaluated &&
+        !decl->is_host) // also after a wrong argument: the callee's mistakes are its own
         parse_need_func(f, decl, use);
     if (is_poison(e) || f->unevaluated)
         return e;

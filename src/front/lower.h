@@ -127,6 +127,9 @@ ir_ref lower_builtin(lower *l, const ast_expr *e, place *record); // fills *reco
 void lower_print(lower *l, const ast_expr *e);
 void lower_assert(lower *l, const ast_expr *e);
 
+// --- lower_host.c
+ir_ref lower_host_call(lower *l, const ast_expr *e, place *record);
+
 // --- lower_nv.c
 ir_ref lower_nv(lower *l, const ast_expr *e);   // BK_NV rows
 void lower_matrix(lower *l, const ast_expr *e); // BK_MATRIX rows

@@ -440,6 +440,8 @@ static ir_ref any_call(lower *l, const ast_expr *e, place *record)
     ir_ref pointer;
     if (e->builtin && lower_known_bytes(l, e, &pointer))
         return pointer;
+    if (e->callee_decl && e->callee_decl->is_host)
+        return lower_host_call(l, e, record);
     return e->builtin && !e->callee_decl ? lower_builtin(l, e, record) : lower_call(l, e, record);
 }
 

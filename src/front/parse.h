@@ -72,6 +72,7 @@ typedef struct parser {
 
 typedef struct marks {
     span kernel, block, cluster, min_blocks, max_registers, max_threads; // lo == 0: not given
+    span host, per_warp, no_wait;
     uint32_t block_size[3], cluster_size[3], min_blocks_value, max_registers_value,
         max_threads_value;
     span noinline, recursion; // of a device function

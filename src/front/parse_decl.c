@@ -57,6 +57,11 @@ static ast_decl *declare_function(parser *p, const specifiers *s, const declarat
         }
         *map_at(&p->scope->names, map_key(d->name)) = map_key(fn);
     }
+    if (s->marks.host.lo) { // its parameters say how it is called
+        fn->params.len = 0;
+        for (uint32_t i = 0; i < d->params.len; i++)
+            vec_push(p->f->in, &fn->params, d->params.at[i]);
+    }
     fn->is_static |= s->storage == TOK_STATIC;
     fn->is_extern |= s->storage == TOK_EXTERN;
     fn->is_inline |= s->inline_at.lo != 0;
@@ -88,6 +93,11 @@ static void define_function(parser *p, const specifiers *s, const declarator *d,
 {
     if (fn->body_first) { // host code may be odd: it matters only when a kernel reaches it
         fn->second_body = d->at;
+        p->at = find_body_end(p);
+        return;
+    }
+    if (fn->is_host || s->marks.host.lo) { // the host program's own body: not for a kernel
+        apply_marks(p, s, fn, true);
         p->at = find_body_end(p);
         return;
     }

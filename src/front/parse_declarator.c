@@ -150,8 +150,28 @@ static bool is_name_list(parser *p)
     return after == TOK_LBRACE || (after != TOK_SEMI && after != TOK_COMMA);
 }
 
+// counted(n) before a pointer: it points to n objects.
+static const char *parse_counted(parser *p, span *at)
+{
+    if (!is_word(p, W_COUNTED) || tok_ahead(p, 1)->kind != TOK_LPAREN)
+        return NULL;
+    span open = here(p);
+    step(p);
+    step(p);
+    const char *name = tok(p)->kind == TOK_IDENT ? tok(p)->name : NULL;
+    if (!name)
+        parse_expected(p, "the name of a parameter that counts");
+    else
+        step(p);
+    expect_close(p, TOK_RPAREN, open);
+    *at = span_join(open, previous(p));
+    return name;
+}
+
 static ast_decl *parse_param(parser *p)
 {
+    span counted_at = {0, 0};
+    const char *counted_by = parse_counted(p, &counted_at);
     specifiers s = parse_specifiers(p, STORAGE_REGISTER);
     declarator d = {.at = here(p), .type = s.type};
     if (s.shared_at.lo) {
@@ -163,6 +183,8 @@ static ast_decl *parse_param(parser *p)
     declarator_into(p, s.type, &d, true);
     ast_decl *param = new_decl(p, DECL_PARAM, d.name, d.at, d.type);
     param->is_file_scope = false;
+    param->counted_by = counted_by;
+    param->counted_at = counted_at;
     param->align = s.align;
     param->is_register = s.storage == TOK_REGISTER;
     if (s.alignas_at.lo) {

@@ -19,9 +19,30 @@ static parse_word mark_word(const parser *p)
     return W_NONE;
 }
 
+static parse_word host_word(const parser *p)
+{
+    return is_word(p, W_HOST)       ? W_HOST
+           : is_word(p, W_PER_WARP) ? W_PER_WARP
+           : is_word(p, W_NO_WAIT)  ? W_NO_WAIT
+                                    : W_NONE;
+}
+
+// `host` is anybody's name: it is a mark only where a declaration of a function may begin.
+static bool starts_host_mark(const parser *p, const marks *so_far)
+{
+    parse_word w = host_word(p);
+    if (!w || p->scope != p->file_scope || scope_find(p->scope, tok(p)->name))
+        return false;
+    if (w != W_HOST)
+        return so_far->host.lo != 0;
+    token_kind next = kind_ahead(p, 1);
+    return next != TOK_LPAREN && next != TOK_SEMI && next != TOK_COMMA && next != TOK_ASSIGN &&
+           next != TOK_LBRACKET && next != TOK_STAR && next != TOK_RPAREN && next != TOK_EOF;
+}
+
 bool starts_mark(const parser *p, const marks *so_far)
 {
-    if (kind(p) == TOK_KERNEL)
+    if (kind(p) == TOK_KERNEL || starts_host_mark(p, so_far))
         return true;
     if (!mark_word(p) || tok_ahead(p, 1)->kind != TOK_LPAREN)
         return false;
@@ -125,14 +146,17 @@ static void set_one(parser *p, const char *mark, span at, int64_t n, int64_t lo,
 void parse_mark(parser *p, marks *m)
 {
     span at = here(p);
-    parse_word w = mark_word(p);
-    const char *name = w ? p->common->words[w] : "kernel";
-    span *slot = w == W_BLOCK           ? &m->block
-                 : w == W_CLUSTER       ? &m->cluster
-                 : w == W_MIN_BLOCKS    ? &m->min_blocks
-                 : w == W_MAX_REGISTERS ? &m->max_registers
-                 : w                    ? &m->max_threads
-                                        : &m->kernel;
+    parse_word w = mark_word(p), of_host = host_word(p);
+    const char *name = w || of_host ? p->common->words[w ? w : of_host] : "kernel";
+    span *slot = w == W_BLOCK            ? &m->block
+                 : w == W_CLUSTER        ? &m->cluster
+                 : w == W_MIN_BLOCKS     ? &m->min_blocks
+                 : w == W_MAX_REGISTERS  ? &m->max_registers
+                 : w                     ? &m->max_threads
+                 : of_host == W_HOST     ? &m->host
+                 : of_host == W_PER_WARP ? &m->per_warp
+                 : of_host               ? &m->no_wait
+                                         : &m->kernel;
     step(p);
     int64_t n[3] = {0};
     uint32_t most = w == W_BLOCK || w == W_CLUSTER || w == W_BOUNDS ? 3 : 1;
@@ -247,9 +271,29 @@ static void compare_sizes(parser *p, const char *mark, const ast_decl *d, span o
     diag_label(e, old_at, "and here another");
 }
 
+static void apply_host(parser *p, const marks *m, ast_decl *d)
+{
+    if (d->kind != DECL_FUNC || m->kernel.lo) {
+        diag *e =
+            diag_raise(p->f->diags, K1115, m->host, "'%s' cannot be a host function", d->name);
+        diag_label(e, m->host, "a mark for functions that the host program provides");
+        diag_label(e, d->at,
+                   d->kind == DECL_FUNC ? "a kernel runs on the device" : "this is not a function");
+        return;
+    }
+    d->is_host = true;
+    d->host_at = m->host;
+    d->is_per_warp = m->per_warp.lo != 0;
+    d->is_no_wait = m->no_wait.lo != 0;
+}
+
 void apply_marks(parser *p, const specifiers *s, ast_decl *d, bool is_definition)
 {
     const marks *m = &s->marks;
+    if (m->host.lo) {
+        apply_host(p, m, d);
+        return;
+    }
     apply_function_marks(p, m, d);
     if (!m->kernel.lo) {
         marks_without_kernel(p, s, d);

@@ -58,7 +58,8 @@ static void mix_aux(hasher *x, const ir_inst *i)
     if (i->op == IR_EXIT || i->op == IR_NEXT) {
         const uint64_t *place = map_find(&x->insts, i->aux);
         mix(x, place ? *place : 0);
-    } else if ((i->op == IR_PRINT || i->op == IR_ASSERT || i->op == IR_BOUNDS) &&
+    } else if ((i->op == IR_PRINT || i->op == IR_HOST || i->op == IR_ASSERT ||
+                i->op == IR_BOUNDS) &&
                i->aux < m->strings.len) {
         mix_text(x, m->strings.at[i->aux]);
     } else if (i->op == IR_SHARED && i->aux < m->shared.len) {

@@ -235,7 +235,7 @@ static void put_aux(printer *p, const ir_inst *i)
         else if (op == IR_CONSTANT && i->aux < m->data.len)
             name = m->data.at[i->aux].name;
         put_slot(out, name, i->aux);
-    } else if (op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS) {
+    } else if (op == IR_PRINT || op == IR_HOST || op == IR_ASSERT || op == IR_BOUNDS) {
         text_putc(out, ' ');
         put_quoted(out, i->aux < m->strings.len ? m->strings.at[i->aux] : STR("?"));
     } else if (op == IR_CALL) {
@@ -283,7 +283,7 @@ static void print_plain(printer *p, const ir_inst *i)
         text_printf(out, " %s", ir_type_name((ir_type)i->type));
     // Calls and terminators take a list in parentheses; their constants always say their type.
     bool is_listed = i->op == IR_CALL || i->op == IR_PRINT || ir_is_terminator((ir_op)i->op);
-    if (i->op == IR_CALL || i->op == IR_NV) {
+    if (i->op == IR_CALL || i->op == IR_NV || i->op == IR_HOST) {
         text_puts(out, " (");
         put_list(p, i, 0, IR_VOID);
         text_puts(out, ") : (");

@@ -334,7 +334,8 @@ static void do_emit(kiln_ir *b, const request *q, kiln_ir_value *result)
         return;
     ir_op op = q->name ? ir_op_parse(str_of(q->name), &aux, &imm) : IR_NOP;
     bool is_own = op == IR_NOP || op >= IR_CALL || op == IR_LOCAL || op == IR_SHARED ||
-                  op == IR_CONSTANT || op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS;
+                  op == IR_CONSTANT || op == IR_PRINT || op == IR_HOST || op == IR_ASSERT ||
+                  op == IR_BOUNDS;
     if (is_own) {
         mistake(b, "'%s' is not an operation that kiln_ir_emit makes",
                 q->name ? q->name : "(null)");

@@ -194,7 +194,7 @@ static void read_target(reader *r, ir_op op, ir_inst *made, scan_token *callee)
         made->aux = read_index(r, "shared array", r->m->shared.len);
     else if (op == IR_CONSTANT)
         made->aux = read_index(r, "constant table", r->m->data.len);
-    else if (op == IR_PRINT || op == IR_ASSERT || op == IR_BOUNDS)
+    else if (op == IR_PRINT || op == IR_HOST || op == IR_ASSERT || op == IR_BOUNDS)
         made->aux = read_string(r);
     else if (op == IR_EXIT || op == IR_NEXT)
         made->aux = read_label(r);
@@ -307,11 +307,11 @@ static void read_plain(reader *r, ir_cursor *c)
         t = read_type(r);
     made.type = (uint8_t)t;
     r->operands.len = 0;
-    if (op == IR_CALL || op == IR_NV || op == IR_PRINT || ir_is_terminator(op))
+    if (op == IR_CALL || op == IR_NV || op == IR_PRINT || op == IR_HOST || ir_is_terminator(op))
         read_parenthesised(r);
     else if (ir_op_rows[op].operands)
         read_list(r, is_fixed ? IR_VOID : t);
-    if (op == IR_CALL || op == IR_NV) {
+    if (op == IR_CALL || op == IR_NV || op == IR_HOST) {
         scan_expect(s, ':');
         read_types(r, &types);
         if (types.len != names.len)

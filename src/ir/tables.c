@@ -120,7 +120,7 @@ static const uint8_t fixed_types[IR_OP_COUNT] = {
     [IR_RETURN] = IR_VOID + 1,       [IR_UNREACHABLE] = IR_VOID + 1,
     [IR_NOP] = IR_VOID + 1,          [IR_NV] = IR_VOID + 1,
     [IR_SHADDR] = IR_I32 + 1,        [IR_MAPA] = IR_PTR_GEN + 1,
-    [IR_CLUSTER] = IR_I32 + 1,
+    [IR_CLUSTER] = IR_I32 + 1,       [IR_HOST] = IR_VOID + 1,
 };
 
 bool ir_op_fixed_type(ir_op op, ir_type *type)

@@ -2,6 +2,7 @@
 // are used only where they are visible, every operation's types (the rules of ops.def; the SPECIAL
 // ones have a function each, see `special`), and that terminators fit what they leave. The first
 // problem ends the walk with a sentence. Start at ir_verify.
+#include "ir/host.h"
 #include "ir/nv.h"
 #include "ir/tables.h"
 
@@ -291,6 +292,25 @@ static bool check_text(verifier *v, const ir_inst *i)
     return i->op == IR_PRINT || wants(v, i, 0, IR_I1);
 }
 
+static bool check_host(verifier *v, const ir_inst *i)
+{
+    host_shape shape;
+    if (i->aux >= v->f->module->strings.len)
+        return fail(v, "string %u does not exist", i->aux);
+    if (!host_read(v->f->module->strings.at[i->aux], &shape))
+        return fail(v, "the text of the host function cannot be read");
+    if (i->operand_count != shape.in_count || i->result_count != shape.out_count)
+        return fail(v, "the host function takes %u operands and gives %u results", shape.in_count,
+                    shape.out_count);
+    for (uint32_t k = 0; k < shape.in_count; k++)
+        if (!wants(v, i, k, (ir_type)shape.in[k].type))
+            return false;
+    for (uint32_t k = 0; k < shape.out_count; k++)
+        if (ir_type_of(v->f, i->result + k) != (ir_type)shape.out[k].type)
+            return fail(v, "result %u is not of the host function's type", k);
+    return true;
+}
+
 static bool check_assume(verifier *v, const ir_inst *i)
 {
     return wants(v, i, 0, IR_I1);
@@ -458,6 +478,7 @@ static check_fn *const special[IR_OP_COUNT] = {
     [IR_ACTIVE] = check_own_type,
     [IR_MATCH] = check_match,
     [IR_PRINT] = check_text,
+    [IR_HOST] = check_host,
     [IR_ASSERT] = check_text,
     [IR_BOUNDS] = check_text,
     [IR_TRAP] = check_own_type,

@@ -85,5 +85,5 @@ bool alias_may_write(const ir_func *f, const ir_inst *i, const alias_base *b)
                     i->op == IR_MATCH || i->op == IR_ASSUME || i->op == IR_PREFETCH ||
                     i->op == IR_CLOCK || i->op == IR_NANOTIME || i->op == IR_PRINT ||
                     i->op == IR_ASSERT || i->op == IR_BOUNDS || i->op == IR_TRAP;
-    return !is_quiet && (i->op == IR_CALL || b->space != IR_PTR_LOCAL);
+    return !is_quiet && (i->op == IR_CALL || i->op == IR_HOST || b->space != IR_PTR_LOCAL);
 }

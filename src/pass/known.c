@@ -23,8 +23,8 @@ uint32_t known_writes_of(const ir_func *f, const ir_inst *i)
                                                            : 0;
     case IR_FX_READ: return i->hint == IR_HINT_VOLATILE ? ALL_SPACES : 0;
     case IR_FX_PURE:
-    case IR_FX_CTRL:
-    case IR_FX_SIDE: return 0;
+    case IR_FX_CTRL: return 0;
+    case IR_FX_SIDE: return i->op == IR_HOST ? ALL_SPACES : 0;
     }
     return ALL_SPACES;
 }

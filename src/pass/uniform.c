@@ -350,7 +350,9 @@ static bool own_level(const sweep *s, const ir_inst *i, flow at, uint8_t *level)
     case IR_FAM_GROUP: return group_level(s, i, at, level);
     case IR_FAM_MEMORY: return memory_level(s, i, level);
     case IR_FAM_NVIDIA: *level = UNIFORM_NOT; return i->op == IR_NV;
-    case IR_FAM_WORLD: *level = UNIFORM_NOT; return i->op == IR_CLOCK || i->op == IR_NANOTIME;
+    case IR_FAM_WORLD:
+        *level = UNIFORM_NOT;
+        return i->op == IR_HOST || i->op == IR_CLOCK || i->op == IR_NANOTIME;
     case IR_FAM_CALL: *level = UNIFORM_NOT; return true;
     case IR_FAM_INT:
     case IR_FAM_FLOAT:

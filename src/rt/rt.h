@@ -54,8 +54,10 @@ struct kiln {
     void *print_user;
     char *printed[2]; // being filled; handed out last
     size_t printed_len, printed_cap;
-    bool has_lost_print; // no memory for some of it
-    void *op_cache;      // kernels of the op library (ops/op.c); malloc'ed
+    bool has_lost_print;    // no memory for some of it
+    struct io_state *io;    // services for kernels (io/io.h)
+    struct host_row *hosts; // host functions (host/host.c)
+    void *op_cache;         // kernels of the op library (ops/op.c); malloc'ed
     void (*op_cache_free)(void *op_cache);
 };
 
@@ -103,6 +105,7 @@ struct kiln_module {
     size_t binary_len;
     void *dev; // the device's own
     channel_site *sites;
+    struct host_site **host_sites; // per site: of a host function that a launch has checked
     uint32_t site_count;
     str *strings;
     uint32_t string_count;

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 static const char source[] = "#include <kiln/kernel.h>\n"
-                             "kernel block(64) void fine(i32 *x) { x[thread_x()] += 1; }\n";
+                             "host i32 answer(void);\n"
+                             "kernel block(64) void fine(i32 *x) { x[thread_x()] += 1; }\n"
+                             "kernel block(64) void asks(void) { answer(); }\n";
 
 static void check_open(const char *mode)
 {
@@ -60,6 +62,8 @@ static void check_fine(const char *mode)
         CHECK(!status && !kiln_buffer_new(k, KILN_I32, 64, &x));
         kiln_arg args[] = {kiln_arg_buffer(x)};
         CHECK(!api_launch(api_kernel(m, "fine"), 1, 0, args, 1));
+        EXPECT(api_launch(api_kernel(m, "asks"), 1, 0, NULL, 0), KILN_E_UNSUPPORTED, "K6047",
+               "the host function 'answer'");
         if (!strcmp(mode, "lost")) {
             EXPECT(kiln_sync(k), KILN_E_KERNEL, "K6035", "kernel 'fine'");
             EXPECT(kiln_sync(k), KILN_E_DRIVER, "K6036", "lost");

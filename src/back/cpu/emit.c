@@ -404,7 +404,7 @@ void cpu_emit(const ir_module *m, const ir_func *only, arena *scratch, text *out
                      "local_bytes, shared_bytes; uint32_t needs_fibers, "
                      "needs_rows; };\n__attribute__((visibility(\"default\"))) const struct "
                      "kiln_cpu_row kiln_cpu_table[] = {\n"
-                     "    {\"kiln cpu 1\", 0, 0, 0, 0, 0},\n");
+                     "    {\"kiln cpu 2\", 0, 0, 0, 0, 0},\n");
     text_add(&code, rows.at, rows.len);
     text_puts(&code, "    {0, 0, 0, 0, 0, 0}};\n");
     cpu_add_prelude(&code, scratch, out);

@@ -259,6 +259,27 @@ static void emit_print(cpu_emitter *e, ir_inst_id id)
     ctext_put(&e->t, "w->print(w, %u, %s, list); }", e->t.sites[id] - 1, cpu_bits(e));
 }
 
+static void emit_host(cpu_emitter *e, ir_inst_id id)
+{
+    const ir_inst *i = ir_at(e->t.f, id);
+    for (uint32_t k = 0; k < i->result_count; k++)
+        ctext_put(&e->t, "%s v%u;", cpu_type(e, i->result + k), i->result + k);
+    ctext_put(&e->t, "{ uint64_t list[%u], got[%u];",
+              32 * (i->operand_count ? i->operand_count : 1),
+              32 * (i->result_count ? i->result_count : 1));
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+        ir_ref r = ir_operand(e->t.f, i, k);
+        ctext_put(&e->t, "keep%s(list + %u, %s);", ctext_is_wide(ir_type_of(e->t.f, r)) ? "8" : "4",
+                  32 * k, cpu_lanes(e, r));
+    }
+    ctext_put(&e->t, "if (!w->host(w, %u, %s, list, got)) goto done;", e->t.sites[id] - 1,
+              cpu_bits(e));
+    for (uint32_t k = 0; k < i->result_count; k++)
+        ctext_put(&e->t, "v%u = took%s(got + %u);", i->result + k,
+                  ctext_is_wide(ir_type_of(e->t.f, i->result + k)) ? "8" : "4", 32 * k);
+    ctext_put(&e->t, "}");
+}
+
 static void emit_assert(cpu_emitter *e, ir_inst_id id)
 {
     ir_ref c = ir_operand(e->t.f, ir_at(e->t.f, id), 0);
@@ -298,6 +319,7 @@ static bool emit_effect(cpu_emitter *e, ir_inst_id id)
     case IR_ASSUME: return true;
     case IR_FENCE: ctext_put(&e->t, "__atomic_thread_fence(__ATOMIC_SEQ_CST);"); return true;
     case IR_PRINT: emit_print(e, id); return true;
+    case IR_HOST: emit_host(e, id); return true;
     case IR_ASSERT: emit_assert(e, id); return true;
     case IR_BOUNDS: emit_bounds(e, id); return true;
     case IR_TRAP:

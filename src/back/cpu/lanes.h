@@ -22,6 +22,7 @@ struct kw { // one warp; the same struct is in dev/cpu/cpu.h
     void (*yield)(struct kw *);
     void (*fault)(struct kw *, uint32_t kind, uint32_t site, uint32_t lanes);
     void (*print)(struct kw *, uint32_t site, uint32_t lanes, const uint64_t *args); // args[k * 32 + lane]
+    int (*host)(struct kw *, uint32_t site, uint32_t lanes, const uint64_t *args, uint64_t *got); // 0: the kernel stops
     uint64_t (*time)(struct kw *, uint32_t kind);
     uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];

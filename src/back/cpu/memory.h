@@ -256,6 +256,9 @@ IN V4 shuffle_x4(V4 v, const uint32_t by, uint32_t active) { return active == AL
 //@ match*
 FAR V4 match4(V4 v, uint32_t active) { A4 x = {v}, r; for (int i = 0; i < 32; i++) { uint32_t same = 0; FOR_LANES same |= (uint32_t)(x.u[l] == x.u[i]) << l; r.u[i] = same & active; } return r.v; }
 FAR V4 match8(V8 v, uint32_t active) { A8 x = {v}; A4 r; for (int i = 0; i < 32; i++) { uint32_t same = 0; FOR_LANES same |= (uint32_t)(x.u[l] == x.u[i]) << l; r.u[i] = same & active; } return r.v; }
+//@ took*
+IN V4 took4(const uint64_t *from) { A4 x; FOR_LANES x.u[l] = (uint32_t)from[l]; return x.v; }
+IN V8 took8(const uint64_t *from) { A8 x; FOR_LANES x.u[l] = from[l]; return x.v; }
 //@ keep*
 IN void keep4(uint64_t *to, V4 v) { A4 x = {v}; FOR_LANES to[l] = x.u[l]; }
 IN void keep8(uint64_t *to, V8 v) { A8 x = {v}; FOR_LANES to[l] = x.u[l]; }

@@ -108,6 +108,10 @@ static void emit_channel(threads *e, ir_inst_id id)
         ctext_put(&e->t, "if (act) {");
     if (i->op == IR_PRINT) {
         emit_print(e, i, site);
+    } else if (i->op == IR_HOST) { // the launch is refused: nobody gets here
+        for (uint32_t k = 0; k < i->result_count; k++)
+            threads_set(e, i->result + k,
+                        ctext_literal(&e->t, ir_type_of(e->t.f, i->result + k), 0));
     } else {
         const char *unless =
             i->op == IR_TRAP
@@ -142,6 +146,7 @@ static bool emit_effect(threads *e, ir_inst_id id)
         ctext_put(&e->t, "NAP(%s);", ctext_scalar(&e->t, ir_operand(e->t.f, i, 0)));
         return true;
     case IR_PRINT:
+    case IR_HOST:
     case IR_ASSERT:
     case IR_BOUNDS:
     case IR_TRAP: emit_channel(e, id); return true;

@@ -90,6 +90,10 @@ void ptx_channel(ptx *p, const ir_inst *i)
     uint32_t site = p->site[i - p->f->insts.at] - 1;
     if (i->op == IR_PRINT) {
         print(p, i, site);
+    } else if (i->op == IR_HOST) { // the launch is refused: nobody gets here
+        for (uint32_t k = 0; k < i->result_count; k++)
+            ptx_def(p, i->result + k);
+        fault(p, site, NULL);
     } else if (i->op == IR_TRAP) {
         fault(p, site, NULL);
     } else {

@@ -191,6 +191,7 @@ void ptx_world(ptx *p, const ir_inst *i)
 {
     switch ((ir_world_op)i->op) {
     case IR_PRINT:
+    case IR_HOST:
     case IR_ASSERT:
     case IR_TRAP:
     case IR_BOUNDS: ptx_channel(p, i); break;

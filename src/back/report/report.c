@@ -127,6 +127,7 @@ static const kind_row kinds[] = {
     {"loop", IR_LOOP, IR_LOOP},
     {"switch", IR_SWITCH, IR_SWITCH},
     {"print", IR_PRINT, IR_PRINT},
+    {"host call", IR_HOST, IR_HOST},
 };
 
 // Bytes that one pass over the kernel's text moves, by space.

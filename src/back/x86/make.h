@@ -14,6 +14,8 @@ typedef struct x86_warp { // struct kw of back/cpu/lanes.h, word for word
     void (*yield)(struct x86_warp *);
     void (*fault)(struct x86_warp *, uint32_t kind, uint32_t site, uint32_t lanes);
     void (*print)(struct x86_warp *, uint32_t site, uint32_t lanes, const uint64_t *args);
+    int (*host)(struct x86_warp *, uint32_t site, uint32_t lanes, const uint64_t *args,
+                uint64_t *got);
     uint64_t (*time)(struct x86_warp *, uint32_t kind);
     uint64_t values[2];
     uint32_t block[3], block_dim[3], grid_dim[3];

@@ -381,6 +381,7 @@ static void emit_world(x86_gen *g, ir_inst_id id)
     const ir_inst *i = ir_at(g->f, id);
     switch ((ir_world_op)i->op) {
     case IR_PRINT: emit_print(g, id); break;
+    case IR_HOST: x86_refuse(g, "it calls the host"); break;
     case IR_ASSERT: emit_assert(g, id); break;
     case IR_BOUNDS: emit_bounds(g, id); break;
     case IR_TRAP:
@@ -452,6 +453,7 @@ bool x86_may_call(const x86_gen *g, ir_inst_id id)
     case IR_BARRIER:
     case IR_SLEEP:
     case IR_PRINT:
+    case IR_HOST:
     case IR_MATCH:
     case IR_CLOCK:
     case IR_NANOTIME: return true;

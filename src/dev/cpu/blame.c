@@ -66,7 +66,7 @@ static bool ask_interpreter(kiln_kernel *kernel, const rt_launch *l, uint64_t bl
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     bool has_failed = args && rows && !interp_run(&launch, out) && out->code != K6028 &&
-                      out->code != K6029 && out->code != K6004;
+                      out->code != K6029 && out->code != K6004 && out->code != K6047;
     free(args);
     free(rows);
     return has_failed;

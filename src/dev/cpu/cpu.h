@@ -21,6 +21,8 @@ typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
     void (*yield)(struct cpu_warp *);
     void (*fault)(struct cpu_warp *, uint32_t kind, uint32_t site, uint32_t lanes);
     void (*print)(struct cpu_warp *, uint32_t site, uint32_t lanes, const uint64_t *args);
+    int (*host)(struct cpu_warp *, uint32_t site, uint32_t lanes, const uint64_t *args,
+                uint64_t *got);
     uint64_t (*time)(struct cpu_warp *, uint32_t kind);
     uint64_t values[2]; // of a fault
     uint32_t block[3], block_dim[3], grid_dim[3];
@@ -29,7 +31,7 @@ typedef struct cpu_warp { // struct kw of back/cpu/lanes.h, word for word
 
 typedef enum cpu_fault { CPU_ASSERT = 1, CPU_TRAP, CPU_UNREACHABLE, CPU_BOUNDS } cpu_fault;
 
-#define CPU_TABLE_MARK "kiln cpu 1" // changes with struct cpu_warp
+#define CPU_TABLE_MARK "kiln cpu 2" // changes with struct cpu_warp
 typedef struct cpu_row {            // of kiln_cpu_table, as the C text has it
     const char *name;
     void (*run)(cpu_warp *);

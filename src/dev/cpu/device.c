@@ -159,6 +159,7 @@ static const char *ran_on(const kiln_kernel *kernel)
 
 const device_ops cpu_device_ops = {
     .can_check = true,
+    .calls_host = true,
     .open = open_device,
     .info_at = info_at,
     .target_at = target_number,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "rt/channel/format.h"
+#include "rt/host/host.h"
 
 enum { LANES = 32, WORTH_THREADS = 16 /* warps */, MOST_OF_A_CHUNK = 1024 /* blocks */ };
 
@@ -49,6 +50,8 @@ struct runner { // one host thread's work
     uint32_t made;     // fibers
     task *now;         // the one that runs
     bool is_failed;
+    uint8_t *counted; // what a host function is given a copy of
+    uint64_t counted_size;
     interp_error error;
     fault_note fault;
 };
@@ -154,6 +157,103 @@ static void on_print(cpu_warp *w, uint32_t number, uint32_t lanes, const uint64_
     fault_resume(was_guarded);
 }
 
+// --- host functions
+// A byte of this lane's own arrays, whose words lie LANES words apart (back/cpu/memory.h).
+static uint8_t *local_byte(const cpu_warp *w, uint64_t offset, uint32_t lane)
+{
+    return w->local + (offset & ~UINT64_C(3)) * LANES + lane * 4 + (offset & 3);
+}
+
+enum { LOCAL_POINTER = 63, MOST_COUNTED = 1 << 30 };
+// Copies counted objects from, or back to, where the kernel has them. What it points to may not be
+// there: then a signal ends the kernel, and the runner keeps `copy`.
+static void move_counted(const cpu_warp *w, uint64_t pointer, uint32_t lane, uint8_t *copy,
+                         uint64_t bytes, bool is_back)
+{
+    if (!(pointer >> LOCAL_POINTER)) {
+        void *there = (void *)(uintptr_t)pointer;
+        memcpy(is_back ? there : copy, is_back ? copy : there, bytes);
+        return;
+    }
+    for (uint64_t n = 0; n < bytes; n++) {
+        uint8_t *there = local_byte(w, (pointer << 1 >> 1) + n, lane);
+        *(is_back ? there : copy + n) = *(is_back ? copy + n : there);
+    }
+}
+
+// Room for all counted objects of one call; they are the kernel's own copies.
+static bool counted_room(runner *r, const host_shape *s, host_lane *call)
+{
+    uint64_t bytes = 0;
+    for (uint32_t p = 0; p < s->param_count; p++)
+        if (host_is_counted(s->params[p].kind)) {
+            uint64_t more = call->in[s->params[p].first + 1];
+            if (more > MOST_COUNTED || (bytes += (more + 15) / 16 * 16) > MOST_COUNTED)
+                return false;
+        }
+    if (bytes > r->counted_size) {
+        free(r->counted);
+        r->counted = malloc(bytes);
+        r->counted_size = r->counted ? bytes : 0;
+    }
+    uint64_t at = 0;
+    for (uint32_t p = 0; p < s->param_count && (r->counted || !bytes); p++) {
+        uint64_t more = call->in[s->params[p].first + 1];
+        if (!host_is_counted(s->params[p].kind) || !more)
+            continue;
+        call->counted[p] = r->counted + at;
+        at += (more + 15) / 16 * 16;
+    }
+    return r->counted || !bytes;
+}
+
+static void move_all_counted(const cpu_warp *w, const host_shape *s, const host_lane *call,
+                             uint32_t lane, bool is_back)
+{
+    for (uint32_t p = 0; p < s->param_count; p++)
+        if (call->counted[p] && (!is_back || s->params[p].kind == 'm'))
+            move_counted(w, call->in[s->params[p].first], lane, call->counted[p],
+                         call->in[s->params[p].first + 1], is_back);
+}
+
+static int on_host(cpu_warp *w, uint32_t number, uint32_t lanes, const uint64_t *args,
+                   uint64_t *got)
+{
+    task *t = (task *)(void *)w;
+    const kiln_kernel *kernel = t->r->g->kernel;
+    const host_site *at = host_site_of(kernel->module, number);
+    const channel_site *site = at ? &kernel->module->sites[number] : NULL;
+    char why[512] = "the host function is not known";
+    bool is_fine = at != NULL;
+    for (uint32_t left = lanes, given; left && is_fine; left &= ~given) {
+        const host_shape *s = &at->shape;
+        host_lane call = {{0}, {0}, {NULL}, {0}, {0}};
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        given = s->is_warp ? left : 1u << lane;
+        for (uint32_t k = 0; k < s->in_count; k++)
+            call.in[k] = args[k * LANES + lane];
+        thread_of(t, lane, call.thread);
+        memcpy(call.block, w->block, sizeof call.block);
+        if (!counted_room(t->r, s, &call)) {
+            fail(t, K6004, site, lane, "there is no host memory for what a host function is given");
+            return 0;
+        }
+        move_all_counted(w, s, &call, lane, false);
+        bool was_guarded = fault_pause();
+        is_fine = host_call(kernel, at, &call, why, sizeof why);
+        fault_resume(was_guarded);
+        move_all_counted(w, s, &call, lane, true);
+        for (uint32_t rest = given; rest; rest &= rest - 1)
+            for (uint32_t k = 0; k < s->out_count; k++)
+                got[k * LANES + (uint32_t)__builtin_ctz(rest)] = call.out[k];
+        if (!is_fine)
+            fail(t, K6048, site, lane, why);
+    }
+    if (!at)
+        fail(t, K6048, NULL, 0, why);
+    return is_fine;
+}
+
 static uint64_t on_time(cpu_warp *w, uint32_t kind)
 {
     (void)w;
@@ -233,6 +333,7 @@ static void task_init(runner *r, task *t, bool is_alone)
     w->yield = is_alone ? no_yield : on_yield;
     w->fault = on_fault;
     w->print = on_print;
+    w->host = on_host;
     w->time = on_time;
     memcpy(w->block_dim, g->launch->block, sizeof w->block_dim);
     memcpy(w->grid_dim, g->launch->grid, sizeof w->grid_dim);
@@ -390,6 +491,7 @@ static void runner_free(runner *r)
         fiber_free(&r->tasks[k].f);
     free(r->tasks);
     free(r->memory);
+    free(r->counted);
 }
 
 static void run_blocks(void *runner_pointer)

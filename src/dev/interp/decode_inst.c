@@ -1,4 +1,5 @@
 // Decoding of single instructions, and of the moves that exit and next stand for.
+#include "back/channel.h"
 #include "dev/interp/decode.h"
 
 int decode_special(const ir_inst *i)
@@ -176,6 +177,24 @@ static void decode_print(decoder *d, const ir_inst *i)
     c->c = i->operand_count;
 }
 
+static void decode_host(decoder *d, const ir_inst *i)
+{
+    const uint32_t *sites = channel_number_sites(d->f, d->scratch);
+    uint32_t list = d->extra.len;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        vec_push(d->a, &d->extra, decode_slot(d, ir_operand(d->f, i, k)));
+    uint32_t results = d->extra.len;
+    for (uint32_t k = 0; k < i->result_count; k++)
+        vec_push(d->a, &d->extra, d->slot[i->result + k]);
+    code *c = decode_emit(d, CODE_HOST, i);
+    c->a = sites[i - d->f->insts.at] - 1;
+    c->b = list;
+    c->c = i->operand_count;
+    c->d = results;
+    c->size = 1; // of what its pointers must be multiples
+    c->u.imm = i->aux;
+}
+
 typedef struct other_row { // instructions that only need their operands' slots
     uint8_t code;
     uint8_t is_set;
@@ -295,6 +314,8 @@ void decode_plain(decoder *d, const ir_inst *i)
         decode_access(d, i);
     else if (i->op == IR_PRINT)
         decode_print(d, i);
+    else if (i->op == IR_HOST)
+        decode_host(d, i);
     else if (i->op == IR_NV)
         decode_nv(d, i);
     else if (others[i->op].is_set)
@@ -335,7 +356,7 @@ void decode_facts(decoder *d)
         const ir_inst *i = ir_at(f, id);
         if (i->op == IR_NV || i->op == IR_MAPA)
             decode_nv_facts(p, i);
-        if (i->op == IR_PRINT || i->op == IR_CLOCK || i->op == IR_NANOTIME)
+        if (i->op == IR_PRINT || i->op == IR_HOST || i->op == IR_CLOCK || i->op == IR_NANOTIME)
             p->is_sequential = true;
         p->keeps_warps |= i->op == IR_BARRIER || i->op == IR_SLEEP;
         p->keeps_warps |= i->op == IR_LOAD && i->hint == IR_HINT_VOLATILE;

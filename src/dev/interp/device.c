@@ -85,6 +85,7 @@ static kiln_status tensor_map(kiln *k, const kiln_tensor_map_desc *desc, kiln_te
 
 const device_ops interp_device_ops = {
     .can_check = true,
+    .calls_host = true,
     .open = open_device,
     .info_at = info_at,
     .accepts_target = host_accepts_target,

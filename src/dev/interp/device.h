@@ -23,4 +23,7 @@ kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l);
 // The error of a run that failed, on the context.
 kiln_status interp_set_error(kiln_kernel *kernel, const interp_error *error);
 
+// interp_launch.host: of a kiln_kernel.
+bool interp_call_host(void *kernel, uint32_t site, struct host_lane *lane, char *why, size_t size);
+
 #endif

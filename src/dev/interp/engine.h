@@ -71,7 +71,8 @@ typedef enum code_op {
     CODE_BALLOT,
     CODE_ACTIVE,
     CODE_MATCH,
-    CODE_PRINT,  // a: string, extra[b…]: operands, c: their number; types in extra[b + c…]
+    CODE_PRINT, // a: string, extra[b…]: operands, c: their number; types in extra[b + c…]
+    CODE_HOST, // a: site, extra[b…]: operands, c: their number; results in extra[d…]; u.imm: string
     CODE_ASSERT, // a: condition, b: string
     CODE_BOUNDS, // a: condition, b: byte offset, c: byte length, d: string
     CODE_TRAP,
@@ -457,6 +458,8 @@ uint32_t warp_shuffle_source(const warp *w, const code *c, uint32_t lane);
 void warp_vote(warp *w, const code *c);
 // print.c
 bool print_warp(runner *r, warp *w, const code *c);
+// host.c
+bool host_warp(runner *r, warp *w, const code *c);
 
 // fault.c: sets the error, always returns false.
 bool fault_raise(runner *r, const warp *w, const code *c, uint32_t lane, diag_code code,

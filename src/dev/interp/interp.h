@@ -73,6 +73,8 @@ typedef struct interp_error {
     uint32_t thread, other_thread;
 } interp_error;
 
+struct host_lane; // rt/host/host.h
+
 typedef struct interp_launch {
     const interp_program *program;
     uint32_t grid[3], block[3]; // all at least 1
@@ -92,6 +94,10 @@ typedef struct interp_launch {
     bool takes_host; // addresses of this host, inside of a buffer, are good, too
     void (*print)(void *user, const char *text, size_t len); // one call of printf by one thread
     void *print_user;
+    // A host function is called by one lane. False: it stops the kernel, `why` says more. NULL:
+    // none may be called.
+    bool (*host)(void *user, uint32_t site, struct host_lane *lane, char *why, size_t size);
+    void *host_user;
     const struct interp_hooks *hooks; // engine.h; only with a watched program
     void *hook_user;
 } interp_launch;

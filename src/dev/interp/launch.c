@@ -1,5 +1,8 @@
 // Kernels decoded and run by the interpreter, for whichever device.
+#include <stdio.h>
+
 #include "dev/interp/device.h"
+#include "rt/host/host.h"
 
 void interp_load_kernels(kiln_module *m, const ir_module *from, size_t size)
 {
@@ -30,6 +33,17 @@ kiln_status interp_set_error(kiln_kernel *kernel, const interp_error *error)
     return status;
 }
 
+bool interp_call_host(void *kernel, uint32_t site, struct host_lane *lane, char *why, size_t size)
+{
+    const kiln_kernel *k = kernel;
+    const host_site *at = host_site_of(k->module, site);
+    if (!at) {
+        snprintf(why, size, "the host function is not known");
+        return false;
+    }
+    return host_call(k, at, lane, why, size);
+}
+
 kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
@@ -53,7 +67,9 @@ kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
                             .taken = &k->blocks_taken,
                             .is_together = is_together,
                             .print = context_print,
-                            .print_user = k};
+                            .print_user = k,
+                            .host = interp_call_host,
+                            .host_user = kernel};
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     memcpy(launch.cluster, l->cluster, sizeof launch.cluster);

@@ -241,6 +241,7 @@ static void warp_run(runner *r, warp *w)
         case CODE_ACTIVE:
         case CODE_MATCH: warp_vote(w, c); break;
         case CODE_PRINT: fine = print_warp(r, w, c); break;
+        case CODE_HOST: fine = host_warp(r, w, c); break;
         case CODE_ASSERT:
         case CODE_ASSUME: fine = check_condition(r, w, c); break;
         case CODE_BOUNDS: fine = check_bounds(r, w, c); break;

@@ -111,6 +111,8 @@ static kiln_status run(job *j)
                             .cancel = &context->cancel,
                             .print = context_print,
                             .print_user = context,
+                            .host = interp_call_host,
+                            .host_user = j->kernel,
                             .hooks = &check_hooks,
                             .hook_user = k};
     memcpy(launch.grid, j->launch->grid, sizeof launch.grid);

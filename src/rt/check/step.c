@@ -185,6 +185,7 @@ static bool step(runner *r, warp *w, const code *c)
     case CODE_BARRIER:
     case CODE_ACTIVE:
     case CODE_PRINT:
+    case CODE_HOST:
     case CODE_ASSERT:
     case CODE_BOUNDS:
     case CODE_TRAP:

@@ -4,7 +4,7 @@
 
 #include "base/knobs.h"
 #include "base/log.h"
-#include "rt/rt.h"
+#include "rt/io/io.h"
 
 // The device's kind and number in "cuda:1"; NULL when it is neither.
 static const device_row *parse_name(const char *name, int *ordinal)
@@ -144,6 +144,8 @@ void kiln_close(kiln *k)
 void context_finish(kiln *k)
 {
     k->ops->close(k);
+    host_free_all(k);
+    io_free(k);
     free(k->printed[0]);
     free(k->printed[1]);
     error_free(k);

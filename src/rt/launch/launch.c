@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "rt/host/host.h"
 #include "rt/report/trace.h"
-#include "rt/rt.h"
 
 enum { FEW_ARGS = 64 };
 
@@ -202,6 +202,8 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_a
         status = check_shared(kernel, desc->shared_bytes);
     if (!status)
         status = check_cluster(kernel, desc, out);
+    if (!status)
+        status = host_check(kernel);
     if (status)
         describe_launch(kernel, desc);
     return status;

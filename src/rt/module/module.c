@@ -7,9 +7,9 @@
 #include "back/back.h"
 #include "base/knobs.h"
 #include "compile.h"
+#include "rt/host/host.h"
 #include "rt/module/image.h"
 #include "rt/report/trace.h"
-#include "rt/rt.h"
 
 // --- results out of the compile
 static const char *copy(arena *a, const char *s)
@@ -129,6 +129,7 @@ void module_drop(kiln_module *m)
 {
     if (m->k->ops->unload)
         m->k->ops->unload(m);
+    host_forget(m);
     for (size_t k = 0; k < m->kernel_count; k++)
         handle_free(HANDLE_KERNEL, m->kernels[k]);
     free(m->binary);

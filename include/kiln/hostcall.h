@@ -1,0 +1,63 @@
+// hostcall.h: functions of the host program that kernels call.
+//
+// A kernel file declares `host i32 lookup(u32 key, f32 *best);` and calls it like any other
+// function. The program registers a function of that name before it launches the kernel. The header
+// that `kiln build` writes does that with the types checked by the C compiler (NAME_hosts); this is
+// what it calls. Arguments are copies: what a kernel's pointer points to is copied to the host
+// before the call and back after it.
+#ifndef KILN_HOSTCALL_H
+#define KILN_HOSTCALL_H
+
+#include <kiln/kiln.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One call by one thread of a kernel, or by one warp for a function marked per_warp.
+typedef struct kiln_host_call {
+    void *const *args; // of each parameter: where its value is; of a pointer: the pointer itself
+    void *result;      // where the result goes; NULL: the function returns void
+    const char *kernel;
+    uint32_t thread[3], block[3]; // who calls
+    void *inside;                 // Kiln's own
+} kiln_host_call;
+
+typedef void kiln_host_function(void *user, const kiln_host_call *call);
+
+typedef struct kiln_host_desc {
+    const char *name;
+    const char *signature; // "i32 lookup(u32, f32 *)", compared with the kernel's; NULL: any
+    kiln_host_function *call;
+    void (*plain)(void); // instead of `call`: a C function of that signature, without structs
+    void *user;          // for `call`
+    bool is_concurrent;  // several threads may call it at once; else Kiln lets one in at a time
+} kiln_host_desc;
+
+// Provides a function for all kernels that are launched on `k` from now on; one of the same name is
+// replaced. Neither `call` nor `plain`: takes it away. Not while kernels of `k` run.
+KILN_API kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc);
+// From within a host function: the kernel stops with this text as its error.
+KILN_API void kiln_host_stop(const kiln_host_call *call, const char *text);
+
+// A shared library that exports this array provides the functions in it (`kiln run --host LIB`).
+// The last row's name is NULL.
+#define KILN_HOST_TABLE "kiln_host_functions"
+// Registers all functions of that library: those of its table, and for those of `module` that the
+// table lacks, the plain C functions that it exports. It is closed with the context.
+KILN_API kiln_status kiln_host_library(kiln *k, const char *path, const kiln_module *module);
+
+// --- permissions of kernels that use kiln/io.h. Nothing is allowed until it is said here.
+// right: "read" or "write" with a folder (everything beneath it) or a file, "net" with HOST:PORT
+// (each may be *), "env" with the name of a variable (or *), "stdin" with NULL.
+KILN_API kiln_status kiln_allow(kiln *k, const char *right, const char *what);
+// What was refused last, and what would allow it; "" when nothing was. Until the next launch.
+KILN_API const char *kiln_refusal(kiln *k);
+// True when a kernel has called io_exit; its argument.
+KILN_API bool kiln_exit_status(const kiln *k, int *status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

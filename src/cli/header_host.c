@@ -1,0 +1,126 @@
+// Host functions in the header that kiln build writes: their prototypes, a caller for each, and
+// STEM_hosts, which registers them. The C compiler checks the types. Start at header_hosts.
+#include "cli/header.h"
+#include "rt/host/host.h"
+
+static const char *const names[][2] = {
+    {"i8", "int8_t"},   {"u8", "uint8_t"},   {"i16", "int16_t"}, {"u16", "uint16_t"},
+    {"i32", "int32_t"}, {"u32", "uint32_t"}, {"i64", "int64_t"}, {"u64", "uint64_t"},
+    {"f32", "float"},   {"f64", "double"}};
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Kiln's names of numbers as the host's.
+static const char *host_spelling(arena *a, str spelled)
+{
+    text out = {.in = a};
+    for (size_t i = 0, n; i < spelled.len; i += n) {
+        for (n = 0; i + n < spelled.len && is_name(spelled.at[i + n]); n++) {
+        }
+        const char *found = NULL;
+        for (size_t k = 0; n && k < COUNT(names); k++)
+            if (str_same((str){spelled.at + i, n}, str_of(names[k][0])))
+                found = names[k][1];
+        if (found)
+            text_puts(&out, found);
+        else
+            text_add(&out, spelled.at + i, n ? n : 1);
+        n = n ? n : 1;
+    }
+    return out.at ? out.at : "";
+}
+
+// Parameter `index` of "i32 f(u32, f32 *)"; SIZE_MAX: the result.
+static str part(const host_shape *s, size_t index)
+{
+    str all = s->signature;
+    size_t open = 0;
+    while (open < all.len && all.at[open] != '(')
+        open++;
+    if (index == SIZE_MAX)
+        return (str){all.at, open - s->name.len - 1};
+    size_t from = open + 1;
+    for (; index; index--) {
+        while (all.at[from] != ',')
+            from++;
+        from += 2;
+    }
+    size_t to = from;
+    while (to < all.len && all.at[to] != ',' && all.at[to] != ')')
+        to++;
+    return (str){all.at + from, to - from};
+}
+
+static void emit_caller(const header *h, text *t, const host_shape *s)
+{
+    const char *name = str_format(h->in, "%.*s", (int)s->name.len, s->name.at);
+    const char *result = host_spelling(h->in, part(s, SIZE_MAX));
+    text_printf(t, "\n%s;\n", host_spelling(h->in, s->signature));
+    text_printf(t,
+                "static inline void %s_host_%s(void *user, const kiln_host_call *call)\n{\n"
+                "    (void)user;\n    (void)call;\n    ",
+                h->prefix, name);
+    if (s->result_size)
+        text_printf(t, "*(%s *)call->result = ", result);
+    text_printf(t, "%s(", name);
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        const char *own = host_spelling(h->in, part(s, p));
+        text_printf(t,
+                    s->params[p].kind == 'v' ? "%s*(%s *)call->args[%u]" : "%s(%s)call->args[%u]",
+                    p ? ", " : "", own, p);
+    }
+    text_puts(t, ");\n}\n");
+}
+
+static void emit_row(const header *h, text *t, const host_shape *s)
+{
+    text_printf(t, "        {\"%.*s\", \"%.*s\", %s_host_%.*s, NULL, NULL, false},\n",
+                (int)s->name.len, s->name.at, (int)s->signature.len, s->signature.at, h->prefix,
+                (int)s->name.len, s->name.at);
+}
+
+static bool is_first(const kiln_module *m, uint32_t site)
+{
+    for (uint32_t n = 0; n < site; n++)
+        if (m->sites[n].op == IR_HOST && str_same(m->sites[n].text, m->sites[site].text))
+            return false;
+    return m->sites[site].op == IR_HOST;
+}
+
+void header_hosts(const header *h, text *t)
+{
+    const kiln_module *m = h->module;
+    text rows = {.in = h->in};
+    host_shape shape;
+    for (uint32_t n = 0; n < m->site_count; n++) {
+        if (!is_first(m, n) || !host_read(m->sites[n].text, &shape) ||
+            !strncmp(shape.name.at, "kiln_", 5)) // Kiln's own services
+            continue;
+        if (!rows.len)
+            text_puts(t,
+                      "\n// Functions that the kernels call: the program defines them. Types that "
+                      "are not numbers are\n// declared before this file is included.\n"
+                      "#include <kiln/hostcall.h>\n");
+        emit_caller(h, t, &shape);
+        emit_row(h, &rows, &shape);
+    }
+    if (!rows.len)
+        return;
+    text_printf(t,
+                "\n// Provides them for the kernels that are launched on k.\n"
+                "static inline kiln_status %s_hosts(kiln *k)\n{\n"
+                "    static const kiln_host_desc rows[] = {\n%s    };\n"
+                "    kiln_status status = KILN_OK;\n"
+                "    for (size_t i = 0; !status && i < sizeof rows / sizeof *rows; i++)\n"
+                "        status = kiln_host_register(k, &rows[i]);\n    return status;\n}\n",
+                h->prefix, rows.at);
+    text_printf(t,
+                "\n#ifdef KILN_HOST_LIBRARY // the same for kiln run --host\n"
+                "KILN_API extern const kiln_host_desc kiln_host_functions[];\n"
+                "const kiln_host_desc kiln_host_functions[] = {\n%s"
+                "        {NULL, NULL, NULL, NULL, NULL, false}};\n#endif\n",
+                rows.at);
+}

@@ -1,0 +1,323 @@
+// The table of host functions of a context, the check before a launch, and the call itself. Start
+// reading at host_check and host_call.
+#include "rt/host/host.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rt/io/io.h"
+
+struct host_row {
+    char *name, *signature; // signature: NULL for any
+    kiln_host_desc given;
+    void *library; // closed with the row
+    pthread_mutex_t lock;
+    host_row *next;
+};
+
+typedef struct stop_note { // behind kiln_host_call.inside
+    char *text;
+    size_t size;
+    bool is_set;
+} stop_note;
+
+// --- the table
+static host_row *find_row(const kiln *k, str name)
+{
+    for (host_row *row = k->hosts; row; row = row->next)
+        if (str_same(str_of(row->name), name))
+            return row;
+    return NULL;
+}
+
+static void free_row(host_row *row)
+{
+    pthread_mutex_destroy(&row->lock);
+    if (row->library)
+        dlclose(row->library);
+    free(row->name);
+    free(row->signature);
+    free(row);
+}
+
+static void remove_row(kiln *k, const host_row *row)
+{
+    for (host_row **at = &k->hosts; *at; at = &(*at)->next)
+        if (*at == row) {
+            host_row *gone = *at;
+            *at = gone->next;
+            free_row(gone);
+            return;
+        }
+}
+
+void host_free_all(kiln *k)
+{
+    while (k->hosts)
+        remove_row(k, k->hosts);
+}
+
+kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc || !desc->name || !*desc->name)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_register: there is no %s",
+                         desc ? "name" : "description");
+    if (desc->call && desc->plain)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_host_register: '%s' has `call` and `plain`: give one of them",
+                         desc->name);
+    host_row *old = find_row(k, str_of(desc->name));
+    if (!desc->call && !desc->plain) {
+        if (!old)
+            return error_set(k, KILN_E_NOT_FOUND, K6003,
+                             "kiln_host_register: there is no host function '%s' to take away",
+                             desc->name);
+        remove_row(k, old);
+        return KILN_OK;
+    }
+    host_row *row = calloc(1, sizeof *row);
+    if (row) {
+        pthread_mutex_init(&row->lock, NULL);
+        row->name = strdup(desc->name);
+        row->signature = desc->signature ? strdup(desc->signature) : NULL;
+        row->given = *desc;
+    }
+    if (!row || !row->name || (desc->signature && !row->signature)) {
+        if (row)
+            free_row(row);
+        return error_no_memory(k, "a host function");
+    }
+    if (old)
+        remove_row(k, old);
+    row->next = k->hosts;
+    k->hosts = row;
+    return KILN_OK;
+}
+
+// --- before a launch
+static bool is_service(str name)
+{
+    return name.len > 8 && !memcmp(name.at, "kiln_io_", 8);
+}
+
+// Spaces do not count: "f32*" is "f32 *".
+static bool is_same_signature(const char *given, str wanted)
+{
+    size_t n = 0;
+    for (;; given++, n++) {
+        while (*given == ' ')
+            given++;
+        while (n < wanted.len && wanted.at[n] == ' ')
+            n++;
+        char c = n < wanted.len ? wanted.at[n] : 0;
+        if (*given != c || !c)
+            return *given == c;
+    }
+}
+
+static kiln_status check_row(const kiln_kernel *kernel, const host_site *site)
+{
+    kiln *k = kernel->module->k;
+    const host_shape *s = &site->shape;
+    const host_row *row = site->row;
+    if (!row)
+        return error_set(k, KILN_E_LAUNCH, K6046,
+                         "kernel '%s' calls the host function '%.*s', which the program does not "
+                         "provide\n  register a function '%.*s' with kiln_host_register, or give "
+                         "kiln run a library that has it (--host)",
+                         kernel->name, (int)s->name.len, s->name.at, (int)s->signature.len,
+                         s->signature.at);
+    if (row->signature && !is_same_signature(row->signature, s->signature))
+        return error_set(k, KILN_E_LAUNCH, K6046,
+                         "kernel '%s' calls '%.*s', but the program provides '%s'", kernel->name,
+                         (int)s->signature.len, s->signature.at, row->signature);
+    if (row->given.plain && !native_can_call(s))
+        return error_set(
+            k, KILN_E_LAUNCH, K6046,
+            "kernel '%s': the host function '%.*s' cannot be called as it is: it takes "
+            "or returns a struct, or too many numbers\n  register it through the "
+            "header that kiln build writes",
+            kernel->name, (int)s->signature.len, s->signature.at);
+    return KILN_OK;
+}
+
+const host_site *host_site_of(const kiln_module *m, uint32_t site)
+{
+    return m->host_sites && site < m->site_count ? m->host_sites[site] : NULL;
+}
+
+void host_forget(kiln_module *m)
+{
+    for (uint32_t n = 0; m->host_sites && n < m->site_count; n++)
+        free(m->host_sites[n]);
+    free(m->host_sites);
+    m->host_sites = NULL;
+}
+
+kiln_status host_check(kiln_kernel *kernel)
+{
+    kiln_module *m = kernel->module;
+    kiln *k = m->k;
+    for (uint32_t n = 0; kernel->talks && n < m->site_count; n++) {
+        const channel_site *site = &m->sites[n];
+        if (site->op != IR_HOST || strcmp(site->kernel, kernel->name))
+            continue;
+        if (!k->ops->calls_host)
+            return error_set(k, KILN_E_UNSUPPORTED, K6047,
+                             "kernel '%s' calls the host function '%.*s', and %s cannot call the "
+                             "host while a kernel runs\n  run it on 'cpu' or 'interp'",
+                             kernel->name, (int)strcspn(site->text.at, " "), site->text.at,
+                             k->device);
+        if (!m->host_sites)
+            m->host_sites = calloc(m->site_count, sizeof *m->host_sites);
+        if (m->host_sites && !m->host_sites[n])
+            m->host_sites[n] = calloc(1, sizeof **m->host_sites);
+        if (!m->host_sites || !m->host_sites[n])
+            return error_no_memory(k, "a host function");
+        host_site *made = m->host_sites[n];
+        if (!host_read(site->text, &made->shape))
+            return error_set(k, KILN_E_INTERNAL, K9001,
+                             "internal error: '%.*s' is no host function", (int)site->text.len,
+                             site->text.at);
+        made->row = find_row(k, made->shape.name);
+        if (!made->row && is_service(made->shape.name)) {
+            kiln_status attached = io_attach(k);
+            if (attached)
+                return attached;
+            made->row = find_row(k, made->shape.name);
+        }
+        kiln_status status = check_row(kernel, made);
+        if (status)
+            return status;
+    }
+    return KILN_OK;
+}
+
+// --- calls
+void kiln_host_stop(const kiln_host_call *call, const char *why)
+{
+    stop_note *note = call ? call->inside : NULL;
+    if (!note)
+        return;
+    note->is_set = true;
+    snprintf(note->text, note->size, "%s", why ? why : "");
+}
+
+bool host_call(const kiln_kernel *kernel, const host_site *site, host_lane *lane, char *why,
+               size_t size)
+{
+    const host_shape *s = &site->shape;
+    const host_row *row = site->row;
+    union {
+        uint8_t bytes[HOST_BYTES];
+        _Alignas(16) uint64_t word;
+    } objects[HOST_PARAMS], result;
+    void *args[HOST_PARAMS + 1];
+    stop_note note = {why, size, false};
+    memset(&result, 0, sizeof result);
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        memset(objects[p].bytes, 0,
+               s->params[p].size < HOST_BYTES ? s->params[p].size : HOST_BYTES);
+        args[p] = host_is_counted(s->params[p].kind) ? lane->counted[p] : objects[p].bytes;
+    }
+    for (uint32_t n = 0; n < s->in_count; n++)
+        if (!host_is_counted(s->params[s->in[n].param].kind))
+            memcpy(objects[s->in[n].param].bytes + s->in[n].offset, &lane->in[n],
+                   ir_type_size((ir_type)s->in[n].type));
+    kiln_host_call call = {.args = args,
+                           .result = s->result_size ? result.bytes : NULL,
+                           .kernel = kernel->name,
+                           .inside = &note};
+    memcpy(call.thread, lane->thread, sizeof call.thread);
+    memcpy(call.block, lane->block, sizeof call.block);
+    if (!row->given.is_concurrent)
+        pthread_mutex_lock(&((host_row *)(uintptr_t)row)->lock);
+    if (row->given.call)
+        row->given.call(row->given.user, &call);
+    else
+        native_call(s, row->given.plain, (const void *const *)args, result.bytes);
+    if (!row->given.is_concurrent)
+        pthread_mutex_unlock(&((host_row *)(uintptr_t)row)->lock);
+    for (uint32_t n = 0; n < s->out_count; n++) {
+        const host_scalar *o = &s->out[n];
+        const uint8_t *from = o->param == HOST_RESULT ? result.bytes : objects[o->param].bytes;
+        lane->out[n] = 0;
+        memcpy(&lane->out[n], from + o->offset, ir_type_size((ir_type)o->type));
+    }
+    return !note.is_set;
+}
+
+// --- libraries
+static kiln_status add_table(kiln *k, const kiln_host_desc *table)
+{
+    for (; table && table->name; table++) {
+        kiln_status status = kiln_host_register(k, table);
+        if (status)
+            return status;
+    }
+    return KILN_OK;
+}
+
+// dlsym gives data pointers; POSIX says that they may be functions.
+static void (*function_of(void *symbol))(void)
+{
+    void (*function)(void);
+    memcpy(&function, &symbol, sizeof function);
+    return function;
+}
+
+static kiln_status add_plain(kiln *k, void *library, const kiln_module *m)
+{
+    for (uint32_t n = 0; m && n < m->site_count; n++) {
+        host_shape shape;
+        char name[256], signature[1024];
+        if (m->sites[n].op != IR_HOST || !host_read(m->sites[n].text, &shape) ||
+            find_row(k, shape.name) || shape.name.len >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)shape.name.len, shape.name.at);
+        snprintf(signature, sizeof signature, "%.*s", (int)shape.signature.len, shape.signature.at);
+        void *symbol = dlsym(library, name);
+        if (!symbol)
+            continue;
+        kiln_status status = kiln_host_register(
+            k,
+            &(kiln_host_desc){.name = name, .signature = signature, .plain = function_of(symbol)});
+        if (status)
+            return status;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln_host_library(kiln *k, const char *path, const kiln_module *module)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (module && !handle_is(HANDLE_MODULE, module))
+        return error_bad_handle(HANDLE_MODULE, module);
+    if (!path)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_library: the path is NULL");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        return error_set(k, KILN_E_NOT_FOUND, K6005,
+                         "the library of host functions cannot be opened: %s", why ? why : path);
+    }
+    // One row owns the library; it has no function and is found by nobody.
+    char owner[64];
+    snprintf(owner, sizeof owner, " %p", library);
+    kiln_status status = add_table(k, dlsym(library, KILN_HOST_TABLE));
+    if (!status)
+        status = add_plain(k, library, module);
+    if (!status)
+        status =
+            kiln_host_register(k, &(kiln_host_desc){.name = owner, .plain = function_of(library)});
+    if (status)
+        dlclose(library);
+    else
+        find_row(k, str_of(owner))->library = library;
+    return status;
+}

@@ -1,0 +1,345 @@
+// Files, folders and standard input for kernels.
+#ifndef _GNU_SOURCE
+#    define _GNU_SOURCE // openat2 and its kin
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rt/io/io.h"
+
+typedef struct io_status { // of kiln/io.h
+    int64_t size, modified_ns;
+    uint32_t mode;
+    int32_t kind; // 0 other, 1 file, 2 folder, 3 link
+} io_status;
+
+// The flags of kiln/io.h, which are their own: the system's differ between processors.
+static const struct {
+    int32_t own;
+    int host;
+} flag_rows[] = {{0x4, O_CREAT},   {0x8, O_EXCL},        {0x10, O_TRUNC},
+                 {0x20, O_APPEND}, {0x40, O_NONBLOCK},   {0x80, O_SYNC},
+                 {0x100, O_DSYNC}, {0x200, O_DIRECTORY}, {0x400, O_NOFOLLOW}};
+enum { ACCESS_BITS = 3, ALL_FLAGS = 0x7ff };
+
+static bool host_flags(int32_t own, int *host)
+{
+    static const int access[] = {O_RDONLY, O_WRONLY, O_RDWR};
+    if (own & ~ALL_FLAGS || (own & ACCESS_BITS) > 2)
+        return false;
+    *host = access[own & ACCESS_BITS];
+    for (size_t n = 0; n < COUNT(flag_rows); n++)
+        if (own & flag_rows[n].own)
+            *host |= flag_rows[n].host;
+    return true;
+}
+
+static unsigned rights_of(int flags)
+{
+    unsigned rights = (flags & O_ACCMODE) != O_WRONLY ? 1u << IO_READ : 0;
+    if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC | O_APPEND))
+        rights |= 1u << IO_WRITE;
+    return rights;
+}
+
+static int32_t open_path(io_state *s, const char *path, int32_t own, uint32_t mode)
+{
+    int flags, folder;
+    const char *rest;
+    struct stat about;
+    if (!host_flags(own, &flags))
+        return -EINVAL;
+    if (!io_find_folder(s, path, rights_of(flags), &folder, &rest))
+        return -EACCES;
+    int fd = io_open_beneath(folder, rest, flags, mode & 0777);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &about)) {
+        close(fd);
+        return -EIO;
+    }
+    if (!S_ISDIR(about.st_mode))
+        return io_add(s, S_ISREG(about.st_mode) ? IO_FILE : IO_STREAM, fd, NULL);
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return -ENOMEM;
+    }
+    return io_add(s, IO_FOLDER, fd, dir);
+}
+
+void service_open(void *state, const kiln_host_call *call)
+{
+    char path[IO_PATH];
+    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
+        IO_RETURN(int32_t, -ENOENT);
+    IO_RETURN(int32_t, open_path(state, path, IO_ARG(int32_t, 2), IO_ARG(uint32_t, 3)));
+}
+
+void service_close(void *state, const kiln_host_call *call)
+{
+    IO_RETURN(int32_t, io_close(state, IO_ARG(int32_t, 0)));
+}
+
+// --- reading and writing
+enum { ANY_FILE = 1u << IO_FILE | 1u << IO_STREAM };
+
+static int64_t read_stdin(io_state *s, void *to, int64_t n)
+{
+    if (!io_may(s, IO_STDIN, ""))
+        return -EACCES;
+    int ready = n ? io_wait(s, 0, POLLIN, -1) : 0;
+    ssize_t got = ready ? 0 : read(0, to, (size_t)n);
+    return ready ? ready : got < 0 ? -errno : got;
+}
+
+// Writing to somebody who has gone is an error here, not a signal for the program.
+static ssize_t write_quietly(int fd, const void *from, size_t n)
+{
+    sigset_t pipe_signal, before, pending;
+    struct timespec at_once = {0, 0};
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    ssize_t done = write(fd, from, n);
+    int why = errno;
+    if (done < 0 && why == EPIPE && !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_signal, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return done;
+}
+
+// A datagram or a stream waits; a file does not.
+static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool is_write)
+{
+    io_handle *h = io_take(s, handle, ANY_FILE | 1u << IO_DATAGRAM);
+    if (!h)
+        return -EBADF;
+    int64_t done = 0;
+    for (;;) {
+        if (h->kind != IO_FILE && n)
+            done = io_wait(s, h->fd, is_write ? POLLOUT : POLLIN, h->timeout_ms[is_write]);
+        if (done)
+            break;
+        done = is_write ? write_quietly(h->fd, at, (size_t)n) : read(h->fd, at, (size_t)n);
+        if (done >= 0)
+            break;
+        done = -errno;
+        if (done != -EINTR && done != -EAGAIN)
+            break;
+        done = 0;
+    }
+    io_give(s, h);
+    return done;
+}
+
+void service_read(void *state, const kiln_host_call *call)
+{
+    int32_t handle = IO_ARG(int32_t, 0);
+    int64_t n = io_bytes(IO_ARG(int64_t, 2));
+    if (n < 0)
+        IO_RETURN(int64_t, -EINVAL);
+    IO_RETURN(int64_t, handle == 0 ? read_stdin(state, call->args[1], n)
+                                   : transfer(state, handle, call->args[1], n, false));
+}
+
+void service_write(void *state, const kiln_host_call *call)
+{
+    io_state *s = state;
+    int32_t handle = IO_ARG(int32_t, 0);
+    int64_t n = io_bytes(IO_ARG(int64_t, 2));
+    if (n < 0)
+        IO_RETURN(int64_t, -EINVAL);
+    if (handle == 1 || handle == 2) { // where printf goes
+        if (n)
+            context_print(s->k, call->args[1], (size_t)n);
+        IO_RETURN(int64_t, n);
+    }
+    IO_RETURN(int64_t, transfer(s, handle, call->args[1], n, true));
+}
+
+static int64_t transfer_at(io_state *s, const kiln_host_call *call, bool is_write)
+{
+    int64_t n = io_bytes(IO_ARG(int64_t, 2)), offset = IO_ARG(int64_t, 3);
+    io_handle *h = io_take(s, IO_ARG(int32_t, 0), 1u << IO_FILE);
+    if (!h)
+        return -EBADF;
+    ssize_t done = -1;
+    if (n < 0 || offset < 0)
+        errno = EINVAL;
+    else
+        do
+            done = is_write ? pwrite(h->fd, call->args[1], (size_t)n, offset)
+                            : pread(h->fd, call->args[1], (size_t)n, offset);
+        while (done < 0 && errno == EINTR);
+    int64_t result = done < 0 ? -errno : done;
+    io_give(s, h);
+    return result;
+}
+
+void service_pread(void *state, const kiln_host_call *call)
+{
+    IO_RETURN(int64_t, transfer_at(state, call, false));
+}
+
+void service_pwrite(void *state, const kiln_host_call *call)
+{
+    IO_RETURN(int64_t, transfer_at(state, call, true));
+}
+
+void service_seek(void *state, const kiln_host_call *call)
+{
+    static const int from[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    int32_t whence = IO_ARG(int32_t, 2);
+    if (whence < 0 || whence > 2)
+        IO_RETURN(int64_t, -EINVAL);
+    io_handle *h = io_take(state, IO_ARG(int32_t, 0), 1u << IO_FILE);
+    if (!h)
+        IO_RETURN(int64_t, -EBADF);
+    int64_t at = lseek(h->fd, IO_ARG(int64_t, 1), from[whence]);
+    int64_t result = at < 0 ? -errno : at;
+    io_give(state, h);
+    IO_RETURN(int64_t, result);
+}
+
+void service_truncate(void *state, const kiln_host_call *call)
+{
+    io_handle *h = io_take(state, IO_ARG(int32_t, 0), 1u << IO_FILE);
+    if (!h)
+        IO_RETURN(int32_t, -EBADF);
+    int32_t result = ftruncate(h->fd, IO_ARG(int64_t, 1)) ? -errno : 0;
+    io_give(state, h);
+    IO_RETURN(int32_t, result);
+}
+
+void service_sync(void *state, const kiln_host_call *call)
+{
+    io_handle *h = io_take(state, IO_ARG(int32_t, 0), 1u << IO_FILE | 1u << IO_FOLDER);
+    if (!h)
+        IO_RETURN(int32_t, -EBADF);
+    int32_t result = fsync(h->fd) ? -errno : 0;
+    io_give(state, h);
+    IO_RETURN(int32_t, result);
+}
+
+// --- what there is
+static int32_t kind_of(mode_t mode)
+{
+    return S_ISREG(mode) ? 1 : S_ISDIR(mode) ? 2 : S_ISLNK(mode) ? 3 : 0;
+}
+
+static void set_status(void *to, const struct stat *about)
+{
+    io_status out = {.size = about->st_size,
+                     .modified_ns =
+                         (int64_t)about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec,
+                     .mode = about->st_mode & 07777,
+                     .kind = kind_of(about->st_mode)};
+    memcpy(to, &out, sizeof out);
+}
+
+void service_stat(void *state, const kiln_host_call *call)
+{
+    char path[IO_PATH];
+    const char *rest;
+    int folder;
+    struct stat about;
+    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
+        IO_RETURN(int32_t, -ENOENT);
+    if (!io_find_folder(state, path, 1u << IO_READ, &folder, &rest))
+        IO_RETURN(int32_t, -EACCES);
+    int fd = io_open_beneath(folder, rest, O_PATH, 0);
+    if (fd < 0)
+        IO_RETURN(int32_t, fd);
+    int32_t result = fstat(fd, &about) ? -errno : 0;
+    close(fd);
+    if (!result)
+        set_status(call->args[2], &about);
+    IO_RETURN(int32_t, result);
+}
+
+void service_status(void *state, const kiln_host_call *call)
+{
+    struct stat about;
+    io_handle *h = io_take(state, IO_ARG(int32_t, 0), ANY_FILE | 1u << IO_FOLDER);
+    if (!h)
+        IO_RETURN(int32_t, -EBADF);
+    int32_t result = fstat(h->fd, &about) ? -errno : 0;
+    io_give(state, h);
+    if (!result)
+        set_status(call->args[1], &about);
+    IO_RETURN(int32_t, result);
+}
+
+// The next name of a folder: its length, 0 at the end.
+void service_next(void *state, const kiln_host_call *call)
+{
+    io_state *s = state;
+    int64_t cap = io_bytes(IO_ARG(int64_t, 2));
+    io_handle *h = io_take(s, IO_ARG(int32_t, 0), 1u << IO_FOLDER);
+    if (!h)
+        IO_RETURN(int32_t, -EBADF);
+    int32_t result = 0;
+    pthread_mutex_lock(&s->lock); // readdir is for one at a time
+    struct dirent *e;
+    do {
+        errno = 0;
+        e = readdir(h->dir);
+    } while (e && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")));
+    if (e && (int64_t)strlen(e->d_name) > cap) {
+        result = -ENAMETOOLONG;
+    } else if (e) {
+        result = (int32_t)strlen(e->d_name);
+        memcpy(call->args[1], e->d_name, (size_t)result);
+        *(int32_t *)call->args[3] = e->d_type == DT_REG   ? 1
+                                    : e->d_type == DT_DIR ? 2
+                                    : e->d_type == DT_LNK ? 3
+                                                          : 0;
+    } else {
+        result = -errno;
+    }
+    pthread_mutex_unlock(&s->lock);
+    io_give(s, h);
+    IO_RETURN(int32_t, result);
+}
+
+void service_make_folder(void *state, const kiln_host_call *call)
+{
+    char path[IO_PATH];
+    const char *rest, *name;
+    int folder;
+    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
+        IO_RETURN(int32_t, -ENOENT);
+    if (!io_find_folder(state, path, 1u << IO_WRITE, &folder, &rest))
+        IO_RETURN(int32_t, -EACCES);
+    int parent = io_open_parent(folder, rest, &name);
+    if (parent < 0)
+        IO_RETURN(int32_t, parent);
+    int32_t result = mkdirat(parent, name, IO_ARG(uint32_t, 2) & 0777) ? -errno : 0;
+    close(parent);
+    IO_RETURN(int32_t, result);
+}
+
+void service_remove(void *state, const kiln_host_call *call)
+{
+    char path[IO_PATH];
+    const char *rest, *name;
+    int folder;
+    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
+        IO_RETURN(int32_t, -ENOENT);
+    if (!io_find_folder(state, path, 1u << IO_WRITE, &folder, &rest))
+        IO_RETURN(int32_t, -EACCES);
+    int parent = io_open_parent(folder, rest, &name);
+    if (parent < 0)
+        IO_RETURN(int32_t, parent);
+    int32_t result = unlinkat(parent, name, IO_ARG(int32_t, 2) ? AT_REMOVEDIR : 0) ? -errno : 0;
+    close(parent);
+    IO_RETURN(int32_t, result);
+}

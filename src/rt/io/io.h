@@ -1,0 +1,91 @@
+// Services of the host for kernels (kiln/io.h): files, sockets, clocks, the environment. Everything
+// that reaches out of the process needs a permission (allow.c). What a kernel sends is not trusted:
+// handles, lengths and paths are checked here.
+#ifndef KILN_RT_IO_H
+#define KILN_RT_IO_H
+
+#include <pthread.h>
+
+#include "rt/host/host.h"
+
+typedef enum io_right { IO_READ, IO_WRITE, IO_NET, IO_ENV, IO_STDIN, IO_RIGHT_COUNT } io_right;
+
+typedef struct io_grant {
+    io_right right;
+    char *text;  // as it was given
+    char *path;  // IO_READ, IO_WRITE: the folder, absolute and without links
+    char *asked; // the same as it was asked for, absolute
+    char *file;  // the one file in it that is allowed; NULL: all
+    int folder;  // descriptor of `path`
+    struct io_grant *next;
+} io_grant;
+
+typedef enum io_kind { IO_FREE, IO_FILE, IO_FOLDER, IO_STREAM, IO_LISTENER, IO_DATAGRAM } io_kind;
+
+typedef struct io_handle {
+    io_kind kind;
+    int fd;
+    void *dir; // IO_FOLDER: DIR
+    uint16_t generation;
+    uint32_t users; // calls that use it now
+    bool is_closing;
+    int32_t timeout_ms[2]; // of reads, of writes; -1: none
+} io_handle;
+
+enum { IO_HANDLES = 1024, IO_MOST_BYTES = 1 << 30, IO_PATH = 4096, IO_SLICE_MS = 50 };
+
+typedef struct io_state {
+    kiln *k;
+    pthread_mutex_t lock; // of everything below
+    io_grant *grants;
+    io_handle handles[IO_HANDLES];
+    char *refusal; // the newest
+    bool has_exit;
+    int32_t exit_status;
+} io_state;
+
+// --- services.c
+io_state *io_of(kiln *k);       // made on first need; NULL: no memory
+kiln_status io_attach(kiln *k); // registers all services
+void io_free(kiln *k);          // at the end of a context
+
+// --- allow.c
+bool io_may(io_state *s, io_right right, const char *text); // NET: "host:port"; else says why not
+void io_refuse(io_state *s, const char *format, ...) PRINTF_LIKE(2, 3);
+
+// --- path.c
+// A descriptor of the folder that allows `path` with all `rights` (bits), and the rest of the path
+// behind it. False: refused.
+bool io_find_folder(io_state *s, const char *path, unsigned rights, int *folder, const char **rest);
+// Opens beneath the folder: no `..`, no link out of it. -errno on failure.
+int io_open_beneath(int folder, const char *rest, int flags, uint32_t mode);
+// The same without openat2: every part by itself, no link followed. -1 and errno on failure.
+int io_open_by_parts(int folder, const char *rest, int flags, uint32_t mode);
+// The folder that holds the last part of the path, and that part. -errno on failure.
+int io_open_parent(int folder, const char *rest, const char **name);
+
+// --- handles.c
+int32_t io_add(io_state *s, io_kind kind, int fd, void *dir); // a new handle, or -errno (fd closed)
+io_handle *io_take(io_state *s, int32_t handle, unsigned kinds); // NULL: none of these; give back
+void io_give(io_state *s, io_handle *h);
+int32_t io_close(io_state *s, int32_t handle);
+// Waits until the descriptor is ready: 0, -ETIMEDOUT, -ECANCELED, -errno.
+int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms);
+
+// --- file.c, net.c, world.c: the services; rows of service.def
+#define SERVICE(name, signature) void service_##name(void *state, const kiln_host_call *call);
+#include "rt/io/service.def"
+#undef SERVICE
+
+#define IO_ARG(type, n) (*(type *)call->args[n])
+#define IO_RETURN(type, value)                                                                     \
+    do {                                                                                           \
+        *(type *)call->result = (type)(value);                                                     \
+        return;                                                                                    \
+    } while (0)
+// A counted text of a call as a C string in `out`; false: too long, empty or with a zero inside.
+bool io_text(const kiln_host_call *call, uint32_t index, int64_t len, char *out, size_t size);
+// Bytes of a counted parameter; -1: impossible.
+int64_t io_bytes(int64_t n);
+
+#endif

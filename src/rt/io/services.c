@@ -1,0 +1,54 @@
+// The table of services, and what they share. Start reading at io_attach.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rt/io/io.h"
+
+io_state *io_of(kiln *k)
+{
+    if (k->io)
+        return k->io;
+    io_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->k = k;
+    pthread_mutex_init(&s->lock, NULL);
+    return k->io = s;
+}
+
+bool io_text(const kiln_host_call *call, uint32_t index, int64_t len, char *out, size_t size)
+{
+    const char *bytes = call->args[index];
+    if (!bytes || len < 1 || len >= (int64_t)size || memchr(bytes, 0, (size_t)len))
+        return false;
+    memcpy(out, bytes, (size_t)len);
+    out[len] = 0;
+    return true;
+}
+
+int64_t io_bytes(int64_t n)
+{
+    return n < 0 || n > IO_MOST_BYTES ? -1 : n;
+}
+
+static const struct {
+    const char *name, *signature;
+    kiln_host_function *call;
+} rows[] = {
+#define SERVICE(name, signature) {"kiln_io_" #name, signature, service_##name},
+#include "rt/io/service.def"
+#undef SERVICE
+};
+
+kiln_status io_attach(kiln *k)
+{
+    io_state *s = io_of(k);
+    kiln_status status = s ? KILN_OK : error_no_memory(k, "the services of the host");
+    for (size_t n = 0; n < COUNT(rows) && !status; n++)
+        status = kiln_host_register(k, &(kiln_host_desc){.name = rows[n].name,
+                                                         .signature = rows[n].signature,
+                                                         .call = rows[n].call,
+                                                         .user = s,
+                                                         .is_concurrent = true});
+    return status;
+}
