@@ -191,7 +191,7 @@ static void decode_host(decoder *d, const ir_inst *i)
     c->b = list;
     c->c = i->operand_count;
     c->d = results;
-    c->size = 1; // of what its pointers must be multiples
+    c->size = c->count = 1; // of what its pointers must be multiples
     c->u.imm = i->aux;
 }
 

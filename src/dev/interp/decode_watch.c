@@ -171,7 +171,7 @@ static bool is_wanted(const watcher *w, const ir_inst *i)
     if (is_access((ir_op)i->op))
         return !is_set_local(w, i);
     return i->op == IR_FENCE || i->op == IR_SHUFFLE || i->op == IR_BALLOT || i->op == IR_MATCH ||
-           i->op == IR_WARPSYNC || i->op == IR_ASSUME ||
+           i->op == IR_WARPSYNC || i->op == IR_ASSUME || i->op == IR_HOST ||
            (w->d->watch & INTERP_WATCH_NAN && can_make_nan(i));
 }
 
@@ -208,6 +208,8 @@ void decode_watch(decoder *d)
         if (!is_wanted(&w, i))
             continue;
         d->watched[id] = flags_of(i);
+        if (i->op == IR_HOST) // counted bytes
+            granule = 1;
         ir_ref pointer = is_access((ir_op)i->op) ? ir_operand(f, i, 0) : 0;
         if (!pointer || (!ir_is_const(pointer) && w.local[pointer]))
             continue;

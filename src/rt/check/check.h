@@ -145,6 +145,9 @@ bool shadow_access(runner *r, warp *w, const code *c);
 // Looks at an access of a lane to the block's shared memory, and marks it.
 bool shadow_touch(runner *r, warp *w, const code *c, uint32_t lane, uint32_t offset, uint32_t bytes,
                   bool writes);
+// The same for bytes anywhere, one by one. False: some are outside, or the check ends.
+bool shadow_bytes(runner *r, warp *w, const code *c, uint32_t lane, uint64_t address,
+                  uint64_t bytes, bool writes);
 void shadow_settle(runner *r); // before a barrier opens, after a block: reports what is pending
 
 // --- quick.c: looks at the plain cases of an access; gives the lanes that need more.

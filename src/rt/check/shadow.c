@@ -538,6 +538,32 @@ bool shadow_touch(runner *r, warp *w, const code *c, uint32_t lane, uint32_t off
     return !locate(&a, &m) || look_at_lane(&a, &m);
 }
 
+bool shadow_bytes(runner *r, warp *w, const code *c, uint32_t lane, uint64_t address,
+                  uint64_t bytes, bool writes)
+{
+    check *k = check_of(r);
+    access a = {.k = k, .r = r, .w = w, .c = c, .reads = !writes, .writes = writes, .bytes = bytes};
+    memory m;
+    a.shift = (uint32_t)__builtin_ctz(r->program->granule);
+    a.lane = lane;
+    a.address = address;
+    a.now.code = code_index(r, c) & 0x7ffffffu;
+    a.now.sync = k->sync[w->index];
+    a.now.thread = (w->index * LANES + lane) & 1023u;
+    if (!locate(&a, &m)) {
+        report_outside(&a);
+        return false;
+    }
+    a.bytes = 1;
+    for (uint64_t n = 0; n < bytes; n++) {
+        a.address = address + n;
+        a.now.flags = 0;
+        if (locate(&a, &m) && !look_at_lane(&a, &m))
+            return false;
+    }
+    return true;
+}
+
 bool shadow_access(runner *r, warp *w, const code *c)
 {
     check *k = check_of(r);

@@ -2,6 +2,7 @@
 // what happens between them: blocks and warps start, barriers open, blocks fail.
 #include <math.h>
 
+#include "ir/host.h"
 #include "rt/check/check.h"
 
 // --- warp operations
@@ -159,6 +160,29 @@ static bool step_float(runner *r, warp *w, const code *c)
     return finding_goes_on(k);
 }
 
+// --- host functions: what they are given a copy of must be set, what they give back is
+static bool step_host(runner *r, warp *w, const code *c)
+{
+    host_shape shape;
+    const uint32_t *slots = r->program->extra + c->b;
+    bool is_read = host_read(r->program->strings[c->u.imm], &shape);
+    for (uint32_t left = is_read ? w->active : 0; left; left &= left - 1) {
+        uint32_t lane = lowest_lane(left);
+        for (uint32_t p = 0; p < shape.param_count; p++) {
+            const host_param *param = &shape.params[p];
+            if (!host_is_counted(param->kind))
+                continue;
+            uint64_t address = ((const lane_u64 *)slot_at(w, slots[param->first]))[lane];
+            uint64_t bytes = ((const lane_u64 *)slot_at(w, slots[param->first + 1]))[lane];
+            if (bytes && !shadow_bytes(r, w, c, lane, address, bytes, param->kind == 'm'))
+                return false;
+        }
+        if (shape.is_warp)
+            break;
+    }
+    return host_warp(r, w, c);
+}
+
 // --- the hooks
 static bool step(runner *r, warp *w, const code *c)
 {
@@ -181,11 +205,11 @@ static bool step(runner *r, warp *w, const code *c)
     case CODE_MATCH:
     case CODE_WARPSYNC: return step_warp(r, w, c);
     case CODE_ASSUME: return step_assume(r, w, c);
+    case CODE_HOST: return step_host(r, w, c);
     case CODE_MOVE:
     case CODE_BARRIER:
     case CODE_ACTIVE:
     case CODE_PRINT:
-    case CODE_HOST:
     case CODE_ASSERT:
     case CODE_BOUNDS:
     case CODE_TRAP:
