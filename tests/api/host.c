@@ -39,7 +39,7 @@ static const char source[] =
     "    shared f32 tile[32];\n"
     "    f32 mine[3] = {(f32)i, 1, 2};\n"
     "    tile[i] = (f32)i;\n"
-    "    barrier();\n"
+    "    warp_sync();\n"
     "    out[i] = take(bytes + 4u * i, n, mine, 3) + take(bytes, -1, tile, 32);\n"
     "    u8 own[6] = {0};\n"
     "    take(own, 6, mine, 0);\n"
