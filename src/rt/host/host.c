@@ -23,13 +23,24 @@ typedef struct stop_note { // behind kiln_host_call.inside
     bool is_set;
 } stop_note;
 
-// --- the table
-static host_row *find_row(const kiln *k, str name)
+// --- the table. A row stays until the context ends: a graph may call it later.
+static host_row *find_name(const kiln *k, str name)
 {
     for (host_row *row = k->hosts; row; row = row->next)
         if (str_same(str_of(row->name), name))
             return row;
     return NULL;
+}
+
+static bool is_provided(const host_row *row)
+{
+    return row && (row->given.call || row->given.plain);
+}
+
+static host_row *find_row(const kiln *k, str name)
+{
+    host_row *row = find_name(k, name);
+    return is_provided(row) ? row : NULL;
 }
 
 static void free_row(host_row *row)
@@ -42,21 +53,28 @@ static void free_row(host_row *row)
     free(row);
 }
 
-static void remove_row(kiln *k, const host_row *row)
-{
-    for (host_row **at = &k->hosts; *at; at = &(*at)->next)
-        if (*at == row) {
-            host_row *gone = *at;
-            *at = gone->next;
-            free_row(gone);
-            return;
-        }
-}
-
 void host_free_all(kiln *k)
 {
-    while (k->hosts)
-        remove_row(k, k->hosts);
+    while (k->hosts) {
+        host_row *next = k->hosts->next;
+        free_row(k->hosts);
+        k->hosts = next;
+    }
+}
+
+static host_row *new_row(kiln *k, const char *name)
+{
+    host_row *row = calloc(1, sizeof *row);
+    if (!row)
+        return NULL;
+    pthread_mutex_init(&row->lock, NULL);
+    row->name = strdup(name);
+    if (!row->name) {
+        free_row(row);
+        return NULL;
+    }
+    row->next = k->hosts;
+    return k->hosts = row;
 }
 
 kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
@@ -70,31 +88,25 @@ kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
                          "kiln_host_register: '%s' has `call` and `plain`: give one of them",
                          desc->name);
-    host_row *old = find_row(k, str_of(desc->name));
+    host_row *row = find_name(k, str_of(desc->name));
     if (!desc->call && !desc->plain) {
-        if (!old)
+        if (!is_provided(row))
             return error_set(k, KILN_E_NOT_FOUND, K6003,
                              "kiln_host_register: there is no host function '%s' to take away",
                              desc->name);
-        remove_row(k, old);
+        row->given = (kiln_host_desc){0};
         return KILN_OK;
     }
-    host_row *row = calloc(1, sizeof *row);
-    if (row) {
-        pthread_mutex_init(&row->lock, NULL);
-        row->name = strdup(desc->name);
-        row->signature = desc->signature ? strdup(desc->signature) : NULL;
-        row->given = *desc;
-    }
-    if (!row || !row->name || (desc->signature && !row->signature)) {
-        if (row)
-            free_row(row);
+    char *signature = desc->signature ? strdup(desc->signature) : NULL;
+    if (!row)
+        row = new_row(k, desc->name);
+    if (!row || (desc->signature && !signature)) {
+        free(signature);
         return error_no_memory(k, "a host function");
     }
-    if (old)
-        remove_row(k, old);
-    row->next = k->hosts;
-    k->hosts = row;
+    free(row->signature);
+    row->signature = signature;
+    row->given = *desc;
     return KILN_OK;
 }
 
@@ -238,6 +250,8 @@ bool host_call(const kiln_kernel *kernel, const host_site *site, host_lane *lane
         pthread_mutex_lock(&((host_row *)(uintptr_t)row)->lock);
     if (row->given.call)
         row->given.call(row->given.user, &call);
+    else if (!row->given.plain)
+        kiln_host_stop(&call, "the host function was taken away");
     else
         native_call(s, row->given.plain, (const void *const *)args, result.bytes);
     if (!row->given.is_concurrent)
@@ -315,9 +329,10 @@ kiln_status kiln_host_library(kiln *k, const char *path, const kiln_module *modu
     if (!status)
         status =
             kiln_host_register(k, &(kiln_host_desc){.name = owner, .plain = function_of(library)});
-    if (status)
+    host_row *row = status ? NULL : find_row(k, str_of(owner));
+    if (!row || row->library) // opened before: it is counted
         dlclose(library);
     else
-        find_row(k, str_of(owner))->library = library;
+        row->library = library;
     return status;
 }

@@ -49,14 +49,14 @@ static unsigned rights_of(int flags)
 
 static int32_t open_path(io_state *s, const char *path, int32_t own, uint32_t mode)
 {
-    int flags, folder;
-    const char *rest;
+    int flags;
+    io_place at;
     struct stat about;
     if (!host_flags(own, &flags))
         return -EINVAL;
-    if (!io_find_folder(s, path, rights_of(flags), &folder, &rest))
+    if (!io_find_folder(s, path, rights_of(flags), &at))
         return -EACCES;
-    int fd = io_open_beneath(folder, rest, flags, mode & 0777);
+    int fd = io_open_beneath(at.folder, at.rest, flags, mode & 0777);
     if (fd < 0)
         return fd;
     if (fstat(fd, &about)) {
@@ -248,14 +248,13 @@ static void set_status(void *to, const struct stat *about)
 void service_stat(void *state, const kiln_host_call *call)
 {
     char path[IO_PATH];
-    const char *rest;
-    int folder;
+    io_place at;
     struct stat about;
     if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
         IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, path, 1u << IO_READ, &folder, &rest))
+    if (!io_find_folder(state, path, 1u << IO_READ, &at))
         IO_RETURN(int32_t, -EACCES);
-    int fd = io_open_beneath(folder, rest, O_PATH, 0);
+    int fd = io_open_beneath(at.folder, at.rest, O_PATH, 0);
     if (fd < 0)
         IO_RETURN(int32_t, fd);
     int32_t result = fstat(fd, &about) ? -errno : 0;
@@ -313,13 +312,13 @@ void service_next(void *state, const kiln_host_call *call)
 void service_make_folder(void *state, const kiln_host_call *call)
 {
     char path[IO_PATH];
-    const char *rest, *name;
-    int folder;
+    const char *name;
+    io_place at;
     if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
         IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, path, 1u << IO_WRITE, &folder, &rest))
+    if (!io_find_folder(state, path, 1u << IO_WRITE, &at))
         IO_RETURN(int32_t, -EACCES);
-    int parent = io_open_parent(folder, rest, &name);
+    int parent = io_open_parent(at.folder, at.rest, &name);
     if (parent < 0)
         IO_RETURN(int32_t, parent);
     int32_t result = mkdirat(parent, name, IO_ARG(uint32_t, 2) & 0777) ? -errno : 0;
@@ -330,13 +329,13 @@ void service_make_folder(void *state, const kiln_host_call *call)
 void service_remove(void *state, const kiln_host_call *call)
 {
     char path[IO_PATH];
-    const char *rest, *name;
-    int folder;
+    const char *name;
+    io_place at;
     if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
         IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, path, 1u << IO_WRITE, &folder, &rest))
+    if (!io_find_folder(state, path, 1u << IO_WRITE, &at))
         IO_RETURN(int32_t, -EACCES);
-    int parent = io_open_parent(folder, rest, &name);
+    int parent = io_open_parent(at.folder, at.rest, &name);
     if (parent < 0)
         IO_RETURN(int32_t, parent);
     int32_t result = unlinkat(parent, name, IO_ARG(int32_t, 2) ? AT_REMOVEDIR : 0) ? -errno : 0;

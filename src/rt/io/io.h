@@ -54,9 +54,14 @@ bool io_may(io_state *s, io_right right, const char *text); // NET: "host:port";
 void io_refuse(io_state *s, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // --- path.c
-// A descriptor of the folder that allows `path` with all `rights` (bits), and the rest of the path
-// behind it. False: refused.
-bool io_find_folder(io_state *s, const char *path, unsigned rights, int *folder, const char **rest);
+// A descriptor of the folder that allows a path, and the rest of the path behind it.
+typedef struct io_place {
+    int folder;
+    const char *rest; // in `whole`
+    char whole[2 * IO_PATH];
+} io_place;
+// With all `rights` (bits). False: refused.
+bool io_find_folder(io_state *s, const char *path, unsigned rights, io_place *out);
 // Opens beneath the folder: no `..`, no link out of it. -errno on failure.
 int io_open_beneath(int folder, const char *rest, int flags, uint32_t mode);
 // The same without openat2: every part by itself, no link followed. -1 and errno on failure.

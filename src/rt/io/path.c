@@ -76,28 +76,29 @@ static void refuse_path(io_state *s, unsigned rights, const char *path)
                   right, path, right, len, path, right, len, path);
 }
 
-bool io_find_folder(io_state *s, const char *path, unsigned rights, int *folder, const char **rest)
+bool io_find_folder(io_state *s, const char *path, unsigned rights, io_place *out)
 {
-    static _Thread_local char whole[2 * IO_PATH];
+    char *whole = out->whole;
     char cwd[IO_PATH] = "";
     if (*path != '/' && !getcwd(cwd, sizeof cwd))
         return false;
     while (path[0] == '.' && path[1] == '/')
         path += 2 + strspn(path + 2, "/");
     bool is_here = !strcmp(path, ".");
-    snprintf(whole, sizeof whole, "%s%s%s", cwd, *cwd && !is_here ? "/" : "", is_here ? "" : path);
+    snprintf(whole, sizeof out->whole, "%s%s%s", cwd, *cwd && !is_here ? "/" : "",
+             is_here ? "" : path);
     bool may = !has_dots(whole);
     pthread_mutex_lock(&s->lock);
     for (unsigned right = IO_READ; right <= IO_WRITE && may; right++)
         if (rights & 1u << right)
-            may = allows(s, (io_right)right, whole, folder, rest);
+            may = allows(s, (io_right)right, whole, &out->folder, &out->rest);
     pthread_mutex_unlock(&s->lock);
     if (!may) {
         bool may_read = false;
         if (rights == (1u << IO_READ | 1u << IO_WRITE)) { // says the one that is missing
             pthread_mutex_lock(&s->lock);
-            may_read = allows(s, IO_READ, whole, folder, rest);
-            bool may_write = allows(s, IO_WRITE, whole, folder, rest);
+            may_read = allows(s, IO_READ, whole, &out->folder, &out->rest);
+            bool may_write = allows(s, IO_WRITE, whole, &out->folder, &out->rest);
             pthread_mutex_unlock(&s->lock);
             rights = may_write && !may_read ? 1u << IO_READ : 1u << IO_WRITE;
         }
