@@ -55,6 +55,12 @@ static const char source[] =
     "    if (thread_x() == 5u) quit(7);\n"
     "    out[thread_x()] = 1;\n"
     "}\n"
+    "noinline static i32 twice(u32 key, f32 *best) { return lookup(key, best) + lookup(key, best); "
+    "}\n"
+    "kernel block(64) void calls(i32 *out, f32 *best, i64 n) {\n"
+    "    i64 i = global_x();\n"
+    "    if (i < n) out[i] = i % 2 ? twice((u32)i, &best[i]) : -1;\n"
+    "}\n"
     "kernel block(1) void lacks(void) { strange(1); }\n"
     "kernel block(1) void leaves(u8 *bytes) { take(bytes, 1000000, NULL, 0); }\n";
 
@@ -164,6 +170,14 @@ static void test_launches(kiln *k, kiln_module *m)
         want += 2 * i + 0.5;
     }
     CHECK(is_right && noted == want);
+    CHECK(!api_launch(api_kernel(m, "calls"), 2, 0, args, 3));
+    CHECK(!kiln_read(out, 0, got, COUNT) && !kiln_read(best, 0, bests, COUNT));
+    is_right = true;
+    for (int i = 0; i < COUNT; i++) {
+        is_right = is_right && got[i] == (i % 2 ? 2 * (2 * i + 11) : -1);
+        is_right = is_right && bests[i] == (float)i + (i % 2 ? 1.5f : 0.5f);
+    }
+    CHECK(is_right);
 
     CHECK(!api_launch(api_kernel(m, "structs"), 1, 0, args, 1));
     CHECK(!kiln_read(out, 0, got, 64));

@@ -170,13 +170,25 @@ void host_forget(kiln_module *m)
     m->host_sites = NULL;
 }
 
+// A function that stays one has sites of its own: whichever kernel calls it.
+static bool is_of_another(const kiln_kernel *kernel, const char *name)
+{
+    const kiln_module *m = kernel->module;
+    if (!strcmp(kernel->name, name))
+        return false;
+    for (size_t n = 0; n < m->kernel_count; n++)
+        if (!strcmp(m->kernels[n]->name, name))
+            return true;
+    return false;
+}
+
 kiln_status host_check(kiln_kernel *kernel)
 {
     kiln_module *m = kernel->module;
     kiln *k = m->k;
     for (uint32_t n = 0; kernel->talks && n < m->site_count; n++) {
         const channel_site *site = &m->sites[n];
-        if (site->op != IR_HOST || strcmp(site->kernel, kernel->name))
+        if (site->op != IR_HOST || is_of_another(kernel, site->kernel))
             continue;
         if (!k->ops->calls_host)
             return error_set(k, KILN_E_UNSUPPORTED, K6047,
