@@ -138,9 +138,10 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
         results *= (size_t)t[2].sizes[d];
     }
     for (size_t i = 0; i < results; i++)
-        values[2][i] = c->axis == KILN_FUSE_MAX   ? -HUGE_VAL
-                       : c->axis == KILN_FUSE_MIN ? HUGE_VAL
-                                                  : 0;
+        values[2][i] = c->axis == KILN_FUSE_MAX                         ? -HUGE_VAL
+                       : c->axis == KILN_FUSE_MIN                       ? HUGE_VAL
+                       : c->axis == KILN_FUSE_MEAN && !reduced_count(c) ? (double)NAN
+                                                                        : 0;
     for (size_t i = 0; i < total; i++) {
         size_t rest = i, row = 0, result = 0, row_step = 1, result_step = 1;
         for (uint32_t d = c->rank; d-- > 0;) {
