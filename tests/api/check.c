@@ -88,6 +88,11 @@ int main(void)
     memset(&bad, 0, sizeof bad);
     bad.launch.grid[0] = 1;
     EXPECT(kiln_check(other, &bad, NULL), KILN_E_BAD_ARGUMENT, "K6003", "for_check");
+    kiln_launch_desc unwatched = bad.launch;
+    args[0] = kiln_arg_buffer(x);
+    unwatched.args = args;
+    unwatched.arg_count = 1;
+    EXPECT(kiln_launch(turn, &unwatched), KILN_E_BAD_ARGUMENT, "K6003", "compiled for kiln_check");
     EXPECT(kiln_check(turn, &bad, NULL), KILN_E_LAUNCH, "K6010", "1 parameter");
     EXPECT(kiln_check(turn, NULL, NULL), KILN_E_BAD_ARGUMENT, "K6003", "NULL");
     EXPECT(kiln_check(NULL, &bad, NULL), KILN_E_BAD_HANDLE, "K6002", "");

@@ -48,6 +48,11 @@ kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
     const host_device *d = host_of(k);
+    if (kernel->module->for_check) // its program wants the shadow memory of a check
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kernel '%s' was compiled for kiln_check: compile it without for_check to "
+                         "launch it",
+                         kernel->name);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     // The blocks of a cooperative launch may wait for one another: they take turns.
     bool is_together = l->is_cooperative && blocks > 1;
