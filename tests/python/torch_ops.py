@@ -179,6 +179,20 @@ def losses_embeddings_and_the_rest():
 
 
 @test
+def convolutions():
+    f = torch.nn.functional
+    x, w, b = tensor(2, 4, 6, 5, low=-0.5), tensor(6, 2, 3, 3, low=-0.5), tensor(6)
+    how = dict(stride=(2, 1), padding=1, dilation=1, groups=2)
+    assert torch.allclose(kt.conv(x, w, b, **how), f.conv2d(x, w, b, **how), atol=1e-5)
+    assert torch.allclose(kt.conv(x[:, :, 0], w[:, :, 0], groups=2), f.conv1d(x[:, :, 0], w[:, :, 0], groups=2), atol=1e-5)
+    doubles = [t.detach().double().requires_grad_() for t in (x, w)]
+    gradients(lambda x, w: kt.conv(x, w, **how), *doubles)
+    gradients(lambda b: kt.conv(x.detach(), w.detach(), b, **how), b)
+    check(torch.ops.kiln.conv.default, x, w, b, [2, 1], [1, 1], [1, 1], 2)
+    raises(kiln.ArgumentError, ["conv", "weight"], kt.conv, x, w[0])
+
+
+@test
 def the_same_as_pytorch_and_as_the_library():
     x, w, b = torch.randn(5, 8), torch.randn(7, 8), torch.randn(7)
     f = torch.nn.functional

@@ -15,11 +15,12 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
 
 from . import _ops, _reduce
+from ._conv import conv
 from ._more import cross_entropy, cumsum, dropout, embedding, group_norm, rope
 from ._layers import Linear, Patch, patch, scaled_dot_product_attention
 from ._user import op
 
-__all__ = ["Linear", "Patch", "attention", "cross_entropy", "cumsum", "dropout", "embedding", "group_norm", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "patch", "rms_norm", "rope",
+__all__ = ["Linear", "Patch", "attention", "conv", "cross_entropy", "cumsum", "dropout", "embedding", "group_norm", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "patch", "rms_norm", "rope",
            "scaled_dot_product_attention", "softmax"]  # fmt: skip
 _registered = _torch.ops.kiln
 
