@@ -305,7 +305,8 @@ void calls_drop_unused(ir_module *m, arena *scratch)
             mark_called(m, k, place);
     uint32_t count = m->funcs.len;
     ir_func **old = arena_array(scratch, ir_func *, count + 1);
-    memcpy(old, m->funcs.at, count * sizeof *old);
+    if (count)
+        memcpy(old, m->funcs.at, count * sizeof *old);
     for (uint32_t k = 0; k < count; k++)
         if (place[k]) {
             place[k] = kept;
