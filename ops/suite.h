@@ -102,6 +102,8 @@ const op_suite *op_suite_find(const char *name); // NULL: there is none
 
 // Tensors of that many bytes in all, without scratch.
 double suite_bytes(const op_suite *s, const op_case *c, kiln_type type);
+// The case with sizes halved until its tensors have at most that many bytes; 0: as it is.
+op_case suite_fitted(const op_suite *s, op_case c, kiln_type type, double most_bytes);
 // Has the case gradients, of the sizes of its operands?
 bool suite_has_backward(const op_suite *s, const op_case *c);
 // "7x33 axis 1 …" in `out`.

@@ -28,6 +28,28 @@ double suite_bytes(const op_suite *s, const op_case *c, kiln_type type)
     return bytes;
 }
 
+// Halves the first size that can be halved; false: there is none. The last ones often have a
+// meaning that goes with an option.
+static bool halve(const op_suite *s, op_case *c)
+{
+    for (uint32_t n = 0; n < c->rank; n++) {
+        op_case smaller = *c;
+        smaller.sizes[n] /= 2;
+        if (smaller.sizes[n] && (!s->is_possible || s->is_possible(&smaller))) {
+            *c = smaller;
+            return true;
+        }
+    }
+    return false;
+}
+
+op_case suite_fitted(const op_suite *s, op_case c, kiln_type type, double most_bytes)
+{
+    while (most_bytes > 0 && suite_bytes(s, &c, type) > most_bytes && halve(s, &c))
+        continue;
+    return c;
+}
+
 bool suite_has_backward(const op_suite *s, const op_case *c)
 {
     op_tensor tensors[SUITE_TENSORS];

@@ -49,21 +49,6 @@ static kiln_type type_named(const char *name)
     return KILN_F32;
 }
 
-// The largest size is halved until the tensors have at most that many bytes; 0: as it is.
-static op_case fitted(const op_suite *s, op_case c, kiln_type type, double most_bytes)
-{
-    while (most_bytes > 0 && suite_bytes(s, &c, type) > most_bytes) {
-        uint32_t largest = 0;
-        for (uint32_t n = 1; n < c.rank; n++)
-            if (c.sizes[n] > c.sizes[largest])
-                largest = n;
-        if (c.sizes[largest] < 2)
-            break;
-        c.sizes[largest] /= 2;
-    }
-    return c;
-}
-
 // Case `index` of an op, as `kiln bench --list --json` names it.
 EXPORT int ops_case(const char *op, int index, const char *type_name, double most_bytes,
                     shim_case *out)
@@ -72,7 +57,7 @@ EXPORT int ops_case(const char *op, int index, const char *type_name, double mos
     if (!s || index < 0 || (size_t)index >= s->case_count)
         return 1;
     op_tensor tensors[SUITE_TENSORS];
-    op_case c = fitted(s, s->cases[index], type_named(type_name), most_bytes);
+    op_case c = suite_fitted(s, s->cases[index], type_named(type_name), most_bytes);
     *out = (shim_case){.axis = (int32_t)c.axis,
                        .option = (int32_t)c.option,
                        .alpha = c.alpha,
@@ -115,7 +100,7 @@ EXPORT shim_run *ops_prepare(const char *op, int index, const char *type_name, d
     if (!r)
         return NULL;
     op_tensor tensors[SUITE_TENSORS];
-    r->c = fitted(s, s->cases[index], type, most_bytes);
+    r->c = suite_fitted(s, s->cases[index], type, most_bytes);
     r->run = (suite_run){.suite = s, .c = &r->c, .k = device};
     uint32_t count = s->tensors(&r->c, type, tensors);
     for (uint32_t n = 0; n < 2 * count; n++) {

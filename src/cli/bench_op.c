@@ -18,8 +18,9 @@ typedef struct op_bench {
     uint32_t types;
     bool is_json, is_gpu, has_row;
     double cold_bytes; // copies of a case take more than that together
-    double most_bytes; // larger cases are made smaller; 0: none are
-    double roof;       // bytes a second of a copy
+    double
+        most_bytes; // larger cases are made smaller, an interpreter would take hours; 0: none are
+    double roof;    // bytes a second of a copy
     op_case cases[MAX_CASES];
     size_t case_count;
     suite_run runs[MAX_COPIES];
@@ -118,28 +119,10 @@ static void print_row(op_bench *b, const op_case *c, kiln_type type, bench_times
     b->has_row = true;
 }
 
-// An interpreter would take hours: the largest size is halved until the case fits.
-static op_case fitted(const op_bench *b, op_case c, kiln_type type)
-{
-    while (b->most_bytes > 0 && bytes_of(b->suite, &c, type, b->pass) > b->most_bytes) {
-        uint32_t largest = 0;
-        for (uint32_t n = 1; n < c.rank; n++)
-            if (c.sizes[n] > c.sizes[largest])
-                largest = n;
-        op_case smaller = c;
-        smaller.sizes[largest] /= 2;
-        if (smaller.sizes[largest] == 0 ||
-            (b->suite->is_possible && !b->suite->is_possible(&smaller)))
-            break;
-        c = smaller;
-    }
-    return c;
-}
-
 static int run_case(op_bench *b, const op_case *given, kiln_type type)
 {
     bench_times warm, cold;
-    op_case c = fitted(b, *given, type);
+    op_case c = suite_fitted(b->suite, *given, type, b->most_bytes);
     double bytes = bytes_of(b->suite, &c, type, b->pass);
     int copies = bytes > 0 ? (int)(b->cold_bytes / bytes) + 1 : 1;
     copies = copies > MAX_COPIES ? MAX_COPIES : copies;
