@@ -137,12 +137,15 @@ static void emit_one(kiln *k, const op_suite *s, const op_case *c, kiln_type typ
         status = suite_call(&r, pass);
         suite_release(&r);
     }
+    bool is_too_large = status == KILN_E_NO_MEMORY; // the fake driver's memory is the host's
     counts->passed += !status;
-    counts->failed += status != KILN_OK;
+    counts->skipped += is_too_large;
+    counts->failed += status && !is_too_large;
     if (status) {
         char text[160];
         suite_describe(s, c, text, sizeof text);
-        printf("%s %s %s: %s\n", s->name, text, kiln_type_name(type), kiln_last_error(k)->text);
+        printf("%s%s %s %s: %s\n", is_too_large ? "skipped: " : "", s->name, text,
+               kiln_type_name(type), kiln_last_error(k)->text);
     }
 }
 

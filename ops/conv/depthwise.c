@@ -37,7 +37,7 @@ static inline i64 reach(const struct window *w, u32 d, u32 at, u32 k)
 }
 
 // w.count are threads here.
-kernel block(THREADS) void conv_depthwise(const T *restrict from, const T *restrict weight, T *restrict to,
+kernel block(THREADS) min_blocks(2) void conv_depthwise(const T *restrict from, const T *restrict weight, T *restrict to,
 #ifdef HAS_BIAS
                                 const BIAS *restrict bias,
 #endif
