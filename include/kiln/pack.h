@@ -10,7 +10,8 @@
 //     pack_load(bf16, 8, v, x, i);         // v = x[8 * i] …
 //     pack_store(bf16, 8, out, i, v);
 //
-// T and n may be macros. pack_get(T, p) is the number of one element, pack_put(T, v) the element.
+// T and n may be macros. pack_get(T, p) is the number of one element, pack_put(T, v) the element,
+// pack_convert(T, x) the number that any x becomes in an element: of bool 1 for all but 0.
 #ifndef KILN_PACK_H
 #define KILN_PACK_H
 
@@ -18,6 +19,7 @@
 
 // clang-format off
 #define pack_number(T)                   PACK_JOIN(PACK_NUMBER_, T)
+#define pack_convert(T, number)          PACK_JOIN(PACK_CONVERT_, T)(number)
 #define pack_get(T, element)             PACK_JOIN(PACK_GET_, T)(element)
 #define pack_put(T, number)              PACK_JOIN(PACK_PUT_, T)(number)
 #define pack_load(T, n, to, from, i)     PACK_NAME(pack_load, T, n)(to, from, i)
@@ -45,6 +47,22 @@
 #define PACK_NUMBER_f8e5 f32
 #define PACK_NUMBER_f32  f32
 #define PACK_NUMBER_f64  f64
+
+#define PACK_CONVERT__Bool(x) ((u32)((x) != 0))
+#define PACK_CONVERT_i8(x)   ((i32)(x))
+#define PACK_CONVERT_u8(x)   ((u32)(x))
+#define PACK_CONVERT_i16(x)  ((i32)(x))
+#define PACK_CONVERT_u16(x)  ((u32)(x))
+#define PACK_CONVERT_i32(x)  ((i32)(x))
+#define PACK_CONVERT_u32(x)  ((u32)(x))
+#define PACK_CONVERT_i64(x)  ((i64)(x))
+#define PACK_CONVERT_u64(x)  ((u64)(x))
+#define PACK_CONVERT_f16(x)  ((f32)(x))
+#define PACK_CONVERT_bf16(x) ((f32)(x))
+#define PACK_CONVERT_f8e4(x) ((f32)(x))
+#define PACK_CONVERT_f8e5(x) ((f32)(x))
+#define PACK_CONVERT_f32(x)  ((f32)(x))
+#define PACK_CONVERT_f64(x)  ((f64)(x))
 
 #define PACK_GET__Bool(x) ((u32)(x))
 #define PACK_GET_i8(x)   ((i32)(x))

@@ -84,7 +84,7 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
         RESULTS
 #undef RESULT
 #define OPERAND(x, k, T, inner)       pack_number(T) x = x##_all[s][i];
-#define RESULT(x, k, T, inner, value) x##_all[i] = (pack_number(T))(value);
+#define RESULT(x, k, T, inner, value) x##_all[i] = pack_convert(T, value);
         FOR_ELEMENTS(i){OPERANDS NODES RESULTS}
 #undef OPERAND
 #undef RESULT
@@ -104,7 +104,7 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
 #define OPERAND(x, k, T, inner)                                                                    \
     pack_number(T) x = pack_get(T, x##_from[inner == DENSE ? n.packs * V + i : 0]);
 #define RESULT(x, k, T, inner, value)                                                              \
-    x##_to[n.packs * V + i] = pack_put(T, (pack_number(T))(value));
+    x##_to[n.packs * V + i] = pack_put(T, pack_convert(T, value));
         for (u32 i = 0; i < n.rest; i++) {
             OPERANDS
             NODES

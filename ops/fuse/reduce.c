@@ -128,7 +128,7 @@ kernel block(THREADS) void fuse_reduce(OPERANDS RESULTS SUMS struct nest n, u64 
         SUMS
 #undef SUM
 #define OPERAND(x, k, T, inner)       pack_number(T) x = x##_all[i];
-#define RESULT(x, k, T, inner, value) x##_all[i] = (pack_number(T))(value);
+#define RESULT(x, k, T, inner, value) x##_all[i] = pack_convert(T, value);
 #define SUM(x, k, T, A, how, value)   x##_part = JOIN_##how(x##_part, value);
         FOR_ELEMENTS(i) { OPERANDS NODES RESULTS SUMS }
 #undef OPERAND
@@ -151,7 +151,7 @@ kernel block(THREADS) void fuse_reduce(OPERANDS RESULTS SUMS struct nest n, u64 
     x##_sum = ACROSS_##how(x##_sum);                                                               \
     if (own == 0)                                                                                  \
         x##_to[nest_place(&n, OUTER, index, k) + (i64)(block_y() * rows)] =                        \
-            pack_put(T, (pack_number(T))(END_##how(A, x##_sum)));
+            pack_put(T, pack_convert(T, END_##how(A, x##_sum)));
     SUMS
 #undef SUM
 }

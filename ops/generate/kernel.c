@@ -88,7 +88,7 @@ kernel block(THREADS) void generate(const A *ALONE from, T *ALONE to, struct nes
     for (u32 e = 0; e < V; e++) {
         i64 i = index_of(i_place, e, I_INNER), j = index_of(j_place, e, J_INNER);
         pack_number(A) a = all[e];
-        v[e] = (pack_number(T))(WHAT);
+        v[e] = pack_convert(T, WHAT);
     }
     pack_store(T, V, to, (u64)nest_place(&n, RANK, index, OUT), v);
 }
