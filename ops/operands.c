@@ -1,6 +1,8 @@
 // Checks of the operands that an op is given (operands.h).
 #include "ops/operands.h"
 
+#include "kiln/ops.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -104,4 +106,11 @@ kiln_status op_check_workspace(kiln *k, const char *call, const kiln_view *v, ui
     *words = (kiln_view){
         .buffer = v->buffer, .first = first / 8, .type = KILN_U64, .rank = 1, .sizes = {bytes / 8}};
     return KILN_OK;
+}
+
+kiln_status op_set_zero(kiln *k, kiln_view v, kiln_stream *stream)
+{
+    // No number is less than itself.
+    kiln_elementwise_desc desc = {.op = KILN_EW_LESS, .in = {v, v}, .out = v, .stream = stream};
+    return v.buffer && kiln_view_count(v) ? kiln_elementwise_forward(k, &desc) : KILN_OK;
 }

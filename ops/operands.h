@@ -27,6 +27,8 @@ kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const
 // gets it as a view of u64; where no bytes are needed, some view that is not read.
 kiln_status op_check_workspace(kiln *k, const char *call, const kiln_view *v, uint64_t bytes,
                                kiln_view *words);
+// Zeros in all elements of a result that is there: the sum of nothing.
+kiln_status op_set_zero(kiln *k, kiln_view v, kiln_stream *stream);
 // K6003 with "CALL: " in front; printf form.
 kiln_status op_refuse(kiln *k, const char *call, const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -158,6 +158,40 @@ static bool is_possible(const op_case *c)
     return elements >= 12;
 }
 
+// The gradients of weight and bias of an empty batch are zeros.
+static int test_empty(kiln *k, int *passed)
+{
+    float numbers[16];
+    kiln_buffer *all = NULL, *work = NULL;
+    for (int n = 0; n < 16; n++)
+        numbers[n] = NAN;
+    bool is_good = !kiln_buffer_new(k, KILN_F32, 16, &all) && !kiln_write(all, 0, numbers, 16) &&
+                   !kiln_buffer_new(k, KILN_F32, 16, &work);
+    if (is_good) {
+        const uint64_t sizes[] = {0, 3, 4};
+        kiln_view none = kiln_view_of(all, 3, sizes), line = kiln_view_all(all);
+        is_good =
+            !kiln_batch_norm_backward(
+                k, &(kiln_batch_norm_backward_desc){.x = none,
+                                                    .dout = none,
+                                                    .dx = none,
+                                                    .mean = kiln_view_slice(line, 0, 0, 3, 1),
+                                                    .scale = kiln_view_slice(line, 0, 3, 6, 1),
+                                                    .dweight = kiln_view_slice(line, 0, 6, 9, 1),
+                                                    .dbias = kiln_view_slice(line, 0, 9, 12, 1),
+                                                    .workspace = kiln_view_all(work)}) &&
+            !kiln_read(all, 0, numbers, 16);
+        if (!is_good)
+            printf("batch_norm of nothing: %s\n", kiln_last_error(k)->text);
+        for (int n = 0; n < 16 && is_good; n++)
+            is_good = n >= 6 && n < 12 ? numbers[n] == 0 : isnan(numbers[n]);
+    }
+    kiln_buffer_free(all);
+    kiln_buffer_free(work);
+    *passed += is_good;
+    return !is_good;
+}
+
 const op_suite op_suite_batch_norm = {.name = "batch_norm",
                                       .cases = cases,
                                       .case_count = sizeof cases / sizeof *cases,
@@ -166,4 +200,5 @@ const op_suite op_suite_batch_norm = {.name = "batch_norm",
                                       .call = call,
                                       .reference = reference,
                                       .is_possible = is_possible,
-                                      .describe = describe};
+                                      .describe = describe,
+                                      .more = test_empty};

@@ -281,7 +281,11 @@ kiln_status op_planes_run(kiln *k, const op_planes *p)
 {
     job j = {.p = p};
     kiln_status status = check(k, p, &j);
-    if (status || !kiln_view_count(p->x))
+    if (!status && !kiln_view_count(p->x)) { // sums over nothing
+        status = op_set_zero(k, p->dweight, p->stream);
+        return status ? status : op_set_zero(k, p->dbias, p->stream);
+    }
+    if (status)
         return status;
     make_views(&j);
     if (!p->is_backward) {

@@ -126,13 +126,6 @@ static kiln_status run_columns(kiln *k, const kiln_norm_backward_desc *d, const 
     return op_rows_launch(k, &rows, &r, args, COUNT(args), d->stream);
 }
 
-// The sum over no rows. No number is less than itself.
-static kiln_status set_zero(kiln *k, kiln_view v, kiln_stream *stream)
-{
-    kiln_elementwise_desc desc = {.op = KILN_EW_LESS, .in = {v, v}, .out = v, .stream = stream};
-    return v.buffer && kiln_view_count(v) ? kiln_elementwise_forward(k, &desc) : KILN_OK;
-}
-
 kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
 {
     const char *call = "kiln_norm_backward";
@@ -150,8 +143,8 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
         {.name = "dbias", .view = &d->dbias, .is_result = true, .is_optional = true}};
     status = check(k, call, o, COUNT(o), 4, d->axis, d->eps, &is_in_place);
     if (!status && !kiln_view_count(d->x)) {
-        status = set_zero(k, d->dweight, d->stream);
-        return status ? status : set_zero(k, d->dbias, d->stream);
+        status = op_set_zero(k, d->dweight, d->stream);
+        return status ? status : op_set_zero(k, d->dbias, d->stream);
     }
     if (status)
         return status;
