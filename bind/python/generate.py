@@ -1,5 +1,5 @@
-# generate.py: writes kiln/_abi.py (the C library's declarations), kiln/ops.py and kiln/ops.pyi (the op library) from the public headers and the
-# tables of ops/.
+# generate.py: writes what kiln/ has of the public headers and the tables of ops/: _abi.py (the C library's declarations), ops.py and ops.pyi (the op
+# library), _op_table.py (its calls) and _elementwise.py (its elementwise functions).
 #     python3 bind/python/generate.py [--check]     --check: fails when a file is not what would be written
 import os
 import re
@@ -76,9 +76,9 @@ def main():
     version = re.search(r'KILN_VERSION\s+"(.*)"', open(files[0]).read()).group(1)
     functions = [parsed.functions[name] for name in parsed.functions if name not in core.functions]
     rows = generate_ops.elementwise_rows(open(os.path.join(root, "ops", "elementwise", "elementwise.def")).read())
-    ops, stubs = generate_ops.write(parsed, functions, rows, BANNER)
+    ops, table, elementwise, stubs = generate_ops.write(parsed, functions, rows, BANNER)
     stale = False
-    for name, text in [("_abi.py", abi(parsed, version)), ("ops.py", ops), ("ops.pyi", stubs)]:
+    for name, text in [("_abi.py", abi(parsed, version)), ("ops.py", ops), ("_op_table.py", table), ("_elementwise.py", elementwise), ("ops.pyi", stubs)]:
         path = os.path.join(here, "kiln", name)
         if os.path.exists(path) and open(path).read() == text:
             continue

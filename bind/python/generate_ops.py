@@ -231,9 +231,14 @@ def escape(text):
     return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
+def filled(words, indent):
+    return "\n".join(textwrap.wrap(" ".join(words), 150, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)) + "\n"
+
+
 def op_text(name, function, form, fields):
-    rows = "".join('        ("%s", "%s", "%s"),\n' % field for field in fields)
-    return "\n_%s = Op(\n    \"%s\",\n    \"%s\",\n    [\n%s    ],\n)\n" % (name, function.name, form, rows)
+    # a field's words stay together: no blank within it
+    rows = filled(['("%s","%s","%s"),' % field for field in fields], "        ").replace('","', '", "')
+    return "\n%s = Op(\n    \"%s\", \"%s\",\n    [\n%s    ],\n)\n" % (name, function.name, form, rows)
 
 
 def write(parsed, functions, rows, banner):
@@ -241,7 +246,11 @@ def write(parsed, functions, rows, banner):
 
     code = banner % "The op library: one function for each op, with shapes as in NumPy."
     stub = banner % "Types of kiln.ops."
-    code += "\nfrom __future__ import annotations\n\nfrom ._op import Op, elementwise, elementwise_backward, reduce\n"
+    code += "\nfrom __future__ import annotations\n\nfrom ._elementwise import *\nfrom ._elementwise import ELEMENTWISE, ELEMENTWISE_FORMS\nfrom . import _op_table as _table\nfrom ._op import elementwise_backward, reduce\n"
+    table = banner % "The calls of the op library: their descriptions, field by field."
+    table += "\nfrom ._op import Op\n"
+    each = banner % "The elementwise ops: one function for each row of their table."
+    each += "# mypy: ignore-errors\n# ops.pyi has the types.\n\nfrom __future__ import annotations\n\nfrom ._op import elementwise\n"
     stub += "\nfrom typing import Any, Sequence\n\nfrom ._device import Device\n\nArrayLike = Any  # NumPy, PyTorch, CuPy, JAX, kiln.Array; numbers in elementwise ops\n"
     names = []
     sections = {name: title for title, group in parsed.sections for name in group}
@@ -256,7 +265,7 @@ def write(parsed, functions, rows, banner):
         form, size, _, _ = headers.layout(parsed, struct.name, FLAT)
         first = lambda enum: generate.short_name(parsed.enums[enum], parsed.enums[enum][0][0])
         if function.name in FAMILIES:
-            code += op_text(name, function, form, fields)
+            table += op_text(name, function, form, fields)
             more, typed, these = family(parsed, function, generate)
             code, stub, names = code + "\n" + more, stub + typed, names + these
             continue
@@ -264,34 +273,37 @@ def write(parsed, functions, rows, banner):
         said = [sections.get(function.name, name)]
         said += ["", *textwrap.wrap(struct.text, 130)] if struct.text else []
         said += ["", *describe_fields(struct)]
-        code += op_text(name, function, form, fields)
+        table += op_text(name, function, form, fields)
         code += "\n\ndef %s(%s):\n" % (name, ", ".join(plain))
         code += '    """%s\n    """\n' % escape("\n".join("    " + line if line else "" for line in said).strip())
         values = [python_name(n) if k not in ("stream", "zeros", "count") and not (k == "work" and e != "given") else "None" for k, n, e in fields]
-        code += "    return _%s((%s,), stream, device)\n\n" % (name, ", ".join(values))
+        code += "    return _table.%s((%s,), stream, device)\n\n" % (name, ", ".join(values))
         stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
         names.append(name)
+    own = []
     for number, (name, form, types, alpha, beta, _, said) in enumerate(rows):
         operands = "abc"[: form.index("_")]
         numbers = (["alpha=1.0"] if alpha else []) + (["beta=0.0"] if beta else [])
         plain = [*operands, "*", *numbers, "out=None", "dtype=None", "stream=None", "device=None"]
-        code += "\ndef %s(%s):\n" % (name, ", ".join(plain))
-        code += '    """%s"""\n' % escape(said)
-        code += '    return elementwise(%d, "%s", (%s), %s, %s, out, dtype, stream, device)\n\n' % (
+        each += "\ndef %s(%s):\n" % (name, ", ".join(plain))
+        each += '    """%s"""\n' % escape(said)
+        each += '    return elementwise(%d, "%s", (%s), %s, %s, out, dtype, stream, device)\n\n' % (
             number, form, operands + "," if len(operands) == 1 else ", ".join(operands), "alpha" if alpha else "0.0", "beta" if beta else "0.0")
         typed = ["%s: ArrayLike" % o for o in operands] + ["*"] + ["%s: float = ..." % n.split("=")[0] for n in numbers]
         typed += ["out: ArrayLike | None = ...", "dtype: Any = ...", "stream: Any = ...", "device: Device | str | None = ..."]
         stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
         names.append(name)
+        own.append(name)
     stub += "\ndef elementwise_backward(op: str, operands: Sequence[ArrayLike], dout: ArrayLike, *, alpha: float = ..., beta: float = ..., wanted: Sequence[bool] | None = ..., stream: Any = ..., device: Device | str | None = ...) -> tuple[Any, ...]: ...\n"
     twice = {n for n in names if names.count(n) > 1}
     if twice:
         raise SystemExit("generate_ops.py: two functions are called %s: FAMILIES renames" % ", ".join(sorted(twice)))
     forms = tuple(headers.layout(parsed, "kiln_elementwise%s_desc" % end)[0] for end in ("", "_backward"))
-    code += "\nELEMENTWISE_FORMS = %s\n" % repr(forms).replace("'", '"')
-    code += "\n# name: (number, signature, has alpha, has beta, has derivatives)\nELEMENTWISE = {\n"
+    each += "\nELEMENTWISE_FORMS = %s\n" % repr(forms).replace("'", '"')
+    each += "\n# name: (number, signature, has alpha, has beta, has derivatives)\nELEMENTWISE = {\n"
     for number, (name, form, types, alpha, beta, has, _) in enumerate(rows):
-        code += '    "%s": (%d, "%s", %s, %s, %s),\n' % (name, number, form, alpha, beta, has)
-    code += "}\n\n__all__ = [\n" + "".join('    "%s",\n' % n for n in ["elementwise_backward", *names]) + "]\n"
+        each += '    "%s": (%d, "%s", %s, %s, %s),\n' % (name, number, form, alpha, beta, has)
+    each += "}\n\n__all__ = [\n%s]\n" % filled(['"%s",' % n for n in own], "    ")
+    code += "\n__all__ = [\n%s]\n" % filled(['"%s",' % n for n in ["elementwise_backward", *names]], "    ")
     stub += "\nELEMENTWISE: dict[str, tuple[int, str, bool, bool, bool]]\n__all__: list[str]\n"
-    return code, stub
+    return code, table, each, stub

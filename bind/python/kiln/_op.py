@@ -394,7 +394,7 @@ def reduced(shape: Sequence[int], axis: Any, keepdims: bool, call: str) -> tuple
 
 
 def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, dtype: Any, stream: Any, device: Any) -> Any:
-    from . import ops
+    from . import _op_table, ops  # which need this module
 
     one = describe(x, "%s: 'x'" % op)
     if one is None:
@@ -410,7 +410,7 @@ def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, d
         if kind is None:
             raise TypeMismatch("%s: dtype=%r is none of Kiln's types" % (op, dtype))
         out = allocate(one, shape, kind)
-    return ops._reduce((op, x, out, mask, alpha, None, None), stream, device)  # type: ignore[attr-defined]
+    return _op_table.reduce((op, x, out, mask, alpha, None, None), stream, device)
 
 
 _NAMES = [name for name, value in sorted(_abi.ENUMS["kiln_elementwise"].items(), key=lambda row: row[1])]
