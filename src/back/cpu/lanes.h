@@ -148,17 +148,26 @@ BODY4(sel4(M m, V4 a, V4 b), P)
 BODY8(sel8(M m, V8 a, V8 b), P)
 #undef P
 IN M selm(M m, M a, M b) { return (a & m) | (b & ~m); }
+// gcc 12 folds the widening of a mask into the compare; when the wide value goes to the stack it stores its 16 or 8 bits and reads
+// 32 back. The asm, which has no instruction, keeps the two apart.
+#ifdef __clang__
+IN uint16_t mask16(uint16_t k) { return k; }
+IN uint8_t mask8(uint8_t k) { return k; }
+#else
+IN uint16_t mask16(uint16_t k) { __asm__("" : "+k"(k)); return k; }
+IN uint8_t mask8(uint8_t k) { __asm__("" : "+k"(k)); return k; }
+#endif
 #define COMPARE4(name, builtin, type, code) \
-    IN M name(V4 a, V4 b) { return (uint32_t)(uint16_t)builtin((type)a.p0, (type)b.p0, code) | (uint32_t)(uint16_t)builtin((type)a.p1, (type)b.p1, code) << 16; }
+    IN M name(V4 a, V4 b) { return (uint32_t)builtin((type)a.p0, (type)b.p0, code) | (uint32_t)builtin((type)a.p1, (type)b.p1, code) << 16; }
 #define COMPARE8(name, builtin, type, code) \
-    IN M name(V8 a, V8 b) { return (uint32_t)(uint8_t)builtin((type)a.p0, (type)b.p0, code) | (uint32_t)(uint8_t)builtin((type)a.p1, (type)b.p1, code) << 8 | \
-        (uint32_t)(uint8_t)builtin((type)a.p2, (type)b.p2, code) << 16 | (uint32_t)(uint8_t)builtin((type)a.p3, (type)b.p3, code) << 24; }
-#define CMPD(a, b, c) __builtin_ia32_cmpd512_mask(a, b, c, (uint16_t)-1)
-#define CMPUD(a, b, c) __builtin_ia32_ucmpd512_mask(a, b, c, (uint16_t)-1)
-#define CMPQ(a, b, c) __builtin_ia32_cmpq512_mask(a, b, c, (uint8_t)-1)
-#define CMPUQ(a, b, c) __builtin_ia32_ucmpq512_mask(a, b, c, (uint8_t)-1)
-#define CMPS(a, b, c) __builtin_ia32_cmpps512_mask(a, b, c, (uint16_t)-1, 4)
-#define CMPP(a, b, c) __builtin_ia32_cmppd512_mask(a, b, c, (uint8_t)-1, 4)
+    IN M name(V8 a, V8 b) { return (uint32_t)builtin((type)a.p0, (type)b.p0, code) | (uint32_t)builtin((type)a.p1, (type)b.p1, code) << 8 | \
+        (uint32_t)builtin((type)a.p2, (type)b.p2, code) << 16 | (uint32_t)builtin((type)a.p3, (type)b.p3, code) << 24; }
+#define CMPD(a, b, c) mask16(__builtin_ia32_cmpd512_mask(a, b, c, (uint16_t)-1))
+#define CMPUD(a, b, c) mask16(__builtin_ia32_ucmpd512_mask(a, b, c, (uint16_t)-1))
+#define CMPQ(a, b, c) mask8(__builtin_ia32_cmpq512_mask(a, b, c, (uint8_t)-1))
+#define CMPUQ(a, b, c) mask8(__builtin_ia32_ucmpq512_mask(a, b, c, (uint8_t)-1))
+#define CMPS(a, b, c) mask16(__builtin_ia32_cmpps512_mask(a, b, c, (uint16_t)-1, 4))
+#define CMPP(a, b, c) mask8(__builtin_ia32_cmppd512_mask(a, b, c, (uint8_t)-1, 4))
 #else
 typedef V4 M; // 0 or all ones
 #if VB == 32
