@@ -92,11 +92,32 @@ static ast_expr *check_builtin_call(front *f, ast_expr *e, const builtin *b, con
 
 // --- functions of the file
 
+// An argument that '...' stands for gets C's default promotions.
+static ast_expr *check_rest_arg(front *f, ast_expr *arg, const ast_decl *decl)
+{
+    if (is_poison(arg))
+        return arg;
+    if (type_is_integer(arg->type))
+        return check_promote(f, arg);
+    if (arg->type->kind == TY_F32)
+        return check_force(f, arg, type_scalar(TY_F64));
+    if (arg->type->kind == TY_F64 || (is_pointer(arg->type) && !is_function_pointer(arg->type)))
+        return arg;
+    diag *d = diag_raise(f->diags, K1034, arg->at, "'...' of '%s' does not take '%s'", decl->name,
+                         T_OF(f, arg->type->unqualified));
+    diag_label(d, arg->at, "numbers and pointers to data travel so");
+    if (type_is_storage_float(arg->type))
+        check_fix_around(f, d, arg, "widen it", "f32(", ")");
+    else
+        diag_note(d, "pass its address");
+    return check_poison(f, arg);
+}
+
 static ast_expr *check_func_args(front *f, ast_expr *e, const ast_decl *decl)
 {
     const type *t = decl->type;
     uint32_t wanted = t->params.len;
-    bool is_more = t->is_variadic && e->args.len > wanted; // reported when its body is needed
+    bool is_more = t->is_variadic && e->args.len > wanted;
     if (e->args.len != wanted && !is_more &&
         !(t->has_no_prototype && !wanted && !decl->body_first)) {
         span at = e->args.len > wanted ? e->args.at[wanted]->at : e->at;
@@ -111,6 +132,10 @@ static ast_expr *check_func_args(front *f, ast_expr *e, const ast_decl *decl)
     for (uint32_t i = 0; i < wanted; i++) {
         e->args.at[i] = check_convert(f, e->args.at[i], t->params.at[i],
                                       str_format(f->in, "argument %u of '%s'", i + 1, decl->name));
+        is_bad |= is_poison(e->args.at[i]);
+    }
+    for (uint32_t i = wanted; i < e->args.len && is_more; i++) {
+        e->args.at[i] = check_rest_arg(f, e->args.at[i], decl);
         is_bad |= is_poison(e->args.at[i]);
     }
     return is_bad ? check_poison(f, e) : e;

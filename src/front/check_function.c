@@ -110,7 +110,7 @@ ast_expr *check_pointer_call(front *f, ast_expr *e, ast_expr *callee)
     e->type = t->base->unqualified;
     if (t->is_variadic) {
         diag *d = diag_raise(f->diags, K1034, callee->at,
-                             "a device function cannot take a variable number of arguments");
+                             "a function with a variable number of arguments is called by name");
         diag_label(d, callee->at, "this is '%s'", T_OF(f, callee->type));
         return check_poison(f, e);
     }

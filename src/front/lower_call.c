@@ -27,6 +27,27 @@ static dispatcher *dispatcher_of(lower *l, const type *t, span at)
     return &vec_last(&l->dispatchers);
 }
 
+// The arguments that '...' stands for, 8 bytes each, in a temporary of the caller.
+static ir_ref lower_rest(lower *l, const ast_expr *e, uint32_t fixed)
+{
+    uint32_t count = e->args.len > fixed ? e->args.len - fixed : 1;
+    const type *word = type_scalar(TY_U64);
+    place all = lower_temp(l, type_array(l->f->in, word, count, false), e->at);
+    for (uint32_t i = fixed; i < e->args.len; i++) {
+        const ast_expr *arg = e->args.at[i];
+        const type *to = arg->type->unqualified;
+        ir_ref value = lower_operand(l, arg);
+        if (type_is_integer(to)) {
+            value = lower_convert(l, value, to, word);
+            to = word;
+        }
+        place slot = {.base = all.base, .offset = 8 * (int64_t)(i - fixed), .type = to};
+        l->at.at = arg->at;
+        lower_store(l, slot, value);
+    }
+    return lower_generic(l, all.base);
+}
+
 ir_ref lower_call(lower *l, const ast_expr *e, place *record)
 {
     const type *t = e->callee_decl ? e->callee_decl->type : e->a->type->base;
@@ -46,7 +67,8 @@ ir_ref lower_call(lower *l, const ast_expr *e, place *record)
         *record = lower_temp(l, t->base, e->at);
         operands[n++] = lower_generic(l, record->base);
     }
-    for (uint32_t i = 0; i < e->args.len; i++) {
+    uint32_t fixed = t->is_variadic ? t->params.len : e->args.len;
+    for (uint32_t i = 0; i < fixed; i++) {
         const ast_expr *arg = e->args.at[i];
         if (type_is_record(arg->type) && e->callee_decl && lower_keeps_in_place(l, e, i)) {
             operands[n++] = lower_generic(l, lower_address(l, lower_place(l, arg)));
@@ -58,6 +80,8 @@ ir_ref lower_call(lower *l, const ast_expr *e, place *record)
             operands[n++] = lower_operand(l, arg);
         }
     }
+    if (t->is_variadic)
+        operands[n++] = lower_rest(l, e, fixed);
     l->at.at = e->at;
     ir_inst_id id =
         ir_add(&l->at, IR_CALL, IR_VOID, operands, n, callee->returns.at, callee->returns.len);

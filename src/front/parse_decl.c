@@ -558,12 +558,11 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
         diag_note(e, "Kiln compiles every function that a kernel calls, so it must see the body");
         return false;
     }
-    if (d->type->is_variadic) {
+    if (d->type->is_variadic && d->is_kernel) {
         diag *e = diag_raise(f->diags, K1034, d->at,
-                             "a device function cannot take a variable number of arguments");
+                             "a kernel cannot take a variable number of arguments");
         diag_label(e, d->at, "'%s' ends its parameters with '...'", d->name);
-        diag_label(e, use, "a kernel needs it here");
-        diag_note(e, "take an array and a count; or write a macro with __VA_ARGS__");
+        diag_note(e, "take a pointer and a count");
         return false;
     }
     if (check_map_object(f, d->type->base, d->at, "returned by a function"))
@@ -578,8 +577,22 @@ static bool may_be_parsed(front *f, ast_decl *d, span use)
     return true;
 }
 
+// What stands for '...': a pointer to the other arguments, 8 bytes each. It has no place in a
+// source, so that the macros of <stdarg.h> may name it.
+static ast_decl *rest_param(front *f)
+{
+    ast_decl *rest = arena_new_of(f->in, ast_decl);
+    rest->kind = DECL_PARAM;
+    rest->name = name_cstr(f->names, "__arguments");
+    rest->type = type_pointer(f->in, type_scalar(TY_U64));
+    rest->is_used = true;
+    return rest;
+}
+
 static void declare_params(parser *p, ast_decl *d)
 {
+    if (d->type->is_variadic)
+        vec_push(p->f->in, &d->params, rest_param(p->f));
     for (uint32_t i = 0; i < d->params.len; i++) {
         ast_decl *param = d->params.at[i];
         if (!param->name) {

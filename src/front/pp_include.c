@@ -35,6 +35,8 @@ static found find_header(pp *p, str name, bool is_quoted)
     const char *path = str_dup(a, name), *inside = NULL, *shown = str_format(a, "<%s>", path);
     if (p->is_own && is_quoted) // library texts include one another
         inside = embed_find(str_format(a, "lib/%s", path), &len);
+    else if (is_quoted && str_starts(str_of(p->file->file->path), "<") && p->file->file->is_builtin)
+        inside = embed_find(str_format(a, "lib/libc/%s", path), &len);
     else if (str_starts(name, "kiln/") && strlen(path) == name.len)
         inside = embed_find(path, &len);
     else if (is_quoted && !may_read_files(p) && str_starts(str_of(p->file->file->path), "ops/")) {

@@ -171,8 +171,10 @@ static const struct {
     {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
      "isxdigit tolower toupper ",
      "'#include <ctype.h>' brings it"},
-    {" sprintf snprintf sscanf atof strtod strtof ",
-     "a kernel has only printf; text and floats are converted on the host"},
+    {" sprintf snprintf vsprintf vsnprintf ", "'#include <stdio.h>' brings it"},
+    {" va_start va_arg va_end va_copy ", "'#include <stdarg.h>' brings it"},
+    {" sscanf atof strtod strtof ",
+     "a kernel has only strtol and its family; floats are read on the host"},
     {" puts putchar fprintf fputs perror fflush fopen fclose fread fwrite scanf getchar ",
      "a kernel has no files: printf(\"…\", …) prints, everything else goes through buffers"},
     {" exit abort _Exit quick_exit raise longjmp setjmp signal ",
@@ -182,8 +184,6 @@ static const struct {
      "the order of threads"},
     {" time gettimeofday clock_gettime sleep usleep nanosleep ",
      "nano_time() and clock_cycles() read a clock, nano_sleep(ns) waits"},
-    {" va_start va_arg va_end va_copy ",
-     "functions take a fixed number of arguments: pass an array and a count"},
 };
 
 const char *absent_find(front *f, const char *name)

@@ -1,6 +1,9 @@
-// <string.h>, <ctype.h> and <stdlib.h> in kernels, against the host's own library.
+// <string.h>, <ctype.h>, <stdlib.h>, <stdarg.h> and <stdio.h> in kernels, against the host's own
+// library.
 #define _POSIX_C_SOURCE 200809L // strnlen, strtok_r, rand_r
 #include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,4 +137,62 @@ kernel void libc_random(i32 *out)
     unsigned seed = thread_x() * 77;
     for (u32 k = 0; k < 4; k++)
         out[4 * thread_x() + k] = rand_r(&seed);
+}
+
+// The kinds of the arguments are letters: i int, l long, d double, s text; '.' ends them.
+static f64 added(const char *kinds, ...)
+{
+    va_list list, again;
+    f64 total = 0;
+    va_start(list, kinds);
+    va_copy(again, list);
+    for (const char *at = kinds; *at != '.'; at++) {
+        if (*at == 'i')
+            total += va_arg(list, int);
+        else if (*at == 'l')
+            total += (f64)va_arg(list, long);
+        else if (*at == 'd')
+            total += va_arg(list, double);
+        else
+            total += va_arg(list, const char *)[1];
+    }
+    if (*kinds == 'i')
+        total += 1000.0 * va_arg(again, int);
+    va_end(again);
+    va_end(list);
+    return total;
+}
+
+static f64 twice(va_list list)
+{
+    f64 x = va_arg(list, double);
+    return x * 2;
+}
+
+static f64 handed_on(i32 count, ...)
+{
+    va_list list;
+    va_start(list, count);
+    f64 result = count ? twice(list) : 0.5;
+    va_end(list);
+    return result;
+}
+
+//! run libc_arguments block=32 (f64[128])
+kernel void libc_arguments(f64 *out)
+{
+    u32 i = thread_x();
+    f64 *o = out + 4 * i;
+    o[0] = added("ildsi.", (i8)(i - 5u), (i64)i << 33, (f32)i * 0.5f, words + i % 20, i > 9u);
+    o[1] = added("dd.", 0.25, (f64)i) + added(".");
+    o[2] = handed_on(i % 2u ? 1 : 0, (f64)i);
+    o[3] = added("iiiiiiii.", (u8)200, (i16)-7, 'a', i, -1, 2, 3, 4);
+}
+
+//! run libc_print block=32 (i8[2048])
+kernel void libc_print(char *out)
+{
+    u32 i = thread_x();
+    snprintf(out + 64 * i, 64, "%u%% of %-6.3s|%+05d|%.*e|%g", i, words + i, (i32)i - 9,
+             (i32)(i % 5), (f64)i / 7, (f32)i * 1e4f);
 }

@@ -1,0 +1,226 @@
+// C's library in kernels against the host's: generated calls, byte by byte.
+//     libc [DEVICE [COUNT [SEED]]]
+#include "api.h"
+#include "libc/calls.h"
+
+#if defined(__GNUC__)
+#    pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#endif
+
+static uint64_t state = 1;
+
+static uint32_t next(uint32_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static uint64_t next_bits(void)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 4; i++)
+        bits = bits << 16 ^ next(1u << 16);
+    return bits;
+}
+
+// Numbers of every size; ties, powers of ten, subnormals, what is no number.
+static uint64_t next_double(void)
+{
+    static const double plain[] = {0,    -0.0,  1,        0.5,       -1.5,  2.5,
+                                   0.1,  9.5,   0.0001,   1e10,      1e22,  1e23,
+                                   1e-5, 99999, 999999.5, 0x1p-1074, 1e308, 1e-308};
+    uint64_t bits = next_bits();
+    double value = call_double(bits);
+    switch (next(8)) {
+    case 0: value = plain[next(sizeof plain / sizeof *plain)]; break;
+    case 1: value = (double)(int64_t)(bits >> 40) / (double)(1u << next(12)); break;
+    case 2: value = (double)next(100000) / 100; break;
+    case 3: value = (double)next(1000) * 1e-7; break;
+    case 4: bits &= 0x800fffffffffffff >> next(40); return bits;
+    case 5: bits |= next(6) ? 0 : UINT64_C(0x7ff) << 52; return bits;
+    case 6: value = (double)next(10000) * 1e15; break;
+    default: return bits;
+    }
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void put_flags(char *to, const char *among)
+{
+    strcat(to, "%");
+    for (uint32_t n = next(4); n > 0; n--) {
+        char flag[2] = {among[next((uint32_t)strlen(among))], 0};
+        strcat(to, flag);
+    }
+}
+
+static void put_number(char *to, const char *before, uint32_t below)
+{
+    if (next(2))
+        sprintf(to + strlen(to), "%s%u", before, next(below));
+}
+
+static void put_letter(char *to, const char *among)
+{
+    char letter[2] = {among[next((uint32_t)strlen(among))], 0};
+    strcat(to, letter);
+}
+
+// '#' and a number that rounds up to a power of ten: glibc's %#g drops the zeros that C wants kept.
+// Such numbers start with 9.
+static void put_real(char *to, uint64_t bits, const char *middle)
+{
+    char digits[40], letter[2] = {"fFeEgGaA"[next(8)], 0};
+    snprintf(digits, sizeof digits, "%.20e", call_double(bits));
+    bool is_hard = strchr("gG", letter[0]) && strchr("+-9", digits[0]) && strchr(digits, '9');
+    put_flags(to, is_hard ? "-+ 0" : "-+ #0");
+    strcat(to, middle);
+    if (!*middle) {
+        put_number(to, "", 40);
+        if (next(3))
+            put_number(to, next(20) ? "." : ".4", 24);
+    }
+    strcat(to, letter);
+}
+
+static void put_words(char *to)
+{
+    static const char *const words[] = {"", "x", " = ", "100%%", "\n", "(", ":%%:"};
+    strcat(to, words[next(7)]);
+}
+
+static void make_mixed(print_case *c)
+{
+    static const char *const lengths[] = {"", "h", "hh"}, *const longs[] = {"l", "ll", "j", "z",
+                                                                            "t"};
+    char *f = c->format;
+    put_words(f);
+    put_flags(f, "-+ #0");
+    strcat(f, "*.*");
+    strcat(f, lengths[next(3)]);
+    put_letter(f, "diouxX");
+    put_words(f);
+    put_flags(f, "-+ #0");
+    put_number(f, next(2) ? "" : "0", 30);
+    put_number(f, ".", 25);
+    strcat(f, longs[next(5)]);
+    put_letter(f, "diouxX");
+    put_words(f);
+    put_real(f, c->real, "");
+    put_words(f);
+    put_flags(f, "-");
+    put_number(f, "", 20);
+    put_number(f, ".", 12);
+    strcat(f, "s");
+    put_flags(f, "-");
+    put_number(f, "", 6);
+    strcat(f, "c");
+    put_words(f);
+}
+
+static void make_stars(print_case *c)
+{
+    char *f = c->format;
+    put_words(f);
+    put_real(f, c->real, "*");
+    put_words(f);
+    put_real(f, c->more, "*.*");
+    put_flags(f, "-");
+    strcat(f, ".*s");
+    put_words(f);
+    put_flags(f, "-");
+    put_number(f, "", 25);
+    strcat(f, "p");
+    put_words(f);
+}
+
+static void make_case(print_case *c, bool has_stars)
+{
+    static const uint32_t rooms[] = {0, 1, 10, 60, PRINT_BYTES, PRINT_BYTES, PRINT_BYTES};
+    memset(c, 0, sizeof *c);
+    for (uint32_t n = next(PRINT_TEXT); n > 0; n--)
+        c->text[n - 1] = (char)(' ' + next(95));
+    c->room = rooms[next(7)];
+    c->width = (int32_t)next(60) - 20;
+    c->precision = (int32_t)next(30) - 6;
+    c->small = next(8) ? (int32_t)next_bits() >> next(32) : 0;
+    c->large = next(8) ? (int64_t)(next_bits() >> next(64)) : 0;
+    c->real = next_double();
+    c->more = next_double();
+    if (has_stars)
+        make_stars(c);
+    else
+        make_mixed(c);
+}
+
+static kiln_status run(kiln *k, kiln_kernel *kernel, const void *in, size_t in_size, void *out,
+                       size_t out_size, uint32_t count)
+{
+    kiln_buffer *from = NULL, *to = NULL;
+    kiln_status status = kiln_buffer_new_bytes(k, in_size, count, &from);
+    if (!status)
+        status = kiln_buffer_new_bytes(k, out_size, count, &to);
+    if (!status)
+        status = kiln_write(from, 0, in, count);
+    if (!status)
+        status = kiln_write(to, 0, out, count);
+    kiln_arg args[] = {kiln_arg_buffer(from), kiln_arg_buffer(to), kiln_arg_i64(KILN_U32, count)};
+    if (!status)
+        status = api_launch(kernel, (count + 31) / 32, 0, args, 3);
+    if (!status)
+        status = kiln_read(to, 0, out, count);
+    kiln_buffer_free(from);
+    kiln_buffer_free(to);
+    return status;
+}
+
+static void test_print(kiln *k, kiln_module *m, uint32_t count, bool has_stars)
+{
+    print_case *cases = calloc(count, sizeof *cases);
+    print_result *want = calloc(count, sizeof *want), *got = calloc(count, sizeof *got);
+    for (uint32_t i = 0; i < count; i++) {
+        make_case(cases + i, has_stars);
+        memset(want[i].text, '?', PRINT_BYTES);
+        memset(got[i].text, '?', PRINT_BYTES);
+        if (has_stars)
+            print_stars(cases + i, want + i);
+        else
+            print_mixed(cases + i, want + i);
+    }
+    CHECK(!run(k, api_kernel(m, has_stars ? "stars" : "mixed"), cases, sizeof *cases, got,
+               sizeof *got, count));
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < count && !api_is_fake(k); i++) {
+        bool is_same = !memcmp(want + i, got + i, sizeof *want);
+        if (!is_same && wrong++ < 8)
+            printf("format \"%s\" (%d %d %d %lld %a %a)\n  host   %d \"%.700s\"\n  kernel %d "
+                   "\"%.700s\"\n",
+                   cases[i].format, cases[i].width, cases[i].precision, cases[i].small,
+                   (long long)cases[i].large, call_double(cases[i].real),
+                   call_double(cases[i].more), want[i].result, want[i].text, got[i].result,
+                   got[i].text);
+    }
+    api_failed += (int)wrong;
+    api_passed += (int)(count - wrong);
+    free(cases);
+    free(want);
+    free(got);
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t count = argc > 2 ? (uint32_t)atoi(argv[2]) : 2600;
+    state = argc > 3 ? (uint64_t)atoll(argv[3]) : 1;
+    kiln *k = api_open(argc > 1 ? argv[1] : "interp");
+    kiln_compile_desc desc = {.path = "tests/gpu/libc/kernels.c"};
+    kiln_module *m = NULL;
+    if (kiln_compile(k, &desc, &m)) {
+        printf("%s\n", kiln_last_error(k)->text);
+        return 1;
+    }
+    test_print(k, m, count, false);
+    test_print(k, m, count, true);
+    kiln_module_free(m);
+    kiln_close(k);
+    return api_done("libc");
+}
