@@ -52,6 +52,18 @@ start() { # suite or tool, NAME COMMAND…
 suite() { start suite "$@"; }
 tool() { start tool "$@"; }
 
+# The failures once more, where a long log is read first: at its end. Their names are in the file `failed` for who runs them again.
+recall() {
+    for name in $names; do
+        bad=1
+        [ ! -s "$logs/$name.result" ] || read -r good bad left < "$logs/$name.result"
+        [ "$bad" != 0 ] || continue
+        echo "failed: $name"
+        grep -E 'FAIL|FAILED|[Ee]rror' "$logs/$name.log" | head -20 | sed 's/^/    /'
+        echo "$name" >> "$logs/failed"
+    done
+}
+
 sum() {
     passed=0 failed=0 skipped=0
     for name in $names; do
@@ -60,6 +72,7 @@ sum() {
         [ -s "$logs/$name.result" ] || echo "FAIL: $name has no result"
         passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
     done
+    [ $failed = 0 ] || recall
     echo "$passed passed, $failed failed, $skipped skipped"
     [ $failed = 0 ]
 }
