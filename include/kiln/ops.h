@@ -99,6 +99,20 @@ typedef struct kiln_attention_desc {
     kiln_stream *stream;              // NULL: the device's own
     kiln_attention_kernel kernel;     // instead of the best
     uint32_t tile_queries, tile_keys; // instead of the best; 0: chosen
+    // A window: with is_causal a query sees keys up to its own. It sees window_left keys before its
+    // own and window_right behind it, without limit where that is below 0.
+    bool has_window;
+    int32_t window_left, window_right;
+    // Sequences of different lengths, rows one behind the other (batch: 1): sequence n has rows
+    // q_offsets[n] to q_offsets[n + 1] - 1 of q and out, and those of k_offsets in k and v. Both:
+    // [sequences + 1] i32, dense, ascending. Rows of no sequence have zeros as their result.
+    kiln_view q_offsets, k_offsets;
+    // Added to the scaled scores: [batch, heads, queries, keys] f32, f16 or bf16. A size of 1 is
+    // broadcast, dimensions in front may be missing. Minus infinity hides a key. Not with offsets.
+    kiln_view bias;
+    // ALiBi: [heads] or [batch, heads] f32. slope * distance of the query's own key and the other
+    // one is subtracted from the scaled score.
+    kiln_view slopes;
 } kiln_attention_desc;
 KILN_API kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc);
 
@@ -116,6 +130,11 @@ typedef struct kiln_attention_backward_desc {
     float scale;         // the same; 0: one over the root of head_dim
     kiln_stream *stream; // NULL: the device's own
     kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 64 and 128
+    bool has_window;              // this and the rest as in the forward call
+    int32_t window_left, window_right;
+    kiln_view q_offsets, k_offsets;
+    kiln_view bias; // has no gradient
+    kiln_view slopes;
 } kiln_attention_backward_desc;
 // Of the description only q, k and what is not a view is read.
 KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,

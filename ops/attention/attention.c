@@ -23,7 +23,7 @@ static void set_common(const job *j, op_request *r)
 {
     op_set(r, TYPE, j->a.type);
     op_set(r, NO_LSE, j->count == LSE);
-    op_set(r, CAUSAL, j->a.is_causal);
+    op_set(r, CAUSAL, j->a.is_causal && !j->a.is_masked); // a mask says it itself
 }
 
 // Adds the tensors from `first` on to the arguments.
@@ -104,6 +104,8 @@ static bool can_sm90(job *j)
         why = "the device is not sm_90a";
     else if (d->lengths.buffer || d->pages.buffer)
         why = "it takes no lengths and no pages";
+    else if (a->is_masked)
+        why = "it takes no window, no offsets, no bias and no slopes";
     else if (!a->k->caps.has_tensor_copies)
         why = "the device has no tensor maps";
     else if (a->type == KILN_F32)
@@ -229,12 +231,8 @@ static kiln_status run_portable(const job *j)
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
     op_set(&r, UNIT, attention_is_unit(j->tensors, j->count));
-    kiln_arg args[TENSORS + 4];
+    kiln_arg args[TENSORS + 4 + MASK_ARGS];
     size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(a->k, &r, &kernel);
-    if (status)
-        return status;
     portable_shape s = attention_portable_shape(a);
     s.scale *= 1.44269504f;
     s.table = table_stride(j);
@@ -243,6 +241,11 @@ static kiln_status run_portable(const job *j)
         by[n] = attention_strides(j->tensors[n].view);
     args[count++] = kiln_arg_struct(&s, sizeof s);
     args[count++] = kiln_arg_struct(by, sizeof by);
+    count = attention_add_mask(a, &r, args, count);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(a->k, &r, &kernel);
+    if (status)
+        return status;
     return kiln_launch(kernel->kernel,
                        &(kiln_launch_desc){.grid = {ceil_div(a->rows, PORTABLE_WARPS)},
                                            .args = args,
@@ -271,6 +274,8 @@ static bool can_decode(job *j)
         why = "there are too many rows";
     else if (j->desc->tile_queries || j->desc->tile_keys)
         why = "its tile is fixed";
+    else if (a->is_masked)
+        why = "it takes no window, no offsets, no bias and no slopes";
     return attention_can(&j->a, why) && attention_is_aligned(&j->a, j->tensors, j->count);
 }
 
@@ -367,9 +372,14 @@ kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)
         j.count = LSE;
     kiln_status status =
         attention_sizes(&j.a, &desc->q, &desc->k, desc->pages.buffer ? &desc->pages : NULL,
-                        desc->is_causal, desc->scale, desc->kernel);
+                        desc->is_causal, desc->scale, desc->kernel, &MASKING_OF(desc));
     if (!status)
         status = attention_check(&j.a, j.tensors, j.count);
+    if (!status)
+        status = attention_check_mask(&j.a, j.tensors, j.count);
+    if (!status && desc->q_offsets.buffer && (desc->lengths.buffer || desc->pages.buffer))
+        status = attention_wrong(&j.a, "offsets with lengths or pages: k_offsets say how many keys "
+                                       "there are");
     if (!status)
         status = attention_check_cache(&j.a, &desc->lengths, &desc->pages);
     return status || !j.a.rows ? status : run(&j);

@@ -3,13 +3,21 @@
 // lanes add these keys' rows of V, each its own columns.
 //
 // Tensors are [batch][head][row][HD] with any strides, HD any number; -D TYPE_f16 or TYPE_f32
-// instead of bf16. CAUSAL, NO_LSE and shared heads of K and V as in forward_sm90.c; LENGTHS and PAGED
-// as in decode.c.
+// instead of bf16. CAUSAL, NO_LSE and shared heads of K and V as in forward_sm90.c; LENGTHS and
+// PAGED as in decode.c; MASK and what comes with it as in mask.h.
 #include "portable.h"
 
 typedef struct tensors {
     strides q, k, v, out, lse;
 } tensors;
+
+#define LOG2_E 1.44269504f
+// Is a largest score that of no key? Only a bias makes one of minus infinity.
+#if defined(HAS_BIAS)
+#    define IS_NONE(top) ((top) == -INFINITY)
+#else
+#    define IS_NONE(top) false
+#endif
 
 typedef struct place { // of a key; false: its page does not exist
     i64 batch;
@@ -36,7 +44,8 @@ kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const 
 #if defined(PAGED)
                                         const i32 *pages,
 #endif
-                                        shape s, tensors by)
+                                        shape s, tensors by
+                                        MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     u32 number = block_x() * WARPS + warp(); // of the query, in all heads
     if (number >= s.batch * s.heads * s.queries)
@@ -51,35 +60,48 @@ kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const 
 #if defined(PAGED)
     table = pages + (u64)r.batch * s.table;
 #endif
-    u32 hidden = CAUSAL ? s.queries - 1 - r.index : 0;
+#if defined(MASK)
+    part p = PART_OF_QUERY(m, q_offsets, k_offsets, r.index, s.queries, seen);
+    span keys = keys_of(m, p, r.index);
+    u32 begin = keys.begin;
+    seen = keys.end;
+#else
+    u32 hidden = CAUSAL ? s.queries - 1 - r.index : 0, begin = 0;
     seen = seen > hidden ? seen - hidden : 0;
+#endif
     const elem_t *own = q + row_at(by.q, r);
     const elem_t *k0 = k + head * by.k.head, *v0 = v + head * by.v.head;
 
     f32 top = -INFINITY, sum = 0.0f, acc[COLUMNS] = {0.0f};
-    for (u32 first = 0; first < seen; first += 32) {
+    for (u32 first = begin; first < seen; first += 32) {
         u32 count = min(seen - first, 32u);
         f32 score = -INFINITY;
         if (lane() < count) {
             place at = place_of(s, r.batch, table, first + lane());
             score = 0.0f;
             if (at.is_there)
-                score = dot(own, by.q, k0 + (at.batch * by.k.batch + at.row * by.k.row), by.k) * s.scale;
+                score = dot(own, by.q, k0 + (at.batch * by.k.batch + at.row * by.k.row), by.k) *
+                        s.scale;
+            ADD_TO(score, LOG2_E, m, slopes, bias, p, r.batch, r.head, r.index, first + lane());
         }
         f32 new_top = max(top, warp_max(score));
-        f32 shrink = exp2(top - new_top), p = exp2(score - new_top);
+        f32 base = IS_NONE(new_top) ? 0.0f : new_top; // a bias may hide all keys so far
+        f32 shrink = exp2(top - base), weight = exp2(score - base);
         top = new_top;
-        sum = fma(sum, shrink, warp_sum(p));
+        sum = fma(sum, shrink, warp_sum(weight));
 #pragma unroll
         for (u32 c = 0; c < COLUMNS; c++)
             acc[c] *= shrink;
         for (u32 i = 0; i < count; i++) {
             place at = place_of(s, r.batch, table, first + i);
-            f32 weight = shuffle(p, i);
+            f32 its = shuffle(weight, i);
             if (at.is_there)
-                add_row(&acc, weight, v0 + (at.batch * by.v.batch + at.row * by.v.row), by.v);
+                add_row(&acc, its, v0 + (at.batch * by.v.batch + at.row * by.v.row), by.v);
         }
     }
+#if defined(MASK)
+    seen = seen > begin && !IS_NONE(top) ? 1 : 0;
+#endif
 #pragma unroll
     for (u32 c = 0; c < COLUMNS; c++)
         acc[c] = seen ? acc[c] / sum : 0.0f;

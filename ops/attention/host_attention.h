@@ -33,6 +33,22 @@ typedef struct tensor {
     bool is_result;
 } tensor;
 
+typedef struct masking { // of a description: windows, sequences, and what is added to scores
+    bool has_window;
+    int32_t left, right;
+    kiln_view q_offsets, k_offsets, bias, slopes;
+} masking;
+#define MASKING_OF(desc)                                                                           \
+    ((masking){(desc)->has_window, (desc)->window_left, (desc)->window_right, (desc)->q_offsets,   \
+               (desc)->k_offsets, (desc)->bias, (desc)->slopes})
+
+typedef struct kernel_mask { // struct mask of mask.h
+    int64_t left, right;
+    int64_t slope_batch, slope_head;
+    int64_t bias_batch, bias_head, bias_query, bias_key;
+    uint32_t sequences, unused;
+} kernel_mask;
+
 typedef struct attention { // a call with everything decided
     kiln *k;
     const char *op; // its name
@@ -42,6 +58,9 @@ typedef struct attention { // a call with everything decided
     uint32_t pages, page_size; // of a cache in pages; else 0
     bool is_causal;
     float scale;
+    bool is_masked; // `mask` says something
+    masking mask;
+    kernel_mask kernel_mask;
     char obstacle[128]; // why the kernel for sm_90a cannot do it, if it cannot
 } attention;
 
@@ -50,7 +69,13 @@ kiln_status attention_wrong(const attention *a, const char *what);
 // the table of a cache in pages, or NULL.
 kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k,
                             const kiln_view *pages, bool is_causal, float scale,
-                            kiln_attention_kernel kernel);
+                            kiln_attention_kernel kernel, const masking *mask);
+// Checks the views of a->mask, after attention_check, and makes a->kernel_mask.
+kiln_status attention_check_mask(attention *a, const tensor *tensors, size_t count);
+// Sets the axis MASK and those that come with it, and adds the mask's arguments, at most
+// MASK_ARGS.
+enum { MASK_ARGS = 5 };
+size_t attention_add_mask(const attention *a, op_request *r, kiln_arg *args, size_t count);
 // Checks the views of a cache, where they have a buffer.
 kiln_status attention_check_cache(const attention *a, const kiln_view *lengths,
                                   const kiln_view *pages);

@@ -41,6 +41,8 @@ static bool can_shape(job *j)
         why = "its tensors are bf16 or f16";
     else if ((uint64_t)a->batch * a->heads * j->query_blocks >= 1 << 22)
         why = "there are more than 2^22 blocks of queries";
+    else if (a->is_masked)
+        why = "it takes no window, no offsets, no bias and no slopes";
     return attention_can(&j->a, why);
 }
 
@@ -191,22 +193,23 @@ static kiln_status run_portable(const job *j)
         op_request r = {.program = is_keys ? &portable_keys : &portable_queries};
         op_set(&r, TYPE, a->type);
         op_set(&r, ANY_HD, a->head_dim);
-        op_set(&r, CAUSAL, a->is_causal);
+        op_set(&r, CAUSAL, a->is_causal && !a->is_masked);
         op_set(&r, UNIT, attention_is_unit(j->tensors, TENSORS));
+        kiln_arg args[10 + MASK_ARGS] = {kiln_arg_view(*j->tensors[Q].view),
+                                         kiln_arg_view(*j->tensors[K].view),
+                                         kiln_arg_view(*j->tensors[V].view),
+                                         kiln_arg_view(*j->tensors[is_keys ? DK : OUT].view),
+                                         kiln_arg_view(*j->tensors[DOUT].view),
+                                         kiln_arg_view(*j->tensors[LSE].view),
+                                         workspace_at(j, 0),
+                                         kiln_arg_view(*j->tensors[is_keys ? DV : DQ].view),
+                                         kiln_arg_struct(&s, sizeof s),
+                                         kiln_arg_struct(by, sizeof by)};
+        size_t count = attention_add_mask(a, &r, args, 10);
         const op_kernel *kernel;
         kiln_status status = op_kernel_get(a->k, &r, &kernel);
-        const kiln_arg args[] = {kiln_arg_view(*j->tensors[Q].view),
-                                 kiln_arg_view(*j->tensors[K].view),
-                                 kiln_arg_view(*j->tensors[V].view),
-                                 kiln_arg_view(*j->tensors[is_keys ? DK : OUT].view),
-                                 kiln_arg_view(*j->tensors[DOUT].view),
-                                 kiln_arg_view(*j->tensors[LSE].view),
-                                 workspace_at(j, 0),
-                                 kiln_arg_view(*j->tensors[is_keys ? DV : DQ].view),
-                                 kiln_arg_struct(&s, sizeof s),
-                                 kiln_arg_struct(by, sizeof by)};
         if (!status)
-            status = launch(j, kernel, ceil_div(rows, PORTABLE_WARPS), args, COUNT(args));
+            status = launch(j, kernel, ceil_div(rows, PORTABLE_WARPS), args, count);
         if (status)
             return status;
     }
@@ -222,7 +225,7 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
     if (!desc)
         return attention_wrong(&j->a, "the description is NULL");
     kiln_status status = attention_sizes(&j->a, &desc->q, &desc->k, NULL, desc->is_causal,
-                                         desc->scale, desc->kernel);
+                                         desc->scale, desc->kernel, &MASKING_OF(desc));
     if (!status)
         j->query_blocks = ceil_div(j->a.queries, BACKWARD_QUERIES(j->a.head_dim));
     return status;
@@ -273,6 +276,8 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
         {"dv", &desc->dv, OF_KEYS, true}};
     memcpy(j.tensors, tensors, sizeof tensors);
     status = attention_check(&j.a, tensors, TENSORS);
+    if (!status)
+        status = attention_check_mask(&j.a, tensors, TENSORS);
     bool is_sm90 = false;
     if (!status)
         status = attention_choose(&j.a, desc->kernel,

@@ -46,8 +46,9 @@ static kiln_status check_limits(const attention *a, const kiln_view *q, const ki
 
 kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k,
                             const kiln_view *pages, bool is_causal, float scale,
-                            kiln_attention_kernel kernel)
+                            kiln_attention_kernel kernel, const masking *mask)
 {
+    bool has_sequences = mask->q_offsets.buffer || mask->k_offsets.buffer;
     kiln_status status = check_rank(a, q, "q");
     if (!status)
         status = check_rank(a, k, "k");
@@ -73,14 +74,16 @@ kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k
         a->keys = (uint32_t)keys;
     }
     a->is_causal = is_causal;
+    a->mask = *mask;
+    a->is_masked = mask->has_window || has_sequences || mask->bias.buffer || mask->slopes.buffer;
     a->scale = scale > 0.0f ? scale : 1.0f / sqrtf((float)a->head_dim);
     if (a->kv_heads ? a->heads % a->kv_heads : a->heads)
         return error_set(a->k, KILN_E_BAD_ARGUMENT, K7004,
                          "%s: %u heads of q are not a multiple of the %u heads of k", a->op,
                          a->heads, a->kv_heads);
-    if (a->rows && !a->keys)
+    if (a->rows && !a->keys && !has_sequences)
         return attention_wrong(a, "there are queries, and no keys");
-    if (is_causal && a->queries > a->keys)
+    if (is_causal && a->queries > a->keys && !has_sequences)
         return attention_wrong(a, "is_causal with more queries than keys: the first ones would see "
                                   "none");
     if (!(scale >= 0.0f) || isinf(scale))

@@ -2,6 +2,7 @@
 // columns of a row that a lane has.
 #include <kiln/kernel.h>
 
+#include "mask.h"
 #include "sizes.h"
 
 #if !defined(HD)

@@ -148,6 +148,19 @@ def rows_and_attention(device):
     dq, dk, dv = ops.attention_backward(q, k, v, out, lse, out, is_causal=True, device=device)
     assert dq.shape == q.shape and dk.shape == k.shape and dv.shape == v.shape and numpy.isfinite(dk).all()
     assert ops.attention(q, k, v, device=device).shape == q.shape
+    bias, slopes = seed.random((4, 1, 7)).astype("f2"), seed.random(4).astype("f4")
+    distance = numpy.arange(5)[:, None] + 2 - numpy.arange(7)[None, :]
+    scores = numpy.einsum("bhqd,bhkd->bhqk", q.astype("f8"), k.repeat(2, 1)) / math.sqrt(8) + bias.astype("f8") - slopes[:, None, None] * abs(distance)
+    scores[..., (distance > 2) | (distance < -1)] = -numpy.inf
+    e = numpy.exp(scores)
+    how = {"has_window": True, "window_left": 2, "window_right": 1, "bias": bias, "slopes": slopes, "device": device}
+    out, lse = ops.attention(q, k, v, lse=True, **how)
+    close(out, numpy.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v.repeat(2, 1)), 1e-5)
+    dq, dk, dv = ops.attention_backward(q, k, v, out, lse, out, **how)
+    assert dq.shape == q.shape and dk.shape == k.shape and numpy.isfinite(dv).all()
+    offsets = numpy.array([0, 3, 3, 5], "i4")
+    parts = [ops.attention(q[:1, :, i:j], q[:1, :, i:j], q[:1, :, i:j], is_causal=True, device=device) for i, j in ((0, 3), (3, 5))]
+    assert (ops.attention(q[:1], q[:1], q[:1], q_offsets=offsets, k_offsets=offsets, is_causal=True, device=device) == numpy.concatenate(parts, 2)).all()
 
 
 @on_each_device

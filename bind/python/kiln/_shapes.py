@@ -216,6 +216,8 @@ OPTIONAL = {
     ("kiln_sort_forward", "values_out"), ("kiln_topk_forward", "index"), ("kiln_generate", "in"), ("kiln_group_norm_forward", "weight"),
     ("kiln_group_norm_forward", "bias"), ("kiln_group_norm_backward", "weight"), ("kiln_batch_norm_forward", "weight"),
     ("kiln_pool_forward", "indices"), ("kiln_pool_backward", "indices"), ("kiln_bitwise", "b"), ("kiln_quantise", "zero"), ("kiln_dequantise", "zero"), ("kiln_batch_norm_forward", "bias"), ("kiln_batch_norm_backward", "weight"),
+    ("kiln_attention_backward", "q_offsets"), ("kiln_attention_backward", "k_offsets"), ("kiln_attention_backward", "bias"),
+    ("kiln_attention_backward", "slopes"),
 }  # fmt: skip
 REQUIRED = {(call, name) for call in ("kiln_rope_forward", "kiln_rope_backward") for name in ("cos", "sin")}  # though they stand behind the result
 # Operands with the name of a result; results with the name of an operand, given by the caller.

@@ -30,7 +30,7 @@ def matmul(a, b, *, bias=None, is_tf32=False, epilogue="none", waits_for_previou
 
 
 
-def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, out=None, lse=None, stream=None, device=None):
+def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, out=None, lse=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
     Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor [batch, length, 3, heads,
@@ -48,13 +48,17 @@ def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, 
         scale: 0: one over the root of head_dim
         kernel: instead of the best
         tile_queries: instead of the best; 0: chosen
-        tile_keys: instead of the best; 0: chosen
+        tile_keys: instead of the best; 0: chosen A window: with is_causal a query sees keys up to its own. It sees window_left keys before its own and window_right behind it, without limit where that is below 0.
+        q_offsets: Sequences of different lengths, rows one behind the other (batch: 1): sequence n has rows q_offsets[n] to q_offsets[n + 1] - 1 of q and out, and those of k_offsets in k and v. Both: [sequences + 1] i32, dense, ascending. Rows of no sequence have zeros as their result.
+        k_offsets: Sequences of different lengths, rows one behind the other (batch: 1): sequence n has rows q_offsets[n] to q_offsets[n + 1] - 1 of q and out, and those of k_offsets in k and v. Both: [sequences + 1] i32, dense, ascending. Rows of no sequence have zeros as their result.
+        bias: Added to the scaled scores: [batch, heads, queries, keys] f32, f16 or bf16. A size of 1 is broadcast, dimensions in front may be missing. Minus infinity hides a key. Not with offsets.
+        slopes: ALiBi: [heads] or [batch, heads] f32. slope * distance of the query's own key and the other one is subtracted from the scaled score.
     """
-    return _table.attention((q, k, v, out, lse, lengths, pages, is_causal, scale, None, kernel, tile_queries, tile_keys,), stream, device)
+    return _table.attention((q, k, v, out, lse, lengths, pages, is_causal, scale, None, kernel, tile_queries, tile_keys, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes,), stream, device)
 
 
 
-def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, kernel="best", dq=None, dk=None, dv=None, stream=None, device=None):
+def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, kernel="best", has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, dq=None, dk=None, dv=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
     Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. Views as in the forward call. A head of k and v
@@ -74,8 +78,10 @@ def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, k
         is_causal: as in the forward call
         scale: the same; 0: one over the root of head_dim
         kernel: instead of the best; sm_90a: head_dim 64 and 128
+        has_window: this and the rest as in the forward call
+        bias: has no gradient
     """
-    return _table.attention_backward((q, k, v, out, lse, dout, dq, dk, dv, None, is_causal, scale, None, kernel,), stream, device)
+    return _table.attention_backward((q, k, v, out, lse, dout, dq, dk, dv, None, is_causal, scale, None, kernel, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes,), stream, device)
 
 
 

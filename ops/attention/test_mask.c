@@ -1,0 +1,564 @@
+// Attention with windows, sequences of different lengths, biases and slopes, forward and backward,
+// against double precision; and what is refused.
+//     attention_mask [DEVICE]        (default: cuda)
+// The reference looks at every pair of a query and a key; on interp and cpu the shapes are small.
+#include "test_case.h"
+
+static int skipped;
+static bool is_fake, is_emulated, is_gpu;
+
+enum { MOST_SEQUENCES = 9, MOST_HEADS = 16 };
+
+typedef enum bias_form { // which dimensions it has
+    NO_BIAS,
+    WHOLE,      // [batch, heads, queries, keys]
+    OF_PAIRS,   // [queries, keys]
+    OF_HEADS,   // [heads, 1, keys]
+    OF_BATCHES, // [batch, 1, queries, keys]
+    OF_QUERIES, // [1, 1, queries, 1]
+    TRANSPOSED, // whole, keys before queries in memory
+    BIAS_FORMS
+} bias_form;
+
+typedef struct plan { // a case beside its shape
+    bool has_window;
+    int32_t left, right;
+    uint32_t sequences; // 0: a batch
+    int32_t q_offsets[MOST_SEQUENCES + 1], k_offsets[MOST_SEQUENCES + 1];
+    bias_form bias;
+    kiln_type bias_type;
+    bool has_slopes, hides_row; // the bias hides all keys of the first queries
+    kiln_attention_kernel kernel;
+} plan;
+
+typedef struct run {
+    attention_case c;
+    plan p;
+    kiln_buffer *offsets[2], *bias, *slopes, *workspace;
+    kiln_view bias_view;
+    double *bias_numbers; // [batch, heads, queries, keys]
+    float slope[MOST_HEADS];
+} run;
+
+// --- what belongs to a case
+static bool make_offsets(run *r)
+{
+    const int32_t *from[] = {r->p.q_offsets, r->p.k_offsets};
+    for (int n = 0; n < 2; n++)
+        if (kiln_buffer_new(r->c.k, KILN_I32, r->p.sequences + 1, &r->offsets[n]) ||
+            kiln_write(r->offsets[n], 0, from[n], r->p.sequences + 1))
+            return false;
+    return true;
+}
+
+static bool make_slopes(run *r)
+{
+    for (uint32_t n = 0; n < r->c.s.heads; n++)
+        r->slope[n] = ldexpf(1.0f + 0.25f * (float)(n % 3), -(int)(n % 5) - 1);
+    return !kiln_buffer_new(r->c.k, KILN_F32, MOST_HEADS, &r->slopes) &&
+           !kiln_write(r->slopes, 0, r->slope, MOST_HEADS);
+}
+
+// The view of a bias, as a form has it.
+static void place_bias(run *r, uint64_t sizes[4])
+{
+    static const bool has[BIAS_FORMS][4] = {{0},          {1, 1, 1, 1}, {0, 0, 1, 1}, {0, 1, 0, 1},
+                                            {1, 0, 1, 1}, {0, 0, 1, 0}, {1, 1, 1, 1}};
+    const shape *s = &r->c.s;
+    const uint64_t all[] = {s->batch, s->heads, s->queries, s->keys};
+    for (int n = 0; n < 4; n++)
+        sizes[n] = has[r->p.bias][n] ? all[n] : 1;
+    uint32_t missing = r->p.bias == OF_PAIRS ? 2 : r->p.bias == OF_HEADS ? 1 : 0;
+    uint64_t placed[] = {sizes[0], sizes[1], sizes[3], sizes[2]};
+    bool is_transposed = r->p.bias == TRANSPOSED;
+    r->bias_view = kiln_view_of(r->bias, 4 - missing, is_transposed ? placed : sizes + missing);
+    if (is_transposed)
+        r->bias_view = kiln_view_transpose(r->bias_view);
+}
+
+static bool make_bias(run *r)
+{
+    const shape *s = &r->c.s;
+    uint64_t sizes[4] = {s->batch, s->heads, s->queries, s->keys};
+    size_t count = (size_t)(sizes[0] * sizes[1] * sizes[2] * sizes[3]);
+    kiln_type type = r->p.bias_type;
+    void *host = calloc(count + 1, 4);
+    r->bias_numbers = (double *)calloc(count + 1, sizeof *r->bias_numbers);
+    if (!host || !r->bias_numbers || kiln_buffer_new(r->c.k, type, count + 1, &r->bias))
+        return false;
+    place_bias(r, sizes);
+    size_t used = (size_t)(sizes[0] * sizes[1] * sizes[2] * sizes[3]);
+    uint32_t minus_infinity = type == KILN_F32 ? 0xff800000u : type == KILN_F16 ? 0xfc00 : 0xff80;
+    for (size_t i = 0; i < used; i++) {
+        size_t key = i % sizes[3], query = i / sizes[3] % sizes[2];
+        bool is_hidden =
+            (r->p.hides_row && query == 0) || (sizes[3] > 1 && (key * 7 + query) % 5 == 0);
+        double value = next_number(&r->c.state);
+        put(host, type, i, value);
+        if (is_hidden && type == KILN_F32)
+            memcpy((char *)host + i * 4, &minus_infinity, 4);
+        else if (is_hidden)
+            ((uint16_t *)host)[i] = (uint16_t)minus_infinity;
+    }
+    bool is_good = !kiln_write_view(r->bias_view, host);
+    for (size_t i = 0; i < count && used; i++) {
+        size_t at[] = {i / s->keys / s->queries / s->heads, i / s->keys / s->queries % s->heads,
+                       i / s->keys % s->queries, i % s->keys};
+        size_t from = 0;
+        for (int n = 0; n < 4; n++)
+            from = from * (size_t)sizes[n] + (sizes[n] == 1 ? 0 : at[n]);
+        bool is_minus_infinity = type == KILN_F32
+                                     ? ((uint32_t *)host)[from] == minus_infinity
+                                     : ((uint16_t *)host)[from] == (uint16_t)minus_infinity;
+        r->bias_numbers[i] = is_minus_infinity ? -INFINITY : get(host, type, from);
+    }
+    free(host);
+    return is_good;
+}
+
+static bool begin(run *r, kiln *k, shape s, number_type type, layout form, uint32_t seed, plan p)
+{
+    memset(r, 0, sizeof *r);
+    r->p = p;
+    return begin_case(&r->c, k, s, type, form, seed) && (!p.sequences || make_offsets(r)) &&
+           (!p.bias || make_bias(r)) && (!p.has_slopes || make_slopes(r));
+}
+
+static void end(run *r)
+{
+    kiln_buffer_free(r->offsets[0]);
+    kiln_buffer_free(r->offsets[1]);
+    kiln_buffer_free(r->bias);
+    kiln_buffer_free(r->slopes);
+    kiln_buffer_free(r->workspace);
+    free(r->bias_numbers);
+    end_case(&r->c);
+}
+
+// --- the reference
+// Does a query see a key? own: where the query is, key: where the key is, in their sequence.
+static bool sees(const run *r, int64_t query, int64_t key, int64_t *own_key, int64_t *other)
+{
+    int64_t q = 0, k = 0, queries = r->c.s.queries, keys = r->c.s.keys;
+    bool is_found = !r->p.sequences;
+    for (uint32_t n = 0; n < r->p.sequences && !is_found; n++) {
+        q = r->p.q_offsets[n];
+        k = r->p.k_offsets[n];
+        queries = r->p.q_offsets[n + 1] - q;
+        keys = r->p.k_offsets[n + 1] - k;
+        is_found = query >= q && query < q + queries;
+    }
+    *own_key = query - q + keys - queries;
+    *other = key - k;
+    if (!is_found || *other < 0 || *other >= keys)
+        return false;
+    if (r->c.s.is_causal && *other > *own_key)
+        return false;
+    return !r->p.has_window || ((r->p.left < 0 || *own_key - *other <= r->p.left) &&
+                                (r->p.right < 0 || *other - *own_key <= r->p.right));
+}
+
+// One query of all; OUT, LSE, and with is_backward DQ, DK and DV. p: room for the keys.
+static void attend_masked(run *r, size_t row, double *p, bool is_backward)
+{
+    attention_case *c = &r->c;
+    const shape *s = &c->s;
+    uint32_t n = s->head_dim;
+    size_t all_heads = row / s->queries, query = row % s->queries, head = all_heads % s->heads;
+    size_t kv_head = all_heads / s->heads * s->kv_heads + head / (s->heads / s->kv_heads);
+    const double *q = c->numbers[Q] + row * n, *k = c->numbers[K] + kv_head * s->keys * n;
+    const double *v = c->numbers[V] + kv_head * s->keys * n;
+    double top = -INFINITY, sum = 0, *out = c->numbers[OUT] + row * n;
+    for (size_t i = 0; i < s->keys; i++) {
+        int64_t own, other;
+        p[i] = -INFINITY;
+        if (!sees(r, (int64_t)query, (int64_t)i, &own, &other))
+            continue;
+        p[i] = dot(q, k + i * n, n) / sqrt(n);
+        if (r->p.bias)
+            p[i] += r->bias_numbers[row * s->keys + i];
+        if (r->p.has_slopes)
+            p[i] -= (double)r->slope[head] * fabs((double)(own - other));
+        top = fmax(top, p[i]);
+    }
+    for (size_t i = 0; i < s->keys; i++)
+        sum += p[i] = isinf(p[i]) ? 0 : exp(p[i] - top);
+    memset(out, 0, n * sizeof *out);
+    for (size_t i = 0; i < s->keys; i++)
+        add(out, p[i] = sum > 0 ? p[i] / sum : 0, v + i * n, n);
+    c->numbers[LSE][row] = sum > 0 ? top + log(sum) : -INFINITY;
+    const double *dout = c->numbers[DOUT] + row * n;
+    double d = dot(out, dout, n);
+    for (size_t i = 0; i < s->keys && is_backward; i++) {
+        size_t key = (kv_head * s->keys + i) * n;
+        double ds = p[i] * (dot(dout, c->numbers[V] + key, n) - d) / sqrt(n);
+        add(c->numbers[DQ] + row * n, ds, c->numbers[K] + key, n);
+        add(c->numbers[DK] + key, ds, q, n);
+        add(c->numbers[DV] + key, p[i], dout, n);
+    }
+}
+
+static bool is_lse_right(const run *r, const double *lse)
+{
+    for (size_t i = 0; i < r->c.counts[LSE]; i++) {
+        double wanted = r->c.numbers[LSE][i];
+        if (isinf(wanted) ? lse[i] != wanted : !(fabs(lse[i] - wanted) < 1e-3))
+            return false;
+    }
+    return true;
+}
+
+static bool is_accurate(run *r, int t)
+{
+    static const char *const names[] = {"q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv"};
+    double off = 0, size = 0, *got = read_numbers(&r->c, t);
+    for (size_t i = 0; got && i < r->c.counts[t] && t != LSE; i++) {
+        double wanted = r->c.numbers[t][i];
+        off += (got[i] - wanted) * (got[i] - wanted);
+        size += wanted * wanted;
+    }
+    size = fmax(size, 0.01 * (double)r->c.counts[t]);
+    double error = size > 0 ? sqrt(off / size) : 0;
+    bool is_good = got && error < r->c.type.bound && is_only_view(&r->c, t) &&
+                   (t != LSE || is_lse_right(r, got));
+    if (!is_good) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "%s: error %.2e; kernel %d, window %d (%d, %d), %u sequences, bias %d, slopes %d",
+                 names[t], error, (int)r->p.kernel, r->p.has_window, r->p.left, r->p.right,
+                 r->p.sequences, (int)r->p.bias, r->p.has_slopes);
+        print_case(&r->c, text);
+    }
+    free(got);
+    return is_good;
+}
+
+// --- the calls
+#define SET_MASK(d, r)                                                                             \
+    do {                                                                                           \
+        (d)->q = (r)->c.views[Q];                                                                  \
+        (d)->k = (r)->c.views[K];                                                                  \
+        (d)->v = (r)->c.views[V];                                                                  \
+        (d)->out = (r)->c.views[OUT];                                                              \
+        (d)->lse = (r)->c.views[LSE];                                                              \
+        (d)->is_causal = (r)->c.s.is_causal;                                                       \
+        (d)->kernel = (r)->p.kernel;                                                               \
+        (d)->has_window = (r)->p.has_window;                                                       \
+        (d)->window_left = (r)->p.left;                                                            \
+        (d)->window_right = (r)->p.right;                                                          \
+        if ((r)->p.sequences) {                                                                    \
+            (d)->q_offsets = KILN_VIEW((r)->offsets[0], (r)->p.sequences + 1);                     \
+            (d)->k_offsets = KILN_VIEW((r)->offsets[1], (r)->p.sequences + 1);                     \
+        }                                                                                          \
+        if ((r)->p.bias)                                                                           \
+            (d)->bias = (r)->bias_view;                                                            \
+        if ((r)->p.has_slopes)                                                                     \
+            (d)->slopes = KILN_VIEW((r)->slopes, (r)->c.s.heads);                                  \
+    } while (0)
+
+static kiln_attention_desc forward_of(const run *r)
+{
+    kiln_attention_desc d;
+    memset(&d, 0, sizeof d);
+    SET_MASK(&d, r);
+    return d;
+}
+
+static kiln_attention_backward_desc backward_of(const run *r)
+{
+    kiln_attention_backward_desc d;
+    memset(&d, 0, sizeof d);
+    SET_MASK(&d, r);
+    d.dout = r->c.views[DOUT];
+    d.dq = r->c.views[DQ];
+    d.dk = r->c.views[DK];
+    d.dv = r->c.views[DV];
+    return d;
+}
+
+// Results and workspace are spoilt first: what is not written shows.
+static bool compute_gradients(run *r)
+{
+    uint32_t nan = nan_bits(KILN_F32);
+    uint64_t elements = 0;
+    kiln_attention_backward_desc d = backward_of(r);
+    bool is_good = !kiln_attention_backward_workspace(r->c.k, &d, &elements) &&
+                   !kiln_buffer_new(r->c.k, KILN_F32, (size_t)elements + 1, &r->workspace) &&
+                   !kiln_fill(r->workspace, &nan);
+    d.workspace = kiln_view_of(r->workspace, 1, &elements);
+    return is_good && !kiln_attention_backward(r->c.k, &d) && !kiln_sync(r->c.k);
+}
+
+static bool is_skipped(kiln *k, bool has_run)
+{
+    if (has_run || kiln_last_error(k)->status != KILN_E_UNSUPPORTED || is_emulated)
+        return false;
+    printf("skipped: %s\n", kiln_last_error(k)->text);
+    skipped++;
+    return true;
+}
+
+static void test_case(kiln *k, shape s, number_type type, layout form, uint32_t seed, plan p,
+                      bool is_backward)
+{
+    run r;
+    if (s.is_causal && s.queries > s.keys && !p.sequences)
+        return;
+    CHECK(begin(&r, k, s, type, form, seed, p));
+    kiln_attention_desc d = forward_of(&r);
+    bool has_run = !kiln_attention_forward(k, &d) && !kiln_sync(k);
+    if (!is_skipped(k, has_run)) {
+        double *room = (double *)calloc(s.keys + 1, sizeof *room);
+        size_t rows = room && !is_fake ? (size_t)s.batch * s.heads * s.queries : 0;
+        for (size_t row = 0; row < rows; row++)
+            attend_masked(&r, row, room, is_backward);
+        free(room);
+        CHECK(has_run && room && (is_fake || (is_accurate(&r, OUT) && is_accurate(&r, LSE))));
+        has_run = !is_backward || compute_gradients(&r);
+        if (is_backward && !is_skipped(k, has_run))
+            CHECK(has_run &&
+                  (is_fake || (is_accurate(&r, DQ) && is_accurate(&r, DK) && is_accurate(&r, DV))));
+    }
+    end(&r);
+}
+
+// --- the tables
+// Every window, on shapes with tails and shared heads.
+static void test_windows(kiln *k, kiln_attention_kernel kernel, bool is_backward)
+{
+    static const shape shapes[] = {{1, 2, 1, 37, 37, 24, 0},
+                                   {2, 2, 2, 5, 70, 40, 0},
+                                   {1, 3, 1, 40, 9, 64, 0},
+                                   {1, 1, 1, 1, 1, 8, 0}};
+    static const int32_t windows[][2] = {{0, 0},  {1, 0},   {0, 1},
+                                         {1, 1},  {5, -1},  {-1, 3},
+                                         {33, 2}, {-1, -1}, {INT32_MAX, INT32_MAX}};
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+        for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
+            for (int causal = 0; causal < 2; causal++) {
+                plan p;
+                memset(&p, 0, sizeof p);
+                p.has_window = true;
+                p.left = windows[w][0];
+                p.right = windows[w][1];
+                p.kernel = kernel;
+                shape s = shapes[n];
+                s.is_causal = causal;
+                test_case(k, s, types[(n + w) % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)],
+                          (layout)(w % (kernel == KILN_ATTENTION_PORTABLE ? LAYOUTS : ANY)),
+                          (uint32_t)w, p, is_backward);
+            }
+}
+
+// Sequences with and without rows, and rows that no sequence has.
+static plan packed(const int32_t *q_lengths, const int32_t *k_lengths, uint32_t count, int32_t gap)
+{
+    plan p;
+    memset(&p, 0, sizeof p);
+    p.sequences = count;
+    p.q_offsets[0] = p.k_offsets[0] = gap;
+    for (uint32_t n = 0; n < count; n++) {
+        p.q_offsets[n + 1] = p.q_offsets[n] + q_lengths[n];
+        p.k_offsets[n + 1] = p.k_offsets[n] + k_lengths[n];
+    }
+    return p;
+}
+
+static void test_sequences(kiln *k, kiln_attention_kernel kernel, bool is_backward)
+{
+    static const int32_t lengths[][2][MOST_SEQUENCES] = {
+        {{7}, {7}},
+        {{0, 5, 0, 0, 33, 1, 0}, {0, 5, 3, 0, 33, 1, 0}}, // empty ones, keys without queries
+        {{3, 4, 10}, {20, 0, 4}}, // queries without keys, fewer keys than queries
+        {{1, 1, 1, 1}, {40, 1, 17, 2}},
+        {{0, 0}, {0, 0}}};
+    static const uint32_t counts[] = {1, 7, 3, 4, 2};
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
+        for (int form = 0; form < 8; form++) {
+            plan p = packed(lengths[n][0], lengths[n][1], counts[n], form % 4 == 3 ? 2 : 0);
+            int32_t tail = form % 4 == 3 ? 3 : 0;
+            shape s = {1,
+                       4,
+                       form % 2 ? 2u : 4u,
+                       (uint32_t)(p.q_offsets[counts[n]] + tail),
+                       (uint32_t)(p.k_offsets[counts[n]] + tail),
+                       form % 3 ? 40u : 64u,
+                       form % 2 == 1};
+            p.has_window = form >= 4;
+            p.left = form >= 4 ? 2 : 0;
+            p.right = form >= 6 ? 1 : 0;
+            p.has_slopes = form == 2 || form == 5;
+            p.kernel = kernel;
+            layout place = form % 3 == 0 ? BY_ROW : form % 3 == 1 ? DENSE : GAPS;
+            test_case(k, s, types[n % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)], place,
+                      (uint32_t)n, p, is_backward);
+        }
+}
+
+static void test_biases(kiln *k, kiln_attention_kernel kernel, bool is_backward)
+{
+    static const shape shapes[] = {{2, 4, 2, 19, 37, 24, 0}, {1, 2, 2, 33, 33, 64, 1}};
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
+        for (int form = NO_BIAS; form < BIAS_FORMS; form++) {
+            plan p;
+            memset(&p, 0, sizeof p);
+            p.bias = (bias_form)form;
+            p.bias_type = types[(form + (int)n) % 3].type;
+            p.has_slopes = form % 3 == 0;
+            p.hides_row = form % 2;
+            p.has_window = form == TRANSPOSED;
+            p.left = p.has_window ? 9 : 0;
+            p.right = p.has_window ? 4 : 0;
+            p.kernel = kernel;
+            test_case(
+                k, shapes[n], types[(size_t)form % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)],
+                kernel == KILN_ATTENTION_PORTABLE ? ANY : ALIGNED, (uint32_t)form, p, is_backward);
+        }
+}
+
+// Any of all that, by a seed.
+static void test_random(kiln *k, uint32_t seed, uint32_t count)
+{
+    attention_case r;
+    memset(&r, 0, sizeof r);
+    r.state = seed;
+    for (uint32_t n = 0; n < count; n++) {
+        plan p;
+        memset(&p, 0, sizeof p);
+        shape s = {1 + next_random(&r, 3),  1, 1 + next_random(&r, 3),
+                   1 + next_random(&r, 50), 1, 1 + next_random(&r, 80),
+                   next_random(&r, 2) != 0};
+        s.heads = s.kv_heads * (1 + next_random(&r, 3));
+        s.keys = (s.is_causal ? s.queries : 1) + next_random(&r, 70);
+        p.has_window = next_random(&r, 3) > 0;
+        p.left = p.has_window ? (int32_t)next_random(&r, 40) - 3 : 0;
+        p.right = p.has_window ? (int32_t)next_random(&r, 30) - 3 : 0;
+        p.has_slopes = next_random(&r, 2);
+        p.bias = next_random(&r, 2) ? (bias_form)next_random(&r, BIAS_FORMS) : NO_BIAS;
+        p.bias_type = types[next_random(&r, 3)].type;
+        p.hides_row = next_random(&r, 2);
+        if (next_random(&r, 2)) {
+            p.bias = NO_BIAS;
+            s.batch = 1;
+            s.queries = s.keys = 0;
+            p.sequences = next_random(&r, MOST_SEQUENCES);
+            for (uint32_t i = 0; i < p.sequences; i++) {
+                s.queries += next_random(&r, 20);
+                s.keys += next_random(&r, 30);
+                p.q_offsets[i + 1] = (int32_t)s.queries;
+                p.k_offsets[i + 1] = (int32_t)s.keys;
+            }
+            s.queries += !p.sequences;
+            s.keys += !p.sequences;
+        }
+        test_case(k, s, types[next_random(&r, 3)], (layout)next_random(&r, LAYOUTS), seed + n, p,
+                  true);
+    }
+}
+
+static void test_refusals(kiln *k)
+{
+    run r;
+    plan p;
+    memset(&p, 0, sizeof p);
+    p.bias = WHOLE;
+    p.bias_type = KILN_F32;
+    p.has_slopes = true;
+    CHECK(begin(&r, k, (shape){2, 4, 2, 8, 16, 32, false}, types[0], DENSE, 1, p));
+    kiln_buffer *numbers = NULL;
+    const int32_t zeros[8] = {0};
+    CHECK(!kiln_buffer_new(k, KILN_I32, 8, &numbers) && !kiln_write(numbers, 0, zeros, 8));
+    const kiln_attention_desc good = forward_of(&r);
+    kiln_attention_desc d = good;
+    CHECK(!kiln_attention_forward(k, &d));
+#define REFUSED(change, status, code, words)                                                       \
+    do {                                                                                           \
+        d = good;                                                                                  \
+        change;                                                                                    \
+        EXPECT(kiln_attention_forward(k, &d), status, code, words);                                \
+    } while (0)
+    REFUSED(d.window_left = 3, KILN_E_BAD_ARGUMENT, "K6003", "has_window is not");
+    REFUSED(d.bias.type = KILN_I32, KILN_E_BAD_ARGUMENT, "K6011", "'bias' is i32, not f32");
+    REFUSED(d.bias.sizes[3] = 15, KILN_E_BAD_ARGUMENT, "K7004",
+            "'bias' is [2, 4, 8, 15], not [2, 4, 8, 16] or broadcast");
+    REFUSED((d.bias.rank = 1, d.bias.sizes[0] = 0), KILN_E_BAD_ARGUMENT, "K7004", "'bias' is [0]");
+    REFUSED(d.slopes.sizes[0] = 3, KILN_E_BAD_ARGUMENT, "K7004", "'slopes' is [3], not [heads]");
+    REFUSED(d.slopes = KILN_VIEW(numbers, 4), KILN_E_BAD_ARGUMENT, "K6011", "'slopes' is i32");
+    REFUSED(d.q_offsets = KILN_VIEW(numbers, 3), KILN_E_BAD_ARGUMENT, "K6003", "both, or none");
+    REFUSED(d.k_offsets = d.q_offsets = KILN_VIEW(numbers, 3), KILN_E_BAD_ARGUMENT, "K6003",
+            "the batch is 1");
+    REFUSED(d.bias = d.out, KILN_E_BAD_ARGUMENT, "K6003", "'bias' and the result 'out'");
+    REFUSED(d.slopes = kiln_view_index(kiln_view_index(d.lse, 0, 0), 1, 0), KILN_E_BAD_ARGUMENT,
+            "K6003", "'slopes' and the result 'lse'");
+    REFUSED(d.kernel = KILN_ATTENTION_SM90, KILN_E_UNSUPPORTED, "K6038", "kernel cannot");
+    d = good;
+    d.q = kiln_view_slice(d.q, 0, 0, 1, 1);
+    d.k = kiln_view_slice(d.k, 0, 0, 1, 1);
+    d.v = kiln_view_slice(d.v, 0, 0, 1, 1);
+    d.out = kiln_view_slice(d.out, 0, 0, 1, 1);
+    d.lse = kiln_view_slice(d.lse, 0, 0, 1, 1);
+    d.bias = kiln_view_slice(d.bias, 0, 0, 1, 1);
+    d.q_offsets = d.k_offsets = KILN_VIEW(numbers, 3);
+    const kiln_attention_desc single = d;
+    EXPECT(kiln_attention_forward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "a bias with offsets");
+    d.bias.buffer = NULL;
+    CHECK(!kiln_attention_forward(k, &d));
+    d.k_offsets = KILN_VIEW(numbers, 4);
+    EXPECT(kiln_attention_forward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "'k_offsets' is [4], not");
+    d = single;
+    d.bias.buffer = NULL;
+    d.lengths = KILN_VIEW(numbers, 1);
+    EXPECT(kiln_attention_forward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "offsets with lengths");
+    d.lengths.buffer = NULL;
+    d.q_offsets = d.k_offsets = KILN_VIEW(numbers, 0);
+    EXPECT(kiln_attention_forward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "'q_offsets' is [0], not");
+    kiln_attention_backward_desc b = backward_of(&r);
+    b.window_right = 1;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6003", "has_window is not");
+    b = backward_of(&r);
+    b.bias = b.dq;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6003", "the result 'dq'");
+    kiln_buffer_free(numbers);
+    end(&r);
+}
+
+// Offsets that do not fit the tensors never reach outside of them.
+static void test_wild_offsets(kiln *k)
+{
+    static const int32_t wild[][4] = {
+        {-5, 3, 100, 4}, {INT32_MIN, INT32_MAX, 0, 7}, {9, 8, 7, 6}, {0, INT32_MAX, INT32_MAX, -1}};
+    for (size_t n = 0; n < sizeof wild / sizeof *wild; n++)
+        for (size_t other = 0; other < sizeof wild / sizeof *wild; other++) {
+            run r;
+            plan p;
+            memset(&p, 0, sizeof p);
+            p.sequences = 3;
+            memcpy(p.q_offsets, wild[n], sizeof wild[n]);
+            memcpy(p.k_offsets, wild[other], sizeof wild[other]);
+            CHECK(begin(&r, k, (shape){1, 2, 1, 7, 9, 8, other % 2 != 0}, types[2], DENSE, 1, p));
+            kiln_attention_desc d = forward_of(&r);
+            CHECK(!kiln_attention_forward(k, &d) && !kiln_sync(k) && compute_gradients(&r) &&
+                  is_only_view(&r.c, OUT));
+            end(&r);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const char *device = argc > 1 ? argv[1] : "cuda";
+    kiln *k = api_open(device);
+    is_fake = api_is_fake(k);
+    is_emulated = !is_fake && !strcmp(kiln_device_name(k), "interp");
+    is_gpu = !strncmp(device, "cuda", 4);
+    test_refusals(k);
+    if (!is_fake)
+        test_wild_offsets(k);
+    test_windows(k, KILN_ATTENTION_PORTABLE, true);
+    test_sequences(k, KILN_ATTENTION_PORTABLE, true);
+    test_biases(k, KILN_ATTENTION_PORTABLE, true);
+    test_random(k, 1, is_gpu && !is_fake ? 60 : 12);
+    CHECK(!kiln_sync(k));
+    kiln_close(k);
+    printf("attention_mask: %d passed, %d failed, %d skipped\n", api_passed, api_failed, skipped);
+    return api_failed != 0;
+}
