@@ -119,6 +119,18 @@ def matrix_products(device):
 
 
 @on_each_device
+def gguf_blocks(device):
+    seed = numpy.random.default_rng(4)
+    x, w = seed.integers(-9, 9, (3, 64)).astype("f4"), seed.integers(-127, 128, (5, 64)).astype("f4")
+    w[:, ::32] = 127  # scales of 1: the numbers are exact
+    blocks, back = numpy.zeros((5, 68), "u1"), numpy.zeros((5, 64), "f4")
+    blocks = ops.gguf_quantise(w, type="q8_0", out=blocks, device=device)
+    assert (ops.gguf_dequantise(blocks, type="q8_0", out=back, device=device) == w).all()
+    assert (ops.gguf_matmul(x, blocks, type="q8_0", device=device) == x @ w.T).all()
+    raises(kiln.ArgumentError, ["q4_k", "256"], ops.gguf_matmul, x, blocks, type="q4_k", device=device)
+
+
+@on_each_device
 def rows_and_attention(device):
     seed = numpy.random.default_rng(3)
     x = seed.random((4, 6)).astype("f4")

@@ -233,6 +233,19 @@ KILN_FUSE_SUM = 1
 KILN_FUSE_MEAN = 2
 KILN_FUSE_MAX = 3
 KILN_FUSE_MIN = 4
+KILN_GGUF_Q4_0 = 2
+KILN_GGUF_Q4_1 = 3
+KILN_GGUF_Q5_0 = 6
+KILN_GGUF_Q5_1 = 7
+KILN_GGUF_Q8_0 = 8
+KILN_GGUF_Q2_K = 10
+KILN_GGUF_Q3_K = 11
+KILN_GGUF_Q4_K = 12
+KILN_GGUF_Q5_K = 13
+KILN_GGUF_Q6_K = 14
+KILN_GGUF_BEST = 0
+KILN_GGUF_VECTOR = 1
+KILN_GGUF_TILE = 2
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -273,6 +286,8 @@ ENUMS = {
     "kiln_upsample_mode": {"nearest": 0, "linear": 1},
     "kiln_bitwise_op": {"and": 0, "or": 1, "xor": 2, "not": 3, "shift_left": 4, "shift_right": 5},
     "kiln_fuse_reduction": {"no_reduction": 0, "sum": 1, "mean": 2, "max": 3, "min": 4},
+    "kiln_gguf_type": {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14},
+    "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
@@ -772,6 +787,13 @@ FUNCTIONS = [
     ("kiln_expr_gradient", None, [c_void_p, c_uint32, c_void_p, c_void_p, c_uint32, c_void_p, c_void_p]),
     ("kiln_fuse", c_int, [c_void_p, c_void_p]),
     ("kiln_fuse_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_gguf_format_of", c_int, [c_int, c_void_p]),
+    ("kiln_gguf_row_bytes", c_int, [c_int, c_uint64, c_void_p]),
+    ("kiln_gguf_matmul", c_int, [c_void_p, c_void_p]),
+    ("kiln_gguf_dequantise", c_int, [c_void_p, c_void_p]),
+    ("kiln_gguf_quantise", c_int, [c_void_p, c_void_p]),
+    ("kiln_gguf_unpack", c_int, [c_int, c_void_p, c_uint64, c_void_p]),
+    ("kiln_gguf_pack", c_int, [c_int, c_void_p, c_uint64, c_void_p]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

@@ -295,6 +295,28 @@ dequantise = Op(
     ],
 )
 
+gguf_matmul = Op(
+    "kiln_gguf_matmul", "i4x160s160s160s160si4xQ",
+    [
+        ("enum", "type", "kiln_gguf_type"), ("in", "x", ""), ("in", "weight", ""), ("in?", "bias", ""), ("out", "out", "gguf_matmul"),
+        ("enum", "kernel", "kiln_gguf_kernel"), ("stream", "stream", ""),
+    ],
+)
+
+gguf_dequantise = Op(
+    "kiln_gguf_dequantise", "i4x160s160sQ",
+    [
+        ("enum", "type", "kiln_gguf_type"), ("in", "weight", ""), ("out", "out", "given"), ("stream", "stream", ""),
+    ],
+)
+
+gguf_quantise = Op(
+    "kiln_gguf_quantise", "i4x160s160sQ",
+    [
+        ("enum", "type", "kiln_gguf_type"), ("in", "x", ""), ("out", "out", "given"), ("stream", "stream", ""),
+    ],
+)
+
 reduce = Op(
     "kiln_reduce_forward", "i4x160s160sI4xd160sQ",
     [

@@ -37,6 +37,12 @@ def matmul(v: Any) -> tuple[tuple[int, ...], int]:
     return (*batches, v.a.shape[-2], v.b.shape[-1]), kind
 
 
+def gguf_matmul(v: Any) -> tuple[tuple[int, ...], int]:
+    if len(v.x.shape) != 2 or len(v.weight.shape) != 2:
+        raise ValueError("gguf_matmul: 'x' and 'weight' have two dimensions; a vector is a matrix of one row: x[None, :]")
+    return (v.x.shape[0], v.weight.shape[0]), v.x.kind
+
+
 def attention_out(v: Any) -> tuple[tuple[int, ...], int]:
     return v.q.shape, v.q.kind
 
@@ -230,6 +236,7 @@ WITH = {("norm", "sum"): "residual", ("sort", "values_out"): "values"}  # result
 
 RULES: dict[str, dict[str, Rule]] = {
     "kiln_matmul": {"out": matmul},
+    "kiln_gguf_matmul": {"out": gguf_matmul},
     "kiln_attention_forward": {"out": attention_out, "lse": attention_lse},
     "kiln_concat": {"whole": concat},
     "kiln_pad_forward": {"out": padded},

@@ -506,6 +506,48 @@ def dequantise(x, scale, *, zero=None, out=None, stream=None, device=None):
 
 
 
+def gguf_matmul(x, weight, *, type="q4_0", bias=None, kernel="best", out=None, stream=None, device=None):
+    """products: out = x * transposed weight (+ bias)
+
+    Types of x: f16, bf16, f32; out and bias are any of these. Weights are decoded exactly; products and sums are f32, in an order
+    that depends on the sizes and the kernel alone. BEST is VECTOR for 8 rows of x at most, else TILE.
+
+        x: [m, k], any strides; k is a multiple of the format's block
+        weight: [n, bytes of a row of k elements] u8; rows are contiguous
+        bias: [n]; optional
+        out: [m, n], any strides; must not overlap the others
+        kernel: instead of the best
+    """
+    return _table.gguf_matmul((type, x, weight, bias, out, kernel, None,), stream, device)
+
+
+
+def gguf_dequantise(weight, *, type="q4_0", out, stream=None, device=None):
+    """conversions on a device
+
+    Blocks to floats (f16, bf16, f32): each element is rounded once.
+
+        weight: [n, bytes of a row of k elements] u8; rows are contiguous
+        out: [n, k], any strides
+    """
+    return _table.gguf_dequantise((type, weight, out, None,), stream, device)
+
+
+
+def gguf_quantise(x, *, type="q4_0", out, stream=None, device=None):
+    """conversions on a device
+
+    Floats (f16, bf16, f32; finite, below 65504 in magnitude) to blocks. Formats of 32 elements round as their definition says. For
+    those of 256 a group's largest magnitude, or its extremes, are the ends of its levels; programs that search for better scales
+    write other bytes.
+
+        x: [n, k], any strides
+        out: [n, bytes of a row of k elements] u8; rows are contiguous
+    """
+    return _table.gguf_quantise((type, x, out, None,), stream, device)
+
+
+
 def sum(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
     """sum along some dimensions: of integers in 64 bits"""
     return reduce("sum", x, axis, keepdims, 0.0, out, dtype, stream, device)
@@ -723,15 +765,15 @@ __all__ = [
     "softmax_backward", "norm", "norm_backward", "group_norm", "group_norm_backward", "batch_norm", "batch_norm_backward", "copy_view", "concat",
     "split", "pad", "pad_backward", "gather", "gather_backward", "scatter", "embedding", "embedding_backward", "random", "dropout",
     "dropout_backward", "generate", "rope", "rope_backward", "rope_tables", "upsample", "upsample_backward", "bitwise", "quantise", "dequantise",
-    "sum", "mean", "prod", "amax", "amin", "any", "all", "count_nonzero", "vector_norm", "variance", "deviation", "argmax", "argmin", "logsumexp",
-    "reduce_backward", "cross_entropy", "cross_entropy_backward", "scan", "scan_backward", "sort", "topk", "sort_backward", "histogram", "copy",
-    "add", "sub", "mul", "div", "pow", "min", "max", "hypot", "atan2", "multiply_add", "lerp", "scale", "blend", "neg", "abs", "sign", "square",
-    "reciprocal", "floor", "ceil", "round", "clamp", "where", "trunc", "frac", "fmod", "remainder", "floor_divide", "heaviside", "quantise_i8",
-    "quantise_u8", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "is_nan",
-    "is_inf", "is_finite", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh",
-    "erf", "log10", "logit", "xlogy", "logaddexp", "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erfc", "relu", "relu6", "leaky_relu", "elu",
-    "selu", "celu", "gelu", "gelu_tanh", "sigmoid", "log_sigmoid", "silu", "softplus", "softsign", "mish", "hardsigmoid", "hardswish", "hardtanh",
-    "prelu", "threshold", "hardshrink", "softshrink", "tanhshrink", "relu_squared", "quick_gelu", "swish", "add_relu", "add_gelu", "add_silu",
-    "silu_gate", "gelu_gate", "sigmoid_gate", "relu_gate", "squared_error", "absolute_error", "huber", "smooth_l1", "bce", "bce_logits", "hinge",
-    "soft_margin",
+    "gguf_matmul", "gguf_dequantise", "gguf_quantise", "sum", "mean", "prod", "amax", "amin", "any", "all", "count_nonzero", "vector_norm",
+    "variance", "deviation", "argmax", "argmin", "logsumexp", "reduce_backward", "cross_entropy", "cross_entropy_backward", "scan", "scan_backward",
+    "sort", "topk", "sort_backward", "histogram", "copy", "add", "sub", "mul", "div", "pow", "min", "max", "hypot", "atan2", "multiply_add", "lerp",
+    "scale", "blend", "neg", "abs", "sign", "square", "reciprocal", "floor", "ceil", "round", "clamp", "where", "trunc", "frac", "fmod", "remainder",
+    "floor_divide", "heaviside", "quantise_i8", "quantise_u8", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
+    "logical_or", "logical_not", "is_nan", "is_inf", "is_finite", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos",
+    "tan", "atan", "sinh", "cosh", "tanh", "erf", "log10", "logit", "xlogy", "logaddexp", "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erfc",
+    "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "sigmoid", "log_sigmoid", "silu", "softplus", "softsign", "mish",
+    "hardsigmoid", "hardswish", "hardtanh", "prelu", "threshold", "hardshrink", "softshrink", "tanhshrink", "relu_squared", "quick_gelu", "swish",
+    "add_relu", "add_gelu", "add_silu", "silu_gate", "gelu_gate", "sigmoid_gate", "relu_gate", "squared_error", "absolute_error", "huber",
+    "smooth_l1", "bce", "bce_logits", "hinge", "soft_margin",
 ]

@@ -1,0 +1,289 @@
+// Calls of gguf on a device: they check their views, choose a kernel and launch it. For at most
+// eight rows of x that is matvec.c, else tile.c; unpack.c and pack.c convert.
+#include "ops/gguf/host_gguf.h"
+
+#include "ops/operands.h"
+#include "rt/memory/view.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/gguf/axes.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/gguf/axes.def"
+};
+static const op_program matvec = OP_PROGRAM("ops/gguf/matvec.c", "gguf_matvec");
+static const op_program tile = OP_PROGRAM("ops/gguf/tile.c", "gguf_tile");
+static const op_program unpack = OP_PROGRAM("ops/gguf/unpack.c", "gguf_unpack");
+static const op_program pack = OP_PROGRAM("ops/gguf/pack.c", "gguf_pack");
+
+enum { MOST_VECTOR_ROWS = 8, TILE_M = 32, TILE_N = 32, MOST_BLOCKS = 132 * 16 };
+
+typedef struct sizes { // sizes.h
+    uint64_t m, n, units;
+    int64_t x_row, x_step, w_row, out_row, out_step, bias_step;
+} sizes;
+
+typedef struct job {
+    const char *call;
+    const gguf_row *row;
+    kiln_view weight, dense; // dense: the floats beside the weights, x or out
+    bool is_result;          // the weights are written, and `dense` is read
+    kiln_stream *stream;
+} job;
+
+// --- checks
+static kiln_status check_type(kiln *k, const char *call, const char *name, const kiln_view *v)
+{
+    kiln_type type = kiln_view_type(*v);
+    if (type == KILN_F16 || type == KILN_BF16 || type == KILN_F32)
+        return KILN_OK;
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
+                     "%s: '%s' is %s; bf16, f16 and f32 are possible", call, name,
+                     kiln_type_name(type));
+}
+
+static kiln_status check_rank(kiln *k, const char *call, const char *name, const kiln_view *v)
+{
+    return v->rank == 2 ? KILN_OK
+                        : op_refuse(k, call, "'%s' has %u dimensions, not two", name, v->rank);
+}
+
+// The blocks [n, bytes] belong to elements [n, count]; `of` names the view that has those.
+static kiln_status check_blocks(kiln *k, const char *call, const gguf_row *row, const char *name,
+                                const kiln_view *v, const char *of, uint64_t count)
+{
+    const kiln_gguf_format *f = &row->format;
+    if (kiln_view_type(*v) != KILN_U8)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s; blocks are bytes, u8",
+                         call, name, kiln_type_name(kiln_view_type(*v)));
+    kiln_status status = check_rank(k, call, name, v);
+    if (status)
+        return status;
+    if (count % f->block_size)
+        return op_refuse(k, call, "'%s' has rows of %llu elements; %s has blocks of %u", of,
+                         (unsigned long long)count, f->name, f->block_size);
+    uint64_t bytes = op_product(count / f->block_size, f->block_bytes);
+    if (v->sizes[1] != bytes)
+        return op_refuse(k, call,
+                         "'%s' has rows of %llu bytes; %llu elements of %s, a row of '%s', are "
+                         "%llu",
+                         name, (unsigned long long)v->sizes[1], (unsigned long long)count, f->name,
+                         of, (unsigned long long)bytes);
+    if (bytes > 1 && kiln_view_stride(*v, 1) != 1)
+        return op_refuse(k, call, "the rows of '%s' are not contiguous: bytes are %lld apart", name,
+                         (long long)kiln_view_stride(*v, 1));
+    return KILN_OK;
+}
+
+// --- launches
+// The power of two, 16 at most, that the addresses of all blocks are a multiple of.
+static uint32_t alignment_of(const kiln_view *weight, const gguf_row *row)
+{
+    uint64_t all = (weight->buffer->address + weight->first) | row->format.block_bytes | 16;
+    if (weight->sizes[0] > 1)
+        all |= (uint64_t)kiln_view_stride(*weight, 0);
+    return (uint32_t)(all & (0 - all));
+}
+
+// Elements of an access to the runs of a row of floats: 16 bytes at most.
+static uint32_t width_of(const gguf_row *row, kiln_type type)
+{
+    uint32_t most = 16 / (uint32_t)kiln_type_size(type);
+    return row->run < most ? row->run : most;
+}
+
+static bool is_packed(const kiln_view *v)
+{
+    uint64_t size = kiln_type_size(kiln_view_type(*v));
+    return kiln_view_stride(*v, 1) == 1 && (v->buffer->address + v->first * size) % 16 == 0 &&
+           (v->sizes[0] < 2 || (uint64_t)kiln_view_stride(*v, 0) * size % 16 == 0);
+}
+
+static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64_t blocks,
+                          const kiln_arg *args, uint32_t count, kiln_stream *stream)
+{
+    const op_kernel *kernel;
+    if (blocks > INT32_MAX)
+        return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
+                         call, (unsigned long long)blocks);
+    kiln_status status = op_kernel_get(k, r, &kernel);
+    return status ? status
+                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                                    .args = args,
+                                                                    .arg_count = count,
+                                                                    .stream = stream});
+}
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+// Rows of weights of a block: as many as leave eight blocks for each of a GPU's multiprocessors.
+static uint32_t rows_of(uint64_t m, uint64_t n)
+{
+    enum { BLOCKS = 132 * 8 };
+    return m <= 2 && n >= 4 * BLOCKS ? 4 : n >= 2 * BLOCKS ? 2 : 1;
+}
+
+static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
+{
+    sizes s = {.m = d->x.sizes[0],
+               .n = d->weight.sizes[0],
+               .units = d->x.sizes[1] / GGUF_UNIT,
+               .x_row = kiln_view_stride(d->x, 0),
+               .x_step = kiln_view_stride(d->x, 1),
+               .w_row = kiln_view_stride(d->weight, 0),
+               .out_row = kiln_view_stride(d->out, 0),
+               .out_step = kiln_view_stride(d->out, 1)};
+    bool has_bias = d->bias.buffer != NULL, is_vector = d->kernel == KILN_GGUF_VECTOR;
+    if (d->kernel == KILN_GGUF_BEST)
+        is_vector = s.m <= MOST_VECTOR_ROWS;
+    op_request r = {.program = is_vector ? &matvec : &tile};
+    op_set(&r, BLOCK, row->type);
+    op_set(&r, ALIGN, alignment_of(&d->weight, row));
+    op_set(&r, T, kiln_view_type(d->x));
+    op_set(&r, OUT, kiln_view_type(d->out));
+    if (has_bias) {
+        s.bias_step = kiln_view_stride(d->bias, 0);
+        op_set(&r, BIAS, kiln_view_type(d->bias));
+    }
+    uint64_t blocks = op_product(ceil_div(s.m, TILE_M), ceil_div(s.n, TILE_N));
+    if (is_vector) {
+        uint32_t rows = rows_of(s.m, s.n);
+        op_set(&r, V, width_of(row, kiln_view_type(d->x)));
+        op_set(&r, PACKED, is_packed(&d->x));
+        op_set(&r, M, s.m <= 2 ? s.m : s.m <= 4 ? 4 : 8);
+        op_set(&r, ROWS, rows);
+        blocks = ceil_div(s.n, rows);
+    }
+    kiln_arg args[5] = {kiln_arg_view(d->x), kiln_arg_view(d->weight), kiln_arg_view(d->out)};
+    uint32_t count = 3;
+    if (has_bias)
+        args[count++] = kiln_arg_view(d->bias);
+    args[count++] = kiln_arg_struct(&s, sizeof s);
+    return launch(k, "kiln_gguf_matmul", &r, blocks, args, count, d->stream);
+}
+
+kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
+{
+    const char *call = "kiln_gguf_matmul";
+    kiln_status status = op_begin(k, call, d);
+    if (status)
+        return status;
+    const gguf_row *row = gguf_row_of(k, call, d->type);
+    if (!row)
+        return KILN_E_BAD_ARGUMENT;
+    const op_operand o[] = {{.name = "x", .view = &d->x},
+                            {.name = "weight", .view = &d->weight},
+                            {.name = "bias", .view = &d->bias, .is_optional = true},
+                            {.name = "out", .view = &d->out, .is_result = true}};
+    status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = check_type(k, call, "x", &d->x);
+    if (!status)
+        status = check_type(k, call, "out", &d->out);
+    if (!status)
+        status = check_rank(k, call, "x", &d->x);
+    if (!status)
+        status = check_rank(k, call, "out", &d->out);
+    if (!status)
+        status = check_blocks(k, call, row, "weight", &d->weight, "x", d->x.sizes[1]);
+    if (!status && d->bias.buffer) {
+        status = check_type(k, call, "bias", &d->bias);
+        if (!status && (d->bias.rank != 1 || d->bias.sizes[0] != d->weight.sizes[0]))
+            status =
+                op_refuse(k, call, "'bias' must be [%llu]: an element for each row of 'weight'",
+                          (unsigned long long)d->weight.sizes[0]);
+    }
+    if (status)
+        return status;
+    if (d->out.sizes[0] != d->x.sizes[0] || d->out.sizes[1] != d->weight.sizes[0])
+        return op_refuse(k, call, "'out' is [%llu, %llu]; it must be [%llu, %llu]",
+                         (unsigned long long)d->out.sizes[0], (unsigned long long)d->out.sizes[1],
+                         (unsigned long long)d->x.sizes[0], (unsigned long long)d->weight.sizes[0]);
+    if (d->kernel > KILN_GGUF_TILE)
+        return op_refuse(k, call, "%d is no kernel", (int)d->kernel);
+    if (d->kernel == KILN_GGUF_VECTOR && d->x.sizes[0] > MOST_VECTOR_ROWS)
+        return op_refuse(k, call, "KILN_GGUF_VECTOR takes 8 rows of 'x' at most, not %llu",
+                         (unsigned long long)d->x.sizes[0]);
+    return kiln_view_count(d->out) ? multiply(k, d, row) : KILN_OK;
+}
+
+// --- conversions
+static kiln_status convert(kiln *k, const job *j)
+{
+    const kiln_view *weight = &j->weight, *dense = &j->dense;
+    const char *call = j->call, *blocks_name = j->is_result ? "out" : "weight";
+    const char *name = j->is_result ? "x" : "out";
+    const op_operand o[] = {{.name = name, .view = dense, .is_result = !j->is_result},
+                            {.name = blocks_name, .view = weight, .is_result = j->is_result}};
+    kiln_status status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = check_type(k, call, name, dense);
+    if (!status)
+        status = check_rank(k, call, name, dense);
+    if (!status)
+        status = check_blocks(k, call, j->row, blocks_name, weight, name, dense->sizes[1]);
+    if (!status && dense->sizes[0] != weight->sizes[0])
+        status = op_refuse(k, call, "'%s' has %llu rows, and '%s' has %llu", name,
+                           (unsigned long long)dense->sizes[0], blocks_name,
+                           (unsigned long long)weight->sizes[0]);
+    if (status || !kiln_view_count(*dense))
+        return status;
+    const kiln_type type = kiln_view_type(*dense);
+    sizes s = {.n = weight->sizes[0],
+               .units = dense->sizes[1] / GGUF_UNIT,
+               .x_row = kiln_view_stride(*dense, 0),
+               .x_step = kiln_view_stride(*dense, 1),
+               .w_row = kiln_view_stride(*weight, 0)};
+    s.out_row = s.x_row;
+    s.out_step = s.x_step;
+    op_request r = {.program = j->is_result ? &pack : &unpack};
+    op_set(&r, BLOCK, j->row->type);
+    if (j->is_result) {
+        op_set(&r, T, type);
+        op_set(&r, BYTES, j->row->format.block_bytes);
+    } else {
+        op_set(&r, ALIGN, alignment_of(weight, j->row));
+        op_set(&r, OUT, type);
+        op_set(&r, V, width_of(j->row, type));
+        op_set(&r, PACKED, is_packed(dense));
+    }
+    // pack.c: a warp has 16 units; unpack.c: a thread has one.
+    uint64_t blocks = j->is_result ? ceil_div(op_product(s.n, ceil_div(s.units, 16)), 4)
+                                   : ceil_div(s.n * s.units, 256);
+    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    const kiln_arg args[] = {kiln_arg_view(j->is_result ? *dense : *weight),
+                             kiln_arg_view(j->is_result ? *weight : *dense),
+                             kiln_arg_struct(&s, sizeof s)};
+    return launch(k, call, &r, blocks, args, COUNT(args), j->stream);
+}
+
+kiln_status kiln_gguf_dequantise(kiln *k, const kiln_gguf_dequantise_desc *d)
+{
+    job j = {.call = "kiln_gguf_dequantise"};
+    kiln_status status = op_begin(k, j.call, d);
+    if (status)
+        return status;
+    j.row = gguf_row_of(k, j.call, d->type);
+    j.weight = d->weight;
+    j.dense = d->out;
+    j.stream = d->stream;
+    return j.row ? convert(k, &j) : KILN_E_BAD_ARGUMENT;
+}
+
+kiln_status kiln_gguf_quantise(kiln *k, const kiln_gguf_quantise_desc *d)
+{
+    job j = {.call = "kiln_gguf_quantise", .is_result = true};
+    kiln_status status = op_begin(k, j.call, d);
+    if (status)
+        return status;
+    j.row = gguf_row_of(k, j.call, d->type);
+    j.weight = d->out;
+    j.dense = d->x;
+    j.stream = d->stream;
+    return j.row ? convert(k, &j) : KILN_E_BAD_ARGUMENT;
+}

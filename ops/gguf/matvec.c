@@ -1,0 +1,103 @@
+// out[m, n] = x[m, :] * weights[n, :] for M rows at most: bound by the memory that holds the weights. A block
+// has ROWS rows of weights; its warps and lanes share the units of a row, so that a load of a warp is one piece of
+// memory. A unit is multiplied as it is decoded: sums of level times x, then the run's scale.
+//
+// The order of a sum is fixed by the number of units alone: a lane adds up every 128th unit, run by run; lanes are
+// added by a butterfly, then the four warps in turn.
+#include "blocks.h"
+#include "sizes.h"
+
+tune(M, 1, 2, 4, 8);
+tune(ROWS, 2, 1, 4);
+tune(PACKED, 1, 0); // elements of x are contiguous, and rows start at multiples of 16 bytes
+#ifndef T
+#    define T   f16
+#    define OUT f16
+#    define V   4 // elements of an access: those of a run, 16 bytes at most
+#endif
+
+enum { WARPS = 4, THREADS = WARPS * 32 };
+
+PACK(T, V)
+
+// The x of a unit, whose first element is at `from`.
+static inline void load_x(f32 *to, const T *from, i64 step)
+{
+    EACH(r, RUNS) {
+        if (PACKED) {
+            EACH(i, RUN / V)
+                pack_load(T, V, to + r * RUN + i * V, from + r * APART + i * V, 0);
+        } else {
+            EACH(i, RUN)
+                to[r * RUN + i] = pack_get(T, from[(i64)(r * APART + i) * step]);
+        }
+    }
+}
+
+static inline f32 add_unit(f32 sum, const unit *u, const f32 *x, const f32 *sums)
+{
+    EACH(r, RUNS) {
+        f32 part = u->q[r * RUN] * x[r * RUN];
+        EACH(i, RUN - 1)
+            part = fma(u->q[r * RUN + i + 1], x[r * RUN + i + 1], part);
+        sum = fma(u->scale[r], part, sum);
+        if (HAS_OFFSET)
+            sum = fma(u->offset[r], sums[r], sum);
+    }
+    return sum;
+}
+
+kernel block(THREADS) void gguf_matvec(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+#ifdef BIAS
+                                       const BIAS *restrict bias,
+#endif
+                                       struct sizes s)
+{
+    shared f32 parts[WARPS][ROWS * M];
+    u64 first = (u64)block_x() * ROWS;
+    const u8 *row[ROWS];
+    f32 sum[ROWS][M];
+    EACH(r, ROWS) {
+        row[r] = w + (i64)min(first + r, s.n - 1) * s.w_row;
+        EACH(m, M)
+            sum[r][m] = 0;
+    }
+    for (u64 i = thread_x(); i < s.units; i += THREADS) {
+        u64 block = i / UNITS;
+        u32 part = (u32)(i % UNITS);
+        const T *from = x + (i64)(block * SIZE + unit_first(part)) * (PACKED ? 1 : s.x_step);
+        unit u[ROWS];
+        EACH(r, ROWS)
+            u[r] = unit_of(row[r] + block * BYTES, part);
+        EACH(m, M) {
+            f32 v[UNIT], sums[RUNS];
+            load_x(v, from + (i64)min((u64)m, s.m - 1) * s.x_row, s.x_step);
+            EACH(r, RUNS) {
+                sums[r] = v[r * RUN];
+                EACH(e, RUN - 1)
+                    sums[r] += v[r * RUN + e + 1];
+            }
+            EACH(r, ROWS)
+                sum[r][m] = add_unit(sum[r][m], &u[r], v, sums);
+        }
+    }
+    EACH(r, ROWS)
+        EACH(m, M) {
+            f32 all = sum[r][m];
+            EACH(b, 5)
+                all += shuffle_xor(all, 16u >> b);
+            if (lane() == 0)
+                parts[warp()][r * M + m] = all;
+        }
+    barrier();
+    u32 r = thread_x() / M, m = thread_x() % M;
+    if (r < ROWS && first + r < s.n && m < s.m) {
+        f32 all = parts[0][thread_x()];
+        EACH(p, WARPS - 1)
+            all += parts[p + 1][thread_x()];
+#ifdef BIAS
+        all += pack_get(BIAS, bias[(i64)(first + r) * s.bias_step]);
+#endif
+        out[(i64)m * s.out_row + (i64)(first + r) * s.out_step] = pack_put(OUT, all);
+    }
+}
