@@ -3,8 +3,7 @@
 #include "ops/gguf/host_gguf.h"
 
 #include <math.h>
-
-#include "ir/eval.h"
+#include <string.h>
 
 // --- the table
 static const gguf_row rows[] = {
@@ -63,10 +62,44 @@ kiln_status kiln_gguf_row_bytes(kiln_gguf_type type, uint64_t k, uint64_t *bytes
     return status;
 }
 
+// --- f16
+typedef uint8_t u8; // the names of pack.h
+typedef uint32_t u32;
+typedef int32_t i32;
+typedef float f32;
+
+static f32 half_value(u32 half)
+{
+    u32 exponent = half >> 10 & 31, fraction = half & 1023, sign = half >> 15 << 31;
+    u32 bits = sign | (exponent == 31 ? 255u : exponent + 112) << 23 | fraction << 13;
+    f32 x = (f32)fraction * 0x1p-24f; // a number below the least normal one
+    if (!exponent)
+        return sign ? -x : x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// Nearest, ties to even.
+static u32 half_of(f32 x)
+{
+    u32 bits, sign;
+    memcpy(&bits, &x, sizeof bits);
+    sign = bits >> 16 & 0x8000;
+    bits &= 0x7fffffff;
+    if (bits > 0x7f800000)
+        return sign | 0x7e00;
+    if (bits >= 0x47800000) // 65536
+        return sign | 0x7c00;
+    if (bits < 0x38800000) // the least normal one
+        return sign | (u32)rintf(fabsf(x) * 0x1p24f);
+    u32 rounded = (bits + 0xfff + (bits >> 13 & 1)) >> 13;
+    return sign | (rounded - (112 << 10));
+}
+
 // --- unpacking
 static float half_at(const uint8_t *b, size_t at)
 {
-    return (float)ir_widen(IR_F16, (uint32_t)b[at] | (uint32_t)b[at + 1] << 8);
+    return half_value((u32)b[at] | (u32)b[at + 1] << 8);
 }
 
 static uint32_t bits_at(const uint8_t *b, size_t at, uint32_t shift, uint32_t width)
@@ -157,22 +190,7 @@ kiln_status kiln_gguf_unpack(kiln_gguf_type type, const void *blocks, uint64_t c
     return status;
 }
 
-// --- packing: pack.h with the names of C
-typedef uint8_t u8;
-typedef uint32_t u32;
-typedef int32_t i32;
-typedef float f32;
-
-static u32 half_of(f32 x)
-{
-    return ir_narrow(IR_F16, (double)x);
-}
-
-static f32 half_value(u32 bits)
-{
-    return (f32)ir_widen(IR_F16, bits);
-}
-
+// --- packing
 #include "ops/gguf/pack.h"
 
 // A block of 256, or one of 32.
