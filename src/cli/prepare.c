@@ -9,6 +9,7 @@
 #include "cli/run.h"
 #include "kiln/hostcall.h"
 #include "rt/rt.h"
+#include "rt/tuned/tuned.h"
 
 static kiln *volatile running;
 
@@ -489,6 +490,57 @@ void run_describe(const run_launch *l, kiln_launch_desc *out)
 
 // --- the whole
 
+// "KERNEL n=4096": the kernel of the first launch and the integers that it is given.
+static const char *tuned_words(const run *r, char *out, size_t size)
+{
+    const run_launch *l = &r->launches[0];
+    kiln_kernel *first;
+    const char *name = l->kernel_name;
+    if (!name && !kiln_module_kernel_at(r->module, 0, &first))
+        name = kiln_kernel_name(first);
+    size_t used = (size_t)snprintf(out, size, "%.255s", name ? name : "?");
+    for (size_t n = 0; n < l->value_count; n++) {
+        int64_t value;
+        size_t len = strcspn(l->values[n], "=.[");
+        if (l->values[n][len] != '=' || !cli_number(l->values[n] + len + 1, &value) ||
+            used + len + 32 > size)
+            continue;
+        used += (size_t)snprintf(out + used, size - used, " %.*s=%lld", (int)len, l->values[n],
+                                 (long long)value);
+    }
+    return out;
+}
+
+// --tuned: compiles again with what was found, and says so. The values are the caller's to free,
+// desc->tune points to them; NULL: nothing was found, and the module stays.
+static const char **take_tuned(run *r, kiln_compile_desc *desc)
+{
+    char words[4096];
+    const char **tunes = NULL;
+    kiln_compile_desc tuned = *desc;
+    kiln_module *m;
+    tuned.tuned = tuned_words(r, words, sizeof words);
+    kiln_status st = tuned_choose(r->k, &tuned, &tunes);
+    tuned.tuned = NULL;
+    tuned.tune = tunes;
+    if (st || !tunes || kiln_compile(r->k, &tuned, &m)) {
+        free((void *)(uintptr_t)tunes);
+        fprintf(stderr,
+                "kiln %s: nothing is tuned for this kernel, device and size: the defaults "
+                "are taken\n",
+                r->verb);
+        return NULL;
+    }
+    kiln_module_free(r->module);
+    r->module = m;
+    desc->tune = tunes;
+    fprintf(stderr, "kiln %s: tuned:", r->verb);
+    for (size_t n = 0; tunes[n]; n++)
+        fprintf(stderr, " %s", tunes[n]);
+    fprintf(stderr, "\n");
+    return tunes;
+}
+
 int run_open(run *r)
 {
     kiln_status st = kiln_open(r->device, &r->k);
@@ -505,12 +557,16 @@ int run_open(run *r)
     desc.source = r->source;
     desc.source_len = r->source_len;
     st = kiln_compile(r->k, &desc, &r->module);
+    const char **tunes = NULL;
+    if (!st && r->is_tuned)
+        tunes = take_tuned(r, &desc);
     if (!st)
         fputs(kiln_module_log(r->module), stderr);
     for (size_t n = 0; !st && n < r->grant_count; n++)
         st = r->grants[n].right ? kiln_allow(r->k, r->grants[n].right, r->grants[n].what)
                                 : kiln_host_library(r->k, r->grants[n].what, r->module);
     r->signature = signature_new(&desc, r->k->target);
+    free((void *)(uintptr_t)tunes);
     for (size_t k = 0; r->on_input && r->signature && k < signature_input_count(r->signature); k++)
         r->on_input(r->input_user, signature_input(r->signature, k));
     return st ? cli_fail(r->k, st) : 0;
@@ -542,6 +598,44 @@ int run_prepare(run *r, run_launch *l)
         failed = make_buffers(r, l);
     arena_free(scratch);
     return failed;
+}
+
+int run_retarget(run *r, run_launch *l)
+{
+    kiln_status st = kiln_module_kernel(r->module, l->kernel_name, &l->kernel);
+    if (st)
+        return cli_fail(r->k, st);
+    int failed = set_block(r, l);
+    const ir_func *f = signature_func(r->signature, l->kernel_name);
+    arena *scratch = failed ? NULL : arena_new();
+    if (!scratch)
+        return failed ? failed : EXIT_WORLD;
+    if (f && f->params.len != l->arg_count)
+        f = NULL;
+    l->is_empty = l->is_guess = false;
+    l->assumed[0] = 0;
+    failed = pick_grid(r, l, f, scratch);
+    arena_free(scratch);
+    return failed;
+}
+
+void run_sizes(const run *r, const run_launch *l, char *out, size_t size)
+{
+    const ir_func *f = signature_func(r->signature, kiln_kernel_name(l->kernel));
+    size_t used = 0;
+    *out = 0;
+    for (size_t i = 0; f && f->params.len == l->arg_count && i < l->arg_count; i++) {
+        const run_arg *a = &l->args[i];
+        if (!is_integer(a) || !a->bytes || !infer_is_size(f, (uint32_t)i))
+            continue;
+        int len = snprintf(out + used, size - used, "%s%s=%lld", used ? " " : "", a->info.name,
+                           (long long)integer_of(a));
+        if (len < 0 || (size_t)len >= size - used) {
+            out[used] = 0;
+            return;
+        }
+        used += (size_t)len;
+    }
 }
 
 void run_close(run *r)

@@ -319,6 +319,32 @@ static int report(const run *r, const run_arg *a, const run_file *f, const compa
     return EXIT_KERNEL;
 }
 
+static comparison compare_all(const run *r, const run_arg *a, const unsigned char *got,
+                              const unsigned char *wanted)
+{
+    comparison c = {.r = r, .got = got, .wanted = wanted};
+    for (; c.element < a->shape.count; c.element++) {
+        if (layout_scalar_count(&a->element)) {
+            layout_each(&a->element, 0, compare_one, &c);
+        } else {
+            layout byte = layout_scalar(KILN_U8);
+            for (size_t b = 0; b < a->element.size; b++)
+                layout_each(&byte, b, compare_one, &c);
+        }
+        c.got += a->element.size;
+        c.wanted += a->element.size;
+    }
+    return c;
+}
+
+size_t run_count_wrong(const run *r, const run_arg *a, const unsigned char *got,
+                       const unsigned char *wanted, double *most)
+{
+    comparison c = compare_all(r, a, got, wanted);
+    *most = c.most_absolute;
+    return c.wrong;
+}
+
 // The file is read as an argument's would be, so that the same types and shapes fit.
 static int compare_file(run *r, const run_file *f)
 {
@@ -335,18 +361,7 @@ static int compare_file(run *r, const run_file *f)
                 wanted.shape.count, a->info.name, a->shape.count);
         failed = EXIT_KERNEL;
     } else {
-        comparison c = {.r = r, .got = got, .wanted = wanted.bytes};
-        for (; c.element < a->shape.count; c.element++) {
-            if (layout_scalar_count(&a->element)) {
-                layout_each(&a->element, 0, compare_one, &c);
-            } else {
-                layout byte = layout_scalar(KILN_U8);
-                for (size_t b = 0; b < a->element.size; b++)
-                    layout_each(&byte, b, compare_one, &c);
-            }
-            c.got += a->element.size;
-            c.wanted += a->element.size;
-        }
+        comparison c = compare_all(r, a, got, wanted.bytes);
         failed = report(r, a, f, &c);
     }
     free(wanted.bytes);

@@ -1,5 +1,5 @@
-// What run, check, debug, watch and bench share: their options, and what a kernel's parameters get.
-// A command line is a list of launches, which share buffers by name.
+// What run, check, debug, watch, bench and tune share: their options, and what a kernel's
+// parameters get. A command line is a list of launches, which share buffers by name.
 #ifndef KILN_RUN_H
 #define KILN_RUN_H
 
@@ -80,6 +80,7 @@ typedef struct run {
     int repeat;
     double tolerance, relative; // --tolerance
     bool has_tolerance, shows_all, json, is_quiet;
+    bool is_tuned;     // --tuned
     run_grant *grants; // --host and --allow-…
     size_t grant_count;
     run_file *outs, *expects;
@@ -110,6 +111,12 @@ void run_free(run *r); // what run_parse has made
 int run_open(run *r);
 // Finds the launch's kernel, makes its arguments and chooses the grid. Launches in order.
 int run_prepare(run *r, run_launch *l);
+// Another compile of the same file has taken the place of r->module and r->signature: its kernel,
+// block and grid for the arguments that are there. 0, or an exit code after a message.
+int run_retarget(run *r, run_launch *l);
+// "n=4096 m=64": the integers among the arguments that the kernel uses as sizes, as far as they
+// fit.
+void run_sizes(const run *r, const run_launch *l, char *out, size_t size);
 int run_args(const run *r, const run_launch *l, kiln_arg *args, size_t room); // room: how many fit
 void run_describe(const run_launch *l, kiln_launch_desc *out);
 void run_catch_interrupt(run *r); // Ctrl-C cancels the launch
@@ -132,6 +139,10 @@ bool run_make_data(const run *r, const run_launch *l, run_arg *a, size_t positio
 int run_show(run *r, run_launch *l);
 // After all launches: --out and --expect.
 int run_finish(run *r);
+// How many scalars of a buffer are further from what they should be than --tolerance says; *most is
+// the largest difference.
+size_t run_count_wrong(const run *r, const run_arg *a, const unsigned char *got,
+                       const unsigned char *wanted, double *most);
 uint64_t run_checksum(const layout *l, size_t count, const void *data);
 
 // --- run.c

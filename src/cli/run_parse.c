@@ -178,6 +178,7 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
     case OPT_all: r->all = true; break;
     case OPT_nan: r->nan = true; break;
     case OPT_json: r->json = true; break;
+    case OPT_tuned: r->is_tuned = true; break;
     case OPT_unset_outputs: r->outputs_unset = true; break;
     case OPT_sanitize: r->sanitize = args->value; break;
     default: return EXIT_USAGE;
@@ -249,7 +250,7 @@ int run_parse(run *r, int argc, char **argv)
     }
     if (!r->path)
         return cli_usage(r->verb, "which file?");
-    if (r->has_tolerance && !r->expect_count)
+    if (r->has_tolerance && !r->expect_count && strcmp(r->verb, "tune") != 0)
         return cli_no_effect(r->verb, OPT_tolerance, NULL, "there is no --expect to compare with");
     return !strcmp(r->path, "-") ? read_standard_input(r) : 0;
 }

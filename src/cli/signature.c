@@ -18,6 +18,9 @@ struct signature_file {
     arena *a;
     vec(kept_kernel) kernels;
     vec(const char *) inputs;
+    vec(signature_tune) tunes;
+    const char *error;    // NULL: it compiles
+    int64_t shared_bytes; // the constant SHARED_BYTES; 0: it has none
     str ir;
     ir_module *module;
 };
@@ -127,15 +130,37 @@ static void keep_kernels(signature_file *s, const front *f)
     }
 }
 
+static void keep_tunables(signature_file *s, const front *f)
+{
+    for (uint32_t k = 0; k < f->tunables.len; k++) {
+        const ast_decl *d = f->tunables.at[k];
+        signature_tune kept = {.name = str_dup(s->a, str_of(d->name))};
+        kept.values = arena_array(s->a, int64_t, d->tune_values.len + 1);
+        for (uint32_t n = 0; n < d->tune_values.len; n++) {
+            bool is_new = true;
+            for (size_t i = 0; i < kept.value_count; i++)
+                is_new &= kept.values[i] != d->tune_values.at[n];
+            if (is_new)
+                kept.values[kept.value_count++] = d->tune_values.at[n];
+        }
+        vec_push(s->a, &s->tunes, kept);
+    }
+}
+
 static void on_stage(void *user, const char *name, front *f, ir_module *m)
 {
     signature_file *s = user;
-    if (f && !strcmp(name, "ast"))
+    if (f && !strcmp(name, "ast")) {
         keep_kernels(s, f);
+        keep_tunables(s, f);
+    }
     if (strcmp(name, "cse") != 0 || s->ir.len) // the first one: before loops are unrolled
         return;
     text out = {.in = s->a};
     ir_print_module(m, &out);
+    for (uint32_t n = 0; n < m->constants.len; n++)
+        if (!strcmp(m->constants.at[n].name, "SHARED_BYTES"))
+            s->shared_bytes = m->constants.at[n].value;
     s->ir = (str){out.at, out.len};
 }
 
@@ -167,6 +192,8 @@ static void make(signature_file *s, const kiln_compile_desc *desc, const struct 
         .inspect = on_end,
         .user = s};
     compile_outcome outcome = compile_run(&options);
+    if (outcome.status)
+        s->error = str_format(s->a, "%s", outcome.log ? outcome.log : "out of memory");
     compile_outcome_free(&outcome);
     const char *wrong = NULL;
     if (s->ir.len)
@@ -226,6 +253,26 @@ const ir_func *signature_func(const signature_file *s, const char *kernel)
 arena *signature_arena(const signature_file *s)
 {
     return s->a;
+}
+
+const char *signature_error(const signature_file *s)
+{
+    return s->error;
+}
+
+int64_t signature_shared_bytes(const signature_file *s)
+{
+    return s->shared_bytes;
+}
+
+size_t signature_tune_count(const signature_file *s)
+{
+    return s->tunes.len;
+}
+
+const signature_tune *signature_tune_at(const signature_file *s, size_t index)
+{
+    return &s->tunes.at[index];
 }
 
 size_t signature_input_count(const signature_file *s)

@@ -21,6 +21,15 @@ layout signature_layout(const signature_file *s, const char *kernel, size_t para
 // The kernel after inlining and folding; NULL when there is none.
 const ir_func *signature_func(const signature_file *s, const char *kernel);
 arena *signature_arena(const signature_file *s);
+const char *signature_error(const signature_file *s);    // of the compile; NULL: it went well
+int64_t signature_shared_bytes(const signature_file *s); // the constant SHARED_BYTES; 0: none
+typedef struct signature_tune {                          // tune(NAME, default, others…)
+    const char *name;
+    int64_t *values; // the default first, each once
+    size_t value_count;
+} signature_tune;
+size_t signature_tune_count(const signature_file *s);
+const signature_tune *signature_tune_at(const signature_file *s, size_t index);
 // The files that the compile has read, the source itself first.
 size_t signature_input_count(const signature_file *s);
 const char *signature_input(const signature_file *s, size_t index);

@@ -387,6 +387,7 @@ class kiln_compile_desc(Structure):
         ("for_check", c_bool),
         ("check_bounds", c_bool),
         ("native", c_void_p),
+        ("tuned", c_char_p),
     ]
 
 

@@ -57,11 +57,10 @@ static const char *folder_complaint(const char *path)
     return is_own(&s) ? "" : "others may write into the folder (chmod go-w)";
 }
 
-bool disk_folder(cache_folder *out, const char **why)
+bool disk_place(cache_folder *out, const char **why)
 {
-    const char *unused, *given = knob_text(KNOB_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"),
-                        *home = getenv("HOME");
-    why = why ? why : &unused;
+    const char *given = knob_text(KNOB_CACHE_DIR), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
     *why = "";
     *out = (cache_folder){.limit = knob_size(KNOB_CACHE_SIZE)};
     int len = -1;
@@ -74,13 +73,24 @@ bool disk_folder(cache_folder *out, const char **why)
     if (len < 0 || (size_t)len >= sizeof out->path) {
         out->path[0] = 0;
         *why = len < 0 ? "neither KILN_CACHE_DIR nor HOME is set" : "the folder's name is too long";
-    } else if (!strcmp(knob_text(KNOB_CACHE), "off") || !strcmp(knob_text(KNOB_CACHE), "0")) {
+    } else {
+        *why = folder_complaint(out->path);
+    }
+    return !(*why)[0];
+}
+
+bool disk_folder(cache_folder *out, const char **why)
+{
+    const char *unused;
+    why = why ? why : &unused;
+    disk_place(out, why);
+    if (!out->path[0])
+        return false;
+    if (!strcmp(knob_text(KNOB_CACHE), "off") || !strcmp(knob_text(KNOB_CACHE), "0")) {
         *why = "KILN_CACHE is off";
         out->is_off = true;
     } else if (!out->limit) {
         *why = "KILN_CACHE_SIZE is 0";
-    } else {
-        *why = folder_complaint(out->path);
     }
     return !(*why)[0];
 }
@@ -134,6 +144,11 @@ static bool make_folder(const char *path)
             return true;
         *p = kept;
     }
+}
+
+bool disk_make_folder(const cache_folder *folder)
+{
+    return make_folder(folder->path);
 }
 
 // --- packing
@@ -314,6 +329,12 @@ static bool slurp(const char *path, bool *is_foreign, uint8_t **bytes, size_t *l
 bool disk_slurp(const char *path, uint8_t **bytes, size_t *len)
 {
     return slurp(path, NULL, bytes, len);
+}
+
+bool disk_slurp_own(const char *path, uint8_t **bytes, size_t *len)
+{
+    bool is_foreign;
+    return slurp(path, &is_foreign, bytes, len);
 }
 
 // Four chains of 8-byte words side by side: a file has hundreds of kilobytes, and a chain of bytes
@@ -529,8 +550,7 @@ static void remember_failure(const char *doing, const char *path, int error)
 }
 
 // The file under its final name, all of it or not at all.
-static bool write_aside(const cache_folder *folder, const char *name, const file_header *h,
-                        const record *r)
+static bool write_aside(const cache_folder *folder, const char *name, blob head, blob body)
 {
     char part[1200], path[1200];
     if (!full_path(part, folder, "part-XXXXXX") || !full_path(path, folder, name))
@@ -544,7 +564,7 @@ static bool write_aside(const cache_folder *folder, const char *name, const file
         remember_failure("writing into the folder", folder->path, errno);
         return false;
     }
-    bool ok = write_whole(fd, h, sizeof *h) && write_whole(fd, r->bytes, r->len);
+    bool ok = write_whole(fd, head.at, head.len) && write_whole(fd, body.at, body.len);
     int error = errno;
     if (close(fd) && ok)
         ok = false, error = errno;
@@ -556,6 +576,11 @@ static bool write_aside(const cache_folder *folder, const char *name, const file
             remember_failure("writing into the folder", folder->path, error);
     }
     return ok;
+}
+
+bool disk_write_text(const cache_folder *folder, const char *name, blob bytes)
+{
+    return write_aside(folder, name, (blob){(const uint8_t *)"", 0}, bytes);
 }
 
 // Only the first writes of a process and every 1/128 of the limit look at the whole folder.
@@ -595,7 +620,7 @@ bool disk_write(const cache_folder *folder, const char *name, const uint8_t key[
     file_header h = {.version = FORMAT, .len = r->len, .checksum = checksum(r->bytes, r->len)};
     memcpy(h.magic, magic, sizeof magic);
     memcpy(h.key, key, sizeof h.key);
-    if (!write_aside(folder, name, &h, r))
+    if (!write_aside(folder, name, (blob){(const uint8_t *)&h, sizeof h}, (blob){r->bytes, r->len}))
         return false;
     if (is_entry(name))
         count_up(&counts.stored);

@@ -46,6 +46,9 @@ bool record_is_note(const blob *part_name);
 
 // False: switched off, or there is no place, or it is not safe; *why (may be NULL) says it.
 bool disk_folder(cache_folder *out, const char **why);
+// The folder alone, whether or not compiled code is kept there: false and *why where there is none
+// or others may write it.
+bool disk_place(cache_folder *out, const char **why);
 // False when there is none or it is broken (then it is removed). `key` must be the one it was
 // written with.
 bool disk_read(const cache_folder *folder, const char *name, const uint8_t key[SHA256_BYTES],
@@ -69,6 +72,11 @@ void disk_failure(const cache_folder *folder, const record *r, char *out, size_t
 void disk_touch(const cache_folder *folder, const char *name);
 // All of a file, malloc'ed; false when it cannot be read.
 bool disk_slurp(const char *path, uint8_t **bytes, size_t *len);
+// The same of a file that no other user may write, and that is no link.
+bool disk_slurp_own(const char *path, uint8_t **bytes, size_t *len);
+bool disk_make_folder(const cache_folder *folder); // with those above it
+// A whole file under that name, or the old one; the folder is made. False: disk_failure says why.
+bool disk_write_text(const cache_folder *folder, const char *name, blob bytes);
 void disk_name(char out[SHA256_TEXT + 8], const uint8_t key[SHA256_BYTES], const char *ending);
 
 void disk_remove(const cache_folder *folder, const char *name);

@@ -10,6 +10,7 @@
 #include "rt/host/host.h"
 #include "rt/module/image.h"
 #include "rt/report/trace.h"
+#include "rt/tuned/tuned.h"
 
 // --- results out of the compile
 static const char *copy(arena *a, const char *s)
@@ -277,17 +278,8 @@ static kiln_status make_module(kiln_module *m, const kiln_compile_desc *desc)
     return make_code(m, desc);
 }
 
-kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
+static kiln_status new_module(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
 {
-    if (!out)
-        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_compile: there is no place for the result (out is NULL)");
-    *out = NULL;
-    if (!handle_is(HANDLE_CONTEXT, k))
-        return error_bad_handle(HANDLE_CONTEXT, k);
-    if (!desc || (!desc->path && !desc->source))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_compile: neither a path nor a source text is given");
     kiln_module *m = handle_new(HANDLE_MODULE);
     if (!m)
         return error_no_memory(k, "a module");
@@ -302,6 +294,29 @@ kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **o
     LIST_ADD(k->modules, m);
     *out = m;
     return KILN_OK;
+}
+
+kiln_status kiln_compile(kiln *k, const kiln_compile_desc *desc, kiln_module **out)
+{
+    if (!out)
+        return error_set(NULL, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_compile: there is no place for the result (out is NULL)");
+    *out = NULL;
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    if (!desc || (!desc->path && !desc->source))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_compile: neither a path nor a source text is given");
+    const char **tunes;
+    kiln_status status = tuned_choose(k, desc, &tunes);
+    if (status || !tunes)
+        return status ? status : new_module(k, desc, out);
+    kiln_compile_desc tuned = *desc;
+    tuned.tune = tunes;
+    status = new_module(k, &tuned, out);
+    free((void *)(uintptr_t)tunes);
+    // An include may have changed so that the values do not compile any more.
+    return status == KILN_E_COMPILE ? new_module(k, desc, out) : status;
 }
 
 // --- asking
