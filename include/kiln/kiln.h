@@ -201,9 +201,9 @@ typedef struct kiln_compile_desc {
     const struct kiln_native
         *native; // machine code for the cpu device, from kiln build --embed cpu
     // "KERNEL", or "KERNEL n=4096 m=64" with some of its sizes: takes the values of the file's
-    // tune()s that `kiln tune` has found fastest for that kernel on this device, for sizes at most a
-    // factor of two away. `tune` wins over them; where nothing was found, or KILN_TUNED is
-    // off, the defaults stay. The host reads what it needs with kiln_kernel_constant.
+    // tune()s that `kiln tune` has found fastest for that kernel on this device, for sizes at most
+    // a factor of two away. `tune` wins over them; where nothing was found, or KILN_TUNED is off,
+    // the defaults stay. The host reads what it needs with kiln_kernel_constant.
     const char *tuned;
 } kiln_compile_desc;
 

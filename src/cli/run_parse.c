@@ -173,7 +173,8 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
     case OPT_allow_net: return parse_grant(r, "net", args->value);
     case OPT_allow_env: return parse_grant(r, "env", args->value);
     case OPT_allow_stdin: return parse_grant(r, "stdin", NULL);
-    case OPT_tolerance: return parse_tolerance(r, args);
+    case OPT_tolerance:
+    case OPT_tune_tolerance: return parse_tolerance(r, args);
     case OPT_show_all: r->shows_all = true; break;
     case OPT_all: r->all = true; break;
     case OPT_nan: r->nan = true; break;
