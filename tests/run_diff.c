@@ -31,7 +31,7 @@ static struct options {
     bool bless, verbose, only_optimised, validate;
     unsigned seconds; // for one file
     const char *const *include;
-} options = {.device = "interp", .seconds = 300};
+} options = {.device = "interp", .seconds = 1500};
 
 static char *golden_text;
 
