@@ -113,6 +113,9 @@ KILN_VECTOR4(f8e5x4, f8e5)  KILN_VECTOR(f8e5x16, f8e5, 16)
 // not allow for want of a size.
 #define dynamic_shared(T, name) static T *const name = (T *)(void *)kiln_host_dynamic
 
+// --- the heap: malloc and free are the host's own
+#define heap_arena() ((void *)0)
+
 // --- which compiler reads this: constant expressions
 #define target_sm()        0
 #define target_has_wgmma() 0

@@ -353,6 +353,23 @@ typedef struct kiln_memory_info {
 KILN_API kiln_status kiln_memory_info_of(kiln *k, kiln_memory_info *out);
 KILN_API kiln_status kiln_memory_trim(kiln *k); // gives what is not used back to the driver
 
+// --- the heap of kernels: what malloc and free of <stdlib.h> share out. The first launch of a
+// kernel that allocates makes it, as large as KILN_HEAP says (64 MiB). Blocks live across launches
+// until they are freed, the heap is reset, or the handle is closed. All calls wait for the device.
+typedef struct kiln_heap_stats {
+    uint64_t size_bytes;  // of the heap, with its tables; 0: there is none yet
+    uint64_t used_bytes;  // of all blocks, each rounded up to the size that it takes
+    uint64_t block_count; // that were not freed
+    uint64_t peak_bytes;  // the most that was ever taken, in pages of 32 KiB
+    uint64_t allocations, frees;
+    uint64_t failures;  // calls that returned NULL
+    uint64_t bad_frees; // of what is no block, or was freed: they do nothing
+} kiln_heap_stats;
+// Another size, from 128 KiB up; what was allocated is gone. 0: no heap until the next launch.
+KILN_API kiln_status kiln_heap_set(kiln *k, size_t bytes);
+KILN_API kiln_status kiln_heap_reset(kiln *k); // frees every block and clears the counters
+KILN_API kiln_status kiln_heap_stats_of(kiln *k, kiln_heap_stats *out);
+
 // --- views: elements of a buffer as a tensor. A view is a plain value: it owns nothing and is not
 // freed. Ops take views; their sizes come from them. The calls below make new views of old ones and
 // copy no elements. One that cannot do what it is asked for returns a view that no call accepts;

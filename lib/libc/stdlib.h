@@ -1,7 +1,8 @@
-// <stdlib.h> for kernels: numbers from text, quotients, sorting and searching, a generator of
-// random numbers whose state the caller keeps. There is no errno: a number out of range is the
+// <stdlib.h> for kernels: memory, numbers from text, quotients, sorting and searching, a generator
+// of random numbers whose state the caller keeps. There is no errno: a number out of range is the
 // nearest one that there is.
 #pragma once
+#include "heap.h"
 
 typedef struct div_t {
     int quot, rem;

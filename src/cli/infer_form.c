@@ -310,8 +310,10 @@ int64_t form_pointer(infer *x, ir_ref r, form *offset)
         if (ir_is_const(r))
             return -1;
         const ir_value *v = &x->f->values.at[r];
-        if (v->def == IR_DEF_PARAM)
-            return r - x->f->first_param;
+        if (v->def == IR_DEF_PARAM) // the heap is no argument
+            return x->f->params.at[r - x->f->first_param].is_hidden
+                       ? -1
+                       : (int64_t)r - x->f->first_param;
         ir_inst_id def = ir_def_of(x->f, r);
         if (!def)
             return -1;

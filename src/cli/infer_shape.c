@@ -115,7 +115,9 @@ static int64_t access_terms(infer *x, ir_ref r, terms *out)
     *out = (terms){0};
     for (int fuel = FORM_FUEL; fuel && !ir_is_const(r); fuel--) {
         if (is_param(x, r))
-            return out->is_lost ? -1 : (int64_t)r - x->f->first_param;
+            return out->is_lost || x->f->params.at[r - x->f->first_param].is_hidden
+                       ? -1
+                       : (int64_t)r - x->f->first_param;
         ir_inst_id def = ir_def_of(x->f, r);
         const ir_inst *i = def ? ir_at(x->f, def) : NULL;
         if (!i || (i->op != IR_PTRADD && i->op != IR_PTRCAST && i->op != IR_UNIFORM))

@@ -562,6 +562,8 @@ int run_open(run *r)
         tunes = take_tuned(r, &desc);
     if (!st)
         fputs(kiln_module_log(r->module), stderr);
+    if (!st && r->heap_bytes)
+        st = kiln_heap_set(r->k, r->heap_bytes);
     for (size_t n = 0; !st && n < r->grant_count; n++)
         st = r->grants[n].right ? kiln_allow(r->k, r->grants[n].right, r->grants[n].what)
                                 : kiln_host_library(r->k, r->grants[n].what, r->module);
@@ -585,7 +587,10 @@ int run_prepare(run *r, run_launch *l)
     arena *scratch = arena_new();
     if (!scratch)
         return EXIT_WORLD;
-    if (f && f->params.len != l->arg_count)
+    uint32_t own = 0; // parameters that are the user's
+    while (f && own < f->params.len && !f->params.at[own].is_hidden)
+        own++;
+    if (f && own != l->arg_count)
         f = NULL;
     failed = infer_scalars(r, l, f, scratch);
     if (!failed)

@@ -52,6 +52,29 @@ static void print_time(const run *r, const run_launch *l, const double *times)
     printf(*code ? " (%s)\n" : "%s\n", code);
 }
 
+// What the launches have left in the heap, when they have used it.
+static int print_heap(const run *r)
+{
+    kiln_heap_stats heap;
+    kiln_status st = kiln_heap_stats_of(r->k, &heap);
+    if (st)
+        return cli_fail(r->k, st);
+    if (!heap.allocations && !heap.failures && !heap.bad_frees)
+        return 0;
+    printf("heap: %llu block%s of %llu bytes left, %llu allocated, %llu freed",
+           (unsigned long long)heap.block_count, heap.block_count == 1 ? "" : "s",
+           (unsigned long long)heap.used_bytes, (unsigned long long)heap.allocations,
+           (unsigned long long)heap.frees);
+    if (heap.failures)
+        printf("; %llu allocation%s found no memory (--heap)", (unsigned long long)heap.failures,
+               heap.failures == 1 ? "" : "s");
+    if (heap.bad_frees)
+        printf("; %llu call%s of free for what is no block (kiln check says where)",
+               (unsigned long long)heap.bad_frees, heap.bad_frees == 1 ? "" : "s");
+    printf("\n");
+    return 0;
+}
+
 static int run_all(run *r)
 {
     double *times = malloc((size_t)r->repeat * sizeof *times);
@@ -68,6 +91,8 @@ static int run_all(run *r)
         if (!failed)
             print_time(r, l, times);
     }
+    if (!failed)
+        failed = print_heap(r);
     if (!failed)
         failed = run_finish(r);
     free(times);

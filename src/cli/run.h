@@ -81,6 +81,7 @@ typedef struct run {
     double tolerance, relative; // --tolerance
     bool has_tolerance, shows_all, json, is_quiet;
     bool is_tuned;     // --tuned
+    size_t heap_bytes; // --heap; 0: not given
     run_grant *grants; // --host and --allow-…
     size_t grant_count;
     run_file *outs, *expects;

@@ -149,6 +149,10 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
         failed = parse_number(args, "shared", 0, INT64_MAX, &number);
         l->shared_bytes = (size_t)number;
         break;
+    case OPT_heap:
+        failed = parse_number(args, "heap", 128 << 10, INT64_MAX, &number);
+        r->heap_bytes = (size_t)number;
+        break;
     case OPT_seed:
         failed = parse_number(args, "seed", INT64_MIN, INT64_MAX, &number);
         r->seed = (uint64_t)number;

@@ -184,6 +184,7 @@ static void make(signature_file *s, const kiln_compile_desc *desc, const struct 
                   .includes = desc->include,
                   .tunes = desc->tune,
                   .target = desc->target ? device_target(desc->target) : made_for,
+                  .is_for_shapes = true,
                   .allow_file_includes = true},
         .is_ir = desc->is_ir,
         .level = 2,

@@ -13,6 +13,9 @@ typedef struct front_options {
     const char *const *tunes;    // "BM=128", NULL-terminated; may be NULL
     const struct target *target; // NULL: the interpreter; decides target_…()
     bool watches_shifts;         // counts out of range are told (for kiln check)
+    bool is_for_shapes;          // __KILN_SHAPES__ is defined: the library asks for no block index,
+                                 // so that whoever does is the kernel itself
+    bool watches_heap;           // __KILN_CHECK__ is defined: malloc and free are told, too
     bool keeps_unset;            // variables without a value stay unset (for kiln check), not 0
     bool allow_file_includes; // false: only Kiln's own headers (for strings from untrusted places)
 } front_options;

@@ -122,6 +122,10 @@ bool lower_is_constant(lower *l, const ast_expr *e, bool *truth);
 ir_ref lower_call(lower *l, const ast_expr *e, place *record); // fills *record for a record
 void lower_dispatcher(lower *l, uint32_t index);               // its body
 
+// --- lower_heap.c
+ir_ref lower_heap_arena(lower *l);         // a stand-in until the next call
+void lower_heap_params(ir_module *module); // kernels and functions that use the heap are given it
+
 // --- lower_builtin.c, lower_print.c
 ir_ref lower_builtin(lower *l, const ast_expr *e, place *record); // fills *record for a record
 void lower_print(lower *l, const ast_expr *e);

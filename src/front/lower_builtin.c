@@ -590,6 +590,7 @@ static ir_ref lower_world(call_site *c, place *record)
         c->arg[0] = ir_bool(c->l->func, false);
         emit(c, IR_ASSUME, IR_VOID, c->arg, 1, IR_VOID, 0);
         break;
+    case BI_heap_arena: return lower_heap_arena(c->l);
     case BI_clock_cycles: return plain(c, IR_CLOCK, IR_I64);
     case BI_nano_time: return plain(c, IR_NANOTIME, IR_I64);
     case BI_nano_sleep: plain(c, IR_SLEEP, IR_VOID); break;

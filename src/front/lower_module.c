@@ -279,4 +279,5 @@ void lower_module(front *f)
         else
             lower_dispatcher(&l, done++); // may want more functions
     }
+    lower_heap_params(l.module);
 }

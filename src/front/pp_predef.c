@@ -96,6 +96,8 @@ static const predef rows[] = {
     {"__FILE__", "", HDR_ALWAYS, MAGIC_FILE},
     {"__INCLUDE_LEVEL__", "", HDR_ALWAYS, MAGIC_INCLUDE_LEVEL},
     {"__INT_MAX__", " 2147483647", HDR_ALWAYS, 0},
+    {"__KILN_CHECK__", "check", HDR_ALWAYS | HDR_TARGET, 0},
+    {"__KILN_SHAPES__", "shapes", HDR_ALWAYS | HDR_TARGET, 0},
     {"__KILN_TARGET_CPU__", "cpu", HDR_ALWAYS | HDR_TARGET, 0},
     {"__KILN_TARGET_CUDA__", "cuda", HDR_ALWAYS | HDR_TARGET, 0},
     {"__KILN_TARGET_HIP__", "hip", HDR_ALWAYS | HDR_TARGET, 0},
@@ -223,6 +225,10 @@ const char *pp_predef_text(const predef *row, const front_options *options, aren
     if (!(row->headers & HDR_TARGET))
         return row->text;
     const struct target *t = front_target(options);
+    if (!strcmp(row->text, "check")) // __KILN_CHECK__
+        return options && options->watches_heap ? " 1" : NULL;
+    if (!strcmp(row->text, "shapes")) // __KILN_SHAPES__
+        return options && options->is_for_shapes ? " 1" : NULL;
     if (!row->text[0]) // __KILN_TARGET_SM__
         return str_format(a, " %u", t->caps.sm);
     return !strcmp(t->family, row->text) ? " 1" : NULL;

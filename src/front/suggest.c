@@ -158,15 +158,15 @@ static const foreign_name foreign_names[] = {
 static const struct {
     const char *names, *advice;
 } absent_functions[] = {
-    {" malloc calloc realloc free alloca aligned_alloc ",
-     "a kernel cannot allocate memory: use an array of constant length, shared memory, or a buffer "
-     "that the host passes"},
+    {" alloca ",
+     "a kernel has no memory of variable size on its stack: use an array of constant length, or "
+     "malloc of <stdlib.h>"},
     {" strlen strnlen strcpy strncpy stpcpy strcat strncat strcmp strncmp strchr strrchr strstr "
      "strspn "
      "strcspn strpbrk strtok_r memchr ",
      "'#include <string.h>' brings it"},
-    {" atoi atol atoll strtol strtoul strtoll strtoull qsort bsearch div ldiv lldiv labs llabs "
-     "rand_r ",
+    {" malloc calloc realloc free aligned_alloc atoi atol atoll strtol strtoul strtoll strtoull "
+     "qsort bsearch div ldiv lldiv labs llabs rand_r ",
      "'#include <stdlib.h>' brings it"},
     {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
      "isxdigit tolower toupper ",

@@ -129,8 +129,8 @@ typedef struct ir_param {
     bool elem_unsigned; // of the scalar, or of what it points to
     bool is_const;      // POINTER: to const
     bool is_restrict;
-    bool is_hidden;       // after the user's own: the bytes behind the n-th pointer parameter (pass
-                          // bounds)
+    bool is_hidden;       // after the user's own: the heap (a pointer), then the bytes behind the
+                          // n-th pointer parameter (pass bounds)
     uint32_t size, align; // BYTES: of the struct; TENSOR_MAP: fixed; else of the scalar
     uint32_t elem_size, elem_align; // POINTER
     const char *c_type;             // as the user would write it: "const f32 *"

@@ -57,6 +57,8 @@ struct kiln {
     bool has_lost_print;    // no memory for some of it
     struct io_state *io;    // services for kernels (io/io.h)
     struct host_row *hosts; // host functions (host/host.c)
+    kiln_buffer *heap;      // of kernels (memory/heap.c); NULL: not made yet
+    size_t heap_wanted;     // bytes of it; 0: what KILN_HEAP says
     void *op_cache;         // kernels of the op library (ops/op.c); malloc'ed
     void (*op_cache_free)(void *op_cache);
 };
@@ -74,9 +76,10 @@ struct kiln_kernel {
     struct kiln_module *module;
     const char *name;
     rt_param *params;
-    size_t param_count; // the hidden ones too
-    size_t
-        hidden_count; // the last of them: bytes behind each pointer parameter (checked for bounds)
+    size_t param_count;  // the hidden ones too
+    size_t hidden_count; // the last of them: the heap, then the bytes behind each pointer parameter
+                         // (checked for bounds)
+    bool uses_heap;
     uint32_t block[3];
     uint32_t max_threads; // of a block whose size the launch gives; 0: not given
     uint32_t cluster[3];
@@ -240,6 +243,9 @@ void buffer_release(kiln_buffer *b);
 void buffer_drop_unused(kiln_buffer *b); // where there is no reference
 void buffer_drop(kiln_buffer *b);        // whatever references there are
 kiln_status buffer_check_writable(const kiln_buffer *b, const char *call); // live, not read-only
+// --- memory/heap.c
+// The heap as an argument; makes it when there is none. `captures`: nothing can be made now.
+kiln_status heap_address(kiln *k, bool captures, uint64_t *address, uint64_t *bytes);
 // --- memory/export.c
 bool export_has(const kiln_buffer *b); // it is out, or came back and was not collected
 void export_collect(kiln *k);          // frees what came back since

@@ -467,6 +467,19 @@ class kiln_memory_info(Structure):
     ]
 
 
+class kiln_heap_stats(Structure):
+    _fields_ = [
+        ("size_bytes", c_uint64),
+        ("used_bytes", c_uint64),
+        ("block_count", c_uint64),
+        ("peak_bytes", c_uint64),
+        ("allocations", c_uint64),
+        ("frees", c_uint64),
+        ("failures", c_uint64),
+        ("bad_frees", c_uint64),
+    ]
+
+
 class kiln_view(Structure):
     _fields_ = [
         ("buffer", c_void_p),
@@ -674,6 +687,9 @@ FUNCTIONS = [
     ("kiln_fill_async", c_int, [c_void_p, c_size_t, c_size_t, c_void_p, c_void_p]),
     ("kiln_memory_info_of", c_int, [c_void_p, c_void_p]),
     ("kiln_memory_trim", c_int, [c_void_p]),
+    ("kiln_heap_set", c_int, [c_void_p, c_size_t]),
+    ("kiln_heap_reset", c_int, [c_void_p]),
+    ("kiln_heap_stats_of", c_int, [c_void_p, c_void_p]),
     ("kiln_view_of", kiln_view, [c_void_p, c_uint32, c_void_p]),
     ("kiln_view_all", kiln_view, [c_void_p]),
     ("kiln_view_slice", kiln_view, [kiln_view, c_uint32, c_int64, c_int64, c_int64]),

@@ -102,6 +102,8 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
 {
     kiln *k = kernel->module->k;
     size_t wanted = kernel->param_count - kernel->hidden_count, hidden = wanted;
+    bool has_lengths = kernel->hidden_count > kernel->uses_heap;
+    uint64_t heap_bytes = 0;
     if (desc->arg_count != wanted)
         return error_set(k, KILN_E_LAUNCH, K6010,
                          "kernel '%s' has %zu parameter%s, the launch gives %zu argument%s",
@@ -110,13 +112,23 @@ static kiln_status check_args(kiln_kernel *kernel, const kiln_launch_desc *desc,
     if (desc->arg_count && !desc->args)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_launch: %zu arguments at NULL",
                          desc->arg_count);
+    if (kernel->uses_heap) {
+        args[hidden] = (rt_arg){0};
+        kiln_status status = heap_address(k, desc->stream && desc->stream->is_capturing,
+                                          &args[hidden].bits, &heap_bytes);
+        if (status)
+            return status;
+        hidden++;
+    }
     for (size_t i = 0; i < desc->arg_count; i++) {
         kiln_status status = arg_check(kernel, i, &desc->args[i], &args[i]);
         if (status)
             return status;
-        if (kernel->hidden_count && kernel->params[i].info.kind == KILN_PARAM_POINTER)
+        if (has_lengths && kernel->params[i].info.kind == KILN_PARAM_POINTER)
             args[hidden++] = (rt_arg){.bits = arg_bytes(&desc->args[i])};
     }
+    if (has_lengths && kernel->uses_heap)
+        args[hidden] = (rt_arg){.bits = heap_bytes};
     return KILN_OK;
 }
 

@@ -230,6 +230,7 @@ static void walk_kernel(io *x, kiln_kernel *kernel)
     io_value(x, &kernel->resources.spill_stores);
     io_value(x, &kernel->resources.spill_loads);
     io_value(x, &kernel->hidden_count);
+    io_value(x, &kernel->uses_heap);
     kernel->param_count = io_count(x, kernel->param_count);
     if (x->is_reading)
         kernel->params = arena_array(x->a, rt_param, kernel->param_count + 1);

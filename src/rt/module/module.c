@@ -61,6 +61,7 @@ static void add_kernel(kiln_module *m, const ir_func *f)
     for (uint32_t k = 0; k < f->params.len; k++) {
         kernel->params[k] = param_of(m->a, &f->params.at[k]);
         kernel->hidden_count += f->params.at[k].is_hidden;
+        kernel->uses_heap |= f->params.at[k].is_hidden && f->params.at[k].kind == IR_PARAM_POINTER;
     }
     memcpy(kernel->block, f->block, sizeof kernel->block);
     kernel->max_threads = f->max_threads;
@@ -167,6 +168,7 @@ static kiln_status compile(kiln_module *m, const kiln_compile_desc *desc, compil
                   .target = m->target,
                   .keeps_unset = m->for_check,
                   .watches_shifts = m->for_check,
+                  .watches_heap = m->for_check,
                   .allow_file_includes = !desc->no_file_includes},
         .is_ir = desc->is_ir,
         .level = m->for_check         ? 1
