@@ -40,12 +40,15 @@ KILN_API kiln_status kiln_gguf_row_bytes(kiln_gguf_type type, uint64_t k, uint64
 typedef enum kiln_gguf_kernel {
     KILN_GGUF_BEST,
     KILN_GGUF_VECTOR, // for 8 rows of x at most: weights are read once, at the speed of memory
-    KILN_GGUF_TILE    // tiles in f32, for any number of rows
+    KILN_GGUF_TILE,   // tiles in f32, for any number of rows
+    KILN_GGUF_TENSOR  // tiles on tensor cores: sm_80 and later; x is f16 or bf16
 } kiln_gguf_kernel;
 
-// Types of x: f16, bf16, f32; out and bias are any of these. Weights are decoded exactly; products
-// and sums are f32, in an order that depends on the sizes and the kernel alone. BEST is VECTOR for
-// 8 rows of x at most, else TILE.
+// Types of x: f16, bf16, f32; out and bias are any of these. Sums are f32, in an order that depends
+// on the sizes and the kernel alone. VECTOR and TILE multiply the weights exactly as they are, with
+// the same bits on every device. TENSOR rounds each weight to the type of x, and needs rows of x
+// that are contiguous and start at multiples of 16 bytes. BEST is VECTOR for 8 rows of x at most;
+// for more it is TENSOR on a GPU that can, else TILE.
 typedef struct kiln_gguf_matmul_desc {
     kiln_gguf_type type;
     kiln_view x;             // [m, k], any strides; k is a multiple of the format's block
@@ -53,6 +56,7 @@ typedef struct kiln_gguf_matmul_desc {
     kiln_view bias;          // [n]; optional
     kiln_view out;           // [m, n], any strides; must not overlap the others
     kiln_gguf_kernel kernel; // instead of the best
+    uint32_t tile_rows;      // rows of x of a tile of TENSOR: 16, 64, 128; 0: chosen
     kiln_stream *stream;     // NULL: the device's own
 } kiln_gguf_matmul_desc;
 KILN_API kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *desc);

@@ -59,11 +59,6 @@ static inline u32 short_at(const u8 *b, u32 at)
     return b[at] | (u32)b[at + 1] << 8;
 }
 
-static inline f32 half_at(const u8 *b, u32 at)
-{
-    return f32(f16_from_bits((u16)short_at(b, at)));
-}
-
 // `count` words from a place that is a multiple of four bytes in formats whose size is one.
 static inline void words_at(u32 *to, const u8 *b, u32 at, u32 count)
 {
@@ -99,36 +94,48 @@ static inline u32 spread(u32 bits)
     return (bits & 15u) * 0x00204081u & 0x01010101u;
 }
 
-// The scale and the minimum of group j of eight, 6 bits each in 12 bytes.
-static inline void six_bits(const u8 *s, u32 j, u32 *scale, u32 *least)
+// --- units
+typedef struct raw { // the bytes of a unit as they are loaded; each format has some of them
+    u32 q[4], high[2]; // levels, and their upper bits
+    u32 s[3];          // scales
+    u32 d;             // the f16 of the block
+} raw;
+
+static inline raw raw_none(void)
 {
-    u32 low = s[j & 3], middle = s[4 + (j & 3)], high = s[8 + (j & 3)];
-    *scale = j < 4 ? low & 63u : (high & 15u) | low >> 6 << 4;
-    *least = j < 4 ? middle & 63u : high >> 4 | middle >> 6 << 4;
+    return (raw){{0, 0, 0, 0}, {0, 0}, {0, 0, 0}, 0};
 }
 
-// --- units
-static inline unit unit_of(const u8 *b, u32 part)
+static inline f32 half_of(u32 bits)
+{
+    return f32(f16_from_bits((u16)bits));
+}
+
+#if BLOCK == 2 || BLOCK == 3 || BLOCK == 6 || BLOCK == 7
+enum { FIVE = BLOCK >= 6, HEAD = HAS_OFFSET ? 4 : 2 };
+
+static inline raw raw_of(const u8 *b, u32 part)
+{
+    raw x = raw_none();
+    words_at(x.q, b, HEAD + (FIVE ? 4 : 0) + part * 8, 2);
+    x.d = short_at(b, 0);
+    if (HAS_OFFSET)
+        x.s[0] = short_at(b, 2);
+    if (FIVE) {
+        x.high[0] = b[HEAD + part];
+        x.high[1] = b[HEAD + 2 + part];
+    }
+    return x;
+}
+
+static inline unit unit_of(raw x, u32 part)
 {
     unit u;
-    EACH(r, RUNS)
-        u.offset[r] = 0;
-#if BLOCK == 2 || BLOCK == 3 || BLOCK == 6 || BLOCK == 7
-    enum { FIVE = BLOCK >= 6, AT = (HAS_OFFSET ? 4 : 2) + (FIVE ? 4 : 0) };
-    u32 w[2];
-    words_at(w, b, AT + part * 8, 2);
-    u32 high[2] = {0, 0}; // bits of the low and the high nibbles' elements
-    if (FIVE) {
-        high[0] = b[AT - 4 + part];
-        high[1] = b[AT - 2 + part];
-    }
-    f32 d = half_at(b, 0);
     EACH(r, 2) {
-        u.scale[r] = d * (HAS_OFFSET ? 1.0f : FIVE ? 0.125f : 0.0625f);
-        if (HAS_OFFSET)
-            u.offset[r] = half_at(b, 2);
+        u.scale[r] = half_of(x.d) * (HAS_OFFSET ? 1.0f : FIVE ? 0.125f : 0.0625f);
+        u.offset[r] = HAS_OFFSET ? half_of(x.s[0]) : 0.0f;
         EACH(i, 2) {
-            u32 nibbles = (r == 0 ? w[i] : w[i] >> 4) & 0x0f0f0f0fu, top = FIVE ? spread(high[r] >> i * 4) : 0;
+            u32 nibbles = x.q[i] >> r * 4 & 0x0f0f0f0fu, top = FIVE ? spread(x.high[r] >> i * 4) : 0;
             if (HAS_OFFSET)
                 unsigned_bytes(u.q + r * 8 + i * 4, nibbles | top << 4);
             else if (FIVE) // 8 times the level less 16
@@ -137,66 +144,141 @@ static inline unit unit_of(const u8 *b, u32 part)
                 signed_bytes(u.q + r * 8 + i * 4, (nibbles ^ 0x08080808u) << 4);
         }
     }
-#elif BLOCK == 8
-    u32 w[4];
-    words_at(w, b, 2 + part * 16, 4);
-    u.scale[0] = half_at(b, 0);
-    EACH(i, 4)
-        signed_bytes(u.q + i * 4, w[i]);
-#elif BLOCK == 12 || BLOCK == 13
-    enum { FIVE = BLOCK == 13, AT = FIVE ? 48 : 16 };
-    u32 w[2], h[2] = {0, 0}, chunk = part / 4, byte = part % 4 * 8;
-    words_at(w, b, AT + chunk * 32 + byte, 2);
-    if (FIVE)
-        words_at(h, b, 16 + byte, 2);
-    f32 d = half_at(b, 0), least = half_at(b, 2);
-    EACH(r, 2) {
-        u32 scale, low;
-        six_bits(b + 4, chunk * 2 + r, &scale, &low);
-        u.scale[r] = d * (f32)scale;
-        u.offset[r] = -(least * (f32)low);
-        EACH(i, 2) {
-            u32 nibbles = (r == 0 ? w[i] : w[i] >> 4) & 0x0f0f0f0fu;
-            if (FIVE)
-                nibbles |= (h[i] >> (chunk * 2 + r) & 0x01010101u) << 4;
-            unsigned_bytes(u.q + r * 8 + i * 4, nibbles);
-        }
-    }
-#elif BLOCK == 14
-    u32 low[2], high[1], half = part / 8, byte = part % 8 * 4;
-    words_at(low, b, half * 64 + byte, 1);
-    words_at(low + 1, b, half * 64 + 32 + byte, 1);
-    words_at(high, b, 128 + half * 32 + byte, 1);
-    f32 d = half_at(b, 208) * 0.25f;
-    EACH(r, 4) { // 4 times the level less 32
-        u32 nibbles = (r < 2 ? low[r % 2] : low[r % 2] >> 4) & 0x0f0f0f0fu, top = high[0] >> r * 2 & 0x03030303u;
-        u.scale[r] = d * (f32)(i8)b[192 + half * 8 + r * 2 + part % 8 / 4];
-        signed_bytes(u.q + r * 4, (nibbles << 2 | top << 6) ^ 0x80808080u);
-    }
-#elif BLOCK == 10
-    u32 w[1], half = part / 8, byte = part % 8 * 4;
-    words_at(w, b, 16 + half * 32 + byte, 1);
-    f32 d = half_at(b, 80), least = half_at(b, 82);
-    EACH(r, 4) {
-        u32 both = b[half * 8 + r * 2 + part % 8 / 4];
-        u.scale[r] = d * (f32)(both & 15u);
-        u.offset[r] = -(least * (f32)(both >> 4));
-        unsigned_bytes(u.q + r * 4, w[0] >> r * 2 & 0x03030303u);
-    }
-#elif BLOCK == 11
-    u32 w[1], mask[1], half = part / 8, byte = part % 8 * 4;
-    words_at(mask, b, byte, 1);
-    words_at(w, b, 32 + half * 32 + byte, 1);
-    f32 d = half_at(b, 108) * 0.03125f;
-    EACH(r, 4) { // 32 times the level less 4
-        u32 group = r * 2 + part % 8 / 4; // of eight
-        u32 low = (u32)b[96 + group] >> half * 4 & 15u, top = (u32)b[104 + group % 4] >> (half * 2 + group / 4) * 2 & 3u;
-        u.scale[r] = d * (f32)((i32)(low | top << 4) - 32);
-        signed_bytes(u.q + r * 4, (w[0] >> r * 2 & 0x03030303u) << 5 | ((mask[0] >> (half * 4 + r) & 0x01010101u) ^ 0x01010101u) << 7);
-    }
-#endif
     return u;
 }
+#elif BLOCK == 8
+static inline raw raw_of(const u8 *b, u32 part)
+{
+    raw x = raw_none();
+    words_at(x.q, b, 2 + part * 16, 4);
+    x.d = short_at(b, 0);
+    return x;
+}
+
+static inline unit unit_of(raw x, u32 part)
+{
+    unit u;
+    u.scale[0] = half_of(x.d);
+    u.offset[0] = 0;
+    EACH(i, 4)
+        signed_bytes(u.q + i * 4, x.q[i]);
+    return u;
+}
+#elif BLOCK == 12 || BLOCK == 13
+enum { FIVE = BLOCK == 13 };
+
+// Scales and minima are 6 bits each: of groups 0 to 3 in bytes 0 to 3 and 4 to 7, whose upper bits are those of
+// groups 4 to 7; their lower ones are the nibbles of bytes 8 to 11. A unit has two neighbouring groups.
+static inline raw raw_of(const u8 *b, u32 part)
+{
+    raw x = raw_none();
+    u32 chunk = part / 4, byte = part % 4 * 8;
+    words_at(x.q, b, (FIVE ? 48 : 16) + chunk * 32 + byte, 2);
+    if (FIVE)
+        words_at(x.high, b, 16 + byte, 2);
+    EACH(i, 3)
+        x.s[i] = short_at(b, 4 + i * 4 + chunk % 2 * 2);
+    words_at(&x.d, b, 0, 1);
+    return x;
+}
+
+static inline unit unit_of(raw x, u32 part)
+{
+    unit u;
+    u32 chunk = part / 4;
+    bool is_low = chunk < 2;
+    u32 scales = is_low ? x.s[0] & 0x3f3fu : (x.s[2] & 0x0f0fu) | (x.s[0] >> 2 & 0x3030u);
+    u32 lows = is_low ? x.s[1] & 0x3f3fu : (x.s[2] >> 4 & 0x0f0fu) | (x.s[1] >> 2 & 0x3030u);
+    f32 d = half_of(x.d), least = half_of(x.d >> 16);
+    EACH(r, 2) {
+        u.scale[r] = d * (f32)(scales >> r * 8 & 255u);
+        u.offset[r] = -(least * (f32)(lows >> r * 8 & 255u));
+        EACH(i, 2) {
+            u32 levels = x.q[i] >> r * 4 & 0x0f0f0f0fu;
+            if (FIVE)
+                levels |= (x.high[i] >> (chunk * 2 + r) & 0x01010101u) << 4;
+            unsigned_bytes(u.q + r * 8 + i * 4, levels);
+        }
+    }
+    return u;
+}
+#elif BLOCK == 14
+static inline raw raw_of(const u8 *b, u32 part)
+{
+    raw x = raw_none();
+    u32 half = part / 8, byte = part % 8 * 4;
+    words_at(x.q, b, half * 64 + byte, 1);
+    words_at(x.q + 1, b, half * 64 + 32 + byte, 1);
+    words_at(x.high, b, 128 + half * 32 + byte, 1);
+    words_at(x.s, b, 192 + half * 8, 2);
+    x.d = short_at(b, 208);
+    return x;
+}
+
+static inline unit unit_of(raw x, u32 part)
+{
+    unit u;
+    f32 d = half_of(x.d) * 0.25f;
+    EACH(r, 4) { // 4 times the level less 32
+        u32 nibbles = x.q[r % 2] >> r / 2 * 4 & 0x0f0f0f0fu, top = x.high[0] >> r * 2 & 0x03030303u;
+        u.scale[r] = d * (f32)(i8)(u8)(x.s[r / 2] >> (r % 2 * 16 + part % 8 / 4 * 8));
+        u.offset[r] = 0;
+        signed_bytes(u.q + r * 4, (nibbles << 2 | top << 6) ^ 0x80808080u);
+    }
+    return u;
+}
+#elif BLOCK == 10
+static inline raw raw_of(const u8 *b, u32 part)
+{
+    raw x = raw_none();
+    u32 half = part / 8;
+    words_at(x.q, b, 16 + half * 32 + part % 8 * 4, 1);
+    words_at(x.s, b, half * 8, 2);
+    words_at(&x.d, b, 80, 1);
+    return x;
+}
+
+static inline unit unit_of(raw x, u32 part)
+{
+    unit u;
+    f32 d = half_of(x.d), least = half_of(x.d >> 16);
+    EACH(r, 4) {
+        u32 both = x.s[r / 2] >> (r % 2 * 16 + part % 8 / 4 * 8);
+        u.scale[r] = d * (f32)(both & 15u);
+        u.offset[r] = -(least * (f32)(both >> 4 & 15u));
+        unsigned_bytes(u.q + r * 4, x.q[0] >> r * 2 & 0x03030303u);
+    }
+    return u;
+}
+#elif BLOCK == 11
+// Scales are 6 bits: the lower ones are nibbles of eight bytes, the upper ones pairs of bits of four.
+static inline raw raw_of(const u8 *b, u32 part)
+{
+    raw x = raw_none();
+    u32 half = part / 8, byte = part % 8 * 4;
+    words_at(x.high, b, byte, 1);
+    words_at(x.q, b, 32 + half * 32 + byte, 1);
+    words_at(x.s, b, 96, 3);
+    x.d = short_at(b, 108);
+    return x;
+}
+
+static inline unit unit_of(raw x, u32 part)
+{
+    unit u;
+    u32 half = part / 8, odd = part % 8 / 4;
+    f32 d = half_of(x.d) * 0.03125f;
+    EACH(r, 4) { // 32 times the level less 4
+        u32 low = x.s[r / 2] >> (r % 2 * 16 + odd * 8 + half * 4) & 15u;
+        u32 top = x.s[2] >> (r % 2 * 16 + odd * 8 + half * 4 + r / 2 * 2) & 3u;
+        u.scale[r] = d * (f32)((i32)(low | top << 4) - 32);
+        u.offset[r] = 0;
+        u32 sign = (x.high[0] >> (half * 4 + r) & 0x01010101u) ^ 0x01010101u;
+        signed_bytes(u.q + r * 4, (x.q[0] >> r * 2 & 0x03030303u) << 5 | sign << 7);
+    }
+    return u;
+}
+#endif
 
 // Element i of a unit.
 static inline f32 unit_get(const unit *u, u32 i)

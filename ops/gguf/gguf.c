@@ -15,6 +15,7 @@ static const op_axis axes[] = {
 };
 static const op_program matvec = OP_PROGRAM("ops/gguf/matvec.c", "gguf_matvec");
 static const op_program tile = OP_PROGRAM("ops/gguf/tile.c", "gguf_tile");
+static const op_program tensor = OP_PROGRAM("ops/gguf/tensor.c", "gguf_tensor");
 static const op_program unpack = OP_PROGRAM("ops/gguf/unpack.c", "gguf_unpack");
 static const op_program pack = OP_PROGRAM("ops/gguf/pack.c", "gguf_pack");
 
@@ -110,10 +111,12 @@ static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64
                          call, (unsigned long long)blocks);
     kiln_status status = op_kernel_get(k, r, &kernel);
     return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                                    .args = args,
-                                                                    .arg_count = count,
-                                                                    .stream = stream});
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                    .shared_bytes = kernel->shared_bytes,
+                                                    .args = args,
+                                                    .arg_count = count,
+                                                    .stream = stream});
 }
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -128,6 +131,45 @@ static uint32_t rows_of(uint64_t m, uint64_t n)
     return m <= 2 && n >= 4 * BLOCKS ? 4 : n >= 2 * BLOCKS ? 2 : 1;
 }
 
+// Why the kernel for tensor cores is impossible; NULL: it is not.
+static const char *obstacle(const kiln *k, const kiln_view *x)
+{
+    kiln_type type = kiln_view_type(*x);
+    if (!k->caps.has_nv || (k->caps.sm && k->caps.sm < 80))
+        return "the device has no tensor cores of sm_80";
+    if (type != KILN_F16 && type != KILN_BF16)
+        return "only f16 and bf16 are multiplied there";
+    if (!is_packed(x))
+        return "the rows of 'x' are not contiguous, or do not start at multiples of 16 bytes";
+    return NULL;
+}
+
+// Rows of x of a tile for tensor cores: as many as leave a tile for each multiprocessor of a GPU,
+// and fit into its shared memory.
+static uint32_t tensor_rows(const kiln *k, const sizes *s, uint64_t *blocks)
+{
+    enum { FULL = 132, WIDE_BYTES = 128 * 1024 };
+    uint64_t across = ceil_div(s->n, 128);
+    uint32_t rows = k->caps.shared_bytes && k->caps.shared_bytes < WIDE_BYTES ? 64 : 128;
+    while (rows > 16 && op_product(ceil_div(s->m, rows), across) < FULL)
+        rows = rows == 128 ? 64 : 16;
+    if (rows == 16)
+        across = ceil_div(s->n, 32);
+    *blocks = op_product(ceil_div(s->m, rows), across);
+    return rows;
+}
+
+static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d)
+{
+    const kiln_device_info *info;
+    if (d->kernel != KILN_GGUF_BEST)
+        return d->kernel;
+    if (d->x.sizes[0] <= MOST_VECTOR_ROWS)
+        return KILN_GGUF_VECTOR;
+    bool is_fast = !obstacle(k, &d->x) && !op_device(k, &info) && !info->caps.is_emulated;
+    return is_fast ? KILN_GGUF_TENSOR : KILN_GGUF_TILE;
+}
+
 static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
 {
     sizes s = {.m = d->x.sizes[0],
@@ -138,10 +180,11 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
                .w_row = kiln_view_stride(d->weight, 0),
                .out_row = kiln_view_stride(d->out, 0),
                .out_step = kiln_view_stride(d->out, 1)};
-    bool has_bias = d->bias.buffer != NULL, is_vector = d->kernel == KILN_GGUF_VECTOR;
-    if (d->kernel == KILN_GGUF_BEST)
-        is_vector = s.m <= MOST_VECTOR_ROWS;
-    op_request r = {.program = is_vector ? &matvec : &tile};
+    bool has_bias = d->bias.buffer != NULL;
+    kiln_gguf_kernel kernel = kernel_of(k, d);
+    op_request r = {.program = kernel == KILN_GGUF_VECTOR   ? &matvec
+                               : kernel == KILN_GGUF_TENSOR ? &tensor
+                                                            : &tile};
     op_set(&r, BLOCK, row->type);
     op_set(&r, ALIGN, alignment_of(&d->weight, row));
     op_set(&r, T, kiln_view_type(d->x));
@@ -151,13 +194,19 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         op_set(&r, BIAS, kiln_view_type(d->bias));
     }
     uint64_t blocks = op_product(ceil_div(s.m, TILE_M), ceil_div(s.n, TILE_N));
-    if (is_vector) {
+    if (kernel == KILN_GGUF_VECTOR) {
         uint32_t rows = rows_of(s.m, s.n);
         op_set(&r, V, width_of(row, kiln_view_type(d->x)));
         op_set(&r, PACKED, is_packed(&d->x));
         op_set(&r, M, s.m <= 2 ? s.m : s.m <= 4 ? 4 : 8);
         op_set(&r, ROWS, rows);
         blocks = ceil_div(s.n, rows);
+    } else if (kernel == KILN_GGUF_TENSOR) {
+        op_set(&r, IN, kiln_view_type(d->x));
+        op_set(&r, BX, d->tile_rows ? d->tile_rows : tensor_rows(k, &s, &blocks));
+        if (d->tile_rows)
+            blocks = op_product(ceil_div(s.m, d->tile_rows),
+                                ceil_div(s.n, d->tile_rows == 16 ? 32 : 128));
     }
     kiln_arg args[5] = {kiln_arg_view(d->x), kiln_arg_view(d->weight), kiln_arg_view(d->out)};
     uint32_t count = 3;
@@ -204,11 +253,17 @@ kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
         return op_refuse(k, call, "'out' is [%llu, %llu]; it must be [%llu, %llu]",
                          (unsigned long long)d->out.sizes[0], (unsigned long long)d->out.sizes[1],
                          (unsigned long long)d->x.sizes[0], (unsigned long long)d->weight.sizes[0]);
-    if (d->kernel > KILN_GGUF_TILE)
+    if (d->kernel > KILN_GGUF_TENSOR)
         return op_refuse(k, call, "%d is no kernel", (int)d->kernel);
     if (d->kernel == KILN_GGUF_VECTOR && d->x.sizes[0] > MOST_VECTOR_ROWS)
         return op_refuse(k, call, "KILN_GGUF_VECTOR takes 8 rows of 'x' at most, not %llu",
                          (unsigned long long)d->x.sizes[0]);
+    const char *why =
+        d->kernel == KILN_GGUF_TENSOR && kiln_view_count(d->x) ? obstacle(k, &d->x) : NULL;
+    if (why)
+        return op_refuse(k, call, "KILN_GGUF_TENSOR is impossible here: %s", why);
+    if (d->tile_rows && d->tile_rows != 16 && d->tile_rows != 64 && d->tile_rows != 128)
+        return op_refuse(k, call, "'tile_rows' is %u; 16, 64 and 128 are possible", d->tile_rows);
     return kiln_view_count(d->out) ? multiply(k, d, row) : KILN_OK;
 }
 

@@ -62,13 +62,19 @@ kernel block(THREADS) void gguf_matvec(const T *restrict x, const u8 *restrict w
         EACH(m, M)
             sum[r][m] = 0;
     }
+    // The bytes of the next units are on their way while these are multiplied.
+    raw next[ROWS];
+    EACH(r, ROWS)
+        next[r] = thread_x() < s.units ? raw_of(row[r] + thread_x() / UNITS * BYTES, thread_x() % UNITS) : raw_none();
     for (u64 i = thread_x(); i < s.units; i += THREADS) {
-        u64 block = i / UNITS;
         u32 part = (u32)(i % UNITS);
-        const T *from = x + (i64)(block * SIZE + unit_first(part)) * (PACKED ? 1 : s.x_step);
+        const T *from = x + (i64)(i / UNITS * SIZE + unit_first(part)) * (PACKED ? 1 : s.x_step);
         unit u[ROWS];
-        EACH(r, ROWS)
-            u[r] = unit_of(row[r] + block * BYTES, part);
+        EACH(r, ROWS) {
+            u[r] = unit_of(next[r], part);
+            if (i + THREADS < s.units)
+                next[r] = raw_of(row[r] + (i + THREADS) / UNITS * BYTES, part);
+        }
         EACH(m, M) {
             f32 v[UNIT], sums[RUNS];
             load_x(v, from + (i64)min((u64)m, s.m - 1) * s.x_row, s.x_step);

@@ -5,13 +5,18 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { TYPE = 31, TO_FLOATS = 32, TO_BLOCKS = 64, HAS_BIAS = 128, TILE = 256 };
+enum { TYPE = 31, TO_FLOATS = 32, TO_BLOCKS = 64, HAS_BIAS = 128, TILE = 256, TENSOR = 512 };
 enum { X, WEIGHT, BIAS, OUT, COPY, PRODUCT_TENSORS };
 enum { FROM, TO, BLOCKS_COPY, CONVERSION_TENSORS };
 
 static const op_case cases[] = {
 #define CASE(...) {__VA_ARGS__},
 #include "ops/gguf/cases.def"
+};
+
+static const op_case tensor_cases[] = {
+#define CASE(...) {__VA_ARGS__},
+#include "ops/gguf/cases_tensor.def"
 };
 
 static kiln_gguf_type type_of(const op_case *c)
@@ -74,13 +79,18 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                             .sizes = {n},
                             .low = -1,
                             .high = 1};
-    // Of an f32 sum the rounding grows with its terms, which are at most about 2.
+    // Of an f32 sum the rounding grows with its terms, which are at most about 2; on tensor cores
+    // each weight is rounded to the type of x.
+    double unit = c->option & TENSOR ? 4 + (double)k / 16 : 4;
+    if (result == KILN_F32)
+        unit =
+            c->option & TENSOR ? unit * (type == KILN_F16 ? 0x1p13 : 0x1p16) : 16 + (double)k / 4;
     out[OUT] = (op_tensor){.name = "out",
                            .role = ROLE_OUTPUT,
                            .type = result,
                            .rank = 2,
                            .sizes = {m, n},
-                           .tolerance = result == KILN_F32 ? 16 + (double)k / 4 : 4};
+                           .tolerance = unit};
     out[COPY] = bytes_tensor("copy", n, c->sizes[2] * f.block_bytes);
     out[COPY].role = ROLE_SCRATCH;
     return PRODUCT_TENSORS;
@@ -97,6 +107,16 @@ static kiln_status copied(kiln *k, kiln_view from, kiln_view to)
 static bool has_rows(kiln_view v)
 {
     return v.sizes[1] < 2 || kiln_view_stride(v, 1) == 1;
+}
+
+// Tests compare the bits of devices: they take a kernel that every device has.
+static kiln_gguf_kernel kernel_of(const op_case *c)
+{
+    if (c->tags & (SUITE_BENCH | SUITE_EMIT | SUITE_GPU))
+        return KILN_GGUF_BEST;
+    if (c->option & TENSOR)
+        return KILN_GGUF_TENSOR;
+    return c->option & TILE || c->sizes[0] > 8 ? KILN_GGUF_TILE : KILN_GGUF_VECTOR;
 }
 
 static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
@@ -122,7 +142,8 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
                                .x = views[X],
                                .weight = has_rows(views[WEIGHT]) ? views[WEIGHT] : views[COPY],
                                .out = views[OUT],
-                               .kernel = c->option & TILE ? KILN_GGUF_TILE : KILN_GGUF_BEST};
+                               .kernel = kernel_of(c),
+                               .tile_rows = c->option & TENSOR ? (uint32_t)c->alpha : 0};
     if (c->option & HAS_BIAS)
         d.bias = views[BIAS];
     if (!has_rows(views[WEIGHT]))
@@ -219,7 +240,10 @@ static void describe(const op_case *c, char *out, size_t size)
              c->option & TO_FLOATS   ? " to floats"
              : c->option & TO_BLOCKS ? " from floats"
                                      : "",
-             c->option & HAS_BIAS ? " bias" : "", c->option & TILE ? " tile" : "");
+             c->option & HAS_BIAS ? " bias" : "",
+             c->option & TILE     ? " tile"
+             : c->option & TENSOR ? " tensor cores"
+                                  : "");
 }
 
 static double operations(const op_case *c)
@@ -250,6 +274,24 @@ static void print_rows(FILE *out)
     fprintf(out, "\n");
 }
 
+static const op_suite tensor_suite = {.name = "gguf",
+                                      .cases = tensor_cases,
+                                      .case_count = sizeof tensor_cases / sizeof *tensor_cases,
+                                      .tensors = tensors,
+                                      .call = call,
+                                      .reference = reference,
+                                      .describe = describe};
+
+static int more(kiln *k, int *passed)
+{
+    kiln_device_info info;
+    suite_counts counts = {0};
+    if (!kiln_device_info_of(k, &info) && info.caps.has_nv)
+        suite_test(k, NULL, &tensor_suite, false, &counts);
+    *passed += counts.passed;
+    return counts.failed + gguf_check_vectors(k, passed);
+}
+
 const op_suite op_suite_gguf = {.name = "gguf",
                                 .cases = cases,
                                 .case_count = sizeof cases / sizeof *cases,
@@ -259,4 +301,4 @@ const op_suite op_suite_gguf = {.name = "gguf",
                                 .describe = describe,
                                 .operations = operations,
                                 .rows = print_rows,
-                                .more = gguf_check_vectors};
+                                .more = more};

@@ -246,6 +246,12 @@ static int check_refusals(kiln *k)
     d.x = KILN_VIEW(floats, 9, 64);
     d.out.sizes[0] = 9;
     failed += refused(k, kiln_gguf_matmul(k, &d), "8 rows of 'x' at most, not 9");
+    d.tile_rows = 32;
+    d.kernel = KILN_GGUF_TILE;
+    failed += refused(k, kiln_gguf_matmul(k, &d), "'tile_rows' is 32; 16, 64 and 128");
+    d.tile_rows = 0;
+    d.kernel = KILN_GGUF_TENSOR;
+    failed += refused(k, kiln_gguf_matmul(k, &d), "KILN_GGUF_TENSOR is impossible here");
     d.kernel = (kiln_gguf_kernel)77;
     failed += refused(k, kiln_gguf_matmul(k, &d), "77 is no kernel");
     kiln_gguf_dequantise_desc to = {

@@ -46,7 +46,7 @@ kernel block(THREADS) void gguf_tile(const T *restrict x, const u8 *restrict w, 
             u32 part = (u32)(index % UNITS), place = (u32)(block * SIZE + unit_first(part) - at);
             bool is_inside = index < s.units;
             if (is_inside) {
-                unit u = unit_of(w + (i64)min(column + line, s.n - 1) * s.w_row + block * BYTES, part);
+                unit u = unit_of(raw_of(w + (i64)min(column + line, s.n - 1) * s.w_row + block * BYTES, part), part);
                 EACH(e, UNIT)
                     ws[place + e / RUN * APART + e % RUN][line] = unit_get(&u, e);
             }

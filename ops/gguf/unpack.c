@@ -17,7 +17,7 @@ kernel block(THREADS) void gguf_unpack(const u8 *restrict w, OUT *restrict out, 
     for (u64 i = (u64)block_x() * THREADS + thread_x(); i < s.n * s.units; i += (u64)grid_dim_x() * THREADS) {
         u64 row = i / s.units, index = i % s.units, block = index / UNITS;
         u32 part = (u32)(index % UNITS);
-        unit u = unit_of(w + (i64)row * s.w_row + block * BYTES, part);
+        unit u = unit_of(raw_of(w + (i64)row * s.w_row + block * BYTES, part), part);
         OUT *to = out + (i64)row * s.out_row + (i64)(block * SIZE + unit_first(part)) * (PACKED ? 1 : s.out_step);
         f32 v[UNIT];
         EACH(e, UNIT)

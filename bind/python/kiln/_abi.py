@@ -246,6 +246,7 @@ KILN_GGUF_Q6_K = 14
 KILN_GGUF_BEST = 0
 KILN_GGUF_VECTOR = 1
 KILN_GGUF_TILE = 2
+KILN_GGUF_TENSOR = 3
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -287,7 +288,7 @@ ENUMS = {
     "kiln_bitwise_op": {"and": 0, "or": 1, "xor": 2, "not": 3, "shift_left": 4, "shift_right": 5},
     "kiln_fuse_reduction": {"no_reduction": 0, "sum": 1, "mean": 2, "max": 3, "min": 4},
     "kiln_gguf_type": {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14},
-    "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2},
+    "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2, "tensor": 3},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},

@@ -296,10 +296,10 @@ dequantise = Op(
 )
 
 gguf_matmul = Op(
-    "kiln_gguf_matmul", "i4x160s160s160s160si4xQ",
+    "kiln_gguf_matmul", "i4x160s160s160s160siIQ",
     [
         ("enum", "type", "kiln_gguf_type"), ("in", "x", ""), ("in", "weight", ""), ("in?", "bias", ""), ("out", "out", "gguf_matmul"),
-        ("enum", "kernel", "kiln_gguf_kernel"), ("stream", "stream", ""),
+        ("enum", "kernel", "kiln_gguf_kernel"), ("int", "tile_rows", ""), ("stream", "stream", ""),
     ],
 )
 
