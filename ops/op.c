@@ -22,6 +22,8 @@ typedef struct op_state {
     kiln_device_info info;
     op_see_fn *see;
     void *see_user;
+    void *kept[OP_KEEP_COUNT];
+    void (*drop[OP_KEEP_COUNT])(void *kept);
 } op_state;
 
 static void free_state(void *given)
@@ -30,6 +32,9 @@ static void free_state(void *given)
     for (size_t n = 0; n < state->slot_count; n++)
         free(state->slots[n]);
     free(state->slots);
+    for (size_t n = 0; n < OP_KEEP_COUNT; n++)
+        if (state->kept[n])
+            state->drop[n](state->kept[n]);
     free(state);
 }
 
@@ -61,6 +66,16 @@ kiln_status op_device(kiln *k, const kiln_device_info **out)
     const op_state *state = state_of(k);
     *out = state ? &state->info : NULL;
     return state ? KILN_OK : k->error.shown.status;
+}
+
+void *op_keep(kiln *k, op_keeper which, void *(*make)(kiln *k), void (*drop)(void *kept))
+{
+    op_state *state = state_of(k);
+    if (state && !state->kept[which]) {
+        state->kept[which] = make(k);
+        state->drop[which] = drop;
+    }
+    return state ? state->kept[which] : NULL;
 }
 
 kiln_status op_see_variants(kiln *k, op_see_fn *see, void *user)

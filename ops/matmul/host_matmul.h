@@ -1,5 +1,6 @@
 // What the host files of kiln_matmul share: a product with everything decided (host_views.c makes
-// it of the description's views), and the tile that gemm_sm90.c gets for it (host_tile.c picks it).
+// it of the description's views), the tile that gemm_sm90.c gets for it (host_tile.c picks it), and
+// the tiles that the tuner has found (host_tuned.c).
 #ifndef KILN_HOST_MATMUL_H
 #define KILN_HOST_MATMUL_H
 
@@ -23,7 +24,31 @@ typedef struct matrix {
     uint64_t next;      // elements to the next matrix
 } matrix;
 
+typedef enum matmul_at { // a kernel with tiles to choose from
+    AT_SM90,
+    AT_SM80,
+    AT_CPU,
+    AT_PORTABLE,
+    AT_F32,
+    AT_COUNT
+} matmul_at;
+
+typedef struct matmul_choice {
+    uint32_t m, n;
+    kiln_matmul_sm90 sm90; // of AT_SM90, with a group; else zeros
+} matmul_choice;
+
+// The tiles that a product may have, for the tuner; the first is the one that it gets unasked.
+enum { MATMUL_TILES = 96, MATMUL_NAME = 192 };
+typedef struct matmul_list {
+    matmul_at at;
+    matmul_choice all[MATMUL_TILES];
+    size_t count;
+    char program[MATMUL_NAME], shape[MATMUL_NAME]; // what the rows of the tuner's table call it
+} matmul_list;
+
 typedef struct job {
+    matmul_list *list; // tiles are listed, nothing runs; NULL: it runs
     kiln *k;
     const kiln_matmul_desc *desc;
     const kiln_device_info *device;
@@ -96,5 +121,24 @@ bool matmul_is_deferred(const job *j, const tile *t);
 bool matmul_has_tail(const job *j, const side *right, const tile *t);
 // Columns of tiles over `size` columns.
 uint32_t matmul_columns(const tile *t, uint32_t size);
+// All tiles for which matmul_has_tile says yes, the model's first. They share K among as many
+// blocks as that one, so that sums have one order.
+void matmul_list_sm90(const job *j, matmul_list *out);
+
+// --- host_tuned.c
+extern const char *const matmul_at_names[AT_COUNT];
+void matmul_name(const job *j, matmul_at at, char program[MATMUL_NAME], char shape[MATMUL_NAME]);
+void matmul_write_choice(const matmul_choice *c, char out[MATMUL_NAME]);
+// False: the list names no tile.
+bool matmul_read_choice(const char *list, matmul_choice *out);
+typedef struct matmul_tuned {
+    matmul_choice choice;
+    bool is_checked, is_possible; // set by who uses it: a row may have been made elsewhere
+} matmul_tuned;
+// What was found for that product on this device; NULL: nothing, or KILN_TUNED is off.
+matmul_tuned *matmul_find_tuned(const job *j, matmul_at at);
+
+// --- matmul.c
+kiln_status matmul_list_tiles(kiln *k, const kiln_matmul_desc *desc, matmul_list *out);
 
 #endif

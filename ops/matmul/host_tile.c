@@ -329,3 +329,46 @@ bool matmul_has_tile(const job *j)
     return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
            accumulators <= most && has_narrow(j, &t) && !(t.is_pingpong && t.is_partial);
 }
+
+static void add_sm90(const job *j, tile t, matmul_list *out)
+{
+    kiln_matmul_desc d = *j->desc;
+    job tried = *j;
+    d.tile_m = t.m;
+    d.tile_n = t.n;
+    d.sm90 = (kiln_matmul_sm90){.is_swapped = t.is_swapped,
+                                .is_pingpong = t.is_pingpong,
+                                .stages = t.most_stages,
+                                .group = t.group,
+                                .split_k = t.split_k,
+                                .narrow_n = t.narrow_n,
+                                .narrow_columns = t.narrow_columns};
+    tried.desc = &d;
+    if (out->count < MATMUL_TILES && (!out->count || matmul_has_tile(&tried)))
+        out->all[out->count++] = (matmul_choice){t.m, t.n, d.sm90};
+}
+
+void matmul_list_sm90(const job *j, matmul_list *out)
+{
+    tile model = matmul_tile(j);
+    side s[2];
+    matmul_sides(j, model.is_swapped, s);
+    bool is_skinny = j->m <= 64;
+    uint32_t step = is_skinny ? 8 : s[RIGHT].is_mn ? 32 : column_step(j);
+    add_sm90(j, model, out);
+    for (int is_pingpong = 0; is_pingpong < 2; is_pingpong++)
+        for (uint32_t m = 64; m <= 256; m += 64)
+            for (uint32_t n = 256; n >= step; n -= step) {
+                tile t = model;
+                bool is_model = m == t.m && n == t.n && is_pingpong == t.is_pingpong;
+                // A skinny product's columns are one column of tiles, no wider than it takes.
+                if (is_model || (is_pingpong && m != 128) ||
+                    (is_skinny ? is_pingpong || n < model.n || n > 2 * model.n : n < 32))
+                    continue;
+                t.m = m;
+                t.n = n;
+                t.is_pingpong = is_pingpong;
+                t.narrow_n = t.narrow_columns = t.shift = 0;
+                add_sm90(j, tile_of(j, t, model.most_stages), out);
+            }
+}

@@ -307,9 +307,37 @@ typedef struct schedule { // as gemm_sm90.c has it
 // docs/performance.md).
 enum { LONG_CYCLES = 500000 };
 
-static kiln_status run_sm90(const job *j)
+// What the tuner has found takes the place of what the model would choose, if the kernel has it.
+// `desc` is where the description that asks for it goes.
+static job with_tuned(const job *j, kiln_matmul_desc *desc)
 {
+    job tuned = *j;
+    matmul_tuned *found =
+        j->desc->tile_m || j->desc->tile_n || j->list ? NULL : matmul_find_tuned(j, AT_SM90);
+    if (!found || (found->is_checked && !found->is_possible))
+        return tuned;
+    *desc = *j->desc;
+    desc->tile_m = found->choice.m;
+    desc->tile_n = found->choice.n;
+    desc->sm90 = found->choice.sm90;
+    tuned.desc = desc;
+    if (!found->is_checked) // another split of the sum would have other bits
+        found->is_possible = matmul_has_tile(&tuned) && has_room(&tuned) &&
+                             matmul_tile(&tuned).split_k == matmul_tile(j).split_k;
+    found->is_checked = true;
+    return found->is_possible ? tuned : *j;
+}
+
+static kiln_status run_sm90(const job *given)
+{
+    kiln_matmul_desc tuned;
+    const job chosen = with_tuned(given, &tuned), *j = &chosen;
     const kiln_matmul_desc *d = j->desc;
+    if (j->list) {
+        j->list->at = AT_SM90;
+        matmul_list_sm90(j, j->list);
+        return KILN_OK;
+    }
     uint32_t steps = matmul_steps(j);
     tile t = matmul_tile(j);
     side s[2];
@@ -450,14 +478,33 @@ static kiln_status refuse(const job *j, const char *kernel, const char *why)
                      kernel, why);
 }
 
-// Runs the tile that is asked for; else the first that fills the device, or the smallest. One whose
-// shared memory the device does not have is passed over, unless it is the last: the kernel knows
-// how much it takes.
-static kiln_status run_plain(const job *j, const char *name, const plain *ways, size_t count,
+static void list_way(matmul_list *to, const plain *w)
+{
+    for (size_t n = 0; n < to->count; n++)
+        if (to->all[n].m == w->m && to->all[n].n == w->n)
+            return;
+    if (to->count < MATMUL_TILES)
+        to->all[to->count++] = (matmul_choice){.m = w->m, .n = w->n};
+}
+
+// Runs the tile that is asked for; else the one that the tuner has found, if there is one; else the
+// first that fills the device, or the smallest. One whose shared memory the device does not have is
+// passed over, unless it is the last: the kernel knows how much it takes.
+static kiln_status run_plain(const job *j, matmul_at at, const plain *ways, size_t count,
                              uint32_t blocks, make_request *make)
 {
     const kiln_matmul_desc *d = j->desc;
     bool is_given = d->tile_m || d->tile_n;
+    const matmul_tuned *tuned = is_given || j->list ? NULL : matmul_find_tuned(j, at);
+    for (size_t n = 0; tuned && n < count; n++) {
+        op_request r = {.program = NULL};
+        const op_kernel *kernel;
+        if (ways[n].m != tuned->choice.m || ways[n].n != tuned->choice.n)
+            continue;
+        make(j, ways[n], &r);
+        if (!op_kernel_get(j->k, &r, &kernel) && kernel->shared_bytes <= j->k->caps.shared_bytes)
+            return launch_plain(j, kernel, ways[n]);
+    }
     for (size_t n = 0; n < count; n++) {
         const plain *w = &ways[n];
         uint64_t tiles = (uint64_t)ceil_div(j->m, w->m) * ceil_div(j->n, w->n) * j->batch;
@@ -472,10 +519,17 @@ static kiln_status run_plain(const job *j, const char *name, const plain *ways, 
         kiln_status status = op_kernel_get(j->k, &r, &kernel);
         if (status)
             return status;
-        if (kernel->shared_bytes <= j->k->caps.shared_bytes || is_last)
+        if (kernel->shared_bytes > j->k->caps.shared_bytes && !is_last)
+            continue;
+        if (!j->list)
             return launch_plain(j, kernel, *w);
+        list_way(j->list, w); // the one that it gets unasked, then all
+        j->list->at = at;
+        for (size_t i = 0; i < count; i++)
+            list_way(j->list, &ways[i]);
+        return KILN_OK;
     }
-    return refuse(j, name, "it has no such tile");
+    return refuse(j, matmul_at_names[at], "it has no such tile");
 }
 
 static void request_sm80(const job *j, plain way, op_request *out)
@@ -500,7 +554,7 @@ static kiln_status run_sm80(const job *j)
                                  {128, 128, 2, 2, 3, 128, true},
                                  {64, 64, 2, 2, 4, 128, true}};
     // Larger tiles are faster even where a quarter of the multiprocessors have none.
-    return run_plain(j, "sm_80", ways, COUNT(ways), j->device->multiprocessors * 3 / 4,
+    return run_plain(j, AT_SM80, ways, COUNT(ways), j->device->multiprocessors * 3 / 4,
                      request_sm80);
 }
 
@@ -519,7 +573,7 @@ static kiln_status run_f32(const job *j)
 {
     static const plain ways[] = {{.m = 128, .n = 128}, {.m = 64, .n = 64}, {.m = 32, .n = 32}};
     size_t first = j->k->caps.sm ? 0 : 1;
-    return run_plain(j, "f32", ways + first, COUNT(ways) - first, j->device->multiprocessors,
+    return run_plain(j, AT_F32, ways + first, COUNT(ways) - first, j->device->multiprocessors,
                      request_f32);
 }
 
@@ -574,7 +628,7 @@ static kiln_status run_cpu(const job *j)
 #undef WAY
     enum { TILES_OF_A_CORE = 3 };
     const plain *from = j->m > 4 ? ways : j->m > 1 ? few : one;
-    return run_plain(j, "cpu", from, j->m > 4 ? COUNT(ways) : COUNT(few),
+    return run_plain(j, AT_CPU, from, j->m > 4 ? COUNT(ways) : COUNT(few),
                      j->device->multiprocessors * TILES_OF_A_CORE, request_cpu);
 }
 
@@ -595,7 +649,7 @@ static kiln_status run_portable(const job *j)
     bool is_large = j->k->caps.sm >= 80 && !transposes_bytes;
     size_t first = j->k->caps.sm ? (is_large ? 0 : 3) : j->k->caps.is_host ? 5 : 4;
     size_t count = first == 0 ? 3 : first == 3 ? 2 : 1;
-    return run_plain(j, "portable", ways + first, count, j->device->multiprocessors,
+    return run_plain(j, AT_PORTABLE, ways + first, count, j->device->multiprocessors,
                      request_portable);
 }
 
@@ -612,7 +666,7 @@ static kiln_status run_strided(const job *j)
     enum { TILE = 32, MOST = 65535 }; // blocks along y
     op_request r = {.program = &gemm_strided};
     set_types(j, false, false, &r);
-    if (d->tile_m || d->tile_n)
+    if (d->tile_m || d->tile_n || j->list)
         return refuse(j, "strided", "it has no such tile");
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
@@ -667,7 +721,7 @@ static kiln_status run(const job *j)
                                  : run_portable(j);
 }
 
-kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
+static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *list)
 {
     if (!handle_is(HANDLE_CONTEXT, k))
         return error_bad_handle(HANDLE_CONTEXT, k);
@@ -687,7 +741,23 @@ kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
         status = check(&p.job);
     for (uint64_t n = 0; n < p.count && !status; n++) {
         job j = matmul_job(&p, n);
+        j.list = list;
         status = run(&j);
+        if (list && !status)
+            matmul_name(&j, list->at, list->program, list->shape);
+        if (list)
+            break;
     }
     return status;
+}
+
+kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc)
+{
+    return start(k, desc, NULL);
+}
+
+kiln_status matmul_list_tiles(kiln *k, const kiln_matmul_desc *desc, matmul_list *out)
+{
+    *out = (matmul_list){.count = 0};
+    return start(k, desc, out);
 }

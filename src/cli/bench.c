@@ -43,7 +43,7 @@ static const struct type_name {
 // --- data
 
 // Small numbers of every type by their bits: floats around 1 of both signs, bytes in -8 … 7.
-static void fill_random(kiln_type type, uint8_t *to, size_t bytes)
+void bench_fill_random(kiln_type type, uint8_t *to, size_t bytes)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
     for (size_t i = 0; i < bytes; i++) {
@@ -72,7 +72,7 @@ static kiln_status new_buffer(bench *b, kiln_type type, size_t count, bool is_in
     uint8_t *data = is_input ? malloc(bytes) : NULL;
     if (!data)
         return KILN_OK;
-    fill_random(type, data, bytes);
+    bench_fill_random(type, data, bytes);
     status = kiln_write(*out, 0, data, count);
     free(data);
     return status;
@@ -232,18 +232,24 @@ static bool read_sizes(bench *b, const char *list)
     return b->size_count > 0;
 }
 
-static bool read_type(bench *b, const char *name, bool is_matmul)
+bool bench_read_type(const char *name, kiln_type *type, kiln_type *out, bool *is_tf32)
 {
-    for (size_t i = 0; i < COUNT(types); i++) {
-        bool fits = is_matmul || i < 2 || !strcmp(name, "f32");
-        if (!strcmp(types[i].name, name) && fits) {
-            b->type = types[i].type;
-            b->out = types[i].out;
-            b->is_tf32 = types[i].is_tf32;
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (!strcmp(types[i].name, name)) {
+            *type = types[i].type;
+            *out = types[i].out;
+            *is_tf32 = types[i].is_tf32;
             return true;
         }
-    }
     return false;
+}
+
+static bool read_type(bench *b, const char *name, bool is_matmul)
+{
+    if (!bench_read_type(name, &b->type, &b->out, &b->is_tf32))
+        return false;
+    bool has_attention = b->type == KILN_BF16 || b->type == KILN_F16 || b->type == KILN_F32;
+    return is_matmul || (has_attention && !b->is_tf32);
 }
 
 static bool read_tile(bench *b, const char *word)

@@ -14,6 +14,11 @@ typedef struct bench_times {
 typedef kiln_status bench_call(void *user, int round);
 kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *out);
 
+// Types of a product's operands and result by the name that --type has: "tf32"; false: none.
+bool bench_read_type(const char *name, kiln_type *type, kiln_type *out, bool *is_tf32);
+// Small numbers of the type, the same each time.
+void bench_fill_random(kiln_type type, uint8_t *to, size_t bytes);
+
 int bench_kernel(int argc, char **argv);               // bench_kernel.c
 int bench_op(const char *name, int argc, char **argv); // bench_op.c: a row of ops.def
 int bench_list(int argc, char **argv);                 // its cases, of all ops

@@ -111,8 +111,13 @@ int cli_tune(int argc, char **argv)
                : about == OPT_import ? import_from(args.given[OPT_import])
                                      : list();
     bool is_file = first && (file_exists(first) || strpbrk(first, "./") || !strcmp(first, "-"));
-    if (is_file)
+    if (first && !strcmp(first, "matmul"))
+        return tune_op(argc, argv);
+    if (is_file) {
+        if (args.given[OPT_tune_type] || args.given[OPT_layout])
+            return cli_usage("tune", "--type and --layout are for ops, not for a file");
         return tune_kernel(argc, argv);
+    }
     if (!first)
         return cli_usage("tune", "which file, or which op?");
     return cli_usage("tune", "there is no op '%s' that can be tuned, and no such file", first);

@@ -1,5 +1,5 @@
 // rt/tuned: lines of tables, what is found for which sizes, broken and random texts, many writers
-// at once, and compiles that ask for tuned values.
+// at once, compiles that ask for tuned values, and products whose tile was tuned.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "kiln/kiln.h"
+#include "kiln/ops.h"
+#include "ops/op.h"
 #include "rt/tuned/tuned.h"
 #include "tests/test.h"
 
@@ -137,9 +139,9 @@ TEST(tuned_broken_lines_are_counted_and_left_out)
     tuned_table t = {0};
     const char *good = "GPU\t13000\tp\tn=1\tTILE=2\t1\t2\t3\t4";
     for (size_t n = 0; n < sizeof broken / sizeof *broken; n++) {
-        char text[400];
-        snprintf(text, sizeof text, "%s\n\n# comment\n%s", broken[n], good);
-        assert_true(tuned_read(&t, text, strlen(text)));
+        char lines[400];
+        snprintf(lines, sizeof lines, "%s\n\n# comment\n%s", broken[n], good);
+        assert_true(tuned_read(&t, lines, strlen(lines)));
         assert_int_equal(t.broken, n + 1);
         assert_int_equal(t.count, 1);
     }
@@ -163,19 +165,19 @@ TEST(tuned_random_texts_read_back)
     uint64_t seed = 7;
     size_t rows = 0;
     for (int round = 0; round < 3000; round++) {
-        char text[600];
-        size_t len = next(&seed) % sizeof text;
+        char lines[600];
+        size_t len = next(&seed) % sizeof lines;
         for (size_t n = 0; n < len; n++)
-            text[n] = pieces[next(&seed) % (sizeof pieces - 1)];
+            lines[n] = pieces[next(&seed) % (sizeof pieces - 1)];
         size_t at = len > sizeof line ? next(&seed) % (len - sizeof line) : 0;
         if (len > sizeof line && round % 2) { // a line that is fine, but for a byte or two
-            memcpy(text + at, line, sizeof line - 1);
+            memcpy(lines + at, line, sizeof line - 1);
             for (uint64_t n = next(&seed) % 3; n; n--)
-                text[at + next(&seed) % sizeof line] = pieces[next(&seed) % (sizeof pieces - 1)];
+                lines[at + next(&seed) % sizeof line] = pieces[next(&seed) % (sizeof pieces - 1)];
         }
         tuned_table first = {0}, second = {0};
         size_t first_len = 0, second_len = 0;
-        assert_true(tuned_read(&first, text, len));
+        assert_true(tuned_read(&first, lines, len));
         char *written = tuned_write(&first, &first_len);
         assert_non_null(written);
         assert_true(tuned_read(&second, written, first_len));
@@ -255,12 +257,12 @@ static const char source[] = "#include <kiln/kernel.h>\n"
                              "kernel block(TILE) void scale(f32 *x, i32 n)\n"
                              "{ i32 i = (i32)global_x(); if (i < n) x[i] *= (f32)STEP; }\n";
 
-static void keep(kiln *k, const char *text, const char *kernel, const char *choice)
+static void keep(kiln *k, const char *lines, const char *kernel, const char *choice)
 {
     char program[TUNED_PROGRAM], device[TUNED_FIELD], why[200];
     int driver;
     assert_int_equal(tuned_device(k, device, &driver), KILN_OK);
-    tuned_program(text, strlen(text), NULL, kernel, program);
+    tuned_program(lines, strlen(lines), NULL, kernel, program);
     tuned_row row = row_of(device, program, "n=1000", choice);
     row.driver = driver;
     tuned_table t = {0};
@@ -324,4 +326,91 @@ TEST(tuned_words_that_make_no_sense_are_refused)
         assert_string_equal(kiln_last_error(k)->code, "K6003");
     }
     kiln_close(k);
+}
+
+// --- products
+
+static void see_tile(void *user, const op_program *program, const char *const *define,
+                     const char *const *tune)
+{
+    (void)program;
+    (void)define;
+    for (; *tune; tune++)
+        if (!strncmp(*tune, "TILE=", 5))
+            *(int *)user = atoi(*tune + 5);
+}
+
+// The tile of an f32 product on a fresh interpreter, which must give the right result.
+static int tile_of_product(void)
+{
+    enum { M = 64, N = 96, K = 64 };
+    static float a[M * K], b[K * N], c[M * N];
+    int tile = 0;
+    kiln *k;
+    kiln_buffer *buffers[3];
+    for (int n = 0; n < M * K; n++)
+        a[n] = (float)(n % 7 - 3);
+    for (int n = 0; n < K * N; n++)
+        b[n] = (float)(n % 5 - 2);
+    assert_int_equal(kiln_open("interp", &k), KILN_OK);
+    assert_int_equal(op_see_variants(k, see_tile, &tile), KILN_OK);
+    assert_int_equal(kiln_buffer_new(k, KILN_F32, M * K, &buffers[0]), KILN_OK);
+    assert_int_equal(kiln_buffer_new(k, KILN_F32, K * N, &buffers[1]), KILN_OK);
+    assert_int_equal(kiln_buffer_new(k, KILN_F32, M * N, &buffers[2]), KILN_OK);
+    assert_int_equal(kiln_write(buffers[0], 0, a, M * K), KILN_OK);
+    assert_int_equal(kiln_write(buffers[1], 0, b, K * N), KILN_OK);
+    kiln_matmul_desc desc = {.a = KILN_VIEW(buffers[0], M, K),
+                             .b = KILN_VIEW(buffers[1], K, N),
+                             .out = KILN_VIEW(buffers[2], M, N)};
+    for (int round = 0; round < 2; round++) // the second is warm
+        assert_int_equal(kiln_matmul(k, &desc), KILN_OK);
+    assert_int_equal(kiln_read(buffers[2], 0, c, M * N), KILN_OK);
+    for (int row = 0; row < M; row++)
+        for (int column = 0; column < N; column++) {
+            float sum = 0;
+            for (int n = 0; n < K; n++)
+                sum += a[row * K + n] * b[n * N + column];
+            assert_true(sum == c[row * N + column]);
+        }
+    kiln_close(k);
+    return tile;
+}
+
+static void keep_tile(const char *program, const char *shape, const char *choice)
+{
+    kiln *k;
+    char device[TUNED_FIELD], why[200];
+    int driver;
+    tuned_table t = {0};
+    assert_int_equal(kiln_open("interp", &k), KILN_OK);
+    assert_int_equal(tuned_device(k, device, &driver), KILN_OK);
+    kiln_close(k);
+    tuned_row row = row_of(device, program, shape, choice);
+    row.driver = driver;
+    assert_true(tuned_add(&t, &row));
+    assert_true(tuned_merge(&t, why, sizeof why));
+    tuned_free(&t);
+}
+
+TEST(tuned_products_take_the_tile_that_was_found)
+{
+    start();
+    const char *program = "matmul:f32:f32:f32:nn:none", *shape = "m=64 n=96 k=64 batch=1";
+    assert_int_equal(tile_of_product(), 64);
+    keep_tile("matmul:f32:f32:f32:nt:none", shape, "tile_m=32 tile_n=32"); // another layout
+    keep_tile(program, "m=64 n=96 k=65 batch=1", "tile_m=32 tile_n=32");   // another size
+    assert_int_equal(tile_of_product(), 64);
+    keep_tile(program, shape, "tile_m=32 tile_n=32");
+    assert_int_equal(tile_of_product(), 32);
+    setenv("KILN_TUNED", "off", 1);
+    assert_int_equal(tile_of_product(), 64);
+    setenv("KILN_TUNED", "on", 1);
+    // Rows that no kernel has.
+    static const char *const odd[] = {"tile_m=7 tile_n=7", "tile_m=-1 tile_n=32", "model=1", "",
+                                      "tile_m=99999999999 tile_n=32"};
+    for (size_t n = 0; n < sizeof odd / sizeof *odd; n++) {
+        keep_tile(program, shape, odd[n]);
+        assert_int_equal(tile_of_product(), 64);
+    }
+    end();
 }
