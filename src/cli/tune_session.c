@@ -3,6 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/knobs.h"
 #include "base/term.h"
@@ -20,21 +21,36 @@ enum { ROUNDS = 9, LEAST_ROUNDS = 3, MOST_PER_ROUND = 1000 };
 static volatile sig_atomic_t interrupted;
 static kiln *volatile running;
 
-// The second may reach a launch that began just after the first; a third ends the process.
-static void on_interrupt(int number)
+static void cancel(void)
 {
-    interrupted++;
-    if (running)
-        kiln_cancel(running);
-    if (interrupted > 1)
-        signal(number, SIG_DFL);
+    if (!running)
+        return;
+    kiln_cancel(running);
+    alarm(1); // a launch that begins just now does not see it: again
 }
 
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+    cancel();
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    cancel();
+}
+
+// A second Ctrl-C ends the process.
 void tune_catch_interrupt(kiln *k)
 {
     kiln_device_info info;
+    alarm(0);
     running = k && !kiln_device_info_of(k, &info) && info.caps.can_cancel ? k : NULL;
-    struct sigaction action = {.sa_handler = k ? on_interrupt : SIG_DFL};
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = k ? on_alarm : SIG_DFL}, NULL);
+    struct sigaction action = {.sa_handler = k ? on_interrupt : SIG_DFL,
+                               .sa_flags = k ? (int)SA_RESETHAND : 0};
     sigaction(SIGINT, &action, NULL);
 }
 
