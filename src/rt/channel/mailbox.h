@@ -1,140 +1,85 @@
-// Mailboxes: how the warps of a GPU call the host while they run. One writer for every word that
-// both sides see, no read-modify-write across the bus, no fence on the way of a call.
+// Mailboxes: how the warps of a GPU call the host while they run. This is what both sides know: the
+// layout, the numbers of calls, the codes. The GPU's side is mailbox_warp.h, the host's
+// mailbox_host.c; docs/hostcalls.md explains the protocol and its proof.
 //
 // A mailbox is a header, rows of request words and rows of reply words in host memory that the GPU
-// maps, and a word `own` in the GPU's memory. Every word of 8 bytes is {sequence number, 32 bits}:
-// it proves by itself to which call it belongs, so words may arrive in any order. Rows hold word r
-// of all 32 lanes side by side: one access of the warp is one row of 256 bytes.
+// maps, and a word `own` in the GPU's memory. A shared word has one writer, and no word that both
+// sides see is exchanged. Every word is {number of the call, 32 bits}: it proves by itself to which
+// call it belongs, so words may arrive in any order, and a call needs no fence. A row holds the
+// same word of all 32 lanes: one access of the warp is 256 bytes.
 //
-//   own       who      meaning
-//   s         GPU      free; the last call was number s
-//   BUSY      GPU      a warp has it
-//   s|GIVEN_UP GPU     the caller went away; the host may still write the reply of call s
+//   own             meaning
+//   s               free; the last call was number s
+//   BUSY            a warp has it
+//   s | GIVEN_UP    the caller left; free as soon as the host is through with s (`done`)
 //
-// A call: exchange own with BUSY (acquire, device scope); s + 1 is the call's number; the lanes
-// store their request words, the leader the header; all poll their reply words until each carries
-// the number; own = s + 1 (release). The host looks at headers, skips a call whose words are not
-// all there yet, copies them out, acts, stores the reply words and then `done` (release).
-//
-// Time-out: own = s|GIVEN_UP, cancel = s. Who meets that in a claim takes the mailbox only when
-// `done` says that the host is through with s. So no mailbox is used again while the host may
-// still write to it.
+// The upper half of a free `own` is how long the next caller waits before it polls.
 #ifndef KILN_CHANNEL_MAILBOX_H
 #define KILN_CHANNEL_MAILBOX_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "word.h"
 
-enum { MAILBOX_LANES = 32, MAILBOX_ROWS = 34 }; // a status, 128 bytes, and what is left
+#ifndef MAILBOX_ROWS
+#    define MAILBOX_ROWS       34 // a status, 128 bytes, and what is left
+#    define MAILBOX_LANES      32
+#    define MAILBOX_LAST       (UINT32_MAX - 1) // the number after it is 1
+// how long a caller waits, in cycles of the GPU
+#    define MAILBOX_FIRST_POLL 6000 // most before the first poll
+#    define MAILBOX_NAP        400  // between polls, doubling up to
+#    define MAILBOX_LONG_NAP   8000
+#endif
+
 #define MAILBOX_BUSY     UINT64_MAX
-#define MAILBOX_GIVEN_UP (UINT64_C(1) << 32)
+#define MAILBOX_GIVEN_UP (UINT64_C(1) << 63)
+
+// What became of a call; the codes up to OTHER are the host's, in row 0 of the reply.
+enum {
+    MAILBOX_OK,
+    MAILBOX_BAD,            // the host does not know such a call
+    MAILBOX_CANCELLED,      // the host is closing, or the caller has left
+    MAILBOX_OTHER = 16,     // from here on a function's own
+    MAILBOX_TIMED_OUT = -1, // the caller's: it has waited long enough
+    MAILBOX_HOST_DOWN = -2  // nobody serves mailboxes any more
+};
+
+// A call's second header word.
+#define MAILBOX_FUNCTION(bits) ((bits)&0xffffu)
+#define MAILBOX_ROWS_OUT(bits) ((bits) >> 16 & 63)
+#define MAILBOX_ROWS_IN(bits)  ((bits) >> 22 & 63)
+#define MAILBOX_IS_BULK        (UINT32_C(1) << 28) // data beside the rows: fences are needed
+#define MAILBOX_KIND(function, rows_out, rows_in)                                                  \
+    ((uint32_t)(function) | (uint32_t)(rows_out) << 16 | (uint32_t)(rows_in) << 22)
 
 typedef struct mailbox { // host memory, mapped
-    uint64_t header[2];  // GPU: {s, lanes}, {s, function}
-    uint32_t cancel;     // GPU
-    uint32_t unused[11];
-    uint32_t done; // host, on a line of its own
-    uint32_t unused_too[15];
+    uint64_t header[2];  // GPU: {s, lanes}, {s, kind}
+    uint64_t cancel;     // GPU: s, when the caller has left
+    uint64_t unused[5];
+    uint64_t done; // host: s, when it will not write to s any more; on a line of its own
+    uint64_t unused_too[7];
     uint64_t request[MAILBOX_ROWS][MAILBOX_LANES]; // GPU
     uint64_t reply[MAILBOX_ROWS][MAILBOX_LANES];   // host; row 0 is the status
 } mailbox;
 
-// --- accesses. The GPU's are ld and st .relaxed.sys, atom.exch.acquire.gpu, st.release.gpu.
-static inline uint64_t mailbox_load(const uint64_t *word)
+static inline uint32_t mailbox_least(uint32_t a, uint32_t b)
 {
-    return __atomic_load_n(word, __ATOMIC_RELAXED);
+    return a < b ? a : b;
 }
-static inline void mailbox_store(uint64_t *word, uint32_t sequence, uint32_t bits)
+static inline uint64_t mailbox_word(uint32_t number, uint32_t bits)
 {
-    __atomic_store_n(word, (uint64_t)bits << 32 | sequence, __ATOMIC_RELAXED);
+    return (uint64_t)bits << 32 | number;
 }
-static inline bool mailbox_is(uint64_t word, uint32_t sequence)
+static inline uint32_t mailbox_number(uint64_t word)
 {
-    return (uint32_t)word == sequence;
+    return (uint32_t)word;
+}
+static inline uint32_t mailbox_bits(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
 }
 // 0 is what fresh memory holds, and all ones is BUSY's: no call has these numbers.
-static inline uint32_t mailbox_after(uint32_t sequence)
+static inline uint32_t mailbox_after(uint32_t number)
 {
-    sequence++;
-    return sequence == 0 || sequence == UINT32_MAX ? 1 : sequence;
-}
-
-// --- the GPU's side, for the leader of a warp
-// The number of the new call, or 0: somebody has it.
-static inline uint32_t mailbox_claim(uint64_t *own, const mailbox *m)
-{
-    uint64_t was = __atomic_exchange_n(own, MAILBOX_BUSY, __ATOMIC_ACQUIRE);
-    if (was == MAILBOX_BUSY)
-        return 0;
-    uint32_t last = (uint32_t)was;
-    if (was & MAILBOX_GIVEN_UP && __atomic_load_n(&m->done, __ATOMIC_ACQUIRE) != last) {
-        __atomic_store_n(own, was, __ATOMIC_RELEASE); // still the host's
-        return 0;
-    }
-    return mailbox_after(last);
-}
-static inline void mailbox_post(mailbox *m, uint32_t sequence, uint32_t lanes, uint32_t function)
-{
-    mailbox_store(&m->header[0], sequence, lanes);
-    mailbox_store(&m->header[1], sequence, function);
-}
-static inline void mailbox_release(uint64_t *own, uint32_t sequence)
-{
-    __atomic_store_n(own, (uint64_t)sequence, __ATOMIC_RELEASE);
-}
-static inline void mailbox_give_up(uint64_t *own, mailbox *m, uint32_t sequence)
-{
-    __atomic_store_n(&m->cancel, sequence, __ATOMIC_RELAXED);
-    __atomic_store_n(own, sequence | MAILBOX_GIVEN_UP, __ATOMIC_RELEASE);
-}
-// A lane's own reply words; false: not all are there.
-static inline bool mailbox_poll(const mailbox *m, uint32_t sequence, uint32_t lane, uint32_t rows,
-                                uint32_t *words)
-{
-    bool is_there = true;
-    for (uint32_t r = 0; r < rows; r++) {
-        uint64_t word = mailbox_load(&m->reply[r][lane]);
-        is_there &= mailbox_is(word, sequence);
-        words[r] = (uint32_t)(word >> 32);
-    }
-    return is_there;
-}
-
-// --- the host's side; `served` is the number of the last call that was answered
-typedef struct mailbox_call {
-    uint32_t sequence, lanes, function;
-    uint32_t words[MAILBOX_ROWS][MAILBOX_LANES];
-} mailbox_call;
-
-// A new call whose words are all there, copied out. `rows_of` gives the request rows of a function,
-// or a negative number for one that does not exist: then only the header counts.
-static inline bool mailbox_find(const mailbox *m, uint32_t served,
-                                int (*rows_of)(uint32_t function), mailbox_call *out)
-{
-    uint64_t first = mailbox_load(&m->header[0]), second = mailbox_load(&m->header[1]);
-    uint32_t sequence = (uint32_t)first;
-    if (!sequence || sequence == served || !mailbox_is(second, sequence))
-        return false;
-    *out = (mailbox_call){sequence, (uint32_t)(first >> 32), (uint32_t)(second >> 32), {{0}}};
-    int rows = rows_of(out->function);
-    for (int r = 0; r < rows && r < MAILBOX_ROWS; r++)
-        for (uint32_t left = out->lanes; left; left &= left - 1) {
-            uint32_t lane = (uint32_t)__builtin_ctz(left);
-            uint64_t word = mailbox_load(&m->request[r][lane]);
-            if (!mailbox_is(word, sequence))
-                return false; // on its way: look again later
-            out->words[r][lane] = (uint32_t)(word >> 32);
-        }
-    return true;
-}
-static inline void mailbox_reply(mailbox *m, uint32_t sequence, uint32_t lane, uint32_t row,
-                                 uint32_t bits)
-{
-    mailbox_store(&m->reply[row][lane], sequence, bits);
-}
-static inline void mailbox_finish(mailbox *m, uint32_t sequence)
-{
-    __atomic_store_n(&m->done, sequence, __ATOMIC_RELEASE);
+    return number >= MAILBOX_LAST ? 1 : number + 1;
 }
 
 #endif

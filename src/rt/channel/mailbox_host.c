@@ -1,0 +1,126 @@
+// The host's side of mailboxes. The GPU may change a mailbox at any time, so every word is loaded
+// once, and what was loaded is what is checked and used. Start reading at mailbox_run.
+#include "rt/channel/mailbox_host.h"
+
+void mailbox_answer(const mailbox_packet *call)
+{
+    mailbox *box = call->box;
+    uint32_t rows = mailbox_least(MAILBOX_ROWS_IN(call->kind), MAILBOX_ROWS);
+    // Numbers begin again after the last one: no old reply may look like one of a later call.
+    if (call->number == 1 || call->number == MAILBOX_LAST)
+        for (uint32_t r = 0; r < MAILBOX_ROWS; r++)
+            for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+                word_store(&box->reply[r][l], (uint64_t)0);
+    if (call->kind & MAILBOX_IS_BULK)
+        word_fence();
+    for (uint32_t r = 0; r < rows; r++) // the last word of the last row last: the caller polls it
+        for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+            if (call->lanes >> l & 1)
+                word_store(&box->reply[r][l], mailbox_word(call->number, call->words[r][l]));
+    word_store_release(&box->done, (uint64_t)call->number);
+}
+
+static void refuse(mailbox_packet *call, uint32_t status)
+{
+    for (uint32_t r = 0; r < MAILBOX_ROWS; r++)
+        for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+            call->words[r][l] = r ? 0 : status;
+    mailbox_answer(call);
+}
+
+// A new call whose header is there.
+static bool find(mailbox *box, uint32_t taken, mailbox_packet *call)
+{
+    uint64_t first = word_load_acquire(&box->header[0]); // what a fence was before is there, too
+    uint32_t number = mailbox_number(first);
+    if (!number || number > MAILBOX_LAST || number == taken)
+        return false;
+    uint64_t second = word_load(&box->header[1]);
+    if (mailbox_number(second) != number)
+        return false;
+    call->box = box;
+    call->number = number;
+    call->lanes = mailbox_bits(first);
+    call->kind = mailbox_bits(second);
+    return true;
+}
+
+// All request words of the call; false: some are on their way.
+static bool copy(mailbox_packet *call)
+{
+    for (uint32_t r = 0; r < MAILBOX_ROWS_OUT(call->kind); r++)
+        for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
+            if (!(call->lanes >> l & 1))
+                continue;
+            uint64_t word = word_load(&call->box->request[r][l]);
+            if (mailbox_number(word) != call->number)
+                return false;
+            call->words[r][l] = mailbox_bits(word);
+        }
+    return true;
+}
+
+void mailbox_host_start(mailbox_host *host)
+{
+    for (uint32_t b = host->first; b < host->end; b++)
+        host->taken[b] = mailbox_number(word_load(&host->boxes[b].done));
+}
+
+static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet *call)
+{
+    const mailbox_functions *f = host->functions;
+    if (!find(&host->boxes[b], host->taken[b], call))
+        return false;
+    bool is_known =
+        call->lanes != 0 && f->kind(f->user, MAILBOX_FUNCTION(call->kind)) == call->kind &&
+        MAILBOX_ROWS_OUT(call->kind) <= MAILBOX_ROWS && MAILBOX_ROWS_IN(call->kind) <= MAILBOX_ROWS;
+    if (is_known && !copy(call))
+        return false; // look again in the next round; the others do not wait for it
+    host->taken[b] = call->number;
+    if (!is_known)
+        refuse(call, MAILBOX_BAD);
+    else if (is_closing || word_load(&call->box->cancel) == call->number)
+        refuse(call, MAILBOX_CANCELLED);
+    else if (f->serve(f->user, call))
+        mailbox_answer(call);
+    return true;
+}
+
+static uint32_t round_of(mailbox_host *host, uint64_t state, mailbox_packet *call)
+{
+    uint32_t found = 0;
+    for (uint32_t b = host->first; b < host->end; b++)
+        found += look(host, b, (state & MAILBOX_CLOSING) != 0, call);
+    if (host->beat)
+        word_count(host->beat);
+    return found;
+}
+
+uint32_t mailbox_round(mailbox_host *host, mailbox_packet *call)
+{
+    return round_of(host, word_load_acquire(host->state), call);
+}
+
+void mailbox_run(mailbox_host *host, mailbox_packet *call)
+{
+    uint32_t idle = 0;
+    for (;;) {
+        uint64_t state = word_load_acquire(host->state); // before the round: it may be the last
+        if (round_of(host, state, call))
+            idle = 0;
+        else if (state & MAILBOX_STOPPED)
+            return;
+        else
+            word_idle(&idle);
+    }
+}
+
+void mailbox_close(uint64_t *state)
+{
+    word_store_release(state, word_load(state) | MAILBOX_CLOSING);
+}
+
+void mailbox_stop(uint64_t *state)
+{
+    word_store_release(state, word_load(state) | MAILBOX_STOPPED);
+}
