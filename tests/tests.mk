@@ -134,10 +134,23 @@ $(E)/ops: $(T)/ops_main.o $(filter-out $(OLD_LIST),$(OP_SUITE_OBJ)) $(OP_EXTENSI
 $(E)/kiln: $(filter-out $(OLD_LIST),$(CLI_OBJ)) $(E)/devices.o $(E)/device.o $(OP_EXTENSION) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -Wl,--wrap=embed_find $^ -o $@ $(LIBS)
 
+# --- the mailbox protocol under a model checker, which switches stacks: no sanitizer follows that
+MODEL_FLAGS = $(filter-out -fsanitize% -fno-sanitize%,$(TEST_FLAGS))
+MODEL_OBJ  := $(addprefix $(T)/model/,actors.o thread.o store.o memory.o tidy.o explore.o main.o)
+$(T)/model/%.o: tests/model/%.c Makefile tests/tests.mk
+	@mkdir -p $(@D)
+	$(call Q,cc  )$(KILN_CC) $(MODEL_FLAGS) -MMD -MP -c $< -o $@
+$(T)/model/model: $(MODEL_OBJ)
+	$(call Q,link)$(KILN_CC) $(MODEL_FLAGS) $^ -o $@
+# All states of 4 warps and 4 mailboxes; minutes, and gigabytes of memory. Its output is kept in tests/model/proved.txt.
+.PHONY: prove
+prove: $(T)/model/model
+	@MODEL_CC='$(KILN_CC)' sh tests/model/run $(BUILD) prove
+
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/ops $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/ops $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 

@@ -1,0 +1,133 @@
+// Worlds that nobody can tell apart become one: messages that no thread can read any more are
+// dropped, threads that have ended lose their views, and warps are sorted. Warps run the same
+// source and differ in nothing but the tags of their calls, which are renamed with them.
+#include <string.h>
+
+#include "tests/model/memory.h"
+
+static bool is_user(const world *w, uint32_t a, uint32_t b)
+{
+    const actor *who = &w->actors[a];
+    if (who->is_over || who->is_dead)
+        return false;
+    if (who->role == ACTOR_HOST && b != MODEL_BOXES) {
+        uint32_t n = model_now.boxes, h = who->lane;
+        return b >= h * n / model_now.hosts && b < (h + 1) * n / model_now.hosts;
+    }
+    return who->role != ACTOR_PROGRAM || b == MODEL_BOXES;
+}
+
+static bool is_user_of(const world *w, uint32_t a, uint32_t b, uint32_t at)
+{
+    if (b != MODEL_BOXES)
+        return is_user(w, a, b);
+    return is_user(w, a, b) && (w->actors[a].role == ACTOR_WARP) == (at == AT_DEAD);
+}
+
+static uint8_t less(uint8_t index, uint32_t by)
+{
+    return (uint8_t)(index > by ? index - by : 0);
+}
+
+static void drop_old(world *w, uint32_t b, uint32_t at)
+{
+    word *x = &w->boxes[b].words[at];
+    uint32_t old = x->count - 1u;
+    for (uint32_t a = 0; a < w->actor_count; a++)
+        if (is_user_of(w, a, b, at) && w->actors[a].now.of[b][at] < old)
+            old = w->actors[a].now.of[b][at];
+    if (!old)
+        return;
+    memmove(&x->m[0], &x->m[old], (x->count - old) * sizeof x->m[0]);
+    x->count = (uint8_t)(x->count - old);
+    for (uint32_t a = 0; a < w->actor_count; a++) {
+        actor *who = &w->actors[a];
+        who->now.of[b][at] = less(who->now.of[b][at], old);
+        who->released.of[b][at] = less(who->released.of[b][at], old);
+        who->seen.of[b][at] = less(who->seen.of[b][at], old);
+    }
+    for (uint32_t n = 0; n < AT_WORDS; n++)
+        for (uint32_t k = 0; k < w->boxes[b].words[n].count; k++) {
+            message *m = &w->boxes[b].words[n].m[k];
+            if (m->has_view == VIEW_BOX)
+                m->view[at] = less(m->view[at], old);
+        }
+}
+
+static void forget_views(world *w)
+{
+    for (uint32_t a = 0; a < w->actor_count; a++) {
+        actor *who = &w->actors[a];
+        if (who->is_over || who->is_dead) {
+            memset(&who->now, 0, sizeof who->now);
+            memset(&who->released, 0, sizeof who->released);
+            memset(&who->seen, 0, sizeof who->seen);
+            memset(who->tags, 0, sizeof who->tags);
+        }
+        for (uint32_t b = 0; b <= MODEL_BOXES; b++)
+            if (!is_user(w, a, b))
+                memset(who->now.of[b], 0, AT_WORDS);
+    }
+    // A view that says nothing is none.
+    static const uint8_t nothing[AT_WORDS];
+    for (uint32_t b = 0; b <= MODEL_BOXES; b++)
+        for (uint32_t at = 0; at < AT_WORDS; at++)
+            for (uint32_t k = 0; k < w->boxes[b].words[at].count; k++) {
+                message *m = &w->boxes[b].words[at].m[k];
+                if (m->has_view == VIEW_BOX && memcmp(m->view, nothing, AT_WORDS) == 0)
+                    m->has_view = VIEW_NONE;
+            }
+}
+
+static uint8_t renamed(uint8_t tag, const uint8_t *place)
+{
+    if (!tag)
+        return 0;
+    return (uint8_t)(place[(tag - 1) / MODEL_CALLS] * MODEL_CALLS + (tag - 1) % MODEL_CALLS + 1);
+}
+
+static void sort_warps(world *w)
+{
+    uint8_t order[MODEL_WARPS], place[MODEL_WARPS];
+    uint32_t lanes = model_now.lanes;
+    bool is_sorted = true;
+    for (uint8_t n = 0; n < model_now.warps; n++) {
+        uint8_t at = n;
+        for (; at > 0; at--) {
+            if (memcmp(&w->actors[order[at - 1] * lanes], &w->actors[n * lanes],
+                       lanes * sizeof(actor)) <= 0)
+                break;
+            order[at] = order[at - 1];
+            is_sorted = false;
+        }
+        order[at] = n;
+    }
+    if (is_sorted)
+        return;
+    actor old[MODEL_WARPS * MODEL_LANES];
+    memcpy(old, w->actors, model_now.warps * lanes * sizeof(actor));
+    for (uint8_t n = 0; n < model_now.warps; n++) {
+        memcpy(&w->actors[n * lanes], &old[order[n] * lanes], lanes * sizeof(actor));
+        place[order[n]] = n;
+    }
+    for (uint32_t a = model_now.warps * lanes; a < w->actor_count; a++)
+        for (uint32_t at = 0; at < AT_WORDS; at++)
+            w->actors[a].tags[at] = renamed(w->actors[a].tags[at], place);
+    for (uint32_t b = 0; b < model_now.boxes; b++)
+        for (uint32_t at = 0; at < AT_WORDS; at++)
+            for (uint32_t k = 0; k < w->boxes[b].words[at].count; k++) {
+                message *m = &w->boxes[b].words[at].m[k];
+                m->tag = renamed(m->tag, place);
+            }
+}
+
+void world_tidy(world *w)
+{
+    for (uint32_t b = 0; b <= MODEL_BOXES; b++)
+        for (uint32_t at = 0; at < AT_WORDS; at++)
+            if (w->boxes[b].words[at].count > 1)
+                drop_old(w, b, at);
+    forget_views(w);
+    if (model_now.warps > 1)
+        sort_warps(w);
+}
