@@ -1,8 +1,10 @@
 // <stdlib.h> for kernels: memory, numbers from text, quotients, sorting and searching, a generator
-// of random numbers whose state the caller keeps. There is no errno: a number out of range is the
-// nearest one that there is.
+// of random numbers whose state the caller keeps.
 #pragma once
 #include "heap.h"
+
+#include "number.h"
+#include <errno.h>
 
 typedef struct div_t {
     int quot, rem;
@@ -39,6 +41,19 @@ static lldiv_t lldiv(long long a, long long b)
     return (lldiv_t){a / b, a % b};
 }
 
+// --- ends
+static void abort(void)
+{
+    assert(!"abort() was called");
+    trap();
+}
+
+host void kiln_io_exit(i32 status);
+static void exit(int status)
+{
+    kiln_io_exit(status);
+}
+
 // --- numbers from text
 static int __k_digit(int c)
 {
@@ -46,6 +61,14 @@ static int __k_digit(int c)
            : c >= 'a' && c <= 'z' ? c - 'a' + 10
            : c >= 'A' && c <= 'Z' ? c - 'A' + 10
                                   : 99;
+}
+
+static bool __k_is_base(int base)
+{
+    if (base == 0 || (base >= 2 && base <= 36))
+        return true;
+    errno = EINVAL;
+    return false;
 }
 
 // The magnitude and the sign; *end is where the number ends, or `s` when there is none.
@@ -81,9 +104,13 @@ static unsigned long long strtoull(const char *s, char **end, int base)
 {
     bool is_negative, is_over;
     const char *stop;
+    if (!__k_is_base(base))
+        return 0;
     u64 value = __k_number(s, &stop, base, &is_negative, &is_over);
     if (end)
         *end = (char *)stop;
+    if (is_over)
+        errno = ERANGE;
     return is_over ? 0xffffffffffffffffull : is_negative ? 0 - value : value;
 }
 
@@ -91,12 +118,16 @@ static long long strtoll(const char *s, char **end, int base)
 {
     bool is_negative, is_over;
     const char *stop;
+    if (!__k_is_base(base))
+        return 0;
     u64 value = __k_number(s, &stop, base, &is_negative, &is_over);
     u64 most = 0x7fffffffffffffffull + (is_negative ? 1u : 0u);
     if (end)
         *end = (char *)stop;
-    if (is_over || value > most)
+    if (is_over || value > most) {
+        errno = ERANGE;
         value = most;
+    }
     return (i64)(is_negative ? 0 - value : value);
 }
 
@@ -123,6 +154,11 @@ static long atol(const char *s)
 static long long atoll(const char *s)
 {
     return strtoll(s, NULL, 10);
+}
+
+static double atof(const char *s)
+{
+    return strtod(s, NULL);
 }
 
 // --- sorting and searching

@@ -88,6 +88,14 @@ static ast_expr *host_variable(front *f, ast_expr *e, const ast_decl *decl)
     return check_poison(f, e);
 }
 
+static void remember_per_thread(front *f, ast_decl *d)
+{
+    for (uint32_t i = 0; i < f->thread_vars.len; i++)
+        if (f->thread_vars.at[i] == d)
+            return;
+    vec_push(f->in, &f->thread_vars, d);
+}
+
 static ast_expr *check_name(front *f, ast_expr *e)
 {
     ast_decl *decl = e->decl;
@@ -106,6 +114,10 @@ static ast_expr *check_name(front *f, ast_expr *e)
         break;
     case DECL_TYPEDEF: return check_poison(f, e); // the parser has told
     case DECL_VAR:
+        if (decl->is_per_thread) {
+            remember_per_thread(f, decl);
+            break;
+        }
         if (decl->is_file_scope && !decl->is_shared && !decl->is_const_data && !f->unevaluated &&
             (decl->held || decl->type->kind != TY_POISON))
             return host_variable(f, e, decl);

@@ -44,6 +44,7 @@ typedef struct front {
     vec(ast_decl *) reached;     // device functions in the order of their first use
     vec(ast_decl *) taken;       // functions whose address is taken, by number
     vec(ast_decl *) shared_vars; // every `shared` variable of reached code
+    vec(ast_decl *) thread_vars; // every variable of reached code that each thread has
     vec(ast_decl *) tunables;
     vec(ast_decl *) constants; // enum constants at file scope
     ast_decl *current_func;

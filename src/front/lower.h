@@ -56,9 +56,11 @@ typedef struct lower {
     bool is_dead;      // the cursor's region has ended: what follows is dropped
     bool needs_memory; // the declaration being lowered may be used outside its region
     jump *break_to, *continue_to;
-    ir_ref result_pointer;  // where a record result goes
-    ir_inst_id last_local;  // the newest `local`, after which the next one goes
-    vec(ast_decl *) wanted; // functions to lower
+    const type *thread_type; // of the variables that each thread has, or NULL: functions get a
+    ir_ref thread;           // pointer to them as their last parameter
+    ir_ref result_pointer;   // where a record result goes
+    ir_inst_id last_local;   // the newest `local`, after which the next one goes
+    vec(ast_decl *) wanted;  // functions to lower
     vec(dispatcher) dispatchers;
 } lower;
 

@@ -53,7 +53,7 @@ ir_ref lower_call(lower *l, const ast_expr *e, place *record)
     const type *t = e->callee_decl ? e->callee_decl->type : e->a->type->base;
     const ir_func *callee;
     uint32_t index, n = 0;
-    ir_ref *operands = arena_array(l->f->in, ir_ref, e->args.len + 2);
+    ir_ref *operands = arena_array(l->f->in, ir_ref, e->args.len + 4);
     if (e->callee_decl) {
         callee = lower_func_of(l, e->callee_decl);
         index = e->callee_decl->lower_index;
@@ -82,6 +82,8 @@ ir_ref lower_call(lower *l, const ast_expr *e, place *record)
     }
     if (t->is_variadic)
         operands[n++] = lower_rest(l, e, fixed);
+    if (l->thread_type)
+        operands[n++] = lower_generic(l, l->thread);
     l->at.at = e->at;
     ir_inst_id id =
         ir_add(&l->at, IR_CALL, IR_VOID, operands, n, callee->returns.at, callee->returns.len);

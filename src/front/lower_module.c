@@ -129,6 +129,20 @@ static void declare_result(lower *l, ir_func *func, const type *result)
     }
 }
 
+// The variables that each thread has live in the kernel; functions get their address.
+static void declare_thread(lower *l, ir_func *func)
+{
+    if (l->thread_type)
+        ir_param_add(func, (ir_param){.name = "__thread",
+                                      .kind = IR_PARAM_POINTER,
+                                      .type = IR_PTR_GEN,
+                                      .size = 8,
+                                      .align = 8,
+                                      .elem_size = (uint32_t)lower_size(l->thread_type),
+                                      .elem_align = l->thread_type->align,
+                                      .c_type = type_text(l->f->in, l->thread_type)});
+}
+
 void lower_signature(lower *l, ir_func *func, const type *t)
 {
     declare_result(l, func, t->base);
@@ -138,6 +152,7 @@ void lower_signature(lower *l, ir_func *func, const type *t)
                           .at = func->at};
         ir_param_add(func, describe(l, &param, false));
     }
+    declare_thread(l, func);
 }
 
 // Names of functions are unique in a module, or its text could not be read back. The library's
@@ -185,6 +200,8 @@ ir_func *lower_func_of(lower *l, ast_decl *d)
     }
     for (uint32_t i = 0; i < d->params.len; i++)
         ir_param_add(func, describe(l, d->params.at[i], d->is_kernel));
+    if (!d->is_kernel)
+        declare_thread(l, func);
     d->lowered = func;
     d->lower_index = l->module->funcs.len - 1;
     vec_push(l->f->in, &l->wanted, d);
@@ -248,6 +265,14 @@ static void lower_func(lower *l, ast_decl *d)
         l->result_pointer = func->first_param;
         first = 1;
     }
+    l->thread = IR_NONE;
+    if (l->thread_type && d->is_kernel) {
+        place all = lower_temp(l, l->thread_type, d->at);
+        lower_zero(l, all);
+        l->thread = all.base;
+    } else if (l->thread_type) {
+        l->thread = func->first_param + func->params.len - 1;
+    }
     for (uint32_t i = 0; i < d->params.len; i++)
         bind_param(l, d->params.at[i], func->first_param + first + i);
     if (!d->body)
@@ -262,9 +287,23 @@ static void add_constant(ir_module *m, const ast_decl *d)
     vec_push(m->in, &m->constants, c);
 }
 
+// Gives every variable that each thread has its place: `value` becomes its offset.
+static const type *lay_out_thread(front *f)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < f->thread_vars.len; i++) {
+        ast_decl *d = f->thread_vars.at[i];
+        size = (size + 7) / 8 * 8;
+        d->value = (int64_t)size;
+        size += lower_size(d->type);
+    }
+    return size ? type_array(f->in, type_scalar(TY_U64), (size + 7) / 8, false) : NULL;
+}
+
 void lower_module(front *f)
 {
     lower l = {.f = f, .module = ir_module_in(f->in, f->names)};
+    l.thread_type = lay_out_thread(f);
     l.module->sources = f->sources;
     f->module = l.module;
     for (uint32_t i = 0; i < f->constants.len; i++)

@@ -80,6 +80,8 @@ static place name_place(lower *l, const ast_expr *e)
     ir_ref base;
     if (d->is_shared)
         base = module_pointer(l, IR_SHARED, IR_PTR_SHARED, lower_shared(l, d));
+    else if (d->is_per_thread)
+        return place_at(l->thread, d->value, d->type);
     else if (d->is_const_data)
         base = module_pointer(l, IR_CONSTANT, IR_PTR_CONST, lower_const_data(l, d));
     else

@@ -89,6 +89,7 @@ typedef struct specifiers {
     span alignas_at; // of an _Alignas, which cannot lower an alignment
     uint32_t align;
     marks marks;
+    bool is_per_thread;
     bool has_tag; // a struct, union or enum: may stand without a declarator
 } specifiers;
 

@@ -159,6 +159,7 @@ static ast_decl *declare_variable(parser *p, const specifiers *s, const declarat
     v->is_static = s->storage == TOK_STATIC;
     v->is_extern = s->storage == TOK_EXTERN;
     v->is_shared = s->shared_at.lo != 0;
+    v->is_per_thread = s->is_per_thread;
     v->align = s->align;
     v->is_register = s->storage == TOK_REGISTER;
     check_alignas(p, s, d->type);

@@ -409,6 +409,10 @@ static void add_storage(parser *p, spec_state *s)
     span at = here(p);
     step(p);
     if (k == TOK_THREAD_LOCAL) {
+        const source_file *file = source_file_at(p->f->sources, at.lo);
+        s->out.is_per_thread = file && file->is_builtin;
+        if (s->out.is_per_thread)
+            return;
         diag *d = diag_raise(p->f->diags, K1051, at, "thread-local variables are not supported");
         diag_note(d, "a variable inside the kernel already belongs to one thread");
         return;

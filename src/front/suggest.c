@@ -165,19 +165,17 @@ static const struct {
      "strspn "
      "strcspn strpbrk strtok_r memchr ",
      "'#include <string.h>' brings it"},
-    {" malloc calloc realloc free aligned_alloc atoi atol atoll strtol strtoul strtoll strtoull "
-     "qsort bsearch div ldiv lldiv labs llabs rand_r ",
+    {" malloc calloc realloc free aligned_alloc atoi atol atoll atof strtol strtoul strtoll strtoull "
+     "strtod strtof abort exit qsort bsearch div ldiv lldiv labs llabs rand_r ",
      "'#include <stdlib.h>' brings it"},
     {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
      "isxdigit tolower toupper ",
      "'#include <ctype.h>' brings it"},
-    {" sprintf snprintf vsprintf vsnprintf ", "'#include <stdio.h>' brings it"},
+    {" sprintf snprintf vsprintf vsnprintf sscanf vsscanf ", "'#include <stdio.h>' brings it"},
     {" va_start va_arg va_end va_copy ", "'#include <stdarg.h>' brings it"},
-    {" sscanf atof strtod strtof ",
-     "a kernel has only strtol and its family; floats are read on the host"},
     {" puts putchar fprintf fputs perror fflush fopen fclose fread fwrite scanf getchar ",
      "a kernel has no files: printf(\"…\", …) prints, everything else goes through buffers"},
-    {" exit abort _Exit quick_exit raise longjmp setjmp signal ",
+    {" _Exit quick_exit raise longjmp setjmp signal ",
      "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
     {" rand srand random drand48 ",
      "philox(counter, key) and pcg32_step(state, stream) give random numbers that do not depend on "

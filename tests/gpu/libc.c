@@ -207,6 +207,220 @@ static void test_print(kiln *k, kiln_module *m, uint32_t count, bool has_stars)
     free(got);
 }
 
+// Texts that are numbers, nearly: halfway between two floats, too large, cut off, in hexadecimal.
+static void make_float(char *to)
+{
+    static const char *const odd[] = {"inf",   "-Infinity", "nan",      "NAN(1_a)", "nan(",
+                                      "infin", ".",         "+.e1",     "0x",       "0x.p",
+                                      "1e",    "1e+",       "-",        "",         "0x1p",
+                                      ".5.5",  "1_0",       "0e999999", "1e400",    "1e-400"};
+    uint64_t bits = next_double() & ~(UINT64_C(1) << 63);
+    double value = call_double(bits);
+    switch (next(8)) {
+    case 0: strcpy(to, odd[next(20)]); break;
+    case 1: sprintf(to, "%.17g", value); break;
+    case 2: sprintf(to, "%.*e", (int)next(40), value); break;
+    case 3: sprintf(to, "%a", value); break;
+    case 4: sprintf(to, "%.*f", (int)next(20), value); break;
+    case 5: { // between two floats or two doubles, exactly or nearly
+        float narrow = (float)value;
+        uint32_t low;
+        memcpy(&low, &narrow, sizeof low);
+        if (next(2) && value < 0x1p127 && low < 0x7f000000) {
+            uint32_t high = low + 1;
+            float above;
+            memcpy(&above, &high, sizeof above);
+            value = ((double)narrow + (double)above) / 2;
+            sprintf(to, "%.*e", 120, value);
+        } else if (value > 0x1p-900 && value < 0x1p1000) { // the digits of value + half a unit
+            long double middle = (long double)value + (long double)value * 0x1p-54L;
+            sprintf(to, "%.*Le", 750, middle);
+        } else {
+            sprintf(to, "%.770e", value);
+        }
+        if (strlen(to) > 20 && next(2))
+            to[strlen(to) / 2 - next(5)] = '7';
+        break;
+    }
+    case 6: sprintf(to, "%u.%ue%d", next(1000), next(100000), (int)next(700) - 350); break;
+    default:
+        sprintf(to, "0x%x.%xp%d", next(1u << 20), next(1u << 30), (int)next(2400) - 1200);
+        break;
+    }
+}
+
+static void make_read(read_case *c, bool is_float)
+{
+    static const char *const starts[] = {"", "", "", "-", "+", " ", "\t\n ", "--", " +"};
+    static const char *const ends[] = {"", "", "", "x", " 1", ".", "e5", ","};
+    static const char *const whole[] = {"9223372036854775807",
+                                        "9223372036854775808",
+                                        "0x",
+                                        "0xg",
+                                        "18446744073709551615",
+                                        "0X7fffffffffffffff",
+                                        "zz",
+                                        "08",
+                                        "18446744073709551616",
+                                        "0b1",
+                                        "00x1",
+                                        ""};
+    static const int32_t bases[] = {10, 0, 16, 8, 36, 2, 7, 10, 0, 1, 37, -1};
+    memset(c, 0, sizeof *c);
+    c->base = bases[next(12)];
+    strcpy(c->text, starts[next(9)]);
+    char *to = c->text + strlen(c->text);
+    if (is_float)
+        make_float(to);
+    else if (next(3))
+        sprintf(to,
+                next(2)   ? "%llu"
+                : next(2) ? "0x%llx"
+                          : "0%llo",
+                (unsigned long long)(next_bits() >> next(64)));
+    else
+        strcpy(to, whole[next(12)]);
+    strcat(c->text, ends[next(8)]);
+}
+
+static void test_read(kiln *k, kiln_module *m, uint32_t count, bool is_float)
+{
+    read_case *cases = calloc(count, sizeof *cases);
+    read_result *want = calloc(count, sizeof *want), *got = calloc(count, sizeof *got);
+    for (uint32_t i = 0; i < count; i++) {
+        make_read(cases + i, is_float);
+        if (is_float)
+            read_floats(cases + i, want + i);
+        else
+            read_integers(cases + i, want + i);
+    }
+    CHECK(!run(k, api_kernel(m, is_float ? "floats" : "integers"), cases, sizeof *cases, got,
+               sizeof *got, count));
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < count && !api_is_fake(k); i++) {
+        const read_result *w = want + i, *g = got + i;
+        if (memcmp(w, g, sizeof *w) && wrong++ < 8)
+            printf("text \"%s\" base %d\n  host   %a %x %lld %llu ends %d %d %d %d errors %d %d %d "
+                   "%d\n  kernel %a %x %lld %llu ends %d %d %d %d errors %d %d %d %d\n",
+                   cases[i].text, cases[i].base, call_double(w->real), w->small,
+                   (long long)w->whole, (unsigned long long)w->natural, w->ends[0], w->ends[1],
+                   w->ends[2], w->ends[3], w->errors[0], w->errors[1], w->errors[2], w->errors[3],
+                   call_double(g->real), g->small, (long long)g->whole,
+                   (unsigned long long)g->natural, g->ends[0], g->ends[1], g->ends[2], g->ends[3],
+                   g->errors[0], g->errors[1], g->errors[2], g->errors[3]);
+    }
+    api_failed += (int)wrong;
+    api_passed += (int)(count - wrong);
+    free(cases);
+    free(want);
+    free(got);
+}
+
+static void put_one(char *to, const char *const *among, uint32_t count)
+{
+    strcat(to, among[next(count)]);
+}
+
+// One conversion with perhaps a width, and a text that more or less fits it.
+static void make_item(scan_case *c, const char *const *letters, uint32_t count, bool is_float)
+{
+    static const char *const numbers[] = {"12",  "-7", "+0x1f",       "0x",
+                                          "077", "9",  "0",           "-",
+                                          "+",   "x",  "99999999999", "99999999999999999999",
+                                          "0xg", "1e", "(nil)"};
+    static const char *const reals[] = {"1.5", "-2e3", ".5",       "1e", "1e+",   "0x1.8p1", "inf",
+                                        "nan", ".",    "infinit",  "0x", "1.2.3", "3",       "-",
+                                        "1e5", "0xap", "infinity", "na", "00.1",  "1e400"};
+    static const char *const words[] = {"word", "a-b", "]x", "[y]",   "9abc",
+                                        "A_1",  "%",   "",   "zz top"};
+    strcat(c->format, "%");
+    if (!next(5))
+        sprintf(c->format + strlen(c->format), "%u", 1 + next(7));
+    put_one(c->format, letters, count);
+    if (is_float && next(8))
+        put_one(c->text, reals, 20);
+    else if (!is_float && next(8))
+        put_one(c->text, numbers, 15);
+    else
+        put_one(c->text, words, 9);
+}
+
+static void make_text(scan_case *c)
+{
+    static const char *const letters[] = {"s", "c", "[a-z]", "[^ ,]", "[]x]", "[^]0-9]", "[0-9a-]"};
+    static const char *const words[] = {"word", "a-b", "]x", "[y]",   "9abc",
+                                        "A_1",  " ",   "",   "zz top"};
+    strcat(c->format, "%");
+    if (!next(3))
+        sprintf(c->format + strlen(c->format), "%u", 1 + next(6));
+    put_one(c->format, letters, 7);
+    put_one(c->text, words, 9);
+}
+
+static void make_between(scan_case *c)
+{
+    static const char *const formats[] = {" ", "", ",", " , ", "%%", "%*d", "%*s", " %*c"};
+    static const char *const texts[] = {" ", "  ", ",", " , ", "%", "5 ", "w ", " c"};
+    uint32_t which = next(8);
+    strcat(c->format, formats[which]);
+    strcat(c->text, texts[next(6) ? which : next(8)]);
+}
+
+static void make_scan(scan_case *c, bool is_wide)
+{
+    static const char *const ints[] = {"d", "i", "u", "x", "o", "X", "hd", "hhu", "hi"};
+    static const char *const longs[] = {"ld", "li", "lu", "lx", "lld", "zu", "jd", "p"};
+    static const char *const floats[] = {"f", "e", "g", "a"}, *const doubles[] = {"lf", "le", "lg"};
+    memset(c, 0, sizeof *c);
+    if (is_wide) {
+        make_item(c, longs, 8, false);
+        make_between(c);
+        make_text(c);
+        make_between(c);
+        make_item(c, doubles, 3, true);
+        make_between(c);
+        make_text(c);
+    } else {
+        make_item(c, floats, 4, true);
+        make_between(c);
+        make_item(c, ints, 9, false);
+        make_between(c);
+        make_text(c);
+        strcat(c->format, "%n");
+    }
+}
+
+static void test_scan(kiln *k, kiln_module *m, uint32_t count, bool is_wide)
+{
+    scan_case *cases = calloc(count, sizeof *cases);
+    scan_result *want = calloc(count, sizeof *want), *got = calloc(count, sizeof *got);
+    for (uint32_t i = 0; i < count; i++) {
+        make_scan(cases + i, is_wide);
+        if (is_wide)
+            scan_wide(cases + i, want + i);
+        else
+            scan_mixed(cases + i, want + i);
+    }
+    CHECK(!run(k, api_kernel(m, is_wide ? "wide_scans" : "scans"), cases, sizeof *cases, got,
+               sizeof *got, count));
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < count && !api_is_fake(k); i++) {
+        const scan_result *w = want + i, *g = got + i;
+        if (memcmp(w, g, sizeof *w) && wrong++ < 8)
+            printf("\"%s\" from \"%s\"\n  host   %d: %d %d %lld %a %a \"%s\" \"%s\"\n  kernel %d: "
+                   "%d %d %lld %a %a \"%s\" \"%s\"\n",
+                   cases[i].format, cases[i].text, w->result, w->small, w->after,
+                   (long long)w->large, w->real, (double)w->narrow, w->word, w->other, g->result,
+                   g->small, g->after, (long long)g->large, g->real, (double)g->narrow, g->word,
+                   g->other);
+    }
+    api_failed += (int)wrong;
+    api_passed += (int)(count - wrong);
+    free(cases);
+    free(want);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t count = argc > 2 ? (uint32_t)atoi(argv[2]) : 2600;
@@ -220,6 +434,10 @@ int main(int argc, char **argv)
     }
     test_print(k, m, count, false);
     test_print(k, m, count, true);
+    test_read(k, m, count / 2, true);
+    test_read(k, m, count / 4, false);
+    test_scan(k, m, count, false);
+    test_scan(k, m, count, true);
     kiln_module_free(m);
     kiln_close(k);
     return api_done("libc");
