@@ -125,7 +125,8 @@ struct ast_decl {
     bool is_register; // its address cannot be taken
     bool
         is_shared; // `shared`: size from the type; an incomplete array is the dynamic shared memory
-    bool is_per_thread; // `_Thread_local` in lib/libc: each thread has one, 0 when the kernel starts
+    bool
+        is_per_thread; // `_Thread_local` in lib/libc: each thread has one, 0 when the kernel starts
     bool is_file_scope;
     bool is_const_data; // file-scope or static const with a constant initialiser: constant memory
     bool is_kernel;
