@@ -175,6 +175,7 @@ $(T)/gpu/%: tests/gpu/%.c tests/api/api.h $(BUILD)/libkiln.a
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 $(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
 $(T)/gpu/libc: tests/gpu/libc/calls.h
+$(T)/gpu/libc_streams: tests/gpu/libc/streams.h
 define OP_TEST
 $(call op_program,$(1)): $(1) $$(wildcard $(dir $(1))test*.h) tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $$(@D)

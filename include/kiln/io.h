@@ -80,6 +80,8 @@ host i32 kiln_io_status(i32 handle, struct io_status *out);
 host i32 kiln_io_next(i32 handle, counted(room) char *name, i64 room, i32 *kind);
 host i32 kiln_io_make_folder(counted(length) const char *path, i64 length, u32 mode);
 host i32 kiln_io_remove(counted(length) const char *path, i64 length, i32 is_folder);
+host i32 kiln_io_rename(counted(length) const char *from, i64 length, counted(more) const char *to,
+                        i64 more);
 
 static inline i64 io_length(const char *text)
 {
@@ -153,6 +155,11 @@ static inline i32 io_remove(const char *path)
 static inline i32 io_remove_folder(const char *path)
 {
     return kiln_io_remove(path, io_length(path), 1);
+}
+// Needs the right to write at both ends.
+static inline i32 io_rename(const char *from, const char *to)
+{
+    return kiln_io_rename(from, io_length(from), to, io_length(to));
 }
 
 // --- sockets. Time-outs are in milliseconds, below 0: none.

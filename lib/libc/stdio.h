@@ -1,7 +1,9 @@
 // <stdio.h> for kernels. Text needs nothing but the kernel: print.h writes it, scan.h reads it.
+// Streams (stream.h) are calls of the host.
 #pragma once
 
 #include "print.h"
+#include "stream.h"
 
 #define EOF (-1)
 

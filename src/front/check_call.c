@@ -177,6 +177,11 @@ ast_expr *check_call(front *f, ast_expr *e)
     if (callee->kind == E_NAME && !callee->decl) {
         const type *fixed;
         const builtin *b = builtin_find(callee->name, &fixed);
+        ast_decl *laid_out = b && b->id == BI_printf && check_printf_is_text(e)
+                                 ? scope_find(f->file_scope, name_cstr(f->names, "__k_printf"))
+                                 : NULL;
+        if (laid_out && laid_out->kind == DECL_FUNC)
+            return check_func_call(f, e, laid_out);
         return b ? check_builtin_call(f, e, b, fixed) : unknown_function(f, e);
     }
     if (callee->kind == E_NAME && callee->decl->kind == DECL_FUNC)

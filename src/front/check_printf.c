@@ -152,6 +152,32 @@ static bool is_known(char letter)
     return letter && strchr("diuxXocfFeEgGps", letter);
 }
 
+// The builtin sends its arguments and a format that the compiler knows. What it does not know
+// (another format, the text behind a pointer, a width that is an argument, %a) the printf of
+// <stdio.h> lays out on the device.
+bool check_printf_is_text(const ast_expr *e)
+{
+    uint32_t next = 1;
+    const ast_expr *format = e->args.len ? e->args.at[0] : NULL;
+    if (!format || format->kind != E_STRING)
+        return format != NULL;
+    str s = format->bytes;
+    for (size_t i = 0; i < s.len;) {
+        if (s.at[i] != '%' || (i + 1 < s.len && s.at[i + 1] == '%')) {
+            i += s.at[i] == '%' ? 2 : 1;
+            continue;
+        }
+        conversion c;
+        i = read_conversion(s, i, &c);
+        if (c.letter == '*' || c.letter == 'a' || c.letter == 'A')
+            return true;
+        if (c.letter == 's' && next < e->args.len && e->args.at[next]->kind != E_STRING)
+            return true;
+        next++;
+    }
+    return false;
+}
+
 ast_expr *check_printf(front *f, ast_expr *e)
 {
     e->type = type_scalar(TY_VOID);

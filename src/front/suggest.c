@@ -171,10 +171,13 @@ static const struct {
     {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
      "isxdigit tolower toupper ",
      "'#include <ctype.h>' brings it"},
-    {" sprintf snprintf vsprintf vsnprintf sscanf vsscanf ", "'#include <stdio.h>' brings it"},
+    {" sprintf snprintf vsprintf vsnprintf sscanf vsscanf fopen fclose fread fwrite fgets fputs "
+     "fgetc fputc getc putc getchar putchar ungetc fseek ftell rewind feof ferror clearerr fflush "
+     "fprintf vfprintf vprintf puts perror fscanf vfscanf scanf remove rename ",
+     "'#include <stdio.h>' brings it"},
     {" va_start va_arg va_end va_copy ", "'#include <stdarg.h>' brings it"},
-    {" puts putchar fprintf fputs perror fflush fopen fclose fread fwrite scanf getchar ",
-     "a kernel has no files: printf(\"…\", …) prints, everything else goes through buffers"},
+    {" tmpfile tmpnam freopen setvbuf setbuf fgetpos fsetpos gets popen ",
+     "a kernel has fopen, fgets and their like, by permission ('#include <stdio.h>')"},
     {" _Exit quick_exit raise longjmp setjmp signal ",
      "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
     {" rand srand random drand48 ",

@@ -10,7 +10,9 @@
 // Start at calls_decide.
 #include "pass/passes.h"
 
-enum { DEFAULT_LIMIT = 64, LARGE = 6000 };
+// HUGE: instructions of a kernel with everything inlined from which on a device with costly calls
+// keeps functions marked noinline: interpreting such a kernel beats minutes of compiling it.
+enum { DEFAULT_LIMIT = 64, LARGE = 6000, HUGE = 12000 };
 
 typedef struct node {
     uint32_t order, low; // Tarjan's numbers; 0: not visited
@@ -19,6 +21,8 @@ typedef struct node {
     bool calls_itself;
     uint32_t call_count;     // places that call it
     uint32_t size;           // instructions
+    uint64_t inlined;        // instructions with everything inlined, but for circles
+    bool is_in_huge;         // a kernel above HUGE calls it
     const ir_func *group_in; // works on the block or the warp, so it must be inlined: the function
     ir_inst_id group_op;     // and the instruction that does, maybe of one that it calls
 } node;
@@ -103,7 +107,9 @@ static void visit(graph *g, uint32_t index)
         if (callee->group_op && is_library(g->m, callee)) // messages speak of the user's text
             inherit_group(n, &(node){.group_in = f, .group_op = id});
         inherit_group(n, callee);
+        n->inlined += callee->is_open || n->inlined > HUGE ? 0 : callee->inlined;
     }
+    n->inlined += n->size;
     if (n->low == n->order)
         close_circle(g, index);
 }
@@ -243,6 +249,17 @@ static bool is_worth_a_call(const graph *g, uint32_t index)
     return f->is_noinline || f->is_kept || (n->size >= LARGE && n->call_count > 1);
 }
 
+static void mark_huge(graph *g, uint32_t index)
+{
+    const ir_func *f = g->m->funcs.at[index];
+    if (g->nodes[index].is_in_huge)
+        return;
+    g->nodes[index].is_in_huge = true;
+    for (ir_inst_id id = 1; id < f->insts.len; id++)
+        if (is_call(ir_at(f, id)))
+            mark_huge(g, ir_at(f, id)->aux);
+}
+
 static void decide(graph *g, uint32_t index)
 {
     ir_func *f = g->m->funcs.at[index];
@@ -254,7 +271,8 @@ static void decide(graph *g, uint32_t index)
         f->is_kept = false;
     } else if (!is_recursive(g, index)) {
         // kiln check and bounds checks follow pointers to their arrays, which a call would hide.
-        f->is_kept = has_calls && !has_costly_calls && !n->group_op && f->returns.len <= 1 &&
+        bool is_cheap = !has_costly_calls || (f->is_noinline && n->is_in_huge);
+        f->is_kept = has_calls && is_cheap && !n->group_op && f->returns.len <= 1 &&
                      ctx->level != 1 && !ctx->checks_bounds && is_worth_a_call(g, index);
     } else if (ctx->diags && !has_calls) {
         refuse_target(g, f);
@@ -279,6 +297,9 @@ void calls_decide(ir_module *m, pass_ctx *ctx)
     for (uint32_t k = 0; k < count; k++)
         if (!g.nodes[k].order)
             visit(&g, k);
+    for (uint32_t k = 0; k < count; k++)
+        if (m->funcs.at[k]->is_kernel && g.nodes[k].inlined > HUGE)
+            mark_huge(&g, k);
     for (uint32_t k = 0; k < count; k++)
         decide(&g, k);
     if (!ctx->diags || !ctx->diags->error_count)

@@ -1,10 +1,10 @@
 // A host type reached from a kernel: the error stands at the declaration, and the use is labelled.
 #include <kiln/kernel.h>
 
-#include <stdio.h>
+#include <dirent.h>
 
-FILE *log_file;
-int host_only(FILE *f);
+DIR *log_file;
+int host_only(DIR *f);
 
 kernel void f(f32 *x)
 {

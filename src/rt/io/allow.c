@@ -183,6 +183,8 @@ void io_free(kiln *k)
         free_grant(s->grants);
         s->grants = next;
     }
+    for (int32_t n = 0; n < 3; n++)
+        io_stream_free(s->standard[n]);
     free(s->refusal);
     pthread_mutex_destroy(&s->lock);
     free(s);

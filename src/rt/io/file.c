@@ -140,29 +140,34 @@ static int64_t transfer(io_state *s, int32_t handle, void *at, int64_t n, bool i
     return done;
 }
 
+int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n)
+{
+    return handle == 0 ? read_stdin(s, to, n) : transfer(s, handle, to, n, false);
+}
+
+int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n)
+{
+    if (handle != 1 && handle != 2)
+        return transfer(s, handle, from, n, true);
+    if (n) // where printf goes
+        context_print(s->k, from, (size_t)n);
+    return n;
+}
+
 void service_read(void *state, const kiln_host_call *call)
 {
-    int32_t handle = IO_ARG(int32_t, 0);
     int64_t n = io_bytes(IO_ARG(int64_t, 2));
     if (n < 0)
         IO_RETURN(int64_t, -EINVAL);
-    IO_RETURN(int64_t, handle == 0 ? read_stdin(state, call->args[1], n)
-                                   : transfer(state, handle, call->args[1], n, false));
+    IO_RETURN(int64_t, io_read_bytes(state, IO_ARG(int32_t, 0), call->args[1], n));
 }
 
 void service_write(void *state, const kiln_host_call *call)
 {
-    io_state *s = state;
-    int32_t handle = IO_ARG(int32_t, 0);
     int64_t n = io_bytes(IO_ARG(int64_t, 2));
     if (n < 0)
         IO_RETURN(int64_t, -EINVAL);
-    if (handle == 1 || handle == 2) { // where printf goes
-        if (n)
-            context_print(s->k, call->args[1], (size_t)n);
-        IO_RETURN(int64_t, n);
-    }
-    IO_RETURN(int64_t, transfer(s, handle, call->args[1], n, true));
+    IO_RETURN(int64_t, io_write_bytes(state, IO_ARG(int32_t, 0), call->args[1], n));
 }
 
 static int64_t transfer_at(io_state *s, const kiln_host_call *call, bool is_write)

@@ -20,8 +20,10 @@ static void close_now(io_handle *h)
         closedir(h->dir);
     else
         close(h->fd);
+    io_stream_free(h->stream);
     h->kind = IO_FREE;
     h->dir = NULL;
+    h->stream = NULL;
     h->generation = (uint16_t)(h->generation % (LIVES - 1) + 1);
 }
 

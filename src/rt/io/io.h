@@ -22,6 +22,8 @@ typedef struct io_grant {
 
 typedef enum io_kind { IO_FREE, IO_FILE, IO_FOLDER, IO_STREAM, IO_LISTENER, IO_DATAGRAM } io_kind;
 
+typedef struct io_stream io_stream; // of C's library: stream.c
+
 typedef struct io_handle {
     io_kind kind;
     int fd;
@@ -30,6 +32,7 @@ typedef struct io_handle {
     uint32_t users; // calls that use it now
     bool is_closing;
     int32_t timeout_ms[2]; // of reads, of writes; -1: none
+    io_stream *stream;     // NULL until it is used as one
 } io_handle;
 
 enum { IO_HANDLES = 1024, IO_MOST_BYTES = 1 << 30, IO_PATH = 4096, IO_SLICE_MS = 50 };
@@ -39,7 +42,8 @@ typedef struct io_state {
     pthread_mutex_t lock; // of everything below
     io_grant *grants;
     io_handle handles[IO_HANDLES];
-    char *refusal; // the newest
+    io_stream *standard[3]; // input, output, errors
+    char *refusal;          // the newest
     bool has_exit;
     int32_t exit_status;
 } io_state;
@@ -77,7 +81,14 @@ int32_t io_close(io_state *s, int32_t handle);
 // Waits until the descriptor is ready: 0, -ETIMEDOUT, -ECANCELED, -errno.
 int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms);
 
-// --- file.c, net.c, world.c: the services; rows of service.def
+// --- file.c: -errno on failure; 0 at the end
+int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n);
+int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n);
+
+// --- stream.c
+void io_stream_free(io_stream *s);
+
+// --- file.c, net.c, stream.c, world.c: the services; rows of service.def
 #define SERVICE(name, signature) void service_##name(void *state, const kiln_host_call *call);
 #include "rt/io/service.def"
 #undef SERVICE

@@ -1,0 +1,65 @@
+// One program over files that a kernel and the host run: the test compares what they leave.
+#ifndef KILN_TEST_LIBC_STREAMS_H
+#define KILN_TEST_LIBC_STREAMS_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STREAM_RESULTS = 40 };
+
+// Works in the folder `files`, where in.txt is; every result goes to out[…].
+static inline void use_streams(int32_t *out)
+{
+    char line[64], word[16];
+    int32_t n = 0, number = 0;
+    double real = 0;
+    FILE *in = fopen("files/in.txt", "r"), *to = fopen("files/out.txt", "w+");
+    out[n++] = in != NULL && to != NULL;
+    if (!in || !to)
+        return;
+    for (int32_t k = 1; fgets(line, sizeof line, in); k++)
+        fprintf(to, "%2d: %-12.10s|%8.3f|%x\n", k, line, k / 3.0, k * 77);
+    out[n++] = feof(in) != 0;
+    out[n++] = ferror(in) != 0;
+    out[n++] = fgetc(in);
+    rewind(in);
+    out[n++] = feof(in) != 0;
+    out[n++] = fscanf(in, "%d %lf %15s", &number, &real, word);
+    out[n++] = number * 100 + (int32_t)(real * 10);
+    out[n++] = (int32_t)strlen(word);
+    out[n++] = (int32_t)ftell(in);
+    out[n++] = fgetc(in);
+    out[n++] = ungetc('Q', in);
+    out[n++] = fgetc(in);
+    out[n++] = (int32_t)fread(line, 3, 4, in);
+    out[n++] = line[11];
+    out[n++] = fseek(in, -4, SEEK_END);
+    out[n++] = (int32_t)fread(line, 1, 60, in);
+    out[n++] = feof(in) != 0;
+    out[n++] = fseek(in, -1, SEEK_SET);
+    out[n++] = errno == EINVAL;
+    out[n++] = (int32_t)ftell(to) > 60;
+    out[n++] = fseek(to, 4, SEEK_SET);
+    out[n++] = (int32_t)fread(line, 1, 5, to);
+    out[n++] = line[4];
+    out[n++] = fseek(to, 0, SEEK_CUR);
+    out[n++] = (int32_t)fwrite("WRITTEN", 1, 7, to);
+    out[n++] = fputc('!', to);
+    out[n++] = fputs("", to) >= 0;
+    out[n++] = fflush(to);
+    out[n++] = fclose(in) + fclose(to);
+    to = fopen("files/out.txt", "a");
+    out[n++] =
+        fprintf(to, "%s %c %s\n", "more", 'x', "than fits: ................................");
+    out[n++] = fprintf(to, "%700d\n", 5); // more than one piece
+    fclose(to);
+    out[n++] = rename("files/out.txt", "files/renamed.txt");
+    out[n++] = remove("files/none.txt") != 0 && errno == ENOENT;
+    out[n++] = fopen("files/none.txt", "r") == NULL && errno == ENOENT;
+    out[n++] = fopen("files/renamed.txt", "wx") == NULL && errno == EEXIST;
+    out[n++] = remove("files/gone.txt");
+}
+
+#endif
