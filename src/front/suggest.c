@@ -165,7 +165,8 @@ static const struct {
      "strspn "
      "strcspn strpbrk strtok_r memchr ",
      "'#include <string.h>' brings it"},
-    {" malloc calloc realloc free aligned_alloc atoi atol atoll atof strtol strtoul strtoll strtoull "
+    {" malloc calloc realloc free aligned_alloc atoi atol atoll atof strtol strtoul strtoll "
+     "strtoull "
      "strtod strtof abort exit qsort bsearch div ldiv lldiv labs llabs rand_r ",
      "'#include <stdlib.h>' brings it"},
     {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
