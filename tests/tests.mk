@@ -142,6 +142,9 @@ $(T)/model/%.o: tests/model/%.c Makefile tests/tests.mk
 	$(call Q,cc  )$(KILN_CC) $(MODEL_FLAGS) -MMD -MP -c $< -o $@
 $(T)/model/model: $(MODEL_OBJ)
 	$(call Q,link)$(KILN_CC) $(MODEL_FLAGS) $^ -o $@
+$(T)/model/live: tests/model/live.c src/rt/channel/mailbox.h src/rt/channel/mailbox_host.h src/rt/channel/word.h tests/api/api.h $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
 # All states of 4 warps and 4 mailboxes; minutes, and gigabytes of memory. Its output is kept in tests/model/proved.txt.
 .PHONY: prove
 prove: $(T)/model/model
@@ -150,7 +153,7 @@ prove: $(T)/model/model
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/ops $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/model/live $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/ops $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 

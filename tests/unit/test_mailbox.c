@@ -404,6 +404,50 @@ TEST(mailboxes_are_checked_by_the_host)
     free(call);
 }
 
+// --- a function that blocks is left to another thread
+static bool put_off(void *user, mailbox_packet *call)
+{
+    memcpy(user, call, sizeof *call);
+    return false;
+}
+static void *answer_main(void *user)
+{
+    mailbox_packet *call = user;
+    for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+        call->words[0][l] = MAILBOX_OTHER, call->words[1][l] = l;
+    mailbox_answer(call);
+    return NULL;
+}
+
+TEST(mailboxes_are_answered_by_any_thread)
+{
+    world *w = world_new(1);
+    mailbox_packet *call = calloc(2, sizeof *call);
+    assert_non_null(call);
+    mailbox *box = &w->boxes[1]; // its next number is the last but four
+    mailbox_functions functions = {kind_of, put_off, &call[1]};
+    mailbox_host host = {w->boxes, w->taken, &w->state, NULL, 0, BOXES, &functions};
+    mailbox_host_start(&host);
+    uint32_t number = mailbox_after((uint32_t)w->own[1]);
+    for (uint32_t r = 0; r < 3; r++)
+        box->request[r][31] = mailbox_word(number, r);
+    box->header[0] = mailbox_word(number, UINT32_C(1) << 31);
+    box->header[1] = mailbox_word(number, kind_of(NULL, ADD));
+    assert_int_equal(mailbox_round(&host, &call[0]), 1);
+    assert_int_equal(mailbox_round(&host, &call[0]), 0); // not twice
+    assert_int_equal(box->reply[0][31], 0);
+    assert_true(box->done != number);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, answer_main, &call[1]), 0);
+    pthread_join(thread, NULL);
+    assert_true(box->done == number && mailbox_number(box->reply[0][31]) == number);
+    assert_int_equal(mailbox_bits(box->reply[0][31]), MAILBOX_OTHER);
+    assert_int_equal(mailbox_bits(box->reply[1][31]), 31);
+    assert_int_equal(box->reply[0][30], 0);
+    free(call);
+    world_free(w);
+}
+
 TEST(mailbox_numbers_skip_what_memory_may_hold)
 {
     assert_int_equal(mailbox_after(0), 1);
