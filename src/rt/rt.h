@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "dev/device.h"
+#include "kiln/gguf.h"
 #include "kiln/kiln.h"
 
 typedef enum handle_kind {
@@ -18,6 +19,7 @@ typedef enum handle_kind {
     HANDLE_STREAM,
     HANDLE_EVENT,
     HANDLE_GRAPH,
+    HANDLE_GGUF,
     HANDLE_KIND_COUNT
 } handle_kind;
 
@@ -61,6 +63,21 @@ struct kiln {
     size_t heap_wanted;     // bytes of it; 0: what KILN_HEAP says
     void *op_cache;         // kernels of the op library (ops/op.c); malloc'ed
     void (*op_cache_free)(void *op_cache);
+};
+
+typedef struct gguf_entry { // a key or a tensor of a GGUF file
+    uint64_t at;            // where it begins
+    const char *name;
+} gguf_entry;
+
+struct kiln_gguf {
+    uint64_t magic, id;
+    const uint8_t *bytes;
+    size_t size;
+    bool is_mapped;
+    kiln_gguf_info info;
+    gguf_entry *entries; // of the values, then of the tensors; malloc'ed, and so are their names
+    char *names;
 };
 
 typedef struct rt_param {

@@ -119,7 +119,7 @@ kiln_status error_bad_handle(handle_kind kind, const void *handle)
 {
     static const char *const names[HANDLE_KIND_COUNT] = {
         "kiln",        "kiln_module", "kiln_kernel", "kiln_buffer",
-        "kiln_stream", "kiln_event",  "kiln_graph"};
+        "kiln_stream", "kiln_event",  "kiln_graph",  "kiln_gguf"};
     return error_set(NULL, KILN_E_BAD_HANDLE, K6002,
                      handle ? "this is not a live %s: it was freed, or is something else"
                             : "a %s is needed, NULL was given",

@@ -20,12 +20,12 @@ typedef struct block {
 
 static const uint64_t magics[HANDLE_KIND_COUNT] = {
     0x6b696c6e2d637478, 0x6b696c6e2d6d6f64, 0x6b696c6e2d6b726e, 0x6b696c6e2d627566,
-    0x6b696c6e2d737472, 0x6b696c6e2d657674, 0x6b696c6e2d677261};
+    0x6b696c6e2d737472, 0x6b696c6e2d657674, 0x6b696c6e2d677261, 0x6b696c6e2d676766};
 static const uint64_t poison = 0xdead6b696c6edead;
 static const uint64_t retired = 0xdead6b65657065ad; // dead for the program, held by the library
 static const uint32_t sizes[HANDLE_KIND_COUNT] = {
     sizeof(kiln),        sizeof(kiln_module), sizeof(kiln_kernel), sizeof(kiln_buffer),
-    sizeof(kiln_stream), sizeof(kiln_event),  sizeof(kiln_graph)};
+    sizeof(kiln_stream), sizeof(kiln_event),  sizeof(kiln_graph),  sizeof(kiln_gguf)};
 enum { BLOCK = 32 << 10, KEEP_FREE = 16 };
 _Static_assert(sizeof(kiln_stream) <= BLOCK - 64, "a record fits");
 
