@@ -45,10 +45,10 @@ typedef enum kiln_gguf_kernel {
 } kiln_gguf_kernel;
 
 // Types of x: f16, bf16, f32; out and bias are any of these. Sums are f32, in an order that depends
-// on the sizes and the kernel alone. VECTOR and TILE multiply the weights exactly as they are, with
-// the same bits on every device. TENSOR rounds each weight to the type of x, and needs rows of x
-// that are contiguous and start at multiples of 16 bytes. BEST is VECTOR for 8 rows of x at most;
-// for more it is TENSOR on a GPU that can, else TILE.
+// on the sizes and the kernel alone. VECTOR and TILE do not round the weights, and give the same
+// bits on every device. TENSOR rounds each weight to the type of x, and needs rows of x that are
+// contiguous and start at multiples of 16 bytes. BEST is VECTOR for 8 rows of x at most; for more
+// it is TENSOR on a GPU that can, else TILE.
 typedef struct kiln_gguf_matmul_desc {
     kiln_gguf_type type;
     kiln_view x;             // [m, k], any strides; k is a multiple of the format's block

@@ -2,10 +2,11 @@
 // addresses of all blocks are a multiple of: 1, 2, 4, 8 or 16.
 //
 // A unit is 16 elements of a block whose bits lie in the same bytes: RUNS runs of RUN neighbouring
-// elements, APART elements apart. An element is scale * q + offset, with one scale and one offset for
-// a run. q is a small integer times a power of two, which the scale takes back: where the numbers are
-// signed, a level's bits are moved to the top of a byte, so that the byte is signed as it stands.
-// scale * q has at most 24 bits: an element has one rounding, and without an offset none.
+// elements, APART elements apart. An element is scale * (q - LIFT) + offset, with one scale and one
+// offset for a run. q is 128 plus a level times a power of two below 128, which the scale takes back:
+// the level's bits are the upper ones of such a number's fraction, so that a byte becomes a float by
+// standing in the right place of a word. Bytes of q8_0 are converted; LIFT is 0 there.
+// scale * (q - LIFT) has at most 24 bits: an element has one rounding, and without an offset none.
 #include <kiln/pack.h>
 
 tune(ALIGN, 2, 1, 4, 8, 16);
@@ -14,25 +15,25 @@ tune(ALIGN, 2, 1, 4, 8, 16);
 #endif
 
 #if BLOCK == 2
-enum { SIZE = 32, BYTES = 18, RUNS = 2, APART = 16, HAS_OFFSET = 0 };
+enum { SIZE = 32, BYTES = 18, RUNS = 2, APART = 16, HAS_OFFSET = 0, LIFT = 128 + 64 };
 #elif BLOCK == 3
-enum { SIZE = 32, BYTES = 20, RUNS = 2, APART = 16, HAS_OFFSET = 1 };
+enum { SIZE = 32, BYTES = 20, RUNS = 2, APART = 16, HAS_OFFSET = 1, LIFT = 128 };
 #elif BLOCK == 6
-enum { SIZE = 32, BYTES = 22, RUNS = 2, APART = 16, HAS_OFFSET = 0 };
+enum { SIZE = 32, BYTES = 22, RUNS = 2, APART = 16, HAS_OFFSET = 0, LIFT = 128 + 64 };
 #elif BLOCK == 7
-enum { SIZE = 32, BYTES = 24, RUNS = 2, APART = 16, HAS_OFFSET = 1 };
+enum { SIZE = 32, BYTES = 24, RUNS = 2, APART = 16, HAS_OFFSET = 1, LIFT = 128 };
 #elif BLOCK == 8
-enum { SIZE = 32, BYTES = 34, RUNS = 1, APART = 16, HAS_OFFSET = 0 };
+enum { SIZE = 32, BYTES = 34, RUNS = 1, APART = 16, HAS_OFFSET = 0, LIFT = 0 };
 #elif BLOCK == 10
-enum { SIZE = 256, BYTES = 84, RUNS = 4, APART = 32, HAS_OFFSET = 1 };
+enum { SIZE = 256, BYTES = 84, RUNS = 4, APART = 32, HAS_OFFSET = 1, LIFT = 128 };
 #elif BLOCK == 11
-enum { SIZE = 256, BYTES = 110, RUNS = 4, APART = 32, HAS_OFFSET = 0 };
+enum { SIZE = 256, BYTES = 110, RUNS = 4, APART = 32, HAS_OFFSET = 0, LIFT = 128 + 64 };
 #elif BLOCK == 12
-enum { SIZE = 256, BYTES = 144, RUNS = 2, APART = 32, HAS_OFFSET = 1 };
+enum { SIZE = 256, BYTES = 144, RUNS = 2, APART = 32, HAS_OFFSET = 1, LIFT = 128 };
 #elif BLOCK == 13
-enum { SIZE = 256, BYTES = 176, RUNS = 2, APART = 32, HAS_OFFSET = 1 };
+enum { SIZE = 256, BYTES = 176, RUNS = 2, APART = 32, HAS_OFFSET = 1, LIFT = 128 };
 #elif BLOCK == 14
-enum { SIZE = 256, BYTES = 210, RUNS = 4, APART = 32, HAS_OFFSET = 0 };
+enum { SIZE = 256, BYTES = 210, RUNS = 4, APART = 32, HAS_OFFSET = 0, LIFT = 128 + 64 };
 #endif
 
 enum { UNIT = 16, RUN = UNIT / RUNS, UNITS = SIZE / UNIT };
@@ -82,10 +83,17 @@ static inline void signed_bytes(f32 *q, u32 word)
         q[i] = (f32)(i8)(u8)(word >> i * 8);
 }
 
-static inline void unsigned_bytes(f32 *q, u32 word)
+// Bytes below 128, as 128 more.
+static inline void lifted_bytes(f32 *q, u32 word)
 {
     EACH(i, 4)
-        q[i] = (f32)(u8)(word >> i * 8);
+        q[i] = f32_from_bits(permute_bytes(word, 0x43000000u, 0x7044u | i << 8)); // 0x43, the byte, 0, 0
+}
+
+// The lower (0) or upper (1) nibbles of four bytes, `shift` bits up in theirs.
+static inline u32 nibbles_at(u32 word, u32 which, u32 shift)
+{
+    return (which == 0 ? word << shift : word >> (4 - shift)) & 0x0f0f0f0fu << shift;
 }
 
 // Bits 0 to 3 as the lowest bits of four bytes.
@@ -132,16 +140,13 @@ static inline unit unit_of(raw x, u32 part)
 {
     unit u;
     EACH(r, 2) {
-        u.scale[r] = half_of(x.d) * (HAS_OFFSET ? 1.0f : FIVE ? 0.125f : 0.0625f);
+        u.scale[r] = half_of(x.d) * (FIVE ? 0.25f : 0.125f);
         u.offset[r] = HAS_OFFSET ? half_of(x.s[0]) : 0.0f;
         EACH(i, 2) {
-            u32 nibbles = x.q[i] >> r * 4 & 0x0f0f0f0fu, top = FIVE ? spread(x.high[r] >> i * 4) : 0;
-            if (HAS_OFFSET)
-                unsigned_bytes(u.q + r * 8 + i * 4, nibbles | top << 4);
-            else if (FIVE) // 8 times the level less 16
-                signed_bytes(u.q + r * 8 + i * 4, nibbles << 3 | (top ^ 0x01010101u) << 7);
-            else // 16 times the level less 8
-                signed_bytes(u.q + r * 8 + i * 4, (nibbles ^ 0x08080808u) << 4);
+            if (FIVE) // 4 times the level
+                lifted_bytes(u.q + r * 8 + i * 4, nibbles_at(x.q[i], r, 2) | spread(x.high[r] >> i * 4) << 6);
+            else // 8 times the level
+                lifted_bytes(u.q + r * 8 + i * 4, nibbles_at(x.q[i], r, 3));
         }
     }
     return u;
@@ -191,13 +196,13 @@ static inline unit unit_of(raw x, u32 part)
     u32 lows = is_low ? x.s[1] & 0x3f3fu : (x.s[2] >> 4 & 0x0f0fu) | (x.s[1] >> 2 & 0x3030u);
     f32 d = half_of(x.d), least = half_of(x.d >> 16);
     EACH(r, 2) {
-        u.scale[r] = d * (f32)(scales >> r * 8 & 255u);
+        u.scale[r] = d * (f32)(scales >> r * 8 & 255u) * (FIVE ? 0.25f : 0.125f);
         u.offset[r] = -(least * (f32)(lows >> r * 8 & 255u));
         EACH(i, 2) {
-            u32 levels = x.q[i] >> r * 4 & 0x0f0f0f0fu;
-            if (FIVE)
-                levels |= (x.high[i] >> (chunk * 2 + r) & 0x01010101u) << 4;
-            unsigned_bytes(u.q + r * 8 + i * 4, levels);
+            if (FIVE) // 4 times the level
+                lifted_bytes(u.q + r * 8 + i * 4, nibbles_at(x.q[i], r, 2) | (x.high[i] >> (chunk * 2 + r) & 0x01010101u) << 6);
+            else // 8 times the level
+                lifted_bytes(u.q + r * 8 + i * 4, nibbles_at(x.q[i], r, 3));
         }
     }
     return u;
@@ -218,12 +223,11 @@ static inline raw raw_of(const u8 *b, u32 part)
 static inline unit unit_of(raw x, u32 part)
 {
     unit u;
-    f32 d = half_of(x.d) * 0.25f;
-    EACH(r, 4) { // 4 times the level less 32
-        u32 nibbles = x.q[r % 2] >> r / 2 * 4 & 0x0f0f0f0fu, top = x.high[0] >> r * 2 & 0x03030303u;
+    f32 d = half_of(x.d) * 0.5f;
+    EACH(r, 4) { // 2 times the level
         u.scale[r] = d * (f32)(i8)(u8)(x.s[r / 2] >> (r % 2 * 16 + part % 8 / 4 * 8));
         u.offset[r] = 0;
-        signed_bytes(u.q + r * 4, (nibbles << 2 | top << 6) ^ 0x80808080u);
+        lifted_bytes(u.q + r * 4, nibbles_at(x.q[r % 2], r / 2, 1) | (x.high[0] >> r * 2 & 0x03030303u) << 5);
     }
     return u;
 }
@@ -244,9 +248,9 @@ static inline unit unit_of(raw x, u32 part)
     f32 d = half_of(x.d), least = half_of(x.d >> 16);
     EACH(r, 4) {
         u32 both = x.s[r / 2] >> (r % 2 * 16 + part % 8 / 4 * 8);
-        u.scale[r] = d * (f32)(both & 15u);
+        u.scale[r] = d * (f32)(both & 15u) * 0.03125f;
         u.offset[r] = -(least * (f32)(both >> 4 & 15u));
-        unsigned_bytes(u.q + r * 4, x.q[0] >> r * 2 & 0x03030303u);
+        lifted_bytes(u.q + r * 4, (x.q[0] >> r * 2 & 0x03030303u) << 5); // 32 times the level
     }
     return u;
 }
@@ -267,14 +271,14 @@ static inline unit unit_of(raw x, u32 part)
 {
     unit u;
     u32 half = part / 8, odd = part % 8 / 4;
-    f32 d = half_of(x.d) * 0.03125f;
-    EACH(r, 4) { // 32 times the level less 4
+    f32 d = half_of(x.d) * 0.0625f;
+    EACH(r, 4) { // 16 times the level
         u32 low = x.s[r / 2] >> (r % 2 * 16 + odd * 8 + half * 4) & 15u;
         u32 top = x.s[2] >> (r % 2 * 16 + odd * 8 + half * 4 + r / 2 * 2) & 3u;
         u.scale[r] = d * (f32)((i32)(low | top << 4) - 32);
         u.offset[r] = 0;
-        u32 sign = (x.high[0] >> (half * 4 + r) & 0x01010101u) ^ 0x01010101u;
-        signed_bytes(u.q + r * 4, (x.q[0] >> r * 2 & 0x03030303u) << 5 | sign << 7);
+        u32 top_bits = x.high[0] >> (half * 4 + r) & 0x01010101u;
+        lifted_bytes(u.q + r * 4, (x.q[0] >> r * 2 & 0x03030303u) << 4 | top_bits << 6);
     }
     return u;
 }
@@ -283,6 +287,6 @@ static inline unit unit_of(raw x, u32 part)
 // Element i of a unit.
 static inline f32 unit_get(const unit *u, u32 i)
 {
-    f32 scale = u->scale[i / RUN];
-    return HAS_OFFSET ? fma(scale, u->q[i], u->offset[i / RUN]) : scale * u->q[i];
+    f32 scale = u->scale[i / RUN], q = u->q[i] - (f32)LIFT;
+    return HAS_OFFSET ? fma(scale, q, u->offset[i / RUN]) : scale * q;
 }

@@ -20,8 +20,8 @@ enum { WARPS = 4, THREADS = WARPS * 32 };
 
 PACK(T, V)
 
-// The x of a unit, whose first element is at `from`.
-static inline void load_x(f32 *to, const T *from, i64 step)
+// The x of a unit, whose first element is at `from`, and the sums of its runs.
+static inline void load_x(f32 *to, f32 *sums, const T *from, i64 step)
 {
     EACH(r, RUNS) {
         if (PACKED) {
@@ -31,8 +31,14 @@ static inline void load_x(f32 *to, const T *from, i64 step)
             EACH(i, RUN)
                 to[r * RUN + i] = pack_get(T, from[(i64)(r * APART + i) * step]);
         }
+        sums[r] = to[r * RUN];
+        EACH(i, RUN - 1)
+            sums[r] += to[r * RUN + i + 1];
     }
 }
+
+// For few rows of x the lift of the levels is taken off the sum, for more off each level.
+enum { LATE = M <= 2 };
 
 static inline f32 add_unit(f32 sum, const unit *u, const f32 *x, const f32 *sums)
 {
@@ -40,6 +46,8 @@ static inline f32 add_unit(f32 sum, const unit *u, const f32 *x, const f32 *sums
         f32 part = u->q[r * RUN] * x[r * RUN];
         EACH(i, RUN - 1)
             part = fma(u->q[r * RUN + i + 1], x[r * RUN + i + 1], part);
+        if (LATE && LIFT > 0)
+            part = fma(-(f32)LIFT, sums[r], part);
         sum = fma(u->scale[r], part, sum);
         if (HAS_OFFSET)
             sum = fma(u->offset[r], sums[r], sum);
@@ -69,22 +77,34 @@ kernel block(THREADS) void gguf_matvec(const T *restrict x, const u8 *restrict w
     for (u64 i = thread_x(); i < s.units; i += THREADS) {
         u32 part = (u32)(i % UNITS);
         const T *from = x + (i64)(i / UNITS * SIZE + unit_first(part)) * (PACKED ? 1 : s.x_step);
-        unit u[ROWS];
-        EACH(r, ROWS) {
-            u[r] = unit_of(next[r], part);
-            if (i + THREADS < s.units)
-                next[r] = raw_of(row[r] + (i + THREADS) / UNITS * BYTES, part);
-        }
-        EACH(m, M) {
-            f32 v[UNIT], sums[RUNS];
-            load_x(v, from + (i64)min((u64)m, s.m - 1) * s.x_row, s.x_step);
-            EACH(r, RUNS) {
-                sums[r] = v[r * RUN];
-                EACH(e, RUN - 1)
-                    sums[r] += v[r * RUN + e + 1];
-            }
+        raw now[ROWS];
+        EACH(r, ROWS)
+            now[r] = next[r];
+        if (i + THREADS < s.units)
             EACH(r, ROWS)
-                sum[r][m] = add_unit(sum[r][m], &u[r], v, sums);
+                next[r] = raw_of(row[r] + (i + THREADS) / UNITS * BYTES, part);
+        // Few rows of x are held while rows of weights go by; of more rows it is the other way round.
+        f32 v[LATE ? M : 1][UNIT], sums[LATE ? M : 1][RUNS];
+        unit u[LATE ? 1 : ROWS];
+        if (LATE) {
+            EACH(m, M)
+                load_x(v[LATE ? m : 0], sums[LATE ? m : 0], from + (i64)min((u64)m, s.m - 1) * s.x_row, s.x_step);
+            EACH(r, ROWS) {
+                u[0] = unit_of(now[r], part);
+                EACH(m, M)
+                    sum[r][m] = add_unit(sum[r][m], &u[0], v[LATE ? m : 0], sums[LATE ? m : 0]);
+            }
+        } else {
+            EACH(r, ROWS) {
+                u[LATE ? 0 : r] = unit_of(now[r], part);
+                EACH(e, UNIT)
+                    u[LATE ? 0 : r].q[e] -= (f32)LIFT;
+            }
+            EACH(m, M) {
+                load_x(v[0], sums[0], from + (i64)min((u64)m, s.m - 1) * s.x_row, s.x_step);
+                EACH(r, ROWS)
+                    sum[r][m] = add_unit(sum[r][m], &u[LATE ? 0 : r], v[0], sums[0]);
+            }
         }
     }
     EACH(r, ROWS)
