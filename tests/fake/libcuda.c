@@ -62,7 +62,7 @@ struct cu_link_s {
 
 static struct cu_context_s contexts[8];
 static _Thread_local cu_context current;
-static size_t used;
+static _Atomic size_t used; // atomic what threads with handles of their own change
 static int launches;
 static double clock_us;
 static bool is_dead;
@@ -449,7 +449,7 @@ static cu_result fake_module_unload(cu_module m)
     return CU_OK;
 }
 static struct cu_function_s functions[4096];
-static int function_count;
+static _Atomic int function_count;
 static cu_result fake_module_function(cu_function *f, cu_module m, const char *name)
 {
     char entry[160];
@@ -458,7 +458,7 @@ static cu_result fake_module_function(cu_function *f, cu_module m, const char *n
     snprintf(spaced, sizeof spaced, ".entry %s (", name);
     if (!strstr(m->text, entry) && !strstr(m->text, spaced))
         return CU_NOT_FOUND;
-    *f = &functions[function_count++ % 4096];
+    *f = &functions[(unsigned)function_count++ % 4096];
     snprintf((*f)->name, sizeof(*f)->name, "%s", name);
     (*f)->dynamic = 48 << 10;
     return CU_OK;
@@ -469,7 +469,7 @@ static cu_result fake_function_attribute(int *value, int attribute, cu_function 
     *value = attribute == CU_FN_MAX_THREADS ? 1024 : attribute == CU_FN_REGISTERS ? 24 : 0;
     return CU_OK;
 }
-static size_t stack_limit = 1024;
+static _Atomic size_t stack_limit = 1024;
 
 static cu_result fake_set_limit(int limit, size_t value)
 {

@@ -49,6 +49,35 @@ def a_file_with_definitions(device):
     raises(kiln.NotFound, ["gone.c"], kiln.compile, "gone.c")
 
 
+@test
+def tuned_values_are_found():
+    before = {name: os.environ.get(name) for name in ("KILN_CACHE_DIR", "KILN_TUNED")}
+    with tempfile.TemporaryDirectory() as folder:
+        path, table = os.path.join(folder, "fill.c"), os.path.join(folder, "table.txt")
+        os.environ.update({"KILN_CACHE_DIR": os.path.join(folder, "cache"), "KILN_TUNED": "on"})
+        with open(path, "w") as file:
+            file.write("#include <kiln/kernel.h>\ntune(STEP, 1, 4);\n"
+                       "kernel block(32) void fill(i32 *x, u32 n) { u32 i = global_x(); if (i < n) x[i] = STEP; }\n")  # fmt: skip
+        # STEP=4 gives other results, so the default is kept; a table from elsewhere says otherwise.
+        for words in (["tune", path, "n=64", "--device", "interp"], ["tune", "--export", table]):
+            subprocess.run([kiln.program(), *words], check=True, stdout=subprocess.DEVNULL)
+        assert kiln.compile(path, device="interp", tuned="fill n=64").fill.constant("STEP") == 1
+        with open(table) as file:
+            lines = file.read().replace("STEP=1", "STEP=4")
+        with open(table, "w") as file:
+            file.write(lines)
+        subprocess.run([kiln.program(), "tune", "--import", table], check=True, stdout=subprocess.DEVNULL)
+        assert kiln.compile(path, device="interp", tuned="fill n=64").fill.constant("STEP") == 4
+        assert kiln.compile(path, device="interp", tuned="fill n=1000").fill.constant("STEP") == 1
+        assert kiln.compile(path, device="interp").fill.constant("STEP") == 1
+        raises(kiln.ArgumentError, ["KERNEL n=4096"], kiln.compile, path, device="interp", tuned="fill n")
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+
+
 @on_each_device
 def every_kind_of_argument(device):
     m = kiln.compile(MANY, device=device)

@@ -94,9 +94,9 @@ class Source:
         keep = [_strings(self.define), _strings(self.include), _strings(self.tune)]
         options = self.options | more
         desc = _abi.kiln_compile_desc(
-            path=(self.path or "kernel.c").encode(), source=self.text.encode() or None, target=options["target"].encode() if options.get("target") else None,
+            path=(self.path or "kernel.c").encode(), source=self.text.encode() or None, **{k: options[k].encode() for k in ("target", "tuned") if options.get(k)},
             define=ctypes.cast(keep[0], c_void_p), include=ctypes.cast(keep[1], c_void_p), tune=ctypes.cast(keep[2], c_void_p),
-            **{k: v for k, v in options.items() if k != "target"},
+            **{k: v for k, v in options.items() if k not in ("target", "tuned")},
         )  # fmt: skip
         out = c_void_p()
         try:
@@ -416,15 +416,16 @@ def _conversion(name: str, value: Any, wanted: int) -> str:
 
 
 def compile(source: str | os.PathLike[str], *, device: Device | str | None = None, define: Any = None, include: Any = None, tune: Any = None,
-            check_bounds: bool = False, target: str | None = None, optimise: bool = True, remarks: bool = False,
+            tuned: str | None = None, check_bounds: bool = False, target: str | None = None, optimise: bool = True, remarks: bool = False,
             warnings_are_errors: bool = False) -> Module:  # fmt: skip
     """Compiles a kernel file, or the text of one.
 
-    define and tune are dictionaries: {"TILE": 64}. check_bounds stops a thread that leaves its array and says where. The result has a
+    define and tune are dictionaries: {"TILE": 64}. tuned="scale n=1000" takes the tune() values that the program kiln tune has found for that
+    kernel near those sizes on the device; tune wins over them. check_bounds stops a thread that leaves its array and says where. The result has a
     function for each kernel. A kernel that is wrong raises CompileError, whose text shows the source and whose .diagnostics are objects.
     """
     options: dict[str, Any] = {"check_bounds": check_bounds, "target": target, "optimise": 0 if optimise else -1, "remarks": remarks,
-                               "warnings_are_errors": warnings_are_errors}  # fmt: skip
+                               "warnings_are_errors": warnings_are_errors, "tuned": tuned}  # fmt: skip
     return Module(Source(source, define, include, tune, options), shared_device(device))
 
 
