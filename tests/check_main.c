@@ -12,7 +12,7 @@
 #include "host/corpus.h"
 
 typedef struct flags {
-    bool all, nan, is_unset[CORPUS_MAX_ARGS];
+    bool all, nan, leaks, is_unset[CORPUS_MAX_ARGS];
     uint64_t steps;
 } flags;
 
@@ -46,6 +46,8 @@ static bool read_flags(flags *f, const char *source)
             f->all = true;
         else if (!strcmp(word, "--nan"))
             f->nan = true;
+        else if (!strcmp(word, "--leaks"))
+            f->leaks = true;
         else if (!strncmp(word, "--steps=", 8) && (f->steps = strtoull(word + 8, NULL, 10)) > 0)
             continue;
         else if (!strncmp(word, "--unset=", 8))
@@ -111,6 +113,7 @@ static size_t check_case(kiln *k, kiln_module *m, corpus_case *c, const flags *f
         .launch = {.args = args, .arg_count = count, .shared_bytes = c->shared_bytes},
         .all = f->all,
         .nan = f->nan,
+        .leaks = f->leaks,
         .step_limit = f->steps,
         .is_unset = f->is_unset,
         .finding = on_finding,

@@ -500,6 +500,7 @@ typedef struct kiln_check_desc {
     kiln_launch_desc launch;
     bool all;             // go on after the first finding
     bool nan;             // report where NaNs are born
+    bool leaks;           // report blocks of the heap that the launch has made and not freed
     bool colour;          // in kiln_finding.text
     const bool *is_unset; // per argument: the buffer's contents count as not set; NULL: all are set
     uint64_t step_limit;  // instructions of one warp; 0: 67 million

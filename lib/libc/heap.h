@@ -388,10 +388,11 @@ static void *realloc(void *pointer, u64 bytes)
     void *made = malloc(bytes);
     if (made == NULL)
         return NULL;
-    u64 kept = had < bytes ? had : bytes;
-    for (u64 n = 0; n < kept / 8; n++)
+    // kiln check knows of every byte whether it is set, of a word only whether all of it is.
+    u64 kept = had < bytes ? had : bytes, words = __K_CHECKS ? 0 : kept / 8;
+    for (u64 n = 0; n < words; n++)
         ((u64 *)made)[n] = ((const u64 *)pointer)[n];
-    for (u64 n = kept / 8 * 8; n < kept; n++)
+    for (u64 n = words * 8; n < kept; n++)
         ((u8 *)made)[n] = ((const u8 *)pointer)[n];
     free(pointer);
     return made;

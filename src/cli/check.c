@@ -86,6 +86,7 @@ static int check(run *r, const run_launch *l)
     kiln_check_desc desc = {.launch = {.args = args},
                             .all = r->all,
                             .nan = r->nan,
+                            .leaks = r->leaks,
                             .colour = term_has_colour(stderr),
                             .is_unset = is_unset,
                             .step_limit = r->steps,

@@ -91,7 +91,7 @@ typedef struct run {
     void *input_user;
     int rounds; // 0: for ever
     // check
-    bool is_check, all, nan, outputs_unset;
+    bool is_check, all, nan, leaks, outputs_unset;
     uint64_t steps;
     // debug
     uint32_t stop_thread[3], stop_block[3];

@@ -182,6 +182,7 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
     case OPT_show_all: r->shows_all = true; break;
     case OPT_all: r->all = true; break;
     case OPT_nan: r->nan = true; break;
+    case OPT_leaks: r->leaks = true; break;
     case OPT_json: r->json = true; break;
     case OPT_tuned: r->is_tuned = true; break;
     case OPT_unset_outputs: r->outputs_unset = true; break;

@@ -546,6 +546,7 @@ class kiln_check_desc(Structure):
         ("launch", kiln_launch_desc),
         ("all", c_bool),
         ("nan", c_bool),
+        ("leaks", c_bool),
         ("colour", c_bool),
         ("is_unset", c_void_p),
         ("step_limit", c_uint64),

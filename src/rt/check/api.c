@@ -52,13 +52,27 @@ static void make_rows(job *j)
         if (row >= k->row_count || !row)
             continue;
         row_shadow *s = &k->rows[row];
-        s->is_unset |= j->desc->is_unset && j->desc->is_unset[n];
+        bool is_own = n < kernel->param_count - kernel->hidden_count;
+        s->is_unset |= is_own && j->desc->is_unset && j->desc->is_unset[n];
         if (!s->words && (k->engine.writes || (k->engine.reads && !p->is_const)))
             s->words = allocate(j, global_bytes(context->rows[row].size));
         if (!p->is_const && !s->cells)
             s->cells =
                 allocate(j, (context->rows[row].size / k->program->granule + 1) * sizeof(cell));
     }
+}
+
+// Behind the kernel's own parameters stands the heap, when it has one.
+static void make_heap(job *j)
+{
+    const kiln_kernel *kernel = j->kernel;
+    const host_device *context = host_of(kernel->module->k);
+    if (!kernel->uses_heap)
+        return;
+    uint64_t address = j->launch->args[kernel->param_count - kernel->hidden_count].bits;
+    const interp_buffer *row = &context->rows[address >> INTERP_SEGMENT_BITS];
+    heap_watch_make(&j->k, address, row, allocate(j, heap_watch_bytes(row->size)));
+    j->k.wants_leaks = j->desc->leaks;
 }
 
 static void make_shadow(job *j)
@@ -72,7 +86,7 @@ static void make_shadow(job *j)
     runner_sizes z = {interp_dynamic_offset(p) + j->launch->shared_bytes, threads, 1};
     for (int axis = 0; axis < 3; axis++)
         z.blocks *= cluster[axis] ? cluster[axis] : 1;
-    j->owned = arena_array(k->a, struct shadow_block, 2 * j->kernel->param_count + 8);
+    j->owned = arena_array(k->a, struct shadow_block, 2 * j->kernel->param_count + 9);
     k->shared_stride = z.shared / p->granule + 2;
     k->shared = allocate(j, z.blocks * k->shared_stride * sizeof(cell));
     if (z.blocks > 1)
@@ -91,6 +105,7 @@ static void make_shadow(job *j)
     k->slot_count = p->reg_bytes / LANES + 2;
     k->unset_lanes = allocate(j, warps * k->slot_count * sizeof *k->unset_lanes);
     make_rows(j);
+    make_heap(j);
 }
 
 static kiln_status run(job *j)

@@ -5,9 +5,9 @@
 // A cell is the shadow of one granule (interp_program.granule) of shared or global memory.
 //
 // shadow.c looks at accesses, async.c at what copy engines and wgmma do meanwhile, global.c at what
-// copy engines do to global memory, cluster.c at shared memory of other blocks, order.c knows what
-// orders them, step.c the other instructions, finding.c keeps the findings, api.c is kiln_check.
-// Start at api.c.
+// copy engines do to global memory, heap.c at blocks of the heap, cluster.c at shared memory of
+// other blocks, order.c knows what orders them, step.c the other instructions, finding.c keeps the
+// findings, api.c is kiln_check. Start at api.c.
 #ifndef KILN_CHECK_SHADOW_H
 #define KILN_CHECK_SHADOW_H
 
@@ -41,6 +41,7 @@ typedef struct row_shadow {    // of a buffer
     bool is_unset;             // its contents count as not set
 } row_shadow;
 
+typedef struct heap_watch heap_watch;
 typedef struct global_word global_word;
 typedef struct cluster_state cluster_state;
 typedef struct global_fence global_fence;
@@ -101,6 +102,8 @@ typedef struct check {
     global_fence *global_fences; // per thread of the grid; NULL unless engine.reads
     row_shadow *rows;
     uint32_t row_count;
+    heap_watch *heap; // NULL unless the kernel allocates
+    bool wants_leaks;
     uint8_t *local_set;    // per warp, laid out as its local memory: 1 where a byte is set
     uint64_t local_stride; // from one warp's to the next
     uint32_t *unset_lanes; // per warp and register slot: lanes that hold a copy of something unset
@@ -194,6 +197,20 @@ void global_stored(const runner *r, const code *c, uint32_t thread, uint64_t add
                    uint64_t bytes); // any address
 bool global_copy(runner *r, warp *w, const code *c, uint32_t lane, global_kind kind,
                  uint64_t address, uint64_t bytes); // any address
+
+// --- heap.c
+uint64_t heap_watch_bytes(uint64_t arena_bytes); // zeroed
+void heap_watch_make(check *k, uint64_t address, const interp_buffer *row, void *memory);
+bool heap_has_row(const check *k, uint64_t row);
+// Does an access lie in one block that is not freed? True for what is none of the heap's pages.
+bool heap_is_fine(const check *k, uint64_t address, uint64_t bytes);
+bool heap_report(runner *r, const warp *w, const code *c, uint32_t lane, uint64_t address,
+                 uint64_t bytes, const char *verb);
+// In messages a block of the heap stands for its buffer.
+void heap_target(const check *k, uint64_t address, array_target *t);
+bool heap_is_note(str spelled); // of a host function
+bool heap_note(runner *r, warp *w, const code *c);
+void heap_leaks(runner *r);
 
 // --- cluster.c: only when check.cluster is set
 typedef struct far_meeting {

@@ -99,6 +99,8 @@ static bool find_array(quick *q, const runner *r, const warp *w, uint64_t s, uin
     if (!(s & STATIC_SEGMENT)) {
         if (s >= r->launch->buffer_count || !r->launch->buffers[s].base)
             return false;
+        if (heap_has_row(k, s))
+            return false;
         *size = r->launch->buffers[s].size;
         q->is_global = true;
         q->is_unset = k->rows[s].is_unset;

@@ -175,6 +175,7 @@ static bool found_unset(access *a, const memory *m, const cell *c, uint64_t skip
     enum { PENDING_MAX = 4096 };
     check *k = a->k;
     array_target t = fault_target(a->r, a->c, a->address);
+    heap_target(k, a->address, &t);
     bool is_atomic = is_atomic_op(a->c);
     pending p = {.cell = c,
                  .epoch = k->epoch,
@@ -254,6 +255,7 @@ static bool report_race(access *a, const mark *m, uint64_t block, bool is_write,
 {
     check *k = a->k;
     array_target t = fault_target(a->r, a->c, a->address);
+    heap_target(k, a->address, &t);
     int64_t index = fault_index(&t, a->address + skip, a->c->size);
     spot at = spot_here(a->r, a->w, a->c, a->lane);
     uint32_t thread = m->thread;
@@ -589,7 +591,11 @@ bool shadow_access(runner *r, warp *w, const code *c)
         a.now.thread = (w->index * LANES + a.lane) & 1023;
         a.now.flags = flags & 63;
         memory m;
-        if (locate(&a, &m)) {
+        if (!heap_is_fine(k, a.address, a.bytes)) {
+            good &= ~(1u << a.lane);
+            if (!heap_report(r, w, c, a.lane, a.address, a.bytes, verb_of(&a)))
+                return false;
+        } else if (locate(&a, &m)) {
             if (!look_at_lane(&a, &m))
                 return false;
         } else {

@@ -165,6 +165,8 @@ static bool step_host(runner *r, warp *w, const code *c)
 {
     host_shape shape;
     const uint32_t *slots = r->program->extra + c->b;
+    if (heap_is_note(r->program->strings[c->u.imm]))
+        return heap_note(r, w, c);
     bool is_read = host_read(r->program->strings[c->u.imm], &shape);
     for (uint32_t left = is_read ? w->active : 0; left; left &= left - 1) {
         uint32_t lane = lowest_lane(left);
@@ -337,11 +339,17 @@ static bool on_failed(runner *r)
     return finding_goes_on(k) && !k->is_over;
 }
 
+static void on_end(runner *r)
+{
+    shadow_settle(r);
+    heap_leaks(r);
+}
+
 const interp_hooks check_hooks = {.step = step,
                                   .block = on_block,
                                   .warp = on_warp,
                                   .frame = on_frame,
                                   .barrier = on_barrier,
                                   .failed = on_failed,
-                                  .end = shadow_settle,
+                                  .end = on_end,
                                   .async = &check_async_hooks};

@@ -24,6 +24,9 @@ typedef struct heap_header {
     } counts[HEAP_WAYS];
 } heap_header;
 
+// The host function through which kernels compiled for kiln check tell of their blocks.
+#define HEAP_NOTE "kiln_heap_note"
+
 // The header of an empty heap of so many bytes at that address.
 void heap_plan(uint64_t address, uint64_t bytes, heap_header *h);
 uint32_t heap_chunk(uint32_t size_class); // bytes of it
