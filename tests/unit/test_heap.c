@@ -52,7 +52,10 @@ static u32 rank_here(void)
 #define realloc       heap_realloc
 #define aligned_alloc heap_aligned_alloc
 #define free          heap_free
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-align" // the tables lie at offsets of the arena
 #include "lib/libc/heap.h"
+#pragma GCC diagnostic pop
 #undef malloc
 #undef calloc
 #undef realloc
