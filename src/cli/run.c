@@ -86,9 +86,9 @@ static int run_all(run *r)
         failed = run_prepare(r, l);
         if (!failed)
             failed = run_launch_all(r, l, r->repeat, times);
-        if (!failed)
+        if (!failed && !r->is_main)
             failed = run_show(r, l);
-        if (!failed)
+        if (!failed && !r->is_main)
             print_time(r, l, times);
     }
     if (!failed)

@@ -82,7 +82,11 @@ typedef struct run {
     bool has_tolerance, shows_all, json, is_quiet;
     bool is_tuned;     // --tuned
     size_t heap_bytes; // --heap; 0: not given
-    run_grant *grants; // --host and --allow-…
+    bool is_main;      // --main: FILE is a program
+    const char **program_args;
+    size_t program_arg_count;
+    char *program_path; // of the text that calls main
+    run_grant *grants;  // --host and --allow-…
     size_t grant_count;
     run_file *outs, *expects;
     size_t out_count, expect_count;
@@ -106,6 +110,9 @@ typedef struct run {
 // --- run_parse.c: each returns 0, or an exit code after a message.
 int run_parse(run *r, int argc, char **argv);
 void run_free(run *r); // what run_parse has made
+
+// --- program.c: --main
+int run_wrap_main(run *r); // makes the text of the kernel that calls main: r->source
 
 // --- prepare.c
 // Opens the device, compiles the file and reads its signatures.

@@ -111,6 +111,17 @@ static int parse_grant(run *r, const char *right, const char *what)
     return 0;
 }
 
+static int parse_program_arg(run *r, const char *value)
+{
+    void *all = r->program_args;
+    const char **to = grow(&all, &r->program_arg_count, sizeof *to);
+    r->program_args = all;
+    if (!to)
+        return EXIT_WORLD;
+    *to = value;
+    return 0;
+}
+
 static int parse_tolerance(run *r, const cli_args *args)
 {
     char *end;
@@ -171,6 +182,8 @@ static int parse_option(run *r, run_launch *l, const cli_args *args, int option)
         break;
     case OPT_out: return parse_file(args, "out", &r->outs, &r->out_count);
     case OPT_expect: return parse_file(args, "expect", &r->expects, &r->expect_count);
+    case OPT_main: r->is_main = true; break;
+    case OPT_arg: return parse_program_arg(r, args->value);
     case OPT_host: return parse_grant(r, NULL, args->value);
     case OPT_allow_read: return parse_grant(r, "read", args->value);
     case OPT_allow_write: return parse_grant(r, "write", args->value);
@@ -258,6 +271,10 @@ int run_parse(run *r, int argc, char **argv)
         return cli_usage(r->verb, "which file?");
     if (r->has_tolerance && !r->expect_count && strcmp(r->verb, "tune") != 0)
         return cli_no_effect(r->verb, OPT_tolerance, NULL, "there is no --expect to compare with");
+    if (r->program_arg_count && !r->is_main)
+        return cli_no_effect(r->verb, OPT_arg, NULL, "there is no --main whose argument it is");
+    if (r->is_main)
+        return run_wrap_main(r);
     return !strcmp(r->path, "-") ? read_standard_input(r) : 0;
 }
 
@@ -270,4 +287,6 @@ void run_free(run *r)
     free(r->outs);
     free(r->expects);
     free(r->source);
+    free(r->program_args);
+    free(r->program_path);
 }

@@ -11,8 +11,9 @@
 #include "pass/passes.h"
 
 // HUGE: instructions of a kernel with everything inlined from which on a device with costly calls
-// keeps functions marked noinline: interpreting such a kernel beats minutes of compiling it.
-enum { DEFAULT_LIMIT = 64, LARGE = 6000, HUGE = 12000 };
+// keeps functions marked noinline: interpreting such a kernel beats minutes of compiling it. One
+// that calls the host spends its time there.
+enum { DEFAULT_LIMIT = 64, LARGE = 6000, HUGE = 12000, HUGE_WITH_HOST = 3000 };
 
 typedef struct node {
     uint32_t order, low; // Tarjan's numbers; 0: not visited
@@ -22,6 +23,7 @@ typedef struct node {
     uint32_t call_count;     // places that call it
     uint32_t size;           // instructions
     uint64_t inlined;        // instructions with everything inlined, but for circles
+    bool calls_host;         // itself or through others
     bool is_in_huge;         // a kernel above HUGE calls it
     const ir_func *group_in; // works on the block or the warp, so it must be inlined: the function
     ir_inst_id group_op;     // and the instruction that does, maybe of one that it calls
@@ -95,6 +97,7 @@ static void visit(graph *g, uint32_t index)
         n->size++;
         if (is_group_op(i))
             inherit_group(n, &(node){.group_in = f, .group_op = id});
+        n->calls_host |= i->op == IR_HOST;
         if (!is_call(i))
             continue;
         node *callee = &g->nodes[i->aux];
@@ -107,6 +110,7 @@ static void visit(graph *g, uint32_t index)
         if (callee->group_op && is_library(g->m, callee)) // messages speak of the user's text
             inherit_group(n, &(node){.group_in = f, .group_op = id});
         inherit_group(n, callee);
+        n->calls_host |= callee->calls_host;
         n->inlined += callee->is_open || n->inlined > HUGE ? 0 : callee->inlined;
     }
     n->inlined += n->size;
@@ -271,9 +275,12 @@ static void decide(graph *g, uint32_t index)
         f->is_kept = false;
     } else if (!is_recursive(g, index)) {
         // kiln check and bounds checks follow pointers to their arrays, which a call would hide.
-        bool is_cheap = !has_costly_calls || (f->is_noinline && n->is_in_huge);
-        f->is_kept = has_calls && is_cheap && !n->group_op && f->returns.len <= 1 &&
-                     ctx->level != 1 && !ctx->checks_bounds && is_worth_a_call(g, index);
+        // A huge kernel on a device with costly calls is interpreted, which watches addresses
+        // itself.
+        bool is_interpreted = has_costly_calls && f->is_noinline && n->is_in_huge;
+        bool is_free = !has_costly_calls && !ctx->checks_bounds;
+        f->is_kept = has_calls && (is_interpreted || is_free) && !n->group_op &&
+                     f->returns.len <= 1 && ctx->level != 1 && is_worth_a_call(g, index);
     } else if (ctx->diags && !has_calls) {
         refuse_target(g, f);
     } else if (ctx->diags && n->group_op) {
@@ -298,7 +305,8 @@ void calls_decide(ir_module *m, pass_ctx *ctx)
         if (!g.nodes[k].order)
             visit(&g, k);
     for (uint32_t k = 0; k < count; k++)
-        if (m->funcs.at[k]->is_kernel && g.nodes[k].inlined > HUGE)
+        if (m->funcs.at[k]->is_kernel &&
+            g.nodes[k].inlined > (g.nodes[k].calls_host ? HUGE_WITH_HOST : HUGE))
             mark_huge(&g, k);
     for (uint32_t k = 0; k < count; k++)
         decide(&g, k);
