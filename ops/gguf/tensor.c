@@ -145,11 +145,12 @@ static inline void add_warps(f32 *own, sums *acc)
     }
 }
 
-kernel block(THREADS) void gguf_tensor(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+kernel block(THREADS) min_blocks(BX == 16 ? 3 : BX == 64 && target_sm() < 100 ? 2 : 1) // more spills registers
+    void gguf_tensor(const T *restrict x, const u8 *restrict w, OUT *restrict out,
 #ifdef BIAS
-                                       const BIAS *restrict bias,
+                     const BIAS *restrict bias,
 #endif
-                                       struct sizes s)
+                     struct sizes s)
 {
     u64 tiles = (s.n + BW - 1) / BW, first_m = block_x() / tiles * BX, first_n = block_x() % tiles * BW;
     u32 l = lane(), in_k = WARPS_K > 1 ? 0 : warp();
