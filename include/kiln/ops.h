@@ -70,8 +70,10 @@ typedef enum kiln_attention_kernel {
     KILN_ATTENTION_BEST,
     KILN_ATTENTION_SM90, // wgmma and the copy engine: sm_90a; head_dim 64, 128, 256; bf16 and f16
     KILN_ATTENTION_PORTABLE,
-    KILN_ATTENTION_DECODE // forward, for few queries and many keys: sm_80 and later; bf16 and f16;
-                          // head_dim a multiple of 8 up to 256
+    KILN_ATTENTION_DECODE, // forward, for few queries and many keys: sm_80 and later; bf16 and f16;
+                           // head_dim a multiple of 8 up to 256
+    KILN_ATTENTION_SM80    // mma and asynchronous copies: sm_80 and later; bf16 and f16; head_dim a
+                           // multiple of 8 up to 256
 } kiln_attention_kernel;
 
 // Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor
@@ -135,12 +137,14 @@ typedef struct kiln_attention_backward_desc {
     kiln_view q_offsets, k_offsets;
     kiln_view bias; // has no gradient
     kiln_view slopes;
+    bool is_deterministic; // dq is the same bits every time, too: not by the kernels for sm_90a
 } kiln_attention_backward_desc;
 // Of the description only q, k and what is not a view is read.
 KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,
                                                        const kiln_attention_backward_desc *desc,
                                                        uint64_t *elements);
-// dk and dv are the same bits every time; on sm_90a dq is a sum in changing order.
+// dk and dv are the same bits every time; on sm_90a dq is a sum in changing order, unless
+// is_deterministic.
 KILN_API kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc *desc);
 
 // --- convolution: a window of weights slides over a tensor

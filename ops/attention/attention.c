@@ -1,13 +1,15 @@
 // kiln_attention_forward: checks a description, picks a kernel and its tile, and launches it.
 //
-// Three kernels: forward_sm90.c (wgmma, tensor maps), decode.c (mma; few queries and many keys) and
-// forward_portable.c (any device, any head dimension, any strides). The first one that can do the
-// job is taken. Start reading at kiln_attention_forward, the last function.
+// Four kernels: decode.c (mma; few queries and many keys), forward_sm90.c (wgmma, tensor maps),
+// forward_mma.c (mma; all masks) and forward_portable.c (any device, any head dimension, any
+// strides). The first one that can do the job is taken. Start reading at kiln_attention_forward,
+// the last function.
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
 
 static const op_program forward_sm90 = ATTENTION_PROGRAM("forward_sm90.c", NULL),
                         forward_portable = ATTENTION_PROGRAM("forward_portable.c", NULL),
+                        forward_mma = ATTENTION_PROGRAM("forward_mma.c", NULL),
                         decode = ATTENTION_PROGRAM("decode.c", NULL);
 
 enum { Q, K, V, OUT, LSE, TENSORS };
@@ -241,7 +243,8 @@ static kiln_status run_portable(const job *j)
         by[n] = attention_strides(j->tensors[n].view);
     args[count++] = kiln_arg_struct(&s, sizeof s);
     args[count++] = kiln_arg_struct(by, sizeof by);
-    count = attention_add_mask(a, &r, args, count);
+    if (a->is_masked)
+        count = attention_add_mask(a, &r, args, count);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(a->k, &r, &kernel);
     if (status)
@@ -338,6 +341,37 @@ static kiln_status run_decode(const job *j)
                                                            .stream = j->desc->stream});
 }
 
+// --- mma
+// Can forward_mma.c do it? If not, the obstacle says why.
+static bool can_mma(job *j)
+{
+    const kiln_attention_desc *d = j->desc;
+    if (d->lengths.buffer || d->pages.buffer)
+        return attention_can(&j->a, "it takes no lengths and no pages");
+    if (d->tile_queries || d->tile_keys)
+        return attention_can(&j->a, "its tile is fixed");
+    return attention_can_mma(&j->a, j->tensors, j->count, false);
+}
+
+static kiln_status run_mma(const job *j)
+{
+    const kiln_device_info *device;
+    kiln_status status = op_device(j->a.k, &device);
+    if (status)
+        return status;
+    uint32_t warps = attention_mma_warps(&j->a, device->multiprocessors);
+    op_request r = {.program = &forward_mma};
+    op_set(&r, NO_LSE, j->count == LSE);
+    op_set(&r, WARPS, warps);
+    mma_launch l = {.tensors = j->tensors,
+                    .tensor_count = TENSORS,
+                    .given = j->count,
+                    .rows = warps * 16,
+                    .stream = j->desc->stream};
+    l.arg_count = add_views(j, Q, l.args, 0);
+    return attention_run_mma(&j->a, &r, &l);
+}
+
 // --- choosing
 static kiln_status run(job *j)
 {
@@ -353,7 +387,13 @@ static kiln_status run(job *j)
     kiln_status status = attention_choose(a, kernel, can_sm90(j), &is_sm90);
     if (status)
         return status;
-    return is_sm90 ? run_sm90(j) : is_fast && can_decode(j) ? run_decode(j) : run_portable(j);
+    if (is_sm90)
+        return run_sm90(j);
+    bool is_mma = (is_fast || kernel == KILN_ATTENTION_SM80) && can_mma(j);
+    if (kernel == KILN_ATTENTION_SM80 && !is_mma)
+        return error_set(a->k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_80 kernel cannot: %s", a->op,
+                         a->obstacle);
+    return is_mma ? run_mma(j) : is_fast && can_decode(j) ? run_decode(j) : run_portable(j);
 }
 
 kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)

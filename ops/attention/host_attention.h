@@ -87,6 +87,24 @@ bool attention_can(attention *a, const char *why);
 kiln_status attention_choose(const attention *a, kiln_attention_kernel kernel, bool can_sm90,
                              bool *is_sm90);
 
+// --- mma: sm_80 and later (host_mma.c)
+enum { MMA_TENSORS = 9 };
+typedef struct mma_launch {
+    const tensor *tensors;      // whose strides the kernel takes, in the order of its struct
+    size_t tensor_count, given; // of the struct; of the tensors, the rest are missing
+    kiln_arg args[MMA_TENSORS]; // in front of the shape
+    size_t arg_count;
+    uint32_t rows; // of a block
+    bool is_keys;  // blocks have keys, not queries
+    kiln_stream *stream;
+} mma_launch;
+// Can these kernels do it? If not, the obstacle says why.
+bool attention_can_mma(attention *a, const tensor *tensors, size_t count, bool is_backward);
+// Warps of a block of forward_mma.c, of 16 queries each.
+uint32_t attention_mma_warps(const attention *a, uint32_t multiprocessors);
+// Sets the axes that all of them have, and launches.
+kiln_status attention_run_mma(const attention *a, op_request *r, const mma_launch *l);
+
 // --- views for the kernels
 typedef struct steps { // as in hopper.h
     uint32_t head, batch;

@@ -1,7 +1,8 @@
 // kiln_attention_backward: checks a description, picks kernels, and launches them.
 //
-// Two ways: backward_sm90.c between the two kernels of backward_ends.c (wgmma, tensor maps), and
-// backward_portable.c (any device, any head dimension, any strides). The first one that can do the
+// Three ways: backward_sm90.c between the two kernels of backward_ends.c (wgmma, tensor maps),
+// backward_mma.c (mma; all masks) and backward_portable.c (any device, any head dimension, any
+// strides). The first one that can do the
 // job is taken. Start reading at kiln_attention_backward, the last function.
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
@@ -15,7 +16,10 @@ static const op_program prepare =
                         portable_queries =
                             ATTENTION_PROGRAM("backward_portable.c", "attention_backward_queries"),
                         portable_keys =
-                            ATTENTION_PROGRAM("backward_portable.c", "attention_backward_keys");
+                            ATTENTION_PROGRAM("backward_portable.c", "attention_backward_keys"),
+                        mma_queries =
+                            ATTENTION_PROGRAM("backward_mma.c", "attention_backward_queries"),
+                        mma_keys = ATTENTION_PROGRAM("backward_mma.c", "attention_backward_keys");
 
 enum { Q, K, V, OUT, DOUT, LSE, DQ, DK, DV, TENSORS };
 
@@ -43,6 +47,8 @@ static bool can_shape(job *j)
         why = "there are more than 2^22 blocks of queries";
     else if (a->is_masked)
         why = "it takes no window, no offsets, no bias and no slopes";
+    else if (j->desc->is_deterministic)
+        why = "its dq is a sum in changing order";
     return attention_can(&j->a, why);
 }
 
@@ -178,7 +184,37 @@ static kiln_status run_sm90(const job *j)
                   : launch(j, after, tiles * (SUM_BLOCK / 16 / 256), to_convert, COUNT(to_convert));
 }
 
-// --- any device
+// --- mma and any device: a kernel for dQ, which writes what the one for dK and dV needs
+enum { PAIR_ARGS = 8 };
+static void pair_args(const job *j, bool is_keys, kiln_arg args[PAIR_ARGS])
+{
+    const size_t tensors[] = {Q, K, V, is_keys ? DK : OUT, DOUT, LSE};
+    for (size_t n = 0; n < COUNT(tensors); n++)
+        args[n] = kiln_arg_view(*j->tensors[tensors[n]].view);
+    args[6] = workspace_at(j, 0);
+    args[7] = kiln_arg_view(*j->tensors[is_keys ? DV : DQ].view);
+}
+
+static kiln_status run_mma(const job *j)
+{
+    kiln_status status = KILN_OK;
+    for (int is_keys = 0; is_keys < 2 && !status; is_keys++) {
+        if (!(is_keys ? j->a.kv_rows : j->a.rows))
+            continue;
+        op_request r = {.program = is_keys ? &mma_keys : &mma_queries};
+        mma_launch l = {.tensors = j->tensors,
+                        .tensor_count = TENSORS,
+                        .given = TENSORS,
+                        .arg_count = PAIR_ARGS,
+                        .rows = BACKWARD_MMA_ROWS,
+                        .is_keys = is_keys,
+                        .stream = j->desc->stream};
+        pair_args(j, is_keys, l.args);
+        status = attention_run_mma(&j->a, &r, &l);
+    }
+    return status;
+}
+
 static kiln_status run_portable(const job *j)
 {
     const attention *a = &j->a;
@@ -186,7 +222,7 @@ static kiln_status run_portable(const job *j)
     strides by[TENSORS]; // struct tensors of backward_portable.c
     for (size_t n = 0; n < TENSORS; n++)
         by[n] = attention_strides(j->tensors[n].view);
-    for (int is_keys = 0; is_keys < 2; is_keys++) { // the first one writes what the second needs
+    for (int is_keys = 0; is_keys < 2; is_keys++) {
         uint32_t rows = is_keys ? a->kv_rows : a->rows;
         if (!rows)
             continue;
@@ -195,17 +231,13 @@ static kiln_status run_portable(const job *j)
         op_set(&r, ANY_HD, a->head_dim);
         op_set(&r, CAUSAL, a->is_causal && !a->is_masked);
         op_set(&r, UNIT, attention_is_unit(j->tensors, TENSORS));
-        kiln_arg args[10 + MASK_ARGS] = {kiln_arg_view(*j->tensors[Q].view),
-                                         kiln_arg_view(*j->tensors[K].view),
-                                         kiln_arg_view(*j->tensors[V].view),
-                                         kiln_arg_view(*j->tensors[is_keys ? DK : OUT].view),
-                                         kiln_arg_view(*j->tensors[DOUT].view),
-                                         kiln_arg_view(*j->tensors[LSE].view),
-                                         workspace_at(j, 0),
-                                         kiln_arg_view(*j->tensors[is_keys ? DV : DQ].view),
-                                         kiln_arg_struct(&s, sizeof s),
-                                         kiln_arg_struct(by, sizeof by)};
-        size_t count = attention_add_mask(a, &r, args, 10);
+        kiln_arg args[PAIR_ARGS + 2 + MASK_ARGS];
+        pair_args(j, is_keys, args);
+        size_t count = PAIR_ARGS;
+        args[count++] = kiln_arg_struct(&s, sizeof s);
+        args[count++] = kiln_arg_struct(by, sizeof by);
+        if (a->is_masked)
+            count = attention_add_mask(a, &r, args, count);
         const op_kernel *kernel;
         kiln_status status = op_kernel_get(a->k, &r, &kernel);
         if (!status)
@@ -258,7 +290,9 @@ kiln_status kiln_attention_backward_workspace(kiln *k, const kiln_attention_back
     if (!status && !elements)
         status = attention_wrong(&j.a, "'elements' is NULL");
     if (!status)
-        *elements = workspace_of(&j, desc->kernel != KILN_ATTENTION_PORTABLE && can_shape(&j));
+        *elements = workspace_of(
+            &j, (desc->kernel == KILN_ATTENTION_BEST || desc->kernel == KILN_ATTENTION_SM90) &&
+                    can_shape(&j));
     return status;
 }
 
@@ -287,7 +321,14 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
         status = check_workspace(&j, workspace_of(&j, is_sm90));
     if (status || (!j.a.rows && !j.a.kv_rows))
         return status;
+    bool is_mma = !is_sm90 &&
+                  (desc->kernel == KILN_ATTENTION_SM80 ||
+                   (desc->kernel == KILN_ATTENTION_BEST && !k->caps.is_emulated)) &&
+                  attention_can_mma(&j.a, tensors, TENSORS, true);
+    if (desc->kernel == KILN_ATTENTION_SM80 && !is_mma)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_80 kernel cannot: %s", j.a.op,
+                         j.a.obstacle);
     j.is_plain = attention_is_dense(tensors, TENSORS) && j.a.queries == j.a.keys &&
                  j.a.heads == j.a.kv_heads;
-    return is_sm90 && j.a.rows ? run_sm90(&j) : run_portable(&j);
+    return is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
 }

@@ -143,8 +143,6 @@ kiln_status attention_check_mask(attention *a, const tensor *tensors, size_t cou
 size_t attention_add_mask(const attention *a, op_request *r, kiln_arg *args, size_t count)
 {
     const masking *m = &a->mask;
-    if (!a->is_masked)
-        return count;
     op_set(r, MASK, true);
     if (m->q_offsets.buffer) {
         op_set(r, OFFSETS, true);

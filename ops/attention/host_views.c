@@ -88,7 +88,7 @@ kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k
                                   "none");
     if (!(scale >= 0.0f) || isinf(scale))
         return attention_wrong(a, "scale is not a positive number");
-    if ((unsigned)kernel > KILN_ATTENTION_DECODE)
+    if ((unsigned)kernel > KILN_ATTENTION_SM80)
         return attention_wrong(a, "there is no such kernel");
     return KILN_OK;
 }

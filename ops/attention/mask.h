@@ -34,6 +34,11 @@ typedef struct span {
     u32 begin, end;
 } span;
 
+typedef struct place_of_tile { // of some rows of Q, or of K
+    part p;
+    u32 first;
+} place_of_tile;
+
 static u32 clamp_row(i64 at, u32 end)
 {
     return at < 0 ? 0 : at > end ? end : (u32)at;
@@ -89,6 +94,45 @@ static part part_of(const i32 *q_offsets, const i32 *k_offsets, u32 sequences, u
     u32 k_end = clamp_row(k_offsets[number + 1], keys);
     return (part){q, max(q_end, q) - q, k, max(k_end, k) - k};
 }
+
+// Tiles: every sequence begins with a new one, and tile number start / rows + number of the sequence is its first. So
+// some tiles have no rows; a tile's sequence is found without adding up lengths. Rows in front of the first sequence and
+// behind the last one count as sequences 0 and `sequences` + 1 here.
+static u32 start_of(const i32 *offsets, u32 sequences, u32 number, u32 end)
+{
+    return number == 0 ? 0 : number > sequences + 1 ? end : clamp_row(offsets[number - 1], end);
+}
+
+static u32 sequence_of_tile(const i32 *offsets, u32 sequences, u32 tile, u32 rows, u32 end)
+{
+    u32 low = 0, high = sequences + 1;
+    while (low < high) {
+        u32 middle = (low + high + 1) / 2;
+        if (start_of(offsets, sequences, middle, end) / rows + middle <= tile)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static place_of_tile tile_of(bool is_keys, const i32 *q_offsets, const i32 *k_offsets, u32 sequences, u32 tile,
+                             u32 rows, u32 queries, u32 keys)
+{
+    u32 number = sequence_of_tile(is_keys ? k_offsets : q_offsets, sequences, tile, rows, is_keys ? keys : queries);
+    u32 q = start_of(q_offsets, sequences, number, queries), k = start_of(k_offsets, sequences, number, keys);
+    u32 q_end = start_of(q_offsets, sequences, number + 1, queries);
+    u32 k_end = start_of(k_offsets, sequences, number + 1, keys);
+    bool is_sequence = number > 0 && number <= sequences;
+    part p = {q, is_sequence || !is_keys ? max(q_end, q) - q : 0, k, is_sequence || is_keys ? max(k_end, k) - k : 0};
+    u32 start = is_keys ? k : q;
+    return (place_of_tile){p, start + (tile - start / rows - number) * rows};
+}
+#        define TILE_OF_QUERIES(m, q_offsets, k_offsets, tile, rows, all_queries, all_keys)        \
+            tile_of(false, q_offsets, k_offsets, (m).sequences, tile, rows, all_queries, all_keys)
+#        define TILE_OF_KEYS(m, q_offsets, k_offsets, tile, rows, all_queries, all_keys)           \
+            tile_of(true, q_offsets, k_offsets, (m).sequences, tile, rows, all_queries, all_keys)
+
 #        define OFFSETS_PARAMETERS(q_offsets, k_offsets) const i32 *q_offsets, const i32 *k_offsets,
 // The part of a row of Q, of a row of K.
 #        define PART_OF_QUERY(m, q_offsets, k_offsets, row, all_queries, all_keys)                 \
@@ -99,6 +143,9 @@ static part part_of(const i32 *q_offsets, const i32 *k_offsets, u32 sequences, u
                     sequence_of(k_offsets, (m).sequences, row), all_queries, all_keys)
 #    else
 #        define OFFSETS_PARAMETERS(q_offsets, k_offsets)
+#        define TILE_OF_QUERIES(m, q_offsets, k_offsets, tile, rows, all_queries, all_keys)        \
+            ((place_of_tile){{0, all_queries, 0, all_keys}, (tile) * (rows)})
+#        define TILE_OF_KEYS TILE_OF_QUERIES
 #        define PART_OF_QUERY(m, q_offsets, k_offsets, row, all_queries, all_keys)                 \
             ((part){0, all_queries, 0, all_keys})
 #        define PART_OF_KEY(m, q_offsets, k_offsets, row, all_queries, all_keys)                   \
@@ -108,9 +155,8 @@ static part part_of(const i32 *q_offsets, const i32 *k_offsets, u32 sequences, u
 #    if defined(SLOPES)
 static f32 slope_term(mask m, const f32 *slopes, part p, u32 batch, u32 head, u32 query, u32 key)
 {
-    i64 distance = own_key(p, query) - ((i64)key - p.first_key);
-    return -slopes[batch * m.slope_batch + head * m.slope_head] *
-           f32(distance < 0 ? -distance : distance);
+    i32 distance = (i32)(query - p.first_query + p.keys - p.queries - (key - p.first_key)); // fits
+    return -slopes[batch * m.slope_batch + head * m.slope_head] * abs(f32(distance));
 }
 #        define SLOPES_PARAMETERS(slopes) const f32 *slopes,
 #        define SLOPE_TERM(m, slopes, p, batch, head, query, key)                                  \

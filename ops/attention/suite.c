@@ -8,8 +8,8 @@
 
 #include "ops/attention/sizes.h"
 
-enum { CAUSAL = 1, WINDOW = 2, SLOPES = 4, BIAS = 8 };
-enum { LEFT = 5, RIGHT = 2 }; // of the window
+enum { CAUSAL = 1, WINDOW = 2, SLOPES = 4, BIAS = 8, MMA = 16 }; // MMA: by the kernels on mma
+enum { LEFT = 5, RIGHT = 2 };                                    // of the window
 enum { Q, K, V, ADDED, SLOPE, OUT, LSE, WORK, TENSORS };
 enum { BATCH, HEADS, KV_HEADS, QUERIES, KEYS, DIM };
 
@@ -66,7 +66,8 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     return TENSORS;
 }
 
-static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
+static kiln_status call_kernel(kiln *k, const op_case *c, op_pass pass, const kiln_view *views,
+                               kiln_attention_kernel kernel)
 {
     kiln_attention_desc d = {.q = views[Q],
                              .k = views[K],
@@ -74,6 +75,7 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
                              .out = views[OUT],
                              .lse = views[LSE],
                              .is_causal = c->option & CAUSAL,
+                             .kernel = kernel,
                              .has_window = c->option & WINDOW};
     if (c->option & WINDOW) {
         d.window_left = LEFT;
@@ -98,11 +100,22 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
                                                                    .dv = gradients[V],
                                                                    .workspace = views[WORK],
                                                                    .is_causal = d.is_causal,
+                                                                   .kernel = kernel,
                                                                    .has_window = d.has_window,
                                                                    .window_left = d.window_left,
                                                                    .window_right = d.window_right,
                                                                    .bias = d.bias,
                                                                    .slopes = d.slopes});
+}
+
+// A device or a type that the kernels on mma do not have takes the best ones.
+static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
+{
+    kiln_status status = KILN_E_UNSUPPORTED;
+    if (c->option & MMA)
+        status = call_kernel(k, c, pass, views, KILN_ATTENTION_SM80);
+    return status == KILN_E_UNSUPPORTED ? call_kernel(k, c, pass, views, KILN_ATTENTION_BEST)
+                                        : status;
 }
 
 // One row of q. added: what is added to the score of each key, -HUGE_VAL: it is not seen. Becomes
@@ -162,9 +175,9 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
 
 static void describe(const op_case *c, char *out, size_t size)
 {
-    snprintf(out, size, "%s%s%s%s", c->option & CAUSAL ? "causal" : "full",
+    snprintf(out, size, "%s%s%s%s%s", c->option & CAUSAL ? "causal" : "full",
              c->option & WINDOW ? ", window" : "", c->option & BIAS ? ", bias" : "",
-             c->option & SLOPES ? ", slopes" : "");
+             c->option & SLOPES ? ", slopes" : "", c->option & MMA ? ", mma" : "");
 }
 
 static double operations(const op_case *c)

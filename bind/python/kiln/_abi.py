@@ -69,6 +69,7 @@ KILN_ATTENTION_BEST = 0
 KILN_ATTENTION_SM90 = 1
 KILN_ATTENTION_PORTABLE = 2
 KILN_ATTENTION_DECODE = 3
+KILN_ATTENTION_SM80 = 4
 KILN_ACTIVATION_NONE = 0
 KILN_ACTIVATION_RELU = 1
 KILN_ACTIVATION_GELU = 2
@@ -274,7 +275,7 @@ ENUMS = {
     "kiln_param_kind": {"scalar": 0, "pointer": 1, "struct": 2, "tensor_map": 3},
     "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
     "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4},
-    "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2, "decode": 3},
+    "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2, "decode": 3, "sm80": 4},
     "kiln_activation": {"none": 0, "relu": 1, "gelu": 2, "silu": 3},
     "kiln_conv_kernel": {"best": 0, "tensor": 1, "direct": 2},
     "kiln_pooling": {"max": 0, "average": 1},
