@@ -80,8 +80,8 @@ typedef enum kiln_attention_kernel {
 // [batch, length, 3, heads, head_dim] is sliced and permuted (kiln_view_index, kiln_view_permute),
 // one head for all is broadcast. The kernel for sm_90a needs contiguous rows that start at
 // multiples of 16 bytes; without them KILN_ATTENTION_BEST is the portable one. Types: bf16, f16,
-// f32, the same for all but lse; sums are f32. Each heads / kv_heads neighbouring heads of q share
-// one of k and v.
+// f32, the same for all but lse (k and v: k_scale); sums are f32. Each heads / kv_heads
+// neighbouring heads of q share one of k and v.
 typedef struct kiln_attention_desc {
     kiln_view q;    // [batch, heads, queries, head_dim]
     kiln_view k, v; // [batch, kv_heads, keys, head_dim]
@@ -115,6 +115,8 @@ typedef struct kiln_attention_desc {
     // ALiBi: [heads] or [batch, heads] f32. slope * distance of the query's own key and the other
     // one is subtracted from the scaled score.
     kiln_view slopes;
+    // A cache of f8e4 or f8e5, with q of f16 or bf16: k times k_scale, v times v_scale; 0: 1.
+    float k_scale, v_scale;
 } kiln_attention_desc;
 KILN_API kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc);
 

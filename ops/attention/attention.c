@@ -4,6 +4,8 @@
 // forward_mma.c (mma; all masks) and forward_portable.c (any device, any head dimension, any
 // strides). The first one that can do the job is taken. Start reading at kiln_attention_forward,
 // the last function.
+#include <math.h>
+
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
 
@@ -26,6 +28,27 @@ static void set_common(const job *j, op_request *r)
     op_set(r, TYPE, j->a.type);
     op_set(r, NO_LSE, j->count == LSE);
     op_set(r, CAUSAL, j->a.is_causal && !j->a.is_masked); // a mask says it itself
+}
+
+static bool has_narrow_keys(const attention *a)
+{
+    return a->key_type != a->type;
+}
+
+// The factor of an fp8 cache; 0 is 1.
+static float scale_of(float given)
+{
+    return given > 0.0f ? given : 1.0f;
+}
+
+// Adds what the portable kernel and decode.c have behind the strides.
+static size_t add_rest(const job *j, op_request *r, kiln_arg *args, size_t count)
+{
+    if (has_narrow_keys(&j->a)) {
+        op_set(r, CACHE, j->a.key_type);
+        args[count++] = kiln_arg_f64(KILN_F32, (double)scale_of(j->desc->v_scale));
+    }
+    return j->a.is_masked ? attention_add_mask(&j->a, r, args, count) : count;
 }
 
 // Adds the tensors from `first` on to the arguments.
@@ -108,6 +131,8 @@ static bool can_sm90(job *j)
         why = "it takes no lengths and no pages";
     else if (a->is_masked)
         why = "it takes no window, no offsets, no bias and no slopes";
+    else if (has_narrow_keys(a))
+        why = "it takes no fp8 cache";
     else if (!a->k->caps.has_tensor_copies)
         why = "the device has no tensor maps";
     else if (a->type == KILN_F32)
@@ -233,18 +258,17 @@ static kiln_status run_portable(const job *j)
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
     op_set(&r, UNIT, attention_is_unit(j->tensors, j->count));
-    kiln_arg args[TENSORS + 4 + MASK_ARGS];
+    kiln_arg args[TENSORS + 5 + MASK_ARGS];
     size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
     portable_shape s = attention_portable_shape(a);
-    s.scale *= 1.44269504f;
+    s.scale *= 1.44269504f * scale_of(j->desc->k_scale);
     s.table = table_stride(j);
     strides by[TENSORS] = {{0, 0, 0, 0}};
     for (size_t n = 0; n < j->count; n++)
         by[n] = attention_strides(j->tensors[n].view);
     args[count++] = kiln_arg_struct(&s, sizeof s);
     args[count++] = kiln_arg_struct(by, sizeof by);
-    if (a->is_masked)
-        count = attention_add_mask(a, &r, args, count);
+    count = add_rest(j, &r, args, count);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(a->k, &r, &kernel);
     if (status)
@@ -277,8 +301,10 @@ static bool can_decode(job *j)
         why = "there are too many rows";
     else if (j->desc->tile_queries || j->desc->tile_keys)
         why = "its tile is fixed";
-    else if (a->is_masked)
-        why = "it takes no window, no offsets, no bias and no slopes";
+    else if (a->mask.q_offsets.buffer)
+        why = "it takes no offsets";
+    else if (has_narrow_keys(a) && a->head_dim % 16)
+        why = "head_dim is not a multiple of 16, with an fp8 cache";
     return attention_can(&j->a, why) && attention_is_aligned(&j->a, j->tensors, j->count);
 }
 
@@ -309,7 +335,7 @@ static kiln_status run_decode(const job *j)
     if (status)
         return status;
     op_request r = {.program = &decode};
-    kiln_arg args[TENSORS + 4];
+    kiln_arg args[TENSORS + 5 + MASK_ARGS];
     size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
@@ -319,21 +345,22 @@ static kiln_status run_decode(const job *j)
     uint64_t units = (uint64_t)a->batch * a->kv_heads * tiles;
     uint32_t splits = splits_for(a, units, device->multiprocessors * (a->head_dim <= 128 ? 2 : 1));
     op_set(&r, SPLITS, splits);
-    const op_kernel *kernel;
-    status = op_kernel_get(a->k, &r, &kernel);
-    if (status)
-        return status;
     const struct { // as in decode.c
         uint32_t heads, kv_heads, queries, keys, row_tiles, pages, page_size, table;
         float scale;
     } s = {a->heads,     a->kv_heads,     a->queries,
            a->keys,      tiles,           a->pages,
-           a->page_size, table_stride(j), a->scale * 1.44269504f};
+           a->page_size, table_stride(j), a->scale * 1.44269504f * scale_of(j->desc->k_scale)};
     row_strides by[TENSORS] = {{0, 0, 0}};
     for (size_t n = 0; n < j->count; n++)
         by[n] = attention_row_strides(j->tensors[n].view);
     args[count++] = kiln_arg_struct(&s, sizeof s);
     args[count++] = kiln_arg_struct(by, sizeof by);
+    count = add_rest(j, &r, args, count);
+    const op_kernel *kernel;
+    status = op_kernel_get(a->k, &r, &kernel);
+    if (status)
+        return status;
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)units * splits},
                                                            .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
@@ -350,6 +377,8 @@ static bool can_mma(job *j)
         return attention_can(&j->a, "it takes no lengths and no pages");
     if (d->tile_queries || d->tile_keys)
         return attention_can(&j->a, "its tile is fixed");
+    if (has_narrow_keys(&j->a))
+        return attention_can(&j->a, "it takes no fp8 cache");
     return attention_can_mma(&j->a, j->tensors, j->count, false);
 }
 
@@ -396,6 +425,27 @@ static kiln_status run(job *j)
     return is_mma ? run_mma(j) : is_fast && can_decode(j) ? run_decode(j) : run_portable(j);
 }
 
+// A cache of fp8 and its factors.
+static kiln_status check_narrow_keys(attention *a, const kiln_attention_desc *d)
+{
+    kiln_type type = kiln_view_type(d->k);
+    bool is_narrow = type == KILN_F8E4 || type == KILN_F8E5;
+    const float scales[] = {d->k_scale, d->v_scale};
+    for (size_t n = 0; n < COUNT(scales); n++) {
+        if (!(scales[n] >= 0.0f) || isinf(scales[n]))
+            return attention_wrong(a, "k_scale or v_scale is not a positive number");
+        if (scales[n] != 0.0f && !is_narrow)
+            return attention_wrong(a, "k_scale and v_scale are for k and v of f8e4 or f8e5");
+    }
+    if (is_narrow && a->type == KILN_F32)
+        return error_set(a->k, KILN_E_BAD_ARGUMENT, K6011,
+                         "%s: 'k' is %s, 'q' is f32; q is f16 or bf16 with such a cache", a->op,
+                         kiln_type_name(type));
+    if (is_narrow)
+        a->key_type = type;
+    return KILN_OK;
+}
+
 kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)
 {
     if (!handle_is(HANDLE_CONTEXT, k))
@@ -413,6 +463,8 @@ kiln_status kiln_attention_forward(kiln *k, const kiln_attention_desc *desc)
     kiln_status status =
         attention_sizes(&j.a, &desc->q, &desc->k, desc->pages.buffer ? &desc->pages : NULL,
                         desc->is_causal, desc->scale, desc->kernel, &MASKING_OF(desc));
+    if (!status)
+        status = check_narrow_keys(&j.a, desc);
     if (!status)
         status = attention_check(&j.a, j.tensors, j.count);
     if (!status)

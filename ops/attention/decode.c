@@ -6,9 +6,12 @@
 // results of warps, then of blocks are added, weighted by their largest scores, in a fixed order.
 //
 // Rows start at multiples of 16 bytes; HD is a multiple of 8. LENGTHS: each batch has its own number of keys.
-// PAGED: keys are in pages, and a table says which page has the keys of a batch.
+// PAGED: keys are in pages, and a table says which page has the keys of a batch. MASK and what comes with it, without
+// OFFSETS: mask.h. CACHE_f8e4 or CACHE_f8e5: K and V are of that type, HD is a multiple of 16, and a warp makes 16-bit
+// numbers of a group before it multiplies.
 #include <kiln/kernel.h>
 
+#include "mask.h"
 #include "sizes.h"
 
 #if !defined(HD)
@@ -30,6 +33,16 @@ typedef bf16 elem_t;
 #    define MULTIPLY mma_bf16
 #endif
 
+#if defined(CACHE_f8e4)
+typedef f8e4 cache_t;
+#    define HAS_CACHE
+#elif defined(CACHE_f8e5)
+typedef f8e5 cache_t;
+#    define HAS_CACHE
+#else
+typedef elem_t cache_t;
+#endif
+
 enum {
     WARPS = 4,
     ROWS = DECODE_ROWS,
@@ -38,11 +51,18 @@ enum {
     STEPS = (HD + 15) / 16, // of mma along the head dimension
     PANELS = (HD + 63) / 64,
     TILE_BYTES = PANELS * ROWS * 128, // of Q, or of a group's keys or values
+#if defined(HAS_CACHE)
+    RAW_BYTES = KEYS * HD, // of a group's keys or values
+    STAGE_BYTES = 2 * RAW_BYTES,
+    WIDE_BYTES = 2 * TILE_BYTES, // of a warp: the group that it multiplies
+#else
     STAGE_BYTES = 2 * TILE_BYTES,
+    WIDE_BYTES = 0,
+#endif
     RING_BYTES = STAGES * STAGE_BYTES,
     PITCH = HD + 8, // numbers from row to row of the results that are added; keeps the banks apart
     SUM_BYTES = ROWS * PITCH * 4,
-    USED_BYTES = TILE_BYTES + WARPS * RING_BYTES,
+    USED_BYTES = TILE_BYTES + WARPS * (RING_BYTES + WIDE_BYTES),
     SHARED_BYTES = USED_BYTES > WARPS * SUM_BYTES ? USED_BYTES : WARPS * SUM_BYTES
 };
 
@@ -64,7 +84,7 @@ typedef struct tensors {
 } tensors;
 
 typedef struct source { // of keys or values of one head
-    const elem_t *at;
+    const cache_t *at;
     strides by;
 } source;
 
@@ -87,7 +107,11 @@ static void copy_granule(u8 *tile, u32 r, u32 g, const elem_t *row, bool has_row
 // 16 keys and values from `first` on, by one warp. Behind `end` there are zeros.
 static void copy_group(u8 *stage, source k, source v, const i32 *table, shape s, u32 first, u32 end)
 {
+#if defined(HAS_CACHE)
+    enum { WIDTH = HD / 16, EACH = (KEYS * WIDTH + 31) / 32 }; // granules of a row, of a lane
+#else
     enum { WIDTH = STEPS * 2, EACH = KEYS * WIDTH / 32 }; // granules of a row, of a lane
+#endif
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
         u32 at = i * 32 + lane(), r = at / WIDTH, g = at % WIDTH, key = first + r;
@@ -101,10 +125,46 @@ static void copy_group(u8 *stage, source k, source v, const i32 *table, shape s,
         has_row = has_row && page >= 0 && page < s.pages;
         page = has_row ? page : 0;
 #endif
+#if defined(HAS_CACHE)
+        if (at < KEYS * WIDTH) {
+            const cache_t *from_k = k.at + (page * k.by.batch + row * k.by.row + g * 16);
+            const cache_t *from_v = v.at + (page * v.by.batch + row * v.by.row + g * 16);
+            async_copy_16_part((cache_t *)(stage + at * 16), from_k, has_row ? 16 : 0);
+            async_copy_16_part((cache_t *)(stage + RAW_BYTES + at * 16), from_v, has_row ? 16 : 0);
+        }
+#else
         copy_granule(stage, r, g, k.at + (page * k.by.batch + row * k.by.row), has_row);
         copy_granule(stage + TILE_BYTES, r, g, v.at + (page * v.by.batch + row * v.by.row), has_row);
+#endif
     }
 }
+
+#if defined(HAS_CACHE)
+// A group's keys and values as 16-bit tiles. A lane has the granules that it copied itself.
+static void widen_group(u8 *tiles, const u8 *stage)
+{
+    enum { WIDTH = HD / 16, EACH = (KEYS * WIDTH + 31) / 32 };
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        u32 at = i * 32 + lane(), r = at / WIDTH, g = at % WIDTH;
+        if (at < KEYS * WIDTH) {
+#pragma unroll
+            for (u32 is_v = 0; is_v < 2; is_v++) {
+                const cache_t *from = (const cache_t *)(stage + is_v * RAW_BYTES + at * 16);
+#pragma unroll
+                for (u32 half = 0; half < 2; half++) {
+                    u32 words[4];
+#pragma unroll
+                    for (u32 n = 0; n < 4; n++)
+                        words[n] = PACK(f32(from[half * 8 + n * 2]), f32(from[half * 8 + n * 2 + 1]));
+                    *(u32x4 *)(tiles + is_v * TILE_BYTES + place(r, g * 2 + half)) =
+                        (u32x4){words[0], words[1], words[2], words[3]};
+                }
+            }
+        }
+    }
+}
+#endif
 
 // scores[n] are those of keys 8 * n … of the group.
 static void multiply_keys(f32 (*scores)[2][4], const u8 *q, const u8 *keys)
@@ -135,7 +195,19 @@ static void add_values(sums *w, u32 (*weights)[4], const u8 *values)
 }
 
 // The sum so far is scaled when a larger score comes. `seen`: the keys that each of the lane's rows sees.
-static void add_group(sums *w, const u8 *q, const u8 *stage, u32 first, u32x2 seen, f32 scale)
+#if defined(MASK)
+typedef struct masked_rows { // of a lane: where its two rows are, and from which key on they see
+    part p;
+    u32 batch, head[2], query[2], begin[2];
+} masked_rows;
+#    define MASKED_ROWS , const masked_rows *rows MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m)
+#    define MASKED_ARGS , &rows_of MASK_ARGUMENTS(q_offsets, k_offsets, slopes, bias, m)
+#else
+#    define MASKED_ROWS
+#    define MASKED_ARGS
+#endif
+
+static void add_group(sums *w, const u8 *q, const u8 *stage, u32 first, u32x2 seen, f32 scale MASKED_ROWS)
 {
     f32 scores[2][4] = {{0.0f}};
     multiply_keys(&scores, q, stage);
@@ -147,7 +219,16 @@ static void add_group(sums *w, const u8 *q, const u8 *stage, u32 first, u32x2 se
 #pragma unroll
         for (u32 e = 0; e < 4; e++) {
             u32 key = first + e / 2 * 8 + lane() % 4 * 2 + e % 2, at = half * 2 + e % 2;
+#if defined(MASK)
+            f32 score = -INFINITY;
+            if (key >= rows->begin[half] && key < most) {
+                score = scores[e / 2][at] * scale;
+                ADD_TO(score, 1.44269504f, m, slopes, bias, rows->p, rows->batch, rows->head[half], rows->query[half], key);
+            }
+            scores[e / 2][at] = score;
+#else
             scores[e / 2][at] = key < most ? scores[e / 2][at] * scale : -INFINITY;
+#endif
             top = max(top, scores[e / 2][at]);
         }
         top = max(top, shuffle_xor(top, 1));
@@ -225,7 +306,7 @@ static void add_warps(sums *w, f32 (*top)[ROWS], f32 (*sum)[ROWS])
     }
 }
 
-kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_t *q, const elem_t *k, const elem_t *v, elem_t *out,
+kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_t *q, const cache_t *k, const cache_t *v, elem_t *out,
 #if !defined(NO_LSE)
                                                         f32 *lse,
 #endif
@@ -235,7 +316,11 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
 #if defined(PAGED)
                                                         const i32 *pages,
 #endif
-                                                        shape s, tensors by)
+                                                        shape s, tensors by
+#if defined(HAS_CACHE)
+                                                        , f32 v_scale // of the numbers of V
+#endif
+                                                        MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     shared f32 top[ROWS], sum[ROWS];
     u32 split = SPLITS > 1 ? cluster_rank() : 0, unit = block_x() / SPLITS;
@@ -255,8 +340,17 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
     source from_v = {v + (batch * by.v.batch + head * by.v.head), by.v};
 #endif
     // The split's keys: whole groups of all warps.
+#if defined(MASK)
+    part p = {0, s.queries, 0, keys};
+    u32 low = keys_of(m, p, min(tile * ROWS / sharing, s.queries - 1)).begin;
+    u32 high = keys_of(m, p, min((tile * ROWS + ROWS - 1) / sharing, s.queries - 1)).end;
+    high = max(high, low);
+    u32 share = (high - low + SPLITS * WARPS * KEYS - 1) / (SPLITS * WARPS * KEYS) * (WARPS * KEYS);
+    u32 begin = min(low + split * share, high), end = min(begin + share, high);
+#else
     u32 share = (keys + SPLITS * WARPS * KEYS - 1) / (SPLITS * WARPS * KEYS) * (WARPS * KEYS);
     u32 begin = min(split * share, keys), end = min(begin + share, keys);
+#endif
 
     // The rows of Q: row r is query r / sharing of head r % sharing.
     for (u32 at = thread_x(); at < ROWS * STEPS * 2; at += 32 * WARPS) {
@@ -267,6 +361,9 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
     }
     async_commit();
     u8 *ring = smem + TILE_BYTES + warp() * RING_BYTES;
+#if defined(HAS_CACHE)
+    u8 *wide = smem + TILE_BYTES + WARPS * RING_BYTES + warp() * WIDE_BYTES;
+#endif
     u32 first = begin + warp() * KEYS;
 #pragma unroll
     for (u32 i = 0; i < STAGES - 1; i++) {
@@ -280,6 +377,22 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
 
     sums w;
     u32 seen[2];
+#if defined(MASK)
+    masked_rows rows_of;
+    rows_of.p = p;
+    rows_of.batch = batch;
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+        u32 row = min(tile * ROWS + lane() / 4 + half * 8, rows - 1);
+        rows_of.query[half] = row / sharing;
+        rows_of.head[half] = head * sharing + row % sharing;
+        span its = keys_of(m, p, row / sharing);
+        rows_of.begin[half] = its.begin;
+        seen[half] = its.end;
+        w.top[half] = -INFINITY;
+        w.sum[half] = 0.0f;
+    }
+#else
 #pragma unroll
     for (u32 half = 0; half < 2; half++) {
         u32 row = tile * ROWS + lane() / 4 + half * 8, hidden = s.queries - 1 - min(row / sharing, s.queries - 1);
@@ -287,6 +400,7 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
         w.top[half] = -INFINITY;
         w.sum[half] = 0.0f;
     }
+#endif
 #pragma unroll
     for (u32 n = 0; n < STEPS * 2; n++)
 #pragma unroll
@@ -296,7 +410,14 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
     for (u32 at = first; at < end; at += WARPS * KEYS) {
         async_wait(STAGES - 2);
         warp_sync();
-        add_group(&w, smem, ring + now * STAGE_BYTES, at, (u32x2){min(seen[0], end), min(seen[1], end)}, s.scale);
+#if defined(HAS_CACHE)
+        widen_group(wide, ring + now * STAGE_BYTES);
+        warp_sync();
+        const u8 *group = wide;
+#else
+        const u8 *group = ring + now * STAGE_BYTES;
+#endif
+        add_group(&w, smem, group, at, (u32x2){min(seen[0], end), min(seen[1], end)}, s.scale MASKED_ARGS);
         warp_sync(); // the stage before is free
         u32 next = at + (STAGES - 1) * (WARPS * KEYS);
         if (next < end)
@@ -337,6 +458,9 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
         }
         u32 in_group = row % sharing;
         f32 factor = total > 0.0f ? 1.0f / total : 0.0f; // a row that sees no key is zeros
+#if defined(HAS_CACHE)
+        factor *= v_scale;
+#endif
         i64 to = batch * by.out.batch + (head * sharing + in_group) * by.out.head + query * by.out.row + column;
         *(u32x4 *)(out + to) = (u32x4){PACK(x[0] * factor, x[1] * factor), PACK(x[2] * factor, x[3] * factor),
                                        PACK(x[4] * factor, x[5] * factor), PACK(x[6] * factor, x[7] * factor)};

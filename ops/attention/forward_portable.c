@@ -4,7 +4,7 @@
 //
 // Tensors are [batch][head][row][HD] with any strides, HD any number; -D TYPE_f16 or TYPE_f32
 // instead of bf16. CAUSAL, NO_LSE and shared heads of K and V as in forward_sm90.c; LENGTHS and
-// PAGED as in decode.c; MASK and what comes with it as in mask.h.
+// PAGED and CACHE_f8e4 as in decode.c; MASK and what comes with it as in mask.h.
 #include "portable.h"
 
 typedef struct tensors {
@@ -33,7 +33,7 @@ static place place_of(shape s, u32 batch, const i32 *table, u32 key)
     return (place){page, key % s.page_size, page >= 0 && page < (i64)s.pages};
 }
 
-kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const elem_t *v,
+kernel block(32 * WARPS) void attention(const elem_t *q, const cache_t *k, const cache_t *v,
                                         elem_t *out,
 #if !defined(NO_LSE)
                                         f32 *lse,
@@ -45,6 +45,9 @@ kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const 
                                         const i32 *pages,
 #endif
                                         shape s, tensors by
+#if defined(HAS_CACHE)
+                                        , f32 v_scale // of the numbers of V
+#endif
                                         MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     u32 number = block_x() * WARPS + warp(); // of the query, in all heads
@@ -70,7 +73,7 @@ kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const 
     seen = seen > hidden ? seen - hidden : 0;
 #endif
     const elem_t *own = q + row_at(by.q, r);
-    const elem_t *k0 = k + head * by.k.head, *v0 = v + head * by.v.head;
+    const cache_t *k0 = k + head * by.k.head, *v0 = v + head * by.v.head;
 
     f32 top = -INFINITY, sum = 0.0f, acc[COLUMNS] = {0.0f};
     for (u32 first = begin; first < seen; first += 32) {
@@ -105,7 +108,11 @@ kernel block(32 * WARPS) void attention(const elem_t *q, const elem_t *k, const 
 #pragma unroll
     for (u32 c = 0; c < COLUMNS; c++)
         acc[c] = seen ? acc[c] / sum : 0.0f;
+#if defined(HAS_CACHE)
+    store_row(out + row_at(by.out, r), by.out, &acc, v_scale);
+#else
     store_row(out + row_at(by.out, r), by.out, &acc, 1.0f);
+#endif
 #if !defined(NO_LSE)
     if (lane() == 0)
         lse[row_at(by.lse, r)] = seen ? (log2(sum) + top) * 0.69314718f : -INFINITY;

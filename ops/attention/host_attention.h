@@ -51,8 +51,8 @@ typedef struct kernel_mask { // struct mask of mask.h
 
 typedef struct attention { // a call with everything decided
     kiln *k;
-    const char *op; // its name
-    kiln_type type;
+    const char *op;           // its name
+    kiln_type type, key_type; // of k and v; another one: f8e4 or f8e5, forward alone
     uint32_t batch, heads, kv_heads, queries, keys, head_dim;
     uint32_t rows, kv_rows;    // of all heads
     uint32_t pages, page_size; // of a cache in pages; else 0

@@ -56,7 +56,7 @@ kiln_status attention_sizes(attention *a, const kiln_view *q, const kiln_view *k
         status = check_limits(a, q, k);
     if (status)
         return status;
-    a->type = kiln_view_type(*q);
+    a->type = a->key_type = kiln_view_type(*q);
     a->batch = (uint32_t)q->sizes[0];
     a->heads = (uint32_t)q->sizes[1];
     a->kv_heads = (uint32_t)k->sizes[1];
@@ -112,7 +112,9 @@ static kiln_status check_tensor(const attention *a, const tensor *t)
         return error_set(a->k, KILN_E_BAD_ARGUMENT, K7004, "%s: '%s' is %s, not %s", a->op, t->name,
                          view_shape_text(t->view, given), view_sizes_text(rank, sizes, wanted));
     }
-    kiln_type type = kiln_view_type(*t->view), right = t->shape == OF_ROWS ? KILN_F32 : a->type;
+    kiln_type type = kiln_view_type(*t->view), right = t->shape == OF_ROWS ? KILN_F32
+                                                       : is_keys           ? a->key_type
+                                                                           : a->type;
     if (type != right)
         return error_set(a->k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not %s", a->op, t->name,
                          kiln_type_name(type), kiln_type_name(right));

@@ -6,7 +6,7 @@
 //     -D OFFSETS      rows of Q and K are sequences one behind the other; offsets say where each
 //     begins -D SLOPES       slope * distance is subtracted from a score -D BIAS_f32     a bias is
 //     added (BIAS_f16, BIAS_bf16)
-// MASK_PARAMETERS are a kernel's last ones. Macros take the names of parameters that a variant may lack.
+// MASK_PARAMETERS are a kernel's last ones; MASK_ARGUMENTS pass them on where there are no OFFSETS. Macros take the names of parameters that a variant may lack.
 #if defined(MASK)
 #    if defined(BIAS_f32)
 typedef f32 bias_t;
@@ -180,6 +180,15 @@ static f32 bias_term(mask m, const bias_t *bias, u32 batch, u32 head, u32 query,
 
 #    define MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m)                                 \
         , OFFSETS_PARAMETERS(q_offsets, k_offsets) SLOPES_PARAMETERS(slopes) BIAS_PARAMETERS(bias) mask m
+#    if defined(SLOPES) && defined(HAS_BIAS)
+#        define MASK_ARGUMENTS(q_offsets, k_offsets, slopes, bias, m) , slopes, bias, m
+#    elif defined(SLOPES)
+#        define MASK_ARGUMENTS(q_offsets, k_offsets, slopes, bias, m) , slopes, m
+#    elif defined(HAS_BIAS)
+#        define MASK_ARGUMENTS(q_offsets, k_offsets, slopes, bias, m) , bias, m
+#    else
+#        define MASK_ARGUMENTS(q_offsets, k_offsets, slopes, bias, m) , m
+#    endif
 #else
 #    define MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m)
 #endif

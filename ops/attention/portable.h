@@ -22,6 +22,17 @@ typedef bf16 elem_t;
 #    define ROUND to_bf16
 #endif
 
+// -D CACHE_f8e4 or CACHE_f8e5: K and V of the forward kernel are of that type.
+#if defined(CACHE_f8e4)
+typedef f8e4 cache_t;
+#    define HAS_CACHE
+#elif defined(CACHE_f8e5)
+typedef f8e5 cache_t;
+#    define HAS_CACHE
+#else
+typedef elem_t cache_t;
+#endif
+
 enum { WARPS = PORTABLE_WARPS, COLUMNS = (HD + 31) / 32 }; // columns of a lane: lane(), lane() + 32 …
 
 typedef struct strides { // of a tensor [batch][head][row][column], in elements
@@ -55,7 +66,7 @@ static i64 column_at(strides by, u32 column)
     return UNIT ? (i64)column : column * by.column;
 }
 
-static f32 dot(const elem_t *a, strides by_a, const elem_t *b, strides by_b)
+static f32 dot(const elem_t *a, strides by_a, const cache_t *b, strides by_b)
 {
     f32 sum = 0.0f;
     for (u32 i = 0; i < HD; i++)
@@ -63,7 +74,7 @@ static f32 dot(const elem_t *a, strides by_a, const elem_t *b, strides by_b)
     return sum;
 }
 
-static void add_row(f32 (*acc)[COLUMNS], f32 weight, const elem_t *from, strides by)
+static void add_row(f32 (*acc)[COLUMNS], f32 weight, const cache_t *from, strides by)
 {
 #pragma unroll
     for (u32 c = 0; c < COLUMNS; c++)

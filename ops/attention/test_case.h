@@ -273,9 +273,10 @@ static inline void add(double *to, double weight, const double *row, uint32_t n)
         to[i] += weight * row[i];
 }
 
-// One query, number `row` of all, which sees the first `seen` keys: its row of OUT and LSE; the
-// probabilities stay in p.
-static inline void attend_to(attention_case *c, size_t row, size_t seen, double *p)
+// One query, number `row` of all, which sees keys from `from` to `seen` - 1: its row of OUT and
+// LSE; the probabilities stay in p.
+static inline void attend_between(attention_case *c, size_t row, size_t from, size_t seen,
+                                  double *p)
 {
     const shape *s = &c->s;
     uint32_t n = s->head_dim;
@@ -283,17 +284,22 @@ static inline void attend_to(attention_case *c, size_t row, size_t seen, double 
     const double *q = c->numbers[Q] + row * n, *k = c->numbers[K] + kv_head * s->keys * n;
     const double *v = c->numbers[V] + kv_head * s->keys * n;
     double top = -INFINITY, sum = 0;
-    for (size_t i = 0; i < seen; i++) {
+    for (size_t i = from; i < seen; i++) {
         p[i] = dot(q, k + i * n, n) / sqrt(n);
         top = fmax(top, p[i]);
     }
-    for (size_t i = 0; i < seen; i++)
+    for (size_t i = from; i < seen; i++)
         sum += p[i] = exp(p[i] - top);
     double *out = c->numbers[OUT] + row * n;
     memset(out, 0, n * sizeof *out);
-    for (size_t i = 0; i < seen; i++)
+    for (size_t i = from; i < seen; i++)
         add(out, p[i] /= sum, v + i * n, n);
-    c->numbers[LSE][row] = seen ? top + log(sum) : -INFINITY;
+    c->numbers[LSE][row] = seen > from ? top + log(sum) : -INFINITY;
+}
+
+static inline void attend_to(attention_case *c, size_t row, size_t seen, double *p)
+{
+    attend_between(c, row, 0, seen, p);
 }
 
 // The same with all the keys that it sees; returns how many.

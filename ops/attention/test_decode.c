@@ -1,5 +1,6 @@
-// Attention for few queries: caches of keys that are not full, in pages or not, against double
-// precision; the decode kernel and the portable one.
+// Attention for few queries: caches of keys that are not full, in pages or not, of the queries'
+// type or of fp8, and windows over them, against double precision; the decode kernel and the
+// portable one.
 //     attention_decode [DEVICE]        (default: cuda)
 #include "test_case.h"
 
@@ -10,6 +11,7 @@ typedef struct cache { // of a case: where its keys and values are
     kiln_buffer *lengths, *table, *k, *v;
     int32_t seen[8]; // lengths of the batches
     uint32_t page_size, pages;
+    bool has_window;
     kiln_view k_view, v_view;
 } cache;
 
@@ -33,18 +35,73 @@ static bool make_lengths(attention_case *c, cache *x)
            !kiln_write(x->lengths, 0, x->seen, c->s.batch);
 }
 
-// Pages in any order, with one more that nobody has; numbers are those of K and V.
-static bool make_pages(attention_case *c, cache *x, uint32_t page_size)
+// --- fp8
+static double narrow(kiln_type type, uint32_t code)
+{
+    int mantissa_bits = type == KILN_F8E4 ? 3 : 2, bias = type == KILN_F8E4 ? 7 : 15;
+    int exponent = (int)((code & 127) >> mantissa_bits);
+    uint32_t mantissa = code & ((1u << mantissa_bits) - 1);
+    bool is_special = type == KILN_F8E4 ? (code & 127) == 127 : exponent == 31;
+    if (is_special)
+        return (double)NAN;
+    double size = ldexp(exponent ? mantissa + (1u << mantissa_bits) : mantissa,
+                        (exponent ? exponent : 1) - bias - mantissa_bits);
+    return code & 128 ? -size : size;
+}
+
+// Values are multiples of 1/64 up to 16; each is looked for once.
+static uint32_t nearest_code(kiln_type type, double value)
+{
+    static uint16_t found[2][2049]; // the code and 1
+    uint16_t *place = &found[type == KILN_F8E4][(size_t)(lrint(value * 64) + 1024) % 2049];
+    if (*place)
+        return *place - 1u;
+    uint32_t best = 0;
+    for (uint32_t code = 1; code < 256; code++)
+        if (fabs(narrow(type, code) - value) < fabs(narrow(type, best) - value))
+            best = code;
+    *place = (uint16_t)(best + 1);
+    return best;
+}
+
+static bool is_narrow(kiln_type type)
+{
+    return type == KILN_F8E4 || type == KILN_F8E5;
+}
+
+// The factors of K and V; numbers become what the cache holds.
+static const double factors[] = {0.5, 2};
+static void round_numbers(attention_case *c, kiln_type type)
+{
+    for (int t = K; t <= V; t++)
+        for (size_t i = 0; i < c->counts[t]; i++)
+            c->numbers[t][i] = narrow(type, nearest_code(type, c->numbers[t][i] / factors[t - K])) *
+                               factors[t - K];
+}
+
+static void put_key(void *to, kiln_type type, size_t i, double value, double factor)
+{
+    if (is_narrow(type))
+        ((uint8_t *)to)[i] = (uint8_t)nearest_code(type, value / factor);
+    else
+        put(to, type, i, value);
+}
+
+// A cache of its own. Pages are in any order, with one more that nobody has; page_size 0: none.
+// Numbers are those of K and V.
+static bool make_cache(attention_case *c, cache *x, uint32_t page_size, kiln_type type)
 {
     const shape *s = &c->s;
-    uint32_t each = s->keys / page_size, count = each * s->batch + 1;
+    bool has_pages = page_size > 0;
+    page_size = has_pages ? page_size : s->keys;
+    uint32_t each = s->keys / page_size, count = each * s->batch + has_pages;
     size_t row = s->head_dim, page = (size_t)s->kv_heads * page_size * row;
     int32_t *table = (int32_t *)calloc(count, sizeof *table);
-    uint16_t *to[2] = {(uint16_t *)calloc(page * count, 2), (uint16_t *)calloc(page * count, 2)};
+    void *to[2] = {calloc(page * count, 2), calloc(page * count, 2)};
     bool is_good = table && to[0] && to[1];
     for (uint32_t n = 0; n < count && is_good; n++)
         table[n] = (int32_t)n;
-    for (uint32_t n = count; n-- > 1 && is_good;) {
+    for (uint32_t n = count; n-- > 1 && is_good && has_pages;) {
         uint32_t with = next_random(c, n + 1);
         int32_t other = table[n];
         table[n] = table[with];
@@ -55,14 +112,14 @@ static bool make_pages(attention_case *c, cache *x, uint32_t page_size)
         size_t batch = i / row / s->keys / s->kv_heads;
         size_t at = (size_t)table[batch * each + key / page_size] * page +
                     (head * page_size + key % page_size) * row + column;
-        put(to[0], c->type.type, at, c->numbers[K][i]);
-        put(to[1], c->type.type, at, c->numbers[V][i]);
+        put_key(to[0], type, at, c->numbers[K][i], factors[0]);
+        put_key(to[1], type, at, c->numbers[V][i], factors[1]);
     }
     x->page_size = page_size;
     x->pages = count;
     kiln_buffer **buffers[] = {&x->k, &x->v};
     for (int n = 0; n < 2 && is_good; n++)
-        is_good = !kiln_buffer_new(c->k, c->type.type, page * count, buffers[n]) &&
+        is_good = !kiln_buffer_new(c->k, type, page * count, buffers[n]) &&
                   !kiln_write(*buffers[n], 0, to[n], page * count);
     is_good = is_good && !kiln_buffer_new(c->k, KILN_I32, count, &x->table) &&
               !kiln_write(x->table, 0, table, count);
@@ -77,7 +134,8 @@ static bool make_pages(attention_case *c, cache *x, uint32_t page_size)
     return is_good;
 }
 
-static size_t seen_by(const attention_case *c, const cache *x, size_t row)
+enum { LEFT = 11 }; // of the window
+static size_t seen_by(const attention_case *c, const cache *x, size_t row, size_t *from)
 {
     const shape *s = &c->s;
     size_t batch = row / s->queries / s->heads, keys = s->keys;
@@ -86,7 +144,10 @@ static size_t seen_by(const attention_case *c, const cache *x, size_t row)
         keys = x->seen[batch] < 0                   ? 0
                : (uint32_t)x->seen[batch] < s->keys ? (size_t)x->seen[batch]
                                                     : s->keys;
-    return keys > hidden ? keys - hidden : 0;
+    size_t seen = keys > hidden ? keys - hidden : 0;
+    size_t own = keys + row % s->queries; // its own key, counted from minus `queries` on
+    *from = x->has_window && own > s->queries + LEFT ? own - s->queries - LEFT : 0;
+    return seen;
 }
 
 static bool is_accurate(attention_case *c, const cache *x)
@@ -97,8 +158,9 @@ static bool is_accurate(attention_case *c, const cache *x)
     double *p = (double *)calloc(s->keys + 1, sizeof *p);
     bool is_good = out && lse && p;
     for (size_t row = 0; is_good && row < rows; row++) {
-        size_t seen = seen_by(c, x, row);
-        attend_to(c, row, seen, p);
+        size_t from, seen = seen_by(c, x, row, &from);
+        attend_between(c, row, from, seen, p);
+        seen = seen > from;
         for (size_t i = row * n; i < row * n + n; i++) {
             double wanted = c->numbers[OUT][i];
             off += (out[i] - wanted) * (out[i] - wanted);
@@ -122,7 +184,7 @@ static bool is_accurate(attention_case *c, const cache *x)
     return is_good;
 }
 
-enum { LENGTHS = 1, PAGES = 2 };
+enum { LENGTHS = 1, PAGES = 2, WINDOW = 4, FP8 = 8, COMBINATIONS = 16 };
 
 static void test_case(kiln *k, number_type type, shape s, layout form, uint32_t seed,
                       kiln_attention_kernel kernel, int with, uint32_t page_size)
@@ -134,12 +196,22 @@ static void test_case(kiln *k, number_type type, shape s, layout form, uint32_t 
         s.keys = (s.keys + page_size - 1) / page_size * page_size;
     CHECK(begin_case(&c, k, s, type, form, seed));
     CHECK(!(with & LENGTHS) || make_lengths(&c, &x));
-    CHECK(!(with & PAGES) || make_pages(&c, &x, page_size));
+    kiln_type key_type = !(with & FP8) ? type.type : seed % 2 ? KILN_F8E4 : KILN_F8E5;
+    bool has_cache = with & (PAGES | FP8);
+    if (with & FP8)
+        round_numbers(&c, key_type);
+    x.has_window = with & WINDOW;
+    CHECK(!has_cache || make_cache(&c, &x, with & PAGES ? page_size : 0, key_type));
     kiln_attention_desc d;
     memset(&d, 0, sizeof d);
     d.q = c.views[Q];
-    d.k = with & PAGES ? x.k_view : c.views[K];
-    d.v = with & PAGES ? x.v_view : c.views[V];
+    d.k = has_cache ? x.k_view : c.views[K];
+    d.v = has_cache ? x.v_view : c.views[V];
+    d.k_scale = with & FP8 ? (float)factors[0] : 0;
+    d.v_scale = with & FP8 ? (float)factors[1] : 0;
+    d.has_window = x.has_window;
+    d.window_left = x.has_window ? LEFT : 0;
+    d.window_right = x.has_window ? -1 : 0;
     d.out = c.views[OUT];
     d.lse = c.views[LSE];
     d.is_causal = s.is_causal;
@@ -168,13 +240,21 @@ static void test_shape(kiln *k, shape s, uint32_t seed)
 {
     static const kiln_attention_kernel kernels[] = {KILN_ATTENTION_DECODE, KILN_ATTENTION_PORTABLE,
                                                     KILN_ATTENTION_BEST};
-    for (int with = 0; with < 4; with++)
-        for (size_t n = 0; n < sizeof kernels / sizeof *kernels; n++) {
+    for (int with = 0; with < COMBINATIONS; with++) {
+        // a GPU is fast; elsewhere some of the combinations with a window or fp8
+        bool is_brief = with > PAGES + LENGTHS && (!is_large || is_fake);
+        if (is_brief && (with + (int)seed) % (is_fake ? 6 : 3))
+            continue;
+        if (((with & FP8) && s.head_dim % 16) || (is_brief && is_fake && s.keys > 1000))
+            continue;
+        size_t count = is_brief ? 2 : sizeof kernels / sizeof *kernels;
+        for (size_t n = 0; n < count; n++) {
             layout form =
                 with & PAGES ? DENSE : (layout)(seed % ANY == PACKED ? DENSE : seed % ANY);
             test_case(k, types[(seed + n) % 2], s, form, seed + (uint32_t)with, kernels[n], with,
                       seed % 2 ? 16 : 5 + seed % 30);
         }
+    }
 }
 
 static void test_random(kiln *k, uint32_t seed, uint32_t count)
@@ -217,6 +297,20 @@ static void test_refusals(kiln *k)
             "K6038", "cannot");
     REFUSED((d.pages = KILN_VIEW(numbers, 4, 2)), KILN_E_BAD_ARGUMENT, "K7004",
             "'pages' is [4, 2]");
+    kiln_buffer *bytes = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_F8E4, 2 * 32 * 64, &bytes));
+    const kiln_view narrow_keys = KILN_VIEW(bytes, 2, 1, 32, 64);
+    d = good;
+    d.k = d.v = narrow_keys;
+    CHECK(!kiln_attention_forward(k, &d));
+    REFUSED(d.k = narrow_keys, KILN_E_BAD_ARGUMENT, "K6011", "'v' is bf16, not f8e4");
+    REFUSED(d.v = narrow_keys, KILN_E_BAD_ARGUMENT, "K6011", "'v' is f8e4, not bf16");
+    REFUSED(d.k_scale = 2, KILN_E_BAD_ARGUMENT, "K6003", "are for k and v of f8e4 or f8e5");
+    REFUSED((d.k = d.v = narrow_keys, d.v_scale = -1), KILN_E_BAD_ARGUMENT, "K6003",
+            "not a positive number");
+    REFUSED((d.k = d.v = narrow_keys, d.kernel = KILN_ATTENTION_SM80), KILN_E_UNSUPPORTED, "K6038",
+            "it takes no fp8 cache");
+    kiln_buffer_free(bytes);
     kiln_buffer_free(numbers);
     kiln_buffer_free(floats);
     end_case(&c);

@@ -617,6 +617,8 @@ int main(int argc, char **argv)
         test_sequences(k, KILN_ATTENTION_SM80, true);
         test_biases(k, KILN_ATTENTION_SM80, true);
         test_heads(k);
+        test_windows(k, KILN_ATTENTION_DECODE, false);
+        test_biases(k, KILN_ATTENTION_DECODE, false);
     }
     CHECK(!kiln_sync(k));
     kiln_close(k);

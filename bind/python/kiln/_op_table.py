@@ -12,12 +12,12 @@ matmul = Op(
 )
 
 attention = Op(
-    "kiln_attention_forward", "160s160s160s160s160s160s160s?3xfQiII?3xii160s160s160s160s",
+    "kiln_attention_forward", "160s160s160s160s160s160s160s?3xfQiII?3xii160s160s160s160sff",
     [
         ("in", "q", ""), ("in", "k", ""), ("in", "v", ""), ("out", "out", "attention_out"), ("out?", "lse", "attention_lse"), ("in?", "lengths", ""),
         ("in?", "pages", ""), ("bool", "is_causal", ""), ("float", "scale", ""), ("stream", "stream", ""), ("enum", "kernel", "kiln_attention_kernel"),
         ("int", "tile_queries", ""), ("int", "tile_keys", ""), ("bool", "has_window", ""), ("int", "window_left", ""), ("int", "window_right", ""),
-        ("in?", "q_offsets", ""), ("in?", "k_offsets", ""), ("in?", "bias", ""), ("in?", "slopes", ""),
+        ("in?", "q_offsets", ""), ("in?", "k_offsets", ""), ("in?", "bias", ""), ("in?", "slopes", ""), ("float", "k_scale", ""), ("float", "v_scale", ""),
     ],
 )
 

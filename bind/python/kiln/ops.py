@@ -30,13 +30,13 @@ def matmul(a, b, *, bias=None, is_tf32=False, epilogue="none", waits_for_previou
 
 
 
-def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, out=None, lse=None, stream=None, device=None):
+def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, k_scale=0.0, v_scale=0.0, out=None, lse=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
     Sizes come from the views: [batch, heads, queries, head_dim], with any strides. A packed tensor [batch, length, 3, heads,
     head_dim] is sliced and permuted (kiln_view_index, kiln_view_permute), one head for all is broadcast. The kernel for sm_90a needs
     contiguous rows that start at multiples of 16 bytes; without them KILN_ATTENTION_BEST is the portable one. Types: bf16, f16, f32,
-    the same for all but lse; sums are f32. Each heads / kv_heads neighbouring heads of q share one of k and v.
+    the same for all but lse (k and v: k_scale); sums are f32. Each heads / kv_heads neighbouring heads of q share one of k and v.
 
         q: [batch, heads, queries, head_dim]
         k: [batch, kv_heads, keys, head_dim]
@@ -53,8 +53,10 @@ def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, 
         k_offsets: Sequences of different lengths, rows one behind the other (batch: 1): sequence n has rows q_offsets[n] to q_offsets[n + 1] - 1 of q and out, and those of k_offsets in k and v. Both: [sequences + 1] i32, dense, ascending. Rows of no sequence have zeros as their result.
         bias: Added to the scaled scores: [batch, heads, queries, keys] f32, f16 or bf16. A size of 1 is broadcast, dimensions in front may be missing. Minus infinity hides a key. Not with offsets.
         slopes: ALiBi: [heads] or [batch, heads] f32. slope * distance of the query's own key and the other one is subtracted from the scaled score.
+        k_scale: A cache of f8e4 or f8e5, with q of f16 or bf16: k times k_scale, v times v_scale; 0: 1.
+        v_scale: A cache of f8e4 or f8e5, with q of f16 or bf16: k times k_scale, v times v_scale; 0: 1.
     """
-    return _table.attention((q, k, v, out, lse, lengths, pages, is_causal, scale, None, kernel, tile_queries, tile_keys, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes,), stream, device)
+    return _table.attention((q, k, v, out, lse, lengths, pages, is_causal, scale, None, kernel, tile_queries, tile_keys, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes, k_scale, v_scale,), stream, device)
 
 
 
