@@ -220,11 +220,15 @@ def signature(parsed, fields, first_of):
 
 
 def describe_fields(struct):
-    lines = []
+    """What the header says of each; fields that share a comment share a line."""
+    shared = []  # (names, comment)
     for one in struct.fields:
         if one.text and one.name != "stream":
-            lines.append("    %s: %s" % (python_name(one.name), one.text))
-    return lines
+            if shared and shared[-1][1] == one.text:
+                shared[-1][0].append(python_name(one.name))
+            else:
+                shared.append(([python_name(one.name)], one.text))
+    return ["    %s: %s" % (", ".join(names), text) for names, text in shared]
 
 
 def escape(text):
@@ -277,7 +281,7 @@ def write(parsed, functions, rows, banner):
         code += "\n\ndef %s(%s):\n" % (name, ", ".join(plain))
         code += '    """%s\n    """\n' % escape("\n".join("    " + line if line else "" for line in said).strip())
         values = [python_name(n) if k not in ("stream", "zeros", "count") and not (k == "work" and e != "given") else "None" for k, n, e in fields]
-        code += "    return _table.%s((%s,), stream, device)\n\n" % (name, ", ".join(values))
+        code += "    return _table.%s((%s,), stream, device)\n" % (name, ", ".join(values))
         stub += "\ndef %s(%s) -> Any: ...\n" % (name, ", ".join(typed))
         names.append(name)
     own = []

@@ -772,5 +772,6 @@ KILN_API kiln_status kiln_dequantise(kiln *k, const kiln_quantise_desc *desc);
 #endif
 
 #include "kiln/ops_gguf.h"
+#include "kiln/ops_linear.h"
 #include "kiln/ops_reduce.h"
 #endif

@@ -252,6 +252,17 @@ def indices_and_order(device):
     close(ops.bitwise(whole, op="not", device=device), ~whole)
     narrow = ops.quantise(x, numpy.array([0.05], "f4"), device=device)
     close(ops.dequantise(narrow, numpy.array([0.05], "f4"), device=device), (x / numpy.float32(0.05)).round() * 0.05, 0.06)
+    layer = numpy.random.default_rng(9).standard_normal((5, 70)).astype("f4")
+    rows = numpy.random.default_rng(10).standard_normal((3, 70)).astype("f4")
+    for bits in (8, 4):
+        weight, scale, zero = ops.quantise_weights(layer, bits=bits, group=32, zero=True, device=device)
+        again = ops.dequantise_weights(weight, scale, zero=zero, group=32, k=70, device=device)
+        close(again, layer, 0.2 if bits == 4 else 0.02)
+        close(ops.linear(rows, weight, scale=scale, zero=zero, group=32, activation="relu", device=device), numpy.maximum(rows @ again.T, 0), 1e-4)
+    weight, scale = ops.quantise_weights(layer, device=device)
+    close(ops.linear((rows * 20).astype("i1"), weight, device=device), (rows * 20).astype("i1").astype("i4") @ weight.T.astype("i4"))
+    q, k, v = ops.linear_qkv(rows, weight, weight[:2], weight[:3], scale_q=scale, scale_k=scale[:2], scale_v=scale[:3], device=device)
+    assert q.shape == (3, 5) and (k == q[:, :2]).all() and (v == q[:, :3]).all()
     target = numpy.zeros((4, 6), "f4")
     ops.scatter(numpy.array([[0, 2]] * 4), numpy.ones((4, 2), "f4"), axis=1, op="add", out=target, device=device)
     assert target[:, 0].all() and target[:, 2].all() and target.sum() == 8

@@ -248,6 +248,14 @@ KILN_GGUF_BEST = 0
 KILN_GGUF_VECTOR = 1
 KILN_GGUF_TILE = 2
 KILN_GGUF_TENSOR = 3
+KILN_LINEAR_BEST = 0
+KILN_LINEAR_ROWS = 1
+KILN_LINEAR_TENSOR = 2
+KILN_LINEAR_UNPACK = 3
+KILN_INT4_BYTES = 0
+KILN_INT4_GPTQ = 1
+KILN_INT4_GPTQ_V2 = 2
+KILN_INT4_AWQ = 3
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -290,6 +298,8 @@ ENUMS = {
     "kiln_fuse_reduction": {"no_reduction": 0, "sum": 1, "mean": 2, "max": 3, "min": 4},
     "kiln_gguf_type": {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14},
     "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2, "tensor": 3},
+    "kiln_linear_kernel": {"best": 0, "rows": 1, "tensor": 2, "unpack": 3},
+    "kiln_int4_form": {"bytes": 0, "gptq": 1, "gptq_v2": 2, "awq": 3},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
@@ -814,6 +824,14 @@ FUNCTIONS = [
     ("kiln_gguf_quantise", c_int, [c_void_p, c_void_p]),
     ("kiln_gguf_unpack", c_int, [c_int, c_void_p, c_uint64, c_void_p]),
     ("kiln_gguf_pack", c_int, [c_int, c_void_p, c_uint64, c_void_p]),
+    ("kiln_linear", c_int, [c_void_p, c_void_p]),
+    ("kiln_linear_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
+    ("kiln_linear_qkv", c_int, [c_void_p, c_void_p]),
+    ("kiln_quantise_weights", c_int, [c_void_p, c_void_p]),
+    ("kiln_dequantise_weights", c_int, [c_void_p, c_void_p]),
+    ("kiln_int4_words", c_size_t, [c_uint64]),
+    ("kiln_pack_int4", c_int, [c_void_p]),
+    ("kiln_unpack_int4", c_int, [c_void_p]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

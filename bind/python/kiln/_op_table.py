@@ -318,6 +318,41 @@ gguf_quantise = Op(
     ],
 )
 
+linear = Op(
+    "kiln_linear", "160s160s160s160s160s160s160sIii4x160sQ",
+    [
+        ("in", "x", ""), ("in", "weight", ""), ("in?", "scale", ""), ("in?", "zero", ""), ("in?", "x_scale", ""), ("in?", "bias", ""), ("out", "out", "linear"),
+        ("int", "group", ""), ("enum", "activation", "kiln_activation"), ("enum", "kernel", "kiln_linear_kernel"),
+        ("work", "workspace", "query:kiln_linear_workspace:u8"), ("stream", "stream", ""),
+    ],
+)
+
+linear_qkv = Op(
+    "kiln_linear_qkv", "160s160s160s160s160s160s160s160s160s160s160s160s160s160s160s160s160sIiQ",
+    [
+        ("in", "x", ""), ("in", "weight_q", ""), ("in", "weight_k", ""), ("in", "weight_v", ""), ("in?", "scale_q", ""), ("in?", "scale_k", ""),
+        ("in?", "scale_v", ""), ("in?", "zero_q", ""), ("in?", "zero_k", ""), ("in?", "zero_v", ""), ("in?", "x_scale", ""), ("in?", "bias_q", ""),
+        ("in?", "bias_k", ""), ("in?", "bias_v", ""), ("out", "out_q", "linear_q"), ("out", "out_k", "linear_k"), ("out", "out_v", "linear_v"),
+        ("int", "group", ""), ("enum", "kernel", "kiln_linear_kernel"), ("stream", "stream", ""),
+    ],
+)
+
+quantise_weights = Op(
+    "kiln_quantise_weights", "160s160s160s160sI4xQ",
+    [
+        ("in", "x", ""), ("out", "weight", "weights"), ("out", "scale", "weights_scale"), ("out?", "zero", "weights_zero"), ("int", "group", ""),
+        ("stream", "stream", ""), ("extra", "bits", "8"),
+    ],
+)
+
+dequantise_weights = Op(
+    "kiln_dequantise_weights", "160s160s160s160sI4xQ",
+    [
+        ("in", "weight", ""), ("in", "scale", ""), ("in?", "zero", ""), ("out", "out", "numbers"), ("int", "group", ""), ("stream", "stream", ""),
+        ("extra", "k", "0"),
+    ],
+)
+
 reduce = Op(
     "kiln_reduce_forward", "i4x160s160sI4xd160sQ",
     [

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-I32, I64, F32 = 6, 8, 14  # KILN_I32 …: checked by the tests
-I8, F8E4 = 2, 12
+I32, U32, I64, F32 = 6, 7, 8, 14  # KILN_I32 …: checked by the tests
+I8, U8, F8E4 = 2, 3, 12
 
 Rule = Callable[[Any], "tuple[tuple[int, ...], int]"]
 
@@ -141,6 +141,47 @@ def bitwise(v: Any) -> tuple[tuple[int, ...], int]:
     return shape, v.a.kind
 
 
+def _linear(v: Any, which: str) -> tuple[tuple[int, ...], int]:
+    scale = getattr(v, "scale" + which, None)
+    kind = v.x.kind if v.x.kind != I8 else F32 if scale is not None else I32
+    return (v.x.shape[0], getattr(v, "weight" + which).shape[0]), kind
+
+
+def linear(v: Any) -> tuple[tuple[int, ...], int]:
+    return _linear(v, "")
+
+
+def linear_q(v: Any) -> tuple[tuple[int, ...], int]:
+    return _linear(v, "_q")
+
+
+def linear_k(v: Any) -> tuple[tuple[int, ...], int]:
+    return _linear(v, "_k")
+
+
+def linear_v(v: Any) -> tuple[tuple[int, ...], int]:
+    return _linear(v, "_v")
+
+
+def weights(v: Any) -> tuple[tuple[int, ...], int]:
+    n, k = v.x.shape
+    return ((n, -(-k // 32) * 4), U32) if v.bits == 4 else ((n, k), I8)
+
+
+def weights_scale(v: Any) -> tuple[tuple[int, ...], int]:
+    n, k = v.x.shape
+    return (n, -(-k // v.group) if v.group and k else 1), F32
+
+
+def weights_zero(v: Any) -> tuple[tuple[int, ...], int]:
+    return weights_scale(v)[0], U8 if v.bits == 4 else I8
+
+
+def numbers(v: Any) -> tuple[tuple[int, ...], int]:
+    n, columns = v.weight.shape
+    return (n, v.k or (columns * 8 if v.weight.kind == U32 else columns)), F32
+
+
 def quantised(v: Any) -> tuple[tuple[int, ...], int]:
     zero = getattr(v, "zero", None)
     return v.x.shape, zero.kind if zero is not None else I8
@@ -230,7 +271,8 @@ REQUIRED = {(call, name) for call in ("kiln_rope_forward", "kiln_rope_backward")
 INPUTS = {("kiln_cross_entropy_backward", "dloss"), ("kiln_norm_backward", "dsum")}
 GIVEN = {("kiln_scatter", "out"), ("kiln_rope_tables", "cos"), ("kiln_rope_tables", "sin")}
 # Numbers that no field has, but that the shape of a result needs: (function): name, default.
-EXTRA = {"kiln_topk_forward": ("k", "1"), "kiln_histogram": ("bins", "10"), "kiln_pad_forward": ("after", "()"), "kiln_upsample_forward": ("sizes", "()")}
+EXTRA = {"kiln_topk_forward": ("k", "1"), "kiln_histogram": ("bins", "10"), "kiln_pad_forward": ("after", "()"), "kiln_upsample_forward": ("sizes", "()"),
+         "kiln_quantise_weights": ("bits", "8"), "kiln_dequantise_weights": ("k", "0")}  # fmt: skip
 WORK_FOR = {"norm_backward": ("dweight", "dbias")}  # a workspace is only needed where one of these results is wanted
 WITH = {("norm", "sum"): "residual", ("sort", "values_out"): "values"}  # results that are made where this operand is given
 
@@ -250,6 +292,10 @@ RULES: dict[str, dict[str, Rule]] = {
     "kiln_conv_forward": {"out": conv},
     "kiln_conv_backward": {"dbias": conv_bias},
     "kiln_pool_forward": {"out": pool, "indices": pool_indices},
+    "kiln_linear": {"out": linear},
+    "kiln_linear_qkv": {"out_q": linear_q, "out_k": linear_k, "out_v": linear_v},
+    "kiln_quantise_weights": {"weight": weights, "scale": weights_scale, "zero": weights_zero},
+    "kiln_dequantise_weights": {"out": numbers},
     "kiln_quantise": {"out": quantised},
     "kiln_dequantise": {"out": dequantised},
     "kiln_group_norm_forward": {"out": like_x, "mean": group_statistics, "scale": group_statistics, "workspace": group_work},

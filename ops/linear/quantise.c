@@ -1,0 +1,91 @@
+// Weights of numbers: a warp looks at one group of one row for its range, then divides by the scale and packs. Both
+// loops take eight elements of a lane at a time; words behind K are 0.
+#include <kiln/kernel.h>
+
+enum { W_PACKED = 0, WARPS = 4 };
+#include "layer.h"
+
+#ifdef WEIGHT_i4
+#    define MOST  15.0f // of q, from `LEAST` on
+#    define LEAST 0.0f
+#    define HALF  7.0f // the largest magnitude of q without zeros
+#else
+#    define MOST  255.0f
+#    define LEAST -128.0f
+#    define HALF  127.0f
+#endif
+
+// NaN counts as 0.
+static inline f32 number(const X *row, i64 step, u32 k, u32 depth)
+{
+    f32 v = k < depth ? pack_get(X, row[(i64)k * step]) : 0.0f;
+    return isnan(v) ? 0.0f : v;
+}
+
+static inline i32 quantised(f32 v, f32 scale, f32 zero, f32 low)
+{
+    f32 q = scale > 0.0f ? rint(v / scale) + zero : zero;
+    return (i32)clamp(q, low, LEAST + MOST);
+}
+
+kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *restrict weight, SCALE *restrict scale,
+#ifdef HAS_ZERO
+                                               zero_t *restrict zeros,
+#endif
+                                               struct linear l)
+{
+    u32 size = 1u << l.group_shift, groups = max((l.k + size - 1) >> l.group_shift, 1u);
+#ifdef WEIGHT_i4
+    u32 length = (l.k + 31) / 32 * 32; // of a row, with its padding
+#else
+    u32 length = l.k;
+#endif
+    u64 count = (u64)l.layers[0].n * groups;
+    for (u64 at = (u64)block_x() * WARPS + warp(); at < count; at += (u64)grid_dim_x() * WARPS) {
+        u32 row = (u32)(at / groups), group = (u32)(at % groups), begin = group << l.group_shift;
+        u32 end = group + 1 == groups ? length : begin + size;
+        const X *from = x + (i64)row * l.x[0];
+        f32 low = 0.0f, high = 0.0f;
+        for (u32 k = begin + lane() * 8; k < end; k += 256)
+#pragma unroll
+            for (u32 e = 0; e < 8; e++) {
+                f32 v = number(from, l.x[1], k + e, l.k);
+                low = min(low, v);
+                high = max(high, v);
+            }
+        low = warp_min(low);
+        high = warp_max(high);
+#ifdef HAS_ZERO
+        SCALE stored = pack_put(SCALE, (high - low) / MOST);
+        f32 s = pack_get(SCALE, stored), z = s > 0.0f ? rint(-low / s) : 0.0f, least = LEAST;
+        z = clamp(z, 0.0f, MOST) + LEAST;
+        if (lane() == 0)
+            zeros[(i64)row * l.layers[0].zero[0] + (i64)group * l.layers[0].zero[1]] = (zero_t)(i32)z;
+#else
+        SCALE stored = pack_put(SCALE, max(high, -low) / HALF);
+#    ifdef WEIGHT_i4
+        f32 s = pack_get(SCALE, stored), z = 8.0f, least = 1.0f;
+#    else
+        f32 s = pack_get(SCALE, stored), z = 0.0f, least = -127.0f;
+#    endif
+#endif
+        if (lane() == 0)
+            scale[(i64)row * l.layers[0].scale[0] + (i64)group * l.layers[0].scale[1]] = stored;
+        weight_t *to = weight + (i64)row * l.layers[0].weight;
+        for (u32 k = begin + lane() * 8; k < end; k += 256) {
+#ifdef WEIGHT_i4
+            u32 word = 0;
+#    pragma unroll
+            for (u32 e = 0; e < 8; e++)
+                if (k + e < l.k)
+                    word |= (u32)quantised(number(from, l.x[1], k + e, l.k), s, z, least) << (e / 2 + e % 2 * 4) * 4;
+            to[k / 8] = word;
+#else
+#    pragma unroll
+            for (u32 e = 0; e < 8; e++)
+                if (k + e < l.k)
+                    to[k + e] = (i8)quantised(number(from, l.x[1], k + e, l.k), s, z, least);
+#endif
+        }
+    }
+}
