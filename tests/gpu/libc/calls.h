@@ -86,14 +86,14 @@ static inline void read_floats(const read_case *c, read_result *out)
 
 static inline void read_integers(const read_case *c, read_result *out)
 {
-    char *end = (char *)(uintptr_t)c->text; // a wrong base leaves it alone
+    char *end = (char *)(uintptr_t)c->text; // what a wrong base does to it is open
     errno = 0;
     out->whole = (uint64_t)strtol(c->text, &end, c->base);
-    out->ends[2] = (int32_t)(end - c->text);
+    out->ends[2] = errno == EINVAL ? 0 : (int32_t)(end - c->text);
     out->errors[2] = errno;
     errno = 0;
     out->natural = strtoul(c->text, &end, c->base);
-    out->ends[3] = (int32_t)(end - c->text);
+    out->ends[3] = errno == EINVAL ? 0 : (int32_t)(end - c->text);
     out->errors[3] = errno;
 }
 
