@@ -162,11 +162,12 @@ static kiln_status convert(kiln *k, conversion *c)
     enum { THREADS = 256, WARPS = 4, MOST_BLOCKS = 1 << 20 };
     linear_argument a = {0};
     kiln_status status = check(k, c, &a.group_shift);
-    if (status || !kiln_view_count(*c->numbers))
+    // Rows of no numbers still have a scale.
+    if (status || !c->weights.n || (c->is_back && !kiln_view_count(*c->numbers)))
         return status;
     kiln_type type = kiln_view_type(*c->numbers);
     uint64_t depth = c->numbers->sizes[1];
-    uint64_t groups = c->group ? (depth + c->group - 1) / c->group : 1;
+    uint64_t groups = c->group && depth ? (depth + c->group - 1) / c->group : 1;
     uint64_t blocks = c->is_back ? (c->weights.n * ((depth + 7) / 8) + THREADS - 1) / THREADS
                                  : (c->weights.n * groups + WARPS - 1) / WARPS;
     a.k = (uint32_t)depth;
