@@ -241,7 +241,10 @@ static void test_shape(kiln *k, shape s, uint32_t seed)
     static const kiln_attention_kernel kernels[] = {KILN_ATTENTION_DECODE, KILN_ATTENTION_PORTABLE,
                                                     KILN_ATTENTION_BEST};
     for (int with = 0; with < COMBINATIONS; with++) {
-        // a GPU is fast; elsewhere some of the combinations with a window or fp8
+        // a GPU is fast, the reference for long caches is not; elsewhere some of the
+        // combinations with a window or fp8
+        if (s.keys > 1000 && !is_fake && with % 4 != (int)seed % 4)
+            continue;
         bool is_brief = with > PAGES + LENGTHS && (!is_large || is_fake);
         if (is_brief && (with + (int)seed) % (is_fake ? 6 : 3))
             continue;
@@ -383,7 +386,7 @@ int main(int argc, char **argv)
         test_shape(k, (shape){4, 32, 8, 1, 4097, 64, false}, 3);
         test_shape(k, (shape){1, 8, 8, 4, 2000, 256, true}, 4);
         test_shape(k, (shape){3, 8, 2, 16, 1111, 192, true}, 5);
-        test_random(k, 1, is_fake ? 3 : 40);
+        test_random(k, 1, is_fake ? 3 : 20);
     } else {
         test_shape(k, (shape){1, 2, 1, 1, 300, 16, false}, 3); // several blocks share the keys
         test_random(k, 1, 6);

@@ -2,7 +2,8 @@
 // A declaration that is wrong gets the poison type, so that its uses stay silent.
 #include "front/check.h"
 
-enum { MAX_SHARED = 227 * 1024, MAX_LOCAL = 1 << 20 };
+// A GPU keeps the first 1024 bytes of a block's shared memory; larger alignments do not hold there.
+enum { MAX_SHARED = 227 * 1024, MAX_LOCAL = 1 << 20, MAX_SHARED_ALIGN = 1024 };
 
 static void reject(ast_decl *d)
 {
@@ -52,6 +53,12 @@ static bool has_no_size(front *f, ast_decl *d)
     return false;
 }
 
+static uint32_t align_of(const ast_decl *d)
+{
+    uint32_t natural = type_align(d->type);
+    return d->align > natural ? d->align : natural;
+}
+
 static void check_limits(front *f, ast_decl *d)
 {
     uint64_t size = type_def(d->type)->size;
@@ -60,6 +67,11 @@ static void check_limits(front *f, ast_decl *d)
                                   d->name, (unsigned long long)size);
         diag_label(report, d->at, "no device has more than %d bytes (227 KiB) for one block",
                    MAX_SHARED);
+        reject(d);
+    } else if (d->is_shared && align_of(d) > MAX_SHARED_ALIGN) {
+        diag *report = diag_raise(f->diags, K1048, d->at, "'%s' needs an alignment of %u bytes",
+                                  d->name, align_of(d));
+        diag_label(report, d->at, "shared memory is aligned to at most %d bytes", MAX_SHARED_ALIGN);
         reject(d);
     } else if (!d->is_shared && !d->is_static && size > MAX_LOCAL) {
         diag *report = diag_raise(f->diags, K4002, d->at, "'%s' needs %llu bytes in every thread",

@@ -288,24 +288,34 @@ static cu_result fake_pool_trim(cu_pool p, size_t keep)
     (void)keep;
     return CU_OK;
 }
+// Host memory of the driver: the last 64 blocks are known.
+static void *own_host[64];
+static size_t own_count;
 static cu_result fake_host_alloc(void **at, size_t bytes, unsigned flags)
 {
     ALIVE();
     (void)flags;
     *at = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    own_host[own_count++ % 64] = *at;
     return *at ? CU_OK : CU_OUT_OF_MEMORY;
 }
 static cu_result fake_host_free(void *at)
 {
+    for (size_t n = 0; n < 64; n++)
+        if (own_host[n] == at)
+            own_host[n] = NULL;
     free(at);
     return CU_OK;
 }
-// Host memory that is pinned; 712 where it is already.
+// Host memory that is pinned; 712 where it is already, an invalid value where it is the driver's own.
 static void *pinned[16];
 static cu_result fake_host_register(void *at, size_t bytes, unsigned flags)
 {
     (void)flags;
     size_t slot = 0;
+    for (size_t n = 0; n < 64; n++)
+        if (at && own_host[n] == at)
+            return CU_INVALID_VALUE;
     for (size_t n = 0; n < 16; n++) {
         if (pinned[n] == at)
             return 712;

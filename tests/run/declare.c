@@ -111,7 +111,7 @@ kernel void aligned_shared(const u32 *zero, u32 *out)
     shared u8 before[3];
     _Alignas(128) shared i32 a[3];
     shared u8 between[5];
-    _Alignas(4096) shared i32 b[1];
+    _Alignas(1024) shared i32 b[1];
     u32 i = thread_x(), z = zero[0];
     if (i < 3)
         before[i] = between[i] = (u8)i, a[i] = (i32)i, b[0] = 7;
@@ -119,7 +119,7 @@ kernel void aligned_shared(const u32 *zero, u32 *out)
     if (i)
         return;
     out[0] = misfit(a, 128, z);
-    out[1] = misfit(b, 4096, z);
+    out[1] = misfit(b, 1024, z);
     out[2] = (u32)(before[2] + between[1] + a[2] + b[0]);
 }
 

@@ -18,30 +18,6 @@ static void ignore_print(void *user, const char *bytes, size_t len)
     (void)len;
 }
 
-// The interpreter's segments, moved above all addresses of this host: then a wild pointer is not
-// taken for a place in some buffer.
-enum { ABOVE_HOST = 256 };
-
-static rt_arg *move_args(const kiln_kernel *kernel, const rt_launch *l)
-{
-    rt_arg *args = malloc((kernel->param_count + 1) * sizeof *args);
-    for (size_t n = 0; args && n < kernel->param_count; n++) {
-        args[n] = l->args[n];
-        if (kernel->params[n].info.kind == KILN_PARAM_POINTER &&
-            args[n].bits >> INTERP_SEGMENT_BITS)
-            args[n].bits += interp_address(ABOVE_HOST, 0);
-    }
-    return args;
-}
-
-static interp_buffer *move_rows(const host_device *k)
-{
-    interp_buffer *rows = calloc(k->row_count + ABOVE_HOST, sizeof *rows);
-    if (rows)
-        memcpy(rows + ABOVE_HOST, k->rows, k->row_count * sizeof *rows);
-    return rows;
-}
-
 // True: the block fails there, too.
 static bool ask_interpreter(kiln_kernel *kernel, const rt_launch *l, uint64_t block_rank,
                             interp_error *out)
@@ -49,13 +25,13 @@ static bool ask_interpreter(kiln_kernel *kernel, const rt_launch *l, uint64_t bl
     kiln *k = kernel->module->k;
     const host_device *d = host_of(k);
     uint32_t warps = (l->block[0] * l->block[1] * l->block[2] + 31) / 32;
-    rt_arg *args = move_args(kernel, l);
-    interp_buffer *rows = move_rows(d);
+    rt_arg *args = cpu_moved_args(kernel, l, false);
+    interp_buffer *rows = cpu_moved_rows(d);
     interp_launch launch = {.program = interp_kernel_of(kernel)->program,
                             .shared_bytes = l->shared_bytes,
                             .args = args,
                             .buffers = rows,
-                            .buffer_count = d->row_count + ABOVE_HOST,
+                            .buffer_count = d->row_count + CPU_ABOVE_HOST,
                             .threads = 1,
                             .step_limit = MOST_STEPS / warps,
                             .cancel = &k->cancel,

@@ -112,6 +112,12 @@ const cpu_work *work_new(arena *a, const ir_func *f);
 bool work_can_move(const cpu_work *w);
 double work_of(const kiln_kernel *kernel, const rt_launch *l); // lane-instructions, rather too many
 
+// --- device.c: a launch for the interpreter among addresses of this host; pointers to buffers are
+// the interpreter's, above those, or this host's own. Both to be freed; NULL: no memory.
+enum { CPU_ABOVE_HOST = 256 };
+rt_arg *cpu_moved_args(const kiln_kernel *kernel, const rt_launch *l, bool as_host);
+interp_buffer *cpu_moved_rows(const host_device *d);
+
 // --- tier.c
 // True: the C compiler's text of the kernels is wanted.
 bool tier_wants_code(const kiln_module *m, const struct kiln_native *embedded);

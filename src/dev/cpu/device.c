@@ -1,6 +1,7 @@
 // The cpu as a device: host memory and streams are those of dev/host, launches go to machine code,
 // and what has none goes to the interpreter.
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "back/back.h"
@@ -109,6 +110,57 @@ static kiln_status choose(kiln_kernel *kernel, const rt_launch *l, const cpu_row
     return KILN_OK;
 }
 
+// The interpreter's segments, moved above all addresses of this host: then a pointer of the host is
+// not taken for a place in some buffer.
+rt_arg *cpu_moved_args(const kiln_kernel *kernel, const rt_launch *l, bool as_host)
+{
+    const host_device *d = host_of(kernel->module->k);
+    rt_arg *args = malloc((kernel->param_count + 1) * sizeof *args);
+    for (size_t n = 0; args && n < kernel->param_count; n++) {
+        args[n] = l->args[n];
+        uint64_t row = args[n].bits >> INTERP_SEGMENT_BITS;
+        if (kernel->params[n].info.kind != KILN_PARAM_POINTER || !row || args[n].bytes)
+            continue;
+        if (as_host && row < d->row_count)
+            args[n].bits = (uint64_t)(uintptr_t)d->rows[row].base +
+                           (args[n].bits & (((uint64_t)1 << INTERP_SEGMENT_BITS) - 1));
+        else
+            args[n].bits += interp_address(CPU_ABOVE_HOST, 0);
+    }
+    return args;
+}
+
+interp_buffer *cpu_moved_rows(const host_device *d)
+{
+    interp_buffer *rows = calloc(d->row_count + CPU_ABOVE_HOST, sizeof *rows);
+    if (rows)
+        memcpy(rows + CPU_ABOVE_HOST, d->rows, d->row_count * sizeof *rows);
+    return rows;
+}
+
+// A kernel that keeps addresses leaves and finds those of this host, as machine code does.
+static kiln_status interpret(kiln_kernel *kernel, const rt_launch *l)
+{
+    const cpu_kernel *c = cpu_kernel_of(kernel);
+    if (!c->work || work_can_move(c->work))
+        return interp_launch_kernel(kernel, l);
+    kiln *k = kernel->module->k;
+    const host_device *d = host_of(k);
+    rt_arg *args = cpu_moved_args(kernel, l, true);
+    interp_buffer *rows = cpu_moved_rows(d);
+    kiln_status status =
+        args && rows
+            ? interp_launch_in(kernel, l,
+                               &(interp_memory){.args = args,
+                                                .buffers = rows,
+                                                .buffer_count = d->row_count + CPU_ABOVE_HOST,
+                                                .takes_host = true})
+            : error_no_memory(k, "a launch");
+    free(args);
+    free(rows);
+    return status;
+}
+
 static kiln_status run(kiln_kernel *kernel, const rt_launch *l)
 {
     kiln *k = kernel->module->k;
@@ -125,7 +177,7 @@ static kiln_status run(kiln_kernel *kernel, const rt_launch *l)
     if (__atomic_load_n(&k->cancel, __ATOMIC_RELAXED)) // while it waited for machine code
         return error_set(k, KILN_E_CANCELLED, K6029, "kernel '%s': the launch was cancelled",
                          kernel->name);
-    return interp_launch_kernel(kernel, l);
+    return interpret(kernel, l);
 }
 
 static kiln_status launch(kiln_kernel *kernel, const rt_launch *l)

@@ -3,7 +3,8 @@
 #include "dev/cuda/cuda.h"
 #include "kiln/dlpack.h"
 
-// Attributes of a pointer, and what the driver says about host memory that is pinned already.
+// Attributes of a pointer, and what the driver says about host memory that is pinned already:
+// by a registration; memory that it allocated itself is an invalid value.
 enum { POINTER_TYPE = 2, POINTER_MANAGED = 8, POINTER_ORDINAL = 9 };
 enum { ALREADY_PINNED = 712 };
 
@@ -16,9 +17,8 @@ static kiln_status wrap_host(kiln_buffer *b, size_t bytes, void *host)
     cu_result r =
         bytes ? d->cu->host_register(host, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED) : CU_OK;
     void *pinned = bytes && !r ? host : NULL;
-    if (r == ALREADY_PINNED)
-        r = CU_OK;
-    if (!r && bytes)
+    bool may_be_pinned = r == ALREADY_PINNED || r == CU_INVALID_VALUE;
+    if (bytes && (!r || may_be_pinned))
         r = d->cu->host_device_pointer(&at, host, 0);
     if (r) {
         if (pinned)

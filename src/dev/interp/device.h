@@ -20,6 +20,15 @@ static inline interp_kernel *interp_kernel_of(const kiln_kernel *kernel)
 void interp_load_kernels(kiln_module *m, const ir_module *from, size_t size);
 // Runs a launch on the interpreter.
 kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l);
+
+// The same on other arguments and buffers than the launch's and the context's own.
+typedef struct interp_memory {
+    const rt_arg *args;
+    const interp_buffer *buffers;
+    uint32_t buffer_count;
+    bool takes_host; // as interp_launch has it
+} interp_memory;
+kiln_status interp_launch_in(kiln_kernel *kernel, const rt_launch *l, const interp_memory *memory);
 // The error of a run that failed, on the context.
 kiln_status interp_set_error(kiln_kernel *kernel, const interp_error *error);
 

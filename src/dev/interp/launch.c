@@ -46,6 +46,15 @@ bool interp_call_host(void *kernel, uint32_t site, struct host_lane *lane, char 
 
 kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
 {
+    const host_device *d = host_of(kernel->module->k);
+    return interp_launch_in(kernel, l,
+                            &(interp_memory){.args = l->args,
+                                             .buffers = d->rows,
+                                             .buffer_count = d->row_count});
+}
+
+kiln_status interp_launch_in(kiln_kernel *kernel, const rt_launch *l, const interp_memory *memory)
+{
     kiln *k = kernel->module->k;
     const host_device *d = host_of(k);
     if (kernel->module->for_check) // its program wants the shadow memory of a check
@@ -63,9 +72,10 @@ kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
                          kernel->name, (unsigned long long)blocks, k->device, INTERP_TOGETHER);
     interp_launch launch = {.program = interp_kernel_of(kernel)->program,
                             .shared_bytes = l->shared_bytes,
-                            .args = l->args,
-                            .buffers = d->rows,
-                            .buffer_count = d->row_count,
+                            .args = memory->args,
+                            .buffers = memory->buffers,
+                            .buffer_count = memory->buffer_count,
+                            .takes_host = memory->takes_host,
                             .threads = d->threads,
                             .step_limit = d->step_limit,
                             .cancel = &k->cancel,
