@@ -48,6 +48,9 @@ _raw_pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPo
 _raw_name = ctypes.PYFUNCTYPE(c_char_p, c_void_p)(("PyCapsule_GetName", _python))
 
 
+_MOST_VIEWS = 1 << 15
+
+
 class Described:
     """What an array is. place: "host", "cuda:0" …, or the Device of one of Kiln's own arrays."""
 
@@ -95,6 +98,8 @@ class Described:
         if found is None:
             before, count = self.span()
             buffer = device.wrap(self.address - before * self.item, self.item, self.kind, count, self.is_read_only)
+            if len(device.views) >= _MOST_VIEWS:
+                device.views.clear()
             found = device.views[key] = pack_view(buffer, before, self.kind, self.shape, self.strides)
         return found
 

@@ -55,7 +55,9 @@ class Device:
         self._depth = 0
         self._garbage: deque[tuple[Callable[[int], None], int]] = deque()
         self._wraps: dict[Any, int] = {}
-        self.views: dict[Any, bytes] = {}  # of foreign arrays, by what describes them: kiln.torch looks here first
+        self._old_wraps: dict[Any, int] = {}
+        self.views: dict[Any, bytes] = {}  # of foreign arrays, by what describes them
+        self.calls: dict[Any, Any] = {}  # whole descriptions of ops and sizes of workspaces: kiln.torch looks here first
         self._streams: dict[int, int] = {}
         self._own_streams: dict[int, int] = {}
         self.handle: int | None = None
@@ -97,7 +99,9 @@ class Device:
                 return
             handle, self.handle = self.handle, None
             self._wraps.clear()
+            self._old_wraps.clear()
             self.views.clear()
+            self.calls.clear()
             if self.process == os.getpid():
                 close(handle)
 
@@ -160,10 +164,14 @@ class Device:
         """A buffer over memory of somebody else, from a table: such a buffer only says where the memory is."""
         key = (address, size, kind, count, is_read_only)
         found = self._wraps.get(key)
+        if found is None and self._old_wraps:
+            found = self._old_wraps.pop(key, None)
+            if found is not None:
+                self._wraps[key] = found
         if found is not None:
             return found
         if len(self._wraps) >= _MOST_WRAPS and not _is_capturing():
-            self.forget()
+            self._age()
         at = (address, 0) if self.is_host else (0, address)
         desc = _WRAP.pack(kind, 0 if kind else size, count, *(at if count else (0, 0)), is_read_only, 0, 0, 0)
         out = c_void_p()
@@ -172,13 +180,20 @@ class Device:
         self._wraps[key] = out.value
         return out.value
 
+    def _age(self) -> None:
+        """Frees the buffers that were not asked for since the table was last full: those of a call that is being put together are younger."""
+        with self.lock:
+            old, self._old_wraps, self._wraps = self._old_wraps, self._wraps, {}
+            self.views.clear()
+            self.calls.clear()
+            for buffer in old.values():
+                self.free_later(library.kiln_buffer_free, buffer)
+
     def forget(self) -> None:
         """Frees what is kept about memory of others; waits for the device's work."""
         with self.lock:
-            for buffer in self._wraps.values():
-                self.free_later(library.kiln_buffer_free, buffer)
-            self._wraps.clear()
-            self.views.clear()
+            self._age()
+            self._age()
 
     # --- work
     def sync(self) -> None:
@@ -308,8 +323,8 @@ def _after_fork() -> None:
     for device in list(_all):
         device.lock = threading.RLock()
         device._depth = 0
-        device._wraps = {}
-        device.views = {}
+        device._wraps, device._old_wraps = {}, {}
+        device.views, device.calls = {}, {}
         device._garbage = deque()
 
 

@@ -57,8 +57,8 @@ class Op:
         self.enums = {name: _abi.ENUMS[extra] for kind, name, extra in fields if kind == "enum"}
         self.sizes = {n: form for n, form in zip((n for _, n, _ in fields), _field_sizes(form, fields))}
 
-    def packer(self, *names: str) -> Any:
-        """A function that packs the description from the values of these fields, in this order; all others are zero."""
+    def packer(self, *names: str, fixed: dict[str, Any] | None = None) -> Any:
+        """A function that packs the description from the values of these fields, in this order; all others are zero, or fixed."""
         words: list[Any] = []
         at: dict[str, int] = {}
         for kind, name, extra in self.fields:
@@ -69,6 +69,8 @@ class Op:
             is_view = kind in ("in", "in?", "out", "out?", "work", "views")
             words += [NO_VIEW if is_view else bytes(self.sizes[name]) if kind == "zeros" else False if kind == "bool" else 0] * count
         places = [at[name] for name in names]
+        for name, value in (fixed or {}).items():
+            words[at[name]] = value
 
         def pack(*values: Any) -> bytes:
             filled = words.copy()
@@ -264,6 +266,12 @@ def _field_sizes(form: str, fields: list[tuple[str, str, str]]) -> list[int]:
 ELEMENTWISE_FORMS = ("i4x160s160s160s160sddQ", "i4x160s160s160s160s160s160s160sddQ")
 _FORWARD = struct.Struct("<" + ELEMENTWISE_FORMS[0]).pack
 _BACKWARD = struct.Struct("<" + ELEMENTWISE_FORMS[1]).pack
+_ENDS = [("float", "alpha", ""), ("float", "beta", ""), ("stream", "stream", "")]
+ELEMENTWISE_FORWARD = Op("kiln_elementwise_forward", ELEMENTWISE_FORMS[0],
+                         [("enum", "op", "kiln_elementwise"), *(("in?", name, "") for name in "abc"), ("out", "out", ""), *_ENDS])  # fmt: skip
+ELEMENTWISE_BACKWARD = Op("kiln_elementwise_backward", ELEMENTWISE_FORMS[1],
+                          [("enum", "op", "kiln_elementwise"), *(("in?", name, "") for name in ("a", "b", "c", "dout")),
+                           *(("out?", name, "") for name in ("da", "db", "dc")), *_ENDS])  # fmt: skip
 
 
 def _operands(call: str, form: str, operands: Sequence[Any]) -> tuple[list[Described], int]:

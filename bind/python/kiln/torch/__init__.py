@@ -14,7 +14,7 @@ except ImportError as _error:
 if not hasattr(_torch.library, "register_autograd"):
     raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
 
-from . import _ops, _reduce
+from . import _ops, _products, _reduce
 from ._conv import conv
 from ._more import cross_entropy, cumsum, dropout, embedding, group_norm, rope
 from ._layers import Linear, Patch, patch, scaled_dot_product_attention

@@ -10,7 +10,7 @@ import torch
 from .. import _shapes, ops
 from .._errors import ArgumentError
 from ._call import device_of
-from ._ops import register
+from ._register import register
 
 _ops: Any = ops
 

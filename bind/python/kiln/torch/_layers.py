@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from .._errors import ArgumentError, Unsupported
-from ._ops import default_scale
 
 _theirs = torch.nn.functional.scaled_dot_product_attention
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -32,7 +31,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
     if not enable_gqa and key.shape[1] != query.shape[1]:
         raise ArgumentError("scaled_dot_product_attention: %d heads of queries, %d of keys: enable_gqa=True shares them" % (query.shape[1], key.shape[1]))
-    out = torch.ops.kiln.attention.default(query, key, value, is_causal, default_scale(query.shape[-1]) if scale is None else scale)[0]
+    out = torch.ops.kiln.attention.default(query, key, value, is_causal, scale if scale is not None else 0.0)[0]
     return out.squeeze(1) if is_flat else out
 
 

@@ -1,0 +1,191 @@
+"""Matrix products, linear layers and attention as ops of PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .. import _abi, ops
+from .. import _op_table as table
+from .._errors import ArgumentError
+from ._call import Call, empty, new, same_type, type_name
+from ._register import register, registered, wanted
+
+_matmul_call = Call(table.matmul, "matmul", "a b out", "is_tf32")
+_linear_call = Call(table.matmul, "linear", "a b out bias", "is_tf32 epilogue")
+EPILOGUES = {"none": _abi.KILN_EPILOGUE_BIAS, "relu": _abi.KILN_EPILOGUE_BIAS_RELU, "gelu": _abi.KILN_EPILOGUE_BIAS_GELU, "silu": _abi.KILN_EPILOGUE_BIAS_SILU}
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu_tanh", "silu": "silu"}  # the elementwise ops of the same gradients
+
+
+# --- matrix products
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """(shape, type) of a times b"""
+    if a.dim() < 2 or b.dim() < 2:
+        raise ArgumentError("matmul: 'a' and 'b' have at least two dimensions; a vector is a matrix of one row: x[None, :]")
+    if a.dtype != b.dtype:
+        same_type("matmul", ("a", a), ("b", b))
+    dtype = torch.int32 if a.dtype == torch.int8 else torch.float32 if a.dtype == torch.float8_e4m3fn else a.dtype
+    if a.shape[-1] != b.shape[-2]:
+        raise ArgumentError("matmul: 'a' %s times 'b' %s is no matrix product: a's columns are not b's rows" % (list(a.shape), list(b.shape)))
+    if a.dim() == 2 and b.dim() == 2:
+        return (a.shape[0], b.shape[1]), dtype
+    try:
+        return (*torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), dtype
+    except RuntimeError:
+        raise ArgumentError("matmul: the batches of 'a' %s and 'b' %s do not go together: sizes are equal, or 1" % (list(a.shape), list(b.shape))) from None
+
+
+def _tf32() -> bool:
+    return torch.backends.cuda.matmul.allow_tf32
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    out = new(*_product(a, b), a.device)
+    _matmul_call((a, b, out), a.dtype == torch.float32 and _tf32())
+    return out
+
+
+def _matmul_gradient(ctx: Any, grad: Any) -> Any:
+    a, b = ctx.saved_tensors
+    if not a.is_floating_point():
+        raise ArgumentError("matmul: products of %s have no gradient" % type_name(a))
+    product = registered.matmul.default
+    want_a, want_b = wanted(ctx, 2)
+    da = product(grad, b.transpose(-1, -2)).sum_to_size(a.shape) if want_a else None
+    db = product(a.transpose(-1, -2), grad).sum_to_size(b.shape) if want_b else None
+    return da, db
+
+
+register("matmul(Tensor a, Tensor b) -> Tensor", _matmul, lambda a, b: empty(*_product(a, b), a.device), _matmul_gradient,
+         lambda ctx, inputs, output: ctx.save_for_backward(*inputs), casts=True)  # fmt: skip
+
+
+# --- linear layers
+def rows_of(t: Any) -> Any:
+    """All dimensions but the last as one."""
+    return t if t.dim() == 2 else t.reshape(math.prod(t.shape[:-1]), t.shape[-1])
+
+
+def _check_linear(x: Any, weight: Any, bias: Any, activation: str) -> Any:
+    if weight.dim() != 2 or x.dim() < 1 or x.dtype != weight.dtype or x.shape[-1] != weight.shape[1]:
+        raise ArgumentError("linear: 'x' %s %s and 'weight' %s %s do not go together: x is [..., in], weight [out, in], of one type"
+                            % (type_name(x), list(x.shape), type_name(weight), list(weight.shape)))  # fmt: skip
+    if bias is not None and (bias.dim() != 1 or bias.shape[0] != weight.shape[0]):
+        raise ArgumentError("linear: 'bias' is %s, 'weight' has %d rows: a number for each of them" % (list(bias.shape), weight.shape[0]))
+    if activation not in EPILOGUES:
+        raise ArgumentError("linear: activation='%s': one of %s" % (activation, ", ".join(EPILOGUES)))
+    return (*x.shape[:-1], weight.shape[0])
+
+
+def _linear(x: Any, weight: Any, bias: Any = None, activation: str = "none") -> Any:
+    shape = _check_linear(x, weight, bias, activation)
+    out = new(shape, x.dtype, x.device)
+    flat, rows = rows_of(x), rows_of(out)
+    is_tf32 = x.dtype == torch.float32 and _tf32()
+    if bias is None and activation == "none":
+        _matmul_call((flat, weight.t(), rows), is_tf32)
+        return out
+    if bias is None:
+        bias = torch.zeros(weight.shape[0], dtype=torch.float32, device=x.device)
+    _linear_call((flat, weight.t(), rows, bias.float()), is_tf32, EPILOGUES[activation])
+    return out
+
+
+def _linear_setup(ctx: Any, inputs: Any, output: Any) -> None:
+    x, weight, bias, ctx.activation = inputs
+    ctx.save_for_backward(x, weight, bias)
+
+
+def before_activation(activation: str, before: Any, grad: Any) -> Any:
+    """The gradient by what an activation was applied to."""
+    return registered.elementwise_backward.default(ops.ELEMENTWISE[ACTIVATIONS[activation]][0], [before], grad, 1.0, 0.0, [True])[0]
+
+
+def _linear_gradient(ctx: Any, grad: Any) -> Any:
+    x, weight, bias = ctx.saved_tensors
+    if ctx.activation != "none":  # the values before the activation, once more
+        grad = before_activation(ctx.activation, registered.linear.default(x, weight, bias, "none"), grad)
+    rows = rows_of(grad)
+    product = registered.matmul.default
+    want_x, want_weight, want_bias = wanted(ctx, 3)
+    dx = product(rows, weight).view(x.shape) if want_x else None
+    dw = product(rows.t(), rows_of(x)) if want_weight else None
+    db = rows.sum(0, dtype=torch.float32).to(bias.dtype) if want_bias else None
+    return dx, dw, db, None
+
+
+register('linear(Tensor x, Tensor weight, Tensor? bias=None, str activation="none") -> Tensor', _linear,
+         lambda x, weight, bias=None, activation="none": empty(_check_linear(x, weight, bias, activation), x.dtype, x.device), _linear_gradient, _linear_setup,
+         casts=True)  # fmt: skip
+
+# --- attention
+_MASKS = "is_causal scale has_window window_left window_right"
+_attention_call = Call(table.attention, "attention", "q k v out lse bias slopes", _MASKS)
+_attention_backward_call = Call(table.attention_backward, "attention's gradient", "q k v out lse dout dq dk dv bias slopes", _MASKS + " is_deterministic",
+                                workspace="kiln_attention_backward_workspace")  # fmt: skip
+
+
+def _check_attention(q: Any, k: Any, v: Any, bias: Any, slopes: Any) -> None:
+    for name, t in (("q", q), ("k", k), ("v", v)):
+        if t.dim() != 4:
+            raise ArgumentError("attention: '%s' has %d dimensions: [batch, heads, length, head_dim]" % (name, t.dim()))
+    if not (q.dtype == k.dtype == v.dtype):
+        same_type("attention", ("q", q), ("k", k), ("v", v))
+    if k.shape != v.shape:
+        raise ArgumentError("attention: 'k' is %s, 'v' is %s: their shapes are the same" % (list(k.shape), list(v.shape)))
+    if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise ArgumentError("attention: 'q' %s and 'k' %s have the same batch and head_dim" % (list(q.shape), list(k.shape)))
+    if q.shape[1] % max(k.shape[1], 1) if k.shape[1] or not q.shape[1] else True:
+        raise ArgumentError("attention: %d heads of 'q' cannot share the %d of 'k' and 'v'" % (q.shape[1], k.shape[1]))
+    if bias is not None and bias.dim() > 4:
+        raise ArgumentError("attention: 'bias' has %d dimensions: [batch, heads, queries, keys], or fewer" % bias.dim())
+
+
+def _window(left: int, right: int) -> tuple[bool, int, int]:
+    return (True, left, right) if left >= 0 or right >= 0 else (False, 0, 0)
+
+
+def _attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0.0, bias: Any = None, slopes: Any = None, window_left: int = -1,
+               window_right: int = -1) -> Any:  # fmt: skip
+    _check_attention(q, k, v, bias, slopes)
+    out, lse = new(q.shape, q.dtype, q.device), new(q.shape[:-1], torch.float32, q.device)
+    _attention_call((q, k, v, out, lse, bias, slopes if slopes is None else slopes.float()), is_causal, scale, *_window(window_left, window_right))
+    return out, lse
+
+
+def _attention_fake(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0.0, bias: Any = None, slopes: Any = None, window_left: int = -1,
+                    window_right: int = -1) -> Any:  # fmt: skip
+    _check_attention(q, k, v, bias, slopes)
+    return empty(q.shape, q.dtype, q.device), empty(q.shape[:-1], torch.float32, q.device)
+
+
+def _attention_backward(q: Any, k: Any, v: Any, out: Any, lse: Any, dout: Any, is_causal: bool, scale: float, bias: Any = None, slopes: Any = None,
+                        window_left: int = -1, window_right: int = -1) -> Any:  # fmt: skip
+    results = tuple(new(t.shape, t.dtype, t.device) for t in (q, k, v))
+    _attention_backward_call((q, k, v, out, lse, dout, *results, bias, slopes if slopes is None else slopes.float()), is_causal, scale, *_window(window_left, window_right),
+                             torch.are_deterministic_algorithms_enabled())  # fmt: skip
+    return results
+
+
+def _attention_setup(ctx: Any, inputs: Any, output: Any) -> None:
+    q, k, v, ctx.is_causal, ctx.scale, bias, slopes, *ctx.window = inputs
+    for name, t in (("bias", bias), ("slopes", slopes)):
+        if t is not None and t.requires_grad:
+            raise ArgumentError("attention: '%s' wants a gradient, which there is none of: pass it detached" % name)
+    ctx.save_for_backward(q, k, v, *output, bias, slopes)
+    ctx.mark_non_differentiable(output[1])
+
+
+def _attention_gradient(ctx: Any, grad: Any, _: Any) -> Any:
+    *forward, bias, slopes = ctx.saved_tensors
+    found = registered.attention_backward.default(*forward, grad, ctx.is_causal, ctx.scale, bias, slopes, *ctx.window)
+    return (*found, None, None, None, None, None, None)
+
+
+_more = "Tensor? bias=None, Tensor? slopes=None, int window_left=-1, int window_right=-1"
+register("attention_backward(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, bool is_causal, float scale, %s) -> (Tensor, Tensor, Tensor)" % _more,
+         _attention_backward, lambda q, k, v, *rest: tuple(empty(t.shape, t.dtype, t.device) for t in (q, k, v)))  # fmt: skip
+register("attention(Tensor q, Tensor k, Tensor v, bool is_causal=False, float scale=0.0, %s) -> (Tensor, Tensor)" % _more, _attention, _attention_fake,
+         _attention_gradient, _attention_setup, casts=True)  # fmt: skip

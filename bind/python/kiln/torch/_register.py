@@ -1,0 +1,100 @@
+"""Ops of torch.library, namespace "kiln": CPU and CUDA kernels, fake kernels, autograd, autocast.
+
+An op is defined with the dispatcher's own calls, and its autograd kernel runs the CPU or CUDA kernel itself where nothing stands between the two
+and no gradient is wanted: a second way through the dispatcher costs as much as the rest of a call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+from .._errors import ArgumentError
+
+_C: Any = torch._C
+lib = torch.library.Library("kiln", "DEF")
+registered = torch.ops.kiln
+_is_plain: dict[int, bool] = {}  # by the bits of a set of dispatch keys: the kernel comes next
+_BELOW = _C._dispatch_keyset_full_after(_C.DispatchKey.ADInplaceOrView)
+_KERNELS = (_C.DispatchKey.CPU, _C.DispatchKey.CUDA)
+
+
+def _learn(keys: Any) -> bool:
+    found = _is_plain[keys.raw_repr()] = (keys & _BELOW).highestPriorityTypeId() in _KERNELS
+    return found
+
+
+def _no_second(name: str) -> Callable[..., Any]:
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise ArgumentError("kiln::%s has no gradient of its own: second derivatives are not implemented" % name)
+
+    return backward
+
+
+def register(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any], backward: Callable[..., Any] | None = None,
+             setup: Callable[..., Any] | None = None, casts: bool = False) -> Any:  # fmt: skip
+    """Defines kiln::NAME. `casts`: under autocast its floating-point tensors take autocast's type."""
+    name = schema.partition("(")[0]
+    lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+    lib.impl(name, kernel, "CPU")
+    lib.impl(name, kernel, "CUDA")
+    torch.library.register_fake("kiln::" + name, fake, lib=lib)
+    op = getattr(registered, name).default
+    if "[]" in schema and "Tensor[]" in schema:
+        torch.library.register_autograd("kiln::" + name, backward or _no_second(name), setup_context=setup, lib=lib)
+    else:
+        lib.impl(name, _autograd(op, name, kernel, backward or _no_second(name), setup), "Autograd", with_keyset=True)
+    if casts:
+        for kind, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
+            lib.impl(name, _autocast(op, kind, key), key)
+    return op
+
+
+def _autograd(op: Any, name: str, kernel: Callable[..., Any], backward: Callable[..., Any], setup: Callable[..., Any] | None) -> Callable[..., Any]:
+    """The kernel of the key Autograd. The dispatcher leaves out trailing arguments that have their default value: `setup` gets them all."""
+    defaults = tuple(a.default_value if a.has_default_value() else None for a in op._schema.arguments)
+    is_grad_enabled, any_requires_grad, after, below_autograd = _C.is_grad_enabled, _C._any_requires_grad, _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
+    plain = _is_plain.get
+
+    def forward(ctx: Any, keys: Any, *args: Any) -> Any:
+        with below_autograd():
+            result = op.redispatch(keys & after, *args)
+        if setup is not None:
+            setup(ctx, args + defaults[len(args) :], result)
+        return result
+
+    def gradient(ctx: Any, *grads: Any) -> Any:
+        found = backward(ctx, *grads)
+        return (None, *found[: len(ctx.needs_input_grad) - 1])  # one for each argument that was given
+
+    function: Any = type("kiln_" + name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(gradient)})
+    apply = function.apply
+
+    def autograd(keys: Any, *args: Any) -> Any:
+        if is_grad_enabled() and any_requires_grad(*args):
+            return apply(keys, *args)
+        is_plain = plain(keys.raw_repr())
+        if is_plain or is_plain is None and _learn(keys):
+            return kernel(*args)
+        with below_autograd():
+            return op.redispatch(keys & after, *args)
+
+    return autograd
+
+
+def _autocast(op: Any, kind: str, key: str) -> Callable[..., Any]:
+    keys = _C.DispatchKeySet(getattr(_C.DispatchKey, key))
+
+    def cast(*args: Any) -> Any:
+        dtype = torch.get_autocast_dtype(kind)
+        with _C._ExcludeDispatchKeyGuard(keys):
+            return op(*(a.to(dtype) if isinstance(a, torch.Tensor) and a.is_floating_point() and a.dtype != torch.float64 else a for a in args))
+
+    return cast
+
+
+def wanted(ctx: Any, count: int) -> list[bool]:
+    """Which of the first arguments want a gradient."""
+    needs = ctx.needs_input_grad[1 : count + 1]
+    return [bool(w) for w in needs] + [False] * (count - len(needs))
