@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kiln.torch on a GPU beside PyTorch: what one call costs on the host, and a transformer block of GPT-2's size with its attention and linear layers
-replaced, beside eager PyTorch and torch.compile, alternating in one process. Results are checked first. Needs torch with CUDA.
+replaced, also by quantised ones, beside eager PyTorch and torch.compile, alternating in one process. Results are checked first. Needs torch with CUDA.
 
     python3 bench/gpu/python.py [--kiln build/kiln] [--rounds 7] [--json FILE]
 
@@ -18,7 +18,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'bind', 'python'))
-SOURCES = ['ops/elementwise/kernel.c', 'ops/matmul/gemm_sm90.c', 'ops/attention/forward_sm90.c', 'ops/attention/backward_sm90.c']
+SOURCES = ['ops/elementwise/kernel.c', 'ops/matmul/gemm_sm90.c', 'ops/linear/tensor.c', 'ops/attention/forward_sm90.c', 'ops/attention/backward_sm90.c']
 SIZE, HEADS, BATCH, LENGTH = 768, 12, 8, 1024
 
 
@@ -56,7 +56,7 @@ def sync():
 
 def host_time(call, calls=2000):
     """microseconds of the host for one call; the device is waited for at the end alone"""
-    for _ in range(200):
+    for _ in range(min(calls, 200)):
         call()
     sync()
     start = time.perf_counter()
@@ -95,18 +95,42 @@ their_mul.register_autograd(lambda ctx, g: (g * ctx.saved_tensors[1], g * ctx.sa
 
 
 def call_overhead(results):
-    """an op of two small tensors: PyTorch's own, one that torch.library.custom_op made of it, and Kiln's"""
+    """Ops of small tensors: PyTorch's own, one that torch.library.custom_op made of it, and Kiln's; then what Kiln's call is made of."""
     a, b = torch.randn(64, 64, device=options.device), torch.randn(64, 64, device=options.device)
-    calls = {'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: torch.ops.kiln.mul.default(a, b)}
+    with_grad = a.clone().requires_grad_()
+    q = torch.randn(1, 4, 64, 64, device=options.device, dtype=torch.bfloat16 if IS_GPU else torch.float32)
+    f, ours = torch.nn.functional, torch.ops.kiln
+    layer = kt.QuantisedLinear.of(torch.nn.Linear(64, 64, device=options.device), 'int4', 32)
+    calls = {'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: ours.mul.default(a, b),
+             'grad.torch': lambda: torch.mul(with_grad, b), 'grad.custom_op': lambda: their_mul(with_grad, b), 'grad.kiln': lambda: ours.mul.default(with_grad, b),
+             'softmax.torch': lambda: torch.softmax(a, -1), 'softmax.kiln': lambda: kt.softmax(a),
+             'norm.torch': lambda: f.layer_norm(a, (64,)), 'norm.kiln': lambda: kt.layer_norm(a),
+             'sum.torch': lambda: torch.sum(a, 0), 'sum.kiln': lambda: kt.sum(a, 0),
+             'linear.torch': lambda: f.linear(a, b), 'linear.kiln': lambda: kt.linear(a, b), 'linear_int4.kiln': lambda: layer(a),
+             'attention.torch': lambda: f.scaled_dot_product_attention(q, q, q), 'attention.kiln': lambda: kt.scaled_dot_product_attention(q, q, q)}  # fmt: skip
+    out = torch.empty_like(a)
+    call = kt._ops.CALLS['mul']
+    call((a, b, out))
+    device = kt._call.device_of(a)
+    ready = next(desc for key, desc in device.calls.items() if key[0] is call and out.data_ptr() in key)
+    calls['part.library'] = lambda: call.function(device.handle, ready)  # the C function alone
+    calls['part.call'] = lambda: call((a, b, out))  # with its description looked up
     rounds = {name: [] for name in calls}
     for _ in range(options.rounds):
-        for name, call in calls.items():
-            rounds[name].append(host_time(call))
+        for name, one in calls.items():
+            rounds[name].append(host_time(one, 1000 if IS_GPU else 200))
     for name, times in rounds.items():
         results['call.%s.us' % name] = statistics.median(times)
-    results['call.of_custom_op'] = results['call.kiln.us'] / results['call.custom_op.us']
+    us = lambda name: results['call.%s.us' % name]
+    results['call.of_custom_op'] = us('kiln') / us('custom_op')
+    results['call.grad.of_custom_op'] = us('grad.kiln') / us('grad.custom_op')
     print('one call: torch.mul %.1f us, torch.library.custom_op %.1f us, kiln %.1f us: %.2f of a custom op (at most 1.30 wanted)'
-          % (results['call.torch.us'], results['call.custom_op.us'], results['call.kiln.us'], results['call.of_custom_op']))
+          % (us('torch'), us('custom_op'), us('kiln'), results['call.of_custom_op']))
+    print('the same for autograd: %.1f us, %.1f us, %.1f us: %.2f' % (us('grad.torch'), us('grad.custom_op'), us('grad.kiln'), results['call.grad.of_custom_op']))
+    print('of kiln: the library %.1f us, with the description looked up %.1f us (%s)' % (us('part.library'), us('part.call'), call.call))
+    for name in ('softmax', 'norm', 'sum', 'linear', 'attention'):
+        print('  %s: torch %.1f us, kiln %.1f us' % (name, us(name + '.torch'), us(name + '.kiln')))
+    print('  linear of int4: kiln %.1f us' % us('linear_int4.kiln'))
 
 
 class Block(torch.nn.Module):
@@ -130,6 +154,10 @@ def transformer_block(results):
     dtype = torch.bfloat16 if IS_GPU else torch.float32
     eager, ours = Block().to(options.device, dtype), Block().to(options.device, dtype)
     ours.load_state_dict(eager.state_dict())
+    quantised = {form: Block().to(options.device, dtype) for form in ('int8', 'int4', 'w8a8')}
+    for form, block in quantised.items():
+        block.load_state_dict(eager.state_dict())
+        kt.patch(block, linear=form, attention=False)
     kt.patch(ours, attention=False)  # the linear layers; attention below, so that PyTorch's model keeps its own
 
     class Ours(torch.nn.Module):
@@ -147,7 +175,7 @@ def transformer_block(results):
 
     ours = Ours(ours)
     x = torch.randn(BATCH, LENGTH, SIZE, device=options.device, dtype=dtype, requires_grad=True)
-    candidates = {'eager': eager, 'kiln': ours}
+    candidates, forward_only = {'eager': eager, 'kiln': ours}, {}
     backend = 'inductor' if IS_GPU else 'aot_eager'
     for name, model in (('compile', eager), ('kiln_compile', ours)):
         try:
@@ -166,6 +194,13 @@ def transformer_block(results):
         if not off < (0.1 if IS_GPU else 1e-3):
             print('wrong: %s is off by %g' % (name, off))
             failed += 1
+    for form, block in quantised.items():
+        forward_only[form] = Ours(block)
+        with torch.no_grad():
+            off = ((forward_only[form](x).float() - want).abs() / (want.abs() + 1)).max().item()
+        if not off < {'int8': 0.1, 'int4': 0.6, 'w8a8': 0.2}[form]:
+            print('wrong: %s is off by %g' % (form, off))
+            failed += 1
     upstream = torch.ones_like(x)
 
     def forward(model):
@@ -176,6 +211,10 @@ def transformer_block(results):
         torch.autograd.backward(model(x), upstream)
 
     for what, call in (('forward', forward), ('training', both)):
+        if what == 'forward':
+            both_kinds, candidates = candidates, candidates | forward_only
+        else:
+            candidates = both_kinds
         rounds = {name: [] for name in candidates}
         for model in candidates.values():
             device_time(lambda: call(model), 5)
@@ -187,6 +226,10 @@ def transformer_block(results):
         for name in candidates:
             if name != 'eager':
                 results['block.%s.%s.of_eager' % (what, name)] = results['block.%s.eager.ms' % what] / results['block.%s.%s.ms' % (what, name)]
+        hosts = {name: host_time(lambda: call(model), 20) / 1e3 for name, model in candidates.items()}
+        for name, took in hosts.items():
+            results['block.%s.%s.host_ms' % (what, name)] = took
+        print('block, %s, the host alone: ' % what + ', '.join('%s %.3f ms' % one for one in hosts.items()))
         print('block, %s: ' % what + ', '.join('%s %.3f ms' % (name, results['block.%s.%s.ms' % (what, name)]) for name in candidates))
     return failed
 

@@ -322,5 +322,38 @@ def declarations_are_those_of_the_library():
     assert ctypes.sizeof(_abi.kiln_view) == 160 and ctypes.sizeof(_abi.kiln_launch_desc) == 96 and ctypes.sizeof(_abi.kiln_arg) == 32
 
 
+@test
+def kiln_torch_finds_what_it_needs():
+    """Where PyTorch is not installed, too: the package is imported with something in its place that takes every call."""
+    stub = """
+import sys, types
+from unittest import mock
+
+class Stub(types.ModuleType):
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = mock.MagicMock(name=name)
+        setattr(self, name, made)
+        return made
+
+torch = Stub("torch")
+torch.nn, torch.autograd = Stub("torch.nn"), Stub("torch.autograd")
+torch.nn.Module = type("Module", (), {})
+torch.nn.Linear = type("Linear", (torch.nn.Module,), {})
+torch.autograd.Function = type("Function", (), {"apply": None})
+sys.modules["torch"] = torch
+import kiln.torch as kt
+missing = [name for name in kt.__all__ if not hasattr(kt, name)]
+assert not missing, missing
+schemas = [call.args[0] for call in kt._register.lib.define.call_args_list]
+assert len(schemas) == len({s.partition("(")[0] for s in schemas}) > 100, len(schemas)
+print("imported")
+"""
+    env = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(kiln.__file__))}
+    ran = subprocess.run([sys.executable, "-c", stub], capture_output=True, text=True, env=env)
+    assert ran.returncode == 0 and ran.stdout == "imported\n", ran.stderr
+
+
 if __name__ == "__main__":
     run("python-core")

@@ -66,7 +66,7 @@ def tensor(*shape, dtype=torch.float32, grad=False):
 def as_kiln(t):
     """A copy of a tensor in a buffer of the library's own."""
     t = t.detach().contiguous()
-    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}[t.dtype]
+    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.int8: "i8", torch.uint8: "u8", torch.int32: "u32"}[t.dtype]
     return kiln.zeros(tuple(t.shape), name, KILN_DEVICE).write(bits(t))
 
 
@@ -117,6 +117,35 @@ def the_same_bits_as_the_library():
         assert bits(ours(x)) == bits(getattr(ops, name)(x.cpu(), device="interp")), name
 
 
+@test
+def quantised_layers_have_the_bits_of_the_library():
+    for rows, dtype in ((5, torch.float32), (5, torch.bfloat16), (64, torch.bfloat16), (700, torch.float16)):
+        x, w, b = tensor(rows, 160, dtype=dtype), tensor(48, 160), tensor(48)
+        for bits_, group, has_zero in ((8, 0, False), (4, 32, True), (4, 128, False)):
+            weight, scale, zero = kt.quantise_weights(w, bits_, group, has_zero)
+            theirs = ops.quantise_weights(w.cpu(), bits=bits_, group=group, zero=has_zero, device="interp")
+            assert bits(weight) == bits(theirs[0]) and bits(scale) == bits(theirs[1]), (bits_, group)
+            own = [None if t is None else as_kiln(t) for t in (weight, scale, zero, b)]
+            named = dict(scale=own[1], zero=own[2], bias=own[3], group=group, activation="gelu")
+            got = kt.quantised_linear(x, weight, scale, zero, b, group, "gelu")
+            sync()
+            assert bits(got) == bits(ops.linear(as_kiln(x), own[0], **named)), (rows, dtype, bits_)
+            if rows < 16:  # the kernel whose sums have one order everywhere
+                host = [None if t is None else t.cpu() for t in (weight.view(torch.uint32) if bits_ == 4 else weight, scale, zero, b)]
+                named = dict(scale=host[1], zero=host[2], bias=host[3], group=group, activation="gelu", kernel="rows")
+                assert bits(got) == bits(ops.linear(x.cpu(), host[0], device="interp", **named)), (rows, dtype, bits_)
+            numbers = kt.dequantise_weights(weight, scale, zero, k=160, group=group).double()
+            close(kt.quantised_linear(x, weight, scale, zero, b, group), x.double() @ numbers.t() + b.double(), 1e-4 if dtype == torch.float32 else 4e-2)
+    layers = [kt.QuantisedLinear.of(torch.nn.Linear(160, n, device=DEVICE), "int4", 32) for n in (64, 32, 32)]
+    x = tensor(3, 20, 160, dtype=torch.bfloat16)
+    for one, layer in zip(kt.quantised_qkv(x, *layers), layers):
+        assert bits(one) == bits(layer(x))
+    weight, scale, _ = kt.quantise_weights(tensor(48, 160))
+    whole, steps, _ = kt.quantise_weights(x.view(60, 160))
+    want = whole.double() @ weight.double().t() * steps.double() * scale.double().t()
+    close(kt.w8a8_linear(x, weight, scale).view(60, 48), want, 2e-2)
+
+
 def gradient_case(name, ours, theirs, inputs, tolerance):
     leaves = [t.detach().clone().requires_grad_() for t in inputs]
     exact = [t.detach().double().requires_grad_() for t in inputs]
@@ -149,6 +178,23 @@ def gradients_against_doubles():
         for is_causal in (False, True):
             gradient_case("attention", lambda q, k, v: kt.attention(q, k, v, is_causal), lambda q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=is_causal),
                           [tensor(2, 4, 192, 64, dtype=dtype) for _ in range(3)], tolerance)  # fmt: skip
+    for dtype, tolerance in ((f32, 1e-4), (bf16, 4e-2)):
+        seen = torch.rand(2, 1, 96, 160, device=DEVICE) > 0.2
+        seen[..., 0] = True
+        scores = torch.randn(4, 96, 160, device=DEVICE)
+        q, k, v = (tensor(2, 4, n, 64, dtype=dtype) for n in (96, 160, 160))
+        for name, tensors, mask in [("mask", (q, k, v), seen), ("bias", (q, k, v), scores), ("causal, more keys", (q, k, v), None), ("causal, more queries", (k, q, q), None)]:
+            gradient_case(name, lambda q, k, v: kt.scaled_dot_product_attention(q, k, v, mask, is_causal=mask is None),
+                          lambda q, k, v: f.scaled_dot_product_attention(q, k, v, mask.double() if name == "bias" else mask, is_causal=mask is None),
+                          tensors, tolerance)  # fmt: skip
+        apart = torch.arange(160, device=DEVICE)[:, None] - torch.arange(160, device=DEVICE)[None, :]
+        near = (apart <= 20) & (apart >= 0)
+        gradient_case("window", lambda q, k, v: kt.attention(q, k, v, True, window=(20, 0)), lambda q, k, v: f.scaled_dot_product_attention(q, k, v, near),
+                      (k, v, tensor(2, 4, 160, 64, dtype=dtype)), tolerance)  # fmt: skip
+    weight, scale, zero = kt.quantise_weights(tensor(128, 64), 4, 32, True)
+    numbers = kt.dequantise_weights(weight, scale, zero, k=64, group=32).double()
+    gradient_case("int4", lambda x, b: kt.quantised_linear(x, weight, scale, zero, b, 32, "silu"), lambda x, b: f.silu(f.linear(x, numbers, b)),
+                  [tensor(4, 30, 64), tensor(128)], 1e-4)  # fmt: skip
     cube = kt.op(SAXPY, "cube", backward="cube_backward")
     gradient_case("cube", cube, lambda x: x**3, [tensor(33, 65)], 1e-5)
     gradient_case("cube of a transposed tensor", cube, lambda x: x**3, [tensor(33, 65).t()], 1e-5)
@@ -159,20 +205,26 @@ def opcheck_on_the_gpu():
     x = tensor(8, 16, grad=True)
     for op, args in [(torch.ops.kiln.gelu.default, (x,)), (torch.ops.kiln.softmax.default, (x, -1, False)), (torch.ops.kiln.norm.default, (x, None, None, -1, True, 1e-5)),
                      (torch.ops.kiln.linear.default, (x, tensor(4, 16, grad=True), tensor(4, grad=True), "none")), (torch.ops.kiln.reduce.default, (x, "mean", [0])),
-                     (torch.ops.kiln.attention.default, tuple(tensor(1, 2, 16, 64, grad=True) for _ in range(3)))]:  # fmt: skip
+                     (torch.ops.kiln.attention.default, tuple(tensor(1, 2, 16, 64, grad=True) for _ in range(3))),
+                     (torch.ops.kiln.quantised_linear.default, (x, *kt.quantise_weights(tensor(4, 16), 4)[:2]))]:  # fmt: skip
         result = torch.library.opcheck(op, args)
         assert set(result.values()) == {"SUCCESS"}, (op, result)
 
 
+QUANTISED = []  # a layer of int4 weights
+
+
 def block(x, w1, w2, q):
     y = kt.linear(kt.layer_norm(x), w1, None, "gelu")
-    y = kt.softmax(kt.linear(y, w2))
-    return y.sum() + kt.attention(q, q, q, True).float().sum()
+    y = QUANTISED[0](kt.softmax(kt.linear(y, w2)))
+    masked = kt.scaled_dot_product_attention(q, q, q, torch.ones(128, 128, dtype=torch.bool, device=q.device).tril(3))
+    return y.square().mean() + (kt.attention(q, q, q, True) + masked).float().square().mean()
 
 
 @test
 def compiled_without_breaks():
     inputs = [tensor(64, 128, grad=True), tensor(256, 128, grad=True), tensor(128, 256, grad=True), tensor(1, 2, 128, 64, dtype=torch.bfloat16, grad=True)]
+    QUANTISED[:] = [kt.QuantisedLinear.of(torch.nn.Linear(128, 64, device=DEVICE), "int4", 32)]
     want = block(*inputs)
     gradients = torch.autograd.grad(want, inputs)
     for backend in ("aot_eager", "inductor") if DEVICE == "cuda" else ("aot_eager",):
@@ -194,8 +246,9 @@ def autocast_and_a_patched_model():
     layer = torch.nn.TransformerEncoderLayer(128, 4, 256, batch_first=True, dropout=0.0, device=DEVICE).train()
     x = tensor(2, 32, 128)
     want = layer(x)
-    with kt.patch(layer):
-        close(layer(x), want, 1e-3)
+    for form, off in ((True, 1e-3), ("int8", 5e-2), ("int4", 0.5), ("w8a8", 0.1)):
+        with kt.patch(layer, linear=form):
+            close(layer(x), want, off)
         with torch.autocast(DEVICE, torch.bfloat16):
             assert kt.linear(x, tensor(8, 128)).dtype == torch.bfloat16
 
@@ -205,8 +258,12 @@ def captured_in_a_cuda_graph():
     needs_gpu()
     x, w, q = tensor(64, 128), tensor(256, 128), tensor(1, 2, 128, 64, dtype=torch.bfloat16)
 
+    layer = kt.QuantisedLinear.of(torch.nn.Linear(128, 96, device=DEVICE), "int4")
+    mask = torch.rand(128, 128, device=DEVICE) > 0.5
+
     def work():
-        return kt.softmax(kt.gelu(kt.linear(x, w))), kt.attention(q, q, q, True), kt.sum(x, 0)
+        return (kt.softmax(kt.gelu(kt.linear(x, w))), kt.attention(q, q, q, True), kt.sum(x, 0), layer(x), layer(x.bfloat16()),
+                kt.scaled_dot_product_attention(q, q, q, mask))  # fmt: skip
 
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())

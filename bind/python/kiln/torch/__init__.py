@@ -17,11 +17,12 @@ if not hasattr(_torch.library, "register_autograd"):
 from . import _ops, _products, _reduce
 from ._conv import conv
 from ._more import cross_entropy, cumsum, dropout, embedding, group_norm, rope
-from ._layers import Linear, Patch, patch, scaled_dot_product_attention
+from ._layers import Linear, Patch, attention_fits, patch, scaled_dot_product_attention
+from ._quantised import QuantisedLinear, dequantise_weights, pack_int4, quantise_weights, quantised_linear, quantised_qkv, w8a8_linear
 from ._user import op
 
-__all__ = ["Linear", "Patch", "attention", "conv", "cross_entropy", "cumsum", "dropout", "embedding", "group_norm", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "patch", "rms_norm", "rope",
-           "scaled_dot_product_attention", "softmax"]  # fmt: skip
+__all__ = ["Linear", "Patch", "QuantisedLinear", "attention", "attention_fits", "conv", "cross_entropy", "cumsum", "dequantise_weights", "dropout", "embedding", "group_norm", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "pack_int4", "patch", "quantise_weights",
+           "quantised_linear", "quantised_qkv", "rms_norm", "rope", "scaled_dot_product_attention", "softmax", "w8a8_linear"]  # fmt: skip
 _registered = _torch.ops.kiln
 
 
@@ -60,9 +61,15 @@ def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
     return _registered.norm.default(x, weight, None, -1, True, eps)
 
 
-def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | None = None) -> Any:
-    """softmax(scale * q * transposed k) * v: [batch, heads, length, head_dim]. Fewer heads of k and v are shared. Causal: the last query sees all keys."""
-    return _registered.attention.default(q, k, v, is_causal, scale if scale is not None else 0.0)[0]
+def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | None = None, *, bias: Any = None, slopes: Any = None,
+              window: tuple[int, int] | None = None) -> Any:  # fmt: skip
+    """softmax(scale * q * transposed k) * v: [batch, heads, length, head_dim]. Fewer heads of k and v are shared. Causal: the last query sees all keys.
+
+    bias is added to the scaled scores: [batch, heads, queries, keys], where a size of 1 is broadcast and dimensions in front may be missing. slopes
+    [heads] are those of ALiBi. window = (left, right): a query sees so many keys before and behind its own; below 0: all.
+    """
+    left, right = window if window is not None else (-1, -1)
+    return _registered.attention.default(q, k, v, is_causal, scale if scale is not None else 0.0, bias, slopes, left, right)[0]
 
 
 # The names of the ops hide Python's own (abs, sum, any …) in this module: what makes them is elsewhere.

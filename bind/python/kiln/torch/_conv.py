@@ -60,7 +60,7 @@ def _gradient(ctx: Any, grad: Any) -> Any:
 register("conv_backward(Tensor x, Tensor weight, Tensor dout, int[] stride, int[] padding, int[] dilation, int groups) -> (Tensor, Tensor, Tensor)",
          _backward, _backward_fake)  # fmt: skip
 register("conv(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", _conv, _fake, _gradient, _setup,
-         casts=True)  # fmt: skip
+         casts=3)  # fmt: skip
 
 
 def conv(x: Any, weight: Any, bias: Any = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1,

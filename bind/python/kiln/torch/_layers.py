@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
-from .._errors import ArgumentError, Unsupported
+from .._errors import ArgumentError
+from ._quantised import QuantisedLinear
+from ._register import registered
 
 _theirs = torch.nn.functional.scaled_dot_product_attention
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
+def attention_fits(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                   enable_gqa: bool = False) -> str:  # fmt: skip
+    """Why Kiln leaves a call of scaled_dot_product_attention to PyTorch; empty: it does not."""
+    if dropout_p != 0.0:
+        return "dropout_p is not 0"
+    if query.dtype not in _TYPES or not (query.dtype == key.dtype == value.dtype):
+        return "query, key and value are not all of one of float32, float16 and bfloat16"
+    if query.device.type not in ("cpu", "cuda"):
+        return "the tensors are on '%s'" % query.device.type
+    if query.dim() not in (3, 4) or not (query.dim() == key.dim() == value.dim()):
+        return "query, key and value do not have three or four dimensions each"
+    if key.shape != value.shape or query.shape[-1] != key.shape[-1] or query.shape[0] != key.shape[0]:
+        return "key and value differ in their shape, or query in its batch or head_dim"
+    if scale is not None and scale == 0.0:
+        return "scale is 0"
+    if attn_mask is not None and (attn_mask.requires_grad or attn_mask.dim() > query.dim() or not (attn_mask.dtype == torch.bool or attn_mask.dtype in _TYPES)):
+        return "attn_mask wants a gradient, is neither bool nor float32, float16 or bfloat16, or has more dimensions than query"
+    return ""
+
+
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
                                  scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
-    """torch.nn.functional.scaled_dot_product_attention, by Kiln's attention.
+    """torch.nn.functional.scaled_dot_product_attention, by Kiln's attention: masks of bool and of numbers, causal ones of any lengths, shared heads.
 
-    PyTorch's own is called for what Kiln's does not do: a mask, dropout, a causal one with other numbers of queries than keys, other types.
+    PyTorch's own is called where attention_fits says so: dropout, other types, keys and values of different shapes, masks that want a gradient.
     """
-    fits = (
-        attn_mask is None and dropout_p == 0.0 and query.dtype in _TYPES and query.dtype == key.dtype == value.dtype
-        and query.dim() == key.dim() == value.dim() and query.dim() in (3, 4) and query.shape[-1] == value.shape[-1]
-        and not (is_causal and query.shape[-2] != key.shape[-2])
-    )  # fmt: skip
-    if not fits:
+    if attn_mask is not None and is_causal:
+        raise ArgumentError("scaled_dot_product_attention: attn_mask and is_causal: only one of them; put the causal mask into attn_mask")
+    if attention_fits(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
         more = {"enable_gqa": True} if enable_gqa else {}
         return _theirs(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
     is_flat = query.dim() == 3
     if is_flat:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-    if not enable_gqa and key.shape[1] != query.shape[1]:
-        raise ArgumentError("scaled_dot_product_attention: %d heads of queries, %d of keys: enable_gqa=True shares them" % (query.shape[1], key.shape[1]))
-    out = torch.ops.kiln.attention.default(query, key, value, is_causal, scale if scale is not None else 0.0)[0]
+        if attn_mask is not None and attn_mask.dim() == 3:
+            attn_mask = attn_mask.unsqueeze(1)
+    if key.shape[1] != query.shape[1] and not enable_gqa:
+        raise ArgumentError("scaled_dot_product_attention: %d heads of query, %d of key: enable_gqa=True shares them" % (query.shape[1], key.shape[1]))
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        attn_mask = torch.zeros(attn_mask.shape, dtype=query.dtype, device=query.device).masked_fill(attn_mask.logical_not(), float("-inf"))
+    window = -1
+    if is_causal and query.shape[2] != key.shape[2]:  # PyTorch counts from the first key, Kiln from the last
+        if query.shape[2] < key.shape[2]:
+            key, value = key[:, :, : query.shape[2]], value[:, :, : query.shape[2]]
+        else:
+            is_causal, window = False, query.shape[2] - key.shape[2]
+    out = registered.attention.default(query, key, value, is_causal, 0.0 if scale is None else scale, attn_mask, None, -1, window)[0]
     return out.squeeze(1) if is_flat else out
 
 
@@ -41,7 +70,26 @@ class Linear(torch.nn.Linear):
     activation = "none"
 
     def forward(self, input: Any) -> Any:
-        return torch.ops.kiln.linear.default(input, self.weight, self.bias, self.activation)
+        return registered.linear.default(input, self.weight, self.bias, self.activation)
+
+
+class _Transposed:
+    """A linear layer of Hugging Face's GPT-2 ("Conv1D"), which keeps its weights transposed, as one of PyTorch's."""
+
+    def __init__(self, module: Any) -> None:
+        self.weight, self.bias, self.training = module.weight.t(), module.bias, module.training
+
+
+class TransposedLinear(torch.nn.Module):
+    """The same layer, by Kiln's matrix product and over the same parameters."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self.weight, self.bias, self.nf = module.weight, module.bias, module.weight.shape[1]
+        self.train(module.training)
+
+    def forward(self, x: Any) -> Any:
+        return registered.linear.default(x, self.weight.t(), self.bias, "none")
 
 
 class Patch:
@@ -49,13 +97,16 @@ class Patch:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.linears: list[tuple[Any, type]] = []
+        self.classes: list[tuple[Any, type]] = []
+        self.modules: list[tuple[Any, str, Any]] = []
         self.has_attention = False
 
     def undo(self) -> None:
-        for module, kind in self.linears:
+        for module, kind in self.classes:
             module.__class__ = kind
-        self.linears = []
+        for parent, name, module in self.modules:
+            setattr(parent, name, module)
+        self.classes, self.modules = [], []
         if self.has_attention:
             self.has_attention = False
             _use_attention(-1)
@@ -76,23 +127,46 @@ def _use_attention(change: int) -> None:
     torch.nn.functional.scaled_dot_product_attention = scaled_dot_product_attention if _uses else _theirs
 
 
-def patch(model: Any, *, linear: bool = True, attention: bool = True, quantize: str | None = None) -> Patch:
+def _is_transposed(module: Any) -> bool:
+    return type(module).__name__ == "Conv1D" and hasattr(module, "nf") and getattr(module, "weight", None) is not None and module.weight.dim() == 2
+
+
+def patch(model: Any, *, linear: bool | str = True, attention: bool = True, group: int | None = None, has_zero: bool = False,
+          skip: Sequence[str] = ("lm_head",)) -> Patch:  # fmt: skip
     """Makes an existing model use Kiln: every torch.nn.Linear becomes a kiln.torch.Linear over the same parameters, and
     torch.nn.functional.scaled_dot_product_attention, which Hugging Face's models call ("sdpa"), becomes Kiln's until undo().
 
         with kiln.torch.patch(model):
             model.generate(...)
 
-    The second holds for the whole process.
+    linear="int8", "int4" or "w8a8" quantises the weights (kiln.torch.QuantisedLinear; group and has_zero are its own), of all layers but those
+    whose own name is in `skip`. The attention holds for the whole process.
     """
-    if quantize is not None:
-        raise Unsupported("patch: quantize=%r: the library has no int8 and int4 linear layers yet" % quantize)
+    if linear not in (True, False, "int8", "int4", "w8a8"):
+        raise ArgumentError("patch: linear=%r: True, False, 'int8', 'int4' or 'w8a8'" % (linear,))
+    if (group is not None or has_zero) and not isinstance(linear, str):
+        raise ArgumentError("patch: group and has_zero are for linear='int8' and 'int4'")
     made = Patch(model)
     if linear:
-        for module in model.modules():
-            if type(module) is torch.nn.Linear:
-                made.linears.append((module, torch.nn.Linear))
-                module.__class__ = Linear
+        for path, module in list(model.named_modules()):
+            is_linear, is_transposed = type(module) in (torch.nn.Linear, Linear), _is_transposed(module)
+            if not (is_linear or is_transposed):
+                continue
+            if linear is True and is_linear:
+                if type(module) is torch.nn.Linear:
+                    made.classes.append((module, torch.nn.Linear))
+                    module.__class__ = Linear
+                continue
+            if linear is not True and path.split(".")[-1] in skip:
+                continue
+            parent_path, _, name = path.rpartition(".")
+            if not path:
+                raise ArgumentError("patch: the model is a linear layer itself: kiln.torch.QuantisedLinear.of(model, %r) makes another of it" % (linear,))
+            parent = model.get_submodule(parent_path)
+            source = _Transposed(module) if is_transposed else module
+            replacement = TransposedLinear(module) if linear is True else QuantisedLinear.of(source, str(linear), group, has_zero)
+            made.modules.append((parent, name, module))
+            setattr(parent, name, replacement)
     if attention:
         made.has_attention = True
         _use_attention(1)

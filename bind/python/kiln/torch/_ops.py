@@ -18,6 +18,9 @@ from ._call import Call, axis_of, empty, new, type_name
 from ._register import register, registered, wanted
 
 
+CALLS: dict[str, Call] = {}  # of the elementwise ops
+
+
 # --- elementwise
 def _shape(tensors: Sequence[Any], call: str) -> Any:
     shape = tensors[0].shape
@@ -44,7 +47,7 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
     schema = "%s(%s) -> Tensor" % (name, ", ".join(["Tensor " + letter for letter in "abc"[:count]] + numbers))
     words = " ".join("abc"[:count]) + " out"
     fixed = {"op": number} | ({} if has_alpha else {"alpha": 1.0}) | ({} if has_beta else {"beta": 0.0})
-    call = Call(ELEMENTWISE_FORWARD, name, words, " ".join(n for n in ("alpha", "beta") if n not in fixed), fixed=fixed)
+    call = CALLS[name] = Call(ELEMENTWISE_FORWARD, name, words, " ".join(n for n in ("alpha", "beta") if n not in fixed), fixed=fixed)
 
     def split(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[float, ...]]:
         rest = args[count:]
@@ -90,7 +93,9 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
         grads = registered.elementwise_backward.default(number, list(tensors), grad, alpha, beta, each)
         return tuple(g.sum_to_size(t.shape) if w else None for g, t, w in zip(grads, tensors, each)) + none
 
-    return register(schema, kernel if numbers or "B" in form[:count] else quick, fake, backward, setup)
+    if numbers or "B" in form[:count]:
+        return register(schema, kernel, fake, backward, setup)
+    return register(schema, quick, fake, backward, setup)
 
 
 _forms = {number: (name, form) for name, (number, form, *_) in ops.ELEMENTWISE.items()}

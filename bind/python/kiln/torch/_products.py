@@ -59,7 +59,7 @@ def _matmul_gradient(ctx: Any, grad: Any) -> Any:
 
 
 register("matmul(Tensor a, Tensor b) -> Tensor", _matmul, lambda a, b: empty(*_product(a, b), a.device), _matmul_gradient,
-         lambda ctx, inputs, output: ctx.save_for_backward(*inputs), casts=True)  # fmt: skip
+         lambda ctx, inputs, output: ctx.save_for_backward(*inputs), casts=2)  # fmt: skip
 
 
 # --- linear layers
@@ -118,7 +118,7 @@ def _linear_gradient(ctx: Any, grad: Any) -> Any:
 
 register('linear(Tensor x, Tensor weight, Tensor? bias=None, str activation="none") -> Tensor', _linear,
          lambda x, weight, bias=None, activation="none": empty(_check_linear(x, weight, bias, activation), x.dtype, x.device), _linear_gradient, _linear_setup,
-         casts=True)  # fmt: skip
+         casts=3)  # fmt: skip
 
 # --- attention
 _MASKS = "is_causal scale has_window window_left window_right"
@@ -188,4 +188,4 @@ _more = "Tensor? bias=None, Tensor? slopes=None, int window_left=-1, int window_
 register("attention_backward(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, bool is_causal, float scale, %s) -> (Tensor, Tensor, Tensor)" % _more,
          _attention_backward, lambda q, k, v, *rest: tuple(empty(t.shape, t.dtype, t.device) for t in (q, k, v)))  # fmt: skip
 register("attention(Tensor q, Tensor k, Tensor v, bool is_causal=False, float scale=0.0, %s) -> (Tensor, Tensor)" % _more, _attention, _attention_fake,
-         _attention_gradient, _attention_setup, casts=True)  # fmt: skip
+         _attention_gradient, _attention_setup, casts=3)  # fmt: skip

@@ -33,21 +33,21 @@ def _no_second(name: str) -> Callable[..., Any]:
 
 
 def register(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any], backward: Callable[..., Any] | None = None,
-             setup: Callable[..., Any] | None = None, casts: bool = False) -> Any:  # fmt: skip
-    """Defines kiln::NAME. `casts`: under autocast its floating-point tensors take autocast's type."""
+             setup: Callable[..., Any] | None = None, casts: int = 0) -> Any:  # fmt: skip
+    """Defines kiln::NAME. `casts`: under autocast the floating-point tensors among so many first arguments take autocast's type."""
     name = schema.partition("(")[0]
     lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     lib.impl(name, kernel, "CPU")
     lib.impl(name, kernel, "CUDA")
     torch.library.register_fake("kiln::" + name, fake, lib=lib)
     op = getattr(registered, name).default
-    if "[]" in schema and "Tensor[]" in schema:
+    if "Tensor[]" in schema:
         torch.library.register_autograd("kiln::" + name, backward or _no_second(name), setup_context=setup, lib=lib)
     else:
         lib.impl(name, _autograd(op, name, kernel, backward or _no_second(name), setup), "Autograd", with_keyset=True)
     if casts:
         for kind, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
-            lib.impl(name, _autocast(op, kind, key), key)
+            lib.impl(name, _autocast(op, kind, key, casts), key)
     return op
 
 
@@ -83,13 +83,14 @@ def _autograd(op: Any, name: str, kernel: Callable[..., Any], backward: Callable
     return autograd
 
 
-def _autocast(op: Any, kind: str, key: str) -> Callable[..., Any]:
+def _autocast(op: Any, kind: str, key: str, casts: int) -> Callable[..., Any]:
     keys = _C.DispatchKeySet(getattr(_C.DispatchKey, key))
 
     def cast(*args: Any) -> Any:
         dtype = torch.get_autocast_dtype(kind)
+        first = (a.to(dtype) if isinstance(a, torch.Tensor) and a.is_floating_point() and a.dtype != torch.float64 else a for a in args[:casts])
         with _C._ExcludeDispatchKeyGuard(keys):
-            return op(*(a.to(dtype) if isinstance(a, torch.Tensor) and a.is_floating_point() and a.dtype != torch.float64 else a for a in args))
+            return op(*first, *args[casts:])
 
     return cast
 
