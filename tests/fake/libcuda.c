@@ -307,7 +307,8 @@ static cu_result fake_host_free(void *at)
     free(at);
     return CU_OK;
 }
-// Host memory that is pinned; 712 where it is already, an invalid value where it is the driver's own.
+// Host memory that is pinned; 712 where it is already, an invalid value where it is the driver's
+// own.
 static void *pinned[16];
 static cu_result fake_host_register(void *at, size_t bytes, unsigned flags)
 {

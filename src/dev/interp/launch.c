@@ -47,10 +47,9 @@ bool interp_call_host(void *kernel, uint32_t site, struct host_lane *lane, char 
 kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)
 {
     const host_device *d = host_of(kernel->module->k);
-    return interp_launch_in(kernel, l,
-                            &(interp_memory){.args = l->args,
-                                             .buffers = d->rows,
-                                             .buffer_count = d->row_count});
+    return interp_launch_in(
+        kernel, l,
+        &(interp_memory){.args = l->args, .buffers = d->rows, .buffer_count = d->row_count});
 }
 
 kiln_status interp_launch_in(kiln_kernel *kernel, const rt_launch *l, const interp_memory *memory)
