@@ -1,6 +1,6 @@
 # GPU benchmarks: bench/gpu/*.c, each against the bare driver or a library, in one process. `make gpu-bench` builds and runs them here;
 # what is built runs on another machine from the source tree's root with `sh bench/gpu/run BUILD/bench`.
-BENCHES := launch compile bandwidth matmul gemm ladder
+BENCHES := launch compile bandwidth matmul gemm random ladder
 $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/$*.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
@@ -8,6 +8,10 @@ $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/lib
 $(BUILD)/bench/gemm: bench/gpu/gemm.c bench/gpu/gemm_data.c bench/gpu/gemm_theirs.c bench/gpu/gemm.h bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/gemm.c bench/gpu/gemm_data.c bench/gpu/gemm_theirs.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+
+$(BUILD)/bench/random: bench/gpu/random.c bench/gpu/gemm_theirs.c bench/gpu/gemm.h bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/random.c bench/gpu/gemm_theirs.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 
 $(BUILD)/bench/ladder: bench/gpu/ladder.c bench/gpu/gemm_data.c bench/gpu/gemm_theirs.c bench/gpu/gemm.h bench/gpu/bench.c bench/gpu/bench.h ops/matmul/ladder/ladder.h ops/matmul/ladder/rungs.def $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)

@@ -674,14 +674,7 @@ int main(int argc, char **argv)
         b.deadline = bench_now() + 550;
     if (!report_start(&b.r, "gemm", argc, argv, true))
         return BENCH_SKIPPED;
-    static const char *const sources[] = {
-        "gemm_sm90.c",  "gemm_sm80.c",     "gemm_portable.c",  "gemm_f32.c",      "gemm_common.h",
-        "gemm_types.h", "gemm_sm90_store.h", "gemm_sm90_partial.h", "gemm_sm90_load.h"};
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);
-        free(report_source(&b.r, path, NULL));
-    }
+    gemm_sources(&b.r);
     if (is_kept && !report_keep(&b.r))
         printf("there are no results of these kernels, this machine and this driver to keep\n");
     bench_must(&b.r, kiln_stream_new(b.r.k, 0, &b.stream), "a stream");

@@ -16,6 +16,7 @@ typedef struct gemm_problem {
 
 typedef struct gemm_set {
     kiln_buffer *a, *b, *c;
+    size_t a_first, b_first, c_first; // elements of these before the matrices
 } gemm_set;
 
 typedef struct gemm_type_info {
@@ -26,6 +27,9 @@ typedef struct gemm_type_info {
     int map_type;                   // of a tensor map
 } gemm_type_info;
 extern const gemm_type_info gemm_types[GEMM_TYPES];
+
+// Every kernel file of the matrix products goes into the report.
+void gemm_sources(report *r);
 
 // --- operands of random numbers and samples of the right result (gemm_data.c)
 enum { GEMM_SETS = 16, GEMM_SAMPLES = 1000 };

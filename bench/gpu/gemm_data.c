@@ -78,7 +78,7 @@ void gemm_data_make(report *r, const gemm_problem *p, gemm_data *out)
     make_operand(r, t->in, m * k, 3, a_values, out->set_count, a);
     make_operand(r, t->in, n * k, 4, b_values, out->set_count, b);
     for (int s = 0; s < out->set_count; s++) {
-        out->sets[s] = (gemm_set){a[s], b[s], NULL};
+        out->sets[s] = (gemm_set){.a = a[s], .b = b[s]};
         bench_must(r, kiln_buffer_new(r->k, t->out, m * n, &out->sets[s].c), "a buffer");
     }
     for (size_t s = 0; s < GEMM_SAMPLES; s++) {

@@ -21,6 +21,24 @@ static void *pointer_of(const kiln_buffer *b)
     return (void *)(uintptr_t)kiln_buffer_address(b);
 }
 
+static void *element_of(const kiln_buffer *b, size_t first)
+{
+    return (unsigned char *)pointer_of(b) + first * kiln_type_size(kiln_buffer_type(b));
+}
+
+void gemm_sources(report *r)
+{
+    static const char *const sources[] = {
+        "gemm_sm90.c",       "gemm_sm80.c",         "gemm_portable.c",
+        "gemm_f32.c",        "gemm_common.h",       "gemm_types.h",
+        "gemm_sm90_store.h", "gemm_sm90_partial.h", "gemm_sm90_load.h"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "ops/matmul/%s", sources[i]);
+        free(report_source(r, path, NULL));
+    }
+}
+
 // --- cuBLAS and cuBLASLt
 typedef struct lt_result { // cublasLtMatmulHeuristicResult_t
     uint64_t algo[8];
@@ -121,9 +139,10 @@ bool cublas_run(const gemm_problem *p, const gemm_set *s)
     if (!lib.is_there || p->type == GEMM_E4M3)
         return false;
     return !lib.gemm(lib.handle, p->b_mn ? 0 : 1, p->a_mn ? 1 : 0, p->n, p->m, p->k,
-                     factor(p, true), pointer_of(s->b), t->cuda_in, p->b_mn ? p->n : p->k,
-                     pointer_of(s->a), t->cuda_in, p->a_mn ? p->m : p->k, factor(p, false),
-                     pointer_of(s->c), t->cuda_out, p->n, t->compute, -1);
+                     factor(p, true), element_of(s->b, s->b_first), t->cuda_in,
+                     p->b_mn ? p->n : p->k, element_of(s->a, s->a_first), t->cuda_in,
+                     p->a_mn ? p->m : p->k, factor(p, false), element_of(s->c, s->c_first),
+                     t->cuda_out, p->n, t->compute, -1);
 }
 
 static struct {
@@ -166,10 +185,11 @@ bool cublaslt_run(int algo, const gemm_set *s)
 {
     const gemm_problem *p = &plan.problem;
     return algo < plan.count && !plan.results[algo].state &&
-           !lib.lt_matmul(lib.lt, plan.desc, factor(p, true), pointer_of(s->b), plan.a,
-                          pointer_of(s->a), plan.b, factor(p, false), pointer_of(s->c), plan.c,
-                          pointer_of(s->c), plan.c, plan.results[algo].algo,
-                          (void *)(uintptr_t)lib.workspace, WORKSPACE, lib.stream);
+           !lib.lt_matmul(lib.lt, plan.desc, factor(p, true), element_of(s->b, s->b_first), plan.a,
+                          element_of(s->a, s->a_first), plan.b, factor(p, false),
+                          element_of(s->c, s->c_first), plan.c, element_of(s->c, s->c_first),
+                          plan.c, plan.results[algo].algo, (void *)(uintptr_t)lib.workspace,
+                          WORKSPACE, lib.stream);
 }
 
 bool cublaslt_about(int algo, char *out, size_t size)

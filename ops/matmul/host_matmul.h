@@ -44,6 +44,7 @@ typedef struct matmul_list {
     matmul_at at;
     matmul_choice all[MATMUL_TILES];
     size_t count;
+    bool is_packed; // operands are copied first, to rows that the kernel can read
     char program[MATMUL_NAME], shape[MATMUL_NAME]; // what the rows of the tuner's table call it
 } matmul_list;
 
