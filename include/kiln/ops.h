@@ -37,6 +37,7 @@ typedef struct kiln_matmul_sm90 {
     uint32_t stages;  // of the ring of tiles in shared memory, at most 24; 0: as many as fit
     uint32_t group;   // rows of tiles that are worked on together, a power of two; 0: chosen
     uint32_t split_k; // blocks that share the sum of a tile: 1, 2, 4, 8; 0: 1
+    uint32_t parts;   // of k, up to 256: a second kernel adds their sums; 0: 1
     // With is_pingpong the last narrow_columns columns of tiles may be narrow_n wide instead of
     // tile_n; 0: none.
     uint32_t narrow_n, narrow_columns;

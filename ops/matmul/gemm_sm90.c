@@ -10,6 +10,8 @@
 // many, so that all blocks get about as much work.
 // -D B_TAIL: for a BN that is no multiple of 64 and a B stored [K,N], loads keep to multiples of 64
 // columns (DEFERRED only).
+// -D PARTS: K is cut along the grid's y, and each part stores sums of its own, one matrix behind the
+// other; gemm_add.c adds them. -D LOOSE: rows of the result begin anywhere, or the bias does.
 //
 // Files: gemm_sm90_load.h (schedule, producer), gemm_sm90_store.h (epilogues), gemm_sm90_partial.h
 // (split K). Start reading at `consume` below.
@@ -57,6 +59,16 @@ tune(SWAP, 0, 1);             // the result is stored [N,M]: the host has exchan
 #else
 #define IS_ASYNC 0
 #endif
+#if defined(PARTS)
+#define HAS_PARTS 1
+#else
+#define HAS_PARTS 0
+#endif
+#if defined(LOOSE)
+#define IS_LOOSE 1
+#else
+#define IS_LOOSE 0
+#endif
 
 // --- what the host says
 typedef struct schedule {
@@ -64,7 +76,8 @@ typedef struct schedule {
     u32 tile_rows, tile_columns; // tiles of it
     u32 wide, shift;   // columns before the narrow ones; by how many each group of rows starts later
     u32 steps, loaded; // stages along K; bytes of a stage that are loaded: operands may be small
-    u32 first, rank;   // SPLIT_K: this block's first step, and its rank in the cluster
+    u32 first, rank;   // of K: this block's first step; SPLIT_K: its rank in the cluster
+    u32 pitch;         // numbers from one row of the result in memory to the next
 } schedule;
 
 // --- shared memory
@@ -261,7 +274,7 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
 #endif
                                                  schedule w)
 {
-    destination to = {.rows = w.rows, .columns = w.columns};
+    destination to = {.rows = w.rows, .columns = w.columns, .pitch = w.pitch};
     sources from = {.a = &a, .b = &b, .b_other = &b};
 #if NARROW_BN || HAS_TAIL
     from.b_other = &b_other;
@@ -283,6 +296,12 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
         w.first = all * w.rank / SPLIT_K;
         w.steps = all * (w.rank + 1) / SPLIT_K - w.first;
     }
+#if HAS_PARTS
+    u32 part = block_y(), all = w.steps;
+    w.first = (u32)((u64)all * part / grid_dim_y());
+    w.steps = (u32)((u64)all * (part + 1) / grid_dim_y()) - w.first;
+    to.out += (u64)part * (SWAP ? w.columns : w.rows) * w.pitch;
+#endif
     u32x2 at = tile_origin(first_tile(), w); // its divisions run while the barriers are made
     init_barriers(&a, &b);
     if (warp() < WGS * 4) {

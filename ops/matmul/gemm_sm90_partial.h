@@ -50,11 +50,28 @@ static acc4 epilogue4(acc4 x, const f32 *bias)
     return x;
 }
 
+enum { SIZE = 16 / sizeof(out_t), IN_LINE = LINE / SIZE };
+
+// `count` of SIZE sums, to wherever a row of the result begins.
+static void store_loose(out_t *out, acc4 (*sum)[SIZE / 4], u32 count, const f32 *bias)
+{
+#pragma unroll
+    for (u32 i = 0; i < SIZE; i++) {
+        acc4 four = (*sum)[i / 4];
+        acc_t x = i % 4 == 0 ? four.x : i % 4 == 1 ? four.y : i % 4 == 2 ? four.z : four.w;
+        if (i >= count)
+            break;
+#if HAS_BIAS
+        x = epilogue(x, bias[i]);
+#endif
+        out[i] = TO_OUT(x);
+    }
+}
+
 // Share `rank` of a tile, 16 bytes of the result at a time. Behind this block's partial sums lie the
 // shares that came from the others.
 static void store_share(destination to, const acc_t *partial, u32 rank)
 {
-    enum { SIZE = 16 / sizeof(out_t), IN_LINE = LINE / SIZE };
     u32 rows = SWAP ? to.columns : to.rows, columns = SWAP ? to.rows : to.columns;
     for (u32 g = thread_x(); g < SHARE_LINES * IN_LINE; g += WGS * 128) {
         u32 line = rank * SHARE_LINES + g / IN_LINE, at = g % IN_LINE * SIZE;
@@ -71,7 +88,10 @@ static void store_share(destination to, const acc_t *partial, u32 rank)
             }
         }
         if (row < rows && column < columns) {
-            out_t *out = to.out + (u64)row * columns + column;
+            out_t *out = to.out + (u64)row * to.pitch + column;
+#if IS_LOOSE
+            store_loose(out, &sum, min(columns - column, (u32)SIZE), to.bias + column);
+#else
 #pragma unroll
             for (u32 i = 0; i < SIZE / 4; i++)
                 sum[i] = epilogue4(sum[i], to.bias + column + i * 4);
@@ -80,6 +100,7 @@ static void store_share(destination to, const acc_t *partial, u32 rank)
                                     PACK(sum[1].z, sum[1].w)};
 #else
             *(acc4 *)out = sum[0];
+#endif
 #endif
         }
     }

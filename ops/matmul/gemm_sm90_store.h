@@ -14,6 +14,7 @@ typedef struct destination {
     const tensor_map *map, *tail_map; // or with IS_ASYNC its maps: whole slabs, tails
     const f32 *bias;
     u32 row, column, rows, columns; // the origin of a tile or of 64 rows of it; the result's size
+    u32 pitch;                      // from one row of the result in memory to the next
 } destination;
 
 // The first column of slab n in a tile of `width` columns (BN or NARROW_BN). The copy engine takes
@@ -57,6 +58,9 @@ static f32x2 load_bias(destination to, u32 j, u32 width)
     if (IS_TRANSPOSED) {
         b.x = row < to.rows ? to.bias[row] : 0.0f;
         b.y = row + 8 < to.rows ? to.bias[row + 8] : 0.0f;
+    } else if (IS_LOOSE && j * 8 < width) {
+        b.x = column < to.columns ? to.bias[column] : 0.0f;
+        b.y = column + 1 < to.columns ? to.bias[column + 1] : 0.0f;
     } else if (column < to.columns && j * 8 < width)
         b = *(const f32x2 *)(to.bias + column);
 #endif
@@ -153,7 +157,27 @@ static void copy_slab(destination to, u32 n, u8 *at, u32 width)
         if (is_filled)
             v = *(const u32x4 *)tile_chunk((slab *)at, line, t % 8);
         if (is_filled && y < rows && x + right < columns)
-            *(u32x4 *)(to.out + (u64)y * columns + x + right) = v;
+            *(u32x4 *)(to.out + (u64)y * to.pitch + x + right) = v;
+    }
+}
+
+// The same where rows of the result begin anywhere: a warp stores a line, and lanes neighbouring numbers.
+static void copy_slab_loose(destination to, u32 n, u8 *at, u32 width)
+{
+    u32 rows = IS_TRANSPOSED ? to.columns : to.rows, columns = IS_TRANSPOSED ? to.rows : to.columns;
+    u32 y = IS_TRANSPOSED ? to.column + n * SLAB_N : to.row, x = IS_TRANSPOSED ? to.row : to.column + n * SLAB_N;
+    u32 lines = IS_TRANSPOSED ? min(width - n * SLAB_N, 64u) : 16;
+    u32 filled = IS_TRANSPOSED ? SLAB_N : min(width - n * SLAB_N, (u32)SLAB_N);
+#pragma unroll
+    for (u32 q = 0; q < 16; q++) {
+        u32 line = IS_TRANSPOSED ? q * 4 + warp() % 4 : q;
+#pragma unroll
+        for (u32 i = 0; i < SLAB_N / 32; i++) {
+            u32 c = i * 32 + lane();
+            if (line < lines && c < filled && y + line < rows && x + c < columns)
+                to.out[(u64)(y + line) * to.pitch + x + c] =
+                    ((const out_t *)tile_chunk((slab *)at, line, c / (SLAB_N / 8)))[c % (SLAB_N / 8)];
+        }
     }
 }
 
@@ -181,6 +205,8 @@ static void store_block(acc_t (*acc)[BN / 2], destination to, u32 width)
         sync_slab();
         if (IS_ASYNC && storer)
             send_slab(to, slab_column(n, width), at);
+        else if (IS_LOOSE)
+            copy_slab_loose(to, n, at, width);
         else if (!IS_ASYNC)
             copy_slab(to, n, at, width);
         if (!IS_TRANSPOSED)

@@ -8,6 +8,18 @@
 
 #include "ops/op.h"
 
+// --- the axes of the kernels' variants
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/matmul/axes.def"
+    AXIS_COUNT
+};
+extern const op_axis matmul_axes[AXIS_COUNT];
+#define MATMUL_PROGRAM(path)                                                                       \
+    {                                                                                              \
+        .file = (path), .axes = matmul_axes, .axis_count = AXIS_COUNT                              \
+    }
+
 typedef enum operand { BF16, F16, TF32, E4M3, S8, F32, OPERAND_COUNT } operand;
 typedef enum result { OUT_BF16, OUT_F16, OUT_F32, OUT_S32 } result_type; // of the axis OUT
 
@@ -59,6 +71,7 @@ typedef struct job {
     uint32_t out_bytes;
     uint32_t m, n, depth, batch;
     matrix a, b, out, bias;
+    bool is_loose; // rows of out, or the bias, do not begin at multiples of 16 bytes
 } job;
 
 typedef struct side { // an operand of the kernel: a and b, or b and a for a transposed result
@@ -72,6 +85,7 @@ enum { LEFT, RIGHT };
 
 typedef struct tile {
     uint32_t m, n, warpgroups, most_stages, group, split_k;
+    uint32_t parts; // of K, whose sums a second kernel adds; 1: none
     bool is_swapped, is_pingpong;
     bool is_partial;                   // as gemm_sm90.c has it
     uint32_t narrow_n, narrow_columns; // the last columns of tiles; 0: as wide as all
@@ -139,7 +153,28 @@ typedef struct matmul_tuned {
 // What was found for that product on this device; NULL: nothing, or KILN_TUNED is off.
 matmul_tuned *matmul_find_tuned(const job *j, matmul_at at);
 
+// --- host_scratch.c
+// Memory for what a call keeps between its kernels; free for the next call on the same stream. It
+// begins at a multiple of 256 bytes. What is too much to keep is temporary: the caller frees it
+// after its last launch.
+kiln_status matmul_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_buffer **out,
+                           bool *is_temporary);
+
+// --- host_sm90.c
+// Why gemm_sm90.c cannot do it; NULL: it can.
+const char *matmul_sm90_obstacle(const job *j);
+kiln_status matmul_run_sm90(const job *j);
+// Is another kernel faster? Small products whose operands must be copied first.
+bool matmul_avoids_sm90(const job *j);
+void matmul_set_loose(job *j);
+
 // --- matmul.c
+extern const char matmul_not_contiguous[], matmul_across_rows[]; // reasons to refuse
+void matmul_set_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r);
+// Do rows and matrices start at multiples of 16 bytes?
+bool matmul_is_aligned(const job *j, const matrix *x, uint32_t bytes);
+// Does something have no contiguous dimension?
+bool matmul_is_scattered(const job *j);
 kiln_status matmul_list_tiles(kiln *k, const kiln_matmul_desc *desc, matmul_list *out);
 
 #endif

@@ -51,10 +51,17 @@ uint32_t matmul_columns(const tile *t, uint32_t size)
     return t->narrow_columns + ceil_div(size - t->narrow_columns * t->narrow_n, t->n);
 }
 
+// Of a result as the kernel stores it: parts of K are sums.
+static uint32_t stored_bytes(const job *j, const tile *t)
+{
+    return t->parts > 1 ? 4 : j->out_bytes;
+}
+
 // With as many stages as fit, up to `most`: the kernel counts them.
 static tile tile_of(const job *j, tile t, uint32_t most)
 {
-    t.is_partial = t.split_k > 1 || (t.is_swapped && (j->out_bytes != 2 || t.n % 16));
+    t.parts = t.parts ? t.parts : 1;
+    t.is_partial = t.split_k > 1 || (t.is_swapped && (stored_bytes(j, &t) != 2 || t.n % 16));
     t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
     t.group = t.group ? t.group : 16;
     t.most_stages = most;
@@ -65,7 +72,8 @@ static tile tile_of(const job *j, tile t, uint32_t most)
 // multiplies its next tile. Of smaller tiles the epilogue is short.
 bool matmul_is_deferred(const job *j, const tile *t)
 {
-    return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1;
+    return j->out_bytes == 2 && t->m == 128 && t->n >= 192 && !t->is_pingpong && t->split_k == 1 &&
+           t->parts <= 1 && !j->is_loose;
 }
 
 // Only with deferred stores: they leave in the order that columns are loaded in. All tiles begin at
@@ -254,18 +262,136 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 // Few rows of a: the other operand passes by once, as fast as memory gives it. Its rows are the
 // left side of the kernel. K is split until all multiprocessors load; with many rows of a half of
 // them do, because adding the parts takes longer. Of clusters of more than two blocks fewer fit.
+// Few columns of b are the same with a on the left.
 static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
 {
-    tile t = {64, 64, .split_k = 1, .is_swapped = true};
-    while (t.n > 8 && t.n / 2 >= j->m && !j->a.is_transposed)
+    tile t = {64, 64, .split_k = 1, .is_swapped = j->m <= 64};
+    uint32_t few = t.is_swapped ? j->m : j->n, many = t.is_swapped ? j->n : j->m;
+    uint32_t narrowest = t.is_swapped ? 8 : j->out_bytes == 4 ? 32 : 16;
+    while (t.n > narrowest && t.n / 2 >= few && !(t.is_swapped && j->a.is_transposed))
         t.n /= 2;
-    if (ceil_div(j->n, 128) >= sms * 3 / 4)
+    if (ceil_div(many, 128) >= sms * 3 / 4)
         t.m = 128;
-    uint32_t tiles = ceil_div(j->n, t.m), most = t.n == 64 ? sms / 2 : sms;
+    uint32_t tiles = ceil_div(many, t.m), most = t.n == 64 ? sms / 2 : sms;
     while (t.split_k < 8 && steps >= t.split_k * 8 &&
-           tiles * t.split_k * 2 <= (t.split_k > 1 ? most - most / MATMUL_FEW_IDLE : most))
+           (uint64_t)tiles * t.split_k * 2 <=
+               (t.split_k > 1 ? most - most / MATMUL_FEW_IDLE : most))
         t.split_k *= 2;
     return tile_of(j, t, 24);
+}
+
+// --- few tiles
+// Where one wave of tiles leaves many multiprocessors idle, several blocks share the sum of a tile:
+// a cluster of them, whose shared memory holds the partial sums, or parts of K, whose sums go
+// through memory to a second kernel. Either side may be the left one.
+
+// The model for them, beside that of cost_of.
+enum {
+    EXCHANGE_CYCLES = 1500,  // between the blocks of a cluster, and
+    EXCHANGED_PER_CYCLE = 4, // numbers of a tile
+    ADD_CYCLES = 3000,       // for the second kernel, for each
+    ADDED_AT_ONCE = 8,       // parts it takes
+    ADD_WAIT_CYCLES = 500,   // to wait for memory, and
+    ADDED_PER_CYCLE = 750,   // numbers of the whole device
+    MEMORY_PER_CYCLE = 2400, // bytes of the whole device
+    SHARED_BYTES = 232448 - 1024,
+    LEAST_GAIN = 7 // what is chosen otherwise stays unless this is faster by a 7th
+};
+
+// Operands must come from memory once.
+static uint64_t least_cycles(const job *j)
+{
+    uint64_t operands = ((uint64_t)j->m + j->n) * j->depth * j->bytes,
+             result = (uint64_t)j->m * j->n * j->out_bytes;
+    return (operands + result) / MEMORY_PER_CYCLE + FILL_CYCLES;
+}
+
+static uint64_t cost_of_shared(const job *j, const side s[2], const tile *t, uint32_t steps,
+                               uint32_t sms)
+{
+    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t->m) * ceil_div(s[RIGHT].size, t->n);
+    uint64_t blocks = tiles * t->split_k * t->parts, numbers = (uint64_t)t->m * t->n;
+    uint64_t room = t->split_k > 2 ? sms - sms / MATMUL_FEW_IDLE : sms;
+    uint64_t waves = (blocks + room - 1) / room, own = ceil_div(steps, t->split_k * t->parts);
+    uint64_t load = (uint64_t)(t->m + matmul_lines(s[RIGHT].is_mn, t->n)) * CYCLES_PER_LINE;
+    uint64_t multiply = (uint64_t)t->m * (t->n + GAP) / PRODUCTS_PER_CYCLE;
+    uint64_t out = numbers * stored_bytes(j, t) / (2 * STORED_PER_CYCLE);
+    if (t->split_k > 1)
+        out += EXCHANGE_CYCLES + numbers / EXCHANGED_PER_CYCLE;
+    uint64_t cost = waves * (own * (multiply > load ? multiply : load) + FILL_CYCLES + out) +
+                    (blocks < sms ? blocks : sms) * BLOCK_CYCLES;
+    uint64_t least = least_cycles(j);
+    cost = cost > least ? cost : least;
+    if (t->parts > 1)
+        cost += ADD_CYCLES + (uint64_t)ceil_div(t->parts, ADDED_AT_ONCE) * ADD_WAIT_CYCLES +
+                (uint64_t)t->parts * j->m * j->n / ADDED_PER_CYCLE;
+    return cost;
+}
+
+// Three stages and the tile of partial sums.
+static bool has_memory(const side s[2], const tile *t)
+{
+    uint32_t lines = t->m + matmul_lines(s[RIGHT].is_mn, t->n);
+    uint32_t staging =
+        t->is_partial ? t->m * t->n * (t->split_k > 1 ? 8 : 4) : t->warpgroups * 8 * 2048;
+    return 3 * (lines * 128 + 16) + staging + 16 <= SHARED_BYTES;
+}
+
+// Tries a tile with all ways to share its sum.
+static void try_shared(const job *j, const side s[2], tile t, uint32_t steps, uint32_t sms,
+                       tile *best, uint64_t *least)
+{
+    uint64_t tiles = (uint64_t)ceil_div(s[LEFT].size, t.m) * ceil_div(s[RIGHT].size, t.n);
+    for (uint32_t parts = 1; parts <= 128 && parts <= steps; parts += parts < 4 ? 1 : parts / 2)
+        for (uint32_t split = 1; split <= (parts > 1 ? 1 : 8); split *= 2) {
+            t.split_k = split;
+            t.parts = parts;
+            tile whole = tile_of(j, t, 8);
+            uint32_t step = whole.is_partial ? 8 : stored_bytes(j, &whole) == 4 ? 32 : 16;
+            if (tiles * split * parts > 2 * sms || split > steps || t.n % step ||
+                (whole.is_partial && t.n % 16 && t.n > 24) || !has_memory(s, &whole) ||
+                (split == 1 && parts == 1 && t.n < step))
+                continue;
+            uint64_t cost = cost_of_shared(j, s, &whole, steps, sms);
+            if (cost < *least) {
+                *least = cost;
+                *best = whole;
+            }
+        }
+}
+
+// Few rows of a, or few columns of b.
+static bool is_skinny_job(const job *j)
+{
+    return j->m <= 64 || j->n <= 64;
+}
+
+// A measured choice for these stays where its blocks keep enough multiprocessors busy.
+static tile pick_shared(const job *j, tile otherwise, uint32_t steps, uint32_t sms)
+{
+    side s[2];
+    tile best = otherwise;
+    bool is_skinny = is_skinny_job(j);
+    matmul_sides(j, otherwise.is_swapped, s);
+    if (is_skinny &&
+        (uint64_t)ceil_div(s[LEFT].size, otherwise.m) * otherwise.split_k >= sms * 3 / 8)
+        return otherwise;
+    uint64_t own = is_skinny ? cost_of_shared(j, s, &otherwise, steps, sms)
+                             : cost_of(j, s, &otherwise, steps, sms);
+    uint64_t least = own - own / LEAST_GAIN;
+    for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
+        matmul_sides(j, is_swapped, s);
+        uint32_t step = s[RIGHT].is_mn ? 32 : 8;
+        uint32_t widest = (s[RIGHT].size + step - 1) / step * step;
+        for (uint32_t m = 64; m <= 128; m += 64)
+            for (uint32_t n = step; n <= widest && n <= 256; n += step) {
+                bool is_one = n == widest || n % 32 == 0;
+                tile t = {m, n, .is_swapped = is_swapped};
+                if (is_one)
+                    try_shared(j, s, t, steps, sms, &best, &least);
+            }
+    }
+    return best;
 }
 
 // Are the narrow columns possible, if there are any? Those before them, at least one, must not be
@@ -293,6 +419,7 @@ tile matmul_tile(const job *j)
                   .n = d->tile_n,
                   .group = given->group,
                   .split_k = given->split_k ? given->split_k : 1,
+                  .parts = given->parts ? given->parts : 1,
                   .is_swapped = given->is_swapped,
                   .is_pingpong = given->is_pingpong,
                   .narrow_n = given->narrow_n,
@@ -306,7 +433,8 @@ tile matmul_tile(const job *j)
         }
         return t;
     }
-    return j->m <= 64 ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
+    tile t = is_skinny_job(j) ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
+    return pick_shared(j, t, steps, sms);
 }
 
 static bool is_power(uint32_t n, uint32_t most) // of two; or 0
@@ -320,14 +448,17 @@ bool matmul_has_tile(const job *j)
     const kiln_matmul_sm90 *given = &d->sm90;
     uint32_t steps = matmul_steps(j), m = d->tile_m, n = d->tile_n;
     if (!is_power(given->split_k, 8) || !is_power(given->group, 32) || given->split_k > steps ||
-        given->stages == 1 || given->stages > 24 || !m || m % 64 || m > 256 || !n)
+        given->parts > 256 || given->parts > steps ||
+        (given->parts > 1 && (given->split_k > 1 || given->is_pingpong)) || given->stages == 1 ||
+        given->stages > 24 || !m || m % 64 || m > 256 || !n)
         return false;
     tile t = matmul_tile(j);
-    uint32_t step = t.is_swapped ? 8 : column_step(j);
+    uint32_t step = t.is_swapped || t.is_partial ? 8 : stored_bytes(j, &t) == 4 ? 32 : 16;
     uint32_t accumulators = t.m / 64 * t.n / 2 / (t.is_pingpong ? 1 : t.warpgroups);
     uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
-    return n % step == 0 && n >= (t.is_swapped ? 8 : 32) && n <= 256 && (n % 16 == 0 || n <= 24) &&
-           accumulators <= most && has_narrow(j, &t) && !(t.is_pingpong && t.is_partial);
+    return n % step == 0 && n >= (t.is_swapped || t.is_partial ? 8 : step) && n <= 256 &&
+           (n % 16 == 0 || n <= 24) && accumulators <= most && has_narrow(j, &t) &&
+           !(t.is_pingpong && t.is_partial);
 }
 
 static void add_sm90(const job *j, tile t, matmul_list *out)
@@ -341,6 +472,7 @@ static void add_sm90(const job *j, tile t, matmul_list *out)
                                 .stages = t.most_stages,
                                 .group = t.group,
                                 .split_k = t.split_k,
+                                .parts = t.parts > 1 ? t.parts : 0,
                                 .narrow_n = t.narrow_n,
                                 .narrow_columns = t.narrow_columns};
     tried.desc = &d;
@@ -353,7 +485,7 @@ void matmul_list_sm90(const job *j, matmul_list *out)
     tile model = matmul_tile(j);
     side s[2];
     matmul_sides(j, model.is_swapped, s);
-    bool is_skinny = j->m <= 64;
+    bool is_skinny = is_skinny_job(j);
     uint32_t step = is_skinny ? 8 : s[RIGHT].is_mn ? 32 : column_step(j);
     add_sm90(j, model, out);
     for (int is_pingpong = 0; is_pingpong < 2; is_pingpong++)

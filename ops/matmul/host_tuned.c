@@ -62,13 +62,10 @@ void matmul_write_choice(const matmul_choice *c, char out[MATMUL_NAME])
     const struct {
         const char *name;
         uint32_t value;
-    } rows[] = {{"swapped", s->is_swapped},
-                {"pingpong", s->is_pingpong},
-                {"stages", s->stages},
-                {"group", s->group},
-                {"split_k", s->split_k},
-                {"narrow_n", s->narrow_n},
-                {"narrow_columns", s->narrow_columns}};
+    } rows[] = {{"swapped", s->is_swapped}, {"pingpong", s->is_pingpong},
+                {"stages", s->stages},      {"group", s->group},
+                {"split_k", s->split_k},    {"parts", s->parts},
+                {"narrow_n", s->narrow_n},  {"narrow_columns", s->narrow_columns}};
     size_t used = (size_t)snprintf(out, MATMUL_NAME, "tile_m=%u tile_n=%u", c->m, c->n);
     for (size_t n = 0; n < COUNT(rows) && used < MATMUL_NAME; n++)
         if (rows[n].value)
@@ -94,6 +91,7 @@ bool matmul_read_choice(const char *list, matmul_choice *out)
                                     .stages = number(list, "stages"),
                                     .group = number(list, "group"),
                                     .split_k = number(list, "split_k"),
+                                    .parts = number(list, "parts"),
                                     .narrow_n = number(list, "narrow_n"),
                                     .narrow_columns = number(list, "narrow_columns")}};
     return out->m && out->n;

@@ -1,11 +1,11 @@
 // kiln_matmul: checks a description, picks a kernel, and launches it; host_views.c makes products
-// of the description's views, host_tile.c picks the tile of gemm_sm90.c.
+// of the description's views, host_sm90.c launches gemm_sm90.c.
 //
 // The kernels: gemm_sm90.c (wgmma, tensor maps), gemm_sm80.c (mma, asynchronous copies), and for
 // everything else gemm_portable.c (fragments) and gemm_f32.c. The first one that can do the job is
-// taken; the two fast ones want rows that start at multiples of 16 bytes. gemm_strided.c is for
-// operands that are contiguous in neither dimension. Start reading at kiln_matmul, the last
-// function.
+// taken; the two fast ones read rows that start at multiples of 16 bytes, for gemm_sm90.c others
+// are copied. gemm_strided.c is for operands that are contiguous in neither dimension. Start
+// reading at kiln_matmul, the last function.
 #include "ops/matmul/host_matmul.h"
 
 static const struct {
@@ -17,20 +17,15 @@ static const struct {
 };
 
 // --- the kernels and the axes of their variants
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/matmul/axes.def"
-};
 #define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
+const op_axis matmul_axes[AXIS_COUNT] = {
 #include "ops/matmul/axes.def"
 };
-static const op_program gemm_sm90 = OP_PROGRAM("ops/matmul/gemm_sm90.c", NULL),
-                        gemm_sm80 = OP_PROGRAM("ops/matmul/gemm_sm80.c", NULL),
-                        gemm_portable = OP_PROGRAM("ops/matmul/gemm_portable.c", NULL),
-                        gemm_f32 = OP_PROGRAM("ops/matmul/gemm_f32.c", NULL),
-                        gemm_cpu = OP_PROGRAM("ops/matmul/gemm_cpu.c", NULL),
-                        gemm_strided = OP_PROGRAM("ops/matmul/gemm_strided.c", NULL);
+static const op_program gemm_sm80 = MATMUL_PROGRAM("ops/matmul/gemm_sm80.c"),
+                        gemm_portable = MATMUL_PROGRAM("ops/matmul/gemm_portable.c"),
+                        gemm_f32 = MATMUL_PROGRAM("ops/matmul/gemm_f32.c"),
+                        gemm_cpu = MATMUL_PROGRAM("ops/matmul/gemm_cpu.c"),
+                        gemm_strided = MATMUL_PROGRAM("ops/matmul/gemm_strided.c");
 
 // --- checking
 static kiln_status wrong(kiln *k, const char *what)
@@ -87,7 +82,7 @@ static kiln_status check(job *j)
 }
 
 // --- what the kernels share
-static void set_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r)
+void matmul_set_types(const job *j, bool left_is_mn, bool right_is_mn, op_request *r)
 {
     op_set(r, TYPE, j->type);
     op_set(r, OUT, j->result);
@@ -98,11 +93,14 @@ static void set_types(const job *j, bool left_is_mn, bool right_is_mn, op_reques
 
 static void set_common(const job *j, op_request *r)
 {
-    set_types(j, j->a.is_transposed, !j->b.is_transposed, r);
+    matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, r);
 }
 
-// Do rows and matrices start at multiples of 16 bytes?
-static bool is_aligned(const job *j, const matrix *x, uint32_t bytes)
+const char matmul_not_contiguous[] = "neither rows nor columns of an operand are contiguous",
+           matmul_across_rows[] = "only 16-bit operands can be read across their rows: of a the "
+                                  "rows are contiguous, of b the columns";
+
+bool matmul_is_aligned(const job *j, const matrix *x, uint32_t bytes)
 {
     return (x->buffer->address + x->first * bytes) % 16 == 0 && x->stride * bytes % 16 == 0 &&
            (j->batch == 1 || x->next * bytes % 16 == 0);
@@ -110,284 +108,12 @@ static bool is_aligned(const job *j, const matrix *x, uint32_t bytes)
 
 static bool operands_are_aligned(const job *j)
 {
-    return is_aligned(j, &j->a, j->bytes) && is_aligned(j, &j->b, j->bytes);
+    return matmul_is_aligned(j, &j->a, j->bytes) && matmul_is_aligned(j, &j->b, j->bytes);
 }
 
-// Does something have no contiguous dimension?
-static bool is_scattered(const job *j)
+bool matmul_is_scattered(const job *j)
 {
     return j->a.is_scattered || j->b.is_scattered || j->out.is_scattered || j->bias.is_scattered;
-}
-
-static bool has_overlapping_rows(const matrix *x, uint64_t line)
-{
-    return x->rows > 1 && x->stride < line;
-}
-
-static const char NOT_CONTIGUOUS[] = "neither rows nor columns of an operand are contiguous",
-                  ACROSS_ROWS[] = "only 16-bit operands can be read across their rows: of a the "
-                                  "rows are contiguous, of b the columns";
-
-// --- sm_90a
-// The map of matrix `n` of an operand for boxes of `rows` (along K: of 64).
-static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows)
-{
-    return (kiln_tensor_map_desc){.buffer = s->in->buffer,
-                                  .first = s->in->first + n * s->in->next,
-                                  .type = s->in->type,
-                                  .rank = 2,
-                                  .size = {s->columns, s->in->rows},
-                                  .stride_bytes = {0, s->in->stride * j->bytes},
-                                  .box = {s->is_mn ? 64 : 128 / j->bytes, s->is_mn ? 64 : rows},
-                                  .swizzle_bytes = 128,
-                                  .promotion_bytes = 256};
-}
-
-// Results that are stored while other work runs go through the copy engine, which stores whole
-// slabs of 128 bytes a line.
-static bool is_async(const job *j, const tile *t)
-{
-    return matmul_is_deferred(j, t) || (t->is_pingpong && t->n * j->out_bytes >= 128);
-}
-
-// The map of result `n` for slabs of 16 rows, or of 64 where they are stored transposed.
-static kiln_tensor_map_desc result_map(const job *j, uint32_t n, bool is_swapped)
-{
-    return (kiln_tensor_map_desc){.buffer = j->out.buffer,
-                                  .first = j->out.first + n * j->out.next,
-                                  .type = j->out.type,
-                                  .rank = 2,
-                                  .size = {j->n, j->m},
-                                  .stride_bytes = {0, (uint64_t)j->n * j->out_bytes},
-                                  .box = {128 / j->out_bytes, is_swapped ? 64 : 16},
-                                  .swizzle_bytes = 128};
-}
-
-// The map for tails of `count` columns: of boxes of 64 all others are outside. They begin at any
-// multiple of 16.
-static kiln_tensor_map_desc tail_map(kiln_tensor_map_desc whole, uint32_t count)
-{
-    return (kiln_tensor_map_desc){.buffer = whole.buffer,
-                                  .first = whole.first,
-                                  .type = whole.type,
-                                  .rank = 3,
-                                  .size = {count, (whole.size[0] - count) / 16 + 1, whole.size[1]},
-                                  .stride_bytes = {0, 32, whole.stride_bytes[1]},
-                                  .box = {64, 1, whole.box[1]},
-                                  .swizzle_bytes = 128,
-                                  .promotion_bytes = whole.promotion_bytes};
-}
-
-// Of an operand smaller than a tile only its own rows are loaded, rounded up to whole lines.
-static uint32_t rows_loaded(const side *s, uint32_t rows)
-{
-    return !s->is_mn && s->size < rows ? s->size : matmul_lines(s->is_mn, rows);
-}
-
-static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *r)
-{
-    set_types(j, s[LEFT].is_mn, s[RIGHT].is_mn, r);
-    op_set(r, ASYNC_OUT, is_async(j, t));
-    op_set(r, NARROW_BN, t->narrow_columns ? t->narrow_n : 0);
-    op_set(r, B_TAIL, matmul_has_tail(j, &s[RIGHT], t));
-    op_set(r, BM, t->m);
-    op_set(r, BN, t->n);
-    op_set(r, WGS, t->warpgroups);
-    op_set(r, MOST_STAGES, t->most_stages);
-    bool is_large = t->is_pingpong || t->warpgroups == 3 || t->m * t->n / t->warpgroups >= 64 * 192;
-    op_set(r, PRODUCER_WARPS, is_large ? 4 : 1);
-    op_set(r, PINGPONG, t->is_pingpong);
-    op_set(r, DEFERRED, matmul_is_deferred(j, t));
-    op_set(r, GROUP, t->group);
-    op_set(r, SPLIT_K, t->split_k);
-    op_set(r, SWAP, t->is_swapped);
-    op_set(r, EARLY, j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous);
-}
-
-// Asks for the kernel. It gets more than half of a multiprocessor's shared memory: the next kernel
-// of a chain then spreads over multiprocessors that are idle instead of joining the blocks of this
-// one.
-static kiln_status get_sm90(const job *j, const tile *t, const side s[2], const op_kernel **out)
-{
-    enum { MORE_THAN_HALF = 115840 };
-    op_request r = {.program = &gemm_sm90};
-    r.shared_bytes = j->desc->sm90.stages ? 0 : MORE_THAN_HALF;
-    tune_sm90(j, t, s, &r);
-    return op_kernel_get(j->k, &r, out);
-}
-
-// Whether the requested tile leaves room for two stages is a constant of its kernel. A kernel that
-// does not compile is reported when it is run.
-static bool has_room(const job *j)
-{
-    const op_kernel *kernel;
-    tile t = matmul_tile(j);
-    side s[2];
-    int64_t fits = 1;
-    matmul_sides(j, t.is_swapped, s);
-    if (!get_sm90(j, &t, s, &kernel))
-        kiln_kernel_constant(kernel->kernel, "FITS", &fits);
-    return fits;
-}
-
-// Why gemm_sm90.c cannot do it; NULL: it can.
-static const char *sm90_obstacle(const job *j)
-{
-    const kiln_matmul_desc *d = j->desc;
-    if (!j->k->caps.has_wgmma)
-        return "the device is not sm_90a";
-    if (!j->k->caps.has_tensor_copies)
-        return "the device has no tensor maps";
-    if (j->type == F32)
-        return "f32 without is_tf32 has no matrix unit";
-    if (is_scattered(j))
-        return NOT_CONTIGUOUS;
-    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return ACROSS_ROWS;
-    if (!j->depth)
-        return "k is 0";
-    if ((d->tile_m || d->tile_n) && !matmul_has_tile(j))
-        return "it has no such tile";
-    if (!operands_are_aligned(j))
-        return "a row of an operand does not start at a multiple of 16 bytes";
-    if (has_overlapping_rows(&j->a, j->a.is_transposed ? j->m : j->depth) ||
-        has_overlapping_rows(&j->b, j->b.is_transposed ? j->depth : j->n))
-        return "the rows of an operand overlap";
-    if (j->out.stride != j->n || !is_aligned(j, &j->out, j->out_bytes))
-        return "the rows of 'out' are not dense, or do not start at multiples of 16 bytes";
-    if ((d->tile_m || d->tile_n) && !has_room(j))
-        return "it has no such tile";
-    return NULL;
-}
-
-// --- its arguments
-typedef struct arguments {
-    kiln_tensor_map maps[5];
-    kiln_arg args[14];
-    size_t count;
-} arguments;
-
-static kiln_status add_map(const job *j, kiln_tensor_map_desc desc, arguments *to)
-{
-    kiln_tensor_map *made = &to->maps[to->count];
-    to->args[to->count++] = kiln_arg_struct(made, sizeof *made);
-    return kiln_tensor_map_make(j->k, &desc, made);
-}
-
-// Operands and result of product `n`.
-static kiln_status add_matrices(const job *j, const tile *t, const side s[2], uint32_t n,
-                                arguments *to)
-{
-    kiln_tensor_map_desc left = operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m));
-    kiln_tensor_map_desc right = operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n));
-    kiln_tensor_map_desc result = result_map(j, n, t->is_swapped);
-    bool has_tail = matmul_has_tail(j, &s[RIGHT], t);
-    kiln_status status = add_map(j, left, to);
-    if (!status)
-        status = add_map(j, right, to);
-    if (!status && t->narrow_columns)
-        status = add_map(j, operand_map(j, &s[RIGHT], n, t->narrow_n), to);
-    if (!status && has_tail)
-        status = add_map(j, tail_map(right, t->n % 64), to);
-    if (!status && is_async(j, t))
-        status = add_map(j, result, to);
-    else
-        to->args[to->count++] = matmul_arg(&j->out, n);
-    if (!status && has_tail)
-        status = add_map(j, tail_map(result, t->n % 64), to);
-    return status;
-}
-
-typedef struct schedule { // as gemm_sm90.c has it
-    uint32_t rows, columns, tile_rows, tile_columns, wide, shift, steps, loaded, first, rank;
-} schedule;
-
-// From so many cycles on, a third of a millisecond at 1.5 GHz, an early start saves nothing; at the
-// power limit it costs up to one percent (H200, square products of 4096 to 7168,
-// docs/performance.md).
-enum { LONG_CYCLES = 500000 };
-
-// What the tuner has found takes the place of what the model would choose, if the kernel has it.
-// `desc` is where the description that asks for it goes.
-static job with_tuned(const job *j, kiln_matmul_desc *desc)
-{
-    job tuned = *j;
-    matmul_tuned *found =
-        j->desc->tile_m || j->desc->tile_n || j->list ? NULL : matmul_find_tuned(j, AT_SM90);
-    if (!found || (found->is_checked && !found->is_possible))
-        return tuned;
-    *desc = *j->desc;
-    desc->tile_m = found->choice.m;
-    desc->tile_n = found->choice.n;
-    desc->sm90 = found->choice.sm90;
-    tuned.desc = desc;
-    if (!found->is_checked) // another split of the sum would have other bits
-        found->is_possible = matmul_has_tile(&tuned) && has_room(&tuned) &&
-                             matmul_tile(&tuned).split_k == matmul_tile(j).split_k;
-    found->is_checked = true;
-    return found->is_possible ? tuned : *j;
-}
-
-static kiln_status run_sm90(const job *given)
-{
-    kiln_matmul_desc tuned;
-    const job chosen = with_tuned(given, &tuned), *j = &chosen;
-    const kiln_matmul_desc *d = j->desc;
-    if (j->list) {
-        j->list->at = AT_SM90;
-        matmul_list_sm90(j, j->list);
-        return KILN_OK;
-    }
-    uint32_t steps = matmul_steps(j);
-    tile t = matmul_tile(j);
-    side s[2];
-    matmul_sides(j, t.is_swapped, s);
-    const op_kernel *kernel;
-    kiln_status status = get_sm90(j, &t, s, &kernel);
-    if (status)
-        return status;
-    uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = matmul_columns(&t, s[RIGHT].size);
-    uint32_t sms = kernel->resident;
-    uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
-    bool is_streaming = t.is_swapped && columns == 1;
-    if (t.split_k == 1 && tiles > sms) {
-        // A kernel bound by products wants as many tiles in each block, one bound by loads as many
-        // blocks as possible.
-        uint64_t waves = (tiles + sms - 1) / sms;
-        blocks = is_streaming ? sms : (tiles + waves - 1) / waves;
-    }
-    // A streaming kernel that leaves a few multiprocessors idle gives these to the next one, which
-    // then is spread unevenly; that costs more than the early start gains.
-    bool is_uneven = is_streaming && !d->b_is_constant && blocks > sms / 2 &&
-                     blocks < sms - sms / MATMUL_FEW_IDLE;
-    bool is_long = matmul_cycles(&t, steps, (tiles + blocks - 1) / blocks) > LONG_CYCLES;
-    uint32_t loaded = rows_loaded(&s[LEFT], t.m) + rows_loaded(&s[RIGHT], t.n);
-    for (uint32_t n = 0; n < j->batch && !status; n++) {
-        arguments to = {.count = 0};
-        status = add_matrices(j, &t, s, n, &to);
-        if (status)
-            break;
-        if (d->epilogue != KILN_EPILOGUE_NONE)
-            to.args[to.count++] = matmul_arg(&j->bias, 0);
-        const schedule w = {.rows = s[LEFT].size,
-                            .columns = s[RIGHT].size,
-                            .tile_rows = rows,
-                            .tile_columns = columns,
-                            .wide = columns - t.narrow_columns,
-                            .shift = t.shift,
-                            .steps = steps,
-                            .loaded = loaded * 128};
-        to.args[to.count++] = kiln_arg_struct(&w, sizeof w);
-        status = kiln_launch(kernel->kernel,
-                             &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                 .shared_bytes = kernel->shared_bytes,
-                                                 .args = to.args,
-                                                 .arg_count = to.count,
-                                                 .stream = d->stream,
-                                                 .overlaps_previous = !d->waits_for_previous &&
-                                                                      !is_uneven && !is_long});
-    }
-    return status;
 }
 
 // --- operands in plain memory: sm_80, portable, f32
@@ -463,10 +189,10 @@ static const char *sm80_obstacle(const job *j)
         return "the device is too old";
     if (j->type == F32)
         return "f32 without is_tf32 has no matrix unit";
-    if (is_scattered(j))
-        return NOT_CONTIGUOUS;
+    if (matmul_is_scattered(j))
+        return matmul_not_contiguous;
     if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
-        return ACROSS_ROWS;
+        return matmul_across_rows;
     if (!operands_are_aligned(j))
         return "a row of an operand does not start at a multiple of 16 bytes";
     return NULL;
@@ -543,7 +269,7 @@ static void request_sm80(const job *j, plain way, op_request *out)
     op_set(out, WARPS_N, way.warps_n);
     op_set(out, STAGES, way.stages);
     op_set(out, WHOLE, has_whole);
-    op_set(out, WIDE, has_whole && is_aligned(j, &j->out, j->out_bytes));
+    op_set(out, WIDE, has_whole && matmul_is_aligned(j, &j->out, j->out_bytes));
     op_set(out, PAIRS, has_pairs(j));
 }
 
@@ -597,8 +323,8 @@ static const char *cpu_obstacle(const job *j)
 {
     if (!j->k->caps.is_host)
         return "the device is not a CPU";
-    if (is_scattered(j))
-        return NOT_CONTIGUOUS;
+    if (matmul_is_scattered(j))
+        return matmul_not_contiguous;
     if (j->type == TF32 && j->out_bytes != 4)
         return "it does not round to tf32";
     return NULL;
@@ -665,7 +391,7 @@ static kiln_status run_strided(const job *j)
     const matrix *const all[] = {&j->a, &j->b, &j->out};
     enum { TILE = 32, MOST = 65535 }; // blocks along y
     op_request r = {.program = &gemm_strided};
-    set_types(j, false, false, &r);
+    matmul_set_types(j, false, false, &r);
     if (d->tile_m || d->tile_n || j->list)
         return refuse(j, "strided", "it has no such tile");
     const op_kernel *kernel;
@@ -704,21 +430,22 @@ static kiln_status run_strided(const job *j)
 // --- choosing
 static kiln_status run(const job *j)
 {
-    const char *no_sm90 = sm90_obstacle(j), *no_sm80 = sm80_obstacle(j), *no_cpu = cpu_obstacle(j);
+    const char *no_sm90 = matmul_sm90_obstacle(j), *no_sm80 = sm80_obstacle(j),
+               *no_cpu = cpu_obstacle(j);
     bool is_fast = !j->k->caps.is_emulated, is_portable = false;
     switch (j->desc->kernel) {
-    case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : run_sm90(j);
+    case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : matmul_run_sm90(j);
     case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
     case KILN_MATMUL_CPU: return no_cpu ? refuse(j, "cpu", no_cpu) : run_cpu(j);
     case KILN_MATMUL_PORTABLE: is_portable = true; break;
     case KILN_MATMUL_BEST: break;
     }
     is_fast = is_fast && !is_portable;
-    return is_fast && !no_sm90   ? run_sm90(j)
-           : is_fast && !no_sm80 ? run_sm80(j)
-           : is_fast && !no_cpu  ? run_cpu(j)
-           : is_scattered(j)     ? run_strided(j)
-                                 : run_portable(j);
+    return is_fast && !no_sm90 && !matmul_avoids_sm90(j) ? matmul_run_sm90(j)
+           : is_fast && !no_sm80                         ? run_sm80(j)
+           : is_fast && !no_cpu                          ? run_cpu(j)
+           : matmul_is_scattered(j)                      ? run_strided(j)
+                                                         : run_portable(j);
 }
 
 static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *list)
@@ -742,6 +469,7 @@ static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *lis
     for (uint64_t n = 0; n < p.count && !status; n++) {
         job j = matmul_job(&p, n);
         j.list = list;
+        matmul_set_loose(&j);
         status = run(&j);
         if (list && !status)
             matmul_name(&j, list->at, list->program, list->shape);

@@ -9,6 +9,8 @@ typedef struct checked {
     uint32_t tile[2];
     uint32_t split_k;                    // of gemm_sm90.c; 0: 1
     bool is_swapped, is_async, has_tail; // has_tail: b is [k, n]
+    bool is_loose;                       // n is no multiple of 8
+    uint32_t parts;                      // of gemm_sm90.c; 0: 1
     uint32_t narrow[2], shift;           // columns, and their width
     uint32_t blocks, size[3];            // 0: one for each tile; 72 x 40 x 136
 } checked;
@@ -62,7 +64,7 @@ static kiln_buffer *zeros(kiln *k, kiln_type type, size_t count)
 typedef struct call {
     kiln_buffer *a, *b, *out;
     kiln_tensor_map maps[5];
-    uint32_t schedule[10]; // the struct of gemm_sm90.c
+    uint32_t schedule[11]; // the struct of gemm_sm90.c
     kiln_arg args[14];
     size_t count;
     uint32_t tiles;
@@ -77,7 +79,7 @@ static void make_call(kiln *k, const checked *what, call *c)
     kiln_type type = is_f32 ? KILN_F32 : KILN_BF16;
     c->a = zeros(k, type, (size_t)m * depth);
     c->b = zeros(k, type, (size_t)n * depth);
-    c->out = zeros(k, type, (size_t)m * n);
+    c->out = zeros(k, type, (size_t)m * n * (what->parts ? what->parts : 1));
     uint32_t left = what->is_swapped ? n : m, right = what->is_swapped ? m : n;
     uint32_t rows = (left + what->tile[0] - 1) / what->tile[0];
     uint32_t wide = (right - what->narrow[0] * what->narrow[1] + what->tile[1] - 1) / what->tile[1];
@@ -97,7 +99,9 @@ static void make_call(kiln *k, const checked *what, call *c)
             c->maps[c->count++] = make_map(k, b, right, depth, 64, what->tile[1] % 64);
         if (what->narrow[0])
             c->maps[c->count++] = map_of(k, b, depth, right, what->narrow[1]);
-        c->maps[c->count++] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
+        c->count++;
+        if (what->is_async)
+            c->maps[c->count - 1] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
         if (what->has_tail)
             c->maps[c->count++] = make_map(k, c->out, n, m, 16, what->tile[1] % 64);
         for (size_t i = 0; i < c->count; i++)
@@ -108,7 +112,7 @@ static void make_call(kiln *k, const checked *what, call *c)
     uint32_t lines = what->has_tail ? (what->tile[1] + 63) / 64 * 64 : what->tile[1];
     uint32_t bytes = (what->tile[0] + lines) * 128;
     const uint32_t sm90[] = {left,  right, rows, columns, wide, what->shift, (depth + 63) / 64,
-                             bytes, 0,     0};
+                             bytes, 0,     0,    n};
     const uint32_t plain[] = {m, n, depth, depth, depth, n, 0, 0, 0};
     memcpy(c->schedule, sm90, sizeof sm90);
     if (!what->path)
@@ -120,13 +124,17 @@ static void make_call(kiln *k, const checked *what, call *c)
 static void test_check(kiln *k, const checked *what)
 {
     char path[64], narrow[32];
-    const char *defines[5] = {0};
+    const char *defines[7] = {0};
     size_t define_count = 0;
     snprintf(narrow, sizeof narrow, "NARROW_BN=%u", what->narrow[1]);
     if (what->is_async)
         defines[define_count++] = "ASYNC_OUT";
     if (what->narrow[0])
         defines[define_count++] = narrow;
+    if (what->is_loose)
+        defines[define_count++] = "LOOSE";
+    if (what->parts)
+        defines[define_count++] = "PARTS";
     if (what->has_tail) {
         defines[define_count++] = "B_MN";
         defines[define_count] = "B_TAIL";
@@ -153,6 +161,7 @@ static void test_check(kiln *k, const checked *what)
     memset(&desc, 0, sizeof desc);
     desc.launch.grid[0] = what->blocks ? what->blocks : c.tiles;
     desc.launch.grid[0] *= what->split_k ? what->split_k : 1;
+    desc.launch.grid[1] = what->parts ? what->parts : 1;
     desc.launch.shared_bytes = (size_t)shared_bytes;
     desc.launch.args = c.args;
     desc.launch.arg_count = c.count;
@@ -190,6 +199,16 @@ static const checked all[] = {
      .tile = {64, 32},
      .split_k = 2,
      .is_swapped = true},
+    {.tune = {"BM=64", "BN=32", "WGS=1", "PRODUCER_WARPS=1", "MOST_STAGES=2", "SWAP=1", NULL},
+     .tile = {64, 32},
+     .is_swapped = true,
+     .is_loose = true,
+     .size = {37, 75, 136}},
+    {.tune = {"BM=64", "BN=48", "PINGPONG=1", "MOST_STAGES=2", NULL},
+     .tile = {64, 48},
+     .is_loose = true,
+     .size = {131, 75, 136}},
+    {.tune = {"BM=64", "BN=64", "WGS=1", "MOST_STAGES=2", NULL}, .tile = {64, 64}, .parts = 2},
     {.path = "gemm_sm80.c", .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL}, .tile = {64, 64}},
     {.path = "gemm_portable.c",
      .tune = {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},

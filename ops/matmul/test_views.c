@@ -194,6 +194,98 @@ static void test_bytes(kiln *k)
     kiln_buffer_free(bytes);
 }
 
+// --- memory between the kernels of one call: copies of operands whose rows start anywhere, sums of
+// parts of k
+typedef struct product {
+    uint32_t m, n, k;
+    kiln_buffer *a, *b, *out;
+    float want[2048];
+} product;
+
+static void make_product(kiln *k, uint32_t m, uint32_t n, uint32_t depth, product *p)
+{
+    static uint16_t bits[2][1 << 16];
+    static float values[2][1 << 16];
+    const uint32_t counts[2] = {m * depth, n * depth};
+    kiln_buffer **const to[2] = {&p->a, &p->b};
+    *p = (product){.m = m, .n = n, .k = depth};
+    for (int o = 0; o < 2; o++) {
+        for (uint32_t i = 0; i < counts[o]; i++) {
+            uint32_t word;
+            values[o][i] = (float)((int)pick(5) - 2);
+            memcpy(&word, &values[o][i], 4);
+            bits[o][i] = (uint16_t)(word >> 16);
+        }
+        CHECK(!kiln_buffer_new(k, KILN_BF16, counts[o], to[o]) &&
+              !kiln_write(*to[o], 0, bits[o], counts[o]));
+    }
+    CHECK(!kiln_buffer_new(k, KILN_F32, (size_t)m * n, &p->out));
+    for (uint32_t i = 0; i < m * n; i++)
+        for (uint32_t l = 0; l < depth; l++)
+            p->want[i] += values[0][i / n * depth + l] * values[1][i % n * depth + l];
+}
+
+static kiln_status multiply(kiln *k, const product *p, uint32_t parts, kiln_stream *stream)
+{
+    return kiln_matmul(k, &(kiln_matmul_desc){.a = KILN_VIEW(p->a, p->m, p->k),
+                                              .b = kiln_view_transpose(KILN_VIEW(p->b, p->n, p->k)),
+                                              .out = KILN_VIEW(p->out, p->m, p->n),
+                                              .kernel = KILN_MATMUL_SM90,
+                                              .tile_m = 64,
+                                              .tile_n = 32,
+                                              .sm90 = {.parts = parts},
+                                              .stream = stream});
+}
+
+static void check_product(const product *p)
+{
+    static float got[2048];
+    const float nothing = -1;
+    CHECK(!kiln_read(p->out, 0, got, p->m * p->n));
+    CHECK(is_fake || !memcmp(got, p->want, p->m * p->n * sizeof *got));
+    CHECK(!kiln_fill(p->out, &nothing));
+}
+
+// On two streams at the same time, and in a graph beside calls on the stream that captured it.
+static void test_scratch(kiln *k)
+{
+    static product x, y;
+    kiln_stream *streams[2] = {NULL, NULL};
+    kiln_graph *graph = NULL;
+    make_product(k, 33, 37, 901, &x);
+    make_product(k, 41, 23, 1155, &y);
+    for (int n = 0; n < 2; n++)
+        CHECK(!kiln_stream_new(k, 0, &streams[n]));
+    kiln_status status = multiply(k, &x, 3, NULL);
+    if (status == KILN_E_UNSUPPORTED)
+        goto free_all;
+    CHECK(!status);
+    check_product(&x);
+    for (uint32_t round = 0; round < 3; round++) {
+        CHECK(!multiply(k, &x, 2 + round, streams[0]) && !multiply(k, &y, 7, streams[1]));
+        CHECK(!kiln_sync(k));
+        check_product(&x);
+        check_product(&y);
+    }
+    CHECK(!kiln_capture_begin(streams[0]));
+    CHECK(!multiply(k, &x, 2, streams[0]) && !multiply(k, &y, 9, streams[0]));
+    CHECK(!kiln_capture_end(streams[0], &graph));
+    for (int round = 0; round < 2; round++) {
+        CHECK(!kiln_graph_launch(graph, streams[1]) && !kiln_stream_sync(streams[1]));
+        check_product(&x);
+        check_product(&y);
+        CHECK(!multiply(k, &y, 5, streams[0]) && !kiln_stream_sync(streams[0]));
+        check_product(&y);
+    }
+    kiln_graph_free(graph);
+free_all:
+    for (int n = 0; n < 2; n++)
+        kiln_stream_free(streams[n]);
+    kiln_buffer *const all[] = {x.a, x.b, x.out, y.a, y.b, y.out};
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        kiln_buffer_free(all[n]);
+}
+
 int main(int argc, char **argv)
 {
     const char *device = argc > 1 ? argv[1] : "cuda";
@@ -222,6 +314,7 @@ int main(int argc, char **argv)
             }
     test_types(k);
     test_bytes(k);
+    test_scratch(k);
     kiln_close(k);
     return api_done("matmul_views");
 }

@@ -178,7 +178,8 @@ struct kiln_stream {
     struct kiln_stream *prev, *next;
     kiln_graph *capture; // of a device without graphs of its own: where calls are kept (capture.h)
     bool is_capturing;
-    graph_uses uses; // of the capture
+    uint64_t captures; // that were begun
+    graph_uses uses;   // of the capture
     void *dev;       // the device's own
 };
 

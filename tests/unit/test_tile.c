@@ -28,6 +28,21 @@ static tile choice(uint32_t m, uint32_t n, uint32_t depth, bool a_is_transposed,
     return matmul_tile(&j);
 }
 
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 1099511628211u;
+}
+
+static uint64_t mix_tile(uint64_t hash, tile t)
+{
+    const uint64_t all[] = {t.m,          t.n,           t.warpgroups, t.most_stages,
+                            t.group,      t.shift,       t.split_k,    t.is_swapped,
+                            t.is_partial, t.is_pingpong, t.narrow_n,   t.narrow_columns};
+    for (size_t n = 0; n < COUNT(all); n++)
+        hash = mix(hash, all[n]);
+    return hash;
+}
+
 TEST(tiles_of_square_products)
 {
     tile t = choice(512, 512, 512, false, true, 2, KILN_EPILOGUE_NONE);
@@ -38,11 +53,30 @@ TEST(tiles_of_square_products)
     assert_true(t.m == 128 && t.n >= 192);
     t = choice(16, 4096, 4096, false, true, 2, KILN_EPILOGUE_NONE);
     assert_true(t.is_swapped && t.n == 16 && t.split_k > 1); // few rows: k is split
+    t = choice(4096, 16, 4096, false, true, 2, KILN_EPILOGUE_NONE);
+    assert_true(!t.is_swapped && t.n == 16 && t.split_k > 1); // and few columns
+    t = choice(104, 104, 30000, false, true, 2, KILN_EPILOGUE_NONE);
+    assert_true(t.parts > 8); // a long sum: more parts than a cluster has blocks
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+// The products of docs/performance.md: what was measured there stays chosen.
+TEST(tiles_of_measured_products)
 {
-    return (hash ^ value) * 1099511628211u;
+    static const uint32_t cubes[] = {256,  384,  512,  768,  1024, 1280, 1536, 2048,
+                                     2560, 3072, 4096, 5120, 6144, 7168, 8192};
+    static const uint32_t few[][3] = {{1, 4096, 4096},   {8, 4096, 4096},   {16, 4096, 4096},
+                                      {32, 4096, 4096},  {64, 4096, 4096},  {1, 14336, 4096},
+                                      {16, 14336, 4096}, {64, 14336, 4096}, {1, 4096, 14336},
+                                      {16, 4096, 14336}, {64, 4096, 14336}, {16, 7168, 7168},
+                                      {64, 7168, 7168},  {128, 4096, 4096}, {256, 7168, 7168}};
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < COUNT(cubes) * 4; i++)
+        hash = mix_tile(hash, choice(cubes[i / 4], cubes[i / 4], cubes[i / 4], i & 2, i & 1, 2,
+                                     KILN_EPILOGUE_NONE));
+    for (size_t i = 0; i < COUNT(few); i++)
+        hash = mix_tile(
+            hash, choice(few[i][0], few[i][1], few[i][2], false, true, 2, KILN_EPILOGUE_NONE));
+    assert_int_equal(hash, 0xf89d38184378ffcu);
 }
 
 TEST(tiles_stay_as_measured)
@@ -58,12 +92,7 @@ TEST(tiles_stay_as_measured)
                         kiln_epilogue e =
                             out == 2 && layout == 1 ? KILN_EPILOGUE_BIAS_SILU : KILN_EPILOGUE_NONE;
                         tile t = choice(sizes[i], sizes[n], depth, layout & 2, layout & 1, out, e);
-                        const uint64_t all[] = {t.m,           t.n,          t.warpgroups,
-                                                t.most_stages, t.group,      t.shift,
-                                                t.split_k,     t.is_swapped, t.is_partial,
-                                                t.is_pingpong, t.narrow_n,   t.narrow_columns};
-                        for (size_t k = 0; k < COUNT(all); k++)
-                            hash = mix(hash, all[k]);
+                        hash = mix(mix_tile(hash, t), t.parts);
                     }
-    assert_int_equal(hash, 0x3979292bf714fb43u);
+    assert_int_equal(hash, 0x6228260f4d36a21u);
 }

@@ -227,7 +227,10 @@ kiln_status kiln_capture_begin(kiln_stream *s)
 {
     if (!handle_is(HANDLE_STREAM, s))
         return error_bad_handle(HANDLE_STREAM, s);
-    return s->is_capturing ? capturing(s, "kiln_capture_begin") : s->k->ops->capture_begin(s);
+    if (s->is_capturing)
+        return capturing(s, "kiln_capture_begin");
+    s->captures++;
+    return s->k->ops->capture_begin(s);
 }
 
 static kiln_status not_capturing(kiln_stream *s, const char *call)
