@@ -180,7 +180,7 @@ struct kiln_stream {
     bool is_capturing;
     uint64_t captures; // that were begun
     graph_uses uses;   // of the capture
-    void *dev;       // the device's own
+    void *dev;         // the device's own
 };
 
 struct kiln_event {
