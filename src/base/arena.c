@@ -199,7 +199,7 @@ void *arena_copy(arena *a, const void *bytes, size_t len)
 
 arena_mark arena_save(arena *a)
 {
-    return (arena_mark){a->newest, a->newest ? a->newest->used : 0};
+    return (arena_mark){a->newest, a->newest ? a->newest->used : 0, a->total};
 }
 
 void arena_restore(arena *a, arena_mark mark)
@@ -208,9 +208,7 @@ void arena_restore(arena *a, arena_mark mark)
         drop_newest(a);
     if (a->newest)
         a->newest->used = mark.used;
-    a->total = 0;
-    for (chunk *c = a->newest; c; c = c->older)
-        a->total += c->used;
+    a->total = mark.total;
 }
 
 size_t arena_used(const arena *a)

@@ -9,7 +9,7 @@
 typedef struct arena arena;
 typedef struct arena_mark {
     void *chunk;
-    size_t used;
+    size_t used, total;
 } arena_mark;
 
 // NULL when the system has no memory.
