@@ -132,6 +132,7 @@ help:
 	@echo 'make gpu-bench            ours against driver and libraries on this GPU, into bench/results'
 	@echo 'make fuzz [SECONDS=60] [SEED=1]    libFuzzer on every reader, SECONDS each'
 	@echo 'make fuzz-diff [SECONDS=60] [SEED=1]  random kernels: gcc against the interpreter and own machine code, plain and optimised'
+	@echo 'make fuzz-campaign [COUNT=200000]  the same until bench/results/fuzz.json has so many; goes on where that ends (long)'
 	@echo 'make fuzz-simt, fuzz-csmith [COUNT=200] [SEED=1]  lanes against plain C; programs of Csmith against gcc'
 	@echo 'make gpu-fuzz [SECONDS=60] [SEED=1]  random kernels on the GPU: cuda and OpenCL, plain and optimised'
 	@echo 'make fuzz-proof           puts old bugs back in; the random kernels must find each (not in CI: long)'

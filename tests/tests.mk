@@ -80,6 +80,12 @@ $(T)/fuzz_diff: $(FUZZ_DIFF_OBJ) $(HARNESS_OBJ) $(BUILD)/libkiln-internal.a
 fuzz-diff: deps $(T)/fuzz_diff
 	@mkdir -p $(BUILD)/fuzz
 	@$(T)/fuzz_diff $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) --work $(BUILD)/fuzz --keep tests/run/found $(FUZZ)
+# The campaign: goes on where bench/results/fuzz.json ends, until it has COUNT kernels; who stops it (Ctrl-C) loses nothing.
+# make fuzz-campaign [COUNT=200000] [FUZZ='--jobs 1 --seconds 600']
+.PHONY: fuzz-campaign
+fuzz-campaign: deps $(T)/fuzz_diff
+	@mkdir -p $(BUILD)/fuzz
+	@$(T)/fuzz_diff --count $(or $(COUNT),200000) --seed 1 --work $(BUILD)/fuzz --keep tests/run/found --json bench/results/fuzz.json --resume $(FUZZ)
 
 # One kind of random kernels each: make fuzz-simt, make fuzz-csmith [COUNT=200] [SEED=1] [FUZZ='--devices interp,x86,cpu,opencl …']
 .PHONY: fuzz-simt fuzz-csmith

@@ -3,19 +3,25 @@
 //
 //     fuzz_diff [--profile NAME,…] [--devices LIST] [--seconds N] [--count N] [--seed N]
 //               [--batch N] [--jobs N] [--cpu-share N] [--shrink SECONDS] [--most FINDINGS]
-//               [--validate N] [--keep FOLDER] [--work FOLDER] [--json FILE] [--print]
+//               [--validate N] [--judges LIST] [--keep FOLDER] [--work FOLDER] [--json FILE]
+//               [--resume] [--print]
 //
-// The profiles (profile.c) take turns, a batch each; every job works on batches of its own. A
-// kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print as
-// text alone. One kernel in N (--validate, 20) is also run after each pass, and so is every kernel
-// whose optimised result is wrong, which names the pass. A finding is made smaller (shrink.c) and
-// kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of the source
-// tree. Start reading at main.
+// The profiles (profile.c) take turns, a batch each; every job works on batches of its own. The
+// judges, compilers of the host, take turns with the rounds; those that are not here are left out.
+// A kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print
+// as text alone. One kernel in N (--validate, 20) is also run after each pass, and so is every
+// kernel whose optimised result is wrong, which names the pass. A finding is made smaller
+// (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
+// the source tree. FILE adds up the results of runs (results.h), written once a minute and when the
+// run ends, also by SIGINT or SIGTERM; --resume starts behind the seeds that stand in it, and
+// --count then counts its kernels, too. Start reading at main.
 #include "fuzz/profile.h"
+#include "fuzz/results.h"
 #include "fuzz/shrink.h"
 
 #include "base/embed.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -27,31 +33,36 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PROFILES = 16 };
+enum { MAX_PROFILES = 16, MAX_JUDGES = 16, WRITE_SECONDS = 60 };
 
 static struct options {
     unsigned seconds, count, batch, jobs, cpu_share, shrink, most, validate;
     unsigned long long seed;
-    const char *keep, *work, *json, *devices, *profiles;
-    bool print;
+    const char *keep, *work, *json, *devices, *profiles, *judges;
+    bool print, resume;
 } options = {.batch = 100,
-             .cpu_share = 50,
+             .cpu_share = 100,
              .shrink = 120,
              .most = 20,
              .validate = 20,
              .keep = "tests/run/found",
              .work = "build/fuzz",
-             .devices = "interp,x86,x86/exits,cpu"};
+             .devices = "interp,x86,x86/exits,cpu",
+             .judges = "clang,clang,clang,clang,clang,clang,gcc"}; // clang needs half the time
 
 static const fuzz_profile *profiles[MAX_PROFILES];
 static unsigned profile_count;
+static char judges[MAX_JUDGES][32];
+static unsigned judge_count;
+static fuzz_results old_results; // what the file of results had
 
 // What the jobs share.
 static struct shared {
     atomic_uint next, given, done, findings; // batches and programs given out, programs, findings
     atomic_uint programs[MAX_PROFILES], bad[MAX_PROFILES], refused[MAX_PROFILES];
     atomic_ullong first_seed[MAX_PROFILES], last_seed[MAX_PROFILES];
-    atomic_bool missing[MAX_PROFILES];
+    atomic_ullong milliseconds[MAX_PROFILES];
+    atomic_bool missing[MAX_PROFILES], stop;
 } * shared;
 static time_t start;
 
@@ -90,9 +101,9 @@ static void report(const fuzz_setup *setup, const fuzz_profile *p, unsigned long
                    const char *program, const fuzz_verdict *v)
 {
     const char *one[] = {program},
-               *way = v->kind == FUZZ_NO_HOST ? "gcc" : setup->ways[v->way].name;
-    fprintf(stderr, "profile %s, seed %llu: %s: %s: %s\n", p->name, seed, way,
-            fuzz_kind_name(v->kind), v->why);
+               *way = v->kind == FUZZ_NO_HOST ? "host" : setup->ways[v->way].name;
+    fprintf(stderr, "profile %s, seed %llu: %s: %s: %s (judge: %s)\n", p->name, seed, way,
+            fuzz_kind_name(v->kind), v->why, setup->host);
     char *text = fuzz_file(p->prelude, one, 1);
     if (v->kind != FUZZ_NO_HOST && text && options.shrink) {
         char *small = shrink(setup, text, v, options.shrink);
@@ -111,10 +122,18 @@ static bool is_allowed(const fuzz_profile *p, const fuzz_verdict *v)
     return v->kind == FUZZ_REFUSED && p->may_be_refused && !strstr(v->why, "[K9001]");
 }
 
+static unsigned long long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000 + (unsigned long long)t.tv_nsec / 1000000;
+}
+
 static void run_batch(const fuzz_setup *setup, unsigned which, unsigned long long seed,
                       unsigned count)
 {
     const fuzz_profile *p = profiles[which];
+    unsigned long long began = now_ms();
     char **programs = calloc(count, sizeof *programs);
     fuzz_verdict *verdicts = calloc(count, sizeof *verdicts);
     unsigned made = 0, bad = 0;
@@ -125,7 +144,7 @@ static void run_batch(const fuzz_setup *setup, unsigned which, unsigned long lon
             printf("skipped: profile %s: this machine cannot write its programs\n", p->name);
     } else if (!verdicts || !fuzz_judge(setup, p->prelude, (const char *const *)programs,
                                         (int)count, verdicts)) {
-        fprintf(stderr, "profile %s, seeds %llu to %llu: not judged; see %s/gcc.log\n", p->name,
+        fprintf(stderr, "profile %s, seeds %llu to %llu: not judged; see %s/host.log\n", p->name,
                 seed, seed + count - 1, setup->work);
         bad++;
     } else {
@@ -141,6 +160,7 @@ static void run_batch(const fuzz_setup *setup, unsigned which, unsigned long lon
     }
     if (made == count) {
         atomic_fetch_add(&shared->programs[which], count);
+        atomic_fetch_add(&shared->milliseconds[which], now_ms() - began);
         unsigned long long first = shared->first_seed[which];
         while ((!first || first > seed) &&
                !atomic_compare_exchange_weak(&shared->first_seed[which], &first, seed)) {
@@ -169,6 +189,8 @@ static void job(unsigned number)
 {
     char folder[512];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); // the parent tells when to stop: batches are whole
+    signal(SIGTERM, SIG_IGN);
     fuzz_setup setup = {.work = folder, .validate = options.validate};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);
@@ -180,7 +202,8 @@ static void job(unsigned number)
         unsigned b = atomic_fetch_add(&shared->next, 1), which = b % profile_count, missing = 0;
         for (unsigned i = 0; i < profile_count; i++)
             missing += shared->missing[i];
-        if (missing == profile_count || (unsigned)(time(NULL) - start) >= options.seconds)
+        if (missing == profile_count || shared->stop ||
+            (unsigned)(time(NULL) - start) >= options.seconds)
             break;
         if (shared->missing[which])
             continue;
@@ -189,6 +212,7 @@ static void job(unsigned number)
             break;
         if (options.count && options.count - before < n)
             n = options.count - before;
+        setup.host = judges[b / profile_count % judge_count];
         run_batch(&setup, which, options.seed + (unsigned long long)b * options.batch, n);
     }
     fflush(stdout);
@@ -196,41 +220,79 @@ static void job(unsigned number)
 }
 
 // --- results
-// FILE is a list of results; this one is added to it.
-static void write_json(long seconds)
+static bool write_results(void)
 {
-    FILE *out = fopen(options.json, "r+");
-    long end = 0;
-    char date[32];
+    static fuzz_results all;
     time_t now = time(NULL);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    if (out) {
-        for (int c; (c = fgetc(out)) != EOF;)
-            if (c == '}')
-                end = ftell(out);
-    } else {
-        out = fopen(options.json, "w");
-    }
-    if (!out) {
-        fprintf(stderr, "cannot write %s\n", options.json);
-        return;
-    }
-    fseek(out, end, SEEK_SET);
+    bool ok = true;
+    all = old_results;
     for (unsigned i = 0; i < profile_count; i++) {
-        if (!shared->programs[i])
+        fuzz_row row = {.first_seed = shared->first_seed[i],
+                        .last_seed = shared->last_seed[i],
+                        .kernels = shared->programs[i],
+                        .mismatches = shared->bad[i],
+                        .refused = shared->refused[i],
+                        .job_seconds = shared->milliseconds[i] / 1000};
+        if (!row.kernels && !row.mismatches)
             continue;
-        fprintf(
-            out,
-            "%s\n  {\"profile\": \"%s\", \"first_seed\": %llu, \"last_seed\": %llu, \"kernels\": "
-            "%u, \"devices\": \"%s\", \"levels\": \"plain, optimised\", \"mismatches\": %u, "
-            "\"refused\": %u, \"seconds\": %ld, \"jobs\": %u, \"build\": \"%s\", \"date\": \"%s\"}",
-            end ? "," : "[", profiles[i]->name, shared->first_seed[i], shared->last_seed[i],
-            shared->programs[i], options.devices, shared->bad[i], shared->refused[i], seconds,
-            options.jobs, embed_build_id, date);
-        end = 1;
+        snprintf(row.profile, sizeof row.profile, "%s", profiles[i]->name);
+        snprintf(row.build, sizeof row.build, "%s", embed_build_id);
+        snprintf(row.devices, sizeof row.devices, "%s", options.devices);
+        for (unsigned k = 0; k < judge_count; k++)
+            snprintf(row.judges + strlen(row.judges), sizeof row.judges - strlen(row.judges),
+                     "%s%s", k ? "," : "", judges[k]);
+        strftime(row.date, sizeof row.date, "%Y-%m-%d", gmtime(&now));
+        ok &= fuzz_results_add(&all, &row);
     }
-    fprintf(out, "%s\n]\n", end ? "" : "[");
-    fclose(out);
+    ok &= fuzz_results_write(options.json, &all);
+    if (!ok)
+        fprintf(stderr, "cannot write %s\n", options.json);
+    return ok;
+}
+
+static void ask_to_stop(int signal_number)
+{
+    if (signal_number != SIGALRM)
+        shared->stop = true;
+}
+
+// Waits for the jobs, and keeps the file of results new. False: one has not ended well.
+static bool wait_for_jobs(void)
+{
+    struct sigaction act = {.sa_handler = ask_to_stop}; // without SA_RESTART: wait returns
+    bool ok = true;
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGALRM, &act, NULL);
+    alarm(WRITE_SECONDS);
+    for (int status;;) {
+        if (wait(&status) > 0) {
+            ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        } else if (errno != EINTR) {
+            break;
+        } else {
+            if (options.json)
+                ok &= write_results();
+            alarm(WRITE_SECONDS);
+        }
+    }
+    alarm(0);
+    return ok;
+}
+
+static bool choose_judges(void)
+{
+    for (const char *at = options.judges; *at && judge_count < MAX_JUDGES;) {
+        size_t len = strcspn(at, ",");
+        char command[80];
+        snprintf(judges[judge_count], sizeof *judges, "%.*s", (int)len, at);
+        snprintf(command, sizeof command, "command -v '%s' > /dev/null", judges[judge_count]);
+        judge_count += len && system(command) == 0;
+        at += len + (at[len] == ',');
+    }
+    if (!judge_count)
+        fprintf(stderr, "none of these compilers is here: %s\n", options.judges);
+    return judge_count > 0;
 }
 
 static bool choose_profiles(void)
@@ -266,24 +328,40 @@ static int print_programs(void)
     return 0;
 }
 
+// False: the file has as many kernels as were asked for.
+static bool resume(void)
+{
+    unsigned long long next = fuzz_results_next(&old_results),
+                       have = fuzz_results_kernels(&old_results);
+    options.seed = next > options.seed ? next : options.seed;
+    if (!options.count)
+        return true;
+    if (have >= options.count) {
+        printf("%s has %llu kernels already\n", options.json, have);
+        return false;
+    }
+    options.count -= (unsigned)have;
+    return true;
+}
+
 static bool read_options(int argc, char **argv)
 {
     static const struct {
         const char *name;
         unsigned *number;
         const char **text;
-    } rows[] = {{"--seconds", &options.seconds, NULL}, {"--count", &options.count, NULL},
-                {"--batch", &options.batch, NULL},     {"--jobs", &options.jobs, NULL},
-                {"--shrink", &options.shrink, NULL},   {"--cpu-share", &options.cpu_share, NULL},
-                {"--most", &options.most, NULL},       {"--validate", &options.validate, NULL},
-                {"--keep", NULL, &options.keep},       {"--work", NULL, &options.work},
-                {"--json", NULL, &options.json},       {"--devices", NULL, &options.devices},
-                {"--profile", NULL, &options.profiles}};
+    } rows[] = {{"--seconds", &options.seconds, NULL},  {"--count", &options.count, NULL},
+                {"--batch", &options.batch, NULL},      {"--jobs", &options.jobs, NULL},
+                {"--shrink", &options.shrink, NULL},    {"--cpu-share", &options.cpu_share, NULL},
+                {"--most", &options.most, NULL},        {"--validate", &options.validate, NULL},
+                {"--keep", NULL, &options.keep},        {"--work", NULL, &options.work},
+                {"--json", NULL, &options.json},        {"--devices", NULL, &options.devices},
+                {"--profile", NULL, &options.profiles}, {"--judges", NULL, &options.judges}};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
-        if (strcmp(argv[i], "--print") == 0) {
-            options.print = true;
+        if (strcmp(argv[i], "--print") == 0 || strcmp(argv[i], "--resume") == 0) {
+            *(argv[i][2] == 'p' ? &options.print : &options.resume) = true;
             continue;
         }
         if (value && strcmp(argv[i], "--seed") == 0) {
@@ -323,17 +401,27 @@ int main(int argc, char **argv)
         options.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     if (options.print)
         return print_programs();
+    if (!choose_judges())
+        return 2;
+    if (options.resume && !options.json) {
+        fprintf(stderr, "--resume needs --json FILE\n");
+        return 2;
+    }
+    if (options.json && !fuzz_results_read(options.json, &old_results)) {
+        fprintf(stderr, "%s is no file of results: name another one\n", options.json);
+        return 2;
+    }
+    if (options.resume && !resume())
+        return 0;
     mkdir(options.work, 0777);
     mkdir(options.keep, 0777);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 2;
-    bool ok = true;
     for (unsigned i = 0; i < options.jobs; i++)
         if (fork() == 0)
             job(i);
-    for (int status; wait(&status) > 0;)
-        ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool ok = wait_for_jobs();
     long seconds = (long)(time(NULL) - start);
     unsigned done = shared->done, findings = shared->findings;
     for (unsigned i = 0; i < profile_count; i++)
@@ -342,8 +430,8 @@ int main(int argc, char **argv)
     printf("%u programs from seed %llu on %s in %ld s, %.1f a second, %u findings\n", done,
            options.seed, options.devices, seconds, (double)done / (double)(seconds ? seconds : 1),
            findings);
-    if (options.json && ok)
-        write_json(seconds);
+    if (options.json)
+        ok &= write_results();
     // Programs that Kiln may refuse have not passed; a run that has judged nothing has failed.
     unsigned refused = 0, missing = 0;
     for (unsigned i = 0; i < profile_count; i++) {

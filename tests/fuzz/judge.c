@@ -1,7 +1,7 @@
-// Judges random kernels: a file of them is one gcc run, one child process and one module for each
-// way to run them. The child tells where it is in shared memory. When it dies there, the kernel is
-// named, and another child goes on behind it; a module that kills the compiler, or that it refuses,
-// is compiled again kernel by kernel. Start reading at fuzz_judge.
+// Judges random kernels: a file of them is one run of the host's compiler, one child process and
+// one module for each way to run them. The child tells where it is in shared memory. When it dies
+// there, the kernel is named, and another child goes on behind it; a module that kills the
+// compiler, or that it refuses, is compiled again kernel by kernel. Start reading at fuzz_judge.
 #include "fuzz/judge.h"
 
 #include "host/corpus.h"
@@ -257,8 +257,9 @@ static void child(batch *b, const char *so_path)
 }
 
 // --- in the parent
-static bool compile_host(const char *work, const corpus_file *f, const char *text)
+static bool compile_host(const fuzz_setup *setup, const corpus_file *f, const char *text)
 {
+    const char *work = setup->work;
     char path[512], command[1600];
     snprintf(path, sizeof path, "%s/fuzz.c", work);
     FILE *out = fopen(path, "w");
@@ -273,10 +274,10 @@ static bool compile_host(const char *work, const corpus_file *f, const char *tex
     corpus_wrapper(f, "fuzz.c", out);
     fclose(out);
     snprintf(command, sizeof command,
-             "gcc -w -Werror=implicit-function-declaration -std=c11 -O0 -fPIC -shared "
+             "%s -w -Werror=implicit-function-declaration -std=c11 -O0 -fPIC -shared "
              "-ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -frounding-math "
-             "-Iinclude -Itests -Itests/run %s/wrap.c -o %s/fuzz.so -lm 2>%s/gcc.log",
-             work, work, work);
+             "-Iinclude -Itests -Itests/run %s/wrap.c -o %s/fuzz.so -lm 2>%s/host.log",
+             setup->host, work, work, work);
     return system(command) == 0;
 }
 
@@ -332,7 +333,7 @@ bool fuzz_judge(const fuzz_setup *setup, const char *prelude, const char *const 
     b.at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool ok = text && b.want && b.chosen && b.at != MAP_FAILED &&
               corpus_parse(text, &b.file) == NULL && b.file.case_count == count &&
-              compile_host(setup->work, &b.file, text) && run_children(&b, so_path);
+              compile_host(setup, &b.file, text) && run_children(&b, so_path);
     if (ok)
         memcpy(verdicts, b.at->verdicts, sizeof *verdicts * (size_t)count);
     if (b.at != MAP_FAILED)

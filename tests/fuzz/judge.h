@@ -26,6 +26,7 @@ enum { FUZZ_MAX_WAYS = 16 };
 
 typedef struct fuzz_setup {
     const char *work; // a folder
+    const char *host; // the host's compiler: gcc or clang
     fuzz_way ways[FUZZ_MAX_WAYS];
     int way_count;
     unsigned validate; // one in so many kernels is run after each pass, too; 0: none

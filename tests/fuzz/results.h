@@ -1,0 +1,31 @@
+// The results of runs of fuzz_diff, added up in a file: what a campaign of many runs has reached.
+#ifndef KILN_FUZZ_RESULTS_H
+#define KILN_FUZZ_RESULTS_H
+
+#include <stdbool.h>
+
+// Rows of the same profile, build, devices and judges are one row of the file.
+typedef struct fuzz_row {
+    char profile[96], build[96], devices[96], judges[96], date[96];
+    unsigned long long first_seed, last_seed; // other profiles have some of the seeds between
+    unsigned long long kernels, mismatches, refused, job_seconds;
+} fuzz_row;
+
+enum { FUZZ_MAX_ROWS = 256 };
+
+typedef struct fuzz_results {
+    fuzz_row rows[FUZZ_MAX_ROWS];
+    int count;
+} fuzz_results;
+
+// False: it is there, but no file of results. A file that is not there has no rows.
+bool fuzz_results_read(const char *path, fuzz_results *r);
+// False: no room.
+bool fuzz_results_add(fuzz_results *r, const fuzz_row *row);
+// The seed after the greatest one; 0 without rows.
+unsigned long long fuzz_results_next(const fuzz_results *r);
+unsigned long long fuzz_results_kernels(const fuzz_results *r);
+// In one piece: who is killed leaves the old file.
+bool fuzz_results_write(const char *path, const fuzz_results *r);
+
+#endif
