@@ -201,6 +201,44 @@ def gradients_against_doubles():
 
 
 @test
+def gradients_of_images_indices_and_norms():
+    f = torch.nn.functional
+    image, index = tensor(2, 4, 9, 8), torch.randint(0, 9, (2, 4, 5, 8), device=DEVICE)
+    targets = torch.randint(0, 65, (33,), device=DEVICE)
+    cases = [
+        ("conv", lambda x, w, b: kt.conv(x, w, b, 2, 1), lambda x, w, b: f.conv2d(x, w, b, 2, 1), [image, tensor(6, 4, 3, 3), tensor(6)]),
+        ("conv_transposed", lambda x, w: kt.conv_transposed(x, w, stride=2), lambda x, w: f.conv_transpose2d(x, w, stride=2), [image, tensor(4, 3, 3, 3)]),
+        ("max_pool", lambda x: kt.max_pool(x, 3, 2, 1), lambda x: f.max_pool2d(x, 3, 2, 1), [image]),
+        ("average_pool", lambda x: kt.average_pool(x, 2), lambda x: f.avg_pool2d(x, 2), [image]),
+        ("adaptive_pool", lambda x: kt.adaptive_pool(x, 3), lambda x: f.adaptive_avg_pool2d(x, 3), [image]),
+        ("upsample", lambda x: kt.upsample(x, (13, 17), "linear"), lambda x: f.interpolate(x, (13, 17), mode="bilinear"), [image]),
+        ("pad", lambda x: kt.pad(x, (0, 0, 1, 2), (0, 0, 2, 1), "reflect"), lambda x: f.pad(x, (2, 1, 1, 2), "reflect"), [image]),
+        ("gather", lambda x: kt.gather(x, index, 2), lambda x: x.gather(2, index), [image]),
+        ("take", lambda x: kt.take(x, index[0, 0, 0], 2), lambda x: x[:, :, index[0, 0, 0]], [image]),
+        ("scatter", lambda x, s: kt.scatter(x, index, s, 2, "add"), lambda x, s: x.scatter_add(2, index, s), [image, tensor(2, 4, 5, 8)]),
+        ("sort", lambda x: kt.sort(x, 2)[0], lambda x: x.sort(2)[0], [image]),
+        ("topk", lambda x: kt.topk(x, 3)[0], lambda x: x.topk(3)[0], [image]),
+        ("concat", lambda a, b: kt.concat((a, b), 1), lambda a, b: torch.cat((a, b), 1), [image, tensor(2, 3, 9, 8)]),
+        ("split", lambda x: kt.split(x, (2, 7), 2)[1], lambda x: x.split((2, 7), 2)[1], [image]),
+        ("tril", kt.tril, torch.tril, [image]),
+        ("cumsum", lambda x: kt.cumsum(x, 2), lambda x: x.cumsum(2), [image]),
+        ("embedding", lambda w: kt.embedding(w, targets), lambda w: f.embedding(targets, w), [tensor(65, 32)]),
+        ("cross_entropy", lambda x: kt.cross_entropy(x, targets), lambda x: f.cross_entropy(x, targets), [tensor(33, 65)]),
+        ("group_norm", lambda x, w, b: kt.group_norm(x, 2, w, b), lambda x, w, b: f.group_norm(x, 2, w, b), [image, tensor(4), tensor(4)]),
+        ("batch_norm", lambda x, w, b: kt.batch_norm(x, w, b), lambda x, w, b: f.batch_norm(x, None, None, w, b, True), [image, tensor(4), tensor(4)]),
+        ("add_norm", lambda x, r, w: kt.add_norm(x, r, w)[0], lambda x, r, w: f.layer_norm(x + r, (8,), w), [image, tensor(2, 4, 9, 8), tensor(8)]),
+        ("variance", lambda x: kt.variance(x, (0, 2), alpha=1.0), lambda x: x.var((0, 2)), [image]),
+    ]
+    wrong = []
+    for name, ours, theirs, inputs in cases:
+        try:
+            gradient_case(name, ours, theirs, inputs, 1e-4)
+        except Exception as error:
+            wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
+    assert not wrong, "\n".join(wrong)
+
+
+@test
 def opcheck_on_the_gpu():
     x = tensor(8, 16, grad=True)
     for op, args in [(torch.ops.kiln.gelu.default, (x,)), (torch.ops.kiln.softmax.default, (x, -1, False)), (torch.ops.kiln.norm.default, (x, None, None, -1, True, 1e-5)),

@@ -58,7 +58,7 @@ class Op:
         self.sizes = {n: form for n, form in zip((n for _, n, _ in fields), _field_sizes(form, fields))}
 
     def packer(self, *names: str, fixed: dict[str, Any] | None = None) -> Any:
-        """A function that packs the description from the values of these fields, in this order; all others are zero, or fixed."""
+        """A function that packs the description from the values of these fields, in this order, a tuple for one with several; all others are zero, or fixed."""
         words: list[Any] = []
         at: dict[str, int] = {}
         for kind, name, extra in self.fields:
@@ -75,7 +75,10 @@ class Op:
         def pack(*values: Any) -> bytes:
             filled = words.copy()
             for place, value in zip(places, values):
-                filled[place] = value
+                if isinstance(value, tuple):
+                    filled[place : place + len(value)] = value
+                else:
+                    filled[place] = value
             return self.pack(*filled)
 
         return pack

@@ -15,14 +15,20 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
 
 from . import _ops, _products, _reduce
-from ._conv import conv
-from ._more import cross_entropy, cumsum, dropout, embedding, group_norm, rope
+from ._images import adaptive_pool, average_pool, conv, conv_transposed, max_pool, pad, upsample
+from ._index import concat, embedding, gather, gather_nd, scatter, sort, split, take, topk
 from ._layers import Linear, Patch, attention_fits, patch, scaled_dot_product_attention
+from ._more import add_norm, batch_norm, cross_entropy, cumsum, dropout, group_norm, rope, tril, triu
 from ._quantised import QuantisedLinear, dequantise_weights, pack_int4, quantise_weights, quantised_linear, quantised_qkv, w8a8_linear
 from ._user import op
 
-__all__ = ["Linear", "Patch", "QuantisedLinear", "attention", "attention_fits", "conv", "cross_entropy", "cumsum", "dequantise_weights", "dropout", "embedding", "group_norm", "layer_norm", "linear", "log_softmax", "matmul", "norm", "op", "pack_int4", "patch", "quantise_weights",
-           "quantised_linear", "quantised_qkv", "rms_norm", "rope", "scaled_dot_product_attention", "softmax", "w8a8_linear"]  # fmt: skip
+__all__ = [
+    "Linear", "Patch", "QuantisedLinear", "adaptive_pool", "add_norm", "attention", "attention_fits", "average_pool", "batch_norm", "concat",
+    "conv", "conv_transposed", "cross_entropy", "cumsum", "dequantise_weights", "dropout", "embedding", "gather", "gather_nd", "group_norm",
+    "layer_norm", "linear", "log_softmax", "matmul", "max_pool", "norm", "op", "pack_int4", "pad", "patch", "quantise_weights",
+    "quantised_linear", "quantised_qkv", "rms_norm", "rope", "scaled_dot_product_attention", "scatter", "softmax", "sort", "split", "take",
+    "topk", "tril", "triu", "upsample", "w8a8_linear",
+]  # fmt: skip
 _registered = _torch.ops.kiln
 
 

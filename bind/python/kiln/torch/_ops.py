@@ -191,7 +191,7 @@ def _norm_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _norm_gradient(ctx: Any, grad: Any) -> Any:
     x, weight = ctx.saved_tensors
-    _, want_weight, want_bias = wanted(ctx, 3)
+    want_weight, want_bias = wanted(ctx, 3)[1:]
     dx, dw, db = registered.norm_backward.default(x, weight, grad, ctx.axis, ctx.is_rms, ctx.eps, want_weight, want_bias)
     return dx, dw if want_weight else None, db if want_bias else None, None, None, None
 
