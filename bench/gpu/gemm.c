@@ -8,19 +8,19 @@
 // the generator filled. The plain candidate waits for the kernel before it, "chained" is what
 // kiln_matmul does on its own, "early" that with constant weights. --skinny: few rows of a, many
 // weights. --brief: shorter batches of small products. --ways: tiles of our kernel to time beside
-// its own choice: s swapped, p ping-pong, kN split along K, rN stages, gN rows of tiles in a group,
-// n3x128 three narrow columns, w waiting for the kernel before, e with weights read early. --sweep
-// tries every tile and takes the fastest; --keep leaves the problems that are not measured as the
-// result file has them; --quick only checks, --unchecked does not. -v names the kernels, and tells
-// how the rounds scatter. No problem begins after --seconds; without a choice of problems that is
-// 550.
-// Every candidate is a graph of launches over buffers that together exceed the cache; each is
-// launched once right before it is timed. Theirs ("library") is the fastest of cuBLAS, cuBLASLt's
-// first proposal and, "tuned", the one of its others that was fastest in a short run; "default" is
-// the faster of the first two, what they choose on their own. A time is the mean of the middle half
-// of the rounds, a ratio that of theirs over that of ours. From 5120 on kiln_matmul does not start
-// early: one measurement is both rows. The kernels for other targets come after the rounds: while
-// they run the card cools, and whatever is timed next would have a faster clock than its rivals.
+// its own choice: s swapped, p ping-pong, kN split along K, cN parts of it, rN stages, gN rows of
+// tiles in a group, n3x128 three narrow columns, w waiting for the kernel before, e with weights
+// read early. --sweep tries every tile and takes the fastest; --keep leaves the problems that are
+// not measured as the result file has them; --quick only checks, --unchecked does not. -v names the
+// kernels, and tells how the rounds scatter. No problem begins after --seconds; without a choice of
+// problems that is 550. Every candidate is a graph of launches over buffers that together exceed
+// the cache; each is launched once right before it is timed. Theirs ("library") is the fastest of
+// cuBLAS, cuBLASLt's first proposal and, "tuned", the one of its others that was fastest in a short
+// run; "default" is the faster of the first two, what they choose on their own. A time is the mean
+// of the middle half of the rounds, a ratio that of theirs over that of ours. From 5120 on
+// kiln_matmul does not start early: one measurement is both rows. The kernels for other targets
+// come after the rounds: while they run the card cools, and whatever is timed next would have a
+// faster clock than its rivals.
 #include "bench/gpu/gemm.h"
 
 #include <math.h>
@@ -199,6 +199,7 @@ static bool read_way(const char *s, kiln_matmul_desc *way)
         else if (*s == 'e')
             way->b_is_constant = true;
         else if (sscanf(s, "k%u%n", &more->split_k, &used) < 1 &&
+                 sscanf(s, "c%u%n", &more->parts, &used) < 1 &&
                  sscanf(s, "g%u%n", &more->group, &used) < 1 &&
                  sscanf(s, "r%u%n", &more->stages, &used) < 1 &&
                  sscanf(s, "n%ux%u%n", &more->narrow_columns, &more->narrow_n, &used) < 2)

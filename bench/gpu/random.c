@@ -2,7 +2,7 @@
 // one process, in turns.
 //
 //     random [--count 200] [--seed 1] [--seconds 550] [--rounds 5] [--class eight] [--only bf16]
-//            [--sizes 8x28672x4096,100x100x30000] [--layout nt] [--unchecked]
+//            [--sizes 8x28672x4096,100x100x30000] [--layout nt] [--also] [--unchecked]
 // Sides are log-uniform from 1 to 32768; what takes more than the pools or too long is drawn again.
 // Of three shapes one has sides that are multiples of 64 ("whole"), one multiples of 8 ("eight"),
 // one of anything ("odd"). Types and layouts change from shape to shape. --sizes takes these
@@ -45,7 +45,8 @@ typedef struct bench {
     int sets, rounds;
     uint64_t state; // of the random numbers
     double deadline;
-    bool is_unchecked;
+    bool is_unchecked, is_also;
+    kiln_matmul_desc way; // of ours: kernel and tile
     double logarithms[CLASSES + 1], worst[CLASSES + 1];
     int counts[CLASSES + 1], below[CLASSES + 1];
 } bench;
@@ -149,6 +150,10 @@ static kiln_matmul_desc desc_of(const bench *b, const gemm_set *s)
         .b = view_of(s->b, s->b_first, p->b_mn ? p->k : p->n, p->b_mn ? p->n : p->k, !p->b_mn),
         .out = view_of(s->c, s->c_first, p->m, p->n, false),
         .is_tf32 = p->type == GEMM_TF32,
+        .kernel = b->way.kernel,
+        .tile_m = b->way.tile_m,
+        .tile_n = b->way.tile_n,
+        .sm90 = b->way.sm90,
         .stream = b->stream};
 }
 
@@ -286,6 +291,35 @@ static void choice_of(bench *b, char *out, size_t size)
              choice);
 }
 
+// Other ways to do it, for the model of what they cost.
+static void time_others(bench *b)
+{
+    const gemm_problem *p = &b->p;
+    bool has_few_rows = p->m <= 32, has_few_columns = p->n <= 32;
+    kiln_matmul_desc ways[8] = {{.kernel = KILN_MATMUL_SM90}, {.kernel = KILN_MATMUL_PORTABLE}};
+    size_t count = 2;
+    for (uint32_t parts = 1; parts <= 64; parts *= 4)
+        ways[count++] = (kiln_matmul_desc){.kernel = KILN_MATMUL_PORTABLE,
+                                           .tile_m = has_few_rows      ? 16
+                                                     : has_few_columns ? 128
+                                                                       : 64,
+                                           .tile_n = has_few_rows      ? 128
+                                                     : has_few_columns ? 16
+                                                                       : 64,
+                                           .sm90 = {.parts = parts}};
+    for (size_t n = 0; n < count; n++) {
+        double us[RIVALS] = {0};
+        bool takes_part[RIVALS] = {true};
+        b->way = ways[n];
+        if (launch(b, KILN, 0)) {
+            times_of(b, takes_part, us);
+            printf("      %s %ux%u parts %u: %.2f us\n", n ? "portable" : "sm_90a", ways[n].tile_m,
+                   ways[n].tile_n, ways[n].sm90.parts, us[KILN]);
+        }
+    }
+    b->way = (kiln_matmul_desc){.kernel = KILN_MATMUL_BEST};
+}
+
 static void count_ratio(bench *b, int which, double ratio)
 {
     b->logarithms[which] += log(ratio);
@@ -328,6 +362,8 @@ static void run_problem(bench *b, class_of_sizes class)
         class_names[class], gemm_types[p->type].name, layout_name(p), p->m, p->n, p->k, us[KILN],
         us[best], rival_names[best], ratio, 2.0 * p->m * p->n * p->k / us[KILN] * 1e-6,
         bytes / us[KILN] * 1e-6, choice, bench_now() - began);
+    if (b->is_also && class == ODD && p->type != GEMM_TF32)
+        time_others(b);
     report_number(&b->r, ratio, "%s.%s.%s.%dx%dx%d.of_library", class_names[class],
                   gemm_types[p->type].name, layout_name(p), p->m, p->n, p->k);
     count_ratio(b, class, ratio);
@@ -408,6 +444,8 @@ int main(int argc, char **argv)
         const char *value = n + 1 < argc ? argv[n + 1] : "";
         if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
+        else if (!strcmp(argv[n], "--also"))
+            b.is_also = true;
         else if (!strcmp(argv[n], "--count"))
             count = atoi(value), n++;
         else if (!strcmp(argv[n], "--seed"))

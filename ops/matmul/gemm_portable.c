@@ -3,16 +3,17 @@
 //
 // Types: bf16, f16, s8, and e4m3, which becomes f16 on its way to shared memory (exactly). -D A_MN /
 // -D B_MN for operands stored [K,M] / [K,N]: their tiles stay that way, and the fragments' loads turn them.
+// -D PARTS: K is cut along the grid's z; each part stores sums of its own, which gemm_add.c adds.
 #include <kiln/kernel.h>
 
-tune(BM, 128, 32, 64);
-tune(BN, 128, 32, 64, 256);
-tune(WARPS_M, 2, 1);
+tune(BM, 128, 16, 32, 64);
+tune(BN, 128, 16, 32, 64, 256);
+tune(WARPS_M, 2, 1, 4);
 tune(WARPS_N, 4, 1, 2);
 tune(LINE, 64, 128); // bytes of a tile along K
 tune(GROUP, 8, 1, 16);
 tune(PAIRS, 1, 0);   // pairs of results are aligned: N, the stride and the address are even
-tune(ALIGNED, 1, 0); // lines of the operands start at multiples of 16 bytes
+tune(ALIGNED, 1, 0, 2); // 1: lines of the operands start at multiples of 16 bytes; 2: anywhere, sm_90
 tune(WHOLE, 0, 1);   // m, n and k are multiples of the tile's
 
 #include "gemm_common.h"
@@ -64,6 +65,7 @@ _Alignas(16) shared tile_t tiles[];
 // A thread's granules of an operand: the same place in every `step`-th of `lines` lines of `count` elements.
 typedef struct source {
     const in_t *at; // the first of the tile
+    u64 begin, end; // of the matrix, in memory: nothing is read outside
     u64 stride;
     u32 lines, count;  // of the matrix
     u32 line, element; // of the first granule
@@ -90,7 +92,9 @@ static source source_of(const in_t *x, bool is_mn, u32 size, u32 first, u32 exte
         element += first;
     else
         line += first;
-    return (source){x + (line * stride + element), stride, is_mn ? k : extent, is_mn ? extent : k, line, element, slot};
+    u32 lines = is_mn ? k : extent, count = is_mn ? extent : k;
+    u64 begin = (u64)x, end = lines ? begin + ((lines - 1) * stride + count) * sizeof(in_t) : begin;
+    return (source){x + (line * stride + element), begin, end, stride, lines, count, line, element, slot};
 }
 
 // Element e of a granule where it belongs in its words.
@@ -109,13 +113,40 @@ static u32x4 load_granule(const in_t *from, u32 count)
     return (u32x4){words[0], words[1], words[2], words[3]};
 }
 
+// Sixteen bytes that start anywhere, of the 32 aligned ones around them.
+static u32x4 shift_granule(const u8 *from)
+{
+    u32 skipped = (u32)((u64)from & 15), bits = skipped % 4 * 8;
+    const u32x4 *at = (const u32x4 *)(from - skipped);
+    u32x4 x = at[0], y = at[1];
+    u32 w[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (u32 i = 0; i < 6; i++)
+        w[i] = skipped & 8 ? w[i + 2] : w[i];
+#pragma unroll
+    for (u32 i = 0; i < 5; i++)
+        w[i] = skipped & 4 ? w[i + 1] : w[i];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        w[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
+    return (u32x4){w[0], w[1], w[2], w[3]};
+}
+
+static u32x4 load_any_granule(const in_t *from, u32 count, const source *x)
+{
+    u64 at = (u64)from & ~(u64)15;
+    if (ALIGNED == 2 && count >= GRANULE && at >= x->begin && at + 32 <= x->end)
+        return shift_granule((const u8 *)from);
+    return load_granule(from, count);
+}
+
 // The next tile; beyond K there are zeros, or anything when the tiles are WHOLE.
 static void load_tile(u32x4 *to, u32 count, source *x, bool is_mn, u32 size, bool is_last)
 {
     const in_t *from = x->at;
     u32 step = step_of(is_mn, size), line = x->line;
     u32 rest = x->count > x->element ? x->count - x->element : 0; // of a line
-    if (WHOLE || (ALIGNED && rest >= GRANULE && line + (count - 1) * step < x->lines)) {
+    if (WHOLE || (ALIGNED == 1 && rest >= GRANULE && line + (count - 1) * step < x->lines)) {
 #pragma unroll
         for (u32 i = 0; i < count; i++) {
             to[i] = *(const u32x4 *)from;
@@ -124,7 +155,7 @@ static void load_tile(u32x4 *to, u32 count, source *x, bool is_mn, u32 size, boo
     } else {
 #pragma unroll
         for (u32 i = 0; i < count; i++) {
-            to[i] = load_granule(from, line < x->lines ? rest : 0);
+            to[i] = load_any_granule(from, line < x->lines ? rest : 0, x);
             from += step * x->stride;
             line += step;
         }
@@ -189,6 +220,21 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                                 u64 out_batch)
 {
     u64 batch = block_y();
+#if defined(PARTS)
+    u32 part = block_z(), all = (k + DEPTH - 1) / DEPTH;
+    u32 begin = (u32)((u64)all * part / grid_dim_z()) * DEPTH;
+    u32 end = (u32)((u64)all * (part + 1) / grid_dim_z()) * DEPTH;
+    a += A_IS_MN ? begin * (u64)a_stride : begin;
+    b += B_IS_MN ? begin * (u64)b_stride : begin;
+    k = min(k, end) - begin;
+    batch = part;
+    a_batch = b_batch = 0;
+    out_batch = (u64)m * out_stride;
+#endif
+#if ALIGNED == 2
+    next_kernel_launch();
+    previous_kernel_wait();
+#endif
     u32x2 origin = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
     source x = source_of(a + batch * a_batch, A_IS_MN, BM, origin.x, m, k, a_stride, A_STRIDE);
     source y = source_of(b + batch * b_batch, B_IS_MN, BN, origin.y, n, k, b_stride, B_STRIDE);

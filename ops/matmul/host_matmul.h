@@ -127,6 +127,11 @@ uint32_t matmul_steps(const job *j);
 uint32_t matmul_lines(bool is_mn, uint32_t rows);
 // The tile that the description asks for, or the one that is expected to be the fastest.
 tile matmul_tile(const job *j);
+// About how many cycles the product takes with it, and the sums of parts to be added.
+uint64_t matmul_tile_cost(const job *j);
+uint64_t matmul_add_cost(const job *j, uint32_t parts);
+// Operands must come from memory once, and the result go there.
+uint64_t matmul_least_cycles(const job *j);
 // Whether the requested tile is possible.
 bool matmul_has_tile(const job *j);
 // Are a tile's results stored while the next tile is multiplied?
@@ -164,8 +169,21 @@ kiln_status matmul_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_bu
 // Why gemm_sm90.c cannot do it; NULL: it can.
 const char *matmul_sm90_obstacle(const job *j);
 kiln_status matmul_run_sm90(const job *j);
-// Is another kernel faster? Small products whose operands must be copied first.
-bool matmul_avoids_sm90(const job *j);
+// About how many cycles it takes, and whether operands are copied first.
+uint64_t matmul_sm90_cost(const job *j, bool *copies);
+// Sums of parts of K: their bytes (none for one part), the product that makes them, and the kernel
+// that adds them to the result of `j`.
+uint64_t matmul_part_bytes(const job *j, uint32_t parts);
+job matmul_job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, uint64_t offset);
+kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts);
+
+// --- host_loose.c
+// Is gemm_portable.c faster than gemm_sm90.c, for which operands must be copied?
+bool matmul_is_loose(const job *j);
+// Is that the form that the description's tile asks for?
+bool matmul_is_loose_tile(const job *j);
+kiln_status matmul_run_loose(const job *j);
+
 void matmul_set_loose(job *j);
 
 // --- matmul.c

@@ -370,13 +370,12 @@ static uint32_t part_pitch(const job *j)
     return (j->n + 3) / 4 * 4;
 }
 
-static uint64_t part_bytes(const job *j, const tile *t)
+uint64_t matmul_part_bytes(const job *j, uint32_t parts)
 {
-    return t->parts > 1 ? (uint64_t)t->parts * j->m * part_pitch(j) * 4 : 0;
+    return parts > 1 ? (uint64_t)parts * j->m * part_pitch(j) * 4 : 0;
 }
 
-// The product whose result is the parts' sums.
-static job job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, uint64_t offset)
+job matmul_job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, uint64_t offset)
 {
     job parts = *j;
     *plain = *j->desc;
@@ -393,7 +392,7 @@ static job job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, 
     return parts;
 }
 
-static kiln_status add_parts(const job *j, const matrix *sums, uint32_t parts)
+kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts)
 {
     enum { THREADS = 128 };
     const kiln_matmul_desc *d = j->desc;
@@ -426,7 +425,7 @@ static kiln_status add_parts(const job *j, const matrix *sums, uint32_t parts)
 static kiln_status run_one(const job *j, tile t)
 {
     uint64_t copies = copy_bytes(j, &j->a) + copy_bytes(j, &j->b),
-             bytes = copies + part_bytes(j, &t);
+             bytes = copies + matmul_part_bytes(j, t.parts);
     kiln_buffer *scratch = NULL;
     bool is_temporary = false;
     kiln_matmul_desc plain;
@@ -436,10 +435,10 @@ static kiln_status run_one(const job *j, tile t)
     if (!status && copies)
         status = pack(j, scratch, &inner);
     if (!status && t.parts > 1) {
-        job parts = job_of_parts(&inner, &plain, scratch, copies);
+        job parts = matmul_job_of_parts(&inner, &plain, scratch, copies);
         status = multiply(&parts, t);
         if (!status)
-            status = add_parts(j, &parts.out, t.parts);
+            status = matmul_add_parts(j, &parts.out, t.parts);
     } else if (!status) {
         status = multiply(&inner, t);
     }
@@ -472,15 +471,15 @@ static job with_row(const job *j)
     return row;
 }
 
-// Copies are a launch of their own, for each product of a batch.
-bool matmul_avoids_sm90(const job *j)
+// Cycles of a copy's launch, and bytes that it moves in one.
+enum { COPY_CYCLES = 2500, COPIED_PER_CYCLE = 1200 };
+
+uint64_t matmul_sm90_cost(const job *given, bool *copies)
 {
-    enum { TILE = 64, SHORT = 192, SMALL_OF_BATCH = 512 * 512 * 512 };
-    if (is_readable(j, &j->a) && is_readable(j, &j->b))
-        return false;
-    uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE);
-    return j->batch > 1 ? (double)j->m * j->n * j->depth < SMALL_OF_BATCH
-                        : tiles <= j->device->multiprocessors && j->depth <= SHORT;
+    const job j = with_row(given);
+    uint64_t bytes = copy_bytes(&j, &j.a) + copy_bytes(&j, &j.b);
+    *copies = bytes != 0;
+    return j.batch * (matmul_tile_cost(&j) + (bytes ? COPY_CYCLES + bytes / COPIED_PER_CYCLE : 0));
 }
 
 kiln_status matmul_run_sm90(const job *given)

@@ -298,12 +298,19 @@ enum {
     LEAST_GAIN = 7 // what is chosen otherwise stays unless this is faster by a 7th
 };
 
-// Operands must come from memory once.
-static uint64_t least_cycles(const job *j)
+uint64_t matmul_least_cycles(const job *j)
 {
     uint64_t operands = ((uint64_t)j->m + j->n) * j->depth * j->bytes,
              result = (uint64_t)j->m * j->n * j->out_bytes;
     return (operands + result) / MEMORY_PER_CYCLE + FILL_CYCLES;
+}
+
+uint64_t matmul_add_cost(const job *j, uint32_t parts)
+{
+    if (parts < 2)
+        return 0;
+    return ADD_CYCLES + (uint64_t)ceil_div(parts, ADDED_AT_ONCE) * ADD_WAIT_CYCLES +
+           (uint64_t)parts * j->m * j->n / ADDED_PER_CYCLE;
 }
 
 static uint64_t cost_of_shared(const job *j, const side s[2], const tile *t, uint32_t steps,
@@ -320,12 +327,9 @@ static uint64_t cost_of_shared(const job *j, const side s[2], const tile *t, uin
         out += EXCHANGE_CYCLES + numbers / EXCHANGED_PER_CYCLE;
     uint64_t cost = waves * (own * (multiply > load ? multiply : load) + FILL_CYCLES + out) +
                     (blocks < sms ? blocks : sms) * BLOCK_CYCLES;
-    uint64_t least = least_cycles(j);
+    uint64_t least = matmul_least_cycles(j);
     cost = cost > least ? cost : least;
-    if (t->parts > 1)
-        cost += ADD_CYCLES + (uint64_t)ceil_div(t->parts, ADDED_AT_ONCE) * ADD_WAIT_CYCLES +
-                (uint64_t)t->parts * j->m * j->n / ADDED_PER_CYCLE;
-    return cost;
+    return cost + matmul_add_cost(j, t->parts);
 }
 
 // Three stages and the tile of partial sums.
@@ -435,6 +439,20 @@ tile matmul_tile(const job *j)
     }
     tile t = is_skinny_job(j) ? pick_skinny_tile(j, steps, sms) : pick_tile(j, steps, sms);
     return pick_shared(j, t, steps, sms);
+}
+
+uint64_t matmul_tile_cost(const job *j)
+{
+    uint32_t sms = j->k->caps.is_emulated ? 132 : j->device->multiprocessors;
+    uint32_t steps = matmul_steps(j);
+    tile t = matmul_tile(j);
+    side s[2];
+    matmul_sides(j, t.is_swapped, s);
+    bool is_shared = t.split_k > 1 || t.parts > 1 || is_skinny_job(j);
+    uint64_t cost =
+        is_shared ? cost_of_shared(j, s, &t, steps, sms) : cost_of(j, s, &t, steps, sms);
+    uint64_t least = matmul_least_cycles(j);
+    return cost > least ? cost : least;
 }
 
 static bool is_power(uint32_t n, uint32_t most) // of two; or 0

@@ -437,15 +437,21 @@ static kiln_status run(const job *j)
     case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : matmul_run_sm90(j);
     case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
     case KILN_MATMUL_CPU: return no_cpu ? refuse(j, "cpu", no_cpu) : run_cpu(j);
-    case KILN_MATMUL_PORTABLE: is_portable = true; break;
+    case KILN_MATMUL_PORTABLE:
+        if (matmul_is_loose_tile(j))
+            return matmul_run_loose(j);
+        is_portable = true;
+        break;
     case KILN_MATMUL_BEST: break;
     }
     is_fast = is_fast && !is_portable;
-    return is_fast && !no_sm90 && !matmul_avoids_sm90(j) ? matmul_run_sm90(j)
-           : is_fast && !no_sm80                         ? run_sm80(j)
-           : is_fast && !no_cpu                          ? run_cpu(j)
-           : matmul_is_scattered(j)                      ? run_strided(j)
-                                                         : run_portable(j);
+    if (is_fast && matmul_is_loose(j))
+        return matmul_run_loose(j);
+    return is_fast && !no_sm90      ? matmul_run_sm90(j)
+           : is_fast && !no_sm80    ? run_sm80(j)
+           : is_fast && !no_cpu     ? run_cpu(j)
+           : matmul_is_scattered(j) ? run_strided(j)
+                                    : run_portable(j);
 }
 
 static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *list)

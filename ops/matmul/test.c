@@ -549,6 +549,40 @@ static void test_ways(kiln *k)
             }
 }
 
+// Small tiles of the portable kernel for rows that start anywhere, with and without parts of k.
+static void test_loose(kiln *k)
+{
+    static const uint32_t tiles[][3] = {{16, 64, 1},  {16, 128, 2}, {64, 16, 3},
+                                        {128, 16, 1}, {64, 64, 2},  {128, 128, 4}};
+    static const uint32_t sizes[][3] = {{5, 77, 261}, {67, 13, 331}, {16, 64, 256}};
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int layout = 0; layout < 4; layout++) {
+                test_case c = {.in = layout % 2 ? KILN_BF16 : KILN_F16,
+                               .out = layout == 3  ? KILN_F32
+                                      : layout % 2 ? KILN_BF16
+                                                   : KILN_F16,
+                               .m = sizes[s][0],
+                               .n = sizes[s][1],
+                               .k = sizes[s][2],
+                               .a_t = layout / 2,
+                               .b_t = layout % 2,
+                               .batch = 1,
+                               .epilogue = (kiln_epilogue)((t + s) % 5),
+                               .tile_m = tiles[t][0],
+                               .tile_n = tiles[t][1],
+                               .sm90 = {.parts = tiles[t][2]}};
+                if (!is_cuda && (t + s + (size_t)layout) % 2)
+                    continue;
+                for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                    data d;
+                    make_data(k, &c, &d, is_integer);
+                    test_kernel(k, &c, &d, KILN_MATMUL_PORTABLE, is_integer);
+                    free_data(&d);
+                }
+            }
+}
+
 // Products of products, each of which may start before the one before it ends: the same bits as one
 // after the other.
 static void test_chain(kiln *k)
@@ -704,11 +738,17 @@ static const struct {
     void (*run)(kiln *k);
     bool is_long; // left out on slow devices
 } parts[] = {
-    {"errors", test_errors, false},       {"sizes", test_sizes, false},
-    {"layouts", test_layouts, false},     {"whole", test_whole, false},
-    {"epilogues", test_epilogues, false}, {"strides", test_strides, false},
-    {"chain", test_chain, false},         {"ways", test_ways, true},
-    {"tiles", test_tiles, true},          {"narrow", test_narrow, false},
+    {"errors", test_errors, false},
+    {"sizes", test_sizes, false},
+    {"layouts", test_layouts, false},
+    {"whole", test_whole, false},
+    {"epilogues", test_epilogues, false},
+    {"strides", test_strides, false},
+    {"chain", test_chain, false},
+    {"loose", test_loose, false},
+    {"ways", test_ways, true},
+    {"tiles", test_tiles, true},
+    {"narrow", test_narrow, false},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,173 @@
+// Products of small or long and narrow operands whose rows do not begin at multiples of 16 bytes,
+// on sm_90 and later: gemm_portable.c reads them as they lie, in small tiles, where copying them
+// for gemm_sm90.c would take longer. K is cut into parts until the device is busy. Start reading at
+// matmul_run_loose, the last function.
+#include "ops/matmul/host_matmul.h"
+
+static const op_program gemm_portable = MATMUL_PROGRAM("ops/matmul/gemm_portable.c");
+
+enum {
+    LINE = 128,       // bytes of a tile along K
+    THREADS = 128,    // of a block
+    MOST_PARTS = 128, // of K
+    // The model, as in host_tile.c: cycles of a multiprocessor.
+    START_CYCLES = 2000,    // of a block, with its stores
+    STEP_CYCLES = 900,      // of a step along K: memory answers
+    PRODUCTS_PER_CYCLE = 6, // of a step, of all blocks of a multiprocessor: m * n of them
+    BYTES_PER_CYCLE = 28,   // that these read
+    MOST_BLOCKS = 5         // of a multiprocessor
+};
+
+typedef struct way {
+    uint32_t m, n, warps_m, warps_n;
+    uint32_t parts;
+} way;
+
+static const way ways[] = {{16, 64, 1, 4, 1},  {16, 128, 1, 4, 1}, {64, 16, 4, 1, 1},
+                           {128, 16, 4, 1, 1}, {64, 64, 2, 2, 1},  {128, 128, 2, 2, 1}};
+
+static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
+{
+    uint64_t sms = j->device->multiprocessors, own = ceil_div(steps, w->parts);
+    uint64_t blocks = (uint64_t)ceil_div(j->m, w->m) * ceil_div(j->n, w->n) * w->parts * j->batch;
+    uint64_t rounds = (blocks + sms * MOST_BLOCKS - 1) / (sms * MOST_BLOCKS);
+    uint64_t beside = rounds > 1 ? MOST_BLOCKS : (blocks + sms - 1) / sms;
+    uint64_t multiply = beside * w->m * w->n / PRODUCTS_PER_CYCLE,
+             load = beside * (w->m + w->n) * LINE / BYTES_PER_CYCLE, step = STEP_CYCLES;
+    step = multiply > step ? multiply : step;
+    step = load > step ? load : step;
+    uint64_t cost = rounds * (START_CYCLES + own * step), least = matmul_least_cycles(j) * j->batch;
+    return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
+}
+
+static way pick(const job *j, uint64_t *least)
+{
+    uint32_t steps = ceil_div(j->depth, LINE / j->bytes);
+    const kiln_matmul_desc *d = j->desc;
+    way best = ways[0];
+    *least = UINT64_MAX;
+    for (size_t n = 0; n < COUNT(ways) && d->tile_m; n++)
+        if (ways[n].m == d->tile_m && ways[n].n == d->tile_n) {
+            best = ways[n];
+            best.parts = d->sm90.parts ? d->sm90.parts : 1;
+            return best;
+        }
+    for (size_t n = 0; n < COUNT(ways); n++)
+        for (uint32_t parts = 1; parts <= MOST_PARTS && (parts == 1 || parts * 2 <= steps);
+             parts *= 2) {
+            way w = ways[n];
+            w.parts = parts;
+            uint64_t cost = cost_of(j, &w, steps);
+            if (cost < *least) {
+                *least = cost;
+                best = w;
+            }
+            if (j->batch > 1)
+                break;
+        }
+    return best;
+}
+
+static bool is_possible(const job *j)
+{
+    const kiln_caps *caps = &j->k->caps;
+    return j->bytes == 2 && j->depth && caps->has_nv && (!caps->sm || caps->sm >= 90) &&
+           !matmul_is_scattered(j);
+}
+
+bool matmul_is_loose_tile(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint32_t parts = d->sm90.parts;
+    bool is_listed = false;
+    for (size_t n = 0; n < COUNT(ways); n++)
+        is_listed |= ways[n].m == d->tile_m && ways[n].n == d->tile_n;
+    return is_listed && (parts || d->tile_m == 16 || d->tile_n == 16) && is_possible(j) &&
+           parts <= ceil_div(j->depth, LINE / j->bytes) && (parts <= 1 || j->batch == 1);
+}
+
+bool matmul_is_loose(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    bool copies;
+    if (!is_possible(j) || d->tile_m || d->tile_n || matmul_sm90_obstacle(j))
+        return false;
+    uint64_t own, other = matmul_sm90_cost(j, &copies);
+    pick(j, &own);
+    return copies && own < other;
+}
+
+static kiln_status multiply(const job *j, const way *w)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const op_kernel *kernel;
+    op_request r = {.program = &gemm_portable};
+    uint64_t address = j->out.buffer->address + j->out.first * j->out_bytes;
+    matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, &r);
+    op_set(&r, BM, w->m);
+    op_set(&r, BN, w->n);
+    op_set(&r, WARPS_M, w->warps_m);
+    op_set(&r, WARPS_N, w->warps_n);
+    op_set(&r, LINE, LINE);
+    op_set(&r, ALIGNED, 2);
+    op_set(&r, WHOLE, false);
+    op_set(&r, PARTS, w->parts > 1);
+    op_set(&r, PAIRS,
+           address % (2 * j->out_bytes) == 0 && j->n % 2 == 0 && j->out.stride % 2 == 0 &&
+               (j->batch == 1 || j->out.next % 2 == 0));
+    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    const uint32_t most = 65535; // blocks along y
+    uint64_t tiles = (uint64_t)ceil_div(j->m, w->m) * ceil_div(j->n, w->n);
+    if (!status && tiles > INT32_MAX)
+        return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
+                         (unsigned long long)tiles);
+    for (uint32_t first = 0; first < j->batch && !status; first += most) {
+        kiln_arg args[16] = {matmul_arg(&j->a, first), matmul_arg(&j->b, first),
+                             matmul_arg(&j->out, first)};
+        size_t count = 3;
+        if (d->epilogue != KILN_EPILOGUE_NONE)
+            args[count++] = matmul_arg(&j->bias, 0);
+        const uint64_t numbers[] = {j->m,          j->n,      j->depth,  j->a.stride, j->b.stride,
+                                    j->out.stride, j->a.next, j->b.next, j->out.next};
+        for (size_t i = 0; i < COUNT(numbers); i++)
+            args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, (int64_t)numbers[i]);
+        uint32_t rest = j->batch - first;
+        status = kiln_launch(
+            kernel->kernel,
+            &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < most ? rest : most, w->parts},
+                                .shared_bytes = kernel->shared_bytes,
+                                .args = args,
+                                .arg_count = count,
+                                .stream = d->stream,
+                                .overlaps_previous = !d->waits_for_previous});
+    }
+    return status;
+}
+
+kiln_status matmul_run_loose(const job *j)
+{
+    uint64_t cost, bytes;
+    way w = pick(j, &cost);
+    kiln_matmul_desc plain;
+    kiln_buffer *scratch = NULL;
+    bool is_temporary = false;
+    if (j->list) {
+        j->list->at = AT_PORTABLE;
+        j->list->count = 1;
+        j->list->all[0] = (matmul_choice){w.m, w.n, {.parts = w.parts}};
+        return KILN_OK;
+    }
+    if (w.parts == 1)
+        return multiply(j, &w);
+    bytes = matmul_part_bytes(j, w.parts);
+    kiln_status status = matmul_scratch(j->k, j->desc->stream, bytes, &scratch, &is_temporary);
+    if (status)
+        return status;
+    job parts = matmul_job_of_parts(j, &plain, scratch, 0);
+    status = multiply(&parts, &w);
+    if (!status)
+        status = matmul_add_parts(j, &parts.out, w.parts);
+    if (is_temporary)
+        kiln_buffer_free(scratch);
+    return status;
+}
