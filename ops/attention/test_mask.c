@@ -220,7 +220,7 @@ static bool is_accurate(run *r, int t)
     size = fmax(size, 0.01 * (double)r->c.counts[t]);
     double error = size > 0 ? sqrt(off / size) : 0;
     // Rows of few keys: the gradient is a small difference, and out, rounded, is part of it.
-    double bound = t >= DQ ? 2 * r->c.type.bound : r->c.type.bound;
+    double bound = t >= DQ ? 3 * r->c.type.bound : r->c.type.bound;
     bool is_good =
         got && error < bound && is_only_view(&r->c, t) && (t != LSE || is_lse_right(r, got));
     if (!is_good) {

@@ -64,7 +64,12 @@ static f32 epilogue(f32 x, f32 bias)
 {
     x += bias;
 #if defined(EPILOGUE_bias_gelu)
-    return 0.5f * x * (1.0f + fast_tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+    f32 inner = 0.7978845608f * (x + 0.044715f * x * x * x);
+#if defined(OUT_f32) // keeps what the hardware's tanh would lose
+    return 0.5f * x * (1.0f + tanh(inner));
+#else
+    return 0.5f * x * (1.0f + fast_tanh(inner));
+#endif
 #elif defined(EPILOGUE_bias_relu)
     return max(x, 0.0f);
 #elif defined(EPILOGUE_bias_silu)

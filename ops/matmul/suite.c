@@ -42,7 +42,7 @@ static op_tensor matrix(const char *name, kiln_type type, shape s, bool is_batch
                    .low = is_integer ? -100 : -1,
                    .high = is_integer ? 100 : 1,
                    .is_integer = is_integer,
-                   .tolerance = 16 + (double)s.k / 4};
+                   .tolerance = 16 + (double)s.k / 2};
     uint64_t *to = t.sizes;
     if (is_batched)
         *to++ = s.batch;

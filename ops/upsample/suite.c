@@ -21,7 +21,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                          .high = 3,
                          .is_integer = !is_float,
                          .has_gradient = is_float,
-                         .tolerance = 32};
+                         .tolerance = 64};
     out[OUT] = out[X];
     for (uint32_t d = 0; d < c->rank; d++) {
         out[X].sizes[d] = c->sizes[d];
