@@ -227,6 +227,8 @@ def gradients_of_images_indices_and_norms():
         ("group_norm", lambda x, w, b: kt.group_norm(x, 2, w, b), lambda x, w, b: f.group_norm(x, 2, w, b), [image, tensor(4), tensor(4)]),
         ("batch_norm", lambda x, w, b: kt.batch_norm(x, w, b), lambda x, w, b: f.batch_norm(x, None, None, w, b, True), [image, tensor(4), tensor(4)]),
         ("add_norm", lambda x, r, w: kt.add_norm(x, r, w)[0], lambda x, r, w: f.layer_norm(x + r, (8,), w), [image, tensor(2, 4, 9, 8), tensor(8)]),
+        ("fuse", kt.fuse(lambda x, b: (x + b).gelu() * x), lambda x, b: f.gelu(x + b) * x, [image, tensor(8)]),
+        ("fuse with a sum", kt.fuse(lambda x, b: (x * b).reduce("sum", axis=-1)), lambda x, b: (x * b).sum(-1), [image, tensor(8)]),
         ("variance", lambda x: kt.variance(x, (0, 2), alpha=1.0), lambda x: x.var((0, 2)), [image]),
     ]
     wrong = []

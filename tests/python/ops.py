@@ -332,5 +332,35 @@ def same_bits_on_every_device():
         assert function(x, device="cpu").tobytes() == function(x, device="interp").tobytes()
 
 
+@on_each_device
+def fused_functions(device):
+    """One kernel has the bits of its ops called one after the other."""
+    rng = numpy.random.default_rng(5)
+    x, b = rng.standard_normal((4, 6)).astype("f4"), rng.standard_normal(6).astype("f4")
+    shifted = kiln.fuse(lambda x, b, s: ops.gelu(x + b) * s - 1.0, "shifted")
+    one = {"device": device}
+    want = ops.sub(ops.mul(ops.gelu(ops.add(x, b, **one), **one), 2.5, **one), 1.0, **one)
+    assert shifted(x, b, 2.5, **one).tobytes() == want.tobytes() and shifted(x, b, 3.0, **one).tobytes() != want.tobytes()
+    assert shifted(x[::2, ::3].T, b[:1], 2.5, **one).shape == (2, 2) and shifted(x[:0], b, 1, **one).shape == (0, 6)
+    many = kiln.fuse(lambda x, b: (x * b, (x * b).reduce("sum", axis=-1), abs(x).reduce("max", axis=1, keepdims=True), x < b, (1 - x).leaky_relu(alpha=0.5)))
+    product, total, most, less, leaky = many(x, b, **one)
+    assert (product == x * b).all() and numpy.allclose(total, (x * b).sum(-1), atol=1e-5) and (most == abs(x).max(1, keepdims=True)).all()
+    assert less.dtype == bool and (less == (x < b)).all() and numpy.allclose(leaky, numpy.where(x < 1, 1 - x, (1 - x) / 2))
+    whole = numpy.empty((), "f4")
+    assert kiln.fuse(lambda x: x.square().reduce("mean"))(x, out=whole, **one) is whole and numpy.allclose(whole, (x * x).mean())
+    half = kiln.fuse(lambda x: x.to("f16").to("f32") * 1.0)(x, **one)
+    assert (half == x.astype("f2").astype("f4")).all()
+    raises(kiln.TypeMismatch, ["shifted", "argument 1", "str"], shifted, x, "b", 1.0)
+    raises(kiln.ArgumentError, ["shifted", "[4, 6]", "[5]"], shifted, x, b[:5], 1.0)
+    raises(kiln.ArgumentError, ["shifted", "no argument is an array"], shifted, 1.0, 2.0, 3.0)
+    raises(kiln.TypeMismatch, ["fuse", "result 0", "float"], kiln.fuse(lambda x: 1.0), x)
+    raises(kiln.TypeMismatch, ["fuse", "add", "'b'", "ndarray"], kiln.fuse(lambda x: ops.add(x, b)), x)
+    raises(kiln.ArgumentError, ["where"], kiln.fuse(lambda x: x if x > 0 else -x), x)
+    raises(kiln.ArgumentError, ["median", "mean"], kiln.fuse(lambda x: x.reduce("median")), x)
+    raises(kiln.ArgumentError, ["same axes"], kiln.fuse(lambda x: (x.reduce("sum", 0), x.reduce("sum", 1))), x)
+    raises(kiln.ArgumentError, ["fuse", "add"], kiln.fuse(lambda x, y: x + y), x, x.astype("f8"))
+    raises(AttributeError, ["matmul", "elementwise"], kiln.fuse(lambda x: x.matmul(x)), x)
+
+
 if __name__ == "__main__":
     run("python-ops")

@@ -226,5 +226,30 @@ def norms_of_channels_and_sums():
     raises(kiln.ArgumentError, ["cross_entropy", "reduction='none'", "rows"], kt.cross_entropy, x, torch.zeros(4, 3, dtype=torch.int64), reduction="none")
 
 
+@test
+def fused_functions():
+    x, g = torch.randn(3, 4), torch.randn(4)
+    swiglu = kt.fuse(lambda x, gate, scale=1.0: gate.silu() * x * scale, "swiglu")
+    for named in ((), (0.5,), (-0.0,), (0.0,)):
+        same(lambda x, g: swiglu(x, g, *named), lambda x, g: F.silu(g) * x * (named[0] if named else 1.0), x, g)
+    assert torch.signbit(swiglu(x.abs(), g.abs(), -0.0)).all() and not torch.signbit(swiglu(x.abs(), g.abs(), 0.0)).any()
+    gradients(lambda x, g: swiglu(x, g, 0.5), tensor(3, 4, dtype=torch.float64), tensor(4, dtype=torch.float64))
+    check(swiglu.op, x.clone().requires_grad_(), g.clone().requires_grad_(), 0.5)
+    assert swiglu(x.bfloat16(), g.bfloat16()).dtype == torch.bfloat16 and swiglu(x.t(), g[:3]).shape == (4, 3)
+    many = kt.fuse(lambda x, b: ((x + b).tanh(), (x * b).reduce("mean", axis=-1), (x * x).reduce("sum", axis=1, keepdims=True), x < b))
+    assert not many(x.clone().requires_grad_(), g)[3].requires_grad and torch.equal(many(x, g)[3], x < g)
+    for n, theirs in enumerate((lambda x, b: (x + b).tanh(), lambda x, b: (x * b).mean(-1))):
+        same(lambda x, b: many(x, b)[n], theirs, x, g)
+    gradients(lambda x, b: many(x, b)[:3], tensor(3, 4, dtype=torch.float64), tensor(4, dtype=torch.float64))
+    check(many.op, x.clone().requires_grad_(), g.clone().requires_grad_())
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, g: swiglu(x, g).sum(), fullgraph=True, backend="aot_eager")
+    same(compiled, lambda x, g: (F.silu(g) * x).sum(), x, g)
+    most = kt.fuse(lambda x: x.reduce("max", 0), "most")
+    raises(kiln.ArgumentError, ["most", "'max'", "mean"], lambda: most(x.clone().requires_grad_()).sum().backward())
+    raises(kiln.ArgumentError, ["swiglu", "[3, 4]", "[3]"], swiglu, x, g[:3])
+    raises(kiln.ArgumentError, ["fuse", "'rest'", "fixed number"], kt.fuse, lambda *rest: rest[0])
+
+
 if __name__ == "__main__":
     run("python-torch-more")

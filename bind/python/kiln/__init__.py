@@ -15,6 +15,7 @@ from ._array import Array, array, empty, from_dlpack, zeros
 from ._device import Device, Stream, devices
 from ._device import shared_device as device
 from ._errors import ArgumentError, CompileError, Diagnostic, Error, Finding, KernelError, NotFound, OutOfMemory, TypeMismatch, Unsupported
+from ._fuse import fuse
 from ._library import program
 from ._module import Kernel, Module, compile
 from ._tools import Timing, Tuned, bench, check, show, tune
@@ -22,7 +23,7 @@ from ._tools import Timing, Tuned, bench, check, show, tune
 __version__ = _abi.VERSION
 __all__ = [
     "ArgumentError", "Array", "CompileError", "Device", "Diagnostic", "Error", "Finding", "Kernel", "KernelError", "Module", "NotFound", "OutOfMemory",
-    "Stream", "Timing", "Tuned", "TypeMismatch", "Unsupported", "array", "bench", "check", "compile", "device", "devices", "empty", "from_dlpack", "ops",
+    "Stream", "Timing", "Tuned", "TypeMismatch", "Unsupported", "array", "bench", "check", "compile", "device", "devices", "empty", "from_dlpack", "fuse", "ops",
     "program", "show", "sync", "tune", "zeros",
 ]  # fmt: skip
 

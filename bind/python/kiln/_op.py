@@ -70,7 +70,8 @@ class Op:
             words += [NO_VIEW if is_view else bytes(self.sizes[name]) if kind == "zeros" else False if kind == "bool" else 0] * count
         places = [at[name] for name in names]
         for name, value in (fixed or {}).items():
-            words[at[name]] = value
+            many = value if isinstance(value, tuple) else (value,)
+            words[at[name] : at[name] + len(many)] = many
 
         def pack(*values: Any) -> bytes:
             filled = words.copy()
@@ -324,6 +325,10 @@ def _constant(kind: int, value: Any, like: Described) -> Described:
 
 def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float, beta: float, out: Any, dtype: Any, stream: Any, device: Any) -> Any:
     call = _NAMES[number]
+    if any(hasattr(value, "_is_node") for value in operands):  # within kiln.fuse
+        from ._fuse import apply
+
+        return apply(call, operands, alpha, beta)
     arrays, kind = _operands(call, form, operands)
     _no_gradient(call, [("abc"[n], one.source) for n, one in enumerate(arrays)])
     like = next(one for one, value in zip(arrays, operands) if not isinstance(value, (bool, int, float)))

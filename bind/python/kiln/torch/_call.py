@@ -75,7 +75,8 @@ class Call:
     def __init__(self, op: Op, call: str, views: str, numbers: str = "", *, workspace: str = "", unit: Any = torch.float32, fixed: Any = ()) -> None:
         self.function, self.call, self.names = op.function, call, views.split()
         self.numbers = numbers.split()
-        self.floats = [self.numbers.index(name) for kind, name, _ in op.fields if kind == "float" and name in self.numbers]
+        self.floats = [self.numbers.index(name) for kind, name, _ in op.fields if (kind == "float" or name == "parameters") and name in self.numbers]
+        self.keep: Any = None  # what the description points to
         self.pack = op.packer(*self.names, *self.numbers, "stream", *(["workspace"] if workspace else []), fixed=dict(fixed))
         self.query = getattr(library, workspace) if workspace else None
         self.unit = unit
@@ -89,7 +90,7 @@ class Call:
         stream = _raw_stream(index) if index >= 0 else 0
         key: Any = [self, stream, numbers]
         for at in self.floats:
-            if numbers[at] == 0:
+            if numbers[at] == 0 or type(numbers[at]) is tuple:
                 key[2] = repr(numbers)  # 0.0 == -0.0, but they are not the same number
         for t in tensors:
             if t is None:

@@ -15,13 +15,16 @@ from .._errors import ArgumentError
 _C: Any = torch._C
 lib = torch.library.Library("kiln", "DEF")
 registered = torch.ops.kiln
-_is_plain: dict[int, bool] = {}  # by the bits of a set of dispatch keys: the kernel comes next
+_is_plain: dict[int, bool] = {}  # by the bits of a set of dispatch keys
 _BELOW = _C._dispatch_keyset_full_after(_C.DispatchKey.ADInplaceOrView)
 _KERNELS = (_C.DispatchKey.CPU, _C.DispatchKey.CUDA)
 
 
-def _learn(keys: Any) -> bool:
-    found = _is_plain[keys.raw_repr()] = (keys & _BELOW).highestPriorityTypeId() in _KERNELS
+def _kernel_is_next(keys: Any) -> bool:
+    bits = keys.raw_repr()
+    found = _is_plain.get(bits)
+    if found is None:
+        found = _is_plain[bits] = (keys & _BELOW).highestPriorityTypeId() in _KERNELS
     return found
 
 
@@ -55,11 +58,10 @@ def _autograd(op: Any, name: str, kernel: Callable[..., Any], backward: Callable
     """The kernel of the key Autograd. The dispatcher leaves out trailing arguments that have their default value: `setup` gets them all."""
     defaults = tuple(a.default_value if a.has_default_value() else None for a in op._schema.arguments)
     is_grad_enabled, any_requires_grad, after, below_autograd = _C.is_grad_enabled, _C._any_requires_grad, _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
-    plain = _is_plain.get
 
     def forward(ctx: Any, keys: Any, *args: Any) -> Any:
         with below_autograd():
-            result = op.redispatch(keys & after, *args)
+            result = kernel(*args) if _kernel_is_next(keys) else op.redispatch(keys & after, *args)
         if setup is not None:
             setup(ctx, args + defaults[len(args) :], result)
         return result
@@ -74,8 +76,7 @@ def _autograd(op: Any, name: str, kernel: Callable[..., Any], backward: Callable
     def autograd(keys: Any, *args: Any) -> Any:
         if is_grad_enabled() and any_requires_grad(*args):
             return apply(keys, *args)
-        is_plain = plain(keys.raw_repr())
-        if is_plain or is_plain is None and _learn(keys):
+        if _kernel_is_next(keys):
             return kernel(*args)
         with below_autograd():
             return op.redispatch(keys & after, *args)
