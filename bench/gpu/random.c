@@ -320,7 +320,7 @@ static void time_others(bench *b)
     b->way = (kiln_matmul_desc){.kernel = KILN_MATMUL_BEST};
 }
 
-static void count_ratio(bench *b, int which, double ratio)
+static void count_ratio(bench *b, size_t which, double ratio)
 {
     b->logarithms[which] += log(ratio);
     b->worst[which] = b->counts[which] ? fmin(b->worst[which], ratio) : ratio;
