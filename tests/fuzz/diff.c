@@ -9,7 +9,8 @@
 // The profiles (profile.c) take turns, a batch each; every job works on batches of its own. The
 // judges, compilers of the host, take turns with the rounds; those that are not here are left out.
 // A kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print
-// as text alone. One kernel in N (--validate, 20) is also run after each pass, and so is every
+// as text alone. One kernel in N (--cpu-share, 200), chosen by its seed, is compiled by the cpu
+// device's C compiler; one in N (--validate, 20) is also run after each pass, and so is every
 // kernel whose optimised result is wrong, which names the pass. A finding is made smaller
 // (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
 // the source tree. FILE adds up the results of runs (results.h), written once a minute and when the
@@ -41,7 +42,7 @@ static struct options {
     const char *keep, *work, *json, *devices, *profiles, *judges;
     bool print, resume;
 } options = {.batch = 100,
-             .cpu_share = 100,
+             .cpu_share = 200,
              .shrink = 120,
              .most = 20,
              .validate = 20,
@@ -129,11 +130,11 @@ static unsigned long long now_ms(void)
     return (unsigned long long)t.tv_sec * 1000 + (unsigned long long)t.tv_nsec / 1000000;
 }
 
-static void run_batch(const fuzz_setup *setup, unsigned which, unsigned long long seed,
-                      unsigned count)
+static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed, unsigned count)
 {
     const fuzz_profile *p = profiles[which];
     unsigned long long began = now_ms();
+    setup->seed = seed;
     char **programs = calloc(count, sizeof *programs);
     fuzz_verdict *verdicts = calloc(count, sizeof *verdicts);
     unsigned made = 0, bad = 0;

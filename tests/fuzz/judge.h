@@ -29,7 +29,8 @@ typedef struct fuzz_setup {
     const char *host; // the host's compiler: gcc or clang
     fuzz_way ways[FUZZ_MAX_WAYS];
     int way_count;
-    unsigned validate; // one in so many kernels is run after each pass, too; 0: none
+    unsigned validate;       // one in so many kernels is run after each pass, too; 0: none
+    unsigned long long seed; // of the first program: which ones are among those many
 } fuzz_setup;
 
 typedef struct fuzz_verdict {

@@ -158,6 +158,8 @@ char *shrink(const fuzz_setup *setup, const char *text, const fuzz_verdict *verd
     if (verdict->way > 0)
         s.setup.ways[s.setup.way_count++] = setup->ways[0];
     s.setup.ways[s.setup.way_count++] = setup->ways[verdict->way];
+    for (int i = 0; i < s.setup.way_count; i++)
+        s.setup.ways[i].share = 1;
     lines l = split(text);
     char *skip = calloc(1, (size_t)l.count + 1), *result = NULL;
     if (l.at && skip)
