@@ -146,6 +146,29 @@ static void emit(job *j)
         j->outcome->emitted = (str){code.at, code.len};
 }
 
+// What the target's code calls, which is Kiln C, too.
+static void add_library(job *j)
+{
+    const backend *b = front_target(&j->options->front)->backend;
+    const char *source = b && b->library ? b->library(j->m, j->a) : NULL;
+    if (!source)
+        return;
+    compile_outcome *made = calloc(1, sizeof *made);
+    if (!made)
+        bug_out_of_memory();
+    j->outcome->library = made;
+    *made = compile_run(&(compile_options){.path = "<kiln/host>",
+                                           .source = source,
+                                           .front = {.target = j->options->front.target},
+                                           .level = 2,
+                                           .no_remarks = true});
+    if (made->status == KILN_E_NO_MEMORY)
+        bug_out_of_memory();
+    if (made->status)
+        bug("the code of host calls: %s", made->log);
+    j->m->library = made->ir;
+}
+
 // The compiler. Its outcome is in the diagnostics, or in outcome->status when that is set.
 static void compile(job *j)
 {
@@ -175,6 +198,7 @@ static void compile(job *j)
     const char *wrong = ir_verify_module(j->m, j->a);
     if (wrong)
         bug("after all passes: %s", wrong);
+    add_library(j);
     stage_done(j, STAGE_PASSES, "final");
     if (o->backend)
         emit(j);
@@ -293,6 +317,9 @@ void compile_outcome_free(compile_outcome *outcome)
 {
     free(outcome->log);
     free(outcome->file);
+    if (outcome->library)
+        compile_outcome_free(outcome->library);
+    free(outcome->library);
     arena_free(outcome->a);
     *outcome = (compile_outcome){.code = ""};
 }

@@ -53,8 +53,9 @@ typedef struct compile_outcome {
     // Of a compile that went well; all of it goes with compile_outcome_free.
     ir_module *ir; // optimised and verified
     source_map *sources;
-    str emitted; // the code; empty: no back end was given
-    arena *a;    // where they are
+    str emitted;                     // the code; empty: no back end was given
+    arena *a;                        // where they are
+    struct compile_outcome *library; // holds ir->library; NULL: there is none
 } compile_outcome;
 
 compile_outcome compile_run(const compile_options *options);

@@ -22,6 +22,9 @@ typedef struct backend {
     const char *suffix; // of a file with its code
     // Appends the code. False: a diagnostic says what the target lacks, and where it is used.
     bool (*emit)(const backend_job *job, text *out);
+    // Kiln C that the code of this module calls, compiled beside it (ir_module.library). NULL, or
+    // a result of NULL: there is none.
+    const char *(*library)(const ir_module *m, arena *a);
 } backend;
 
 extern const backend ptx_backend, cpu_backend, opencl_backend;
@@ -39,6 +42,9 @@ typedef struct ptx_options {
 // diagnostic says which feature the target lacks, and where it is used.
 bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,
               diags *ds, arena *scratch, text *out);
+
+// The functions that the calls of the host in `m` become; NULL: it makes none. (ptx/host.c)
+const char *ptx_library(const ir_module *m, arena *a);
 
 // Appends the C text of all kernels of `m` (or of `only`): lane operations, a function a kernel,
 // and the table that dev/cpu/cpu.h describes.

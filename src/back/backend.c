@@ -21,6 +21,6 @@ static bool emit_opencl(const backend_job *job, text *out)
                        job->scratch, out);
 }
 
-const backend ptx_backend = {"ptx", emit_ptx};
-const backend cpu_backend = {"c", emit_cpu};
-const backend opencl_backend = {"cl", emit_opencl};
+const backend ptx_backend = {"ptx", emit_ptx, ptx_library};
+const backend cpu_backend = {"c", emit_cpu, NULL};
+const backend opencl_backend = {"cl", emit_opencl, NULL};

@@ -16,6 +16,9 @@ typedef struct channel_header {
     uint32_t dropped;     // lines that found no room
     uint32_t fault_taken; // 0, then 1: a thread records a fault
     uint64_t fault;       // device address of a channel_fault
+    uint64_t calls;       // device address of a mailbox_calls (rt/channel/mailbox_call.h)
+    uint32_t first_call;  // number of the module's first function in mailboxes
+    uint32_t unused;
 } channel_header;
 
 typedef struct channel_line {
@@ -29,7 +32,7 @@ typedef struct channel_fault {
     uint32_t is_set;
     uint32_t site;
     uint32_t thread[3], block[3];
-    uint64_t values[2]; // IR_BOUNDS: byte offset, byte length
+    uint64_t values[2]; // IR_BOUNDS: byte offset, byte length; IR_HOST: the mailbox's status
 } channel_fault;
 
 // A place in the source that prints, asserts or traps; the site numbers index this list.

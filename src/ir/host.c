@@ -126,6 +126,24 @@ bool host_read(str spelled, host_shape *out)
     return !r.is_bad && out->signature.len;
 }
 
+host_rows host_rows_of(const host_shape *s)
+{
+    host_rows r = {.has_who = !str_starts(s->name, "kiln_io_")};
+    for (uint32_t k = 0; k < s->in_count; k++) {
+        const host_param *p = &s->params[s->in[k].param];
+        if (!host_is_counted(p->kind))
+            r.out += host_words(s->in[k].type);
+        else if (k == p->first)
+            r.counted++, r.out++;
+    }
+    for (uint32_t k = 0; k < s->out_count; k++)
+        r.in += host_words(s->out[k].type);
+    uint32_t place = r.counted ? 2 : 0;
+    r.out += (r.has_who ? 3 : 0) + place;
+    r.in = s->is_posted ? 0 : r.in + 1 + place;
+    return r;
+}
+
 void host_of_inst(const ir_func *f, const ir_inst *i, host_shape *out)
 {
     must(i->op == IR_HOST && i->aux < f->module->strings.len);

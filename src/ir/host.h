@@ -41,6 +41,23 @@ typedef struct host_shape {
     host_scalar out[HOST_SCALARS]; // per result
 } host_shape;
 
+// What of a call travels through a mailbox (rt/channel/mailbox_call.h), in words of 32 bits.
+// Request: the operands that are no pointers, numbers of 8 bytes as two words, counted bytes as
+// one; then who calls (thread x | y << 10 | z << 20, block x, block y | z << 16), which services do
+// not ask; then the place of counted bytes. Reply: a status, the results, the place.
+typedef struct host_rows {
+    uint32_t out, in; // words; `in` is 0 when nobody waits
+    uint32_t counted; // objects
+    bool has_who;
+} host_rows;
+// A frame has more room than any call needs. A site has several numbers: MAILBOX_SITE_CALL …
+enum { HOST_FRAME_WORDS = 56, HOST_MOST_COUNTED = 8, HOST_SITE_NUMBERS = 3 };
+host_rows host_rows_of(const host_shape *s);
+static inline uint32_t host_words(uint8_t of)
+{
+    return ir_type_size((ir_type)of) > 4 ? 2 : 1;
+}
+
 // False: this is no such text. The strings of `out` are slices of `spelled`.
 bool host_read(str spelled, host_shape *out);
 static inline bool host_is_counted(char kind)

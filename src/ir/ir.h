@@ -218,7 +218,8 @@ typedef struct ir_module {
     vec(ir_shared) shared;
     vec(ir_data) data;
     vec(str) strings;
-    vec(ir_named) constants; // enum constants at file scope, tunables
+    vec(ir_named) constants;         // enum constants at file scope, tunables
+    const struct ir_module *library; // what the target's code calls (back/back.h); NULL: nothing
 } ir_module;
 
 // --- tables

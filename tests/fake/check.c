@@ -3,7 +3,11 @@
 // Each case runs in a process of its own with its own FAKE_CUDA.
 //     check FAKE_LIBRARY
 #include "api.h"
+#include <kiln/hostcall.h>
+
+#include "back/channel.h"
 #include "dev/cuda/abi.h"
+#include "rt/channel/mailbox_call.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -550,6 +554,89 @@ static void foreign_memory(void)
     kiln_close(k);
 }
 
+// --- calls of the host: the fake GPU plays a lane with the functions that kernels get
+static const char calling[] =
+    "#include <kiln/kernel.h>\n"
+    "host i32 twice(i32 x);\n"
+    "host no_wait void tell(i32 x);\n"
+    "kernel block(64) void calls(i32 *x) { x[thread_x()] = twice(3); tell(5); }\n"
+    "kernel block(64) void quiet(i32 *x) { x[thread_x()] = 2; }\n";
+MAILBOX_CALL(call_twice, 4, 2, false)
+MAILBOX_SEND(call_tell, 4, 0, false)
+
+static int32_t heard, played, wrong_plays;
+
+static void play(const char *kernel, void **params)
+{
+    channel_header header;
+    uint64_t at;
+    if (strcmp(kernel, "calls") != 0)
+        return;
+    memcpy(&at, params[1], sizeof at); // behind the kernel's own parameters
+    memcpy(&header, (const void *)(uintptr_t)at, sizeof header);
+    const mailbox_calls *calls = (const mailbox_calls *)(uintptr_t)header.calls;
+    uint32_t frame[MAILBOX_ROWS] = {21, 7, 8, 9};
+    call_twice(calls, (uintptr_t)frame, header.first_call, 1);
+    wrong_plays += frame[0] != MAILBOX_OK || frame[1] != 42;
+    frame[0] = 5;
+    call_tell(calls, (uintptr_t)frame, header.first_call + MAILBOX_SITE, 2);
+    wrong_plays += frame[0] != MAILBOX_OK;
+    played++;
+}
+
+static void twice(void *user, const kiln_host_call *call)
+{
+    (void)user;
+    *(int32_t *)call->result = 2 * *(int32_t *)call->args[0];
+}
+static void tell(void *user, const kiln_host_call *call)
+{
+    *(int32_t *)user += *(int32_t *)call->args[0];
+}
+
+static void host_calls(void)
+{
+    char settings[64];
+    kiln_graph *g = NULL;
+    snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play);
+    setenv("FAKE_CUDA", settings, 1);
+    kiln *k = api_open("cuda");
+    kiln_module *m = api_compile(k, calling, 0), *n = api_compile(k, calling, 0);
+    kiln_buffer *x = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_I32, 64, &x));
+    kiln_arg args[1] = {kiln_arg_buffer(x)};
+    EXPECT(api_launch(api_kernel(m, "calls"), 1, 0, args, 1), KILN_E_LAUNCH, "K6046", "'twice'");
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "twice", .call = twice}));
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "tell", .call = tell, .user = &heard}));
+    for (int32_t round = 1; round <= 3; round++) {
+        CHECK(!api_launch(api_kernel(m, "quiet"), 5, 0, args, 1));
+        CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k));
+        CHECK(!api_launch(api_kernel(n, "calls"), 500, 0, args, 1) && !kiln_sync(k));
+        CHECK(played == 2 * round && heard == 10 * round && !wrong_plays);
+    }
+    kiln_module_free(n);
+    CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k) && heard == 35);
+    CHECK(!kiln_graph_new(k, &g));
+    kiln_launch_desc node = {.grid = {1}, .args = args, .arg_count = 1};
+    CHECK(!kiln_graph_add(g, api_kernel(m, "calls"), &node, NULL, 0, NULL));
+    CHECK(!kiln_graph_launch(g, NULL) && !kiln_sync(k));
+    kiln_close(k);
+}
+
+static void no_mapping(void)
+{
+    kiln *k = api_open("cuda");
+    kiln_module *m = api_compile(k, calling, 0);
+    kiln_buffer *x = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_I32, 64, &x));
+    kiln_arg args[1] = {kiln_arg_buffer(x)};
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "twice", .call = twice}));
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "tell", .call = tell, .user = &heard}));
+    EXPECT(api_launch(api_kernel(m, "calls"), 1, 0, args, 1), KILN_E_UNSUPPORTED, "K6047",
+           "does not map memory of the host");
+    kiln_close(k);
+}
+
 // --- all cases
 typedef struct fake_case {
     const char *name, *settings; // settings NULL: there is no library
@@ -566,6 +653,8 @@ static const fake_case cases[] = {
     {"second gpu", "gpus=1", second_gpu},
     {"two gpus", "gpus=2", two_gpus},
     {"foreign memory", "gpus=2", foreign_memory},
+    {"host calls", "", host_calls},
+    {"host calls without mapping", "nomap", no_mapping},
     {"plain use", "", plain_use},
     {"deep recursion", "", deep_recursion},
     {"without pools", "nopool", plain_use},

@@ -15,6 +15,8 @@
 //     nolink        the linker refuses, loading the text works
 //     launch=CODE   every launch is refused with that code
 //     fault=N       the N-th launch dies: every later call gives 700
+//     nomap         the GPU maps no host memory
+//     play=ADDRESS  every launch calls the function there, void (const char *kernel, void **params)
 //     clock         time between events: a microsecond for each block of the launches between them
 //                   (else it is always 1.5 ms)
 //
@@ -161,6 +163,7 @@ static cu_result fake_device_attribute(int *value, int attribute, cu_device d)
     case CU_ATTR_SHARED_PER_SM: *value = 233472; break;
     case CU_ATTR_CLUSTER: *value = sm >= 90; break;
     case CU_ATTR_MULTIPROCESSORS: *value = 132; break;
+    case CU_ATTR_CAN_MAP_HOST: *value = setting("nomap") ? 0 : 1; break;
     case CU_ATTR_POOLS: *value = setting("nopool") ? 0 : 1; break;
     case CU_ATTR_CLOCK_KHZ:
         note("ask", "clock", 0, 0);
@@ -550,7 +553,6 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
     (void)gz;
     (void)by;
     (void)bz;
-    (void)params;
     (void)extra;
     ALIVE();
     if ((int)shared > f->dynamic)
@@ -564,6 +566,8 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
         s->launches++;
     if (launches == number("fault", -1))
         is_dead = true;
+    if (setting("play"))
+        ((void (*)(const char *, void **))(uintptr_t)number("play", 0))(f->name, params);
     return CU_OK;
 }
 static cu_result fake_launch_ex(const cu_launch_config *c, cu_function f, void **params,

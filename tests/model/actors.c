@@ -89,7 +89,7 @@ static int32_t call_with_data(const mailbox_place *at, bool is_mine, uint32_t ki
 void model_warp(void *unused)
 {
     (void)unused;
-    mailbox_place at = {boxes, own, &dead, NULL, model_now.boxes, 0, 0, OVER_SILENCE};
+    mailbox_place at = {boxes, own, &dead, NULL, model_now.boxes, 0, 0, OVER_SILENCE, 0};
     at.patience = model_now.has_patience ? OVER_PATIENCE : 0;
     bool is_mine = model_now.mask >> word_lane() & 1;
     for (uint32_t n = 0; n < model_now.calls; n++) {

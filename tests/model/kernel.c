@@ -6,7 +6,7 @@
 
 static mailbox_place place_of(mailbox *boxes, u64 *own, const u64 *beat, u32 count)
 {
-    mailbox_place at = {boxes, own, own + count, beat, count, 0, 0, 20000000000};
+    mailbox_place at = {boxes, own, own + count, beat, count, 0, 0, 20000000000, 0};
     at.home = (block_x() * warp_count() + warp()) % count;
     return at;
 }

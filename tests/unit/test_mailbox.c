@@ -7,40 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/played.h"
 #include "tests/test.h"
 
-enum { BOXES = 4, WARPS = 4, LANES = 3, HOSTS = 2, MOST_CALLS = 400, DATA_WORDS = 8 };
-
-// --- the lanes of a warp are threads
-typedef struct played_warp {
-    pthread_barrier_t barrier;
-    uint32_t count;
-    uint64_t values[LANES];
-} played_warp;
-static _Thread_local played_warp *my_warp;
-static _Thread_local uint32_t my_lane;
-
-static void lanes_meet(void)
-{
-    if (my_warp->count > 1)
-        pthread_barrier_wait(&my_warp->barrier);
-}
-static uint64_t lanes_give(uint64_t value, uint32_t from) // from LANES: which values are not 0
-{
-    uint64_t result = 0;
-    my_warp->values[my_lane] = value;
-    lanes_meet();
-    for (uint32_t l = 0; l < my_warp->count; l++)
-        result |= (uint64_t)(my_warp->values[l] != 0) << l;
-    result = from < LANES ? my_warp->values[from] : result;
-    lanes_meet();
-    return result;
-}
-#define word_lane()        my_lane
-#define word_ballot(is)    ((uint32_t)lanes_give(is, LANES))
-#define word_all(is)       (lanes_give(!(is), LANES) == 0)
-#define word_from(v, from) ((__typeof__(v))lanes_give((uint64_t)(v), from))
-#define word_sync()        lanes_meet()
+enum { BOXES = 4, WARPS = 4, HOSTS = 2, MOST_CALLS = 400, DATA_WORDS = 8 };
 
 #include "rt/channel/mailbox_host.h"
 #include "rt/channel/mailbox_warp.h"
@@ -148,7 +118,7 @@ static void *lane_main(void *user)
     my_warp = a->warp;
     my_lane = a->lane;
     for (uint32_t n = 0; n < w->calls; n++) {
-        mailbox_place at = {w->boxes, w->own, &w->dead, w->beats, BOXES, 0, 0, w->silence};
+        mailbox_place at = {w->boxes, w->own, &w->dead, w->beats, BOXES, 0, 0, w->silence, 0};
         uint32_t id = a->index * MOST_CALLS + n, in[2] = {0, 0};
         uint32_t mask = draw(&random) | 1u << draw(&random) % my_warp->count;
         uint32_t function = ADD + draw(&random) % 3;

@@ -13,6 +13,8 @@ static const char *param_type(ir_type t)
 
 const char *ptx_label_of(ptx *p, const ir_func *f)
 {
+    if (p->is_library)
+        return str_format(p->scratch, "$%s", f->name);
     return f->is_kernel ? f->name : str_format(p->scratch, "$fn_%s", ptx_name(p, f->name));
 }
 

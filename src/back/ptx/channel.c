@@ -3,7 +3,7 @@
 // story and nothing is lost.
 #include "back/ptx/ptx.h"
 
-static const char *load_channel(ptx *p)
+const char *ptx_load_channel(ptx *p)
 {
     const char *raw = ptx_temp(p, RC_RD), *channel = ptx_temp(p, RC_RD);
     ptx_line(p, "ld.param.b64 %s, [%s_param_%u]", raw, p->label, p->f->params.len);
@@ -27,8 +27,8 @@ static void store_place(ptx *p, const char *at, uint32_t site)
 static void print(ptx *p, const ir_inst *i, uint32_t site)
 {
     uint32_t bytes = 32 + 8 * i->operand_count, end = ++p->next_label, drop = ++p->next_label;
-    const char *channel = load_channel(p), *capacity = ptx_temp(p, RC_R), *seen = ptx_temp(p, RC_R),
-               *position = ptx_temp(p, RC_R), *past = ptx_temp(p, RC_R),
+    const char *channel = ptx_load_channel(p), *capacity = ptx_temp(p, RC_R),
+               *seen = ptx_temp(p, RC_R), *position = ptx_temp(p, RC_R), *past = ptx_temp(p, RC_R),
                *full = ptx_temp(p, RC_PRED), *full2 = ptx_temp(p, RC_PRED),
                *ring = ptx_temp(p, RC_RD), *wide = ptx_temp(p, RC_RD), *at = ptx_temp(p, RC_RD),
                *ignored = ptx_temp(p, RC_R);
@@ -66,12 +66,11 @@ static void print(ptx *p, const ir_inst *i, uint32_t site)
     text_printf(&p->body, "$L%u:\n", end);
 }
 
-// `values` (or NULL) are the two numbers of a failed bounds check.
-static void fault(ptx *p, uint32_t site, const char *const *values)
+void ptx_fault(ptx *p, uint32_t site, const char *const *values)
 {
     uint32_t end = ++p->next_label;
-    const char *channel = load_channel(p), *old = ptx_temp(p, RC_R), *late = ptx_temp(p, RC_PRED),
-               *at = ptx_temp(p, RC_RD);
+    const char *channel = ptx_load_channel(p), *old = ptx_temp(p, RC_R),
+               *late = ptx_temp(p, RC_PRED), *at = ptx_temp(p, RC_RD);
     ptx_line(p, "atom.global.cas.b32 %s, [%s+20], 0, 1", old, channel);
     ptx_line(p, "setp.ne.u32 %s, %s, 0", late, old);
     ptx_line(p, "@%s bra $L%u", late, end);
@@ -90,19 +89,17 @@ void ptx_channel(ptx *p, const ir_inst *i)
     uint32_t site = p->site[i - p->f->insts.at] - 1;
     if (i->op == IR_PRINT) {
         print(p, i, site);
-    } else if (i->op == IR_HOST) { // the launch is refused: nobody gets here
-        for (uint32_t k = 0; k < i->result_count; k++)
-            ptx_def(p, i->result + k);
-        fault(p, site, NULL);
+    } else if (i->op == IR_HOST) {
+        ptx_host(p, i, site);
     } else if (i->op == IR_TRAP) {
-        fault(p, site, NULL);
+        ptx_fault(p, site, NULL);
     } else {
         uint32_t fine = ++p->next_label;
         ptx_line(p, "@%s bra $L%u", ptx_reg(p, ir_operand(p->f, i, 0)), fine);
         const char *values[2] = {0};
         for (uint32_t k = 0; i->op == IR_BOUNDS && k < 2; k++)
             values[k] = ptx_reg(p, ir_operand(p->f, i, 1 + k));
-        fault(p, site, i->op == IR_BOUNDS ? values : NULL);
+        ptx_fault(p, site, i->op == IR_BOUNDS ? values : NULL);
         text_printf(&p->body, "$L%u:\n", fine);
     }
 }

@@ -3,6 +3,7 @@
 // becomes labels and branches; results of control instructions are registers that every exit
 // writes. The text depends on the IR alone.
 #include "back/ptx/ptx.h"
+#include "ir/host.h"
 #include "ir/nv.h"
 
 static const char *const prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
@@ -537,6 +538,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->const_text = arena_array(p->scratch, const char *, f->consts.len);
     p->frame = arena_alloc(p->scratch, f->insts.len * sizeof *p->frame);
     memset(p->next_reg, 0, sizeof p->next_reg);
+    p->calls_host = false;
     p->next_label = 0;
     p->last_line = p->last_file = 0;
     ptx_find_facts(p);
@@ -548,12 +550,18 @@ static void emit_kernel(ptx *p, const ir_func *f)
     enum { MOST_LINES_ARE_SHORTER = 40 }; // bytes
     text_reserve(&p->body, (size_t)f->insts.len * MOST_LINES_ARE_SHORTER);
     text_puts(&p->body, "");
-    if (f->is_kernel)
+    bool is_entry = f->is_kernel && !p->is_library;
+    p->lanes = "-1";
+    if (p->is_library) { // whoever comes together is the warp
+        p->lanes = ptx_temp(p, RC_R);
+        ptx_line(p, "activemask.b32 %s", p->lanes);
+    }
+    if (is_entry)
         load_params(p);
     else
         ptx_function_params(p);
     emit_region(p, f->body);
-    if (f->is_kernel) {
+    if (is_entry) {
         emit_params(p);
     } else {
         text_puts(p->out, "\n");
@@ -564,6 +572,9 @@ static void emit_kernel(ptx *p, const ir_func *f)
         text_printf(p->out, "\t.local .align %u .b8 __local_%s[%llu];\n\t.reg .b64 %%SPL;\n",
                     p->locals.align > 16 ? p->locals.align : 16, p->label,
                     (unsigned long long)p->locals.bytes);
+    if (p->calls_host)
+        text_printf(p->out, "\t.local .align 16 .b8 %s[%u];\n", ptx_host_frame(p),
+                    HOST_FRAME_WORDS * 4 + HOST_MOST_COUNTED * 16);
     for (int c = 0; c < RC_COUNT; c++)
         if (p->next_reg[c])
             text_printf(p->out, "\t.reg %s %s<%u>;\n", types[c], prefixes[c], p->next_reg[c] + 1);
@@ -613,6 +624,26 @@ static void emit_functions(ptx *p, const ir_func *only)
             emit_kernel(p, m->funcs.at[k]);
 }
 
+// What calls of the host become: functions whose warp is the lanes that call together.
+static void emit_library(ptx *p)
+{
+    static const ptx_options plain;
+    if (!p->m->library)
+        return;
+    ptx l = {.m = p->m->library,
+             .t = p->t,
+             .options = &plain,
+             .scratch = p->scratch,
+             .out = p->out,
+             .version = p->version,
+             .is_library = true};
+    must(!l.m->data.len && !l.m->shared.len);
+    for (uint32_t k = 0; k < l.m->funcs.len; k++)
+        if (l.m->funcs.at[k]->is_kernel)
+            emit_kernel(&l, l.m->funcs.at[k]);
+    p->version = l.version;
+}
+
 bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,
               diags *ds, arena *scratch, text *out)
 {
@@ -627,6 +658,7 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
     p.version = t->ptx;
     text_puts(&kernels, "");
     emit_arrays(&p);
+    emit_library(&p);
     emit_functions(&p, only);
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         if (m->funcs.at[k]->is_kernel && (!only || only == m->funcs.at[k]))

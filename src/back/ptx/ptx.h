@@ -1,6 +1,7 @@
 // The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions,
 // memory.c loads, stores and atomics, shared.c shared arrays, warp.c what threads do together,
-// safe.c what the assembler would fold wrongly.
+// safe.c what the assembler would fold wrongly,
+// channel.c and host.c what goes to the host.
 #ifndef KILN_PTX_H
 #define KILN_PTX_H
 
@@ -51,6 +52,9 @@ typedef struct ptx {
     uint32_t last_line, last_file;
     int version;          // of PTX: the target's own, raised by what the kernels use
     const char *guard;    // a predicate that every line carries, or NULL
+    const char *lanes;    // the mask of what a warp does together: "-1", or a register
+    bool is_library;      // the functions of m->library are emitted
+    bool calls_host;      // the kernel or function does, and has a frame for it
     bool moves_registers; // the kernel has registers_more or registers_less
     bool failed;
 } ptx;
@@ -114,9 +118,14 @@ void ptx_world(ptx *p, const ir_inst *i);    // warp.c
 void ptx_narrow(ptx *p, const ir_inst *i);   // narrow.c: FEXT, FNARROW
 void ptx_packed(ptx *p, const ir_inst *i);   // narrow.c: pairs
 void ptx_channel(ptx *p, const ir_inst *i);  // channel.c: PRINT, ASSERT, TRAP, BOUNDS
-void ptx_nvidia(ptx *p, const ir_inst *i);   // nv.c
-void ptx_call(ptx *p, const ir_inst *i);     // call.c
-void ptx_return(ptx *p, const ir_inst *i);   // call.c: of a function
+const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
+// Records a fault and ends the thread; `values` (or NULL) are the two numbers of channel_fault.
+void ptx_fault(ptx *p, uint32_t site, const char *const *values);
+void ptx_host(ptx *p, const ir_inst *i, uint32_t site); // host.c: HOST
+const char *ptx_host_frame(ptx *p);                     // host.c: the name of the frame
+void ptx_nvidia(ptx *p, const ir_inst *i);              // nv.c
+void ptx_call(ptx *p, const ir_inst *i);                // call.c
+void ptx_return(ptx *p, const ir_inst *i);              // call.c: of a function
 const char *ptx_label_of(ptx *p, const ir_func *f);
 void ptx_function_head(ptx *p, const ir_func *f, const char *end); // its declaration
 void ptx_function_params(ptx *p);

@@ -63,8 +63,8 @@ static void shuffle_word(ptx *p, const ir_inst *i, const char *d, const char *va
 {
     static const char *const modes[] = {"idx", "up", "down", "bfly"};
     const char *raw = in_range ? ptx_temp(p, RC_R) : d;
-    ptx_line(p, "shfl.sync.%s.b32 %s, %s, %s, %u, -1", modes[i->aux], raw, value, lane,
-             clamp_of(i->aux, width));
+    ptx_line(p, "shfl.sync.%s.b32 %s, %s, %s, %u, %s", modes[i->aux], raw, value, lane,
+             clamp_of(i->aux, width), p->lanes);
     if (in_range)
         ptx_line(p, "selp.b32 %s, %s, %s, %s", d, raw, value, in_range);
 }
@@ -151,7 +151,7 @@ static void warp_index(ptx *p, const ir_inst *i, const char *d)
     }
     const char *own = ptx_temp(p, RC_R);
     ptx_line(p, "shr.u32 %s, %s, 5", own, rank);
-    ptx_line(p, "redux.sync.or.b32 %s, %s, -1", d, own);
+    ptx_line(p, "redux.sync.or.b32 %s, %s, %s", d, own, p->lanes);
 }
 
 void ptx_geometry(ptx *p, const ir_inst *i)
@@ -172,16 +172,16 @@ void ptx_group(ptx *p, const ir_inst *i)
 {
     switch ((ir_group_op)i->op) {
     case IR_BARRIER: ptx_line(p, "bar.sync 0"); break;
-    case IR_WARPSYNC: ptx_line(p, "bar.warp.sync -1"); break;
+    case IR_WARPSYNC: ptx_line(p, "bar.warp.sync %s", p->lanes); break;
     case IR_SHUFFLE: shuffle(p, i); break;
     case IR_BALLOT:
-        ptx_line(p, "vote.sync.ballot.b32 %s, %s, -1", ptx_def(p, i->result),
-                 ptx_reg(p, ir_operand(p->f, i, 0)));
+        ptx_line(p, "vote.sync.ballot.b32 %s, %s, %s", ptx_def(p, i->result),
+                 ptx_reg(p, ir_operand(p->f, i, 0)), p->lanes);
         break;
     case IR_ACTIVE: ptx_line(p, "activemask.b32 %s", ptx_def(p, i->result)); break;
     case IR_MATCH:
-        ptx_line(p, "match.any.sync.b%s %s, %s, -1", i->type == IR_I64 ? "64" : "32",
-                 ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)));
+        ptx_line(p, "match.any.sync.b%s %s, %s, %s", i->type == IR_I64 ? "64" : "32",
+                 ptx_def(p, i->result), ptx_reg(p, ir_operand(p->f, i, 0)), p->lanes);
         break;
     case IR_UNIFORM: ptx_parallel_move(p, i->result, ir_operands(p->f, i), 1); break;
     }

@@ -240,7 +240,7 @@ static int on_host(cpu_warp *w, uint32_t number, uint32_t lanes, const uint64_t 
         }
         move_all_counted(w, s, &call, lane, false);
         bool was_guarded = fault_pause();
-        is_fine = host_call(kernel, at, &call, why, sizeof why);
+        is_fine = host_call(kernel->name, at, &call, why, sizeof why);
         fault_resume(was_guarded);
         move_all_counted(w, s, &call, lane, true);
         for (uint32_t rest = given; rest; rest &= rest - 1)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "rt/channel/reader.h"
+#include "rt/channel/server.h"
 
 enum { RING_BYTES = 1 << 20 };
 
@@ -53,7 +54,16 @@ void cuda_channel_close(kiln_module *m)
     cuda_module_of(m)->channel = NULL;
 }
 
-static kiln_status drain(kiln_module *m, bool *is_reported)
+// A host function that has stopped the kernel left its reason on this side.
+static kiln_status set_fault(kiln_module *m, const channel_fault *fault, const server_stop *stop)
+{
+    if (m->sites && fault->site < m->site_count && m->sites[fault->site].op == IR_HOST &&
+        (int32_t)fault->values[0] == MAILBOX_HOST_DOWN)
+        cuda_calls_revive(cuda_of(m->k));
+    return channel_set_fault(m, fault, stop->why);
+}
+
+static kiln_status drain(kiln_module *m, const server_stop *stop, bool *is_reported)
 {
     cuda_device *d = cuda_of(m->k);
     cuda_channel *c = cuda_module_of(m)->channel;
@@ -71,7 +81,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
     if (c->fault->is_set && !*is_reported) {
         channel_fault fault;
         memcpy(&fault, (const void *)(uintptr_t)c->fault, sizeof fault);
-        status = channel_set_fault(m, &fault);
+        status = set_fault(m, &fault, stop);
         *is_reported = true;
     }
     if (header.position || header.dropped || header.fault_taken) {
@@ -89,11 +99,19 @@ kiln_status cuda_channel_drain(kiln *k)
 {
     kiln_status first = KILN_OK;
     bool is_reported = false;
+    server_stop stop = {.m = NULL};
+    bool has_stop = cuda_calls_stopped(k, &stop);
     cuda_of(k)->has_talked = false;
     for (kiln_module *m = k->modules; m; m = m->next) {
         const cuda_channel *c = cuda_module_of(m)->channel;
-        kiln_status status = c && c->is_dirty ? drain(m, &is_reported) : KILN_OK;
+        kiln_status status = c && c->is_dirty ? drain(m, &stop, &is_reported) : KILN_OK;
         first = first ? first : status;
+    }
+    if (has_stop && !is_reported && !first) { // nobody has waited for the function
+        channel_fault fault = {.site = stop.site, .values = {SERVER_STOPPED}};
+        memcpy(fault.thread, stop.thread, sizeof fault.thread);
+        memcpy(fault.block, stop.block, sizeof fault.block);
+        first = set_fault(stop.m, &fault, &stop);
     }
     return first;
 }

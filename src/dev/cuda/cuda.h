@@ -1,8 +1,8 @@
 // The CUDA device's own state. device.c opens, closes and waits, and turns driver errors into
 // sentences; memory.c holds buffers and copies; module.c loads code, entries.c finds the kernels in
 // PTX that the user wrote; launch.c is the path every launch takes; stream.c and graph.c are what
-// their names say; channel.c reads what kernels printed and why they stopped; library.c opens the
-// driver.
+// their names say; channel.c reads what kernels printed and why they stopped; calls.c lets them
+// call the host; library.c opens the driver.
 #ifndef KILN_CUDA_H
 #define KILN_CUDA_H
 
@@ -53,10 +53,11 @@ struct cuda_device {
     uint64_t launches; // of all streams: the order of the newest note
     bool slot_used[CUDA_STREAM_LIMIT];
     bool is_lost;
-    char lost_text[1024]; // why
-    cu_event order;       // used where one stream waits for another
-    uint64_t stack_limit; // bytes of a thread that were asked for; 0: never
-    bool has_talked;      // some kernel with a channel was launched since the last drain
+    char lost_text[1024];     // why
+    cu_event order;           // used where one stream waits for another
+    uint64_t stack_limit;     // bytes of a thread that were asked for; 0: never
+    bool has_talked;          // some kernel with a channel was launched since the last drain
+    struct cuda_calls *calls; // NULL: no kernel has called the host yet
 };
 typedef struct cuda_device cuda_device;
 
@@ -65,6 +66,7 @@ typedef struct cuda_channel {
     uint8_t *ring;                 // mapped
     volatile channel_fault *fault; // mapped, right after the ring
     bool is_dirty;                 // launched since the last drain
+    bool has_calls;                // the header says where mailboxes are
 } cuda_channel;
 
 typedef struct cuda_module {
@@ -201,5 +203,17 @@ kiln_status cuda_channel_open(kiln_module *m);
 void cuda_channel_close(kiln_module *m);
 // After everything has ended: prints the lines of all modules, reports the first fault.
 kiln_status cuda_channel_drain(kiln *k);
+
+// --- calls.c
+typedef struct cuda_calls cuda_calls;
+// Before a launch of a kernel that calls host functions.
+kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l);
+void cuda_calls_wake(cuda_device *d); // a graph is launched: some kernel of it may call
+void cuda_calls_rest(cuda_device *d); // everything has ended: what was posted has been served then
+void cuda_calls_revive(cuda_device *d); // after kernels have taken the host for dead
+void cuda_calls_forget(kiln_module *m);
+void cuda_calls_close(kiln *k);
+struct server_stop;
+bool cuda_calls_stopped(kiln *k, struct server_stop *out); // a function has stopped a kernel
 
 #endif

@@ -299,7 +299,10 @@ kiln_status cuda_sync(kiln *k, kiln_stream *handle)
         return KILN_OK;
     }
     all_done(k);
-    return d->has_talked ? cuda_channel_drain(k) : KILN_OK;
+    if (!d->has_talked)
+        return KILN_OK;
+    cuda_calls_rest(d);
+    return cuda_channel_drain(k);
 }
 
 // --- opening and closing
@@ -310,6 +313,7 @@ static void close_device(kiln *k)
         return;
     if (d->context) {
         cuda_enter(d);
+        cuda_calls_close(k);
         if (d->has_main)
             cuda_stream_close(d, &d->main);
         if (d->order)
@@ -426,6 +430,7 @@ static bool accepts_target(const kiln *k, const target *t)
 
 const device_ops cuda_device_ops = {
     .is_numbered = true,
+    .calls_host = true,
     .keeps_code = true,
     .count = count_devices,
     .find = find_device,

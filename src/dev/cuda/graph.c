@@ -142,6 +142,8 @@ static kiln_status check_node(kiln_kernel *kernel, const rt_launch *l)
             "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
     if (l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit)
         status = cuda_raise_shared(kernel, l->shared_bytes);
+    if (!status && kernel->module->host_sites)
+        status = cuda_calls_start(kernel, l);
     return status ? status : cuda_raise_stack(kernel);
 }
 
@@ -221,6 +223,8 @@ kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s)
     if (status)
         return status;
     cuda_stream *stream = cuda_stream_of(g->k, s);
+    if (c->talks)
+        cuda_calls_wake(d);
     cu_result r = d->cu->graph_launch(c->exec, stream->native);
     if (r)
         return cuda_fail(g->k, r, "launching a graph");

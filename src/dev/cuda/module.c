@@ -193,6 +193,7 @@ void cuda_unload_module(kiln_module *m)
     cuda_enter(d);
     if (!d->is_lost)
         cuda_sync(m->k, NULL); // its kernels may still run
+    cuda_calls_forget(m);
     cuda_channel_close(m);
     d->cu->module_unload(c->loaded);
     c->loaded = NULL;

@@ -41,7 +41,7 @@ bool interp_call_host(void *kernel, uint32_t site, struct host_lane *lane, char 
         snprintf(why, size, "the host function is not known");
         return false;
     }
-    return host_call(k, at, lane, why, size);
+    return host_call(k->name, at, lane, why, size);
 }
 
 kiln_status interp_launch_kernel(kiln_kernel *kernel, const rt_launch *l)

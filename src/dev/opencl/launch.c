@@ -165,7 +165,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
         r = d->cl->svm_copy(d->main, 1, &fault, c->memory + OCL_CHANNEL_HEAD + OCL_RING_BYTES,
                             sizeof fault, 0, NULL, NULL);
     if (!r && fault.is_set && !*is_reported) {
-        status = channel_set_fault(m, &fault);
+        status = channel_set_fault(m, &fault, "");
         *is_reported = true;
     }
     header.position = header.dropped = header.fault_taken = 0;

@@ -20,7 +20,7 @@
 #include "word.h"
 
 #ifndef MAILBOX_ROWS
-#    define MAILBOX_ROWS       34 // a status, 128 bytes, and what is left
+#    define MAILBOX_ROWS       56 // 128 bytes in the smallest numbers, and what goes with them
 #    define MAILBOX_LANES      32
 #    define MAILBOX_LAST       (UINT32_MAX - 1) // the number after it is 1
 // how long a caller waits, in cycles of the GPU

@@ -15,6 +15,7 @@ typedef struct mailbox_place {
     uint32_t count, home; // home: where this warp looks first
     uint64_t patience;    // of one call, in cycles; 0: for ever
     uint64_t silence;     // so long without a beat, in cycles, and the host is dead
+    uint32_t first;       // number of the function that the kernel calls 0
 } mailbox_place;
 
 typedef struct mailbox_hold { // a mailbox that a warp has claimed
@@ -22,6 +23,7 @@ typedef struct mailbox_hold { // a mailbox that a warp has claimed
     uint64_t *own;
     uint32_t number, delay;
     uint32_t lanes, leader;
+    uint32_t first;
 } mailbox_hold;
 
 typedef struct mailbox_watch { // of one wait
@@ -114,6 +116,7 @@ static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mai
     hold->delay = mailbox_bits(was & ~MAILBOX_GIVEN_UP);
     hold->lanes = lanes;
     hold->leader = leader;
+    hold->first = at->first;
     return status;
 }
 
@@ -128,7 +131,7 @@ static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t
         if (kind & MAILBOX_IS_BULK)
             word_fence();
         word_store(&hold->box->header[0], mailbox_word(hold->number, hold->lanes));
-        word_store(&hold->box->header[1], mailbox_word(hold->number, kind));
+        word_store(&hold->box->header[1], mailbox_word(hold->number, kind + hold->first));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "rt/channel/format.h"
+#include "rt/channel/server.h"
 
 void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len)
 {
@@ -56,7 +57,38 @@ static const char *kind_of(const kiln_module *m, const channel_site *site)
     return "function";
 }
 
-kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault)
+// A call of the host that did not end well.
+static kiln_status set_host_fault(kiln_module *m, const channel_site *site,
+                                  const channel_fault *fault, const char *where, const char *why)
+{
+    int32_t status = (int32_t)(uint32_t)fault->values[0];
+    int name = (int)strcspn(site->text.at, " ");
+    char what[256];
+    bool is_cancelled = status == MAILBOX_CANCELLED;
+    snprintf(what, sizeof what, "the host function '%.*s' %s", name, site->text.at,
+             status == MAILBOX_TIMED_OUT   ? "did not answer in time"
+             : status == MAILBOX_HOST_DOWN ? "was not called: the host program stands still"
+             : status == SERVER_NO_MEMORY
+                 ? "was not called: there is no host memory for what it is given"
+                 : "was not called: what arrived makes no sense, or is too much");
+    kiln_status result = is_cancelled ? KILN_E_CANCELLED : KILN_E_KERNEL;
+    error_set(m->k, result,
+              is_cancelled                 ? K6029
+              : status == SERVER_STOPPED   ? K6048
+              : status == SERVER_NO_MEMORY ? K6004
+                                           : K6049,
+              "%s '%s': %s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)", kind_of(m, site),
+              site->kernel,
+              is_cancelled               ? "the launch was cancelled"
+              : status == SERVER_STOPPED ? why
+                                         : what,
+              where, fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
+              fault->block[1], fault->block[2]);
+    error_add_place(m->k, site->kernel, site->file, site->line, site->column);
+    return result;
+}
+
+kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault, const char *why)
 {
     if (fault->site >= m->site_count)
         return error_set(m->k, KILN_E_KERNEL, K6035, "a kernel failed, and its record is broken");
@@ -64,6 +96,8 @@ kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault)
     char where[400] = "";
     if (site->line)
         snprintf(where, sizeof where, "\n  at %s:%u:%u", site->file, site->line, site->column);
+    if (site->op == IR_HOST)
+        return set_host_fault(m, site, fault, where, why);
     if (site->op == IR_ASSERT)
         error_set(m->k, KILN_E_KERNEL, channel_assert_code(site->text),
                   "%s '%s': %s%.*s%s\n  in thread (%u, %u, %u) of block (%u, %u, %u)",

@@ -8,7 +8,7 @@
 void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len);
 // Prints that `count` lines found no room in `bytes`.
 void channel_print_lost(kiln_module *m, uint32_t count, int bytes);
-// Sets the error of a kernel that stopped itself.
-kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault);
+// Sets the error of a kernel that stopped itself. `why`: what a host function that stopped it said.
+kiln_status channel_set_fault(kiln_module *m, const channel_fault *fault, const char *why);
 
 #endif

@@ -205,17 +205,20 @@ kiln_status host_check(kiln_kernel *kernel)
         if (!m->host_sites || !m->host_sites[n])
             return error_no_memory(k, "a host function");
         host_site *made = m->host_sites[n];
-        if (!host_read(site->text, &made->shape))
+        // What is there is left as it is: a kernel that runs may call by it.
+        if (!made->shape.name.len && !host_read(site->text, &made->shape))
             return error_set(k, KILN_E_INTERNAL, K9001,
                              "internal error: '%.*s' is no host function", (int)site->text.len,
                              site->text.at);
-        made->row = find_row(k, made->shape.name);
-        if (!made->row && is_service(made->shape.name)) {
+        const host_row *row = find_row(k, made->shape.name);
+        if (!row && is_service(made->shape.name)) {
             kiln_status attached = io_attach(k);
             if (attached)
                 return attached;
-            made->row = find_row(k, made->shape.name);
+            row = find_row(k, made->shape.name);
         }
+        if (made->row != row)
+            made->row = row;
         kiln_status status = check_row(kernel, made);
         if (status)
             return status;
@@ -233,8 +236,7 @@ void kiln_host_stop(const kiln_host_call *call, const char *why)
     snprintf(note->text, note->size, "%s", why ? why : "");
 }
 
-bool host_call(const kiln_kernel *kernel, const host_site *site, host_lane *lane, char *why,
-               size_t size)
+bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
 {
     const host_shape *s = &site->shape;
     const host_row *row = site->row;
@@ -256,7 +258,7 @@ bool host_call(const kiln_kernel *kernel, const host_site *site, host_lane *lane
                    ir_type_size((ir_type)s->in[n].type));
     kiln_host_call call = {.args = args,
                            .result = s->result_size ? result.bytes : NULL,
-                           .kernel = kernel->name,
+                           .kernel = kernel,
                            .inside = &note};
     memcpy(call.thread, lane->thread, sizeof call.thread);
     memcpy(call.block, lane->block, sizeof call.block);

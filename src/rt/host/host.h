@@ -28,8 +28,8 @@ kiln_status host_check(kiln_kernel *kernel);
 // The site's shape after host_check, or NULL.
 const host_site *host_site_of(const kiln_module *m, uint32_t site);
 // False: the function has stopped the kernel; `why` (of `size` bytes) says more.
-bool host_call(const kiln_kernel *kernel, const host_site *site, host_lane *lane, char *why,
-               size_t size);
+// `kernel` is its name, for the function that asks.
+bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size);
 void host_free_all(kiln *k); // at the end of a context
 void host_forget(kiln_module *m);
 

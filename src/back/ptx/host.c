@@ -1,0 +1,233 @@
+// Calls of host functions as PTX: operands go into the lane's frame, a function of the library
+// (rt/channel/mailbox_call.h) brings them to the host, results come out of the frame. The library's
+// text is written by ptx_library, one function for each shape of call in the module.
+// Start at ptx_host.
+#include "ir/host.h"
+#include "back/ptx/ptx.h"
+#include "base/embed.h"
+
+// --- the library
+// "kiln_host_call_3_2_lane_0": how, words out and in, who calls, counted objects.
+static const char *function_of(arena *a, const host_shape *s)
+{
+    host_rows r = host_rows_of(s);
+    return str_format(a, "kiln_host_%s_%u_%u_%s_%u",
+                      r.counted      ? "carry"
+                      : s->is_posted ? "send"
+                                     : "call",
+                      r.out, r.in, s->is_warp ? "warp" : "lane", r.counted);
+}
+
+static const char *use_of(arena *a, const host_shape *s)
+{
+    host_rows r = host_rows_of(s);
+    const char *name = function_of(a, s), *who = s->is_warp ? "true" : "false";
+    if (r.counted)
+        return str_format(a, "MAILBOX_CARRY(%s, %u, %u, %s, %u)\n", name, r.out, r.in, who,
+                          r.counted);
+    return str_format(a, "MAILBOX_%s(%s, %u, %u, %s)\n", s->is_posted ? "SEND" : "CALL", name,
+                      r.out, r.in, who);
+}
+
+// The headers one after the other: what they include of each other is left out.
+static void add_header(text *out, const char *name)
+{
+    for (const char *at = embed_find(name, NULL); at && *at;) {
+        size_t len = strcspn(at, "\n") + 1;
+        if (strncmp(at, "#include \"", 10) != 0)
+            text_add(out, at, len);
+        at += len;
+    }
+}
+
+const char *ptx_library(const ir_module *m, arena *a)
+{
+    static const char *const headers[] = {"channel/word.h", "channel/mailbox.h",
+                                          "channel/mailbox_warp.h", "channel/mailbox_call.h"};
+    text out = {.in = a};
+    vec(const char *) uses = {0};
+    for (uint32_t n = 0; n < m->funcs.len; n++) {
+        const ir_func *f = m->funcs.at[n];
+        for (uint32_t k = 1; k < f->insts.len; k++) {
+            host_shape shape;
+            if (f->insts.at[k].op != IR_HOST)
+                continue;
+            host_of_inst(f, &f->insts.at[k], &shape);
+            const char *use = use_of(a, &shape);
+            bool is_known = false;
+            for (uint32_t u = 0; u < uses.len && !is_known; u++)
+                is_known = !strcmp(uses.at[u], use);
+            if (!is_known)
+                vec_push(a, &uses, use);
+        }
+    }
+    if (!uses.len)
+        return NULL;
+    for (size_t n = 0; n < COUNT(headers); n++)
+        add_header(&out, headers[n]);
+    for (uint32_t u = 0; u < uses.len; u++)
+        text_puts(&out, uses.at[u]);
+    return out.at;
+}
+
+// --- the frame
+const char *ptx_host_frame(ptx *p)
+{
+    return str_format(p->scratch, "__host_%s", p->label);
+}
+
+// Stores a number as one or two words; returns the word behind it.
+static uint32_t store_words(ptx *p, const char *frame, uint32_t word, ir_ref value)
+{
+    ir_type t = ir_type_of(p->f, value);
+    const char *v = ptx_reg(p, value);
+    if (host_words((uint8_t)t) == 2) {
+        const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R);
+        ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, v);
+        ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, low);
+        ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 4, high);
+        return word + 2;
+    }
+    if (ptx_class(t) == RC_H) {
+        const char *wide = ptx_temp(p, RC_R);
+        ptx_line(p, "cvt.u32.u16 %s, %s", wide, v);
+        v = wide;
+    }
+    ptx_line(p, "st.local.%s [%s+%u], %s", t == IR_F32 ? "f32" : "b32", frame, 4 * word, v);
+    return word + 1;
+}
+
+static uint32_t load_words(ptx *p, const char *frame, uint32_t word, ir_ref into)
+{
+    ir_type t = ir_type_of(p->f, into);
+    const char *to = ptx_def(p, into);
+    if (host_words((uint8_t)t) == 2) {
+        const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R);
+        ptx_line(p, "ld.local.b32 %s, [%s+%u]", low, frame, 4 * word);
+        ptx_line(p, "ld.local.b32 %s, [%s+%u]", high, frame, 4 * word + 4);
+        ptx_line(p, "mov.b64 %s, {%s, %s}", to, low, high);
+        return word + 2;
+    }
+    if (ptx_class(t) == RC_H) {
+        const char *wide = ptx_temp(p, RC_R);
+        ptx_line(p, "ld.local.b32 %s, [%s+%u]", wide, frame, 4 * word);
+        ptx_line(p, "cvt.u16.u32 %s, %s", to, wide);
+    } else {
+        ptx_line(p, "ld.local.%s %s, [%s+%u]", t == IR_F32 ? "f32" : "b32", to, frame, 4 * word);
+    }
+    return word + 1;
+}
+
+// A counted object's row behind the words, and its bytes as a word.
+static void store_counted(ptx *p, const char *frame, uint32_t word, uint32_t row, const ir_inst *i,
+                          const host_param *param)
+{
+    uint32_t at = 4 * HOST_FRAME_WORDS + 16 * row;
+    const char *least = ptx_temp(p, RC_RD), *bytes = ptx_temp(p, RC_R), *flag = ptx_temp(p, RC_R);
+    ptx_line(p, "st.local.b64 [%s+%u], %s", frame, at,
+             ptx_reg(p, ir_operand(p->f, i, param->first)));
+    ptx_line(p, "min.u64 %s, %s, 0xffffffff", least,
+             ptx_reg(p, ir_operand(p->f, i, param->first + 1)));
+    ptx_line(p, "cvt.u32.u64 %s, %s", bytes, least);
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, at + 8, bytes);
+    ptx_line(p, "mov.b32 %s, %d", flag, param->kind == 'm');
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, at + 12, flag);
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, bytes);
+}
+
+static const char *special(ptx *p, const char *name)
+{
+    const char *r = ptx_temp(p, RC_R);
+    ptx_line(p, "mov.u32 %s, %s", r, name);
+    return r;
+}
+
+// low | high << shift
+static const char *joined(ptx *p, const char *low, const char *high, uint32_t shift)
+{
+    const char *shifted = ptx_temp(p, RC_R), *both = ptx_temp(p, RC_R);
+    ptx_line(p, "shl.b32 %s, %s, %u", shifted, high, shift);
+    ptx_line(p, "or.b32 %s, %s, %s", both, low, shifted);
+    return both;
+}
+
+static void store_who(ptx *p, const char *frame, uint32_t word)
+{
+    const char *thread = joined(p, special(p, "%tid.x"), special(p, "%tid.y"), 10);
+    thread = joined(p, thread, special(p, "%tid.z"), 20);
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, thread);
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 4, special(p, "%ctaid.x"));
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 8,
+             joined(p, special(p, "%ctaid.y"), special(p, "%ctaid.z"), 16));
+}
+
+// --- the call
+// Warps that are on the GPU at the same time look for a mailbox in different places.
+static const char *home_of(ptx *p)
+{
+    const char *home = ptx_temp(p, RC_R), *warp = special(p, "%warpid"),
+               *count = special(p, "%nsmid"), *sm = special(p, "%smid");
+    ptx_line(p, "mad.lo.u32 %s, %s, %s, %s", home, warp, count, sm);
+    return home;
+}
+
+static void call_library(ptx *p, const host_shape *s, const char *frame, uint32_t site)
+{
+    static const char *const types[] = {"b64", "b64", "b32", "b32"};
+    const char *channel = ptx_load_channel(p), *calls = ptx_temp(p, RC_RD),
+               *global = ptx_temp(p, RC_RD), *first = ptx_temp(p, RC_R), *own = ptx_temp(p, RC_R),
+               *generic = ptx_temp(p, RC_RD);
+    ptx_line(p, "ld.global.b64 %s, [%s+%u]", calls, channel,
+             (uint32_t)offsetof(channel_header, calls));
+    ptx_line(p, "cvta.to.global.u64 %s, %s", global, calls);
+    ptx_line(p, "ld.global.b32 %s, [%s+%u]", first, channel,
+             (uint32_t)offsetof(channel_header, first_call));
+    ptx_line(p, "add.u32 %s, %s, %u", own, first, HOST_SITE_NUMBERS * site);
+    ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
+    const char *values[] = {global, generic, own, home_of(p)};
+    text_puts(&p->body, "\t{\n");
+    for (uint32_t k = 0; k < COUNT(types); k++) {
+        ptx_line(p, ".param .%s argument%u", types[k], k);
+        ptx_line(p, "st.param.%s [argument%u], %s", types[k], k, values[k]);
+    }
+    ptx_line(p, "call.uni $%s, (argument0, argument1, argument2, argument3)",
+             function_of(p->scratch, s));
+    text_puts(&p->body, "\t}\n");
+}
+
+void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
+{
+    host_shape s;
+    host_of_inst(p->f, i, &s);
+    if (!p->m->library) { // nobody can launch this
+        for (uint32_t k = 0; k < i->result_count; k++)
+            ptx_def(p, i->result + k);
+        ptx_fault(p, site, NULL);
+        return;
+    }
+    uint32_t word = 0, row = 0, fine = ++p->next_label;
+    const char *frame = ptx_temp(p, RC_RD);
+    p->calls_host = true;
+    ptx_line(p, "mov.u64 %s, %s", frame, ptx_host_frame(p));
+    for (uint32_t k = 0; k < s.in_count; k++) {
+        const host_param *param = &s.params[s.in[k].param];
+        if (!host_is_counted(param->kind))
+            word = store_words(p, frame, word, ir_operand(p->f, i, k));
+        else if (k == param->first)
+            store_counted(p, frame, word++, row++, i, param);
+    }
+    if (host_rows_of(&s).has_who)
+        store_who(p, frame, word);
+    call_library(p, &s, frame, site);
+    const char *status = ptx_temp(p, RC_R), *is_fine = ptx_temp(p, RC_PRED),
+               *wide = ptx_temp(p, RC_RD);
+    ptx_line(p, "ld.local.b32 %s, [%s]", status, frame);
+    ptx_line(p, "setp.eq.u32 %s, %s, 0", is_fine, status);
+    ptx_line(p, "@%s bra $L%u", is_fine, fine);
+    ptx_line(p, "cvt.u64.u32 %s, %s", wide, status);
+    ptx_fault(p, site, (const char *const[]){wide, wide});
+    text_printf(&p->body, "$L%u:\n", fine);
+    word = 1;
+    for (uint32_t k = 0; k < i->result_count; k++)
+        word = load_words(p, frame, word, i->result + k);
+}

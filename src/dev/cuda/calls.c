@@ -1,0 +1,208 @@
+// Calls of the host by kernels that run: mailboxes in host memory that the GPU maps, who has them
+// in the GPU's own memory. Everything is made by the first launch that needs it;
+// rt/channel/server.c serves.
+#include "dev/cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rt/channel/server.h"
+
+enum {
+    BOXES_OF_MULTIPROCESSOR = 8, // warps that call at the same time wait for none
+    MOST_BOXES = 2048,
+    BEAT_BYTES = 4096,
+    SILENCE_SECONDS = 10 // then the host is dead
+};
+
+struct cuda_calls {
+    server *s;
+    uint8_t *memory; // mapped: the beat, mailboxes, data
+    cu_ptr at;       // of a mailbox_calls; `own` and `dead` follow
+    mailbox_calls header;
+    uint32_t capacity;
+};
+
+// Waits until the GPU has it (see channel.c).
+static cu_result copy_in(cuda_device *d, cu_ptr to, const void *from, size_t bytes)
+{
+    cu_result r = d->cu->copy_in_async(to, from, bytes, d->memory);
+    return r ? r : d->cu->stream_sync(d->memory);
+}
+
+static void *at(cu_ptr address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+// The header as the GPU reads it; addresses are the GPU's.
+static cu_result fill(cuda_device *d, cuda_calls *c)
+{
+    cu_ptr mapped = 0;
+    cu_result r = d->cu->host_device_pointer(&mapped, c->memory, 0);
+    size_t words = c->capacity + 1;
+    uint64_t *zero = r ? NULL : calloc(words, sizeof *zero);
+    if (r || !zero)
+        return r ? r : CU_OUT_OF_MEMORY;
+    cu_ptr own = c->at + sizeof(mailbox_calls);
+    enum { FAST = 2000000000 }; // what a driver says may be another clock than the one that counts
+    uint64_t hertz = (uint64_t)d->facts.clock_khz * 1000;
+    c->header = (mailbox_calls){.beat = at(mapped),
+                                .boxes = at(mapped + BEAT_BYTES),
+                                .data = at(mapped + BEAT_BYTES + c->capacity * sizeof(mailbox)),
+                                .own = at(own),
+                                .dead = at(own + c->capacity * sizeof(uint64_t)),
+                                .silence = (hertz > FAST ? hertz : FAST) * SILENCE_SECONDS,
+                                .count = 1};
+    r = copy_in(d, own, zero, words * sizeof *zero);
+    free(zero);
+    return r ? r : copy_in(d, c->at, &c->header, sizeof c->header);
+}
+
+static void close_parts(cuda_device *d, cuda_calls *c)
+{
+    server_free(c->s);
+    if (c->at)
+        d->cu->free(c->at);
+    if (c->memory)
+        d->cu->host_free(c->memory);
+    free(c);
+}
+
+void cuda_calls_close(kiln *k)
+{
+    cuda_device *d = cuda_of(k);
+    if (!d->calls)
+        return;
+    __atomic_store_n(&k->cancel, 1, __ATOMIC_RELAXED); // services that wait give up
+    close_parts(d, d->calls);
+    d->calls = NULL;
+}
+
+static kiln_status open_calls(kiln *k)
+{
+    cuda_device *d = cuda_of(k);
+    static const char doing[] = "making mailboxes for calls of the host";
+    cuda_calls *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_no_memory(k, "calls of the host");
+    uint32_t wanted = d->facts.multiprocessors * BOXES_OF_MULTIPROCESSOR;
+    c->capacity = !wanted ? BOXES_OF_MULTIPROCESSOR : wanted < MOST_BOXES ? wanted : MOST_BOXES;
+    size_t bytes = BEAT_BYTES + c->capacity * (sizeof(mailbox) + MAILBOX_DATA);
+    void *memory = NULL;
+    cu_result r = d->cu->host_alloc(&memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    c->memory = memory;
+    if (!r) {
+        memset(memory, 0, bytes);
+        r = d->cu->alloc(&c->at, sizeof(mailbox_calls) + (c->capacity + 1) * sizeof(uint64_t));
+    }
+    if (!r)
+        r = fill(d, c);
+    if (r) {
+        close_parts(d, c);
+        return cuda_fail(k, r, doing);
+    }
+    server_place place = {
+        (mailbox *)(void *)(c->memory + BEAT_BYTES),
+        (uint64_t *)(void *)(c->memory + BEAT_BYTES + c->capacity * sizeof(mailbox)),
+        (uint64_t *)(void *)c->memory, c->capacity};
+    c->s = server_new(k, &place);
+    if (!c->s) {
+        close_parts(d, c);
+        return error_no_memory(k, "calls of the host");
+    }
+    d->calls = c;
+    return KILN_OK;
+}
+
+// The GPU's copy of a module's channel learns where the mailboxes are.
+static kiln_status attach(kiln_module *m)
+{
+    cuda_device *d = cuda_of(m->k);
+    cuda_channel *channel = cuda_module_of(m)->channel;
+    uint32_t first = server_add(d->calls->s, m);
+    if (!first)
+        return error_set(m->k, KILN_E_LAUNCH, K6047,
+                         "the modules of this context have too many calls of host functions");
+    struct {
+        uint64_t calls;
+        uint32_t first_call, unused;
+    } fields = {d->calls->at, first, 0};
+    _Static_assert(sizeof fields == sizeof(channel_header) - offsetof(channel_header, calls),
+                   "the last fields of the header");
+    cu_result r =
+        copy_in(d, channel->header + offsetof(channel_header, calls), &fields, sizeof fields);
+    if (r) {
+        server_remove(d->calls->s, m);
+        return cuda_fail(m->k, r, "preparing calls of the host");
+    }
+    channel->has_calls = true;
+    return KILN_OK;
+}
+
+// Mailboxes for all warps of the launch, as far as there are so many. Kernels that run may see the
+// old number or the new one.
+static kiln_status grow(kiln *k, const rt_launch *l)
+{
+    cuda_device *d = cuda_of(k);
+    cuda_calls *c = d->calls;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2],
+             warps = (threads + 31) / 32 * l->grid[0] * l->grid[1] * l->grid[2];
+    uint32_t boxes = warps < c->capacity ? (uint32_t)warps : c->capacity;
+    if (!server_wake(c->s, boxes))
+        return error_set(k, KILN_E_LAUNCH, K6047,
+                         "%s cannot call the host: the system has no threads to serve it",
+                         k->device);
+    if (boxes <= c->header.count)
+        return KILN_OK;
+    c->header.count = boxes;
+    cu_result r = copy_in(d, c->at, &c->header, sizeof c->header);
+    return r ? cuda_fail(k, r, "preparing calls of the host") : KILN_OK;
+}
+
+kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l)
+{
+    kiln_module *m = kernel->module;
+    cuda_device *d = cuda_of(m->k);
+    if (!cuda_attribute(d, CU_ATTR_CAN_MAP_HOST))
+        return error_set(m->k, KILN_E_UNSUPPORTED, K6047,
+                         "kernel '%s' calls host functions, and %s cannot: it does not map memory "
+                         "of the host\n  run it on 'cpu' or 'interp'",
+                         kernel->name, m->k->device);
+    kiln_status status = d->calls ? KILN_OK : open_calls(m->k);
+    if (!status && !cuda_module_of(m)->channel->has_calls)
+        status = attach(m);
+    return status ? status : grow(m->k, l);
+}
+
+void cuda_calls_wake(cuda_device *d)
+{
+    if (d->calls)
+        server_wake(d->calls->s, d->calls->header.count);
+}
+
+void cuda_calls_rest(cuda_device *d)
+{
+    if (d->calls)
+        server_rest(d->calls->s);
+}
+
+void cuda_calls_revive(cuda_device *d)
+{
+    uint64_t zero = 0;
+    cuda_calls *c = d->calls;
+    if (c)
+        (void)copy_in(d, c->at + sizeof(mailbox_calls) + c->capacity * sizeof zero, &zero,
+                      sizeof zero);
+}
+
+void cuda_calls_forget(kiln_module *m)
+{
+    if (cuda_of(m->k)->calls)
+        server_remove(cuda_of(m->k)->calls->s, m);
+}
+
+bool cuda_calls_stopped(kiln *k, server_stop *out)
+{
+    return cuda_of(k)->calls && server_take_stop(cuda_of(k)->calls->s, out);
+}

@@ -1,0 +1,304 @@
+// The functions that a kernel's calls of the host become on a GPU (Kiln C; also C11): the back end
+// writes one use of MAILBOX_CALL or its kin for each shape of call and compiles this text with it.
+// The lanes that call are the warp here: whoever emits the functions lets its votes, shuffles and
+// barriers be among the lanes that have come together.
+//
+// `frame` is a lane's own memory. It holds the request words, and afterwards the reply words, of
+// which the first is the status. For calls with counted objects, mailbox_counted rows follow at
+// word MAILBOX_ROWS. Their bytes travel in the mailbox's slice of `data`: the objects of a lane one
+// after the other, each padded to 16 bytes, in as many rounds as the slice needs.
+#ifndef KILN_CHANNEL_MAILBOX_CALL_H
+#define KILN_CHANNEL_MAILBOX_CALL_H
+
+#include "mailbox_warp.h"
+
+// In the GPU's memory; the host writes it before the first launch that needs it.
+typedef struct mailbox_calls {
+    mailbox *boxes;
+    uint64_t *own, *dead;
+    const uint64_t *beat;
+    uint64_t *data; // MAILBOX_DATA bytes a mailbox
+    uint64_t patience, silence;
+    uint32_t count, unused;
+} mailbox_calls;
+
+#define MAILBOX_DATA 8192 // bytes
+
+typedef struct mailbox_counted { // a counted object of one lane
+    uint64_t at;                 // its address
+    uint32_t bytes;
+    uint32_t is_back; // the host may change it
+} mailbox_counted;
+enum { MAILBOX_MOST_COUNTED = 8, MAILBOX_MOST_BYTES = 1 << 30 };
+
+// The functions of one call site, from its first number on.
+enum {
+    MAILBOX_SITE_CALL,
+    MAILBOX_SITE_SEND,  // bytes for the call that follows
+    MAILBOX_SITE_FETCH, // more bytes of the call before
+    MAILBOX_SITE        // numbers of a site
+};
+
+// The last two request words of a call with counted objects, and of its reply: where this lane's
+// bytes are in the slice, and how many. To fetch: 0, and how many have come.
+#define MAILBOX_START (UINT32_C(1) << 31) // with the place: these are the first bytes
+
+static inline mailbox_place mailbox_place_of(const mailbox_calls *calls, uint32_t first,
+                                             uint32_t home)
+{
+    uint32_t count = calls->count;
+    mailbox_place at = {calls->boxes,    calls->own,     calls->dead, calls->beat, count, 0,
+                        calls->patience, calls->silence, first};
+    at.home = home % count;
+    return at;
+}
+
+static inline uint32_t mailbox_lowest(uint32_t lanes)
+{
+    uint32_t lane = 0;
+    while (!(lanes >> lane & 1))
+        lane++;
+    return lane;
+}
+
+static inline uint32_t mailbox_count(uint32_t lanes)
+{
+    uint32_t count = 0;
+    for (; lanes; lanes &= lanes - 1)
+        count++;
+    return count;
+}
+
+static inline uint32_t mailbox_rank(uint32_t lanes) // how many of them come before this one
+{
+    return mailbox_count(lanes & (((uint32_t)1 << word_lane()) - 1));
+}
+
+static inline uint32_t mailbox_padded(uint32_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+// --- bytes between a lane's objects and its part of a slice
+static inline void mailbox_put(uint64_t *to, const uint8_t *from, uint32_t bytes)
+{
+    uint32_t whole = bytes / 8, k = 0;
+    if (((uintptr_t)from & 7) == 0)
+        for (; k < whole; k++)
+            to[k] = ((const uint64_t *)(const void *)from)[k];
+    for (; k * 8 < bytes; k++) {
+        uint64_t word = 0;
+        for (uint32_t b = 0; b < 8 && k * 8 + b < bytes; b++)
+            word |= (uint64_t)from[k * 8 + b] << 8 * b;
+        to[k] = word;
+    }
+}
+
+// Eight loads at a time: each comes over the bus.
+static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes)
+{
+    bool is_aligned = ((uintptr_t)to & 7) == 0;
+    for (uint32_t k = 0; k * 8 < bytes; k += 8) {
+        uint64_t words[8];
+        uint32_t left = bytes - k * 8;
+        for (uint32_t w = 0; w < 8; w++) // the slice is a multiple of it
+            words[w] = word_load(&from[k + w]);
+        for (uint32_t w = 0; w < 8; w++) {
+            if (is_aligned && w * 8 + 8 <= left)
+                ((uint64_t *)(void *)to)[k + w] = words[w];
+            else
+                for (uint32_t b = 0; b < 8 && w * 8 + b < left; b++)
+                    to[(k + w) * 8 + b] = (uint8_t)(words[w] >> 8 * b);
+        }
+    }
+}
+
+// Bytes [from, from + bytes) of the lane's objects laid one after the other.
+static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, uint32_t from,
+                                uint32_t bytes, uint64_t *slice, bool is_back)
+{
+    uint32_t start = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t length = objects[n].bytes;
+        if (is_back && !objects[n].is_back)
+            continue;
+        uint32_t low = from > start ? from : start,
+                 high = mailbox_least(from + bytes, start + length);
+        uint8_t *object = (uint8_t *)(uintptr_t)objects[n].at;
+        if (low < high && is_back)
+            mailbox_get(object + (low - start), slice + (low - from) / 8, high - low);
+        if (low < high && !is_back)
+            mailbox_put(slice + (low - from) / 8, object + (low - start), high - low);
+        start += mailbox_padded(length);
+    }
+}
+
+static inline uint32_t mailbox_bytes(const mailbox_counted *objects, uint32_t count, bool is_back)
+{
+    uint32_t bytes = 0;
+    for (uint32_t n = 0; n < count; n++)
+        if (!is_back || objects[n].is_back)
+            bytes += mailbox_padded(objects[n].bytes);
+    return bytes;
+}
+
+// The next call of a mailbox that is still held, after mailbox_wait.
+static inline void mailbox_again(mailbox_hold *hold)
+{
+    word_sync(); // all lanes have read their words
+    if (word_lane() == hold->leader && (hold->number == 1 || hold->number == MAILBOX_LAST)) {
+        while (word_load_acquire(&hold->box->done) != hold->number) {
+        }
+        if (hold->number == MAILBOX_LAST)
+            mailbox_clear(hold->box);
+    }
+    word_sync();
+    hold->number = mailbox_after(hold->number);
+}
+
+// Sends the next bytes of the lanes' objects: `sent` of `total` have gone. True: these are the
+// last.
+static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects, uint32_t count,
+                                uint32_t total, uint32_t *sent, uint32_t *place)
+{
+    uint32_t busy = word_ballot(*sent < total), users = mailbox_count(busy);
+    uint32_t part = MAILBOX_DATA / (users ? users : 1) / 64 * 64;
+    uint32_t mine = mailbox_least(total - *sent, part);
+    uint32_t start = *sent == 0 ? MAILBOX_START : 0;
+    place[0] = mine ? mailbox_rank(busy) * part : 0;
+    place[1] = mine;
+    if (mine)
+        mailbox_move(objects, count, *sent, mine, slice + place[0] / 8, false);
+    place[0] |= start;
+    *sent += mine;
+    return word_all(*sent >= total);
+}
+
+// What a call with counted objects carries. out[rows_out - 2 …) and in[rows_in - 2 …) are for the
+// place of the bytes; without rows_in nobody waits for the call itself.
+static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_place *at,
+                                    bool is_mine, uint32_t rows_out, uint32_t rows_in,
+                                    uint32_t *out, uint32_t *in, const mailbox_counted *objects,
+                                    uint32_t count)
+{
+    uint64_t all = 0;
+    for (uint32_t n = 0; is_mine && n < count; n++)
+        all += ((uint64_t)objects[n].bytes + 15) / 16 * 16;
+    bool is_huge = all > MAILBOX_MOST_BYTES;
+    is_mine = is_mine && !is_huge;
+    uint32_t lanes = word_ballot(is_mine), total = is_mine ? (uint32_t)all : 0, sent = 0;
+    uint32_t call = MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in) | MAILBOX_IS_BULK;
+    uint32_t send = MAILBOX_KIND(MAILBOX_SITE_SEND, rows_out, 1) | MAILBOX_IS_BULK;
+    uint32_t fetch = MAILBOX_KIND(MAILBOX_SITE_FETCH, rows_out, 3) | MAILBOX_IS_BULK;
+    uint32_t answer[3];
+    mailbox_hold hold;
+    if (!lanes)
+        return is_huge ? MAILBOX_BAD : MAILBOX_OK;
+    int32_t status = mailbox_claim(at, lanes, &hold);
+    if (status != MAILBOX_OK)
+        return status;
+    uint64_t *slice = calls->data + (uint64_t)(hold.own - at->own) * (MAILBOX_DATA / 8);
+    while (!mailbox_fill(slice, objects, count, total, &sent, out + rows_out - 2)) {
+        mailbox_post(&hold, is_mine, send, out);
+        status = mailbox_wait(at, &hold, is_mine, send, answer);
+        if (status != MAILBOX_OK)
+            return status;
+        mailbox_again(&hold);
+    }
+    mailbox_post(&hold, is_mine, call, out);
+    if (!rows_in) {
+        mailbox_leave(&hold, false);
+        return is_huge ? MAILBOX_BAD : MAILBOX_OK;
+    }
+    status = mailbox_wait(at, &hold, is_mine, call, in);
+    if (status != MAILBOX_OK)
+        return status;
+    uint32_t back = is_mine && !in[0] ? mailbox_bytes(objects, count, true) : 0, got = 0;
+    uint32_t from = is_mine ? in[rows_in - 2] : 0, bytes = is_mine ? in[rows_in - 1] : 0;
+    for (;;) {
+        bytes = mailbox_least(bytes, back - got);
+        if (bytes)
+            mailbox_move(objects, count, got, bytes, slice + from / 8, true);
+        got += bytes;
+        if (word_all(got >= back))
+            break;
+        mailbox_again(&hold);
+        out[rows_out - 2] = 0;
+        out[rows_out - 1] = got;
+        mailbox_post(&hold, is_mine, fetch, out);
+        status = mailbox_wait(at, &hold, is_mine, fetch, answer);
+        if (status != MAILBOX_OK)
+            return status;
+        if (is_mine && (answer[0] || (!answer[2] && got < back))) { // it has lost them
+            in[0] = answer[0] ? answer[0] : MAILBOX_BAD;
+            back = got;
+        }
+        from = is_mine ? answer[1] : 0;
+        bytes = is_mine ? answer[2] : 0;
+    }
+    mailbox_release(&hold);
+    return is_huge ? MAILBOX_BAD : is_mine ? (int32_t)in[0] : MAILBOX_OK;
+}
+
+// --- the functions. `first` is the number of the site's first function, `home` where to look for a
+// mailbox first.
+#ifdef __KILN__
+#    define MAILBOX_ENTRY kernel block(32) void
+#else
+#    define MAILBOX_ENTRY static inline void
+#endif
+#define MAILBOX_PARAMETERS const mailbox_calls *calls, uint64_t frame, uint32_t first, uint32_t home
+
+// is_warp: the lowest lane calls for all, and all get its answer.
+#define MAILBOX_CALL(name, rows_out, rows_in, is_warp)                                             \
+    MAILBOX_ENTRY name(MAILBOX_PARAMETERS)                                                         \
+    {                                                                                              \
+        mailbox_place at = mailbox_place_of(calls, first, home);                                   \
+        uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
+        uint32_t out[(rows_out) + 1], in[rows_in], leader = mailbox_lowest(word_ballot(true));     \
+        for (uint32_t r = 0; r < (rows_out); r++)                                                  \
+            out[r] = words[r];                                                                     \
+        for (uint32_t r = 0; r < (rows_in); r++)                                                   \
+            in[r] = 0;                                                                             \
+        bool is_mine = !(is_warp) || word_lane() == leader;                                        \
+        in[0] = (uint32_t)mailbox_call(                                                            \
+            &at, is_mine, MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in), out, in);            \
+        for (uint32_t r = 0; r < (rows_in); r++)                                                   \
+            words[r] = (is_warp) ? word_from(in[r], leader) : in[r];                               \
+    }
+
+// Nobody waits: words[0] says whether it was sent.
+#define MAILBOX_SEND(name, rows_out, rows_in, is_warp)                                             \
+    MAILBOX_ENTRY name(MAILBOX_PARAMETERS)                                                         \
+    {                                                                                              \
+        mailbox_place at = mailbox_place_of(calls, first, home);                                   \
+        uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
+        uint32_t out[(rows_out) + 1], leader = mailbox_lowest(word_ballot(true));                  \
+        for (uint32_t r = 0; r < (rows_out); r++)                                                  \
+            out[r] = words[r];                                                                     \
+        bool is_mine = !(is_warp) || word_lane() == leader;                                        \
+        words[0] = (uint32_t)mailbox_send(&at, is_mine,                                            \
+                                          MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, 0), out);      \
+    }
+
+// With `count` counted objects.
+#define MAILBOX_CARRY(name, rows_out, rows_in, is_warp, count)                                     \
+    MAILBOX_ENTRY name(MAILBOX_PARAMETERS)                                                         \
+    {                                                                                              \
+        mailbox_place at = mailbox_place_of(calls, first, home);                                   \
+        uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
+        const mailbox_counted *objects =                                                           \
+            (const mailbox_counted *)(uintptr_t)(frame + sizeof(uint32_t) * MAILBOX_ROWS);         \
+        uint32_t out[rows_out], in[(rows_in) + 1], leader = mailbox_lowest(word_ballot(true));     \
+        for (uint32_t r = 0; r + 2 < (rows_out); r++)                                              \
+            out[r] = words[r];                                                                     \
+        for (uint32_t r = 0; r < (rows_in) + 1; r++)                                               \
+            in[r] = 0;                                                                             \
+        bool is_mine = !(is_warp) || word_lane() == leader;                                        \
+        in[0] = (uint32_t)mailbox_carry(calls, &at, is_mine, rows_out, rows_in, out, in, objects,  \
+                                        count);                                                    \
+        for (uint32_t r = 0; r < (rows_in) || r < 1; r++)                                          \
+            words[r] = (is_warp) ? word_from(in[r], leader) : in[r];                               \
+    }
+
+#endif

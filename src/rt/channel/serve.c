@@ -1,0 +1,199 @@
+// One call of a host function that came through a mailbox: words become arguments, counted bytes
+// are gathered from slices, results become words again. Everything comes from a GPU and is checked
+// before it is used. Start at serve_call.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rt/channel/server.h"
+
+_Static_assert(MAILBOX_ROWS == (int)HOST_FRAME_WORDS &&
+                   (int)MAILBOX_MOST_COUNTED == (int)HOST_MOST_COUNTED &&
+                   (int)MAILBOX_SITE == (int)HOST_SITE_NUMBERS,
+               "the emitted code knows these by other names");
+
+bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t first)
+{
+    *row = (serve_row){.m = m, .site = site};
+    if (m->sites[site].op != IR_HOST || !host_read(m->sites[site].text, &row->shape))
+        return false;
+    host_rows r = row->rows = host_rows_of(&row->shape);
+    uint32_t bulk = r.counted ? MAILBOX_IS_BULK : 0;
+    row->kinds[MAILBOX_SITE_CALL] = MAILBOX_KIND(first + MAILBOX_SITE_CALL, r.out, r.in) | bulk;
+    if (bulk) {
+        row->kinds[MAILBOX_SITE_SEND] = MAILBOX_KIND(first + MAILBOX_SITE_SEND, r.out, 1) | bulk;
+        row->kinds[MAILBOX_SITE_FETCH] = MAILBOX_KIND(first + MAILBOX_SITE_FETCH, r.out, 3) | bulk;
+    }
+    return r.out <= MAILBOX_ROWS && r.in <= MAILBOX_ROWS;
+}
+
+// --- counted bytes
+void serve_bytes_free(serve_bytes *bytes)
+{
+    for (uint32_t l = 0; bytes && l < MAILBOX_LANES; l++)
+        free(bytes->at[l]);
+    free(bytes);
+}
+
+static bool make_room(serve_bytes *b, uint32_t lane, uint32_t len)
+{
+    if (len <= b->cap[lane])
+        return true;
+    uint32_t cap = len < MAILBOX_MOST_BYTES / 2 ? len * 2 : MAILBOX_MOST_BYTES;
+    uint8_t *grown = realloc(b->at[lane], cap);
+    if (!grown)
+        return false;
+    b->at[lane] = grown;
+    b->cap[lane] = cap;
+    return true;
+}
+
+// Takes a lane's bytes out of the slice. `place` and `len` are the last words of its request.
+static uint32_t take_bytes(serve_bytes *b, const uint64_t *slice, uint32_t lane, uint32_t place,
+                           uint32_t len)
+{
+    uint32_t from = place & ~MAILBOX_START;
+    if (place & MAILBOX_START)
+        b->len[lane] = b->back[lane] = 0;
+    if (from > MAILBOX_DATA || from % 16 || len > MAILBOX_DATA - from || len % 16 ||
+        len > MAILBOX_MOST_BYTES - b->len[lane])
+        return MAILBOX_BAD;
+    if (!make_room(b, lane, b->len[lane] + len))
+        return SERVER_NO_MEMORY;
+    if (len)
+        memcpy(b->at[lane] + b->len[lane], (const uint8_t *)slice + from, len);
+    b->len[lane] += len;
+    return MAILBOX_OK;
+}
+
+// Only what the kernel gets back stays, moved together.
+static void keep_back(serve_bytes *b, uint32_t lane, const serve_row *row, const host_lane *call)
+{
+    uint32_t from = 0;
+    b->back[lane] = 0;
+    for (uint32_t p = 0; p < row->shape.param_count; p++) {
+        const host_param *param = &row->shape.params[p];
+        if (!host_is_counted(param->kind))
+            continue;
+        uint32_t len = mailbox_padded((uint32_t)call->in[param->first + 1]);
+        if (param->kind == 'm' && len) {
+            memmove(b->at[lane] + b->back[lane], b->at[lane] + from, len);
+            b->back[lane] += len;
+        }
+        from += len;
+    }
+}
+
+// The next bytes of each lane into the slice: of lane l those from got[l] on. `row` and the one
+// after it tell the lanes where.
+static void give_bytes(const serve_bytes *b, uint64_t *slice, const uint32_t *got,
+                       mailbox_packet *call, uint32_t row)
+{
+    uint32_t users = 0, rank = 0;
+    for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+        users += (call->lanes >> l & 1) && got[l] < b->back[l];
+    uint32_t part = MAILBOX_DATA / (users ? users : 1) / 64 * 64;
+    for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
+        bool has_any = (call->lanes >> l & 1) && got[l] < b->back[l];
+        uint32_t len = has_any ? mailbox_least(b->back[l] - got[l], part) : 0;
+        uint32_t place = has_any ? part * rank++ : 0;
+        if (len)
+            memcpy((uint8_t *)slice + place, b->at[l] + got[l], len);
+        call->words[row][l] = place;
+        call->words[row + 1][l] = len;
+    }
+}
+
+// --- words
+// The operands and who calls; false: the counted bytes are not those that were sent.
+static bool read_request(const serve_row *row, const serve_bytes *bytes, const mailbox_packet *call,
+                         uint32_t lane, host_lane *out)
+{
+    const host_shape *s = &row->shape;
+    uint32_t w = 0;
+    uint64_t from = 0;
+    for (uint32_t k = 0; k < s->in_count; k++) {
+        const host_param *param = &s->params[s->in[k].param];
+        if (host_is_counted(param->kind)) {
+            if (k != param->first)
+                continue;
+            uint32_t len = call->words[w++][lane];
+            out->in[k] = 0;
+            out->in[k + 1] = len;
+            out->counted[s->in[k].param] = len ? bytes->at[lane] + from : NULL;
+            from += ((uint64_t)len + 15) / 16 * 16;
+        } else {
+            out->in[k] = call->words[w++][lane];
+            if (host_words(s->in[k].type) == 2)
+                out->in[k] |= (uint64_t)call->words[w++][lane] << 32;
+        }
+    }
+    uint32_t who[3] = {0};
+    for (uint32_t k = 0; row->rows.has_who && k < 3; k++)
+        who[k] = call->words[w++][lane];
+    out->thread[0] = who[0] & 1023;
+    out->thread[1] = who[0] >> 10 & 1023;
+    out->thread[2] = who[0] >> 20;
+    out->block[0] = who[1];
+    out->block[1] = who[2] & 65535;
+    out->block[2] = who[2] >> 16;
+    return !row->rows.counted || from == bytes->len[lane];
+}
+
+static void write_reply(const serve_row *row, const host_lane *from, uint32_t lane,
+                        mailbox_packet *call)
+{
+    const host_shape *s = &row->shape;
+    uint32_t w = 1;
+    for (uint32_t k = 0; k < s->out_count; k++) {
+        call->words[w++][lane] = (uint32_t)from->out[k];
+        if (host_words(s->out[k].type) == 2)
+            call->words[w++][lane] = (uint32_t)(from->out[k] >> 32);
+    }
+}
+
+static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane,
+                         mailbox_packet *call, server_stop *stop)
+{
+    const host_site *site = host_site_of(row->m, row->site);
+    host_lane one;
+    if (!site || !read_request(row, bytes, call, lane, &one))
+        return MAILBOX_BAD;
+    char why[sizeof stop->why] = "";
+    bool is_fine = host_call(row->m->sites[row->site].kernel, site, &one, why, sizeof why);
+    if (!is_fine && !stop->m) {
+        stop->m = row->m;
+        stop->site = row->site;
+        memcpy(stop->thread, one.thread, sizeof stop->thread);
+        memcpy(stop->block, one.block, sizeof stop->block);
+        snprintf(stop->why, sizeof stop->why, "%s", why);
+    }
+    if (!is_fine)
+        return SERVER_STOPPED;
+    write_reply(row, &one, lane, call);
+    if (row->rows.counted)
+        keep_back(bytes, lane, row, &one);
+    return MAILBOX_OK;
+}
+
+void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, mailbox_packet *call,
+                server_stop *stop)
+{
+    uint32_t what = MAILBOX_FUNCTION(call->kind) - MAILBOX_FUNCTION(row->kinds[MAILBOX_SITE_CALL]);
+    uint32_t out = row->rows.out, got[MAILBOX_LANES] = {0};
+    for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
+        uint32_t status = MAILBOX_OK;
+        if (!(call->lanes >> l & 1))
+            continue;
+        if (row->rows.counted && what != MAILBOX_SITE_FETCH)
+            status = take_bytes(bytes, slice, l, call->words[out - 2][l], call->words[out - 1][l]);
+        else if (what == MAILBOX_SITE_FETCH)
+            got[l] = call->words[out - 1][l];
+        if (!status && what == MAILBOX_SITE_CALL)
+            status = call_for(row, bytes, l, call, stop);
+        call->words[0][l] = status;
+    }
+    if (what == MAILBOX_SITE_FETCH)
+        give_bytes(bytes, slice, got, call, 1);
+    else if (what == MAILBOX_SITE_CALL && row->rows.counted && row->rows.in)
+        give_bytes(bytes, slice, got, call, row->rows.in - 2);
+}

@@ -1,0 +1,437 @@
+// The threads that serve mailboxes. The mailboxes are dealt to a few shares, in groups; a share has
+// one owner, which looks at its mailboxes in rounds and makes the calls it finds. The watcher looks
+// at the owners: one that is within a function for a millisecond loses its share to another
+// thread, answers its call when the function returns, and is there for the next such case. The
+// watcher also counts the beat by which the GPU knows that the host is alive.
+// Start at own and watch.
+#define _GNU_SOURCE // prctl
+#include "rt/channel/server.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#    include <sys/prctl.h>
+#endif
+
+enum {
+    GROUP = 16,      // mailboxes that go to one share together
+    MOST_SHARES = 4, // more make the bus slower, not faster
+    MOST_THREADS = 96,
+    SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
+    SPIN_US = 200,                     // after the last call a thread looks without a pause
+    WATCH_US = 500,
+    NOBODY = UINT32_MAX
+};
+
+typedef struct share {
+    _Alignas(128) uint64_t token; // atomic: owner << 1 | is within a function
+    uint64_t calls;               // atomic: that were made
+    uint64_t rounds;              // atomic: that were completed
+} share;
+
+typedef struct worker {
+    server *s;
+    pthread_t thread;
+    uint32_t number, share; // share: NOBODY's when it is spare; under the lock
+    bool is_lost;           // its share has gone to another one
+    bool has_served;
+    mailbox_functions functions;
+    mailbox_packet call;
+} worker;
+
+struct server {
+    kiln *k;
+    server_place place;
+    uint64_t state; // of the mailboxes: closing
+    uint32_t *taken;
+    serve_bytes **bytes; // per mailbox; made on first need by the mailbox's owner
+    serve_row **rows;    // [SITES]
+    share shares[MOST_SHARES];
+    uint32_t share_count;
+    uint32_t boxes;       // atomic: that are looked at
+    uint32_t is_awake;    // atomic
+    uint32_t is_stopping; // atomic
+    uint32_t in_service;  // atomic: calls that are being made
+    pthread_mutex_t lock; // of what follows, and of sleeping
+    pthread_cond_t changed;
+    worker *workers[MOST_THREADS];
+    uint32_t worker_count;
+    pthread_t watcher;
+    bool has_watcher;
+    server_stop stop;
+};
+
+#define LOAD(x)     __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+#define ADD(x, v)   ((void)__atomic_fetch_add(&(x), v, __ATOMIC_ACQ_REL))
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void nap(uint32_t us)
+{
+    nanosleep(&(struct timespec){0, (long)us * 1000}, NULL);
+}
+
+// A short nap is short only when the system is told so.
+static void expect_short_naps(void)
+{
+#if defined(__linux__)
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+#endif
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+// --- functions. The first number is 1.
+static serve_row *row_of(server *s, uint32_t function)
+{
+    return function ? LOAD(s->rows[(function - 1) / MAILBOX_SITE]) : NULL;
+}
+
+uint32_t server_add(server *s, kiln_module *m)
+{
+    uint32_t slot = 0, run = 0;
+    for (; slot < SITES && run < m->site_count; slot++)
+        run = s->rows[slot] ? 0 : run + 1;
+    if (run < m->site_count)
+        return 0;
+    slot -= run;
+    for (uint32_t n = 0; n < m->site_count; n++) {
+        serve_row *row = m->sites[n].op == IR_HOST ? malloc(sizeof *row) : NULL;
+        if (row && !serve_row_init(row, m, n, 1 + (slot + n) * MAILBOX_SITE)) {
+            free(row);
+            row = NULL;
+        }
+        STORE(s->rows[slot + n], row);
+    }
+    return 1 + slot * MAILBOX_SITE;
+}
+
+void server_remove(server *s, const kiln_module *m)
+{
+    for (uint32_t n = 0; n < SITES; n++)
+        if (s->rows[n] && s->rows[n]->m == m) {
+            free(s->rows[n]);
+            STORE(s->rows[n], NULL);
+        }
+}
+
+static uint32_t kind_of(void *user, uint32_t function)
+{
+    const worker *w = user;
+    const serve_row *row = row_of(w->s, function);
+    return row ? row->kinds[(function - 1) % MAILBOX_SITE] : 0;
+}
+
+static serve_bytes *bytes_of(server *s, const serve_row *row, uint32_t box)
+{
+    if (row->rows.counted && !s->bytes[box])
+        s->bytes[box] = calloc(1, sizeof *s->bytes[box]);
+    return s->bytes[box];
+}
+
+static bool serve(void *user, mailbox_packet *call)
+{
+    worker *w = user;
+    server *s = w->s;
+    share *mine = &s->shares[w->share];
+    uint64_t token = (uint64_t)w->number << 1 | 1;
+    uint32_t box = (uint32_t)(call->box - s->place.boxes);
+    const serve_row *row = row_of(s, MAILBOX_FUNCTION(call->kind));
+    serve_bytes *bytes = row ? bytes_of(s, row, box) : NULL;
+    server_stop stop = {.m = NULL};
+    ADD(s->in_service, 1);
+    w->has_served = true;
+    ADD(mine->calls, 1);
+    STORE(mine->token, token);
+    if (!row || (row->rows.counted && !bytes))
+        for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+            call->words[0][l] = row ? SERVER_NO_MEMORY : MAILBOX_BAD;
+    else
+        serve_call(row, bytes, s->place.data + (size_t)box * (MAILBOX_DATA / 8), call, &stop);
+    if (stop.m) {
+        pthread_mutex_lock(&s->lock);
+        if (!s->stop.m)
+            s->stop = stop;
+        pthread_mutex_unlock(&s->lock);
+    }
+    w->is_lost = !__atomic_compare_exchange_n(&mine->token, &token, token & ~UINT64_C(1), false,
+                                              __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return true;
+}
+
+// --- owners
+// True: it looked at all of its mailboxes. False: it has lost them.
+static bool round_of(worker *w, uint32_t *found)
+{
+    server *s = w->s;
+    uint32_t boxes = LOAD(s->boxes);
+    mailbox_host host = {s->place.boxes, s->taken, &s->state, NULL, 0, 0, &w->functions};
+    *found = 0;
+    for (uint32_t b = w->share * GROUP; b < boxes; b += s->share_count * GROUP)
+        for (host.first = b; host.first < boxes && host.first < b + GROUP; host.first++) {
+            host.end = host.first + 1;
+            *found += mailbox_round(&host, &w->call);
+            if (w->has_served) // and its answer has gone
+                ADD(s->in_service, UINT32_MAX);
+            w->has_served = false;
+            if (w->is_lost)
+                return false;
+        }
+    ADD(s->shares[w->share].rounds, 1);
+    return true;
+}
+
+static bool has_work(const server *s, uint32_t n)
+{
+    return LOAD(s->is_awake) && n * GROUP < LOAD(s->boxes);
+}
+
+static void sleep_until_work(worker *w)
+{
+    server *s = w->s;
+    pthread_mutex_lock(&s->lock);
+    while (!has_work(s, w->share) && !LOAD(s->is_stopping))
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void own(worker *w)
+{
+    server *s = w->s;
+    uint64_t last = now_us();
+    uint32_t idle = 0, found;
+    w->is_lost = false;
+    while (!LOAD(s->is_stopping)) {
+        if (!has_work(s, w->share)) {
+            sleep_until_work(w);
+            last = now_us();
+        }
+        if (!round_of(w, &found))
+            return;
+        if (found)
+            idle = 0;
+        relax();
+        if (++idle % 64)
+            continue;
+        uint64_t now = now_us();
+        last = idle == 64 ? now : last;
+        uint64_t silence = now - last;
+        if (silence > SPIN_US) {
+            nap(silence < 10000 ? 20 : silence < 1000000 ? 50 : 200);
+            idle |= 63; // look at the clock after the next round
+        }
+    }
+}
+
+static void *worker_main(void *user)
+{
+    worker *w = user;
+    server *s = w->s;
+    expect_short_naps();
+    pthread_mutex_lock(&s->lock);
+    while (!LOAD(s->is_stopping)) {
+        if (w->share == NOBODY) {
+            pthread_cond_wait(&s->changed, &s->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&s->lock);
+        own(w);
+        pthread_mutex_lock(&s->lock);
+        if (w->is_lost)
+            w->share = NOBODY;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+// A thread for a share, under the lock; NULL: there is none. It starts when it has the token.
+static worker *worker_for(server *s, uint32_t n)
+{
+    for (uint32_t k = 0; k < s->worker_count; k++)
+        if (s->workers[k]->share == NOBODY) {
+            s->workers[k]->share = n;
+            return s->workers[k];
+        }
+    worker *w = s->worker_count < MOST_THREADS ? calloc(1, sizeof *w) : NULL;
+    if (!w)
+        return NULL;
+    *w = (worker){.s = s, .number = s->worker_count + 1, .share = n};
+    w->functions = (mailbox_functions){kind_of, serve, w};
+    if (pthread_create(&w->thread, NULL, worker_main, w)) {
+        free(w);
+        return NULL;
+    }
+    return s->workers[s->worker_count++] = w;
+}
+
+// --- the watcher
+static void replace(server *s, uint32_t n, uint64_t token)
+{
+    pthread_mutex_lock(&s->lock);
+    worker *w = worker_for(s, n); // waits for the lock
+    if (w && !__atomic_compare_exchange_n(&s->shares[n].token, &token, (uint64_t)w->number << 1,
+                                          false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        w->share = NOBODY; // the function has returned
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *watch(void *user)
+{
+    server *s = user;
+    uint64_t token[MOST_SHARES] = {0}, calls[MOST_SHARES] = {0};
+    expect_short_naps();
+    while (!LOAD(s->is_stopping)) {
+        if (!LOAD(s->is_awake)) {
+            pthread_mutex_lock(&s->lock);
+            while (!LOAD(s->is_awake) && !LOAD(s->is_stopping))
+                pthread_cond_wait(&s->changed, &s->lock);
+            pthread_mutex_unlock(&s->lock);
+        }
+        word_count(s->place.beat);
+        if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED) && !word_load(&s->state))
+            mailbox_close(&s->state);
+        for (uint32_t n = 0; n < s->share_count; n++) {
+            uint64_t now = LOAD(s->shares[n].token), made = LOAD(s->shares[n].calls);
+            if (now & 1 && now == token[n] && made == calls[n])
+                replace(s, n, now);
+            token[n] = now;
+            calls[n] = made;
+        }
+        nap(WATCH_US);
+    }
+    return NULL;
+}
+
+// --- the service
+static uint32_t shares_for(uint32_t boxes)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t most = cores < 8 ? 1 : cores < 16 ? 2 : MOST_SHARES;
+    uint32_t groups = (boxes + GROUP - 1) / GROUP;
+    return groups < most ? groups : most;
+}
+
+server *server_new(kiln *k, const server_place *place)
+{
+    server *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    *s = (server){.k = k, .place = *place, .share_count = shares_for(place->count)};
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->taken = calloc(place->count, sizeof *s->taken);
+    s->bytes = calloc(place->count, sizeof *s->bytes);
+    s->rows = calloc(SITES + 1, sizeof *s->rows);
+    if (s->taken && s->bytes && s->rows)
+        return s;
+    server_free(s);
+    return NULL;
+}
+
+void server_free(server *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    STORE(s->is_stopping, 1);
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    if (s->has_watcher) // it makes threads: it goes first
+        pthread_join(s->watcher, NULL);
+    for (uint32_t n = 0; n < s->worker_count; n++) {
+        pthread_join(s->workers[n]->thread, NULL);
+        free(s->workers[n]);
+    }
+    for (uint32_t b = 0; s->bytes && b < s->place.count; b++)
+        serve_bytes_free(s->bytes[b]);
+    for (uint32_t n = 0; s->rows && n < SITES; n++)
+        free(s->rows[n]);
+    free(s->taken);
+    free(s->bytes);
+    free(s->rows);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->changed);
+    free(s);
+}
+
+// Under the lock.
+static bool start_threads(server *s)
+{
+    if (!s->has_watcher && pthread_create(&s->watcher, NULL, watch, s))
+        return false;
+    s->has_watcher = true;
+    for (uint32_t n = 0; n < s->share_count; n++) {
+        worker *w = s->shares[n].token ? NULL : worker_for(s, n);
+        if (w)
+            STORE(s->shares[n].token, (uint64_t)w->number << 1);
+        if (!s->shares[n].token)
+            return false;
+    }
+    return true;
+}
+
+bool server_wake(server *s, uint32_t boxes)
+{
+    if (LOAD(s->is_awake) && boxes <= s->boxes)
+        return true;
+    pthread_mutex_lock(&s->lock);
+    if (!LOAD(s->is_awake)) {
+        __atomic_store_n(&s->k->cancel, 0, __ATOMIC_RELAXED);
+        word_store(&s->state, (uint64_t)0);
+        s->stop.m = NULL;
+    }
+    bool is_fine = start_threads(s);
+    if (is_fine) {
+        uint32_t most = boxes < s->place.count ? boxes : s->place.count;
+        if (most > s->boxes)
+            STORE(s->boxes, most);
+        STORE(s->is_awake, 1);
+    }
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return is_fine;
+}
+
+void server_rest(server *s)
+{
+    uint64_t rounds[MOST_SHARES];
+    if (!LOAD(s->is_awake))
+        return;
+    for (uint32_t n = 0; n < s->share_count; n++)
+        rounds[n] = LOAD(s->shares[n].rounds);
+    for (uint32_t n = 0, us = 5; n < s->share_count;) {
+        bool has_looked = !has_work(s, n) || LOAD(s->shares[n].rounds) - rounds[n] >= 2;
+        if (has_looked) {
+            n++;
+            continue;
+        }
+        nap(us);
+        us = us < 500 ? us * 2 : us;
+    }
+    for (uint32_t us = 5; LOAD(s->in_service); us = us < 500 ? us * 2 : us)
+        nap(us);
+    STORE(s->is_awake, 0);
+}
+
+bool server_take_stop(server *s, server_stop *out)
+{
+    pthread_mutex_lock(&s->lock);
+    *out = s->stop;
+    s->stop.m = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return out->m != NULL;
+}

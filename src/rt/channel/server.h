@@ -1,0 +1,72 @@
+// Serves the mailboxes of a device: threads that look for calls, the table of the functions that
+// may be called, and the calls themselves (serve.c). It knows no device: whoever maps memory for a
+// GPU gives the mailboxes, their data and the place of the beat, and says when kernels run.
+//
+// A thread that finds a call makes it at once, which is the fastest way there is. A function may
+// block for as long as it likes: a watching thread then gives the mailboxes that are left alone to
+// another thread.
+#ifndef KILN_CHANNEL_SERVER_H
+#define KILN_CHANNEL_SERVER_H
+
+#include "rt/channel/mailbox_call.h"
+#include "rt/channel/mailbox_host.h"
+#include "rt/host/host.h"
+
+typedef struct server server;
+
+typedef struct server_place { // memory that both sides see
+    mailbox *boxes;           // [count], zeroed
+    uint64_t *data;           // [count], MAILBOX_DATA bytes each
+    uint64_t *beat;           // zero; on a line of its own
+    uint32_t count;
+} server_place;
+
+// What became of a call, beyond the codes of mailbox.h.
+enum { SERVER_STOPPED = MAILBOX_OTHER, SERVER_NO_MEMORY };
+
+server *server_new(kiln *k, const server_place *place); // NULL: no memory
+// The kernels have ended. Stops the threads, also those within a function: waits for them.
+void server_free(server *s);
+
+// Numbers for the host functions of a module: the first one, or 0 when there are none left.
+uint32_t server_add(server *s, kiln_module *m);
+void server_remove(server *s, const kiln_module *m);
+
+// Before a launch: the first `boxes` mailboxes are looked at from now on. False: no threads.
+bool server_wake(server *s, uint32_t boxes);
+// The kernels have ended: returns when everything that they posted has been served, and the threads
+// sleep. Calls are cancelled from then on until kiln_cancel is forgotten.
+void server_rest(server *s);
+
+// Why a function has stopped the kernel since the last question: false when none has. `site` is its
+// place in `m`'s list.
+typedef struct server_stop {
+    kiln_module *m;
+    uint32_t site;
+    uint32_t thread[3], block[3];
+    char why[512];
+} server_stop;
+bool server_take_stop(server *s, server_stop *out);
+
+// --- serve.c
+typedef struct serve_row { // a call site
+    kiln_module *m;
+    uint32_t site;
+    host_shape shape;
+    host_rows rows;
+    uint32_t kinds[MAILBOX_SITE];
+} serve_row;
+
+typedef struct serve_bytes { // counted objects of a mailbox's lanes, on their way
+    uint8_t *at[MAILBOX_LANES];
+    uint32_t len[MAILBOX_LANES], cap[MAILBOX_LANES]; // bytes that are there, that there is room for
+    uint32_t back[MAILBOX_LANES];                    // bytes that the kernel fetches
+} serve_bytes;
+
+bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t first);
+// Turns the request into the reply. A function that has stopped the kernel leaves a note in `stop`.
+void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, mailbox_packet *call,
+                server_stop *stop);
+void serve_bytes_free(serve_bytes *bytes);
+
+#endif

@@ -1,0 +1,328 @@
+// Calls of host functions through mailboxes, whole but for the GPU: the functions that kernels get
+// (mailbox_call.h) are played by threads, the server serves them with its own.
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/played.h"
+#include "tests/test.h"
+
+#include "rt/channel/server.h"
+
+static const char source[] =
+    "#include <kiln/kernel.h>\n"
+    "host i32 twice(i32 x);\n"
+    "host per_warp u64 once(u64 first);\n"
+    "host no_wait void tell(u32 who);\n"
+    "host i64 turn(counted(n) u8 *bytes, i64 n, counted(m) const u8 *more, i64 m);\n"
+    "host void hold(void);\n"
+    "host void quit(void);\n"
+    "kernel block(32) void all(i32 *out, u8 *bytes) {\n"
+    "    out[0] = twice((i32)once(3)); tell(2); turn(bytes, 1, bytes, 2); hold(); quit();\n"
+    "}\n";
+
+// As ptx_library writes them: words out, words in, who calls, counted objects.
+MAILBOX_CALL(call_twice, 4, 2, false)
+MAILBOX_CALL(call_once, 5, 3, true)
+MAILBOX_SEND(call_tell, 4, 0, false)
+MAILBOX_CARRY(call_turn, 11, 5, false, 2)
+MAILBOX_CALL(call_hold, 3, 1, false)
+
+enum { BOXES = 4, WARPS = 3, MOST = 20000 };
+
+typedef struct stage {
+    kiln *k;
+    kiln_module *m;
+    server *s;
+    mailbox_calls calls;
+    uint64_t own[BOXES + 1], beat[8];
+    uint32_t first, rounds;
+    uint32_t told, once, wrong, is_held, has_held; // atomic
+    played_warp warps[WARPS];
+} stage;
+
+typedef struct frame {
+    uint32_t words[MAILBOX_ROWS];
+    mailbox_counted counted[MAILBOX_MOST_COUNTED];
+} frame;
+
+static void on_twice(void *user, const kiln_host_call *call)
+{
+    (void)user;
+    *(int32_t *)call->result = 2 * *(int32_t *)call->args[0] + (int32_t)call->thread[1];
+}
+static void on_once(void *user, const kiln_host_call *call)
+{
+    __atomic_fetch_add(&((stage *)user)->once, 1, __ATOMIC_RELAXED);
+    *(uint64_t *)call->result = *(uint64_t *)call->args[0] + 1;
+}
+static void on_tell(void *user, const kiln_host_call *call)
+{
+    __atomic_fetch_add(&((stage *)user)->told, *(uint32_t *)call->args[0], __ATOMIC_RELAXED);
+}
+static void on_turn(void *user, const kiln_host_call *call)
+{
+    uint8_t *bytes = call->args[0];
+    const uint8_t *more = call->args[2];
+    int64_t n = *(int64_t *)call->args[1], m = *(int64_t *)call->args[3], sum = 0;
+    (void)user;
+    for (int64_t k = 0; k < n; k++)
+        bytes[k] = (uint8_t)~bytes[k];
+    for (int64_t k = 0; k < m; k++)
+        sum += more[k];
+    *(int64_t *)call->result = sum;
+}
+static void on_hold(void *user, const kiln_host_call *call)
+{
+    stage *t = user;
+    (void)call;
+    __atomic_store_n(&t->has_held, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&t->is_held, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+}
+static void on_quit(void *user, const kiln_host_call *call)
+{
+    (void)user;
+    kiln_host_stop(call, "that was all");
+}
+
+static uint32_t site_of(const stage *t, const char *name)
+{
+    for (uint32_t n = 0; n < t->m->site_count; n++)
+        if (t->m->sites[n].op == IR_HOST && !strncmp(t->m->sites[n].text.at, name, strlen(name)))
+            return t->first + n * MAILBOX_SITE;
+    return 0;
+}
+
+static stage *stage_new(void)
+{
+    static const struct {
+        const char *name;
+        kiln_host_function *call;
+    } rows[] = {{"twice", on_twice}, {"once", on_once}, {"tell", on_tell},
+                {"turn", on_turn},   {"hold", on_hold}, {"quit", on_quit}};
+    stage *t = calloc(1, sizeof *t);
+    kiln_kernel *kernel = NULL;
+    assert_non_null(t);
+    assert_int_equal(kiln_open("interp", &t->k), 0);
+    assert_int_equal(
+        kiln_compile(t->k, &(kiln_compile_desc){.path = "t.c", .source = source}, &t->m), 0);
+    for (size_t n = 0; n < COUNT(rows); n++)
+        assert_int_equal(kiln_host_register(t->k, &(kiln_host_desc){.name = rows[n].name,
+                                                                    .call = rows[n].call,
+                                                                    .user = t,
+                                                                    .is_concurrent = true}),
+                         0);
+    assert_int_equal(kiln_module_kernel(t->m, "all", &kernel), 0);
+    assert_int_equal(host_check(kernel), 0);
+    server_place place = {.boxes = calloc(BOXES, sizeof(mailbox)),
+                          .data = calloc(BOXES, MAILBOX_DATA),
+                          .beat = t->beat,
+                          .count = BOXES};
+    assert_true(place.boxes && place.data);
+    t->calls = (mailbox_calls){.boxes = place.boxes,
+                               .own = t->own,
+                               .dead = &t->own[BOXES],
+                               .beat = t->beat,
+                               .data = place.data,
+                               .silence = UINT64_C(600000000000),
+                               .count = BOXES};
+    t->s = server_new(t->k, &place);
+    assert_non_null(t->s);
+    t->first = server_add(t->s, t->m);
+    assert_int_equal(t->first, 1);
+    return t;
+}
+
+static void stage_free(stage *t)
+{
+    server_remove(t->s, t->m);
+    server_free(t->s);
+    free(t->calls.boxes);
+    free(t->calls.data);
+    kiln_close(t->k);
+    free(t);
+}
+
+static void check(stage *t, bool is_right)
+{
+    if (!is_right)
+        __atomic_fetch_add(&t->wrong, 1, __ATOMIC_RELAXED);
+}
+
+static void bytes_once(stage *t, uint32_t home, uint32_t n, uint32_t m)
+{
+    frame f = {{0}, {{0}}};
+    uint8_t *bytes = malloc(n + 8), *more = malloc(m + 8);
+    uint32_t sum = 0;
+    bool is_right = bytes && more;
+    for (uint32_t k = 0; is_right && k < n; k++)
+        bytes[k] = (uint8_t)(k * 7 + my_lane);
+    for (uint32_t k = 0; is_right && k < m; k++)
+        sum += more[k] = (uint8_t)(k * 3 + my_lane);
+    f.counted[0] = (mailbox_counted){(uintptr_t)bytes, n, 1};
+    f.counted[1] = (mailbox_counted){(uintptr_t)more, m, 0};
+    // operands: bytes of the first, n, bytes of the second, m; then who calls
+    uint32_t words[] = {n, n, 0, m, m, 0, my_lane, 0, 0};
+    memcpy(f.words, words, sizeof words);
+    call_turn(&t->calls, (uintptr_t)&f, site_of(t, "turn"), home);
+    is_right = is_right && f.words[0] == MAILBOX_OK && f.words[1] == sum && f.words[2] == 0;
+    for (uint32_t k = 0; is_right && k < n; k++)
+        is_right = bytes[k] == (uint8_t) ~(k * 7 + my_lane);
+    check(t, is_right);
+    free(bytes);
+    free(more);
+}
+
+typedef struct player {
+    stage *t;
+    uint32_t warp, lane;
+    void (*play)(struct player *p);
+    pthread_t thread;
+} player;
+
+static void *lane_main(void *user)
+{
+    player *p = user;
+    my_warp = &p->t->warps[p->warp];
+    my_lane = p->lane;
+    p->play(p);
+    return NULL;
+}
+
+static void play_all(player *p)
+{
+    stage *t = p->t;
+    for (uint32_t n = 0; n < t->rounds; n++) {
+        frame f = {{n * 8 + p->lane, p->lane | 5 << 10, 3, 4}, {{0}}};
+        call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), p->warp);
+        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * (n * 8 + p->lane) + 5);
+        f = (frame){{p->lane + 10, 7}, {{0}}};
+        call_once(&t->calls, (uintptr_t)&f, site_of(t, "once"), p->warp);
+        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 11 && f.words[2] == 7);
+        f = (frame){{p->lane + 1}, {{0}}};
+        call_tell(&t->calls, (uintptr_t)&f, site_of(t, "tell"), n);
+        check(t, f.words[0] == MAILBOX_OK);
+        bytes_once(t, n, n % 3 == 0 ? 0 : n * 5 + p->lane, n % 2 ? 0 : 100 * p->lane + n);
+    }
+    bytes_once(t, 0, p->lane == 1 ? MOST : 100, p->lane == 0 ? MOST + 1 : 3);
+}
+
+static void play_held(player *p)
+{
+    stage *t = p->t;
+    frame f = {{4}, {{0}}};
+    if (p->warp == 0) {
+        call_hold(&t->calls, (uintptr_t)&f, site_of(t, "hold"), 0);
+        check(t, f.words[0] == MAILBOX_OK);
+        return;
+    }
+    while (!__atomic_load_n(&t->has_held, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), p->warp);
+    check(t, f.words[0] == MAILBOX_OK && f.words[1] == 8);
+    if (p->warp == WARPS - 1)
+        __atomic_store_n(&t->is_held, 0, __ATOMIC_RELEASE);
+}
+
+static void play_wrong(player *p)
+{
+    stage *t = p->t;
+    uint32_t first = p->warp == 0   ? site_of(t, "quit")
+                     : p->warp == 1 ? site_of(t, "hold") + 1 // no function of its own
+                                    : 60000;
+    frame f = {{0}, {{0}}};
+    call_hold(&t->calls, (uintptr_t)&f, first, p->warp);
+    check(t, (int32_t)f.words[0] == (p->warp == 0 ? (int32_t)SERVER_STOPPED : MAILBOX_BAD));
+    f = (frame){{1, 1, 0, 0, 0, 0}, {{0}}}; // says one byte, sends none
+    call_turn(&t->calls, (uintptr_t)&f, site_of(t, "turn"), p->warp);
+    check(t, f.words[0] == MAILBOX_BAD);
+}
+
+static void perform(stage *t, void (*play)(player *), const uint32_t *lanes)
+{
+    player players[WARPS * LANES];
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < WARPS; w++) {
+        t->warps[w].count = lanes[w];
+        assert_int_equal(pthread_barrier_init(&t->warps[w].barrier, NULL, lanes[w]), 0);
+        for (uint32_t l = 0; l < lanes[w]; l++, count++) {
+            players[count] = (player){t, w, l, play, 0};
+            assert_int_equal(
+                pthread_create(&players[count].thread, NULL, lane_main, &players[count]), 0);
+        }
+    }
+    for (uint32_t n = 0; n < count; n++)
+        pthread_join(players[n].thread, NULL);
+    for (uint32_t w = 0; w < WARPS; w++)
+        pthread_barrier_destroy(&t->warps[w].barrier);
+}
+
+TEST(served_calls_bring_everything_back)
+{
+    static const uint32_t lanes[WARPS] = {LANES, 1, 2};
+    stage *t = stage_new();
+    t->rounds = 12;
+    assert_true(server_wake(t->s, BOXES));
+    perform(t, play_all, lanes);
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    assert_int_equal(t->told, t->rounds * (6 + 1 + 3));
+    assert_int_equal(t->once, t->rounds * WARPS);
+    t->rounds = 2; // the threads sleep, and wake
+    assert_true(server_wake(t->s, 1));
+    perform(t, play_all, lanes);
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    stage_free(t);
+}
+
+TEST(a_function_that_blocks_stops_nobody_else)
+{
+    static const uint32_t lanes[WARPS] = {1, 1, 1};
+    stage *t = stage_new();
+    t->is_held = 1;
+    assert_true(server_wake(t->s, BOXES));
+    perform(t, play_held, lanes);
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    stage_free(t);
+}
+
+TEST(served_calls_are_not_trusted)
+{
+    static const uint32_t lanes[WARPS] = {2, 1, 1};
+    stage *t = stage_new();
+    server_stop stop;
+    assert_true(server_wake(t->s, BOXES));
+    assert_false(server_take_stop(t->s, &stop));
+    perform(t, play_wrong, lanes);
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    assert_true(server_take_stop(t->s, &stop) && stop.m == t->m);
+    assert_string_equal(stop.why, "that was all");
+    stage_free(t);
+}
+
+TEST(cancelled_calls_end)
+{
+    stage *t = stage_new();
+    frame f = {{0}, {{0}}};
+    my_warp = &t->warps[0];
+    my_warp->count = 1;
+    my_lane = 0;
+    assert_true(server_wake(t->s, BOXES));
+    kiln_cancel(t->k);
+    do {
+        f.words[0] = 4;
+        call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), 0);
+    } while (f.words[0] == MAILBOX_OK); // until the watcher has seen it
+    assert_int_equal(f.words[0], MAILBOX_CANCELLED);
+    server_rest(t->s);
+    assert_true(server_wake(t->s, BOXES)); // it is forgotten
+    f.words[0] = 4;
+    call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), 0);
+    assert_true(f.words[0] == MAILBOX_OK && f.words[1] == 8);
+    server_rest(t->s);
+    stage_free(t);
+}
