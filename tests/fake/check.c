@@ -564,7 +564,7 @@ static const char calling[] =
 MAILBOX_CALL(call_twice, 4, 2, false)
 MAILBOX_SEND(call_tell, 4, 0, false)
 
-static int32_t heard, played, wrong_plays;
+static int32_t heard, played, wrong_plays, fails_with;
 
 static void play(const char *kernel, void **params)
 {
@@ -575,6 +575,12 @@ static void play(const char *kernel, void **params)
     memcpy(&at, params[1], sizeof at); // behind the kernel's own parameters
     memcpy(&header, (const void *)(uintptr_t)at, sizeof header);
     const mailbox_calls *calls = (const mailbox_calls *)(uintptr_t)header.calls;
+    if (fails_with) { // as emitted code does
+        channel_fault fault = {.is_set = 1, .thread = {7}, .values = {(uint32_t)fails_with}};
+        memcpy((void *)(uintptr_t)header.fault, &fault, sizeof fault);
+        ((channel_header *)(uintptr_t)at)->fault_taken = 1;
+        return;
+    }
     uint32_t frame[MAILBOX_ROWS] = {21, 7, 8, 9};
     call_twice(calls, (uintptr_t)frame, header.first_call, 1);
     wrong_plays += frame[0] != MAILBOX_OK || frame[1] != 42;
@@ -616,6 +622,22 @@ static void host_calls(void)
     }
     kiln_module_free(n);
     CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k) && heard == 35);
+    static const struct {
+        int32_t status;
+        kiln_status result;
+        const char *code, *words;
+    } ends[] = {{MAILBOX_BAD, KILN_E_KERNEL, "K6049", "makes no sense"},
+                {MAILBOX_TIMED_OUT, KILN_E_KERNEL, "K6049", "did not answer in time"},
+                {MAILBOX_HOST_DOWN, KILN_E_KERNEL, "K6049", "the host program stands still"},
+                {MAILBOX_CANCELLED, KILN_E_CANCELLED, "K6029", "was cancelled"}};
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        fails_with = ends[e].status;
+        CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1));
+        EXPECT(kiln_sync(k), ends[e].result, ends[e].code, ends[e].words);
+        CHECK(strstr(kiln_last_error(k)->text, "in thread (7, 0, 0)") != NULL);
+    }
+    fails_with = 0;
+    CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k) && heard == 40);
     CHECK(!kiln_graph_new(k, &g));
     kiln_launch_desc node = {.grid = {1}, .args = args, .arg_count = 1};
     CHECK(!kiln_graph_add(g, api_kernel(m, "calls"), &node, NULL, 0, NULL));

@@ -10,7 +10,7 @@ static bool emit(const backend_job *job, text *out)
     return true;
 }
 
-static const backend text_backend = {"ir", emit};
+static const backend text_backend = {"ir", emit, NULL};
 
 static const target text_target = {
     .name = "text",
