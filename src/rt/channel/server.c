@@ -289,6 +289,15 @@ static void replace(server *s, uint32_t n, uint64_t token)
     pthread_mutex_unlock(&s->lock);
 }
 
+// Calls are answered with CANCELLED from now on; a launch may have begun since, and forgotten it.
+static void close_calls(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED) && !word_load(&s->state))
+        mailbox_close(&s->state);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void *watch(void *user)
 {
     server *s = user;
@@ -302,8 +311,8 @@ static void *watch(void *user)
             pthread_mutex_unlock(&s->lock);
         }
         word_count(s->place.beat);
-        if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED) && !word_load(&s->state))
-            mailbox_close(&s->state);
+        if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED))
+            close_calls(s);
         for (uint32_t n = 0; n < s->share_count; n++) {
             uint64_t now = LOAD(s->shares[n].token), made = LOAD(s->shares[n].calls);
             if (now & 1 && now == token[n] && made == calls[n])
