@@ -393,12 +393,30 @@ static bool start_threads(server *s)
     return true;
 }
 
+// Every thread has looked at all its mailboxes since.
+static void wait_for_rounds(const server *s)
+{
+    uint64_t rounds[MOST_SHARES];
+    for (uint32_t n = 0; n < s->share_count; n++)
+        rounds[n] = LOAD(s->shares[n].rounds);
+    for (uint32_t n = 0, us = 5; n < s->share_count;) {
+        if (!has_work(s, n) || LOAD(s->shares[n].rounds) - rounds[n] >= 2) {
+            n++;
+            continue;
+        }
+        nap(us);
+        us = us < 500 ? us * 2 : us;
+    }
+}
+
 bool server_wake(server *s, uint32_t boxes)
 {
     if (LOAD(s->is_awake) && boxes <= s->boxes)
         return true;
     pthread_mutex_lock(&s->lock);
+    bool was_closed = false;
     if (!LOAD(s->is_awake)) {
+        was_closed = word_load(&s->state) != 0;
         __atomic_store_n(&s->k->cancel, 0, __ATOMIC_RELAXED);
         word_store(&s->state, (uint64_t)0);
         s->stop.m = NULL;
@@ -412,25 +430,16 @@ bool server_wake(server *s, uint32_t boxes)
     }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+    if (is_fine && was_closed) // a round that has begun may not know yet
+        wait_for_rounds(s);
     return is_fine;
 }
 
 void server_rest(server *s)
 {
-    uint64_t rounds[MOST_SHARES];
     if (!LOAD(s->is_awake))
         return;
-    for (uint32_t n = 0; n < s->share_count; n++)
-        rounds[n] = LOAD(s->shares[n].rounds);
-    for (uint32_t n = 0, us = 5; n < s->share_count;) {
-        bool has_looked = !has_work(s, n) || LOAD(s->shares[n].rounds) - rounds[n] >= 2;
-        if (has_looked) {
-            n++;
-            continue;
-        }
-        nap(us);
-        us = us < 500 ? us * 2 : us;
-    }
+    wait_for_rounds(s);
     for (uint32_t us = 5; LOAD(s->in_service); us = us < 500 ? us * 2 : us)
         nap(us);
     STORE(s->is_awake, 0);
