@@ -2,7 +2,7 @@
 import warnings
 
 import torch
-from harness import raises, run, test
+from harness import Skip, raises, run, test
 
 import kiln
 import kiln.torch as kt
@@ -122,6 +122,28 @@ def models_with_quantised_layers():
     raises(kiln.ArgumentError, ["patch", "QuantisedLinear.of"], kt.patch, torch.nn.Linear(3, 4), linear="int8")
     raises(kiln.ArgumentError, ["patch", "group"], kt.patch, model, group=32)
     raises(kiln.ArgumentError, ["form='int2'", "w8a8"], kt.QuantisedLinear.of, torch.nn.Linear(3, 4), "int2")
+
+
+@test
+def models_of_hugging_face():
+    try:
+        import transformers
+    except ImportError:
+        raise Skip("transformers is not installed") from None
+    transformers.logging.set_verbosity_error()
+    small = dict(vocab_size=96, bos_token_id=None, eos_token_id=None)
+    gpt2 = transformers.GPT2Config(n_layer=1, n_head=4, n_embd=32, n_positions=32, attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, **small)
+    llama = transformers.LlamaConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, **small)
+    ids, mask = torch.randint(0, 96, (2, 7)), torch.ones(2, 7, dtype=torch.int64)
+    mask[0, :2] = 0
+    for model in (transformers.GPT2LMHeadModel(gpt2), transformers.LlamaForCausalLM(llama)):
+        want = model(ids, attention_mask=mask).logits[mask.bool()]
+        for form, off in ((True, 1e-5), ("int8", 0.02), ("int4", 0.3)):
+            with kt.patch(model, linear=form):
+                got = model(ids, attention_mask=mask).logits[mask.bool()]
+                assert (got - want).abs().max() < off, (form, (got - want).abs().max())
+                model(ids, labels=ids).loss.backward()
+                assert model.generate(ids, attention_mask=mask, max_new_tokens=2, do_sample=False).shape == (2, 9)
 
 
 @test
