@@ -260,6 +260,16 @@ def attention_like_pytorchs():
 
 
 @test
+def attention_lies_as_its_queries():
+    """Heads of a token that are side by side stay there: the layer behind needs no copy."""
+    q, k, v = torch.randn(2, 5, 3, 4, 8).permute(2, 0, 3, 1, 4)
+    out = kt.scaled_dot_product_attention(q, k, v)
+    assert out.transpose(1, 2).is_contiguous() and kt.attention(q.contiguous(), k, v).is_contiguous()
+    same(lambda q, k, v: kt.attention(q, k, v, True), lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, k, v)
+    check(torch.ops.kiln.attention.default, *(t.detach().requires_grad_() for t in (q, k, v)), True)
+
+
+@test
 def attention_with_windows_and_slopes():
     q, k, v = torch.randn(1, 2, 9, 8), torch.randn(1, 2, 9, 8), torch.randn(1, 2, 9, 8)
     distance = torch.arange(9)[:, None] - torch.arange(9)[None, :]

@@ -19,6 +19,11 @@ EPILOGUES = {"none": _abi.KILN_EPILOGUE_BIAS, "relu": _abi.KILN_EPILOGUE_BIAS_RE
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu_tanh", "silu": "silu"}  # the elementwise ops of the same gradients
 
 
+def packed(grad: Any) -> Any:
+    """A gradient whose rows are contiguous: that of a sum is one number, repeated, which the quick kernels do not take."""
+    return grad if grad.dim() < 2 or grad.stride(-1) == 1 or grad.stride(-2) == 1 else grad.contiguous()
+
+
 # --- matrix products
 def _product(a: Any, b: Any) -> tuple[Any, Any]:
     """(shape, type) of a times b"""
@@ -51,7 +56,7 @@ def _matmul_gradient(ctx: Any, grad: Any) -> Any:
     a, b = ctx.saved_tensors
     if not a.is_floating_point():
         raise ArgumentError("matmul: products of %s have no gradient" % type_name(a))
-    product = registered.matmul.default
+    product, grad = registered.matmul.default, packed(grad)
     want_a, want_b = wanted(ctx, 2)
     da = product(grad, b.transpose(-1, -2)).sum_to_size(a.shape) if want_a else None
     db = product(a.transpose(-1, -2), grad).sum_to_size(b.shape) if want_b else None
@@ -107,7 +112,7 @@ def _linear_gradient(ctx: Any, grad: Any) -> Any:
     x, weight, bias = ctx.saved_tensors
     if ctx.activation != "none":  # the values before the activation, once more
         grad = before_activation(ctx.activation, registered.linear.default(x, weight, bias, "none"), grad)
-    rows = rows_of(grad)
+    rows = packed(rows_of(grad))
     product = registered.matmul.default
     want_x, want_weight, want_bias = wanted(ctx, 3)
     dx = product(rows, weight).view(x.shape) if want_x else None
@@ -143,6 +148,14 @@ def _check_attention(q: Any, k: Any, v: Any, bias: Any, slopes: Any) -> None:
         raise ArgumentError("attention: 'bias' has %d dimensions: [batch, heads, queries, keys], or fewer" % bias.dim())
 
 
+def _attention_out(make: Any, q: Any) -> Any:
+    """As q lies: where the heads of a token are side by side, the layer behind takes them without a copy."""
+    batch, heads, length, head_dim = q.shape
+    if q.stride(1) < q.stride(2):
+        return make((batch, length, heads, head_dim), q.dtype, q.device).transpose(1, 2)
+    return make(q.shape, q.dtype, q.device)
+
+
 def _window(left: int, right: int) -> tuple[bool, int, int]:
     return (True, left, right) if left >= 0 or right >= 0 else (False, 0, 0)
 
@@ -150,7 +163,7 @@ def _window(left: int, right: int) -> tuple[bool, int, int]:
 def _attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0.0, bias: Any = None, slopes: Any = None, window_left: int = -1,
                window_right: int = -1) -> Any:  # fmt: skip
     _check_attention(q, k, v, bias, slopes)
-    out, lse = new(q.shape, q.dtype, q.device), new(q.shape[:-1], torch.float32, q.device)
+    out, lse = _attention_out(new, q), new(q.shape[:-1], torch.float32, q.device)
     _attention_call((q, k, v, out, lse, bias, slopes if slopes is None else slopes.float()), is_causal, scale, *_window(window_left, window_right))
     return out, lse
 
@@ -158,12 +171,13 @@ def _attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0
 def _attention_fake(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0.0, bias: Any = None, slopes: Any = None, window_left: int = -1,
                     window_right: int = -1) -> Any:  # fmt: skip
     _check_attention(q, k, v, bias, slopes)
-    return empty(q.shape, q.dtype, q.device), empty(q.shape[:-1], torch.float32, q.device)
+    return _attention_out(empty, q), empty(q.shape[:-1], torch.float32, q.device)
 
 
 def _attention_backward(q: Any, k: Any, v: Any, out: Any, lse: Any, dout: Any, is_causal: bool, scale: float, bias: Any = None, slopes: Any = None,
                         window_left: int = -1, window_right: int = -1) -> Any:  # fmt: skip
     results = tuple(new(t.shape, t.dtype, t.device) for t in (q, k, v))
+    dout = dout if dout.stride(3) == 1 else dout.contiguous()
     _attention_backward_call((q, k, v, out, lse, dout, *results, bias, slopes if slopes is None else slopes.float()), is_causal, scale, *_window(window_left, window_right),
                              torch.are_deterministic_algorithms_enabled())  # fmt: skip
     return results

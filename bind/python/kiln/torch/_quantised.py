@@ -16,7 +16,7 @@ from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch, check
 from .._library import library
 from ._call import Call, empty, new, type_name
-from ._products import before_activation, rows_of
+from ._products import before_activation, packed, rows_of
 from ._register import register, registered, wanted
 
 _quantise_call = Call(table.quantise_weights, "quantise_weights", "x weight scale zero", "group")
@@ -110,7 +110,7 @@ def _linear(x: Any, weight: Any, scale: Any, zero: Any = None, bias: Any = None,
 def _product_with(grad: Any, weight: Any, scale: Any, zero: Any, shape: Any, group: int) -> Any:
     """A gradient by x: the product with the weights as numbers."""
     numbers = registered.dequantise_weights.default(weight, scale, zero, shape[-1], grad.dtype, group)
-    return registered.matmul.default(rows_of(grad), numbers).view(shape)
+    return registered.matmul.default(packed(rows_of(grad)), numbers).view(shape)
 
 
 def _bias_gradient(grad: Any, bias: Any) -> Any:
