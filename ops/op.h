@@ -103,7 +103,12 @@ kiln_status op_see_variants(kiln *k, op_see_fn *see, void *user);
 kiln_status op_device(kiln *k, const kiln_device_info **out);
 // What an op keeps with the context: made when first asked for, dropped with it. NULL: there is no
 // memory for it.
-typedef enum op_keeper { OP_KEEP_MATMUL, OP_KEEP_MATMUL_SCRATCH, OP_KEEP_COUNT } op_keeper;
+typedef enum op_keeper {
+    OP_KEEP_MATMUL,
+    OP_KEEP_MATMUL_SCRATCH,
+    OP_KEEP_MATMUL_TILES,
+    OP_KEEP_COUNT
+} op_keeper;
 void *op_keep(kiln *k, op_keeper which, void *(*make)(kiln *k), void (*drop)(void *kept));
 // UINT64_MAX when it is more: no buffer is that long.
 uint64_t op_product(uint64_t a, uint64_t b);

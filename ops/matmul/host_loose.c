@@ -89,12 +89,11 @@ bool matmul_is_loose_tile(const job *j)
 bool matmul_is_loose(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    bool copies;
-    if (!is_possible(j) || d->tile_m || d->tile_n || matmul_sm90_obstacle(j))
+    if (!matmul_copies(j) || !is_possible(j) || d->tile_m || d->tile_n || matmul_sm90_obstacle(j))
         return false;
-    uint64_t own, other = matmul_sm90_cost(j, &copies);
+    uint64_t own;
     pick(j, &own);
-    return copies && own < other;
+    return own < matmul_sm90_cost(j);
 }
 
 static kiln_status multiply(const job *j, const way *w)

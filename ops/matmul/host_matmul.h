@@ -169,8 +169,10 @@ kiln_status matmul_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_bu
 // Why gemm_sm90.c cannot do it; NULL: it can.
 const char *matmul_sm90_obstacle(const job *j);
 kiln_status matmul_run_sm90(const job *j);
-// About how many cycles it takes, and whether operands are copied first.
-uint64_t matmul_sm90_cost(const job *j, bool *copies);
+// Are operands copied first?
+bool matmul_copies(const job *j);
+// About how many cycles it takes.
+uint64_t matmul_sm90_cost(const job *j);
 // Sums of parts of K: their bytes (none for one part), the product that makes them, and the kernel
 // that adds them to the result of `j`.
 uint64_t matmul_part_bytes(const job *j, uint32_t parts);

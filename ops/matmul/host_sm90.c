@@ -2,6 +2,8 @@
 // kernels around it: gemm_pack.c in front, where rows of an operand do not begin at multiples of 16
 // bytes, and gemm_add.c behind, where K is cut into parts. host_tile.c picks the tile. Start
 // reading at matmul_run_sm90, near the end.
+#include <stdlib.h>
+
 #include "ops/matmul/host_matmul.h"
 
 static const op_program gemm_sm90 = MATMUL_PROGRAM("ops/matmul/gemm_sm90.c"),
@@ -19,6 +21,11 @@ static bool is_readable(const job *j, const matrix *x)
 {
     return (x->buffer->address + x->first * j->bytes) % 16 == 0 &&
            pitch_bytes(x, j->bytes) % 16 == 0 && (j->batch == 1 || x->next * j->bytes % 16 == 0);
+}
+
+bool matmul_copies(const job *j)
+{
+    return !is_readable(j, &j->a) || !is_readable(j, &j->b);
 }
 
 void matmul_set_loose(job *j)
@@ -474,26 +481,63 @@ static job with_row(const job *j)
 // Cycles of a copy's launch, and bytes that it moves in one.
 enum { COPY_CYCLES = 2500, COPIED_PER_CYCLE = 1200 };
 
-uint64_t matmul_sm90_cost(const job *given, bool *copies)
+uint64_t matmul_sm90_cost(const job *given)
 {
     const job j = with_row(given);
     uint64_t bytes = copy_bytes(&j, &j.a) + copy_bytes(&j, &j.b);
-    *copies = bytes != 0;
     return j.batch * (matmul_tile_cost(&j) + (bytes ? COPY_CYCLES + bytes / COPIED_PER_CYCLE : 0));
+}
+
+// --- choices are kept: the model takes longer than a launch
+enum { KEPT = 64 };
+
+typedef struct kept_tile {
+    uint32_t key[8];
+    tile tile;
+} kept_tile;
+
+static void *make_tiles(kiln *k)
+{
+    (void)k;
+    return calloc(KEPT, sizeof(kept_tile));
+}
+
+static tile kept_tile_of(const job *j)
+{
+    kept_tile *all = op_keep(j->k, OP_KEEP_MATMUL_TILES, make_tiles, free);
+    if (!all || j->desc->tile_m || j->desc->tile_n)
+        return matmul_tile(j);
+    const uint32_t key[8] = {j->m,
+                             j->n,
+                             j->depth,
+                             (uint32_t)j->type,
+                             (uint32_t)j->result,
+                             (uint32_t)j->desc->epilogue,
+                             (uint32_t)(j->a.is_transposed * 2 + j->b.is_transposed),
+                             j->is_loose};
+    uint32_t hash = 0;
+    for (size_t n = 0; n < COUNT(key); n++)
+        hash = (hash ^ key[n]) * 0x9e3779b1u;
+    kept_tile *at = &all[(hash >> 16) % KEPT];
+    if (memcmp(at->key, key, sizeof key) != 0) { // m is never 0
+        at->tile = matmul_tile(j);
+        memcpy(at->key, key, sizeof key);
+    }
+    return at->tile;
 }
 
 kiln_status matmul_run_sm90(const job *given)
 {
     kiln_matmul_desc tuned;
     const job turned = with_row(given), chosen = with_tuned(&turned, &tuned), *j = &chosen;
-    bool copies = !is_readable(j, &j->a) || !is_readable(j, &j->b);
+    bool copies = matmul_copies(j);
     if (j->list) {
         j->list->at = AT_SM90;
         j->list->is_packed = copies;
         matmul_list_sm90(j, j->list);
         return KILN_OK;
     }
-    tile t = matmul_tile(j);
+    tile t = kept_tile_of(j);
     if (j->batch == 1 || (!copies && t.parts == 1))
         return run_one(j, t);
     kiln_status status = KILN_OK;
