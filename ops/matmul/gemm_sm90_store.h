@@ -161,22 +161,33 @@ static void copy_slab(destination to, u32 n, u8 *at, u32 width)
     }
 }
 
-// The same where rows of the result begin anywhere: a warp stores a line, and lanes neighbouring numbers.
+// The same where rows of the result begin anywhere: a warp stores a line, and its lanes neighbouring
+// numbers; pairs of them where all rows begin at multiples of four bytes.
 static void copy_slab_loose(destination to, u32 n, u8 *at, u32 width)
 {
     u32 rows = IS_TRANSPOSED ? to.columns : to.rows, columns = IS_TRANSPOSED ? to.rows : to.columns;
     u32 y = IS_TRANSPOSED ? to.column + n * SLAB_N : to.row, x = IS_TRANSPOSED ? to.row : to.column + n * SLAB_N;
     u32 lines = IS_TRANSPOSED ? min(width - n * SLAB_N, 64u) : 16;
     u32 filled = IS_TRANSPOSED ? SLAB_N : min(width - n * SLAB_N, (u32)SLAB_N);
-#pragma unroll
+    u32 each = SLAB_N / 32, in_chunk = SLAB_N / 8; // numbers of a lane and of a chunk
+    bool has_pairs = sizeof(out_t) == 4 || (to.pitch % 2 == 0 && columns % 2 == 0 && (u64)to.out % 4 == 0);
+#pragma unroll 4
     for (u32 q = 0; q < 16; q++) {
-        u32 line = IS_TRANSPOSED ? q * 4 + warp() % 4 : q;
+        u32 line = IS_TRANSPOSED ? q * 4 + warp() % 4 : q, pair = lane() * each;
+        if (line >= lines || y + line >= rows)
+            continue;
+        out_t *row = to.out + ((u64)(y + line) * to.pitch + x);
+        if (has_pairs) {
+            if (pair < filled && x + pair < columns)
+                *(u32 *)(row + pair) =
+                    *(const u32 *)((const out_t *)tile_chunk((slab *)at, line, pair / in_chunk) + pair % in_chunk);
+        } else {
 #pragma unroll
-        for (u32 i = 0; i < SLAB_N / 32; i++) {
-            u32 c = i * 32 + lane();
-            if (line < lines && c < filled && y + line < rows && x + c < columns)
-                to.out[(u64)(y + line) * to.pitch + x + c] =
-                    ((const out_t *)tile_chunk((slab *)at, line, c / (SLAB_N / 8)))[c % (SLAB_N / 8)];
+            for (u32 i = 0; i < each; i++) {
+                u32 c = i * 32 + lane();
+                if (c < filled && x + c < columns)
+                    row[c] = ((const out_t *)tile_chunk((slab *)at, line, c / in_chunk))[c % in_chunk];
+            }
         }
     }
 }
