@@ -213,6 +213,20 @@ def quantised_weights_of_others():
 
 
 @test
+def weights_of_gguf_files():
+    x, b = tensor(2, 3, 256), tensor(5)
+    for kind, row in (("q8_0", 272), ("q4_0", 144), ("q4_k", 144), ("q6_k", 210)):
+        weight = ops.gguf_quantise(torch.randn(5, 256), type=kind, out=torch.empty(5, row, dtype=torch.uint8), device="cpu")
+        numbers = kt.gguf_dequantise(weight, kind, 256)
+        same(lambda x, b: kt.gguf_linear(x, weight, kind, b), lambda x, b: F.linear(x, numbers, b), x, b, atol=1e-4)
+    check(torch.ops.kiln.gguf_linear.default, x, weight, kind, b)
+    check(torch.ops.kiln.gguf_dequantise.default, weight, kind, 256, torch.float16)
+    raises(kiln.ArgumentError, ["gguf_linear", "kind='q9'", "q4_k"], kt.gguf_linear, x, weight, "q9")
+    raises(kiln.ArgumentError, ["gguf_linear", "'x'", "q4_0"], kt.gguf_linear, x, weight, "q4_0")
+    raises(kiln.TypeMismatch, ["gguf_linear", "'weight'", "uint8"], kt.gguf_linear, x, x, "q4_0")
+
+
+@test
 def bad_quantised_input_is_named():
     x, w = torch.randn(2, 40), torch.randn(6, 40)
     weight, scale, _ = kt.quantise_weights(w)

@@ -16,6 +16,7 @@ if not hasattr(_torch.library, "register_autograd"):
 
 from . import _ops, _products, _reduce
 from ._fuse import fuse
+from ._gguf import gguf_dequantise, gguf_linear
 from ._images import adaptive_pool, average_pool, conv, conv_transposed, max_pool, pad, upsample
 from ._index import concat, embedding, gather, gather_nd, scatter, sort, split, take, topk
 from ._layers import Linear, Patch, attention_fits, patch, scaled_dot_product_attention
@@ -25,7 +26,7 @@ from ._user import op
 
 __all__ = [
     "Linear", "Patch", "QuantisedLinear", "adaptive_pool", "add_norm", "attention", "attention_fits", "average_pool", "batch_norm", "concat",
-    "conv", "conv_transposed", "cross_entropy", "cumsum", "dequantise_weights", "dropout", "embedding", "fuse", "gather", "gather_nd", "group_norm",
+    "conv", "conv_transposed", "cross_entropy", "cumsum", "dequantise_weights", "dropout", "embedding", "fuse", "gather", "gather_nd", "gguf_dequantise", "gguf_linear", "group_norm",
     "layer_norm", "linear", "log_softmax", "matmul", "max_pool", "norm", "op", "pack_int4", "pad", "patch", "quantise_weights",
     "quantised_linear", "quantised_qkv", "rms_norm", "rope", "scaled_dot_product_attention", "scatter", "softmax", "sort", "split", "take",
     "topk", "tril", "triu", "upsample", "w8a8_linear",
