@@ -63,3 +63,21 @@ kernel void bytes_shared(const u32 *in, u32 *out)
     out[4 * t + 2] = copy[0] ^ copy[1];
     out[4 * t + 3] = copy[2] ^ copy[3];
 }
+
+// Records that are copied and cleared by a loop, in words as wide as their alignment.
+struct many_bytes {
+    u8 at[301];
+};
+struct many_halves {
+    u16 at[301];
+};
+//! run bytes_of_long_records block=4 (u8[1204]:bits, u16[1204]:bits, u8[1204], u16[1204])
+kernel void bytes_of_long_records(const u8 *a, const u16 *b, u8 *c, u16 *d)
+{
+    u32 t = thread_x();
+    const struct many_bytes *bytes = (const struct many_bytes *)a;
+    const struct many_halves *halves = (const struct many_halves *)b;
+    struct many_halves cleared = {{0}};
+    ((struct many_bytes *)c)[t] = bytes[3 - t];
+    ((struct many_halves *)d)[t] = t == 1 ? cleared : halves[3 - t];
+}

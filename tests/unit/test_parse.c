@@ -146,6 +146,18 @@ TEST(parse_prints_a_tree)
     arena_free(p.in);
 }
 
+TEST(parse_prints_tunables)
+{
+    parsed p = parse_text("tune(TILE, 16, 64); tune(STEPS, 2, 3);\n"
+                          "kernel block(TILE) void f(f32 *x) { x[0] = STEPS; }\n");
+    text out = {.in = p.in};
+    assert_string_equal(codes_of(&p), "");
+    ast_print(&p.f, &out);
+    assert_non_null(strstr(out.at, "tune TILE = 16 of 16 64  @1:"));
+    assert_non_null(strstr(out.at, "tune STEPS = 2 of 2 3  @1:"));
+    arena_free(p.in);
+}
+
 TEST(parse_skips_host_code)
 {
     expect_codes("FILE *log;\n"
