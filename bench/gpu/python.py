@@ -2,9 +2,10 @@
 """kiln.torch on a GPU beside PyTorch: what one call costs on the host, and a transformer block of GPT-2's size with its attention and linear layers
 replaced, also by quantised ones, beside eager PyTorch and torch.compile, alternating in one process. Results are checked first. Needs torch with CUDA.
 
-    python3 bench/gpu/python.py [--kiln build/kiln] [--rounds 7] [--json FILE]
+    python3 bench/gpu/python.py [--kiln build/kiln] [--rounds 7] [--graphs] [--json FILE]
 
-Results: $RESULTS/python.json, else bench/results/python.json (only where everything was right, unless --json names a file).
+--graphs: the block captured into CUDA graphs instead, which shows the GPU's time alone, and without torch.compile; a short run.
+Results: $RESULTS/python.json (python_graphs.json), else in bench/results (only where everything was right, unless --json names a file).
 """
 import argparse
 import datetime
@@ -26,6 +27,7 @@ def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument('--kiln', default='build/kiln', help='the kiln program; its folder holds libkiln.so')
     parser.add_argument('--rounds', type=int, default=7)
+    parser.add_argument('--graphs', action='store_true', help='the block in CUDA graphs, without torch.compile')
     parser.add_argument('--json', help='write the results there')
     parser.add_argument('--device', default='cuda', help='cpu tries the script itself, with small sizes')
     return parser.parse_args()
@@ -118,7 +120,7 @@ def call_overhead(results):
     rounds = {name: [] for name in calls}
     for _ in range(options.rounds):
         for name, one in calls.items():
-            rounds[name].append(host_time(one, 1000 if IS_GPU else 200))
+            rounds[name].append(host_time(one, 300 if options.graphs else 1000 if IS_GPU else 200))
     for name, times in rounds.items():
         results['call.%s.us' % name] = statistics.median(times)
     us = lambda name: results['call.%s.us' % name]
@@ -146,6 +148,37 @@ class Block(torch.nn.Module):
         a = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(a.transpose(1, 2).reshape(batch, length, size))
         return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x)), approximate='tanh'))
+
+
+def graphs(results, what, call, candidates, x):
+    """each candidate as a CUDA graph: the host gives one launch for all of it"""
+    replays = {}
+    for name, model in candidates.items():
+        try:
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(3):
+                    call(model)
+            torch.cuda.current_stream().wait_stream(side)
+            x.grad = None
+            for p in model.parameters():
+                p.grad = None
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                call(model)
+            replays[name] = graph
+        except Exception as error:
+            print('%s, %s cannot be captured: %s' % (what, name, str(error).split('\n')[0]))
+    rounds = {name: [] for name in replays}
+    for _ in range(options.rounds):
+        for name, graph in replays.items():
+            rounds[name].append(device_time(graph.replay, 20))
+    for name, times in rounds.items():
+        results['graph.%s.%s.ms' % (what, name)] = statistics.median(times)
+        if 'eager' in rounds:
+            results['graph.%s.%s.of_eager' % (what, name)] = results['graph.%s.eager.ms' % what] / results['graph.%s.%s.ms' % (what, name)]
+    print('block, %s, as a graph: ' % what + ', '.join('%s %.3f ms' % (name, results['graph.%s.%s.ms' % (what, name)]) for name in replays))
 
 
 def transformer_block(results):
@@ -177,7 +210,7 @@ def transformer_block(results):
     x = torch.randn(BATCH, LENGTH, SIZE, device=options.device, dtype=dtype, requires_grad=True)
     candidates, forward_only = {'eager': eager, 'kiln': ours}, {}
     backend = 'inductor' if IS_GPU else 'aot_eager'
-    for name, model in (('compile', eager), ('kiln_compile', ours)):
+    for name, model in () if options.graphs else (('compile', eager), ('kiln_compile', ours)):
         try:
             compiled = torch.compile(model, fullgraph=True, backend=backend)
             compiled(x)
@@ -223,6 +256,10 @@ def transformer_block(results):
     def both(model):
         torch.autograd.backward(model(x), upstream)
 
+    if options.graphs:
+        for what, call in (('forward', forward), ('training', both)):
+            graphs(results, what, call, candidates | (forward_only if what == 'forward' else {}), x)
+        return failed
     for what, call in (('forward', forward), ('training', both)):
         if what == 'forward':
             both_kinds, candidates = candidates, candidates | forward_only
@@ -252,10 +289,11 @@ def main():
     call_overhead(results)
     failed = transformer_block(results)
     folder = os.environ.get('RESULTS', 'bench/results')
-    path = options.json or (os.path.join(folder, 'python.json') if IS_GPU and not failed else None)
+    name = 'python_graphs' if options.graphs else 'python'
+    path = options.json or (os.path.join(folder, name + '.json') if IS_GPU and not failed else None)
     if path:
         text = json.dumps({
-            'bench': 'python', 'command': 'python3 bench/gpu/python.py',
+            'bench': name, 'command': 'python3 bench/gpu/python.py' + (' --graphs' if options.graphs else ''),
             'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
             'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
             'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,

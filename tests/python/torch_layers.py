@@ -320,6 +320,38 @@ def calls_are_looked_up():
 
 
 @test
+def kernels_are_planned():
+    """What a kernel did for the same addresses, sizes, strides, types and numbers is done again: into new memory, from what is there now."""
+    device = kiln.device("cpu")
+    device.forget()
+    x, w, b = torch.randn(2, 3, 8), torch.randn(4, 8), torch.randn(4, dtype=torch.bfloat16)
+    layer = kt.QuantisedLinear.of(torch.nn.Linear(8, 4), "int8")
+    q = torch.randn(1, 6, 3, 2, 8).permute(2, 0, 3, 1, 4)
+    calls = [(lambda: kt.linear(x, w), lambda: F.linear(x, w)), (lambda: kt.linear(x, w, b.float(), "relu"), lambda: F.linear(x, w, b.float()).relu()),
+             (lambda: kt.linear(x.bfloat16(), w.bfloat16(), b).float(), lambda: F.linear(x.bfloat16(), w.bfloat16(), b).float()),
+             (lambda: kt.linear(x, w, None, "relu"), lambda: F.linear(x, w).relu()), (lambda: layer(x), lambda: F.linear(x, layer.numbers(), layer.bias)),
+             (lambda: kt.attention(*q, True), lambda: F.scaled_dot_product_attention(*q, is_causal=True)), (lambda: kt.sum(x, (0, 2)), lambda: x.sum((0, 2))),
+             (lambda: kt.add_norm(x, x)[0], lambda: F.layer_norm(x + x, (8,))), (lambda: kt.mul(x, w[0]), lambda: x * w[0]), (lambda: kt.neg(x[:, 1:, ::2]), lambda: -x[:, 1:, ::2]),
+             (lambda: kt.sum(x[:0]), lambda: x[:0].sum())]  # fmt: skip
+    for turn in range(4):
+        x.normal_(), w.normal_(), q.normal_()
+        for n, (ours, theirs) in enumerate(calls):
+            first, second = ours(), ours()
+            assert first.numel() == 0 or first.data_ptr() != second.data_ptr()
+            want = theirs()
+            for got in (first, second):
+                assert got.shape == want.shape and torch.allclose(got, want, atol=0.05 if n == 2 else 1e-5), (turn, n)
+    plans = list(device.plans.values())
+    assert sum(1 for p in plans if p) >= 9 and sum(1 for p in plans if p is False) <= 4, plans  # one makes its bias of zeros with PyTorch
+    device.forget()
+    assert not device.plans
+    leaf = x.clone().requires_grad_()
+    for _ in range(3):
+        (g,) = torch.autograd.grad(kt.linear(leaf, w).square().sum(), leaf)
+        assert torch.allclose(g, 2 * F.linear(leaf, w) @ w, atol=1e-4)
+
+
+@test
 def the_table_of_buffers_may_be_full():
     """A call whose own tensors fill it goes on, and so does one that has looked its views up before another fills it."""
     device, most = kiln.device("cpu"), _device._MOST_WRAPS

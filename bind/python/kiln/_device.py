@@ -57,7 +57,8 @@ class Device:
         self._wraps: dict[Any, int] = {}
         self._old_wraps: dict[Any, int] = {}
         self.views: dict[Any, bytes] = {}  # of foreign arrays, by what describes them
-        self.calls: dict[Any, Any] = {}  # whole descriptions of ops and sizes of workspaces: kiln.torch looks here first
+        self.calls: dict[Any, Any] = {}  # whole descriptions of ops and sizes of workspaces, by their arrays
+        self.plans: dict[Any, Any] = {}  # what whole kernels do: kiln.torch looks here first
         self._streams: dict[int, int] = {}
         self._own_streams: dict[int, int] = {}
         self.handle: int | None = None
@@ -102,6 +103,7 @@ class Device:
             self._old_wraps.clear()
             self.views.clear()
             self.calls.clear()
+            self.plans.clear()
             if self.process == os.getpid():
                 close(handle)
 
@@ -186,6 +188,7 @@ class Device:
             old, self._old_wraps, self._wraps = self._old_wraps, self._wraps, {}
             self.views.clear()
             self.calls.clear()
+            self.plans.clear()
             for buffer in old.values():
                 self.free_later(library.kiln_buffer_free, buffer)
 
@@ -324,7 +327,7 @@ def _after_fork() -> None:
         device.lock = threading.RLock()
         device._depth = 0
         device._wraps, device._old_wraps = {}, {}
-        device.views, device.calls = {}, {}
+        device.views, device.calls, device.plans = {}, {}, {}
         device._garbage = deque()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 
@@ -18,6 +18,8 @@ from .._errors import ArgumentError, TypeMismatch
 from .._library import library
 from .._op import Op
 from .._types import NAME, type_of
+from ._plan import Step, local
+from ._plan import planned as _planned
 
 _raw_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 _devices: dict[int, Device] = {}  # by Tensor.get_device(): -1 is the CPU
@@ -43,7 +45,10 @@ def new(shape: Any, dtype: Any, where: Any) -> Any:
         if len(_dense) >= _MOST_CALLS:
             _dense.clear()
         strides = _dense[shape] = dense_strides(shape)
-    return _empty(shape, strides, dtype=dtype, device=where)
+    made = _empty(shape, strides, dtype=dtype, device=where)
+    if local.plan is not None:
+        local.plan.made.append(made)
+    return made
 
 
 def empty(shape: Any, dtype: Any, where: Any) -> Any:
@@ -67,6 +72,11 @@ def same_type(call: str, first: tuple[str, Any], *others: tuple[str, Any]) -> No
     for name, t in others:
         if t is not None and t.dtype != first[1].dtype:
             raise TypeMismatch("%s: '%s' is %s, '%s' is %s: convert one of them with .to()" % (call, name, type_name(t), first[0], type_name(first[1])))
+
+
+def planned(kernel: Callable[..., Any], state: Callable[[], Any] | None = None) -> Callable[..., Any]:
+    """A kernel that does nothing but `new` and Calls, and takes a tensor first: what it does is looked up as a whole."""
+    return _planned(kernel, device_of, _raw_stream, _devices, state)
 
 
 class Call:
@@ -112,7 +122,15 @@ class Call:
             desc = device.calls.get(key)
             if desc is None:
                 desc = device.calls[key] = self._describe(device, tensors, numbers, stream, work)
+            if local.plan is not None:
+                local.plan.steps.append(Step(self, tensors, numbers, 0 if device.is_host else device.stream(stream), work))
             device.call(self.function, device.handle, desc)
+
+    def kind_of(self, t: Any) -> tuple[int, int]:
+        """Kiln's number for a tensor's type, and its size"""
+        kind = type_of(t.dtype)
+        assert kind is not None
+        return kind, t.element_size()
 
     def _describe(self, device: Device, tensors: Sequence[Any], numbers: Sequence[Any], native: int, work: Any) -> bytes:
         where = tensors[0].device

@@ -9,7 +9,7 @@ import torch
 from .. import _abi
 from .. import _op_table as table
 from .._errors import ArgumentError
-from ._call import Call, axis_of, empty, new
+from ._call import Call, axis_of, empty, new, planned
 from ._register import register, registered, wanted
 
 _F32 = torch.float32
@@ -93,7 +93,7 @@ def _rope_setup(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.save_for_backward(cos, sin)
 
 
-register("rope(Tensor x, Tensor cos, Tensor sin, bool is_interleaved=False, bool is_backward=False) -> Tensor", _rope, _like,
+register("rope(Tensor x, Tensor cos, Tensor sin, bool is_interleaved=False, bool is_backward=False) -> Tensor", planned(_rope), _like,
          lambda ctx, grad: (registered.rope.default(grad, *ctx.saved_tensors, ctx.is_interleaved, not ctx.is_backward), None, None, None, None),
          _rope_setup)  # fmt: skip
 
@@ -228,10 +228,10 @@ def _add_norm_gradient(ctx: Any, dout: Any, dsum: Any) -> Any:
 
 
 register("add_norm_backward(Tensor x, Tensor? weight, Tensor dout, Tensor dsum, int axis, bool is_rms, float eps, bool dweight, bool dbias) -> "
-         "(Tensor, Tensor, Tensor)", _add_norm_backward,
+         "(Tensor, Tensor, Tensor)", planned(_add_norm_backward),
          lambda x, weight, dout, dsum, axis, is_rms, eps, dweight, dbias: _add_norm_results(empty, x, axis, dweight, dbias))  # fmt: skip
 register("add_norm(Tensor x, Tensor residual, Tensor? weight=None, Tensor? bias=None, int axis=-1, bool is_rms=False, float eps=1e-5) -> (Tensor, Tensor)",
-         _add_norm, _add_norm_fake, _add_norm_gradient, _add_norm_setup)  # fmt: skip
+         planned(_add_norm), _add_norm_fake, _add_norm_gradient, _add_norm_setup)  # fmt: skip
 
 
 def add_norm(x: Any, residual: Any, weight: Any = None, bias: Any = None, axis: int = -1, is_rms: bool = False, eps: float = 1e-5) -> Any:

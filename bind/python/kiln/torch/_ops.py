@@ -14,7 +14,7 @@ from .. import _op_table as table
 from .. import ops
 from .._errors import ArgumentError, TypeMismatch
 from .._op import ELEMENTWISE_BACKWARD, ELEMENTWISE_FORWARD
-from ._call import Call, axis_of, empty, new, type_name
+from ._call import Call, axis_of, empty, new, planned, type_name
 from ._register import register, registered, wanted
 
 
@@ -94,8 +94,8 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
         return tuple(g.sum_to_size(t.shape) if w else None for g, t, w in zip(grads, tensors, each)) + none
 
     if numbers or "B" in form[:count]:
-        return register(schema, kernel, fake, backward, setup)
-    return register(schema, quick, fake, backward, setup)
+        return register(schema, planned(kernel), fake, backward, setup)
+    return register(schema, planned(quick), fake, backward, setup)
 
 
 _forms = {number: (name, form) for name, (number, form, *_) in ops.ELEMENTWISE.items()}
@@ -149,9 +149,9 @@ def _softmax_setup(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.save_for_backward(output)
 
 
-register("softmax_backward(Tensor out, Tensor dout, int axis, bool is_log) -> Tensor", _softmax_backward,
+register("softmax_backward(Tensor out, Tensor dout, int axis, bool is_log) -> Tensor", planned(_softmax_backward),
          lambda out, dout, axis, is_log: empty(out.shape, out.dtype, out.device))  # fmt: skip
-register("softmax(Tensor x, int axis=-1, bool is_log=False) -> Tensor", _softmax, _softmax_fake,
+register("softmax(Tensor x, int axis=-1, bool is_log=False) -> Tensor", planned(_softmax), _softmax_fake,
          lambda ctx, grad: (registered.softmax_backward.default(ctx.saved_tensors[0], grad, ctx.axis, ctx.is_log), None, None),
          _softmax_setup)  # fmt: skip
 
@@ -197,8 +197,8 @@ def _norm_gradient(ctx: Any, grad: Any) -> Any:
 
 
 register("norm_backward(Tensor x, Tensor? weight, Tensor dout, int axis, bool is_rms, float eps, bool dweight, bool dbias) -> (Tensor, Tensor, Tensor)",
-         _norm_backward, lambda x, weight, dout, axis, is_rms, eps, dweight, dbias: _norm_results(empty, x, axis, dweight, dbias))  # fmt: skip
-register("norm(Tensor x, Tensor? weight=None, Tensor? bias=None, int axis=-1, bool is_rms=False, float eps=1e-5) -> Tensor", _norm, _norm_fake,
+         planned(_norm_backward), lambda x, weight, dout, axis, is_rms, eps, dweight, dbias: _norm_results(empty, x, axis, dweight, dbias))  # fmt: skip
+register("norm(Tensor x, Tensor? weight=None, Tensor? bias=None, int axis=-1, bool is_rms=False, float eps=1e-5) -> Tensor", planned(_norm), _norm_fake,
          _norm_gradient, _norm_setup)  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import torch
 from .. import _abi, ops
 from .. import _op_table as table
 from .._errors import ArgumentError
-from ._call import Call, empty, new, same_type, type_name
+from ._call import Call, empty, new, planned, same_type, type_name
 from ._register import register, registered, wanted
 
 _matmul_call = Call(table.matmul, "matmul", "a b out", "is_tf32")
@@ -42,8 +42,9 @@ def _product(a: Any, b: Any) -> tuple[Any, Any]:
         raise ArgumentError("matmul: the batches of 'a' %s and 'b' %s do not go together: sizes are equal, or 1" % (list(a.shape), list(b.shape))) from None
 
 
-def _tf32() -> bool:
-    return torch.backends.cuda.matmul.allow_tf32
+_tf32: Any = getattr(torch._C, "_get_cublas_allow_tf32", lambda: torch.backends.cuda.matmul.allow_tf32)
+_is_deterministic: Any = getattr(torch._C, "_get_deterministic_algorithms", torch.are_deterministic_algorithms_enabled)
+_copy_call = Call(table.copy_view, "copy", "in out")
 
 
 def _matmul(a: Any, b: Any) -> Any:
@@ -63,7 +64,7 @@ def _matmul_gradient(ctx: Any, grad: Any) -> Any:
     return da, db
 
 
-register("matmul(Tensor a, Tensor b) -> Tensor", _matmul, lambda a, b: empty(*_product(a, b), a.device), _matmul_gradient,
+register("matmul(Tensor a, Tensor b) -> Tensor", planned(_matmul, _tf32), lambda a, b: empty(*_product(a, b), a.device), _matmul_gradient,
          lambda ctx, inputs, output: ctx.save_for_backward(*inputs), casts=2)  # fmt: skip
 
 
@@ -71,6 +72,15 @@ register("matmul(Tensor a, Tensor b) -> Tensor", _matmul, lambda a, b: empty(*_p
 def rows_of(t: Any) -> Any:
     """All dimensions but the last as one."""
     return t if t.dim() == 2 else t.reshape(math.prod(t.shape[:-1]), t.shape[-1])
+
+
+def as_f32(bias: Any) -> Any:
+    """What the library adds to sums is f32."""
+    if bias is None or bias.dtype == torch.float32:
+        return bias
+    made = new(bias.shape, torch.float32, bias.device)
+    _copy_call((bias, made))
+    return made
 
 
 def _check_linear(x: Any, weight: Any, bias: Any, activation: str) -> Any:
@@ -94,7 +104,7 @@ def _linear(x: Any, weight: Any, bias: Any = None, activation: str = "none") -> 
         return out
     if bias is None:
         bias = torch.zeros(weight.shape[0], dtype=torch.float32, device=x.device)
-    _linear_call((flat, weight.t(), rows, bias.float()), is_tf32, EPILOGUES[activation])
+    _linear_call((flat, weight.t(), rows, as_f32(bias)), is_tf32, EPILOGUES[activation])
     return out
 
 
@@ -121,7 +131,7 @@ def _linear_gradient(ctx: Any, grad: Any) -> Any:
     return dx, dw, db, None
 
 
-register('linear(Tensor x, Tensor weight, Tensor? bias=None, str activation="none") -> Tensor', _linear,
+register('linear(Tensor x, Tensor weight, Tensor? bias=None, str activation="none") -> Tensor', planned(_linear, _tf32),
          lambda x, weight, bias=None, activation="none": empty(_check_linear(x, weight, bias, activation), x.dtype, x.device), _linear_gradient, _linear_setup,
          casts=3)  # fmt: skip
 
@@ -164,7 +174,7 @@ def _attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float = 0
                window_right: int = -1) -> Any:  # fmt: skip
     _check_attention(q, k, v, bias, slopes)
     out, lse = _attention_out(new, q), new(q.shape[:-1], torch.float32, q.device)
-    _attention_call((q, k, v, out, lse, bias, slopes if slopes is None else slopes.float()), is_causal, scale, *_window(window_left, window_right))
+    _attention_call((q, k, v, out, lse, bias, as_f32(slopes)), is_causal, scale, *_window(window_left, window_right))
     return out, lse
 
 
@@ -178,8 +188,8 @@ def _attention_backward(q: Any, k: Any, v: Any, out: Any, lse: Any, dout: Any, i
                         window_left: int = -1, window_right: int = -1) -> Any:  # fmt: skip
     results = tuple(new(t.shape, t.dtype, t.device) for t in (q, k, v))
     dout = dout if dout.stride(3) == 1 else dout.contiguous()
-    _attention_backward_call((q, k, v, out, lse, dout, *results, bias, slopes if slopes is None else slopes.float()), is_causal, scale, *_window(window_left, window_right),
-                             torch.are_deterministic_algorithms_enabled())  # fmt: skip
+    _attention_backward_call((q, k, v, out, lse, dout, *results, bias, as_f32(slopes)), is_causal, scale, *_window(window_left, window_right),
+                             _is_deterministic())  # fmt: skip
     return results
 
 
@@ -200,6 +210,6 @@ def _attention_gradient(ctx: Any, grad: Any, _: Any) -> Any:
 
 _more = "Tensor? bias=None, Tensor? slopes=None, int window_left=-1, int window_right=-1"
 register("attention_backward(Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor dout, bool is_causal, float scale, %s) -> (Tensor, Tensor, Tensor)" % _more,
-         _attention_backward, lambda q, k, v, *rest: tuple(empty(t.shape, t.dtype, t.device) for t in (q, k, v)))  # fmt: skip
-register("attention(Tensor q, Tensor k, Tensor v, bool is_causal=False, float scale=0.0, %s) -> (Tensor, Tensor)" % _more, _attention, _attention_fake,
+         planned(_attention_backward, _is_deterministic), lambda q, k, v, *rest: tuple(empty(t.shape, t.dtype, t.device) for t in (q, k, v)))  # fmt: skip
+register("attention(Tensor q, Tensor k, Tensor v, bool is_causal=False, float scale=0.0, %s) -> (Tensor, Tensor)" % _more, planned(_attention), _attention_fake,
          _attention_gradient, _attention_setup, casts=3)  # fmt: skip

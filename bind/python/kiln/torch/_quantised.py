@@ -15,8 +15,8 @@ from .. import _abi
 from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch, check
 from .._library import library
-from ._call import Call, empty, new, type_name
-from ._products import before_activation, packed, rows_of
+from ._call import Call, empty, new, planned, type_name
+from ._products import as_f32, before_activation, packed, rows_of
 from ._register import register, registered, wanted
 
 _quantise_call = Call(table.quantise_weights, "quantise_weights", "x weight scale zero", "group")
@@ -72,7 +72,7 @@ def _dequantise(weight: Any, scale: Any, zero: Any, k: int, dtype: Any, group: i
 register("quantise_weights(Tensor x, int bits, int group=0, bool has_zero=False) -> (Tensor, Tensor, Tensor)", _quantise,
          lambda x, bits, group=0, has_zero=False: _quantised(empty, x, bits, group, has_zero), lambda ctx, *grads: (None,) * 4,
          lambda ctx, inputs, output: ctx.mark_non_differentiable(*output))  # fmt: skip
-register("dequantise_weights(Tensor weight, Tensor scale, Tensor? zero, SymInt k, ScalarType dtype, int group=0) -> Tensor", _dequantise,
+register("dequantise_weights(Tensor weight, Tensor scale, Tensor? zero, SymInt k, ScalarType dtype, int group=0) -> Tensor", planned(_dequantise),
          lambda weight, scale, zero, k, dtype, group=0: empty((weight.shape[0], k), dtype, weight.device), lambda ctx, grad: (None,) * 6,
          lambda ctx, inputs, output: ctx.mark_non_differentiable(output))  # fmt: skip
 
@@ -97,13 +97,9 @@ def _check(call: str, x: Any, weight: Any, scale: Any, zero: Any, bias: Any, act
     return (*x.shape[:-1], weight.shape[0])
 
 
-def _f32(bias: Any) -> Any:
-    return bias if bias is None or bias.dtype == torch.float32 else bias.float()
-
-
 def _linear(x: Any, weight: Any, scale: Any, zero: Any = None, bias: Any = None, group: int = 0, activation: str = "none") -> Any:
     out = new(_check("quantised_linear", x, weight, scale, zero, bias, activation), x.dtype, x.device)
-    _linear_call((rows_of(x), _as_words(weight), scale, zero, _f32(bias), rows_of(out)), group, ACTIVATIONS[activation])
+    _linear_call((rows_of(x), _as_words(weight), scale, zero, as_f32(bias), rows_of(out)), group, ACTIVATIONS[activation])
     return out
 
 
@@ -134,7 +130,7 @@ def _linear_gradient(ctx: Any, grad: Any) -> Any:
     return dx, None, None, None, _bias_gradient(grad, bias) if want_bias else None, None, None
 
 
-register('quantised_linear(Tensor x, Tensor weight, Tensor scale, Tensor? zero=None, Tensor? bias=None, int group=0, str activation="none") -> Tensor', _linear,
+register('quantised_linear(Tensor x, Tensor weight, Tensor scale, Tensor? zero=None, Tensor? bias=None, int group=0, str activation="none") -> Tensor', planned(_linear),
          lambda x, weight, scale, zero=None, bias=None, group=0, activation="none":
          empty(_check("quantised_linear", x, weight, scale, zero, bias, activation), x.dtype, x.device), _linear_gradient, _linear_setup, casts=1)  # fmt: skip
 
@@ -148,7 +144,7 @@ def _w8a8(x: Any, weight: Any, scale: Any, bias: Any = None, activation: str = "
         raise TypeMismatch("w8a8_linear: 'weight' is %s: int8" % type_name(weight))
     if rows.numel():
         _quantise_call((rows, whole, steps, None), 0)
-    _w8a8_call((whole, weight, scale, steps, _f32(bias), rows_of(out)), ACTIVATIONS[activation])
+    _w8a8_call((whole, weight, scale, steps, as_f32(bias), rows_of(out)), ACTIVATIONS[activation])
     return out
 
 
@@ -167,7 +163,7 @@ def _w8a8_gradient(ctx: Any, grad: Any) -> Any:
     return dx, None, None, _bias_gradient(grad, bias) if want_bias else None, None
 
 
-register('w8a8_linear(Tensor x, Tensor weight, Tensor scale, Tensor? bias=None, str activation="none") -> Tensor', _w8a8,
+register('w8a8_linear(Tensor x, Tensor weight, Tensor scale, Tensor? bias=None, str activation="none") -> Tensor', planned(_w8a8),
          lambda x, weight, scale, bias=None, activation="none": empty(_check("w8a8_linear", x, weight, scale, None, bias, activation), x.dtype, x.device),
          _w8a8_gradient, _w8a8_setup, casts=1)  # fmt: skip
 
@@ -181,7 +177,7 @@ def _qkv_shapes(x: Any, of: tuple[Any, ...]) -> list[Any]:
 def _qkv(x: Any, *of: Any) -> Any:
     of = _filled(of)
     outs = tuple(new(shape, x.dtype, x.device) for shape in _qkv_shapes(x, of))
-    weights, biases = (_as_words(w) for w in of[:3]), (_f32(b) for b in of[9:12])
+    weights, biases = (_as_words(w) for w in of[:3]), (as_f32(b) for b in of[9:12])
     _qkv_call((rows_of(x), *weights, *of[3:9], *biases, *(rows_of(out) for out in outs)), of[12])
     return outs
 
@@ -211,7 +207,7 @@ def _qkv_gradient(ctx: Any, *grads: Any) -> Any:
 
 register("quantised_qkv(Tensor x, Tensor weight_q, Tensor weight_k, Tensor weight_v, Tensor scale_q, Tensor scale_k, Tensor scale_v, "
          "Tensor? zero_q=None, Tensor? zero_k=None, Tensor? zero_v=None, Tensor? bias_q=None, Tensor? bias_k=None, Tensor? bias_v=None, int group=0) "
-         "-> (Tensor, Tensor, Tensor)", _qkv, lambda x, *of: tuple(empty(shape, x.dtype, x.device) for shape in _qkv_shapes(x, _filled(of))),
+         "-> (Tensor, Tensor, Tensor)", planned(_qkv), lambda x, *of: tuple(empty(shape, x.dtype, x.device) for shape in _qkv_shapes(x, _filled(of))),
          _qkv_gradient, _qkv_setup, casts=1)  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from .. import _abi, ops
 from .. import _op_table as table
 from .._errors import ArgumentError
 from .._op import reduced
-from ._call import Call, empty, new
+from ._call import Call, empty, new, planned
 from ._register import register, registered
 
 _reduce_call = Call(table.reduce, "reduce", "x out", "op axes alpha", workspace="kiln_reduce_workspace", unit=torch.uint8)
@@ -68,9 +68,9 @@ def _gradient(ctx: Any, grad: Any) -> Any:
     return registered.reduce_backward.default(x, out, grad, ctx.op, ctx.axes, ctx.alpha), None, None, None, None
 
 
-register("reduce_backward(Tensor x, Tensor out, Tensor dout, str op, int[] axes, float alpha) -> Tensor", _reduce_backward,
+register("reduce_backward(Tensor x, Tensor out, Tensor dout, str op, int[] axes, float alpha) -> Tensor", planned(_reduce_backward),
          lambda x, *rest: empty(x.shape, x.dtype, x.device))  # fmt: skip
-register("reduce(Tensor x, str op, int[] axes, bool keepdims=False, float alpha=0.0) -> Tensor", _reduce, _fake, _gradient, _setup)
+register("reduce(Tensor x, str op, int[] axes, bool keepdims=False, float alpha=0.0) -> Tensor", planned(_reduce), _fake, _gradient, _setup)
 
 
 def functions() -> dict[str, Callable[..., Any]]:

@@ -1,0 +1,164 @@
+"""Plans: what a kernel did for given arguments, to be done again without looking at them closely.
+
+The first run of a kernel is recorded: which tensors it made and which calls of the library. When the same addresses, sizes, strides, types and numbers come
+again, the tensors are made and the calls are given, and nothing else happens. Only kernels whose work is `new` and Calls are planned.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+import torch
+
+from .._array import Described
+from .._device import NO_VIEW, Device
+
+_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
+_PLAIN = {type(None), bool, int, str, torch.dtype}
+_empty = torch.empty_strided
+_MOST_PLANS, _MOST_RESULTS = 1 << 12, 1 << 6
+
+
+class _Local(threading.local):
+    plan: Any = None
+
+
+local = _Local()
+
+
+class Step:
+    """A call of the library whose description differs in the addresses of new tensors alone."""
+
+    def __init__(self, call: Any, tensors: Any, numbers: Any, stream: int, work: Any) -> None:
+        self.call, self.numbers, self.stream, self.work = call, numbers, stream, work
+        self.tensors = list(tensors)
+        self.function = call.function
+        self.slots: tuple[int, ...] = ()
+        self.descriptions: dict[Any, bytes] = {}
+
+    def settle(self, device: Device, of: Callable[[Any], int | None]) -> bool:
+        """Looks at its tensors: views of arguments stay, those of new tensors are kept as their sizes. False: one is neither."""
+        self.views: list[Any] = []
+        slots: list[int] = []
+        for t in [*self.tensors, *([] if self.call.query is None else [self.work])]:
+            if t is None:
+                self.views.append(NO_VIEW)
+                continue
+            at = of(t)
+            if at is None:
+                return False
+            kind, item = self.call.kind_of(t)
+            one = Described(t.data_ptr(), kind, item, tuple(t.shape), t.stride(), device.name if not device.is_host else "host")
+            if at < 0:
+                self.views.append(one.view(device))
+            else:
+                if t.storage_offset():
+                    return False
+                self.views.append((len(slots), one))
+                slots.append(at)
+        self.slots = tuple(slots)
+        self.tensors = []
+        self.work = None
+        return True
+
+    def describe(self, device: Device, addresses: tuple[int, ...]) -> bytes:
+        if len(self.descriptions) >= _MOST_RESULTS:
+            self.descriptions.clear()
+        views = []
+        for one in self.views:
+            if isinstance(one, tuple):
+                slot, like = one
+                one = Described(addresses[slot], like.kind, like.item, like.shape, like.strides, like.place).view(device)
+            views.append(one)
+        count = len(self.call.names)
+        found = self.descriptions[addresses] = self.call.pack(*views[:count], *self.numbers, self.stream, *views[count:])
+        return found
+
+
+class Plan:
+    """What a kernel does."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+        self.steps: list[Step] = []
+
+    def settle(self, device: Device, args: Any, results: Any) -> bool:
+        """False: not everything of the run was seen, the plan is not to be used."""
+        places = {t.untyped_storage().data_ptr(): n for n, t in enumerate(self.made) if t.numel()}
+        known = {a.untyped_storage().data_ptr() for a in args if isinstance(a, _Tensor)}
+
+        def of(t: Any) -> int | None:
+            at = t.untyped_storage().data_ptr()
+            if not t.numel() or at in known:
+                return -1
+            return places.get(at)
+
+        self.is_many = isinstance(results, tuple)
+        specs: list[Any] = [(tuple(t.shape), t.stride(), t.dtype, t.device) for t in self.made]
+        self.results = []
+        for r in results if self.is_many else (results,):
+            at = next((n for n, t in enumerate(self.made) if t is r), None)
+            if at is None:
+                at = places.get(r.untyped_storage().data_ptr())
+                if at is None or r.storage_offset() or r.numel() != self.made[at].numel():
+                    return False
+                specs[at] = (tuple(r.shape), r.stride(), r.dtype, r.device)
+            self.results.append(at)
+        self.specs = specs
+        if not self.steps or not all(step.settle(device, of) for step in self.steps):
+            return False
+        self.made = []
+        return True
+
+    def run(self, device: Device) -> Any:
+        made = [_empty(shape, strides, dtype=dtype, device=where) for shape, strides, dtype, where in self.specs]
+        for step in self.steps:
+            addresses = tuple([made[slot].data_ptr() for slot in step.slots])
+            device.call(step.function, device.handle, step.descriptions.get(addresses) or step.describe(device, addresses))
+        if self.is_many:
+            return tuple([made[at] for at in self.results])
+        return made[self.results[0]]
+
+
+def planned(kernel: Callable[..., Any], device_for: Callable[[Any], Device], raw_stream: Any, devices: dict[int, Device],
+            state: Callable[[], Any] | None = None) -> Callable[..., Any]:  # fmt: skip
+    """A kernel with plans. `state`: what besides its arguments it depends on."""
+
+    def run(*args: Any) -> Any:
+        first = args[0]
+        index = first.get_device()
+        device = devices.get(index)
+        if device is None or device.handle is None:
+            device = device_for(first)
+        key: Any = [run, raw_stream(index) if index >= 0 else 0, state() if state is not None else None]
+        for a in args:
+            kind = type(a)
+            if kind is _Tensor or kind is _Parameter:
+                key += (a.data_ptr(), a.shape, a.stride(), a.dtype)
+            elif kind is float:
+                key.append(a or repr(a))  # 0.0 == -0.0, but they are not the same number
+            elif kind is list:
+                key.append(tuple(a))
+            elif kind not in _PLAIN and isinstance(a, _Tensor):
+                key += (a.data_ptr(), a.shape, a.stride(), a.dtype)
+            else:
+                key.append(a)
+        key = tuple(key)
+        with device.lock:
+            plan = device.plans.get(key)
+            if plan:
+                return plan.run(device)
+            if plan is not None or local.plan is not None:
+                return kernel(*args)
+            plan = local.plan = Plan()
+            try:
+                results = kernel(*args)
+            finally:
+                local.plan = None
+            if len(device.plans) >= _MOST_PLANS:
+                device.plans.clear()
+            device.plans[key] = plan if plan.settle(device, args, results) else False
+            return results
+
+    return run
