@@ -113,6 +113,8 @@ def every_other_op():
     torch.library.opcheck(k.elementwise_backward.default, (1, [nothing[0], nothing[0]], nothing[0], 1.0, 0.0, [True, False]))
     torch.library.opcheck(k.softmax_backward.default, (nothing[0], nothing[0], 1, False))
     torch.library.opcheck(k.norm_backward.default, (nothing[0], nothing[1], nothing[0], 1, False, 1e-5, True, False))
+    torch.library.opcheck(k.linear_backward.default, (tensor(2, 3, 4, grad=False), tensor(5, 4, grad=False), tensor(2, 3, 5, grad=False), True, True, True, torch.float32))
+    torch.library.opcheck(k.linear_backward.default, (tensor(3, 4, grad=False), tensor(5, 4, grad=False), tensor(3, 5, grad=False), False, True, False, torch.float16))
     out, lse = k.attention.default(q.detach(), kv.detach(), kv.detach())
     torch.library.opcheck(k.attention_backward.default, (q.detach(), kv.detach(), kv.detach(), out, lse, out, False, 0.0))
 
@@ -180,6 +182,18 @@ def any_strides_and_types():
         assert torch.allclose(kt.attention(q, q, q).float(), torch.nn.functional.scaled_dot_product_attention(q, q, q).float(), atol=2e-2)
     whole = torch.ones(2, 3, dtype=torch.int8)
     assert kt.matmul(whole, whole.t()).dtype == torch.int32
+
+
+@test
+def gradients_of_nothing():
+    """No rows, no outputs, no inputs: what has elements has zeros, and the next call has not."""
+    for _ in range(2):
+        for rows, inputs, outputs in (((0,), 4, 5), ((3,), 4, 0), ((2, 0), 4, 5), ((3,), 0, 5), ((2, 3), 4, 5)):
+            x, w, b = tensor(*rows, inputs), tensor(outputs, inputs), tensor(outputs)
+            leaves = [t.detach().clone().requires_grad_() for t in (x, w, b)]
+            found = torch.autograd.grad(kt.linear(x, w, b).sum(), (x, w, b))
+            for g, want in zip(found, torch.autograd.grad(torch.nn.functional.linear(*leaves).sum(), leaves)):
+                assert torch.allclose(g, want, atol=1e-5), (rows, inputs, outputs)
 
 
 @test

@@ -118,19 +118,37 @@ def before_activation(activation: str, before: Any, grad: Any) -> Any:
     return registered.elementwise_backward.default(ops.ELEMENTWISE[ACTIVATIONS[activation]][0], [before], grad, 1.0, 0.0, [True])[0]
 
 
+def _linear_results(make: Any, x: Any, weight: Any, wants: Any, bias_type: Any) -> Any:
+    shapes = (x.shape, weight.shape, (weight.shape[0],))
+    return tuple(make(shape if want else (0,), dtype, x.device) for shape, want, dtype in zip(shapes, wants, (x.dtype, x.dtype, bias_type)))
+
+
+def _linear_backward(x: Any, weight: Any, dout: Any, want_x: bool, want_weight: bool, want_bias: bool, bias_type: Any) -> Any:
+    dx, dweight, dbias = made = _linear_results(new, x, weight, (want_x, want_weight, want_bias), bias_type)
+    rows, is_tf32 = packed(rows_of(dout)), x.dtype == torch.float32 and _tf32()
+    if want_x and dx.numel():
+        _matmul_call((rows, weight, rows_of(dx)), is_tf32)
+    if want_weight and dweight.numel():
+        _matmul_call((rows.t(), rows_of(x), dweight), is_tf32)
+    if want_bias and dbias.numel():
+        _sum_call((rows, dbias))
+    return made
+
+
 def _linear_gradient(ctx: Any, grad: Any) -> Any:
     x, weight, bias = ctx.saved_tensors
     if ctx.activation != "none":  # the values before the activation, once more
         grad = before_activation(ctx.activation, registered.linear.default(x, weight, bias, "none"), grad)
-    rows = packed(rows_of(grad))
-    product = registered.matmul.default
-    want_x, want_weight, want_bias = wanted(ctx, 3)
-    dx = product(rows, weight).view(x.shape) if want_x else None
-    dw = product(rows.t(), rows_of(x)) if want_weight else None
-    db = rows.sum(0, dtype=torch.float32).to(bias.dtype) if want_bias else None
-    return dx, dw, db, None
+    wants = wanted(ctx, 3)
+    found = registered.linear_backward.default(x, weight, grad, *wants, x.dtype if bias is None else bias.dtype)
+    return *(g if want else None for g, want in zip(found, wants)), None
 
 
+_sum_call = Call(table.reduce, "linear's gradient", "x out", workspace="kiln_reduce_workspace", unit=torch.uint8,
+                 fixed={"op": _abi.ENUMS["kiln_reduction"]["sum"], "axes": 1})  # fmt: skip
+register("linear_backward(Tensor x, Tensor weight, Tensor dout, bool want_x, bool want_weight, bool want_bias, ScalarType bias_type) -> (Tensor, Tensor, Tensor)",
+         planned(_linear_backward, _tf32),
+         lambda x, weight, dout, want_x, want_weight, want_bias, bias_type: _linear_results(empty, x, weight, (want_x, want_weight, want_bias), bias_type))  # fmt: skip
 register('linear(Tensor x, Tensor weight, Tensor? bias=None, str activation="none") -> Tensor', planned(_linear, _tf32),
          lambda x, weight, bias=None, activation="none": empty(_check_linear(x, weight, bias, activation), x.dtype, x.device), _linear_gradient, _linear_setup,
          casts=3)  # fmt: skip
