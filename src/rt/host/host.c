@@ -183,6 +183,16 @@ static bool is_of_another(const kiln_kernel *kernel, const char *name)
     return false;
 }
 
+static bool is_plain(const host_shape *s)
+{
+    bool is = s->in_count == s->param_count && s->out_count <= 1;
+    for (uint32_t p = 0; is && p < s->param_count; p++)
+        is = s->params[p].kind == 'v' && s->params[p].first == p && s->in[p].offset == 0 &&
+             s->params[p].size == ir_type_size((ir_type)s->in[p].type);
+    return is && (!s->out_count || (s->out[0].param == HOST_RESULT && s->out[0].offset == 0 &&
+                                    s->result_size == ir_type_size((ir_type)s->out[0].type)));
+}
+
 kiln_status host_check(kiln_kernel *kernel)
 {
     kiln_module *m = kernel->module;
@@ -206,10 +216,13 @@ kiln_status host_check(kiln_kernel *kernel)
             return error_no_memory(k, "a host function");
         host_site *made = m->host_sites[n];
         // What is there is left as it is: a kernel that runs may call by it.
-        if (!made->shape.name.len && !host_read(site->text, &made->shape))
-            return error_set(k, KILN_E_INTERNAL, K9001,
-                             "internal error: '%.*s' is no host function", (int)site->text.len,
-                             site->text.at);
+        if (!made->shape.name.len) {
+            if (!host_read(site->text, &made->shape))
+                return error_set(k, KILN_E_INTERNAL, K9001,
+                                 "internal error: '%.*s' is no host function", (int)site->text.len,
+                                 site->text.at);
+            made->is_plain = is_plain(&made->shape);
+        }
         const host_row *row = find_row(k, made->shape.name);
         if (!row && is_service(made->shape.name)) {
             kiln_status attached = io_attach(k);
@@ -236,16 +249,51 @@ void kiln_host_stop(const kiln_host_call *call, const char *why)
     snprintf(note->text, note->size, "%s", why ? why : "");
 }
 
+// Calls what the row has, one at a time unless it allows more.
+static void enter(const host_site *site, const kiln_host_call *call)
+{
+    const host_row *row = site->row;
+    pthread_mutex_t *lock = &((host_row *)(uintptr_t)row)->lock;
+    if (!row->given.is_concurrent)
+        pthread_mutex_lock(lock);
+    if (row->given.call)
+        row->given.call(row->given.user, call);
+    else if (!row->given.plain)
+        kiln_host_stop(call, "the host function was taken away");
+    else
+        native_call(&site->shape, row->given.plain, (const void *const *)call->args, call->result);
+    if (!row->given.is_concurrent)
+        pthread_mutex_unlock(lock);
+}
+
+// The numbers lie where they came, little-endian.
+static bool call_plain(const char *kernel, const host_site *site, host_lane *lane, stop_note *note)
+{
+    void *args[HOST_PARAMS + 1];
+    for (uint32_t p = 0; p < site->shape.param_count; p++)
+        args[p] = &lane->in[p];
+    lane->out[0] = 0;
+    kiln_host_call call = {.args = args,
+                           .result = site->shape.result_size ? &lane->out[0] : NULL,
+                           .kernel = kernel,
+                           .inside = note};
+    memcpy(call.thread, lane->thread, sizeof call.thread);
+    memcpy(call.block, lane->block, sizeof call.block);
+    enter(site, &call);
+    return !note->is_set;
+}
+
 bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
 {
     const host_shape *s = &site->shape;
-    const host_row *row = site->row;
     union {
         uint8_t bytes[HOST_BYTES];
         _Alignas(16) uint64_t word;
     } objects[HOST_PARAMS], result;
     void *args[HOST_PARAMS + 1];
     stop_note note = {why, size, false};
+    if (site->is_plain)
+        return call_plain(kernel, site, lane, &note);
     memset(&result, 0, sizeof result);
     for (uint32_t p = 0; p < s->param_count; p++) {
         memset(objects[p].bytes, 0,
@@ -262,16 +310,7 @@ bool host_call(const char *kernel, const host_site *site, host_lane *lane, char 
                            .inside = &note};
     memcpy(call.thread, lane->thread, sizeof call.thread);
     memcpy(call.block, lane->block, sizeof call.block);
-    if (!row->given.is_concurrent)
-        pthread_mutex_lock(&((host_row *)(uintptr_t)row)->lock);
-    if (row->given.call)
-        row->given.call(row->given.user, &call);
-    else if (!row->given.plain)
-        kiln_host_stop(&call, "the host function was taken away");
-    else
-        native_call(s, row->given.plain, (const void *const *)args, result.bytes);
-    if (!row->given.is_concurrent)
-        pthread_mutex_unlock(&((host_row *)(uintptr_t)row)->lock);
+    enter(site, &call);
     for (uint32_t n = 0; n < s->out_count; n++) {
         const host_scalar *o = &s->out[n];
         const uint8_t *from = o->param == HOST_RESULT ? result.bytes : objects[o->param].bytes;

@@ -20,6 +20,7 @@ typedef struct host_row host_row; // of a context's table
 // What a module knows of its sites with host functions; made once, by the first launch.
 typedef struct host_site {
     host_shape shape;
+    bool is_plain; // all parameters are numbers, and so is the result
     const host_row *row;
 } host_site;
 
