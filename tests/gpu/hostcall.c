@@ -134,6 +134,13 @@ static kiln_status run(kiln *k, kiln_module *m, const char *name, uint32_t grid,
     return status ? status : kiln_sync(k);
 }
 
+// Where it was, when it does not come to an end.
+static void step(const char *name)
+{
+    printf("%s\n", name);
+    fflush(stdout);
+}
+
 static void test_numbers(kiln *k, kiln_module *m)
 {
     enum { N = 5000, BRANCHES = 96 * 20, TIMES = 7 };
@@ -148,6 +155,7 @@ static void test_numbers(kiln *k, kiln_module *m)
         wrong += got[i] != 2 * i;
     CHECK(wrong == 0);
     args[1] = kiln_arg_i64(KILN_U32, TIMES);
+    step("branches");
     CHECK(!run(k, m, "branches", 20, args, 2) && !kiln_read(out, 0, got, BRANCHES));
     for (int i = 0; i < BRANCHES; i++) {
         int32_t sum = 0;
@@ -163,6 +171,7 @@ static void test_numbers(kiln *k, kiln_module *m)
     CHECK(!kiln_buffer_new(k, KILN_U32, 64, &out));
     args[0] = kiln_arg_buffer(out);
     pauses = 0;
+    step("warps");
     CHECK(!run(k, m, "warps", 1, args, 1) && !kiln_read(out, 0, warps, 64) && pauses == 4);
     for (int i = 0; i < 64; i++) {
         int first = i < 32 ? (i % 3 == 1 ? 1 : 0) : (i % 3 == 1 ? 34 : 32);
@@ -481,16 +490,22 @@ int main(int argc, char **argv)
         add(k, "turn", turn, NULL, true);
         add(k, "slow", slow, NULL, false);
         add(k, "enough", enough, NULL, false);
+        step("numbers");
         test_numbers(k, m);
+        step("bytes");
         static const int64_t sizes[] = {33, 500, 9000};
         for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
             test_bytes(k, m, sizes[n]);
         if (is_cuda)
             test_bytes(k, m, 70001);
         test_own_bytes(k, m);
+        step("streams");
         test_streams(k, m);
+        step("blocking");
         test_blocking(k, m, is_cuda);
+        step("stop");
         test_stop(k, m);
+        step("cancel");
         test_cancel(k, m);
         printf("%s, optimise %d: %d passed so far\n", device, optimise, api_passed);
         fflush(stdout);

@@ -148,7 +148,8 @@ static kiln_status grow(kiln *k, const rt_launch *l)
     cuda_calls *c = d->calls;
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2],
              warps = (threads + 31) / 32 * l->grid[0] * l->grid[1] * l->grid[2];
-    uint32_t boxes = warps < c->capacity ? (uint32_t)warps : c->capacity;
+    // Two for each: parts of a warp in different branches have one each.
+    uint32_t boxes = 2 * warps < c->capacity ? (uint32_t)(2 * warps) : c->capacity;
     if (!server_wake(c->s, boxes))
         return error_set(k, KILN_E_LAUNCH, K6047,
                          "%s cannot call the host: the system has no threads to serve it",

@@ -25,7 +25,7 @@
 #    define MAILBOX_LAST       (UINT32_MAX - 1) // the number after it is 1
 // how long a caller waits, in cycles of the GPU
 #    define MAILBOX_FIRST_POLL 6000 // most before the first poll
-#    define MAILBOX_NAP        400  // between polls, doubling up to
+#    define MAILBOX_NAP        25   // between polls, doubling up to
 #    define MAILBOX_LONG_NAP   8000
 #endif
 

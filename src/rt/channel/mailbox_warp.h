@@ -92,21 +92,26 @@ static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mai
     uint32_t box = at->home;
     uint64_t was = 0;
     int32_t status = MAILBOX_OK;
-    if (word_lane() == leader) {
-        mailbox_watch watch = mailbox_watch_start();
-        uint32_t nap = MAILBOX_NAP;
-        while (status == MAILBOX_OK && !mailbox_try(at, box, &was)) {
-            box = box + 1 == at->count ? 0 : box + 1;
-            if (box != at->home)
-                continue;
-            status = mailbox_watch_look(at, &watch); // all were taken
-            word_pause(nap);
-            nap = mailbox_least(nap * 2, MAILBOX_LONG_NAP);
+    mailbox_watch watch = mailbox_watch_start();
+    uint32_t nap = MAILBOX_NAP, is_mine = 0;
+    // All lanes go round together. Would the others wait for the leader in one place, a GPU might
+    // let lanes of this warp that hold a mailbox wait with them.
+    while (!is_mine && status == MAILBOX_OK) {
+        if (word_lane() == leader) {
+            is_mine = mailbox_try(at, box, &was);
+            if (!is_mine)
+                box = box + 1 == at->count ? 0 : box + 1;
+            if (!is_mine && box == at->home) { // all were taken
+                status = mailbox_watch_look(at, &watch);
+                word_pause(nap);
+                nap = mailbox_least(nap * 2, MAILBOX_LONG_NAP);
+            }
         }
-        if (status == MAILBOX_OK && mailbox_number(was) == MAILBOX_LAST)
-            mailbox_clear(&at->boxes[box]);
+        is_mine = word_from(is_mine, leader);
+        status = word_from(status, leader);
     }
-    status = word_from(status, leader);
+    if (word_lane() == leader && is_mine && mailbox_number(was) == MAILBOX_LAST)
+        mailbox_clear(&at->boxes[box]);
     box = word_from(box, leader);
     was = word_from(was, leader);
     word_sync(); // what the leader has acquired is acquired for all
@@ -152,18 +157,21 @@ static inline int32_t mailbox_await(const mailbox_place *at, const mailbox_hold 
                                     uint32_t rows, mailbox_watch *watch)
 {
     int32_t status = MAILBOX_OK;
-    if (word_lane() == hold->leader) {
-        uint32_t last = MAILBOX_LANES - 1, nap = MAILBOX_NAP;
-        while (!(hold->lanes >> last & 1))
-            last--;
-        const uint64_t *word = &hold->box->reply[rows - 1][last];
-        while (mailbox_number(word_load(word)) != hold->number &&
-               (status = mailbox_watch_look(at, watch)) == MAILBOX_OK) {
-            word_pause(nap);
+    uint32_t last = MAILBOX_LANES - 1, nap = MAILBOX_NAP, is_there = 0;
+    while (!(hold->lanes >> last & 1))
+        last--;
+    const uint64_t *word = &hold->box->reply[rows - 1][last];
+    while (!is_there && status == MAILBOX_OK) { // together, as in mailbox_claim
+        if (word_lane() == hold->leader) {
+            is_there = mailbox_number(word_load(word)) == hold->number;
+            if (!is_there && (status = mailbox_watch_look(at, watch)) == MAILBOX_OK)
+                word_pause(nap);
             nap = mailbox_least(nap * 2, MAILBOX_LONG_NAP);
         }
+        is_there = word_from(is_there, hold->leader);
+        status = word_from(status, hold->leader);
     }
-    return word_from(status, hold->leader);
+    return status;
 }
 
 // The mailbox and the data beside it are the next caller's from here on.
