@@ -40,7 +40,7 @@ typedef struct bench {
     kiln_stream *stream;
     gemm_type pool_type; // of the pools that are there
     kiln_buffer *a, *b, *c;
-    float *values; // their pattern
+    float *values[2]; // the patterns of a and b
     gemm_problem p;
     int sets, rounds;
     uint64_t state; // of the random numbers
@@ -77,6 +77,22 @@ static void drop_pools(bench *b)
     b->a = b->b = b->c = NULL;
 }
 
+// PATTERN random numbers, rounded to the type: `values`, and their bytes.
+static void fill_pattern(kiln_type type, uint64_t seed, float *values, unsigned char *bytes)
+{
+    ir_type narrow = type == KILN_BF16 ? IR_BF16 : IR_F16;
+    bench_random(values, PATTERN, seed);
+    for (size_t i = 0; i < PATTERN; i++) {
+        uint16_t bits = (uint16_t)ir_narrow(narrow, (double)values[i]);
+        if (type == KILN_F32) {
+            memcpy(bytes + i * 4, &values[i], 4);
+            continue;
+        }
+        values[i] = (float)ir_widen(narrow, bits);
+        memcpy(bytes + i * 2, &bits, 2);
+    }
+}
+
 static void make_pools(bench *b, gemm_type type)
 {
     const gemm_type_info *t = &gemm_types[type];
@@ -88,23 +104,13 @@ static void make_pools(bench *b, gemm_type type)
     unsigned char *bytes = malloc(count * size);
     if (!bytes)
         exit(1);
-    bench_random(b->values, PATTERN, 7);
-    for (size_t i = 0; i < PATTERN; i++) {
-        if (t->in == KILN_F32) {
-            memcpy(bytes + i * 4, &b->values[i], 4);
-            continue;
-        }
-        ir_type narrow = t->in == KILN_BF16 ? IR_BF16 : IR_F16;
-        uint16_t bits = (uint16_t)ir_narrow(narrow, (double)b->values[i]);
-        b->values[i] = (float)ir_widen(narrow, bits);
-        memcpy(bytes + i * 2, &bits, 2);
-    }
-    for (size_t have = PATTERN; have < count; have += have) {
-        size_t more = have < count - have ? have : count - have;
-        memcpy(bytes + have * size, bytes, more * size);
-    }
     kiln_buffer **const operands[] = {&b->a, &b->b};
     for (size_t n = 0; n < 2; n++) {
+        fill_pattern(t->in, 7 + n, b->values[n], bytes);
+        for (size_t have = PATTERN; have < count; have += have) {
+            size_t more = have < count - have ? have : count - have;
+            memcpy(bytes + have * size, bytes, more * size);
+        }
         kiln_buffer_desc desc = {.type = t->in, .count = count, .is_not_zeroed = true};
         bench_must(&b->r, kiln_buffer_make(b->r.k, &desc, operands[n]), "a pool");
         bench_must(&b->r, kiln_write(*operands[n], 0, bytes, count), "a copy");
@@ -189,8 +195,8 @@ static double worst_error(bench *b)
         unsigned char got[8] = {0};
         double want = 0;
         for (size_t i = 0; i < k; i++)
-            want += (double)b->values[(p->a_mn ? i * m + row : row * k + i) % PATTERN] *
-                    (double)b->values[(p->b_mn ? i * n + column : column * k + i) % PATTERN];
+            want += (double)b->values[0][(p->a_mn ? i * m + row : row * k + i) % PATTERN] *
+                    (double)b->values[1][(p->b_mn ? i * n + column : column * k + i) % PATTERN];
         bench_must(&b->r, kiln_read(b->c, at, got, 1), "a copy");
         double error = fabs(value_of(gemm_types[p->type].out, got) - want) / sqrt((double)p->k);
         worst = error <= worst ? worst : isnan(error) ? HUGE_VAL : error;
@@ -471,7 +477,8 @@ int main(int argc, char **argv)
     if (!report_start(&b.r, "random_gemm", argc, argv, true))
         return BENCH_SKIPPED;
     gemm_sources(&b.r);
-    b.values = bench_floats(PATTERN);
+    for (size_t n = 0; n < 2; n++)
+        b.values[n] = bench_floats(PATTERN);
     bench_must(&b.r, kiln_stream_new(b.r.k, 0, &b.stream), "a stream");
     if (!cublas_open(&b.r, kiln_stream_native(b.r.k, b.stream)))
         printf("there is no cuBLAS here: only our side is measured\n");
@@ -497,6 +504,7 @@ int main(int argc, char **argv)
         printf("there was no time for %d shapes\n", left_out);
     drop_pools(&b);
     kiln_stream_free(b.stream);
-    free(b.values);
+    free(b.values[0]);
+    free(b.values[1]);
     return report_end(&b.r);
 }

@@ -214,6 +214,9 @@ static void consume(destination to, schedule w)
             position += WGS * w.steps;
             mbarrier_wait(&smem->turn[group], turn);
             turn ^= 1;
+            // In a short sum both turns could pass before a slow warp of this group has looked.
+            if (w.steps < 8)
+                barrier_sync(1 + group, 128);
         }
         to.row = at.x;
         to.column = at.y;

@@ -11,9 +11,9 @@ enum {
     THREADS = 128,    // of a block
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
-    START_CYCLES = 2000,    // of a block, with its stores
-    STEP_CYCLES = 900,      // of a step along K: memory answers
-    PRODUCTS_PER_CYCLE = 6, // of a step, of all blocks of a multiprocessor: m * n of them
+    START_CYCLES = 8000,    // of a block, with its stores
+    STEP_CYCLES = 1200,     // of a step along K: memory answers
+    PRODUCTS_PER_CYCLE = 5, // of a step, of all blocks of a multiprocessor: m * n of them
     BYTES_PER_CYCLE = 28,   // that these read
     MOST_BLOCKS = 5         // of a multiprocessor
 };

@@ -220,6 +220,11 @@ static const checked all[] = {
      .is_async = true,
      .blocks = 1,
      .size = {300, 200, 136}},
+    {.tune = {"BM=128", "BN=128", "PINGPONG=1", "MOST_STAGES=8", NULL}, // one step along K
+     .tile = {128, 128},
+     .is_async = true,
+     .blocks = 1,
+     .size = {300, 600, 40}},
     {.tune = {"BM=64", "BN=144", "PINGPONG=1", "MOST_STAGES=3", "GROUP=2", NULL},
      .tile = {64, 144},
      .is_async = true,
