@@ -59,3 +59,9 @@ kernel block(32) void products(f32 *floats, i32 *ints)
     ints[128 + lane()] = (i32)(half[0] ^ half[1]);
     ints[160 + lane()] = (i32)pack_f16(d[0], d[1]) ^ (i32)pack_bf16(d[2], d[3]);
 }
+
+kernel block(64) void arrivals(u32 left)
+{
+    if (thread_x() < left) // no jump: the instruction carries the condition
+        mbarrier_arrive(&ready);
+}
