@@ -410,3 +410,19 @@ kernel void loop_carried(const f32 *a, f32 *out, u32 *steps)
     out[thread_x()] = zr;
     steps[thread_x()] = n;
 }
+
+// Four rounds at a time and the rest one by one, left by both tests; what the loop has found is used behind it.
+//! run unrolled_and_left block=32 (u32[512]:mod9, u32[64], u32=14)
+kernel void unrolled_and_left(const u32 *in, u32 *out, u32 n)
+{
+    u32 t = thread_x(), sum = 0, last = 0, count = t % 2 ? n : t / 2;
+#pragma unroll 4
+    for (u32 i = 0; i < count; i++) {
+        last = in[16 * t + i] * (t + 1);
+        if (last % 17 == 5)
+            break;
+        sum += last * (i + 1);
+    }
+    out[2 * t] = sum;
+    out[2 * t + 1] = last;
+}
