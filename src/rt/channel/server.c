@@ -21,9 +21,9 @@ enum {
     MOST_THREADS = 96,
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
     SPIN_US = 200,                     // after the last call a thread looks without a pause
-    WATCH_US = 500,
-    NOBODY = UINT32_MAX
+    WATCH_US = 500
 };
+#define NOBODY UINT32_MAX // more than an enum of C11 may hold
 
 typedef struct share {
     _Alignas(128) uint64_t token; // atomic: owner << 1 | is within a function
