@@ -467,10 +467,11 @@ KILN_API kiln_status kiln_launch(kiln_kernel *kernel, const kiln_launch_desc *de
 // Waits for everything, shows what kernels printed, and reports what went wrong since.
 KILN_API kiln_status kiln_sync(kiln *k);
 // Stops a running launch of interp or cpu, which then returns KILN_E_CANCELLED; from another thread
-// or a signal handler. A GPU does not stop: what runs there ends with the process.
+// or a signal handler. A GPU stops only where a kernel calls the host: what else runs there ends
+// with the process.
 KILN_API void kiln_cancel(kiln *k);
 // Where a kernel's printf goes: `text` is one whole call's output. NULL: it is kept and read with
-// kiln_printed.
+// kiln_printed. Called by whichever thread has the text, one call at a time.
 KILN_API void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len),
                             void *user);
 KILN_API const char *kiln_printed(kiln *k, size_t *len); // since the last call; owned by k

@@ -12,14 +12,23 @@
 typedef struct channel_header {
     uint64_t ring;        // device address of the lines
     uint32_t capacity;    // bytes
-    uint32_t position;    // next free byte; grows by atomic adds
+    uint32_t position;    // next free byte; grows by atomic adds. With a tail: what was seen of it
     uint32_t dropped;     // lines that found no room
     uint32_t fault_taken; // 0, then 1: a thread records a fault
     uint64_t fault;       // device address of a channel_fault
     uint64_t calls;       // device address of a mailbox_calls (rt/channel/mailbox_call.h)
     uint32_t first_call;  // number of the module's first function in mailboxes
     uint32_t unused;
+    uint64_t tail; // device address of a channel_tail; 0: nobody reads while kernels run
+    uint64_t end;  // where the next line goes, counted since the beginning; atomic adds
 } channel_header;
+
+// Lines that are read while kernels run are a ring: `end` and the tail count bytes and never go
+// back. A line is there when its `bytes` are, and the place of a line that was read is zeros again.
+typedef struct channel_tail { // memory of the host that the GPU maps
+    uint64_t position;        // host: everything before it was read
+} channel_tail;
+#define CHANNEL_SKIP (UINT32_C(1) << 31) // with `bytes`: no line, the ring goes on behind it
 
 typedef struct channel_line {
     uint32_t bytes; // of this record, arguments included

@@ -6,6 +6,8 @@
 #ifndef KILN_RT_H
 #define KILN_RT_H
 
+#include <pthread.h>
+
 #include "base/diag.h"
 #include "dev/device.h"
 #include "kiln/gguf.h"
@@ -54,7 +56,8 @@ struct kiln {
     uint64_t blocks_taken, blocks_all; // of the launch that runs, where the device knows; atomic
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
-    char *printed[2]; // being filled; handed out last
+    pthread_mutex_t print_lock; // of output: threads of a device print while kernels run
+    char *printed[2];           // being filled; handed out last
     size_t printed_len, printed_cap;
     bool has_lost_print;    // no memory for some of it
     struct io_state *io;    // services for kernels (io/io.h)

@@ -8,6 +8,7 @@
 #include "back/channel.h"
 #include "dev/cuda/abi.h"
 #include "rt/channel/mailbox_call.h"
+#include "rt/channel/print_room.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -645,6 +646,53 @@ static void host_calls(void)
     kiln_close(k);
 }
 
+// Lines that are read while the kernel runs: more than the ring holds, in whole and in order.
+enum { LIVE_LINES = 40000 };
+
+static void play_lines(const char *kernel, void **params)
+{
+    uint64_t at;
+    (void)kernel;
+    memcpy(&at, params[1], sizeof at);
+    for (uint32_t n = 0; n < LIVE_LINES; n++) {
+        uint32_t bytes = (uint32_t)sizeof(channel_line) + 8;
+        uint64_t number = n, room = print_room((print_channel *)(uintptr_t)at, bytes);
+        if (!room)
+            return;
+        memcpy((void *)(uintptr_t)(room + sizeof(channel_line)), &number, sizeof number);
+        __atomic_store_n((uint32_t *)(uintptr_t)room, bytes, __ATOMIC_RELEASE);
+    }
+}
+
+static void print_live(void)
+{
+    char settings[64], line[32];
+    size_t len = 0, at = 0;
+    uint32_t right = 0;
+    snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play_lines);
+    setenv("FAKE_CUDA", settings, 1);
+    setenv("KILN_PRINT", "live", 1);
+    kiln *k = api_open("cuda");
+    kiln_module *m =
+        api_compile(k,
+                    "#include <kiln/kernel.h>\n"
+                    "kernel block(1) void says(u32 n) { printf(\"line %u\\n\", n); }\n",
+                    0);
+    kiln_arg args[1] = {kiln_arg_i64(KILN_U32, 1)};
+    for (int round = 0; round < 2; round++) {
+        CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1) && !kiln_sync(k));
+        const char *text = kiln_printed(k, &len);
+        for (right = 0, at = 0; right < LIVE_LINES; right++) {
+            size_t n = (size_t)snprintf(line, sizeof line, "line %u\n", right);
+            if (at + n > len || memcmp(text + at, line, n) != 0)
+                break;
+            at += n;
+        }
+        CHECK(right == LIVE_LINES && at == len);
+    }
+    kiln_close(k);
+}
+
 static void no_mapping(void)
 {
     kiln *k = api_open("cuda");
@@ -676,6 +724,7 @@ static const fake_case cases[] = {
     {"two gpus", "gpus=2", two_gpus},
     {"foreign memory", "gpus=2", foreign_memory},
     {"host calls", "", host_calls},
+    {"lines while a kernel runs", "", print_live},
     {"host calls without mapping", "nomap", no_mapping},
     {"plain use", "", plain_use},
     {"deep recursion", "", deep_recursion},

@@ -281,11 +281,14 @@ TEST(a_function_that_blocks_stops_nobody_else)
 {
     static const uint32_t lanes[WARPS] = {1, 1, 1};
     stage *t = stage_new();
-    t->is_held = 1;
-    assert_true(server_wake(t->s, BOXES));
-    perform(t, play_held, lanes);
-    server_rest(t->s);
-    assert_int_equal(t->wrong, 0);
+    for (int n = 0; n < 5; n++) { // the thread that was blocked is there for the next time
+        t->is_held = 1;
+        t->has_held = 0;
+        assert_true(server_wake(t->s, BOXES));
+        perform(t, play_held, lanes);
+        server_rest(t->s);
+        assert_int_equal(t->wrong, 0);
+    }
     stage_free(t);
 }
 

@@ -24,6 +24,41 @@ static void store_place(ptx *p, const char *at, uint32_t site)
     }
 }
 
+// What a line holds, from `at` on; its bytes are not said yet.
+static void store_line(ptx *p, const ir_inst *i, const char *at, uint32_t site)
+{
+    store_place(p, at, site);
+    for (uint32_t k = 0; k < i->operand_count; k++) {
+        ir_ref value = ir_operand(p->f, i, k);
+        ir_type t = ir_type_of(p->f, value);
+        const char *v = ptx_reg(p, value);
+        if (t == IR_F64) {
+            ptx_line(p, "st.global.f64 [%s+%u], %s", at, 32 + 8 * k, v);
+        } else if (ptx_class(t) == RC_RD) {
+            ptx_line(p, "st.global.u64 [%s+%u], %s", at, 32 + 8 * k, v);
+        } else {
+            const char *extended = ptx_temp(p, RC_RD);
+            ptx_line(p, "cvt.u64.u32 %s, %s", extended, v);
+            ptx_line(p, "st.global.u64 [%s+%u], %s", at, 32 + 8 * k, extended);
+        }
+    }
+}
+
+// A line that is read while the kernel runs: it is there when its bytes are.
+static void print_live(ptx *p, const ir_inst *i, uint32_t site)
+{
+    uint32_t bytes = 32 + 8 * i->operand_count, end = ++p->next_label;
+    const char *address = ptx_print_room(p, ptx_load_channel(p), bytes),
+               *is_lost = ptx_temp(p, RC_PRED), *at = ptx_temp(p, RC_RD), *size = ptx_temp(p, RC_R);
+    ptx_line(p, "setp.eq.u64 %s, %s, 0", is_lost, address);
+    ptx_line(p, "@%s bra $L%u", is_lost, end);
+    ptx_line(p, "cvta.to.global.u64 %s, %s", at, address);
+    store_line(p, i, at, site);
+    ptx_line(p, "mov.b32 %s, %u", size, bytes);
+    ptx_line(p, "st.release.sys.global.u32 [%s], %s", at, size);
+    text_printf(&p->body, "$L%u:\n", end);
+}
+
 static void print(ptx *p, const ir_inst *i, uint32_t site)
 {
     uint32_t bytes = 32 + 8 * i->operand_count, end = ++p->next_label, drop = ++p->next_label;
@@ -44,21 +79,7 @@ static void print(ptx *p, const ir_inst *i, uint32_t site)
     ptx_line(p, "ld.global.u64 %s, [%s]", ring, channel);
     ptx_line(p, "cvt.u64.u32 %s, %s", wide, position);
     ptx_line(p, "add.u64 %s, %s, %s", at, ring, wide);
-    store_place(p, at, site);
-    for (uint32_t k = 0; k < i->operand_count; k++) {
-        ir_ref value = ir_operand(p->f, i, k);
-        ir_type t = ir_type_of(p->f, value);
-        const char *v = ptx_reg(p, value);
-        if (t == IR_F64) {
-            ptx_line(p, "st.global.f64 [%s+%u], %s", at, 32 + 8 * k, v);
-        } else if (ptx_class(t) == RC_RD) {
-            ptx_line(p, "st.global.u64 [%s+%u], %s", at, 32 + 8 * k, v);
-        } else {
-            const char *extended = ptx_temp(p, RC_RD);
-            ptx_line(p, "cvt.u64.u32 %s, %s", extended, v);
-            ptx_line(p, "st.global.u64 [%s+%u], %s", at, 32 + 8 * k, extended);
-        }
-    }
+    store_line(p, i, at, site);
     ptx_line(p, "st.global.u32 [%s], %u", at, bytes);
     ptx_line(p, "bra $L%u", end);
     text_printf(&p->body, "$L%u:\n", drop);
@@ -87,7 +108,9 @@ void ptx_fault(ptx *p, uint32_t site, const char *const *values)
 void ptx_channel(ptx *p, const ir_inst *i)
 {
     uint32_t site = p->site[i - p->f->insts.at] - 1;
-    if (i->op == IR_PRINT) {
+    if (i->op == IR_PRINT && ptx_prints_live(p)) {
+        print_live(p, i, site);
+    } else if (i->op == IR_PRINT) {
         print(p, i, site);
     } else if (i->op == IR_HOST) {
         ptx_host(p, i, site);

@@ -1,10 +1,11 @@
-// Calls of host functions as PTX: operands go into the lane's frame, a function of the library
-// (rt/channel/mailbox_call.h) brings them to the host, results come out of the frame. The library's
-// text is written by ptx_library, one function for each shape of call in the module.
-// Start at ptx_host.
+// What a kernel does while it runs with the host's help. Calls of host functions as PTX: operands
+// go into the lane's frame, a function of the library (rt/channel/mailbox_call.h) brings them to
+// the host, results come out of the frame. The library's text is written by ptx_library, one
+// function for each shape of call in the module. Start at ptx_host.
 #include "ir/host.h"
 #include "back/ptx/ptx.h"
 #include "base/embed.h"
+#include "base/knobs.h"
 
 // --- the library
 // "kiln_host_call_3_2_lane_0": how, words out and in, who calls, counted objects.
@@ -45,11 +46,13 @@ const char *ptx_library(const ir_module *m, arena *a)
     static const char *const headers[] = {"channel/word.h", "channel/mailbox.h",
                                           "channel/mailbox_warp.h", "channel/mailbox_call.h"};
     text out = {.in = a};
+    bool prints = false;
     vec(const char *) uses = {0};
     for (uint32_t n = 0; n < m->funcs.len; n++) {
         const ir_func *f = m->funcs.at[n];
         for (uint32_t k = 1; k < f->insts.len; k++) {
             host_shape shape;
+            prints |= f->insts.at[k].op == IR_PRINT && !strcmp(knob_text(KNOB_PRINT), "live");
             if (f->insts.at[k].op != IR_HOST)
                 continue;
             host_of_inst(f, &f->insts.at[k], &shape);
@@ -61,10 +64,12 @@ const char *ptx_library(const ir_module *m, arena *a)
                 vec_push(a, &uses, use);
         }
     }
-    if (!uses.len)
+    if (!uses.len && !prints)
         return NULL;
-    for (size_t n = 0; n < COUNT(headers); n++)
+    for (size_t n = 0; n < (uses.len ? COUNT(headers) : 1); n++)
         add_header(&out, headers[n]);
+    if (prints)
+        add_header(&out, "channel/print_room.h");
     for (uint32_t u = 0; u < uses.len; u++)
         text_puts(&out, uses.at[u]);
     return out.at;
@@ -171,9 +176,20 @@ static const char *home_of(ptx *p)
     return home;
 }
 
-static void call_library(ptx *p, const host_shape *s, const char *frame, uint32_t site)
+static void call_library(ptx *p, const char *function, const char *const values[4])
 {
     static const char *const types[] = {"b64", "b64", "b32", "b32"};
+    text_puts(&p->body, "\t{\n");
+    for (uint32_t k = 0; k < COUNT(types); k++) {
+        ptx_line(p, ".param .%s argument%u", types[k], k);
+        ptx_line(p, "st.param.%s [argument%u], %s", types[k], k, values[k]);
+    }
+    ptx_line(p, "call.uni $%s, (argument0, argument1, argument2, argument3)", function);
+    text_puts(&p->body, "\t}\n");
+}
+
+static void call_host(ptx *p, const host_shape *s, const char *frame, uint32_t site)
+{
     const char *channel = ptx_load_channel(p), *calls = ptx_temp(p, RC_RD),
                *global = ptx_temp(p, RC_RD), *first = ptx_temp(p, RC_R), *own = ptx_temp(p, RC_R),
                *generic = ptx_temp(p, RC_RD);
@@ -184,15 +200,29 @@ static void call_library(ptx *p, const host_shape *s, const char *frame, uint32_
              (uint32_t)offsetof(channel_header, first_call));
     ptx_line(p, "add.u32 %s, %s, %u", own, first, HOST_SITE_NUMBERS * site);
     ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
-    const char *values[] = {global, generic, own, home_of(p)};
-    text_puts(&p->body, "\t{\n");
-    for (uint32_t k = 0; k < COUNT(types); k++) {
-        ptx_line(p, ".param .%s argument%u", types[k], k);
-        ptx_line(p, "st.param.%s [argument%u], %s", types[k], k, values[k]);
-    }
-    ptx_line(p, "call.uni $%s, (argument0, argument1, argument2, argument3)",
-             function_of(p->scratch, s));
-    text_puts(&p->body, "\t}\n");
+    call_library(p, function_of(p->scratch, s),
+                 (const char *const[]){global, generic, own, home_of(p)});
+}
+
+bool ptx_prints_live(const ptx *p)
+{
+    for (uint32_t k = 0; p->m->library && k < p->m->library->funcs.len; k++)
+        if (!strcmp(p->m->library->funcs.at[k]->name, "kiln_print_room"))
+            return true;
+    return false;
+}
+
+const char *ptx_print_room(ptx *p, const char *channel, uint32_t bytes)
+{
+    const char *frame = ptx_temp(p, RC_RD), *generic = ptx_temp(p, RC_RD), *at = ptx_temp(p, RC_RD),
+               *size = ptx_temp(p, RC_R);
+    p->calls_host = true;
+    ptx_line(p, "mov.u64 %s, %s", frame, ptx_host_frame(p));
+    ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
+    ptx_line(p, "mov.b32 %s, %u", size, bytes);
+    call_library(p, "kiln_print_room", (const char *const[]){channel, generic, size, size});
+    ptx_line(p, "ld.local.b64 %s, [%s]", at, frame);
+    return at;
 }
 
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
@@ -218,7 +248,7 @@ void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
     }
     if (host_rows_of(&s).has_who)
         store_who(p, frame, word);
-    call_library(p, &s, frame, site);
+    call_host(p, &s, frame, site);
     const char *status = ptx_temp(p, RC_R), *is_fine = ptx_temp(p, RC_PRED),
                *wide = ptx_temp(p, RC_RD);
     ptx_line(p, "ld.local.b32 %s, [%s]", status, frame);

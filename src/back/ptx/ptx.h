@@ -123,9 +123,12 @@ const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
 void ptx_fault(ptx *p, uint32_t site, const char *const *values);
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site); // host.c: HOST
 const char *ptx_host_frame(ptx *p);                     // host.c: the name of the frame
-void ptx_nvidia(ptx *p, const ir_inst *i);              // nv.c
-void ptx_call(ptx *p, const ir_inst *i);                // call.c
-void ptx_return(ptx *p, const ir_inst *i);              // call.c: of a function
+bool ptx_prints_live(const ptx *p);                     // host.c: the library has room for lines
+// host.c: the address of room for a line in the channel, 0 when there is none.
+const char *ptx_print_room(ptx *p, const char *channel, uint32_t bytes);
+void ptx_nvidia(ptx *p, const ir_inst *i); // nv.c
+void ptx_call(ptx *p, const ir_inst *i);   // call.c
+void ptx_return(ptx *p, const ir_inst *i); // call.c: of a function
 const char *ptx_label_of(ptx *p, const ir_func *f);
 void ptx_function_head(ptx *p, const ir_func *f, const char *end); // its declaration
 void ptx_function_params(ptx *p);

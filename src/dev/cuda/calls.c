@@ -128,8 +128,9 @@ static kiln_status attach(kiln_module *m)
         uint64_t calls;
         uint32_t first_call, unused;
     } fields = {d->calls->at, first, 0};
-    _Static_assert(sizeof fields == sizeof(channel_header) - offsetof(channel_header, calls),
-                   "the last fields of the header");
+    _Static_assert(sizeof fields ==
+                       offsetof(channel_header, tail) - offsetof(channel_header, calls),
+                   "these fields of the header");
     cu_result r =
         copy_in(d, channel->header + offsetof(channel_header, calls), &fields, sizeof fields);
     if (r) {

@@ -1,13 +1,13 @@
 // The host's end of the channel (back/channel.h): the lines and the fault lie in mapped memory, the
-// header on the GPU. They are read after all kernels have ended, so there are no concurrent writes.
+// header on the GPU. They are read after all kernels have ended, so there are no concurrent writes;
+// lines that are read while kernels run are print.c's.
 #include "dev/cuda/cuda.h"
 
 #include <stdlib.h>
 
+#include "base/knobs.h"
 #include "rt/channel/reader.h"
 #include "rt/channel/server.h"
-
-enum { RING_BYTES = 1 << 20 };
 
 // Waits until the GPU has it. cuMemcpyHtoD would not: of memory that is not pinned it may return
 // before the copy arrives, and a kernel on another stream would find the header of the one before.
@@ -17,26 +17,41 @@ static cu_result write_header(cuda_device *d, cuda_channel *c, const channel_hea
     return r ? r : d->cu->stream_sync(d->memory);
 }
 
+enum { TAIL_AT = CUDA_RING_BYTES + 128, MAPPED_BYTES = TAIL_AT + 128 };
+_Static_assert(sizeof(channel_fault) <= 128, "the tail has a line of its own");
+
+static bool prints(const kiln_module *m)
+{
+    for (uint32_t n = 0; n < m->site_count; n++)
+        if (m->sites[n].op == IR_PRINT)
+            return true;
+    return false;
+}
+
 kiln_status cuda_channel_open(kiln_module *m)
 {
     cuda_device *d = cuda_of(m->k);
     cuda_channel *c = arena_new_of(m->a, cuda_channel);
     void *memory = NULL;
     cu_ptr ring = 0;
-    cu_result r = d->cu->host_alloc(&memory, RING_BYTES + sizeof(channel_fault),
-                                    CU_HOST_PORTABLE | CU_HOST_MAPPED);
+    cu_result r = d->cu->host_alloc(&memory, MAPPED_BYTES, CU_HOST_PORTABLE | CU_HOST_MAPPED);
     if (r)
         return cuda_fail(m->k, r, "making room for what kernels print");
-    memset(memory, 0, RING_BYTES + sizeof(channel_fault));
+    memset(memory, 0, MAPPED_BYTES);
     c->ring = memory;
-    c->fault = (volatile channel_fault *)(void *)(c->ring + RING_BYTES);
+    c->fault = (volatile channel_fault *)(void *)(c->ring + CUDA_RING_BYTES);
     cuda_module_of(m)->channel = c;
-    channel_header header = {.capacity = RING_BYTES};
+    channel_header header = {.capacity = CUDA_RING_BYTES};
     r = d->cu->host_device_pointer(&ring, memory, 0);
     if (!r)
         r = d->cu->alloc(&c->header, sizeof header);
     header.ring = ring;
-    header.fault = ring + RING_BYTES;
+    header.fault = ring + CUDA_RING_BYTES;
+    c->module = m;
+    if (!r && prints(m) && !strcmp(knob_text(KNOB_PRINT), "live") && cuda_printer_add(d, c)) {
+        c->tail = (channel_tail *)(void *)(c->ring + TAIL_AT);
+        header.tail = ring + TAIL_AT;
+    }
     if (!r)
         r = write_header(d, c, &header);
     return r ? cuda_fail(m->k, r, "making room for what kernels print") : KILN_OK;
@@ -48,6 +63,7 @@ void cuda_channel_close(kiln_module *m)
     cuda_channel *c = cuda_module_of(m)->channel;
     if (!c)
         return;
+    cuda_printer_remove(d, c);
     if (c->header)
         d->cu->free(c->header);
     d->cu->host_free(c->ring);
@@ -73,11 +89,15 @@ static kiln_status drain(kiln_module *m, const server_stop *stop, bool *is_repor
     if (r)
         return cuda_fail(m->k, r, "reading what kernels printed");
     c->is_dirty = false;
+    if (c->tail)
+        cuda_printer_rest(d, c, header.end);
+    if (c->tail) // it is another number then
+        header.position = 0;
     if (header.position)
         channel_print_lines(m, c->ring,
-                            header.position < RING_BYTES ? header.position : RING_BYTES);
+                            header.position < CUDA_RING_BYTES ? header.position : CUDA_RING_BYTES);
     if (header.dropped)
-        channel_print_lost(m, header.dropped, RING_BYTES);
+        channel_print_lost(m, header.dropped, CUDA_RING_BYTES);
     if (c->fault->is_set && !*is_reported) {
         channel_fault fault;
         memcpy(&fault, (const void *)(uintptr_t)c->fault, sizeof fault);
@@ -85,9 +105,10 @@ static kiln_status drain(kiln_module *m, const server_stop *stop, bool *is_repor
         *is_reported = true;
     }
     if (header.position || header.dropped || header.fault_taken) {
-        memset(c->ring, 0, header.position < RING_BYTES ? header.position : RING_BYTES);
+        memset(c->ring, 0, header.position < CUDA_RING_BYTES ? header.position : CUDA_RING_BYTES);
         memset((void *)(uintptr_t)c->fault, 0, sizeof *c->fault);
-        header.position = header.dropped = header.fault_taken = 0;
+        header.position = (uint32_t)c->read;
+        header.dropped = header.fault_taken = 0;
         r = write_header(d, c, &header);
         if (r)
             return cuda_fail(m->k, r, "resetting what kernels printed");

@@ -14,6 +14,7 @@ enum {
     CUDA_STREAM_LIMIT = 1024, // finished-counts, one a stream
     CUDA_MARK_EVERY = 256,    // launches between two writes of a stream's finished-count
     CUDA_FEW_ARGS = 64,       // launches with more arguments allocate
+    CUDA_RING_BYTES = 1 << 20 // of printed lines, a module
 };
 
 // Recent launches of a stream, so that a fault that is noticed later finds its kernel.
@@ -53,11 +54,12 @@ struct cuda_device {
     uint64_t launches; // of all streams: the order of the newest note
     bool slot_used[CUDA_STREAM_LIMIT];
     bool is_lost;
-    char lost_text[1024];     // why
-    cu_event order;           // used where one stream waits for another
-    uint64_t stack_limit;     // bytes of a thread that were asked for; 0: never
-    bool has_talked;          // some kernel with a channel was launched since the last drain
-    struct cuda_calls *calls; // NULL: no kernel has called the host yet
+    char lost_text[1024];         // why
+    cu_event order;               // used where one stream waits for another
+    uint64_t stack_limit;         // bytes of a thread that were asked for; 0: never
+    bool has_talked;              // some kernel with a channel was launched since the last drain
+    struct cuda_calls *calls;     // NULL: no kernel has called the host yet
+    struct cuda_printer *printer; // NULL: no lines are read while kernels run
 };
 typedef struct cuda_device cuda_device;
 
@@ -67,6 +69,11 @@ typedef struct cuda_channel {
     volatile channel_fault *fault; // mapped, right after the ring
     bool is_dirty;                 // launched since the last drain
     bool has_calls;                // the header says where mailboxes are
+    kiln_module *module;           // what follows is of a channel that is read while kernels run
+    channel_tail *tail;            // mapped; NULL: it is read when they have ended
+    uint64_t read;                 // bytes of lines, since the beginning
+    bool is_broken;                // a kernel has written over it
+    struct cuda_channel *next;     // of the printer's list
 } cuda_channel;
 
 typedef struct cuda_module {
@@ -203,6 +210,15 @@ kiln_status cuda_channel_open(kiln_module *m);
 void cuda_channel_close(kiln_module *m);
 // After everything has ended: prints the lines of all modules, reports the first fault.
 kiln_status cuda_channel_drain(kiln *k);
+
+// --- print.c: a thread that reads lines while kernels run
+// Adds a channel, whose module prints; the thread is made for the first. False: it cannot be.
+bool cuda_printer_add(cuda_device *d, cuda_channel *c);
+void cuda_printer_remove(cuda_device *d, cuda_channel *c);
+void cuda_printer_wake(cuda_device *d);
+// Everything has ended, and `end` bytes were given out: prints what is left; the thread sleeps.
+void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end);
+void cuda_printer_close(cuda_device *d);
 
 // --- calls.c
 typedef struct cuda_calls cuda_calls;

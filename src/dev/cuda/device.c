@@ -314,6 +314,7 @@ static void close_device(kiln *k)
     if (d->context) {
         cuda_enter(d);
         cuda_calls_close(k);
+        cuda_printer_close(d);
         if (d->has_main)
             cuda_stream_close(d, &d->main);
         if (d->order)

@@ -223,8 +223,10 @@ kiln_status cuda_graph_launch(kiln_graph *g, kiln_stream *s)
     if (status)
         return status;
     cuda_stream *stream = cuda_stream_of(g->k, s);
-    if (c->talks)
+    if (c->talks) {
         cuda_calls_wake(d);
+        cuda_printer_wake(d);
+    }
     cu_result r = d->cu->graph_launch(c->exec, stream->native);
     if (r)
         return cuda_fail(g->k, r, "launching a graph");

@@ -139,6 +139,8 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
             return cuda_sync(k, NULL);
         if (kernel->module->host_sites && (status = cuda_calls_start(kernel, l)) != KILN_OK)
             return status;
+        if (channel->tail)
+            cuda_printer_wake(d);
         channel->is_dirty = d->has_talked = true;
     }
     if (l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit &&

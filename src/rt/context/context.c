@@ -74,6 +74,16 @@ kiln_status kiln_open(const char *device, kiln **out)
     return kiln_open_on(&(kiln_open_desc){.device = device}, out);
 }
 
+// The program's function for output may ask for what was printed.
+static void init_print_lock(kiln *k)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&k->print_lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
 kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
 {
     int ordinal = 0;
@@ -96,6 +106,7 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
     kiln *k = handle_new(HANDLE_CONTEXT);
     if (!k)
         return error_no_memory(NULL, "a device handle");
+    init_print_lock(k);
     k->ops = row->ops;
     k->given = desc;
     if ((desc->context || desc->stream) && !k->ops->stream_wrap)
@@ -105,6 +116,7 @@ kiln_status kiln_open_on(const kiln_open_desc *desc, kiln **out)
         status = k->ops->open(k, ordinal);
     k->given = NULL;
     if (status) {
+        pthread_mutex_destroy(&k->print_lock);
         error_free(k);
         handle_free(HANDLE_CONTEXT, k);
         return status;
@@ -148,6 +160,7 @@ void context_finish(kiln *k)
     io_free(k);
     free(k->printed[0]);
     free(k->printed[1]);
+    pthread_mutex_destroy(&k->print_lock);
     error_free(k);
     handle_free(HANDLE_CONTEXT, k);
 }
@@ -207,9 +220,8 @@ void kiln_cancel(kiln *k)
 
 // --- output of printf
 // To the user's function, or kept until kiln_printed asks for it.
-void context_print(void *user, const char *text_of, size_t len)
+static void print(kiln *k, const char *text_of, size_t len)
 {
-    kiln *k = user;
     if (k->print) {
         k->print(k->print_user, text_of, len);
         return;
@@ -228,14 +240,24 @@ void context_print(void *user, const char *text_of, size_t len)
     k->printed[0][k->printed_len] = 0;
 }
 
-void kiln_on_print(kiln *k, void (*print)(void *user, const char *text, size_t len), void *user)
+void context_print(void *user, const char *text_of, size_t len)
+{
+    kiln *k = user;
+    pthread_mutex_lock(&k->print_lock);
+    print(k, text_of, len);
+    pthread_mutex_unlock(&k->print_lock);
+}
+
+void kiln_on_print(kiln *k, void (*function)(void *user, const char *text, size_t len), void *user)
 {
     if (!handle_is(HANDLE_CONTEXT, k)) {
         error_bad_handle(HANDLE_CONTEXT, k);
         return;
     }
-    k->print = print;
+    pthread_mutex_lock(&k->print_lock);
+    k->print = function;
     k->print_user = user;
+    pthread_mutex_unlock(&k->print_lock);
 }
 
 const char *kiln_printed(kiln *k, size_t *len)
@@ -246,11 +268,13 @@ const char *kiln_printed(kiln *k, size_t *len)
         error_bad_handle(HANDLE_CONTEXT, k);
         return "";
     }
+    pthread_mutex_lock(&k->print_lock);
     free(k->printed[1]);
     k->printed[1] = k->printed[0];
     k->printed[0] = NULL;
     if (len)
         *len = k->printed_len;
     k->printed_len = k->printed_cap = 0;
+    pthread_mutex_unlock(&k->print_lock);
     return k->printed[1] ? k->printed[1] : "";
 }

@@ -1,0 +1,158 @@
+// Lines of printf while kernels run: one thread goes through the rings of all modules that print,
+// as long as some launch has not been waited for. A ring comes from a GPU: lengths are checked, and
+// a ring that makes no sense is not read any more, but nobody waits for room in it either.
+#include "dev/cuda/cuda.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "rt/channel/reader.h"
+
+typedef struct cuda_printer {
+    pthread_t thread;
+    pthread_mutex_t lock; // of everything, the channels' places too
+    pthread_cond_t changed;
+    cuda_channel *channels;
+    bool is_awake, is_stopping;
+} cuda_printer;
+
+// The length of what is next in the ring; 0: nothing is there yet.
+static uint32_t next_length(cuda_channel *c, uint32_t *from, bool *is_line)
+{
+    uint32_t capacity = CUDA_RING_BYTES;
+    *from = (uint32_t)(c->read % capacity);
+    uint32_t bytes = __atomic_load_n((uint32_t *)(void *)(c->ring + *from), __ATOMIC_ACQUIRE);
+    uint32_t len = bytes & ~CHANNEL_SKIP;
+    *is_line = !(bytes & CHANNEL_SKIP);
+    c->is_broken |= len % 8 || len > capacity - *from || (bytes && !len);
+    return c->is_broken ? 0 : len;
+}
+
+// True: there was something.
+static bool read_lines(cuda_channel *c)
+{
+    uint32_t from, len;
+    bool is_line, has_any = false;
+    while ((len = next_length(c, &from, &is_line)) != 0) {
+        if (is_line)
+            channel_print_lines(c->module, c->ring + from, len);
+        memset(c->ring + from, 0, len);
+        c->read += len;
+        has_any = true;
+        __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
+    }
+    if (c->is_broken) {
+        c->read += CUDA_RING_BYTES;
+        __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
+    }
+    return has_any;
+}
+
+static void *printer_main(void *user)
+{
+    cuda_printer *p = user;
+    uint32_t silent = 0; // rounds
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_stopping) {
+        bool has_any = false;
+        if (!p->is_awake) {
+            pthread_cond_wait(&p->changed, &p->lock);
+            silent = 0;
+            continue;
+        }
+        for (cuda_channel *c = p->channels; c; c = c->next)
+            has_any |= read_lines(c);
+        silent = has_any ? 0 : silent + (silent < UINT32_MAX);
+        pthread_mutex_unlock(&p->lock);
+        if (silent) // 20 us, after a while 500
+            nanosleep(&(struct timespec){0, silent < 200 ? 20000 : 500000}, NULL);
+        pthread_mutex_lock(&p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static cuda_printer *printer_new(void)
+{
+    cuda_printer *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->changed, NULL);
+    if (!pthread_create(&p->thread, NULL, printer_main, p))
+        return p;
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->changed);
+    free(p);
+    return NULL;
+}
+
+bool cuda_printer_add(cuda_device *d, cuda_channel *c)
+{
+    if (!d->printer)
+        d->printer = printer_new();
+    if (!d->printer)
+        return false;
+    pthread_mutex_lock(&d->printer->lock);
+    c->next = d->printer->channels;
+    d->printer->channels = c;
+    pthread_mutex_unlock(&d->printer->lock);
+    return true;
+}
+
+void cuda_printer_remove(cuda_device *d, cuda_channel *c)
+{
+    if (!d->printer || !c->tail)
+        return;
+    pthread_mutex_lock(&d->printer->lock);
+    for (cuda_channel **at = &d->printer->channels; *at; at = &(*at)->next)
+        if (*at == c) {
+            *at = c->next;
+            break;
+        }
+    pthread_mutex_unlock(&d->printer->lock);
+}
+
+void cuda_printer_wake(cuda_device *d)
+{
+    cuda_printer *p = d->printer;
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    if (!p->is_awake)
+        pthread_cond_signal(&p->changed);
+    p->is_awake = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
+{
+    cuda_printer *p = d->printer;
+    pthread_mutex_lock(&p->lock);
+    p->is_awake = false;
+    read_lines(c);
+    if (c->read != end) { // somebody was stopped within a line
+        memset(c->ring, 0, CUDA_RING_BYTES);
+        c->is_broken = false;
+        c->read = end;
+        __atomic_store_n(&c->tail->position, end, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+void cuda_printer_close(cuda_device *d)
+{
+    cuda_printer *p = d->printer;
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->is_stopping = true;
+    pthread_cond_signal(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+    pthread_join(p->thread, NULL);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->changed);
+    free(p);
+    d->printer = NULL;
+}
