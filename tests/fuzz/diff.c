@@ -335,6 +335,7 @@ static bool resume(void)
     unsigned long long next = fuzz_results_next(&old_results),
                        have = fuzz_results_kernels(&old_results);
     options.seed = next > options.seed ? next : options.seed;
+    old_results.asked = options.count;
     if (!options.count)
         return true;
     if (have >= options.count) {

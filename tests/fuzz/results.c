@@ -90,8 +90,11 @@ bool fuzz_results_write(const char *path, const fuzz_results *r)
     fprintf(out,
             "{\"method\": \"fuzz_diff: random kernels on every device and level against the host's "
             "compiler; a kernel comes from its profile and seed\",\n"
-            "\"kernels\": %llu, \"mismatches\": %llu, \"refused\": %llu,\n\"rows\": [\n",
+            "\"kernels\": %llu, \"mismatches\": %llu, \"refused\": %llu,\n",
             fuzz_results_kernels(r), mismatches, refused);
+    if (r->asked)
+        fprintf(out, "\"asked\": %llu,\n", r->asked);
+    fprintf(out, "\"rows\": [\n");
     for (int i = 0; i < r->count; i++) {
         const fuzz_row *row = &r->rows[i];
         fprintf(out, ROW("%s", "%llu") "%s\n", row->profile, row->build, row->devices, row->judges,

@@ -16,6 +16,7 @@ enum { FUZZ_MAX_ROWS = 256 };
 typedef struct fuzz_results {
     fuzz_row rows[FUZZ_MAX_ROWS];
     int count;
+    unsigned long long asked; // kernels that the campaign is to have; 0: no campaign
 } fuzz_results;
 
 // False: it is there, but no file of results. A file that is not there has no rows.
