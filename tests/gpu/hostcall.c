@@ -145,7 +145,7 @@ static void test_numbers(kiln *k, kiln_module *m)
 {
     enum { N = 5000, BRANCHES = 96 * 20, TIMES = 7 };
     static int32_t got[N];
-    kiln_buffer *out;
+    kiln_buffer *out = NULL;
     uint32_t wrong = 0, warps[64];
     CHECK(!kiln_buffer_new(k, KILN_I32, N, &out));
     kiln_arg args[2] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, N)};
@@ -193,7 +193,7 @@ static void test_bytes(kiln *k, kiln_module *m, int64_t n)
     uint8_t *data = (uint8_t *)malloc((size_t)(32 * n));
     int64_t sums[32];
     uint32_t wrong = 0;
-    kiln_buffer *bytes, *out;
+    kiln_buffer *bytes = NULL, *out = NULL;
     CHECK(!kiln_buffer_new(k, KILN_U8, (size_t)(32 * n), &bytes));
     CHECK(!kiln_buffer_new(k, KILN_I64, 32, &out));
     for (int64_t i = 0; i < 32 * n; i++)
@@ -223,7 +223,7 @@ static void test_own_bytes(kiln *k, kiln_module *m)
     enum { ALL = 32 * 37 + 4096 };
     uint8_t data[ALL];
     uint32_t wrong = 0;
-    kiln_buffer *bytes;
+    kiln_buffer *bytes = NULL;
     CHECK(!kiln_buffer_new(k, KILN_U8, ALL, &bytes));
     kiln_arg args[1] = {kiln_arg_buffer(bytes)};
     CHECK(!run(k, m, "own_bytes", 1, args, 1) && !kiln_read(bytes, 0, data, ALL));
@@ -240,8 +240,8 @@ static void test_own_bytes(kiln *k, kiln_module *m)
 static void test_streams(kiln *k, kiln_module *m)
 {
     enum { N = 640, EACH = 8 };
-    kiln_stream *streams[3];
-    kiln_buffer *out[3];
+    kiln_stream *streams[3] = {NULL, NULL, NULL};
+    kiln_buffer *out[3] = {NULL, NULL, NULL};
     int32_t got[N];
     uint32_t wrong = 0;
     for (int s = 0; s < 3; s++)
@@ -271,7 +271,7 @@ static void test_streams(kiln *k, kiln_module *m)
 static void test_blocking(kiln *k, kiln_module *m, bool is_parallel)
 {
     int32_t got[64];
-    kiln_buffer *out;
+    kiln_buffer *out = NULL;
     CHECK(!kiln_buffer_new(k, KILN_I32, 64, &out));
     kiln_arg args[1] = {kiln_arg_buffer(out)};
     is_quick_done = !is_parallel; // where blocks take turns nobody else can be served
@@ -285,7 +285,7 @@ static void test_blocking(kiln *k, kiln_module *m, bool is_parallel)
 static void test_stop(kiln *k, kiln_module *m)
 {
     int32_t got[32];
-    kiln_buffer *out;
+    kiln_buffer *out = NULL;
     CHECK(!kiln_buffer_new(k, KILN_I32, 32, &out));
     kiln_arg args[1] = {kiln_arg_buffer(out)};
     EXPECT(run(k, m, "stops", 1, args, 1), KILN_E_KERNEL, "K6048", "the program has had enough");
@@ -306,7 +306,7 @@ static void test_cancel(kiln *k, kiln_module *m)
 {
     pthread_t thread;
     int32_t got[1];
-    kiln_buffer *out;
+    kiln_buffer *out = NULL;
     CHECK(!kiln_buffer_new(k, KILN_I32, 32, &out));
     kiln_arg args[1] = {kiln_arg_buffer(out)};
     if (pthread_create(&thread, NULL, cancel_soon, k))
@@ -388,7 +388,7 @@ static int by_value(const void *a, const void *b)
 static void bench_trip(kiln *k, kiln_module *m, const char *name, uint32_t n)
 {
     uint64_t *times = (uint64_t *)malloc(n * sizeof *times), clock[2];
-    kiln_buffer *out, *clocks;
+    kiln_buffer *out = NULL, *clocks = NULL;
     CHECK(!kiln_buffer_new(k, KILN_U64, n, &out) && !kiln_buffer_new(k, KILN_U64, 2, &clocks));
     kiln_arg args[3] = {kiln_arg_buffer(out), kiln_arg_buffer(clocks), kiln_arg_i64(KILN_U32, n)};
     CHECK(!run(k, m, name, 1, args, 3));
@@ -409,7 +409,7 @@ static void bench_trip(kiln *k, kiln_module *m, const char *name, uint32_t n)
 static void bench_rate(kiln *k, kiln_module *m, uint32_t warps, uint32_t n)
 {
     uint32_t bad[2] = {0, 0};
-    kiln_buffer *out;
+    kiln_buffer *out = NULL;
     CHECK(!kiln_buffer_new(k, KILN_U32, 2, &out) && !kiln_write(out, 0, bad, 2));
     kiln_arg args[2] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, n)};
     double start = now();
