@@ -71,7 +71,8 @@ typedef struct job {
     uint32_t out_bytes;
     uint32_t m, n, depth, batch;
     matrix a, b, out, bias;
-    bool is_loose; // rows of out, or the bias, do not begin at multiples of 16 bytes
+    bool is_loose;  // rows of out, or the bias, do not begin at multiples of 16 bytes
+    bool b_is_late; // a kernel before may write what b is now, whatever the description says of b
 } job;
 
 typedef struct side { // an operand of the kernel: a and b, or b and a for a transposed result

@@ -121,7 +121,7 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     op_set(r, SWAP, t->is_swapped);
     op_set(r, EARLY,
            j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous &&
-               is_readable(j, &j->b));
+               is_readable(j, &j->b) && !j->b_is_late);
 }
 
 // Asks for the kernel. It gets more than half of a multiprocessor's shared memory: the next kernel
@@ -339,6 +339,7 @@ static kiln_status pack(const job *j, kiln_buffer *to, job *out)
     packed all[2] = {{0}, {0}};
     kiln_arg args[6];
     uint64_t offset = 0, pieces = 0;
+    out->b_is_late |= copy_bytes(j, &j->b) != 0;
     for (size_t n = 0; n < 2; n++) {
         uint64_t bytes = copy_bytes(j, from[n]);
         const matrix *x = from[n];
@@ -464,6 +465,7 @@ static job with_row(const job *j)
     matrix *const turned[] = {&row.a, &row.b};
     row.a = j->b;
     row.b = j->a;
+    row.b_is_late = true;
     for (size_t n = 0; n < 2; n++) {
         int64_t step = turned[n]->steps[0];
         turned[n]->is_transposed = !turned[n]->is_transposed;
