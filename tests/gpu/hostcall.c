@@ -172,9 +172,14 @@ static void test_numbers(kiln *k, kiln_module *m)
     args[0] = kiln_arg_buffer(out);
     pauses = 0;
     step("warps");
-    CHECK(!run(k, m, "warps", 1, args, 1) && !kiln_read(out, 0, warps, 64) && pauses == 4);
+    // A GPU's assembler may join the two calls: then the lanes of both branches arrive together.
+    CHECK(!run(k, m, "warps", 1, args, 1) && !kiln_read(out, 0, warps, 64));
+    bool is_joined = !strncmp(kiln_device_name(k), "cuda", 4) && pauses == 2;
+    CHECK(pauses == 4 || is_joined);
     for (int i = 0; i < 64; i++) {
-        int first = i < 32 ? (i % 3 == 1 ? 1 : 0) : (i % 3 == 1 ? 34 : 32);
+        int first = i < 32 ? 0 : 32;
+        if (i % 3 == 1 && !is_joined)
+            first = i < 32 ? 1 : 34;
         wrong += (int)warps[i] != first + (i % 3 == 1 ? 0 : 1000);
     }
     CHECK(wrong == 0);
