@@ -98,7 +98,6 @@ bool matmul_is_loose(const job *j)
 
 static kiln_status multiply(const job *j, const way *w)
 {
-    const kiln_matmul_desc *d = j->desc;
     const op_kernel *kernel;
     op_request r = {.program = &gemm_portable};
     uint64_t address = j->out.buffer->address + j->out.first * j->out_bytes;
@@ -115,32 +114,12 @@ static kiln_status multiply(const job *j, const way *w)
            address % (2 * j->out_bytes) == 0 && j->n % 2 == 0 && j->out.stride % 2 == 0 &&
                (j->batch == 1 || j->out.next % 2 == 0));
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
-    const uint32_t most = 65535; // blocks along y
     uint64_t tiles = (uint64_t)ceil_div(j->m, w->m) * ceil_div(j->n, w->n);
     if (!status && tiles > INT32_MAX)
-        return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
-                         (unsigned long long)tiles);
-    for (uint32_t first = 0; first < j->batch && !status; first += most) {
-        kiln_arg args[16] = {matmul_arg(&j->a, first), matmul_arg(&j->b, first),
-                             matmul_arg(&j->out, first)};
-        size_t count = 3;
-        if (d->epilogue != KILN_EPILOGUE_NONE)
-            args[count++] = matmul_arg(&j->bias, 0);
-        const uint64_t numbers[] = {j->m,          j->n,      j->depth,  j->a.stride, j->b.stride,
-                                    j->out.stride, j->a.next, j->b.next, j->out.next};
-        for (size_t i = 0; i < COUNT(numbers); i++)
-            args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, (int64_t)numbers[i]);
-        uint32_t rest = j->batch - first;
-        status = kiln_launch(
-            kernel->kernel,
-            &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < most ? rest : most, w->parts},
-                                .shared_bytes = kernel->shared_bytes,
-                                .args = args,
-                                .arg_count = count,
-                                .stream = d->stream,
-                                .overlaps_previous = !d->waits_for_previous});
-    }
-    return status;
+        return matmul_too_many_tiles(j, tiles);
+    return status ? status
+                  : matmul_launch_plain(j, kernel, (uint32_t)tiles, w->parts,
+                                        !j->desc->waits_for_previous);
 }
 
 kiln_status matmul_run_loose(const job *j)

@@ -113,6 +113,11 @@ job matmul_job(const products *p, uint64_t n);
 // An argument that points to the first element of matrix `n`, or to the start of its buffer.
 kiln_arg matmul_arg(const matrix *of, uint64_t n);
 kiln_arg matmul_arg_start(const matrix *of);
+kiln_status matmul_too_many_tiles(const job *j, uint64_t tiles);
+// A kernel with the arguments of gemm_portable.c and gemm_sm80.c: `blocks` along x, batches along
+// y, parts of K along z.
+kiln_status matmul_launch_plain(const job *j, const op_kernel *kernel, uint32_t blocks,
+                                uint32_t parts, bool overlaps_previous);
 
 // --- host_tile.c
 // An H200 has room for 30 clusters of four blocks or 15 of eight (cuOccupancyMaxActiveClusters):

@@ -140,24 +140,17 @@ static bool is_whole(const job *j, plain way)
            j->depth / depth >= way.stages;
 }
 
-static kiln_status too_many_tiles(const job *j, uint64_t tiles)
+kiln_status matmul_too_many_tiles(const job *j, uint64_t tiles)
 {
     return error_set(j->k, KILN_E_LAUNCH, K6015, "kiln_matmul: %llu tiles are too many",
                      (unsigned long long)tiles);
 }
 
-static kiln_status launch_plain(const job *j, const op_kernel *kernel, plain way)
+kiln_status matmul_launch_plain(const job *j, const op_kernel *kernel, uint32_t blocks,
+                                uint32_t parts, bool overlaps_previous)
 {
     const kiln_matmul_desc *d = j->desc;
     kiln_status status = KILN_OK;
-    uint64_t tiles = (uint64_t)ceil_div(j->m, way.m) * ceil_div(j->n, way.n), blocks = tiles;
-    if (tiles > INT32_MAX)
-        return too_many_tiles(j, tiles);
-    if (way.is_persistent) { // as many tiles for each block
-        uint64_t resident = kernel->resident / j->batch, waves;
-        waves = resident ? (tiles + resident - 1) / resident : tiles;
-        blocks = (tiles + waves - 1) / waves;
-    }
     const uint32_t most = 65535; // blocks along y
     for (uint32_t first = 0; first < j->batch && !status; first += most) {
         kiln_arg args[16] = {matmul_arg(&j->a, first), matmul_arg(&j->b, first),
@@ -170,15 +163,28 @@ static kiln_status launch_plain(const job *j, const op_kernel *kernel, plain way
         for (size_t i = 0; i < COUNT(numbers); i++)
             args[count++] = kiln_arg_i64(i < 6 ? KILN_U32 : KILN_U64, (int64_t)numbers[i]);
         uint32_t rest = j->batch - first;
-        status =
-            kiln_launch(kernel->kernel,
-                        &(kiln_launch_desc){.grid = {(uint32_t)blocks, rest < most ? rest : most},
-                                            .shared_bytes = kernel->shared_bytes,
-                                            .args = args,
-                                            .arg_count = count,
-                                            .stream = d->stream});
+        status = kiln_launch(kernel->kernel,
+                             &(kiln_launch_desc){.grid = {blocks, rest < most ? rest : most, parts},
+                                                 .shared_bytes = kernel->shared_bytes,
+                                                 .args = args,
+                                                 .arg_count = count,
+                                                 .stream = d->stream,
+                                                 .overlaps_previous = overlaps_previous});
     }
     return status;
+}
+
+static kiln_status launch_plain(const job *j, const op_kernel *kernel, plain way)
+{
+    uint64_t tiles = (uint64_t)ceil_div(j->m, way.m) * ceil_div(j->n, way.n), blocks = tiles;
+    if (tiles > INT32_MAX)
+        return matmul_too_many_tiles(j, tiles);
+    if (way.is_persistent) { // as many tiles for each block
+        uint64_t resident = kernel->resident / j->batch, waves;
+        waves = resident ? (tiles + resident - 1) / resident : tiles;
+        blocks = (tiles + waves - 1) / waves;
+    }
+    return matmul_launch_plain(j, kernel, (uint32_t)blocks, 1, false);
 }
 
 static const char *sm80_obstacle(const job *j)
@@ -398,7 +404,7 @@ static kiln_status run_strided(const job *j)
     kiln_status status = op_kernel_get(j->k, &r, &kernel);
     uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE);
     if (!status && tiles > INT32_MAX)
-        return too_many_tiles(j, tiles);
+        return matmul_too_many_tiles(j, tiles);
     for (uint32_t first = 0; first < j->batch && !status; first += MOST) {
         kiln_arg args[8];
         size_t count = 0;
