@@ -6,6 +6,7 @@ import warnings
 
 import torch
 from harness import raises, run, test
+from torch_checks import check, gradients, tensor
 
 import kiln
 import kiln.torch as kt
@@ -47,23 +48,6 @@ kernel block(32) void row_sum(f32 *out, f32 *largest, const f32 *x, i64 rows, i6
     }
 }
 """
-
-
-def tensor(*shape, dtype=torch.float32, grad=True, low=0.3):
-    return (torch.rand(*shape, dtype=torch.float64) + low).to(dtype).requires_grad_(grad)
-
-
-def check(op, *args):
-    result = torch.library.opcheck(op, args)
-    assert set(result.values()) == {"SUCCESS"}, result
-
-
-def gradients(function, *inputs):
-    """Doubles are compared closely; ops without a double kernel are compared as floats allow."""
-    if inputs[0].dtype == torch.float64:
-        assert torch.autograd.gradcheck(function, inputs)
-    else:
-        assert torch.autograd.gradcheck(function, inputs, eps=1e-2, atol=2e-2, rtol=2e-2)
 
 
 @test
