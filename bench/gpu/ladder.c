@@ -133,6 +133,7 @@ int main(int argc, char **argv)
     bench_must(&j.r, kiln_device_info_of(j.r.k, &info), "the device");
     j.multiprocessors = info.multiprocessors;
     free(report_source(&j.r, "include/kiln/tile.h", NULL)); // the upper rungs are written in it
+    free(report_source(&j.r, "ops/matmul/gemm_sm90.c", NULL)); // kiln_matmul's
     j.has_cublas = cublas_open(&j.r, j.r.stream);
     if (!j.has_cublas)
         printf("there is no libcublas here: only our side is measured\n");
