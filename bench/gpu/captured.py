@@ -1,0 +1,158 @@
+"""What decode.py, attention_random.py and quantised.py share: candidates as CUDA graphs over several copies of their inputs, so that the host's time is
+outside and the caches do not hold what the next call reads; the candidates in turns in one process; the result file.
+
+Importing it reads the command line and ends the program with 77 where there is no PyTorch or no GPU. --device cpu tries a script itself, with small sizes
+and without graphs.
+"""
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, 'bind', 'python'))
+READ_LIMIT = 4.6e12  # bytes a second that an H200's memory gives to a kernel that only reads
+ROTATED = 256 << 20  # bytes of all copies of the inputs: five times the second cache
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--kiln', default='build/kiln', help='the kiln program; its folder holds libkiln.so')
+    parser.add_argument('--rounds', type=int, default=7)
+    parser.add_argument('--seconds', type=float, default=1e9, help='rows that would begin later are left out')
+    parser.add_argument('--only', default='', help='rows whose names have this in them')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--count', type=int, default=40, help='of random shapes')
+    parser.add_argument('--json', help='write the results there')
+    parser.add_argument('--device', default='cuda')
+    return parser.parse_args()
+
+
+options = parse()
+START = time.monotonic()
+library = os.path.join(os.path.dirname(os.path.abspath(options.kiln)), 'libkiln.so')
+if 'KILN_LIBRARY' not in os.environ and os.path.exists(library):
+    os.environ['KILN_LIBRARY'] = library
+try:
+    import torch
+except ImportError:
+    print('skipped: PyTorch is not installed')
+    sys.exit(77)
+IS_GPU = options.device == 'cuda'
+if IS_GPU and not torch.cuda.is_available():
+    print('skipped: PyTorch sees no GPU')
+    sys.exit(77)
+torch.manual_seed(options.seed)
+left_out = []
+
+
+def copies_of(size):
+    """how many copies of inputs of so many bytes lie beside each other"""
+    return max(2, min(16, -(-ROTATED // max(size, 1)))) if IS_GPU else 1
+
+
+def is_wanted(row):
+    if options.only and options.only not in row:
+        return False
+    if time.monotonic() - START > options.seconds:
+        left_out.append(row)
+        return False
+    return True
+
+
+def captured(call, copies):
+    """a function that runs call(0), call(1) … as one graph, some of them more than once"""
+    if not IS_GPU:
+        return lambda: [call(n) for n in range(copies)]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for n in range(2):
+            call(n % copies)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for n in range(copies):
+            call(n)
+    return graph.replay
+
+
+def once(replay):
+    """seconds of one replay"""
+    if not IS_GPU:
+        start = time.perf_counter()
+        replay()
+        return time.perf_counter() - start
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    replay()
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) * 1e-3
+
+
+def times(candidates, copies):
+    """seconds of one call of each candidate that can be captured: the median of the rounds, all in turns. A graph repeats the copies until it takes
+    about 200 microseconds."""
+    replays, repeats, rounds = {}, {}, {}
+    for name, call in candidates.items():
+        try:
+            replay = captured(call, copies)
+            replay()
+            took = once(replay)
+            repeats[name] = copies * max(1, min(16, int(2e-4 / max(took, 1e-6)))) if IS_GPU else copies
+            replays[name] = captured(lambda n, call=call: call(n % copies), repeats[name]) if repeats[name] > copies else replay
+            rounds[name] = []
+        except Exception as error:
+            if IS_GPU:
+                torch.cuda.synchronize()
+            if name == 'kiln':
+                raise
+            if options.only:
+                print('  %s: %s' % (name, str(error).split('\n')[0]))
+    for replay in replays.values():
+        replay()
+    for _ in range(options.rounds):
+        for name, replay in replays.items():
+            rounds[name].append(once(replay) / repeats[name])
+    return {name: statistics.median(all) for name, all in rounds.items()}
+
+
+def off_by(got, want):
+    """the largest difference, for numbers of about 1"""
+    got, want = got.detach().float(), want.detach().float()
+    return ((got - want).abs() / (want.abs() + 1)).max().item() if got.numel() else 0.0
+
+
+def summary(results, ratios, end):
+    """mean and worst of the ratios of all rows"""
+    if ratios:
+        results['mean.' + end] = statistics.geometric_mean(ratios)
+        results['worst.' + end] = min(ratios)
+        print('%s: mean %.3f, worst %.3f, %d rows' % (end, results['mean.' + end], results['worst.' + end], len(ratios)))
+
+
+def finish(bench, sources, results, failed):
+    """writes the result file; the program's status"""
+    if left_out:
+        print('left out for lack of time: %d rows' % len(left_out))
+    folder = os.environ.get('RESULTS', os.path.join(ROOT, 'bench', 'results'))
+    path = options.json or (os.path.join(folder, bench + '.json') if IS_GPU and not failed and not left_out and not options.only else None)
+    if path and results:
+        text = json.dumps({
+            'bench': bench, 'command': 'python3 bench/gpu/' + os.path.basename(sys.argv[0]),
+            'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+            'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
+            'torch': torch.__version__, 'kiln': 'kiln ' + __import__('kiln').__version__, 'left_out': len(left_out),
+            'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in sources},
+            'results': {k: float('%.6g' % v) for k, v in results.items()},
+        }, indent=0)
+        with open(path, 'w') as file:
+            file.write(text + '\n')
+    print('%s: %d failed' % (bench, failed))
+    return failed != 0
