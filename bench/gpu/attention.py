@@ -3,21 +3,21 @@
 reference twin's PTX when its generator is found, alternating in random order in one process. Every kernel is checked first, against
 float64 and for repeating its bits. Needs torch with CUDA.
 
-    python3 bench/gpu/attention.py [--kiln build/kiln] [--twin FOLDER] [--rows 'hd64.full.bf16.*'] [--variants] [--ptxas] [--rounds 7] [--json FILE]
+    python3 bench/gpu/attention.py [--kiln build/kiln] [--twin FOLDER] [--before TREE] [--rows 'hd64.full.bf16.*'] [--variants] [--ptxas] [--rounds 7] [--json FILE]
 
 Results: $RESULTS/attention_forward.json, else bench/results/… (only of a complete run, unless --json names a file).
---variants also times the tiles and schedules that the library does not choose.
+--variants also times the tiles and schedules that the library does not choose. --before times the kernels of another tree beside ours.
 """
 import collections
 import ctypes as C
 import math
 import sys
 
-from attention_common import (TYPES, SDPBackend, balanced_grid, ck, cu, finish, lengths_of, load, medians, parse,
-                              prepare_images, record, row_name, sdpa_kernel, show, tensor_map, torch)
+from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, lengths_of, load, medians, parse,
+                              prepare_images, record, row_name, sdpa_kernel, show, tensor_map, torch, tree_before)
 
 SOURCE = 'ops/attention/forward_sm90.c'
-SOURCES = [SOURCE, 'ops/attention/forward_softmax.h', 'ops/attention/forward_tiles.h']
+SOURCES = [SOURCE, 'ops/attention/forward_softmax.h', 'ops/attention/forward_tiles.h', 'ops/attention/hopper.h']
 HEADS = [(hd, causal) for hd in (64, 128, 256) for causal in (False, True)]
 
 # The tunables of forward_sm90.c; the twin has BN, WGS and TURNS
@@ -48,8 +48,9 @@ def variants(hd):
     return [Tile(*size, ahead, turns, late) for size in sizes[hd] for ahead in (0, 1, 2) for turns in (0, 1) for late in (0, 1)]
 
 
-class Shape(C.Structure):  # struct shape of forward_sm90.c
-    _fields_ = [(n, C.c_uint32) for n in ('queries', 'keys', 'tiles', 'units_per_head', 'units', 'sharing')] + [('scale', C.c_float)]
+class Shape(C.Structure):  # struct shape of forward_tiles.h
+    _fields_ = ([(n, C.c_uint32) for n in ('queries', 'keys', 'tiles', 'units_per_head', 'units', 'sharing')] + [('scale', C.c_float)] +
+                [(n, C.c_uint32) for n in ('heads', 'kv_heads')] + [(n, Steps) for n in 'qkv'] + [(n, Strides) for n in ('out', 'lse')])
 
 
 class Kernel:
@@ -66,7 +67,8 @@ class Kernel:
         if self.kind != 'ours':
             return options.twin(self.hd, self.tile.BN, self.causal, self.tile.WGS, bool(self.tile.TURNS))
         tunes = [f'{name}={value}' for name, value in self.tile._asdict().items()]
-        return show(options, SOURCE, ['TYPE_' + self.type_name], tunes + [f'HD={self.hd}', f'CAUSAL={int(self.causal)}'])
+        ptx = show(options, SOURCE, ['TYPE_' + self.type_name], tunes + [f'HD={self.hd}', f'CAUSAL={int(self.causal)}'])
+        return checked(ptx, 'attention', [128] * 3 + [C.sizeof(Shape)])
 
     def load(self, image):
         self.fn = load(image, b'attention' if self.kind == 'ours' else b'attn', self.smem)
@@ -81,7 +83,7 @@ class Kernel:
         args = [tensor_map(q, self.queries), tensor_map(k, self.tile.BN), tensor_map(v, self.tile.BN), C.c_uint64(o.data_ptr()),
                 C.c_uint64(lse.data_ptr())]
         if self.kind == 'ours':
-            args.append(Shape(s, k.shape[1], tiles, per_head, units, heads // k.shape[0], scale))
+            args.append(Shape(s, k.shape[1], tiles, per_head, units, heads // k.shape[0], scale, heads, k.shape[0]))
         else:
             args += [C.c_uint32(x) for x in (s, tiles, units, per_head, -(-s // self.tile.BN))] + [C.c_float(scale)]
         arr = (C.c_void_p * len(args))(*[C.addressof(a) for a in args])
@@ -127,8 +129,8 @@ def check(kern):
     return worst
 
 
-def measure(options, hd, causal, type_name, s, kernels, results):
-    """times the candidates of one row: 16k tokens and 2048 columns in all"""
+def measure(options, choices, hd, causal, type_name, s, kernels, results):
+    """times the candidates of one row: 16k tokens and 2048 columns in all. Choices: whose kernels -> which tile they take"""
     name, b, h = row_name(hd, causal, type_name, s), 16384 // s, 2048 // hd
     q, k, v, o, lse = tensors(b * h, b * h, s, hd, type_name)
     flop = 4 * b * h * s * s * hd * (0.5 if causal else 1)
@@ -139,12 +141,12 @@ def measure(options, hd, causal, type_name, s, kernels, results):
             return torch.nn.functional.scaled_dot_product_attention(q4, k4, v4, is_causal=causal)
     ref = library().reshape(b * h, s, hd).float()
     candidates, label = {'cuDNN': library}, {}
-    for kern in kernels:
-        is_first = kern.tile == (chosen if kern.kind == 'ours' else of_twin)(hd, causal, s)
-        if not is_first and not (options.variants and kern.kind == 'ours'):
+    for whose, kern in kernels:
+        is_first = kern.tile == choices[whose](hd, causal, s)
+        if not is_first and not (options.variants and whose == 'ours'):
             continue
         if is_first:
-            label[kern.kind] = kern.label
+            label[whose] = kern.label
         f = kern.prepare(q, k, v, o, lse)
         o.fill_(float('nan'))
         f()
@@ -157,35 +159,42 @@ def measure(options, hd, causal, type_name, s, kernels, results):
     median = medians(candidates, options.rounds, max(2, int(10e-3 / (flop / 500e12))))
     print(f'{name}: ' + ', '.join(f'{c}{"*" if c == label.get("ours") else ""} {flop / t / 1e9:.0f} TF ({median["cuDNN"] / t:.3f})'
                                   for c, t in sorted(median.items(), key=lambda x: x[1])), flush=True)
-    record(results, name, flop, median['cuDNN'], median.get(label.get('ours')), median.get(label.get('twin')))
+    record(results, name, flop, median['cuDNN'], median.get(label.get('ours')), {w: median.get(label.get(w)) for w in ('twin', 'before')})
 
 
 def main():
     options = parse(7, ('attn_fwd_bf16', 'attn'), lambda parser: parser.add_argument('--variants', action='store_true'))
-    results, failed = {}, 0
-    kernels = {}
+    results, failed, kernels, choices = {}, 0, {}, {'ours': chosen}
+    makers = {'ours': (Kernel, options)}
+    if options.twin:
+        choices['twin'], makers['twin'] = of_twin, (Kernel, options)
+    if options.before:
+        before, there = tree_before(options, 'attention', SOURCE=SOURCE)
+        choices['before'], makers['before'] = before.chosen, (lambda _, *of: before.Kernel('ours', *of), there)
     for row in [(hd, causal, t) for hd, causal in HEADS for t in TYPES]:
         hd, causal, type_name = row
-        lengths = lengths_of(options, *row)
-        ours = {chosen(hd, causal, s): 0 for s in lengths}  # in order, each one once
-        if options.variants and lengths:
-            ours |= {tile: 0 for tile in variants(hd)}
-        twins = {of_twin(hd, causal, s): 0 for s in lengths} if options.twin and type_name == 'bf16' else {}
-        kernels[row] = [Kernel(kind, hd, causal, tile, type_name) for kind, tiles in (('ours', ours), ('twin', twins)) for tile in tiles]
+        lengths, kernels[row] = lengths_of(options, *row), []
+        for whose, choose in choices.items():
+            tiles = {choose(hd, causal, s): 0 for s in lengths if whose != 'twin' or type_name == 'bf16'}  # in order, each one once
+            if options.variants and lengths and whose == 'ours':
+                tiles |= {tile: 0 for tile in variants(hd)}
+            kernels[row] += [(whose, makers[whose][0](whose, hd, causal, tile, type_name)) for tile in tiles]
     everything = [k for each in kernels.values() for k in each]
-    for kern, image in zip(everything, prepare_images(options, [lambda k=k: k.ptx(options) for k in everything])):
+    jobs = [lambda whose=whose, kern=kern: kern.ptx(makers[whose][1]) for whose, kern in everything]
+    for (whose, kern), image in zip(everything, prepare_images(options, jobs)):
         kern.load(image)
+        kern.label = kern.label.replace('ours', whose)
     for row, candidates in kernels.items():
         good = []
-        for kern in candidates:
-            worst = check(kern)
+        for whose, kern in candidates:
+            worst = check(kern) if whose != 'before' else 0.0
             print(f'{row_name(*row, "*")} {kern.label}: worst error {worst:.2e}', flush=True)
             if worst < 1e-2:
-                good.append(kern)
+                good.append((whose, kern))
             else:
                 failed += 1
         for s in lengths_of(options, *row):
-            measure(options, *row, s, good, results)
+            measure(options, choices, *row, s, good, results)
     return finish('attention_forward', options, SOURCES, results, failed, not options.variants)
 
 

@@ -3,7 +3,7 @@
 PyTorch, and the reference twin's PTX when its generator is found, alternating in random order in one process. Every kernel is checked
 first, against float64 and for repeating its bits. A time is that of all three kernels. Needs torch with CUDA.
 
-    python3 bench/gpu/attention_backward.py [--kiln build/kiln] [--twin FOLDER] [--rows 'hd128.full.*'] [--check] [--ptxas] [--rounds 5] [--json FILE]
+    python3 bench/gpu/attention_backward.py [--kiln build/kiln] [--twin FOLDER] [--before TREE] [--rows 'hd128.full.*'] [--check] [--ptxas] [--rounds 5] [--json FILE]
 
 Results: $RESULTS/attention_backward.json, else bench/results/… (only of a complete run, unless --json names a file).
 """
@@ -11,12 +11,23 @@ import ctypes as C
 import math
 import sys
 
-from attention_common import (TYPES, SDPBackend, balanced_grid, ck, cu, finish, lengths_of, load, medians, parse, prepare_images, record,
-                              row_name, sdpa_kernel, show, tensor_map, timed, torch)
+from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, lengths_of, load, medians, parse,
+                              prepare_images, record, row_name, sdpa_kernel, show, tensor_map, timed, torch, tree_before)
 
 ENDS, MAIN = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c'
-SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h']
+SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h', 'ops/attention/hopper.h']
 SHAPES = ((3, 72), (1, 128), (160, 136), (2, 256), (3, 384), (2, 400), (40, 640), (1, 1000), (5, 1024))
+
+
+class Tensors(C.Structure):  # of backward_ends.c
+    _fields_ = [(n, C.c_uint32) for n in ('length', 'blocks')] + [('scale', C.c_float), ('heads', C.c_uint32)] + [
+        (n, Strides) for n in ('out', 'dout', 'lse', 'dq')]
+
+
+class Problem(C.Structure):  # of backward_tiles.h
+    _fields_ = ([(n, C.c_uint32) for n in ('queries', 'query_blocks', 'key_blocks', 'units', 'per_head')] +
+                [(n, C.c_float) for n in ('c', 'scale')] + [(n, C.c_uint32) for n in ('keys', 'heads', 'kv_heads', 'sharing')] +
+                [(n, Steps) for n in ('q', 'k', 'v', 'dout')] + [(n, Strides) for n in ('dk', 'dv')])
 
 
 class Kernel:
@@ -30,7 +41,9 @@ class Kernel:
         if self.label != 'ours':
             return [lambda: options.twin(self.hd, self.causal)] * 2
         defines, tunes = ['TYPE_' + self.type_name], [f'HD={self.hd}']
-        return [lambda: show(options, ENDS, defines, tunes), lambda: show(options, MAIN, defines, tunes + [f'CAUSAL={int(self.causal)}'])]
+        main_tunes = tunes + [f'CAUSAL={int(self.causal)}']
+        return [lambda: checked(show(options, ENDS, defines, tunes), 'attention_backward_prepare', [C.sizeof(Tensors)]),
+                lambda: checked(show(options, MAIN, defines, main_tunes), 'attention_backward', [128] * 4 + [C.sizeof(Problem)])]
 
     def load(self, options, ends, main):
         if self.label == 'ours':
@@ -54,12 +67,19 @@ class Kernel:
         scale = hd ** -0.5
         p, u = lambda t: C.c_uint64(t.data_ptr()), C.c_uint32
         n_prepare, n_convert = sums.numel() // 8, sums.numel() // 16
-        is_twin = self.label != 'ours'
+        c = scale * math.log2(math.e)
+        if self.label == 'ours':
+            ends = [Tensors(s, query_blocks, scale, heads)]
+            last = [Problem(s, query_blocks, key_blocks, units, per_head, c, scale, s, heads, heads, 1)]
+            counts = [ends, ends]
+        else:
+            last = [u(s), u(query_blocks), u(key_blocks), u(units), u(per_head), C.c_float(c), C.c_float(scale)]
+            counts = [[u(s), u(query_blocks), u(n_prepare)], [u(s), u(query_blocks), u(n_convert), C.c_float(scale)]]
         calls = [
-            (-(-n_prepare // 256), 256, 0, [p(o), p(do), p(lse), p(rows), p(sums), u(s), u(query_blocks)] + [u(n_prepare)] * is_twin),
-            (grid, 384, self.smem, [tensor_map(q, m), tensor_map(k, 128), tensor_map(v, 128), tensor_map(do, m), p(rows), p(sums), p(dk), p(dv),
-                                    u(s), u(query_blocks), u(key_blocks), u(units), u(per_head), C.c_float(scale * math.log2(math.e)), C.c_float(scale)]),
-            (-(-n_convert // 256), 256, 0, [p(sums), p(dq), u(s), u(query_blocks)] + [u(n_convert)] * is_twin + [C.c_float(scale)])]
+            (-(-n_prepare // 256), 256, 0, [p(o), p(do), p(lse), p(rows), p(sums)] + counts[0]),
+            (grid, 384, self.smem, [tensor_map(q, m), tensor_map(k, 128), tensor_map(v, 128), tensor_map(do, m), p(rows), p(sums), p(dk), p(dv)] +
+             last),
+            (-(-n_convert // 256), 256, 0, [p(sums), p(dq)] + counts[1])]
         packed = [(f, *call[:3], (C.c_void_p * len(call[3]))(*[C.addressof(x) for x in call[3]])) for f, call in zip(self.functions, calls)]
         stream = C.c_void_p(torch.cuda.current_stream().cuda_stream)
 
@@ -143,15 +163,15 @@ def measure(options, hd, causal, type_name, s, kernels, results):
     lse = log_sums(flat(q), flat(k), causal)
     flop = 10 * b * h * s * s * hd * (0.5 if causal else 1)
     candidates = {'cuDNN': library}
-    for kern in kernels:
+    for whose, kern in kernels:
         out = [torch.full_like(ref[0], float('nan')) for _ in range(3)]
         f = kern.prepare(flat(q), flat(k), flat(v), flat(o4), flat(do), lse, *out)
         f()
         errors = [relative(a, r) for a, r in zip(out, ref)]
         if max(errors) < 1.5e-2:
-            candidates[kern.label] = f
+            candidates[whose] = f
         else:
-            print('WRONG', name, kern.label, errors)
+            print('WRONG', name, whose, errors)
             results['wrong'] = results.get('wrong', 0) + 1
     n = max(2, int(10e-3 / (flop / 450e12)))
     median = medians(candidates, options.rounds, n)
@@ -160,26 +180,32 @@ def measure(options, hd, causal, type_name, s, kernels, results):
         if c != 'cuDNN':
             parts += f' | {c} us: ' + ', '.join(f'{1e3 * timed(lambda: candidates[c]((i,)), n):.0f}' for i in range(3))
     print(f'{name}: ' + ', '.join(f'{c} {flop / t / 1e9:.0f} TF ({median["cuDNN"] / t:.3f})' for c, t in median.items()) + parts, flush=True)
-    record(results, name, flop, median['cuDNN'], median.get('ours'), median.get('twin'))
+    record(results, name, flop, median['cuDNN'], median.get('ours'), {w: median.get(w) for w in ('twin', 'before')})
 
 
 def main():
     options = parse(5, ('attn_bwd_bf16', 'bwd'), lambda parser: parser.add_argument('--check', action='store_true', help='no timing'))
     results, failed, kernels = {}, 0, {}
+    makers = {'ours': (Kernel, options)}
+    if options.twin:
+        makers['twin'] = Kernel, options
+    if options.before:
+        before, there = tree_before(options, 'attention_backward', ENDS=ENDS, MAIN=MAIN)
+        makers['before'] = (lambda _, *of: before.Kernel('ours', *of)), there
     for row in [(hd, causal, t) for hd in (128, 64) for causal in (False, True) for t in TYPES]:
         if lengths_of(options, *row):
-            kernels[row] = [Kernel(label, *row) for label in (('ours', 'twin') if row[2] == 'bf16' and options.twin else ('ours',))]
+            kernels[row] = [(w, makers[w][0](w, *row)) for w in makers if w != 'twin' or row[2] == 'bf16']
     everything = [k for each in kernels.values() for k in each]
-    images = prepare_images(options, [job for k in everything for job in k.jobs(options)])
-    for i, kern in enumerate(everything):
+    images = prepare_images(options, [job for whose, kern in everything for job in kern.jobs(makers[whose][1])])
+    for i, (whose, kern) in enumerate(everything):
         kern.load(options, *images[2 * i:2 * i + 2])
     for row, candidates in kernels.items():
         good = []
-        for kern in candidates:
-            worst = check(kern)
-            print(f'{row_name(*row, "*")} {kern.label}: worst error dQ {worst[0]:.2e} dK {worst[1]:.2e} dV {worst[2]:.2e}', flush=True)
+        for whose, kern in candidates:
+            worst = check(kern) if whose != 'before' else [0.0] * 3
+            print(f'{row_name(*row, "*")} {whose}: worst error dQ {worst[0]:.2e} dK {worst[1]:.2e} dV {worst[2]:.2e}', flush=True)
             if max(worst) < 1e-2:
-                good.append(kern)
+                good.append((whose, kern))
             else:
                 failed += 1
         for s in [] if options.check else lengths_of(options, *row):

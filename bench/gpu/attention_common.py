@@ -3,16 +3,19 @@ file. Importing it ends the program with 77 where there is no PyTorch or no Hopp
 """
 import argparse
 import concurrent.futures
+import copy
 import ctypes as C
 import datetime
 import fnmatch
 import hashlib
 import importlib
+import importlib.util
 import json
 import math
 import os
 import platform
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +46,22 @@ def ck(r, what=''):
         raise RuntimeError(f'{what}: {r} {s.value}')
 
 
+class Steps(C.Structure):  # hopper.h; dense kernels read no steps and no strides
+    _fields_ = [(n, C.c_uint32) for n in ('head', 'batch')]
+
+
+class Strides(C.Structure):  # hopper.h
+    _fields_ = [(n, C.c_uint64) for n in ('batch', 'head', 'row')]
+
+
+def checked(ptx, kernel, sizes):
+    """the PTX, whose kernel's parameters that are structs have these sizes in bytes: the script's are the kernel's"""
+    found = [int(n) for n in re.findall(r'\[(\d+)\]', ptx.split(f'.entry {kernel}(')[1].split(')')[0])]
+    if found != sizes:
+        raise RuntimeError(f'{kernel}: structs of {found} bytes are passed as {sizes}')
+    return ptx
+
+
 def show(options, source, defines=(), tunes=()):
     """the PTX of a kernel of ours"""
     command = [options.kiln, 'show', source, '--stage', 'ptx', '--target', 'sm_90a']
@@ -65,6 +84,19 @@ def assemble(ptx):
             print(done.stderr)
         with open(out, 'rb') as f:
             return f.read()
+
+
+def tree_before(options, script, **sources):
+    """the script of another tree, with its own kernels, and options for it: what its kernels look like is in its script. Sources: the
+    script's names for its files"""
+    spec = importlib.util.spec_from_file_location('before_' + script, os.path.join(options.before, 'bench', 'gpu', script + '.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, path in sources.items():
+        setattr(module, name, os.path.join(options.before, path))
+    there = copy.copy(options)
+    there.kiln = os.path.join(options.before, 'build', 'kiln')
+    return module, there
 
 
 def prepare_images(options, jobs):
@@ -133,14 +165,15 @@ def medians(candidates, rounds, n):
     return {c: sorted(t)[len(t) // 2] for c, t in times.items()}
 
 
-def record(results, row, flop, cudnn, ours, twin):
-    """adds a row; times in milliseconds, None: not measured"""
+def record(results, row, flop, cudnn, ours, others):
+    """adds a row; times in milliseconds, None: not measured. Others: those of 'twin' and 'before'"""
     results[f'{row}.cudnn.TFLOPS'] = flop / cudnn / 1e9
     if ours:
         results[f'{row}.TFLOPS'] = flop / ours / 1e9
         results[f'{row}.of_cudnn'] = cudnn / ours
-    if ours and twin:
-        results[f'{row}.of_twin'] = twin / ours
+        for name, time in others.items():
+            if time:
+                results[f'{row}.of_{name}'] = time / ours
 
 
 def row_name(hd, causal, type_name, s):
@@ -157,6 +190,7 @@ def parse(rounds, twin_module, add_options=lambda parser: None):
     parser = argparse.ArgumentParser()
     parser.add_argument('--kiln', default='build/kiln')
     parser.add_argument('--twin', default=os.path.join(ROOT, '..', 'shared', 'hopper'))
+    parser.add_argument('--before', metavar='TREE', help='a built tree of Kiln, whose kernels run beside ours')
     parser.add_argument('--rows', default='*', help='patterns with commas between: hd64.full.bf16.1024,hd128.*')
     parser.add_argument('--ptxas', action='store_true', help='assemble with ptxas, many at once, instead of by the driver')
     parser.add_argument('--rounds', type=int, default=rounds)
@@ -189,7 +223,7 @@ def finish(bench, options, sources, results, failed, is_complete):
     failed += int(results.pop('wrong', 0))
     folder = os.environ.get('RESULTS', 'bench/results')
     path = options.json or (os.path.join(folder, bench + '.json') if is_complete and options.rows == '*' and not failed else None)
-    for end in ('of_cudnn', 'of_twin'):
+    for end in ('of_cudnn', 'of_twin', 'of_before'):
         ratios = [v for k, v in results.items() if k.endswith('.' + end)]
         if ratios:
             results['geomean.' + end] = math.exp(sum(map(math.log, ratios)) / len(ratios))
