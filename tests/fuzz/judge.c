@@ -175,10 +175,15 @@ static void run_one(kiln *k, kiln_module *m, batch *b, int i)
     corpus_data_free(c, &got);
 }
 
-// Not every device has all that the generators write (K4301: OpenCL, K4302: the target).
+// Not every device has all that the generators write (K1036: recursion on OpenCL, K4301: OpenCL,
+// K4302: the target).
 static bool device_lacks_it(const char *error)
 {
-    return strstr(error, "K4301") || strstr(error, "K4302");
+    static const char *const codes[] = {"[K1036]", "[K4301]", "[K4302]"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strstr(error, codes[i]))
+            return true;
+    return false;
 }
 
 static void run_way(batch *b, int way)
