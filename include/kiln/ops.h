@@ -175,7 +175,8 @@ typedef struct kiln_window {
 typedef enum kiln_conv_kernel {
     KILN_CONV_BEST,
     KILN_CONV_TENSOR,
-    KILN_CONV_DIRECT // any shape and layout; every device gives the same bits
+    KILN_CONV_DIRECT, // any shape and layout; every device gives the same bits
+    KILN_CONV_SM80    // tensor cores as sm_80 has them, where sm_90a has better ones
 } kiln_conv_kernel;
 
 // out = activation(convolution + bias). Along each dimension of space out has (size + pads -

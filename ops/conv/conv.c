@@ -208,7 +208,7 @@ static kiln_status run_bias(kiln *k, const conv_job *j, const kiln_view *dout,
 static kiln_status check_kernel(kiln *k, const conv_job *j, const kiln_view *workspace,
                                 const op_operand *operands, uint32_t count, uint64_t needed)
 {
-    if ((unsigned)j->kernel > KILN_CONV_DIRECT)
+    if ((unsigned)j->kernel > KILN_CONV_SM80)
         return op_refuse(k, j->call, "there is no kernel %d", (int)j->kernel);
     if (!workspace->buffer || !needed)
         return KILN_OK;
@@ -217,6 +217,8 @@ static kiln_status check_kernel(kiln *k, const conv_job *j, const kiln_view *wor
                     kiln_view_count(*workspace) < needed))
         status = op_refuse(k, j->call, "'workspace' must be dense f32 with %llu elements",
                            (unsigned long long)needed);
+    if (!status && (workspace->buffer->address + workspace->first * 4) % 16)
+        status = op_refuse(k, j->call, "'workspace' does not begin at a multiple of 16 bytes");
     for (uint32_t n = 0; n < count && !status; n++)
         if (operands[n].view->buffer && kiln_view_overlaps(*workspace, *operands[n].view))
             status = op_refuse(k, j->call, "'workspace' overlaps '%s'", operands[n].name);

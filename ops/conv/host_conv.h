@@ -23,6 +23,12 @@ uint32_t conv_type_axis(kiln_type type);
 kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done);
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
                                 const kiln_view *small, bool *is_done);
+// The kernels for sm_90a (host_sm90.c): whether one is possible; elements of f32 for parts of its
+// sums; the launch with packed weights. `sums` without a buffer: the sums have no parts.
+bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);
+uint64_t conv_sm90_workspace(kiln *k, const conv_job *j, bool is_inverse);
+kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse, const kiln_view *weight,
+                             const kiln_view *sums);
 // Elements of f32 that those need.
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse);
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,

@@ -25,7 +25,7 @@ static bool is_wanted(kiln *k, const conv_job *j)
 {
     const kiln_device_info *info;
     if (j->kernel != KILN_CONV_BEST || op_device(k, &info))
-        return j->kernel == KILN_CONV_TENSOR;
+        return j->kernel == KILN_CONV_TENSOR || j->kernel == KILN_CONV_SM80;
     return !info->caps.is_emulated;
 }
 
@@ -57,7 +57,7 @@ static const char *obstacle(kiln *k, const conv_job *j, const kiln_view *from)
 
 static kiln_status refuse(kiln *k, const conv_job *j, const char *why)
 {
-    return j->kernel == KILN_CONV_TENSOR
+    return j->kernel != KILN_CONV_BEST
                ? op_refuse(k, j->call, "the kernel for tensor cores is impossible here: %s", why)
                : KILN_OK;
 }
@@ -133,15 +133,20 @@ static bool is_product(const conv_job *j, bool is_inverse, kiln_matmul_desc *out
     return true;
 }
 
+// f32 elements of the workspace that packed weights take, in whole lines of 128 bytes.
+static uint64_t packed_elements(const kiln_view *v)
+{
+    return is_packed(v) ? 0 : (kiln_view_count(*v) + 63) / 64 * 32;
+}
+
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
 {
     const kiln_view *from = is_inverse ? j->small.view : j->large.view;
     kiln_view v = packed_order(j, is_inverse);
     kiln_matmul_desc product;
-    if (is_product(j, is_inverse, &product) || !is_wanted(k, j) || obstacle(k, j, from) ||
-        is_packed(&v))
+    if (is_product(j, is_inverse, &product) || !is_wanted(k, j) || obstacle(k, j, from))
         return 0;
-    return (kiln_view_count(v) + 1) / 2;
+    return packed_elements(&v) + conv_sm90_workspace(k, j, is_inverse);
 }
 
 // --- launches
@@ -235,7 +240,8 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
     const char *why = obstacle(k, j, from);
     if (why)
         return refuse(k, j, why);
-    kiln_view packed = packed_order(j, is_inverse);
+    kiln_view packed = packed_order(j, is_inverse), sums = j->workspace;
+    sums.first += packed_elements(&packed);
     if (!is_packed(&packed)) {
         if (!j->workspace.buffer)
             return refuse(k, j, "there is no workspace, and the weights must be packed");
@@ -250,7 +256,9 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
         packed = to;
     }
     *is_done = true;
-    return launch(k, j, is_inverse, &packed);
+    return conv_sm90_is_possible(k, j, is_inverse)
+               ? conv_sm90_launch(k, j, is_inverse, &packed, &sums)
+               : launch(k, j, is_inverse, &packed);
 }
 
 // --- the gradient by the weights: parts[chunk, output channel, taps…, channel] and their sum

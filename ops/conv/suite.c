@@ -14,7 +14,8 @@ enum { // axis
     TRANSPOSED = 2,
     LAST = 4,   // memory has the channels as the last dimension
     TENSOR = 8, // the kernel for tensor cores, played where there are none
-    ACTIVATIONS = 16
+    SM80 = 16,  // with TENSOR: not that of sm_90a
+    ACTIVATIONS = 32
 };
 #define ACTIVATION(a) (ACTIVATIONS * (uint32_t)(a))
 
@@ -144,7 +145,8 @@ static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view
         w.pad_after[n] = (uint32_t)s.after;
     }
     bool is_forward = pass == PASS_FORWARD;
-    kiln_conv_kernel kernel = c->axis & TENSOR        ? KILN_CONV_TENSOR
+    kiln_conv_kernel kernel = c->axis & SM80          ? KILN_CONV_SM80
+                              : c->axis & TENSOR      ? KILN_CONV_TENSOR
                               : c->tags & SUITE_BENCH ? KILN_CONV_BEST
                                                       : KILN_CONV_DIRECT;
     kiln_conv_desc forward = {.x = permuted(c, views[0]),
@@ -266,7 +268,8 @@ static void describe(const op_case *c, char *out, size_t size)
         len += snprintf(out + len, size - (size_t)len, " pad %u+%u", (unsigned)s.before,
                         (unsigned)s.after);
     snprintf(out + len, size - (size_t)len, "%s%s%s%s", c->axis & TRANSPOSED ? " transposed" : "",
-             c->axis & TENSOR ? " tensor cores"
+             c->axis & SM80     ? " tensor cores of sm_80"
+             : c->axis & TENSOR ? " tensor cores"
              : c->axis & LAST ? " channels last"
                               : "",
              c->axis & HAS_BIAS ? " bias" : "", activations[c->axis / ACTIVATIONS]);
