@@ -231,10 +231,10 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     a_batch = b_batch = 0;
     out_batch = (u64)m * out_stride;
 #endif
-#if ALIGNED == 2
-    next_kernel_launch();
-    previous_kernel_wait();
-#endif
+    if (ALIGNED == 2) {
+        next_kernel_launch();
+        previous_kernel_wait();
+    }
     u32x2 origin = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
     source x = source_of(a + batch * a_batch, A_IS_MN, BM, origin.x, m, k, a_stride, A_STRIDE);
     source y = source_of(b + batch * b_batch, B_IS_MN, BN, origin.y, n, k, b_stride, B_STRIDE);
