@@ -142,8 +142,10 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     uint64_t threads = packs.argument.packs + (packs.argument.rest != 0);
     uint64_t blocks = threads / (THREADS * per) + (threads % (THREADS * per) != 0);
     return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                                    .args = args,
-                                                                    .arg_count = views + 3,
-                                                                    .stream = m->stream});
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                    .args = args,
+                                                    .arg_count = views + 3,
+                                                    .stream = m->stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }

@@ -36,8 +36,10 @@ kiln_status op_moved_launch(kiln *k, const op_request *r, uint64_t blocks, const
         return error_set(k, KILN_E_LAUNCH, K6015, "%llu blocks are too many for one launch",
                          (unsigned long long)blocks);
     return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                                    .args = args,
-                                                                    .arg_count = count,
-                                                                    .stream = stream});
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                    .args = args,
+                                                    .arg_count = count,
+                                                    .stream = stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }

@@ -298,6 +298,8 @@ static kiln_status compile(kiln *k, const op_state *state, const op_request *r, 
     bool has_layout = !kiln_kernel_constant(out->kernel, "SHARED_BYTES", &needed);
     if (has_layout && (size_t)needed > out->shared_bytes)
         out->shared_bytes = (size_t)needed;
+    int64_t overlaps = 0;
+    out->overlaps = !kiln_kernel_constant(out->kernel, "OVERLAPS", &overlaps) && overlaps;
     out->resident = resident_of(out->kernel, out->shared_bytes, state->info.multiprocessors);
     return KILN_OK;
 }

@@ -72,6 +72,7 @@ struct op_request {
 typedef struct op_kernel {
     kiln_kernel *kernel;
     size_t shared_bytes; // dynamic: the request's, or the kernel's SHARED_BYTES if that is more
+    bool overlaps;       // it has KERNEL_OVERLAPS (kiln/pack.h): .overlaps_previous of its launches
     uint32_t resident;   // blocks that run at the same time on the whole device, in whole clusters
 } op_kernel;
 

@@ -85,12 +85,13 @@ kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, co
     if (!status && rows->blocks > INT32_MAX)
         return error_set(k, KILN_E_LAUNCH, K6015, "%llu rows are too many for one launch",
                          (unsigned long long)rows->rows);
-    return status
-               ? status
-               : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)rows->blocks},
-                                                                 .args = args,
-                                                                 .arg_count = count,
-                                                                 .stream = stream});
+    return status ? status
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)rows->blocks},
+                                                    .args = args,
+                                                    .arg_count = count,
+                                                    .stream = stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }
 
 kiln_status op_rows_check(kiln *k, const char *call, const op_operand *o, size_t count,

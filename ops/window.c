@@ -92,8 +92,10 @@ kiln_status op_window_launch(kiln *k, const char *call, const op_request *r, con
         return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu results are too many for one launch",
                          call, (unsigned long long)w->count);
     return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                                    .args = args,
-                                                                    .arg_count = count + 1,
-                                                                    .stream = stream});
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                    .args = args,
+                                                    .arg_count = count + 1,
+                                                    .stream = stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }

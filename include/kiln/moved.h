@@ -5,6 +5,7 @@
 #define KILN_MOVED_H
 
 #include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 #ifndef BYTES
 #    define BYTES 4

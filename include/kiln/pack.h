@@ -16,6 +16,7 @@
 #define KILN_PACK_H
 
 #include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 // clang-format off
 #define pack_number(T)                   PACK_JOIN(PACK_NUMBER_, T)

@@ -21,6 +21,7 @@ enum { THREADS = 256 };
 #    define IS_INVERSE false
 #endif
 #include "activate.h"
+KERNEL_OVERLAPS
 
 PACK(T, V)
 
@@ -43,6 +44,7 @@ kernel block(THREADS) min_blocks(2) void conv_depthwise(const T *restrict from, 
 #endif
                                 struct window w)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x();
     if (at >= w.count)
         return;

@@ -20,6 +20,7 @@ enum { THREADS = 256 };
 #    define IS_INVERSE false
 #endif
 #include "activate.h"
+KERNEL_OVERLAPS
 
 #ifndef WEIGHTS
 kernel block(THREADS) void conv(const T *restrict from, const T *restrict weight, T *restrict to,
@@ -28,6 +29,7 @@ kernel block(THREADS) void conv(const T *restrict from, const T *restrict weight
 #    endif
                                 struct window w)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x();
     if (at >= w.count)
         return;
@@ -61,6 +63,7 @@ kernel block(THREADS) void conv(const T *restrict from, const T *restrict weight
 kernel block(THREADS) void conv(const T *restrict from, const T *restrict to, T *restrict weight,
                                 struct window w)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * (THREADS / 32) + warp();
     if (at >= w.count)
         return;

@@ -33,8 +33,7 @@ static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE]
 {
     bool is_right = batch <= 1 || (steps[0] > 0 && steps[0] % GRANULE == 0);
     for (uint32_t d = 0; d < WINDOW_SPACE; d++)
-        is_right =
-            is_right && (space[d] == 1 || (steps[2 + d] > 0 && steps[2 + d] % GRANULE == 0));
+        is_right = is_right && (space[d] == 1 || (steps[2 + d] > 0 && steps[2 + d] % GRANULE == 0));
     return is_right && steps[1] == 1;
 }
 
@@ -117,8 +116,8 @@ static void pick_box(const problem *p, plan *out)
     out->tiles_w = (uint32_t)ceil_div(w->to_space[W], out->box[0]);
     out->tiles_h = (uint32_t)ceil_div(w->to_space[H], out->box[1]);
     out->tiles_c = (uint32_t)ceil_div(w->per_group, out->n);
-    out->tiles = out->tiles_w * (uint64_t)out->tiles_h * ceil_div(images, out->box[2]) *
-                 out->tiles_c;
+    out->tiles =
+        out->tiles_w * (uint64_t)out->tiles_h * ceil_div(images, out->box[2]) * out->tiles_c;
 }
 
 // About how many cycles it takes. A multiprocessor multiplies 64 x 8 x 16 in 4 cycles and loads 48
@@ -332,8 +331,7 @@ kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse, const 
     kiln_tensor_map maps[2];
     if (!plan_of(k, j, is_inverse, sums->buffer != NULL, &p, &t))
         return op_refuse(k, j->call, "the kernel for sm_90a is impossible");
-    conv_shape s =
-        shape_of(&p, &t, has_bias ? kiln_view_stride(*j->bias.view, 0) : 0);
+    conv_shape s = shape_of(&p, &t, has_bias ? kiln_view_stride(*j->bias.view, 0) : 0);
     op_request r = {.program = &implicit};
     set_ends(j, &r);
     if (t.parts > 1) { // implicit_add.c has bias and activation

@@ -270,8 +270,8 @@ static void describe(const op_case *c, char *out, size_t size)
     snprintf(out + len, size - (size_t)len, "%s%s%s%s", c->axis & TRANSPOSED ? " transposed" : "",
              c->axis & SM80     ? " tensor cores of sm_80"
              : c->axis & TENSOR ? " tensor cores"
-             : c->axis & LAST ? " channels last"
-                              : "",
+             : c->axis & LAST   ? " channels last"
+                                : "",
              c->axis & HAS_BIAS ? " bias" : "", activations[c->axis / ACTIVATIONS]);
 }
 

@@ -1,6 +1,7 @@
 // Copies of several tensors in one launch: part p is a nest of loops over packs, in blocks
 // parts[p].first_block and on.
 #include <kiln/moved.h>
+KERNEL_OVERLAPS
 
 tune(RANK, 2, 1, 3, 4, 5, 6, 7, 8);
 tune(LONG, 0, 1);
@@ -51,6 +52,7 @@ kernel block(THREADS) void copy_parts(const T *from0, const T *from1, const T *f
                                       const T *from5, const T *from6, const T *from7, T *to0, T *to1, T *to2, T *to3,
                                       T *to4, T *to5, T *to6, T *to7, struct parts n)
 {
+    kernel_begin();
     u64 block = block_x();
     PART(0)
     PART(1)

@@ -6,6 +6,7 @@
 // A line of the tile in shared memory is P packs. The pack of square (t, c) is at c ^ t: the threads
 // of a warp write squares of neighbouring t and read ones of neighbouring c, and both are all banks.
 #include <kiln/moved.h>
+KERNEL_OVERLAPS
 
 tune(RANK, 2, 1, 3, 4, 5, 6, 7, 8); // the two, and the others around them
 tune(LONG, 0, 1);                   // not used here, as PARTS
@@ -49,6 +50,7 @@ struct transpose { // sizes and strides in packs where they are along t in `in` 
 
 kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, struct transpose n)
 {
+    kernel_begin();
     shared pack tile[LINES][P];
     u64 at = block_x();
     u64 tile_c = at % n.tiles_c;

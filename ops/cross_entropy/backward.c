@@ -2,6 +2,7 @@
 //     dx[c] = g * (p[c] * (own * w[y] + each * sum of w) - own * w[y] * (c == y) - each * w[c]),    p[c] = exp(x[c] - lse)
 // g is the gradient of the row's loss; of a mean that of the mean over the sum of the weights. Rows that do not count get 0.
 #include "row.h"
+KERNEL_OVERLAPS
 
 enum { PER = V == 8 ? 2 : 4 }; // packs that a thread loads at once
 
@@ -30,6 +31,7 @@ kernel block(THREADS) void cross_entropy_backward(const T *ALONE x, const TARGET
                                                   const LOSS *restrict dloss, const f32 *restrict lse, const f32 *restrict total,
                                                   T *ALONE dx, struct nest n, struct options o)
 {
+    kernel_begin();
     u64 index[8], row = row_of(), at = lane_of_row();
     if (LANES != THREADS && row >= n.packs)
         return;

@@ -200,10 +200,12 @@ static kiln_status launch(kiln *k, const job *j, const op_program *program, op_r
     args[count - 2] = kiln_arg_struct(&packs.argument, sizeof packs.argument);
     args[count - 1] = kiln_arg_struct(&j->options, sizeof j->options);
     return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                                    .args = args,
-                                                                    .arg_count = count,
-                                                                    .stream = d->stream});
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                    .args = args,
+                                                    .arg_count = count,
+                                                    .stream = d->stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }
 
 static kiln_arg as_f32(kiln_view v, kiln_view instead)

@@ -3,6 +3,7 @@
 // own is 1 and each 0 without label smoothing. A row is read once: every thread keeps the largest logit so far and the sum
 // of the others relative to it.
 #include "row.h"
+KERNEL_OVERLAPS
 
 enum { PER = V == 8 ? 2 : 4 }; // packs that a thread loads at once
 
@@ -46,6 +47,7 @@ static inline void take(struct sums *s, const f32 *v, const u32 count, u64 class
 kernel block(THREADS) void cross_entropy(const T *restrict x, const TARGET *restrict target, const f32 *restrict weight,
                                          LOSS *restrict loss, f32 *restrict lse, struct nest n, struct options o)
 {
+    kernel_begin();
     u64 index[8], row = row_of(), at = lane_of_row();
     if (LANES != THREADS && row >= n.packs)
         return;

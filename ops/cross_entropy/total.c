@@ -1,11 +1,13 @@
 // Sum or mean of the losses of all rows: every block adds a part of them, and their weights; a second launch (LAST) adds the
 // parts. A single part is the result at once.
 #include "row.h"
+KERNEL_OVERLAPS
 
 kernel block(256) void cross_entropy_total(const f32 *restrict losses, const TARGET *restrict target, const f32 *restrict weight,
                                            f32 *parts, LOSS *restrict loss, f32 *restrict total, u64 part, struct nest n,
                                            struct options o)
 {
+    kernel_begin();
     f32 sum = 0, weights = 0;
 #ifdef LAST
     for (u64 p = thread_x(); p < part; p += 256) {

@@ -21,6 +21,7 @@ enum { THREADS = 256 };
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 #ifndef OPERANDS
 #    define V        4
 #    define NUMBER   f32
@@ -57,6 +58,7 @@ static i64 place(const struct nest *n, const u64 index[8], u32 k, u32 inner)
 #define RESULT(x, k, T, inner, value) T *ALONE x##_to,
 kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS)
 {
+    kernel_begin();
 #undef OPERAND
 #undef RESULT
     u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()

@@ -503,7 +503,8 @@ static kiln_status launch(kiln *k, const job *j, const op_request *r, const kiln
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, splits},
                                                            .args = args,
                                                            .arg_count = count,
-                                                           .stream = j->d->stream});
+                                                           .stream = j->d->stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 static kiln_status run_map(kiln *k, job *j)

@@ -18,6 +18,7 @@ enum { THREADS = 256 };
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 #ifndef OPERANDS
 #    define V        4
 #    define PACKS    PACK(f32, 4)
@@ -94,6 +95,7 @@ static inline i64 place(const struct nest *n, const u64 index[8], u32 k, u32 inn
 kernel block(THREADS) void fuse_reduce(OPERANDS RESULTS SUMS struct nest n, u64 rows, u64 packs,
                                        u64 chunk, u64 count PARAMETERS)
 {
+    kernel_begin();
 #undef OPERAND
 #undef RESULT
 #undef SUM

@@ -12,6 +12,7 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 enum { X, AT, OUT, THREADS = 256, PER = 4 };
 
 struct indexed { // axes of x that are indexed
@@ -23,6 +24,7 @@ struct indexed { // axes of x that are indexed
 kernel block(THREADS) void gather(const T *restrict from, const INDEX *restrict index,
                                   T *restrict to, struct nest n, struct indexed axes)
 {
+    kernel_begin();
     u64 first = (u64)block_x() * (THREADS * PER) + thread_x(), at[PER][8];
     i64 place[PER];
     bool is_inside[PER];

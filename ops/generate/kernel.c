@@ -37,6 +37,7 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 
 #define IS_FLOAT_f16   1
 #define IS_FLOAT_bf16  1
@@ -67,6 +68,7 @@ static i64 index_of(i64 place, u32 e, u32 inner)
 
 kernel block(THREADS) void generate(const A *ALONE from, T *ALONE to, struct nest n, R p, R q, i64 k)
 {
+    kernel_begin();
     u64 at = LONG ? (u64)block_x() * THREADS + thread_x() : (u64)global_x(), index[8];
     if (at >= n.packs)
         return;

@@ -1,6 +1,7 @@
 // Mean and scale = 1 / sqrt(variance + eps) of each group from those of its planes; with RUNNING the
 // running statistics take their share, with EVAL they are used instead. A warp has a group.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 #ifdef RUNNING
 #    define HAS_RUNNING 1
@@ -22,6 +23,7 @@ struct combine { // plane k of group g is g * first + k / inner * outer + k % in
 kernel block(256) void combine(const f32 *restrict part, f32 *restrict mean_of, f32 *restrict scale_of,
                                f32 *restrict running_mean, f32 *restrict running_variance, struct combine c)
 {
+    kernel_begin();
     u64 group = (u64)block_x() * 8 + warp();
     if (group >= c.groups)
         return;

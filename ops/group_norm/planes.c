@@ -6,6 +6,7 @@
 //     GRADIENT    dx = scale * (dout * weight - mean of (dout * weight) - y * mean of (dout * weight * y))
 // The group of a plane is (a number that depends on the item) + channel / channels of a group.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 enum { STATISTICS, APPLY, SUMS, GRADIENT };
 #ifndef PASS
@@ -40,6 +41,7 @@ kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_fro
                                   const T *restrict bias, f32 *restrict part, const f32 *restrict mean_of,
                                   const f32 *restrict scale_of, const f32 *restrict sums, struct nest n, struct planes s)
 {
+    kernel_begin();
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;

@@ -1,6 +1,7 @@
 // Sums of the planes' sums: with CHANNELS dbias and dweight of each channel, else the two means that
 // dx needs of each group, where each plane counts with its channel's weight. A warp has one of them.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 #ifdef CHANNELS
 #    define IS_CHANNELS 1
@@ -29,6 +30,7 @@ struct sums { // plane k of result r is r * first + k / inner * outer + k % inne
 // weight: to be read, or with CHANNELS to be written
 kernel block(256) void plane_sums(const f32 *restrict part, T *weight, T *bias, f32 *restrict sums, struct sums s)
 {
+    kernel_begin();
     u64 result = (u64)block_x() * 8 + warp();
     if (result >= s.results)
         return;

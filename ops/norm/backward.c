@@ -2,6 +2,7 @@
 // y = (x - mean) * scale it is scale * (g - mean(g) - y * mean(g * y)), without mean(g) for RMS.
 // Mean and scale of a row are made again; with STATISTICS they are kept for columns.c.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 #ifdef RMS
 #    define IS_RMS 1
@@ -47,6 +48,7 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
                                          const T *ALONE dsum_from, f32 *restrict statistics,
                                          struct nest n, f32 eps, f32 columns)
 {
+    kernel_begin();
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;

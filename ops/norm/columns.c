@@ -2,12 +2,14 @@
 // dout, for each column. A lane has a pack of columns; the warps of the block share the rows, and
 // their sums are added in the order of the warps. Mean and scale of the rows come from backward.c.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 enum { X, DOUT, WARPS = THREADS / 32 };
 
 kernel block(THREADS) void norm_columns(const T *restrict x_from, const T *restrict dout_from, const f32 *restrict statistics,
                                         T *restrict dweight, T *restrict dbias, struct nest n, u64 rows, i64 weight_step, i64 bias_step)
 {
+    kernel_begin();
     shared f32 parts[WARPS][2][V][32];
     u64 packs = row_packs(&n), at = (u64)block_x() * 32 + lane();
     f32 dw[V], db[V];

@@ -6,6 +6,7 @@
 // LANES threads have a row and keep it in registers, PER packs each; a longer one (PER 0) is read
 // three times.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 #ifdef RMS
 #    define IS_RMS 1
@@ -29,6 +30,7 @@ static void load_x(f32 v[V], const T *x_from, i64 x, const T *residual, i64 r, u
 kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *restrict weight, const T *restrict bias,
                                 const T *ALONE residual, T *ALONE sum_to, struct nest n, f32 eps, f32 columns)
 {
+    kernel_begin();
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;

@@ -11,11 +11,13 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include "pad.h"
+KERNEL_OVERLAPS
 enum { THREADS = 256 };
 PACK(T, 1)
 
 kernel block(THREADS) void pad_backward(const T *restrict dout, T *restrict dx, struct nest n, struct pad_axes axes)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x();
     if (at >= n.packs)
         return;

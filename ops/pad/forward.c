@@ -7,10 +7,12 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include "pad.h"
+KERNEL_OVERLAPS
 enum { THREADS = 256, PER = 4 };
 
 kernel block(THREADS) void pad(const T *restrict from, T *restrict to, struct nest n, struct pad_axes axes, T value)
 {
+    kernel_begin();
     u64 first = (u64)block_x() * (THREADS * PER) + thread_x();
     pack all[PER];
     i64 out[PER];

@@ -5,6 +5,7 @@
 // ADAPTIVE: window i of n over a dimension of `size` elements is floor(i * size / n) to
 // ceil((i + 1) * size / n) - 1.
 #include <kiln/window.h>
+KERNEL_OVERLAPS
 
 enum { THREADS = 256 };
 #ifndef T
@@ -74,6 +75,7 @@ kernel block(THREADS) void pool(const T *restrict from, T *restrict to,
 #    endif
                                 struct window w)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x();
     if (at >= w.count)
         return;
@@ -145,6 +147,7 @@ kernel block(THREADS) void pool(const T *restrict from, T *restrict to,
 #    endif
                                 struct window w)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x();
     if (at >= w.count)
         return;

@@ -26,6 +26,7 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 PACK(T, V)
 enum {
     X,
@@ -94,6 +95,7 @@ static void draw_group(const struct draw *d, u64 group, N v[GROUP])
 
 kernel block(THREADS) void random(const T *ALONE from, T *ALONE to, struct nest n, struct draw d)
 {
+    kernel_begin();
     u64 at = LONG ? (u64)block_x() * THREADS + thread_x() : (u64)global_x(), index[8];
     if (at >= n.packs)
         return;

@@ -269,7 +269,8 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, parts},
                                                            .args = args,
                                                            .arg_count = COUNT(args),
-                                                           .stream = job->stream});
+                                                           .stream = job->stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 kiln_status reduce_run(kiln *k, const reduce_job *job, const reduce_plan *plan)

@@ -28,6 +28,7 @@ typedef u32 place;
 #define NEST_RANK RANK
 #include "state.h"
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 
 PACK(T, V)
 
@@ -83,6 +84,7 @@ kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(co
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
                                   real n, real q)
 {
+    kernel_begin();
     u32 kept_lane = COLUMNS ? thread_x() % TOGETHER : thread_x() / LANES;
     u32 lane_of = COLUMNS ? thread_x() / TOGETHER : thread_x() % LANES;
     place result = (place)block_x() * TOGETHER + kept_lane;

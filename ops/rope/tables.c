@@ -16,11 +16,13 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 enum { POSITION, PAIR, COS, SIN, THREADS = 256 };
 
 kernel block(THREADS) void rope_tables(const INDEX *restrict positions, T *restrict cos_to, T *restrict sin_to, struct nest n,
                                        f64 offset, f64 scale, f64 base, f64 dims)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
     if (at >= n.packs)
         return;

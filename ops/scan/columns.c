@@ -1,11 +1,13 @@
 // Running values along an axis across which the elements are contiguous: a thread has V neighbouring columns and walks down
 // a part of them, PER rows at a time. Parts are as in rows.c; `work` is [parts][columns].
 #include "step.h"
+KERNEL_OVERLAPS
 
 enum { THREADS = 256 };
 
 kernel block(THREADS) void scan_columns(const T *ALONE x, OUT *ALONE to, u64 *restrict work, struct nest n, struct row r)
 {
+    kernel_begin();
     u64 column = (u64)block_x() * THREADS + thread_x(), index[8];
     u32 part = PART_OF_BLOCK;
     if (column >= n.packs)

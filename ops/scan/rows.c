@@ -5,6 +5,7 @@
 // A long row is cut into parts. A first launch (TOTALS) leaves the value of each part in `work`, [rows][parts]; the second
 // one (CARRY) begins each part with those of the parts before. The order follows from the launch alone.
 #include "step.h"
+KERNEL_OVERLAPS
 
 tune(LANES, 256, 32);
 enum { THREADS = 256, WARPS = LANES / 32, TOGETHER = THREADS / LANES, TILE = PER * LANES };
@@ -60,6 +61,7 @@ static inline void store(OUT *to, i64 first, u64 pack, const struct row *r, cons
 
 kernel block(THREADS) max_registers(64) void scan_rows(const T *ALONE x, OUT *ALONE to, u64 *restrict work, struct nest n, struct row r)
 {
+    kernel_begin();
     shared acc of_warps[2][PER * WARPS];
     u64 row = LANES == 32 ? (u64)block_x() * TOGETHER + warp() : block_x(), index[8];
     u32 part = PART_OF_BLOCK;

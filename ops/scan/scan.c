@@ -160,10 +160,12 @@ static kiln_status launch(kiln *k, const plan *p, const kiln_scan_desc *d, const
                              kiln_arg_struct(&p->row, sizeof p->row)};
     const uint32_t grid[2] = {(uint32_t)blocks, (uint32_t)p->parts};
     return status ? status
-                  : kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid[0], grid[1]},
-                                                                    .args = args,
-                                                                    .arg_count = COUNT(args),
-                                                                    .stream = d->stream});
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {grid[0], grid[1]},
+                                                    .args = args,
+                                                    .arg_count = COUNT(args),
+                                                    .stream = d->stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }
 
 static kiln_status begin(kiln *k, const char *call, const kiln_scan_desc *d, bool is_backward,

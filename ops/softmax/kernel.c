@@ -6,6 +6,7 @@
 // registers, PER packs each, and read it once. A longer row (PER 0) is read twice: the maximum and
 // the sum are made together, a later maximum scales the sum so far.
 #include <kiln/rows.h>
+KERNEL_OVERLAPS
 
 #ifdef LOG
 #    define IS_LOG 1
@@ -16,6 +17,7 @@
 #ifndef BACKWARD
 kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct nest n)
 {
+    kernel_begin();
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;
@@ -71,6 +73,7 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
 #else
 kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from, T *ALONE r_to, struct nest n)
 {
+    kernel_begin();
     u64 packs = row_packs(&n), index[8];
     if (!row_find(&n, index))
         return;

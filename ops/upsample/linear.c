@@ -12,6 +12,7 @@ tune(LONG, 0, 1);
 #define NEST_RANK RANK
 #define NEST_LONG LONG
 #include <kiln/nest.h>
+KERNEL_OVERLAPS
 enum { READ, WRITTEN, FIRST, THREADS = 256 }; // FIRST: the indices along the axes
 #define N pack_number(T)
 
@@ -37,6 +38,7 @@ static u64 input_of(const struct axis *a, u64 i, f64 *share)
 
 kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, struct nest n, struct axes axes)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
     if (at >= n.packs)
         return;
@@ -68,6 +70,7 @@ kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, stru
 
 kernel block(THREADS) min_blocks(1) void upsample_backward(const T *restrict dout, T *restrict dx, struct nest n, struct axes axes)
 {
+    kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x(), index[8];
     if (at >= n.packs)
         return;
