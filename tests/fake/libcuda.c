@@ -14,6 +14,7 @@
 //     jit           the compiler refuses all code
 //     nolink        the linker refuses, loading the text works
 //     launch=CODE   every launch is refused with that code
+//     waits         a kernel that may overlap with the one before is refused if it never waits for it
 //     fault=N       the N-th launch dies: every later call gives 700
 //     nomap         the GPU maps no host memory
 //     play=ADDRESS  every launch calls the function there, void (const char *kernel, void **params)
@@ -39,6 +40,7 @@ struct cu_module_s {
 struct cu_function_s {
     char name[128];
     int dynamic;
+    bool waits; // for the kernel before it, somewhere
 };
 struct cu_stream_s {
     bool is_capturing;
@@ -475,6 +477,7 @@ static cu_result fake_module_function(cu_function *f, cu_module m, const char *n
     *f = &functions[(unsigned)function_count++ % 4096];
     snprintf((*f)->name, sizeof(*f)->name, "%s", name);
     (*f)->dynamic = 48 << 10;
+    (*f)->waits = strstr(m->text, "griddepcontrol.wait") != NULL;
     return CU_OK;
 }
 static cu_result fake_function_attribute(int *value, int attribute, cu_function f)
@@ -573,8 +576,11 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
 static cu_result fake_launch_ex(const cu_launch_config *c, cu_function f, void **params,
                                 void **extra)
 {
-    for (unsigned i = 0; i < c->attribute_count; i++)
+    for (unsigned i = 0; i < c->attribute_count; i++) {
         note("attribute", f->name, (unsigned)c->attributes[i].id, c->attributes[i].value.cluster.x);
+        if (c->attributes[i].id == CU_LAUNCH_PROGRAMMATIC && !f->waits && setting("waits"))
+            return CU_INVALID_VALUE;
+    }
     return fake_launch(f, c->grid_x, c->grid_y, c->grid_z, c->block_x, c->block_y, c->block_z,
                        c->shared_bytes, c->stream, params, extra);
 }
