@@ -16,11 +16,9 @@ typedef struct channel_header {
     uint32_t dropped;     // lines that found no room
     uint32_t fault_taken; // 0, then 1: a thread records a fault
     uint64_t fault;       // device address of a channel_fault
-    uint64_t calls;       // device address of a mailbox_calls (rt/channel/mailbox_call.h)
-    uint32_t first_call;  // number of the module's first function in mailboxes
-    uint32_t unused;
-    uint64_t tail; // device address of a channel_tail; 0: nobody reads while kernels run
-    uint64_t end;  // where the next line goes, counted since the beginning; atomic adds
+    uint64_t tail;        // device address of a channel_tail; 0: nobody reads while kernels run
+    uint64_t end;         // where the next line goes, counted since the beginning; atomic adds
+    uint64_t calls[9];    // a mailbox_calls (rt/channel/mailbox_call.h)
 } channel_header;
 
 // Lines that are read while kernels run are a ring: `end` and the tail count bytes and never go

@@ -139,7 +139,7 @@ host_rows host_rows_of(const host_shape *s)
     for (uint32_t k = 0; k < s->out_count; k++)
         r.in += host_words(s->out[k].type);
     uint32_t place = r.counted ? 2 : 0;
-    r.out += (r.has_who ? 3 : 0) + place;
+    r.out += place;
     r.in = s->is_posted ? 0 : r.in + 1 + place;
     return r;
 }

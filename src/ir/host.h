@@ -43,12 +43,13 @@ typedef struct host_shape {
 
 // What of a call travels through a mailbox (rt/channel/mailbox_call.h), in words of 32 bits.
 // Request: the operands that are no pointers, numbers of 8 bytes as two words, counted bytes as
-// one; then who calls (thread x | y << 10 | z << 20, block x, block y | z << 16), which services do
-// not ask; then the place of counted bytes. Reply: a status, the results, the place.
+// one; then the place of counted bytes. Reply: a status, the results, the place. Who calls, which
+// services do not ask, is said once for the warp: the leading lane's thread x | y << 10 | z << 20,
+// the block's size x - 1 | (y - 1) << 10, block x, block y | z << 16.
 typedef struct host_rows {
     uint32_t out, in; // words; `in` is 0 when nobody waits
     uint32_t counted; // objects
-    bool has_who;
+    bool has_who;     // in the frame behind the `out` words
 } host_rows;
 // A frame has more room than any call needs. A site has several numbers: MAILBOX_SITE_CALL …
 enum { HOST_FRAME_WORDS = 56, HOST_MOST_COUNTED = 8, HOST_SITE_NUMBERS = 3 };

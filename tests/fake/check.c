@@ -562,8 +562,8 @@ static const char calling[] =
     "host no_wait void tell(i32 x);\n"
     "kernel block(64) void calls(i32 *x) { x[thread_x()] = twice(3); tell(5); }\n"
     "kernel block(64) void quiet(i32 *x) { x[thread_x()] = 2; }\n";
-MAILBOX_CALL(call_twice, 4, 2, false)
-MAILBOX_SEND(call_tell, 4, 0, false)
+MAILBOX_CALL(call_twice, 1, 2, false, MAILBOX_HAS_WHO)
+MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
 
 static int32_t heard, played, wrong_plays, fails_with;
 
@@ -575,7 +575,7 @@ static void play(const char *kernel, void **params)
         return;
     memcpy(&at, params[1], sizeof at); // behind the kernel's own parameters
     memcpy(&header, (const void *)(uintptr_t)at, sizeof header);
-    const mailbox_calls *calls = (const mailbox_calls *)(uintptr_t)header.calls;
+    const mailbox_calls *calls = (const mailbox_calls *)(const void *)header.calls;
     if (fails_with) { // as emitted code does
         channel_fault fault = {.is_set = 1, .thread = {7}, .values = {(uint32_t)fails_with}};
         memcpy((void *)(uintptr_t)header.fault, &fault, sizeof fault);
@@ -583,10 +583,10 @@ static void play(const char *kernel, void **params)
         return;
     }
     uint32_t frame[MAILBOX_ROWS] = {21, 7, 8, 9};
-    call_twice(calls, (uintptr_t)frame, header.first_call, 1);
+    call_twice(calls, (uintptr_t)frame, 0, 1);
     wrong_plays += frame[0] != MAILBOX_OK || frame[1] != 42;
     frame[0] = 5;
-    call_tell(calls, (uintptr_t)frame, header.first_call + MAILBOX_SITE, 2);
+    call_tell(calls, (uintptr_t)frame, MAILBOX_SITE, 2);
     wrong_plays += frame[0] != MAILBOX_OK;
     played++;
 }

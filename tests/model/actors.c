@@ -7,6 +7,7 @@
 
 // These words are addresses alone: what they hold is the checker's.
 static mailbox boxes[MODEL_BOXES];
+static mailbox_rows rows[MODEL_BOXES];
 static uint64_t own[MODEL_BOXES], data[MODEL_BOXES], dead, state;
 
 static bool is_within(const void *address, const void *start, size_t bytes, size_t *word)
@@ -20,10 +21,9 @@ bool model_where(const void *address, uint8_t *box, uint8_t *at)
 {
     enum { ALL = sizeof(mailbox) / sizeof(uint64_t), ROWS = MODEL_ROWS * MODEL_LANES };
     enum {
+        WHO = offsetof(mailbox, who) / sizeof(uint64_t),
         CANCEL = offsetof(mailbox, cancel) / sizeof(uint64_t),
-        DONE = offsetof(mailbox, done) / sizeof(uint64_t),
-        REQUEST = offsetof(mailbox, request) / sizeof(uint64_t),
-        REPLY = offsetof(mailbox, reply) / sizeof(uint64_t)
+        DONE = offsetof(mailbox, done) / sizeof(uint64_t)
     };
     size_t word;
     *box = MODEL_BOXES;
@@ -36,16 +36,20 @@ bool model_where(const void *address, uint8_t *box, uint8_t *at)
         *box = (uint8_t)word;
         return true;
     }
+    if (is_within(address, rows, sizeof rows, &word)) { // requests, then replies
+        *box = (uint8_t)(word / (2 * ROWS));
+        *at = (uint8_t)(AT_REQUEST + word % (2 * ROWS));
+        return true;
+    }
     if (!is_within(address, boxes, sizeof boxes, &word))
         return false;
     *box = (uint8_t)(word / ALL);
     word %= ALL;
-    *at = (uint8_t)(word < 2                                           ? AT_HEADER + word
-                    : word == CANCEL                                   ? AT_CANCEL
-                    : word == DONE                                     ? AT_DONE
-                    : word >= REQUEST && word < (size_t)REQUEST + ROWS ? AT_REQUEST + word - REQUEST
-                    : word >= REPLY                                    ? AT_REPLY + word - REPLY
-                                                                       : AT_WORDS);
+    *at = (uint8_t)(word < 2         ? AT_HEADER + word
+                    : word == WHO    ? AT_WHO
+                    : word == CANCEL ? AT_CANCEL
+                    : word == DONE   ? AT_DONE
+                                     : AT_WORDS);
     return *at != AT_WORDS;
 }
 
@@ -57,7 +61,8 @@ static uint32_t kind_of(void *unused, uint32_t function)
         return 0;
     return MAILBOX_KIND(function, is_whole ? model_now.rows_out : 1,
                         is_whole || !model_now.rows_in ? model_now.rows_in : 1) |
-           (model_now.has_data ? MAILBOX_IS_BULK : 0);
+           (model_now.has_data ? MAILBOX_IS_BULK : 0) |
+           (model_now.has_who && is_whole ? MAILBOX_HAS_WHO : 0);
 }
 
 // Word r of lane l has the value r * 8 + l + 1 on the way out and 100 more on the way back.
@@ -89,16 +94,16 @@ static int32_t call_with_data(const mailbox_place *at, bool is_mine, uint32_t ki
 void model_warp(void *unused)
 {
     (void)unused;
-    mailbox_place at = {boxes, own, &dead, NULL, model_now.boxes, 0, 0, OVER_SILENCE, 0};
+    mailbox_place at = {boxes, rows, own, &dead, NULL, model_now.boxes, 0, 0, OVER_SILENCE, 0};
     at.patience = model_now.has_patience ? OVER_PATIENCE : 0;
     bool is_mine = model_now.mask >> word_lane() & 1;
     for (uint32_t n = 0; n < model_now.calls; n++) {
-        uint32_t out[MODEL_ROWS], in[MODEL_ROWS] = {0};
+        uint32_t out[MODEL_ROWS + MAILBOX_WHO], in[MODEL_ROWS] = {0};
         int32_t status;
         uint32_t kind = kind_of(NULL, model_rows(2, n) == 2 ? 1 : 2);
         model_ask(OP_BEGIN, NULL, 0, 0, 0);
-        for (uint32_t r = 0; r < MODEL_ROWS; r++)
-            out[r] = value_of(r, word_lane());
+        for (uint32_t r = 0; r < MODEL_ROWS + MAILBOX_WHO; r++)
+            out[r] = r < MAILBOX_ROWS_OUT(kind) ? value_of(r, word_lane()) : 77;
         if (model_now.is_any_home && model_now.boxes > 1)
             at.home = (uint32_t)model_ask(OP_CHOOSE, NULL, model_now.boxes, 0, 0);
         if (model_now.is_send)
@@ -124,6 +129,7 @@ static bool serve(void *unused, mailbox_packet *call)
     for (uint32_t l = 0; l < MODEL_LANES; l++)
         for (uint32_t r = 0; call->lanes >> l & 1 && r < MAILBOX_ROWS_OUT(call->kind); r++)
             is_right &= call->words[r][l] == value_of(r, l);
+    is_right &= !(call->kind & MAILBOX_HAS_WHO) || call->who[0] == 77;
     if (model_now.has_data)
         is_right &= model_ask(OP_READ, word, 0, 0, 1) == 7;
     model_ask(OP_SERVE, NULL, is_right, 0, 0);
@@ -139,7 +145,7 @@ void model_host(void *index)
 {
     uint32_t taken[MODEL_BOXES] = {0}, n = model_now.boxes, h = (uint32_t)(uintptr_t)index;
     mailbox_functions functions = {kind_of, serve, NULL};
-    mailbox_host host = {boxes, taken, &state, &state, 0, 0, &functions};
+    mailbox_host host = {boxes, rows, taken, &state, &state, 0, 0, &functions, false};
     mailbox_packet call = {0};
     host.first = h * n / model_now.hosts;
     host.end = (h + 1) * n / model_now.hosts;

@@ -158,7 +158,8 @@ static void tell_word(const model_op *op)
 {
     static const char *const names[AT_WORDS] = {
         [AT_OWN] = "own",       [AT_HEADER] = "header[0]", [AT_HEADER + 1] = "header[1]",
-        [AT_CANCEL] = "cancel", [AT_DONE] = "done",        [AT_DATA] = "data"};
+        [AT_CANCEL] = "cancel", [AT_DONE] = "done",        [AT_DATA] = "data",
+        [AT_WHO] = "who"};
     if (op->box == MODEL_BOXES)
         printf(" %s", op->at == AT_DEAD ? "dead" : "state");
     else if (op->at >= AT_REQUEST && op->at < AT_DATA)

@@ -10,6 +10,7 @@ enum { BOXES = 3, N = 700, LINES = 192, BLOCKS = 5 };
 
 typedef struct service {
     mailbox *boxes;
+    mailbox_rows *rows;
     uint64_t state, beat[8], *arena;
     uint32_t taken[BOXES];
     uint32_t looked_up[N], told[LINES], turned, wrong; // by the host's thread alone
@@ -56,7 +57,8 @@ static void *host_main(void *user)
     static mailbox_packet call;
     service *s = user;
     mailbox_functions functions = {kind_of, serve, s};
-    mailbox_host host = {s->boxes, s->taken, &s->state, s->beat, 0, BOXES, &functions};
+    mailbox_host host = {s->boxes, s->rows, s->taken,   &s->state, s->beat,
+                         0,        BOXES,   &functions, false};
     mailbox_host_start(&host);
     mailbox_run(&host, &call);
     return NULL;
@@ -80,15 +82,18 @@ int main(int argc, char **argv)
     kiln *k = api_open(argc > 1 ? argv[1] : "interp");
     service *s = calloc(1, sizeof *s);
     mailbox *boxes = aligned_alloc(4096, (BOXES * sizeof *boxes + 4095) / 4096 * 4096);
+    mailbox_rows *rows = aligned_alloc(4096, (BOXES * sizeof *rows + 4095) / 4096 * 4096);
     uint64_t *arena = aligned_alloc(4096, 4096), zero[BOXES + 1] = {0}, sum[32 * BLOCKS];
     uint32_t keys[N], found[N];
     int32_t status[N];
     pthread_t thread;
-    if (!s || !boxes || !arena)
+    if (!s || !boxes || !rows || !arena)
         return 1;
     memset(boxes, 0, BOXES * sizeof *boxes);
+    memset(rows, 0, BOXES * sizeof *rows);
     memset(arena, 0, 4096);
     s->boxes = boxes;
+    s->rows = rows;
     s->arena = arena;
     for (uint32_t i = 0; i < N; i++)
         keys[i] = i * 2654435761u >> 7;
@@ -100,6 +105,7 @@ int main(int argc, char **argv)
     CHECK(!kiln_compile(k, &desc, &m));
     kiln_buffer *own, *key_buffer, *found_buffer, *status_buffer, *sum_buffer;
     kiln_buffer *box_buffer = wrapped(k, boxes, KILN_VOID, sizeof *boxes, BOXES);
+    kiln_buffer *row_buffer = wrapped(k, rows, KILN_VOID, sizeof *rows, BOXES);
     kiln_buffer *arena_buffer = wrapped(k, arena, KILN_U64, 0, 512);
     kiln_buffer *beat_buffer = wrapped(k, s->beat, KILN_U64, 0, 1);
     CHECK(!kiln_buffer_new(k, KILN_U64, BOXES + 1, &own));
@@ -111,11 +117,11 @@ int main(int argc, char **argv)
     if (api_failed || pthread_create(&thread, NULL, host_main, s))
         return 1;
 
-    kiln_arg args[8] = {kiln_arg_buffer(box_buffer),    kiln_arg_buffer(own),
-                        kiln_arg_buffer(beat_buffer),   kiln_arg_i64(KILN_U32, BOXES),
-                        kiln_arg_buffer(key_buffer),    kiln_arg_buffer(found_buffer),
-                        kiln_arg_buffer(status_buffer), kiln_arg_i64(KILN_U32, N)};
-    CHECK(!api_launch(api_kernel(m, "look_up"), (N + 127) / 128, 0, args, 8));
+    kiln_arg args[9] = {
+        kiln_arg_buffer(box_buffer),   kiln_arg_buffer(row_buffer),    kiln_arg_buffer(own),
+        kiln_arg_buffer(beat_buffer),  kiln_arg_i64(KILN_U32, BOXES),  kiln_arg_buffer(key_buffer),
+        kiln_arg_buffer(found_buffer), kiln_arg_buffer(status_buffer), kiln_arg_i64(KILN_U32, N)};
+    CHECK(!api_launch(api_kernel(m, "look_up"), (N + 127) / 128, 0, args, 9));
     CHECK(!kiln_sync(k) && !kiln_read(found_buffer, 0, found, N));
     CHECK(!kiln_read(status_buffer, 0, status, N));
     uint32_t wrong = 0;
@@ -123,11 +129,11 @@ int main(int argc, char **argv)
         wrong += status[i] != 0 || found[i] != (keys[i] & 1 ? keys[i] * 3 + i : 0);
     CHECK(wrong == 0);
 
-    args[4] = kiln_arg_buffer(status_buffer);
-    CHECK(!api_launch(api_kernel(m, "log_all"), LINES / 64, 0, args, 5));
-    args[4] = kiln_arg_buffer(arena_buffer);
-    args[5] = kiln_arg_buffer(sum_buffer);
-    CHECK(!api_launch(api_kernel(m, "transform"), BLOCKS, 0, args, 6));
+    args[5] = kiln_arg_buffer(status_buffer);
+    CHECK(!api_launch(api_kernel(m, "log_all"), LINES / 64, 0, args, 6));
+    args[5] = kiln_arg_buffer(arena_buffer);
+    args[6] = kiln_arg_buffer(sum_buffer);
+    CHECK(!api_launch(api_kernel(m, "transform"), BLOCKS, 0, args, 7));
     CHECK(!kiln_sync(k) && !kiln_read(sum_buffer, 0, sum, 32 * BLOCKS));
     for (uint64_t i = 0; i < 32 * BLOCKS; i++)
         wrong += sum[i] != ~i;
@@ -144,6 +150,7 @@ int main(int argc, char **argv)
     kiln_close(k);
     free(s);
     free(boxes);
+    free(rows);
     free(arena);
     return api_done("model-live");
 }

@@ -298,6 +298,8 @@ static int served(world *w, actor *who, bool is_right)
         for (uint32_t r = 0; model_now.mask >> l & 1 && r < rows; r++)
             is_whole &= who->tags[AT_REQUEST + r * MODEL_LANES + l] == tag;
     is_whole &= !model_now.has_data || who->tags[AT_DATA] == tag;
+    bool has_who = model_now.has_who && model_rows(2, (tag - 1u) % MODEL_CALLS) == 2;
+    is_whole &= !has_who || who->tags[AT_WHO] == tag;
     if (!is_whole)
         return FOUND_TORN;
     if (!is_right)

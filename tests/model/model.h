@@ -14,7 +14,8 @@ enum { MODEL_BOXES = 4, MODEL_ROWS = 2, MODEL_LANES = 2, MODEL_WARPS = 4, MODEL_
 enum {
     AT_OWN,
     AT_HEADER,
-    AT_CANCEL = AT_HEADER + 2,
+    AT_WHO = AT_HEADER + 2,
+    AT_CANCEL,
     AT_DONE,
     AT_REQUEST,
     AT_REPLY = AT_REQUEST + MODEL_ROWS * MODEL_LANES,
@@ -51,6 +52,7 @@ typedef struct scenario {
     uint32_t last; // the number after which numbers begin again
     bool is_send;  // nobody waits
     bool has_data; // beside the rows
+    bool has_who;  // in the header
     bool has_patience, may_close, may_die;
     uint32_t phase;   // only every third call, from this one on, has all rows; 3: all have
     uint32_t start;   // the number of the last call before this

@@ -9,6 +9,7 @@
 
 #define MAILBOX_ROWS       MODEL_ROWS
 #define MAILBOX_LANES      MODEL_LANES
+#define MAILBOX_WHO        1
 #define MAILBOX_LAST       (model_now.last)
 #define MAILBOX_FIRST_POLL 0
 #define MAILBOX_NAP        0
@@ -36,5 +37,7 @@
 // After a round the call is over: what is left of it must not make equal states different.
 #define word_count(beat)       ((void)(beat), (void)memset(call, 0, sizeof *call))
 #define word_idle(rounds)      ((void)(rounds))
+#define word_expect(p)         ((void)(p))
+#define word_hint(p)           ((void)(p), UINT64_C(0))
 
 #endif

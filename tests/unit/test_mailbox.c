@@ -19,6 +19,7 @@ enum { ADD = 1, TELL, TURN, NOTHING }; // functions
 
 typedef struct world {
     mailbox *boxes;
+    mailbox_rows *rows;
     uint64_t own[BOXES], dead, state, beats[HOSTS];
     uint32_t taken[BOXES], data[BOXES][DATA_WORDS];
     uint32_t served[WARPS * MOST_CALLS]; // how often, by the id of the call; atomic
@@ -118,7 +119,8 @@ static void *lane_main(void *user)
     my_warp = a->warp;
     my_lane = a->lane;
     for (uint32_t n = 0; n < w->calls; n++) {
-        mailbox_place at = {w->boxes, w->own, &w->dead, w->beats, BOXES, 0, 0, w->silence, 0};
+        mailbox_place at = {w->boxes, w->rows, w->own, &w->dead,   w->beats,
+                            BOXES,    0,       0,      w->silence, 0};
         uint32_t id = a->index * MOST_CALLS + n, in[2] = {0, 0};
         uint32_t mask = draw(&random) | 1u << draw(&random) % my_warp->count;
         uint32_t function = ADD + draw(&random) % 3;
@@ -155,12 +157,14 @@ static void *host_main(void *user)
     mailbox_functions functions = {kind_of, serve, a->w};
     mailbox_packet *call = calloc(1, sizeof *call);
     mailbox_host host = {a->w->boxes,
+                         a->w->rows,
                          a->w->taken,
                          &a->w->state,
                          &a->w->beats[a->index],
                          a->index * BOXES / HOSTS,
                          (a->index + 1) * BOXES / HOSTS,
-                         &functions};
+                         &functions,
+                         false};
     if (!call)
         return NULL;
     mailbox_host_start(&host);
@@ -180,7 +184,8 @@ static world *world_new(uint32_t calls)
     world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->boxes = calloc(BOXES, sizeof *w->boxes);
-    assert_non_null(w->boxes);
+    w->rows = calloc(BOXES, sizeof *w->rows);
+    assert_true(w->boxes && w->rows);
     w->calls = calls;
     w->silence = UINT64_C(600000000000);
     for (uint32_t b = 0; b < BOXES; b++) // near the end of the numbers, too
@@ -190,6 +195,7 @@ static world *world_new(uint32_t calls)
 static void world_free(world *w)
 {
     free(w->boxes);
+    free(w->rows);
     free(w);
 }
 
@@ -356,19 +362,21 @@ TEST(mailboxes_are_checked_by_the_host)
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         world *w = world_new(1);
         mailbox *box = &w->boxes[0];
+        mailbox_rows *of = &w->rows[0];
         mailbox_functions functions = {kind_of, serve, w};
-        mailbox_host host = {w->boxes, w->taken, &w->state, NULL, 0, BOXES, &functions};
+        mailbox_host host = {w->boxes, w->rows, w->taken,   &w->state, NULL,
+                             0,        BOXES,   &functions, false};
         for (uint32_t r = 0; r < 3; r++)
-            box->request[r][3] = mailbox_word(NUMBER, r ? mixed(1, 3, r) : 1);
-        box->reply[0][3] = mailbox_word(0, UNTOUCHED);
+            of->request[r][3] = mailbox_word(NUMBER, r ? mixed(1, 3, r) : 1);
+        of->reply[0][3] = mailbox_word(0, UNTOUCHED);
         memcpy(box->header, rows[n].header, sizeof box->header);
         mailbox_host_start(&host);
         bool is_found = mailbox_round(&host, call) == 1;
         bool is_again = mailbox_round(&host, call) != 0;
         if (is_found != rows[n].is_found || is_again || w->wrong ||
-            mailbox_bits(box->reply[0][3]) != rows[n].status || (is_found && box->done != NUMBER))
+            mailbox_bits(of->reply[0][3]) != rows[n].status || (is_found && box->done != NUMBER))
             fail_msg("%s: found %d, again %d, status %u", rows[n].what, is_found, is_again,
-                     mailbox_bits(box->reply[0][3]));
+                     mailbox_bits(of->reply[0][3]));
         world_free(w);
     }
     free(call);
@@ -394,26 +402,27 @@ TEST(mailboxes_are_answered_by_any_thread)
     world *w = world_new(1);
     mailbox_packet *call = calloc(2, sizeof *call);
     assert_non_null(call);
+    mailbox_rows *rows = &w->rows[1];
     mailbox *box = &w->boxes[1]; // its next number is the last but four
     mailbox_functions functions = {kind_of, put_off, &call[1]};
-    mailbox_host host = {w->boxes, w->taken, &w->state, NULL, 0, BOXES, &functions};
+    mailbox_host host = {w->boxes, w->rows, w->taken, &w->state, NULL, 0, BOXES, &functions, false};
     mailbox_host_start(&host);
     uint32_t number = mailbox_after((uint32_t)w->own[1]);
     for (uint32_t r = 0; r < 3; r++)
-        box->request[r][31] = mailbox_word(number, r);
+        rows->request[r][31] = mailbox_word(number, r);
     box->header[0] = mailbox_word(number, UINT32_C(1) << 31);
     box->header[1] = mailbox_word(number, kind_of(NULL, ADD));
     assert_int_equal(mailbox_round(&host, &call[0]), 1);
     assert_int_equal(mailbox_round(&host, &call[0]), 0); // not twice
-    assert_int_equal(box->reply[0][31], 0);
+    assert_int_equal(rows->reply[0][31], 0);
     assert_true(box->done != number);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, answer_main, &call[1]), 0);
     pthread_join(thread, NULL);
-    assert_true(box->done == number && mailbox_number(box->reply[0][31]) == number);
-    assert_int_equal(mailbox_bits(box->reply[0][31]), MAILBOX_OTHER);
-    assert_int_equal(mailbox_bits(box->reply[1][31]), 31);
-    assert_int_equal(box->reply[0][30], 0);
+    assert_true(box->done == number && mailbox_number(rows->reply[0][31]) == number);
+    assert_int_equal(mailbox_bits(rows->reply[0][31]), MAILBOX_OTHER);
+    assert_int_equal(mailbox_bits(rows->reply[1][31]), 31);
+    assert_int_equal(rows->reply[0][30], 0);
     free(call);
     world_free(w);
 }

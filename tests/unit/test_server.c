@@ -22,11 +22,11 @@ static const char source[] =
     "}\n";
 
 // As ptx_library writes them: words out, words in, who calls, counted objects.
-MAILBOX_CALL(call_twice, 4, 2, false)
-MAILBOX_CALL(call_once, 5, 3, true)
-MAILBOX_SEND(call_tell, 4, 0, false)
-MAILBOX_CARRY(call_turn, 11, 5, false, 2)
-MAILBOX_CALL(call_hold, 3, 1, false)
+MAILBOX_CALL(call_twice, 1, 2, false, MAILBOX_HAS_WHO)
+MAILBOX_CALL(call_once, 2, 3, true, MAILBOX_HAS_WHO)
+MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
+MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
+MAILBOX_CALL(call_hold, 0, 1, false, MAILBOX_HAS_WHO)
 
 enum { BOXES = 4, WARPS = 3, MOST = 20000 };
 
@@ -90,8 +90,8 @@ static uint32_t site_of(const stage *t, const char *name)
 {
     for (uint32_t n = 0; n < t->m->site_count; n++)
         if (t->m->sites[n].op == IR_HOST && !strncmp(t->m->sites[n].text.at, name, strlen(name)))
-            return t->first + n * MAILBOX_SITE;
-    return 0;
+            return n * MAILBOX_SITE;
+    return UINT16_MAX;
 }
 
 static stage *stage_new(void)
@@ -116,11 +116,13 @@ static stage *stage_new(void)
     assert_int_equal(kiln_module_kernel(t->m, "all", &kernel), 0);
     assert_int_equal(host_check(kernel), 0);
     server_place place = {.boxes = calloc(BOXES, sizeof(mailbox)),
+                          .rows = calloc(BOXES, sizeof(mailbox_rows)),
                           .data = calloc(BOXES, MAILBOX_DATA),
                           .beat = t->beat,
                           .count = BOXES};
-    assert_true(place.boxes && place.data);
+    assert_true(place.boxes && place.rows && place.data);
     t->calls = (mailbox_calls){.boxes = place.boxes,
+                               .rows = place.rows,
                                .own = t->own,
                                .dead = &t->own[BOXES],
                                .beat = t->beat,
@@ -131,6 +133,7 @@ static stage *stage_new(void)
     assert_non_null(t->s);
     t->first = server_add(t->s, t->m);
     assert_int_equal(t->first, 1);
+    t->calls.first = t->first;
     return t;
 }
 
@@ -139,6 +142,7 @@ static void stage_free(stage *t)
     server_remove(t->s, t->m);
     server_free(t->s);
     free(t->calls.boxes);
+    free(t->calls.rows);
     free(t->calls.data);
     kiln_close(t->k);
     free(t);
@@ -162,8 +166,8 @@ static void bytes_once(stage *t, uint32_t home, uint32_t n, uint32_t m)
         sum += more[k] = (uint8_t)(k * 3 + my_lane);
     f.counted[0] = (mailbox_counted){(uintptr_t)bytes, n, 1};
     f.counted[1] = (mailbox_counted){(uintptr_t)more, m, 0};
-    // operands: bytes of the first, n, bytes of the second, m; then who calls
-    uint32_t words[] = {n, n, 0, m, m, 0, my_lane, 0, 0};
+    // operands: bytes of the first, n, bytes of the second, m; two that are filled; who calls
+    uint32_t words[] = {n, n, 0, m, m, 0, 0, 0, my_lane, 31, 0, 0};
     memcpy(f.words, words, sizeof words);
     call_turn(&t->calls, (uintptr_t)&f, site_of(t, "turn"), home);
     is_right = is_right && f.words[0] == MAILBOX_OK && f.words[1] == sum && f.words[2] == 0;
@@ -194,9 +198,10 @@ static void play_all(player *p)
 {
     stage *t = p->t;
     for (uint32_t n = 0; n < t->rounds; n++) {
-        frame f = {{n * 8 + p->lane, p->lane | 5 << 10, 3, 4}, {{0}}};
+        // thread x = 30 … of rows of 32: the third lane is the first of the next row
+        frame f = {{n * 8 + p->lane, 30 | 5 << 10, 31 | 7 << 10, 3, 4}, {{0}}};
         call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), p->warp);
-        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * (n * 8 + p->lane) + 5);
+        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * (n * 8 + p->lane) + 5 + p->lane / 2);
         f = (frame){{p->lane + 10, 7}, {{0}}};
         call_once(&t->calls, (uintptr_t)&f, site_of(t, "once"), p->warp);
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 11 && f.words[2] == 7);

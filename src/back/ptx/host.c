@@ -8,26 +8,30 @@
 #include "base/knobs.h"
 
 // --- the library
-// "kiln_host_call_3_2_lane_0": how, words out and in, who calls, counted objects.
+// "kiln_host_call_3_2_lane_0": how, words out and in, lane, warp or those without the words that
+// say who calls, counted objects.
 static const char *function_of(arena *a, const host_shape *s)
 {
     host_rows r = host_rows_of(s);
-    return str_format(a, "kiln_host_%s_%u_%u_%s_%u",
-                      r.counted      ? "carry"
-                      : s->is_posted ? "send"
-                                     : "call",
-                      r.out, r.in, s->is_warp ? "warp" : "lane", r.counted);
+    return str_format(
+        a, "kiln_host_%s_%u_%u_%s_%u",
+        r.counted      ? "carry"
+        : s->is_posted ? "send"
+                       : "call",
+        r.out, r.in, str_format(a, "%s%s", s->is_warp ? "warp" : "lane", r.has_who ? "" : "_quiet"),
+        r.counted);
 }
 
 static const char *use_of(arena *a, const host_shape *s)
 {
     host_rows r = host_rows_of(s);
-    const char *name = function_of(a, s), *who = s->is_warp ? "true" : "false";
+    const char *name = function_of(a, s), *is_warp = s->is_warp ? "true" : "false",
+               *who = r.has_who ? "MAILBOX_HAS_WHO" : "0";
     if (r.counted)
-        return str_format(a, "MAILBOX_CARRY(%s, %u, %u, %s, %u)\n", name, r.out, r.in, who,
-                          r.counted);
-    return str_format(a, "MAILBOX_%s(%s, %u, %u, %s)\n", s->is_posted ? "SEND" : "CALL", name,
-                      r.out, r.in, who);
+        return str_format(a, "MAILBOX_CARRY(%s, %u, %u, %s, %s, %u)\n", name, r.out, r.in, is_warp,
+                          who, r.counted);
+    return str_format(a, "MAILBOX_%s(%s, %u, %u, %s, %s)\n", s->is_posted ? "SEND" : "CALL", name,
+                      r.out, r.in, is_warp, who);
 }
 
 // The headers one after the other: what they include of each other is left out.
@@ -161,8 +165,12 @@ static void store_who(ptx *p, const char *frame, uint32_t word)
     const char *thread = joined(p, special(p, "%tid.x"), special(p, "%tid.y"), 10);
     thread = joined(p, thread, special(p, "%tid.z"), 20);
     ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, thread);
-    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 4, special(p, "%ctaid.x"));
-    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 8,
+    const char *size[2] = {ptx_temp(p, RC_R), ptx_temp(p, RC_R)};
+    ptx_line(p, "add.u32 %s, %s, -1", size[0], special(p, "%ntid.x"));
+    ptx_line(p, "add.u32 %s, %s, -1", size[1], special(p, "%ntid.y"));
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 4, joined(p, size[0], size[1], 10));
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 8, special(p, "%ctaid.x"));
+    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 12,
              joined(p, special(p, "%ctaid.y"), special(p, "%ctaid.z"), 16));
 }
 
@@ -191,17 +199,12 @@ static void call_library(ptx *p, const char *function, const char *const values[
 static void call_host(ptx *p, const host_shape *s, const char *frame, uint32_t site)
 {
     const char *channel = ptx_load_channel(p), *calls = ptx_temp(p, RC_RD),
-               *global = ptx_temp(p, RC_RD), *first = ptx_temp(p, RC_R), *own = ptx_temp(p, RC_R),
-               *generic = ptx_temp(p, RC_RD);
-    ptx_line(p, "ld.global.b64 %s, [%s+%u]", calls, channel,
-             (uint32_t)offsetof(channel_header, calls));
-    ptx_line(p, "cvta.to.global.u64 %s, %s", global, calls);
-    ptx_line(p, "ld.global.b32 %s, [%s+%u]", first, channel,
-             (uint32_t)offsetof(channel_header, first_call));
-    ptx_line(p, "add.u32 %s, %s, %u", own, first, HOST_SITE_NUMBERS * site);
+               *number = ptx_temp(p, RC_R), *generic = ptx_temp(p, RC_RD);
+    ptx_line(p, "add.u64 %s, %s, %u", calls, channel, (uint32_t)offsetof(channel_header, calls));
+    ptx_line(p, "mov.b32 %s, %u", number, HOST_SITE_NUMBERS * site);
     ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
     call_library(p, function_of(p->scratch, s),
-                 (const char *const[]){global, generic, own, home_of(p)});
+                 (const char *const[]){calls, generic, number, home_of(p)});
 }
 
 bool ptx_prints_live(const ptx *p)
@@ -246,8 +249,9 @@ void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
         else if (k == param->first)
             store_counted(p, frame, word++, row++, i, param);
     }
-    if (host_rows_of(&s).has_who)
-        store_who(p, frame, word);
+    host_rows rows = host_rows_of(&s);
+    if (rows.has_who)
+        store_who(p, frame, rows.out);
     call_host(p, &s, frame, site);
     const char *status = ptx_temp(p, RC_R), *is_fine = ptx_temp(p, RC_PRED),
                *wide = ptx_temp(p, RC_RD);

@@ -18,7 +18,7 @@ enum {
 struct cuda_calls {
     server *s;
     uint8_t *memory; // mapped: the beat, mailboxes, data
-    cu_ptr at;       // of a mailbox_calls; `own` and `dead` follow
+    cu_ptr own;      // [capacity], then `dead`
     mailbox_calls header;
     uint32_t capacity;
 };
@@ -35,7 +35,16 @@ static void *at(cu_ptr address)
     return (void *)(uintptr_t)address;
 }
 
-// The header as the GPU reads it; addresses are the GPU's.
+static size_t rows_at(const cuda_calls *c)
+{
+    return BEAT_BYTES + c->capacity * sizeof(mailbox);
+}
+static size_t data_at(const cuda_calls *c)
+{
+    return rows_at(c) + c->capacity * sizeof(mailbox_rows);
+}
+
+// What modules are told; addresses are the GPU's.
 static cu_result fill(cuda_device *d, cuda_calls *c)
 {
     cu_ptr mapped = 0;
@@ -44,26 +53,26 @@ static cu_result fill(cuda_device *d, cuda_calls *c)
     uint64_t *zero = r ? NULL : calloc(words, sizeof *zero);
     if (r || !zero)
         return r ? r : CU_OUT_OF_MEMORY;
-    cu_ptr own = c->at + sizeof(mailbox_calls);
     enum { FAST = 2000000000 }; // what a driver says may be another clock than the one that counts
     uint64_t hertz = (uint64_t)d->facts.clock_khz * 1000;
     c->header = (mailbox_calls){.beat = at(mapped),
                                 .boxes = at(mapped + BEAT_BYTES),
-                                .data = at(mapped + BEAT_BYTES + c->capacity * sizeof(mailbox)),
-                                .own = at(own),
-                                .dead = at(own + c->capacity * sizeof(uint64_t)),
+                                .rows = at(mapped + rows_at(c)),
+                                .data = at(mapped + data_at(c)),
+                                .own = at(c->own),
+                                .dead = at(c->own + c->capacity * sizeof(uint64_t)),
                                 .silence = (hertz > FAST ? hertz : FAST) * SILENCE_SECONDS,
                                 .count = 1};
-    r = copy_in(d, own, zero, words * sizeof *zero);
+    r = copy_in(d, c->own, zero, words * sizeof *zero);
     free(zero);
-    return r ? r : copy_in(d, c->at, &c->header, sizeof c->header);
+    return r;
 }
 
 static void close_parts(cuda_device *d, cuda_calls *c)
 {
     server_free(c->s);
-    if (c->at)
-        d->cu->free(c->at);
+    if (c->own)
+        d->cu->free(c->own);
     if (c->memory)
         d->cu->host_free(c->memory);
     free(c);
@@ -88,13 +97,13 @@ static kiln_status open_calls(kiln *k)
         return error_no_memory(k, "calls of the host");
     uint32_t wanted = d->facts.multiprocessors * BOXES_OF_MULTIPROCESSOR;
     c->capacity = !wanted ? BOXES_OF_MULTIPROCESSOR : wanted < MOST_BOXES ? wanted : MOST_BOXES;
-    size_t bytes = BEAT_BYTES + c->capacity * (sizeof(mailbox) + MAILBOX_DATA);
+    size_t bytes = data_at(c) + (size_t)c->capacity * MAILBOX_DATA;
     void *memory = NULL;
     cu_result r = d->cu->host_alloc(&memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED);
     c->memory = memory;
     if (!r) {
         memset(memory, 0, bytes);
-        r = d->cu->alloc(&c->at, sizeof(mailbox_calls) + (c->capacity + 1) * sizeof(uint64_t));
+        r = d->cu->alloc(&c->own, (c->capacity + 1) * sizeof(uint64_t));
     }
     if (!r)
         r = fill(d, c);
@@ -102,10 +111,10 @@ static kiln_status open_calls(kiln *k)
         close_parts(d, c);
         return cuda_fail(k, r, doing);
     }
-    server_place place = {
-        (mailbox *)(void *)(c->memory + BEAT_BYTES),
-        (uint64_t *)(void *)(c->memory + BEAT_BYTES + c->capacity * sizeof(mailbox)),
-        (uint64_t *)(void *)c->memory, c->capacity};
+    server_place place = {(mailbox *)(void *)(c->memory + BEAT_BYTES),
+                          (mailbox_rows *)(void *)(c->memory + rows_at(c)),
+                          (uint64_t *)(void *)(c->memory + data_at(c)),
+                          (uint64_t *)(void *)c->memory, c->capacity};
     c->s = server_new(k, &place);
     if (!c->s) {
         close_parts(d, c);
@@ -115,7 +124,15 @@ static kiln_status open_calls(kiln *k)
     return KILN_OK;
 }
 
-// The GPU's copy of a module's channel learns where the mailboxes are.
+// A module's channel on the GPU learns where the mailboxes are.
+static cu_result tell_module(cuda_device *d, cuda_channel *channel)
+{
+    mailbox_calls calls = d->calls->header;
+    _Static_assert(sizeof calls == sizeof((channel_header *)0)->calls, "back/channel.h");
+    calls.first = channel->first_call;
+    return copy_in(d, channel->header + offsetof(channel_header, calls), &calls, sizeof calls);
+}
+
 static kiln_status attach(kiln_module *m)
 {
     cuda_device *d = cuda_of(m->k);
@@ -124,15 +141,8 @@ static kiln_status attach(kiln_module *m)
     if (!first)
         return error_set(m->k, KILN_E_LAUNCH, K6047,
                          "the modules of this context have too many calls of host functions");
-    struct {
-        uint64_t calls;
-        uint32_t first_call, unused;
-    } fields = {d->calls->at, first, 0};
-    _Static_assert(sizeof fields ==
-                       offsetof(channel_header, tail) - offsetof(channel_header, calls),
-                   "these fields of the header");
-    cu_result r =
-        copy_in(d, channel->header + offsetof(channel_header, calls), &fields, sizeof fields);
+    channel->first_call = first;
+    cu_result r = tell_module(d, channel);
     if (r) {
         server_remove(d->calls->s, m);
         return cuda_fail(m->k, r, "preparing calls of the host");
@@ -158,7 +168,12 @@ static kiln_status grow(kiln *k, const rt_launch *l)
     if (boxes <= c->header.count)
         return KILN_OK;
     c->header.count = boxes;
-    cu_result r = copy_in(d, c->at, &c->header, sizeof c->header);
+    cu_result r = CU_OK;
+    for (kiln_module *m = k->modules; m && !r; m = m->next) {
+        cuda_channel *channel = cuda_module_of(m)->channel;
+        if (channel && channel->has_calls)
+            r = tell_module(d, channel);
+    }
     return r ? cuda_fail(k, r, "preparing calls of the host") : KILN_OK;
 }
 
@@ -194,8 +209,7 @@ void cuda_calls_revive(cuda_device *d)
     uint64_t zero = 0;
     cuda_calls *c = d->calls;
     if (c)
-        (void)copy_in(d, c->at + sizeof(mailbox_calls) + c->capacity * sizeof zero, &zero,
-                      sizeof zero);
+        (void)copy_in(d, c->own + c->capacity * sizeof zero, &zero, sizeof zero);
 }
 
 void cuda_calls_forget(kiln_module *m)

@@ -69,6 +69,7 @@ typedef struct cuda_channel {
     volatile channel_fault *fault; // mapped, right after the ring
     bool is_dirty;                 // launched since the last drain
     bool has_calls;                // the header says where mailboxes are
+    uint32_t first_call;           // number of the module's first function in them
     kiln_module *module;           // what follows is of a channel that is read while kernels run
     channel_tail *tail;            // mapped; NULL: it is read when they have ended
     uint64_t read;                 // bytes of lines, since the beginning

@@ -115,6 +115,8 @@ kiln_status ocl_launch(kiln_kernel *kernel, const rt_launch *l)
 }
 
 // --- the channel
+enum { HEADER_BYTES = offsetof(channel_header, calls) }; // calls of the host are not for OpenCL
+_Static_assert((int)HEADER_BYTES <= (int)OCL_CHANNEL_HEAD, "the lines begin behind it");
 static const size_t channel_bytes = OCL_CHANNEL_HEAD + OCL_RING_BYTES + sizeof(channel_fault);
 
 kiln_status ocl_channel_open(kiln_module *m)
@@ -123,7 +125,7 @@ kiln_status ocl_channel_open(kiln_module *m)
     ocl_channel *c = &ocl_module_of(m)->channel;
     uint8_t head[OCL_CHANNEL_HEAD + 1] = {0};
     channel_header header = {.capacity = OCL_RING_BYTES};
-    memcpy(head, &header, sizeof header);
+    memcpy(head, &header, HEADER_BYTES);
     c->memory = d->cl->svm_alloc(d->context, OCL_READ_WRITE, channel_bytes, 0);
     if (!c->memory)
         return error_no_memory(m->k, "what kernels print");
@@ -151,7 +153,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
     channel_fault fault = {0};
     kiln_status status = KILN_OK;
     c->is_dirty = false;
-    ocl_result r = d->cl->svm_copy(d->main, 1, &header, c->memory, sizeof header, 0, NULL, NULL);
+    ocl_result r = d->cl->svm_copy(d->main, 1, &header, c->memory, HEADER_BYTES, 0, NULL, NULL);
     size_t used = header.position < OCL_RING_BYTES ? header.position : OCL_RING_BYTES;
     uint8_t *lines = r || !used ? NULL : malloc(used);
     if (lines)
@@ -173,7 +175,7 @@ static kiln_status drain(kiln_module *m, bool *is_reported)
     if (!r && used) // a line that was cut off must not be read again
         r = d->cl->svm_fill(d->main, c->memory + OCL_CHANNEL_HEAD, &zero, 1, used, 0, NULL, NULL);
     if (!r)
-        r = d->cl->svm_copy(d->main, 1, c->memory, &header, sizeof header, 0, NULL, NULL);
+        r = d->cl->svm_copy(d->main, 1, c->memory, &header, HEADER_BYTES, 0, NULL, NULL);
     return r ? ocl_fail(m->k, r, "reading what kernels printed") : status;
 }
 

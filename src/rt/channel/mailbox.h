@@ -3,8 +3,9 @@
 // mailbox_host.c; docs/hostcalls.md explains the protocol and its proof.
 //
 // A mailbox is a header, rows of request words and rows of reply words in host memory that the GPU
-// maps, and a word `own` in the GPU's memory. A shared word has one writer, and no word that both
-// sides see is exchanged. Every word is {number of the call, 32 bits}: it proves by itself to which
+// maps, and a word `own` in the GPU's memory. Headers lie close together, since the host looks at
+// all of them again and again. A shared word has one writer, and no word that both sides see is
+// exchanged. Every word is {number of the call, 32 bits}: it proves by itself to which
 // call it belongs, so words may arrive in any order, and a call needs no fence. A row holds the
 // same word of all 32 lanes: one access of the warp is 256 bytes.
 //
@@ -22,6 +23,7 @@
 #ifndef MAILBOX_ROWS
 #    define MAILBOX_ROWS       56 // 128 bytes in the smallest numbers, and what goes with them
 #    define MAILBOX_LANES      32
+#    define MAILBOX_WHO        4                // words that say who calls
 #    define MAILBOX_LAST       (UINT32_MAX - 1) // the number after it is 1
 // how long a caller waits, in cycles of the GPU
 #    define MAILBOX_FIRST_POLL 6000 // most before the first poll
@@ -47,18 +49,23 @@ enum {
 #define MAILBOX_ROWS_OUT(bits) ((bits) >> 16 & 63)
 #define MAILBOX_ROWS_IN(bits)  ((bits) >> 22 & 63)
 #define MAILBOX_IS_BULK        (UINT32_C(1) << 28) // data beside the rows: fences are needed
+#define MAILBOX_HAS_WHO        (UINT32_C(1) << 29) // the header says who calls
 #define MAILBOX_KIND(function, rows_out, rows_in)                                                  \
     ((uint32_t)(function) | (uint32_t)(rows_out) << 16 | (uint32_t)(rows_in) << 22)
 
-typedef struct mailbox { // host memory, mapped
-    uint64_t header[2];  // GPU: {s, lanes}, {s, kind}
-    uint64_t cancel;     // GPU: s, when the caller has left
-    uint64_t unused[5];
+typedef struct mailbox {       // host memory, mapped: the header
+    uint64_t header[2];        // GPU: {s, lanes}, {s, kind}
+    uint64_t who[MAILBOX_WHO]; // GPU
+    uint64_t cancel;           // GPU: s, when the caller has left
+    uint64_t unused[5 - MAILBOX_WHO];
     uint64_t done; // host: s, when it will not write to s any more; on a line of its own
     uint64_t unused_too[7];
+} mailbox;
+
+typedef struct mailbox_rows {                      // host memory, mapped
     uint64_t request[MAILBOX_ROWS][MAILBOX_LANES]; // GPU
     uint64_t reply[MAILBOX_ROWS][MAILBOX_LANES];   // host; row 0 is the status
-} mailbox;
+} mailbox_rows;
 
 static inline uint32_t mailbox_least(uint32_t a, uint32_t b)
 {

@@ -15,11 +15,12 @@
 // In the GPU's memory; the host writes it before the first launch that needs it.
 typedef struct mailbox_calls {
     mailbox *boxes;
+    mailbox_rows *rows;
     uint64_t *own, *dead;
     const uint64_t *beat;
     uint64_t *data; // MAILBOX_DATA bytes a mailbox
     uint64_t patience, silence;
-    uint32_t count, unused;
+    uint32_t count, first; // first: number of the module's first function
 } mailbox_calls;
 
 #define MAILBOX_DATA 8192 // bytes
@@ -43,12 +44,13 @@ enum {
 // bytes are in the slice, and how many. To fetch: 0, and how many have come.
 #define MAILBOX_START (UINT32_C(1) << 31) // with the place: these are the first bytes
 
-static inline mailbox_place mailbox_place_of(const mailbox_calls *calls, uint32_t first,
+static inline mailbox_place mailbox_place_of(const mailbox_calls *calls, uint32_t site,
                                              uint32_t home)
 {
     uint32_t count = calls->count;
-    mailbox_place at = {calls->boxes,    calls->own,     calls->dead, calls->beat, count, 0,
-                        calls->patience, calls->silence, first};
+    mailbox_place at = {
+        calls->boxes, calls->rows, calls->own,      calls->dead,    calls->beat,
+        count,        0,           calls->patience, calls->silence, calls->first + site};
     at.home = home % count;
     return at;
 }
@@ -150,7 +152,7 @@ static inline void mailbox_again(mailbox_hold *hold)
         while (word_load_acquire(&hold->box->done) != hold->number) {
         }
         if (hold->number == MAILBOX_LAST)
-            mailbox_clear(hold->box);
+            mailbox_clear(hold->box, hold->rows);
     }
     word_sync();
     hold->number = mailbox_after(hold->number);
@@ -175,9 +177,10 @@ static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects,
 }
 
 // What a call with counted objects carries. out[rows_out - 2 …) and in[rows_in - 2 …) are for the
-// place of the bytes; without rows_in nobody waits for the call itself.
+// place of the bytes; without rows_in nobody waits for the call itself. `who` is MAILBOX_HAS_WHO or
+// 0.
 static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_place *at,
-                                    bool is_mine, uint32_t rows_out, uint32_t rows_in,
+                                    bool is_mine, uint32_t rows_out, uint32_t rows_in, uint32_t who,
                                     uint32_t *out, uint32_t *in, const mailbox_counted *objects,
                                     uint32_t count)
 {
@@ -187,7 +190,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
     bool is_huge = all > MAILBOX_MOST_BYTES;
     is_mine = is_mine && !is_huge;
     uint32_t lanes = word_ballot(is_mine), total = is_mine ? (uint32_t)all : 0, sent = 0;
-    uint32_t call = MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in) | MAILBOX_IS_BULK;
+    uint32_t call = MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in) | MAILBOX_IS_BULK | who;
     uint32_t send = MAILBOX_KIND(MAILBOX_SITE_SEND, rows_out, 1) | MAILBOX_IS_BULK;
     uint32_t fetch = MAILBOX_KIND(MAILBOX_SITE_FETCH, rows_out, 3) | MAILBOX_IS_BULK;
     uint32_t answer[3];
@@ -240,63 +243,69 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
     return is_huge ? MAILBOX_BAD : is_mine ? (int32_t)in[0] : MAILBOX_OK;
 }
 
-// --- the functions. `first` is the number of the site's first function, `home` where to look for a
-// mailbox first.
+// --- the functions. `site` is the number of the site's first function, counted from the module's
+// first, `home` where to look for a mailbox first. The words behind the request words say who
+// calls, if `who` is MAILBOX_HAS_WHO.
 #ifdef __KILN__
 #    define MAILBOX_ENTRY kernel block(32) void
 #else
 #    define MAILBOX_ENTRY static inline void
 #endif
-#define MAILBOX_PARAMETERS const mailbox_calls *calls, uint64_t frame, uint32_t first, uint32_t home
+#define MAILBOX_PARAMETERS           const mailbox_calls *calls, uint64_t frame, uint32_t site, uint32_t home
+#define MAILBOX_WORDS(rows_out, who) ((rows_out) + ((who) ? MAILBOX_WHO : 0))
 
 // is_warp: the lowest lane calls for all, and all get its answer.
-#define MAILBOX_CALL(name, rows_out, rows_in, is_warp)                                             \
+#define MAILBOX_CALL(name, rows_out, rows_in, is_warp, has_who)                                    \
     MAILBOX_ENTRY name(MAILBOX_PARAMETERS)                                                         \
     {                                                                                              \
-        mailbox_place at = mailbox_place_of(calls, first, home);                                   \
+        mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
-        uint32_t out[(rows_out) + 1], in[rows_in], leader = mailbox_lowest(word_ballot(true));     \
-        for (uint32_t r = 0; r < (rows_out); r++)                                                  \
+        uint32_t out[MAILBOX_WORDS(rows_out, has_who) + 1], in[rows_in],                           \
+            leader = mailbox_lowest(word_ballot(true));                                            \
+        for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         for (uint32_t r = 0; r < (rows_in); r++)                                                   \
             in[r] = 0;                                                                             \
         bool is_mine = !(is_warp) || word_lane() == leader;                                        \
         in[0] = (uint32_t)mailbox_call(                                                            \
-            &at, is_mine, MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in), out, in);            \
+            &at, is_mine, MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, rows_in) | (has_who), out,     \
+            in);                                                                                   \
         for (uint32_t r = 0; r < (rows_in); r++)                                                   \
             words[r] = (is_warp) ? word_from(in[r], leader) : in[r];                               \
     }
 
 // Nobody waits: words[0] says whether it was sent.
-#define MAILBOX_SEND(name, rows_out, rows_in, is_warp)                                             \
+#define MAILBOX_SEND(name, rows_out, rows_in, is_warp, has_who)                                    \
     MAILBOX_ENTRY name(MAILBOX_PARAMETERS)                                                         \
     {                                                                                              \
-        mailbox_place at = mailbox_place_of(calls, first, home);                                   \
+        mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
-        uint32_t out[(rows_out) + 1], leader = mailbox_lowest(word_ballot(true));                  \
-        for (uint32_t r = 0; r < (rows_out); r++)                                                  \
+        uint32_t out[MAILBOX_WORDS(rows_out, has_who) + 1],                                        \
+            leader = mailbox_lowest(word_ballot(true));                                            \
+        for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         bool is_mine = !(is_warp) || word_lane() == leader;                                        \
-        words[0] = (uint32_t)mailbox_send(&at, is_mine,                                            \
-                                          MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, 0), out);      \
+        words[0] = (uint32_t)mailbox_send(                                                         \
+            &at, is_mine, MAILBOX_KIND(MAILBOX_SITE_CALL, rows_out, 0) | (has_who), out);          \
     }
 
 // With `count` counted objects.
-#define MAILBOX_CARRY(name, rows_out, rows_in, is_warp, count)                                     \
+#define MAILBOX_CARRY(name, rows_out, rows_in, is_warp, has_who, count)                            \
     MAILBOX_ENTRY name(MAILBOX_PARAMETERS)                                                         \
     {                                                                                              \
-        mailbox_place at = mailbox_place_of(calls, first, home);                                   \
+        mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
         const mailbox_counted *objects =                                                           \
             (const mailbox_counted *)(uintptr_t)(frame + sizeof(uint32_t) * MAILBOX_ROWS);         \
-        uint32_t out[rows_out], in[(rows_in) + 1], leader = mailbox_lowest(word_ballot(true));     \
-        for (uint32_t r = 0; r + 2 < (rows_out); r++)                                              \
+        uint32_t out[MAILBOX_WORDS(rows_out, has_who)], in[(rows_in) + 1],                         \
+            leader = mailbox_lowest(word_ballot(true));                                            \
+        for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         for (uint32_t r = 0; r < (rows_in) + 1; r++)                                               \
             in[r] = 0;                                                                             \
         bool is_mine = !(is_warp) || word_lane() == leader;                                        \
-        in[0] = (uint32_t)mailbox_carry(calls, &at, is_mine, rows_out, rows_in, out, in, objects,  \
-                                        count);                                                    \
+        in[0] = (uint32_t)mailbox_carry(calls, &at, is_mine, rows_out, rows_in, has_who, out, in,  \
+                                        objects, count);                                           \
         for (uint32_t r = 0; r < (rows_in) || r < 1; r++)                                          \
             words[r] = (is_warp) ? word_from(in[r], leader) : in[r];                               \
     }

@@ -4,7 +4,7 @@
 
 void mailbox_answer(const mailbox_packet *call)
 {
-    mailbox *box = call->box;
+    mailbox_rows *box = call->rows;
     uint32_t rows = mailbox_least(MAILBOX_ROWS_IN(call->kind), MAILBOX_ROWS);
     // Numbers begin again after the last one: no old reply may look like one of a later call.
     if (call->number == 1 || call->number == MAILBOX_LAST)
@@ -17,7 +17,7 @@ void mailbox_answer(const mailbox_packet *call)
         for (uint32_t l = 0; l < MAILBOX_LANES; l++)
             if (call->lanes >> l & 1)
                 word_store(&box->reply[r][l], mailbox_word(call->number, call->words[r][l]));
-    word_store_release(&box->done, (uint64_t)call->number);
+    word_store_release(&call->box->done, (uint64_t)call->number);
 }
 
 static void refuse(mailbox_packet *call, uint32_t status)
@@ -29,16 +29,18 @@ static void refuse(mailbox_packet *call, uint32_t status)
 }
 
 // A new call whose header is there.
-static bool find(mailbox *box, uint32_t taken, mailbox_packet *call)
+static bool find(const mailbox_host *host, uint32_t b, mailbox_packet *call)
 {
+    mailbox *box = &host->boxes[b];
     uint64_t first = word_load_acquire(&box->header[0]); // what a fence was before is there, too
     uint32_t number = mailbox_number(first);
-    if (!number || number > MAILBOX_LAST || number == taken)
+    if (!number || number > MAILBOX_LAST || number == host->taken[b])
         return false;
     uint64_t second = word_load(&box->header[1]);
     if (mailbox_number(second) != number)
         return false;
     call->box = box;
+    call->rows = &host->rows[b];
     call->number = number;
     call->lanes = mailbox_bits(first);
     call->kind = mailbox_bits(second);
@@ -48,11 +50,17 @@ static bool find(mailbox *box, uint32_t taken, mailbox_packet *call)
 // All request words of the call; false: some are on their way.
 static bool copy(mailbox_packet *call)
 {
+    for (uint32_t n = 0; call->kind & MAILBOX_HAS_WHO && n < MAILBOX_WHO; n++) {
+        uint64_t word = word_load(&call->box->who[n]);
+        if (mailbox_number(word) != call->number)
+            return false;
+        call->who[n] = mailbox_bits(word);
+    }
     for (uint32_t r = 0; r < MAILBOX_ROWS_OUT(call->kind); r++)
         for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
             if (!(call->lanes >> l & 1))
                 continue;
-            uint64_t word = word_load(&call->box->request[r][l]);
+            uint64_t word = word_load(&call->rows->request[r][l]);
             if (mailbox_number(word) != call->number)
                 return false;
             call->words[r][l] = mailbox_bits(word);
@@ -69,7 +77,7 @@ void mailbox_host_start(mailbox_host *host)
 static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet *call)
 {
     const mailbox_functions *f = host->functions;
-    if (!find(&host->boxes[b], host->taken[b], call))
+    if (!find(host, b, call))
         return false;
     bool is_known =
         call->lanes != 0 && f->kind(f->user, MAILBOX_FUNCTION(call->kind)) == call->kind &&
@@ -86,11 +94,23 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     return true;
 }
 
+// A call that is next: its words are on their way while the one before it is served.
+static void expect(const mailbox_host *host, uint32_t b)
+{
+    if (b + 1 < host->end)
+        word_expect(&host->boxes[b + 1]);
+    if (b < host->end && mailbox_number(word_hint(&host->boxes[b].header[0])) != host->taken[b])
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect(&host->rows[b].request[0][l]);
+}
+
 static uint32_t round_of(mailbox_host *host, uint64_t state, mailbox_packet *call)
 {
     uint32_t found = 0;
-    for (uint32_t b = host->first; b < host->end; b++)
+    for (uint32_t b = host->first; b < host->end && !host->is_left; b++) {
+        expect(host, b + 1);
         found += look(host, b, (state & MAILBOX_CLOSING) != 0, call);
+    }
     if (host->beat)
         word_count(host->beat);
     return found;

@@ -10,7 +10,9 @@
 // reply is the status. Only the rows and lanes of the call have a meaning.
 typedef struct mailbox_packet {
     mailbox *box;
+    mailbox_rows *rows;
     uint32_t number, lanes, kind;
+    uint32_t who[MAILBOX_WHO]; // where the kind has it
     uint32_t words[MAILBOX_ROWS][MAILBOX_LANES];
 } mailbox_packet;
 
@@ -27,13 +29,16 @@ typedef struct mailbox_functions {
 enum { MAILBOX_CLOSING = 1, MAILBOX_STOPPED = 2 };
 
 // One thread's share of the mailboxes: [first, end). `taken` is the number of the last call that
-// was found in each, `state` is shared by all threads, `beat` is this thread's own or NULL.
+// was found in each, `state` is shared by all threads, `beat` is this thread's own or NULL. Who
+// sets `is_left` while a call is served ends the round behind it.
 typedef struct mailbox_host {
     mailbox *boxes;
+    mailbox_rows *rows;
     uint32_t *taken;
     uint64_t *state, *beat;
     uint32_t first, end;
     const mailbox_functions *functions;
+    bool is_left;
 } mailbox_host;
 
 // Before the first round: calls that were answered already are not found again.

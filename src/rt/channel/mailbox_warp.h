@@ -9,6 +9,7 @@
 
 typedef struct mailbox_place {
     mailbox *boxes;
+    mailbox_rows *rows;
     uint64_t *own;        // [count], in the GPU's memory
     uint64_t *dead;       // in the GPU's memory: set by who finds that the host is gone
     const uint64_t *beat; // the host counts its rounds here
@@ -20,6 +21,7 @@ typedef struct mailbox_place {
 
 typedef struct mailbox_hold { // a mailbox that a warp has claimed
     mailbox *box;
+    mailbox_rows *rows;
     uint64_t *own;
     uint32_t number, delay;
     uint32_t lanes, leader;
@@ -75,11 +77,13 @@ static inline bool mailbox_try(const mailbox_place *at, uint32_t box, uint64_t *
 }
 
 // Numbers begin again: a word that was not written since would look as if it belonged to the call.
-static inline void mailbox_clear(mailbox *box)
+static inline void mailbox_clear(mailbox *box, mailbox_rows *rows)
 {
     for (uint32_t r = 0; r < MAILBOX_ROWS; r++)
         for (uint32_t l = 0; l < MAILBOX_LANES; l++)
-            word_store(&box->request[r][l], (uint64_t)0);
+            word_store(&rows->request[r][l], (uint64_t)0);
+    for (uint32_t n = 0; n < MAILBOX_WHO; n++)
+        word_store(&box->who[n], (uint64_t)0);
     word_store(&box->cancel, (uint64_t)0);
     word_fence();
 }
@@ -111,11 +115,12 @@ static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mai
         status = word_from(status, leader);
     }
     if (word_lane() == leader && is_mine && mailbox_number(was) == MAILBOX_LAST)
-        mailbox_clear(&at->boxes[box]);
+        mailbox_clear(&at->boxes[box], &at->rows[box]);
     box = word_from(box, leader);
     was = word_from(was, leader);
     word_sync(); // what the leader has acquired is acquired for all
     hold->box = &at->boxes[box];
+    hold->rows = &at->rows[box];
     hold->own = &at->own[box];
     hold->number = mailbox_after(mailbox_number(was));
     hold->delay = mailbox_bits(was & ~MAILBOX_GIVEN_UP);
@@ -125,16 +130,20 @@ static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mai
     return status;
 }
 
+// `out`: the request words; then, for kinds that have them, the words that say who calls.
 static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t kind,
                                 const uint32_t *out)
 {
     for (uint32_t r = 0; is_mine && r < MAILBOX_ROWS_OUT(kind); r++)
-        word_store(&hold->box->request[r][word_lane()], mailbox_word(hold->number, out[r]));
+        word_store(&hold->rows->request[r][word_lane()], mailbox_word(hold->number, out[r]));
     if (kind & MAILBOX_IS_BULK)
         word_sync(); // the other lanes' data go with the leader's fence
     if (word_lane() == hold->leader) {
         if (kind & MAILBOX_IS_BULK)
             word_fence();
+        for (uint32_t n = 0; kind & MAILBOX_HAS_WHO && n < MAILBOX_WHO; n++)
+            word_store(&hold->box->who[n],
+                       mailbox_word(hold->number, out[MAILBOX_ROWS_OUT(kind) + n]));
         word_store(&hold->box->header[0], mailbox_word(hold->number, hold->lanes));
         word_store(&hold->box->header[1], mailbox_word(hold->number, kind + hold->first));
     }
@@ -145,7 +154,7 @@ static inline bool mailbox_poll(const mailbox_hold *hold, bool is_mine, uint32_t
 {
     bool is_there = true;
     for (uint32_t r = 0; is_mine && r < rows; r++) {
-        uint64_t word = word_load(&hold->box->reply[r][word_lane()]);
+        uint64_t word = word_load(&hold->rows->reply[r][word_lane()]);
         is_there &= mailbox_number(word) == hold->number;
         in[r] = mailbox_bits(word);
     }
@@ -160,7 +169,7 @@ static inline int32_t mailbox_await(const mailbox_place *at, const mailbox_hold 
     uint32_t last = MAILBOX_LANES - 1, nap = MAILBOX_NAP, is_there = 0;
     while (!(hold->lanes >> last & 1))
         last--;
-    const uint64_t *word = &hold->box->reply[rows - 1][last];
+    const uint64_t *word = &hold->rows->reply[rows - 1][last];
     while (!is_there && status == MAILBOX_OK) { // together, as in mailbox_claim
         if (word_lane() == hold->leader) {
             is_there = mailbox_number(word_load(word)) == hold->number;

@@ -23,9 +23,7 @@
 typedef struct print_channel { // channel_header of back/channel.h
     uint64_t ring;
     uint32_t capacity, position, dropped, fault_taken;
-    uint64_t fault, calls;
-    uint32_t first_call, unused;
-    uint64_t tail, end;
+    uint64_t fault, tail, end;
 } print_channel;
 
 // The bytes from `at` on are the host's to go past.

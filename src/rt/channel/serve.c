@@ -17,8 +17,9 @@ bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t firs
     if (m->sites[site].op != IR_HOST || !host_read(m->sites[site].text, &row->shape))
         return false;
     host_rows r = row->rows = host_rows_of(&row->shape);
-    uint32_t bulk = r.counted ? MAILBOX_IS_BULK : 0;
-    row->kinds[MAILBOX_SITE_CALL] = MAILBOX_KIND(first + MAILBOX_SITE_CALL, r.out, r.in) | bulk;
+    uint32_t bulk = r.counted ? MAILBOX_IS_BULK : 0, who = r.has_who ? MAILBOX_HAS_WHO : 0;
+    row->kinds[MAILBOX_SITE_CALL] =
+        MAILBOX_KIND(first + MAILBOX_SITE_CALL, r.out, r.in) | bulk | who;
     if (bulk) {
         row->kinds[MAILBOX_SITE_SEND] = MAILBOX_KIND(first + MAILBOX_SITE_SEND, r.out, 1) | bulk;
         row->kinds[MAILBOX_SITE_FETCH] = MAILBOX_KIND(first + MAILBOX_SITE_FETCH, r.out, 3) | bulk;
@@ -104,8 +105,26 @@ static void give_bytes(const serve_bytes *b, uint64_t *slice, const uint32_t *go
 }
 
 // --- words
+// Who calls. A block has at least one thread in each direction.
+static host_group group_of(const serve_row *row, mailbox_packet *call)
+{
+    host_group g = {.lanes = call->lanes, .size = {1, 1}, .words = call->words};
+    const uint32_t *who = call->who;
+    if (!row->rows.has_who)
+        return g;
+    g.lane = (uint32_t)__builtin_ctz(call->lanes);
+    for (uint32_t k = 0; k < 3; k++)
+        g.thread[k] = who[0] >> 10 * k & 1023;
+    for (uint32_t k = 0; k < 2; k++)
+        g.size[k] = (who[1] >> 10 * k & 1023) + 1;
+    g.block[0] = who[2];
+    g.block[1] = who[3] & 65535;
+    g.block[2] = who[3] >> 16;
+    return g;
+}
+
 // The operands and who calls; false: the counted bytes are not those that were sent.
-static bool read_request(const serve_row *row, const serve_bytes *bytes, const mailbox_packet *call,
+static bool read_request(const serve_row *row, const serve_bytes *bytes, mailbox_packet *call,
                          uint32_t lane, host_lane *out)
 {
     const host_shape *s = &row->shape;
@@ -127,15 +146,10 @@ static bool read_request(const serve_row *row, const serve_bytes *bytes, const m
                 out->in[k] |= (uint64_t)call->words[w++][lane] << 32;
         }
     }
-    uint32_t who[3] = {0};
-    for (uint32_t k = 0; row->rows.has_who && k < 3; k++)
-        who[k] = call->words[w++][lane];
-    out->thread[0] = who[0] & 1023;
-    out->thread[1] = who[0] >> 10 & 1023;
-    out->thread[2] = who[0] >> 20;
-    out->block[0] = who[1];
-    out->block[1] = who[2] & 65535;
-    out->block[2] = who[2] >> 16;
+    host_group who = group_of(row, call);
+    host_go_to(&who, lane);
+    memcpy(out->thread, who.thread, sizeof out->thread);
+    memcpy(out->block, who.block, sizeof out->block);
     return !row->rows.counted || from == bytes->len[lane];
 }
 
@@ -151,6 +165,35 @@ static void write_reply(const serve_row *row, const host_lane *from, uint32_t la
     }
 }
 
+static void note_stop(const serve_row *row, const uint32_t thread[3], const uint32_t block[3],
+                      const char *why, server_stop *stop)
+{
+    if (stop->m)
+        return;
+    stop->m = row->m;
+    stop->site = row->site;
+    memcpy(stop->thread, thread, sizeof stop->thread);
+    memcpy(stop->block, block, sizeof stop->block);
+    snprintf(stop->why, sizeof stop->why, "%s", why);
+}
+
+// All lanes at once, where no counted objects go and come.
+static bool call_all(const serve_row *row, mailbox_packet *call, server_stop *stop)
+{
+    const host_site *site = host_site_of(row->m, row->site);
+    if (!site || row->rows.counted)
+        return false;
+    host_group who = group_of(row, call);
+    char why[sizeof stop->why];
+    why[0] = 0;
+    if (!host_call_group(row->m->sites[row->site].kernel, site, &who, why, sizeof why)) {
+        note_stop(row, who.thread, who.block, why, stop);
+        for (uint32_t l = who.lane; l < MAILBOX_LANES; l++) // nobody asks for those that follow
+            call->words[0][l] = SERVER_STOPPED;
+    }
+    return true;
+}
+
 static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane,
                          mailbox_packet *call, server_stop *stop)
 {
@@ -158,17 +201,13 @@ static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane
     host_lane one;
     if (!site || !read_request(row, bytes, call, lane, &one))
         return MAILBOX_BAD;
-    char why[sizeof stop->why] = "";
+    char why[sizeof stop->why];
+    why[0] = 0;
     bool is_fine = host_call(row->m->sites[row->site].kernel, site, &one, why, sizeof why);
-    if (!is_fine && !stop->m) {
-        stop->m = row->m;
-        stop->site = row->site;
-        memcpy(stop->thread, one.thread, sizeof stop->thread);
-        memcpy(stop->block, one.block, sizeof stop->block);
-        snprintf(stop->why, sizeof stop->why, "%s", why);
-    }
-    if (!is_fine)
+    if (!is_fine) {
+        note_stop(row, one.thread, one.block, why, stop);
         return SERVER_STOPPED;
+    }
     write_reply(row, &one, lane, call);
     if (row->rows.counted)
         keep_back(bytes, lane, row, &one);
@@ -179,6 +218,8 @@ void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, mailb
                 server_stop *stop)
 {
     uint32_t what = MAILBOX_FUNCTION(call->kind) - MAILBOX_FUNCTION(row->kinds[MAILBOX_SITE_CALL]);
+    if (what == MAILBOX_SITE_CALL && call_all(row, call, stop))
+        return;
     uint32_t out = row->rows.out, got[MAILBOX_LANES] = {0};
     for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
         uint32_t status = MAILBOX_OK;

@@ -16,7 +16,7 @@
 #endif
 
 enum {
-    GROUP = 16,      // mailboxes that go to one share together
+    GROUP = 4,       // mailboxes that go to one share together
     MOST_SHARES = 4, // more make the bus slower, not faster
     MOST_THREADS = 96,
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
@@ -27,7 +27,7 @@ enum {
 
 typedef struct share {
     _Alignas(128) uint64_t token; // atomic: owner << 1 | is within a function
-    uint64_t calls;               // atomic: that were made
+    uint64_t calls;               // atomic: that were made, by its owner
     uint64_t rounds;              // atomic: that were completed
 } share;
 
@@ -35,8 +35,7 @@ typedef struct worker {
     server *s;
     pthread_t thread;
     uint32_t number, share; // share: NOBODY's when it is spare; under the lock
-    bool is_lost;           // its share has gone to another one
-    bool has_served;
+    mailbox_host host;      // is_left: its share has gone to another one
     mailbox_functions functions;
     mailbox_packet call;
 } worker;
@@ -53,7 +52,7 @@ struct server {
     uint32_t boxes;       // atomic: that are looked at
     uint32_t is_awake;    // atomic
     uint32_t is_stopping; // atomic
-    uint32_t in_service;  // atomic: calls that are being made
+    uint32_t in_service;  // atomic: calls that are being made by threads that have lost their share
     pthread_mutex_t lock; // of what follows, and of sleeping
     pthread_cond_t changed;
     worker *workers[MOST_THREADS];
@@ -152,9 +151,7 @@ static bool serve(void *user, mailbox_packet *call)
     const serve_row *row = row_of(s, MAILBOX_FUNCTION(call->kind));
     serve_bytes *bytes = row ? bytes_of(s, row, box) : NULL;
     server_stop stop = {.m = NULL};
-    ADD(s->in_service, 1);
-    w->has_served = true;
-    ADD(mine->calls, 1);
+    STORE(mine->calls, mine->calls + 1);
     STORE(mine->token, token);
     if (!row || (row->rows.counted && !bytes))
         for (uint32_t l = 0; l < MAILBOX_LANES; l++)
@@ -167,8 +164,8 @@ static bool serve(void *user, mailbox_packet *call)
             s->stop = stop;
         pthread_mutex_unlock(&s->lock);
     }
-    w->is_lost = !__atomic_compare_exchange_n(&mine->token, &token, token & ~UINT64_C(1), false,
-                                              __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    w->host.is_left = !__atomic_compare_exchange_n(&mine->token, &token, token & ~UINT64_C(1),
+                                                   false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return true;
 }
 
@@ -177,20 +174,19 @@ static bool serve(void *user, mailbox_packet *call)
 static bool round_of(worker *w, uint32_t *found)
 {
     server *s = w->s;
+    mailbox_host *host = &w->host;
     uint32_t boxes = LOAD(s->boxes);
-    mailbox_host host = {s->place.boxes, s->taken, &s->state, NULL, 0, 0, &w->functions};
     *found = 0;
-    for (uint32_t b = w->share * GROUP; b < boxes; b += s->share_count * GROUP)
-        for (host.first = b; host.first < boxes && host.first < b + GROUP; host.first++) {
-            host.end = host.first + 1;
-            *found += mailbox_round(&host, &w->call);
-            if (w->has_served) // and its answer has gone
-                ADD(s->in_service, UINT32_MAX);
-            w->has_served = false;
-            if (w->is_lost)
-                return false;
+    for (uint32_t b = w->share * GROUP; b < boxes; b += s->share_count * GROUP) {
+        host->first = b;
+        host->end = mailbox_least(boxes, b + GROUP);
+        *found += mailbox_round(host, &w->call);
+        if (host->is_left) { // and the answer has gone
+            ADD(s->in_service, UINT32_MAX);
+            return false;
         }
-    ADD(s->shares[w->share].rounds, 1);
+    }
+    STORE(s->shares[w->share].rounds, s->shares[w->share].rounds + 1);
     return true;
 }
 
@@ -213,7 +209,7 @@ static void own(worker *w)
     server *s = w->s;
     uint64_t last = now_us();
     uint32_t idle = 0, found;
-    w->is_lost = false;
+    w->host.is_left = false;
     while (!LOAD(s->is_stopping)) {
         if (!has_work(s, w->share)) {
             sleep_until_work(w);
@@ -250,7 +246,7 @@ static void *worker_main(void *user)
         pthread_mutex_unlock(&s->lock);
         own(w);
         pthread_mutex_lock(&s->lock);
-        if (w->is_lost)
+        if (w->host.is_left)
             w->share = NOBODY;
     }
     pthread_mutex_unlock(&s->lock);
@@ -270,6 +266,11 @@ static worker *worker_for(server *s, uint32_t n)
         return NULL;
     *w = (worker){.s = s, .number = s->worker_count + 1, .share = n};
     w->functions = (mailbox_functions){kind_of, serve, w};
+    w->host = (mailbox_host){.boxes = s->place.boxes,
+                             .rows = s->place.rows,
+                             .taken = s->taken,
+                             .state = &s->state,
+                             .functions = &w->functions};
     if (pthread_create(&w->thread, NULL, worker_main, w)) {
         free(w);
         return NULL;
@@ -282,9 +283,13 @@ static void replace(server *s, uint32_t n, uint64_t token)
 {
     pthread_mutex_lock(&s->lock);
     worker *w = worker_for(s, n); // waits for the lock
-    if (w && !__atomic_compare_exchange_n(&s->shares[n].token, &token, (uint64_t)w->number << 1,
-                                          false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        w->share = NOBODY; // the function has returned
+    ADD(s->in_service, 1);        // before the other thread can know
+    if (!w || !__atomic_compare_exchange_n(&s->shares[n].token, &token, (uint64_t)w->number << 1,
+                                           false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        ADD(s->in_service, UINT32_MAX); // the function has returned
+        if (w)
+            w->share = NOBODY;
+    }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }

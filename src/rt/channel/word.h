@@ -10,6 +10,7 @@
 //   word_now, word_is_over, word_pause     a clock, and waiting without an access
 //   word_beat                              the count of the host's rounds, after it was `last`
 //   word_count, word_idle                  the host counts a round; it has found nothing to do
+//   word_expect, word_hint                 will be loaded soon; what is probably there: no accesses
 //
 // An exchange on a word that the host sees too does not exist here: such an exchange is not atomic.
 #ifndef KILN_CHANNEL_WORD_H
@@ -80,6 +81,8 @@ static inline void word_pause(uint32_t nanoseconds)
     if (nanoseconds) // the other side may need this core
         nanosleep(&(struct timespec){0, (long)nanoseconds}, NULL);
 }
+#        define word_expect(p) __builtin_prefetch(p)
+#        define word_hint(p)   word_load(p)
 static inline void word_count(uint64_t *beat)
 {
     word_store(beat, word_load(beat) + 1);

@@ -283,13 +283,15 @@ static bool call_plain(const char *kernel, const host_site *site, host_lane *lan
     return !note->is_set;
 }
 
+typedef union host_object {
+    uint8_t bytes[HOST_BYTES];
+    _Alignas(16) uint64_t word;
+} host_object;
+
 bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
 {
     const host_shape *s = &site->shape;
-    union {
-        uint8_t bytes[HOST_BYTES];
-        _Alignas(16) uint64_t word;
-    } objects[HOST_PARAMS], result;
+    host_object objects[HOST_PARAMS], result;
     void *args[HOST_PARAMS + 1];
     stop_note note = {why, size, false};
     if (site->is_plain)
@@ -317,6 +319,124 @@ bool host_call(const char *kernel, const host_site *site, host_lane *lane, char 
         lane->out[n] = 0;
         memcpy(&lane->out[n], from + o->offset, ir_type_size((ir_type)o->type));
     }
+    return !note.is_set;
+}
+
+// Where a number of a lane is: in the rows, and in its arguments or its result.
+typedef struct scalar_place {
+    uint32_t *row; // of 8 bytes: the upper half is in the next row
+    uint8_t *at;
+    uint32_t bytes;
+} scalar_place;
+
+static void find_places(const host_scalar *scalars, uint32_t count, host_object *objects,
+                        host_object *result, uint32_t *row, scalar_place *out)
+{
+    for (uint32_t n = 0; n < count; n++) {
+        host_object *o = scalars[n].param == HOST_RESULT ? result : &objects[scalars[n].param];
+        out[n] = (scalar_place){row, o->bytes + scalars[n].offset,
+                                (uint32_t)ir_type_size((ir_type)scalars[n].type)};
+        row += host_words(scalars[n].type) * HOST_LANES;
+    }
+}
+
+static bool are_words(const scalar_place *places, uint32_t count)
+{
+    bool are = true;
+    for (uint32_t n = 0; n < count; n++)
+        are &= places[n].bytes == 4;
+    return are;
+}
+
+static inline void put_scalar(const scalar_place *p, uint32_t lane)
+{
+    uint32_t low = p->row[lane];
+    if (p->bytes == 4) {
+        memcpy(p->at, &low, 4);
+    } else if (p->bytes == 8) {
+        uint64_t both = (uint64_t)p->row[HOST_LANES + lane] << 32 | low;
+        memcpy(p->at, &both, 8);
+    } else if (p->bytes == 2) { // little-endian
+        memcpy(p->at, &low, 2);
+    } else {
+        *p->at = (uint8_t)low;
+    }
+}
+
+static inline void get_scalar(const scalar_place *p, uint32_t lane)
+{
+    uint32_t low = 0;
+    if (p->bytes == 4) {
+        memcpy(&low, p->at, 4);
+    } else if (p->bytes == 8) {
+        uint64_t both;
+        memcpy(&both, p->at, 8);
+        p->row[HOST_LANES + lane] = (uint32_t)(both >> 32);
+        low = (uint32_t)both;
+    } else if (p->bytes == 2) {
+        memcpy(&low, p->at, 2);
+    } else {
+        low = *p->at;
+    }
+    p->row[lane] = low;
+}
+
+// This is the path of all calls without counted objects: a nanosecond here is one of each lane.
+bool host_call_group(const char *kernel, const host_site *site, host_group *group, char *why,
+                     size_t size)
+{
+    const host_shape *s = &site->shape;
+    const host_row *row = site->row;
+    pthread_mutex_t *lock = &((host_row *)(uintptr_t)row)->lock;
+    kiln_host_function *function = row->given.call;
+    host_object objects[HOST_PARAMS], result;
+    void *args[HOST_PARAMS + 1], *user = row->given.user;
+    scalar_place in[HOST_SCALARS], out[HOST_SCALARS];
+    uint32_t in_count = s->in_count, out_count = s->out_count, (*words)[HOST_LANES] = group->words;
+    uint32_t result_words = (s->result_size + 7) / 8;
+    uint64_t *result_at = (uint64_t *)(void *)result.bytes;
+    stop_note note = {why, size, false};
+    kiln_host_call call = {.args = args,
+                           .result = s->result_size ? result.bytes : NULL,
+                           .kernel = kernel,
+                           .inside = &note};
+    bool is_locked = function && !row->given.is_concurrent;
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        args[p] = objects[p].bytes;
+        if (s->params[p].size > 8) // else nothing is between its numbers
+            memset(objects[p].bytes, 0, HOST_BYTES);
+        else
+            objects[p].word = 0;
+    }
+    find_places(s->in, in_count, objects, &result, words[0], in);
+    find_places(s->out, out_count, objects, &result, words[1], out);
+    memcpy(call.block, group->block, sizeof call.block);
+    if (is_locked)
+        pthread_mutex_lock(lock);
+    bool are_in_words = are_words(in, in_count), are_out_words = are_words(out, out_count);
+    for (uint32_t left = group->lanes; left && !note.is_set; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        host_go_to(group, l);
+        for (uint32_t k = 0; k < 3; k++)
+            call.thread[k] = group->thread[k];
+        for (uint32_t n = 0; are_in_words && n < in_count; n++)
+            memcpy(in[n].at, &in[n].row[l], 4);
+        for (uint32_t n = 0; !are_in_words && n < in_count; n++)
+            put_scalar(&in[n], l);
+        for (uint32_t n = 0; n < result_words; n++)
+            result_at[n] = 0;
+        if (function)
+            function(user, &call);
+        else
+            enter(site, &call);
+        words[0][l] = 0;
+        for (uint32_t n = 0; are_out_words && n < out_count; n++)
+            memcpy(&out[n].row[l], out[n].at, 4);
+        for (uint32_t n = 0; !are_out_words && n < out_count; n++)
+            get_scalar(&out[n], l);
+    }
+    if (is_locked)
+        pthread_mutex_unlock(lock);
     return !note.is_set;
 }
 

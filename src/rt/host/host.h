@@ -15,6 +15,16 @@ typedef struct host_lane {
     uint32_t thread[3], block[3];
 } host_lane;
 
+// Lanes that call together, without counted objects.
+enum { HOST_LANES = 32 };
+typedef struct host_group {
+    uint32_t lanes;                // those that call
+    uint32_t lane;                 // of `thread`
+    uint32_t thread[3], block[3];  // who calls
+    uint32_t size[2];              // x and y of the block
+    uint32_t (*words)[HOST_LANES]; // [row][lane]: operands; afterwards 0, then results
+} host_group;
+
 typedef struct host_row host_row; // of a context's table
 
 // What a module knows of its sites with host functions; made once, by the first launch.
@@ -31,6 +41,23 @@ const host_site *host_site_of(const kiln_module *m, uint32_t site);
 // False: the function has stopped the kernel; `why` (of `size` bytes) says more.
 // `kernel` is its name, for the function that asks.
 bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size);
+// The same for all lanes that call together. False: the one that is in `group` now has stopped
+// the kernel, and those behind it did not call.
+bool host_call_group(const char *kernel, const host_site *site, host_group *group, char *why,
+                     size_t size);
+// `thread` is this lane's, which is not before the one that it was.
+static inline void host_go_to(host_group *g, uint32_t lane)
+{
+    g->thread[0] += lane - g->lane;
+    g->lane = lane;
+    while (g->thread[0] >= g->size[0]) {
+        g->thread[0] -= g->size[0];
+        if (++g->thread[1] < g->size[1])
+            continue;
+        g->thread[1] = 0;
+        g->thread[2]++;
+    }
+}
 void host_free_all(kiln *k); // at the end of a context
 void host_forget(kiln_module *m);
 
