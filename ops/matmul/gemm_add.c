@@ -3,34 +3,15 @@
 // of a row.
 //
 // -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D EPILOGUE_bias (bias_relu …);
-// -D LOOSE: rows of the result, or the bias, do not begin at multiples of four numbers.
+// IS_LOOSE: rows of the result, or the bias, do not begin at multiples of four numbers.
 #include <kiln/kernel.h>
 
+tune(IS_LOOSE, 0, 1);
 tune(GROUP, 8);
 enum { BM = 1, BN = 4 };
 #include "gemm_types.h"
 
 enum { THREADS = 128, AHEAD = 8 }; // parts that are loaded at the same time
-
-#if defined(TYPE_s8)
-typedef i32x4 acc4;
-#else
-typedef f32x4 acc4;
-#endif
-
-static acc4 plus(acc4 a, acc4 b)
-{
-    return (acc4){a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
-}
-
-static acc_t finished(acc_t x, const f32 *bias, u32 column)
-{
-#if HAS_BIAS
-    return epilogue(x, bias[column]);
-#else
-    return x;
-#endif
-}
 
 // `pitch` is that of the parts, a multiple of four; a part is `rows` * pitch numbers.
 kernel block(THREADS) void gemm_add(const acc_t *parts, out_t *out,
@@ -69,16 +50,16 @@ kernel block(THREADS) void gemm_add(const acc_t *parts, out_t *out,
     for (u32 i = 0; i < 4; i++)
         if (column + i < columns)
             all[i] = finished(all[i], bias, column + i);
-#if !defined(LOOSE)
-#    if defined(PACK)
+    if (IS_LOOSE) {
+#pragma unroll
+        for (u32 i = 0; i < 4; i++)
+            if (column + i < columns)
+                to[i] = TO_OUT(all[i]);
+        return;
+    }
+#if defined(PACK)
     *(u32x2 *)to = (u32x2){PACK(all[0], all[1]), PACK(all[2], all[3])};
-#    else
-    *(acc4 *)to = (acc4){all[0], all[1], all[2], all[3]};
-#    endif
 #else
-#    pragma unroll
-    for (u32 i = 0; i < 4; i++)
-        if (column + i < columns)
-            to[i] = TO_OUT(all[i]);
+    *(acc4 *)to = (acc4){all[0], all[1], all[2], all[3]};
 #endif
 }

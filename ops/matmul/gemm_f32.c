@@ -1,7 +1,7 @@
 // C[M,N] = A * B in plain f32 on every device: each thread keeps 8 x 8 sums, fed from two buffers of shared
 // memory in turns. A sum is fma by fma in the order of K, so every device gives the same bits.
 //
-// Any M, N, K, strides and alignment; -D A_MN / -D B_MN for operands stored [K,M] / [K,N]. In shared memory
+// Any M, N, K, strides and alignment; A_IS_MN, B_IS_MN for operands stored [K,M], [K,N]. In shared memory
 // lines always run along M and N: operands stored along K are transposed on their way there.
 #include <kiln/kernel.h>
 

@@ -2,8 +2,8 @@
 // and mma from it; a block takes one tile after the other, and the ring never runs empty between them.
 // Any M, N and K; rows of the operands start at multiples of 16 bytes.
 //
-// One source for all types: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D A_MN /
-// -D B_MN for 16-bit operands stored [K,M] / [K,N]. A stage holds 128 bytes of K; a step of an
+// One source for all types: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), A_IS_MN,
+// B_IS_MN for 16-bit operands stored [K,M], [K,N]. A stage holds 128 bytes of K; a step of an
 // instruction is 32 bytes of it, whatever the type, so that the types differ in one instruction alone.
 // Shared memory holds lines of eight granules of 16 bytes; granule g of line r lies at g ^ r % 8.
 #include <kiln/kernel.h>

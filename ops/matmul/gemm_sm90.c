@@ -2,7 +2,7 @@
 // filled through the copy engine, WGS consumer warpgroups multiply from it and store the tiles.
 //
 // One source for all types and layouts: -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32,
-// s32), -D A_MN / -D B_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K], -D EPILOGUE_bias
+// s32), A_IS_MN / B_IS_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K], -D EPILOGUE_bias
 // (bias_relu …). A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps.
 //
 // -D ASYNC_OUT: the copy engine stores the result, which then has a tensor map, too.
@@ -10,8 +10,8 @@
 // many, so that all blocks get about as much work.
 // -D B_TAIL: for a BN that is no multiple of 64 and a B stored [K,N], loads keep to multiples of 64
 // columns (DEFERRED only).
-// -D PARTS: K is cut along the grid's y, and each part stores sums of its own, one matrix behind the
-// other; gemm_add.c adds them. -D LOOSE: rows of the result begin anywhere, or the bias does.
+// HAS_PARTS: K is cut along the grid's y, and each part stores sums of its own, one matrix behind the
+// other; gemm_add.c adds them. IS_LOOSE: rows of the result begin anywhere, or the bias does.
 //
 // Files: gemm_sm90_load.h (schedule, producer), gemm_sm90_store.h (epilogues), gemm_sm90_partial.h
 // (split K). Start reading at `consume` below.
@@ -28,23 +28,10 @@ tune(GROUP, 16, 1, 2, 4, 8, 32);
 tune(SPLIT_K, 1, 2, 4, 8);    // blocks of a cluster that share the sum of a tile
 tune(EARLY, 0, 1);            // A is constant: it is loaded before the previous kernel has ended
 tune(SWAP, 0, 1);             // the result is stored [N,M]: the host has exchanged the operands
+tune(HAS_PARTS, 0, 1);
+tune(IS_LOOSE, 0, 1);
 
 #include "gemm_types.h"
-
-#if defined(TYPE_tf32)
-#define MMA wgmma_tf32
-#elif defined(TYPE_e4m3)
-#define MMA wgmma_e4m3
-#elif defined(TYPE_s8)
-#define MMA wgmma_s8
-#else // only 16-bit operands may be stored across K
-#define LAYOUT ((A_IS_MN ? wgmma_a_mn : 0) | (B_IS_MN ? wgmma_b_mn : 0))
-#if defined(TYPE_f16)
-#define MMA(d, a, b, adds) wgmma_f16(d, a, b, adds, LAYOUT)
-#else
-#define MMA(d, a, b, adds) wgmma_bf16(d, a, b, adds, LAYOUT)
-#endif
-#endif
 
 #if !defined(NARROW_BN)
 #define NARROW_BN 0
@@ -58,16 +45,6 @@ tune(SWAP, 0, 1);             // the result is stored [N,M]: the host has exchan
 #define IS_ASYNC 1
 #else
 #define IS_ASYNC 0
-#endif
-#if defined(PARTS)
-#define HAS_PARTS 1
-#else
-#define HAS_PARTS 0
-#endif
-#if defined(LOOSE)
-#define IS_LOOSE 1
-#else
-#define IS_LOOSE 0
 #endif
 
 // --- what the host says
@@ -169,9 +146,9 @@ static void multiply_stage(accumulators *acc, mma_operand a, mma_operand b, bool
 #pragma unroll
         for (u32 i = 0; i < BLOCKS; i++) {
             if (width == BN)
-                MMA((*acc)[i], operand_at(a, i, k), operand_at(b, 0, k), adds || k != 0);
+                WGMMA((*acc)[i], operand_at(a, i, k), operand_at(b, 0, k), adds || k != 0);
             else
-                MMA(*(narrow *)(*acc)[i], operand_at(a, i, k), operand_at(b, 0, k), adds || k != 0);
+                WGMMA(*(narrow *)(*acc)[i], operand_at(a, i, k), operand_at(b, 0, k), adds || k != 0);
         }
     wgmma_commit();
 }
@@ -299,12 +276,12 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
         w.first = all * w.rank / SPLIT_K;
         w.steps = all * (w.rank + 1) / SPLIT_K - w.first;
     }
-#if HAS_PARTS
-    u32 part = block_y(), all = w.steps;
-    w.first = (u32)((u64)all * part / grid_dim_y());
-    w.steps = (u32)((u64)all * (part + 1) / grid_dim_y()) - w.first;
-    to.out += (u64)part * (SWAP ? w.columns : w.rows) * w.pitch;
-#endif
+    if (HAS_PARTS) {
+        u32 part = block_y(), all = w.steps;
+        w.first = (u32)((u64)all * part / grid_dim_y());
+        w.steps = (u32)((u64)all * (part + 1) / grid_dim_y()) - w.first;
+        to.out += (u64)part * (SWAP ? w.columns : w.rows) * w.pitch;
+    }
     u32x2 at = tile_origin(first_tile(), w); // its divisions run while the barriers are made
     init_barriers(&a, &b);
     if (warp() < WGS * 4) {

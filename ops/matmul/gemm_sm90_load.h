@@ -1,7 +1,5 @@
 // Which tiles a block of gemm_sm90.c works on, and its producer: one thread that loads the operands
 // of one tile after the other into the stages of the ring.
-#ifndef KILN_GEMM_SM90_LOAD_H
-#define KILN_GEMM_SM90_LOAD_H
 
 // --- the schedule
 static u32 first_tile(void)
@@ -125,5 +123,3 @@ static void produce(sources from, schedule w, u32x2 at)
         }
     }
 }
-
-#endif

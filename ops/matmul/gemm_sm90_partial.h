@@ -1,8 +1,6 @@
 // Epilogues of gemm_sm90.c through a whole tile in shared memory: partial sums of K (SPLIT_K), and
 // transposed results that stmatrix does not transpose. Each block of a cluster gets its share of the
 // lines from the others and adds in the order of K, so the result is the same every time.
-#ifndef KILN_GEMM_SM90_PARTIAL_H
-#define KILN_GEMM_SM90_PARTIAL_H
 
 enum {
     LINES = SWAP ? BN : BM, // of the result, in a tile
@@ -12,12 +10,6 @@ enum {
     SHARE_LINES = LINES / SPLIT_K, // that one block adds up
     SHARE = SHARE_LINES * LINE
 };
-
-#if defined(TYPE_s8)
-typedef i32x4 acc4;
-#else
-typedef f32x4 acc4;
-#endif
 
 // Where a number is: the eights of a line are permuted, so that lanes keep off each other's banks.
 static u32 partial_index(u32 line, u32 at)
@@ -40,17 +32,26 @@ static void put_partial(acc_t (*acc)[BN / 2], u32 first_row, acc_t *partial)
         }
 }
 
-// Four numbers of a row of the result.
-static acc4 epilogue4(acc4 x, const f32 *bias)
+enum { SIZE = 16 / sizeof(out_t), IN_LINE = LINE / SIZE };
+
+// SIZE sums, 16 bytes of a row of the result.
+static void store_sums(out_t *out, acc4 (*sum)[SIZE / 4], const f32 *bias)
 {
 #if HAS_BIAS
-    f32x4 b = *(const f32x4 *)bias;
-    x = (acc4){epilogue(x.x, b.x), epilogue(x.y, b.y), epilogue(x.z, b.z), epilogue(x.w, b.w)};
+#pragma unroll
+    for (u32 i = 0; i < SIZE / 4; i++) {
+        f32x4 b = *(const f32x4 *)(bias + i * 4);
+        acc4 x = (*sum)[i];
+        (*sum)[i] = (acc4){epilogue(x.x, b.x), epilogue(x.y, b.y), epilogue(x.z, b.z), epilogue(x.w, b.w)};
+    }
 #endif
-    return x;
+#if defined(PACK)
+    acc4 low = (*sum)[0], high = (*sum)[1];
+    *(u32x4 *)out = (u32x4){PACK(low.x, low.y), PACK(low.z, low.w), PACK(high.x, high.y), PACK(high.z, high.w)};
+#else
+    *(acc4 *)out = (*sum)[0];
+#endif
 }
-
-enum { SIZE = 16 / sizeof(out_t), IN_LINE = LINE / SIZE };
 
 // `count` of SIZE sums, to wherever a row of the result begins.
 static void store_loose(out_t *out, acc4 (*sum)[SIZE / 4], u32 count, const f32 *bias)
@@ -61,10 +62,7 @@ static void store_loose(out_t *out, acc4 (*sum)[SIZE / 4], u32 count, const f32 
         acc_t x = i % 4 == 0 ? four.x : i % 4 == 1 ? four.y : i % 4 == 2 ? four.z : four.w;
         if (i >= count)
             break;
-#if HAS_BIAS
-        x = epilogue(x, bias[i]);
-#endif
-        out[i] = TO_OUT(x);
+        out[i] = TO_OUT(finished(x, bias, i));
     }
 }
 
@@ -84,24 +82,15 @@ static void store_share(destination to, const acc_t *partial, u32 rank)
 #pragma unroll
             for (u32 i = 0; i < SIZE / 4; i++) {
                 acc4 v = *(const acc4 *)(from + i * 4);
-                sum[i] = s ? (acc4){sum[i].x + v.x, sum[i].y + v.y, sum[i].z + v.z, sum[i].w + v.w} : v;
+                sum[i] = s ? plus(sum[i], v) : v;
             }
         }
         if (row < rows && column < columns) {
             out_t *out = to.out + (u64)row * to.pitch + column;
-#if IS_LOOSE
-            store_loose(out, &sum, min(columns - column, (u32)SIZE), to.bias + column);
-#else
-#pragma unroll
-            for (u32 i = 0; i < SIZE / 4; i++)
-                sum[i] = epilogue4(sum[i], to.bias + column + i * 4);
-#if defined(PACK)
-            *(u32x4 *)out = (u32x4){PACK(sum[0].x, sum[0].y), PACK(sum[0].z, sum[0].w), PACK(sum[1].x, sum[1].y),
-                                    PACK(sum[1].z, sum[1].w)};
-#else
-            *(acc4 *)out = sum[0];
-#endif
-#endif
+            if (IS_LOOSE)
+                store_loose(out, &sum, min(columns - column, (u32)SIZE), to.bias + column);
+            else
+                store_sums(out, &sum, to.bias + column);
         }
     }
 }
@@ -150,5 +139,3 @@ static void store_tile(accumulators *acc, destination to, u32 width)
         barrier_sync(1, WGS * 128);
     }
 }
-
-#endif

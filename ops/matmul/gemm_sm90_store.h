@@ -6,8 +6,6 @@
 //
 // store_block stores at once. defer_block keeps results, rounded to 16 bits, in registers, and
 // store_deferred stores them while the next tile is multiplied (DEFERRED, needs ASYNC_OUT).
-#ifndef KILN_GEMM_SM90_STORE_H
-#define KILN_GEMM_SM90_STORE_H
 
 typedef struct destination {
     out_t *out;                       // the result,
@@ -287,5 +285,3 @@ static void store_deferred(deferred *d, u32 from, u32 end)
                 send_slab(d->to, first, at);
         }
 }
-
-#endif

@@ -3,23 +3,36 @@
 #ifndef KILN_GEMM_TYPES_H
 #define KILN_GEMM_TYPES_H
 
+// WGMMA is the product of sm_90a; of 16-bit types it takes the layouts of the operands, too.
 #if defined(TYPE_f16)
 typedef f16 in_t;
+#define WGMMA(...) wgmma_f16(__VA_ARGS__, WGMMA_LAYOUT)
 #elif defined(TYPE_tf32) || defined(TYPE_f32)
 typedef f32 in_t;
+#define WGMMA wgmma_tf32
 #elif defined(TYPE_e4m3)
 typedef f8e4 in_t;
+#define WGMMA wgmma_e4m3
 #elif defined(TYPE_s8)
 typedef i8 in_t;
+#define WGMMA wgmma_s8
 #else
 typedef bf16 in_t;
+#define WGMMA(...) wgmma_bf16(__VA_ARGS__, WGMMA_LAYOUT)
 #endif
 
 #if defined(TYPE_s8)
 typedef i32 acc_t;
+typedef i32x4 acc4;
 #else
 typedef f32 acc_t;
+typedef f32x4 acc4;
 #endif
+
+static acc4 plus(acc4 a, acc4 b)
+{
+    return (acc4){a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
 
 #if defined(OUT_f32) || defined(OUT_s32)
 typedef acc_t out_t;
@@ -34,16 +47,9 @@ typedef bf16 out_t;
 #define PACK      pack_bf16
 #endif
 
-#if defined(A_MN)
-#define A_IS_MN 1
-#else
-#define A_IS_MN 0
-#endif
-#if defined(B_MN)
-#define B_IS_MN 1
-#else
-#define B_IS_MN 0
-#endif
+tune(A_IS_MN, 0, 1); // the operand is stored [K,M] instead of [M,K]
+tune(B_IS_MN, 0, 1); // … [K,N] instead of [N,K]
+#define WGMMA_LAYOUT ((A_IS_MN ? wgmma_a_mn : 0) | (B_IS_MN ? wgmma_b_mn : 0))
 
 // Groups of GROUP tile rows, column by column inside a group: neighbours share operands in the cache.
 static u32x2 tile_at(u32 t, u32 rows, u32 columns)
@@ -77,6 +83,11 @@ static f32 epilogue(f32 x, f32 bias)
 #else
     return x;
 #endif
+}
+
+static acc_t finished(acc_t x, const f32 *bias, u32 column)
+{
+    return HAS_BIAS ? (acc_t)epilogue((f32)x, bias[column]) : x;
 }
 
 #endif

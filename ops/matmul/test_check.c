@@ -124,26 +124,28 @@ static void make_call(kiln *k, const checked *what, call *c)
 static void test_check(kiln *k, const checked *what)
 {
     char path[64], narrow[32];
-    const char *defines[7] = {0};
-    size_t define_count = 0;
+    const char *defines[4] = {0}, *tunes[14] = {0};
+    size_t define_count = 0, tune_count = 0;
+    for (; what->tune[tune_count]; tune_count++)
+        tunes[tune_count] = what->tune[tune_count];
     snprintf(narrow, sizeof narrow, "NARROW_BN=%u", what->narrow[1]);
     if (what->is_async)
         defines[define_count++] = "ASYNC_OUT";
     if (what->narrow[0])
         defines[define_count++] = narrow;
     if (what->is_loose)
-        defines[define_count++] = "LOOSE";
+        tunes[tune_count++] = "IS_LOOSE=1";
     if (what->parts)
-        defines[define_count++] = "PARTS";
+        tunes[tune_count++] = "HAS_PARTS=1";
     if (what->has_tail) {
-        defines[define_count++] = "B_MN";
+        tunes[tune_count] = "B_IS_MN=1";
         defines[define_count] = "B_TAIL";
     }
     snprintf(path, sizeof path, "ops/matmul/%s", what->path ? what->path : "gemm_sm90.c");
     kiln_compile_desc source;
     memset(&source, 0, sizeof source);
     source.path = path;
-    source.tune = what->tune;
+    source.tune = tunes;
     source.define = defines;
     source.for_check = true;
     kiln_module *m = NULL;
