@@ -23,20 +23,20 @@ static u32 slab_column(u32 n, u32 width)
     return IS_ASYNC && column + SLAB_N > width ? width - SLAB_N : column;
 }
 
-// The two slabs of this warp; transposed: of this warpgroup.
-enum { SLAB_BYTES = IS_TRANSPOSED ? sizeof(group_slab) : sizeof(slab) };
+// A team of threads has two slabs: a warp; transposed: a warpgroup.
+enum { TEAM = IS_TRANSPOSED ? 128 : 32, SLAB_BYTES = IS_TRANSPOSED ? sizeof(group_slab) : sizeof(slab) };
 
 static u8 *own_slabs(void)
 {
-    return smem->staging + (IS_TRANSPOSED ? warp() / 4 : warp()) * (2 * SLAB_BYTES);
+    return smem->staging + warp() / (TEAM / 32) * (2 * SLAB_BYTES);
 }
 
 static bool is_storer(void) // the thread that gives a slab to the copy engine
 {
-    return IS_TRANSPOSED ? thread_x() % 128 == 0 : lane() == 0;
+    return thread_x() % TEAM == 0;
 }
 
-static void sync_slab(void) // those that write one
+static void sync_slab(void)
 {
     if (IS_TRANSPOSED)
         barrier_sync(1 + warp() / 4, 128);
@@ -50,9 +50,10 @@ static void sync_slab(void) // those that write one
 static f32x2 load_bias(destination to, u32 j, u32 width)
 {
     f32x2 b = {0.0f, 0.0f};
-#if HAS_BIAS
     u32 first = HAS_TAIL && j * 8 >= WHOLE ? tail_at(to.column) - WHOLE : whole_at(to.column);
     u32 column = first + j * 8 + lane() % 4 * 2, row = to.row + warp() % 4 * 16 + lane() / 4;
+    if (!HAS_BIAS)
+        return b;
     if (IS_TRANSPOSED) {
         b.x = row < to.rows ? to.bias[row] : 0.0f;
         b.y = row + 8 < to.rows ? to.bias[row + 8] : 0.0f;
@@ -61,19 +62,16 @@ static f32x2 load_bias(destination to, u32 j, u32 width)
         b.y = column + 1 < to.columns ? to.bias[column + 1] : 0.0f;
     } else if (column < to.columns && j * 8 < width)
         b = *(const f32x2 *)(to.bias + column);
-#endif
     return b;
 }
 
 static void apply_epilogue(acc_t (*acc)[BN / 2], u32 j, f32x2 b)
 {
-#if HAS_BIAS
 #pragma unroll
-    for (u32 i = 0; i < 4; i++) {
+    for (u32 i = 0; HAS_BIAS && i < 4; i++) {
         bool second = IS_TRANSPOSED ? i / 2 : i % 2;
-        (*acc)[j * 4 + i] = epilogue((*acc)[j * 4 + i], second ? b.y : b.x);
+        (*acc)[j * 4 + i] = (acc_t)epilogue((f32)(*acc)[j * 4 + i], second ? b.y : b.x);
     }
-#endif
 }
 
 typedef struct biases { // of a slab
@@ -123,13 +121,6 @@ static void fill_slab(acc_t (*acc)[BN / 2], u32 n, const biases *b, u8 *at, u32 
 }
 
 // --- a slab to memory
-// The storer waits until the copy engine has read all but the newest `left`.
-#define wait_for_slabs(storer, left)                                                               \
-    do {                                                                                           \
-        if (IS_ASYNC && (storer))                                                                  \
-            bulk_wait_read(left);                                                                  \
-    } while (0)
-
 // By the copy engine; `first` is the slab's column in the tile.
 static void send_slab(destination to, u32 first, u8 *at)
 {
@@ -198,14 +189,16 @@ static void store_block(acc_t (*acc)[BN / 2], destination to, u32 width)
     if (!IS_TRANSPOSED)
         to.row += warp() % 4 * 16;
     biases now = load_biases(to, 0, width);
-    wait_for_slabs(storer, 0);
+    if (IS_ASYNC && storer)
+        bulk_wait_read(0);
     sync_slab();
 #pragma unroll
     for (u32 n = 0; n < (width + SLAB_N - 1) / SLAB_N; n++) {
         u8 *at = slabs + n % 2 * SLAB_BYTES;
         biases next = load_biases(to, n + 1, width);
         if (IS_ASYNC && n >= 2) {
-            wait_for_slabs(storer, 1);
+            if (storer)
+                bulk_wait_read(1);
             sync_slab();
         }
         fill_slab(acc, n, &now, at, width);
@@ -268,15 +261,12 @@ static void store_deferred(deferred *d, u32 from, u32 end)
             bool storer = is_storer(), is_tail = HAS_TAIL && n * 64 == WHOLE;
             u32 first = HAS_TAIL ? n * 64 : slab_column(n, BN);
             u8 *at = own_slabs() + n % 2 * SLAB_BYTES;
-            wait_for_slabs(storer, 0);
+            if (storer)
+                bulk_wait_read(0);
             sync_slab();
 #pragma unroll
-            for (u32 u = 0; u < 4; u++) {
-                const u32 *w = &d->words[first / 4 + u * 4];
-                if (is_tail && u * 16 >= TAIL)
-                    break;
-                put_fragment(at, u, &(u32[4]){w[0], w[1], w[2], w[3]});
-            }
+            for (u32 u = 0; u < (is_tail ? TAIL / 16 : 4u); u++)
+                put_fragment(at, u, (const u32(*)[4]) & d->words[first / 4 + u * 4]);
             fence_async();
             sync_slab();
             if (storer && is_tail)
