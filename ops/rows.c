@@ -27,6 +27,17 @@ static bool is_across(const op_nest *n)
     return (row == 1 || row == -1) && inner != 1;
 }
 
+// Warps that share 32 rows that lie side by side; 1: rows are short, or so many that a thread can
+// have its own.
+static uint32_t across_warps(const op_nest *n, uint64_t columns, uint64_t rows)
+{
+    enum { EACH = 8, ENOUGH = 1 << 18, MOST = 32 };
+    uint32_t warps = 1;
+    while (is_across(n) && rows < ENOUGH && warps < MOST && columns > EACH * warps)
+        warps *= 2;
+    return warps;
+}
+
 void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim, op_rows *out)
 {
     op_nest nest;
@@ -47,7 +58,12 @@ void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_
     }
     uint64_t packs = out->packs.argument.sizes[nest.rank - 1];
     out->rows = out->packs.argument.packs / packs;
-    if (is_across(&nest) || packs <= 2) {
+    uint64_t warps = across_warps(&nest, packs, out->rows);
+    if (warps > 1) {
+        out->is_across = true;
+        out->lanes = (uint32_t)warps;
+        out->threads = 32 * out->lanes;
+    } else if (is_across(&nest) || packs <= 2) {
         out->lanes = 1;
         out->threads = BLOCK;
     } else if (packs <= WARP_PACKS) {
@@ -71,6 +87,7 @@ void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_reque
     op_set(r, IN_PLACE, is_in_place);
     op_set(r, THREADS, rows->threads);
     op_set(r, LANES, rows->lanes);
+    op_set(r, ACROSS, rows->is_across);
     op_set(r, PER, rows->per);
     op_set(r, WHOLE, rows->is_whole);
     op_set(r, RANK, rows->packs.rank);

@@ -11,6 +11,7 @@ typedef struct op_rows {
     op_packs packs;
     op_inner inner;
     uint32_t threads, lanes; // of a block, of a row
+    bool is_across;          // lanes have neighbouring rows, warps share them
     uint32_t per;            // packs of a thread; 0: it walks over the row
     bool is_whole;           // a row is lanes * per packs
     uint64_t rows, blocks;

@@ -2,13 +2,18 @@
 """The ops of Kiln beside PyTorch, eager and compiled, in one process on one GPU.
 
     python3 bench/gpu/ops.py [--build build] [--ops softmax,norm] [--types bf16] [--rounds 7] [--json bench/results/ops.json]
+    python3 bench/gpu/ops.py --random 100 --seed 1    ops bound by memory on random sizes and types
+    python3 bench/gpu/ops.py --conv                   convolutions of ANCHORS and ResNet-50, channels last, beside cuDNN
     python3 bench/gpu/ops.py --dry            no GPU and no PyTorch: every case, made small, on the interpreter
 
 The cases are those that `kiln bench --list --json` prints. Both sides work on the same tensors with random numbers: Kiln through
 BUILD/bench/libkilnops.so (make BUILD/bench/libkilnops.so), on PyTorch's own stream. A candidate is a CUDA graph of calls that go round
 several copies of the tensors, so that no cache holds them; rounds alternate between the candidates in shuffled order, and the median
-counts. An op without a counterpart in `theirs` below is measured alone. Results that differ from PyTorch's by more than the type allows
+counts. An op without a counterpart in ops_theirs.py is measured alone. Results that differ from PyTorch's by more than the type allows
 are reported and make the exit status 1.
+
+torch.compile gets static shapes. So that it does not take minutes, other processes compile all functions first (--warm), and this one
+finds them in Inductor's cache. --seconds stops before the next measurement; what was not measured is counted.
 """
 import argparse
 import ctypes as C
@@ -22,6 +27,9 @@ import re
 import statistics
 import subprocess
 import sys
+import time
+
+from ops_theirs import is_random, returns_view, theirs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLD_BYTES, MAX_COPIES, CALLS = 512e6, 32, 32
@@ -63,7 +71,7 @@ class Case(C.Structure):
         return is_backward and t.role != SCRATCH and not t.is_constant and (t.role == OUTPUT or bool(t.has_gradient))
 
     def moved(self, is_backward):
-        """bytes that cannot be avoided, as src/cli/bench_op.c counts them"""
+        """bytes of all tensors, as src/cli/bench_op.c counts them; forward cannot move fewer"""
         total = 0
         for t in self.tensors[:self.count]:
             if t.role != SCRATCH:
@@ -81,6 +89,8 @@ class Library:
         self.so.ops_prepare.restype = C.c_void_p
         self.so.ops_call.argtypes = [C.c_void_p, C.c_int]
         self.so.ops_release.argtypes = [C.c_void_p]
+        self.so.ops_change.argtypes = [C.c_uint32, C.POINTER(C.c_uint64), C.c_int, C.c_uint32, C.c_double]
+        self.so.ops_change.restype = None
 
     def check(self, failed):
         if failed:
@@ -89,13 +99,21 @@ class Library:
     def open(self, device, stream):
         self.check(self.so.ops_open(device.encode(), None, stream))
 
+    def change(self, row):
+        """sizes, option and alpha of a row that are not those of the suite's case"""
+        sizes = row.get('sizes', [])
+        option, alpha = row.get('option', (0, 0))
+        self.so.ops_change(len(sizes), (C.c_uint64 * max(len(sizes), 1))(*sizes), 'option' in row, option, alpha)
+
     def case(self, row, type_name, most_bytes):
+        self.change(row)
         case = Case()
         if self.so.ops_case(row['op'].encode(), row['index'], type_name.encode(), most_bytes, C.byref(case)):
             raise RuntimeError(f"there is no case {row['index']} of {row['op']}")
         return case
 
     def prepare(self, row, type_name, most_bytes, addresses, is_host):
+        self.change(row)
         memory = (C.c_uint64 * len(addresses))(*addresses)
         run = self.so.ops_prepare(row['op'].encode(), row['index'], type_name.encode(), most_bytes, memory, is_host)
         self.check(not run)
@@ -105,47 +123,13 @@ class Library:
         self.check(self.so.ops_call(run, is_backward))
 
 
-# --- PyTorch's side: a function of a case and its tensors by name that returns the output; None: there is none
-def theirs(torch, op, case):
-    F = torch.nn.functional
-    words = case.words()
-    axis = case.axis
-    if op == 'elementwise':
-        table = {'add': lambda t: t['a'] + t['b'], 'mul': lambda t: t['a'] * t['b'], 'gelu': lambda t: F.gelu(t['a']),
-                 'silu': lambda t: F.silu(t['a']), 'relu': lambda t: F.relu(t['a']), 'copy': lambda t: t['a'].clone(),
-                 'silu_gate': lambda t: F.silu(t['a']) * t['b'], 'gelu_gate': lambda t: F.gelu(t['a']) * t['b'],
-                 'exp': lambda t: t['a'].exp(), 'tanh': lambda t: t['a'].tanh()}
-        return table.get(words[0])
-    if op == 'softmax':
-        return (lambda t: F.log_softmax(t['x'], axis)) if 'log' in words else (lambda t: F.softmax(t['x'], axis))
-    if op == 'norm' and axis == case.tensors[0].rank - 1:
-        sizes, eps = (case.tensors[0].shape()[axis],), case.alpha
-        weight = (lambda t: t['weight']) if 'weight' in words else (lambda t: None)
-        bias = (lambda t: t['bias']) if 'bias' in words else (lambda t: None)
-        if 'rms' in words:
-            return None if 'bias' in words else lambda t: F.rms_norm(t['x'], sizes, weight(t), eps)
-        return lambda t: F.layer_norm(t['x'], sizes, weight(t), bias(t), eps)
-    if op == 'reduce' and 'axes' in words:
-        axes = [int(n) for n in re.findall(r'\d+', ' '.join(words[words.index('axes') + 1:]))]
-        table = {'sum': lambda t: t['x'].sum(axes), 'mean': lambda t: t['x'].mean(axes), 'max': lambda t: t['x'].amax(axes),
-                 'min': lambda t: t['x'].amin(axes), 'argmax': lambda t: t['x'].argmax(axes[0]),
-                 'variance': lambda t: t['x'].var(axes, correction=0)}
-        return table.get(words[0])
-    if op == 'scan' and words[0] == 'sum':
-        return lambda t: t['x'].cumsum(axis, dtype=t['x'].dtype)
-    if op == 'copy' and words[0] == 'order':
-        order = [int(c) - 1 for c in words[1]]
-        return lambda t: t[next(iter(t))].permute(order).contiguous()
-    return None
-
-
 class Torch:
     """tensors of a case on the GPU, candidates as graphs"""
 
     def __init__(self, torch):
         self.torch = torch
         self.types = {'f16': torch.float16, 'bf16': torch.bfloat16, 'f32': torch.float32, 'f64': torch.float64, 'i8': torch.int8,
-                      'u8': torch.uint8, 'i32': torch.int32, 'i64': torch.int64, 'bool': torch.bool}
+                      'u8': torch.uint8, 'i16': torch.int16, 'i32': torch.int32, 'i64': torch.int64, 'bool': torch.bool}
         self.stream = torch.cuda.Stream()
 
     def tensors(self, case, is_backward):
@@ -155,9 +139,15 @@ class Torch:
                 made.append(None)
                 continue
             t = case.tensors[n % case.count]
-            x = self.torch.empty(t.shape(), device='cuda', dtype=self.torch.float32).uniform_(t.low, t.high) if t.low < t.high else \
-                self.torch.empty(t.shape(), device='cuda', dtype=self.torch.float32).uniform_(-1, 1)
-            made.append((x.floor() if t.is_integer else x).to(self.types[t.type.decode()]))
+            if t.role == SCRATCH:
+                made.append(self.torch.zeros(t.bytes() + 64, device='cuda', dtype=self.torch.uint8))
+                continue
+            low, high = (t.low, t.high) if t.low != 0 or t.high != 0 else (-1, 1)
+            if t.name == b'index' and low < 0:  # tests reach one too far at both ends
+                low, high = 0, high - 1.5
+            x = self.torch.empty(t.shape(), device='cuda', dtype=self.torch.float32)
+            x = x.uniform_(low, high) if low < high else x.fill_(low)
+            made.append((x.floor().clamp_(max=-(-high // 1) - 1) if t.is_integer and low < high else x).to(self.types[t.type.decode()]))
         return made
 
     def graph(self, calls):
@@ -188,6 +178,32 @@ def kernel_hashes(ops):
     return {name: hashlib.sha256(open(name, 'rb').read()).hexdigest() for name in names}
 
 
+def counterparts(torch, case, function, sets, is_backward):
+    """calls of a function of PyTorch, one for each set of tensors"""
+    inputs = [n for n in range(case.count) if case.tensors[n].role == INPUT]
+    calls = []
+    for made in sets:
+        named = {}
+        for n in inputs:
+            name = case.tensors[n].name.decode()
+            named[name] = made[n] if name != 'part' else named.get('part', []) + [made[n]]
+        if not is_backward:
+            output = next(n for n in range(case.count) if case.tensors[n].role == OUTPUT)
+            named['like'] = made[output].dtype
+            calls.append(lambda named=named: function(named))
+            continue
+        wanted = [case.tensors[n].name.decode() for n in inputs if case.tensors[n].has_gradient]
+        named = {k: v.detach().requires_grad_(k in wanted) for k, v in named.items()}
+        out = function(named)
+        outs = out if isinstance(out, tuple) else (out,)
+        given = [made[case.count + n] for n in range(case.count) if case.tensors[n].role == OUTPUT and made[case.count + n] is not None]
+        given = [g.permute(0, 3, 1, 2) if g.dim() == 4 and o.shape != g.shape else g.reshape(o.shape) for o, g in zip(outs, given)]
+        leaves = [named[k] for k in wanted]
+        calls.append(lambda out=outs[:len(given)], leaves=leaves, given=given:
+                     torch.autograd.grad(out, leaves, given, retain_graph=True, allow_unused=True))
+    return calls
+
+
 def measure(options, torch, library, gpu, row, type_name, is_backward):
     case = library.case(row, type_name, 0)
     copies = min(MAX_COPIES, int(COLD_BYTES / max(case.moved(is_backward), 1)) + 1)
@@ -196,34 +212,26 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
     for run in runs:
         library.call(run, False)  # backward reads what forward wrote
     torch.cuda.synchronize()
-    candidates = {'kiln': [lambda run=run: library.call(run, is_backward) for run in runs]}
+    candidates = {'kiln': lambda: [lambda run=run: library.call(run, is_backward) for run in runs]}
     function = theirs(torch, row['op'], case)
-    if function:
-        inputs = [n for n in range(case.count) if case.tensors[n].role == INPUT]
-        for name, f in (('eager', function), ('compiled', torch.compile(function, dynamic=False))):
-            calls = []
-            for made in sets:
-                named = {case.tensors[n].name.decode(): made[n] for n in inputs}
-                if not is_backward:
-                    calls.append(lambda f=f, named=named: f(named))
-                    continue
-                wanted = [case.tensors[n].name.decode() for n in inputs if case.tensors[n].has_gradient]
-                named = {k: v.detach().requires_grad_(k in wanted) for k, v in named.items()}
-                out = f(named)
-                given = next(made[case.count + n] for n in range(case.count) if case.tensors[n].role == OUTPUT)
-                leaves = [named[k] for k in wanted if named[k].requires_grad]
-                calls.append(lambda out=out, leaves=leaves, given=given:
-                             torch.autograd.grad(out, leaves, given.reshape(out.shape), retain_graph=True, allow_unused=True))
-            candidates[name] = calls
     result = {'op': row['op'], 'case': case.text.decode(), 'type': type_name, 'pass': 'backward' if is_backward else 'forward'}
-    if function and not is_backward:
-        result['error'] = compare(torch, case, sets[0], function)
+    if function and not (is_backward and returns_view(row['op'], case.words())):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, dynamic=False)
+        candidates['eager'] = lambda: counterparts(torch, case, function, sets, is_backward)
+        if row['op'] != 'conv':
+            candidates['compiled'] = lambda: counterparts(torch, case, compiled, sets, is_backward)
+        if not is_backward and not is_random(row['op']):
+            result['error'] = compare(torch, case, sets[0], counterparts(torch, case, function, sets[:1], False)[0])
     graphs = {}
-    for name, calls in candidates.items():
+    for name, make in candidates.items():
         try:
-            graphs[name] = gpu.graph(calls)
-        except RuntimeError as why:
-            print(f'{row["op"]} {case.text.decode()} {type_name}: {name} is left out: {why}', file=sys.stderr)
+            graphs[name] = gpu.graph(make())
+        except Exception as why:  # a function that cannot be captured, or one that the compiler refuses
+            if name == 'kiln':
+                raise
+            print(f'{row["op"]} {case.text.decode()} {type_name}: {name} is left out: {str(why)[:200]}', file=sys.stderr)
+            torch.cuda.synchronize()
     times = {name: [] for name in graphs}
     for _ in range(options.rounds):
         for name in random.sample(sorted(graphs), len(graphs)):
@@ -231,21 +239,105 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
     for name, list_of in times.items():
         result[name + '_us'] = round(statistics.median(list_of), 3)
         result[name + '_spread'] = round((max(list_of) - min(list_of)) / statistics.median(list_of), 4)
-    result['gbps'] = round(case.moved(is_backward) / result['kiln_us'] * 1e-3, 1)
+    best = [result[name + '_us'] for name in ('eager', 'compiled') if name + '_us' in result]
+    if best:
+        result['ratio'] = round(min(best) / result['kiln_us'], 3)
+    if not is_backward:
+        result['gbps'] = round(case.moved(False) / result['kiln_us'] * 1e-3, 1)
+    if 'flops' in row:
+        result['tflops'] = round(row['flops'] * (2 if is_backward else 1) / result['kiln_us'] * 1e-6, 1)
     for run in runs:
         library.so.ops_release(run)
     return result
 
 
-def compare(torch, case, made, function):
+def compare(torch, case, made, call):
     """largest difference between Kiln's first output and PyTorch's, over one more than the result"""
     first = next(n for n in range(case.count) if case.tensors[n].role == OUTPUT)
-    named = {case.tensors[n].name.decode(): made[n] for n in range(case.count) if case.tensors[n].role == INPUT}
-    want = function(named).double().reshape(-1)
-    got = made[first].double().reshape(-1)
+    want = call()
+    want = want[0] if isinstance(want, tuple) else want
+    if want.dim() == 4 and tuple(want.shape) != case.tensors[first].shape():
+        want = want.permute(0, 2, 3, 1)
+    want, got = want.double().reshape(-1), made[first].double().reshape(-1)
     if want.numel() != got.numel():
         return None
     return ((got - want).abs() / (want.abs() + 1)).max().item()
+
+
+# --- sizes that are no cases
+def random_rows(listed, count, seed):
+    """ops bound by memory, each with random sizes and one type: a half of them multiples of 8"""
+    draw = random.Random(seed)
+    wanted = [('elementwise', 'add'), ('elementwise', 'gelu'), ('elementwise', 'silu_gate'), ('elementwise', 'copy'),
+              ('softmax', 'axis 1'), ('norm', 'layer'), ('norm', 'rms'), ('reduce', 'sum axes 1'), ('reduce', 'sum axes 0'),
+              ('reduce', 'argmax'), ('reduce', 'variance'), ('reduce', 'max'), ('copy', 'order 21'), ('copy', 'order 1324'),
+              ('quantise', 'from'), ('fuse', 'ten ops')]
+    rows = []
+    while len(rows) < count:
+        op, text = wanted[len(rows) % len(wanted)]
+        row = next(r for r in listed if r['op'] == op and f' {text}' in r['case'] and 'broadcast' not in r['case'])
+        step = 8 if draw.random() < 0.5 else 1
+        total = 2 ** draw.uniform(12, 26)
+        columns = min(2 ** draw.uniform(3, 15), total)
+        columns = max(step, int(columns) // step * step)
+        lines = max(1, int(total / columns))
+        sizes = [lines, columns]
+        if '1324' in text:
+            middle = 2 ** draw.randint(0, 6)
+            sizes = [max(1, int(lines ** 0.3)), max(1, int(lines ** 0.7) // middle), middle, columns]
+        elif row['case'].split(' ')[0].count('x') == 0:
+            sizes = [lines * columns]
+        rows.append(dict(row, sizes=sizes, types=[draw.choice(['f32', 'bf16', 'f16'])], backward=False))
+    return rows
+
+
+# channels, size, outputs, window, stride of ResNet-50's different convolutions; the first is also that of ANCHORS
+RESNET = [(128, 28, 128, 3, 1), (3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56, 64, 3, 1), (64, 56, 256, 1, 1), (256, 56, 64, 1, 1),
+          (256, 56, 128, 1, 1), (128, 56, 128, 3, 2), (256, 56, 512, 1, 2), (128, 28, 512, 1, 1), (512, 28, 128, 1, 1), (512, 28, 256, 1, 1),
+          (256, 28, 256, 3, 2), (512, 28, 1024, 1, 2), (256, 14, 256, 3, 1), (256, 14, 1024, 1, 1), (1024, 14, 256, 1, 1),
+          (1024, 14, 512, 1, 1), (512, 14, 512, 3, 2), (1024, 14, 2048, 1, 2), (512, 7, 512, 3, 1), (512, 7, 2048, 1, 1),
+          (2048, 7, 512, 1, 1)]
+
+
+def conv_rows(listed, batch):
+    row = next(r for r in listed if r['op'] == 'conv')
+    rows = []
+    for channels, size, outputs, window, stride in RESNET:
+        pad = window // 2
+        option = 1 << 10 | window << 19 | stride << 23 | 1 << 25 | pad << 27 | pad << 29
+        places = batch * ((size + 2 * pad - window) // stride + 1) ** 2
+        rows.append(dict(row, sizes=[batch, channels, size, size], option=(option, outputs), types=['f16'], backward=True,
+                         flops=2 * places * outputs * channels * window ** 2))
+    return rows
+
+
+def jobs_of(rows, options):
+    passes = lambda row: (False, True) if row['backward'] and not options.forward else (False,)
+    return [(row, type_name, is_backward) for row in rows for type_name in row['types'] for is_backward in passes(row)]
+
+
+# --- torch.compile in other processes
+def start_warming(options):
+    environment = dict(os.environ, TORCHINDUCTOR_FX_GRAPH_CACHE='1', TORCHINDUCTOR_COMPILE_THREADS='1')
+    given = [a for a in sys.argv[1:] if not a.startswith('--json')]
+    return [subprocess.Popen([sys.executable, __file__, *given, '--warm', f'{n}/{options.workers}'], env=environment,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(options.workers)]
+
+
+def warm(options, torch, library, gpu, jobs):
+    """compiles its share of the functions and calls each once"""
+    own, all_of = (int(n) for n in options.warm.split('/'))
+    for row, type_name, is_backward in jobs[own::all_of]:
+        case = library.case(row, type_name, 0)
+        function = theirs(torch, row['op'], case)
+        if not function or row['op'] == 'conv' or (is_backward and returns_view(row['op'], case.words())):
+            continue
+        torch._dynamo.reset()
+        try:
+            counterparts(torch, case, torch.compile(function, dynamic=False), [gpu.tensors(case, is_backward)], is_backward)[0]()
+        except Exception:
+            pass  # reported by the process that measures
+        torch.cuda.empty_cache()
 
 
 def dry(options, library, rows):
@@ -280,12 +372,25 @@ def main():
     parser.add_argument('--rounds', type=int, default=7)
     parser.add_argument('--json', default='')
     parser.add_argument('--dry', action='store_true')
+    parser.add_argument('--forward', action='store_true', help='no backward passes')
+    parser.add_argument('--random', type=int, default=0, help='so many random sizes')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--conv', action='store_true')
+    parser.add_argument('--batch', type=int, default=32, help='of --conv')
+    parser.add_argument('--seconds', type=float, default=600)
+    parser.add_argument('--workers', type=int, default=12, help='processes that compile')
+    parser.add_argument('--warm', default='', help='for these processes: which of how many')
     options = parser.parse_args()
     os.chdir(ROOT)
+    begin = time.monotonic()
     listed = json.loads(subprocess.run([f'{options.build}/kiln', 'bench', '--list', '--json'], check=True, stdout=subprocess.PIPE, text=True).stdout)
     rows = [row for row in listed if row['is_bound_by_memory'] and (not options.ops or row['op'] in options.ops.split(','))]
     for row in rows:
         row['types'] = [t for t in row['types'] if not options.types or t in options.types.split(',')]
+    if options.random:
+        rows = random_rows(listed, options.random, options.seed)
+    if options.conv:
+        rows = conv_rows(listed, options.batch)
     library = Library(os.path.abspath(f'{options.build}/bench/libkilnops.so'))
     if options.dry:
         return dry(options, library, rows)
@@ -297,32 +402,60 @@ def main():
     if not torch.cuda.is_available():
         print('ops.py: no GPU here')
         return 77
+    jobs = jobs_of(rows, options)
+    warmers = start_warming(options) if not options.warm and options.workers and not options.conv else []
+    torch.backends.cudnn.benchmark = True
     torch.cuda.init()
     gpu = Torch(torch)
-    library.open('cuda', gpu.stream.cuda_stream)
-    results, bad = [], 0
-    allowed = {'f16': 4e-3, 'bf16': 3e-2, 'f32': 1e-4, 'f64': 1e-10}
     with torch.cuda.stream(gpu.stream):
-        for row in rows:
-            for type_name in row['types']:
-                for is_backward in (False, True) if row['backward'] else (False,):
-                    result = measure(options, torch, library, gpu, row, type_name, is_backward)
-                    results.append(result)
-                    print(json.dumps(result), flush=True)
-                    if result.get('error') is not None and not result['error'] <= allowed.get(type_name, 0):
-                        print(f'{row["op"]}: the result is not PyTorch\'s', file=sys.stderr)
-                        bad = 1
-                    torch.cuda.empty_cache()
+        if options.warm:
+            return warm(options, torch, library, gpu, jobs)
+        for process in warmers:
+            process.wait()
+        library.open('cuda', gpu.stream.cuda_stream)
+        print(f'compiled after {time.monotonic() - begin:.0f} s', file=sys.stderr)
+        results, bad, left = run_jobs(options, torch, library, gpu, jobs, begin)
+    head = {'date': datetime.date.today().isoformat(), 'device': torch.cuda.get_device_name(), 'torch': torch.__version__,
+            'command': 'python3 bench/gpu/ops.py ' + ' '.join(a for a in sys.argv[1:] if not a.startswith('--json') and not a.endswith('.json')),
+            'not_measured': left}
+    head.update(sums(results))
+    print(json.dumps({k: v for k, v in head.items() if k not in ('date', 'command')}))
     if options.json:
-        head = {'date': datetime.date.today().isoformat(), 'device': torch.cuda.get_device_name(), 'torch': torch.__version__,
-                'command': 'python3 bench/gpu/ops.py'}
-        with open(options.json, 'w') as f:
-            f.write('{\n' + ''.join(f'{json.dumps(k)}: {json.dumps(v)},\n' for k, v in head.items()))
-            hashes = kernel_hashes({row['op'] for row in rows})
-            f.write('"kernels": {\n' + ',\n'.join(f'{json.dumps(k)}: {json.dumps(v)}' for k, v in hashes.items()) + '\n},\n')
-            f.write('"rows": [\n' + ',\n'.join(json.dumps(r) for r in results) + '\n]\n}\n')
+        write_results(options.json, head, kernel_hashes({row['op'] for row in rows}), results)
     library.so.ops_close()
     return bad
+
+
+def run_jobs(options, torch, library, gpu, jobs, begin):
+    results, bad = [], 0
+    allowed = {'f16': 4e-3, 'bf16': 3e-2, 'f32': 1e-4, 'f64': 1e-10}
+    for n, (row, type_name, is_backward) in enumerate(jobs):
+        if time.monotonic() - begin > options.seconds:
+            return results, bad, len(jobs) - n
+        result = measure(options, torch, library, gpu, row, type_name, is_backward)
+        results.append(result)
+        print(json.dumps(result), flush=True)
+        if result.get('error') is not None and row['op'] != 'scan' and not result['error'] <= allowed.get(type_name, 0):
+            print(f'{row["op"]} {result["case"]}: the result is not PyTorch\'s', file=sys.stderr)
+            bad = 1
+        torch.cuda.empty_cache()
+    return results, bad, 0
+
+
+def sums(results):
+    """geometric mean and worst of the ratios: the time of the faster of PyTorch's over Kiln's"""
+    ratios = sorted(r['ratio'] for r in results if 'ratio' in r)
+    if not ratios:
+        return {}
+    return {'count': len(ratios), 'geometric_mean': round(statistics.geometric_mean(ratios), 3), 'worst': ratios[0],
+            'below_0.9': sum(r < 0.9 for r in ratios)}
+
+
+def write_results(path, head, hashes, results):
+    with open(path, 'w') as f:
+        f.write('{\n' + ''.join(f'{json.dumps(k)}: {json.dumps(v)},\n' for k, v in head.items()))
+        f.write('"kernels": {\n' + ',\n'.join(f'{json.dumps(k)}: {json.dumps(v)}' for k, v in hashes.items()) + '\n},\n')
+        f.write('"rows": [\n' + ',\n'.join(json.dumps(r) for r in results) + '\n]\n}\n')
 
 
 if __name__ == '__main__':

@@ -29,6 +29,33 @@ typedef struct shim_run {
 
 static kiln *device;
 
+static op_case other; // what ops_change has set
+static bool has_sizes, has_option;
+
+// Sizes (rank 0: its own), option and alpha (where has_new_option is set) of the cases from now on.
+EXPORT void ops_change(uint32_t rank, const uint64_t *sizes, int has_new_option, uint32_t option,
+                       double alpha)
+{
+    has_sizes = rank != 0;
+    has_option = has_new_option != 0;
+    other = (op_case){.rank = rank, .option = option, .alpha = alpha};
+    memcpy(other.sizes, sizes, rank * sizeof *sizes);
+}
+
+static op_case case_of(const op_suite *s, int index, kiln_type type, double most_bytes)
+{
+    op_case c = s->cases[index];
+    if (has_sizes) {
+        c.rank = other.rank;
+        memcpy(c.sizes, other.sizes, sizeof c.sizes);
+    }
+    if (has_option) {
+        c.option = other.option;
+        c.alpha = other.alpha;
+    }
+    return suite_fitted(s, c, type, most_bytes);
+}
+
 EXPORT const char *ops_error(void)
 {
     return kiln_last_error(device)->text;
@@ -57,7 +84,7 @@ EXPORT int ops_case(const char *op, int index, const char *type_name, double mos
     if (!s || index < 0 || (size_t)index >= s->case_count)
         return 1;
     op_tensor tensors[SUITE_TENSORS];
-    op_case c = suite_fitted(s, s->cases[index], type_named(type_name), most_bytes);
+    op_case c = case_of(s, index, type_named(type_name), most_bytes);
     *out = (shim_case){.axis = (int32_t)c.axis,
                        .option = (int32_t)c.option,
                        .alpha = c.alpha,
@@ -100,7 +127,7 @@ EXPORT shim_run *ops_prepare(const char *op, int index, const char *type_name, d
     if (!r)
         return NULL;
     op_tensor tensors[SUITE_TENSORS];
-    r->c = suite_fitted(s, s->cases[index], type, most_bytes);
+    r->c = case_of(s, index, type, most_bytes);
     r->run = (suite_run){.suite = s, .c = &r->c, .k = device};
     uint32_t count = s->tensors(&r->c, type, tensors);
     for (uint32_t n = 0; n < 2 * count; n++) {

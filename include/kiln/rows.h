@@ -15,7 +15,10 @@
 #include <kiln/pack.h>
 
 tune(THREADS, 256, 32, 64, 96, 128, 160, 192, 224, 320, 384, 448, 512, 640, 768, 896, 1024);
-tune(LANES, 256, 1, 32, 64, 96, 128, 160, 192, 224, 320, 384, 448, 512, 640, 768, 896, 1024);
+tune(LANES, 256, 1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192, 224, 320, 384, 448, 512, 640, 768, 896,
+     1024);
+tune(ACROSS, 0,
+     1); // rows lie side by side: lanes have neighbouring rows, and LANES warps share them
 tune(RANK, 2, 1, 3, 4, 5, 6, 7, 8); // loops over rows, and the row
 tune(LONG, 0, 1);
 tune(WHOLE, 0, 1); // a row is LANES * PER packs
@@ -48,7 +51,7 @@ PACK(T, V)
 
 static inline u32 lane_of_row(void)
 {
-    return LANES == 1 ? 0 : LANES == 32 ? lane() : thread_x();
+    return ACROSS ? warp() : LANES == 1 ? 0 : LANES == 32 ? lane() : thread_x();
 }
 
 static inline u64 pack_of(u32 p)
@@ -59,18 +62,40 @@ static inline u64 pack_of(u32 p)
 // The row of this thread.
 static inline u64 row_of(void)
 {
-    return LANES == THREADS
+    return ACROSS ? (u64)block_x() * 32 + lane()
+           : LANES == THREADS
                ? block_x()
                : (u64)block_x() * (THREADS / LANES) + (LANES == 1 ? thread_x() : warp());
 }
 
+// With ACROSS: the numbers of the warps, in their order.
+enum { ACROSS_WARPS = ACROSS ? THREADS / 32 : 1 };
+shared f32 row_numbers[ACROSS_WARPS][32];
+
+static inline f32 across_join(f32 x, bool is_sum)
+{
+    barrier();
+    row_numbers[warp() % ACROSS_WARPS][lane()] = x;
+    barrier();
+    f32 all = row_numbers[0][lane()];
+    for (u32 w = 1; w < ACROSS_WARPS; w++) {
+        f32 other = row_numbers[w][lane()];
+        all = is_sum ? all + other : max(all, other);
+    }
+    return all;
+}
+
 static inline f32 row_sum(f32 x)
 {
+    if (ACROSS)
+        return across_join(x, true);
     return LANES == 1 ? x : LANES == THREADS ? block_sum(x) : warp_sum(x);
 }
 
 static inline f32 row_max(f32 x)
 {
+    if (ACROSS)
+        return across_join(x, false);
     return LANES == 1 ? x : LANES == THREADS ? block_max(x) : warp_max(x);
 }
 
@@ -79,12 +104,21 @@ static inline u64 row_packs(const struct nest *n)
     return n->sizes[RANK - 1];
 }
 
-// The index of this thread's row; false: there is none.
+// Is there a row for this thread? With ACROSS some lanes of a block have none, and store nothing.
+static inline bool row_is_there(const struct nest *n)
+{
+    return (LANES == THREADS && !ACROSS) || row_of() * n->sizes[RANK - 1] < n->packs;
+}
+
+// The index of this thread's row; false: there is none, and nobody waits for the thread.
 static inline bool row_find(const struct nest *n, u64 index[8])
 {
     u64 row = row_of();
-    if (LANES != THREADS && row * n->sizes[RANK - 1] >= n->packs)
-        return false;
+    if (!row_is_there(n)) {
+        if (!ACROSS)
+            return false;
+        row = 0;
+    }
     if (RANK > 1)
         nest_find(n, RANK - 1, row, index);
     return true;
@@ -109,6 +143,8 @@ static inline void load(f32 *v, const T *from, i64 first, u64 i, u32 view, const
 static inline void store(T *to, i64 first, u64 i, u32 view, const struct nest *n, const f32 *v)
 {
     i64 at = first + nest_inner(n, i, view, INNER);
+    if (ACROSS && !row_is_there(n))
+        return;
     if (INNER == DENSE)
         pack_store(T, V, to, (u64)at, v);
     else

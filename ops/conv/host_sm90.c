@@ -178,7 +178,10 @@ static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, bool may_part, 
     const kiln_device_info *info;
     if (j->kernel == KILN_CONV_SM80 || problem_of(k, j, is_inverse, p) || op_device(k, &info))
         return false;
-    *out = pick(p, info->multiprocessors ? info->multiprocessors : 1, may_part);
+    // What is played is what the large GPU would do.
+    enum { PLAYED = 132 };
+    bool is_real = info->multiprocessors && !info->caps.is_emulated;
+    *out = pick(p, is_real ? info->multiprocessors : PLAYED, may_part);
     return true;
 }
 

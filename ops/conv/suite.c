@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-// option: what a convolution is but for the sizes of its operand.
+// option: what a convolution is but for the sizes of its operand. alpha: more outputs than 1023.
 #define SHAPE(outputs, groups, window, stride, dilation, before, after)                            \
     ((uint32_t)(outputs) | (uint32_t)(groups) << 10 | (uint32_t)(window) << 19 |                   \
      (uint32_t)(stride) << 23 | (uint32_t)(dilation) << 25 | (uint32_t)(before) << 27 |            \
@@ -37,7 +37,7 @@ typedef struct shape {
 
 static void shape_of(const op_case *c, shape *s)
 {
-    *s = (shape){.outputs = c->option & 1023,
+    *s = (shape){.outputs = c->alpha > 0 ? (uint64_t)c->alpha : c->option & 1023,
                  .groups = c->option >> 10 & 511,
                  .window = c->option >> 19 & 15,
                  .stride = c->option >> 23 & 3,
@@ -65,7 +65,10 @@ static void shape_of(const op_case *c, shape *s)
 }
 
 // --- tensors
-enum { BLOCKS = 264, TILE = 128 }; // of the kernel for weights
+enum { BLOCKS = 264, TILE = 128 };           // of the kernel for weights
+enum { PARTS = 16, MOST_SUMS = 132 * 65536 }; // of a sum in parts: a tile for each multiprocessor
+static size_t count_of(const uint64_t *sizes);
+
 static bool uses_workspace(const op_case *c)
 {
     return c->axis & TENSOR || c->tags & SUITE_BENCH;
@@ -112,11 +115,13 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     if (uses_workspace(c)) { // enough for the packed weights, and for parts of their sums
         uint64_t length = s.weight[1] * s.weight[2] * s.weight[3] * s.weight[4];
         uint64_t weights = s.weight[0] * length, tiles = weights / (TILE * TILE);
+        uint64_t large = PARTS * count_of(count_of(s.x) > count_of(s.out) ? s.x : s.out);
         out[count] = (op_tensor){.name = "workspace",
                                  .role = ROLE_SCRATCH,
                                  .type = KILN_F32,
                                  .rank = 1,
-                                 .sizes = {(BLOCKS / (tiles ? tiles : 1) + 1) * weights}};
+                                 .sizes = {(BLOCKS / (tiles ? tiles : 1) + 1) * weights + 64 +
+                                           (large < MOST_SUMS ? large : MOST_SUMS)}};
         count++;
     }
     return count;

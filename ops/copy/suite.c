@@ -19,7 +19,7 @@ static uint32_t part_count(const op_case *c)
 // How long part n is along the axis; one has no elements.
 static uint64_t part_size(const op_case *c, uint32_t n)
 {
-    return n == 1 && !(c->tags & SUITE_BENCH) ? 0 : c->sizes[c->axis] + n;
+    return c->tags & SUITE_BENCH ? c->sizes[c->axis] + 64 * n : n == 1 ? 0 : c->sizes[c->axis] + n;
 }
 
 // The digits of the permutation.

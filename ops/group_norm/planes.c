@@ -93,7 +93,7 @@ kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_fro
     if (PASS == STATISTICS || PASS == SUMS) {
         first = PASS == SUMS ? row_sum(first) : mean;
         second = row_sum(PASS == SUMS ? second : other);
-        if (lane_of_row() == 0) {
+        if (lane_of_row() == 0 && row_is_there(&n)) {
             part[2 * unit] = first;
             part[2 * unit + 1] = second;
         }

@@ -116,7 +116,7 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
     }
 #endif
 #ifdef STATISTICS
-    if (lane_of_row() == 0) {
+    if (lane_of_row() == 0 && row_is_there(&n)) {
         statistics[2 * row_of()] = mean;
         statistics[2 * row_of() + 1] = scale;
     }

@@ -16,7 +16,7 @@ static const op_program forward = OP_PROGRAM("ops/norm/forward.c", "norm"),
                         backward = OP_PROGRAM("ops/norm/backward.c", "norm_backward"),
                         columns = OP_PROGRAM("ops/norm/columns.c", "norm_columns");
 
-enum { COLUMN_THREADS = 512 };
+enum { COLUMN_THREADS = 512, COLUMN_BLOCKS = 128 };
 
 static kiln_arg real(double value)
 {
@@ -107,12 +107,18 @@ static kiln_status run_columns(kiln *k, const kiln_norm_backward_desc *d, const 
     const kiln_view *gradients[] = {&d->dweight, &d->dbias};
     op_rows rows;
     op_rows_make(views, COUNT(views), d->axis, 4, &rows);
+    uint64_t packs = rows.packs.argument.sizes[rows.packs.rank - 1];
+    uint32_t width = 32; // lanes of a row: fewer make more blocks
+    while (width > 2 && packs / width < COLUMN_BLOCKS)
+        width /= 2;
     rows.threads = rows.lanes = COLUMN_THREADS;
-    rows.blocks = (rows.packs.argument.sizes[rows.packs.rank - 1] + 31) / 32;
+    rows.is_across = false;
+    rows.blocks = (packs + width - 1) / width;
     rows.per = 1;
     rows.is_whole = false;
     op_request r = {.program = &columns};
     op_rows_set(&rows, kiln_view_type(d->x), false, &r);
+    op_set(&r, WIDTH, width);
     op_set(&r, WEIGHT, d->dweight.buffer != NULL);
     op_set(&r, BIAS, d->dbias.buffer != NULL);
     kiln_arg args[9] = {kiln_arg_view(d->x), kiln_arg_view(d->dout), kiln_arg_view(d->workspace)};

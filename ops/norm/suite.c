@@ -41,6 +41,10 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[RESIDUAL] = out[X];
     out[RESIDUAL].name = "residual";
     out[RESIDUAL].has_gradient = c->option & ADD;
+    // What is not used has no bytes to move.
+    out[W].role = c->option & WEIGHT ? ROLE_INPUT : ROLE_SCRATCH;
+    out[B].role = c->option & BIAS ? ROLE_INPUT : ROLE_SCRATCH;
+    out[RESIDUAL].role = c->option & ADD ? ROLE_INPUT : ROLE_SCRATCH;
     out[SUM] = out[OUT];
     out[SUM].name = "sum";
     out[SUM].role = c->option & ADD ? ROLE_OUTPUT : ROLE_SCRATCH;

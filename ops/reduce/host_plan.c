@@ -125,9 +125,11 @@ static uint32_t width_of(const reduce_plan *p, const kiln_view *x)
 }
 
 // rows: `packs` of each of `results`. A warp has short rows, or a part of it; a block long ones.
+// Where there are many results, a thread of a short row has PER packs: it does less beside loading.
 static void plan_rows(reduce_plan *p, uint64_t packs)
 {
-    uint64_t lanes = power_of_two(least(packs, 32)), parts = 1;
+    bool is_many = p->results * packs >= (uint64_t)PER * FEW;
+    uint64_t lanes = power_of_two(least(is_many ? over(packs, PER) : packs, 32)), parts = 1;
     if (packs > 128 || (packs > 32 && p->results < 4096)) {
         lanes = least(power_of_two(over(packs, PER)), 512);
         lanes = lanes < 64 ? 64 : lanes;

@@ -146,8 +146,9 @@ static inline state merge(state a, state b)
 #elif defined KIND_max || defined KIND_min
     return (state){WINS(b.sum, a.sum) ? b.sum : a.sum};
 #elif defined KIND_variance || defined KIND_deviation
-    acc count = a.count + b.count, delta = b.mean - a.mean;
-    acc share = b.count == 0 ? 0 : b.count / count;
+    acc count = a.count + b.count, delta = b.mean - a.mean, share = 0.5f;
+    if (a.count != b.count) // else the quotient is a half
+        share = b.count == 0 ? 0 : b.count / count;
     return (state){count, a.mean + (b.count == 0 ? 0 : delta * share),
                    a.squares + b.squares + (b.count == 0 ? 0 : delta * delta * a.count * share)};
 #elif defined KIND_logsumexp
