@@ -10,7 +10,7 @@
 
 #include "rt/rt.h"
 
-enum { OP_AXES = 32 };
+enum { OP_AXES = 40 };
 
 // --- axes: rows AXIS(id, name, kind, domain) of ops/NAME/axes.def
 typedef enum op_axis_kind {
@@ -63,7 +63,7 @@ typedef struct op_program { // a kernel and the axes of its variants; compared b
 
 struct op_request {
     const op_program *program;
-    uint32_t given; // bit n: axis n has a value
+    uint64_t given; // bit n: axis n has a value
     uint32_t values[OP_AXES];
     size_t shared_bytes; // dynamic, at least; a kernel may ask for more: op_kernel.shared_bytes
     const void *context; // for the program's `write`; says nothing that the axes do not
@@ -80,7 +80,7 @@ typedef struct op_kernel {
 #define op_set(request, id, value) op_set_axis(request, AXIS_##id, (uint32_t)(value))
 static inline void op_set_axis(op_request *r, uint32_t axis, uint32_t value)
 {
-    r->given |= (uint32_t)1 << axis;
+    r->given |= (uint64_t)1 << axis;
     r->values[axis] = value;
 }
 

@@ -187,7 +187,7 @@ $(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
 $(T)/gpu/libc: tests/gpu/libc/calls.h
 $(T)/gpu/libc_streams: tests/gpu/libc/streams.h
 define OP_TEST
-$(call op_program,$(1)): $(1) $$(wildcard $(dir $(1))test*.h) tests/api/api.h $(BUILD)/libkiln.a
+$(call op_program,$(1)): $(1) $$(wildcard $(dir $(1))test*.h $(dir $(1))test*.def) tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $$(@D)
 	$$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $$< $(BUILD)/libkiln.a -o $$@ $(LIBS)
 endef

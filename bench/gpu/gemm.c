@@ -8,8 +8,9 @@
 // the generator filled. The plain candidate waits for the kernel before it, "chained" is what
 // kiln_matmul does on its own, "early" that with constant weights. --skinny: few rows of a, many
 // weights. --brief: shorter batches of small products. --ways: tiles of our kernel to time beside
-// its own choice: s swapped, p ping-pong, kN split along K, cN parts of it, rN stages, gN rows of
-// tiles in a group, n3x128 three narrow columns, w waiting for the kernel before, e with weights
+// its own choice: s swapped, p ping-pong, kN split along K, cN parts of it, hN blocks that load
+// columns together, rN stages, gN rows of tiles in a group, n3x128 three narrow columns, w waiting
+// for the kernel before, e with weights
 // read early. --sweep tries every tile and takes the fastest; --keep leaves the problems that are
 // not measured as the result file has them; --quick only checks, --unchecked does not. -v names the
 // kernels, and tells how the rounds scatter. No problem begins after --seconds; without a choice of
@@ -200,6 +201,7 @@ static bool read_way(const char *s, kiln_matmul_desc *way)
             way->b_is_constant = true;
         else if (sscanf(s, "k%u%n", &more->split_k, &used) < 1 &&
                  sscanf(s, "c%u%n", &more->parts, &used) < 1 &&
+                 sscanf(s, "h%u%n", &more->sharers, &used) < 1 &&
                  sscanf(s, "g%u%n", &more->group, &used) < 1 &&
                  sscanf(s, "r%u%n", &more->stages, &used) < 1 &&
                  sscanf(s, "n%ux%u%n", &more->narrow_columns, &more->narrow_n, &used) < 2)

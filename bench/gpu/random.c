@@ -2,11 +2,15 @@
 // one process, in turns.
 //
 //     random [--count 200] [--seed 1] [--seconds 550] [--rounds 5] [--class eight] [--only bf16]
-//            [--sizes 8x28672x4096,100x100x30000] [--layout nt] [--also] [--unchecked]
+//            [--sizes 8x28672x4096,100x100x30000] [--layout nt] [--unchecked]
+//            [--ways 'tiles;portable;sm90 tile_m=128 tile_n=256 sharers=2']
 // Sides are log-uniform from 1 to 32768; what takes more than the pools or too long is drawn again.
 // Of three shapes one has sides that are multiples of 64 ("whole"), one multiples of 8 ("eight"),
 // one of anything ("odd"). Types and layouts change from shape to shape. --sizes takes these
-// instead, in bf16 or what --only says. No shape begins after --seconds.
+// instead, nn:100x100x30000 with a layout of its own, in bf16 or what --only says. No shape begins
+// after --seconds. --ways measures other ways to do each product, too: a kernel and a tile as `kiln
+// tune` writes them, or all tiles that the tuner would try; and says how far the fastest is ahead
+// of what the library chose.
 //
 // Every shape prints a line: what was chosen, both times, theirs over ours. Operands lie in large
 // pools of random numbers and are taken from another place each time, so that the cache has none of
@@ -45,10 +49,12 @@ typedef struct bench {
     int sets, rounds;
     uint64_t state; // of the random numbers
     double deadline;
-    bool is_unchecked, is_also;
+    bool is_unchecked;
+    const char *ways;     // others that are measured; NULL: none
     kiln_matmul_desc way; // of ours: kernel and tile
     double logarithms[CLASSES + 1], worst[CLASSES + 1];
     int counts[CLASSES + 1], below[CLASSES + 1];
+    int tried, near; // shapes with other ways, and those whose own is within 5 % of the best
 } bench;
 
 static uint32_t random_bits(bench *b)
@@ -297,33 +303,83 @@ static void choice_of(bench *b, char *out, size_t size)
              choice);
 }
 
-// Other ways to do it, for the model of what they cost.
-static void time_others(bench *b)
+// --- other ways to do it, for the model of what they cost
+static void time_way(bench *b, const kiln_matmul_desc *way, const char *name, double *best)
 {
-    const gemm_problem *p = &b->p;
-    bool has_few_rows = p->m <= 32, has_few_columns = p->n <= 32;
-    kiln_matmul_desc ways[8] = {{.kernel = KILN_MATMUL_SM90}, {.kernel = KILN_MATMUL_PORTABLE}};
-    size_t count = 2;
-    for (uint32_t parts = 1; parts <= 64; parts *= 4)
-        ways[count++] = (kiln_matmul_desc){.kernel = KILN_MATMUL_PORTABLE,
-                                           .tile_m = has_few_rows      ? 16
-                                                     : has_few_columns ? 128
-                                                                       : 64,
-                                           .tile_n = has_few_rows      ? 128
-                                                     : has_few_columns ? 16
-                                                                       : 64,
-                                           .sm90 = {.parts = parts}};
-    for (size_t n = 0; n < count; n++) {
-        double us[RIVALS] = {0};
-        bool takes_part[RIVALS] = {true};
-        b->way = ways[n];
-        if (launch(b, KILN, 0)) {
-            times_of(b, takes_part, us);
-            printf("      %s %ux%u parts %u: %.2f us\n", n ? "portable" : "sm_90a", ways[n].tile_m,
-                   ways[n].tile_n, ways[n].sm90.parts, us[KILN]);
-        }
+    double us[RIVALS] = {0};
+    bool takes_part[RIVALS] = {true};
+    b->way = *way;
+    if (is_right(b, KILN)) {
+        times_of(b, takes_part, us);
+        printf("      %8.2f us  %s\n", us[KILN], name);
+        *best = fmin(*best, us[KILN]);
     }
     b->way = (kiln_matmul_desc){.kernel = KILN_MATMUL_BEST};
+}
+
+static void time_tiles(bench *b, double *best)
+{
+    static matmul_list list;
+    gemm_set s = set_of(b, 0);
+    kiln_matmul_desc d = desc_of(b, &s);
+    if (matmul_list_tiles(b->r.k, &d, &list) || list.at != AT_SM90)
+        return;
+    for (size_t n = 0; n < list.count; n++) {
+        char name[MATMUL_NAME];
+        matmul_write_choice(&list.all[n], name);
+        time_way(b,
+                 &(kiln_matmul_desc){.kernel = KILN_MATMUL_SM90,
+                                     .tile_m = list.all[n].m,
+                                     .tile_n = list.all[n].n,
+                                     .sm90 = list.all[n].sm90},
+                 name, best);
+    }
+}
+
+// The forms of the kernel for few rows or columns: warps and parts that share the sum.
+static void time_thin(bench *b, double *best)
+{
+    const gemm_problem *p = &b->p;
+    uint32_t few = (uint32_t)(p->m <= p->n ? p->m : p->n), tiles = (few + 31) / 32;
+    for (uint32_t warps = 1; warps <= 8; warps *= 2)
+        for (uint32_t parts = 1; parts <= 16; parts *= 4) {
+            matmul_choice c = {warps < 4 ? 256 / warps : 64,
+                               ((few + tiles - 1) / tiles + 7) / 8 * 8,
+                               {.is_swapped = p->m <= p->n, .split_k = warps, .parts = parts}};
+            char name[MATMUL_NAME];
+            matmul_write_choice(&c, name);
+            time_way(b,
+                     &(kiln_matmul_desc){
+                         .kernel = KILN_MATMUL_THIN, .tile_m = c.m, .tile_n = c.n, .sm90 = c.sm90},
+                     name, best);
+        }
+}
+
+static void time_others(bench *b, double own)
+{
+    double best = own;
+    for (const char *at = b->ways, *end; *at; at = end + (*end == ';')) {
+        char name[MATMUL_NAME];
+        matmul_choice c;
+        end = at + strcspn(at, ";");
+        snprintf(name, sizeof name, "%.*s", (int)(end - at), at);
+        kiln_matmul_kernel kernel = !strncmp(name, "portable", 8) ? KILN_MATMUL_PORTABLE
+                                    : !strncmp(name, "thin", 4)   ? KILN_MATMUL_THIN
+                                                                  : KILN_MATMUL_SM90;
+        matmul_read_choice(name, &c);
+        if (!strcmp(name, "tiles"))
+            time_tiles(b, &best);
+        else if (!strcmp(name, "thins"))
+            time_thin(b, &best);
+        else
+            time_way(
+                b,
+                &(kiln_matmul_desc){.kernel = kernel, .tile_m = c.m, .tile_n = c.n, .sm90 = c.sm90},
+                name, &best);
+    }
+    printf("      own choice: %.3f of the fastest\n", best / own);
+    b->tried++;
+    b->near += best / own >= 0.95;
 }
 
 static void count_ratio(bench *b, size_t which, double ratio)
@@ -368,8 +424,8 @@ static void run_problem(bench *b, class_of_sizes class)
         class_names[class], gemm_types[p->type].name, layout_name(p), p->m, p->n, p->k, us[KILN],
         us[best], rival_names[best], ratio, 2.0 * p->m * p->n * p->k / us[KILN] * 1e-6,
         bytes / us[KILN] * 1e-6, choice, bench_now() - began);
-    if (b->is_also && class == ODD && p->type != GEMM_TF32)
-        time_others(b);
+    if (b->ways)
+        time_others(b, us[KILN]);
     report_number(&b->r, ratio, "%s.%s.%s.%dx%dx%d.of_library", class_names[class],
                   gemm_types[p->type].name, layout_name(p), p->m, p->n, p->k);
     count_ratio(b, class, ratio);
@@ -411,14 +467,16 @@ static void run_sizes(bench *b, const char *sizes, const char *layout, const cha
 {
     for (const char *s = sizes; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
         gemm_problem *p = &b->p;
-        if (sscanf(s, "%dx%dx%d", &p->m, &p->n, &p->k) < 3)
-            p->n = p->k = p->m = atoi(s);
+        const char *own = strcspn(s, ":") < strcspn(s, ",") ? s : layout;
+        const char *at = own == s ? s + 3 : s;
+        if (sscanf(at, "%dx%dx%d", &p->m, &p->n, &p->k) < 3)
+            p->n = p->k = p->m = atoi(at);
         p->type = GEMM_BF16;
         for (gemm_type t = GEMM_BF16; t <= GEMM_TF32; t++)
             if (only && !strcmp(only, gemm_types[t].name))
                 p->type = t;
-        p->a_mn = layout[0] == 't';
-        p->b_mn = layout[1] == 'n';
+        p->a_mn = own[0] == 't';
+        p->b_mn = own[1] == 'n';
         uint32_t all = (uint32_t)p->m | (uint32_t)p->n | (uint32_t)p->k;
         if (bench_now() < b->deadline && p->m > 0 && p->n > 0 && p->k > 0)
             run_problem(b, all % 64 == 0 ? WHOLE : all % 8 == 0 ? EIGHT : ODD);
@@ -450,8 +508,8 @@ int main(int argc, char **argv)
         const char *value = n + 1 < argc ? argv[n + 1] : "";
         if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
-        else if (!strcmp(argv[n], "--also"))
-            b.is_also = true;
+        else if (!strcmp(argv[n], "--ways"))
+            b.ways = value, n++;
         else if (!strcmp(argv[n], "--count"))
             count = atoi(value), n++;
         else if (!strcmp(argv[n], "--seed"))
@@ -500,6 +558,8 @@ int main(int argc, char **argv)
         b.state = seed;
     }
     print_means(&b);
+    if (b.tried)
+        printf("%d of %d choices are within 5 %% of the fastest way\n", b.near, b.tried);
     if (left_out)
         printf("there was no time for %d shapes\n", left_out);
     drop_pools(&b);

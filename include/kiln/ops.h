@@ -26,7 +26,8 @@ typedef enum kiln_matmul_kernel {
     KILN_MATMUL_SM90, // wgmma and the copy engine: sm_90a
     KILN_MATMUL_SM80, // mma and asynchronous copies: sm_80 and later
     KILN_MATMUL_PORTABLE,
-    KILN_MATMUL_CPU // sums in the vector registers of a CPU: cpu and interp
+    KILN_MATMUL_CPU, // sums in the vector registers of a CPU: cpu and interp
+    KILN_MATMUL_THIN // few rows or columns, mma: sm_80 and later
 } kiln_matmul_kernel;
 
 // What else is chosen for the kernel for sm_90a, where tile_m and tile_n are given. A tile is
@@ -37,7 +38,9 @@ typedef struct kiln_matmul_sm90 {
     uint32_t stages;  // of the ring of tiles in shared memory, at most 24; 0: as many as fit
     uint32_t group;   // rows of tiles that are worked on together, a power of two; 0: chosen
     uint32_t split_k; // blocks that share the sum of a tile: 1, 2, 4, 8; 0: 1
-    uint32_t parts;   // of k, up to 256: a second kernel adds their sums; 0: 1
+    uint32_t
+        sharers;    // blocks with tiles below each other that load their columns together, 1, 2, 4
+    uint32_t parts; // of k, up to 256: a second kernel adds their sums; 0: 1
     // With is_pingpong the last narrow_columns columns of tiles may be narrow_n wide instead of
     // tile_n; 0: none.
     uint32_t narrow_n, narrow_columns;

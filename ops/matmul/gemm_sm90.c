@@ -26,6 +26,7 @@ tune(DEFERRED, 0, 1);         // a tile is stored while the next one is multipli
 tune(PRODUCER_WARPS, 4, 1);   // a whole warpgroup gives its registers to the consumers
 tune(GROUP, 16, 1, 2, 4, 8, 32);
 tune(SPLIT_K, 1, 2, 4, 8);    // blocks of a cluster that share the sum of a tile
+tune(SHARERS, 1, 2, 4);       // blocks of a cluster with tiles below each other: each loads a part of B for all
 tune(EARLY, 0, 1);            // A is constant: it is loaded before the previous kernel has ended
 tune(SWAP, 0, 1);             // the result is stored [N,M]: the host has exchanged the operands
 tune(HAS_PARTS, 0, 1);
@@ -153,6 +154,15 @@ static void multiply_stage(accumulators *acc, mma_operand a, mma_operand b, bool
     wgmma_commit();
 }
 
+// The blocks that share B all write it: each is told by the threads of a warpgroup's first warp.
+static void release_stage(bool is_leader, ring_slot slot)
+{
+    if (SHARERS == 1 && is_leader)
+        ring_release(&smem->ring, slot);
+    else if (SHARERS > 1 && thread_x() % 128 < SHARERS)
+        mbarrier_arrive_at_relaxed(&smem->ring.empty[slot.stage], thread_x() % 128);
+}
+
 // The sum of a tile along K: wait for a stage, multiply, release the one before. Meanwhile the slabs
 // of the deferred tile leave, one at each step. `width` is BN or NARROW_BN.
 static void multiply_tile(accumulators *acc, consumer *c, u32 slabs, u32 steps, u32 width)
@@ -167,14 +177,13 @@ static void multiply_tile(accumulators *acc, consumer *c, u32 slabs, u32 steps, 
         if (DEFERRED)
             store_deferred(&c->stores, k, min(k + 1, slabs));
         wgmma_wait(1);
-        if (k != 0 && c->is_leader)
-            ring_release(&smem->ring, before);
+        if (k != 0)
+            release_stage(c->is_leader, before);
         before = c->slot;
         c->slot = ring_next(&smem->ring, c->slot);
     }
     wgmma_wait(0);
-    if (c->is_leader)
-        ring_release(&smem->ring, before);
+    release_stage(c->is_leader, before);
 }
 
 static void consume(destination to, schedule w)
@@ -221,7 +230,7 @@ static void consume(destination to, schedule w)
 static void init_barriers(const tensor_map *a, const tensor_map *b)
 {
     if (thread_x() == 0) {
-        ring_init(&smem->ring, OWNERS);
+        ring_init(&smem->ring, OWNERS * SHARERS);
         if (PINGPONG || SPLIT_K > 1)
             mbarrier_init(&smem->turn[0], 1);
         if (PINGPONG)
@@ -235,9 +244,13 @@ static void init_barriers(const tensor_map *a, const tensor_map *b)
         cluster_arrive_relaxed();
     }
     barrier();
+    if (SHARERS > 1) { // nobody loads for another before its barriers are there
+        cluster_arrive_relaxed();
+        cluster_wait();
+    }
 }
 
-kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
+kernel block(THREADS) cluster(SPLIT_K * SHARERS) void gemm(tensor_map a, tensor_map b,
 #if NARROW_BN || HAS_TAIL
                                                  tensor_map b_other,
 #endif
@@ -301,4 +314,9 @@ kernel block(THREADS) cluster(SPLIT_K) void gemm(tensor_map a, tensor_map b,
     }
     if (SPLIT_K > 1)
         add_partials(to, w);
+    if (SHARERS > 1) { // others may still release stages of this block
+        warp_sync();
+        cluster_arrive_relaxed();
+        cluster_wait();
+    }
 }

@@ -4,12 +4,12 @@
 // --- the schedule
 static u32 first_tile(void)
 {
-    return SPLIT_K > 1 ? cluster_x() : block_x();
+    return SPLIT_K * SHARERS > 1 ? cluster_x() : block_x();
 }
 
 static u32 tile_stride(void)
 {
-    return SPLIT_K > 1 ? cluster_count_x() : grid_dim_x();
+    return SPLIT_K * SHARERS > 1 ? cluster_count_x() : grid_dim_x();
 }
 
 // The first row and column of a tile. With narrow columns each group of rows starts at another
@@ -21,6 +21,8 @@ static u32x2 tile_origin(u32 t, schedule w)
         u32 n = (at.y / BN + at.x / (BM * GROUP) * w.shift) % w.tile_columns;
         at.y = n * BN - (n - min(n, w.wide)) * (BN - NARROW_BN);
     }
+    if (SHARERS > 1) // w.tile_rows are those of clusters
+        at.x = at.x * SHARERS + cluster_rank() * BM;
     return at;
 }
 
@@ -66,22 +68,37 @@ static void load_a(u32 stage, sources from, schedule w, u32 row, u32 step)
         tile_load(to, from.a, x, y, &smem->ring.full[stage]);
 }
 
+// The first `panels` of B, of which this block loads `rows` rows, for all that share them.
+static void load_b_panels(b_tile *to, u32 panels, const tensor_map *map, u32 x, u32 y, u32 rows, mbarrier *full)
+{
+    u32 first = SHARERS > 1 ? cluster_rank() * rows : 0;
+#pragma unroll
+    for (u32 p = 0; p < panels; p++)
+        if (SHARERS > 1)
+            tensor_load_all_2d(to->panel[p][first], map, (i32)(x + p * 64), (i32)(y + first), full, (1u << SHARERS) - 1);
+        else
+            tensor_load_2d(to->panel[p], map, (i32)(x + p * 64), (i32)y, full);
+}
+
 static void load_b(u32 stage, sources from, schedule w, u32 column, u32 step)
 {
     b_tile *to = &smem->stages[stage].b;
     mbarrier *full = &smem->ring.full[stage];
     u32 k = step * K_TILE, x = B_IS_MN ? column : k, y = B_IS_MN ? k : column, tail = tail_at(column);
     const tensor_map *map = is_narrow(w, column) ? from.b_other : from.b;
+    u32 rows = (B_IS_MN ? K_TILE : is_narrow(w, column) ? NARROW_BN : BN) / SHARERS;
     if (HAS_TAIL) {
-        tile_load_panels(to, WHOLE / 64, map, whole_at(column), k, full);
-        if (tail + TAIL <= w.columns) // the tail's map has nothing behind it
-            tensor_load_3d(to->panel[TAIL_PANEL], from.b_other, 0, (i32)(tail / 16), (i32)k, full);
+        u32 first = SHARERS > 1 ? cluster_rank() * rows : 0;
+        load_b_panels(to, WHOLE / 64, map, whole_at(column), k, rows, full);
+        if (tail + TAIL > w.columns) // the tail's map has nothing behind it
+            load_b_panels((b_tile *)to->panel[TAIL_PANEL], 1, map, tail, k, rows, full);
+        else if (SHARERS > 1)
+            tensor_load_all_3d(to->panel[TAIL_PANEL][first], from.b_other, 0, (i32)(tail / 16), (i32)(k + first), full,
+                               (1u << SHARERS) - 1);
         else
-            tensor_load_2d(to->panel[TAIL_PANEL], map, (i32)tail, (i32)k, full);
-    } else if (B_IS_MN && is_narrow(w, column) && NARROW_BYTES != sizeof(b_tile))
-        tile_load_panels(to, NARROW_PANELS, map, x, y, full);
-    else
-        tile_load(to, map, x, y, full);
+            tensor_load_3d(to->panel[TAIL_PANEL], from.b_other, 0, (i32)(tail / 16), (i32)k, full);
+    } else
+        load_b_panels(to, is_narrow(w, column) ? NARROW_PANELS : tile_panels(to), map, x, y, rows, full);
 }
 
 static u32 loaded_bytes(schedule w, u32 column)

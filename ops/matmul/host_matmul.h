@@ -42,6 +42,7 @@ typedef enum matmul_at { // a kernel with tiles to choose from
     AT_CPU,
     AT_PORTABLE,
     AT_F32,
+    AT_THIN,
     AT_COUNT
 } matmul_at;
 
@@ -86,7 +87,8 @@ enum { LEFT, RIGHT };
 
 typedef struct tile {
     uint32_t m, n, warpgroups, most_stages, group, split_k;
-    uint32_t parts; // of K, whose sums a second kernel adds; 1: none
+    uint32_t parts;   // of K, whose sums a second kernel adds; 1: none
+    uint32_t sharers; // blocks of a cluster that load the right side together; 1: each its own
     bool is_swapped, is_pingpong;
     bool is_partial;                   // as gemm_sm90.c has it
     uint32_t narrow_n, narrow_columns; // the last columns of tiles; 0: as wide as all
@@ -193,6 +195,13 @@ bool matmul_is_loose_tile(const job *j);
 kiln_status matmul_run_loose(const job *j);
 
 void matmul_set_loose(job *j);
+
+// --- host_thin.c
+// Why gemm_thin.c cannot do it; NULL: it can.
+const char *matmul_thin_obstacle(const job *j);
+// Is it the fastest?
+bool matmul_is_thin(const job *j);
+kiln_status matmul_run_thin(const job *j);
 
 // --- matmul.c
 extern const char matmul_not_contiguous[], matmul_across_rows[]; // reasons to refuse

@@ -44,18 +44,21 @@ static bool has_overlapping_rows(const matrix *x, uint64_t line)
 }
 
 // --- the kernel
-// The map of matrix `n` of an operand for boxes of `rows` (along K: of 64).
-static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows)
+// The map of matrix `n` of an operand for boxes of `rows` (along K: of 64), or of that part of them
+// which each of `sharers` loads.
+static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows,
+                                        uint32_t sharers)
 {
-    return (kiln_tensor_map_desc){.buffer = s->in->buffer,
-                                  .first = s->in->first + n * s->in->next,
-                                  .type = s->in->type,
-                                  .rank = 2,
-                                  .size = {s->columns, s->in->rows},
-                                  .stride_bytes = {0, pitch_bytes(s->in, j->bytes)},
-                                  .box = {s->is_mn ? 64 : 128 / j->bytes, s->is_mn ? 64 : rows},
-                                  .swizzle_bytes = 128,
-                                  .promotion_bytes = 256};
+    return (kiln_tensor_map_desc){
+        .buffer = s->in->buffer,
+        .first = s->in->first + n * s->in->next,
+        .type = s->in->type,
+        .rank = 2,
+        .size = {s->columns, s->in->rows},
+        .stride_bytes = {0, pitch_bytes(s->in, j->bytes)},
+        .box = {s->is_mn ? 64 : 128 / j->bytes, (s->is_mn ? 64 : rows) / sharers},
+        .swizzle_bytes = 128,
+        .promotion_bytes = 256};
 }
 
 // Results that are stored while other work runs go through the copy engine, which stores whole
@@ -118,6 +121,7 @@ static void tune_sm90(const job *j, const tile *t, const side s[2], op_request *
     op_set(r, DEFERRED, matmul_is_deferred(j, t));
     op_set(r, GROUP, t->group);
     op_set(r, SPLIT_K, t->split_k);
+    op_set(r, SHARERS, t->sharers);
     op_set(r, SWAP, t->is_swapped);
     op_set(r, EARLY,
            j->desc->b_is_constant && t->is_swapped && !j->desc->waits_for_previous &&
@@ -193,15 +197,16 @@ static kiln_status add_map(const job *j, kiln_tensor_map_desc desc, arguments *t
 static kiln_status add_matrices(const job *j, const tile *t, const side s[2], uint32_t n,
                                 arguments *to)
 {
-    kiln_tensor_map_desc left = operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m));
-    kiln_tensor_map_desc right = operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n));
+    kiln_tensor_map_desc left = operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m), 1);
+    kiln_tensor_map_desc right =
+        operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n), t->sharers);
     kiln_tensor_map_desc result = result_map(j, n, t->is_swapped);
     bool has_tail = matmul_has_tail(j, &s[RIGHT], t);
     kiln_status status = add_map(j, left, to);
     if (!status)
         status = add_map(j, right, to);
     if (!status && t->narrow_columns)
-        status = add_map(j, operand_map(j, &s[RIGHT], n, t->narrow_n), to);
+        status = add_map(j, operand_map(j, &s[RIGHT], n, t->narrow_n, t->sharers), to);
     if (!status && has_tail)
         status = add_map(j, tail_map(right, t->n % 64), to);
     if (!status && is_async(j, t))
@@ -255,8 +260,10 @@ static kiln_status multiply(const job *j, tile t)
     kiln_status status = get_sm90(j, &t, s, &kernel);
     if (status)
         return status;
-    uint32_t rows = ceil_div(s[LEFT].size, t.m), columns = matmul_columns(&t, s[RIGHT].size);
-    uint32_t sms = kernel->resident;
+    // Blocks that load together count as one, with a tile as high as all of theirs.
+    uint32_t rows = ceil_div(s[LEFT].size, t.m * t.sharers);
+    uint32_t columns = matmul_columns(&t, s[RIGHT].size);
+    uint32_t sms = kernel->resident > t.sharers ? kernel->resident / t.sharers : 1;
     uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
     bool is_streaming = t.is_swapped && columns == 1;
     if (t.split_k == 1 && t.parts == 1 && tiles > sms) {
@@ -289,7 +296,7 @@ static kiln_status multiply(const job *j, tile t)
                             .pitch = (uint32_t)j->out.stride};
         to.args[to.count++] = kiln_arg_struct(&w, sizeof w);
         status = kiln_launch(kernel->kernel,
-                             &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.parts},
+                             &(kiln_launch_desc){.grid = {(uint32_t)blocks * t.sharers, t.parts},
                                                  .shared_bytes = kernel->shared_bytes,
                                                  .args = to.args,
                                                  .arg_count = to.count,

@@ -61,6 +61,7 @@ static uint32_t stored_bytes(const job *j, const tile *t)
 static tile tile_of(const job *j, tile t, uint32_t most)
 {
     t.parts = t.parts ? t.parts : 1;
+    t.sharers = t.sharers ? t.sharers : 1;
     t.is_partial = t.split_k > 1 || (t.is_swapped && (stored_bytes(j, &t) != 2 || t.n % 16));
     t.warpgroups = t.m == 64 && !t.is_pingpong ? 1 : t.m == 192 ? 3 : 2;
     t.group = t.group ? t.group : 16;
@@ -95,7 +96,8 @@ typedef struct shape { // of the tiles
 
 static shape shape_of(const side s[2], const tile *t, uint32_t sms)
 {
-    shape p = {.rows = ceil_div(s[LEFT].size, t->m), .columns = matmul_columns(t, s[RIGHT].size)};
+    shape p = {.rows = ceil_div(s[LEFT].size, t->m * t->sharers),
+               .columns = matmul_columns(t, s[RIGHT].size)};
     uint64_t tiles = (uint64_t)p.rows * p.columns;
     p.waves = (tiles + sms - 1) / sms;
     p.blocks = (uint32_t)((tiles + p.waves - 1) / p.waves);
@@ -424,6 +426,7 @@ tile matmul_tile(const job *j)
                   .group = given->group,
                   .split_k = given->split_k ? given->split_k : 1,
                   .parts = given->parts ? given->parts : 1,
+                  .sharers = given->sharers,
                   .is_swapped = given->is_swapped,
                   .is_pingpong = given->is_pingpong,
                   .narrow_n = given->narrow_n,
@@ -455,6 +458,19 @@ uint64_t matmul_tile_cost(const job *j)
     return cost > least ? cost : least;
 }
 
+// Each of the blocks that load a tile's columns together loads whole groups of eight rows.
+static bool has_shares(const job *j, const tile *t)
+{
+    side s[2];
+    matmul_sides(j, t->is_swapped, s);
+    if (t->sharers == 1)
+        return true;
+    uint32_t step = 8 * t->sharers;
+    return t->split_k == 1 && t->parts == 1 &&
+           (s[RIGHT].is_mn ||
+            (s[RIGHT].size >= t->n && t->n % step == 0 && t->narrow_n % step == 0));
+}
+
 static bool is_power(uint32_t n, uint32_t most) // of two; or 0
 {
     return n <= most && (n & (n - 1)) == 0;
@@ -465,10 +481,10 @@ bool matmul_has_tile(const job *j)
     const kiln_matmul_desc *d = j->desc;
     const kiln_matmul_sm90 *given = &d->sm90;
     uint32_t steps = matmul_steps(j), m = d->tile_m, n = d->tile_n;
-    if (!is_power(given->split_k, 8) || !is_power(given->group, 32) || given->split_k > steps ||
-        given->parts > 256 || given->parts > steps ||
-        (given->parts > 1 && (given->split_k > 1 || given->is_pingpong)) || given->stages == 1 ||
-        given->stages > 24 || !m || m % 64 || m > 256 || !n)
+    if (!is_power(given->split_k, 8) || !is_power(given->sharers, 4) ||
+        !is_power(given->group, 32) || given->split_k > steps || given->parts > 256 ||
+        given->parts > steps || (given->parts > 1 && (given->split_k > 1 || given->is_pingpong)) ||
+        given->stages == 1 || given->stages > 24 || !m || m % 64 || m > 256 || !n)
         return false;
     tile t = matmul_tile(j);
     uint32_t step = t.is_swapped || t.is_partial ? 8 : stored_bytes(j, &t) == 4 ? 32 : 16;
@@ -476,7 +492,7 @@ bool matmul_has_tile(const job *j)
     uint32_t most = t.is_pingpong ? 192 : t.warpgroups == 3 ? 96 : 128; // of a thread's registers
     return n % step == 0 && n >= (t.is_swapped || t.is_partial ? 8 : step) && n <= 256 &&
            (n % 16 == 0 || n <= 24) && accumulators <= most && has_narrow(j, &t) &&
-           !(t.is_pingpong && t.is_partial);
+           !(t.is_pingpong && t.is_partial) && has_shares(j, &t);
 }
 
 static void add_sm90(const job *j, tile t, matmul_list *out)
@@ -491,6 +507,7 @@ static void add_sm90(const job *j, tile t, matmul_list *out)
                                 .group = t.group,
                                 .split_k = t.split_k,
                                 .parts = t.parts > 1 ? t.parts : 0,
+                                .sharers = t.sharers > 1 ? t.sharers : 0,
                                 .narrow_n = t.narrow_n,
                                 .narrow_columns = t.narrow_columns};
     tried.desc = &d;

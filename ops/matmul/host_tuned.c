@@ -27,7 +27,7 @@ typedef struct tuned_tiles { // of a context
     bool is_off;
 } tuned_tiles;
 
-const char *const matmul_at_names[AT_COUNT] = {"sm_90a", "sm_80", "cpu", "portable", "f32"};
+const char *const matmul_at_names[AT_COUNT] = {"sm_90a", "sm_80", "cpu", "portable", "f32", "thin"};
 
 // --- names
 static uint32_t layout_of(const job *j)
@@ -65,7 +65,8 @@ void matmul_write_choice(const matmul_choice *c, char out[MATMUL_NAME])
     } rows[] = {{"swapped", s->is_swapped}, {"pingpong", s->is_pingpong},
                 {"stages", s->stages},      {"group", s->group},
                 {"split_k", s->split_k},    {"parts", s->parts},
-                {"narrow_n", s->narrow_n},  {"narrow_columns", s->narrow_columns}};
+                {"narrow_n", s->narrow_n},  {"narrow_columns", s->narrow_columns},
+                {"sharers", s->sharers}};
     size_t used = (size_t)snprintf(out, MATMUL_NAME, "tile_m=%u tile_n=%u", c->m, c->n);
     for (size_t n = 0; n < COUNT(rows) && used < MATMUL_NAME; n++)
         if (rows[n].value)
@@ -93,7 +94,8 @@ bool matmul_read_choice(const char *list, matmul_choice *out)
                                     .split_k = number(list, "split_k"),
                                     .parts = number(list, "parts"),
                                     .narrow_n = number(list, "narrow_n"),
-                                    .narrow_columns = number(list, "narrow_columns")}};
+                                    .narrow_columns = number(list, "narrow_columns"),
+                                    .sharers = number(list, "sharers")}};
     return out->m && out->n;
 }
 

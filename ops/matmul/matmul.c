@@ -437,12 +437,13 @@ static kiln_status run_strided(const job *j)
 static kiln_status run(const job *j)
 {
     const char *no_sm90 = matmul_sm90_obstacle(j), *no_sm80 = sm80_obstacle(j),
-               *no_cpu = cpu_obstacle(j);
+               *no_cpu = cpu_obstacle(j), *no_thin = matmul_thin_obstacle(j);
     bool is_fast = !j->k->caps.is_emulated, is_portable = false;
     switch (j->desc->kernel) {
     case KILN_MATMUL_SM90: return no_sm90 ? refuse(j, "sm_90a", no_sm90) : matmul_run_sm90(j);
     case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
     case KILN_MATMUL_CPU: return no_cpu ? refuse(j, "cpu", no_cpu) : run_cpu(j);
+    case KILN_MATMUL_THIN: return no_thin ? refuse(j, "thin", no_thin) : matmul_run_thin(j);
     case KILN_MATMUL_PORTABLE:
         if (matmul_is_loose_tile(j))
             return matmul_run_loose(j);
@@ -451,6 +452,8 @@ static kiln_status run(const job *j)
     case KILN_MATMUL_BEST: break;
     }
     is_fast = is_fast && !is_portable;
+    if (is_fast && matmul_is_thin(j))
+        return matmul_run_thin(j);
     if (is_fast && matmul_is_loose(j))
         return matmul_run_loose(j);
     return is_fast && !no_sm90      ? matmul_run_sm90(j)
@@ -468,7 +471,7 @@ static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *lis
         return wrong(k, "the description is NULL");
     if ((unsigned)desc->epilogue > KILN_EPILOGUE_BIAS_SILU)
         return wrong(k, "there is no such epilogue");
-    if ((unsigned)desc->kernel > KILN_MATMUL_CPU)
+    if ((unsigned)desc->kernel > KILN_MATMUL_THIN)
         return wrong(k, "there is no such kernel");
     if (desc->bias.buffer && desc->epilogue == KILN_EPILOGUE_NONE)
         return wrong(k, "there is a bias, and no epilogue that adds it");

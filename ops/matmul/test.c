@@ -256,8 +256,9 @@ static double limit_of(const test_case *c)
     return result + operands + finish;
 }
 
-static const char *const names[] = {"best", "sm90", "sm80", "portable", "cpu"};
-static int refused[5], has_run[5]; // by kernel
+static const char *const names[] = {"best", "sm90", "sm80", "portable", "cpu", "thin"};
+enum { KERNELS = sizeof names / sizeof *names };
+static int refused[KERNELS], has_run[KERNELS]; // by kernel
 
 // False: the kernel has refused it.
 static bool test_kernel(kiln *k, const test_case *c, data *d, kiln_matmul_kernel kernel,
@@ -304,8 +305,8 @@ static void test_one(kiln *k, const test_case *given)
     for (int is_integer = 1; is_integer >= 0; is_integer--) {
         data d;
         make_data(k, &c, &d, is_integer);
-        bool ran[KILN_MATMUL_CPU + 1];
-        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_CPU; kernel++)
+        bool ran[KILN_MATMUL_THIN + 1];
+        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_THIN; kernel++)
             ran[kernel] = test_kernel(k, &c, &d, (kiln_matmul_kernel)kernel, is_integer);
         // On a GPU the best kernel is that for sm_90a wherever that one can.
         CHECK(ran[KILN_MATMUL_BEST] || !is_cuda || !ran[KILN_MATMUL_SM90]);
@@ -471,48 +472,8 @@ static void test_tiles(kiln *k)
 static void test_ways(kiln *k)
 {
     static const test_case ways[] = {
-        {.tile_m = 64, .tile_n = 64, .b_t = true, .sm90 = {.split_k = 2}},
-        {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.split_k = 4, .stages = 2}},
-        {.tile_m = 128, .tile_n = 96, .b_t = true, .sm90 = {.is_pingpong = true, .group = 1}},
-        {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.is_pingpong = true, .stages = 3}},
-        {.tile_m = 128, .tile_n = 192, .b_t = true, .sm90 = {.is_pingpong = true}},
-        {.tile_m = 64, .tile_n = 32, .b_t = true, .sm90 = {.is_pingpong = true, .stages = 2}},
-        {.tile_m = 64, .tile_n = 64, .sm90 = {.is_pingpong = true, .stages = 2}},
-        {.tile_m = 64, .tile_n = 8, .b_t = true, .sm90 = {.is_swapped = true, .stages = 2}},
-        {.tile_m = 64,
-         .tile_n = 24,
-         .b_is_constant = true,
-         .sm90 = {.is_swapped = true, .stages = 3}},
-        {.tile_m = 128, .tile_n = 64, .a_t = true, .sm90 = {.is_swapped = true}},
-        {.tile_m = 128, .tile_n = 80, .sm90 = {.is_swapped = true, .stages = 4}},
-        {.tile_m = 128, .tile_n = 144, .sm90 = {.is_swapped = true, .is_pingpong = true}},
-        {.tile_m = 64, .tile_n = 32, .a_t = true, .sm90 = {.is_swapped = true, .stages = 4}},
-        {.tile_m = 64, .tile_n = 96, .a_t = true},
-        {.tile_m = 64, .tile_n = 48},
-        {.tile_m = 128, .tile_n = 160, .sm90 = {.is_pingpong = true}},
-        {.tile_m = 64, .tile_n = 16, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 2}},
-        {.tile_m = 64,
-         .tile_n = 32,
-         .b_is_constant = true,
-         .sm90 = {.is_swapped = true, .split_k = 4}},
-        {.tile_m = 128, .tile_n = 64, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 2}},
-        {.tile_m = 64, .tile_n = 8, .b_t = true, .sm90 = {.is_swapped = true, .split_k = 8}},
-        {.tile_m = 128,
-         .tile_n = 96,
-         .b_t = true,
-         .sm90 = {.is_pingpong = true, .group = 1, .narrow_n = 64, .narrow_columns = 1}},
-        {.tile_m = 64,
-         .tile_n = 192,
-         .a_t = true,
-         .sm90 = {.is_pingpong = true, .stages = 2, .narrow_n = 64, .narrow_columns = 2}},
-        {.tile_m = 128,
-         .tile_n = 160,
-         .sm90 = {.is_pingpong = true, .narrow_n = 128, .narrow_columns = 1}},
-        {.tile_m = 64, .tile_n = 64, .b_t = true, .sm90 = {.parts = 3}},
-        {.tile_m = 128, .tile_n = 32, .sm90 = {.parts = 2, .stages = 2}},
-        {.tile_m = 64, .tile_n = 24, .a_t = true, .sm90 = {.is_swapped = true, .parts = 2}},
-        {.tile_m = 64, .tile_n = 16, .sm90 = {.split_k = 2}},
-        {.tile_m = 128, .tile_n = 8, .b_t = true, .sm90 = {.split_k = 4}}};
+#include "test_ways.def"
+    };
     static const struct {
         kiln_type in, out;
         bool is_tf32;
@@ -579,6 +540,47 @@ static void test_loose(kiln *k)
                     data d;
                     make_data(k, &c, &d, is_integer);
                     test_kernel(k, &c, &d, KILN_MATMUL_PORTABLE, is_integer);
+                    free_data(&d);
+                }
+            }
+}
+
+// Few rows and few columns: warps and parts that share the sum, rows that start anywhere.
+static void test_thin(kiln *k)
+{
+    static const uint32_t tiles[][3] = {{8, 8, 1}, {1, 16, 1}, {2, 24, 3}, {4, 32, 2}};
+    static const uint32_t sizes[][3] = {{141, 7, 261}, {72, 24, 520}, {333, 33, 31}, {65, 1, 96}};
+    static const struct {
+        kiln_type in, out;
+    } types[] = {{KILN_BF16, KILN_BF16},
+                 {KILN_F16, KILN_F32},
+                 {KILN_F32, KILN_F32},
+                 {KILN_F8E4, KILN_F16},
+                 {KILN_I8, KILN_I32}};
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (uint32_t n = 0; n < 8 * sizeof types / sizeof *types; n++) {
+                bool is_swapped = n % 2, is_bytes = n / 8 > 1; // rows along K only
+                if ((is_bytes && (n % 8) / 2 != 1) || (!is_cuda && (t + s + n / 2) % 3))
+                    continue;
+                test_case c = {.in = types[n / 8].in,
+                               .out = types[n / 8].out,
+                               .m = sizes[s][is_swapped],
+                               .n = sizes[s][!is_swapped],
+                               .k = sizes[s][2],
+                               .a_t = n / 4 % 2,
+                               .b_t = n / 2 % 2,
+                               .is_tf32 = types[n / 8].in == KILN_F32,
+                               .batch = tiles[t][2] == 1 && s == 0 ? 3 : 1,
+                               .tile_m = tiles[t][0] < 4 ? 256 / tiles[t][0] : 64,
+                               .tile_n = tiles[t][1],
+                               .sm90 = {.split_k = tiles[t][0], .is_swapped = is_swapped}};
+                c.epilogue = c.in == KILN_I8 ? KILN_EPILOGUE_NONE : (kiln_epilogue)((t + s) % 5);
+                c.sm90.parts = tiles[t][2] * 64 > c.k ? 1 : tiles[t][2];
+                for (int is_integer = 1; is_integer >= 0; is_integer--) {
+                    data d;
+                    make_data(k, &c, &d, is_integer);
+                    CHECK(test_kernel(k, &c, &d, KILN_MATMUL_THIN, is_integer));
                     free_data(&d);
                 }
             }
@@ -653,7 +655,7 @@ static void test_errors(kiln *k)
           KILN_E_BAD_ARGUMENT, "K6011", "'bias' is f16, not f32");
     WRONG(bad.epilogue = (kiln_epilogue)9, KILN_E_BAD_ARGUMENT, "K6003", "no such epilogue");
     WRONG(bad.is_tf32 = true, KILN_E_BAD_ARGUMENT, "K6003", "is_tf32");
-    for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_CPU; kernel++) {
+    for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_THIN; kernel++) {
         WRONG((bad.kernel = (kiln_matmul_kernel)kernel, bad.tile_m = 13, bad.tile_n = 7),
               KILN_E_UNSUPPORTED, "K6038", "cannot");
     }
@@ -754,6 +756,7 @@ static const struct {
     {"strides", test_strides, false},
     {"chain", test_chain, false},
     {"loose", test_loose, false},
+    {"thin", test_thin, true},
     {"ways", test_ways, true},
     {"tiles", test_tiles, true},
     {"narrow", test_narrow, false},
@@ -778,7 +781,7 @@ int main(int argc, char **argv)
         if ((!only || !strcmp(only, parts[n].name)) && !(parts[n].is_long && is_brief))
             parts[n].run(k), known = true;
     // The interpreter has every kernel: one that refuses everything is broken, not skipped.
-    for (int n = 0; n < 5; n++) {
+    for (int n = 0; n < KERNELS; n++) {
         CHECK(has_run[n] || !refused[n] || strcmp(device, "interp") != 0);
         skipped += refused[n];
         if (refused[n])

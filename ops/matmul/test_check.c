@@ -7,7 +7,7 @@ typedef struct checked {
     const char *path; // of ops/matmul; NULL: gemm_sm90.c
     const char *tune[10];
     uint32_t tile[2];
-    uint32_t split_k;                    // of gemm_sm90.c; 0: 1
+    uint32_t split_k, sharers;           // of gemm_sm90.c; 0: 1
     bool is_swapped, is_async, has_tail; // has_tail: b is [k, n]
     bool is_loose;                       // n is no multiple of 8
     uint32_t parts;                      // of gemm_sm90.c; 0: 1
@@ -81,7 +81,8 @@ static void make_call(kiln *k, const checked *what, call *c)
     c->b = zeros(k, type, (size_t)n * depth);
     c->out = zeros(k, type, (size_t)m * n * (what->parts ? what->parts : 1));
     uint32_t left = what->is_swapped ? n : m, right = what->is_swapped ? m : n;
-    uint32_t rows = (left + what->tile[0] - 1) / what->tile[0];
+    uint32_t sharers = what->sharers ? what->sharers : 1, high = what->tile[0] * sharers;
+    uint32_t rows = (left + high - 1) / high;
     uint32_t wide = (right - what->narrow[0] * what->narrow[1] + what->tile[1] - 1) / what->tile[1];
     uint32_t columns = wide + what->narrow[0];
     c->tiles = rows * columns;
@@ -92,13 +93,13 @@ static void make_call(kiln *k, const checked *what, call *c)
     if (!what->path) {
         const kiln_buffer *b = what->is_swapped ? c->a : c->b;
         c->maps[0] = map_of(k, what->is_swapped ? c->b : c->a, depth, left, what->tile[0]);
-        c->maps[1] = what->has_tail ? map_of(k, b, right, depth, 64)
-                                    : map_of(k, b, depth, right, what->tile[1]);
+        c->maps[1] = what->has_tail ? map_of(k, b, right, depth, 64 / sharers)
+                                    : map_of(k, b, depth, right, what->tile[1] / sharers);
         c->count = 2;
         if (what->has_tail)
-            c->maps[c->count++] = make_map(k, b, right, depth, 64, what->tile[1] % 64);
+            c->maps[c->count++] = make_map(k, b, right, depth, 64 / sharers, what->tile[1] % 64);
         if (what->narrow[0])
-            c->maps[c->count++] = map_of(k, b, depth, right, what->narrow[1]);
+            c->maps[c->count++] = map_of(k, b, depth, right, what->narrow[1] / sharers);
         c->count++;
         if (what->is_async)
             c->maps[c->count - 1] = map_of(k, c->out, n, m, what->is_swapped ? 64 : 16);
@@ -162,7 +163,7 @@ static void test_check(kiln *k, const checked *what)
     kiln_check_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.launch.grid[0] = what->blocks ? what->blocks : c.tiles;
-    desc.launch.grid[0] *= what->split_k ? what->split_k : 1;
+    desc.launch.grid[0] *= what->split_k ? what->split_k : what->sharers ? what->sharers : 1;
     desc.launch.grid[1] = what->parts ? what->parts : 1;
     desc.launch.shared_bytes = (size_t)shared_bytes;
     desc.launch.args = c.args;
@@ -216,6 +217,16 @@ static const checked all[] = {
      .tune = {"BM=32", "BN=32", "WARPS_M=1", "WARPS_N=1", NULL},
      .tile = {32, 32}},
     {.path = "gemm_portable.c", .tune = {"BM=64", "BN=64", "WARPS_N=2", NULL}, .tile = {64, 64}},
+    {.path = "gemm_thin.c",
+     .tune = {"BN=8", "KWARPS=8", "ALIGNED=0", NULL},
+     .tile = {64, 8},
+     .size = {141, 7, 261}},
+    {.path = "gemm_thin.c",
+     .tune = {"BN=16", "KWARPS=2", "ALIGNED=0", "SWAP=1", NULL},
+     .tile = {128, 16},
+     .is_swapped = true,
+     .size = {19, 133, 37}},
+    {.path = "gemm_thin.c", .tune = {"BN=24", "KWARPS=1", NULL}, .tile = {256, 24}},
     {.path = "gemm_f32.c", .tune = {"TILE=32", NULL}, .tile = {32, 32}},
     {.tune = {"BM=128", "BN=128", "PINGPONG=1", "MOST_STAGES=2", NULL},
      .tile = {128, 128},
@@ -258,6 +269,24 @@ static const checked all[] = {
      .is_async = true,
      .has_tail = true,
      .blocks = 2,
+     .size = {200, 720, 400}},
+    {.tune = {"BM=64", "BN=64", "WGS=1", "MOST_STAGES=2", "SHARERS=4", NULL},
+     .tile = {64, 64},
+     .sharers = 4,
+     .size = {200, 80, 200}},
+    {.tune = {"BM=64", "BN=144", "PINGPONG=1", "MOST_STAGES=3", "GROUP=2", "SHARERS=2", NULL},
+     .tile = {64, 144},
+     .is_async = true,
+     .sharers = 2,
+     .narrow = {2, 80},
+     .blocks = 2,
+     .size = {300, 400, 136}},
+    {.tune = {"BM=128", "BN=224", "DEFERRED=1", "MOST_STAGES=2", "SHARERS=2", NULL},
+     .tile = {128, 224},
+     .is_async = true,
+     .has_tail = true,
+     .sharers = 2,
+     .blocks = 1,
      .size = {200, 720, 400}},
     {.tune = {"BM=128", "BN=256", "DEFERRED=1", "MOST_STAGES=2", NULL},
      .tile = {128, 256},

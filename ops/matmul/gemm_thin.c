@@ -1,0 +1,328 @@
+// Products with few rows or few columns: the many rows of one operand, the long side, pass by once, from
+// memory to registers, and each meets the few of the other. A warp has 64 of the many rows and BN of the
+// few; KWARPS warps of a block share the sum and add up through shared memory, in a fixed order. Any
+// sizes and alignment, sm_80 and later.
+//
+// -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D EPILOGUE_bias (bias_relu …). -D A_MN /
+// -D B_MN for operands of 16 bits that are stored [K,M] / [K,N]. -D PARTS: K is cut along the grid's z; each
+// part stores sums of its own, which gemm_add.c adds.
+//
+// K is walked in chunks of 64 bytes. The matrix unit does not care in which order the numbers of a chunk are
+// summed, as long as both operands agree: lane t of a row has the bytes from 16 * t on, which is one load.
+// Start reading at `gemm`, the last function.
+#include <kiln/kernel.h>
+
+tune(BN, 8, 16, 24, 32);   // of the few that a block takes
+tune(KWARPS, 8, 1, 2, 4);  // warps that share the sum of a row
+tune(ALIGNED, 1, 0);       // lines of the operands start at multiples of 16 bytes
+tune(SWAP, 0, 1);          // few rows: the long side is B
+
+tune(GROUP, 8);
+enum { BM = 64 }; // rows of a warp
+#include "gemm_types.h"
+
+#if defined(TYPE_f16)
+#define MMA mma_f16
+#elif defined(TYPE_tf32)
+#define MMA mma_tf32
+#elif defined(TYPE_e4m3)
+#define MMA mma_e4m3
+#elif defined(TYPE_s8)
+#define MMA mma_s8
+#else
+#define MMA mma_bf16
+#endif
+
+#if defined(TYPE_tf32)
+typedef u32 raw_t;
+#elif defined(TYPE_e4m3) || defined(TYPE_s8)
+typedef u8 raw_t;
+#else
+typedef u16 raw_t;
+#endif
+
+enum {
+    WARPS = KWARPS == 8 ? 8 : 4,
+    THREADS = WARPS * 32,
+    ROWS = WARPS / KWARPS * BM, // of a block
+    SIZE = sizeof(raw_t),
+    PIECE = 16 / SIZE,  // numbers of a lane's load
+    CHUNK = 4 * PIECE,  // of a warp's step along K
+    FEWS = BN / 8,
+    LONG_IS_MN = SWAP ? B_IS_MN : A_IS_MN,
+    FEW_IS_MN = SWAP ? A_IS_MN : B_IS_MN,
+    PITCH = BN + 1, // of a row's sums in shared memory
+    SHARED_BYTES = WARPS * BM * PITCH * 4
+};
+
+shared acc_t sums[]; // of all warps
+
+typedef struct operand {
+    const raw_t *at;
+    u32 pitch; // numbers
+    u32 rows;
+    u32 from, to; // along K: chunks between these may be loaded in whole pieces
+} operand;
+
+typedef struct loaded {
+    u32 many[8][4], few[FEWS][4]; // words of the operands
+} loaded;
+
+// `first` and `count` are the rows that this warp loads, `end` that of its part of K. Pieces that are shifted
+// are cut out of 32 bytes: those at the two ends of the matrix would reach beyond it.
+static operand operand_of(const in_t *x, bool is_mn, u32 rows, u32 pitch, u32 k, u32 end, u32 first, u32 count)
+{
+    operand o = {(const raw_t *)x, pitch, rows, 0, end};
+    if (is_mn && rows < BM)
+        o.to = 0;
+    if (ALIGNED)
+        return o;
+    if (first == 0)
+        o.from = 1;
+    if (is_mn && first + count + 2 * PIECE > rows)
+        o.to = min(o.to, k - 1);
+    if (!is_mn && first + count >= rows)
+        o.to = min(o.to, k - min(k, (u32)PIECE));
+    return o;
+}
+
+static bool is_whole(operand x, u32 k)
+{
+    return k >= x.from && k + CHUNK <= x.to;
+}
+
+// --- loads
+// Sixteen bytes that start anywhere, of the 32 aligned ones around them.
+static void load_shifted(u32 *to, const u8 *from)
+{
+    u32 skipped = (u32)((u64)from & 15), bits = skipped % 4 * 8;
+    const u32x4 *at = (const u32x4 *)(from - skipped);
+    u32x4 x = at[0], y = at[1];
+    u32 w[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (u32 i = 0; i < 6; i++)
+        w[i] = skipped & 8 ? w[i + 2] : w[i];
+#pragma unroll
+    for (u32 i = 0; i < 5; i++)
+        w[i] = skipped & 4 ? w[i + 1] : w[i];
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        to[i] = SIZE == 4 ? w[i] : (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
+}
+
+static void load_piece(u32 *to, const raw_t *from)
+{
+    if (!ALIGNED) {
+        load_shifted(to, (const u8 *)from);
+        return;
+    }
+    u32x4 x = *(const u32x4 *)from;
+    to[0] = x.x;
+    to[1] = x.y;
+    to[2] = x.z;
+    to[3] = x.w;
+}
+
+// The first `count` numbers, `step` apart; zeros behind them.
+static void load_single(u32 *to, const raw_t *from, u64 step, u32 count)
+{
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        to[i] = 0;
+#pragma unroll
+    for (u32 e = 0; e < PIECE; e++)
+        if (e < count)
+            to[e * SIZE / 4] |= (u32)from[e * step] << (e * SIZE % 4 * 8);
+}
+
+static u32 rest_of(u32 size, u32 at)
+{
+    return size > at ? size - at : 0;
+}
+
+// The piece of line `line` that begins with number `number` of it.
+static const raw_t *piece_at(operand x, u32 line, u32 number)
+{
+    return x.at + (line * (u64)x.pitch + number);
+}
+
+// Lane 4 * g + t has, of rows contiguous along K, those of each eight that are g, from 16 * t on; of rows
+// contiguous across K eight neighbours from 8 * g on, and eight numbers of K from 8 * t on.
+static void load_many(loaded *to, operand x, u32 row, u32 k, u32 depth)
+{
+    u32 g = lane() / 4, t = lane() % 4, last = x.rows - 1;
+    if (LONG_IS_MN) {
+        u32 at = row + g * 8;
+        const raw_t *from = piece_at(x, k + t * 8, at);
+        if (is_whole(x, k)) {
+#pragma unroll
+            for (u32 i = 0; i < 8; i++)
+                load_piece(to->many[i], from + i * (u64)x.pitch);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < 8; i++)
+                load_single(to->many[i], from + i * (u64)x.pitch, 1, k + t * 8 + i < depth ? rest_of(x.rows, at) : 0);
+        }
+    } else if (is_whole(x, k) && x.rows >= BM) {
+        const raw_t *from = piece_at(x, row + g, k + t * PIECE);
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            load_piece(to->many[i], from + i * 8 * (u64)x.pitch);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            load_single(to->many[i], piece_at(x, min(row + i * 8 + g, last), k + t * PIECE), 1,
+                        rest_of(depth, k + t * PIECE));
+    }
+}
+
+// Rows behind the last one are not stored in the end: the last takes their place.
+static void load_few(loaded *to, operand x, u32 row, u32 k, u32 depth)
+{
+    u32 g = lane() / 4, at = k + lane() % 4 * PIECE, last = x.rows - 1;
+#pragma unroll
+    for (u32 i = 0; i < FEWS; i++) {
+        u32 line = min(row + i * 8 + g, last);
+        if (FEW_IS_MN)
+            load_single(to->few[i], piece_at(x, at, line), x.pitch, rest_of(depth, at));
+        else if (is_whole(x, k))
+            load_piece(to->few[i], piece_at(x, line, at));
+        else
+            load_single(to->few[i], piece_at(x, line, at), 1, rest_of(depth, at));
+    }
+}
+
+// --- products
+// The left operand of tile `tile` of 16 rows, for half j of a chunk. Of rows contiguous across K each word
+// holds two rows of one number along K; the matrix unit wants two numbers along K of one row.
+static void left_of(u32 *a, const loaded *from, u32 tile, u32 j)
+{
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        if (LONG_IS_MN) {
+            u32 k = j * 4 + i / 2 * 2;
+            a[i] = permute_bytes(from->many[k][tile], from->many[k + 1][tile], i % 2 ? 0x7632 : 0x5410);
+        } else
+            a[i] = from->many[tile * 2 + i % 2][j * 2 + i / 2];
+    }
+}
+
+static u32 row_of(u32 tile, u32 half)
+{
+    u32 g = lane() / 4;
+    return LONG_IS_MN ? g * 8 + tile * 2 + half : tile * 16 + half * 8 + g;
+}
+
+static void multiply(acc_t (*acc)[BM / 16][FEWS][4], const loaded *from)
+{
+#pragma unroll
+    for (u32 j = 0; j < 2; j++)
+#pragma unroll
+        for (u32 tile = 0; tile < BM / 16; tile++) {
+            u32 a[4];
+            left_of(a, from, tile, j);
+#pragma unroll
+            for (u32 i = 0; i < FEWS; i++) {
+                u32 b[2] = {from->few[i][j * 2], from->few[i][j * 2 + 1]};
+                MMA((*acc)[tile][i], a, b);
+            }
+        }
+}
+
+// --- results
+static acc_t finished(acc_t x, const f32 *bias, u32 column)
+{
+#if HAS_BIAS
+    return epilogue(x, bias[column]);
+#else
+    return x;
+#endif
+}
+
+// The first `skipped` rows are those of another warp.
+static void keep_sums(acc_t (*acc)[BM / 16][FEWS][4], u32 skipped)
+{
+    acc_t *own = sums + warp() * (BM * PITCH) - skipped * PITCH;
+#pragma unroll
+    for (u32 tile = 0; tile < BM / 16; tile++)
+#pragma unroll
+        for (u32 i = 0; i < FEWS; i++)
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                if (row_of(tile, e / 2) >= skipped)
+                    own[row_of(tile, e / 2) * PITCH + i * 8 + lane() % 4 * 2 + e % 2] = (*acc)[tile][i][e];
+}
+
+// The sums of a block's rows, neighbours in memory by neighbouring threads.
+static void store(out_t *out, const f32 *bias, u32 row, u32 few, u32 rows, u32 fews, u32 pitch)
+{
+    for (u32 n = thread_x(); n < ROWS * BN; n += THREADS) {
+        u32 r = SWAP ? n % ROWS : n / BN, f = SWAP ? n / ROWS : n % BN;
+        if (row + r >= rows || few + f >= fews)
+            continue;
+        const acc_t *from = sums + (r / BM * KWARPS * BM + r % BM) * PITCH + f;
+        acc_t sum = from[0];
+#pragma unroll
+        for (u32 w = 1; w < KWARPS; w++)
+            sum += from[w * (BM * PITCH)];
+        u32 y = SWAP ? few + f : row + r, x = SWAP ? row + r : few + f;
+        out[(u64)y * pitch + x] = TO_OUT(finished(sum, bias, x));
+    }
+}
+
+// --- the kernel
+kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
+#if HAS_BIAS
+                                const f32 *bias,
+#endif
+                                u32 m, u32 n, u32 k, u32 a_stride, u32 b_stride, u32 out_stride, u64 a_batch, u64 b_batch,
+                                u64 out_batch)
+{
+    u64 batch = block_y();
+    u32 begin = 0, end = k;
+#if !HAS_BIAS
+    const f32 *bias = (const f32 *)0;
+#endif
+#if defined(PARTS)
+    u32 part = block_z(), all = (k + CHUNK - 1) / CHUNK;
+    begin = (u32)((u64)all * part / grid_dim_z()) * CHUNK;
+    end = min((u32)((u64)all * (part + 1) / grid_dim_z()) * CHUNK, k);
+    out += part * ((u64)m * out_stride);
+#endif
+    a += batch * a_batch;
+    b += batch * b_batch;
+    u32 rows = SWAP ? n : m, fews = SWAP ? m : n, few_tiles = (fews + BN - 1) / BN;
+    u32 row = block_x() / few_tiles * ROWS, column = block_x() % few_tiles * BN;
+    // A warp always loads BM rows, where there are as many: the last one some that another has, too.
+    u32 first = row + warp() / KWARPS * BM, start = rows < BM ? first : min(first, rows - BM);
+    operand many = operand_of(SWAP ? b : a, LONG_IS_MN, rows, SWAP ? b_stride : a_stride, k, end, start, BM);
+    operand few = operand_of(SWAP ? a : b, FEW_IS_MN, fews, SWAP ? a_stride : b_stride, k, end, column, BN);
+    acc_t acc[BM / 16][FEWS][4];
+#pragma unroll
+    for (u32 tile = 0; tile < BM / 16; tile++)
+#pragma unroll
+        for (u32 i = 0; i < FEWS; i++)
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                acc[tile][i][e] = 0;
+    next_kernel_launch();
+    previous_kernel_wait();
+    begin += warp() % KWARPS * CHUNK;
+    if (first < rows && begin < end) {
+        loaded now, next;
+        load_many(&now, many, start, begin, end);
+        load_few(&now, few, column, begin, end);
+        for (u32 at = begin; at < end; at += KWARPS * CHUNK) {
+            u32 after = at + KWARPS * CHUNK;
+            if (after < end) {
+                load_many(&next, many, start, after, end);
+                load_few(&next, few, column, after, end);
+            }
+            multiply(&acc, &now);
+            now = next;
+        }
+    }
+    keep_sums(&acc, first - start);
+    barrier();
+    store(out + batch * out_batch, bias, row, column, rows, fews, out_stride);
+}

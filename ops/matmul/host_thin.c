@@ -1,0 +1,187 @@
+// Products with few rows or few columns, by gemm_thin.c: the other operand passes by once, however
+// its rows lie. Start reading at matmul_run_thin, the last function.
+#include "ops/matmul/host_matmul.h"
+
+static const op_program gemm_thin = MATMUL_PROGRAM("ops/matmul/gemm_thin.c");
+
+enum {
+    ROWS = 64,        // of a warp
+    MOST_SHARED = 8,  // warps that share a sum
+    LINE = 64,        // bytes of a chunk along K
+    MOST_FEW = 32,    // of the few that a block takes
+    MOST_TILES = 2,   // of the few, where the choice is free
+    MOST_PARTS = 128, // of K
+    // The model, as in host_tile.c: cycles of a multiprocessor.
+    START_CYCLES = 2600, // of a block, with its stores
+    STEP_CYCLES = 420,   // of a warp's step along K: memory answers
+    BYTES_PER_CYCLE = 36 // that a multiprocessor loads; half of it where pieces are shifted
+};
+
+typedef struct way {
+    uint32_t fews, kwarps, parts; // fews: of a block
+    bool is_swapped;              // few rows
+} way;
+
+static uint32_t warps_of(const way *w) // of a block, as gemm_thin.c has it
+{
+    return w->kwarps == 8 ? 8 : 4;
+}
+
+static uint32_t rows_of(const way *w) // of a block
+{
+    return warps_of(w) / w->kwarps * ROWS;
+}
+
+static uint32_t few_of(const job *j, bool is_swapped)
+{
+    return is_swapped ? j->m : j->n;
+}
+
+static uint32_t many_of(const job *j, bool is_swapped)
+{
+    return is_swapped ? j->n : j->m;
+}
+
+// Do all pieces of 16 bytes begin at multiples of that?
+static bool is_aligned(const job *j)
+{
+    uint32_t step = 16 / j->bytes;
+    return matmul_is_aligned(j, &j->a, j->bytes) && matmul_is_aligned(j, &j->b, j->bytes) &&
+           (!j->a.is_transposed || j->m % step == 0) && (j->b.is_transposed || j->n % step == 0);
+}
+
+static uint64_t blocks_of(const job *j, const way *w)
+{
+    return (uint64_t)ceil_div(many_of(j, w->is_swapped), rows_of(w)) *
+           ceil_div(few_of(j, w->is_swapped), w->fews);
+}
+
+static uint64_t cost_of(const job *j, const way *w)
+{
+    uint64_t sms = j->device->multiprocessors, blocks = blocks_of(j, w) * w->parts * j->batch;
+    uint64_t at_once = sms * ((w->fews > 16 ? 8 : w->fews > 8 ? 12 : 16) / warps_of(w));
+    uint64_t rounds = (blocks + at_once - 1) / at_once;
+    uint64_t beside = rounds > 1 ? at_once / sms : (blocks + sms - 1) / sms;
+    uint32_t chunks = ceil_div(j->depth, LINE / j->bytes),
+             own = ceil_div(chunks, w->kwarps * w->parts);
+    uint64_t bytes = beside * warps_of(w) * (ROWS + w->fews) * LINE * (is_aligned(j) ? 1 : 2);
+    uint64_t step = bytes / BYTES_PER_CYCLE > STEP_CYCLES ? bytes / BYTES_PER_CYCLE : STEP_CYCLES;
+    uint64_t cost = rounds * (START_CYCLES + own * step), least = matmul_least_cycles(j) * j->batch;
+    return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
+}
+
+// The fewest cycles of all ways to share K among warps and parts, or the form that is asked for.
+static way pick(const job *j, uint64_t *least)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint32_t chunks = ceil_div(j->depth, LINE / j->bytes);
+    way w = {.is_swapped = d->tile_m ? d->sm90.is_swapped : j->m <= j->n}, best = w;
+    uint32_t few = few_of(j, w.is_swapped), tiles = ceil_div(few, MOST_FEW);
+    w.fews = (ceil_div(few, tiles) + 7) / 8 * 8;
+    *least = UINT64_MAX;
+    if (d->tile_m)
+        return (way){d->tile_n, d->sm90.split_k, d->sm90.parts ? d->sm90.parts : 1,
+                     d->sm90.is_swapped};
+    for (w.kwarps = 1; w.kwarps <= MOST_SHARED && (w.kwarps == 1 || w.kwarps <= chunks);
+         w.kwarps *= 2)
+        for (w.parts = 1; w.parts <= MOST_PARTS && (w.parts == 1 || w.parts * w.kwarps <= chunks);
+             w.parts *= 2) {
+            uint64_t cost = cost_of(j, &w);
+            if (cost < *least) {
+                *least = cost;
+                best = w;
+            }
+            if (j->batch > 1)
+                break;
+        }
+    return best;
+}
+
+const char *matmul_thin_obstacle(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    const kiln_caps *caps = &j->k->caps;
+    uint32_t rows = d->tile_m, parts = d->sm90.parts, shared = d->sm90.split_k;
+    way asked = {.kwarps = shared};
+    if (!caps->has_nv)
+        return "the device has no matrix unit";
+    if (caps->sm && caps->sm < (j->type == E4M3 ? 89 : 80))
+        return "the device is too old";
+    if (j->type == F32)
+        return "f32 without is_tf32 has no matrix unit";
+    if (matmul_is_scattered(j))
+        return matmul_not_contiguous;
+    if (j->bytes != 2 && (j->a.is_transposed || !j->b.is_transposed))
+        return matmul_across_rows;
+    if (!j->depth)
+        return "k is 0";
+    if ((rows || d->tile_n) &&
+        ((shared != 1 && shared != 2 && shared != 4 && shared != 8) || rows != rows_of(&asked) ||
+         !d->tile_n || d->tile_n % 8 || d->tile_n > MOST_FEW ||
+         parts > ceil_div(j->depth, LINE / j->bytes) || (parts > 1 && j->batch > 1)))
+        return "it has no such tile";
+    return NULL;
+}
+
+bool matmul_is_thin(const job *j)
+{
+    const kiln_matmul_desc *d = j->desc;
+    uint32_t few = j->m < j->n ? j->m : j->n;
+    if (d->tile_m || d->tile_n || few > MOST_FEW * MOST_TILES || matmul_thin_obstacle(j))
+        return false;
+    if (matmul_sm90_obstacle(j))
+        return !is_aligned(j);
+    uint64_t own;
+    pick(j, &own);
+    return own < matmul_sm90_cost(j);
+}
+
+static kiln_status multiply(const job *j, const way *w)
+{
+    const op_kernel *kernel;
+    op_request r = {.program = &gemm_thin};
+    matmul_set_types(j, j->a.is_transposed, !j->b.is_transposed, &r);
+    op_set(&r, BN, w->fews);
+    op_set(&r, KWARPS, w->kwarps);
+    op_set(&r, ALIGNED, is_aligned(j));
+    op_set(&r, SWAP, w->is_swapped);
+    op_set(&r, PARTS, w->parts > 1);
+    kiln_status status = op_kernel_get(j->k, &r, &kernel);
+    uint64_t blocks = blocks_of(j, w);
+    if (!status && blocks > INT32_MAX)
+        return matmul_too_many_tiles(j, blocks);
+    return status ? status
+                  : matmul_launch_plain(j, kernel, (uint32_t)blocks, w->parts,
+                                        !j->desc->waits_for_previous);
+}
+
+kiln_status matmul_run_thin(const job *j)
+{
+    uint64_t cost;
+    way w = pick(j, &cost);
+    kiln_matmul_desc plain;
+    kiln_buffer *scratch = NULL;
+    bool is_temporary = false;
+    if (j->list) {
+        j->list->at = AT_THIN;
+        j->list->count = 1;
+        j->list->all[0] =
+            (matmul_choice){rows_of(&w),
+                            w.fews,
+                            {.is_swapped = w.is_swapped, .split_k = w.kwarps, .parts = w.parts}};
+        return KILN_OK;
+    }
+    if (w.parts == 1)
+        return multiply(j, &w);
+    kiln_status status = matmul_scratch(j->k, j->desc->stream, matmul_part_bytes(j, w.parts),
+                                        &scratch, &is_temporary);
+    if (status)
+        return status;
+    job parts = matmul_job_of_parts(j, &plain, scratch, 0);
+    status = multiply(&parts, &w);
+    if (!status)
+        status = matmul_add_parts(j, &parts.out, w.parts);
+    if (is_temporary)
+        kiln_buffer_free(scratch);
+    return status;
+}
