@@ -20,8 +20,8 @@ typedef struct folder {
 ir_ref fold_resolve(const folder *fo, ir_ref r);
 void fold_rename(folder *fo, ir_ref old, ir_ref with);
 
-// False: no rule is about such an instruction. With two operands, they are all about a constant, or
-// about x op x.
+// False: no rule is about such an instruction. With two operands, they are all about a constant,
+// about x op x, or about halves that `or` puts together.
 static inline bool fold_has_rules(const ir_func *f, const ir_inst *i)
 {
     if (ir_op_effect((ir_op)i->op) != IR_FX_PURE)
@@ -29,7 +29,7 @@ static inline bool fold_has_rules(const ir_func *f, const ir_inst *i)
     if (i->operand_count != 2)
         return i->operand_count != 0;
     ir_ref a = ir_operand(f, i, 0), b = ir_operand(f, i, 1);
-    return ir_is_const(a | b) || a == b;
+    return ir_is_const(a | b) || a == b || (i->op == IR_OR && i->type == IR_I32);
 }
 
 // Simplifies one plain instruction whose operands are resolved. Returns a value that can replace

@@ -256,10 +256,44 @@ static ir_ref int_power_rules(folder *fo, ir_inst_id id, const view *v)
     }
 }
 
+// The i32 whose lower half `r` is, above it zeros; 0: it is no such half.
+static ir_ref lower_half(const folder *fo, ir_ref r)
+{
+    const ir_inst *wide = def_as(fo, r, IR_ZEXT);
+    const ir_inst *half = wide ? def_as(fo, operand_of(fo, wide, 0), IR_TRUNC) : NULL;
+    if (!half || wide->type != IR_I32 || half->type != IR_I16)
+        return 0;
+    ir_ref whole = operand_of(fo, half, 0);
+    return ir_type_of(fo->f, whole) == IR_I32 ? whole : 0;
+}
+
+// The x of (x op 16), where op is a shift; 0: it is none.
+static ir_ref shifted_by_half(const folder *fo, ir_ref r, ir_op op)
+{
+    const ir_inst *i = def_as(fo, r, op);
+    uint64_t by;
+    return i && i->type == IR_I32 && ir_const_bits(fo->f, operand_of(fo, i, 1), &by) && by == 16
+               ? operand_of(fo, i, 0)
+               : 0;
+}
+
+// Two halves of one word that are put together again, as a pair of f16 is on its way to the next
+// instruction on pairs.
+static ir_ref joined_halves(const folder *fo, ir_ref low, ir_ref high)
+{
+    ir_ref whole = lower_half(fo, low), upper = shifted_by_half(fo, high, IR_SHL);
+    upper = upper ? lower_half(fo, upper) : 0;
+    return whole && upper && shifted_by_half(fo, upper, IR_LSHR) == whole ? whole : 0;
+}
+
 static ir_ref int_rules(folder *fo, ir_inst_id id, const view *v)
 {
     if (v->is_ka && !v->is_kb)
         return constant_with_int(fo, v);
+    if (!v->is_kb && v->op == IR_OR && v->t == IR_I32) {
+        ir_ref whole = joined_halves(fo, v->a, v->b);
+        return whole ? whole : joined_halves(fo, v->b, v->a);
+    }
     if (!v->is_kb)
         return 0;
     ir_ref simple = int_with_constant(fo, v);
