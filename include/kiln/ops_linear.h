@@ -28,9 +28,12 @@ typedef enum kiln_linear_kernel {
     KILN_LINEAR_ROWS, // sums in an order that depends on the sizes alone: the same bits everywhere
     KILN_LINEAR_TENSOR, // tensor cores (sm_80 and later), x of f16, bf16 or i8. BEST is this above
                         // 16 rows of x, where it is possible
-    KILN_LINEAR_UNPACK  // weights become numbers of x's type in the workspace, each rounded to it;
+    KILN_LINEAR_UNPACK, // weights become numbers of x's type in the workspace, each rounded to it;
                         // then it is kiln_matmul. BEST is this on GPUs above 512 rows of x, or 16
                         // of f32, where there is a workspace
+    KILN_LINEAR_FEW     // tensor cores for at most 16 rows of x, f16 or bf16, which start at
+                        // multiples of 16 bytes as those of the weights do; K is a multiple of 32
+                        // (int4) or 16 (int8). BEST is this where it is possible
 } kiln_linear_kernel;
 
 // out = activation(x * transposed weights + bias). x is f16, bf16 or f32, sums are f32, out is f16,
@@ -58,7 +61,8 @@ KILN_API kiln_status kiln_linear_workspace(kiln *k, const kiln_linear_desc *desc
 
 // Three layers on one x in one launch: the projections to queries, keys and values. Each has its
 // own number of rows; formats, groups and types are the same, and so is whether there are zeros and
-// biases. The results have the bits of three calls of kiln_linear.
+// biases. The results have the bits of three calls of kiln_linear, but for KILN_LINEAR_FEW, whose
+// sums have parts that depend on the number of rows of all weights.
 typedef struct kiln_linear_qkv_desc {
     kiln_view x;                            // [m, k]
     kiln_view weight_q, weight_k, weight_v; // as of kiln_linear

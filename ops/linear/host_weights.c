@@ -159,7 +159,7 @@ static kiln_status check(kiln *k, conversion *c, uint32_t *shift)
 
 static kiln_status convert(kiln *k, conversion *c)
 {
-    enum { THREADS = 256, WARPS = 4, MOST_BLOCKS = 1 << 20 };
+    enum { EIGHTS = 256, ROWS = 4, WARPS = 4, MOST_BLOCKS = 1 << 20, MOST_ROWS = 65535 };
     linear_argument a = {0};
     kiln_status status = check(k, c, &a.group_shift);
     // Rows of no numbers still have a scale.
@@ -168,8 +168,11 @@ static kiln_status convert(kiln *k, conversion *c)
     kiln_type type = kiln_view_type(*c->numbers);
     uint64_t depth = c->numbers->sizes[1];
     uint64_t groups = c->group && depth ? (depth + c->group - 1) / c->group : 1;
-    uint64_t blocks = c->is_back ? (c->weights.n * ((depth + 7) / 8) + THREADS - 1) / THREADS
+    // dequantise.c: a block has 256 times eight numbers of some rows; quantise.c: a warp has a
+    // group.
+    uint64_t blocks = c->is_back ? (depth + 8 * EIGHTS - 1) / (8 * EIGHTS)
                                  : (c->weights.n * groups + WARPS - 1) / WARPS;
+    uint64_t rows = c->is_back ? (c->weights.n + ROWS - 1) / ROWS : 1;
     a.k = (uint32_t)depth;
     linear_set_weights(&c->weights, &a.layers[0]);
     op_request r = {.program = c->is_back ? &dequantise : &quantise};
@@ -202,10 +205,12 @@ static kiln_status convert(kiln *k, conversion *c)
         args[count++] = kiln_arg_view(*c->numbers);
     args[count++] = kiln_arg_struct(&a, sizeof a);
     blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                           .args = args,
-                                                           .arg_count = count,
-                                                           .stream = c->stream});
+    rows = rows < MOST_ROWS ? rows : MOST_ROWS;
+    return kiln_launch(kernel->kernel,
+                       &(kiln_launch_desc){.grid = {(uint32_t)blocks, (uint32_t)rows},
+                                           .args = args,
+                                           .arg_count = count,
+                                           .stream = c->stream});
 }
 
 kiln_status kiln_quantise_weights(kiln *k, const kiln_quantise_weights_desc *d)

@@ -14,6 +14,7 @@ static const op_axis axes[] = {
 };
 static const op_program rows_program = OP_PROGRAM("ops/linear/rows.c", "linear_rows"),
                         cpu_program = OP_PROGRAM("ops/linear/rows_cpu.c", "linear_rows_cpu"),
+                        few_program = OP_PROGRAM("ops/linear/few.c", "linear_few"),
                         tensor_program = OP_PROGRAM("ops/linear/tensor.c", "linear_tensor");
 
 typedef struct layer { // a weight matrix and what becomes of its product
@@ -126,7 +127,7 @@ static kiln_status check(kiln *k, job *j)
                            view_shape_text(&j->x, got));
     if (!status && j->activation > KILN_ACTIVATION_SILU)
         status = op_refuse(k, j->call, "there is no activation %d", (int)j->activation);
-    if (!status && j->kernel > KILN_LINEAR_UNPACK)
+    if (!status && j->kernel > KILN_LINEAR_FEW)
         status = op_refuse(k, j->call, "there is no kernel %d", (int)j->kernel);
     if (!status)
         status = check_types(k, j);
@@ -197,8 +198,14 @@ static void set_argument(job *j)
     }
 }
 
-// Launches `r` with tiles of so many columns, over `rows` tiles of rows.
-static kiln_status launch(kiln *k, job *j, const op_request *r, uint32_t width, uint32_t rows)
+typedef struct tiling {
+    uint32_t width;      // columns of a tile
+    uint32_t splits;     // blocks that share a tile; 0: one
+    uint32_t rows;       // tiles of rows
+    size_t shared_bytes; // at least
+} tiling;
+
+static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
 {
     kiln_arg args[3 + 5 * LINEAR_LAYERS];
     uint32_t count = 0;
@@ -211,7 +218,7 @@ static kiln_status launch(kiln *k, job *j, const op_request *r, uint32_t width, 
     args[count++] = kiln_arg_view(j->x);
     for (uint32_t n = 0; n < j->count; n++) {
         args[count++] = kiln_arg_view(*j->layers[n].weights.data);
-        blocks += ceil_div(j->layers[n].weights.n, width);
+        blocks += ceil_div(j->layers[n].weights.n, t.width) * (t.splits ? t.splits : 1);
     }
     for (uint32_t n = 0; n < j->count && j->layers[0].weights.scale.buffer; n++)
         args[count++] = kiln_arg_view(j->layers[n].weights.scale);
@@ -224,8 +231,9 @@ static kiln_status launch(kiln *k, job *j, const op_request *r, uint32_t width, 
     for (uint32_t n = 0; n < j->count; n++)
         args[count++] = kiln_arg_view(*j->layers[n].out);
     args[count++] = kiln_arg_struct(&j->argument, sizeof j->argument);
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, rows},
-                                                           .shared_bytes = kernel->shared_bytes,
+    size_t shared = kernel->shared_bytes > t.shared_bytes ? kernel->shared_bytes : t.shared_bytes;
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
+                                                           .shared_bytes = shared,
                                                            .args = args,
                                                            .arg_count = count,
                                                            .stream = j->stream});
@@ -253,8 +261,9 @@ static kiln_status run_rows(kiln *k, job *j, const kiln_device_info *info)
         op_set(&r, COLUMNS, columns);
         op_set(&r, WARPS, warps);
     }
-    return launch(k, j, &r, is_cpu ? LANES : warps * columns,
-                  (uint32_t)(tiles < MOST_TILES ? tiles : MOST_TILES));
+    return launch(k, j, &r,
+                  (tiling){.width = is_cpu ? LANES : warps * columns,
+                           .rows = (uint32_t)(tiles < MOST_TILES ? tiles : MOST_TILES)});
 }
 
 // --- tensor cores
@@ -303,11 +312,86 @@ static kiln_status run_tensor(kiln *k, job *j)
     op_set(&r, PAIRS, is_even);
     op_set(&r, BM, tile_m);
     op_set(&r, BN, tile_n);
-    return launch(k, j, &r, tile_n, (uint32_t)ceil_div(j->x.sizes[0], tile_m));
+    return launch(k, j, &r,
+                  (tiling){.width = tile_n, .rows = (uint32_t)ceil_div(j->x.sizes[0], tile_m)});
+}
+
+// --- few rows on tensor cores
+enum { FEW_ROWS = 16 }; // of x: up to where reading the weights takes the time
+
+static uint32_t chunk_of(const job *j) // weights of 16 bytes
+{
+    return j->layers[0].weights.format == WEIGHT_I4 ? 32 : 16;
+}
+
+// Words of a row of weights that a lane of few.c reads at a time: four lanes stay within a group.
+static uint32_t few_words(const job *j)
+{
+    uint32_t words = 4;
+    while (words > 1 && is_grouped(j) && words * chunk_of(j) > j->group)
+        words /= 2;
+    return words;
+}
+
+static const char *few_obstacle(kiln *k, const job *j)
+{
+    const char *why = obstacle(k, j);
+    if (why)
+        return why;
+    if (kiln_view_type(j->x) == KILN_I8)
+        return "'x' is i8";
+    if (j->x.sizes[0] > FEW_ROWS)
+        return "'x' has more than 16 rows";
+    bool is_packed = linear_is_packed(&j->x) && j->x.sizes[1] % chunk_of(j) == 0;
+    for (uint32_t n = 0; n < j->count; n++)
+        is_packed = is_packed && linear_is_packed(j->layers[n].weights.data);
+    return is_packed ? NULL
+                     : "rows of 'x' or of the weights do not start at multiples of 16 bytes, or K "
+                       "is no multiple of 16 (int8) or 32 (int4)";
+}
+
+// How few.c is launched; false: its part of x does not fit into shared memory.
+static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_request *r, tiling *t)
+{
+    enum { WARPS = 8, MOST_SPLITS = 8, WANTED_X = 64 << 10, STATIC_BYTES = 16 << 10 };
+    uint32_t rows = 1, words = few_words(j), depth = words * chunk_of(j), splits = 1;
+    while (rows < j->x.sizes[0])
+        rows *= 2;
+    // The part of x that a block reads is small beside its weights.
+    uint32_t warps = rows <= 2 ? 2 : rows <= 8 ? 4 : 8;
+    uint64_t tiles = 0, spans = ceil_div(j->x.sizes[1], depth);
+    for (uint32_t n = 0; n < j->count; n++)
+        tiles += ceil_div(j->layers[n].weights.n, 16 * warps);
+    uint64_t most = (uint64_t)info->multiprocessors * 2;
+    bool can_split = k->caps.has_clusters || info->caps.is_emulated;
+    for (; can_split && splits < MOST_SPLITS; splits *= 2) {
+        bool has_few = tiles * splits * 10 < most * 9 && spans / (splits * WARPS / warps) >= 4;
+        if (!has_few && ceil_div(spans, splits) * depth * rows * 2 <= WANTED_X)
+            break;
+    }
+    *t = (tiling){.width = 16 * warps,
+                  .splits = splits,
+                  .rows = 1,
+                  .shared_bytes = (size_t)(ceil_div(spans, splits) * depth * rows * 2)};
+    r->program = &few_program;
+    set_axes(j, r);
+    op_set(r, XR, rows);
+    op_set(r, WORDS, words);
+    op_set(r, WARPS_N, warps);
+    op_set(r, SPLITS, splits);
+    return t->shared_bytes + STATIC_BYTES <= k->caps.shared_bytes;
+}
+
+static kiln_status run_few(kiln *k, job *j, const kiln_device_info *info, bool *is_done)
+{
+    op_request r = {0};
+    tiling t;
+    *is_done = plan_few(k, j, info, &r, &t);
+    return *is_done ? launch(k, j, &r, t) : KILN_OK;
 }
 
 // --- weights as numbers
-enum { FEW_ROWS = 16, MANY_ROWS = 512 }; // of x: up to where reading, from where multiplying counts
+enum { MANY_ROWS = 512 }; // of x: from where multiplying takes the time
 
 // Why it is impossible; NULL: it is possible.
 static const char *unpack_obstacle(const job *j)
@@ -395,11 +479,23 @@ static kiln_status run(kiln *k, job *j)
         results += kiln_view_count(*j->layers[n].out);
     if (status || !results)
         return status;
-    const char *why = j->kernel == KILN_LINEAR_UNPACK ? unpack_obstacle(j) : obstacle(k, j);
+    bool is_few = j->kernel == KILN_LINEAR_FEW;
+    const char *why = j->kernel == KILN_LINEAR_UNPACK ? unpack_obstacle(j)
+                      : is_few                        ? few_obstacle(k, j)
+                                                      : obstacle(k, j);
     if (j->kernel >= KILN_LINEAR_TENSOR && why)
         return op_refuse(k, j->call, "this kernel is impossible here: %s", why);
     if (is_unpacked(j, info) && (j->workspace.buffer || j->kernel == KILN_LINEAR_UNPACK))
         return run_unpack(k, j);
+    if (is_few ||
+        (j->kernel == KILN_LINEAR_BEST && !info->caps.is_emulated && !few_obstacle(k, j))) {
+        bool is_done;
+        status = run_few(k, j, info, &is_done);
+        if (status || is_done)
+            return status;
+        if (is_few)
+            return op_refuse(k, j->call, "this kernel is impossible here: x is too large");
+    }
     bool is_tensor = j->kernel == KILN_LINEAR_BEST && !why && !info->caps.is_emulated &&
                      j->x.sizes[0] > FEW_ROWS;
     return is_tensor || j->kernel == KILN_LINEAR_TENSOR ? run_tensor(k, j) : run_rows(k, j, info);

@@ -135,35 +135,6 @@ static inline void load_weights(held *h, const source *from, u32 k)
 #endif
 }
 
-// Eight weights as numbers of x's type, two in a word.
-static inline u32x4 decode_pairs(const chunk *c, u32 piece, f32 zero)
-{
-    u32 to[4];
-#pragma unroll
-    for (u32 p = 0; p < 4; p++) {
-#if defined(WEIGHT_i4) && defined(X_f16)
-        u32 bits = (c->words[piece] >> 4 * p & 0x000f000fu) | 0x64006400u; // 1024 + q
-        f16x2 v = sub2((f16x2){f16_from_bits((u16)bits), f16_from_bits((u16)(bits >> 16))},
-                       to_f16x2(1024.0f + zero, 1024.0f + zero));
-        to[p] = bits_f16(v.x) | (u32)bits_f16(v.y) << 16;
-#elif defined(WEIGHT_i4)
-        u32 bits = (c->words[piece] >> 4 * p & 0x000f000fu) | 0x43004300u; // 128 + q
-        to[p] = pack_bf16(f32_from_bits(bits << 16) - (128.0f + zero), f32_from_bits(bits & 0xffff0000u) - (128.0f + zero));
-#elif defined(X_f16)
-        u32 bits = permute_bytes(c->words[piece * 2 + p / 2] ^ 0x80808080u, 0x64646464u, p % 2 ? 0x4342u : 0x4140u);
-        f16x2 v = sub2((f16x2){f16_from_bits((u16)bits), f16_from_bits((u16)(bits >> 16))},
-                       to_f16x2(1152.0f + zero, 1152.0f + zero)); // 1024 + 128 + q
-        to[p] = bits_f16(v.x) | (u32)bits_f16(v.y) << 16;
-#else
-        u32 word = c->words[piece * 2 + p / 2] ^ 0x80808080u;
-        f32 base = 8388608.0f + 128.0f + zero;
-        to[p] = pack_bf16(f32_from_bits(permute_bytes(word, 0x4b000000u, p % 2 ? 0x7442u : 0x7440u)) - base,
-                          f32_from_bits(permute_bytes(word, 0x4b000000u, p % 2 ? 0x7443u : 0x7441u)) - base);
-#endif
-    }
-    return (u32x4){to[0], to[1], to[2], to[3]};
-}
-
 static inline void keep_weights(u8 *to, f32 *scales, const held *h)
 {
     if (GROUPED && thread_x() < FOLDS * BN)
@@ -176,7 +147,7 @@ static inline void keep_weights(u8 *to, f32 *scales, const held *h)
 #pragma unroll
         for (u32 piece = 0; piece < CHUNK / 8; piece++)
             *(u32x4 *)(void *)(to + place_in(line, q % CHUNKS * (CHUNK / 8) + piece)) =
-                decode_pairs(&h->chunks[i], piece, h->zeros[i]);
+                decode_pairs(&h->chunks[i], piece, h->zeros[i], lift_of(0));
     }
 }
 
