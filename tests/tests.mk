@@ -240,13 +240,13 @@ ulp-static: deps $(BUILD)/ulp
 ulp: deps $(T)/ulp
 	@$(T)/ulp $(ULP)
 
-# Mutation testing and coverage of the compiler; long, not in CI. make mutants [COUNT=500] [SEED=1] [FUZZ=60]
+# Mutation testing and coverage of the compiler; long, not in CI. make mutants [COUNT=500] [SEED=1] [FUZZ=60] [MUTANTS="JOBS=4 LOG=file STOP=600"]
 $(T)/mutate: tests/mutants/mutate.c
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wall -Wextra -Werror $< -o $@
 .PHONY: mutants
-mutants: test-build $(T)/gpu/nv_matrix $(T)/gpu/nv_copies $(T)/mutate
-	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json)
+mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick gpu/nv_matrix gpu/nv_copies mutate) $(BUILD)/kiln
+	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json) $(MUTANTS)
 # make coverage: lines and branches of the same folders that the same suites reach; build-coverage/coverage.txt lists the lines they do not
 .PHONY: coverage coverage-now
 coverage:
