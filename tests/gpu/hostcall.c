@@ -14,6 +14,7 @@ static const char source[] =
     "host per_warp u32 once(u32 first);\n"
     "host no_wait void tell(u32 who);\n"
     "host i64 turn(counted(n) u8 *bytes, i64 n);\n"
+    "host void stamp(counted(n) u8 *bytes, i64 n, u32 x);\n"
     "host i32 slow(i32 x);\n"
     "host void enough(i32 x);\n"
     "kernel block(32) void one(i32 *out) { if (thread_x() == 0) out[0] = twice(21); }\n"
@@ -53,6 +54,14 @@ static const char source[] =
     "    barrier();\n"
     "    for (u32 k = 0; k < 37u; k++) data[t * 37u + k] = mine[k];\n"
     "    for (u32 k = t; k < 4096u; k += 32u) data[32u * 37u + k] = ours[k];\n"
+    "}\n"
+    "kernel block(32) void stamped(u8 *data) {\n" // the same in all lanes until the host has it
+    "    u8 mine[9];\n"
+    "    for (u32 k = 0; k < 9u; k++) mine[k] = 5;\n"
+    "    stamp(mine, 9, thread_x() * 3u);\n"
+    "    data[thread_x()] = mine[8];\n"
+    "    if (mine[8] > 40) data[thread_x() + 32u] = 1;\n"
+    "    else data[thread_x() + 32u] = 2;\n"
     "}\n"
     "kernel block(32) void both(i32 *out) { if (block_x() == 0u) out[thread_x()] = slow(7); else "
     "out[global_x()] = twice((i32)global_x()); }\n"
@@ -95,6 +104,12 @@ static void turn(void *user, const kiln_host_call *call)
         bytes[k] = (uint8_t)~bytes[k];
     }
     *(int64_t *)call->result = sum;
+}
+static void stamp(void *user, const kiln_host_call *call)
+{
+    (void)user;
+    ((uint8_t *)call->args[0])[*(int64_t *)call->args[1] - 1] =
+        (uint8_t) * (uint32_t *)call->args[2];
 }
 // Returns only after other calls have been served.
 static void slow(void *user, const kiln_host_call *call)
@@ -237,6 +252,10 @@ static void test_own_bytes(kiln *k, kiln_module *m)
             wrong += data[t * 37 + b] != (uint8_t)(b < t ? ~(t + b) : t + b);
     for (uint32_t b = 0; b < 4096; b++)
         wrong += data[32 * 37 + b] != (uint8_t)(b >= 1 && b < 4001 ? ~(b * 3) : b * 3);
+    CHECK(wrong == 0);
+    CHECK(!run(k, m, "stamped", 1, args, 1) && !kiln_read(bytes, 0, data, 64));
+    for (uint32_t t = 0; t < 32; t++)
+        wrong += data[t] != t * 3 || data[32 + t] != (t * 3 > 40 ? 1 : 2);
     CHECK(wrong == 0);
     kiln_buffer_free(bytes);
 }
@@ -493,6 +512,7 @@ int main(int argc, char **argv)
         add(k, "once", once, &pauses, false);
         add(k, "tell", tell, NULL, false);
         add(k, "turn", turn, NULL, true);
+        add(k, "stamp", stamp, NULL, true);
         add(k, "slow", slow, NULL, false);
         add(k, "enough", enough, NULL, false);
         step("numbers");
