@@ -1,6 +1,6 @@
 # GPU benchmarks: bench/gpu/*.c, each against the bare driver or a library, in one process. `make gpu-bench` builds and runs them here;
 # what is built runs on another machine from the source tree's root with `sh bench/gpu/run BUILD/bench`.
-BENCHES := launch compile bandwidth matmul gemm random ladder
+BENCHES := launch compile bandwidth matmul gemm random ladder hostcall
 $(BUILD)/bench/%: bench/gpu/%.c bench/gpu/bench.c bench/gpu/bench.h $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) -I. bench/gpu/$*.c bench/gpu/bench.c $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
