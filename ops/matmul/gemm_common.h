@@ -1,9 +1,31 @@
 // What the kernels with operands in plain memory share (gemm_sm80.c, gemm_portable.c, gemm_f32.c):
-// gemm_types.h, and how a pair of results is stored. PAIRS is a tunable of the file that includes this.
+// gemm_types.h, groups of rows, and how a pair of results is stored. PAIRS is a tunable of the file that includes this.
 #ifndef KILN_GEMM_COMMON_H
 #define KILN_GEMM_COMMON_H
 
 #include "gemm_types.h"
+
+// -D GROUPED: rows of A belong to groups, each with a B of its own. ends[g] is the row behind group g;
+// tiles do not reach from one group into the next.
+typedef struct group {
+    u32 index, begin, rows; // rows 0: no group has the tile
+    u32 tile;               // of the group's rows
+} group;
+
+static group group_of(const i32 *ends, u32 groups, u32 rows, u32 tile)
+{
+    group g = {.tile = tile};
+    for (; g.index < groups; g.index++) {
+        u32 end = min((u32)max(ends[g.index], (i32)g.begin), rows), tiles = (end - g.begin + BM - 1) / BM;
+        g.rows = end - g.begin;
+        if (g.tile < tiles)
+            return g;
+        g.tile -= tiles;
+        g.begin = end;
+    }
+    g.rows = 0;
+    return g;
+}
 
 typedef struct result {
     out_t *at;

@@ -92,11 +92,27 @@ kernel block(THREADS) min_blocks(TILE == 128 ? 2 : 4) void gemm(const f32 *a, co
                                 const f32 *bias,
 #endif
                                 u32 m, u32 n, u32 k, u32 a_stride, u32 b_stride, u32 out_stride, u64 a_batch, u64 b_batch,
-                                u64 out_batch)
+                                u64 out_batch
+#if defined(GROUPED)
+                                , const i32 *ends, u32 groups
+#endif
+)
 {
     _Alignas(16) shared f32 tiles[2][2][STEP * STRIDE];
     u64 batch = block_y();
+#if defined(GROUPED)
+    u32 columns = (n + BN - 1) / BN;
+    group g = group_of(ends, groups, m, block_x() / columns);
+    u32x2 origin = {g.tile * BM, block_x() % columns * BN};
+    m = g.rows;
+    if (m == 0)
+        return;
+    a += A_IS_MN ? g.begin : g.begin * (u64)a_stride;
+    b += g.index * b_batch;
+    out += g.begin * (u64)out_stride;
+#else
     u32x2 origin = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
+#endif
     matrix x = {a + batch * a_batch, A_IS_MN ? k : m, A_IS_MN ? m : k, a_stride};
     matrix y = {b + batch * b_batch, B_IS_MN ? k : n, B_IS_MN ? n : k, b_stride};
     u32 row = thread_x() / (TILE / 8) * 4, column = thread_x() % (TILE / 8) * 4, now = 0;

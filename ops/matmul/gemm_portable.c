@@ -1,9 +1,10 @@
 // C[M,N] = A * B on every device, with matrix fragments: tiles go through registers into shared memory,
 // two buffers in turns, and warps multiply from there. Any M, N, K, strides and alignment.
 //
-// Types: bf16, f16, s8, and e4m3, which becomes f16 on its way to shared memory (exactly). A_IS_MN,
-// B_IS_MN: operands stored [K,M], [K,N]; their tiles stay that way, and the fragments' loads turn them.
-// HAS_PARTS: K is cut along the grid's z; each part stores sums of its own, which gemm_add.c adds.
+// Types: bf16, f16, s8, and e4m3, which becomes f16 on its way to shared memory (exactly). -D A_MN /
+// -D B_MN for operands stored [K,M] / [K,N]: their tiles stay that way, and the fragments' loads turn them.
+// -D PARTS: K is cut along the grid's z; each part stores sums of its own, which gemm_add.c adds.
+// -D GROUPED: rows of A belong to groups (gemm_common.h), b_batch is from one group's B to the next.
 #include <kiln/kernel.h>
 
 tune(BM, 128, 16, 32, 64);
@@ -218,25 +219,41 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                                 const f32 *bias,
 #endif
                                 u32 m, u32 n, u32 k, u32 a_stride, u32 b_stride, u32 out_stride, u64 a_batch, u64 b_batch,
-                                u64 out_batch)
+                                u64 out_batch
+#if defined(GROUPED)
+                                , const i32 *ends, u32 groups
+#endif
+)
 {
     u64 batch = block_y();
-    if (HAS_PARTS) {
-        u32 part = block_z(), all = (k + DEPTH - 1) / DEPTH;
-        u32 begin = (u32)((u64)all * part / grid_dim_z()) * DEPTH;
-        u32 end = (u32)((u64)all * (part + 1) / grid_dim_z()) * DEPTH;
-        a += A_IS_MN ? begin * (u64)a_stride : begin;
-        b += B_IS_MN ? begin * (u64)b_stride : begin;
-        k = min(k, end) - begin;
-        batch = part;
-        a_batch = b_batch = 0;
-        out_batch = (u64)m * out_stride;
-    }
-    if (ALIGNED == 2) {
-        next_kernel_launch();
-        previous_kernel_wait();
-    }
+#if defined(PARTS)
+    u32 part = block_z(), all = (k + DEPTH - 1) / DEPTH;
+    u32 begin = (u32)((u64)all * part / grid_dim_z()) * DEPTH;
+    u32 end = (u32)((u64)all * (part + 1) / grid_dim_z()) * DEPTH;
+    a += A_IS_MN ? begin * (u64)a_stride : begin;
+    b += B_IS_MN ? begin * (u64)b_stride : begin;
+    k = min(k, end) - begin;
+    batch = part;
+    a_batch = b_batch = 0;
+    out_batch = (u64)m * out_stride;
+#endif
+#if ALIGNED == 2
+    next_kernel_launch();
+    previous_kernel_wait();
+#endif
+#if defined(GROUPED)
+    u32 columns = (n + BN - 1) / BN;
+    group g = group_of(ends, groups, m, block_x() / columns);
+    u32x2 origin = {g.tile * BM, block_x() % columns * BN};
+    m = g.rows;
+    if (m == 0)
+        return;
+    a += A_IS_MN ? g.begin : g.begin * (u64)a_stride;
+    b += g.index * b_batch;
+    out += g.begin * (u64)out_stride;
+#else
     u32x2 origin = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
+#endif
     source x = source_of(a + batch * a_batch, A_IS_MN, BM, origin.x, m, k, a_stride, A_STRIDE);
     source y = source_of(b + batch * b_batch, B_IS_MN, BN, origin.y, n, k, b_stride, B_STRIDE);
     u32 row = warp() / WARPS_N * (BM / WARPS_M), column = warp() % WARPS_N * (BN / WARPS_N);

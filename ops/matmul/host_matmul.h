@@ -210,6 +210,8 @@ void matmul_set_types(const job *j, bool left_is_mn, bool right_is_mn, op_reques
 bool matmul_is_aligned(const job *j, const matrix *x, uint32_t bytes);
 // Does something have no contiguous dimension?
 bool matmul_is_scattered(const job *j);
+// The types of operands and result, and what goes with them.
+kiln_status matmul_check_types(job *j);
 kiln_status matmul_list_tiles(kiln *k, const kiln_matmul_desc *desc, matmul_list *out);
 
 #endif

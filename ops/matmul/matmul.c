@@ -69,7 +69,7 @@ static kiln_status check_types(job *j)
     return KILN_OK;
 }
 
-static kiln_status check(job *j)
+kiln_status matmul_check_types(job *j)
 {
     const kiln_matmul_desc *d = j->desc;
     if (d->epilogue != KILN_EPILOGUE_NONE && kiln_view_type(d->bias) != KILN_F32)
@@ -480,7 +480,7 @@ static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *lis
     if (!status)
         status = op_device(k, &p.job.device);
     if (!status)
-        status = check(&p.job);
+        status = matmul_check_types(&p.job);
     for (uint64_t n = 0; n < p.count && !status; n++) {
         job j = matmul_job(&p, n);
         j.list = list;
