@@ -267,6 +267,64 @@ static inline void k_tile_store_words(void *panel, u8 *to, u64 pitch_bytes, u32 
 #define tile_store_words(t, to, pitch_bytes, words, rows_left)                                     \
     k_tile_store_words((t)->panel, to, pitch_bytes, words, rows_left)
 
+// --- to memory by the threads
+// Where a tile goes in a matrix in memory, and where the matrix ends.
+typedef struct tile_place {
+    u32 row, column, rows, columns;
+} tile_place;
+
+// A team of 32 or 128 threads takes lines x columns of a tile of one panel (of 16 or 64 rows) to
+// the matrix at `to`, whose rows are `pitch` elements apart. Rows and the place begin at multiples
+// of 16 bytes; lines is a multiple of team / 8.
+static inline void k_tile_copy(void *panel, u32 size, u32 lines, u32 columns, void *to, u32 pitch,
+                               tile_place at, u32 team)
+{
+    u32 t = thread_x() % team, column = t % 8 * (16 / size), x = at.column + column;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        u32 line = i * (team / 8) + t / 8, y = at.row + line;
+        bool is_inside = i * (team / 8) < lines && (columns >= 128 / size || column < columns);
+        u32x4 v = {0, 0, 0, 0};
+        if (is_inside)
+            v = *(const u32x4 *)k_tile_chunk(panel, line, t % 8);
+        if (is_inside && y < at.rows && x < at.columns)
+            *(u32x4 *)((u8 *)to + (u64)y * pitch * size + (u64)x * size) = v;
+    }
+}
+#define tile_copy(t, lines, columns, to, pitch, place, team)                                       \
+    k_tile_copy((t)->panel, sizeof((t)->panel[0][0][0]), lines, columns, to, pitch, place, team)
+
+// The same where rows of the matrix begin anywhere: a warp stores a line, its lanes neighbouring
+// elements of 16 or 32 bits; pairs of 16 bits where all rows begin at multiples of four bytes.
+static inline void k_tile_copy_loose(void *panel, u32 size, u32 lines, u32 columns, void *to,
+                                     u32 pitch, tile_place at, u32 team)
+{
+    u32 pair = lane() * (4 / size), warps = team / 32;
+    bool has_pairs = size == 4 || (pitch % 2 == 0 && at.columns % 2 == 0 && (u64)to % 4 == 0);
+#pragma unroll 4
+    for (u32 i = 0; i < 16; i++) {
+        u32 line = i * warps + warp() % warps, y = at.row + line, x = at.column;
+        if (line >= lines || y >= at.rows)
+            continue;
+        u8 *row = (u8 *)to + ((u64)y * pitch + x) * size;
+        if (has_pairs) {
+            if (pair < columns && x + pair < at.columns)
+                ((u32 *)row)[lane()] =
+                    ((const u32 *)k_tile_chunk(panel, line, lane() / 4))[lane() % 4];
+        } else {
+#pragma unroll
+            for (u32 half = 0; half < 2; half++) {
+                u32 c = half * 32 + lane();
+                if (c < columns && x + c < at.columns)
+                    ((u16 *)row)[c] = ((const u16 *)k_tile_chunk(panel, line, c / 8))[c % 8];
+            }
+        }
+    }
+}
+#define tile_copy_loose(t, lines, columns, to, pitch, place, team)                                 \
+    k_tile_copy_loose((t)->panel, sizeof((t)->panel[0][0][0]), lines, columns, to, pitch, place,   \
+                      team)
+
 // --- rings
 // Declares the type `name`: the barriers of a ring of `stages`.
 #define ring_type(name, stages)                                                                    \

@@ -5,10 +5,10 @@
 // s32), A_IS_MN / B_IS_MN for operands stored [K,M] / [K,N] instead of [M,K] / [N,K], -D EPILOGUE_bias
 // (bias_relu …). A stage holds 128 bytes of K. The host (matmul.c) makes the tensor maps.
 //
-// -D ASYNC_OUT: the copy engine stores the result, which then has a tensor map, too.
+// -D IS_ASYNC: the copy engine stores the result, which then has a tensor map, too.
 // -D NARROW_BN=128: the last columns of tiles are narrower than BN (PINGPONG only). The host picks how
 // many, so that all blocks get about as much work.
-// -D B_TAIL: for a BN that is no multiple of 64 and a B stored [K,N], loads keep to multiples of 64
+// -D HAS_TAIL: for a BN that is no multiple of 64 and a B stored [K,N], loads keep to multiples of 64
 // columns (DEFERRED only).
 // HAS_PARTS: K is cut along the grid's y, and each part stores sums of its own, one matrix behind the
 // other; gemm_add.c adds them. IS_LOOSE: rows of the result begin anywhere, or the bias does.
@@ -37,14 +37,10 @@ tune(IS_LOOSE, 0, 1);
 #if !defined(NARROW_BN)
 #define NARROW_BN 0
 #endif
-#if defined(B_TAIL)
-#define HAS_TAIL 1
-#else
+#if !defined(HAS_TAIL)
 #define HAS_TAIL 0
 #endif
-#if defined(ASYNC_OUT)
-#define IS_ASYNC 1
-#else
+#if !defined(IS_ASYNC)
 #define IS_ASYNC 0
 #endif
 

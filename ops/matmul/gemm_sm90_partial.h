@@ -20,16 +20,11 @@ static u32 partial_index(u32 line, u32 at)
 // first_row is that of 64 rows, 16 of which are this warp's.
 static void put_partial(acc_t (*acc)[BN / 2], u32 first_row, acc_t *partial)
 {
-    first_row += warp() % 4 * 16;
 #pragma unroll
-    for (u32 j = 0; j < BN / 8; j++)
-#pragma unroll
-        for (u32 h = 0; h < 2; h++) {
-            u32 row = first_row + lane() / 4 + h * 8, column = j * 8 + lane() % 4 * 2;
-            acc_t *at = &(*acc)[j * 4 + h * 2];
-            partial[SWAP ? partial_index(column, row) : partial_index(row, column)] = at[0];
-            partial[SWAP ? partial_index(column + 1, row) : partial_index(row, column) + 1] = at[1];
-        }
+    for (u32 i = 0; i < BN / 2; i++) {
+        u32 row = first_row + acc_row(0) + i / 2 % 2 * 8, column = acc_column(0) + i / 4 * 8, second = i % 2;
+        partial[SWAP ? partial_index(column + second, row) : partial_index(row, column) + second] = (*acc)[i];
+    }
 }
 
 enum { SIZE = 16 / sizeof(out_t), IN_LINE = LINE / SIZE };

@@ -1,11 +1,11 @@
 // The epilogues of gemm_sm90.c through slabs: from accumulators to the result in memory. A slab is 128
 // bytes wide; the warps of a warpgroup have two each, of 16 rows. For a transposed result of 16 bits
-// (SWAP) the warpgroup has two, of 64 rows. With ASYNC_OUT the copy engine takes slabs to memory, which
+// (SWAP) the warpgroup has two, of 64 rows. With IS_ASYNC the copy engine takes slabs to memory, which
 // leaves the multiplying warpgroup of a ping-pong kernel more of the multiprocessor; without it the
 // threads do.
 //
 // store_block stores at once. defer_block keeps results, rounded to 16 bits, in registers, and
-// store_deferred stores them while the next tile is multiplied (DEFERRED, needs ASYNC_OUT).
+// store_deferred stores them while the next tile is multiplied (DEFERRED, needs IS_ASYNC).
 
 typedef struct destination {
     out_t *out;                       // the result,
@@ -130,55 +130,17 @@ static void send_slab(destination to, u32 first, u8 *at)
         tile_store(to.map, whole_at(to.column) + first, to.row, (slab *)at);
 }
 
-// By the threads that wrote it, 16 bytes each, four times.
+// By the team that wrote it.
 static void copy_slab(destination to, u32 n, u8 *at, u32 width)
 {
-    u32 t = IS_TRANSPOSED ? thread_x() % 128 : lane(), chunk = t % 8 * (SLAB_N / 8);
-    u32 rows = IS_TRANSPOSED ? to.columns : to.rows, columns = IS_TRANSPOSED ? to.rows : to.columns;
-    u32 x = (IS_TRANSPOSED ? to.row : to.column) + chunk, right = IS_TRANSPOSED ? 0 : n * SLAB_N;
-#pragma unroll
-    for (u32 q = 0; q < 4; q++) {
-        u32 line = q * (IS_TRANSPOSED ? 16 : 4) + t / 8;
-        u32 y = (IS_TRANSPOSED ? to.column + n * SLAB_N : to.row) + line;
-        bool is_filled = IS_TRANSPOSED ? n * SLAB_N + q * 16 < width
-                                       : width % SLAB_N == 0 || n * SLAB_N + chunk < width;
-        u32x4 v = {0, 0, 0, 0};
-        if (is_filled)
-            v = *(const u32x4 *)tile_chunk((slab *)at, line, t % 8);
-        if (is_filled && y < rows && x + right < columns)
-            *(u32x4 *)(to.out + (u64)y * to.pitch + x + right) = v;
-    }
-}
-
-// The same where rows of the result begin anywhere: a warp stores a line, and its lanes neighbouring
-// numbers; pairs of them where all rows begin at multiples of four bytes.
-static void copy_slab_loose(destination to, u32 n, u8 *at, u32 width)
-{
-    u32 rows = IS_TRANSPOSED ? to.columns : to.rows, columns = IS_TRANSPOSED ? to.rows : to.columns;
-    u32 y = IS_TRANSPOSED ? to.column + n * SLAB_N : to.row, x = IS_TRANSPOSED ? to.row : to.column + n * SLAB_N;
-    u32 lines = IS_TRANSPOSED ? min(width - n * SLAB_N, 64u) : 16;
-    u32 filled = IS_TRANSPOSED ? SLAB_N : min(width - n * SLAB_N, (u32)SLAB_N);
-    u32 each = SLAB_N / 32, in_chunk = SLAB_N / 8; // numbers of a lane and of a chunk
-    bool has_pairs = sizeof(out_t) == 4 || (to.pitch % 2 == 0 && columns % 2 == 0 && (u64)to.out % 4 == 0);
-#pragma unroll 4
-    for (u32 q = 0; q < 16; q++) {
-        u32 line = IS_TRANSPOSED ? q * 4 + warp() % 4 : q, pair = lane() * each;
-        if (line >= lines || y + line >= rows)
-            continue;
-        out_t *row = to.out + ((u64)(y + line) * to.pitch + x);
-        if (has_pairs) {
-            if (pair < filled && x + pair < columns)
-                *(u32 *)(row + pair) =
-                    *(const u32 *)((const out_t *)tile_chunk((slab *)at, line, pair / in_chunk) + pair % in_chunk);
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < each; i++) {
-                u32 c = i * 32 + lane();
-                if (c < filled && x + c < columns)
-                    row[c] = ((const out_t *)tile_chunk((slab *)at, line, c / in_chunk))[c % in_chunk];
-            }
-        }
-    }
+    u32 first = n * SLAB_N, rest = min(width - first, (u32)SLAB_N);
+    u32 lines = IS_TRANSPOSED ? rest : 16, columns = IS_TRANSPOSED ? SLAB_N : rest;
+    tile_place place = IS_TRANSPOSED ? (tile_place){to.column + first, to.row, to.columns, to.rows}
+                                     : (tile_place){to.row, to.column + first, to.rows, to.columns};
+    if (IS_LOOSE)
+        tile_copy_loose((slab *)at, lines, columns, to.out, to.pitch, place, TEAM);
+    else
+        tile_copy((slab *)at, lines, columns, to.out, to.pitch, place, TEAM);
 }
 
 // `to` is the origin of a warpgroup's 64 rows.
@@ -207,8 +169,6 @@ static void store_block(acc_t (*acc)[BN / 2], destination to, u32 width)
         sync_slab();
         if (IS_ASYNC && storer)
             send_slab(to, slab_column(n, width), at);
-        else if (IS_LOOSE)
-            copy_slab_loose(to, n, at, width);
         else if (!IS_ASYNC)
             copy_slab(to, n, at, width);
         if (!IS_TRANSPOSED)

@@ -131,7 +131,7 @@ static void test_check(kiln *k, const checked *what)
         tunes[tune_count] = what->tune[tune_count];
     snprintf(narrow, sizeof narrow, "NARROW_BN=%u", what->narrow[1]);
     if (what->is_async)
-        defines[define_count++] = "ASYNC_OUT";
+        defines[define_count++] = "IS_ASYNC";
     if (what->narrow[0])
         defines[define_count++] = narrow;
     if (what->is_loose)
@@ -140,7 +140,7 @@ static void test_check(kiln *k, const checked *what)
         tunes[tune_count++] = "HAS_PARTS=1";
     if (what->has_tail) {
         tunes[tune_count] = "B_IS_MN=1";
-        defines[define_count] = "B_TAIL";
+        defines[define_count] = "HAS_TAIL";
     }
     snprintf(path, sizeof path, "ops/matmul/%s", what->path ? what->path : "gemm_sm90.c");
     kiln_compile_desc source;

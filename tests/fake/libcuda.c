@@ -14,12 +14,11 @@
 //     jit           the compiler refuses all code
 //     nolink        the linker refuses, loading the text works
 //     launch=CODE   every launch is refused with that code
-//     waits         a kernel that may overlap with the one before is refused if it never waits for it
+//     waits         a kernel that overlaps with the one before is refused if it never waits
 //     fault=N       the N-th launch dies: every later call gives 700
 //     nomap         the GPU maps no host memory
 //     play=ADDRESS  every launch calls the function there, void (const char *kernel, void **params)
-//     clock         time between events: a microsecond for each block of the launches between them
-//                   (else it is always 1.5 ms)
+//     clock         time between events: a microsecond for each block launched (else 1.5 ms)
 //
 // FAKE_CUDA_LOG names a file that gets a line for every launch, load and question for the clock.
 #include "dev/cuda/abi.h"
@@ -39,8 +38,7 @@ struct cu_module_s {
 };
 struct cu_function_s {
     char name[128];
-    int dynamic;
-    bool waits; // for the kernel before it, somewhere
+    int dynamic, waits; // waits: for the kernel before it
 };
 struct cu_stream_s {
     bool is_capturing;
@@ -468,9 +466,8 @@ static struct cu_function_s functions[4096];
 static _Atomic int function_count;
 static cu_result fake_module_function(cu_function *f, cu_module m, const char *name)
 {
-    char entry[160];
+    char entry[160], spaced[160];
     snprintf(entry, sizeof entry, ".entry %s(", name);
-    char spaced[160];
     snprintf(spaced, sizeof spaced, ".entry %s (", name);
     if (!strstr(m->text, entry) && !strstr(m->text, spaced))
         return CU_NOT_FOUND;
