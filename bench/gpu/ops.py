@@ -316,11 +316,16 @@ def jobs_of(rows, options):
     return [(row, type_name, is_backward) for row in rows for type_name in row['types'] for is_backward in passes(row)]
 
 
+def arguments():
+    """those of this process, but for where the results go"""
+    given = sys.argv[1:]
+    return [a for n, a in enumerate(given) if a != '--json' and (n == 0 or given[n - 1] != '--json')]
+
+
 # --- torch.compile in other processes
 def start_warming(options):
     environment = dict(os.environ, TORCHINDUCTOR_FX_GRAPH_CACHE='1', TORCHINDUCTOR_COMPILE_THREADS='1')
-    given = [a for a in sys.argv[1:] if not a.startswith('--json')]
-    return [subprocess.Popen([sys.executable, __file__, *given, '--warm', f'{n}/{options.workers}'], env=environment,
+    return [subprocess.Popen([sys.executable, os.path.abspath(__file__), *arguments(), '--warm', f'{n}/{options.workers}'], env=environment,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(options.workers)]
 
 
@@ -416,7 +421,7 @@ def main():
         print(f'compiled after {time.monotonic() - begin:.0f} s', file=sys.stderr)
         results, bad, left = run_jobs(options, torch, library, gpu, jobs, begin)
     head = {'date': datetime.date.today().isoformat(), 'device': torch.cuda.get_device_name(), 'torch': torch.__version__,
-            'command': 'python3 bench/gpu/ops.py ' + ' '.join(a for a in sys.argv[1:] if not a.startswith('--json') and not a.endswith('.json')),
+            'command': ' '.join(['python3 bench/gpu/ops.py', *arguments()]),
             'not_measured': left}
     head.update(sums(results))
     print(json.dumps({k: v for k, v in head.items() if k not in ('date', 'command')}))

@@ -29,6 +29,12 @@ bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);
 uint64_t conv_sm90_workspace(kiln *k, const conv_job *j, bool is_inverse);
 kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse, const kiln_view *weight,
                              const kiln_view *sums);
+// The gradient by the weights for sm_90a (host_sm90_weights.c): chunks of its sums, each of as many
+// f32 as there are weights; 0: it is not possible.
+uint32_t conv_sm90_weights_chunks(kiln *k, const conv_job *j, const kiln_view *large,
+                                  const kiln_view *small);
+kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
+                                     const kiln_view *small, const kiln_view *parts);
 // Elements of f32 that those need.
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse);
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,

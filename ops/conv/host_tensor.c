@@ -296,15 +296,17 @@ static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view 
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,
                                        const kiln_view *small)
 {
-    return is_wanted(k, j) && !weights_obstacle(k, j, large, small) ? split_of(j, small).elements
-                                                                    : 0;
+    if (!is_wanted(k, j) || weights_obstacle(k, j, large, small))
+        return 0;
+    uint32_t chunks = conv_sm90_weights_chunks(k, j, large, small);
+    return chunks ? chunks * kiln_view_count(*j->weight.view) : split_of(j, small).elements;
 }
 
 // The sum over the chunks, into weights that lie anyhow.
-static kiln_status add_parts(kiln *k, const conv_job *j, const split *s)
+static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t chunks)
 {
     const kiln_view *w = j->weight.view;
-    uint64_t sizes[KILN_MAX_RANK] = {s->chunks, w->sizes[0]};
+    uint64_t sizes[KILN_MAX_RANK] = {chunks, w->sizes[0]};
     uint32_t order[KILN_MAX_RANK] = {0, 1, w->rank};
     for (uint32_t d = 2; d < w->rank; d++) {
         sizes[d] = w->sizes[d];
@@ -335,6 +337,12 @@ kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *lar
         why = "there is no workspace for parts of the sums";
     if (why)
         return refuse(k, j, why);
+    uint32_t chunks = conv_sm90_weights_chunks(k, j, large, small);
+    if (chunks) {
+        kiln_status launched = conv_sm90_weights_launch(k, j, large, small, &j->workspace);
+        *is_done = !launched;
+        return launched ? launched : add_parts(k, j, chunks);
+    }
     split s = split_of(j, small);
     op_window w;
     op_window_make(large, small, j->window, &w);
@@ -367,5 +375,5 @@ kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *lar
                                              .arg_count = COUNT(args),
                                              .stream = j->stream});
     *is_done = !status;
-    return status ? status : add_parts(k, j, &s);
+    return status ? status : add_parts(k, j, s.chunks);
 }

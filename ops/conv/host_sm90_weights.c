@@ -1,0 +1,196 @@
+// The gradient of a convolution by its weights for Hopper (weights_sm90.c): when it is possible,
+// its tiles and chunks, the launch. host_tensor.c adds the chunks. Start reading at
+// conv_sm90_weights_launch.
+#include "ops/conv/host_conv.h"
+
+#define AXIS(id, text, kind, domain) AXIS_##id,
+enum {
+#include "ops/conv/axes_sm90.def"
+};
+#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
+static const op_axis axes[] = {
+#include "ops/conv/axes_sm90.def"
+};
+static const op_program program = OP_PROGRAM("ops/conv/weights_sm90.c", "conv_weights_sm90");
+
+enum { W = 2, H = 1, PLACES = 64, PANEL = 64, LEAST_BOX = 8, MOST_STEP = 8 };
+
+typedef struct weights_shape { // as weights_sm90.c has it
+    uint32_t tiles_n, box_w, box_h, box_n, boxes, across, down, stages, chunk, to_n;
+    uint32_t taps_w, taps, blocks;
+    int32_t stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
+    uint32_t per_group, terms;
+} weights_shape;
+
+typedef struct plan {
+    weights_shape s;
+    op_window w;
+    uint32_t m, n, chunks;
+    uint64_t blocks; // of one chunk and group
+} plan;
+
+static uint32_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (uint32_t)((a + b - 1) / b);
+}
+
+// The largest power of two that divides the size, and is at most that.
+static uint32_t even_part(uint64_t size, uint32_t most)
+{
+    uint32_t part = 1;
+    while (part < most && size % (2 * (uint64_t)part) == 0)
+        part *= 2;
+    return part;
+}
+
+static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE], uint64_t batch)
+{
+    bool is_right = batch <= 1 || steps[0] > 0;
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
+        is_right = is_right && (space[d] == 1 || steps[2 + d] > 0);
+    return is_right;
+}
+
+// Channels of a tile and chunks of the sum so that the multiprocessors have about as much to do.
+static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
+{
+    static const uint32_t widths[] = {256, 192, 128, 64};
+    const uint64_t panels = (uint64_t)p->s.taps * p->s.blocks;
+    uint64_t least = UINT64_MAX;
+    p->m = p->s.per_group > 64 ? 128 : 64;
+    for (size_t i = 0; i < COUNT(widths); i++) {
+        uint32_t n = widths[i], tiles_n = ceil_div(panels, n / PANEL);
+        uint64_t blocks = (uint64_t)tiles_n * ceil_div(p->s.per_group, p->m);
+        uint64_t all = blocks * groups;
+        uint32_t chunks = all < multiprocessors ? multiprocessors / (uint32_t)all : 1;
+        chunks = chunks > ceil_div(p->s.stages, 4) ? ceil_div(p->s.stages, 4) : chunks;
+        uint32_t chunk = ceil_div(p->s.stages, chunks);
+        // A stage multiplies 64 x 8 x 16 in 4 cycles, or loads 48 bytes in one.
+        uint64_t products = p->m / 64 * n * 2, loads = (p->m + n) * 128 / 48;
+        uint64_t cycles = (products > loads ? products : loads) * chunk + p->m * n / 8 + 1500;
+        cycles *= ceil_div(all * ceil_div(p->s.stages, chunk), multiprocessors);
+        if (cycles < least) {
+            least = cycles;
+            p->n = n;
+            p->s.tiles_n = tiles_n;
+            p->blocks = blocks;
+            p->s.chunk = chunk;
+            p->chunks = ceil_div(p->s.stages, chunk);
+        }
+    }
+}
+
+// False: it is not possible. What host_tensor.c asks of all kernels holds.
+static bool plan_of(kiln *k, const conv_job *j, const kiln_view *large, const kiln_view *small,
+                    plan *p)
+{
+    const kiln_device_info *info;
+    op_window *w = &p->w;
+    if (j->kernel == KILN_CONV_SM80 || !k->caps.has_wgmma || !k->caps.has_tensor_copies ||
+        j->space > 2 || op_device(k, &info))
+        return false;
+    op_window_make(large, small, j->window, w);
+    op_window_sizes(j->weight.view, w->taps);
+    uint32_t columns = even_part(w->to_space[W], PLACES),
+             rows = even_part(w->to_space[H], PLACES / columns),
+             images = even_part(small->sizes[0], PLACES / columns / rows);
+    uint32_t box = columns * rows * images;
+    uint64_t boxes = kiln_view_count(*small) / small->sizes[1] / box;
+    if (box < LEAST_BOX || boxes > INT32_MAX || small->sizes[0] > INT32_MAX ||
+        w->stride[W] > MOST_STEP || w->stride[H] > MOST_STEP || w->stride[W] * columns > 256 ||
+        w->stride[H] * rows > 256 || !has_steps(w->from, w->from_space, large->sizes[0]) ||
+        !has_steps(w->to, w->to_space, small->sizes[0]))
+        return false;
+    p->s = (weights_shape){.box_w = columns,
+                           .box_h = rows,
+                           .box_n = images,
+                           .boxes = PLACES / box,
+                           .across = w->to_space[W] / columns,
+                           .down = w->to_space[H] / rows,
+                           .stages = ceil_div(boxes, PLACES / box),
+                           .to_n = (uint32_t)small->sizes[0],
+                           .taps_w = w->taps[W],
+                           .taps = w->taps[W] * w->taps[H],
+                           .stride_w = (int32_t)w->stride[W],
+                           .stride_h = (int32_t)w->stride[H],
+                           .pad_w = (int32_t)w->pad[W],
+                           .pad_h = (int32_t)w->pad[H],
+                           .dilation_w = (int32_t)w->dilation[W],
+                           .dilation_h = (int32_t)w->dilation[H],
+                           .per_group = (uint32_t)(small->sizes[1] / j->groups),
+                           .terms = (uint32_t)(large->sizes[1] / j->groups)};
+    p->s.blocks = ceil_div(p->s.terms, PANEL);
+    enum { PLAYED = 132 };
+    pick(p, j->groups,
+         info->multiprocessors && !info->caps.is_emulated ? info->multiprocessors : PLAYED);
+    return true;
+}
+
+uint32_t conv_sm90_weights_chunks(kiln *k, const conv_job *j, const kiln_view *large,
+                                  const kiln_view *small)
+{
+    plan p;
+    return plan_of(k, j, large, small, &p) ? p.chunks : 0;
+}
+
+// The map of a tensor for boxes of places, `stride` elements apart.
+static kiln_status make_map(kiln *k, const kiln_view *v, const int64_t steps[5],
+                            const uint32_t space[WINDOW_SPACE], const plan *p, uint32_t stride_w,
+                            uint32_t stride_h, kiln_tensor_map *out)
+{
+    uint64_t bytes[4] = {0};
+    const uint64_t sizes[4] = {v->sizes[1], space[W], space[H], v->sizes[0]};
+    const int64_t from[4] = {1, steps[2 + W], steps[2 + H], steps[0]};
+    for (uint32_t d = 1; d < 4;
+         d++) // a dimension of one element has no stride, but a map wants one
+        bytes[d] = sizes[d] > 1 ? (uint64_t)from[d] * 2 : 16;
+    return kiln_tensor_map_make(
+        k,
+        &(kiln_tensor_map_desc){
+            .buffer = v->buffer,
+            .first = v->first,
+            .type = kiln_view_type(*v),
+            .rank = 4,
+            .size = {sizes[0], sizes[1], sizes[2], sizes[3]},
+            .stride_bytes = {0, bytes[1], bytes[2], bytes[3]},
+            .box = {PANEL, p->s.box_w * stride_w, p->s.box_h * stride_h, p->s.box_n},
+            .element_stride = {1, stride_w, stride_h, 1},
+            .swizzle_bytes = 128,
+            .promotion_bytes = 256},
+        out);
+}
+
+kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
+                                     const kiln_view *small, const kiln_view *parts)
+{
+    plan p;
+    kiln_tensor_map maps[2];
+    const op_kernel *kernel;
+    if (!plan_of(k, j, large, small, &p))
+        return op_refuse(k, j->call, "the kernel for sm_90a is impossible");
+    op_request r = {.program = &program};
+    op_set(&r, T, j->type == KILN_F16);
+    op_set(&r, BM, p.m);
+    op_set(&r, BN, p.n);
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    if (!status && (p.blocks > INT32_MAX || j->groups > 65535 || p.chunks > 65535))
+        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
+                           j->call, (unsigned long long)p.blocks);
+    if (!status)
+        status = make_map(k, small, p.w.to, p.w.to_space, &p, 1, 1, &maps[0]);
+    if (!status)
+        status = make_map(k, large, p.w.from, p.w.from_space, &p, p.w.stride[W], p.w.stride[H],
+                          &maps[1]);
+    if (status)
+        return status;
+    const kiln_arg args[] = {kiln_arg_struct(&maps[0], sizeof maps[0]),
+                             kiln_arg_struct(&maps[1], sizeof maps[1]), kiln_arg_view(*parts),
+                             kiln_arg_struct(&p.s, sizeof p.s)};
+    return kiln_launch(kernel->kernel,
+                       &(kiln_launch_desc){.grid = {(uint32_t)p.blocks, j->groups, p.chunks},
+                                           .shared_bytes = kernel->shared_bytes,
+                                           .args = args,
+                                           .arg_count = COUNT(args),
+                                           .stream = j->stream,
+                                           .overlaps_previous = true});
+}

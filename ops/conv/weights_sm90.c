@@ -1,0 +1,166 @@
+// The gradient of a convolution by its weights for Hopper (sm_90a): a matrix product over all places
+// of the small tensor, [channels of the small tensor, places] times [places, taps and channels of the
+// large one]. Both operands lie across the sum, which the tensor cores take as it is.
+//
+// A stage is PLACES places: boxes of columns, rows and images that cut the small tensor evenly, loaded
+// by the copy engine. The columns of the product are panels of 64 channels of one tap; the box of the
+// large tensor is moved by the tap. A box after the last one is outside both tensors: zeros. The sum
+// is cut along the grid's z; each chunk stores f32 [chunk, channel, tap, channel], as
+// implicit_weights.c does, and the host adds them in order.
+#include <kiln/pack.h>
+#include <kiln/tile.h>
+
+tune(BM, 128, 64);          // channels of the small tensor
+tune(BN, 256, 64, 128, 192); // 64 channels of a tap each
+#ifdef T_bf16
+#    define T             bf16
+#    define MMA(d, a, b, adds) wgmma_bf16(d, a, b, adds, wgmma_a_mn | wgmma_b_mn)
+#else
+#    define T             f16
+#    define MMA(d, a, b, adds) wgmma_f16(d, a, b, adds, wgmma_a_mn | wgmma_b_mn)
+#endif
+
+// --- what the host says
+typedef struct weights_shape {
+    u32 tiles_n;                    // tiles of panels
+    u32 box_w, box_h, box_n, boxes; // places of a box; boxes of a stage
+    u32 across, down;               // boxes along columns and rows
+    u32 stages, chunk;              // of the sum; of a block
+    u32 to_n;                       // images
+    u32 taps_w, taps, blocks;       // taps of a row, of a window; 64 channels each
+    i32 stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
+    u32 per_group, terms;           // channels of a group: of the small tensor, of the large one
+} weights_shape;
+
+// --- shared memory
+enum { PLACES = 64, WGS = BM / 64, PANELS = BN / 64 };
+tile_type(a_tile, T, PLACES, BM, 128);
+tile_type(b_tile, T, PLACES, BN, 128);
+typedef struct stage {
+    a_tile a;
+    b_tile b;
+} stage;
+
+enum {
+    SHARED_LIMIT = 232448 - 1024,
+    STAGE_BYTES = sizeof(stage),
+    FIT = (SHARED_LIMIT - 1024) / STAGE_BYTES,
+    STAGES = FIT < 8 ? FIT : 8
+};
+ring_type(stage_ring, STAGES);
+
+typedef struct layout {
+    stage stages[STAGES];
+    stage_ring ring;
+} layout;
+
+_Alignas(1024) shared layout smem[];
+
+enum { SHARED_BYTES = sizeof(layout), THREADS = 128 * WGS + 128 };
+
+typedef struct range { // of stages
+    u32 first, end;
+} range;
+
+static range range_of(const weights_shape *s)
+{
+    u32 first = block_z() * s->chunk;
+    return (range){first, min(first + s->chunk, s->stages)};
+}
+
+// --- the producer
+static void produce(const tensor_map *small, const tensor_map *large, const weights_shape *s, u32 channel, u32 panel)
+{
+    ring_slot slot = {0, RING_PRODUCER};
+    range r = range_of(s);
+    u32 box_rows = s->box_w * s->box_h * s->box_n, group = block_y();
+    i32 shift_w[PANELS], shift_h[PANELS], first[PANELS];
+#pragma unroll
+    for (u32 p = 0; p < PANELS; p++) {
+        u32 tap = min((panel + p) / s->blocks, s->taps - 1), y = tap / s->taps_w, x = tap - y * s->taps_w;
+        shift_w[p] = (i32)x * s->dilation_w - s->pad_w;
+        shift_h[p] = (i32)y * s->dilation_h - s->pad_h;
+        first[p] = (i32)(group * s->terms + (panel + p) % s->blocks * 64);
+    }
+    previous_kernel_wait();
+    for (u32 step = r.first; step < r.end; step++) {
+        stage *to = &smem->stages[slot.stage];
+        mbarrier *full = ring_full(&smem->ring, slot);
+        ring_acquire(&smem->ring, slot, STAGE_BYTES);
+        for (u32 b = 0; b < s->boxes; b++) {
+            u32 box = step * s->boxes + b, line = box / s->across, image = line / s->down;
+            i32 w = (i32)((box - line * s->across) * s->box_w), h = (i32)((line - image * s->down) * s->box_h);
+            i32 n = (i32)min(image * s->box_n, s->to_n); // beyond the last image there are zeros
+            u32 row = b * box_rows;
+#pragma unroll
+            for (u32 p = 0; p < WGS; p++)
+                tensor_load_4d(to->a.panel[p][row], small, (i32)(group * s->per_group + channel + p * 64), w, h, n, full);
+#pragma unroll
+            for (u32 p = 0; p < PANELS; p++)
+                tensor_load_4d(to->b.panel[p][row], large, first[p], w * s->stride_w + shift_w[p],
+                               h * s->stride_h + shift_h[p], n, full);
+        }
+        slot = ring_next(&smem->ring, slot);
+    }
+}
+
+// --- consumers
+static void multiply(f32 (*acc)[BN / 2], u32 group, u32 steps)
+{
+    bool is_leader = thread_x() % 128 == 0;
+    ring_slot slot = {0, 0}, before = {0, 0};
+    stage *first = &smem->stages[0];
+    mma_operand a = tile_operand_block_transposed(&first->a, group), b = tile_operand_transposed(&first->b);
+    for (u32 k = 0; k < steps; k++) {
+        ring_wait_full(&smem->ring, slot);
+        u32 offset = slot.stage * STAGE_BYTES;
+        wgmma_fence();
+#pragma unroll
+        for (u32 q = 0; q < PLACES / 16; q++)
+            MMA(*acc, operand_at(operand_move(a, offset), 0, q), operand_at(operand_move(b, offset), 0, q), k != 0 || q != 0);
+        wgmma_commit();
+        wgmma_wait(1);
+        if (k != 0 && is_leader)
+            ring_release(&smem->ring, before);
+        before = slot;
+        slot = ring_next(&smem->ring, slot);
+    }
+    wgmma_wait(0);
+    if (is_leader)
+        ring_release(&smem->ring, before);
+}
+
+kernel block(THREADS) void conv_weights_sm90(tensor_map small, tensor_map large, f32 *parts, weights_shape s)
+{
+    u32 tile_n = block_x() % s.tiles_n, channel = block_x() / s.tiles_n * BM, panel = tile_n * PANELS;
+    if (thread_x() == 0) {
+        ring_init(&smem->ring, WGS);
+        mbarrier_fence_init();
+        tensor_map_prefetch(&small);
+        tensor_map_prefetch(&large);
+    }
+    barrier();
+    next_kernel_launch();
+    if (warp() >= WGS * 4) {
+        registers_less(40);
+        if (thread_x() == WGS * 128)
+            produce(&small, &large, &s, channel, panel);
+        return;
+    }
+    registers_more(232);
+    u32 group = warp() / 4, length = s.taps * s.terms;
+    range r = range_of(&s);
+    f32 acc[BN / 2];
+    multiply(&acc, group, r.end - r.first);
+    f32 *out = parts + ((u64)block_z() * grid_dim_y() + block_y()) * s.per_group * length;
+#pragma unroll
+    for (u32 j = 0; j < BN / 8; j++) {
+        u32 tap = (panel + j / 8) / s.blocks, c = (panel + j / 8) % s.blocks * 64 + j % 8 * 8 + lane() % 4 * 2;
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            u32 row = channel + group * 64 + acc_row(h * 2);
+            if (row < s.per_group && tap < s.taps && c < s.terms)
+                *(f32x2 *)(out + ((u64)row * length + tap * s.terms + c)) = (f32x2){acc[j * 4 + h * 2], acc[j * 4 + h * 2 + 1]};
+        }
+    }
+}
