@@ -17,10 +17,11 @@ enum { W = 2, H = 1, K_TILE = 64, GRANULE = 8, MOST_BOX = 256, MOST_STEP = 8, MO
 
 // --- the problem
 typedef struct problem {
-    op_window w;
-    uint32_t groups;
-    int32_t pad[WINDOW_SPACE];
-    uint32_t steps; // 64 channels of a tap each
+    op_window w; // taps and to_space: of the phase
+    uint32_t groups, all_taps;
+    int32_t pad[WINDOW_SPACE], tap_first, tap_steps[WINDOW_SPACE];
+    int64_t to_first; // the phase's first element
+    uint32_t steps;   // 64 channels of a tap each
 } problem;
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -37,12 +38,43 @@ static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE]
     return is_right && steps[1] == 1;
 }
 
+// Phases of the way from the small tensor to the large one: with a stride s the places p, p + s, …
+// along a dimension have the same taps, k with k % s = (p + pad) % s. They are read backwards:
+// place q * s + p reads q + (p + pad - k) / s.
+static uint32_t phases_of(const conv_job *j, bool is_inverse)
+{
+    uint32_t all = 1;
+    op_window w;
+    op_window_make(j->large.view, j->small.view, j->window, &w);
+    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
+        all *= is_inverse ? w.stride[d] : 1;
+    return all;
+}
+
+static void turn(problem *p, uint32_t d, uint32_t phase, int32_t to_next_tap)
+{
+    op_window *w = &p->w;
+    uint32_t s = w->stride[d], first = (phase + w->pad[d]) % s, taps = w->taps[d];
+    uint32_t own = first < taps ? (taps - 1 - first) / s + 1 : 0;
+    int32_t reach = (int32_t)(own ? w->dilation[d] * (own - 1) : 0);
+    p->pad[d] = reach - (int32_t)((phase + w->pad[d] - first) / s);
+    p->tap_first += to_next_tap * (int32_t)(first + s * (own ? own - 1 : 0));
+    p->tap_steps[d] = -to_next_tap * (int32_t)s;
+    p->to_first += phase * w->to[2 + d];
+    w->to[2 + d] *= s;
+    w->to_space[d] = phase < w->to_space[d] ? (w->to_space[d] - phase - 1) / s + 1 : 0;
+    w->taps[d] = own;
+    w->stride[d] = 1;
+}
+
 // Why it is not possible; NULL: it is. What host_tensor.c asks of all kernels holds.
-static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, problem *p)
+static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, uint32_t phase,
+                              problem *p)
 {
     const kiln_view *from = is_inverse ? j->small.view : j->large.view;
     const kiln_view *to = is_inverse ? j->large.view : j->small.view;
     op_window *w = &p->w;
+    *p = (problem){.groups = j->groups};
     if (!k->caps.has_wgmma || !k->caps.has_tensor_copies)
         return "the device is not sm_90a";
     op_window_make(from, to, j->window, w);
@@ -50,9 +82,8 @@ static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, probl
     w->channels = (uint32_t)to->sizes[1];
     w->per_group = w->channels / j->groups;
     w->terms = (uint32_t)from->sizes[1] / j->groups;
-    p->groups = j->groups;
-    p->steps = w->taps[H] * w->taps[W] * (uint32_t)ceil_div(w->terms, K_TILE);
-    if (j->space > 2 || !p->steps)
+    p->all_taps = w->taps[H] * w->taps[W];
+    if (j->space > 2 || !p->all_taps)
         return "there are more than two dimensions of space, or no taps";
     if (j->groups > 1 && w->terms % K_TILE)
         return "the channels of several groups are not multiples of 64";
@@ -62,12 +93,19 @@ static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, probl
         return "channels of a tensor do not start at multiples of 16 bytes";
     if (from->sizes[0] > INT32_MAX || w->batch > INT32_MAX)
         return "there are too many places";
-    for (uint32_t d = H; d <= W; d++) {
-        if (w->stride[d] > (is_inverse ? 1 : MOST_STEP))
-            return "the stride of the window is too large";
-        p->pad[d] = is_inverse ? (int32_t)(w->dilation[d] * (w->taps[d] - 1) - w->pad[d])
-                               : (int32_t)w->pad[d];
+    p->tap_steps[W] = 1;
+    p->tap_steps[H] = (int32_t)w->taps[W];
+    for (uint32_t d = W; d >= H; d--) {
+        uint32_t stride = w->stride[d];
+        if (stride > MOST_STEP || (is_inverse && stride > 1 && w->dilation[d] > 1))
+            return "the stride of the window is too large, or goes with a dilation";
+        p->pad[d] = (int32_t)w->pad[d];
+        if (is_inverse)
+            turn(p, d, phase % stride, p->tap_steps[d]);
+        phase /= is_inverse ? stride : 1;
     }
+    w->batch = to->sizes[0] * w->to_space[H] * w->to_space[W];
+    p->steps = w->taps[H] * w->taps[W] * (uint32_t)ceil_div(w->terms, K_TILE);
     return NULL;
 }
 
@@ -172,12 +210,16 @@ static plan pick(const problem *p, uint32_t multiprocessors, bool may_part)
     return best;
 }
 
-static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, bool may_part, problem *p,
-                    plan *out)
+static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, uint32_t phase, bool may_part,
+                    problem *p, plan *out)
 {
     const kiln_device_info *info;
-    if (j->kernel == KILN_CONV_SM80 || problem_of(k, j, is_inverse, p) || op_device(k, &info))
+    if (j->kernel == KILN_CONV_SM80 || problem_of(k, j, is_inverse, phase, p) ||
+        op_device(k, &info))
         return false;
+    *out = (plan){.parts = 1};
+    if (!p->w.batch) // no place has this phase
+        return true;
     // What is played is what the large GPU would do.
     enum { PLAYED = 132 };
     bool is_real = info->multiprocessors && !info->caps.is_emulated;
@@ -188,22 +230,27 @@ static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, bool may_part, 
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse)
 {
     problem p;
-    return j->kernel != KILN_CONV_SM80 && !problem_of(k, j, is_inverse, &p);
+    return j->kernel != KILN_CONV_SM80 && !problem_of(k, j, is_inverse, 0, &p);
 }
 
 uint64_t conv_sm90_workspace(kiln *k, const conv_job *j, bool is_inverse)
 {
     problem p;
     plan t;
-    if (!plan_of(k, j, is_inverse, true, &p, &t) || t.parts == 1)
-        return 0;
-    return p.w.batch * p.w.channels * t.parts;
+    uint32_t phases = phases_of(j, is_inverse);
+    uint64_t most = 0;
+    for (uint32_t n = 0; n < phases && plan_of(k, j, is_inverse, n, true, &p, &t); n++) {
+        uint64_t needed = t.parts > 1 ? p.w.batch * p.w.channels * t.parts : 0;
+        most = needed > most ? needed : most;
+    }
+    return most;
 }
 
 // --- launches
 typedef struct conv_shape { // as implicit_sm90.c has it
     uint32_t tiles, tiles_c, tiles_w, tiles_h, box_w, box_h, box_n, to_w, to_h, to_n;
     uint32_t taps_w, taps, blocks;
+    int32_t tap_first, tap_w, tap_h;
     int32_t stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
     uint32_t per_group, terms, channels, loaded;
     int64_t step_w, step_h, step_n, bias_step;
@@ -225,6 +272,9 @@ static conv_shape shape_of(const problem *p, const plan *t, int64_t bias_step)
                         .taps_w = w->taps[W],
                         .taps = w->taps[W] * w->taps[H],
                         .blocks = (uint32_t)ceil_div(w->terms, K_TILE),
+                        .tap_first = p->tap_first,
+                        .tap_w = p->tap_steps[W],
+                        .tap_h = p->tap_steps[H],
                         .stride_w = (int32_t)w->stride[W],
                         .stride_h = (int32_t)w->stride[H],
                         .pad_w = p->pad[W],
@@ -252,7 +302,7 @@ static kiln_status make_maps(kiln *k, const conv_job *j, const kiln_view *from,
                              kiln_tensor_map maps[2])
 {
     const op_window *w = &p->w;
-    uint32_t taps = w->taps[W] * w->taps[H];
+    uint32_t taps = p->all_taps;
     const kiln_tensor_map_desc operand = {
         .buffer = from->buffer,
         .first = from->first,
@@ -323,54 +373,66 @@ static kiln_status add_parts(kiln *k, const conv_job *j, const conv_shape *s, ui
                                            .overlaps_previous = true});
 }
 
-kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse, const kiln_view *weight,
-                             const kiln_view *sums)
+static kiln_status launch_phase(kiln *k, const conv_job *j, bool is_inverse, const problem *p,
+                                const plan *t, const kiln_view *weight, const kiln_view *sums)
 {
     const kiln_view *from = is_inverse ? j->small.view : j->large.view;
-    const kiln_view *to = is_inverse ? j->large.view : j->small.view;
+    kiln_view to = is_inverse ? *j->large.view : *j->small.view;
     bool has_bias = j->bias.view && j->bias.view->buffer;
-    problem p;
-    plan t;
     kiln_tensor_map maps[2];
-    if (!plan_of(k, j, is_inverse, sums->buffer != NULL, &p, &t))
-        return op_refuse(k, j->call, "the kernel for sm_90a is impossible");
-    conv_shape s = shape_of(&p, &t, has_bias ? kiln_view_stride(*j->bias.view, 0) : 0);
+    to.first = (uint64_t)((int64_t)to.first + p->to_first);
+    conv_shape s = shape_of(p, t, has_bias ? kiln_view_stride(*j->bias.view, 0) : 0);
     op_request r = {.program = &implicit};
     set_ends(j, &r);
-    if (t.parts > 1) { // implicit_add.c has bias and activation
+    if (t->parts > 1) { // implicit_add.c has bias and activation
         op_set(&r, HAS_BIAS, false);
         op_set(&r, ACTIVATION, KILN_ACTIVATION_NONE);
     }
-    op_set(&r, BM, t.m);
-    op_set(&r, BN, t.n);
-    op_set(&r, WGS, t.warpgroups);
-    op_set(&r, RESIDENT, t.resident);
-    op_set(&r, FLIPPED, is_inverse);
-    op_set(&r, PARTS, t.parts > 1);
+    op_set(&r, BM, t->m);
+    op_set(&r, BN, t->n);
+    op_set(&r, WGS, t->warpgroups);
+    op_set(&r, RESIDENT, t->resident);
+    op_set(&r, PARTS, t->parts > 1);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
-    if (!status && (t.tiles > INT32_MAX || j->groups > 65535))
+    if (!status && (t->tiles > INT32_MAX || j->groups > 65535))
         status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
-                           j->call, (unsigned long long)t.tiles);
+                           j->call, (unsigned long long)t->tiles);
     if (!status)
-        status = make_maps(k, j, from, weight, &p, &t, maps);
+        status = make_maps(k, j, from, weight, p, t, maps);
     if (status)
         return status;
     kiln_arg args[5] = {kiln_arg_struct(&maps[0], sizeof maps[0]),
                         kiln_arg_struct(&maps[1], sizeof maps[1]),
-                        kiln_arg_view(t.parts > 1 ? *sums : *to)};
+                        kiln_arg_view(t->parts > 1 ? *sums : to)};
     size_t count = 3;
-    if (has_bias && t.parts == 1)
+    if (has_bias && t->parts == 1)
         args[count++] = kiln_arg_view(*j->bias.view);
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    uint64_t room = kernel->resident / j->groups, blocks = t.tiles;
+    uint64_t room = kernel->resident / j->groups, blocks = t->tiles;
     blocks = room && blocks > room ? room : blocks;
     status = kiln_launch(kernel->kernel,
-                         &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, t.parts},
+                         &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, t->parts},
                                              .shared_bytes = kernel->shared_bytes,
                                              .args = args,
                                              .arg_count = count,
                                              .stream = j->stream,
                                              .overlaps_previous = true});
-    return status || t.parts == 1 ? status : add_parts(k, j, &s, t.parts, sums, to);
+    return status || t->parts == 1 ? status : add_parts(k, j, &s, t->parts, sums, &to);
+}
+
+kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse, const kiln_view *weight,
+                             const kiln_view *sums)
+{
+    uint32_t phases = phases_of(j, is_inverse);
+    kiln_status status = KILN_OK;
+    for (uint32_t n = 0; n < phases && !status; n++) {
+        problem p;
+        plan t;
+        if (!plan_of(k, j, is_inverse, n, sums->buffer != NULL, &p, &t))
+            return op_refuse(k, j->call, "the kernel for sm_90a is impossible");
+        if (p.w.batch)
+            status = launch_phase(k, j, is_inverse, &p, &t, weight, sums);
+    }
+    return status;
 }

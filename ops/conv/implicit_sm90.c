@@ -7,7 +7,9 @@
 // thread keeps a ring of stages filled, WGS warpgroups multiply, as in ops/matmul/gemm_sm90.c.
 //
 // Channels of all tensors are contiguous. Weights are packed: [channel of the results, tap, channel of
-// the terms]. FLIPPED takes the taps backwards: the way from the small tensor to the large one.
+// the terms]. The host says which tap of them is the first, and the steps to the next: the way from
+// the small tensor to the large one takes them backwards, and with a stride some of them for some
+// places only.
 // PARTS: the sum is cut along the grid's z, and each part stores f32; implicit_add.c adds them.
 #include <kiln/pack.h>
 #include <kiln/tile.h>
@@ -16,7 +18,6 @@ tune(BM, 128, 64, 192, 256); // places of a tile
 tune(BN, 128, 64, 192, 256); // channels of a tile
 tune(WGS, 2, 1, 3);          // warpgroups that multiply
 tune(RESIDENT, 1, 2);        // blocks of a multiprocessor
-tune(FLIPPED, 0, 1);
 
 #ifdef T_bf16
 #    define T    bf16
@@ -43,6 +44,7 @@ typedef struct conv_shape {
     u32 box_w, box_h, box_n;              // places of a tile
     u32 to_w, to_h, to_n;                 // sizes of the result
     u32 taps_w, taps, blocks;             // taps of a row, of a window; 64 channels each
+    i32 tap_first, tap_w, tap_h;          // the first tap of the weights, steps to the next
     i32 stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
     u32 per_group, terms;                 // channels of a group: of the results, of what is read
     u32 channels, loaded;                 // channels of all groups; bytes of a stage that are loaded
@@ -119,8 +121,8 @@ static void produce(const tensor_map *from, const tensor_map *weight, const conv
     previous_kernel_wait();
     for (u32 t = block_x(); t < s->tiles; t += grid_dim_x()) {
         corner at = corner_of(s, t);
-        u32 tap = r.first / s->blocks, block = r.first - tap * s->blocks, y = tap / s->taps_w;
-        u32 x = tap - y * s->taps_w;
+        u32 tap = r.first / s->blocks, block = r.first - tap * s->blocks;
+        u32 y = tap / max(s->taps_w, 1u), x = tap - y * s->taps_w;
         for (u32 step = r.first; step < r.end; step++) {
             stage *to = &smem->stages[slot.stage];
             ring_acquire(&smem->ring, slot, s->loaded);
@@ -129,12 +131,11 @@ static void produce(const tensor_map *from, const tensor_map *weight, const conv
                            (i32)at.h * s->stride_h - s->pad_h + (i32)y * s->dilation_h, (i32)at.n,
                            ring_full(&smem->ring, slot));
             tensor_load_3d(to->b.panel[0], weight, (i32)(block * K_TILE),
-                           (i32)(FLIPPED ? s->taps - 1 - tap : tap),
+                           s->tap_first + (i32)x * s->tap_w + (i32)y * s->tap_h,
                            (i32)(group * s->per_group + at.channel), ring_full(&smem->ring, slot));
             slot = ring_next(&smem->ring, slot);
             if (++block == s->blocks) {
                 block = 0;
-                tap++;
                 if (++x == s->taps_w) {
                     x = 0;
                     y++;
@@ -167,6 +168,12 @@ static void multiply_tile(accumulators *acc, consumer *c, u32 steps)
 {
     bool is_leader = thread_x() % 128 == 0;
     ring_slot before = {0, 0}; // the stage that is still being read
+    if (steps == 0) {          // places that no window has
+#pragma unroll
+        for (u32 i = 0; i < BLOCKS * (BN / 2); i++)
+            (*acc)[i / (BN / 2)][i % (BN / 2)] = 0;
+        return;
+    }
     for (u32 k = 0; k < steps; k++) {
         ring_wait_full(&smem->ring, c->slot);
         u32 offset = c->slot.stage * STAGE_BYTES;
