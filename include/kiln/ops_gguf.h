@@ -39,9 +39,11 @@ KILN_API kiln_status kiln_gguf_row_bytes(kiln_gguf_type type, uint64_t k, uint64
 // --- products: out = x * transposed weight (+ bias)
 typedef enum kiln_gguf_kernel {
     KILN_GGUF_BEST,
-    KILN_GGUF_VECTOR, // for 8 rows of x at most: weights are read once, at the speed of memory
+    KILN_GGUF_VECTOR, // for 8 rows of x at most: weights are read once
     KILN_GGUF_TILE,   // tiles in f32, for any number of rows
-    KILN_GGUF_TENSOR  // tiles on tensor cores: sm_80 and later; x is f16 or bf16
+    KILN_GGUF_TENSOR, // tiles on tensor cores: sm_80 and later; x is f16 or bf16
+    KILN_GGUF_FEW     // for 8 rows of x at most on tensor cores, at the speed of memory; levels and
+                      // scales are not rounded
 } kiln_gguf_kernel;
 
 // Types of x: f16, bf16, f32; out and bias are any of these. Sums are f32, in an order that depends

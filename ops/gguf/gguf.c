@@ -1,5 +1,6 @@
 // Calls of gguf on a device: they check their views, choose a kernel and launch it. For at most
-// eight rows of x that is matvec.c, else tile.c; unpack.c and pack.c convert.
+// eight rows of x that is few.c, or matvec.c where that is impossible, else tensor.c or tile.c;
+// unpack.c and pack.c convert.
 #include "ops/gguf/host_gguf.h"
 
 #include "ops/operands.h"
@@ -13,6 +14,7 @@ enum {
 static const op_axis axes[] = {
 #include "ops/gguf/axes.def"
 };
+static const op_program few = OP_PROGRAM("ops/gguf/few.c", "gguf_few");
 static const op_program matvec = OP_PROGRAM("ops/gguf/matvec.c", "gguf_matvec");
 static const op_program tile = OP_PROGRAM("ops/gguf/tile.c", "gguf_tile");
 static const op_program tensor = OP_PROGRAM("ops/gguf/tensor.c", "gguf_tensor");
@@ -102,8 +104,9 @@ static bool is_packed(const kiln_view *v)
            (v->sizes[0] < 2 || (uint64_t)kiln_view_stride(*v, 0) * size % 16 == 0);
 }
 
+// `more`: bytes of shared memory behind the kernel's own.
 static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64_t blocks,
-                          const kiln_arg *args, uint32_t count, kiln_stream *stream)
+                          const kiln_arg *args, uint32_t count, size_t more, kiln_stream *stream)
 {
     const op_kernel *kernel;
     if (blocks > INT32_MAX)
@@ -113,7 +116,7 @@ static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64
     return status ? status
                   : kiln_launch(kernel->kernel,
                                 &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .shared_bytes = kernel->shared_bytes,
+                                                    .shared_bytes = kernel->shared_bytes + more,
                                                     .args = args,
                                                     .arg_count = count,
                                                     .stream = stream});
@@ -159,14 +162,54 @@ static uint32_t tensor_rows(const kiln *k, const sizes *s, uint64_t *blocks)
     return rows;
 }
 
-static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d)
+// Rows of x in shared memory of few.c, and their bytes: whole stages of 256 elements.
+static uint32_t few_rows(uint64_t m)
+{
+    return m <= 2 ? (uint32_t)m : m <= 4 ? 4 : 8;
+}
+
+static uint64_t few_bytes(const kiln_gguf_matmul_desc *d)
+{
+    return ceil_div(d->x.sizes[1], 256) * 256 * few_rows(d->x.sizes[0]) * 2;
+}
+
+// Why few.c is impossible; NULL: it is not.
+static const char *few_obstacle(const kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
+{
+    enum { LARGEST_RING = 80 << 10 }; // of few.c
+    const char *why = obstacle(k, &d->x);
+    if (why)
+        return why;
+    if (d->x.sizes[0] > MOST_VECTOR_ROWS)
+        return "'x' has more than 8 rows";
+    if ((d->weight.buffer->address + d->weight.first) % 16 || alignment_of(&d->weight, row) < 2 ||
+        (d->weight.sizes[0] > 1 && kiln_view_stride(d->weight, 0) < 0))
+        return "the weights do not start at a multiple of 16 bytes, or their rows at even ones, in "
+               "order";
+    return few_bytes(d) + LARGEST_RING > k->caps.shared_bytes ? "x is too large" : NULL;
+}
+
+// Warps of a block of few.c with different rows of weights: as many as leave two blocks for each of
+// a GPU's multiprocessors, but enough to share what they read of x.
+static uint32_t few_warps(uint64_t m, uint64_t n)
+{
+    enum { BLOCKS = 132 * 2 * 9 / 10 };
+    uint32_t least = m > 4 ? 4 : m > 2 ? 2 : 1, warps = 8;
+    while (warps > least && n < (uint64_t)BLOCKS * 16 * warps)
+        warps /= 2;
+    return warps;
+}
+
+static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
 {
     const kiln_device_info *info;
     if (d->kernel != KILN_GGUF_BEST)
         return d->kernel;
+    bool is_real = !op_device(k, &info) && !info->caps.is_emulated;
     if (d->x.sizes[0] <= MOST_VECTOR_ROWS)
-        return KILN_GGUF_VECTOR;
-    bool is_fast = !obstacle(k, &d->x) && !op_device(k, &info) && !info->caps.is_emulated;
+        return is_real && d->x.sizes[1] && !few_obstacle(k, d, row) ? KILN_GGUF_FEW
+                                                                    : KILN_GGUF_VECTOR;
+    bool is_fast = is_real && !obstacle(k, &d->x);
     return is_fast ? KILN_GGUF_TENSOR : KILN_GGUF_TILE;
 }
 
@@ -181,8 +224,10 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
                .out_row = kiln_view_stride(d->out, 0),
                .out_step = kiln_view_stride(d->out, 1)};
     bool has_bias = d->bias.buffer != NULL;
-    kiln_gguf_kernel kernel = kernel_of(k, d);
+    size_t more = 0;
+    kiln_gguf_kernel kernel = kernel_of(k, d, row);
     op_request r = {.program = kernel == KILN_GGUF_VECTOR   ? &matvec
+                               : kernel == KILN_GGUF_FEW    ? &few
                                : kernel == KILN_GGUF_TENSOR ? &tensor
                                                             : &tile};
     op_set(&r, BLOCK, row->type);
@@ -201,6 +246,15 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         op_set(&r, M, s.m <= 2 ? s.m : s.m <= 4 ? 4 : 8);
         op_set(&r, ROWS, rows);
         blocks = ceil_div(s.n, rows);
+    } else if (kernel == KILN_GGUF_FEW) {
+        uint32_t warps = few_warps(s.m, s.n);
+        uint64_t stage = 256 / row->format.block_size * row->format.block_bytes;
+        op_set(&r, IN, kiln_view_type(d->x));
+        op_set(&r, XR, few_rows(s.m));
+        op_set(&r, WARPS_N, warps);
+        op_set(&r, WHOLE, stage % 16 == 0 && (s.n < 2 || s.w_row % 16 == 0));
+        blocks = ceil_div(s.n, 16 * warps);
+        more = (size_t)few_bytes(d);
     } else if (kernel == KILN_GGUF_TENSOR) {
         op_set(&r, IN, kiln_view_type(d->x));
         op_set(&r, BX, d->tile_rows ? d->tile_rows : tensor_rows(k, &s, &blocks));
@@ -213,7 +267,7 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
     if (has_bias)
         args[count++] = kiln_arg_view(d->bias);
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    return launch(k, "kiln_gguf_matmul", &r, blocks, args, count, d->stream);
+    return launch(k, "kiln_gguf_matmul", &r, blocks, args, count, more, d->stream);
 }
 
 kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
@@ -253,7 +307,7 @@ kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
         return op_refuse(k, call, "'out' is [%llu, %llu]; it must be [%llu, %llu]",
                          (unsigned long long)d->out.sizes[0], (unsigned long long)d->out.sizes[1],
                          (unsigned long long)d->x.sizes[0], (unsigned long long)d->weight.sizes[0]);
-    if (d->kernel > KILN_GGUF_TENSOR)
+    if (d->kernel > KILN_GGUF_FEW)
         return op_refuse(k, call, "%d is no kernel", (int)d->kernel);
     if (d->kernel == KILN_GGUF_VECTOR && d->x.sizes[0] > MOST_VECTOR_ROWS)
         return op_refuse(k, call, "KILN_GGUF_VECTOR takes 8 rows of 'x' at most, not %llu",
@@ -262,6 +316,9 @@ kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
         d->kernel == KILN_GGUF_TENSOR && kiln_view_count(d->x) ? obstacle(k, &d->x) : NULL;
     if (why)
         return op_refuse(k, call, "KILN_GGUF_TENSOR is impossible here: %s", why);
+    why = d->kernel == KILN_GGUF_FEW && kiln_view_count(d->x) ? few_obstacle(k, d, row) : NULL;
+    if (why)
+        return op_refuse(k, call, "KILN_GGUF_FEW is impossible here: %s", why);
     if (d->tile_rows && d->tile_rows != 16 && d->tile_rows != 64 && d->tile_rows != 128)
         return op_refuse(k, call, "'tile_rows' is %u; 16, 64 and 128 are possible", d->tile_rows);
     return kiln_view_count(d->out) ? multiply(k, d, row) : KILN_OK;
@@ -314,7 +371,7 @@ static kiln_status convert(kiln *k, const job *j)
     const kiln_arg args[] = {kiln_arg_view(j->is_result ? *dense : *weight),
                              kiln_arg_view(j->is_result ? *weight : *dense),
                              kiln_arg_struct(&s, sizeof s)};
-    return launch(k, call, &r, blocks, args, COUNT(args), j->stream);
+    return launch(k, call, &r, blocks, args, COUNT(args), 0, j->stream);
 }
 
 kiln_status kiln_gguf_dequantise(kiln *k, const kiln_gguf_dequantise_desc *d)

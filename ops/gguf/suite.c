@@ -5,7 +5,15 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { TYPE = 31, TO_FLOATS = 32, TO_BLOCKS = 64, HAS_BIAS = 128, TILE = 256, TENSOR = 512 };
+enum {
+    TYPE = 31,
+    TO_FLOATS = 32,
+    TO_BLOCKS = 64,
+    HAS_BIAS = 128,
+    TILE = 256,
+    TENSOR = 512,
+    FEW = 1024
+};
 enum { X, WEIGHT, BIAS, OUT, COPY, PRODUCT_TENSORS };
 enum { FROM, TO, BLOCKS_COPY, CONVERSION_TENSORS };
 
@@ -116,6 +124,8 @@ static kiln_gguf_kernel kernel_of(const op_case *c)
         return KILN_GGUF_BEST;
     if (c->option & TENSOR)
         return KILN_GGUF_TENSOR;
+    if (c->option & FEW)
+        return KILN_GGUF_FEW;
     return c->option & TILE || c->sizes[0] > 8 ? KILN_GGUF_TILE : KILN_GGUF_VECTOR;
 }
 
@@ -243,6 +253,7 @@ static void describe(const op_case *c, char *out, size_t size)
              c->option & HAS_BIAS ? " bias" : "",
              c->option & TILE     ? " tile"
              : c->option & TENSOR ? " tensor cores"
+             : c->option & FEW    ? " few rows"
                                   : "");
 }
 

@@ -1,0 +1,330 @@
+// out[m, n] = x[m, :] * weights[n, :] for at most eight rows of x of f16 or bf16, bound by reading the weights: sm_80 and
+// later. The weights are the rows of mma, x its columns; levels, which are small integers, are exact in x's type, and
+// scales are applied to sums in f32.
+//
+// A warp has 16 rows of weights and reads 256 elements of each at a time through a ring of shared memory of its own, as
+// bytes, 16 at a time: blocks need not begin at such addresses. From there four lanes share what has one scale: a step of
+// mma has four neighbours of a lane. WARPS_N warps have different rows, the others parts of K, whose sums are added in
+// order. x lies in shared memory as the lanes need it: granules of twice four neighbours, 0 2 1 3, [set][granule][row][lane
+// of four]; a set is what four lanes take at a time.
+//
+// The weights begin at a multiple of 16 bytes, rows at even addresses; x is packed.
+#include "blocks.h"
+#include "sizes.h"
+
+tune(XR, 1, 2, 4, 8); // rows of x in shared memory; lanes that have none of their own repeat them
+tune(WARPS_N, 2, 1, 4, 8);
+tune(WHOLE, 1, 0); // each 256 elements of a row begin at a multiple of 16 bytes
+#ifndef T
+#    define T   f16
+#    define OUT f16
+#endif
+#ifdef IN_bf16
+#    define MULTIPLY mma_bf16
+#    define LIFTED   0x43004300u // 128 + a level below 128, twice
+#    define ONES     0x3f803f80u
+#else
+#    define MULTIPLY mma_f16
+#    define LIFTED   0x64006400u // 1024 + a level
+#    define ONES     0x3c003c00u
+#endif
+#if BLOCK < 10
+#    define IS_SMALL // blocks of 32 elements
+#endif
+#if BLOCK == 10 || BLOCK == 11 || BLOCK == 14
+enum { GROUP_STEPS = 1 }; // of mma with one scale: groups of 16
+#else
+enum { GROUP_STEPS = 2 };
+#endif
+#if BLOCK == 2
+enum { MIDDLE = 8 }; // the level that counts 0
+#elif BLOCK == 6
+enum { MIDDLE = 16 };
+#elif BLOCK == 8
+enum { MIDDLE = 128 };
+#elif BLOCK == 11
+enum { MIDDLE = 4 };
+#elif BLOCK == 14
+enum { MIDDLE = 32 };
+#else
+enum { MIDDLE = 0 };
+#endif
+
+enum {
+    WARPS = 8,
+    WARPS_K = WARPS / WARPS_N,
+    STAGE = 256, // elements of a row
+    SETS = SIZE == 32 ? 8 : 4,
+    STEPS = SIZE == 32 ? 2 : 4, // of a set
+    GRANULES = STEPS / 2,
+    GROUPS = STEPS / GROUP_STEPS,
+    STAGE_SIZE = STAGE / SIZE * BYTES, // bytes of a row
+    COPIES = WHOLE ? STAGE_SIZE / 16 : (STAGE_SIZE + 14 + 15) / 16,
+    ROW_BYTES = (COPIES | 1) * 16, // an odd number of granules: rows lie on different banks
+    STAGE_BYTES = 16 * ROW_BYTES,
+    STAGES = 2 * WARPS * 3 * STAGE_BYTES <= 144 * 1024 ? 3 : 2,
+    RING_BYTES = STAGES * STAGE_BYTES,
+    SHARED_BYTES = WARPS * RING_BYTES, // behind it: x
+    COLUMNS = 16 * WARPS_N
+};
+
+_Alignas(128) shared u8 smem[];
+
+// --- levels to pairs
+// Four levels as two pairs of x's type: 0 and 2, 1 and 3. What is MIDDLE becomes 0.
+static inline void put_levels(u32 *pairs, u32 levels, u32 lift)
+{
+    EACH(i, 2) {
+        u32 bits = (levels >> i * 8 & 0x00ff00ffu) | lift;
+#ifdef IN_bf16
+        if (MIDDLE < 128) {
+            bf16x2 v = sub2((bf16x2){bf16_from_bits((u16)bits), bf16_from_bits((u16)(bits >> 16))},
+                            to_bf16x2(128.0f + MIDDLE, 128.0f + MIDDLE));
+            pairs[i] = bits_bf16(v.x) | (u32)bits_bf16(v.y) << 16;
+        } else { // bytes have one bit more
+            f32 base = 8388608.0f + MIDDLE;
+            pairs[i] = pack_bf16(f32_from_bits(permute_bytes(levels, 0x4b000000u, 0x7440u | i)) - base,
+                                 f32_from_bits(permute_bytes(levels, 0x4b000000u, 0x7442u | i)) - base);
+        }
+#else
+        f16x2 v = sub2((f16x2){f16_from_bits((u16)bits), f16_from_bits((u16)(bits >> 16))},
+                       to_f16x2(1024.0f + MIDDLE, 1024.0f + MIDDLE));
+        pairs[i] = bits_f16(v.x) | (u32)bits_f16(v.y) << 16;
+#endif
+    }
+}
+
+typedef struct set { // a lane's part of a row, decoded
+    u32 pairs[STEPS][2];
+    f32 scale[GROUPS], offset[GROUPS];
+} set;
+
+static inline u32 low_nibbles(u32 word)
+{
+    return word & 0x0f0f0f0fu;
+}
+
+static inline u32 high_nibbles(u32 word)
+{
+    return word >> 4 & 0x0f0f0f0fu;
+}
+
+// Set s of the 256 elements at b, for lane q of four.
+static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
+{
+    set to;
+#ifdef IS_SMALL
+    const u8 *own = b + s * BYTES;
+    u32 word[2] = {0, 0};
+    to.scale[0] = half_of(short_at(own, 0));
+    to.offset[0] = HAS_OFFSET ? half_of(short_at(own, 2)) : 0.0f;
+#    if BLOCK == 8
+    words_at(word, own, 2 + q * 8, 2);
+    put_levels(to.pairs[0], word[0] ^ 0x80808080u, lift);
+    put_levels(to.pairs[1], word[1] ^ 0x80808080u, lift);
+#    else
+    words_at(word, own, HEAD + (FIVE ? 4 : 0) + q * 4, 1);
+    u32 low = low_nibbles(word[0]), high = high_nibbles(word[0]);
+    if (FIVE) { // element e has bit e
+        low |= spread(own[HEAD + q / 2] >> q % 2 * 4) << 4;
+        high |= spread(own[HEAD + 2 + q / 2] >> q % 2 * 4) << 4;
+    }
+    put_levels(to.pairs[0], low, lift);
+    put_levels(to.pairs[1], high, lift);
+#    endif
+#else
+    u32 part = s * 4 + q;
+    raw x = raw_of(b, part);
+    EACH(g, GROUPS)
+        to.offset[g] = 0.0f;
+#    if BLOCK == 12 || BLOCK == 13
+    bool is_low = s < 2;
+    u32 scales = is_low ? x.s[0] & 0x3f3fu : (x.s[2] & 0x0f0fu) | (x.s[0] >> 2 & 0x3030u);
+    u32 lows = is_low ? x.s[1] & 0x3f3fu : (x.s[2] >> 4 & 0x0f0fu) | (x.s[1] >> 2 & 0x3030u);
+    f32 d = half_of(x.d), least = half_of(x.d >> 16);
+    EACH(r, 2) {
+        to.scale[r] = d * (f32)(scales >> r * 8 & 255u);
+        to.offset[r] = -(least * (f32)(lows >> r * 8 & 255u));
+        EACH(i, 2) {
+            u32 levels = r == 0 ? low_nibbles(x.q[i]) : high_nibbles(x.q[i]);
+            if (FIVE)
+                levels |= (x.high[i] >> (s * 2 + r) & 0x01010101u) << 4;
+            put_levels(to.pairs[r * 2 + i], levels, lift);
+        }
+    }
+#    elif BLOCK == 14
+    f32 d = half_of(x.d);
+    EACH(r, 4) {
+        to.scale[r] = d * (f32)(i8)(u8)(x.s[r / 2] >> (r % 2 * 16 + s % 2 * 8));
+        u32 levels = r < 2 ? low_nibbles(x.q[r % 2]) : high_nibbles(x.q[r % 2]);
+        put_levels(to.pairs[r], levels | (x.high[0] >> r * 2 & 0x03030303u) << 4, lift);
+    }
+#    elif BLOCK == 10
+    f32 d = half_of(x.d), least = half_of(x.d >> 16);
+    EACH(r, 4) {
+        u32 both = x.s[r / 2] >> (r % 2 * 16 + s % 2 * 8);
+        to.scale[r] = d * (f32)(both & 15u);
+        to.offset[r] = -(least * (f32)(both >> 4 & 15u));
+        put_levels(to.pairs[r], x.q[0] >> r * 2 & 0x03030303u, lift);
+    }
+#    else
+    f32 d = half_of(x.d);
+    EACH(r, 4) {
+        u32 low = x.s[r / 2] >> (r % 2 * 16 + s % 2 * 8 + s / 2 * 4) & 15u;
+        u32 top = x.s[2] >> (r % 2 * 16 + s % 2 * 8 + s / 2 * 4 + r / 2 * 2) & 3u;
+        to.scale[r] = d * (f32)((i32)(low | top << 4) - 32);
+        put_levels(to.pairs[r], (x.q[0] >> r * 2 & 0x03030303u) | (x.high[0] >> (s / 2 * 4 + r) & 0x01010101u) << 2, lift);
+    }
+#    endif
+#endif
+    return to;
+}
+
+// Where the two fours of granule g of set s begin in 256 elements, for lane q.
+static inline u32x2 fours_of(u32 s, u32 g, u32 q)
+{
+    u32 first, second;
+    if (SIZE == 32) {
+        first = s * 32 + q * (RUNS == 1 ? 8 : 4);
+        second = first + (RUNS == 1 ? 4 : 16);
+    } else if (RUNS == 2) {
+        first = s * 64 + g * 32 + q * 8;
+        second = first + 4;
+    } else {
+        first = s / 2 * 128 + g * 64 + s % 2 * 16 + q * 4;
+        second = first + 32;
+    }
+    return (u32x2){first, second};
+}
+
+// --- memory to shared memory
+// The block's x: stages of 256 elements from `first` on. What is behind the last row or element is zeros.
+static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u64 first, u32 count, u64 depth)
+{
+    for (u32 at = thread_x(); at < count * (SETS * GRANULES * 4); at += 32 * WARPS) {
+        u32 q = at % 4, g = at / 4 % GRANULES, s = at / (4 * GRANULES) % SETS, stage = at / (4 * GRANULES * SETS);
+        u32x2 fours = fours_of(s, g, q);
+        u64 base = (first + stage) * STAGE;
+#pragma unroll 1
+        for (u32 r = 0; r < XR; r++) {
+            const T *row = x + (i64)r * row_step;
+            u32x2 a = {0, 0}, b = {0, 0};
+            if (r < m && base + fours.x < depth)
+                a = *(const u32x2 *)(const void *)(row + base + fours.x);
+            if (r < m && base + fours.y < depth)
+                b = *(const u32x2 *)(const void *)(row + base + fours.y);
+            u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u),
+                         permute_bytes(b.x, b.y, 0x5410u), permute_bytes(b.x, b.y, 0x7632u)};
+            *(u32x4 *)(void *)(to + (((stage * SETS + s) * GRANULES + g) * XR + r) * 64 + q * 16) = all;
+        }
+    }
+}
+
+typedef struct source {
+    const u8 *w;
+    i64 w_row;
+    u64 first, rows, row_bytes; // of the warp's rows the first; of all; of a row
+} source;
+
+static inline u64 start_of(const source *from, u32 row, u64 stage)
+{
+    return min(from->first + row, from->rows - 1) * (u64)from->w_row + stage * STAGE_SIZE;
+}
+
+// 256 elements of the warp's rows. Behind a row's end there are zeros.
+static inline void copy_stage(u8 *to, const source *from, u64 stage)
+{
+    EACH(i, (16 * COPIES + 31) / 32) {
+        u32 at = i * 32 + lane(), row = at / COPIES, granule = at % COPIES;
+        if (16 * COPIES % 32 == 0 || at < 16 * COPIES) {
+            u64 start = start_of(from, row, stage), end = start - stage * STAGE_SIZE + from->row_bytes;
+            u64 address = (start & ~(u64)15) + granule * 16;
+            u32 left = address < end ? (u32)min(end - address, (u64)16) : 0;
+            async_copy_16_part(to + row * ROW_BYTES + granule * 16, from->w + (left ? address : 0), left);
+        }
+    }
+}
+
+// --- products
+static inline void add_set(f32 *sums, const set *a, const set *b, const u8 *x)
+{
+    EACH(g, GROUPS) {
+        f32 part[4] = {0.0f, 0.0f, 0.0f, 0.0f}, ones[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        u32 all[4] = {ONES, ONES, ONES, ONES};
+        EACH(i, GROUP_STEPS) {
+            u32 step = g * GROUP_STEPS + i;
+            u32x2 v = *(const u32x2 *)(const void *)(x + step / 2 * (XR * 64) + step % 2 * 8);
+            u32 left[4] = {a->pairs[step][0], b->pairs[step][0], a->pairs[step][1], b->pairs[step][1]}, right[2] = {v.x, v.y};
+            MULTIPLY(part, left, right);
+            if (HAS_OFFSET)
+                MULTIPLY(ones, all, right);
+        }
+        EACH(e, 4) {
+            sums[e] = fma(e < 2 ? a->scale[g] : b->scale[g], part[e], sums[e]);
+            if (HAS_OFFSET)
+                sums[e] = fma(e < 2 ? a->offset[g] : b->offset[g], ones[e], sums[e]);
+        }
+    }
+}
+
+kernel block(32 * WARPS) min_blocks(2) void gguf_few(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+#ifdef BIAS
+                                       const BIAS *restrict bias,
+#endif
+                                       struct sizes s)
+{
+    shared f32 parts[WARPS_K][COLUMNS][XR];
+    u32 tile = warp() % WARPS_N, turn = warp() / WARPS_N;
+    u64 top = (u64)block_x() * COLUMNS, depth = s.units * UNIT;
+    u32 stages = (u32)((depth + STAGE - 1) / STAGE);
+    source from = {w, s.w_row, top + tile * 16, s.n, depth / SIZE * BYTES};
+    u8 *ring = smem + warp() * RING_BYTES;
+    EACH(i, STAGES - 1) {
+        if (turn + i * WARPS_K < stages)
+            copy_stage(ring + i * STAGE_BYTES, &from, turn + i * WARPS_K);
+        async_commit();
+    }
+    keep_x(smem + SHARED_BYTES, x, s.x_row, (u32)s.m, 0, stages, depth);
+    barrier();
+
+    f32 sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    u32 row = lane() / 4, q = lane() % 4, now = 0, ahead = STAGES - 1, lift = LIFTED | (u32)(s.m >> 31); // of which m has no bit
+    const u8 *own = smem + SHARED_BYTES + row % XR * 64 + q * 16;
+#pragma unroll 1
+    for (u32 stage = turn; stage < stages; stage += WARPS_K) {
+        async_wait(STAGES - 2);
+        warp_sync();
+        const u8 *at = ring + now * STAGE_BYTES + row * ROW_BYTES;
+        const u8 *first = at + (WHOLE ? 0 : start_of(&from, row, stage) & 15);
+        const u8 *second = at + 8 * ROW_BYTES + (WHOLE ? 0 : start_of(&from, row + 8, stage) & 15);
+        EACH(n, SETS) {
+            set a = set_of(first, n, q, lift), b = set_of(second, n, q, lift);
+            add_set(sums, &a, &b, own + (stage * SETS + n) * (GRANULES * XR * 64));
+        }
+        warp_sync(); // the stage before is free
+        if (stage + (STAGES - 1) * WARPS_K < stages)
+            copy_stage(ring + ahead * STAGE_BYTES, &from, stage + (STAGES - 1) * WARPS_K);
+        async_commit();
+        now = now + 1 == STAGES ? 0 : now + 1;
+        ahead = ahead + 1 == STAGES ? 0 : ahead + 1;
+    }
+
+    EACH(e, 4) {
+        u32 column = q * 2 + e % 2; // a row of x
+        if (column < XR)
+            parts[turn][tile * 16 + row + e / 2 * 8][column] = sums[e];
+    }
+    barrier();
+    for (u32 at = thread_x(); at < COLUMNS * XR; at += 32 * WARPS) {
+        u32 n = at % COLUMNS, m = at / COLUMNS;
+        f32 all = parts[0][n][m];
+        EACH(i, WARPS_K - 1)
+            all += parts[i + 1][n][m];
+        if (m < s.m && top + n < s.n) {
+#ifdef BIAS
+            all += pack_get(BIAS, bias[(i64)(top + n) * s.bias_step]);
+#endif
+            out[(i64)m * s.out_row + (i64)(top + n) * s.out_step] = pack_put(OUT, all);
+        }
+    }
+}
