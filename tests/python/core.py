@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import numpy
-from harness import on_each_device, raises, run, test
+from harness import Skip, on_each_device, raises, run, test
 from kernels import HELLO, MANY, SAXPY, WRONG
 
 import kiln
@@ -296,6 +296,21 @@ def gpu_arrays_by_their_interface():
 
 
 @on_each_device
+def arrays_of_jax(device):
+    try:
+        import jax.numpy
+    except ImportError:
+        raise Skip("JAX is not installed") from None
+    m = kiln.compile(SAXPY, device=device)
+    x, y = jax.numpy.arange(1000, dtype="float32"), numpy.ones(1000, "f4")
+    m.saxpy(y, x, 3.0, 1000, items=1000)
+    assert (y == 3 * numpy.asarray(x) + 1).all()
+    raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, x, x, 1.0, 1000, items=1000)
+    squares = kiln.ops.square(x, device=device)
+    assert isinstance(squares, kiln.Array) and (jax.numpy.from_dlpack(squares) == x * x).all(), "JAX's arrays are never written: results are Kiln's"
+
+
+@on_each_device
 def streams_are_accepted(device):
     stream = kiln.Stream(device)
     m = kiln.compile(SAXPY, device=device)
@@ -340,7 +355,7 @@ class Stub(types.ModuleType):
 torch = Stub("torch")
 torch.nn, torch.autograd = Stub("torch.nn"), Stub("torch.autograd")
 torch.nn.Module = type("Module", (), {})
-torch.nn.Linear = type("Linear", (torch.nn.Module,), {})
+torch.nn.Linear, torch.nn.Parameter = type("Linear", (torch.nn.Module,), {}), type("Parameter", (), {})
 torch.autograd.Function = type("Function", (), {"apply": None})
 sys.modules["torch"] = torch
 import kiln.torch as kt

@@ -1,5 +1,6 @@
 # gpu.py: kiln and kiln.torch on a GPU: kernels on tensors, the same bits as the library's own buffers, gradients, torch.compile, CUDA graphs, streams.
 #     PYTHONPATH=bind/python KILN_LIBRARY=build/libkiln.so python3 tests/python/gpu.py
+# With arrays of CuPy and JAX and with models of Hugging Face, where they are installed; every op's gradient.
 # Run by make gpu-test. KILN_GPU_TEST_DEVICE=cpu runs what does not need a GPU on the CPU, to try the script itself. bench/gpu/python.py measures.
 import ctypes
 import os
@@ -23,6 +24,8 @@ if DEVICE == "cuda" and not torch.cuda.is_available():
 import kiln
 import kiln.torch as kt
 from kiln import ops
+from kiln.torch._direct import direct
+from torch_checks import NO_GRADIENT, RANGES, differentiated, differentiated_in, gradients
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(1)
@@ -66,7 +69,7 @@ def tensor(*shape, dtype=torch.float32, grad=False):
 def as_kiln(t):
     """A copy of a tensor in a buffer of the library's own."""
     t = t.detach().contiguous()
-    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.int8: "i8", torch.uint8: "u8", torch.int32: "u32"}[t.dtype]
+    name = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.int8: "i8", torch.uint8: "u8", torch.int32: "u32", torch.bool: "bool"}[t.dtype]
     return kiln.zeros(tuple(t.shape), name, KILN_DEVICE).write(bits(t))
 
 
@@ -118,6 +121,18 @@ def the_same_bits_as_the_library():
 
 
 @test
+def elementwise_ops_have_the_bits_of_the_library():
+    for name, (_, form, *_) in ops.ELEMENTWISE.items():
+        operands = [torch.rand(7, 33, device=DEVICE) + 0.3 for _ in range(form.index("_"))]
+        if form[0] == "B":
+            operands[0] = operands[0] > 0.8
+        ours = [getattr(kt, name)(*operands) for _ in range(2)]
+        theirs = getattr(ops, name)(*(as_kiln(t) for t in operands))
+        sync()
+        assert bits(ours[0]) == bits(ours[1]) == bits(theirs), name
+
+
+@test
 def quantised_layers_have_the_bits_of_the_library():
     for rows, dtype in ((5, torch.float32), (5, torch.bfloat16), (64, torch.bfloat16), (700, torch.float16)):
         x, w, b = tensor(rows, 160, dtype=dtype), tensor(48, 160), tensor(48)
@@ -153,6 +168,7 @@ def gradient_case(name, ours, theirs, inputs, tolerance):
     upstream = torch.randn_like(want)
     got = torch.autograd.grad(out, leaves, upstream.to(out.dtype))
     wanted = torch.autograd.grad(want, exact, upstream)
+    differentiated.update(differentiated_in(out))
     close(out, want, tolerance)
     for n, (g, w) in enumerate(zip(got, wanted)):
         try:
@@ -205,6 +221,14 @@ def gradients_of_images_indices_and_norms():
     f = torch.nn.functional
     image, index = tensor(2, 4, 9, 8), torch.randint(0, 9, (2, 4, 5, 8), device=DEVICE)
     targets = torch.randint(0, 65, (33,), device=DEVICE)
+    angles, kept = torch.rand(9, 4, device=DEVICE), kt.dropout(torch.ones_like(image), 0.25, seed=7) != 0
+    layers = [kt.QuantisedLinear.of(torch.nn.Linear(64, n, device=DEVICE), "int8") for n in (8, 4, 4)]
+    blocks = ops.gguf_quantise(torch.randn(6, 256), type="q8_0", out=torch.empty(6, 272, dtype=torch.uint8), device="cpu").to(DEVICE)
+
+    def rotated(x, angles):
+        a, b = x[..., :4], x[..., 4:]
+        return torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), -1)
+
     cases = [
         ("conv", lambda x, w, b: kt.conv(x, w, b, 2, 1), lambda x, w, b: f.conv2d(x, w, b, 2, 1), [image, tensor(6, 4, 3, 3), tensor(6)]),
         ("conv_transposed", lambda x, w: kt.conv_transposed(x, w, stride=2), lambda x, w: f.conv_transpose2d(x, w, stride=2), [image, tensor(4, 3, 3, 3)]),
@@ -229,6 +253,10 @@ def gradients_of_images_indices_and_norms():
         ("add_norm", lambda x, r, w: kt.add_norm(x, r, w)[0], lambda x, r, w: f.layer_norm(x + r, (8,), w), [image, tensor(2, 4, 9, 8), tensor(8)]),
         ("fuse", kt.fuse(lambda x, b: (x + b).gelu() * x), lambda x, b: f.gelu(x + b) * x, [image, tensor(8)]),
         ("fuse with a sum", kt.fuse(lambda x, b: (x * b).reduce("sum", axis=-1)), lambda x, b: (x * b).sum(-1), [image, tensor(8)]),
+        ("rope", lambda x: kt.rope(x, angles.cos(), angles.sin()), lambda x: rotated(x, angles.double()), [tensor(2, 9, 8)]),
+        ("dropout", lambda x: kt.dropout(x, 0.25, seed=7), lambda x: x * kept.double() / 0.75, [image]),
+        ("qkv", lambda x: torch.cat(kt.quantised_qkv(x, *layers), -1), lambda x: torch.cat([f.linear(x, m.numbers().double(), m.bias.double()) for m in layers], -1), [tensor(5, 64)]),
+        ("gguf", lambda x, b: kt.gguf_linear(x, blocks, "q8_0", b), lambda x, b: f.linear(x, kt.gguf_dequantise(blocks, "q8_0", 256).double(), b), [tensor(5, 256), tensor(6)]),
         ("variance", lambda x: kt.variance(x, (0, 2), alpha=1.0), lambda x: x.var((0, 2)), [image]),
     ]
     wrong = []
@@ -238,6 +266,39 @@ def gradients_of_images_indices_and_norms():
         except Exception as error:
             wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
     assert not wrong, "\n".join(wrong)
+
+
+@test
+def gradients_of_elementwise_ops_and_reductions():
+    """gradcheck itself: differences of doubles, on the GPU."""
+    wrong = []
+    for name, (_, form, has_alpha, has_beta, has_derivatives) in ops.ELEMENTWISE.items():
+        if not has_derivatives or form.endswith("_B"):
+            continue
+        low, high, alpha, beta = RANGES[name]
+        operands = [low + (high - low) * torch.rand(2, 3, dtype=torch.float64, device=DEVICE) for _ in range(form.index("_"))]
+        fixed = [operands.pop(0) > (low + high) / 2] if form[0] == "B" else []
+        numbers = ([alpha] if has_alpha else []) + ([beta] if has_beta else [])
+        op = getattr(direct, name)
+        try:
+            gradients(lambda *rest: op(*fixed, *rest, *numbers), *(o.requires_grad_() for o in operands))
+        except Exception as error:
+            wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
+    x = (torch.rand(3, 4, dtype=torch.float64, device=DEVICE) + 0.3).requires_grad_()
+    for name in ("sum", "mean", "prod", "amax", "amin", "vector_norm", "variance", "deviation", "logsumexp"):
+        try:
+            gradients(lambda x: getattr(kt, name)(x, 1, alpha=2.0 if name == "vector_norm" else 1.0), x)
+        except Exception as error:
+            wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
+    assert not wrong, "\n".join(wrong)
+
+
+@test
+def every_op_has_had_its_gradient_compared():
+    if sys.argv[1:]:
+        raise Skip("only some of the tests were run")
+    missing = {name for name in vars(direct) if not name.endswith("_backward") and not name.startswith("fused_")} - differentiated - NO_GRADIENT.keys()
+    assert not missing, sorted(missing)
 
 
 @test
@@ -291,6 +352,94 @@ def autocast_and_a_patched_model():
             close(layer(x), want, off)
         with torch.autocast(DEVICE, torch.bfloat16):
             assert kt.linear(x, tensor(8, 128)).dtype == torch.bfloat16
+
+
+@test
+def models_of_hugging_face():
+    needs_gpu()  # torch_layers.py has smaller ones for the CPU
+    try:
+        import transformers
+    except ImportError:
+        raise Skip("transformers is not installed") from None
+    transformers.logging.set_verbosity_error()
+    small = dict(vocab_size=512, bos_token_id=None, eos_token_id=None)
+    gpt2 = transformers.GPT2Config(n_layer=2, n_head=4, n_embd=256, n_positions=64, attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, **small)
+    llama = transformers.LlamaConfig(hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, **small)
+    ids, mask = torch.randint(0, 512, (2, 32), device=DEVICE), torch.ones(2, 32, dtype=torch.int64, device=DEVICE)
+    mask[0, :5] = 0
+    for model in (transformers.GPT2LMHeadModel(gpt2), transformers.LlamaForCausalLM(llama)):
+        for dtype, scale in ((torch.float32, 1.0), (torch.bfloat16, 20.0)):
+            model = model.to(DEVICE, dtype)
+            want = model(ids, attention_mask=mask).logits[mask.bool()].float()
+            for form, off in ((True, 2e-3), ("int8", 0.03), ("int4", 0.4)):
+                with kt.patch(model, linear=form):
+                    got = model(ids, attention_mask=mask).logits[mask.bool()].float()
+                    assert (got - want).abs().max() < off * (scale if form is True else 2), (type(model).__name__, dtype, form, (got - want).abs().max())
+                    model(ids, labels=ids).loss.backward()
+                    assert model.generate(ids, attention_mask=mask, max_new_tokens=3, do_sample=False).shape == (2, 35)
+
+
+@test
+def arrays_of_cupy():
+    needs_gpu()
+    try:
+        import cupy
+    except ImportError:
+        raise Skip("CuPy is not installed") from None
+    m = kiln.compile(SAXPY)
+    x, y = cupy.arange(1000, dtype="f4"), cupy.ones(1000, "f4")
+    address = y.data.ptr
+    m.saxpy(y, x, 3.0, 1000, items=1000)
+    assert y.data.ptr == address and bool((y == 3 * x + 1).all()), "in place"
+    got = ops.matmul(x.reshape(20, 50), x.reshape(50, 20))
+    assert isinstance(got, cupy.ndarray) and bool(cupy.allclose(got, x.reshape(20, 50) @ x.reshape(50, 20), rtol=1e-4))
+    assert bool(cupy.allclose(ops.exp(x[::2].reshape(20, 25).T / 1000), cupy.exp(x[::2].reshape(20, 25).T / 1000), rtol=1e-5)), "any strides"
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:  # the launch goes where CuPy's own work goes: behind the long product
+        a = cupy.ones((4096, 4096), "f4")
+        b = a @ a
+        m.saxpy(b, a, 1.0, b.size, items=b.size)
+        c = b * 2
+    stream.synchronize()
+    assert bool((c == 2 * 4097).all())
+    shared = kiln.from_dlpack(y, KILN_DEVICE)
+    assert cupy.from_dlpack(shared).data.ptr == address and cupy.asarray(shared).data.ptr == address
+    raises(kiln.TypeMismatch, ["'x'", "float32"], m.saxpy, y, x.astype("f8"), 1.0, 1000, items=1000)
+    raises(kiln.ArgumentError, ["'y'", "contiguous"], m.saxpy, cupy.ones(2000, "f4")[::2], x, 1.0, 1000, items=1000)
+
+
+@test
+def arrays_of_jax():
+    needs_gpu()
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    try:
+        import jax
+        import jax.numpy as jnp
+
+        jax.devices("gpu")
+    except Exception as error:
+        raise Skip("no JAX with a GPU: %s" % str(error).split("\n")[0]) from None
+    m = kiln.compile(SAXPY)
+    x = jnp.arange(1000, dtype="float32") * 2
+    y = kiln.zeros(1000, "f32", KILN_DEVICE)
+    m.saxpy(y, x, 3.0, 1000, items=1000)
+    back = jnp.from_dlpack(y)
+    assert bool((back == 6 * jnp.arange(1000)).all())
+    assert bool(jnp.allclose(jnp.from_dlpack(ops.exp(x / 2000)), jnp.exp(x / 2000), rtol=1e-5))
+    raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, x, x, 1.0, 1000, items=1000)
+
+
+@test
+def the_second_gpu():
+    needs_gpu()
+    if torch.cuda.device_count() < 2:
+        raise Skip("there is one GPU")
+    x, w = torch.randn(8, 16, device="cuda:1", requires_grad=True), torch.randn(4, 16, device="cuda:1")
+    got = kt.linear(x, w)
+    got.sum().backward()
+    assert got.device == x.device == x.grad.device and torch.cuda.current_device() == 0
+    close(got, x.double() @ w.double().t(), 1e-5)
+    raises(kiln.ArgumentError, ["cuda:0", "cuda:1"], kt.add, x, x.to("cuda:0"))
 
 
 @test
@@ -393,7 +542,7 @@ def many_calls_and_threads():
     device = kiln.device(KILN_DEVICE)
     device.forget()
     before = device.memory()["buffer_count"]
-    for n in range(3000):
+    for n in range(100000 if DEVICE == "cuda" else 3000):
         kt.add(torch.ones(n % 64 + 1, device=DEVICE), 1.0)
     device.trim()
     assert device.memory()["buffer_count"] <= before + 2

@@ -1,5 +1,29 @@
-# torch_checks.py: what the tests of kiln.torch share: inputs, opcheck, gradcheck, and ours beside PyTorch's own.
+# torch_checks.py: what the tests of kiln.torch share: inputs, opcheck, gradcheck, and ours beside PyTorch's own. It keeps count of the ops that were
+# checked; torch_all.py asks whether all were.
+import os
+import re
+import sys
+
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kiln import ops
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bind", "python"))
+import generate_ops  # noqa: E402: what the elementwise rows say of their operands
+
+with open(os.path.join(ROOT, "ops", "elementwise", "elementwise.def"), encoding="utf-8") as _table:
+    generate_ops.elementwise_rows(_table.read())
+RANGES = generate_ops.ranges  # of the operands of an elementwise op: low, high, alpha, beta
+# Ops whose results have no gradient, or not one that differences would find.
+NO_GRADIENT = {
+    "quantise_weights": "whole numbers",
+    "dequantise_weights": "of whole numbers",
+    "gguf_dequantise": "of whole numbers",
+    "w8a8_linear": "rounds x: its gradient is that of the product without rounding, which torch_layers compares",
+} | {name: "has no derivative" for name, row in ops.ELEMENTWISE.items() if not row[4] or row[1].endswith("_B")}
+checked, differentiated = set(), set()
 
 
 def tensor(*shape, dtype=torch.float32, grad=True, low=0.3):
@@ -9,6 +33,33 @@ def tensor(*shape, dtype=torch.float32, grad=True, low=0.3):
 def check(op, *args):
     result = torch.library.opcheck(op, args)
     assert set(result.values()) == {"SUCCESS"}, result
+    checked.add(op._schema.name.partition("::")[2])
+
+
+def differentiated_in(results):
+    """The ops of kiln.torch that a backward pass from these results goes through."""
+    found, left = set(), [t.grad_fn for t in (results if isinstance(results, (tuple, list)) else [results]) if t.grad_fn is not None]
+    while left:
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            left += [n for n, _ in node.next_functions if n is not None]
+    names = [type(node).__name__ for node in found]
+    kinds = (re.fullmatch(r"kiln_(\w+)Backward", name) or re.fullmatch(r"GeneratedBackwardFor_kiln_(\w+)_defaultBackward", name) for name in names)
+    return {kind.group(1) for kind in kinds if kind}
+
+
+class Backward(TorchDispatchMode):
+    """Keeps the arguments of each backward op that is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = {}
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function.namespace == "kiln" and function._opname.endswith("_backward"):
+            self.calls.setdefault(function, torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, args))
+        return function(*args, **(kwargs or {}))
 
 
 def gradients(function, *inputs):
@@ -17,6 +68,14 @@ def gradients(function, *inputs):
         assert torch.autograd.gradcheck(function, inputs)
     else:
         assert torch.autograd.gradcheck(function, inputs, eps=1e-2, atol=2e-2, rtol=2e-2)
+    results = function(*inputs)
+    differentiated.update(differentiated_in(results))
+    results = [r for r in (results if isinstance(results, (tuple, list)) else [results]) if r.requires_grad]
+    with Backward() as seen:
+        torch.autograd.grad(results, inputs, [torch.rand_like(r) for r in results], allow_unused=True)
+    for op, args in seen.calls.items():
+        if op._opname not in checked:
+            check(op, *args)
 
 
 def same(ours, theirs, *inputs, atol=1e-5):

@@ -153,6 +153,7 @@ def quantised_ops():
             continue
         args = [getattr(layer, name) for name in ("weight", "scale", "zero", "bias") for layer in layers]
         check(k.quantised_qkv.default, x, *args, group)
+        gradients(lambda x: kt.quantised_qkv(x, *layers), x[:1, :1])
         same(lambda x: torch.cat(kt.quantised_qkv(x, *layers), -1), lambda x: torch.cat([F.linear(x, m.numbers(), m.bias) for m in layers], -1), x)
         kt.quantised_qkv(x, *layers)[1].sum().backward()
         assert layers[1].bias.grad is not None and (layers[0].bias.grad is None or not layers[0].bias.grad.any())
@@ -201,6 +202,7 @@ def weights_of_gguf_files():
         weight = ops.gguf_quantise(torch.randn(5, 256), type=kind, out=torch.empty(5, row, dtype=torch.uint8), device="cpu")
         numbers = kt.gguf_dequantise(weight, kind, 256)
         same(lambda x, b: kt.gguf_linear(x, weight, kind, b), lambda x, b: F.linear(x, numbers, b), x, b, atol=1e-4)
+    gradients(lambda x, b: kt.gguf_linear(x, weight, kind, b), x[:1, :1], b)
     check(torch.ops.kiln.gguf_linear.default, x, weight, kind, b)
     check(torch.ops.kiln.gguf_dequantise.default, weight, kind, 256, torch.float16)
     raises(kiln.ArgumentError, ["gguf_linear", "kind='q9'", "q4_k"], kt.gguf_linear, x, weight, "q9")

@@ -136,6 +136,8 @@ def indices_and_order():
             same(lambda x: kt.topk(x, 2, axis, not descending)[0], lambda x: x.topk(2, axis, descending)[0], x)
     assert torch.equal(kt.sort(x, 1)[1], x.sort(1).indices) and not kt.sort(x.clone().requires_grad_())[1].requires_grad
     gradients(lambda x: kt.topk(x, 2)[0], torch.tensor([[3.0, 1.0, 2.0], [5.0, 9.0, 7.0]], dtype=torch.float64, requires_grad=True))
+    gradients(lambda x, s: kt.scatter(x, once[:1], s, 1, "add"), *(torch.randn(1, n, 3, dtype=torch.float64, requires_grad=True) for n in (5, 2)))
+    gradients(lambda x: kt.sort(x, 0)[0], torch.tensor([[3.0, 1.0], [5.0, 9.0], [4.0, 7.0]], dtype=torch.float64, requires_grad=True))
     check(OPS.sort.default, x.clone().requires_grad_(), 1, True)
     check(OPS.topk.default, x.clone().requires_grad_(), 2, 0)
     raises(kiln.TypeMismatch, ["gather", "'index'", "f64", "int64"], kt.gather, x, x)
@@ -156,6 +158,8 @@ def joined_and_split():
     same(lambda x: sum(p.sum((0, 1)) * n for n, p in enumerate(kt.split(x, (1, 3), -2))), lambda x: x[:, 1:].sum((0, 1)), a)
     gradients(lambda a, b: kt.concat((a, b)), torch.randn(2, 2, dtype=torch.float64, requires_grad=True), torch.randn(1, 2, dtype=torch.float64, requires_grad=True))
     check(OPS.concat.default, [a.clone().requires_grad_(), b.clone().requires_grad_()], 1)
+    gradients(lambda x: kt.split(x, (1, 3), 1), torch.randn(2, 4, dtype=torch.float64, requires_grad=True))
+    gradients(lambda x: kt.tril(x, 1), torch.randn(3, 4, dtype=torch.float64, requires_grad=True))
     check(OPS.split.default, a.clone().requires_grad_(), [1, 3], 1)
     raises(kiln.ArgumentError, ["concat", "'parts[1]'", "[2, 1, 3]"], kt.concat, (a, b), 0)
     raises(kiln.TypeMismatch, ["concat", "'parts[1]'", "f32"], kt.concat, (a, a.float()), 0)
@@ -194,6 +198,7 @@ def norms_of_channels_and_sums():
 
     same(ours, theirs, x, residual, w, b)
     same(lambda x, r: kt.add_norm(x, r, is_rms=True)[0], lambda x, r: F.rms_norm(x + r, (5,), eps=1e-5), x, residual)
+    gradients(lambda x, r, w, b: kt.add_norm(x * 3, r, w, b), *(torch.randn(2, 6, requires_grad=True) for _ in range(2)), tensor(6), tensor(6))
     check(OPS.add_norm.default, x.clone().requires_grad_(), residual.clone().requires_grad_(), w, b)
     raises(kiln.ArgumentError, ["dropout", "rate=1.5"], kt.dropout, x, 1.5, seed=1)
     raises(kiln.ArgumentError, ["cross_entropy", "'targets'"], kt.cross_entropy, x, torch.zeros(4, 5, dtype=torch.int64))

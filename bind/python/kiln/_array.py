@@ -49,18 +49,21 @@ _raw_name = ctypes.PYFUNCTYPE(c_char_p, c_void_p)(("PyCapsule_GetName", _python)
 
 
 _MOST_VIEWS = 1 << 15
+_BY_DLPACK = ("jax", "jaxlib")  # whose other interface says neither that their arrays never change nor where their work is done
 
 
 class Described:
     """What an array is. place: "host", "cuda:0" …, or the Device of one of Kiln's own arrays."""
 
-    __slots__ = ("address", "kind", "item", "shape", "strides", "place", "is_read_only", "stream", "keep", "buffer", "first", "source")
+    __slots__ = ("address", "kind", "item", "shape", "strides", "place", "is_read_only", "stream", "keep", "buffer", "first", "is_awaited", "source", "wanted")
 
     def __init__(self, address: int, kind: int, item: int, shape: tuple[int, ...], strides: tuple[int, ...], place: Any, *,
-                 is_read_only: bool = False, stream: Any = None, keep: Any = None, buffer: int = 0, first: int = 0) -> None:
+                 is_read_only: bool = False, stream: Any = None, keep: Any = None, buffer: int = 0, first: int = 0, is_awaited: bool = False) -> None:
         self.address, self.kind, self.item, self.shape, self.strides, self.place = address, kind, item, shape, strides, place
         self.is_read_only, self.stream, self.keep, self.buffer, self.first = is_read_only, stream, keep, buffer, first
+        self.is_awaited = is_awaited  # the call waits for its work: the library that owns the memory does not know where it is used
         self.source: Any = None
+        self.wanted: Any = None  # the device that the call was given, for results beside an array of the host
 
     @property
     def count(self) -> int:
@@ -210,9 +213,9 @@ def _describe_dlpack(x: Any, name: str) -> Described:
     shape = tuple((ctypes.c_int64 * rank).from_address(tensor.sizes)) if rank else ()
     strides = tuple((ctypes.c_int64 * rank).from_address(tensor.strides)) if rank and tensor.strides else dense_strides(shape)
     # JAX's arrays never change, but its capsules do not say so
-    is_read_only = type(x).__module__.startswith(("jax", "jaxlib")) or bool(is_versioned and managed.flags & _abi.KILN_DL_READ_ONLY)
+    is_read_only = type(x).__module__.startswith(_BY_DLPACK) or bool(is_versioned and managed.flags & _abi.KILN_DL_READ_ONLY)
     return Described((tensor.data or 0) + tensor.first_byte, kind, SIZE[kind], shape, strides, place, is_read_only=is_read_only,
-                     stream=0 if place != "host" else None, keep=(x, capsule))  # fmt: skip
+                     stream=0 if place != "host" else None, keep=(x, capsule), is_awaited=place != "host")  # fmt: skip
 
 
 def describe(x: Any, name: str = "array") -> Described | None:
@@ -225,7 +228,7 @@ def describe(x: Any, name: str = "array") -> Described | None:
             found = describe_torch(x, name)
         elif module == "numpy" and hasattr(x, "__array_interface__") and hasattr(x, "strides"):
             found = _describe_numpy(x, name)
-        elif hasattr(x, "__cuda_array_interface__"):
+        elif hasattr(x, "__cuda_array_interface__") and module not in _BY_DLPACK:
             found = _describe_cuda_interface(x, name)
         elif hasattr(x, "__dlpack__"):
             found = _describe_dlpack(x, name)

@@ -40,13 +40,14 @@ def choose_device(call: str, arrays: Iterable[tuple[str, Described]], wanted: De
 
 
 class Borrowed:
-    """The arrays of one call on one device. finish() copies results back where memory is not shared."""
+    """The arrays of one call on one device. finish() copies results back where memory is not shared, and waits where their library does not know our streams."""
 
     def __init__(self, device: Device, stream: Any = None) -> None:
         self.device = device
         self.given_stream = stream
         self._native: Any = None
         self._copies: list[tuple[int, Described, bool]] = []
+        self._is_awaited = False
         self.keep: list[Any] = []
 
     def view(self, one: Described, is_written: bool) -> bytes:
@@ -54,15 +55,17 @@ class Borrowed:
             self._native = one.stream
         if one.keep is not None:
             self.keep.append(one.keep)
+        self._is_awaited = self._is_awaited or one.is_awaited
         if isinstance(one.place, Device) or one.place == self.device.name or self.device.is_host:
             return one.view(self.device)
         return self._copy(one, is_written)
 
     def stream(self) -> int:
         """What the call runs in: the given stream, or that of the arrays; 0 is the device's own."""
-        if self.given_stream is not None:
-            return stream_handle(self.device, self.given_stream)
-        return stream_handle(self.device, self._native)
+        chosen = stream_handle(self.device, self._native if self.given_stream is None else self.given_stream)
+        if self._is_awaited and not self.device.is_host and chosen != self.device.stream(0):
+            self.device.call(library.kiln_stream_sync, self.device.stream(0))  # where such an array is ready
+        return chosen
 
     def _copy(self, one: Described, is_written: bool) -> bytes:
         """Memory of the host on a device that does not reach it."""
@@ -79,6 +82,8 @@ class Borrowed:
         return pack_view(out.value, 0, one.kind, one.shape, dense_strides(one.shape))
 
     def finish(self) -> None:
+        if self._is_awaited and not self.device.is_host:
+            self.device.call(library.kiln_stream_sync, self.stream() or self.device.stream(0))
         copies, self._copies = self._copies, []
         try:
             for buffer, one, is_written in copies:

@@ -222,6 +222,7 @@ class Fused:
         given = [out] if out is not None and not trace.is_many else list(out) if out is not None else [None] * len(shapes)
         if len(given) != len(shapes):
             raise ArgumentError("%s: out has %d arrays for %d results" % (self.name, len(given), len(shapes)))
+        arrays[0].wanted = device
         made = [allocate(arrays[0], one, kind or FROM_NAME["f32"]) if g is None else g for g, one, kind in zip(given, shapes, trace.kinds)]
         results = [describe(one, "%s: result %d" % (self.name, n)) for n, one in enumerate(made)]
         named = [("argument %d" % n, one) for n, one in enumerate(arrays)] + [("result %d" % n, one) for n, one in enumerate(results) if one is not None]

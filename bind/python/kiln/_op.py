@@ -35,7 +35,7 @@ def allocate(like: Described, shape: Sequence[int], kind: int) -> Any:
         dtype = numpy_dtype(kind)
         if type_of(dtype) == kind:
             return numpy.empty(tuple(shape), dtype)
-    place = like.place if isinstance(like.place, Device) else None if like.place == "host" else like.place
+    place = like.place if isinstance(like.place, Device) else like.wanted if like.place == "host" else like.place
     return empty(shape, NAME[kind], place)
 
 
@@ -121,6 +121,7 @@ class Op:
                 named += [("%s[%d]" % (name, n), one) for n, one in enumerate(many)]
         _no_gradient(call, [(name, one.source) for name, one in named])
         like = named[0][1] if named else self._first_result(values)
+        like.wanted = device
         numbers = self._numbers(given, like, values)
         for (kind, name, extra), value in zip(self.fields, values):
             if kind in ("out", "out?", "work"):
@@ -339,6 +340,7 @@ def elementwise(number: int, form: str, operands: tuple[Any, ...], alpha: float,
         wanted = type_of(dtype) if dtype is not None else _abi.KILN_BOOL if form.endswith("_B") else kind
         if wanted is None:
             raise TypeMismatch("%s: dtype=%r is none of Kiln's types" % (call, dtype))
+        like.wanted = device
         out = allocate(like, shape, wanted)
     result = describe(out, "%s: 'out'" % call)
     if result is None:
@@ -376,6 +378,7 @@ def elementwise_backward(op: str, operands: Sequence[Any], dout: Any, *, alpha: 
     if upstream is None:
         raise TypeMismatch("%s: 'dout' is a %s, not an array" % (op, type(dout).__name__))
     chosen = [w and role == "T" for w, role in zip(wanted or (True,) * len(arrays), form)]
+    upstream.wanted = device
     results = [allocate(upstream, upstream.shape, kind) if w else None for w in chosen]
     described = [describe(r) if r is not None else None for r in results]
     named = [*zip("abc", arrays), ("dout", upstream), *(("d" + n, d) for n, d in zip("abc", described) if d is not None)]
@@ -425,6 +428,7 @@ def reduce(op: str, x: Any, axis: Any, keepdims: bool, alpha: float, out: Any, d
             else _abi.KILN_F64 if op == "mean" else _abi.KILN_I64)  # fmt: skip
         if kind is None:
             raise TypeMismatch("%s: dtype=%r is none of Kiln's types" % (op, dtype))
+        one.wanted = device
         out = allocate(one, shape, kind)
     return _op_table.reduce((op, x, out, mask, alpha, None, None), stream, device)
 

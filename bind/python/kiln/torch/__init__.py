@@ -15,6 +15,7 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ImportError("kiln.torch needs PyTorch 2.4 or later, this is %s" % _torch.__version__)
 
 from . import _ops, _products, _reduce
+from ._direct import direct as _direct
 from ._fuse import fuse
 from ._gguf import gguf_dequantise, gguf_linear
 from ._images import adaptive_pool, average_pool, conv, conv_transposed, max_pool, pad, upsample
@@ -31,42 +32,41 @@ __all__ = [
     "quantised_linear", "quantised_qkv", "rms_norm", "rope", "scaled_dot_product_attention", "scatter", "softmax", "sort", "split", "take",
     "topk", "tril", "triu", "upsample", "w8a8_linear",
 ]  # fmt: skip
-_registered = _torch.ops.kiln
 
 
 def matmul(a: Any, b: Any) -> Any:
     """a times b: [..., m, k] and [..., k, n]; dimensions in front are batches and are broadcast. Any strides."""
-    return _registered.matmul.default(a, b)
+    return _direct.matmul(a, b)
 
 
 def linear(x: Any, weight: Any, bias: Any = None, activation: str = "none") -> Any:
     """x times weight transposed, plus bias, then "relu", "gelu" (the tanh form) or "silu", in one kernel."""
-    return _registered.linear.default(x, weight, bias, activation)
+    return _direct.linear(x, weight, bias, activation)
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
     """exp(x) / sum of exp(x) along an axis."""
-    return _registered.softmax.default(x, axis, False)
+    return _direct.softmax(x, axis, False)
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
     """The logarithm of softmax."""
-    return _registered.softmax.default(x, axis, True)
+    return _direct.softmax(x, axis, True)
 
 
 def norm(x: Any, weight: Any = None, bias: Any = None, axis: int = -1, is_rms: bool = False, eps: float = 1e-5) -> Any:
     """(x - mean) / sqrt(variance + eps) * weight + bias along an axis; is_rms leaves the mean out."""
-    return _registered.norm.default(x, weight, bias, axis, is_rms, eps)
+    return _direct.norm(x, weight, bias, axis, is_rms, eps)
 
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Layer norm along the last dimension."""
-    return _registered.norm.default(x, weight, bias, -1, False, eps)
+    return _direct.norm(x, weight, bias, -1, False, eps)
 
 
 def rms_norm(x: Any, weight: Any = None, eps: float = 1e-5) -> Any:
     """Root mean square norm along the last dimension."""
-    return _registered.norm.default(x, weight, None, -1, True, eps)
+    return _direct.norm(x, weight, None, -1, True, eps)
 
 
 def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | None = None, *, bias: Any = None, slopes: Any = None,
@@ -77,7 +77,7 @@ def attention(q: Any, k: Any, v: Any, is_causal: bool = False, scale: float | No
     [heads] are those of ALiBi. window = (left, right): a query sees so many keys before and behind its own; below 0: all.
     """
     left, right = window if window is not None else (-1, -1)
-    return _registered.attention.default(q, k, v, is_causal, scale if scale is not None else 0.0, bias, slopes, left, right)[0]
+    return _direct.attention(q, k, v, is_causal, scale if scale is not None else 0.0, bias, slopes, left, right)[0]
 
 
 # The names of the ops hide Python's own (abs, sum, any …) in this module: what makes them is elsewhere.

@@ -18,15 +18,14 @@ from .._errors import ArgumentError, TypeMismatch
 from .._library import library
 from .._op import Op
 from .._types import NAME, type_of
-from ._plan import Step, local
-from ._plan import planned as _planned
+from ._plan import Planned, Step, local
 
-_raw_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-_devices: dict[int, Device] = {}  # by Tensor.get_device(): -1 is the CPU
+raw_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+devices: dict[int, Device] = {}  # by Tensor.get_device(): -1 is the CPU
 _dense: dict[Any, tuple[int, ...]] = {}
 _empty = torch.empty_strided  # of the ways to make a tensor the one that parses its arguments fastest
 _MOST_CALLS = 1 << 12
-os.register_at_fork(after_in_child=_devices.clear)
+os.register_at_fork(after_in_child=devices.clear)
 
 
 def device_of(t: Any) -> Device:
@@ -34,7 +33,7 @@ def device_of(t: Any) -> Device:
     where = t.device
     if where.type not in ("cpu", "cuda"):
         raise ArgumentError("a tensor on '%s': Kiln's ops take tensors on 'cpu' and 'cuda'" % where)
-    found = _devices[t.get_device()] = shared_device("cpu" if where.type == "cpu" else "cuda:%d" % (where.index or 0))
+    found = devices[t.get_device()] = shared_device("cpu" if where.type == "cpu" else "cuda:%d" % (where.index or 0))
     return found
 
 
@@ -74,9 +73,9 @@ def same_type(call: str, first: tuple[str, Any], *others: tuple[str, Any]) -> No
             raise TypeMismatch("%s: '%s' is %s, '%s' is %s: convert one of them with .to()" % (call, name, type_name(t), first[0], type_name(first[1])))
 
 
-def planned(kernel: Callable[..., Any], state: Callable[[], Any] | None = None) -> Callable[..., Any]:
+def planned(kernel: Callable[..., Any], state: Callable[[], Any] | None = None) -> Planned:
     """A kernel that does nothing but `new` and Calls, and takes a tensor first: what it does is looked up as a whole."""
-    return _planned(kernel, device_of, _raw_stream, _devices, state)
+    return Planned(kernel, state)
 
 
 class Call:
@@ -94,10 +93,10 @@ class Call:
     def __call__(self, tensors: Sequence[Any], *numbers: Any) -> None:
         first = tensors[0]
         index = first.get_device()
-        device = _devices.get(index)
+        device = devices.get(index)
         if device is None or device.handle is None:
             device = device_of(first)
-        stream = _raw_stream(index) if index >= 0 else 0
+        stream = raw_stream(index) if index >= 0 else 0
         key: Any = [self, stream, numbers]
         for at in self.floats:
             if numbers[at] == 0 or type(numbers[at]) is tuple:

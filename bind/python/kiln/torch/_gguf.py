@@ -12,8 +12,9 @@ from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch, check
 from .._library import library
 from ._call import Call, empty, new, type_name
+from ._direct import direct
 from ._products import packed, rows_of
-from ._register import register, registered, wanted
+from ._register import register, wanted
 
 _TYPES = _abi.ENUMS["kiln_gguf_type"]
 _matmul_call = Call(table.gguf_matmul, "gguf_linear", "x weight bias out", "type")
@@ -64,7 +65,7 @@ def _gradient(ctx: Any, grad: Any) -> Any:
     rows = packed(rows_of(grad))
     dx = None
     if want_x:
-        dx = registered.matmul.default(rows, registered.gguf_dequantise.default(weight, ctx.kind, ctx.shape[-1], grad.dtype)).view(ctx.shape)
+        dx = direct.matmul(rows, direct.gguf_dequantise(weight, ctx.kind, ctx.shape[-1], grad.dtype)).view(ctx.shape)
     return dx, None, None, rows.sum(0, dtype=torch.float32).to(ctx.bias_type) if want_bias else None
 
 
@@ -77,9 +78,9 @@ register("gguf_linear(Tensor x, Tensor weight, str kind, Tensor? bias=None) -> T
 
 def gguf_linear(x: Any, weight: Any, kind: str, bias: Any = None) -> Any:
     """x times the transposed weights, which are the bytes of a GGUF file: uint8 [outputs, bytes of a row], of the format `kind` ("q4_k" …)."""
-    return registered.gguf_linear.default(x, weight, kind, bias)
+    return direct.gguf_linear(x, weight, kind, bias)
 
 
 def gguf_dequantise(weight: Any, kind: str, k: int, dtype: Any = torch.float32) -> Any:
     """The numbers of such weights: [outputs, k]."""
-    return registered.gguf_dequantise.default(weight, kind, k, dtype)
+    return direct.gguf_dequantise(weight, kind, k, dtype)

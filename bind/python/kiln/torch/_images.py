@@ -11,7 +11,8 @@ from .. import _abi, _shapes
 from .. import _op_table as table
 from .._errors import ArgumentError
 from ._call import Call, empty, new, same_type
-from ._register import register, registered, wanted
+from ._direct import direct
+from ._register import register, wanted
 
 _WINDOW = "stride dilation pad_before pad_after"
 _conv_call = Call(table.conv, "conv", "x weight out bias", _WINDOW + " groups is_transposed", workspace="kiln_conv_workspace")
@@ -69,7 +70,7 @@ def _conv_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _conv_gradient(ctx: Any, grad: Any) -> Any:
-    dx, dweight, dbias = registered.conv_backward.default(*ctx.saved_tensors, grad, *ctx.numbers)
+    dx, dweight, dbias = direct.conv_backward(*ctx.saved_tensors, grad, *ctx.numbers)
     return dx, dweight, None if ctx.bias_type is None or not wanted(ctx, 3)[2] else dbias.to(ctx.bias_type), *(None,) * 6
 
 
@@ -94,14 +95,14 @@ def _each(x: Any, call: str, **numbers: Any) -> list[list[int]]:
 def conv(x: Any, weight: Any, bias: Any = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1,
          groups: int = 1) -> Any:  # fmt: skip
     """Convolution: x is [batch, channels, space…], weight [output channels, channels / groups, window…]; one, two or three dimensions of space."""
-    return registered.conv.default(x, weight, bias, *_each(x, "conv", stride=stride, padding=padding, dilation=dilation), groups)
+    return direct.conv(x, weight, bias, *_each(x, "conv", stride=stride, padding=padding, dilation=dilation), groups)
 
 
 def conv_transposed(x: Any, weight: Any, bias: Any = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
                     output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Any:  # fmt: skip
     """Transposed convolution: weight is [channels, output channels / groups, window…]."""
     stride, padding, dilation, more = _each(x, "conv_transposed", stride=stride, padding=padding, dilation=dilation, output_padding=output_padding)
-    return registered.conv.default(x, weight, bias, stride, padding, dilation, groups, True, more)
+    return direct.conv(x, weight, bias, stride, padding, dilation, groups, True, more)
 
 
 # --- pooling
@@ -151,27 +152,27 @@ register("pool_backward(Tensor dout, Tensor indices, SymInt[] shape, %s) -> Tens
          lambda dout, indices, shape, *rest: empty(tuple(shape), dout.dtype, dout.device))  # fmt: skip
 register("pool(Tensor x, %s) -> (Tensor, Tensor)" % _pool_words, _pool,
          lambda x, kind, size, stride, dilation, padding, counts, sizes: _pool_results(empty, x, kind, size, stride, dilation, padding, sizes),
-         lambda ctx, grad, _: (registered.pool_backward.default(grad, ctx.saved_tensors[0], ctx.shape, *ctx.numbers), *(None,) * 7), _pool_setup)  # fmt: skip
+         lambda ctx, grad, _: (direct.pool_backward(grad, ctx.saved_tensors[0], ctx.shape, *ctx.numbers), *(None,) * 7), _pool_setup)  # fmt: skip
 
 
 def max_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0,
              dilation: int | Sequence[int] = 1) -> Any:  # fmt: skip
     """The largest number of each window; a stride of None is the window's size."""
     size, step, padding, dilation = _each(x, "max_pool", size=size, stride=size if stride is None else stride, padding=padding, dilation=dilation)
-    return registered.pool.default(x, "max", size, step, dilation, padding, False, [])[0]
+    return direct.pool(x, "max", size, step, dilation, padding, False, [])[0]
 
 
 def average_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0,
                  counts_padding: bool = True) -> Any:  # fmt: skip
     """The average of each window; counts_padding: with zeros for the padding."""
     size, step, padding, dilation = _each(x, "average_pool", size=size, stride=size if stride is None else stride, padding=padding, dilation=1)
-    return registered.pool.default(x, "average", size, step, dilation, padding, counts_padding, [])[0]
+    return direct.pool(x, "average", size, step, dilation, padding, counts_padding, [])[0]
 
 
 def adaptive_pool(x: Any, sizes: int | Sequence[int], kind: str = "average") -> Any:
     """As many windows as `sizes` says, as even as possible: "average" or "max"."""
     (sizes,) = _each(x, "adaptive_pool", sizes=sizes)
-    return registered.pool.default(x, kind, [], [], [], [], False, sizes)[0]
+    return direct.pool(x, kind, [], [], [], [], False, sizes)[0]
 
 
 # --- upsampling
@@ -208,12 +209,12 @@ register("upsample_backward(Tensor dout, SymInt[] shape, str mode, bool aligns_c
          lambda dout, shape, *rest: empty(tuple(shape), dout.dtype, dout.device))  # fmt: skip
 register('upsample(Tensor x, SymInt[] sizes, str mode="nearest", bool aligns_corners=False) -> Tensor', _upsample,
          lambda x, sizes, mode="nearest", aligns_corners=False: empty(_upsample_shape(x, sizes, mode), x.dtype, x.device),
-         lambda ctx, grad: (registered.upsample_backward.default(grad, ctx.shape, *ctx.numbers), None, None, None), _upsample_setup)  # fmt: skip
+         lambda ctx, grad: (direct.upsample_backward(grad, ctx.shape, *ctx.numbers), None, None, None), _upsample_setup)  # fmt: skip
 
 
 def upsample(x: Any, sizes: int | Sequence[int], mode: str = "nearest", aligns_corners: bool = False) -> Any:
     """x at other sizes of its last dimensions: "nearest", or "linear" between two, four or eight elements."""
-    return registered.upsample.default(x, [sizes] if isinstance(sizes, int) else list(sizes), mode, aligns_corners)
+    return direct.upsample(x, [sizes] if isinstance(sizes, int) else list(sizes), mode, aligns_corners)
 
 
 # --- padding
@@ -255,9 +256,9 @@ register("pad_backward(Tensor dout, SymInt[] shape, SymInt[] before, str mode) -
          lambda dout, shape, *rest: empty(tuple(shape), dout.dtype, dout.device))  # fmt: skip
 register('pad(Tensor x, SymInt[] before, SymInt[] after, str mode="constant", float value=0.0) -> Tensor', _pad,
          lambda x, before, after, mode="constant", value=0.0: empty(_pad_shape(x, before, after, mode), x.dtype, x.device),
-         lambda ctx, grad: (registered.pad_backward.default(grad, ctx.shape, ctx.before, ctx.mode), None, None, None, None), _pad_setup)  # fmt: skip
+         lambda ctx, grad: (direct.pad_backward(grad, ctx.shape, ctx.before, ctx.mode), None, None, None, None), _pad_setup)  # fmt: skip
 
 
 def pad(x: Any, before: Sequence[int], after: Sequence[int], mode: str = "constant", value: float = 0.0) -> Any:
     """x with so many elements more before and after it along each dimension, less where the number is negative: "constant", "reflect", "edge", "circular"."""
-    return registered.pad.default(x, list(before), list(after), mode, value)
+    return direct.pad(x, list(before), list(after), mode, value)

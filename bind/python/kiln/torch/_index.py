@@ -10,7 +10,8 @@ from .. import _abi, ops
 from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch
 from ._call import Call, axis_of, device_of, empty, new, same_type, type_name
-from ._register import register, registered
+from ._direct import direct
+from ._register import register
 
 _U32 = torch.uint32
 _lists: Any = ops
@@ -55,12 +56,12 @@ register("embedding_backward(Tensor index, Tensor dout, SymInt rows, int? paddin
          lambda index, dout, rows, padding: empty((rows, dout.shape[-1]), dout.dtype, dout.device))  # fmt: skip
 register("embedding(Tensor weight, Tensor index, int? padding=None) -> Tensor", _embedding,
          lambda weight, index, padding=None: empty(_embedding_shape(weight, index), weight.dtype, weight.device),
-         lambda ctx, grad: (registered.embedding_backward.default(ctx.saved_tensors[0], grad, ctx.rows, ctx.padding), None, None), _embedding_setup)  # fmt: skip
+         lambda ctx, grad: (direct.embedding_backward(ctx.saved_tensors[0], grad, ctx.rows, ctx.padding), None, None), _embedding_setup)  # fmt: skip
 
 
 def embedding(weight: Any, index: Any, padding: int | None = None) -> Any:
     """Rows of weight by their numbers; the row `padding` gets no gradient."""
-    return registered.embedding.default(weight, index, padding)
+    return direct.embedding(weight, index, padding)
 
 
 # --- gather
@@ -108,22 +109,22 @@ register("gather_backward(Tensor index, Tensor dout, SymInt[] shape, str form, i
          lambda index, dout, shape, *rest: empty(tuple(shape), dout.dtype, dout.device))  # fmt: skip
 register("gather(Tensor x, Tensor index, str form, int axis) -> Tensor", _gather,
          lambda x, index, form, axis: empty(_gather_shape(x, index, form, axis)[0], x.dtype, x.device),
-         lambda ctx, grad: (registered.gather_backward.default(ctx.saved_tensors[0], grad, ctx.shape, ctx.form, ctx.axis), None, None, None), _gather_setup)  # fmt: skip
+         lambda ctx, grad: (direct.gather_backward(ctx.saved_tensors[0], grad, ctx.shape, ctx.form, ctx.axis), None, None, None), _gather_setup)  # fmt: skip
 
 
 def gather(x: Any, index: Any, axis: int = -1) -> Any:
     """Elements of x whose place along the axis is in index, of as many dimensions as x: torch.gather. A gradient has the same bits every time."""
-    return registered.gather.default(x, index, "elements", axis)
+    return direct.gather(x, index, "elements", axis)
 
 
 def take(x: Any, index: Any, axis: int = 0) -> Any:
     """Slices of x by their numbers along the axis; index has any shape, which takes the place of the axis."""
-    return registered.gather.default(x, index, "take", axis)
+    return direct.gather(x, index, "take", axis)
 
 
 def gather_nd(x: Any, index: Any) -> Any:
     """The last dimension of index has a number for each of the first axes of x."""
-    return registered.gather.default(x, index, "nd", 0)
+    return direct.gather(x, index, "nd", 0)
 
 
 # --- scatter
@@ -164,8 +165,8 @@ def _scatter_gradient(ctx: Any, grad: Any) -> Any:
     (index,) = ctx.saved_tensors
     if ctx.op not in ("set", "add"):
         return (None,) * 5
-    dsource = registered.gather.default(grad, index, "elements", ctx.axis)
-    dx = grad if ctx.op == "add" else registered.scatter.default(grad, index, torch.zeros_like(dsource), ctx.axis, "set")
+    dsource = direct.gather(grad, index, "elements", ctx.axis)
+    dx = grad if ctx.op == "add" else direct.scatter(grad, index, torch.zeros_like(dsource), ctx.axis, "set")
     return dx, None, dsource, None, None
 
 
@@ -175,7 +176,7 @@ register('scatter(Tensor x, Tensor index, Tensor source, int axis, str op="set")
 def scatter(x: Any, index: Any, source: Any, axis: int = -1, op: str = "set") -> Any:
     """x with the elements of source where index says: "set" (the last of several stays), "add", "mul", "min", "max", in their order. "set" and "add" have a
     gradient; that of "set" is right where no index comes twice."""
-    return registered.scatter.default(x, index, source, axis, op)
+    return direct.scatter(x, index, source, axis, op)
 
 
 # --- order
@@ -225,7 +226,7 @@ def _sort_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _sort_gradient(ctx: Any, grad: Any, _: Any) -> Any:
-    return registered.sort_backward.default(grad, ctx.saved_tensors[0], ctx.shape, ctx.axis), None, None, None
+    return direct.sort_backward(grad, ctx.saved_tensors[0], ctx.shape, ctx.axis), None, None, None
 
 
 register("sort_backward(Tensor dout, Tensor index, SymInt[] shape, int axis) -> Tensor", _sort_backward,
@@ -237,12 +238,12 @@ register("topk(Tensor x, SymInt k, int axis=-1, bool is_smallest=False) -> (Tens
 
 def sort(x: Any, axis: int = -1, is_descending: bool = False) -> Any:
     """(the elements along an axis in order, where they were); equal ones keep their order."""
-    return registered.sort.default(x, axis, is_descending)
+    return direct.sort(x, axis, is_descending)
 
 
 def topk(x: Any, k: int, axis: int = -1, is_smallest: bool = False) -> Any:
     """(the k largest or smallest elements along an axis, where they were)."""
-    return registered.topk.default(x, k, axis, is_smallest)
+    return direct.topk(x, k, axis, is_smallest)
 
 
 # --- concat and split: each is the other's backward pass
@@ -291,19 +292,19 @@ def _split_gradient(ctx: Any, grads: Any) -> Any:
     shape, dtype, device = ctx.like
     axis = ctx.axis % len(shape)
     filled = [torch.zeros((*shape[:axis], n, *shape[axis + 1 :]), dtype=dtype, device=device) if g is None else g for g, n in zip(grads, ctx.sizes)]
-    return registered.concat.default(filled, ctx.axis), None, None
+    return direct.concat(filled, ctx.axis), None, None
 
 
 register("concat(Tensor[] parts, int axis) -> Tensor", _concat, lambda parts, axis: _whole(empty, parts, axis),
-         lambda ctx, grad: (registered.split.default(grad, ctx.sizes, ctx.axis), None), _concat_setup)  # fmt: skip
+         lambda ctx, grad: (direct.split(grad, ctx.sizes, ctx.axis), None), _concat_setup)  # fmt: skip
 register("split(Tensor x, SymInt[] sizes, int axis) -> Tensor[]", _split, lambda x, sizes, axis: _parts(empty, x, sizes, axis), _split_gradient, _split_setup)
 
 
 def concat(parts: Sequence[Any], axis: int = 0) -> Any:
     """Tensors side by side along an axis."""
-    return registered.concat.default(list(parts), axis)
+    return direct.concat(list(parts), axis)
 
 
 def split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     """Copies of the parts of x along an axis."""
-    return registered.split.default(x, list(sizes), axis)
+    return direct.split(x, list(sizes), axis)

@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import torch
 
 from .._errors import ArgumentError
+from ._direct import direct
 from ._quantised import QuantisedLinear
-from ._register import registered
 
 _theirs = torch.nn.functional.scaled_dot_product_attention
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -43,7 +43,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     shape, dtype = query.shape, query.dtype
     if (attn_mask is None and scale is None and dropout_p == 0.0 and dtype in _TYPES and len(shape) == 4 and key.shape == shape == value.shape
             and key.dtype == dtype == value.dtype and (query.is_cuda or query.is_cpu)):  # fmt: skip
-        return registered.attention.default(query, key, value, is_causal)[0]  # most calls: no more questions
+        return direct.attention(query, key, value, is_causal)[0]  # most calls: no more questions
     if attn_mask is not None and is_causal:
         raise ArgumentError("scaled_dot_product_attention: attn_mask and is_causal: only one of them; put the causal mask into attn_mask")
     if attention_fits(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
@@ -64,7 +64,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
             key, value = key[:, :, : query.shape[2]], value[:, :, : query.shape[2]]
         else:
             is_causal, window = False, query.shape[2] - key.shape[2]
-    out = registered.attention.default(query, key, value, is_causal, 0.0 if scale is None else scale, attn_mask, None, -1, window)[0]
+    out = direct.attention(query, key, value, is_causal, 0.0 if scale is None else scale, attn_mask, None, -1, window)[0]
     return out.squeeze(1) if is_flat else out
 
 
@@ -74,7 +74,7 @@ class Linear(torch.nn.Linear):
     activation = "none"
 
     def forward(self, input: Any) -> Any:
-        return registered.linear.default(input, self.weight, self.bias, self.activation)
+        return direct.linear(input, self.weight, self.bias, self.activation)
 
 
 class _Transposed:
@@ -93,7 +93,7 @@ class TransposedLinear(torch.nn.Module):
         self.train(module.training)
 
     def forward(self, x: Any) -> Any:
-        return registered.linear.default(x, self.weight.t(), self.bias, "none")
+        return direct.linear(x, self.weight.t(), self.bias, "none")
 
 
 class Patch:

@@ -10,7 +10,8 @@ from .. import _abi
 from .. import _op_table as table
 from .._errors import ArgumentError
 from ._call import Call, axis_of, empty, new, planned
-from ._register import register, registered, wanted
+from ._direct import direct
+from ._register import register, wanted
 
 _F32 = torch.float32
 _REDUCTIONS = _abi.ENUMS["kiln_loss_reduction"]
@@ -64,13 +65,13 @@ register("cross_entropy_backward(Tensor logits, Tensor targets, Tensor? weight, 
 register('cross_entropy(Tensor logits, Tensor targets, Tensor? weight=None, int axis=-1, str reduction="mean", float label_smoothing=0.0, '
          "int? ignored_class=None) -> (Tensor, Tensor, Tensor)", _loss,
          lambda logits, targets, weight=None, axis=-1, reduction="mean", *rest: _loss_results(empty, logits, targets, weight, axis, reduction),
-         lambda ctx, grad, *_: (registered.cross_entropy_backward.default(*ctx.saved_tensors, grad, *ctx.rest), *(None,) * 6), _loss_setup)  # fmt: skip
+         lambda ctx, grad, *_: (direct.cross_entropy_backward(*ctx.saved_tensors, grad, *ctx.rest), *(None,) * 6), _loss_setup)  # fmt: skip
 
 
 def cross_entropy(logits: Any, targets: Any, weight: Any = None, axis: int = -1, reduction: str = "mean", label_smoothing: float = 0.0,
                   ignored_class: int | None = None) -> Any:  # fmt: skip
     """The loss of classes: targets are their numbers, logits without the axis; reduction is "mean", "sum" or "rows"."""
-    return registered.cross_entropy.default(logits, targets, weight, axis, reduction, label_smoothing, ignored_class)[0]
+    return direct.cross_entropy(logits, targets, weight, axis, reduction, label_smoothing, ignored_class)[0]
 
 
 # --- rotary embeddings and dropout: backward is the op itself with other numbers
@@ -94,7 +95,7 @@ def _rope_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 register("rope(Tensor x, Tensor cos, Tensor sin, bool is_interleaved=False, bool is_backward=False) -> Tensor", planned(_rope), _like,
-         lambda ctx, grad: (registered.rope.default(grad, *ctx.saved_tensors, ctx.is_interleaved, not ctx.is_backward), None, None, None, None),
+         lambda ctx, grad: (direct.rope(grad, *ctx.saved_tensors, ctx.is_interleaved, not ctx.is_backward), None, None, None, None),
          _rope_setup)  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def rope(x: Any, cos: Any, sin: Any, is_interleaved: bool = False) -> Any:
     for name, t in (("cos", cos), ("sin", sin)):
         if t.requires_grad:
             raise ArgumentError("rope: '%s' wants a gradient, which the tables do not have: pass it detached" % name)
-    return registered.rope.default(x, cos, sin, is_interleaved, False)
+    return direct.rope(x, cos, sin, is_interleaved, False)
 
 
 def _dropout(x: Any, rate: float, seed: int, offset: int) -> Any:
@@ -117,14 +118,14 @@ def _numbers_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 register("dropout(Tensor x, float rate, int seed, int offset) -> Tensor", _dropout, _like,
-         lambda ctx, grad: (registered.dropout.default(grad, *ctx.numbers), None, None, None), _numbers_setup)  # fmt: skip
+         lambda ctx, grad: (direct.dropout(grad, *ctx.numbers), None, None, None), _numbers_setup)  # fmt: skip
 
 
 def dropout(x: Any, rate: float = 0.5, *, seed: int, offset: int = 0) -> Any:
     """0 with the probability `rate`, else x / (1 - rate). The same seed and offset give the same zeros, on every device: a training step takes its own."""
     if not 0 <= rate < 1:
         raise ArgumentError("dropout: rate=%r: from 0 to below 1" % rate)
-    return registered.dropout.default(x, rate, seed, offset)
+    return direct.dropout(x, rate, seed, offset)
 
 
 # --- running sums
@@ -145,7 +146,7 @@ def _cumsum_fake(x: Any, axis: int, is_reverse: bool = False, is_exclusive: bool
 
 def _cumsum_gradient(ctx: Any, grad: Any) -> Any:
     axis, is_reverse, is_exclusive = ctx.numbers
-    return registered.cumsum.default(grad, axis, not is_reverse, is_exclusive), None, None, None
+    return direct.cumsum(grad, axis, not is_reverse, is_exclusive), None, None, None
 
 
 register("cumsum(Tensor x, int axis, bool is_reverse=False, bool is_exclusive=False) -> Tensor", _cumsum, _cumsum_fake, _cumsum_gradient, _numbers_setup)
@@ -153,7 +154,7 @@ register("cumsum(Tensor x, int axis, bool is_reverse=False, bool is_exclusive=Fa
 
 def cumsum(x: Any, axis: int = -1, is_reverse: bool = False, is_exclusive: bool = False) -> Any:
     """Running sums along an axis; is_exclusive: an element does not count for its own."""
-    return registered.cumsum.default(x, axis, is_reverse, is_exclusive)
+    return direct.cumsum(x, axis, is_reverse, is_exclusive)
 
 
 # --- triangles
@@ -170,17 +171,17 @@ def _triangle(x: Any, diagonal: int, is_upper: bool) -> Any:
 
 
 register("triangle(Tensor x, int diagonal, bool is_upper) -> Tensor", _triangle, _like,
-         lambda ctx, grad: (registered.triangle.default(grad, *ctx.numbers), None, None), _numbers_setup)  # fmt: skip
+         lambda ctx, grad: (direct.triangle(grad, *ctx.numbers), None, None), _numbers_setup)  # fmt: skip
 
 
 def tril(x: Any, diagonal: int = 0) -> Any:
     """The lower triangle of the last two dimensions, 0 elsewhere."""
-    return registered.triangle.default(x, diagonal, False)
+    return direct.triangle(x, diagonal, False)
 
 
 def triu(x: Any, diagonal: int = 0) -> Any:
     """The upper triangle of the last two dimensions, 0 elsewhere."""
-    return registered.triangle.default(x, diagonal, True)
+    return direct.triangle(x, diagonal, True)
 
 
 # --- the norm of a sum: (norm of x + residual, x + residual)
@@ -223,7 +224,7 @@ def _add_norm_setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _add_norm_gradient(ctx: Any, dout: Any, dsum: Any) -> Any:
     total, weight = ctx.saved_tensors
     want_weight, want_bias = wanted(ctx, 4)[2:]
-    dx, dw, db = registered.add_norm_backward.default(total, weight, dout, dsum, ctx.axis, ctx.is_rms, ctx.eps, want_weight, want_bias)
+    dx, dw, db = direct.add_norm_backward(total, weight, dout, dsum, ctx.axis, ctx.is_rms, ctx.eps, want_weight, want_bias)
     return dx, dx, dw if want_weight else None, db if want_bias else None, None, None, None
 
 
@@ -236,7 +237,7 @@ register("add_norm(Tensor x, Tensor residual, Tensor? weight=None, Tensor? bias=
 
 def add_norm(x: Any, residual: Any, weight: Any = None, bias: Any = None, axis: int = -1, is_rms: bool = False, eps: float = 1e-5) -> Any:
     """(the norm of x + residual, x + residual) in one kernel: what stands between two layers of a transformer."""
-    return registered.add_norm.default(x, residual, weight, bias, axis, is_rms, eps)
+    return direct.add_norm(x, residual, weight, bias, axis, is_rms, eps)
 
 
 # --- norms of channels
@@ -290,7 +291,7 @@ def _group_norm_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _group_norm_gradient(ctx: Any, grad: Any, *_: Any) -> Any:
     want_weight, want_bias = wanted(ctx, 4)[2:]
-    dx, dweight, dbias = registered.group_norm_backward.default(*ctx.saved_tensors, grad, ctx.groups)
+    dx, dweight, dbias = direct.group_norm_backward(*ctx.saved_tensors, grad, ctx.groups)
     return dx, None, dweight if want_weight else None, dbias if want_bias else None, None
 
 
@@ -302,7 +303,7 @@ register("group_norm(Tensor x, int groups, Tensor? weight=None, Tensor? bias=Non
 
 def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """The norm of groups of neighbouring channels of [items, channels, ...]."""
-    return registered.group_norm.default(x, groups, weight, bias, eps)[0]
+    return direct.group_norm(x, groups, weight, bias, eps)[0]
 
 
 def _batch_results(make: Any, x: Any, weight: Any, bias: Any, running_mean: Any, running_variance: Any, is_eval: bool) -> Any:
@@ -337,7 +338,7 @@ def _batch_norm_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _batch_norm_gradient(ctx: Any, grad: Any, *_: Any) -> Any:
     want_weight, want_bias = wanted(ctx, 3)[1:]
-    dx, dweight, dbias = registered.batch_norm_backward.default(*ctx.saved_tensors, grad, ctx.is_eval)
+    dx, dweight, dbias = direct.batch_norm_backward(*ctx.saved_tensors, grad, ctx.is_eval)
     return dx, dweight if want_weight else None, dbias if want_bias else None, *(None,) * 5
 
 
@@ -352,7 +353,7 @@ register("batch_norm(Tensor x, Tensor? weight, Tensor? bias, Tensor? running_mea
 def batch_norm(x: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_variance: Any = None, is_training: bool = True,
                momentum: float = 0.1, eps: float = 1e-5) -> Any:  # fmt: skip
     """The norm of each channel of [items, channels, ...] over all items. In training the running statistics, f32, are changed in place; else they are used."""
-    out, _, _, mean, variance = registered.batch_norm.default(x, weight, bias, running_mean, running_variance, not is_training, momentum, eps)
+    out, _, _, mean, variance = direct.batch_norm(x, weight, bias, running_mean, running_variance, not is_training, momentum, eps)
     if is_training and running_mean is not None:
         running_mean.copy_(mean)
         running_variance.copy_(variance)

@@ -15,7 +15,8 @@ from .. import ops
 from .._errors import ArgumentError, TypeMismatch
 from .._op import ELEMENTWISE_BACKWARD, ELEMENTWISE_FORWARD
 from ._call import Call, axis_of, empty, new, planned, type_name
-from ._register import register, registered, wanted
+from ._direct import direct
+from ._register import register, wanted
 
 
 CALLS: dict[str, Call] = {}  # of the elementwise ops
@@ -90,7 +91,7 @@ def _register_elementwise(name: str, number: int, form: str, has_alpha: bool, ha
             return (None,) * count + none
         alpha = ctx.numbers[0] if has_alpha else 1.0
         beta = ctx.numbers[-1] if has_beta else 0.0
-        grads = registered.elementwise_backward.default(number, list(tensors), grad, alpha, beta, each)
+        grads = direct.elementwise_backward(number, list(tensors), grad, alpha, beta, each)
         return tuple(g.sum_to_size(t.shape) if w else None for g, t, w in zip(grads, tensors, each)) + none
 
     if numbers or "B" in form[:count]:
@@ -152,7 +153,7 @@ def _softmax_setup(ctx: Any, inputs: Any, output: Any) -> None:
 register("softmax_backward(Tensor out, Tensor dout, int axis, bool is_log) -> Tensor", planned(_softmax_backward),
          lambda out, dout, axis, is_log: empty(out.shape, out.dtype, out.device))  # fmt: skip
 register("softmax(Tensor x, int axis=-1, bool is_log=False) -> Tensor", planned(_softmax), _softmax_fake,
-         lambda ctx, grad: (registered.softmax_backward.default(ctx.saved_tensors[0], grad, ctx.axis, ctx.is_log), None, None),
+         lambda ctx, grad: (direct.softmax_backward(ctx.saved_tensors[0], grad, ctx.axis, ctx.is_log), None, None),
          _softmax_setup)  # fmt: skip
 
 # --- norms
@@ -192,7 +193,7 @@ def _norm_setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _norm_gradient(ctx: Any, grad: Any) -> Any:
     x, weight = ctx.saved_tensors
     want_weight, want_bias = wanted(ctx, 3)[1:]
-    dx, dw, db = registered.norm_backward.default(x, weight, grad, ctx.axis, ctx.is_rms, ctx.eps, want_weight, want_bias)
+    dx, dw, db = direct.norm_backward(x, weight, grad, ctx.axis, ctx.is_rms, ctx.eps, want_weight, want_bias)
     return dx, dw if want_weight else None, db if want_bias else None, None, None, None
 
 
@@ -208,15 +209,19 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 
 def _function(name: str, count: int) -> Callable[..., Any]:
-    registered = getattr(torch.ops.kiln, name).default
+    call = getattr(direct, name)
 
     def function(*operands: Any, **numbers: Any) -> Any:
-        if any(isinstance(o, (int, float)) for o in operands[:count]):
-            like = next((o for o in operands if isinstance(o, torch.Tensor)), None)
-            if like is not None:
-                operands = tuple(torch.full((), o, dtype=like.dtype, device=like.device) if isinstance(o, (int, float)) and at < count else o
-                                 for at, o in enumerate(operands))  # fmt: skip
-        return registered(*operands, **numbers)
+        for o in operands[:count]:
+            if isinstance(o, (int, float)):
+                break
+        else:
+            return call(*operands, **numbers)
+        like = next((o for o in operands if isinstance(o, torch.Tensor)), None)
+        if like is not None:
+            operands = tuple(torch.full((), o, dtype=like.dtype, device=like.device) if isinstance(o, (int, float)) and at < count else o
+                             for at, o in enumerate(operands))  # fmt: skip
+        return call(*operands, **numbers)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(ops, name).__doc__

@@ -13,9 +13,9 @@ import torch
 
 from .._array import Described
 from .._device import NO_VIEW, Device
+from .._errors import check
 
-_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
-_PLAIN = {type(None), bool, int, str, torch.dtype}
+_Tensor = torch.Tensor
 _empty = torch.empty_strided
 _MOST_PLANS, _MOST_RESULTS = 1 << 12, 1 << 6
 
@@ -62,9 +62,11 @@ class Step:
         self.work = None
         return True
 
-    def describe(self, device: Device, addresses: tuple[int, ...]) -> bytes:
+    def describe(self, device: Device, at: Any) -> bytes:
+        """The description for new tensors at these addresses; `at`: one address, or a tuple."""
         if len(self.descriptions) >= _MOST_RESULTS:
             self.descriptions.clear()
+        addresses = at if isinstance(at, tuple) else (at,)
         views = []
         for one in self.views:
             if isinstance(one, tuple):
@@ -72,7 +74,7 @@ class Step:
                 one = Described(addresses[slot], like.kind, like.item, like.shape, like.strides, like.place).view(device)
             views.append(one)
         count = len(self.call.names)
-        found = self.descriptions[addresses] = self.call.pack(*views[:count], *self.numbers, self.stream, *views[count:])
+        found = self.descriptions[at] = self.call.pack(*views[:count], *self.numbers, self.stream, *views[count:])
         return found
 
 
@@ -85,6 +87,8 @@ class Plan:
 
     def settle(self, device: Device, args: Any, results: Any) -> bool:
         """False: not everything of the run was seen, the plan is not to be used."""
+        if any(isinstance(a, _Tensor) and not a.data_ptr() for a in args):
+            return False  # tensors without memory, which have no address to be known by
         places = {t.untyped_storage().data_ptr(): n for n, t in enumerate(self.made) if t.numel()}
         known = {a.untyped_storage().data_ptr() for a in args if isinstance(a, _Tensor)}
 
@@ -112,53 +116,43 @@ class Plan:
         return True
 
     def run(self, device: Device) -> Any:
+        """Does it again. The caller holds the device's lock."""
         made = [_empty(shape, strides, dtype=dtype, device=where) for shape, strides, dtype, where in self.specs]
-        for step in self.steps:
-            addresses = tuple([made[slot].data_ptr() for slot in step.slots])
-            device.call(step.function, device.handle, step.descriptions.get(addresses) or step.describe(device, addresses))
+        if device._garbage and not device._depth:
+            device._collect()
+        handle = device.handle
+        device._depth += 1
+        try:
+            for step in self.steps:
+                slots = step.slots
+                at: Any = made[slots[0]].data_ptr() if len(slots) == 1 else tuple([made[slot].data_ptr() for slot in slots])
+                status = step.function(handle, step.descriptions.get(at) or step.describe(device, at))
+                if status:
+                    check(status, handle)
+        finally:
+            device._depth -= 1
         if self.is_many:
             return tuple([made[at] for at in self.results])
         return made[self.results[0]]
 
 
-def planned(kernel: Callable[..., Any], device_for: Callable[[Any], Device], raw_stream: Any, devices: dict[int, Device],
-            state: Callable[[], Any] | None = None) -> Callable[..., Any]:  # fmt: skip
-    """A kernel with plans. `state`: what besides its arguments it depends on."""
+class Planned:
+    """A kernel that is to be planned. `state`: what besides its arguments it depends on."""
 
-    def run(*args: Any) -> Any:
-        first = args[0]
-        index = first.get_device()
-        device = devices.get(index)
-        if device is None or device.handle is None:
-            device = device_for(first)
-        key: Any = [run, raw_stream(index) if index >= 0 else 0, state() if state is not None else None]
-        for a in args:
-            kind = type(a)
-            if kind is _Tensor or kind is _Parameter:
-                key += (a.data_ptr(), a.shape, a.stride(), a.dtype)
-            elif kind is float:
-                key.append(a or repr(a))  # 0.0 == -0.0, but they are not the same number
-            elif kind is list:
-                key.append(tuple(a))
-            elif kind not in _PLAIN and isinstance(a, _Tensor):
-                key += (a.data_ptr(), a.shape, a.stride(), a.dtype)
-            else:
-                key.append(a)
-        key = tuple(key)
+    def __init__(self, kernel: Callable[..., Any], state: Callable[[], Any] | None = None) -> None:
+        self.kernel, self.state = kernel, state
+
+    def first(self, device: Device, key: Any, plan: Any, args: Any) -> Any:
+        """Runs the kernel itself, and makes a plan of what it did; `plan`: False where that has failed before."""
         with device.lock:
-            plan = device.plans.get(key)
-            if plan:
-                return plan.run(device)
             if plan is not None or local.plan is not None:
-                return kernel(*args)
+                return self.kernel(*args)
             plan = local.plan = Plan()
             try:
-                results = kernel(*args)
+                results = self.kernel(*args)
             finally:
                 local.plan = None
             if len(device.plans) >= _MOST_PLANS:
                 device.plans.clear()
             device.plans[key] = plan if plan.settle(device, args, results) else False
             return results
-
-    return run

@@ -11,7 +11,8 @@ from .. import _abi, ops
 from .. import _op_table as table
 from .._errors import ArgumentError
 from ._call import Call, empty, new, planned, same_type, type_name
-from ._register import register, registered, wanted
+from ._direct import direct
+from ._register import register, wanted
 
 _matmul_call = Call(table.matmul, "matmul", "a b out", "is_tf32")
 _linear_call = Call(table.matmul, "linear", "a b out bias", "is_tf32 epilogue")
@@ -57,7 +58,7 @@ def _matmul_gradient(ctx: Any, grad: Any) -> Any:
     a, b = ctx.saved_tensors
     if not a.is_floating_point():
         raise ArgumentError("matmul: products of %s have no gradient" % type_name(a))
-    product, grad = registered.matmul.default, packed(grad)
+    product, grad = direct.matmul, packed(grad)
     want_a, want_b = wanted(ctx, 2)
     da = product(grad, b.transpose(-1, -2)).sum_to_size(a.shape) if want_a else None
     db = product(a.transpose(-1, -2), grad).sum_to_size(b.shape) if want_b else None
@@ -115,7 +116,7 @@ def _linear_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 def before_activation(activation: str, before: Any, grad: Any) -> Any:
     """The gradient by what an activation was applied to."""
-    return registered.elementwise_backward.default(ops.ELEMENTWISE[ACTIVATIONS[activation]][0], [before], grad, 1.0, 0.0, [True])[0]
+    return direct.elementwise_backward(ops.ELEMENTWISE[ACTIVATIONS[activation]][0], [before], grad, 1.0, 0.0, [True])[0]
 
 
 def _linear_results(make: Any, x: Any, weight: Any, wants: Any, bias_type: Any) -> Any:
@@ -138,9 +139,9 @@ def _linear_backward(x: Any, weight: Any, dout: Any, want_x: bool, want_weight: 
 def _linear_gradient(ctx: Any, grad: Any) -> Any:
     x, weight, bias = ctx.saved_tensors
     if ctx.activation != "none":  # the values before the activation, once more
-        grad = before_activation(ctx.activation, registered.linear.default(x, weight, bias, "none"), grad)
+        grad = before_activation(ctx.activation, direct.linear(x, weight, bias, "none"), grad)
     wants = wanted(ctx, 3)
-    found = registered.linear_backward.default(x, weight, grad, *wants, x.dtype if bias is None else bias.dtype)
+    found = direct.linear_backward(x, weight, grad, *wants, x.dtype if bias is None else bias.dtype)
     return *(g if want else None for g, want in zip(found, wants)), None
 
 
@@ -222,7 +223,7 @@ def _attention_setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _attention_gradient(ctx: Any, grad: Any, _: Any) -> Any:
     *forward, bias, slopes = ctx.saved_tensors
-    found = registered.attention_backward.default(*forward, grad, ctx.is_causal, ctx.scale, bias, slopes, *ctx.window)
+    found = direct.attention_backward(*forward, grad, ctx.is_causal, ctx.scale, bias, slopes, *ctx.window)
     return (*found, None, None, None, None, None, None)
 
 

@@ -16,8 +16,9 @@ from .. import _op_table as table
 from .._errors import ArgumentError, TypeMismatch, check
 from .._library import library
 from ._call import Call, empty, new, planned, type_name
+from ._direct import direct
 from ._products import as_f32, before_activation, packed, rows_of
-from ._register import register, registered, wanted
+from ._register import register, wanted
 
 _quantise_call = Call(table.quantise_weights, "quantise_weights", "x weight scale zero", "group")
 _dequantise_call = Call(table.dequantise_weights, "dequantise_weights", "weight scale zero out", "group")
@@ -105,8 +106,8 @@ def _linear(x: Any, weight: Any, scale: Any, zero: Any = None, bias: Any = None,
 
 def _product_with(grad: Any, weight: Any, scale: Any, zero: Any, shape: Any, group: int) -> Any:
     """A gradient by x: the product with the weights as numbers."""
-    numbers = registered.dequantise_weights.default(weight, scale, zero, shape[-1], grad.dtype, group)
-    return registered.matmul.default(packed(rows_of(grad)), numbers).view(shape)
+    numbers = direct.dequantise_weights(weight, scale, zero, shape[-1], grad.dtype, group)
+    return direct.matmul(packed(rows_of(grad)), numbers).view(shape)
 
 
 def _bias_gradient(grad: Any, bias: Any) -> Any:
@@ -122,7 +123,7 @@ def _linear_setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _linear_gradient(ctx: Any, grad: Any) -> Any:
     x, weight, scale, zero, bias = ctx.saved_tensors
     if ctx.activation != "none":  # the values before the activation, once more
-        grad = before_activation(ctx.activation, registered.quantised_linear.default(x, weight, scale, zero, bias, ctx.group, "none"), grad)
+        grad = before_activation(ctx.activation, direct.quantised_linear(x, weight, scale, zero, bias, ctx.group, "none"), grad)
     want_x, _, want_scale, _, want_bias = wanted(ctx, 5)
     if want_scale:
         raise ArgumentError("quantised_linear: 'scale' wants a gradient, which there is none of: pass it detached")
@@ -157,7 +158,7 @@ def _w8a8_setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _w8a8_gradient(ctx: Any, grad: Any) -> Any:
     x, weight, scale, bias = ctx.saved_tensors
     if ctx.activation != "none":
-        grad = before_activation(ctx.activation, registered.w8a8_linear.default(x, weight, scale, bias, "none"), grad)
+        grad = before_activation(ctx.activation, direct.w8a8_linear(x, weight, scale, bias, "none"), grad)
     want_x, _, _, want_bias = wanted(ctx, 4)
     dx = _product_with(grad, weight, scale, None, ctx.shape, 0) if want_x else None
     return dx, None, None, _bias_gradient(grad, bias) if want_bias else None, None
@@ -215,23 +216,23 @@ register("quantised_qkv(Tensor x, Tensor weight_q, Tensor weight_k, Tensor weigh
 def quantise_weights(x: Any, bits: int = 8, group: int = 0, has_zero: bool = False) -> tuple[Any, Any, Any]:
     """(weight, scale, zero) of a matrix [outputs, inputs]: int8 or int4 with a scale for each `group` elements of a row, 0: for all; zero is None without
     has_zero, which spreads the range from the smallest to the largest number over all integers."""
-    weight, scale, zero = registered.quantise_weights.default(x, bits, group, has_zero)
+    weight, scale, zero = direct.quantise_weights(x, bits, group, has_zero)
     return weight, scale, zero if has_zero else None
 
 
 def dequantise_weights(weight: Any, scale: Any, zero: Any = None, *, k: int, dtype: Any = torch.float32, group: int = 0) -> Any:
     """The numbers of quantised weights: [outputs, k]."""
-    return registered.dequantise_weights.default(weight, scale, zero, k, dtype, group)
+    return direct.dequantise_weights(weight, scale, zero, k, dtype, group)
 
 
 def quantised_linear(x: Any, weight: Any, scale: Any, zero: Any = None, bias: Any = None, group: int = 0, activation: str = "none") -> Any:
     """x times the transposed weights of quantise_weights, plus bias, then "relu", "gelu" (the tanh form) or "silu". Sums are of x and the integers."""
-    return registered.quantised_linear.default(x, weight, scale, zero, bias, group, activation)
+    return direct.quantised_linear(x, weight, scale, zero, bias, group, activation)
 
 
 def w8a8_linear(x: Any, weight: Any, scale: Any, bias: Any = None, activation: str = "none") -> Any:
     """The same for int8 weights of one scale for a row, with the rows of x made int8 first: sums are of integers."""
-    return registered.w8a8_linear.default(x, weight, scale, bias, activation)
+    return direct.w8a8_linear(x, weight, scale, bias, activation)
 
 
 def quantised_qkv(x: Any, q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
@@ -241,7 +242,7 @@ def quantised_qkv(x: Any, q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
         if (other.bits, other.group, other.zero is None, other.bias is None) != (first.bits, first.group, first.zero is None, first.bias is None):
             raise ArgumentError("quantised_qkv: %s and %s: bits, group, zeros and biases are the same for all three" % (first, other))
     parts = [getattr(layer, name) for name in ("weight", "scale", "zero", "bias") for layer in layers]
-    return registered.quantised_qkv.default(x, *parts, first.group)
+    return direct.quantised_qkv(x, *parts, first.group)
 
 
 def pack_int4(weight: Any, zero: Any = None, form: str = "gptq", k: int | None = None, n: int | None = None) -> tuple[Any, Any]:
@@ -302,8 +303,8 @@ class QuantisedLinear(torch.nn.Module):
 
     def forward(self, x: Any) -> Any:
         if self.has_int8_x:
-            return registered.w8a8_linear.default(x, self.weight, self.scale, self.bias, self.activation)
-        return registered.quantised_linear.default(x, self.weight, self.scale, self.zero, self.bias, self.group, self.activation)
+            return direct.w8a8_linear(x, self.weight, self.scale, self.bias, self.activation)
+        return direct.quantised_linear(x, self.weight, self.scale, self.zero, self.bias, self.group, self.activation)
 
     def numbers(self, dtype: Any = torch.float32) -> Any:
         """The weights as numbers: [outputs, inputs]."""

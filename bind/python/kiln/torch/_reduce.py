@@ -11,7 +11,8 @@ from .. import _op_table as table
 from .._errors import ArgumentError
 from .._op import reduced
 from ._call import Call, empty, new, planned
-from ._register import register, registered
+from ._direct import direct
+from ._register import register
 
 _reduce_call = Call(table.reduce, "reduce", "x out", "op axes alpha", workspace="kiln_reduce_workspace", unit=torch.uint8)
 _reduce_backward_call = Call(table.reduce_backward, "reduce's gradient", "x out dout dx", "op axes alpha", workspace="kiln_reduce_backward_workspace",
@@ -65,7 +66,7 @@ def _gradient(ctx: Any, grad: Any) -> Any:
     if ctx.op not in DIFFERENTIABLE:
         return (None,) * 5
     x, out = ctx.saved_tensors
-    return registered.reduce_backward.default(x, out, grad, ctx.op, ctx.axes, ctx.alpha), None, None, None, None
+    return direct.reduce_backward(x, out, grad, ctx.op, ctx.axes, ctx.alpha), None, None, None, None
 
 
 register("reduce_backward(Tensor x, Tensor out, Tensor dout, str op, int[] axes, float alpha) -> Tensor", planned(_reduce_backward),
@@ -86,7 +87,7 @@ def functions() -> dict[str, Callable[..., Any]]:
 def _function(op: str, public: str) -> Callable[..., Any]:
     def function(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False, alpha: float = 0.0) -> Any:
         axes = [] if axis is None else [axis] if isinstance(axis, int) else list(axis)
-        return registered.reduce.default(x, op, axes, keepdims, alpha)
+        return direct.reduce(x, op, axes, keepdims, alpha)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = getattr(ops, public).__doc__

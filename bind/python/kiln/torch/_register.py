@@ -1,7 +1,7 @@
 """Ops of torch.library, namespace "kiln": CPU and CUDA kernels, fake kernels, autograd, autocast.
 
 An op is defined with the dispatcher's own calls, and its autograd kernel runs the CPU or CUDA kernel itself where nothing stands between the two
-and no gradient is wanted: a second way through the dispatcher costs as much as the rest of a call.
+and no gradient is wanted: a second way through the dispatcher costs as much as the rest of a call. What Python calls is kept in `direct`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, Callable
 import torch
 
 from .._errors import ArgumentError
+from ._direct import direct, entries
+from ._plan import Planned
 
 _C: Any = torch._C
 lib = torch.library.Library("kiln", "DEF")
@@ -35,33 +37,57 @@ def _no_second(name: str) -> Callable[..., Any]:
     return backward
 
 
-def register(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any], backward: Callable[..., Any] | None = None,
+def register(schema: str, kernel: Callable[..., Any] | Planned, fake: Callable[..., Any], backward: Callable[..., Any] | None = None,
              setup: Callable[..., Any] | None = None, casts: int = 0) -> Any:  # fmt: skip
     """Defines kiln::NAME. `casts`: under autocast the floating-point tensors among so many first arguments take autocast's type."""
     name = schema.partition("(")[0]
     lib.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-    lib.impl(name, kernel, "CPU")
-    lib.impl(name, kernel, "CUDA")
+    op = look = call = getattr(registered, name).default
+    apply = _Apply(name)
+    run: Any = kernel
+    if isinstance(kernel, Planned):
+        run, look, call = entries(schema, op, kernel, len(vars(direct)), apply)
+    setattr(direct, name, call)
+    lib.impl(name, run, "CPU")
+    lib.impl(name, run, "CUDA")
     torch.library.register_fake("kiln::" + name, fake, lib=lib)
-    op = getattr(registered, name).default
     if "Tensor[]" in schema:
         torch.library.register_autograd("kiln::" + name, backward or _no_second(name), setup_context=setup, lib=lib)
     else:
-        lib.impl(name, _autograd(op, name, kernel, backward or _no_second(name), setup), "Autograd", with_keyset=True)
+        lib.impl(name, _autograd(op, run, look, backward or _no_second(name), setup, apply), "Autograd", with_keyset=True)
     if casts:
         for kind, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
             lib.impl(name, _autocast(op, kind, key, casts), key)
     return op
 
 
-def _autograd(op: Any, name: str, kernel: Callable[..., Any], backward: Callable[..., Any], setup: Callable[..., Any] | None) -> Callable[..., Any]:
+class _Apply:
+    """A torch.autograd.Function, which is made after what calls it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def of(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> Callable[..., Any]:
+        function: Any = type("kiln_" + self.name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+        self.quick = getattr(super(torch.autograd.Function, function), "apply", function.apply)  # without questions about functorch, whose answers are known here
+        return function.apply
+
+    def __call__(self, *args: Any) -> Any:
+        return self.quick(*args)
+
+
+def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], backward: Callable[..., Any], setup: Callable[..., Any] | None,
+              made: _Apply) -> Callable[..., Any]:  # fmt: skip
     """The kernel of the key Autograd. The dispatcher leaves out trailing arguments that have their default value: `setup` gets them all."""
     defaults = tuple(a.default_value if a.has_default_value() else None for a in op._schema.arguments)
     is_grad_enabled, any_requires_grad, after, below_autograd = _C.is_grad_enabled, _C._any_requires_grad, _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
 
     def forward(ctx: Any, keys: Any, *args: Any) -> Any:
         with below_autograd():
-            result = kernel(*args) if _kernel_is_next(keys) else op.redispatch(keys & after, *args)
+            if keys is None:  # not from the dispatcher
+                result = look(*args)
+            else:
+                result = kernel(*args) if _kernel_is_next(keys) else op.redispatch(keys & after, *args)
         if setup is not None:
             setup(ctx, args + defaults[len(args) :], result)
         return result
@@ -70,8 +96,7 @@ def _autograd(op: Any, name: str, kernel: Callable[..., Any], backward: Callable
         found = backward(ctx, *grads)
         return (None, *found[: len(ctx.needs_input_grad) - 1])  # one for each argument that was given
 
-    function: Any = type("kiln_" + name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(gradient)})
-    apply = function.apply
+    apply = made.of(forward, gradient)
 
     def autograd(keys: Any, *args: Any) -> Any:
         if is_grad_enabled() and any_requires_grad(*args):

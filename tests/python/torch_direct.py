@@ -1,0 +1,174 @@
+# torch_direct.py: kiln.torch without the dispatcher: calls go straight to their plan, and everything that watches or changes ops still sees them.
+import warnings
+
+import torch
+from harness import raises, run, test
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import kiln
+import kiln.torch as kt
+from kiln.torch._direct import direct
+
+warnings.filterwarnings("ignore")
+torch.manual_seed(4)
+F = torch.nn.functional
+
+
+class Seen(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+class Functions(torch.overrides.TorchFunctionMode):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+def warm(x, w):
+    for _ in range(3):
+        kt.linear(x, w)
+    assert any(plan for plan in kiln.device("cpu").plans.values()), "there is a plan to go to"
+
+
+@test
+def calls_go_straight_to_their_plan():
+    """The second call of the same tensors does not go through the dispatcher: an op that is replaced by another is not asked."""
+    x, w = torch.randn(3, 4), torch.randn(5, 4)
+    warm(x, w)
+    asked = []
+    cells = dict(zip(direct.linear.__code__.co_freevars, direct.linear.__closure__))
+    real = cells["_op"].cell_contents
+    cells["_op"].cell_contents = lambda *args: asked.append(args) or real(*args)
+    try:
+        assert torch.allclose(kt.linear(x, w), F.linear(x, w), atol=1e-5) and not asked
+        kt.linear(torch.randn(30, 4), w)
+        assert len(asked) == 1, "what has no plan goes through the dispatcher"
+        with torch.no_grad():
+            kt.linear(x, w.clone().requires_grad_())
+        assert len(asked) == 2
+    finally:
+        cells["_op"].cell_contents = real
+
+
+@test
+def what_watches_ops_sees_them():
+    x, w = torch.randn(3, 4), torch.randn(5, 4)
+    warm(x, w)
+    with Seen() as seen:
+        kt.linear(x, w)
+    assert "kiln.linear.default" in seen.names, seen.names
+    with Functions() as functions:
+        kt.linear(x, w)
+    assert any("kiln.linear" in name for name in functions.names), functions.names
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        kt.linear(x, w)
+    assert any(event.key == "kiln::linear" for event in profile.key_averages())
+    assert "kiln.linear" in str(torch.fx.experimental.proxy_tensor.make_fx(lambda x: kt.linear(x, w))(x).code)
+    traced = torch.jit.trace(lambda x: kt.linear(x, w), (x,))
+    assert "kiln::linear" in str(traced.graph)
+    torch._dynamo.reset()
+    assert torch.allclose(torch.compile(lambda x: kt.linear(x, w) + 1, fullgraph=True, backend="aot_eager")(x), F.linear(x, w) + 1, atol=1e-5)
+    explained = torch._dynamo.explain(lambda x: kt.softmax(kt.linear(x, w)))(x)
+    assert explained.graph_break_count == 0 and explained.op_count == 2, explained
+
+
+@test
+def what_changes_ops_changes_them():
+    x, w = torch.randn(3, 4), torch.randn(5, 4)
+    warm(x, w)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert kt.linear(x, w).dtype == torch.bfloat16
+    assert kt.linear(x, w).dtype == torch.float32
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode() as mode:
+        fake = kt.linear(mode.from_tensor(x), mode.from_tensor(w))
+    assert type(fake).__name__ == "FakeTensor" and fake.shape == (3, 5)
+    meta = kt.linear(x.to("meta"), w.to("meta"))
+    assert meta.device.type == "meta" and meta.shape == (3, 5)
+    empty, none = torch.zeros(0, 4), torch.zeros(0, 4, device="meta")
+    for _ in range(3):
+        assert kt.linear(empty, w).shape == (0, 5)
+    assert kt.linear(none, w.to("meta")).device.type == "meta"
+
+    class Named(torch.Tensor):
+        asked = 0
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            Named.asked += 1
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    named = x.as_subclass(Named)
+    Named.asked = 0
+    assert type(kt.linear(named, w)) is Named and Named.asked
+    numbers = torch.randn(4, dtype=torch.complex64)
+    part = torch.view_as_real(numbers)[:, 1]
+    flipped = numbers.conj().imag  # the same memory, with a bit that says: negative
+    assert flipped.is_neg() and flipped.data_ptr() == part.data_ptr() and flipped.stride() == part.stride()
+    for _ in range(3):
+        assert torch.equal(kt.exp(part), part.exp()) or torch.allclose(kt.exp(part), part.exp())
+        assert torch.allclose(kt.exp(flipped), (-part).exp())
+    with torch.inference_mode():
+        made = kt.linear(x, w)
+    assert made.is_inference() and not kt.linear(x, w).is_inference()
+    leaf = w.clone().requires_grad_()
+    assert kt.linear(x, leaf).requires_grad
+    with torch.no_grad():
+        assert not kt.linear(x, leaf).requires_grad
+    assert "kiln_linear" in type(kt.linear(x, leaf).grad_fn).__name__
+
+
+@test
+def gradients_are_those_of_the_dispatcher():
+    x, w, b = torch.randn(2, 3, 4), torch.randn(5, 4), torch.randn(5)
+    q = torch.randn(1, 2, 6, 8)
+    cases = [(kt.linear, torch.ops.kiln.linear.default, (x, w, b, "gelu")), (kt.gelu, torch.ops.kiln.gelu.default, (x,)), (kt.mul, torch.ops.kiln.mul.default, (x, x[0])),
+             (kt.attention, lambda *t: torch.ops.kiln.attention.default(*t)[0], (q, q + 1, q + 2, True)), (kt.norm, torch.ops.kiln.norm.default, (x, b[:4], b[1:])),
+             (kt.softmax, lambda x: torch.ops.kiln.softmax.default(x, -1, False), (x,)), (kt.sum, lambda x: torch.ops.kiln.reduce.default(x, "sum", [0, 1, 2]), (x,))]  # fmt: skip
+    for ours, op, args in cases:
+        found = []
+        for call in (ours, op, ours):
+            leaves = [a.detach().clone().requires_grad_() if isinstance(a, torch.Tensor) else a for a in args]
+            out = call(*leaves)
+            wanted = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+            found.append([out.detach(), *torch.autograd.grad(out.square().sum(), wanted)])
+        for one in found[1:]:
+            assert all(torch.equal(a, b) for a, b in zip(found[0], one)), ours.__name__
+    leaf = x.clone().requires_grad_()
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or len(kept) - 1, lambda n: kept[n]):
+        out = kt.linear(leaf, w, b)
+    out.sum().backward()
+    assert kept and leaf.grad is not None
+    again = torch.utils.checkpoint.checkpoint(lambda x: kt.gelu(kt.linear(x, w, b)), leaf, use_reentrant=False)
+    (g,) = torch.autograd.grad(again.sum(), leaf)
+    (want,) = torch.autograd.grad(kt.gelu(kt.linear(leaf, w, b)).sum(), leaf)
+    assert torch.equal(g, want)
+
+
+@test
+def wrong_arguments_are_still_named():
+    x, w = torch.randn(3, 4), torch.randn(5, 4)
+    warm(x, w)
+    raises(RuntimeError, ["kiln::softmax", "axis"], kt.softmax, x, [0])
+    raises(RuntimeError, ["kiln::linear", "weight"], kt.linear, x, [1.0])
+    raises(kiln.ArgumentError, ["linear", "weight"], kt.linear, x, w[:, :3])
+    freed = torch.randn(3, 4)
+    kt.linear(freed, w), kt.linear(freed, w)
+    freed.untyped_storage().resize_(0)
+    raises(kiln.ArgumentError, ["freed"], kt.linear, freed, w)
+
+
+if __name__ == "__main__":
+    run("python-torch-direct")
