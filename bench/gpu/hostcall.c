@@ -317,7 +317,7 @@ static void bulk(bench *b)
     static const struct {
         const char *name;
         int64_t bytes;
-    } sizes[] = {{"4K", 4096}, {"64K", 65536}, {"1M", 1 << 20}, {"64M", 64 << 20}};
+    } sizes[] = {{"4K", 4096}, {"64K", 65536}, {"1M", 1 << 20}, {"16M", 16 << 20}};
     double GBps = 100;
     for (size_t s = 0; s < (b->is_slow ? 2 : 4) && GBps > 1; s++) {
         uint32_t n = sizes[s].bytes > 1 << 20 ? 3 : 21;
@@ -456,7 +456,7 @@ static const struct {
     void (*run)(bench *b);
 } parts[] = {{"trips", trips}, {"loads", loads},       {"rates", rates},
              {"soak", soak},   {"services", services}, {"lines", lines},
-             {"bulk", bulk},   {"idle", idle},         {"quiet", quiet}};
+             {"idle", idle},   {"quiet", quiet},       {"bulk", bulk}};
 
 int main(int argc, char **argv)
 {
@@ -479,6 +479,8 @@ int main(int argc, char **argv)
             is_wanted |= !strcmp(argv[n], parts[p].name);
         if (is_wanted)
             parts[p].run(&b);
+        if (is_wanted && !is_other)
+            report_save(&b.r);
     }
     free(b.host_times);
     if (!is_other)

@@ -55,6 +55,16 @@ static const char source[] =
     "    for (u32 k = 0; k < 37u; k++) data[t * 37u + k] = mine[k];\n"
     "    for (u32 k = t; k < 4096u; k += 32u) data[32u * 37u + k] = ours[k];\n"
     "}\n"
+    "kernel block(32) void shared_bytes(u8 *data) {\n" // too large to be sent as it is, out of
+                                                       // reach
+    "    shared u8 ours[40000];\n"
+    "    u32 t = thread_x();\n"
+    "    for (u32 k = t; k < 40000u; k += 32u) ours[k] = (u8)(k * 5u);\n"
+    "    barrier();\n"
+    "    if (t == 3u) turn(ours, 40000);\n"
+    "    barrier();\n"
+    "    for (u32 k = t; k < 40000u; k += 32u) data[k] = ours[k];\n"
+    "}\n"
     "kernel block(32) void stamped(u8 *data) {\n" // the same in all lanes until the host has it
     "    u8 mine[9];\n"
     "    for (u32 k = 0; k < 9u; k++) mine[k] = 5;\n"
@@ -243,8 +253,9 @@ static void test_own_bytes(kiln *k, kiln_module *m)
     enum { ALL = 32 * 37 + 4096 };
     uint8_t data[ALL];
     uint32_t wrong = 0;
+    static uint8_t large[40000];
     kiln_buffer *bytes = NULL;
-    CHECK(!kiln_buffer_new(k, KILN_U8, ALL, &bytes));
+    CHECK(!kiln_buffer_new(k, KILN_U8, sizeof large, &bytes));
     kiln_arg args[1] = {kiln_arg_buffer(bytes)};
     CHECK(!run(k, m, "own_bytes", 1, args, 1) && !kiln_read(bytes, 0, data, ALL));
     for (uint32_t t = 0; t < 32; t++)
@@ -252,6 +263,10 @@ static void test_own_bytes(kiln *k, kiln_module *m)
             wrong += data[t * 37 + b] != (uint8_t)(b < t ? ~(t + b) : t + b);
     for (uint32_t b = 0; b < 4096; b++)
         wrong += data[32 * 37 + b] != (uint8_t)(b >= 1 && b < 4001 ? ~(b * 3) : b * 3);
+    CHECK(wrong == 0);
+    CHECK(!run(k, m, "shared_bytes", 1, args, 1) && !kiln_read(bytes, 0, large, sizeof large));
+    for (uint32_t b = 0; b < sizeof large; b++)
+        wrong += large[b] != (uint8_t) ~(b * 5);
     CHECK(wrong == 0);
     CHECK(!run(k, m, "stamped", 1, args, 1) && !kiln_read(bytes, 0, data, 64));
     for (uint32_t t = 0; t < 32; t++)

@@ -38,6 +38,7 @@ typedef struct stage {
     uint64_t own[BOXES + 1], beat[8];
     uint32_t first, rounds;
     uint32_t told, once, wrong, is_held, has_held; // atomic
+    uint32_t far_copies, far_taken;                // atomic
     played_warp warps[WARPS];
 } stage;
 
@@ -86,6 +87,29 @@ static void on_quit(void *user, const kiln_host_call *call)
     kiln_host_stop(call, "that was all");
 }
 
+// Large objects by their address. An odd number of bytes is out of reach, as shared memory is.
+static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu)
+{
+    if (bytes % 2)
+        return false;
+    __atomic_fetch_add(&((stage *)user)->far_copies, 1, __ATOMIC_RELAXED);
+    memcpy(is_to_gpu ? (void *)(uintptr_t)at : host, is_to_gpu ? host : (void *)(uintptr_t)at,
+           bytes);
+    return true;
+}
+static void *take_far(void *user, size_t bytes)
+{
+    bool has_room = bytes < 50000;
+    __atomic_fetch_add(&((stage *)user)->far_taken, has_room, __ATOMIC_RELAXED);
+    return has_room ? malloc(bytes) : NULL;
+}
+static void give_far(void *user, void *at, size_t bytes)
+{
+    (void)bytes;
+    __atomic_fetch_add(&((stage *)user)->far_taken, UINT32_MAX, __ATOMIC_RELAXED);
+    free(at);
+}
+
 static uint32_t site_of(const stage *t, const char *name)
 {
     for (uint32_t n = 0; n < t->m->site_count; n++)
@@ -103,7 +127,9 @@ static stage *stage_new(void)
                 {"turn", on_turn},   {"hold", on_hold}, {"quit", on_quit}};
     stage *t = calloc(1, sizeof *t);
     kiln_kernel *kernel = NULL;
+    static server_far far;
     assert_non_null(t);
+    far = (server_far){copy_far, take_far, give_far, t};
     assert_int_equal(kiln_open("interp", &t->k), 0);
     assert_int_equal(
         kiln_compile(t->k, &(kiln_compile_desc){.path = "t.c", .source = source}, &t->m), 0);
@@ -119,7 +145,8 @@ static stage *stage_new(void)
                           .rows = calloc(BOXES, sizeof(mailbox_rows)),
                           .data = calloc(BOXES, MAILBOX_DATA),
                           .beat = t->beat,
-                          .count = BOXES};
+                          .count = BOXES,
+                          .far = &far};
     assert_true(place.boxes && place.rows && place.data);
     t->calls = (mailbox_calls){.boxes = place.boxes,
                                .rows = place.rows,
@@ -213,6 +240,15 @@ static void play_all(player *p)
     bytes_once(t, 0, p->lane == 1 ? MOST : 100, p->lane == 0 ? MOST + 1 : 3);
 }
 
+// Objects of which the address is sent; then one that the host cannot reach, beside one it can.
+static void play_far(player *p)
+{
+    stage *t = p->t;
+    bytes_once(t, 0, 40000 + 2 * p->lane, 33000);
+    bytes_once(t, 1, 60000, 10);
+    bytes_once(t, 2, p->lane == 1 ? 40001 : 40000, p->lane == 2 ? 70001 : 32767);
+}
+
 static void play_held(player *p)
 {
     stage *t = p->t;
@@ -279,6 +315,21 @@ TEST(served_calls_bring_everything_back)
     perform(t, play_all, lanes);
     server_rest(t->s);
     assert_int_equal(t->wrong, 0);
+    stage_free(t);
+}
+
+TEST(large_objects_are_copied_where_they_can_be)
+{
+    static const uint32_t lanes[WARPS] = {LANES, 1, 2};
+    stage *t = stage_new();
+    assert_true(server_wake(t->s, BOXES));
+    perform(t, play_far, lanes);
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    assert_int_equal(t->far_taken, 0); // all were given back
+    // 6 lanes: 40000 there and back, 33000 there; 60000 there and back; 4 lanes 40000 there and
+    // back, of which the one with 70001 does not come back
+    assert_int_equal(t->far_copies, 6 * 3 + 6 * 2 + 3 * 2 + 1);
     stage_free(t);
 }
 

@@ -39,6 +39,7 @@ enum {
     MAILBOX_OK,
     MAILBOX_BAD,            // the host does not know such a call
     MAILBOX_CANCELLED,      // the host is closing, or the caller has left
+    MAILBOX_NEAR,           // the host cannot reach an object by its address: send its bytes
     MAILBOX_OTHER = 16,     // from here on a function's own
     MAILBOX_TIMED_OUT = -1, // the caller's: it has waited long enough
     MAILBOX_HOST_DOWN = -2  // nobody serves mailboxes any more

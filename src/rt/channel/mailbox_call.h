@@ -6,7 +6,9 @@
 // `frame` is a lane's own memory. It holds the request words, and afterwards the reply words, of
 // which the first is the status. For calls with counted objects, mailbox_counted rows follow at
 // word MAILBOX_ROWS. Their bytes travel in the mailbox's slice of `data`: the objects of a lane one
-// after the other, each padded to 16 bytes, in as many rounds as the slice needs.
+// after the other, each padded to 16 bytes, in as many rounds as the slice needs. Of large objects
+// the address travels, and the host copies them; one in memory that it cannot reach, a thread's own
+// or a block's, is sent after all.
 #ifndef KILN_CHANNEL_MAILBOX_CALL_H
 #define KILN_CHANNEL_MAILBOX_CALL_H
 
@@ -30,7 +32,11 @@ typedef struct mailbox_counted { // a counted object of one lane
     uint32_t bytes;
     uint32_t is_back; // the host may change it
 } mailbox_counted;
-enum { MAILBOX_MOST_COUNTED = 8, MAILBOX_MOST_BYTES = 1 << 30 };
+enum {
+    MAILBOX_MOST_COUNTED = 8,
+    MAILBOX_MOST_BYTES = 1 << 30,
+    MAILBOX_FAR_BYTES = 32768 // from here on an object is large: the copy engine is faster
+};
 
 // The functions of one call site, from its first number on.
 enum {
@@ -43,6 +49,7 @@ enum {
 // The last two request words of a call with counted objects, and of its reply: where this lane's
 // bytes are in the slice, and how many. To fetch: 0, and how many have come.
 #define MAILBOX_START (UINT32_C(1) << 31) // with the place: these are the first bytes
+#define MAILBOX_FAR   (UINT32_C(1) << 30) // with it: large objects are {address, bytes}
 
 static inline mailbox_place mailbox_place_of(const mailbox_calls *calls, uint32_t site,
                                              uint32_t home)
@@ -115,15 +122,30 @@ static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes
     }
 }
 
+// Whether its address travels.
+static inline bool mailbox_is_far(const mailbox_counted *object, uint32_t far)
+{
+    return far && object->bytes >= MAILBOX_FAR_BYTES;
+}
+
 // Bytes [from, from + bytes) of the lane's objects laid one after the other.
-static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, uint32_t from,
-                                uint32_t bytes, uint64_t *slice, bool is_back)
+static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, uint32_t far,
+                                uint32_t from, uint32_t bytes, uint64_t *slice, bool is_back)
 {
     uint32_t start = 0;
     for (uint32_t n = 0; n < count; n++) {
         uint32_t length = objects[n].bytes;
-        if (is_back && !objects[n].is_back)
+        bool is_far = mailbox_is_far(&objects[n], far);
+        if (is_back && (is_far || !objects[n].is_back))
             continue;
+        if (is_far) { // a round ends at a multiple of 16
+            if (start >= from && start < from + bytes) {
+                slice[(start - from) / 8] = objects[n].at;
+                slice[(start - from) / 8 + 1] = length;
+            }
+            start += 16;
+            continue;
+        }
         uint32_t low = from > start ? from : start,
                  high = mailbox_least(from + bytes, start + length);
         uint8_t *object = (uint8_t *)(uintptr_t)objects[n].at;
@@ -135,12 +157,16 @@ static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, 
     }
 }
 
-static inline uint32_t mailbox_bytes(const mailbox_counted *objects, uint32_t count, bool is_back)
+// How much of them is sent, or comes back.
+static inline uint64_t mailbox_bytes(const mailbox_counted *objects, uint32_t count, uint32_t far,
+                                     bool is_back)
 {
-    uint32_t bytes = 0;
-    for (uint32_t n = 0; n < count; n++)
-        if (!is_back || objects[n].is_back)
-            bytes += mailbox_padded(objects[n].bytes);
+    uint64_t bytes = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        bool is_far = mailbox_is_far(&objects[n], far);
+        if (!is_back || (objects[n].is_back && !is_far))
+            bytes += is_far ? 16 : ((uint64_t)objects[n].bytes + 15) / 16 * 16;
+    }
     return bytes;
 }
 
@@ -161,32 +187,32 @@ static inline void mailbox_again(mailbox_hold *hold)
 // Sends the next bytes of the lanes' objects: `sent` of `total` have gone. True: these are the
 // last.
 static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects, uint32_t count,
-                                uint32_t total, uint32_t *sent, uint32_t *place)
+                                uint32_t far, uint32_t total, uint32_t *sent, uint32_t *place)
 {
     uint32_t busy = word_ballot(*sent < total), users = mailbox_count(busy);
     uint32_t part = MAILBOX_DATA / (users ? users : 1) / 64 * 64;
     uint32_t mine = mailbox_least(total - *sent, part);
-    uint32_t start = *sent == 0 ? MAILBOX_START : 0;
+    uint32_t start = *sent == 0 ? MAILBOX_START | far : 0;
     place[0] = mine ? mailbox_rank(busy) * part : 0;
     place[1] = mine;
     if (mine)
-        mailbox_move(objects, count, *sent, mine, slice + place[0] / 8, false);
+        mailbox_move(objects, count, far, *sent, mine, slice + place[0] / 8, false);
     place[0] |= start;
     *sent += mine;
     return word_all(*sent >= total);
 }
 
-// What a call with counted objects carries. out[rows_out - 2 …) and in[rows_in - 2 …) are for the
+// What a call with counted objects carries, large ones by their address if `far` is MAILBOX_FAR.
+// out[rows_out - 2 …) and in[rows_in - 2 …) are for the
 // place of the bytes; without rows_in nobody waits for the call itself. `who` is MAILBOX_HAS_WHO or
 // 0.
-static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_place *at,
-                                    bool is_mine, uint32_t rows_out, uint32_t rows_in, uint32_t who,
-                                    uint32_t *out, uint32_t *in, const mailbox_counted *objects,
-                                    uint32_t count)
+static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailbox_place *at,
+                                         bool is_mine, uint32_t rows_out, uint32_t rows_in,
+                                         uint32_t who, uint32_t *out, uint32_t *in,
+                                         const mailbox_counted *objects, uint32_t count,
+                                         uint32_t far)
 {
-    uint64_t all = 0;
-    for (uint32_t n = 0; is_mine && n < count; n++)
-        all += ((uint64_t)objects[n].bytes + 15) / 16 * 16;
+    uint64_t all = is_mine ? mailbox_bytes(objects, count, far, false) : 0;
     bool is_huge = all > MAILBOX_MOST_BYTES;
     is_mine = is_mine && !is_huge;
     uint32_t lanes = word_ballot(is_mine), total = is_mine ? (uint32_t)all : 0, sent = 0;
@@ -201,7 +227,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
     if (status != MAILBOX_OK)
         return status;
     uint64_t *slice = calls->data + (uint64_t)(hold.own - at->own) * (MAILBOX_DATA / 8);
-    while (!mailbox_fill(slice, objects, count, total, &sent, out + rows_out - 2)) {
+    while (!mailbox_fill(slice, objects, count, far, total, &sent, out + rows_out - 2)) {
         mailbox_post(&hold, is_mine, send, out);
         status = mailbox_wait(at, &hold, is_mine, send, answer);
         if (status != MAILBOX_OK)
@@ -216,12 +242,13 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
     status = mailbox_wait(at, &hold, is_mine, call, in);
     if (status != MAILBOX_OK)
         return status;
-    uint32_t back = is_mine && !in[0] ? mailbox_bytes(objects, count, true) : 0, got = 0;
+    uint32_t got = 0;
+    uint32_t back = is_mine && !in[0] ? (uint32_t)mailbox_bytes(objects, count, far, true) : 0;
     uint32_t from = is_mine ? in[rows_in - 2] : 0, bytes = is_mine ? in[rows_in - 1] : 0;
     for (;;) {
         bytes = mailbox_least(bytes, back - got);
         if (bytes)
-            mailbox_move(objects, count, got, bytes, slice + from / 8, true);
+            mailbox_move(objects, count, far, got, bytes, slice + from / 8, true);
         got += bytes;
         if (word_all(got >= back))
             break;
@@ -241,6 +268,25 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
     }
     mailbox_release(&hold);
     return is_huge ? MAILBOX_BAD : is_mine ? (int32_t)in[0] : MAILBOX_OK;
+}
+
+static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_place *at,
+                                    bool is_mine, uint32_t rows_out, uint32_t rows_in, uint32_t who,
+                                    uint32_t *out, uint32_t *in, const mailbox_counted *objects,
+                                    uint32_t count)
+{
+    int32_t result = MAILBOX_OK;
+    uint32_t far = rows_in ? MAILBOX_FAR : 0; // who does not wait may write to them at once
+    for (;;) {
+        int32_t status = mailbox_carry_once(calls, at, is_mine, rows_out, rows_in, who, out, in,
+                                            objects, count, far);
+        if (is_mine)
+            result = status;
+        is_mine = is_mine && status == MAILBOX_NEAR;
+        if (!far || !word_ballot(is_mine))
+            return result;
+        far = 0;
+    }
 }
 
 // --- the functions. `site` is the number of the site's first function, counted from the module's

@@ -11,6 +11,8 @@ _Static_assert(MAILBOX_ROWS == (int)HOST_FRAME_WORDS &&
                    (int)MAILBOX_SITE == (int)HOST_SITE_NUMBERS,
                "the emitted code knows these by other names");
 
+enum { FAR_RECORD = 16 }; // bytes in the place of a large object
+
 bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t first)
 {
     *row = (serve_row){.m = m, .site = site};
@@ -52,9 +54,11 @@ static bool make_room(serve_bytes *b, uint32_t lane, uint32_t len)
 static uint32_t take_bytes(serve_bytes *b, const uint64_t *slice, uint32_t lane, uint32_t place,
                            uint32_t len)
 {
-    uint32_t from = place & ~MAILBOX_START;
-    if (place & MAILBOX_START)
+    uint32_t from = place & ~(MAILBOX_START | MAILBOX_FAR);
+    if (place & MAILBOX_START) {
         b->len[lane] = b->back[lane] = 0;
+        b->is_far[lane] = (place & MAILBOX_FAR) != 0;
+    }
     if (from > MAILBOX_DATA || from % 16 || len > MAILBOX_DATA - from || len % 16 ||
         len > MAILBOX_MOST_BYTES - b->len[lane])
         return MAILBOX_BAD;
@@ -66,6 +70,11 @@ static uint32_t take_bytes(serve_bytes *b, const uint64_t *slice, uint32_t lane,
     return MAILBOX_OK;
 }
 
+static bool is_far(const serve_bytes *b, uint32_t lane, uint32_t len)
+{
+    return b && b->is_far[lane] && len >= MAILBOX_FAR_BYTES;
+}
+
 // Only what the kernel gets back stays, moved together.
 static void keep_back(serve_bytes *b, uint32_t lane, const serve_row *row, const host_lane *call)
 {
@@ -75,7 +84,11 @@ static void keep_back(serve_bytes *b, uint32_t lane, const serve_row *row, const
         const host_param *param = &row->shape.params[p];
         if (!host_is_counted(param->kind))
             continue;
-        uint32_t len = mailbox_padded((uint32_t)call->in[param->first + 1]);
+        uint32_t bytes = (uint32_t)call->in[param->first + 1], len = mailbox_padded(bytes);
+        if (is_far(b, lane, bytes)) {
+            from += FAR_RECORD;
+            continue;
+        }
         if (param->kind == 'm' && len) {
             memmove(b->at[lane] + b->back[lane], b->at[lane] + from, len);
             b->back[lane] += len;
@@ -139,7 +152,7 @@ static bool read_request(const serve_row *row, const serve_bytes *bytes, mailbox
             out->in[k] = 0;
             out->in[k + 1] = len;
             out->counted[s->in[k].param] = len ? bytes->at[lane] + from : NULL;
-            from += ((uint64_t)len + 15) / 16 * 16;
+            from += is_far(bytes, lane, len) ? FAR_RECORD : ((uint64_t)len + 15) / 16 * 16;
         } else {
             out->in[k] = call->words[w++][lane];
             if (host_words(s->in[k].type) == 2)
@@ -194,13 +207,70 @@ static bool call_all(const serve_row *row, mailbox_packet *call, server_stop *st
     return true;
 }
 
-static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane,
-                         mailbox_packet *call, server_stop *stop)
+// --- large objects: the host's copies of them
+typedef struct far_object {
+    uint8_t *at;
+    uint64_t address;
+    uint32_t bytes;
+    bool is_taken, is_back; // is_taken: of far->take; else of malloc
+} far_object;
+typedef struct far_objects {
+    const server_far *from;
+    uint32_t count;
+    far_object of[MAILBOX_MOST_COUNTED];
+} far_objects;
+
+static void far_free(far_objects *all)
+{
+    for (uint32_t n = 0; n < all->count; n++)
+        if (all->of[n].is_taken)
+            all->from->give(all->from->user, all->of[n].at, all->of[n].bytes);
+        else
+            free(all->of[n].at);
+}
+
+// In the place of a large object stands its address: it is copied, and the call gets the copy.
+static uint32_t far_copy(const serve_row *row, const serve_bytes *bytes, uint32_t lane,
+                         host_lane *one, far_objects *all)
+{
+    const server_far *from = all->from;
+    for (uint32_t p = 0; p < row->shape.param_count; p++) {
+        const host_param *param = &row->shape.params[p];
+        uint32_t len = host_is_counted(param->kind) ? (uint32_t)one->in[param->first + 1] : 0;
+        uint64_t record[2];
+        if (!is_far(bytes, lane, len))
+            continue;
+        memcpy(record, one->counted[p], sizeof record);
+        if (record[1] != len || len > MAILBOX_MOST_BYTES || all->count == MAILBOX_MOST_COUNTED)
+            return MAILBOX_BAD;
+        far_object *o = &all->of[all->count];
+        *o = (far_object){.address = record[0], .bytes = len, .is_back = param->kind == 'm'};
+        if (!from)
+            return MAILBOX_NEAR;
+        o->at = from->take(from->user, len);
+        o->is_taken = o->at != NULL;
+        if (!o->at)
+            o->at = malloc(len);
+        if (!o->at)
+            return SERVER_NO_MEMORY;
+        all->count++;
+        if (!from->copy(from->user, o->at, o->address, len, false))
+            return MAILBOX_NEAR;
+        one->counted[p] = o->at;
+    }
+    return MAILBOX_OK;
+}
+
+static uint32_t call_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
+                         far_objects *large, mailbox_packet *call, server_stop *stop)
 {
     const host_site *site = host_site_of(row->m, row->site);
     host_lane one;
     if (!site || !read_request(row, bytes, call, lane, &one))
         return MAILBOX_BAD;
+    uint32_t status = far_copy(row, bytes, lane, &one, large);
+    if (status)
+        return status;
     char why[sizeof stop->why];
     why[0] = 0;
     bool is_fine = host_call(row->m->sites[row->site].kernel, site, &one, why, sizeof why);
@@ -208,14 +278,28 @@ static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane
         note_stop(row, one.thread, one.block, why, stop);
         return SERVER_STOPPED;
     }
+    for (uint32_t n = 0; n < large->count; n++)
+        if (large->of[n].is_back &&
+            !large->from->copy(large->from->user, large->of[n].at, large->of[n].address,
+                               large->of[n].bytes, true))
+            return MAILBOX_BAD;
     write_reply(row, &one, lane, call);
     if (row->rows.counted)
         keep_back(bytes, lane, row, &one);
     return MAILBOX_OK;
 }
 
-void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, mailbox_packet *call,
-                server_stop *stop)
+static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane,
+                         const server_far *far, mailbox_packet *call, server_stop *stop)
+{
+    far_objects large = {.from = far};
+    uint32_t status = call_one(row, bytes, lane, &large, call, stop);
+    far_free(&large);
+    return status;
+}
+
+void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const server_far *far,
+                mailbox_packet *call, server_stop *stop)
 {
     uint32_t what = MAILBOX_FUNCTION(call->kind) - MAILBOX_FUNCTION(row->kinds[MAILBOX_SITE_CALL]);
     if (what == MAILBOX_SITE_CALL && call_all(row, call, stop))
@@ -230,7 +314,7 @@ void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, mailb
         else if (what == MAILBOX_SITE_FETCH)
             got[l] = call->words[out - 1][l];
         if (!status && what == MAILBOX_SITE_CALL)
-            status = call_for(row, bytes, l, call, stop);
+            status = call_for(row, bytes, l, far, call, stop);
         call->words[0][l] = status;
     }
     if (what == MAILBOX_SITE_FETCH)

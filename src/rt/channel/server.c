@@ -157,7 +157,8 @@ static bool serve(void *user, mailbox_packet *call)
         for (uint32_t l = 0; l < MAILBOX_LANES; l++)
             call->words[0][l] = row ? SERVER_NO_MEMORY : MAILBOX_BAD;
     else
-        serve_call(row, bytes, s->place.data + (size_t)box * (MAILBOX_DATA / 8), call, &stop);
+        serve_call(row, bytes, s->place.data + (size_t)box * (MAILBOX_DATA / 8), s->place.far, call,
+                   &stop);
     if (stop.m) {
         pthread_mutex_lock(&s->lock);
         if (!s->stop.m)

@@ -20,7 +20,18 @@ typedef struct server_place { // memory that both sides see
     uint64_t *data;           // [count], MAILBOX_DATA bytes each
     uint64_t *beat;           // zero; on a line of its own
     uint32_t count;
+    const struct server_far *far; // NULL: objects come as bytes
 } server_place;
+
+// Memory of the GPU that the host copies while kernels run.
+typedef struct server_far {
+    // False: that is not the GPU's memory.
+    bool (*copy)(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu);
+    // Memory of the host that is copied faster than malloc's; NULL: there is none left.
+    void *(*take)(void *user, size_t bytes);
+    void (*give)(void *user, void *at, size_t bytes);
+    void *user;
+} server_far;
 
 // What became of a call, beyond the codes of mailbox.h.
 enum { SERVER_STOPPED = MAILBOX_OTHER, SERVER_NO_MEMORY };
@@ -62,12 +73,13 @@ typedef struct serve_bytes { // counted objects of a mailbox's lanes, on their w
     uint8_t *at[MAILBOX_LANES];
     uint32_t len[MAILBOX_LANES], cap[MAILBOX_LANES]; // bytes that are there, that there is room for
     uint32_t back[MAILBOX_LANES];                    // bytes that the kernel fetches
+    bool is_far[MAILBOX_LANES];                      // large objects are {address, bytes}
 } serve_bytes;
 
 bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t first);
 // Turns the request into the reply. A function that has stopped the kernel leaves a note in `stop`.
-void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, mailbox_packet *call,
-                server_stop *stop);
+void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const server_far *far,
+                mailbox_packet *call, server_stop *stop);
 void serve_bytes_free(serve_bytes *bytes);
 
 #endif
