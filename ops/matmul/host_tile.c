@@ -229,7 +229,7 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         bool is_pingpong;
     } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
     bool is_nn = !j->a.is_transposed && !j->b.is_transposed;
-    tile best = {128, 256, .split_k = 1, .is_swapped = is_nn && j->out_bytes == 2};
+    tile best = {128, 256, .split_k = 1, .sharers = 1, .is_swapped = is_nn && j->out_bytes == 2};
     side s[2];
     matmul_sides(j, best.is_swapped, s);
     uint64_t least = UINT64_MAX;
@@ -241,7 +241,7 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         if (ranges[r].is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
             most = 176; // wider ones lack a register
         for (uint32_t n = most - most % step; n >= ranges[r].least; n -= step) {
-            tile t = {ranges[r].m, n, .group = 16, .split_k = 1};
+            tile t = {ranges[r].m, n, .group = 16, .split_k = 1, .sharers = 1};
             t.is_swapped = best.is_swapped;
             t.is_pingpong = ranges[r].is_pingpong;
             uint64_t below = least_here - (t.is_pingpong ? least_here / 128 : 0);
@@ -267,7 +267,7 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
 // Few columns of b are the same with a on the left.
 static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
 {
-    tile t = {64, 64, .split_k = 1, .is_swapped = j->m <= 64};
+    tile t = {64, 64, .split_k = 1, .sharers = 1, .is_swapped = j->m <= 64};
     uint32_t few = t.is_swapped ? j->m : j->n, many = t.is_swapped ? j->n : j->m;
     uint32_t narrowest = t.is_swapped ? 8 : j->out_bytes == 4 ? 32 : 16;
     while (t.n > narrowest && t.n / 2 >= few && !(t.is_swapped && j->a.is_transposed))
@@ -392,7 +392,7 @@ static tile pick_shared(const job *j, tile otherwise, uint32_t steps, uint32_t s
         for (uint32_t m = 64; m <= 128; m += 64)
             for (uint32_t n = step; n <= widest && n <= 256; n += step) {
                 bool is_one = n == widest || n % 32 == 0;
-                tile t = {m, n, .is_swapped = is_swapped};
+                tile t = {m, n, .sharers = 1, .is_swapped = is_swapped};
                 if (is_one)
                     try_shared(j, s, t, steps, sms, &best, &least);
             }
