@@ -65,6 +65,7 @@ KILN_MATMUL_SM90 = 1
 KILN_MATMUL_SM80 = 2
 KILN_MATMUL_PORTABLE = 3
 KILN_MATMUL_CPU = 4
+KILN_MATMUL_THIN = 5
 KILN_ATTENTION_BEST = 0
 KILN_ATTENTION_SM90 = 1
 KILN_ATTENTION_PORTABLE = 2
@@ -283,7 +284,7 @@ ENUMS = {
     "kiln_type": {"void": 0, "bool": 1, "i8": 2, "u8": 3, "i16": 4, "u16": 5, "i32": 6, "u32": 7, "i64": 8, "u64": 9, "f16": 10, "bf16": 11, "f8e4": 12, "f8e5": 13, "f32": 14, "f64": 15},
     "kiln_param_kind": {"scalar": 0, "pointer": 1, "struct": 2, "tensor_map": 3},
     "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
-    "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4},
+    "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5},
     "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2, "decode": 3, "sm80": 4},
     "kiln_activation": {"none": 0, "relu": 1, "gelu": 2, "silu": 3},
     "kiln_conv_kernel": {"best": 0, "tensor": 1, "direct": 2},
@@ -765,6 +766,7 @@ FUNCTIONS = [
     ("kiln_dlpack_export", c_int, [kiln_view, c_void_p]),
     ("kiln_dlpack_export_versioned", c_int, [kiln_view, c_void_p]),
     ("kiln_matmul", c_int, [c_void_p, c_void_p]),
+    ("kiln_matmul_grouped", c_int, [c_void_p, c_void_p, kiln_view]),
     ("kiln_attention_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_attention_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_attention_backward", c_int, [c_void_p, c_void_p]),

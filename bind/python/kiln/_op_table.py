@@ -3,7 +3,7 @@
 from ._op import Op
 
 matmul = Op(
-    "kiln_matmul", "160s160s160s160s?3xiQ??2xiII28s4x",
+    "kiln_matmul", "160s160s160s160s?3xiQ??2xiII32s",
     [
         ("in", "a", ""), ("in", "b", ""), ("out", "out", "matmul"), ("in?", "bias", ""), ("bool", "is_tf32", ""), ("enum", "epilogue", "kiln_epilogue"),
         ("stream", "stream", ""), ("bool", "waits_for_previous", ""), ("bool", "b_is_constant", ""), ("enum", "kernel", "kiln_matmul_kernel"),
