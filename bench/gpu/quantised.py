@@ -14,7 +14,7 @@ from kiln import _op_table as table
 from kiln.torch._gguf import Call, _TYPES, _row_bytes
 
 SOURCES = ['ops/linear/' + name for name in ('few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'dequantise.c')]
-SOURCES += ['ops/gguf/' + name for name in ('matvec.c', 'tensor.c', 'blocks.h')]
+SOURCES += ['ops/gguf/' + name for name in ('few.c', 'matvec.c', 'tensor.c', 'blocks.h')]
 F = torch.nn.functional
 gguf_quantise = Call(table.gguf_quantise, 'gguf_quantise', 'x out', 'type')
 SIZES = [(8192, 8192), (28672, 8192), (4096, 14336)]  # outputs, inputs

@@ -71,6 +71,16 @@ enum {
 _Alignas(128) shared u8 smem[];
 
 // --- levels to pairs
+static inline u32 low_nibbles(u32 word)
+{
+    return word & 0x0f0f0f0fu;
+}
+
+static inline u32 high_nibbles(u32 word)
+{
+    return word >> 4 & 0x0f0f0f0fu;
+}
+
 // Four levels as two pairs of x's type: 0 and 2, 1 and 3. What is MIDDLE becomes 0.
 static inline void put_levels(u32 *pairs, u32 levels, u32 lift)
 {
@@ -94,20 +104,29 @@ static inline void put_levels(u32 *pairs, u32 levels, u32 lift)
     }
 }
 
+// The nibbles of four bytes, lower ones and upper ones: two pairs of each, as put_levels has them.
+static inline void put_nibbles(u32 *low, u32 *high, u32 word, u32 lift)
+{
+#ifdef IN_bf16
+    put_levels(low, low_nibbles(word), lift);
+    put_levels(high, high_nibbles(word), lift);
+#else
+    EACH(i, 2) { // an upper nibble counts 16 times as much
+        u32 under = (word >> i * 8 & 0x000f000fu) | lift, over = (word >> i * 8 & 0x00f000f0u) | lift;
+        f16x2 a = sub2((f16x2){f16_from_bits((u16)under), f16_from_bits((u16)(under >> 16))},
+                       to_f16x2(1024.0f + MIDDLE, 1024.0f + MIDDLE));
+        f16x2 b = fma2((f16x2){f16_from_bits((u16)over), f16_from_bits((u16)(over >> 16))}, to_f16x2(0.0625f, 0.0625f),
+                       to_f16x2(-64.0f - MIDDLE, -64.0f - MIDDLE));
+        low[i] = bits_f16(a.x) | (u32)bits_f16(a.y) << 16;
+        high[i] = bits_f16(b.x) | (u32)bits_f16(b.y) << 16;
+    }
+#endif
+}
+
 typedef struct set { // a lane's part of a row, decoded
     u32 pairs[STEPS][2];
     f32 scale[GROUPS], offset[GROUPS];
 } set;
-
-static inline u32 low_nibbles(u32 word)
-{
-    return word & 0x0f0f0f0fu;
-}
-
-static inline u32 high_nibbles(u32 word)
-{
-    return word >> 4 & 0x0f0f0f0fu;
-}
 
 // Set s of the 256 elements at b, for lane q of four.
 static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
@@ -124,13 +143,12 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     put_levels(to.pairs[1], word[1] ^ 0x80808080u, lift);
 #    else
     words_at(word, own, HEAD + (FIVE ? 4 : 0) + q * 4, 1);
-    u32 low = low_nibbles(word[0]), high = high_nibbles(word[0]);
     if (FIVE) { // element e has bit e
-        low |= spread(own[HEAD + q / 2] >> q % 2 * 4) << 4;
-        high |= spread(own[HEAD + 2 + q / 2] >> q % 2 * 4) << 4;
+        put_levels(to.pairs[0], low_nibbles(word[0]) | spread(own[HEAD + q / 2] >> q % 2 * 4) << 4, lift);
+        put_levels(to.pairs[1], high_nibbles(word[0]) | spread(own[HEAD + 2 + q / 2] >> q % 2 * 4) << 4, lift);
+    } else {
+        put_nibbles(to.pairs[0], to.pairs[1], word[0], lift);
     }
-    put_levels(to.pairs[0], low, lift);
-    put_levels(to.pairs[1], high, lift);
 #    endif
 #else
     u32 part = s * 4 + q;
@@ -145,11 +163,14 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     EACH(r, 2) {
         to.scale[r] = d * (f32)(scales >> r * 8 & 255u);
         to.offset[r] = -(least * (f32)(lows >> r * 8 & 255u));
-        EACH(i, 2) {
-            u32 levels = r == 0 ? low_nibbles(x.q[i]) : high_nibbles(x.q[i]);
-            if (FIVE)
-                levels |= (x.high[i] >> (s * 2 + r) & 0x01010101u) << 4;
-            put_levels(to.pairs[r * 2 + i], levels, lift);
+    }
+    EACH(i, 2) {
+        u32 low = low_nibbles(x.q[i]), high = high_nibbles(x.q[i]);
+        if (FIVE) {
+            put_levels(to.pairs[i], low | (x.high[i] >> s * 2 & 0x01010101u) << 4, lift);
+            put_levels(to.pairs[2 + i], high | (x.high[i] >> (s * 2 + 1) & 0x01010101u) << 4, lift);
+        } else {
+            put_nibbles(to.pairs[i], to.pairs[2 + i], x.q[i], lift);
         }
     }
 #    elif BLOCK == 14
@@ -220,27 +241,35 @@ static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u64 first, u3
     }
 }
 
+// What a lane copies of a stage: granules of rows, always the same ones. Bytes are counted from multiples of 16 on.
+enum { EACH_COPY = (16 * COPIES + 31) / 32 };
 typedef struct source {
-    const u8 *w;
-    i64 w_row;
-    u64 first, rows, row_bytes; // of the warp's rows the first; of all; of a row
+    const u8 *row[EACH_COPY]; // the multiple of 16 at which, or behind which, the row begins
+    u32 first[EACH_COPY];     // its first byte from there
+    u32 bytes;                // of a row
 } source;
 
-static inline u64 start_of(const source *from, u32 row, u64 stage)
+static inline source source_of(const u8 *w, i64 w_row, u64 top, u64 rows, u32 bytes)
 {
-    return min(from->first + row, from->rows - 1) * (u64)from->w_row + stage * STAGE_SIZE;
+    source from;
+    from.bytes = bytes;
+    EACH(i, EACH_COPY) {
+        u64 start = min(top + (i * 32 + lane()) / COPIES, rows - 1) * (u64)w_row;
+        from.first[i] = WHOLE ? 0 : (u32)start & 15;
+        from.row[i] = w + (start - from.first[i]);
+    }
+    return from;
 }
 
 // 256 elements of the warp's rows. Behind a row's end there are zeros.
-static inline void copy_stage(u8 *to, const source *from, u64 stage)
+static inline void copy_stage(u8 *to, const source *from, u32 stage)
 {
-    EACH(i, (16 * COPIES + 31) / 32) {
+    EACH(i, EACH_COPY) {
         u32 at = i * 32 + lane(), row = at / COPIES, granule = at % COPIES;
         if (16 * COPIES % 32 == 0 || at < 16 * COPIES) {
-            u64 start = start_of(from, row, stage), end = start - stage * STAGE_SIZE + from->row_bytes;
-            u64 address = (start & ~(u64)15) + granule * 16;
-            u32 left = address < end ? (u32)min(end - address, (u64)16) : 0;
-            async_copy_16_part(to + row * ROW_BYTES + granule * 16, from->w + (left ? address : 0), left);
+            u32 begin = ((from->first[i] + stage * STAGE_SIZE) & ~15u) + granule * 16, end = from->first[i] + from->bytes;
+            u32 left = begin < end ? min(end - begin, 16u) : 0;
+            async_copy_16_part(to + row * ROW_BYTES + granule * 16, from->row[i] + (left ? begin : 0), left);
         }
     }
 }
@@ -277,7 +306,7 @@ kernel block(32 * WARPS) min_blocks(2) void gguf_few(const T *restrict x, const 
     u32 tile = warp() % WARPS_N, turn = warp() / WARPS_N;
     u64 top = (u64)block_x() * COLUMNS, depth = s.units * UNIT;
     u32 stages = (u32)((depth + STAGE - 1) / STAGE);
-    source from = {w, s.w_row, top + tile * 16, s.n, depth / SIZE * BYTES};
+    source from = source_of(w, s.w_row, top + tile * 16, s.n, (u32)(depth / SIZE) * BYTES);
     u8 *ring = smem + warp() * RING_BYTES;
     EACH(i, STAGES - 1) {
         if (turn + i * WARPS_K < stages)
@@ -289,14 +318,17 @@ kernel block(32 * WARPS) min_blocks(2) void gguf_few(const T *restrict x, const 
 
     f32 sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     u32 row = lane() / 4, q = lane() % 4, now = 0, ahead = STAGES - 1, lift = LIFTED | (u32)(s.m >> 31); // of which m has no bit
+    u32 skip[2]; // bytes before the lane's two rows
+    EACH(i, 2)
+        skip[i] = WHOLE ? 0 : (u32)(min(top + tile * 16 + row + i * 8, s.n - 1) * (u64)s.w_row) & 15;
     const u8 *own = smem + SHARED_BYTES + row % XR * 64 + q * 16;
 #pragma unroll 1
     for (u32 stage = turn; stage < stages; stage += WARPS_K) {
         async_wait(STAGES - 2);
         warp_sync();
         const u8 *at = ring + now * STAGE_BYTES + row * ROW_BYTES;
-        const u8 *first = at + (WHOLE ? 0 : start_of(&from, row, stage) & 15);
-        const u8 *second = at + 8 * ROW_BYTES + (WHOLE ? 0 : start_of(&from, row + 8, stage) & 15);
+        const u8 *first = at + (WHOLE ? 0 : (skip[0] + stage * STAGE_SIZE) & 15);
+        const u8 *second = at + 8 * ROW_BYTES + (WHOLE ? 0 : (skip[1] + stage * STAGE_SIZE) & 15);
         EACH(n, SETS) {
             set a = set_of(first, n, q, lift), b = set_of(second, n, q, lift);
             add_set(sums, &a, &b, own + (stage * SETS + n) * (GRANULES * XR * 64));

@@ -249,6 +249,7 @@ KILN_GGUF_BEST = 0
 KILN_GGUF_VECTOR = 1
 KILN_GGUF_TILE = 2
 KILN_GGUF_TENSOR = 3
+KILN_GGUF_FEW = 4
 KILN_LINEAR_BEST = 0
 KILN_LINEAR_ROWS = 1
 KILN_LINEAR_TENSOR = 2
@@ -299,7 +300,7 @@ ENUMS = {
     "kiln_bitwise_op": {"and": 0, "or": 1, "xor": 2, "not": 3, "shift_left": 4, "shift_right": 5},
     "kiln_fuse_reduction": {"no_reduction": 0, "sum": 1, "mean": 2, "max": 3, "min": 4},
     "kiln_gguf_type": {"q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "q2_k": 10, "q3_k": 11, "q4_k": 12, "q5_k": 13, "q6_k": 14},
-    "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2, "tensor": 3},
+    "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2, "tensor": 3, "few": 4},
     "kiln_linear_kernel": {"best": 0, "rows": 1, "tensor": 2, "unpack": 3, "few": 4},
     "kiln_int4_form": {"bytes": 0, "gptq": 1, "gptq_v2": 2, "awq": 3},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
