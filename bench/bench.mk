@@ -31,6 +31,11 @@ $(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a
 bench-cpu: $(BUILD)/bench/cpu_speed
 	@$(BUILD)/bench/cpu_speed bench/cpu
 
+# The ops on the cpu device beside NumPy.
+.PHONY: bench-ops-cpu
+bench-ops-cpu: $(OP_SHIM) $(BUILD)/kiln
+	@python3 bench/ops_cpu.py --build $(BUILD)
+
 # The interpreter on one core, in lane-operations a second.
 $(BUILD)/bench/interp_speed: bench/interp_speed.c $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
