@@ -55,6 +55,17 @@ static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
     } while (0)
 #define tile_load(t, map, x, y, full) tile_load_panels(t, tile_panels(t), map, x, y, full)
 
+// The blocks of a cluster load a tile together, each `rows` rows for all `blocks` of them, to the
+// same place in each; `full` is the barrier of each, which gets the bytes of the whole tile.
+#define tile_load_together(t, count, map, x, y, rows, blocks, full)                                \
+    do {                                                                                           \
+        u32 k_first = cluster_rank() * (rows);                                                     \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < (count); k_panel++)                      \
+            tensor_load_all_2d((t)->panel[k_panel][k_first], map,                                  \
+                               (i32)((x) + k_panel * tile_panel_columns(t)),                       \
+                               (i32)((y) + k_first), full, (1u << (blocks)) - 1);                  \
+    } while (0)
+
 // The same for data that is read once: it leaves the L2 cache first.
 #define tile_load_once(t, map, x, y, full)                                                         \
     do {                                                                                           \
@@ -267,15 +278,24 @@ static inline void k_tile_store_words(void *panel, u8 *to, u64 pitch_bytes, u32 
 #define tile_store_words(t, to, pitch_bytes, words, rows_left)                                     \
     k_tile_store_words((t)->panel, to, pitch_bytes, words, rows_left)
 
-// --- to memory by the threads
+// --- teams: the 32 threads of a warp or the 128 of a warpgroup
+// Waits for the threads of the team; that of a warpgroup is barrier 1 + its number in the block.
+static inline void team_sync(u32 team)
+{
+    if (team == 32)
+        warp_sync();
+    else
+        barrier_sync(1 + warp() / 4, 128);
+}
+
 // Where a tile goes in a matrix in memory, and where the matrix ends.
 typedef struct tile_place {
     u32 row, column, rows, columns;
 } tile_place;
 
-// A team of 32 or 128 threads takes lines x columns of a tile of one panel (of 16 or 64 rows) to
-// the matrix at `to`, whose rows are `pitch` elements apart. Rows and the place begin at multiples
-// of 16 bytes; lines is a multiple of team / 8.
+// A team takes lines x columns of a tile of one panel (of 16 or 64 rows) to the matrix at `to`,
+// whose rows are `pitch` elements apart. Rows and the place begin at multiples of 16 bytes; lines
+// is a multiple of team / 8.
 static inline void k_tile_copy(void *panel, u32 size, u32 lines, u32 columns, void *to, u32 pitch,
                                tile_place at, u32 team)
 {

@@ -121,18 +121,6 @@ typedef struct consumer { // what a warpgroup keeps from tile to tile
     deferred stores;
 } consumer;
 
-static consumer consumer_of(u32 group, destination to)
-{
-    u32 first = PINGPONG ? 0 : group * BLOCKS; // of this warpgroup's blocks
-    stage *s = &smem->stages[0];
-    return (consumer){
-        .group = group,
-        .is_leader = thread_x() % 128 == 0,
-        .a = A_IS_MN ? tile_operand_block_transposed(&s->a, first) : tile_operand_block(&s->a, first),
-        .b = B_IS_MN ? tile_operand_transposed(&s->b) : tile_operand(&s->b),
-        .stores.to = to};
-}
-
 // acc = a * b over one stage, in four steps. A narrow tile uses the first of the accumulators.
 static void multiply_stage(accumulators *acc, mma_operand a, mma_operand b, bool adds, u32 width)
 {
@@ -186,7 +174,14 @@ static void consume(destination to, schedule w)
 {
     u32 group = warp() / 4, turn = group ^ 1, slabs = 0; // slabs: of the deferred tile
     u32 position = PINGPONG ? group * w.steps : 0;       // in the ring, of a tile's first stage
-    consumer c = consumer_of(group, to);
+    u32 first = PINGPONG ? 0 : group * BLOCKS;           // of this warpgroup's blocks
+    stage *s = &smem->stages[0];
+    consumer c = {
+        .group = group,
+        .is_leader = thread_x() % 128 == 0,
+        .a = A_IS_MN ? tile_operand_block_transposed(&s->a, first) : tile_operand_block(&s->a, first),
+        .b = B_IS_MN ? tile_operand_transposed(&s->b) : tile_operand(&s->b),
+        .stores.to = to};
     for (u32 t = first_tile() + (PINGPONG ? group * tile_stride() : 0);
          t < w.tile_rows * w.tile_columns; t += tile_stride() * (PINGPONG ? WGS : 1)) {
         u32x2 at = tile_origin(t, w);
@@ -310,7 +305,7 @@ kernel block(THREADS) cluster(SPLIT_K * SHARERS) void gemm(tensor_map a, tensor_
     }
     if (SPLIT_K > 1)
         add_partials(to, w);
-    if (SHARERS > 1) { // others may still release stages of this block
+    if (SPLIT_K * SHARERS > 1) { // other blocks may still read this one's memory or signal its barriers
         warp_sync();
         cluster_arrive_relaxed();
         cluster_wait();

@@ -71,13 +71,10 @@ static void load_a(u32 stage, sources from, schedule w, u32 row, u32 step)
 // The first `panels` of B, of which this block loads `rows` rows, for all that share them.
 static void load_b_panels(b_tile *to, u32 panels, const tensor_map *map, u32 x, u32 y, u32 rows, mbarrier *full)
 {
-    u32 first = SHARERS > 1 ? cluster_rank() * rows : 0;
-#pragma unroll
-    for (u32 p = 0; p < panels; p++)
-        if (SHARERS > 1)
-            tensor_load_all_2d(to->panel[p][first], map, (i32)(x + p * 64), (i32)(y + first), full, (1u << SHARERS) - 1);
-        else
-            tensor_load_2d(to->panel[p], map, (i32)(x + p * 64), (i32)y, full);
+    if (SHARERS > 1)
+        tile_load_together(to, panels, map, x, y, rows, SHARERS, full);
+    else
+        tile_load_panels(to, panels, map, x, y, full);
 }
 
 static void load_b(u32 stage, sources from, schedule w, u32 column, u32 step)

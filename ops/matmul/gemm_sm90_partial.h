@@ -90,8 +90,7 @@ static void store_share(destination to, const acc_t *partial, u32 rank)
     }
 }
 
-// Adds the partial sums of the cluster's blocks. No block leaves while others may still read its shared
-// memory or signal its barrier.
+// Adds the partial sums of the cluster's blocks.
 static void add_partials(destination to, schedule w)
 {
     acc_t *partial = (acc_t *)smem->staging;
@@ -109,9 +108,6 @@ static void add_partials(destination to, schedule w)
         mbarrier_wait(&smem->turn[0], 0);
         store_share(to, partial, w.rank);
     }
-    warp_sync();
-    cluster_arrive_relaxed();
-    cluster_wait();
 }
 
 // --- the epilogue of one tile, whichever it is; `width` is BN or NARROW_BN

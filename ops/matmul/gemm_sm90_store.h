@@ -31,19 +31,6 @@ static u8 *own_slabs(void)
     return smem->staging + warp() / (TEAM / 32) * (2 * SLAB_BYTES);
 }
 
-static bool is_storer(void) // the thread that gives a slab to the copy engine
-{
-    return thread_x() % TEAM == 0;
-}
-
-static void sync_slab(void)
-{
-    if (IS_TRANSPOSED)
-        barrier_sync(1 + warp() / 4, 128);
-    else
-        warp_sync();
-}
-
 // --- bias and activation
 // The bias of a lane's numbers in eight columns j of the accumulators: of its two columns, or, where
 // rows of the accumulators are columns of the result, of its two rows.
@@ -147,13 +134,13 @@ static void copy_slab(destination to, u32 n, u8 *at, u32 width)
 static void store_block(acc_t (*acc)[BN / 2], destination to, u32 width)
 {
     u8 *slabs = own_slabs();
-    bool storer = is_storer();
+    bool storer = thread_x() % TEAM == 0; // gives slabs to the copy engine
     if (!IS_TRANSPOSED)
         to.row += warp() % 4 * 16;
     biases now = load_biases(to, 0, width);
     if (IS_ASYNC && storer)
         bulk_wait_read(0);
-    sync_slab();
+    team_sync(TEAM);
 #pragma unroll
     for (u32 n = 0; n < (width + SLAB_N - 1) / SLAB_N; n++) {
         u8 *at = slabs + n % 2 * SLAB_BYTES;
@@ -161,12 +148,12 @@ static void store_block(acc_t (*acc)[BN / 2], destination to, u32 width)
         if (IS_ASYNC && n >= 2) {
             if (storer)
                 bulk_wait_read(1);
-            sync_slab();
+            team_sync(TEAM);
         }
         fill_slab(acc, n, &now, at, width);
         if (IS_ASYNC)
             fence_async();
-        sync_slab();
+        team_sync(TEAM);
         if (IS_ASYNC && storer)
             send_slab(to, slab_column(n, width), at);
         else if (!IS_ASYNC)
@@ -218,17 +205,17 @@ static void store_deferred(deferred *d, u32 from, u32 end)
 #pragma unroll
     for (u32 n = 0; n < DEFERRED_SLABS; n++)
         if (n >= from && n < end) {
-            bool storer = is_storer(), is_tail = HAS_TAIL && n * 64 == WHOLE;
+            bool storer = thread_x() % TEAM == 0, is_tail = HAS_TAIL && n * 64 == WHOLE;
             u32 first = HAS_TAIL ? n * 64 : slab_column(n, BN);
             u8 *at = own_slabs() + n % 2 * SLAB_BYTES;
             if (storer)
                 bulk_wait_read(0);
-            sync_slab();
+            team_sync(TEAM);
 #pragma unroll
             for (u32 u = 0; u < (is_tail ? TAIL / 16 : 4u); u++)
                 put_fragment(at, u, (const u32(*)[4]) & d->words[first / 4 + u * 4]);
             fence_async();
-            sync_slab();
+            team_sync(TEAM);
             if (storer && is_tail)
                 send_tail(d->to, at);
             else if (storer)
