@@ -60,10 +60,9 @@ static inline u8 *k_tile_chunk(void *panel, u32 row, u32 chunk)
 #define tile_load_together(t, count, map, x, y, rows, blocks, full)                                \
     do {                                                                                           \
         u32 k_first = cluster_rank() * (rows);                                                     \
-        _Pragma("unroll") for (u32 k_panel = 0; k_panel < (count); k_panel++)                      \
-            tensor_load_all_2d((t)->panel[k_panel][k_first], map,                                  \
-                               (i32)((x) + k_panel * tile_panel_columns(t)),                       \
-                               (i32)((y) + k_first), full, (1u << (blocks)) - 1);                  \
+        _Pragma("unroll") for (u32 k_panel = 0; k_panel < (count); k_panel++) tensor_load_all_2d(  \
+            (t)->panel[k_panel][k_first], map, (i32)((x) + k_panel * tile_panel_columns(t)),       \
+            (i32)((y) + k_first), full, (1u << (blocks)) - 1);                                     \
     } while (0)
 
 // The same for data that is read once: it leaves the L2 cache first.
@@ -129,6 +128,13 @@ static inline u8 *k_tile_fragment_t(void *panel, u32 row, u32 column)
     ldmatrix(words, (const u32 *)k_tile_place(k_tile_fragment, t, row, column))
 #define tile_get_transposed(words, t, row, column)                                                 \
     ldmatrix_transposed(words, (const u32 *)k_tile_place(k_tile_fragment_t, t, row, column))
+
+// The words of a fragment from eight accumulators, as an initializer; pack rounds two of them.
+#define acc_words(pack, acc)                                                                       \
+    {                                                                                              \
+        pack((acc)[0], (acc)[1]), pack((acc)[2], (acc)[3]), pack((acc)[4], (acc)[5]),              \
+            pack((acc)[6], (acc)[7])                                                               \
+    }
 
 // 16 x 32 accumulators of 32 bits, acc[0 … 15] of a wgmma or mma, to the first 16 rows of a panel.
 // Odd rows store columns 16 further on while even rows store the first ones: no bank conflicts.
@@ -404,6 +410,17 @@ static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 
 // A consumer: waits until stage s may be read; one thread of it releases the stage.
 #define ring_wait_full(r, s) mbarrier_wait(&(r)->full[(s).stage], (s).phase)
 #define ring_release(r, s)   mbarrier_arrive(&(r)->empty[(s).stage])
+// The same for stages that `blocks` of a cluster fill together: a warpgroup calls, and as many of
+// its threads tell a block each. With one block it is ring_release by its first thread.
+static inline void k_ring_release(mbarrier *empty, u32 blocks, bool is_first)
+{
+    if (blocks == 1 && is_first)
+        mbarrier_arrive(empty);
+    else if (blocks > 1 && thread_x() % 128 < blocks)
+        mbarrier_arrive_at_relaxed(empty, thread_x() % 128);
+}
+#define ring_release_together(r, s, blocks, is_first)                                              \
+    k_ring_release(&(r)->empty[(s).stage], blocks, is_first)
 // The same for step n, where one thread of a warpgroup releases.
 #define ring_wait_step(r, n) ring_wait_full(r, ring_at(r, n, RING_CONSUMER))
 #define ring_release_step(r, n)                                                                    \

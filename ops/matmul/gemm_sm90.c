@@ -138,15 +138,6 @@ static void multiply_stage(accumulators *acc, mma_operand a, mma_operand b, bool
     wgmma_commit();
 }
 
-// The blocks that share B all write it: each is told by the threads of a warpgroup's first warp.
-static void release_stage(bool is_leader, ring_slot slot)
-{
-    if (SHARERS == 1 && is_leader)
-        ring_release(&smem->ring, slot);
-    else if (SHARERS > 1 && thread_x() % 128 < SHARERS)
-        mbarrier_arrive_at_relaxed(&smem->ring.empty[slot.stage], thread_x() % 128);
-}
-
 // The sum of a tile along K: wait for a stage, multiply, release the one before. Meanwhile the slabs
 // of the deferred tile leave, one at each step. `width` is BN or NARROW_BN.
 static void multiply_tile(accumulators *acc, consumer *c, u32 slabs, u32 steps, u32 width)
@@ -162,12 +153,12 @@ static void multiply_tile(accumulators *acc, consumer *c, u32 slabs, u32 steps, 
             store_deferred(&c->stores, k, min(k + 1, slabs));
         wgmma_wait(1);
         if (k != 0)
-            release_stage(c->is_leader, before);
+            ring_release_together(&smem->ring, before, SHARERS, c->is_leader);
         before = c->slot;
         c->slot = ring_next(&smem->ring, c->slot);
     }
     wgmma_wait(0);
-    release_stage(c->is_leader, before);
+    ring_release_together(&smem->ring, before, SHARERS, c->is_leader);
 }
 
 static void consume(destination to, schedule w)

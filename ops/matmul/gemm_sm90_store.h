@@ -94,12 +94,9 @@ static void fill_slab(acc_t (*acc)[BN / 2], u32 n, const biases *b, u8 *at, u32 
 #if defined(PACK)
 #pragma unroll
     for (u32 u = 0; u < 4; u++) {
-        u32 words[4];
         if (first + u * 16 >= width)
             break;
-#pragma unroll
-        for (u32 x = 0; x < 4; x++)
-            words[x] = PACK((*acc)[first / 2 + u * 8 + 2 * x], (*acc)[first / 2 + u * 8 + 2 * x + 1]);
+        u32 words[4] = acc_words(PACK, &(*acc)[first / 2 + u * 8]);
         put_fragment(at, u, &words);
     }
 #else
