@@ -4,8 +4,9 @@ replaced, also by quantised ones, beside eager PyTorch and torch.compile, altern
 
     python3 bench/gpu/python.py [--kiln build/kiln] [--rounds 7] [--graphs] [--json FILE]
 
---graphs: the block captured into CUDA graphs instead, which shows the GPU's time alone, and without torch.compile; a short run.
-Results: $RESULTS/python.json (python_graphs.json), else in bench/results (only where everything was right, unless --json names a file).
+Every candidate is launched kernel by kernel, which shows the host's time where that is the longer one, and captured into a CUDA graph, which shows
+the GPU's alone. --graphs: graphs alone, without torch.compile; a short run.
+Results: $RESULTS/python.json and python_graphs.json, else in bench/results (only where everything was right, unless --json names a file for both).
 """
 import argparse
 import datetime
@@ -27,7 +28,7 @@ def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument('--kiln', default='build/kiln', help='the kiln program; its folder holds libkiln.so')
     parser.add_argument('--rounds', type=int, default=7)
-    parser.add_argument('--graphs', action='store_true', help='the block in CUDA graphs, without torch.compile')
+    parser.add_argument('--graphs', action='store_true', help='the block in CUDA graphs alone, without torch.compile')
     parser.add_argument('--json', help='write the results there')
     parser.add_argument('--device', default='cuda', help='cpu tries the script itself, with small sizes')
     return parser.parse_args()
@@ -102,13 +103,20 @@ def call_overhead(results):
     with_grad = a.clone().requires_grad_()
     q = torch.randn(1, 4, 64, 64, device=options.device, dtype=torch.bfloat16 if IS_GPU else torch.float32)
     f, ours = torch.nn.functional, torch.ops.kiln
-    layer = kt.QuantisedLinear.of(torch.nn.Linear(64, 64, device=options.device), 'int4', 32)
-    calls = {'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: ours.mul.default(a, b),
-             'grad.torch': lambda: torch.mul(with_grad, b), 'grad.custom_op': lambda: their_mul(with_grad, b), 'grad.kiln': lambda: ours.mul.default(with_grad, b),
+    dtype = torch.bfloat16 if IS_GPU else torch.float32
+    layers = {name: torch.nn.Linear(64, 64, device=options.device, dtype=dtype).requires_grad_(False) for name in ('torch', 'kiln', 'int8', 'int4')}
+    layers['kiln'].__class__ = kt.Linear
+    for form in ('int8', 'int4'):
+        layers[form] = kt.QuantisedLinear.of(layers[form], form, 32 if form == 'int4' else None)
+    rows = a.to(dtype)
+    calls = {'torch': lambda: torch.mul(a, b), 'custom_op': lambda: their_mul(a, b), 'kiln': lambda: kt.mul(a, b), 'kiln_op': lambda: ours.mul.default(a, b),
+             'grad.torch': lambda: torch.mul(with_grad, b), 'grad.custom_op': lambda: their_mul(with_grad, b), 'grad.kiln': lambda: kt.mul(with_grad, b),
+             'layer.torch': lambda: layers['torch'](rows), 'layer.kiln': lambda: layers['kiln'](rows),
+             'layer.int8': lambda: layers['int8'](rows), 'layer.int4': lambda: layers['int4'](rows),
              'softmax.torch': lambda: torch.softmax(a, -1), 'softmax.kiln': lambda: kt.softmax(a),
              'norm.torch': lambda: f.layer_norm(a, (64,)), 'norm.kiln': lambda: kt.layer_norm(a),
              'sum.torch': lambda: torch.sum(a, 0), 'sum.kiln': lambda: kt.sum(a, 0),
-             'linear.torch': lambda: f.linear(a, b), 'linear.kiln': lambda: kt.linear(a, b), 'linear_int4.kiln': lambda: layer(a),
+             'linear.torch': lambda: f.linear(a, b), 'linear.kiln': lambda: kt.linear(a, b),
              'attention.torch': lambda: f.scaled_dot_product_attention(q, q, q), 'attention.kiln': lambda: kt.scaled_dot_product_attention(q, q, q)}  # fmt: skip
     out = torch.empty_like(a)
     call = kt._ops.CALLS['mul']
@@ -120,7 +128,7 @@ def call_overhead(results):
     rounds = {name: [] for name in calls}
     for _ in range(options.rounds):
         for name, one in calls.items():
-            rounds[name].append(host_time(one, 300 if options.graphs else 1000 if IS_GPU else 200))
+            rounds[name].append(host_time(one, 1000 if IS_GPU else 200))
     for name, times in rounds.items():
         results['call.%s.us' % name] = statistics.median(times)
     us = lambda name: results['call.%s.us' % name]
@@ -130,9 +138,10 @@ def call_overhead(results):
           % (us('torch'), us('custom_op'), us('kiln'), results['call.of_custom_op']))
     print('the same for autograd: %.1f us, %.1f us, %.1f us: %.2f' % (us('grad.torch'), us('grad.custom_op'), us('grad.kiln'), results['call.grad.of_custom_op']))
     print('of kiln: the library %.1f us, with the description looked up %.1f us (%s)' % (us('part.library'), us('part.call'), call.call))
-    for name in ('softmax', 'norm', 'sum', 'linear', 'attention'):
+    print('through torch.ops.kiln: %.1f us' % us('kiln_op'))
+    for name in ('softmax', 'norm', 'sum', 'linear', 'layer', 'attention'):
         print('  %s: torch %.1f us, kiln %.1f us' % (name, us(name + '.torch'), us(name + '.kiln')))
-    print('  linear of int4: kiln %.1f us' % us('linear_int4.kiln'))
+    print('  layers of int8 and int4: %.1f us, %.1f us' % (us('layer.int8'), us('layer.int4')))
 
 
 class Block(torch.nn.Module):
@@ -181,7 +190,7 @@ def graphs(results, what, call, candidates, x):
     print('block, %s, as a graph: ' % what + ', '.join('%s %.3f ms' % (name, results['graph.%s.%s.ms' % (what, name)]) for name in replays))
 
 
-def transformer_block(results):
+def transformer_block(results, graph_results):
     """0 when ours gives what PyTorch's gives"""
     torch.manual_seed(1)
     dtype = torch.bfloat16 if IS_GPU else torch.float32
@@ -256,15 +265,12 @@ def transformer_block(results):
     def both(model):
         torch.autograd.backward(model(x), upstream)
 
-    if options.graphs:
-        for what, call in (('forward', forward), ('training', both)):
-            graphs(results, what, call, candidates | (forward_only if what == 'forward' else {}), x)
-        return failed
+    both_kinds = candidates
     for what, call in (('forward', forward), ('training', both)):
-        if what == 'forward':
-            both_kinds, candidates = candidates, candidates | forward_only
-        else:
-            candidates = both_kinds
+        candidates = both_kinds | (forward_only if what == 'forward' else {})
+        if options.graphs:
+            graphs(graph_results, what, call, candidates, x)
+            continue
         rounds = {name: [] for name in candidates}
         for model in candidates.values():
             device_time(lambda: call(model), 5)
@@ -281,27 +287,37 @@ def transformer_block(results):
             results['block.%s.%s.host_ms' % (what, name)] = took
         print('block, %s, the host alone: ' % what + ', '.join('%s %.3f ms' % one for one in hosts.items()))
         print('block, %s: ' % what + ', '.join('%s %.3f ms' % (name, results['block.%s.%s.ms' % (what, name)]) for name in candidates))
+        if IS_GPU:
+            graphs(graph_results, what, call, candidates, x)
     return failed
 
 
+def write(name, results, failed):
+    path = options.json or (os.path.join(os.environ.get('RESULTS', 'bench/results'), name + '.json') if IS_GPU and not failed else None)
+    if not path or not results:
+        return
+    text = json.dumps({
+        'bench': name, 'command': 'python3 bench/gpu/python.py' + (' --graphs' if options.graphs else ''),
+        'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+        'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
+        'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,
+        'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in SOURCES},
+        'results': {k: float('%.6g' % v) for k, v in results.items()},
+    }, indent=0)
+    with open(path, 'w') as file:
+        file.write(text + '\n')
+
+
 def main():
-    results = {}
-    call_overhead(results)
-    failed = transformer_block(results)
-    folder = os.environ.get('RESULTS', 'bench/results')
-    name = 'python_graphs' if options.graphs else 'python'
-    path = options.json or (os.path.join(folder, name + '.json') if IS_GPU and not failed else None)
-    if path:
-        text = json.dumps({
-            'bench': name, 'command': 'python3 bench/gpu/python.py' + (' --graphs' if options.graphs else ''),
-            'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-            'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
-            'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,
-            'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in SOURCES},
-            'results': {k: float('%.6g' % v) for k, v in results.items()},
-        }, indent=0)
-        with open(path, 'w') as file:
-            file.write(text + '\n')
+    results, graph_results = {}, {}
+    if not options.graphs:
+        call_overhead(results)
+    failed = transformer_block(results, graph_results)
+    if options.json:
+        results |= graph_results
+    write('python', results, failed)
+    if not options.json:
+        write('python_graphs', graph_results, failed)
     print('python: %d failed' % failed)
     return failed != 0
 
