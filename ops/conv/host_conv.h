@@ -23,6 +23,17 @@ uint32_t conv_type_axis(kiln_type type);
 kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done);
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
                                 const kiln_view *small, bool *is_done);
+// Channels that are no multiple of 8 (host_wide.c): a job with more of them, of zeros. `from` is
+// the operand, `which` the dimension of the weights that has its channels; without has_weights the
+// weights are results. The first `elements` f32 of the workspace have the copies.
+typedef struct conv_wide {
+    conv_job job; // points into this struct
+    kiln_view from, weight;
+    uint64_t elements;
+} conv_wide;
+bool conv_is_thin(kiln *k, const conv_job *j, const kiln_view *from);
+kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32_t which,
+                       bool has_weights, bool copies, conv_wide *out);
 // The kernels for sm_90a (host_sm90.c): whether one is possible; elements of f32 for parts of its
 // sums; the launch with packed weights. `sums` without a buffer: the sums have no parts.
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);

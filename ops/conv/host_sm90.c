@@ -230,7 +230,9 @@ static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, uint32_t phase,
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse)
 {
     problem p;
-    return j->kernel != KILN_CONV_SM80 && !problem_of(k, j, is_inverse, 0, &p);
+    // A step has 64 channels: with few of them the kernel of sm_80 multiplies fewer zeros.
+    return j->kernel != KILN_CONV_SM80 && !problem_of(k, j, is_inverse, 0, &p) &&
+           (j->kernel != KILN_CONV_BEST || p.w.terms >= K_TILE / 2);
 }
 
 uint64_t conv_sm90_workspace(kiln *k, const conv_job *j, bool is_inverse)

@@ -144,7 +144,15 @@ uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
     const kiln_view *from = is_inverse ? j->small.view : j->large.view;
     kiln_view v = packed_order(j, is_inverse);
     kiln_matmul_desc product;
-    if (is_product(j, is_inverse, &product) || !is_wanted(k, j) || obstacle(k, j, from))
+    if (is_product(j, is_inverse, &product) || !is_wanted(k, j))
+        return 0;
+    if (conv_is_thin(k, j, from)) {
+        conv_wide wide;
+        conv_widen(k, j, from, !is_inverse, true, false, &wide);
+        (is_inverse ? &wide.job.small : &wide.job.large)->view = &wide.from;
+        return wide.elements + conv_tensor_workspace(k, &wide.job, is_inverse);
+    }
+    if (obstacle(k, j, from))
         return 0;
     return packed_elements(&v) + conv_sm90_workspace(k, j, is_inverse);
 }
@@ -237,6 +245,12 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
         *is_done = true;
         return kiln_matmul(k, &product);
     }
+    if (conv_is_thin(k, j, from) && j->workspace.buffer) {
+        conv_wide wide;
+        kiln_status status = conv_widen(k, j, from, !is_inverse, true, true, &wide);
+        (is_inverse ? &wide.job.small : &wide.job.large)->view = &wide.from;
+        return status ? status : conv_tensor_slide(k, &wide.job, is_inverse, is_done);
+    }
     const char *why = obstacle(k, j, from);
     if (why)
         return refuse(k, j, why);
@@ -296,14 +310,21 @@ static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view 
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,
                                        const kiln_view *small)
 {
-    if (!is_wanted(k, j) || weights_obstacle(k, j, large, small))
+    if (!is_wanted(k, j))
+        return 0;
+    if (conv_is_thin(k, j, large)) {
+        conv_wide wide;
+        conv_widen(k, j, large, 1, false, false, &wide);
+        return wide.elements + conv_tensor_weights_workspace(k, &wide.job, &wide.from, small);
+    }
+    if (weights_obstacle(k, j, large, small))
         return 0;
     uint32_t chunks = conv_sm90_weights_chunks(k, j, large, small);
     return chunks ? chunks * kiln_view_count(*j->weight.view) : split_of(j, small).elements;
 }
 
-// The sum over the chunks, into weights that lie anyhow.
-static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t chunks)
+// The sum over the chunks, into weights that lie anyhow, and may have fewer channels.
+static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t chunks, const kiln_view *to)
 {
     const kiln_view *w = j->weight.view;
     uint64_t sizes[KILN_MAX_RANK] = {chunks, w->sizes[0]};
@@ -316,22 +337,36 @@ static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t chunks)
     kiln_view parts = kiln_view_of(j->workspace.buffer, w->rank + 1, sizes);
     parts.type = KILN_F32;
     parts.first = j->workspace.first;
+    parts.sizes[w->rank] = to->sizes[1];
+    if (to->sizes[1] != w->sizes[1]) { // the others are skipped
+        int64_t step = (int64_t)w->sizes[1];
+        parts.has_strides = true;
+        parts.strides[w->rank] = 1;
+        for (uint32_t d = w->rank; d-- > 0; step *= (int64_t)sizes[d])
+            parts.strides[d] = step;
+    }
     kiln_expr e;
     e.count = 0;
     e.mistake[0] = 0;
     kiln_fuse_desc d = {
         .expression = &e, .in = {kiln_view_permute(parts, order)}, .axes = 1, .stream = j->stream};
     d.out[0] =
-        (kiln_fuse_output){.node = kiln_expr_input(&e, 0), .view = *w, .reduction = KILN_FUSE_SUM};
+        (kiln_fuse_output){.node = kiln_expr_input(&e, 0), .view = *to, .reduction = KILN_FUSE_SUM};
     return kiln_fuse(k, &d);
 }
 
-kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
-                                const kiln_view *small, bool *is_done)
+// `to` are the weights; those of the job may have more channels.
+static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large,
+                              const kiln_view *small, const kiln_view *to, bool *is_done)
 {
     *is_done = false;
     if (!is_wanted(k, j) || !kiln_view_count(*j->weight.view))
         return KILN_OK;
+    if (conv_is_thin(k, j, large) && j->workspace.buffer && !obstacle(k, j, small)) {
+        conv_wide wide;
+        kiln_status status = conv_widen(k, j, large, 1, false, true, &wide);
+        return status ? status : weights_to(k, &wide.job, &wide.from, small, to, is_done);
+    }
     const char *why = weights_obstacle(k, j, large, small);
     if (!why && !j->workspace.buffer)
         why = "there is no workspace for parts of the sums";
@@ -341,7 +376,7 @@ kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *lar
     if (chunks) {
         kiln_status launched = conv_sm90_weights_launch(k, j, large, small, &j->workspace);
         *is_done = !launched;
-        return launched ? launched : add_parts(k, j, chunks);
+        return launched ? launched : add_parts(k, j, chunks, to);
     }
     split s = split_of(j, small);
     op_window w;
@@ -375,5 +410,11 @@ kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *lar
                                              .arg_count = COUNT(args),
                                              .stream = j->stream});
     *is_done = !status;
-    return status ? status : add_parts(k, j, s.chunks);
+    return status ? status : add_parts(k, j, s.chunks, to);
+}
+
+kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                const kiln_view *small, bool *is_done)
+{
+    return weights_to(k, j, large, small, j->weight.view, is_done);
 }

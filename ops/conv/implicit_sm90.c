@@ -297,9 +297,7 @@ kernel block(THREADS) void conv_sm90(tensor_map from, tensor_map weight,
     }
     if (RESIDENT == 1)
         registers_more(CONSUMER_REGISTERS);
-#ifdef HAS_BIAS
-    previous_kernel_wait();
-#endif
+    previous_kernel_wait(); // for a bias, and for tiles without a step
     u32 group = warp() / 4;
     stage *first = &smem->stages[0];
     consumer c = {.a = tile_operand_block(&first->a, group * BLOCKS), .b = tile_operand(&first->b)};
