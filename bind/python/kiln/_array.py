@@ -11,7 +11,7 @@ import sys
 from ctypes import byref, c_char_p, c_int, c_void_p, py_object
 from typing import Any, Sequence
 
-from . import _abi
+from . import _abi, _lists
 from ._device import Device, pack_view, shared_device
 from ._errors import ArgumentError, TypeMismatch, Unsupported
 from ._library import library
@@ -385,6 +385,8 @@ class Array:
             data = bytes(values)
         elif isinstance(values, (int, float)) and self.kind in PACK:
             data = PACK[self.kind].pack(values if self.kind in _FLOAT_KINDS else int(values)) * self.size
+        elif self.kind in PACK and (flat := _lists.flatten(values)) is not None and flat[0] == self.shape:
+            data = _lists.to_bytes(flat[1], self.kind)
         else:
             import numpy
 
@@ -396,7 +398,7 @@ class Array:
         return self
 
     def tolist(self) -> Any:
-        return self.numpy().tolist()
+        return _lists.from_bytes(self.tobytes(), self.kind, self.shape) if self.kind in PACK else self.numpy().tolist()
 
     # --- for other libraries
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -482,6 +484,10 @@ zeros = empty
 
 def array(values: Any, dtype: Any = None, device: Device | str | None = None) -> Array:
     """A new array on the device with these values: a NumPy array, a list, a number."""
+    flat = _lists.flatten(values)
+    wanted = type_of(dtype) if dtype is not None else _lists.kind_of(flat[1]) if flat is not None else None
+    if flat is not None and wanted in PACK:
+        return empty(flat[0], NAME[wanted], device).write(values)
     import numpy
 
     given = numpy.asarray(values.numpy() if isinstance(values, Array) else values)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _abi
-from ._array import Array, describe
+from ._array import Array, describe, empty
 from ._device import shared_device
 from ._errors import ArgumentError, Error, Finding, NotFound, TypeMismatch
 from ._library import library, program, text
 from ._module import Kernel, Module, Source, _Loaded, compile
+from ._types import SIZE
 
 _FINDING = ctypes.CFUNCTYPE(None, c_void_p, ctypes.POINTER(_abi.kiln_finding))
 
@@ -33,15 +34,15 @@ def _pick(of: Kernel | Module | str | os.PathLike[str], kernel: str | None, **op
 
 def _on_host(value: Any) -> Any:
     """A copy of an array in the host's memory: a check must not change its arguments."""
-    import numpy
-
-    if isinstance(value, Array):
-        return numpy.array(value.numpy())
+    if isinstance(value, Array) and value.kind in SIZE:
+        return empty(value.shape, value.dtype, "interp").write(value.tobytes())
     if describe(value) is None:
         return value
     if hasattr(value, "detach"):
         return value.detach().cpu().clone()
-    return numpy.array(value.get() if hasattr(value, "get") else value)
+    import numpy
+
+    return numpy.array(value.get() if hasattr(value, "get") else value.numpy() if isinstance(value, Array) else value)
 
 
 def check(of: Kernel | Module | str | os.PathLike[str], *args: Any, kernel: str | None = None, all: bool = True, nan: bool = False,

@@ -1,0 +1,60 @@
+"""Nested lists to and from the elements of an array, for arrays of Kiln's own where NumPy is not installed."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Sequence
+
+from . import _abi
+from ._errors import ArgumentError
+from ._types import NAME, PACK
+
+_FLOATS = (_abi.KILN_F16, _abi.KILN_F32, _abi.KILN_F64)
+
+
+def flatten(values: Any) -> tuple[tuple[int, ...], list[Any]] | None:
+    """(shape, numbers in row-major order) of nested lists of Python's numbers; None: it is something else."""
+    if isinstance(values, (bool, int, float)):
+        return (), [values]
+    if not isinstance(values, (list, tuple)):
+        return None
+    parts = [flatten(one) for one in values]
+    shape: tuple[int, ...] = ()
+    numbers: list[Any] = []
+    for at, part in enumerate(parts):
+        if part is None or (at and part[0] != shape):
+            return None
+        shape = part[0]
+        numbers += part[1]
+    return (len(parts), *shape), numbers
+
+
+def kind_of(numbers: Sequence[Any]) -> int:
+    """The type that NumPy would choose."""
+    if numbers and all(isinstance(n, bool) for n in numbers):
+        return _abi.KILN_BOOL
+    return _abi.KILN_I64 if numbers and all(isinstance(n, int) for n in numbers) else _abi.KILN_F64
+
+
+def to_bytes(numbers: Sequence[Any], kind: int) -> bytes:
+    convert = float if kind in _FLOATS else bool if kind == _abi.KILN_BOOL else int
+    try:
+        return struct.pack("<%d%s" % (len(numbers), PACK[kind].format[1:]), *map(convert, numbers))
+    except (struct.error, OverflowError, ValueError) as error:
+        raise ArgumentError("a list of numbers that are not all %s: %s" % (NAME[kind], error)) from None
+
+
+def from_bytes(data: bytes, kind: int, shape: Sequence[int]) -> Any:
+    """Nested lists; a number where there are no dimensions."""
+    flat: list[Any] = list(struct.unpack("<%d%s" % (len(data) // PACK[kind].size, PACK[kind].format[1:]), data))
+    if not shape:
+        return flat[0]
+    if 0 in shape:
+        return _empty(shape)
+    for size in reversed(shape[1:]):
+        flat = [flat[at : at + size] for at in range(0, len(flat), size)]
+    return flat
+
+
+def _empty(shape: Sequence[int]) -> Any:
+    return [_empty(shape[1:]) for _ in range(shape[0])] if shape else None
