@@ -3,12 +3,13 @@
 // of 32 lanes are 24 of AVX-512's 32 registers). A sum is fma by fma in the order of K, as in gemm_f32.c: the bits
 // are the same.
 //
-// KC steps of both operands are packed at a time, which widens narrow types: the inner loop knows f32 and i32 alone.
+// KC steps of both operands are packed at a time, which widens narrow types: the inner loop knows f32 alone. Sums of KC
+// products of i8 are exact there; they become i32 behind it.
 // A panel of 32 columns of B stays in the first cache while the rows go by. Behind K there are zeros.
 #include <kiln/kernel.h>
 
 tune(MR, 12, 1, 4);
-tune(BM, 96, 1, 4, 12, 48);
+tune(BM, 96, 1, 4, 12, 48, 192);
 tune(PANELS, 4, 1, 2); // of 32 columns
 tune(GROUP, 8, 1);
 enum { BN = 32 * PANELS };
@@ -25,25 +26,16 @@ enum {
     SHARED_BYTES = (A_COUNT + PANELS * PANEL) * 4
 };
 
-_Alignas(64) shared acc_t packed[];
+_Alignas(64) shared f32 packed[];
 
 #if defined(TYPE_s8) || defined(TYPE_tf32) || defined(TYPE_f32)
-#    define WIDEN(x) ((acc_t)(x))
+#    define WIDEN(x) ((f32)(x))
 #else
 #    define WIDEN(x) f32(x)
 #endif
 
-static acc_t product(acc_t x, acc_t y, acc_t sum)
-{
-#if defined(TYPE_s8)
-    return sum + x * y;
-#else
-    return fma(x, y, sum);
-#endif
-}
-
-// `rows` rows of a: [m, k], or [k, m] with A_IS_MN. Rows behind them are left as they are: their sums are not stored.
-static void pack_a(acc_t *to, const in_t *a, u64 stride, u32 rows, u32 depth, u32 steps)
+// `rows` rows of a: [m, k], or [k, m] with A_MN. Rows behind them are left as they are: their sums are not stored.
+static void pack_a(f32 *to, const in_t *a, u64 stride, u32 rows, u32 depth, u32 steps)
 {
     u32 lines = A_IS_MN ? depth : rows, count = A_IS_MN ? rows : depth;
     for (u32 line = 0; line < lines; line++) {
@@ -58,8 +50,8 @@ static void pack_a(acc_t *to, const in_t *a, u64 stride, u32 rows, u32 depth, u3
             to[e] = 0;
 }
 
-// 32 columns of b from `first`: [n, k], or [k, n] with B_IS_MN. Columns behind the last are the last one again.
-static void pack_b(acc_t *to, const in_t *b, u64 stride, u32 first, u32 n, u32 depth, u32 steps)
+// 32 columns of b from `first`: [n, k], or [k, n] with B_MN. Columns behind the last are the last one again.
+static void pack_b(f32 *to, const in_t *b, u64 stride, u32 first, u32 n, u32 depth, u32 steps)
 {
     if (B_IS_MN && first + 32 <= n) {
         for (u32 p = 0; p < depth; p++)
@@ -80,22 +72,30 @@ static void pack_b(acc_t *to, const in_t *b, u64 stride, u32 first, u32 n, u32 d
 }
 
 // sums[i] += a[i, :] * b[:, lane] for MR rows.
-static void multiply(acc_t *sums, const acc_t *a, const acc_t *b, u32 steps)
+static void multiply(acc_t *sums, const f32 *a, const f32 *b, u32 steps)
 {
-    acc_t sum[MR];
+    f32 sum[MR];
 #pragma unroll
     for (u32 i = 0; i < MR; i++)
+#if defined(TYPE_s8)
+        sum[i] = 0.0f;
+#else
         sum[i] = sums[i];
+#endif
 #pragma unroll 4
     for (u32 p = 0; p < steps; p++) {
-        acc_t v = b[p * 32 + lane()];
+        f32 v = b[p * 32 + lane()];
 #pragma unroll
         for (u32 i = 0; i < MR; i++)
-            sum[i] = product(a[A_IS_MN ? p * A_LINE + i : i * A_LINE + p], v, sum[i]);
+            sum[i] = fma(a[A_IS_MN ? p * A_LINE + i : i * A_LINE + p], v, sum[i]);
     }
 #pragma unroll
     for (u32 i = 0; i < MR; i++)
+#if defined(TYPE_s8)
+        sums[i] += (i32)sum[i];
+#else
         sums[i] = sum[i];
+#endif
 }
 
 kernel block(32) void gemm(const in_t *a, const in_t *b, out_t *out,
@@ -109,7 +109,8 @@ kernel block(32) void gemm(const in_t *a, const in_t *b, out_t *out,
     u32x2 corner = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
     u32 rows = min(m - corner.x, (u32)BM), panels = min((n - corner.y + 31) / 32, (u32)PANELS);
     const in_t *x = a + (batch * a_batch + corner.x * (u64)(A_IS_MN ? 1 : a_stride)), *y = b + batch * b_batch;
-    acc_t *packed_a = packed + PANELS * PANEL, sums[BM * PANELS];
+    f32 *packed_a = packed + PANELS * PANEL;
+    acc_t sums[BM * PANELS];
 #pragma unroll 1
     for (u32 i = 0; i < BM * PANELS; i++)
         sums[i] = 0;

@@ -355,12 +355,16 @@ static kiln_status run_cpu(const job *j)
     {                                                                                              \
         .m = (rows), .n = 32 * (panels)                                                            \
     }
-    static const plain ways[] = {WAY(96, 4), WAY(96, 2), WAY(48, 2), WAY(48, 1), WAY(12, 1)},
+    // The largest is for a b whose columns are contiguous: turning them as they are packed costs
+    // more, and is done once for all rows of a tile.
+    static const plain ways[] = {WAY(192, 4), WAY(96, 4), WAY(96, 2),
+                                 WAY(48, 2),  WAY(48, 1), WAY(12, 1)},
                        few[] = {WAY(4, 4), WAY(4, 1)}, one[] = {WAY(1, 4), WAY(1, 1)};
 #undef WAY
     enum { TILES_OF_A_CORE = 3 };
-    const plain *from = j->m > 4 ? ways : j->m > 1 ? few : one;
-    return run_plain(j, AT_CPU, from, j->m > 4 ? COUNT(ways) : COUNT(few),
+    size_t first = j->b.is_transposed ? 0 : 1;
+    const plain *from = j->m > 4 ? ways + first : j->m > 1 ? few : one;
+    return run_plain(j, AT_CPU, from, j->m > 4 ? COUNT(ways) - first : COUNT(few),
                      j->device->multiprocessors * TILES_OF_A_CORE, request_cpu);
 }
 
