@@ -235,8 +235,8 @@ static inline u32 acc_column(u32 i)
 }
 
 // Reductions over a row of accumulators: h is 0 for the row acc_row(0), 1 for the one 8 below.
-// First over the `count` accumulators of a lane, which has count / 2 of each row, then over the
-// four lanes that share the row.
+// First over the `count` accumulators of a lane, which has count / 2 of each row, then, for both
+// rows x[0] and x[1], over the four lanes that share them.
 static inline f32 k_acc_max(const f32 *acc, u32 count, u32 h)
 {
     f32 part[4];
@@ -258,6 +258,22 @@ static inline f32 k_acc_sum(const f32 *acc, u32 count, u32 h)
     for (u32 i = 8; i < count / 2; i++)
         part[i % 4] += acc[i / 2 * 4 + h * 2 + i % 2];
     return (part[0] + part[1]) + (part[2] + part[3]);
+}
+static inline void acc_lanes_max(f32 (*x)[2])
+{
+#pragma unroll
+    for (u32 d = 1; d < 4; d *= 2)
+#pragma unroll
+        for (u32 h = 0; h < 2; h++)
+            (*x)[h] = max((*x)[h], shuffle_xor((*x)[h], d));
+}
+static inline void acc_lanes_sum(f32 (*x)[2])
+{
+#pragma unroll
+    for (u32 d = 1; d < 4; d *= 2)
+#pragma unroll
+        for (u32 h = 0; h < 2; h++)
+            (*x)[h] += shuffle_xor((*x)[h], d);
 }
 #define acc_max(acc, h) k_acc_max(acc, (u32)(sizeof(acc) / sizeof((acc)[0])), h)
 #define acc_sum(acc, h) k_acc_sum(acc, (u32)(sizeof(acc) / sizeof((acc)[0])), h)
@@ -397,17 +413,21 @@ static inline ring_slot k_ring_previous(ring_slot s, u32 stages)
     bool wraps = s.stage == 0;
     return (ring_slot){(wraps ? stages : s.stage) - 1, s.phase ^ (wraps ? 1u : 0u)};
 }
-static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 consumers)
+static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 producers,
+                               u32 consumers)
 {
 #pragma unroll
     for (u32 s = 0; s < stages; s++) {
-        mbarrier_init(full + s, 1);
+        mbarrier_init(full + s, producers);
         mbarrier_init(empty + s, consumers);
     }
 }
 // One thread, before mbarrier_fence_init. A stage is full when its bytes have come, empty when
 // `consumers` have released it.
-#define ring_init(r, consumers) k_ring_init((r)->full, (r)->empty, ring_stages(r), consumers)
+#define ring_init(r, consumers) ring_init_for(r, 1, consumers)
+// For stages that `producers` fill with stores and arrive at.
+#define ring_init_for(r, producers, consumers)                                                     \
+    k_ring_init((r)->full, (r)->empty, ring_stages(r), producers, consumers)
 
 // The slot after and before s, and that of step n (n / stages rounds are over).
 #define ring_next(r, s)     k_ring_next(s, ring_stages(r))
@@ -426,6 +446,14 @@ static inline void k_ring_init(mbarrier *full, mbarrier *empty, u32 stages, u32 
 // A consumer: waits until stage s may be read; one thread of it releases the stage.
 #define ring_wait_full(r, s) mbarrier_wait(&(r)->full[(s).stage], (s).phase)
 #define ring_release(r, s)   mbarrier_arrive(&(r)->empty[(s).stage])
+// A warpgroup calls, its first thread releases; the same for step n.
+#define ring_release_once(r, s)                                                                    \
+    do {                                                                                           \
+        if (thread_x() % 128 == 0)                                                                 \
+            ring_release(r, s);                                                                    \
+    } while (0)
+#define ring_wait_step(r, n)    ring_wait_full(r, ring_at(r, n, RING_CONSUMER))
+#define ring_release_step(r, n) ring_release_once(r, ring_at(r, n, RING_CONSUMER))
 // The same for stages that `blocks` of a cluster fill together: a warpgroup calls, and as many of
 // its threads tell a block each. With one block it is ring_release by its first thread.
 static inline void k_ring_release(mbarrier *empty, u32 blocks, bool is_first)
@@ -437,12 +465,5 @@ static inline void k_ring_release(mbarrier *empty, u32 blocks, bool is_first)
 }
 #define ring_release_together(r, s, blocks, is_first)                                              \
     k_ring_release(&(r)->empty[(s).stage], blocks, is_first)
-// The same for step n, where one thread of a warpgroup releases.
-#define ring_wait_step(r, n) ring_wait_full(r, ring_at(r, n, RING_CONSUMER))
-#define ring_release_step(r, n)                                                                    \
-    do {                                                                                           \
-        if (thread_x() % 128 == 0)                                                                 \
-            ring_release(r, ring_at(r, n, RING_CONSUMER));                                         \
-    } while (0)
 
 #endif

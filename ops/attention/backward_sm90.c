@@ -116,17 +116,11 @@ typedef struct registers { // of a unit
     f32 dk[HD / 2], dv[HD / 2];
 } registers;
 
-#define RELEASE(ring, slot)                                                                        \
-    do {                                                                                           \
-        if (thread_x() % 128 == 0)                                                                 \
-            ring_release(&smem->ring, slot);                                                       \
-    } while (0)
-
 // Keys past the end and, causal, after the query: blocks that have none take no part.
 static void mask(scores *s, problem p, work w, u32 block)
 {
     u32 length = STRIDED ? p.keys : p.queries;
-    u32 keys = w.keys * KEYS + group() * 64, end = keys + 64;
+    u32 keys = w.keys * KEYS + warp() / 4 * 64, end = keys + 64;
     if (end <= length && (!CAUSAL || end - 1 <= block * M + before_first(p)))
         return;
     u32 key = keys + warp() % 4 * 16 + lane() / 4;
@@ -139,12 +133,10 @@ static void mask(scores *s, problem p, work w, u32 block)
             first[h] = 1000;
     }
 #pragma unroll
-    for (u32 j = 0; j < M / 8; j++)
-#pragma unroll
-        for (u32 r = 0; r < 4; r++) {
-            f32 *at = &(*s)[j / 8][j % 8 * 4 + r];
-            *at = first[r / 2] <= (i32)(j * 8 + r % 2) ? *at : -INFINITY;
-        }
+    for (u32 i = 0; i < M / 2; i++) {
+        f32 *at = &(*s)[i / 32][i % 32];
+        *at = first[i / 2 % 2] <= (i32)(i / 4 * 8 + i % 2) ? *at : -INFINITY;
+    }
 }
 
 // Adds this warp's 4 KB of dQ to the sum, in the order of the registers.
@@ -212,7 +204,7 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
     ring_wait_full(&smem->o_ring, c->o);
     multiply_scores(&r->d, c->t.v, c->t.o, c->o.stage);
     ring_wait_full(&smem->ds_ring, last_o); // also: all warps have read the row values beside dO
-    RELEASE(o_ring, last_o);
+    ring_release_once(&smem->o_ring, last_o);
     multiply_dk(&r->dk, &c->t, last_o.stage, last_q.stage, i > 1);
     wgmma_wait(2);
     u32 block = query_block_at(c->p, w, i).block;
@@ -231,9 +223,9 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
         store_ds(&r->d, part, c->o);
     }
     wgmma_wait(PARTS + 1); // dK
-    RELEASE(q_ring, last_q);
+    ring_release_once(&smem->q_ring, last_q);
     wgmma_wait(PARTS); // dQ
-    RELEASE(ds_ring, last_o);
+    ring_release_once(&smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
     c->sum += SUM_BLOCK;
     if (STRIDED && block == w.first) // of the next head
@@ -249,12 +241,12 @@ static void finish_unit(consumer *c, registers *r, work w)
     multiply_dk(&r->dk, &c->t, last_o.stage, last_q.stage, w.count > 1);
     multiply_dq(&r->s[0], &c->t, last_o.stage);
     wgmma_wait(2);
-    RELEASE(o_ring, last_o);
-    RELEASE(v_ring, keys);
+    ring_release_once(&smem->o_ring, last_o);
+    ring_release_once(&smem->v_ring, keys);
     wgmma_wait(0);
-    RELEASE(q_ring, last_q);
-    RELEASE(k_ring, keys);
-    RELEASE(ds_ring, last_o);
+    ring_release_once(&smem->q_ring, last_q);
+    ring_release_once(&smem->k_ring, keys);
+    ring_release_once(&smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
     store_keys(c, r, w);
 }
@@ -286,11 +278,7 @@ static void init_rings()
     ring_init(&smem->v_ring, 2);
     ring_init(&smem->q_ring, 2);
     ring_init(&smem->o_ring, 2);
-#pragma unroll
-    for (u32 s = 0; s < O_STAGES; s++) {
-        mbarrier_init(&smem->ds_ring.full[s], 8); // each warp stores a part of dS
-        mbarrier_init(&smem->ds_ring.empty[s], 2);
-    }
+    ring_init_for(&smem->ds_ring, 8, 2); // each warp stores a part of dS
     mbarrier_fence_init();
 }
 
@@ -308,7 +296,7 @@ kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map
     barrier();
     if (warp() < 8) {
         registers_more(240);
-        consume((consumer){.p = p, .t = operands_of(group()), .sums = sums, .dk = dk, .dv = dv});
+        consume((consumer){.p = p, .t = operands_of(warp() / 4), .sums = sums, .dk = dk, .dv = dv});
     } else {
         registers_less(24);
         if (thread_x() == 256)

@@ -55,11 +55,6 @@ typedef u32 packed[M / 16][4];
 
 #define MMA_AB_MN(d, a, b, adds) MMA(d, a, b, adds, wgmma_a_mn | wgmma_b_mn) // both are transposed
 
-static u32 group()
-{
-    return warp() / 4;
-}
-
 // What the products read, at stage 0.
 typedef struct operands {
     mma_operand k, v, ds;     // of this warpgroup's 64 keys
@@ -185,10 +180,7 @@ static void store_ds(scores *d, u32 part, ring_slot to)
 {
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
-        u32 words[4];
-#pragma unroll
-        for (u32 x = 0; x < 4; x++)
-            words[x] = PACK((*d)[part][i * 8 + x * 2], (*d)[part][i * 8 + x * 2 + 1]);
+        u32 words[4] = acc_words(PACK, &(*d)[part][i * 8]);
         tile_put(&smem->ds[to.stage], warp() * 16, part * 64 + i * 16, words);
     }
     if (part + 1 < PARTS)

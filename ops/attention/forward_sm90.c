@@ -216,7 +216,7 @@ static void overlap_product(consumer *c, registers *r, query_tile t, query_tile 
     start_softmax(c, r, next.row, next.blocks, &fresh);
     if (LATE)
         ring_wait_step(&smem->v_ring, n + 1);
-    add_lanes(&r->m);
+    acc_lanes_sum(&r->m.sum);
     wgmma_wait(0);
     ring_release_step(&smem->v_ring, n);
     store(c, t, r, &r->m);
@@ -238,7 +238,7 @@ static void overlap_store(consumer *c, registers *r, query_tile t, query_tile ne
     wait_queries(c);
     wgmma_fence();
     multiply_keys(c, &r->s, n + 1);
-    add_lanes(&r->m);
+    acc_lanes_sum(&r->m.sum);
     wgmma_wait(1);
     ring_release_step(&smem->v_ring, n);
     store(c, t, r, &r->m);
@@ -258,7 +258,7 @@ static void finish_tile(consumer *c, registers *r, query_tile t, bool has_output
         ring_wait_step(&smem->v_ring, n);
     wgmma_fence();
     multiply_values(c, r, n, has_output);
-    add_lanes(&r->m);
+    acc_lanes_sum(&r->m.sum);
     wgmma_wait(0);
     ring_release_step(&smem->v_ring, n);
     store(c, t, r, &r->m);

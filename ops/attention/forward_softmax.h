@@ -22,11 +22,7 @@ static bool update_max(scores *s, softmax *m, f32 scale, bool is_first)
 #pragma unroll
     for (u32 h = 0; h < 2; h++)
         largest[h] = acc_max(*s, h);
-#pragma unroll
-    for (u32 d = 1; d < 4; d *= 2)
-#pragma unroll
-        for (u32 h = 0; h < 2; h++)
-            largest[h] = max(largest[h], shuffle_xor(largest[h], d));
+    acc_lanes_max(&largest);
     bool needs_rescale = false;
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
@@ -54,15 +50,6 @@ static void exponentiate(scores *s, softmax *m, f32 scale, bool is_first)
         f32 sum = acc_sum(*s, h);
         m->sum[h] = is_first ? sum : fma(m->sum[h], m->rescale[h], sum);
     }
-}
-
-static void add_lanes(softmax *m) // a row's sum is in four lanes
-{
-#pragma unroll
-    for (u32 d = 1; d < 4; d *= 2)
-#pragma unroll
-        for (u32 h = 0; h < 2; h++)
-            m->sum[h] += shuffle_xor(m->sum[h], d);
 }
 
 // Hides what a query may not see: keys past the end (in the last block alone), causal: after it.
