@@ -14,7 +14,7 @@ static const op_axis axes[] = {
 #include "ops/elementwise/axes.def"
 };
 
-enum { THREADS = 256, MANY = 1 << 20, TEXT = 6144 };
+enum { THREADS = 256, MANY = 1 << 18, SPREAD = 1 << 16, TEXT = 6144 };
 
 kiln_type op_number_type(kiln_type type)
 {
@@ -108,6 +108,16 @@ static uint32_t packs_per_thread(const op_map *m, const op_packs *packs)
     return !m->operands[1] && packs->argument.packs >= MANY && packs->rank == 1 ? 4 : 1;
 }
 
+// Few elements are spread over more threads: then their computing takes longer than their loads.
+static uint32_t widest_pack(const kiln_view *v)
+{
+    uint64_t count = kiln_view_count(*v);
+    uint32_t width = 1;
+    while (width < 16 && count / width > SPREAD)
+        width *= 2;
+    return width;
+}
+
 kiln_status op_map_run(kiln *k, const op_map *m)
 {
     uint32_t operands = (uint32_t)strlen(m->operands), views = operands + m->result_count;
@@ -115,6 +125,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_nest nest;
     op_packs packs;
     op_nest_make(m->views, views, &nest);
+    nest.widest = widest_pack(&m->views[0]);
     op_nest_pack(&nest, m->views, &packs);
     uint32_t per = packs_per_thread(m, &packs), types = 0, inner = 0;
     kiln_arg args[NEST_VIEWS + 3];

@@ -7,7 +7,7 @@ enum {
 };
 #undef AXIS
 
-enum { MOST_PER = 8, WARP_PACKS = 64, BLOCK = 256 };
+enum { MOST_PER = 8, WARP_PACKS = 64, BLOCK = 256, SMALL = 1 << 19 };
 
 static const uint16_t sizes[] = {64,  96,  128, 160, 192, 224, 256, 320,
                                  384, 448, 512, 640, 768, 896, 1024}; // of blocks, as kiln/rows.h
@@ -42,6 +42,8 @@ void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_
 {
     op_nest nest;
     op_nest_rows(views, count, axis, &nest);
+    bool is_small = kiln_view_count(views[0]) < SMALL && nest.sizes[nest.rank - 1] <= 4 * BLOCK;
+    nest.widest = is_small ? 4 : 16; // a thread has less to compute
     *out = (op_rows){.inner = OP_DENSE, .columns = nest.sizes[nest.rank - 1]};
     op_nest_pack(&nest, views, &out->packs);
     for (uint32_t v = 0; v < count; v++)

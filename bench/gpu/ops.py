@@ -159,10 +159,10 @@ class Torch:
         with torch.cuda.graph(graph, stream=self.stream):
             for n in range(CALLS):
                 calls[n % len(calls)]()
-        return graph
+        return graph, calls  # what the calls hold must live as long as the graph
 
-    def time(self, graph):
-        torch = self.torch
+    def time(self, made):
+        torch, graph = self.torch, made[0]
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         start.record(self.stream)
         with torch.cuda.stream(self.stream):

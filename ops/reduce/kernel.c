@@ -136,7 +136,7 @@ kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(co
                     places[e] =
                         COLUMNS ? where[e % PER] : where[e / V % PER] + (INDEX)(e % V) * INDEX_STEP;
                 }
-                s[r] = merge(s[r], state_of_all(all, places, ELEMENTS, p));
+                s[r] = state_with_all(s[r], all, places, ELEMENTS, p);
             }
         }
         if (PER > 1) {
@@ -152,7 +152,7 @@ kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(co
                         all[e] = COLUMNS ? v[m][r % V] : v[m][e % V];
                         places[e] = where[m] + (INDEX)(e % V) * INDEX_STEP;
                     }
-                    s[r] = merge(s[r], state_of_all(all, places, ELEMENTS / PER, p));
+                    s[r] = state_with_all(s[r], all, places, ELEMENTS / PER, p);
                 }
         }
         if (RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1)

@@ -200,3 +200,19 @@ static inline state state_of_all(const number *x, const INDEX *at, const u32 cou
     return s[0];
 #endif
 }
+
+// The elements added to a state. Those of argmax and argmin rarely change it: most of the time the
+// best of them says so, and their places need not be looked at.
+static inline state state_with_all(state s, const number *x, const INDEX *at, const u32 count, real p)
+{
+#if defined KIND_argmax || defined KIND_argmin
+    acc best[4 * V];
+#    pragma unroll
+    for (u32 i = 0; i < count; i++)
+        best[i] = x[i];
+    TREE(a, b, count, best[a] = WINS(best[b], best[a]) ? best[b] : best[a])
+    if (!WINS(best[0], s.best) && !IS_TIE(best[0], s.best))
+        return s;
+#endif
+    return merge(s, state_of_all(x, at, count, p));
+}
