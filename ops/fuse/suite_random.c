@@ -405,9 +405,7 @@ int suite_fuse_more(kiln *k, int *passed)
                  kiln_buffer_new(k, KILN_F32, ELEMENTS, &result) != KILN_OK;
     kiln_view out = kiln_view_of(result, 2, (const uint64_t[]){ROWS, COLUMNS});
     kiln_device_info info;
-    bool is_slow = !kiln_device_info_of(k, &info) && !strcmp(info.target, "interp")
-                       ? false
-                       : info.caps.is_host;
+    bool is_slow = !kiln_device_info_of(k, &info) && info.caps.is_host && !info.caps.is_emulated;
     tree *t = malloc(sizeof *t);
     for (int n = 0; n < (is_slow ? 6 : TREES) && t && !failed; n++) {
         draw(t, &state, n % 2);

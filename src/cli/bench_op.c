@@ -246,9 +246,9 @@ int bench_op(const char *name, int argc, char **argv)
     kiln_device_info info;
     bool is_known = !kiln_device_info_of(b.k, &info);
     b.is_gpu = is_known && !info.caps.is_host;
-    bool is_interp = is_known && !strcmp(info.target, "interp");
-    b.cold_bytes = b.is_gpu ? 512e6 : is_interp ? 1e5 : 64e6;
-    b.most_bytes = b.is_gpu || sizes ? 0 : is_interp ? 1e5 : 16e6;
+    bool is_emulated = is_known && info.caps.is_emulated;
+    b.cold_bytes = b.is_gpu ? 512e6 : is_emulated ? 1e5 : 64e6;
+    b.most_bytes = b.is_gpu || sizes ? 0 : is_emulated ? 1e5 : 16e6;
     int code = EXIT_FINE;
     status = measure_roof(&b);
     if (status)
