@@ -13,6 +13,7 @@ import platform
 import statistics
 import sys
 import time
+import warnings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'bind', 'python'))
@@ -48,6 +49,7 @@ if IS_GPU and not torch.cuda.is_available():
     print('skipped: PyTorch sees no GPU')
     sys.exit(77)
 torch.manual_seed(options.seed)
+warnings.filterwarnings('ignore')  # why a back end does not take a call
 left_out = []
 
 

@@ -1,13 +1,14 @@
 // out[M,N] = x * transposed quantised weights for at most 16 rows of x, bound by reading the weights: sm_80 and later.
-// The weights are the rows of mma, x its columns. A warp has 16 rows of weights; a lane reads WORDS words of two of them
-// at a time, which are the lane's own elements of mma in an order of K that x follows in shared memory: decoded in
-// registers, they go nowhere else. AHEAD such spans of K are on their way while one is multiplied.
+// The weights are the rows of mma, x its columns. A warp has 16 rows of weights and reads 64 bytes of each at a time
+// through a ring of shared memory of its own; what a lane takes from there are its own elements of mma in an order of K
+// that x follows in shared memory: decoded in registers, they go nowhere else.
 //
 // WARPS_N warps have different rows of weights, the others and the SPLITS blocks of a cluster have parts of K, whose sums
-// are added in order. With GROUPED a span has one scale for a row: the sums of a span are multiplied by it.
+// are added in order. With GROUPED the elements that four lanes take at a time, a span, have one scale for a row: the sums
+// of a span are multiplied by it. Scales and zeros of the block's part lie in shared memory, too.
 //
-// Rows of x and of the weights start at multiples of 16 bytes, and K is a multiple of CHUNK. Shared memory has the block's
-// part of x: granules of eight elements, [span][granule of a lane][row of x][lane of four].
+// Rows of x and of the weights start at multiples of 16 bytes, and K is a multiple of CHUNK. x lies as granules of eight
+// elements, [span][granule of a lane][row of x][lane of four].
 #include <kiln/kernel.h>
 
 tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
@@ -27,78 +28,65 @@ tune(W_PACKED, 1);
 enum {
     WARPS = 8,
     WARPS_K = WARPS / WARPS_N,
-    PER = CHUNK / 4,          // weights of a word
+    PER = CHUNK / 4,            // weights of a word
     GRANULES = WORDS * PER / 8, // of a lane in a span
     SPAN = 4 * WORDS * PER,
-    AHEAD = 16 / WORDS,
+    SPANS = 4 / WORDS, // of a stage
+    STAGE = SPANS * SPAN,
+    STAGE_BYTES = 16 * 64,
+    STAGES = 6,
+    SHARED_BYTES = WARPS * STAGES * STAGE_BYTES, // behind it: x, scales, zeros
     TILES_X = XR > 8 ? 2 : 1,
     COLUMNS = 16 * WARPS_N
 };
 
 _Alignas(128) shared u8 smem[];
 
-typedef struct piece { // a lane's part of a span, as it is loaded
-    u32 words[2][4]; // WORDS of them
-    SCALE scale[2];
-    zero_t zero[2];
-} piece;
-
-typedef struct source { // of a lane's two rows of weights
-    const u32 *row[2];
-    const SCALE *scale[2];
-    const zero_t *zero[2];
-    i64 scale_step, zero_step; // from group to group
-    u32 depth, group_shift;
-} source;
-
-static inline void load_piece(piece *to, const source *from, u32 span)
+// Granule g of row r of a stage: neighbouring rows lie on other banks.
+static inline u32 place_in(u32 r, u32 g)
 {
-    u32 k = span * SPAN + lane() % 4 * (GRANULES * 8);
-    i64 group = GROUPED ? (i64)(min(span * SPAN, from->depth - 1) >> from->group_shift) : 0;
-    k = k < from->depth ? k : 0; // x is zeros there
+    return r * 64 + ((g ^ (r / 2 & 3)) * 16);
+}
+
+// 64 bytes of the warp's 16 rows: a lane copies the granule lane() % 4 of two of them. Behind K there is anything.
+static inline void copy_stage(u8 *to, const u32 *const *rows, u32 stage, u32 depth)
+{
+    u32 k = stage * STAGE + lane() % 4 * CHUNK;
 #pragma unroll
-    for (u32 r = 0; r < 2; r++) {
-        const u32 *words = from->row[r] + k / PER;
-        if (WORDS == 4) {
-            u32x4 v = load_stream((const u32x4 *)(const void *)words);
-            to->words[r][0] = v.x;
-            to->words[r][1] = v.y;
-            to->words[r][2] = v.z;
-            to->words[r][3] = v.w;
-        } else if (WORDS == 2) {
-            u32x2 v = load_readonly((const u32x2 *)(const void *)words);
-            to->words[r][0] = v.x;
-            to->words[r][1] = v.y;
-        } else {
-            to->words[r][0] = load_readonly(words);
-        }
-        if (GROUPED)
-            to->scale[r] = from->scale[r][group * from->scale_step];
-#ifdef HAS_ZERO
-        to->zero[r] = from->zero[r][group * from->zero_step];
-#endif
-    }
+    for (u32 r = 0; r < 2; r++)
+        async_copy_16_part(to + place_in(lane() / 4 + r * 8, lane() % 4), (const u8 *)(const void *)(rows[r] + (k < depth ? k / PER : 0)),
+                           k < depth ? 16u : 0u);
 }
 
-static inline f32 zero_in(const piece *p, u32 r)
-{
-#ifdef HAS_ZERO
-    return (f32)(i32)p->zero[r];
-#else
-    return zero_of(NULL, 0);
-#endif
-}
-
-// sums += the piece's weights times x, whose granules of that span begin at `x` for this lane.
-static inline void add_piece(f32 (*sums)[TILES_X][4], const piece *p, const u8 *x, u32 lift)
+// sums += a span of the warp's rows times x, whose granules of that span begin at `x` for this lane.
+static inline void add_span(f32 (*sums)[TILES_X][4], const u8 *stage, u32 number, const u8 *x, const f32 *scale, const f32 *zero,
+                            u32 lift)
 {
     f32 part[TILES_X][4];
+    u32 words[2][4];
 #pragma unroll
     for (u32 t = 0; t < TILES_X; t++)
 #pragma unroll
         for (u32 e = 0; e < 4; e++)
             part[t][e] = GROUPED ? 0.0f : (*sums)[t][e];
-    f32 zero[2] = {zero_in(p, 0), zero_in(p, 1)};
+#pragma unroll
+    for (u32 r = 0; r < 2; r++) {
+        u32 row = lane() / 4 + r * 8, first = (number * 4 + lane() % 4) * WORDS; // of the row's words
+        const u8 *from = stage + place_in(row, first / 4) + first % 4 * 4;
+        if (WORDS == 4) {
+            u32x4 v = *(const u32x4 *)(const void *)from;
+            words[r][0] = v.x;
+            words[r][1] = v.y;
+            words[r][2] = v.z;
+            words[r][3] = v.w;
+        } else if (WORDS == 2) {
+            u32x2 v = *(const u32x2 *)(const void *)from;
+            words[r][0] = v.x;
+            words[r][1] = v.y;
+        } else {
+            words[r][0] = *(const u32 *)(const void *)from;
+        }
+    }
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++) {
         u32x4 a[2];
@@ -107,7 +95,7 @@ static inline void add_piece(f32 (*sums)[TILES_X][4], const piece *p, const u8 *
             chunk c = {{0, 0, 0, 0}};
 #pragma unroll
             for (u32 w = 0; w < 8 / PER; w++)
-                c.words[w] = p->words[r][g * (8 / PER) + w];
+                c.words[w] = words[r][g * (8 / PER) + w];
             a[r] = decode_pairs(&c, 0, zero[r], lift);
         }
         u32 first[4] = {a[0].x, a[1].x, a[0].y, a[1].y}, second[4] = {a[0].z, a[1].z, a[0].w, a[1].w};
@@ -123,21 +111,21 @@ static inline void add_piece(f32 (*sums)[TILES_X][4], const piece *p, const u8 *
     for (u32 t = 0; t < TILES_X; t++)
 #pragma unroll
         for (u32 e = 0; e < 4; e++)
-            (*sums)[t][e] = GROUPED ? fma(pack_get(SCALE, p->scale[e / 2]), part[t][e], (*sums)[t][e]) : part[t][e];
+            (*sums)[t][e] = GROUPED ? fma(scale[e / 2], part[t][e], (*sums)[t][e]) : part[t][e];
 }
 
-// The granules of x of `spans` spans from `first` on, by all threads. What is behind the last row or K is zeros.
-static inline void copy_x(const X *x, i64 row_step, u32 m, u32 first, u32 spans, u32 depth)
+// The granules of x of `stages` stages from `first` on, by all threads. What is behind the last row or K is zeros.
+static inline void copy_x(u8 *to, const X *x, i64 row_step, u32 m, u32 first, u32 stages, u32 depth)
 {
-    u32 count = spans * (4 * GRANULES);
+    u32 count = stages * (STAGE / 8);
 #pragma unroll 1
     for (u32 r = 0; r < XR; r++)
         for (u32 at = thread_x(); at < count; at += 32 * WARPS) {
             u32 span = at / (4 * GRANULES), in_span = at % (4 * GRANULES), q = in_span / GRANULES, g = in_span % GRANULES;
-            u32 k = first * SPAN + at * 8;
+            u32 k = first * STAGE + at * 8;
             bool is_there = r < m && k < depth;
             const X *from = x + (is_there ? (i64)r * row_step + (i64)k : 0);
-            async_copy_16_part(smem + ((span * GRANULES + g) * XR + r) * 64 + q * 16, (const u8 *)(const void *)from, is_there ? 16u : 0u);
+            async_copy_16_part(to + ((span * GRANULES + g) * XR + r) * 64 + q * 16, (const u8 *)(const void *)from, is_there ? 16u : 0u);
         }
 }
 
@@ -155,32 +143,36 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
     u32 split = SPLITS > 1 ? cluster_rank() : 0;
     corner c = corner_of(&l, block_x() / SPLITS, COLUMNS);
     u32 n = FIELD(l, c.which, n), tile = warp() % WARPS_N, turn = warp() / WARPS_N;
-    u32 spans = (l.k + SPAN - 1) / SPAN, share = (spans + SPLITS - 1) / SPLITS;
-    u32 begin = min(split * share, spans), end = min(begin + share, spans);
-    source from;
-    from.depth = l.k;
-    from.group_shift = l.group_shift;
-    from.scale_step = FIELD(l, c.which, scale[1]);
-#ifdef HAS_ZERO
-    from.zero_step = FIELD(l, c.which, zero[1]);
-#endif
+    u32 stages = (l.k + STAGE - 1) / STAGE, share = (stages + SPLITS - 1) / SPLITS;
+    u32 begin = min(split * share, stages), end = min(begin + share, stages);
+    const u32 *rows[2];
 #pragma unroll
     for (u32 r = 0; r < 2; r++) {
         i64 row = (i64)min(c.column + tile * 16 + lane() / 4 + r * 8, n - 1);
-        from.row[r] = (const u32 *)(const void *)(OF(c.which, weight) + row * FIELD(l, c.which, weight));
-        from.scale[r] = OF(c.which, scale) + row * FIELD(l, c.which, scale[0]);
+        rows[r] = (const u32 *)(const void *)(OF(c.which, weight) + row * FIELD(l, c.which, weight));
+    }
+    u8 *ring = smem + warp() * (STAGES * STAGE_BYTES), *x_at = smem + SHARED_BYTES;
+    copy_x(x_at, x, l.x[0], l.m, begin, end - begin, l.k);
+#pragma unroll
+    for (u32 i = 0; i < STAGES - 1; i++) {
+        if (begin + turn + i * WARPS_K < end)
+            copy_stage(ring + i * STAGE_BYTES, rows, begin + turn + i * WARPS_K, l.k);
+        async_commit();
+    }
+
+    // Scales of the block's groups, [group][row], then zeros; those of K as a whole are one group.
+    u32 group = GROUPED ? begin * STAGE >> l.group_shift : 0;
+    u32 groups = !GROUPED ? 1 : end > begin ? ((min(end * STAGE, l.k) - 1) >> l.group_shift) - group + 1 : 0;
+    f32 *scales = (f32 *)(void *)(x_at + share * STAGE * (XR * 2)), *zeros = scales + (GROUPED ? groups * COLUMNS : 0);
+    for (u32 at = thread_x(); at < groups * COLUMNS; at += 32 * WARPS) {
+        i64 row = (i64)min(c.column + at % COLUMNS, n - 1), its = (i64)(group + at / COLUMNS);
+        if (GROUPED)
+            scales[at] = pack_get(SCALE, OF(c.which, scale)[row * FIELD(l, c.which, scale[0]) + its * FIELD(l, c.which, scale[1])]);
 #ifdef HAS_ZERO
-        from.zero[r] = OF(c.which, zero) + row * FIELD(l, c.which, zero[0]);
+        zeros[at] = (f32)(i32)OF(c.which, zero)[row * FIELD(l, c.which, zero[0]) + its * FIELD(l, c.which, zero[1])];
 #endif
     }
-    piece ring[AHEAD];
-#pragma unroll
-    for (u32 i = 0; i < AHEAD; i++)
-        if (begin + turn + i * WARPS_K < end)
-            load_piece(&ring[i], &from, begin + turn + i * WARPS_K);
-    copy_x(x, l.x[0], l.m, begin, end - begin, l.k);
-    async_commit();
-    async_wait(0);
+    async_wait(STAGES - 2); // x came with the first stage
     barrier();
 
     f32 sums[TILES_X][4];
@@ -190,18 +182,34 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
         for (u32 e = 0; e < 4; e++)
             sums[t][e] = 0.0f;
     u32 lift = lift_of(l.k >> 31); // of which K has no bit
-    const u8 *own = smem + lane() / 4 % (XR < 8 ? XR : 8) * 64 + lane() % 4 * 16;
+    u32 now = 0, ahead = STAGES - 1, own_row = tile * 16 + lane() / 4;
+    const u8 *own = x_at + lane() / 4 % (XR < 8 ? XR : 8) * 64 + lane() % 4 * 16;
 #pragma unroll 1
-    for (u32 base = begin + turn; base < end; base += AHEAD * WARPS_K) {
+    for (u32 stage = begin + turn; stage < end; stage += WARPS_K) {
+        async_wait(STAGES - 2);
+        warp_sync();
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) {
-            u32 span = base + i * WARPS_K, next = span + AHEAD * WARPS_K;
-            if (span < end) {
-                add_piece(&sums, &ring[i], own + (span - begin) * (GRANULES * XR * 64), lift);
-                if (next < end)
-                    load_piece(&ring[i], &from, next);
+        for (u32 i = 0; i < SPANS; i++) {
+            u32 at = GROUPED ? (min(stage * STAGE + i * SPAN, l.k - 1) >> l.group_shift) - group : 0;
+            f32 scale[2] = {1.0f, 1.0f}, zero[2];
+#pragma unroll
+            for (u32 r = 0; r < 2; r++) {
+                if (GROUPED)
+                    scale[r] = scales[at * COLUMNS + own_row + r * 8];
+#ifdef HAS_ZERO
+                zero[r] = zeros[at * COLUMNS + own_row + r * 8];
+#else
+                zero[r] = zero_of(NULL, 0);
+#endif
             }
+            add_span(&sums, ring + now * STAGE_BYTES, i, own + ((stage - begin) * SPANS + i) * (GRANULES * XR * 64), scale, zero, lift);
         }
+        warp_sync(); // the stage before is free
+        if (stage + (STAGES - 1) * WARPS_K < end)
+            copy_stage(ring + ahead * STAGE_BYTES, rows, stage + (STAGES - 1) * WARPS_K, l.k);
+        async_commit();
+        now = now + 1 == STAGES ? 0 : now + 1;
+        ahead = ahead + 1 == STAGES ? 0 : ahead + 1;
     }
 
     // A lane has columns lane() % 4 * 2 and the next of x, of two rows of weights.

@@ -199,10 +199,10 @@ static void set_argument(job *j)
 }
 
 typedef struct tiling {
-    uint32_t width;      // columns of a tile
-    uint32_t splits;     // blocks that share a tile; 0: one
-    uint32_t rows;       // tiles of rows
-    size_t shared_bytes; // at least
+    uint32_t width;    // columns of a tile
+    uint32_t splits;   // blocks that share a tile; 0: one
+    uint32_t rows;     // tiles of rows
+    size_t more_bytes; // of shared memory, behind the kernel's own
 } tiling;
 
 static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
@@ -231,12 +231,12 @@ static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
     for (uint32_t n = 0; n < j->count; n++)
         args[count++] = kiln_arg_view(*j->layers[n].out);
     args[count++] = kiln_arg_struct(&j->argument, sizeof j->argument);
-    size_t shared = kernel->shared_bytes > t.shared_bytes ? kernel->shared_bytes : t.shared_bytes;
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
-                                                           .shared_bytes = shared,
-                                                           .args = args,
-                                                           .arg_count = count,
-                                                           .stream = j->stream});
+    return kiln_launch(kernel->kernel,
+                       &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
+                                           .shared_bytes = kernel->shared_bytes + t.more_bytes,
+                                           .args = args,
+                                           .arg_count = count,
+                                           .stream = j->stream});
 }
 
 enum { MOST_TILES = 65535 }; // of rows: a grid's second dimension
@@ -353,33 +353,40 @@ static const char *few_obstacle(kiln *k, const job *j)
 // How few.c is launched; false: its part of x does not fit into shared memory.
 static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_request *r, tiling *t)
 {
-    enum { WARPS = 8, MOST_SPLITS = 8, WANTED_X = 64 << 10, STATIC_BYTES = 16 << 10 };
-    uint32_t rows = 1, words = few_words(j), depth = words * chunk_of(j), splits = 1;
+    enum {
+        WARPS = 8,
+        MOST_SPLITS = 8,
+        RING = 48 << 10,
+        WANTED = 56 << 10,
+        STATIC_BYTES = 10 << 10
+    };
+    uint32_t rows = 1, depth = 4 * chunk_of(j), splits = 1; // depth: of a stage
     while (rows < j->x.sizes[0])
         rows *= 2;
     // The part of x that a block reads is small beside its weights.
-    uint32_t warps = rows <= 2 ? 2 : rows <= 8 ? 4 : 8;
-    uint64_t tiles = 0, spans = ceil_div(j->x.sizes[1], depth);
+    uint32_t warps = rows <= 2 ? 2 : rows <= 8 ? 4 : 8, group = is_grouped(j) ? j->group : 0;
+    uint64_t tiles = 0, stages = ceil_div(j->x.sizes[1], depth), bytes;
     for (uint32_t n = 0; n < j->count; n++)
         tiles += ceil_div(j->layers[n].weights.n, 16 * warps);
     uint64_t most = (uint64_t)info->multiprocessors * 2;
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
-    for (; can_split && splits < MOST_SPLITS; splits *= 2) {
-        bool has_few = tiles * splits * 10 < most * 9 && spans / (splits * WARPS / warps) >= 4;
-        if (!has_few && ceil_div(spans, splits) * depth * rows * 2 <= WANTED_X)
+    for (;; splits *= 2) {
+        uint64_t own = ceil_div(stages, splits) * depth;
+        uint64_t groups = group ? own / group + 2 : 1;
+        bytes =
+            own * rows * 2 + groups * 16 * warps * 4 * (j->layers[0].weights.zero.buffer ? 2 : 1);
+        bool has_few = tiles * splits * 10 < most * 9 && stages / (splits * WARPS / warps) >= 8;
+        if (!can_split || splits == MOST_SPLITS || (!has_few && bytes <= WANTED))
             break;
     }
-    *t = (tiling){.width = 16 * warps,
-                  .splits = splits,
-                  .rows = 1,
-                  .shared_bytes = (size_t)(ceil_div(spans, splits) * depth * rows * 2)};
+    *t = (tiling){.width = 16 * warps, .splits = splits, .rows = 1, .more_bytes = (size_t)bytes};
     r->program = &few_program;
     set_axes(j, r);
     op_set(r, XR, rows);
-    op_set(r, WORDS, words);
+    op_set(r, WORDS, few_words(j));
     op_set(r, WARPS_N, warps);
     op_set(r, SPLITS, splits);
-    return t->shared_bytes + STATIC_BYTES <= k->caps.shared_bytes;
+    return bytes + RING + STATIC_BYTES <= k->caps.shared_bytes;
 }
 
 static kiln_status run_few(kiln *k, job *j, const kiln_device_info *info, bool *is_done)
