@@ -145,6 +145,23 @@ def wrong_kernels_show_their_lines():
     assert isinstance(warned.log, str)
 
 
+@test
+def errors_in_a_notebook_are_html():
+    """By Jupyter itself: the cell's error is a page, not only a text with colours."""
+    try:
+        import ipykernel  # noqa: F401
+        import nbclient
+        import nbformat
+    except ImportError:
+        raise Skip("nbclient and ipykernel are not installed") from None
+    cell = "import kiln\nkiln.compile('kernel void k(f32 *x) { x[0] = y; }', device='interp')"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nbclient.NotebookClient(book, timeout=60, kernel_name="python3", allow_errors=True).execute()
+    shown, error = book.cells[0].outputs
+    assert shown.output_type == "display_data" and "<span" in shown.data["text/html"] and "K2001" in shown.data["text/html"] and "K2001" in shown.data["text/plain"]
+    assert error.output_type == "error" and error.ename == "CompileError" and "K2001" in error.traceback[0] and "_module.py" not in str(error.traceback)
+
+
 @on_each_device
 def a_kernel_that_fails_says_where(device):
     m = kiln.compile(SAXPY, device=device, check_bounds=True)

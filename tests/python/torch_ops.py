@@ -1,5 +1,7 @@
 # torch_ops.py: kiln.torch on PyTorch's CPU tensors: opcheck and gradcheck of every registered op, kernels of one's own, bad input.
+import gc
 import os
+import resource
 import tempfile
 import warnings
 
@@ -263,8 +265,7 @@ def bad_input_is_named():
 
 
 @test
-def threads_and_many_calls():
-    import gc
+def threads():
     import threading
 
     x = torch.randn(8, 8, requires_grad=True)
@@ -283,13 +284,37 @@ def threads_and_many_calls():
     for thread in threads:
         thread.join(120)
     assert not wrong and not any(t.is_alive() for t in threads)
+
+
+@test
+def many_calls_leak_nothing():
+    """100,000: new tensors, tensors that were seen before, gradients, wrong arguments."""
     device = kiln.device("cpu")
-    device.forget()
-    for n in range(2000):
-        kt.add(torch.ones(n % 50 + 1), 1.0)
-    gc.collect()
-    device.trim()
-    assert device.memory()["buffer_count"] < 10
+    known, weight = torch.ones(4, 4), torch.ones(4, 4, requires_grad=True)
+
+    def calls(rounds):
+        for n in range(rounds):
+            kt.add(torch.ones(n % 50 + 1), 1.0)
+            kt.mul(known, known)
+            kt.relu(known)
+            kt.softmax(known)
+            kt.mul(known, weight).backward(known)  # two
+            if n % 100 == 0:
+                raises(kiln.ArgumentError, ["[3]"], kt.add, known, torch.ones(3))
+            weight.grad = None
+
+    def settled():
+        gc.collect()
+        device.trim()
+        with open("/proc/self/statm") as file:
+            return device.memory()["buffer_count"], int(file.read().split()[1]) * resource.getpagesize()
+
+    calls(5700)  # the tables grow as they will again
+    buffers, size = settled()
+    for _ in range(3):
+        calls(5700)
+        buffers_after, size_after = settled()
+    assert buffers_after <= buffers + 2 and size_after - size < 4 << 20, (buffers, buffers_after, size_after - size)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ class Error(Exception):
                  column: int = 0, hint: str = "", diagnostics: list[Diagnostic] | None = None) -> None:
         super().__init__(message)
         self.text = message
+        self._is_shown = False
         self.status, self.code, self.kernel, self.file, self.line, self.column, self.hint = status, code, kernel, file, line, column, hint
         self.diagnostics: list[Diagnostic] = diagnostics or []
 
@@ -114,8 +115,15 @@ class Error(Exception):
     def _repr_html_(self) -> str:
         return as_html(self.text)
 
-    def _render_traceback_(self) -> list[str]:  # what IPython shows: the diagnostic, not the way through this package
-        return [coloured("%s: %s" % (type(self).__name__, self.text))]
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the diagnostic, not the way through this package. A notebook gets it as HTML, and its first line as text."""
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        if not hasattr(shell, "kernel"):
+            return [coloured("%s: %s" % (type(self).__name__, self.text))]
+        if not self._is_shown:  # it is asked for twice
+            self._is_shown = True
+            sys.modules["IPython"].display.display(self)
+        return ["%s: %s" % (type(self).__name__, self.text.partition("\n")[0])]
 
 
 class ArgumentError(Error, ValueError):
