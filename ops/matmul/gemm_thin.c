@@ -49,6 +49,7 @@ enum {
     PIECE = 16 / SIZE,  // numbers of a lane's load
     CHUNK = 4 * PIECE,  // of a warp's step along K
     FEWS = BN / 8,
+    STAGES = BN > 16 ? 2 : 3, // chunks of a warp that are under way, and the one that it multiplies
     LONG_IS_MN = SWAP ? B_IS_MN : A_IS_MN,
     FEW_IS_MN = SWAP ? A_IS_MN : B_IS_MN,
     PITCH = BN + 1, // of a row's sums in shared memory
@@ -61,34 +62,24 @@ typedef struct operand {
     const raw_t *at;
     u32 pitch; // numbers
     u32 rows;
-    u32 from, to; // along K: chunks between these may be loaded in whole pieces
+    u64 count; // numbers from its first to behind its last
 } operand;
 
 typedef struct loaded {
     u32 many[8][4], few[FEWS][4]; // words of the operands
 } loaded;
 
-// `first` and `count` are the rows that this warp loads, `end` that of its part of K. Pieces that are shifted
-// are cut out of 32 bytes: those at the two ends of the matrix would reach beyond it.
-static operand operand_of(const in_t *x, bool is_mn, u32 rows, u32 pitch, u32 k, u32 end, u32 first, u32 count)
+static operand operand_of(const in_t *x, bool is_mn, u32 rows, u32 pitch, u32 k)
 {
-    operand o = {(const raw_t *)x, pitch, rows, 0, end};
-    if (is_mn && rows < BM)
-        o.to = 0;
-    if (ALIGNED)
-        return o;
-    if (first == 0)
-        o.from = 1;
-    if (is_mn && first + count + 2 * PIECE > rows)
-        o.to = min(o.to, k - 1);
-    if (!is_mn && first + count >= rows)
-        o.to = min(o.to, k - min(k, (u32)PIECE));
-    return o;
+    return (operand){(const raw_t *)x, pitch, rows, (u64)((is_mn ? k : rows) - 1) * pitch + (is_mn ? rows : k)};
 }
 
-static bool is_whole(operand x, u32 k)
+// May pieces from number `first` to number `last` of the matrix be loaded? A piece that is shifted is cut out of
+// 32 bytes, which may reach beyond the matrix at its two ends.
+static bool is_inside(operand x, u64 first, u64 last)
 {
-    return k >= x.from && k + CHUNK <= x.to;
+    bool has_start = ALIGNED || first >= PIECE || (u64)x.at % 16 == 0;
+    return has_start && last + (ALIGNED ? PIECE : 2 * PIECE) <= x.count;
 }
 
 // --- loads
@@ -110,17 +101,29 @@ static void load_shifted(u32 *to, const u8 *from)
         to[i] = SIZE == 4 ? w[i] : (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
 }
 
-static void load_piece(u32 *to, const raw_t *from)
+// A piece of which `count` numbers are wanted, at most all; zeros behind them.
+static void load_piece(u32 *to, const raw_t *from, u32 count, bool has_end)
 {
-    if (!ALIGNED) {
-        load_shifted(to, (const u8 *)from);
+    if (has_end && count == 0) {
+#pragma unroll
+        for (u32 i = 0; i < 4; i++)
+            to[i] = 0;
         return;
     }
-    u32x4 x = *(const u32x4 *)from;
-    to[0] = x.x;
-    to[1] = x.y;
-    to[2] = x.z;
-    to[3] = x.w;
+    if (ALIGNED) {
+        u32x4 x = *(const u32x4 *)from;
+        to[0] = x.x;
+        to[1] = x.y;
+        to[2] = x.z;
+        to[3] = x.w;
+    } else
+        load_shifted(to, (const u8 *)from);
+    if (has_end)
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) {
+            u32 bits = min(count * SIZE * 8 - min(count * SIZE * 8, i * 32), 32u);
+            to[i] &= bits == 32 ? ~0u : (1u << bits) - 1;
+        }
 }
 
 // The first `count` numbers, `step` apart; zeros behind them.
@@ -140,39 +143,56 @@ static u32 rest_of(u32 size, u32 at)
     return size > at ? size - at : 0;
 }
 
-// The piece of line `line` that begins with number `number` of it.
-static const raw_t *piece_at(operand x, u32 line, u32 number)
+static u64 place_of(operand x, u32 line, u32 number)
 {
-    return x.at + (line * (u64)x.pitch + number);
+    return line * (u64)x.pitch + number;
 }
 
 // Lane 4 * g + t has, of rows contiguous along K, those of each eight that are g, from 16 * t on; of rows
-// contiguous across K eight neighbours from 8 * g on, and eight numbers of K from 8 * t on.
+// contiguous across K eight neighbours from 8 * g on, and eight numbers of K from 8 * t on. Loads of whole
+// pieces have no branches between them: all are under way at the same time.
 static void load_many(loaded *to, operand x, u32 row, u32 k, u32 depth)
 {
     u32 g = lane() / 4, t = lane() % 4, last = x.rows - 1;
+    bool is_full = k + CHUNK <= depth, has_rows = x.rows >= BM;
+    u32 end = is_full ? k + CHUNK : depth;
     if (LONG_IS_MN) {
-        u32 at = row + g * 8;
-        const raw_t *from = piece_at(x, k + t * 8, at);
-        if (is_whole(x, k)) {
+        u32 at = row + g * 8, first = k + t * 8;
+        const raw_t *from = x.at + place_of(x, first, at);
+        if (has_rows && is_inside(x, place_of(x, k, row), place_of(x, end - 1, row + BM - 8))) {
+            if (is_full) {
 #pragma unroll
-            for (u32 i = 0; i < 8; i++)
-                load_piece(to->many[i], from + i * (u64)x.pitch);
+                for (u32 i = 0; i < 8; i++)
+                    load_piece(to->many[i], from + i * (u64)x.pitch, PIECE, false);
+            } else {
+#pragma unroll
+                for (u32 i = 0; i < 8; i++)
+                    load_piece(to->many[i], from + i * (u64)x.pitch, first + i < depth ? PIECE : 0, true);
+            }
         } else {
 #pragma unroll
             for (u32 i = 0; i < 8; i++)
-                load_single(to->many[i], from + i * (u64)x.pitch, 1, k + t * 8 + i < depth ? rest_of(x.rows, at) : 0);
+                load_single(to->many[i], from + i * (u64)x.pitch, 1, first + i < depth ? rest_of(x.rows, at) : 0);
         }
-    } else if (is_whole(x, k) && x.rows >= BM) {
-        const raw_t *from = piece_at(x, row + g, k + t * PIECE);
+        return;
+    }
+    u32 first = k + t * PIECE;
+    if (has_rows && is_inside(x, place_of(x, row, k), place_of(x, row + BM - 1, (end - 1) / PIECE * PIECE))) {
+        const raw_t *from = x.at + place_of(x, row + g, first);
+        u64 step = x.pitch * (u64)8;
+        if (is_full) {
 #pragma unroll
-        for (u32 i = 0; i < 8; i++)
-            load_piece(to->many[i], from + i * 8 * (u64)x.pitch);
+            for (u32 i = 0; i < 8; i++)
+                load_piece(to->many[i], from + i * step, PIECE, false);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < 8; i++)
+                load_piece(to->many[i], from + i * step, min(rest_of(depth, first), (u32)PIECE), true);
+        }
     } else {
 #pragma unroll
         for (u32 i = 0; i < 8; i++)
-            load_single(to->many[i], piece_at(x, min(row + i * 8 + g, last), k + t * PIECE), 1,
-                        rest_of(depth, k + t * PIECE));
+            load_single(to->many[i], x.at + place_of(x, min(row + i * 8 + g, last), first), 1, rest_of(depth, first));
     }
 }
 
@@ -180,15 +200,17 @@ static void load_many(loaded *to, operand x, u32 row, u32 k, u32 depth)
 static void load_few(loaded *to, operand x, u32 row, u32 k, u32 depth)
 {
     u32 g = lane() / 4, at = k + lane() % 4 * PIECE, last = x.rows - 1;
+    bool is_whole = k + CHUNK <= depth &&
+                    is_inside(x, place_of(x, row, k), place_of(x, min(row + BN - 1, last), k + 3 * PIECE));
 #pragma unroll
     for (u32 i = 0; i < FEWS; i++) {
         u32 line = min(row + i * 8 + g, last);
         if (FEW_IS_MN)
-            load_single(to->few[i], piece_at(x, at, line), x.pitch, rest_of(depth, at));
-        else if (is_whole(x, k))
-            load_piece(to->few[i], piece_at(x, line, at));
+            load_single(to->few[i], x.at + place_of(x, at, line), x.pitch, rest_of(depth, at));
+        else if (is_whole)
+            load_piece(to->few[i], x.at + place_of(x, line, at), PIECE, false);
         else
-            load_single(to->few[i], piece_at(x, line, at), 1, rest_of(depth, at));
+            load_single(to->few[i], x.at + place_of(x, line, at), 1, rest_of(depth, at));
     }
 }
 
@@ -256,6 +278,7 @@ static void keep_sums(acc_t (*acc)[BM / 16][FEWS][4], u32 skipped)
 // The sums of a block's rows, neighbours in memory by neighbouring threads.
 static void store(out_t *out, const f32 *bias, u32 row, u32 few, u32 rows, u32 fews, u32 pitch)
 {
+#pragma unroll 4
     for (u32 n = thread_x(); n < ROWS * BN; n += THREADS) {
         u32 r = SWAP ? n % ROWS : n / BN, f = SWAP ? n / ROWS : n % BN;
         if (row + r >= rows || few + f >= fews)
@@ -295,8 +318,8 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     u32 row = block_x() / few_tiles * ROWS, column = block_x() % few_tiles * BN;
     // A warp always loads BM rows, where there are as many: the last one some that another has, too.
     u32 first = row + warp() / KWARPS * BM, start = rows < BM ? first : min(first, rows - BM);
-    operand many = operand_of(SWAP ? b : a, LONG_IS_MN, rows, SWAP ? b_stride : a_stride, k, end, start, BM);
-    operand few = operand_of(SWAP ? a : b, FEW_IS_MN, fews, SWAP ? a_stride : b_stride, k, end, column, BN);
+    operand many = operand_of(SWAP ? b : a, LONG_IS_MN, rows, SWAP ? b_stride : a_stride, k);
+    operand few = operand_of(SWAP ? a : b, FEW_IS_MN, fews, SWAP ? a_stride : b_stride, k);
     acc_t acc[BM / 16][FEWS][4];
 #pragma unroll
     for (u32 tile = 0; tile < BM / 16; tile++)
@@ -309,18 +332,26 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     previous_kernel_wait();
     begin += warp() % KWARPS * CHUNK;
     if (first < rows && begin < end) {
-        loaded now, next;
-        load_many(&now, many, start, begin, end);
-        load_few(&now, few, column, begin, end);
-        for (u32 at = begin; at < end; at += KWARPS * CHUNK) {
-            u32 after = at + KWARPS * CHUNK;
-            if (after < end) {
-                load_many(&next, many, start, after, end);
-                load_few(&next, few, column, after, end);
+        loaded ring[STAGES];
+        u32 step = KWARPS * CHUNK;
+#pragma unroll
+        for (u32 s = 0; s + 1 < STAGES; s++)
+            if (begin + s * step < end) {
+                load_many(&ring[s], many, start, begin + s * step, end);
+                load_few(&ring[s], few, column, begin + s * step, end);
             }
-            multiply(&acc, &now);
-            now = next;
-        }
+        for (u32 at = begin; at < end; at += STAGES * step)
+#pragma unroll
+            for (u32 s = 0; s < STAGES; s++) {
+                u32 after = at + (s + STAGES - 1) * step;
+                if (at + s * step >= end)
+                    break;
+                if (after < end) {
+                    load_many(&ring[(s + STAGES - 1) % STAGES], many, start, after, end);
+                    load_few(&ring[(s + STAGES - 1) % STAGES], few, column, after, end);
+                }
+                multiply(&acc, &ring[s]);
+            }
     }
     keep_sums(&acc, first - start);
     barrier();

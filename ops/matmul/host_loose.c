@@ -11,10 +11,10 @@ enum {
     THREADS = 128,    // of a block
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
-    START_CYCLES = 8000,    // of a block, with its stores
-    STEP_CYCLES = 1200,     // of a step along K: memory answers
+    START_CYCLES = 4000,    // of a block, with its first step and its stores
+    STEP_CYCLES = 7000,     // of each step along K after it: memory answers twice
     PRODUCTS_PER_CYCLE = 5, // of a step, of all blocks of a multiprocessor: m * n of them
-    BYTES_PER_CYCLE = 28,   // that these read
+    BYTES_PER_CYCLE = 9,    // that these read
     MOST_BLOCKS = 5         // of a multiprocessor
 };
 
@@ -36,7 +36,7 @@ static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
              load = beside * (w->m + w->n) * LINE / BYTES_PER_CYCLE, step = STEP_CYCLES;
     step = multiply > step ? multiply : step;
     step = load > step ? load : step;
-    uint64_t cost = rounds * (START_CYCLES + own * step), least = matmul_least_cycles(j) * j->batch;
+    uint64_t cost = rounds * (START_CYCLES + (own - 1) * step), least = matmul_least_cycles(j) * j->batch;
     return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
 }
 

@@ -199,6 +199,8 @@ void matmul_set_loose(job *j);
 // --- host_thin.c
 // Why gemm_thin.c cannot do it; NULL: it can.
 const char *matmul_thin_obstacle(const job *j);
+// About how many cycles it takes.
+uint64_t matmul_thin_cost(const job *j);
 // Is it the fastest?
 bool matmul_is_thin(const job *j);
 kiln_status matmul_run_thin(const job *j);

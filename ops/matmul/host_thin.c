@@ -9,12 +9,15 @@ enum {
     MOST_SHARED = 8,  // warps that share a sum
     LINE = 64,        // bytes of a chunk along K
     MOST_FEW = 32,    // of the few that a block takes
-    MOST_TILES = 2,   // of the few, where the choice is free
+    MOST_TILES = 4,   // of the few, where the choice is free
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
-    START_CYCLES = 2600, // of a block, with its stores
-    STEP_CYCLES = 420,   // of a warp's step along K: memory answers
-    BYTES_PER_CYCLE = 36 // that a multiprocessor loads; half of it where pieces are shifted
+    WARPS_AT_ONCE = 8,
+    START_CYCLES = 1200, // of a block, with its stores
+    WORDS_CYCLES = 600,  // of a step of numbers of 32 bits, all multiprocessors loading
+    ANSWER_CYCLES = 750, // of a warp's step along K: memory answers
+    GATHER_CYCLES = 40,  // of a step for eight of the few that are contiguous across K
+    STORE_CYCLES = 60    // of a number of a thread's
 };
 
 typedef struct way {
@@ -56,18 +59,28 @@ static uint64_t blocks_of(const job *j, const way *w)
            ceil_div(few_of(j, w->is_swapped), w->fews);
 }
 
+// The same of numbers of 16 bits: [is shifted][is contiguous across K], as measured on an H200.
+static const uint32_t step_cycles[2][2] = {{300, 335}, {400, 640}};
+
 static uint64_t cost_of(const job *j, const way *w)
 {
     uint64_t sms = j->device->multiprocessors, blocks = blocks_of(j, w) * w->parts * j->batch;
-    uint64_t at_once = sms * ((w->fews > 16 ? 8 : w->fews > 8 ? 12 : 16) / warps_of(w));
+    uint64_t at_once = sms * (WARPS_AT_ONCE / warps_of(w));
     uint64_t rounds = (blocks + at_once - 1) / at_once;
-    uint64_t beside = rounds > 1 ? at_once / sms : (blocks + sms - 1) / sms;
     uint32_t chunks = ceil_div(j->depth, LINE / j->bytes),
              own = ceil_div(chunks, w->kwarps * w->parts);
-    uint64_t bytes = beside * warps_of(w) * (ROWS + w->fews) * LINE * (is_aligned(j) ? 1 : 2);
-    uint64_t step = bytes / BYTES_PER_CYCLE > STEP_CYCLES ? bytes / BYTES_PER_CYCLE : STEP_CYCLES;
-    uint64_t cost = rounds * (START_CYCLES + own * step), least = matmul_least_cycles(j) * j->batch;
-    return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
+    bool many_is_mn = w->is_swapped ? !j->b.is_transposed : j->a.is_transposed;
+    bool few_is_mn = w->is_swapped ? j->a.is_transposed : !j->b.is_transposed;
+    // Where the few are several tiles, all but the first find the many in the cache: half a step.
+    uint64_t tiles = ceil_div(few_of(j, w->is_swapped), w->fews);
+    uint64_t steps = (uint64_t)ceil_div(many_of(j, w->is_swapped), ROWS) * chunks * j->batch *
+                     (j->bytes == 4 ? 2 * tiles : tiles + 1) / 2;
+    uint64_t step = j->bytes == 4 ? WORDS_CYCLES : step_cycles[!is_aligned(j)][many_is_mn];
+    step += few_is_mn ? w->fews / 8 * GATHER_CYCLES : 0;
+    uint64_t load = (steps + sms - 1) / sms * step, wait = rounds * own * ANSWER_CYCLES;
+    uint64_t out = rows_of(w) * w->fews / (warps_of(w) * 32) * STORE_CYCLES;
+    uint64_t cost = rounds * (START_CYCLES + out) + (load > wait ? load : wait);
+    return cost + matmul_add_cost(j, w->parts);
 }
 
 // The fewest cycles of all ways to share K among warps and parts, or the form that is asked for.
@@ -82,8 +95,7 @@ static way pick(const job *j, uint64_t *least)
     if (d->tile_m)
         return (way){d->tile_n, d->sm90.split_k, d->sm90.parts ? d->sm90.parts : 1,
                      d->sm90.is_swapped};
-    for (w.kwarps = 1; w.kwarps <= MOST_SHARED && (w.kwarps == 1 || w.kwarps <= chunks);
-         w.kwarps *= 2)
+    for (w.kwarps = MOST_SHARED; w.kwarps; w.kwarps /= 2)
         for (w.parts = 1; w.parts <= MOST_PARTS && (w.parts == 1 || w.parts * w.kwarps <= chunks);
              w.parts *= 2) {
             uint64_t cost = cost_of(j, &w);
@@ -123,6 +135,13 @@ const char *matmul_thin_obstacle(const job *j)
     return NULL;
 }
 
+uint64_t matmul_thin_cost(const job *j)
+{
+    uint64_t cost;
+    pick(j, &cost);
+    return cost;
+}
+
 bool matmul_is_thin(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
@@ -131,9 +150,7 @@ bool matmul_is_thin(const job *j)
         return false;
     if (matmul_sm90_obstacle(j))
         return !is_aligned(j);
-    uint64_t own;
-    pick(j, &own);
-    return own < matmul_sm90_cost(j);
+    return matmul_thin_cost(j) < matmul_sm90_cost(j);
 }
 
 static kiln_status multiply(const job *j, const way *w)
