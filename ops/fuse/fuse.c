@@ -386,10 +386,25 @@ static void write_output(op_words *w, const job *j, uint32_t n, bool is_reduced)
     op_word_more(w, is_bool ? "(u32)(v%u != 0)) " : "v%u) ", o->node);
 }
 
+// Are all tensors of 16 bits, so that fewer bits of a function will do?
+static bool is_narrow(const job *j)
+{
+    bool all = true;
+    for (uint32_t v = 0; v < j->inputs + j->outputs; v++) {
+        kiln_type type = kiln_view_type(j->views[v]);
+        all = all && (type == KILN_F16 || type == KILN_BF16);
+    }
+    for (kiln_node node = 1; node <= j->e->count; node++)
+        all = all && (!j->is_used[node] || j->types[node] != KILN_F64);
+    return all;
+}
+
 static void write_words(const op_request *r, op_words *w)
 {
     const job *j = r->context;
     uint32_t seen = 0;
+    if (is_narrow(j))
+        op_word(w, "NARROW", "1");
     op_word(w, "OPERANDS", "%s", "");
     for (uint32_t v = 0; v < j->inputs; v++)
         op_word_more(w, "OPERAND(in%u, %u, %s, %s) ", j->input_of[v], v,

@@ -5,8 +5,15 @@
 // LANES threads have a row: one (the rows lie side by side), a warp, or the block. They keep it in
 // registers, PER packs each, and read it once. A longer row (PER 0) is read twice: the maximum and
 // the sum are made together, a later maximum scales the sum so far.
+#include <kiln/narrow.h>
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
+
+// exp of a difference from the largest; numbers of 16 bits need fewer bits of it.
+static inline f32 exp_below(f32 x)
+{
+    return sizeof(T) == 2 ? narrow_exp(x) : exp(x);
+}
 
 #ifdef LOG
 #    define IS_LOG 1
@@ -34,7 +41,7 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
     FOR_PACKS(p, packs) {
         f32 part = 0;
         FOR_ELEMENTS(i) {
-            f32 e = exp(v[p][i] - largest);
+            f32 e = exp_below(v[p][i] - largest);
             v[p][i] = IS_LOG ? v[p][i] - largest : e;
             part += e;
         }
@@ -56,16 +63,16 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
             largest = max(largest, v[i]);
         f32 base = largest == -INFINITY ? 0.0f : largest; // nothing but -inf so far
         FOR_ELEMENTS(i)
-            part += exp(v[i] - base);
-        sum = sum * exp(before - base) + part;
+            part += exp_below(v[i] - base);
+        sum = sum * exp_below(before - base) + part;
     }
     f32 all = row_max(largest), base = largest == -INFINITY ? all : largest;
-    sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp(base - all));
+    sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp_below(base - all));
     f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
     FOR_LONG(at, packs) {
         load(v, a_from, a, at, 0, &n);
         FOR_ELEMENTS(i)
-            v[i] = IS_LOG ? v[i] - all - shift : exp(v[i] - all) * scale;
+            v[i] = IS_LOG ? v[i] - all - shift : exp_below(v[i] - all) * scale;
         store(r_to, r, at, 1, &n, v);
     }
 #    endif
