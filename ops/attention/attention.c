@@ -316,15 +316,57 @@ static bool has_few_queries(const attention *a)
     return rows <= FEW || (rows <= SOME && a->keys >= 16 * a->queries);
 }
 
-// Blocks of a cluster that share the keys of a head: as many as run at the same time, while each
-// warp has two groups of keys.
-static uint32_t splits_for(const attention *a, uint64_t units, uint32_t blocks)
+typedef struct decode_plan {
+    uint32_t tiles, parts, stages; // tiles of rows of a head, parts of its keys, stages of a warp
+    uint64_t units;                // tiles of all heads
+} decode_plan;
+
+// As many parts as fill the device, while each warp of a part has two groups of keys: the fewest
+// with which nine of ten places are taken, else those that leave the fewest places free. Much of K
+// and V is under way, as shared memory holds it, twice on a multiprocessor up to 128 columns; where
+// there are few heads, once, and more of it.
+static decode_plan plan_decode(const attention *a, uint32_t multiprocessors)
 {
-    uint32_t splits = 1;
-    while (a->k->caps.has_clusters && splits < DECODE_SPLITS && units * splits * 2 <= blocks &&
-           a->keys >= splits * 2 * DECODE_GROUP * 2)
-        splits *= 2;
-    return splits;
+    enum { FEW = 8 }; // multiprocessors of a head
+    decode_plan p = {.tiles = ceil_div((uint32_t)shared_rows(a), DECODE_ROWS), .parts = 1};
+    p.units = (uint64_t)a->batch * a->kv_heads * p.tiles;
+    bool is_alone = a->head_dim > 128 || p.units * FEW <= multiprocessors;
+    uint32_t deep = a->head_dim <= 64 ? 8 : 6, twice = a->head_dim <= 64 ? 6 : 3;
+    p.stages = a->head_dim > 192 ? 3 : a->head_dim > 128 ? 4 : is_alone ? deep : twice;
+    uint64_t places = (uint64_t)multiprocessors * (is_alone ? 1 : 2);
+    uint32_t most = a->keys / (2 * DECODE_GROUP);
+    double best = 0;
+    for (uint32_t parts = 1; parts == 1 || (parts <= most && parts <= DECODE_PARTS); parts++) {
+        uint64_t blocks = p.units * parts, waves = (blocks + places - 1) / places;
+        double taken = (double)blocks / (double)(waves * places);
+        if (blocks > places && parts > 1)
+            break;
+        if (taken > best) {
+            best = taken;
+            p.parts = parts;
+        }
+        if (taken >= 0.9)
+            break;
+    }
+    return p;
+}
+
+// Adds what the blocks that share keys leave for each other.
+static kiln_status add_parts(const job *j, const decode_plan *p, kiln_arg *args, size_t *count)
+{
+    uint64_t part = (uint64_t)DECODE_ROWS * (j->a.head_dim + 2);
+    const uint64_t numbers = p->units * p->parts * part, tickets = DECODE_TICKETS;
+    kiln_buffer *scratch;
+    kiln_status status =
+        attention_scratch(j->a.k, j->desc->stream, (tickets + numbers) * 4, &scratch);
+    if (status)
+        return status;
+    kiln_view left = kiln_view_of(scratch, 1, &numbers);
+    left.type = KILN_F32;
+    left.first = tickets;
+    args[(*count)++] = kiln_arg_view(left);
+    args[(*count)++] = kiln_arg_view(kiln_view_of(scratch, 1, &tickets));
+    return KILN_OK;
 }
 
 static kiln_status run_decode(const job *j)
@@ -335,22 +377,27 @@ static kiln_status run_decode(const job *j)
     if (status)
         return status;
     op_request r = {.program = &decode};
-    kiln_arg args[TENSORS + 5 + MASK_ARGS];
+    kiln_arg args[TENSORS + 7 + MASK_ARGS];
     size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
+    decode_plan p = plan_decode(a, device->multiprocessors);
+    if (p.units > DECODE_TICKETS)
+        p.parts = 1;
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
-    // As much of K and V is under way as shared memory holds, twice on a multiprocessor up to 128.
-    op_set(&r, STAGES, a->head_dim <= 64 ? 6 : a->head_dim <= 128 ? 3 : a->head_dim <= 192 ? 4 : 3);
-    uint32_t tiles = ceil_div((uint32_t)shared_rows(a), DECODE_ROWS);
-    uint64_t units = (uint64_t)a->batch * a->kv_heads * tiles;
-    uint32_t splits = splits_for(a, units, device->multiprocessors * (a->head_dim <= 128 ? 2 : 1));
-    op_set(&r, SPLITS, splits);
+    op_set(&r, STAGES, p.stages);
+    op_set(&r, PARTS, p.parts > 1);
+    if (p.parts > 1)
+        status = add_parts(j, &p, args, &count);
+    if (status)
+        return status;
     const struct { // as in decode.c
-        uint32_t heads, kv_heads, queries, keys, row_tiles, pages, page_size, table;
+        uint32_t heads, kv_heads, queries, keys, row_tiles, parts, pages, page_size, table;
         float scale;
-    } s = {a->heads,     a->kv_heads,     a->queries,
-           a->keys,      tiles,           a->pages,
-           a->page_size, table_stride(j), a->scale * 1.44269504f * scale_of(j->desc->k_scale)};
+    } s = {a->heads,        a->kv_heads,
+           a->queries,      a->keys,
+           p.tiles,         p.parts,
+           a->pages,        a->page_size,
+           table_stride(j), a->scale * 1.44269504f * scale_of(j->desc->k_scale)};
     row_strides by[TENSORS] = {{0, 0, 0}};
     for (size_t n = 0; n < j->count; n++)
         by[n] = attention_row_strides(j->tensors[n].view);
@@ -361,7 +408,7 @@ static kiln_status run_decode(const job *j)
     status = op_kernel_get(a->k, &r, &kernel);
     if (status)
         return status;
-    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)units * splits},
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)p.units * p.parts},
                                                            .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,

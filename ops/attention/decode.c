@@ -2,8 +2,9 @@
 //
 // A block has 16 rows of Q that share a head of K and V: all queries of all heads of Q with that head. Each of its
 // warps reads every WARPS-th group of 16 keys through a ring of shared memory of its own, so that no warp waits for
-// another, and multiplies with mma. The blocks of a cluster (SPLITS) have a part of the keys each. At the end the
-// results of warps, then of blocks are added, weighted by their largest scores, in a fixed order.
+// another, and multiplies with mma. At the end the results of warps are added, weighted by their largest scores, in a
+// fixed order. With PARTS several blocks have a part of the keys each: they leave their results in memory, and the one
+// that comes last adds them up, in the order of the keys. No block waits for another.
 //
 // Rows start at multiples of 16 bytes; HD is a multiple of 8. LENGTHS: each batch has its own number of keys.
 // PAGED: keys are in pages, and a table says which page has the keys of a batch. MASK and what comes with it, without
@@ -18,7 +19,6 @@
 #    define HD 128
 #endif
 tune(CAUSAL, 0, 1);
-tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 2, 3, 6, 8);
 
 #if defined(TYPE_f16)
@@ -62,6 +62,7 @@ enum {
     RING_BYTES = STAGES * STAGE_BYTES,
     PITCH = HD + 8, // numbers from row to row of the results that are added; keeps the banks apart
     SUM_BYTES = ROWS * PITCH * 4,
+    PART = ROWS * (HD + 2), // numbers of a part: results of rows, then their largest scores and sums
     USED_BYTES = TILE_BYTES + WARPS * (RING_BYTES + WIDE_BYTES),
     SHARED_BYTES = USED_BYTES > WARPS * SUM_BYTES ? USED_BYTES : WARPS * SUM_BYTES
 };
@@ -75,6 +76,7 @@ typedef struct strides { // in elements
 typedef struct shape {
     u32 heads, kv_heads, queries, keys;
     u32 row_tiles;               // of 16 rows
+    u32 parts;                   // blocks that share the keys of a tile of rows
     u32 pages, page_size, table; // how many there are; their keys; page numbers of a batch in the table
     f32 scale;                   // times the logarithm of e to base 2
 } shape;
@@ -306,7 +308,80 @@ static void add_warps(sums *w, f32 (*top)[ROWS], f32 (*sum)[ROWS])
     }
 }
 
-kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_t *q, const cache_t *k, const cache_t *v, elem_t *out,
+#if defined(PARTS)
+// The block's results to memory, at `to`.
+static void leave_part(f32 *to, const f32 *top, const f32 *sum, u32 rows)
+{
+    const f32 *all = (const f32 *)smem;
+    for (u32 at = thread_x(); at < rows * (HD / 4); at += 32 * WARPS) {
+        u32 r = at / (HD / 4), column = at % (HD / 4) * 4;
+        *(f32x4 *)(to + r * HD + column) = *(const f32x4 *)(all + r * PITCH + column);
+    }
+    if (thread_x() < rows) {
+        to[ROWS * HD + thread_x()] = top[thread_x()];
+        to[ROWS * HD + ROWS + thread_x()] = sum[thread_x()];
+    }
+}
+
+// Does this block leave the last part? The first barrier gathers what it wrote; thread 0's fences hand it on.
+static bool is_last_part(u32 *ticket, u32 parts)
+{
+    shared u32 is_last;
+    barrier();
+    if (thread_x() == 0) {
+        fence_device();
+        u32 turn = atomic_add(ticket, 1u);
+        fence_device();
+        is_last = turn == parts - 1;
+        if (is_last)
+            atomic_store(ticket, 0u);
+    }
+    barrier();
+    return promise_block_uniform(is_last != 0);
+}
+
+// All parts become one, where a single block has its results. The weights of a part's rows lie behind them.
+static void add_parts(const f32 *from, f32 *top, f32 *sum, u32 rows, u32 parts)
+{
+    f32 *all = (f32 *)smem, *weights = all + ROWS * PITCH; // [part][row]
+    for (u32 at = thread_x(); at < parts * ROWS; at += 32 * WARPS)
+        weights[at] = at % ROWS < rows ? from[(u64)(at / ROWS) * PART + ROWS * HD + at % ROWS] : -INFINITY;
+    barrier();
+    if (thread_x() < ROWS) {
+        f32 largest = -INFINITY;
+        for (u32 i = 0; i < parts; i++)
+            largest = max(largest, weights[i * ROWS + thread_x()]);
+        top[thread_x()] = largest;
+    }
+    barrier();
+    for (u32 at = thread_x(); at < parts * ROWS; at += 32 * WARPS)
+        weights[at] = weights[at] == -INFINITY ? 0.0f : fast_exp2(weights[at] - top[at % ROWS]);
+    barrier();
+    if (thread_x() < rows) {
+        f32 total = 0.0f;
+#pragma unroll 8
+        for (u32 i = 0; i < parts; i++)
+            total += weights[i * ROWS + thread_x()] * from[(u64)i * PART + ROWS * HD + ROWS + thread_x()];
+        sum[thread_x()] = total;
+    }
+    for (u32 at = thread_x(); at < rows * (HD / 4); at += 32 * WARPS) {
+        u32 r = at / (HD / 4), column = at % (HD / 4) * 4;
+        f32x4 x = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 8
+        for (u32 i = 0; i < parts; i++) {
+            f32x4 v = *(const f32x4 *)(from + ((u64)i * PART + r * HD + column));
+            f32 weight = weights[i * ROWS + r];
+            x.x += weight * v.x;
+            x.y += weight * v.y;
+            x.z += weight * v.z;
+            x.w += weight * v.w;
+        }
+        *(f32x4 *)(all + r * PITCH + column) = x;
+    }
+}
+#endif
+
+kernel block(32 * WARPS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_t *q, const cache_t *k, const cache_t *v, elem_t *out,
 #if !defined(NO_LSE)
                                                         f32 *lse,
 #endif
@@ -316,6 +391,9 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
 #if defined(PAGED)
                                                         const i32 *pages,
 #endif
+#if defined(PARTS)
+                                                        f32 *left, u32 *tickets, // results of parts, and how many there are
+#endif
                                                         shape s, tensors by
 #if defined(HAS_CACHE)
                                                         , f32 v_scale // of the numbers of V
@@ -323,7 +401,12 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
                                                         MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     shared f32 top[ROWS], sum[ROWS];
-    u32 split = SPLITS > 1 ? cluster_rank() : 0, unit = block_x() / SPLITS;
+#if defined(PARTS)
+    u32 parts = s.parts;
+#else
+    u32 parts = 1;
+#endif
+    u32 unit = block_x() / parts, split = block_x() - unit * parts;
     u32 tile = unit % s.row_tiles, head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
     u32 sharing = s.heads / s.kv_heads, rows = sharing * s.queries;
     u32 keys = s.keys;
@@ -339,16 +422,16 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
     source from_k = {k + (batch * by.k.batch + head * by.k.head), by.k};
     source from_v = {v + (batch * by.v.batch + head * by.v.head), by.v};
 #endif
-    // The split's keys: whole groups of all warps.
+    // The part's keys: whole groups of all warps.
 #if defined(MASK)
     part p = {0, s.queries, 0, keys};
     u32 low = keys_of(m, p, min(tile * ROWS / sharing, s.queries - 1)).begin;
     u32 high = keys_of(m, p, min((tile * ROWS + ROWS - 1) / sharing, s.queries - 1)).end;
     high = max(high, low);
-    u32 share = (high - low + SPLITS * WARPS * KEYS - 1) / (SPLITS * WARPS * KEYS) * (WARPS * KEYS);
+    u32 share = (high - low + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
     u32 begin = min(low + split * share, high), end = min(begin + share, high);
 #else
-    u32 share = (keys + SPLITS * WARPS * KEYS - 1) / (SPLITS * WARPS * KEYS) * (WARPS * KEYS);
+    u32 share = (keys + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
     u32 begin = min(split * share, keys), end = min(begin + share, keys);
 #endif
 
@@ -428,34 +511,26 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
     }
     async_wait(0);
     add_warps(&w, &top, &sum);
-    if (SPLITS > 1) {
-        cluster_arrive();
-        cluster_wait();
-    } else {
-        barrier();
-    }
+    barrier();
+#if defined(PARTS)
+    u32 here = min(rows - tile * ROWS, (u32)ROWS);
+    f32 *first_part = left + (u64)unit * parts * PART;
+    leave_part(first_part + (u64)split * PART, top, sum, here);
+    if (!is_last_part(tickets + unit, parts))
+        return;
+    add_parts(first_part, top, sum, here, parts);
+    barrier();
+#endif
 
-    // Each block of the cluster stores a part of the rows' numbers.
     f32 *all = (f32 *)smem;
-    for (u32 at = split * (32 * WARPS) + thread_x(); at < ROWS * (HD / 8); at += SPLITS * 32 * WARPS) {
+    for (u32 at = thread_x(); at < ROWS * (HD / 8); at += 32 * WARPS) {
         u32 r = at / (HD / 8), column = at % (HD / 8) * 8, row = tile * ROWS + r, query = row / sharing;
         if (row >= rows)
             break;
-        f32 largest = -INFINITY, total = 0.0f, x[8] = {0.0f};
+        f32 largest = top[r], total = sum[r], x[8];
 #pragma unroll
-        for (u32 i = 0; i < SPLITS; i++)
-            largest = max(largest, SPLITS > 1 ? *cluster_at(&top[r], i) : top[r]);
-#pragma unroll
-        for (u32 i = 0; i < SPLITS; i++) {
-            f32 its = SPLITS > 1 ? *cluster_at(&top[r], i) : top[r];
-            f32 weight = its == -INFINITY ? 0.0f : fast_exp2(its - largest);
-            total += weight * (SPLITS > 1 ? *cluster_at(&sum[r], i) : sum[r]);
-#pragma unroll
-            for (u32 e = 0; e < 8; e++) {
-                f32 *number = &all[r * PITCH + column + e];
-                x[e] += weight * (SPLITS > 1 ? *cluster_at(number, i) : *number);
-            }
-        }
+        for (u32 e = 0; e < 8; e++)
+            x[e] = all[r * PITCH + column + e];
         u32 in_group = row % sharing;
         f32 factor = total > 0.0f ? 1.0f / total : 0.0f; // a row that sees no key is zeros
 #if defined(HAS_CACHE)
@@ -469,9 +544,5 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(HD > 128 ? 1 : 2) void atten
             lse[batch * by.lse.batch + (head * sharing + in_group) * by.lse.head + query * by.lse.row] =
                 total > 0.0f ? (log2(total) + largest) * 0.69314718f : -INFINITY;
 #endif
-    }
-    if (SPLITS > 1) { // shared memory lives until all have read it
-        cluster_arrive();
-        cluster_wait();
     }
 }

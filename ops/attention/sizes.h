@@ -4,7 +4,7 @@ enum {
     BACKWARD_KEYS = 128, // of a unit of work of backward_sm90.c
     DECODE_ROWS = 16,    // of a block of decode.c
     DECODE_GROUP = 64,   // keys that its warps have at a time
-    DECODE_SPLITS = 8,   // blocks that share a head's keys, at most
+    DECODE_PARTS = 64,   // blocks that share a head's keys, at most
     FORWARD_MMA_ROWS = 128, // queries of a block of forward_mma.c with 8 warps
     BACKWARD_MMA_ROWS = 64, // queries or keys of a block of backward_mma.c
     SUM_BLOCK = 8192,    // numbers of a block of queries in the sum of dQ
