@@ -123,6 +123,8 @@ struct device_ops {
     kiln_status (*stream_wrap)(kiln_stream *s, void *native);
     void (*stream_free)(kiln_stream *s);
     kiln_status (*stream_is_done)(kiln_stream *s, bool *is_done);
+    // rt_notify is called when the stream's work has ended, by any thread. NULL: it cannot.
+    kiln_status (*stream_notify)(kiln *k, kiln_stream *s, int descriptor);
     kiln_status (*stream_wait)(kiln_stream *s, const kiln_event *e);
     kiln_status (*event_new)(kiln_event *e);
     void (*event_free)(kiln_event *e);

@@ -294,6 +294,7 @@ void event_drop(kiln_event *e);
 void graph_drop(kiln_graph *g);
 // NULL when `s` is NULL or a stream of `k` that can be used now; else the error is set.
 kiln_status stream_check(kiln *k, const kiln_stream *s);
+void rt_notify(int descriptor); // the stream's work has ended: kiln_stream_notify
 // --- graph/uses.c: false: no memory.
 bool uses_add_launch(graph_uses *u, kiln_kernel *kernel, const kiln_arg *args, size_t count,
                      size_t node);

@@ -5,6 +5,9 @@
 // driver ("nothing") kernels do not run, so results are not looked at.
 #include "api.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 static bool is_fake, is_cuda;
 
 static const char source[] =
@@ -176,6 +179,30 @@ static void test_copies(kiln *k)
     kiln_buffer_free(mapped);
 }
 
+// A program that polls hears of the end of a stream's work.
+static void test_notify(kiln *k, kiln_kernel *scale, kiln_stream *s, const kiln_arg *args)
+{
+    int ends[2];
+    uint64_t note = 0;
+    if (pipe(ends))
+        return;
+    kiln_arg same[3] = {args[0], kiln_arg_f64(KILN_F32, 1), args[2]};
+    CHECK(!launch(scale, 1 << 16, 0, s, same, 3));
+    if (!strncmp(kiln_device_name(k), "opencl", 6)) {
+        EXPECT(kiln_stream_notify(k, s, ends[1]), KILN_E_UNSUPPORTED, "K6038", "kiln_stream_sync");
+    } else {
+        struct pollfd wait = {ends[0], POLLIN, 0};
+        CHECK(!kiln_stream_notify(k, s, ends[1]));
+        CHECK(poll(&wait, 1, 20000) == 1 && read(ends[0], &note, sizeof note) == 8 && note == 1);
+        CHECK(!kiln_stream_notify(k, NULL, ends[1]));
+        CHECK(poll(&wait, 1, 20000) == 1 && read(ends[0], &note, sizeof note) == 8 && note == 1);
+        EXPECT(kiln_stream_notify(k, s, -1), KILN_E_BAD_ARGUMENT, "K6003", "no file descriptor");
+    }
+    CHECK(!kiln_stream_sync(s));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void test_streams(kiln *k, kiln_kernel *scale)
 {
     kiln_stream *s[2] = {NULL, NULL};
@@ -200,6 +227,7 @@ static void test_streams(kiln *k, kiln_kernel *scale)
           !kiln_event_elapsed(start, end, &ms) && ms >= 0 && ms < 60000);
     CHECK(!kiln_stream_is_done(s[0], &is_done) && is_done);
     CHECK(!kiln_read(x, 0, host, 1 << 16) && all_are(host, 1 << 16, 16));
+    test_notify(k, scale, s[0], args);
     // 200 launches: more than the ring of notes holds
     args[1] = kiln_arg_f64(KILN_F32, 1);
     for (int i = 0; i < 200; i++)

@@ -744,6 +744,7 @@ FUNCTIONS = [
     ("kiln_stream_wrap", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_stream_sync", c_int, [c_void_p]),
     ("kiln_stream_is_done", c_int, [c_void_p, c_void_p]),
+    ("kiln_stream_notify", c_int, [c_void_p, c_void_p, c_int]),
     ("kiln_stream_wait", c_int, [c_void_p, c_void_p]),
     ("kiln_stream_native", c_void_p, [c_void_p, c_void_p]),
     ("kiln_event_new", c_int, [c_void_p, c_void_p]),

@@ -182,6 +182,7 @@ typedef struct cu_tensor_map {
     E(stream_query, "cuStreamQuery", 2000, "cuStreamQuery", (cu_stream stream))                                                             \
     E(stream_wait, "cuStreamWaitEvent", 3020, "cuStreamWaitEvent", (cu_stream stream, cu_event event, unsigned flags))                      \
     E(stream_write, "cuStreamWriteValue32", 11070, "cuStreamWriteValue32_v2", (cu_stream stream, cu_ptr at, uint32_t value, unsigned flags)) \
+    E(launch_host, "cuLaunchHostFunc", 10000, "cuLaunchHostFunc", (cu_stream stream, void (*function)(void *user), void *user))             \
     E(capture_begin, "cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2", (cu_stream stream, int mode))                                \
     E(capture_end, "cuStreamEndCapture", 10000, "cuStreamEndCapture", (cu_stream stream, cu_graph *graph))                                  \
     E(event_create, "cuEventCreate", 2000, "cuEventCreate", (cu_event * event, unsigned flags))                                             \

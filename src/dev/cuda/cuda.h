@@ -180,6 +180,7 @@ kiln_status cuda_stream_open(kiln *k, cuda_stream *s, int priority);
 void cuda_stream_close(cuda_device *d, cuda_stream *s);
 void cuda_stream_free(kiln_stream *s);
 kiln_status cuda_stream_is_done(kiln_stream *s, bool *is_done);
+kiln_status cuda_stream_notify(kiln *k, kiln_stream *s, int descriptor);
 kiln_status cuda_stream_wait(kiln_stream *s, const kiln_event *e);
 kiln_status cuda_event_new(kiln_event *e);
 void cuda_event_free(kiln_event *e);

@@ -463,6 +463,7 @@ const device_ops cuda_device_ops = {
     .stream_wrap = cuda_stream_wrap,
     .stream_free = cuda_stream_free,
     .stream_is_done = cuda_stream_is_done,
+    .stream_notify = cuda_stream_notify,
     .stream_wait = cuda_stream_wait,
     .event_new = cuda_event_new,
     .event_free = cuda_event_free,

@@ -54,6 +54,7 @@ static bool is_optional(const char *name)
                                         "cuMemPoolTrimTo",
                                         "cuGraphInstantiateWithFlags",
                                         "cuGraphGetNodes",
+                                        "cuLaunchHostFunc",
                                         "cuLinkCreate",
                                         "cuLinkAddData",
                                         "cuLinkComplete",

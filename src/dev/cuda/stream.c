@@ -92,6 +92,24 @@ kiln_status cuda_stream_is_done(kiln_stream *s, bool *is_done)
     return r == CU_OK || r == CU_NOT_READY ? KILN_OK : cuda_fail(s->k, r, "asking a stream");
 }
 
+static void notify(void *descriptor) // by a thread of the driver
+{
+    rt_notify((int)(intptr_t)descriptor);
+}
+
+kiln_status cuda_stream_notify(kiln *k, kiln_stream *s, int descriptor)
+{
+    cuda_device *d = cuda_of(k);
+    kiln_status status = cuda_ready(k);
+    if (status)
+        return status;
+    if (!d->cu->launch_host)
+        return cuda_no_entry(k, "kiln_stream_notify");
+    cu_result r = d->cu->launch_host(cuda_stream_of(k, s)->native, notify,
+                                     (void *)(intptr_t)descriptor); // NOLINT
+    return r ? cuda_fail(k, r, "asking for a note of a stream's end") : KILN_OK;
+}
+
 kiln_status cuda_stream_wait(kiln_stream *s, const kiln_event *e)
 {
     kiln_status status = cuda_ready(s->k);

@@ -52,6 +52,7 @@ void host_memory_free(kiln *k, void *memory);
 // --- stream.c
 kiln_status host_stream_new(kiln_stream *s, int priority);
 kiln_status host_stream_is_done(kiln_stream *s, bool *is_done);
+kiln_status host_stream_notify(kiln *k, kiln_stream *s, int descriptor);
 kiln_status host_stream_wait(kiln_stream *s, const kiln_event *e);
 kiln_status host_event_new(kiln_event *e);
 void host_event_free(kiln_event *e);
@@ -72,7 +73,8 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
     .memory_info = host_memory_info, .memory_trim = host_memory_trim,                              \
     .host_alloc = host_memory_alloc, .host_free = host_memory_free, .stream_new = host_stream_new, \
     .stream_free = capture_stream_free, .stream_is_done = host_stream_is_done,                     \
-    .stream_wait = host_stream_wait, .event_new = host_event_new, .event_free = host_event_free,   \
+    .stream_notify = host_stream_notify, .stream_wait = host_stream_wait,                          \
+    .event_new = host_event_new, .event_free = host_event_free,                                    \
     .event_record = host_event_record, .event_sync = host_event_sync,                              \
     .event_elapsed = host_event_elapsed, CAPTURE_OPS
 

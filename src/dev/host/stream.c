@@ -29,6 +29,13 @@ kiln_status host_stream_is_done(kiln_stream *s, bool *is_done)
     return KILN_OK;
 }
 
+kiln_status host_stream_notify(kiln *k, kiln_stream *s, int descriptor)
+{
+    (void)k, (void)s;
+    rt_notify(descriptor);
+    return KILN_OK;
+}
+
 kiln_status host_stream_wait(kiln_stream *s, const kiln_event *e)
 {
     (void)s;

@@ -1,5 +1,7 @@
 // Streams, events and graphs: the public calls check their handles, the device does the rest.
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "rt/rt.h"
 
@@ -111,6 +113,35 @@ kiln_status kiln_stream_is_done(kiln_stream *s, bool *is_done)
         return error_set(s->k, KILN_E_BAD_ARGUMENT, K6003, "kiln_stream_is_done: is_done is NULL");
     return s->is_capturing ? capturing(s, "kiln_stream_is_done")
                            : s->k->ops->stream_is_done(s, is_done);
+}
+
+void rt_notify(int descriptor)
+{
+    uint64_t one = 1;
+    ssize_t put;
+    do
+        put = write(descriptor, &one, sizeof one);
+    while (put < 0 && errno == EINTR);
+}
+
+kiln_status kiln_stream_notify(kiln *k, kiln_stream *s, int descriptor)
+{
+    if (!handle_is(HANDLE_CONTEXT, k))
+        return error_bad_handle(HANDLE_CONTEXT, k);
+    kiln_status status = stream_check(k, s);
+    if (status)
+        return status;
+    if (descriptor < 0)
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "kiln_stream_notify: %d is no file descriptor", descriptor);
+    if (s && s->is_capturing)
+        return capturing(s, "kiln_stream_notify");
+    if (!k->ops->stream_notify)
+        return error_set(k, KILN_E_UNSUPPORTED, K6038,
+                         "%s cannot write to a descriptor when a stream's work has ended\n"
+                         "  ask with kiln_stream_is_done, or wait with kiln_stream_sync",
+                         k->device);
+    return k->ops->stream_notify(k, s, descriptor);
 }
 
 kiln_status kiln_stream_wait(kiln_stream *s, const kiln_event *e)
