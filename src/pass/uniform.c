@@ -400,7 +400,8 @@ static void visit_plain(sweep *s, ir_inst_id id, flow at)
         lower(s, i->result + k, level, because);
     if (i->op == IR_CALL) // it may store to any of them
         lower_local(s, UINT32_MAX, UNIFORM_NOT);
-    for (uint32_t k = 0; i->op == IR_HOST && k < i->operand_count; k++) { // the host may write there
+    for (uint32_t k = 0; i->op == IR_HOST && k < i->operand_count;
+         k++) { // the host may write there
         ir_ref r = ir_operand(f, i, k);
         if (ir_is_ptr(ir_type_of(f, r)) && local_of(f, r))
             lower_local(s, local_of(f, r), UNIFORM_NOT);

@@ -2,6 +2,8 @@
 // once, and what was loaded is what is checked and used. Start reading at mailbox_run.
 #include "rt/channel/mailbox_host.h"
 
+#define ALL_LANES (uint32_t)((UINT64_C(1) << MAILBOX_LANES) - 1) // lanes
+
 void mailbox_answer(const mailbox_packet *call)
 {
     mailbox_rows *box = call->rows;
@@ -13,10 +15,13 @@ void mailbox_answer(const mailbox_packet *call)
                 word_store(&box->reply[r][l], (uint64_t)0);
     if (call->kind & MAILBOX_IS_BULK)
         word_fence();
-    for (uint32_t r = 0; r < rows; r++) // the last word of the last row last: the caller polls it
-        for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+    for (uint32_t r = 0; r < rows; r++) { // the last word of the last row last: the caller polls it
+        for (uint32_t l = 0; call->lanes != ALL_LANES && l < MAILBOX_LANES; l++)
             if (call->lanes >> l & 1)
                 word_store(&box->reply[r][l], mailbox_word(call->number, call->words[r][l]));
+        if (call->lanes == ALL_LANES)
+            word_store_row(box->reply[r], call->number, call->words[r], MAILBOX_LANES);
+    }
     word_store_release(&call->box->done, (uint64_t)call->number);
 }
 
@@ -56,8 +61,11 @@ static bool copy(mailbox_packet *call)
             return false;
         call->who[n] = mailbox_bits(word);
     }
-    for (uint32_t r = 0; r < MAILBOX_ROWS_OUT(call->kind); r++)
-        for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
+    for (uint32_t r = 0; r < MAILBOX_ROWS_OUT(call->kind); r++) {
+        if (call->lanes == ALL_LANES &&
+            !word_load_row(call->rows->request[r], call->number, call->words[r], MAILBOX_LANES))
+            return false;
+        for (uint32_t l = 0; call->lanes != ALL_LANES && l < MAILBOX_LANES; l++) {
             if (!(call->lanes >> l & 1))
                 continue;
             uint64_t word = word_load(&call->rows->request[r][l]);
@@ -65,13 +73,20 @@ static bool copy(mailbox_packet *call)
                 return false;
             call->words[r][l] = mailbox_bits(word);
         }
+    }
     return true;
+}
+
+// Others may look, too.
+static void take(const mailbox_host *host, uint32_t b, uint32_t number)
+{
+    __atomic_store_n(&host->taken[b], number, __ATOMIC_RELAXED);
 }
 
 void mailbox_host_start(mailbox_host *host)
 {
     for (uint32_t b = host->first; b < host->end; b++)
-        host->taken[b] = mailbox_number(word_load(&host->boxes[b].done));
+        take(host, b, mailbox_number(word_load(&host->boxes[b].done)));
 }
 
 static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet *call)
@@ -82,9 +97,11 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     bool is_known =
         call->lanes != 0 && f->kind(f->user, MAILBOX_FUNCTION(call->kind)) == call->kind &&
         MAILBOX_ROWS_OUT(call->kind) <= MAILBOX_ROWS && MAILBOX_ROWS_IN(call->kind) <= MAILBOX_ROWS;
+    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+        word_expect_to_write(&call->rows->reply[0][l]);
     if (is_known && !copy(call))
         return false; // look again in the next round; the others do not wait for it
-    host->taken[b] = call->number;
+    take(host, b, call->number);
     if (!is_known)
         refuse(call, MAILBOX_BAD);
     else if (is_closing || word_load(&call->box->cancel) == call->number)
@@ -94,14 +111,18 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     return true;
 }
 
-// A call that is next: its words are on their way while the one before it is served.
+// A call that is next: its words are on their way while the one before it is served, and so are the
+// lines of its reply, which the GPU has read.
 static void expect(const mailbox_host *host, uint32_t b)
 {
     if (b + 1 < host->end)
         word_expect(&host->boxes[b + 1]);
-    if (b < host->end && mailbox_number(word_hint(&host->boxes[b].header[0])) != host->taken[b])
-        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-            word_expect(&host->rows[b].request[0][l]);
+    if (b >= host->end || mailbox_number(word_hint(&host->boxes[b].header[0])) == host->taken[b])
+        return;
+    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+        word_expect(&host->rows[b].request[0][l]);
+    for (uint32_t l = 0; l < 2 * MAILBOX_LANES; l += 8)
+        word_expect_to_write(&host->rows[b].reply[l / MAILBOX_LANES][l % MAILBOX_LANES]);
 }
 
 static uint32_t round_of(mailbox_host *host, uint64_t state, mailbox_packet *call)

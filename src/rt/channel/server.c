@@ -2,7 +2,8 @@
 // one owner, which looks at its mailboxes in rounds and makes the calls it finds. The watcher looks
 // at the owners: one that is within a function for a millisecond loses its share to another
 // thread, answers its call when the function returns, and is there for the next such case. The
-// watcher also counts the beat by which the GPU knows that the host is alive.
+// watcher also counts the beat by which the GPU knows that the host is alive. After a silence the
+// owner of the first share alone looks at all mailboxes, and the others sleep until it wakes them.
 // Start at own and watch.
 #define _GNU_SOURCE // prctl
 #include "rt/channel/server.h"
@@ -21,6 +22,7 @@ enum {
     MOST_THREADS = 96,
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
     SPIN_US = 200,                     // after the last call a thread looks without a pause
+    QUIET_US = 2000,                   // after it the threads of all shares but one sleep
     WATCH_US = 500
 };
 #define NOBODY UINT32_MAX // more than an enum of C11 may hold
@@ -52,6 +54,8 @@ struct server {
     uint32_t boxes;       // atomic: that are looked at
     uint32_t is_awake;    // atomic
     uint32_t is_stopping; // atomic
+    uint32_t sleepers;    // atomic: owners that wait for `noise` to change
+    uint32_t noise;       // atomic
     uint32_t in_service;  // atomic: calls that are being made by threads that have lost their share
     pthread_mutex_t lock; // of what follows, and of sleeping
     pthread_cond_t changed;
@@ -205,11 +209,42 @@ static void sleep_until_work(worker *w)
     pthread_mutex_unlock(&s->lock);
 }
 
+static void make_noise(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    STORE(s->noise, s->noise + 1);
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+// For those that sleep: is there a call in any mailbox?
+static void look_for_all(server *s)
+{
+    uint32_t boxes = LOAD(s->boxes);
+    for (uint32_t b = 0; LOAD(s->sleepers) && b < boxes; b++)
+        if (mailbox_number(word_load(&s->place.boxes[b].header[0])) !=
+            __atomic_load_n(&s->taken[b], __ATOMIC_RELAXED)) {
+            make_noise(s);
+            return;
+        }
+}
+
+static void sleep_until_noise(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t seen = LOAD(s->noise);
+    ADD(s->sleepers, 1);
+    while (LOAD(s->noise) == seen && LOAD(s->is_awake) && !LOAD(s->is_stopping))
+        pthread_cond_wait(&s->changed, &s->lock);
+    ADD(s->sleepers, UINT32_MAX);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void own(worker *w)
 {
     server *s = w->s;
     uint64_t last = now_us();
-    uint32_t idle = 0, found;
+    uint32_t idle = 0, rounds = 0, found;
     w->host.is_left = false;
     while (!LOAD(s->is_stopping)) {
         if (!has_work(s, w->share)) {
@@ -221,13 +256,20 @@ static void own(worker *w)
         if (found)
             idle = 0;
         relax();
+        rounds++;
+        if (!w->share && LOAD(s->sleepers) && (idle > 64 || rounds % 64 == 0))
+            look_for_all(s);
         if (++idle % 64)
             continue;
         uint64_t now = now_us();
         last = idle == 64 ? now : last;
         uint64_t silence = now - last;
-        if (silence > SPIN_US) {
-            nap(silence < 10000 ? 20 : silence < 1000000 ? 50 : 200);
+        if (silence > QUIET_US && w->share) {
+            sleep_until_noise(s);
+            last = now_us();
+            idle = 0;
+        } else if (silence > SPIN_US) {
+            nap(silence < 10000 ? 20 : silence < 200000 ? 50 : 200);
             idle |= 63; // look at the clock after the next round
         }
     }
@@ -400,9 +442,10 @@ static bool start_threads(server *s)
 }
 
 // Every thread has looked at all its mailboxes since.
-static void wait_for_rounds(const server *s)
+static void wait_for_rounds(server *s)
 {
     uint64_t rounds[MOST_SHARES];
+    make_noise(s);
     for (uint32_t n = 0; n < s->share_count; n++)
         rounds[n] = LOAD(s->shares[n].rounds);
     for (uint32_t n = 0, us = 5; n < s->share_count;) {

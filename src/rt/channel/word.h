@@ -10,7 +10,11 @@
 //   word_now, word_is_over, word_pause     a clock, and waiting without an access
 //   word_beat                              the count of the host's rounds, after it was `last`
 //   word_count, word_idle                  the host counts a round; it has found nothing to do
-//   word_expect, word_hint                 will be loaded soon; what is probably there: no accesses
+//   word_expect, word_expect_to_write      will be loaded or stored soon: no access
+//   word_hint                              what is probably there: no access, either
+//   word_load_row, word_store_row          words {number, bits} of all lanes, relaxed; false: one
+//   has
+//                                          another number
 //
 // An exchange on a word that the host sees too does not exist here: such an exchange is not atomic.
 #ifndef KILN_CHANNEL_WORD_H
@@ -81,18 +85,74 @@ static inline void word_pause(uint32_t nanoseconds)
     if (nanoseconds) // the other side may need this core
         nanosleep(&(struct timespec){0, (long)nanoseconds}, NULL);
 }
-#        define word_expect(p) __builtin_prefetch(p)
-#        define word_hint(p)   word_load(p)
+#        define word_expect(p)          __builtin_prefetch(p)
+#        define word_expect_to_write(p) __builtin_prefetch(p, 1)
+#        define word_hint(p)            word_load(p)
 static inline void word_count(uint64_t *beat)
 {
     word_store(beat, word_load(beat) + 1);
 }
+// Two words an access: both halves are as whole as a word.
+#        if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#            include <emmintrin.h>
+#            define WORD_HAS_ROWS
+static inline __m128i word_load_two(const uint64_t *from) // once, whatever is done with it
+{
+    __m128i two;
+    __asm__ volatile("movdqa %1, %0" : "=x"(two) : "m"(*(const __m128i *)(const void *)from));
+    return two;
+}
+static inline bool word_load_row(const uint64_t *from, uint32_t number, uint32_t *bits,
+                                 uint32_t count)
+{
+    __m128i wanted = _mm_set1_epi32((int)number), all = _mm_set1_epi32(-1);
+    for (uint32_t l = 0; l < count; l += 4) {
+        __m128 low = _mm_castsi128_ps(word_load_two(from + l)),
+               high = _mm_castsi128_ps(word_load_two(from + l + 2));
+        __m128i numbers = _mm_castps_si128(_mm_shuffle_ps(low, high, 0x88));
+        all = _mm_and_si128(all, _mm_cmpeq_epi32(numbers, wanted));
+        _mm_storeu_si128((__m128i *)(void *)(bits + l),
+                         _mm_castps_si128(_mm_shuffle_ps(low, high, 0xdd)));
+    }
+    return _mm_movemask_epi8(all) == 0xffff;
+}
+static inline void word_store_row(uint64_t *to, uint32_t number, const uint32_t *bits,
+                                  uint32_t count)
+{
+    __m128i numbers = _mm_set1_epi32((int)number);
+    for (uint32_t l = 0; l < count; l += 4) {
+        __m128i four = _mm_loadu_si128((const __m128i *)(const void *)(bits + l));
+        _mm_store_si128((__m128i *)(void *)(to + l), _mm_unpacklo_epi32(numbers, four));
+        _mm_store_si128((__m128i *)(void *)(to + l + 2), _mm_unpackhi_epi32(numbers, four));
+    }
+}
+#        endif
 // Answers come fast after a call and cost little after a silence.
 static inline void word_idle(uint32_t *rounds)
 {
     *rounds += *rounds < UINT32_MAX;
     if (*rounds > 200)
         word_pause(*rounds < 1000 ? 20000 : *rounds < 20000 ? 50000 : 200000);
+}
+#    endif
+
+#    ifndef WORD_HAS_ROWS
+static inline bool word_load_row(const uint64_t *from, uint32_t number, uint32_t *bits,
+                                 uint32_t count)
+{
+    for (uint32_t l = 0; l < count; l++) {
+        uint64_t word = word_load(&from[l]);
+        if ((uint32_t)word != number)
+            return false;
+        bits[l] = (uint32_t)(word >> 32);
+    }
+    return true;
+}
+static inline void word_store_row(uint64_t *to, uint32_t number, const uint32_t *bits,
+                                  uint32_t count)
+{
+    for (uint32_t l = 0; l < count; l++)
+        word_store(&to[l], (uint64_t)bits[l] << 32 | number);
 }
 #    endif
 #endif

@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#if defined(__SSE2__)
+#    include <emmintrin.h>
+#endif
 
 #include "rt/io/io.h"
 #include "rt/memory/heap.h"
@@ -285,7 +288,7 @@ static bool call_plain(const char *kernel, const host_site *site, host_lane *lan
 
 typedef union host_object {
     uint8_t bytes[HOST_BYTES];
-    _Alignas(16) uint64_t word;
+    _Alignas(16) uint64_t words[HOST_BYTES / 8];
 } host_object;
 
 bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
@@ -322,30 +325,44 @@ bool host_call(const char *kernel, const host_site *site, host_lane *lane, char 
     return !note.is_set;
 }
 
-// Where a number of a lane is: in the rows, and in its arguments or its result.
+// Where numbers of a lane are: in the rows, and in its arguments or its result.
 typedef struct scalar_place {
     uint32_t *row; // of 8 bytes: the upper half is in the next row
     uint8_t *at;
-    uint32_t bytes;
+    uint32_t bytes; // 16: four words one after the other
 } scalar_place;
 
-static void find_places(const host_scalar *scalars, uint32_t count, host_object *objects,
-                        host_object *result, uint32_t *row, scalar_place *out)
+static uint32_t find_places(const host_scalar *scalars, uint32_t count, host_object *objects,
+                            host_object *result, uint32_t *row, scalar_place *out)
 {
+    uint32_t found = 0;
     for (uint32_t n = 0; n < count; n++) {
         host_object *o = scalars[n].param == HOST_RESULT ? result : &objects[scalars[n].param];
-        out[n] = (scalar_place){row, o->bytes + scalars[n].offset,
-                                (uint32_t)ir_type_size((ir_type)scalars[n].type)};
+        out[found++] = (scalar_place){row, o->bytes + scalars[n].offset,
+                                      (uint32_t)ir_type_size((ir_type)scalars[n].type)};
         row += host_words(scalars[n].type) * HOST_LANES;
+        scalar_place *first = found >= 4 ? &out[found - 4] : NULL;
+        bool are_four = first && ((uintptr_t)first->at & 15) == 0;
+        for (uint32_t k = 0; are_four && k < 4; k++)
+            are_four = first[k].bytes == 4 && first[k].at == first->at + 4 * k;
+        if (are_four) {
+            first->bytes = 16;
+            found -= 3;
+        }
     }
+    return found;
 }
 
-static bool are_words(const scalar_place *places, uint32_t count)
+// Four neighbours are one store: a function that reads them as a vector need not wait for four.
+static inline void put_four(uint8_t *at, const uint32_t *row, uint32_t lane)
 {
-    bool are = true;
-    for (uint32_t n = 0; n < count; n++)
-        are &= places[n].bytes == 4;
-    return are;
+    uint32_t a = row[lane], b = row[HOST_LANES + lane], c = row[2 * HOST_LANES + lane],
+             d = row[3 * HOST_LANES + lane];
+#if defined(__SSE2__)
+    _mm_store_si128((__m128i *)(void *)at, _mm_set_epi32((int)d, (int)c, (int)b, (int)a));
+#else
+    memcpy(at, (const uint32_t[4]){a, b, c, d}, 16);
+#endif
 }
 
 static inline void put_scalar(const scalar_place *p, uint32_t lane)
@@ -353,6 +370,8 @@ static inline void put_scalar(const scalar_place *p, uint32_t lane)
     uint32_t low = p->row[lane];
     if (p->bytes == 4) {
         memcpy(p->at, &low, 4);
+    } else if (p->bytes == 16) {
+        put_four(p->at, p->row, lane);
     } else if (p->bytes == 8) {
         uint64_t both = (uint64_t)p->row[HOST_LANES + lane] << 32 | low;
         memcpy(p->at, &both, 8);
@@ -363,22 +382,82 @@ static inline void put_scalar(const scalar_place *p, uint32_t lane)
     }
 }
 
+// What a function has just stored is loaded as it was: a part of a larger load would wait.
+static inline uint32_t word_at(const uint8_t *at)
+{
+    return *(const volatile uint32_t *)(const void *)at;
+}
+
 static inline void get_scalar(const scalar_place *p, uint32_t lane)
 {
-    uint32_t low = 0;
+    uint32_t words[2] = {0};
     if (p->bytes == 4) {
-        memcpy(&low, p->at, 4);
+        words[0] = word_at(p->at);
+    } else if (p->bytes == 16) {
+        words[0] = word_at(p->at);
+        for (uint32_t k = 1; k < 4; k++)
+            p->row[k * HOST_LANES + lane] = word_at(p->at + 4 * k);
     } else if (p->bytes == 8) {
-        uint64_t both;
-        memcpy(&both, p->at, 8);
-        p->row[HOST_LANES + lane] = (uint32_t)(both >> 32);
-        low = (uint32_t)both;
+        memcpy(words, p->at, 8);
+        p->row[HOST_LANES + lane] = words[1];
     } else if (p->bytes == 2) {
-        memcpy(&low, p->at, 2);
+        memcpy(words, p->at, 2);
     } else {
-        low = *p->at;
+        words[0] = *p->at;
     }
-    p->row[lane] = low;
+    p->row[lane] = words[0];
+}
+
+// Who calls next.
+static inline void go_to(host_group *g, kiln_host_call *call, uint32_t lane)
+{
+    uint32_t x = g->thread[0] + (lane - g->lane);
+    if (x >= g->size[0]) {
+        host_go_to(g, lane);
+        memcpy(call->thread, g->thread, sizeof call->thread);
+        return;
+    }
+    g->lane = lane;
+    g->thread[0] = x;
+    call->thread[0] = x;
+}
+
+// `count` words in, one word or nothing back: a constant count makes this the shortest loop.
+static inline void call_words(kiln_host_function *function, void *user, kiln_host_call *call,
+                              const stop_note *note, host_group *group, uint32_t count)
+{
+    uint64_t in[2] = {0, 0};
+    union {
+        uint64_t all;
+        uint8_t bytes[8];
+    } out;
+    void *args[2] = {&in[0], &in[1]};
+    uint32_t(*words)[HOST_LANES] = group->words;
+    bool has_result = call->result != NULL;
+    call->args = args;
+    call->result = has_result ? out.bytes : NULL;
+    for (uint32_t left = group->lanes; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        go_to(group, call, l);
+        for (uint32_t n = 0; n < count; n++)
+            in[n] = words[n][l];
+        out.all = 0;
+        function(user, call);
+        if (note->is_set)
+            return;
+        words[0][l] = 0;
+        if (has_result)
+            words[1][l] = word_at(out.bytes);
+    }
+}
+
+static bool are_few_words(const host_site *site)
+{
+    const host_shape *s = &site->shape;
+    bool are = site->is_plain && s->in_count >= 1 && s->in_count <= 2;
+    for (uint32_t n = 0; are && n < s->in_count; n++)
+        are = ir_type_size((ir_type)s->in[n].type) == 4;
+    return are && (!s->out_count || ir_type_size((ir_type)s->out[0].type) == 4);
 }
 
 // This is the path of all calls without counted objects: a nanosecond here is one of each lane.
@@ -392,9 +471,7 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
     host_object objects[HOST_PARAMS], result;
     void *args[HOST_PARAMS + 1], *user = row->given.user;
     scalar_place in[HOST_SCALARS], out[HOST_SCALARS];
-    uint32_t in_count = s->in_count, out_count = s->out_count, (*words)[HOST_LANES] = group->words;
-    uint32_t result_words = (s->result_size + 7) / 8;
-    uint64_t *result_at = (uint64_t *)(void *)result.bytes;
+    uint32_t *status = group->words[0], result_words = (s->result_size + 7) / 8;
     stop_note note = {why, size, false};
     kiln_host_call call = {.args = args,
                            .result = s->result_size ? result.bytes : NULL,
@@ -406,34 +483,38 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
         if (s->params[p].size > 8) // else nothing is between its numbers
             memset(objects[p].bytes, 0, HOST_BYTES);
         else
-            objects[p].word = 0;
+            objects[p].words[0] = 0;
     }
-    find_places(s->in, in_count, objects, &result, words[0], in);
-    find_places(s->out, out_count, objects, &result, words[1], out);
+    const scalar_place *in_end =
+        in + find_places(s->in, s->in_count, objects, &result, group->words[0], in);
+    const scalar_place *out_end =
+        out + find_places(s->out, s->out_count, objects, &result, group->words[1], out);
     memcpy(call.block, group->block, sizeof call.block);
+    memcpy(call.thread, group->thread, sizeof call.thread);
     if (is_locked)
         pthread_mutex_lock(lock);
-    bool are_in_words = are_words(in, in_count), are_out_words = are_words(out, out_count);
-    for (uint32_t left = group->lanes; left && !note.is_set; left &= left - 1) {
+    uint32_t lanes = group->lanes;
+    if (function && are_few_words(site)) {
+        if (s->in_count == 1)
+            call_words(function, user, &call, &note, group, 1);
+        else
+            call_words(function, user, &call, &note, group, 2);
+        lanes = 0;
+    }
+    for (uint32_t left = lanes; left && !note.is_set; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
-        host_go_to(group, l);
-        for (uint32_t k = 0; k < 3; k++)
-            call.thread[k] = group->thread[k];
-        for (uint32_t n = 0; are_in_words && n < in_count; n++)
-            memcpy(in[n].at, &in[n].row[l], 4);
-        for (uint32_t n = 0; !are_in_words && n < in_count; n++)
-            put_scalar(&in[n], l);
+        go_to(group, &call, l);
+        for (const scalar_place *p = in; p < in_end; p++)
+            put_scalar(p, l);
         for (uint32_t n = 0; n < result_words; n++)
-            result_at[n] = 0;
+            result.words[n] = 0;
         if (function)
             function(user, &call);
         else
             enter(site, &call);
-        words[0][l] = 0;
-        for (uint32_t n = 0; are_out_words && n < out_count; n++)
-            memcpy(&out[n].row[l], out[n].at, 4);
-        for (uint32_t n = 0; !are_out_words && n < out_count; n++)
-            get_scalar(&out[n], l);
+        status[l] = 0;
+        for (const scalar_place *p = out; p < out_end; p++)
+            get_scalar(p, l);
     }
     if (is_locked)
         pthread_mutex_unlock(lock);
