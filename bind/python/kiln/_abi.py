@@ -78,6 +78,7 @@ KILN_ACTIVATION_SILU = 3
 KILN_CONV_BEST = 0
 KILN_CONV_TENSOR = 1
 KILN_CONV_DIRECT = 2
+KILN_CONV_SM80 = 3
 KILN_POOL_MAX = 0
 KILN_POOL_AVERAGE = 1
 KILN_EW_COPY = 0
@@ -288,7 +289,7 @@ ENUMS = {
     "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5},
     "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2, "decode": 3, "sm80": 4},
     "kiln_activation": {"none": 0, "relu": 1, "gelu": 2, "silu": 3},
-    "kiln_conv_kernel": {"best": 0, "tensor": 1, "direct": 2},
+    "kiln_conv_kernel": {"best": 0, "tensor": 1, "direct": 2, "sm80": 3},
     "kiln_pooling": {"max": 0, "average": 1},
     "kiln_elementwise": {"copy": 0, "add": 1, "sub": 2, "mul": 3, "div": 4, "pow": 5, "min": 6, "max": 7, "hypot": 8, "atan2": 9, "multiply_add": 10, "lerp": 11, "scale": 12, "blend": 13, "neg": 14, "abs": 15, "sign": 16, "square": 17, "reciprocal": 18, "floor": 19, "ceil": 20, "round": 21, "clamp": 22, "where": 23, "trunc": 24, "frac": 25, "fmod": 26, "remainder": 27, "floor_divide": 28, "heaviside": 29, "quantise_i8": 30, "quantise_u8": 31, "equal": 32, "not_equal": 33, "less": 34, "less_equal": 35, "greater": 36, "greater_equal": 37, "logical_and": 38, "logical_or": 39, "logical_not": 40, "is_nan": 41, "is_inf": 42, "is_finite": 43, "exp": 44, "exp2": 45, "expm1": 46, "log": 47, "log2": 48, "log1p": 49, "sqrt": 50, "rsqrt": 51, "sin": 52, "cos": 53, "tan": 54, "atan": 55, "sinh": 56, "cosh": 57, "tanh": 58, "erf": 59, "log10": 60, "logit": 61, "xlogy": 62, "logaddexp": 63, "cbrt": 64, "asin": 65, "acos": 66, "asinh": 67, "acosh": 68, "atanh": 69, "erfc": 70, "relu": 71, "relu6": 72, "leaky_relu": 73, "elu": 74, "selu": 75, "celu": 76, "gelu": 77, "gelu_tanh": 78, "sigmoid": 79, "log_sigmoid": 80, "silu": 81, "softplus": 82, "softsign": 83, "mish": 84, "hardsigmoid": 85, "hardswish": 86, "hardtanh": 87, "prelu": 88, "threshold": 89, "hardshrink": 90, "softshrink": 91, "tanhshrink": 92, "relu_squared": 93, "quick_gelu": 94, "swish": 95, "add_relu": 96, "add_gelu": 97, "add_silu": 98, "silu_gate": 99, "gelu_gate": 100, "sigmoid_gate": 101, "relu_gate": 102, "squared_error": 103, "absolute_error": 104, "huber": 105, "smooth_l1": 106, "bce": 107, "bce_logits": 108, "hinge": 109, "soft_margin": 110},
     "kiln_pad_mode": {"constant": 0, "reflect": 1, "edge": 2, "circular": 3},
