@@ -74,8 +74,7 @@ kiln_status host_launch(kiln_kernel *kernel, const rt_launch *l,
     .host_alloc = host_memory_alloc, .host_free = host_memory_free, .stream_new = host_stream_new, \
     .stream_free = capture_stream_free, .stream_is_done = host_stream_is_done,                     \
     .stream_notify = host_stream_notify, .stream_wait = host_stream_wait,                          \
-    .event_new = host_event_new, .event_free = host_event_free,                                    \
-    .event_record = host_event_record, .event_sync = host_event_sync,                              \
-    .event_elapsed = host_event_elapsed, CAPTURE_OPS
+    .event_new = host_event_new, .event_free = host_event_free, .event_record = host_event_record, \
+    .event_sync = host_event_sync, .event_elapsed = host_event_elapsed, CAPTURE_OPS
 
 #endif
