@@ -245,7 +245,7 @@ $(T)/mutate: tests/mutants/mutate.c
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wall -Wextra -Werror $< -o $@
 .PHONY: mutants
-mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick gpu/nv_matrix gpu/nv_copies mutate) $(BUILD)/kiln
+mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies ladder heap limits libc attention)) $(BUILD)/kiln
 	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json) $(MUTANTS)
 # make coverage: lines and branches of the same folders that the same suites reach; build-coverage/coverage.txt lists the lines they do not
 .PHONY: coverage coverage-now

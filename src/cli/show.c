@@ -167,15 +167,15 @@ static void print_side(show *s, front *f, ir_module *m)
 
 typedef struct final_stage { // made from the final IR
     const char *name;
-    bool has_target;    // of a GPU
-    const char *target; // when none is given; NULL: the interpreter's
+    bool has_target;    // of a GPU; else it is made for `target` alone
+    const char *target; // when none is given
     void (*print)(show *s, front *f, ir_module *m);
 } final_stage;
 
 static const final_stage final_stages[] = {
     {"ptx", true, "sm_90a", print_ptx},       {"c", false, "cpu", print_c},
     {"report", true, "sm_90a", print_report}, {"stats", true, "sm_90a", print_stats},
-    {"side", true, "sm_90a", print_side},     {"opencl", false, NULL, print_opencl},
+    {"side", true, "sm_90a", print_side},     {"opencl", false, "opencl", print_opencl},
 };
 
 static const final_stage *final_stage_of(const char *name)
@@ -270,7 +270,12 @@ static int show_stage(show *s, const cli_compile *c, const char *path, bool timi
     if (!target_name && has_target && *knob_text(KNOB_TARGET))
         target_name = knob_text(KNOB_TARGET);
     if (!target_name)
-        target_name = made && made->target ? made->target : "interp";
+        target_name = made ? made->target : "interp";
+    if (made && !has_target && strcmp(target_name, made->target) != 0) {
+        fprintf(stderr, "kiln show: the stage '%s' is made for the target %s, not for %s\n",
+                s->stage, made->target, target_name);
+        return EXIT_USAGE;
+    }
     options.front.target = device_target(target_name);
     if (has_target)
         s->target = target_find(target_name);

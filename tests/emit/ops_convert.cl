@@ -1,0 +1,796 @@
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_i8(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = add_u64(v1, v13);
+    uint v15;
+    v15 = *((__global m1 *)v14);
+    *((__global m1 *)v2) = (uchar)v15;
+    *((__global m1 *)v3) = (uchar)v15;
+    uint v16 = ((uint32_t)(int64_t)(int8_t)v15 & 0xffffu);
+    *((__global m2 *)v4) = (ushort)v16;
+    *((__global m2 *)v5) = (ushort)v16;
+    uint v17 = (uint32_t)(int64_t)(int8_t)v15;
+    *((__global m4 *)v6) = v17;
+    *((__global m4 *)v7) = v17;
+    ulong v18 = (uint64_t)(int64_t)(int8_t)v15;
+    *((__global m8 *)v8) = v18;
+    *((__global m8 *)v9) = v18;
+    float v19 = sitof_u32_f32(v17);
+    *((__global m4 *)v10) = bits_f32(v19);
+    double v20 = sitof_u32_f64(v17);
+    *((__global m8 *)v11) = bits_f64(v20);
+    return;
+}
+
+// kernel from_u8: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_u8(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = add_u64(v1, v13);
+    uint v15;
+    v15 = *((__global m1 *)v14);
+    *((__global m1 *)v2) = (uchar)v15;
+    *((__global m1 *)v3) = (uchar)v15;
+    uint v16 = v15;
+    *((__global m2 *)v4) = (ushort)v16;
+    *((__global m2 *)v5) = (ushort)v16;
+    uint v17 = v15;
+    *((__global m4 *)v6) = v17;
+    *((__global m4 *)v7) = v17;
+    ulong v18 = (uint64_t)v15;
+    *((__global m8 *)v8) = v18;
+    *((__global m8 *)v9) = v18;
+    float v19 = uitof_u32_f32(v17);
+    *((__global m4 *)v10) = bits_f32(v19);
+    double v20 = uitof_u32_f64(v17);
+    *((__global m8 *)v11) = bits_f64(v20);
+    return;
+}
+
+// kernel from_i16: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_i16(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x1u);
+    ulong v15 = add_u64(v1, v14);
+    uint v16;
+    v16 = *((__global m2 *)v15);
+    uint v17 = ((uint32_t)v16 & 0xffu);
+    *((__global m1 *)v2) = (uchar)v17;
+    *((__global m1 *)v3) = (uchar)v17;
+    *((__global m2 *)v4) = (ushort)v16;
+    *((__global m2 *)v5) = (ushort)v16;
+    uint v18 = (uint32_t)(int64_t)(int16_t)v16;
+    *((__global m4 *)v6) = v18;
+    *((__global m4 *)v7) = v18;
+    ulong v19 = (uint64_t)(int64_t)(int16_t)v16;
+    *((__global m8 *)v8) = v19;
+    *((__global m8 *)v9) = v19;
+    float v20 = sitof_u32_f32(v18);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = sitof_u32_f64(v18);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel from_u16: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_u16(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x1u);
+    ulong v15 = add_u64(v1, v14);
+    uint v16;
+    v16 = *((__global m2 *)v15);
+    uint v17 = ((uint32_t)v16 & 0xffu);
+    *((__global m1 *)v2) = (uchar)v17;
+    *((__global m1 *)v3) = (uchar)v17;
+    *((__global m2 *)v4) = (ushort)v16;
+    *((__global m2 *)v5) = (ushort)v16;
+    uint v18 = v16;
+    *((__global m4 *)v6) = v18;
+    *((__global m4 *)v7) = v18;
+    ulong v19 = (uint64_t)v16;
+    *((__global m8 *)v8) = v19;
+    *((__global m8 *)v9) = v19;
+    float v20 = uitof_u32_f32(v18);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = uitof_u32_f64(v18);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel from_i32: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_i32(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x2u);
+    ulong v15 = add_u64(v1, v14);
+    uint v16;
+    v16 = *((__global m4 *)v15);
+    uint v17 = ((uint32_t)v16 & 0xffu);
+    *((__global m1 *)v2) = (uchar)v17;
+    *((__global m1 *)v3) = (uchar)v17;
+    uint v18 = ((uint32_t)v16 & 0xffffu);
+    *((__global m2 *)v4) = (ushort)v18;
+    *((__global m2 *)v5) = (ushort)v18;
+    *((__global m4 *)v6) = v16;
+    *((__global m4 *)v7) = v16;
+    ulong v19 = (uint64_t)(int64_t)(int32_t)v16;
+    *((__global m8 *)v8) = v19;
+    *((__global m8 *)v9) = v19;
+    float v20 = sitof_u32_f32(v16);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = sitof_u32_f64(v16);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel from_u32: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_u32(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x2u);
+    ulong v15 = add_u64(v1, v14);
+    uint v16;
+    v16 = *((__global m4 *)v15);
+    uint v17 = ((uint32_t)v16 & 0xffu);
+    *((__global m1 *)v2) = (uchar)v17;
+    *((__global m1 *)v3) = (uchar)v17;
+    uint v18 = ((uint32_t)v16 & 0xffffu);
+    *((__global m2 *)v4) = (ushort)v18;
+    *((__global m2 *)v5) = (ushort)v18;
+    *((__global m4 *)v6) = v16;
+    *((__global m4 *)v7) = v16;
+    ulong v19 = (uint64_t)v16;
+    *((__global m8 *)v8) = v19;
+    *((__global m8 *)v9) = v19;
+    float v20 = uitof_u32_f32(v16);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = uitof_u32_f64(v16);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel from_i64: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_i64(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x3u);
+    ulong v15 = add_u64(v1, v14);
+    ulong v16;
+    v16 = *((__global m8 *)v15);
+    uint v17 = ((uint32_t)v16 & 0xffu);
+    *((__global m1 *)v2) = (uchar)v17;
+    *((__global m1 *)v3) = (uchar)v17;
+    uint v18 = ((uint32_t)v16 & 0xffffu);
+    *((__global m2 *)v4) = (ushort)v18;
+    *((__global m2 *)v5) = (ushort)v18;
+    uint v19 = ((uint32_t)v16 & 0xffffffffu);
+    *((__global m4 *)v6) = v19;
+    *((__global m4 *)v7) = v19;
+    *((__global m8 *)v8) = v16;
+    *((__global m8 *)v9) = v16;
+    float v20 = sitof_u64_f32(v16);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = sitof_u64_f64(v16);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel from_u64: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_u64(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x3u);
+    ulong v15 = add_u64(v1, v14);
+    ulong v16;
+    v16 = *((__global m8 *)v15);
+    uint v17 = ((uint32_t)v16 & 0xffu);
+    *((__global m1 *)v2) = (uchar)v17;
+    *((__global m1 *)v3) = (uchar)v17;
+    uint v18 = ((uint32_t)v16 & 0xffffu);
+    *((__global m2 *)v4) = (ushort)v18;
+    *((__global m2 *)v5) = (ushort)v18;
+    uint v19 = ((uint32_t)v16 & 0xffffffffu);
+    *((__global m4 *)v6) = v19;
+    *((__global m4 *)v7) = v19;
+    *((__global m8 *)v8) = v16;
+    *((__global m8 *)v9) = v16;
+    float v20 = uitof_u64_f32(v16);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = uitof_u64_f64(v16);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel from_f32: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_f32(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x2u);
+    ulong v15 = add_u64(v1, v14);
+    float v16;
+    v16 = f32_bits(*((__global m4 *)v15));
+    uint v17 = ftosi_f32_u8(v16);
+    *((__global m1 *)v2) = (uchar)v17;
+    uint v18 = ftoui_f32_u8(v16);
+    *((__global m1 *)v3) = (uchar)v18;
+    uint v19 = ftosi_f32_u16(v16);
+    *((__global m2 *)v4) = (ushort)v19;
+    uint v20 = ftoui_f32_u16(v16);
+    *((__global m2 *)v5) = (ushort)v20;
+    uint v21 = ftosi_f32_u32(v16);
+    *((__global m4 *)v6) = v21;
+    uint v22 = ftoui_f32_u32(v16);
+    *((__global m4 *)v7) = v22;
+    ulong v23 = ftosi_f32_u64(v16);
+    *((__global m8 *)v8) = v23;
+    ulong v24 = ftoui_f32_u64(v16);
+    *((__global m8 *)v9) = v24;
+    *((__global m4 *)v10) = bits_f32(v16);
+    double v25 = (double)v16;
+    *((__global m8 *)v11) = bits_f64(v25);
+    return;
+}
+
+// kernel from_f64: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_f64(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = shl_u64(v13, 0x3u);
+    ulong v15 = add_u64(v1, v14);
+    double v16;
+    v16 = f64_bits(*((__global m8 *)v15));
+    uint v17 = ftosi_f64_u8(v16);
+    *((__global m1 *)v2) = (uchar)v17;
+    uint v18 = ftoui_f64_u8(v16);
+    *((__global m1 *)v3) = (uchar)v18;
+    uint v19 = ftosi_f64_u16(v16);
+    *((__global m2 *)v4) = (ushort)v19;
+    uint v20 = ftoui_f64_u16(v16);
+    *((__global m2 *)v5) = (ushort)v20;
+    uint v21 = ftosi_f64_u32(v16);
+    *((__global m4 *)v6) = v21;
+    uint v22 = ftoui_f64_u32(v16);
+    *((__global m4 *)v7) = v22;
+    ulong v23 = ftosi_f64_u64(v16);
+    *((__global m8 *)v8) = v23;
+    ulong v24 = ftoui_f64_u64(v16);
+    *((__global m8 *)v9) = v24;
+    float v25 = (float)v16;
+    *((__global m4 *)v10) = bits_f32(v25);
+    *((__global m8 *)v11) = bits_f64(v16);
+    return;
+}
+
+// kernel from_bool: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_from_bool(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __global uchar * p5, __global uchar * p6, __global uchar * p7, __global uchar * p8, __global uchar * p9, __global uchar * p10, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    const ulong v6 = (ulong)p5;
+    const ulong v7 = (ulong)p6;
+    const ulong v8 = (ulong)p7;
+    const ulong v9 = (ulong)p8;
+    const ulong v10 = (ulong)p9;
+    const ulong v11 = (ulong)p10;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v12 = (uint)get_local_id(0);
+    ulong v13 = (uint64_t)v12;
+    ulong v14 = add_u64(v1, v13);
+    uint v15;
+    v15 = (*((__global m1 *)v14) != 0);
+    uint v16 = v15;
+    *((__global m1 *)v2) = (uchar)v16;
+    *((__global m1 *)v3) = (uchar)v16;
+    uint v17 = v15;
+    *((__global m2 *)v4) = (ushort)v17;
+    *((__global m2 *)v5) = (ushort)v17;
+    uint v18 = v15;
+    *((__global m4 *)v6) = v18;
+    *((__global m4 *)v7) = v18;
+    ulong v19 = (uint64_t)v15;
+    *((__global m8 *)v8) = v19;
+    *((__global m8 *)v9) = v19;
+    float v20 = v15 ? f32_bits(0x3f800000u) : f32_bits(0x0u);
+    *((__global m4 *)v10) = bits_f32(v20);
+    double v21 = v15 ? f64_bits(0x3ff0000000000000ul) : f64_bits(0x0ul);
+    *((__global m8 *)v11) = bits_f64(v21);
+    return;
+}
+
+// kernel halves: 0 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_halves(__global uchar * p0, __global uchar * p1, __global uchar * p2, __global uchar * p3, __global uchar * p4, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    const ulong v4 = (ulong)p3;
+    const ulong v5 = (ulong)p4;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint v6 = (uint)get_local_id(0);
+    ulong v7 = (uint64_t)v6;
+    ulong v8 = shl_u64(v7, 0x2u);
+    ulong v9 = add_u64(v1, v8);
+    float v10;
+    v10 = f32_bits(*((__global m4 *)v9));
+    uint v11 = f32_f16(v10);
+    *((__global m2 *)v2) = (ushort)v11;
+    uint v12 = f32_bf16(v10);
+    *((__global m2 *)v3) = (ushort)v12;
+    uint v13;
+    v13 = *((__global m2 *)(v2 + 0x2ul));
+    float v14 = f16_f32(v13);
+    uint v15;
+    v15 = *((__global m2 *)(v3 + 0x2ul));
+    float v16 = bf16_f32(v15);
+    float v17 = fadd_f32(v14, v16);
+    *((__global m4 *)v4) = bits_f32(v17);
+    uint v18 = bits_f32(v10);
+    *((__global m4 *)v5) = v18;
+    uint v19;
+    v19 = *((__global m4 *)(v5 + 0x4ul));
+    float v20 = f32_bits(v19);
+    *((__global m4 *)(v4 + 0x4ul)) = bits_f32(v20);
+    return;
+}
+
+// kernel spaces: 128 bytes of shared memory
+__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k_spaces(__global uchar * p0, __global uchar * p1, __global uchar * p2, __local ulong *shared_words, uint dynamic_bytes)
+{
+    __local uchar *shared = (__local uchar *)shared_words;
+    ulong frame_words[2] __attribute__((aligned(16)));
+    for (uint n = 0; n < 2; n++) frame_words[n] = 0;
+    uchar *frame = (uchar *)frame_words;
+    const ulong v1 = (ulong)p0;
+    const ulong v2 = (ulong)p1;
+    const ulong v3 = (ulong)p2;
+    ulong ticks = 0;
+    ONE_BY_ONE();
+    uint act = 1;
+    __local uint word;
+    ulong v4 = 0;
+    uint v5 = 0;
+    ulong v6 = 0;
+    uint v7 = 0;
+    ulong v8 = 0;
+    ulong v9 = 0;
+    ulong v10 = 0;
+    ulong v11 = 0;
+    uint v12 = 0;
+    uint v13 = 0;
+    uint v14 = 0;
+    uint v15 = 0;
+    uint v16 = 0;
+    uint nv15 = 0;
+    uint nv16 = 0;
+    uint v17 = 0;
+    ulong v18 = 0;
+    ulong v19 = 0;
+    ulong v20 = 0;
+    uint v21 = 0;
+    uint v22 = 0;
+    uint v23 = 0;
+    uint v24 = 0;
+    uint v25 = 0;
+    uint v26 = 0;
+    uint v27 = 0;
+    uint v28 = 0;
+    uint v29 = 0;
+    uint v30 = 0;
+    uint v31 = 0;
+    uint v32 = 0;
+    uint v33 = 0;
+    uint v34 = 0;
+    uint v35 = 0;
+    uint v36 = 0;
+    uint v37 = 0;
+    uint v38 = 0;
+    uint v39 = 0;
+    uint v40 = 0;
+    uint v41 = 0;
+    uint v42 = 0;
+    uint v43 = 0;
+    uint v44 = 0;
+    uint v45 = 0;
+    uint v46 = 0;
+    uint v47 = 0;
+    uint v48 = 0;
+    uint v49 = 0;
+    uint v50 = 0;
+    uint v51 = 0;
+    uint v52 = 0;
+    uint v53 = 0;
+    uint v54 = 0;
+    uint v55 = 0;
+    uint v56 = 0;
+    uint v57 = 0;
+    uint v58 = 0;
+    uint v59 = 0;
+    uint v60 = 0;
+    uint v61 = 0;
+    uint v62 = 0;
+    uint v63 = 0;
+    uint v64 = 0;
+    uint v65 = 0;
+    uint v66 = 0;
+    uint v67 = 0;
+    uint v68 = 0;
+    uint v69 = 0;
+    uint v70 = 0;
+    uint v71 = 0;
+    uint v72 = 0;
+    uint v73 = 0;
+    uint v74 = 0;
+    uint v75 = 0;
+    uint v76 = 0;
+    uint v77 = 0;
+    uint v78 = 0;
+    uint v79 = 0;
+    uint v80 = 0;
+    uint v81 = 0;
+    uint v82 = 0;
+    uint v83 = 0;
+    uint v84 = 0;
+    uint v85 = 0;
+    uint v86 = 0;
+    uint v87 = 0;
+    uint v88 = 0;
+    uint v89 = 0;
+    uint v90 = 0;
+    uint v91 = 0;
+    uint nv90 = 0;
+    uint nv91 = 0;
+    uint v92 = 0;
+    ulong v93 = 0;
+    ulong v94 = 0;
+    ulong v95 = 0;
+    uint v96 = 0;
+    uint v97 = 0;
+    uint v98 = 0;
+    uint v99 = 0;
+    ulong v100 = 0;
+    uint v101 = 0;
+    uint v102 = 0;
+    uint v103 = 0;
+    uint v104 = 0;
+    uint nv103 = 0;
+    uint nv104 = 0;
+    uint v105 = 0;
+    ulong v106 = 0;
+    ulong v107 = 0;
+    ulong v108 = 0;
+    uint v109 = 0;
+    uint v110 = 0;
+    uint v111 = 0;
+    uint v112 = 0;
+    ulong v113 = 0;
+    ulong v114 = 0;
+    uint v115 = 0;
+    ulong v116 = 0;
+    v4 = 0x0ul;
+    v5 = *((__global m4 *)(v1 + 0x4ul));
+    *((m4 *)(frame + v4)) = 0x1u;
+    *((m4 *)(frame + (v4 + 0x4ul))) = 0x2u;
+    *((m4 *)(frame + (v4 + 0x8ul))) = 0x3u;
+    *((m4 *)(frame + (v4 + 0xcul))) = v5;
+    v6 = 0x0ul;
+    v7 = (uint)get_local_id(0);
+    v8 = (uint64_t)v7;
+    v9 = shl_u64(v8, 0x2u);
+    v10 = add_u64(v6, v9);
+    v11 = add_u64(v1, v9);
+    v12 = *((__global m4 *)v11);
+    *((__local m4 *)(shared + v10)) = v12;
+    BLOCK_BARRIER();
+    v13 = *((__global m4 *)(v2 + 0x4ul));
+    v15 = 0x0u;
+    v16 = 0x0u;
+    again14: {
+        v17 = ult_u32(v16, v13);
+        if (v17) {
+            goto after16;
+        } else {
+            v14 = v15;
+            goto after14;
+        }
+        after16:;
+        v18 = (uint64_t)v16;
+        v19 = shl_u64(v18, 0x2u);
+        v20 = add_u64(v1, v19);
+        v21 = *((__global m4 *)v20);
+        v22 = add_u32(v15, v21);
+        v23 = add_u32(v16, 0x1u);
+        nv15 = v22;
+        nv16 = v23;
+        v15 = nv15;
+        v16 = nv16;
+        goto again14;
+    }
+    after14:;
+    gone14:;
+    v24 = *((__local m4 *)(shared + v6));
+    v25 = *((__local m4 *)(shared + (v6 + 0x4ul)));
+    v26 = *((__local m4 *)(shared + (v6 + 0x8ul)));
+    v27 = *((__local m4 *)(shared + (v6 + 0xcul)));
+    v28 = add_u32(v24, v25);
+    v29 = add_u32(v28, v26);
+    v30 = add_u32(v29, v27);
+    v31 = *((__local m4 *)(shared + (v6 + 0x10ul)));
+    v32 = *((__local m4 *)(shared + (v6 + 0x14ul)));
+    v33 = *((__local m4 *)(shared + (v6 + 0x18ul)));
+    v34 = *((__local m4 *)(shared + (v6 + 0x1cul)));
+    v35 = add_u32(v30, v31);
+    v36 = add_u32(v35, v32);
+    v37 = add_u32(v36, v33);
+    v38 = add_u32(v37, v34);
+    v39 = *((__local m4 *)(shared + (v6 + 0x20ul)));
+    v40 = *((__local m4 *)(shared + (v6 + 0x24ul)));
+    v41 = *((__local m4 *)(shared + (v6 + 0x28ul)));
+    v42 = *((__local m4 *)(shared + (v6 + 0x2cul)));
+    v43 = add_u32(v38, v39);
+    v44 = add_u32(v43, v40);
+    v45 = add_u32(v44, v41);
+    v46 = add_u32(v45, v42);
+    v47 = *((__local m4 *)(shared + (v6 + 0x30ul)));
+    v48 = *((__local m4 *)(shared + (v6 + 0x34ul)));
+    v49 = *((__local m4 *)(shared + (v6 + 0x38ul)));
+    v50 = *((__local m4 *)(shared + (v6 + 0x3cul)));
+    v51 = add_u32(v46, v47);
+    v52 = add_u32(v51, v48);
+    v53 = add_u32(v52, v49);
+    v54 = add_u32(v53, v50);
+    v55 = *((__local m4 *)(shared + (v6 + 0x40ul)));
+    v56 = *((__local m4 *)(shared + (v6 + 0x44ul)));
+    v57 = *((__local m4 *)(shared + (v6 + 0x48ul)));
+    v58 = *((__local m4 *)(shared + (v6 + 0x4cul)));
+    v59 = add_u32(v54, v55);
+    v60 = add_u32(v59, v56);
+    v61 = add_u32(v60, v57);
+    v62 = add_u32(v61, v58);
+    v63 = *((__local m4 *)(shared + (v6 + 0x50ul)));
+    v64 = *((__local m4 *)(shared + (v6 + 0x54ul)));
+    v65 = *((__local m4 *)(shared + (v6 + 0x58ul)));
+    v66 = *((__local m4 *)(shared + (v6 + 0x5cul)));
+    v67 = add_u32(v62, v63);
+    v68 = add_u32(v67, v64);
+    v69 = add_u32(v68, v65);
+    v70 = add_u32(v69, v66);
+    v71 = *((__local m4 *)(shared + (v6 + 0x60ul)));
+    v72 = *((__local m4 *)(shared + (v6 + 0x64ul)));
+    v73 = *((__local m4 *)(shared + (v6 + 0x68ul)));
+    v74 = *((__local m4 *)(shared + (v6 + 0x6cul)));
+    v75 = add_u32(v70, v71);
+    v76 = add_u32(v75, v72);
+    v77 = add_u32(v76, v73);
+    v78 = add_u32(v77, v74);
+    v79 = *((__local m4 *)(shared + (v6 + 0x70ul)));
+    v80 = *((__local m4 *)(shared + (v6 + 0x74ul)));
+    v81 = *((__local m4 *)(shared + (v6 + 0x78ul)));
+    v82 = *((__local m4 *)(shared + (v6 + 0x7cul)));
+    v83 = add_u32(v78, v79);
+    v84 = add_u32(v83, v80);
+    v85 = add_u32(v84, v81);
+    v86 = add_u32(v85, v82);
+    v87 = add_u32(v14, v86);
+    v88 = *((__global m4 *)(v2 + 0x8ul));
+    v90 = 0x0u;
+    v91 = 0x0u;
+    again67: {
+        v92 = ult_u32(v91, v88);
+        if (v92) {
+            goto after69;
+        } else {
+            v89 = v90;
+            goto after67;
+        }
+        after69:;
+        v93 = (uint64_t)v91;
+        v94 = shl_u64(v93, 0x2u);
+        v95 = add_u64(v4, v94);
+        v96 = *((m4 *)(frame + v95));
+        v97 = add_u32(v90, v96);
+        v98 = add_u32(v91, 0x1u);
+        nv90 = v97;
+        nv91 = v98;
+        v90 = nv90;
+        v91 = nv91;
+        goto again67;
+    }
+    after67:;
+    gone67:;
+    v99 = add_u32(v87, v89);
+    v100 = 0x0ul;
+    v101 = *((__global m4 *)(v2 + 0xcul));
+    v103 = 0x0u;
+    v104 = 0x0u;
+    again82: {
+        v105 = ult_u32(v104, v101);
+        if (v105) {
+            goto after84;
+        } else {
+            v102 = v103;
+            goto after82;
+        }
+        after84:;
+        v106 = (uint64_t)v104;
+        v107 = shl_u64(v106, 0x2u);
+        v108 = add_u64(v100, v107);
+        v109 = *((__constant m4 *)(data + v108));
+        v110 = add_u32(v103, v109);
+        v111 = add_u32(v104, 0x1u);
+        nv103 = v110;
+        nv104 = v111;
+        v103 = nv103;
+        v104 = nv104;
+        goto again82;
+    }
+    after82:;
+    gone82:;
+    v112 = add_u32(v99, v102);
+    *((__global m4 *)v2) = v112;
+    v113 = v1;
+    v114 = v113;
+    *((__global m8 *)v3) = v114;
+    v115 = ult_u64(v1, v2);
+    v116 = (uint64_t)v115;
+    *((__global m8 *)(v3 + 0x8ul)) = v116;
+    return;
+}
