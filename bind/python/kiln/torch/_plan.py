@@ -6,18 +6,21 @@ again, the tensors are made and the calls are given, and nothing else happens. O
 
 from __future__ import annotations
 
+import struct
 import threading
 from typing import Any, Callable
 
 import torch
 
 from .._array import Described
-from .._device import NO_VIEW, Device
+from .._device import NO_VIEW, Device, pack_view
 from .._errors import check
 
 _Tensor = torch.Tensor
 _empty = torch.empty_strided
 _MOST_PLANS, _MOST_RESULTS = 1 << 12, 1 << 6
+_WORD = struct.Struct("<Q")
+_MARK = 0x5A17C0DE5A17C000  # stands for the buffer of a new tensor, which is no address that a buffer has
 
 
 class _Local(threading.local):
@@ -35,15 +38,16 @@ class Step:
         self.tensors = list(tensors)
         self.function = call.function
         self.slots: tuple[int, ...] = ()
+        self.buffers: list[tuple[int, int, int]] = []  # of the new tensors: size of an element, type, elements
         self.descriptions: dict[Any, bytes] = {}
 
     def settle(self, device: Device, of: Callable[[Any], int | None]) -> bool:
-        """Looks at its tensors: views of arguments stay, those of new tensors are kept as their sizes. False: one is neither."""
-        self.views: list[Any] = []
+        """Looks at its tensors: views of arguments stay, those of new tensors wait for their buffers. False: one is neither."""
+        views: list[bytes] = []
         slots: list[int] = []
         for t in [*self.tensors, *([] if self.call.query is None else [self.work])]:
             if t is None:
-                self.views.append(NO_VIEW)
+                views.append(NO_VIEW)
                 continue
             at = of(t)
             if at is None:
@@ -51,12 +55,17 @@ class Step:
             kind, item = self.call.kind_of(t)
             one = Described(t.data_ptr(), kind, item, tuple(t.shape), t.stride(), device.name if not device.is_host else "host")
             if at < 0:
-                self.views.append(one.view(device))
-            else:
-                if t.storage_offset():
-                    return False
-                self.views.append((len(slots), one))
-                slots.append(at)
+                views.append(one.view(device))
+                continue
+            before, count = one.span()
+            if t.storage_offset() or before:
+                return False
+            views.append(pack_view(_MARK + len(slots), 0, kind, one.shape, one.strides))
+            slots.append(at)
+            self.buffers.append((item, kind, count))
+        count = len(self.call.names)
+        self.template = self.call.pack(*views[:count], *self.numbers, self.stream, *views[count:])
+        self.places = [self.template.find(_WORD.pack(_MARK + n)) for n in range(len(slots))]
         self.slots = tuple(slots)
         self.tensors = []
         self.work = None
@@ -66,15 +75,10 @@ class Step:
         """The description for new tensors at these addresses; `at`: one address, or a tuple."""
         if len(self.descriptions) >= _MOST_RESULTS:
             self.descriptions.clear()
-        addresses = at if isinstance(at, tuple) else (at,)
-        views = []
-        for one in self.views:
-            if isinstance(one, tuple):
-                slot, like = one
-                one = Described(addresses[slot], like.kind, like.item, like.shape, like.strides, like.place).view(device)
-            views.append(one)
-        count = len(self.call.names)
-        found = self.descriptions[at] = self.call.pack(*views[:count], *self.numbers, self.stream, *views[count:])
+        filled = bytearray(self.template)
+        for place, address, (item, kind, count) in zip(self.places, at if isinstance(at, tuple) else (at,), self.buffers):
+            _WORD.pack_into(filled, place, device.wrap(address, item, kind, count, False))
+        found = self.descriptions[at] = bytes(filled)
         return found
 
 
