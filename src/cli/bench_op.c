@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "cli/bench.h"
+#include "cli/bench_svg.h"
 #include "cli/cli.h"
 #include "ops/suite.h"
 
-enum { MAX_COPIES = 64, MAX_CASES = 64 };
+enum { MAX_COPIES = 64, MAX_CASES = 64, MAX_ROWS = MAX_CASES * 4 };
 
 typedef struct op_bench {
     kiln *k;
@@ -25,6 +26,7 @@ typedef struct op_bench {
     size_t case_count;
     suite_run runs[MAX_COPIES];
     int copies;
+    bench_svg picture; // rows: MAX_ROWS where one is wanted
 } op_bench;
 
 bool bench_is_op(const char *name)
@@ -117,6 +119,14 @@ static void print_row(op_bench *b, const op_case *c, kiln_type type, bench_times
             printf(" %10.2f %5.0f%%\n", gbps, 100 * gbps * 1e9 / b->roof);
     }
     b->has_row = true;
+    if (b->picture.rows && b->picture.count < MAX_ROWS) {
+        bench_svg_row *r = &b->picture.rows[b->picture.count++];
+        *r = (bench_svg_row){.seconds = cold.median,
+                             .bytes = bytes,
+                             .bytes_per_second = gbps * 1e9,
+                             .operations = operations};
+        snprintf(r->label, sizeof r->label, "%s %s", text, kiln_type_name(type));
+    }
 }
 
 static int run_case(op_bench *b, const op_case *given, kiln_type type)
@@ -211,7 +221,7 @@ static int run_all(op_bench *b)
 int bench_op(const char *name, int argc, char **argv)
 {
     op_bench b = {.suite = op_suite_find(name), .types = ~(uint32_t)0};
-    const char *device = NULL, *sizes = NULL, *type = NULL;
+    const char *device = NULL, *sizes = NULL, *type = NULL, *svg = NULL;
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
     cli_args args = CLI_ARGS("bench", argc, argv);
     for (int option; (option = cli_next(&args)) != CLI_END;) {
@@ -220,6 +230,7 @@ int bench_op(const char *name, int argc, char **argv)
         case OPT_sizes: sizes = args.value; break;
         case OPT_type: type = args.value; break;
         case OPT_json: b.is_json = true; break;
+        case OPT_svg: svg = args.value; break;
         case OPT_backward: b.pass = PASS_BACKWARD; break;
         case CLI_WORD:
             if (strcmp(args.value, name) != 0)
@@ -259,10 +270,22 @@ int bench_op(const char *name, int argc, char **argv)
     else
         printf("%s on %s; a copy of memory: %.2f GB/s\n", name, is_known ? info.name : "?",
                b.roof * 1e-9);
+    if (svg && !code)
+        b.picture.rows = calloc(MAX_ROWS, sizeof *b.picture.rows);
     if (!code)
         code = run_all(&b);
     if (b.is_json && !status)
         printf("\n]}\n");
+    if (b.picture.rows && !code) {
+        snprintf(b.picture.title, sizeof b.picture.title, "%s, %s, on %s", name,
+                 b.pass == PASS_BACKWARD ? "backward" : "forward", is_known ? info.name : "?");
+        b.picture.roof = b.roof;
+        if (!bench_svg_write(svg, &b.picture)) {
+            fprintf(stderr, "kiln bench: cannot write %s\n", svg);
+            code = EXIT_WORLD;
+        }
+    }
+    free(b.picture.rows);
     kiln_close(b.k);
     return code;
 }
