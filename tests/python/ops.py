@@ -1,13 +1,24 @@
 # ops.py: the op library from Python beside NumPy: every elementwise row, shapes, types, results made and given, wrong arguments.
 import inspect
 import math
+import sys
 
 import numpy
-from harness import on_each_device, raises, run, test
+from harness import Skip, on_each_device, raises, run, test
 
 import kiln
-from kiln import ops
+from kiln import _op, _op_table, ops
 
+called = set()  # the ops that were called, for the last test
+_call = _op.Op.__call__
+
+
+def _counted(op, *args, **named):
+    called.add(op.function.__name__)
+    return _call(op, *args, **named)
+
+
+_op.Op.__call__ = _counted
 vector = numpy.vectorize
 erf = vector(math.erf)
 sigmoid = lambda a: 1 / (1 + numpy.exp(-a))
@@ -282,6 +293,33 @@ def indices_and_order(device):
 
 
 @on_each_device
+def backward_passes(device):
+    """Of ops that are linear in x: dx is right where the products <dout, op(x)> and <dx, x> are the same for any x and dout."""
+    seed = numpy.random.default_rng(13)
+    x, index = seed.standard_normal((4, 6)).astype("f4"), numpy.array([[1, 5, 1], [0, 0, 2], [3, 3, 3], [5, 4, 0]])
+    order = ops.sort(x, index=True, device=device)[1]
+    space = lambda: numpy.empty_like(x)
+    pairs = [
+        (lambda x: ops.upsample(x, sizes=(8, 9), mode="linear", device=device), lambda d: ops.upsample_backward(d, mode="linear", dx=space(), device=device)),
+        (lambda x: ops.pad(x, before=[1, 2], after=[0, 1], device=device), lambda d: ops.pad_backward(d, before=[1, 2], dx=space(), device=device)),
+        (lambda x: ops.gather(x, index, device=device), lambda d: ops.gather_backward(index, d, dx=space(), device=device)),
+        (lambda x: ops.embedding(x, index % 4, device=device), lambda d: ops.embedding_backward(index % 4, d, dweight=space(), device=device)),
+        (lambda x: numpy.take_along_axis(x, order, 1), lambda d: ops.sort_backward(d, order, dx=space(), device=device)),
+        (lambda x: ops.dropout(x, rate=0.5, seed=9, device=device), lambda d: ops.dropout_backward(d, rate=0.5, seed=9, device=device)),
+    ]
+    for n, (forward, backward) in enumerate(pairs):
+        out = forward(x)
+        dout = seed.standard_normal(out.shape).astype("f4")
+        dx = backward(dout)
+        assert abs((dout * out).sum() - (dx * x).sum()) < 1e-4 and numpy.abs(dx).sum() > 1, n
+    assert (ops.dropout(x, rate=0.5, seed=9, device=device) == 0).any()
+    images, dout, step = (seed.standard_normal((3, 2, 4)).astype("f4") for _ in range(3))
+    _, mean, scale = ops.batch_norm(images, device=device)
+    change = [(ops.batch_norm(images + s * 1e-2 * step, device=device)[0] * dout).sum() for s in (1, -1)]
+    assert abs((ops.batch_norm_backward(images, mean, scale, dout, device=device) * step).sum() - (change[0] - change[1]) / 2e-2) < 1e-2
+
+
+@on_each_device
 def windows(device):
     x = numpy.random.default_rng(11).standard_normal((2, 3, 6, 5)).astype("f4")
     weight = numpy.random.default_rng(12).standard_normal((4, 3, 3, 3)).astype("f4")
@@ -360,6 +398,14 @@ def fused_functions(device):
     raises(kiln.ArgumentError, ["same axes"], kiln.fuse(lambda x: (x.reduce("sum", 0), x.reduce("sum", 1))), x)
     raises(kiln.ArgumentError, ["fuse", "add"], kiln.fuse(lambda x, y: x + y), x, x.astype("f8"))
     raises(AttributeError, ["matmul", "elementwise"], kiln.fuse(lambda x: x.matmul(x)), x)
+
+
+@test
+def every_op_was_called():
+    if sys.argv[1:]:
+        raise Skip("only some of the tests were run")
+    every = {one.function.__name__ for one in vars(_op_table).values() if isinstance(one, _op.Op)}
+    assert len(every) > 40 and not every - called, sorted(every - called)
 
 
 if __name__ == "__main__":
