@@ -27,9 +27,14 @@ $(OP_SHIM): bench/gpu/ops_shim.c $(OP_SUITES:%.c=$(O)/%.o) $(BUILD)/libkiln-inte
 $(BUILD)/bench/cpu_speed: bench/cpu_speed.c $(BUILD)/libkiln-internal.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $< $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
+# Products on one core beside OpenBLAS
+$(BUILD)/bench/cpu_products: bench/cpu_products.c $(BUILD)/libkiln-internal.a
+	@mkdir -p $(@D)
+	$(call Q,link)$(KILN_CC) $(ALL_FLAGS) $< $(BUILD)/libkiln-internal.a -o $@ $(LIBS)
 .PHONY: bench-cpu
-bench-cpu: $(BUILD)/bench/cpu_speed
+bench-cpu: $(BUILD)/bench/cpu_speed $(BUILD)/bench/cpu_products
 	@$(BUILD)/bench/cpu_speed bench/cpu
+	@$(BUILD)/bench/cpu_products
 
 # The ops on the cpu device beside NumPy.
 .PHONY: bench-ops-cpu
