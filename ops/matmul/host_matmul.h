@@ -81,6 +81,7 @@ typedef struct side { // an operand of the kernel: a and b, or b and a for a tra
     uint64_t columns; // in memory
     bool is_mn;       // contiguous across K
     uint32_t size;
+    uint32_t line_cycles; // of the model: to load 128 bytes of a row
 } side;
 
 enum { LEFT, RIGHT };
@@ -129,6 +130,8 @@ enum { MATMUL_FEW_IDLE = 11 };
 // About how many cycles a block multiplies that has so many tiles.
 uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles);
 void matmul_sides(const job *j, bool is_swapped, side out[2]);
+// Do rows of an operand begin at whole lines of memory?
+bool matmul_is_lined(const job *j, const matrix *x);
 // Steps along K, of 128 bytes.
 uint32_t matmul_steps(const job *j);
 // An operand that is read across K is loaded 64 rows at a time.

@@ -523,7 +523,8 @@ static tile kept_tile_of(const job *j)
                              (uint32_t)j->result,
                              (uint32_t)j->desc->epilogue,
                              (uint32_t)(j->a.is_transposed * 2 + j->b.is_transposed),
-                             j->is_loose};
+                             j->is_loose + 2u * matmul_is_lined(j, &j->a) +
+                                 4u * matmul_is_lined(j, &j->b)};
     uint32_t hash = 0;
     for (size_t n = 0; n < COUNT(key); n++)
         hash = (hash ^ key[n]) * 0x9e3779b1u;

@@ -11,7 +11,8 @@ enum { MOST_BLOCKS = 256, MOST_WAVES = 64 }; // for which narrow columns are con
 // square products of 256 to 8192 (bench/results/gemm.json).
 enum {
     PRODUCTS_PER_CYCLE = 32, // of a step: m * n of them
-    CYCLES_PER_LINE = 2,     // for each of the m + n lines of 128 bytes that a step loads
+    CYCLES_PER_LINE = 2,     // for each of the m + n lines of 128 bytes that a step loads,
+    CYCLES_PER_TWO = 4,      // and where rows begin anywhere: each is in two lines of memory
     STORED_PER_CYCLE = 16,   // numbers of a result
     GAP = 32,                // columns that a wgmma could have multiplied before the next begins
     HIDDEN_GAP = 8,          // the same where another warpgroup or the power limit fills the gap
@@ -24,11 +25,32 @@ enum {
     SPLIT_LINES = 20           // columns that begin inside a line of memory cost a 20th more
 };
 
+bool matmul_is_lined(const job *j, const matrix *x)
+{
+    enum { LINE = 128 };
+    return (x->buffer->address + x->first * j->bytes) % LINE == 0 &&
+           (x->rows <= 1 || x->stride * j->bytes % LINE == 0) &&
+           (j->batch == 1 || x->next * j->bytes % LINE == 0);
+}
+
+static uint32_t line_cycles(const job *j, const matrix *x)
+{
+    return matmul_is_lined(j, x) ? CYCLES_PER_LINE : CYCLES_PER_TWO;
+}
+
 void matmul_sides(const job *j, bool is_swapped, side out[2])
 {
-    bool a_is_mn = j->a.is_transposed, b_is_mn = !j->b.is_transposed;
-    out[is_swapped] = (side){&j->a, a_is_mn ? j->m : j->depth, a_is_mn, j->m};
-    out[!is_swapped] = (side){&j->b, b_is_mn ? j->n : j->depth, b_is_mn, j->n};
+    const matrix *a = &j->a, *b = &j->b;
+    bool a_is_mn = a->is_transposed, b_is_mn = !b->is_transposed;
+    out[is_swapped] = (side){a, a_is_mn ? j->m : j->depth, a_is_mn, j->m, line_cycles(j, a)};
+    out[!is_swapped] = (side){b, b_is_mn ? j->n : j->depth, b_is_mn, j->n, line_cycles(j, b)};
+}
+
+// Of a step of a tile, with `lines` of the right side.
+static uint64_t load_cycles(const side s[2], const tile *t, uint32_t lines)
+{
+    return (uint64_t)t->m * s[LEFT].line_cycles +
+           (uint64_t)lines * s[RIGHT].line_cycles / t->sharers;
 }
 
 uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles)
@@ -154,16 +176,16 @@ static uint32_t pick_shift(const shape *p, uint32_t most, tile *t)
 // two tiles.
 static uint64_t cost_of(const job *j, const side s[2], const tile *t, uint32_t steps, uint32_t sms)
 {
-    shape p = shape_of(s, t, sms);
+    shape p = shape_of(s, t, sms / t->sharers);
     uint64_t tiles = (uint64_t)p.rows * p.columns, waves = p.waves;
-    uint64_t load = (uint64_t)(t->m + t->n) * CYCLES_PER_LINE;
+    uint64_t load = load_cycles(s, t, t->n);
     bool is_hidden = t->is_pingpong || (matmul_is_deferred(j, t) && waves >= 2);
     bool is_long = waves >= LONG_WAVES && steps >= LONG_STEPS;
     uint32_t gap = is_hidden || is_long ? HIDDEN_GAP : GAP;
     uint64_t multiply = (uint64_t)t->m * (t->n + gap) / PRODUCTS_PER_CYCLE;
     uint64_t wave = steps * (multiply > load ? multiply : load),
              out = (uint64_t)t->m * t->n / STORED_PER_CYCLE;
-    uint64_t blocks = tiles < sms ? tiles : sms;
+    uint64_t blocks = tiles * t->sharers < sms ? tiles * t->sharers : sms;
     uint32_t between = s[LEFT].is_mn && s[RIGHT].is_mn ? DEFERRED_MN_CYCLES : DEFERRED_CYCLES;
     if (s[RIGHT].is_mn && t->n % 64 && !matmul_has_tail(j, &s[RIGHT], t))
         wave += wave / SPLIT_LINES;
@@ -202,7 +224,7 @@ static uint64_t pick_narrow(const job *j, const side s[2], tile *t, uint32_t ste
             narrow.narrow_columns = unused / (plain.n - n);
             if (!narrow.narrow_columns || narrow.narrow_columns >= columns)
                 continue;
-            shape p = shape_of(s, &narrow, sms);
+            shape p = shape_of(s, &narrow, sms / plain.sharers);
             uint32_t most = p.rows * narrow.narrow_columns / p.busy; // of a busy block
             uint64_t whole = cost_of(j, s, &narrow, steps, sms);
             uint64_t saved =
@@ -227,7 +249,12 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
     static const struct {
         uint32_t m, least, most;
         bool is_pingpong;
-    } ranges[] = {{64, 32, 128, false}, {128, 64, 256, false}, {128, 128, 192, true}};
+        uint32_t sharers;
+    } ranges[] = {{64, 32, 128, false, 1},
+                  {128, 64, 256, false, 1},
+                  {128, 128, 192, true, 1},
+                  {128, 128, 256, false, 2},
+                  {128, 128, 192, true, 2}};
     bool is_nn = !j->a.is_transposed && !j->b.is_transposed;
     tile best = {128, 256, .split_k = 1, .sharers = 1, .is_swapped = is_nn && j->out_bytes == 2};
     side s[2];
@@ -238,10 +265,15 @@ static tile pick_tile(const job *j, uint32_t steps, uint32_t sms)
         uint32_t most = ranges[r].most;
         uint64_t least_here = UINT64_MAX;
         tile best_here = best;
+        // Two blocks that load together gain nothing where rows are whole lines of memory: the
+        // cache merges their loads.
+        bool is_lined = s[LEFT].line_cycles + s[RIGHT].line_cycles == 2 * CYCLES_PER_LINE;
+        if (ranges[r].sharers > 1 && (is_lined || s[RIGHT].size < most))
+            continue;
         if (ranges[r].is_pingpong && j->desc->epilogue == KILN_EPILOGUE_BIAS_SILU)
             most = 176; // wider ones lack a register
         for (uint32_t n = most - most % step; n >= ranges[r].least; n -= step) {
-            tile t = {ranges[r].m, n, .group = 16, .split_k = 1, .sharers = 1};
+            tile t = {ranges[r].m, n, .group = 16, .split_k = 1, .sharers = ranges[r].sharers};
             t.is_swapped = best.is_swapped;
             t.is_pingpong = ranges[r].is_pingpong;
             uint64_t below = least_here - (t.is_pingpong ? least_here / 128 : 0);
@@ -322,7 +354,7 @@ static uint64_t cost_of_shared(const job *j, const side s[2], const tile *t, uin
     uint64_t blocks = tiles * t->split_k * t->parts, numbers = (uint64_t)t->m * t->n;
     uint64_t room = t->split_k > 2 ? sms - sms / MATMUL_FEW_IDLE : sms;
     uint64_t waves = (blocks + room - 1) / room, own = ceil_div(steps, t->split_k * t->parts);
-    uint64_t load = (uint64_t)(t->m + matmul_lines(s[RIGHT].is_mn, t->n)) * CYCLES_PER_LINE;
+    uint64_t load = load_cycles(s, t, matmul_lines(s[RIGHT].is_mn, t->n));
     uint64_t multiply = (uint64_t)t->m * (t->n + GAP) / PRODUCTS_PER_CYCLE;
     uint64_t out = numbers * stored_bytes(j, t) / (2 * STORED_PER_CYCLE);
     if (t->split_k > 1)
@@ -435,7 +467,7 @@ tile matmul_tile(const job *j)
         if (t.narrow_columns && has_narrow(j, &t)) {
             side s[2];
             matmul_sides(j, t.is_swapped, s);
-            shape p = shape_of(s, &t, sms);
+            shape p = shape_of(s, &t, sms / t.sharers);
             pick_shift(&p, UINT32_MAX, &t);
         }
         return t;
