@@ -131,6 +131,19 @@ static uint32_t widest_pack(const kiln_view *v)
     return width;
 }
 
+void op_map_add(op_map *m, const char *name, kiln_view view, bool is_result)
+{
+    kiln_view *at = &m->views[m->count];
+    *at = view;
+    m->checked[m->count++] = (op_operand){
+        .name = name, .view = at, .is_result = is_result, .may_be_replaced = !is_result};
+}
+
+kiln_status op_map_check(kiln *k, const char *call, op_map *m)
+{
+    return op_check_operands(k, call, m->checked, m->count, &m->is_in_place);
+}
+
 kiln_status op_map_run(kiln *k, const op_map *m)
 {
     uint32_t operands = (uint32_t)strlen(m->operands), views = operands + m->result_count;

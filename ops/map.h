@@ -4,6 +4,7 @@
 #define KILN_OP_MAP_H
 
 #include "ops/nest.h"
+#include "ops/operands.h"
 
 enum { MAP_RESULTS = 4 };
 // Where the keys of an op begin; those of elementwise at 0.
@@ -20,7 +21,14 @@ typedef struct op_map {
     double p, q;
     bool is_in_place; // a result has the place of an operand
     kiln_stream *stream;
+    op_operand checked[NEST_VIEWS]; // op_map_add: the views, for op_map_check
+    uint32_t count;                 // of them
 } op_map;
+
+// The next view. The map stays where it is then. An operand may be the place of a result.
+void op_map_add(op_map *map, const char *name, kiln_view view, bool is_result);
+// Checks the views that op_map_add has added, and sets is_in_place.
+kiln_status op_map_check(kiln *k, const char *call, op_map *map);
 
 // The type that elements of `type` are computed in: f32 for narrow floats, 32 bits for narrow
 // integers.

@@ -27,7 +27,7 @@ kiln_status op_begin(kiln *k, const char *call, const void *desc)
 
 static bool is_there(const op_operand *o)
 {
-    return !o->is_optional || o->view->buffer;
+    return !(o->is_optional || o->is_column) || o->view->buffer;
 }
 
 // The same elements in the same order?
@@ -87,6 +87,39 @@ kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const
         return KILN_OK;
     return op_refuse(k, call, "'%s' is %s, and '%s' is %s", o->name, view_shape_text(o->view, got),
                      like->name, view_shape_text(like->view, want));
+}
+
+uint32_t op_type_set(kiln_type type)
+{
+    static const uint32_t sets[KILN_F64 + 1] = {
+        [KILN_F16] = 1, [KILN_BF16] = 1, [KILN_F32] = 1,  [KILN_F64] = 1, [KILN_I8] = 2,
+        [KILN_I16] = 2, [KILN_I32] = 2,  [KILN_I64] = 2,  [KILN_U8] = 4,  [KILN_U16] = 4,
+        [KILN_U32] = 4, [KILN_U64] = 4,  [KILN_BOOL] = 8,
+    };
+    return sets[type];
+}
+
+kiln_status op_check_type_in(kiln *k, const char *call, const op_operand *o, uint32_t set)
+{
+    kiln_type type = kiln_view_type(*o->view);
+    if (op_type_set(type) & set)
+        return KILN_OK;
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, which the op lacks", call,
+                     o->name, kiln_type_name(type));
+}
+
+kiln_status op_check_room(kiln *k, const char *call, const op_operand *o, kiln_type type,
+                          uint64_t rows, uint32_t each)
+{
+    if (!rows)
+        return KILN_OK;
+    kiln_status status = op_check_operands(k, call, o, 1, NULL);
+    if (!status)
+        status = op_check_type(k, call, o, type);
+    if (!status && (kiln_view_count(*o->view) < each * rows || !kiln_view_is_dense(*o->view)))
+        status = op_refuse(k, call, "'%s' has not %u numbers for each of %llu rows", o->name, each,
+                           (unsigned long long)rows);
+    return status;
 }
 
 kiln_status op_check_workspace(kiln *k, const char *call, const kiln_view *v, uint64_t bytes,

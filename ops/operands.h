@@ -9,9 +9,11 @@ typedef struct op_operand {
     const kiln_view *view;
     bool is_result;
     bool is_optional; // it is not there when its buffer is NULL
+    bool is_column;   // one dimension, as long as the rows of the first operand; optional
     // Where a result may lie exactly on this operand: each of the operand's elements is read before
     // the result's element with the same index is written.
     bool may_be_replaced;
+    uint32_t axis; // of the kernel's variants, that says whether it is there (ops/rows.h); 0: none
 } op_operand;
 
 // Is `k` a context, and the description of `call` there?
@@ -23,6 +25,14 @@ kiln_status op_check_operands(kiln *k, const char *call, const op_operand *opera
 // The operand has that type, and the sizes of another one.
 kiln_status op_check_type(kiln *k, const char *call, const op_operand *o, kiln_type type);
 kiln_status op_check_sizes(kiln *k, const char *call, const op_operand *o, const op_operand *like);
+// Sets of types, as the tables of ops name them, and that an operand's type is in one.
+enum { TYPES_FLOATS = 1, TYPES_SIGNED = 3, TYPES_INTEGERS = 6, TYPES_NUMBERS = 7, TYPES_ALL = 15 };
+uint32_t op_type_set(kiln_type type); // the one that has it alone; 0: no op has it
+kiln_status op_check_type_in(kiln *k, const char *call, const op_operand *o, uint32_t set);
+// A dense operand of at least `count` elements of `type`, `each` for each of the rows; no rows need
+// none.
+kiln_status op_check_room(kiln *k, const char *call, const op_operand *o, kiln_type type,
+                          uint64_t rows, uint32_t each);
 // A workspace of at least that many bytes: dense, of any type, at a multiple of 8 bytes. `words`
 // gets it as a view of u64; where no bytes are needed, some view that is not read.
 kiln_status op_check_workspace(kiln *k, const char *call, const kiln_view *v, uint64_t bytes,

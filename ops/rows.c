@@ -129,3 +129,84 @@ kiln_status op_rows_check(kiln *k, const char *call, const op_operand *o, size_t
         status = op_check_type(k, call, &o[n], type);
     return status;
 }
+
+// --- calls
+// One dimension, as long as the axis.
+static kiln_status check_column(kiln *k, const char *call, const op_operand *o, uint64_t size)
+{
+    const kiln_view *v = o->view;
+    if (!v->buffer || (v->rank == 1 && v->sizes[0] == size))
+        return KILN_OK;
+    return op_refuse(k, call, "'%s' is not one dimension of %llu", o->name,
+                     (unsigned long long)size);
+}
+
+kiln_status op_rows_begin(kiln *k, op_rows_call *c)
+{
+    const op_operand *o = c->operands;
+    kiln_status status = op_check_operands(k, c->name, o, c->count, &c->is_in_place);
+    if (!status)
+        status = op_rows_check(k, c->name, o, c->count, c->axis);
+    for (size_t n = 1; n < c->count && !status; n++)
+        status = o[n].is_column ? check_column(k, c->name, &o[n], o->view->sizes[c->axis])
+                                : op_check_sizes(k, c->name, &o[n], o);
+    c->is_empty = !status && !kiln_view_count(*o->view);
+    return status;
+}
+
+// A column for every row of x.
+static kiln_view for_rows(kiln_view v, const kiln_view *x, uint32_t axis)
+{
+    for (uint32_t n = axis + 1; n < x->rank; n++)
+        v = kiln_view_unsqueeze(v, v.rank);
+    return kiln_view_broadcast(v, x->rank, x->sizes);
+}
+
+void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, uint32_t aim)
+{
+    const kiln_view *x = c->operands->view;
+    kiln_view views[NEST_VIEWS];
+    for (uint32_t n = 0; n < count; n++) {
+        const op_operand *o = &c->operands[n];
+        views[n] = !o->view->buffer ? *x : o->is_column ? for_rows(*o->view, x, c->axis) : *o->view;
+        op_rows_add(c, kiln_arg_view(views[n]));
+    }
+    op_rows_make(views, count, c->axis, aim, &c->rows);
+    op_rows_add(c, kiln_arg_struct(&c->rows.packs.argument, sizeof c->rows.packs.argument));
+    c->request.program = program;
+    for (uint32_t n = 0; n < c->count; n++)
+        if (c->operands[n].axis)
+            op_set_axis(&c->request, c->operands[n].axis, c->operands[n].view->buffer != NULL);
+}
+
+uint32_t op_rows_plan_columns(op_rows_call *c)
+{
+    enum { THREADS = 512, BLOCKS = 128 };
+    op_rows *r = &c->rows;
+    uint64_t packs = r->packs.argument.sizes[r->packs.rank - 1];
+    uint32_t width = 32; // fewer make more blocks
+    while (width > 2 && packs / width < BLOCKS)
+        width /= 2;
+    r->threads = r->lanes = THREADS;
+    r->is_across = r->is_whole = false;
+    r->blocks = (packs + width - 1) / width;
+    r->per = 1;
+    return width;
+}
+
+void op_rows_add(op_rows_call *c, kiln_arg arg)
+{
+    c->args[c->arg_count++] = arg;
+}
+
+void op_rows_add_f32(op_rows_call *c, uint32_t count, const double *values)
+{
+    for (uint32_t n = 0; n < count; n++)
+        op_rows_add(c, kiln_arg_f64(KILN_F32, values[n]));
+}
+
+kiln_status op_rows_run(kiln *k, op_rows_call *c, kiln_stream *stream)
+{
+    op_rows_set(&c->rows, kiln_view_type(*c->operands->view), c->is_in_place, &c->request);
+    return op_rows_launch(k, &c->rows, &c->request, c->args, c->arg_count, stream);
+}

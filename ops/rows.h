@@ -30,4 +30,29 @@ kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, co
 kiln_status op_rows_check(kiln *k, const char *call, const op_operand *operands, size_t count,
                           uint32_t axis);
 
+// --- a call over rows, from its operands to its launch: op_rows_begin, op_rows_plan, the op's own
+// axes and arguments, op_rows_run. The kernel takes the views, the nest of them, then the op's
+// arguments.
+typedef struct op_rows_call {
+    const char *name;
+    const op_operand *operands; // x first; see op_rows_check. No columns: the sizes of x
+    uint32_t count, axis;
+    bool is_in_place, is_empty; // empty: there are no rows, and no launch
+    op_rows rows;
+    op_request request;
+    kiln_arg args[NEST_VIEWS];
+    uint32_t arg_count;
+} op_rows_call;
+
+// Checks the operands.
+kiln_status op_rows_begin(kiln *k, op_rows_call *c);
+// The first `views` operands are the kernel's; x stands in for one that is missing. Sets the axes
+// that operands name. `aim` as above.
+void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim);
+// Lets threads have columns, which are added along the rows: `width` lanes side by side.
+uint32_t op_rows_plan_columns(op_rows_call *c);
+void op_rows_add(op_rows_call *c, kiln_arg arg);
+void op_rows_add_f32(op_rows_call *c, uint32_t count, const double *values);
+kiln_status op_rows_run(kiln *k, op_rows_call *c, kiln_stream *stream);
+
 #endif

@@ -2,9 +2,8 @@
 #include "kiln/ops.h"
 
 #include "ops/map.h"
-#include "ops/operands.h"
 
-enum { INTEGERS, ALL };
+enum { INTEGERS = TYPES_INTEGERS, ALL = TYPES_ALL & ~TYPES_FLOATS };
 
 static const struct row {
     uint32_t operands, types;
@@ -34,19 +33,14 @@ kiln_status kiln_bitwise(kiln *k, const kiln_bitwise_desc *d)
                 .type = type,
                 .p = 8 * (double)kiln_type_size(type),
                 .stream = d->stream};
-    op_operand o[3];
-    for (uint32_t n = 0; n < row->operands; n++) {
-        m.views[n] = kiln_view_broadcast(n ? d->b : d->a, d->out.rank, d->out.sizes);
-        o[n] = (op_operand){.name = n ? "b" : "a", .view = &m.views[n], .may_be_replaced = true};
-    }
-    m.views[row->operands] = d->out;
-    o[row->operands] = (op_operand){.name = "out", .view = &d->out, .is_result = true};
-    status = op_check_operands(k, call, o, row->operands + 1, &m.is_in_place);
-    if (!status && !(type >= KILN_I8 && type <= KILN_U64) &&
-        !(type == KILN_BOOL && row->types == ALL))
-        status = error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'out' is %s, which the op lacks",
-                           call, kiln_type_name(type));
+    for (uint32_t n = 0; n < row->operands; n++)
+        op_map_add(&m, n ? "b" : "a",
+                   kiln_view_broadcast(n ? d->b : d->a, d->out.rank, d->out.sizes), false);
+    op_map_add(&m, "out", d->out, true);
+    status = op_map_check(k, call, &m);
+    if (!status)
+        status = op_check_type_in(k, call, &m.checked[row->operands], row->types);
     for (uint32_t n = 0; n < row->operands && !status; n++)
-        status = op_check_type(k, call, &o[n], type);
+        status = op_check_type(k, call, &m.checked[n], type);
     return status || !kiln_view_count(d->out) ? status : op_map_run(k, &m);
 }

@@ -45,8 +45,8 @@ static void add_sum(f32 g[V], const T *dsum_from, i64 dsum, u64 at, const struct
 #endif
 
 kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *restrict weight, const T *ALONE dout_from, T *ALONE dx_to,
-                                         const T *ALONE dsum_from, f32 *restrict statistics,
-                                         struct nest n, f32 eps, f32 columns)
+                                         const T *ALONE dsum_from, struct nest n, f32 *restrict statistics,
+                                         f32 eps, f32 columns)
 {
     kernel_begin();
     u64 packs = row_packs(&n), index[8];

@@ -17,8 +17,9 @@ static inline f32 sum_of_groups(f32 x)
     return x;
 }
 
-kernel block(THREADS) void norm_columns(const T *restrict x_from, const T *restrict dout_from, const f32 *restrict statistics,
-                                        T *restrict dweight, T *restrict dbias, struct nest n, u64 rows, i64 weight_step, i64 bias_step)
+kernel block(THREADS) void norm_columns(const T *restrict x_from, const T *restrict dout_from, struct nest n,
+                                        const f32 *restrict statistics, u64 rows, T *restrict dweight, i64 weight_step,
+                                        T *restrict dbias, i64 bias_step)
 {
     kernel_begin();
     shared f32 parts[WARPS][2][V][WIDTH];
