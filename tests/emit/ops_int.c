@@ -34,8 +34,8 @@
         out[9] = min(x, y);                                                                        \
         out[10] = max(x, y);                                                                       \
         out[11] = (U)popcount(x);                                                                  \
-        out[12] = (U)leading_zeros(x);                                                                       \
-        out[13] = (U)trailing_zeros(x);                                                                       \
+        out[12] = (U)leading_zeros(x);                                                             \
+        out[13] = (U)trailing_zeros(x);                                                            \
         out[14] = reverse_bits(x);                                                                 \
         out[15] = rotate_left(x, (u32)(y & 31));                                                   \
         out[16] = x < y;                                                                           \
