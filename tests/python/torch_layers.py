@@ -48,6 +48,9 @@ def a_patched_model():
         (gradient,) = torch.autograd.grad(got.sum(), x, retain_graph=True)
         got.sum().backward()
         assert model.up.weight.grad is not None
+        torch._dynamo.reset()
+        compiled = torch.compile(model, fullgraph=True, backend="aot_eager")(x)
+        assert torch.allclose(compiled, want, atol=1e-5) and torch.allclose(torch.autograd.grad(compiled.sum(), x)[0], wanted, atol=1e-4)
     assert torch.allclose(got, want, atol=1e-5) and torch.allclose(gradient, wanted, atol=1e-4)
     assert type(model.up) is torch.nn.Linear and torch.nn.functional.scaled_dot_product_attention is theirs
     raises(kiln.ArgumentError, ["patch", "linear='int3'", "int4"], kt.patch, model, linear="int3")
