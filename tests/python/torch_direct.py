@@ -164,6 +164,10 @@ def wrong_arguments_are_still_named():
     raises(RuntimeError, ["kiln::softmax", "axis"], kt.softmax, x, [0])
     raises(RuntimeError, ["kiln::linear", "weight"], kt.linear, x, [1.0])
     raises(kiln.ArgumentError, ["linear", "weight"], kt.linear, x, w[:, :3])
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        raises(kiln.ArgumentError, ["kiln::linear", "forward-mode", "backward()"], kt.linear, dual, w)
+        assert torch.allclose(kt.linear(x, w), F.linear(x, w), atol=1e-5)
     freed = torch.randn(3, 4)
     kt.linear(freed, w), kt.linear(freed, w)
     freed.untyped_storage().resize_(0)

@@ -5,7 +5,7 @@
     direct     what Python calls: `look`, where the dispatcher would do nothing but find the kernel; else the op
 
 The dispatcher costs a call as much as all the rest of it. It is left out for plain tensors that have been seen before, while nothing watches or changes
-what ops do: torch.compile, modes, autocast, tracing, functorch's transforms, the profiler. The text of a function without loops over its arguments is made
+what ops do: torch.compile, modes, autocast, tracing, functorch's transforms, forward-mode gradients, the profiler. The text of a function without loops over its arguments is made
 of the op's schema; it takes half the time of one with them.
 """
 
@@ -23,7 +23,7 @@ _C: Any = torch._C
 _TESTS = ("_len_torch_dispatch_stack", "_len_torch_function_stack", "_is_any_autocast_enabled", "_is_tracing", "_are_functorch_transforms_active")
 _HAS_TESTS = all(hasattr(_C, name) for name in _TESTS)
 _TEXT = """
-def make(_op, _planned, _number, _is_compiling, {tests}, _profiler, _types, _is_grad_enabled, _apply, _devices, _device_of, _stream, _state):
+def make(_op, _planned, _number, _is_compiling, {tests}, _profiler, _forward, _types, _is_grad_enabled, _apply, _devices, _device_of, _stream, _state):
     _first = _planned.first
 
     def kernel({parameters}):
@@ -52,7 +52,7 @@ def make(_op, _planned, _number, _is_compiling, {tests}, _profiler, _types, _is_
         return _op({names})
 
     def direct({parameters}):
-        if _is_compiling() or {watched} or _profiler._is_profiler_enabled or not ({plain}):
+        if _is_compiling() or {watched} or _profiler._is_profiler_enabled or _forward._current_level >= 0 or not ({plain}):
             return _op({names})
         if _is_grad_enabled() and ({wants}):
             return _apply(None, {names})
@@ -100,7 +100,7 @@ def entries(schema: str, op: Any, planned: Planned, number: int, apply: Callable
                         wants=" or ".join(wants))  # fmt: skip
     made: dict[str, Any] = {}
     exec(compile(text, "<kiln::%s>" % schema.partition("(")[0], "exec"), made)
-    kernel, look, direct = made["make"](op, planned, number, torch.compiler.is_compiling, *(getattr(_C, name, None) for name in _TESTS), torch.autograd.profiler,
+    kernel, look, direct = made["make"](op, planned, number, torch.compiler.is_compiling, *(getattr(_C, name, None) for name in _TESTS), torch.autograd.profiler, torch.autograd.forward_ad,
                                         frozenset((torch.Tensor, torch.nn.Parameter)), torch.is_grad_enabled, apply, _call.devices, _call.device_of,
                                         _call.raw_stream, planned.state or (lambda: None))  # fmt: skip
     return kernel, look, direct if _HAS_TESTS else op

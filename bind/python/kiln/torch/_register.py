@@ -80,7 +80,8 @@ def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], bac
               made: _Apply) -> Callable[..., Any]:  # fmt: skip
     """The kernel of the key Autograd. The dispatcher leaves out trailing arguments that have their default value: `setup` gets them all."""
     defaults = tuple(a.default_value if a.has_default_value() else None for a in op._schema.arguments)
-    is_grad_enabled, any_requires_grad, after, below_autograd = _C.is_grad_enabled, _C._any_requires_grad, _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
+    forward_ad, is_grad_enabled, any_requires_grad = torch.autograd.forward_ad, _C.is_grad_enabled, _C._any_requires_grad
+    after, below_autograd = _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
 
     def forward(ctx: Any, keys: Any, *args: Any) -> Any:
         with below_autograd():
@@ -99,6 +100,8 @@ def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], bac
     apply = made.of(forward, gradient)
 
     def autograd(keys: Any, *args: Any) -> Any:
+        if forward_ad._current_level >= 0 and any(isinstance(a, torch.Tensor) and forward_ad.unpack_dual(a).tangent is not None for a in args):
+            raise ArgumentError("kiln::%s has no forward-mode gradient: use torch.autograd.grad or backward()" % made.name)
         if is_grad_enabled() and any_requires_grad(*args):
             return apply(keys, *args)
         if _kernel_is_next(keys):
