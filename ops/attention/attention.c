@@ -86,15 +86,15 @@ static const struct choice {
 static tile tile_for(const attention *a, const kiln_attention_desc *d)
 {
     const struct choice *c = choices;
-    while (c->head_dim != a->head_dim || c->min_keys > a->keys ||
+    while (c->head_dim != attention_whole_dim(a) || c->min_keys > a->keys ||
            !(a->is_causal ? c->is_causal : c->is_full))
         c++;
     tile t = c->tile;
     if (d->tile_queries && d->tile_queries != t.warpgroups * 64) {
         t = (tile){d->tile_queries / 64, 128, .q_stages = 1, .ahead = 1};
-        if (a->head_dim == 256 || t.warpgroups == 4)
+        if (attention_whole_dim(a) == 256 || t.warpgroups == 4)
             t.keys = 64;
-        else if (a->head_dim == 128 && t.warpgroups == 3)
+        else if (attention_whole_dim(a) == 128 && t.warpgroups == 3)
             t.keys = 80;
     }
     if (d->tile_keys && d->tile_keys != t.keys) {
@@ -104,12 +104,20 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
     return t;
 }
 
+// Are the tensors dense, with as many columns as the kernel has?
+static bool is_plain(const job *j)
+{
+    return attention_is_dense(j->tensors, j->count) && j->a.head_dim == attention_whole_dim(&j->a);
+}
+
 static kiln_status get_sm90(const job *j, tile t, const op_kernel **out)
 {
     op_request r = {.program = &forward_sm90};
     set_common(j, &r);
-    op_set(&r, STRIDED, !attention_is_dense(j->tensors, j->count));
-    op_set(&r, HD, j->a.head_dim);
+    op_set(&r, STRIDED, !is_plain(j));
+    op_set(&r, HD, attention_whole_dim(&j->a));
+    if (j->a.head_dim != attention_whole_dim(&j->a))
+        op_set(&r, COLUMNS, j->a.head_dim);
     op_set(&r, BN, t.keys);
     op_set(&r, WGS, t.warpgroups);
     op_set(&r, Q_STAGES, t.q_stages);
@@ -137,10 +145,10 @@ static bool can_sm90(job *j)
         why = "the device has no tensor maps";
     else if (a->type == KILN_F32)
         why = "its tensors are bf16 or f16";
-    else if (a->head_dim != 64 && a->head_dim != 128 && a->head_dim != 256)
-        why = "head_dim is not 64, 128 or 256";
+    else if (a->head_dim % 8 || a->head_dim < 32 || a->head_dim > 256)
+        why = "head_dim is not a multiple of 8 from 32 to 256";
     else if (d->tile_queries && d->tile_queries != 128 && d->tile_queries != 192 &&
-             (d->tile_queries != 256 || a->head_dim != 64))
+             (d->tile_queries != 256 || a->head_dim > 64))
         why = "tile_queries is not 128, 192 or, with head_dim 64, 256";
     else if (d->tile_keys && (d->tile_keys % 16 || d->tile_keys < 64 || d->tile_keys > 192))
         why = "tile_keys is not a multiple of 16 from 64 to 192";
@@ -208,7 +216,7 @@ static kiln_status run_sm90(const job *j)
 {
     const attention *a = &j->a;
     tile t = tile_for(a, j->desc);
-    bool is_dense = attention_is_dense(j->tensors, j->count);
+    bool is_dense = is_plain(j);
     const op_kernel *kernel;
     kiln_status status = get_sm90(j, t, &kernel);
     kiln_tensor_map maps[3];

@@ -41,7 +41,7 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
     clear[1] = zero;
     u32x4 a = {0, 0, 0, 0}, b = {0, 0, 0, 0};
     f32 minus_lse = -INFINITY;
-    if (query < t.length) {
+    if (query < t.length && (COLUMNS == HD || part * 8 < COLUMNS)) {
         a = *(const u32x4 *)(o + row_at(t.out, head, t.heads, query, t.length, HD) + part * 8);
         b = *(const u32x4 *)(grad + row_at(t.dout, head, t.heads, query, t.length, HD) + part * 8);
         minus_lse = lse[row_at(t.lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
@@ -76,6 +76,8 @@ kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, t
     }
     u32 query = block * M + (HD == 128 ? 0 : half * 64) + warp_row * 16 + row;
     u32 column = (HD == 128 ? half * 64 : 0) + j * 8;
+    if (COLUMNS != HD && column >= COLUMNS)
+        return;
     half_t *to = dq + row_at(t.dq, head, t.heads, query, t.length, HD) + column;
     if (query < t.length)
         *(u32x4 *)to = (u32x4){low[0], low[1], low[2], low[3]};

@@ -2,13 +2,17 @@
 // and how accumulators are stored.
 //
 // With STRIDED a tensor is [batch][head][row][HD] with contiguous rows; without, it is dense and the
-// batch is part of the head: [head][row][HD].
+// batch is part of the head: [head][row][HD]. With STRIDED rows may have fewer columns than HD, a
+// multiple of 8 (-D COLUMNS): the copy engine brings zeros for the others, and they are not stored.
 #include <kiln/tile.h>
 
 #include "sizes.h"
 
 tune(HD, 128, 64, 256); // head dimension; backward: 64 and 128
 tune(STRIDED, 0, 1);
+#if !defined(COLUMNS)
+#    define COLUMNS HD
+#endif
 
 #if defined(TYPE_f16)
 typedef f16 half_t;
@@ -72,6 +76,7 @@ static void store_rows(void *staging, half_t *out, strides by, const f32 (*acc)[
             u32 at = panel * 32 + i * 2;
             words[i / 4][i % 4] = PACK((*acc)[at] * factor, (*acc)[at + 1] * factor);
         }
-        k_tile_store_words(staging, to + panel * 128, pitch, &words, rows_left);
+        bool is_there = COLUMNS == HD || panel * 64 + lane() % 8 * 8 < COLUMNS;
+        k_tile_store_words(staging, to + panel * 128, pitch, &words, is_there ? rows_left : 0);
     }
 }

@@ -110,6 +110,14 @@ kiln_status attention_run_mma(const attention *a, op_request *r, const mma_launc
 enum { DECODE_TICKETS = 4096 };
 kiln_status attention_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_buffer **out);
 
+// --- sm_90a
+// The head dimension of the kernels for sm_90a, at least the call's: 64, 128 or 256. Fewer columns
+// are filled up with zeros.
+static inline uint32_t attention_whole_dim(const attention *a)
+{
+    return a->head_dim <= 64 ? 64 : a->head_dim <= 128 ? 128 : 256;
+}
+
 // --- views for the kernels
 typedef struct steps { // as in hopper.h
     uint32_t head, batch;

@@ -28,7 +28,7 @@ typedef struct job {
     const kiln_attention_backward_desc *desc;
     tensor tensors[TENSORS];
     uint32_t query_blocks; // of a head
-    bool is_plain;         // dense, as many keys as queries, no shared heads
+    bool is_plain;         // dense, as many keys as queries, no shared heads, whole columns
 } job;
 
 // --- sm_90a: the shape
@@ -39,8 +39,8 @@ static bool can_shape(job *j)
     const char *why = NULL;
     if (!a->k->caps.has_wgmma || !a->k->caps.has_tensor_copies)
         why = "the device is not sm_90a";
-    else if (a->head_dim != 64 && a->head_dim != 128)
-        why = "head_dim is not 64 or 128";
+    else if (a->head_dim % 8 || a->head_dim < 32 || a->head_dim > 128)
+        why = "head_dim is not a multiple of 8 from 32 to 128";
     else if (a->type == KILN_F32)
         why = "its tensors are bf16 or f16";
     else if ((uint64_t)a->batch * a->heads * j->query_blocks >= 1 << 22)
@@ -60,7 +60,8 @@ static uint64_t sums_of(const job *j)
 
 static uint64_t workspace_of(const job *j, bool is_sm90)
 {
-    return is_sm90 ? sums_of(j) + sums_of(j) / SUM_BLOCK * 2 * BACKWARD_QUERIES(j->a.head_dim)
+    return is_sm90 ? sums_of(j) +
+                         sums_of(j) / SUM_BLOCK * 2 * BACKWARD_QUERIES(attention_whole_dim(&j->a))
                    : j->a.rows;
 }
 
@@ -86,7 +87,9 @@ static kiln_status get(const job *j, const op_program *program, const op_kernel 
 {
     op_request r = {.program = program};
     op_set(&r, TYPE, j->a.type);
-    op_set(&r, HD, j->a.head_dim);
+    op_set(&r, HD, attention_whole_dim(&j->a));
+    if (j->a.head_dim != attention_whole_dim(&j->a))
+        op_set(&r, COLUMNS, j->a.head_dim);
     op_set(&r, STRIDED, !j->is_plain);
     if (program == &backward_sm90)
         op_set(&r, CAUSAL, j->a.is_causal);
@@ -105,7 +108,8 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
 {
     static const size_t mapped[] = {Q, K, V, DOUT};
     const attention *a = &j->a;
-    uint32_t m = BACKWARD_QUERIES(a->head_dim), key_blocks = ceil_div(a->keys, BACKWARD_KEYS);
+    uint32_t m = BACKWARD_QUERIES(attention_whole_dim(a)),
+             key_blocks = ceil_div(a->keys, BACKWARD_KEYS);
     uint32_t per_head = a->is_causal ? ceil_div(key_blocks, 2) : key_blocks;
     uint32_t units = a->batch * a->kv_heads * per_head, waves = ceil_div(units, kernel->resident);
     kiln_tensor_map maps[COUNT(mapped)];
@@ -259,7 +263,7 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
     kiln_status status = attention_sizes(&j->a, &desc->q, &desc->k, NULL, desc->is_causal,
                                          desc->scale, desc->kernel, &MASKING_OF(desc));
     if (!status)
-        j->query_blocks = ceil_div(j->a.queries, BACKWARD_QUERIES(j->a.head_dim));
+        j->query_blocks = ceil_div(j->a.queries, BACKWARD_QUERIES(attention_whole_dim(&j->a)));
     return status;
 }
 
@@ -329,6 +333,6 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
         return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_80 kernel cannot: %s", j.a.op,
                          j.a.obstacle);
     j.is_plain = attention_is_dense(tensors, TENSORS) && j.a.queries == j.a.keys &&
-                 j.a.heads == j.a.kv_heads;
+                 j.a.heads == j.a.kv_heads && j.a.head_dim == attention_whole_dim(&j.a);
     return is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
 }

@@ -128,6 +128,9 @@ static void test_layouts(kiln *k)
                 for (uint32_t n = 0; n < 2; n++) {
                     shape s = with(strided_shapes[n], 40, causal);
                     test_case(k, types[type], s, form, n, KILN_ATTENTION_PORTABLE, 0);
+                    s.head_dim = n ? 96 : 40; // filled up to 128 and 64
+                    if (type == causal && form < ANY)
+                        test_case(k, types[type], s, form, n, KILN_ATTENTION_SM90, 0);
                     s.head_dim = n ? 128 : 64;
                     if (type < 2 && form < ANY)
                         test_case(k, types[type], s, form, n, KILN_ATTENTION_SM90, 0);
@@ -136,6 +139,9 @@ static void test_layouts(kiln *k)
     for (layout form = BY_ROW; form < ANY; form++) // several tiles
         test_case(k, types[form % 2], (shape){2, 2, 1, 200, 200, 64, form % 3 == 0}, form, 3,
                   KILN_ATTENTION_SM90, 0);
+    test_case(k, types[0], (shape){1, 2, 1, 130, 150, 192, true}, DENSE, 1, KILN_ATTENTION_SM90, 0);
+    test_case(k, types[1], (shape){2, 2, 2, 200, 70, 72, false}, DENSE, 1, KILN_ATTENTION_SM90, 0);
+    test_case(k, types[1], (shape){1, 1, 1, 60, 70, 136, false}, GAPS, 1, KILN_ATTENTION_SM90, 0);
 }
 
 // Random shapes and strides.
@@ -246,7 +252,7 @@ static void test_check(kiln *k, shape s, uint32_t q_stages)
 
 static void test_refusals(kiln *k)
 {
-    const shape s = {1, 4, 2, 8, 16, 32, false};
+    const shape s = {1, 4, 2, 8, 16, 24, false};
     attention_case c;
     CHECK(begin_case(&c, k, s, types[0], DENSE, 1));
     const kiln_attention_desc good = describe(&c);
@@ -265,7 +271,7 @@ static void test_refusals(kiln *k)
     REFUSED(d.q.rank = 3, KILN_E_BAD_ARGUMENT, "K7004", "'q' is [1, 4, 8]; it has four");
     REFUSED(d.q.sizes[3] = 0, KILN_E_BAD_ARGUMENT, "K6003", "head_dim is 1 to 1024");
     REFUSED(d.k.sizes[1] = 3, KILN_E_BAD_ARGUMENT, "K7002", "'k'");
-    REFUSED((d.k.sizes[1] = 3, d.k.strides[1] = 32), KILN_E_BAD_ARGUMENT, "K7004",
+    REFUSED((d.k.sizes[1] = 3, d.k.strides[1] = 24), KILN_E_BAD_ARGUMENT, "K7004",
             "not a multiple");
     REFUSED(d.k.sizes[1] = 0, KILN_E_BAD_ARGUMENT, "K7004", "the 0 heads of k");
     REFUSED(d.k.sizes[2] = 0, KILN_E_BAD_ARGUMENT, "K6003", "no keys");
@@ -274,7 +280,7 @@ static void test_refusals(kiln *k)
     REFUSED(d.k.sizes[2] = 17, KILN_E_BAD_ARGUMENT, "K7002", "'k'");
     REFUSED(d.q.sizes[2] = 9, KILN_E_BAD_ARGUMENT, "K7002", "'q'");
     REFUSED(d.v.sizes[2] = 15, KILN_E_BAD_ARGUMENT, "K7004",
-            "'v' is [1, 2, 15, 32], not [1, 2, 16");
+            "'v' is [1, 2, 15, 24], not [1, 2, 16");
     REFUSED(d.lse.rank = 2, KILN_E_BAD_ARGUMENT, "K7004", "'lse' is [1, 4], not [1, 4, 8]");
     REFUSED(d.out = d.q, KILN_E_BAD_ARGUMENT, "K6003", "'q' and the result 'out' have elements");
     REFUSED(d.out.strides[2] = 0, KILN_E_BAD_ARGUMENT, "K7005", "'out'");
