@@ -438,6 +438,22 @@ static kiln_status run_strided(const job *j)
 }
 
 // --- choosing
+// gemm_sm90.c takes a launch for each product of a batch. Where products are so small that launches
+// are most of it, gemm_sm80.c is faster, which does them all in one.
+static bool is_many_small(const job *j)
+{
+    enum { LAUNCH_CYCLES = 2500, START_CYCLES = 6000, PRODUCTS_PER_CYCLE = 500, TILE = 64 };
+    if (j->batch < 4 || j->desc->tile_m || j->desc->tile_n)
+        return false;
+    job one = *j;
+    one.batch = 1;
+    uint64_t each = matmul_sm90_cost(&one), padded = (uint64_t)ceil_div(j->m, TILE) * TILE;
+    padded *= (uint64_t)ceil_div(j->n, TILE) * TILE;
+    uint64_t own = START_CYCLES + padded * (j->depth + TILE) * j->batch / PRODUCTS_PER_CYCLE /
+                                      j->device->multiprocessors;
+    return own < j->batch * (each > LAUNCH_CYCLES ? each : LAUNCH_CYCLES);
+}
+
 static kiln_status run(const job *j)
 {
     const char *no_sm90 = matmul_sm90_obstacle(j), *no_sm80 = sm80_obstacle(j),
@@ -460,6 +476,8 @@ static kiln_status run(const job *j)
         return matmul_run_thin(j);
     if (is_fast && matmul_is_loose(j))
         return matmul_run_loose(j);
+    if (is_fast && !no_sm90 && !no_sm80 && is_many_small(j))
+        return run_sm80(j);
     return is_fast && !no_sm90      ? matmul_run_sm90(j)
            : is_fast && !no_sm80    ? run_sm80(j)
            : is_fast && !no_cpu     ? run_cpu(j)
