@@ -5,14 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/elementwise/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/elementwise/axes.def"
-};
+#define AXES "ops/elementwise/axes.def"
+#include "ops/axes.h"
 
 enum { THREADS = 256, MANY = 1 << 18, SPREAD = 1 << 16, TEXT = 6144 };
 

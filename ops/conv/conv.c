@@ -6,14 +6,8 @@
 #include "kiln/ops_fuse.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/conv/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/conv/axes.def"
-};
+#define AXES "ops/conv/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/conv/direct.c", "conv"),
                         depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv_depthwise");
 

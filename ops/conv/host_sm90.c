@@ -2,14 +2,8 @@
 // launch. host_tensor.c asks, and packs the weights. Start reading at conv_sm90_launch.
 #include "ops/conv/host_conv.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/conv/axes_sm90.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/conv/axes_sm90.def"
-};
+#define AXES "ops/conv/axes_sm90.def"
+#include "ops/axes.h"
 static const op_program implicit = OP_PROGRAM("ops/conv/implicit_sm90.c", "conv_sm90"),
                         implicit_add = OP_PROGRAM("ops/conv/implicit_add.c", "conv_add");
 

@@ -3,14 +3,8 @@
 // conv_sm90_weights_launch.
 #include "ops/conv/host_conv.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/conv/axes_sm90.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/conv/axes_sm90.def"
-};
+#define AXES "ops/conv/axes_sm90.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/conv/weights_sm90.c", "conv_weights_sm90");
 
 enum { W = 2, H = 1, PLACES = 64, PANEL = 64, LEAST_BOX = 8, MOST_STEP = 8 };

@@ -6,14 +6,8 @@
 #include "kiln/ops_fuse.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/conv/axes_tensor.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/conv/axes_tensor.def"
-};
+#define AXES "ops/conv/axes_tensor.def"
+#include "ops/axes.h"
 static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv_implicit"),
                         implicit_weights =
                             OP_PROGRAM("ops/conv/implicit_weights.c", "conv_weights");

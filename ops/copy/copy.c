@@ -8,14 +8,8 @@
 #include "ops/nest.h"
 #include "ops/operands.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/copy/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/copy/axes.def"
-};
+#define AXES "ops/copy/axes.def"
+#include "ops/axes.h"
 static const op_program transpose = OP_PROGRAM("ops/copy/transpose.c", "transpose"),
                         parts = OP_PROGRAM("ops/copy/parts.c", "copy_parts");
 

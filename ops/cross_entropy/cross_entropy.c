@@ -7,14 +7,8 @@
 #include "ops/operands.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/cross_entropy/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/cross_entropy/axes.def"
-};
+#define AXES "ops/cross_entropy/axes.def"
+#include "ops/axes.h"
 static const op_program forward = OP_PROGRAM("ops/cross_entropy/forward.c", "cross_entropy"),
                         backward =
                             OP_PROGRAM("ops/cross_entropy/backward.c", "cross_entropy_backward"),

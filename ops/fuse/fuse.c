@@ -12,14 +12,8 @@
 #include "ops/operands.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/fuse/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/fuse/axes.def"
-};
+#define AXES "ops/fuse/axes.def"
+#include "ops/axes.h"
 _Static_assert((int)KILN_FUSE_VIEWS == (int)NEST_VIEWS, "views of a fused kernel");
 
 enum { THREADS = 256, MANY = 1 << 20, REGISTERS = 64, SPLIT_BLOCKS = 528, LEAST_CHUNK = 16 };

@@ -5,14 +5,8 @@
 #include "ops/nest.h"
 #include "ops/scatter/host_scatter.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/gather/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/gather/axes.def"
-};
+#define AXES "ops/gather/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/gather/kernel.c", "gather");
 
 enum { X, AT, OUT, THREADS = 256, PER = 4 };

@@ -6,15 +6,8 @@
 #include "ops/operands.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/gguf/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/gguf/axes.def"
-};
-static const op_program few = OP_PROGRAM("ops/gguf/few.c", "gguf_few");
+#define AXES "ops/gguf/axes.def"
+#include "ops/axes.h"
 static const op_program matvec = OP_PROGRAM("ops/gguf/matvec.c", "gguf_matvec");
 static const op_program tile = OP_PROGRAM("ops/gguf/tile.c", "gguf_tile");
 static const op_program tensor = OP_PROGRAM("ops/gguf/tensor.c", "gguf_tensor");

@@ -5,14 +5,8 @@
 #include "ops/moved.h"
 #include "ops/rows.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/group_norm/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/group_norm/axes.def"
-};
+#define AXES "ops/group_norm/axes.def"
+#include "ops/axes.h"
 static const op_program planes = OP_PROGRAM("ops/group_norm/planes.c", "planes"),
                         combine = OP_PROGRAM("ops/group_norm/combine.c", "combine"),
                         plane_sums = OP_PROGRAM("ops/group_norm/sums.c", "plane_sums");

@@ -7,14 +7,8 @@
 #include "ops/operands.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/histogram/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/histogram/axes.def"
-};
+#define AXES "ops/histogram/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/histogram/kernel.c", "histogram");
 
 enum { THREADS = 256, PER = 4, BLOCKS = 1056 };

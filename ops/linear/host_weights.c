@@ -102,14 +102,8 @@ bool linear_is_packed(const kiln_view *v)
 }
 
 // --- kernels
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/linear/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/linear/axes.def"
-};
+#define AXES "ops/linear/axes.def"
+#include "ops/axes.h"
 static const op_program quantise = OP_PROGRAM("ops/linear/quantise.c", "quantise_weights");
 static const op_program dequantise = OP_PROGRAM("ops/linear/dequantise.c", "dequantise_weights");
 

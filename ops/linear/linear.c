@@ -4,14 +4,8 @@
 
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/linear/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/linear/axes.def"
-};
+#define AXES "ops/linear/axes.def"
+#include "ops/axes.h"
 static const op_program rows_program = OP_PROGRAM("ops/linear/rows.c", "linear_rows"),
                         cpu_program = OP_PROGRAM("ops/linear/rows_cpu.c", "linear_rows_cpu"),
                         few_program = OP_PROGRAM("ops/linear/few.c", "linear_few"),

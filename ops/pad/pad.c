@@ -8,14 +8,8 @@
 #include "ops/moved.h"
 #include "ops/nest.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/pad/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/pad/axes.def"
-};
+#define AXES "ops/pad/axes.def"
+#include "ops/axes.h"
 static const op_program forward = OP_PROGRAM("ops/pad/forward.c", "pad"),
                         backward = OP_PROGRAM("ops/pad/backward.c", "pad_backward");
 

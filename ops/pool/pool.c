@@ -4,14 +4,8 @@
 
 #include "ops/window.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/pool/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/pool/axes.def"
-};
+#define AXES "ops/pool/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/pool/kernel.c", "pool");
 
 enum { THREADS = 256 };

@@ -6,14 +6,8 @@
 #include "ops/moved.h"
 #include "ops/nest.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/random/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/random/axes.def"
-};
+#define AXES "ops/random/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/random/kernel.c", "random");
 
 enum { X, PLACE, OUT, THREADS = 256 };

@@ -7,14 +7,8 @@
 
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/reduce/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/reduce/axes.def"
-};
+#define AXES "ops/reduce/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/reduce/kernel.c", "reduce");
 
 enum { TO, AT, X, VIEWS }; // as in kernel.c

@@ -8,14 +8,8 @@
 #include "ops/moved.h"
 #include "ops/operands.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/rope/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/rope/axes.def"
-};
+#define AXES "ops/rope/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/rope/tables.c", "rope_tables");
 
 enum { THREADS = 256 };

@@ -7,14 +7,8 @@
 #include "ops/operands.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/scan/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/scan/axes.def"
-};
+#define AXES "ops/scan/axes.def"
+#include "ops/axes.h"
 static const op_program rows_program = OP_PROGRAM("ops/scan/rows.c", "scan_rows"),
                         columns_program = OP_PROGRAM("ops/scan/columns.c", "scan_columns");
 

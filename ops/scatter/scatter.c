@@ -6,14 +6,8 @@
 #include "ops/moved.h"
 #include "ops/nest.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/scatter/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/scatter/axes.def"
-};
+#define AXES "ops/scatter/axes.def"
+#include "ops/axes.h"
 #define SORT "ops/scatter/sort.c"
 static const op_program keys_of = OP_PROGRAM(SORT, "scatter_keys"),
                         histogram = OP_PROGRAM(SORT, "scatter_histogram"),

@@ -8,14 +8,8 @@
 #include "ops/operands.h"
 #include "rt/memory/view.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/sort/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/sort/axes.def"
-};
+#define AXES "ops/sort/axes.def"
+#include "ops/axes.h"
 static const op_program short_rows = OP_PROGRAM("ops/sort/short.c", "sort_short"),
                         count = OP_PROGRAM("ops/sort/count.c", "sort_count"),
                         digits = OP_PROGRAM("ops/sort/digits.c", "sort_digits"),

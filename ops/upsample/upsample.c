@@ -4,14 +4,8 @@
 #include "ops/nest.h"
 #include "ops/pad/host_pad.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/upsample/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/upsample/axes.def"
-};
+#define AXES "ops/upsample/axes.def"
+#include "ops/axes.h"
 static const op_program forward = OP_PROGRAM("ops/upsample/linear.c", "upsample"),
                         backward = OP_PROGRAM("ops/upsample/linear.c", "upsample_backward");
 

@@ -3,14 +3,8 @@
 
 #include "ops/operands.h"
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/twice/axes.def"
-};
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/twice/axes.def"
-};
+#define AXES "ops/twice/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/twice/kernel.c", "twice");
 
 kiln_status kiln_twice(kiln *k, kiln_view x, kiln_view out)
