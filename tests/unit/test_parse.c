@@ -146,6 +146,35 @@ TEST(parse_prints_a_tree)
     arena_free(p.in);
 }
 
+TEST(parse_prints_a_loop)
+{
+    parsed p = parse_text("kernel void f(u32 *x)\n"
+                          "{\n"
+                          "    for (u32 i = 0, j = 9; i < j; i++)\n"
+                          "        x[i] = j;\n"
+                          "}\n");
+    assert_string_equal(codes_of(&p), "");
+    text out = {.in = p.in};
+    ast_print(&p.f, &out);
+    assert_non_null(strstr(out.at, "\n      decl  @3:10\n        var i : u32  @3:14\n"));
+    assert_non_null(strstr(out.at, "\n        var j : u32  @3:21\n"));
+    arena_free(p.in);
+}
+
+TEST(types_have_names)
+{
+    bool has_first = false, has_vector = false;
+    uint32_t count = 0;
+    for (; type_name_at(count); count++) {
+        const char *name = type_name_at(count);
+        has_first |= !strcmp(name, "i32");
+        has_vector |= !strcmp(name, "i8x2");
+        for (uint32_t k = 0; k < count; k++)
+            assert_string_not_equal(name, type_name_at(k));
+    }
+    assert_true(has_first && has_vector && count > 20);
+}
+
 TEST(parse_prints_tunables)
 {
     parsed p = parse_text("tune(TILE, 16, 64); tune(STEPS, 2, 3);\n"
