@@ -246,7 +246,7 @@ static void play_far(player *p)
     stage *t = p->t;
     bytes_once(t, 0, 40000 + 2 * p->lane, 33000);
     bytes_once(t, 1, 60000, 10);
-    bytes_once(t, 2, p->lane == 1 ? 40001 : 40000, p->lane == 2 ? 70001 : 32767);
+    bytes_once(t, 2, p->lane == 1 ? 40001 : 40000, p->lane == 2 ? 70001 : 1000);
 }
 
 static void play_held(player *p)

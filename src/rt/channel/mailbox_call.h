@@ -8,7 +8,7 @@
 // word MAILBOX_ROWS. Their bytes travel in the mailbox's slice of `data`: the objects of a lane one
 // after the other, each padded to 16 bytes, in as many rounds as the slice needs. Of large objects
 // the address travels, and the host copies them; one in memory that it cannot reach, a thread's own
-// or a block's, is sent after all.
+// or a block's, is sent after all. `far` is the set of a lane's objects that are such.
 #ifndef KILN_CHANNEL_MAILBOX_CALL_H
 #define KILN_CHANNEL_MAILBOX_CALL_H
 
@@ -35,7 +35,8 @@ typedef struct mailbox_counted { // a counted object of one lane
 enum {
     MAILBOX_MOST_COUNTED = 8,
     MAILBOX_MOST_BYTES = 1 << 30,
-    MAILBOX_FAR_BYTES = 32768 // from here on an object is large: the copy engine is faster
+    MAILBOX_FAR_BYTES =
+        4096 // times half the lanes that call: the copy engine is faster from here on
 };
 
 // The functions of one call site, from its first number on.
@@ -48,8 +49,8 @@ enum {
 
 // The last two request words of a call with counted objects, and of its reply: where this lane's
 // bytes are in the slice, and how many. To fetch: 0, and how many have come.
-#define MAILBOX_START (UINT32_C(1) << 31) // with the place: these are the first bytes
-#define MAILBOX_FAR   (UINT32_C(1) << 30) // with it: large objects are {address, bytes}
+#define MAILBOX_START  (UINT32_C(1) << 31) // with the place: these are the first bytes
+#define MAILBOX_FAR_AT 16                  // and the set of those that are {address, bytes}
 
 static inline mailbox_place mailbox_place_of(const mailbox_calls *calls, uint32_t site,
                                              uint32_t home)
@@ -91,10 +92,18 @@ static inline uint32_t mailbox_padded(uint32_t bytes)
 // --- bytes between a lane's objects and its part of a slice
 static inline void mailbox_put(uint64_t *to, const uint8_t *from, uint32_t bytes)
 {
+    const uint64_t *words = (const uint64_t *)(const void *)from;
     uint32_t whole = bytes / 8, k = 0;
-    if (((uintptr_t)from & 7) == 0)
-        for (; k < whole; k++)
-            to[k] = ((const uint64_t *)(const void *)from)[k];
+    bool is_aligned = ((uintptr_t)from & 7) == 0;
+    for (; is_aligned && k + 8 <= whole; k += 8) {
+        uint64_t eight[8];
+        for (uint32_t w = 0; w < 8; w++)
+            eight[w] = words[k + w];
+        for (uint32_t w = 0; w < 8; w++)
+            to[k + w] = eight[w];
+    }
+    for (; is_aligned && k < whole; k++)
+        to[k] = words[k];
     for (; k * 8 < bytes; k++) {
         uint64_t word = 0;
         for (uint32_t b = 0; b < 8 && k * 8 + b < bytes; b++)
@@ -103,7 +112,7 @@ static inline void mailbox_put(uint64_t *to, const uint8_t *from, uint32_t bytes
     }
 }
 
-// Eight loads at a time: each comes over the bus.
+// Eight loads at a time: each comes over the bus. They need no order: a fence was before them.
 static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes)
 {
     bool is_aligned = ((uintptr_t)to & 7) == 0;
@@ -111,8 +120,10 @@ static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes
         uint64_t words[8];
         uint32_t left = bytes - k * 8;
         for (uint32_t w = 0; w < 8; w++) // the slice is a multiple of it
-            words[w] = word_load(&from[k + w]);
-        for (uint32_t w = 0; w < 8; w++) {
+            words[w] = from[k + w];
+        for (uint32_t w = 0; is_aligned && left >= 64 && w < 8; w++)
+            ((uint64_t *)(void *)to)[k + w] = words[w];
+        for (uint32_t w = 0; (!is_aligned || left < 64) && w < 8; w++) {
             if (is_aligned && w * 8 + 8 <= left)
                 ((uint64_t *)(void *)to)[k + w] = words[w];
             else
@@ -122,10 +133,14 @@ static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes
     }
 }
 
-// Whether its address travels.
-static inline bool mailbox_is_far(const mailbox_counted *object, uint32_t far)
+// The objects of which the address travels. The host copies one after the other; bytes of many
+// lanes share the bus.
+static inline uint32_t mailbox_far(const mailbox_counted *objects, uint32_t count, uint32_t lanes)
 {
-    return far && object->bytes >= MAILBOX_FAR_BYTES;
+    uint32_t far = 0, least = MAILBOX_FAR_BYTES * ((mailbox_count(lanes) + 1) / 2);
+    for (uint32_t n = 0; n < count; n++)
+        far |= objects[n].bytes >= least ? (uint32_t)1 << n : 0;
+    return far;
 }
 
 // Bytes [from, from + bytes) of the lane's objects laid one after the other.
@@ -135,7 +150,7 @@ static inline void mailbox_move(const mailbox_counted *objects, uint32_t count, 
     uint32_t start = 0;
     for (uint32_t n = 0; n < count; n++) {
         uint32_t length = objects[n].bytes;
-        bool is_far = mailbox_is_far(&objects[n], far);
+        bool is_far = far >> n & 1;
         if (is_back && (is_far || !objects[n].is_back))
             continue;
         if (is_far) { // a round ends at a multiple of 16
@@ -163,7 +178,7 @@ static inline uint64_t mailbox_bytes(const mailbox_counted *objects, uint32_t co
 {
     uint64_t bytes = 0;
     for (uint32_t n = 0; n < count; n++) {
-        bool is_far = mailbox_is_far(&objects[n], far);
+        bool is_far = far >> n & 1;
         if (!is_back || (objects[n].is_back && !is_far))
             bytes += is_far ? 16 : ((uint64_t)objects[n].bytes + 15) / 16 * 16;
     }
@@ -192,7 +207,7 @@ static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects,
     uint32_t busy = word_ballot(*sent < total), users = mailbox_count(busy);
     uint32_t part = MAILBOX_DATA / (users ? users : 1) / 64 * 64;
     uint32_t mine = mailbox_least(total - *sent, part);
-    uint32_t start = *sent == 0 ? MAILBOX_START | far : 0;
+    uint32_t start = *sent == 0 ? MAILBOX_START | far << MAILBOX_FAR_AT : 0;
     place[0] = mine ? mailbox_rank(busy) * part : 0;
     place[1] = mine;
     if (mine)
@@ -202,7 +217,7 @@ static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects,
     return word_all(*sent >= total);
 }
 
-// What a call with counted objects carries, large ones by their address if `far` is MAILBOX_FAR.
+// What a call with counted objects carries.
 // out[rows_out - 2 …) and in[rows_in - 2 …) are for the
 // place of the bytes; without rows_in nobody waits for the call itself. `who` is MAILBOX_HAS_WHO or
 // 0.
@@ -276,14 +291,16 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
                                     uint32_t count)
 {
     int32_t result = MAILBOX_OK;
-    uint32_t far = rows_in ? MAILBOX_FAR : 0; // who does not wait may write to them at once
+    uint32_t lanes = word_ballot(is_mine), far = 0;
+    if (rows_in && is_mine) // who does not wait may write to them at once
+        far = mailbox_far(objects, count, lanes);
     for (;;) {
         int32_t status = mailbox_carry_once(calls, at, is_mine, rows_out, rows_in, who, out, in,
                                             objects, count, far);
         if (is_mine)
             result = status;
-        is_mine = is_mine && status == MAILBOX_NEAR;
-        if (!far || !word_ballot(is_mine))
+        is_mine = is_mine && far && status == MAILBOX_NEAR;
+        if (!word_ballot(is_mine))
             return result;
         far = 0;
     }

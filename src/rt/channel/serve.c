@@ -54,10 +54,10 @@ static bool make_room(serve_bytes *b, uint32_t lane, uint32_t len)
 static uint32_t take_bytes(serve_bytes *b, const uint64_t *slice, uint32_t lane, uint32_t place,
                            uint32_t len)
 {
-    uint32_t from = place & ~(MAILBOX_START | MAILBOX_FAR);
+    uint32_t from = place & ((1u << MAILBOX_FAR_AT) - 1);
     if (place & MAILBOX_START) {
         b->len[lane] = b->back[lane] = 0;
-        b->is_far[lane] = (place & MAILBOX_FAR) != 0;
+        b->far[lane] = (uint8_t)(place >> MAILBOX_FAR_AT);
     }
     if (from > MAILBOX_DATA || from % 16 || len > MAILBOX_DATA - from || len % 16 ||
         len > MAILBOX_MOST_BYTES - b->len[lane])
@@ -70,22 +70,23 @@ static uint32_t take_bytes(serve_bytes *b, const uint64_t *slice, uint32_t lane,
     return MAILBOX_OK;
 }
 
-static bool is_far(const serve_bytes *b, uint32_t lane, uint32_t len)
+// The lane's next counted object, of so many: of a large one the address has come.
+static bool is_far(const serve_bytes *b, uint32_t lane, uint32_t *count)
 {
-    return b && b->is_far[lane] && len >= MAILBOX_FAR_BYTES;
+    return b->far[lane] >> (*count)++ & 1;
 }
 
 // Only what the kernel gets back stays, moved together.
 static void keep_back(serve_bytes *b, uint32_t lane, const serve_row *row, const host_lane *call)
 {
-    uint32_t from = 0;
+    uint32_t from = 0, count = 0;
     b->back[lane] = 0;
     for (uint32_t p = 0; p < row->shape.param_count; p++) {
         const host_param *param = &row->shape.params[p];
         if (!host_is_counted(param->kind))
             continue;
-        uint32_t bytes = (uint32_t)call->in[param->first + 1], len = mailbox_padded(bytes);
-        if (is_far(b, lane, bytes)) {
+        uint32_t len = mailbox_padded((uint32_t)call->in[param->first + 1]);
+        if (is_far(b, lane, &count)) {
             from += FAR_RECORD;
             continue;
         }
@@ -141,7 +142,7 @@ static bool read_request(const serve_row *row, const serve_bytes *bytes, mailbox
                          uint32_t lane, host_lane *out)
 {
     const host_shape *s = &row->shape;
-    uint32_t w = 0;
+    uint32_t w = 0, count = 0;
     uint64_t from = 0;
     for (uint32_t k = 0; k < s->in_count; k++) {
         const host_param *param = &s->params[s->in[k].param];
@@ -152,7 +153,7 @@ static bool read_request(const serve_row *row, const serve_bytes *bytes, mailbox
             out->in[k] = 0;
             out->in[k + 1] = len;
             out->counted[s->in[k].param] = len ? bytes->at[lane] + from : NULL;
-            from += is_far(bytes, lane, len) ? FAR_RECORD : ((uint64_t)len + 15) / 16 * 16;
+            from += is_far(bytes, lane, &count) ? FAR_RECORD : ((uint64_t)len + 15) / 16 * 16;
         } else {
             out->in[k] = call->words[w++][lane];
             if (host_words(s->in[k].type) == 2)
@@ -234,12 +235,15 @@ static uint32_t far_copy(const serve_row *row, const serve_bytes *bytes, uint32_
                          host_lane *one, far_objects *all)
 {
     const server_far *from = all->from;
+    uint32_t count = 0;
     for (uint32_t p = 0; p < row->shape.param_count; p++) {
         const host_param *param = &row->shape.params[p];
-        uint32_t len = host_is_counted(param->kind) ? (uint32_t)one->in[param->first + 1] : 0;
-        uint64_t record[2];
-        if (!is_far(bytes, lane, len))
+        if (!host_is_counted(param->kind) || !is_far(bytes, lane, &count))
             continue;
+        uint32_t len = (uint32_t)one->in[param->first + 1];
+        uint64_t record[2];
+        if (!len)
+            return MAILBOX_BAD;
         memcpy(record, one->counted[p], sizeof record);
         if (record[1] != len || len > MAILBOX_MOST_BYTES || all->count == MAILBOX_MOST_COUNTED)
             return MAILBOX_BAD;

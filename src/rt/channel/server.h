@@ -73,7 +73,7 @@ typedef struct serve_bytes { // counted objects of a mailbox's lanes, on their w
     uint8_t *at[MAILBOX_LANES];
     uint32_t len[MAILBOX_LANES], cap[MAILBOX_LANES]; // bytes that are there, that there is room for
     uint32_t back[MAILBOX_LANES];                    // bytes that the kernel fetches
-    bool is_far[MAILBOX_LANES];                      // large objects are {address, bytes}
+    uint8_t far[MAILBOX_LANES];                      // which objects are {address, bytes}
 } serve_bytes;
 
 bool serve_row_init(serve_row *row, kiln_module *m, uint32_t site, uint32_t first);
