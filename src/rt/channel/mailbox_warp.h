@@ -134,8 +134,9 @@ static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mai
 static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t kind,
                                 const uint32_t *out)
 {
-    for (uint32_t r = 0; is_mine && r < MAILBOX_ROWS_OUT(kind); r++)
-        word_store(&hold->rows->request[r][word_lane()], mailbox_word(hold->number, out[r]));
+    if (is_mine)
+        for (uint32_t r = 0; r < MAILBOX_ROWS_OUT(kind); r++)
+            word_store(&hold->rows->request[r][word_lane()], mailbox_word(hold->number, out[r]));
     if (kind & MAILBOX_IS_BULK)
         word_sync(); // the other lanes' data go with the leader's fence
     if (word_lane() == hold->leader) {
@@ -153,11 +154,12 @@ static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t
 static inline bool mailbox_poll(const mailbox_hold *hold, bool is_mine, uint32_t rows, uint32_t *in)
 {
     bool is_there = true;
-    for (uint32_t r = 0; is_mine && r < rows; r++) {
-        uint64_t word = word_load(&hold->rows->reply[r][word_lane()]);
-        is_there &= mailbox_number(word) == hold->number;
-        in[r] = mailbox_bits(word);
-    }
+    if (is_mine) // asked once, so that all rows are on the bus at the same time
+        for (uint32_t r = 0; r < rows; r++) {
+            uint64_t word = word_load(&hold->rows->reply[r][word_lane()]);
+            is_there &= mailbox_number(word) == hold->number;
+            in[r] = mailbox_bits(word);
+        }
     return word_all(is_there);
 }
 

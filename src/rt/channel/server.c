@@ -255,7 +255,8 @@ static void own(worker *w)
             return;
         if (found)
             idle = 0;
-        relax();
+        if (idle > 256) // a warp that calls again and again does so within that
+            relax();
         rounds++;
         if (!w->share && LOAD(s->sleepers) && (idle > 64 || rounds % 64 == 0))
             look_for_all(s);
