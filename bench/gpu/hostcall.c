@@ -393,7 +393,7 @@ static void quiet(bench *b)
 {
     enum { N = 1 << 22, ROUNDS = 41 };
     kiln_module *alone = NULL;
-    kiln_kernel *kernel[2] = {NULL, NULL};
+    kiln_kernel *kernel[3] = {NULL, NULL, NULL};
     static const char text[] =
         "#include <kiln/kernel.h>\n"
         "kernel block(256) void add(const f32 *a, const f32 *b, f32 *to, u32 n)\n"
@@ -401,15 +401,16 @@ static void quiet(bench *b)
     bench_must(&b->r, kiln_compile(b->r.k, &(kiln_compile_desc){.source = text}, &alone), "add");
     bench_must(&b->r, kiln_module_kernel(alone, "add", &kernel[0]), "add");
     bench_must(&b->r, kiln_module_kernel(b->m, "add", &kernel[1]), "add");
+    bench_must(&b->r, kiln_module_kernel(b->m, "add_or_say", &kernel[2]), "add");
     uint32_t n = b->is_slow ? 4096 : N, rounds = b->is_slow ? 3 : ROUNDS;
     kiln_buffer *x[3];
     for (int k = 0; k < 3; k++)
         x[k] = bench_upload(&b->r, NULL, n);
     kiln_arg args[] = {kiln_arg_buffer(x[0]), kiln_arg_buffer(x[1]), kiln_arg_buffer(x[2]),
                        kiln_arg_i64(KILN_U32, n)};
-    double us[2][ROUNDS];
+    double us[3][ROUNDS];
     for (uint32_t r = 0; r < rounds; r++)
-        for (int which = 0; which < 2; which++) {
+        for (int which = 0; which < 3; which++) {
             double begun = bench_now();
             for (int k = 0; k < 20; k++)
                 bench_must(&b->r,
@@ -424,6 +425,7 @@ static void quiet(bench *b)
     report_number(&b->r, plain, "no_calls.alone.us");
     report_number(&b->r, beside, "no_calls.beside_calls.us");
     report_number(&b->r, beside / plain, "no_calls.ratio");
+    report_number(&b->r, bench_median(us[2], rounds) / plain, "silent_printf.ratio");
     for (int k = 0; k < 3; k++)
         kiln_buffer_free(x[k]);
     kiln_module_free(alone);

@@ -17,11 +17,11 @@ typedef struct cuda_printer {
     bool is_awake, is_stopping;
 } cuda_printer;
 
-// The length of what is next in the ring; 0: nothing is there yet.
-static uint32_t next_length(cuda_channel *c, uint32_t *from, bool *is_line)
+// The length of what is at this place of the ring; 0: nothing is there yet.
+static uint32_t next_length(cuda_channel *c, uint64_t place, uint32_t *from, bool *is_line)
 {
     uint32_t capacity = CUDA_RING_BYTES;
-    *from = (uint32_t)(c->read % capacity);
+    *from = (uint32_t)(place % capacity);
     uint32_t bytes = __atomic_load_n((uint32_t *)(void *)(c->ring + *from), __ATOMIC_ACQUIRE);
     uint32_t len = bytes & ~CHANNEL_SKIP;
     *is_line = !(bytes & CHANNEL_SKIP);
@@ -29,18 +29,33 @@ static uint32_t next_length(cuda_channel *c, uint32_t *from, bool *is_line)
     return c->is_broken ? 0 : len;
 }
 
-// True: there was something.
+// What was read is free for the GPU.
+static void go_past(cuda_channel *c, uint32_t from, uint32_t len)
+{
+    memset(c->ring + from, 0, len);
+    c->read += len;
+    __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
+}
+
+// True: there was something. Lines that lie one after the other are taken together.
 static bool read_lines(cuda_channel *c)
 {
+    enum { TOGETHER = 1 << 17 };
     uint32_t from, len;
     bool is_line, has_any = false;
-    while ((len = next_length(c, &from, &is_line)) != 0) {
+    while ((len = next_length(c, c->read, &from, &is_line)) != 0) {
+        uint32_t next, more = 0;
+        bool is_next = is_line;
+        while (is_line && is_next && len < TOGETHER) {
+            more = next_length(c, c->read + len, &next, &is_next);
+            if (!more || !is_next || next < from)
+                break;
+            len += more;
+        }
         if (is_line)
             channel_print_lines(c->module, c->ring + from, len);
-        memset(c->ring + from, 0, len);
-        c->read += len;
+        go_past(c, from, len);
         has_any = true;
-        __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
     }
     if (c->is_broken) {
         c->read += CUDA_RING_BYTES;

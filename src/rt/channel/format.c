@@ -5,21 +5,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void put(print_out *o, const char *bytes, size_t len)
+// Room for so many bytes behind the text; NULL: there is no memory.
+static char *room(print_out *o, size_t len)
 {
-    if (!len)
-        return;
     if (o->len + len > o->cap) {
         size_t cap = (o->len + len) * 2 + 128;
         char *grown = realloc(o->at, cap);
         if (!grown) {
             o->is_full = true;
-            return;
+            return NULL;
         }
         o->at = grown;
         o->cap = cap;
     }
-    memcpy(o->at + o->len, bytes, len);
+    return o->at + o->len;
+}
+
+static void put(print_out *o, const char *bytes, size_t len)
+{
+    char *to = len ? room(o, len) : NULL;
+    if (!to)
+        return;
+    memcpy(to, bytes, len);
     o->len += len;
 }
 
@@ -132,6 +139,131 @@ static void put_spec(print_out *o, print_args *a, const spec *s)
         put(o, buffer, (size_t)len < sizeof buffer ? (size_t)len : sizeof buffer - 1);
 }
 
+// --- the conversions that most lines have, without libc: %d %i %u %x %c, and %f with up to nine
+// digits. The result is what C's printf gives.
+static char *put_decimal(char *to, uint64_t v)
+{
+    char digits[20];
+    int n = 20;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while (v /= 10);
+    memcpy(to, digits + n, (size_t)(20 - n));
+    return to + (20 - n);
+}
+
+static char *put_hex(char *to, uint64_t v)
+{
+    int digits = 1;
+    while (digits < 16 && v >> 4 * digits)
+        digits++;
+    for (int n = digits; n--;)
+        *to++ = "0123456789abcdef"[v >> 4 * n & 15];
+    return to;
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+// NULL: this is for libc. The value is m * 2^e; its fraction times 10^precision is computed exactly
+// and rounded to even.
+static char *put_fixed(char *to, double v, int precision)
+{
+    static const uint32_t powers[] = {1,      10,      100,      1000,      10000,
+                                      100000, 1000000, 10000000, 100000000, 1000000000};
+    uint64_t bits, whole = 0, fraction = 0, part;
+    memcpy(&bits, &v, sizeof bits);
+    int e = (int)(bits >> 52 & 2047);
+    if (precision < 0 || precision > 9 || e == 2047 || e > 1023 + 62)
+        return NULL;
+    uint64_t m = (bits & ((UINT64_C(1) << 52) - 1)) | (e ? UINT64_C(1) << 52 : 0);
+    int shift = 1075 - (e ? e : 1); // v = m / 2^shift
+    if (bits >> 63)
+        *to++ = '-';
+    if (shift <= 0) {
+        whole = m << -shift;
+    } else {
+        whole = shift < 64 ? m >> shift : 0;
+        part = shift < 64 ? m & ((UINT64_C(1) << shift) - 1) : m;
+        uint128 scaled = (uint128)part * powers[precision];
+        if (shift < 128) {
+            uint128 one = 1, rest = scaled & ((one << shift) - 1), half = one << (shift - 1);
+            fraction = (uint64_t)(scaled >> shift);
+            bool is_odd = ((precision ? fraction : whole) & 1) != 0;
+            fraction += rest > half || (rest == half && is_odd);
+        }
+        if (fraction >= powers[precision]) {
+            fraction -= powers[precision];
+            whole++;
+        }
+    }
+    to = put_decimal(to, whole);
+    if (!precision)
+        return to;
+    *to = '.';
+    for (int n = precision; n; n--, fraction /= 10)
+        to[n] = (char)('0' + fraction % 10);
+    return to + 1 + precision;
+}
+
+// A conversion without flags and width; where the format goes on, or NULL: it is another one.
+static const char *put_fast(print_out *o, const char *p, print_args *a)
+{
+    int precision = 6;
+    bool has_precision = *p == '.';
+    if (has_precision) {
+        if (p[1] < '0' || p[1] > '9')
+            return NULL;
+        precision = p[1] - '0';
+        p += 2;
+    }
+    while (*p == 'l' || *p == 'z')
+        p++;
+    if (a->next >= a->count)
+        return NULL;
+    ir_type type = (ir_type)a->types[a->next];
+    uint64_t bits = a->bits[a->next];
+    char *start = room(o, 64), *end = NULL;
+    if (!start)
+        return NULL;
+    uint32_t size = ir_type_size(type);
+    double value;
+    switch (*p) {
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'x': {
+        if (has_precision || (size != 4 && size != 8))
+            return NULL;
+        uint64_t v = size == 4 ? (uint32_t)bits : bits;
+        bool is_negative = (*p == 'd' || *p == 'i') && v >> (8 * size - 1);
+        if (is_negative) {
+            *start = '-';
+            v = size == 4 ? (uint32_t)(0 - v) : 0 - v;
+        }
+        end = *p == 'x' ? put_hex(start, v) : put_decimal(start + is_negative, v);
+        break;
+    }
+    case 'c':
+        if (has_precision)
+            return NULL;
+        *start = (char)bits;
+        end = start + 1;
+        break;
+    case 'f':
+        if (type != IR_F64)
+            return NULL;
+        memcpy(&value, &bits, sizeof value);
+        end = put_fixed(start, value, precision);
+        break;
+    default: break;
+    }
+    if (!end)
+        return NULL;
+    a->next++;
+    o->len = (size_t)(end - o->at);
+    return p + 1;
+}
+
 void print_format(print_out *o, str format, print_args *a)
 {
     const char *p = format.at, *end = p + format.len;
@@ -146,6 +278,11 @@ void print_format(print_out *o, str format, print_args *a)
         if (*p == '%') {
             put(o, "%", 1);
             p++;
+            continue;
+        }
+        const char *after = put_fast(o, p, a);
+        if (after) {
+            p = after;
             continue;
         }
         spec s;

@@ -6,6 +6,8 @@
 #include "rt/channel/format.h"
 #include "rt/channel/server.h"
 
+enum { TOGETHER = 1 << 16 }; // so many bytes of text go out at once
+
 void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len)
 {
     const uint8_t *at = lines, *stop = lines + len;
@@ -25,17 +27,20 @@ void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len)
         memcpy(bits, at + sizeof line, count * sizeof bits[0]);
         for (uint32_t n = 0; n < count; n++)
             types[n] = site->arguments[n];
-        out.len = 0;
         print_args args = {.types = types,
                            .bits = bits,
                            .count = count,
                            .strings = m->strings,
                            .string_count = m->string_count};
         print_format(&out, site->text, &args);
-        if (out.len)
+        if (out.len >= TOGETHER) {
             context_print(m->k, out.at, out.len);
+            out.len = 0;
+        }
         at += line.bytes;
     }
+    if (out.len)
+        context_print(m->k, out.at, out.len);
     print_free(&out);
 }
 

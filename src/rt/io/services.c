@@ -1,8 +1,21 @@
 // The table of services, and what they share. Start reading at io_attach.
+#define _GNU_SOURCE // PTHREAD_MUTEX_ADAPTIVE_NP
 #include <errno.h>
 #include <stdlib.h>
 
 #include "rt/io/io.h"
+
+// It is held for a few instructions: who finds it taken looks again before it sleeps.
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t how;
+    pthread_mutexattr_init(&how);
+#if defined(__GLIBC__)
+    pthread_mutexattr_settype(&how, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(lock, &how);
+    pthread_mutexattr_destroy(&how);
+}
 
 io_state *io_of(kiln *k)
 {
@@ -12,7 +25,7 @@ io_state *io_of(kiln *k)
     if (!s)
         return NULL;
     s->k = k;
-    pthread_mutex_init(&s->lock, NULL);
+    init_lock(&s->lock);
     return k->io = s;
 }
 
