@@ -186,7 +186,7 @@ static const char *few_obstacle(const kiln *k, const kiln_gguf_matmul_desc *d, c
 // a GPU's multiprocessors, but enough to share what they read of x.
 static uint32_t few_warps(uint64_t m, uint64_t n)
 {
-    enum { BLOCKS = 132 * 2 * 9 / 10 };
+    enum { BLOCKS = 132 * 2 * 8 / 10 };
     uint32_t least = m > 4 ? 4 : m > 2 ? 2 : 1, warps = 8;
     while (warps > least && n < (uint64_t)BLOCKS * 16 * warps)
         warps /= 2;

@@ -153,7 +153,14 @@ static kiln_status check(kiln *k, conversion *c, uint32_t *shift)
 
 static kiln_status convert(kiln *k, conversion *c)
 {
-    enum { EIGHTS = 256, ROWS = 4, WARPS = 4, MOST_BLOCKS = 1 << 20, MOST_ROWS = 65535 };
+    enum {
+        EIGHTS = 256,
+        ROWS = 4,
+        WARPS = 4,
+        LONG = 2048,
+        MOST_BLOCKS = 1 << 20,
+        MOST_ROWS = 65535
+    };
     linear_argument a = {0};
     kiln_status status = check(k, c, &a.group_shift);
     // Rows of no numbers still have a scale.
@@ -162,10 +169,16 @@ static kiln_status convert(kiln *k, conversion *c)
     kiln_type type = kiln_view_type(*c->numbers);
     uint64_t depth = c->numbers->sizes[1];
     uint64_t groups = c->group && depth ? (depth + c->group - 1) / c->group : 1;
+    const kiln_device_info *info;
+    status = op_device(k, &info);
+    if (status)
+        return status;
     // dequantise.c: a block has 256 times eight numbers of some rows; quantise.c: a warp has a
-    // group.
+    // group, or a block where they are long.
+    bool is_together = depth / groups >= LONG && (!info->caps.is_host || info->caps.is_emulated);
+    uint64_t teams = is_together ? 1 : WARPS;
     uint64_t blocks = c->is_back ? (depth + 8 * EIGHTS - 1) / (8 * EIGHTS)
-                                 : (c->weights.n * groups + WARPS - 1) / WARPS;
+                                 : (c->weights.n * groups + teams - 1) / teams;
     uint64_t rows = c->is_back ? (c->weights.n + ROWS - 1) / ROWS : 1;
     a.k = (uint32_t)depth;
     linear_set_weights(&c->weights, &a.layers[0]);
@@ -182,6 +195,7 @@ static kiln_status convert(kiln *k, conversion *c)
         op_set(&r, W_PACKED, linear_is_packed(c->weights.data));
     } else {
         op_set(&r, X, type);
+        op_set(&r, TOGETHER, is_together);
     }
     const op_kernel *kernel;
     status = op_kernel_get(k, &r, &kernel);

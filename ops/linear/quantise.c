@@ -1,8 +1,9 @@
-// Weights of numbers: a warp looks at one group of one row for its range, then divides by the scale and packs. Both
-// loops take eight elements of a lane at a time; words behind K are 0.
+// Weights of numbers: a warp, or for long groups a block (TOGETHER), looks at one group of one row for its range, then
+// divides by the scale and packs. Both loops take eight elements of a lane at a time; words behind K are 0.
 #include <kiln/kernel.h>
 
-enum { W_PACKED = 0, WARPS = 4 };
+tune(TOGETHER, 0, 1);
+enum { W_PACKED = 0, WARPS = TOGETHER ? 16 : 4, LANES = TOGETHER ? WARPS * 32 : 32, TEAMS = TOGETHER ? 1 : WARPS };
 #include "layer.h"
 
 #ifdef WEIGHT_i4
@@ -41,25 +42,26 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
     u32 length = l.k;
 #endif
     u64 count = (u64)l.layers[0].n * groups;
-    for (u64 at = (u64)block_x() * WARPS + warp(); at < count; at += (u64)grid_dim_x() * WARPS) {
+    u32 team = TOGETHER ? 0 : warp(), own = TOGETHER ? thread_x() : lane();
+    for (u64 at = (u64)block_x() * TEAMS + team; at < count; at += (u64)grid_dim_x() * TEAMS) {
         u32 row = (u32)(at / groups), group = (u32)(at % groups), begin = group << l.group_shift;
         u32 end = group + 1 == groups ? length : begin + size;
         const X *from = x + (i64)row * l.x[0];
         f32 low = 0.0f, high = 0.0f;
-        for (u32 k = begin + lane() * 8; k < end; k += 256)
+        for (u32 k = begin + own * 8; k < end; k += LANES * 8)
 #pragma unroll
             for (u32 e = 0; e < 8; e++) {
                 f32 v = number(from, l.x[1], k + e, l.k);
                 low = min(low, v);
                 high = max(high, v);
             }
-        low = warp_min(low);
-        high = warp_max(high);
+        low = TOGETHER ? block_min(low) : warp_min(low);
+        high = TOGETHER ? block_max(high) : warp_max(high);
 #ifdef HAS_ZERO
         SCALE stored = pack_put(SCALE, (high - low) / MOST);
         f32 s = pack_get(SCALE, stored), z = s > 0.0f ? rint(-low / s) : 0.0f, least = LEAST;
         z = clamp(z, 0.0f, MOST) + LEAST;
-        if (lane() == 0)
+        if (own == 0)
             zeros[(i64)row * l.layers[0].zero[0] + (i64)group * l.layers[0].zero[1]] = (zero_t)(i32)z;
 #else
         SCALE stored = pack_put(SCALE, max(high, -low) / HALF);
@@ -69,10 +71,10 @@ kernel block(WARPS * 32) void quantise_weights(const X *restrict x, weight_t *re
         f32 s = pack_get(SCALE, stored), z = 0.0f, least = -127.0f;
 #    endif
 #endif
-        if (lane() == 0)
+        if (own == 0)
             scale[(i64)row * l.layers[0].scale[0] + (i64)group * l.layers[0].scale[1]] = stored;
         weight_t *to = weight + (i64)row * l.layers[0].weight;
-        for (u32 k = begin + lane() * 8; k < end; k += 256) {
+        for (u32 k = begin + own * 8; k < end; k += LANES * 8) {
 #ifdef WEIGHT_i4
             u32 word = 0;
 #    pragma unroll
