@@ -17,6 +17,7 @@ tune(PAIRS, 1, 0);   // pairs of results are aligned: N, the stride and the addr
 tune(ALIGNED, 1, 0, 2); // 1: lines of the operands start at multiples of 16 bytes; 2: anywhere, sm_90
 tune(WHOLE, 0, 1);   // m, n and k are multiples of the tile's
 tune(HAS_PARTS, 0, 1);
+tune(STAGED, 0, 1); // results of 16 bits leave through shared memory, row by row
 
 #include "gemm_common.h"
 
@@ -57,7 +58,9 @@ enum {
     A_EACH = A_COUNT / THREADS, // of a thread
     B_EACH = B_COUNT / THREADS,
     BUFFER = A_LINES * A_STRIDE + B_LINES * B_STRIDE, // elements
-    SHARED_BYTES = 2 * BUFFER * SIZE
+    STAGE_PITCH = BN + 8, // of a row of results in shared memory
+    STAGE_BYTES = STAGED ? BM * STAGE_PITCH * 2 : 0,
+    SHARED_BYTES = 2 * BUFFER * SIZE > STAGE_BYTES ? 2 * BUFFER * SIZE : STAGE_BYTES
 };
 
 _Alignas(16) shared tile_t tiles[];
@@ -212,6 +215,57 @@ static void multiply(acc_t (*sum)[TILES_M][TILES_N][8], const fragments *f)
             MULTIPLY((*sum)[i][j], f->a[i], f->b[j]);
 }
 
+// --- results, row by row
+#if defined(PACK)
+static void stage_sums(acc_t (*sum)[TILES_M][TILES_N][8], result c, u32 row, u32 column, u32 first)
+{
+    u16 *stage = (u16 *)tiles;
+#pragma unroll
+    for (u32 i = 0; i < TILES_M; i++)
+#pragma unroll
+        for (u32 j = 0; j < TILES_N; j++)
+#pragma unroll
+            for (u32 e = 0; e < 8; e += 2) {
+                u32 y = row + i * 16 + fragment_row(e), x = column + j * 16 + fragment_column(e);
+                acc_t low = (*sum)[i][j][e], high = (*sum)[i][j][e + 1];
+#if HAS_BIAS
+                low = first + x < c.columns ? epilogue(low, c.bias[first + x]) : 0;
+                high = first + x + 1 < c.columns ? epilogue(high, c.bias[first + x + 1]) : 0;
+#endif
+                *(u32 *)(stage + (y * STAGE_PITCH + x)) = PACK(low, high);
+            }
+}
+
+// A row of results leaves in pieces of 16 bytes that begin at multiples of that, wherever the row begins; what is
+// left at its two ends number by number. BN / 8 lanes have a row.
+static void store_stage(result c, u32 first_row, u32 first)
+{
+    enum { LANES = BN / 8 < 32 ? BN / 8 : 32, AT_ONCE = 32 / LANES, WARPS = THREADS / 32 };
+    u32 i = lane() % LANES, width = min(c.columns - first, (u32)BN);
+#pragma unroll 2
+    for (u32 line = warp() * AT_ONCE + lane() / LANES; line < BM; line += WARPS * AT_ONCE) {
+        const u16 *from = (const u16 *)tiles + line * STAGE_PITCH;
+        u16 *to = (u16 *)c.at + ((u64)(first_row + line) * c.stride + first);
+        u32 head = min((16 - ((u32)(u64)to & 15)) % 16 / 2, width), pieces = (width - head) / 8;
+        u32 tail = head + pieces * 8, at = head + i * 8, words[4];
+        if (first_row + line >= c.rows)
+            break;
+        if (i < pieces) {
+            const u32 *low = (const u32 *)(from + (at & ~1u));
+            u32 end = head % 2 ? from[at + 7] : 0;
+#pragma unroll
+            for (u32 w = 0; w < 4; w++)
+                words[w] = head % 2 ? low[w] >> 16 | (w < 3 ? low[w + 1] : end) << 16 : low[w];
+            *(u32x4 *)(to + at) = (u32x4){words[0], words[1], words[2], words[3]};
+        }
+        if (i < head)
+            to[i] = from[i];
+        if (tail + i < width && i < 8)
+            to[tail + i] = from[tail + i];
+    }
+}
+#endif
+
 // --- the kernel
 
 kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
@@ -301,6 +355,15 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     result c = {.at = out + batch * out_batch, .rows = m, .columns = n, .stride = out_stride};
 #if HAS_BIAS
     c.bias = bias;
+#endif
+#if defined(PACK)
+    if (STAGED) {
+        barrier(); // all have read the last tile
+        stage_sums(&sum, c, row, column, origin.y);
+        barrier();
+        store_stage(c, origin.x, origin.y);
+        return;
+    }
 #endif
 #pragma unroll
     for (u32 i = 0; i < TILES_M; i++)

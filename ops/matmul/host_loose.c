@@ -1,7 +1,8 @@
-// Products of small or long and narrow operands whose rows do not begin at multiples of 16 bytes,
-// on sm_90 and later: gemm_portable.c reads them as they lie, in small tiles, where copying them
-// for gemm_sm90.c would take longer. K is cut into parts until the device is busy. Start reading at
-// matmul_run_loose, the last function.
+// Products for which gemm_portable.c is faster than gemm_sm90.c, on sm_90 and later: those of small
+// operands whose rows do not begin at multiples of 16 bytes, which it reads as they lie, and those
+// of short sums, whose time is that of the result, where rows of it are no whole lines of memory.
+// K is cut into parts until the device is busy. Start reading at matmul_run_loose, the last
+// function.
 #include "ops/matmul/host_matmul.h"
 
 static const op_program gemm_portable = MATMUL_PROGRAM("ops/matmul/gemm_portable.c");
@@ -11,11 +12,13 @@ enum {
     THREADS = 128,    // of a block
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
-    START_CYCLES = 4000,    // of a block, with its first step and its stores
-    STEP_CYCLES = 7000,     // of each step along K after it: memory answers twice
-    PRODUCTS_PER_CYCLE = 5, // of a step, of all blocks of a multiprocessor: m * n of them
-    BYTES_PER_CYCLE = 9,    // that these read
-    MOST_BLOCKS = 5         // of a multiprocessor
+    START_CYCLES = 4000,     // of a block, with its first step and its stores
+    STEP_CYCLES = 7000,      // of each step along K after it: memory answers twice
+    PRODUCTS_PER_CYCLE = 5,  // of a step, of all blocks of a multiprocessor: m * n of them
+    BYTES_PER_CYCLE = 9,     // that these read
+    MOST_BLOCKS = 5,         // of a multiprocessor
+    STORED_PER_CYCLE = 1400, // bytes of a result that the device stores in pieces of 16 bytes
+    SINGLES_PER_CYCLE = 600  // and number by number
 };
 
 typedef struct way {
@@ -24,7 +27,22 @@ typedef struct way {
 } way;
 
 static const way ways[] = {{16, 64, 1, 4, 1},  {16, 128, 1, 4, 1}, {64, 16, 4, 1, 1},
-                           {128, 16, 4, 1, 1}, {64, 64, 2, 2, 1},  {128, 128, 2, 2, 1}};
+                           {128, 16, 4, 1, 1}, {64, 64, 2, 2, 1},  {64, 128, 2, 2, 1},
+                           {64, 256, 2, 4, 1}, {128, 128, 2, 2, 1}};
+
+// Do results leave row by row, in pieces of 16 bytes?
+static bool is_staged(const job *j, const way *w)
+{
+    return j->out_bytes == 2 && w->parts == 1 && w->n >= 64;
+}
+
+// Bytes of a tile along K. Every thread loads a piece of 16 bytes of both operands, at least.
+static uint32_t line_of(const job *j, const way *w)
+{
+    uint32_t threads = w->warps_m * w->warps_n * 32, few = w->m < w->n ? w->m : w->n;
+    bool is_half = j->depth * j->bytes <= LINE / 2 && few * (LINE / 2 / 16) >= threads;
+    return is_half ? LINE / 2 : LINE;
+}
 
 static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
 {
@@ -36,7 +54,9 @@ static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
              load = beside * (w->m + w->n) * LINE / BYTES_PER_CYCLE, step = STEP_CYCLES;
     step = multiply > step ? multiply : step;
     step = load > step ? load : step;
-    uint64_t cost = rounds * (START_CYCLES + (own - 1) * step), least = matmul_least_cycles(j) * j->batch;
+    uint64_t cost = rounds * (START_CYCLES + (own - 1) * step);
+    uint64_t least = matmul_least_cycles(j, is_staged(j, w) ? STORED_PER_CYCLE : SINGLES_PER_CYCLE);
+    least *= j->batch;
     return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
 }
 
@@ -86,10 +106,17 @@ bool matmul_is_loose_tile(const job *j)
            parts <= ceil_div(j->depth, LINE / j->bytes) && (parts <= 1 || j->batch == 1);
 }
 
+// Is the sum one step long, and no row of the result made of whole lines?
+static bool is_short(const job *j)
+{
+    return j->depth * j->bytes <= LINE && j->out_bytes == 2 && !matmul_is_lined_result(j);
+}
+
 bool matmul_is_loose(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    if (!matmul_copies(j) || !is_possible(j) || d->tile_m || d->tile_n || matmul_sm90_obstacle(j))
+    if ((!matmul_copies(j) && !is_short(j)) || !is_possible(j) || d->tile_m || d->tile_n ||
+        matmul_sm90_obstacle(j))
         return false;
     uint64_t own;
     pick(j, &own);
@@ -106,7 +133,8 @@ static kiln_status multiply(const job *j, const way *w)
     op_set(&r, BN, w->n);
     op_set(&r, WARPS_M, w->warps_m);
     op_set(&r, WARPS_N, w->warps_n);
-    op_set(&r, LINE, LINE);
+    op_set(&r, LINE, line_of(j, w));
+    op_set(&r, STAGED, is_staged(j, w));
     op_set(&r, ALIGNED, 2);
     op_set(&r, WHOLE, false);
     op_set(&r, PARTS, w->parts > 1);

@@ -141,8 +141,10 @@ tile matmul_tile(const job *j);
 // About how many cycles the product takes with it, and the sums of parts to be added.
 uint64_t matmul_tile_cost(const job *j);
 uint64_t matmul_add_cost(const job *j, uint32_t parts);
-// Operands must come from memory once, and the result go there.
-uint64_t matmul_least_cycles(const job *j);
+// Operands must come from memory once, and the result go there, `stored` bytes in a cycle.
+uint64_t matmul_least_cycles(const job *j, uint32_t stored);
+// Is every row of the result made of whole lines of memory?
+bool matmul_is_lined_result(const job *j);
 // Whether the requested tile is possible.
 bool matmul_has_tile(const job *j);
 // Are a tile's results stored while the next tile is multiplied?

@@ -327,16 +327,33 @@ enum {
     ADDED_AT_ONCE = 8,       // parts it takes
     ADD_WAIT_CYCLES = 500,   // to wait for memory, and
     ADDED_PER_CYCLE = 750,   // numbers of the whole device
-    MEMORY_PER_CYCLE = 2400, // bytes of the whole device
+    MEMORY_PER_CYCLE = 2400, // bytes of the whole device,
+    LINED_PER_CYCLE = 1650,  // of a result whose rows are whole lines of memory,
+    UNLINED_PER_CYCLE = 900, // or are not,
+    LOOSE_PER_CYCLE = 600,   // or begin anywhere
     SHARED_BYTES = 232448 - 1024,
     LEAST_GAIN = 7 // what is chosen otherwise stays unless this is faster by a 7th
 };
 
-uint64_t matmul_least_cycles(const job *j)
+uint64_t matmul_least_cycles(const job *j, uint32_t stored)
 {
     uint64_t operands = ((uint64_t)j->m + j->n) * j->depth * j->bytes,
              result = (uint64_t)j->m * j->n * j->out_bytes;
-    return (operands + result) / MEMORY_PER_CYCLE + FILL_CYCLES;
+    return operands / MEMORY_PER_CYCLE + result / stored + FILL_CYCLES;
+}
+
+bool matmul_is_lined_result(const job *j)
+{
+    enum { LINE = 128 };
+    return !j->is_loose && (j->m <= 1 || j->out.stride * j->out_bytes % LINE == 0);
+}
+
+// Bytes of a result that the device stores in a cycle, as its rows lie.
+static uint32_t stored_at_once(const job *j)
+{
+    return j->is_loose                 ? LOOSE_PER_CYCLE
+           : matmul_is_lined_result(j) ? LINED_PER_CYCLE
+                                       : UNLINED_PER_CYCLE;
 }
 
 uint64_t matmul_add_cost(const job *j, uint32_t parts)
@@ -361,7 +378,7 @@ static uint64_t cost_of_shared(const job *j, const side s[2], const tile *t, uin
         out += EXCHANGE_CYCLES + numbers / EXCHANGED_PER_CYCLE;
     uint64_t cost = waves * (own * (multiply > load ? multiply : load) + FILL_CYCLES + out) +
                     (blocks < sms ? blocks : sms) * BLOCK_CYCLES;
-    uint64_t least = matmul_least_cycles(j);
+    uint64_t least = matmul_least_cycles(j, stored_at_once(j));
     cost = cost > least ? cost : least;
     return cost + matmul_add_cost(j, t->parts);
 }
@@ -486,7 +503,7 @@ uint64_t matmul_tile_cost(const job *j)
     bool is_shared = t.split_k > 1 || t.parts > 1 || is_skinny_job(j);
     uint64_t cost =
         is_shared ? cost_of_shared(j, s, &t, steps, sms) : cost_of(j, s, &t, steps, sms);
-    uint64_t least = matmul_least_cycles(j);
+    uint64_t least = matmul_least_cycles(j, stored_at_once(j));
     return cost > least ? cost : least;
 }
 

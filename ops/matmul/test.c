@@ -515,8 +515,9 @@ static void test_ways(kiln *k)
 static void test_loose(kiln *k)
 {
     static const uint32_t tiles[][3] = {{16, 64, 1},  {16, 128, 2}, {64, 16, 3},
-                                        {128, 16, 1}, {64, 64, 2},  {128, 128, 4}};
-    static const uint32_t sizes[][3] = {{5, 77, 261}, {67, 13, 331}, {16, 64, 256}};
+                                        {128, 16, 1}, {64, 64, 2},  {128, 128, 4},
+                                        {64, 128, 1}, {64, 256, 1}, {128, 128, 1}};
+    static const uint32_t sizes[][3] = {{5, 77, 261}, {67, 13, 331}, {16, 64, 256}, {70, 139, 19}};
     for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int layout = 0; layout < 4; layout++) {
