@@ -200,6 +200,8 @@ static void read_access(infer *x, evidence *e, uint32_t param, ir_ref pointer)
     int64_t base = access_terms(x, pointer, &all);
     if (base < 0 || !x->args[base].is_known || x->args[base].rank < 2)
         return;
+    if (all.len == 1 && !all.at[0].param_count) // one index walks all elements, whatever the shape
+        return;
     for (uint32_t k = 0; k < all.len; k++) {
         const term *t = &all.at[k];
         int dimension = dimension_of(x, t, base);

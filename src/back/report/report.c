@@ -10,7 +10,9 @@ enum { USUAL_BLOCK = 256 }; // threads, when the launch decides
 
 void report_line(const report_row *row, const target *t, text *out)
 {
-    uint32_t threads = row->threads ? row->threads : USUAL_BLOCK;
+    uint32_t usual = row->most_threads && row->most_threads < USUAL_BLOCK ? row->most_threads
+                                                                           : USUAL_BLOCK,
+             threads = row->threads ? row->threads : usual;
     occupancy o = occupancy_of(t, row->registers, threads, row->shared_bytes);
     const char *about = row->source == REPORT_ESTIMATE ? "~" : "";
     text_printf(out, "%s  %s  %s%u regs  ", row->kernel, t->name, about, row->registers);
@@ -65,7 +67,8 @@ static report_row guess(const ir_func *f, arena *a)
     return (report_row){.kernel = f->name,
                         .registers = guess_registers(f, a),
                         .shared_bytes = ir_layout_shared(f, 16, a).bytes,
-                        .threads = f->block[0] * f->block[1] * f->block[2]};
+                        .threads = f->block[0] * f->block[1] * f->block[2],
+                        .most_threads = f->max_threads};
 }
 
 static report_row row_of(const ir_func *f, str log, arena *a)

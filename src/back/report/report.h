@@ -19,6 +19,7 @@ typedef struct report_row {
     uint64_t local_bytes;  // of a thread
     uint64_t shared_bytes; // static
     uint32_t threads;      // of a block; 0: decided at launch
+    uint32_t most_threads; // what the launch may decide; 0: anything
 } report_row;
 typedef vec(report_row) report_rows;
 
