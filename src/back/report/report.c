@@ -11,7 +11,7 @@ enum { USUAL_BLOCK = 256 }; // threads, when the launch decides
 void report_line(const report_row *row, const target *t, text *out)
 {
     uint32_t usual = row->most_threads && row->most_threads < USUAL_BLOCK ? row->most_threads
-                                                                           : USUAL_BLOCK,
+                                                                          : USUAL_BLOCK,
              threads = row->threads ? row->threads : usual;
     occupancy o = occupancy_of(t, row->registers, threads, row->shared_bytes);
     const char *about = row->source == REPORT_ESTIMATE ? "~" : "";
