@@ -555,6 +555,42 @@ static void foreign_memory(void)
     kiln_close(k);
 }
 
+// --- what was printed before the GPU was lost
+static void play_line(const char *kernel, void **params)
+{
+    channel_header *header;
+    uint64_t at;
+    if (strcmp(kernel, "says") != 0)
+        return;
+    memcpy(&at, params[1], sizeof at);
+    header = (channel_header *)(uintptr_t)at;
+    uint64_t record[5] = {40, 0, 0, 0, 7}; // bytes, site 0, thread and block, the argument
+    memcpy((uint8_t *)(uintptr_t)header->ring + header->position, record, sizeof record);
+    header->position += 40;
+}
+
+static void lost_lines(void)
+{
+    char settings[64];
+    snprintf(settings, sizeof settings, "play=0x%llx,fault=3",
+             (unsigned long long)(uintptr_t)play_line);
+    setenv("FAKE_CUDA", settings, 1);
+    kiln *k = api_open("cuda");
+    kiln_module *m = api_compile(k,
+                                 "#include <kiln/kernel.h>\n"
+                                 "kernel block(32) void says(i32 *x) { printf(\"it was %d\\n\", "
+                                 "x[0]); }\n",
+                                 0);
+    kiln_buffer *x = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_I32, 1, &x));
+    kiln_arg args[1] = {kiln_arg_buffer(x)};
+    for (int n = 0; n < 3; n++)
+        CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1));
+    EXPECT(kiln_sync(k), KILN_E_KERNEL, "K6035", "it used memory that is not its own");
+    CHECK(!strcmp(kiln_printed(k, NULL), "it was 7\nit was 7\nit was 7\n"));
+    kiln_close(k);
+}
+
 // --- calls of the host: the fake GPU plays a lane with the functions that kernels get
 static const char calling[] =
     "#include <kiln/kernel.h>\n"
@@ -742,6 +778,7 @@ static const fake_case cases[] = {
     {"no clusters", "sm=80", no_clusters},
     {"launch refused", "launch=701", launch_refused},
     {"fault", "fault=264", fault},
+    {"lines of a lost GPU", "", lost_lines},
     {"exact fault", "fault=5", exact_fault},
     {"fault of a stream", "fault=4", fault_of_stream},
     {"fault after a graph", "fault=1", fault_after_graph},

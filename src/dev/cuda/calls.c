@@ -303,3 +303,9 @@ bool cuda_calls_stopped(kiln *k, server_stop *out)
 {
     return cuda_of(k)->calls && server_take_stop(cuda_of(k)->calls->s, out);
 }
+
+uint32_t cuda_calls_pending(const cuda_device *d, char *out, size_t size)
+{
+    out[0] = 0;
+    return d->calls ? server_pending(d->calls->s, out, size) : 0;
+}

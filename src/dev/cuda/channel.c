@@ -116,6 +116,33 @@ static kiln_status drain(kiln_module *m, const server_stop *stop, bool *is_repor
     return status;
 }
 
+// Lines that lie in the ring one after the other; what is behind them is zeros.
+static uint32_t lines_there(const cuda_channel *c)
+{
+    uint32_t at = 0, bytes;
+    while (at + sizeof bytes <= CUDA_RING_BYTES) {
+        memcpy(&bytes, c->ring + at, sizeof bytes);
+        if (bytes < sizeof(channel_line) || bytes > CUDA_RING_BYTES - at)
+            break;
+        at += bytes;
+    }
+    return at;
+}
+
+void cuda_channel_salvage(kiln *k)
+{
+    for (kiln_module *m = k->modules; m; m = m->next) {
+        cuda_channel *c = cuda_module_of(m)->channel;
+        if (!c || !c->is_dirty)
+            continue;
+        if (c->tail)
+            cuda_printer_salvage(cuda_of(k), c);
+        else
+            channel_print_lines(m, c->ring, lines_there(c));
+        c->is_dirty = false;
+    }
+}
+
 kiln_status cuda_channel_drain(kiln *k)
 {
     kiln_status first = KILN_OK;

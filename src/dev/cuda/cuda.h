@@ -211,6 +211,7 @@ kiln_status cuda_enter_given(kiln *k); // the context that the device is opened 
 kiln_status cuda_channel_open(kiln_module *m);
 void cuda_channel_close(kiln_module *m);
 // After everything has ended: prints the lines of all modules, reports the first fault.
+void cuda_channel_salvage(kiln *k); // the GPU is lost: prints the lines that are there
 kiln_status cuda_channel_drain(kiln *k);
 
 // --- print.c: a thread that reads lines while kernels run
@@ -220,6 +221,7 @@ void cuda_printer_remove(cuda_device *d, cuda_channel *c);
 void cuda_printer_wake(cuda_device *d);
 // Everything has ended, and `end` bytes were given out: prints what is left; the thread sleeps.
 void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end);
+void cuda_printer_salvage(cuda_device *d, cuda_channel *c); // the GPU is lost
 void cuda_printer_close(cuda_device *d);
 
 // --- calls.c
@@ -229,6 +231,8 @@ kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l);
 void cuda_calls_wake(cuda_device *d); // a graph is launched: some kernel of it may call
 void cuda_calls_rest(cuda_device *d); // everything has ended: what was posted has been served then
 void cuda_calls_revive(cuda_device *d); // after kernels have taken the host for dead
+// Calls without an answer, in words; how many.
+uint32_t cuda_calls_pending(const cuda_device *d, char *out, size_t size);
 void cuda_calls_forget(kiln_module *m);
 void cuda_calls_close(kiln *k);
 struct server_stop;

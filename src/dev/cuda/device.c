@@ -224,7 +224,11 @@ static kiln_status fault(kiln *k, cu_result r)
                  "kernel '%s' failed on %s: %s; grid %u x %u x %u, block %u x %u x %u%s",
                  first->kernel->name, k->device, fault_words(r), first->grid[0], first->grid[1],
                  first->grid[2], first->block[0], first->block[1], first->block[2], others);
-    error_set(k, KILN_E_KERNEL, K6035, "%s [%s]", d->lost_text, driver);
+    char calls[400] = "";
+    uint32_t pending = cuda_calls_pending(d, calls, sizeof calls);
+    cuda_channel_salvage(k); // what kernels have printed is the host's
+    error_set(k, KILN_E_KERNEL, K6035, "%s [%s]%s%s", d->lost_text, driver,
+              pending ? "\n  calls of the host without an answer: " : "", calls);
     if (first && first->kernel)
         error_add_kernel(k, first->kernel);
     return KILN_E_KERNEL;

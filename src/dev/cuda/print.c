@@ -156,6 +156,15 @@ void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
     pthread_mutex_unlock(&p->lock);
 }
 
+void cuda_printer_salvage(cuda_device *d, cuda_channel *c)
+{
+    cuda_printer *p = d->printer;
+    pthread_mutex_lock(&p->lock);
+    p->is_awake = false;
+    read_lines(c);
+    pthread_mutex_unlock(&p->lock);
+}
+
 void cuda_printer_close(cuda_device *d)
 {
     cuda_printer *p = d->printer;

@@ -9,6 +9,7 @@
 #include "rt/channel/server.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,7 +99,7 @@ static void relax(void)
 }
 
 // --- functions. The first number is 1.
-static serve_row *row_of(server *s, uint32_t function)
+static serve_row *row_of(const server *s, uint32_t function)
 {
     return function ? LOAD(s->rows[(function - 1) / MAILBOX_SITE]) : NULL;
 }
@@ -502,4 +503,31 @@ bool server_take_stop(server *s, server_stop *out)
     s->stop.m = NULL;
     pthread_mutex_unlock(&s->lock);
     return out->m != NULL;
+}
+
+uint32_t server_pending(const server *s, char *out, size_t size)
+{
+    enum { SHOWN = 4 };
+    uint32_t count = 0;
+    size_t len = 0;
+    out[0] = 0;
+    for (uint32_t b = 0; b < s->place.count; b++) {
+        const mailbox *box = &s->place.boxes[b];
+        uint64_t first = word_load_acquire(&box->header[0]), second = word_load(&box->header[1]);
+        uint32_t number = mailbox_number(first), kind = mailbox_bits(second);
+        const serve_row *row = row_of(s, MAILBOX_FUNCTION(kind));
+        if (!number || number == mailbox_number(word_load(&box->done)) ||
+            number != mailbox_number(second) || !row || count++ >= SHOWN || len >= size)
+            continue;
+        uint32_t thread = mailbox_bits(word_load(&box->who[0]));
+        len += (size_t)snprintf(out + len, size - len, "%s'%.*s'", len ? ", " : "",
+                                (int)row->shape.name.len, row->shape.name.at);
+        if (row->rows.has_who && len < size)
+            len += (size_t)snprintf(out + len, size - len, " of thread (%u, %u, %u) of block %u",
+                                    thread & 1023, thread >> 10 & 1023, thread >> 20,
+                                    mailbox_bits(word_load(&box->who[2])));
+    }
+    if (count > SHOWN && len < size)
+        snprintf(out + len, size - len, " and %u more", count - SHOWN);
+    return count;
 }

@@ -60,6 +60,10 @@ typedef struct server_stop {
 } server_stop;
 bool server_take_stop(server *s, server_stop *out);
 
+// "'lookup' of thread (3, 0, 0) of block (0, 0, 0), … and 5 more": calls without an answer, also
+// when the GPU is lost. How many there are; `out` is "" when there are none.
+uint32_t server_pending(const server *s, char *out, size_t size);
+
 // --- serve.c
 typedef struct serve_row { // a call site
     kiln_module *m;
