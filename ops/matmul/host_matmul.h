@@ -127,6 +127,8 @@ kiln_status matmul_launch_plain(const job *j, const op_kernel *kernel, uint32_t 
 // for 120 of its 132 multiprocessors, all but an eleventh. A grid that leaves fewer idle counts as
 // full.
 enum { MATMUL_FEW_IDLE = 11 };
+// So many rows of a, or columns of b, are few: the other operand passes by once.
+enum { MATMUL_FEW = 64 };
 // About how many cycles a block multiplies that has so many tiles.
 uint64_t matmul_cycles(const tile *t, uint32_t steps, uint64_t tiles);
 void matmul_sides(const job *j, bool is_swapped, side out[2]);

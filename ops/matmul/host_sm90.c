@@ -265,7 +265,7 @@ static kiln_status multiply(const job *j, tile t)
     uint32_t columns = matmul_columns(&t, s[RIGHT].size);
     uint32_t sms = kernel->resident > t.sharers ? kernel->resident / t.sharers : 1;
     uint64_t tiles = (uint64_t)rows * columns, blocks = tiles * t.split_k;
-    bool is_streaming = t.is_swapped && columns == 1;
+    bool is_streaming = columns == 1 && s[RIGHT].size <= MATMUL_FEW;
     if (t.split_k == 1 && t.parts == 1 && tiles > sms) {
         // A kernel bound by products wants as many tiles in each block, one bound by loads as many
         // blocks as possible.

@@ -418,7 +418,7 @@ static void try_shared(const job *j, const side s[2], tile t, uint32_t steps, ui
 // Few rows of a, or few columns of b.
 static bool is_skinny_job(const job *j)
 {
-    return j->m <= 64 || j->n <= 64;
+    return j->m <= MATMUL_FEW || j->n <= MATMUL_FEW;
 }
 
 // A measured choice for these stays where its blocks keep enough multiprocessors busy.
@@ -428,8 +428,8 @@ static tile pick_shared(const job *j, tile otherwise, uint32_t steps, uint32_t s
     tile best = otherwise;
     bool is_skinny = is_skinny_job(j);
     matmul_sides(j, otherwise.is_swapped, s);
-    if (is_skinny &&
-        (uint64_t)ceil_div(s[LEFT].size, otherwise.m) * otherwise.split_k >= sms * 3 / 8)
+    uint32_t enough = otherwise.n == MATMUL_FEW ? sms * 3 / 8 : sms * 3 / 4; // blocks
+    if (is_skinny && (uint64_t)ceil_div(s[LEFT].size, otherwise.m) * otherwise.split_k >= enough)
         return otherwise;
     uint64_t own = is_skinny ? cost_of_shared(j, s, &otherwise, steps, sms)
                              : cost_of(j, s, &otherwise, steps, sms);
