@@ -5,8 +5,10 @@
 #define AXES "ops/conv/axes_sm90.def"
 #include "ops/axes.h"
 static const op_program implicit = OP_PROGRAM("ops/conv/implicit_sm90.c", "conv_sm90"),
+                        patches = OP_PROGRAM("ops/conv/patches_sm90.c", "conv_patches"),
                         implicit_add = OP_PROGRAM("ops/conv/implicit_add.c", "conv_add");
 
+enum { PATCH = 8, MOST_HALO = 14 }; // columns and rows of a patch; of it and what windows reach
 enum { W = 2, H = 1, K_TILE = 64, GRANULE = 8, MOST_BOX = 256, MOST_STEP = 8, MOST_PARTS = 16 };
 
 // --- the problem
@@ -106,6 +108,7 @@ static const char *problem_of(kiln *k, const conv_job *j, bool is_inverse, uint3
 // --- tiles
 typedef struct plan {
     uint32_t m, n, warpgroups, resident; // the variant
+    bool has_patches;                    // of patches_sm90.c: m / 64 of them are a tile
     uint32_t box[3];                     // columns, rows, images of a tile
     uint32_t tiles_w, tiles_h, tiles_c;
     uint64_t tiles;
@@ -152,12 +155,38 @@ static void pick_box(const problem *p, plan *out)
         out->tiles_w * (uint64_t)out->tiles_h * ceil_div(images, out->box[2]) * out->tiles_c;
 }
 
+static uint32_t halo_of(const problem *p, uint32_t d)
+{
+    return PATCH + p->w.dilation[d] * (p->w.taps[d] - 1);
+}
+
+// Are patches possible, and is there something to reuse?
+static bool fits_patches(const problem *p)
+{
+    const op_window *w = &p->w;
+    return w->stride[W] == 1 && w->stride[H] == 1 && w->taps[W] * w->taps[H] > 1 &&
+           halo_of(p, W) <= MOST_HALO && halo_of(p, H) <= MOST_HALO;
+}
+
+static void cut_patches(const problem *p, plan *out)
+{
+    const op_window *w = &p->w;
+    uint64_t images = w->batch / w->to_space[W] / w->to_space[H];
+    out->tiles_w = (uint32_t)ceil_div(w->to_space[W], PATCH);
+    out->tiles_h = (uint32_t)ceil_div(w->to_space[H], PATCH);
+    out->tiles_c = (uint32_t)ceil_div(w->per_group, out->n);
+    out->tiles = ceil_div(images * out->tiles_w * out->tiles_h, out->m / 64) * out->tiles_c;
+}
+
 // About how many cycles it takes. A multiprocessor multiplies 64 x 8 x 16 in 4 cycles and loads 33
 // bytes in one (H200, convolutions of ResNet-50).
 static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocessors)
 {
     enum { LOADED = 33, BEGIN = 1500, ADDING = 3000, STORED = 24, ADDED = 3000 };
-    uint64_t products = t->m / 64 * t->n * 2, loads = (t->m + t->n) * 128 / LOADED;
+    uint64_t products = t->m / 64 * t->n * 2, rows = t->m + t->n;
+    if (t->has_patches)
+        rows = t->n + t->m / 64 * halo_of(p, W) * halo_of(p, H) / (p->w.taps[W] * p->w.taps[H]);
+    uint64_t loads = rows * 128 / LOADED;
     uint64_t step = products > loads ? products : loads;
     uint64_t blocks = t->tiles * p->groups * t->parts;
     uint64_t waves = ceil_div(blocks, multiprocessors);
@@ -182,16 +211,30 @@ static plan pick(const problem *p, uint32_t multiprocessors, bool may_part)
         {.m = 128, .n = 64, .warpgroups = 2, .resident = 2},
         {.m = 64, .n = 128, .warpgroups = 1, .resident = 2},
         {.m = 64, .n = 64, .warpgroups = 1, .resident = 2},
+        {.m = 256, .n = 128, .warpgroups = 2, .resident = 1, .has_patches = true},
+        {.m = 128, .n = 256, .warpgroups = 2, .resident = 1, .has_patches = true},
+        {.m = 192, .n = 128, .warpgroups = 3, .resident = 1, .has_patches = true},
+        {.m = 192, .n = 192, .warpgroups = 3, .resident = 1, .has_patches = true},
+        {.m = 128, .n = 128, .warpgroups = 2, .resident = 1, .has_patches = true},
+        {.m = 256, .n = 64, .warpgroups = 2, .resident = 1, .has_patches = true},
+        {.m = 128, .n = 64, .warpgroups = 2, .resident = 1, .has_patches = true},
+        {.m = 64, .n = 128, .warpgroups = 1, .resident = 1, .has_patches = true},
     };
     plan best = {0};
     uint64_t least = UINT64_MAX;
     for (size_t n = 0; n < COUNT(all); n++) {
         plan t = all[n];
         t.parts = 1;
-        pick_box(p, &t);
+        if (t.has_patches && !fits_patches(p))
+            continue;
+        if (t.has_patches)
+            cut_patches(p, &t);
+        else
+            pick_box(p, &t);
+        uint32_t longest = t.has_patches ? (uint32_t)ceil_div(p->w.terms, K_TILE) : p->steps;
         uint64_t room = multiprocessors / (t.tiles * p->groups);
         for (uint32_t parts = 1; parts == 1 || (may_part && parts <= room && parts <= MOST_PARTS &&
-                                                p->steps / parts >= 8);
+                                                parts <= longest && p->steps / parts >= 8);
              parts++) {
             t.parts = parts;
             uint64_t cycles = cycles_of(p, &t, multiprocessors);
@@ -245,7 +288,7 @@ uint64_t conv_sm90_workspace(kiln *k, const conv_job *j, bool is_inverse)
 // --- launches
 typedef struct conv_shape { // as implicit_sm90.c has it
     uint32_t tiles, tiles_c, tiles_w, tiles_h, box_w, box_h, box_n, to_w, to_h, to_n;
-    uint32_t taps_w, taps, blocks;
+    uint32_t taps_w, taps_h, taps, blocks;
     int32_t tap_first, tap_w, tap_h;
     int32_t stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
     uint32_t per_group, terms, channels, loaded;
@@ -266,6 +309,7 @@ static conv_shape shape_of(const problem *p, const plan *t, int64_t bias_step)
                         .to_h = w->to_space[H],
                         .to_n = (uint32_t)(w->batch / w->to_space[W] / w->to_space[H]),
                         .taps_w = w->taps[W],
+                        .taps_h = w->taps[H],
                         .taps = w->taps[W] * w->taps[H],
                         .blocks = (uint32_t)ceil_div(w->terms, K_TILE),
                         .tap_first = p->tap_first,
@@ -308,7 +352,9 @@ static kiln_status make_maps(kiln *k, const conv_job *j, const kiln_view *from,
         .stride_bytes = {0, stride_bytes(w->from[2 + W], w->from_space[W]),
                          stride_bytes(w->from[2 + H], w->from_space[H]),
                          stride_bytes(w->from[0], from->sizes[0])},
-        .box = {K_TILE, t->box[0] * w->stride[W], t->box[1] * w->stride[H], t->box[2]},
+        .box = {K_TILE, t->has_patches ? halo_of(p, W) : t->box[0] * w->stride[W],
+                t->has_patches ? halo_of(p, H) : t->box[1] * w->stride[H],
+                t->has_patches ? 1 : t->box[2]},
         .element_stride = {1, w->stride[W], w->stride[H], 1},
         .swizzle_bytes = 128,
         .promotion_bytes = 256};
@@ -378,17 +424,23 @@ static kiln_status launch_phase(kiln *k, const conv_job *j, bool is_inverse, con
     kiln_tensor_map maps[2];
     to.first = (uint64_t)((int64_t)to.first + p->to_first);
     conv_shape s = shape_of(p, t, has_bias ? kiln_view_stride(*j->bias.view, 0) : 0);
-    op_request r = {.program = &implicit};
+    op_request r = {.program = t->has_patches ? &patches : &implicit};
     set_ends(j, &r);
     if (t->parts > 1) { // implicit_add.c has bias and activation
         op_set(&r, HAS_BIAS, false);
         op_set(&r, ACTIVATION, KILN_ACTIVATION_NONE);
     }
-    op_set(&r, BM, t->m);
     op_set(&r, BN, t->n);
     op_set(&r, WGS, t->warpgroups);
-    op_set(&r, RESIDENT, t->resident);
     op_set(&r, PARTS, t->parts > 1);
+    if (t->has_patches) {
+        op_set(&r, PATCHES, t->m / 64);
+        op_set(&r, HALO_W, halo_of(p, W));
+        op_set(&r, HALO_H, halo_of(p, H));
+    } else {
+        op_set(&r, BM, t->m);
+        op_set(&r, RESIDENT, t->resident);
+    }
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
     if (!status && (t->tiles > INT32_MAX || j->groups > 65535))

@@ -31,32 +31,13 @@ tune(RESIDENT, 1, 2);        // blocks of a multiprocessor
 #ifndef BIAS
 #    define BIAS f32
 #endif
-#ifdef PARTS
-#    define HAS_PARTS 1
-#else
-#    define HAS_PARTS 0
-#endif
 #include "activate.h"
-
-// --- what the host says
-typedef struct conv_shape {
-    u32 tiles, tiles_c, tiles_w, tiles_h; // all; along channels, columns and rows
-    u32 box_w, box_h, box_n;              // places of a tile
-    u32 to_w, to_h, to_n;                 // sizes of the result
-    u32 taps_w, taps, blocks;             // taps of a row, of a window; 64 channels each
-    i32 tap_first, tap_w, tap_h;          // the first tap of the weights, steps to the next
-    i32 stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
-    u32 per_group, terms;                 // channels of a group: of the results, of what is read
-    u32 channels, loaded;                 // channels of all groups; bytes of a stage that are loaded
-    i64 step_w, step_h, step_n;           // of the result, in elements
-    i64 bias_step;
-} conv_shape;
+#include "sm90.h"
 
 // --- shared memory
 enum {
     K_TILE = 64, // channels of a stage: 128 bytes
-    BLOCKS = BM / (64 * WGS),
-    SLABS = BN / 64
+    BLOCKS = BM / (64 * WGS)
 };
 tile_type(a_tile, T, BM, K_TILE, 128);
 tile_type(b_tile, T, BN, K_TILE, 128);
@@ -91,14 +72,14 @@ enum {
 };
 
 // --- tiles
-typedef struct corner { // the first place of a tile, and its first channel
+typedef struct patch { // the first place of a tile, and its first channel
     u32 w, h, n, channel;
-} corner;
+} patch;
 
-static corner corner_of(const conv_shape *s, u32 t)
+static patch patch_of(const conv_shape *s, u32 t)
 {
     u32 places = t / s->tiles_c, rows = places / s->tiles_w, images = rows / s->tiles_h;
-    return (corner){(places - rows * s->tiles_w) * s->box_w, (rows - images * s->tiles_h) * s->box_h,
+    return (patch){(places - rows * s->tiles_w) * s->box_w, (rows - images * s->tiles_h) * s->box_h,
                     images * s->box_n, (t - places * s->tiles_c) * BN};
 }
 
@@ -120,7 +101,7 @@ static void produce(const tensor_map *from, const tensor_map *weight, const conv
     u32 group = block_y();
     previous_kernel_wait();
     for (u32 t = block_x(); t < s->tiles; t += grid_dim_x()) {
-        corner at = corner_of(s, t);
+        patch at = patch_of(s, t);
         u32 tap = r.first / s->blocks, block = r.first - tap * s->blocks;
         u32 y = tap / max(s->taps_w, 1u), x = tap - y * s->taps_w;
         for (u32 step = r.first; step < r.end; step++) {
@@ -191,7 +172,7 @@ static void multiply_tile(accumulators *acc, consumer *c, u32 steps)
 
 // --- results
 // Where row `row` of a tile has its place; false: there is none.
-static bool place_of(const conv_shape *s, corner at, u32 row, u32 place[3])
+static bool place_of(const conv_shape *s, patch at, u32 row, u32 place[3])
 {
     u32 line = row / s->box_w, image = line / s->box_h;
     place[0] = at.w + row - line * s->box_w;
@@ -200,69 +181,7 @@ static bool place_of(const conv_shape *s, corner at, u32 row, u32 place[3])
     return image < s->box_n && place[0] < s->to_w && place[1] < s->to_h && place[2] < s->to_n;
 }
 
-// Numbers of a warp, 16 rows from `row` on: bias and activation, then 64 channels at a time through
-// a slab to memory, 16 bytes for each lane.
-static void store_rows(f32 (*acc)[BN / 2], const conv_shape *s, corner at, u32 row, T *to, const BIAS *bias)
-{
-    slab *own = (slab *)smem->staging + warp();
-    u32 group = block_y(), chunk = lane() % 8 * 8;
-    T *rows[4];
-    bool is_inside[4];
-#pragma unroll
-    for (u32 q = 0; q < 4; q++) {
-        u32 p[3];
-        is_inside[q] = place_of(s, at, row + q * 4 + lane() / 8, p);
-        rows[q] = to + (p[0] * s->step_w + p[1] * s->step_h + p[2] * s->step_n) + ((i64)group * s->per_group + chunk);
-    }
-#pragma unroll
-    for (u32 n = 0; n < SLABS; n++) {
-        u32 words[4][4];
-#pragma unroll
-        for (u32 i = 0; i < 16; i++) { // pairs: eight columns further on with every second
-            f32 x = (*acc)[n * 32 + i * 2], y = (*acc)[n * 32 + i * 2 + 1];
-#ifdef HAS_BIAS
-            u32 c = at.channel + n * 64 + i / 2 * 8 + lane() % 4 * 2;
-            const BIAS *b = bias + (i64)(group * s->per_group + min(c, s->per_group - 2)) * s->bias_step;
-            x += pack_get(BIAS, b[0]);
-            y += pack_get(BIAS, b[s->bias_step]);
-#endif
-            words[i / 4][i % 4] = PAIR(activate(x), activate(y));
-        }
-        warp_sync();
-#pragma unroll
-        for (u32 u = 0; u < 4; u++)
-            tile_put(own, 0, u * 16, words[u]);
-        warp_sync();
-#pragma unroll
-        for (u32 q = 0; q < 4; q++) {
-            u32x4 v = *(const u32x4 *)tile_chunk(own, q * 4 + lane() / 8, lane() % 8);
-            u32 c = at.channel + n * 64;
-            if (is_inside[q] && c + chunk < s->per_group)
-                *(u32x4 *)(rows[q] + c) = v;
-        }
-    }
-}
-
-// The same for sums of a part: [part, image, row, column, channel].
-static void store_sums(f32 (*acc)[BN / 2], const conv_shape *s, corner at, u32 row, f32 *sums)
-{
-    u64 places = (u64)s->to_n * s->to_h * s->to_w;
-    u32 first = block_y() * s->per_group;
-#pragma unroll
-    for (u32 h = 0; h < 2; h++) {
-        u32 p[3];
-        bool is_inside = place_of(s, at, row + lane() / 4 + h * 8, p);
-        u64 place = block_z() * places + ((u64)p[2] * s->to_h + p[1]) * s->to_w + p[0];
-        f32 *to = sums + place * s->channels + first;
-#pragma unroll
-        for (u32 j = 0; j < BN / 8; j++) {
-            u32 c = at.channel + j * 8 + lane() % 4 * 2;
-            if (is_inside && c < s->per_group)
-                *(f32x2 *)(to + c) = (f32x2){(*acc)[j * 4 + h * 2], (*acc)[j * 4 + h * 2 + 1]};
-        }
-    }
-}
-
+#include "sm90_store.h"
 #ifdef HAS_BIAS
 #    define BIAS_OR_NONE bias
 #else
@@ -303,16 +222,16 @@ kernel block(THREADS) void conv_sm90(tensor_map from, tensor_map weight,
     consumer c = {.a = tile_operand_block(&first->a, group * BLOCKS), .b = tile_operand(&first->b)};
     range r = range_of(&s);
     for (u32 t = block_x(); t < s.tiles; t += grid_dim_x()) {
-        corner at = corner_of(&s, t);
+        patch at = patch_of(&s, t);
         accumulators acc;
         multiply_tile(&acc, &c, r.end - r.first);
 #pragma unroll
         for (u32 i = 0; i < BLOCKS; i++) {
             u32 row = (group * BLOCKS + i) * 64 + warp() % 4 * 16;
 #if HAS_PARTS
-            store_sums(&acc[i], &s, at, row, sums);
+            store_sums(&acc[i], &s, at, at.channel, row, sums);
 #else
-            store_rows(&acc[i], &s, at, row, to, BIAS_OR_NONE);
+            store_rows(&acc[i], &s, at, at.channel, row, to, BIAS_OR_NONE);
 #endif
         }
     }
