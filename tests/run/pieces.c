@@ -40,14 +40,20 @@ typedef struct outer {
     i32 last;
 } outer;
 
+typedef struct kept {
+    const three first;
+    i32 last;
+} kept;
+
 //! run const_pieces block=32 (f32[32]:unit, f32[32], i32[32])
 kernel void const_pieces(const f32 *in, f32 *out, i32 *last)
 {
     u32 i = thread_x();
     const three x = {in[i], 7, 2.5f};
     outer o = {x, {1.5f, 3, in[31 - i]}, 9}, all[2] = {{x, x, 1}, o};
-    out[i] = o.first.a + o.second.c + all[1].first.c + all[0].second.a;
-    last[i] = o.last + o.first.b + all[0].last + all[1].second.b;
+    const kept k = {x, 4};
+    out[i] = o.first.a + o.second.c + all[1].first.c + all[0].second.a + k.first.c;
+    last[i] = o.last + o.first.b + all[0].last + all[1].second.b + k.first.b * k.last;
 }
 
 //! run chosen_space block=32 (i32[32]:iota, i32[32]:bits, i32[64])
@@ -69,10 +75,10 @@ kernel void chosen_space(const i32 *in, const i32 *by, i32 *out)
 kernel void far_pieces(const u8 *in, const i64 *zero, u8 *out)
 {
     u32 i = thread_x();
-    i64 up = 2147483600l + zero[0], down = 2147483700l + zero[0];
-    const u8 *low = in + i - up, *high = in + i + down;
-    out[4 * i] = low[2147483600l];
-    out[4 * i + 1] = low[2147483600l + 31];
+    i64 up = 2147483700l + zero[0], down = 2147483700l + zero[0];
+    const u8 *low = in + i - up, *high = in + i + down, *one = in - up;
+    out[4 * i] = (u8)(low[2147483700l] + one[2147483703l]);
+    out[4 * i + 1] = low[2147483700l + 31];
     out[4 * i + 2] = high[-2147483700l];
-    out[4 * i + 3] = (low - 60)[2147483680l];
+    out[4 * i + 3] = (low - 60)[2147483780l];
 }
