@@ -24,15 +24,9 @@ static const char *const values[] = {
 #include "ops/generate/generate.def"
 };
 
-#define AXIS(id, text, kind, domain) AXIS_##id,
-enum {
-#include "ops/generate/axes.def"
-};
-#define GENERATE_ROWS                .words = values, .most = COUNT(values) - 1
-#define AXIS(id, text, what, domain) [AXIS_##id] = {.name = text, .kind = OP_##what, domain},
-static const op_axis axes[] = {
-#include "ops/generate/axes.def"
-};
+#define GENERATE_ROWS .words = values, .most = COUNT(values) - 1
+#define AXES          "ops/generate/axes.def"
+#include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/generate/kernel.c", "generate");
 
 enum { OPERAND, FIRST, SECOND, OUT, THREADS = 256 }; // views of the nest

@@ -47,6 +47,7 @@ typedef struct front {
     vec(ast_decl *) thread_vars; // every variable of reached code that each thread has
     vec(ast_decl *) tunables;
     vec(ast_decl *) constants; // enum constants at file scope
+    vec(token) taken_for_0;    // names in #if that are no macros
     ast_decl *current_func;
     ir_module *module;                     // what lowering fills
     struct pp_library_text *library_texts; // pp_library remembers what it has read

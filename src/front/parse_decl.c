@@ -712,6 +712,24 @@ static void need_kernels(front *f)
     }
 }
 
+// The preprocessor runs before anything is declared: an #if takes tunables and constants for 0.
+static void check_conditions(front *f)
+{
+    for (uint32_t i = 0; i < f->taken_for_0.len; i++) {
+        const token *t = &f->taken_for_0.at[i];
+        const ast_decl *d = scope_find(f->file_scope, t->name);
+        if (!d || (d->kind != DECL_TUNE && d->kind != DECL_ENUM_CONST))
+            continue;
+        const char *what = d->kind == DECL_TUNE ? "a tunable" : "an enum constant";
+        diag *e =
+            diag_raise(f->diags, K2211, t->at, "#if takes '%s' for 0: it is %s", t->name, what);
+        diag_label(e, t->at, "not a macro");
+        diag_label(e, d->at, "declared here");
+        diag_note(e, "write if (%s …) in the kernel: the branch that is not taken is left out",
+                  t->name);
+    }
+}
+
 void parse_file(front *f)
 {
     must(f->tokens.len && vec_last(&f->tokens).kind == TOK_EOF);
@@ -719,5 +737,6 @@ void parse_file(front *f)
     parser p = parser_make(f, f->tokens.at, 0, f->tokens.len - 1, f->file_scope);
     parse_externals(&p);
     check_tune_choices(f);
+    check_conditions(f);
     need_kernels(f);
 }

@@ -58,6 +58,8 @@ static number read_name(reader *r)
         }
         r->failed = true;
     }
+    if (!r->failed)
+        vec_push(r->p->f->in, &r->p->f->taken_for_0, *name);
     return (number){0, false};
 }
 
