@@ -57,6 +57,10 @@ typedef struct kiln_matmul_desc {
     kiln_view out;  // [..., m, n]; must not overlap the others
     kiln_view bias; // [n] f32; nothing without an epilogue
     bool is_tf32; // f32 operands are rounded to tf32 (10 bits after the point) where that is faster
+    // f32 operands may be sums of two tf32 numbers, multiplied by the matrix unit (sm_90a) in three
+    // products: 22 bits of each operand count instead of 24, and with an infinite operand the sum
+    // is NaN. Elsewhere it is the plain product.
+    bool is_tf32x3;
     kiln_epilogue epilogue;
     kiln_stream *stream; // NULL: the device's own
     // On sm_90a the kernel may be set up while the kernel before it on the stream still runs; it
@@ -68,10 +72,10 @@ typedef struct kiln_matmul_desc {
     kiln_matmul_sm90 sm90;
 } kiln_matmul_desc;
 KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
-// Several products in one launch, as a mixture of experts has them: a is [rows, k], b is [groups, k,
-// n], out is [rows, n]. Group g multiplies the rows from ends[g - 1] (0 for the first) up to ends[g]
-// by b[g]; rows behind the last end are left alone. ends is i32 [groups], rising, on the device: it
-// may be the result of another kernel. kernel, tile_m, tile_n and sm90 are not used.
+// Several products in one launch, as a mixture of experts has them: a is [rows, k], b is [groups,
+// k, n], out is [rows, n]. Group g multiplies the rows from ends[g - 1] (0 for the first) up to
+// ends[g] by b[g]; rows behind the last end are left alone. ends is i32 [groups], rising, on the
+// device: it may be the result of another kernel. kernel, tile_m, tile_n and sm90 are not used.
 KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view ends);
 
 // --- attention: out = softmax(scale * q * transposed k) * v, row by row

@@ -203,6 +203,11 @@ kiln_status matmul_run_loose(const job *j);
 
 void matmul_set_loose(job *j);
 
+// --- host_split.c
+// Is it a product of f32 that may be, and can be, one of tf32 numbers that are twice as many?
+bool matmul_is_split(const job *j);
+kiln_status matmul_run_split(const job *j);
+
 // --- host_thin.c
 // Why gemm_thin.c cannot do it; NULL: it can.
 const char *matmul_thin_obstacle(const job *j);

@@ -40,8 +40,10 @@ static kiln_status check_types(job *j)
     if (a != b)
         return error_set(j->k, KILN_E_BAD_ARGUMENT, K6011, "kiln_matmul: 'a' is %s and 'b' is %s",
                          kiln_type_name(a), kiln_type_name(b));
-    if (d->is_tf32 && a != KILN_F32)
-        return wrong(j->k, "is_tf32 is for f32 operands");
+    if ((d->is_tf32 || d->is_tf32x3) && a != KILN_F32)
+        return wrong(j->k, "is_tf32 and is_tf32x3 are for f32 operands");
+    if (d->is_tf32 && d->is_tf32x3)
+        return wrong(j->k, "is_tf32 and is_tf32x3 exclude each other");
     j->type = OPERAND_COUNT;
     for (operand t = BF16; t < OPERAND_COUNT; t++)
         if (operands[t].type == a && (t == TF32) == d->is_tf32)
@@ -456,6 +458,10 @@ static bool is_many_small(const job *j)
 
 static kiln_status run(const job *j)
 {
+    bool wants_sm90 = j->desc->kernel == KILN_MATMUL_SM90 ||
+                      (j->desc->kernel == KILN_MATMUL_BEST && !j->k->caps.is_emulated);
+    if (wants_sm90 && matmul_is_split(j) && !j->list)
+        return matmul_run_split(j);
     const char *no_sm90 = matmul_sm90_obstacle(j), *no_sm80 = sm80_obstacle(j),
                *no_cpu = cpu_obstacle(j), *no_thin = matmul_thin_obstacle(j);
     bool is_fast = !j->k->caps.is_emulated, is_portable = false;

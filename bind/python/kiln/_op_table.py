@@ -3,11 +3,11 @@
 from ._op import Op
 
 matmul = Op(
-    "kiln_matmul", "160s160s160s160s?3xiQ??2xiII32s",
+    "kiln_matmul", "160s160s160s160s??2xiQ??2xiII32s",
     [
-        ("in", "a", ""), ("in", "b", ""), ("out", "out", "matmul"), ("in?", "bias", ""), ("bool", "is_tf32", ""), ("enum", "epilogue", "kiln_epilogue"),
-        ("stream", "stream", ""), ("bool", "waits_for_previous", ""), ("bool", "b_is_constant", ""), ("enum", "kernel", "kiln_matmul_kernel"),
-        ("int", "tile_m", ""), ("int", "tile_n", ""), ("zeros", "sm90", ""),
+        ("in", "a", ""), ("in", "b", ""), ("out", "out", "matmul"), ("in?", "bias", ""), ("bool", "is_tf32", ""), ("bool", "is_tf32x3", ""),
+        ("enum", "epilogue", "kiln_epilogue"), ("stream", "stream", ""), ("bool", "waits_for_previous", ""), ("bool", "b_is_constant", ""),
+        ("enum", "kernel", "kiln_matmul_kernel"), ("int", "tile_m", ""), ("int", "tile_n", ""), ("zeros", "sm90", ""),
     ],
 )
 

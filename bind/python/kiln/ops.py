@@ -8,7 +8,7 @@ from . import _op_table as _table
 from ._op import elementwise_backward, reduce
 
 
-def matmul(a, b, *, bias=None, is_tf32=False, epilogue="none", waits_for_previous=False, b_is_constant=False, kernel="best", tile_m=0, tile_n=0, out=None, stream=None, device=None):
+def matmul(a, b, *, bias=None, is_tf32=False, is_tf32x3=False, epilogue="none", waits_for_previous=False, b_is_constant=False, kernel="best", tile_m=0, tile_n=0, out=None, stream=None, device=None):
     """matrix product: out = finish(a * b)
 
     Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16 too), i8 (out: i32, no
@@ -20,12 +20,12 @@ def matmul(a, b, *, bias=None, is_tf32=False, epilogue="none", waits_for_previou
         b: [..., k, n]
         out: [..., m, n]; must not overlap the others
         bias: [n] f32; nothing without an epilogue
-        is_tf32: f32 operands are rounded to tf32 (10 bits after the point) where that is faster
+        is_tf32: f32 operands are rounded to tf32 (10 bits after the point) where that is faster f32 operands may be sums of two tf32 numbers, multiplied by the matrix unit (sm_90a) in three products: 22 bits of each operand count instead of 24, and with an infinite operand the sum is NaN. Elsewhere it is the plain product.
         b_is_constant: no kernel on a stream writes b: the kernel may read it while others run
         kernel: instead of the best
         tile_m, tile_n: of the kernel; 0: chosen, with all of sm90
     """
-    return _table.matmul((a, b, out, bias, is_tf32, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None,), stream, device)
+    return _table.matmul((a, b, out, bias, is_tf32, is_tf32x3, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None,), stream, device)
 
 
 def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, k_scale=0.0, v_scale=0.0, out=None, lse=None, stream=None, device=None):
