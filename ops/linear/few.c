@@ -8,7 +8,8 @@
 // of a span are multiplied by it. Scales and zeros of the block's part lie in shared memory, too.
 //
 // Rows of x and of the weights start at multiples of 16 bytes, and K is a multiple of CHUNK. x lies as granules of eight
-// elements, [span][granule of a lane][row of x][lane of four].
+// elements, [span][granule of a lane][row of x][lane of four]: the block's whole part of it, or, where all warps have the
+// same part of K (WARPS_N 8), a ring of stages like those of the weights.
 #include <kiln/kernel.h>
 
 tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
@@ -35,7 +36,10 @@ enum {
     STAGE = SPANS * SPAN,
     STAGE_BYTES = 16 * 64,
     STAGES = 6,
-    SHARED_BYTES = WARPS * STAGES * STAGE_BYTES, // behind it: x, scales, zeros
+    IS_RING = WARPS_K == 1,     // of x
+    X_BYTES = STAGE * XR * 2, // of a stage
+    X_AT = WARPS * STAGES * STAGE_BYTES,
+    SHARED_BYTES = X_AT + (IS_RING ? STAGES * X_BYTES : 0), // behind it: x if it is no ring, scales, zeros
     TILES_X = XR > 8 ? 2 : 1,
     COLUMNS = 16 * WARPS_N
 };
@@ -142,7 +146,7 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
     shared f32 parts[WARPS_K][COLUMNS][XR];
     u32 split = SPLITS > 1 ? cluster_rank() : 0;
     corner c = corner_of(&l, block_x() / SPLITS, COLUMNS);
-    u32 n = FIELD(l, c.which, n), tile = warp() % WARPS_N, turn = warp() / WARPS_N;
+    u32 n = FIELD(l, c.which, n), tile = warp() % WARPS_N, turn = WARPS_K == 1 ? 0 : warp() / WARPS_N;
     u32 stages = (l.k + STAGE - 1) / STAGE, share = (stages + SPLITS - 1) / SPLITS;
     u32 begin = min(split * share, stages), end = min(begin + share, stages);
     const u32 *rows[2];
@@ -151,19 +155,24 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
         i64 row = (i64)min(c.column + tile * 16 + lane() / 4 + r * 8, n - 1);
         rows[r] = (const u32 *)(const void *)(OF(c.which, weight) + row * FIELD(l, c.which, weight));
     }
-    u8 *ring = smem + warp() * (STAGES * STAGE_BYTES), *x_at = smem + SHARED_BYTES;
-    copy_x(x_at, x, l.x[0], l.m, begin, end - begin, l.k);
+    u8 *ring = smem + warp() * (STAGES * STAGE_BYTES), *x_at = smem + X_AT;
+    if (!IS_RING)
+        copy_x(x_at, x, l.x[0], l.m, begin, end - begin, l.k);
 #pragma unroll
     for (u32 i = 0; i < STAGES - 1; i++) {
-        if (begin + turn + i * WARPS_K < end)
-            copy_stage(ring + i * STAGE_BYTES, rows, begin + turn + i * WARPS_K, l.k);
+        u32 stage = begin + turn + i * WARPS_K;
+        if (stage < end) {
+            copy_stage(ring + i * STAGE_BYTES, rows, stage, l.k);
+            if (IS_RING)
+                copy_x(x_at + i * X_BYTES, x, l.x[0], l.m, stage, 1, l.k);
+        }
         async_commit();
     }
 
     // Scales of the block's groups, [group][row], then zeros; those of K as a whole are one group.
     u32 group = GROUPED ? begin * STAGE >> l.group_shift : 0;
     u32 groups = !GROUPED ? 1 : end > begin ? ((min(end * STAGE, l.k) - 1) >> l.group_shift) - group + 1 : 0;
-    f32 *scales = (f32 *)(void *)(x_at + share * STAGE * (XR * 2)), *zeros = scales + (GROUPED ? groups * COLUMNS : 0);
+    f32 *scales = (f32 *)(void *)(smem + SHARED_BYTES + (IS_RING ? 0 : share * X_BYTES)), *zeros = scales + (GROUPED ? groups * COLUMNS : 0);
     for (u32 at = thread_x(); at < groups * COLUMNS; at += 32 * WARPS) {
         i64 row = (i64)min(c.column + at % COLUMNS, n - 1), its = (i64)(group + at / COLUMNS);
         if (GROUPED)
@@ -187,7 +196,11 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
 #pragma unroll 1
     for (u32 stage = begin + turn; stage < end; stage += WARPS_K) {
         async_wait(STAGES - 2);
-        warp_sync();
+        if (IS_RING)
+            barrier(); // x is there, and the stage before is free
+        else
+            warp_sync();
+        const u8 *its_x = own + (IS_RING ? now : stage - begin) * X_BYTES;
 #pragma unroll
         for (u32 i = 0; i < SPANS; i++) {
             u32 at = GROUPED ? (min(stage * STAGE + i * SPAN, l.k - 1) >> l.group_shift) - group : 0;
@@ -202,11 +215,15 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
                 zero[r] = zero_of(NULL, 0);
 #endif
             }
-            add_span(&sums, ring + now * STAGE_BYTES, i, own + ((stage - begin) * SPANS + i) * (GRANULES * XR * 64), scale, zero, lift);
+            add_span(&sums, ring + now * STAGE_BYTES, i, its_x + i * (GRANULES * XR * 64), scale, zero, lift);
         }
-        warp_sync(); // the stage before is free
-        if (stage + (STAGES - 1) * WARPS_K < end)
-            copy_stage(ring + ahead * STAGE_BYTES, rows, stage + (STAGES - 1) * WARPS_K, l.k);
+        warp_sync(); // all lanes have read the stage
+        u32 next = stage + (STAGES - 1) * WARPS_K;
+        if (next < end) {
+            copy_stage(ring + ahead * STAGE_BYTES, rows, next, l.k);
+            if (IS_RING)
+                copy_x(x_at + ahead * X_BYTES, x, l.x[0], l.m, next, 1, l.k);
+        }
         async_commit();
         now = now + 1 == STAGES ? 0 : now + 1;
         ahead = ahead + 1 == STAGES ? 0 : ahead + 1;

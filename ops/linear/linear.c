@@ -354,25 +354,24 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
     enum {
         WARPS = 8,
         MOST_SPLITS = 8,
-        RING = 48 << 10,
-        WANTED = 56 << 10,
+        RING = 80 << 10,
+        WANTED = 48 << 10,
         STATIC_BYTES = 10 << 10
     };
     uint32_t rows = 1, depth = 4 * chunk_of(j), splits = 1; // depth: of a stage
     while (rows < j->x.sizes[0])
         rows *= 2;
-    // The part of x that a block reads is small beside its weights.
-    uint32_t warps = rows <= 2 ? 2 : rows <= 8 ? 4 : 8, group = is_grouped(j) ? j->group : 0;
+    // The part of x that a block reads is small beside its weights; with all warps it is a ring.
+    uint32_t warps = rows <= 2 ? 2 : WARPS, group = is_grouped(j) ? j->group : 0;
     uint64_t tiles = 0, stages = ceil_div(j->x.sizes[1], depth), bytes;
     for (uint32_t n = 0; n < j->count; n++)
         tiles += ceil_div(j->layers[n].weights.n, 16 * warps);
     uint64_t most = (uint64_t)info->multiprocessors * 2;
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
     for (;; splits *= 2) {
-        uint64_t own = ceil_div(stages, splits) * depth;
-        uint64_t groups = group ? own / group + 2 : 1;
-        bytes =
-            own * rows * 2 + groups * 16 * warps * 4 * (j->layers[0].weights.zero.buffer ? 2 : 1);
+        uint64_t own = ceil_div(stages, splits) * depth, groups = group ? own / group + 2 : 1;
+        bytes = (warps == WARPS ? 0 : own * rows * 2) +
+                groups * 16 * warps * 4 * (j->layers[0].weights.zero.buffer ? 2 : 1);
         bool has_few = tiles * splits * 10 < most * 9 && stages / (splits * WARPS / warps) >= 8;
         if (!can_split || splits == MOST_SPLITS || (!has_few && bytes <= WANTED))
             break;
