@@ -260,20 +260,26 @@ static type *record_of_tag(parser *p, type_kind k, const char *tag, span at, boo
     return t;
 }
 
+// The keyword, attributes and the tag, NULL without one; `at` is where it stands, else the keyword.
+static const char *parse_tag(parser *p, uint32_t *align, span *align_at, span *at)
+{
+    *at = here(p);
+    step(p);
+    parse_attributes(p, align, align_at);
+    if (tok(p)->kind != TOK_IDENT)
+        return NULL;
+    const char *tag = tok(p)->name;
+    *at = here(p);
+    step(p);
+    return tag;
+}
+
 const type *parse_record(parser *p)
 {
-    span at = here(p);
     type_kind k = kind(p) == TOK_UNION ? TY_UNION : TY_STRUCT;
-    step(p);
     uint32_t align = 0;
-    span align_at = {0, 0};
-    parse_attributes(p, &align, &align_at);
-    const char *tag = NULL;
-    if (tok(p)->kind == TOK_IDENT) {
-        tag = tok(p)->name;
-        at = here(p);
-        step(p);
-    }
+    span at, align_at = {0, 0};
+    const char *tag = parse_tag(p, &align, &align_at, &at);
     bool defines = kind(p) == TOK_LBRACE;
     if (!tag && !defines) {
         parse_expected(p, "a tag or '{'");
@@ -356,17 +362,9 @@ static bool parse_enumerators(parser *p)
 
 const type *parse_enum(parser *p)
 {
-    span at = here(p);
-    step(p);
     uint32_t align = 0;
-    span align_at = {0, 0};
-    parse_attributes(p, &align, &align_at);
-    const char *tag = NULL;
-    if (tok(p)->kind == TOK_IDENT) {
-        tag = tok(p)->name;
-        at = here(p);
-        step(p);
-    }
+    span at, align_at = {0, 0};
+    const char *tag = parse_tag(p, &align, &align_at, &at);
     bool defines = kind(p) == TOK_LBRACE;
     type *old = tag ? scope_find_tag(p->scope, tag, defines) : NULL;
     if (old && !old->is_enum) {

@@ -314,16 +314,24 @@ void service_next(void *state, const kiln_host_call *call)
     IO_RETURN(int32_t, result);
 }
 
+// The open folder of the path in arguments 0 and 1, which may be written; `name`: the last part, in
+// `path`. Negative: why not.
+static int open_written_parent(void *state, const kiln_host_call *call, char path[IO_PATH],
+                               const char **name)
+{
+    io_place at;
+    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, IO_PATH))
+        return -ENOENT;
+    return io_find_folder(state, path, 1u << IO_WRITE, &at)
+               ? io_open_parent(at.folder, at.rest, name)
+               : -EACCES;
+}
+
 void service_make_folder(void *state, const kiln_host_call *call)
 {
     char path[IO_PATH];
     const char *name;
-    io_place at;
-    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
-        IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, path, 1u << IO_WRITE, &at))
-        IO_RETURN(int32_t, -EACCES);
-    int parent = io_open_parent(at.folder, at.rest, &name);
+    int parent = open_written_parent(state, call, path, &name);
     if (parent < 0)
         IO_RETURN(int32_t, parent);
     int32_t result = mkdirat(parent, name, IO_ARG(uint32_t, 2) & 0777) ? -errno : 0;
@@ -335,12 +343,7 @@ void service_remove(void *state, const kiln_host_call *call)
 {
     char path[IO_PATH];
     const char *name;
-    io_place at;
-    if (!io_text(call, 0, IO_ARG(int64_t, 1), path, sizeof path))
-        IO_RETURN(int32_t, -ENOENT);
-    if (!io_find_folder(state, path, 1u << IO_WRITE, &at))
-        IO_RETURN(int32_t, -EACCES);
-    int parent = io_open_parent(at.folder, at.rest, &name);
+    int parent = open_written_parent(state, call, path, &name);
     if (parent < 0)
         IO_RETURN(int32_t, parent);
     int32_t result = unlinkat(parent, name, IO_ARG(int32_t, 2) ? AT_REMOVEDIR : 0) ? -errno : 0;
