@@ -1,13 +1,16 @@
 // Lines of printf while kernels run: one thread goes through the rings of all modules that print,
-// as long as some launch has not been waited for. A ring comes from a GPU: lengths are checked, and
+// as long as some launch has not been waited for. Where many lines are, a team of threads formats
+// them. A ring comes from a GPU: lengths are checked, and
 // a ring that makes no sense is not read any more, but nobody waits for room in it either.
 #include "dev/cuda/cuda.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "rt/channel/reader.h"
+#include "rt/channel/team.h"
 
 typedef struct cuda_printer {
     pthread_t thread;
@@ -15,7 +18,11 @@ typedef struct cuda_printer {
     pthread_cond_t changed;
     cuda_channel *channels;
     bool is_awake, is_stopping;
+    team *team; // NULL: until there are many lines; not on a small machine
+    bool has_given;
 } cuda_printer;
+
+enum { MANY = 1 << 14, TEAM_THREADS = 4 }; // bytes of lines that are worth a team
 
 // The length of what is at this place of the ring; 0: nothing is there yet.
 static uint32_t next_length(cuda_channel *c, uint64_t place, uint32_t *from, bool *is_line)
@@ -37,23 +44,43 @@ static void go_past(cuda_channel *c, uint32_t from, uint32_t len)
     __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
 }
 
-// True: there was something. Lines that lie one after the other are taken together.
-static bool read_lines(cuda_channel *c)
+// What the team has is printed.
+static void wait_for_team(cuda_printer *p)
 {
-    enum { TOGETHER = 1 << 17 };
+    if (p->has_given)
+        team_wait(p->team);
+    p->has_given = false;
+}
+
+static void print_lines(cuda_printer *p, kiln_module *m, const uint8_t *lines, uint32_t len)
+{
+    if (!p->team && len >= MANY && sysconf(_SC_NPROCESSORS_ONLN) >= 2 * TEAM_THREADS)
+        p->team = team_new(TEAM_THREADS);
+    p->has_given |= p->team && len >= MANY && len <= TEAM_BATCH;
+    if (p->team && len >= MANY && len <= TEAM_BATCH) {
+        team_give(p->team, m, lines, len);
+        return;
+    }
+    wait_for_team(p); // the order stays
+    channel_print_lines(m, lines, len);
+}
+
+// True: there was something. Lines that lie one after the other are taken together.
+static bool read_lines(cuda_printer *p, cuda_channel *c)
+{
     uint32_t from, len;
     bool is_line, has_any = false;
     while ((len = next_length(c, c->read, &from, &is_line)) != 0) {
         uint32_t next, more = 0;
         bool is_next = is_line;
-        while (is_line && is_next && len < TOGETHER) {
+        while (is_line && is_next && len < TEAM_BATCH) {
             more = next_length(c, c->read + len, &next, &is_next);
-            if (!more || !is_next || next < from)
+            if (!more || !is_next || next < from || len + more > TEAM_BATCH)
                 break;
             len += more;
         }
         if (is_line)
-            channel_print_lines(c->module, c->ring + from, len);
+            print_lines(p, c->module, c->ring + from, len);
         go_past(c, from, len);
         has_any = true;
     }
@@ -77,7 +104,7 @@ static void *printer_main(void *user)
             continue;
         }
         for (cuda_channel *c = p->channels; c; c = c->next)
-            has_any |= read_lines(c);
+            has_any |= read_lines(p, c);
         silent = has_any ? 0 : silent + (silent < UINT32_MAX);
         pthread_mutex_unlock(&p->lock);
         if (silent) // 20 us, after a while 500
@@ -121,6 +148,7 @@ void cuda_printer_remove(cuda_device *d, cuda_channel *c)
     if (!d->printer || !c->tail)
         return;
     pthread_mutex_lock(&d->printer->lock);
+    wait_for_team(d->printer); // it may have lines of this module
     for (cuda_channel **at = &d->printer->channels; *at; at = &(*at)->next)
         if (*at == c) {
             *at = c->next;
@@ -146,7 +174,8 @@ void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
     cuda_printer *p = d->printer;
     pthread_mutex_lock(&p->lock);
     p->is_awake = false;
-    read_lines(c);
+    read_lines(p, c);
+    wait_for_team(p);
     if (c->read != end) { // somebody was stopped within a line
         memset(c->ring, 0, CUDA_RING_BYTES);
         c->is_broken = false;
@@ -161,7 +190,8 @@ void cuda_printer_salvage(cuda_device *d, cuda_channel *c)
     cuda_printer *p = d->printer;
     pthread_mutex_lock(&p->lock);
     p->is_awake = false;
-    read_lines(c);
+    read_lines(p, c);
+    wait_for_team(p);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -175,6 +205,7 @@ void cuda_printer_close(cuda_device *d)
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);
     pthread_join(p->thread, NULL);
+    team_free(p->team);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->changed);
     free(p);

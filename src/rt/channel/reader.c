@@ -6,38 +6,49 @@
 #include "rt/channel/format.h"
 #include "rt/channel/server.h"
 
-enum { TOGETHER = 1 << 16 }; // so many bytes of text go out at once
+// One record; the bytes it has, or 0 when it makes no sense.
+static size_t format_line(const kiln_module *m, const uint8_t *at, size_t left, print_out *out)
+{
+    channel_line line;
+    if (left < sizeof line)
+        return 0;
+    memcpy(&line, at, sizeof line);
+    if (line.bytes < sizeof line || line.bytes > left || line.site >= m->site_count)
+        return 0;
+    const channel_site *site = &m->sites[line.site];
+    uint64_t bits[COUNT(site->arguments)];
+    uint32_t types[COUNT(site->arguments)];
+    uint32_t count = (line.bytes - (uint32_t)sizeof line) / 8;
+    if (count > site->argument_count)
+        count = site->argument_count;
+    memcpy(bits, at + sizeof line, count * sizeof bits[0]);
+    for (uint32_t n = 0; n < count; n++)
+        types[n] = site->arguments[n];
+    print_args args = {.types = types,
+                       .bits = bits,
+                       .count = count,
+                       .strings = m->strings,
+                       .string_count = m->string_count};
+    print_format(out, site->text, &args);
+    return line.bytes;
+}
+
+void channel_format_lines(const kiln_module *m, const uint8_t *lines, size_t len, print_out *out)
+{
+    for (size_t at = 0, bytes; at < len && (bytes = format_line(m, lines + at, len - at, out));)
+        at += bytes;
+}
 
 void channel_print_lines(kiln_module *m, const uint8_t *lines, size_t len)
 {
-    const uint8_t *at = lines, *stop = lines + len;
+    enum { TOGETHER = 1 << 16 }; // so many bytes of text go out at once
     print_out out = {0};
-    while (at + sizeof(channel_line) <= stop) {
-        channel_line line;
-        memcpy(&line, at, sizeof line);
-        if (line.bytes < sizeof line || line.bytes > (size_t)(stop - at) ||
-            line.site >= m->site_count)
-            break;
-        const channel_site *site = &m->sites[line.site];
-        uint64_t bits[COUNT(site->arguments)];
-        uint32_t types[COUNT(site->arguments)];
-        uint32_t count = (line.bytes - (uint32_t)sizeof line) / 8;
-        if (count > site->argument_count)
-            count = site->argument_count;
-        memcpy(bits, at + sizeof line, count * sizeof bits[0]);
-        for (uint32_t n = 0; n < count; n++)
-            types[n] = site->arguments[n];
-        print_args args = {.types = types,
-                           .bits = bits,
-                           .count = count,
-                           .strings = m->strings,
-                           .string_count = m->string_count};
-        print_format(&out, site->text, &args);
-        if (out.len >= TOGETHER) {
-            context_print(m->k, out.at, out.len);
-            out.len = 0;
-        }
-        at += line.bytes;
+    for (size_t at = 0, bytes; at < len && (bytes = format_line(m, lines + at, len - at, &out));) {
+        at += bytes;
+        if (out.len < TOGETHER)
+            continue;
+        context_print(m->k, out.at, out.len);
+        out.len = 0;
     }
     if (out.len)
         context_print(m->k, out.at, out.len);
