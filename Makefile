@@ -34,7 +34,7 @@ OPT.asan    = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno
 OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.tsan    = -O1 -g -fsanitize=thread -Wno-format-truncation -Wno-maybe-uninitialized
 OPT.hostile = -O1 -g -DKILN_HOSTILE -fsanitize=address -fno-omit-frame-pointer -Wno-format-truncation -Wno-maybe-uninitialized
-OPT.coverage = -O0 -g --coverage -fprofile-update=atomic -Wno-error
+OPT.coverage = -O0 -g --coverage -fprofile-update=atomic -Wno-clobbered
 OPT.fuzz    = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
