@@ -65,7 +65,7 @@ static void shape_of(const op_case *c, shape *s)
 }
 
 // --- tensors
-enum { BLOCKS = 264, TILE = 128 };           // of the kernel for weights
+enum { BLOCKS = 264, TILE = 128 };            // of the kernel for weights
 enum { PARTS = 16, MOST_SUMS = 132 * 65536 }; // of a sum in parts: a tile for each multiprocessor
 static size_t count_of(const uint64_t *sizes);
 
