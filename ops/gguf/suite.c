@@ -89,7 +89,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                             .high = 1};
     // Of an f32 sum the rounding grows with its terms, which are at most about 2; on tensor cores
     // each weight is rounded to the type of x.
-    double unit = 4 + (double)k / (c->option & TENSOR ? 8 : 64);
+    double unit = 4 + (double)k / (c->option & TENSOR ? 8 : 48);
     if (result == KILN_F32)
         unit =
             c->option & TENSOR ? unit * (type == KILN_F16 ? 0x1p13 : 0x1p16) : 16 + (double)k / 4;
