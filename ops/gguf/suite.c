@@ -87,12 +87,13 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                             .sizes = {n},
                             .low = -1,
                             .high = 1};
-    // Of an f32 sum the rounding grows with its terms, which are at most about 2; on tensor cores
-    // each weight is rounded to the type of x.
-    double unit = 4 + (double)k / (c->option & TENSOR ? 8 : 48);
+    // Each addition in f32 rounds a sum of up to k terms of about 1, which is about the root of k:
+    // the errors of all add up to a small multiple of k. On tensor cores each weight is rounded to
+    // the type of x.
+    double unit = 4 + (double)k / (c->option & TENSOR ? 8 : 64);
     if (result == KILN_F32)
         unit =
-            c->option & TENSOR ? unit * (type == KILN_F16 ? 0x1p13 : 0x1p16) : 16 + (double)k / 4;
+            c->option & TENSOR ? unit * (type == KILN_F16 ? 0x1p13 : 0x1p16) : 16 + 2 * (double)k;
     out[OUT] = (op_tensor){.name = "out",
                            .role = ROLE_OUTPUT,
                            .type = result,
