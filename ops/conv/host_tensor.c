@@ -3,14 +3,14 @@
 // direct.c. Start reading at conv_tensor_slide.
 #include "ops/conv/host_conv.h"
 
-#include "kiln/ops_fuse.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/conv/axes_tensor.def"
 #include "ops/axes.h"
 static const op_program implicit = OP_PROGRAM("ops/conv/implicit.c", "conv_implicit"),
                         implicit_weights =
-                            OP_PROGRAM("ops/conv/implicit_weights.c", "conv_weights");
+                            OP_PROGRAM("ops/conv/implicit_weights.c", "conv_weights"),
+                        weights_add = OP_PROGRAM("ops/conv/weights_add.c", "conv_weights_add");
 
 enum { GRANULE = 8 }; // elements of a copy
 
@@ -318,35 +318,34 @@ uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_vi
 }
 
 // The sum over the chunks, into weights that lie anyhow, and may have fewer channels.
+typedef struct add_shape { // as weights_add.c has it
+    uint32_t chunks, terms, taps[WINDOW_SPACE], channels;
+    uint64_t elements;
+    int64_t to[5];
+} add_shape;
+
 static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t chunks, const kiln_view *to)
 {
-    const kiln_view *w = j->weight.view;
-    uint64_t sizes[KILN_MAX_RANK] = {chunks, w->sizes[0]};
-    uint32_t order[KILN_MAX_RANK] = {0, 1, w->rank};
-    for (uint32_t d = 2; d < w->rank; d++) {
-        sizes[d] = w->sizes[d];
-        order[d + 1] = d;
-    }
-    sizes[w->rank] = w->sizes[1];
-    kiln_view parts = kiln_view_of(j->workspace.buffer, w->rank + 1, sizes);
-    parts.type = KILN_F32;
-    parts.first = j->workspace.first;
-    parts.sizes[w->rank] = to->sizes[1];
-    if (to->sizes[1] != w->sizes[1]) { // the others are skipped
-        int64_t step = (int64_t)w->sizes[1];
-        parts.has_strides = true;
-        parts.strides[w->rank] = 1;
-        for (uint32_t d = w->rank; d-- > 0; step *= (int64_t)sizes[d])
-            parts.strides[d] = step;
-    }
-    kiln_expr e;
-    e.count = 0;
-    e.mistake[0] = 0;
-    kiln_fuse_desc d = {
-        .expression = &e, .in = {kiln_view_permute(parts, order)}, .axes = 1, .stream = j->stream};
-    d.out[0] =
-        (kiln_fuse_output){.node = kiln_expr_input(&e, 0), .view = *to, .reduction = KILN_FUSE_SUM};
-    return kiln_fuse(k, &d);
+    enum { EACH = 128 }; // elements of a block
+    add_shape s = {.chunks = chunks,
+                   .terms = (uint32_t)j->weight.view->sizes[1],
+                   .channels = (uint32_t)to->sizes[1],
+                   .elements = kiln_view_count(*j->weight.view)};
+    op_window_sizes(to, s.taps);
+    op_window_steps(to, s.to);
+    op_request r = {.program = &weights_add};
+    op_set(&r, T_TEXT, j->type == KILN_F16);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    const kiln_arg args[] = {kiln_arg_view(j->workspace), kiln_arg_view(*to),
+                             kiln_arg_struct(&s, sizeof s)};
+    return status ? status
+                  : kiln_launch(kernel->kernel,
+                                &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(s.elements, EACH)},
+                                                    .args = args,
+                                                    .arg_count = COUNT(args),
+                                                    .stream = j->stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }
 
 // `to` are the weights; those of the job may have more channels.
