@@ -205,7 +205,7 @@ gpu-test: gpu-build
 gpu-fuzz: all $(T)/fuzz_diff
 	@KEEP='$(KEEP)' sh tests/fuzz/gpu $(BUILD) $(if $(COUNT),--count $(COUNT),--seconds $(SECONDS)) --seed $(or $(SEED),1) $(FUZZ)
 # The same runtime on a driver that runs nothing
-$(T)/fake_check: tests/fake/check.c tests/api/api.h src/dev/cuda/abi.h src/back/channel.h $(wildcard src/rt/channel/*.h) $(BUILD)/libkiln.a
+$(T)/fake_check: tests/fake/check.c tests/fake/plays.h tests/api/api.h src/dev/cuda/abi.h src/back/channel.h $(wildcard src/rt/channel/*.h) $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) -Isrc -D_DEFAULT_SOURCE $< $(BUILD)/libkiln.a -o $@ $(LIBS)
 test: $(GPU_PROGRAMS) $(T)/fake_check $(T)/libfakecuda.so

@@ -524,9 +524,10 @@ KILN_API void kiln_stream_free(kiln_stream *s);          // its work goes on
 KILN_API kiln_status kiln_stream_wrap(kiln *k, void *native, kiln_stream **out);
 KILN_API kiln_status kiln_stream_sync(kiln_stream *s);
 KILN_API kiln_status kiln_stream_is_done(kiln_stream *s, bool *is_done);
-// When all work that is in `s` now has ended, 8 bytes (a uint64_t of 1) are written to `descriptor`:
-// an eventfd, or a pipe. A program can wait for kernels with poll, beside sockets and timers; what
-// went wrong is kiln_stream_sync's to say. NULL stream: the device's own. Not on opencl.
+// When all work that is in `s` now has ended, 8 bytes (a uint64_t of 1) are written to
+// `descriptor`: an eventfd, or a pipe. A program can wait for kernels with poll, beside sockets and
+// timers; what went wrong is kiln_stream_sync's to say. NULL stream: the device's own. Not on
+// opencl.
 KILN_API kiln_status kiln_stream_notify(kiln *k, kiln_stream *s, int descriptor);
 KILN_API kiln_status
 kiln_stream_wait(kiln_stream *s, const kiln_event *e); // what follows in `s` waits for the event

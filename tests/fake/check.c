@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plays.h"
+
 static const char source[] = "#include <kiln/kernel.h>\n"
                              "kernel block(64) void first(i32 *x) { x[thread_x()] = 1; }\n"
                              "kernel block(64) void second(i32 *x) { x[thread_x()] = 2; }\n"
@@ -552,133 +554,6 @@ static void foreign_memory(void)
     on.device = "cuda:1";
     CHECK(!other && !kiln_open_on(&on, &other));
     kiln_close(other);
-    kiln_close(k);
-}
-
-// --- what was printed before the GPU was lost
-static void play_line(const char *kernel, void **params)
-{
-    channel_header *header;
-    uint64_t at;
-    if (strcmp(kernel, "says") != 0)
-        return;
-    memcpy(&at, params[1], sizeof at);
-    header = (channel_header *)(uintptr_t)at;
-    uint64_t record[5] = {40, 0, 0, 0, 7}; // bytes, site 0, thread and block, the argument
-    memcpy((uint8_t *)(uintptr_t)header->ring + header->position, record, sizeof record);
-    header->position += 40;
-}
-
-static void lost_lines(void)
-{
-    char settings[64];
-    snprintf(settings, sizeof settings, "play=0x%llx,fault=3",
-             (unsigned long long)(uintptr_t)play_line);
-    setenv("FAKE_CUDA", settings, 1);
-    kiln *k = api_open("cuda");
-    kiln_module *m = api_compile(k,
-                                 "#include <kiln/kernel.h>\n"
-                                 "kernel block(32) void says(i32 *x) { printf(\"it was %d\\n\", "
-                                 "x[0]); }\n",
-                                 0);
-    kiln_buffer *x = NULL;
-    CHECK(!kiln_buffer_new(k, KILN_I32, 1, &x));
-    kiln_arg args[1] = {kiln_arg_buffer(x)};
-    for (int n = 0; n < 3; n++)
-        CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1));
-    EXPECT(kiln_sync(k), KILN_E_KERNEL, "K6035", "it used memory that is not its own");
-    CHECK(!strcmp(kiln_printed(k, NULL), "it was 7\nit was 7\nit was 7\n"));
-    kiln_close(k);
-}
-
-// --- calls of the host: the fake GPU plays a lane with the functions that kernels get
-static const char calling[] =
-    "#include <kiln/kernel.h>\n"
-    "host i32 twice(i32 x);\n"
-    "host no_wait void tell(i32 x);\n"
-    "kernel block(64) void calls(i32 *x) { x[thread_x()] = twice(3); tell(5); }\n"
-    "kernel block(64) void quiet(i32 *x) { x[thread_x()] = 2; }\n";
-MAILBOX_CALL(call_twice, 1, 2, false, MAILBOX_HAS_WHO)
-MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
-
-static int32_t heard, played, wrong_plays, fails_with;
-
-static void play(const char *kernel, void **params)
-{
-    channel_header header;
-    uint64_t at;
-    if (strcmp(kernel, "calls") != 0)
-        return;
-    memcpy(&at, params[1], sizeof at); // behind the kernel's own parameters
-    memcpy(&header, (const void *)(uintptr_t)at, sizeof header);
-    const mailbox_calls *calls = (const mailbox_calls *)(const void *)header.calls;
-    if (fails_with) { // as emitted code does
-        channel_fault fault = {.is_set = 1, .thread = {7}, .values = {(uint32_t)fails_with}};
-        memcpy((void *)(uintptr_t)header.fault, &fault, sizeof fault);
-        ((channel_header *)(uintptr_t)at)->fault_taken = 1;
-        return;
-    }
-    uint32_t frame[MAILBOX_ROWS] = {21, 7, 8, 9};
-    call_twice(calls, (uintptr_t)frame, 0, 1);
-    wrong_plays += frame[0] != MAILBOX_OK || frame[1] != 42;
-    frame[0] = 5;
-    call_tell(calls, (uintptr_t)frame, MAILBOX_SITE, 2);
-    wrong_plays += frame[0] != MAILBOX_OK;
-    played++;
-}
-
-static void twice(void *user, const kiln_host_call *call)
-{
-    (void)user;
-    *(int32_t *)call->result = 2 * *(int32_t *)call->args[0];
-}
-static void tell(void *user, const kiln_host_call *call)
-{
-    *(int32_t *)user += *(int32_t *)call->args[0];
-}
-
-static void host_calls(void)
-{
-    char settings[64];
-    kiln_graph *g = NULL;
-    snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play);
-    setenv("FAKE_CUDA", settings, 1);
-    kiln *k = api_open("cuda");
-    kiln_module *m = api_compile(k, calling, 0), *n = api_compile(k, calling, 0);
-    kiln_buffer *x = NULL;
-    CHECK(!kiln_buffer_new(k, KILN_I32, 64, &x));
-    kiln_arg args[1] = {kiln_arg_buffer(x)};
-    EXPECT(api_launch(api_kernel(m, "calls"), 1, 0, args, 1), KILN_E_LAUNCH, "K6046", "'twice'");
-    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "twice", .call = twice}));
-    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "tell", .call = tell, .user = &heard}));
-    for (int32_t round = 1; round <= 3; round++) {
-        CHECK(!api_launch(api_kernel(m, "quiet"), 5, 0, args, 1));
-        CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k));
-        CHECK(!api_launch(api_kernel(n, "calls"), 500, 0, args, 1) && !kiln_sync(k));
-        CHECK(played == 2 * round && heard == 10 * round && !wrong_plays);
-    }
-    kiln_module_free(n);
-    CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k) && heard == 35);
-    static const struct {
-        int32_t status;
-        kiln_status result;
-        const char *code, *words;
-    } ends[] = {{MAILBOX_BAD, KILN_E_KERNEL, "K6049", "makes no sense"},
-                {MAILBOX_TIMED_OUT, KILN_E_KERNEL, "K6049", "did not answer in time"},
-                {MAILBOX_HOST_DOWN, KILN_E_KERNEL, "K6049", "the host program stands still"},
-                {MAILBOX_CANCELLED, KILN_E_CANCELLED, "K6029", "was cancelled"}};
-    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
-        fails_with = ends[e].status;
-        CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1));
-        EXPECT(kiln_sync(k), ends[e].result, ends[e].code, ends[e].words);
-        CHECK(strstr(kiln_last_error(k)->text, "in thread (7, 0, 0)") != NULL);
-    }
-    fails_with = 0;
-    CHECK(!api_launch(api_kernel(m, "calls"), 5, 0, args, 1) && !kiln_sync(k) && heard == 40);
-    CHECK(!kiln_graph_new(k, &g));
-    kiln_launch_desc node = {.grid = {1}, .args = args, .arg_count = 1};
-    CHECK(!kiln_graph_add(g, api_kernel(m, "calls"), &node, NULL, 0, NULL));
-    CHECK(!kiln_graph_launch(g, NULL) && !kiln_sync(k));
     kiln_close(k);
 }
 

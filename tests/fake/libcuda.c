@@ -549,11 +549,7 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
                              unsigned by, unsigned bz, unsigned shared, cu_stream s, void **params,
                              void **extra)
 {
-    (void)gy;
-    (void)gz;
-    (void)by;
-    (void)bz;
-    (void)extra;
+    (void)gy, (void)gz, (void)by, (void)bz, (void)extra;
     ALIVE();
     if ((int)shared > f->dynamic)
         return CU_INVALID_VALUE;
