@@ -118,19 +118,35 @@ static inline void add_span(f32 (*sums)[TILES_X][4], const u8 *stage, u32 number
             (*sums)[t][e] = GROUPED ? fma(scale[e / 2], part[t][e], (*sums)[t][e]) : part[t][e];
 }
 
-// The granules of x of `stages` stages from `first` on, by all threads. What is behind the last row or K is zeros.
-static inline void copy_x(u8 *to, const X *x, i64 row_step, u32 m, u32 first, u32 stages, u32 depth)
+// Granule `at` of row r of x, counted from element `first` on. What is behind the last row or K is zeros.
+static inline void copy_granule(u8 *to, const X *x, i64 row_step, u32 m, u32 r, u32 at, u32 first, u32 depth)
 {
-    u32 count = stages * (STAGE / 8);
+    u32 span = at / (4 * GRANULES), in_span = at % (4 * GRANULES), q = in_span / GRANULES, g = in_span % GRANULES;
+    u32 k = first + at * 8;
+    bool is_there = r < m && k < depth;
+    const X *from = x + (is_there ? (i64)r * row_step + (i64)k : 0);
+    async_copy_16_part(to + ((span * GRANULES + g) * XR + r) * 64 + q * 16, (const u8 *)(const void *)from, is_there ? 16u : 0u);
+}
+
+// x of `stages` stages from `stage` on, by all threads.
+static inline void copy_x(u8 *to, const X *x, i64 row_step, u32 m, u32 stage, u32 stages, u32 depth)
+{
 #pragma unroll 1
     for (u32 r = 0; r < XR; r++)
-        for (u32 at = thread_x(); at < count; at += 32 * WARPS) {
-            u32 span = at / (4 * GRANULES), in_span = at % (4 * GRANULES), q = in_span / GRANULES, g = in_span % GRANULES;
-            u32 k = first * STAGE + at * 8;
-            bool is_there = r < m && k < depth;
-            const X *from = x + (is_there ? (i64)r * row_step + (i64)k : 0);
-            async_copy_16_part(to + ((span * GRANULES + g) * XR + r) * 64 + q * 16, (const u8 *)(const void *)from, is_there ? 16u : 0u);
-        }
+        for (u32 at = thread_x(); at < stages * (STAGE / 8); at += 32 * WARPS)
+            copy_granule(to, x, row_step, m, r, at, stage * STAGE, depth);
+}
+
+// The same of one stage.
+static inline void copy_x_stage(u8 *to, const X *x, i64 row_step, u32 m, u32 stage, u32 depth)
+{
+    enum { EACH_ROW = STAGE / 8, ALL = EACH_ROW * XR };
+#pragma unroll
+    for (u32 i = 0; i < ALL; i += 32 * WARPS) {
+        u32 at = i + thread_x();
+        if (ALL % (32 * WARPS) == 0 || at < ALL)
+            copy_granule(to, x, row_step, m, at / EACH_ROW, at % EACH_ROW, stage * STAGE, depth);
+    }
 }
 
 kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *restrict x, POINTERS(const weight_t, weight),
@@ -164,22 +180,27 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
         if (stage < end) {
             copy_stage(ring + i * STAGE_BYTES, rows, stage, l.k);
             if (IS_RING)
-                copy_x(x_at + i * X_BYTES, x, l.x[0], l.m, stage, 1, l.k);
+                copy_x_stage(x_at + i * X_BYTES, x, l.x[0], l.m, stage, l.k);
         }
         async_commit();
     }
 
-    // Scales of the block's groups, [group][row], then zeros; those of K as a whole are one group.
+    // Scales of the block's groups, [row][group], then zeros; those of K as a whole are one group. The pitch is odd: rows
+    // lie on different banks.
     u32 group = GROUPED ? begin * STAGE >> l.group_shift : 0;
-    u32 groups = !GROUPED ? 1 : end > begin ? ((min(end * STAGE, l.k) - 1) >> l.group_shift) - group + 1 : 0;
-    f32 *scales = (f32 *)(void *)(smem + SHARED_BYTES + (IS_RING ? 0 : share * X_BYTES)), *zeros = scales + (GROUPED ? groups * COLUMNS : 0);
-    for (u32 at = thread_x(); at < groups * COLUMNS; at += 32 * WARPS) {
-        i64 row = (i64)min(c.column + at % COLUMNS, n - 1), its = (i64)(group + at / COLUMNS);
-        if (GROUPED)
-            scales[at] = pack_get(SCALE, OF(c.which, scale)[row * FIELD(l, c.which, scale[0]) + its * FIELD(l, c.which, scale[1])]);
+    u32 groups = !GROUPED ? 1 : end > begin ? ((min(end * STAGE, l.k) - 1) >> l.group_shift) - group + 1 : 0, pitch = groups | 1;
+    f32 *scales = (f32 *)(void *)(smem + SHARED_BYTES + (IS_RING ? 0 : share * X_BYTES)), *zeros = scales + (GROUPED ? COLUMNS * pitch : 0);
+    for (u32 r = warp(); r < COLUMNS; r += WARPS) {
+        i64 row = (i64)min(c.column + r, n - 1);
+        for (u32 g = lane(); g < groups; g += 32) {
+            i64 its = (i64)(group + g);
+            if (GROUPED)
+                scales[r * pitch + g] =
+                    pack_get(SCALE, OF(c.which, scale)[row * FIELD(l, c.which, scale[0]) + its * FIELD(l, c.which, scale[1])]);
 #ifdef HAS_ZERO
-        zeros[at] = (f32)(i32)OF(c.which, zero)[row * FIELD(l, c.which, zero[0]) + its * FIELD(l, c.which, zero[1])];
+            zeros[r * pitch + g] = (f32)(i32)OF(c.which, zero)[row * FIELD(l, c.which, zero[0]) + its * FIELD(l, c.which, zero[1])];
 #endif
+        }
     }
     async_wait(STAGES - 2); // x came with the first stage
     barrier();
@@ -208,9 +229,9 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
 #pragma unroll
             for (u32 r = 0; r < 2; r++) {
                 if (GROUPED)
-                    scale[r] = scales[at * COLUMNS + own_row + r * 8];
+                    scale[r] = scales[(own_row + r * 8) * pitch + at];
 #ifdef HAS_ZERO
-                zero[r] = zeros[at * COLUMNS + own_row + r * 8];
+                zero[r] = zeros[(own_row + r * 8) * pitch + at];
 #else
                 zero[r] = zero_of(NULL, 0);
 #endif
@@ -222,7 +243,7 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
         if (next < end) {
             copy_stage(ring + ahead * STAGE_BYTES, rows, next, l.k);
             if (IS_RING)
-                copy_x(x_at + ahead * X_BYTES, x, l.x[0], l.m, next, 1, l.k);
+                copy_x_stage(x_at + ahead * X_BYTES, x, l.x[0], l.m, next, l.k);
         }
         async_commit();
         now = now + 1 == STAGES ? 0 : now + 1;

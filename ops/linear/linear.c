@@ -369,7 +369,7 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
     uint64_t most = (uint64_t)info->multiprocessors * 2;
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
     for (;; splits *= 2) {
-        uint64_t own = ceil_div(stages, splits) * depth, groups = group ? own / group + 2 : 1;
+        uint64_t own = ceil_div(stages, splits) * depth, groups = group ? own / group + 3 : 1;
         bytes = (warps == WARPS ? 0 : own * rows * 2) +
                 groups * 16 * warps * 4 * (j->layers[0].weights.zero.buffer ? 2 : 1);
         bool has_few = tiles * splits * 10 < most * 9 && stages / (splits * WARPS / warps) >= 8;
