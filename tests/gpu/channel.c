@@ -18,7 +18,9 @@ static const char source[] =
     "kernel block(64) void stop(u32 at) { if (global_x() == at) trap(); }\n"
     "kernel block(256) void flood(u32 n) { for (u32 k = 0; k < n; k++) printf(\"%u %u\\n\", "
     "global_x(), k); }\n"
-    "kernel block(64) void wild(i32 *x, i64 far) { x[(i64)thread_x() + far] = 1; }\n"
+    "kernel block(64) void wild(i32 *x, i64 far) { if (global_x() == 0u) { printf(\"before the "
+    "end\\n\"); fence_at(order_acq_rel, scope_system); atomic_store(x, 7); } else if (block_x() == "
+    "2u) { while (atomic_load(x) != 7) {} x[(i64)thread_x() + far] = 1; } }\n"
     "kernel block(64) void fine(i32 *x) { x[thread_x()] = 1; }\n";
 
 static int by_text(const void *a, const void *b)
@@ -132,6 +134,9 @@ static void test_wild(kiln *k, kiln_module *m, const char *device, bool is_cuda)
         api_launch(fine, 1, 0, good, 1);
     if (!status)
         status = kiln_sync(k);
+    char *text = printed(k); // also of a GPU that is lost
+    CHECK(strstr(text, "before the end\n") != NULL);
+    free(text);
     const kiln_error *e = kiln_last_error(k);
     printf("  %s\n", e->text);
     CHECK(status == KILN_E_KERNEL && !strcmp(e->code, is_cuda ? "K6035" : "K6020") &&
