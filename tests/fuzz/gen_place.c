@@ -202,7 +202,7 @@ static bool is_visible(const mem *m, const char *text)
 static bool worked_index(mem *m, const mem_name *name, uint32_t length)
 {
     uint32_t spare = length - name->bound;
-    switch (mem_below(m, 6)) {
+    switch (mem_below(m, 7)) {
     case 0: // wraps on the way
         if (!is_visible(m, "p0"))
             return false;
@@ -226,6 +226,16 @@ static bool worked_index(mem *m, const mem_name *name, uint32_t length)
         mem_write(m, "((");
         mem_test(m);
         mem_write(m, " ? -1073741824 : (i32)%s - 1073741824) + 1073741824) * %u", name->text, by);
+        return true;
+    }
+    case 5: { // a multiple that is far from 0 on the way, and a number that brings it back
+        uint32_t by = mem_chance(m, 50) ? 4 : 8, most = (name->bound - 1) * by + 1;
+        if (most >= length || !is_visible(m, "p0"))
+            return false;
+        mem_write(m, "((i64)(p0 + %uu) << %u) + (i64)(((", 8 - m->p0, by == 4 ? 29 : 30);
+        mem_test(m);
+        mem_write(m, " ? -1073741824 : (i32)%s - 1073741824) + 1073741824) * %u) - %llul",
+                  name->text, by, ((unsigned long long)by << 30) - 1 - mem_below(m, length - most));
         return true;
     }
     case 3: mem_write(m, "%s / %u", name->text, 2 + mem_below(m, 3)); return true;
