@@ -18,9 +18,9 @@
 #endif
 
 enum {
-    GROUP = 4,       // mailboxes that go to one share together
-    MOST_SHARES = 4, // more make the bus slower, not faster
-    MOST_THREADS = 96,
+    GROUP = 4,           // mailboxes that go to one share together
+    MOST_SHARES = 4,     // more make the bus slower, not faster
+    MOST_THREADS = 2056, // each call of a mailbox may block in one, and somebody still looks
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
     SPIN_US = 200,                     // after the last call a thread looks without a pause
     QUIET_US = 2000,                   // after it the threads of all shares but one sleep
