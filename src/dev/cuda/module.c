@@ -146,9 +146,11 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
         free(m->binary);
         m->binary = NULL;
     }
-    // To the linker a text is one of several: its compiler then ignores changes of the register
-    // count (C7504), and kernels that need them spill and multiply one step at a time.
-    bool can_link = !strstr(image->code, "setmaxnreg");
+    // To the linker a text is one of several. Its compiler then ignores changes of the register
+    // count (C7504), so that kernels that need them spill and multiply one step at a time; and in
+    // functions it keeps uniform registers across branches at which threads part
+    // (docs/assembler.md).
+    bool can_link = !strstr(image->code, "setmaxnreg") && !strstr(image->code, "\n.func ");
     r = CU_NOT_FOUND;
     if (can_link) {
         start_jit(&j, logs, image, k->target);
