@@ -326,10 +326,11 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     u32 now = 0; // the buffer
     fragments f; // of the next step
     u32 count = (k + DEPTH - 1) / DEPTH;
+    u32x4 first[B_EACH];
     load_tile(next, A_EACH, &x, A_IS_MN, BM, count < 2);
+    load_tile(first, B_EACH, &y, B_IS_MN, BN, count < 2);
     keep_tile(tiles, A_STRIDE, next, A_EACH, &x, A_IS_MN, BM);
-    load_tile(next, B_EACH, &y, B_IS_MN, BN, count < 2);
-    keep_tile(tiles + A_LINES * A_STRIDE, B_STRIDE, next, B_EACH, &y, B_IS_MN, BN);
+    keep_tile(tiles + A_LINES * A_STRIDE, B_STRIDE, first, B_EACH, &y, B_IS_MN, BN);
     load_tile(next, A_EACH, &x, A_IS_MN, BM, count < 3);
     barrier();
     load_fragments(&f, tiles, row, column, 0);

@@ -12,7 +12,7 @@ enum { MOST_BLOCKS = 256, MOST_WAVES = 64 }; // for which narrow columns are con
 enum {
     PRODUCTS_PER_CYCLE = 32, // of a step: m * n of them
     CYCLES_PER_LINE = 2,     // for each of the m + n lines of 128 bytes that a step loads,
-    CYCLES_PER_TWO = 4,      // and where rows begin anywhere: each is in two lines of memory
+    CYCLES_PER_TWO = 5,      // and where rows begin anywhere: each is in two lines of memory
     STORED_PER_CYCLE = 16,   // numbers of a result
     GAP = 32,                // columns that a wgmma could have multiplied before the next begins
     HIDDEN_GAP = 8,          // the same where another warpgroup or the power limit fills the gap
@@ -28,7 +28,8 @@ enum {
 bool matmul_is_lined(const job *j, const matrix *x)
 {
     enum { LINE = 128 };
-    return (x->buffer->address + x->first * j->bytes) % LINE == 0 &&
+    uint64_t address = x->buffer ? x->buffer->address : 0;
+    return (address + x->first * j->bytes) % LINE == 0 &&
            (x->rows <= 1 || x->stride * j->bytes % LINE == 0) &&
            (j->batch == 1 || x->next * j->bytes % LINE == 0);
 }
