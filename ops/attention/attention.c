@@ -329,10 +329,9 @@ typedef struct decode_plan {
     uint64_t units;                // tiles of all heads
 } decode_plan;
 
-// As many parts as fill the device, while each warp of a part has two groups of keys: the fewest
-// with which nine of ten places are taken, else those that leave the fewest places free. Much of K
-// and V is under way, as shared memory holds it, twice on a multiprocessor up to 128 columns; where
-// there are few heads, once, and more of it.
+// As many parts as fill the device best, while each warp of a part has two groups of keys: the
+// fewest of those that are about as good. Much of K and V is under way, as shared memory holds it,
+// twice on a multiprocessor up to 128 columns; where there are few heads, once, and more of it.
 static decode_plan plan_decode(const attention *a, uint32_t multiprocessors)
 {
     enum { FEW = 8 }; // multiprocessors of a head
@@ -342,19 +341,16 @@ static decode_plan plan_decode(const attention *a, uint32_t multiprocessors)
     uint32_t deep = a->head_dim <= 64 ? 8 : 6, twice = a->head_dim <= 64 ? 6 : 3;
     p.stages = a->head_dim > 192 ? 3 : a->head_dim > 128 ? 4 : is_alone ? deep : twice;
     uint64_t places = (uint64_t)multiprocessors * (is_alone ? 1 : 2);
-    uint32_t most = a->keys / (2 * DECODE_GROUP);
+    uint32_t groups = ceil_div(a->keys, DECODE_GROUP), most = groups / 2;
     double best = 0;
-    for (uint32_t parts = 1; parts == 1 || (parts <= most && parts <= DECODE_PARTS); parts++) {
-        uint64_t blocks = p.units * parts, waves = (blocks + places - 1) / places;
-        double taken = (double)blocks / (double)(waves * places);
-        if (blocks > places && parts > 1)
-            break;
-        if (taken > best) {
+    for (uint32_t parts = 1; p.units <= DECODE_TICKETS && parts <= most && parts <= DECODE_PARTS &&
+                             p.units * parts <= places;
+         parts++) { // the time is that of the largest part
+        double taken = (double)(p.units * groups) / (double)(places * ceil_div(groups, parts));
+        if (taken > best + 0.01) {
             best = taken;
             p.parts = parts;
         }
-        if (taken >= 0.9)
-            break;
     }
     return p;
 }
@@ -388,8 +384,6 @@ static kiln_status run_decode(const job *j)
     kiln_arg args[TENSORS + 7 + MASK_ARGS];
     size_t count = add_cache(j, &r, args, add_views(j, Q, args, 0));
     decode_plan p = plan_decode(a, device->multiprocessors);
-    if (p.units > DECODE_TICKETS)
-        p.parts = 1;
     set_common(j, &r);
     op_set(&r, ANY_HD, a->head_dim);
     op_set(&r, STAGES, p.stages);
