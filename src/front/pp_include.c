@@ -164,6 +164,8 @@ void pp_include(pp *p, str name, bool is_quoted, span at)
     if (where.kind == FOUND_KNOWN) {
         p->headers |= where.header;
         p->has_kernel |= where.header == HDR_KERNEL && !p->file->file->is_builtin;
+        if (where.header == HDR_KERNEL) // all of it is built in
+            return;
         const char *shown = str_format(p->f->in, "<%.*s>", (int)name.len, name.at);
         where = (found){.kind = FOUND_EMBEDDED, .path = shown};
         where.text = embed_find(str_format(p->f->in, "lib/libc/%.*s", (int)name.len, name.at),
