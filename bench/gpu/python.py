@@ -159,6 +159,50 @@ class Block(torch.nn.Module):
         return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x)), approximate='tanh'))
 
 
+written = {}  # by --json
+
+
+def write(name, results, failed):
+    """only what is right, unless --json names a file for everything"""
+    written.update(results)
+    if options.json:
+        path, results = options.json, written
+    else:
+        path = os.path.join(os.environ.get('RESULTS', 'bench/results'), name + '.json')
+    if not results or not options.json and (failed or not IS_GPU):
+        return
+    text = json.dumps({
+        'bench': name, 'command': 'python3 bench/gpu/python.py' + (' --graphs' if options.graphs else ''),
+        'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+        'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
+        'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,
+        'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in SOURCES},
+        'results': {k: float('%.6g' % v) for k, v in results.items()},
+    }, indent=0)
+    with open(path, 'w') as file:
+        file.write(text + '\n')
+
+
+def launched(results, what, call, candidates):
+    """each candidate kernel by kernel, in turns"""
+    rounds = {name: [] for name in candidates}
+    for model in candidates.values():
+        device_time(lambda: call(model), 5)
+    for _ in range(options.rounds):
+        for name, model in candidates.items():
+            rounds[name].append(device_time(lambda: call(model), 20))
+    for name, times in rounds.items():
+        results['block.%s.%s.ms' % (what, name)] = statistics.median(times)
+    for name in candidates:
+        if name != 'eager':
+            results['block.%s.%s.of_eager' % (what, name)] = results['block.%s.eager.ms' % what] / results['block.%s.%s.ms' % (what, name)]
+    hosts = {name: host_time(lambda: call(model), 20) / 1e3 for name, model in candidates.items()}
+    for name, took in hosts.items():
+        results['block.%s.%s.host_ms' % (what, name)] = took
+    print('block, %s, the host alone: ' % what + ', '.join('%s %.3f ms' % one for one in hosts.items()))
+    print('block, %s: ' % what + ', '.join('%s %.3f ms' % (name, results['block.%s.%s.ms' % (what, name)]) for name in candidates), flush=True)
+
+
 def graphs(results, what, call, candidates, x):
     """each candidate as a CUDA graph: the host gives one launch for all of it"""
     replays = {}
@@ -265,47 +309,14 @@ def transformer_block(results, graph_results):
     def both(model):
         torch.autograd.backward(model(x), upstream)
 
-    both_kinds = candidates
-    for what, call in (('forward', forward), ('training', both)):
-        candidates = both_kinds | (forward_only if what == 'forward' else {})
-        if options.graphs:
-            graphs(graph_results, what, call, candidates, x)
-            continue
-        rounds = {name: [] for name in candidates}
-        for model in candidates.values():
-            device_time(lambda: call(model), 5)
-        for _ in range(options.rounds):
-            for name, model in candidates.items():
-                rounds[name].append(device_time(lambda: call(model), 20))
-        for name, times in rounds.items():
-            results['block.%s.%s.ms' % (what, name)] = statistics.median(times)
-        for name in candidates:
-            if name != 'eager':
-                results['block.%s.%s.of_eager' % (what, name)] = results['block.%s.eager.ms' % what] / results['block.%s.%s.ms' % (what, name)]
-        hosts = {name: host_time(lambda: call(model), 20) / 1e3 for name, model in candidates.items()}
-        for name, took in hosts.items():
-            results['block.%s.%s.host_ms' % (what, name)] = took
-        print('block, %s, the host alone: ' % what + ', '.join('%s %.3f ms' % one for one in hosts.items()))
-        print('block, %s: ' % what + ', '.join('%s %.3f ms' % (name, results['block.%s.%s.ms' % (what, name)]) for name in candidates))
-        if IS_GPU:
-            graphs(graph_results, what, call, candidates, x)
+    work = {'forward': (forward, candidates | forward_only), 'training': (both, candidates)}
+    for what, (call, models) in work.items() if not options.graphs else ():
+        launched(results, what, call, models)
+    write('python', results, failed)
+    for what, (call, models) in work.items() if IS_GPU else ():
+        graphs(graph_results, what, call, models, x)
+        write('python_graphs', graph_results, failed)
     return failed
-
-
-def write(name, results, failed):
-    path = options.json or (os.path.join(os.environ.get('RESULTS', 'bench/results'), name + '.json') if IS_GPU and not failed else None)
-    if not path or not results:
-        return
-    text = json.dumps({
-        'bench': name, 'command': 'python3 bench/gpu/python.py' + (' --graphs' if options.graphs else ''),
-        'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-        'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
-        'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,
-        'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in SOURCES},
-        'results': {k: float('%.6g' % v) for k, v in results.items()},
-    }, indent=0)
-    with open(path, 'w') as file:
-        file.write(text + '\n')
 
 
 def main():
@@ -313,11 +324,6 @@ def main():
     if not options.graphs:
         call_overhead(results)
     failed = transformer_block(results, graph_results)
-    if options.json:
-        results |= graph_results
-    write('python', results, failed)
-    if not options.json:
-        write('python_graphs', graph_results, failed)
     print('python: %d failed' % failed)
     return failed != 0
 

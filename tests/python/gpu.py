@@ -3,9 +3,14 @@
 # With arrays of CuPy and JAX and with models of Hugging Face, where they are installed; every op's gradient.
 # Run by make gpu-test. KILN_GPU_TEST_DEVICE=cpu runs what does not need a GPU on the CPU, to try the script itself. bench/gpu/python.py measures.
 import ctypes
+import faulthandler
+import math
 import os
+import subprocess
 import sys
 import warnings
+
+faulthandler.enable()
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Skip, raises, run, test
@@ -281,13 +286,13 @@ def gradients_of_elementwise_ops_and_reductions():
         numbers = ([alpha] if has_alpha else []) + ([beta] if has_beta else [])
         op = getattr(direct, name)
         try:
-            gradients(lambda *rest: op(*fixed, *rest, *numbers), *(o.requires_grad_() for o in operands))
+            gradients(lambda *rest: op(*fixed, *rest, *numbers), *(o.requires_grad_() for o in operands), is_fast=True)
         except Exception as error:
             wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
     x = (torch.rand(3, 4, dtype=torch.float64, device=DEVICE) + 0.3).requires_grad_()
     for name in ("sum", "mean", "prod", "amax", "amin", "vector_norm", "variance", "deviation", "logsumexp"):
         try:
-            gradients(lambda x: getattr(kt, name)(x, 1, alpha=2.0 if name == "vector_norm" else 1.0), x)
+            gradients(lambda x: getattr(kt, name)(x, 1, alpha=2.0 if name == "vector_norm" else 1.0), x, is_fast=True)
         except Exception as error:
             wrong.append("%s: %s" % (name, str(error).split("\n")[0]))
     assert not wrong, "\n".join(wrong)
@@ -337,7 +342,8 @@ def compiled_without_breaks():
             if backend == "inductor" and any(word in str(error).lower() for word in ("triton", "compiler", "gcc", "ptxas")):
                 raise Skip("inductor does not work here: %s" % str(error).split("\n")[0]) from None
             raise
-        close(got, want, 1e-5)
+        # inductor does not round the sum of two bf16 tensors to bf16: 2^-8 of each square, in both directions, of which the loss is the mean
+        close(got, want, 1e-5 if backend == "aot_eager" else 6 * 2**-8 / math.sqrt(inputs[3].numel()))
         for g, w in zip(torch.autograd.grad(got, inputs), gradients):
             close(g, w, 1e-2)
 
@@ -379,54 +385,25 @@ def models_of_hugging_face():
                     assert model.generate(ids, attention_mask=mask, max_new_tokens=3, do_sample=False).shape == (2, 35)
 
 
+def in_a_process_of_its_own(name):
+    """Several libraries with CUDA libraries of their own in one process have crashed; which of them is at fault was not found."""
+    needs_gpu()
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu_arrays.py")
+    ran = subprocess.run([sys.executable, "-X", "faulthandler", script, name], capture_output=True, text=True, timeout=120)
+    skipped = [line for line in ran.stdout.split("\n") if line.startswith("skipped: ")]
+    if skipped:
+        raise Skip(skipped[0].partition(": ")[2])
+    assert ran.returncode == 0 and "1 passed" in ran.stdout, "status %d\n%s\n%s" % (ran.returncode, ran.stdout[-3000:], ran.stderr[-3000:])
+
+
 @test
 def arrays_of_cupy():
-    needs_gpu()
-    try:
-        import cupy
-    except ImportError:
-        raise Skip("CuPy is not installed") from None
-    m = kiln.compile(SAXPY)
-    x, y = cupy.arange(1000, dtype="f4"), cupy.ones(1000, "f4")
-    address = y.data.ptr
-    m.saxpy(y, x, 3.0, 1000, items=1000)
-    assert y.data.ptr == address and bool((y == 3 * x + 1).all()), "in place"
-    got = ops.matmul(x.reshape(20, 50), x.reshape(50, 20))
-    assert isinstance(got, cupy.ndarray) and bool(cupy.allclose(got, x.reshape(20, 50) @ x.reshape(50, 20), rtol=1e-4))
-    assert bool(cupy.allclose(ops.exp(x[::2].reshape(20, 25).T / 1000), cupy.exp(x[::2].reshape(20, 25).T / 1000), rtol=1e-5)), "any strides"
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:  # the launch goes where CuPy's own work goes: behind the long product
-        a = cupy.ones((4096, 4096), "f4")
-        b = a @ a
-        m.saxpy(b, a, 1.0, b.size, items=b.size)
-        c = b * 2
-    stream.synchronize()
-    assert bool((c == 2 * 4097).all())
-    shared = kiln.from_dlpack(y, KILN_DEVICE)
-    assert cupy.from_dlpack(shared).data.ptr == address and cupy.asarray(shared).data.ptr == address
-    raises(kiln.TypeMismatch, ["'x'", "float32"], m.saxpy, y, x.astype("f8"), 1.0, 1000, items=1000)
-    raises(kiln.ArgumentError, ["'y'", "contiguous"], m.saxpy, cupy.ones(2000, "f4")[::2], x, 1.0, 1000, items=1000)
+    in_a_process_of_its_own("cupy")
 
 
 @test
 def arrays_of_jax():
-    needs_gpu()
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    try:
-        import jax
-        import jax.numpy as jnp
-
-        jax.devices("gpu")
-    except Exception as error:
-        raise Skip("no JAX with a GPU: %s" % str(error).split("\n")[0]) from None
-    m = kiln.compile(SAXPY)
-    x = jnp.arange(1000, dtype="float32") * 2
-    y = kiln.zeros(1000, "f32", KILN_DEVICE)
-    m.saxpy(y, x, 3.0, 1000, items=1000)
-    back = jnp.from_dlpack(y)
-    assert bool((back == 6 * jnp.arange(1000)).all())
-    assert bool(jnp.allclose(jnp.from_dlpack(ops.exp(x / 2000)), jnp.exp(x / 2000), rtol=1e-5))
-    raises(kiln.ArgumentError, ["'y'", "read-only"], m.saxpy, x, x, 1.0, 1000, items=1000)
+    in_a_process_of_its_own("jax")
 
 
 @test

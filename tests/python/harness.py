@@ -52,6 +52,6 @@ def run(name):
             traceback.print_exc(file=sys.stdout)
         if time.time() - start > 2:
             print("  %s: %.1f s" % (title, time.time() - start))
-    sys.stdout.flush()
+        sys.stdout.flush()
     print("%s: %d passed, %d failed, %d skipped" % (name, passed, failed, skipped))
     sys.exit(failed != 0)
