@@ -193,6 +193,9 @@ def _describe_dlpack(x: Any, name: str) -> Described:
     where = int(where)
     if where in (_abi.KILN_DL_CUDA, _abi.KILN_DL_CUDA_MANAGED):
         place, arguments = "cuda:%d" % index, {"stream": 1}  # its work is done before the default stream goes on
+        if hasattr(x, "block_until_ready"):  # JAX: it need not be told of a stream
+            x.block_until_ready()
+            arguments = {}
     elif where in (_abi.KILN_DL_CPU, _abi.KILN_DL_CUDA_HOST):
         place, arguments = "host", {}
     else:
