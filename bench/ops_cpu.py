@@ -159,7 +159,8 @@ def main():
             'command': 'python3 bench/ops_cpu.py', 'roof_gbps': round(roof, 2)}
     print(json.dumps(head))
     if options.json:
-        write_results(options.json, head, kernel_hashes({op for op, _ in WANTED}), results)
+        found = {f'{r["op"]}.{r["case"].split(" ", 1)[1].split(" ")[0]}.percent': r['percent'] for r in results}
+        write_results(options.json, head, kernel_hashes({op for op, _ in WANTED}), found, results)
     library.so.ops_close()
     return bad
 

@@ -424,10 +424,10 @@ def main():
     head = {'date': datetime.date.today().isoformat(), 'device': torch.cuda.get_device_name(), 'torch': torch.__version__,
             'command': ' '.join(['python3 bench/gpu/ops.py', *arguments()]),
             'not_measured': left}
-    head.update(sums(results))
-    print(json.dumps({k: v for k, v in head.items() if k not in ('date', 'command')}))
+    found = sums(results)
+    print(json.dumps({k: v for k, v in found.items() if k.startswith('all.')}), 'not measured:', left)
     if options.json:
-        write_results(options.json, head, kernel_hashes({row['op'] for row in rows}), results)
+        write_results(options.json, head, kernel_hashes({row['op'] for row in rows}), found, results)
     library.so.ops_close()
     return bad
 
@@ -449,18 +449,25 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
 
 
 def sums(results):
-    """geometric mean and worst of the ratios: the time of the faster of PyTorch's over Kiln's"""
-    ratios = sorted(r['ratio'] for r in results if 'ratio' in r)
-    if not ratios:
-        return {}
-    return {'count': len(ratios), 'geometric_mean': round(statistics.geometric_mean(ratios), 3), 'worst': ratios[0],
-            'below_0.9': sum(r < 0.9 for r in ratios)}
+    """of all, of each op and of each pass: geometric mean and worst of the ratios, the time of the faster of PyTorch's over Kiln's"""
+    groups = {'all': [r['ratio'] for r in results if 'ratio' in r]}
+    for r in results:
+        if 'ratio' in r:
+            groups.setdefault(r['op'], []).append(r['ratio'])
+            groups.setdefault(r['pass'], []).append(r['ratio'])
+    found = {}
+    for name, ratios in groups.items():
+        if ratios:
+            found.update({f'{name}.count': len(ratios), f'{name}.geometric_mean': round(statistics.geometric_mean(ratios), 3),
+                          f'{name}.worst': min(ratios), f'{name}.below_0.9': sum(r < 0.9 for r in ratios)})
+    return found
 
 
-def write_results(path, head, hashes, results):
+def write_results(path, head, hashes, found, results):
+    lines = lambda table: ',\n'.join(f'{json.dumps(k)}: {json.dumps(v)}' for k, v in table.items())
     with open(path, 'w') as f:
         f.write('{\n' + ''.join(f'{json.dumps(k)}: {json.dumps(v)},\n' for k, v in head.items()))
-        f.write('"kernels": {\n' + ',\n'.join(f'{json.dumps(k)}: {json.dumps(v)}' for k, v in hashes.items()) + '\n},\n')
+        f.write('"kernels": {\n' + lines(hashes) + '\n},\n"results": {\n' + lines(found) + '\n},\n')
         f.write('"rows": [\n' + ',\n'.join(json.dumps(r) for r in results) + '\n]\n}\n')
 
 
