@@ -52,7 +52,7 @@ static inline uint64_t print_take(print_channel *c, uint32_t bytes, uint32_t lin
 // lanes go round together, so that others of their warp can write theirs meanwhile.
 static inline void print_wait(print_channel *c, uint64_t at, uint32_t bytes, uint32_t leader)
 {
-    uint32_t has_room = 0;
+    uint32_t has_room = 0, nap = 64;
     while (!has_room) {
         if (word_lane() == leader) {
             uint32_t end = (uint32_t)at + bytes, seen = print_load32(&c->position);
@@ -61,6 +61,9 @@ static inline void print_wait(print_channel *c, uint64_t at, uint32_t bytes, uin
                 seen = (uint32_t)word_load_acquire((uint64_t *)(uintptr_t)c->tail);
                 print_keep(&c->position, seen);
                 has_room = (int32_t)(end - seen) <= (int32_t)c->capacity;
+                if (!has_room) // the bus is for lines
+                    word_pause(nap);
+                nap = nap < 4096 ? nap * 2 : nap;
             }
         }
         has_room = word_from(has_room, leader);
