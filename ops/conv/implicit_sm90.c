@@ -188,6 +188,17 @@ static bool place_of(const conv_shape *s, patch at, u32 row, u32 place[3])
 #    define BIAS_OR_NONE ((const BIAS *)0)
 #endif
 
+// A box may have fewer places than a tile has rows: the rows behind them are zeros in every stage.
+static void clear_rest(const conv_shape *s)
+{
+    u32 first = s->box_w * s->box_h * s->box_n * 8, count = BM * 8 - first; // in 16 bytes
+    for (u32 i = thread_x(); i < count * STAGES; i += THREADS) {
+        u32 stage = i / count;
+        ((u32x4 *)smem->stages[stage].a.panel[0])[first + i - stage * count] = (u32x4){0, 0, 0, 0};
+    }
+    fence_async();
+}
+
 kernel block(THREADS) void conv_sm90(tensor_map from, tensor_map weight,
 #if HAS_PARTS
                                      f32 *sums,
@@ -205,6 +216,8 @@ kernel block(THREADS) void conv_sm90(tensor_map from, tensor_map weight,
         tensor_map_prefetch(&from);
         tensor_map_prefetch(&weight);
     }
+    if (s.box_w * s.box_h * s.box_n < BM)
+        clear_rest(&s);
     barrier();
     next_kernel_launch();
     if (warp() >= WGS * 4) {
