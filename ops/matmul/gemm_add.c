@@ -26,8 +26,10 @@ kernel block(THREADS) void gemm_add(const acc_t *parts, out_t *out,
     u32 quads = (columns + 3) / 4;
     u64 at = (u64)block_x() * THREADS + thread_x();
     u32 row = (u32)(at / quads), column = (u32)(at % quads) * 4;
-    next_kernel_launch();
-    previous_kernel_wait();
+    if (target_sm() >= 90) {
+        next_kernel_launch();
+        previous_kernel_wait();
+    }
     if (row >= rows)
         return;
     u64 part = (u64)rows * pitch;

@@ -428,12 +428,13 @@ kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts)
     const uint64_t numbers[] = {j->m, j->n, parts, sums->stride, j->out.stride};
     for (size_t n = 0; n < COUNT(numbers); n++)
         args[count++] = kiln_arg_i64(KILN_U32, (int64_t)numbers[n]);
-    return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {(uint32_t)((threads + THREADS - 1) / THREADS)},
-                                           .args = args,
-                                           .arg_count = count,
-                                           .stream = d->stream,
-                                           .overlaps_previous = !d->waits_for_previous});
+    return kiln_launch(
+        kernel->kernel,
+        &(kiln_launch_desc){.grid = {(uint32_t)((threads + THREADS - 1) / THREADS)},
+                            .args = args,
+                            .arg_count = count,
+                            .stream = d->stream,
+                            .overlaps_previous = !d->waits_for_previous && j->k->caps.sm >= 90});
 }
 
 // One product, with what comes before and after.

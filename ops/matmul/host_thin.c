@@ -149,7 +149,7 @@ bool matmul_is_thin(const job *j)
     if (d->tile_m || d->tile_n || few > MOST_FEW * MOST_TILES || matmul_thin_obstacle(j))
         return false;
     if (matmul_sm90_obstacle(j))
-        return !is_aligned(j);
+        return few <= MOST_FEW && !is_aligned(j);
     return matmul_thin_cost(j) < matmul_sm90_cost(j);
 }
 
