@@ -28,7 +28,7 @@ MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
 MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
 MAILBOX_CALL(call_hold, 0, 1, false, MAILBOX_HAS_WHO)
 
-enum { BOXES = 4, WARPS = 3, MOST = 20000 };
+enum { BOXES = 16, WARPS = 3, MOST = 20000 };
 
 typedef struct stage {
     kiln *k;
@@ -146,7 +146,8 @@ static stage *stage_new(void)
                           .data = calloc(BOXES, MAILBOX_DATA),
                           .beat = t->beat,
                           .count = BOXES,
-                          .far = &far};
+                          .far = &far,
+                          .threads = 4};
     assert_true(place.boxes && place.rows && place.data);
     t->calls = (mailbox_calls){.boxes = place.boxes,
                                .rows = place.rows,
@@ -335,6 +336,41 @@ TEST(large_objects_are_copied_where_they_can_be)
     // 6 lanes: 40000 there and back, 33000 there; 60000 there and back; 4 lanes 40000 there and
     // back, of which the one with 70001 does not come back
     assert_int_equal(t->far_copies, 6 * 3 + 6 * 2 + 3 * 2 + 1);
+    stage_free(t);
+}
+
+// Calls after pauses of any length: most threads sleep then.
+static void play_pauses(player *p)
+{
+    stage *t = p->t;
+    uint32_t random = (p->warp + 1) * 2654435761u ^ t->rounds * 40503u;
+    for (uint32_t n = 0; n < 10; n++) {
+        random ^= random << 13, random ^= random >> 17, random ^= random << 5;
+        if (random % 4 == 0)
+            nanosleep(&(struct timespec){0, (long)(random % 6000) * 1000}, NULL);
+        frame f = {{n}, {{0}}};
+        call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), random % BOXES);
+        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * n);
+        f = (frame){{1}, {{0}}};
+        call_tell(&t->calls, (uintptr_t)&f, site_of(t, "tell"), random / 7 % BOXES);
+        check(t, f.words[0] == MAILBOX_OK);
+    }
+}
+
+TEST(threads_sleep_in_silence_and_wake)
+{
+    enum { TIMES = 25 };
+    static const uint32_t lanes[WARPS] = {1, 1, 1};
+    stage *t = stage_new();
+    for (t->rounds = 1; t->rounds <= TIMES; t->rounds++) {
+        assert_true(server_wake(t->s, BOXES));
+        perform(t, play_pauses, lanes);
+        if (t->rounds % 3 == 0)
+            nanosleep(&(struct timespec){0, 4000000}, NULL);
+        server_rest(t->s);
+        assert_int_equal(t->wrong, 0);
+        assert_int_equal(t->told, t->rounds * WARPS * 10);
+    }
     stage_free(t);
 }
 

@@ -376,10 +376,12 @@ static void *watch(void *user)
 }
 
 // --- the service
-static uint32_t shares_for(uint32_t boxes)
+static uint32_t shares_for(uint32_t boxes, uint32_t threads)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t most = cores < 8 ? 1 : cores < 16 ? 2 : MOST_SHARES;
+    if (threads)
+        most = threads < MOST_SHARES ? threads : MOST_SHARES;
     uint32_t groups = (boxes + GROUP - 1) / GROUP;
     return groups < most ? groups : most;
 }
@@ -389,7 +391,7 @@ server *server_new(kiln *k, const server_place *place)
     server *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    *s = (server){.k = k, .place = *place, .share_count = shares_for(place->count)};
+    *s = (server){.k = k, .place = *place, .share_count = shares_for(place->count, place->threads)};
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     s->taken = calloc(place->count, sizeof *s->taken);
@@ -447,7 +449,6 @@ static bool start_threads(server *s)
 static void wait_for_rounds(server *s)
 {
     uint64_t rounds[MOST_SHARES];
-    make_noise(s);
     for (uint32_t n = 0; n < s->share_count; n++)
         rounds[n] = LOAD(s->shares[n].rounds);
     for (uint32_t n = 0, us = 5; n < s->share_count;) {
@@ -455,6 +456,8 @@ static void wait_for_rounds(server *s)
             n++;
             continue;
         }
+        if (LOAD(s->sleepers)) // again and again: one may have looked and sleep since
+            make_noise(s);
         nap(us);
         us = us < 500 ? us * 2 : us;
     }

@@ -21,6 +21,7 @@ typedef struct server_place { // memory that both sides see
     uint64_t *beat;           // zero; on a line of its own
     uint32_t count;
     const struct server_far *far; // NULL: objects come as bytes
+    uint32_t threads;             // that look at mailboxes; 0: by the number of cores
 } server_place;
 
 // Memory of the GPU that the host copies while kernels run.
