@@ -189,12 +189,12 @@ static kiln_status open_calls(kiln *k)
         close_parts(d, c);
         return cuda_fail(k, r, doing);
     }
-    server_place place = {(mailbox *)(void *)(c->memory + BEAT_BYTES),
-                          (mailbox_rows *)(void *)(c->memory + rows_at(c)),
-                          (uint64_t *)(void *)(c->memory + data_at(c)),
-                          (uint64_t *)(void *)c->memory,
-                          c->capacity,
-                          &c->far};
+    server_place place = {.boxes = (mailbox *)(void *)(c->memory + BEAT_BYTES),
+                          .rows = (mailbox_rows *)(void *)(c->memory + rows_at(c)),
+                          .data = (uint64_t *)(void *)(c->memory + data_at(c)),
+                          .beat = (uint64_t *)(void *)c->memory,
+                          .count = c->capacity,
+                          .far = &c->far};
     open_far(d, c);
     c->s = server_new(k, &place);
     if (!c->s) {
