@@ -84,10 +84,10 @@ def _autograd(op: Any, kernel: Callable[..., Any], look: Callable[..., Any], bac
     after, below_autograd = _C._after_autograd_keyset, _C._AutoDispatchBelowAutograd
 
     def forward(ctx: Any, keys: Any, *args: Any) -> Any:
-        with below_autograd():
-            if keys is None:  # not from the dispatcher
-                result = look(*args)
-            else:
+        if keys is None:  # not from the dispatcher; gradients are off here
+            result = look(*args)
+        else:
+            with below_autograd():
                 result = kernel(*args) if _kernel_is_next(keys) else op.redispatch(keys & after, *args)
         if setup is not None:
             setup(ctx, args + defaults[len(args) :], result)
