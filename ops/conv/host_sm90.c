@@ -1,5 +1,7 @@
 // Convolutions for Hopper (implicit_sm90.c): when they are possible, which tile there is, the
 // launch. host_tensor.c asks, and packs the weights. Start reading at conv_sm90_launch.
+#include <stdlib.h>
+
 #include "ops/conv/host_conv.h"
 
 #define AXES "ops/conv/axes_sm90.def"
@@ -247,6 +249,41 @@ static plan pick(const problem *p, uint32_t multiprocessors, bool may_part)
     return best;
 }
 
+// --- plans are kept: to find one takes longer than a launch
+enum { KEPT = 64, KEY = 14 };
+
+typedef struct kept_plan {
+    uint32_t key[KEY];
+    plan plan;
+} kept_plan;
+
+static void *make_plans(kiln *k)
+{
+    (void)k;
+    return calloc(KEPT, sizeof(kept_plan));
+}
+
+static plan kept_plan_of(kiln *k, const problem *p, uint32_t multiprocessors, bool may_part)
+{
+    kept_plan *all = op_keep(k, OP_KEEP_CONV_PLANS, make_plans, free);
+    const op_window *w = &p->w;
+    const uint32_t key[KEY] = {w->to_space[W], w->to_space[H], (uint32_t)w->batch, w->per_group,
+                               w->terms,       w->taps[W],     w->taps[H],         w->stride[W],
+                               w->stride[H],   w->dilation[W], w->dilation[H],     p->groups,
+                               may_part,       multiprocessors};
+    uint32_t hash = 0;
+    if (!all)
+        return pick(p, multiprocessors, may_part);
+    for (size_t n = 0; n < COUNT(key); n++)
+        hash = (hash ^ key[n]) * 0x9e3779b1u;
+    kept_plan *at = &all[(hash >> 16) % KEPT];
+    if (memcmp(at->key, key, sizeof key) != 0) { // there is always a place
+        at->plan = pick(p, multiprocessors, may_part);
+        memcpy(at->key, key, sizeof key);
+    }
+    return at->plan;
+}
+
 static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, uint32_t phase, bool may_part,
                     problem *p, plan *out)
 {
@@ -260,7 +297,7 @@ static bool plan_of(kiln *k, const conv_job *j, bool is_inverse, uint32_t phase,
     // What is played is what the large GPU would do.
     enum { PLAYED = 132 };
     bool is_real = info->multiprocessors && !info->caps.is_emulated;
-    *out = pick(p, is_real ? info->multiprocessors : PLAYED, may_part);
+    *out = kept_plan_of(k, p, is_real ? info->multiprocessors : PLAYED, may_part);
     return true;
 }
 
