@@ -251,5 +251,5 @@ mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu
 .PHONY: coverage coverage-now
 coverage:
 	@$(MAKE) --no-print-directory FLAVOUR=coverage coverage-now
-coverage-now: test-build $(T)/gpu/nv_matrix $(T)/gpu/nv_copies
+coverage-now: test-build $(addprefix $(T)/gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies heap limits libc)
 	@sh tests/mutants/coverage $(BUILD) $(or $(OUT),bench/results/coverage.json)

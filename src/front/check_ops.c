@@ -69,7 +69,10 @@ static bool is_bad_operand(front *f, const ast_expr *e, ast_expr *operand)
         diag *d = diag_raise(f->diags, K2014, operand->at, "'%s' has no operators: it only stores",
                              T_OF(f, t->unqualified));
         diag_label(d, operand->at, "operand of %s", check_op_text(e));
-        check_fix_around(f, d, operand, "compute in f32", "f32(", ")");
+        if (e->kind == E_INCDEC) // its result must be stored, too
+            diag_note(d, "compute in f32, and store to_%s(…)", T_OF(f, t->unqualified));
+        else
+            check_fix_around(f, d, operand, "compute in f32", "f32(", ")");
         return true;
     }
     if (type_is_record(t)) {
