@@ -180,15 +180,23 @@ static void cut_patches(const problem *p, plan *out)
     out->tiles = ceil_div(images * out->tiles_w * out->tiles_h, out->m / 64) * out->tiles_c;
 }
 
-// About how many cycles it takes. A multiprocessor multiplies 64 x 8 x 16 in 4 cycles and loads 33
-// bytes in one (H200, convolutions of ResNet-50).
+// About how many cycles it takes. A multiprocessor multiplies 64 x 8 x 16 in 4 cycles and loads 29
+// bytes in one for large tiles, 24 for small ones (H200, convolutions of ResNet-50).
 static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocessors)
 {
-    enum { LOADED = 33, BEGIN = 1500, ADDING = 3000, STORED = 24, ADDED = 3000 };
+    enum {
+        LOADED = 29,
+        LOADED_SMALL = 24,
+        SMALL = 128 * 128,
+        BEGIN = 1500,
+        ADDING = 3000,
+        STORED = 24,
+        ADDED = 3000
+    };
     uint64_t products = t->m / 64 * t->n * 2, rows = t->m + t->n;
     if (t->has_patches)
         rows = t->n + t->m / 64 * halo_of(p, W) * halo_of(p, H) / (p->w.taps[W] * p->w.taps[H]);
-    uint64_t loads = rows * 128 / LOADED;
+    uint64_t loads = rows * 128 / (t->m * t->n > SMALL ? LOADED : LOADED_SMALL);
     uint64_t step = products > loads ? products : loads;
     uint64_t blocks = t->tiles * p->groups * t->parts;
     uint64_t waves = ceil_div(blocks, multiprocessors);
