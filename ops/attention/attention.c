@@ -329,6 +329,20 @@ typedef struct decode_plan {
     uint64_t units;                // tiles of all heads
 } decode_plan;
 
+// The most stages of decode.c up to `wanted` that fit into shared memory: a tile of rows, and for
+// each of four warps tiles of keys and values.
+static uint32_t decode_stages(const attention *a, uint32_t wanted)
+{
+    static const uint32_t possible[] = {8, 6, 4, 3, 2};
+    enum { WARPS = 4, STATIC_BYTES = 2048 };
+    size_t bytes = (size_t)ceil_div(a->head_dim, 64) * DECODE_ROWS * 128, n = 0; // of a tile
+    while (n + 1 < COUNT(possible) &&
+           (possible[n] > wanted ||
+            bytes * (1 + WARPS * 2 * possible[n]) + STATIC_BYTES > a->k->caps.shared_bytes))
+        n++;
+    return possible[n];
+}
+
 // As many parts as fill the device best, while each warp of a part has two groups of keys: the
 // fewest of those that are about as good. Much of K and V is under way, as shared memory holds it,
 // twice on a multiprocessor up to 128 columns; where there are few heads, once, and more of it.
@@ -339,7 +353,7 @@ static decode_plan plan_decode(const attention *a, uint32_t multiprocessors)
     p.units = (uint64_t)a->batch * a->kv_heads * p.tiles;
     bool is_alone = a->head_dim > 128 || p.units * FEW <= multiprocessors;
     uint32_t deep = a->head_dim <= 64 ? 8 : 6, twice = a->head_dim <= 64 ? 6 : 3;
-    p.stages = a->head_dim > 192 ? 3 : a->head_dim > 128 ? 4 : is_alone ? deep : twice;
+    p.stages = decode_stages(a, is_alone ? deep : twice);
     uint64_t places = (uint64_t)multiprocessors * (is_alone ? 1 : 2);
     uint32_t groups = ceil_div(a->keys, DECODE_GROUP), most = groups / 2;
     double best = 0;
