@@ -491,6 +491,24 @@ static kiln_status run(const job *j)
                                     : run_portable(j);
 }
 
+// Numbers of other than 16 bits are read along K alone. With a sum of one product every matrix of
+// which the numbers follow each other can be read that way.
+static void read_along_k(job *j)
+{
+    if (j->depth != 1 || j->bytes == 2)
+        return;
+    if (j->a.is_transposed && !j->a.is_scattered) {
+        j->a.is_transposed = false;
+        j->a.rows = j->m;
+        j->a.stride = 1;
+    }
+    if (!j->b.is_transposed && !j->b.is_scattered) {
+        j->b.is_transposed = true;
+        j->b.rows = j->n;
+        j->b.stride = 1;
+    }
+}
+
 static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *list)
 {
     if (!handle_is(HANDLE_CONTEXT, k))
@@ -513,6 +531,7 @@ static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *lis
         job j = matmul_job(&p, n);
         j.list = list;
         matmul_set_loose(&j);
+        read_along_k(&j);
         status = run(&j);
         if (list && !status)
             matmul_name(&j, list->at, list->program, list->shape);
