@@ -6,6 +6,8 @@
 // taken; the two fast ones read rows that start at multiples of 16 bytes, for gemm_sm90.c others
 // are copied. gemm_strided.c is for operands that are contiguous in neither dimension. Start
 // reading at kiln_matmul, the last function.
+#include <stdlib.h>
+
 #include "ops/matmul/host_matmul.h"
 
 static const struct {
@@ -456,6 +458,62 @@ static bool is_many_small(const job *j)
     return own < j->batch * (each > LAUNCH_CYCLES ? each : LAUNCH_CYCLES);
 }
 
+// What comes before the first kernel that can do it. Choices are kept: the models take longer than
+// a launch.
+typedef enum way { UNKNOWN, THIN, LOOSE, MANY_SMALL, FIRST_POSSIBLE } way;
+
+typedef struct kept_way {
+    uint32_t key[5];
+    way way;
+} kept_way;
+
+enum { KEPT_WAYS = 64 };
+
+static void *make_ways(kiln *k)
+{
+    (void)k;
+    return calloc(KEPT_WAYS, sizeof(kept_way));
+}
+
+static way new_way(const job *j)
+{
+    return matmul_is_thin(j)                                                   ? THIN
+           : matmul_is_loose(j)                                                ? LOOSE
+           : !matmul_sm90_obstacle(j) && !sm80_obstacle(j) && is_many_small(j) ? MANY_SMALL
+                                                                               : FIRST_POSSIBLE;
+}
+
+static way way_of(const job *j)
+{
+    const bool facts[] = {j->a.is_transposed,
+                          j->b.is_transposed,
+                          j->is_loose,
+                          matmul_is_scattered(j),
+                          matmul_copies(j),
+                          matmul_is_aligned(j, &j->a, j->bytes),
+                          matmul_is_aligned(j, &j->b, j->bytes),
+                          matmul_is_lined(j, &j->a),
+                          matmul_is_lined(j, &j->b),
+                          matmul_is_lined_result(j)};
+    uint32_t key[5] = {j->m, j->n, j->depth, j->batch,
+                       (uint32_t)j->type * 64 + (uint32_t)j->result * 8 +
+                           (uint32_t)j->desc->epilogue};
+    uint32_t hash = 0;
+    kept_way *all = op_keep(j->k, OP_KEEP_MATMUL_WAYS, make_ways, free);
+    if (!all || j->desc->tile_m || j->desc->tile_n || j->list)
+        return new_way(j);
+    for (size_t n = 0; n < COUNT(facts); n++)
+        key[4] = key[4] * 2 + facts[n];
+    for (size_t n = 0; n < COUNT(key); n++)
+        hash = (hash ^ key[n]) * 0x9e3779b1u;
+    kept_way *at = &all[(hash >> 16) % KEPT_WAYS];
+    if (memcmp(at->key, key, sizeof key) != 0) { // m is never 0
+        at->way = new_way(j);
+        memcpy(at->key, key, sizeof key);
+    }
+    return at->way;
+}
+
 static kiln_status run(const job *j)
 {
     bool wants_sm90 = j->desc->kernel == KILN_MATMUL_SM90 ||
@@ -478,12 +536,9 @@ static kiln_status run(const job *j)
     case KILN_MATMUL_BEST: break;
     }
     is_fast = is_fast && !is_portable;
-    if (is_fast && matmul_is_thin(j))
-        return matmul_run_thin(j);
-    if (is_fast && matmul_is_loose(j))
-        return matmul_run_loose(j);
-    if (is_fast && !no_sm90 && !no_sm80 && is_many_small(j))
-        return run_sm80(j);
+    way w = is_fast ? way_of(j) : FIRST_POSSIBLE;
+    if (w == THIN || w == LOOSE || w == MANY_SMALL)
+        return w == THIN ? matmul_run_thin(j) : w == LOOSE ? matmul_run_loose(j) : run_sm80(j);
     return is_fast && !no_sm90      ? matmul_run_sm90(j)
            : is_fast && !no_sm80    ? run_sm80(j)
            : is_fast && !no_cpu     ? run_cpu(j)
