@@ -1,4 +1,5 @@
-// kiln/narrow.h: functions for results of 16 bits, beside those in double; what is no number stays none.
+// kiln/narrow.h: functions for results of 16 bits, beside those in double; what is no number stays
+// none.
 #include <kiln/narrow.h>
 
 static bool is_near(f32 got, f64 want)
