@@ -80,7 +80,15 @@ static inline void store(OUT *to, state s, real p, real n, real q)
 #endif
 }
 
-kernel block(THREADS) max_registers(COLUMNS && V == 8 ? 128 : 64) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
+// What a thread needs for its packs and their places.
+#if defined KIND_argmax || defined KIND_argmin || defined KIND_variance || defined KIND_deviation
+enum { LARGE_STATE = 1 };
+#else
+enum { LARGE_STATE = 0 };
+#endif
+enum { REGISTERS = V >= 8 && (COLUMNS || sizeof(INDEX) == 8) ? 128 : V >= 8 && LARGE_STATE ? 80 : 64 };
+
+kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
                                   real n, real q)
 {
