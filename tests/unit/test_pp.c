@@ -576,6 +576,21 @@ TEST(pp_has_limits)
                  "K0040");
 }
 
+TEST(pp_takes_files_up_to_a_limit)
+{
+    char *lines = malloc(PP_FILE_BYTES + 2);
+    memset(lines, '\n', PP_FILE_BYTES + 1);
+    lines[PP_FILE_BYTES + 1] = 0;
+    result r = preprocess(lines); // one byte more
+    assert_false(r.ok);
+    arena_free(r.in);
+    lines[PP_FILE_BYTES] = 0;
+    r = preprocess(lines);
+    assert_true(r.ok);
+    arena_free(r.in);
+    free(lines);
+}
+
 TEST(pp_reads_library_texts_apart)
 {
     result r = preprocess("#define if while\n#define return break\nx");
