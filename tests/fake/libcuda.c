@@ -280,9 +280,7 @@ static cu_result fake_pool_get(cu_pool p, int a, void *v)
 }
 static cu_result fake_pool_set(cu_pool p, int a, void *v)
 {
-    (void)p;
-    (void)a;
-    (void)v;
+    (void)p, (void)a, (void)v;
     return CU_OK;
 }
 static cu_result fake_pool_trim(cu_pool p, size_t keep)
@@ -519,11 +517,7 @@ static cu_result fake_link_create(unsigned count, int *options, void **values, c
 static cu_result fake_link_add(cu_link l, int kind, void *data, size_t size, const char *name,
                                unsigned count, int *options, void **values)
 {
-    (void)kind;
-    (void)name;
-    (void)count;
-    (void)options;
-    (void)values;
+    (void)kind, (void)name, (void)count, (void)options, (void)values;
     note("compile", "ptx", (unsigned)size, 0);
     if (setting("jit") || setting("nolink"))
         return CU_INVALID_PTX;
@@ -617,9 +611,7 @@ static cu_result fake_stream_query(cu_stream s)
 }
 static cu_result fake_stream_wait(cu_stream s, cu_event e, unsigned flags)
 {
-    (void)s;
-    (void)e;
-    (void)flags;
+    (void)s, (void)e, (void)flags;
     ALIVE();
     return CU_OK;
 }
@@ -737,9 +729,7 @@ static struct cu_graph_node_s one_node;
 static cu_result fake_graph_add_kernel(cu_graph_node *node, cu_graph g, const cu_graph_node *after,
                                        size_t count, const cu_kernel_node *params)
 {
-    (void)after;
-    (void)count;
-    (void)params;
+    (void)after, (void)count, (void)params;
     *node = &one_node;
     g->nodes++;
     return CU_OK;
@@ -747,9 +737,7 @@ static cu_result fake_graph_add_kernel(cu_graph_node *node, cu_graph g, const cu
 static cu_result fake_graph_set_kernel(cu_graph_exec e, cu_graph_node node,
                                        const cu_kernel_node *params)
 {
-    (void)e;
-    (void)node;
-    (void)params;
+    (void)e, (void)node, (void)params;
     return CU_OK;
 }
 static cu_result fake_tensor_map_tiled(cu_tensor_map *map, int type, unsigned rank, void *base,
