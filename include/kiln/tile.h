@@ -341,41 +341,25 @@ static inline void k_tile_copy(void *panel, u32 size, u32 lines, u32 columns, vo
 static inline void k_tile_copy_loose(void *panel, u32 size, u32 lines, u32 columns, void *to,
                                      u32 pitch, tile_place at, u32 team)
 {
-    enum { AHEAD = 4 }; // lines that are read before the first of them is stored
-    u32 warps = team / 32, first = warp() % warps, x = at.column;
+    u32 pair = lane() * (4 / size), warps = team / 32;
     bool has_pairs = size == 4 || (pitch % 2 == 0 && at.columns % 2 == 0 && (u64)to % 4 == 0);
-    u32 here = min(lines, at.rows > at.row ? at.rows - at.row : 0);
-    u32 wide = min(columns, at.columns > x ? at.columns - x : 0);
-    u8 *row = (u8 *)to + ((u64)(at.row + first) * pitch + x) * size;
-    for (u32 line = first; line < here; line += AHEAD * warps) {
-        u32 got[AHEAD][2] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
-#pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) {
+#pragma unroll 4
+    for (u32 i = 0; i < 16; i++) {
+        u32 line = i * warps + warp() % warps, y = at.row + line, x = at.column;
+        if (line >= lines || y >= at.rows)
+            continue;
+        u8 *row = (u8 *)to + ((u64)y * pitch + x) * size;
+        if (has_pairs) {
+            if (pair < columns && x + pair < at.columns)
+                ((u32 *)row)[lane()] =
+                    ((const u32 *)k_tile_chunk(panel, line, lane() / 4))[lane() % 4];
+        } else {
 #pragma unroll
             for (u32 half = 0; half < 2; half++) {
-                u32 c = half * 32 + lane(), y = line + i * warps;
-                if (y >= here)
-                    continue;
-                if (!has_pairs && c < wide)
-                    got[i][half] = ((const u16 *)k_tile_chunk(panel, y, c / 8))[c % 8];
-                else if (has_pairs && half == 0 && c * (4 / size) < wide)
-                    got[i][0] = ((const u32 *)k_tile_chunk(panel, y, c / 4))[c % 4];
+                u32 c = half * 32 + lane();
+                if (c < columns && x + c < at.columns)
+                    ((u16 *)row)[c] = ((const u16 *)k_tile_chunk(panel, line, c / 8))[c % 8];
             }
-        }
-#pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) {
-            if (line + i * warps < here) {
-                if (has_pairs) {
-                    if (lane() * (4 / size) < wide)
-                        ((u32 *)row)[lane()] = got[i][0];
-                } else {
-#pragma unroll
-                    for (u32 half = 0; half < 2; half++)
-                        if (half * 32 + lane() < wide)
-                            ((u16 *)row)[half * 32 + lane()] = (u16)got[i][half];
-                }
-            }
-            row += (u64)warps * pitch * size;
         }
     }
 }

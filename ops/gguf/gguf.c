@@ -8,6 +8,7 @@
 
 #define AXES "ops/gguf/axes.def"
 #include "ops/axes.h"
+static const op_program few = OP_PROGRAM("ops/gguf/few.c", "gguf_few");
 static const op_program matvec = OP_PROGRAM("ops/gguf/matvec.c", "gguf_matvec");
 static const op_program tile = OP_PROGRAM("ops/gguf/tile.c", "gguf_tile");
 static const op_program tensor = OP_PROGRAM("ops/gguf/tensor.c", "gguf_tensor");

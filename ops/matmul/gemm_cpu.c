@@ -34,7 +34,7 @@ _Alignas(64) shared f32 packed[];
 #    define WIDEN(x) f32(x)
 #endif
 
-// `rows` rows of a: [m, k], or [k, m] with A_MN. Rows behind them are left as they are: their sums are not stored.
+// `rows` rows of a: [m, k], or [k, m] with A_IS_MN. Rows behind them are left as they are: their sums are not stored.
 static void pack_a(f32 *to, const in_t *a, u64 stride, u32 rows, u32 depth, u32 steps)
 {
     u32 lines = A_IS_MN ? depth : rows, count = A_IS_MN ? rows : depth;
@@ -50,7 +50,7 @@ static void pack_a(f32 *to, const in_t *a, u64 stride, u32 rows, u32 depth, u32 
             to[e] = 0;
 }
 
-// 32 columns of b from `first`: [n, k], or [k, n] with B_MN. Columns behind the last are the last one again.
+// 32 columns of b from `first`: [n, k], or [k, n] with B_IS_MN. Columns behind the last are the last one again.
 static void pack_b(f32 *to, const in_t *b, u64 stride, u32 first, u32 n, u32 depth, u32 steps)
 {
     if (B_IS_MN && first + 32 <= n) {

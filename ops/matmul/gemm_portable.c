@@ -1,9 +1,9 @@
 // C[M,N] = A * B on every device, with matrix fragments: tiles go through registers into shared memory,
 // two buffers in turns, and warps multiply from there. Any M, N, K, strides and alignment.
 //
-// Types: bf16, f16, s8, and e4m3, which becomes f16 on its way to shared memory (exactly). -D A_MN /
-// -D B_MN for operands stored [K,M] / [K,N]: their tiles stay that way, and the fragments' loads turn them.
-// -D PARTS: K is cut along the grid's z; each part stores sums of its own, which gemm_add.c adds.
+// Types: bf16, f16, s8, and e4m3, which becomes f16 on its way to shared memory (exactly). A_IS_MN,
+// B_IS_MN: operands stored [K,M], [K,N]; their tiles stay that way, and the fragments' loads turn them.
+// HAS_PARTS: K is cut along the grid's z; each part stores sums of its own, which gemm_add.c adds.
 // -D GROUPED: rows of A belong to groups (gemm_common.h), b_batch is from one group's B to the next.
 #include <kiln/kernel.h>
 
@@ -280,21 +280,21 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 )
 {
     u64 batch = block_y();
-#if defined(PARTS)
-    u32 part = block_z(), all = (k + DEPTH - 1) / DEPTH;
-    u32 begin = (u32)((u64)all * part / grid_dim_z()) * DEPTH;
-    u32 end = (u32)((u64)all * (part + 1) / grid_dim_z()) * DEPTH;
-    a += A_IS_MN ? begin * (u64)a_stride : begin;
-    b += B_IS_MN ? begin * (u64)b_stride : begin;
-    k = min(k, end) - begin;
-    batch = part;
-    a_batch = b_batch = 0;
-    out_batch = (u64)m * out_stride;
-#endif
-#if ALIGNED == 2
-    next_kernel_launch();
-    previous_kernel_wait();
-#endif
+    if (HAS_PARTS) {
+        u32 part = block_z(), all = (k + DEPTH - 1) / DEPTH;
+        u32 begin = (u32)((u64)all * part / grid_dim_z()) * DEPTH;
+        u32 end = (u32)((u64)all * (part + 1) / grid_dim_z()) * DEPTH;
+        a += A_IS_MN ? begin * (u64)a_stride : begin;
+        b += B_IS_MN ? begin * (u64)b_stride : begin;
+        k = min(k, end) - begin;
+        batch = part;
+        a_batch = b_batch = 0;
+        out_batch = (u64)m * out_stride;
+    }
+    if (ALIGNED == 2) {
+        next_kernel_launch();
+        previous_kernel_wait();
+    }
 #if defined(GROUPED)
     u32 columns = (n + BN - 1) / BN;
     group g = group_of(ends, groups, m, block_x() / columns);

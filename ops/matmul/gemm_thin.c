@@ -3,9 +3,9 @@
 // few; KWARPS warps of a block share the sum and add up through shared memory, in a fixed order. Any
 // sizes and alignment, sm_80 and later.
 //
-// -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D EPILOGUE_bias (bias_relu …). -D A_MN /
-// -D B_MN for operands of 16 bits that are stored [K,M] / [K,N]. -D PARTS: K is cut along the grid's z; each
-// part stores sums of its own, which gemm_add.c adds.
+// -D TYPE_bf16 (f16, tf32, e4m3, s8), -D OUT_bf16 (f16, f32, s32), -D EPILOGUE_bias (bias_relu …). A_IS_MN,
+// B_IS_MN: operands of 16 bits that are stored [K,M], [K,N]. HAS_PARTS: K is cut along the grid's z; each part
+// stores sums of its own, which gemm_add.c adds.
 //
 // K is walked in chunks of 64 bytes. The matrix unit does not care in which order the numbers of a chunk are
 // summed, as long as both operands agree: lane t of a row has the bytes from 16 * t on, which is one load.
@@ -16,6 +16,7 @@ tune(BN, 8, 16, 24, 32);   // of the few that a block takes
 tune(KWARPS, 8, 1, 2, 4);  // warps that share the sum of a row
 tune(ALIGNED, 1, 0);       // lines of the operands start at multiples of 16 bytes
 tune(SWAP, 0, 1);          // few rows: the long side is B
+tune(HAS_PARTS, 0, 1);
 
 tune(GROUP, 8);
 enum { BM = 64 }; // rows of a warp
@@ -252,15 +253,6 @@ static void multiply(acc_t (*acc)[BM / 16][FEWS][4], const loaded *from)
 }
 
 // --- results
-static acc_t finished(acc_t x, const f32 *bias, u32 column)
-{
-#if HAS_BIAS
-    return epilogue(x, bias[column]);
-#else
-    return x;
-#endif
-}
-
 // The first `skipped` rows are those of another warp.
 static void keep_sums(acc_t (*acc)[BM / 16][FEWS][4], u32 skipped)
 {
@@ -306,12 +298,12 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 #if !HAS_BIAS
     const f32 *bias = (const f32 *)0;
 #endif
-#if defined(PARTS)
-    u32 part = block_z(), all = (k + CHUNK - 1) / CHUNK;
-    begin = (u32)((u64)all * part / grid_dim_z()) * CHUNK;
-    end = min((u32)((u64)all * (part + 1) / grid_dim_z()) * CHUNK, k);
-    out += part * ((u64)m * out_stride);
-#endif
+    if (HAS_PARTS) {
+        u32 part = block_z(), all = (k + CHUNK - 1) / CHUNK;
+        begin = (u32)((u64)all * part / grid_dim_z()) * CHUNK;
+        end = min((u32)((u64)all * (part + 1) / grid_dim_z()) * CHUNK, k);
+        out += part * ((u64)m * out_stride);
+    }
     a += batch * a_batch;
     b += batch * b_batch;
     u32 rows = SWAP ? n : m, fews = SWAP ? m : n, few_tiles = (fews + BN - 1) / BN;
@@ -328,8 +320,10 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 #pragma unroll
             for (u32 e = 0; e < 4; e++)
                 acc[tile][i][e] = 0;
-    next_kernel_launch();
-    previous_kernel_wait();
+    if (target_sm() >= 90) {
+        next_kernel_launch();
+        previous_kernel_wait();
+    }
     begin += warp() % KWARPS * CHUNK;
     if (first < rows && begin < end) {
         loaded ring[STAGES];

@@ -167,9 +167,8 @@ static kiln_status multiply(const job *j, const way *w)
     uint64_t blocks = blocks_of(j, w);
     if (!status && blocks > INT32_MAX)
         return matmul_too_many_tiles(j, blocks);
-    return status ? status
-                  : matmul_launch_plain(j, kernel, (uint32_t)blocks, w->parts,
-                                        !j->desc->waits_for_previous);
+    bool overlaps = !j->desc->waits_for_previous && j->k->caps.sm >= 90;
+    return status ? status : matmul_launch_plain(j, kernel, (uint32_t)blocks, w->parts, overlaps);
 }
 
 kiln_status matmul_run_thin(const job *j)
