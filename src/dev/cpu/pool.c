@@ -4,7 +4,6 @@
 #include "dev/cpu/cpu.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 enum { MOST = 256 };
 
@@ -12,8 +11,8 @@ static struct {
     pthread_mutex_t busy; // held for one pool_run
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
-    pid_t owner;
-    uint32_t started, wanted, running;
+    uint32_t started; // the caller among them; 0: none yet in this process
+    uint32_t wanted, running;
     uint64_t round;
     void (*work)(void *, uint32_t);
     void *user;
@@ -44,13 +43,29 @@ static void *worker(void *index_pointer)
     return NULL;
 }
 
+// In the child of a fork: its parent's threads are not there, but the locks and conditions still
+// count them, held or waiting.
+static void start_anew(void)
+{
+    pool.busy = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    pool.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    pool.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pool.idle = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    pool.started = 0;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, start_anew);
+}
+
 // With the lock held. Fewer threads than wanted is no reason to fail.
 static void start_more(uint32_t threads)
 {
-    if (pool.owner != getpid()) {
-        pool.owner = getpid();
-        pool.started = 1; // the caller
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    if (!pool.started)
+        pool.started = 1;
     pthread_attr_t attr;
     if (pthread_attr_init(&attr))
         return;
