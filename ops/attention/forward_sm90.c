@@ -330,7 +330,7 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
                       .out = out,
                       .group = group,
                       .next_group = group == WGS - 1 ? 0 : group + 1,
-                      .q0 = operand_move(tile_operand(&smem->q[0]), group * 8192),
+                      .q0 = tile_operand_block(&smem->q[0], group),
                       .k = tile_operand(&smem->k[0]),
                       .v = tile_operand_transposed(&smem->v[0])};
 #if !defined(NO_LSE)

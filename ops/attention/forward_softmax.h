@@ -55,13 +55,15 @@ static void exponentiate(scores *s, softmax *m, f32 scale, bool is_first)
 // Hides what a query may not see: keys past the end (in the last block alone), causal: after it.
 static void mask(scores *s, shape p, u32 row, u32 key, bool is_first)
 {
+    u32 column = key + lane() % 4 * 2; // of this lane's first score
     u32 first_end = row + p.keys - p.queries; // what the tile's first query sees last
-    if (CAUSAL ? key + BN <= first_end + warp() / 4 * 64 : !is_first)
-        return;
-    u32 seen = CAUSAL ? first_end + warp() * 16 + lane() / 4 + 1 : p.keys; // by row 0
-    i32 end = (i32)(seen - (key + lane() % 4 * 2));
+    if (CAUSAL ? key + BN > first_end + warp() / 4 * 64 : is_first) {
+        u32 seen = CAUSAL ? first_end + warp() * 16 + lane() / 4 + 1 : p.keys; // by row 0
+        i32 end = (i32)(seen - column);
+        i32 ends[2] = {end, end + (CAUSAL ? 8 : 0)};
 #pragma unroll
-    for (u32 i = 0; i < BN / 2; i++)
-        if ((i32)(i / 4 * 8 + i % 2) >= end + (CAUSAL ? (i32)(i / 2 % 2 * 8) : 0))
-            (*s)[i] = -INFINITY;
+        for (u32 i = 0; i < BN / 2; i++)
+            if ((i32)(i / 4 * 8 + i % 2) >= ends[i / 2 % 2])
+                (*s)[i] = -INFINITY;
+    }
 }

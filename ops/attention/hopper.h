@@ -66,7 +66,9 @@ static void store_rows(void *staging, half_t *out, strides by, const f32 (*acc)[
                        f32 factor_8, u32 rows_left)
 {
     u64 pitch = (STRIDED ? by.row : HD) * 2;
-    u8 *to = (u8 *)out + lane() / 8 * pitch + lane() % 8 * 16;
+    // Dense rows in 32 bits: with a product of 64 bits ptxas schedules the main loop another way.
+    u64 first_row = STRIDED ? lane() / 8 * pitch : lane() / 8 * (HD * 2);
+    u8 *to = (u8 *)out + first_row + lane() % 8 * 16;
 #pragma unroll
     for (u32 panel = 0; panel < HD / 64; panel++) {
         u32 words[4][4];
