@@ -108,7 +108,9 @@ typedef struct consumer {
     ring_slot q, o, keys;
     f32 *sums, *sum; // of dQ: all, and of the next block that is done
     half_t *dk, *dv;
+    bool is_leader; // releases the stages of its warpgroup; a predicate for the whole main loop
 } consumer;
+#define RELEASE(c, ring, slot) ((c)->is_leader ? ring_release(ring, slot) : (void)0)
 
 typedef struct registers { // of a unit
     scores s, d;           // S, then P, then dQ; dP, then dS
@@ -204,7 +206,7 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
     ring_wait_full(&smem->o_ring, c->o);
     multiply_scores(&r->d, c->t.v, c->t.o, c->o.stage);
     ring_wait_full(&smem->ds_ring, last_o); // also: all warps have read the row values beside dO
-    ring_release_once(&smem->o_ring, last_o);
+    RELEASE(c, &smem->o_ring, last_o);
     multiply_dk(&r->dk, &c->t, last_o.stage, last_q.stage, i > 1);
     wgmma_wait(2);
     u32 block = query_block_at(c->p, w, i).block;
@@ -223,9 +225,9 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
         store_ds(&r->d, part, c->o);
     }
     wgmma_wait(PARTS + 1); // dK
-    ring_release_once(&smem->q_ring, last_q);
+    RELEASE(c, &smem->q_ring, last_q);
     wgmma_wait(PARTS); // dQ
-    ring_release_once(&smem->ds_ring, last_o);
+    RELEASE(c, &smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
     c->sum += SUM_BLOCK;
     if (STRIDED && block == w.first) // of the next head
@@ -236,17 +238,16 @@ static void finish_unit(consumer *c, registers *r, work w)
 {
     ring_slot last_q = ring_previous(&smem->q_ring, c->q);
     ring_slot last_o = ring_previous(&smem->o_ring, c->o);
-    ring_slot keys = {0, 0};
     ring_wait_full(&smem->ds_ring, last_o);
     multiply_dk(&r->dk, &c->t, last_o.stage, last_q.stage, w.count > 1);
     multiply_dq(&r->s[0], &c->t, last_o.stage);
     wgmma_wait(2);
-    ring_release_once(&smem->o_ring, last_o);
-    ring_release_once(&smem->v_ring, keys);
+    RELEASE(c, &smem->o_ring, last_o);
+    RELEASE(c, &smem->v_ring, c->keys);
     wgmma_wait(0);
-    ring_release_once(&smem->q_ring, last_q);
-    ring_release_once(&smem->k_ring, keys);
-    ring_release_once(&smem->ds_ring, last_o);
+    RELEASE(c, &smem->q_ring, last_q);
+    RELEASE(c, &smem->k_ring, c->keys);
+    RELEASE(c, &smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
     store_keys(c, r, w);
 }
@@ -254,6 +255,7 @@ static void finish_unit(consumer *c, registers *r, work w)
 static void consume(consumer c)
 {
     problem p = c.p;
+    c.is_leader = thread_x() % 128 == 0;
     for (work w = work_at(p, block_x(), 0); w.unit < p.units; w = next_work(p, w)) {
         registers r;
         u32 head = w.head * (STRIDED ? p.sharing : 1);

@@ -65,17 +65,16 @@ typedef struct operands {
 // Each warpgroup has 64 x 64 of dQ: half of the columns (HD 128) or of the queries (HD 64).
 static operands operands_of(u32 group)
 {
-    u32 rows = group * 8192, half = group * tile_panel_bytes(&smem->k);
     return (operands){
-        .k = operand_move(tile_operand(&smem->k), rows),
-        .v = operand_move(tile_operand(&smem->v), rows),
-        .ds = operand_move(tile_operand(&smem->ds[0]), rows),
+        .k = tile_operand_block(&smem->k, group),
+        .v = tile_operand_block(&smem->v, group),
+        .ds = tile_operand_block(&smem->ds[0], group),
         .q = tile_operand(&smem->q[0]),
         .o = tile_operand(&smem->o[0]),
         .qt = tile_operand_transposed(&smem->q[0]),
         .ot = tile_operand_transposed(&smem->o[0]),
-        .dst = operand_move(tile_operand_transposed(&smem->ds[0]), HD == 128 ? 0 : half),
-        .kt = operand_move(tile_operand_transposed(&smem->k), HD == 128 ? half : 0),
+        .dst = tile_operand_block_transposed(&smem->ds[0], HD == 128 ? 0 : group),
+        .kt = tile_operand_block_transposed(&smem->k, HD == 128 ? group : 0),
     };
 }
 
@@ -178,10 +177,12 @@ static void make_ds(scores *d, scores *s, packed *p, u32 part, const row_values 
 
 static void store_ds(scores *d, u32 part, ring_slot to)
 {
+    u8 *row = (u8 *)smem->ds[to.stage].panel[part][warp() * 16 + lane() % 16];
+    u32 chunk = (lane() / 16 ^ lane() % 8) * 16; // as tile_put, with one xor per fragment
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
         u32 words[4] = acc_words(PACK, &(*d)[part][i * 8]);
-        tile_put(&smem->ds[to.stage], warp() * 16, part * 64 + i * 16, words);
+        stmatrix(row + (chunk ^ i * 32), words);
     }
     if (part + 1 < PARTS)
         return;
