@@ -36,6 +36,14 @@ static const char source[] =
     "}\n"
     "kernel block(32) void count(u32 *bins, const u32 *x) { atomic_add(&bins[x[thread_x()]], 1u); "
     "}\n"
+    "kernel block(32) void either(const i32 *x, i32 *out, u32 far) {\n"
+    "    const i32 *p;\n"
+    "    if (thread_x() & 1)\n"
+    "        for (p = x; *p < 5; p++) {}\n"
+    "    else\n"
+    "        p = x + 2;\n"
+    "    out[thread_x()] = p[far];\n"
+    "}\n"
     "kernel block(32) void wide(const f32x4 *x, f32x4 *out) { out[thread_x()] = x[thread_x()]; }\n";
 
 static kiln_status run(kiln *k, kiln_kernel *kernel, size_t shared_bytes, const kiln_arg *args,
@@ -118,6 +126,13 @@ static void test_others(kiln *k, kiln_module *m)
     CHECK(!run(k, api_kernel(m, "walk"), 0, args, 3));
     args[2] = kiln_arg_i64(KILN_U32, 34);
     EXPECT(run(k, api_kernel(m, "walk"), 0, args, 3), KILN_E_KERNEL, "K6020",
+           "reads element 64 of 'x', which has 64 elements");
+    int32_t low[64] = {0, 1, 2, 3, 4, 5};
+    CHECK(!kiln_write(x, 0, low, 64));
+    args[2] = kiln_arg_i64(KILN_U32, 58);
+    CHECK(!run(k, api_kernel(m, "either"), 0, args, 3));
+    args[2] = kiln_arg_i64(KILN_U32, 59);
+    EXPECT(run(k, api_kernel(m, "either"), 0, args, 3), KILN_E_KERNEL, "K6020",
            "reads element 64 of 'x', which has 64 elements");
     kiln_arg two[] = {kiln_arg_buffer(out), kiln_arg_i64(KILN_U32, 0)};
     CHECK(!run(k, api_kernel(m, "dynamic"), 128, two, 2));
