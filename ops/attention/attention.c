@@ -8,6 +8,7 @@
 
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
+#include "ops/scratch.h"
 
 static const op_program forward_sm90 = ATTENTION_PROGRAM("forward_sm90.c", NULL),
                         forward_portable = ATTENTION_PROGRAM("forward_portable.c", NULL),
@@ -374,9 +375,13 @@ static kiln_status add_parts(const job *j, const decode_plan *p, kiln_arg *args,
 {
     uint64_t part = (uint64_t)DECODE_ROWS * (j->a.head_dim + 2);
     const uint64_t numbers = p->units * p->parts * part, tickets = DECODE_TICKETS;
+    const op_scratch want = {.keeper = OP_KEEP_ATTENTION_SCRATCH,
+                             .name = "kiln_attention_forward",
+                             .type = KILN_U32,
+                             .count = tickets + numbers,
+                             .zeros = tickets}; // each launch leaves zeros behind
     kiln_buffer *scratch;
-    kiln_status status =
-        attention_scratch(j->a.k, j->desc->stream, (tickets + numbers) * 4, &scratch);
+    kiln_status status = op_scratch_of(j->a.k, &want, j->desc->stream, &scratch);
     if (status)
         return status;
     kiln_view left = kiln_view_of(scratch, 1, &numbers);

@@ -105,10 +105,8 @@ uint32_t attention_mma_warps(const attention *a, uint32_t multiprocessors);
 // Sets the axes that all of them have, and launches.
 kiln_status attention_run_mma(const attention *a, op_request *r, const mma_launch *l);
 
-// --- memory between the blocks of decode.c (host_scratch.c): tickets of u32, zeros before and
-// after a launch, then as many bytes as are left
+// --- decode.c: blocks that share keys take tickets of u32, zeros before and after a launch
 enum { DECODE_TICKETS = 4096 };
-kiln_status attention_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_buffer **out);
 
 // --- sm_90a
 // The head dimension of the kernels for sm_90a, at least the call's: 64, 128 or 256. Fewer columns
