@@ -58,8 +58,10 @@ TEST(printed_numbers_are_those_of_libc)
                                         "<%.9f>", "<%5f>",  "<%+f>",  "<%.12f>"};
     static const char *const words[] = {"<%d>", "<%i>", "<%u>", "<%x>", "<%5d>", "<%.3d>"};
     static const char *const longs[] = {"<%ld>", "<%lu>", "<%lx>"};
-    static const double special[] = {0.0,  -0.0, 0.5,    1.5, 2.5,      -0.5,      0.0000005, 1e300,
-                                     1e18, 9e18, 1e-320, NAN, INFINITY, -INFINITY, 0.9999995};
+    const double infinite = (double)INFINITY;
+    const double special[] = {0.0,    -0.0,        0.5,      1.5,       2.5,
+                              -0.5,   0.0000005,   1e300,    1e18,      9e18,
+                              1e-320, (double)NAN, infinite, -infinite, 0.9999995};
     uint64_t bits;
     for (size_t f = 0; f < COUNT(fixed); f++)
         for (int n = 0; n < 4000 + (int)COUNT(special); n++) {

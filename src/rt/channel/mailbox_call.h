@@ -315,7 +315,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
 #    define MAILBOX_ENTRY static inline void
 #endif
 #define MAILBOX_PARAMETERS           const mailbox_calls *calls, uint64_t frame, uint32_t site, uint32_t home
-#define MAILBOX_WORDS(rows_out, who) ((rows_out) + ((who) ? MAILBOX_WHO : 0))
+#define MAILBOX_WORDS(rows_out, who) ((rows_out) + ((who) != 0 ? MAILBOX_WHO : 0))
 
 // is_warp: the lowest lane calls for all, and all get its answer.
 #define MAILBOX_CALL(name, rows_out, rows_in, is_warp, has_who)                                    \
