@@ -95,12 +95,12 @@ static void put(const char *path, const char *text)
 }
 
 // --- a path that is another one from moment to moment
-static volatile int is_over;
+static int is_over;
 
 static void *flip(void *unused)
 {
     (void)unused;
-    for (int n = 0; !is_over; n++) {
+    for (int n = 0; !__atomic_load_n(&is_over, __ATOMIC_RELAXED); n++) {
         int is_link = n % 2;
         unlink("in/next");
         if (is_link ? symlink("../secret.txt", "in/next") : link("in/a.txt", "in/next"))
@@ -120,7 +120,7 @@ static void *flip(void *unused)
 static void test_races(kiln *k, kiln_module *m)
 {
     pthread_t thread;
-    is_over = 0;
+    __atomic_store_n(&is_over, 0, __ATOMIC_RELAXED);
     CHECK(!mkdir("in/kept", 0755));
     put("in/kept/secret.txt", "inner!");
     CHECK(!pthread_create(&thread, NULL, flip, NULL));
@@ -133,7 +133,7 @@ static void test_races(kiln *k, kiln_module *m)
         has_deep = has_deep || got[1] > 0;
         outside += got[2] + got[3];
     }
-    is_over = 1;
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
     CHECK(outside == 0);
     CHECK(has_file && has_deep);
