@@ -5,6 +5,7 @@
 #include "fuzz/judge.h"
 
 #include "host/corpus.h"
+#include "host/limit.h"
 #include "host/validate.h"
 
 #include <dlfcn.h>
@@ -16,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 }; // more is a hang
-enum { MOST_DEATHS = 5 };                                              // of a file: then it is left
+// Of processor time; more is a hang.
+enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 };
+enum { MOST_DEATHS = 5 }; // of a file: then it is left
 
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
@@ -205,7 +207,7 @@ static void run_way(batch *b, int way)
     }
     b->at->kernel = -1;
     if (!b->at->alone) {
-        alarm(MODULE_SECONDS);
+        limit_time(MODULE_SECONDS);
         m = compile(k, b, way, b->chosen, b->count);
         b->at->alone = !m;
     }
@@ -213,7 +215,7 @@ static void run_way(batch *b, int way)
         if (!b->chosen[i])
             continue;
         b->at->kernel = i;
-        alarm(KERNEL_SECONDS);
+        limit_time(KERNEL_SECONDS);
         if (b->at->alone) {
             kiln_module_free(m);
             m = compile(k, b, way, &b->chosen[i], 1);
@@ -223,7 +225,7 @@ static void run_way(batch *b, int way)
         else if (!device_lacks_it(kiln_last_error(k)->text))
             tell(b, i, FUZZ_REFUSED, first_error(kiln_last_error(k)->text));
     }
-    alarm(0);
+    limit_time(0);
     kiln_module_free(m);
     kiln_close(k);
 }
@@ -243,7 +245,7 @@ static void run_host(batch *b, const char *so_path)
         if (b->at->verdicts[i].kind != FUZZ_FINE)
             continue;
         b->at->kernel = i;
-        alarm(HOST_SECONDS);
+        limit_time(HOST_SECONDS);
         const char *problem = corpus_data_new(c, &b->want[i])
                                   ? corpus_run_host(c, &table[i], &b->want[i])
                                   : "no memory";
@@ -299,7 +301,7 @@ static void name_the_dead(batch *b, int status)
     char why[60] = "the process ended";
     if (WIFSIGNALED(status))
         snprintf(why, sizeof why, "the process ended by %s",
-                 WTERMSIG(status) == SIGALRM ? "the time limit" : strsignal(WTERMSIG(status)));
+                 limit_was_met(status) ? "the time limit" : strsignal(WTERMSIG(status)));
     if (p->kernel < 0) {
         p->alone = true; // the compiler died of one of them
         return;
