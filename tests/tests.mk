@@ -169,6 +169,7 @@ bless: all $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
 	@$(T)/diag --bless
 	@$(T)/check --bless
 	@sh tests/emit/golden $(BUILD)/kiln --bless
+	@sh tests/emit/sums $(BUILD)/kiln --bless
 	@sh tools/doctables
 	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
