@@ -87,7 +87,7 @@ static int32_t call_with_data(const mailbox_place *at, bool is_mine, uint32_t ki
         return status;
     if (is_mine && in[0] == MAILBOX_OK && model_ask(OP_READ, word, 0, 0, 1) != 107)
         model_ask(OP_RESULT, NULL, FOUND_VALUE, 1, 0);
-    mailbox_release(&hold);
+    mailbox_release(&hold, kind);
     return (int32_t)in[0];
 }
 

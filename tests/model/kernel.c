@@ -49,5 +49,5 @@ kernel block(32) void transform(mailbox *boxes, mailbox_rows *rows, u64 *own, co
     if (mailbox_wait(&at, &hold, true, kind, in) != MAILBOX_OK)
         return;
     sum[global_x()] = word_load(mine);
-    mailbox_release(&hold);
+    mailbox_release(&hold, kind);
 }

@@ -23,11 +23,6 @@ static uint8_t tag_of(const world *w, uint32_t a)
     return (uint8_t)(first / model_now.lanes * MODEL_CALLS + w->actors[first].begun);
 }
 
-static bool has_fences(void)
-{
-    return model_now.has_data || model_now.last < 1000;
-}
-
 // Nobody stores to it in this scenario: when it is read makes no difference.
 static bool is_quiet(const model_op *op)
 {
@@ -184,7 +179,7 @@ static int load(world *w, uint32_t a, uint32_t way, const model_op *op, uint64_t
         who->now.of[op->box][op->at] = (uint8_t)index;
     if (op->order & ACQUIRE)
         acquire(w, who, op->box, m);
-    else if (has_fences() && m->has_view == VIEW_BOX)
+    else if (m->has_view == VIEW_BOX)
         join(who->seen.of[op->box], m->view);
     remember(w, a, who, op, m->tag);
     *result = m->value;
@@ -244,11 +239,9 @@ static int store_word(world *w, uint32_t a, uint32_t way, const model_op *op)
     m->tag = who->role == ACTOR_WARP ? tag_of(w, a) : who->tags[AT_HEADER];
     if (op->box == SHARED || op->at == AT_OWN || op->at == AT_CANCEL)
         m->tag = 0; // nobody looks
-    const views *v = op->order & RELEASE ? &who->now : has_fences() ? &who->released : NULL;
-    if (v) {
-        m->has_view = VIEW_BOX;
-        memcpy(m->view, v->of[op->box], AT_WORDS);
-    }
+    const views *v = op->order & RELEASE ? &who->now : &who->released;
+    m->has_view = VIEW_BOX;
+    memcpy(m->view, v->of[op->box], AT_WORDS);
     if (op->box == SHARED && who->has_joined && op->order & RELEASE)
         m->has_view = VIEW_ALL;
     return FOUND_NONE;
@@ -337,7 +330,8 @@ static int ended(world *w, uint32_t a, int32_t status)
         break;
     default: return FOUND_STATUS;
     }
-    for (uint32_t r = 0; is_answered && r < model_rows(model_now.rows_in, n); r++)
+    uint32_t rows = model_rows(model_now.rows_in, n); // the status goes with the results
+    for (uint32_t r = 0; is_answered && r < (rows > 1 ? rows - 1 : rows); r++)
         if (who->tags[AT_REPLY + r * MODEL_LANES + who->lane] != 1)
             return FOUND_FOREIGN;
     if (is_answered && model_now.has_data && status == 0 && who->tags[AT_DATA] != 1)

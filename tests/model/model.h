@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MODEL_BOXES = 4, MODEL_ROWS = 2, MODEL_LANES = 2, MODEL_WARPS = 4, MODEL_CALLS = 6 };
+enum { MODEL_BOXES = 4, MODEL_ROWS = 3, MODEL_LANES = 2, MODEL_WARPS = 4, MODEL_CALLS = 6 };
 
 // The words of a mailbox; the box after the last one has the words that all share.
 enum {

@@ -24,17 +24,19 @@
 #    define MAILBOX_ROWS       56 // 128 bytes in the smallest numbers, and what goes with them
 #    define MAILBOX_LANES      32
 #    define MAILBOX_WHO        4                // words that say who calls
-#    define MAILBOX_LAST       (UINT32_MAX - 1) // the number after it is 1
+#    define MAILBOX_LAST       (MAILBOX_FAILED - 2) // the number after it is 1
 // how long a caller waits, in cycles of the GPU
 #    define MAILBOX_FIRST_POLL 6000 // most before the first poll
 #    define MAILBOX_NAP        25   // between polls, doubling up to
 #    define MAILBOX_LONG_NAP   8000
 #endif
 
+#define MAILBOX_FAILED   (UINT32_C(1) << 31) // with the number of a reply word: it is the status
 #define MAILBOX_BUSY     UINT64_MAX
 #define MAILBOX_GIVEN_UP (UINT64_C(1) << 63)
 
-// What became of a call; the codes up to OTHER are the host's, in row 0 of the reply.
+// What became of a call; the codes up to OTHER are the host's. A lane whose call went well gets its
+// results, one that failed gets the status in their place, marked with FAILED.
 enum {
     MAILBOX_OK,
     MAILBOX_BAD,            // the host does not know such a call
@@ -65,7 +67,7 @@ typedef struct mailbox {       // host memory, mapped: the header
 
 typedef struct mailbox_rows {                      // host memory, mapped
     uint64_t request[MAILBOX_ROWS][MAILBOX_LANES]; // GPU
-    uint64_t reply[MAILBOX_ROWS][MAILBOX_LANES];   // host; row 0 is the status
+    uint64_t reply[MAILBOX_ROWS][MAILBOX_LANES];   // host
 } mailbox_rows;
 
 static inline uint32_t mailbox_least(uint32_t a, uint32_t b)
@@ -83,6 +85,12 @@ static inline uint32_t mailbox_number(uint64_t word)
 static inline uint32_t mailbox_bits(uint64_t word)
 {
     return (uint32_t)(word >> 32);
+}
+// Rows of a reply on the bus: results, or one that only says that it went well. `rows` counts the
+// status, too.
+static inline uint32_t mailbox_replies(uint32_t rows)
+{
+    return rows > 1 ? rows - 1 : rows;
 }
 // 0 is what fresh memory holds, and all ones is BUSY's: no call has these numbers.
 static inline uint32_t mailbox_after(uint32_t number)

@@ -59,29 +59,13 @@ static inline mailbox_place mailbox_place_of(const mailbox_calls *calls, uint32_
     mailbox_place at = {
         calls->boxes, calls->rows, calls->own,      calls->dead,    calls->beat,
         count,        0,           calls->patience, calls->silence, calls->first + site};
-    at.home = home % count;
+    at.home = home < count ? home : home % count;
     return at;
-}
-
-static inline uint32_t mailbox_lowest(uint32_t lanes)
-{
-    uint32_t lane = 0;
-    while (!(lanes >> lane & 1))
-        lane++;
-    return lane;
-}
-
-static inline uint32_t mailbox_count(uint32_t lanes)
-{
-    uint32_t count = 0;
-    for (; lanes; lanes &= lanes - 1)
-        count++;
-    return count;
 }
 
 static inline uint32_t mailbox_rank(uint32_t lanes) // how many of them come before this one
 {
-    return mailbox_count(lanes & (((uint32_t)1 << word_lane()) - 1));
+    return word_ones(lanes & (((uint32_t)1 << word_lane()) - 1));
 }
 
 static inline uint32_t mailbox_padded(uint32_t bytes)
@@ -137,7 +121,7 @@ static inline void mailbox_get(uint8_t *to, const uint64_t *from, uint32_t bytes
 // lanes share the bus.
 static inline uint32_t mailbox_far(const mailbox_counted *objects, uint32_t count, uint32_t lanes)
 {
-    uint32_t far = 0, least = MAILBOX_FAR_BYTES * ((mailbox_count(lanes) + 1) / 2);
+    uint32_t far = 0, least = MAILBOX_FAR_BYTES * ((word_ones(lanes) + 1) / 2);
     for (uint32_t n = 0; n < count; n++)
         far |= objects[n].bytes >= least ? (uint32_t)1 << n : 0;
     return far;
@@ -204,7 +188,7 @@ static inline void mailbox_again(mailbox_hold *hold)
 static inline bool mailbox_fill(uint64_t *slice, const mailbox_counted *objects, uint32_t count,
                                 uint32_t far, uint32_t total, uint32_t *sent, uint32_t *place)
 {
-    uint32_t busy = word_ballot(*sent < total), users = mailbox_count(busy);
+    uint32_t busy = word_ballot(*sent < total), users = word_ones(busy);
     uint32_t part = MAILBOX_DATA / (users ? users : 1) / 64 * 64;
     uint32_t mine = mailbox_least(total - *sent, part);
     uint32_t start = *sent == 0 ? MAILBOX_START | far << MAILBOX_FAR_AT : 0;
@@ -281,7 +265,7 @@ static inline int32_t mailbox_carry_once(const mailbox_calls *calls, const mailb
         from = is_mine ? answer[1] : 0;
         bytes = is_mine ? answer[2] : 0;
     }
-    mailbox_release(&hold);
+    mailbox_release(&hold, MAILBOX_IS_BULK);
     return is_huge ? MAILBOX_BAD : is_mine ? (int32_t)in[0] : MAILBOX_OK;
 }
 
@@ -324,7 +308,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
         mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
         uint32_t out[MAILBOX_WORDS(rows_out, has_who) + 1], in[rows_in],                           \
-            leader = mailbox_lowest(word_ballot(true));                                            \
+            leader = word_lowest(word_ballot(true));                                            \
         for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         for (uint32_t r = 0; r < (rows_in); r++)                                                   \
@@ -344,7 +328,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
         mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
         uint32_t out[MAILBOX_WORDS(rows_out, has_who) + 1],                                        \
-            leader = mailbox_lowest(word_ballot(true));                                            \
+            leader = word_lowest(word_ballot(true));                                            \
         for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         bool is_mine = !(is_warp) || word_lane() == leader;                                        \
@@ -361,7 +345,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
         const mailbox_counted *objects =                                                           \
             (const mailbox_counted *)(uintptr_t)(frame + sizeof(uint32_t) * MAILBOX_ROWS);         \
         uint32_t out[MAILBOX_WORDS(rows_out, has_who)], in[(rows_in) + 1],                         \
-            leader = mailbox_lowest(word_ballot(true));                                            \
+            leader = word_lowest(word_ballot(true));                                            \
         for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         for (uint32_t r = 0; r < (rows_in) + 1; r++)                                               \

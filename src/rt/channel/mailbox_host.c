@@ -4,10 +4,19 @@
 
 #define ALL_LANES (uint32_t)((UINT64_C(1) << MAILBOX_LANES) - 1) // lanes
 
+static bool have_none_failed(const uint32_t *status)
+{
+    uint32_t all = 0;
+    for (uint32_t l = 0; l < MAILBOX_LANES; l++)
+        all |= status[l];
+    return !all;
+}
+
 void mailbox_answer(const mailbox_packet *call)
 {
     mailbox_rows *box = call->rows;
     uint32_t rows = mailbox_least(MAILBOX_ROWS_IN(call->kind), MAILBOX_ROWS);
+    bool is_fine = call->lanes == ALL_LANES && rows && have_none_failed(call->words[0]);
     // Numbers begin again after the last one: no old reply may look like one of a later call.
     if (call->number == 1 || call->number == MAILBOX_LAST)
         for (uint32_t r = 0; r < MAILBOX_ROWS; r++)
@@ -15,12 +24,16 @@ void mailbox_answer(const mailbox_packet *call)
                 word_store(&box->reply[r][l], (uint64_t)0);
     if (call->kind & MAILBOX_IS_BULK)
         word_fence();
-    for (uint32_t r = 0; r < rows; r++) { // the last word of the last row last: the caller polls it
-        for (uint32_t l = 0; call->lanes != ALL_LANES && l < MAILBOX_LANES; l++)
-            if (call->lanes >> l & 1)
-                word_store(&box->reply[r][l], mailbox_word(call->number, call->words[r][l]));
-        if (call->lanes == ALL_LANES)
-            word_store_row(box->reply[r], call->number, call->words[r], MAILBOX_LANES);
+    for (uint32_t r = 0; r < mailbox_replies(rows); r++) { // its last word last: the caller polls it
+        const uint32_t *bits = call->words[rows > 1 ? r + 1 : 0];
+        for (uint32_t left = is_fine ? 0 : call->lanes; left; left &= left - 1) {
+            uint32_t l = word_lowest(left), status = call->words[0][l];
+            word_store(&box->reply[r][l],
+                       status ? mailbox_word(call->number | MAILBOX_FAILED, status)
+                              : mailbox_word(call->number, bits[l]));
+        }
+        if (is_fine)
+            word_store_row(box->reply[r], call->number, bits, MAILBOX_LANES);
     }
     word_store_release(&call->box->done, (uint64_t)call->number);
 }
@@ -97,8 +110,10 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     bool is_known =
         call->lanes != 0 && f->kind(f->user, MAILBOX_FUNCTION(call->kind)) == call->kind &&
         MAILBOX_ROWS_OUT(call->kind) <= MAILBOX_ROWS && MAILBOX_ROWS_IN(call->kind) <= MAILBOX_ROWS;
-    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-        word_expect_to_write(&call->rows->reply[0][l]);
+    for (uint32_t r = 0; is_known && r < mailbox_replies(MAILBOX_ROWS_IN(call->kind)); r++)
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            if (call->lanes >> l & 255)
+                word_expect_to_write(&call->rows->reply[r][l]);
     if (is_known && !copy(call))
         return false; // look again in the next round; the others do not wait for it
     take(host, b, call->number);
@@ -121,8 +136,8 @@ static void expect(const mailbox_host *host, uint32_t b)
         return;
     for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
         word_expect(&host->rows[b].request[0][l]);
-    for (uint32_t l = 0; l < 2 * MAILBOX_LANES; l += 8)
-        word_expect_to_write(&host->rows[b].reply[l / MAILBOX_LANES][l % MAILBOX_LANES]);
+    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+        word_expect_to_write(&host->rows[b].reply[0][l]);
 }
 
 static uint32_t round_of(mailbox_host *host, uint64_t state, mailbox_packet *call)

@@ -6,8 +6,8 @@
 
 #include "mailbox.h"
 
-// One call, copied out of its mailbox. `words` are the request and then the reply: row 0 of the
-// reply is the status. Only the rows and lanes of the call have a meaning.
+// One call, copied out of its mailbox. `words` are the request and then the reply: row 0 is the
+// status, results follow. Only the rows and lanes of the call have a meaning.
 typedef struct mailbox_packet {
     mailbox *box;
     mailbox_rows *rows;

@@ -90,10 +90,7 @@ static inline void mailbox_clear(mailbox *box, mailbox_rows *rows)
 
 static inline int32_t mailbox_claim(const mailbox_place *at, uint32_t lanes, mailbox_hold *hold)
 {
-    uint32_t leader = 0;
-    while (!(lanes >> leader & 1))
-        leader++;
-    uint32_t box = at->home;
+    uint32_t leader = word_lowest(lanes), box = at->home;
     uint64_t was = 0;
     int32_t status = MAILBOX_OK;
     mailbox_watch watch = mailbox_watch_start();
@@ -150,16 +147,22 @@ static inline void mailbox_post(const mailbox_hold *hold, bool is_mine, uint32_t
     }
 }
 
-// This lane's own reply words; false: not all are there.
+// This lane's own status and results; false: not all are there.
 static inline bool mailbox_poll(const mailbox_hold *hold, bool is_mine, uint32_t rows, uint32_t *in)
 {
     bool is_there = true;
-    if (is_mine) // asked once, so that all rows are on the bus at the same time
-        for (uint32_t r = 0; r < rows; r++) {
+    uint32_t status = MAILBOX_OK;
+    if (is_mine) { // asked once, so that all rows are on the bus at the same time
+        for (uint32_t r = 0; r < mailbox_replies(rows); r++) {
             uint64_t word = word_load(&hold->rows->reply[r][word_lane()]);
-            is_there &= mailbox_number(word) == hold->number;
-            in[r] = mailbox_bits(word);
+            uint32_t number = mailbox_number(word);
+            is_there &= (number & ~MAILBOX_FAILED) == hold->number;
+            status = number & MAILBOX_FAILED ? mailbox_bits(word) : status;
+            if (rows > 1)
+                in[r + 1] = mailbox_bits(word);
         }
+        in[0] = status;
+    }
     return word_all(is_there);
 }
 
@@ -168,13 +171,11 @@ static inline int32_t mailbox_await(const mailbox_place *at, const mailbox_hold 
                                     uint32_t rows, mailbox_watch *watch)
 {
     int32_t status = MAILBOX_OK;
-    uint32_t last = MAILBOX_LANES - 1, nap = MAILBOX_NAP, is_there = 0;
-    while (!(hold->lanes >> last & 1))
-        last--;
-    const uint64_t *word = &hold->rows->reply[rows - 1][last];
+    uint32_t last = word_highest(hold->lanes), nap = MAILBOX_NAP, is_there = 0;
+    const uint64_t *word = &hold->rows->reply[mailbox_replies(rows) - 1][last];
     while (!is_there && status == MAILBOX_OK) { // together, as in mailbox_claim
         if (word_lane() == hold->leader) {
-            is_there = mailbox_number(word_load(word)) == hold->number;
+            is_there = (mailbox_number(word_load(word)) & ~MAILBOX_FAILED) == hold->number;
             if (!is_there && (status = mailbox_watch_look(at, watch)) == MAILBOX_OK)
                 word_pause(nap);
             nap = mailbox_least(nap * 2, MAILBOX_LONG_NAP);
@@ -185,12 +186,18 @@ static inline int32_t mailbox_await(const mailbox_place *at, const mailbox_hold 
     return status;
 }
 
-// The mailbox and the data beside it are the next caller's from here on.
-static inline void mailbox_release(const mailbox_hold *hold)
+// The mailbox and the data beside it are the next caller's from here on. Without such data the
+// request words are all that the next caller must not overtake: mailbox_wait has settled them.
+static inline void mailbox_release(const mailbox_hold *hold, uint32_t kind)
 {
     word_sync(); // all lanes have read their words
-    if (word_lane() == hold->leader)
-        word_give(hold->own, mailbox_word(hold->number, hold->delay));
+    if (word_lane() != hold->leader)
+        return;
+    uint64_t free = mailbox_word(hold->number, hold->delay);
+    if (kind & MAILBOX_IS_BULK)
+        word_give(hold->own, free);
+    else
+        word_give_settled(hold->own, free);
 }
 
 // The host may still write to this call: the next owner waits for `done`.
@@ -210,13 +217,19 @@ static inline int32_t mailbox_wait(const mailbox_place *at, mailbox_hold *hold, 
 {
     uint32_t rows = MAILBOX_ROWS_IN(kind), delay = hold->delay;
     mailbox_watch watch = mailbox_watch_start();
+    if (!(kind & MAILBOX_IS_BULK)) { // while the host works this costs nothing
+        word_sync(); // the other lanes' words, too
+        word_settle();
+    }
     word_pause(delay); // a poll that travels just ahead of the reply costs a second one
     bool is_there = mailbox_poll(hold, is_mine, rows, in);
+    // Four of five first polls find the reply; an answer is rarely later than the second.
     if (is_there)
         delay -= delay / 128 + (delay != 0);
     else
-        delay += 40 + delay / 16;
+        delay += 8 + delay / 32;
     hold->delay = mailbox_least(delay, MAILBOX_FIRST_POLL);
+    is_there = is_there || mailbox_poll(hold, is_mine, rows, in);
     while (!is_there) {
         int32_t status = mailbox_await(at, hold, rows, &watch);
         if (status != MAILBOX_OK) {
@@ -247,7 +260,7 @@ static inline int32_t mailbox_call(const mailbox_place *at, bool is_mine, uint32
     status = mailbox_wait(at, &hold, is_mine, kind, in);
     if (status != MAILBOX_OK)
         return status;
-    mailbox_release(&hold);
+    mailbox_release(&hold, kind);
     return is_mine ? (int32_t)in[0] : MAILBOX_OK;
 }
 

@@ -5,7 +5,10 @@
 //   word_load, word_store                  relaxed, seen by host and GPU
 //   word_load_acquire, word_store_release  the same with order
 //   word_swap_acquire, word_give           exchange and release store in the GPU's own memory
+//   word_settle, word_give_settled         the same release in two parts: what was before the first
+//                                          is before the second, which is relaxed
 //   word_fence                             acquire and release, host and GPU
+//   word_ones, word_lowest, word_highest   of 32 bits: how many are set, and the place of one
 //   word_lane … word_sync                  what the lanes of one warp say to each other
 //   word_now, word_is_over, word_pause     a clock, and waiting without an access
 //   word_beat                              the count of the host's rounds, after it was `last`
@@ -28,7 +31,12 @@
 #    define word_store_release(p, v) atomic_store_at(p, v, order_release, scope_system)
 #    define word_swap_acquire(p, v)  atomic_swap_at(p, v, order_acquire, scope_device)
 #    define word_give(p, v)          atomic_store_at(p, v, order_release, scope_device)
+#    define word_settle()            fence_at(order_acq_rel, scope_device)
+#    define word_give_settled(p, v)  atomic_store_at(p, v, order_relaxed, scope_device)
 #    define word_fence()             fence_at(order_acq_rel, scope_system)
+#    define word_ones(x)             popcount(x)
+#    define word_lowest(x)           popcount(((x) & (0u - (x))) - 1u)
+#    define word_highest(x)          (31u - leading_zeros(x))
 #    define word_lane()              lane()
 #    define word_ballot(is)          warp_ballot(is)
 #    define word_all(is)             warp_all(is)
@@ -47,6 +55,9 @@ static inline void word_pause(uint32_t cycles)
 #else
 #    include <stdbool.h>
 #    include <stdint.h>
+#    define word_ones(x)    (uint32_t) __builtin_popcount(x)
+#    define word_lowest(x)  (uint32_t) __builtin_ctz(x)
+#    define word_highest(x) (31u - (uint32_t)__builtin_clz(x))
 #    ifdef WORD_HEADER
 #        include WORD_HEADER
 #    else
@@ -56,13 +67,17 @@ static inline void word_pause(uint32_t cycles)
 #        define word_swap_acquire(p, v)  __atomic_exchange_n(p, v, __ATOMIC_ACQUIRE)
 #        define word_give(p, v)          __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #        ifdef __SANITIZE_THREAD__ // does not follow fences: the words have their order instead
-#            define word_load(p)     word_load_acquire(p)
-#            define word_store(p, v) word_store_release(p, v)
-#            define word_fence()     ((void)0)
+#            define word_load(p)             word_load_acquire(p)
+#            define word_store(p, v)         word_store_release(p, v)
+#            define word_settle()            ((void)0)
+#            define word_give_settled(p, v)  word_store_release(p, v)
+#            define word_fence()             ((void)0)
 #        else
-#            define word_load(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
-#            define word_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
-#            define word_fence()     __atomic_thread_fence(__ATOMIC_ACQ_REL)
+#            define word_load(p)             __atomic_load_n(p, __ATOMIC_RELAXED)
+#            define word_store(p, v)         __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#            define word_settle()            __atomic_thread_fence(__ATOMIC_ACQ_REL)
+#            define word_give_settled(p, v)  __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#            define word_fence()             __atomic_thread_fence(__ATOMIC_ACQ_REL)
 #        endif
 #        define word_is_over(t, limit) ((t) >= (limit))
 #        define word_beat(p, last)     word_load(p)
