@@ -84,9 +84,16 @@ static const struct choice {
     {256, 0, false, true, {2, 64, 1, 0, .is_late = true}},
 };
 
+// With a mask: what its numbers leave registers for.
+static const struct choice masked_choices[] = {
+    {64, 0, true, true, {2, 128, 2, 1, .has_turns = false}},
+    {128, 0, true, true, {2, 128, 1, 1, .has_turns = false}},
+    {256, 0, true, true, {2, 64, 1, 0, .is_late = true}},
+};
+
 static tile tile_for(const attention *a, const kiln_attention_desc *d)
 {
-    const struct choice *c = choices;
+    const struct choice *c = a->is_masked ? masked_choices : choices;
     while (c->head_dim != attention_whole_dim(a) || c->min_keys > a->keys ||
            !(a->is_causal ? c->is_causal : c->is_full))
         c++;
@@ -108,24 +115,30 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
 // Are the tensors dense, with as many columns as the kernel has?
 static bool is_plain(const job *j)
 {
-    return attention_is_dense(j->tensors, j->count) && j->a.head_dim == attention_whole_dim(&j->a);
+    return !j->a.is_masked && attention_is_dense(j->tensors, j->count) && j->a.head_dim == attention_whole_dim(&j->a);
 }
 
-static kiln_status get_sm90(const job *j, tile t, const op_kernel **out)
+static void set_sm90(const job *j, tile t, op_request *r)
+{
+    set_common(j, r);
+    op_set(r, STRIDED, !is_plain(j));
+    op_set(r, HD, attention_whole_dim(&j->a));
+    if (j->a.head_dim != attention_whole_dim(&j->a))
+        op_set(r, COLUMNS, j->a.head_dim);
+    op_set(r, BN, t.keys);
+    op_set(r, WGS, t.warpgroups);
+    op_set(r, Q_STAGES, t.q_stages);
+    op_set(r, AHEAD, t.ahead);
+    op_set(r, TURNS, t.has_turns);
+    op_set(r, LATE, t.is_late);
+}
+
+static bool fits_shared(const job *j, tile t)
 {
     op_request r = {.program = &forward_sm90};
-    set_common(j, &r);
-    op_set(&r, STRIDED, !is_plain(j));
-    op_set(&r, HD, attention_whole_dim(&j->a));
-    if (j->a.head_dim != attention_whole_dim(&j->a))
-        op_set(&r, COLUMNS, j->a.head_dim);
-    op_set(&r, BN, t.keys);
-    op_set(&r, WGS, t.warpgroups);
-    op_set(&r, Q_STAGES, t.q_stages);
-    op_set(&r, AHEAD, t.ahead);
-    op_set(&r, TURNS, t.has_turns);
-    op_set(&r, LATE, t.is_late);
-    return op_kernel_get(j->a.k, &r, out);
+    set_sm90(j, t, &r);
+    const op_kernel *kernel;
+    return op_kernel_get(j->a.k, &r, &kernel) || kernel->shared_bytes <= j->a.k->caps.shared_bytes;
 }
 
 // Can forward_sm90.c do it? If not, the obstacle says why.
@@ -138,8 +151,8 @@ static bool can_sm90(job *j)
         why = "the device is not sm_90a";
     else if (d->lengths.buffer || d->pages.buffer)
         why = "it takes no lengths and no pages";
-    else if (a->is_masked)
-        why = "it takes no window, no offsets, no bias and no slopes";
+    else if (attention_sm90_mask_obstacle(a))
+        why = attention_sm90_mask_obstacle(a);
     else if (has_narrow_keys(a))
         why = "it takes no fp8 cache";
     else if (!a->k->caps.has_tensor_copies)
@@ -155,9 +168,7 @@ static bool can_sm90(job *j)
         why = "tile_keys is not a multiple of 16 from 64 to 192";
     if (!attention_can(&j->a, why) || !attention_is_aligned(&j->a, j->tensors, j->count))
         return false;
-    const op_kernel *kernel;
-    if ((d->tile_queries || d->tile_keys) && !get_sm90(j, tile_for(a, d), &kernel) &&
-        kernel->shared_bytes > a->k->caps.shared_bytes)
+    if ((d->tile_queries || d->tile_keys) && !fits_shared(j, tile_for(a, d)))
         return attention_can(&j->a, "the tile does not fit in shared memory");
     return true;
 }
@@ -197,7 +208,7 @@ static struct shape shape_of(const job *j, tile t)
     const attention *a = &j->a;
     struct shape s = {.queries = a->queries,
                       .keys = a->keys,
-                      .tiles = ceil_div(a->queries, t.warpgroups * 64),
+                      .tiles = attention_tiles(a, a->queries, t.warpgroups * 64),
                       .sharing = a->heads / a->kv_heads,
                       .scale = a->scale * 1.44269504f,
                       .heads = a->heads,
@@ -208,7 +219,7 @@ static struct shape shape_of(const job *j, tile t)
                       .out = attention_row_strides(j->tensors[OUT].view)};
     if (j->count > LSE)
         s.lse = attention_row_strides(j->tensors[LSE].view);
-    s.units_per_head = a->is_causal ? ceil_div(s.tiles, 2) : s.tiles;
+    s.units_per_head = attention_has_pairs(a) ? ceil_div(s.tiles, 2) : s.tiles;
     s.units = s.units_per_head * a->batch * a->heads;
     return s;
 }
@@ -218,20 +229,28 @@ static kiln_status run_sm90(const job *j)
     const attention *a = &j->a;
     tile t = tile_for(a, j->desc);
     bool is_dense = is_plain(j);
-    const op_kernel *kernel;
-    kiln_status status = get_sm90(j, t, &kernel);
+    op_request r = {.program = &forward_sm90};
+    set_sm90(j, t, &r);
     kiln_tensor_map maps[3];
-    kiln_arg args[TENSORS + 1];
+    kiln_arg args[TENSORS + 1 + MASK_ARGS];
+    kiln_status status = KILN_OK;
     for (size_t n = 0; n < 3 && !status; n++) {
-        status = attention_map(a, j->tensors[n].view, is_dense, n ? t.keys : t.warpgroups * 64,
-                               &maps[n]);
+        uint32_t rows = n ? t.keys : t.warpgroups * 64;
+        status = n && a->mask.q_offsets.buffer
+                     ? attention_map_parts(a, j->tensors[n].view, rows, &maps[n])
+                     : attention_map(a, j->tensors[n].view, is_dense, rows, &maps[n]);
         args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
     }
-    if (status)
-        return status;
     struct shape s = shape_of(j, t);
     size_t count = add_views(j, OUT, args, 3);
     args[count++] = kiln_arg_struct(&s, sizeof s);
+    if (a->is_masked)
+        count = attention_add_mask(a, &r, args, count);
+    const op_kernel *kernel;
+    if (!status)
+        status = op_kernel_get(a->k, &r, &kernel);
+    if (status)
+        return status;
     uint32_t grid = blocks_for(s.units, s.units_per_head, kernel->resident,
                                a->queries % (t.warpgroups * 64) != 0);
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {grid},

@@ -20,10 +20,9 @@ tune(AHEAD, 0, 1, 2); // how a tile's last product overlaps with the next tile: 
 
 // --- the producer: one thread
 
-static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s)
+static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s, cursor c)
 {
     u32 n = 0; // blocks of keys so far
-    cursor c = {block_x(), 0};
     for (u32 tile = 0;; tile++) {
         query_tile t = next_tile(&c, s);
         if (t.blocks == 0)
@@ -37,9 +36,9 @@ static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *
         for (u32 block = t.blocks; block-- > 0; n++) {
             to = ring_at(&smem->k_ring, n, RING_PRODUCER);
             ring_acquire(&smem->k_ring, to, sizeof(kv_tile));
-            LOAD_ROWS(&smem->k[to.stage], k, block * BN, of_k, ring_full(&smem->k_ring, to));
+            LOAD_KEYS(&smem->k[to.stage], k, t, block, of_k, ring_full(&smem->k_ring, to));
             ring_acquire(&smem->v_ring, to, sizeof(kv_tile));
-            LOAD_ROWS(&smem->v[to.stage], v, block * BN, of_v, ring_full(&smem->v_ring, to));
+            LOAD_KEYS(&smem->v[to.stage], v, t, block, of_v, ring_full(&smem->v_ring, to));
         }
     }
 }
@@ -105,9 +104,9 @@ static void pack(registers *r)
 }
 
 // The first block of a tile: its scores become probabilities.
-static void start_softmax(consumer *c, registers *r, u32 row, u32 blocks, softmax *m)
+static void start_softmax(consumer *c, registers *r, query_tile t, u32 blocks, softmax *m)
 {
-    mask(&r->s, c->s, row, (blocks - 1) * BN, true);
+    mask_scores(&r->s, c->s, t, blocks - 1, true);
     update_max(&r->s, m, c->s.scale, true);
     exponentiate(&r->s, m, c->s.scale, true);
 }
@@ -116,14 +115,14 @@ static void start_softmax(consumer *c, registers *r, u32 row, u32 blocks, softma
 static void store(consumer *c, query_tile t, registers *r, softmax *m)
 {
     shape s = c->s;
-    u32 first = t.row + warp() * 16, rows_left = first < s.queries ? s.queries - first : 0;
+    u32 first = t.row + warp() * 16, end = end_of(s, t), rows_left = first < end ? end - first : 0;
     u64 lse_at = row_at(s.lse, t.head, s.heads, first, s.queries, 1);
     u64 out_at = row_at(s.out, t.head, s.heads, first, s.queries, HD);
     f32 factor[2];
 #pragma unroll
     for (u32 h = 0; h < 2; h++) {
         u32 row = h * 8 + lane() / 4;
-        factor[h] = fast_rcp(m->sum[h]);
+        factor[h] = MASKED && m->sum[h] == 0.0f ? 0.0f : fast_rcp(m->sum[h]);
         if (c->lse && lane() % 4 == 0 && row < rows_left)
             c->lse[lse_at + row * (STRIDED ? s.lse.row : 1)] =
                 (fast_log2(m->sum[h]) + m->max[h]) * 0.69314718f;
@@ -156,7 +155,7 @@ static void consume_first_block(consumer *c, registers *r, query_tile t, u32 blo
     multiply_keys(c, &r->s, c->n);
     wgmma_wait(0);
     ring_release_step(&smem->k_ring, c->n);
-    start_softmax(c, r, t.row, blocks, &r->m);
+    start_softmax(c, r, t, blocks, &r->m);
     if (LATE)
         ring_wait_step(&smem->v_ring, c->n);
     pack(r);
@@ -178,7 +177,7 @@ static void consume_block(consumer *c, registers *r, query_tile t, u32 block, bo
     pass_turn(c);
     wgmma_wait(1);
     ring_release_step(&smem->k_ring, n + 1);
-    mask(&r->s, c->s, t.row, block * BN, false);
+    mask_scores(&r->s, c->s, t, block, false);
     bool needs_rescale = update_max(&r->s, &r->m, c->s.scale, false);
     if (LATE) {
         exponentiate(&r->s, &r->m, c->s.scale, false);
@@ -213,7 +212,7 @@ static void overlap_product(consumer *c, registers *r, query_tile t, query_tile 
     multiply_values(c, r, n, has_output);
     wgmma_wait(1);
     ring_release_step(&smem->k_ring, n + 1);
-    start_softmax(c, r, next.row, next.blocks, &fresh);
+    start_softmax(c, r, next, next.blocks, &fresh);
     if (LATE)
         ring_wait_step(&smem->v_ring, n + 1);
     acc_lanes_sum(&r->m.sum);
@@ -246,7 +245,7 @@ static void overlap_store(consumer *c, registers *r, query_tile t, query_tile ne
         ring_wait_step(&smem->v_ring, n + 1);
     wgmma_wait(0);
     ring_release_step(&smem->k_ring, n + 1);
-    start_softmax(c, r, next.row, next.blocks, &fresh);
+    start_softmax(c, r, next, next.blocks, &fresh);
     pack(r);
     r->m = fresh;
 }
@@ -264,11 +263,8 @@ static void finish_tile(consumer *c, registers *r, query_tile t, bool has_output
     store(c, t, r, &r->m);
 }
 
-static void consume(consumer c)
+static void consume(consumer c, cursor at)
 {
-    if (c.group == WGS - 1)
-        pass_turn(&c);
-    cursor at = {block_x(), 0};
     query_tile t = next_tile(&at, c.s);
     while (t.blocks != 0) {
         u32 blocks = blocks_seen(c.s, t);
@@ -311,7 +307,7 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
 #if !defined(NO_LSE)
                                      f32 *lse,
 #endif
-                                     shape s)
+                                     shape s MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     if (thread_x() == 0) {
         ring_init(&smem->q_ring, WGS);
@@ -336,10 +332,12 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
 #if !defined(NO_LSE)
         c.lse = lse;
 #endif
-        consume(c);
+        if (group == WGS - 1)
+            pass_turn(&c);
+        consume(c, FIRST(q_offsets, k_offsets, slopes, m));
     } else {
         registers_less(WGS == 3 ? 32 : 24);
         if (thread_x() == WGS * 128)
-            produce(&q, &k, &v, s);
+            produce(&q, &k, &v, s, FIRST(q_offsets, k_offsets, slopes, m));
     }
 }

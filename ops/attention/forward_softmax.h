@@ -30,7 +30,7 @@ static bool update_max(scores *s, softmax *m, f32 scale, bool is_first)
         bool grows = is_first || warp_any(scaled - m->max[h] > 8.0f);
         if (!is_first)
             scaled = grows ? max(scaled, m->max[h]) : m->max[h];
-        m->offset[h] = CAUSAL && scaled == -INFINITY ? 0.0f : scaled; // a row without a key so far
+        m->offset[h] = (CAUSAL || MASKED) && scaled == -INFINITY ? 0.0f : scaled; // a row without a key so far
         if (!is_first)
             m->rescale[h] = fast_exp2(m->max[h] - m->offset[h]);
         m->max[h] = scaled;
@@ -52,11 +52,13 @@ static void exponentiate(scores *s, softmax *m, f32 scale, bool is_first)
     }
 }
 
+#if !defined(MASK) // else forward_mask.h
 // Hides what a query may not see: keys past the end (in the last block alone), causal: after it.
-static void mask(scores *s, shape p, u32 row, u32 key, bool is_first)
+static void mask_scores(scores *s, shape p, query_tile t, u32 block, bool is_first)
 {
+    u32 key = block * BN;
     u32 column = key + lane() % 4 * 2; // of this lane's first score
-    u32 first_end = row + p.keys - p.queries; // what the tile's first query sees last
+    u32 first_end = t.row + p.keys - p.queries; // what the tile's first query sees last
     if (CAUSAL ? key + BN > first_end + warp() / 4 * 64 : is_first) {
         u32 seen = CAUSAL ? first_end + warp() * 16 + lane() / 4 + 1 : p.keys; // by row 0
         i32 end = (i32)(seen - column);
@@ -67,3 +69,4 @@ static void mask(scores *s, shape p, u32 row, u32 key, bool is_first)
                 (*s)[i] = -INFINITY;
     }
 }
+#endif

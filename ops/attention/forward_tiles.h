@@ -40,6 +40,9 @@ typedef struct shape {
 
 // --- which tile comes next
 
+#if defined(MASK)
+#    include "forward_mask.h"
+#else
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
 } query_tile;
@@ -83,3 +86,14 @@ static u32 blocks_seen(shape s, query_tile t)
         return 0;
     return CAUSAL ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
 }
+
+enum { MASKED = 0 };
+#    define MASK_PARAMETERS(...)
+#    define FIRST(...) ((cursor){block_x(), 0})
+#    define LOAD_KEYS(tile, map, t, block, at, full) LOAD_ROWS(tile, map, (block) * BN, at, full)
+
+static u32 end_of(shape s, query_tile t) // of the queries
+{
+    return s.queries;
+}
+#endif

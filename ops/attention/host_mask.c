@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ops/attention/host_attention.h"
+#include "ops/attention/sizes.h"
 #include "rt/memory/view.h"
 
 // --- checking
@@ -159,4 +160,29 @@ size_t attention_add_mask(const attention *a, op_request *r, kiln_arg *args, siz
     }
     args[count++] = kiln_arg_struct(&a->kernel_mask, sizeof a->kernel_mask);
     return count;
+}
+
+uint32_t attention_tiles(const attention *a, uint32_t length, uint32_t rows)
+{
+    return a->mask.q_offsets.buffer ? length / rows + a->kernel_mask.sequences + 2
+                                    : ceil_div(length, rows);
+}
+
+// --- sm_90a
+const char *attention_sm90_mask_obstacle(const attention *a)
+{
+    if (!a->is_masked)
+        return NULL;
+    if (a->mask.bias.buffer)
+        return "it takes no bias";
+    if (!a->keys)
+        return "there are no keys";
+    return a->queries > MOST_SHIFT / 2 || a->keys > MOST_SHIFT / 2 ? "there are too many rows"
+                                                                   : NULL;
+}
+
+bool attention_has_pairs(const attention *a)
+{
+    return a->is_causal && (!a->is_masked || a->kernel_mask.left >= a->keys) &&
+           !a->mask.q_offsets.buffer;
 }

@@ -10,12 +10,6 @@ static uint32_t tile_bytes(const attention *a, uint32_t rows)
     return ceil_div(a->head_dim, 64) * 128 * rows;
 }
 
-static uint32_t tiles_of(const attention *a, uint32_t length, uint32_t rows)
-{
-    return a->mask.q_offsets.buffer ? length / rows + a->kernel_mask.sequences + 2
-                                    : ceil_div(length, rows);
-}
-
 bool attention_can_mma(attention *a, const tensor *tensors, size_t count, bool is_backward)
 {
     // as in the kernels: two stages of two tiles, and one or two tiles of the block's own rows
@@ -32,7 +26,7 @@ bool attention_can_mma(attention *a, const tensor *tensors, size_t count, bool i
         why = "head_dim is not a multiple of 8 up to 256";
     else if (tile_bytes(a, own + 4 * other) + 1024 > a->k->caps.shared_bytes)
         why = "its tiles do not fit in shared memory";
-    else if (op_product(heads, tiles_of(a, rows, BACKWARD_MMA_ROWS)) > INT32_MAX)
+    else if (op_product(heads, attention_tiles(a, rows, BACKWARD_MMA_ROWS)) > INT32_MAX)
         why = "there are too many rows";
     return attention_can(a, why) && attention_is_aligned(a, tensors, count);
 }
@@ -41,7 +35,7 @@ uint32_t attention_mma_warps(const attention *a, uint32_t multiprocessors)
 {
     // 8 warps read K and V half as often as 4; 4 give more blocks
     uint32_t other = a->head_dim > 128 ? 32 : 64;
-    uint64_t blocks = (uint64_t)a->batch * a->heads * tiles_of(a, a->queries, FORWARD_MMA_ROWS);
+    uint64_t blocks = (uint64_t)a->batch * a->heads * attention_tiles(a, a->queries, FORWARD_MMA_ROWS);
     bool is_too_large = tile_bytes(a, FORWARD_MMA_ROWS + 4 * other) > a->k->caps.shared_bytes;
     return is_too_large || blocks < multiprocessors ? 4 : 8;
 }
@@ -57,7 +51,7 @@ kiln_status attention_run_mma(const attention *a, op_request *r, const mma_launc
            a->kv_heads,
            a->queries,
            a->keys,
-           tiles_of(a, is_keys ? a->keys : a->queries, l->rows),
+           attention_tiles(a, is_keys ? a->keys : a->queries, l->rows),
            a->scale * 1.44269504f,
            a->scale};
     row_strides by[MMA_TENSORS];

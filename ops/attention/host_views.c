@@ -293,3 +293,25 @@ kiln_status attention_map(const attention *a, const kiln_view *v, bool is_dense,
     }
     return kiln_tensor_map_make(a->k, &d, out);
 }
+
+kiln_status attention_map_parts(const attention *a, const kiln_view *v, uint32_t box_rows,
+                                kiln_tensor_map *out)
+{
+    size_t size = view_element_size(v);
+    strides by = attention_strides(v);
+    uint64_t row = v->sizes[2] > 1 ? (uint64_t)by.row * size : 16; // one row: any step does
+    bool has_heads = by.head != 0 && v->sizes[1] > 1;
+    // Row 0, place 0 is a box in front of the tensor; nothing of it is loaded.
+    kiln_buffer moved = *v->buffer;
+    moved.address += v->first * size - box_rows * row;
+    const kiln_tensor_map_desc d = {
+        .buffer = &moved,
+        .type = kiln_view_type(*v),
+        .rank = 4,
+        .size = {v->sizes[3], box_rows, has_heads ? v->sizes[1] : 1, v->sizes[2] + 1},
+        .stride_bytes = {0, row, has_heads ? (uint64_t)by.head * size : 16, row},
+        .box = {64, box_rows, 1, 1},
+        .swizzle_bytes = 128,
+        .promotion_bytes = 256};
+    return a->k->ops->tensor_map(a->k, &d, out);
+}

@@ -7,6 +7,7 @@ enum {
     DECODE_PARTS = 64,   // blocks that share a head's keys, at most
     FORWARD_MMA_ROWS = 128, // queries of a block of forward_mma.c with 8 warps
     BACKWARD_MMA_ROWS = 64, // queries or keys of a block of backward_mma.c
+    MOST_SHIFT = 1 << 30, // keys of a window on one side, for sm_90a; rows are fewer than half as many
     SUM_BLOCK = 8192,    // numbers of a block of queries in the sum of dQ
 };
 #define BACKWARD_QUERIES(head_dim) (SUM_BLOCK / (head_dim)) // of a block

@@ -332,6 +332,10 @@ static void test_windows(kiln *k, kiln_attention_kernel kernel, bool is_backward
                                    {2, 2, 2, 5, 70, 40, 0},
                                    {1, 3, 1, 40, 9, 64, 0},
                                    {1, 1, 1, 1, 1, 8, 0}};
+    static const shape wide[] = {{1, 2, 1, 150, 150, 32, 0},
+                                 {2, 2, 2, 70, 300, 64, 0},
+                                 {1, 3, 1, 200, 9, 40, 0},
+                                 {1, 1, 1, 1, 1, 128, 0}}; // more than a tile of sm_90a
     static const int32_t windows[][2] = {{0, 0},  {1, 0},   {0, 1},
                                          {1, 1},  {5, -1},  {-1, 3},
                                          {33, 2}, {-1, -1}, {INT32_MAX, INT32_MAX}};
@@ -344,7 +348,7 @@ static void test_windows(kiln *k, kiln_attention_kernel kernel, bool is_backward
                 p.left = windows[w][0];
                 p.right = windows[w][1];
                 p.kernel = kernel;
-                shape s = shapes[n];
+                shape s = kernel == KILN_ATTENTION_SM90 ? wide[n] : shapes[n];
                 s.is_causal = causal;
                 test_case(k, s, types[(n + w) % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)],
                           (layout)(w % (kernel == KILN_ATTENTION_PORTABLE ? LAYOUTS : ANY)),
@@ -373,8 +377,9 @@ static void test_sequences(kiln *k, kiln_attention_kernel kernel, bool is_backwa
         {{0, 5, 0, 0, 33, 1, 0}, {0, 5, 3, 0, 33, 1, 0}}, // empty ones, keys without queries
         {{3, 4, 10}, {20, 0, 4}}, // queries without keys, fewer keys than queries
         {{1, 1, 1, 1}, {40, 1, 17, 2}},
-        {{0, 0}, {0, 0}}};
-    static const uint32_t counts[] = {1, 7, 3, 4, 2};
+        {{0, 0}, {0, 0}},
+        {{150, 1, 130}, {140, 133, 260}}}; // more than a tile
+    static const uint32_t counts[] = {1, 7, 3, 4, 2, 3};
     for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
         for (int form = 0; form < 8; form++) {
             plan p = packed(lengths[n][0], lengths[n][1], counts[n], form % 4 == 3 ? 2 : 0);
@@ -391,6 +396,8 @@ static void test_sequences(kiln *k, kiln_attention_kernel kernel, bool is_backwa
             p.right = form >= 6 ? 1 : 0;
             p.has_slopes = form == 2 || form == 5;
             p.kernel = kernel;
+            if (kernel == KILN_ATTENTION_SM90 && !s.keys)
+                continue; // refused
             layout place = form % 3 == 0 ? BY_ROW : form % 3 == 1 ? DENSE : GAPS;
             test_case(k, s, types[n % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)], place,
                       (uint32_t)n, p, is_backward);
@@ -614,6 +621,8 @@ int main(int argc, char **argv)
     test_random(k, 1, is_gpu && !is_fake ? 60 : 12);
     test_repeats(k, (shape){1, 2, 1, is_gpu ? 600u : 9u, is_gpu ? 600u : 9u, 64, true}, 3);
     if (is_emulated || is_gpu) {
+        test_windows(k, KILN_ATTENTION_SM90, false);
+        test_sequences(k, KILN_ATTENTION_SM90, false);
         test_windows(k, KILN_ATTENTION_SM80, true);
         test_sequences(k, KILN_ATTENTION_SM80, true);
         test_biases(k, KILN_ATTENTION_SM80, true);
