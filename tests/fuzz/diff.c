@@ -4,7 +4,7 @@
 //     fuzz_diff [--profile NAME,…] [--devices LIST] [--seconds N] [--count N] [--seed N]
 //               [--batch N] [--jobs N] [--cpu-share N] [--shrink SECONDS] [--most FINDINGS]
 //               [--validate N] [--judges LIST] [--keep FOLDER] [--work FOLDER] [--json FILE]
-//               [--resume] [--print]
+//               [--resume] [--print] [--times]
 //
 // The profiles (profile.c) take turns, a batch each; every job works on batches of its own. The
 // judges, compilers of the host, take turns with the rounds; those that are not here are left out.
@@ -15,7 +15,7 @@
 // (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
 // the source tree. FILE adds up the results of runs (results.h), written once a minute and when the
 // run ends, also by SIGINT or SIGTERM; --resume starts behind the seeds that stand in it, and
-// --count then counts its kernels, too. Start reading at main.
+// --count then counts its kernels, too. --times tells where the time went. Start reading at main.
 #include "fuzz/profile.h"
 #include "fuzz/results.h"
 #include "fuzz/shrink.h"
@@ -40,7 +40,7 @@ static struct options {
     unsigned seconds, count, batch, jobs, cpu_share, shrink, most, validate;
     unsigned long long seed;
     const char *keep, *work, *json, *devices, *profiles, *judges;
-    bool print, resume;
+    bool print, resume, times;
 } options = {.batch = 100,
              .cpu_share = 200,
              .shrink = 120,
@@ -64,6 +64,7 @@ static struct shared {
     atomic_ullong first_seed[MAX_PROFILES], last_seed[MAX_PROFILES];
     atomic_ullong milliseconds[MAX_PROFILES];
     atomic_bool missing[MAX_PROFILES], stop;
+    fuzz_times times;
 } * shared;
 static time_t start;
 
@@ -192,7 +193,7 @@ static void job(unsigned number)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN); // the parent tells when to stop: batches are whole
     signal(SIGTERM, SIG_IGN);
-    fuzz_setup setup = {.work = folder, .validate = options.validate};
+    fuzz_setup setup = {.work = folder, .validate = options.validate, .times = &shared->times};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);
     if (!fuzz_add_devices(&setup, options.devices, options.cpu_share)) {
@@ -249,6 +250,17 @@ static bool write_results(void)
     if (!ok)
         fprintf(stderr, "cannot write %s\n", options.json);
     return ok;
+}
+
+static void print_times(void)
+{
+    fuzz_setup setup = {0};
+    const fuzz_times *t = &shared->times;
+    fuzz_add_devices(&setup, options.devices, options.cpu_share);
+    printf("seconds of all jobs: host %.1f\n", (double)t->host / 1e3);
+    for (int w = 0; w < setup.way_count; w++)
+        printf("  %-24s open %.1f, compile %.1f, run %.1f\n", setup.ways[w].name,
+               (double)t->open[w] / 1e3, (double)t->compile[w] / 1e3, (double)t->run[w] / 1e3);
 }
 
 static void ask_to_stop(int signal_number)
@@ -362,8 +374,12 @@ static bool read_options(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
-        if (strcmp(argv[i], "--print") == 0 || strcmp(argv[i], "--resume") == 0) {
-            *(argv[i][2] == 'p' ? &options.print : &options.resume) = true;
+        bool *flag = strcmp(argv[i], "--print") == 0    ? &options.print
+                     : strcmp(argv[i], "--resume") == 0 ? &options.resume
+                     : strcmp(argv[i], "--times") == 0  ? &options.times
+                                                        : NULL;
+        if (flag) {
+            *flag = true;
             continue;
         }
         if (value && strcmp(argv[i], "--seed") == 0) {
@@ -432,6 +448,8 @@ int main(int argc, char **argv)
     printf("%u programs from seed %llu on %s in %ld s, %.1f a second, %u findings\n", done,
            options.seed, options.devices, seconds, (double)done / (double)(seconds ? seconds : 1),
            findings);
+    if (options.times)
+        print_times();
     if (options.json)
         ok &= write_results();
     // Programs that Kiln may refuse have not passed; a run that has judged nothing has failed.

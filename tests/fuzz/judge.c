@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 // Of processor time; more is a hang.
@@ -72,6 +73,22 @@ char *fuzz_file(const char *prelude, const char *const *programs, int count)
             fputs(programs[i], out);
     fclose(out);
     return text;
+}
+
+// --- times
+static unsigned long long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000 + (unsigned long long)t.tv_nsec / 1000000;
+}
+
+// Adds what has passed since *from, which becomes now.
+static void add_time(atomic_ullong *to, unsigned long long *from)
+{
+    unsigned long long now = now_ms();
+    atomic_fetch_add(to, now - *from);
+    *from = now;
 }
 
 // --- what the parent and its children share
@@ -188,9 +205,28 @@ static bool device_lacks_it(const char *error)
     return false;
 }
 
+// The device of the way before when it is the same one: a GPU's context takes a while to make.
+static kiln *open_device(const fuzz_way *way)
+{
+    static const fuzz_way *before;
+    static kiln *k;
+    if (before && strcmp(before->device, way->device) == 0 && strcmp(before->cpu, way->cpu) == 0 &&
+        strcmp(before->exits, way->exits) == 0)
+        return k;
+    if (before)
+        kiln_close(k);
+    setenv("KILN_CPU", way->cpu, 1);
+    setenv("KILN_EXITS", way->exits, 1);
+    if (kiln_open(way->device, &k) != KILN_OK) {
+        fprintf(stderr, "%s: %s\n", way->device, kiln_last_error(NULL)->text);
+        _exit(2);
+    }
+    before = way;
+    return k;
+}
+
 static void run_way(batch *b, int way)
 {
-    kiln *k = NULL;
     kiln_module *m = NULL;
     bool any = false;
     for (int i = 0; i < b->count; i++) {
@@ -199,18 +235,17 @@ static void run_way(batch *b, int way)
     }
     if (!any)
         return;
-    setenv("KILN_CPU", b->setup->ways[way].cpu, 1);
-    setenv("KILN_EXITS", b->setup->ways[way].exits, 1);
-    if (kiln_open(b->setup->ways[way].device, &k) != KILN_OK) {
-        fprintf(stderr, "%s: %s\n", b->setup->ways[way].device, kiln_last_error(NULL)->text);
-        _exit(2);
-    }
+    fuzz_times *times = b->setup->times;
+    unsigned long long began = now_ms();
+    kiln *k = open_device(&b->setup->ways[way]);
+    add_time(&times->open[way], &began);
     b->at->kernel = -1;
     if (!b->at->alone) {
         limit_time(MODULE_SECONDS);
         m = compile(k, b, way, b->chosen, b->count);
         b->at->alone = !m;
     }
+    add_time(&times->compile[way], &began);
     for (int i = 0; i < b->count; i++) {
         if (!b->chosen[i])
             continue;
@@ -227,7 +262,7 @@ static void run_way(batch *b, int way)
     }
     limit_time(0);
     kiln_module_free(m);
-    kiln_close(k);
+    add_time(&times->run[way], &began);
 }
 
 static void run_host(batch *b, const char *so_path)
@@ -259,7 +294,9 @@ static void child(batch *b, const char *so_path)
     prctl(PR_SET_PDEATHSIG, SIGKILL); // who waits for the result is gone
     setenv("KILN_CACHE", "off", 1);   // random kernels would drive real ones out
     b->at->on_host = true;
+    unsigned long long began = now_ms();
     run_host(b, so_path);
+    add_time(&b->setup->times->host, &began);
     b->at->on_host = false;
     for (; b->at->way < b->setup->way_count; b->at->way++) {
         run_way(b, b->at->way);
@@ -292,7 +329,10 @@ static bool compile_host(const fuzz_setup *setup, const corpus_file *f, const ch
              "-ffp-contract=off -fwrapv -fno-strict-aliasing -fno-math-errno -frounding-math "
              "-Iinclude -Itests -Itests/run %s/wrap.c -o %s/fuzz.so -lm 2>%s/host.log",
              setup->host, work, work, work);
-    return system(command) == 0;
+    unsigned long long began = now_ms();
+    bool ok = system(command) == 0;
+    add_time(&setup->times->host, &began);
+    return ok;
 }
 
 static void name_the_dead(batch *b, int status)

@@ -2,6 +2,7 @@
 #ifndef KILN_FUZZ_JUDGE_H
 #define KILN_FUZZ_JUDGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef enum fuzz_kind {
@@ -24,6 +25,12 @@ typedef struct fuzz_way { // how a kernel runs
 
 enum { FUZZ_MAX_WAYS = 16 };
 
+// Where the time goes, in milliseconds of all jobs.
+typedef struct fuzz_times {
+    atomic_ullong host; // its compiler and its kernels
+    atomic_ullong open[FUZZ_MAX_WAYS], compile[FUZZ_MAX_WAYS], run[FUZZ_MAX_WAYS];
+} fuzz_times;
+
 typedef struct fuzz_setup {
     const char *work; // a folder
     const char *host; // the host's compiler: gcc or clang
@@ -31,6 +38,7 @@ typedef struct fuzz_setup {
     int way_count;
     unsigned validate;       // one in so many kernels is run after each pass, too; 0: none
     unsigned long long seed; // of the first program: which ones are among those many
+    fuzz_times *times;       // in memory that is shared with children
 } fuzz_setup;
 
 typedef struct fuzz_verdict {
