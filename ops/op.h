@@ -10,7 +10,7 @@
 
 #include "rt/rt.h"
 
-enum { OP_AXES = 40 };
+enum { OP_AXES = 48 };
 
 // --- axes: rows AXIS(id, name, kind, domain) of ops/NAME/axes.def
 typedef enum op_axis_kind {
@@ -111,6 +111,7 @@ typedef enum op_keeper {
     OP_KEEP_ATTENTION_SCRATCH,
     OP_KEEP_MATMUL_WAYS,
     OP_KEEP_CONV_PLANS,
+    OP_KEEP_MATMUL_SUMS,
     OP_KEEP_COUNT
 } op_keeper;
 void *op_keep(kiln *k, op_keeper which, void *(*make)(kiln *k), void (*drop)(void *kept));

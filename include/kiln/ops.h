@@ -7,76 +7,11 @@
 #define KILN_OPS_H
 
 #include "kiln/kiln.h"
+#include "kiln/ops_matmul.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// --- matrix product: out = finish(a * b)
-typedef enum kiln_epilogue { // what is done to each element before it is stored
-    KILN_EPILOGUE_NONE,
-    KILN_EPILOGUE_BIAS, // bias[column] is added
-    KILN_EPILOGUE_BIAS_RELU,
-    KILN_EPILOGUE_BIAS_GELU, // the tanh form
-    KILN_EPILOGUE_BIAS_SILU
-} kiln_epilogue;
-
-typedef enum kiln_matmul_kernel {
-    KILN_MATMUL_BEST,
-    KILN_MATMUL_SM90, // wgmma and the copy engine: sm_90a
-    KILN_MATMUL_SM80, // mma and asynchronous copies: sm_80 and later
-    KILN_MATMUL_PORTABLE,
-    KILN_MATMUL_CPU, // sums in the vector registers of a CPU: cpu and interp
-    KILN_MATMUL_THIN // few rows or columns, mma: sm_80 and later
-} kiln_matmul_kernel;
-
-// What else is chosen for the kernel for sm_90a, where tile_m and tile_n are given. A tile is
-// tile_m rows of a and tile_n columns of b.
-typedef struct kiln_matmul_sm90 {
-    bool is_swapped;  // a tile is tile_m columns of b and tile_n rows of a
-    bool is_pingpong; // two warpgroups have tiles of their own: one multiplies, the other stores
-    uint32_t stages;  // of the ring of tiles in shared memory, at most 24; 0: as many as fit
-    uint32_t group;   // rows of tiles that are worked on together, a power of two; 0: chosen
-    uint32_t split_k; // blocks that share the sum of a tile: 1, 2, 4, 8; 0: 1
-    uint32_t
-        sharers;    // blocks with tiles below each other that load their columns together, 1, 2, 4
-    uint32_t parts; // of k, up to 256: a second kernel adds their sums; 0: 1
-    // With is_pingpong the last narrow_columns columns of tiles may be narrow_n wide instead of
-    // tile_n; 0: none.
-    uint32_t narrow_n, narrow_columns;
-} kiln_matmul_sm90;
-
-// Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16
-// too), i8 (out: i32, no epilogue). Sums are f32, for i8 i32. A transposed operand is a view with
-// exchanged strides: kiln_view_transpose. Dimensions in front of the last two are batches; those of
-// a and b are broadcast to those of out. Any strides are possible; operands in which neither the
-// rows nor the columns are contiguous are much slower.
-typedef struct kiln_matmul_desc {
-    kiln_view a;    // [..., m, k]
-    kiln_view b;    // [..., k, n]
-    kiln_view out;  // [..., m, n]; must not overlap the others
-    kiln_view bias; // [n] f32; nothing without an epilogue
-    bool is_tf32; // f32 operands are rounded to tf32 (10 bits after the point) where that is faster
-    // f32 operands may be sums of two tf32 numbers, multiplied by the matrix unit (sm_90a) in three
-    // products: 22 bits of each operand count instead of 24, and with an infinite operand the sum
-    // is NaN. Elsewhere it is the plain product.
-    bool is_tf32x3;
-    kiln_epilogue epilogue;
-    kiln_stream *stream; // NULL: the device's own
-    // On sm_90a the kernel may be set up while the kernel before it on the stream still runs; it
-    // waits for that one's results by itself. This switches that off.
-    bool waits_for_previous;
-    bool b_is_constant; // no kernel on a stream writes b: the kernel may read it while others run
-    kiln_matmul_kernel kernel; // instead of the best
-    uint32_t tile_m, tile_n;   // of the kernel; 0: chosen, with all of sm90
-    kiln_matmul_sm90 sm90;
-} kiln_matmul_desc;
-KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
-// Several products in one launch, as a mixture of experts has them: a is [rows, k], b is [groups,
-// k, n], out is [rows, n]. Group g multiplies the rows from ends[g - 1] (0 for the first) up to
-// ends[g] by b[g]; rows behind the last end are left alone. ends is i32 [groups], rising, on the
-// device: it may be the result of another kernel. kernel, tile_m, tile_n and sm90 are not used.
-KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view ends);
 
 // --- attention: out = softmax(scale * q * transposed k) * v, row by row
 typedef enum kiln_attention_kernel {

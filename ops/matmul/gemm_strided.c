@@ -4,6 +4,9 @@
 // the same bits.
 //
 // Pointers are to the start of each buffer: steps that go backwards stay behind it.
+//
+// -D BLOCKED: each 128 products of a sum are times a number of a_scale and one of b_scale, and results
+// are f32 (scaled_sm90.c has the same).
 #include <kiln/kernel.h>
 
 tune(TILE, 32);
@@ -35,9 +38,17 @@ typedef struct layout {
     i64 steps[7], next[3];
 } layout;
 
+// Elements from one row, block of K, and block of columns of a_scale and b_scale to the next.
+typedef struct scales_at {
+    u32 a_row, a_k, b_column, b_k;
+} scales_at;
+
 kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
 #if HAS_BIAS
                                 const f32 *bias,
+#endif
+#if defined(BLOCKED)
+                                const f32 *a_scale, const f32 *b_scale, scales_at s,
 #endif
                                 u32 m, u32 n, u32 k, layout l)
 {
@@ -48,6 +59,9 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                *y = b + ((i64)l.first[1] + batch * l.next[1]);
     u32 row = thread_x() / ROW, column = thread_x() % ROW;
     acc_t sum[EACH][EACH];
+#if defined(BLOCKED)
+    f32 total[EACH][EACH] = {{0}}; // of the blocks before
+#endif
 #pragma unroll
     for (u32 i = 0; i < EACH; i++)
 #pragma unroll
@@ -74,6 +88,21 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                     sum[i][j] =
                         product(left[p][row + i * ROW], right[p][column + j * ROW], sum[i][j]);
         barrier();
+#if defined(BLOCKED)
+        if (at % 128 + STEP < 128 && at + STEP < k)
+            continue;
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++)
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) {
+                u64 of_a = min(corner.x + row + i * ROW, m - 1), block = at / 128;
+                u64 of_b = min(corner.y + column + j * ROW, n - 1) / 128;
+                f32 factor = a_scale[of_a * s.a_row + block * s.a_k] *
+                             b_scale[of_b * s.b_column + block * s.b_k];
+                total[i][j] = fma((f32)sum[i][j], factor, total[i][j]);
+                sum[i][j] = 0;
+            }
+#endif
     }
 
     out_t *z = out + ((i64)l.first[2] + batch * l.next[2]);
@@ -84,10 +113,14 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
             u32 to_row = corner.x + row + i * ROW, to_column = corner.y + column + j * ROW;
             if (to_row >= m || to_column >= n)
                 continue;
+#if defined(BLOCKED)
+            z[(i64)to_row * l.steps[4] + (i64)to_column * l.steps[5]] = total[i][j];
+#else
             acc_t result = sum[i][j];
 #if HAS_BIAS
             result = epilogue(result, bias[(i64)l.first[3] + (i64)to_column * l.steps[6]]);
 #endif
             z[(i64)to_row * l.steps[4] + (i64)to_column * l.steps[5]] = TO_OUT(result);
+#endif
         }
 }

@@ -34,8 +34,11 @@ static acc4 plus(acc4 a, acc4 b)
     return (acc4){a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-#if defined(OUT_f32) || defined(OUT_s32)
-typedef acc_t out_t;
+#if defined(OUT_s32)
+typedef i32 out_t;
+#define TO_OUT(x) (x)
+#elif defined(OUT_f32)
+typedef f32 out_t;
 #define TO_OUT(x) (x)
 #elif defined(OUT_f16)
 typedef f16 out_t;

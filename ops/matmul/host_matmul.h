@@ -186,6 +186,10 @@ const char *matmul_sm90_obstacle(const job *j);
 kiln_status matmul_run_sm90(const job *j);
 // Are operands copied first?
 bool matmul_copies(const job *j);
+// The map of matrix `n` of an operand for boxes of `rows` (along K: of 64), or of that part of them
+// which each of `sharers` loads.
+kiln_tensor_map_desc matmul_operand_map(const job *j, const side *s, uint32_t n, uint32_t rows,
+                                        uint32_t sharers);
 // About how many cycles it takes.
 uint64_t matmul_sm90_cost(const job *j);
 // Sums of parts of K: their bytes (none for one part), the product that makes them, and the kernel
@@ -216,6 +220,32 @@ uint64_t matmul_thin_cost(const job *j);
 // Is it the fastest?
 bool matmul_is_thin(const job *j);
 kiln_status matmul_run_thin(const job *j);
+
+// --- host_ends.c
+// Does more follow the sum than bias and activation: factors, a residual, numbers before the
+// activation?
+bool matmul_has_ends(const kiln_matmul_desc *d);
+kiln_status matmul_run_ends(kiln *k, const kiln_matmul_desc *d);
+
+// --- host_scaled.c
+// What else scaled_sm90.c reads and writes. Views without a buffer are not there.
+typedef struct matmul_ends {
+    kiln_view a_scale, b_scale; // is_blocked: of blocks
+    kiln_view residual, pre;    // rows are contiguous
+    kiln_view group_ends;       // of groups of rows, each with a b of its own
+    bool is_blocked;
+} matmul_ends;
+typedef struct ends_steps { // as gemm_ends.h has it
+    uint32_t out, residual, pre, a_row, a_k, b_column, b_k, b_group, bias;
+} ends_steps;
+ends_steps matmul_ends_steps(const job *j, const matmul_ends *e, uint64_t out_stride);
+// Axes and arguments of all that is there; the bias comes first, where there is an epilogue.
+void matmul_set_ends(const job *j, const matmul_ends *e, op_request *r);
+size_t matmul_ends_args(const job *j, const matmul_ends *e, kiln_arg *args, size_t count);
+// Why scaled_sm90.c cannot do it; NULL: it can.
+const char *matmul_scaled_obstacle(const job *j, const matmul_ends *e);
+uint64_t matmul_scaled_cost(const job *j, const matmul_ends *e);
+kiln_status matmul_run_scaled(const job *j, const matmul_ends *e);
 
 // --- matmul.c
 extern const char matmul_not_contiguous[], matmul_across_rows[]; // reasons to refuse

@@ -44,9 +44,7 @@ static bool has_overlapping_rows(const matrix *x, uint64_t line)
 }
 
 // --- the kernel
-// The map of matrix `n` of an operand for boxes of `rows` (along K: of 64), or of that part of them
-// which each of `sharers` loads.
-static kiln_tensor_map_desc operand_map(const job *j, const side *s, uint32_t n, uint32_t rows,
+kiln_tensor_map_desc matmul_operand_map(const job *j, const side *s, uint32_t n, uint32_t rows,
                                         uint32_t sharers)
 {
     return (kiln_tensor_map_desc){
@@ -197,16 +195,16 @@ static kiln_status add_map(const job *j, kiln_tensor_map_desc desc, arguments *t
 static kiln_status add_matrices(const job *j, const tile *t, const side s[2], uint32_t n,
                                 arguments *to)
 {
-    kiln_tensor_map_desc left = operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m), 1);
+    kiln_tensor_map_desc left = matmul_operand_map(j, &s[LEFT], n, rows_loaded(&s[LEFT], t->m), 1);
     kiln_tensor_map_desc right =
-        operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n), t->sharers);
+        matmul_operand_map(j, &s[RIGHT], n, rows_loaded(&s[RIGHT], t->n), t->sharers);
     kiln_tensor_map_desc result = result_map(j, n, t->is_swapped);
     bool has_tail = matmul_has_tail(j, &s[RIGHT], t);
     kiln_status status = add_map(j, left, to);
     if (!status)
         status = add_map(j, right, to);
     if (!status && t->narrow_columns)
-        status = add_map(j, operand_map(j, &s[RIGHT], n, t->narrow_n, t->sharers), to);
+        status = add_map(j, matmul_operand_map(j, &s[RIGHT], n, t->narrow_n, t->sharers), to);
     if (!status && has_tail)
         status = add_map(j, tail_map(right, t->n % 64), to);
     if (!status && is_async(j, t))

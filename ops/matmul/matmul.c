@@ -576,6 +576,9 @@ static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *lis
         return wrong(k, "there is no such kernel");
     if (desc->bias.buffer && desc->epilogue == KILN_EPILOGUE_NONE)
         return wrong(k, "there is a bias, and no epilogue that adds it");
+    if (matmul_has_ends(desc))
+        return list ? wrong(k, "factors, a residual and 'pre' leave no tile to choose")
+                    : matmul_run_ends(k, desc);
     products p;
     kiln_status status = matmul_products(k, desc, &p);
     if (!status)

@@ -55,17 +55,6 @@ KILN_DL_FLOAT8_E4M3FN = 10
 KILN_DL_FLOAT8_E5M2 = 12
 KILN_DL_READ_ONLY = 1
 KILN_DL_COPIED = 2
-KILN_EPILOGUE_NONE = 0
-KILN_EPILOGUE_BIAS = 1
-KILN_EPILOGUE_BIAS_RELU = 2
-KILN_EPILOGUE_BIAS_GELU = 3
-KILN_EPILOGUE_BIAS_SILU = 4
-KILN_MATMUL_BEST = 0
-KILN_MATMUL_SM90 = 1
-KILN_MATMUL_SM80 = 2
-KILN_MATMUL_PORTABLE = 3
-KILN_MATMUL_CPU = 4
-KILN_MATMUL_THIN = 5
 KILN_ATTENTION_BEST = 0
 KILN_ATTENTION_SM90 = 1
 KILN_ATTENTION_PORTABLE = 2
@@ -260,6 +249,17 @@ KILN_INT4_BYTES = 0
 KILN_INT4_GPTQ = 1
 KILN_INT4_GPTQ_V2 = 2
 KILN_INT4_AWQ = 3
+KILN_EPILOGUE_NONE = 0
+KILN_EPILOGUE_BIAS = 1
+KILN_EPILOGUE_BIAS_RELU = 2
+KILN_EPILOGUE_BIAS_GELU = 3
+KILN_EPILOGUE_BIAS_SILU = 4
+KILN_MATMUL_BEST = 0
+KILN_MATMUL_SM90 = 1
+KILN_MATMUL_SM80 = 2
+KILN_MATMUL_PORTABLE = 3
+KILN_MATMUL_CPU = 4
+KILN_MATMUL_THIN = 5
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -285,8 +285,6 @@ KILN_SCAN_MIN = 3
 ENUMS = {
     "kiln_type": {"void": 0, "bool": 1, "i8": 2, "u8": 3, "i16": 4, "u16": 5, "i32": 6, "u32": 7, "i64": 8, "u64": 9, "f16": 10, "bf16": 11, "f8e4": 12, "f8e5": 13, "f32": 14, "f64": 15},
     "kiln_param_kind": {"scalar": 0, "pointer": 1, "struct": 2, "tensor_map": 3},
-    "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
-    "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5},
     "kiln_attention_kernel": {"best": 0, "sm90": 1, "portable": 2, "decode": 3, "sm80": 4},
     "kiln_activation": {"none": 0, "relu": 1, "gelu": 2, "silu": 3},
     "kiln_conv_kernel": {"best": 0, "tensor": 1, "direct": 2, "sm80": 3},
@@ -304,6 +302,8 @@ ENUMS = {
     "kiln_gguf_kernel": {"best": 0, "vector": 1, "tile": 2, "tensor": 3, "few": 4},
     "kiln_linear_kernel": {"best": 0, "rows": 1, "tensor": 2, "unpack": 3, "few": 4},
     "kiln_int4_form": {"bytes": 0, "gptq": 1, "gptq_v2": 2, "awq": 3},
+    "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
+    "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
@@ -768,8 +768,6 @@ FUNCTIONS = [
     ("kiln_dlpack_import_versioned", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_dlpack_export", c_int, [kiln_view, c_void_p]),
     ("kiln_dlpack_export_versioned", c_int, [kiln_view, c_void_p]),
-    ("kiln_matmul", c_int, [c_void_p, c_void_p]),
-    ("kiln_matmul_grouped", c_int, [c_void_p, c_void_p, kiln_view]),
     ("kiln_attention_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_attention_backward_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_attention_backward", c_int, [c_void_p, c_void_p]),
@@ -838,6 +836,8 @@ FUNCTIONS = [
     ("kiln_int4_words", c_size_t, [c_uint64]),
     ("kiln_pack_int4", c_int, [c_void_p]),
     ("kiln_unpack_int4", c_int, [c_void_p]),
+    ("kiln_matmul", c_int, [c_void_p, c_void_p]),
+    ("kiln_matmul_grouped", c_int, [c_void_p, c_void_p, kiln_view]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

@@ -2,15 +2,6 @@
 
 from ._op import Op
 
-matmul = Op(
-    "kiln_matmul", "160s160s160s160s??2xiQ??2xiII32s",
-    [
-        ("in", "a", ""), ("in", "b", ""), ("out", "out", "matmul"), ("in?", "bias", ""), ("bool", "is_tf32", ""), ("bool", "is_tf32x3", ""),
-        ("enum", "epilogue", "kiln_epilogue"), ("stream", "stream", ""), ("bool", "waits_for_previous", ""), ("bool", "b_is_constant", ""),
-        ("enum", "kernel", "kiln_matmul_kernel"), ("int", "tile_m", ""), ("int", "tile_n", ""), ("zeros", "sm90", ""),
-    ],
-)
-
 attention = Op(
     "kiln_attention_forward", "160s160s160s160s160s160s160s?3xfQiII?3xii160s160s160s160sff",
     [
@@ -350,6 +341,16 @@ dequantise_weights = Op(
     [
         ("in", "weight", ""), ("in", "scale", ""), ("in?", "zero", ""), ("out", "out", "numbers"), ("int", "group", ""), ("stream", "stream", ""),
         ("extra", "k", "0"),
+    ],
+)
+
+matmul = Op(
+    "kiln_matmul", "160s160s160s160s??2xiQ??2xiII32s160s160s160s160s",
+    [
+        ("in", "a", ""), ("in", "b", ""), ("out", "out", "matmul"), ("in?", "bias", ""), ("bool", "is_tf32", ""), ("bool", "is_tf32x3", ""),
+        ("enum", "epilogue", "kiln_epilogue"), ("stream", "stream", ""), ("bool", "waits_for_previous", ""), ("bool", "b_is_constant", ""),
+        ("enum", "kernel", "kiln_matmul_kernel"), ("int", "tile_m", ""), ("int", "tile_n", ""), ("zeros", "sm90", ""), ("in?", "a_scale", ""),
+        ("in?", "b_scale", ""), ("in?", "residual", ""), ("in?", "pre", ""),
     ],
 )
 

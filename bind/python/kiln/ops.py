@@ -8,26 +8,6 @@ from . import _op_table as _table
 from ._op import elementwise_backward, reduce
 
 
-def matmul(a, b, *, bias=None, is_tf32=False, is_tf32x3=False, epilogue="none", waits_for_previous=False, b_is_constant=False, kernel="best", tile_m=0, tile_n=0, out=None, stream=None, device=None):
-    """matrix product: out = finish(a * b)
-
-    Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16 too), i8 (out: i32, no
-    epilogue). Sums are f32, for i8 i32. A transposed operand is a view with exchanged strides: kiln_view_transpose. Dimensions in
-    front of the last two are batches; those of a and b are broadcast to those of out. Any strides are possible; operands in which
-    neither the rows nor the columns are contiguous are much slower.
-
-        a: [..., m, k]
-        b: [..., k, n]
-        out: [..., m, n]; must not overlap the others
-        bias: [n] f32; nothing without an epilogue
-        is_tf32: f32 operands are rounded to tf32 (10 bits after the point) where that is faster f32 operands may be sums of two tf32 numbers, multiplied by the matrix unit (sm_90a) in three products: 22 bits of each operand count instead of 24, and with an infinite operand the sum is NaN. Elsewhere it is the plain product.
-        b_is_constant: no kernel on a stream writes b: the kernel may read it while others run
-        kernel: instead of the best
-        tile_m, tile_n: of the kernel; 0: chosen, with all of sm90
-    """
-    return _table.matmul((a, b, out, bias, is_tf32, is_tf32x3, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None,), stream, device)
-
-
 def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, kernel="best", tile_queries=0, tile_keys=0, has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, k_scale=0.0, v_scale=0.0, out=None, lse=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
@@ -553,6 +533,29 @@ def dequantise_weights(weight, scale, *, zero=None, group=0, k=0, out=None, stre
     return _table.dequantise_weights((weight, scale, zero, out, group, None, k,), stream, device)
 
 
+def matmul(a, b, *, bias=None, is_tf32=False, is_tf32x3=False, epilogue="none", waits_for_previous=False, b_is_constant=False, kernel="best", tile_m=0, tile_n=0, a_scale=None, b_scale=None, residual=None, pre=None, out=None, stream=None, device=None):
+    """matrix product: out = finish(a * b)
+
+    Types of a and b: bf16, f16, f8e4 (out: f32, f16, bf16), f32 (out: f32; with is_tf32 f16 and bf16 too), i8 (out: i32, no
+    epilogue). Sums are f32, for i8 i32. A transposed operand is a view with exchanged strides: kiln_view_transpose. Dimensions in
+    front of the last two are batches; those of a and b are broadcast to those of out. Any strides are possible; operands in which
+    neither the rows nor the columns are contiguous are much slower.
+
+        a: [..., m, k]
+        b: [..., k, n]
+        out: [..., m, n]; must not overlap the others
+        bias: [n] f32; nothing without an epilogue
+        is_tf32: f32 operands are rounded to tf32 (10 bits after the point) where that is faster f32 operands may be sums of two tf32 numbers, multiplied by the matrix unit (sm_90a) in three products: 22 bits of each operand count instead of 24, and with an infinite operand the sum is NaN. Elsewhere it is the plain product.
+        b_is_constant: no kernel on a stream writes b: the kernel may read it while others run
+        kernel: instead of the best
+        tile_m, tile_n: of the kernel; 0: chosen, with all of sm90
+        a_scale, b_scale: Factors of the sum, f32, in front of the bias. For the whole: [1]; for each row of a: [m]; for each column of b: [n]. With factors an i8 product may be f32, f16 or bf16 and have an epilogue. For blocks of 128 along k, of f8e4 and i8: a_scale [m, k / 128] and b_scale [k / 128, n / 128], both rounded up; each 128 products are summed by themselves, scaled, and added in f32. The same factors are for all batches.
+        residual: [..., m, n] of out's type, rows contiguous: added behind the activation. It may be out itself.
+        pre: [..., m, n] of out's type, rows contiguous: what the activation gets is stored there, for kiln_matmul_backward.
+    """
+    return _table.matmul((a, b, out, bias, is_tf32, is_tf32x3, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None, a_scale, b_scale, residual, pre,), stream, device)
+
+
 def sum(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
     """sum along some dimensions: of integers in 64 bits"""
     return reduce("sum", x, axis, keepdims, 0.0, out, dtype, stream, device)
@@ -747,19 +750,19 @@ def histogram(x, *, low=0.0, high=0.0, bins=10, out=None, stream=None, device=No
     return _table.histogram((x, out, low, high, None, bins,), stream, device)
 
 __all__ = [
-    "elementwise_backward", "matmul", "attention", "attention_backward", "conv", "conv_backward", "pool", "pool_backward", "softmax",
-    "softmax_backward", "norm", "norm_backward", "group_norm", "group_norm_backward", "batch_norm", "batch_norm_backward", "copy_view", "concat",
-    "split", "pad", "pad_backward", "gather", "gather_backward", "scatter", "embedding", "embedding_backward", "random", "dropout",
-    "dropout_backward", "generate", "rope", "rope_backward", "rope_tables", "upsample", "upsample_backward", "bitwise", "quantise", "dequantise",
-    "gguf_matmul", "gguf_dequantise", "gguf_quantise", "linear", "linear_qkv", "quantise_weights", "dequantise_weights", "sum", "mean", "prod",
-    "amax", "amin", "any", "all", "count_nonzero", "vector_norm", "variance", "deviation", "argmax", "argmin", "logsumexp", "reduce_backward",
-    "cross_entropy", "cross_entropy_backward", "scan", "scan_backward", "sort", "topk", "sort_backward", "histogram", "copy", "add", "sub", "mul",
-    "div", "pow", "min", "max", "hypot", "atan2", "multiply_add", "lerp", "scale", "blend", "neg", "abs", "sign", "square", "reciprocal", "floor",
-    "ceil", "round", "clamp", "where", "trunc", "frac", "fmod", "remainder", "floor_divide", "heaviside", "quantise_i8", "quantise_u8", "equal",
-    "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "is_nan", "is_inf", "is_finite", "exp",
-    "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "log10", "logit", "xlogy",
-    "logaddexp", "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erfc", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh",
-    "sigmoid", "log_sigmoid", "silu", "softplus", "softsign", "mish", "hardsigmoid", "hardswish", "hardtanh", "prelu", "threshold", "hardshrink",
-    "softshrink", "tanhshrink", "relu_squared", "quick_gelu", "swish", "add_relu", "add_gelu", "add_silu", "silu_gate", "gelu_gate", "sigmoid_gate",
-    "relu_gate", "squared_error", "absolute_error", "huber", "smooth_l1", "bce", "bce_logits", "hinge", "soft_margin",
+    "elementwise_backward", "attention", "attention_backward", "conv", "conv_backward", "pool", "pool_backward", "softmax", "softmax_backward",
+    "norm", "norm_backward", "group_norm", "group_norm_backward", "batch_norm", "batch_norm_backward", "copy_view", "concat", "split", "pad",
+    "pad_backward", "gather", "gather_backward", "scatter", "embedding", "embedding_backward", "random", "dropout", "dropout_backward", "generate",
+    "rope", "rope_backward", "rope_tables", "upsample", "upsample_backward", "bitwise", "quantise", "dequantise", "gguf_matmul", "gguf_dequantise",
+    "gguf_quantise", "linear", "linear_qkv", "quantise_weights", "dequantise_weights", "matmul", "sum", "mean", "prod", "amax", "amin", "any", "all",
+    "count_nonzero", "vector_norm", "variance", "deviation", "argmax", "argmin", "logsumexp", "reduce_backward", "cross_entropy",
+    "cross_entropy_backward", "scan", "scan_backward", "sort", "topk", "sort_backward", "histogram", "copy", "add", "sub", "mul", "div", "pow", "min",
+    "max", "hypot", "atan2", "multiply_add", "lerp", "scale", "blend", "neg", "abs", "sign", "square", "reciprocal", "floor", "ceil", "round",
+    "clamp", "where", "trunc", "frac", "fmod", "remainder", "floor_divide", "heaviside", "quantise_i8", "quantise_u8", "equal", "not_equal", "less",
+    "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "is_nan", "is_inf", "is_finite", "exp", "exp2", "expm1",
+    "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "log10", "logit", "xlogy", "logaddexp",
+    "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erfc", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "sigmoid",
+    "log_sigmoid", "silu", "softplus", "softsign", "mish", "hardsigmoid", "hardswish", "hardtanh", "prelu", "threshold", "hardshrink", "softshrink",
+    "tanhshrink", "relu_squared", "quick_gelu", "swish", "add_relu", "add_gelu", "add_silu", "silu_gate", "gelu_gate", "sigmoid_gate", "relu_gate",
+    "squared_error", "absolute_error", "huber", "smooth_l1", "bce", "bce_logits", "hinge", "soft_margin",
 ]
