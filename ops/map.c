@@ -57,7 +57,7 @@ static bool is_first(const op_request *r, uint32_t view)
 // Are all tensors of 16 bits, so that fewer bits of a function will do?
 static bool is_narrow(const op_request *r, uint32_t views)
 {
-    bool all = op_get(r, NUMBER) == KILN_F32;
+    bool all = true;
     for (uint32_t v = 0; v < views; v++) {
         kiln_type type = (kiln_type)(op_get(r, TYPES) >> 4 * v & 15);
         all = all && (type == KILN_F16 || type == KILN_BF16);
@@ -88,8 +88,8 @@ static void write_words(const op_request *r, op_words *words)
                                     op_get(r, V));
     op_word(words, "PACKS", "%s", list);
     op_word(words, "NUMBER", "%s", kiln_type_name((kiln_type)op_get(r, NUMBER)));
-    if (is_narrow(r, views))
-        op_word(words, "NARROW", "1");
+    if (op_get(r, NUMBER) == KILN_F32) // kiln/activate.h
+        op_word(words, "SMOOTH", "%d", is_narrow(r, views) ? 16 : 32);
 }
 
 static const op_program program = {.file = "ops/elementwise/kernel.c",

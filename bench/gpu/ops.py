@@ -173,7 +173,7 @@ class Torch:
 
 
 def kernel_hashes(ops):
-    shared = [f'include/kiln/{name}.h' for name in ('moved', 'narrow', 'nest', 'pack', 'rows', 'window')]
+    shared = [f'include/kiln/{name}.h' for name in ('activate', 'moved', 'narrow', 'nest', 'overlap', 'pack', 'rows', 'smooth', 'window')]
     names = sorted({file for op in ops for file in glob.glob(f'ops/{op}/*.[ch]') + glob.glob('ops/*.c') + shared
                     if not re.match(r'(suite|test)', os.path.basename(file))})
     return {name: hashlib.sha256(open(name, 'rb').read()).hexdigest() for name in names}

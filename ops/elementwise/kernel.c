@@ -11,7 +11,7 @@
 // A thread has PER packs of V elements along the innermost dimension, and loads all of them before
 // it uses the first. Dimensions that are dense in all views are one by now: RANK 1 needs no index
 // arithmetic.
-#include <kiln/narrow.h>
+#include <kiln/activate.h>
 #include <kiln/pack.h>
 
 tune(PER, 1, 2, 4);
@@ -35,13 +35,6 @@ KERNEL_OVERLAPS
 #endif
 #ifndef NODES
 #    define NODES
-#endif
-#ifdef NARROW // all tensors have 16 bits
-#    define one_plus_erf(x) narrow_one_plus_erf(x)
-#    define one_plus_exp(x) narrow_one_plus_exp(x)
-#else
-#    define one_plus_erf(x) (1 + erf(x))
-#    define one_plus_exp(x) (1 + exp(x))
 #endif
 #ifdef IN_PLACE // a result has the place of an operand
 #    define ALONE

@@ -380,25 +380,28 @@ static void write_output(op_words *w, const job *j, uint32_t n, bool is_reduced)
     op_word_more(w, is_bool ? "(u32)(v%u != 0)) " : "v%u) ", o->node);
 }
 
-// Are all tensors of 16 bits, so that fewer bits of a function will do?
-static bool is_narrow(const job *j)
+// How exact functions are (kiln/activate.h): 16 where all tensors have 16 bits, 0 where a number
+// has 64.
+static int smoothness(const job *j)
 {
-    bool all = true;
+    int bits = 16;
     for (uint32_t v = 0; v < j->inputs + j->outputs; v++) {
         kiln_type type = kiln_view_type(j->views[v]);
-        all = all && (type == KILN_F16 || type == KILN_BF16);
+        if (type != KILN_F16 && type != KILN_BF16)
+            bits = 32;
     }
     for (kiln_node node = 1; node <= j->e->count; node++)
-        all = all && (!j->is_used[node] || j->types[node] != KILN_F64);
-    return all;
+        if (j->is_used[node] && j->types[node] == KILN_F64)
+            return 0;
+    return bits;
 }
 
 static void write_words(const op_request *r, op_words *w)
 {
     const job *j = r->context;
     uint32_t seen = 0;
-    if (is_narrow(j))
-        op_word(w, "NARROW", "1");
+    if (smoothness(j))
+        op_word(w, "SMOOTH", "%d", smoothness(j));
     op_word(w, "OPERANDS", "%s", "");
     for (uint32_t v = 0; v < j->inputs; v++)
         op_word_more(w, "OPERAND(in%u, %u, %s, %s) ", j->input_of[v], v,

@@ -8,7 +8,7 @@
 //
 // Blocks with the same block_x share a result: each has `chunk` packs, and stores its part `rows`
 // elements behind that of the one before.
-#include <kiln/narrow.h>
+#include <kiln/activate.h>
 #include <kiln/pack.h>
 
 tune(LANES, 256, 1, 32);
@@ -30,13 +30,6 @@ KERNEL_OVERLAPS
 #endif
 #ifndef PARAMETERS
 #    define PARAMETERS
-#endif
-#ifdef NARROW // all tensors have 16 bits
-#    define one_plus_erf(x) narrow_one_plus_erf(x)
-#    define one_plus_exp(x) narrow_one_plus_exp(x)
-#else
-#    define one_plus_erf(x) (1 + erf(x))
-#    define one_plus_exp(x) (1 + exp(x))
 #endif
 #ifdef IN_PLACE // a result has the place of an operand
 #    define ALONE

@@ -10,13 +10,14 @@
 #include "ops/op.h"
 
 // What the rows' expressions call, in double.
-#define R(x)            ((double)(x))
-#define min(a, b)       fmin(a, b)
-#define max(a, b)       fmax(a, b)
-#define abs(a)          fabs(a)
-#define rsqrt(a)        (1 / sqrt(a))
-#define one_plus_erf(a) (1 + erf(a))
-#define one_plus_exp(a) (1 + exp(a))
+#define R(x)                    ((double)(x))
+#define min(a, b)               fmin(a, b)
+#define max(a, b)               fmax(a, b)
+#define abs(a)                  fabs(a)
+#define rsqrt(a)                (1 / sqrt(a))
+#define one_plus_erf(a)         (1 + erf(a))
+#define exp_below(a)            exp(a)
+#define over_one_plus_exp(a, b) ((a) / (1 + exp(b)))
 #define ROW(name, signature, set, value, ...)                                                      \
     static double value_##name(double a, double b, double c, double p, double q)                   \
     {                                                                                              \

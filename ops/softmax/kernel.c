@@ -12,7 +12,7 @@ KERNEL_OVERLAPS
 // exp of a difference from the largest; numbers of 16 bits need fewer bits of it.
 static inline f32 exp_below(f32 x)
 {
-    return sizeof(T) == 2 ? narrow_exp(x) : exp(x);
+    return sizeof(T) == 2 ? narrow_exp(x) : smooth_exp(x);
 }
 
 #ifdef LOG

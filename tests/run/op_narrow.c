@@ -1,53 +1,121 @@
-// kiln/narrow.h: functions for results of 16 bits, beside those in double; what is no number stays
-// none.
+// kiln/smooth.h and kiln/narrow.h: functions in few steps, beside those in double; what is no
+// number stays none.
 #include <kiln/narrow.h>
 
-static bool is_near(f32 got, f64 want)
+static bool is_near(f32 got, f64 want, f64 bound)
 {
     if (want != want)
         return got != got;
-    return fabs((f64)got - want) <= fabs(want) * 0x1p-16 + 0x1p-125 || (f64)got == want;
+    return fabs((f64)got - want) <= fabs(want) * bound + 0x1p-125 || (f64)got == want;
 }
 
-static bool exp_is_near(const f32 *x, const f32 *out)
+static bool smooth_exp_is_near(const f32 *x, const f32 *out)
 {
     bool all = true;
     for (u32 i = 0; i < 256; i++)
-        all = all && (x[i] > 0.0f || is_near(out[i], exp((f64)x[i])));
+        all = all && (x[i] > 0.0f || is_near(out[i], exp((f64)x[i]), 0x1p-21));
     return all;
 }
-//! run narrow_exp_of grid=4 block=64 check=exp_is_near (f32[256]:edge, f32[256])
-//! run narrow_exp_of grid=4 block=64 check=exp_is_near (f32[256]:sym3, f32[256])
+//! run smooth_exp_of grid=4 block=64 check=smooth_exp_is_near (f32[256]:edge, f32[256])
+//! run smooth_exp_of grid=4 block=64 check=smooth_exp_is_near (f32[256]:sym3, f32[256])
+kernel void smooth_exp_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = smooth_exp(x[global_x()]);
+}
+
+static bool smooth_logistic_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && (is_near(out[i], 1.0 / (1.0 + exp((f64)x[i])), 0x1p-21));
+    return all;
+}
+//! run smooth_logistic_of grid=4 block=64 check=smooth_logistic_is_near (f32[256]:edge, f32[256])
+//! run smooth_logistic_of grid=4 block=64 check=smooth_logistic_is_near (f32[256]:sym3, f32[256])
+kernel void smooth_logistic_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = smooth_over_one_plus_exp(1.0f, x[global_x()]);
+}
+
+static bool smooth_tanh_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && (is_near(out[i], tanh((f64)x[i]), 0x1p-21));
+    return all;
+}
+//! run smooth_tanh_of grid=4 block=64 check=smooth_tanh_is_near (f32[256]:edge, f32[256])
+//! run smooth_tanh_of grid=4 block=64 check=smooth_tanh_is_near (f32[256]:sym3, f32[256])
+kernel void smooth_tanh_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = smooth_tanh(x[global_x()]);
+}
+
+static bool smooth_erf_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && (x[i] < -4.0f || is_near(out[i], erfc(-(f64)x[i]), 0x1p-19));
+    return all;
+}
+//! run smooth_erf_of grid=4 block=64 check=smooth_erf_is_near (f32[256]:edge, f32[256])
+//! run smooth_erf_of grid=4 block=64 check=smooth_erf_is_near (f32[256]:sym3, f32[256])
+kernel void smooth_erf_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = smooth_one_plus_erf(x[global_x()]);
+}
+
+static bool narrow_exp_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && (x[i] > 0.0f || is_near(out[i], exp((f64)x[i]), 0x1p-15));
+    return all;
+}
+//! run narrow_exp_of grid=4 block=64 check=narrow_exp_is_near (f32[256]:edge, f32[256])
+//! run narrow_exp_of grid=4 block=64 check=narrow_exp_is_near (f32[256]:sym3, f32[256])
 kernel void narrow_exp_of(const f32 *x, f32 *out)
 {
     out[global_x()] = narrow_exp(x[global_x()]);
 }
 
-static bool sum_is_near(const f32 *x, const f32 *out)
-{
-    bool all = true;
-    for (u32 i = 0; i < 256; i++) {
-        f64 want = 1.0 + exp((f64)x[i]); // beyond f32 it is infinite
-        all = all && (is_near(out[i], want) || (want > 3.4e38 && out[i] > 3.4e38f));
-    }
-    return all;
-}
-//! run narrow_sum_of grid=4 block=64 check=sum_is_near (f32[256]:edge, f32[256])
-//! run narrow_sum_of grid=4 block=64 check=sum_is_near (f32[256]:sym3, f32[256])
-kernel void narrow_sum_of(const f32 *x, f32 *out)
-{
-    out[global_x()] = narrow_one_plus_exp(x[global_x()]);
-}
-
-static bool erf_is_near(const f32 *x, const f32 *out)
+static bool narrow_logistic_is_near(const f32 *x, const f32 *out)
 {
     bool all = true;
     for (u32 i = 0; i < 256; i++)
-        all = all && (x[i] != x[i] || x[i] < -6.5f || is_near(out[i], erfc(-(f64)x[i])));
+        all = all && (is_near(out[i], 1.0 / (1.0 + exp((f64)x[i])), 0x1p-15));
     return all;
 }
-//! run narrow_erf_of grid=4 block=64 check=erf_is_near (f32[256]:edge, f32[256])
-//! run narrow_erf_of grid=4 block=64 check=erf_is_near (f32[256]:sym3, f32[256])
+//! run narrow_logistic_of grid=4 block=64 check=narrow_logistic_is_near (f32[256]:edge, f32[256])
+//! run narrow_logistic_of grid=4 block=64 check=narrow_logistic_is_near (f32[256]:sym3, f32[256])
+kernel void narrow_logistic_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = narrow_over_one_plus_exp(1.0f, x[global_x()]);
+}
+
+static bool narrow_tanh_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && (is_near(out[i], tanh((f64)x[i]), 0x1p-15));
+    return all;
+}
+//! run narrow_tanh_of grid=4 block=64 check=narrow_tanh_is_near (f32[256]:edge, f32[256])
+//! run narrow_tanh_of grid=4 block=64 check=narrow_tanh_is_near (f32[256]:sym3, f32[256])
+kernel void narrow_tanh_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = narrow_tanh(x[global_x()]);
+}
+
+static bool narrow_erf_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && (x[i] < -4.0f || is_near(out[i], erfc(-(f64)x[i]), 0x1p-14));
+    return all;
+}
+//! run narrow_erf_of grid=4 block=64 check=narrow_erf_is_near (f32[256]:edge, f32[256])
+//! run narrow_erf_of grid=4 block=64 check=narrow_erf_is_near (f32[256]:sym3, f32[256])
 kernel void narrow_erf_of(const f32 *x, f32 *out)
 {
     out[global_x()] = narrow_one_plus_erf(x[global_x()]);

@@ -409,7 +409,7 @@ static void fast_inst(ptx *p, const ir_inst *i)
     case IR_FAST_SIN: floating(p, i, "sin.approx"); break;
     case IR_FAST_COS: floating(p, i, "cos.approx"); break;
     case IR_FAST_TANH: ptx_needs(p, 70); floating(p, i, "tanh.approx"); break;
-    case IR_FAST_RCP: floating(p, i, "rcp.approx"); break;
+    case IR_FAST_RCP: floating(p, i, "rcp.approx.ftz"); break;
     case IR_FAST_RSQRT: floating(p, i, "rsqrt.approx"); break;
     case IR_FAST_SQRT: floating(p, i, "sqrt.approx"); break;
     case IR_FAST_DIV: floating(p, i, "div.approx"); break;

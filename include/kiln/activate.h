@@ -1,0 +1,25 @@
+// kiln/activate.h: what the rows of ops/elementwise/elementwise.def call beside the functions of
+// the language. SMOOTH says how exact they are: 16 where all tensors have 16 bits, 32 where the
+// numbers are f32; where it is missing they are those of the language, for f64.
+#ifndef KILN_ACTIVATE_H
+#define KILN_ACTIVATE_H
+
+#include <kiln/narrow.h>
+
+#ifndef SMOOTH
+#    define exp_below(x)            exp(x)
+#    define one_plus_erf(x)         (1 + erf(x))
+#    define over_one_plus_exp(a, x) ((a) / (1 + exp(x)))
+#elif SMOOTH == 16
+#    define exp_below(x)            narrow_exp(x)
+#    define one_plus_erf(x)         narrow_one_plus_erf(x)
+#    define over_one_plus_exp(a, x) narrow_over_one_plus_exp(a, x)
+#    define tanh(x)                 narrow_tanh(x)
+#else
+#    define exp_below(x)            smooth_exp(x)
+#    define one_plus_erf(x)         smooth_one_plus_erf(x)
+#    define over_one_plus_exp(a, x) smooth_over_one_plus_exp(a, x)
+#    define tanh(x)                 smooth_tanh(x)
+#endif
+
+#endif
