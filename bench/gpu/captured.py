@@ -1,4 +1,4 @@
-"""What decode.py, attention_random.py and quantised.py share: candidates as CUDA graphs over several copies of their inputs, so that the host's time is
+"""What decode.py, attention_random.py, quantised.py and python.py share: candidates as CUDA graphs over several copies of their inputs, so that the host's time is
 outside and the caches do not hold what the next call reads; the candidates in turns in one process; the result file.
 
 Importing it reads the command line and ends the program with 77 where there is no PyTorch or no GPU. --device cpu tries a script itself, with small sizes
@@ -34,6 +34,8 @@ def parse():
     return parser.parse_args()
 
 
+FLAGS = [flag for flag in ('--graphs',) if flag in sys.argv]  # what only some scripts have
+sys.argv = [word for word in sys.argv if word not in FLAGS]
 options = parse()
 START = time.monotonic()
 library = os.path.join(os.path.dirname(os.path.abspath(options.kiln)), 'libkiln.so')
@@ -67,8 +69,9 @@ def is_wanted(row):
     return True
 
 
-def captured(call, copies):
-    """a function that runs call(0), call(1) … as one graph, some of them more than once"""
+def captured(call, copies, between=lambda: None):
+    """a function that runs call(0), call(1) … as one graph, some of them more than once. between() is called after the calls that warm up: to drop their
+    gradients. Nothing may hold an autograd graph from before: its nodes keep the stream on which they were made, which is not the captured one."""
     if not IS_GPU:
         return lambda: [call(n) for n in range(copies)]
     side = torch.cuda.Stream()
@@ -77,8 +80,9 @@ def captured(call, copies):
         for n in range(2):
             call(n % copies)
     torch.cuda.current_stream().wait_stream(side)
+    between()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=side):
         for n in range(copies):
             call(n)
     return graph.replay
@@ -143,22 +147,28 @@ def summary(results, ratios, end):
         print('%s: mean %.3f, worst %.3f, %d rows' % (end, results['mean.' + end], results['worst.' + end], len(ratios)))
 
 
+def write(bench, sources, results, failed):
+    """the result file: of a whole run without a mistake, or --json's"""
+    folder = os.environ.get('RESULTS', os.path.join(ROOT, 'bench', 'results'))
+    path = options.json or (os.path.join(folder, bench + '.json') if IS_GPU and not failed and not left_out and not options.only else None)
+    if not path or not results:
+        return
+    text = json.dumps({
+        'bench': bench, 'command': ' '.join(['python3 bench/gpu/' + os.path.basename(sys.argv[0])] + FLAGS),
+        'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
+        'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
+        'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__, 'left_out': len(left_out),
+        'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in sources},
+        'results': {k: float('%.6g' % v) for k, v in results.items()},
+    }, indent=0)
+    with open(path, 'w') as file:
+        file.write(text + '\n')
+
+
 def finish(bench, sources, results, failed):
     """writes the result file; the program's status"""
     if left_out:
         print('left out for lack of time: %d rows' % len(left_out))
-    folder = os.environ.get('RESULTS', os.path.join(ROOT, 'bench', 'results'))
-    path = options.json or (os.path.join(folder, bench + '.json') if IS_GPU and not failed and not left_out and not options.only else None)
-    if path and results:
-        text = json.dumps({
-            'bench': bench, 'command': 'python3 bench/gpu/' + os.path.basename(sys.argv[0]),
-            'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-            'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
-            'torch': torch.__version__, 'kiln': 'kiln ' + __import__('kiln').__version__, 'left_out': len(left_out),
-            'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in sources},
-            'results': {k: float('%.6g' % v) for k, v in results.items()},
-        }, indent=0)
-        with open(path, 'w') as file:
-            file.write(text + '\n')
+    write(bench, sources, results, failed)
     print('%s: %d failed' % (bench, failed))
     return failed != 0

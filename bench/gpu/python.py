@@ -8,48 +8,18 @@ Every candidate is launched kernel by kernel, which shows the host's time where 
 the GPU's alone. --graphs: graphs alone, without torch.compile; a short run.
 Results: $RESULTS/python.json and python_graphs.json, else in bench/results (only where everything was right, unless --json names a file for both).
 """
-import argparse
-import datetime
-import hashlib
-import json
-import os
-import platform
+import gc
 import statistics
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, 'bind', 'python'))
+import captured
+from captured import IS_GPU, options, torch
+
+GRAPHS = '--graphs' in captured.FLAGS
 SOURCES = ['ops/elementwise/kernel.c', 'ops/matmul/gemm_sm90.c', 'ops/linear/tensor.c', 'ops/attention/forward_sm90.c', 'ops/attention/backward_sm90.c']
-SIZE, HEADS, BATCH, LENGTH = 768, 12, 8, 1024
-
-
-def parse():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--kiln', default='build/kiln', help='the kiln program; its folder holds libkiln.so')
-    parser.add_argument('--rounds', type=int, default=7)
-    parser.add_argument('--graphs', action='store_true', help='the block in CUDA graphs alone, without torch.compile')
-    parser.add_argument('--json', help='write the results there')
-    parser.add_argument('--device', default='cuda', help='cpu tries the script itself, with small sizes')
-    return parser.parse_args()
-
-
-options = parse()
-library = os.path.join(os.path.dirname(os.path.abspath(options.kiln)), 'libkiln.so')
-if 'KILN_LIBRARY' not in os.environ and os.path.exists(library):
-    os.environ['KILN_LIBRARY'] = library
-try:
-    import torch
-except ImportError:
-    print('skipped: PyTorch is not installed')
-    sys.exit(77)
-IS_GPU = options.device == 'cuda'
-if IS_GPU and not torch.cuda.is_available():
-    print('skipped: PyTorch sees no GPU')
-    sys.exit(77)
-if not IS_GPU:
-    SIZE, HEADS, BATCH, LENGTH = 64, 4, 2, 32
-import kiln.torch as kt
+SIZE, HEADS, BATCH, LENGTH = (768, 12, 8, 1024) if IS_GPU else (64, 4, 2, 32)
+import kiln.torch as kt  # from the path that captured.py has set
 
 
 def sync():
@@ -74,13 +44,7 @@ def device_time(call, calls):
     """milliseconds of the device for one call"""
     if not IS_GPU:
         return host_time(call, 2) / 1e3
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(calls):
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end) / calls
+    return captured.once(lambda: [call() for _ in range(calls)]) / calls * 1e3
 
 
 @torch.library.custom_op('kiln_bench::mul', mutates_args=())
@@ -159,28 +123,12 @@ class Block(torch.nn.Module):
         return x + self.down(torch.nn.functional.gelu(self.up(self.norm2(x)), approximate='tanh'))
 
 
-written = {}  # by --json
+written = {}  # by --json: one file for everything
 
 
 def write(name, results, failed):
-    """only what is right, unless --json names a file for everything"""
     written.update(results)
-    if options.json:
-        path, results = options.json, written
-    else:
-        path = os.path.join(os.environ.get('RESULTS', 'bench/results'), name + '.json')
-    if not results or not options.json and (failed or not IS_GPU):
-        return
-    text = json.dumps({
-        'bench': name, 'command': 'python3 bench/gpu/python.py' + (' --graphs' if options.graphs else ''),
-        'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ'),
-        'machine': '%s %s' % (platform.system(), platform.machine()), 'gpu': torch.cuda.get_device_name(0) if IS_GPU else 'none',
-        'torch': torch.__version__, 'python': platform.python_version(), 'kiln': 'kiln ' + __import__('kiln').__version__,
-        'kernels': {name: hashlib.sha256(open(os.path.join(ROOT, name), 'rb').read()).hexdigest() for name in SOURCES},
-        'results': {k: float('%.6g' % v) for k, v in results.items()},
-    }, indent=0)
-    with open(path, 'w') as file:
-        file.write(text + '\n')
+    captured.write(name, SOURCES, written if options.json else results, failed)
 
 
 def launched(results, what, call, candidates):
@@ -206,27 +154,23 @@ def launched(results, what, call, candidates):
 def graphs(results, what, call, candidates, x):
     """each candidate as a CUDA graph: the host gives one launch for all of it"""
     replays = {}
+
+    def without_gradients(model):
+        x.grad = None
+        for p in model.parameters():
+            p.grad = None
+        gc.collect()
+
     for name, model in candidates.items():
         try:
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                for _ in range(3):
-                    call(model)
-            torch.cuda.current_stream().wait_stream(side)
-            x.grad = None
-            for p in model.parameters():
-                p.grad = None
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                call(model)
-            replays[name] = graph
+            without_gradients(model)
+            replays[name] = captured.captured(lambda _: call(model), 1, lambda: without_gradients(model))
         except Exception as error:
             print('%s, %s cannot be captured: %s' % (what, name, str(error).split('\n')[0]))
     rounds = {name: [] for name in replays}
     for _ in range(options.rounds):
-        for name, graph in replays.items():
-            rounds[name].append(device_time(graph.replay, 20))
+        for name, replay in replays.items():
+            rounds[name].append(device_time(replay, 20))
     for name, times in rounds.items():
         results['graph.%s.%s.ms' % (what, name)] = statistics.median(times)
         if 'eager' in rounds:
@@ -263,23 +207,28 @@ def transformer_block(results, graph_results):
     x = torch.randn(BATCH, LENGTH, SIZE, device=options.device, dtype=dtype, requires_grad=True)
     candidates, forward_only = {'eager': eager, 'kiln': ours}, {}
     backend = 'inductor' if IS_GPU else 'aot_eager'
-    for name, model in () if options.graphs else (('compile', eager), ('kiln_compile', ours)):
+    for name, model in () if GRAPHS else (('compile', eager), ('kiln_compile', ours)):
         try:
             compiled = torch.compile(model, fullgraph=True, backend=backend)
             compiled(x)
             candidates[name] = compiled
         except Exception as error:
             print('torch.compile does not work here, %s is left out: %s' % (name, str(error).split('\n')[0]))
-    want = eager(x).float()
-    (gradient,) = torch.autograd.grad(want.sum(), x)
+
+    def result_of(model):
+        """output and gradient, without the graph that made them"""
+        out = model(x).float()
+        return out.detach(), torch.autograd.grad(out.sum(), x)[0]
+
+    want, gradient = result_of(eager)
     failed = 0
     for name, model in candidates.items():
-        got = model(x).float()
-        (g,) = torch.autograd.grad(got.sum(), x)
+        got, g = result_of(model)
         off = max(((got - want).abs() / (want.abs() + 1)).max().item(), ((g - gradient).float().abs() / (gradient.float().abs() + 1)).max().item())
         if not off < (0.1 if IS_GPU else 1e-3):
             print('wrong: %s is off by %g' % (name, off))
             failed += 1
+
     class Fused(Ours):
         """the same by ops of kiln.torch alone: norms of sums, the activation within the product"""
 
@@ -310,7 +259,7 @@ def transformer_block(results, graph_results):
         torch.autograd.backward(model(x), upstream)
 
     work = {'forward': (forward, candidates | forward_only), 'training': (both, candidates)}
-    for what, (call, models) in work.items() if not options.graphs else ():
+    for what, (call, models) in work.items() if not GRAPHS else ():
         launched(results, what, call, models)
     write('python', results, failed)
     for what, (call, models) in work.items() if IS_GPU else ():
@@ -321,7 +270,7 @@ def transformer_block(results, graph_results):
 
 def main():
     results, graph_results = {}, {}
-    if not options.graphs:
+    if not GRAPHS:
         call_overhead(results)
     failed = transformer_block(results, graph_results)
     print('python: %d failed' % failed)
