@@ -83,7 +83,8 @@ KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
 // Several products in one launch, as a mixture of experts has them: a is [rows, k], b is [groups,
 // k, n], out is [rows, n]. Group g multiplies the rows from ends[g - 1] (0 for the first) up to
 // ends[g] by b[g]; rows behind the last end are left alone. ends is i32 [groups], rising, on the
-// device: it may be the result of another kernel. kernel, tile_m, tile_n and sm90 are not used.
+// device: it may be the result of another kernel. kernel may be KILN_MATMUL_SM90 (with its tile_m
+// 64 or 128 and tile_n) or KILN_MATMUL_PORTABLE. Factors, a residual and `pre` are not for groups.
 KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view ends);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-// kiln_matmul_grouped: products of groups of rows in one launch of gemm_portable.c, or of
-// gemm_f32.c. Where groups end is known to the device alone, so the grid has room for the most
-// tiles that there can be. Start reading at the last function.
+// kiln_matmul_grouped: products of groups of rows in one launch, on sm_90a of scaled_sm90.c, else
+// of gemm_portable.c or gemm_f32.c. Where groups end is known to the device alone, so the grid of
+// the latter has room for the most tiles that there can be. Start reading at the last function.
 #include "ops/matmul/host_matmul.h"
 #include "rt/memory/view.h"
 
@@ -108,6 +108,22 @@ static kiln_status launch(const job *j, kiln_view ends)
                                                            .stream = d->stream});
 }
 
+static kiln_status run(job *j, kiln_view ends)
+{
+    const matmul_ends e = {.group_ends = ends};
+    kiln_matmul_kernel kernel = j->desc->kernel;
+    matmul_set_loose(j);
+    const char *obstacle = j->b.next * j->bytes % 16 != 0
+                               ? "a group of b does not start at a multiple of 16 bytes"
+                               : matmul_scaled_obstacle(j, &e);
+    if (kernel == KILN_MATMUL_SM90 && obstacle)
+        return error_set(j->k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_90a kernel cannot: %s", call,
+                         obstacle);
+    bool is_best = kernel == KILN_MATMUL_BEST && !j->k->caps.is_emulated;
+    return !obstacle && (is_best || kernel == KILN_MATMUL_SM90) ? matmul_run_scaled(j, &e)
+                                                                : launch(j, ends);
+}
+
 kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view ends)
 {
     if (!handle_is(HANDLE_CONTEXT, k))
@@ -116,6 +132,9 @@ kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: the description is NULL", call);
     if ((unsigned)desc->epilogue > KILN_EPILOGUE_BIAS_SILU)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "%s: there is no such epilogue", call);
+    if (matmul_has_ends(desc))
+        return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
+                         "%s: factors, a residual and 'pre' are not for groups", call);
     kiln_status status = check(k, desc, ends);
     if (status || !ends.sizes[0] || !kiln_view_count(desc->out))
         return status;
@@ -137,5 +156,5 @@ kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view
                          "%s: rows of out, and rows or columns of a and b, must be contiguous",
                          call);
     j.b.next = (uint64_t)next;
-    return launch(&j, ends);
+    return run(&j, ends);
 }
