@@ -94,9 +94,8 @@ typedef struct kiln_fuse_desc {
     kiln_fuse_output out[KILN_FUSE_OUTPUTS]; // up to the first without a node
     uint32_t axes;                           // of the reductions: bit d is dimension d of the shape
     double parameters[KILN_FUSE_PARAMETERS];
-    // Reductions of much to little are spread over the device with this: f32, dense, as many
-    // elements as kiln_fuse_workspace says. Without it each result has one block of threads, and a
-    // sum another order.
+    // Reductions of much to little are spread over the device, by parts that lie here: f32, dense,
+    // as many elements as kiln_fuse_workspace says. Without it the context keeps that memory.
     kiln_view workspace;
     kiln_stream *stream; // NULL: the device's own
 } kiln_fuse_desc;

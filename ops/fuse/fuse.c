@@ -10,6 +10,7 @@
 #include "ops/fuse/host_rows.h"
 #include "ops/map.h"
 #include "ops/operands.h"
+#include "ops/scratch.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/fuse/axes.def"
@@ -43,6 +44,7 @@ typedef struct job {
     // Reductions: loops over results; threads of one; results; packs of one, and of a block.
     uint32_t outer, lanes, splits;
     uint64_t rows, row_packs, chunk;
+    kiln_view parts; // memory for those of split results
 } job;
 
 // --- nodes: which are used, and of which type
@@ -587,9 +589,9 @@ static kiln_view part_of(const job *j, uint32_t n)
     for (uint32_t d = 0; d < j->rank; d++)
         if (!(j->d->axes >> d & 1))
             sizes[rank++] = j->sizes[d];
-    kiln_view v = kiln_view_of(j->d->workspace.buffer, rank, sizes);
-    v.first = j->d->workspace.first + n * j->splits * j->rows;
-    v.type = j->d->workspace.type;
+    kiln_view v = kiln_view_of(j->parts.buffer, rank, sizes);
+    v.first = j->parts.first + n * j->splits * j->rows;
+    v.type = KILN_F32;
     return v;
 }
 
@@ -600,8 +602,6 @@ static uint64_t workspace_of(const job *j)
         parts += j->d->out[n].reduction != KILN_FUSE_NO_REDUCTION;
     return j->splits > 1 ? parts * j->splits * j->rows : 0;
 }
-
-static kiln_status run_reduction(kiln *k, job *j);
 
 // Parts into the workspace, then a reduction of the parts.
 static kiln_status run_split(kiln *k, job *j)
@@ -648,18 +648,23 @@ static kiln_status run_split(kiln *k, job *j)
     nest.widest = j->packs.width;
     op_nest_pack(&nest, j->views, &j->packs);
     kiln_status status = launch_reduction(k, j);
-    return status ? status : run_reduction(k, &parts);
+    plan_reduction(&parts);
+    parts.splits = 1;
+    return status ? status : launch_reduction(k, &parts);
 }
 
-static kiln_status run_reduction(kiln *k, job *j)
+// The caller's workspace, or memory of the context.
+static kiln_status find_parts(kiln *k, job *j, uint64_t needed)
 {
-    plan_reduction(j);
-    uint64_t needed = workspace_of(j);
     const kiln_view *w = &j->d->workspace;
-    if (!w->buffer || !needed) {
-        j->splits = 1;
-        return launch_reduction(k, j);
+    if (!w->buffer) {
+        kiln_buffer *own = NULL;
+        const op_scratch want = {OP_KEEP_FUSE_SCRATCH, "kiln_fuse", KILN_F32, needed, 0};
+        kiln_status status = op_scratch_of(k, &want, j->d->stream, &own);
+        j->parts = kiln_view_all(own);
+        return status;
     }
+    j->parts = *w;
     kiln_status status = view_check_written(k, w, j->call, "workspace");
     if (!status &&
         (kiln_view_type(*w) != KILN_F32 || !kiln_view_is_dense(*w) || kiln_view_count(*w) < needed))
@@ -668,6 +673,16 @@ static kiln_status run_reduction(kiln *k, job *j)
     for (uint32_t v = 0; v < j->inputs + j->outputs && !status; v++)
         if (kiln_view_overlaps(*w, j->views[v]))
             status = op_refuse(k, j->call, "'workspace' overlaps '%s'", j->operands[v].name);
+    return status;
+}
+
+static kiln_status run_reduction(kiln *k, job *j)
+{
+    plan_reduction(j);
+    uint64_t needed = workspace_of(j);
+    if (!needed)
+        return launch_reduction(k, j);
+    kiln_status status = find_parts(k, j, needed);
     return status ? status : run_split(k, j);
 }
 
