@@ -4,6 +4,8 @@
 // Queries come in blocks of M. `rows`: [heads, blocks, 2, M]: -LSE * log2(e), then D, the sum of
 // dO * O over the row; past the end -infinity and 0, so that P is 0 there. `sums`: [heads, blocks,
 // 8192] numbers of dQ in the order of the main kernel's registers: [8 warps][8][32 lanes][4].
+// With a mask (mask.h) a query that sees no key has -infinity, too; with OFFSETS every sequence begins
+// with a new block.
 #include "hopper.h"
 
 enum { M = BACKWARD_QUERIES(HD), LANES = HD / 8 };
@@ -14,6 +16,20 @@ typedef struct tensors {
     u32 heads;
     strides out, dout, lse, dq;
 } tensors;
+
+// The query at a place of a head's blocks; none: no less than `length`.
+#if defined(OFFSETS)
+static u32 query_at(const i32 *q_offsets, const i32 *k_offsets, mask m, u32 place, u32 length)
+{
+    place_of_tile at = TILE_OF_QUERIES(m, q_offsets, k_offsets, place / M, M, length, 0);
+    u32 query = at.first + place % M;
+    return query < at.p.first_query + at.p.queries ? query : length;
+}
+#    define QUERY_AT(q_offsets, k_offsets, m, place, length)                                       \
+        query_at(q_offsets, k_offsets, m, place, length)
+#else
+#    define QUERY_AT(q_offsets, k_offsets, m, place, length) (place)
+#endif
 
 static f32x2 unpack(u32 word)
 {
@@ -32,10 +48,11 @@ static f32 add_products(f32 sum, u32 a, u32 b)
 
 // A thread for 8 numbers: clears as many of the sums, and has a part of D.
 kernel block(256) void attention_backward_prepare(const half_t *o, const half_t *grad, const f32 *lse,
-                                                  f32 *rows, f32 *sums, tensors t)
+                                                  f32 *rows, f32 *sums, tensors t
+                    MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     u32 i = global_x(), part = i % LANES, padded = i / LANES, head = padded / (t.blocks * M);
-    u32 query = padded - head * t.blocks * M;
+    u32 place = padded - head * t.blocks * M, query = QUERY_AT(q_offsets, k_offsets, m, place, t.length);
     f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f}, *clear = (f32x4 *)(sums + (u64)i * 8);
     clear[0] = zero;
     clear[1] = zero;
@@ -45,6 +62,7 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
         a = *(const u32x4 *)(o + row_at(t.out, head, t.heads, query, t.length, HD) + part * 8);
         b = *(const u32x4 *)(grad + row_at(t.dout, head, t.heads, query, t.length, HD) + part * 8);
         minus_lse = lse[row_at(t.lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
+        minus_lse = MASKED && minus_lse == INFINITY ? -INFINITY : minus_lse;
     }
     f32 d = add_products(0.0f, a.x, b.x);
     d = add_products(d, a.y, b.y);
@@ -54,14 +72,15 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
     for (u32 step = 1; step < LANES; step *= 2)
         d += shuffle_xor(d, step);
     if (part == 0) {
-        f32 *to = rows + (u64)(head * t.blocks + query / M) * (2 * M) + query % M;
+        f32 *to = rows + (u64)(head * t.blocks + place / M) * (2 * M) + place % M;
         to[0] = minus_lse;
         to[M] = d;
     }
 }
 
 // A thread for 16 numbers: 8 columns of rows r and r + 8 of 64 x 64.
-kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, tensors t)
+kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, tensors t
+                    MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     u32 i = global_x(), j = i % 8, row = i / 8 % 8, warp_row = i / 64 % 4, half = i / 256 % 2;
     u32 tile = i / 512, head = tile / t.blocks, block = tile - head * t.blocks;
@@ -74,13 +93,14 @@ kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, t
         low[k] = PACK(v.x * t.scale, v.y * t.scale);
         high[k] = PACK(v.z * t.scale, v.w * t.scale);
     }
-    u32 query = block * M + (HD == 128 ? 0 : half * 64) + warp_row * 16 + row;
+    u32 place = block * M + (HD == 128 ? 0 : half * 64) + warp_row * 16 + row;
+    u32 query = QUERY_AT(q_offsets, k_offsets, m, place, t.length);
     u32 column = (HD == 128 ? half * 64 : 0) + j * 8;
     if (COLUMNS != HD && column >= COLUMNS)
         return;
     half_t *to = dq + row_at(t.dq, head, t.heads, query, t.length, HD) + column;
     if (query < t.length)
         *(u32x4 *)to = (u32x4){low[0], low[1], low[2], low[3]};
-    if (query + 8 < t.length)
+    if (QUERY_AT(q_offsets, k_offsets, m, place + 8, t.length) < t.length)
         *(u32x4 *)(to + 8 * (STRIDED ? t.dq.row : HD)) = (u32x4){high[0], high[1], high[2], high[3]};
 }

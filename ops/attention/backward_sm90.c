@@ -20,6 +20,9 @@
 
 // --- units of work
 
+#if defined(MASK)
+#    include "backward_mask.h"
+#else
 typedef struct work { // a key block of a head and the query blocks that see it
     u32 unit, half, head, keys, first, count;
 } work;
@@ -61,6 +64,51 @@ static query_block query_block_at(problem p, work w, u32 i)
     return (query_block){w.head * p.sharing + other, w.first + i - other * per_head};
 }
 
+#    define SEED(...)                            ((work){0})
+#    define first_work(p, seed)                  work_at(p, block_x(), 0)
+#    define LOAD_QUERIES(t, map, w, b, at, full) LOAD_ROWS(t, map, (b).block * M, at, full)
+#    define LOAD_KEYS(t, map, w, at, full)       LOAD_ROWS(t, map, (w).keys * KEYS, at, full)
+
+// Blocks between the last one of a head and the first one of the next.
+static u32 blocks_between(problem p, work w)
+{
+    return w.first;
+}
+
+static u32 key_at(work w)
+{
+    return w.keys * KEYS;
+}
+
+static u32 keys_end(problem p, work w)
+{
+    return STRIDED ? p.keys : p.queries;
+}
+
+// Keys past the end and, causal, after the query: blocks that have none take no part.
+static void mask_scores(scores *s, problem p, work w, query_block b)
+{
+    u32 block = b.block, length = keys_end(p, w);
+    u32 keys = w.keys * KEYS + warp() / 4 * 64, end = keys + 64;
+    if (end <= length && (!CAUSAL || end - 1 <= block * M + before_first(p)))
+        return;
+    u32 key = keys + warp() % 4 * 16 + lane() / 4;
+    i32 first[2]; // the first query of the block that sees the key, from this lane's first
+#pragma unroll
+    for (u32 h = 0; h < 2; h++) {
+        first[h] =
+            CAUSAL ? (i32)(key + h * 8 - lane() % 4 * 2 - block * M - before_first(p)) : -1000;
+        if (key + h * 8 >= length)
+            first[h] = 1000;
+    }
+#pragma unroll
+    for (u32 i = 0; i < M / 2; i++) {
+        f32 *at = &(*s)[i / 32][i % 32];
+        *at = first[i / 2 % 2] <= (i32)(i / 4 * 8 + i % 2) ? *at : -INFINITY;
+    }
+}
+#endif
+
 // --- the producer: one thread
 
 typedef struct sources {
@@ -68,29 +116,29 @@ typedef struct sources {
     const f32 *rows;
 } sources;
 
-static void produce(sources from, problem p)
+static void produce(sources from, problem p, work w)
 {
     ring_slot q = {0, 1}, o = {0, 1}, keys = {0, 1};
-    for (work w = work_at(p, block_x(), 0); w.unit < p.units; w = next_work(p, w)) {
+    for (w = first_work(p, w); w.unit < p.units; w = next_work(p, w)) {
         for (u32 i = 0; i < w.count; i++) {
             query_block b = query_block_at(p, w, i);
             ring_acquire(&smem->q_ring, q, sizeof(q_tile));
-            LOAD_ROWS(&smem->q[q.stage], from.q, b.block * M, place_of(p.q, b.head, p.heads),
-                      ring_full(&smem->q_ring, q));
+            LOAD_QUERIES(&smem->q[q.stage], from.q, w, b, place_of(p.q, b.head, p.heads),
+                         ring_full(&smem->q_ring, q));
             if (i == 0) {
                 ring_acquire(&smem->k_ring, keys, sizeof(kv_tile));
-                LOAD_ROWS(&smem->k, from.k, w.keys * KEYS, place_of(p.k, w.head, p.kv_heads),
+                LOAD_KEYS(&smem->k, from.k, w, place_of(p.k, w.head, p.kv_heads),
                           ring_full(&smem->k_ring, keys));
             }
             ring_acquire(&smem->o_ring, o, sizeof(q_tile) + sizeof(row_values));
-            LOAD_ROWS(&smem->o[o.stage], from.o, b.block * M, place_of(p.dout, b.head, p.heads),
-                      ring_full(&smem->o_ring, o));
+            LOAD_QUERIES(&smem->o[o.stage], from.o, w, b, place_of(p.dout, b.head, p.heads),
+                         ring_full(&smem->o_ring, o));
             bulk_load((f32 *)&smem->rows[o.stage],
                       from.rows + (u64)(b.head * p.query_blocks + b.block) * (2 * M),
                       sizeof(row_values), ring_full(&smem->o_ring, o));
             if (i == 0) {
                 ring_acquire(&smem->v_ring, keys, sizeof(kv_tile));
-                LOAD_ROWS(&smem->v, from.v, w.keys * KEYS, place_of(p.v, w.head, p.kv_heads),
+                LOAD_KEYS(&smem->v, from.v, w, place_of(p.v, w.head, p.kv_heads),
                           ring_full(&smem->v_ring, keys));
             }
             q = ring_next(&smem->q_ring, q);
@@ -118,29 +166,6 @@ typedef struct registers { // of a unit
     f32 dk[HD / 2], dv[HD / 2];
 } registers;
 
-// Keys past the end and, causal, after the query: blocks that have none take no part.
-static void mask(scores *s, problem p, work w, u32 block)
-{
-    u32 length = STRIDED ? p.keys : p.queries;
-    u32 keys = w.keys * KEYS + warp() / 4 * 64, end = keys + 64;
-    if (end <= length && (!CAUSAL || end - 1 <= block * M + before_first(p)))
-        return;
-    u32 key = keys + warp() % 4 * 16 + lane() / 4;
-    i32 first[2]; // the first query of the block that sees the key, from this lane's first
-#pragma unroll
-    for (u32 h = 0; h < 2; h++) {
-        first[h] =
-            CAUSAL ? (i32)(key + h * 8 - lane() % 4 * 2 - block * M - before_first(p)) : -1000;
-        if (key + h * 8 >= length)
-            first[h] = 1000;
-    }
-#pragma unroll
-    for (u32 i = 0; i < M / 2; i++) {
-        f32 *at = &(*s)[i / 32][i % 32];
-        *at = first[i / 2 % 2] <= (i32)(i / 4 * 8 + i % 2) ? *at : -INFINITY;
-    }
-}
-
 // Adds this warp's 4 KB of dQ to the sum, in the order of the registers.
 static void add_dq(f32 (*dq)[32], f32 *sum)
 {
@@ -163,7 +188,7 @@ static void add_dq(f32 (*dq)[32], f32 *sum)
 static void store_keys(consumer *c, registers *r, work w)
 {
     problem p = c->p;
-    u32 length = STRIDED ? p.keys : p.queries, row = w.keys * KEYS + warp() * 16;
+    u32 length = keys_end(p, w), row = key_at(w) + warp() * 16;
     u32 rows_left = row < length ? length - row : 0;
     u64 dv_at = row_at(p.dv, w.head, p.kv_heads, row, length, HD);
     u64 dk_at = row_at(p.dk, w.head, p.kv_heads, row, length, HD);
@@ -184,7 +209,7 @@ static void consume_first_block(consumer *c, registers *r, work w)
     multiply_scores(&r->d, c->t.v, c->t.o, c->o.stage);
     c->keys.phase ^= 1;
     wgmma_wait(1);
-    mask(&r->s, c->p, w, w.first);
+    mask_scores(&r->s, c->p, w, (query_block){w.head * c->p.sharing, w.first});
     make_p(&r->s, &r->p, c->p.c, &smem->rows[c->o.stage]);
     mbarrier_wait(&smem->ds_ring.empty[c->o.stage], c->o.phase ^ 1);
     wgmma_wait(0);
@@ -209,8 +234,8 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
     RELEASE(c, &smem->o_ring, last_o);
     multiply_dk(&r->dk, &c->t, last_o.stage, last_q.stage, i > 1);
     wgmma_wait(2);
-    u32 block = query_block_at(c->p, w, i).block;
-    mask(&r->s, c->p, w, block);
+    query_block b = query_block_at(c->p, w, i);
+    mask_scores(&r->s, c->p, w, b);
     make_p(&r->s, &r->p, c->p.c, &smem->rows[c->o.stage]);
     pin_p(&r->s, c->p.c);
     // before the dV products: a wait between them would serialise them
@@ -230,8 +255,8 @@ static void consume_block(consumer *c, registers *r, work w, u32 i)
     RELEASE(c, &smem->ds_ring, last_o);
     add_dq(&r->s[0], c->sum);
     c->sum += SUM_BLOCK;
-    if (STRIDED && block == w.first) // of the next head
-        c->sum += (u64)w.first * SUM_BLOCK;
+    if (STRIDED && b.block == w.first) // of the next head
+        c->sum += (u64)blocks_between(c->p, w) * SUM_BLOCK;
 }
 
 static void finish_unit(consumer *c, registers *r, work w)
@@ -252,11 +277,10 @@ static void finish_unit(consumer *c, registers *r, work w)
     store_keys(c, r, w);
 }
 
-static void consume(consumer c)
+static void consume(consumer c, work w)
 {
     problem p = c.p;
-    c.is_leader = thread_x() % 128 == 0;
-    for (work w = work_at(p, block_x(), 0); w.unit < p.units; w = next_work(p, w)) {
+    for (w = first_work(p, w); w.unit < p.units; w = next_work(p, w)) {
         registers r;
         u32 head = w.head * (STRIDED ? p.sharing : 1);
         c.sum = c.sums + (u64)(head * p.query_blocks + w.first) * SUM_BLOCK + warp() * 1024;
@@ -286,7 +310,7 @@ static void init_rings()
 
 kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map v, tensor_map o,
                                           const f32 *rows, f32 *sums, half_t *dk, half_t *dv,
-                                          problem p)
+                                          problem p MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     if (thread_x() == 0) {
         init_rings();
@@ -298,10 +322,12 @@ kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map
     barrier();
     if (warp() < 8) {
         registers_more(240);
-        consume((consumer){.p = p, .t = operands_of(warp() / 4), .sums = sums, .dk = dk, .dv = dv});
+        consumer c = {.p = p, .t = operands_of(warp() / 4), .sums = sums, .dk = dk, .dv = dv};
+        c.is_leader = thread_x() % 128 == 0;
+        consume(c, SEED(q_offsets, k_offsets, slopes, m));
     } else {
         registers_less(24);
         if (thread_x() == 256)
-            produce((sources){&q, &k, &v, &o, rows}, p);
+            produce((sources){&q, &k, &v, &o, rows}, p, SEED(q_offsets, k_offsets, slopes, m));
     }
 }

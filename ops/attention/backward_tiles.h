@@ -6,7 +6,7 @@ tune(CAUSAL, 0, 1);
 
 enum {
     M = BACKWARD_QUERIES(HD),     // queries of a block
-    PINNED = HD == 64 && !CAUSAL, // see pin_p
+    PINNED = HD == 64 && !CAUSAL && !MASKED, // see pin_p
     PARTS = M / 64,               // scores are computed 64 queries at a time
     KEYS = BACKWARD_KEYS,         // of a unit
     Q_STAGES = PINNED ? 3 : 4,

@@ -3,10 +3,6 @@
 //
 // A tile's blocks of keys begin at the first key that one of its queries sees. A tile whose queries see none has one
 // block, of which nothing is seen: its results are zeros.
-#include "hopper_mask.h"
-
-enum { MASKED = 1 };
-
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
     u32 end;               // of the queries
@@ -27,18 +23,7 @@ typedef struct cursor {
 #endif
 } cursor;
 
-#if defined(OFFSETS)
-#    define OFFSETS_FIELDS(q, k) .q_offsets = q, .k_offsets = k,
-#else
-#    define OFFSETS_FIELDS(q, k)
-#endif
-#if defined(SLOPES)
-#    define SLOPES_FIELD(from) .slopes = from,
-#else
-#    define SLOPES_FIELD(from)
-#endif
-#define FIRST(q_offsets, k_offsets, from, mask)                                                    \
-    ((cursor){OFFSETS_FIELDS(q_offsets, k_offsets) SLOPES_FIELD(from).unit = block_x(), .m = mask})
+#define FIRST(q_offsets, k_offsets, slopes, m) ((cursor){.unit = block_x(), MASK_FIELDS(q_offsets, k_offsets, slopes, m)})
 
 static query_tile tile_at(const cursor *c, shape s)
 {

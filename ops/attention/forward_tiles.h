@@ -87,8 +87,6 @@ static u32 blocks_seen(shape s, query_tile t)
     return CAUSAL ? min(t.blocks, (row + 64 + s.keys - s.queries + BN - 1) / BN) : t.blocks;
 }
 
-enum { MASKED = 0 };
-#    define MASK_PARAMETERS(...)
 #    define FIRST(...) ((cursor){block_x(), 0})
 #    define LOAD_KEYS(tile, map, t, block, at, full) LOAD_ROWS(tile, map, (block) * BN, at, full)
 

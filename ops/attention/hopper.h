@@ -25,6 +25,13 @@ typedef bf16 half_t;
 #endif
 #define MMA_B_MN(d, a, b, adds) MMA(d, a, b, adds, wgmma_b_mn) // b is transposed
 
+#if defined(MASK)
+#    include "hopper_mask.h"
+#else
+enum { MASKED = 0 };
+#    define MASK_PARAMETERS(...)
+#endif
+
 typedef struct steps { // from one coordinate of a tensor map to the next: 1, or 0 for a broadcast
     u32 head, batch;
 } steps;

@@ -5,6 +5,21 @@
 // tile that is moved down in it gets zeros behind a sequence, not the rows of the next one, which may be NaN.
 #include "mask.h"
 
+enum { MASKED = 1 };
+
+// The fields of a mask in a struct that has `m`, and `q_offsets`, `k_offsets` and `slopes` where there are such.
+#if defined(OFFSETS)
+#    define OFFSETS_FIELDS(q, k) .q_offsets = q, .k_offsets = k,
+#else
+#    define OFFSETS_FIELDS(q, k)
+#endif
+#if defined(SLOPES)
+#    define SLOPES_FIELD(from) .slopes = from,
+#else
+#    define SLOPES_FIELD(from)
+#endif
+#define MASK_FIELDS(q_offsets, k_offsets, from, mask) OFFSETS_FIELDS(q_offsets, k_offsets) SLOPES_FIELD(from).m = mask
+
 #if defined(OFFSETS)
 #    define LOAD_SOME_ROWS(t, map, rows, first, end, at, full)                                     \
         do {                                                                                       \

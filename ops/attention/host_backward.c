@@ -45,8 +45,8 @@ static bool can_shape(job *j)
         why = "its tensors are bf16 or f16";
     else if ((uint64_t)a->batch * a->heads * j->query_blocks >= 1 << 22)
         why = "there are more than 2^22 blocks of queries";
-    else if (a->is_masked)
-        why = "it takes no window, no offsets, no bias and no slopes";
+    else if (attention_sm90_mask_obstacle(a))
+        why = attention_sm90_mask_obstacle(a);
     else if (j->desc->is_deterministic)
         why = "its dq is a sum in changing order";
     return attention_can(&j->a, why);
@@ -83,7 +83,10 @@ static kiln_status launch(const job *j, const op_kernel *kernel, uint32_t grid,
                                                            .stream = j->desc->stream});
 }
 
-static kiln_status get(const job *j, const op_program *program, const op_kernel **out)
+// Launches a kernel with these arguments and those of the mask. Units: of work for the blocks that
+// fit, or, 0, `grid` says how many blocks.
+static kiln_status run_kernel(const job *j, const op_program *program, kiln_arg *args, size_t count,
+                              uint32_t units, uint32_t grid)
 {
     op_request r = {.program = program};
     op_set(&r, TYPE, j->a.type);
@@ -92,8 +95,14 @@ static kiln_status get(const job *j, const op_program *program, const op_kernel 
         op_set(&r, COLUMNS, j->a.head_dim);
     op_set(&r, STRIDED, !j->is_plain);
     if (program == &backward_sm90)
-        op_set(&r, CAUSAL, j->a.is_causal);
-    return op_kernel_get(j->a.k, &r, out);
+        op_set(&r, CAUSAL, j->a.is_causal && !j->a.is_masked);
+    if (j->a.is_masked)
+        count = attention_add_mask(&j->a, &r, args, count);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(j->a.k, &r, &kernel);
+    if (!status && units)
+        grid = ceil_div(units, ceil_div(units, kernel->resident));
+    return status ? status : launch(j, kernel, grid, args, count);
 }
 
 struct problem { // as in backward_tiles.h
@@ -104,20 +113,22 @@ struct problem { // as in backward_tiles.h
     row_strides dk, dv;
 };
 
-static kiln_status run_main(const job *j, const op_kernel *kernel)
+static kiln_status run_main(const job *j)
 {
     static const size_t mapped[] = {Q, K, V, DOUT};
     const attention *a = &j->a;
     uint32_t m = BACKWARD_QUERIES(attention_whole_dim(a)),
-             key_blocks = ceil_div(a->keys, BACKWARD_KEYS);
-    uint32_t per_head = a->is_causal ? ceil_div(key_blocks, 2) : key_blocks;
-    uint32_t units = a->batch * a->kv_heads * per_head, waves = ceil_div(units, kernel->resident);
+             key_blocks = attention_tiles(a, a->keys, BACKWARD_KEYS);
+    uint32_t per_head = attention_has_pairs(a) ? ceil_div(key_blocks, 2) : key_blocks;
+    uint32_t units = a->batch * a->kv_heads * per_head;
     kiln_tensor_map maps[COUNT(mapped)];
-    kiln_arg args[9];
+    kiln_arg args[9 + MASK_ARGS];
     for (size_t n = 0; n < COUNT(mapped); n++) {
-        kiln_status status =
-            attention_map(a, j->tensors[mapped[n]].view, j->is_plain,
-                          j->tensors[mapped[n]].shape == OF_KEYS ? BACKWARD_KEYS : m, &maps[n]);
+        const tensor *t = &j->tensors[mapped[n]];
+        uint32_t rows = t->shape == OF_KEYS ? BACKWARD_KEYS : m;
+        kiln_status status = a->mask.q_offsets.buffer
+                                 ? attention_map_parts(a, t->view, rows, &maps[n])
+                                 : attention_map(a, t->view, j->is_plain, rows, &maps[n]);
         if (status)
             return status;
         args[n] = kiln_arg_struct(&maps[n], sizeof maps[n]);
@@ -144,7 +155,7 @@ static kiln_status run_main(const job *j, const op_kernel *kernel)
     args[6] = kiln_arg_view(*j->tensors[DK].view);
     args[7] = kiln_arg_view(*j->tensors[DV].view);
     args[8] = kiln_arg_struct(&p, sizeof p);
-    return launch(j, kernel, ceil_div(units, waves), args, COUNT(args));
+    return run_kernel(j, &backward_sm90, args, 9, units, 0);
 }
 
 struct tensors { // as in backward_ends.c
@@ -156,14 +167,6 @@ struct tensors { // as in backward_ends.c
 
 static kiln_status run_sm90(const job *j)
 {
-    const op_kernel *before, *main, *after;
-    kiln_status status = get(j, &prepare, &before);
-    if (!status)
-        status = get(j, &backward_sm90, &main);
-    if (!status)
-        status = get(j, &convert, &after);
-    if (status)
-        return status;
     struct tensors t = {.length = j->a.queries,
                         .blocks = j->query_blocks,
                         .scale = j->a.scale,
@@ -173,19 +176,21 @@ static kiln_status run_sm90(const job *j)
                         .lse = attention_row_strides(j->tensors[LSE].view),
                         .dq = attention_row_strides(j->tensors[DQ].view)};
     kiln_arg rest = kiln_arg_struct(&t, sizeof t);
-    const kiln_arg to_prepare[] = {kiln_arg_view(*j->tensors[OUT].view),
-                                   kiln_arg_view(*j->tensors[DOUT].view),
-                                   kiln_arg_view(*j->tensors[LSE].view),
-                                   workspace_at(j, sums_of(j)),
-                                   workspace_at(j, 0),
-                                   rest};
-    const kiln_arg to_convert[] = {workspace_at(j, 0), kiln_arg_view(*j->tensors[DQ].view), rest};
+    kiln_arg to_prepare[6 + MASK_ARGS] = {kiln_arg_view(*j->tensors[OUT].view),
+                                          kiln_arg_view(*j->tensors[DOUT].view),
+                                          kiln_arg_view(*j->tensors[LSE].view),
+                                          workspace_at(j, sums_of(j)),
+                                          workspace_at(j, 0),
+                                          rest};
+    kiln_arg to_convert[3 + MASK_ARGS] = {workspace_at(j, 0), kiln_arg_view(*j->tensors[DQ].view),
+                                          rest};
     uint32_t tiles = j->a.batch * j->a.heads * j->query_blocks;
-    status = launch(j, before, tiles * (SUM_BLOCK / 8 / 256), to_prepare, COUNT(to_prepare));
+    kiln_status status =
+        run_kernel(j, &prepare, to_prepare, 6, 0, tiles * (SUM_BLOCK / 8 / 256));
     if (!status)
-        status = run_main(j, main);
+        status = run_main(j);
     return status ? status
-                  : launch(j, after, tiles * (SUM_BLOCK / 16 / 256), to_convert, COUNT(to_convert));
+                  : run_kernel(j, &convert, to_convert, 3, 0, tiles * (SUM_BLOCK / 16 / 256));
 }
 
 // --- mma and any device: a kernel for dQ, which writes what the one for dK and dV needs
@@ -263,7 +268,8 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
     kiln_status status = attention_sizes(&j->a, &desc->q, &desc->k, NULL, desc->is_causal,
                                          desc->scale, desc->kernel, &MASKING_OF(desc));
     if (!status)
-        j->query_blocks = ceil_div(j->a.queries, BACKWARD_QUERIES(attention_whole_dim(&j->a)));
+        j->query_blocks = attention_tiles(&j->a, j->a.queries,
+                                          BACKWARD_QUERIES(attention_whole_dim(&j->a)));
     return status;
 }
 
@@ -332,7 +338,7 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
     if (desc->kernel == KILN_ATTENTION_SM80 && !is_mma)
         return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_80 kernel cannot: %s", j.a.op,
                          j.a.obstacle);
-    j.is_plain = attention_is_dense(tensors, TENSORS) && j.a.queries == j.a.keys &&
+    j.is_plain = !j.a.is_masked && attention_is_dense(tensors, TENSORS) && j.a.queries == j.a.keys &&
                  j.a.heads == j.a.kv_heads && j.a.head_dim == attention_whole_dim(&j.a);
     return is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
 }

@@ -164,8 +164,9 @@ size_t attention_add_mask(const attention *a, op_request *r, kiln_arg *args, siz
 
 uint32_t attention_tiles(const attention *a, uint32_t length, uint32_t rows)
 {
-    return a->mask.q_offsets.buffer ? length / rows + a->kernel_mask.sequences + 2
-                                    : ceil_div(length, rows);
+    const kiln_view *offsets = &a->mask.q_offsets; // one more than sequences
+    return offsets->buffer ? length / rows + (uint32_t)offsets->sizes[0] + 1
+                           : ceil_div(length, rows);
 }
 
 // --- sm_90a

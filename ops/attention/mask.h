@@ -36,7 +36,7 @@ typedef struct span {
 
 typedef struct place_of_tile { // of some rows of Q, or of K
     part p;
-    u32 first;
+    u32 first, number; // number: of the sequence, counted as below
 } place_of_tile;
 
 static u32 clamp_row(i64 at, u32 end)
@@ -126,8 +126,10 @@ static place_of_tile tile_of(bool is_keys, const i32 *q_offsets, const i32 *k_of
     bool is_sequence = number > 0 && number <= sequences;
     part p = {q, is_sequence || !is_keys ? max(q_end, q) - q : 0, k, is_sequence || is_keys ? max(k_end, k) - k : 0};
     u32 start = is_keys ? k : q;
-    return (place_of_tile){p, start + (tile - start / rows - number) * rows};
+    return (place_of_tile){p, start + (tile - start / rows - number) * rows, number};
 }
+// The number of the tile with which the queries of a tile's sequence begin.
+#        define FIRST_TILE(at, rows) ((at).p.first_query / (rows) + (at).number)
 #        define TILE_OF_QUERIES(m, q_offsets, k_offsets, tile, rows, all_queries, all_keys)        \
             tile_of(false, q_offsets, k_offsets, (m).sequences, tile, rows, all_queries, all_keys)
 #        define TILE_OF_KEYS(m, q_offsets, k_offsets, tile, rows, all_queries, all_keys)           \
@@ -144,7 +146,8 @@ static place_of_tile tile_of(bool is_keys, const i32 *q_offsets, const i32 *k_of
 #    else
 #        define OFFSETS_PARAMETERS(q_offsets, k_offsets)
 #        define TILE_OF_QUERIES(m, q_offsets, k_offsets, tile, rows, all_queries, all_keys)        \
-            ((place_of_tile){{0, all_queries, 0, all_keys}, (tile) * (rows)})
+            ((place_of_tile){{0, all_queries, 0, all_keys}, (tile) * (rows), 0})
+#        define FIRST_TILE(at, rows) 0
 #        define TILE_OF_KEYS TILE_OF_QUERIES
 #        define PART_OF_QUERY(m, q_offsets, k_offsets, row, all_queries, all_keys)                 \
             ((part){0, all_queries, 0, all_keys})

@@ -621,8 +621,8 @@ int main(int argc, char **argv)
     test_random(k, 1, is_gpu && !is_fake ? 60 : 12);
     test_repeats(k, (shape){1, 2, 1, is_gpu ? 600u : 9u, is_gpu ? 600u : 9u, 64, true}, 3);
     if (is_emulated || is_gpu) {
-        test_windows(k, KILN_ATTENTION_SM90, false);
-        test_sequences(k, KILN_ATTENTION_SM90, false);
+        test_windows(k, KILN_ATTENTION_SM90, true);
+        test_sequences(k, KILN_ATTENTION_SM90, true);
         test_windows(k, KILN_ATTENTION_SM80, true);
         test_sequences(k, KILN_ATTENTION_SM80, true);
         test_biases(k, KILN_ATTENTION_SM80, true);
