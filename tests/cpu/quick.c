@@ -1,7 +1,7 @@
-// quick: the cpu device makes machine code by itself for every kernel of a list of files, as written
-// and optimised, but for those named below; a kernel that has lost it would still be right, by the
-// interpreter. Without AVX-512 there is nothing to look at. Ends with "cpu: N passed, N failed, N
-// skipped". Start reading at main.
+// quick: the cpu device makes machine code by itself for every kernel of a list of files, as
+// written and optimised, but for those named below; a kernel that has lost it would still be right,
+// by the interpreter. Without AVX-512 there is nothing to look at. Ends with "cpu: N passed, N
+// failed, N skipped". Start reading at main.
 //
 //     quick FILE…
 #include <stdio.h>
