@@ -14,7 +14,7 @@ typedef struct link { // a free record: the magic stays where it is
 
 typedef struct block {
     handle_kind kind;
-    uint32_t record_size, count;
+    uint32_t record_size, count, bytes; // bytes: of all records
     _Alignas(16) uint8_t records[];
 } block;
 
@@ -78,7 +78,7 @@ static bool add_block(block *b)
     return true;
 }
 
-static const block *find_block(const void *handle)
+static inline const block *find_block(const void *handle)
 {
     const block_table *t = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
     uintptr_t start = (uintptr_t)handle & ~(uintptr_t)(BLOCK - 1);
@@ -111,6 +111,7 @@ static bool grow(handle_kind kind)
     b->kind = kind;
     b->record_size = (sizes[kind] + 15) & ~15u;
     b->count = (uint32_t)(BLOCK - sizeof *b) / b->record_size;
+    b->bytes = b->count * b->record_size;
     for (uint32_t k = 0; k < b->count; k++)
         __atomic_store_n((uint64_t *)(void *)(b->records + k * b->record_size), poison,
                          __ATOMIC_RELAXED);
@@ -158,12 +159,12 @@ void handle_retire(void *handle)
 }
 
 // The magic of a record of that kind; 0: it points to none.
-static uint64_t magic_of(handle_kind kind, const void *handle)
+static inline uint64_t magic_of(handle_kind kind, const void *handle)
 {
     const block *b = handle ? find_block(handle) : NULL;
-    size_t at = b ? (size_t)((const uint8_t *)handle - (const uint8_t *)b) - sizeof *b : 0;
-    bool is_record =
-        b && b->kind == kind && at < (size_t)b->count * b->record_size && at % b->record_size == 0;
+    uint32_t at =
+        b ? (uint32_t)((const uint8_t *)handle - b->records) : 0; // above all: before them
+    bool is_record = b && b->kind == kind && at < b->bytes && at % b->record_size == 0;
     return is_record ? __atomic_load_n((const uint64_t *)handle, __ATOMIC_ACQUIRE) : 0;
 }
 

@@ -200,7 +200,7 @@ kiln_status host_check(kiln_kernel *kernel)
 {
     kiln_module *m = kernel->module;
     kiln *k = m->k;
-    for (uint32_t n = 0; kernel->talks && n < m->site_count; n++) {
+    for (uint32_t n = 0; n < m->site_count; n++) {
         const channel_site *site = &m->sites[n];
         if (site->op != IR_HOST || is_of_another(kernel, site->kernel) ||
             str_starts(site->text, HEAP_NOTE " ")) // kiln check answers that

@@ -29,6 +29,11 @@ typedef struct int_range {
     uint64_t hi;
 } int_range;
 
+static inline bool is_integer(kiln_type type)
+{
+    return type >= KILN_BOOL && type <= KILN_U64;
+}
+
 // False for a type that is no integer.
 static bool range_of_type(kiln_type type, int_range *out)
 {
@@ -39,7 +44,7 @@ static bool range_of_type(kiln_type type, int_range *out)
         [KILN_U32] = {0, UINT32_MAX}, [KILN_I64] = {INT64_MIN, INT64_MAX},
         [KILN_U64] = {0, UINT64_MAX},
     };
-    if (type < KILN_BOOL || type > KILN_U64)
+    if (!is_integer(type))
         return false;
     *out = ranges[type];
     return true;
@@ -181,11 +186,13 @@ static bool element_fits(const kiln_param_info *p, const kiln_arg *arg)
 }
 
 // The address of the element, which may be the one behind the last; false where there is none.
-static bool element_address(const kiln_arg *arg, uint64_t *address)
+static inline bool element_address(const kiln_arg *arg, uint64_t *address)
 {
     const kiln_buffer *b = arg->pointer;
-    size_t size = element_size(arg);
-    if (!size || arg->bits > b->count * b->elem_size / size)
+    size_t size = arg->type ? kiln_type_size(arg->type) : b->elem_size, count = b->count;
+    if (arg->type && arg->type != b->type) // a launch is short, a division is not
+        count = size ? count * b->elem_size / size : 0;
+    if (!size || arg->bits > count)
         return false;
     *address = b->address + arg->bits * size;
     return true;
@@ -241,9 +248,8 @@ static kiln_status check_scalar(const kiln_kernel *kernel, size_t index, const k
                                 rt_arg *out)
 {
     const rt_param *p = &kernel->params[index];
-    int_range from, to;
-    bool is_int = range_of_type(arg->type, &from);
-    if (p->info.kind != KILN_PARAM_SCALAR || is_int != range_of_type(p->info.type, &to) ||
+    bool is_int = is_integer(arg->type);
+    if (p->info.kind != KILN_PARAM_SCALAR || is_int != is_integer(p->info.type) ||
         (!is_int && arg->type != p->info.type))
         return mismatch(kernel, index, arg);
     if (!is_int) {

@@ -27,14 +27,16 @@ static kiln_status check_block(const kiln_kernel *kernel, const uint32_t given[3
                          "kernel '%s' has no block(…): the launch must give the block's size",
                          kernel->name);
     uint64_t threads = 1;
-    uint32_t want[3];
-    set_shape(given, want);
     set_shape(is_fixed ? kernel->block : given, block);
-    if (is_fixed && is_given && memcmp(want, block, sizeof want) != 0)
-        return error_set(k, KILN_E_LAUNCH, K6015,
-                         "kernel '%s' is compiled for blocks of %u x %u x %u, the launch says "
-                         "%u x %u x %u",
-                         kernel->name, block[0], block[1], block[2], want[0], want[1], want[2]);
+    if (is_fixed && is_given) {
+        uint32_t want[3];
+        set_shape(given, want);
+        if (memcmp(want, block, sizeof want) != 0)
+            return error_set(k, KILN_E_LAUNCH, K6015,
+                             "kernel '%s' is compiled for blocks of %u x %u x %u, the launch says "
+                             "%u x %u x %u",
+                             kernel->name, block[0], block[1], block[2], want[0], want[1], want[2]);
+    }
     for (int axis = 0; axis < 3; axis++) {
         if (block[axis] > limits[axis])
             return error_set(k, KILN_E_LAUNCH, K6015,
@@ -139,6 +141,8 @@ static kiln_status find_cluster(const kiln_kernel *kernel, const uint32_t given[
     bool is_given = given[0] || given[1] || given[2];
     bool is_fixed = kernel->cluster[0] != 0;
     uint32_t want[3], fixed[3];
+    if (!is_given && !is_fixed)
+        return KILN_OK;
     set_shape(given, want);
     set_shape(kernel->cluster, fixed);
     if (is_fixed && is_given && memcmp(want, fixed, sizeof want) != 0)
@@ -214,7 +218,7 @@ kiln_status launch_check(kiln_kernel *kernel, const kiln_launch_desc *desc, rt_a
         status = check_shared(kernel, desc->shared_bytes);
     if (!status)
         status = check_cluster(kernel, desc, out);
-    if (!status)
+    if (!status && kernel->talks)
         status = host_check(kernel);
     if (status)
         describe_launch(kernel, desc);
