@@ -87,6 +87,26 @@ KILN_API kiln_status kiln_matmul(kiln *k, const kiln_matmul_desc *desc);
 // 64 or 128 and tile_n) or KILN_MATMUL_PORTABLE. Factors, a residual and `pre` are not for groups.
 KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, kiln_view ends);
 
+// Gradients of kiln_matmul: of a number whose gradient by `out` is dout. That of the residual is
+// dout itself. a and b are bf16, f16 or f32; dout, `saved` and the results have the types of the
+// forward call. Sizes in front of the last two are the same for all; where b has two dimensions, it
+// was the same for all batches, and db is the sum of theirs.
+typedef struct kiln_matmul_backward_desc {
+    kiln_view a;     // [..., m, k]
+    kiln_view b;     // [..., k, n]
+    kiln_view dout;  // [..., m, n]
+    kiln_view saved; // [..., m, n]: `pre` of the forward call, of an epilogue with an activation;
+                     // for relu its result without a residual does as well
+    kiln_view da;               // as a; without a buffer it is not computed
+    kiln_view db;               // as b, the same
+    kiln_view dbias;            // [n] f32, the same
+    kiln_view a_scale, b_scale; // of the forward call: [1], [m], [n]
+    kiln_epilogue epilogue;
+    bool is_tf32; // as in the forward call
+    kiln_stream *stream;
+} kiln_matmul_backward_desc;
+KILN_API kiln_status kiln_matmul_backward(kiln *k, const kiln_matmul_backward_desc *desc);
+
 #ifdef __cplusplus
 }
 #endif

@@ -62,13 +62,9 @@ typedef struct ends {
     } while (0)
 
 #if defined(OUT_f16)
-#define FROM_OUT(x)      f32(x)
-#define pair_bits(x, y)  ((u32)bits_f16(x) | (u32)bits_f16(y) << 16)
-#elif defined(OUT_bf16) || (!defined(OUT_f32) && !defined(OUT_s32))
-#define FROM_OUT(x)      f32(x)
-#define pair_bits(x, y)  ((u32)bits_bf16(x) | (u32)bits_bf16(y) << 16)
-#else
-#define FROM_OUT(x) (x)
+#define pair_bits(x, y) ((u32)bits_f16(x) | (u32)bits_f16(y) << 16)
+#elif defined(PACK)
+#define pair_bits(x, y) ((u32)bits_bf16(x) | (u32)bits_bf16(y) << 16)
 #endif
 
 // Nothing is read or stored where it is not inside.

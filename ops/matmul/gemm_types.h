@@ -39,14 +39,17 @@ typedef i32 out_t;
 #define TO_OUT(x) (x)
 #elif defined(OUT_f32)
 typedef f32 out_t;
-#define TO_OUT(x) (x)
+#define TO_OUT(x)   (x)
+#define FROM_OUT(x) (x)
 #elif defined(OUT_f16)
 typedef f16 out_t;
 #define TO_OUT(x) to_f16(x)
+#define FROM_OUT(x) f32(x)
 #define PACK      pack_f16
 #else
 typedef bf16 out_t;
 #define TO_OUT(x) to_bf16(x)
+#define FROM_OUT(x) f32(x)
 #define PACK      pack_bf16
 #endif
 

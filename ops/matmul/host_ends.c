@@ -3,7 +3,6 @@
 // elsewhere any kernel makes the sums, and gemm_finish.c the rest. Start reading at
 // matmul_run_ends, the last function.
 #include "ops/matmul/host_matmul.h"
-#include "ops/scratch.h"
 #include "rt/memory/view.h"
 
 static const op_program gemm_finish = MATMUL_PROGRAM("ops/matmul/gemm_finish.c"),
@@ -263,16 +262,14 @@ static kiln_status run_sums(const job *j, const kiln_matmul_desc *d, const matmu
 {
     uint64_t pitch = (d->out.sizes[1] + 3) / 4 * 4;
     kiln_type type = j->type == S8 && !e->is_blocked ? KILN_I32 : KILN_F32;
-    op_scratch want = {.keeper = OP_KEEP_MATMUL_SUMS,
-                       .name = call,
-                       .type = KILN_U8,
-                       .count = d->out.sizes[0] * pitch * 4};
+    bool is_temporary = false;
     kiln_view sums = {.type = type,
                       .rank = 2,
                       .sizes = {d->out.sizes[0], d->out.sizes[1]},
                       .strides = {(int64_t)pitch, 1},
                       .has_strides = true};
-    kiln_status status = op_scratch_of(j->k, &want, d->stream, &sums.buffer);
+    kiln_status status = matmul_outer_scratch(j->k, d->stream, d->out.sizes[0] * pitch * 4,
+                                              &sums.buffer, &is_temporary);
     if (status)
         return status;
     kiln_matmul_desc plain = {.a = d->a,
@@ -288,7 +285,11 @@ static kiln_status run_sums(const job *j, const kiln_matmul_desc *d, const matmu
                               .tile_n = d->tile_n,
                               .sm90 = d->sm90};
     status = e->is_blocked ? sum_blocks(j, d, e, &sums) : kiln_matmul(j->k, &plain);
-    return status ? status : finish(j, d, e, &sums);
+    if (!status)
+        status = finish(j, d, e, &sums);
+    if (is_temporary)
+        kiln_buffer_free(sums.buffer);
+    return status;
 }
 
 // --- one product

@@ -180,6 +180,10 @@ matmul_tuned *matmul_find_tuned(const job *j, matmul_at at);
 kiln_status matmul_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_buffer **out,
                            bool *is_temporary);
 
+// The same for calls that are made of calls: kiln_matmul in between leaves it alone.
+kiln_status matmul_outer_scratch(kiln *k, kiln_stream *stream, uint64_t bytes, kiln_buffer **out,
+                                 bool *is_temporary);
+
 // --- host_sm90.c
 // Why gemm_sm90.c cannot do it; NULL: it can.
 const char *matmul_sm90_obstacle(const job *j);

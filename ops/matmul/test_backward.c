@@ -1,0 +1,286 @@
+// kiln_matmul_backward against differences of a forward pass in double precision: all activations,
+// types, factors, batches with one b and with a b each; wrong descriptions.
+//     matmul_backward [DEVICE]        (default: cuda)
+#include "api.h"
+#include "kiln/ops.h"
+
+#include <math.h>
+
+typedef struct backward {
+    kiln_type in, out;
+    uint32_t batch, m, n, k; // batch 0: no such dimension
+    kiln_epilogue epilogue;
+    int a_scale, b_scale; // 1: for all, 2: for each row or column
+    bool has_one_b, a_t, b_t;
+} backward;
+
+static const backward cases[] = {
+    {KILN_F32, KILN_F32, 0, 5, 7, 6, KILN_EPILOGUE_NONE, .b_t = true},
+    {KILN_F32, KILN_F32, 0, 9, 4, 3, KILN_EPILOGUE_BIAS, .b_t = false},
+    {KILN_F32, KILN_F32, 0, 6, 5, 8, KILN_EPILOGUE_BIAS_RELU, .b_t = true},
+    {KILN_F32, KILN_F32, 0, 7, 6, 5, KILN_EPILOGUE_BIAS_GELU, 1, 2, .a_t = true},
+    {KILN_F32, KILN_F32, 0, 4, 9, 5, KILN_EPILOGUE_BIAS_SILU, 2, 0, .b_t = false},
+    {KILN_F32, KILN_F32, 3, 4, 5, 6, KILN_EPILOGUE_BIAS_GELU, 1, 0, .has_one_b = true},
+    {KILN_F32, KILN_F32, 2, 3, 5, 4, KILN_EPILOGUE_BIAS_SILU, .b_t = false},
+    {KILN_BF16, KILN_BF16, 0, 8, 16, 8, KILN_EPILOGUE_BIAS_GELU, .b_t = true},
+    {KILN_F16, KILN_F16, 0, 16, 8, 8, KILN_EPILOGUE_BIAS_SILU, 0, 1, .b_t = false},
+    {KILN_BF16, KILN_F32, 0, 8, 8, 16, KILN_EPILOGUE_NONE, .b_t = false},
+    {KILN_F16, KILN_F16, 2, 4, 8, 8, KILN_EPILOGUE_BIAS, .has_one_b = true},
+    {KILN_F32, KILN_F32, 0, 200, 130, 2, KILN_EPILOGUE_BIAS_RELU, .b_t = false}, // several chunks of rows
+};
+
+enum { A, B, BIAS, A_SCALE, B_SCALE, DOUT, TENSORS };
+
+static uint32_t state = 3;
+
+// Multiples of 1/8 up to 1: exact in every type.
+static double next_number(void)
+{
+    state = state * 1664525u + 1013904223u;
+    int x = (int)(state >> 20) % 17 - 8;
+    return (x ? x : 3) / 8.0;
+}
+
+static void put(kiln_type t, void *to, size_t i, double x)
+{
+    float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    uint32_t e = bits >> 23 & 255, h = (bits >> 31) << 15 | (e - 112) << 10 | (bits >> 13 & 1023);
+    if (t == KILN_F32)
+        ((float *)to)[i] = f;
+    else // bf16 rounds to nearest; f16 is given exact numbers, or those of `pre`
+        ((uint16_t *)to)[i] = (uint16_t)(t == KILN_BF16 ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+                                         : e > 112      ? h
+                                                        : 0);
+}
+
+static double get(kiln_type t, const void *from, size_t i)
+{
+    uint32_t bits = t == KILN_BF16 ? (uint32_t)((const uint16_t *)from)[i] << 16 : 0;
+    float f;
+    memcpy(&f, &bits, 4);
+    if (t == KILN_F16) {
+        uint32_t h = ((const uint16_t *)from)[i], e = h >> 10 & 31;
+        double x = e ? ldexp(1024 + (h & 1023), (int)e - 25) : ldexp(h & 1023, -24);
+        return e == 31 ? (double)NAN : h >> 15 ? -x : x;
+    }
+    return t == KILN_BF16 ? (double)f : (double)((const float *)from)[i];
+}
+
+typedef struct tensors {
+    double *of[TENSORS];
+    size_t count[TENSORS];
+} tensors;
+
+static uint32_t batches(const backward *c)
+{
+    return c->batch ? c->batch : 1;
+}
+
+static double activated(kiln_epilogue e, double x)
+{
+    return e == KILN_EPILOGUE_BIAS_RELU ? (x > 0 ? x : 0)
+           : e == KILN_EPILOGUE_BIAS_GELU
+               ? 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)))
+           : e == KILN_EPILOGUE_BIAS_SILU ? x / (1 + exp(-x))
+                                          : x;
+}
+
+// What the activation gets for one result.
+static double pre_of(const backward *c, const tensors *t, size_t at)
+{
+    size_t batch = at / ((size_t)c->m * c->n), row = at / c->n % c->m, column = at % c->n;
+    const double *a = t->of[A] + batch * c->m * c->k,
+                 *b = t->of[B] + (c->has_one_b ? 0 : batch * c->k * c->n);
+    double sum = 0;
+    for (size_t i = 0; i < c->k; i++)
+        sum += a[c->a_t ? i * c->m + row : row * c->k + i] *
+               b[c->b_t ? column * c->k + i : i * c->n + column];
+    if (c->a_scale)
+        sum *= t->of[A_SCALE][c->a_scale == 2 ? row : 0];
+    if (c->b_scale)
+        sum *= t->of[B_SCALE][c->b_scale == 2 ? column : 0];
+    return sum + (c->epilogue ? t->of[BIAS][column] : 0);
+}
+
+// The number whose gradients are asked for.
+static double loss(const backward *c, const tensors *t)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->count[DOUT]; i++)
+        sum += t->of[DOUT][i] * activated(c->epilogue, pre_of(c, t, i));
+    return sum;
+}
+
+static kiln_buffer *buffer_of(kiln *k, kiln_type type, const double *values, size_t count)
+{
+    void *bytes = calloc(count, 4);
+    kiln_buffer *b = NULL;
+    for (size_t i = 0; i < count; i++)
+        put(type, bytes, i, values[i]);
+    CHECK(!kiln_buffer_new(k, type, count, &b) && !kiln_write(b, 0, bytes, count));
+    free(bytes);
+    return b;
+}
+
+static size_t compare(const backward *c, tensors *t, int which, const void *got, kiln_type type)
+{
+    // Of a relative error, and of the sums' sizes: bf16 rounds g, and the result.
+    double bound = c->in == KILN_BF16 || c->out == KILN_BF16 ? 0.04
+                   : c->in == KILN_F16 || c->out == KILN_F16 ? 5e-3
+                                                             : 2e-5;
+    const double h = ldexp(1, -20);
+    size_t wrong = 0, step = t->count[which] > 300 ? 7 : 1;
+    for (size_t i = 0; i < t->count[which]; i += step) {
+        double x = t->of[which][i];
+        t->of[which][i] = x + h;
+        double more = loss(c, t);
+        t->of[which][i] = x - h;
+        double less = loss(c, t), want = (more - less) / (2 * h);
+        t->of[which][i] = x;
+        double error = fabs(get(type, got, i) - want);
+        wrong += !(error <= bound * (fabs(want) + 1));
+    }
+    return wrong;
+}
+
+static kiln_view view_of(kiln_buffer *b, uint32_t batch, uint32_t rows, uint32_t columns, bool is_t)
+{
+    kiln_view v = batch ? KILN_VIEW(b, batch, is_t ? columns : rows, is_t ? rows : columns)
+                        : KILN_VIEW(b, is_t ? columns : rows, is_t ? rows : columns);
+    return is_t ? kiln_view_transpose(v) : v;
+}
+
+static void test_case(kiln *k, const backward *c, bool is_fake)
+{
+    uint32_t batch = batches(c), of_b = c->has_one_b ? 1 : batch,
+             b_batch = c->has_one_b ? 0 : c->batch;
+    tensors t = {.count = {(size_t)batch * c->m * c->k, (size_t)of_b * c->k * c->n, c->n, c->m,
+                           c->n, (size_t)batch * c->m * c->n}};
+    const kiln_type of_type[TENSORS] = {c->in, c->in, KILN_F32, KILN_F32, KILN_F32, c->out};
+    kiln_buffer *given[TENSORS], *result[3] = {NULL, NULL, NULL}, *saved, *out = NULL, *pre = NULL;
+    for (int n = 0; n < TENSORS; n++) {
+        t.of[n] = calloc(t.count[n], sizeof(double));
+        for (size_t i = 0; i < t.count[n]; i++)
+            t.of[n][i] = next_number();
+        given[n] = buffer_of(k, of_type[n], t.of[n], t.count[n]);
+    }
+    // Keeps results off the kink of relu, where no difference is right.
+    for (size_t i = 0; i < t.count[DOUT] && c->epilogue == KILN_EPILOGUE_BIAS_RELU; i++)
+        if (fabs(pre_of(c, &t, i)) < 1e-3)
+            t.of[DOUT][i] = 0;
+    kiln_buffer_free(given[DOUT]);
+    given[DOUT] = buffer_of(k, c->out, t.of[DOUT], t.count[DOUT]);
+    // `pre` is what the forward call stores.
+    CHECK(!kiln_buffer_new(k, c->out, t.count[DOUT], &out) &&
+          !kiln_buffer_new(k, c->out, t.count[DOUT], &pre));
+    kiln_matmul_desc f;
+    memset(&f, 0, sizeof f);
+    f.a = view_of(given[A], c->batch, c->m, c->k, c->a_t);
+    f.b = view_of(given[B], b_batch, c->k, c->n, c->b_t);
+    f.out = view_of(out, c->batch, c->m, c->n, false);
+    f.pre = view_of(pre, c->batch, c->m, c->n, false);
+    f.epilogue = c->epilogue;
+    if (c->epilogue)
+        f.bias = KILN_VIEW(given[BIAS], c->n);
+    if (c->a_scale)
+        f.a_scale = KILN_VIEW(given[A_SCALE], c->a_scale == 2 ? c->m : 1);
+    if (c->b_scale)
+        f.b_scale = KILN_VIEW(given[B_SCALE], c->b_scale == 2 ? c->n : 1);
+    CHECK(!kiln_matmul(k, &f));
+    saved = c->epilogue == KILN_EPILOGUE_BIAS_RELU ? out : pre;
+    for (int n = 0; n < 3; n++)
+        CHECK(!kiln_buffer_new(k, of_type[n], t.count[n], &result[n]));
+    kiln_matmul_backward_desc d;
+    memset(&d, 0, sizeof d);
+    d.a = f.a;
+    d.b = f.b;
+    d.dout = view_of(given[DOUT], c->batch, c->m, c->n, false);
+    if (c->epilogue > KILN_EPILOGUE_BIAS)
+        d.saved = view_of(saved, c->batch, c->m, c->n, false);
+    d.da = view_of(result[A], c->batch, c->m, c->k, c->a_t);
+    d.db = view_of(result[B], b_batch, c->k, c->n, c->b_t);
+    if (c->epilogue)
+        d.dbias = KILN_VIEW(result[BIAS], c->n);
+    d.a_scale = f.a_scale;
+    d.b_scale = f.b_scale;
+    d.epilogue = c->epilogue;
+    kiln_status status = kiln_matmul_backward(k, &d);
+    if (status)
+        printf("case %zu: %s\n", (size_t)(c - cases), kiln_last_error(k)->text);
+    CHECK(!status);
+    for (int n = 0; n < 3 && !status; n++) {
+        void *got = calloc(t.count[n], 4);
+        if (n == BIAS && !c->epilogue) {
+            free(got);
+            continue;
+        }
+        CHECK(!kiln_read(result[n], 0, got, t.count[n]));
+        size_t wrong = is_fake ? 0 : compare(c, &t, n, got, of_type[n]);
+        if (wrong)
+            printf("case %zu, gradient %d: %zu of %zu are wrong\n", (size_t)(c - cases), n, wrong,
+                   t.count[n]);
+        CHECK(!wrong);
+        free(got);
+    }
+    for (int n = 0; n < TENSORS; n++) {
+        free(t.of[n]);
+        kiln_buffer_free(given[n]);
+    }
+    for (int n = 0; n < 3; n++)
+        kiln_buffer_free(result[n]);
+    kiln_buffer_free(out);
+    kiln_buffer_free(pre);
+}
+
+static void test_errors(kiln *k)
+{
+    kiln_buffer *x = NULL, *y = NULL, *z = NULL;
+    CHECK(!kiln_buffer_new(k, KILN_F32, 64, &x) && !kiln_buffer_new(k, KILN_F32, 64, &y) &&
+          !kiln_buffer_new(k, KILN_I8, 64, &z));
+    kiln_matmul_backward_desc good, d;
+    memset(&good, 0, sizeof good);
+    good.a = KILN_VIEW(x, 3, 4);
+    good.b = KILN_VIEW(x, 4, 5);
+    good.dout = KILN_VIEW(x, 3, 5);
+    good.da = KILN_VIEW(y, 3, 4);
+    CHECK(!kiln_matmul_backward(k, &good));
+    EXPECT(kiln_matmul_backward(k, NULL), KILN_E_BAD_ARGUMENT, "K6003", "NULL");
+    EXPECT(kiln_matmul_backward(NULL, &good), KILN_E_BAD_HANDLE, "K6002", "NULL");
+    d = good;
+    d.dout = KILN_VIEW(x, 3, 4);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "does not make");
+    d = good;
+    d.da = KILN_VIEW(y, 4, 3);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "'da'");
+    d = good;
+    d.da = KILN_VIEW(x, 3, 4);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "overlaps");
+    d = good;
+    d.epilogue = KILN_EPILOGUE_BIAS_GELU;
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "saved");
+    d = good;
+    d.dbias = KILN_VIEW(y, 5);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6003", "no bias");
+    d = good;
+    d.a = KILN_VIEW(z, 3, 4);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K6011", "i8");
+    d = good;
+    d.a_scale = KILN_VIEW(x, 2);
+    EXPECT(kiln_matmul_backward(k, &d), KILN_E_BAD_ARGUMENT, "K7004", "a_scale");
+    kiln_buffer_free(x);
+    kiln_buffer_free(y);
+    kiln_buffer_free(z);
+}
+
+int main(int argc, char **argv)
+{
+    kiln *k = api_open(argc > 1 ? argv[1] : "cuda");
+    bool is_fake = api_is_fake(k);
+    test_errors(k);
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+        test_case(k, &cases[n], is_fake);
+    kiln_close(k);
+    return api_done("matmul-backward");
+}
