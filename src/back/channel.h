@@ -26,7 +26,9 @@ typedef struct channel_header {
 typedef struct channel_tail { // memory of the host that the GPU maps
     uint64_t position;        // host: everything before it was read
 } channel_tail;
-#define CHANNEL_SKIP (UINT32_C(1) << 31) // with `bytes`: no line, the ring goes on behind it
+#define CHANNEL_SKIP   (UINT32_C(1) << 31) // with `bytes`: no line, the ring goes on behind it
+#define CHANNEL_PACKED (UINT32_C(1) << 30) // a channel_lines
+#define CHANNEL_BYTES(word) ((word) & ~(CHANNEL_SKIP | CHANNEL_PACKED))
 
 typedef struct channel_line {
     uint32_t bytes; // of this record, arguments included
@@ -34,6 +36,13 @@ typedef struct channel_line {
     uint32_t thread[3], block[3];
     uint64_t arguments[]; // as C promotes them: i32 zero-extended, i64, f64 bits
 } channel_line;
+
+// A line of each lane that printed together (rt/channel/print_room.h). For every argument follows
+// a row of all lanes' values: 8 bytes, or 4 where its type has so many or less, padded to 8.
+typedef struct channel_lines {
+    uint32_t bytes; // | CHANNEL_PACKED
+    uint32_t site, lanes, unused;
+} channel_lines;
 
 typedef struct channel_fault {
     uint32_t is_set;

@@ -570,35 +570,33 @@ static void play_lines(const char *kernel, void **params)
     (void)kernel;
     memcpy(&at, params[1], sizeof at);
     for (uint32_t n = 0; n < LIVE_LINES; n++) {
-        uint32_t bytes = (uint32_t)sizeof(channel_line) + 8;
-        uint64_t number = n, room = print_room((print_channel *)(uintptr_t)at, bytes);
-        if (!room)
-            return;
-        memcpy((void *)(uintptr_t)(room + sizeof(channel_line)), &number, sizeof number);
-        __atomic_store_n((uint32_t *)(uintptr_t)room, bytes, __ATOMIC_RELEASE);
+        uint64_t wide = UINT64_C(0x100000000) + n;
+        uint32_t words[] = {n, (uint32_t)wide, (uint32_t)(wide >> 32)};
+        print_line((print_channel *)(uintptr_t)at, words, 0, 2, 2);
     }
 }
 
 static void print_live(void)
 {
-    char settings[64], line[32];
+    char settings[64], line[64];
     size_t len = 0, at = 0;
     uint32_t right = 0;
     snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play_lines);
     setenv("FAKE_CUDA", settings, 1);
-    setenv("KILN_PRINT", "live", 1);
     kiln *k = api_open("cuda");
     kiln_module *m =
         api_compile(k,
                     "#include <kiln/kernel.h>\n"
-                    "kernel block(1) void says(u32 n) { printf(\"line %u\\n\", n); }\n",
+                    "kernel block(1) void says(u32 n)\n"
+                    "{ printf(\"line %u, %llu\\n\", n, (u64)n); }\n",
                     0);
     kiln_arg args[1] = {kiln_arg_i64(KILN_U32, 1)};
     for (int round = 0; round < 2; round++) {
         CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1) && !kiln_sync(k));
         const char *text = kiln_printed(k, &len);
         for (right = 0, at = 0; right < LIVE_LINES; right++) {
-            size_t n = (size_t)snprintf(line, sizeof line, "line %u\n", right);
+            size_t n = (size_t)snprintf(line, sizeof line, "line %u, %llu\n", right,
+                                        (1ull << 32) + right);
             if (at + n > len || memcmp(text + at, line, n) != 0)
                 break;
             at += n;

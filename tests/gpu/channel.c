@@ -1,6 +1,7 @@
 // What kernels say and how they fail: printf, assert, trap, the text of a fault.     channel
 // [DEVICE]
 #include "api.h"
+#include "kiln/hostcall.h"
 
 static const char source[] =
     "#include <kiln/kernel.h>\n"
@@ -120,6 +121,45 @@ static void test_flood(kiln *k, kiln_module *m, bool has_ring)
     free(text);
 }
 
+// A line is there while its kernel runs: the kernel ends when the host says that it has seen it.
+static uint32_t lines_seen;
+static void see(void *unused, const char *text, size_t len)
+{
+    (void)unused;
+    for (size_t n = 0; n < len; n++)
+        if (text[n] == '\n')
+            __atomic_fetch_add(&lines_seen, 1, __ATOMIC_RELEASE);
+}
+static void seen(void *unused, const kiln_host_call *call)
+{
+    (void)unused;
+    *(uint32_t *)call->result = __atomic_load_n(&lines_seen, __ATOMIC_ACQUIRE);
+}
+static void test_live(kiln *k)
+{
+    static const char text[] =
+        "#include <kiln/kernel.h>\n"
+        "host u32 seen(void);\n"
+        "kernel block(32) void says(u32 *out) { printf(\"%u: part %u of it\\n\", thread_x(), 1u);\n"
+        "    if (thread_x() % 3u == 0) printf(\"%u: another\\n\", thread_x());\n"
+        "    if (thread_x() == 0)\n"
+        "        for (u32 n = 0; n < 200000u && *out < 43u; n++) *out = seen(); }\n";
+    kiln_module *m = api_compile(k, text, 0);
+    kiln_buffer *out = NULL;
+    uint32_t got = 0;
+    if (!m)
+        return;
+    lines_seen = 0;
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "seen", .call = seen}));
+    CHECK(!kiln_buffer_new(k, KILN_U32, 1, &out) && !kiln_write(out, 0, &got, 1));
+    kiln_on_print(k, see, NULL);
+    kiln_arg args[] = {kiln_arg_buffer(out)};
+    CHECK(!run(k, api_kernel(m, "says"), 1, args, 1));
+    kiln_on_print(k, NULL, NULL);
+    CHECK(!kiln_read(out, 0, &got, 1) && got == 43 && lines_seen == 43);
+    kiln_buffer_free(out);
+}
+
 // Last: on a GPU the device is lost after it.
 static void test_wild(kiln *k, kiln_module *m, const char *device, bool is_cuda)
 {
@@ -160,7 +200,7 @@ int main(int argc, char **argv)
     kiln *k = api_open(device);
     bool is_cuda = !strncmp(device, "cuda", 4), is_opencl = !strncmp(device, "opencl", 6);
     const char *print = getenv("KILN_PRINT");
-    bool is_live = print && !strcmp(print, "live"); // a kernel that prints faster waits
+    bool is_live = !print || !strcmp(print, "live"); // a kernel that prints faster waits
     for (int optimise = -1; optimise <= 1; optimise += 2) {
         kiln_module *m = api_compile(k, source, optimise);
         if (!m)
@@ -169,6 +209,8 @@ int main(int argc, char **argv)
         test_faults(k, m);
         test_flood(k, m, (is_cuda && !is_live) || is_opencl);
     }
+    if (is_live && !is_opencl)
+        test_live(k);
     kiln_module *m = api_compile(k, source, 0);
     if (m && !is_opencl) // a wild store ends the process where the device is the host's CPU
         test_wild(k, m, device, is_cuda);

@@ -44,21 +44,6 @@ static void store_line(ptx *p, const ir_inst *i, const char *at, uint32_t site)
     }
 }
 
-// A line that is read while the kernel runs: it is there when its bytes are.
-static void print_live(ptx *p, const ir_inst *i, uint32_t site)
-{
-    uint32_t bytes = 32 + 8 * i->operand_count, end = ++p->next_label;
-    const char *address = ptx_print_room(p, ptx_load_channel(p), bytes),
-               *is_lost = ptx_temp(p, RC_PRED), *at = ptx_temp(p, RC_RD), *size = ptx_temp(p, RC_R);
-    ptx_line(p, "setp.eq.u64 %s, %s, 0", is_lost, address);
-    ptx_line(p, "@%s bra $L%u", is_lost, end);
-    ptx_line(p, "cvta.to.global.u64 %s, %s", at, address);
-    store_line(p, i, at, site);
-    ptx_line(p, "mov.b32 %s, %u", size, bytes);
-    ptx_line(p, "st.release.sys.global.u32 [%s], %s", at, size);
-    text_printf(&p->body, "$L%u:\n", end);
-}
-
 static void print(ptx *p, const ir_inst *i, uint32_t site)
 {
     uint32_t bytes = 32 + 8 * i->operand_count, end = ++p->next_label, drop = ++p->next_label;
@@ -108,10 +93,9 @@ void ptx_fault(ptx *p, uint32_t site, const char *const *values)
 void ptx_channel(ptx *p, const ir_inst *i)
 {
     uint32_t site = p->site[i - p->f->insts.at] - 1;
-    if (i->op == IR_PRINT && ptx_prints_live(p)) {
-        print_live(p, i, site);
-    } else if (i->op == IR_PRINT) {
-        print(p, i, site);
+    if (i->op == IR_PRINT) {
+        if (!ptx_print_live(p, i, site))
+            print(p, i, site);
     } else if (i->op == IR_HOST) {
         ptx_host(p, i, site);
     } else if (i->op == IR_TRAP) {

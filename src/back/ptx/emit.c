@@ -6,7 +6,9 @@
 #include "ir/host.h"
 #include "ir/nv.h"
 
-static const char *const prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
+const char *const ptx_prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
+const char *const ptx_register_types[RC_COUNT] = {".pred", ".b16", ".b32",
+                                                  ".b64",  ".f32", ".f64"};
 
 const uint8_t ptx_classes[IR_TYPE_COUNT] = {
     [IR_I1] = RC_PRED,      [IR_I8] = RC_H,          [IR_I16] = RC_H,        [IR_F16] = RC_H,
@@ -49,7 +51,7 @@ static void name_register(char name[16], reg_class c, uint32_t number)
     do
         digits[count++] = (char)('0' + number % 10);
     while (number /= 10);
-    for (const char *prefix = prefixes[c]; *prefix;)
+    for (const char *prefix = ptx_prefixes[c]; *prefix;)
         *name++ = *prefix++;
     while (count)
         *name++ = digits[--count];
@@ -529,7 +531,6 @@ static void load_params(ptx *p)
 
 static void emit_kernel(ptx *p, const ir_func *f)
 {
-    static const char *const types[RC_COUNT] = {".pred", ".b16", ".b32", ".b64", ".f32", ".f64"};
     p->f = f;
     p->label = ptx_label_of(p, f);
     p->body = (text){.in = p->scratch};
@@ -538,7 +539,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
     p->const_text = arena_array(p->scratch, const char *, f->consts.len);
     p->frame = arena_alloc(p->scratch, f->insts.len * sizeof *p->frame);
     memset(p->next_reg, 0, sizeof p->next_reg);
-    p->calls_host = false;
+    p->calls_host = p->has_frame_words = false;
     p->next_label = 0;
     p->last_line = p->last_file = 0;
     ptx_find_facts(p);
@@ -561,6 +562,8 @@ static void emit_kernel(ptx *p, const ir_func *f)
     else
         ptx_function_params(p);
     emit_region(p, f->body);
+    if (ptx_keep_placed(p))
+        return;
     if (is_entry) {
         emit_params(p);
     } else {
@@ -575,9 +578,13 @@ static void emit_kernel(ptx *p, const ir_func *f)
     if (p->calls_host)
         text_printf(p->out, "\t.local .align 16 .b8 %s[%u];\n", ptx_host_frame(p),
                     HOST_FRAME_WORDS * 4 + HOST_MOST_COUNTED * 16);
+    if (p->has_frame_words)
+        text_printf(p->out, "\t.reg .b32 %%frame<%u>;\n",
+                    HOST_FRAME_WORDS + HOST_MOST_COUNTED * 4);
     for (int c = 0; c < RC_COUNT; c++)
         if (p->next_reg[c])
-            text_printf(p->out, "\t.reg %s %s<%u>;\n", types[c], prefixes[c], p->next_reg[c] + 1);
+            text_printf(p->out, "\t.reg %s %s<%u>;\n", ptx_register_types[c], ptx_prefixes[c],
+                        p->next_reg[c] + 1);
     if (p->locals.bytes)
         text_printf(p->out, "\tmov.u64 %%SPL, __local_%s;\n", p->label);
     text_add(p->out, p->body.at, p->body.len);
@@ -642,6 +649,7 @@ static void emit_library(ptx *p)
         if (l.m->funcs.at[k]->is_kernel)
             emit_kernel(&l, l.m->funcs.at[k]);
     p->version = l.version;
+    memcpy(&p->placed, &l.placed, sizeof p->placed);
 }
 
 bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const ptx_options *options,

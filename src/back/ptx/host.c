@@ -34,6 +34,27 @@ static const char *use_of(arena *a, const host_shape *s)
                       r.out, r.in, is_warp, who);
 }
 
+// "kiln_print_2_2": arguments, and the set of those that have 8 bytes.
+static uint64_t wide_of(const ir_func *f, const ir_inst *i)
+{
+    uint64_t wide = 0;
+    for (uint32_t k = 0; k < i->operand_count; k++)
+        wide |= (uint64_t)(host_words((uint8_t)ir_type_of(f, ir_operand(f, i, k))) == 2) << k;
+    return wide;
+}
+
+static const char *line_of(arena *a, const ir_func *f, const ir_inst *i)
+{
+    return str_format(a, "kiln_print_%u_%llx", i->operand_count,
+                      (unsigned long long)wide_of(f, i));
+}
+
+static const char *line_use_of(arena *a, const ir_func *f, const ir_inst *i)
+{
+    return str_format(a, "PRINT_LINE(%s, %u, 0x%llxu)\n", line_of(a, f, i), i->operand_count,
+                      (unsigned long long)wide_of(f, i));
+}
+
 // The headers one after the other: what they include of each other is left out.
 static void add_header(text *out, const char *name)
 {
@@ -50,17 +71,21 @@ const char *ptx_library(const ir_module *m, arena *a)
     static const char *const headers[] = {"channel/word.h", "channel/mailbox.h",
                                           "channel/mailbox_warp.h", "channel/mailbox_call.h"};
     text out = {.in = a};
-    bool prints = false;
+    bool prints = false, calls = false, is_live = !strcmp(knob_text(KNOB_PRINT), "live");
     vec(const char *) uses = {0};
     for (uint32_t n = 0; n < m->funcs.len; n++) {
         const ir_func *f = m->funcs.at[n];
         for (uint32_t k = 1; k < f->insts.len; k++) {
+            const ir_inst *i = &f->insts.at[k];
             host_shape shape;
-            prints |= f->insts.at[k].op == IR_PRINT && !strcmp(knob_text(KNOB_PRINT), "live");
-            if (f->insts.at[k].op != IR_HOST)
+            bool is_line = i->op == IR_PRINT && is_live;
+            if (i->op != IR_HOST && !is_line)
                 continue;
-            host_of_inst(f, &f->insts.at[k], &shape);
-            const char *use = use_of(a, &shape);
+            prints |= is_line;
+            calls |= !is_line;
+            if (!is_line)
+                host_of_inst(f, i, &shape);
+            const char *use = is_line ? line_use_of(a, f, i) : use_of(a, &shape);
             bool is_known = false;
             for (uint32_t u = 0; u < uses.len && !is_known; u++)
                 is_known = !strcmp(uses.at[u], use);
@@ -68,9 +93,9 @@ const char *ptx_library(const ir_module *m, arena *a)
                 vec_push(a, &uses, use);
         }
     }
-    if (!uses.len && !prints)
+    if (!uses.len)
         return NULL;
-    for (size_t n = 0; n < (uses.len ? COUNT(headers) : 1); n++)
+    for (size_t n = 0; n < (calls ? COUNT(headers) : 1); n++)
         add_header(&out, headers[n]);
     if (prints)
         add_header(&out, "channel/print_room.h");
@@ -85,6 +110,23 @@ const char *ptx_host_frame(ptx *p)
     return str_format(p->scratch, "__host_%s", p->label);
 }
 
+// The frame of a function that is placed at its calls is registers; `frame` is NULL then.
+static void store_word(ptx *p, const char *frame, uint32_t word, const char *value)
+{
+    if (frame)
+        ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, value);
+    else
+        ptx_line(p, "mov.b32 %%frame%u, %s", word, value);
+}
+
+static void load_word(ptx *p, const char *frame, uint32_t word, const char *to)
+{
+    if (frame)
+        ptx_line(p, "ld.local.b32 %s, [%s+%u]", to, frame, 4 * word);
+    else
+        ptx_line(p, "mov.b32 %s, %%frame%u", to, word);
+}
+
 // Stores a number as one or two words; returns the word behind it.
 static uint32_t store_words(ptx *p, const char *frame, uint32_t word, ir_ref value)
 {
@@ -93,8 +135,8 @@ static uint32_t store_words(ptx *p, const char *frame, uint32_t word, ir_ref val
     if (host_words((uint8_t)t) == 2) {
         const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R);
         ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, v);
-        ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, low);
-        ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 4, high);
+        store_word(p, frame, word, low);
+        store_word(p, frame, word + 1, high);
         return word + 2;
     }
     if (ptx_class(t) == RC_H) {
@@ -102,7 +144,7 @@ static uint32_t store_words(ptx *p, const char *frame, uint32_t word, ir_ref val
         ptx_line(p, "cvt.u32.u16 %s, %s", wide, v);
         v = wide;
     }
-    ptx_line(p, "st.local.%s [%s+%u], %s", t == IR_F32 ? "f32" : "b32", frame, 4 * word, v);
+    store_word(p, frame, word, v);
     return word + 1;
 }
 
@@ -112,17 +154,17 @@ static uint32_t load_words(ptx *p, const char *frame, uint32_t word, ir_ref into
     const char *to = ptx_def(p, into);
     if (host_words((uint8_t)t) == 2) {
         const char *low = ptx_temp(p, RC_R), *high = ptx_temp(p, RC_R);
-        ptx_line(p, "ld.local.b32 %s, [%s+%u]", low, frame, 4 * word);
-        ptx_line(p, "ld.local.b32 %s, [%s+%u]", high, frame, 4 * word + 4);
+        load_word(p, frame, word, low);
+        load_word(p, frame, word + 1, high);
         ptx_line(p, "mov.b64 %s, {%s, %s}", to, low, high);
         return word + 2;
     }
     if (ptx_class(t) == RC_H) {
         const char *wide = ptx_temp(p, RC_R);
-        ptx_line(p, "ld.local.b32 %s, [%s+%u]", wide, frame, 4 * word);
+        load_word(p, frame, word, wide);
         ptx_line(p, "cvt.u16.u32 %s, %s", to, wide);
     } else {
-        ptx_line(p, "ld.local.%s %s, [%s+%u]", t == IR_F32 ? "f32" : "b32", to, frame, 4 * word);
+        load_word(p, frame, word, to);
     }
     return word + 1;
 }
@@ -164,14 +206,35 @@ static void store_who(ptx *p, const char *frame, uint32_t word)
 {
     const char *thread = joined(p, special(p, "%tid.x"), special(p, "%tid.y"), 10);
     thread = joined(p, thread, special(p, "%tid.z"), 20);
-    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word, thread);
+    store_word(p, frame, word, thread);
     const char *size[2] = {ptx_temp(p, RC_R), ptx_temp(p, RC_R)};
     ptx_line(p, "add.u32 %s, %s, -1", size[0], special(p, "%ntid.x"));
     ptx_line(p, "add.u32 %s, %s, -1", size[1], special(p, "%ntid.y"));
-    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 4, joined(p, size[0], size[1], 10));
-    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 8, special(p, "%ctaid.x"));
-    ptx_line(p, "st.local.b32 [%s+%u], %s", frame, 4 * word + 12,
-             joined(p, special(p, "%ctaid.y"), special(p, "%ctaid.z"), 16));
+    store_word(p, frame, word + 1, joined(p, size[0], size[1], 10));
+    store_word(p, frame, word + 2, special(p, "%ctaid.x"));
+    store_word(p, frame, word + 3, joined(p, special(p, "%ctaid.y"), special(p, "%ctaid.z"), 16));
+}
+
+// NULL: it is registers.
+static const char *frame_for(ptx *p, const char *function)
+{
+    if (ptx_is_placed(p, function)) {
+        p->has_frame_words = true;
+        return NULL;
+    }
+    const char *frame = ptx_temp(p, RC_RD);
+    p->calls_host = true;
+    ptx_line(p, "mov.u64 %s, %s", frame, ptx_host_frame(p));
+    return frame;
+}
+
+// The frame as an argument.
+static const char *address_of(ptx *p, const char *frame)
+{
+    const char *generic = frame ? ptx_temp(p, RC_RD) : "0";
+    if (frame)
+        ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
+    return generic;
 }
 
 // --- the call
@@ -184,48 +247,32 @@ static const char *home_of(ptx *p)
     return home;
 }
 
-static void call_library(ptx *p, const char *function, const char *const values[4])
-{
-    static const char *const types[] = {"b64", "b64", "b32", "b32"};
-    text_puts(&p->body, "\t{\n");
-    for (uint32_t k = 0; k < COUNT(types); k++) {
-        ptx_line(p, ".param .%s argument%u", types[k], k);
-        ptx_line(p, "st.param.%s [argument%u], %s", types[k], k, values[k]);
-    }
-    ptx_line(p, "call.uni $%s, (argument0, argument1, argument2, argument3)", function);
-    text_puts(&p->body, "\t}\n");
-}
-
 static void call_host(ptx *p, const host_shape *s, const char *frame, uint32_t site)
 {
     const char *channel = ptx_load_channel(p), *calls = ptx_temp(p, RC_RD),
-               *number = ptx_temp(p, RC_R), *generic = ptx_temp(p, RC_RD);
+               *number = ptx_temp(p, RC_R);
     ptx_line(p, "add.u64 %s, %s, %u", calls, channel, (uint32_t)offsetof(channel_header, calls));
     ptx_line(p, "mov.b32 %s, %u", number, HOST_SITE_NUMBERS * site);
-    ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
-    call_library(p, function_of(p->scratch, s),
-                 (const char *const[]){calls, generic, number, home_of(p)});
+    const char *address = address_of(p, frame);
+    ptx_call_library(p, function_of(p->scratch, s),
+                     (const char *const[]){calls, address, number, home_of(p)});
 }
 
-bool ptx_prints_live(const ptx *p)
+bool ptx_print_live(ptx *p, const ir_inst *i, uint32_t site)
 {
-    for (uint32_t k = 0; p->m->library && k < p->m->library->funcs.len; k++)
-        if (!strcmp(p->m->library->funcs.at[k]->name, "kiln_print_room"))
-            return true;
-    return false;
-}
-
-const char *ptx_print_room(ptx *p, const char *channel, uint32_t bytes)
-{
-    const char *frame = ptx_temp(p, RC_RD), *generic = ptx_temp(p, RC_RD), *at = ptx_temp(p, RC_RD),
-               *size = ptx_temp(p, RC_R);
-    p->calls_host = true;
-    ptx_line(p, "mov.u64 %s, %s", frame, ptx_host_frame(p));
-    ptx_line(p, "cvta.local.u64 %s, %s", generic, frame);
-    ptx_line(p, "mov.b32 %s, %u", size, bytes);
-    call_library(p, "kiln_print_room", (const char *const[]){channel, generic, size, size});
-    ptx_line(p, "ld.local.b64 %s, [%s]", at, frame);
-    return at;
+    const char *function = line_of(p->scratch, p->f, i);
+    bool is_there = false;
+    for (uint32_t k = 0; p->m->library && !is_there && k < p->m->library->funcs.len; k++)
+        is_there = !strcmp(p->m->library->funcs.at[k]->name, function);
+    if (!is_there)
+        return false;
+    const char *frame = frame_for(p, function), *number = ptx_temp(p, RC_R);
+    for (uint32_t k = 0, word = 0; k < i->operand_count; k++)
+        word = store_words(p, frame, word, ir_operand(p->f, i, k));
+    ptx_line(p, "mov.b32 %s, %u", number, site);
+    const char *channel = ptx_load_channel(p), *address = address_of(p, frame);
+    ptx_call_library(p, function, (const char *const[]){channel, address, number, number});
+    return true;
 }
 
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
@@ -239,9 +286,7 @@ void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
         return;
     }
     uint32_t word = 0, row = 0, fine = ++p->next_label;
-    const char *frame = ptx_temp(p, RC_RD);
-    p->calls_host = true;
-    ptx_line(p, "mov.u64 %s, %s", frame, ptx_host_frame(p));
+    const char *frame = frame_for(p, function_of(p->scratch, &s));
     for (uint32_t k = 0; k < s.in_count; k++) {
         const host_param *param = &s.params[s.in[k].param];
         if (!host_is_counted(param->kind))
@@ -255,7 +300,7 @@ void ptx_host(ptx *p, const ir_inst *i, uint32_t site)
     call_host(p, &s, frame, site);
     const char *status = ptx_temp(p, RC_R), *is_fine = ptx_temp(p, RC_PRED),
                *wide = ptx_temp(p, RC_RD);
-    ptx_line(p, "ld.local.b32 %s, [%s]", status, frame);
+    load_word(p, frame, 0, status);
     ptx_line(p, "setp.eq.u32 %s, %s, 0", is_fine, status);
     ptx_line(p, "@%s bra $L%u", is_fine, fine);
     ptx_line(p, "cvt.u64.u32 %s, %s", wide, status);

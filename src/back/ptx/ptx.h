@@ -1,7 +1,7 @@
 // The PTX emitter's own state. emit.c walks the structure, inst.c prints plain instructions,
 // memory.c loads, stores and atomics, shared.c shared arrays, warp.c what threads do together,
 // safe.c what the assembler would fold wrongly,
-// channel.c and host.c what goes to the host.
+// channel.c and host.c what goes to the host, library.c the functions for that.
 #ifndef KILN_PTX_H
 #define KILN_PTX_H
 
@@ -16,6 +16,12 @@ typedef struct float_pair { // an OR that puts two narrowed floats into one word
     ir_ref low, high;       // f32
     uint8_t type;           // IR_F16 or IR_BF16; 0: it is no such thing
 } float_pair;
+
+typedef struct ptx_placed { // a function of the library that is copied to its calls
+    const char *name;
+    text body;
+    uint32_t registers[RC_COUNT];
+} ptx_placed;
 
 enum { PTX_COMPARED = 1, PTX_ADDED = 2 }; // what a value is an operand of: ptx.value_facts
 
@@ -54,7 +60,9 @@ typedef struct ptx {
     const char *guard;    // a predicate that every line carries, or NULL
     const char *lanes;    // the mask of what a warp does together: "-1", or a register
     bool is_library;      // the functions of m->library are emitted
+    vec(ptx_placed) placed;
     bool calls_host;      // the kernel or function does, and has a frame for it
+    bool has_frame_words; // the same, in registers: for what is placed at its calls
     bool moves_registers; // the kernel has registers_more or registers_less
     bool failed;
 } ptx;
@@ -65,6 +73,7 @@ const char *ptx_op(ptx *p, ir_ref r);
 const char *ptx_reg(ptx *p, ir_ref r);
 // The register of a result or argument.
 const char *ptx_def(ptx *p, ir_ref r);
+extern const char *const ptx_prefixes[RC_COUNT], *const ptx_register_types[RC_COUNT];
 // A fresh register of a class.
 const char *ptx_temp(ptx *p, reg_class c);
 extern const uint8_t ptx_classes[IR_TYPE_COUNT]; // reg_class
@@ -123,9 +132,11 @@ const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
 void ptx_fault(ptx *p, uint32_t site, const char *const *values);
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site); // host.c: HOST
 const char *ptx_host_frame(ptx *p);                     // host.c: the name of the frame
-bool ptx_prints_live(const ptx *p);                     // host.c: the library has room for lines
-// host.c: the address of room for a line in the channel, 0 when there is none.
-const char *ptx_print_room(ptx *p, const char *channel, uint32_t bytes);
+bool ptx_print_live(ptx *p, const ir_inst *i, uint32_t site); // host.c; false: it is not done so
+// library.c: a function of m->library that is copied to its calls is kept for them.
+bool ptx_keep_placed(ptx *p);
+bool ptx_is_placed(const ptx *p, const char *function);
+void ptx_call_library(ptx *p, const char *function, const char *const values[4]);
 void ptx_nvidia(ptx *p, const ir_inst *i); // nv.c
 void ptx_call(ptx *p, const ir_inst *i);   // call.c
 void ptx_return(ptx *p, const ir_inst *i); // call.c: of a function

@@ -122,7 +122,8 @@ static uint32_t lines_there(const cuda_channel *c)
     uint32_t at = 0, bytes;
     while (at + sizeof bytes <= CUDA_RING_BYTES) {
         memcpy(&bytes, c->ring + at, sizeof bytes);
-        if (bytes < sizeof(channel_line) || bytes > CUDA_RING_BYTES - at)
+        bytes = CHANNEL_BYTES(bytes);
+        if (bytes < sizeof(channel_lines) || bytes > CUDA_RING_BYTES - at)
             break;
         at += bytes;
     }

@@ -30,7 +30,7 @@ static uint32_t next_length(cuda_channel *c, uint64_t place, uint32_t *from, boo
     uint32_t capacity = CUDA_RING_BYTES;
     *from = (uint32_t)(place % capacity);
     uint32_t bytes = __atomic_load_n((uint32_t *)(void *)(c->ring + *from), __ATOMIC_ACQUIRE);
-    uint32_t len = bytes & ~CHANNEL_SKIP;
+    uint32_t len = CHANNEL_BYTES(bytes);
     *is_line = !(bytes & CHANNEL_SKIP);
     c->is_broken |= len % 8 || len > capacity - *from || (bytes && !len);
     return c->is_broken ? 0 : len;

@@ -1,6 +1,9 @@
-// Where a line of printf goes (Kiln C; also C11): room in the channel's ring, for which a lane
-// waits while the host reads; or, when nobody reads while kernels run, in the bytes that are left.
-// The back end compiles this into kernels that print (back/ptx/host.c).
+// Lines of printf (Kiln C; also C11): the lanes that print together make one record in the channel's
+// ring, for which they wait while the host reads; or, when nobody reads while kernels run, in the
+// bytes that are left. The back end compiles this into kernels that print (back/ptx/host.c).
+//
+// A record is {bytes | PACKED, site}, {lanes, 0}, and a row for each argument: of all lanes one after
+// the other, 4 or 8 bytes each, padded to 8. The first word is stored last, with release order.
 #ifndef KILN_CHANNEL_PRINT_ROOM_H
 #define KILN_CHANNEL_PRINT_ROOM_H
 
@@ -18,7 +21,8 @@
 #    define print_keep(p, v)  __atomic_store_n(p, v, __ATOMIC_RELAXED)
 #endif
 
-#define PRINT_SKIP (UINT32_C(1) << 31)
+#define PRINT_SKIP   (UINT32_C(1) << 31)
+#define PRINT_PACKED (UINT32_C(1) << 30)
 
 typedef struct print_channel { // channel_header of back/channel.h
     uint64_t ring;
@@ -70,44 +74,72 @@ static inline void print_wait(print_channel *c, uint64_t at, uint32_t bytes, uin
     }
 }
 
-// The address of `bytes` zeros, a multiple of 8, for each lane that comes here; 0: its line is
-// lost.
-static inline uint64_t print_room(print_channel *c, uint32_t bytes)
+// The address of `bytes` zeros, a multiple of 8, for the lanes that come here together; 0: their
+// lines are lost. The capacity of a ring is a power of two.
+static inline uint64_t print_room(print_channel *c, uint32_t bytes, uint32_t lines, uint32_t leader)
 {
-    uint32_t lanes = word_ballot(true), leader = 0, count = 0, rank = 0;
-    while (!(lanes >> leader & 1))
-        leader++;
-    for (uint32_t left = lanes; left; left &= left - 1)
-        count++;
-    for (uint32_t left = lanes & (((uint32_t)1 << word_lane()) - 1); left; left &= left - 1)
-        rank++;
-    uint32_t all = bytes * count, is_whole = 0;
+    uint32_t is_whole = 0;
     uint64_t at = 0;
     while (!is_whole) {
         if (word_lane() == leader)
-            at = print_take(c, all, count);
+            at = print_take(c, bytes, lines);
         at = word_from(at, leader);
         if (at == UINT64_MAX)
             return 0;
         is_whole = 1;
         if (c->tail) {
-            print_wait(c, at, all, leader);
-            at %= c->capacity;
-            is_whole = all <= c->capacity - at;
-            if (!is_whole && word_lane() == leader) { // lines of a warp are in one piece
+            print_wait(c, at, bytes, leader);
+            at &= c->capacity - 1u;
+            is_whole = bytes <= c->capacity - at;
+            if (!is_whole && word_lane() == leader) { // a record is in one piece
                 print_skip(c->ring + at, (uint32_t)(c->capacity - at));
-                print_skip(c->ring, (uint32_t)(all - (c->capacity - at)));
+                print_skip(c->ring, (uint32_t)(bytes - (c->capacity - at)));
             }
         }
     }
-    return c->ring + at + (uint64_t)rank * bytes;
+    return c->ring + at;
+}
+
+// A line of each lane that comes here; `words` are its arguments, `wide` the set of those that have
+// two. Constants of these make loops that are unrolled.
+static inline void print_line(print_channel *c, const uint32_t *words, uint32_t site,
+                              uint32_t count, uint32_t wide)
+{
+    uint32_t lanes = word_ballot(true), lines = word_ones(lanes), leader = word_lowest(lanes),
+             rank = word_ones(lanes & (((uint32_t)1 << word_lane()) - 1));
+    uint32_t narrow_row = (lines * 4 + 7) / 8 * 8, row = 16, word = 0;
+    uint32_t wides = word_ones(wide), bytes = 16 + wides * lines * 8 + (count - wides) * narrow_row;
+    uint64_t at = print_room(c, bytes, lines, leader);
+    if (!at)
+        return;
+    for (uint32_t k = 0; k < count; k++) {
+        uint64_t place = at + row;
+        if (wide >> k & 1) {
+            ((uint64_t *)(uintptr_t)place)[rank] = (uint64_t)words[word + 1] << 32 | words[word];
+            row += lines * 8;
+            word += 2;
+        } else {
+            ((uint32_t *)(uintptr_t)place)[rank] = words[word++];
+            row += narrow_row;
+        }
+    }
+    word_sync(); // the other lanes' arguments go with the leader's store
+    if (word_lane() == leader) {
+        ((uint64_t *)(uintptr_t)at)[1] = lines;
+        word_store_release((uint64_t *)(uintptr_t)at,
+                           (uint64_t)site << 32 | (bytes | PRINT_PACKED));
+    }
 }
 
 #ifdef __KILN__
-kernel block(32) void kiln_print_room(print_channel *channel, u64 frame, u32 bytes, u32 unused)
-{
-    *(u64 *)(uintptr_t)frame = print_room(channel, bytes);
-}
+#    define PRINT_LINE(name, count, wide)                                                          \
+        kernel block(32) void name(print_channel *channel, u64 frame, u32 site, u32 unused)        \
+        {                                                                                          \
+            u32 words[(count)*2 + 1];                                                              \
+            for (u32 w = 0; w < (count) + popcount(wide); w++)                                     \
+                words[w] = ((const u32 *)(uintptr_t)frame)[w];                                     \
+            print_line(channel, words, site, count, wide);                                         \
+        }
 #endif
 
 #endif

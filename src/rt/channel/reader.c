@@ -6,10 +6,60 @@
 #include "rt/channel/format.h"
 #include "rt/channel/server.h"
 
+static print_args args_of(const kiln_module *m, const uint32_t *types, const uint64_t *bits,
+                          uint32_t count)
+{
+    return (print_args){.types = types,
+                        .bits = bits,
+                        .count = count,
+                        .strings = m->strings,
+                        .string_count = m->string_count};
+}
+
+// A line of every lane; the bytes of the record, or 0 when it makes no sense.
+static size_t format_packed(const kiln_module *m, const uint8_t *at, size_t left, print_out *out)
+{
+    enum { LANES = 32 };
+    channel_lines head;
+    if (left < sizeof head)
+        return 0;
+    memcpy(&head, at, sizeof head);
+    size_t bytes = CHANNEL_BYTES(head.bytes), need = sizeof head;
+    if (bytes > left || head.site >= m->site_count || !head.lanes || head.lanes > LANES)
+        return 0;
+    const channel_site *site = &m->sites[head.site];
+    const uint8_t *rows[COUNT(site->arguments)];
+    uint32_t types[COUNT(site->arguments)], sizes[COUNT(site->arguments)];
+    uint64_t bits[COUNT(site->arguments)] = {0};
+    for (uint32_t n = 0; n < site->argument_count; n++) {
+        types[n] = site->arguments[n];
+        sizes[n] = ir_type_size((ir_type)types[n]) > 4 ? 8 : 4;
+        rows[n] = at + need;
+        need += (head.lanes * sizes[n] + 7) / 8 * 8;
+    }
+    if (bytes != need)
+        return 0;
+    for (uint32_t l = 0; l < head.lanes; l++) {
+        for (uint32_t n = 0; n < site->argument_count; n++) // little-endian
+            if (sizes[n] == 8)
+                memcpy(&bits[n], rows[n] + 8 * l, 8);
+            else
+                memcpy(&bits[n], rows[n] + 4 * l, 4);
+        print_args args = args_of(m, types, bits, site->argument_count);
+        print_format(out, site->text, &args);
+    }
+    return bytes;
+}
+
 // One record; the bytes it has, or 0 when it makes no sense.
 static size_t format_line(const kiln_module *m, const uint8_t *at, size_t left, print_out *out)
 {
     channel_line line;
+    uint32_t first = 0;
+    if (left >= sizeof first)
+        memcpy(&first, at, sizeof first);
+    if (first & CHANNEL_PACKED)
+        return format_packed(m, at, left, out);
     if (left < sizeof line)
         return 0;
     memcpy(&line, at, sizeof line);
@@ -24,11 +74,7 @@ static size_t format_line(const kiln_module *m, const uint8_t *at, size_t left, 
     memcpy(bits, at + sizeof line, count * sizeof bits[0]);
     for (uint32_t n = 0; n < count; n++)
         types[n] = site->arguments[n];
-    print_args args = {.types = types,
-                       .bits = bits,
-                       .count = count,
-                       .strings = m->strings,
-                       .string_count = m->string_count};
+    print_args args = args_of(m, types, bits, count);
     print_format(out, site->text, &args);
     return line.bytes;
 }
