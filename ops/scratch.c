@@ -1,6 +1,7 @@
 // Memory that an op uses between the kernels, or the blocks, of one call. Work on one stream runs
 // in order, so that each stream has one buffer, which grows; calls on other streams must not share
-// it. Each capture has one of its own: its graph may run beside anything, and holds the buffer.
+// it. Each capture has one of its own: its graph may run beside anything, and holds the buffer. A
+// graph of somebody else (PyTorch) holds nothing: buffers of such captures stay until kiln_close.
 #include "ops/scratch.h"
 
 #include <stdlib.h>
@@ -14,8 +15,14 @@ typedef struct slot {
     kiln_buffer *buffer;
 } slot;
 
+typedef struct held_slot {
+    struct held_slot *next;
+    slot slot;
+} held_slot;
+
 typedef struct kept_slots {
     slot slots[SLOTS];
+    held_slot *held; // of captures that others began
     uint64_t calls;
 } kept_slots;
 
@@ -30,6 +37,12 @@ static void drop_slots(void *kept)
     kept_slots *s = kept;
     for (size_t n = 0; n < SLOTS; n++)
         kiln_buffer_free(s->slots[n].buffer);
+    while (s->held) {
+        held_slot *next = s->held->next;
+        kiln_buffer_free(s->held->slot.buffer);
+        free(s->held);
+        s->held = next;
+    }
     free(s);
 }
 
@@ -67,11 +80,38 @@ static kiln_status make_buffer(kiln *k, const op_scratch *want, kiln_stream *str
     return status;
 }
 
+// The buffer of a capture that somebody else began; one that is too small is left to it.
+static kiln_status held_of(kiln *k, kept_slots *s, const op_scratch *want, kiln_stream *stream,
+                           uint64_t capture, kiln_buffer **out)
+{
+    for (held_slot *h = s->held; h; h = h->next)
+        if (h->slot.stream == stream->id && h->slot.capture == capture &&
+            kiln_buffer_count(h->slot.buffer) >= want->count) {
+            *out = h->slot.buffer;
+            return KILN_OK;
+        }
+    held_slot *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_no_memory(k, want->name);
+    *made = (held_slot){.next = s->held, .slot = {.stream = stream->id, .capture = capture}};
+    kiln_status status = make_buffer(k, want, stream, &made->slot.buffer);
+    if (status) {
+        free(made);
+        return status;
+    }
+    s->held = made;
+    *out = made->slot.buffer;
+    return KILN_OK;
+}
+
 kiln_status op_scratch_of(kiln *k, const op_scratch *want, kiln_stream *stream, kiln_buffer **out)
 {
     kept_slots *s = op_keep(k, want->keeper, make_slots, drop_slots);
     if (!s)
         return error_no_memory(k, want->name);
+    uint64_t others = stream && k->ops->capture_of_others ? k->ops->capture_of_others(stream) : 0;
+    if (others)
+        return held_of(k, s, want, stream, others, out);
     uint64_t id = stream ? stream->id : 0,
              capture = stream && stream->is_capturing ? stream->captures : 0;
     slot *x = slot_of(s, id, capture);

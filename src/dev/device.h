@@ -135,6 +135,8 @@ struct device_ops {
     kiln_status (*capture_begin)(kiln_stream *s);
     // Into a new graph, or (is_update) into one that has the same shape.
     kiln_status (*capture_end)(kiln_stream *s, kiln_graph *g, bool is_update);
+    // The number of the capture that somebody else has begun on a foreign stream; 0: none. Optional
+    uint64_t (*capture_of_others)(kiln_stream *s);
     kiln_status (*graph_new)(kiln_graph *g);
     kiln_status (*graph_add)(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch,
                              const size_t *after, size_t after_count);

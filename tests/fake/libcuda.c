@@ -646,6 +646,25 @@ static cu_result fake_capture_end(cu_stream s, cu_graph *g)
     (*g)->nodes = (size_t)s->launches;
     return CU_OK;
 }
+static cu_result fake_capture_info(cu_stream s, int *status, uint64_t *id, cu_graph *graph,
+                                   const cu_graph_node **after, size_t *after_count)
+{
+    (void)graph;
+    (void)after;
+    (void)after_count;
+    ALIVE();
+    *status = s->is_capturing;
+    *id = s->is_capturing ? 1 : 0;
+    return CU_OK;
+}
+static cu_result fake_capture_mode(int *mode)
+{
+    static _Thread_local int now;
+    int before = now;
+    now = *mode;
+    *mode = before;
+    return CU_OK;
+}
 static cu_result fake_event_create(cu_event *e, unsigned flags)
 {
     (void)flags;

@@ -185,6 +185,8 @@ typedef struct cu_tensor_map {
     E(launch_host, "cuLaunchHostFunc", 10000, "cuLaunchHostFunc", (cu_stream stream, void (*function)(void *user), void *user))             \
     E(capture_begin, "cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2", (cu_stream stream, int mode))                                \
     E(capture_end, "cuStreamEndCapture", 10000, "cuStreamEndCapture", (cu_stream stream, cu_graph *graph))                                  \
+    E(capture_info, "cuStreamGetCaptureInfo", 11030, "cuStreamGetCaptureInfo_v2", (cu_stream stream, int *status, uint64_t *id, cu_graph *graph, const cu_graph_node **after, size_t *after_count)) \
+    E(capture_mode, "cuThreadExchangeStreamCaptureMode", 10010, "cuThreadExchangeStreamCaptureMode", (int *mode))                           \
     E(event_create, "cuEventCreate", 2000, "cuEventCreate", (cu_event * event, unsigned flags))                                             \
     E(event_destroy, "cuEventDestroy", 4000, "cuEventDestroy_v2", (cu_event event))                                                         \
     E(event_record, "cuEventRecord", 2000, "cuEventRecord", (cu_event event, cu_stream stream))                                             \

@@ -192,6 +192,7 @@ kiln_status cuda_stream_new(kiln_stream *s, int priority);
 // --- graph.c
 kiln_status cuda_capture_begin(kiln_stream *s);
 kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update);
+uint64_t cuda_capture_of_others(kiln_stream *s);
 kiln_status cuda_graph_new(kiln_graph *g);
 kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch,
                            const size_t *after, size_t after_count);

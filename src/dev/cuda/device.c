@@ -476,6 +476,7 @@ const device_ops cuda_device_ops = {
     .event_elapsed = cuda_event_elapsed,
     .capture_begin = cuda_capture_begin,
     .capture_end = cuda_capture_end,
+    .capture_of_others = cuda_capture_of_others,
     .graph_new = cuda_graph_new,
     .graph_add = cuda_graph_add,
     .graph_kernel = cuda_graph_kernel,

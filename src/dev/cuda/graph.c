@@ -14,6 +14,18 @@ static hand_node *node_at(const kiln_graph *g, size_t index)
     return cuda_graph_of(g)->nodes + index;
 }
 
+uint64_t cuda_capture_of_others(kiln_stream *s)
+{
+    const cuda_api *cu = cuda_of(s->k)->cu;
+    const cuda_stream *c = cuda_stream_of(s->k, s);
+    int status = 0;
+    uint64_t id = 0;
+    if (!c->is_foreign || !cu->capture_info ||
+        cu->capture_info(c->native, &status, &id, NULL, NULL, NULL))
+        return 0;
+    return status ? id : 0;
+}
+
 kiln_status cuda_capture_begin(kiln_stream *s)
 {
     kiln_status status = cuda_ready(s->k);

@@ -68,12 +68,20 @@ static kiln_status no_memory(kiln_buffer *wanted, size_t bytes)
 }
 
 // --- buffers
+// Somebody else may be capturing a stream in this thread, in a mode that forbids to allocate and to
+// wait; the memory stream is not captured.
 static cu_result get(cuda_device *d, cu_ptr *at, size_t bytes, bool zeroes)
 {
+    int mode = CU_CAPTURE_RELAXED;
+    bool is_relaxed = d->cu->capture_mode && !d->cu->capture_mode(&mode);
     cu_result r = d->pool ? d->cu->alloc_async(at, bytes, d->memory) : d->cu->alloc(at, bytes);
     if (!r && zeroes)
         r = d->cu->fill8_async(*at, 0, bytes, d->memory);
-    return r ? r : d->cu->stream_sync(d->memory);
+    if (!r)
+        r = d->cu->stream_sync(d->memory);
+    if (is_relaxed)
+        d->cu->capture_mode(&mode); // as it was
+    return r;
 }
 
 static kiln_status alloc_mapped(kiln_buffer *b, size_t bytes)
