@@ -146,7 +146,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_packs packs;
     op_nest_make(m->views, views, &nest);
     nest.widest = widest_pack(&m->views[0]);
-    op_nest_pack(&nest, m->views, &packs);
+    op_nest_pack_flat(&nest, m->views, operands, &packs);
     uint32_t per = packs_per_thread(m, &packs), types = 0, inner = 0;
     kiln_arg args[NEST_VIEWS + 3];
     for (uint32_t v = 0; v < views; v++) {
@@ -168,6 +168,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_set(&r, RANK, packs.rank);
     op_set(&r, LONG, packs.is_long);
     op_set(&r, TAIL, packs.argument.rest != 0);
+    op_set(&r, FLAT, packs.is_flat);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
     uint64_t threads = packs.argument.packs + (packs.argument.rest != 0);

@@ -237,3 +237,45 @@ void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
         width /= 2;
     cut(nest, width, out);
 }
+
+// Is the view dense in the order of the loops?
+static bool is_flat(const op_nest *n, uint32_t v)
+{
+    int64_t step = 1;
+    for (uint32_t d = n->rank; d-- > 0; step *= (int64_t)n->sizes[d])
+        if (n->strides[v][d] != step)
+            return false;
+    return true;
+}
+
+void op_nest_pack_flat(const op_nest *nest, const kiln_view *views, uint32_t first_result,
+                       op_packs *out)
+{
+    enum { MOST = (1 << 30) - 4096 }; // elements: their numbers have 31 bits, and so have the next
+    uint32_t last = nest->rank - 1, width = nest->widest ? nest->widest : 16;
+    uint64_t total = 1;
+    op_nest_pack(nest, views, out);
+    for (uint32_t v = first_result; v < nest->view_count; v++)
+        if (!is_flat(nest, v))
+            return;
+    for (uint32_t d = 0; d < nest->rank && total < MOST; d++)
+        total *= nest->sizes[d];
+    for (uint32_t v = 0; v < nest->view_count; v++) {
+        size_t bytes = view_element_size(&views[v]);
+        uint64_t at = views[v].buffer->address + views[v].first * bytes;
+        while (is_flat(nest, v) && (width * bytes > 16 || at % (width * bytes)))
+            width /= 2;
+    }
+    while (width > nest->sizes[last]) // two rows at most
+        width /= 2;
+    if (nest->rank == 1 || width <= out->width || total >= MOST)
+        return;
+    cut(nest, 1, out);
+    out->is_flat = true;
+    out->width = width;
+    out->argument.packs = total / width;
+    out->argument.rest = total % width;
+    for (uint32_t v = 0; v < nest->view_count; v++)
+        if (!is_flat(nest, v))
+            out->inner[v] = nest->strides[v][last] ? OP_STRIDED : OP_BROADCAST;
+}

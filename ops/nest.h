@@ -26,7 +26,8 @@ typedef enum op_inner { OP_BROADCAST, OP_DENSE, OP_STRIDED } op_inner;
 typedef struct op_packs {
     uint32_t rank, width;
     bool is_long;               // 2^31 packs and more
-    op_inner inner[NEST_VIEWS]; // OP_STRIDED only where width is 1
+    bool is_flat;               // op_nest_pack_flat: packs cross the rows
+    op_inner inner[NEST_VIEWS]; // OP_STRIDED only where width is 1, or is_flat
     struct {                    // `struct nest` of the kernels
         uint64_t packs, rest;   // full packs; elements of a last one (rank 1 only)
         uint64_t sizes[KILN_MAX_RANK];
@@ -54,6 +55,11 @@ void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_ne
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);
+// The same, or packs of all elements in the order of the views from `first_result` on, where those
+// are dense and packs can be wider then: is_flat. A pack may then have elements of two rows; the
+// views that are OP_DENSE are as dense as the results; sizes and strides are in elements.
+void op_nest_pack_flat(const op_nest *nest, const kiln_view *views, uint32_t first_result,
+                       op_packs *out);
 // Division by a number that does not change: x / size is mul_high(x, magic) >> shift for x below
 // 2^31 and size above 1.
 void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift);

@@ -7,7 +7,7 @@ enum {
 };
 #undef AXIS
 
-enum { MOST_PER = 8, WARP_PACKS = 64, BLOCK = 256, SMALL = 1 << 19 };
+enum { MOST_PER = 8, WARP_PACKS = 64, BLOCK = 256, SMALL = 1 << 19, MANY = 1 << 17 };
 
 static const uint16_t sizes[] = {64,  96,  128, 160, 192, 224, 256, 320,
                                  384, 448, 512, 640, 768, 896, 1024}; // of blocks, as kiln/rows.h
@@ -36,6 +36,22 @@ static uint32_t across_warps(const op_nest *n, uint64_t columns, uint64_t rows)
     while (is_across(n) && rows < ENOUGH && warps < MOST && columns > EACH * warps)
         warps *= 2;
     return warps;
+}
+
+// Threads of a row that a warp has, or a part of one. Many rows: what a thread does beside its
+// packs takes as long as three of them, and it has four at most. Few rows: every thread has one.
+static uint32_t lanes_of(uint64_t packs, uint64_t rows)
+{
+    enum { BESIDE = 3, EACH = 4 };
+    uint32_t best = 32;
+    for (uint32_t lanes = 16; lanes > 1; lanes /= 2) {
+        uint64_t per = (packs + lanes - 1) / lanes, before = (packs + best - 1) / best;
+        bool is_better = rows * packs >= MANY
+                             ? per <= EACH && lanes * (per + BESIDE) < best * (before + BESIDE)
+                             : per == 1;
+        best = is_better ? lanes : best;
+    }
+    return best;
 }
 
 void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim, op_rows *out)
@@ -68,8 +84,8 @@ void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_
     } else if (is_across(&nest) || packs <= 2) {
         out->lanes = 1;
         out->threads = BLOCK;
-    } else if (packs <= WARP_PACKS) {
-        out->lanes = 32;
+    } else if (packs <= WARP_PACKS || (packs <= 2 * WARP_PACKS && out->rows * packs >= MANY)) {
+        out->lanes = lanes_of(packs, out->rows);
         out->threads = BLOCK;
     } else {
         out->lanes = out->threads = block_for(packs <= BLOCK ? packs : (packs + aim - 1) / aim);

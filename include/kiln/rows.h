@@ -1,6 +1,6 @@
-// kiln/rows.h: kernels of rows. LANES threads have a row of packs and keep PER of them each in
-// registers; with PER 0 they walk over the row. The host chooses (ops/rows.h) and defines T, V and
-// how the rows lie (INNER).
+// kiln/rows.h: kernels of rows. LANES threads, a part of a warp, a warp or the block, have a row of
+// packs and keep PER of them each in registers; with PER 0 they walk over the row. The host chooses
+// (ops/rows.h) and defines T, V and how the rows lie (INNER).
 //
 //     kernel block(THREADS) void name(…, struct nest n)
 //     {
@@ -51,7 +51,7 @@ PACK(T, V)
 
 static inline u32 lane_of_row(void)
 {
-    return ACROSS ? warp() : LANES == 1 ? 0 : LANES == 32 ? lane() : thread_x();
+    return ACROSS ? warp() : LANES <= 32 ? lane() % LANES : thread_x();
 }
 
 static inline u64 pack_of(u32 p)
@@ -62,10 +62,9 @@ static inline u64 pack_of(u32 p)
 // The row of this thread.
 static inline u64 row_of(void)
 {
-    return ACROSS ? (u64)block_x() * 32 + lane()
-           : LANES == THREADS
-               ? block_x()
-               : (u64)block_x() * (THREADS / LANES) + (LANES == 1 ? thread_x() : warp());
+    return ACROSS             ? (u64)block_x() * 32 + lane()
+           : LANES == THREADS ? block_x()
+                              : (u64)block_x() * (THREADS / LANES) + thread_x() / LANES;
 }
 
 // With ACROSS: the numbers of the warps, in their order.
@@ -85,10 +84,26 @@ static inline f32 across_join(f32 x, bool is_sum)
     return all;
 }
 
+// The threads of a row are a part of a warp.
+enum { IS_SHARED_WARP = !ACROSS && LANES > 1 && LANES < 32 };
+
+static inline f32 shared_warp_join(f32 x, bool is_sum)
+{
+#pragma unroll
+    for (u32 distance = 16; distance > 0; distance /= 2)
+        if (distance < LANES) {
+            f32 other = shuffle_xor(x, distance);
+            x = is_sum ? x + other : max(x, other);
+        }
+    return x;
+}
+
 static inline f32 row_sum(f32 x)
 {
     if (ACROSS)
         return across_join(x, true);
+    if (IS_SHARED_WARP)
+        return shared_warp_join(x, true);
     return LANES == 1 ? x : LANES == THREADS ? block_sum(x) : warp_sum(x);
 }
 
@@ -96,6 +111,8 @@ static inline f32 row_max(f32 x)
 {
     if (ACROSS)
         return across_join(x, false);
+    if (IS_SHARED_WARP)
+        return shared_warp_join(x, false);
     return LANES == 1 ? x : LANES == THREADS ? block_max(x) : warp_max(x);
 }
 
@@ -104,7 +121,8 @@ static inline u64 row_packs(const struct nest *n)
     return n->sizes[RANK - 1];
 }
 
-// Is there a row for this thread? With ACROSS some lanes of a block have none, and store nothing.
+// Is there a row for this thread? Where lanes of a warp have different rows, some may have none:
+// they go on with the first one, and store nothing.
 static inline bool row_is_there(const struct nest *n)
 {
     return (LANES == THREADS && !ACROSS) || row_of() * n->sizes[RANK - 1] < n->packs;
@@ -115,7 +133,7 @@ static inline bool row_find(const struct nest *n, u64 index[8])
 {
     u64 row = row_of();
     if (!row_is_there(n)) {
-        if (!ACROSS)
+        if (!ACROSS && !IS_SHARED_WARP)
             return false;
         row = 0;
     }
@@ -143,7 +161,7 @@ static inline void load(f32 *v, const T *from, i64 first, u64 i, u32 view, const
 static inline void store(T *to, i64 first, u64 i, u32 view, const struct nest *n, const f32 *v)
 {
     i64 at = first + nest_inner(n, i, view, INNER);
-    if (ACROSS && !row_is_there(n))
+    if ((ACROSS || IS_SHARED_WARP) && !row_is_there(n))
         return;
     if (INNER == DENSE)
         pack_store(T, V, to, (u64)at, v);

@@ -10,14 +10,16 @@
 //
 // A thread has PER packs of V elements along the innermost dimension, and loads all of them before
 // it uses the first. Dimensions that are dense in all views are one by now: RANK 1 needs no index
-// arithmetic.
+// arithmetic. FLAT is for rows that are no whole packs: views that are DENSE then are so as a whole,
+// the others are read element by element, or twice for a pack where a row repeats one.
 #include <kiln/activate.h>
 #include <kiln/pack.h>
 
 tune(PER, 1, 2, 4);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(LONG, 0, 1); // 2^31 packs and more: indices of 64 bits
-tune(TAIL, 0, 1); // there is a last pack that is not full; RANK 1
+tune(TAIL, 0, 1); // there is a last pack that is not full; RANK 1 or FLAT
+tune(FLAT, 0, 1); // packs follow one another through all rows, and may have elements of two
 enum { THREADS = 256 };
 #define NEST_RANK RANK
 #define NEST_LONG LONG
@@ -64,20 +66,39 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
 #undef RESULT
     u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()
                      : (u64)(block_x() * (u32)(THREADS * PER) + thread_x());
-    u64 at[PER][8];
+    u64 at[PER][8], next[8];
 #define OPERAND(x, k, T, inner) pack_number(T) x##_all[PER][V];
     OPERANDS
 #undef OPERAND
+#define PACK_PLACE(s, k) (FLAT ? first + s * THREADS : (u64)place(&n, at[s], k, DENSE))
 #define OPERAND(x, k, T, inner)                                                                    \
     if (inner == DENSE) {                                                                          \
-        pack_load(T, V, x##_all[s], x##_from, (u64)place(&n, at[s], k, inner));                    \
+        pack_load(T, V, x##_all[s], x##_from, PACK_PLACE(s, k));                                   \
+    } else if (FLAT) {                                                                             \
+        i64 here = nest_place(&n, RANK - 1, at[s], k), there = nest_place(&n, RANK - 1, next, k);  \
+        if (inner == BROADCAST) {                                                                  \
+            pack_number(T) one = pack_get(T, x##_from[here]);                                      \
+            pack_number(T) two = own < V ? pack_get(T, x##_from[there]) : one;                     \
+            FOR_ELEMENTS(i)                                                                        \
+            x##_all[s][i] = i < own ? one : two;                                                   \
+        } else {                                                                                   \
+            i64 step = n.strides[k][RANK - 1];                                                     \
+            here += (i64)at[s][RANK - 1] * step;                                                   \
+            there -= (i64)own * step;                                                              \
+            FOR_ELEMENTS(i)                                                                        \
+            x##_all[s][i] = pack_get(T, x##_from[(i < own ? here : there) + (i64)i * step]);       \
+        }                                                                                          \
     } else {                                                                                       \
         FOR_ELEMENTS(i)                                                                            \
         x##_all[s][i] = pack_get(T, x##_from[place(&n, at[s], k, inner)]);                         \
     }
     FOR_PACKS(s)
     {
-        nest_find(&n, RANK, first + s * THREADS, at[s]);
+        u64 element = (first + s * THREADS) * (FLAT ? V : 1);
+        nest_find(&n, RANK, element, at[s]);
+        u32 own = FLAT ? (u32)(n.sizes[RANK - 1] - at[s][RANK - 1]) : 0; // elements of this row
+        if (FLAT)
+            nest_find(&n, RANK, element + own, next);
         OPERANDS
     }
 #undef OPERAND
@@ -93,7 +114,7 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
 #undef RESULT
 #define RESULT(x, k, T, inner, value)                                                              \
     if (inner == DENSE) {                                                                          \
-        pack_store(T, V, x##_to, (u64)place(&n, at[s], k, inner), x##_all);                        \
+        pack_store(T, V, x##_to, PACK_PLACE(s, k), x##_all);                                       \
     } else {                                                                                       \
         FOR_ELEMENTS(i)                                                                            \
         x##_to[place(&n, at[s], k, inner)] = pack_put(T, x##_all[i]);                              \
@@ -105,10 +126,14 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
     _Pragma("unroll") for (u32 s = 0; s < PER; s++) is_last |= first + s * THREADS == n.packs;
     if (TAIL && is_last) {
 #define OPERAND(x, k, T, inner)                                                                    \
-    pack_number(T) x = pack_get(T, x##_from[inner == DENSE ? n.packs * V + i : 0]);
+    pack_number(T) x = pack_get(T, x##_from[inner == DENSE ? (i64)(n.packs * V + i)                 \
+                                            : FLAT         ? place(&n, next, k, inner)             \
+                                                           : 0]);
 #define RESULT(x, k, T, inner, value)                                                              \
     x##_to[n.packs * V + i] = pack_put(T, pack_convert(T, value));
         for (u32 i = 0; i < n.rest; i++) {
+            if (FLAT)
+                nest_find(&n, RANK, n.packs * V + i, next);
             OPERANDS
             NODES
             RESULTS

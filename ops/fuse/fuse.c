@@ -526,12 +526,13 @@ static kiln_status run_map(kiln *k, job *j)
     op_nest nest;
     op_nest_make(j->views, j->inputs + j->outputs, &nest);
     limit_width(j, &nest);
-    op_nest_pack(&nest, j->views, &j->packs);
+    op_nest_pack_flat(&nest, j->views, j->inputs, &j->packs);
     uint32_t per = j->inputs == 1 && j->packs.argument.packs >= MANY && nest.rank == 1 ? 4 : 1;
     op_request r = {.program = &map_program, .context = j};
     set_hash(j, &r);
     op_set(&r, PER, per);
     op_set(&r, TAIL, j->packs.argument.rest != 0);
+    op_set(&r, FLAT, j->packs.is_flat);
     uint64_t threads = j->packs.argument.packs + (j->packs.argument.rest != 0);
     kiln_arg arg = kiln_arg_struct(&j->packs.argument, sizeof j->packs.argument);
     return launch(k, j, &r, &arg, 1, (threads + THREADS * per - 1) / (THREADS * per), 1);

@@ -2,7 +2,7 @@
 // Backward: from the result y and its gradient g, dx = y * (g - sum(g * y)), with LOG
 // g - exp(y) * sum(g).
 //
-// LANES threads have a row: one (the rows lie side by side), a warp, or the block. They keep it in
+// LANES threads have a row: one (the rows lie side by side), a warp or a part of it, or the block. They keep it in
 // registers, PER packs each, and read it once. A longer row (PER 0) is read twice: the maximum and
 // the sum are made together, a later maximum scales the sum so far.
 #include <kiln/narrow.h>
