@@ -238,13 +238,28 @@ static const char *address_of(ptx *p, const char *frame)
 }
 
 // --- the call
-// Warps that are on the GPU at the same time look for a mailbox in different places.
+// a + b * c
+static const char *added(ptx *p, const char *a, const char *b, const char *c)
+{
+    const char *sum = ptx_temp(p, RC_R);
+    ptx_line(p, "mad.lo.u32 %s, %s, %s, %s", sum, b, c, a);
+    return sum;
+}
+
+// The number of the warp in its grid: neighbours, which run at the same time, look for a mailbox in
+// different places.
 static const char *home_of(ptx *p)
 {
-    const char *home = ptx_temp(p, RC_R), *warp = special(p, "%warpid"),
-               *count = special(p, "%nsmid"), *sm = special(p, "%smid");
-    ptx_line(p, "mad.lo.u32 %s, %s, %s, %s", home, warp, count, sm);
-    return home;
+    const char *block = added(p, special(p, "%ctaid.y"), special(p, "%ctaid.z"),
+                              special(p, "%nctaid.y")),
+               *thread = added(p, special(p, "%tid.y"), special(p, "%tid.z"), special(p, "%ntid.y")),
+               *size = added(p, "31", special(p, "%ntid.x"), special(p, "%ntid.y")),
+               *warps = ptx_temp(p, RC_R), *warp = ptx_temp(p, RC_R);
+    block = added(p, special(p, "%ctaid.x"), block, special(p, "%nctaid.x"));
+    thread = added(p, special(p, "%tid.x"), thread, special(p, "%ntid.x"));
+    ptx_line(p, "shr.u32 %s, %s, 5", warps, size);
+    ptx_line(p, "shr.u32 %s, %s, 5", warp, thread);
+    return added(p, warp, block, warps);
 }
 
 static void call_host(ptx *p, const host_shape *s, const char *frame, uint32_t site)

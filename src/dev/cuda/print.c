@@ -22,7 +22,7 @@ typedef struct cuda_printer {
     bool has_given;
 } cuda_printer;
 
-enum { MANY = 1 << 14, TEAM_THREADS = 4 }; // bytes of lines that are worth a team
+enum { MANY = 1 << 14, TEAM_THREADS = 8 }; // bytes of lines that are worth a team
 
 // The length of what is at this place of the ring; 0: nothing is there yet.
 static uint32_t next_length(cuda_channel *c, uint64_t place, uint32_t *from, bool *is_line)
@@ -54,8 +54,8 @@ static void wait_for_team(cuda_printer *p)
 
 static void print_lines(cuda_printer *p, kiln_module *m, const uint8_t *lines, uint32_t len)
 {
-    if (!p->team && len >= MANY && sysconf(_SC_NPROCESSORS_ONLN) >= 2 * TEAM_THREADS)
-        p->team = team_new(TEAM_THREADS);
+    if (!p->team && len >= MANY && sysconf(_SC_NPROCESSORS_ONLN) >= TEAM_THREADS)
+        p->team = team_new((uint32_t)sysconf(_SC_NPROCESSORS_ONLN) / 2);
     p->has_given |= p->team && len >= MANY && len <= TEAM_BATCH;
     if (p->team && len >= MANY && len <= TEAM_BATCH) {
         team_give(p->team, m, lines, len);
@@ -107,8 +107,11 @@ static void *printer_main(void *user)
             has_any |= read_lines(p, c);
         silent = has_any ? 0 : silent + (silent < UINT32_MAX);
         pthread_mutex_unlock(&p->lock);
-        if (silent) // 20 us, after a while 500
-            nanosleep(&(struct timespec){0, silent < 200 ? 20000 : 500000}, NULL);
+        if (silent) // 20 us, after a while 500, then 2000
+            nanosleep(&(struct timespec){0, silent < 200    ? 20000
+                                             : silent < 400 ? 500000
+                                                            : 2000000},
+                      NULL);
         pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);

@@ -126,27 +126,30 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     return true;
 }
 
-// A call that is next: its words are on their way while the one before it is served, and so are the
-// lines of its reply, which the GPU has read.
-static void expect(const mailbox_host *host, uint32_t b)
+void mailbox_expect(const mailbox_host *host, uint32_t first, uint32_t end)
 {
-    if (b + 1 < host->end)
-        word_expect(&host->boxes[b + 1]);
-    if (b >= host->end || mailbox_number(word_hint(&host->boxes[b].header[0])) == host->taken[b])
-        return;
-    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-        word_expect(&host->rows[b].request[0][l]);
-    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-        word_expect_to_write(&host->rows[b].reply[0][l]);
+    for (uint32_t b = first; b < end; b++)
+        word_expect(&host->boxes[b]);
+}
+
+void mailbox_expect_calls(const mailbox_host *host, uint32_t first, uint32_t end)
+{
+    for (uint32_t b = first; b < end; b++) {
+        uint32_t taken = __atomic_load_n(&host->taken[b], __ATOMIC_RELAXED);
+        if (mailbox_number(word_hint(&host->boxes[b].header[0])) == taken)
+            continue;
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect(&host->rows[b].request[0][l]);
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect_to_write(&host->rows[b].reply[0][l]);
+    }
 }
 
 static uint32_t round_of(mailbox_host *host, uint64_t state, mailbox_packet *call)
 {
     uint32_t found = 0;
-    for (uint32_t b = host->first; b < host->end && !host->is_left; b++) {
-        expect(host, b + 1);
+    for (uint32_t b = host->first; b < host->end && !host->is_left; b++)
         found += look(host, b, (state & MAILBOX_CLOSING) != 0, call);
-    }
     if (host->beat)
         word_count(host->beat);
     return found;

@@ -24,7 +24,8 @@ enum {
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
     SPIN_US = 200,                     // after the last call a thread looks without a pause
     QUIET_US = 2000,                   // after it the threads of all shares but one sleep
-    WATCH_US = 500
+    WATCH_US = 500,
+    QUIET_ROUNDS = 100 // of the watcher; then it looks less often
 };
 #define NOBODY UINT32_MAX // more than an enum of C11 may hold
 
@@ -155,7 +156,8 @@ static bool serve(void *user, mailbox_packet *call)
     uint32_t box = (uint32_t)(call->box - s->place.boxes);
     const serve_row *row = row_of(s, MAILBOX_FUNCTION(call->kind));
     serve_bytes *bytes = row ? bytes_of(s, row, box) : NULL;
-    server_stop stop = {.m = NULL};
+    server_stop stop; // to clear its text takes longer than a call
+    stop.m = NULL;
     STORE(mine->calls, mine->calls + 1);
     STORE(mine->token, token);
     if (!row || (row->rows.counted && !bytes))
@@ -181,9 +183,12 @@ static bool round_of(worker *w, uint32_t *found)
 {
     server *s = w->s;
     mailbox_host *host = &w->host;
-    uint32_t boxes = LOAD(s->boxes);
+    uint32_t boxes = LOAD(s->boxes), step = s->share_count * GROUP;
     *found = 0;
-    for (uint32_t b = w->share * GROUP; b < boxes; b += s->share_count * GROUP) {
+    for (uint32_t b = w->share * GROUP; b < boxes; b += step) {
+        uint32_t next = mailbox_least(boxes, b + step), later = mailbox_least(boxes, next + step);
+        mailbox_expect(host, later, mailbox_least(boxes, later + GROUP));
+        mailbox_expect_calls(host, next, mailbox_least(boxes, next + GROUP));
         host->first = b;
         host->end = mailbox_least(boxes, b + GROUP);
         *found += mailbox_round(host, &w->call);
@@ -271,7 +276,7 @@ static void own(worker *w)
             last = now_us();
             idle = 0;
         } else if (silence > SPIN_US) {
-            nap(silence < 10000 ? 20 : silence < 200000 ? 50 : 200);
+            nap(silence < 10000 ? 20 : silence < 100000 ? 50 : silence < 500000 ? 200 : 300);
             idle |= 63; // look at the clock after the next round
         }
     }
@@ -352,7 +357,7 @@ static void *watch(void *user)
 {
     server *s = user;
     uint64_t token[MOST_SHARES] = {0}, calls[MOST_SHARES] = {0};
-    expect_short_naps();
+    uint32_t quiet = 0; // rounds without a call
     while (!LOAD(s->is_stopping)) {
         if (!LOAD(s->is_awake)) {
             pthread_mutex_lock(&s->lock);
@@ -367,10 +372,13 @@ static void *watch(void *user)
             uint64_t now = LOAD(s->shares[n].token), made = LOAD(s->shares[n].calls);
             if (now & 1 && now == token[n] && made == calls[n])
                 replace(s, n, now);
+            if (now & 1 || made != calls[n])
+                quiet = 0;
             token[n] = now;
             calls[n] = made;
         }
-        nap(WATCH_US);
+        nap(++quiet < QUIET_ROUNDS ? WATCH_US : 8 * WATCH_US);
+        quiet -= quiet > QUIET_ROUNDS;
     }
     return NULL;
 }

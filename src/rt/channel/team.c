@@ -7,7 +7,7 @@
 
 #include "rt/channel/reader.h"
 
-enum { SLOTS = 8, MOST_THREADS = 8 };
+enum { SLOTS = 16, MOST_THREADS = 8 };
 
 typedef struct batch {
     kiln_module *m;
