@@ -222,21 +222,33 @@ static inline u32x2 fours_of(u32 s, u32 g, u32 q)
 // The block's x: stages of 256 elements from `first` on. What is behind the last row or element is zeros.
 static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u64 first, u32 count, u64 depth)
 {
-    for (u32 at = thread_x(); at < count * (SETS * GRANULES * 4); at += 32 * WARPS) {
-        u32 q = at % 4, g = at / 4 % GRANULES, s = at / (4 * GRANULES) % SETS, stage = at / (4 * GRANULES * SETS);
-        u32x2 fours = fours_of(s, g, q);
-        u64 base = (first + stage) * STAGE;
-#pragma unroll 1
-        for (u32 r = 0; r < XR; r++) {
-            const T *row = x + (i64)r * row_step;
-            u32x2 a = {0, 0}, b = {0, 0};
-            if (r < m && base + fours.x < depth)
-                a = *(const u32x2 *)(const void *)(row + base + fours.x);
-            if (r < m && base + fours.y < depth)
-                b = *(const u32x2 *)(const void *)(row + base + fours.y);
-            u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u),
-                         permute_bytes(b.x, b.y, 0x5410u), permute_bytes(b.x, b.y, 0x7632u)};
-            *(u32x4 *)(void *)(to + (((stage * SETS + s) * GRANULES + g) * XR + r) * 64 + q * 16) = all;
+    enum { AT_ONCE = XR > 4 ? 1 : 4 / XR, APART_AT = 32 * WARPS }; // loads are under way together
+    u32 end = count * (SETS * GRANULES * 4);
+    for (u32 begin = thread_x(); begin < end; begin += AT_ONCE * APART_AT) {
+        u32x2 fours[AT_ONCE][XR][2];
+        EACH(i, AT_ONCE) {
+            u32 at = begin + i * APART_AT, q = at % 4, g = at / 4 % GRANULES, s = at / (4 * GRANULES) % SETS;
+            u32x2 from = fours_of(s, g, q);
+            u64 base = (first + at / (4 * GRANULES * SETS)) * STAGE;
+            EACH(r, XR) {
+                const T *row = x + (i64)r * row_step;
+                EACH(half, 2) {
+                    u64 element = base + (half ? from.y : from.x);
+                    fours[i][r][half] = (u32x2){0, 0};
+                    if (at < end && r < m && element < depth)
+                        fours[i][r][half] = *(const u32x2 *)(const void *)(row + element);
+                }
+            }
+        }
+        EACH(i, AT_ONCE) {
+            u32 at = begin + i * APART_AT;
+            EACH(r, XR) {
+                u32x2 a = fours[i][r][0], b = fours[i][r][1];
+                u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u),
+                             permute_bytes(b.x, b.y, 0x5410u), permute_bytes(b.x, b.y, 0x7632u)};
+                if (at < end)
+                    *(u32x4 *)(void *)(to + (at / 4 * XR + r) * 64 + at % 4 * 16) = all;
+            }
         }
     }
 }

@@ -190,15 +190,26 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
     u32 group = GROUPED ? begin * STAGE >> l.group_shift : 0;
     u32 groups = !GROUPED ? 1 : end > begin ? ((min(end * STAGE, l.k) - 1) >> l.group_shift) - group + 1 : 0, pitch = groups | 1;
     f32 *scales = (f32 *)(void *)(smem + SHARED_BYTES + (IS_RING ? 0 : share * X_BYTES)), *zeros = scales + (GROUPED ? COLUMNS * pitch : 0);
-    for (u32 r = warp(); r < COLUMNS; r += WARPS) {
-        i64 row = (i64)min(c.column + r, n - 1);
-        for (u32 g = lane(); g < groups; g += 32) {
-            i64 its = (i64)(group + g);
+    enum { EACH_WARP = COLUMNS / WARPS }; // rows: their loads are under way together
+    for (u32 g = lane(); g < groups; g += 32) {
+        i64 its = (i64)(group + g);
+        f32 scale[EACH_WARP], zero[EACH_WARP];
+#pragma unroll
+        for (u32 i = 0; i < EACH_WARP; i++) {
+            i64 row = (i64)min(c.column + warp() + i * WARPS, n - 1);
             if (GROUPED)
-                scales[r * pitch + g] =
-                    pack_get(SCALE, OF(c.which, scale)[row * FIELD(l, c.which, scale[0]) + its * FIELD(l, c.which, scale[1])]);
+                scale[i] = pack_get(SCALE, OF(c.which, scale)[row * FIELD(l, c.which, scale[0]) + its * FIELD(l, c.which, scale[1])]);
 #ifdef HAS_ZERO
-            zeros[r * pitch + g] = (f32)(i32)OF(c.which, zero)[row * FIELD(l, c.which, zero[0]) + its * FIELD(l, c.which, zero[1])];
+            zero[i] = (f32)(i32)OF(c.which, zero)[row * FIELD(l, c.which, zero[0]) + its * FIELD(l, c.which, zero[1])];
+#endif
+        }
+#pragma unroll
+        for (u32 i = 0; i < EACH_WARP; i++) {
+            u32 at = (warp() + i * WARPS) * pitch + g;
+            if (GROUPED)
+                scales[at] = scale[i];
+#ifdef HAS_ZERO
+            zeros[at] = zero[i];
 #endif
         }
     }
