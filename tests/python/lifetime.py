@@ -9,7 +9,7 @@ import sys
 import threading
 
 import numpy
-from harness import on_each_device, raises, run, test
+from harness import Skip, on_each_device, raises, run, test
 from kernels import HELLO, SAXPY
 
 import kiln
@@ -194,6 +194,49 @@ def garbage_inside_of_a_call():
         sys.stdout = real
     assert not things
     kiln.sync("interp")
+
+
+@test
+def streams_of_others():
+    """The object behind a CuPy array's stream lives as long as Kiln has a stream over it; old ones are let go."""
+    library = os.path.join(os.environ.get("KILN_BUILD", ""), "tests", "libfakecuda.so")
+    if not os.path.exists(library):
+        raise Skip("the driver that runs nothing is not built")
+    script = """
+import sys, types
+import kiln
+theirs = kiln._device.Device("cuda:0")
+class Stream: # the driver's is gone with the object, as CuPy's
+    alive = 0
+    def __init__(self):
+        self.own = kiln.Stream(theirs)
+        self.ptr = self.own.native
+        Stream.alive += 1
+    def __del__(self):
+        Stream.alive -= 1
+class Ndarray:
+    def __init__(self, base):
+        self.base = base
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.base.__cuda_array_interface__, "stream": current.ptr}
+sys.modules["cupy"] = types.ModuleType("cupy")
+sys.modules["cupy"].cuda = types.SimpleNamespace(get_current_stream=lambda: current)
+m = kiln.compile(%r, device="cuda:0")
+x, y = Ndarray(kiln.zeros(8, device="cuda:0")), Ndarray(kiln.zeros(8, device="cuda:0"))
+shared = kiln.from_dlpack(kiln.zeros(8, device="cuda:0"), "cuda:0")
+most = 0
+for n in range(300):
+    current = Stream()
+    m.saxpy(y, x, 1.0, 8, items=8)
+    assert n >= 20 or Stream.alive == n + 1, (n, Stream.alive)
+    most = max(most, Stream.alive)
+assert 20 < most < 100, most
+current = shared = None  # frees memory of others, and so waits for all streams
+""" % SAXPY
+    env = {**os.environ, "KILN_CUDA_LIBRARY": library, "FAKE_CUDA": "", "KILN_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, timeout=60)
+    assert done.returncode == 0 and not done.stderr, (done.returncode, done.stderr)
 
 
 @test

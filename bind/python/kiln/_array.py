@@ -179,7 +179,10 @@ def _describe_cuda_interface(x: Any, name: str) -> Described:
     shape = tuple(interface["shape"])
     strides = _strides_of(name, interface.get("strides"), shape, SIZE[kind])
     device = getattr(getattr(x, "device", None), "id", 0)  # CuPy says which GPU; others have one
-    stream = {None: None, 1: 0}.get(interface.get("stream"), interface.get("stream"))
+    stream: Any = {None: None, 1: 0}.get(interface.get("stream"), interface.get("stream"))
+    if stream and "cupy" in sys.modules:  # the object behind the number, which destroys the stream when it goes
+        current = sys.modules["cupy"].cuda.get_current_stream()
+        stream = current if current.ptr == stream else stream
     return Described(address or 0, kind, SIZE[kind], shape, strides, "cuda:%d" % device, is_read_only=is_read_only, stream=stream, keep=x)
 
 

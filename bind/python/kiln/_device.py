@@ -29,6 +29,7 @@ _WRAP = struct.Struct("<i4xQQQQ?7xQQQ")
 MAX_RANK = _abi.KILN_MAX_RANK
 NO_VIEW = bytes(_VIEW.size)
 _MOST_WRAPS = 1 << 14
+_MOST_STREAMS = 64
 
 
 def _print(_user: Any, data: int, length: int) -> None:
@@ -60,6 +61,7 @@ class Device:
         self.calls: dict[Any, Any] = {}  # whole descriptions of ops and sizes of workspaces, by their arrays
         self.plans: dict[Any, Any] = {}  # what whole kernels do: kiln.torch looks here first
         self._streams: dict[int, int] = {}
+        self._stream_owners: dict[int, Any] = {}
         self._own_streams: dict[int, int] = {}
         self.handle: int | None = None
         out = c_void_p()
@@ -203,14 +205,26 @@ class Device:
         """Waits for everything, prints what kernels printed, raises what went wrong."""
         self.call(library.kiln_sync, self.open_handle())
 
-    def stream(self, native: int) -> int:
-        """The library's stream over a driver's own (a CUstream); 0 is the driver's default stream."""
+    def stream(self, native: int, owner: Any = None) -> int:
+        """The library's stream over a driver's own (a CUstream); 0 is the driver's default stream. owner: destroys the driver's stream when it goes, and
+        is therefore held as long as the library has its own over it: waiting for the device waits for that stream, too."""
         found = self._streams.get(native)
         if found is None:
+            if len(self._stream_owners) >= _MOST_STREAMS and not _is_capturing():
+                self._drop_streams()
             out = c_void_p()
             self.call(library.kiln_stream_wrap, self.open_handle(), native or None, byref(out))
             found = self._streams[native] = out.value or 0
+        if owner is not None and native not in self._stream_owners:
+            self._stream_owners[native] = owner
         return found
+
+    def _drop_streams(self) -> None:
+        """Lets go of streams that somebody else destroys: a program may make new ones for ever."""
+        with self.lock:
+            while self._stream_owners:
+                native, owner = self._stream_owners.popitem()
+                self.free_later(lambda handle, _owner=owner: library.kiln_stream_free(handle), self._streams.pop(native))
 
     def memory(self) -> dict[str, int]:
         """What is used: bytes and buffers."""
@@ -274,7 +288,7 @@ def stream_handle(device: Device, stream: Any) -> int:
         raise ArgumentError("stream: %r is no stream: pass a kiln.Stream, one of PyTorch or CuPy, or the number of a CUstream" % type(stream).__name__)
     if device.caps["is_host"]:
         return 0  # work is done when its call returns
-    return device.stream(native)
+    return device.stream(native, None if stream is native else stream)
 
 
 # --- the devices that everything shares
