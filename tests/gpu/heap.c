@@ -1,6 +1,7 @@
 // The heap of kernels: random sequences of malloc, realloc, calloc, aligned_alloc and free by all
 // threads against a model (contents, overlap, everything comes back), memory that lives across
-// launches, exhaustion, sizes that overflow, counters, reset.     heap [DEVICE]
+// launches, exhaustion, sizes that overflow, counters, reset.
+//     heap [DEVICE [BLOCKS ROUNDS]]     128 blocks of 1600 rounds allocate more than ten million times
 #include "api.h"
 
 static const char source[] =
@@ -168,7 +169,7 @@ static void test_churn(kiln *k, kiln_module *m, uint32_t grid, uint32_t rounds)
     slot *seen = (slot *)malloc(count * sizeof *seen);
     CHECK(!kiln_buffer_new_bytes(k, sizeof(slot), count, &slots));
     CHECK(!kiln_buffer_new(k, KILN_U32, 1, &wrong));
-    CHECK(!kiln_heap_reset(k));
+    CHECK(!kiln_heap_set(k, grid >= 64 ? (size_t)1 << 28 : 0) && !kiln_heap_reset(k));
     for (uint32_t seed = 1; seed <= 2; seed++) { // the second launch goes on with what is there
         kiln_arg args[] = {kiln_arg_buffer(slots), kiln_arg_buffer(wrong),
                            kiln_arg_i64(KILN_U32, PER), kiln_arg_i64(KILN_U32, rounds),
@@ -189,6 +190,7 @@ static void test_churn(kiln *k, kiln_module *m, uint32_t grid, uint32_t rounds)
         CHECK(number_of(wrong) == 0 && overlaps == 0 && live > 0);
         CHECK(s.block_count == live && s.allocations - s.frees == live);
         CHECK(s.used_bytes >= bytes && s.peak_bytes >= s.used_bytes && s.bad_frees == 0);
+        CHECK(grid < 128 || rounds < 1600 || (s.allocations >= 10000000 && !s.failures));
         printf("  %llu allocations, %llu failed, peak %llu bytes\n",
                (unsigned long long)s.allocations, (unsigned long long)s.failures,
                (unsigned long long)s.peak_bytes);
