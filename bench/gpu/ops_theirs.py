@@ -165,7 +165,7 @@ def theirs(torch, op, case):
 def copy(torch, words, case):
     if words[0] == 'order':
         order = [int(c) - 1 for c in words[1]]
-        return lambda t: t['part'][0].permute(order).contiguous()
+        return lambda t: t['part'][0].permute(order).clone(memory_format=torch.contiguous_format)  # never the tensor itself
     return (lambda t: torch.cat(t['part'], axis_of(words))) if words[0] == 'concat' else None
 
 

@@ -1,6 +1,6 @@
 // kiln_copy_view, kiln_concat and kiln_split: elements from view to view. A copy whose views are
-// contiguous along different dimensions is a launch of transpose.c; the others are parts of
-// launches of parts.c, up to eight each.
+// contiguous along different dimensions is a launch of transpose.c. The others are parts of
+// launches of parts.c, up to eight each; a single one with narrow packs is a map (ops/map.h).
 #include "kiln/ops.h"
 
 #include "ops/map.h"
@@ -33,6 +33,7 @@ typedef struct transposed { // `struct transpose` of the kernel
     int64_t in_c, out_t;
     uint64_t sizes[6];
     int64_t in[6], out[6];
+    uint32_t magic[8], shift[8];
 } transposed;
 
 // The loop along which the source is contiguous, where that is not the innermost one.
@@ -40,10 +41,10 @@ static bool find_line(const op_nest *n, uint32_t *line)
 {
     uint32_t last = n->rank - 1;
     if (n->strides[OUT][last] != 1 || n->strides[IN][last] == 1 || n->strides[IN][last] == 0 ||
-        n->sizes[last] < LEAST)
+        n->sizes[last] < LEAST || n->sizes[last] > INT32_MAX)
         return false;
     for (uint32_t d = 0; d < last; d++)
-        if (n->strides[IN][d] == 1 && n->sizes[d] >= LEAST) {
+        if (n->strides[IN][d] == 1 && n->sizes[d] >= LEAST && n->sizes[d] <= INT32_MAX) {
             *line = d;
             return true;
         }
@@ -77,10 +78,13 @@ static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_st
     a.tiles_t = (a.packs_t + tile - 1) / tile;
     a.tiles_c = (a.packs_c + tile - 1) / tile;
     uint64_t blocks = op_product(a.tiles_t, a.tiles_c);
+    op_nest_divide(a.tiles_c, &a.magic[0], &a.shift[0]);
+    op_nest_divide(a.tiles_t, &a.magic[1], &a.shift[1]);
     for (uint32_t d = 0, to = 0; d < last; d++) {
         if (d == line)
             continue;
         a.sizes[to] = n->sizes[d];
+        op_nest_divide(a.sizes[to], &a.magic[2 + to], &a.shift[2 + to]);
         a.in[to] = n->strides[IN][d] / width;
         a.out[to++] = n->strides[OUT][d] / width;
         blocks = op_product(blocks, n->sizes[d]);
@@ -148,17 +152,67 @@ static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *st
     return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
 }
 
-// Elements of another type: a map, also to and from the types of eight bits that no other op has.
-static kiln_status convert(kiln *k, const kiln_copy_view_desc *d)
+// --- maps: other types, also those of eight bits that no other op has; rows that are no whole
+// packs
+static kiln_status run_map(kiln *k, kiln_view in, kiln_view out, kiln_type type,
+                           kiln_stream *stream)
 {
     static const uint32_t key = 0x636f7079; // of the map's text; no other op has it
     return op_map_run(k, &(op_map){.key = key,
                                    .operands = "a",
                                    .result_count = 1,
                                    .values = {"a"},
-                                   .views = {d->in, d->out},
-                                   .type = KILN_F32,
-                                   .stream = d->stream});
+                                   .views = {in, out},
+                                   .type = type,
+                                   .stream = stream});
+}
+
+// Are two neighbours one element of twice the size, everywhere?
+static bool is_of_pairs(const copy *c, uint32_t v)
+{
+    const kiln_view *view = &c->views[v];
+    uint64_t bytes = kiln_type_size(view->type), last = c->nest.rank - 1;
+    bool all = bytes < 8 && c->nest.strides[v][last] == 1 && c->nest.sizes[last] % 2 == 0 &&
+               view->first % 2 == 0 && view->buffer->address % (2 * bytes) == 0;
+    for (uint32_t d = 0; d < last; d++)
+        all = all && c->nest.strides[v][d] % 2 == 0;
+    return all;
+}
+
+static kiln_status run_flat(kiln *k, copy *c, kiln_stream *stream)
+{
+    op_nest *n = &c->nest;
+    while (is_of_pairs(c, IN) && is_of_pairs(c, OUT)) {
+        n->sizes[n->rank - 1] /= 2;
+        for (uint32_t v = 0; v < 2; v++) {
+            kiln_view *view = &c->views[v];
+            view->first /= 2;
+            view->type = view->type == KILN_U8    ? KILN_U16
+                         : view->type == KILN_U16 ? KILN_U32
+                                                  : KILN_U64;
+            for (uint32_t d = 0; d + 1 < n->rank; d++)
+                n->strides[v][d] /= 2;
+        }
+    }
+    for (uint32_t v = 0; v < 2; v++) {
+        kiln_view *view = &c->views[v];
+        view->rank = n->rank;
+        view->has_strides = true;
+        memcpy(view->sizes, n->sizes, sizeof view->sizes);
+        memcpy(view->strides, n->strides[v], sizeof view->strides);
+    }
+    return run_map(k, c->views[IN], c->views[OUT], c->views[IN].type, stream);
+}
+
+// Are there packs of 16 bytes?
+static bool is_wide(copy *c)
+{
+    op_packs packs;
+    c->nest.is_of_rows = true;
+    op_nest_pack(&c->nest, c->views, &packs);
+    c->nest.is_of_rows = false;
+    return packs.width * kiln_type_size(c->views[IN].type) == 16 && packs.inner[IN] == OP_DENSE &&
+           packs.inner[OUT] == OP_DENSE;
 }
 
 kiln_status kiln_copy_view(kiln *k, const kiln_copy_view_desc *d)
@@ -178,12 +232,13 @@ kiln_status kiln_copy_view(kiln *k, const kiln_copy_view_desc *d)
     if (status || !kiln_view_count(d->out))
         return status;
     if (from != to)
-        return convert(k, d);
+        return run_map(k, d->in, d->out, KILN_F32, d->stream);
     copy c;
     uint32_t line;
     make(d->in, d->out, &c);
     return find_line(&c.nest, &line) ? run_transposed(k, &c, line, d->stream)
-                                     : run_parts(k, &c, 1, d->stream);
+           : is_wide(&c)             ? run_parts(k, &c, 1, d->stream)
+                                     : run_flat(k, &c, d->stream);
 }
 
 // --- concat and split

@@ -46,24 +46,30 @@ struct transpose { // sizes and strides in packs where they are along t in `in` 
     i64 in_c, out_t; // from one element along c (t) to the next, in packs
     u64 sizes[6];
     i64 in[6], out[6];
+    u32 magic[8], shift[8]; // of tiles_c, tiles_t and the sizes: x / size for x below 2^31
 };
+
+// x / size number d, and x becomes the rest.
+static inline u32 divided(const struct transpose *n, u32 d, u32 size, u32 *x)
+{
+    u32 quotient = size == 1 ? *x : mul_high(*x, n->magic[d]) >> n->shift[d];
+    *x -= quotient * size;
+    return quotient;
+}
 
 kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, struct transpose n)
 {
     kernel_begin();
     shared pack tile[LINES][P];
-    u64 at = block_x();
-    u64 tile_c = at % n.tiles_c;
-    at /= n.tiles_c;
-    u64 tile_t = at % n.tiles_t;
-    at /= n.tiles_t;
+    u32 tile_c = block_x(), tile_t = divided(&n, 0, (u32)n.tiles_c, &tile_c);
+    u32 rest = divided(&n, 1, (u32)n.tiles_t, &tile_t);
     i64 in_first = 0, out_first = 0;
 #pragma unroll
     for (i32 d = (i32)RANK - 3; d >= 0; d--) {
-        i64 index = (i64)(d ? at % n.sizes[d] : at);
-        at /= n.sizes[d];
-        in_first += index * n.in[d];
-        out_first += index * n.out[d];
+        u32 index = rest;
+        rest = d ? divided(&n, 2 + (u32)d, (u32)n.sizes[d], &index) : 0;
+        in_first += (i64)index * n.in[d];
+        out_first += (i64)index * n.out[d];
     }
     const pack *in = (const pack *)from + in_first;
     pack *out = (pack *)to + out_first;
@@ -71,12 +77,12 @@ kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, str
 #pragma unroll
     for (u32 s = 0; s < P * P / THREADS; s++) {
         u32 t = (me + s * THREADS) % P, c = (me + s * THREADS) / P;
-        u64 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
+        u32 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
         pack line[V];
-        if (pack_t < n.packs_t && pack_c < n.packs_c) {
+        if (pack_t < (u32)n.packs_t && pack_c < (u32)n.packs_c) {
 #pragma unroll
             for (u32 i = 0; i < V; i++)
-                line[i] = in[(i64)(pack_c * V + i) * n.in_c + (i64)pack_t];
+                line[i] = in[((i64)pack_c * V + i) * n.in_c + (i64)pack_t];
 #pragma unroll
             for (u32 i = 0; i < V; i++)
                 tile[t * V + i][c ^ t] = turned(line, i);
@@ -86,8 +92,8 @@ kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, str
 #pragma unroll
     for (u32 s = 0; s < LINES * P / THREADS; s++) {
         u32 c = (me + s * THREADS) % P, line = (me + s * THREADS) / P, t = line / V;
-        u64 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
-        if (pack_t < n.packs_t && pack_c < n.packs_c)
-            out[(i64)(tile_t * LINES + line) * n.out_t + (i64)pack_c] = tile[line][c ^ t];
+        u32 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
+        if (pack_t < (u32)n.packs_t && pack_c < (u32)n.packs_c)
+            out[((i64)tile_t * LINES + line) * n.out_t + (i64)pack_c] = tile[line][c ^ t];
     }
 }
