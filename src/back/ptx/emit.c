@@ -615,6 +615,26 @@ static void mark_called(const ir_module *m, const ir_func *f, bool *is_called)
     }
 }
 
+// A table that nobody reads. The assembler folds branches that Kiln does not; where that removes
+// every call of a function, it crashes. A function whose address is known is never without a use.
+static void emit_addresses(ptx *p, const bool *is_called)
+{
+    text names = {.in = p->scratch};
+    const ir_module *m = p->m, *library = m->library;
+    uint32_t count = 0;
+    for (uint32_t k = 0; library && k < library->funcs.len; k++)
+        if (library->funcs.at[k]->is_kernel)
+            text_printf(&names, "%s$%s", count++ ? ", " : "", library->funcs.at[k]->name);
+    for (uint32_t k = 0; k < m->funcs.len; k++)
+        if (is_called[k])
+            text_printf(&names, "%s%s", count++ ? ", " : "", ptx_label_of(p, m->funcs.at[k]));
+    if (!count)
+        return;
+    text_printf(p->out, ".visible .global .align 8 .u64 $functions[%u] = {", count);
+    text_add(p->out, names.at, names.len);
+    text_puts(p->out, "};\n");
+}
+
 // The functions that the kernels call: all are declared first, because they call each other.
 static void emit_functions(ptx *p, const ir_func *only)
 {
@@ -629,6 +649,7 @@ static void emit_functions(ptx *p, const ir_func *only)
     for (uint32_t k = 0; k < m->funcs.len; k++)
         if (is_called[k])
             emit_kernel(p, m->funcs.at[k]);
+    emit_addresses(p, is_called);
 }
 
 // What calls of the host become: functions whose warp is the lanes that call together.

@@ -31,10 +31,9 @@ static void start_jit(jit *j, char *logs, const rt_image *image, const target *t
     add_option(j, CU_JIT_ERROR_LOG_BYTES, LOG_BYTES - 1);
     add_option(j, CU_JIT_LOG_VERBOSE, 1);
     add_option(j, CU_JIT_LINE_INFO, 1);
-    // Without an option: 4, which folds some patterns of plain code wrongly, and keeps uniform
-    // registers of functions across branches at which threads part (docs/assembler.md).
-    if (image->is_plain || strstr(image->code, "\n.func "))
-        add_option(j, CU_JIT_OPTIMISATION, image->is_plain ? 0 : 1);
+    if (image->is_plain) // without an option: 4, which folds some patterns wrongly
+                         // (docs/assembler.md)
+        add_option(j, CU_JIT_OPTIMISATION, 0);
     if (t && t->variant)
         add_option(j, CU_JIT_TARGET, (uintptr_t)(CU_TARGET_ACCELERATED + t->sm));
 }
@@ -147,9 +146,10 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
         free(m->binary);
         m->binary = NULL;
     }
-    // To the linker a text is one of several: its compiler then ignores changes of the register
-    // count (C7504), and kernels that need them spill and multiply one step at a time.
-    bool can_link = !strstr(image->code, "setmaxnreg");
+    // To the linker a text is one of several. Its compiler then ignores changes of the register
+    // count (C7504), so that kernels that need them spill and multiply one step at a time; and in
+    // functions it does not join threads that parted (docs/assembler.md).
+    bool can_link = !strstr(image->code, "setmaxnreg") && !strstr(image->code, "\n.func ");
     r = CU_NOT_FOUND;
     if (can_link) {
         start_jit(&j, logs, image, k->target);
