@@ -132,6 +132,13 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
 #    define INDEX_STEP (COLUMNS ? (INDEX)0 : (INDEX)(reduced.strides[AT][RANK - 1] / V))
     number all[ELEMENTS];
     INDEX places[ELEMENTS];
+    // Elements before the first pack and after the last; the first of a thread is loaded with them.
+    u64 singles = RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1 && is_mine
+                      ? count - packs * V
+                      : 0ul;
+    number edge = 0;
+    if (lane_of < singles)
+        edge = pack_get(T, x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)]);
     if (is_mine) {
         for (; at + (PER - 1) * LANES < end; at += PER * LANES) {
             EACH(p, PER)
@@ -163,12 +170,11 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
                     s[r] = state_with_all(s[r], all, places, ELEMENTS / PER, p);
                 }
         }
-        if (RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1)
-            for (u64 single = lane_of; single < count - packs * V; single += LANES) {
-                u64 e = single < head ? single : single + packs * V;
-                s[0] = merge(s[0],
-                             state_of(pack_get(T, x[first + (i64)e]), (INDEX)e * INDEX_STEP, p));
-            }
+        for (u64 single = lane_of; single < singles; single += LANES) {
+            u64 e = single < head ? single : single + packs * V;
+            number own = single < LANES ? edge : pack_get(T, x[first + (i64)e]);
+            s[0] = merge(s[0], state_of(own, (INDEX)e * INDEX_STEP, p));
+        }
     }
 #endif
 #pragma unroll
@@ -187,7 +193,18 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
         EACH(r, RESULTS)
         all_states[r][thread_x() / APART][thread_x() % APART] = s[r];
         barrier();
-        if (lane_of == 0)
+        if (!COLUMNS) { // one result a block: its first warp
+            s[0] = lane() < GROUPS ? all_states[0][lane() % GROUPS][0] : state_empty();
+#pragma unroll
+            for (u32 level = 0; level < 5; level++) {
+                u32 distance = 1u << level;
+                if (distance < GROUPS) {
+                    state other = other_lane(s[0], distance);
+                    bool is_upper = lane() & distance;
+                    s[0] = merge(is_upper ? other : s[0], is_upper ? s[0] : other);
+                }
+            }
+        } else if (lane_of == 0)
             EACH(r, RESULTS)
             {
                 state group[GROUPS];

@@ -35,6 +35,13 @@ typedef f32 real;
 #define HIGHEST_u32 4294967295u
 #define HIGHEST_i64 9223372036854775807
 #define HIGHEST_u64 18446744073709551615ul
+#define NAN_f32     NAN
+#define NAN_f64     ((f64)NAN)
+#define NAN_i32     0
+#define NAN_u32     0u
+#define NAN_i64     0l
+#define NAN_u64     0ul
+#define NOT_A_NUMBER PACK_JOIN(NAN_, ACC) // integers are none
 #define LOWEST      PACK_JOIN(LOWEST_, ACC)
 #define HIGHEST     PACK_JOIN(HIGHEST_, ACC)
 // clang-format on
@@ -57,6 +64,12 @@ typedef f32 real;
 #    define LOSER      HIGHEST
 #endif
 #define IS_TIE(b, a) ((b) == (a) || ((b) != (b) && (a) != (a)))
+// The better of two that are no NaN.
+#if defined KIND_max || defined KIND_argmax
+#    define BETTER(a, b) max(a, b)
+#else
+#    define BETTER(a, b) min(a, b)
+#endif
 
 #if defined KIND_argmax || defined KIND_argmin
 #    define FIELDS FIELD(acc, best) FIELD(INDEX, at)
@@ -191,6 +204,16 @@ static inline state state_of_all(const number *x, const INDEX *at, const u32 cou
         sum[i] = exp(x[i] - scale);
     TREE(a, b, count, sum[a] = sum[a] + sum[b])
     return (state){largest, sum[0]};
+#elif defined KIND_max || defined KIND_min
+    acc best[4 * V];
+    bool has_nan = false;
+#    pragma unroll
+    for (u32 i = 0; i < count; i++) {
+        best[i] = x[i];
+        has_nan |= x[i] != x[i];
+    }
+    TREE(a, b, count, best[a] = BETTER(best[a], best[b]))
+    return (state){has_nan ? NOT_A_NUMBER : best[0]};
 #else
     state s[4 * V];
 #    pragma unroll
@@ -201,18 +224,28 @@ static inline state state_of_all(const number *x, const INDEX *at, const u32 cou
 #endif
 }
 
-// The elements added to a state. Those of argmax and argmin rarely change it: most of the time the
-// best of them says so, and their places need not be looked at.
+// The elements added to a state. Those of argmax and argmin rarely change it: the best of them says
+// so. Where they do, the first place of the best is looked for.
 static inline state state_with_all(state s, const number *x, const INDEX *at, const u32 count, real p)
 {
 #if defined KIND_argmax || defined KIND_argmin
     acc best[4 * V];
+    bool has_nan = false;
 #    pragma unroll
-    for (u32 i = 0; i < count; i++)
+    for (u32 i = 0; i < count; i++) {
         best[i] = x[i];
-    TREE(a, b, count, best[a] = WINS(best[b], best[a]) ? best[b] : best[a])
-    if (!WINS(best[0], s.best) && !IS_TIE(best[0], s.best))
-        return s;
+        has_nan |= x[i] != x[i];
+    }
+    TREE(a, b, count, best[a] = BETTER(best[a], best[b]))
+    if (!has_nan) {
+        if (!WINS(best[0], s.best) && best[0] != s.best)
+            return s;
+        INDEX first = PACK_JOIN(HIGHEST_, INDEX);
+#    pragma unroll
+        for (u32 i = 0; i < count; i++)
+            first = (acc)x[i] == best[0] ? min(first, at[i]) : first;
+        return merge(s, (state){best[0], first});
+    }
 #endif
     return merge(s, state_of_all(x, at, count, p));
 }
