@@ -204,7 +204,8 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     p->part_packs = over(over(packs, p->parts), step_packs) * step_packs;
     p->parts = packs ? over(packs, p->part_packs) : 1;
     uint64_t of_thread = over(least(packs, p->part_packs), p->lanes);
-    p->per = (uint32_t)least(of_thread ? of_thread : 1, p->width > 8 ? 2 : PER);
+    uint64_t most = p->width > 8 || (has_index && p->width == 8) ? 2 : PER; // registers
+    p->per = (uint32_t)least(of_thread ? of_thread : 1, most);
     p->bytes = p->parts > 1
                    ? (p->parts * p->results * state_bytes(job->kind, job->x.type) + 7) / 8 * 8
                    : 0;

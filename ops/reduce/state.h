@@ -237,15 +237,20 @@ static inline state state_with_all(state s, const number *x, const INDEX *at, co
         has_nan |= x[i] != x[i];
     }
     TREE(a, b, count, best[a] = BETTER(best[a], best[b]))
-    if (!has_nan) {
-        if (!WINS(best[0], s.best) && best[0] != s.best)
-            return s;
-        INDEX first = PACK_JOIN(HIGHEST_, INDEX);
+    if (!has_nan && !WINS(best[0], s.best) && best[0] != s.best)
+        return s;
+    INDEX first = PACK_JOIN(HIGHEST_, INDEX);
+    if (has_nan) { // the first of those
+#    pragma unroll
+        for (u32 i = 0; i < count; i++)
+            first = x[i] != x[i] ? min(first, at[i]) : first;
+    } else {
 #    pragma unroll
         for (u32 i = 0; i < count; i++)
             first = (acc)x[i] == best[0] ? min(first, at[i]) : first;
-        return merge(s, (state){best[0], first});
     }
-#endif
+    return merge(s, (state){has_nan ? NOT_A_NUMBER : best[0], first});
+#else
     return merge(s, state_of_all(x, at, count, p));
+#endif
 }
