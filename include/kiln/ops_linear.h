@@ -29,8 +29,10 @@ typedef enum kiln_linear_kernel {
     KILN_LINEAR_TENSOR, // tensor cores (sm_80 and later), x of f16, bf16 or i8. BEST is this above
                         // 16 rows of x, where it is possible
     KILN_LINEAR_UNPACK, // weights become numbers of x's type in the workspace, each rounded to it;
-                        // then it is kiln_matmul. BEST is this on GPUs above 512 rows of x, or 16
-                        // of f32, where there is a workspace
+                        // then it is kiln_matmul. With x of i8 that multiplies integers, their
+                        // sums are in the workspace, and a kernel more scales them. BEST is this on
+                        // GPUs above 16 rows of x, or 64 of i8 with wgmma, where there is a
+                        // workspace
     KILN_LINEAR_FEW     // tensor cores for at most 16 rows of x, f16 or bf16, which start at
                         // multiples of 16 bytes as those of the weights do; K is a multiple of 32
                         // (int4) or 16 (int8). BEST is this where it is possible

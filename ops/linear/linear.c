@@ -9,7 +9,8 @@
 static const op_program rows_program = OP_PROGRAM("ops/linear/rows.c", "linear_rows"),
                         cpu_program = OP_PROGRAM("ops/linear/rows_cpu.c", "linear_rows_cpu"),
                         few_program = OP_PROGRAM("ops/linear/few.c", "linear_few"),
-                        tensor_program = OP_PROGRAM("ops/linear/tensor.c", "linear_tensor");
+                        tensor_program = OP_PROGRAM("ops/linear/tensor.c", "linear_tensor"),
+                        scaled_program = OP_PROGRAM("ops/linear/scaled.c", "linear_scaled");
 
 typedef struct layer { // a weight matrix and what becomes of its product
     linear_weights weights;
@@ -149,25 +150,33 @@ static bool is_grouped(const job *j)
     return j->group && j->group < j->x.sizes[1] && kiln_view_type(j->x) != KILN_I8;
 }
 
-// The axes that all kernels have.
-static void set_axes(const job *j, op_request *r)
+// What becomes of a sum.
+static void set_result_axes(const job *j, op_request *r)
 {
     const layer *y = &j->layers[0];
-    kiln_type x = kiln_view_type(j->x), out = kiln_view_type(*y->out);
-    bool is_packed = true;
-    for (uint32_t n = 0; n < j->count; n++)
-        is_packed = is_packed && linear_is_packed(j->layers[n].weights.data);
-    op_set(r, X, x);
-    op_set(r, X_TYPE, x);
-    op_set(r, WEIGHT, y->weights.format);
+    kiln_type out = kiln_view_type(*y->out);
     if (y->weights.scale.buffer)
         op_set(r, SCALE, kiln_view_type(y->weights.scale));
     op_set(r, OUT, out);
     op_set(r, OUT_TYPE, out);
-    op_set(r, HAS_ZERO, y->weights.zero.buffer != NULL);
     op_set(r, HAS_BIAS, y->bias->buffer != NULL);
     op_set(r, HAS_X_SCALE, j->x_scale.buffer != NULL);
     op_set(r, ACTIVATION, j->activation);
+}
+
+// The axes that all kernels with weights have.
+static void set_axes(const job *j, op_request *r)
+{
+    const layer *y = &j->layers[0];
+    kiln_type x = kiln_view_type(j->x);
+    bool is_packed = true;
+    for (uint32_t n = 0; n < j->count; n++)
+        is_packed = is_packed && linear_is_packed(j->layers[n].weights.data);
+    set_result_axes(j, r);
+    op_set(r, X, x);
+    op_set(r, X_TYPE, x);
+    op_set(r, WEIGHT, y->weights.format);
+    op_set(r, HAS_ZERO, y->weights.zero.buffer != NULL);
     op_set(r, THREE, j->count > 1);
     op_set(r, GROUPED, is_grouped(j));
     op_set(r, W_PACKED, is_packed);
@@ -395,7 +404,7 @@ static kiln_status run_few(kiln *k, job *j, const kiln_device_info *info, bool *
 }
 
 // --- weights as numbers
-enum { MANY_ROWS = 512 }; // of x: from where multiplying takes the time
+enum { MOST_BYTE_ROWS = 64 }; // of x of i8: up to where the kernel of one launch is faster
 
 // Why it is impossible; NULL: it is possible.
 static const char *unpack_obstacle(const job *j)
@@ -403,8 +412,6 @@ static const char *unpack_obstacle(const job *j)
     kiln_type x = kiln_view_type(j->x), out = kiln_view_type(*j->layers[0].out);
     if (j->count > 1)
         return "there are three weights";
-    if (x == KILN_I8)
-        return "'x' is i8";
     if (!j->x.sizes[1])
         return "K is 0";
     return x == KILN_F32 && out != KILN_F32 ? "the product of f32 is f32" : NULL;
@@ -412,19 +419,72 @@ static const char *unpack_obstacle(const job *j)
 
 static bool is_unpacked(const job *j, const kiln_device_info *info)
 {
-    uint64_t most = kiln_view_type(j->x) == KILN_F32 ? FEW_ROWS : MANY_ROWS;
-    return j->kernel == KILN_LINEAR_UNPACK ||
-           (j->kernel == KILN_LINEAR_BEST && !info->caps.is_host && j->x.sizes[0] > most &&
-            !unpack_obstacle(j));
+    kiln_type x = kiln_view_type(j->x);
+    uint64_t most = x == KILN_I8 ? MOST_BYTE_ROWS : FEW_ROWS;
+    bool is_fast = !info->caps.is_host && (x != KILN_I8 || info->caps.has_wgmma);
+    return j->kernel == KILN_LINEAR_UNPACK || (j->kernel == KILN_LINEAR_BEST && is_fast &&
+                                               j->x.sizes[0] > most && !unpack_obstacle(j));
 }
 
+// Bytes of the workspace: the weights as numbers; with x of i8 the sums, where they are no result.
 static uint64_t unpacked_bytes(const job *j)
 {
+    if (kiln_view_type(j->x) == KILN_I8)
+        return kiln_view_type(*j->layers[0].out) == KILN_I32
+                   ? 0
+                   : op_product(op_product(j->x.sizes[0], j->layers[0].weights.n), 4);
     uint64_t count = op_product(j->layers[0].weights.n, j->x.sizes[1]);
     return op_product(count, kiln_type_size(kiln_view_type(j->x)));
 }
 
-static kiln_status run_unpack(kiln *k, const job *j)
+static kiln_status multiply_bytes(kiln *k, const job *j, kiln_view sums)
+{
+    return kiln_matmul(k, &(kiln_matmul_desc){.a = j->x,
+                                              .b = kiln_view_transpose(*j->layers[0].weights.data),
+                                              .out = sums,
+                                              .stream = j->stream});
+}
+
+// Sums of integers in the workspace, then scales and what follows them.
+static kiln_status run_scaled(kiln *k, job *j, kiln_view sums)
+{
+    enum { WIDTH = 4, ROWS = 4, THREADS = 256 }; // of scaled.c
+    const layer *y = &j->layers[0];
+    size_t size = view_element_size(y->out);
+    bool is_packed = y->weights.n % WIDTH == 0 &&
+                     (y->weights.n <= 1 || kiln_view_stride(*y->out, 1) == 1) &&
+                     kiln_view_stride(*y->out, 0) % WIDTH == 0 &&
+                     (y->out->buffer->address + y->out->first * size) % (WIDTH * size) == 0;
+    uint64_t units = op_product(ceil_div(y->weights.n, WIDTH), ceil_div(j->x.sizes[0], ROWS));
+    if (units > (uint64_t)INT32_MAX * THREADS / 2)
+        return op_refuse(k, j->call, "this kernel is impossible here: there are too many results");
+    kiln_status status = multiply_bytes(k, j, sums);
+    op_request r = {.program = &scaled_program};
+    set_result_axes(j, &r);
+    op_set(&r, X_PACKED, is_packed);
+    op_set(&r, ROWS, ROWS);
+    const op_kernel *kernel;
+    if (!status)
+        status = op_kernel_get(k, &r, &kernel);
+    if (status)
+        return status;
+    set_argument(j);
+    kiln_arg args[6] = {kiln_arg_view(sums), kiln_arg_view(y->weights.scale)};
+    uint32_t count = 2;
+    if (y->bias->buffer)
+        args[count++] = kiln_arg_view(*y->bias);
+    if (j->x_scale.buffer)
+        args[count++] = kiln_arg_view(j->x_scale);
+    args[count++] = kiln_arg_view(*y->out);
+    args[count++] = kiln_arg_struct(&j->argument, sizeof j->argument);
+    return kiln_launch(kernel->kernel,
+                       &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(units, THREADS)},
+                                           .args = args,
+                                           .arg_count = count,
+                                           .stream = j->stream});
+}
+
+static kiln_status run_unpack(kiln *k, job *j)
 {
     static const kiln_epilogue epilogues[] = {KILN_EPILOGUE_BIAS, KILN_EPILOGUE_BIAS_RELU,
                                               KILN_EPILOGUE_BIAS_GELU, KILN_EPILOGUE_BIAS_SILU};
@@ -432,7 +492,11 @@ static kiln_status run_unpack(kiln *k, const job *j)
                                                    KILN_EW_SILU};
     const layer *y = &j->layers[0];
     kiln_type type = kiln_view_type(j->x);
-    const uint64_t sizes[] = {y->weights.n, j->x.sizes[1]};
+    bool is_bytes = type == KILN_I8;
+    if (is_bytes && kiln_view_type(*y->out) == KILN_I32)
+        return multiply_bytes(k, j, *y->out);
+    const uint64_t sizes[] = {is_bytes ? j->x.sizes[0] : y->weights.n,
+                              is_bytes ? y->weights.n : j->x.sizes[1]};
     kiln_view words, numbers = kiln_view_of(j->workspace.buffer, 2, sizes);
     kiln_status status = op_check_workspace(k, j->call, &j->workspace, unpacked_bytes(j), &words);
     if (status)
@@ -440,13 +504,15 @@ static kiln_status run_unpack(kiln *k, const job *j)
     uint64_t first = j->workspace.first * view_element_size(&j->workspace);
     if (first % 16)
         return op_refuse(k, j->call, "'workspace' does not start at a multiple of 16 bytes");
-    const kiln_view *others[] = {&j->x,   y->weights.data, &y->weights.scale, &y->weights.zero,
-                                 y->bias, y->out};
+    const kiln_view *others[] = {&j->x, y->weights.data, &y->weights.scale, &y->weights.zero,
+                                 y->bias, y->out, &j->x_scale};
     for (size_t n = 0; n < COUNT(others); n++)
         if (others[n]->buffer && kiln_view_overlaps(j->workspace, *others[n]))
             return op_refuse(k, j->call, "'workspace' overlaps another operand");
-    numbers.type = type;
-    numbers.first = first / kiln_type_size(type);
+    numbers.type = is_bytes ? KILN_I32 : type;
+    numbers.first = first / kiln_type_size(numbers.type);
+    if (is_bytes)
+        return run_scaled(k, j, numbers);
     status = kiln_dequantise_weights(k, &(kiln_dequantise_weights_desc){.weight = *y->weights.data,
                                                                         .scale = y->weights.scale,
                                                                         .zero = y->weights.zero,
@@ -489,7 +555,8 @@ static kiln_status run(kiln *k, job *j)
                                                       : obstacle(k, j);
     if (j->kernel >= KILN_LINEAR_TENSOR && why)
         return op_refuse(k, j->call, "this kernel is impossible here: %s", why);
-    if (is_unpacked(j, info) && (j->workspace.buffer || j->kernel == KILN_LINEAR_UNPACK))
+    if (is_unpacked(j, info) &&
+        (j->workspace.buffer || j->kernel == KILN_LINEAR_UNPACK || !unpacked_bytes(j)))
         return run_unpack(k, j);
     if (is_few ||
         (j->kernel == KILN_LINEAR_BEST && !info->caps.is_emulated && !few_obstacle(k, j))) {

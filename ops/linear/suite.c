@@ -187,6 +187,8 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[COPY] = weight_tensor(c, n, ROLE_SCRATCH);
     out[WORK] =
         matrix("workspace", type, has_workspace(c) ? n : 1, has_workspace(c) ? c->sizes[2] : 1);
+    if (has_workspace(c) && (c->option & BYTES))
+        out[WORK] = matrix("workspace", KILN_I32, c->sizes[0], n);
     out[WORK].role = ROLE_SCRATCH;
     if (c->axis == KILN_LINEAR_UNPACK) // weights are rounded, too
         out[OUT].tolerance += type == KILN_F32 ? 16 : 4;

@@ -28,6 +28,7 @@ _qkv_call = Call(table.linear_qkv, "quantised_qkv", "x %s" % " ".join("%s_%s" % 
                  "group")  # fmt: skip
 ACTIVATIONS = _abi.ENUMS["kiln_activation"]
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_FEW_ROWS = 16  # of x: above, the product takes the time, not reading the weights
 _INT4 = struct.Struct("<i4xQQQQQQQ").pack
 
 
@@ -178,8 +179,12 @@ def _qkv_shapes(x: Any, of: tuple[Any, ...]) -> list[Any]:
 def _qkv(x: Any, *of: Any) -> Any:
     of = _filled(of)
     outs = tuple(new(shape, x.dtype, x.device) for shape in _qkv_shapes(x, of))
-    weights, biases = (_as_words(w) for w in of[:3]), (as_f32(b) for b in of[9:12])
-    _qkv_call((rows_of(x), *weights, *of[3:9], *biases, *(rows_of(out) for out in outs)), of[12])
+    rows, weights, biases = rows_of(x), [_as_words(w) for w in of[:3]], [as_f32(b) for b in of[9:12]]
+    if x.is_cuda and rows.shape[0] > _FEW_ROWS:
+        for weight, scale, zero, bias, out in zip(weights, of[3:6], of[6:9], biases, outs):
+            _linear_call((rows, weight, scale, zero, bias, rows_of(out)), of[12], ACTIVATIONS["none"])
+    else:
+        _qkv_call((rows, *weights, *of[3:9], *biases, *(rows_of(out) for out in outs)), of[12])
     return outs
 
 
@@ -236,7 +241,7 @@ def w8a8_linear(x: Any, weight: Any, scale: Any, bias: Any = None, activation: s
 
 
 def quantised_qkv(x: Any, q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
-    """Three QuantisedLinear of one form on one x, in one launch: the projections to queries, keys and values."""
+    """Three QuantisedLinear of one form on one x: the projections to queries, keys and values. Few rows of x (GPUs: 16) take one launch."""
     first, *others = layers = (q, k, v)
     for other in others:
         if (other.bits, other.group, other.zero is None, other.bias is None) != (first.bits, first.group, first.zero is None, first.bias is None):
