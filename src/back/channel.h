@@ -20,6 +20,8 @@ typedef struct channel_header {
     uint64_t end;         // where the next line goes, counted since the beginning; atomic adds
     uint64_t calls[9];    // a mailbox_calls (rt/channel/mailbox_call.h)
 } channel_header;
+// A module whose kernels call the host has a copy of `calls` in constant memory, by this name.
+#define CHANNEL_CALLS_NAME "__kiln_calls"
 
 // Lines that are read while kernels run are a ring: `end` and the tail count bytes and never go
 // back. A line is there when its `bytes` are, and the place of a line that was read is zeros again.

@@ -697,6 +697,9 @@ bool ptx_emit(const ir_module *m, const ir_func *only, const target *t, const pt
                 m->name ? m->name : "IR", p.version / 10, p.version % 10, t->name);
     emit_files(&p, out);
     text_puts(out, "\n");
+    if (p.has_table) // on a line of its own
+        text_printf(out, ".visible .const .align 256 .b8 " CHANNEL_CALLS_NAME "[%u];\n",
+                    (uint32_t)sizeof((channel_header *)0)->calls);
     text_add(out, kernels.at, kernels.len);
     return !p.failed;
 }

@@ -7,7 +7,7 @@
 
 #include "back/ptx/ptx.h"
 
-enum { FRAME_PARAM = 1 }; // the parameter that is the frame's address
+enum { TABLE_PARAM, FRAME_PARAM }; // the parameters that are addresses: of a table, of the frame
 
 typedef struct name {
     const char *at;
@@ -142,11 +142,38 @@ static void place_text(ptx *p, const char *at, const char *end, uint32_t copy)
     }
 }
 
+// A plain load of the table, which stays as it is while a kernel runs (the number of mailboxes may
+// grow: the old one is right, too). For calls there is a copy of it in constant memory, which
+// fences leave alone.
+static bool is_of_table(const line *l, name table)
+{
+    return !strncmp(l->at, "\tld.global.", 11) && strncmp(l->at, "\tld.global.nc", 13) &&
+           table.len && memchr(l->at, '[', l->len) &&
+           is_same(next_register(memchr(l->at, '[', l->len), l->at + l->len), table);
+}
+
+static void place_table_load(ptx *p, const ptx_placed *f, const line *l, uint32_t copy)
+{
+    const char *end = l->at + l->len, *bracket = memchr(l->at, '[', l->len),
+               *rest = l->at + strlen("\tld.global.");
+    name base = next_register(bracket, end);
+    if (strncmp(f->name, "kiln_host", 9) != 0) {
+        text_puts(&p->body, "\tld.global.nc.");
+        place_text(p, rest, end, copy);
+        return;
+    }
+    p->has_table = true;
+    text_puts(&p->body, "\tld.const.");
+    place_text(p, rest, bracket, copy);
+    text_puts(&p->body, "[" CHANNEL_CALLS_NAME);
+    place_text(p, base.at + base.len, end, copy);
+}
+
 static void place(ptx *p, const ptx_placed *f, const char *const *values)
 {
     text *out = &p->body;
     uint32_t copy = ++p->next_label;
-    name frame[MOST_NAMES] = {0};
+    name frame[MOST_NAMES] = {0}, table = {0};
     text_puts(out, "\t{\n");
     for (int c = 0; c < RC_COUNT; c++)
         if (f->registers[c])
@@ -155,6 +182,7 @@ static void place(ptx *p, const ptx_placed *f, const char *const *values)
     for (const char *at = f->body.at, *end = at + f->body.len; at < end;) {
         line l = read_line(f->name, at, end, frame);
         const char *comma = memchr(at, ',', l.len);
+        table = l.param == TABLE_PARAM ? l.to : table;
         if (l.is_address) {
             // nobody needs it
         } else if (l.param >= 0) {
@@ -168,6 +196,8 @@ static void place(ptx *p, const ptx_placed *f, const char *const *values)
             text_puts(out, "\tmov.b32 ");
             place_text(p, l.to.at, comma, copy);
             text_printf(out, ", %%frame%d;\n", l.frame_word);
+        } else if (is_of_table(&l, table)) {
+            place_table_load(p, f, &l, copy);
         } else if (!strncmp(at, "\tret;", 5)) {
             text_printf(out, "\tbra $in%u_end;\n", copy);
         } else {

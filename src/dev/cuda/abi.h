@@ -164,6 +164,7 @@ typedef struct cu_tensor_map {
     E(module_load, "cuModuleLoadDataEx", 2010, "cuModuleLoadDataEx", (cu_module * module, const void *image, unsigned count, int *options, void **values)) \
     E(module_unload, "cuModuleUnload", 2000, "cuModuleUnload", (cu_module module))                                                          \
     E(module_function, "cuModuleGetFunction", 2000, "cuModuleGetFunction", (cu_function * function, cu_module module, const char *name))    \
+    E(module_global, "cuModuleGetGlobal", 3020, "cuModuleGetGlobal_v2", (cu_ptr * at, size_t *bytes, cu_module module, const char *name))  \
     E(function_attribute, "cuFuncGetAttribute", 2020, "cuFuncGetAttribute", (int *value, int attribute, cu_function function))              \
     E(function_set, "cuFuncSetAttribute", 9000, "cuFuncSetAttribute", (cu_function function, int attribute, int value))                     \
     E(link_create, "cuLinkCreate", 6050, "cuLinkCreate_v2", (unsigned count, int *options, void **values, cu_link *link))                   \

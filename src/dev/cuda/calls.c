@@ -211,7 +211,9 @@ static cu_result tell_module(cuda_device *d, cuda_channel *channel)
     mailbox_calls calls = d->calls->header;
     _Static_assert(sizeof calls == sizeof((channel_header *)0)->calls, "back/channel.h");
     calls.first = channel->first_call;
-    return copy_in(d, channel->header + offsetof(channel_header, calls), &calls, sizeof calls);
+    cu_result r =
+        copy_in(d, channel->header + offsetof(channel_header, calls), &calls, sizeof calls);
+    return r || !channel->calls_copy ? r : copy_in(d, channel->calls_copy, &calls, sizeof calls);
 }
 
 static kiln_status attach(kiln_module *m)
@@ -223,7 +225,14 @@ static kiln_status attach(kiln_module *m)
         return error_set(m->k, KILN_E_LAUNCH, K6047,
                          "the modules of this context have too many calls of host functions");
     channel->first_call = first;
-    cu_result r = tell_module(d, channel);
+    size_t bytes = 0;
+    cu_result r = CU_NOT_FOUND;
+    if (d->cu->module_global)
+        r = d->cu->module_global(&channel->calls_copy, &bytes, cuda_module_of(m)->loaded,
+                                 CHANNEL_CALLS_NAME);
+    if (r) // it has functions instead
+        channel->calls_copy = 0;
+    r = tell_module(d, channel);
     if (r) {
         server_remove(d->calls->s, m);
         return cuda_fail(m->k, r, "preparing calls of the host");
