@@ -53,6 +53,10 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
                                 u32 m, u32 n, u32 k, layout l)
 {
     shared acc_t left[STEP][TILE], right[STEP][TILE];
+    if (target_sm() >= 90) {
+        next_kernel_launch();
+        previous_kernel_wait();
+    }
     i64 batch = block_y();
     u32x2 corner = tile_at(block_x(), (m + BM - 1) / BM, (n + BN - 1) / BN);
     const in_t *x = a + ((i64)l.first[0] + batch * l.next[0]),

@@ -1,8 +1,6 @@
 // Products for which gemm_portable.c is faster than gemm_sm90.c, on sm_90 and later: those of small
-// operands whose rows do not begin at multiples of 16 bytes, which it reads as they lie, and those
-// of short sums, whose time is that of the result, where rows of it are no whole lines of memory.
-// K is cut into parts until the device is busy. Start reading at matmul_run_loose, the last
-// function.
+// operands whose rows do not begin at multiples of 16 bytes, which it reads as they lie. K is cut
+// into parts until the device is busy. Start reading at matmul_run_loose, the last function.
 #include "ops/matmul/host_matmul.h"
 
 static const op_program gemm_portable = MATMUL_PROGRAM("ops/matmul/gemm_portable.c");
@@ -12,8 +10,9 @@ enum {
     THREADS = 128,    // of a block
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
-    START_CYCLES = 4000,     // of a block, with its first step and its stores
-    STEP_CYCLES = 7000,      // of each step along K after it: memory answers twice
+    START_CYCLES = 10000,    // of a block, with its first step and its stores
+    ROUND_CYCLES = 16000,    // the same where blocks follow each other
+    STEP_CYCLES = 9000,      // of each step along K after it: memory answers twice
     PRODUCTS_PER_CYCLE = 5,  // of a step, of all blocks of a multiprocessor: m * n of them
     BYTES_PER_CYCLE = 9,     // that these read
     MOST_BLOCKS = 5,         // of a multiprocessor
@@ -29,6 +28,7 @@ typedef struct way {
 static const way ways[] = {{16, 64, 1, 4, 1},  {16, 128, 1, 4, 1}, {64, 16, 4, 1, 1},
                            {128, 16, 4, 1, 1}, {64, 64, 2, 2, 1},  {64, 128, 2, 2, 1},
                            {64, 256, 2, 4, 1}, {128, 128, 2, 2, 1}};
+enum { CHOSEN = 6 }; // the first; the others are never faster, and only taken if asked for
 
 // Do results leave row by row, in pieces of 16 bytes?
 static bool is_staged(const job *j, const way *w)
@@ -54,7 +54,8 @@ static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
              load = beside * (w->m + w->n) * LINE / BYTES_PER_CYCLE, step = STEP_CYCLES;
     step = multiply > step ? multiply : step;
     step = load > step ? load : step;
-    uint64_t cost = rounds * (START_CYCLES + (own - 1) * step);
+    uint64_t start = rounds > 1 ? ROUND_CYCLES : START_CYCLES;
+    uint64_t cost = rounds * (start + (own - 1) * step);
     uint64_t least = matmul_least_cycles(j, is_staged(j, w) ? STORED_PER_CYCLE : SINGLES_PER_CYCLE);
     least *= j->batch;
     return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
@@ -72,7 +73,7 @@ static way pick(const job *j, uint64_t *least)
             best.parts = d->sm90.parts ? d->sm90.parts : 1;
             return best;
         }
-    for (size_t n = 0; n < COUNT(ways); n++)
+    for (size_t n = 0; n < CHOSEN; n++)
         for (uint32_t parts = 1; parts <= MOST_PARTS && (parts == 1 || parts * 2 <= steps);
              parts *= 2) {
             way w = ways[n];
@@ -106,21 +107,21 @@ bool matmul_is_loose_tile(const job *j)
            parts <= ceil_div(j->depth, LINE / j->bytes) && (parts <= 1 || j->batch == 1);
 }
 
-// Is the sum one step long, and no row of the result made of whole lines?
-static bool is_short(const job *j)
+uint64_t matmul_loose_cost(const job *j)
 {
-    return j->depth * j->bytes <= LINE && j->out_bytes == 2 && !matmul_is_lined_result(j);
+    uint64_t own;
+    if (!matmul_copies(j) || !is_possible(j))
+        return UINT64_MAX;
+    pick(j, &own);
+    return own;
 }
 
 bool matmul_is_loose(const job *j)
 {
     const kiln_matmul_desc *d = j->desc;
-    if ((!matmul_copies(j) && !is_short(j)) || !is_possible(j) || d->tile_m || d->tile_n ||
-        matmul_sm90_obstacle(j))
+    if (!matmul_copies(j) || d->tile_m || d->tile_n || matmul_sm90_obstacle(j))
         return false;
-    uint64_t own;
-    pick(j, &own);
-    return own < matmul_sm90_cost(j);
+    return matmul_loose_cost(j) < matmul_sm90_cost(j);
 }
 
 static kiln_status multiply(const job *j, const way *w)

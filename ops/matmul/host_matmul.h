@@ -203,7 +203,9 @@ job matmul_job_of_parts(const job *j, kiln_matmul_desc *plain, kiln_buffer *to, 
 kiln_status matmul_add_parts(const job *j, const matrix *sums, uint32_t parts);
 
 // --- host_loose.c
-// Is gemm_portable.c faster than gemm_sm90.c, for which operands must be copied?
+// About how many cycles gemm_portable.c takes for operands that gemm_sm90.c reads from a copy only;
+// UINT64_MAX for others. Is it faster?
+uint64_t matmul_loose_cost(const job *j);
 bool matmul_is_loose(const job *j);
 // Is that the form that the description's tile asks for?
 bool matmul_is_loose_tile(const job *j);

@@ -13,11 +13,9 @@ enum {
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
     WARPS_AT_ONCE = 8,
-    START_CYCLES = 1200, // of a block, with its stores
-    WORDS_CYCLES = 600,  // of a step of numbers of 32 bits, all multiprocessors loading
-    ANSWER_CYCLES = 750, // of a warp's step along K: memory answers
-    GATHER_CYCLES = 40,  // of a step for eight of the few that are contiguous across K
-    STORE_CYCLES = 60    // of a number of a thread's
+    WORDS_CYCLES = 600, // of a step of numbers of 32 bits, all multiprocessors loading
+    GATHER_CYCLES = 90, // of a warp's step for eight of the few that are contiguous across K
+    STORE_CYCLES = 175  // of a number of a thread's
 };
 
 typedef struct way {
@@ -59,8 +57,12 @@ static uint64_t blocks_of(const job *j, const way *w)
            ceil_div(few_of(j, w->is_swapped), w->fews);
 }
 
-// The same of numbers of 16 bits: [is shifted][is contiguous across K], as measured on an H200.
-static const uint32_t step_cycles[2][2] = {{300, 335}, {400, 640}};
+// Cycles of a step of numbers of 16 bits, all multiprocessors loading, and of a warp's step for
+// which memory answers: [is shifted][is contiguous across K]; of a block's start: [is shifted].
+// They fit 325 times of an H200 (random shapes, and forms of some of them).
+static const uint32_t step_cycles[2][2] = {{200, 255}, {570, 660}},
+                      answer_cycles[2][2] = {{1800, 2100}, {2700, 4300}},
+                      start_cycles[2] = {4000, 4000};
 
 static uint64_t cost_of(const job *j, const way *w)
 {
@@ -75,11 +77,15 @@ static uint64_t cost_of(const job *j, const way *w)
     uint64_t tiles = ceil_div(few_of(j, w->is_swapped), w->fews);
     uint64_t steps = (uint64_t)ceil_div(many_of(j, w->is_swapped), ROWS) * chunks * j->batch *
                      (j->bytes == 4 ? 2 * tiles : tiles + 1) / 2;
-    uint64_t step = j->bytes == 4 ? WORDS_CYCLES : step_cycles[!is_aligned(j)][many_is_mn];
-    step += few_is_mn ? w->fews / 8 * GATHER_CYCLES : 0;
-    uint64_t load = (steps + sms - 1) / sms * step, wait = rounds * own * ANSWER_CYCLES;
+    bool is_shifted = !is_aligned(j);
+    uint64_t step = j->bytes == 4 ? WORDS_CYCLES : step_cycles[is_shifted][many_is_mn];
+    uint64_t answer = answer_cycles[is_shifted][many_is_mn];
+    answer += few_is_mn ? w->fews / 8 * GATHER_CYCLES : 0;
+    uint64_t load = (steps + sms - 1) / sms * step, wait = rounds * own * answer;
     uint64_t out = rows_of(w) * w->fews / (warps_of(w) * 32) * STORE_CYCLES;
-    uint64_t cost = rounds * (START_CYCLES + out) + (load > wait ? load : wait);
+    uint64_t cost = rounds * (start_cycles[is_shifted] + out) + (load > wait ? load : wait);
+    if (w->parts > 1) // takes longer than all of this says
+        cost += cost / 3;
     return cost + matmul_add_cost(j, w->parts);
 }
 
@@ -150,7 +156,14 @@ bool matmul_is_thin(const job *j)
         return false;
     if (matmul_sm90_obstacle(j))
         return few <= MOST_FEW && !is_aligned(j);
-    return matmul_thin_cost(j) < matmul_sm90_cost(j);
+    uint64_t cost = matmul_thin_cost(j), sm90 = matmul_sm90_cost(j);
+    // gemm_sm90.c takes longer than its model says for many rows of a, not too long, and a few
+    // columns that are contiguous across K.
+    if (few == j->n && few <= MOST_FEW && !j->b.is_transposed && j->depth <= 1024 &&
+        j->m >= 64 * j->device->multiprocessors)
+        sm90 += sm90 * 3 / 4;
+    uint64_t loose = matmul_loose_cost(j); // its model is too kind to parts of K
+    return cost < sm90 && cost - cost / 4 < loose;
 }
 
 static kiln_status multiply(const job *j, const way *w)

@@ -436,9 +436,25 @@ static kiln_status run_strided(const job *j)
                         &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < MOST ? rest : MOST},
                                             .args = args,
                                             .arg_count = count,
-                                            .stream = d->stream});
+                                            .stream = d->stream,
+                                            .overlaps_previous =
+                                                !d->waits_for_previous && j->k->caps.sm >= 90});
     }
     return status;
+}
+
+// A short sum of operands that gemm_sm90.c reads from copies only: one kernel is faster than two,
+// though it is gemm_strided.c.
+static bool is_small(const job *j)
+{
+    enum { START_CYCLES = 2500, STEP_CYCLES = 1500, STEP = 16, TILE = 32, BESIDE = 16 };
+    if (j->bytes != 2 || !j->k->caps.has_nv || j->depth > 3 * STEP || !matmul_copies(j))
+        return false;
+    uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE) * j->batch,
+             rounds = tiles / (BESIDE * j->device->multiprocessors) + 1,
+             cost = rounds * (START_CYCLES + ceil_div(j->depth, STEP) * STEP_CYCLES);
+    return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
+           (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
 }
 
 // --- choosing
@@ -460,7 +476,7 @@ static bool is_many_small(const job *j)
 
 // What comes before the first kernel that can do it. Choices are kept: the models take longer than
 // a launch.
-typedef enum way { UNKNOWN, THIN, LOOSE, MANY_SMALL, FIRST_POSSIBLE } way;
+typedef enum way { UNKNOWN, SMALL, THIN, LOOSE, MANY_SMALL, FIRST_POSSIBLE } way;
 
 typedef struct kept_way {
     uint32_t key[5];
@@ -477,7 +493,8 @@ static void *make_ways(kiln *k)
 
 static way new_way(const job *j)
 {
-    return matmul_is_thin(j)                                                   ? THIN
+    return is_small(j)                                                         ? SMALL
+           : matmul_is_thin(j)                                                 ? THIN
            : matmul_is_loose(j)                                                ? LOOSE
            : !matmul_sm90_obstacle(j) && !sm80_obstacle(j) && is_many_small(j) ? MANY_SMALL
                                                                                : FIRST_POSSIBLE;
@@ -537,6 +554,8 @@ static kiln_status run(const job *j)
     }
     is_fast = is_fast && !is_portable;
     way w = is_fast ? way_of(j) : FIRST_POSSIBLE;
+    if (w == SMALL && !j->list && !j->desc->tile_m)
+        return run_strided(j);
     if (w == THIN || w == LOOSE || w == MANY_SMALL)
         return w == THIN ? matmul_run_thin(j) : w == LOOSE ? matmul_run_loose(j) : run_sm80(j);
     return is_fast && !no_sm90      ? matmul_run_sm90(j)

@@ -26,7 +26,8 @@ static const backward cases[] = {
     {KILN_F16, KILN_F16, 0, 16, 8, 8, KILN_EPILOGUE_BIAS_SILU, 0, 1, .b_t = false},
     {KILN_BF16, KILN_F32, 0, 8, 8, 16, KILN_EPILOGUE_NONE, .b_t = false},
     {KILN_F16, KILN_F16, 2, 4, 8, 8, KILN_EPILOGUE_BIAS, .has_one_b = true},
-    {KILN_F32, KILN_F32, 0, 200, 130, 2, KILN_EPILOGUE_BIAS_RELU, .b_t = false}, // several chunks of rows
+    {KILN_F32, KILN_F32, 0, 200, 130, 2, KILN_EPILOGUE_BIAS_RELU,
+     .b_t = false}, // several chunks of rows
 };
 
 enum { A, B, BIAS, A_SCALE, B_SCALE, DOUT, TENSORS };
