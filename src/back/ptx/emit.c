@@ -623,7 +623,7 @@ static void emit_addresses(ptx *p, const bool *is_called)
     const ir_module *m = p->m, *library = m->library;
     uint32_t count = 0;
     for (uint32_t k = 0; library && k < library->funcs.len; k++)
-        if (library->funcs.at[k]->is_kernel)
+        if (library->funcs.at[k]->is_kernel && !ptx_is_placed(p, library->funcs.at[k]->name))
             text_printf(&names, "%s$%s", count++ ? ", " : "", library->funcs.at[k]->name);
     for (uint32_t k = 0; k < m->funcs.len; k++)
         if (is_called[k])
