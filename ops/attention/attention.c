@@ -115,7 +115,8 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
 // Are the tensors dense, with as many columns as the kernel has?
 static bool is_plain(const job *j)
 {
-    return !j->a.is_masked && attention_is_dense(j->tensors, j->count) && j->a.head_dim == attention_whole_dim(&j->a);
+    return !j->a.is_masked && attention_is_dense(j->tensors, j->count) &&
+           j->a.head_dim == attention_whole_dim(&j->a);
 }
 
 static void set_sm90(const job *j, tile t, op_request *r)

@@ -1,9 +1,9 @@
-// Part of backward_sm90.c with -D MASK: which queries see the keys of a unit, with windows, sequences of different lengths
-// and slopes (mask.h). It stands for the first part of that file. CAUSAL is 0, STRIDED is 1.
+// Part of backward_sm90.c: which queries see a key. With -D MASK there are windows, sequences of different lengths and
+// slopes (mask.h); then CAUSAL is 0, STRIDED is 1, and units of work are defined here, too.
 //
 // Blocks of queries are numbered as tiles of mask.h: every sequence begins with a new one. A unit whose keys nobody sees
 // has one block for each head, of which nothing is seen: its results are zeros.
-
+#if defined(MASK)
 typedef struct work { // some keys of a head and the query blocks that see them
     u32 unit, half, head, first, count;
     u32 tile, per_head;         // number of the keys; query blocks of a head
@@ -132,3 +132,27 @@ static void mask_scores(scores *s, problem p, work w, query_block b)
         }
     }
 }
+#else
+// Keys past the end and, causal, after the query: blocks that have none take no part.
+static void mask_scores(scores *s, problem p, work w, query_block b)
+{
+    u32 block = b.block, length = keys_end(p, w);
+    u32 keys = w.keys * KEYS + warp() / 4 * 64, end = keys + 64;
+    if (end <= length && (!CAUSAL || end - 1 <= block * M + before_first(p)))
+        return;
+    u32 key = keys + warp() % 4 * 16 + lane() / 4;
+    i32 first[2]; // the first query of the block that sees the key, from this lane's first
+#pragma unroll
+    for (u32 h = 0; h < 2; h++) {
+        first[h] =
+            CAUSAL ? (i32)(key + h * 8 - lane() % 4 * 2 - block * M - before_first(p)) : -1000;
+        if (key + h * 8 >= length)
+            first[h] = 1000;
+    }
+#pragma unroll
+    for (u32 i = 0; i < M / 2; i++) {
+        f32 *at = &(*s)[i / 32][i % 32];
+        *at = first[i / 2 % 2] <= (i32)(i / 4 * 8 + i % 2) ? *at : -INFINITY;
+    }
+}
+#endif

@@ -20,9 +20,7 @@
 
 // --- units of work
 
-#if defined(MASK)
-#    include "backward_mask.h"
-#else
+#if !defined(MASK)
 typedef struct work { // a key block of a head and the query blocks that see it
     u32 unit, half, head, keys, first, count;
 } work;
@@ -64,6 +62,7 @@ static query_block query_block_at(problem p, work w, u32 i)
     return (query_block){w.head * p.sharing + other, w.first + i - other * per_head};
 }
 
+#    define key_at(w)                            ((w).keys * KEYS)
 #    define SEED(...)                            ((work){0})
 #    define first_work(p, seed)                  work_at(p, block_x(), 0)
 #    define LOAD_QUERIES(t, map, w, b, at, full) LOAD_ROWS(t, map, (b).block * M, at, full)
@@ -75,39 +74,12 @@ static u32 blocks_between(problem p, work w)
     return w.first;
 }
 
-static u32 key_at(work w)
-{
-    return w.keys * KEYS;
-}
-
 static u32 keys_end(problem p, work w)
 {
     return STRIDED ? p.keys : p.queries;
 }
-
-// Keys past the end and, causal, after the query: blocks that have none take no part.
-static void mask_scores(scores *s, problem p, work w, query_block b)
-{
-    u32 block = b.block, length = keys_end(p, w);
-    u32 keys = w.keys * KEYS + warp() / 4 * 64, end = keys + 64;
-    if (end <= length && (!CAUSAL || end - 1 <= block * M + before_first(p)))
-        return;
-    u32 key = keys + warp() % 4 * 16 + lane() / 4;
-    i32 first[2]; // the first query of the block that sees the key, from this lane's first
-#pragma unroll
-    for (u32 h = 0; h < 2; h++) {
-        first[h] =
-            CAUSAL ? (i32)(key + h * 8 - lane() % 4 * 2 - block * M - before_first(p)) : -1000;
-        if (key + h * 8 >= length)
-            first[h] = 1000;
-    }
-#pragma unroll
-    for (u32 i = 0; i < M / 2; i++) {
-        f32 *at = &(*s)[i / 32][i % 32];
-        *at = first[i / 2 % 2] <= (i32)(i / 4 * 8 + i % 2) ? *at : -INFINITY;
-    }
-}
 #endif
+#include "backward_mask.h" // which queries see a key; units with a mask
 
 // --- the producer: one thread
 

@@ -1,8 +1,9 @@
-// Part of forward_sm90.c with -D MASK: which tiles there are and which keys their queries see, with windows, sequences of
-// different lengths and slopes (mask.h). It stands for the second half of forward_tiles.h. CAUSAL is 0, STRIDED is 1.
+// Part of forward_sm90.c: which keys a query sees. With -D MASK there are windows, sequences of different lengths and slopes
+// (mask.h); then CAUSAL is 0, STRIDED is 1, and the order of tiles is defined here, too.
 //
 // A tile's blocks of keys begin at the first key that one of its queries sees. A tile whose queries see none has one
 // block, of which nothing is seen: its results are zeros.
+#if defined(MASK)
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
     u32 end;               // of the queries
@@ -111,3 +112,21 @@ static void mask_scores(f32 (*s)[BN / 2], shape p, query_tile t, u32 block, bool
         }
     }
 }
+#else
+// Hides what a query may not see: keys past the end (in the last block alone), causal: after it.
+static void mask_scores(f32 (*s)[BN / 2], shape p, query_tile t, u32 block, bool is_first)
+{
+    u32 key = block * BN;
+    u32 column = key + lane() % 4 * 2; // of this lane's first score
+    u32 first_end = t.row + p.keys - p.queries; // what the tile's first query sees last
+    if (CAUSAL ? key + BN > first_end + warp() / 4 * 64 : is_first) {
+        u32 seen = CAUSAL ? first_end + warp() * 16 + lane() / 4 + 1 : p.keys; // by row 0
+        i32 end = (i32)(seen - column);
+        i32 ends[2] = {end, end + (CAUSAL ? 8 : 0)};
+#pragma unroll
+        for (u32 i = 0; i < BN / 2; i++)
+            if ((i32)(i / 4 * 8 + i % 2) >= ends[i / 2 % 2])
+                (*s)[i] = -INFINITY;
+    }
+}
+#endif

@@ -51,22 +51,3 @@ static void exponentiate(scores *s, softmax *m, f32 scale, bool is_first)
         m->sum[h] = is_first ? sum : fma(m->sum[h], m->rescale[h], sum);
     }
 }
-
-#if !defined(MASK) // else forward_mask.h
-// Hides what a query may not see: keys past the end (in the last block alone), causal: after it.
-static void mask_scores(scores *s, shape p, query_tile t, u32 block, bool is_first)
-{
-    u32 key = block * BN;
-    u32 column = key + lane() % 4 * 2; // of this lane's first score
-    u32 first_end = t.row + p.keys - p.queries; // what the tile's first query sees last
-    if (CAUSAL ? key + BN > first_end + warp() / 4 * 64 : is_first) {
-        u32 seen = CAUSAL ? first_end + warp() * 16 + lane() / 4 + 1 : p.keys; // by row 0
-        i32 end = (i32)(seen - column);
-        i32 ends[2] = {end, end + (CAUSAL ? 8 : 0)};
-#pragma unroll
-        for (u32 i = 0; i < BN / 2; i++)
-            if ((i32)(i / 4 * 8 + i % 2) >= ends[i / 2 % 2])
-                (*s)[i] = -INFINITY;
-    }
-}
-#endif

@@ -40,9 +40,7 @@ typedef struct shape {
 
 // --- which tile comes next
 
-#if defined(MASK)
-#    include "forward_mask.h"
-#else
+#if !defined(MASK)
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
 } query_tile;
@@ -95,3 +93,4 @@ static u32 end_of(shape s, query_tile t) // of the queries
     return s.queries;
 }
 #endif
+#include "forward_mask.h" // which keys a query sees; tiles with a mask

@@ -139,13 +139,13 @@ bool attention_is_unit(const tensor *tensors, size_t count);
 bool attention_is_aligned(attention *a, const tensor *tensors, size_t count);
 // Why the kernels for sm_90a cannot do the call's mask; NULL: they can, or there is none.
 const char *attention_sm90_mask_obstacle(const attention *a);
-// Tiles of so many rows on a side of `length` rows: with offsets every sequence begins with a new one
-// (mask.h).
+// Tiles of so many rows on a side of `length` rows: with offsets every sequence begins with a new
+// one (mask.h).
 uint32_t attention_tiles(const attention *a, uint32_t length, uint32_t rows);
 // Does the work of a tile grow along a head, so that tiles from both ends belong together?
 bool attention_has_pairs(const attention *a);
-// A tensor map of boxes of 64 columns by box_rows rows; with offsets one whose rows end with a sequence
-// (hopper_mask.h).
+// A tensor map of boxes of 64 columns by box_rows rows; with offsets one whose rows end with a
+// sequence (hopper_mask.h).
 kiln_status attention_map_parts(const attention *a, const kiln_view *v, uint32_t box_rows,
                                 kiln_tensor_map *out);
 kiln_status attention_map(const attention *a, const kiln_view *v, bool is_dense, uint32_t box_rows,

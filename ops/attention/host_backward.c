@@ -185,8 +185,7 @@ static kiln_status run_sm90(const job *j)
     kiln_arg to_convert[3 + MASK_ARGS] = {workspace_at(j, 0), kiln_arg_view(*j->tensors[DQ].view),
                                           rest};
     uint32_t tiles = j->a.batch * j->a.heads * j->query_blocks;
-    kiln_status status =
-        run_kernel(j, &prepare, to_prepare, 6, 0, tiles * (SUM_BLOCK / 8 / 256));
+    kiln_status status = run_kernel(j, &prepare, to_prepare, 6, 0, tiles * (SUM_BLOCK / 8 / 256));
     if (!status)
         status = run_main(j);
     return status ? status
@@ -268,8 +267,8 @@ static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job 
     kiln_status status = attention_sizes(&j->a, &desc->q, &desc->k, NULL, desc->is_causal,
                                          desc->scale, desc->kernel, &MASKING_OF(desc));
     if (!status)
-        j->query_blocks = attention_tiles(&j->a, j->a.queries,
-                                          BACKWARD_QUERIES(attention_whole_dim(&j->a)));
+        j->query_blocks =
+            attention_tiles(&j->a, j->a.queries, BACKWARD_QUERIES(attention_whole_dim(&j->a)));
     return status;
 }
 
@@ -338,7 +337,8 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
     if (desc->kernel == KILN_ATTENTION_SM80 && !is_mma)
         return error_set(k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_80 kernel cannot: %s", j.a.op,
                          j.a.obstacle);
-    j.is_plain = !j.a.is_masked && attention_is_dense(tensors, TENSORS) && j.a.queries == j.a.keys &&
-                 j.a.heads == j.a.kv_heads && j.a.head_dim == attention_whole_dim(&j.a);
+    j.is_plain = !j.a.is_masked && attention_is_dense(tensors, TENSORS) &&
+                 j.a.queries == j.a.keys && j.a.heads == j.a.kv_heads &&
+                 j.a.head_dim == attention_whole_dim(&j.a);
     return is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
 }

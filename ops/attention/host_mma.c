@@ -35,7 +35,8 @@ uint32_t attention_mma_warps(const attention *a, uint32_t multiprocessors)
 {
     // 8 warps read K and V half as often as 4; 4 give more blocks
     uint32_t other = a->head_dim > 128 ? 32 : 64;
-    uint64_t blocks = (uint64_t)a->batch * a->heads * attention_tiles(a, a->queries, FORWARD_MMA_ROWS);
+    uint64_t blocks =
+        (uint64_t)a->batch * a->heads * attention_tiles(a, a->queries, FORWARD_MMA_ROWS);
     bool is_too_large = tile_bytes(a, FORWARD_MMA_ROWS + 4 * other) > a->k->caps.shared_bytes;
     return is_too_large || blocks < multiprocessors ? 4 : 8;
 }

@@ -504,8 +504,8 @@ static kiln_status run_unpack(kiln *k, job *j)
     uint64_t first = j->workspace.first * view_element_size(&j->workspace);
     if (first % 16)
         return op_refuse(k, j->call, "'workspace' does not start at a multiple of 16 bytes");
-    const kiln_view *others[] = {&j->x, y->weights.data, &y->weights.scale, &y->weights.zero,
-                                 y->bias, y->out, &j->x_scale};
+    const kiln_view *others[] = {&j->x,   y->weights.data, &y->weights.scale, &y->weights.zero,
+                                 y->bias, y->out,          &j->x_scale};
     for (size_t n = 0; n < COUNT(others); n++)
         if (others[n]->buffer && kiln_view_overlaps(j->workspace, *others[n]))
             return op_refuse(k, j->call, "'workspace' overlaps another operand");
