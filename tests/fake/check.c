@@ -220,8 +220,9 @@ static char *log_of_compile(const char *text, int optimise)
     return log;
 }
 
-// At -O0 the driver's compiler is told not to optimise, linked or loaded as text; else nothing is
-// said and its own level holds. A module with functions is not linked (docs/assembler.md).
+// At -O0 the driver's compiler is told not to optimise, linked or loaded as text, and where a
+// function calls itself; a module with other functions gets level 1 (docs/assembler.md); else
+// nothing is said and its own level holds.
 static void plain_stays_plain(void)
 {
     static const char linked[] = "#include <kiln/kernel.h>\n"
@@ -234,12 +235,29 @@ static void plain_stays_plain(void)
                                 "static u32 fib(u32 n)\n"
                                 "{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n"
                                 "kernel block(256) void f(u32 *x) { x[thread_x()] = fib(x[0]); }\n";
-    static const char *const texts[] = {linked, loaded, calls};
-    for (size_t n = 0; n < 3; n++) {
-        char *plain = log_of_compile(texts[n], -1), *optimised = log_of_compile(texts[n], 0);
-        CHECK((strstr(plain, "compile ptx") != NULL) == (n == 0));
+    static const char around[] =
+        "#include <kiln/kernel.h>\n"
+        "static u32 odd(u32 n);\n"
+        "static u32 even(u32 n) { return n ? odd(n - 1) : 1; }\n"
+        "static u32 odd(u32 n) { return n ? even(n - 1) : 0; }\n"
+        "kernel block(256) void f(u32 *x) { x[thread_x()] = odd(x[0]); }\n";
+    static const char leaf[] = "#include <kiln/kernel.h>\n"
+                               "noinline static u32 next(u32 n) { return n + 1; }\n"
+                               "kernel block(256) void f(u32 *x) { x[thread_x()] = next(x[0]); }\n";
+    static const struct {
+        const char *text, *level; // NULL: none
+    } rows[] = {{linked, NULL},
+                {loaded, NULL},
+                {calls, "level given 0 "},
+                {around, "level given 0 "},
+                {leaf, "level given 1 "}};
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        char *plain = log_of_compile(rows[n].text, -1),
+             *optimised = log_of_compile(rows[n].text, 0);
+        CHECK((strstr(plain, "compile ptx") != NULL) == (n != 1));
         CHECK(strstr(plain, "level given 0 "));
-        CHECK(!strstr(optimised, "level"));
+        CHECK(rows[n].level ? strstr(optimised, rows[n].level) != NULL
+                            : !strstr(optimised, "level"));
         free(plain);
         free(optimised);
     }

@@ -21,6 +21,7 @@
 // Of processor time; more is a hang.
 enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 };
 enum { MOST_DEATHS = 5 }; // of a file: then it is left
+enum { MOST_WAITS = 60 };
 
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
@@ -98,6 +99,8 @@ typedef struct progress {
     int resume;      // the way's kernel to begin with
     bool alone;      // this way compiles kernel by kernel
     int deaths;
+    bool again; // the child ended to wait for memory of the device: another one goes on
+    int waits;
     bool done;
     fuzz_verdict verdicts[];
 } progress;
@@ -169,6 +172,17 @@ static bool is_same_after_passes(batch *b, int i, char *why, size_t size)
     return ok;
 }
 
+// A GPU's memory is shared with other jobs, and recursion takes much of it: this process ends, and
+// another one goes on with kernel i. False: it has waited long enough.
+static bool wait_for_memory(batch *b, int i, const char *problem)
+{
+    if (!strstr(problem, "CUDA_ERROR_OUT_OF_MEMORY") || b->at->waits++ == MOST_WAITS)
+        return false;
+    b->at->again = true;
+    b->at->resume = i;
+    _exit(1);
+}
+
 // A device may be of no use after a failure: the next kernel gets a new process.
 static void run_one(kiln *k, kiln_module *m, batch *b, int i)
 {
@@ -177,7 +191,7 @@ static void run_one(kiln *k, kiln_module *m, batch *b, int i)
     const fuzz_way *way = &b->setup->ways[b->at->way];
     char why[500] = "";
     const char *problem = corpus_data_new(c, &got) ? corpus_run(k, m, c, &got) : "no memory";
-    if (problem) {
+    if (problem && !wait_for_memory(b, i, problem)) {
         tell(b, i, FUZZ_FAILED, problem);
         _exit(1);
     }
@@ -206,7 +220,7 @@ static bool device_lacks_it(const char *error)
 }
 
 // The device of the way before when it is the same one: a GPU's context takes a while to make.
-static kiln *open_device(const fuzz_way *way)
+static kiln *open_device(batch *b, const fuzz_way *way)
 {
     static const fuzz_way *before;
     static kiln *k;
@@ -217,7 +231,8 @@ static kiln *open_device(const fuzz_way *way)
         kiln_close(k);
     setenv("KILN_CPU", way->cpu, 1);
     setenv("KILN_EXITS", way->exits, 1);
-    if (kiln_open(way->device, &k) != KILN_OK) {
+    if (kiln_open(way->device, &k) != KILN_OK &&
+        !wait_for_memory(b, b->at->resume, kiln_last_error(NULL)->text)) {
         fprintf(stderr, "%s: %s\n", way->device, kiln_last_error(NULL)->text);
         _exit(2);
     }
@@ -237,7 +252,7 @@ static void run_way(batch *b, int way)
         return;
     fuzz_times *times = b->setup->times;
     unsigned long long began = now_ms();
-    kiln *k = open_device(&b->setup->ways[way]);
+    kiln *k = open_device(b, &b->setup->ways[way]);
     add_time(&times->open[way], &began);
     b->at->kernel = -1;
     if (!b->at->alone) {
@@ -364,8 +379,12 @@ static bool run_children(batch *b, const char *so_path)
         if (pid < 0 || waitpid(pid, &status, 0) != pid ||
             (WIFEXITED(status) && WEXITSTATUS(status) == 2))
             return false;
-        if (!b->at->done)
+        if (b->at->again) {
+            b->at->again = false;
+            sleep(1);
+        } else if (!b->at->done) {
             name_the_dead(b, status);
+        }
     }
     return true;
 }
