@@ -147,7 +147,7 @@ struct op_words {
     const char *define[WORDS + 1], *tune[WORDS + 1];
     size_t define_count, tune_count, used;
     bool is_too_long;
-    char text[TEXT_BYTES];
+    char text[TEXT_BYTES]; // the first `used` bytes
 };
 
 static const char *add_text(op_words *w, const char *format, va_list args) PRINTF_LIKE(2, 0);
@@ -307,11 +307,12 @@ static kiln_status compile(kiln *k, const op_state *state, const op_request *r, 
 static kiln_status add_kernel(kiln *k, op_state *state, const op_request *r, const op_kernel **out)
 {
     op_entry *e = make_room(state) ? malloc(sizeof *e) : NULL;
-    op_words *w = e ? calloc(1, sizeof *w) : NULL;
+    op_words *w = e ? malloc(sizeof *w) : NULL;
     if (!w) {
         free(e);
         return error_no_memory(k, "an op's kernel");
     }
+    memset(w, 0, offsetof(op_words, text));
     e->key = *r;
     kiln_status status = compile(k, state, r, w, &e->kernel);
     free(w);

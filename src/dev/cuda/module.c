@@ -192,9 +192,10 @@ kiln_status cuda_load_module(kiln_module *m, const rt_image *image)
     if (status)
         return status;
     m->dev = arena_new_of(m->a, cuda_module);
-    char *logs = calloc(2, LOG_BYTES);
+    char *logs = malloc(2 * LOG_BYTES);
     if (!logs)
         return error_no_memory(m->k, "the log of the driver's compiler");
+    logs[LOG_BYTES - 1] = logs[2 * LOG_BYTES - 1] = 0; // what the driver does not write
     status = load_image(m, image, logs);
     free(logs);
     bool talks = false;
