@@ -101,7 +101,7 @@ fuzz-proof:
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
-$(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
+$(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(T)/cpu/sums: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
 
 # --- a device that a test adds: one folder and one row. All other objects are those of the build.
@@ -160,16 +160,17 @@ prove: $(T)/model/model
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/model/live $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(E)/kiln $(E)/ops $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/model/live $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(T)/cpu/sums $(E)/kiln $(E)/ops $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
-bless: all $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
+bless: all $(T)/cpu/sums $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
 	@$(T)/run_diff --bless --device none --host $(T)/corpus.so $(CORPUS) > $(T)/golden && mv $(T)/golden tests/run/golden.txt
 	@$(T)/diag --bless
 	@$(T)/check --bless
 	@sh tests/emit/golden $(BUILD)/kiln --bless
 	@sh tests/emit/sums $(BUILD)/kiln --bless
+	@$(T)/cpu/sums --bless $(CORPUS) bench/cpu/kernels.c
 	@sh tools/doctables
 	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
@@ -247,7 +248,7 @@ $(T)/mutate: tests/mutants/mutate.c
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wall -Wextra -Werror $< -o $@
 .PHONY: mutants
-mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies ladder heap limits libc attention)) $(BUILD)/kiln
+mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick cpu/sums mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies ladder heap limits libc attention)) $(BUILD)/kiln
 	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json) $(MUTANTS)
 # make coverage: lines and branches of the same folders that the same suites reach; build-coverage/coverage.txt lists the lines they do not
 .PHONY: coverage coverage-now
