@@ -91,6 +91,15 @@ static const struct choice masked_choices[] = {
     {256, 0, true, true, {2, 64, 1, 0, .is_late = true}},
 };
 
+// Are there fewer tiles of so many queries than multiprocessors? Then smaller ones are better: what
+// a multiprocessor does at a time limits it, its exponentials before all.
+static bool has_few_tiles(const attention *a, uint32_t queries)
+{
+    const kiln_device_info *device;
+    uint64_t tiles = (uint64_t)attention_tiles(a, a->queries, queries) * a->batch * a->heads;
+    return !op_device(a->k, &device) && tiles < device->multiprocessors;
+}
+
 static tile tile_for(const attention *a, const kiln_attention_desc *d)
 {
     const struct choice *c = a->is_masked ? masked_choices : choices;
@@ -98,6 +107,10 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
            !(a->is_causal ? c->is_causal : c->is_full))
         c++;
     tile t = c->tile;
+    if (t.warpgroups > 2 && has_few_tiles(a, t.warpgroups * 64))
+        t = (tile){2, 128, .q_stages = 2, .ahead = 1};
+    if (a->keys <= 64 && attention_whole_dim(a) < 256)
+        t = (tile){2, 64, .q_stages = 2, .ahead = 1};
     if (d->tile_queries && d->tile_queries != t.warpgroups * 64) {
         t = (tile){d->tile_queries / 64, 128, .q_stages = 1, .ahead = 1};
         if (attention_whole_dim(a) == 256 || t.warpgroups == 4)
