@@ -23,12 +23,14 @@ uint32_t conv_type_axis(kiln_type type);
 kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool *is_done);
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,
                                 const kiln_view *small, bool *is_done);
-// Channels that are no multiple of 8 (host_wide.c): a job with more of them, of zeros. `from` is
-// the operand, `which` the dimension of the weights that has its channels; without has_weights the
-// weights are results. The first `elements` f32 of the workspace have the copies.
+// Channels that are no multiple of 8 (host_wide.c): a job with more of them, of zeros, or with the
+// taps of a row as channels. `from` is the operand, `which` the dimension of the weights that has
+// its channels; without has_weights the weights are results. The first `elements` f32 of the
+// workspace have the copies.
 typedef struct conv_wide {
     conv_job job; // points into this struct
     kiln_view from, weight;
+    kiln_window window;
     uint64_t elements;
 } conv_wide;
 bool conv_is_thin(kiln *k, const conv_job *j, const kiln_view *from);
