@@ -385,15 +385,27 @@ def models_of_hugging_face():
                     assert model.generate(ids, attention_mask=mask, max_new_tokens=3, do_sample=False).shape == (2, 35)
 
 
-def in_a_process_of_its_own(name):
-    """Several libraries with CUDA libraries of their own in one process have crashed; which of them is at fault was not found."""
-    needs_gpu()
+def start_child(name):
+    """CuPy and JAX bring CUDA libraries of their own, and importing them takes long: each has a process, which runs beside the tests before it."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu_arrays.py")
-    ran = subprocess.run([sys.executable, "-X", "faulthandler", script, name], capture_output=True, text=True, timeout=120)
-    skipped = [line for line in ran.stdout.split("\n") if line.startswith("skipped: ")]
+    return subprocess.Popen([sys.executable, "-X", "faulthandler", script, name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+children = {}
+
+
+def in_a_process_of_its_own(name):
+    needs_gpu()
+    child = children.pop(name)
+    try:
+        out, errors = child.communicate(timeout=150)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise
+    skipped = [line for line in out.split("\n") if line.startswith("skipped: ")]
     if skipped:
         raise Skip(skipped[0].partition(": ")[2])
-    assert ran.returncode == 0 and "1 passed" in ran.stdout, "status %d\n%s\n%s" % (ran.returncode, ran.stdout[-3000:], ran.stderr[-3000:])
+    assert child.returncode == 0 and "1 passed" in out, "status %d\n%s\n%s" % (child.returncode, out[-3000:], errors[-3000:])
 
 
 @test
@@ -539,4 +551,7 @@ def printf_reaches_stdout():
 
 
 if __name__ == "__main__":
+    for name in ("cupy", "jax") if DEVICE == "cuda" else ():
+        if not sys.argv[1:] or any(word in "arrays_of_" + name for word in sys.argv[1:]):
+            children[name] = start_child(name)
     run("python-gpu")
