@@ -36,6 +36,10 @@ typedef struct conv_wide {
 bool conv_is_thin(kiln *k, const conv_job *j, const kiln_view *from);
 kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32_t which,
                        bool has_weights, bool copies, conv_wide *out);
+// The same where a result of the way from the small tensor to the large one has such channels; the
+// result is `from`, to be copied.
+bool conv_has_thin_result(kiln *k, const conv_job *j, bool is_inverse);
+kiln_status conv_widen_result(kiln *k, const conv_job *j, bool copies, conv_wide *out);
 // The kernels for sm_90a (host_sm90.c): whether one is possible; elements of f32 for parts of its
 // sums; the launch with packed weights. `sums` without a buffer: the sums have no parts.
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);

@@ -148,6 +148,11 @@ uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
     }
     if (obstacle(k, j, from))
         return 0;
+    if (conv_has_thin_result(k, j, is_inverse)) {
+        conv_wide wide;
+        conv_widen_result(k, j, false, &wide);
+        return wide.elements + conv_tensor_workspace(k, &wide.job, is_inverse);
+    }
     return packed_elements(&v) + conv_sm90_workspace(k, j, is_inverse);
 }
 
@@ -248,6 +253,17 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
     const char *why = obstacle(k, j, from);
     if (why)
         return refuse(k, j, why);
+    if (conv_has_thin_result(k, j, is_inverse) && j->workspace.buffer) {
+        conv_wide wide;
+        kiln_status status = conv_widen_result(k, j, true, &wide);
+        if (!status)
+            status = conv_tensor_slide(k, &wide.job, is_inverse, is_done);
+        kiln_view own = kiln_view_slice(wide.from, 1, 0, (int64_t)j->large.view->sizes[1], 1);
+        return status || !*is_done
+                   ? status
+                   : kiln_copy_view(k, &(kiln_copy_view_desc){
+                                           .in = own, .out = *j->large.view, .stream = j->stream});
+    }
     kiln_view packed = packed_order(j, is_inverse), sums = j->workspace;
     sums.first += packed_elements(&packed);
     if (!is_packed(&packed)) {

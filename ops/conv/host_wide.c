@@ -151,3 +151,32 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
     out->job.workspace.first += elements;
     return status;
 }
+
+// --- results
+bool conv_has_thin_result(kiln *k, const conv_job *j, bool is_inverse)
+{
+    bool has_stride = false, has_bias = j->bias.view && j->bias.view->buffer;
+    for (uint32_t d = 0; d < j->space; d++)
+        has_stride |= j->window->stride[d] > 1;
+    // Without a stride the kernel of sm_80 multiplies little in vain.
+    return is_inverse && has_stride && j->large.view->sizes[1] % GRANULE && j->groups == 1 &&
+           k->caps.has_wgmma && j->kernel != KILN_CONV_SM80 && !has_bias &&
+           j->activation == KILN_ACTIVATION_NONE && (j->type == KILN_F16 || j->type == KILN_BF16);
+}
+
+kiln_status conv_widen_result(kiln *k, const conv_job *j, bool copies, conv_wide *out)
+{
+    uint64_t channels = wide_channels(j->large.view), elements = 0;
+    kiln_view to = with_last(*j->large.view, 1, false);
+    kiln_view weight = with_last(*j->weight.view, 1, false);
+    kiln_view wide_to = take_wide(j, &to, channels, &elements);
+    kiln_view wide_weight = take_wide(j, &weight, channels, &elements);
+    *out = (conv_wide){.job = *j,
+                       .from = with_last(wide_to, 1, true),
+                       .weight = with_last(wide_weight, 1, true),
+                       .elements = elements};
+    out->job.large.view = &out->from;
+    out->job.weight.view = &out->weight;
+    out->job.workspace.first += elements;
+    return copies ? copy(k, j, &weight, &wide_weight, 0) : KILN_OK;
+}
