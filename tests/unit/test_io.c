@@ -1,5 +1,5 @@
-// Paths of kernels without openat2: every part by itself, no link followed. And texts of host
-// functions that are no such texts.
+// Paths of kernels without openat2: every part by itself, no link followed. Rings of transfers. And
+// texts of host functions that are no such texts.
 #ifndef _GNU_SOURCE
 #    define _GNU_SOURCE // O_PATH
 #endif
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "rt/io/io.h"
+#include "rt/io/ring.h"
 #include "tests/test.h"
 
 static bool opens(int folder, const char *path, int flags)
@@ -55,6 +56,56 @@ TEST(io_paths_stay_beneath_without_openat2)
     rmdir(name);
     rmdir(folder);
     close(at);
+}
+
+// Writes and reads of all lanes, by a ring or one after the other: what comes back is the same.
+static bool transfers(const char *folder, bool is_ring)
+{
+    enum { BYTES = 1000 };
+    char path[64];
+    static uint8_t from[IO_RING_JOBS][BYTES], to[IO_RING_JOBS][BYTES];
+    io_job jobs[IO_RING_JOBS];
+    bool has_ring = true, is_right = true;
+    snprintf(path, sizeof path, "%s/kiln-unit-XXXXXX", folder);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (int round = 0; round < 4; round++) {
+        bool is_write = round < 2; // the second of each finds it in memory
+        for (uint32_t n = 0; n < IO_RING_JOBS; n++) {
+            memset(from[n], (int)(n * 7 + 1), BYTES);
+            jobs[n] = (io_job){.fd = n == 5 ? -1 : fd,
+                               .is_write = is_write,
+                               .at = is_write ? from[n] : to[n],
+                               .bytes = n == 6 ? 0 : BYTES,
+                               .offset = n == 7 && !is_write ? 1 << 20 : (int64_t)n * BYTES};
+        }
+        if (is_ring)
+            has_ring = io_ring_run(jobs, IO_RING_JOBS);
+        if (!is_ring || !has_ring)
+            io_plain_run(jobs, IO_RING_JOBS);
+        for (uint32_t n = 0; n < IO_RING_JOBS; n++) {
+            int64_t wanted = n == 5 ? -EBADF : n == 6 || (n == 7 && !is_write) ? 0 : BYTES;
+            is_right &= jobs[n].result == wanted;
+            is_right &= is_write || wanted <= 0 || !memcmp(from[n], to[n], BYTES);
+        }
+    }
+    unlink(path);
+    close(fd);
+    assert_true(is_right);
+    return has_ring;
+}
+
+TEST(io_rings_do_what_system_calls_do)
+{
+    bool has_ring = transfers("/tmp", true);
+    transfers("/tmp", false);
+    if (!access("/dev/shm", W_OK)) // a file system without rings
+        transfers("/dev/shm", true);
+    setenv("KILN_IO", "plain", 1);
+    assert_false(transfers("/tmp", true));
+    unsetenv("KILN_IO");
+    if (!has_ring)
+        printf("skipped: this system has no io_uring for us\n");
 }
 
 TEST(host_texts_are_checked)

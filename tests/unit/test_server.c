@@ -324,6 +324,34 @@ TEST(served_calls_bring_everything_back)
     stage_free(t);
 }
 
+static uint32_t most_together;
+static void on_turn_together(void *user, const kiln_host_call *calls, uint32_t count)
+{
+    for (uint32_t n = 0; n < count; n++)
+        on_turn(user, &calls[n]);
+    uint32_t most = __atomic_load_n(&most_together, __ATOMIC_RELAXED);
+    while (most < count && !__atomic_compare_exchange_n(&most_together, &most, count, true,
+                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+TEST(lanes_are_served_together)
+{
+    static const uint32_t lanes[WARPS] = {LANES, 1, 2};
+    stage *t = stage_new();
+    host_set_together(t->k, "turn", on_turn_together);
+    t->rounds = 6;
+    assert_true(server_wake(t->s, BOXES));
+    perform(t, play_all, lanes);
+    perform(t, play_far, lanes);
+    perform(t, play_wrong, (const uint32_t[WARPS]){1, 1, 1});
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    assert_int_equal(t->far_taken, 0);
+    assert_int_equal(most_together, LANES);
+    stage_free(t);
+}
+
 TEST(large_objects_are_copied_where_they_can_be)
 {
     static const uint32_t lanes[WARPS] = {LANES, 1, 2};

@@ -265,41 +265,70 @@ static uint32_t far_copy(const serve_row *row, const serve_bytes *bytes, uint32_
     return MAILBOX_OK;
 }
 
-static uint32_t call_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
-                         far_objects *large, mailbox_packet *call, server_stop *stop)
+static uint32_t start_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
+                          far_objects *large, mailbox_packet *call, host_lane *one)
 {
-    const host_site *site = host_site_of(row->m, row->site);
-    host_lane one;
-    if (!site || !read_request(row, bytes, call, lane, &one))
+    if (!host_site_of(row->m, row->site) || !read_request(row, bytes, call, lane, one))
         return MAILBOX_BAD;
-    uint32_t status = far_copy(row, bytes, lane, &one, large);
-    if (status)
-        return status;
-    char why[sizeof stop->why];
-    why[0] = 0;
-    bool is_fine = host_call(row->m->sites[row->site].kernel, site, &one, why, sizeof why);
-    if (!is_fine) {
-        note_stop(row, one.thread, one.block, why, stop);
-        return SERVER_STOPPED;
-    }
+    return far_copy(row, bytes, lane, one, large);
+}
+
+static uint32_t end_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
+                        const far_objects *large, mailbox_packet *call, const host_lane *one)
+{
     for (uint32_t n = 0; n < large->count; n++)
         if (large->of[n].is_back &&
             !large->from->copy(large->from->user, large->of[n].at, large->of[n].address,
                                large->of[n].bytes, true))
             return MAILBOX_BAD;
-    write_reply(row, &one, lane, call);
+    write_reply(row, one, lane, call);
     if (row->rows.counted)
-        keep_back(bytes, lane, row, &one);
+        keep_back(bytes, lane, row, one);
     return MAILBOX_OK;
 }
 
-static uint32_t call_for(const serve_row *row, serve_bytes *bytes, uint32_t lane,
+static uint32_t call_one(const serve_row *row, serve_bytes *bytes, uint32_t lane,
                          const server_far *far, mailbox_packet *call, server_stop *stop)
 {
     far_objects large = {.from = far};
-    uint32_t status = call_one(row, bytes, lane, &large, call, stop);
+    host_lane one;
+    char why[sizeof stop->why];
+    why[0] = 0;
+    uint32_t status = start_one(row, bytes, lane, &large, call, &one);
+    if (!status && !host_call(row->m->sites[row->site].kernel, host_site_of(row->m, row->site),
+                              &one, why, sizeof why)) {
+        note_stop(row, one.thread, one.block, why, stop);
+        status = SERVER_STOPPED;
+    }
+    if (!status)
+        status = end_one(row, bytes, lane, &large, call, &one);
     far_free(&large);
     return status;
+}
+
+// All lanes that have no status yet, by one call of the function.
+static void call_together(const serve_row *row, serve_bytes *bytes, const server_far *far,
+                          mailbox_packet *call, uint32_t lanes)
+{
+    far_objects large[MAILBOX_LANES];
+    host_lane all[MAILBOX_LANES], *given[MAILBOX_LANES];
+    uint32_t count = 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint32_t l = word_lowest(left);
+        large[l].from = far;
+        large[l].count = 0;
+        call->words[0][l] = start_one(row, bytes, l, &large[l], call, &all[l]);
+        if (!call->words[0][l])
+            given[count++] = &all[l];
+    }
+    host_call_together(row->m->sites[row->site].kernel, host_site_of(row->m, row->site), given,
+                       count);
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        uint32_t l = word_lowest(left);
+        if (!call->words[0][l])
+            call->words[0][l] = end_one(row, bytes, l, &large[l], call, &all[l]);
+        far_free(&large[l]);
+    }
 }
 
 void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const server_far *far,
@@ -308,7 +337,9 @@ void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const
     uint32_t what = MAILBOX_FUNCTION(call->kind) - MAILBOX_FUNCTION(row->kinds[MAILBOX_SITE_CALL]);
     if (what == MAILBOX_SITE_CALL && call_all(row, call, stop))
         return;
-    uint32_t out = row->rows.out, got[MAILBOX_LANES] = {0};
+    uint32_t out = row->rows.out, got[MAILBOX_LANES] = {0}, waiting = 0;
+    const host_site *site = host_site_of(row->m, row->site);
+    bool is_together = what == MAILBOX_SITE_CALL && site && host_is_together(site);
     for (uint32_t l = 0; l < MAILBOX_LANES; l++) {
         uint32_t status = MAILBOX_OK;
         if (!(call->lanes >> l & 1))
@@ -317,10 +348,15 @@ void serve_call(const serve_row *row, serve_bytes *bytes, uint64_t *slice, const
             status = take_bytes(bytes, slice, l, call->words[out - 2][l], call->words[out - 1][l]);
         else if (what == MAILBOX_SITE_FETCH)
             got[l] = call->words[out - 1][l];
-        if (!status && what == MAILBOX_SITE_CALL)
-            status = call_for(row, bytes, l, far, call, stop);
-        call->words[0][l] = status;
+        if (!status && is_together)
+            waiting |= UINT32_C(1) << l;
+        else if (!status && what == MAILBOX_SITE_CALL)
+            status = call_one(row, bytes, l, far, call, stop);
+        if (!(waiting >> l & 1)) // else its words are still the request
+            call->words[0][l] = status;
     }
+    if (waiting)
+        call_together(row, bytes, far, call, waiting);
     if (what == MAILBOX_SITE_FETCH)
         give_bytes(bytes, slice, got, call, 1);
     else if (what == MAILBOX_SITE_CALL && row->rows.counted && row->rows.in)

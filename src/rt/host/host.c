@@ -16,7 +16,8 @@
 struct host_row {
     char *name, *signature; // signature: NULL for any
     kiln_host_desc given;
-    void *library; // closed with the row
+    host_together *together; // NULL: there is none
+    void *library;           // closed with the row
     pthread_mutex_t lock;
     host_row *next;
 };
@@ -111,7 +112,20 @@ kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
     free(row->signature);
     row->signature = signature;
     row->given = *desc;
+    row->together = NULL;
     return KILN_OK;
+}
+
+void host_set_together(kiln *k, const char *name, host_together *together)
+{
+    host_row *row = find_name(k, str_of(name));
+    if (row)
+        row->together = together;
+}
+
+bool host_is_together(const host_site *site)
+{
+    return site->row->together != NULL;
 }
 
 // --- before a launch
@@ -291,38 +305,68 @@ typedef union host_object {
     _Alignas(16) uint64_t words[HOST_BYTES / 8];
 } host_object;
 
-bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
-{
-    const host_shape *s = &site->shape;
+typedef struct host_frame { // the arguments and the result of one call
     host_object objects[HOST_PARAMS], result;
     void *args[HOST_PARAMS + 1];
-    stop_note note = {why, size, false};
-    if (site->is_plain)
-        return call_plain(kernel, site, lane, &note);
-    memset(&result, 0, sizeof result);
+} host_frame;
+
+static void start_call(const char *kernel, const host_site *site, const host_lane *lane,
+                       host_frame *f, stop_note *note, kiln_host_call *call)
+{
+    const host_shape *s = &site->shape;
+    memset(&f->result, 0, sizeof f->result);
     for (uint32_t p = 0; p < s->param_count; p++) {
-        memset(objects[p].bytes, 0,
+        memset(f->objects[p].bytes, 0,
                s->params[p].size < HOST_BYTES ? s->params[p].size : HOST_BYTES);
-        args[p] = host_is_counted(s->params[p].kind) ? lane->counted[p] : objects[p].bytes;
+        f->args[p] = host_is_counted(s->params[p].kind) ? lane->counted[p] : f->objects[p].bytes;
     }
     for (uint32_t n = 0; n < s->in_count; n++)
         if (!host_is_counted(s->params[s->in[n].param].kind))
-            memcpy(objects[s->in[n].param].bytes + s->in[n].offset, &lane->in[n],
+            memcpy(f->objects[s->in[n].param].bytes + s->in[n].offset, &lane->in[n],
                    ir_type_size((ir_type)s->in[n].type));
-    kiln_host_call call = {.args = args,
-                           .result = s->result_size ? result.bytes : NULL,
-                           .kernel = kernel,
-                           .inside = &note};
-    memcpy(call.thread, lane->thread, sizeof call.thread);
-    memcpy(call.block, lane->block, sizeof call.block);
-    enter(site, &call);
+    *call = (kiln_host_call){.args = f->args,
+                             .result = s->result_size ? f->result.bytes : NULL,
+                             .kernel = kernel,
+                             .inside = note};
+    memcpy(call->thread, lane->thread, sizeof call->thread);
+    memcpy(call->block, lane->block, sizeof call->block);
+}
+
+static void end_call(const host_site *site, const host_frame *f, host_lane *lane)
+{
+    const host_shape *s = &site->shape;
     for (uint32_t n = 0; n < s->out_count; n++) {
         const host_scalar *o = &s->out[n];
-        const uint8_t *from = o->param == HOST_RESULT ? result.bytes : objects[o->param].bytes;
+        const uint8_t *from =
+            o->param == HOST_RESULT ? f->result.bytes : f->objects[o->param].bytes;
         lane->out[n] = 0;
         memcpy(&lane->out[n], from + o->offset, ir_type_size((ir_type)o->type));
     }
+}
+
+bool host_call(const char *kernel, const host_site *site, host_lane *lane, char *why, size_t size)
+{
+    stop_note note = {why, size, false};
+    host_frame f;
+    kiln_host_call call;
+    if (site->is_plain)
+        return call_plain(kernel, site, lane, &note);
+    start_call(kernel, site, lane, &f, &note, &call);
+    enter(site, &call);
+    end_call(site, &f, lane);
     return !note.is_set;
+}
+
+void host_call_together(const char *kernel, const host_site *site, host_lane *const *lanes,
+                        uint32_t count)
+{
+    host_frame frames[HOST_LANES];
+    kiln_host_call calls[HOST_LANES] = {0};
+    for (uint32_t n = 0; n < count; n++)
+        start_call(kernel, site, lanes[n], &frames[n], NULL, &calls[n]);
+    site->row->together(site->row->given.user, calls, count);
+    for (uint32_t n = 0; n < count; n++)
+        end_call(site, &frames[n], lanes[n]);
 }
 
 // Where numbers of a lane are: in the rows, and in its arguments or its result.

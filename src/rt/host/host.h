@@ -45,6 +45,13 @@ bool host_call(const char *kernel, const host_site *site, host_lane *lane, char 
 // the kernel, and those behind it did not call.
 bool host_call_group(const char *kernel, const host_site *site, host_group *group, char *why,
                      size_t size);
+// A function that takes the calls of several lanes at once, beside the one for a single call. It
+// stops no kernel.
+typedef void host_together(void *user, const kiln_host_call *calls, uint32_t count);
+void host_set_together(kiln *k, const char *name, host_together *together);
+bool host_is_together(const host_site *site);
+void host_call_together(const char *kernel, const host_site *site, host_lane *const *lanes,
+                        uint32_t count); // at most HOST_LANES
 // `thread` is this lane's, which is not before the one that it was.
 static inline void host_go_to(host_group *g, uint32_t lane)
 {

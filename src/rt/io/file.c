@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "rt/io/io.h"
+#include "rt/io/ring.h"
 
 typedef struct io_status { // of kiln/io.h
     int64_t size, modified_ns;
@@ -170,23 +171,75 @@ void service_write(void *state, const kiln_host_call *call)
     IO_RETURN(int64_t, io_write_bytes(state, IO_ARG(int32_t, 0), call->args[1], n));
 }
 
-static int64_t transfer_at(io_state *s, const kiln_host_call *call, bool is_write)
+// The handle of a call that names a place in a file; NULL: *result says why not.
+static io_handle *start_at(io_state *s, const kiln_host_call *call, bool is_write, io_job *job,
+                           int64_t *result)
 {
     int64_t n = io_bytes(IO_ARG(int64_t, 2)), offset = IO_ARG(int64_t, 3);
     io_handle *h = io_take(s, IO_ARG(int32_t, 0), 1u << IO_FILE);
+    if (h && (n < 0 || offset < 0)) {
+        io_give(s, h);
+        *result = -EINVAL;
+        return NULL;
+    }
+    *result = -EBADF;
+    if (h)
+        *job = (io_job){.fd = h->fd,
+                        .is_write = is_write,
+                        .at = call->args[1],
+                        .bytes = (uint32_t)n,
+                        .offset = offset};
+    return h;
+}
+
+static int64_t transfer_at(io_state *s, const kiln_host_call *call, bool is_write)
+{
+    int64_t result;
+    io_job job;
+    io_handle *h = start_at(s, call, is_write, &job, &result);
     if (!h)
-        return -EBADF;
-    ssize_t done = -1;
-    if (n < 0 || offset < 0)
-        errno = EINVAL;
-    else
-        do
-            done = is_write ? pwrite(h->fd, call->args[1], (size_t)n, offset)
-                            : pread(h->fd, call->args[1], (size_t)n, offset);
-        while (done < 0 && errno == EINTR);
-    int64_t result = done < 0 ? -errno : done;
+        return result;
+    io_plain_run(&job, 1);
     io_give(s, h);
-    return result;
+    return job.result;
+}
+
+// Of all lanes that call together. Files without rings are made one after the other.
+static void transfer_together(io_state *s, const kiln_host_call *calls, uint32_t count,
+                              bool is_write)
+{
+    io_handle *handles[IO_RING_JOBS];
+    io_job jobs[IO_RING_JOBS];
+    int64_t *results[IO_RING_JOBS];
+    uint32_t made = 0;
+    bool is_plain = false;
+    for (uint32_t n = 0; n < count && n < IO_RING_JOBS; n++) {
+        int64_t *result = calls[n].result;
+        io_handle *h = start_at(s, &calls[n], is_write, &jobs[made], result);
+        if (!h)
+            continue;
+        is_plain |= __atomic_load_n(&h->is_plain, __ATOMIC_RELAXED);
+        handles[made] = h;
+        results[made++] = result;
+    }
+    if (made < 2 || is_plain || !io_ring_run(jobs, made))
+        io_plain_run(jobs, made);
+    for (uint32_t n = 0; n < made; n++) {
+        *results[n] = jobs[n].result;
+        if (jobs[n].is_plain)
+            __atomic_store_n(&handles[n]->is_plain, true, __ATOMIC_RELAXED);
+        io_give(s, handles[n]);
+    }
+}
+
+void io_pread_together(void *state, const kiln_host_call *calls, uint32_t count)
+{
+    transfer_together(state, calls, count, false);
+}
+
+void io_pwrite_together(void *state, const kiln_host_call *calls, uint32_t count)
+{
+    transfer_together(state, calls, count, true);
 }
 
 void service_pread(void *state, const kiln_host_call *call)

@@ -33,6 +33,7 @@ typedef struct io_handle {
     bool is_closing;
     int32_t timeout_ms[2]; // of reads, of writes; -1: none
     io_stream *stream;     // NULL until it is used as one
+    bool is_plain;         // rings do not help with it; atomic
 } io_handle;
 
 enum { IO_HANDLES = 1024, IO_MOST_BYTES = 1 << 30, IO_PATH = 4096, IO_SLICE_MS = 50 };
@@ -82,6 +83,8 @@ int32_t io_close(io_state *s, int32_t handle);
 int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms);
 
 // --- file.c: -errno on failure; 0 at the end
+void io_pread_together(void *state, const kiln_host_call *calls, uint32_t count);
+void io_pwrite_together(void *state, const kiln_host_call *calls, uint32_t count);
 int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n);
 int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n);
 

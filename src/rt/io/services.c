@@ -63,5 +63,7 @@ kiln_status io_attach(kiln *k)
                                                          .call = rows[n].call,
                                                          .user = s,
                                                          .is_concurrent = true});
+    host_set_together(k, "kiln_io_pread", io_pread_together);
+    host_set_together(k, "kiln_io_pwrite", io_pwrite_together);
     return status;
 }
