@@ -3,14 +3,15 @@
 //
 //     random [--count 200] [--seed 1] [--seconds 550] [--rounds 5] [--class eight] [--only bf16]
 //            [--sizes 8x28672x4096,100x100x30000] [--layout nt] [--unchecked]
-//            [--ways 'tiles;portable;sm90 tile_m=128 tile_n=256 sharers=2']
+//            [--ways 'tiles;portable;sm90 tile_m=128 tile_n=256 sharers=2'] [--tuned]
 // Sides are log-uniform from 1 to 32768; what takes more than the pools or too long is drawn again.
 // Of three shapes one has sides that are multiples of 64 ("whole"), one multiples of 8 ("eight"),
 // one of anything ("odd"). Types and layouts change from shape to shape. --sizes takes these
 // instead, nn:100x100x30000 with a layout of its own, in bf16 or what --only says. No shape begins
 // after --seconds. --ways measures other ways to do each product, too: a kernel and a tile as `kiln
 // tune` writes them, or all tiles that the tuner would try; and says how far the fastest is ahead
-// of what the library chose.
+// of what the library chose. --tuned is that for every kernel and every tile of the tuner: how many
+// choices of the model are within 5 % of the fastest; results: bench/results/random_tuned.json.
 //
 // Every shape prints a line: what was chosen, both times, theirs over ours. Operands lie in large
 // pools of random numbers and are taken from another place each time, so that the cache has none of
@@ -501,6 +502,7 @@ int main(int argc, char **argv)
     static bench b;
     int count = 200, left_out = 0;
     const char *only = NULL, *class = NULL, *sizes = NULL, *layout = "nt";
+    bool is_tuned = false;
     b.rounds = 5;
     b.state = 1;
     b.deadline = bench_now() + 550;
@@ -508,6 +510,8 @@ int main(int argc, char **argv)
         const char *value = n + 1 < argc ? argv[n + 1] : "";
         if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
+        else if (!strcmp(argv[n], "--tuned"))
+            is_tuned = true, b.ways = "tiles;sm90;thin;portable";
         else if (!strcmp(argv[n], "--ways"))
             b.ways = value, n++;
         else if (!strcmp(argv[n], "--count"))
@@ -532,7 +536,7 @@ int main(int argc, char **argv)
         }
     }
     b.rounds = b.rounds < 1 ? 1 : b.rounds > ROUNDS ? ROUNDS : b.rounds;
-    if (!report_start(&b.r, "random_gemm", argc, argv, true))
+    if (!report_start(&b.r, is_tuned ? "random_tuned" : "random_gemm", argc, argv, true))
         return BENCH_SKIPPED;
     gemm_sources(&b.r);
     for (size_t n = 0; n < 2; n++)
@@ -558,8 +562,11 @@ int main(int argc, char **argv)
         b.state = seed;
     }
     print_means(&b);
-    if (b.tried)
+    if (b.tried) {
         printf("%d of %d choices are within 5 %% of the fastest way\n", b.near, b.tried);
+        report_number(&b.r, b.tried, "tried.count");
+        report_number(&b.r, (double)b.near / b.tried, "within_5_percent.share");
+    }
     if (left_out)
         printf("there was no time for %d shapes\n", left_out);
     drop_pools(&b);

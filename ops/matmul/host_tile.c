@@ -565,12 +565,23 @@ static void add_sm90(const job *j, tile t, matmul_list *out)
         out->all[out->count++] = (matmul_choice){t.m, t.n, d.sm90};
 }
 
+// By the model; what it says is far too slow is not worth a try.
+static bool is_hopeless(const job *j, const side s[2], const tile *t, uint64_t least)
+{
+    uint32_t sms = j->k->caps.is_emulated ? 132 : j->device->multiprocessors;
+    bool is_shared = t->split_k > 1 || t->parts > 1 || is_skinny_job(j);
+    uint64_t cost = is_shared ? cost_of_shared(j, s, t, matmul_steps(j), sms)
+                              : cost_of(j, s, t, matmul_steps(j), sms);
+    return cost > least + least / 2;
+}
+
 void matmul_list_sm90(const job *j, matmul_list *out)
 {
     tile model = matmul_tile(j);
     side s[2];
     matmul_sides(j, model.is_swapped, s);
     bool is_skinny = is_skinny_job(j);
+    uint64_t least = matmul_tile_cost(j);
     uint32_t step = is_skinny ? 8 : s[RIGHT].is_mn ? 32 : column_step(j);
     add_sm90(j, model, out);
     for (int is_pingpong = 0; is_pingpong < 2; is_pingpong++)
@@ -586,6 +597,8 @@ void matmul_list_sm90(const job *j, matmul_list *out)
                 t.n = n;
                 t.is_pingpong = is_pingpong;
                 t.narrow_n = t.narrow_columns = t.shift = 0;
-                add_sm90(j, tile_of(j, t, model.most_stages), out);
+                t = tile_of(j, t, model.most_stages);
+                if (!is_hopeless(j, s, &t, least))
+                    add_sm90(j, t, out);
             }
 }

@@ -838,6 +838,7 @@ FUNCTIONS = [
     ("kiln_unpack_int4", c_int, [c_void_p]),
     ("kiln_matmul", c_int, [c_void_p, c_void_p]),
     ("kiln_matmul_grouped", c_int, [c_void_p, c_void_p, kiln_view]),
+    ("kiln_matmul_backward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_forward", c_int, [c_void_p, c_void_p]),
     ("kiln_reduce_workspace", c_int, [c_void_p, c_void_p, c_void_p]),
     ("kiln_reduce_backward", c_int, [c_void_p, c_void_p]),

@@ -354,6 +354,14 @@ matmul = Op(
     ],
 )
 
+matmul_backward = Op(
+    "kiln_matmul_backward", "160s160s160s160s160s160s160s160s160si?3xQ",
+    [
+        ("in", "a", ""), ("in", "b", ""), ("in", "dout", ""), ("in", "saved", ""), ("out?", "da", "like:a"), ("out", "db", "like:b"), ("out", "dbias", "given"),
+        ("in", "a_scale", ""), ("in", "b_scale", ""), ("enum", "epilogue", "kiln_epilogue"), ("bool", "is_tf32", ""), ("stream", "stream", ""),
+    ],
+)
+
 reduce = Op(
     "kiln_reduce_forward", "i4x160s160sI4xd160sQ",
     [

@@ -556,6 +556,26 @@ def matmul(a, b, *, bias=None, is_tf32=False, is_tf32x3=False, epilogue="none", 
     return _table.matmul((a, b, out, bias, is_tf32, is_tf32x3, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None, a_scale, b_scale, residual, pre,), stream, device)
 
 
+def matmul_backward(a, b, dout, saved, a_scale, b_scale, *, epilogue="none", is_tf32=False, da=None, db=None, dbias, stream=None, device=None):
+    """matrix product: out = finish(a * b)
+
+    Gradients of kiln_matmul: of a number whose gradient by `out` is dout. That of the residual is dout itself. a and b are bf16, f16
+    or f32; dout, `saved` and the results have the types of the forward call. Sizes in front of the last two are the same for all;
+    where b has two dimensions, it was the same for all batches, and db is the sum of theirs.
+
+        a: [..., m, k]
+        b: [..., k, n]
+        dout: [..., m, n]
+        saved: [..., m, n]: `pre` of the forward call, of an epilogue with an activation; for relu its result without a residual does as well
+        da: as a; without a buffer it is not computed
+        db: as b, the same
+        dbias: [n] f32, the same
+        a_scale, b_scale: of the forward call: [1], [m], [n]
+        is_tf32: as in the forward call
+    """
+    return _table.matmul_backward((a, b, dout, saved, da, db, dbias, a_scale, b_scale, epilogue, is_tf32, None,), stream, device)
+
+
 def sum(x, axis=None, *, keepdims=False, out=None, dtype=None, stream=None, device=None):
     """sum along some dimensions: of integers in 64 bits"""
     return reduce("sum", x, axis, keepdims, 0.0, out, dtype, stream, device)
@@ -754,15 +774,15 @@ __all__ = [
     "norm", "norm_backward", "group_norm", "group_norm_backward", "batch_norm", "batch_norm_backward", "copy_view", "concat", "split", "pad",
     "pad_backward", "gather", "gather_backward", "scatter", "embedding", "embedding_backward", "random", "dropout", "dropout_backward", "generate",
     "rope", "rope_backward", "rope_tables", "upsample", "upsample_backward", "bitwise", "quantise", "dequantise", "gguf_matmul", "gguf_dequantise",
-    "gguf_quantise", "linear", "linear_qkv", "quantise_weights", "dequantise_weights", "matmul", "sum", "mean", "prod", "amax", "amin", "any", "all",
-    "count_nonzero", "vector_norm", "variance", "deviation", "argmax", "argmin", "logsumexp", "reduce_backward", "cross_entropy",
-    "cross_entropy_backward", "scan", "scan_backward", "sort", "topk", "sort_backward", "histogram", "copy", "add", "sub", "mul", "div", "pow", "min",
-    "max", "hypot", "atan2", "multiply_add", "lerp", "scale", "blend", "neg", "abs", "sign", "square", "reciprocal", "floor", "ceil", "round",
-    "clamp", "where", "trunc", "frac", "fmod", "remainder", "floor_divide", "heaviside", "quantise_i8", "quantise_u8", "equal", "not_equal", "less",
-    "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "is_nan", "is_inf", "is_finite", "exp", "exp2", "expm1",
-    "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "log10", "logit", "xlogy", "logaddexp",
-    "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erfc", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh", "sigmoid",
-    "log_sigmoid", "silu", "softplus", "softsign", "mish", "hardsigmoid", "hardswish", "hardtanh", "prelu", "threshold", "hardshrink", "softshrink",
-    "tanhshrink", "relu_squared", "quick_gelu", "swish", "add_relu", "add_gelu", "add_silu", "silu_gate", "gelu_gate", "sigmoid_gate", "relu_gate",
-    "squared_error", "absolute_error", "huber", "smooth_l1", "bce", "bce_logits", "hinge", "soft_margin",
+    "gguf_quantise", "linear", "linear_qkv", "quantise_weights", "dequantise_weights", "matmul", "matmul_backward", "sum", "mean", "prod", "amax",
+    "amin", "any", "all", "count_nonzero", "vector_norm", "variance", "deviation", "argmax", "argmin", "logsumexp", "reduce_backward",
+    "cross_entropy", "cross_entropy_backward", "scan", "scan_backward", "sort", "topk", "sort_backward", "histogram", "copy", "add", "sub", "mul",
+    "div", "pow", "min", "max", "hypot", "atan2", "multiply_add", "lerp", "scale", "blend", "neg", "abs", "sign", "square", "reciprocal", "floor",
+    "ceil", "round", "clamp", "where", "trunc", "frac", "fmod", "remainder", "floor_divide", "heaviside", "quantise_i8", "quantise_u8", "equal",
+    "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "is_nan", "is_inf", "is_finite", "exp",
+    "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "log10", "logit", "xlogy",
+    "logaddexp", "cbrt", "asin", "acos", "asinh", "acosh", "atanh", "erfc", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "gelu_tanh",
+    "sigmoid", "log_sigmoid", "silu", "softplus", "softsign", "mish", "hardsigmoid", "hardswish", "hardtanh", "prelu", "threshold", "hardshrink",
+    "softshrink", "tanhshrink", "relu_squared", "quick_gelu", "swish", "add_relu", "add_gelu", "add_silu", "silu_gate", "gelu_gate", "sigmoid_gate",
+    "relu_gate", "squared_error", "absolute_error", "huber", "smooth_l1", "bce", "bce_logits", "hinge", "soft_margin",
 ]
