@@ -120,16 +120,23 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
         nest.sizes[d] = p->is_backward ? lines[d].in : lines[d].out;
         nest.strides[0][d] = lines[d].walked;
     }
-    op_packs packs;
+    op_packs packs, wide;
     op_nest_pack(&nest, walked, &packs);
+    nest.widest = p->is_backward ? 1 : 16 / (uint32_t)kiln_type_size(type);
+    op_nest_pack(&nest, walked, &wide);
+    bool is_single = wide.width > packs.width; // what is read is no pack, what is written is one
+    packs = is_single ? wide : packs;
     pad_axis a[KILN_MAX_RANK] = {{0}};
     bool is_long = packs.is_long;
     for (uint32_t d = 0; d < count; d++) {
         a[d] = (pad_axis){.before = lines[d].before,
                           .in = lines[d].in,
                           .out = lines[d].out,
-                          .stride = lines[d].other / (d + 1 < count ? (int64_t)packs.width : 1)};
-        op_nest_divide(a[d].in, &a[d].magic, &a[d].shift);
+                          .stride = lines[d].other /
+                                    (d + 1 < count && !is_single ? (int64_t)packs.width : 1)};
+        bool is_nearest = p->mode == PAD_NEAREST;
+        if (!is_nearest || (a[d].in && a[d].out % a[d].in == 0 && a[d].out > a[d].in))
+            op_nest_divide(is_nearest ? a[d].out / a[d].in : a[d].in, &a[d].magic, &a[d].shift);
         is_long |= a[d].in + a[d].out >= (uint64_t)1 << 31 || kiln_view_count(*read) >> 31;
     }
     op_request r = {.program = p->is_backward ? &backward : &forward};
@@ -146,13 +153,15 @@ kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
     }
     op_set(&r, BYTES, kiln_type_size(type));
     op_set(&r, V, packs.width);
+    op_set(&r, SINGLES, is_single);
     kiln_arg value = kiln_arg_i64(out.type, 0);
     value.bits = bits;
     const kiln_arg args[] = {kiln_arg_view(in), kiln_arg_view(out),
                              kiln_arg_struct(&packs.argument, sizeof packs.argument),
                              kiln_arg_struct(a, sizeof a), value};
-    return op_moved_launch(k, &r, (packs.argument.packs + THREADS * PER - 1) / (THREADS * PER),
-                           args, COUNT(args), p->stream);
+    uint64_t each = THREADS * (is_single ? 1 : PER);
+    return op_moved_launch(k, &r, (packs.argument.packs + each - 1) / each, args, COUNT(args),
+                           p->stream);
 }
 
 kiln_status op_pad_check(kiln *k, const char *call, const op_operand *in, const op_operand *out)

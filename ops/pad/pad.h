@@ -10,31 +10,42 @@ enum { CONSTANT, REFLECT, EDGE, CIRCULAR, NEAREST };
 struct pad_axis {
     i64 before;       // elements in front of the input's; CIRCULAR: 0 … in - 1
     u64 in, out;      // sizes
-    u32 magic, shift; // CIRCULAR: division by `in` where indices have 31 bits
+    u32 magic, shift; // where indices have 31 bits, division: CIRCULAR by `in`; NEAREST by out / in,
+                      // magic 0 where that is none
     i64 stride;       // of the input (forward) or the output (backward)
 };
 struct pad_axes {
     struct pad_axis a[8];
 };
 
-// The input's index, and whether there is one.
+// The input's index, and whether there is one; indices that have 31 bits are numbers of 32.
+#define PAD_SOURCE(name, number)                                                                                       \
+    static inline number name(const struct pad_axis *a, u64 i, bool *is_inside)                                        \
+    {                                                                                                                  \
+        number j = (number)i - (number)a->before, last = (number)a->in - 1;                                            \
+        if (MODE == CONSTANT)                                                                                          \
+            *is_inside = *is_inside && j >= 0 && j <= last;                                                            \
+        if (MODE == REFLECT)                                                                                           \
+            j = j < 0 ? -j : j > last ? 2 * last - j : j;                                                              \
+        if (MODE == EDGE)                                                                                              \
+            j = j < 0 ? 0 : j > last ? last : j;                                                                       \
+        if (MODE == CIRCULAR) {                                                                                        \
+            u64 at = i + (a->before ? a->in - (u64)a->before : 0);                                                     \
+            u64 turns = NEST_LONG ? at / a->in : a->in == 1 ? at : (u64)(mul_high((u32)at, a->magic) >> a->shift);     \
+            j = (number)(at - turns * a->in);                                                                          \
+        }                                                                                                              \
+        if (MODE == NEAREST)                                                                                           \
+            j = a->in == a->out              ? (number)i                                                               \
+                : NEST_LONG || !a->magic ? (number)(i * a->in / a->out)                                                \
+                                         : (number)(mul_high((u32)i, a->magic) >> a->shift);                           \
+        return j;                                                                                                      \
+    }
+PAD_SOURCE(pad_source_long, i64)
+PAD_SOURCE(pad_source_short, i32)
+
 static inline i64 pad_source(const struct pad_axis *a, u64 i, bool *is_inside)
 {
-    i64 j = (i64)i - a->before, last = (i64)a->in - 1;
-    if (MODE == CONSTANT)
-        *is_inside = *is_inside && j >= 0 && j <= last;
-    if (MODE == REFLECT)
-        j = j < 0 ? -j : j > last ? 2 * last - j : j;
-    if (MODE == EDGE)
-        j = j < 0 ? 0 : j > last ? last : j;
-    if (MODE == CIRCULAR) {
-        u64 at = i + (a->before ? a->in - (u64)a->before : 0);
-        u64 turns = NEST_LONG ? at / a->in : a->in == 1 ? at : (u64)(mul_high((u32)at, a->magic) >> a->shift);
-        j = (i64)(at - turns * a->in);
-    }
-    if (MODE == NEAREST)
-        j = NEST_LONG ? (i64)(i * a->in / a->out) : (i64)((u64)(u32)i * a->in / a->out);
-    return j;
+    return NEST_LONG ? pad_source_long(a, i, is_inside) : (i64)pad_source_short(a, i, is_inside);
 }
 
 // How many outputs may have input j.
