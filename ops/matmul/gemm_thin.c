@@ -14,7 +14,7 @@
 
 tune(BN, 8, 16, 24, 32);   // of the few that a block takes
 tune(KWARPS, 8, 1, 2, 4);  // warps that share the sum of a row
-tune(ALIGNED, 1, 0);       // lines of the operands start at multiples of 16 bytes
+tune(ALIGNED, 1, 0);       // lines of the operands start at multiples of 16 bytes, and are as long
 tune(SWAP, 0, 1);          // few rows: the long side is B
 tune(HAS_PARTS, 0, 1);
 
@@ -75,12 +75,12 @@ static operand operand_of(const in_t *x, bool is_mn, u32 rows, u32 pitch, u32 k)
     return (operand){(const raw_t *)x, pitch, rows, (u64)((is_mn ? k : rows) - 1) * pitch + (is_mn ? rows : k)};
 }
 
-// May pieces from number `first` to number `last` of the matrix be loaded? A piece that is shifted is cut out of
-// 32 bytes, which may reach beyond the matrix at its two ends.
+// May shifted pieces from number `first` to number `last` of the matrix be loaded? They are cut out of 32 bytes, which
+// may reach beyond the matrix at its two ends.
 static bool is_inside(operand x, u64 first, u64 last)
 {
-    bool has_start = ALIGNED || first >= PIECE || (u64)x.at % 16 == 0;
-    return has_start && last + (ALIGNED ? PIECE : 2 * PIECE) <= x.count;
+    bool has_start = first >= PIECE || (u64)x.at % 16 == 0;
+    return has_start && last + 2 * PIECE <= x.count;
 }
 
 // --- loads
@@ -102,7 +102,7 @@ static void load_shifted(u32 *to, const u8 *from)
         to[i] = SIZE == 4 ? w[i] : (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
 }
 
-// A piece of which `count` numbers are wanted, at most all; zeros behind them.
+// A shifted piece of which `count` numbers are wanted, at most all; zeros behind them.
 static void load_piece(u32 *to, const raw_t *from, u32 count, bool has_end)
 {
     if (has_end && count == 0) {
@@ -111,14 +111,7 @@ static void load_piece(u32 *to, const raw_t *from, u32 count, bool has_end)
             to[i] = 0;
         return;
     }
-    if (ALIGNED) {
-        u32x4 x = *(const u32x4 *)from;
-        to[0] = x.x;
-        to[1] = x.y;
-        to[2] = x.z;
-        to[3] = x.w;
-    } else
-        load_shifted(to, (const u8 *)from);
+    load_shifted(to, (const u8 *)from);
     if (has_end)
 #pragma unroll
         for (u32 i = 0; i < 4; i++) {
@@ -139,6 +132,18 @@ static void load_single(u32 *to, const raw_t *from, u64 step, u32 count)
             to[e * SIZE / 4] |= (u32)from[e * step] << (e * SIZE % 4 * 8);
 }
 
+// A whole piece, or zeros.
+static void load_whole(u32 *to, const raw_t *from, bool is_there)
+{
+    u32x4 x = {0, 0, 0, 0};
+    if (is_there)
+        x = *(const u32x4 *)from;
+    to[0] = x.x;
+    to[1] = x.y;
+    to[2] = x.z;
+    to[3] = x.w;
+}
+
 static u32 rest_of(u32 size, u32 at)
 {
     return size > at ? size - at : 0;
@@ -155,6 +160,16 @@ static u64 place_of(operand x, u32 line, u32 number)
 static void load_many(loaded *to, operand x, u32 row, u32 k, u32 depth)
 {
     u32 g = lane() / 4, t = lane() % 4, last = x.rows - 1;
+    if (ALIGNED) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) {
+            u32 line = LONG_IS_MN ? k + t * 8 + i : min(row + i * 8 + g, last);
+            u32 number = LONG_IS_MN ? row + g * 8 : k + t * PIECE;
+            bool is_there = LONG_IS_MN ? line < depth && number < x.rows : number < depth;
+            load_whole(to->many[i], x.at + place_of(x, line, number), is_there);
+        }
+        return;
+    }
     bool is_full = k + CHUNK <= depth, has_rows = x.rows >= BM;
     u32 end = is_full ? k + CHUNK : depth;
     if (LONG_IS_MN) {
@@ -208,6 +223,8 @@ static void load_few(loaded *to, operand x, u32 row, u32 k, u32 depth)
         u32 line = min(row + i * 8 + g, last);
         if (FEW_IS_MN)
             load_single(to->few[i], x.at + place_of(x, at, line), x.pitch, rest_of(depth, at));
+        else if (ALIGNED)
+            load_whole(to->few[i], x.at + place_of(x, line, at), at < depth);
         else if (is_whole)
             load_piece(to->few[i], x.at + place_of(x, line, at), PIECE, false);
         else

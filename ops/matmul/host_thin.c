@@ -43,12 +43,14 @@ static uint32_t many_of(const job *j, bool is_swapped)
     return is_swapped ? j->n : j->m;
 }
 
-// Do all pieces of 16 bytes begin at multiples of that?
+// Do all pieces of 16 bytes begin at multiples of that, and end inside their row?
 static bool is_aligned(const job *j)
 {
     uint32_t step = 16 / j->bytes;
-    return matmul_is_aligned(j, &j->a, j->bytes) && matmul_is_aligned(j, &j->b, j->bytes) &&
-           (!j->a.is_transposed || j->m % step == 0) && (j->b.is_transposed || j->n % step == 0);
+    bool is_along_k = !j->a.is_transposed || j->b.is_transposed;
+    return (!is_along_k || j->depth % step == 0) && matmul_is_aligned(j, &j->a, j->bytes) &&
+           matmul_is_aligned(j, &j->b, j->bytes) && (!j->a.is_transposed || j->m % step == 0) &&
+           (j->b.is_transposed || j->n % step == 0);
 }
 
 static uint64_t blocks_of(const job *j, const way *w)
