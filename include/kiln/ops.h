@@ -85,11 +85,13 @@ typedef struct kiln_attention_backward_desc {
     bool has_window;              // this and the rest as in the forward call
     int32_t window_left, window_right;
     kiln_view q_offsets, k_offsets;
-    kiln_view bias; // has no gradient
+    kiln_view bias;
     kiln_view slopes;
     bool is_deterministic; // dq is the same bits every time, too: not by the kernels for sm_90a
+    kiln_view dbias; // shape and type of bias: its gradient, summed over what it is broadcast to;
+                     // without a buffer: none
 } kiln_attention_backward_desc;
-// Of the description only q, k and what is not a view is read.
+// Of the description only q, k, the views of a mask and what is not a view is read.
 KILN_API kiln_status kiln_attention_backward_workspace(kiln *k,
                                                        const kiln_attention_backward_desc *desc,
                                                        uint64_t *elements);

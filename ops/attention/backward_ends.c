@@ -62,7 +62,10 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
         a = *(const u32x4 *)(o + row_at(t.out, head, t.heads, query, t.length, HD) + part * 8);
         b = *(const u32x4 *)(grad + row_at(t.dout, head, t.heads, query, t.length, HD) + part * 8);
         minus_lse = lse[row_at(t.lse, head, t.heads, query, t.length, 1)] * -1.4426950408889634f;
-        minus_lse = MASKED && minus_lse == INFINITY ? -INFINITY : minus_lse;
+        if (MASKED && minus_lse == INFINITY) { // its numbers may be anything
+            minus_lse = -INFINITY;
+            a = b = (u32x4){0, 0, 0, 0};
+        }
     }
     f32 d = add_products(0.0f, a.x, b.x);
     d = add_products(d, a.y, b.y);

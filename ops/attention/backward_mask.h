@@ -8,6 +8,7 @@ typedef struct work { // some keys of a head and the query blocks that see them
     u32 unit, half, head, first, count;
     u32 tile, per_head;         // number of the keys; query blocks of a head
     u32 key, key_end;           // the first of the keys; behind the last one of the sequence
+    u32 load_end;               // the same; with a sequence that has no queries nothing is loaded
     u32 query, query_end, base; // of the sequence: the first query, behind the last one, the first block
     i32 shift;                  // from a query to the key that it is at
     mask m;
@@ -37,6 +38,7 @@ static work work_at(problem p, work w, u32 unit, u32 half)
     w.key_end = promise_block_uniform(s.first_key + s.keys);
     w.query = promise_block_uniform(s.first_query);
     w.query_end = promise_block_uniform(s.first_query + s.queries);
+    w.load_end = w.query < w.query_end ? w.key_end : w.key;
     w.base = promise_block_uniform((u32)FIRST_TILE(at, M));
     w.shift = (i32)(w.key_end - w.query_end);
     w.count = 0;
@@ -98,7 +100,7 @@ static u32 keys_end(problem p, work w)
 
 #define LOAD_QUERIES(t, map, w, b, at, full)                                                       \
     LOAD_SOME_ROWS(t, map, M, (w).query + ((b).block - (w).base) * M, (w).query_end, at, full)
-#define LOAD_KEYS(t, map, w, at, full) LOAD_SOME_ROWS(t, map, KEYS, (w).key, (w).key_end, at, full)
+#define LOAD_KEYS(t, map, w, at, full) LOAD_SOME_ROWS(t, map, KEYS, (w).key, (w).load_end, at, full)
 
 // Adds slopes and hides what the queries of a block may not see.
 static void mask_scores(scores *s, problem p, work w, query_block b)

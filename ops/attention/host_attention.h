@@ -105,6 +105,14 @@ uint32_t attention_mma_warps(const attention *a, uint32_t multiprocessors);
 // Sets the axes that all of them have, and launches.
 kiln_status attention_run_mma(const attention *a, op_request *r, const mma_launch *l);
 
+// --- the gradient of a bias (host_bias.c)
+// Checks its view, where it has a buffer.
+kiln_status attention_check_dbias(const attention *a, const kiln_view *dbias,
+                                  const kiln_view *workspace, const tensor *tensors, size_t count);
+// inputs: q, k, v, dout, lse; d: the sum of dO * O of each row.
+kiln_status attention_run_dbias(const attention *a, const kiln_view *dbias, const tensor inputs[5],
+                                kiln_arg d, kiln_stream *stream);
+
 // --- decode.c: blocks that share keys take tickets of u32, zeros before and after a launch
 enum { DECODE_TICKETS = 4096 };
 

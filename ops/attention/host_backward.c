@@ -3,7 +3,8 @@
 // Three ways: backward_sm90.c between the two kernels of backward_ends.c (wgmma, tensor maps),
 // backward_mma.c (mma; all masks) and backward_portable.c (any device, any head dimension, any
 // strides). The first one that can do the
-// job is taken. Start reading at kiln_attention_backward, the last function.
+// job is taken. backward_bias.c makes the gradient of a bias after them. Start reading at
+// kiln_attention_backward, the last function.
 #include "ops/attention/host_attention.h"
 #include "ops/attention/sizes.h"
 #include "rt/memory/view.h"
@@ -256,6 +257,17 @@ static kiln_status run_portable(const job *j)
     return KILN_OK;
 }
 
+// After the kernels that leave the sum of dO * O of each row in the workspace: those for sm_90a
+// take no bias.
+static kiln_status run_dbias(const job *j)
+{
+    const tensor inputs[] = {j->tensors[Q], j->tensors[K], j->tensors[V], j->tensors[DOUT],
+                             j->tensors[LSE]};
+    if (!j->desc->dbias.buffer)
+        return KILN_OK;
+    return attention_run_dbias(&j->a, &j->desc->dbias, inputs, workspace_at(j, 0), j->desc->stream);
+}
+
 // --- the calls
 static kiln_status begin(kiln *k, const kiln_attention_backward_desc *desc, job *j)
 {
@@ -328,8 +340,12 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
                                   &is_sm90);
     if (!status)
         status = check_workspace(&j, workspace_of(&j, is_sm90));
-    if (status || (!j.a.rows && !j.a.kv_rows))
+    if (!status)
+        status = attention_check_dbias(&j.a, &desc->dbias, &desc->workspace, tensors, TENSORS);
+    if (status)
         return status;
+    if (!j.a.rows && !j.a.kv_rows)
+        return run_dbias(&j);
     bool is_mma = !is_sm90 &&
                   (desc->kernel == KILN_ATTENTION_SM80 ||
                    (desc->kernel == KILN_ATTENTION_BEST && !k->caps.is_emulated)) &&
@@ -340,5 +356,6 @@ kiln_status kiln_attention_backward(kiln *k, const kiln_attention_backward_desc 
     j.is_plain = !j.a.is_masked && attention_is_dense(tensors, TENSORS) &&
                  j.a.queries == j.a.keys && j.a.heads == j.a.kv_heads &&
                  j.a.head_dim == attention_whole_dim(&j.a);
-    return is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
+    status = is_sm90 && j.a.rows ? run_sm90(&j) : is_mma ? run_mma(&j) : run_portable(&j);
+    return status ? status : run_dbias(&j);
 }

@@ -28,15 +28,18 @@ typedef struct plan { // a case beside its shape
     bias_form bias;
     kiln_type bias_type;
     bool has_slopes, hides_row; // the bias hides all keys of the first queries
+    bool is_wild;               // offsets do not fit the tensors
     kiln_attention_kernel kernel;
 } plan;
 
 typedef struct run {
     attention_case c;
     plan p;
-    kiln_buffer *offsets[2], *bias, *slopes, *workspace;
-    kiln_view bias_view;
-    double *bias_numbers; // [batch, heads, queries, keys]
+    kiln_buffer *offsets[2], *bias, *dbias, *slopes, *workspace;
+    kiln_view bias_view, dbias_view;
+    uint64_t bias_sizes[4];
+    double *bias_numbers;   // [batch, heads, queries, keys]
+    double *bias_gradients; // of bias_sizes
     float slope[MOST_HEADS];
 } run;
 
@@ -87,6 +90,14 @@ static bool make_bias(run *r)
     if (!host || !r->bias_numbers || kiln_buffer_new(r->c.k, type, count + 1, &r->bias))
         return false;
     place_bias(r, sizes);
+    memcpy(r->bias_sizes, sizes, sizeof sizes);
+    r->bias_gradients = (double *)calloc(count + 1, sizeof *r->bias_gradients);
+    uint32_t nan = nan_bits(type);
+    if (!r->bias_gradients || kiln_buffer_new(r->c.k, type, count + 1, &r->dbias) ||
+        kiln_fill(r->dbias, &nan))
+        return false;
+    r->dbias_view = r->bias_view;
+    r->dbias_view.buffer = r->dbias;
     size_t used = (size_t)(sizes[0] * sizes[1] * sizes[2] * sizes[3]);
     uint32_t minus_infinity = type == KILN_F32 ? 0xff800000u : type == KILN_F16 ? 0xfc00 : 0xff80;
     for (size_t i = 0; i < used; i++) {
@@ -116,11 +127,39 @@ static bool make_bias(run *r)
     return is_good;
 }
 
+// Rows that no sequence has are NaN: nothing of them may reach a result.
+static bool spoil_rows(run *r)
+{
+    static const int inputs[] = {Q, K, V, DOUT};
+    bool is_good = true;
+    for (int n = 0; n < 4; n++) {
+        kiln_view v = r->c.views[inputs[n]];
+        bool is_keys = inputs[n] == K || inputs[n] == V;
+        const int32_t *offsets = is_keys ? r->p.k_offsets : r->p.q_offsets;
+        uint64_t behind = (uint64_t)offsets[r->p.sequences], rows = v.sizes[2];
+        const uint64_t parts[][2] = {{0, (uint64_t)offsets[0]}, {behind, rows}};
+        for (int part = 0; part < 2; part++) {
+            kiln_view some =
+                kiln_view_slice(v, 2, (int64_t)parts[part][0], (int64_t)parts[part][1], 1);
+            size_t count = (size_t)kiln_view_count(some);
+            uint32_t nan = nan_bits(type_of(&r->c, inputs[n]));
+            char *host = (char *)calloc(count + 1, 4);
+            size_t size = kiln_type_size(type_of(&r->c, inputs[n]));
+            for (size_t i = 0; host && i < count; i++)
+                memcpy(host + i * size, &nan, size);
+            is_good = is_good && host && (!count || !kiln_write_view(some, host));
+            free(host);
+        }
+    }
+    return is_good;
+}
+
 static bool begin(run *r, kiln *k, shape s, number_type type, layout form, uint32_t seed, plan p)
 {
     memset(r, 0, sizeof *r);
     r->p = p;
-    return begin_case(&r->c, k, s, type, form, seed) && (!p.sequences || make_offsets(r)) &&
+    return begin_case(&r->c, k, s, type, form, seed) &&
+           (!p.sequences || (make_offsets(r) && (p.is_wild || spoil_rows(r)))) &&
            (!p.bias || make_bias(r)) && (!p.has_slopes || make_slopes(r));
 }
 
@@ -129,6 +168,8 @@ static void end(run *r)
     kiln_buffer_free(r->offsets[0]);
     kiln_buffer_free(r->offsets[1]);
     kiln_buffer_free(r->bias);
+    kiln_buffer_free(r->dbias);
+    free(r->bias_gradients);
     kiln_buffer_free(r->slopes);
     kiln_buffer_free(r->workspace);
     free(r->bias_numbers);
@@ -195,7 +236,36 @@ static void attend_masked(run *r, size_t row, double *p, bool is_backward)
         add(c->numbers[DQ] + row * n, ds, c->numbers[K] + key, n);
         add(c->numbers[DK] + key, ds, q, n);
         add(c->numbers[DV] + key, p[i], dout, n);
+        if (r->p.bias) {
+            const size_t at[] = {all_heads / s->heads, head, query, i};
+            size_t to = 0;
+            for (int dim = 0; dim < 4; dim++)
+                to = to * (size_t)r->bias_sizes[dim] + (r->bias_sizes[dim] == 1 ? 0 : at[dim]);
+            r->bias_gradients[to] += ds * sqrt(n);
+        }
     }
+}
+
+// The gradient of the bias: its elements are sums of numbers whose errors are those of P and dP.
+static bool is_bias_right(const run *r)
+{
+    size_t count = (size_t)kiln_view_count(r->dbias_view);
+    void *host = calloc(count + 1, 4);
+    double off = 0, size = 0;
+    bool is_good = host && !kiln_read_view(r->dbias_view, host);
+    for (size_t i = 0; is_good && i < count; i++) {
+        double got = get(host, r->p.bias_type, i), wanted = r->bias_gradients[i];
+        off += (got - wanted) * (got - wanted);
+        size += wanted * wanted;
+    }
+    free(host);
+    double bound = r->p.bias_type == KILN_BF16 ? 1e-2 : 3 * r->c.type.bound;
+    double least = r->p.bias == OF_QUERIES ? 0.3 : 0.001; // over all keys the sum is 0
+    is_good = is_good && sqrt(off / fmax(size, least * (double)count)) < bound;
+    if (!is_good)
+        printf("dbias of form %d, kernel %d: off %.2e of %.2e\n", (int)r->p.bias, (int)r->p.kernel,
+               sqrt(off), sqrt(size));
+    return is_good;
 }
 
 static bool is_lse_right(const run *r, const double *lse)
@@ -275,6 +345,8 @@ static kiln_attention_backward_desc backward_of(const run *r)
     d.dq = r->c.views[DQ];
     d.dk = r->c.views[DK];
     d.dv = r->c.views[DV];
+    if (r->p.bias)
+        d.dbias = r->dbias_view;
     return d;
 }
 
@@ -318,8 +390,8 @@ static void test_case(kiln *k, shape s, number_type type, layout form, uint32_t 
         CHECK(has_run && room && (is_fake || (is_accurate(&r, OUT) && is_accurate(&r, LSE))));
         has_run = !is_backward || compute_gradients(&r);
         if (is_backward && !is_skipped(k, has_run))
-            CHECK(has_run &&
-                  (is_fake || (is_accurate(&r, DQ) && is_accurate(&r, DK) && is_accurate(&r, DV))));
+            CHECK(has_run && (is_fake || (is_accurate(&r, DQ) && is_accurate(&r, DK) &&
+                                          is_accurate(&r, DV) && (!p.bias || is_bias_right(&r)))));
     }
     end(&r);
 }
@@ -580,6 +652,27 @@ static void test_refusals(kiln *k)
     b = backward_of(&r);
     b.bias = b.dq;
     EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6003", "the result 'dq'");
+    uint64_t elements = 0;
+    b = backward_of(&r);
+    CHECK(!kiln_attention_backward_workspace(k, &b, &elements) &&
+          !kiln_buffer_new(k, KILN_F32, (size_t)elements, &r.workspace));
+    b.workspace = kiln_view_of(r.workspace, 1, &elements);
+    const kiln_attention_backward_desc right = b;
+    CHECK(!kiln_attention_backward(k, &b));
+    b.dbias.sizes[2] = 1;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K7004",
+           "'dbias' is [2, 4, 1, 16]");
+    b = right;
+    b.dbias = b.bias;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6003",
+           "'bias' and the result 'dbias'");
+    b = right;
+    b.dbias.type = KILN_I32;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6011", "'dbias' is i32");
+    b = right;
+    b.bias.buffer = NULL;
+    b.kernel = KILN_ATTENTION_PORTABLE;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6003", "there is no bias");
     kiln_buffer_free(numbers);
     end(&r);
 }
@@ -595,6 +688,7 @@ static void test_wild_offsets(kiln *k)
             plan p;
             memset(&p, 0, sizeof p);
             p.sequences = 3;
+            p.is_wild = true;
             memcpy(p.q_offsets, wild[n], sizeof wild[n]);
             memcpy(p.k_offsets, wild[other], sizeof wild[other]);
             CHECK(begin(&r, k, (shape){1, 2, 1, 7, 9, 8, other % 2 != 0}, types[2], DENSE, 1, p));

@@ -13,13 +13,13 @@ attention = Op(
 )
 
 attention_backward = Op(
-    "kiln_attention_backward", "160s160s160s160s160s160s160s160s160s160s?3xfQi?3xii160s160s160s160s?7x",
+    "kiln_attention_backward", "160s160s160s160s160s160s160s160s160s160s?3xfQi?3xii160s160s160s160s?7x160s",
     [
         ("in", "q", ""), ("in", "k", ""), ("in", "v", ""), ("in", "out", ""), ("in", "lse", ""), ("in", "dout", ""), ("out", "dq", "like:q"), ("out", "dk", "like:k"),
         ("out", "dv", "like:v"), ("work", "workspace", "query:kiln_attention_backward_workspace:f32"), ("bool", "is_causal", ""), ("float", "scale", ""),
         ("stream", "stream", ""), ("enum", "kernel", "kiln_attention_kernel"), ("bool", "has_window", ""), ("int", "window_left", ""),
         ("int", "window_right", ""), ("in?", "q_offsets", ""), ("in?", "k_offsets", ""), ("in?", "bias", ""), ("in?", "slopes", ""),
-        ("bool", "is_deterministic", ""),
+        ("bool", "is_deterministic", ""), ("out?", "dbias", "like:bias"),
     ],
 )
 

@@ -34,7 +34,7 @@ def attention(q, k, v, *, lengths=None, pages=None, is_causal=False, scale=0.0, 
     return _table.attention((q, k, v, out, lse, lengths, pages, is_causal, scale, None, kernel, tile_queries, tile_keys, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes, k_scale, v_scale,), stream, device)
 
 
-def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, kernel="best", has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, is_deterministic=False, dq=None, dk=None, dv=None, stream=None, device=None):
+def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, kernel="best", has_window=False, window_left=0, window_right=0, q_offsets=None, k_offsets=None, bias=None, slopes=None, is_deterministic=False, dq=None, dk=None, dv=None, dbias=None, stream=None, device=None):
     """attention: out = softmax(scale * q * transposed k) * v, row by row
 
     Gradients of attention: dq, dk and dv of a number whose gradient by `out` is dout. Views as in the forward call. A head of k and v
@@ -51,10 +51,10 @@ def attention_backward(q, k, v, out, lse, dout, *, is_causal=False, scale=0.0, k
         scale: the same; 0: one over the root of head_dim
         kernel: instead of the best; sm_90a: head_dim 64 and 128
         has_window: this and the rest as in the forward call
-        bias: has no gradient
         is_deterministic: dq is the same bits every time, too: not by the kernels for sm_90a
+        dbias: shape and type of bias: its gradient, summed over what it is broadcast to; without a buffer: none
     """
-    return _table.attention_backward((q, k, v, out, lse, dout, dq, dk, dv, None, is_causal, scale, None, kernel, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes, is_deterministic,), stream, device)
+    return _table.attention_backward((q, k, v, out, lse, dout, dq, dk, dv, None, is_causal, scale, None, kernel, has_window, window_left, window_right, q_offsets, k_offsets, bias, slopes, is_deterministic, dbias,), stream, device)
 
 
 def conv(x, weight, *, bias=None, stride=(), dilation=(), pad_before=(), pad_after=(), groups=0, is_transposed=False, activation="none", kernel="best", out=None, stream=None, device=None):
