@@ -25,8 +25,8 @@ typedef enum reduce_kind { // words of the axis KIND (axes.def)
     KIND_argmax,
     KIND_argmin,
     KIND_logsumexp,
-    KIND_max_ties,     // how many elements are the largest
-    KIND_min_ties,     // how many are the smallest
+    KIND_max_ties,     // 1 over how many elements are the largest
+    KIND_min_ties,     // and are the smallest
     KIND_prod_nonzero, // of the elements that are not 0
     KIND_zeros,        // how many are 0
     KIND_NONE

@@ -62,7 +62,7 @@ static inline void store(OUT *to, state s, real p, real n, real q)
 #if defined KIND_argmax || defined KIND_argmin
     *to = pack_put(OUT, s.at == PACK_JOIN(HIGHEST_, INDEX) ? -1 : s.at);
 #elif defined KIND_max_ties || defined KIND_min_ties
-    *to = pack_put(OUT, s.ties);
+    *to = pack_put(OUT, 1 / (real)s.ties);
 #elif defined KIND_variance
     *to = pack_put(OUT, s.squares / q);
 #elif defined KIND_deviation
@@ -81,7 +81,7 @@ static inline void store(OUT *to, state s, real p, real n, real q)
 }
 
 // What a thread needs for its packs and their places.
-#if defined KIND_argmax || defined KIND_argmin || defined KIND_variance || defined KIND_deviation
+#if defined KIND_argmax || defined KIND_argmin || defined KIND_variance || defined KIND_deviation || defined KIND_max_ties || defined KIND_min_ties
 enum { LARGE_STATE = 1 };
 #else
 enum { LARGE_STATE = 0 };

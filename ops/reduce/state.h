@@ -65,7 +65,7 @@ typedef f32 real;
 #endif
 #define IS_TIE(b, a) ((b) == (a) || ((b) != (b) && (a) != (a)))
 // The better of two that are no NaN.
-#if defined KIND_max || defined KIND_argmax
+#if defined KIND_max || defined KIND_argmax || defined KIND_max_ties
 #    define BETTER(a, b) max(a, b)
 #else
 #    define BETTER(a, b) min(a, b)
@@ -204,7 +204,7 @@ static inline state state_of_all(const number *x, const INDEX *at, const u32 cou
         sum[i] = exp(x[i] - scale);
     TREE(a, b, count, sum[a] = sum[a] + sum[b])
     return (state){largest, sum[0]};
-#elif defined KIND_max || defined KIND_min
+#elif defined KIND_max || defined KIND_min || defined KIND_max_ties || defined KIND_min_ties
     acc best[4 * V];
     bool has_nan = false;
 #    pragma unroll
@@ -213,7 +213,16 @@ static inline state state_of_all(const number *x, const INDEX *at, const u32 cou
         has_nan |= x[i] != x[i];
     }
     TREE(a, b, count, best[a] = BETTER(best[a], best[b]))
-    return (state){has_nan ? NOT_A_NUMBER : best[0]};
+    best[0] = has_nan ? NOT_A_NUMBER : best[0];
+#    if defined KIND_max || defined KIND_min
+    return (state){best[0]};
+#    else
+    u32 ties = 0;
+#        pragma unroll
+    for (u32 i = 0; i < count; i++)
+        ties += has_nan ? x[i] != x[i] : (acc)x[i] == best[0];
+    return (state){best[0], (acc)ties};
+#    endif
 #else
     state s[4 * V];
 #    pragma unroll
