@@ -42,7 +42,9 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                              .rank = 4,
                              .sizes = {1, s[HEADS], s[QUERIES], s[KEYS]},
                              .low = -2,
-                             .high = 2};
+                             .high = 2,
+                             .has_gradient = c->option & BIAS,
+                             .tolerance = 64};
     out[SLOPE] = (op_tensor){
         .name = "slopes", .type = KILN_F32, .rank = 1, .sizes = {s[HEADS]}, .low = 0, .high = 0.5};
     for (int n = 1; n < 4 && !(c->option & BIAS); n++)
@@ -87,25 +89,26 @@ static kiln_status call_kernel(kiln *k, const op_case *c, op_pass pass, const ki
         d.slopes = views[SLOPE];
     if (pass == PASS_FORWARD)
         return kiln_attention_forward(k, &d);
-    const kiln_view *gradients = views + TENSORS;
-    return kiln_attention_backward(k,
-                                   &(kiln_attention_backward_desc){.q = d.q,
-                                                                   .k = d.k,
-                                                                   .v = d.v,
-                                                                   .out = d.out,
-                                                                   .lse = d.lse,
-                                                                   .dout = gradients[OUT],
-                                                                   .dq = gradients[Q],
-                                                                   .dk = gradients[K],
-                                                                   .dv = gradients[V],
-                                                                   .workspace = views[WORK],
-                                                                   .is_causal = d.is_causal,
-                                                                   .kernel = kernel,
-                                                                   .has_window = d.has_window,
-                                                                   .window_left = d.window_left,
-                                                                   .window_right = d.window_right,
-                                                                   .bias = d.bias,
-                                                                   .slopes = d.slopes});
+    const kiln_view *gradients = views + TENSORS, none = {.buffer = NULL};
+    return kiln_attention_backward(
+        k, &(kiln_attention_backward_desc){.q = d.q,
+                                           .k = d.k,
+                                           .v = d.v,
+                                           .out = d.out,
+                                           .lse = d.lse,
+                                           .dout = gradients[OUT],
+                                           .dq = gradients[Q],
+                                           .dk = gradients[K],
+                                           .dv = gradients[V],
+                                           .workspace = views[WORK],
+                                           .is_causal = d.is_causal,
+                                           .kernel = kernel,
+                                           .has_window = d.has_window,
+                                           .window_left = d.window_left,
+                                           .window_right = d.window_right,
+                                           .bias = d.bias,
+                                           .dbias = c->option & BIAS ? gradients[ADDED] : none,
+                                           .slopes = d.slopes});
 }
 
 // A device or a type that the kernels on mma do not have takes the best ones.
