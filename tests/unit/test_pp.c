@@ -234,6 +234,78 @@ TEST(lex_names_foreign_characters)
     expect("/* \xc3\xb6 \xff */ \"\xc3\xb6\"", "\"\xc3\xb6\"");
 }
 
+// Every character that looks like one of C's is told with what it looks like, and with a fix-it.
+TEST(lex_knows_what_looks_alike)
+{
+    static const struct {
+        const char *text, *looks_like; // "": it cannot be seen
+        bool is_letter;
+    } rows[] = {{"\xc2\xa0", " ", false},       {"\xc2\xab", "\"", false},
+                {"\xc2\xb4", "'", false},       {"\xc2\xb7", "*", false},
+                {"\xc2\xbb", "\"", false},      {"\xc3\x97", "*", false},
+                {"\xc3\xb7", "/", false},       {"\xcb\x86", "^", false},
+                {"\xcb\x9c", "~", false},       {"\xcd\xbe", ";", false},
+                {"\xce\x91", "A", true},        {"\xce\x92", "B", true},
+                {"\xce\x95", "E", true},        {"\xce\x9f", "O", true},
+                {"\xce\xa1", "P", true},        {"\xce\xbf", "o", true},
+                {"\xd0\x90", "A", true},        {"\xd0\x92", "B", true},
+                {"\xd0\x95", "E", true},        {"\xd0\x9a", "K", true},
+                {"\xd0\x9c", "M", true},        {"\xd0\x9d", "H", true},
+                {"\xd0\x9e", "O", true},        {"\xd0\xa0", "P", true},
+                {"\xd0\xa1", "C", true},        {"\xd0\xa2", "T", true},
+                {"\xd0\xa5", "X", true},        {"\xd0\xb0", "a", true},
+                {"\xd0\xb5", "e", true},        {"\xd0\xbe", "o", true},
+                {"\xd1\x80", "p", true},        {"\xd1\x81", "c", true},
+                {"\xd1\x83", "y", true},        {"\xd1\x85", "x", true},
+                {"\xd1\x96", "i", true},        {"\xd1\x98", "j", true},
+                {"\xe2\x80\x82", " ", false},   {"\xe2\x80\x83", " ", false},
+                {"\xe2\x80\x89", " ", false},   {"\xe2\x80\x8b", "", false},
+                {"\xe2\x80\x90", "-", false},   {"\xe2\x80\x91", "-", false},
+                {"\xe2\x80\x92", "-", false},   {"\xe2\x80\x93", "-", false},
+                {"\xe2\x80\x94", "-", false},   {"\xe2\x80\x98", "'", false},
+                {"\xe2\x80\x99", "'", false},   {"\xe2\x80\x9b", "'", false},
+                {"\xe2\x80\x9c", "\"", false},  {"\xe2\x80\x9d", "\"", false},
+                {"\xe2\x80\x9e", "\"", false},  {"\xe2\x80\x9f", "\"", false},
+                {"\xe2\x80\xa6", "...", false}, {"\xe2\x80\xaf", " ", false},
+                {"\xe2\x80\xb2", "'", false},   {"\xe2\x80\xb3", "\"", false},
+                {"\xe2\x81\x84", "/", false},   {"\xe2\x81\xa0", "", false},
+                {"\xe2\x86\x92", "->", false},  {"\xe2\x88\x92", "-", false},
+                {"\xe2\x88\x95", "/", false},   {"\xe2\x88\x97", "*", false},
+                {"\xe2\x89\xa0", "!=", false},  {"\xe2\x89\xa4", "<=", false},
+                {"\xe2\x89\xa5", ">=", false},  {"\xe3\x80\x80", " ", false},
+                {"\xef\xbb\xbf", "", false},    {"\xef\xbc\x81", "!", false},
+                {"\xef\xbc\x82", "\"", false},  {"\xef\xbc\x85", "%", false},
+                {"\xef\xbc\x86", "&", false},   {"\xef\xbc\x87", "'", false},
+                {"\xef\xbc\x88", "(", false},   {"\xef\xbc\x89", ")", false},
+                {"\xef\xbc\x8a", "*", false},   {"\xef\xbc\x8b", "+", false},
+                {"\xef\xbc\x8c", ",", false},   {"\xef\xbc\x8d", "-", false},
+                {"\xef\xbc\x8e", ".", false},   {"\xef\xbc\x8f", "/", false},
+                {"\xef\xbc\x9a", ":", false},   {"\xef\xbc\x9b", ";", false},
+                {"\xef\xbc\x9c", "<", false},   {"\xef\xbc\x9d", "=", false},
+                {"\xef\xbc\x9e", ">", false},   {"\xef\xbc\x9f", "?", false},
+                {"\xef\xbc\xbb", "[", false},   {"\xef\xbc\xbd", "]", false},
+                {"\xef\xbc\xbe", "^", false},   {"\xef\xbd\x9b", "{", false},
+                {"\xef\xbd\x9c", "|", false},   {"\xef\xbd\x9d", "}", false},
+                {"\xef\xbd\x9e", "~", false}};
+    for (size_t n = 0; n < COUNT(rows); n++) {
+        char source[64], fixed[64];
+        const char *like = rows[n].looks_like, *text_of = rows[n].text;
+        bool is_quote = *like == '"' || *like == '\'';
+        const char *blank = rows[n].is_letter ? "" : " ", *second = is_quote ? text_of : "";
+        snprintf(source, sizeof source, "a%s%sb%s%sz\n", blank, text_of, second, blank);
+        snprintf(fixed, sizeof fixed, "+ a%s%sb%s%sz\n", blank, like, is_quote ? like : "", blank);
+        result r = preprocess(source);
+        assert_int_equal(r.f.diags->list.len, 1);
+        const diag *d = r.f.diags->list.at[0];
+        assert_int_equal(d->code, rows[n].is_letter ? K0005 : K0004);
+        text out = {.in = r.in};
+        diag_render_text(r.f.diags, &out, false);
+        if (!strstr(out.at, fixed))
+            fail_msg("'%s' is not the fix of:\n%s", fixed, out.at);
+        arena_free(r.in);
+    }
+}
+
 TEST(pp_expands_object_and_function_macros)
 {
     expect("#define N 4\n#define SQ(x) ((x) * (x))\nint a[N]; SQ(N + 1)",
@@ -448,6 +520,101 @@ TEST(pp_computes_conditions)
     expect_condition("0", false);
     expect_condition("FROM_OPTION != 42", false);
     expect("#define HAS defined(FLAG)\n#if HAS\nyes\n#endif", "yes");
+}
+
+// Every operator on numbers at the edges, signed and not, against the host's own arithmetic.
+typedef struct operand {
+    const char *text;
+    uint64_t bits;
+    bool is_unsigned;
+} operand;
+
+static bool applied(const char *op, operand a, operand b, uint64_t *out) // false: has no value
+{
+    bool is_unsigned = a.is_unsigned || b.is_unsigned;
+    int64_t x = (int64_t)a.bits, y = (int64_t)b.bits;
+    bool less = is_unsigned ? a.bits < b.bits : x < y, same = a.bits == b.bits;
+    if (strchr("/%", *op) && (!y || (!is_unsigned && x == INT64_MIN && y == -1)))
+        return false;
+    uint64_t divided = !strchr("/%", *op) ? 0
+                       : is_unsigned      ? (*op == '/' ? a.bits / b.bits : a.bits % b.bits)
+                                          : (uint64_t)(*op == '/' ? x / y : x % y);
+    *out = !strcmp(op, "*")    ? a.bits * b.bits
+           : strchr("/%", *op) ? divided
+           : !strcmp(op, "+")  ? a.bits + b.bits
+           : !strcmp(op, "-")  ? a.bits - b.bits
+           : !strcmp(op, "<")  ? less
+           : !strcmp(op, ">")  ? !less && !same
+           : !strcmp(op, "<=") ? less || same
+           : !strcmp(op, ">=") ? !less
+           : !strcmp(op, "==") ? same
+           : !strcmp(op, "!=") ? !same
+           : !strcmp(op, "&")  ? (a.bits & b.bits)
+           : !strcmp(op, "^")  ? (a.bits ^ b.bits)
+           : !strcmp(op, "|")  ? (a.bits | b.bits)
+           : !strcmp(op, "&&") ? a.bits && b.bits
+                               : a.bits || b.bits;
+    return true;
+}
+
+TEST(pp_computes_every_operator)
+{
+    static const operand values[] = {
+        {"0", 0, false},
+        {"1", 1, false},
+        {"-1", UINT64_MAX, false},
+        {"7", 7, false},
+        {"-7", 0 - (uint64_t)7, false},
+        {"9223372036854775807", INT64_MAX, false},
+        {"(-9223372036854775807 - 1)", (uint64_t)1 << 63, false},
+        {"0u", 0, true},
+        {"1u", 1, true},
+        {"7u", 7, true},
+        {"9223372036854775808u", (uint64_t)1 << 63, true},
+        {"18446744073709551615u", UINT64_MAX, true},
+    };
+    static const char *const ops[] = {
+        "*", "/", "%", "+", "-", "<", ">", "<=", ">=", "==", "!=", "&", "^", "|", "&&", "||"};
+    for (size_t o = 0; o < COUNT(ops); o++)
+        for (size_t x = 0; x < COUNT(values); x++)
+            for (size_t y = 0; y < COUNT(values); y++) {
+                char condition[200];
+                uint64_t want;
+                if (!applied(ops[o], values[x], values[y], &want))
+                    continue;
+                snprintf(condition, sizeof condition, "((%s %s %s) ^ 0u) == %lluu", values[x].text,
+                         ops[o], values[y].text, (unsigned long long)want);
+                expect_condition(condition, true);
+                snprintf(condition, sizeof condition, "((%s %s %s) ^ 0u) == %lluu", values[x].text,
+                         ops[o], values[y].text, (unsigned long long)want ^ 1);
+                expect_condition(condition, false);
+            }
+}
+
+TEST(pp_shifts)
+{
+    static const struct {
+        const char *text;
+        uint64_t want;
+    } rows[] = {{"1 << 0", 1},
+                {"1 << 63", (uint64_t)1 << 63},
+                {"1 << 64", 0},
+                {"3u >> 1", 1},
+                {"-1 >> 63", UINT64_MAX},
+                {"-1 >> 64", UINT64_MAX},
+                {"-8 >> 0", 0 - (uint64_t)8},
+                {"-8 >> 2", 0 - (uint64_t)2},
+                {"18446744073709551615u >> 63", 1},
+                {"18446744073709551615u >> 64", 0},
+                {"4 << -1", 2},
+                {"4 >> -1", 8},
+                {"1 << 18446744073709551615u", 0}};
+    for (size_t n = 0; n < COUNT(rows); n++) {
+        char condition[200];
+        snprintf(condition, sizeof condition, "((%s) ^ 0u) == %lluu", rows[n].text,
+                 (unsigned long long)rows[n].want);
+        expect_condition(condition, true);
+    }
 }
 
 TEST(pp_reports_bad_conditions)
