@@ -72,10 +72,9 @@ typedef struct kiln_matmul_desc {
     // 128, n / 128], both rounded up; each 128 products are summed by themselves, scaled, and added
     // in f32. The same factors are for all batches.
     kiln_view a_scale, b_scale;
-    // [..., m, n] of out's type, rows contiguous: added behind the activation. It may be out
-    // itself.
+    // [..., m, n] of out's type: added behind the activation. It may be out itself.
     kiln_view residual;
-    // [..., m, n] of out's type, rows contiguous: what the activation gets is stored there, for
+    // [..., m, n] of out's type: what the activation gets is stored there, for
     // kiln_matmul_backward.
     kiln_view pre;
 } kiln_matmul_desc;
@@ -97,9 +96,9 @@ typedef struct kiln_matmul_backward_desc {
     kiln_view dout;  // [..., m, n]
     kiln_view saved; // [..., m, n]: `pre` of the forward call, of an epilogue with an activation;
                      // for relu its result without a residual does as well
-    kiln_view da;               // as a; without a buffer it is not computed
-    kiln_view db;               // as b, the same
-    kiln_view dbias;            // [n] f32, the same
+    kiln_view da;    // as a; without a buffer it is not computed
+    kiln_view db;    // as b, the same
+    kiln_view dbias; // [n] f32, the same
     kiln_view a_scale, b_scale; // of the forward call: [1], [m], [n]
     kiln_epilogue epilogue;
     bool is_tf32; // as in the forward call

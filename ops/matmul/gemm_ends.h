@@ -5,8 +5,9 @@
 
 // Elements from one row (column, block of K, group) to the next; 0: one number for all.
 typedef struct ends_steps {
-    u32 out, residual, pre; // rows
-    u32 a_row, a_k, b_column, b_k, b_group, bias;
+    i64 residual[2], pre[2]; // rows, columns
+    u32 out, bias;           // rows of the result; numbers of the bias
+    u32 a_row, a_k, b_column, b_k, b_group, unused;
 } ends_steps;
 
 typedef struct ends {
@@ -83,13 +84,13 @@ static f32 ended(f32 x, ends e, ends_steps at, u32 row, u32 column, bool is_insi
     bias = e.bias[(u64)column * at.bias];
 #endif
 #if defined(HAS_PRE)
-    e.pre[(u64)row * at.pre + column] = TO_OUT(x + bias);
+    e.pre[(i64)row * at.pre[0] + (i64)column * at.pre[1]] = TO_OUT(x + bias);
 #endif
 #if HAS_BIAS
     x = epilogue(x, bias);
 #endif
 #if defined(HAS_RESIDUAL)
-    x += FROM_OUT(e.residual[(u64)row * at.residual + column]);
+    x += FROM_OUT(e.residual[(i64)row * at.residual[0] + (i64)column * at.residual[1]]);
 #endif
     return x;
 }

@@ -82,7 +82,7 @@ static kiln_status check_scales(kiln *k, const kiln_matmul_desc *d)
     return KILN_OK;
 }
 
-// A view of the result's shape and type with contiguous rows.
+// A view of the result's shape and type.
 static kiln_status check_like_out(kiln *k, const kiln_matmul_desc *d, const kiln_view *v,
                                   const char *name)
 {
@@ -102,11 +102,6 @@ static kiln_status check_like_out(kiln *k, const kiln_matmul_desc *d, const kiln
         return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, and 'out' %s", call, name,
                          kiln_type_name(kiln_view_type(*v)),
                          kiln_type_name(kiln_view_type(d->out)));
-    int64_t row = kiln_view_stride(*v, v->rank - 2);
-    if ((v->sizes[v->rank - 1] > 1 && kiln_view_stride(*v, v->rank - 1) != 1) ||
-        (v->sizes[v->rank - 2] > 1 && (row < 0 || row > UINT32_MAX)))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K7004, "%s: rows of '%s' must be contiguous", call,
-                         name);
     return KILN_OK;
 }
 

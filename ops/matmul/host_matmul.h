@@ -237,12 +237,13 @@ kiln_status matmul_run_ends(kiln *k, const kiln_matmul_desc *d);
 // What else scaled_sm90.c reads and writes. Views without a buffer are not there.
 typedef struct matmul_ends {
     kiln_view a_scale, b_scale; // is_blocked: of blocks
-    kiln_view residual, pre;    // rows are contiguous
-    kiln_view group_ends;       // of groups of rows, each with a b of its own
+    kiln_view residual, pre;
+    kiln_view group_ends; // of groups of rows, each with a b of its own
     bool is_blocked;
 } matmul_ends;
 typedef struct ends_steps { // as gemm_ends.h has it
-    uint32_t out, residual, pre, a_row, a_k, b_column, b_k, b_group, bias;
+    int64_t residual[2], pre[2];
+    uint32_t out, bias, a_row, a_k, b_column, b_k, b_group, unused;
 } ends_steps;
 ends_steps matmul_ends_steps(const job *j, const matmul_ends *e, uint64_t out_stride);
 // Axes and arguments of all that is there; the bias comes first, where there is an epilogue.

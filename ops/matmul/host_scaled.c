@@ -21,11 +21,16 @@ static uint32_t step(kiln_view v, uint32_t axis)
     return v.rank > axis && v.sizes[axis] > 1 ? (uint32_t)kiln_view_stride(v, axis) : 0;
 }
 
+static int64_t stride(kiln_view v, uint32_t axis)
+{
+    return is_there(v) ? kiln_view_stride(v, axis) : 0;
+}
+
 ends_steps matmul_ends_steps(const job *j, const matmul_ends *e, uint64_t out_stride)
 {
     return (ends_steps){.out = (uint32_t)out_stride,
-                        .residual = step(e->residual, 0),
-                        .pre = step(e->pre, 0),
+                        .residual = {stride(e->residual, 0), stride(e->residual, 1)},
+                        .pre = {stride(e->pre, 0), stride(e->pre, 1)},
                         .a_row = step(e->a_scale, 0),
                         .a_k = step(e->a_scale, 1),
                         .b_column = step(e->b_scale, e->is_blocked),

@@ -550,8 +550,8 @@ def matmul(a, b, *, bias=None, is_tf32=False, is_tf32x3=False, epilogue="none", 
         kernel: instead of the best
         tile_m, tile_n: of the kernel; 0: chosen, with all of sm90
         a_scale, b_scale: Factors of the sum, f32, in front of the bias. For the whole: [1]; for each row of a: [m]; for each column of b: [n]. With factors an i8 product may be f32, f16 or bf16 and have an epilogue. For blocks of 128 along k, of f8e4 and i8: a_scale [m, k / 128] and b_scale [k / 128, n / 128], both rounded up; each 128 products are summed by themselves, scaled, and added in f32. The same factors are for all batches.
-        residual: [..., m, n] of out's type, rows contiguous: added behind the activation. It may be out itself.
-        pre: [..., m, n] of out's type, rows contiguous: what the activation gets is stored there, for kiln_matmul_backward.
+        residual: [..., m, n] of out's type: added behind the activation. It may be out itself.
+        pre: [..., m, n] of out's type: what the activation gets is stored there, for kiln_matmul_backward.
     """
     return _table.matmul((a, b, out, bias, is_tf32, is_tf32x3, epilogue, None, waits_for_previous, b_is_constant, kernel, tile_m, tile_n, None, a_scale, b_scale, residual, pre,), stream, device)
 
