@@ -12,8 +12,8 @@ several copies of the tensors, so that no cache holds them; rounds alternate bet
 counts. An op without a counterpart in ops_theirs.py is measured alone. Results that differ from PyTorch's by more than the type allows
 are reported and make the exit status 1.
 
-torch.compile gets static shapes. So that it does not take minutes, other processes compile all functions first (--warm), and this one
-finds them in Inductor's cache. --seconds stops before the next measurement; what was not measured is counted.
+torch.compile gets static shapes. So that it does not take minutes, other processes compile all functions and all kernels first (--warm),
+and this one finds them in Inductor's cache and in Kiln's. --seconds stops before the next measurement; what was not measured is counted.
 """
 import argparse
 import ctypes as C
@@ -220,7 +220,7 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
         torch._dynamo.reset()
         compiled = torch.compile(function, dynamic=False)
         candidates['eager'] = lambda: counterparts(torch, case, function, sets, is_backward)
-        if row['op'] != 'conv':
+        if is_compiled(options, row, is_backward):
             candidates['compiled'] = lambda: counterparts(torch, case, compiled, sets, is_backward)
         if not is_backward and not is_random(row['op']):
             result['error'] = compare(torch, case, sets[0], counterparts(torch, case, function, sets[:1], False)[0])
@@ -243,6 +243,8 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
     best = [result[name + '_us'] for name in ('eager', 'compiled') if name + '_us' in result]
     if best:
         result['ratio'] = round(min(best) / result['kiln_us'], 3)
+    if 'compiled_us' in result:
+        result['of_compiled'] = round(result['compiled_us'] / result['kiln_us'], 3)
     if not is_backward:
         result['gbps'] = round(case.moved(False) / result['kiln_us'] * 1e-3, 1)
     if 'flops' in row:
@@ -250,6 +252,10 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
     for run in runs:
         library.so.ops_release(run)
     return result
+
+
+def is_compiled(options, row, is_backward):
+    return row['op'] != 'conv' and not (is_backward and options.eager_backward)
 
 
 def compare(torch, case, made, call):
@@ -262,7 +268,8 @@ def compare(torch, case, made, call):
     want, got = want.double().reshape(-1), made[first].double().reshape(-1)
     if want.numel() != got.numel():
         return None
-    return ((got - want).abs() / (want.abs() + 1)).max().item()
+    error = (got - want).abs() / (want.abs() + 1)
+    return error.masked_fill_(got == want, 0).max().item()  # infinite in both
 
 
 # --- sizes that are no cases
@@ -333,14 +340,22 @@ def start_warming(options):
 def warm(options, torch, library, gpu, jobs):
     """compiles its share of the functions and calls each once"""
     own, all_of = (int(n) for n in options.warm.split('/'))
+    library.open('cuda', gpu.stream.cuda_stream)
     for row, type_name, is_backward in jobs[own::all_of]:
         case = library.case(row, type_name, 0)
         function = theirs(torch, row['op'], case)
-        if not function or row['op'] == 'conv' or (is_backward and returns_view(row['op'], case.words())):
+        made = gpu.tensors(case, is_backward)
+        run = library.prepare(row, type_name, 0, [0 if t is None else t.data_ptr() for t in made], 0)
+        library.call(run, False)
+        if is_backward:
+            library.call(run, True)
+        torch.cuda.synchronize()
+        library.so.ops_release(run)
+        if not function or not is_compiled(options, row, is_backward) or (is_backward and returns_view(row['op'], case.words())):
             continue
         torch._dynamo.reset()
         try:
-            counterparts(torch, case, torch.compile(function, dynamic=False), [gpu.tensors(case, is_backward)], is_backward)[0]()
+            counterparts(torch, case, torch.compile(function, dynamic=False), [made], is_backward)[0]()
         except Exception:
             pass  # reported by the process that measures
         torch.cuda.empty_cache()
@@ -379,6 +394,7 @@ def main():
     parser.add_argument('--json', default='')
     parser.add_argument('--dry', action='store_true')
     parser.add_argument('--forward', action='store_true', help='no backward passes')
+    parser.add_argument('--eager-backward', action='store_true', help='backward passes beside eager PyTorch only')
     parser.add_argument('--random', type=int, default=0, help='so many random sizes')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--conv', action='store_true')
@@ -409,7 +425,7 @@ def main():
         print('ops.py: no GPU here')
         return 77
     jobs = jobs_of(rows, options)
-    warmers = start_warming(options) if not options.warm and options.workers and not options.conv else []
+    warmers = start_warming(options) if not options.warm and options.workers else []
     torch.backends.cudnn.benchmark = True
     torch.cuda.init()
     gpu = Torch(torch)
@@ -425,7 +441,7 @@ def main():
             'command': ' '.join(['python3 bench/gpu/ops.py', *arguments()]),
             'not_measured': left}
     found = sums(results)
-    print(json.dumps({k: v for k, v in found.items() if k.startswith('all.')}), 'not measured:', left)
+    print(json.dumps({k: v for k, v in found.items() if k.startswith(('all.', 'compiled.'))}), 'not measured:', left)
     if options.json:
         write_results(options.json, head, kernel_hashes({row['op'] for row in rows}), found, results)
     library.so.ops_close()
@@ -449,12 +465,15 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
 
 
 def sums(results):
-    """of all, of each op and of each pass: geometric mean and worst of the ratios, the time of the faster of PyTorch's over Kiln's"""
+    """of all, of each op and of each pass: geometric mean and worst of the ratios, the time of the faster of PyTorch's over Kiln's;
+    under compiled. that of torch.compile alone"""
     groups = {'all': [r['ratio'] for r in results if 'ratio' in r]}
     for r in results:
         if 'ratio' in r:
             groups.setdefault(r['op'], []).append(r['ratio'])
             groups.setdefault(r['pass'], []).append(r['ratio'])
+        if 'of_compiled' in r:
+            groups.setdefault('compiled.' + r['pass'], []).append(r['of_compiled'])
     found = {}
     for name, ratios in groups.items():
         if ratios:
