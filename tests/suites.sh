@@ -9,7 +9,8 @@
 #     longest_first TIMES     starts those, in the order of the file TIMES (lines "NAME SECONDS"; one that is not in it is taken for a long one), tells every
 #                             30 seconds which ones run, and returns when all have ended. PART=1/2: every second one, PART=2/2: the others
 #     longest N               prints the N that took longest, and leaves all times in the file `times`, for TIMES
-# ONLY='unit ops': those alone. A suite that runs longer than `limit` is cut off, has failed, and its log says so.
+# ONLY='unit ops': those alone. A suite that runs longer than `limit`, or five times as long as TIMES says and a minute, is cut off, has failed, and its log
+# says so.
 # A suite's last "…N passed, N failed, N skipped" counts. One that ends without it, or that has done nothing at all, has failed: a program that
 # leaves early or finds no files must not pass. Each skip needs a line "skipped: REASON", which is shown.
 jobs=${JOBS:-$(nproc)}
@@ -92,10 +93,13 @@ longest_first() { # TIMES
     [ -d "$logs/later" ] || return # ONLY names others
     rm -f "$logs/ended"
     tell_progress &
+    most=$limit
     for later_name in $(ls "$logs/later" | awk 'NR == FNR { seconds[$1] = $2; next } { print ($1 in seconds ? seconds[$1] : 100000), $1 }' "$1" - | sort -k1,1nr -k2 |
         awk -v part="${PART:-1/1}" '{ split(part, of, "/") } NR % of[2] == of[1] % of[2] { print $2 }'); do
+        limit=$(awk -v name="$later_name" -v most="$most" '$1 == name && (most == "" || $2 * 5 + 60 < most) { most = $2 * 5 + 60 } END { print most }' "$1")
         suite "$later_name" sh "$logs/later/$later_name"
     done
+    limit=$most
     wait $pids
     : > "$logs/ended"
 }
