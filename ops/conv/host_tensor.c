@@ -103,27 +103,54 @@ static bool is_plain(const kiln_view *v, kiln_view *out) // dense with the chann
     return channels != 0;
 }
 
+static bool is_point(const conv_job *j)
+{
+    bool is_one = j->groups == 1 && (j->type == KILN_F16 || j->type == KILN_BF16);
+    for (uint32_t d = 0; d < j->space && is_one; d++)
+        is_one = j->weight.view->sizes[2 + d] == 1 && j->window->stride[d] <= 1 &&
+                 !j->window->pad_before[d] && !j->window->pad_after[d];
+    return is_one;
+}
+
+static kiln_view matrix_of(kiln_view weight)
+{
+    for (uint32_t d = weight.rank; d-- > 2;)
+        weight = kiln_view_squeeze(weight, d);
+    return weight;
+}
+
 static bool is_product(const conv_job *j, bool is_inverse, kiln_matmul_desc *out)
 {
     static const kiln_epilogue epilogues[] = {KILN_EPILOGUE_BIAS, KILN_EPILOGUE_BIAS_RELU,
                                               KILN_EPILOGUE_BIAS_GELU, KILN_EPILOGUE_BIAS_SILU};
     bool has_bias = j->bias.view && j->bias.view->buffer;
-    bool is_one = j->groups == 1 && (has_bias ? kiln_view_type(*j->bias.view) == KILN_F32
-                                              : j->activation == KILN_ACTIVATION_NONE);
-    for (uint32_t d = 0; d < j->space && is_one; d++)
-        is_one = j->weight.view->sizes[2 + d] == 1 && j->window->stride[d] <= 1 &&
-                 !j->window->pad_before[d] && !j->window->pad_after[d];
+    bool is_one = is_point(j) && (has_bias ? kiln_view_type(*j->bias.view) == KILN_F32
+                                           : j->activation == KILN_ACTIVATION_NONE);
     *out = (kiln_matmul_desc){.epilogue = has_bias ? epilogues[j->activation] : KILN_EPILOGUE_NONE,
                               .stream = j->stream};
     if (!is_one || !is_plain(is_inverse ? j->small.view : j->large.view, &out->a) ||
         !is_plain(is_inverse ? j->large.view : j->small.view, &out->out))
         return false;
-    kiln_view weight = *j->weight.view;
-    for (uint32_t d = weight.rank; d-- > 2;)
-        weight = kiln_view_squeeze(weight, d);
+    kiln_view weight = matrix_of(*j->weight.view);
     out->b = is_inverse ? weight : kiln_view_transpose(weight);
     if (has_bias)
         out->bias = *j->bias.view;
+    return true;
+}
+
+// The gradient by the weights: [output channels, places] times [places, channels]. Where there are
+// many places for few weights, a kernel that cuts the places into chunks is better.
+static bool is_weights_product(const conv_job *j, const kiln_view *large, const kiln_view *small,
+                               kiln_matmul_desc *out)
+{
+    enum { PLACES = 16 };
+    kiln_view dout;
+    *out = (kiln_matmul_desc){.stream = j->stream};
+    if (!is_point(j) || !is_plain(small, &dout) || !is_plain(large, &out->b) ||
+        kiln_view_count(*j->weight.view) < PLACES * dout.sizes[0])
+        return false;
+    out->a = kiln_view_transpose(dout);
+    out->out = matrix_of(*j->weight.view);
     return true;
 }
 
@@ -240,7 +267,7 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
     if (!is_wanted(k, j))
         return KILN_OK;
     kiln_matmul_desc product;
-    if ((j->type == KILN_F16 || j->type == KILN_BF16) && is_product(j, is_inverse, &product)) {
+    if (is_product(j, is_inverse, &product)) {
         *is_done = true;
         return kiln_matmul(k, &product);
     }
@@ -320,7 +347,8 @@ static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view 
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,
                                        const kiln_view *small)
 {
-    if (!is_wanted(k, j))
+    kiln_matmul_desc product;
+    if (!is_wanted(k, j) || is_weights_product(j, large, small, &product))
         return 0;
     if (conv_is_thin(k, j, large)) {
         conv_wide wide;
@@ -371,6 +399,11 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     *is_done = false;
     if (!is_wanted(k, j) || !kiln_view_count(*j->weight.view))
         return KILN_OK;
+    kiln_matmul_desc product;
+    if (is_weights_product(j, large, small, &product)) {
+        *is_done = true;
+        return kiln_matmul(k, &product);
+    }
     if (conv_is_thin(k, j, large) && j->workspace.buffer && !obstacle(k, j, small)) {
         conv_wide wide;
         kiln_status status = conv_widen(k, j, large, 1, false, true, &wide);
