@@ -139,6 +139,7 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
     char **programs = calloc(count, sizeof *programs);
     fuzz_verdict *verdicts = calloc(count, sizeof *verdicts);
     unsigned made = 0, bad = 0;
+    bool is_cut = false;
     while (programs && made < count && (programs[made] = program_text(p, seed + made)) != NULL)
         made++;
     if (made < count) {
@@ -146,9 +147,12 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
             printf("skipped: profile %s: this machine cannot write its programs\n", p->name);
     } else if (!verdicts || !fuzz_judge(setup, p->prelude, (const char *const *)programs,
                                         (int)count, verdicts)) {
-        fprintf(stderr, "profile %s, seeds %llu to %llu: not judged; see %s/host.log\n", p->name,
-                seed, seed + count - 1, setup->work);
-        bad++;
+        sleep(1); // who is asked to stop may see its compiler stopped first
+        is_cut = shared->stop;
+        if (!is_cut)
+            fprintf(stderr, "profile %s, seeds %llu to %llu: not judged; see %s/host.log\n",
+                    p->name, seed, seed + count - 1, setup->work);
+        bad += !is_cut;
     } else {
         for (unsigned i = 0; i < count; i++)
             if (is_allowed(p, &verdicts[i])) {
@@ -160,7 +164,7 @@ static void run_batch(fuzz_setup *setup, unsigned which, unsigned long long seed
             }
         atomic_fetch_sub(&shared->findings, bad); // added again below
     }
-    if (made == count) {
+    if (made == count && !is_cut) {
         atomic_fetch_add(&shared->programs[which], count);
         atomic_fetch_add(&shared->milliseconds[which], now_ms() - began);
         unsigned long long first = shared->first_seed[which];
