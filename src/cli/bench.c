@@ -1,7 +1,8 @@
 // kiln bench: how fast the operations of the library are on a device. Matrix products and attention
 // are here: a table of sizes with the median time of a call and what that is in floating-point
-// operations. The other ops are rows of ops.def: bench_op.c. `make gpu-bench` has the comparison
-// with cuBLAS, cuDNN and the like. Start at cli_bench.
+// operations; --against has cuBLAS beside it (bench_theirs.c). The other ops are rows of ops.def:
+// bench_op.c. `make gpu-bench` has the comparison with cuBLASLt, cuDNN and the like, in turns.
+// Start at cli_bench.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ typedef struct size {
 typedef struct bench {
     kiln *k;
     kiln_type type, out;
-    bool is_tf32, is_causal, is_backward, is_json;
+    bool is_tf32, is_causal, is_backward, is_json, is_against;
     uint32_t dim, tile_m, tile_n; // of the tile; 0: kiln_matmul chooses
     size sizes[MAX_SIZES];
     int size_count;
@@ -28,6 +29,7 @@ typedef struct bench {
     kiln_attention_backward_desc backward;
     kiln_buffer *buffers[16];
     int buffer_count;
+    double ratios[MAX_SIZES]; // is_against: their time, by ours
 } bench;
 
 static const struct type_name {
@@ -102,6 +104,13 @@ static kiln_status call(void *user, int round)
                           : kiln_attention_forward(b->k, &b->forward);
 }
 
+static kiln_status call_theirs(void *user, int round)
+{
+    const bench *b = user;
+    (void)round;
+    return bench_theirs_matmul(&b->matmul);
+}
+
 static kiln_status prepare_matmul(bench *b, size s)
 {
     kiln_buffer *left = NULL, *right = NULL, *out = NULL;
@@ -174,7 +183,25 @@ static void drop_buffers(bench *b)
     b->buffer_count = 0;
 }
 
-static void print_row(const bench *b, size s, double seconds, bool is_last)
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_ratios(bench *b)
+{
+    int count = b->size_count;
+    qsort(b->ratios, (size_t)count, sizeof *b->ratios, by_value);
+    if (b->is_json)
+        printf("], \"cublas\": {\"worst\": %.4f, \"median\": %.4f, \"best\": %.4f}}\n",
+               b->ratios[0], b->ratios[count / 2], b->ratios[count - 1]);
+    else
+        printf("cuBLAS takes %.3f (worst), %.3f (median), %.3f (best) of our time\n", b->ratios[0],
+               b->ratios[count / 2], b->ratios[count - 1]);
+}
+
+static void print_row(const bench *b, size s, double seconds, double theirs, bool is_last)
 {
     char name[64];
     if (!b->matmul.a.buffer)
@@ -183,27 +210,49 @@ static void print_row(const bench *b, size s, double seconds, bool is_last)
         snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)s.m, (long long)s.n,
                  (long long)s.k);
     double rate = operations(b, s) / seconds * 1e-12;
+    char beside[64] = "";
+    if (b->is_against)
+        snprintf(beside, sizeof beside,
+                 b->is_json ? ", \"cublas_us\": %.3f, \"ratio\": %.4f"
+                            : "  cuBLAS %10.2f us  ratio %.3f",
+                 theirs * 1e6, theirs / seconds);
     if (b->is_json)
-        printf("  {\"size\": \"%s\", \"us\": %.3f, \"tflops\": %.4f}%s\n", name, seconds * 1e6,
-               rate, is_last ? "" : ",");
+        printf("  {\"size\": \"%s\", \"us\": %.3f, \"tflops\": %.4f%s}%s\n", name, seconds * 1e6,
+               rate, beside, is_last ? "" : ",");
     else
-        printf("  %-20s %12.2f us  %9.2f %cFLOP/s\n", name, seconds * 1e6,
-               rate < 1 ? rate * 1e3 : rate, rate < 1 ? 'G' : 'T');
+        printf("  %-20s %12.2f us  %9.2f %cFLOP/s%s\n", name, seconds * 1e6,
+               rate < 1 ? rate * 1e3 : rate, rate < 1 ? 'G' : 'T', beside);
 }
 
 static int run(bench *b, bool is_matmul)
 {
     for (int i = 0; i < b->size_count; i++) {
-        bench_times times = {0};
+        bench_times times = {0}, theirs = {0};
         kiln_status status =
             is_matmul ? prepare_matmul(b, b->sizes[i]) : prepare_attention(b, b->sizes[i]);
         if (!status)
             status = bench_measure(b->k, call, b, &times);
+        if (!status && b->is_against) { // in turns: the device gets warmer
+            bench_times again = {0}, last = {0};
+            kiln_status of_theirs = bench_measure(b->k, call_theirs, b, &theirs);
+            status = bench_measure(b->k, call, b, &again);
+            if (!of_theirs)
+                of_theirs = bench_measure(b->k, call_theirs, b, &last);
+            if (of_theirs) {
+                fprintf(stderr, "kiln bench: cuBLAS has no such product\n");
+                return EXIT_WORLD;
+            }
+            times.median = (times.median + again.median) / 2;
+            theirs.median = (theirs.median + last.median) / 2;
+            b->ratios[i] = theirs.median / times.median;
+        }
         if (status)
             return cli_fail(b->k, status);
-        print_row(b, b->sizes[i], times.median, i + 1 == b->size_count);
+        print_row(b, b->sizes[i], times.median, theirs.median, i + 1 == b->size_count);
         drop_buffers(b);
     }
+    if (b->is_against)
+        print_ratios(b);
     return EXIT_FINE;
 }
 
@@ -305,12 +354,14 @@ int cli_bench(int argc, char **argv)
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
     cli_args args = CLI_ARGS("bench", argc, argv);
     const char *what = "", *device = NULL, *sizes = NULL, *type = "bf16", *tile = NULL;
+    const char *against = NULL;
     for (int option; (option = cli_next(&args)) != CLI_END;) {
         switch (option) {
         case OPT_device: device = args.value; break;
         case OPT_sizes: sizes = args.value; break;
         case OPT_json: b.is_json = true; break;
         case OPT_tile: tile = args.value; break;
+        case OPT_against: against = args.value; break;
         case OPT_causal: b.is_causal = true; break;
         case OPT_backward: b.is_backward = true; break;
         case OPT_dim: b.dim = (uint32_t)atoi(args.value); break;
@@ -327,7 +378,7 @@ int cli_bench(int argc, char **argv)
     if (!is_matmul && strcmp(what, "attention") != 0)
         return cli_usage(
             "bench", *what ? "there is no benchmark '%s', and no such file" : "of what?%s", what);
-    static const int of_matmul[] = {OPT_tile, 0},
+    static const int of_matmul[] = {OPT_tile, OPT_against, 0},
                      of_attention[] = {OPT_dim, OPT_causal, OPT_backward, 0};
     for (const int *other = is_matmul ? of_attention : of_matmul; *other; other++)
         if (args.given[*other])
@@ -338,9 +389,18 @@ int cli_bench(int argc, char **argv)
         return cli_usage("bench", "%s has no type '%s'", what, type);
     if (b.dim < 8 || b.dim > 1024)
         return cli_usage("bench", "--dim is 8 to 1024");
+    if (against && strcmp(against, "cublas") != 0)
+        return cli_usage("bench", "--against is cublas");
     kiln_status status = kiln_open(device, &b.k);
     if (status)
         return cli_fail(NULL, status);
+    const char *why = against ? bench_theirs_open(b.k) : NULL;
+    if (why) {
+        fprintf(stderr, "kiln bench: %s\n", why);
+        kiln_close(b.k);
+        return EXIT_WORLD;
+    }
+    b.is_against = against;
     if (!read_sizes(&b, sizes ? sizes : default_sizes(&b, is_matmul))) {
         kiln_close(b.k);
         return cli_usage("bench", "--sizes is a list such as 512,1024 or 64x4096x4096");
@@ -352,7 +412,7 @@ int cli_bench(int argc, char **argv)
     else
         printf("%s on %s\n", what, name);
     int code = run(&b, is_matmul);
-    if (b.is_json)
+    if (b.is_json && !(b.is_against && !code))
         printf("]}\n");
     kiln_close(b.k);
     return code;

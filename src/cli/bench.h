@@ -2,7 +2,7 @@
 #ifndef KILN_CLI_BENCH_H
 #define KILN_CLI_BENCH_H
 
-#include "kiln/kiln.h"
+#include "kiln/ops.h"
 
 typedef struct bench_times {
     double median; // seconds of a call
@@ -18,6 +18,11 @@ kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *ou
 bool bench_read_type(const char *name, kiln_type *type, kiln_type *out, bool *is_tf32);
 // Small numbers of the type, the same each time.
 void bench_fill_random(kiln_type type, uint8_t *to, size_t bytes);
+
+// cuBLAS, opened at run time (bench_theirs.c): NULL, or why it cannot be used; a product of a
+// description as bench.c has it.
+const char *bench_theirs_open(kiln *k);
+kiln_status bench_theirs_matmul(const kiln_matmul_desc *d);
 
 int bench_kernel(int argc, char **argv);               // bench_kernel.c
 int bench_op(const char *name, int argc, char **argv); // bench_op.c: a row of ops.def
