@@ -255,7 +255,7 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
 
 
 def is_compiled(options, row, is_backward):
-    return row['op'] != 'conv' and not (is_backward and options.eager_backward)
+    return row['op'] != 'conv' and not options.eager and not (is_backward and options.eager_backward)
 
 
 def compare(torch, case, made, call):
@@ -394,6 +394,7 @@ def main():
     parser.add_argument('--json', default='')
     parser.add_argument('--dry', action='store_true')
     parser.add_argument('--forward', action='store_true', help='no backward passes')
+    parser.add_argument('--eager', action='store_true', help='no torch.compile')
     parser.add_argument('--eager-backward', action='store_true', help='backward passes beside eager PyTorch only')
     parser.add_argument('--random', type=int, default=0, help='so many random sizes')
     parser.add_argument('--seed', type=int, default=1)
