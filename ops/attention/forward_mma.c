@@ -69,7 +69,7 @@ static void add_block(sums *w, f32 (*scores)[OTHER / 8][4])
     }
 }
 
-kernel block(THREADS) void attention(const elem_t *q, const elem_t *k, const elem_t *v, elem_t *out,
+kernel block(THREADS) max_registers(HD <= 32 ? 128 : 255) void attention(const elem_t *q, const elem_t *k, const elem_t *v, elem_t *out,
 #if !defined(NO_LSE)
                                                         f32 *lse,
 #endif
