@@ -341,7 +341,8 @@ static void bulk(bench *b)
             // there and back for `give`, whose bytes the host may change
             double moved = (double)sizes[s].bytes * (is_in ? 2 : 1);
             report_number(&b->r, middle, "bulk_%s_%s.us", is_in ? "both" : "out", sizes[s].name);
-            report_number(&b->r, moved / middle * 1e-3, "bulk_%s_%s.GBps", is_in ? "both" : "out", sizes[s].name);
+            report_number(&b->r, moved / middle * 1e-3, "bulk_%s_%s.GBps", is_in ? "both" : "out",
+                          sizes[s].name);
         }
         kiln_buffer_free(bytes);
     }

@@ -28,8 +28,8 @@ typedef struct channel_header {
 typedef struct channel_tail { // memory of the host that the GPU maps
     uint64_t position;        // host: everything before it was read
 } channel_tail;
-#define CHANNEL_SKIP   (UINT32_C(1) << 31) // with `bytes`: no line, the ring goes on behind it
-#define CHANNEL_PACKED (UINT32_C(1) << 30) // a channel_lines
+#define CHANNEL_SKIP        (UINT32_C(1) << 31) // with `bytes`: no line, the ring goes on behind it
+#define CHANNEL_PACKED      (UINT32_C(1) << 30) // a channel_lines
 #define CHANNEL_BYTES(word) ((word) & ~(CHANNEL_SKIP | CHANNEL_PACKED))
 
 typedef struct channel_line {

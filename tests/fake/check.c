@@ -602,19 +602,18 @@ static void print_live(void)
     snprintf(settings, sizeof settings, "play=0x%llx", (unsigned long long)(uintptr_t)play_lines);
     setenv("FAKE_CUDA", settings, 1);
     kiln *k = api_open("cuda");
-    kiln_module *m =
-        api_compile(k,
-                    "#include <kiln/kernel.h>\n"
-                    "kernel block(1) void says(u32 n)\n"
-                    "{ printf(\"line %u, %llu\\n\", n, (u64)n); }\n",
-                    0);
+    kiln_module *m = api_compile(k,
+                                 "#include <kiln/kernel.h>\n"
+                                 "kernel block(1) void says(u32 n)\n"
+                                 "{ printf(\"line %u, %llu\\n\", n, (u64)n); }\n",
+                                 0);
     kiln_arg args[1] = {kiln_arg_i64(KILN_U32, 1)};
     for (int round = 0; round < 2; round++) {
         CHECK(!api_launch(api_kernel(m, "says"), 1, 0, args, 1) && !kiln_sync(k));
         const char *text = kiln_printed(k, &len);
         for (right = 0, at = 0; right < LIVE_LINES; right++) {
-            size_t n = (size_t)snprintf(line, sizeof line, "line %u, %llu\n", right,
-                                        (1ull << 32) + right);
+            size_t n =
+                (size_t)snprintf(line, sizeof line, "line %u, %llu\n", right, (1ull << 32) + right);
             if (at + n > len || memcmp(text + at, line, n) != 0)
                 break;
             at += n;

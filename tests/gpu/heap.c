@@ -1,7 +1,8 @@
 // The heap of kernels: random sequences of malloc, realloc, calloc, aligned_alloc and free by all
 // threads against a model (contents, overlap, everything comes back), memory that lives across
 // launches, exhaustion, sizes that overflow, counters, reset.
-//     heap [DEVICE [BLOCKS ROUNDS]]     128 blocks of 1600 rounds allocate more than ten million times
+//     heap [DEVICE [BLOCKS ROUNDS]]     128 blocks of 1600 rounds allocate more than ten million
+//     times
 #include "api.h"
 
 static const char source[] =

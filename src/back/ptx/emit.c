@@ -7,8 +7,7 @@
 #include "ir/nv.h"
 
 const char *const ptx_prefixes[RC_COUNT] = {"%p", "%h", "%r", "%rd", "%f", "%fd"};
-const char *const ptx_register_types[RC_COUNT] = {".pred", ".b16", ".b32",
-                                                  ".b64",  ".f32", ".f64"};
+const char *const ptx_register_types[RC_COUNT] = {".pred", ".b16", ".b32", ".b64", ".f32", ".f64"};
 
 const uint8_t ptx_classes[IR_TYPE_COUNT] = {
     [IR_I1] = RC_PRED,      [IR_I8] = RC_H,          [IR_I16] = RC_H,        [IR_F16] = RC_H,
@@ -579,8 +578,7 @@ static void emit_kernel(ptx *p, const ir_func *f)
         text_printf(p->out, "\t.local .align 16 .b8 %s[%u];\n", ptx_host_frame(p),
                     HOST_FRAME_WORDS * 4 + HOST_MOST_COUNTED * 16);
     if (p->has_frame_words)
-        text_printf(p->out, "\t.reg .b32 %%frame<%u>;\n",
-                    HOST_FRAME_WORDS + HOST_MOST_COUNTED * 4);
+        text_printf(p->out, "\t.reg .b32 %%frame<%u>;\n", HOST_FRAME_WORDS + HOST_MOST_COUNTED * 4);
     for (int c = 0; c < RC_COUNT; c++)
         if (p->next_reg[c])
             text_printf(p->out, "\t.reg %s %s<%u>;\n", ptx_register_types[c], ptx_prefixes[c],

@@ -45,8 +45,7 @@ static uint64_t wide_of(const ir_func *f, const ir_inst *i)
 
 static const char *line_of(arena *a, const ir_func *f, const ir_inst *i)
 {
-    return str_format(a, "kiln_print_%u_%llx", i->operand_count,
-                      (unsigned long long)wide_of(f, i));
+    return str_format(a, "kiln_print_%u_%llx", i->operand_count, (unsigned long long)wide_of(f, i));
 }
 
 static const char *line_use_of(arena *a, const ir_func *f, const ir_inst *i)
@@ -252,7 +251,8 @@ static const char *home_of(ptx *p)
 {
     const char *block = added(p, special(p, "%ctaid.y"), special(p, "%ctaid.z"),
                               special(p, "%nctaid.y")),
-               *thread = added(p, special(p, "%tid.y"), special(p, "%tid.z"), special(p, "%ntid.y")),
+               *thread =
+                   added(p, special(p, "%tid.y"), special(p, "%tid.z"), special(p, "%ntid.y")),
                *size = added(p, "31", special(p, "%ntid.x"), special(p, "%ntid.y")),
                *warps = ptx_temp(p, RC_R), *warp = ptx_temp(p, RC_R);
     block = added(p, special(p, "%ctaid.x"), block, special(p, "%nctaid.x"));

@@ -33,9 +33,9 @@ static size_t register_len(const char *at)
 typedef struct line {
     const char *at;
     size_t len;
-    int param;      // what it loads; -1: no parameter
-    name to, from;  // the first two registers, of len 0 where there are fewer
-    int frame_word; // that it loads or stores; -1: none, -2: it uses the frame otherwise
+    int param;                 // what it loads; -1: no parameter
+    name to, from;             // the first two registers, of len 0 where there are fewer
+    int frame_word;            // that it loads or stores; -1: none, -2: it uses the frame otherwise
     bool is_store, is_address; // is_address: it only copies the frame's address
 } line;
 
@@ -177,8 +177,8 @@ static void place(ptx *p, const ptx_placed *f, const char *const *values)
     text_puts(out, "\t{\n");
     for (int c = 0; c < RC_COUNT; c++)
         if (f->registers[c])
-            text_printf(out, "\t.reg %s %%in_%s<%u>;\n", ptx_register_types[c],
-                        ptx_prefixes[c] + 1, f->registers[c] + 1);
+            text_printf(out, "\t.reg %s %%in_%s<%u>;\n", ptx_register_types[c], ptx_prefixes[c] + 1,
+                        f->registers[c] + 1);
     for (const char *at = f->body.at, *end = at + f->body.len; at < end;) {
         line l = read_line(f->name, at, end, frame);
         const char *comma = memchr(at, ',', l.len);

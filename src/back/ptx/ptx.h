@@ -56,12 +56,12 @@ typedef struct ptx {
     uniform_facts uniform;
     vec(const source_file *) files; // of .loc, by number - 1
     uint32_t last_line, last_file;
-    int version;          // of PTX: the target's own, raised by what the kernels use
-    const char *guard;    // a predicate that every line carries, or NULL
-    const char *lanes;    // the mask of what a warp does together: "-1", or a register
-    bool is_library;      // the functions of m->library are emitted
+    int version;       // of PTX: the target's own, raised by what the kernels use
+    const char *guard; // a predicate that every line carries, or NULL
+    const char *lanes; // the mask of what a warp does together: "-1", or a register
+    bool is_library;   // the functions of m->library are emitted
     vec(ptx_placed) placed;
-    bool has_table; // code reads the copy of channel_header.calls in constant memory
+    bool has_table;       // code reads the copy of channel_header.calls in constant memory
     bool calls_host;      // the kernel or function does, and has a frame for it
     bool has_frame_words; // the same, in registers: for what is placed at its calls
     bool moves_registers; // the kernel has registers_more or registers_less
@@ -131,8 +131,8 @@ void ptx_channel(ptx *p, const ir_inst *i);  // channel.c: PRINT, ASSERT, TRAP, 
 const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
 // Records a fault and ends the thread; `values` (or NULL) are the two numbers of channel_fault.
 void ptx_fault(ptx *p, uint32_t site, const char *const *values);
-void ptx_host(ptx *p, const ir_inst *i, uint32_t site); // host.c: HOST
-const char *ptx_host_frame(ptx *p);                     // host.c: the name of the frame
+void ptx_host(ptx *p, const ir_inst *i, uint32_t site);       // host.c: HOST
+const char *ptx_host_frame(ptx *p);                           // host.c: the name of the frame
 bool ptx_print_live(ptx *p, const ir_inst *i, uint32_t site); // host.c; false: it is not done so
 // library.c: a function of m->library that is copied to its calls is kept for them.
 bool ptx_keep_placed(ptx *p);

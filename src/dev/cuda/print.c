@@ -108,9 +108,9 @@ static void *printer_main(void *user)
         silent = has_any ? 0 : silent + (silent < UINT32_MAX);
         pthread_mutex_unlock(&p->lock);
         if (silent) // 20 us, after a while 500, then 2000
-            nanosleep(&(struct timespec){0, silent < 200    ? 20000
-                                             : silent < 400 ? 500000
-                                                            : 2000000},
+            nanosleep(&(struct timespec){0, silent < 200   ? 20000
+                                            : silent < 400 ? 500000
+                                                           : 2000000},
                       NULL);
         pthread_mutex_lock(&p->lock);
     }

@@ -308,7 +308,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
         mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
         uint32_t out[MAILBOX_WORDS(rows_out, has_who) + 1], in[rows_in],                           \
-            leader = word_lowest(word_ballot(true));                                            \
+            leader = word_lowest(word_ballot(true));                                               \
         for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         for (uint32_t r = 0; r < (rows_in); r++)                                                   \
@@ -328,7 +328,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
         mailbox_place at = mailbox_place_of(calls, site, home);                                    \
         uint32_t *words = (uint32_t *)(uintptr_t)frame;                                            \
         uint32_t out[MAILBOX_WORDS(rows_out, has_who) + 1],                                        \
-            leader = word_lowest(word_ballot(true));                                            \
+            leader = word_lowest(word_ballot(true));                                               \
         for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         bool is_mine = !(is_warp) || word_lane() == leader;                                        \
@@ -345,7 +345,7 @@ static inline int32_t mailbox_carry(const mailbox_calls *calls, const mailbox_pl
         const mailbox_counted *objects =                                                           \
             (const mailbox_counted *)(uintptr_t)(frame + sizeof(uint32_t) * MAILBOX_ROWS);         \
         uint32_t out[MAILBOX_WORDS(rows_out, has_who)], in[(rows_in) + 1],                         \
-            leader = word_lowest(word_ballot(true));                                            \
+            leader = word_lowest(word_ballot(true));                                               \
         for (uint32_t r = 0; r < MAILBOX_WORDS(rows_out, has_who); r++)                            \
             out[r] = words[r];                                                                     \
         for (uint32_t r = 0; r < (rows_in) + 1; r++)                                               \

@@ -24,13 +24,13 @@ void mailbox_answer(const mailbox_packet *call)
                 word_store(&box->reply[r][l], (uint64_t)0);
     if (call->kind & MAILBOX_IS_BULK)
         word_fence();
-    for (uint32_t r = 0; r < mailbox_replies(rows); r++) { // its last word last: the caller polls it
+    for (uint32_t r = 0; r < mailbox_replies(rows); r++) { // the caller polls the last word
         const uint32_t *bits = call->words[rows > 1 ? r + 1 : 0];
         for (uint32_t left = is_fine ? 0 : call->lanes; left; left &= left - 1) {
             uint32_t l = word_lowest(left), status = call->words[0][l];
+            uint32_t mark = status ? MAILBOX_FAILED : 0;
             word_store(&box->reply[r][l],
-                       status ? mailbox_word(call->number | MAILBOX_FAILED, status)
-                              : mailbox_word(call->number, bits[l]));
+                       mailbox_word(call->number | mark, status ? status : bits[l]));
         }
         if (is_fine)
             word_store_row(box->reply[r], call->number, bits, MAILBOX_LANES);

@@ -218,7 +218,8 @@ static inline int32_t mailbox_wait(const mailbox_place *at, mailbox_hold *hold, 
     uint32_t rows = MAILBOX_ROWS_IN(kind), delay = hold->delay;
     mailbox_watch watch = mailbox_watch_start();
     if (!(kind & MAILBOX_IS_BULK)) { // while the host works this costs nothing
-        word_sync(); // the other lanes' words, too
+        // the other lanes' words, too
+        word_sync();
         word_settle();
     }
     word_pause(delay); // a poll that travels just ahead of the reply costs a second one

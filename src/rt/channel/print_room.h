@@ -1,9 +1,11 @@
-// Lines of printf (Kiln C; also C11): the lanes that print together make one record in the channel's
-// ring, for which they wait while the host reads; or, when nobody reads while kernels run, in the
-// bytes that are left. The back end compiles this into kernels that print (back/ptx/host.c).
+// Lines of printf (Kiln C; also C11): the lanes that print together make one record in the
+// channel's ring, for which they wait while the host reads; or, when nobody reads while kernels
+// run, in the bytes that are left. The back end compiles this into kernels that print
+// (back/ptx/host.c).
 //
-// A record is {bytes | PACKED, site}, {lanes, 0}, and a row for each argument: of all lanes one after
-// the other, 4 or 8 bytes each, padded to 8. The first word is stored last, with release order.
+// A record is {bytes | PACKED, site}, {lanes, 0}, and a row for each argument: of all lanes one
+// after the other, 4 or 8 bytes each, padded to 8. The first word is stored last, with release
+// order.
 #ifndef KILN_CHANNEL_PRINT_ROOM_H
 #define KILN_CHANNEL_PRINT_ROOM_H
 

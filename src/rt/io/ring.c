@@ -1,8 +1,8 @@
 // A ring of each thread that serves, by the system calls themselves. What a file has in memory is
-// taken at once (RWF_NOWAIT); what is left is read and written side by side by the system's own
-// threads. Start at io_ring_run.
+// taken at once; what is left is read and written side by side by the system's own threads. Start
+// at io_ring_run.
 #ifndef _GNU_SOURCE
-#    define _GNU_SOURCE // RWF_NOWAIT
+#    define _GNU_SOURCE // syscall
 #endif
 #include "rt/io/ring.h"
 
@@ -22,47 +22,80 @@ void io_plain_run(io_job *jobs, uint32_t count)
     }
 }
 
-#if defined(__linux__) && defined(__has_include)
-#    if __has_include(<linux/io_uring.h>)
-#        define HAS_RING
-#    endif
-#endif
-
-#ifdef HAS_RING
-#    include <linux/io_uring.h>
+#if defined(__linux__)
 #    include <pthread.h>
 #    include <stdlib.h>
 #    include <string.h>
 #    include <sys/mman.h>
 #    include <sys/syscall.h>
-#    include <sys/uio.h>
 
 #    include "base/knobs.h"
+
+// The system's side of it, which is the same for all processors: its header may be older than the
+// system, or missing.
+enum { SETUP = 425, ENTER = 426 };    // system calls
+enum { TO_READ = 22, TO_WRITE = 23 }; // what is asked for
+enum { ONE_MAPPING = 1, NOTHING_DROPPED = 2, WAIT = 1, NO_WAIT = 8 };
+enum { RINGS_AT = 0, ENTRIES_AT = 0x10000000 };
+
+typedef struct ring_entry {
+    uint8_t opcode, flags;
+    uint16_t priority;
+    int32_t fd;
+    uint64_t offset, at;
+    uint32_t bytes, how;
+    uint64_t user, unused[3];
+} ring_entry;
+
+typedef struct ring_done {
+    uint64_t user;
+    int32_t result;
+    uint32_t flags;
+} ring_done;
+
+typedef struct ring_setup {
+    uint32_t entries, done_entries, flags, thread_cpu, thread_idle, features, other, unused[3];
+    struct {
+        uint32_t head, tail, mask, entries, flags, dropped, array, unused;
+        uint64_t address;
+    } asked;
+    struct {
+        uint32_t head, tail, mask, entries, overflow, done, flags, unused;
+        uint64_t address;
+    } done;
+} ring_setup;
+_Static_assert(sizeof(ring_entry) == 64 && sizeof(ring_done) == 16 && sizeof(ring_setup) == 120,
+               "as the system has them");
 
 typedef struct ring {
     int fd; // -1: this thread has none
     uint8_t *memory;
     size_t memory_bytes, entry_bytes;
-    struct io_uring_sqe *entries;
-    uint32_t *tail, *mask, *array;            // of what is asked for
+    ring_entry *entries;
+    uint32_t *tail, *mask, *array;               // of what is asked for
     uint32_t *done_head, *done_tail, *done_mask; // of what is done
-    struct io_uring_cqe *done;
+    ring_done *done;
 } ring;
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;
 
-static void ring_free(void *user)
+static void ring_close(ring *r)
 {
-    ring *r = user;
     if (r->memory)
         munmap(r->memory, r->memory_bytes);
     if (r->entries)
         munmap(r->entries, r->entry_bytes);
     if (r->fd >= 0)
         close(r->fd);
-    free(r);
+    *r = (ring){.fd = -1};
+}
+
+static void ring_free(void *user)
+{
+    ring_close(user);
+    free(user);
 }
 
 static void make_key(void)
@@ -70,37 +103,41 @@ static void make_key(void)
     has_key = !pthread_key_create(&key, ring_free);
 }
 
-static void *map(int fd, size_t bytes, uint64_t offset)
+static void *map(int fd, size_t bytes, long offset)
 {
-    void *at =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)offset);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
     return at == MAP_FAILED ? NULL : at;
+}
+
+static uint32_t *word_of(const ring *r, uint32_t offset)
+{
+    return (uint32_t *)(void *)(r->memory + offset);
 }
 
 // False: the system does not have one for us.
 static bool ring_open(ring *r)
 {
-    struct io_uring_params p;
+    ring_setup p;
+    uint32_t needed = ONE_MAPPING | NOTHING_DROPPED;
     memset(&p, 0, sizeof p);
-    r->fd = (int)syscall(__NR_io_uring_setup, IO_RING_JOBS, &p);
-    uint32_t needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP;
-    if (r->fd < 0 || (p.features & needed) != needed)
+    r->fd = (int)syscall(SETUP, (unsigned)IO_RING_JOBS, &p);
+    if (r->fd < 0 || (p.features & needed) != needed || p.entries < IO_RING_JOBS)
         return false;
-    size_t asked = p.sq_off.array + p.sq_entries * sizeof(uint32_t),
-           done = p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe);
+    size_t asked = p.asked.array + p.entries * sizeof(uint32_t),
+           done = p.done.done + p.done_entries * sizeof(ring_done);
     r->memory_bytes = asked > done ? asked : done;
-    r->entry_bytes = p.sq_entries * sizeof(struct io_uring_sqe);
-    r->memory = map(r->fd, r->memory_bytes, IORING_OFF_SQ_RING);
-    r->entries = map(r->fd, r->entry_bytes, IORING_OFF_SQES);
+    r->entry_bytes = p.entries * sizeof(ring_entry);
+    r->memory = map(r->fd, r->memory_bytes, RINGS_AT);
+    r->entries = map(r->fd, r->entry_bytes, ENTRIES_AT);
     if (!r->memory || !r->entries)
         return false;
-    r->tail = (uint32_t *)(void *)(r->memory + p.sq_off.tail);
-    r->mask = (uint32_t *)(void *)(r->memory + p.sq_off.ring_mask);
-    r->array = (uint32_t *)(void *)(r->memory + p.sq_off.array);
-    r->done_head = (uint32_t *)(void *)(r->memory + p.cq_off.head);
-    r->done_tail = (uint32_t *)(void *)(r->memory + p.cq_off.tail);
-    r->done_mask = (uint32_t *)(void *)(r->memory + p.cq_off.ring_mask);
-    r->done = (struct io_uring_cqe *)(void *)(r->memory + p.cq_off.cqes);
+    r->tail = word_of(r, p.asked.tail);
+    r->mask = word_of(r, p.asked.mask);
+    r->array = word_of(r, p.asked.array);
+    r->done_head = word_of(r, p.done.head);
+    r->done_tail = word_of(r, p.done.tail);
+    r->done_mask = word_of(r, p.done.mask);
+    r->done = (ring_done *)(void *)(r->memory + p.done.done);
     return true;
 }
 
@@ -113,11 +150,8 @@ static ring *ring_here(void)
         r = calloc(1, sizeof *r);
         if (!r)
             return NULL;
-        if (!ring_open(r)) {
-            if (r->fd >= 0)
-                close(r->fd);
-            r->fd = -1;
-        }
+        if (!ring_open(r))
+            ring_close(r);
         if (pthread_setspecific(key, r)) {
             ring_free(r);
             return NULL;
@@ -126,35 +160,31 @@ static ring *ring_here(void)
     return r && r->fd >= 0 ? r : NULL;
 }
 
-// Those that `wanted` names; false: the ring does not work, and those have no result.
-static bool run(ring *r, io_job *jobs, uint32_t wanted, uint32_t flags)
+// Those that `wanted` names; false: the ring does not work, and nothing was done.
+static bool run(ring *r, io_job *jobs, uint32_t wanted, uint32_t how)
 {
     uint32_t tail = *r->tail, asked = 0;
     for (uint32_t left = wanted; left; left &= left - 1, asked++) {
         uint32_t n = (uint32_t)__builtin_ctz(left), place = (tail + asked) & *r->mask;
         const io_job *j = &jobs[n];
-        r->entries[place] = (struct io_uring_sqe){
-            .opcode = j->is_write ? IORING_OP_WRITE : IORING_OP_READ,
-            .fd = j->fd,
-            .addr = (uint64_t)(uintptr_t)j->at,
-            .len = j->bytes,
-            .off = (uint64_t)j->offset,
-            .rw_flags = flags,
-            .user_data = n};
+        ring_entry e = {.fd = j->fd, .bytes = j->bytes, .how = how, .user = n};
+        e.opcode = j->is_write ? TO_WRITE : TO_READ;
+        e.offset = (uint64_t)j->offset;
+        e.at = (uint64_t)(uintptr_t)j->at;
+        r->entries[place] = e;
         r->array[place] = place;
     }
     __atomic_store_n(r->tail, tail + asked, __ATOMIC_RELEASE);
     for (uint32_t given = 0, came = 0; came < asked;) {
-        long taken = syscall(__NR_io_uring_enter, r->fd, asked - given, asked - came,
-                             IORING_ENTER_GETEVENTS, NULL, 0);
+        long taken = syscall(ENTER, r->fd, asked - given, asked - came, (unsigned)WAIT, NULL, 0);
         // What was taken will be done: it is waited for, whatever happens.
         if (taken < 0 && !given && errno != EINTR && errno != EAGAIN && errno != EBUSY)
             return false;
         given += taken > 0 ? (uint32_t)taken : 0;
         uint32_t head = *r->done_head, end = __atomic_load_n(r->done_tail, __ATOMIC_ACQUIRE);
         for (; head != end; head++, came++) {
-            const struct io_uring_cqe *c = &r->done[head & *r->done_mask];
-            jobs[c->user_data % IO_RING_JOBS].result = c->res;
+            const ring_done *d = &r->done[head & *r->done_mask];
+            jobs[d->user % IO_RING_JOBS].result = d->result;
         }
         __atomic_store_n(r->done_head, head, __ATOMIC_RELEASE);
     }
@@ -173,29 +203,28 @@ static uint32_t those_with(const io_job *jobs, uint32_t wanted, int64_t result)
 
 bool io_ring_run(io_job *jobs, uint32_t count)
 {
-    if (!strcmp(knob_text(KNOB_IO), "plain") || count > IO_RING_JOBS)
+    if (!strcmp(knob_text(KNOB_IO), "plain") || !count || count > IO_RING_JOBS)
         return false;
     ring *r = ring_here();
-    uint32_t all = count == IO_RING_JOBS ? UINT32_MAX : (UINT32_C(1) << count) - 1;
-    for (uint32_t n = 0; n < count; n++)
-        jobs[n].result = -ENODATA;
+    uint32_t all = UINT32_MAX >> (IO_RING_JOBS - count);
     if (!r)
         return false;
-    if (run(r, jobs, all, RWF_NOWAIT)) {
-        uint32_t late = those_with(jobs, all, -EAGAIN), plain = those_with(jobs, all, -EOPNOTSUPP) |
-                                                            those_with(jobs, all, -EINTR);
-        if (late && !run(r, jobs, late, 0))
-            plain |= those_with(jobs, all, -EAGAIN);
-        for (uint32_t left = plain; left; left &= left - 1) {
-            io_job *j = &jobs[__builtin_ctz(left)];
-            j->is_plain = j->result == -EOPNOTSUPP;
-            io_plain_run(j, 1);
-        }
-        return true;
+    if (!run(r, jobs, all, NO_WAIT)) {
+        ring_close(r);
+        return false;
     }
-    close(r->fd);
-    r->fd = -1;
-    return false;
+    uint32_t late = those_with(jobs, all, -EAGAIN),
+             plain = those_with(jobs, all, -EOPNOTSUPP) | those_with(jobs, all, -EINTR);
+    if (late && !run(r, jobs, late, 0)) {
+        plain |= late;
+        ring_close(r);
+    }
+    for (uint32_t left = plain; left; left &= left - 1) {
+        io_job *j = &jobs[__builtin_ctz(left)];
+        j->is_plain = j->result == -EOPNOTSUPP;
+        io_plain_run(j, 1);
+    }
+    return true;
 }
 #else
 bool io_ring_run(io_job *jobs, uint32_t count)
