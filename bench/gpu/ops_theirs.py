@@ -42,6 +42,9 @@ def reduce(words):
 def ten_ops(torch, F, words):
     def value(t):
         x, b = t['x'], t['b']
+        if 'plain' in words:
+            y = (F.relu((x + b) * x * 0.5 + 0.25) - b).abs()
+            return -torch.square(torch.maximum(x * b + y, x))
         y = 0.5 * torch.tanh(F.gelu(x + b) * x) + 0.25
         y = torch.sigmoid(F.silu(y) - b)
         y = torch.square(x * b + y)

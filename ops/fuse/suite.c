@@ -1,10 +1,10 @@
-// The cases of fused expressions (ops/suite.h): two expressions, written as nodes and in double.
+// The cases of fused expressions (ops/suite.h): three expressions, written as nodes and in double.
 // Random expressions, refusals and the cache are in suite_random.c.
 #include "ops/fuse/suite_fuse.h"
 
 #include <math.h>
 
-enum { TEN, PAIR }; // option
+enum { TEN, PAIR, PLAIN }; // option
 
 static const op_case cases[] = {
 #define CASE(...) {__VA_ARGS__},
@@ -40,6 +40,29 @@ static double ten_value(double x, double b)
     y = 0.5 * tanh(y * x) + 0.25;
     y = sigmoid(y * sigmoid(y) - b);
     return (x * b + y) * (x * b + y);
+}
+
+// Ten ops that are an instruction or two each.
+static kiln_node plain_nodes(kiln_expr *e, kiln_node x, kiln_node b)
+{
+    kiln_node y = kiln_expr_op(e, KILN_EW_ADD, x, b, 0);
+    y = kiln_expr_op(e, KILN_EW_MUL, y, x, 0);
+    y = kiln_expr_op_with(e, KILN_EW_SCALE, y, 0, 0, kiln_expr_parameter(e, 0),
+                          kiln_expr_parameter(e, 1));
+    y = kiln_expr_op(e, KILN_EW_RELU, y, 0, 0);
+    y = kiln_expr_op(e, KILN_EW_SUB, y, b, 0);
+    y = kiln_expr_op(e, KILN_EW_ABS, y, 0, 0);
+    y = kiln_expr_op(e, KILN_EW_MULTIPLY_ADD, x, b, y);
+    y = kiln_expr_op(e, KILN_EW_MAX, y, x, 0);
+    y = kiln_expr_op(e, KILN_EW_SQUARE, y, 0, 0);
+    return kiln_expr_op(e, KILN_EW_NEG, y, 0, 0);
+}
+
+static double plain_value(double x, double b)
+{
+    double y = fmax(0.5 * (x + b) * x + 0.25, 0);
+    y = fmax(x * b + fabs(y - b), x);
+    return -y * y;
 }
 
 // (x - b)², and |x - b| (x - b) where x < b, else 2 (x - b)²: smooth where x is b.
@@ -96,7 +119,7 @@ static void nodes_of(const op_case *c, kiln_expr *e, kiln_node in[2], kiln_node 
     if (c->option == PAIR)
         pair_nodes(e, in[0], in[1], out);
     else
-        out[0] = ten_nodes(e, in[0], in[1]);
+        out[0] = (c->option == TEN ? ten_nodes : plain_nodes)(e, in[0], in[1]);
 }
 
 static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
@@ -154,7 +177,10 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
             result_step *= t[2].sizes[d];
         }
         double x = values[0][i], b = values[1][row], d = x - b;
-        double y = c->option == PAIR ? d * d : ten_value(x, b), *to = &values[2][result];
+        double y = c->option == PAIR  ? d * d
+                   : c->option == TEN ? ten_value(x, b)
+                                      : plain_value(x, b);
+        double *to = &values[2][result];
         if (c->option == PAIR)
             values[3][i] = x < b ? fabs(d) * d : 2 * d * d;
         switch ((kiln_fuse_reduction)c->axis) {
@@ -170,8 +196,8 @@ static void reference(const op_case *c, const op_tensor *t, double *const *value
 static void describe(const op_case *c, char *out, size_t size)
 {
     static const char *const how[] = {"", " sum", " mean", " max", " min"};
-    int len =
-        snprintf(out, size, "%s%s", c->option == PAIR ? "two results" : "ten ops", how[c->axis]);
+    static const char *const what[] = {"ten ops", "two results", "ten plain ops"};
+    int len = snprintf(out, size, "%s%s", what[c->option], how[c->axis]);
     if (c->axis)
         snprintf(out + len, size - (size_t)len, " axes %#x", (unsigned)c->alpha);
 }

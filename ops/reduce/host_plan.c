@@ -124,7 +124,8 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
 {
     bool is_many = p->results * packs >= (uint64_t)PER * FEW;
     uint64_t lanes = power_of_two(least(is_many ? over(packs, PER) : packs, 32)), parts = 1;
-    if (packs > 128 || (packs > 32 && p->results < 4096)) {
+    bool is_long = packs > 256 || (packs > 128 && p->results < 8192);
+    if (is_long || (packs > 32 && p->results < 4096)) {
         lanes = least(power_of_two(over(packs, PER)), 512);
         lanes = lanes < 64 ? 64 : lanes;
         while (lanes < 512 && lanes < packs && p->results * lanes < FEW)
