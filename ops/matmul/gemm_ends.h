@@ -68,31 +68,50 @@ typedef struct ends {
 #define pair_bits(x, y) ((u32)bits_bf16(x) | (u32)bits_bf16(y) << 16)
 #endif
 
-// Nothing is read or stored where it is not inside.
-static f32 ended(f32 x, ends e, ends_steps at, u32 row, u32 column, bool is_inside)
-{
-    f32 bias = 0.0f;
-    if (!is_inside)
-        return 0.0f;
 #if defined(SCALED_A)
-    x *= e.a_scale[(u64)row * at.a_row];
+#define ROW_FACTOR(e, at, row) ((e).a_scale[(u64)(row) * (at).a_row])
+#else
+#define ROW_FACTOR(e, at, row) 1.0f
 #endif
 #if defined(SCALED_B)
-    x *= e.b_scale[(u64)column * at.b_column];
+#define COLUMN_FACTOR(e, at, column) ((e).b_scale[(u64)(column) * (at).b_column])
+#else
+#define COLUMN_FACTOR(e, at, column) 1.0f
 #endif
 #if HAS_BIAS
-    bias = e.bias[(u64)column * at.bias];
+#define BIAS_OF(e, at, column) ((e).bias[(u64)(column) * (at).bias])
+#else
+#define BIAS_OF(e, at, column) 0.0f
 #endif
-#if defined(HAS_PRE)
-    e.pre[(i64)row * at.pre[0] + (i64)column * at.pre[1]] = TO_OUT(x + bias);
+
+// A number before the activation, and behind it.
+static f32 scaled(f32 sum, f32 of_row, f32 of_column, f32 bias)
+{
+#if defined(SCALED_A) || defined(SCALED_B)
+    sum *= of_row * of_column;
 #endif
-#if HAS_BIAS
-    x = epilogue(x, bias);
-#endif
+    return HAS_BIAS ? sum + bias : sum;
+}
+
+static f32 activated(f32 x)
+{
+    return HAS_BIAS ? epilogue(x, 0.0f) : x;
+}
+
+static f32 residual_at(ends e, ends_steps at, u32 row, u32 column)
+{
 #if defined(HAS_RESIDUAL)
-    x += FROM_OUT(e.residual[(i64)row * at.residual[0] + (i64)column * at.residual[1]]);
+    return FROM_OUT(e.residual[(i64)row * at.residual[0] + (i64)column * at.residual[1]]);
+#else
+    return 0.0f;
 #endif
-    return x;
+}
+
+static void keep_pre(ends e, ends_steps at, u32 row, u32 column, f32 x)
+{
+#if defined(HAS_PRE)
+    e.pre[(i64)row * at.pre[0] + (i64)column * at.pre[1]] = TO_OUT(x);
+#endif
 }
 
 #endif

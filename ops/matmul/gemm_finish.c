@@ -21,7 +21,9 @@ kernel block(THREADS) void gemm_finish(const acc_t *sums, out_t *out, ENDS_PARAM
     }
     for (u64 n = (u64)block_x() * THREADS + thread_x(); n < (u64)rows * columns; n += (u64)grid_dim_x() * THREADS) {
         u32 row = (u32)(n / columns), column = (u32)(n % columns);
-        f32 x = (f32)sums[(u64)row * at.out + column];
-        out[(i64)row * row_step + (i64)column * column_step] = TO_OUT(ended(x, e, at, row, column, true));
+        f32 sum = (f32)sums[(u64)row * at.out + column], more = residual_at(e, at, row, column);
+        f32 x = scaled(sum, ROW_FACTOR(e, at, row), COLUMN_FACTOR(e, at, column), BIAS_OF(e, at, column));
+        keep_pre(e, at, row, column, x);
+        out[(i64)row * row_step + (i64)column * column_step] = TO_OUT(activated(x) + more);
     }
 }

@@ -447,12 +447,13 @@ static kiln_status run_strided(const job *j)
 // though it is gemm_strided.c.
 static bool is_small(const job *j)
 {
-    enum { START_CYCLES = 2500, STEP_CYCLES = 1500, STEP = 16, TILE = 32, BESIDE = 16 };
+    enum { START_CYCLES = 2500, STEP_CYCLES = 1500, TILE_CYCLES = 2200, STEP = 16, TILE = 32 };
     if (j->bytes != 2 || !j->k->caps.has_nv || j->depth > 3 * STEP || !matmul_copies(j))
         return false;
     uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE) * j->batch,
-             rounds = tiles / (BESIDE * j->device->multiprocessors) + 1,
-             cost = rounds * (START_CYCLES + ceil_div(j->depth, STEP) * STEP_CYCLES);
+             steps = ceil_div(j->depth, STEP),
+             cost = START_CYCLES + steps * STEP_CYCLES +
+                    tiles * steps * TILE_CYCLES / j->device->multiprocessors;
     return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
            (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
 }
@@ -554,7 +555,7 @@ static kiln_status run(const job *j)
     }
     is_fast = is_fast && !is_portable;
     way w = is_fast ? way_of(j) : FIRST_POSSIBLE;
-    if (w == SMALL && !j->list && !j->desc->tile_m)
+    if (w == SMALL && !j->desc->tile_m)
         return run_strided(j);
     if (w == THIN || w == LOOSE || w == MANY_SMALL)
         return w == THIN ? matmul_run_thin(j) : w == LOOSE ? matmul_run_loose(j) : run_sm80(j);

@@ -190,27 +190,63 @@ static ring_slot multiply_tile(accumulators *acc, mma_operand a, mma_operand b, 
 }
 #endif
 
+// What the lane's columns of a slab get, and the residual of its numbers. Loads have no branches between them: all
+// are under way at the same time. Numbers outside of the result take those of the last column or row.
+typedef struct slab_ends {
+    f32 factor[SLAB_N / 4], bias[SLAB_N / 4];
+    f32 residual[SLAB_N / 2];
+} slab_ends;
+
+static u32 slab_row(u32 i)
+{
+    return lane() / 4 + i / 2 % 2 * 8;
+}
+
+static void load_ends(slab_ends *s, ends e, place p, u32 first, schedule w)
+{
+#pragma unroll
+    for (u32 i = 0; i < SLAB_N / 4; i++) {
+        u32 column = min(first + i / 2 * 8 + lane() % 4 * 2 + i % 2, w.columns - 1);
+        s->factor[i] = COLUMN_FACTOR(e, w.at, column);
+        s->bias[i] = BIAS_OF(e, w.at, column);
+    }
+#pragma unroll
+    for (u32 i = 0; i < SLAB_N / 2; i++)
+        s->residual[i] =
+            residual_at(e, w.at, min(p.row + slab_row(i), p.end - 1), min(first + acc_column(i), w.columns - 1));
+}
+
 // The 16 rows of a warp, a slab of 128 bytes a row at a time.
 static void store_rows(totals *acc, out_t *out, ends e, place p, schedule w)
 {
     slab *own = &smem->slabs[warp()];
     p.row += warp() / 4 * 64 + warp() % 4 * 16;
+    if (p.row >= p.end)
+        return;
+    const f32 of_rows[2] = {ROW_FACTOR(e, w.at, min(p.row + slab_row(0), p.end - 1)),
+                            ROW_FACTOR(e, w.at, min(p.row + slab_row(2), p.end - 1))};
 #pragma unroll
     for (u32 n = 0; n < BN / SLAB_N; n++) {
         u32 first = p.column + n * SLAB_N;
         out_t values[SLAB_N / 2];
-        if (first >= w.columns || p.row >= p.end)
+        if (first >= w.columns)
             break;
-#pragma unroll
-        for (u32 i = 0; i < SLAB_N / 2; i++) {
-            u32 row = p.row + lane() / 4 + i / 2 % 2 * 8, column = first + acc_column(i);
-            bool is_inside = row < p.end && column < w.columns;
 #if defined(OUT_s32)
+#pragma unroll
+        for (u32 i = 0; i < SLAB_N / 2; i++)
             values[i] = (*acc)[n * SLAB_N / 2 + i];
 #else
-            values[i] = TO_OUT(ended((f32)(*acc)[n * SLAB_N / 2 + i], e, w.at, row, column, is_inside));
-#endif
+        slab_ends s;
+        load_ends(&s, e, p, first, w);
+#pragma unroll
+        for (u32 i = 0; i < SLAB_N / 2; i++) {
+            u32 row = p.row + slab_row(i), column = first + acc_column(i), of = i / 4 * 2 + i % 2;
+            f32 x = scaled((f32)(*acc)[n * SLAB_N / 2 + i], of_rows[i / 2 % 2], s.factor[of], s.bias[of]);
+            if (row < p.end && column < w.columns)
+                keep_pre(e, w.at, row, column, x);
+            values[i] = TO_OUT(activated(x) + s.residual[i]);
         }
+#endif
         warp_sync(); // all have read what the slab held
 #if defined(PACK)
 #pragma unroll
