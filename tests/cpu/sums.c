@@ -1,5 +1,6 @@
-// sums: the machine code that Kiln makes for the kernels of a list of files, as a checksum for each
-// file and level: code that has become another one is noticed, also when it is right. Compares with
+// sums: code that `kiln show` has no stage for, as a checksum for each file and way to make it:
+// machine code of the cpu device, OpenCL for NVIDIA's and PoCL's compilers, PTX with calls of the
+// host. Code that has become another one is noticed, also when it is right. Compares with
 // tests/cpu/sums.txt; --bless writes that. Ends with "cpu: N passed, N failed, N skipped". Start
 // reading at main.
 //
@@ -13,7 +14,28 @@
 #include "dev/cpu/cpu.h"
 
 static const char list_path[] = "tests/cpu/sums.txt";
-enum { LEVELS = 3 };
+
+typedef enum kind { X86, OPENCL_NVIDIA, OPENCL_POCL, PTX } kind;
+typedef struct way {
+    const char *name;
+    kind kind;
+    int level;
+    bool plain_exits, checks_bounds;
+} way;
+static const way ways[] = {{"as written", X86, 0, false, false},
+                           {"optimised", X86, 2, false, false},
+                           {"with plain exits", X86, 2, true, false},
+                           {"with bounds", X86, 2, false, true},
+                           {"NVIDIA's OpenCL", OPENCL_NVIDIA, 2, false, false},
+                           {"PoCL", OPENCL_POCL, 2, false, false},
+                           {"PTX", PTX, 2, false, false},
+                           {"PTX as written", PTX, 0, false, false}};
+enum { WAYS = COUNT(ways) };
+
+typedef struct job {
+    const way *way;
+    uint64_t sum;
+} job;
 
 // Where the code calls a helper it has the address, which differs from run to run.
 static size_t helper_at(const uint8_t *at, size_t left)
@@ -40,51 +62,71 @@ static uint64_t sum_of(const uint8_t *code, size_t len) // FNV-1a
 
 static void make_code(void *user, const char *name, front *f, ir_module *m)
 {
+    job *j = user;
     (void)f;
-    if (strcmp(name, "final") != 0)
+    if (strcmp(name, "final") != 0 || j->way->kind == PTX)
         return;
-    x86_module made = x86_make(m, m->in);
-    *(uint64_t *)user = sum_of(made.code, made.code_len);
+    if (j->way->kind == X86) {
+        x86_module made = x86_make(m, m->in);
+        j->sum = sum_of(made.code, made.code_len);
+        return;
+    }
+    bool is_nvidia = j->way->kind == OPENCL_NVIDIA;
+    opencl_options options = {.has_ptx = is_nvidia, .is_exact = is_nvidia, .has_loops = !is_nvidia};
+    text out = {.in = m->in};
+    bool ok = opencl_emit(m, NULL, &options, NULL, m->in, &out);
+    j->sum = ok ? sum_of((const uint8_t *)out.at, out.len) : 1; // OpenCL does not have all
 }
 
-static uint64_t sum_of_file(const char *path, int level)
+static uint64_t sum_of_file(const char *path, const way *w)
 {
     static const char *const folders[] = {"include", "tests/run", NULL};
-    uint64_t sum = 0;
+    job j = {.way = w};
     compile_options options = {.path = path,
                                .front = {.includes = folders, .allow_file_includes = true},
-                               .level = level ? 2 : 0,
+                               .level = w->level,
                                .no_remarks = true,
-                               .wants_plain_exits = level == 2,
+                               .wants_plain_exits = w->plain_exits,
+                               .checks_bounds = w->checks_bounds,
                                .stage = make_code,
-                               .user = &sum};
+                               .user = &j};
+    static const char *const targets[] = {"cpu", "opencl", "opencl", "sm_90a"};
+    options.front.target = device_target(targets[w->kind]);
+    options.backend = w->kind == PTX ? &ptx_backend : NULL;
     compile_outcome outcome = compile_run(&options);
-    if (outcome.status != KILN_OK)
+    if (outcome.status == KILN_E_COMPILE) // OpenCL has no recursion
+        j.sum = sum_of((const uint8_t *)outcome.code, strlen(outcome.code));
+    else if (outcome.status != KILN_OK)
         fprintf(stderr, "%s: %s\n", path, outcome.log ? outcome.log : "");
+    // Of PTX the kernels: what they call of the mailboxes is another source's.
+    const char *from = outcome.emitted.len ? strstr(outcome.emitted.at, ".entry") : NULL;
+    if (from)
+        j.sum = sum_of((const uint8_t *)from, strlen(from));
     compile_outcome_free(&outcome);
-    return sum;
+    return j.sum;
 }
 
-// The line of a file; false: there is none.
-static bool find_line(FILE *list, const char *path, uint64_t want[LEVELS])
+// What the list has of a file; false: nothing.
+static bool find_line(FILE *list, const char *path, uint64_t want[WAYS])
 {
-    char line[512], name[256];
+    char line[512];
     rewind(list);
     while (fgets(line, sizeof line, list)) {
-        unsigned long long v[LEVELS];
-        if (sscanf(line, "%255s %llx %llx %llx", name, &v[0], &v[1], &v[2]) == 1 + LEVELS &&
-            !strcmp(name, path)) {
-            for (int n = 0; n < LEVELS; n++)
-                want[n] = v[n];
-            return true;
+        size_t len = strlen(path), n = 0;
+        if (strncmp(line, path, len) != 0 || line[len] != ' ')
+            continue;
+        for (char *at = line + len, *end; n < WAYS; n++, at = end) {
+            want[n] = strtoull(at, &end, 16);
+            if (end == at)
+                return false;
         }
+        return true;
     }
     return false;
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const levels[LEVELS] = {"as written", "optimised", "with plain exits"};
     unsigned passed = 0, failed = 0;
     bool blesses = argc > 1 && !strcmp(argv[1], "--bless");
     FILE *list = fopen(list_path, blesses ? "w" : "r");
@@ -93,20 +135,22 @@ int main(int argc, char **argv)
         return 1;
     }
     for (int i = 1 + blesses; i < argc; i++) {
-        uint64_t got[LEVELS], want[LEVELS];
-        for (int n = 0; n < LEVELS; n++)
-            got[n] = sum_of_file(argv[i], n);
+        uint64_t got[WAYS], want[WAYS];
+        for (int n = 0; n < WAYS; n++)
+            got[n] = sum_of_file(argv[i], &ways[n]);
         if (blesses) {
-            fprintf(list, "%s %016llx %016llx %016llx\n", argv[i], (unsigned long long)got[0],
-                    (unsigned long long)got[1], (unsigned long long)got[2]);
+            fputs(argv[i], list);
+            for (int n = 0; n < WAYS; n++)
+                fprintf(list, " %016llx", (unsigned long long)got[n]);
+            fputc('\n', list);
             continue;
         }
         bool is_there = find_line(list, argv[i], want);
-        for (int n = 0; n < LEVELS; n++) {
+        for (int n = 0; n < WAYS; n++) {
             bool fine = is_there && got[n] && got[n] == want[n];
             if (!fine)
-                printf("%s, %s: %s (make bless records it)\n", argv[i], levels[n],
-                       is_there ? "another machine code" : "sums.txt lacks it");
+                printf("%s, %s: %s (make bless records it)\n", argv[i], ways[n].name,
+                       is_there ? "another code" : "sums.txt lacks it");
             *(fine ? &passed : &failed) += 1;
         }
     }
