@@ -10,10 +10,12 @@
 // PAGED: keys are in pages, and a table says which page has the keys of a batch. MASK and what comes with it, without
 // OFFSETS: mask.h. CACHE_f8e4 or CACHE_f8e5: K and V are of that type, HD is a multiple of 16, and a warp makes 16-bit
 // numbers of a group before it multiplies.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 #include "mask.h"
 #include "sizes.h"
+
+KERNEL_OVERLAPS
 
 #if !defined(HD)
 #    define HD 128
@@ -401,6 +403,7 @@ kernel block(32 * WARPS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_
                                                         MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     shared f32 top[ROWS], sum[ROWS];
+    kernel_begin();
 #if defined(PARTS)
     u32 parts = s.parts;
 #else

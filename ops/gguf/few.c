@@ -9,12 +9,15 @@
 // of four]; a set is what four lanes take at a time.
 //
 // The weights begin at a multiple of 16 bytes, rows at even addresses; x is packed.
+#include <kiln/overlap.h>
+
 #include "blocks.h"
 #include "sizes.h"
 
 tune(XR, 1, 2, 4, 8); // rows of x in shared memory; lanes that have none of their own repeat them
 tune(WARPS_N, 2, 1, 4, 8);
 tune(WHOLE, 1, 0); // each 256 elements of a row begin at a multiple of 16 bytes
+KERNEL_OVERLAPS
 #ifndef T
 #    define T   f16
 #    define OUT f16
@@ -315,6 +318,7 @@ kernel block(32 * WARPS) min_blocks(2) void gguf_few(const T *restrict x, const 
                                        struct sizes s)
 {
     shared f32 parts[WARPS_K][COLUMNS][XR];
+    kernel_begin();
     u32 tile = warp() % WARPS_N, turn = warp() / WARPS_N;
     u64 top = (u64)block_x() * COLUMNS, depth = s.units * UNIT;
     u32 stages = (u32)((depth + STAGE - 1) / STAGE);

@@ -113,7 +113,8 @@ static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64
                                                     .shared_bytes = kernel->shared_bytes + more,
                                                     .args = args,
                                                     .arg_count = count,
-                                                    .stream = stream});
+                                                    .stream = stream,
+                                                    .overlaps_previous = kernel->overlaps});
 }
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)

@@ -1,9 +1,11 @@
 // Numbers of weights: a thread has eight neighbours of ROWS rows, whose loads are on their way together.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 tune(W_PACKED, 1, 0); // rows of the weights start at multiples of 16 bytes
 tune(X_PACKED, 1, 0); // so do those of the result, which are contiguous
 #include "decode.h"
+
+KERNEL_OVERLAPS
 
 enum { ROWS = 4 };
 
@@ -57,6 +59,7 @@ kernel block(256) void dequantise_weights(const weight_t *restrict weight, const
 #endif
                                           OUT *restrict out, struct linear l)
 {
+    kernel_begin();
     u64 first = (u64)block_x() * 256 + thread_x();
     u32 k = (u32)first * 8, n = l.layers[0].n;
     if (first * 8 >= l.k)

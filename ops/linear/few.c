@@ -10,7 +10,7 @@
 // Rows of x and of the weights start at multiples of 16 bytes, and K is a multiple of CHUNK. x lies as granules of eight
 // elements, [span][granule of a lane][row of x][lane of four]: the block's whole part of it, or, where all warps have the
 // same part of K (WARPS_N 8), a ring of stages like those of the weights.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
 tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of four words
@@ -19,6 +19,7 @@ tune(SPLITS, 1, 2, 4, 8);
 tune(GROUPED, 1, 0);
 tune(W_PACKED, 1);
 #include "decode.h"
+KERNEL_OVERLAPS
 
 #if defined(X_bf16)
 #    define MULTIPLY mma_bf16
@@ -160,6 +161,7 @@ kernel block(32 * WARPS) cluster(SPLITS) min_blocks(2) void linear_few(const X *
                                           POINTERS(OUT, out), struct linear l)
 {
     shared f32 parts[WARPS_K][COLUMNS][XR];
+    kernel_begin();
     u32 split = SPLITS > 1 ? cluster_rank() : 0;
     corner c = corner_of(&l, block_x() / SPLITS, COLUMNS);
     u32 n = FIELD(l, c.which, n), tile = warp() % WARPS_N, turn = WARPS_K == 1 ? 0 : warp() / WARPS_N;

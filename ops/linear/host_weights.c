@@ -218,7 +218,8 @@ static kiln_status convert(kiln *k, conversion *c)
                        &(kiln_launch_desc){.grid = {(uint32_t)blocks, (uint32_t)rows},
                                            .args = args,
                                            .arg_count = count,
-                                           .stream = c->stream});
+                                           .stream = c->stream,
+                                           .overlaps_previous = kernel->overlaps});
 }
 
 kiln_status kiln_quantise_weights(kiln *k, const kiln_quantise_weights_desc *d)

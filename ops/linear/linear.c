@@ -239,7 +239,8 @@ static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
                                            .shared_bytes = kernel->shared_bytes + t.more_bytes,
                                            .args = args,
                                            .arg_count = count,
-                                           .stream = j->stream});
+                                           .stream = j->stream,
+                                           .overlaps_previous = kernel->overlaps});
 }
 
 enum { MOST_TILES = 65535 }; // of rows: a grid's second dimension
@@ -481,7 +482,8 @@ static kiln_status run_scaled(kiln *k, job *j, kiln_view sums)
                        &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(units, THREADS)},
                                            .args = args,
                                            .arg_count = count,
-                                           .stream = j->stream});
+                                           .stream = j->stream,
+                                           .overlaps_previous = kernel->overlaps});
 }
 
 static kiln_status run_unpack(kiln *k, job *j)

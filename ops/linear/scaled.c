@@ -1,11 +1,12 @@
 // Sums of int8 products, [M,N] of i32 (the integer product of ops/matmul), become results: times the scale of a column and
 // that of a row of x, a bias, an activation. A thread has four neighbours of ROWS rows, whose loads are on their way
 // together. The numbers are those of tensor.c.
-#include <kiln/kernel.h>
+#include <kiln/overlap.h>
 
 tune(X_PACKED, 1, 0); // N is a multiple of four, and rows of the result are contiguous and start at multiples of four elements
 tune(ROWS, 4);
 #include "layer.h"
+KERNEL_OVERLAPS
 
 PACK(OUT, 4)
 
@@ -18,6 +19,7 @@ kernel block(256) void linear_scaled(const i32 *restrict sums, const SCALE *rest
 #endif
                                      OUT *restrict out, struct linear l)
 {
+    kernel_begin();
     u32 n = l.layers[0].n, per_row = (n + 3) / 4, at = block_x() * 256 + thread_x();
     u32 first = at % per_row * 4, top = at / per_row * ROWS; // rows beside each other: columns are read once
     i32 own[ROWS][4];
