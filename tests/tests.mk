@@ -170,7 +170,7 @@ bless: all $(T)/cpu/sums $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus
 	@$(T)/check --bless
 	@sh tests/emit/golden $(BUILD)/kiln --bless
 	@sh tests/emit/sums $(BUILD)/kiln --bless
-	@$(T)/cpu/sums --bless $(CORPUS) bench/cpu/kernels.c $(sort $(wildcard examples/*/kernel.c))
+	@$(T)/cpu/sums --bless $(CORPUS) bench/cpu/kernels.c tests/cpu/hosted.c $(sort $(wildcard examples/*/kernel.c))
 	@sh tools/doctables
 	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
