@@ -8,7 +8,7 @@
 #define AXES "ops/elementwise/axes.def"
 #include "ops/axes.h"
 
-enum { THREADS = 256, MANY = 1 << 18, SPREAD = 1 << 16, TEXT = 6144 };
+enum { THREADS = 256, MANY = 1 << 21, SPREAD = 1 << 16, TEXT = 6144 };
 
 kiln_type op_number_type(kiln_type type)
 {
