@@ -17,7 +17,7 @@ from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, 
                               prepare_images, record, row_name, sdpa_kernel, show, tensor_map, torch, tree_before)
 
 SOURCE = 'ops/attention/forward_sm90.c'
-SOURCES = [SOURCE, 'ops/attention/forward_softmax.h', 'ops/attention/forward_tiles.h', 'ops/attention/hopper.h']
+SOURCES = [SOURCE, 'ops/attention/forward_softmax.h', 'ops/attention/forward_tiles.h', 'ops/attention/forward_mask.h', 'ops/attention/hopper.h']
 HEADS = [(hd, causal) for hd in (64, 128, 256) for causal in (False, True)]
 
 # The tunables of forward_sm90.c; the twin has BN, WGS and TURNS

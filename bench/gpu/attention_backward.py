@@ -15,7 +15,7 @@ from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, 
                               prepare_images, record, row_name, sdpa_kernel, show, tensor_map, timed, torch, tree_before)
 
 ENDS, MAIN = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c'
-SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h', 'ops/attention/hopper.h']
+SOURCES = [ENDS, MAIN, 'ops/attention/backward_tiles.h', 'ops/attention/backward_mask.h', 'ops/attention/hopper.h']
 SHAPES = ((3, 72), (1, 128), (160, 136), (2, 256), (3, 384), (2, 400), (40, 640), (1, 1000), (5, 1024))
 
 

@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import kiln.torch as kt
 
 SOURCES = ['ops/attention/' + name for name in (
-    'forward_sm90.c', 'forward_tiles.h', 'forward_softmax.h', 'hopper.h', 'backward_sm90.c', 'backward_tiles.h', 'backward_ends.c', 'forward_mma.c',
+    'forward_sm90.c', 'forward_tiles.h', 'forward_softmax.h', 'forward_mask.h', 'hopper.h', 'backward_sm90.c', 'backward_tiles.h', 'backward_mask.h', 'backward_ends.c', 'forward_mma.c',
     'backward_mma.c', 'mma.h', 'mask.h', 'decode.c', 'sizes.h')]  # fmt: skip
 BACKENDS = {'flash': SDPBackend.FLASH_ATTENTION, 'cudnn': SDPBackend.CUDNN_ATTENTION, 'efficient': SDPBackend.EFFICIENT_ATTENTION, 'math': SDPBackend.MATH}
 MOST_ELEMENTS = 1 << 26  # of the largest tensor

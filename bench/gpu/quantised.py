@@ -13,7 +13,7 @@ import kiln.torch as kt
 from kiln import _op_table as table
 from kiln.torch._gguf import Call, _TYPES, _row_bytes
 
-SOURCES = ['ops/linear/' + name for name in ('few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'dequantise.c')]
+SOURCES = ['ops/linear/' + name for name in ('few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'dequantise.c', 'scaled.c')]
 SOURCES += ['ops/gguf/' + name for name in ('few.c', 'matvec.c', 'tensor.c', 'blocks.h')]
 F = torch.nn.functional
 gguf_quantise = Call(table.gguf_quantise, 'gguf_quantise', 'x out', 'type')

@@ -81,7 +81,7 @@ typedef struct kiln_attention_backward_desc {
     bool is_causal;      // as in the forward call
     float scale;         // the same; 0: one over the root of head_dim
     kiln_stream *stream; // NULL: the device's own
-    kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 64 and 128
+    kiln_attention_kernel kernel; // instead of the best; sm_90a: head_dim 32 to 128
     bool has_window;              // this and the rest as in the forward call
     int32_t window_left, window_right;
     kiln_view q_offsets, k_offsets;
