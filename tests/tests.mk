@@ -185,7 +185,7 @@ GPU_FLAGS     = -std=c11 -D_POSIX_C_SOURCE=200809L $(OPT.$(FLAVOUR)) -Wall -Wext
 $(T)/gpu/%: tests/gpu/%.c tests/api/api.h $(BUILD)/libkiln.a
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) $(GPU_FLAGS) $< $(BUILD)/libkiln.a -o $@ $(LIBS)
-$(T)/gpu/nv_matrix $(T)/gpu/nv_copies: tests/gpu/nv/nv.h
+$(T)/gpu/nv_matrix $(T)/gpu/nv_copies $(T)/gpu/nv_mistakes: tests/gpu/nv/nv.h
 $(T)/gpu/libc: tests/gpu/libc/calls.h
 $(T)/gpu/libc_streams: tests/gpu/libc/streams.h
 define OP_TEST
@@ -248,11 +248,11 @@ $(T)/mutate: tests/mutants/mutate.c
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wall -Wextra -Werror $< -o $@
 .PHONY: mutants
-mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick cpu/sums mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies ladder heap limits libc attention)) $(BUILD)/kiln
+mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick cpu/sums mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies nv_mistakes ladder heap limits libc attention)) $(BUILD)/kiln
 	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json) $(MUTANTS)
 # make coverage: lines and branches of the same folders that the same suites reach; build-coverage/coverage.txt lists the lines they do not
 .PHONY: coverage coverage-now
 coverage:
 	@$(MAKE) --no-print-directory FLAVOUR=coverage coverage-now
-coverage-now: test-build $(addprefix $(T)/gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies heap limits libc)
+coverage-now: test-build $(addprefix $(T)/gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies nv_mistakes heap limits libc)
 	@sh tests/mutants/coverage $(BUILD) $(or $(OUT),bench/results/coverage.json)

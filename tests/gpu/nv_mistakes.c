@@ -1,0 +1,134 @@
+// nv_mistakes: what a GPU would hang on, or do wrongly without a word, the interpreter says: every
+// fault of mbarriers, copies, tensors, named barriers, clusters and matrix instructions, beside the
+// same code without the mistake.
+//     nv_mistakes [interp]
+#include "nv/nv.h"
+
+static kiln *k;
+
+typedef struct mistake {
+    const char *wrong, *right; // all 128 threads run it; NULL: no right one
+    const char *code, *words;
+} mistake;
+
+// Values that no pass knows come from x: x[n] == n % 251.
+static const mistake mistakes[] = {
+    {"mbarrier_arrive(&b[1]);", NULL, "K6041", "element 1 of 'b' is used before"},
+    {"if (t == 0) { mbarrier_init(b, 1); *(u32 *)b = 77; mbarrier_arrive(b); }", NULL, "K6041",
+     "overwritten"},
+    {"if (t == 0) mbarrier_init(b, x[0]);", "if (t == 0) mbarrier_init(b, x[1]);", "K6041",
+     "0 arrivals"},
+    {"if (t == 0) mbarrier_init(b, (u32)x[1] << 20);",
+     "if (t == 0) mbarrier_init(b, ((u32)x[1] << 20) - 1);", "K6041", "1048576 arrivals"},
+    {"if (t == 0) { mbarrier_init(b, 1); mbarrier_expect(b, 16); mbarrier_arrive(b); "
+     "mbarrier_arrive(b); }",
+     "if (t == 0) { mbarrier_init(b, 2); mbarrier_expect(b, 0); mbarrier_arrive(b); "
+     "mbarrier_arrive(b); }",
+     "K6041", "more than 1 arrivals"},
+    {"if (t == 0) { mbarrier_init(b, 1); mbarrier_arrive_at(b, 1); }",
+     "if (t == 0) { mbarrier_init(b, 1); mbarrier_arrive_at(b, 0); }", "K6041",
+     "block 1 of a cluster of 1"},
+    {"if (t == 0) { mbarrier_init(b, 2); mbarrier_arrive(b); mbarrier_wait(b, 0); }",
+     "if (t == 0) { mbarrier_init(b, 1); mbarrier_arrive(b); mbarrier_wait(b, 0); }", "K6042",
+     "phase 0 lacks 1 of 2 arrivals and 0 bytes"},
+    {"if (t == 0) { mbarrier_init(b, 1); mbarrier_arrive_expect(b, 32); bulk_load(tile, x, 16, b); "
+     "mbarrier_wait(b, 0); }",
+     "if (t == 0) { mbarrier_init(b, 1); mbarrier_arrive_expect(b, 16); bulk_load(tile, x, 16, b); "
+     "mbarrier_wait(b, 0); }",
+     "K6042", "and 16 bytes"},
+    {"async_copy_4_part(tile + 4 * t, x + 4 * (t % 64), x[5]); async_commit(); async_wait(0);",
+     "async_copy_4_part(tile + 4 * t, x + 4 * (t % 64), x[4]); async_commit(); async_wait(0);",
+     "K6043", "a copy of 4 bytes that reads 5"},
+    {"async_copy_8_part(tile + 8 * t, x + 8 * (t % 32), x[9]); async_commit(); async_wait(0);",
+     "async_copy_8_part(tile + 8 * t, x + 8 * (t % 32), x[8]); async_commit(); async_wait(0);",
+     "K6043", "a copy of 8 bytes that reads 9"},
+    {"async_copy_16_part(tile + 16 * t, x + 16 * (t % 16), x[17]); async_commit(); async_wait(0);",
+     "async_copy_16_part(tile + 16 * t, x + 16 * (t % 16), x[16]); async_commit(); async_wait(0);",
+     "K6043", "a copy of 16 bytes that reads 17"},
+    {"if (t == 0) { mbarrier_init(b, 1); bulk_load(tile, x, x[100], b); }",
+     "if (t == 0) { mbarrier_init(b, 1); bulk_load(tile, x, x[96], b); }", "K6043",
+     "a bulk copy of 100 bytes"},
+    {"if (t == 0) { mbarrier_init(b, 1); bulk_load(tile, x + x[8], 112, b); }",
+     "if (t == 0) { mbarrier_init(b, 1); bulk_load(tile, x + x[16], 112, b); }", "K6022",
+     "multiple of 16"},
+    {"if (t == 0) { mbarrier_init(b, 1); bulk_load(tile, x + 256, x[32], b); }",
+     "if (t == 0) { mbarrier_init(b, 1); bulk_load(tile, x + 240, x[16], b); }", "K6020", "'x'"},
+    {"if (t == 0) { mbarrier_init(b, 1); bulk_send(tile, tile + 16, 16, b, x[1]); }",
+     "if (t == 0) { mbarrier_init(b, 1); bulk_send(tile, tile + 16, 16, b, x[0]); }", "K6043",
+     "no block 1 in a cluster of 1"},
+    {"barrier_sync(x[16], 128);", "barrier_sync(x[15], 128);", "K6043", "barrier 16 for 128"},
+    {"barrier_sync(1, x[0]);", "barrier_sync(1, x[128]);", "K6043", "barrier 1 for 0 threads"},
+    {"barrier_sync(1, x[48]);", NULL, "K6043", "barrier 1 for 48 threads"},
+    {"if (warp() < 1) barrier_sync(1, x[64]); else barrier_sync(1, x[96]);",
+     "if (warp() < 2) barrier_sync(1, x[64]); else barrier_sync(2, x[64]);", "K6043",
+     "where others of this round expect"},
+    {"if (warp() == 0) barrier_sync(3, x[64]);", "if (warp() < 2) barrier_sync(3, x[64]);", "K6042",
+     "barrier 3: 32 of 64 threads have come"},
+    {"cluster_wait();", "cluster_arrive(); cluster_wait();", "K6043",
+     "cluster_wait without cluster_arrive"},
+    {"cluster_arrive(); cluster_arrive();",
+     "cluster_arrive(); cluster_wait(); cluster_arrive(); "
+     "cluster_wait();",
+     "K6043", "a second cluster_arrive"},
+    {"f32 d[32]; u64 a = wgmma_k_major(tile, 128) + x[t < 32 ? 0 : t == 33], c = "
+     "wgmma_k_major(tile, 128);"
+     "wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) "
+     "tile[0] = 1;",
+     "f32 d[32]; u64 a = wgmma_k_major(tile, 128) + x[0], c = wgmma_k_major(tile, 128);"
+     "wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) "
+     "tile[0] = 1;",
+     "K6043", "differ between threads"},
+    {"f32 d[32]; u64 a = wgmma_k_major(tile, 128), c = wgmma_k_major(tile, 128) + 0x3f00;"
+     "wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) "
+     "tile[0] = 1;",
+     NULL, "K6043", "operand b of wgmma leaves shared memory"},
+    {"f32 d[32]; u64 a = wgmma_k_major(tile, 128) + 0x3f00, c = wgmma_k_major(tile, 128);"
+     "wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) "
+     "tile[0] = 1;",
+     NULL, "K6043", "operand a of wgmma leaves shared memory"},
+    {"if (t < 16) { f32 d[32]; u64 a = wgmma_k_major(tile, 128); wgmma_fence(); "
+     "wgmma_bf16(d, a, a, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) tile[0] = 1; }",
+     NULL, "K6043", "needs all 128 threads of its warpgroup"},
+};
+
+static kiln_status launch(const char *body)
+{
+    char source[2048];
+    snprintf(source, sizeof source,
+             "#include <kiln/kernel.h>\n"
+             "kernel block(128) void f(const u8 *x) {\n"
+             "    _Alignas(1024) shared u8 tile[16384]; shared mbarrier b[2]; u32 t = thread_x();\n"
+             "    tile[t] = 0;\n"
+             "    %s\n"
+             "}\n",
+             body);
+    uint8_t bytes[256];
+    for (int n = 0; n < 256; n++)
+        bytes[n] = (uint8_t)(n % 251);
+    kiln_module *m = api_compile(k, source, 0);
+    kiln_buffer *x = nv_buffer(k, KILN_U8, 256, bytes);
+    kiln_arg arg = kiln_arg_buffer(x);
+    kiln_status status = m ? api_launch(api_kernel(m, "f"), 1, 0, &arg, 1) : KILN_E_COMPILE;
+    kiln_module_free(m);
+    kiln_buffer_free(x);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (kiln_open(argc > 1 ? argv[1] : "interp", &k)) {
+        printf("%s\n", kiln_last_error(NULL)->text);
+        return 1;
+    }
+    for (size_t n = 0; n < sizeof mistakes / sizeof *mistakes; n++) {
+        const mistake *m = &mistakes[n];
+        int before = api_failed;
+        EXPECT(launch(m->wrong), KILN_E_KERNEL, m->code, m->words);
+        if (m->right)
+            CHECK(launch(m->right) == KILN_OK);
+        if (api_failed != before)
+            printf("in row %zu: %s\n%s\n", n, m->wrong, kiln_last_error(k)->text);
+    }
+    kiln_close(k);
+    return api_done("nv_mistakes");
+}
