@@ -5,6 +5,7 @@
 #include "dev/cuda/cuda.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +21,16 @@ typedef struct cuda_printer {
     bool is_awake, is_stopping;
     team *team; // NULL: until there are many lines; not on a small machine
     bool has_given;
+    uint32_t wanted; // atomic: others that wait for the lock
 } cuda_printer;
+
+// The thread that reads gives way.
+static void lock(cuda_printer *p)
+{
+    __atomic_fetch_add(&p->wanted, 1, __ATOMIC_ACQ_REL);
+    pthread_mutex_lock(&p->lock);
+    __atomic_fetch_sub(&p->wanted, 1, __ATOMIC_ACQ_REL);
+}
 
 enum { MANY = 1 << 14, TEAM_THREADS = 8 }; // bytes of lines that are worth a team
 
@@ -56,21 +66,24 @@ static void print_lines(cuda_printer *p, kiln_module *m, const uint8_t *lines, u
 {
     if (!p->team && len >= MANY && sysconf(_SC_NPROCESSORS_ONLN) >= TEAM_THREADS)
         p->team = team_new((uint32_t)sysconf(_SC_NPROCESSORS_ONLN) / 2);
-    p->has_given |= p->team && len >= MANY && len <= TEAM_BATCH;
-    if (p->team && len >= MANY && len <= TEAM_BATCH) {
+    // A few lines behind many go the same way: the order stays, and nobody waits for the team.
+    if (p->team && len <= TEAM_BATCH && (len >= MANY || p->has_given)) {
+        p->has_given = true;
         team_give(p->team, m, lines, len);
         return;
     }
-    wait_for_team(p); // the order stays
+    wait_for_team(p);
     channel_print_lines(m, lines, len);
 }
 
-// True: there was something. Lines that lie one after the other are taken together.
-static bool read_lines(cuda_printer *p, cuda_channel *c)
+// How many bytes were read. Lines that lie one after the other are taken together. A kernel may
+// print for ever: about `most` bytes are enough.
+static uint64_t read_lines(cuda_printer *p, cuda_channel *c, uint64_t most)
 {
     uint32_t from, len;
-    bool is_line, has_any = false;
-    while ((len = next_length(c, c->read, &from, &is_line)) != 0) {
+    bool is_line;
+    uint64_t start = c->read, bytes;
+    while (c->read - start < most && (len = next_length(c, c->read, &from, &is_line)) != 0) {
         uint32_t next, more = 0;
         bool is_next = is_line;
         while (is_line && is_next && len < TEAM_BATCH) {
@@ -82,13 +95,13 @@ static bool read_lines(cuda_printer *p, cuda_channel *c)
         if (is_line)
             print_lines(p, c->module, c->ring + from, len);
         go_past(c, from, len);
-        has_any = true;
     }
+    bytes = c->read - start;
     if (c->is_broken) {
         c->read += CUDA_RING_BYTES;
         __atomic_store_n(&c->tail->position, c->read, __ATOMIC_RELEASE);
     }
-    return has_any;
+    return bytes;
 }
 
 static void *printer_main(void *user)
@@ -97,21 +110,23 @@ static void *printer_main(void *user)
     uint32_t silent = 0; // rounds
     pthread_mutex_lock(&p->lock);
     while (!p->is_stopping) {
-        bool has_any = false;
+        uint64_t bytes = 0;
         if (!p->is_awake) {
             pthread_cond_wait(&p->changed, &p->lock);
             silent = 0;
             continue;
         }
         for (cuda_channel *c = p->channels; c; c = c->next)
-            has_any |= read_lines(p, c);
-        silent = has_any ? 0 : silent + (silent < UINT32_MAX);
+            bytes += read_lines(p, c, CUDA_RING_BYTES);
+        silent = bytes ? 0 : silent + (silent < UINT32_MAX);
         pthread_mutex_unlock(&p->lock);
-        if (silent) // 20 us, after a while 500, then 2000
+        if (bytes < MANY) // more lines at a time: 20 us, in silence 500, then 2000
             nanosleep(&(struct timespec){0, silent < 200   ? 20000
                                             : silent < 400 ? 500000
                                                            : 2000000},
                       NULL);
+        while (__atomic_load_n(&p->wanted, __ATOMIC_ACQUIRE))
+            sched_yield();
         pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);
@@ -139,7 +154,7 @@ bool cuda_printer_add(cuda_device *d, cuda_channel *c)
         d->printer = printer_new();
     if (!d->printer)
         return false;
-    pthread_mutex_lock(&d->printer->lock);
+    lock(d->printer);
     c->next = d->printer->channels;
     d->printer->channels = c;
     pthread_mutex_unlock(&d->printer->lock);
@@ -150,7 +165,7 @@ void cuda_printer_remove(cuda_device *d, cuda_channel *c)
 {
     if (!d->printer || !c->tail)
         return;
-    pthread_mutex_lock(&d->printer->lock);
+    lock(d->printer);
     wait_for_team(d->printer); // it may have lines of this module
     for (cuda_channel **at = &d->printer->channels; *at; at = &(*at)->next)
         if (*at == c) {
@@ -165,7 +180,7 @@ void cuda_printer_wake(cuda_device *d)
     cuda_printer *p = d->printer;
     if (!p)
         return;
-    pthread_mutex_lock(&p->lock);
+    lock(p);
     if (!p->is_awake)
         pthread_cond_signal(&p->changed);
     p->is_awake = true;
@@ -175,9 +190,9 @@ void cuda_printer_wake(cuda_device *d)
 void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
 {
     cuda_printer *p = d->printer;
-    pthread_mutex_lock(&p->lock);
+    lock(p);
     p->is_awake = false;
-    read_lines(p, c);
+    read_lines(p, c, UINT64_MAX);
     wait_for_team(p);
     if (c->read != end) { // somebody was stopped within a line
         memset(c->ring, 0, CUDA_RING_BYTES);
@@ -191,9 +206,9 @@ void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
 void cuda_printer_salvage(cuda_device *d, cuda_channel *c)
 {
     cuda_printer *p = d->printer;
-    pthread_mutex_lock(&p->lock);
+    lock(p);
     p->is_awake = false;
-    read_lines(p, c);
+    read_lines(p, c, UINT64_MAX);
     wait_for_team(p);
     pthread_mutex_unlock(&p->lock);
 }
@@ -203,7 +218,7 @@ void cuda_printer_close(cuda_device *d)
     cuda_printer *p = d->printer;
     if (!p)
         return;
-    pthread_mutex_lock(&p->lock);
+    lock(p);
     p->is_stopping = true;
     pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);
