@@ -7,7 +7,7 @@
 static int skipped;
 static bool is_fake, is_emulated, is_gpu;
 
-enum { MOST_SEQUENCES = 9, MOST_HEADS = 16 };
+enum { MOST_SEQUENCES = 9, MOST_HEADS = 70 };
 
 typedef enum bias_form { // which dimensions it has
     NO_BIAS,
@@ -538,17 +538,21 @@ static void test_random(kiln *k, uint32_t seed, uint32_t count)
 }
 
 // Every kind of head dimension, tiles and a bit more, with and without a mask, by the kernels on
-// mma.
-static void test_heads(kiln *k)
+// mma and those for sm_90a, which have heads of 32 and more (backward: up to 128).
+static void test_heads(kiln *k, kiln_attention_kernel kernel)
 {
     static const uint32_t head_dims[] = {8, 32, 96, 128, 136, 192, 256};
     for (size_t n = 0; n < sizeof head_dims / sizeof *head_dims; n++)
         for (int form = 0; form < (is_gpu ? 4 : 2); form++) {
             plan p;
             memset(&p, 0, sizeof p);
-            p.kernel = KILN_ATTENTION_SM80;
+            bool is_sm90 = kernel == KILN_ATTENTION_SM90;
+            p.kernel = kernel;
             p.has_window = form % 2 != (int)n % 2;
             p.left = p.has_window ? 70 : 0;
+            p.has_slopes = is_sm90 && form == 1;
+            if (is_sm90 && head_dims[n] < 32)
+                continue;
             shape s = {1,
                        2,
                        form ? 1u : 2u,
@@ -556,8 +560,25 @@ static void test_heads(kiln *k)
                        is_gpu ? 1000u : 133u,
                        head_dims[n],
                        n % 3 == 0};
-            test_case(k, s, types[n % 2], (layout)(n % ANY), (uint32_t)n, p, true);
+            test_case(k, s, types[n % 2], (layout)(n % ANY), (uint32_t)n, p,
+                      !is_sm90 || head_dims[n] <= 128);
         }
+}
+
+// More units of work than a GPU has places for blocks: each block has several.
+static void test_many_units(kiln *k)
+{
+    static const int32_t lengths[] = {150, 1, 130, 219}, key_lengths[] = {140, 60, 260, 140};
+    for (int form = 0; form < 3; form++) {
+        plan p = form == 2 ? packed(lengths, key_lengths, 4, 0) : (plan){.sequences = 0};
+        p.kernel = KILN_ATTENTION_SM90;
+        p.has_window = form == 0;
+        p.left = form == 0 ? 200 : 0;
+        p.right = form == 0 ? 50 : 0;
+        p.has_slopes = form > 0;
+        shape s = {1, is_gpu ? 70 : 2, is_gpu ? 14 : 1, 500, 600, 32, form == 1};
+        test_case(k, s, types[form % 2], DENSE, 1, p, true);
+    }
 }
 
 // With is_deterministic the best kernels give the same bits of dq each time.
@@ -720,7 +741,9 @@ int main(int argc, char **argv)
         test_windows(k, KILN_ATTENTION_SM80, true);
         test_sequences(k, KILN_ATTENTION_SM80, true);
         test_biases(k, KILN_ATTENTION_SM80, true);
-        test_heads(k);
+        test_heads(k, KILN_ATTENTION_SM80);
+        test_heads(k, KILN_ATTENTION_SM90);
+        test_many_units(k);
         test_windows(k, KILN_ATTENTION_DECODE, false);
         test_biases(k, KILN_ATTENTION_DECODE, false);
     }
