@@ -648,6 +648,19 @@ TEST(pp_reports_bad_definitions)
                  "f(..., a)\n#define f(1)",
                  "K0033 K0033 K0033 K0033 K0033 K0033 K0033");
     expect_codes("#define A 1\n#define A 1\n#define A 2\n#define A(x) 2", "K0034 K0034");
+    // Each part of a definition counts: parameters, their names and number, tokens, blanks inside.
+    expect_codes("#define f(a, b) 1\n#define f(a, b)   1\n", "");
+    expect_codes("#define f(a, b) 1\n#define f(c, b) 1", "K0034");
+    expect_codes("#define f(a, b) 1\n#define f(a, c) 1", "K0034");
+    expect_codes("#define f(a, b) 1\n#define f(a) 1", "K0034");
+    expect_codes("#define f(a) 1\n#define f(a, ...) 1", "K0034");
+    expect_codes("#define f() 1\n#define f 1", "K0034");
+    expect_codes("#define f 1 + 2\n#define f 1 +  2", "");
+    expect_codes("#define f 1 + 2\n#define f 1 +2", "K0034");
+    expect_codes("#define f 1 + 2\n#define f 1 - 2", "K0034");
+    expect_codes("#define f x 1\n#define f y 1", "K0034");
+    expect_codes("#define f x 1\n#define f x 2", "K0034");
+    expect_codes("#define f x 1\n#define f x 1 2", "K0034");
     expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u", ""); // a header's gives way
     expect_codes("#include <kiln/cuda.h>\n#define warpSize 32u\n#define warpSize 64", "K0034");
     expect_codes("#define warpSize 32u\n#include <kiln/cuda.h>", "K0034");
