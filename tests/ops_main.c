@@ -6,6 +6,8 @@
 //                                        other half
 //     ops DEVICE --emit                  calls the ops and compares nothing: compiles the kernels
 //     ops --page OP                      prints what its page shows (tools/ops)
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,8 @@ static int print_page(const char *name)
 typedef struct options {
     const char *device;
     bool is_emit;
-    int random, half; // half: -1, all cases
+    int random;
+    uint32_t share, shares; // which share of how many
     uint64_t seed;
     char **ops;
     int op_count;
@@ -31,14 +34,15 @@ typedef struct options {
 static void read_options(int argc, char **argv, options *o)
 {
     *o = (options){
-        .device = argc > 1 ? argv[1] : "interp", .half = -1, .seed = 1, .ops = argv + argc};
+        .device = argc > 1 ? argv[1] : "interp", .shares = 1, .seed = 1, .ops = argv + argc};
     for (int n = 2; n < argc; n++) {
         if (!strcmp(argv[n], "--emit")) {
             o->is_emit = true;
         } else if (!strcmp(argv[n], "--random") && n + 1 < argc) {
             o->random = atoi(argv[++n]);
-        } else if (!strcmp(argv[n], "--half") && n + 1 < argc) {
-            o->half = (int)(strtoul(argv[++n], NULL, 10) % 2);
+        } else if (!strcmp(argv[n], "--share") && n + 1 < argc) {
+            if (sscanf(argv[++n], "%" SCNu32 "/%" SCNu32, &o->share, &o->shares) != 2 || !o->shares)
+                o->shares = 1;
         } else if (!strcmp(argv[n], "--seed") && n + 1 < argc) {
             o->seed = strtoull(argv[++n], NULL, 10);
         } else {
@@ -57,22 +61,24 @@ static bool is_wanted(const options *o, const op_suite *s)
     return is_named;
 }
 
-// Mixed, so that of cases that come in twos and fours neither half has all of a kind.
-static bool is_in_half(size_t n, int half)
+// Mixed, so that of cases that come in twos and fours no share has all of a kind.
+static bool is_in_share(size_t n, const options *o)
 {
-    return ((uint32_t)n * 2654435761u >> 20) % 2 == (uint32_t)half;
+    return ((uint32_t)n * 2654435761u >> 16) % o->shares == o->share % o->shares;
 }
 
-static void test_half(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, const options *o,
-                      suite_counts *counts)
+static void test_share(kiln *k, kiln *oracle, const op_suite *s, bool is_brief, const options *o,
+                       suite_counts *counts)
 {
     op_suite part = *s;
     op_case *cases = calloc(s->case_count + 1, sizeof *cases);
     part.case_count = 0;
     for (size_t n = 0; cases && n < s->case_count; n++)
-        if (o->half < 0 || is_in_half(n, o->half))
+        if (is_in_share(n, o))
             cases[part.case_count++] = s->cases[n];
     part.cases = cases;
+    if (!part.case_count) // few cases: all of them
+        part = *s;
     suite_test(k, oracle, &part, is_brief, counts);
     counts->failed += !cases;
     free(cases);
@@ -99,7 +105,7 @@ int main(int argc, char **argv)
         else if (o.random)
             suite_test_random(k, oracle, *s, o.random, o.seed, &counts);
         else
-            test_half(k, oracle, *s, !is_interp && !is_cuda, &o, &counts);
+            test_share(k, oracle, *s, !is_interp && !is_cuda, &o, &counts);
     }
     kiln_close(k);
     kiln_close(oracle);

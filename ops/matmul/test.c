@@ -432,7 +432,7 @@ static void test_ways(kiln *k)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
                 bool is_odd = sizes[i][1] % 8;
-                if (is_cuda ? is_odd && (w + t + i) % 3 != 0
+                if (is_cuda ? (t && (w + t) % 2) || (is_odd && (w + t + i) % 3 != 0)
                             : sizes[i][0] > 100 || (i == 1 && t) || (i == 3 && (w + t) % 2))
                     continue; // there are many variants, and the interpreter is slow
                 test_case c = ways[w];
