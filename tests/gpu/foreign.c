@@ -4,6 +4,7 @@
 // "Others" is a second handle of the same device: its buffers' addresses, its streams, its context.
 #include <dlfcn.h>
 #include <kiln/dlpack.h>
+#include <kiln/ops.h>
 
 #include "api.h"
 
@@ -262,6 +263,60 @@ static void test_streams(const char *device)
     kiln_close(others);
 }
 
+// Entry point `name` of the CUDA driver as a function, which `to` points to.
+static bool find_entry(const char *name, int version, void *to)
+{
+    const char *path = getenv("KILN_CUDA_LIBRARY");
+    void *library = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, "cuGetProcAddress_v2") : NULL, *found = NULL;
+    int (*find)(const char *, void **, int, uint64_t, int *) = NULL;
+    memcpy(&find, &symbol, sizeof find);
+    if (!find || find(name, &found, version, 0, NULL) || !found)
+        return false;
+    memcpy(to, &found, sizeof found);
+    return true;
+}
+
+// Somebody else captures a stream, in the mode that allows least: an op that needs memory between
+// its blocks makes it, for this capture alone.
+static void test_capture_of_others(const char *device)
+{
+    enum { KEYS = 8192, DIM = 64 };
+    kiln *k = api_open(device);
+    kiln_stream *theirs = NULL, *s = NULL;
+    kiln_buffer *q = NULL, *keys = NULL, *out = NULL;
+    int (*begin)(void *, int) = NULL, (*end)(void *, void **) = NULL, (*destroy)(void *) = NULL;
+    kiln_memory_info before, after, again;
+    CHECK(find_entry("cuStreamBeginCapture", 10010, &begin) &&
+          find_entry("cuStreamEndCapture", 10000, &end) &&
+          find_entry("cuGraphDestroy", 10000, &destroy));
+    CHECK(!kiln_stream_new(k, 0, &theirs) &&
+          !kiln_stream_wrap(k, kiln_stream_native(k, theirs), &s));
+    CHECK(!kiln_buffer_new(k, KILN_F16, DIM, &q) && !kiln_buffer_new(k, KILN_F16, DIM, &out) &&
+          !kiln_buffer_new(k, KILN_F16, (size_t)KEYS * DIM, &keys));
+    kiln_attention_desc d = {.q = KILN_VIEW(q, 1, 1, 1, DIM),
+                             .k = KILN_VIEW(keys, 1, 1, KEYS, DIM),
+                             .v = KILN_VIEW(keys, 1, 1, KEYS, DIM),
+                             .out = KILN_VIEW(out, 1, 1, 1, DIM)};
+    CHECK(!kiln_attention_forward(k, &d) && !kiln_sync(k)); // the kernel is loaded
+    d.stream = s;
+    void *native = kiln_stream_native(k, s);
+    for (int n = 0; n < 2; n++) {
+        void *graph = NULL;
+        CHECK(!kiln_memory_info_of(k, &before) && !begin(native, 0));
+        CHECK(!kiln_attention_forward(k, &d));
+        CHECK(!kiln_memory_info_of(k, &after));
+        CHECK(!kiln_attention_forward(k, &d));
+        CHECK(!kiln_memory_info_of(k, &again));
+        CHECK(!end(native, &graph) && graph && !destroy(graph));
+        CHECK(after.buffer_count >= before.buffer_count);
+        CHECK(again.buffer_count == after.buffer_count); // both calls have one
+        CHECK(n > 0 || after.buffer_count == before.buffer_count + 1);
+    }
+    kiln_stream_free(s);
+    kiln_close(k);
+}
+
 static void delete_tensor(kiln_dl_managed *self)
 {
     released++;
@@ -328,6 +383,8 @@ int main(int argc, char **argv)
     test_address(device);
     test_errors(device);
     test_streams(device);
+    if (!strncmp(device, "cuda", 4))
+        test_capture_of_others(device);
     test_dlpack(device);
     return api_done("foreign");
 }
