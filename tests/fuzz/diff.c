@@ -2,15 +2,15 @@
 // must be equal bit for bit.
 //
 //     fuzz_diff [--profile NAME,…] [--devices LIST] [--seconds N] [--count N] [--seed N]
-//               [--batch N] [--jobs N] [--cpu-share N] [--shrink SECONDS] [--most FINDINGS]
+//               [--batch N] [--jobs N] [--shrink SECONDS] [--most FINDINGS]
 //               [--validate N] [--judges LIST] [--keep FOLDER] [--work FOLDER] [--json FILE]
 //               [--resume] [--print] [--times]
 //
 // The profiles (profile.c) take turns, a batch each; every job works on batches of its own. The
 // judges, compilers of the host, take turns with the rounds; those that are not here are left out.
 // A kernel comes from its seed alone: --profile P --seed S --count 1 makes it again, with --print
-// as text alone. One kernel in N (--cpu-share, 200), chosen by its seed, is compiled by the cpu
-// device's C compiler; one in N (--validate, 20) is also run after each pass, and so is every
+// as text alone. A device may have a share of the kernels (cpu%200: one in 200 is compiled by the
+// cpu device's C compiler); one in N (--validate, 20) is also run after each pass, and so is every
 // kernel whose optimised result is wrong, which names the pass. A finding is made smaller
 // (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
 // the source tree. FILE adds up the results of runs (results.h), written once a minute and when the
@@ -37,18 +37,17 @@
 enum { MAX_PROFILES = 16, MAX_JUDGES = 16, WRITE_SECONDS = 60 };
 
 static struct options {
-    unsigned seconds, count, batch, jobs, cpu_share, shrink, most, validate;
+    unsigned seconds, count, batch, jobs, shrink, most, validate;
     unsigned long long seed;
     const char *keep, *work, *json, *devices, *profiles, *judges;
     bool print, resume, times;
 } options = {.batch = 100,
-             .cpu_share = 200,
              .shrink = 120,
              .most = 20,
              .validate = 20,
              .keep = "tests/run/found",
              .work = "build/fuzz",
-             .devices = "interp,x86,x86/exits,cpu",
+             .devices = "interp,x86,x86/exits,cpu%200",
              .judges = "clang,clang,clang,clang,clang,clang,gcc"}; // clang needs half the time
 
 static const fuzz_profile *profiles[MAX_PROFILES];
@@ -200,7 +199,7 @@ static void job(unsigned number)
     fuzz_setup setup = {.work = folder, .validate = options.validate, .times = &shared->times};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);
-    if (!fuzz_add_devices(&setup, options.devices, options.cpu_share)) {
+    if (!fuzz_add_devices(&setup, options.devices)) {
         fprintf(stderr, "too many devices\n");
         _exit(2);
     }
@@ -260,7 +259,7 @@ static void print_times(void)
 {
     fuzz_setup setup = {0};
     const fuzz_times *t = &shared->times;
-    fuzz_add_devices(&setup, options.devices, options.cpu_share);
+    fuzz_add_devices(&setup, options.devices);
     printf("seconds of all jobs: host %.1f\n", (double)t->host / 1e3);
     for (int w = 0; w < setup.way_count; w++)
         printf("  %-24s open %.1f, compile %.1f, run %.1f\n", setup.ways[w].name,
@@ -368,13 +367,13 @@ static bool read_options(int argc, char **argv)
         const char *name;
         unsigned *number;
         const char **text;
-    } rows[] = {{"--seconds", &options.seconds, NULL},  {"--count", &options.count, NULL},
-                {"--batch", &options.batch, NULL},      {"--jobs", &options.jobs, NULL},
-                {"--shrink", &options.shrink, NULL},    {"--cpu-share", &options.cpu_share, NULL},
-                {"--most", &options.most, NULL},        {"--validate", &options.validate, NULL},
-                {"--keep", NULL, &options.keep},        {"--work", NULL, &options.work},
-                {"--json", NULL, &options.json},        {"--devices", NULL, &options.devices},
-                {"--profile", NULL, &options.profiles}, {"--judges", NULL, &options.judges}};
+    } rows[] = {{"--seconds", &options.seconds, NULL},   {"--count", &options.count, NULL},
+                {"--batch", &options.batch, NULL},       {"--jobs", &options.jobs, NULL},
+                {"--shrink", &options.shrink, NULL},     {"--most", &options.most, NULL},
+                {"--validate", &options.validate, NULL}, {"--keep", NULL, &options.keep},
+                {"--work", NULL, &options.work},         {"--json", NULL, &options.json},
+                {"--devices", NULL, &options.devices},   {"--profile", NULL, &options.profiles},
+                {"--judges", NULL, &options.judges}};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;

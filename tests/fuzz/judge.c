@@ -37,20 +37,22 @@ const char *fuzz_kind_name(fuzz_kind kind)
 
 static const char *const folders[] = {"include", "tests/run", NULL};
 
-bool fuzz_add_devices(fuzz_setup *setup, const char *devices, unsigned cpu_share)
+bool fuzz_add_devices(fuzz_setup *setup, const char *devices)
 {
     while (*devices) {
-        int len = (int)strcspn(devices, ","), name = (int)strcspn(devices, ",/");
+        int len = (int)strcspn(devices, ","), name = (int)strcspn(devices, ",/%");
         bool is_cpu = strncmp(devices, "cpu", 3) == 0 && name == 3;
         bool is_x86 = strncmp(devices, "x86", 3) == 0 && name == 3;
+        const char *share = memchr(devices, '%', (size_t)len);
         for (int level = 0; len && level < 2; level++) {
             if (setup->way_count == FUZZ_MAX_WAYS)
                 return false;
             fuzz_way *w = &setup->ways[setup->way_count++];
             *w = (fuzz_way){.cpu = is_cpu ? "wait" : "quick",
-                            .exits = name < len ? "plain" : "device",
+                            .exits = devices[name] == '/' ? "plain" : "device",
                             .optimise = level ? 1 : -1,
-                            .share = is_cpu && cpu_share ? cpu_share : 1};
+                            .share = share ? (unsigned)strtoul(share + 1, NULL, 10) : 1};
+            w->share += !w->share;
             snprintf(w->name, sizeof w->name, "%.*s %s", len > 31 ? 31 : len, devices,
                      level ? "optimised" : "plain");
             snprintf(w->device, sizeof w->device, "%.*s", is_x86 ? 3 : name,

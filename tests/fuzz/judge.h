@@ -50,8 +50,9 @@ typedef struct fuzz_verdict {
 const char *fuzz_kind_name(fuzz_kind kind);
 // Adds the ways of each device of a list such as "interp,x86,cuda". interp, cpu (the C compiler's
 // code) and x86 (Kiln's own code) are cpu devices, anything else is what kiln_open takes. With
-// "/exits" behind it the pass of that name runs, too. False: too many.
-bool fuzz_add_devices(fuzz_setup *setup, const char *devices, unsigned cpu_share);
+// "/exits" behind it the pass of that name runs, too; with "%N" one kernel in N runs there, which
+// its seed decides. False: too many.
+bool fuzz_add_devices(fuzz_setup *setup, const char *devices);
 // Compiles the programs as one file with the host's compiler, runs each everywhere. False: the
 // host's compiler refuses the file, or it does not have as many tests.
 bool fuzz_judge(const fuzz_setup *setup, const char *prelude, const char *const *programs,
