@@ -21,7 +21,7 @@
 #define word_store_release(p, v) ((void)model_ask(OP_STORE, p, v, RELEASE, true))
 #define word_swap_acquire(p, v)  model_ask(OP_SWAP, p, v, ACQUIRE, false)
 #define word_give(p, v)          ((void)model_ask(OP_STORE, p, v, RELEASE, false))
-#define word_settle()            ((void)model_ask(OP_FENCE, NULL, 0, ACQUIRE | RELEASE, false))
+#define word_settle()            ((void)model_ask(OP_FENCE, NULL, 0, RELEASE, false)) // of more, no use
 #define word_give_settled(p, v)  ((void)model_ask(OP_STORE, p, v, RELAXED, false))
 #define word_fence()             ((void)model_ask(OP_FENCE, NULL, 0, ACQUIRE | RELEASE, true))
 
