@@ -8,7 +8,7 @@
 #define AXES "ops/elementwise/axes.def"
 #include "ops/axes.h"
 
-enum { THREADS = 256, MANY = 1 << 21, SPREAD = 1 << 16, TEXT = 6144 };
+enum { THREADS = 256, MANY = 1 << 20, SPREAD = 1 << 16, TEXT = 6144 };
 
 kiln_type op_number_type(kiln_type type)
 {
@@ -109,10 +109,11 @@ kiln_arg op_number_argument(kiln_type type, double value)
     return kiln_arg_i64(type, isnan(value) ? 0 : (int64_t)value);
 }
 
-// One operand leaves room for more packs in flight.
+// One operand of 16 bits leaves room for more packs in flight.
 static uint32_t packs_per_thread(const op_map *m, const op_packs *packs)
 {
-    return !m->operands[1] && packs->argument.packs >= MANY && packs->rank == 1 ? 4 : 1;
+    bool is_many = packs->argument.packs >= MANY && packs->rank == 1;
+    return !m->operands[1] && is_many && packs->width >= 8 ? 4 : 1;
 }
 
 // Few elements are spread over more threads: then their computing takes longer than their loads.

@@ -216,6 +216,7 @@ static plan pick(const problem *p, uint32_t multiprocessors, bool may_part)
         {.m = 128, .n = 256, .warpgroups = 2, .resident = 1},
         {.m = 192, .n = 192, .warpgroups = 3, .resident = 1},
         {.m = 128, .n = 128, .warpgroups = 2, .resident = 2},
+        {.m = 128, .n = 128, .warpgroups = 2, .resident = 1},
         {.m = 256, .n = 64, .warpgroups = 2, .resident = 1},
         {.m = 192, .n = 64, .warpgroups = 3, .resident = 1},
         {.m = 128, .n = 64, .warpgroups = 2, .resident = 2},

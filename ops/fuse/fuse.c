@@ -17,7 +17,7 @@
 #include "ops/axes.h"
 _Static_assert((int)KILN_FUSE_VIEWS == (int)NEST_VIEWS, "views of a fused kernel");
 
-enum { THREADS = 256, MANY = 1 << 20, REGISTERS = 64, SPLIT_BLOCKS = 528, LEAST_CHUNK = 16 };
+enum { THREADS = 256, MANY = 1 << 20, REGISTERS = 64, SPLIT_BLOCKS = 1056, LEAST_CHUNK = 16 };
 
 static const char *const input_names[] = {"in[0]", "in[1]", "in[2]", "in[3]", "in[4]",  "in[5]",
                                           "in[6]", "in[7]", "in[8]", "in[9]", "in[10]", "in[11]"};

@@ -112,6 +112,9 @@ kernel block(THREADS) void fuse_reduce(OPERANDS RESULTS SUMS struct nest n, u64 
 #define SUM(x, k, T, A, how, value) A x##_sum = BEGIN_##how(A);
     SUMS
 #undef SUM
+#if V == 1 // columns, mostly: several loads at once
+#    pragma unroll 4
+#endif
     for (u64 at = first + own; at < end; at += LANES) {
         find(&n, OUTER, RANK, at, index);
 #define OPERAND(x, k, T, inner)                                                                    \

@@ -52,9 +52,9 @@ static inline i64 pad_source(const struct pad_axis *a, u64 i, bool *is_inside)
 static inline u64 pad_targets(const struct pad_axis *a, u64 j, u64 *first)
 {
     i64 i = (i64)j + a->before, end = i + 1, out = (i64)a->out;
-    if (MODE == REFLECT) {
+    if (MODE == REFLECT) { // itself; near the ends its images, too
         *first = 0;
-        return 3;
+        return (i64)j <= a->before || (i64)(a->in - 1 - j) <= out - (i64)a->in - a->before ? 3 : 1;
     }
     if (MODE == CIRCULAR) {
         u64 at = (u64)i >= a->in ? (u64)i - a->in : (u64)i;

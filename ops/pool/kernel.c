@@ -87,14 +87,18 @@ kernel block(THREADS) void pool(const T *restrict from, T *restrict to,
 #    pragma unroll
     for (u32 d = 0; d < 3; d++)
         taps[d] = taps_of(&w, d, p.at[d]);
-    for (u32 i = 0; i < taps[0]; i++)
-        for (u32 j = 0; j < taps[1]; j++)
+    for (u32 i = 0; i < taps[0]; i++) {
+        i64 a = tap(&w, 0, p.at[0], i);
+        for (u32 j = 0; j < taps[1]; j++) {
+            i64 b = tap(&w, 1, p.at[1], j);
+            if (a < 0 || b < 0)
+                continue;
+            const T *row = x + (a * w.from[2] + b * w.from[3]);
             for (u32 k = 0; k < taps[2]; k++) {
-                i64 a = tap(&w, 0, p.at[0], i), b = tap(&w, 1, p.at[1], j);
                 i64 c = tap(&w, 2, p.at[2], k);
-                if (a < 0 || b < 0 || c < 0)
+                if (c < 0)
                     continue;
-                number v = pack_get(T, x[a * w.from[2] + b * w.from[3] + c * w.from[4]]);
+                number v = pack_get(T, row[c * w.from[4]]);
 #    ifdef MAX
                 if (index < 0 || v > result || (v != v && result == result)) { // a NaN is largest
                     result = v;
@@ -104,6 +108,8 @@ kernel block(THREADS) void pool(const T *restrict from, T *restrict to,
                 result += v;
 #    endif
             }
+        }
+    }
 #    ifdef MAX
     if (index < 0)
         result = (number)-INFINITY;
@@ -121,17 +127,32 @@ kernel block(THREADS) void pool(const T *restrict from, T *restrict to,
 }
 #else
 // --- backward: `from` is the gradient of the results, `to` that of the operand
-// How many windows may reach element `at`, and the k-th of them; -1: that one does not.
-static inline u32 windows_of(const struct window *w, u32 d, u32 at)
+// Windows without gaps: those that reach an element are neighbours.
+static inline bool is_near(const struct window *w, u32 d)
 {
+    return !IS_ADAPTIVE && d >= FIRST_SPACE && w->dilation[d] == 1;
+}
+
+// How many windows may reach element `at`, from *first on, and the k-th of them; -1: that one does
+// not.
+static inline u32 windows_of(const struct window *w, u32 d, u32 at, u32 *first)
+{
+    *first = 0;
+    if (is_near(w, d)) {
+        u32 reach = at + w->pad[d], stride = w->stride[d], end = min(reach / stride + 1, w->from_space[d]);
+        *first = reach < w->taps[d] ? 0 : (reach - w->taps[d]) / stride + 1;
+        return end > *first ? end - *first : 0;
+    }
     if (!IS_ADAPTIVE || d < FIRST_SPACE)
         return w->taps[d];
     u64 size = w->to_space[d], windows = w->from_space[d];
     return (u32)((((u64)at + 1) * windows + size - 1) / size - at * windows / size);
 }
 
-static inline i64 window_of(const struct window *w, u32 d, u32 at, u32 k)
+static inline i64 window_of(const struct window *w, u32 d, u32 at, u32 first, u32 k)
 {
+    if (is_near(w, d))
+        return (i64)(first + k);
     if (!IS_ADAPTIVE || d < FIRST_SPACE) // the last tap is that of the first window
         return window_reach(w, d, at, w->taps[d] - 1 - k, true);
     u32 size = w->to_space[d], windows = w->from_space[d];
@@ -158,15 +179,16 @@ kernel block(THREADS) void pool(const T *restrict from, T *restrict to,
     const INDEX *own = indices + ((i64)p.batch * w.other[0] + p.channel * w.other[1]);
     i64 index = ((i64)p.at[0] * w.to_space[1] + p.at[1]) * w.to_space[2] + p.at[2];
 #    endif
-    u32 windows[3];
+    u32 windows[3], first[3];
 #    pragma unroll
     for (u32 d = 0; d < 3; d++)
-        windows[d] = windows_of(&w, d, p.at[d]);
+        windows[d] = windows_of(&w, d, p.at[d], &first[d]);
     for (u32 i = 0; i < windows[0]; i++)
         for (u32 j = 0; j < windows[1]; j++)
             for (u32 k = 0; k < windows[2]; k++) {
-                i64 a = window_of(&w, 0, p.at[0], i), b = window_of(&w, 1, p.at[1], j);
-                i64 c = window_of(&w, 2, p.at[2], k);
+                i64 a = window_of(&w, 0, p.at[0], first[0], i);
+                i64 b = window_of(&w, 1, p.at[1], first[1], j);
+                i64 c = window_of(&w, 2, p.at[2], first[2], k);
                 if (a < 0 || b < 0 || c < 0)
                     continue;
                 number v = pack_get(T, g[a * w.from[2] + b * w.from[3] + c * w.from[4]]);

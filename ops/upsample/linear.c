@@ -36,6 +36,14 @@ static u64 input_of(const struct axis *a, u64 i, f64 *share)
     return low;
 }
 
+// What output i has of input `input`.
+static N share_of(const struct axis *a, u64 i, u64 input)
+{
+    f64 share;
+    u64 low = input_of(a, i, &share);
+    return low == input ? (N)1 - (N)share : low + 1 == input ? (N)share : (N)0;
+}
+
 kernel block(THREADS) void upsample(const T *restrict from, T *restrict to, struct nest n, struct axes axes)
 {
     kernel_begin();
@@ -78,33 +86,37 @@ kernel block(THREADS) min_blocks(1) void upsample_backward(const T *restrict dou
     i64 place = nest_place(&n, RANK, index, READ);
     u64 input[AXES], first[AXES], count[AXES], total = 1;
 #pragma unroll
-    for (u32 a = 0; a < AXES; a++) { // outputs from one input before to one behind, and one more for rounding
+    for (u32 a = 0; a < AXES; a++) { // outputs between the input before and the one behind, and one more for rounding
         const struct axis *x = &axes.a[a];
         input[a] = (u64)nest_place(&n, RANK, index, FIRST + a);
-        f64 step = x->scale > 0.0 ? 1.0 / x->scale : (f64)x->out, middle = (f64)input[a] * step;
-        f64 low = middle - step * 1.5 - 2.0, high = middle + step * 1.5 + 2.0;
+        f64 step = x->scale > 0.0 ? 1.0 / x->scale : (f64)x->out, middle = (f64)input[a];
+        f64 low = CORNERS ? (middle - 1.0) * step - 1.0 : (middle - 0.5) * step - 1.5;
+        f64 high = CORNERS ? (middle + 1.0) * step + 2.0 : (middle + 1.5) * step + 1.5;
         u64 end = input[a] == x->in - 1 || high >= (f64)x->out ? x->out : (u64)high;
         first[a] = input[a] == 0 || low <= 0.0 ? 0 : (u64)low;
         count[a] = end > first[a] ? end - first[a] : 0;
-        total *= count[a];
+        total *= a + 1 < AXES ? count[a] : 1;
     }
+    const u32 last = AXES - 1;
     N sum = 0;
     for (u64 t = 0; t < total; t++) {
         u64 rest = t;
         i64 where = place;
         N weight = 1;
 #pragma unroll
-        for (i32 a = (i32)AXES - 1; a >= 0; a--) {
+        for (i32 a = (i32)AXES - 2; a >= 0; a--) {
             u64 turns = LONG ? rest / count[a] : (u64)((u32)rest / (u32)count[a]), i = first[a] + rest - turns * count[a];
-            f64 share;
-            u64 low = input_of(&axes.a[a], i, &share);
-            N mine = low == input[a] ? (N)1 - (N)share : low + 1 == input[a] ? (N)share : (N)0;
-            weight *= mine;
+            weight *= share_of(&axes.a[a], i, input[a]);
             where += (i64)i * axes.a[a].stride;
             rest = turns;
         }
-        if (weight != (N)0)
-            sum += weight * pack_get(T, dout[where]);
+        if (weight == (N)0)
+            continue;
+        for (u64 i = first[last]; i < first[last] + count[last]; i++) {
+            N mine = share_of(&axes.a[last], i, input[last]);
+            if (mine != (N)0)
+                sum += weight * mine * pack_get(T, dout[where + (i64)i * axes.a[last].stride]);
+        }
     }
     dx[nest_place(&n, RANK, index, WRITTEN)] = pack_put(T, sum);
 }
