@@ -1,6 +1,7 @@
 // Correct kernels only, for compute-sanitizer: shared memory, barriers, warp operations, atomics,
-// vectors, printf.     clean [DEVICE]
+// vectors, printf, calls of the host.     clean [DEVICE]
 #include "api.h"
+#include "kiln/hostcall.h"
 
 static const char source[] =
     "#include <kiln/kernel.h>\n"
@@ -26,6 +27,37 @@ static const char source[] =
     "printf(\"%u\\n\", i); }\n"
     "kernel block(128) void copy4(const f32x4 *x, f32x4 *y, u32 n) { u32 i = global_x(); if (i < "
     "n) y[i] = x[i]; }\n";
+
+static const char asking[] =
+    "#include <kiln/kernel.h>\n"
+    "host i32 twice(i32 x);\n"
+    "kernel block(64) void asks(const i32 *x, i32 *y, u32 n) { u32 i = global_x(); if (i < n) y[i] "
+    "= i % 3u ? twice(x[i]) : -x[i]; }\n";
+
+static void twice(void *user, const kiln_host_call *call)
+{
+    (void)user;
+    *(int32_t *)call->result = 2 * *(int32_t *)call->args[0];
+}
+
+static void test_calls(kiln *k)
+{
+    enum { N = 150 };
+    int32_t x[N], y[N];
+    kiln_buffer *from = NULL, *to = NULL;
+    kiln_module *m = api_compile(k, asking, 0);
+    for (int i = 0; i < N; i++)
+        x[i] = y[i] = i - 20;
+    CHECK(!kiln_host_register(k, &(kiln_host_desc){.name = "twice", .call = twice}));
+    CHECK(!kiln_buffer_new(k, KILN_I32, N, &from) && !kiln_buffer_new(k, KILN_I32, N, &to) &&
+          !kiln_write(from, 0, x, N) && !kiln_write(to, 0, y, N));
+    kiln_arg args[] = {kiln_arg_buffer(from), kiln_arg_buffer(to), kiln_arg_i64(KILN_U32, N)};
+    CHECK(m && !api_launch(api_kernel(m, "asks"), 3, 0, args, 3) && !kiln_read(to, 0, y, N));
+    int right = 0;
+    for (int i = 0; i < N; i++)
+        right += y[i] == (i % 3 ? 2 : -1) * x[i];
+    CHECK(right == N);
+}
 
 int main(int argc, char **argv)
 {
@@ -59,6 +91,8 @@ int main(int argc, char **argv)
         CHECK(!api_launch(api_kernel(m, "copy4"), 8, 0, four, 3) && !kiln_read(b, 0, y, N) &&
               !memcmp(x, y, sizeof x));
     }
+    if (argc < 2 || strncmp(argv[1], "opencl", 6) != 0)
+        test_calls(k);
     kiln_close(k);
     return api_done("clean");
 }
