@@ -18,8 +18,15 @@ tune(TURNS, 0, 1);    // the warpgroups take turns at the tensor cores
 tune(LATE, 0, 1);     // a warpgroup waits for its product after the exponentials, not before
 tune(AHEAD, 0, 1, 2); // how a tile's last product overlaps with the next tile: consume_next_tile
 
-// --- the producer: one thread
+// Instructions that do nothing, in front of all others. An H200 runs the main loop fastest, by up to
+// 4 %, where it begins 16 bytes behind a multiple of 128 (of eight places).
+#if defined(NO_LSE)
+enum { PLACE = CAUSAL && HD == 128 ? 2 : 0 };
+#else
+enum { PLACE = CAUSAL && HD == 128 ? 4 : 0 };
+#endif
 
+// --- the producer: one thread
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s, cursor c)
 {
     u32 n = 0; // blocks of keys so far
@@ -44,7 +51,6 @@ static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *
 }
 
 // --- the consumers: a warpgroup each
-
 typedef struct consumer {
     shape s;
     half_t *out;
@@ -318,6 +324,8 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
         tensor_map_prefetch(&k);
         tensor_map_prefetch(&v);
     }
+    for (u32 n = 0; n < PLACE; n++)
+        warp_sync(); // of warps that are together: an instruction that does nothing
     barrier();
     if (warp() < WGS * 4) {
         registers_more(WGS == 4 ? 112 : WGS == 3 ? 160 : 240);
