@@ -187,6 +187,7 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
     enum {
         LOADED = 29,
         LOADED_SMALL = 24,
+        LOADED_ALONE = 40, // one small tile each, and a long ring
         SMALL = 128 * 128,
         BEGIN = 1500,
         ADDING = 3000,
@@ -196,10 +197,12 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
     uint64_t products = t->m / 64 * t->n * 2, rows = t->m + t->n;
     if (t->has_patches)
         rows = t->n + t->m / 64 * halo_of(p, W) * halo_of(p, H) / (p->w.taps[W] * p->w.taps[H]);
-    uint64_t loads = rows * 128 / (t->m * t->n > SMALL ? LOADED : LOADED_SMALL);
-    uint64_t step = products > loads ? products : loads;
     uint64_t blocks = t->tiles * p->groups * t->parts;
     uint64_t waves = ceil_div(blocks, multiprocessors);
+    bool is_square = t->m == t->n && t->m * t->n == SMALL;
+    bool is_alone = is_square && !t->has_patches && t->resident == 1 && waves == 1;
+    uint64_t rate = t->m * t->n > SMALL ? LOADED : is_alone ? LOADED_ALONE : LOADED_SMALL;
+    uint64_t loads = rows * 128 / rate, step = products > loads ? products : loads;
     uint64_t store = t->m * t->n * 2 / STORED; // hidden behind the other block of two
     uint64_t all = waves * (ceil_div(p->steps, t->parts) * step + BEGIN / t->resident) +
                    ceil_div(waves, t->resident) * store;
