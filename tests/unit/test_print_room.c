@@ -9,6 +9,7 @@
 #include "tests/played.h"
 #include "tests/test.h"
 
+#define PRINT_SILENCE UINT64_C(1000000000) // nanoseconds
 #include "rt/channel/print_room.h"
 #include "rt/channel/reader.h"
 
@@ -162,6 +163,23 @@ TEST(printed_lines_that_find_no_room_are_counted)
     for (size_t n = 0; n < out.len; n++)
         there += out.at[n] == '\n';
     assert_true(there > 10 && out.at[out.len - 1] == '\n');
+    assert_int_equal(there + t->channel.dropped, (LANES + 1 + 2) * LINES);
+    print_free(&out);
+    kiln_close(t->k);
+    free(t);
+}
+
+TEST(printed_lines_that_nobody_reads_end_the_wait)
+{
+    stage *t = stage_new();
+    print_out out = {0};
+    uint32_t there = 0;
+    perform(t); // with a tail, and no reader
+    for (uint64_t at = 1, next = 0; next != at; next = read_some(t, at, &out))
+        at = next;
+    for (size_t n = 0; n < out.len; n++)
+        there += out.at[n] == '\n';
+    assert_true(there > 10);
     assert_int_equal(there + t->channel.dropped, (LANES + 1 + 2) * LINES);
     print_free(&out);
     kiln_close(t->k);

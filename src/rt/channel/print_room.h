@@ -23,6 +23,9 @@
 #    define print_keep(p, v)  __atomic_store_n(p, v, __ATOMIC_RELAXED)
 #endif
 
+#ifndef PRINT_SILENCE
+#    define PRINT_SILENCE UINT64_C(20000000000) // cycles without a line read: nobody reads
+#endif
 #define PRINT_SKIP   (UINT32_C(1) << 31)
 #define PRINT_PACKED (UINT32_C(1) << 30)
 
@@ -55,10 +58,14 @@ static inline uint64_t print_take(print_channel *c, uint32_t bytes, uint32_t lin
 }
 
 // Everything before `at` has been or will be read: nobody waits for a line that comes later. The
-// lanes go round together, so that others of their warp can write theirs meanwhile.
-static inline void print_wait(print_channel *c, uint64_t at, uint32_t bytes, uint32_t leader)
+// lanes go round together, so that others of their warp can write theirs meanwhile. False: nobody
+// reads (a graph that another library launches again). The first to notice tells the others, by
+// counting lines that are lost.
+static inline bool print_wait(print_channel *c, uint64_t at, uint32_t bytes, uint32_t leader)
 {
-    uint32_t has_room = 0, nap = 64;
+    enum { ROOM = 1, LOST };
+    uint32_t has_room = 0, nap = 64, last = 0;
+    uint64_t since = word_now();
     while (!has_room) {
         if (word_lane() == leader) {
             uint32_t end = (uint32_t)at + bytes, seen = print_load32(&c->position);
@@ -67,6 +74,12 @@ static inline void print_wait(print_channel *c, uint64_t at, uint32_t bytes, uin
                 seen = (uint32_t)word_load_acquire((uint64_t *)(uintptr_t)c->tail);
                 print_keep(&c->position, seen);
                 has_room = (int32_t)(end - seen) <= (int32_t)c->capacity;
+                if (!has_room && seen != last)
+                    since = word_now();
+                else if (!has_room &&
+                         (print_load32(&c->dropped) || word_now() - since > PRINT_SILENCE))
+                    has_room = LOST;
+                last = seen;
                 if (!has_room) // the bus is for lines
                     word_pause(nap);
                 nap = nap < 4096 ? nap * 2 : nap;
@@ -74,6 +87,7 @@ static inline void print_wait(print_channel *c, uint64_t at, uint32_t bytes, uin
         }
         has_room = word_from(has_room, leader);
     }
+    return has_room == ROOM;
 }
 
 // The address of `bytes` zeros, a multiple of 8, for the lanes that come here together; 0: their
@@ -90,7 +104,11 @@ static inline uint64_t print_room(print_channel *c, uint32_t bytes, uint32_t lin
             return 0;
         is_whole = 1;
         if (c->tail) {
-            print_wait(c, at, bytes, leader);
+            if (!print_wait(c, at, bytes, leader)) {
+                if (word_lane() == leader)
+                    print_add32(&c->dropped, lines);
+                return 0;
+            }
             at &= c->capacity - 1u;
             is_whole = bytes <= c->capacity - at;
             if (!is_whole && word_lane() == leader) { // a record is in one piece
