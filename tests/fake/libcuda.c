@@ -463,11 +463,9 @@ static _Atomic int function_count;
 static cu_result fake_module_global(cu_ptr *at, size_t *bytes, cu_module m, const char *name)
 {
     static _Alignas(16) char variable[256];
-    if (!strstr(m->text, name))
-        return CU_NOT_FOUND;
     *at = (cu_ptr)(uintptr_t)variable;
     *bytes = sizeof variable;
-    return CU_OK;
+    return strstr(m->text, name) ? CU_OK : CU_NOT_FOUND;
 }
 
 static cu_result fake_module_function(cu_function *f, cu_module m, const char *name)

@@ -15,10 +15,12 @@ static const char source[] =
     "host per_warp u64 once(u64 first);\n"
     "host no_wait void tell(u32 who);\n"
     "host i64 turn(counted(n) u8 *bytes, i64 n, counted(m) const u8 *more, i64 m);\n"
+    "host u32x4 four(u32x4 x);\n"
     "host void hold(void);\n"
     "host void quit(void);\n"
     "kernel block(32) void all(i32 *out, u8 *bytes) {\n"
     "    out[0] = twice((i32)once(3)); tell(2); turn(bytes, 1, bytes, 2); hold(); quit();\n"
+    "    u32x4 x; x.x = x.y = x.z = x.w = 1u; out[1] = (i32)four(x).y;\n"
     "}\n";
 
 // As ptx_library writes them: words out, words in, who calls, counted objects.
@@ -27,6 +29,7 @@ MAILBOX_CALL(call_once, 2, 3, true, MAILBOX_HAS_WHO)
 MAILBOX_SEND(call_tell, 1, 0, false, MAILBOX_HAS_WHO)
 MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
 MAILBOX_CALL(call_hold, 0, 1, false, MAILBOX_HAS_WHO)
+MAILBOX_CALL(call_four, 4, 5, false, MAILBOX_HAS_WHO)
 
 enum { BOXES = 16, WARPS = 3, MOST = 20000 };
 
@@ -72,6 +75,14 @@ static void on_turn(void *user, const kiln_host_call *call)
     for (int64_t k = 0; k < m; k++)
         sum += more[k];
     *(int64_t *)call->result = sum;
+}
+static void on_four(void *user, const kiln_host_call *call)
+{
+    const uint32_t *x = call->args[0];
+    uint32_t *out = call->result;
+    (void)user;
+    for (uint32_t n = 0; n < 4; n++)
+        out[n] += x[3 - n] + call->thread[0]; // it was zero
 }
 static void on_hold(void *user, const kiln_host_call *call)
 {
@@ -123,8 +134,8 @@ static stage *stage_new(void)
     static const struct {
         const char *name;
         kiln_host_function *call;
-    } rows[] = {{"twice", on_twice}, {"once", on_once}, {"tell", on_tell},
-                {"turn", on_turn},   {"hold", on_hold}, {"quit", on_quit}};
+    } rows[] = {{"twice", on_twice}, {"once", on_once}, {"tell", on_tell}, {"turn", on_turn},
+                {"hold", on_hold},   {"quit", on_quit}, {"four", on_four}};
     stage *t = calloc(1, sizeof *t);
     kiln_kernel *kernel = NULL;
     static server_far far;
@@ -233,6 +244,11 @@ static void play_all(player *p)
         f = (frame){{p->lane + 10, 7}, {{0}}};
         call_once(&t->calls, (uintptr_t)&f, site_of(t, "once"), p->warp);
         check(t, f.words[0] == MAILBOX_OK && f.words[1] == 11 && f.words[2] == 7);
+        f = (frame){{n, n + 1, p->lane, 9, 4, 31, 0, 0}, {{0}}};
+        call_four(&t->calls, (uintptr_t)&f, site_of(t, "four"), p->warp);
+        uint32_t x = 4 + p->lane;
+        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 9 + x && f.words[2] == p->lane + x &&
+                     f.words[3] == n + 1 + x && f.words[4] == n + x);
         f = (frame){{p->lane + 1}, {{0}}};
         call_tell(&t->calls, (uintptr_t)&f, site_of(t, "tell"), n);
         check(t, f.words[0] == MAILBOX_OK);

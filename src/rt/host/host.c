@@ -495,6 +495,26 @@ static inline void call_words(kiln_host_function *function, void *user, kiln_hos
     }
 }
 
+// The same with one object of 16 bytes in and one back.
+static inline void call_four(kiln_host_function *function, void *user, kiln_host_call *call,
+                             const stop_note *note, host_group *group, const scalar_place *in,
+                             const scalar_place *out)
+{
+    uint32_t *status = group->words[0], *to = out->row;
+    for (uint32_t left = group->lanes; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        go_to(group, call, l);
+        put_four(in->at, in->row, l);
+        memset(out->at, 0, 16);
+        function(user, call);
+        if (note->is_set)
+            return;
+        status[l] = 0;
+        for (uint32_t k = 0; k < 4; k++)
+            to[k * HOST_LANES + l] = word_at(out->at + 4 * k);
+    }
+}
+
 static bool are_few_words(const host_site *site)
 {
     const host_shape *s = &site->shape;
@@ -543,6 +563,12 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
             call_words(function, user, &call, &note, group, 1);
         else
             call_words(function, user, &call, &note, group, 2);
+        lanes = 0;
+    }
+    bool is_four = function && in_end == in + 1 && in->bytes == 16 && out_end == out + 1 &&
+                   out->bytes == 16 && s->result_size == 16;
+    if (is_four && lanes) {
+        call_four(function, user, &call, &note, group, in, out);
         lanes = 0;
     }
     for (uint32_t left = lanes; left && !note.is_set; left &= left - 1) {
