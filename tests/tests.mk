@@ -196,7 +196,7 @@ endef
 $(foreach f,$(OP_TESTS),$(eval $(call OP_TEST,$f)))
 $(T)/gpu/ladder: GPU_FLAGS += -I.
 $(T)/gpu/ladder: ops/matmul/ladder/ladder.h ops/matmul/ladder/rungs.def
-$(T)/libfakecuda.so: tests/fake/libcuda.c src/dev/cuda/abi.h
+$(T)/libfakecuda.so: tests/fake/libcuda.c tests/fake/handles.h src/dev/cuda/abi.h
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -O1 -g -Wall -Wextra -Wno-cast-function-type -fPIC -shared -Isrc $< -o $@
 .PHONY: gpu-build gpu-test gpu-fuzz

@@ -21,46 +21,13 @@
 //     clock         time between events: a microsecond for each block launched (else 1.5 ms)
 //
 // FAKE_CUDA_LOG names a file that gets a line for every launch, load and question for the clock.
-#include "dev/cuda/abi.h"
+#include "handles.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-
-struct cu_context_s {
-    int device;
-};
-struct cu_module_s {
-    char *text;
-};
-struct cu_function_s {
-    char name[128];
-    int dynamic, waits; // waits: for the kernel before it
-};
-struct cu_stream_s {
-    bool is_capturing;
-    int launches;
-};
-struct cu_event_s {
-    bool is_recorded;
-    double us; // of the device's clock
-};
-struct cu_graph_s {
-    size_t nodes;
-};
-struct cu_graph_node_s {
-    int unused;
-};
-struct cu_graph_exec_s {
-    size_t nodes;
-};
-struct cu_link_s {
-    char *text;
-    size_t len;
-};
 
 static struct cu_context_s contexts[8];
 static _Thread_local cu_context current;
