@@ -69,7 +69,7 @@ static work first_work(problem p, work w)
     w = work_at(p, w, block_x(), 0);
     return w.count == 0 ? next_work(p, w) : w;
 }
-#define SEED(q_offsets, k_offsets, slopes, m) ((work){MASK_FIELDS(q_offsets, k_offsets, slopes, m)})
+#define SEED(q_offsets, k_offsets, slopes, bias, m) ((work){MASK_FIELDS(q_offsets, k_offsets, slopes, bias, m)})
 
 typedef struct query_block {
     u32 head, block;

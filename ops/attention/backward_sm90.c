@@ -296,10 +296,10 @@ kernel block(384) void attention_backward(tensor_map q, tensor_map k, tensor_map
         registers_more(240);
         consumer c = {.p = p, .t = operands_of(warp() / 4), .sums = sums, .dk = dk, .dv = dv};
         c.is_leader = thread_x() % 128 == 0;
-        consume(c, SEED(q_offsets, k_offsets, slopes, m));
+        consume(c, SEED(q_offsets, k_offsets, slopes, bias, m));
     } else {
         registers_less(24);
         if (thread_x() == 256)
-            produce((sources){&q, &k, &v, &o, rows}, p, SEED(q_offsets, k_offsets, slopes, m));
+            produce((sources){&q, &k, &v, &o, rows}, p, SEED(q_offsets, k_offsets, slopes, bias, m));
     }
 }

@@ -11,6 +11,10 @@ typedef struct query_tile {
     i32 shift;             // from a query to the key that it is at
     i32 left, right;       // keys that it sees before that one and behind it
     f32 slope;             // what one key more of distance adds to a score
+#    if defined(HAS_BIAS)
+    const bias_t *bias; // of the head
+    i64 by_query, by_key;
+#    endif
 } query_tile;
 
 typedef struct cursor {
@@ -22,9 +26,13 @@ typedef struct cursor {
 #if defined(SLOPES)
     const f32 *slopes;
 #endif
+#if defined(HAS_BIAS)
+    const bias_t *bias;
+#endif
 } cursor;
 
-#define FIRST(q_offsets, k_offsets, slopes, m) ((cursor){.unit = block_x(), MASK_FIELDS(q_offsets, k_offsets, slopes, m)})
+#define FIRST(q_offsets, k_offsets, slopes, bias, m)                                               \
+    ((cursor){.unit = block_x(), MASK_FIELDS(q_offsets, k_offsets, slopes, bias, m)})
 
 static query_tile tile_at(const cursor *c, shape s)
 {
@@ -51,10 +59,14 @@ static query_tile tile_at(const cursor *c, shape s)
     bool sees_none = begin >= end;
     t.key = sees_none ? p.first_key : (u32)begin;
     t.blocks = sees_none ? 1 : ((u32)(end - begin) + BN - 1) / BN;
+    u32 batch = head / s.heads, own_head = head - batch * s.heads;
 #if defined(SLOPES)
-    u32 batch = head / s.heads;
-    t.slope = c->slopes[batch * c->m.slope_batch + (head - batch * s.heads) * c->m.slope_head] *
-              (-1.44269504f / s.scale);
+    t.slope = c->slopes[batch * c->m.slope_batch + own_head * c->m.slope_head] * (-1.44269504f / s.scale);
+#endif
+#if defined(HAS_BIAS)
+    t.bias = c->bias + (batch * c->m.bias_batch + own_head * c->m.bias_head);
+    t.by_query = c->m.bias_query;
+    t.by_key = c->m.bias_key;
 #endif
     return t;
 }
@@ -86,7 +98,7 @@ static u32 blocks_seen(shape s, query_tile t)
 #define LOAD_KEYS(tile, map, t, block, at, full)                                                   \
     LOAD_SOME_ROWS(tile, map, BN, (t).key + (block) * BN, (t).key_end, at, full)
 
-// Adds slopes and hides what a query may not see.
+// Adds slopes and a bias and hides what a query may not see.
 static void mask_scores(f32 (*s)[BN / 2], shape p, query_tile t, u32 block, bool is_first)
 {
     i32 key = (i32)(t.key + block * BN);
@@ -97,6 +109,23 @@ static void mask_scores(f32 (*s)[BN / 2], shape p, query_tile t, u32 block, bool
 #pragma unroll
     for (u32 i = 0; i < BN / 2; i++)
         (*s)[i] = fma(abs(near + f32((i32)(i / 2 % 2 * 8) - (i32)(i / 4 * 8 + i % 2))), t.slope, (*s)[i]);
+#endif
+#if defined(HAS_BIAS)
+    f32 unit = 1.44269504f / p.scale;
+    i32 there = (i32)t.key_end - column; // of this lane's columns
+#pragma unroll
+    for (u32 h = 0; h < 2; h++) {
+        u32 query = min(t.row + warp() * 16 + lane() / 4 + h * 8, t.end - 1);
+        const bias_t *from = t.bias + (query * t.by_query + (u32)column * t.by_key);
+#pragma unroll
+        for (u32 n = 0; n < BN / 8; n++) {
+#pragma unroll
+            for (u32 odd = 0; odd < 2; odd++)
+                if ((i32)(n * 8 + odd) < there)
+                    (*s)[n * 4 + h * 2 + odd] = fma(f32(from[odd ? t.by_key : 0]), unit, (*s)[n * 4 + h * 2 + odd]);
+            from += 8 * t.by_key;
+        }
+    }
 #endif
     if (key >= own + 63 - t.left && key + BN <= min(own + t.right + 1, (i32)t.key_end))
         return; // all see all

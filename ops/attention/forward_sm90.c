@@ -342,10 +342,10 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
 #endif
         if (group == WGS - 1)
             pass_turn(&c);
-        consume(c, FIRST(q_offsets, k_offsets, slopes, m));
+        consume(c, FIRST(q_offsets, k_offsets, slopes, bias, m));
     } else {
         registers_less(WGS == 3 ? 32 : 24);
         if (thread_x() == WGS * 128)
-            produce(&q, &k, &v, s, FIRST(q_offsets, k_offsets, slopes, m));
+            produce(&q, &k, &v, s, FIRST(q_offsets, k_offsets, slopes, bias, m));
     }
 }

@@ -7,7 +7,7 @@
 
 enum { MASKED = 1 };
 
-// The fields of a mask in a struct that has `m`, and `q_offsets`, `k_offsets` and `slopes` where there are such.
+// The fields of a mask in a struct that has `m`, and `q_offsets`, `k_offsets`, `slopes` and `bias` where there are such.
 #if defined(OFFSETS)
 #    define OFFSETS_FIELDS(q, k) .q_offsets = q, .k_offsets = k,
 #else
@@ -18,7 +18,13 @@ enum { MASKED = 1 };
 #else
 #    define SLOPES_FIELD(from)
 #endif
-#define MASK_FIELDS(q_offsets, k_offsets, from, mask) OFFSETS_FIELDS(q_offsets, k_offsets) SLOPES_FIELD(from).m = mask
+#if defined(HAS_BIAS)
+#    define BIAS_FIELD(from) .bias = from,
+#else
+#    define BIAS_FIELD(from)
+#endif
+#define MASK_FIELDS(q_offsets, k_offsets, from, added, mask)                                       \
+    OFFSETS_FIELDS(q_offsets, k_offsets) SLOPES_FIELD(from) BIAS_FIELD(added).m = mask
 
 #if defined(OFFSETS)
 #    define LOAD_SOME_ROWS(t, map, rows, first, end, at, full)                                     \

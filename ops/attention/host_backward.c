@@ -48,6 +48,8 @@ static bool can_shape(job *j)
         why = "there are more than 2^22 blocks of queries";
     else if (attention_sm90_mask_obstacle(a))
         why = attention_sm90_mask_obstacle(a);
+    else if (a->mask.bias.buffer)
+        why = "it takes no bias";
     else if (j->desc->is_deterministic)
         why = "its dq is a sum in changing order";
     return attention_can(&j->a, why);

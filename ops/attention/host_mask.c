@@ -174,8 +174,6 @@ const char *attention_sm90_mask_obstacle(const attention *a)
 {
     if (!a->is_masked)
         return NULL;
-    if (a->mask.bias.buffer)
-        return "it takes no bias";
     if (!a->keys)
         return "there are no keys";
     return a->queries > MOST_SHIFT / 2 || a->keys > MOST_SHIFT / 2 ? "there are too many rows"

@@ -479,6 +479,7 @@ static void test_sequences(kiln *k, kiln_attention_kernel kernel, bool is_backwa
 static void test_biases(kiln *k, kiln_attention_kernel kernel, bool is_backward)
 {
     static const shape shapes[] = {{2, 4, 2, 19, 37, 24, 0}, {1, 2, 2, 33, 33, 64, 1}};
+    static const shape wide[] = {{2, 2, 1, 140, 170, 40, 0}, {1, 2, 2, 150, 150, 128, 1}};
     for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
         for (int form = NO_BIAS; form < BIAS_FORMS; form++) {
             plan p;
@@ -491,9 +492,10 @@ static void test_biases(kiln *k, kiln_attention_kernel kernel, bool is_backward)
             p.left = p.has_window ? 9 : 0;
             p.right = p.has_window ? 4 : 0;
             p.kernel = kernel;
-            test_case(
-                k, shapes[n], types[(size_t)form % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)],
-                kernel == KILN_ATTENTION_PORTABLE ? ANY : ALIGNED, (uint32_t)form, p, is_backward);
+            test_case(k, kernel == KILN_ATTENTION_SM90 ? wide[n] : shapes[n],
+                      types[(size_t)form % (kernel == KILN_ATTENTION_PORTABLE ? 3 : 2)],
+                      kernel == KILN_ATTENTION_PORTABLE ? ANY : ALIGNED, (uint32_t)form, p,
+                      is_backward);
         }
 }
 
@@ -645,7 +647,6 @@ static void test_refusals(kiln *k)
     REFUSED(d.bias = d.out, KILN_E_BAD_ARGUMENT, "K6003", "'bias' and the result 'out'");
     REFUSED(d.slopes = kiln_view_index(kiln_view_index(d.lse, 0, 0), 1, 0), KILN_E_BAD_ARGUMENT,
             "K6003", "'slopes' and the result 'lse'");
-    REFUSED(d.kernel = KILN_ATTENTION_SM90, KILN_E_UNSUPPORTED, "K6038", "kernel cannot");
     d = good;
     d.q = kiln_view_slice(d.q, 0, 0, 1, 1);
     d.k = kiln_view_slice(d.k, 0, 0, 1, 1);
@@ -673,6 +674,9 @@ static void test_refusals(kiln *k)
     b = backward_of(&r);
     b.bias = b.dq;
     EXPECT(kiln_attention_backward(k, &b), KILN_E_BAD_ARGUMENT, "K6003", "the result 'dq'");
+    b = backward_of(&r);
+    b.kernel = KILN_ATTENTION_SM90;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_UNSUPPORTED, "K6038", "kernel cannot");
     uint64_t elements = 0;
     b = backward_of(&r);
     CHECK(!kiln_attention_backward_workspace(k, &b, &elements) &&
@@ -738,6 +742,7 @@ int main(int argc, char **argv)
     if (is_emulated || is_gpu) {
         test_windows(k, KILN_ATTENTION_SM90, true);
         test_sequences(k, KILN_ATTENTION_SM90, true);
+        test_biases(k, KILN_ATTENTION_SM90, false);
         test_windows(k, KILN_ATTENTION_SM80, true);
         test_sequences(k, KILN_ATTENTION_SM80, true);
         test_biases(k, KILN_ATTENTION_SM80, true);
