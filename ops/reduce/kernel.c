@@ -139,22 +139,42 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     number edge = 0;
     if (lane_of < singles)
         edge = pack_get(T, x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)]);
+#    define ADD_ALL(r)                                                                             \
+        {                                                                                          \
+            EACH(e, ELEMENTS)                                                                      \
+            {                                                                                      \
+                all[e] = COLUMNS ? v[e % PER][r % V] : v[e / V % PER][e % V];                      \
+                places[e] =                                                                        \
+                    COLUMNS ? where[e % PER] : where[e / V % PER] + (INDEX)(e % V) * INDEX_STEP;   \
+            }                                                                                      \
+            s[r] = state_with_all(s[r], all, places, ELEMENTS, p);                                 \
+        }
     if (is_mine) {
-        for (; at + (PER - 1) * LANES < end; at += PER * LANES) {
+#    ifdef NEUTRAL
+        // Short rows: some lanes lack packs at their end, and should not leave the others for it.
+        enum { FILLED = LANES <= 32 && !COLUMNS && PER > 1 };
+        if (FILLED)
+            for (; at < end; at += PER * LANES) {
+                EACH(p, PER)
+                {
+                    where[p] = 0;
+                    EACH(i, V)
+                    v[p][i] = (number)NEUTRAL;
+                    if (at + p * LANES < end)
+                        LOAD(p, at + p * LANES)
+                }
+                ADD_ALL(0)
+            }
+#    else
+        enum { FILLED = 0 };
+#    endif
+        for (; !FILLED && at + (PER - 1) * LANES < end; at += PER * LANES) {
             EACH(p, PER)
             LOAD(p, at + p * LANES)
             EACH(r, RESULTS)
-            {
-                EACH(e, ELEMENTS)
-                {
-                    all[e] = COLUMNS ? v[e % PER][r % V] : v[e / V % PER][e % V];
-                    places[e] =
-                        COLUMNS ? where[e % PER] : where[e / V % PER] + (INDEX)(e % V) * INDEX_STEP;
-                }
-                s[r] = state_with_all(s[r], all, places, ELEMENTS, p);
-            }
+            ADD_ALL(r)
         }
-        if (PER > 1) {
+        if (PER > 1 && !FILLED) {
             EACH(p, PER)
             if (at + p * LANES < end)
                 LOAD(p, at + p * LANES)

@@ -88,6 +88,15 @@ typedef struct state {
 } state;
 #undef FIELD
 
+// An element that changes no result, where there is one.
+#if defined KIND_max || defined KIND_min
+#    define NEUTRAL LOSER
+#elif defined KIND_prod || defined KIND_all
+#    define NEUTRAL 1
+#elif defined KIND_sum || defined KIND_mean || defined KIND_any || defined KIND_count || defined KIND_norm_1 || defined KIND_norm_2
+#    define NEUTRAL 0
+#endif
+
 static inline state state_empty(void)
 {
 #if defined KIND_argmax || defined KIND_argmin
