@@ -111,6 +111,77 @@ static kiln_status launch(const char *body)
     return status;
 }
 
+// A tensor map comes from the host program, which may have made it up: one field at a time is set
+// to what none has. The offsets are those of interp_tensor (dev/interp/interp.h).
+static void made_up_maps(void)
+{
+    static const char source[] = "#include <kiln/kernel.h>\n"
+                                 "kernel block(32) void f(const tensor_map map, u32 *out) {\n"
+                                 "    _Alignas(128) shared u32 tile[64]; shared mbarrier full;\n"
+                                 "    if (thread_x() == 0) {\n"
+                                 "        mbarrier_init(&full, 1);\n"
+                                 "        mbarrier_arrive_expect(&full, 64);\n"
+                                 "        tensor_load_2d(tile, &map, 0, 1, &full);\n"
+                                 "        mbarrier_wait(&full, 0);\n"
+                                 "        out[0] = tile[5];\n"
+                                 "    }\n"
+                                 "}\n";
+    static const struct {
+        unsigned at, bytes, value;
+        const char *words; // NULL: a map as good as before
+    } rows[] = {{0, 0, 0, NULL},
+                {0, 1, 0, "none of this device"},
+                {16, 1, 0, "none of this device"},
+                {16, 1, 6, "none of this device"},
+                {16, 1, 1, "2 coordinates for a tensor of 1"},
+                {16, 1, 3, "none of this device"},
+                {17, 1, 0, "none of this device"},
+                {17, 1, 9, "none of this device"},
+                {18, 1, 4, "none of this device"},
+                {18, 1, 3, "a box row of 64 bytes with a swizzle of 128"},
+                {19, 1, 100, "none of this device"},
+                {24, 2, 0, "none of this device"},
+                {24, 2, 257, "none of this device"},
+                {26, 2, 0, "none of this device"},
+                {34, 1, 0, "none of this device"},
+                {35, 1, 0, "none of this device"},
+                {36, 1, 0, NULL}}; // of a dimension that it does not have
+    uint32_t data[64];
+    for (uint32_t n = 0; n < 64; n++)
+        data[n] = 100 + n;
+    kiln_module *m = api_compile(k, source, 0);
+    kiln_buffer *x = nv_buffer(k, KILN_U32, 64, data), *out = nv_buffer(k, KILN_U32, 1, data);
+    kiln_tensor_map_desc desc;
+    kiln_tensor_map map, changed;
+    memset(&desc, 0, sizeof desc);
+    desc.buffer = x;
+    desc.type = KILN_U32;
+    desc.rank = 2;
+    desc.size[0] = 16;
+    desc.size[1] = 4;
+    desc.box[0] = 16;
+    desc.box[1] = 1;
+    CHECK(m && !kiln_tensor_map_make(k, &desc, &map));
+    for (size_t n = 0; m && n < sizeof rows / sizeof *rows; n++) {
+        changed = map;
+        memcpy((char *)&changed + rows[n].at, &rows[n].value, rows[n].bytes);
+        kiln_arg args[] = {kiln_arg_struct(&changed, sizeof changed), kiln_arg_buffer(out)};
+        uint32_t got = 0;
+        int before = api_failed;
+        if (rows[n].words)
+            EXPECT(api_launch(api_kernel(m, "f"), 1, 0, args, 2), KILN_E_KERNEL, "K6043",
+                   rows[n].words);
+        else
+            CHECK(!api_launch(api_kernel(m, "f"), 1, 0, args, 2) && !kiln_read(out, 0, &got, 1) &&
+                  got == 121);
+        if (api_failed != before)
+            printf("in row %zu of the maps: byte %u, got %u\n", n, rows[n].at, got);
+    }
+    kiln_module_free(m);
+    kiln_buffer_free(x);
+    kiln_buffer_free(out);
+}
+
 int main(int argc, char **argv)
 {
     if (kiln_open(argc > 1 ? argv[1] : "interp", &k)) {
@@ -126,6 +197,7 @@ int main(int argc, char **argv)
         if (api_failed != before)
             printf("in row %zu: %s\n%s\n", n, m->wrong, kiln_last_error(k)->text);
     }
+    made_up_maps();
     kiln_close(k);
     return api_done("nv_mistakes");
 }
