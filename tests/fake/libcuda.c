@@ -238,8 +238,7 @@ static cu_result fake_free_async(cu_ptr at, cu_stream s)
 }
 static cu_result fake_pool_get(cu_pool p, int a, void *v)
 {
-    (void)p;
-    (void)a;
+    (void)p, (void)a;
     memcpy(v, &(uint64_t){used}, 8);
     return CU_OK;
 }
@@ -250,8 +249,7 @@ static cu_result fake_pool_set(cu_pool p, int a, void *v)
 }
 static cu_result fake_pool_trim(cu_pool p, size_t keep)
 {
-    (void)p;
-    (void)keep;
+    (void)p, (void)keep;
     return CU_OK;
 }
 // Host memory of the driver: the last 64 blocks are known.
@@ -350,8 +348,7 @@ static cu_result fake_copy_device_async(cu_ptr to, cu_ptr from, size_t n, cu_str
 static cu_result fake_copy_peer_async(cu_ptr to, cu_context a, cu_ptr from, cu_context b, size_t n,
                                       cu_stream s)
 {
-    (void)a;
-    (void)b;
+    (void)a, (void)b;
     return fake_copy_device_async(to, from, n, s);
 }
 static cu_result fake_copy_2d_async(const cu_copy_2d *c, cu_stream s)
@@ -546,22 +543,19 @@ static cu_result fake_launch_ex(const cu_launch_config *c, cu_function f, void *
 }
 static cu_result fake_occupancy(int *blocks, cu_function f, int threads, size_t shared)
 {
-    (void)f;
-    (void)shared;
+    (void)f, (void)shared;
     *blocks = 2048 / threads;
     return CU_OK;
 }
 static cu_result fake_clusters(int *clusters, cu_function f, const cu_launch_config *config)
 {
-    (void)f;
-    (void)config;
+    (void)f, (void)config;
     *clusters = 66;
     return CU_OK;
 }
 static cu_result fake_stream_create(cu_stream *s, unsigned flags, int priority)
 {
-    (void)flags;
-    (void)priority;
+    (void)flags, (void)priority;
     ALIVE();
     *s = calloc(1, sizeof **s);
     return CU_OK;
@@ -729,15 +723,8 @@ static cu_result fake_tensor_map_tiled(cu_tensor_map *map, int type, unsigned ra
                                        const uint32_t *box, const uint32_t *steps, int interleave,
                                        int swizzle, int promotion, int fill)
 {
-    (void)base;
-    (void)sizes;
-    (void)strides;
-    (void)box;
-    (void)steps;
-    (void)interleave;
-    (void)swizzle;
-    (void)promotion;
-    (void)fill;
+    (void)base, (void)sizes, (void)strides, (void)box, (void)steps, (void)interleave, (void)swizzle,
+        (void)promotion, (void)fill;
     memset(map, 0, sizeof *map);
     map->opaque[0] = (uint64_t)type << 8 | rank;
     return CU_OK;
@@ -757,8 +744,7 @@ EXPORT cu_result cuGetProcAddress_v2(const char *name, void **function, int vers
 cu_result cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                               int *status)
 {
-    (void)flags;
-    (void)status;
+    (void)flags, (void)status;
     const char *missing = setting("missing");
     size_t len = strlen(name);
     *function = NULL;
