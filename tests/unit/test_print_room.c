@@ -13,7 +13,7 @@
 #include "rt/channel/print_room.h"
 #include "rt/channel/reader.h"
 
-enum { CAPACITY = 1024, WARPS = 3, LINES = 300 };
+enum { CAPACITY = 1024, WARPS = 3, LINES = 150 };
 
 static const char source[] = "#include <kiln/kernel.h>\n"
                              "kernel block(32) void says(u32 who, u64 n, f64 half)\n"

@@ -15,12 +15,14 @@
 #    define print_add32(p, v) atomic_add(p, v)
 #    define print_add64(p, v) atomic_add(p, v)
 #    define print_load32(p)   atomic_load(p)
-#    define print_keep(p, v)  atomic_store_at(p, v, order_relaxed, scope_device)
+#    define print_seen(p)     atomic_load_at(p, order_acquire, scope_device)
+#    define print_keep(p, v)  atomic_store_at(p, v, order_release, scope_device)
 #else
 #    define print_add32(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #    define print_add64(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #    define print_load32(p)   __atomic_load_n(p, __ATOMIC_RELAXED)
-#    define print_keep(p, v)  __atomic_store_n(p, v, __ATOMIC_RELAXED)
+#    define print_seen(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#    define print_keep(p, v)  __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #endif
 
 #ifndef PRINT_SILENCE
@@ -68,7 +70,7 @@ static inline bool print_wait(print_channel *c, uint64_t at, uint32_t bytes, uin
     uint64_t since = word_now();
     while (!has_room) {
         if (word_lane() == leader) {
-            uint32_t end = (uint32_t)at + bytes, seen = print_load32(&c->position);
+            uint32_t end = (uint32_t)at + bytes, seen = print_seen(&c->position);
             has_room = (int32_t)(end - seen) <= (int32_t)c->capacity;
             if (!has_room) {
                 seen = (uint32_t)word_load_acquire((uint64_t *)(uintptr_t)c->tail);
@@ -87,6 +89,7 @@ static inline bool print_wait(print_channel *c, uint64_t at, uint32_t bytes, uin
         }
         has_room = word_from(has_room, leader);
     }
+    word_sync(); // the host's zeros are before the lines of all lanes
     return has_room == ROOM;
 }
 
