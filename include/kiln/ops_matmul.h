@@ -91,15 +91,16 @@ KILN_API kiln_status kiln_matmul_grouped(kiln *k, const kiln_matmul_desc *desc, 
 // forward call. Sizes in front of the last two are the same for all; where b has two dimensions, it
 // was the same for all batches, and db is the sum of theirs.
 typedef struct kiln_matmul_backward_desc {
-    kiln_view a;     // [..., m, k]
-    kiln_view b;     // [..., k, n]
-    kiln_view dout;  // [..., m, n]
-    kiln_view saved; // [..., m, n]: `pre` of the forward call, of an epilogue with an activation;
-                     // for relu its result without a residual does as well
-    kiln_view da;    // as a; without a buffer it is not computed
-    kiln_view db;    // as b, the same
-    kiln_view dbias; // [n] f32, the same
-    kiln_view a_scale, b_scale; // of the forward call: [1], [m], [n]
+    kiln_view a;       // [..., m, k]
+    kiln_view b;       // [..., k, n]
+    kiln_view dout;    // [..., m, n]
+    kiln_view saved;   // [..., m, n]: `pre` of the forward call, of relu its result without a
+                       // residual as well; may be left out where there is no activation
+    kiln_view da;      // as a; without a buffer it is not computed
+    kiln_view db;      // as b; without a buffer it is not computed
+    kiln_view dbias;   // [n] f32; without a buffer it is not computed
+    kiln_view a_scale; // of the forward call, or none: [1], [m]
+    kiln_view b_scale; // of the forward call, or none: [1], [n]
     kiln_epilogue epilogue;
     bool is_tf32; // as in the forward call
     kiln_stream *stream;
