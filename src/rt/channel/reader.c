@@ -29,7 +29,7 @@ static size_t format_packed(const kiln_module *m, const uint8_t *at, size_t left
         return 0;
     const channel_site *site = &m->sites[head.site];
     const uint8_t *rows[COUNT(site->arguments)];
-    uint32_t types[COUNT(site->arguments)], sizes[COUNT(site->arguments)];
+    uint32_t types[COUNT(site->arguments)] = {0}, sizes[COUNT(site->arguments)];
     uint64_t bits[COUNT(site->arguments)] = {0};
     for (uint32_t n = 0; n < site->argument_count; n++) {
         types[n] = site->arguments[n];
@@ -66,8 +66,8 @@ static size_t format_line(const kiln_module *m, const uint8_t *at, size_t left, 
     if (line.bytes < sizeof line || line.bytes > left || line.site >= m->site_count)
         return 0;
     const channel_site *site = &m->sites[line.site];
-    uint64_t bits[COUNT(site->arguments)];
-    uint32_t types[COUNT(site->arguments)];
+    uint64_t bits[COUNT(site->arguments)] = {0};
+    uint32_t types[COUNT(site->arguments)] = {0};
     uint32_t count = (line.bytes - (uint32_t)sizeof line) / 8;
     if (count > site->argument_count)
         count = site->argument_count;

@@ -311,7 +311,7 @@ static void call_together(const serve_row *row, serve_bytes *bytes, const server
                           mailbox_packet *call, uint32_t lanes)
 {
     far_objects large[MAILBOX_LANES];
-    host_lane all[MAILBOX_LANES], *given[MAILBOX_LANES];
+    host_lane all[MAILBOX_LANES], *given[MAILBOX_LANES] = {NULL};
     uint32_t count = 0;
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint32_t l = word_lowest(left);
