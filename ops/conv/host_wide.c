@@ -46,14 +46,11 @@ static kiln_view take_wide(const conv_job *j, const kiln_view *v, uint64_t chann
     return take(j, v, sizes, elements);
 }
 
-// `columns` zeros come before the rows of a picture.
-static kiln_status copy(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to,
-                        uint32_t columns)
+static kiln_status copy(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to)
 {
-    kiln_pad_desc d = {.x = *from, .out = *to, .mode = KILN_PAD_CONSTANT, .stream = j->stream};
-    if (columns)
-        d.before[from->rank - 2] = columns;
-    return kiln_pad_forward(k, &d);
+    return kiln_pad_forward(
+        k,
+        &(kiln_pad_desc){.x = *from, .out = *to, .mode = KILN_PAD_CONSTANT, .stream = j->stream});
 }
 
 // Dimension `which` becomes the last one; back: the last one becomes dimension `which`.
@@ -88,39 +85,79 @@ static uint32_t folded_channels(kiln *k, const conv_job *j, const kiln_view *fro
     return 0;
 }
 
+// With a stride of 2 along the rows, too, pairs of rows lie side by side: half as many steps.
+static bool has_pairs(const conv_job *j, uint64_t channels)
+{
+    enum { MOST = 64 };
+    const uint64_t *taps = j->weight.view->sizes + 2;
+    return j->window->stride[0] == 2 && j->window->dilation[0] <= 1 && taps[0] > 1 &&
+           j->large.view->sizes[2] > 1 && 2 * channels * taps[1] <= MOST;
+}
+
+// Copies [outer, rows, columns, channels] of `from` to rows `pair` + 0, 2, 4 … of `to`, whose
+// places have `pairs` rows each; `above` and `before` zeros come first.
+static kiln_status copy_rows(kiln *k, const conv_job *j, kiln_view from, const kiln_view *to,
+                             uint32_t pairs, uint32_t pair, uint32_t above, uint32_t before)
+{
+    uint64_t channels = to->sizes[3] / pairs;
+    uint32_t first = (above + pair) % pairs; // the source's first row that is such a one
+    kiln_pad_desc d = {.out = *to, .mode = KILN_PAD_CONSTANT, .stream = j->stream};
+    d.x = kiln_view_slice(from, 1, first, KILN_TO_END, pairs);
+    d.out =
+        kiln_view_slice(*to, 3, (int64_t)(pair * channels), (int64_t)((pair + 1) * channels), 1);
+    d.before[1] = (first + above - pair) / pairs;
+    d.before[2] = before;
+    return kiln_pad_forward(k, &d);
+}
+
 static kiln_status fold(kiln *k, const conv_job *j, const kiln_view *from, uint64_t channels,
                         bool copies, conv_wide *out)
 {
     kiln_view x = with_last(*from, 1, false), weight = with_last(*j->weight.view, 1, false);
-    uint64_t stride = j->window->stride[1] ? j->window->stride[1] : 1, elements = 0;
-    uint64_t taps = weight.sizes[2] + weight.sizes[2] * channels % GRANULE / channels;
-    uint64_t folded = taps * channels, places = j->small.view->sizes[3];
-    uint64_t own = x.sizes[2] + j->window->pad_before[1], reach = (places - 1) * stride + taps;
-    const uint64_t columns = own > reach ? own : reach;
-    const uint64_t x_sizes[KILN_MAX_RANK] = {x.sizes[0], x.sizes[1], columns, channels},
-                   weight_sizes[KILN_MAX_RANK] = {weight.sizes[0], weight.sizes[1], taps, channels};
+    const kiln_window *window = j->window;
+    uint32_t pairs = has_pairs(j, channels) ? 2 : 1, above = pairs == 2 ? window->pad_before[0] : 0;
+    uint64_t stride = window->stride[1] ? window->stride[1] : 1, elements = 0;
+    uint64_t place = pairs * channels, taps = weight.sizes[2];
+    taps += taps * place % GRANULE / channels;
+    uint64_t folded = taps * place, places = j->small.view->sizes[3];
+    uint64_t own = x.sizes[2] + window->pad_before[1], reach = (places - 1) * stride + taps;
+    uint64_t lines = (weight.sizes[1] + pairs - 1) / pairs, rows = x.sizes[1], columns = own;
+    if (pairs == 2) {
+        uint64_t all = (rows + above + 1) / 2, read = j->small.view->sizes[2] - 1 + lines;
+        rows = all > read ? all : read;
+    }
+    columns = own > reach ? own : reach;
+    const uint64_t x_sizes[KILN_MAX_RANK] = {x.sizes[0], rows, columns, place},
+                   weight_sizes[KILN_MAX_RANK] = {weight.sizes[0], lines, taps, place};
     kiln_view copied = take(j, &x, x_sizes, &elements);
     kiln_view copied_weight = take(j, &weight, weight_sizes, &elements);
-    kiln_status status = copies ? copy(k, j, &x, &copied, j->window->pad_before[1]) : KILN_OK;
-    if (!status && copies)
-        status = copy(k, j, &weight, &copied_weight, 0);
-    int64_t row = (int64_t)(columns * channels), line = (int64_t)folded;
+    kiln_status status = KILN_OK;
+    for (uint32_t pair = 0; pair < pairs && copies && !status; pair++) {
+        status = copy_rows(k, j, x, &copied, pairs, pair, above, window->pad_before[1]);
+        if (!status)
+            status = copy_rows(k, j, weight, &copied_weight, pairs, pair, 0, 0);
+    }
+    int64_t row = (int64_t)(columns * place), line = (int64_t)folded;
     copied.has_strides = copied_weight.has_strides = true;
     copied.sizes[1] = copied_weight.sizes[1] = folded;
     copied.strides[1] = copied_weight.strides[1] = 1;
-    copied.sizes[2] = x.sizes[1];
+    copied.sizes[2] = rows;
     copied.sizes[3] = places;
-    copied.strides[0] = row * (int64_t)x.sizes[1];
+    copied.strides[0] = row * (int64_t)rows;
     copied.strides[2] = row;
-    copied.strides[3] = (int64_t)(stride * channels);
-    copied_weight.sizes[2] = weight.sizes[1];
+    copied.strides[3] = (int64_t)(stride * place);
+    copied_weight.sizes[2] = lines;
     copied_weight.sizes[3] = 1;
-    copied_weight.strides[0] = line * (int64_t)weight.sizes[1];
+    copied_weight.strides[0] = line * (int64_t)lines;
     copied_weight.strides[2] = copied_weight.strides[3] = line;
     *out = (conv_wide){.job = *j, .from = copied, .weight = copied_weight, .elements = elements};
-    out->window = *j->window;
+    out->window = *window;
     out->window.stride[1] = 1;
     out->window.pad_before[1] = out->window.pad_after[1] = 0;
+    if (pairs == 2) {
+        out->window.stride[0] = 1;
+        out->window.pad_before[0] = out->window.pad_after[0] = 0;
+    }
     out->job.window = &out->window;
     out->job.weight.view = &out->weight;
     out->job.workspace.first += elements;
@@ -140,9 +177,9 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
         wide_weight = take_wide(j, &weight, channels, &elements);
     else
         wide_weight.sizes[weight.rank - 1] = channels; // only its sizes are looked at
-    kiln_status status = copies ? copy(k, j, &x, &wide_x, 0) : KILN_OK;
+    kiln_status status = copies ? copy(k, j, &x, &wide_x) : KILN_OK;
     if (!status && copies && has_weights)
-        status = copy(k, j, &weight, &wide_weight, 0);
+        status = copy(k, j, &weight, &wide_weight);
     out->from = with_last(wide_x, 1, true);
     out->weight = with_last(wide_weight, which, true);
     out->elements = elements;
@@ -178,5 +215,5 @@ kiln_status conv_widen_result(kiln *k, const conv_job *j, bool copies, conv_wide
     out->job.large.view = &out->from;
     out->job.weight.view = &out->weight;
     out->job.workspace.first += elements;
-    return copies ? copy(k, j, &weight, &wide_weight, 0) : KILN_OK;
+    return copies ? copy(k, j, &weight, &wide_weight) : KILN_OK;
 }
