@@ -187,15 +187,21 @@ static double activated(kiln_epilogue e, double x)
                                           : x;
 }
 
-// The number before the activation, and the sum of the sizes of what it is made of.
-static double wanted(const scaled *c, const data *d, size_t at, double *size)
+// The number before the activation, and what its error is measured by.
+typedef struct sizes {
+    double sum;     // of the sizes of what it is made of
+    double largest; // of those, and of the sums on the way
+} sizes;
+
+static double wanted(const scaled *c, const data *d, size_t at, sizes *of)
 {
     uint32_t row = (uint32_t)(at / c->n % c->m), column = (uint32_t)(at % c->n),
              kb = blocks_of(c->k);
     const double *a = d->of_a + at / c->n / c->m * c->m * c->k,
                  *b = d->of_b + at / c->n / c->m * c->k * c->n;
     double sum = c->epilogue ? d->of_bias[column] : 0;
-    *size = fabs(sum);
+    *of = (sizes){fabs(sum), 0};
+    double way = 0;
     for (uint32_t i = 0; i < c->k; i++) {
         double of_a = c->a == OF_ALL      ? d->of_a_scale[0]
                       : c->a == OF_LINES  ? d->of_a_scale[row]
@@ -209,7 +215,9 @@ static double wanted(const scaled *c, const data *d, size_t at, double *size)
         double x = a[c->a_t ? (size_t)i * c->m + row : (size_t)row * c->k + i] *
                    b[c->b_t ? (size_t)column * c->k + i : (size_t)i * c->n + column] * of_a * of_b;
         sum += x;
-        *size += fabs(x);
+        way += x;
+        of->sum += fabs(x);
+        of->largest = fmax(of->largest, fmax(fabs(x), fabs(way)));
     }
     return sum;
 }
@@ -217,16 +225,19 @@ static double wanted(const scaled *c, const data *d, size_t at, double *size)
 static size_t count_wrong(const scaled *c, const data *d, bool is_gpu, const void *out,
                           const void *pre)
 {
-    // A GPU's matrix unit cuts products of f8e4 off at 13 bits below the largest; its functions
-    // have about 10.
-    double of_sum = c->in == E4 && is_gpu ? ldexp(1, -10) : ldexp(1, -20);
+    // A GPU's matrix unit takes 32 products of f8e4 and the sum so far at a time, and cuts each off
+    // at 13 bits below the largest.
+    double of_sum = ldexp(1, -20),
+           of_largest = c->in == E4 && is_gpu ? ceil(c->k / 32.0) * (32 + 1) * ldexp(1, -13) : 0;
     double of_out = c->out == KILN_BF16  ? ldexp(1, -8)
                     : c->out == KILN_F16 ? ldexp(1, -10)
                                          : ldexp(1, -21);
     double of_act = c->epilogue > KILN_EPILOGUE_BIAS_RELU ? ldexp(1, -9) : 0;
     size_t wrong = 0;
     for (size_t i = 0; i < d->count; i++) {
-        double size, x = wanted(c, d, i, &size), error = size * of_sum + 1e-30;
+        sizes size;
+        double x = wanted(c, d, i, &size);
+        double error = size.sum * of_sum + size.largest * of_largest + 1e-30;
         if (c->has_pre)
             wrong += !(fabs(get(c->out, pre, i) - x) <= error + fabs(x) * of_out);
         double y = activated(c->epilogue, x), want = y + (c->residual ? d->of_residual[i] : 0);
