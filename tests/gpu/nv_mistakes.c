@@ -188,6 +188,13 @@ int main(int argc, char **argv)
         printf("%s\n", kiln_last_error(NULL)->text);
         return 1;
     }
+    if (strcmp(kiln_device_name(k), "interp") != 0) {
+        printf("skipped: on %s such a kernel ends the device's work, or hangs\n"
+               "nv_mistakes: 0 passed, 0 failed, 1 skipped\n",
+               kiln_device_name(k));
+        kiln_close(k);
+        return 0;
+    }
     for (size_t n = 0; n < sizeof mistakes / sizeof *mistakes; n++) {
         const mistake *m = &mistakes[n];
         int before = api_failed;
