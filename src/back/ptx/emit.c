@@ -664,9 +664,12 @@ static void emit_library(ptx *p)
              .version = p->version,
              .is_library = true};
     must(!l.m->data.len && !l.m->shared.len);
-    for (uint32_t k = 0; k < l.m->funcs.len; k++)
-        if (l.m->funcs.at[k]->is_kernel)
-            emit_kernel(&l, l.m->funcs.at[k]);
+    for (uint32_t k = 0; k < l.m->funcs.len; k++) {
+        const ir_func *f = l.m->funcs.at[k];
+        if (f->is_kernel)
+            emit_kernel(&l, f);
+        p->has_table = p->has_table || !strncmp(f->name, "kiln_host", 9);
+    }
     p->version = l.version;
     memcpy(&p->placed, &l.placed, sizeof p->placed);
 }

@@ -162,7 +162,6 @@ static void place_table_load(ptx *p, const ptx_placed *f, const line *l, uint32_
         place_text(p, rest, end, copy);
         return;
     }
-    p->has_table = true;
     text_puts(&p->body, "\tld.const.");
     place_text(p, rest, bracket, copy);
     text_puts(&p->body, "[" CHANNEL_CALLS_NAME);

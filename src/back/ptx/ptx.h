@@ -61,7 +61,7 @@ typedef struct ptx {
     const char *lanes; // the mask of what a warp does together: "-1", or a register
     bool is_library;   // the functions of m->library are emitted
     vec(ptx_placed) placed;
-    bool has_table;       // code reads the copy of channel_header.calls in constant memory
+    bool has_table;       // code calls the host: channel_header.calls is in constant memory, too
     bool calls_host;      // the kernel or function does, and has a frame for it
     bool has_frame_words; // the same, in registers: for what is placed at its calls
     bool moves_registers; // the kernel has registers_more or registers_less

@@ -213,7 +213,7 @@ static cu_result tell_module(cuda_device *d, cuda_channel *channel)
     calls.first = channel->first_call;
     cu_result r =
         copy_in(d, channel->header + offsetof(channel_header, calls), &calls, sizeof calls);
-    return r || !channel->calls_copy ? r : copy_in(d, channel->calls_copy, &calls, sizeof calls);
+    return r ? r : copy_in(d, channel->calls_copy, &calls, sizeof calls);
 }
 
 static kiln_status attach(kiln_module *m)
@@ -226,13 +226,10 @@ static kiln_status attach(kiln_module *m)
                          "the modules of this context have too many calls of host functions");
     channel->first_call = first;
     size_t bytes = 0;
-    cu_result r = CU_NOT_FOUND;
-    if (d->cu->module_global)
-        r = d->cu->module_global(&channel->calls_copy, &bytes, cuda_module_of(m)->loaded,
-                                 CHANNEL_CALLS_NAME);
-    if (r) // it has functions instead
-        channel->calls_copy = 0;
-    r = tell_module(d, channel);
+    cu_result r = d->cu->module_global(&channel->calls_copy, &bytes, cuda_module_of(m)->loaded,
+                                       CHANNEL_CALLS_NAME);
+    if (!r)
+        r = tell_module(d, channel);
     if (r) {
         server_remove(d->calls->s, m);
         return cuda_fail(m->k, r, "preparing calls of the host");

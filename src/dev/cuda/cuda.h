@@ -70,7 +70,7 @@ typedef struct cuda_channel {
     bool is_dirty;                 // launched since the last drain
     bool has_calls;                // the header says where mailboxes are
     uint32_t first_call;           // number of the module's first function in them
-    cu_ptr calls_copy;             // CHANNEL_CALLS_NAME; 0: the module has none
+    cu_ptr calls_copy;             // CHANNEL_CALLS_NAME
     kiln_module *module;           // what follows is of a channel that is read while kernels run
     channel_tail *tail;            // mapped; NULL: it is read when they have ended
     uint64_t read;                 // bytes of lines, since the beginning
