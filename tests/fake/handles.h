@@ -17,11 +17,11 @@ struct cu_function_s {
     int dynamic, waits; // waits: for the kernel before it
 };
 struct cu_stream_s {
-    bool is_capturing;
+    bool is_capturing, is_spoilt; // spoilt: a call was not allowed during the capture
     int launches;
 };
 struct cu_event_s {
-    bool is_recorded;
+    bool is_recorded, is_captured;
     double us; // of the device's clock
 };
 struct cu_graph_s {

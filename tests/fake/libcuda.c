@@ -70,6 +70,25 @@ static void note(const char *what, const char *name, unsigned x, unsigned y)
             return CU_INVALID_CONTEXT;                                                             \
     } while (0)
 
+// A capture in a mode that forbids calls which may be unsafe, by threads that are not relaxed: such
+// a call fails and spoils it. What works on a stream whose capture is spoilt fails, too.
+static cu_stream strict_capture;
+static _Thread_local int capture_mode = CU_CAPTURE_GLOBAL;
+
+#define UNSAFE()                                                                                   \
+    do {                                                                                           \
+        if (strict_capture && capture_mode != CU_CAPTURE_RELAXED) {                                \
+            strict_capture->is_spoilt = true;                                                      \
+            return CU_CAPTURE_UNSUPPORTED;                                                         \
+        }                                                                                          \
+    } while (0)
+#define GOES_ON(stream)                                                                            \
+    do {                                                                                           \
+        ALIVE();                                                                                   \
+        if ((stream) && (stream)->is_capturing && (stream)->is_spoilt)                             \
+            return CU_CAPTURE_INVALIDATED;                                                         \
+    } while (0)
+
 static cu_result fake_init(unsigned flags)
 {
     (void)flags;
@@ -203,7 +222,7 @@ static cu_result fake_memory_info(size_t *free_bytes, size_t *total)
     return CU_OK;
 }
 
-static cu_result fake_alloc(cu_ptr *at, size_t bytes)
+static cu_result take(cu_ptr *at, size_t bytes)
 {
     ALIVE();
     if (!bytes)
@@ -219,6 +238,11 @@ static cu_result fake_alloc(cu_ptr *at, size_t bytes)
     *at = (cu_ptr)(uintptr_t)block + 256;
     return CU_OK;
 }
+static cu_result fake_alloc(cu_ptr *at, size_t bytes)
+{
+    UNSAFE();
+    return take(at, bytes);
+}
 static cu_result fake_free(cu_ptr at)
 {
     size_t *block = (size_t *)(uintptr_t)(at - 256);
@@ -228,8 +252,8 @@ static cu_result fake_free(cu_ptr at)
 }
 static cu_result fake_alloc_async(cu_ptr *at, size_t bytes, cu_stream s)
 {
-    (void)s;
-    return fake_alloc(at, bytes);
+    GOES_ON(s);
+    return take(at, bytes);
 }
 static cu_result fake_free_async(cu_ptr at, cu_stream s)
 {
@@ -239,17 +263,20 @@ static cu_result fake_free_async(cu_ptr at, cu_stream s)
 static cu_result fake_pool_get(cu_pool p, int a, void *v)
 {
     (void)p, (void)a;
+    UNSAFE();
     memcpy(v, &(uint64_t){used}, 8);
     return CU_OK;
 }
 static cu_result fake_pool_set(cu_pool p, int a, void *v)
 {
     (void)p, (void)a, (void)v;
+    UNSAFE();
     return CU_OK;
 }
 static cu_result fake_pool_trim(cu_pool p, size_t keep)
 {
     (void)p, (void)keep;
+    UNSAFE();
     return CU_OK;
 }
 // Host memory of the driver: the last 64 blocks are known.
@@ -363,23 +390,20 @@ static cu_result fake_copy_2d_async(const cu_copy_2d *c, cu_stream s)
 }
 static cu_result fake_fill8_async(cu_ptr at, unsigned char v, size_t n, cu_stream s)
 {
-    (void)s;
-    ALIVE();
+    GOES_ON(s);
     memset(at_host(at), v, n);
     return CU_OK;
 }
 static cu_result fake_fill16_async(cu_ptr at, unsigned short v, size_t n, cu_stream s)
 {
-    (void)s;
-    ALIVE();
+    GOES_ON(s);
     for (size_t i = 0; i < n; i++)
         memcpy((char *)at_host(at) + 2 * i, &v, 2);
     return CU_OK;
 }
 static cu_result fake_fill32_async(cu_ptr at, unsigned v, size_t n, cu_stream s)
 {
-    (void)s;
-    ALIVE();
+    GOES_ON(s);
     for (size_t i = 0; i < n; i++)
         memcpy((char *)at_host(at) + 4 * i, &v, 4);
     return CU_OK;
@@ -401,6 +425,7 @@ static cu_result fake_module_load(cu_module *m, const void *image, unsigned coun
                                   void **values)
 {
     ALIVE();
+    UNSAFE();
     note("load", setting("jit") ? "refused" : "taken", 0, 0);
     note_level(count, options, values);
     if (setting("jit")) {
@@ -514,7 +539,7 @@ static cu_result fake_launch(cu_function f, unsigned gx, unsigned gy, unsigned g
                              void **extra)
 {
     (void)gy, (void)gz, (void)by, (void)bz, (void)extra;
-    ALIVE();
+    GOES_ON(s);
     if ((int)shared > f->dynamic)
         return CU_INVALID_VALUE;
     if (setting("launch"))
@@ -568,6 +593,8 @@ static cu_result fake_stream_destroy(cu_stream s)
 static cu_result fake_stream_sync(cu_stream s)
 {
     ALIVE();
+    if (s)
+        s->is_spoilt = s->is_capturing;
     return s && s->is_capturing ? CU_CAPTURE_UNSUPPORTED : CU_OK;
 }
 static cu_result fake_stream_query(cu_stream s)
@@ -578,8 +605,10 @@ static cu_result fake_stream_query(cu_stream s)
 }
 static cu_result fake_stream_wait(cu_stream s, cu_event e, unsigned flags)
 {
-    (void)s, (void)e, (void)flags;
+    (void)flags;
     ALIVE();
+    if (s && strict_capture && e->is_captured)
+        s->is_capturing = true; // it takes part
     return CU_OK;
 }
 static cu_result fake_launch_host(cu_stream s, void (*function)(void *user), void *user)
@@ -598,16 +627,22 @@ static cu_result fake_stream_write(cu_stream s, cu_ptr at, uint32_t v, unsigned 
 }
 static cu_result fake_capture_begin(cu_stream s, int mode)
 {
-    (void)mode;
     ALIVE();
     s->is_capturing = true;
+    s->is_spoilt = false;
     s->launches = 0;
+    if (mode != CU_CAPTURE_RELAXED)
+        strict_capture = s;
     return CU_OK;
 }
 static cu_result fake_capture_end(cu_stream s, cu_graph *g)
 {
     ALIVE();
     s->is_capturing = false;
+    strict_capture = strict_capture == s ? NULL : strict_capture;
+    *g = NULL;
+    if (s->is_spoilt)
+        return CU_CAPTURE_INVALIDATED;
     *g = calloc(1, sizeof **g);
     (*g)->nodes = (size_t)s->launches;
     return CU_OK;
@@ -616,13 +651,16 @@ static cu_result fake_capture_info(cu_stream s, int *status, uint64_t *id, cu_gr
                                    const cu_graph_node **after, size_t *after_count)
 {
     (void)graph, (void)after, (void)after_count;
-    *status = s->is_capturing;
-    *id = s->is_capturing ? 1 : 0;
+    *status = !s->is_capturing ? 0 : s->is_spoilt ? 2 : 1;
+    *id = *status == 1;
     return CU_OK;
 }
 static cu_result fake_capture_mode(int *mode)
 {
-    return *mode = 0;
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    return CU_OK;
 }
 static cu_result fake_event_create(cu_event *e, unsigned flags)
 {
@@ -638,8 +676,8 @@ static cu_result fake_event_destroy(cu_event e)
 }
 static cu_result fake_event_record(cu_event e, cu_stream s)
 {
-    (void)s;
     ALIVE();
+    e->is_captured = s && s->is_capturing;
     e->is_recorded = true;
     e->us = clock_us;
     return CU_OK;

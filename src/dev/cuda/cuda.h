@@ -123,6 +123,21 @@ static inline bool cuda_is_capturing(const cuda_stream *s)
     return s->handle && s->handle->is_capturing;
 }
 
+// Somebody else may be capturing a stream, in a mode that forbids some calls even where they
+// concern no captured stream: to allocate, to wait, to ask a pool. Such a call spoils the capture
+// and may not even tell. Returns the mode for cuda_strict.
+static inline int cuda_relax(const cuda_api *cu)
+{
+    int mode = CU_CAPTURE_RELAXED;
+    return cu->capture_mode && !cu->capture_mode(&mode) ? mode : CU_CAPTURE_RELAXED;
+}
+
+static inline void cuda_strict(const cuda_api *cu, int mode) // as it was
+{
+    if (mode != CU_CAPTURE_RELAXED)
+        cu->capture_mode(&mode);
+}
+
 // --- device.c
 // Makes the device's context current for this thread.
 static inline void cuda_enter(const cuda_device *d)
@@ -194,6 +209,8 @@ kiln_status cuda_stream_new(kiln_stream *s, int priority);
 kiln_status cuda_capture_begin(kiln_stream *s);
 kiln_status cuda_capture_end(kiln_stream *s, kiln_graph *g, bool is_update);
 uint64_t cuda_capture_of_others(kiln_stream *s);
+// Is a stream part of a capture, of this library or of somebody else? Asks the driver.
+bool cuda_is_captured(const cuda_api *cu, const cuda_stream *s);
 kiln_status cuda_graph_new(kiln_graph *g);
 kiln_status cuda_graph_add(kiln_graph *g, kiln_kernel *kernel, const rt_launch *launch,
                            const size_t *after, size_t after_count);

@@ -293,7 +293,7 @@ kiln_status cuda_sync(kiln *k, kiln_stream *handle)
         r = d->cu->stream_sync(s->native);
     else
         for (cuda_stream *each = &d->main; each && !r; each = each->next)
-            r = cuda_is_capturing(each) ? CU_OK : d->cu->stream_sync(each->native);
+            r = cuda_is_captured(d->cu, each) ? CU_OK : d->cu->stream_sync(each->native);
     if (!r && s && waits_for_all)
         return cuda_sync(k, NULL);
     if (r)

@@ -14,16 +14,24 @@ static hand_node *node_at(const kiln_graph *g, size_t index)
     return cuda_graph_of(g)->nodes + index;
 }
 
+// The capture of somebody else that a stream is part of, or 0. One that is spoilt has no number.
+static bool has_others(const cuda_api *cu, const cuda_stream *s, uint64_t *id)
+{
+    int status = 0;
+    return s->is_foreign && cu->capture_info &&
+           !cu->capture_info(s->native, &status, id, NULL, NULL, NULL) && status;
+}
+
 uint64_t cuda_capture_of_others(kiln_stream *s)
 {
-    const cuda_api *cu = cuda_of(s->k)->cu;
-    const cuda_stream *c = cuda_stream_of(s->k, s);
-    int status = 0;
     uint64_t id = 0;
-    if (!c->is_foreign || !cu->capture_info ||
-        cu->capture_info(c->native, &status, &id, NULL, NULL, NULL))
-        return 0;
-    return status ? id : 0;
+    return has_others(cuda_of(s->k)->cu, cuda_stream_of(s->k, s), &id) ? id : 0;
+}
+
+bool cuda_is_captured(const cuda_api *cu, const cuda_stream *s)
+{
+    uint64_t id = 0;
+    return cuda_is_capturing(s) || has_others(cu, s, &id);
 }
 
 kiln_status cuda_capture_begin(kiln_stream *s)

@@ -68,19 +68,16 @@ static kiln_status no_memory(kiln_buffer *wanted, size_t bytes)
 }
 
 // --- buffers
-// Somebody else may be capturing a stream in this thread, in a mode that forbids to allocate and to
-// wait; the memory stream is not captured.
+// The memory stream is never captured.
 static cu_result get(cuda_device *d, cu_ptr *at, size_t bytes, bool zeroes)
 {
-    int mode = CU_CAPTURE_RELAXED;
-    bool is_relaxed = d->cu->capture_mode && !d->cu->capture_mode(&mode);
+    int mode = cuda_relax(d->cu);
     cu_result r = d->pool ? d->cu->alloc_async(at, bytes, d->memory) : d->cu->alloc(at, bytes);
     if (!r && zeroes)
         r = d->cu->fill8_async(*at, 0, bytes, d->memory);
     if (!r)
         r = d->cu->stream_sync(d->memory);
-    if (is_relaxed)
-        d->cu->capture_mode(&mode); // as it was
+    cuda_strict(d->cu, mode);
     return r;
 }
 
@@ -130,7 +127,7 @@ static void after_all(kiln *k)
 {
     cuda_device *d = cuda_of(k);
     for (cuda_stream *s = &d->main; s; s = s->next)
-        if (!cuda_is_capturing(s) && s->launched != s->known_done &&
+        if (s->launched != s->known_done && !cuda_is_captured(d->cu, s) &&
             d->cu->event_record(d->order, s->native) == CU_OK)
             d->cu->stream_wait(d->memory, d->order, 0);
 }
@@ -160,16 +157,16 @@ kiln_status cuda_memory_info(kiln *k, kiln_memory_info *out)
     if (status)
         return status;
     size_t free_bytes = 0, total = 0;
+    int mode = cuda_relax(d->cu);
     cu_result r = d->cu->memory_info(&free_bytes, &total);
-    if (r)
-        return cuda_fail(k, r, "asking for the memory's state");
-    out->free_bytes = free_bytes;
-    out->total_bytes = total;
-    if (d->pool) {
+    if (!r && d->pool) {
         d->cu->pool_get(d->pool, CU_POOL_RESERVED_CURRENT, &out->reserved_bytes);
         d->cu->pool_get(d->pool, CU_POOL_RESERVED_HIGH, &out->reserved_peak);
     }
-    return KILN_OK;
+    cuda_strict(d->cu, mode);
+    out->free_bytes = free_bytes;
+    out->total_bytes = total;
+    return r ? cuda_fail(k, r, "asking for the memory's state") : KILN_OK;
 }
 
 kiln_status cuda_memory_trim(kiln *k)
@@ -178,9 +175,11 @@ kiln_status cuda_memory_trim(kiln *k)
     kiln_status status = cuda_sync(k, NULL);
     if (status)
         return status;
+    int mode = cuda_relax(d->cu);
     cu_result r = d->cu->stream_sync(d->memory);
     if (!r && d->pool)
         r = d->cu->pool_trim(d->pool, 0);
+    cuda_strict(d->cu, mode);
     return r ? cuda_fail(k, r, "giving memory back") : KILN_OK;
 }
 
