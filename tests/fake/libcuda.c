@@ -651,7 +651,7 @@ static cu_result fake_capture_info(cu_stream s, int *status, uint64_t *id, cu_gr
                                    const cu_graph_node **after, size_t *after_count)
 {
     (void)graph, (void)after, (void)after_count;
-    *status = !s->is_capturing ? 0 : s->is_spoilt ? 2 : 1;
+    *status = !s || !s->is_capturing ? 0 : s->is_spoilt ? 2 : 1;
     *id = *status == 1;
     return CU_OK;
 }
