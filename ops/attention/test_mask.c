@@ -378,7 +378,12 @@ static void test_case(kiln *k, shape s, number_type type, layout form, uint32_t 
     run r;
     if (s.is_causal && s.queries > s.keys && !p.sequences)
         return;
-    CHECK(begin(&r, k, s, type, form, seed, p));
+    bool is_made = begin(&r, k, s, type, form, seed, p);
+    CHECK(is_made);
+    if (!is_made) { // the device is lost
+        end(&r);
+        return;
+    }
     kiln_attention_desc d = forward_of(&r);
     bool has_run = !kiln_attention_forward(k, &d) && !kiln_sync(k);
     if (!is_skipped(k, has_run)) {

@@ -78,6 +78,7 @@ static inline kiln_status api_launch(kiln_kernel *kernel, uint32_t grid, uint32_
 static inline kiln *api_open(const char *device)
 {
     kiln *k = NULL;
+    setvbuf(stdout, NULL, _IOLBF, 0); // a crash tells how far a program came
     if (kiln_open(device, &k)) {
         printf("device %s does not open: %s\n", device, kiln_last_error(NULL)->text);
         exit(1);
