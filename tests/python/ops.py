@@ -122,6 +122,14 @@ def matrix_products(device):
     whole = ops.matmul(numpy.full((2, 3), 2, "i1"), numpy.full((3, 2), 3, "i1"), device=device)
     assert whole.dtype == numpy.int32 and (whole == 18).all()
     assert ops.matmul(a[:0], b, device=device).shape == (0, 3)
+    out, wide = ops.matmul(a, b, bias=bias, epilogue="bias_relu", device=device), a.astype("f8")
+    dout, dbias = out + 1, numpy.empty_like(bias)
+    da, db = ops.matmul_backward(a, b, dout, saved=out, epilogue="bias_relu", dbias=dbias, device=device)[:2]
+    at_sum = dout * (out > 0)
+    close(da, at_sum @ b.T.astype("f8"), 1e-4)
+    close(db, wide.T @ at_sum, 1e-4)
+    close(dbias, at_sum.sum(0), 1e-4)
+    close(ops.matmul_backward(a, b, dout, da=False, device=device), wide.T @ dout, 1e-4)
     raises(kiln.ArgumentError, ["[5, 7]", "[5, 7]"], ops.matmul, a, a, device=device)
     raises(kiln.ArgumentError, ["two dimensions"], ops.matmul, a, bias, device=device)
     raises(kiln.ArgumentError, ["epilogue", "bias_gelu"], ops.matmul, a, b, epilogue="gelu", device=device)
@@ -179,8 +187,10 @@ def rows_and_attention(device):
     how = {"has_window": True, "window_left": 2, "window_right": 1, "bias": bias, "slopes": slopes, "device": device}
     out, lse = ops.attention(q, k, v, lse=True, **how)
     close(out, numpy.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v.repeat(2, 1)), 1e-5)
-    dq, dk, dv = ops.attention_backward(q, k, v, out, lse, out, **how)
+    dq, dk, dv, dbias = ops.attention_backward(q, k, v, out, lse, out, **how)
     assert dq.shape == q.shape and dk.shape == k.shape and numpy.isfinite(dv).all()
+    assert dbias.shape == bias.shape and dbias.dtype == bias.dtype and numpy.isfinite(dbias).all()
+    assert len(ops.attention_backward(q, k, v, out, lse, out, dbias=False, **how)) == 3
     offsets = numpy.array([0, 3, 3, 5], "i4")
     parts = [ops.attention(q[:1, :, i:j], q[:1, :, i:j], q[:1, :, i:j], is_causal=True, device=device) for i, j in ((0, 3), (3, 5))]
     assert (ops.attention(q[:1], q[:1], q[:1], q_offsets=offsets, k_offsets=offsets, is_causal=True, device=device) == numpy.concatenate(parts, 2)).all()
