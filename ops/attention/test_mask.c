@@ -568,7 +568,7 @@ static void test_heads(kiln *k, kiln_attention_kernel kernel)
                        head_dims[n],
                        n % 3 == 0};
             test_case(k, s, types[n % 2], (layout)(n % ANY), (uint32_t)n, p,
-                      !is_sm90 || head_dims[n] <= 128);
+                      !is_sm90 || (head_dims[n] <= 128 && !(is_gpu && p.has_slopes)));
         }
 }
 
@@ -576,7 +576,7 @@ static void test_heads(kiln *k, kiln_attention_kernel kernel)
 static void test_many_units(kiln *k)
 {
     static const int32_t lengths[] = {150, 1, 130, 219}, key_lengths[] = {140, 60, 260, 140};
-    for (int form = 0; form < 3; form++) {
+    for (int form = 0; form < (is_gpu ? 2 : 3); form++) { // no sequences on a GPU
         plan p = form == 2 ? packed(lengths, key_lengths, 4, 0) : (plan){.sequences = 0};
         p.kernel = KILN_ATTENTION_SM90;
         p.has_window = form == 0;
@@ -584,8 +584,28 @@ static void test_many_units(kiln *k)
         p.right = form == 0 ? 50 : 0;
         p.has_slopes = form > 0;
         shape s = {1, is_gpu ? 70 : 2, is_gpu ? 14 : 1, 500, 600, 32, form == 1};
-        test_case(k, s, types[form % 2], DENSE, 1, p, true);
+        test_case(k, s, types[form % 2], DENSE, 1, p, !is_gpu || !p.has_slopes);
     }
+}
+
+// What the kernels for sm_90a take on the interpreter alone: on a GPU others are taken instead.
+static void test_refused_masks(kiln *k)
+{
+    static const int32_t lengths[] = {20, 12}, key_lengths[] = {31, 9};
+    run r;
+    plan p = packed(lengths, key_lengths, 2, 0);
+    p.has_slopes = true;
+    CHECK(begin(&r, k, (shape){1, 2, 1, 32, 40, 64, false}, types[0], DENSE, 1, p));
+    kiln_attention_desc d = forward_of(&r);
+    d.kernel = KILN_ATTENTION_SM90;
+    EXPECT(kiln_attention_forward(k, &d), KILN_E_UNSUPPORTED, "K6038",
+           "the sm_90a kernel cannot: it takes offsets on the interpreter alone");
+    kiln_attention_backward_desc b = backward_of(&r);
+    b.kernel = KILN_ATTENTION_SM90;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_UNSUPPORTED, "K6038", "it takes offsets on");
+    b.q_offsets.buffer = b.k_offsets.buffer = NULL;
+    EXPECT(kiln_attention_backward(k, &b), KILN_E_UNSUPPORTED, "K6038", "it takes slopes backward");
+    end(&r);
 }
 
 // With is_deterministic the best kernels give the same bits of dq each time.
@@ -746,7 +766,10 @@ int main(int argc, char **argv)
     test_repeats(k, (shape){1, 2, 1, is_gpu ? 600u : 9u, is_gpu ? 600u : 9u, 64, true}, 3);
     if (is_emulated || is_gpu) {
         test_windows(k, KILN_ATTENTION_SM90, true);
-        test_sequences(k, KILN_ATTENTION_SM90, true);
+        if (is_gpu)
+            test_refused_masks(k);
+        else
+            test_sequences(k, KILN_ATTENTION_SM90, true);
         test_biases(k, KILN_ATTENTION_SM90, false);
         test_windows(k, KILN_ATTENTION_SM80, true);
         test_sequences(k, KILN_ATTENTION_SM80, true);
