@@ -69,7 +69,8 @@ static uint64_t cost_of(const job *j, const matmul_ends *e, form f)
     enum { LOADED_PER_CYCLE = 45, START_CYCLES = 2500, STORED_AT_ONCE = 12 };
     uint64_t m = 64 * f.warpgroups, sms = j->k->caps.is_emulated ? 132 : j->device->multiprocessors;
     uint64_t groups = is_there(e->group_ends) ? e->group_ends.sizes[0] : 1;
-    uint64_t tiles = (j->m / m + (groups > 1 ? groups : j->m % m != 0)) * ceil_div(j->n, f.n);
+    uint64_t tiles =
+        (j->m / m + (groups > 1 ? groups : (uint32_t)(j->m % m != 0))) * ceil_div(j->n, f.n);
     uint64_t multiplied = m * f.n / 32, loaded = (m + f.n) * 128 / LOADED_PER_CYCLE;
     uint64_t stage = multiplied > loaded ? multiplied : loaded, stored = m * f.n / STORED_AT_ONCE;
     uint64_t waves = (tiles + sms - 1) / sms;
