@@ -21,26 +21,7 @@ static void add_option(jit *j, int option, uintptr_t value)
     memcpy(&j->values[j->count++], &value, sizeof value);
 }
 
-static bool has_recursion(const kiln_module *m)
-{
-    for (uint32_t n = 0; n < m->site_count; n++)
-        if (m->sites[n].op == IR_ASSERT && channel_assert_code(m->sites[n].text) == K6080)
-            return true;
-    return false;
-}
-
-// The level of the driver's compiler; -1: its own, 4. It folds some patterns of plain code wrongly,
-// and in functions that call themselves it keeps uniform registers across branches at which threads
-// part, from level 1 on (docs/assembler.md).
-static int level_of(const kiln_module *m, const rt_image *image)
-{
-    if (image->is_plain || has_recursion(m))
-        return 0;
-    return strstr(image->code, "\n.func ") ? 1 : -1;
-}
-
-static void start_jit(jit *j, char *logs, const kiln_module *m, const rt_image *image,
-                      const target *t)
+static void start_jit(jit *j, char *logs, const rt_image *image, const target *t)
 {
     *j = (jit){.log = logs, .errors = logs + LOG_BYTES};
     j->log[0] = j->errors[0] = 0;
@@ -50,10 +31,20 @@ static void start_jit(jit *j, char *logs, const kiln_module *m, const rt_image *
     add_option(j, CU_JIT_ERROR_LOG_BYTES, LOG_BYTES - 1);
     add_option(j, CU_JIT_LOG_VERBOSE, 1);
     add_option(j, CU_JIT_LINE_INFO, 1);
-    if (level_of(m, image) >= 0)
-        add_option(j, CU_JIT_OPTIMISATION, (uintptr_t)level_of(m, image));
+    if (image->is_plain) // without an option: 4, which folds some patterns wrongly
+                         // (docs/assembler.md)
+        add_option(j, CU_JIT_OPTIMISATION, 0);
     if (t && t->variant)
         add_option(j, CU_JIT_TARGET, (uintptr_t)(CU_TARGET_ACCELERATED + t->sm));
+}
+
+// Does a function call itself, directly or in a circle? Then a check of the depth stands there.
+static bool has_recursion(const kiln_module *m)
+{
+    for (uint32_t n = 0; n < m->site_count; n++)
+        if (m->sites[n].op == IR_ASSERT && channel_assert_code(m->sites[n].text) == K6080)
+            return true;
+    return false;
 }
 
 // PTX to cubin, in malloc'ed memory; the log is in `j`.
@@ -166,11 +157,11 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
     }
     // To the linker a text is one of several. Its compiler then ignores changes of the register
     // count (C7504), so that kernels that need them spill and multiply one step at a time; and in
-    // functions it does not join threads that parted (docs/assembler.md).
-    bool can_link = !strstr(image->code, "setmaxnreg") && !strstr(image->code, "\n.func ");
+    // functions that call themselves it does not join threads that parted (docs/assembler.md).
+    bool can_link = !strstr(image->code, "setmaxnreg") && !has_recursion(m);
     r = CU_NOT_FOUND;
     if (can_link) {
-        start_jit(&j, logs, m, image, k->target);
+        start_jit(&j, logs, image, k->target);
         r = link(cu, &j, image, &m->binary, &m->binary_len);
     }
     if (!r)
@@ -178,7 +169,7 @@ static kiln_status load_image(kiln_module *m, const rt_image *image, char *logs)
     if (r && r != CU_OUT_OF_MEMORY) {
         free(m->binary);
         m->binary = NULL;
-        start_jit(&j, logs, m, image, NULL);
+        start_jit(&j, logs, image, NULL);
         r = cu->module_load(&c->loaded, image->code, j.count, j.options, j.values);
     }
     if (r == CU_OUT_OF_MEMORY)
