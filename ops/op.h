@@ -111,6 +111,7 @@ typedef enum op_keeper {
     OP_KEEP_ATTENTION_SCRATCH,
     OP_KEEP_MATMUL_WAYS,
     OP_KEEP_CONV_PLANS,
+    OP_KEEP_MATMUL_SUMS,
     OP_KEEP_FUSE_SCRATCH,
     OP_KEEP_COUNT
 } op_keeper;

@@ -14,7 +14,8 @@
 // kernel whose optimised result is wrong, which names the pass. A finding is made smaller
 // (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
 // the source tree. FILE adds up the results of runs (results.h), written once a minute and when the
-// run ends, also by SIGINT or SIGTERM; --resume starts behind the seeds that stand in it, and
+// run ends, also by SIGINT or SIGTERM (batches that do not end soon after are not counted);
+// --resume starts behind the seeds that stand in it, and
 // --count then counts its kernels, too. --times tells where the time went. Start reading at main.
 #include "fuzz/profile.h"
 #include "fuzz/results.h"
@@ -34,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PROFILES = 16, MAX_JUDGES = 16, WRITE_SECONDS = 60 };
+enum { MAX_PROFILES = 16, MAX_JUDGES = 16, MAX_JOBS = 256, WRITE_SECONDS = 60, GRACE_SECONDS = 10 };
 
 static struct options {
     unsigned seconds, count, batch, jobs, shrink, most, validate;
@@ -66,6 +67,7 @@ static struct shared {
     fuzz_times times;
 } * shared;
 static time_t start;
+static pid_t jobs[MAX_JOBS];
 
 static char *program_text(const fuzz_profile *p, unsigned long long seed)
 {
@@ -272,24 +274,39 @@ static void ask_to_stop(int signal_number)
         shared->stop = true;
 }
 
+// What the jobs have started ends with them.
+static void end_jobs(void)
+{
+    for (unsigned i = 0; i < options.jobs; i++)
+        if (jobs[i] > 0)
+            kill(jobs[i], SIGKILL);
+}
+
 // Waits for the jobs, and keeps the file of results new. False: one has not ended well.
 static bool wait_for_jobs(void)
 {
     struct sigaction act = {.sa_handler = ask_to_stop}; // without SA_RESTART: wait returns
     bool ok = true;
+    time_t asked = 0;
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGALRM, &act, NULL);
     alarm(WRITE_SECONDS);
     for (int status;;) {
-        if (wait(&status) > 0) {
-            ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        pid_t ended = wait(&status);
+        for (unsigned i = 0; i < options.jobs && ended > 0; i++)
+            jobs[i] = jobs[i] == ended ? 0 : jobs[i];
+        if (ended > 0) {
+            ok &= (WIFEXITED(status) && WEXITSTATUS(status) == 0) || (asked && shared->stop);
         } else if (errno != EINTR) {
             break;
         } else {
             if (options.json)
                 ok &= write_results();
-            alarm(WRITE_SECONDS);
+            asked = asked || !shared->stop ? asked : time(NULL);
+            if (asked && time(NULL) - asked >= GRACE_SECONDS)
+                end_jobs();
+            alarm(asked ? 1 : WRITE_SECONDS);
         }
     }
     alarm(0);
@@ -420,6 +437,8 @@ int main(int argc, char **argv)
         options.batch = 1;
     if (!options.jobs)
         options.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    if (options.jobs > MAX_JOBS)
+        options.jobs = MAX_JOBS;
     if (options.print)
         return print_programs();
     if (!choose_judges())
@@ -440,7 +459,7 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED)
         return 2;
     for (unsigned i = 0; i < options.jobs; i++)
-        if (fork() == 0)
+        if ((jobs[i] = fork()) == 0)
             job(i);
     bool ok = wait_for_jobs();
     long seconds = (long)(time(NULL) - start);

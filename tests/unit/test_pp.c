@@ -295,12 +295,10 @@ TEST(lex_knows_what_looks_alike)
         snprintf(source, sizeof source, "a%s%sb%s%sz\n", blank, text_of, second, blank);
         snprintf(fixed, sizeof fixed, "+ a%s%sb%s%sz\n", blank, like, is_quote ? like : "", blank);
         result r = preprocess(source);
-        assert_int_equal(r.f.diags->list.len, 1);
-        const diag *d = r.f.diags->list.at[0];
-        assert_int_equal(d->code, rows[n].is_letter ? K0005 : K0004);
         text out = {.in = r.in};
         diag_render_text(r.f.diags, &out, false);
-        if (!strstr(out.at, fixed))
+        diag_code code = r.f.diags->list.len ? r.f.diags->list.at[0]->code : 0;
+        if (code != (rows[n].is_letter ? K0005 : K0004) || !strstr(out.at, fixed))
             fail_msg("'%s' is not the fix of:\n%s", fixed, out.at);
         arena_free(r.in);
     }
