@@ -122,7 +122,7 @@ static inline u64 row_packs(const struct nest *n)
 }
 
 // Is there a row for this thread? Where lanes of a warp have different rows, some may have none:
-// they go on with the first one, and store nothing.
+// they go on with the first one, load zeros and store nothing.
 static inline bool row_is_there(const struct nest *n)
 {
     return (LANES == THREADS && !ACROSS) || row_of() * n->sizes[RANK - 1] < n->packs;
@@ -151,6 +151,11 @@ static inline i64 row_first(const struct nest *n, const u64 index[8], u32 k)
 // Pack i of a row that starts at `first`.
 static inline void load(f32 *v, const T *from, i64 first, u64 i, u32 view, const struct nest *n)
 {
+    if ((ACROSS || IS_SHARED_WARP) && !row_is_there(n)) { // another block may write to that row
+        FOR_ELEMENTS(k)
+        v[k] = 0;
+        return;
+    }
     i64 at = first + nest_inner(n, i, view, INNER);
     if (INNER == DENSE)
         pack_load(T, V, v, from, (u64)at);
