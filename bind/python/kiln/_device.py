@@ -346,12 +346,13 @@ def _after_fork() -> None:
 
 
 def _at_exit() -> None:
-    for device in list(_all):
-        if device.process == os.getpid() and device.lock.acquire(timeout=1):
-            try:
-                device.close()
-            finally:
-                device.lock.release()
+    for step in (Device._drop_streams, Device.close):  # streams that others own first: they may be those of another device here
+        for device in list(_all):
+            if device.process == os.getpid() and device.lock.acquire(timeout=1):
+                try:
+                    step(device)
+                finally:
+                    device.lock.release()
 
 
 os.register_at_fork(after_in_child=_after_fork)
