@@ -40,12 +40,9 @@ static kiln_status check_factor(kiln *k, const kiln_matmul_backward_desc *d, con
     bool is_batched = v == &d->a_scale && d->a.rank > 2;
     if (!v->buffer)
         return KILN_OK;
-    kiln_status status = view_check(k, v, call, name);
+    kiln_status status = matmul_check_f32(k, v, call, name);
     if (status)
         return status;
-    if (kiln_view_type(*v) != KILN_F32)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not f32", call, name,
-                         kiln_type_name(kiln_view_type(*v)));
     if (v->rank != 1 || (v->sizes[0] != 1 && (v->sizes[0] != lines || is_batched)) ||
         kiln_view_stride(*v, 0) < 0 || kiln_view_stride(*v, 0) > UINT32_MAX)
         return error_set(k, KILN_E_BAD_ARGUMENT, K7004,

@@ -27,18 +27,24 @@ static bool has_steps(const kiln_view *v)
     return true;
 }
 
+kiln_status matmul_check_f32(kiln *k, const kiln_view *v, const char *call_of, const char *name)
+{
+    kiln_status status = view_check(k, v, call_of, name);
+    if (status || kiln_view_type(*v) == KILN_F32)
+        return status;
+    return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not f32", call_of, name,
+                     kiln_type_name(kiln_view_type(*v)));
+}
+
 static kiln_status check_scale(kiln *k, const kiln_view *v, const char *name, uint64_t lines,
                                uint64_t blocks0, uint64_t blocks1)
 {
     char shape[VIEW_TEXT];
     if (!v->buffer)
         return KILN_OK;
-    kiln_status status = view_check(k, v, call, name);
+    kiln_status status = matmul_check_f32(k, v, call, name);
     if (status)
         return status;
-    if (kiln_view_type(*v) != KILN_F32)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not f32", call, name,
-                         kiln_type_name(kiln_view_type(*v)));
     bool fits = v->rank == 1   ? v->sizes[0] == 1 || v->sizes[0] == lines
                 : v->rank == 2 ? v->sizes[0] == blocks0 && v->sizes[1] == blocks1
                                : false;

@@ -231,6 +231,8 @@ kiln_status matmul_run_thin(const job *j);
 // Does more follow the sum than bias and activation: factors, a residual, numbers before the
 // activation?
 bool matmul_has_ends(const kiln_matmul_desc *d);
+// Is it a view of f32?
+kiln_status matmul_check_f32(kiln *k, const kiln_view *v, const char *call, const char *name);
 kiln_status matmul_run_ends(kiln *k, const kiln_matmul_desc *d);
 
 // --- host_scaled.c

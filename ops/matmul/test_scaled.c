@@ -4,6 +4,7 @@
 //     matmul_scaled [DEVICE]        (default: cuda)
 #include "api.h"
 #include "kiln/ops.h"
+#include "test_ends.h"
 
 #include <math.h>
 
@@ -62,19 +63,6 @@ static uint32_t next(void)
 {
     state = state * 1664525u + 1013904223u;
     return state >> 8;
-}
-
-static double get(kiln_type t, const void *from, size_t i)
-{
-    uint32_t bits = t == KILN_BF16 ? (uint32_t)((const uint16_t *)from)[i] << 16 : 0;
-    float f;
-    memcpy(&f, &bits, 4);
-    if (t == KILN_F16) {
-        uint32_t h = ((const uint16_t *)from)[i], e = h >> 10 & 31;
-        double x = e ? ldexp(1024 + (h & 1023), (int)e - 25) : ldexp(h & 1023, -24);
-        return e == 31 ? (double)NAN : h >> 15 ? -x : x;
-    }
-    return t == KILN_BF16 ? (double)f : (double)((const float *)from)[i];
 }
 
 // A random number of the type: its bits, and the value.
@@ -176,15 +164,6 @@ static void drop(data *d)
         kiln_buffer_free(all[n]);
     for (size_t n = 0; n < sizeof values / sizeof *values; n++)
         free(values[n]);
-}
-
-static double activated(kiln_epilogue e, double x)
-{
-    return e == KILN_EPILOGUE_BIAS_RELU ? (x > 0 ? x : 0)
-           : e == KILN_EPILOGUE_BIAS_GELU
-               ? 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)))
-           : e == KILN_EPILOGUE_BIAS_SILU ? x / (1 + exp(-x))
-                                          : x;
 }
 
 // The number before the activation, and what its error is measured by.
