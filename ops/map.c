@@ -87,6 +87,7 @@ static void write_words(const op_request *r, op_words *words)
             len += (size_t)snprintf(list + len, TEXT - len, "PACK(%s, %u) ", type_of(r, v),
                                     op_get(r, V));
     op_word(words, "PACKS", "%s", list);
+    op_word(words, "NEST_OF", "%u", views);
     op_word(words, "NUMBER", "%s", kiln_type_name((kiln_type)op_get(r, NUMBER)));
     if (op_get(r, NUMBER) == KILN_F32) // kiln/activate.h
         op_word(words, "SMOOTH", "%d", is_narrow(r, views) ? 16 : 32);
@@ -155,7 +156,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
         inner |= (uint32_t)packs.inner[v] << 2 * v;
         args[v] = kiln_arg_view(m->views[v]);
     }
-    args[views] = kiln_arg_struct(&packs.argument, sizeof packs.argument);
+    args[views] = op_nest_arg(&packs, packs.rank);
     args[views + 1] = op_number_argument(number, m->p);
     args[views + 2] = op_number_argument(number, m->q);
     op_request r = {.program = &program, .context = m};

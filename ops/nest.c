@@ -207,7 +207,10 @@ void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift)
 static void cut(const op_nest *nest, uint32_t width, op_packs *out)
 {
     uint32_t last = nest->rank - 1;
-    *out = (op_packs){.rank = nest->rank, .width = width, .argument.packs = 1};
+    *out = (op_packs){.rank = nest->rank,
+                      .width = width,
+                      .view_count = nest->view_count,
+                      .argument.packs = 1};
     for (uint32_t d = 0; d < nest->rank; d++) {
         uint64_t size = d == last ? nest->sizes[d] / width : nest->sizes[d];
         out->argument.packs *= size;
@@ -228,6 +231,21 @@ static void cut(const op_nest *nest, uint32_t width, op_packs *out)
 void op_nest_cut(const op_nest *nest, op_packs *out)
 {
     cut(nest, 1, out);
+}
+
+kiln_arg op_nest_arg(op_packs *packs, uint32_t loops)
+{
+    uint64_t *to = packs->words;
+    *to++ = packs->argument.packs;
+    *to++ = packs->argument.rest;
+    memcpy(to, packs->argument.sizes, loops * sizeof *to);
+    to += loops;
+    memcpy(to, packs->argument.magic, loops * sizeof(uint32_t));
+    memcpy((uint32_t *)to + loops, packs->argument.shift, loops * sizeof(uint32_t));
+    to += loops;
+    for (uint32_t v = 0; v < packs->view_count; v++, to += loops)
+        memcpy(to, packs->argument.strides[v], loops * sizeof *to);
+    return kiln_arg_struct(packs->words, (size_t)(to - packs->words) * sizeof *to);
 }
 
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)

@@ -24,7 +24,7 @@ typedef enum op_inner { OP_BROADCAST, OP_DENSE, OP_STRIDED } op_inner;
 
 // A nest cut into packs of `width` elements along its innermost dimension.
 typedef struct op_packs {
-    uint32_t rank, width;
+    uint32_t rank, width, view_count;
     bool is_long;               // 2^31 packs and more
     bool is_flat;               // op_nest_pack_flat: packs cross the rows
     op_inner inner[NEST_VIEWS]; // OP_STRIDED only where width is 1, or is_flat
@@ -34,6 +34,7 @@ typedef struct op_packs {
         uint32_t magic[KILN_MAX_RANK], shift[KILN_MAX_RANK];
         int64_t strides[NEST_VIEWS][KILN_MAX_RANK];
     } argument;
+    uint64_t words[2 + KILN_MAX_RANK * (2 + NEST_VIEWS)]; // op_nest_arg
 } op_packs;
 
 // The views have the same sizes; none is empty.
@@ -52,6 +53,9 @@ void op_nest_cut(const op_nest *nest, op_packs *out);
 // empty: they count as 1.
 void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_nest *out,
                     uint32_t *outer);
+// The argument of a kernel that defines NEST_OF: its views, and room for `loops` loops. It lives as
+// long as the packs do.
+kiln_arg op_nest_arg(op_packs *packs, uint32_t loops);
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);

@@ -188,7 +188,7 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
         op_rows_add(c, kiln_arg_view(views[n]));
     }
     op_rows_make(views, count, c->axis, aim, &c->rows);
-    op_rows_add(c, kiln_arg_struct(&c->rows.packs.argument, sizeof c->rows.packs.argument));
+    op_rows_add(c, op_nest_arg(&c->rows.packs, c->rows.packs.rank));
     c->request.program = program;
     for (uint32_t n = 0; n < c->count; n++)
         if (c->operands[n].axis)

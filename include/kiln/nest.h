@@ -1,6 +1,9 @@
 // kiln/nest.h: views of one shape as nested loops over packs of elements, in kernels. The host
 // makes the struct (ops/nest.h). NEST_RANK and NEST_LONG are defined before this is included: how
 // many loops there are, and whether indices need 64 bits.
+//
+// NEST_OF: the number of views. The struct then has room for those and for NEST_LOOPS loops alone:
+// every 64 bytes of arguments that a kernel looks at are one more wait before its first load.
 #ifndef KILN_KERNEL_NEST_H
 #define KILN_KERNEL_NEST_H
 
@@ -9,11 +12,18 @@
 // How the innermost dimension of a view lies.
 enum { BROADCAST = 0, DENSE = 1, STRIDED = 2, NEST_VIEWS = 16 };
 
+#ifndef NEST_OF
+#    define NEST_OF    NEST_VIEWS
+#    define NEST_LOOPS 8
+#elif !defined NEST_LOOPS
+#    define NEST_LOOPS NEST_RANK
+#endif
+
 struct nest {
-    u64 packs, rest;            // full packs; elements of the one that is not
-    u64 sizes[8];               // of the loops, outermost first; of the innermost in packs
-    u32 magic[8], shift[8];     // x / size is mul_high(x, magic) >> shift for x below 2^31
-    i64 strides[NEST_VIEWS][8]; // in packs where the innermost dimension is DENSE, else in elements
+    u64 packs, rest;                             // full packs; elements of the one that is not
+    u64 sizes[NEST_LOOPS];                       // outermost first; of the innermost in packs
+    u32 magic[NEST_LOOPS], shift[NEST_LOOPS];    // x / size is mul_high(x, magic) >> shift for x below 2^31
+    i64 strides[NEST_OF][NEST_LOOPS];            // in packs where the innermost dimension is DENSE, else in elements
 };
 
 // The index of number `at` in the loops 0 … loops - 1, the last one fastest.

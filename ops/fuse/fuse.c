@@ -404,6 +404,7 @@ static void write_words(const op_request *r, op_words *w)
     uint32_t seen = 0;
     if (smoothness(j))
         op_word(w, "SMOOTH", "%d", smoothness(j));
+    op_word(w, "NEST_OF", "%u", j->inputs + j->outputs);
     op_word(w, "OPERANDS", "%s", "");
     for (uint32_t v = 0; v < j->inputs; v++)
         op_word_more(w, "OPERAND(in%u, %u, %s, %s) ", j->input_of[v], v,
@@ -534,7 +535,7 @@ static kiln_status run_map(kiln *k, job *j)
     op_set(&r, TAIL, j->packs.argument.rest != 0);
     op_set(&r, FLAT, j->packs.is_flat);
     uint64_t threads = j->packs.argument.packs + (j->packs.argument.rest != 0);
-    kiln_arg arg = kiln_arg_struct(&j->packs.argument, sizeof j->packs.argument);
+    kiln_arg arg = op_nest_arg(&j->packs, j->packs.rank);
     return launch(k, j, &r, &arg, 1, (threads + THREADS * per - 1) / (THREADS * per), 1);
 }
 
@@ -575,7 +576,7 @@ static kiln_status launch_reduction(kiln *k, job *j)
     op_set(&r, OUTER, j->outer);
     op_set(&r, LANES, j->lanes);
     const kiln_arg args[] = {
-        kiln_arg_struct(&j->packs.argument, sizeof j->packs.argument),
+        op_nest_arg(&j->packs, j->packs.rank),
         kiln_arg_i64(KILN_U64, (int64_t)j->rows), kiln_arg_i64(KILN_U64, (int64_t)j->row_packs),
         kiln_arg_i64(KILN_U64, (int64_t)j->chunk), kiln_arg_i64(KILN_U64, (int64_t)j->total)};
     return launch(k, j, &r, args, COUNT(args), (j->rows * j->lanes + THREADS - 1) / THREADS,

@@ -41,6 +41,7 @@ typedef struct job {
     uint64_t items, channels, lines; // lines: planes of a channel of an item
     uint64_t groups, group_channels;
     op_rows rows;
+    kiln_arg nest; // of the rows
     kiln_view sums; // of the groups, behind the planes' in the workspace
 } job;
 
@@ -101,6 +102,7 @@ static void make_views(job *j)
     v[ITEM] = number_view(v[X], item);
     v[CHANNEL] = number_view(v[X], channel);
     op_rows_make(v, VIEWS, v[X].rank - 1, 4, &j->rows);
+    j->nest = op_nest_arg(&j->rows.packs, j->rows.packs.rank);
     j->sums = p->workspace;
     j->sums.first += 2 * j->rows.rows;
 }
@@ -137,7 +139,7 @@ static kiln_status run_planes(kiln *k, const job *j, uint32_t pass)
         kiln_arg_view(p->mean),
         kiln_arg_view(p->scale),
         kiln_arg_view(j->sums),
-        kiln_arg_struct(&j->rows.packs.argument, sizeof j->rows.packs.argument),
+        j->nest,
         kiln_arg_struct(&a, sizeof a)};
     return op_rows_launch(k, &j->rows, &r, args, COUNT(args), p->stream);
 }

@@ -5,6 +5,7 @@
 //     SUMS        sums of dout and of dout * y with y = (x - mean) * scale; sums.c adds them up
 //     GRADIENT    dx = scale * (dout * weight - mean of (dout * weight) - y * mean of (dout * weight * y))
 // The group of a plane is (a number that depends on the item) + channel / channels of a group.
+#define NEST_OF 6
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
 

@@ -1,6 +1,7 @@
 // The gradient of layer norm, or with RMS of root mean square norm, by x: with g = dout * weight and
 // y = (x - mean) * scale it is scale * (g - mean(g) - y * mean(g * y)), without mean(g) for RMS.
 // Mean and scale of a row are made again; with STATISTICS they are kept for columns.c.
+#define NEST_OF 5
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
 

@@ -3,6 +3,7 @@
 // block share the rows. A group takes AHEAD rows at a time; the sums of the groups of a warp are
 // joined by shuffles, those of the warps in their order. Mean and scale of the rows come from
 // backward.c.
+#define NEST_OF 2
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
 

@@ -5,6 +5,7 @@
 //
 // LANES threads have a row and keep it in registers, PER packs each; a longer one (PER 0) is read
 // three times.
+#define NEST_OF 6
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
 

@@ -254,11 +254,12 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     kiln_view work = {.buffer = job->out.buffer, .type = KILN_U64}; // not used without parts
     if (p->parts > 1)
         work = *job->words;
+    const uint32_t loops = kept.rank > reduced.rank ? kept.rank : reduced.rank;
     const kiln_arg args[] = {kiln_arg_view(job->x),
                              kiln_arg_view(job->out),
                              kiln_arg_view(work),
-                             kiln_arg_struct(&kept.argument, sizeof kept.argument),
-                             kiln_arg_struct(&reduced.argument, sizeof reduced.argument),
+                             op_nest_arg(&kept, loops),
+                             op_nest_arg(&reduced, loops),
                              kiln_arg_i64(KILN_U64, (int64_t)(is_merge ? p->parts : p->part_packs)),
                              kiln_arg_f64(real, job->exponent),
                              kiln_arg_f64(real, (double)job->count),

@@ -25,7 +25,9 @@ typedef u64 place;
 #    define NEST_LONG 0
 typedef u32 place;
 #endif
-#define NEST_RANK RANK
+#define NEST_RANK  RANK
+#define NEST_OF    3
+#define NEST_LOOPS (RANK > KEPT_RANK ? RANK : KEPT_RANK)
 #include "state.h"
 #include <kiln/nest.h>
 KERNEL_OVERLAPS

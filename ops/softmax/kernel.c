@@ -5,6 +5,11 @@
 // LANES threads have a row: one (the rows lie side by side), a warp or a part of it, or the block. They keep it in
 // registers, PER packs each, and read it once. A longer row (PER 0) is read twice: the maximum and
 // the sum are made together, a later maximum scales the sum so far.
+#ifdef BACKWARD
+#    define NEST_OF 3
+#else
+#    define NEST_OF 2
+#endif
 #include <kiln/narrow.h>
 #include <kiln/rows.h>
 KERNEL_OVERLAPS
