@@ -10,6 +10,14 @@
 //     pack_load(bf16, 8, v, x, i);         // v = x[8 * i] …
 //     pack_store(bf16, 8, out, i, v);
 //
+// pack_load is pack_fetch, an access, and pack_open, the numbers of what it brought: who needs
+// several packs fetches all of them before it opens the first.
+//
+//     pack_raw(bf16, 8) raw[4];
+//     …
+//     raw[k] = pack_fetch(bf16, 8, x, i);
+//     pack_open(bf16, 8, v, raw[k]);
+//
 // T and n may be macros. pack_get(T, p) is the number of one element, pack_put(T, v) the element,
 // pack_convert(T, x) the number that any x becomes in an element: of bool 1 for all but 0.
 #ifndef KILN_PACK_H
@@ -23,6 +31,9 @@
 #define pack_convert(T, number)          PACK_JOIN(PACK_CONVERT_, T)(number)
 #define pack_get(T, element)             PACK_JOIN(PACK_GET_, T)(element)
 #define pack_put(T, number)              PACK_JOIN(PACK_PUT_, T)(number)
+#define pack_raw(T, n)                   PACK_NAME(pack_raw, T, n)
+#define pack_fetch(T, n, from, i)        PACK_NAME(pack_fetch, T, n)(from, i)
+#define pack_open(T, n, to, raw)         PACK_NAME(pack_open, T, n)(to, raw)
 #define pack_load(T, n, to, from, i)     PACK_NAME(pack_load, T, n)(to, from, i)
 #define pack_store(T, n, to, i, from)    PACK_NAME(pack_store, T, n)(to, i, from)
 #define PACK(T, n)                       PACK_JOIN(PACK_OF_, T)(T, n)
@@ -113,16 +124,27 @@
 #define PACK_OF_f16(T, n)  PACK_JOIN(PACK_HALVES_, n)(T, pack_f16)
 #define PACK_OF_bf16(T, n) PACK_JOIN(PACK_HALVES_, n)(T, pack_bf16)
 
+#define PACK_FETCH(T, n)                                                                           \
+    static inline pack_raw_##T##_##n pack_fetch_##T##_##n(const T *from, u64 i)                    \
+    {                                                                                              \
+        return ((const pack_raw_##T##_##n *)from)[i];                                              \
+    }
+
 #define PACK_PLAIN(T, n) PACK_PLAIN_(T, n)
 #define PACK_PLAIN_(T, n)                                                                          \
     typedef struct pack_##T##_##n {                                                                \
         _Alignas((n) * sizeof(T)) T e[n];                                                          \
     } pack_##T##_##n;                                                                              \
+    typedef pack_##T##_##n pack_raw_##T##_##n;                                                     \
+    PACK_FETCH(T, n)                                                                               \
+    static inline void pack_open_##T##_##n(PACK_NUMBER_##T *to, pack_raw_##T##_##n p)              \
+    {                                                                                              \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                            \
+            to[k] = PACK_GET_##T(p.e[k]);                                                          \
+    }                                                                                              \
     static inline void pack_load_##T##_##n(PACK_NUMBER_##T *to, const T *from, u64 i)              \
     {                                                                                              \
-        pack_##T##_##n p = ((const pack_##T##_##n *)from)[i];                                      \
-        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
-            to[k] = PACK_GET_##T(p.e[k]);                                                          \
+        pack_open_##T##_##n(to, pack_fetch_##T##_##n(from, i));                                    \
     }                                                                                              \
     static inline void pack_store_##T##_##n(T *to, u64 i, const PACK_NUMBER_##T *from)             \
     {                                                                                              \
@@ -168,6 +190,13 @@
     typedef struct pack_words_##T##_##n {                                                          \
         _Alignas((n) * sizeof(T)) u32 e[(n) / per];                                                \
     } pack_words_##T##_##n;                                                                        \
+    typedef pack_words_##T##_##n pack_raw_##T##_##n;                                               \
+    PACK_FETCH(T, n)                                                                               \
+    static inline void pack_open_##T##_##n(PACK_NUMBER_##T *to, pack_raw_##T##_##n p)              \
+    {                                                                                              \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                            \
+            to[k] = PACK_FROM_##T(p.e[k / per] >> k % per * (32 / per));                           \
+    }                                                                                              \
     static inline void pack_load_##T##_##n(PACK_NUMBER_##T *to, const T *from, u64 i)              \
     {                                                                                              \
         if (target_is_cpu()) {                                                                     \
@@ -175,9 +204,7 @@
             _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                        \
                 to[k] = PACK_GET_##T(p.e[k]);                                                      \
         } else {                                                                                   \
-            pack_words_##T##_##n p = ((const pack_words_##T##_##n *)from)[i];                      \
-            _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                        \
-                to[k] = PACK_FROM_##T(p.e[k / per] >> k % per * (32 / per));                       \
+            pack_open_##T##_##n(to, pack_fetch_##T##_##n(from, i));                                \
         }                                                                                          \
     }                                                                                              \
     static inline void pack_store_##T##_##n(T *to, u64 i, const PACK_NUMBER_##T *from)             \
@@ -204,15 +231,25 @@
 #define PACK_HALVES_4(T, pair) PACK_WORDS(T, 4, pair)
 #define PACK_HALVES_8(T, pair) PACK_WORDS(T, 8, pair)
 #define PACK_WORDS(T, n, pair) PACK_WORDS_(T, n, pair)
+// The numbers of a word; those of bf16 are its halves as the upper ones of an f32.
+#define PACK_LOW_f16(w)   f32(f16_from_bits((u16)(w)))
+#define PACK_HIGH_f16(w)  f32(f16_from_bits((u16)((w) >> 16)))
+#define PACK_LOW_bf16(w)  f32_from_bits((w) << 16)
+#define PACK_HIGH_bf16(w) f32_from_bits((w) & 0xffff0000u)
 #define PACK_WORDS_(T, n, pair)                                                                    \
     typedef struct pack_##T##_##n {                                                                \
         _Alignas(2 * (n)) u32 e[(n) / 2];                                                          \
     } pack_##T##_##n;                                                                              \
+    typedef pack_##T##_##n pack_raw_##T##_##n;                                                     \
+    PACK_FETCH(T, n)                                                                               \
+    static inline void pack_open_##T##_##n(f32 *to, pack_raw_##T##_##n p)                          \
+    {                                                                                              \
+        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                            \
+            to[k] = k % 2 ? PACK_HIGH_##T(p.e[k / 2]) : PACK_LOW_##T(p.e[k / 2]);                  \
+    }                                                                                              \
     static inline void pack_load_##T##_##n(f32 *to, const T *from, u64 i)                          \
     {                                                                                              \
-        pack_##T##_##n p = ((const pack_##T##_##n *)from)[i];                                      \
-        _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                                                            \
-            to[k] = f32(T##_from_bits((u16)(p.e[k / 2] >> k % 2 * 16)));                           \
+        pack_open_##T##_##n(to, pack_fetch_##T##_##n(from, i));                                    \
     }                                                                                              \
     static inline void pack_store_##T##_##n(T *to, u64 i, const f32 *from)                         \
     {                                                                                              \

@@ -4,8 +4,12 @@
 //
 //     kernel block(THREADS) void name(…, struct nest n)
 //     {
+//         kernel_announce();
 //         u64 packs = row_packs(&n), index[8];
-//         if (!row_find(&n, index)) // there are fewer rows
+//         bool is_there = row_find(&n, index);
+//         i64 first = row_first(&n, index, view);
+//         kernel_await();
+//         if (!is_there) // there are fewer rows
 //             return;
 //         …  FOR_PACKS(p, packs) load(v[p], from, first, pack_of(p), view, &n);  row_sum(x)  …
 //     }
@@ -47,6 +51,7 @@ PACK(T, V)
 #define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
 #define FOR_PACKS(p, packs)                                                                        \
     _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || pack_of(p) < packs)
+#define EACH_PACK(p) _Pragma("unroll") for (u32 p = 0; p < PER; p++)
 #define FOR_LONG(at, packs) for (u64 at = lane_of_row(); at < packs; at += LANES)
 
 static inline u32 lane_of_row(void)
@@ -128,24 +133,35 @@ static inline bool row_is_there(const struct nest *n)
     return (LANES == THREADS && !ACROSS) || row_of() * n->sizes[RANK - 1] < n->packs;
 }
 
-// The index of this thread's row; false: there is none, and nobody waits for the thread.
+// The index of this thread's row; false: there is none, the index is that of the first one, and
+// nobody waits for the thread.
 static inline bool row_find(const struct nest *n, u64 index[8])
 {
-    u64 row = row_of();
-    if (!row_is_there(n)) {
-        if (!ACROSS && !IS_SHARED_WARP)
-            return false;
-        row = 0;
-    }
+    bool is_there = row_is_there(n);
     if (RANK > 1)
-        nest_find(n, RANK - 1, row, index);
-    return true;
+        nest_find(n, RANK - 1, is_there ? row_of() : 0ul, index);
+    return is_there || ACROSS || IS_SHARED_WARP;
 }
 
 // Where view k has the row.
 static inline i64 row_first(const struct nest *n, const u64 index[8], u32 k)
 {
     return nest_place(n, RANK - 1, index, k);
+}
+
+// The packs of this thread in a row that starts at `first`: all of them are fetched before any is
+// opened. Those that are not there are zeros, and so are those of a row that is not.
+typedef pack_raw(T, V) raw;
+
+static inline void fetch_all(raw *packs_of, const T *from, i64 first, u32 view, const struct nest *n)
+{
+    bool is_there = !(ACROSS || IS_SHARED_WARP) || row_is_there(n);
+#pragma unroll
+    for (u32 p = 0; p < PER; p++) {
+        packs_of[p] = (raw){};
+        if (is_there && (WHOLE || pack_of(p) < row_packs(n)))
+            packs_of[p] = pack_fetch(T, V, from, (u64)(first + nest_inner(n, pack_of(p), view, INNER)));
+    }
 }
 
 // Pack i of a row that starts at `first`.

@@ -61,7 +61,7 @@ static i64 place(const struct nest *n, const u64 index[8], u32 k, u32 inner)
 #define RESULT(x, k, T, inner, value) T *ALONE x##_to,
 kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS)
 {
-    kernel_begin();
+    kernel_announce();
 #undef OPERAND
 #undef RESULT
     u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()
@@ -93,9 +93,11 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
         x##_all[s][i] = pack_get(T, x##_from[place(&n, at[s], k, inner)]);                         \
     }
     FOR_PACKS(s)
+    nest_find(&n, RANK, (first + s * THREADS) * (FLAT ? V : 1), at[s]);
+    kernel_await();
+    FOR_PACKS(s)
     {
         u64 element = (first + s * THREADS) * (FLAT ? V : 1);
-        nest_find(&n, RANK, element, at[s]);
         u32 own = FLAT ? (u32)(n.sizes[RANK - 1] - at[s][RANK - 1]) : 0; // elements of this row
         if (FLAT)
             nest_find(&n, RANK, element + own, next);

@@ -49,11 +49,13 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
                                          const T *ALONE dsum_from, struct nest n, f32 *restrict statistics,
                                          f32 eps, f32 columns)
 {
-    kernel_begin();
+    kernel_announce();
     u64 packs = row_packs(&n), index[8];
-    if (!row_find(&n, index))
-        return;
+    bool is_there = row_find(&n, index);
     i64 x = row_first(&n, index, X), dout = row_first(&n, index, DOUT), dx = row_first(&n, index, DX_VIEW), dsum = row_first(&n, index, DSUM);
+    kernel_await();
+    if (!is_there)
+        return;
     f32 sum = 0, squares = 0, mean = 0, sum_g = 0, sum_gy = 0;
 #if PER
     f32 y[PER][V], g[PER][V];

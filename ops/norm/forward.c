@@ -14,38 +14,86 @@ KERNEL_OVERLAPS
 #else
 #    define IS_RMS 0
 #endif
+#ifdef ADD
+#    define IS_ADDED 1
+#else
+#    define IS_ADDED 0
+#endif
+#ifdef WEIGHT
+#    define HAS_WEIGHT 1
+#else
+#    define HAS_WEIGHT 0
+#endif
+#ifdef BIAS
+#    define HAS_BIAS 1
+#else
+#    define HAS_BIAS 0
+#endif
 enum { X, OUT, W, B, RESIDUAL, SUM };
+// Weights and biases of few elements are fetched with them, those of some more all together after
+// the sums, those of many one after the other.
+enum { IS_AHEAD = PER && PER * V <= 8, IS_TOGETHER = PER && PER * V <= 32 };
 
 // What is normed.
+#if PER
+static void load_all_x(f32 v[PER][V], const T *x_from, i64 x, const T *residual, i64 r, const struct nest *n)
+{
+    raw of_x[PER], of_residual[PER];
+    fetch_all(of_x, x_from, x, X, n);
+    if (IS_ADDED)
+        fetch_all(of_residual, residual, r, RESIDUAL, n);
+    EACH_PACK(p)
+        pack_open(T, V, v[p], of_x[p]);
+    if (IS_ADDED)
+        EACH_PACK(p) {
+            f32 more[V];
+            pack_open(T, V, more, of_residual[p]);
+            FOR_ELEMENTS(i)
+                v[p][i] = pack_get(T, pack_put(T, v[p][i] + more[i]));
+        }
+}
+#else
 static void load_x(f32 v[V], const T *x_from, i64 x, const T *residual, i64 r, u64 at, const struct nest *n)
 {
     load(v, x_from, x, at, X, n);
-#ifdef ADD
-    f32 more[V];
-    load(more, residual, r, at, RESIDUAL, n);
-    FOR_ELEMENTS(i)
-        v[i] = pack_get(T, pack_put(T, v[i] + more[i]));
+    if (IS_ADDED) {
+        f32 more[V];
+        load(more, residual, r, at, RESIDUAL, n);
+        FOR_ELEMENTS(i)
+            v[i] = pack_get(T, pack_put(T, v[i] + more[i]));
+    }
+}
 #endif
+
+static void fetch_columns(raw *w, raw *b, const T *weight, const T *bias, const struct nest *n)
+{
+    if (HAS_WEIGHT)
+        fetch_all(w, weight, 0, W, n);
+    if (HAS_BIAS)
+        fetch_all(b, bias, 0, B, n);
 }
 
 kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *restrict weight, const T *restrict bias,
                                 const T *ALONE residual, T *ALONE sum_to, struct nest n, f32 eps, f32 columns)
 {
-    kernel_begin();
+    kernel_announce();
     u64 packs = row_packs(&n), index[8];
-    if (!row_find(&n, index))
-        return;
+    bool is_there = row_find(&n, index);
     i64 x = row_first(&n, index, X), out = row_first(&n, index, OUT);
     i64 r = row_first(&n, index, RESIDUAL), total = row_first(&n, index, SUM);
-    f32 sum = 0, squares = 0, mean = 0, w[V], b[V];
+    kernel_await();
+    if (!is_there)
+        return;
+    f32 sum = 0, squares = 0, mean = 0;
 #if PER
-    f32 v[PER][V];
-    FOR_PACKS(p, packs)
-        load_x(v[p], x_from, x, residual, r, pack_of(p), &n);
-#    ifdef ADD
-    FOR_PACKS(p, packs)
-        store(sum_to, total, pack_of(p), SUM, &n, v[p]);
-#    endif
+    f32 v[PER][V], w[V], b[V];
+    raw of_w[PER], of_b[PER];
+    if (IS_AHEAD)
+        fetch_columns(of_w, of_b, weight, bias, &n);
+    load_all_x(v, x_from, x, residual, r, &n);
+    if (IS_ADDED)
+        FOR_PACKS(p, packs)
+            store(sum_to, total, pack_of(p), SUM, &n, v[p]);
     if (!IS_RMS) {
         FOR_PACKS(p, packs) {
             f32 part = 0;
@@ -64,11 +112,17 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
         squares += part;
     }
     f32 scale = rsqrt(row_sum(squares) / columns + eps);
-#    define EACH_PACK(p)  FOR_PACKS(p, packs)
-#    define AT(p)         pack_of(p)
-#    define CENTRED(p)    (v[p])
+    if (IS_TOGETHER && !IS_AHEAD)
+        fetch_columns(of_w, of_b, weight, bias, &n);
+    FOR_PACKS(p, packs) {
+        const u64 at = pack_of(p);
+        f32 *y = v[p];
+        if (HAS_WEIGHT && IS_TOGETHER)
+            pack_open(T, V, w, of_w[p]);
+        if (HAS_BIAS && IS_TOGETHER)
+            pack_open(T, V, b, of_b[p]);
 #else
-    f32 v[V];
+    f32 v[V], w[V], b[V];
     if (!IS_RMS) {
         FOR_LONG(at, packs) {
             load_x(v, x_from, x, residual, r, at, &n);
@@ -83,31 +137,23 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
             squares += (v[i] - mean) * (v[i] - mean);
     }
     f32 scale = rsqrt(row_sum(squares) / columns + eps);
-#    define EACH_PACK(p)  FOR_LONG(p, packs)
-#    define AT(p)         (p)
-#    define CENTRED(p)    v
-#endif
-    EACH_PACK(p) {
-#if !PER
-        load_x(v, x_from, x, residual, r, p, &n);
-#    ifdef ADD
-        store(sum_to, total, p, SUM, &n, v);
-#    endif
+    FOR_LONG(at, packs) {
+        f32 *y = v;
+        load_x(v, x_from, x, residual, r, at, &n);
+        if (IS_ADDED)
+            store(sum_to, total, at, SUM, &n, v);
         FOR_ELEMENTS(i)
             v[i] -= mean;
 #endif
-        FOR_ELEMENTS(i)
-            CENTRED(p)[i] *= scale;
-#ifdef WEIGHT
-        load(w, weight, 0, AT(p), W, &n);
-        FOR_ELEMENTS(i)
-            CENTRED(p)[i] *= w[i];
-#endif
-#ifdef BIAS
-        load(b, bias, 0, AT(p), B, &n);
-        FOR_ELEMENTS(i)
-            CENTRED(p)[i] += b[i];
-#endif
-        store(to, out, AT(p), OUT, &n, CENTRED(p));
+        if (HAS_WEIGHT && !IS_TOGETHER)
+            load(w, weight, 0, at, W, &n);
+        if (HAS_BIAS && !IS_TOGETHER)
+            load(b, bias, 0, at, B, &n);
+        FOR_ELEMENTS(i) {
+            y[i] *= scale;
+            y[i] = HAS_WEIGHT ? y[i] * w[i] : y[i];
+            y[i] = HAS_BIAS ? y[i] + b[i] : y[i];
+        }
+        store(to, out, at, OUT, &n, y);
     }
 }

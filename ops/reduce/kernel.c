@@ -94,7 +94,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
                                   real n, real q)
 {
-    kernel_begin();
+    kernel_announce();
     u32 kept_lane = COLUMNS ? thread_x() % TOGETHER : thread_x() / LANES;
     u32 lane_of = COLUMNS ? thread_x() / TOGETHER : thread_x() % LANES;
     place result = (place)block_x() * TOGETHER + kept_lane;
@@ -108,6 +108,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     EACH(r, RESULTS)
     s[r] = state_empty();
 #ifdef STATES
+    kernel_await();
     const state *parts = (const state *)work;
     if (is_mine)
 #    pragma unroll 4
@@ -138,9 +139,10 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     u64 singles = RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1 && is_mine
                       ? count - packs * V
                       : 0ul;
-    number edge = 0;
+    T edge = pack_put(T, 0);
+    kernel_await();
     if (lane_of < singles)
-        edge = pack_get(T, x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)]);
+        edge = x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)];
 #    define ADD_ALL(r)                                                                             \
         {                                                                                          \
             EACH(e, ELEMENTS)                                                                      \
@@ -194,7 +196,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
         }
         for (u64 single = lane_of; single < singles; single += LANES) {
             u64 e = single < head ? single : single + packs * V;
-            number own = single < LANES ? edge : pack_get(T, x[first + (i64)e]);
+            number own = pack_get(T, single < LANES ? edge : x[first + (i64)e]);
             s[0] = merge(s[0], state_of(own, (INDEX)e * INDEX_STEP, p));
         }
     }

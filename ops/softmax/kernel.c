@@ -29,16 +29,20 @@ static inline f32 exp_below(f32 x)
 #ifndef BACKWARD
 kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct nest n)
 {
-    kernel_begin();
+    kernel_announce();
     u64 packs = row_packs(&n), index[8];
-    if (!row_find(&n, index))
-        return;
+    bool is_there = row_find(&n, index);
     i64 a = row_first(&n, index, 0), r = row_first(&n, index, 1);
+    kernel_await();
+    if (!is_there)
+        return;
     f32 largest = -INFINITY, sum = 0;
 #    if PER
     f32 v[PER][V];
-    FOR_PACKS(p, packs)
-        load(v[p], a_from, a, pack_of(p), 0, &n);
+    raw of_a[PER];
+    fetch_all(of_a, a_from, a, 0, &n);
+    EACH_PACK(p)
+        pack_open(T, V, v[p], of_a[p]);
     FOR_PACKS(p, packs)
         FOR_ELEMENTS(i)
             largest = max(largest, v[p][i]);
@@ -85,12 +89,14 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
 #else
 kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from, T *ALONE r_to, struct nest n)
 {
-    kernel_begin();
+    kernel_announce();
     u64 packs = row_packs(&n), index[8];
-    if (!row_find(&n, index))
-        return;
+    bool is_there = row_find(&n, index);
     i64 a = row_first(&n, index, 0), b = row_first(&n, index, 1);
     i64 r = row_first(&n, index, 2);
+    kernel_await();
+    if (!is_there)
+        return;
     f32 sum = 0;
 #    if PER
     // Two rows do not fit into the registers of the largest blocks: y is read again.
