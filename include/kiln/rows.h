@@ -11,7 +11,7 @@
 //         kernel_await();
 //         if (!is_there) // there are fewer rows
 //             return;
-//         …  FOR_PACKS(p, packs) load(v[p], from, first, pack_of(p), view, &n);  row_sum(x)  …
+//         …  FOR_PACKS(p, packs) load(v[p], from, first, pack_of(p), view, &n);  row_sum(x, 0)  …
 //     }
 #ifndef KILN_ROWS_H
 #define KILN_ROWS_H
@@ -103,22 +103,48 @@ static inline f32 shared_warp_join(f32 x, bool is_sum)
     return x;
 }
 
-static inline f32 row_sum(f32 x)
+// A block has a row: block_sum and block_max in their order, with one barrier for two. Each slot is
+// used once in a kernel, so that nothing is overwritten that somebody still reads.
+enum { ROW_SLOTS = 4, BLOCK_WARPS = !ACROSS && LANES == THREADS ? THREADS / 32 : 1 };
+shared f32 row_slots[ROW_SLOTS][BLOCK_WARPS];
+
+static inline f32 block_join(f32 x, bool is_sum, u32 slot)
+{
+    if (target_is_cpu())
+        return is_sum ? block_sum(x) : block_max(x);
+    x = is_sum ? warp_sum(x) : warp_max(x);
+    if (lane() == 0)
+        row_slots[slot][warp()] = x;
+    barrier();
+    f32 all[BLOCK_WARPS];
+#pragma unroll
+    for (u32 w = 0; w < BLOCK_WARPS; w++)
+        all[w] = row_slots[slot][w];
+#pragma unroll
+    for (u32 step = 1; step < BLOCK_WARPS; step *= 2)
+#pragma unroll
+        for (u32 w = 0; w + step < BLOCK_WARPS; w += 2 * step)
+            all[w] = is_sum ? all[w] + all[w + step] : max(all[w], all[w + step]);
+    return all[0];
+}
+
+// The sum and the largest of a row's numbers. The calls of a kernel have different slots.
+static inline f32 row_sum(f32 x, u32 slot)
 {
     if (ACROSS)
         return across_join(x, true);
     if (IS_SHARED_WARP)
         return shared_warp_join(x, true);
-    return LANES == 1 ? x : LANES == THREADS ? block_sum(x) : warp_sum(x);
+    return LANES == 1 ? x : BLOCK_WARPS > 1 ? block_join(x, true, slot) : warp_sum(x);
 }
 
-static inline f32 row_max(f32 x)
+static inline f32 row_max(f32 x, u32 slot)
 {
     if (ACROSS)
         return across_join(x, false);
     if (IS_SHARED_WARP)
         return shared_warp_join(x, false);
-    return LANES == 1 ? x : LANES == THREADS ? block_max(x) : warp_max(x);
+    return LANES == 1 ? x : BLOCK_WARPS > 1 ? block_join(x, false, slot) : warp_max(x);
 }
 
 static inline u64 row_packs(const struct nest *n)

@@ -69,7 +69,7 @@ kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_fro
             FOR_ELEMENTS(i)
                 sum += v[i];
         }
-        mean = row_sum(sum) / s.columns;
+        mean = row_sum(sum, 0) / s.columns;
     }
     FOR_LONG(at, packs) {
         load(v, x_from, x, at, X, &n);
@@ -92,8 +92,8 @@ kernel block(THREADS) void planes(const T *ALONE x_from, const T *ALONE dout_fro
             store(to, out, at, OUT, &n, v);
     }
     if (PASS == STATISTICS || PASS == SUMS) {
-        first = PASS == SUMS ? row_sum(first) : mean;
-        second = row_sum(PASS == SUMS ? second : other);
+        first = PASS == SUMS ? row_sum(first, 1) : mean;
+        second = row_sum(PASS == SUMS ? second : other, 2);
         if (lane_of_row() == 0 && row_is_there(&n)) {
             part[2 * unit] = first;
             part[2 * unit + 1] = second;

@@ -65,21 +65,21 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
         FOR_PACKS(p, packs)
             FOR_ELEMENTS(i)
                 sum += y[p][i];
-        mean = row_sum(sum) / columns;
+        mean = row_sum(sum, 0) / columns;
     }
     FOR_PACKS(p, packs)
         FOR_ELEMENTS(i) {
             y[p][i] -= mean;
             squares += y[p][i] * y[p][i];
         }
-    f32 scale = rsqrt(row_sum(squares) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
     FOR_PACKS(p, packs)
         FOR_ELEMENTS(i) {
             y[p][i] *= scale;
             sum_g += g[p][i];
             sum_gy += g[p][i] * y[p][i];
         }
-    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g) / columns, mean_gy = row_sum(sum_gy) / columns;
+    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g, 2) / columns, mean_gy = row_sum(sum_gy, 3) / columns;
     FOR_PACKS(p, packs) {
         FOR_ELEMENTS(i)
             g[p][i] = scale * (g[p][i] - mean_g - y[p][i] * mean_gy);
@@ -94,14 +94,14 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
             FOR_ELEMENTS(i)
                 sum += y[i];
         }
-        mean = row_sum(sum) / columns;
+        mean = row_sum(sum, 0) / columns;
     }
     FOR_LONG(at, packs) {
         load(y, x_from, x, at, X, &n);
         FOR_ELEMENTS(i)
             squares += (y[i] - mean) * (y[i] - mean);
     }
-    f32 scale = rsqrt(row_sum(squares) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
     FOR_LONG(at, packs) {
         pack_at(at, x_from, x, weight, dout_from, dout, &n, mean, scale, y, g);
         FOR_ELEMENTS(i) {
@@ -109,7 +109,7 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
             sum_gy += g[i] * y[i];
         }
     }
-    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g) / columns, mean_gy = row_sum(sum_gy) / columns;
+    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g, 2) / columns, mean_gy = row_sum(sum_gy, 3) / columns;
     FOR_LONG(at, packs) {
         pack_at(at, x_from, x, weight, dout_from, dout, &n, mean, scale, y, g);
         FOR_ELEMENTS(i)

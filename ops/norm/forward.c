@@ -101,7 +101,7 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
                 part += v[p][i];
             sum += part;
         }
-        mean = row_sum(sum) / columns;
+        mean = row_sum(sum, 0) / columns;
     }
     FOR_PACKS(p, packs) {
         f32 part = 0;
@@ -111,7 +111,7 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
         }
         squares += part;
     }
-    f32 scale = rsqrt(row_sum(squares) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
     if (IS_TOGETHER && !IS_AHEAD)
         fetch_columns(of_w, of_b, weight, bias, &n);
     FOR_PACKS(p, packs) {
@@ -129,14 +129,14 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
             FOR_ELEMENTS(i)
                 sum += v[i];
         }
-        mean = row_sum(sum) / columns;
+        mean = row_sum(sum, 0) / columns;
     }
     FOR_LONG(at, packs) {
         load_x(v, x_from, x, residual, r, at, &n);
         FOR_ELEMENTS(i)
             squares += (v[i] - mean) * (v[i] - mean);
     }
-    f32 scale = rsqrt(row_sum(squares) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
     FOR_LONG(at, packs) {
         f32 *y = v;
         load_x(v, x_from, x, residual, r, at, &n);

@@ -46,7 +46,7 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
     FOR_PACKS(p, packs)
         FOR_ELEMENTS(i)
             largest = max(largest, v[p][i]);
-    largest = row_max(largest);
+    largest = row_max(largest, 0);
     FOR_PACKS(p, packs) {
         f32 part = 0;
         FOR_ELEMENTS(i) {
@@ -56,7 +56,7 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
         }
         sum += part;
     }
-    sum = row_sum(sum);
+    sum = row_sum(sum, 1);
     f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
     FOR_PACKS(p, packs) {
         FOR_ELEMENTS(i)
@@ -75,8 +75,8 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
             part += exp_below(v[i] - base);
         sum = sum * exp_below(before - base) + part;
     }
-    f32 all = row_max(largest), base = largest == -INFINITY ? all : largest;
-    sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp_below(base - all));
+    f32 all = row_max(largest, 0), base = largest == -INFINITY ? all : largest;
+    sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp_below(base - all), 1);
     f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
     FOR_LONG(at, packs) {
         load(v, a_from, a, at, 0, &n);
@@ -112,7 +112,7 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from,
             part += IS_LOG ? g[p][i] : g[p][i] * y[p][i];
         sum += part;
     }
-    sum = row_sum(sum);
+    sum = row_sum(sum, 0);
     FOR_PACKS(p, packs) {
         if (!is_kept)
             load(y[p], a_from, a, pack_of(p), 0, &n);
@@ -130,7 +130,7 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from,
             part += IS_LOG ? g[i] : g[i] * y[i];
         sum += part;
     }
-    sum = row_sum(sum);
+    sum = row_sum(sum, 0);
     FOR_LONG(at, packs) {
         load(y, a_from, a, at, 0, &n);
         load(g, b_from, b, at, 1, &n);
