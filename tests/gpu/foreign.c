@@ -286,9 +286,13 @@ static void test_capture_of_others(const char *device)
     kiln_stream *theirs = NULL, *s = NULL;
     kiln_buffer *q = NULL, *keys = NULL, *out = NULL;
     int (*begin)(void *, int) = NULL, (*end)(void *, void **) = NULL, (*destroy)(void *) = NULL;
+    int (*info)(void *, int *, uint64_t *, void *, void *, void *) = NULL;
+    int is = 0; // 0: no capture, 1: one, 2: one that is spoilt
+    uint64_t id = 0;
     kiln_memory_info before, after, again;
     CHECK(find_entry("cuStreamBeginCapture", 10010, &begin) &&
           find_entry("cuStreamEndCapture", 10000, &end) &&
+          find_entry("cuStreamGetCaptureInfo", 11030, &info) &&
           find_entry("cuGraphDestroy", 10000, &destroy));
     CHECK(!kiln_stream_new(k, 0, &theirs) &&
           !kiln_stream_wrap(k, kiln_stream_native(k, theirs), &s));
@@ -307,12 +311,19 @@ static void test_capture_of_others(const char *device)
         CHECK(!kiln_buffer_new(k, KILN_F16, DIM, &other));
         CHECK(!kiln_memory_info_of(k, &before) && !begin(native, 0));
         CHECK(!kiln_attention_forward(k, &d));
+        CHECK(!info(native, &is, &id, NULL, NULL, NULL) && is == 1);
         CHECK(!kiln_memory_info_of(k, &after));
+        CHECK(!info(native, &is, &id, NULL, NULL, NULL) && is == 1);
         CHECK(!kiln_attention_forward(k, &d));
         CHECK(!kiln_memory_info_of(k, &again));
+        CHECK(!info(native, &is, &id, NULL, NULL, NULL) && is == 1);
         kiln_buffer_free(other); // waits for no work of the capture
+        CHECK(!info(native, &is, &id, NULL, NULL, NULL) && is == 1);
         CHECK(!kiln_buffer_new(k, KILN_F16, DIM, &other));
+        CHECK(!info(native, &is, &id, NULL, NULL, NULL) && is == 1);
         kiln_buffer_free(other);
+        CHECK(!kiln_sync(k)); // waits for all streams but that one
+        CHECK(!info(native, &is, &id, NULL, NULL, NULL) && is == 1);
         CHECK(!end(native, &graph) && graph && !destroy(graph));
         CHECK(after.buffer_count >= before.buffer_count);
         CHECK(again.buffer_count == after.buffer_count); // both calls have one

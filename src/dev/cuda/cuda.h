@@ -28,6 +28,7 @@ typedef struct launch_note {
 typedef struct cuda_stream {
     cu_stream native;
     bool is_foreign;     // the native one belongs to others
+    bool is_lent;        // others may have the native one, and capture it
     kiln_stream *handle; // NULL: the device's own stream
     launch_note ring[LAUNCH_RING];
     uint32_t launched;        // launch n is ring[n % LAUNCH_RING]

@@ -289,11 +289,13 @@ kiln_status cuda_sync(kiln *k, kiln_stream *handle)
     // What kernels print can only be read after all of them have ended.
     bool waits_for_all = !s || d->has_talked;
     cu_result r = CU_OK;
+    int mode = cuda_relax(d->cu);
     if (s)
         r = d->cu->stream_sync(s->native);
     else
         for (cuda_stream *each = &d->main; each && !r; each = each->next)
             r = cuda_is_captured(d->cu, each) ? CU_OK : d->cu->stream_sync(each->native);
+    cuda_strict(d->cu, mode);
     if (!r && s && waits_for_all)
         return cuda_sync(k, NULL);
     if (r)
@@ -424,6 +426,7 @@ static kiln_status open_device(kiln *k, int ordinal)
 
 static void *stream_native(kiln *k, kiln_stream *s)
 {
+    cuda_stream_of(k, s)->is_lent = true;
     return cuda_stream_of(k, s)->native;
 }
 

@@ -18,7 +18,7 @@ static hand_node *node_at(const kiln_graph *g, size_t index)
 static bool has_others(const cuda_api *cu, const cuda_stream *s, uint64_t *id)
 {
     int status = 0;
-    return s->is_foreign && cu->capture_info &&
+    return (s->is_foreign || s->is_lent) && cu->capture_info &&
            !cu->capture_info(s->native, &status, id, NULL, NULL, NULL) && status;
 }
 

@@ -86,9 +86,11 @@ static kiln_status alloc_mapped(kiln_buffer *b, size_t bytes)
     cuda_device *d = cuda_of(b->k);
     cu_ptr at = 0;
     void *memory = NULL;
+    int mode = cuda_relax(d->cu);
     cu_result r = d->cu->host_alloc(&memory, bytes, CU_HOST_PORTABLE | CU_HOST_MAPPED);
     if (!r)
         r = d->cu->host_device_pointer(&at, memory, 0);
+    cuda_strict(d->cu, mode);
     if (r)
         return cuda_fail(b->k, r, "making a mapped buffer");
     memset(memory, 0, bytes);
@@ -136,6 +138,7 @@ void cuda_free(kiln_buffer *b)
 {
     cuda_device *d = cuda_of(b->k);
     cuda_enter(d);
+    int mode = cuda_relax(d->cu);
     if (b->is_foreign) {
         cuda_unwrap(b);
     } else if (b->is_mapped) {
@@ -147,6 +150,7 @@ void cuda_free(kiln_buffer *b)
     } else if (b->address) {
         d->cu->free(b->address);
     }
+    cuda_strict(d->cu, mode);
     b->address = 0;
 }
 
@@ -188,7 +192,10 @@ kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out)
     kiln_status status = cuda_ready(k);
     if (status)
         return status;
-    cu_result r = cuda_of(k)->cu->host_alloc(out, bytes ? bytes : 1, CU_HOST_PORTABLE);
+    const cuda_api *cu = cuda_of(k)->cu;
+    int mode = cuda_relax(cu);
+    cu_result r = cu->host_alloc(out, bytes ? bytes : 1, CU_HOST_PORTABLE);
+    cuda_strict(cu, mode);
     if (r == CU_OUT_OF_MEMORY)
         return error_set(k, KILN_E_NO_MEMORY, K6004, "no memory for %zu pinned bytes on the host",
                          bytes);
@@ -197,8 +204,11 @@ kiln_status cuda_host_alloc(kiln *k, size_t bytes, void **out)
 
 void cuda_host_free(kiln *k, void *memory)
 {
+    const cuda_api *cu = cuda_of(k)->cu;
     cuda_enter(cuda_of(k));
-    cuda_of(k)->cu->host_free(memory);
+    int mode = cuda_relax(cu);
+    cu->host_free(memory);
+    cuda_strict(cu, mode);
 }
 
 // --- copies

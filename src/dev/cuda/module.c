@@ -187,7 +187,9 @@ kiln_status cuda_load_module(kiln_module *m, const rt_image *image)
     if (!logs)
         return error_no_memory(m->k, "the log of the driver's compiler");
     logs[LOG_BYTES - 1] = logs[2 * LOG_BYTES - 1] = 0; // what the driver does not write
+    int mode = cuda_relax(cuda_of(m->k)->cu);
     status = load_image(m, image, logs);
+    cuda_strict(cuda_of(m->k)->cu, mode);
     free(logs);
     bool talks = false;
     for (size_t n = 0; n < m->kernel_count; n++)

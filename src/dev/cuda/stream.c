@@ -64,11 +64,15 @@ void cuda_stream_close(cuda_device *d, cuda_stream *s)
         if (unfinished)
             d->cu->graph_destroy(unfinished);
     }
-    cu_result r = d->cu->stream_sync(s->native); // its slot may be given to another
-    if (!s->is_foreign)
-        d->cu->stream_destroy(s->native);
     // Others may be capturing their stream: what it will write to the slot is still to come.
-    d->slot_used[s->slot] = s->is_foreign && r;
+    int mode = cuda_relax(d->cu);
+    bool is_busy = s->is_foreign && (cuda_is_captured(d->cu, s) || d->cu->stream_sync(s->native));
+    if (!s->is_foreign) {
+        d->cu->stream_sync(s->native); // its slot may be given to another
+        d->cu->stream_destroy(s->native);
+    }
+    cuda_strict(d->cu, mode);
+    d->slot_used[s->slot] = is_busy;
 }
 
 void cuda_stream_free(kiln_stream *s)
