@@ -9,6 +9,7 @@
 static const op_program rows_program = OP_PROGRAM("ops/linear/rows.c", "linear_rows"),
                         cpu_program = OP_PROGRAM("ops/linear/rows_cpu.c", "linear_rows_cpu"),
                         few_program = OP_PROGRAM("ops/linear/few.c", "linear_few"),
+                        stream_program = OP_PROGRAM("ops/linear/stream.c", "linear_stream"),
                         tensor_program = OP_PROGRAM("ops/linear/tensor.c", "linear_tensor"),
                         scaled_program = OP_PROGRAM("ops/linear/scaled.c", "linear_scaled");
 
@@ -205,7 +206,9 @@ typedef struct tiling {
     uint32_t width;    // columns of a tile
     uint32_t splits;   // blocks that share a tile; 0: one
     uint32_t rows;     // tiles of rows
+    bool is_resident;  // no more blocks than run at the same time: each has several tiles
     size_t more_bytes; // of shared memory, behind the kernel's own
+    size_t all_bytes;  // of shared memory, at least
 } tiling;
 
 static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
@@ -234,13 +237,17 @@ static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
     for (uint32_t n = 0; n < j->count; n++)
         args[count++] = kiln_arg_view(*j->layers[n].out);
     args[count++] = kiln_arg_struct(&j->argument, sizeof j->argument);
-    return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
-                                           .shared_bytes = kernel->shared_bytes + t.more_bytes,
-                                           .args = args,
-                                           .arg_count = count,
-                                           .stream = j->stream,
-                                           .overlaps_previous = kernel->overlaps});
+    if (t.is_resident && blocks > kernel->resident)
+        blocks = kernel->resident > t.splits ? kernel->resident / t.splits * t.splits : t.splits;
+    size_t bytes = kernel->shared_bytes + t.more_bytes;
+    return kiln_launch(
+        kernel->kernel,
+        &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
+                            .shared_bytes = bytes > t.all_bytes ? bytes : t.all_bytes,
+                            .args = args,
+                            .arg_count = count,
+                            .stream = j->stream,
+                            .overlaps_previous = kernel->overlaps});
 }
 
 enum { MOST_TILES = 65535 }; // of rows: a grid's second dimension
@@ -396,10 +403,55 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
     return bytes + RING + STATIC_BYTES <= k->caps.shared_bytes;
 }
 
+// How stream.c is launched; false: the device is older than sm_90, or x is too large.
+static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_request *r,
+                        tiling *t)
+{
+    enum { WARPS = 16, ROWS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, GOOD_STAGES = 4 };
+    enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
+    enum { STATIC_BYTES = 1 << 10 };
+    uint32_t rows = 1, unit = 4 * chunk_of(j), words = few_words(j), splits = 1;
+    uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
+    while (rows < j->x.sizes[0])
+        rows *= 2;
+    uint64_t tiles = 0, units = ceil_div(j->x.sizes[1], unit), sums = ROWS * rows * 4, stages, rest;
+    for (uint32_t n = 0; n < j->count; n++)
+        tiles += ceil_div(j->layers[n].weights.n, ROWS);
+    for (;; splits *= 2) {
+        uint64_t own = splits > 1 ? ceil_div(tiles, sms >= splits ? sms / splits : 1) + 1 : 0;
+        rest = STATIC_BYTES + 2 * WARPS * sums + ceil_div(units, splits) * unit * rows * 2 +
+               own * sums;
+        stages = rest < k->caps.shared_bytes
+                     ? (k->caps.shared_bytes - rest) / (ROWS * (WARPS * 64 + 16 * words))
+                     : 0;
+        bool has_few = tiles * splits * 2 <= sms && units >= 2 * splits * WARPS;
+        if (splits == MOST_SPLITS || (stages >= GOOD_STAGES && !has_few))
+            break;
+    }
+    stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= GOOD_STAGES ? GOOD_STAGES : stages;
+    *t = (tiling){.width = ROWS,
+                  .splits = splits,
+                  .rows = 1,
+                  .is_resident = true,
+                  .all_bytes = rest - STATIC_BYTES + stages * ROWS * (WARPS * 64 + 16 * words)};
+    r->program = &stream_program;
+    r->shared_bytes = MORE_THAN_HALF;
+    set_axes(j, r);
+    op_set(r, XR, rows);
+    op_set(r, WORDS, words);
+    op_set(r, SPLITS, splits);
+    op_set(r, STAGES, stages);
+    return (k->caps.has_clusters || info->caps.is_emulated) && stages >= GOOD_STAGES;
+}
+
 static kiln_status run_few(kiln *k, job *j, const kiln_device_info *info, bool *is_done)
 {
     op_request r = {0};
     tiling t;
+    *is_done = true;
+    if (plan_stream(k, j, info, &r, &t))
+        return launch(k, j, &r, t);
+    r = (op_request){0};
     *is_done = plan_few(k, j, info, &r, &t);
     return *is_done ? launch(k, j, &r, t) : KILN_OK;
 }

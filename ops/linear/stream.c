@@ -1,0 +1,418 @@
+// out[M,N] = x * transposed quantised weights for at most 16 rows of x, at the speed at which memory gives the weights:
+// sm_90 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K.
+//
+// A tile is 16 rows of weights, the rows of mma; x is its columns. One warp, the producer, copies all rows of one tile after
+// the other into a ring of stages, 1024 bytes of each row at a time. Each of the other warps has 64 of these bytes, a unit:
+// what a lane takes of it are its own elements of mma in an order of K that x follows in shared memory. The sums of the
+// warps are added in order when a tile ends, while the ring holds what comes next.
+//
+// With GROUPED the elements that four lanes take at a time, a span, have one scale for a row: the sums of a span are
+// multiplied by it. Scales are loaded some units ahead. Rows of x and of the weights start at multiples of 16 bytes, and K
+// is a multiple of CHUNK. x lies as granules of eight elements, [unit][span][granule of a lane][row of x][lane of four].
+#include <kiln/overlap.h>
+
+tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
+tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of four words
+tune(SPLITS, 1, 2, 4, 8);
+tune(STAGES, 4, 6);
+tune(GROUPED, 1, 0);
+tune(W_PACKED, 1);
+#include "decode.h"
+KERNEL_OVERLAPS
+
+#if defined(X_bf16)
+#    define MULTIPLY mma_bf16
+#else
+#    define MULTIPLY mma_f16
+#endif
+
+enum {
+    WARPS = 16,                 // without the producer
+    ROWS = 16,                  // of a tile
+    PER = CHUNK / 4,            // weights of a word
+    GRANULES = WORDS * PER / 8, // of a lane in a span
+    SPAN = 4 * WORDS * PER,
+    SPANS = 4 / WORDS, // of a unit
+    UNIT = SPANS * SPAN,
+    X_BYTES = UNIT * XR * 2, // of a unit
+    TILES_X = XR > 8 ? 2 : 1,
+    DEPTH = SPANS > 1 ? 2 : 4, // units for which scales are under way
+    ROW_BYTES = WARPS * 64,
+    PITCH = ROW_BYTES + 16 * WORDS, // from row to row of a stage: lanes of several rows take from different banks
+    STAGE_BYTES = ROWS * PITCH,
+    SUMS = ROWS * XR, // of a tile
+    PARTS_AT = STAGES * STAGE_BYTES,
+    SHARED_BYTES = PARTS_AT + 2 * WARPS * SUMS * 4 // behind it: x, then sums of all tiles where there are SPLITS
+};
+
+_Alignas(128) shared u8 smem[];
+
+typedef struct factors { // of a unit and a lane's two rows
+    SCALE scale[SPANS][2];
+    zero_t zero[SPANS][2];
+} factors;
+
+typedef struct place { // a lane's next factors
+    u32 tile, turn, which;
+    const SCALE *scale[2];
+    const zero_t *zero[2];
+} place;
+
+typedef struct work { // of a block
+    u32 tiles, first, step, own; // all tiles; the block's first one, from there to the next, and how many it has
+    u32 begin, count, turns;     // its units of K; turns of all warps
+} work;
+
+#ifdef HAS_ZERO
+#    define ZEROS , POINTERS(const zero_t, zero)
+#else
+#    define ZEROS
+#endif
+#ifdef HAS_BIAS
+#    define BIASES , POINTERS(const f32, bias)
+#else
+#    define BIASES
+#endif
+
+static inline work work_of(const struct linear *l, u32 split)
+{
+    work w;
+    w.tiles = (l->layers[0].n + ROWS - 1) / ROWS;
+#ifdef THREE
+    w.tiles += (l->layers[1].n + ROWS - 1) / ROWS + (l->layers[2].n + ROWS - 1) / ROWS;
+#endif
+    w.first = block_x() / SPLITS;
+    w.step = grid_dim_x() / SPLITS;
+    w.own = (w.tiles - w.first - 1) / w.step + 1; // no block has none
+    u32 units = (l->k + UNIT - 1) / UNIT, share = (units + SPLITS - 1) / SPLITS;
+    w.begin = min(split * share, units);
+    w.count = min(share, units - w.begin);
+    w.turns = (share + WARPS - 1) / WARPS;
+    return w;
+}
+
+// --- the producer
+// The tile's rows of weights; a lane has one.
+static inline const u8 *row_of(POINTERS(const weight_t, weight), const struct linear *l, u32 tile)
+{
+    corner c = corner_of(l, tile, ROWS);
+    i64 row = (i64)min(c.column + lane() % ROWS, FIELD(*l, c.which, n) - 1);
+    return (const u8 *)(const void *)(OF(c.which, weight) + row * FIELD(*l, c.which, weight));
+}
+
+// Bytes of a row in a turn.
+static inline u32 bytes_of(const struct linear *l, const work *w, u32 turn)
+{
+    u32 begin = w->begin * 64 + turn * ROW_BYTES, end = min((w->begin + w->count) * 64, l->k / PER * 4);
+    return begin < end ? min(end - begin, (u32)ROW_BYTES) : 0;
+}
+
+// --- x
+// x of a unit, by one warp. What is behind the last row or K is zeros.
+static inline void copy_x(u8 *to, const X *x, i64 row_step, u32 m, u32 first, u32 depth)
+{
+    enum { EACH_ROW = UNIT / 8, ALL = EACH_ROW * XR };
+#pragma unroll
+    for (u32 i = 0; i < ALL; i += 32) {
+        u32 at = i + lane(), r = at / EACH_ROW, in_row = at % EACH_ROW;
+        if (ALL % 32 == 0 || at < ALL) {
+            u32 span = in_row / (4 * GRANULES), q = in_row / GRANULES % 4, g = in_row % GRANULES, k = first + in_row * 8;
+            bool is_there = r < m && k < depth;
+            const X *from = x + (is_there ? (i64)r * row_step + (i64)k : 0);
+            async_copy_16_part(to + ((span * GRANULES + g) * XR + r) * 64 + q * 16, (const u8 *)(const void *)from, is_there ? 16u : 0u);
+        }
+    }
+}
+
+// --- scales and zeros
+static inline place place_of(POINTERS(const SCALE, scale) ZEROS, const struct linear *l, u32 tile)
+{
+    place at;
+    corner c = corner_of(l, tile, ROWS);
+    at.tile = tile;
+    at.turn = 0;
+    at.which = c.which;
+#pragma unroll
+    for (u32 r = 0; r < 2; r++) {
+        i64 row = (i64)min(c.column + lane() / 4 + r * 8, FIELD(*l, c.which, n) - 1);
+        at.scale[r] = OF(c.which, scale) + row * FIELD(*l, c.which, scale[0]);
+#ifdef HAS_ZERO
+        at.zero[r] = OF(c.which, zero) + row * FIELD(*l, c.which, zero[0]);
+#endif
+    }
+    return at;
+}
+
+// Those of the unit whose first weight of K is `first`, or of the row's first one where that is behind K: there is no
+// branch, because the loads must not be waited for.
+static inline void load_factors(factors *f, const place *at, const struct linear *l, u32 first)
+{
+#pragma unroll
+    for (u32 s = 0; s < SPANS; s++) {
+        u32 k = first + s * SPAN;
+        i64 group = (i64)(k < l->k ? k >> l->group_shift : 0);
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            if (GROUPED)
+                f->scale[s][r] = at->scale[r][group * FIELD(*l, at->which, scale[1])];
+#ifdef HAS_ZERO
+            f->zero[s][r] = at->zero[r][group * FIELD(*l, at->which, zero[1])];
+#endif
+        }
+    }
+}
+
+// --- products
+// A lane's words of a unit.
+typedef struct words {
+    u32 of[SPANS][2][4]; // WORDS of them
+} words;
+
+static inline words words_of(const u8 *unit)
+{
+    words w;
+#pragma unroll
+    for (u32 s = 0; s < SPANS; s++)
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            const u8 *from = unit + (lane() / 4 + r * 8) * PITCH + (s * 4 + lane() % 4) * (WORDS * 4);
+            if (WORDS == 4) {
+                u32x4 v = *(const u32x4 *)(const void *)from;
+                w.of[s][r][0] = v.x;
+                w.of[s][r][1] = v.y;
+                w.of[s][r][2] = v.z;
+                w.of[s][r][3] = v.w;
+            } else if (WORDS == 2) {
+                u32x2 v = *(const u32x2 *)(const void *)from;
+                w.of[s][r][0] = v.x;
+                w.of[s][r][1] = v.y;
+            } else {
+                w.of[s][r][0] = *(const u32 *)(const void *)from;
+            }
+        }
+    return w;
+}
+
+// sums += a span times x, whose granules of that span begin at `x` for this lane.
+static inline void add_span(f32 (*sums)[TILES_X][4], const u32 (*own)[4], const u8 *x, const f32 *scale, const f32 *zero, u32 lift)
+{
+    f32 part[TILES_X][4];
+#pragma unroll
+    for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+        for (u32 e = 0; e < 4; e++)
+            part[t][e] = GROUPED ? 0.0f : (*sums)[t][e];
+#pragma unroll
+    for (u32 g = 0; g < GRANULES; g++) {
+        u32x4 a[2];
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            chunk c = {{0, 0, 0, 0}};
+#pragma unroll
+            for (u32 w = 0; w < 8 / PER; w++)
+                c.words[w] = own[r][g * (8 / PER) + w];
+            a[r] = decode_pairs(&c, 0, zero[r], lift);
+        }
+        u32 first[4] = {a[0].x, a[1].x, a[0].y, a[1].y}, second[4] = {a[0].z, a[1].z, a[0].w, a[1].w};
+#pragma unroll
+        for (u32 t = 0; t < TILES_X; t++) {
+            u32x4 v = *(const u32x4 *)(const void *)(x + (g * XR + t * 8) * 64);
+            u32 low[2] = {v.x, v.y}, high[2] = {v.z, v.w};
+            MULTIPLY(part[t], first, low);
+            MULTIPLY(part[t], second, high);
+        }
+    }
+#pragma unroll
+    for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+        for (u32 e = 0; e < 4; e++)
+            (*sums)[t][e] = GROUPED ? fma(scale[e / 2], part[t][e], (*sums)[t][e]) : part[t][e];
+}
+
+static inline void add_unit(f32 (*sums)[TILES_X][4], const words *w, const factors *f, const u8 *x, u32 lift)
+{
+#pragma unroll
+    for (u32 s = 0; s < SPANS; s++) {
+        f32 scale[2] = {1.0f, 1.0f}, zero[2];
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            if (GROUPED)
+                scale[r] = pack_get(SCALE, f->scale[s][r]);
+#ifdef HAS_ZERO
+            zero[r] = (f32)(i32)f->zero[s][r];
+#else
+            zero[r] = zero_of(NULL, 0);
+#endif
+        }
+        add_span(sums, w->of[s], x + s * (GRANULES * XR * 64), scale, zero, lift);
+    }
+}
+
+// --- results
+// The warps' sums of a tile: a lane has columns lane() % 4 * 2 and the next of x, of two rows of weights.
+static inline void keep_sums(f32 *parts, f32 (*sums)[TILES_X][4])
+{
+#pragma unroll
+    for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+            u32 column = t * 8 + lane() % 4 * 2 + e % 2;
+            if (column < XR)
+                parts[warp() * SUMS + (lane() / 4 + e / 2 * 8) * XR + column] = (*sums)[t][e];
+            (*sums)[t][e] = 0.0f;
+        }
+}
+
+// What becomes of a sum of a tile.
+static inline void store(POINTERS(const SCALE, scale) BIASES, POINTERS(OUT, out), const struct linear *l, u32 tile, u32 at, f32 sum)
+{
+    corner c = corner_of(l, tile, ROWS);
+    u32 row = at % XR, column = c.column + at / XR;
+    if (row < l->m && column < FIELD(*l, c.which, n)) {
+        if (!GROUPED)
+            sum *= pack_get(SCALE, OF(c.which, scale)[(i64)column * FIELD(*l, c.which, scale[0])]);
+#ifdef HAS_BIAS
+        sum += OF(c.which, bias)[(i64)column * FIELD(*l, c.which, bias)];
+#endif
+        OF(c.which, out)[(i64)row * FIELD(*l, c.which, out[0]) + (i64)column * FIELD(*l, c.which, out[1])] =
+            pack_put(OUT, activate(sum));
+    }
+}
+
+#ifdef THREE
+#    define EACH_OF(p) p##0, p##1, p##2
+#else
+#    define EACH_OF(p) p##0
+#endif
+#ifdef HAS_ZERO
+#    define PLACE(tile) place_of(EACH_OF(scale), EACH_OF(zero), &l, tile)
+#else
+#    define PLACE(tile) place_of(EACH_OF(scale), &l, tile)
+#endif
+#ifdef HAS_BIAS
+#    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(bias), EACH_OF(out), &l, tile, at, sum)
+#else
+#    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(out), &l, tile, at, sum)
+#endif
+
+kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(const X *restrict x, POINTERS(const weight_t, weight),
+                                          POINTERS(const SCALE, scale) ZEROS BIASES, POINTERS(OUT, out), struct linear l)
+{
+    shared mbarrier full[STAGES], empty[STAGES];
+    u32 split = SPLITS > 1 ? cluster_rank() : 0;
+    work w = work_of(&l, split);
+    u8 *x_at = smem + SHARED_BYTES;
+    f32 *results = (f32 *)(void *)(x_at + (u64)((l.k + UNIT - 1) / UNIT + SPLITS - 1) / SPLITS * X_BYTES); // [tile][SUMS]
+    bool is_producer = warp() == WARPS;
+    kernel_launch_next();
+    if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
+        const u8 *row = row_of(EACH_OF(weight), &l, w.first) + w.begin * 64;
+        u32 bytes = min(w.count * 64, (u32)(STAGES * ROW_BYTES));
+        if (lane() < ROWS)
+            for (u32 at = 0; at < bytes; at += 128)
+                prefetch(row + at);
+    }
+    if (thread_x() == 0) {
+#pragma unroll
+        for (u32 s = 0; s < STAGES; s++) {
+            mbarrier_init(&full[s], 1);
+            mbarrier_init(&empty[s], WARPS);
+        }
+        mbarrier_fence_init();
+    }
+    barrier();
+    kernel_wait_previous();
+
+    u32 stage = 0, phase = 0;
+    if (is_producer) {
+        for (u32 tile = 0; tile < w.own; tile++) {
+            const u8 *row = row_of(EACH_OF(weight), &l, w.first + tile * w.step) + w.begin * 64;
+            for (u32 turn = 0; turn < w.turns; turn++) {
+                u32 bytes = bytes_of(&l, &w, turn);
+                mbarrier_wait(&empty[stage], phase ^ 1);
+                if (lane() == 0)
+                    mbarrier_arrive_expect(&full[stage], bytes * ROWS);
+                warp_sync();
+                if (lane() < ROWS && bytes)
+                    bulk_load(smem + stage * STAGE_BYTES + lane() * PITCH, row + turn * ROW_BYTES, bytes, &full[stage]);
+                stage = stage + 1 == STAGES ? 0 : stage + 1;
+                phase ^= stage == 0;
+            }
+        }
+    } else {
+        place at = PLACE(w.first);
+        factors f[DEPTH];
+#define LOAD_FACTORS(i)                                                                                                        \
+    load_factors(&f[i], &at, &l, (w.begin + at.turn * WARPS + warp()) * UNIT);                                                 \
+    if (++at.turn == w.turns) {                                                                                                \
+        u32 next = at.tile + w.step;                                                                                           \
+        at = PLACE(min(next, w.tiles - 1));                                                                                    \
+    }
+#pragma unroll
+        for (u32 i = 0; i < DEPTH; i++) {
+            LOAD_FACTORS(i)
+        }
+        for (u32 turn = 0; turn < w.turns; turn++) {
+            u32 number = turn * WARPS + warp();
+            if (number < w.count)
+                copy_x(x_at + number * X_BYTES, x, l.x[0], l.m, (w.begin + number) * UNIT, l.k);
+        }
+        async_commit();
+        async_wait(0);
+        warp_sync();
+
+        f32 sums[TILES_X][4] = {{0.0f}};
+        u32 lift = lift_of(l.k >> 31); // of which K has no bit
+        u32 turn = 0, tile = 0;
+        const u8 *own_x = x_at + warp() * X_BYTES + lane() / 4 % (XR < 8 ? XR : 8) * 64 + lane() % 4 * 16;
+#pragma unroll 1
+        for (u32 n = 0; n < w.own * w.turns; n += DEPTH) {
+#pragma unroll
+            for (u32 i = 0; i < DEPTH; i++) {
+                if (n + i < w.own * w.turns) {
+                    mbarrier_wait(&full[stage], phase);
+                    words own = words_of(smem + stage * STAGE_BYTES + warp() * 64);
+                    warp_sync();
+                    if (lane() == 0)
+                        mbarrier_arrive(&empty[stage]);
+                    if (turn * WARPS + warp() < w.count)
+                        add_unit(&sums, &own, &f[i], own_x + turn * (WARPS * X_BYTES), lift);
+                    stage = stage + 1 == STAGES ? 0 : stage + 1;
+                    phase ^= stage == 0;
+                }
+                LOAD_FACTORS(i)
+                if (++turn == w.turns && tile < w.own) { // two places for sums: one barrier a tile
+                    f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + (tile & 1) * (WARPS * SUMS);
+                    keep_sums(parts, &sums);
+                    barrier_sync(1, 32 * WARPS);
+                    u32 sum_at = (thread_x() + tile * SUMS) % (32 * WARPS); // warps take turns
+                    if (sum_at < SUMS) {
+                        f32 all = parts[sum_at];
+#pragma unroll
+                        for (u32 p = 1; p < WARPS; p++)
+                            all += parts[p * SUMS + sum_at];
+                        if (SPLITS > 1)
+                            results[tile * SUMS + sum_at] = all;
+                        else
+                            STORE(w.first + tile * w.step, sum_at, all);
+                    }
+                    turn = 0;
+                    tile++;
+                }
+            }
+        }
+    }
+    if (SPLITS > 1) {
+        cluster_arrive();
+        cluster_wait();
+        for (u32 i = split * (32 * WARPS) + thread_x(); i < w.own * SUMS && !is_producer; i += SPLITS * 32 * WARPS) {
+            f32 all = 0.0f;
+#pragma unroll
+            for (u32 s = 0; s < SPLITS; s++)
+                all += *cluster_at(&results[i], s);
+            STORE(w.first + i / SUMS * w.step, i % SUMS, all);
+        }
+        cluster_arrive(); // shared memory lives until all have read it
+        cluster_wait();
+    }
+}
