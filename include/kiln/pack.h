@@ -182,6 +182,13 @@
 #define PACK_BITS_f8e4(x)  ((u32)bits_f8e4(to_f8e4((f32)(x))))
 #define PACK_BITS_f8e5(x)  ((u32)bits_f8e5(to_f8e5((f32)(x))))
 
+#ifdef __KILN_TARGET_CPU__
+#define PACK_SMALL_RAW(T, n)   pack_##T##_##n
+#define PACK_SMALL_GET(T, per) PACK_GET_##T(p.e[k])
+#else
+#define PACK_SMALL_RAW(T, n)   pack_words_##T##_##n
+#define PACK_SMALL_GET(T, per) PACK_FROM_##T(p.e[k / per] >> k % per * (32 / per))
+#endif
 #define PACK_SMALL(T, n, per) PACK_SMALL_(T, n, per)
 #define PACK_SMALL_(T, n, per)                                                                     \
     typedef struct pack_##T##_##n {                                                                \
@@ -190,22 +197,16 @@
     typedef struct pack_words_##T##_##n {                                                          \
         _Alignas((n) * sizeof(T)) u32 e[(n) / per];                                                \
     } pack_words_##T##_##n;                                                                        \
-    typedef pack_words_##T##_##n pack_raw_##T##_##n;                                               \
+    typedef PACK_SMALL_RAW(T, n) pack_raw_##T##_##n;                                               \
     PACK_FETCH(T, n)                                                                               \
     static inline void pack_open_##T##_##n(PACK_NUMBER_##T *to, pack_raw_##T##_##n p)              \
     {                                                                                              \
         _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                            \
-            to[k] = PACK_FROM_##T(p.e[k / per] >> k % per * (32 / per));                           \
+            to[k] = PACK_SMALL_GET(T, per);                                                        \
     }                                                                                              \
     static inline void pack_load_##T##_##n(PACK_NUMBER_##T *to, const T *from, u64 i)              \
     {                                                                                              \
-        if (target_is_cpu()) {                                                                     \
-            pack_##T##_##n p = ((const pack_##T##_##n *)from)[i];                                  \
-            _Pragma("unroll") for (u32 k = 0; k < (n); k++)                                        \
-                to[k] = PACK_GET_##T(p.e[k]);                                                      \
-        } else {                                                                                   \
-            pack_open_##T##_##n(to, pack_fetch_##T##_##n(from, i));                                \
-        }                                                                                          \
+        pack_open_##T##_##n(to, pack_fetch_##T##_##n(from, i));                                    \
     }                                                                                              \
     static inline void pack_store_##T##_##n(T *to, u64 i, const PACK_NUMBER_##T *from)             \
     {                                                                                              \

@@ -16,6 +16,7 @@ enum {
     PER = 4,
     BLOCK = 256,
     BLOCKS = 1056,   // that fill a large GPU
+    ROOM = 1 << 18,  // threads that run on it at the same time
     FEW = 1 << 16,   // threads that do not
     PEEL_PACKS = 16, // of a row that starts between two packs, at least
     CHAIN = 64,      // merges of a thread, one after the other, at most: the error grows with them
@@ -130,6 +131,9 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
         lanes = lanes < 64 ? 64 : lanes;
         while (lanes < 512 && lanes < packs && p->results * lanes < FEW)
             lanes *= 2;
+        // Little more than there is room for: the rest would have the device for itself.
+        while (lanes > 64 && p->results * lanes > ROOM && p->results * lanes < 4 * ROOM)
+            lanes /= 2;
         if (packs > lanes * PER && p->results < BLOCKS / 2) {
             lanes = BLOCK;
             parts = least(over(packs, lanes * PER), BLOCKS / p->results);
@@ -207,6 +211,8 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     uint64_t of_thread = over(least(packs, p->part_packs), p->lanes);
     uint64_t most = p->width > 8 || (has_index && p->width == 8) ? 2 : PER; // registers
     p->per = (uint32_t)least(of_thread ? of_thread : 1, most);
+    bool has_singles = p->is_peeled || (!p->is_columns && p->rest);
+    p->is_once = job->count && of_thread <= p->per && (!has_singles || p->lanes >= 2 * p->width);
     p->bytes = p->parts > 1
                    ? (p->parts * p->results * state_bytes(job->kind, job->x.type) + 7) / 8 * 8
                    : 0;
@@ -238,6 +244,7 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);
     op_set(&r, PEEL, p->is_peeled && !is_merge);
     op_set(&r, PER, p->per);
+    op_set(&r, ONCE, p->is_once && !is_merge);
     op_set(&r, KEPT_RANK, kept.rank);
     op_set(&r, RANK, reduced.rank);
     op_set(&r, LONG, kept.is_long || reduced.is_long);

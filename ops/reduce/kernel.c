@@ -5,7 +5,8 @@
 // pack is V elements of one result. Where the kept loops are (COLUMNS), neighbours have
 // neighbouring results, and a pack is one element of V results. A thread takes PER packs at a time:
 // it loads all of them, and merges them as a tree. The threads' states are merged as a tree over
-// the bits of their number, in a warp by shuffles, then through shared memory.
+// the bits of their number, in a warp by shuffles, then through shared memory. A row that is in the
+// registers as a whole (ONCE) has its variance from its mean, without merging means.
 //
 // With SPLIT a block takes a part of the reduced loops and leaves its states in `work`,
 // [parts][results]; a second launch (STATES) merges the parts. The order of all sums follows from
@@ -18,6 +19,7 @@ tune(PEEL, 0, 1); // rows start between two packs: some elements come before the
 tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(PER, 4, 1, 2, 3);
+tune(ONCE, 0, 1); // a thread has PER packs at most, and no more than one of the elements around them
 #ifdef LONG // 2^31 packs and more
 #    define NEST_LONG 1
 typedef u64 place;
@@ -33,6 +35,7 @@ typedef u32 place;
 KERNEL_OVERLAPS
 
 PACK(T, V)
+typedef pack_raw(T, V) raw;
 
 enum {
     TOGETHER = THREADS / LANES,    // results of a block, in packs
@@ -88,6 +91,38 @@ enum { LARGE_STATE = 1 };
 #else
 enum { LARGE_STATE = 0 };
 #endif
+#ifdef COMMUTING
+enum { COMMUTES = 1 };
+#else
+enum { COMMUTES = 0 };
+#endif
+// Has every thread of a row the state of the row?
+#if defined IS_VARIANCE && !defined STATES
+enum { IS_JOINED = ONCE && !COLUMNS };
+
+// The sum over the threads of a row, in all of them. There are two of them, with slots of their own.
+static inline acc join(acc x, u32 slot)
+{
+    shared acc slots[2][GROUPS];
+#    pragma unroll
+    for (u32 distance = 1; distance < 32; distance *= 2)
+        if (distance < LANES)
+            x += shuffle_xor(x, distance);
+    if (GROUPS > 1) {
+        acc all[GROUPS];
+        if (lane() == 0)
+            slots[slot][warp()] = x;
+        barrier();
+        EACH(g, GROUPS)
+        all[g] = slots[slot][g];
+        TREE(a, b, GROUPS, all[a] = all[a] + all[b])
+        x = all[0];
+    }
+    return x;
+}
+#else
+enum { IS_JOINED = 0 };
+#endif
 enum { REGISTERS = V >= 8 && (COLUMNS || sizeof(INDEX) == 8) ? 128 : V >= 8 && LARGE_STATE ? 80 : 64 };
 
 kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
@@ -120,18 +155,31 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     u64 head = PEEL ? min((u64)(0 - first) & (V - 1), count) : 0ul;
     u64 packs = PEEL ? (count - head) / V : reduced.packs;
     place at = (place)((u64)block_y() * part_packs), end = (place)min((u64)at + part_packs, packs);
+    u64 part_count = (u64)(end - at) * V; // elements of this block's part of a row
     at += lane_of;
+    raw of[PER];
     number v[PER][V];
     INDEX where[PER];
-#    define LOAD(p, pack)                                                                          \
+#    define FETCH(p, pack)                                                                         \
         {                                                                                          \
             nest_find(&reduced, RANK, pack, index);                                                \
             i64 from = first + nest_place(&reduced, DENSE_ROWS ? RANK - 1 : RANK, index, X);       \
             u64 inner = DENSE_ROWS ? index[RANK - 1] : 0ul;                                        \
             from += (i64)head;                                                                     \
-            pack_load(T, V, v[p], x, (u64)(from >> PACK_SHIFT) + inner);                           \
+            of[p] = pack_fetch(T, V, x, (u64)(from >> PACK_SHIFT) + inner);                        \
             where[p] = (INDEX)nest_place(&reduced, RANK, index, AT) + (INDEX)head * INDEX_STEP;    \
         }
+    // All that there are of the thread's next packs, and zeros.
+#    define FETCH_SOME                                                                             \
+        EACH(p, PER)                                                                               \
+        {                                                                                          \
+            of[p] = (raw){};                                                                       \
+            where[p] = 0;                                                                          \
+            if (is_mine && at + p * LANES < end)                                                   \
+                FETCH(p, at + p * LANES)                                                           \
+        }                                                                                          \
+        EACH(p, PER)                                                                               \
+        pack_open(T, V, v[p], of[p]);
 #    define INDEX_STEP (COLUMNS ? (INDEX)0 : (INDEX)(reduced.strides[AT][RANK - 1] / V))
     number all[ELEMENTS];
     INDEX places[ELEMENTS];
@@ -139,6 +187,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     u64 singles = RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1 && is_mine
                       ? count - packs * V
                       : 0ul;
+    part_count += singles;
     T edge = pack_put(T, 0);
     kernel_await();
     if (lane_of < singles)
@@ -153,37 +202,63 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
             }                                                                                      \
             s[r] = state_with_all(s[r], all, places, ELEMENTS, p);                                 \
         }
-    if (is_mine) {
-#    ifdef NEUTRAL
-        // Short rows: some lanes lack packs at their end, and should not leave the others for it.
-        enum { FILLED = LANES <= 32 && !COLUMNS && PER > 1 };
-        if (FILLED)
-            for (; at < end; at += PER * LANES) {
-                EACH(p, PER)
-                {
-                    where[p] = 0;
-                    EACH(i, V)
-                    v[p][i] = (number)NEUTRAL;
-                    if (at + p * LANES < end)
-                        LOAD(p, at + p * LANES)
-                }
-                ADD_ALL(0)
-            }
+#    ifdef IS_VARIANCE
+    enum { CENTRED = ONCE && !COLUMNS };
+    if (CENTRED) {
+        FETCH_SOME
+        bool has_edge = lane_of < singles;
+        acc own = has_edge ? pack_get(T, edge) : 0, sum = own, squares = 0, mean;
+        EACH(p, PER)
+        {
+            acc part[V];
+            EACH(i, V)
+            part[i] = v[p][i];
+            TREE(a, b, V, part[a] = part[a] + part[b])
+            sum += part[0];
+        }
+        mean = join(sum, 0) / (acc)part_count;
+        EACH(p, PER)
+        if (is_mine && at + p * LANES < end) {
+            acc part[V];
+            EACH(i, V)
+            part[i] = (v[p][i] - mean) * (v[p][i] - mean);
+            TREE(a, b, V, part[a] = part[a] + part[b])
+            squares += part[0];
+        }
+        squares += has_edge ? (own - mean) * (own - mean) : 0;
+        s[0] = (state){(acc)part_count, mean, join(squares, 1)};
+    }
 #    else
-        enum { FILLED = 0 };
+    enum { CENTRED = 0 };
 #    endif
-        for (; !FILLED && at + (PER - 1) * LANES < end; at += PER * LANES) {
+#    ifdef NEUTRAL
+    // Short rows: some lanes lack packs at their end, and should not leave the others for it.
+    enum { FILLED = PER > 1 && !COLUMNS && (ONCE || LANES <= 32) };
+    if (FILLED)
+        for (bool is_first = true; is_first || (!ONCE && at < end); at += PER * LANES) {
+            is_first = false;
+            FETCH_SOME
             EACH(p, PER)
-            LOAD(p, at + p * LANES)
+            EACH(i, V)
+            v[p][i] = (number)NEUTRAL == 0 || (is_mine && at + p * LANES < end) ? v[p][i] : (number)NEUTRAL;
+            ADD_ALL(0)
+        }
+#    else
+    enum { FILLED = 0 };
+#    endif
+    if (!CENTRED && !FILLED) {
+        for (; !ONCE && is_mine && at + (PER - 1) * LANES < end; at += PER * LANES) {
+            EACH(p, PER)
+            FETCH(p, at + p * LANES)
+            EACH(p, PER)
+            pack_open(T, V, v[p], of[p]);
             EACH(r, RESULTS)
             ADD_ALL(r)
         }
-        if (PER > 1 && !FILLED) {
-            EACH(p, PER)
-            if (at + p * LANES < end)
-                LOAD(p, at + p * LANES)
+        if (PER > 1 || ONCE) {
+            FETCH_SOME
             EACH(m, PER)
-            if (at + m * LANES < end)
+            if (is_mine && at + m * LANES < end)
                 EACH(r, RESULTS)
                 {
                     EACH(e, ELEMENTS / PER)
@@ -194,6 +269,12 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
                     s[r] = state_with_all(s[r], all, places, ELEMENTS / PER, p);
                 }
         }
+    }
+    if (!CENTRED && ONCE && lane_of < singles) {
+        u64 e = lane_of < head ? lane_of : lane_of + packs * V;
+        s[0] = merge(s[0], state_of(pack_get(T, edge), (INDEX)e * INDEX_STEP, p));
+    }
+    if (!ONCE) {
         for (u64 single = lane_of; single < singles; single += LANES) {
             u64 e = single < head ? single : single + packs * V;
             number own = pack_get(T, single < LANES ? edge : x[first + (i64)e]);
@@ -202,38 +283,28 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     }
 #endif
 #pragma unroll
-    for (u32 level = 0; level < 5; level++) {
+    for (u32 level = 0; level < 5 && !IS_JOINED; level++) {
         u32 distance = 1u << level;
         if (distance >= UNIT && distance < UNIT * LANES)
             EACH(r, RESULTS)
             {
                 state other = other_lane(s[r], distance);
-                bool is_upper = lane() & distance;
+                bool is_upper = !COMMUTES && lane() & distance;
                 s[r] = merge(is_upper ? other : s[r], is_upper ? s[r] : other);
             }
     }
-    if (GROUPS > 1) {
-        shared state all_states[RESULTS][GROUPS][APART];
+    if (GROUPS > 1 && !IS_JOINED) {
+        shared state all_states[RESULTS][GROUPS][COLUMNS ? APART : 1];
         EACH(r, RESULTS)
-        all_states[r][thread_x() / APART][thread_x() % APART] = s[r];
+        if (COLUMNS || lane() == 0)
+            all_states[r][thread_x() / APART][COLUMNS ? thread_x() % APART : 0] = s[r];
         barrier();
-        if (!COLUMNS) { // one result a block: its first warp
-            s[0] = lane() < GROUPS ? all_states[0][lane() % GROUPS][0] : state_empty();
-#pragma unroll
-            for (u32 level = 0; level < 5; level++) {
-                u32 distance = 1u << level;
-                if (distance < GROUPS) {
-                    state other = other_lane(s[0], distance);
-                    bool is_upper = lane() & distance;
-                    s[0] = merge(is_upper ? other : s[0], is_upper ? s[0] : other);
-                }
-            }
-        } else if (lane_of == 0)
+        if (lane_of == 0)
             EACH(r, RESULTS)
             {
                 state group[GROUPS];
                 EACH(g, GROUPS)
-                group[g] = all_states[r][g][thread_x()];
+                group[g] = all_states[r][g][COLUMNS ? thread_x() : 0];
                 TREE(a, b, GROUPS, group[a] = merge(group[a], group[b]))
                 s[r] = group[0];
             }

@@ -88,6 +88,15 @@ typedef struct state {
 } state;
 #undef FIELD
 
+// a merged with b is b merged with a, bit for bit.
+#if defined KIND_sum || defined KIND_mean || defined KIND_prod || defined KIND_prod_nonzero || defined KIND_any || defined KIND_all || \
+    defined KIND_count || defined KIND_zeros || defined KIND_norm_1 || defined KIND_norm_2
+#    define COMMUTING
+#endif
+#if defined KIND_variance || defined KIND_deviation
+#    define IS_VARIANCE
+#endif
+
 // An element that changes no result, where there is one.
 #if defined KIND_max || defined KIND_min
 #    define NEUTRAL LOSER
