@@ -50,7 +50,8 @@ enum {
     PIECE = 16 / SIZE,  // numbers of a lane's load
     CHUNK = 4 * PIECE,  // of a warp's step along K
     FEWS = BN / 8,
-    STAGES = BN > 16 ? 2 : 3, // chunks of a warp that are under way, and the one that it multiplies
+    SHIFTED = !ALIGNED && SIZE < 4, // words of memory are shifted to get those of a piece
+    AHEAD = !SHIFTED,               // chunks that are under way while a warp multiplies; shifts wait for them
     LONG_IS_MN = SWAP ? B_IS_MN : A_IS_MN,
     FEW_IS_MN = SWAP ? A_IS_MN : B_IS_MN,
     PITCH = BN + 1, // of a row's sums in shared memory
@@ -99,25 +100,7 @@ static void load_shifted(u32 *to, const u8 *from)
         w[i] = skipped & 4 ? w[i + 1] : w[i];
 #pragma unroll
     for (u32 i = 0; i < 4; i++)
-        to[i] = SIZE == 4 ? w[i] : (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
-}
-
-// A shifted piece of which `count` numbers are wanted, at most all; zeros behind them.
-static void load_piece(u32 *to, const raw_t *from, u32 count, bool has_end)
-{
-    if (has_end && count == 0) {
-#pragma unroll
-        for (u32 i = 0; i < 4; i++)
-            to[i] = 0;
-        return;
-    }
-    load_shifted(to, (const u8 *)from);
-    if (has_end)
-#pragma unroll
-        for (u32 i = 0; i < 4; i++) {
-            u32 bits = min(count * SIZE * 8 - min(count * SIZE * 8, i * 32), 32u);
-            to[i] &= bits == 32 ? ~0u : (1u << bits) - 1;
-        }
+        to[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
 }
 
 // The first `count` numbers, `step` apart; zeros behind them.
@@ -154,81 +137,77 @@ static u64 place_of(operand x, u32 line, u32 number)
     return line * (u64)x.pitch + number;
 }
 
-// Lane 4 * g + t has, of rows contiguous along K, those of each eight that are g, from 16 * t on; of rows
-// contiguous across K eight neighbours from 8 * g on, and eight numbers of K from 8 * t on. Loads of whole
-// pieces have no branches between them: all are under way at the same time.
-static void load_many(loaded *to, operand x, u32 row, u32 k, u32 depth)
+// Loads have no branches between them: all are under way at the same time. Pieces without a number load those of
+// others, and become zeros. There is one copy of each: a short sum takes as long as its instructions take to come.
+
+// Rows contiguous along K: lane 4 * g + t has those of each eight that are g, from 16 bytes * t on. Rows behind the
+// last one are not stored in the end: the last takes their place.
+static void load_along(u32 (*to)[4], u32 eights, operand x, u32 row, u32 k, u32 depth)
 {
-    u32 g = lane() / 4, t = lane() % 4, last = x.rows - 1;
+    u32 g = lane() / 4, first = k + lane() % 4 * PIECE, last = x.rows - 1, end = min(k + CHUNK, depth);
+    u32 bits = min(rest_of(depth, first), (u32)PIECE) * SIZE * 8, at = bits ? first : k;
     if (ALIGNED) {
 #pragma unroll
-        for (u32 i = 0; i < 8; i++) {
-            u32 line = LONG_IS_MN ? k + t * 8 + i : min(row + i * 8 + g, last);
-            u32 number = LONG_IS_MN ? row + g * 8 : k + t * PIECE;
-            bool is_there = LONG_IS_MN ? line < depth && number < x.rows : number < depth;
-            load_whole(to->many[i], x.at + place_of(x, line, number), is_there);
-        }
+        for (u32 i = 0; i < eights; i++)
+            load_whole(to[i], x.at + place_of(x, min(row + i * 8 + g, last), first), bits > 0);
         return;
     }
-    bool is_full = k + CHUNK <= depth, has_rows = x.rows >= BM;
-    u32 end = is_full ? k + CHUNK : depth;
-    if (LONG_IS_MN) {
-        u32 at = row + g * 8, first = k + t * 8;
-        const raw_t *from = x.at + place_of(x, first, at);
-        if (has_rows && is_inside(x, place_of(x, k, row), place_of(x, end - 1, row + BM - 8))) {
-            if (is_full) {
+    u64 final = place_of(x, min(row + eights * 8 - 1, last), (end - 1) / PIECE * PIECE);
+    if (!SHIFTED || !is_inside(x, place_of(x, row, k), final)) {
 #pragma unroll
-                for (u32 i = 0; i < 8; i++)
-                    load_piece(to->many[i], from + i * (u64)x.pitch, PIECE, false);
-            } else {
-#pragma unroll
-                for (u32 i = 0; i < 8; i++)
-                    load_piece(to->many[i], from + i * (u64)x.pitch, first + i < depth ? PIECE : 0, true);
-            }
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < 8; i++)
-                load_single(to->many[i], from + i * (u64)x.pitch, 1, first + i < depth ? rest_of(x.rows, at) : 0);
-        }
+        for (u32 i = 0; i < eights; i++)
+            load_single(to[i], x.at + place_of(x, min(row + i * 8 + g, last), at), 1, bits / (SIZE * 8));
         return;
     }
-    u32 first = k + t * PIECE;
-    if (has_rows && is_inside(x, place_of(x, row, k), place_of(x, row + BM - 1, (end - 1) / PIECE * PIECE))) {
-        const raw_t *from = x.at + place_of(x, row + g, first);
-        u64 step = x.pitch * (u64)8;
-        if (is_full) {
 #pragma unroll
-            for (u32 i = 0; i < 8; i++)
-                load_piece(to->many[i], from + i * step, PIECE, false);
-        } else {
+    for (u32 i = 0; i < eights; i++)
+        load_shifted(to[i], (const u8 *)(x.at + place_of(x, min(row + i * 8 + g, last), at)));
 #pragma unroll
-            for (u32 i = 0; i < 8; i++)
-                load_piece(to->many[i], from + i * step, min(rest_of(depth, first), (u32)PIECE), true);
-        }
-    } else {
+    for (u32 w = 0; w < 4; w++) {
+        u32 own = min(rest_of(bits, w * 32), 32u), mask = own == 32 ? ~0u : (1u << own) - 1;
 #pragma unroll
-        for (u32 i = 0; i < 8; i++)
-            load_single(to->many[i], x.at + place_of(x, min(row + i * 8 + g, last), first), 1, rest_of(depth, first));
+        for (u32 i = 0; i < eights; i++)
+            to[i][w] &= mask;
     }
 }
 
-// Rows behind the last one are not stored in the end: the last takes their place.
-static void load_few(loaded *to, operand x, u32 row, u32 k, u32 depth)
+// Rows contiguous across K: lane 4 * g + t has eight neighbours from 8 * g on, and eight numbers of K from 8 * t on.
+static void load_across(u32 (*to)[4], operand x, u32 row, u32 k, u32 depth)
 {
-    u32 g = lane() / 4, at = k + lane() % 4 * PIECE, last = x.rows - 1;
-    bool is_whole = k + CHUNK <= depth &&
-                    is_inside(x, place_of(x, row, k), place_of(x, min(row + BN - 1, last), k + 3 * PIECE));
+    u32 at = row + lane() / 4 * 8, first = k + lane() % 4 * 8, end = min(k + CHUNK, depth);
+    if (ALIGNED) {
 #pragma unroll
-    for (u32 i = 0; i < FEWS; i++) {
-        u32 line = min(row + i * 8 + g, last);
-        if (FEW_IS_MN)
-            load_single(to->few[i], x.at + place_of(x, at, line), x.pitch, rest_of(depth, at));
-        else if (ALIGNED)
-            load_whole(to->few[i], x.at + place_of(x, line, at), at < depth);
-        else if (is_whole)
-            load_piece(to->few[i], x.at + place_of(x, line, at), PIECE, false);
-        else
-            load_single(to->few[i], x.at + place_of(x, line, at), 1, rest_of(depth, at));
+        for (u32 i = 0; i < 8; i++)
+            load_whole(to[i], x.at + place_of(x, first + i, at), first + i < depth && at < x.rows);
+    } else if (x.rows >= BM && is_inside(x, place_of(x, k, row), place_of(x, end - 1, row + BM - 8))) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            load_shifted(to[i], (const u8 *)(x.at + place_of(x, min(first + i, depth - 1), at)));
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+#pragma unroll
+            for (u32 w = 0; w < 4; w++)
+                to[i][w] = first + i < depth ? to[i][w] : 0;
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            load_single(to[i], x.at + place_of(x, first + i, at), 1, first + i < depth ? rest_of(x.rows, at) : 0);
+    }
+}
+
+static void load(loaded *to, operand many, u32 row, operand few, u32 column, u32 k, u32 depth)
+{
+    u32 at = k + lane() % 4 * PIECE;
+    if (LONG_IS_MN)
+        load_across(to->many, many, row, k, depth);
+    else
+        load_along(to->many, 8, many, row, k, depth);
+    if (!FEW_IS_MN)
+        load_along(to->few, FEWS, few, column, k, depth);
+#pragma unroll
+    for (u32 i = 0; FEW_IS_MN && i < FEWS; i++) {
+        u32 line = min(column + i * 8 + lane() / 4, few.rows - 1);
+        load_single(to->few[i], few.at + place_of(few, at, line), few.pitch, rest_of(depth, at));
     }
 }
 
@@ -343,26 +322,15 @@ kernel block(THREADS) void gemm(const in_t *a, const in_t *b, out_t *out,
     }
     begin += warp() % KWARPS * CHUNK;
     if (first < rows && begin < end) {
-        loaded ring[STAGES];
-        u32 step = KWARPS * CHUNK;
-#pragma unroll
-        for (u32 s = 0; s + 1 < STAGES; s++)
-            if (begin + s * step < end) {
-                load_many(&ring[s], many, start, begin + s * step, end);
-                load_few(&ring[s], few, column, begin + s * step, end);
-            }
-        for (u32 at = begin; at < end; at += STAGES * step)
-#pragma unroll
-            for (u32 s = 0; s < STAGES; s++) {
-                u32 after = at + (s + STAGES - 1) * step;
-                if (at + s * step >= end)
-                    break;
-                if (after < end) {
-                    load_many(&ring[(s + STAGES - 1) % STAGES], many, start, after, end);
-                    load_few(&ring[(s + STAGES - 1) % STAGES], few, column, after, end);
-                }
-                multiply(&acc, &ring[s]);
-            }
+        loaded now, next;
+        for (u32 at = begin; at < end + AHEAD * KWARPS * CHUNK; at += KWARPS * CHUNK) {
+            if (at < end)
+                load(AHEAD ? &next : &now, many, start, few, column, at, end);
+            if (at >= begin + AHEAD * KWARPS * CHUNK)
+                multiply(&acc, &now);
+            if (AHEAD)
+                now = next;
+        }
     }
     keep_sums(&acc, first - start);
     barrier();
