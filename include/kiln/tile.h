@@ -336,30 +336,47 @@ static inline void k_tile_copy(void *panel, u32 size, u32 lines, u32 columns, vo
 #define tile_copy(t, lines, columns, to, pitch, place, team)                                       \
     k_tile_copy((t)->panel, sizeof((t)->panel[0][0][0]), lines, columns, to, pitch, place, team)
 
-// The same where rows of the matrix begin anywhere: a warp stores a line, its lanes neighbouring
-// elements of 16 or 32 bits; pairs of 16 bits where all rows begin at multiples of four bytes.
+// The same where rows of the matrix begin anywhere. Eight lanes have a line; it leaves in pieces of
+// 16 bytes that begin at multiples of that, each of two neighbouring chunks, and what is left at
+// its two ends element by element.
 static inline void k_tile_copy_loose(void *panel, u32 size, u32 lines, u32 columns, void *to,
                                      u32 pitch, tile_place at, u32 team)
 {
-    u32 pair = lane() * (4 / size), warps = team / 32;
-    bool has_pairs = size == 4 || (pitch % 2 == 0 && at.columns % 2 == 0 && (u64)to % 4 == 0);
-#pragma unroll 4
-    for (u32 i = 0; i < 16; i++) {
-        u32 line = i * warps + warp() % warps, y = at.row + line, x = at.column;
-        if (line >= lines || y >= at.rows)
-            continue;
-        u8 *row = (u8 *)to + ((u64)y * pitch + x) * size;
-        if (has_pairs) {
-            if (pair < columns && x + pair < at.columns)
-                ((u32 *)row)[lane()] =
-                    ((const u32 *)k_tile_chunk(panel, line, lane() / 4))[lane() % 4];
-        } else {
+    u32 t = thread_x() % team, i = t % 8, rest = at.columns - min(at.column, at.columns);
+    u32 bytes = min(columns, rest) * size;
 #pragma unroll
-            for (u32 half = 0; half < 2; half++) {
-                u32 c = half * 32 + lane();
-                if (c < columns && x + c < at.columns)
-                    ((u16 *)row)[c] = ((const u16 *)k_tile_chunk(panel, line, c / 8))[c % 8];
-            }
+    for (u32 n = 0; n < 4; n++) {
+        u32 line = n * (team / 8) + t / 8, y = at.row + line;
+        if (line >= lines || y >= at.rows)
+            break;
+        u8 *row = (u8 *)to + ((u64)y * pitch + at.column) * size;
+        u32 head = min((16 - (u32)((u64)row & 15)) % 16, bytes),
+            end = head + (bytes - head) / 16 * 16;
+        if (head + i * 16 < end) {
+            u32x4 x = *(const u32x4 *)k_tile_chunk(panel, line, i);
+            u32x4 next = *(const u32x4 *)k_tile_chunk(panel, line, head ? i + 1 : i);
+            u32 w[8] = {x.x, x.y, x.z, x.w, next.x, next.y, next.z, next.w};
+#pragma unroll
+            for (u32 e = 0; e < 6; e++)
+                w[e] = head & 8 ? w[e + 2] : w[e];
+#pragma unroll
+            for (u32 e = 0; e < 5; e++)
+                w[e] = head & 4 ? w[e + 1] : w[e];
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                w[e] = size == 2 && (head & 2) ? w[e] >> 16 | w[e + 1] << 16 : w[e];
+            *(u32x4 *)(row + head + i * 16) = (u32x4){w[0], w[1], w[2], w[3]};
+        }
+#pragma unroll
+        for (u32 side = 0; side < 2; side++) {
+            u32 e = side ? end + i * size : i * size;
+            if (e >= (side ? bytes : head))
+                continue;
+            const u8 *from = k_tile_chunk(panel, line, e / 16) + e % 16;
+            if (size == 2)
+                *(u16 *)(row + e) = *(const u16 *)from;
+            else
+                *(u32 *)(row + e) = *(const u32 *)from;
         }
     }
 }
