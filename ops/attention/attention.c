@@ -91,13 +91,15 @@ static const struct choice masked_choices[] = {
     {256, 0, true, true, {2, 64, 1, 0, .is_late = true}},
 };
 
-// Are there fewer tiles of so many queries than multiprocessors? Then smaller ones are better: what
-// a multiprocessor does at a time limits it, its exponentials before all.
-static bool has_few_tiles(const attention *a, uint32_t queries)
+// Is there no more than a unit of work for each multiprocessor with tiles of so many queries? Then
+// no larger ones are better: what a multiprocessor does at a time limits it, its exponentials
+// before all.
+static bool has_few_units(const attention *a, uint32_t queries)
 {
     const kiln_device_info *device;
-    uint64_t tiles = (uint64_t)attention_tiles(a, a->queries, queries) * a->batch * a->heads;
-    return !op_device(a->k, &device) && tiles < device->multiprocessors;
+    uint32_t tiles = attention_tiles(a, a->queries, queries);
+    uint64_t units = attention_has_pairs(a) ? ceil_div(tiles, 2) : tiles;
+    return !op_device(a->k, &device) && units * a->batch * a->heads <= device->multiprocessors;
 }
 
 static tile tile_for(const attention *a, const kiln_attention_desc *d)
@@ -107,10 +109,12 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
            !(a->is_causal ? c->is_causal : c->is_full))
         c++;
     tile t = c->tile;
-    if (t.warpgroups > 2 && has_few_tiles(a, t.warpgroups * 64))
+    if (t.warpgroups > 2 && has_few_units(a, t.warpgroups * 64))
         t = (tile){2, 128, .q_stages = 2, .ahead = 1};
     if (a->keys <= 64 && attention_whole_dim(a) < 256)
         t = (tile){2, 64, .q_stages = 2, .ahead = 1};
+    if (!a->is_masked && has_few_units(a, 64))
+        t = (tile){1, t.keys, .q_stages = 1, .ahead = 1};
     if (d->tile_queries && d->tile_queries != t.warpgroups * 64) {
         t = (tile){d->tile_queries / 64, 128, .q_stages = 1, .ahead = 1};
         if (attention_whole_dim(a) == 256 || t.warpgroups == 4)
@@ -175,9 +179,9 @@ static bool can_sm90(job *j)
         why = "its tensors are bf16 or f16";
     else if (a->head_dim % 8 || a->head_dim < 32 || a->head_dim > 256)
         why = "head_dim is not a multiple of 8 from 32 to 256";
-    else if (d->tile_queries && d->tile_queries != 128 && d->tile_queries != 192 &&
-             (d->tile_queries != 256 || a->head_dim > 64))
-        why = "tile_queries is not 128, 192 or, with head_dim 64, 256";
+    else if (d->tile_queries && d->tile_queries != 64 && d->tile_queries != 128 &&
+             d->tile_queries != 192 && (d->tile_queries != 256 || a->head_dim > 64))
+        why = "tile_queries is not 64, 128, 192 or, with head_dim 64, 256";
     else if (d->tile_keys && (d->tile_keys % 16 || d->tile_keys < 64 || d->tile_keys > 192))
         why = "tile_keys is not a multiple of 16 from 64 to 192";
     if (!attention_can(&j->a, why) || !attention_is_aligned(&j->a, j->tensors, j->count))

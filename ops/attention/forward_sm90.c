@@ -328,7 +328,8 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
         warp_sync(); // of warps that are together: an instruction that does nothing
     barrier();
     if (warp() < WGS * 4) {
-        registers_more(WGS == 4 ? 112 : WGS == 3 ? 160 : 240);
+        if (WGS > 1) // else there are enough for all
+            registers_more(WGS == 4 ? 112 : WGS == 3 ? 160 : 240);
         u32 group = warp() / 4;
         consumer c = {.s = s,
                       .out = out,
@@ -344,7 +345,8 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
             pass_turn(&c);
         consume(c, FIRST(q_offsets, k_offsets, slopes, bias, m));
     } else {
-        registers_less(WGS == 3 ? 32 : 24);
+        if (WGS > 1)
+            registers_less(WGS == 3 ? 32 : 24);
         if (thread_x() == WGS * 128)
             produce(&q, &k, &v, s, FIRST(q_offsets, k_offsets, slopes, bias, m));
     }

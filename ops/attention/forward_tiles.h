@@ -3,7 +3,7 @@
 #include "hopper.h"
 
 tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192);
-tune(WGS, 2, 3, 4); // consumer warpgroups, of 64 queries
+tune(WGS, 2, 1, 3, 4); // consumer warpgroups, of 64 queries
 tune(CAUSAL, 0, 1);
 tune(Q_STAGES, 1, 2); // tiles of queries in shared memory
 

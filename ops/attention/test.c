@@ -367,11 +367,13 @@ int main(int argc, char **argv)
         test_shapes(k, large_shapes, sizeof large_shapes / sizeof *large_shapes, all_dims,
                     KILN_ATTENTION_SM90, 2);
         for (int causal = 0; causal < 2; causal++) { // tiles the table above does not come by
-            for (uint32_t tile = 128; tile <= 256; tile += 64)
-                test_case(k, types[0], with(large_shapes[8], 64, causal), DENSE, 1,
-                          KILN_ATTENTION_SM90, tile);
-            test_case(k, types[0], with(large_shapes[8], 128, causal), DENSE, 1,
-                      KILN_ATTENTION_SM90, 192);
+            for (uint32_t head_dim = 64; head_dim <= 256; head_dim *= 2)
+                for (uint32_t tile = 64; tile <= (head_dim == 128  ? 192
+                                                  : head_dim == 64 ? 256
+                                                                   : 128);
+                     tile += 64)
+                    test_case(k, types[0], with(large_shapes[8], head_dim, causal), DENSE, 1,
+                              KILN_ATTENTION_SM90, tile);
             for (uint32_t head_dim = 64; head_dim <= 256; head_dim *= 2)
                 for (layout form = DENSE; form <= ALIGNED; form++)
                     test_case(k, types[form % 2],
@@ -385,10 +387,13 @@ int main(int argc, char **argv)
     } else {
         if (is_emulated)
             test_shapes(k, emulated_shapes, 3, all_dims, KILN_ATTENTION_SM90, 2);
-        for (uint32_t tile = 128; tile <= 192 && is_emulated; tile += 64)
+        for (uint32_t tile = 64; tile <= 192 && is_emulated; tile += 64)
             for (int causal = 0; causal < 2; causal++)
                 test_case(k, types[1], with(emulated_shapes[1], 64, causal), DENSE, 1,
                           KILN_ATTENTION_SM90, tile);
+        for (uint32_t head_dim = 128; head_dim <= 256 && is_emulated; head_dim *= 2)
+            test_case(k, types[0], with(emulated_shapes[1], head_dim, head_dim == 256), DENSE, 1,
+                      KILN_ATTENTION_SM90, 64);
         test_repeats(k, with(small_shapes[1], 64, true), 3);
         test_random(k, 1, 20);
     }
