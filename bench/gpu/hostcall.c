@@ -18,7 +18,9 @@ static const char kernels[] = "bench/gpu/kernels/hostcall.c";
 static const char *const measured[] = {
     "src/rt/channel/mailbox.h",      "src/rt/channel/mailbox_warp.h",
     "src/rt/channel/mailbox_call.h", "src/rt/channel/mailbox_host.c",
-    "src/rt/channel/print_room.h",   "src/dev/cuda/print.c"};
+    "src/rt/channel/server.c",       "src/rt/host/group.c",
+    "src/rt/channel/print_room.h",   "src/dev/cuda/print.c",
+    "src/dev/cuda/far.c"};
 
 typedef struct bench {
     report r;
@@ -44,17 +46,30 @@ static void twice(void *user, const kiln_host_call *call)
     (void)user;
     *(int32_t *)call->result = (int32_t)(2u * *(uint32_t *)call->args[0]);
 }
-static void four(void *user, const kiln_host_call *call)
+// All calls of a warp at once, as the header that kiln build writes registers them.
+static void twice_many(void *user, const kiln_host_calls *calls)
 {
+    const uint32_t *x = calls->args[0];
+    uint32_t *to = calls->result;
     (void)user;
-    memcpy(call->result, call->args[0], 16);
-    ++*(uint32_t *)call->result;
+    for (uint32_t n = 0; n < calls->count; n++)
+        to[n] = 2u * x[n];
 }
-static void sixteen(void *user, const kiln_host_call *call)
+static void add_one(const kiln_host_calls *calls, size_t bytes)
+{
+    memcpy(calls->result, calls->args[0], bytes * calls->count);
+    for (uint32_t n = 0; n < calls->count; n++)
+        ++*(uint32_t *)((char *)calls->result + n * bytes);
+}
+static void four(void *user, const kiln_host_calls *calls)
 {
     (void)user;
-    memcpy(call->result, call->args[0], 64);
-    ++*(uint32_t *)call->result;
+    add_one(calls, 16);
+}
+static void sixteen(void *user, const kiln_host_calls *calls)
+{
+    (void)user;
+    add_one(calls, 64);
 }
 static void mix(void *user, const kiln_host_call *call)
 {
@@ -82,9 +97,10 @@ static void give(void *user, const kiln_host_call *call)
     bytes[0] = bytes[n - 1] = 1;
 }
 
-static void add_function(bench *b, const char *name, kiln_host_function *call)
+static void add_function(bench *b, const char *name, kiln_host_function *call,
+                         kiln_host_many *many)
 {
-    kiln_host_desc desc = {.name = name, .call = call, .is_concurrent = true};
+    kiln_host_desc desc = {.name = name, .call = call, .is_concurrent = true, .many = many};
     bench_must(&b->r, kiln_host_register(b->r.k, &desc), name);
 }
 
@@ -165,7 +181,7 @@ static void loads(bench *b)
 }
 
 // --- rates
-static void rate(bench *b, uint32_t warps, uint32_t ms)
+static void rate(bench *b, const char *name, uint32_t warps, uint32_t ms)
 {
     enum { MOST = 64 };
     uint64_t windows[MOST] = {0}, all = 0, least = UINT64_MAX;
@@ -181,9 +197,9 @@ static void rate(bench *b, uint32_t warps, uint32_t ms)
         all += windows[n];
     for (uint32_t n = 0; n < ms / 100; n++)
         least = windows[n] < least ? windows[n] : least;
-    report_number(&b->r, (double)all / ms * 1e-3, "rate_%u.Mcalls", warps);
+    report_number(&b->r, (double)all / ms * 1e-3, "%s_%u.Mcalls", name, warps);
     if (ms >= 100)
-        report_number(&b->r, (double)least / 100 * 1e-3, "rate_%u.worst_100ms.Mcalls", warps);
+        report_number(&b->r, (double)least / 100 * 1e-3, "%s_%u.worst_100ms.Mcalls", name, warps);
     kiln_buffer_free(counts);
 }
 
@@ -191,7 +207,10 @@ static void rates(bench *b)
 {
     static const uint32_t warps[] = {16, 132, 528, 1056, 2112};
     for (size_t w = 0; w < (b->is_slow ? 1 : sizeof warps / sizeof *warps); w++)
-        rate(b, warps[w], b->is_slow ? 100 : warps[w] == 528 ? 1200 : 500);
+        rate(b, "rate", warps[w], b->is_slow ? 100 : warps[w] == 1056 ? 1200 : 500);
+    add_function(b, "twice", twice, NULL); // once for each lane
+    rate(b, "rate_each", b->is_slow ? 16 : 1056, b->is_slow ? 100 : 500);
+    add_function(b, "twice", NULL, twice_many);
 }
 
 static void soak(bench *b)
@@ -365,6 +384,32 @@ static void bulk(bench *b)
     }
 }
 
+// Objects of 1 MiB of many callers at once, there and back for is_in.
+static void bulk_of_many(bench *b)
+{
+    enum { MOST = 16 };
+    static const uint32_t callers[] = {4, MOST};
+    int64_t size = b->is_slow ? 8192 : 1 << 20;
+    uint32_t n = b->is_slow ? 2 : 60;
+    uint8_t one = 1;
+    char name[32];
+    kiln_buffer *bytes = NULL;
+    bench_must(&b->r, kiln_buffer_new(b->r.k, KILN_U8, (size_t)size * MOST, &bytes), "a buffer");
+    bench_must(&b->r, kiln_fill(bytes, &one), "a fill");
+    for (size_t c = 0; c < sizeof callers / sizeof *callers; c++)
+        for (uint32_t is_in = 0; is_in < 2; is_in++) {
+            kiln_arg args[] = {kiln_arg_buffer(bytes), kiln_arg_i64(KILN_I64, size),
+                               kiln_arg_i64(KILN_U32, n), kiln_arg_i64(KILN_U32, is_in),
+                               kiln_arg_buffer(b->wrong)};
+            double took = run(b, "bulks", callers[c], args, 5);
+            check_wrong(b, "bulks: the bytes");
+            snprintf(name, sizeof name, "bulk_%s_1M_of_%u", is_in ? "both" : "out", callers[c]);
+            report_number(&b->r, (is_in ? 2.0 : 1.0) * (double)size * n * callers[c] / took * 1e-9,
+                          "%s.GBps", name);
+        }
+    kiln_buffer_free(bytes);
+}
+
 // --- what waiting costs
 static double cpu_seconds(void)
 {
@@ -459,10 +504,16 @@ static void open_all(bench *b)
     static const struct {
         const char *name;
         kiln_host_function *call;
-    } functions[] = {{"twice", twice}, {"twice_once", twice}, {"four", four}, {"sixteen", sixteen},
-                     {"mix", mix},     {"take", take},        {"give", give}};
+        kiln_host_many *many;
+    } functions[] = {{"twice", NULL, twice_many},
+                     {"twice_once", twice, NULL},
+                     {"four", NULL, four},
+                     {"sixteen", NULL, sixteen},
+                     {"mix", mix, NULL},
+                     {"take", take, NULL},
+                     {"give", give, NULL}};
     for (size_t n = 0; n < sizeof functions / sizeof *functions; n++)
-        add_function(b, functions[n].name, functions[n].call);
+        add_function(b, functions[n].name, functions[n].call, functions[n].many);
     bench_must(&b->r, kiln_buffer_new(k, KILN_U32, MOST_TIMES, &b->times), "a buffer");
     bench_must(&b->r, kiln_buffer_new(k, KILN_U64, 64, &b->clock), "a buffer");
     bench_must(&b->r, kiln_buffer_new(k, KILN_U32, 1, &b->wrong), "a buffer");
@@ -475,7 +526,8 @@ static const struct {
     void (*run)(bench *b);
 } parts[] = {{"trips", trips}, {"loads", loads},       {"rates", rates},
              {"soak", soak},   {"services", services}, {"lines", lines},
-             {"idle", idle},   {"quiet", quiet},       {"bulk", bulk}};
+             {"idle", idle},   {"quiet", quiet},       {"bulk", bulk},
+             {"bulks", bulk_of_many}};
 
 int main(int argc, char **argv)
 {

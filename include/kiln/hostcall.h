@@ -25,6 +25,17 @@ typedef struct kiln_host_call {
 
 typedef void kiln_host_function(void *user, const kiln_host_call *call);
 
+// The calls of all threads that call together, at most 32 of one warp. Of a function with counted
+// objects: one call, with the arguments as in kiln_host_call.
+typedef struct kiln_host_calls {
+    void *const *args; // of each parameter: an array with the value, or the object, of each call
+    void *result;      // an array, too
+    const char *kernel;
+    uint32_t count;
+} kiln_host_calls;
+
+typedef void kiln_host_many(void *user, const kiln_host_calls *calls);
+
 typedef struct kiln_host_desc {
     const char *name;
     const char *signature; // "i32 lookup(u32, f32 *)", compared with the kernel's; NULL: any
@@ -32,10 +43,11 @@ typedef struct kiln_host_desc {
     void (*plain)(void); // instead of `call`: a C function of that signature, without structs
     void *user;          // for `call`
     bool is_concurrent;  // several threads may call it at once; else Kiln lets one in at a time
+    kiln_host_many *many; // instead of `call`: the fastest; it cannot ask who calls nor stop a kernel
 } kiln_host_desc;
 
 // Provides a function for all kernels that are launched on `k` from now on; one of the same name is
-// replaced. Neither `call` nor `plain`: takes it away. Not while kernels of `k` run.
+// replaced. None of `call`, `plain` and `many`: takes it away. Not while kernels of `k` run.
 KILN_API kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc);
 // From within a host function: the kernel stops with this text as its error.
 KILN_API void kiln_host_stop(const kiln_host_call *call, const char *text);

@@ -54,32 +54,57 @@ static str part(const host_shape *s, size_t index)
     return (str){all.at + from, to - from};
 }
 
-static void emit_caller(const header *h, text *t, const host_shape *s)
+static bool has_counted(const host_shape *s)
 {
-    const char *name = str_format(h->in, "%.*s", (int)s->name.len, s->name.at);
-    const char *result = host_spelling(h->in, part(s, SIZE_MAX));
-    text_printf(t, "\n%s;\n", host_spelling(h->in, s->signature));
-    text_printf(t,
-                "static inline void %s_host_%s(void *user, const kiln_host_call *call)\n{\n"
-                "    (void)user;\n    (void)call;\n    ",
-                h->prefix, name);
+    for (uint32_t p = 0; p < s->param_count; p++)
+        if (host_is_counted(s->params[p].kind))
+            return true;
+    return false;
+}
+
+// One call of the program's function. `n` is "" or "[n]": which of many.
+static void emit_call(const header *h, text *t, const host_shape *s, const char *n)
+{
+    text_puts(t, "    ");
     if (s->result_size)
-        text_printf(t, "*(%s *)call->result = ", result);
-    text_printf(t, "%s(", name);
+        text_printf(t, *n ? "((%s *)call->result)%s = " : "*(%s *)call->result%s = ",
+                    host_spelling(h->in, part(s, SIZE_MAX)), n);
+    text_printf(t, "%.*s(", (int)s->name.len, s->name.at);
     for (uint32_t p = 0; p < s->param_count; p++) {
         const char *own = host_spelling(h->in, part(s, p));
-        text_printf(t,
-                    s->params[p].kind == 'v' ? "%s*(%s *)call->args[%u]" : "%s(%s)call->args[%u]",
-                    p ? ", " : "", own, p);
+        bool is_value = s->params[p].kind == 'v';
+        text_puts(t, p ? ", " : "");
+        if (*n)
+            text_printf(t, is_value ? "((%s *)call->args[%u])%s" : "(%s)call->args[%u] + n", own, p,
+                        n);
+        else
+            text_printf(t, is_value ? "*(%s *)call->args[%u]" : "(%s)call->args[%u]", own, p);
     }
-    text_puts(t, ");\n}\n");
+    text_puts(t, ");\n");
+}
+
+// A function without counted objects takes the calls of a whole warp.
+static void emit_caller(const header *h, text *t, const host_shape *s)
+{
+    bool is_many = !has_counted(s);
+    text_printf(t, "\n%s;\n", host_spelling(h->in, s->signature));
+    text_printf(t, "static inline void %s_host_%.*s(void *user, const kiln_host_call%s *call)\n{\n",
+                h->prefix, (int)s->name.len, s->name.at, is_many ? "s" : "");
+    text_puts(t, "    (void)user;\n    (void)call;\n");
+    if (is_many)
+        text_puts(t, "    for (uint32_t n = 0; n < call->count; n++)\n    ");
+    emit_call(h, t, s, is_many ? "[n]" : "");
+    text_puts(t, "}\n");
 }
 
 static void emit_row(const header *h, text *t, const host_shape *s)
 {
-    text_printf(t, "        {\"%.*s\", \"%.*s\", %s_host_%.*s, NULL, NULL, false},\n",
-                (int)s->name.len, s->name.at, (int)s->signature.len, s->signature.at, h->prefix,
-                (int)s->name.len, s->name.at);
+    const char *caller =
+        str_format(h->in, "%s_host_%.*s", h->prefix, (int)s->name.len, s->name.at);
+    bool is_many = !has_counted(s);
+    text_printf(t, "        {\"%.*s\", \"%.*s\", %s, NULL, NULL, false, %s},\n",
+                (int)s->name.len, s->name.at, (int)s->signature.len, s->signature.at,
+                is_many ? "NULL" : caller, is_many ? caller : "NULL");
 }
 
 static bool is_first(const kiln_module *m, uint32_t site)
@@ -121,6 +146,6 @@ void header_hosts(const header *h, text *t)
                 "\n#ifdef KILN_HOST_LIBRARY // the same for kiln run --host\n"
                 "KILN_API extern const kiln_host_desc kiln_host_functions[];\n"
                 "const kiln_host_desc kiln_host_functions[] = {\n%s"
-                "        {NULL, NULL, NULL, NULL, NULL, false}};\n#endif\n",
+                "        {NULL, NULL, NULL, NULL, NULL, false, NULL}};\n#endif\n",
                 rows.at);
 }

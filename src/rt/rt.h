@@ -107,6 +107,7 @@ struct kiln_kernel {
     uint32_t line;
     uint64_t shared_bytes; // static
     bool talks;            // prints, asserts or traps: takes the hidden channel argument
+    bool calls_host;       // a launch has found host functions that it calls
     uint64_t stack_bytes;  // of a thread, for its calls; 0: it makes none
     kiln_resources resources;
     void *dev; // the device's own

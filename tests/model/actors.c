@@ -143,7 +143,8 @@ static bool serve(void *unused, mailbox_packet *call)
 
 void model_host(void *index)
 {
-    uint32_t taken[MODEL_BOXES] = {0}, n = model_now.boxes, h = (uint32_t)(uintptr_t)index;
+    mailbox_taken taken[MODEL_BOXES] = {{0}};
+    uint32_t n = model_now.boxes, h = (uint32_t)(uintptr_t)index;
     mailbox_functions functions = {kind_of, serve, NULL};
     mailbox_host host = {boxes, rows, taken, &state, &state, 0, 0, &functions, false};
     mailbox_packet call = {0};

@@ -12,7 +12,7 @@ typedef struct service {
     mailbox *boxes;
     mailbox_rows *rows;
     uint64_t state, beat[8], *arena;
-    uint32_t taken[BOXES];
+    mailbox_taken taken[BOXES];
     uint32_t looked_up[N], told[LINES], turned, wrong; // by the host's thread alone
 } service;
 

@@ -21,7 +21,8 @@ typedef struct world {
     mailbox *boxes;
     mailbox_rows *rows;
     uint64_t own[BOXES], dead, state, beats[HOSTS];
-    uint32_t taken[BOXES], data[BOXES][DATA_WORDS];
+    mailbox_taken taken[BOXES];
+    uint32_t data[BOXES][DATA_WORDS];
     uint32_t served[WARPS * MOST_CALLS]; // how often, by the id of the call; atomic
     uint32_t outcomes[4];                // answered, cancelled, timed out, host down; atomic
     uint32_t wrong, is_stalled;          // atomic

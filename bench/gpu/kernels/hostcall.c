@@ -157,6 +157,17 @@ kernel block(1) void bulk(u8 *bytes, i64 size, u32 n, u32 is_in, u64 *times, u32
     }
 }
 
+// The same of many callers: each has an object of its own.
+kernel block(1) void bulks(u8 *bytes, i64 size, u32 n, u32 is_in, u32 *wrong)
+{
+    u8 *mine = bytes + (i64)block_x() * size;
+    for (u32 k = 0; k < n; k++) {
+        i64 got = is_in ? give(mine, size) : take(mine, size);
+        if (got != size)
+            atomic_add(wrong, 1u);
+    }
+}
+
 // Silent for so many milliseconds, then one call; its nanoseconds.
 kernel block(32) void silent(u64 *times, u32 milliseconds, u32 n)
 {

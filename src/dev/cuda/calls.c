@@ -3,7 +3,6 @@
 // rt/channel/server.c serves.
 #include "dev/cuda/cuda.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +12,6 @@ enum {
     BOXES_OF_MULTIPROCESSOR = 8, // warps that call at the same time wait for none
     MOST_BOXES = 2048,
     BEAT_BYTES = 4096,
-    ARENA_PAGE = 65536, // large objects are copied to pages of pinned memory
-    ARENA_PAGES = 512,
     SILENCE_SECONDS = 10 // then the host is dead
 };
 
@@ -24,12 +21,7 @@ struct cuda_calls {
     cu_ptr own;      // [capacity], then `dead`
     mailbox_calls header;
     uint32_t capacity;
-    cuda_device *d;
-    cu_stream copies;
-    server_far far;
-    pthread_mutex_t lock; // of `is_used`
-    bool has_lock, is_used[ARENA_PAGES];
-    uint8_t *arena; // pinned
+    cuda_far *far;
 };
 
 // Waits until the GPU has it (see channel.c).
@@ -51,69 +43,6 @@ static size_t rows_at(const cuda_calls *c)
 static size_t data_at(const cuda_calls *c)
 {
     return rows_at(c) + c->capacity * sizeof(mailbox_rows);
-}
-
-// --- large objects. To pin memory may wait for kernels that run, and the one that has called does:
-// the arena is made before.
-enum { POINTER_TYPE = 2 };
-static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_to_gpu)
-{
-    cuda_calls *c = user;
-    const cuda_api *cu = c->d->cu;
-    unsigned type = 0;
-    uint64_t last = at + bytes - 1;
-    cuda_enter(c->d);
-    if (last < at || !cu->pointer_attribute || !c->copies ||
-        cu->pointer_attribute(&type, POINTER_TYPE, at) || type != CU_MEMORY_DEVICE ||
-        cu->pointer_attribute(&type, POINTER_TYPE, last) || type != CU_MEMORY_DEVICE)
-        return false;
-    cu_result r = is_to_gpu ? cu->copy_in_async(at, host, bytes, c->copies)
-                            : cu->copy_out_async(host, at, bytes, c->copies);
-    return !r && !cu->stream_sync(c->copies);
-}
-
-static void mark(cuda_calls *c, size_t first, size_t count, bool is_used)
-{
-    for (size_t n = first; n < first + count; n++)
-        c->is_used[n] = is_used;
-}
-
-static void *take_far(void *user, size_t bytes)
-{
-    cuda_calls *c = user;
-    size_t pages = (bytes + ARENA_PAGE - 1) / ARENA_PAGE, run = 0, n = 0;
-    if (!c->arena)
-        return NULL;
-    pthread_mutex_lock(&c->lock);
-    for (; n < ARENA_PAGES && run < pages; n++)
-        run = c->is_used[n] ? 0 : run + 1;
-    if (run == pages)
-        mark(c, n - pages, pages, true);
-    pthread_mutex_unlock(&c->lock);
-    return run == pages ? c->arena + (n - pages) * ARENA_PAGE : NULL;
-}
-
-static void give_far(void *user, void *at, size_t bytes)
-{
-    cuda_calls *c = user;
-    pthread_mutex_lock(&c->lock);
-    mark(c, (size_t)((uint8_t *)at - c->arena) / ARENA_PAGE, (bytes + ARENA_PAGE - 1) / ARENA_PAGE,
-         false);
-    pthread_mutex_unlock(&c->lock);
-}
-
-// Without it large objects take the way of small ones.
-static void open_far(cuda_device *d, cuda_calls *c)
-{
-    c->d = d;
-    c->far = (server_far){copy_far, take_far, give_far, c};
-    c->has_lock = !pthread_mutex_init(&c->lock, NULL);
-    if (d->cu->stream_create(&c->copies, CU_STREAM_NON_BLOCKING, 0))
-        c->copies = NULL;
-    void *memory = NULL;
-    if (c->has_lock &&
-        !d->cu->host_alloc(&memory, (size_t)ARENA_PAGES * ARENA_PAGE, CU_HOST_PORTABLE))
-        c->arena = memory;
 }
 
 // What modules are told; addresses are the GPU's.
@@ -143,12 +72,7 @@ static cu_result fill(cuda_device *d, cuda_calls *c)
 static void close_parts(cuda_device *d, cuda_calls *c)
 {
     server_free(c->s);
-    if (c->copies)
-        d->cu->stream_destroy(c->copies);
-    if (c->arena)
-        d->cu->host_free(c->arena);
-    if (c->has_lock)
-        pthread_mutex_destroy(&c->lock);
+    cuda_far_close(c->far);
     if (c->own)
         d->cu->free(c->own);
     if (c->memory)
@@ -194,8 +118,7 @@ static kiln_status open_calls(kiln *k)
                           .data = (uint64_t *)(void *)(c->memory + data_at(c)),
                           .beat = (uint64_t *)(void *)c->memory,
                           .count = c->capacity,
-                          .far = &c->far};
-    open_far(d, c);
+                          .far = cuda_far_open(d, &c->far)};
     c->s = server_new(k, &place);
     if (!c->s) {
         close_parts(d, c);

@@ -248,6 +248,12 @@ void cuda_printer_close(cuda_device *d);
 typedef struct cuda_calls cuda_calls;
 // Before a launch of a kernel that calls host functions.
 kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l);
+// --- far.c: large objects of calls. What the server is told of it; NULL: they take the way of small
+// ones.
+typedef struct cuda_far cuda_far;
+const struct server_far *cuda_far_open(cuda_device *d, cuda_far **out);
+void cuda_far_close(cuda_far *f); // NULL is fine
+
 void cuda_calls_wake(cuda_device *d); // a graph is launched: some kernel of it may call
 void cuda_calls_rest(cuda_device *d); // everything has ended: what was posted has been served then
 void cuda_calls_revive(cuda_device *d); // after kernels have taken the host for dead

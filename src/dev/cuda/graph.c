@@ -162,7 +162,7 @@ static kiln_status check_node(kiln_kernel *kernel, const rt_launch *l)
             "cluster, cooperative and overlapping launches enter a graph by capture, not by hand");
     if (l->shared_bytes > cuda_kernel_of(kernel)->dynamic_limit)
         status = cuda_raise_shared(kernel, l->shared_bytes);
-    if (!status && kernel->module->host_sites)
+    if (!status && kernel->calls_host)
         status = cuda_calls_start(kernel, l);
     return status ? status : cuda_raise_stack(kernel);
 }

@@ -137,7 +137,7 @@ static kiln_status launch_in(kiln_kernel *kernel, const rt_launch *l, void **par
         cuda_channel *channel = cuda_module_of(kernel->module)->channel;
         if (channel->fault->is_set) // of an earlier launch
             return cuda_sync(k, NULL);
-        if (kernel->module->host_sites && (status = cuda_calls_start(kernel, l)) != KILN_OK)
+        if (kernel->calls_host && (status = cuda_calls_start(kernel, l)) != KILN_OK)
             return status;
         if (channel->tail)
             cuda_printer_wake(d);

@@ -18,7 +18,9 @@ typedef struct cuda_printer {
     pthread_mutex_t lock; // of everything, the channels' places too
     pthread_cond_t changed;
     cuda_channel *channels;
-    bool is_awake, is_stopping;
+    bool is_stopping;
+    uint32_t is_awake;  // atomic: some launch has not been waited for
+    uint32_t is_asleep; // atomic: the thread waits for `changed`
     team *team; // NULL: until there are many lines; not on a small machine
     bool has_given;
     uint32_t wanted; // atomic: others that wait for the lock
@@ -33,6 +35,7 @@ static void lock(cuda_printer *p)
 }
 
 enum { MANY = 1 << 14, TEAM_THREADS = 8 }; // bytes of lines that are worth a team
+enum { FEW_ROUNDS = 200, MORE_ROUNDS = 400, LAST_ROUNDS = 40 }; // in silence
 
 // The length of what is at this place of the ring; 0: nothing is there yet.
 static uint32_t next_length(cuda_channel *c, uint64_t place, uint32_t *from, bool *is_line)
@@ -104,26 +107,37 @@ static uint64_t read_lines(cuda_printer *p, cuda_channel *c, uint64_t most)
     return bytes;
 }
 
+// Either this thread sees the launch, or the launch sees that it sleeps.
+static void sleep_until_launch(cuda_printer *p)
+{
+    __atomic_store_n(&p->is_asleep, 1, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&p->is_awake, __ATOMIC_SEQ_CST) && !p->is_stopping)
+        pthread_cond_wait(&p->changed, &p->lock);
+    __atomic_store_n(&p->is_asleep, 0, __ATOMIC_SEQ_CST);
+}
+
 static void *printer_main(void *user)
 {
     cuda_printer *p = user;
-    uint32_t silent = 0; // rounds
+    uint32_t silent = 0, rest = 0; // rounds: without lines, without launches
     pthread_mutex_lock(&p->lock);
     while (!p->is_stopping) {
         uint64_t bytes = 0;
-        if (!p->is_awake) {
-            pthread_cond_wait(&p->changed, &p->lock);
-            silent = 0;
+        // Who launches and waits in turns does not wake it each time: it stays for a while.
+        if (!__atomic_load_n(&p->is_awake, __ATOMIC_ACQUIRE) && rest++ >= LAST_ROUNDS) {
+            sleep_until_launch(p);
+            silent = rest = 0;
             continue;
         }
         for (cuda_channel *c = p->channels; c; c = c->next)
             bytes += read_lines(p, c, CUDA_RING_BYTES);
         silent = bytes ? 0 : silent + (silent < UINT32_MAX);
+        rest = __atomic_load_n(&p->is_awake, __ATOMIC_ACQUIRE) ? 0 : rest;
         pthread_mutex_unlock(&p->lock);
         if (bytes < MANY) // more lines at a time: 20 us, in silence 500, then 2000
-            nanosleep(&(struct timespec){0, silent < 200   ? 20000
-                                            : silent < 400 ? 500000
-                                                           : 2000000},
+            nanosleep(&(struct timespec){0, silent < FEW_ROUNDS    ? 20000
+                                            : silent < MORE_ROUNDS ? 500000
+                                                                   : 2000000},
                       NULL);
         while (__atomic_load_n(&p->wanted, __ATOMIC_ACQUIRE))
             sched_yield();
@@ -178,12 +192,13 @@ void cuda_printer_remove(cuda_device *d, cuda_channel *c)
 void cuda_printer_wake(cuda_device *d)
 {
     cuda_printer *p = d->printer;
-    if (!p)
+    if (!p || __atomic_load_n(&p->is_awake, __ATOMIC_ACQUIRE))
+        return;
+    __atomic_store_n(&p->is_awake, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&p->is_asleep, __ATOMIC_SEQ_CST))
         return;
     lock(p);
-    if (!p->is_awake)
-        pthread_cond_signal(&p->changed);
-    p->is_awake = true;
+    pthread_cond_signal(&p->changed);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -191,7 +206,7 @@ void cuda_printer_rest(cuda_device *d, cuda_channel *c, uint64_t end)
 {
     cuda_printer *p = d->printer;
     lock(p);
-    p->is_awake = false;
+    __atomic_store_n(&p->is_awake, 0, __ATOMIC_RELEASE);
     read_lines(p, c, UINT64_MAX);
     wait_for_team(p);
     if (c->read != end) { // somebody was stopped within a line
@@ -207,7 +222,7 @@ void cuda_printer_salvage(cuda_device *d, cuda_channel *c)
 {
     cuda_printer *p = d->printer;
     lock(p);
-    p->is_awake = false;
+    __atomic_store_n(&p->is_awake, 0, __ATOMIC_RELEASE);
     read_lines(p, c, UINT64_MAX);
     wait_for_team(p);
     pthread_mutex_unlock(&p->lock);

@@ -52,7 +52,7 @@ static bool find(const mailbox_host *host, uint32_t b, mailbox_packet *call)
     mailbox *box = &host->boxes[b];
     uint64_t first = word_load_acquire(&box->header[0]); // what a fence was before is there, too
     uint32_t number = mailbox_number(first);
-    if (!number || number > MAILBOX_LAST || number == host->taken[b])
+    if (!number || number > MAILBOX_LAST || number == host->taken[b].number)
         return false;
     uint64_t second = word_load(&box->header[1]);
     if (mailbox_number(second) != number)
@@ -93,7 +93,7 @@ static bool copy(mailbox_packet *call)
 // Others may look, too.
 static void take(const mailbox_host *host, uint32_t b, uint32_t number)
 {
-    __atomic_store_n(&host->taken[b], number, __ATOMIC_RELAXED);
+    __atomic_store_n(&host->taken[b].number, number, __ATOMIC_RELAXED);
 }
 
 void mailbox_host_start(mailbox_host *host)
@@ -110,6 +110,9 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     bool is_known =
         call->lanes != 0 && f->kind(f->user, MAILBOX_FUNCTION(call->kind)) == call->kind &&
         MAILBOX_ROWS_OUT(call->kind) <= MAILBOX_ROWS && MAILBOX_ROWS_IN(call->kind) <= MAILBOX_ROWS;
+    for (uint32_t r = 1; is_known && r < MAILBOX_ROWS_OUT(call->kind); r++)
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect(&call->rows->request[r][l]); // those of row 0 are on their way
     for (uint32_t r = 0; is_known && r < mailbox_replies(MAILBOX_ROWS_IN(call->kind)); r++)
         for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
             if (call->lanes >> l & 255)
@@ -135,7 +138,7 @@ void mailbox_expect(const mailbox_host *host, uint32_t first, uint32_t end)
 void mailbox_expect_calls(const mailbox_host *host, uint32_t first, uint32_t end)
 {
     for (uint32_t b = first; b < end; b++) {
-        uint32_t taken = __atomic_load_n(&host->taken[b], __ATOMIC_RELAXED);
+        uint32_t taken = __atomic_load_n(&host->taken[b].number, __ATOMIC_RELAXED);
         if (mailbox_number(word_hint(&host->boxes[b].header[0])) == taken)
             continue;
         for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)

@@ -13,7 +13,7 @@ typedef struct mailbox_packet {
     mailbox_rows *rows;
     uint32_t number, lanes, kind;
     uint32_t who[MAILBOX_WHO]; // where the kind has it
-    uint32_t words[MAILBOX_ROWS][MAILBOX_LANES];
+    _Alignas(16) uint32_t words[MAILBOX_ROWS][MAILBOX_LANES];
 } mailbox_packet;
 
 typedef struct mailbox_functions {
@@ -28,13 +28,19 @@ typedef struct mailbox_functions {
 // `state`; the program alone changes it.
 enum { MAILBOX_CLOSING = 1, MAILBOX_STOPPED = 2 };
 
-// One thread's share of the mailboxes: [first, end). `taken` is the number of the last call that
-// was found in each, `state` is shared by all threads, `beat` is this thread's own or NULL. Who
-// sets `is_left` while a call is served ends the round behind it.
+// The number of the last call that was found in a mailbox. Four mailboxes have a cache line of
+// these: threads with other mailboxes do not wait for it.
+typedef struct mailbox_taken {
+    _Alignas(16) uint32_t number;
+} mailbox_taken;
+
+// One thread's share of the mailboxes: [first, end). `taken` has a row for each of all mailboxes,
+// `state` is shared by all threads, `beat` is this thread's own or NULL. Who sets `is_left` while a
+// call is served ends the round behind it.
 typedef struct mailbox_host {
     mailbox *boxes;
     mailbox_rows *rows;
-    uint32_t *taken;
+    mailbox_taken *taken;
     uint64_t *state, *beat;
     uint32_t first, end;
     const mailbox_functions *functions;

@@ -178,7 +178,9 @@ static inline int32_t mailbox_await(const mailbox_place *at, const mailbox_hold 
             is_there = (mailbox_number(word_load(word)) & ~MAILBOX_FAILED) == hold->number;
             if (!is_there && (status = mailbox_watch_look(at, watch)) == MAILBOX_OK)
                 word_pause(nap);
-            nap = mailbox_least(nap * 2, MAILBOX_LONG_NAP);
+            // an answer that came late is found a sixteenth later, at most
+            nap = MAILBOX_NAP + (uint32_t)((word_now() - watch->start) / 16);
+            nap = mailbox_least(nap, MAILBOX_LONG_NAP);
         }
         is_there = word_from(is_there, hold->leader);
         status = word_from(status, hold->leader);

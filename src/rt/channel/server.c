@@ -14,7 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
+#    include <linux/membarrier.h>
 #    include <sys/prctl.h>
+#    include <sys/syscall.h>
 #endif
 
 enum {
@@ -30,12 +32,14 @@ enum {
 #define NOBODY UINT32_MAX // more than an enum of C11 may hold
 
 typedef struct share {
-    _Alignas(128) uint64_t token; // atomic: owner << 1 | is within a function
-    uint64_t calls;               // atomic: that were made, by its owner
-    uint64_t rounds;              // atomic: that were completed
+    _Alignas(128) uint64_t rounds; // atomic: that were completed
+    uint32_t is_asleep;            // atomic: its owner waits for noise
+    uint32_t owner;                // atomic: number of a worker; changed under the lock
 } share;
 
 typedef struct worker {
+    _Alignas(128) uint64_t now; // atomic: odd within a function; grows with every call
+    uint32_t is_suspect;        // atomic: its share may go, or has gone, to another worker
     server *s;
     pthread_t thread;
     uint32_t number, share; // share: NOBODY's when it is spare; under the lock
@@ -48,7 +52,7 @@ struct server {
     kiln *k;
     server_place place;
     uint64_t state; // of the mailboxes: closing
-    uint32_t *taken;
+    mailbox_taken *taken; // whole cache lines
     serve_bytes **bytes; // per mailbox; made on first need by the mailbox's owner
     serve_row **rows;    // [SITES]
     share shares[MOST_SHARES];
@@ -59,6 +63,7 @@ struct server {
     uint32_t sleepers;    // atomic: owners that wait for `noise` to change
     uint32_t noise;       // atomic
     uint32_t in_service;  // atomic: calls that are being made by threads that have lost their share
+    bool has_barrier;     // the watcher can make all threads' stores visible
     pthread_mutex_t lock; // of what follows, and of sleeping
     pthread_cond_t changed;
     worker *workers[MOST_THREADS];
@@ -96,6 +101,38 @@ static void relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#endif
+}
+
+// A thread that leaves a function says so and then looks whether it is suspected; the watcher
+// suspects it and then looks whether it has left. One of them must see the other, which takes a
+// fence on both sides. Calls are many and the watcher's looks are few: where the system can make
+// the other threads' fences, threads that serve have none.
+static bool get_barrier(void)
+{
+#if defined(__linux__) && defined(SYS_membarrier)
+    return !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+#else
+    return false;
+#endif
+}
+
+static void fence_of_server(const server *s)
+{
+    if (s->has_barrier)
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    else
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static bool fence_of_watcher(const server *s)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#if defined(__linux__) && defined(SYS_membarrier)
+    return !s->has_barrier ||
+           !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+#else
+    return !s->has_barrier;
 #endif
 }
 
@@ -147,19 +184,27 @@ static serve_bytes *bytes_of(server *s, const serve_row *row, uint32_t box)
     return s->bytes[box];
 }
 
+// The watcher has come to a decision when the lock is free.
+static bool has_lost_share(worker *w)
+{
+    server *s = w->s;
+    pthread_mutex_lock(&s->lock);
+    bool has_lost = s->shares[w->share].owner != w->number;
+    STORE(w->is_suspect, 0);
+    pthread_mutex_unlock(&s->lock);
+    return has_lost;
+}
+
 static bool serve(void *user, mailbox_packet *call)
 {
     worker *w = user;
     server *s = w->s;
-    share *mine = &s->shares[w->share];
-    uint64_t token = (uint64_t)w->number << 1 | 1;
     uint32_t box = (uint32_t)(call->box - s->place.boxes);
     const serve_row *row = row_of(s, MAILBOX_FUNCTION(call->kind));
     serve_bytes *bytes = row ? bytes_of(s, row, box) : NULL;
     server_stop stop; // to clear its text takes longer than a call
     stop.m = NULL;
-    STORE(mine->calls, mine->calls + 1);
-    STORE(mine->token, token);
+    STORE(w->now, w->now + 1);
     if (!row || (row->rows.counted && !bytes))
         for (uint32_t l = 0; l < MAILBOX_LANES; l++)
             call->words[0][l] = row ? SERVER_NO_MEMORY : MAILBOX_BAD;
@@ -172,8 +217,10 @@ static bool serve(void *user, mailbox_packet *call)
             s->stop = stop;
         pthread_mutex_unlock(&s->lock);
     }
-    w->host.is_left = !__atomic_compare_exchange_n(&mine->token, &token, token & ~UINT64_C(1),
-                                                   false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    STORE(w->now, w->now + 1);
+    fence_of_server(s);
+    if (LOAD(w->is_suspect))
+        w->host.is_left = has_lost_share(w);
     return true;
 }
 
@@ -223,27 +270,36 @@ static void make_noise(server *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-// For those that sleep: is there a call in any mailbox?
-static void look_for_all(server *s)
+// A call that nobody has found yet in a mailbox of this share, or of any.
+enum { ANY_SHARE = MOST_SHARES };
+static bool has_calls(const server *s, uint32_t of)
 {
     uint32_t boxes = LOAD(s->boxes);
-    for (uint32_t b = 0; LOAD(s->sleepers) && b < boxes; b++)
-        if (mailbox_number(word_load(&s->place.boxes[b].header[0])) !=
-            __atomic_load_n(&s->taken[b], __ATOMIC_RELAXED)) {
-            make_noise(s);
-            return;
-        }
+    for (uint32_t b = 0; b < boxes; b++)
+        if ((of == ANY_SHARE || b / GROUP % s->share_count == of) &&
+            mailbox_number(word_load(&s->place.boxes[b].header[0])) !=
+                __atomic_load_n(&s->taken[b].number, __ATOMIC_RELAXED))
+            return true;
+    return false;
 }
 
-static void sleep_until_noise(server *s)
+static void sleep_until_noise(server *s, uint32_t of)
 {
     pthread_mutex_lock(&s->lock);
     uint32_t seen = LOAD(s->noise);
     ADD(s->sleepers, 1);
+    STORE(s->shares[of].is_asleep, 1);
     while (LOAD(s->noise) == seen && LOAD(s->is_awake) && !LOAD(s->is_stopping))
         pthread_cond_wait(&s->changed, &s->lock);
+    STORE(s->shares[of].is_asleep, 0);
     ADD(s->sleepers, UINT32_MAX);
     pthread_mutex_unlock(&s->lock);
+}
+
+// Naps grow with the silence; the first call after it waits for one.
+static uint32_t nap_after(uint64_t silence)
+{
+    return silence < 10000 ? 20 : silence < 30000 ? 50 : silence < 100000 ? 200 : 300;
 }
 
 static void own(worker *w)
@@ -257,26 +313,33 @@ static void own(worker *w)
             sleep_until_work(w);
             last = now_us();
         }
-        if (!round_of(w, &found))
+        // The owner of the first share looks for those that sleep; in silence one look is enough.
+        bool looks_for_all =
+            !w->share && LOAD(s->sleepers) && (idle > 64 || ++rounds % 64 == 0);
+        bool has_any = !looks_for_all || has_calls(s, ANY_SHARE);
+        if (looks_for_all && has_any)
+            make_noise(s);
+        if (!has_any) {
+            found = 0;
+            STORE(s->shares[0].rounds, s->shares[0].rounds + 1);
+        } else if (!round_of(w, &found)) {
             return;
+        }
         if (found)
             idle = 0;
         if (idle > 256) // a warp that calls again and again does so within that
             relax();
-        rounds++;
-        if (!w->share && LOAD(s->sleepers) && (idle > 64 || rounds % 64 == 0))
-            look_for_all(s);
         if (++idle % 64)
             continue;
         uint64_t now = now_us();
         last = idle == 64 ? now : last;
         uint64_t silence = now - last;
         if (silence > QUIET_US && w->share) {
-            sleep_until_noise(s);
+            sleep_until_noise(s, w->share);
             last = now_us();
             idle = 0;
         } else if (silence > SPIN_US) {
-            nap(silence < 10000 ? 20 : silence < 100000 ? 50 : silence < 500000 ? 200 : 300);
+            nap(nap_after(silence));
             idle |= 63; // look at the clock after the next round
         }
     }
@@ -303,7 +366,7 @@ static void *worker_main(void *user)
     return NULL;
 }
 
-// A thread for a share, under the lock; NULL: there is none. It starts when it has the token.
+// A thread for a share, under the lock; NULL: there is none. It starts when the lock is free.
 static worker *worker_for(server *s, uint32_t n)
 {
     for (uint32_t k = 0; k < s->worker_count; k++)
@@ -311,7 +374,7 @@ static worker *worker_for(server *s, uint32_t n)
             s->workers[k]->share = n;
             return s->workers[k];
         }
-    worker *w = s->worker_count < MOST_THREADS ? calloc(1, sizeof *w) : NULL;
+    worker *w = s->worker_count < MOST_THREADS ? aligned_alloc(_Alignof(worker), sizeof *w) : NULL;
     if (!w)
         return NULL;
     *w = (worker){.s = s, .number = s->worker_count + 1, .share = n};
@@ -329,14 +392,17 @@ static worker *worker_for(server *s, uint32_t n)
 }
 
 // --- the watcher
-static void replace(server *s, uint32_t n, uint64_t token)
+// `now` is what the owner of share n was seen at: within a function, for long.
+static void replace(server *s, uint32_t n, uint64_t now)
 {
     pthread_mutex_lock(&s->lock);
-    worker *w = worker_for(s, n); // waits for the lock
-    ADD(s->in_service, 1);        // before the other thread can know
-    if (!w || !__atomic_compare_exchange_n(&s->shares[n].token, &token, (uint64_t)w->number << 1,
-                                           false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        ADD(s->in_service, UINT32_MAX); // the function has returned
+    worker *old = s->workers[s->shares[n].owner - 1], *w = worker_for(s, n); // waits for the lock
+    STORE(old->is_suspect, 1);
+    if (w && fence_of_watcher(s) && LOAD(old->now) == now) {
+        ADD(s->in_service, 1);
+        STORE(s->shares[n].owner, w->number);
+    } else { // the function has returned
+        STORE(old->is_suspect, 0);
         if (w)
             w->share = NOBODY;
     }
@@ -356,7 +422,7 @@ static void close_calls(server *s)
 static void *watch(void *user)
 {
     server *s = user;
-    uint64_t token[MOST_SHARES] = {0}, calls[MOST_SHARES] = {0};
+    uint64_t seen[MOST_SHARES] = {0};
     uint32_t quiet = 0; // rounds without a call
     while (!LOAD(s->is_stopping)) {
         if (!LOAD(s->is_awake)) {
@@ -369,13 +435,13 @@ static void *watch(void *user)
         if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED))
             close_calls(s);
         for (uint32_t n = 0; n < s->share_count; n++) {
-            uint64_t now = LOAD(s->shares[n].token), made = LOAD(s->shares[n].calls);
-            if (now & 1 && now == token[n] && made == calls[n])
+            uint32_t owner = LOAD(s->shares[n].owner); // this thread alone changes it from now on
+            uint64_t now = owner ? LOAD(s->workers[owner - 1]->now) : 0;
+            if (now & 1 && now == seen[n])
                 replace(s, n, now);
-            if (now & 1 || made != calls[n])
+            if (now & 1 || now != seen[n])
                 quiet = 0;
-            token[n] = now;
-            calls[n] = made;
+            seen[n] = now;
         }
         nap(++quiet < QUIET_ROUNDS ? WATCH_US : 8 * WATCH_US);
         quiet -= quiet > QUIET_ROUNDS;
@@ -399,10 +465,16 @@ server *server_new(kiln *k, const server_place *place)
     server *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    *s = (server){.k = k, .place = *place, .share_count = shares_for(place->count, place->threads)};
+    *s = (server){.k = k,
+                  .place = *place,
+                  .share_count = shares_for(place->count, place->threads),
+                  .has_barrier = get_barrier()};
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
-    s->taken = calloc(place->count, sizeof *s->taken);
+    size_t taken = (place->count + 3u) / 4 * 4 * sizeof *s->taken;
+    s->taken = aligned_alloc(4 * sizeof *s->taken, taken);
+    if (s->taken)
+        memset(s->taken, 0, taken);
     s->bytes = calloc(place->count, sizeof *s->bytes);
     s->rows = calloc(SITES + 1, sizeof *s->rows);
     if (s->taken && s->bytes && s->rows)
@@ -444,10 +516,10 @@ static bool start_threads(server *s)
         return false;
     s->has_watcher = true;
     for (uint32_t n = 0; n < s->share_count; n++) {
-        worker *w = s->shares[n].token ? NULL : worker_for(s, n);
+        worker *w = s->shares[n].owner ? NULL : worker_for(s, n);
         if (w)
-            STORE(s->shares[n].token, (uint64_t)w->number << 1);
-        if (!s->shares[n].token)
+            STORE(s->shares[n].owner, w->number);
+        if (!s->shares[n].owner)
             return false;
     }
     return true;
@@ -460,7 +532,8 @@ static void wait_for_rounds(server *s)
     for (uint32_t n = 0; n < s->share_count; n++)
         rounds[n] = LOAD(s->shares[n].rounds);
     for (uint32_t n = 0, us = 5; n < s->share_count;) {
-        if (!has_work(s, n) || LOAD(s->shares[n].rounds) - rounds[n] >= 2) {
+        bool is_idle = LOAD(s->shares[n].is_asleep) && !has_calls(s, n);
+        if (!has_work(s, n) || is_idle || LOAD(s->shares[n].rounds) - rounds[n] >= 2) {
             n++;
             continue;
         }

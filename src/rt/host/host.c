@@ -1,32 +1,13 @@
 // The table of host functions of a context, the check before a launch, and the call itself. Start
 // reading at host_check and host_call.
-#include "rt/host/host.h"
+#include "rt/host/row.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#if defined(__SSE2__)
-#    include <emmintrin.h>
-#endif
 
 #include "rt/io/io.h"
 #include "rt/memory/heap.h"
-
-struct host_row {
-    char *name, *signature; // signature: NULL for any
-    kiln_host_desc given;
-    host_together *together; // NULL: there is none
-    void *library;           // closed with the row
-    pthread_mutex_t lock;
-    host_row *next;
-};
-
-typedef struct stop_note { // behind kiln_host_call.inside
-    char *text;
-    size_t size;
-    bool is_set;
-} stop_note;
 
 // --- the table. A row stays until the context ends: a graph may call it later.
 static host_row *find_name(const kiln *k, str name)
@@ -39,7 +20,7 @@ static host_row *find_name(const kiln *k, str name)
 
 static bool is_provided(const host_row *row)
 {
-    return row && (row->given.call || row->given.plain);
+    return row && (row->given.call || row->given.plain || row->given.many);
 }
 
 static host_row *find_row(const kiln *k, str name)
@@ -89,12 +70,13 @@ kiln_status kiln_host_register(kiln *k, const kiln_host_desc *desc)
     if (!desc || !desc->name || !*desc->name)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003, "kiln_host_register: there is no %s",
                          desc ? "name" : "description");
-    if (desc->call && desc->plain)
+    if ((desc->call != NULL) + (desc->plain != NULL) + (desc->many != NULL) > 1)
         return error_set(k, KILN_E_BAD_ARGUMENT, K6003,
-                         "kiln_host_register: '%s' has `call` and `plain`: give one of them",
+                         "kiln_host_register: '%s' has more than one of `call`, `plain` and "
+                         "`many`: give one of them",
                          desc->name);
     host_row *row = find_name(k, str_of(desc->name));
-    if (!desc->call && !desc->plain) {
+    if (!desc->call && !desc->plain && !desc->many) {
         if (!is_provided(row))
             return error_set(k, KILN_E_NOT_FOUND, K6003,
                              "kiln_host_register: there is no host function '%s' to take away",
@@ -249,6 +231,7 @@ kiln_status host_check(kiln_kernel *kernel)
         }
         if (made->row != row)
             made->row = row;
+        kernel->calls_host = true;
         kiln_status status = check_row(kernel, made);
         if (status)
             return status;
@@ -267,7 +250,7 @@ void kiln_host_stop(const kiln_host_call *call, const char *why)
 }
 
 // Calls what the row has, one at a time unless it allows more.
-static void enter(const host_site *site, const kiln_host_call *call)
+void host_enter(const host_site *site, const kiln_host_call *call)
 {
     const host_row *row = site->row;
     pthread_mutex_t *lock = &((host_row *)(uintptr_t)row)->lock;
@@ -275,6 +258,11 @@ static void enter(const host_site *site, const kiln_host_call *call)
         pthread_mutex_lock(lock);
     if (row->given.call)
         row->given.call(row->given.user, call);
+    else if (row->given.many)
+        row->given.many(row->given.user, &(kiln_host_calls){.args = call->args,
+                                                            .result = call->result,
+                                                            .kernel = call->kernel,
+                                                            .count = 1});
     else if (!row->given.plain)
         kiln_host_stop(call, "the host function was taken away");
     else
@@ -296,14 +284,9 @@ static bool call_plain(const char *kernel, const host_site *site, host_lane *lan
                            .inside = note};
     memcpy(call.thread, lane->thread, sizeof call.thread);
     memcpy(call.block, lane->block, sizeof call.block);
-    enter(site, &call);
+    host_enter(site, &call);
     return !note->is_set;
 }
-
-typedef union host_object {
-    uint8_t bytes[HOST_BYTES];
-    _Alignas(16) uint64_t words[HOST_BYTES / 8];
-} host_object;
 
 typedef struct host_frame { // the arguments and the result of one call
     host_object objects[HOST_PARAMS], result;
@@ -352,7 +335,7 @@ bool host_call(const char *kernel, const host_site *site, host_lane *lane, char 
     if (site->is_plain)
         return call_plain(kernel, site, lane, &note);
     start_call(kernel, site, lane, &f, &note, &call);
-    enter(site, &call);
+    host_enter(site, &call);
     end_call(site, &f, lane);
     return !note.is_set;
 }
@@ -367,228 +350,6 @@ void host_call_together(const char *kernel, const host_site *site, host_lane *co
     site->row->together(site->row->given.user, calls, count);
     for (uint32_t n = 0; n < count; n++)
         end_call(site, &frames[n], lanes[n]);
-}
-
-// Where numbers of a lane are: in the rows, and in its arguments or its result.
-typedef struct scalar_place {
-    uint32_t *row; // of 8 bytes: the upper half is in the next row
-    uint8_t *at;
-    uint32_t bytes; // 16: four words one after the other
-} scalar_place;
-
-static uint32_t find_places(const host_scalar *scalars, uint32_t count, host_object *objects,
-                            host_object *result, uint32_t *row, scalar_place *out)
-{
-    uint32_t found = 0;
-    for (uint32_t n = 0; n < count; n++) {
-        host_object *o = scalars[n].param == HOST_RESULT ? result : &objects[scalars[n].param];
-        out[found++] = (scalar_place){row, o->bytes + scalars[n].offset,
-                                      (uint32_t)ir_type_size((ir_type)scalars[n].type)};
-        row += host_words(scalars[n].type) * HOST_LANES;
-        scalar_place *first = found >= 4 ? &out[found - 4] : NULL;
-        bool are_four = first && ((uintptr_t)first->at & 15) == 0;
-        for (uint32_t k = 0; are_four && k < 4; k++)
-            are_four = first[k].bytes == 4 && first[k].at == first->at + 4 * k;
-        if (are_four) {
-            first->bytes = 16;
-            found -= 3;
-        }
-    }
-    return found;
-}
-
-// Four neighbours are one store: a function that reads them as a vector need not wait for four.
-static inline void put_four(uint8_t *at, const uint32_t *row, uint32_t lane)
-{
-    uint32_t a = row[lane], b = row[HOST_LANES + lane], c = row[2 * HOST_LANES + lane],
-             d = row[3 * HOST_LANES + lane];
-#if defined(__SSE2__)
-    _mm_store_si128((__m128i *)(void *)at, _mm_set_epi32((int)d, (int)c, (int)b, (int)a));
-#else
-    memcpy(at, (const uint32_t[4]){a, b, c, d}, 16);
-#endif
-}
-
-static inline void put_scalar(const scalar_place *p, uint32_t lane)
-{
-    uint32_t low = p->row[lane];
-    if (p->bytes == 4) {
-        memcpy(p->at, &low, 4);
-    } else if (p->bytes == 16) {
-        put_four(p->at, p->row, lane);
-    } else if (p->bytes == 8) {
-        uint64_t both = (uint64_t)p->row[HOST_LANES + lane] << 32 | low;
-        memcpy(p->at, &both, 8);
-    } else if (p->bytes == 2) { // little-endian
-        memcpy(p->at, &low, 2);
-    } else {
-        *p->at = (uint8_t)low;
-    }
-}
-
-// What a function has just stored is loaded as it was: a part of a larger load would wait.
-static inline uint32_t word_at(const uint8_t *at)
-{
-    return *(const volatile uint32_t *)(const void *)at;
-}
-
-static inline void get_scalar(const scalar_place *p, uint32_t lane)
-{
-    uint32_t words[2] = {0};
-    if (p->bytes == 4) {
-        words[0] = word_at(p->at);
-    } else if (p->bytes == 16) {
-        words[0] = word_at(p->at);
-        for (uint32_t k = 1; k < 4; k++)
-            p->row[k * HOST_LANES + lane] = word_at(p->at + 4 * k);
-    } else if (p->bytes == 8) {
-        memcpy(words, p->at, 8);
-        p->row[HOST_LANES + lane] = words[1];
-    } else if (p->bytes == 2) {
-        memcpy(words, p->at, 2);
-    } else {
-        words[0] = *p->at;
-    }
-    p->row[lane] = words[0];
-}
-
-// Who calls next.
-static inline void go_to(host_group *g, kiln_host_call *call, uint32_t lane)
-{
-    uint32_t x = g->thread[0] + (lane - g->lane);
-    if (x >= g->size[0]) {
-        host_go_to(g, lane);
-        memcpy(call->thread, g->thread, sizeof call->thread);
-        return;
-    }
-    g->lane = lane;
-    g->thread[0] = x;
-    call->thread[0] = x;
-}
-
-// `count` words in, one word or nothing back: a constant count makes this the shortest loop.
-static inline void call_words(kiln_host_function *function, void *user, kiln_host_call *call,
-                              const stop_note *note, host_group *group, uint32_t count)
-{
-    uint64_t in[2] = {0, 0};
-    union {
-        uint64_t all;
-        uint8_t bytes[8];
-    } out;
-    void *args[2] = {&in[0], &in[1]};
-    uint32_t(*words)[HOST_LANES] = group->words;
-    bool has_result = call->result != NULL;
-    call->args = args;
-    call->result = has_result ? out.bytes : NULL;
-    for (uint32_t left = group->lanes; left; left &= left - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(left);
-        go_to(group, call, l);
-        for (uint32_t n = 0; n < count; n++)
-            in[n] = words[n][l];
-        out.all = 0;
-        function(user, call);
-        if (note->is_set)
-            return;
-        words[0][l] = 0;
-        if (has_result)
-            words[1][l] = word_at(out.bytes);
-    }
-}
-
-// The same with one object of 16 bytes in and one back.
-static inline void call_four(kiln_host_function *function, void *user, kiln_host_call *call,
-                             const stop_note *note, host_group *group, const scalar_place *in,
-                             const scalar_place *out)
-{
-    uint32_t *status = group->words[0], *to = out->row;
-    for (uint32_t left = group->lanes; left; left &= left - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(left);
-        go_to(group, call, l);
-        put_four(in->at, in->row, l);
-        memset(out->at, 0, 16);
-        function(user, call);
-        if (note->is_set)
-            return;
-        status[l] = 0;
-        for (uint32_t k = 0; k < 4; k++)
-            to[k * HOST_LANES + l] = word_at(out->at + 4 * k);
-    }
-}
-
-static bool are_few_words(const host_site *site)
-{
-    const host_shape *s = &site->shape;
-    bool are = site->is_plain && s->in_count >= 1 && s->in_count <= 2;
-    for (uint32_t n = 0; are && n < s->in_count; n++)
-        are = ir_type_size((ir_type)s->in[n].type) == 4;
-    return are && (!s->out_count || ir_type_size((ir_type)s->out[0].type) == 4);
-}
-
-// This is the path of all calls without counted objects: a nanosecond here is one of each lane.
-bool host_call_group(const char *kernel, const host_site *site, host_group *group, char *why,
-                     size_t size)
-{
-    const host_shape *s = &site->shape;
-    const host_row *row = site->row;
-    pthread_mutex_t *lock = &((host_row *)(uintptr_t)row)->lock;
-    kiln_host_function *function = row->given.call;
-    host_object objects[HOST_PARAMS], result;
-    void *args[HOST_PARAMS + 1], *user = row->given.user;
-    scalar_place in[HOST_SCALARS], out[HOST_SCALARS];
-    uint32_t *status = group->words[0], result_words = (s->result_size + 7) / 8;
-    stop_note note = {why, size, false};
-    kiln_host_call call = {.args = args,
-                           .result = s->result_size ? result.bytes : NULL,
-                           .kernel = kernel,
-                           .inside = &note};
-    bool is_locked = function && !row->given.is_concurrent;
-    for (uint32_t p = 0; p < s->param_count; p++) {
-        args[p] = objects[p].bytes;
-        if (s->params[p].size > 8) // else nothing is between its numbers
-            memset(objects[p].bytes, 0, HOST_BYTES);
-        else
-            objects[p].words[0] = 0;
-    }
-    const scalar_place *in_end =
-        in + find_places(s->in, s->in_count, objects, &result, group->words[0], in);
-    const scalar_place *out_end =
-        out + find_places(s->out, s->out_count, objects, &result, group->words[1], out);
-    memcpy(call.block, group->block, sizeof call.block);
-    memcpy(call.thread, group->thread, sizeof call.thread);
-    if (is_locked)
-        pthread_mutex_lock(lock);
-    uint32_t lanes = group->lanes;
-    if (function && are_few_words(site)) {
-        if (s->in_count == 1)
-            call_words(function, user, &call, &note, group, 1);
-        else
-            call_words(function, user, &call, &note, group, 2);
-        lanes = 0;
-    }
-    bool is_four = function && in_end == in + 1 && in->bytes == 16 && out_end == out + 1 &&
-                   out->bytes == 16 && s->result_size == 16;
-    if (is_four && lanes) {
-        call_four(function, user, &call, &note, group, in, out);
-        lanes = 0;
-    }
-    for (uint32_t left = lanes; left && !note.is_set; left &= left - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(left);
-        go_to(group, &call, l);
-        for (const scalar_place *p = in; p < in_end; p++)
-            put_scalar(p, l);
-        for (uint32_t n = 0; n < result_words; n++)
-            result.words[n] = 0;
-        if (function)
-            function(user, &call);
-        else
-            enter(site, &call);
-        status[l] = 0;
-        for (const scalar_place *p = out; p < out_end; p++)
-            get_scalar(p, l);
-    }
-    if (is_locked)
-        pthread_mutex_unlock(lock);
-    return !note.is_set;
 }
 
 // --- libraries
