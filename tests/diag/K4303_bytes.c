@@ -29,4 +29,6 @@ kernel block(128) void wrong(u32 *g)
     bulk_add_f64((f64 *)g, (f64 *)sh, 8);
     bulk_add_f16((f16 *)g, (f16 *)sh, 8);
     bulk_add_bf16((bf16 *)g, (bf16 *)sh, 8);
+    bulk_add_u32(g, sh, 8);
+    bulk_add_u64((u64 *)g, (u64 *)sh, 8);
 }

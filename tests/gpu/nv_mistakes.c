@@ -78,6 +78,15 @@ static const mistake mistakes[] = {
      "wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) "
      "tile[0] = 1;",
      "K6043", "differ between threads"},
+    {"f32 d[32]; u64 a = wgmma_k_major(tile, 128), c = wgmma_k_major(tile, 128);"
+     "if (t < 64) { wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if "
+     "(d[0] == 7) "
+     "tile[0] = 1; }",
+     "f32 d[32]; u64 a = wgmma_k_major(tile, 128), c = wgmma_k_major(tile, 128);"
+     "if (t < 128) { wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if "
+     "(d[0] == 7) "
+     "tile[0] = 1; }",
+     "K6043", "warp 0 issued 1, warp 2 0"},
     {"f32 d[32]; u64 a = wgmma_k_major(tile, 128), c = wgmma_k_major(tile, 128) + 0x3f00;"
      "wgmma_fence(); wgmma_bf16(d, a, c, false); wgmma_commit(); wgmma_wait(0); if (d[0] == 7) "
      "tile[0] = 1;",

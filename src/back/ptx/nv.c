@@ -47,6 +47,8 @@ static const struct limit {
     {NV_BULK_ADD_F64, 2, 0, ANY, 16, "bytes"},
     {NV_BULK_ADD_F16, 2, 0, ANY, 16, "bytes"},
     {NV_BULK_ADD_BF16, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_ADD_I32, 2, 0, ANY, 16, "bytes"},
+    {NV_BULK_ADD_I64, 2, 0, ANY, 16, "bytes"},
     {NV_BAR_SYNC, 0, 0, 15, 1, "the number of a barrier"},
     {NV_BAR_SYNC, 1, 32, 1024, 32, "threads at a barrier"},
     {NV_BAR_ARRIVE, 0, 0, 15, 1, "the number of a barrier"},

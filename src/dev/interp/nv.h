@@ -82,6 +82,8 @@ typedef struct nv_list {
 
 typedef struct nv_warp {
     nv_list products, stores, smalls; // nv_product, nv_store, nv_small
+    uint64_t issued;                  // wgmma so far
+    const code *last_issue;
     uint32_t product_group;
     uint32_t small_group[LANES], store_group[LANES];
     uint32_t stores_read; // the first ones have all read their data

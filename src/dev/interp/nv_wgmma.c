@@ -173,10 +173,25 @@ bool nv_settle(runner *r, warp *w)
     return !w->nv->products.len || wgmma_finish(r, w, 0, true);
 }
 
+// Four warps issue a wgmma together: a GPU waits for those that do not, or computes nonsense.
+static bool is_by_all(runner *r, warp *w)
+{
+    warp *first = w - w->index % 4;
+    if (w->nv->issued == first->nv->issued)
+        return true;
+    warp *more = w->nv->issued > first->nv->issued ? w : first;
+    warp *less = more == w ? first : w;
+    return fault_raise(r, more, more->nv->last_issue, 0, K6043,
+                       "wgmma needs all 128 threads of its warpgroup: warp %u issued %llu, warp %u "
+                       "%llu",
+                       more->index, (unsigned long long)more->nv->issued, less->index,
+                       (unsigned long long)less->nv->issued);
+}
+
 bool wgmma_end(runner *r, warp *w)
 {
     w->nv->product_group++;
-    return nv_settle(r, w);
+    return is_by_all(r, w) && nv_settle(r, w);
 }
 
 // --- issuing it
@@ -234,6 +249,8 @@ static bool issue(runner *r, warp *w, const code *c)
         return false;
     p->c = c;
     p->group = w->nv->product_group;
+    w->nv->issued++;
+    w->nv->last_issue = c;
     uint32_t b = s.from_words ? 4 : 1;
     for (uint32_t k = 0; s.from_words && k < 4; k++)
         memcpy(p->words[k], slot_at(w, operand_slot(r, c, k)), sizeof p->words[k]);
