@@ -13,7 +13,7 @@
 static const op_program transpose = OP_PROGRAM("ops/copy/transpose.c", "transpose"),
                         parts = OP_PROGRAM("ops/copy/parts.c", "copy_parts");
 
-enum { IN, OUT, PARTS = 8, THREADS = 256, PER = 4, LEAST = 16 };
+enum { IN, OUT, PARTS = 8, THREADS = 256, PER = 4, LEAST = 16, FEW_TILES = 128 };
 
 typedef struct copy { // of a part: its views as elements of bits, and their loops
     kiln_view views[2];
@@ -64,13 +64,23 @@ static bool is_aligned(const copy *c, uint32_t v, uint32_t line, uint32_t width)
     return true;
 }
 
+// Elements along a side of a tile.
+static uint32_t tile_of(uint32_t width, uint32_t bytes)
+{
+    return width * (width == 16 ? 8 : width * bytes >= 8 ? 16 : 32);
+}
+
 static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_stream *stream)
 {
     const op_nest *n = &c->nest;
     uint32_t last = n->rank - 1, width = 16, bytes = (uint32_t)kiln_type_size(c->views[IN].type);
     while (!is_aligned(c, IN, line, width) || !is_aligned(c, OUT, last, width))
         width /= 2;
-    uint32_t tile = width == 16 ? 8 : width * bytes >= 8 ? 16 : 32; // P of the kernel
+    // Few tiles: smaller ones, so that more blocks share the work.
+    uint64_t elements = op_product(n->sizes[line], n->sizes[last]);
+    while (width > 2 && elements / (tile_of(width, bytes) * tile_of(width, bytes)) < FEW_TILES)
+        width /= 2;
+    uint32_t tile = tile_of(width, bytes) / width; // P of the kernel
     transposed a = {.packs_t = n->sizes[line] / width,
                     .packs_c = n->sizes[last] / width,
                     .in_c = n->strides[IN][last] / width,

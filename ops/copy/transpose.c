@@ -15,6 +15,8 @@ enum {
     P = V == 16 ? 8 : V * BYTES >= 8 ? 16 : 32,
     THREADS = P * P < 256 ? P * P : 256,
     LINES = P * V, // of the tile: elements along t
+    STEP = THREADS / P,        // lines of the tile that a block has at the same time
+    SQUARES = P / STEP,        // of a thread
 };
 
 // Line i of the transposed square.
@@ -59,7 +61,7 @@ static inline u32 divided(const struct transpose *n, u32 d, u32 size, u32 *x)
 
 kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, struct transpose n)
 {
-    kernel_begin();
+    kernel_announce();
     shared pack tile[LINES][P];
     u32 tile_c = block_x(), tile_t = divided(&n, 0, (u32)n.tiles_c, &tile_c);
     u32 rest = divided(&n, 1, (u32)n.tiles_t, &tile_t);
@@ -73,27 +75,33 @@ kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, str
     }
     const pack *in = (const pack *)from + in_first;
     pack *out = (pack *)to + out_first;
-    u32 me = thread_x();
+    // Square s of a thread is STEP further along c, line s of those that it stores STEP further along t.
+    u32 near = thread_x() % P, far = thread_x() / P;
+    u32 first_t = tile_t * P, first_c = tile_c * P;
+    const pack *load_from = in + (i64)(first_c + far) * V * n.in_c + (i64)(first_t + near);
+    pack *store_to = out + (i64)(first_t * V + far) * n.out_t + (i64)(first_c + near);
+    pack line[SQUARES][V]; // all of them are loaded before the first is stored
+    kernel_await();
 #pragma unroll
-    for (u32 s = 0; s < P * P / THREADS; s++) {
-        u32 t = (me + s * THREADS) % P, c = (me + s * THREADS) / P;
-        u32 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
-        pack line[V];
-        if (pack_t < (u32)n.packs_t && pack_c < (u32)n.packs_c) {
+    for (u32 s = 0; s < SQUARES; s++) {
+        bool is_there = first_t + near < (u32)n.packs_t && first_c + far + s * STEP < (u32)n.packs_c;
 #pragma unroll
-            for (u32 i = 0; i < V; i++)
-                line[i] = in[((i64)pack_c * V + i) * n.in_c + (i64)pack_t];
-#pragma unroll
-            for (u32 i = 0; i < V; i++)
-                tile[t * V + i][c ^ t] = turned(line, i);
+        for (u32 i = 0; i < V; i++) {
+            line[s][i] = (pack){};
+            if (is_there)
+                line[s][i] = load_from[(i64)(s * STEP * V + i) * n.in_c];
         }
     }
+#pragma unroll
+    for (u32 s = 0; s < SQUARES; s++)
+#pragma unroll
+        for (u32 i = 0; i < V; i++)
+            tile[near * V + i][(far + s * STEP) ^ near] = turned(line[s], i);
     barrier();
 #pragma unroll
-    for (u32 s = 0; s < LINES * P / THREADS; s++) {
-        u32 c = (me + s * THREADS) % P, line = (me + s * THREADS) / P, t = line / V;
-        u32 pack_t = tile_t * P + t, pack_c = tile_c * P + c;
-        if (pack_t < (u32)n.packs_t && pack_c < (u32)n.packs_c)
-            out[((i64)tile_t * LINES + line) * n.out_t + (i64)pack_c] = tile[line][c ^ t];
+    for (u32 s = 0; s < LINES / STEP; s++) {
+        u32 t = (far + s * STEP) / V;
+        if (first_t + t < (u32)n.packs_t && first_c + near < (u32)n.packs_c)
+            store_to[(i64)(s * STEP) * n.out_t] = tile[far + s * STEP][near ^ t];
     }
 }
