@@ -5,7 +5,6 @@
 #include "ir/host.h"
 #include "back/ptx/ptx.h"
 #include "base/embed.h"
-#include "base/knobs.h"
 
 // --- the library
 // "kiln_host_call_3_2_lane_0": how, words out and in, lane, warp or those without the words that
@@ -70,14 +69,14 @@ const char *ptx_library(const ir_module *m, arena *a)
     static const char *const headers[] = {"channel/word.h", "channel/mailbox.h",
                                           "channel/mailbox_warp.h", "channel/mailbox_call.h"};
     text out = {.in = a};
-    bool prints = false, calls = false, is_live = !strcmp(knob_text(KNOB_PRINT), "live");
+    bool prints = false, calls = false;
     vec(const char *) uses = {0};
     for (uint32_t n = 0; n < m->funcs.len; n++) {
         const ir_func *f = m->funcs.at[n];
         for (uint32_t k = 1; k < f->insts.len; k++) {
             const ir_inst *i = &f->insts.at[k];
             host_shape shape;
-            bool is_line = i->op == IR_PRINT && is_live;
+            bool is_line = i->op == IR_PRINT;
             if (i->op != IR_HOST && !is_line)
                 continue;
             prints |= is_line;
@@ -273,21 +272,20 @@ static void call_host(ptx *p, const host_shape *s, const char *frame, uint32_t s
                      (const char *const[]){calls, address, number, home_of(p)});
 }
 
-bool ptx_print_live(ptx *p, const ir_inst *i, uint32_t site)
+// Lines that nobody reads while kernels run take the same way: the channel says which it is.
+void ptx_print(ptx *p, const ir_inst *i, uint32_t site)
 {
     const char *function = line_of(p->scratch, p->f, i);
-    bool is_there = false;
-    for (uint32_t k = 0; p->m->library && !is_there && k < p->m->library->funcs.len; k++)
-        is_there = !strcmp(p->m->library->funcs.at[k]->name, function);
-    if (!is_there)
-        return false;
+    if (!p->m->library) { // nobody can launch this
+        ptx_fault(p, site, NULL);
+        return;
+    }
     const char *frame = frame_for(p, function), *number = ptx_temp(p, RC_R);
     for (uint32_t k = 0, word = 0; k < i->operand_count; k++)
         word = store_words(p, frame, word, ir_operand(p->f, i, k));
     ptx_line(p, "mov.b32 %s, %u", number, site);
     const char *channel = ptx_load_channel(p), *address = address_of(p, frame);
     ptx_call_library(p, function, (const char *const[]){channel, address, number, number});
-    return true;
 }
 
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site)

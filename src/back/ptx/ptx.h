@@ -133,7 +133,7 @@ const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
 void ptx_fault(ptx *p, uint32_t site, const char *const *values);
 void ptx_host(ptx *p, const ir_inst *i, uint32_t site);       // host.c: HOST
 const char *ptx_host_frame(ptx *p);                           // host.c: the name of the frame
-bool ptx_print_live(ptx *p, const ir_inst *i, uint32_t site); // host.c; false: it is not done so
+void ptx_print(ptx *p, const ir_inst *i, uint32_t site); // host.c
 // library.c: a function of m->library that is copied to its calls is kept for them.
 bool ptx_keep_placed(ptx *p);
 bool ptx_is_placed(const ptx *p, const char *function);

@@ -44,12 +44,11 @@ static char *join(const char *const *list)
 static char *options_text(const kiln_compile_desc *desc)
 {
     char options[256];
-    snprintf(options, sizeof options, "level %d%s%s%s%s%s%s%s check=%.100s exits=%.20s print=%.20s",
+    snprintf(options, sizeof options, "level %d%s%s%s%s%s%s%s check=%.100s exits=%.20s",
              desc->optimise < 0 ? 0 : 2, desc->is_ir ? " ir" : "", desc->is_ptx ? " ptx" : "",
              desc->no_file_includes ? " no-files" : "", desc->warnings_are_errors ? " werror" : "",
              desc->remarks ? " remarks" : "", desc->diagnostics_json ? " json" : "",
-             desc->check_bounds ? " bounds" : "", knob_text(KNOB_CHECK), knob_text(KNOB_EXITS),
-             knob_text(KNOB_PRINT));
+             desc->check_bounds ? " bounds" : "", knob_text(KNOB_CHECK), knob_text(KNOB_EXITS));
     return strdup(options);
 }
 
