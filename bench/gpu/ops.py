@@ -34,7 +34,8 @@ from ops_theirs import is_random, returns_view, theirs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLD_BYTES, MAX_COPIES, CALLS = 512e6, 32, 32
-AHEAD_CYCLES, ROUND_US, MOST_REPLAYS = 100_000, 200, 6  # the GPU waits for the host; a round takes so long, in so many replays at most
+AHEAD_CYCLES = 100_000  # the GPU waits for the host
+ROUND_US, MOST_REPLAYS, GRAPH_US, FEWEST_CALLS = 200, 6, 4000, 2  # a round takes that long at least, a graph at most
 INPUT, OUTPUT, SCRATCH = range(3)
 SIZE_OF = {'bool': 1, 'i8': 1, 'u8': 1, 'i16': 2, 'u16': 2, 'i32': 4, 'u32': 4, 'i64': 8, 'u64': 8, 'f16': 2, 'bf16': 2, 'f32': 4, 'f64': 8}
 
@@ -154,28 +155,32 @@ class Torch:
 
     def graph(self, calls):
         torch = self.torch
-        for call in calls[:2]:  # compiles, warms up
-            call()
-        torch.cuda.synchronize()
+        calls[0]()  # compiles, warms up
+        alone = self.elapsed(calls[-1], 1)
+        count = max(FEWEST_CALLS, min(CALLS, int(GRAPH_US / alone)))
         graph, results = torch.cuda.CUDAGraph(), [None] * len(calls)
         with torch.cuda.graph(graph, stream=self.stream):
-            for n in range(CALLS):  # PyTorch makes its results; those of the last round are held, so that the next ones lie elsewhere
+            for n in range(count):  # PyTorch makes its results; those of the last round are held, so that the next ones lie elsewhere
                 results[n % len(calls)] = calls[n % len(calls)]()
-        made = (graph, calls, 1)  # what the calls hold must live as long as the graph
-        self.time(made)
-        return graph, calls, max(1, min(MOST_REPLAYS, int(ROUND_US / (self.time(made) * CALLS))))
+        self.elapsed(graph.replay, 1)  # uploads it
+        replays = max(1, min(MOST_REPLAYS, int(ROUND_US / self.elapsed(graph.replay, 1))))
+        return graph, calls, count, replays  # what the calls hold must live as long as the graph
 
-    def time(self, made):
-        torch, graph, replays = self.torch, made[0], made[2]
+    def elapsed(self, call, times):
+        torch = self.torch
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         with torch.cuda.stream(self.stream):
             torch.cuda._sleep(AHEAD_CYCLES)
             start.record(self.stream)
-            for _ in range(replays):
-                graph.replay()
+            for _ in range(times):
+                call()
             end.record(self.stream)
         end.synchronize()
-        return start.elapsed_time(end) * 1e3 / (CALLS * replays)
+        return start.elapsed_time(end) * 1e3
+
+    def time(self, made):
+        graph, _, count, replays = made
+        return self.elapsed(graph.replay, replays) / (count * replays)
 
 
 def kernel_hashes(ops):
@@ -404,6 +409,7 @@ def main():
     parser.add_argument('--eager-backward', action='store_true', help='backward passes beside eager PyTorch only')
     parser.add_argument('--random', type=int, default=0, help='so many random sizes')
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--pick', default='', help='only those rows of --random, by number, with commas')
     parser.add_argument('--conv', action='store_true')
     parser.add_argument('--batch', type=int, default=32, help='of --conv')
     parser.add_argument('--seconds', type=float, default=600)
@@ -418,6 +424,7 @@ def main():
         row['types'] = [t for t in row['types'] if not options.types or t in options.types.split(',')]
     if options.random:
         rows = random_rows(listed, options.random, options.seed)
+        rows = [row for n, row in enumerate(rows) if not options.pick or str(n) in options.pick.split(',')]
     if options.conv:
         rows = conv_rows(listed, options.batch)
     library = Library(os.path.abspath(f'{options.build}/bench/libkilnops.so'))
