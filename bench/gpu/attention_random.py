@@ -4,12 +4,17 @@
     python3 bench/gpu/attention_random.py [--kiln build/kiln] [--count 40] [--seed 1] [--seconds S] [--json FILE]
 
 Lengths are log-uniform, a third multiples of 64, a third of 8, a third of nothing; heads, batch and head dimension are drawn, too. A row's name says them:
-batch, heads, heads of keys, queries, keys, head dimension. Results: $RESULTS/attention_random.json, else in bench/results.
+batch, heads, heads of keys, queries, keys, head dimension. The back ends are flash and cuDNN, and the others where neither runs. Kiln's kernels are compiled
+first, by processes of their own (--warm), so that the rows find them in the cache on disk. Results: $RESULTS/attention_random.json, else in bench/results.
 """
 import math
+import os
 import random
+import subprocess
 import sys
 
+WARM = [int(word.split('=')[1]) for word in sys.argv if word.startswith('--warm=')]  # a child: its number
+sys.argv = [word for word in sys.argv if not word.startswith('--warm=')]
 from captured import IS_GPU, copies_of, finish, is_wanted, off_by, options, summary, times, torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 import kiln.torch as kt
@@ -21,6 +26,7 @@ BACKENDS = {'flash': SDPBackend.FLASH_ATTENTION, 'cudnn': SDPBackend.CUDNN_ATTEN
 MOST_ELEMENTS = 1 << 26  # of the largest tensor
 MOST_SCORES = 1 << 33
 MATH_SCORES = 1 << 28  # the back end 'math' keeps them
+CHILDREN = 8
 
 
 def draw(rng):
@@ -39,21 +45,57 @@ def draw(rng):
             return batch, heads, kv_heads, queries, keys, dim, causal, rng.choice(('bf16', 'f16'))
 
 
-def main():
-    results, failed = {}, 0
+def rows():
+    """all of the command line: name, sizes, is it causal, PyTorch's type"""
     rng = random.Random(options.seed)
-    forward_ratios, both_ratios = [], []
     for _ in range(options.count):
         batch, heads, kv_heads, queries, keys, dim, causal, type_name = draw(rng)
         row = 'b%d.h%d.%d.q%d.k%d.hd%d.%s.%s' % (batch, heads, kv_heads, queries, keys, dim, 'causal' if causal else 'full', type_name)
-        if not is_wanted(row):
-            continue
         if not IS_GPU:
             queries, keys = (min(queries, 24),) * 2 if causal else (min(queries, 24), min(keys, 24))
-        dtype = {'bf16': torch.bfloat16, 'f16': torch.float16}[type_name]
+        yield row, (batch, heads, kv_heads, queries, keys, dim), causal, {'bf16': torch.bfloat16, 'f16': torch.float16}[type_name]
+
+
+def tensors(sizes, dtype, copies):
+    """queries, keys and values, so many of each"""
+    batch, heads, kv_heads, queries, keys, dim = sizes
+    make = lambda h, s: [torch.randn((batch, h, s, dim), device=options.device, dtype=dtype).requires_grad_() for _ in range(copies)]
+    return make(heads, queries), make(kv_heads, keys), make(kv_heads, keys)
+
+
+def warm(child):
+    """compiles what every CHILDREN-th row needs"""
+    for n, (row, sizes, causal, dtype) in enumerate(rows()):
+        if n % CHILDREN != child or not is_wanted(row):
+            continue
+        (q,), (k,), (v,) = tensors(sizes, dtype, 1)
+        with torch.no_grad():
+            kt.attention(q, k, v, causal)
+        out = kt.attention(q, k, v, causal)
+        torch.autograd.grad(out, (q, k, v), torch.ones_like(out))
+        torch.cuda.synchronize()
+    return 0
+
+
+def warm_all():
+    command = [sys.executable, os.path.abspath(__file__)] + sys.argv[1:]
+    for child in [subprocess.Popen(command + ['--warm=%d' % n]) for n in range(min(CHILDREN, options.count))]:
+        child.wait()
+
+
+def main():
+    if WARM:
+        return warm(WARM[0])
+    if IS_GPU:
+        warm_all()
+    results, failed = {}, 0
+    forward_ratios, both_ratios = [], []
+    for row, sizes, causal, dtype in rows():
+        batch, heads, kv_heads, queries, keys, dim = sizes
+        if not is_wanted(row):
+            continue
         copies = min(copies_of(2 * batch * dim * (2 * heads * queries + 2 * kv_heads * keys)), 4)
-        make = lambda h, s: [torch.randn((batch, h, s, dim), device=options.device, dtype=dtype).requires_grad_() for _ in range(copies)]
-        q, k, v = make(heads, queries), make(kv_heads, keys), make(kv_heads, keys)
+        q, k, v = tensors(sizes, dtype, copies)
         upstream = torch.randn((batch, heads, queries, dim), device=options.device, dtype=dtype)
 
         def ours(n):
@@ -76,12 +118,13 @@ def main():
 
             return call
 
-        candidates = {'kiln': ours} | {name: of(backend) for name, backend in BACKENDS.items() if name != 'math' or batch * heads * queries * keys <= MATH_SCORES}
-        want = None
-        for name in [name for name in ('math', 'efficient', 'flash', 'cudnn') if name in candidates]:
+        candidates, want = {'kiln': ours}, None
+        for name, backend in BACKENDS.items():
+            if len(candidates) > 1 and name in ('efficient', 'math') or name == 'math' and batch * heads * queries * keys > MATH_SCORES:
+                continue
             try:
-                want = (candidates[name](0), *gradients(candidates[name], 0))
-                break
+                want = (of(backend)(0), *gradients(of(backend), 0))
+                candidates[name] = of(backend)
             except RuntimeError:
                 continue
         got = (ours(0), *gradients(ours, 0))
