@@ -181,7 +181,6 @@ bool attention_can(attention *a, const char *why)
     return !why;
 }
 
-// With a mask the kernels for sm_90a are taken by name alone: their tests have not passed on a GPU.
 kiln_status attention_choose(const attention *a, kiln_attention_kernel kernel, bool can_sm90,
                              bool *is_sm90)
 {
@@ -191,9 +190,8 @@ kiln_status attention_choose(const attention *a, kiln_attention_kernel kernel, b
     if (kernel == KILN_ATTENTION_SM90 && !can_sm90)
         return error_set(a->k, KILN_E_UNSUPPORTED, K6038, "%s: the sm_90a kernel cannot: %s", a->op,
                          a->obstacle);
-    *is_sm90 =
-        kernel == KILN_ATTENTION_SM90 ||
-        (kernel == KILN_ATTENTION_BEST && !a->k->caps.is_emulated && !a->is_masked && can_sm90);
+    *is_sm90 = kernel == KILN_ATTENTION_SM90 ||
+               (kernel == KILN_ATTENTION_BEST && !a->k->caps.is_emulated && can_sm90);
     return KILN_OK;
 }
 
