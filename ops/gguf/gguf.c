@@ -1,6 +1,6 @@
 // Calls of gguf on a device: they check their views, choose a kernel and launch it. For at most
-// eight rows of x that is few.c, or matvec.c where that is impossible, else tensor.c or tile.c;
-// unpack.c and pack.c convert.
+// eight rows of x that is stream.c or few.c, or matvec.c where that is impossible, else tensor.c or
+// tile.c; unpack.c and pack.c convert.
 #include "ops/gguf/host_gguf.h"
 
 #include "ops/operands.h"
@@ -9,6 +9,7 @@
 #define AXES "ops/gguf/axes.def"
 #include "ops/axes.h"
 static const op_program few = OP_PROGRAM("ops/gguf/few.c", "gguf_few");
+static const op_program streamed = OP_PROGRAM("ops/gguf/stream.c", "gguf_stream");
 static const op_program matvec = OP_PROGRAM("ops/gguf/matvec.c", "gguf_matvec");
 static const op_program tile = OP_PROGRAM("ops/gguf/tile.c", "gguf_tile");
 static const op_program tensor = OP_PROGRAM("ops/gguf/tensor.c", "gguf_tensor");
@@ -99,22 +100,31 @@ static bool is_packed(const kiln_view *v)
 }
 
 // `more`: bytes of shared memory behind the kernel's own.
+// `resident`: blocks of a cluster; the device has no more clusters than run at the same time. 0: it
+// may have any number of blocks. `more`: bytes of shared memory behind the kernel's own, or, where
+// blocks are resident, of all.
 static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64_t blocks,
-                          const kiln_arg *args, uint32_t count, size_t more, kiln_stream *stream)
+                          uint32_t resident, const kiln_arg *args, uint32_t count, size_t more,
+                          kiln_stream *stream)
 {
     const op_kernel *kernel;
     if (blocks > INT32_MAX)
         return error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
                          call, (unsigned long long)blocks);
     kiln_status status = op_kernel_get(k, r, &kernel);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .shared_bytes = kernel->shared_bytes + more,
-                                                    .args = args,
-                                                    .arg_count = count,
-                                                    .stream = stream,
-                                                    .overlaps_previous = kernel->overlaps});
+    if (status)
+        return status;
+    if (resident && blocks > kernel->resident)
+        blocks = kernel->resident > resident ? kernel->resident / resident * resident : resident;
+    size_t bytes = !resident                     ? kernel->shared_bytes + more
+                   : more > kernel->shared_bytes ? more
+                                                 : kernel->shared_bytes;
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                           .shared_bytes = bytes,
+                                                           .args = args,
+                                                           .arg_count = count,
+                                                           .stream = stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -168,8 +178,46 @@ static uint64_t few_bytes(const kiln_gguf_matmul_desc *d)
     return ceil_div(d->x.sizes[1], 256) * 256 * few_rows(d->x.sizes[0]) * 2;
 }
 
-// Why few.c is impossible; NULL: it is not.
-static const char *few_obstacle(const kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
+// How stream.c is launched.
+typedef struct stream_plan {
+    uint32_t splits, stages; // blocks of a cluster; stages of its ring, 0: it is impossible
+    size_t bytes;            // of shared memory
+} stream_plan;
+
+// Rows must be such that pieces of 2048 elements are copied at once, and x must fit beside the
+// ring.
+static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
+                                  const gguf_row *row, const kiln_device_info *info)
+{
+    enum { WARPS = 16, ROWS = 16, UNIT = 128, TURN = WARPS * UNIT, MOST_SPLITS = 8 };
+    enum { WANTED_RING = 72 << 10, MOST_STAGES = 4, STATIC_BYTES = 1 << 10 };
+    uint32_t size = row->format.block_size, block = row->format.block_bytes;
+    uint64_t depth = d->x.sizes[1], rows = few_rows(d->x.sizes[0]), sums = ROWS * rows * 4;
+    uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, TURN);
+    uint64_t stage = ((TURN / size * block / 16) | 1) * 16 * ROWS;
+    uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
+    stream_plan p = {.splits = 1};
+    if (!(k->caps.has_clusters || info->caps.is_emulated) || depth % UNIT || !depth ||
+        depth / size * block % 16 ||
+        (d->weight.sizes[0] > 1 && kiln_view_stride(d->weight, 0) % 16))
+        return p;
+    uint32_t wanted = (uint32_t)ceil_div(WANTED_RING, stage);
+    wanted = wanted > MOST_STAGES ? MOST_STAGES : wanted;
+    for (;; p.splits *= 2) {
+        uint64_t own = p.splits > 1 ? ceil_div(tiles, sms > p.splits ? sms / p.splits : 1) + 1 : 0;
+        // x, and sums of its groups: at most eight of f32 for 128 elements
+        p.bytes = ceil_div(turns, p.splits) * WARPS * rows * (UNIT * 2 + 8 * 4) + 2 * WARPS * sums +
+                  own * sums + wanted * stage;
+        bool has_few = tiles * p.splits * 2 <= sms && turns >= 2 * p.splits;
+        bool fits = p.bytes + STATIC_BYTES <= k->caps.shared_bytes;
+        p.stages = fits ? wanted : 0;
+        if (p.splits == MOST_SPLITS || (fits && !has_few))
+            return p;
+    }
+}
+
+// Why few.c and stream.c are impossible; NULL: one is not.
+static const char *few_obstacle(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
 {
     enum { LARGEST_RING = 80 << 10 }; // of few.c
     const char *why = obstacle(k, &d->x);
@@ -181,7 +229,11 @@ static const char *few_obstacle(const kiln *k, const kiln_gguf_matmul_desc *d, c
         (d->weight.sizes[0] > 1 && kiln_view_stride(d->weight, 0) < 0))
         return "the weights do not start at a multiple of 16 bytes, or their rows at even ones, in "
                "order";
-    return few_bytes(d) + LARGEST_RING > k->caps.shared_bytes ? "x is too large" : NULL;
+    const kiln_device_info *info;
+    return few_bytes(d) + LARGEST_RING > k->caps.shared_bytes &&
+                   (op_device(k, &info) || !stream_plan_of(k, d, row, info).stages)
+               ? "x is too large"
+               : NULL;
 }
 
 // Warps of a block of few.c with different rows of weights: as many as leave two blocks for each of
@@ -210,6 +262,7 @@ static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d, const
 
 static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
 {
+    enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     sizes s = {.m = d->x.sizes[0],
                .n = d->weight.sizes[0],
                .units = d->x.sizes[1] / GGUF_UNIT,
@@ -220,7 +273,12 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
                .out_step = kiln_view_stride(d->out, 1)};
     bool has_bias = d->bias.buffer != NULL;
     size_t more = 0;
+    uint32_t resident = 0;
     kiln_gguf_kernel kernel = kernel_of(k, d, row);
+    const kiln_device_info *info;
+    stream_plan plan = {0};
+    if (kernel == KILN_GGUF_FEW && !op_device(k, &info))
+        plan = stream_plan_of(k, d, row, info);
     op_request r = {.program = kernel == KILN_GGUF_VECTOR   ? &matvec
                                : kernel == KILN_GGUF_FEW    ? &few
                                : kernel == KILN_GGUF_TENSOR ? &tensor
@@ -241,6 +299,16 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         op_set(&r, M, s.m <= 2 ? s.m : s.m <= 4 ? 4 : 8);
         op_set(&r, ROWS, rows);
         blocks = ceil_div(s.n, rows);
+    } else if (kernel == KILN_GGUF_FEW && plan.stages) {
+        r.program = &streamed;
+        r.shared_bytes = MORE_THAN_HALF;
+        op_set(&r, IN, kiln_view_type(d->x));
+        op_set(&r, XR, few_rows(s.m));
+        op_set(&r, SPLITS, plan.splits);
+        op_set(&r, STAGES, plan.stages);
+        blocks = ceil_div(s.n, 16) * plan.splits;
+        resident = plan.splits;
+        more = plan.bytes;
     } else if (kernel == KILN_GGUF_FEW) {
         uint32_t warps = few_warps(s.m, s.n);
         uint64_t stage = 256 / row->format.block_size * row->format.block_bytes;
@@ -262,7 +330,7 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
     if (has_bias)
         args[count++] = kiln_arg_view(d->bias);
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    return launch(k, "kiln_gguf_matmul", &r, blocks, args, count, more, d->stream);
+    return launch(k, "kiln_gguf_matmul", &r, blocks, resident, args, count, more, d->stream);
 }
 
 kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
@@ -366,7 +434,7 @@ static kiln_status convert(kiln *k, const job *j)
     const kiln_arg args[] = {kiln_arg_view(j->is_result ? *dense : *weight),
                              kiln_arg_view(j->is_result ? *weight : *dense),
                              kiln_arg_struct(&s, sizeof s)};
-    return launch(k, call, &r, blocks, args, COUNT(args), 0, j->stream);
+    return launch(k, call, &r, blocks, 0, args, COUNT(args), 0, j->stream);
 }
 
 kiln_status kiln_gguf_dequantise(kiln *k, const kiln_gguf_dequantise_desc *d)

@@ -1,0 +1,279 @@
+// out[m, n] = x[m, :] * weights[n, :] for at most eight rows of x of f16 or bf16, at the speed at which memory gives the
+// weights: sm_90 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K.
+//
+// A tile is 16 rows of weights, the rows of mma; x is its columns. One warp, the producer, copies all rows of one tile after
+// the other into a ring of stages, 2048 elements of each row at a time. Each of the other warps has 128 of them, a unit.
+// Levels, which are small integers, are exact in x's type; scales are applied to sums in f32, and offsets to sums of x
+// that each warp makes once. The sums of the warps are added in order when a tile ends, while the ring holds what comes next.
+//
+// Rows of weights start at multiples of 16 bytes and have a multiple of 16; K is a multiple of 128; x is packed.
+#include <kiln/overlap.h>
+
+#include "sizes.h"
+
+tune(XR, 1, 2, 4, 8); // rows of x in shared memory; lanes that have none of their own repeat them
+tune(SPLITS, 1, 2, 4, 8);
+tune(STAGES, 4, 2, 3);
+KERNEL_OVERLAPS
+#include "sets.h"
+
+enum {
+    WARPS = 16, // without the producer
+    ROWS = 16,  // of a tile
+    ELEMENTS = 128, // of a unit
+    UNIT_SETS = SETS / 2,
+    HALVES = SIZE == 32 ? 1 : 2, // of a block
+    UNIT_GROUPS = UNIT_SETS * GROUPS,
+    TURN = WARPS * ELEMENTS,
+    TURN_BYTES = TURN / SIZE * BYTES,
+    PITCH = (TURN_BYTES / 16 | 1) * 16, // an odd number of granules: rows lie on different banks
+    STAGE_BYTES = ROWS * PITCH,
+    X_BYTES = ELEMENTS * XR * 2,                           // of a unit
+    GROUP_BYTES = HAS_OFFSET ? UNIT_GROUPS * XR * 4 : 0, // of a unit: sums of x
+    SUMS = ROWS * XR, // of a tile
+    PARTS_AT = STAGES * STAGE_BYTES,
+    SHARED_BYTES = PARTS_AT + 2 * WARPS * SUMS * 4 // behind it: x, sums of x, then sums of all tiles where there are SPLITS
+};
+
+_Alignas(128) shared u8 smem[];
+
+typedef struct work { // of a block
+    u32 first, step, own;              // its first tile, from there to the next, and how many it has
+    u32 begin, count, turns, most;     // its units of K; turns of all warps; units of the largest part
+} work;
+
+static inline work work_of(const struct sizes *s, u32 split)
+{
+    work w;
+    u32 tiles = (u32)((s->n + ROWS - 1) / ROWS), units = (u32)(s->units * UNIT / ELEMENTS);
+    w.first = block_x() / SPLITS;
+    w.step = grid_dim_x() / SPLITS;
+    w.own = (tiles - w.first - 1) / w.step + 1; // no block has none
+    w.turns = ((units + WARPS - 1) / WARPS + SPLITS - 1) / SPLITS;
+    w.most = w.turns * WARPS;
+    w.begin = min(split * w.most, units);
+    w.count = min(w.most, units - w.begin);
+    return w;
+}
+
+// The part of a tile's rows that the block has; a lane has one row.
+static inline const u8 *row_of(const u8 *weight, const struct sizes *s, const work *w, u32 tile)
+{
+    u64 row = min((u64)tile * ROWS + lane() % ROWS, s->n - 1);
+    return weight + (row * (u64)s->w_row + (u64)(w->begin / WARPS) * TURN_BYTES);
+}
+
+// x of unit `number` of the block, by one warp; what is behind the last row is zeros.
+static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u32 unit)
+{
+    enum { ITEMS = 16 * XR, EACH_LANE = (ITEMS + 31) / 32 };
+    u32x2 fours[EACH_LANE][2];
+    EACH(i, EACH_LANE) {
+        u32 at = i * 32 + lane(), r = at / 16, q = at % 4, g = at / 4 % GRANULES, s = at % 16 / (4 * GRANULES);
+        u32x2 from = SIZE == 32 ? fours_of(s, g, q) : fours_of(unit % 2 * UNIT_SETS + s, g, q);
+        u64 base = SIZE == 32 ? (u64)unit * ELEMENTS : (u64)(unit / 2) * STAGE;
+        EACH(half, 2) {
+            fours[i][half] = (u32x2){0, 0};
+            if (at < ITEMS && r < m)
+                fours[i][half] = *(const u32x2 *)(const void *)(x + ((i64)r * row_step + (i64)(base + (half ? from.y : from.x))));
+        }
+    }
+    EACH(i, EACH_LANE) {
+        u32 at = i * 32 + lane(), r = at / 16, in_row = at % 16;
+        u32x2 a = fours[i][0], b = fours[i][1];
+        u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u), permute_bytes(b.x, b.y, 0x5410u),
+                     permute_bytes(b.x, b.y, 0x7632u)};
+        if (at < ITEMS)
+            *(u32x4 *)(void *)(to + (in_row / 4 * XR + r) * 64 + in_row % 4 * 16) = all;
+    }
+}
+
+static inline f32 number_of(u16 bits)
+{
+#ifdef IN_bf16
+    return f32(bf16_from_bits(bits));
+#else
+    return f32(f16_from_bits(bits));
+#endif
+}
+
+// The sums of x of a unit's groups, [group][row], by the warp that keeps it.
+static inline void keep_group_sums(f32 *to, const u8 *x)
+{
+    enum { ITEMS = UNIT_GROUPS * XR };
+    EACH(i, (ITEMS + 31) / 32) {
+        u32 at = i * 32 + lane(), r = at % XR, group = at / XR;
+        if (at < ITEMS) {
+            f32 sum = 0.0f;
+            u32 granule = group * GROUP_STEPS / 2, half = GROUP_STEPS == 1 ? group % 2 : 0;
+            EACH(q, 4)
+                EACH(word, GROUP_STEPS * 2) {
+                    u32 v = *(const u32 *)(const void *)(x + (granule * XR + r) * 64 + q * 16 + (half * 2 + word) * 4);
+                    sum += number_of((u16)v);
+                    sum += number_of((u16)(v >> 16));
+                }
+            to[at] = sum;
+        }
+    }
+}
+
+// sums += two rows of a set times x, whose granules of that set begin at `x` for this lane; x_sums: of its two columns.
+static inline void add_set(f32 *sums, const set *a, const set *b, const u8 *x, const f32 *x_sums)
+{
+    EACH(g, GROUPS) {
+        f32 part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        EACH(i, GROUP_STEPS) {
+            u32 step = g * GROUP_STEPS + i;
+            u32x2 v = *(const u32x2 *)(const void *)(x + step / 2 * (XR * 64) + step % 2 * 8);
+            u32 left[4] = {a->pairs[step][0], b->pairs[step][0], a->pairs[step][1], b->pairs[step][1]}, right[2] = {v.x, v.y};
+            MULTIPLY(part, left, right);
+        }
+        f32 column[2] = {0.0f, 0.0f};
+        if (HAS_OFFSET) {
+            column[0] = x_sums[g * XR + lane() % 4 * 2 % XR];
+            column[1] = x_sums[g * XR + (lane() % 4 * 2 + 1) % XR];
+        }
+        EACH(e, 4) {
+            sums[e] = fma(e < 2 ? a->scale[g] : b->scale[g], part[e], sums[e]);
+            if (HAS_OFFSET)
+                sums[e] = fma(e < 2 ? a->offset[g] : b->offset[g], column[e % 2], sums[e]);
+        }
+    }
+}
+
+static inline void store(OUT *out,
+#ifdef BIAS
+                         const BIAS *bias,
+#endif
+                         const struct sizes *s, u32 tile, u32 at, f32 sum)
+{
+    u64 n = (u64)tile * ROWS + at / XR, m = at % XR;
+    if (m < s->m && n < s->n) {
+#ifdef BIAS
+        sum += pack_get(BIAS, bias[(i64)n * s->bias_step]);
+#endif
+        out[(i64)m * s->out_row + (i64)n * s->out_step] = pack_put(OUT, sum);
+    }
+}
+
+#ifdef BIAS
+#    define STORE(tile, at, sum) store(out, bias, &s, tile, at, sum)
+#else
+#    define STORE(tile, at, sum) store(out, &s, tile, at, sum)
+#endif
+
+kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+#ifdef BIAS
+                                       const BIAS *restrict bias,
+#endif
+                                       struct sizes s)
+{
+    shared mbarrier full[STAGES], empty[STAGES];
+    u32 split = SPLITS > 1 ? cluster_rank() : 0;
+    work job = work_of(&s, split);
+    u8 *x_at = smem + SHARED_BYTES;
+    f32 *x_sums = (f32 *)(void *)(x_at + job.most * X_BYTES);
+    f32 *results = (f32 *)(void *)(x_at + job.most * (X_BYTES + GROUP_BYTES)); // [tile][SUMS]
+    u32 row_bytes = job.count * ELEMENTS / SIZE * BYTES;
+    bool is_producer = warp() == WARPS;
+    kernel_launch_next();
+    if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
+        const u8 *row = row_of(w, &s, &job, job.first);
+        u32 bytes = min(row_bytes, (u32)(STAGES * TURN_BYTES));
+        if (lane() < ROWS)
+            for (u32 at = 0; at < bytes; at += 128)
+                prefetch(row + at);
+    }
+    if (thread_x() == 0) {
+        EACH(i, STAGES) {
+            mbarrier_init(&full[i], 1);
+            mbarrier_init(&empty[i], WARPS);
+        }
+        mbarrier_fence_init();
+    }
+    barrier();
+    kernel_wait_previous();
+
+    u32 stage = 0, phase = 0;
+    if (is_producer) {
+        for (u32 tile = 0; tile < job.own; tile++) {
+            const u8 *row = row_of(w, &s, &job, job.first + tile * job.step);
+            for (u32 turn = 0; turn < job.turns; turn++) {
+                u32 at = turn * TURN_BYTES, bytes = at < row_bytes ? min(row_bytes - at, (u32)TURN_BYTES) : 0;
+                mbarrier_wait(&empty[stage], phase ^ 1);
+                if (lane() == 0)
+                    mbarrier_arrive_expect(&full[stage], bytes * ROWS);
+                warp_sync();
+                if (lane() < ROWS && bytes)
+                    bulk_load(smem + stage * STAGE_BYTES + lane() * PITCH, row + at, bytes, &full[stage]);
+                stage = stage + 1 == STAGES ? 0 : stage + 1;
+                phase ^= stage == 0;
+            }
+        }
+    } else {
+        u32 row = lane() / 4, q = lane() % 4, lift = LIFTED | (u32)(s.m >> 31); // of which m has no bit
+        for (u32 number = warp(); number < job.count; number += WARPS)
+            keep_x(x_at + number * X_BYTES, x, s.x_row, (u32)s.m, job.begin + number);
+        warp_sync();
+        for (u32 number = warp(); HAS_OFFSET && number < job.count; number += WARPS)
+            keep_group_sums(x_sums + number * (UNIT_GROUPS * XR), x_at + number * X_BYTES);
+        warp_sync();
+
+        f32 sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        const u8 *own = smem + row * PITCH + (SIZE == 32 ? warp() * (ELEMENTS / SIZE * BYTES) : warp() / 2 * BYTES);
+        const u8 *own_x = x_at + row % XR * 64 + q * 16;
+        for (u32 tile = 0; tile < job.own; tile++) {
+#pragma unroll 1
+            for (u32 number = warp(); number < job.most; number += WARPS) {
+                mbarrier_wait(&full[stage], phase);
+                if (number < job.count) {
+                    const u8 *at = own + stage * STAGE_BYTES;
+                    EACH(half, HALVES) {
+                        if (HALVES == 1 || warp() % 2 == half) // which sets they are is a constant then
+                            EACH(n, UNIT_SETS) {
+                                set a = set_of(at, half * UNIT_SETS + n, q, lift), b = set_of(at + 8 * PITCH, half * UNIT_SETS + n, q, lift);
+                                add_set(sums, &a, &b, own_x + (number * UNIT_SETS + n) * (GRANULES * XR * 64),
+                                        x_sums + (number * UNIT_SETS + n) * (GROUPS * XR));
+                            }
+                    }
+                }
+                warp_sync();
+                if (lane() == 0)
+                    mbarrier_arrive(&empty[stage]);
+                stage = stage + 1 == STAGES ? 0 : stage + 1;
+                phase ^= stage == 0;
+            }
+            // Two places for sums: one barrier a tile. A lane has columns q * 2 and the next of x, of two rows of weights.
+            f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + (tile & 1) * (WARPS * SUMS);
+            EACH(e, 4) {
+                u32 column = q * 2 + e % 2;
+                if (column < XR)
+                    parts[warp() * SUMS + (row + e / 2 * 8) * XR + column] = sums[e];
+                sums[e] = 0.0f;
+            }
+            barrier_sync(1, 32 * WARPS);
+            u32 sum_at = (thread_x() + tile * SUMS) % (32 * WARPS); // warps take turns
+            if (sum_at < SUMS) {
+                f32 all = parts[sum_at];
+                EACH(p, WARPS - 1)
+                    all += parts[(p + 1) * SUMS + sum_at];
+                if (SPLITS > 1)
+                    results[tile * SUMS + sum_at] = all;
+                else
+                    STORE(job.first + tile * job.step, sum_at, all);
+            }
+        }
+    }
+    if (SPLITS > 1) {
+        cluster_arrive();
+        cluster_wait();
+        for (u32 i = split * (32 * WARPS) + thread_x(); i < job.own * SUMS && !is_producer; i += SPLITS * 32 * WARPS) {
+            f32 all = 0.0f;
+            EACH(p, SPLITS)
+                all += *cluster_at(&results[i], p);
+            STORE(job.first + i / SUMS * job.step, i % SUMS, all);
+        }
+        cluster_arrive(); // shared memory lives until all have read it
+        cluster_wait();
+    }
+}
