@@ -11,7 +11,7 @@ $(T)/%.o: tests/%.c Makefile tests/tests.mk
 	$(call Q,cc  )$(KILN_CC) $(TEST_FLAGS) -MMD -MP -c $< -o $@
 $(T)/unit/unit: $(UNIT_OBJ) $(HARNESS_OBJ) $(CLI_READERS) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $(UNIT_OBJ) $(HARNESS_OBJ) $(CLI_READERS) -o $@ $(TEST_LIBS)
-$(T)/diag: $(T)/diag_main.o $(BUILD)/libkiln-internal.a
+$(T)/diag $(T)/torn: $(T)/%: $(T)/%_main.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(TEST_LIBS)
 
 # --- the ops: cases of ops/NAME/cases.def on every device
@@ -101,8 +101,12 @@ fuzz-proof:
 
 -include $(wildcard $(T)/*.d $(T)/*/*.d)
 
-$(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(T)/cpu/sums: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
+$(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
+SUMS_GENERATORS := $(patsubst tests/%.c,$(T)/%.o,tests/fuzz/profile.c tests/fuzz/csmith.c $(wildcard tests/fuzz/gen*.c tests/fuzz/simt*.c))
+SUMS_OF         := $(CORPUS) bench/cpu/kernels.c tests/cpu/hosted.c $(sort $(wildcard examples/*/kernel.c)) $(addprefix random-,mixed memory call simt)
+$(T)/cpu/sums: $(T)/cpu/sums.o $(SUMS_GENERATORS) $(BUILD)/libkiln-internal.a
+	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $^ -o $@ $(LIBS)
 
 # --- a device that a test adds: one folder and one row. All other objects are those of the build.
 E := $(T)/extend
@@ -160,17 +164,18 @@ prove: $(T)/model/model
 test: deps
 	@$(MAKE) --no-print-directory test-now
 .PHONY: test-build
-test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/model/live $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(T)/cpu/sums $(E)/kiln $(E)/ops $(E)/run_diff
+test-build: all $(T)/libfakecuda.so $(T)/unit/unit $(T)/ops $(T)/ops_check $(T)/diag $(T)/torn $(T)/check $(T)/run_diff $(T)/corpus.so $(T)/fuzz_diff $(T)/model/model $(T)/model/live $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick $(T)/cpu/sums $(E)/kiln $(E)/ops $(E)/run_diff
 test-now: test-build
 	@BUILD=$(BUILD) FLAVOUR=$(FLAVOUR) KILN_CC='$(KILN_CC)' SANITIZE='$(filter -fsanitize%,$(OPT.$(FLAVOUR)))' sh tests/all
 
-bless: all $(T)/cpu/sums $(T)/ops $(T)/diag $(T)/check $(T)/run_diff $(T)/corpus.so
+bless: all $(T)/cpu/sums $(T)/ops $(T)/diag $(T)/torn $(T)/check $(T)/run_diff $(T)/corpus.so
 	@$(T)/run_diff --bless --device none --host $(T)/corpus.so $(CORPUS) > $(T)/golden && mv $(T)/golden tests/run/golden.txt
 	@$(T)/diag --bless
 	@$(T)/check --bless
 	@sh tests/emit/golden $(BUILD)/kiln --bless
 	@sh tests/emit/sums $(BUILD)/kiln --bless
-	@$(T)/cpu/sums --bless $(CORPUS) bench/cpu/kernels.c tests/cpu/hosted.c $(sort $(wildcard examples/*/kernel.c))
+	@$(T)/cpu/sums --bless $(SUMS_OF)
+	@$(T)/torn --bless > /dev/null
 	@sh tools/doctables
 	@sh tools/ops $(T)/ops
 	@sh tools/man $(BUILD)/kiln
@@ -248,7 +253,7 @@ $(T)/mutate: tests/mutants/mutate.c
 	@mkdir -p $(@D)
 	$(call Q,link)$(KILN_CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Wall -Wextra -Werror $< -o $@
 .PHONY: mutants
-mutants: $(addprefix $(T)/,unit/unit diag check run_diff corpus.so fuzz_diff cpu/same cpu/quick cpu/sums mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies nv_mistakes ladder heap limits libc attention)) $(BUILD)/kiln
+mutants: $(addprefix $(T)/,unit/unit diag torn check run_diff corpus.so fuzz_diff cpu/same cpu/quick cpu/sums mutate fake_check libfakecuda.so $(addprefix gpu/,features channel hostcall bounds fast libc_streams nv_matrix nv_copies nv_mistakes ladder heap limits libc attention)) $(BUILD)/kiln
 	@sh tests/mutants/run $(BUILD) COUNT=$(or $(COUNT),500) SEED=$(or $(SEED),1) FUZZ=$(or $(FUZZ),60) OUT=$(or $(OUT),bench/results/mutants.json) $(MUTANTS)
 # make coverage: lines and branches of the same folders that the same suites reach; build-coverage/coverage.txt lists the lines they do not
 .PHONY: coverage coverage-now

@@ -4,7 +4,9 @@
 // tests/cpu/sums.txt; --bless writes that. Ends with "cpu: N passed, N failed, N skipped". Start
 // reading at main.
 //
-//     sums [--bless] FILE…
+//     sums [--bless] (FILE | random-PROFILE)…
+//
+// random-PROFILE: the first kernels of that generator of tests/fuzz. Who changes it blesses anew.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "back/x86/make.h"
 #include "compile.h"
 #include "dev/cpu/cpu.h"
+#include "fuzz/profile.h"
 
 static const char list_path[] = "tests/cpu/sums.txt";
 
@@ -30,7 +33,7 @@ static const way ways[] = {{"as written", X86, 0, false, false},
                            {"PoCL", OPENCL_POCL, 2, false, false},
                            {"PTX", PTX, 2, false, false},
                            {"PTX as written", PTX, 0, false, false}};
-enum { WAYS = COUNT(ways) };
+enum { WAYS = COUNT(ways), RANDOM_KERNELS = 40 };
 
 typedef struct job {
     const way *way;
@@ -78,11 +81,32 @@ static void make_code(void *user, const char *name, front *f, ir_module *m)
     j->sum = ok ? sum_of((const uint8_t *)out.at, out.len) : 1; // OpenCL does not have all
 }
 
+// The text of random-PROFILE, which the caller frees; NULL: that is no such name.
+static char *random_text(const char *name)
+{
+    static const char prefix[] = "random-";
+    const fuzz_profile *p = NULL;
+    char *made = NULL;
+    size_t size = 0;
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        p = fuzz_profile_named(name + sizeof prefix - 1);
+    FILE *out = p ? open_memstream(&made, &size) : NULL;
+    if (!out)
+        return NULL;
+    fputs(p->prelude, out);
+    for (unsigned seed = 1; seed <= RANDOM_KERNELS; seed++)
+        p->write(seed, seed, out);
+    fclose(out);
+    return made;
+}
+
 static uint64_t sum_of_file(const char *path, const way *w)
 {
     static const char *const folders[] = {"include", "tests/run", NULL};
     job j = {.way = w};
+    char *made = random_text(path);
     compile_options options = {.path = path,
+                               .source = made,
                                .front = {.includes = folders, .allow_file_includes = true},
                                .level = w->level,
                                .no_remarks = true,
@@ -103,6 +127,7 @@ static uint64_t sum_of_file(const char *path, const way *w)
     if (from)
         j.sum = sum_of((const uint8_t *)from, strlen(from));
     compile_outcome_free(&outcome);
+    free(made);
     return j.sum;
 }
 
