@@ -1,6 +1,9 @@
 // The main of every cmocka suite: runs what TEST() registered, then prints "NAME: N passed, N
 // failed, N skipped".
+//
+//     SUITE [PATTERN]… [-PATTERN]…    those whose name fits one of the patterns, less those of -
 #include <fnmatch.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +22,31 @@ void test_register(const char *name, void (*run)(void **state))
     tests[test_count++].test_func = run;
 }
 
+static bool is_chosen(const char *name, char **patterns)
+{
+    bool fits = false, asked = false;
+    for (; *patterns; patterns++) {
+        bool is_left_out = **patterns == '-';
+        asked |= !is_left_out;
+        if (fnmatch(*patterns + is_left_out, name, 0) != 0)
+            continue;
+        if (is_left_out)
+            return false;
+        fits = true;
+    }
+    return fits || !asked;
+}
+
 int main(int argc, char **argv)
 {
     const char *suite = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    cmocka_set_message_output(CM_OUTPUT_STDOUT);
     size_t count = 0;
+    (void)argc;
     for (size_t i = 0; i < test_count; i++)
-        count += argc < 2 || fnmatch(argv[1], tests[i].name, 0) == 0;
-    int failed = _cmocka_run_group_tests(suite, tests, test_count, NULL, NULL);
+        if (is_chosen(tests[i].name, argv + 1))
+            tests[count++] = tests[i];
+    cmocka_set_message_output(CM_OUTPUT_STDOUT);
+    int failed = _cmocka_run_group_tests(suite, tests, count, NULL, NULL);
     if (failed < 0 || !count || (size_t)failed + test_skipped > count)
         failed = 1, count = 1;
     printf("%s: %zu passed, %d failed, %u skipped\n", suite, count - (size_t)failed - test_skipped,
