@@ -14,7 +14,7 @@ enum {
     // The model, as in host_tile.c: cycles of a multiprocessor.
     WARPS_AT_ONCE = 8,
     WORDS_CYCLES = 600, // of a step of numbers of 32 bits, all multiprocessors loading
-    GATHER_CYCLES = 90, // of a warp's step for eight of the few that are contiguous across K
+    GATHER_CYCLES = 200, // of a warp's step for eight of the few that are contiguous across K
     STORE_CYCLES = 175  // of a number of a thread's
 };
 
@@ -63,8 +63,8 @@ static uint64_t blocks_of(const job *j, const way *w)
 // which memory answers: [is shifted][is contiguous across K]; of a block's start: [is shifted].
 // They fit 325 times of an H200 (random shapes, and forms of some of them).
 static const uint32_t step_cycles[2][2] = {{200, 255}, {570, 660}},
-                      answer_cycles[2][2] = {{1800, 2100}, {2700, 4300}},
-                      start_cycles[2] = {4000, 4000};
+                      answer_cycles[2][2] = {{1800, 2100}, {2000, 2300}},
+                      start_cycles[2] = {4000, 1300};
 
 static uint64_t cost_of(const job *j, const way *w)
 {

@@ -331,7 +331,7 @@ enum {
     MEMORY_PER_CYCLE = 2400, // bytes of the whole device,
     LINED_PER_CYCLE = 1650,  // of a result whose rows are whole lines of memory,
     UNLINED_PER_CYCLE = 900, // or are not,
-    LOOSE_PER_CYCLE = 600,   // or begin anywhere
+    LOOSE_PER_CYCLE = 800,   // or begin anywhere
     SHARED_BYTES = 232448 - 1024,
     LEAST_GAIN = 7 // what is chosen otherwise stays unless this is faster by a 7th
 };
