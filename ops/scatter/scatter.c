@@ -1,24 +1,21 @@
-// kiln_scatter: entries are sorted by the row that they belong to (sort.c), then each row takes its
+// kiln_scatter: entries are sorted by the row that they belong to (keys.c), then each row takes its
 // own in their order (rows.c). Start reading at op_scatter_run.
 #include "ops/scatter/host_scatter.h"
 
 #include "ops/gather/host_gather.h"
 #include "ops/moved.h"
 #include "ops/nest.h"
+#include "ops/sort/host_sort.h"
 
 #define AXES "ops/scatter/axes.def"
 #include "ops/axes.h"
-#define SORT "ops/scatter/sort.c"
-static const op_program keys_of = OP_PROGRAM(SORT, "scatter_keys"),
-                        histogram = OP_PROGRAM(SORT, "scatter_histogram"),
-                        offsets = OP_PROGRAM(SORT, "scatter_offsets"),
-                        reorder = OP_PROGRAM(SORT, "scatter_reorder"),
-                        starts_of = OP_PROGRAM(SORT, "scatter_starts"),
+static const op_program keys_of = OP_PROGRAM("ops/scatter/keys.c", "scatter_keys"),
+                        starts_of = OP_PROGRAM("ops/scatter/keys.c", "scatter_starts"),
                         rows_of = OP_PROGRAM("ops/scatter/rows.c", "scatter_rows");
 
-enum { THREADS = 256, TILE = 2048, DIGITS = 256, SOURCE = 0, OUT = 1 };
+enum { THREADS = 256, SOURCE = 0, OUT = 1 };
 
-typedef struct entries { // `struct entries` of sort.c
+typedef struct entries { // `struct entries` of keys.c
     uint32_t count, rows, sizes[KILN_MAX_RANK];
     int64_t index[KILN_MAX_RANK];
     uint32_t key[KILN_MAX_RANK];
@@ -134,16 +131,6 @@ static void plan_it(const op_scatter *s, const op_indexed *o, plan *p)
     p->e.has_ignored = s->has_ignored;
 }
 
-static uint64_t tiles_of(const plan *p)
-{
-    return (p->count + TILE - 1) / TILE;
-}
-
-static uint64_t workspace_of(const plan *p)
-{
-    return 4 * p->count + DIGITS * tiles_of(p) + p->row_count + 1;
-}
-
 static kiln_status make_plan(kiln *k, const char *call, const op_scatter *s, plan *p)
 {
     const op_operand o[] = {{.name = "index", .view = s->index},
@@ -177,39 +164,71 @@ static uint64_t blocks_for(uint64_t threads)
     return (threads + THREADS - 1) / THREADS;
 }
 
-// Sorts the entries by their keys. The two pairs of arrays are exchanged after every pass.
-static kiln_status sort(kiln *k, const plan *p, const op_scatter *s, kiln_arg keys[2],
-                        kiln_arg order[2], kiln_arg counts)
+// The workspace: what the sort needs, keys, sorted keys, the entries in their order, the starts.
+typedef struct work {
+    kiln_view sort, keys, sorted, order, starts;
+} work;
+
+static kiln_type key_type(const plan *p)
+{
+    return p->row_count < UINT16_MAX ? KILN_U16 : KILN_U32;
+}
+
+static uint64_t workspace_of(const plan *p)
+{
+    return 1 + op_sort_room(key_type(p), p->count) / 4 + 3 * p->count + p->row_count + 1;
+}
+
+// The next `words` of the workspace, as `count` elements of that type.
+static kiln_view take(kiln_view *from, uint64_t words, kiln_type type, uint64_t count)
+{
+    kiln_view v = {.buffer = from->buffer,
+                   .first = from->first * 4 / kiln_type_size(type),
+                   .type = type,
+                   .rank = 1,
+                   .sizes = {count}};
+    from->first += words;
+    return v;
+}
+
+static work cut(const plan *p, kiln_view w)
+{
+    uint64_t room = op_sort_room(key_type(p), p->count) / 4;
+    w.first += w.first % 2; // sorting takes words of 8 bytes
+    return (work){.sort = take(&w, room, KILN_U32, room),
+                  .keys = take(&w, p->count, key_type(p), p->count),
+                  .sorted = take(&w, p->count, key_type(p), p->count),
+                  .order = take(&w, p->count, KILN_I32, p->count),
+                  .starts = take(&w, p->row_count + 1, KILN_U32, p->row_count + 1)};
+}
+
+// The entries in the order of their rows, and where each row starts.
+static kiln_status sort(kiln *k, const plan *p, const op_scatter *s, const work *w)
 {
     op_request r = {.program = &keys_of};
+    op_set(&r, KEY, key_type(p) == KILN_U32);
+    op_request starts = r;
     op_set(&r, INDEX, kiln_view_type(*s->index) == KILN_I64);
     op_set(&r, LOOPS, p->loops);
     op_set(&r, AXES, p->index_axes);
-    const kiln_arg first[] = {kiln_arg_view(*s->index), keys[0], order[0],
+    const kiln_arg first[] = {kiln_arg_view(*s->index), kiln_arg_view(w->keys),
                               kiln_arg_struct(&p->e, sizeof p->e)};
-    kiln_status status =
-        op_moved_launch(k, &r, blocks_for(p->count), first, COUNT(first), s->stream);
-    for (uint32_t shift = 0; shift < 32 && p->row_count >> shift && !status; shift += 8) {
-        const kiln_arg found[] = {keys[0], counts, number(p->count), number(shift)},
-                       summed[] = {counts, number(DIGITS * tiles_of(p))},
-                       moved[] = {keys[0],  order[0],         counts,       keys[1],
-                                  order[1], number(p->count), number(shift)};
-        status = op_moved_launch(k, &(op_request){.program = &histogram}, tiles_of(p), found,
-                                 COUNT(found), s->stream);
-        if (!status)
-            status = op_moved_launch(k, &(op_request){.program = &offsets}, 1, summed,
-                                     COUNT(summed), s->stream);
-        if (!status)
-            status = op_moved_launch(k, &(op_request){.program = &reorder}, tiles_of(p), moved,
-                                     COUNT(moved), s->stream);
-        kiln_arg other = keys[0];
-        keys[0] = keys[1];
-        keys[1] = other;
-        other = order[0];
-        order[0] = order[1];
-        order[1] = other;
-    }
-    return status;
+    const kiln_arg last[] = {kiln_arg_view(w->sorted), kiln_arg_view(w->starts), number(p->count),
+                             number(p->row_count)};
+    const kiln_sort_desc d = {.x = w->keys,
+                              .out = w->sorted,
+                              .index = w->order,
+                              .workspace = w->sort,
+                              .stream = s->stream};
+    kiln_status status = KILN_OK;
+    if (p->count)
+        status = op_moved_launch(k, &r, blocks_for(p->count), first, COUNT(first), s->stream);
+    if (!status && p->count)
+        status = kiln_sort_forward(k, &d);
+    starts.program = &starts_of;
+    return status ? status
+                  : op_moved_launch(k, &starts, blocks_for(p->row_count + 1), last, COUNT(last),
+                                    s->stream);
 }
 
 static kiln_status run_rows(kiln *k, plan *p, const op_scatter *s, kiln_arg starts, kiln_arg order)
@@ -294,18 +313,10 @@ kiln_status op_scatter_run(kiln *k, const char *call, const op_scatter *s)
     if (!kiln_view_is_dense(*s->workspace) || kiln_view_count(*s->workspace) < needed)
         return op_refuse(k, call, "the workspace is not %llu dense elements",
                          (unsigned long long)needed);
-    kiln_view w = *s->workspace;
-    kiln_arg parts[6];
-    const uint64_t sizes[] = {p.count, p.count, p.count, p.count, DIGITS * tiles_of(&p), 0};
-    for (uint32_t n = 0; n < COUNT(parts); w.first += sizes[n++])
-        parts[n] = kiln_arg_view(w);
-    if (p.count)
-        status = sort(k, &p, s, &parts[0], &parts[2], parts[4]);
-    const kiln_arg args[] = {parts[0], parts[5], number(p.count), number(p.row_count)};
-    if (!status)
-        status = op_moved_launch(k, &(op_request){.program = &starts_of},
-                                 blocks_for(p.row_count + 1), args, COUNT(args), s->stream);
-    return status ? status : run_rows(k, &p, s, parts[5], parts[2]);
+    work w = cut(&p, *s->workspace);
+    status = sort(k, &p, s, &w);
+    w.order.type = KILN_U32;
+    return status ? status : run_rows(k, &p, s, kiln_arg_view(w.starts), kiln_arg_view(w.order));
 }
 
 static op_scatter scatter_of(const kiln_scatter_desc *d)

@@ -39,8 +39,7 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
                     .role = ROLE_SCRATCH,
                     .type = KILN_U32,
                     .rank = 1,
-                    .sizes = {4 * count_of(&out[INDEX]) + 256 * (count_of(&out[INDEX]) / 2048 + 1) +
-                              count_of(&out[BASE]) + 1}};
+                    .sizes = {8 * count_of(&out[INDEX]) + count_of(&out[BASE]) + 1024}};
     return TENSORS;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/nest.h"
 #include "ops/operands.h"
+#include "ops/sort/host_sort.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/sort/axes.def"
@@ -23,7 +24,7 @@ enum { DIGITS = 256, FEW = 1024, THREADS = 256 };
 typedef struct job {
     kiln_view x, out, index, value, to_value;
     uint32_t axis;
-    bool is_descending;
+    bool is_descending, has_places; // places: where each element was
     kiln_stream *stream;
     kiln_type type, key;
     op_nest nest; // over the rows
@@ -55,11 +56,6 @@ static uint64_t tile_of(const job *j)
 static uint64_t passes_of(const job *j)
 {
     return kiln_type_size(j->key);
-}
-
-static bool has_places(const job *j)
-{
-    return j->index.buffer || j->to_value.buffer;
 }
 
 static bool is_short(const job *j)
@@ -154,7 +150,7 @@ static kiln_status sort_long(kiln *k, job *j, bool is_dry)
     kiln_view none = {.buffer = NULL}, keys[2] = {none, none}, places[2] = {none, none}; // in turn
     for (uint64_t n = 0; n < 2 && n + 1 < passes_of(j); n++) {
         keys[n] = part(j, j->key, elements);
-        if (has_places(j))
+        if (j->has_places)
             places[n] = part(j, KILN_U32, elements);
     }
     kiln_view counts = part(j, KILN_U32, j->rows * DIGITS * tiles);
@@ -252,6 +248,16 @@ static kiln_status run(kiln *k, job *j, bool is_dry)
     return is_few(j) ? select_long(k, j, is_dry) : sort_long(k, j, is_dry);
 }
 
+uint64_t op_sort_room(kiln_type type, uint64_t count_of_keys)
+{
+    job j = {.key = type,
+             .rows = 1,
+             .row = {.count = count_of_keys, .results = count_of_keys},
+             .has_places = true};
+    run(NULL, &j, true);
+    return j.used;
+}
+
 static kiln_status check_index(kiln *k, const char *call, const kiln_view *index, uint64_t size)
 {
     kiln_type type = kiln_view_type(*index);
@@ -288,6 +294,7 @@ static void make_rows(job *j)
         views[v] = given[v]->buffer ? *given[v] : j->x;
         *steps[v] = kiln_view_stride(views[v], j->axis);
     }
+    j->has_places = j->index.buffer || j->to_value.buffer;
     j->type = kiln_view_type(j->x);
     j->key = bits_type(view_element_size(&j->x));
     j->row.count = j->x.sizes[j->axis];
