@@ -1,5 +1,6 @@
 // All states that a scenario can reach, depth first. Worlds are kept whole: each box and each actor
-// once, a state as the list of their numbers, so no two states are ever mistaken for one.
+// once, each list of boxes and of actors once, a state as two numbers. So no two states are ever
+// mistaken for one.
 //
 // Progress: from every state some end can be reached. Tarjan's strongly connected components say so
 // as they are left: one without an end and without a way into another is a trap.
@@ -20,7 +21,8 @@ const char *const finding_text[FOUND_COUNT] = {
 };
 scenario model_now;
 
-static store boxes, actors, states;
+static store boxes, actors, tuples; // tuples: numbers of boxes, or of actors
+static pairs states;                // a tuple of boxes and one of actors
 
 typedef struct step { // from a state to another
     uint32_t to;
@@ -98,39 +100,84 @@ static void get_box(uint32_t number, box *b)
     }
 }
 
-enum { MOST_NUMBERS = MODEL_BOXES + 1 + MOST_ACTORS };
+enum { MOST_NUMBERS = MODEL_BOXES + 1 + MOST_ACTORS + 2 }; // of boxes, actors, the two lists
 
-static uint32_t keep_world(const world *w)
+// The box behind those of the scenario has what all share.
+static uint32_t box_at(uint32_t n)
 {
-    uint32_t numbers[MOST_NUMBERS], n = 0;
-    for (uint32_t b = 0; b < model_now.boxes; b++)
-        numbers[n++] = keep_box(&w->boxes[b]);
-    numbers[n++] = keep_box(&w->boxes[MODEL_BOXES]);
-    for (uint32_t a = 0; a < w->actor_count; a++)
-        numbers[n++] = store_put(&actors, &w->actors[a], sizeof(actor), NULL);
-    return store_put(&states, numbers, n * sizeof *numbers, NULL);
+    return n < model_now.boxes ? n : MODEL_BOXES;
 }
 
-static void get_world(const search *s, uint32_t state, world *w)
+// Messages behind the last one are nobody's.
+static void copy_world(world *to, const world *from)
+{
+    for (uint32_t n = 0; n <= model_now.boxes; n++)
+        for (uint32_t at = 0; at < AT_WORDS; at++) {
+            word *x = &to->boxes[box_at(n)].words[at];
+            const word *y = &from->boxes[box_at(n)].words[at];
+            x->count = y->count;
+            memcpy(x->m, y->m, y->count * sizeof y->m[0]);
+        }
+    memcpy(to->actors, from->actors, from->actor_count * sizeof(actor));
+    to->actor_count = from->actor_count;
+}
+
+static bool is_same_box(const box *a, const box *b)
+{
+    for (uint32_t at = 0; at < AT_WORDS; at++)
+        if (a->words[at].count != b->words[at].count ||
+            memcmp(a->words[at].m, b->words[at].m, a->words[at].count * sizeof(message)))
+            return false;
+    return true;
+}
+
+// `before`, whose parts have the numbers `known`, is the world a step before; or NULL.
+static uint32_t keep_world(const world *w, const world *before, const uint32_t *known)
 {
     uint32_t numbers[MOST_NUMBERS], n = 0;
+    for (; n <= model_now.boxes; n++) {
+        const box *b = &w->boxes[box_at(n)];
+        bool is_same = before && is_same_box(b, &before->boxes[box_at(n)]);
+        numbers[n] = is_same ? known[n] : keep_box(b);
+    }
+    for (uint32_t a = 0; a < w->actor_count; a++, n++) {
+        bool is_same = before && !memcmp(&w->actors[a], &before->actors[a], sizeof(actor));
+        numbers[n] = is_same ? known[n] : store_put(&actors, &w->actors[a], sizeof(actor), NULL);
+    }
+    uint32_t count = model_now.boxes + 1;
+    const uint32_t *rest = numbers + count;
+    bool has_boxes = before && !memcmp(numbers, known, count * sizeof *numbers),
+         has_actors = before && !memcmp(rest, known + count, (n - count) * sizeof *rest);
+    uint32_t of_boxes = has_boxes ? known[n] : store_put(&tuples, numbers, count * 4, NULL),
+             of_actors =
+                 has_actors ? known[n + 1] : store_put(&tuples, rest, (n - count) * 4, NULL);
+    return pairs_put(&states, (uint64_t)of_actors << 32 | of_boxes);
+}
+
+static void get_world(const search *s, uint32_t state, world *w, uint32_t *numbers)
+{
     size_t size;
-    const unsigned char *p = store_get(&states, state, &size);
-    memcpy(numbers, p, size);
-    memcpy(w, s->start, sizeof *w);
-    for (uint32_t b = 0; b < model_now.boxes; b++)
-        get_box(numbers[n++], &w->boxes[b]);
-    get_box(numbers[n++], &w->boxes[MODEL_BOXES]);
+    uint32_t n = 0, count = model_now.boxes + 1;
+    uint64_t pair = states.of[state];
+    w->actor_count = s->start->actor_count;
+    memcpy(numbers, store_get(&tuples, (uint32_t)pair, &size), count * sizeof *numbers);
+    memcpy(numbers + count, store_get(&tuples, (uint32_t)(pair >> 32), &size),
+           w->actor_count * sizeof *numbers);
+    numbers[count + w->actor_count] = (uint32_t)pair;
+    numbers[count + w->actor_count + 1] = (uint32_t)(pair >> 32);
+    for (; n <= model_now.boxes; n++)
+        get_box(numbers[n], &w->boxes[box_at(n)]);
     for (uint32_t a = 0; a < w->actor_count; a++)
         memcpy(&w->actors[a], store_get(&actors, numbers[n++], &size), sizeof(actor));
 }
 
 // --- steps
-static void add_steps(search *s, const world *w, uint32_t a)
+static void add_steps(search *s, const world *w, const uint32_t *numbers, uint32_t a)
 {
+    static world after;
     uint32_t ways = actor_ways(w, a);
     for (uint32_t way = 0; way < ways; way++) {
-        world after = *w;
+        copy_world(&after, w);
         int found = actor_go(&after, a, way);
         world_tidy(&after);
         if (s->step_count == s->step_cap) {
@@ -138,20 +185,20 @@ static void add_steps(search *s, const world *w, uint32_t a)
             s->steps = grown(s->steps, s->step_cap * sizeof *s->steps);
         }
         s->steps[s->step_count++] =
-            (step){keep_world(&after), (uint8_t)a, (uint8_t)way, (uint8_t)found};
+            (step){keep_world(&after, w, numbers), (uint8_t)a, (uint8_t)way, (uint8_t)found};
     }
 }
 
 // A thread that may go first is enough: the others' steps give the same afterwards.
-static void add_all_steps(search *s, const world *w)
+static void add_all_steps(search *s, const world *w, const uint32_t *numbers)
 {
     for (uint32_t a = 0; a < w->actor_count; a++)
         if (actor_is_first(w, a)) {
-            add_steps(s, w, a);
+            add_steps(s, w, numbers, a);
             return;
         }
     for (uint32_t a = 0; a < w->actor_count; a++)
-        add_steps(s, w, a);
+        add_steps(s, w, numbers, a);
 }
 
 static void tell_word(const model_op *op)
@@ -174,11 +221,12 @@ static void tell_word(const model_op *op)
 static void tell(const search *s)
 {
     static const char *const roles[] = {"warp", "host", "program"};
-    world w;
+    static world w;
+    uint32_t numbers[MOST_NUMBERS];
     printf("  %s: %s, after %u steps\n", model_now.name, finding_text[s->v.found], s->depth);
     for (uint32_t d = 0; d < s->depth; d++) {
         const step *taken = &s->steps[s->frames[d].next - 1];
-        get_world(s, s->frames[d].state, &w);
+        get_world(s, s->frames[d].state, &w, numbers);
         const model_op *op = thread_op(w.actors[taken->actor].local);
         printf("    %-8s%2u  %s", roles[w.actors[taken->actor].role], taken->actor,
                op_text[op->kind]);
@@ -215,8 +263,9 @@ static void enter(search *s, uint32_t state)
         s->open_cap = s->open_cap ? s->open_cap * 2 : 1024;
         s->open = grown(s->open, s->open_cap * sizeof *s->open);
     }
-    world w;
-    get_world(s, state, &w);
+    static world w;
+    uint32_t numbers[MOST_NUMBERS];
+    get_world(s, state, &w, numbers);
     s->index[state] = s->low[state] = ++s->seen;
     s->is_open[state] = 1;
     s->open[s->open_count++] = state;
@@ -228,7 +277,7 @@ static void enter(search *s, uint32_t state)
         f->has_way_out = true;
         s->v.found = world_end(&w);
     } else
-        add_all_steps(s, &w);
+        add_all_steps(s, &w, numbers);
 }
 
 static void leave(search *s)
@@ -283,7 +332,7 @@ verdict explore(const scenario *given, uint64_t limit, bool is_told)
     world_start(&start);
     s.start = &start;
     world_tidy(&start);
-    enter(&s, keep_world(&start));
+    enter(&s, keep_world(&start, NULL, NULL));
     while (s.depth && s.v.found == FOUND_NONE) {
         const frame *f = &s.frames[s.depth - 1];
         uint32_t end = s.step_count; // of the topmost frame
@@ -306,7 +355,8 @@ verdict explore(const scenario *given, uint64_t limit, bool is_told)
     free(s.open);
     store_free(&boxes);
     store_free(&actors);
-    store_free(&states);
+    store_free(&tuples);
+    pairs_free(&states);
     thread_forget();
     return s.v;
 }

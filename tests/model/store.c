@@ -100,3 +100,46 @@ void store_free(store *s)
     free(s->table);
     memset(s, 0, sizeof *s);
 }
+
+// --- pairs
+static uint32_t place_of(const pairs *p, uint64_t pair)
+{
+    uint64_t hash = (pair ^ pair >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t at = (uint32_t)(hash >> 32) & (p->table_cap - 1);
+    while (p->table[at] && p->of[p->table[at] - 1] != pair)
+        at = (at + 1) & (p->table_cap - 1);
+    return at;
+}
+
+static void widen_pairs(pairs *p)
+{
+    free(p->table);
+    p->table_cap = p->table_cap ? p->table_cap * 2 : 1024;
+    p->table = grown(NULL, p->table_cap * sizeof *p->table);
+    memset(p->table, 0, p->table_cap * sizeof *p->table);
+    for (uint32_t n = 0; n < p->count; n++)
+        p->table[place_of(p, p->of[n])] = n + 1;
+}
+
+uint32_t pairs_put(pairs *p, uint64_t pair)
+{
+    if (p->count >= p->table_cap / 4 * 3)
+        widen_pairs(p);
+    uint32_t at = place_of(p, pair);
+    if (p->table[at])
+        return p->table[at] - 1;
+    if (p->count == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 1024;
+        p->of = grown(p->of, p->cap * sizeof *p->of);
+    }
+    p->of[p->count] = pair;
+    p->table[at] = ++p->count;
+    return p->count - 1;
+}
+
+void pairs_free(pairs *p)
+{
+    free(p->of);
+    free(p->table);
+    memset(p, 0, sizeof *p);
+}

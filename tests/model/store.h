@@ -19,4 +19,13 @@ uint32_t store_put(store *s, const void *bytes, size_t size, bool *is_new);
 const unsigned char *store_get(const store *s, uint32_t number, size_t *size);
 void store_free(store *s);
 
+// The same for two numbers of 32 bits, which take less room.
+typedef struct pairs {
+    uint64_t *of;
+    uint32_t *table; // number + 1
+    uint32_t count, cap, table_cap;
+} pairs;
+uint32_t pairs_put(pairs *p, uint64_t pair);
+void pairs_free(pairs *p);
+
 #endif
