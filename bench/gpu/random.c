@@ -3,15 +3,18 @@
 //
 //     random [--count 200] [--seed 1] [--seconds 550] [--rounds 5] [--class eight] [--only bf16]
 //            [--sizes 8x28672x4096,100x100x30000] [--layout nt] [--unchecked]
-//            [--ways 'tiles;portable;sm90 tile_m=128 tile_n=256 sharers=2'] [--tuned]
+//            [--ways 'tiles;portable;sm90 tile_m=128 tile_n=256 sharers=2'] [--tuned [--most 12]]
+//            [--slice 3/16]
 // Sides are log-uniform from 1 to 32768; what takes more than the pools or too long is drawn again.
 // Of three shapes one has sides that are multiples of 64 ("whole"), one multiples of 8 ("eight"),
 // one of anything ("odd"). Types and layouts change from shape to shape. --sizes takes these
 // instead, nn:100x100x30000 with a layout of its own, in bf16 or what --only says. No shape begins
 // after --seconds. --ways measures other ways to do each product, too: a kernel and a tile as `kiln
 // tune` writes them, or all tiles that the tuner would try; and says how far the fastest is ahead
-// of what the library chose. --tuned is that for every kernel and every tile of the tuner: how many
-// choices of the model are within 5 % of the fastest; results: bench/results/random_tuned.json.
+// of what the library chose. --tuned is that for every kernel and the --most tiles of the tuner
+// that the model expects to be the fastest: how many of its choices are within 5 % of the fastest;
+// results: bench/results/random_tuned.json. --slice measures every 16th shape alone, beginning with
+// number 3: as many processes compile what one with the same options then finds in the cache.
 //
 // Every shape prints a line: what was chosen, both times, theirs over ours. Operands lie in large
 // pools of random numbers and are taken from another place each time, so that the cache has none of
@@ -52,6 +55,8 @@ typedef struct bench {
     double deadline;
     bool is_unchecked;
     const char *ways;     // others that are measured; NULL: none
+    size_t most;          // tiles of "tiles"
+    int slice, slices;    // every so many-th shape alone; 0: all
     kiln_matmul_desc way; // of ours: kernel and tile
     double logarithms[CLASSES + 1], worst[CLASSES + 1];
     int counts[CLASSES + 1], below[CLASSES + 1];
@@ -323,9 +328,10 @@ static void time_tiles(bench *b, double *best)
     static matmul_list list;
     gemm_set s = set_of(b, 0);
     kiln_matmul_desc d = desc_of(b, &s);
-    if (matmul_list_tiles(b->r.k, &d, &list) || list.at != AT_SM90)
+    d.kernel = KILN_MATMUL_SM90;
+    if (matmul_list_tiles(b->r.k, &d, &list))
         return;
-    for (size_t n = 0; n < list.count; n++) {
+    for (size_t n = 0; n < list.count && n < b->most; n++) {
         char name[MATMUL_NAME];
         matmul_write_choice(&list.all[n], name);
         time_way(b,
@@ -505,15 +511,20 @@ int main(int argc, char **argv)
     bool is_tuned = false;
     b.rounds = 5;
     b.state = 1;
+    b.most = MATMUL_TILES;
     b.deadline = bench_now() + 550;
     for (int n = 1; n < argc; n++) {
         const char *value = n + 1 < argc ? argv[n + 1] : "";
         if (!strcmp(argv[n], "--unchecked"))
             b.is_unchecked = true;
         else if (!strcmp(argv[n], "--tuned"))
-            is_tuned = true, b.ways = "tiles;sm90;thin;portable";
+            is_tuned = true, b.ways = "tiles;thin;portable";
         else if (!strcmp(argv[n], "--ways"))
             b.ways = value, n++;
+        else if (!strcmp(argv[n], "--most"))
+            b.most = (size_t)atoi(value), n++;
+        else if (!strcmp(argv[n], "--slice") && sscanf(value, "%d/%d", &b.slice, &b.slices) == 2)
+            n++;
         else if (!strcmp(argv[n], "--count"))
             count = atoi(value), n++;
         else if (!strcmp(argv[n], "--seed"))
@@ -552,7 +563,8 @@ int main(int argc, char **argv)
         for (int n = 0; n < count; n++) {
             class_of_sizes of = (class_of_sizes)(n % CLASSES);
             draw(&b, of, n, only);
-            if (b.p.type != t || (class && strcmp(class, class_names[of]) != 0))
+            if (b.p.type != t || (class && strcmp(class, class_names[of]) != 0) ||
+                (b.slices && n % b.slices != b.slice))
                 continue;
             if (bench_now() < b.deadline)
                 run_problem(&b, of);

@@ -156,8 +156,8 @@ bool matmul_is_deferred(const job *j, const tile *t);
 bool matmul_has_tail(const job *j, const side *right, const tile *t);
 // Columns of tiles over `size` columns.
 uint32_t matmul_columns(const tile *t, uint32_t size);
-// All tiles for which matmul_has_tile says yes, the model's first. They share K among as many
-// blocks as that one, so that sums have one order.
+// All tiles for which matmul_has_tile says yes: the model's, then those that it expects to be the
+// fastest. They share K among as many blocks as that one, so that sums have one order.
 void matmul_list_sm90(const job *j, matmul_list *out);
 
 // --- host_tuned.c

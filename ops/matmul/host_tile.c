@@ -494,16 +494,20 @@ tile matmul_tile(const job *j)
     return pick_shared(j, t, steps, sms);
 }
 
-uint64_t matmul_tile_cost(const job *j)
+static uint64_t cost_of_either(const job *j, const side s[2], const tile *t)
 {
     uint32_t sms = j->k->caps.is_emulated ? 132 : j->device->multiprocessors;
-    uint32_t steps = matmul_steps(j);
+    bool is_shared = t->split_k > 1 || t->parts > 1 || is_skinny_job(j);
+    return is_shared ? cost_of_shared(j, s, t, matmul_steps(j), sms)
+                     : cost_of(j, s, t, matmul_steps(j), sms);
+}
+
+uint64_t matmul_tile_cost(const job *j)
+{
     tile t = matmul_tile(j);
     side s[2];
     matmul_sides(j, t.is_swapped, s);
-    bool is_shared = t.split_k > 1 || t.parts > 1 || is_skinny_job(j);
-    uint64_t cost =
-        is_shared ? cost_of_shared(j, s, &t, steps, sms) : cost_of(j, s, &t, steps, sms);
+    uint64_t cost = cost_of_either(j, s, &t);
     uint64_t least = matmul_least_cycles(j, stored_at_once(j));
     return cost > least ? cost : least;
 }
@@ -545,7 +549,9 @@ bool matmul_has_tile(const job *j)
            !(t.is_pingpong && t.is_partial) && has_shares(j, &t);
 }
 
-static void add_sm90(const job *j, tile t, matmul_list *out)
+// Adds a tile at its place in the order of `costs`, behind the first.
+static void add_sm90(const job *j, tile t, uint64_t cost, uint64_t costs[MATMUL_TILES],
+                     matmul_list *out)
 {
     kiln_matmul_desc d = *j->desc;
     job tried = *j;
@@ -561,18 +567,15 @@ static void add_sm90(const job *j, tile t, matmul_list *out)
                                 .narrow_n = t.narrow_n,
                                 .narrow_columns = t.narrow_columns};
     tried.desc = &d;
-    if (out->count < MATMUL_TILES && (!out->count || matmul_has_tile(&tried)))
-        out->all[out->count++] = (matmul_choice){t.m, t.n, d.sm90};
-}
-
-// By the model; what it says is far too slow is not worth a try.
-static bool is_hopeless(const job *j, const side s[2], const tile *t, uint64_t least)
-{
-    uint32_t sms = j->k->caps.is_emulated ? 132 : j->device->multiprocessors;
-    bool is_shared = t->split_k > 1 || t->parts > 1 || is_skinny_job(j);
-    uint64_t cost = is_shared ? cost_of_shared(j, s, t, matmul_steps(j), sms)
-                              : cost_of(j, s, t, matmul_steps(j), sms);
-    return cost > least + least / 2;
+    if (out->count == MATMUL_TILES || (out->count && !matmul_has_tile(&tried)))
+        return;
+    size_t at = out->count++;
+    for (; at > 1 && costs[at - 1] > cost; at--) {
+        costs[at] = costs[at - 1];
+        out->all[at] = out->all[at - 1];
+    }
+    costs[at] = cost;
+    out->all[at] = (matmul_choice){t.m, t.n, d.sm90};
 }
 
 void matmul_list_sm90(const job *j, matmul_list *out)
@@ -581,9 +584,9 @@ void matmul_list_sm90(const job *j, matmul_list *out)
     side s[2];
     matmul_sides(j, model.is_swapped, s);
     bool is_skinny = is_skinny_job(j);
-    uint64_t least = matmul_tile_cost(j);
+    uint64_t least = matmul_tile_cost(j), costs[MATMUL_TILES];
     uint32_t step = is_skinny ? 8 : s[RIGHT].is_mn ? 32 : column_step(j);
-    add_sm90(j, model, out);
+    add_sm90(j, model, least, costs, out);
     for (int is_pingpong = 0; is_pingpong < 2; is_pingpong++)
         for (uint32_t m = 64; m <= 256; m += 64)
             for (uint32_t n = 256; n >= step; n -= step) {
@@ -598,7 +601,8 @@ void matmul_list_sm90(const job *j, matmul_list *out)
                 t.is_pingpong = is_pingpong;
                 t.narrow_n = t.narrow_columns = t.shift = 0;
                 t = tile_of(j, t, model.most_stages);
-                if (!is_hopeless(j, s, &t, least))
-                    add_sm90(j, t, out);
+                uint64_t cost = cost_of_either(j, s, &t);
+                if (cost <= least + least / 2) // what is far too slow is not worth a try
+                    add_sm90(j, t, cost, costs, out);
             }
 }
