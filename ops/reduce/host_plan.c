@@ -18,6 +18,7 @@ enum {
     BLOCKS = 1056,   // that fill a large GPU
     ROOM = 1 << 18,  // threads that run on it at the same time
     FEW = 1 << 16,   // threads that do not
+    ROUNDS = 3,      // of a thread, which take no longer than a second launch
     PEEL_PACKS = 16, // of a row that starts between two packs, at least
     CHAIN = 64,      // merges of a thread, one after the other, at most: the error grows with them
 };
@@ -134,7 +135,7 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
         // Little more than there is room for: the rest would have the device for itself.
         while (lanes > 64 && p->results * lanes > ROOM && p->results * lanes < 4 * ROOM)
             lanes /= 2;
-        if (packs > lanes * PER && p->results < BLOCKS / 2) {
+        if (packs > lanes * PER * ROUNDS && p->results < BLOCKS / 2) {
             lanes = BLOCK;
             parts = least(over(packs, lanes * PER), BLOCKS / p->results);
         }
@@ -211,8 +212,8 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     uint64_t of_thread = over(least(packs, p->part_packs), p->lanes);
     uint64_t most = p->width > 8 || (has_index && p->width == 8) ? 2 : PER; // registers
     p->per = (uint32_t)least(of_thread ? of_thread : 1, most);
-    bool has_singles = p->is_peeled || (!p->is_columns && p->rest);
-    p->is_once = job->count && of_thread <= p->per && (!has_singles || p->lanes >= 2 * p->width);
+    p->has_singles = p->is_peeled || (!p->is_columns && p->rest);
+    p->is_once = job->count && of_thread <= p->per && (!p->has_singles || p->lanes >= 2 * p->width);
     p->bytes = p->parts > 1
                    ? (p->parts * p->results * state_bytes(job->kind, job->x.type) + 7) / 8 * 8
                    : 0;
@@ -242,6 +243,7 @@ static kiln_status launch(kiln *k, const reduce_job *job, const reduce_plan *p, 
     op_set(&r, LANES, p->lanes);
     op_set(&r, COLUMNS, p->is_columns);
     op_set(&r, DENSE_ROWS, p->is_dense && !is_merge);
+    op_set(&r, SINGLES, p->has_singles && !is_merge);
     op_set(&r, PEEL, p->is_peeled && !is_merge);
     op_set(&r, PER, p->per);
     op_set(&r, ONCE, p->is_once && !is_merge);

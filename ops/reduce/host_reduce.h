@@ -48,6 +48,7 @@ typedef struct reduce_plan {
     op_nest kept, reduced;
     bool is_columns, is_dense; // packs along the kept loops; contiguous ones along the reduced
     bool is_peeled;            // rows start between two packs
+    bool has_singles;          // rows are no whole packs
     bool is_once;              // no thread has more than `per` packs
     uint32_t width, rest;      // elements of a pack; those after the last pack
     uint32_t lanes, threads, per;

@@ -15,6 +15,7 @@ tune(THREADS, 256, 64, 128, 512);
 tune(LANES, 256, 1, 2, 4, 8, 16, 32, 64, 128, 512);
 tune(COLUMNS, 0, 1);
 tune(DENSE_ROWS, 0, 1); // the packs of a row follow one another; not with COLUMNS
+tune(SINGLES, 0, 1); // rows are no whole packs: elements before the first one or after the last are single
 tune(PEEL, 0, 1); // rows start between two packs: some elements come before the first pack; DENSE_ROWS, RANK 1
 tune(KEPT_RANK, 1, 2, 3, 4, 5, 6, 7, 8);
 tune(RANK, 1, 2, 3, 4, 5, 6, 7, 8);
@@ -154,7 +155,11 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     u64 count = reduced.packs * V + reduced.rest;
     u64 head = PEEL ? min((u64)(0 - first) & (V - 1), count) : 0ul;
     u64 packs = PEEL ? (count - head) / V : reduced.packs;
+#    ifdef SPLIT
     place at = (place)((u64)block_y() * part_packs), end = (place)min((u64)at + part_packs, packs);
+#    else
+    place at = 0, end = (place)packs;
+#    endif
     u64 part_count = (u64)(end - at) * V; // elements of this block's part of a row
     at += lane_of;
     raw of[PER];
@@ -184,9 +189,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     number all[ELEMENTS];
     INDEX places[ELEMENTS];
     // Elements before the first pack and after the last; the first of a thread is loaded with them.
-    u64 singles = RANK == 1 && !COLUMNS && V > 1 && block_y() == grid_dim_y() - 1 && is_mine
-                      ? count - packs * V
-                      : 0ul;
+    u64 singles = SINGLES && block_y() == grid_dim_y() - 1 && is_mine ? count - packs * V : 0ul;
     part_count += singles;
     T edge = pack_put(T, 0);
     kernel_await();
