@@ -18,6 +18,7 @@ import warnings
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'bind', 'python'))
 READ_LIMIT = 4.6e12  # bytes a second that an H200's memory gives to a kernel that only reads
+GRAPH_SECONDS, MOST_CALLS = 2e-3, 192  # of a graph
 ROTATED = 256 << 20  # bytes of all copies of the inputs: five times the second cache
 
 
@@ -103,15 +104,16 @@ def once(replay):
 
 
 def times(candidates, copies, are_graphs=True):
-    """seconds of one call of each candidate that runs: the median of the rounds, all in turns. A graph repeats the copies until it takes about 200
-    microseconds. Where ours cannot be captured none is."""
+    """seconds of one call of each candidate that runs: the median of the rounds, all in turns. A graph repeats the copies until it takes about two
+    milliseconds, beside which its own launch is little. Where ours cannot be captured none is."""
     replays, repeats, rounds = {}, {}, {}
     for name, call in candidates.items():
         try:
             replay = captured(call, copies) if are_graphs else lambda call=call: [call(n) for n in range(copies)]
             replay()
             took = once(replay)
-            repeats[name] = copies * max(1, min(16, int(2e-4 / max(took, 1e-6)))) if IS_GPU and are_graphs else copies
+            most = max(1, MOST_CALLS // copies)
+            repeats[name] = copies * max(1, min(most, int(GRAPH_SECONDS / max(took, 1e-6)))) if IS_GPU and are_graphs else copies
             replays[name] = captured(lambda n, call=call: call(n % copies), repeats[name]) if repeats[name] > copies else replay
             rounds[name] = []
         except Exception as error:

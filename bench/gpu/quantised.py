@@ -4,20 +4,23 @@ PyTorch's product of 16-bit weights. Results are checked first.
 
     python3 bench/gpu/quantised.py [--kiln build/kiln] [--rounds 7] [--only ROW] [--json FILE]
 
-TBps: bytes of weights and scales; of_limit: their part of what memory gives to a kernel that only reads. Results: $RESULTS/quantised.json.
+TBps: bytes of weights and scales; of_limit: their part of what memory gives to a kernel that only reads for long; of_read: of the time of a kernel that
+reads so many bytes and does nothing else, as a graph, too. Results: $RESULTS/quantised.json.
 """
+import os
 import sys
 
-from captured import IS_GPU, READ_LIMIT, copies_of, finish, is_wanted, off_by, options, summary, times, torch
+from captured import IS_GPU, READ_LIMIT, ROOT, copies_of, finish, is_wanted, off_by, options, summary, times, torch
+import kiln
 import kiln.torch as kt
 from kiln import _op_table as table
 from kiln.torch._gguf import Call, _TYPES, _row_bytes
 
-SOURCES = ['ops/linear/' + name for name in ('few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'dequantise.c', 'scaled.c')]
-SOURCES += ['ops/gguf/' + name for name in ('few.c', 'matvec.c', 'tensor.c', 'blocks.h')]
+SOURCES = ['ops/linear/' + name for name in ('stream.c', 'few.c', 'rows.c', 'tensor.c', 'decode.h', 'layer.h', 'dequantise.c', 'scaled.c')]
+SOURCES += ['ops/gguf/' + name for name in ('stream.c', 'few.c', 'sets.h', 'matvec.c', 'tensor.c', 'blocks.h')]
 F = torch.nn.functional
 gguf_quantise = Call(table.gguf_quantise, 'gguf_quantise', 'x out', 'type')
-SIZES = [(8192, 8192), (28672, 8192), (4096, 14336)]  # outputs, inputs
+SIZES = [(8192, 8192), (28672, 8192), (4096, 14336), (11008, 4096), (8192, 28672)]  # outputs, inputs
 GROUP = 128
 TOLERANCE = {4: 2e-2, 8: 2e-2}
 
@@ -32,7 +35,22 @@ def weights(bits, n, k, group, has_zero=False):
     return weight, scale.half() if group else scale, zero
 
 
-def report(results, row, took, size, theirs='torch'):
+read_times = {}
+
+
+def read_time(size):
+    """seconds of a kernel that reads so many bytes"""
+    if size not in read_times:
+        program = kiln.compile(os.path.join(ROOT, 'bench', 'gpu', 'kernels', 'read.c'))
+        copies, packs = copies_of(size), size // 16
+        all = [torch.zeros(packs * 4, device=options.device, dtype=torch.int32) for _ in range(copies)]
+        out = torch.zeros(1, device=options.device, dtype=torch.int32)
+        blocks = min(132 * 4, -(-packs // 512)) if IS_GPU else 1
+        read_times[size] = times({'kiln': lambda i: program.read_all(all[i], out, packs, grid=blocks)}, copies)['kiln']
+    return read_times[size]
+
+
+def report(results, row, took, size):
     """adds a row: seconds of the candidates and bytes of the weights; 0: the product is what takes the time"""
     ours = took['kiln']
     results[row + '.us'] = ours * 1e6
@@ -40,7 +58,8 @@ def report(results, row, took, size, theirs='torch'):
     if size:
         results[row + '.TBps'] = size / ours / 1e12
         results[row + '.of_limit'] = size / ours / READ_LIMIT
-        line += '  %5.2f TB/s  %5.3f of the limit' % (size / ours / 1e12, size / ours / READ_LIMIT)
+        results[row + '.of_read'] = read_time(size) / ours
+        line += '  %5.2f TB/s  %5.3f of the limit  %5.3f of reading' % (size / ours / 1e12, size / ours / READ_LIMIT, results[row + '.of_read'])
     for name, t in took.items():
         if name != 'kiln':
             results['%s.%s.us' % (row, name)] = t * 1e6
@@ -174,7 +193,8 @@ def main():
     failed = layers(results) + files(results) + many_rows(results) + bytes_times_bytes(results)
     projections(results)
     for forms in ('int4', 'int8', 'q4_0', 'q8_0', 'q4_k', 'q6_k'):
-        summary(results, [v for key, v in results.items() if key.startswith(forms + '.') and key.endswith('.of_limit')], forms + '.of_limit')
+        for end in ('of_limit', 'of_read'):
+            summary(results, [v for key, v in results.items() if key.startswith(forms + '.') and key.endswith('.' + end)], forms + '.' + end)
     summary(results, [v for key, v in results.items() if key.endswith('.of_three')], 'qkv.of_three')
     return finish('quantised', SOURCES, results, failed)
 
