@@ -4,6 +4,11 @@
 
 #include "ops/window.h"
 
+// Taps of a row, and pairs of rows, that are channels of a copy (host_wide.c); pairs 0: none are.
+typedef struct conv_fold {
+    uint32_t pairs, channels; // rows of a place, channels of each
+} conv_fold;
+
 typedef struct conv_job {
     const char *call;
     op_operand large, small, weight, bias; // as far as they are there
@@ -14,6 +19,7 @@ typedef struct conv_job {
     kiln_conv_kernel kernel;
     kiln_view workspace;
     kiln_stream *stream;
+    conv_fold fold; // of the weights
 } conv_job;
 
 // The value of the axes T and BIAS.
@@ -40,18 +46,28 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
 // result is `from`, to be copied.
 bool conv_has_thin_result(kiln *k, const conv_job *j, bool is_inverse);
 kiln_status conv_widen_result(kiln *k, const conv_job *j, bool copies, conv_wide *out);
-// The kernels for sm_90a (host_sm90.c): whether one is possible; elements of f32 for parts of its
-// sums; the launch with packed weights. `sums` without a buffer: the sums have no parts.
+// Weights as a kernel takes them: [channel of the results, taps…, channel of the terms] in every
+// group. is_across: channels of terms and results have changed places.
+typedef struct conv_weights {
+    kiln_view view;
+    bool is_across;
+} conv_weights;
+// The kernels for sm_90a (host_sm90.c): whether one is possible; the launch.
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);
-uint64_t conv_sm90_workspace(kiln *k, const conv_job *j, bool is_inverse);
-kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse, const kiln_view *weight,
-                             const kiln_view *sums);
-// The gradient by the weights for sm_90a (host_sm90_weights.c): chunks of its sums, each of as many
-// f32 as there are weights; 0: it is not possible.
-uint32_t conv_sm90_weights_chunks(kiln *k, const conv_job *j, const kiln_view *large,
-                                  const kiln_view *small);
+kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse,
+                             const conv_weights *weight);
+// The gradient by the weights: where its sums go, as weights_put.h has it.
+typedef struct conv_weights_to {
+    uint32_t terms, lines[WINDOW_SPACE], taps[WINDOW_SPACE], channels, place, pair, pairs, is_whole;
+    int64_t to[5];
+} conv_weights_to;
+conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to);
+// For sm_90a (host_sm90_weights.c): parts of its sums, each of as many f32 as there are weights, or 1,
+// where none are stored; 0: it is not possible. The launch stores parts, or the weights themselves.
+uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *large,
+                                 const kiln_view *small);
 kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
-                                     const kiln_view *small, const kiln_view *parts);
+                                     const kiln_view *small, const kiln_view *to);
 // Elements of f32 that those need.
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse);
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,

@@ -1,5 +1,5 @@
 // The gradient of a convolution by its weights for Hopper (weights_sm90.c): when it is possible,
-// its tiles and chunks, the launch. host_tensor.c adds the chunks. Start reading at
+// its tiles and chunks, the launch. host_tensor.c adds the parts. Start reading at
 // conv_sm90_weights_launch.
 #include "ops/conv/host_conv.h"
 
@@ -10,17 +10,18 @@ static const op_program program = OP_PROGRAM("ops/conv/weights_sm90.c", "conv_we
 enum { W = 2, H = 1, PLACES = 64, PANEL = 64, LEAST_BOX = 8, MOST_STEP = 8 };
 
 typedef struct weights_shape { // as weights_sm90.c has it
-    uint32_t tiles_n, box_w, box_h, box_n, boxes, across, down, stages, chunk, to_n;
+    uint32_t tiles_n, box_w, box_h, box_n, boxes, across, down, stages, to_n;
     uint32_t taps_w, taps, blocks;
     int32_t stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
     uint32_t per_group, terms;
+    conv_weights_to to;
 } weights_shape;
 
 typedef struct plan {
     weights_shape s;
     op_window w;
-    uint32_t m, n, chunks;
-    uint64_t blocks; // of one chunk and group
+    uint32_t m, n, share, parts; // chunks of the sum: parts of `share` blocks each
+    uint64_t blocks;             // of one chunk and group
 } plan;
 
 static uint32_t ceil_div(uint64_t a, uint64_t b)
@@ -45,33 +46,70 @@ static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE]
     return is_right;
 }
 
-// Channels of a tile and chunks of the sum so that the multiprocessors have about as much to do.
+// Blocks that run at the same time in clusters of `share`, which lie in groups of 16 multiprocessors.
+static uint64_t room_of(uint32_t multiprocessors, uint32_t share)
+{
+    enum { GROUP = 16 };
+    return share == 1 ? multiprocessors
+                      : (uint64_t)(multiprocessors / GROUP) * (GROUP / share) * share;
+}
+
+// About how many cycles it takes. A stage multiplies 64 x 8 x 16 in 4 cycles, or loads 40 bytes in
+// one; sums of a cluster are exchanged, those of parts go through memory.
+static uint64_t cycles_of(const plan *p, uint64_t all, uint64_t room)
+{
+    enum {
+        LOADED = 40,
+        BEGIN = 1500,
+        EXCHANGE = 1500,
+        EXCHANGED = 5, // numbers
+        STORED = 24,
+        ADD = 3500,
+        ADDED = 750 // numbers of the whole device
+    };
+    uint64_t numbers = (uint64_t)p->m * p->n, chunks = (uint64_t)p->share * p->parts;
+    uint64_t products = p->m / 64 * p->n * 2, loads = (p->m + p->n) * 128 / LOADED;
+    uint64_t cycles = BEGIN + ceil_div(p->s.stages, chunks) * (products > loads ? products : loads);
+    cycles += numbers / EXCHANGED + (p->share > 1 ? EXCHANGE : 0);
+    cycles += numbers * (p->parts > 1 ? 4 : 2) / p->share / STORED;
+    cycles *= ceil_div(all * chunks, room);
+    if (p->parts > 1)
+        cycles += ADD + p->parts * (uint64_t)p->s.per_group * p->s.taps * p->s.terms / ADDED;
+    return cycles;
+}
+
+// Channels of a tile, blocks of a cluster and parts of the sum.
 static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
 {
+    enum { LEAST_STAGES = 4, MOST_SHARE = 8 };
     static const uint32_t widths[] = {256, 192, 128, 64};
     const uint64_t panels = (uint64_t)p->s.taps * p->s.blocks;
     uint64_t least = UINT64_MAX;
-    p->m = p->s.per_group > 64 ? 128 : 64;
-    for (size_t i = 0; i < COUNT(widths); i++) {
-        uint32_t n = widths[i], tiles_n = ceil_div(panels, n / PANEL);
-        uint64_t blocks = (uint64_t)tiles_n * ceil_div(p->s.per_group, p->m);
-        uint64_t all = blocks * groups;
-        uint32_t chunks = all < multiprocessors ? multiprocessors / (uint32_t)all : 1;
-        chunks = chunks > ceil_div(p->s.stages, 4) ? ceil_div(p->s.stages, 4) : chunks;
-        uint32_t chunk = ceil_div(p->s.stages, chunks);
-        // A stage multiplies 64 x 8 x 16 in 4 cycles, or loads 48 bytes in one.
-        uint64_t products = p->m / 64 * n * 2, loads = (p->m + n) * 128 / 48;
-        uint64_t cycles = (products > loads ? products : loads) * chunk + p->m * n / 8 + 1500;
-        cycles *= ceil_div(all * ceil_div(p->s.stages, chunk), multiprocessors);
-        if (cycles < least) {
-            least = cycles;
-            p->n = n;
-            p->s.tiles_n = tiles_n;
-            p->blocks = blocks;
-            p->s.chunk = chunk;
-            p->chunks = ceil_div(p->s.stages, chunk);
+    plan t = *p;
+    t.m = p->s.per_group > 64 ? 128 : 64;
+    for (size_t i = 0; i < COUNT(widths); i++)
+        for (t.share = 1; t.share <= MOST_SHARE; t.share++) {
+            t.n = widths[i];
+            t.s.tiles_n = ceil_div(panels, t.n / PANEL);
+            t.blocks = (uint64_t)t.s.tiles_n * ceil_div(p->s.per_group, t.m);
+            uint64_t all = t.blocks * groups, room = room_of(multiprocessors, t.share);
+            uint32_t most = ceil_div(p->s.stages, LEAST_STAGES * t.share);
+            uint64_t fit = room / (all * t.share);
+            t.parts = fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
+            if (t.share > 1 && (fit < 1 || p->s.stages < t.share * LEAST_STAGES))
+                break;
+            uint64_t cycles = cycles_of(&t, all, room);
+            if (cycles < least) {
+                least = cycles;
+                *p = t;
+            }
+            t.parts = 1; // and nothing to add
+            cycles = cycles_of(&t, all, room);
+            if (cycles < least) {
+                least = cycles;
+                *p = t;
+            }
         }
-    }
 }
 
 // False: it is not possible. What host_tensor.c asks of all kernels holds.
@@ -120,11 +158,11 @@ static bool plan_of(kiln *k, const conv_job *j, const kiln_view *large, const ki
     return true;
 }
 
-uint32_t conv_sm90_weights_chunks(kiln *k, const conv_job *j, const kiln_view *large,
-                                  const kiln_view *small)
+uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *large,
+                                 const kiln_view *small)
 {
     plan p;
-    return plan_of(k, j, large, small, &p) ? p.chunks : 0;
+    return plan_of(k, j, large, small, &p) ? p.parts : 0;
 }
 
 // The map of a tensor for boxes of places, `stride` elements apart.
@@ -155,7 +193,7 @@ static kiln_status make_map(kiln *k, const kiln_view *v, const int64_t steps[5],
 }
 
 kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
-                                     const kiln_view *small, const kiln_view *parts)
+                                     const kiln_view *small, const kiln_view *to)
 {
     plan p;
     kiln_tensor_map maps[2];
@@ -166,8 +204,11 @@ kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view
     op_set(&r, T, j->type == KILN_F16);
     op_set(&r, BM, p.m);
     op_set(&r, BN, p.n);
+    op_set(&r, SHARE, p.share);
+    op_set(&r, PARTS, p.parts > 1);
+    p.s.to = conv_weights_to_of(j, to);
     kiln_status status = op_kernel_get(k, &r, &kernel);
-    if (!status && (p.blocks > INT32_MAX || j->groups > 65535 || p.chunks > 65535))
+    if (!status && (p.blocks > INT32_MAX || j->groups > 65535))
         status = error_set(k, KILN_E_LAUNCH, K6015, "%s: %llu tiles are too many for one launch",
                            j->call, (unsigned long long)p.blocks);
     if (!status)
@@ -178,10 +219,10 @@ kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view
     if (status)
         return status;
     const kiln_arg args[] = {kiln_arg_struct(&maps[0], sizeof maps[0]),
-                             kiln_arg_struct(&maps[1], sizeof maps[1]), kiln_arg_view(*parts),
+                             kiln_arg_struct(&maps[1], sizeof maps[1]), kiln_arg_view(p.parts > 1 ? j->workspace : *to),
                              kiln_arg_struct(&p.s, sizeof p.s)};
     return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {(uint32_t)p.blocks, j->groups, p.chunks},
+                       &(kiln_launch_desc){.grid = {(uint32_t)p.blocks, j->groups, p.parts * p.share},
                                            .shared_bytes = kernel->shared_bytes,
                                            .args = args,
                                            .arg_count = COUNT(args),

@@ -49,6 +49,15 @@ static const char *obstacle(kiln *k, const conv_job *j, const kiln_view *from)
     return NULL;
 }
 
+static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view *large,
+                                    const kiln_view *small)
+{
+    const char *why = obstacle(k, j, large);
+    if (!why)
+        why = obstacle(k, j, small);
+    return why ? why : kiln_view_count(*small) ? NULL : "there is nothing to add up";
+}
+
 static kiln_status refuse(kiln *k, const conv_job *j, const char *why)
 {
     return j->kernel != KILN_CONV_BEST
@@ -57,6 +66,7 @@ static kiln_status refuse(kiln *k, const conv_job *j, const char *why)
 }
 
 // --- weights: [groups, channels of the results, taps…, channels of the terms]
+// The other way round they lie as the other direction takes them.
 static kiln_view packed_order(const conv_job *j, bool is_inverse)
 {
     const kiln_view *w = j->weight.view;
@@ -138,32 +148,44 @@ static bool is_product(const conv_job *j, bool is_inverse, kiln_matmul_desc *out
     return true;
 }
 
-// The gradient by the weights: [output channels, places] times [places, channels]. Where there are
-// many places for few weights, a kernel that cuts the places into chunks is better.
-static bool is_weights_product(const conv_job *j, const kiln_view *large, const kiln_view *small,
-                               kiln_matmul_desc *out)
+// The gradient by the weights: [output channels, places] times [places, channels]. The kernel for
+// sm_90a knows better how to cut the places into chunks.
+static bool is_weights_product(kiln *k, const conv_job *j, const kiln_view *large,
+                               const kiln_view *small, kiln_matmul_desc *out)
 {
-    enum { PLACES = 16 };
     kiln_view dout;
     *out = (kiln_matmul_desc){.stream = j->stream};
     if (!is_point(j) || !is_plain(small, &dout) || !is_plain(large, &out->b) ||
-        kiln_view_count(*j->weight.view) < PLACES * dout.sizes[0])
+        (!weights_obstacle(k, j, large, small) && conv_sm90_weights_parts(k, j, large, small)))
         return false;
     out->a = kiln_view_transpose(dout);
     out->out = matrix_of(*j->weight.view);
     return true;
 }
 
+// Weights as they are, where a kernel takes them so; false: they must be packed.
+static bool find_weights(kiln *k, const conv_job *j, bool is_inverse, conv_weights *out)
+{
+    *out = (conv_weights){.view = packed_order(j, is_inverse)};
+    if (is_packed(&out->view))
+        return true;
+    kiln_view other = packed_order(j, !is_inverse);
+    if (!is_packed(&other) || !conv_sm90_is_possible(k, j, is_inverse))
+        return false;
+    *out = (conv_weights){.view = other, .is_across = true};
+    return true;
+}
+
 // f32 elements of the workspace that packed weights take, in whole lines of 128 bytes.
 static uint64_t packed_elements(const kiln_view *v)
 {
-    return is_packed(v) ? 0 : (kiln_view_count(*v) + 63) / 64 * 32;
+    return (kiln_view_count(*v) + 63) / 64 * 32;
 }
 
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
 {
     const kiln_view *from = is_inverse ? j->small.view : j->large.view;
-    kiln_view v = packed_order(j, is_inverse);
+    conv_weights weight;
     kiln_matmul_desc product;
     if (is_product(j, is_inverse, &product) || !is_wanted(k, j))
         return 0;
@@ -180,7 +202,7 @@ uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse)
         conv_widen_result(k, j, false, &wide);
         return wide.elements + conv_tensor_workspace(k, &wide.job, is_inverse);
     }
-    return packed_elements(&v) + conv_sm90_workspace(k, j, is_inverse);
+    return find_weights(k, j, is_inverse, &weight) ? 0 : packed_elements(&weight.view);
 }
 
 // --- launches
@@ -291,25 +313,23 @@ kiln_status conv_tensor_slide(kiln *k, const conv_job *j, bool is_inverse, bool 
                    : kiln_copy_view(k, &(kiln_copy_view_desc){
                                            .in = own, .out = *j->large.view, .stream = j->stream});
     }
-    kiln_view packed = packed_order(j, is_inverse), sums = j->workspace;
-    sums.first += packed_elements(&packed);
-    if (!is_packed(&packed)) {
+    conv_weights weight;
+    if (!find_weights(k, j, is_inverse, &weight)) {
         if (!j->workspace.buffer)
             return refuse(k, j, "there is no workspace, and the weights must be packed");
-        kiln_view to = kiln_view_of(j->workspace.buffer, packed.rank, packed.sizes);
+        kiln_view to = kiln_view_of(j->workspace.buffer, weight.view.rank, weight.view.sizes);
         to.type = j->type;
         to.first = 2 * j->workspace.first;
         kiln_status status = kiln_elementwise_forward(
             k, &(kiln_elementwise_desc){
-                   .op = KILN_EW_COPY, .in = {packed}, .out = to, .stream = j->stream});
+                   .op = KILN_EW_COPY, .in = {weight.view}, .out = to, .stream = j->stream});
         if (status)
             return status;
-        packed = to;
+        weight.view = to;
     }
     *is_done = true;
-    return conv_sm90_is_possible(k, j, is_inverse)
-               ? conv_sm90_launch(k, j, is_inverse, &packed, &sums)
-               : launch(k, j, is_inverse, &packed);
+    return conv_sm90_is_possible(k, j, is_inverse) ? conv_sm90_launch(k, j, is_inverse, &weight)
+                                                   : launch(k, j, is_inverse, &weight.view);
 }
 
 // --- the gradient by the weights: parts[chunk, output channel, taps…, channel] and their sum
@@ -335,20 +355,11 @@ static split split_of(const conv_job *j, const kiln_view *small)
     return s;
 }
 
-static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view *large,
-                                    const kiln_view *small)
-{
-    const char *why = obstacle(k, j, large);
-    if (!why)
-        why = obstacle(k, j, small);
-    return why ? why : kiln_view_count(*small) ? NULL : "there is nothing to add up";
-}
-
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,
                                        const kiln_view *small)
 {
     kiln_matmul_desc product;
-    if (!is_wanted(k, j) || is_weights_product(j, large, small, &product))
+    if (!is_wanted(k, j) || is_weights_product(k, j, large, small, &product))
         return 0;
     if (conv_is_thin(k, j, large)) {
         conv_wide wide;
@@ -357,35 +368,44 @@ uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_vi
     }
     if (weights_obstacle(k, j, large, small))
         return 0;
-    uint32_t chunks = conv_sm90_weights_chunks(k, j, large, small);
-    return chunks ? chunks * kiln_view_count(*j->weight.view) : split_of(j, small).elements;
+    uint32_t parts = conv_sm90_weights_parts(k, j, large, small);
+    return parts == 1 ? 0
+           : parts    ? parts * kiln_view_count(*j->weight.view)
+                      : split_of(j, small).elements;
 }
 
-// The sum over the chunks, into weights that lie anyhow, and may have fewer channels.
-typedef struct add_shape { // as weights_add.c has it
-    uint32_t chunks, terms, taps[WINDOW_SPACE], channels;
-    uint64_t elements;
-    int64_t to[5];
-} add_shape;
-
-static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t chunks, const kiln_view *to)
+conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to)
 {
-    enum { EACH = 128 }; // elements of a block
-    add_shape s = {.chunks = chunks,
-                   .terms = (uint32_t)j->weight.view->sizes[1],
-                   .channels = (uint32_t)to->sizes[1],
-                   .elements = kiln_view_count(*j->weight.view)};
+    uint32_t terms = (uint32_t)j->weight.view->sizes[1];
+    conv_weights_to s = {.terms = terms,
+                         .channels = (uint32_t)to->sizes[1],
+                         .place = j->fold.pairs ? j->fold.pairs * j->fold.channels : terms,
+                         .pair = j->fold.pairs ? j->fold.channels : terms,
+                         .pairs = j->fold.pairs ? j->fold.pairs : 1};
+    op_window_sizes(j->weight.view, s.lines);
     op_window_sizes(to, s.taps);
     op_window_steps(to, s.to);
+    s.is_whole = !j->fold.pairs && s.channels == terms && is_granular(to);
+    return s;
+}
+
+// The sum over the parts, into weights that lie anyhow, and may have fewer channels.
+static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, const kiln_view *to)
+{
+    enum { EACH = 128 }; // elements of a block
+    conv_weights_to s = conv_weights_to_of(j, to);
+    uint64_t elements = kiln_view_count(*j->weight.view);
     op_request r = {.program = &weights_add};
     op_set(&r, T_TEXT, j->type == KILN_F16);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
     const kiln_arg args[] = {kiln_arg_view(j->workspace), kiln_arg_view(*to),
+                             kiln_arg_i64(KILN_U32, parts),
+                             kiln_arg_i64(KILN_U64, (int64_t)elements),
                              kiln_arg_struct(&s, sizeof s)};
     return status ? status
                   : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(s.elements, EACH)},
+                                &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(elements, EACH)},
                                                     .args = args,
                                                     .arg_count = COUNT(args),
                                                     .stream = j->stream,
@@ -400,7 +420,7 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     if (!is_wanted(k, j) || !kiln_view_count(*j->weight.view))
         return KILN_OK;
     kiln_matmul_desc product;
-    if (is_weights_product(j, large, small, &product)) {
+    if (is_weights_product(k, j, large, small, &product)) {
         *is_done = true;
         return kiln_matmul(k, &product);
     }
@@ -410,15 +430,15 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
         return status ? status : weights_to(k, &wide.job, &wide.from, small, to, is_done);
     }
     const char *why = weights_obstacle(k, j, large, small);
-    if (!why && !j->workspace.buffer)
+    uint32_t parts = why ? 0 : conv_sm90_weights_parts(k, j, large, small);
+    if (!why && parts != 1 && !j->workspace.buffer)
         why = "there is no workspace for parts of the sums";
     if (why)
         return refuse(k, j, why);
-    uint32_t chunks = conv_sm90_weights_chunks(k, j, large, small);
-    if (chunks) {
-        kiln_status launched = conv_sm90_weights_launch(k, j, large, small, &j->workspace);
+    if (parts) {
+        kiln_status launched = conv_sm90_weights_launch(k, j, large, small, to);
         *is_done = !launched;
-        return launched ? launched : add_parts(k, j, chunks, to);
+        return launched || parts == 1 ? launched : add_parts(k, j, parts, to);
     }
     split s = split_of(j, small);
     op_window w;
@@ -441,9 +461,8 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
                            j->call, (unsigned long long)blocks);
     if (status)
         return status;
-    kiln_view parts = j->workspace;
-    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small), kiln_arg_view(parts),
-                             kiln_arg_struct(&w, sizeof w),
+    const kiln_arg args[] = {kiln_arg_view(*large), kiln_arg_view(*small),
+                             kiln_arg_view(j->workspace), kiln_arg_struct(&w, sizeof w),
                              kiln_arg_i64(KILN_U64, (int64_t)s.chunk)};
     status = kiln_launch(kernel->kernel,
                          &(kiln_launch_desc){.grid = {(uint32_t)blocks, j->groups, s.chunks},

@@ -7,6 +7,10 @@
 // windows share elements of the copy then.
 #include "ops/conv/host_conv.h"
 
+#define AXES "ops/conv/axes_fold.def"
+#include "ops/axes.h"
+static const op_program program = OP_PROGRAM("ops/conv/fold.c", "conv_fold");
+
 enum { GRANULE = 8, LINE = 64 }; // channels; elements of 16 bits that a copy is rounded up to
 
 bool conv_is_thin(kiln *k, const conv_job *j, const kiln_view *from)
@@ -46,8 +50,61 @@ static kiln_view take_wide(const conv_job *j, const kiln_view *v, uint64_t chann
     return take(j, v, sizes, elements);
 }
 
+// How [outer, row, column, channel] is copied: `pairs` rows become one, of `channels` each.
+typedef struct folding {
+    uint32_t pairs, channels, above, before;
+} folding;
+
+typedef struct fold_shape { // as fold.c has it
+    uint32_t rows, columns, eights, from_rows, from_columns, own_channels, above, before;
+    uint64_t count;
+    int64_t steps[4];
+} fold_shape;
+
+static kiln_status copy_folded(kiln *k, const conv_job *j, const kiln_view *from,
+                               const kiln_view *to, folding f)
+{
+    enum { THREADS = 256 };
+    uint32_t place = f.pairs * f.channels, places = place < GRANULE ? 2 : 1;
+    fold_shape s = {.rows = (uint32_t)to->sizes[1],
+                    .columns = (uint32_t)to->sizes[2] / places,
+                    .eights = place * places / GRANULE,
+                    .from_rows = (uint32_t)from->sizes[1],
+                    .from_columns = (uint32_t)from->sizes[2],
+                    .own_channels = (uint32_t)from->sizes[3],
+                    .above = f.above,
+                    .before = f.before,
+                    .count = kiln_view_count(*to) / GRANULE};
+    for (uint32_t d = 0; d < 4; d++)
+        s.steps[d] = kiln_view_stride(*from, d);
+    op_request r = {.program = &program};
+    op_set(&r, T, j->type == KILN_F16);
+    op_set(&r, CHANNELS, f.channels == 4 ? 4 : GRANULE);
+    op_set(&r, PAIRS, f.pairs);
+    const op_kernel *kernel;
+    kiln_status status = op_kernel_get(k, &r, &kernel);
+    uint64_t blocks = (s.count + THREADS - 1) / THREADS;
+    if (!status && blocks > INT32_MAX)
+        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: a copy is too large for one launch",
+                           j->call);
+    const kiln_arg args[] = {kiln_arg_view(*from), kiln_arg_view(*to),
+                             kiln_arg_struct(&s, sizeof s)};
+    return status || !blocks ? status
+                             : kiln_launch(kernel->kernel,
+                                           &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                               .args = args,
+                                                               .arg_count = COUNT(args),
+                                                               .stream = j->stream,
+                                                               .overlaps_previous =
+                                                                   kernel->overlaps});
+}
+
+// Channels are the last dimension of both; `to` has more of them.
 static kiln_status copy(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to)
 {
+    if (from->rank == 4)
+        return copy_folded(k, j, from, to,
+                           (folding){.pairs = 1, .channels = (uint32_t)to->sizes[3]});
     return kiln_pad_forward(
         k,
         &(kiln_pad_desc){.x = *from, .out = *to, .mode = KILN_PAD_CONSTANT, .stream = j->stream});
@@ -94,24 +151,8 @@ static bool has_pairs(const conv_job *j, uint64_t channels)
            j->large.view->sizes[2] > 1 && 2 * channels * taps[1] <= MOST;
 }
 
-// Copies [outer, rows, columns, channels] of `from` to rows `pair` + 0, 2, 4 … of `to`, whose
-// places have `pairs` rows each; `above` and `before` zeros come first.
-static kiln_status copy_rows(kiln *k, const conv_job *j, kiln_view from, const kiln_view *to,
-                             uint32_t pairs, uint32_t pair, uint32_t above, uint32_t before)
-{
-    uint64_t channels = to->sizes[3] / pairs;
-    uint32_t first = (above + pair) % pairs; // the source's first row that is such a one
-    kiln_pad_desc d = {.out = *to, .mode = KILN_PAD_CONSTANT, .stream = j->stream};
-    d.x = kiln_view_slice(from, 1, first, KILN_TO_END, pairs);
-    d.out =
-        kiln_view_slice(*to, 3, (int64_t)(pair * channels), (int64_t)((pair + 1) * channels), 1);
-    d.before[1] = (first + above - pair) / pairs;
-    d.before[2] = before;
-    return kiln_pad_forward(k, &d);
-}
-
 static kiln_status fold(kiln *k, const conv_job *j, const kiln_view *from, uint64_t channels,
-                        bool copies, conv_wide *out)
+                        bool has_weights, bool copies, conv_wide *out)
 {
     kiln_view x = with_last(*from, 1, false), weight = with_last(*j->weight.view, 1, false);
     const kiln_window *window = j->window;
@@ -127,16 +168,16 @@ static kiln_status fold(kiln *k, const conv_job *j, const kiln_view *from, uint6
         rows = all > read ? all : read;
     }
     columns = own > reach ? own : reach;
+    columns += place < GRANULE && columns % 2; // fold.c stores two such places at a time
     const uint64_t x_sizes[KILN_MAX_RANK] = {x.sizes[0], rows, columns, place},
                    weight_sizes[KILN_MAX_RANK] = {weight.sizes[0], lines, taps, place};
     kiln_view copied = take(j, &x, x_sizes, &elements);
     kiln_view copied_weight = take(j, &weight, weight_sizes, &elements);
-    kiln_status status = KILN_OK;
-    for (uint32_t pair = 0; pair < pairs && copies && !status; pair++) {
-        status = copy_rows(k, j, x, &copied, pairs, pair, above, window->pad_before[1]);
-        if (!status)
-            status = copy_rows(k, j, weight, &copied_weight, pairs, pair, 0, 0);
-    }
+    folding f = {.pairs = pairs, .channels = (uint32_t)channels};
+    folding of_x = {f.pairs, f.channels, above, window->pad_before[1]};
+    kiln_status status = copies ? copy_folded(k, j, &x, &copied, of_x) : KILN_OK;
+    if (!status && copies && has_weights)
+        status = copy_folded(k, j, &weight, &copied_weight, f);
     int64_t row = (int64_t)(columns * place), line = (int64_t)folded;
     copied.has_strides = copied_weight.has_strides = true;
     copied.sizes[1] = copied_weight.sizes[1] = folded;
@@ -161,6 +202,7 @@ static kiln_status fold(kiln *k, const conv_job *j, const kiln_view *from, uint6
     out->job.window = &out->window;
     out->job.weight.view = &out->weight;
     out->job.workspace.first += elements;
+    out->job.fold = (conv_fold){pairs, (uint32_t)channels};
     return status;
 }
 
@@ -168,9 +210,8 @@ kiln_status conv_widen(kiln *k, const conv_job *j, const kiln_view *from, uint32
                        bool has_weights, bool copies, conv_wide *out)
 {
     uint64_t channels = wide_channels(from), elements = 0;
-    bool is_forward = has_weights && which == 1;
-    if (is_forward && folded_channels(k, j, from))
-        return fold(k, j, from, folded_channels(k, j, from), copies, out);
+    if (which == 1 && folded_channels(k, j, from))
+        return fold(k, j, from, folded_channels(k, j, from), has_weights, copies, out);
     kiln_view x = with_last(*from, 1, false), weight = with_last(*j->weight.view, which, false);
     kiln_view wide_x = take_wide(j, &x, channels, &elements), wide_weight = weight;
     if (has_weights)

@@ -6,42 +6,16 @@
 // where a window reaches beyond the tensor. Strides of the window are the map's element strides. One
 // thread keeps a ring of stages filled, WGS warpgroups multiply, as in ops/matmul/gemm_sm90.c.
 //
-// Channels of all tensors are contiguous. Weights are packed: [channel of the results, tap, channel of
-// the terms]. The host says which tap of them is the first, and the steps to the next: the way from
-// the small tensor to the large one takes them backwards, and with a stride some of them for some
-// places only.
-// PARTS: the sum is cut along the grid's z, and each part stores f32; implicit_add.c adds them.
-#include <kiln/pack.h>
-#include <kiln/tile.h>
-
-tune(BM, 128, 64, 192, 256); // places of a tile
-tune(BN, 128, 64, 192, 256); // channels of a tile
-tune(WGS, 2, 1, 3);          // warpgroups that multiply
-tune(RESIDENT, 1, 2);        // blocks of a multiprocessor
-
-#ifdef T_bf16
-#    define T    bf16
-#    define MMA  wgmma_bf16
-#    define PAIR pack_bf16
-#else
-#    define T    f16
-#    define MMA  wgmma_f16
-#    define PAIR pack_f16
-#endif
-#ifndef BIAS
-#    define BIAS f32
-#endif
-#include "activate.h"
+// Channels of the tensors are contiguous; sm90.h says how weights lie. The way from the small tensor to
+// the large one takes taps backwards, and with a stride some of them for some places only: its phases.
 #include "sm90.h"
 
+tune(BM, 128, 64, 192, 256); // places of a tile
+tune(RESIDENT, 1, 2);        // blocks of a multiprocessor
+
 // --- shared memory
-enum {
-    K_TILE = 64, // channels of a stage: 128 bytes
-    BLOCKS = BM / (64 * WGS)
-};
+enum { BLOCKS = BM / (64 * WGS) };
 tile_type(a_tile, T, BM, K_TILE, 128);
-tile_type(b_tile, T, BN, K_TILE, 128);
-tile_type(slab, T, 16, 64, 128); // results of a warp
 typedef struct stage {
     a_tile a;
     b_tile b;
@@ -49,14 +23,14 @@ typedef struct stage {
 
 enum {
     SHARED_LIMIT = (RESIDENT == 2 ? 113 * 1024 : 232448) - 1024,
-    STAGING_BYTES = HAS_PARTS ? 0 : WGS * 4 * sizeof(slab),
+    STAGING_BYTES = SHARE > 1 ? 0 : WGS * 4 * sizeof(slab),
     STAGE_BYTES = sizeof(stage),
     FIT = (SHARED_LIMIT - 1024 - STAGING_BYTES) / STAGE_BYTES,
     STAGES = FIT < 2 ? 2 : FIT < 8 ? FIT : 8
 };
 ring_type(stage_ring, STAGES);
 
-typedef struct layout {
+typedef struct layout { // SHARE: after the last product the stages are this block's sums
     stage stages[STAGES];
     u8 staging[STAGING_BYTES + 16];
     stage_ring ring;
@@ -66,58 +40,55 @@ _Alignas(1024) shared layout smem[];
 
 enum {
     SHARED_BYTES = sizeof(layout), // the host reads it
-    THREADS = 128 * WGS + (RESIDENT == 1 ? 128 : 32),
-    PRODUCER_REGISTERS = WGS == 3 ? 32 : 40,
-    CONSUMER_REGISTERS = WGS == 3 ? 160 : 232
+    THREADS = 128 * WGS + (RESIDENT == 1 ? 128 : 32)
 };
+#include "sm90_share.h"
 
 // --- tiles
-typedef struct patch { // the first place of a tile, and its first channel
-    u32 w, h, n, channel;
+typedef struct patch { // the first place of a tile, its first channel, and its phase
+    u32 w, h, n, channel, phase;
 } patch;
 
-static patch patch_of(const conv_shape *s, u32 t)
+// `row` plays no part here: a tile is one box.
+static patch patch_of(const conv_shape *s, u32 t, u32 row)
 {
-    u32 places = t / s->tiles_c, rows = places / s->tiles_w, images = rows / s->tiles_h;
-    return (patch){(places - rows * s->tiles_w) * s->box_w, (rows - images * s->tiles_h) * s->box_h,
-                    images * s->box_n, (t - places * s->tiles_c) * BN};
+    turn r = turn_of(s, t);
+    u32 across = phase_of(s, r.phase, tiles_w), down = phase_of(s, r.phase, tiles_h);
+    u32 places = r.number / s->tiles_c, rows = places / across, images = rows / down;
+    return (patch){(places - rows * across) * s->box_w, (rows - images * down) * s->box_h, images * s->box_n,
+                   (r.number - places * s->tiles_c) * BN, r.phase};
 }
 
-typedef struct range { // of steps: a step is 64 channels of a tap
-    u32 first, end;
-} range;
-
-static range range_of(const conv_shape *s)
+// The steps of a tile that are this block's: a step is 64 channels of a tap.
+static range steps_of(const conv_shape *s, patch at)
 {
-    u32 all = s->taps * s->blocks, part = block_z();
-    return HAS_PARTS ? (range){all * part / grid_dim_z(), all * (part + 1) / grid_dim_z()} : (range){0, all};
+    return range_of(phase_of(s, at.phase, taps_w) * phase_of(s, at.phase, taps_h) * s->blocks);
 }
 
 // --- the producer
 static void produce(const tensor_map *from, const tensor_map *weight, const conv_shape *s)
 {
     ring_slot slot = {0, RING_PRODUCER};
-    range r = range_of(s);
     u32 group = block_y();
     previous_kernel_wait();
     for (u32 t = block_x(); t < s->tiles; t += grid_dim_x()) {
-        patch at = patch_of(s, t);
+        patch at = patch_of(s, t, 0);
+        range r = steps_of(s, at);
         u32 tap = r.first / s->blocks, block = r.first - tap * s->blocks;
-        u32 y = tap / max(s->taps_w, 1u), x = tap - y * s->taps_w;
+        u32 taps_w = phase_of(s, at.phase, taps_w), y = tap / max(taps_w, 1u), x = tap - y * taps_w;
+        i32 left = (i32)at.w * s->stride_w - phase_of(s, at.phase, pad_w);
+        i32 top = (i32)at.h * s->stride_h - phase_of(s, at.phase, pad_h), tap_first = phase_of(s, at.phase, tap_first);
         for (u32 step = r.first; step < r.end; step++) {
             stage *to = &smem->stages[slot.stage];
+            mbarrier *full = ring_full(&smem->ring, slot);
             ring_acquire(&smem->ring, slot, s->loaded);
             tensor_load_4d(to->a.panel[0], from, (i32)(group * s->terms + block * K_TILE),
-                           (i32)at.w * s->stride_w - s->pad_w + (i32)x * s->dilation_w,
-                           (i32)at.h * s->stride_h - s->pad_h + (i32)y * s->dilation_h, (i32)at.n,
-                           ring_full(&smem->ring, slot));
-            tensor_load_3d(to->b.panel[0], weight, (i32)(block * K_TILE),
-                           s->tap_first + (i32)x * s->tap_w + (i32)y * s->tap_h,
-                           (i32)(group * s->per_group + at.channel), ring_full(&smem->ring, slot));
+                           left + (i32)x * s->dilation_w, top + (i32)y * s->dilation_h, (i32)at.n, full);
+            load_weights(&to->b, weight, s, block, tap_first + (i32)x * s->tap_w + (i32)y * s->tap_h, at.channel, full);
             slot = ring_next(&smem->ring, slot);
             if (++block == s->blocks) {
                 block = 0;
-                if (++x == s->taps_w) {
+                if (++x == taps_w) {
                     x = 0;
                     y++;
                 }
@@ -178,7 +149,7 @@ static bool place_of(const conv_shape *s, patch at, u32 row, u32 place[3])
     place[0] = at.w + row - line * s->box_w;
     place[1] = at.h + line - image * s->box_h;
     place[2] = at.n + image;
-    return image < s->box_n && place[0] < s->to_w && place[1] < s->to_h && place[2] < s->to_n;
+    return image < s->box_n && place[0] < phase_of(s, at.phase, to_w) && place[1] < phase_of(s, at.phase, to_h) && place[2] < s->to_n;
 }
 
 #include "sm90_store.h"
@@ -199,16 +170,12 @@ static void clear_rest(const conv_shape *s)
     fence_async();
 }
 
-kernel block(THREADS) void conv_sm90(tensor_map from, tensor_map weight,
-#if HAS_PARTS
-                                     f32 *sums,
-#else
-                                     T *to,
-#endif
+// SHARE: a block has one tile.
+kernel block(THREADS) cluster(1, 1, SHARE) void conv_sm90(tensor_map from, tensor_map weight, T *to,
 #ifdef HAS_BIAS
-                                     const BIAS *bias,
+                                                          const BIAS *bias,
 #endif
-                                     conv_shape s)
+                                                          conv_shape s)
 {
     if (thread_x() == 0) {
         ring_init(&smem->ring, WGS);
@@ -225,27 +192,37 @@ kernel block(THREADS) void conv_sm90(tensor_map from, tensor_map weight,
             registers_less(PRODUCER_REGISTERS);
         if (thread_x() == WGS * 128)
             produce(&from, &weight, &s);
-        return;
-    }
-    if (RESIDENT == 1)
-        registers_more(CONSUMER_REGISTERS);
-    previous_kernel_wait(); // for a bias, and for tiles without a step
-    u32 group = warp() / 4;
-    stage *first = &smem->stages[0];
-    consumer c = {.a = tile_operand_block(&first->a, group * BLOCKS), .b = tile_operand(&first->b)};
-    range r = range_of(&s);
-    for (u32 t = block_x(); t < s.tiles; t += grid_dim_x()) {
-        patch at = patch_of(&s, t);
-        accumulators acc;
-        multiply_tile(&acc, &c, r.end - r.first);
+        if (SHARE > 1) {
+            meet_cluster();
+            meet_cluster();
+        }
+    } else {
+        if (RESIDENT == 1)
+            registers_more(CONSUMER_REGISTERS);
+        previous_kernel_wait(); // for a bias, and for tiles without a step
+        u32 group = warp() / 4;
+        stage *first = &smem->stages[0];
+        consumer c = {.a = tile_operand_block(&first->a, group * BLOCKS), .b = weights_operand(&first->b)};
+        for (u32 t = block_x(); t < s.tiles; t += grid_dim_x()) {
+            patch at = patch_of(&s, t, 0);
+            range r = steps_of(&s, at);
+            accumulators acc;
+            multiply_tile(&acc, &c, r.end - r.first);
+            if (SHARE > 1) // no warpgroup reads a stage any more
+                barrier_sync(1, WGS * 128);
 #pragma unroll
-        for (u32 i = 0; i < BLOCKS; i++) {
-            u32 row = (group * BLOCKS + i) * 64 + warp() % 4 * 16;
-#if HAS_PARTS
-            store_sums(&acc[i], &s, at, at.channel, row, sums);
-#else
-            store_rows(&acc[i], &s, at, at.channel, row, to, BIAS_OR_NONE);
-#endif
+            for (u32 i = 0; i < BLOCKS; i++) {
+                u32 row = (group * BLOCKS + i) * 64;
+                if (SHARE > 1)
+                    put_partial(&acc[i], row, (f32 *)smem);
+                else
+                    store_rows(&acc[i], &s, at, row + warp() % 4 * 16, to, BIAS_OR_NONE);
+            }
+        }
+        if (SHARE > 1) {
+            meet_cluster();
+            store_share(&s, block_x(), to, BIAS_OR_NONE);
+            meet_cluster();
         }
     }
 }

@@ -1,23 +1,33 @@
-// The gradient of a convolution by its weights for Hopper (sm_90a): a matrix product over all places
+// The gradient by the weights of convolutions for Hopper (sm_90a): a matrix product over all places
 // of the small tensor, [channels of the small tensor, places] times [places, taps and channels of the
 // large one]. Both operands lie across the sum, which the tensor cores take as it is.
 //
 // A stage is PLACES places: boxes of columns, rows and images that cut the small tensor evenly, loaded
 // by the copy engine. The columns of the product are panels of 64 channels of one tap; the box of the
-// large tensor is moved by the tap. A box after the last one is outside both tensors: zeros. The sum
-// is cut along the grid's z; each chunk stores f32 [chunk, channel, tap, channel], as
-// implicit_weights.c does, and the host adds them in order.
-#include <kiln/pack.h>
+// large tensor is moved by the tap. A box after the last one is outside both tensors: zeros.
+//
+// The sum is cut into chunks along the grid's z. SHARE blocks of a cluster add theirs in shared memory;
+// PARTS: there are several such clusters, which store f32 [part, channel, tap, channel], as
+// implicit_weights.c does, and weights_add.c adds them.
+#include "weights_put.h"
 #include <kiln/tile.h>
 
-tune(BM, 128, 64);          // channels of the small tensor
+tune(BM, 128, 64);           // channels of the small tensor
 tune(BN, 256, 64, 128, 192); // 64 channels of a tap each
-#ifdef T_bf16
-#    define T             bf16
-#    define MMA(d, a, b, adds) wgmma_bf16(d, a, b, adds, wgmma_a_mn | wgmma_b_mn)
+tune(SHARE, 1, 2, 3, 4, 5, 6, 7, 8);
+#ifdef PARTS
+#    define HAS_PARTS 1
 #else
-#    define T             f16
+#    define HAS_PARTS 0
+#endif
+#ifdef T_bf16
+#    define T                  bf16
+#    define MMA(d, a, b, adds) wgmma_bf16(d, a, b, adds, wgmma_a_mn | wgmma_b_mn)
+#    define PAIR               pack_bf16
+#else
+#    define T                  f16
 #    define MMA(d, a, b, adds) wgmma_f16(d, a, b, adds, wgmma_a_mn | wgmma_b_mn)
+#    define PAIR               pack_f16
 #endif
 
 // --- what the host says
@@ -25,11 +35,12 @@ typedef struct weights_shape {
     u32 tiles_n;                    // tiles of panels
     u32 box_w, box_h, box_n, boxes; // places of a box; boxes of a stage
     u32 across, down;               // boxes along columns and rows
-    u32 stages, chunk;              // of the sum; of a block
+    u32 stages;                     // of the sum
     u32 to_n;                       // images
     u32 taps_w, taps, blocks;       // taps of a row, of a window; 64 channels each
     i32 stride_w, stride_h, pad_w, pad_h, dilation_w, dilation_h;
     u32 per_group, terms;           // channels of a group: of the small tensor, of the large one
+    weights_to to;
 } weights_shape;
 
 // --- shared memory
@@ -49,7 +60,7 @@ enum {
 };
 ring_type(stage_ring, STAGES);
 
-typedef struct layout {
+typedef struct layout { // after the last product the stages are this block's sums
     stage stages[STAGES];
     stage_ring ring;
 } layout;
@@ -57,6 +68,7 @@ typedef struct layout {
 _Alignas(1024) shared layout smem[];
 
 enum { SHARED_BYTES = sizeof(layout), THREADS = 128 * WGS + 128 };
+#include "sm90_share.h"
 
 typedef struct range { // of stages
     u32 first, end;
@@ -64,8 +76,8 @@ typedef struct range { // of stages
 
 static range range_of(const weights_shape *s)
 {
-    u32 first = block_z() * s->chunk;
-    return (range){first, min(first + s->chunk, s->stages)};
+    u32 chunk = block_z(), chunks = grid_dim_z();
+    return (range){(u32)((u64)s->stages * chunk / chunks), (u32)((u64)s->stages * (chunk + 1) / chunks)};
 }
 
 // --- the producer
@@ -130,7 +142,43 @@ static void multiply(f32 (*acc)[BN / 2], u32 group, u32 steps)
         ring_release(&smem->ring, before);
 }
 
-kernel block(THREADS) void conv_weights_sm90(tensor_map small, tensor_map large, f32 *parts, weights_shape s)
+// --- results: the rows of a tile that this block adds up
+static void store(const weights_shape *s, u32 channel, u32 panel,
+#if HAS_PARTS
+                  f32 *parts
+#else
+                  T *to
+#endif
+)
+{
+    enum { EIGHTS = BN / 8 };
+    u32 rank = SHARE > 1 ? cluster_rank() : 0, group = block_y();
+    u32 first = BM * rank / SHARE, count = (BM * (rank + 1) / SHARE - first) * EIGHTS;
+    for (u32 i = thread_x(); i < count; i += WGS * 128) {
+        u32 line = first + i / EIGHTS, column = i % EIGHTS * 8, row = channel + line;
+        u32 at = panel + column / 64, tap = at / s->blocks, c = (at - tap * s->blocks) * 64 + column % 64;
+        f32 sum[8];
+        add_partials((f32 *)smem, line, column, &sum);
+        if (row >= s->per_group || tap >= s->taps || c >= s->terms)
+            continue;
+#if HAS_PARTS
+        u64 part = block_z() / SHARE, length = (u64)s->taps * s->terms;
+        f32 *out = parts + ((part * grid_dim_y() + group) * s->per_group + row) * length + tap * s->terms + c;
+        ((f32x4 *)out)[0] = (f32x4){sum[0], sum[1], sum[2], sum[3]};
+        ((f32x4 *)out)[1] = (f32x4){sum[4], sum[5], sum[6], sum[7]};
+#else
+        weights_put(T, PAIR, to, &s->to, group * s->per_group + row, tap, c, sum, 8);
+#endif
+    }
+}
+
+kernel block(THREADS) cluster(1, 1, SHARE) void conv_weights_sm90(tensor_map small, tensor_map large,
+#if HAS_PARTS
+                                                                  f32 *to,
+#else
+                                                                  T *to,
+#endif
+                                                                  weights_shape s)
 {
     u32 tile_n = block_x() % s.tiles_n, channel = block_x() / s.tiles_n * BM, panel = tile_n * PANELS;
     if (thread_x() == 0) {
@@ -145,22 +193,25 @@ kernel block(THREADS) void conv_weights_sm90(tensor_map small, tensor_map large,
         registers_less(40);
         if (thread_x() == WGS * 128)
             produce(&small, &large, &s, channel, panel);
-        return;
-    }
-    registers_more(232);
-    u32 group = warp() / 4, length = s.taps * s.terms;
-    range r = range_of(&s);
-    f32 acc[BN / 2];
-    multiply(&acc, group, r.end - r.first);
-    f32 *out = parts + ((u64)block_z() * grid_dim_y() + block_y()) * s.per_group * length;
-#pragma unroll
-    for (u32 j = 0; j < BN / 8; j++) {
-        u32 tap = (panel + j / 8) / s.blocks, c = (panel + j / 8) % s.blocks * 64 + j % 8 * 8 + lane() % 4 * 2;
-#pragma unroll
-        for (u32 h = 0; h < 2; h++) {
-            u32 row = channel + group * 64 + acc_row(h * 2);
-            if (row < s.per_group && tap < s.taps && c < s.terms)
-                *(f32x2 *)(out + ((u64)row * length + tap * s.terms + c)) = (f32x2){acc[j * 4 + h * 2], acc[j * 4 + h * 2 + 1]};
+        if (SHARE > 1) {
+            meet_cluster();
+            meet_cluster();
         }
+    } else {
+        registers_more(232);
+        u32 group = warp() / 4;
+        range r = range_of(&s);
+        f32 acc[BN / 2];
+        multiply(&acc, group, r.end - r.first);
+        barrier_sync(1, WGS * 128); // no warpgroup reads a stage any more
+        put_partial(&acc, group * 64, (f32 *)smem);
+        previous_kernel_wait();
+        if (SHARE > 1)
+            meet_cluster();
+        else
+            barrier_sync(1, WGS * 128);
+        store(&s, channel, panel, to);
+        if (SHARE > 1)
+            meet_cluster();
     }
 }
