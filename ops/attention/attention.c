@@ -275,7 +275,8 @@ static kiln_status run_sm90(const job *j)
                                                            .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,
-                                                           .stream = j->desc->stream});
+                                                           .stream = j->desc->stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 // --- any device, and few queries

@@ -6,7 +6,11 @@
 // 8192] numbers of dQ in the order of the main kernel's registers: [8 warps][8][32 lanes][4].
 // With a mask (mask.h) a query that sees no key has -infinity, too; with OFFSETS every sequence begins
 // with a new block.
+#include <kiln/overlap.h>
+
 #include "hopper.h"
+
+KERNEL_OVERLAPS
 
 enum { M = BACKWARD_QUERIES(HD), LANES = HD / 8 };
 
@@ -51,6 +55,7 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
                                                   f32 *rows, f32 *sums, tensors t
                     MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
+    kernel_begin();
     u32 i = global_x(), part = i % LANES, padded = i / LANES, head = padded / (t.blocks * M);
     u32 place = padded - head * t.blocks * M, query = QUERY_AT(q_offsets, k_offsets, m, place, t.length);
     f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f}, *clear = (f32x4 *)(sums + (u64)i * 8);
@@ -85,6 +90,7 @@ kernel block(256) void attention_backward_prepare(const half_t *o, const half_t 
 kernel block(256) void attention_backward_convert(const f32 *sums, half_t *dq, tensors t
                     MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
+    kernel_begin();
     u32 i = global_x(), j = i % 8, row = i / 8 % 8, warp_row = i / 64 % 4, half = i / 256 % 2;
     u32 tile = i / 512, head = tile / t.blocks, block = tile - head * t.blocks;
     const f32x4 *from =

@@ -10,6 +10,8 @@
 // Several query heads may share a head of K and V. With CAUSAL the last query sees all keys and each
 // one before it one less; a unit of work is two tiles of queries, one from each end of the head, so
 // that all units cost the same. The host (attention.c) makes the tensor maps and chooses tiles.
+#include <kiln/overlap.h>
+
 #include "forward_tiles.h"
 
 #include "forward_softmax.h" // of its tiles
@@ -25,6 +27,9 @@ enum { PLACE = CAUSAL && HD == 128 ? 2 : 0 };
 #else
 enum { PLACE = CAUSAL && HD == 128 ? 4 : 0 };
 #endif
+
+// Tiles of 64 queries are those of short calls: they begin under the kernel before.
+enum { OVERLAPS = WGS == 1 };
 
 // --- the producer: one thread
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s, cursor c)
@@ -326,6 +331,8 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
     }
     for (u32 n = 0; n < PLACE; n++)
         warp_sync(); // of warps that are together: an instruction that does nothing
+    if (OVERLAPS)
+        kernel_begin();
     barrier();
     if (warp() < WGS * 4) {
         if (WGS > 1) // else there are enough for all

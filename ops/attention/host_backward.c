@@ -83,7 +83,8 @@ static kiln_status launch(const job *j, const op_kernel *kernel, uint32_t grid,
                                                            .shared_bytes = kernel->shared_bytes,
                                                            .args = args,
                                                            .arg_count = count,
-                                                           .stream = j->desc->stream});
+                                                           .stream = j->desc->stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 // Launches a kernel with these arguments and those of the mask. Units: of work for the blocks that
