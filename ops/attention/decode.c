@@ -342,35 +342,66 @@ static bool is_last_part(u32 *ticket, u32 parts)
     return promise_block_uniform(is_last != 0);
 }
 
-// All parts become one, where a single block has its results. The weights of a part's rows lie behind them.
+// All parts become one, where a single block has its results. The weights of a part's rows lie behind them. Eight threads
+// have a row's parts; the first results are on their way while the weights are made.
 static void add_parts(const f32 *from, f32 *top, f32 *sum, u32 rows, u32 parts)
 {
+    enum { SHARE = WARPS * 32 / ROWS, EACH = DECODE_PARTS / SHARE, EARLY = 8 };
     f32 *all = (f32 *)smem, *weights = all + ROWS * PITCH; // [part][row]
-    for (u32 at = thread_x(); at < parts * ROWS; at += 32 * WARPS)
-        weights[at] = at % ROWS < rows ? from[(u64)(at / ROWS) * PART + ROWS * HD + at % ROWS] : -INFINITY;
-    barrier();
-    if (thread_x() < ROWS) {
-        f32 largest = -INFINITY;
-        for (u32 i = 0; i < parts; i++)
-            largest = max(largest, weights[i * ROWS + thread_x()]);
-        top[thread_x()] = largest;
+    u32 row = thread_x() / SHARE, turn = thread_x() % SHARE, count = rows * (HD / 4);
+    f32 tops[EACH], totals[EACH], largest = -INFINITY, total = 0.0f;
+    f32x4 early[EARLY];
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        u32 part = i * SHARE + turn;
+        const f32 *its = from + ((u64)part * PART + ROWS * HD + row);
+        bool is_there = part < parts && row < rows;
+        tops[i] = is_there ? its[0] : -INFINITY;
+        totals[i] = is_there ? its[ROWS] : 0.0f;
+    }
+#pragma unroll
+    for (u32 i = 0; i < EARLY; i++) {
+        early[i] = (f32x4){0.0f, 0.0f, 0.0f, 0.0f};
+        if (i < parts && thread_x() < count)
+            early[i] = *(const f32x4 *)(from + ((u64)i * PART + thread_x() * 4));
+    }
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++)
+        largest = max(largest, tops[i]);
+#pragma unroll
+    for (u32 apart = 1; apart < SHARE; apart *= 2)
+        largest = max(largest, shuffle_xor(largest, apart));
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        f32 weight = tops[i] == -INFINITY ? 0.0f : fast_exp2(tops[i] - largest);
+        total += weight * totals[i];
+        if (i * SHARE + turn < parts)
+            weights[(i * SHARE + turn) * ROWS + row] = weight;
+    }
+#pragma unroll
+    for (u32 apart = 1; apart < SHARE; apart *= 2)
+        total += shuffle_xor(total, apart);
+    if (turn == 0) {
+        top[row] = largest;
+        sum[row] = total;
     }
     barrier();
-    for (u32 at = thread_x(); at < parts * ROWS; at += 32 * WARPS)
-        weights[at] = weights[at] == -INFINITY ? 0.0f : fast_exp2(weights[at] - top[at % ROWS]);
-    barrier();
-    if (thread_x() < rows) {
-        f32 total = 0.0f;
-#pragma unroll 8
-        for (u32 i = 0; i < parts; i++)
-            total += weights[i * ROWS + thread_x()] * from[(u64)i * PART + ROWS * HD + ROWS + thread_x()];
-        sum[thread_x()] = total;
-    }
-    for (u32 at = thread_x(); at < rows * (HD / 4); at += 32 * WARPS) {
-        u32 r = at / (HD / 4), column = at % (HD / 4) * 4;
+    for (u32 at = thread_x(); at < count; at += 32 * WARPS) {
+        u32 r = at / (HD / 4), column = at % (HD / 4) * 4, i = 0;
         f32x4 x = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (at == thread_x()) {
+#pragma unroll
+            for (; i < EARLY; i++)
+                if (i < parts) {
+                    f32 weight = weights[i * ROWS + r];
+                    x.x += weight * early[i].x;
+                    x.y += weight * early[i].y;
+                    x.z += weight * early[i].z;
+                    x.w += weight * early[i].w;
+                }
+        }
 #pragma unroll 8
-        for (u32 i = 0; i < parts; i++) {
+        for (; i < parts; i++) {
             f32x4 v = *(const f32x4 *)(from + ((u64)i * PART + r * HD + column));
             f32 weight = weights[i * ROWS + r];
             x.x += weight * v.x;
@@ -379,6 +410,23 @@ static void add_parts(const f32 *from, f32 *top, f32 *sum, u32 rows, u32 parts)
             x.w += weight * v.w;
         }
         *(f32x4 *)(all + r * PITCH + column) = x;
+    }
+}
+#endif
+
+#if !defined(LENGTHS) && !defined(PAGED) && !defined(MASK)
+// The block's first keys and values are on their way while the kernel before ends: a prefetch sees what that still writes.
+static void prefetch_first(const cache_t *k, const cache_t *v, shape s, tensors by, u32 parts)
+{
+    enum { LINE = 128 / sizeof(cache_t), LINES = (HD + LINE - 1) / LINE, MOST = (STAGES - 1) * WARPS * KEYS };
+    u32 unit = block_x() / parts, split = block_x() - unit * parts;
+    u32 head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
+    u32 share = (s.keys + parts * (WARPS * KEYS) - 1) / (parts * (WARPS * KEYS)) * (WARPS * KEYS);
+    u32 begin = min(split * share, s.keys), count = min(min(share, (u32)MOST), s.keys - begin);
+    for (u32 at = thread_x(); at < count * LINES; at += 32 * WARPS) {
+        i64 row = (i64)(begin + at / LINES), column = (i64)(at % LINES * LINE);
+        prefetch(k + (batch * by.k.batch + head * by.k.head + row * by.k.row + column));
+        prefetch(v + (batch * by.v.batch + head * by.v.head + row * by.v.row + column));
     }
 }
 #endif
@@ -403,12 +451,16 @@ kernel block(32 * WARPS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_
                                                         MASK_PARAMETERS(q_offsets, k_offsets, slopes, bias, m))
 {
     shared f32 top[ROWS], sum[ROWS];
-    kernel_begin();
 #if defined(PARTS)
     u32 parts = s.parts;
 #else
     u32 parts = 1;
 #endif
+    kernel_launch_next();
+#if !defined(LENGTHS) && !defined(PAGED) && !defined(MASK)
+    prefetch_first(k, v, s, by, parts);
+#endif
+    kernel_wait_previous();
     u32 unit = block_x() / parts, split = block_x() - unit * parts;
     u32 tile = unit % s.row_tiles, head = unit / s.row_tiles % s.kv_heads, batch = unit / s.row_tiles / s.kv_heads;
     u32 sharing = s.heads / s.kv_heads, rows = sharing * s.queries;
