@@ -207,10 +207,8 @@ void op_nest_divide(uint64_t size, uint32_t *magic, uint32_t *shift)
 static void cut(const op_nest *nest, uint32_t width, op_packs *out)
 {
     uint32_t last = nest->rank - 1;
-    *out = (op_packs){.rank = nest->rank,
-                      .width = width,
-                      .view_count = nest->view_count,
-                      .argument.packs = 1};
+    *out = (op_packs){
+        .rank = nest->rank, .width = width, .view_count = nest->view_count, .argument.packs = 1};
     for (uint32_t d = 0; d < nest->rank; d++) {
         uint64_t size = d == last ? nest->sizes[d] / width : nest->sizes[d];
         out->argument.packs *= size;

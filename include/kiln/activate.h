@@ -9,15 +9,18 @@
 #ifndef SMOOTH
 #    define exp_below(x)            exp(x)
 #    define one_plus_erf(x)         (1 + erf(x))
+#    define gelu_of(x)              ((x) * (1 + erf((x)*0.7071067811865476)) * 0.5)
 #    define over_one_plus_exp(a, x) ((a) / (1 + exp(x)))
 #elif SMOOTH == 16
 #    define exp_below(x)            narrow_exp(x)
 #    define one_plus_erf(x)         narrow_one_plus_erf(x)
+#    define gelu_of(x)              narrow_gelu(x)
 #    define over_one_plus_exp(a, x) narrow_over_one_plus_exp(a, x)
 #    define tanh(x)                 narrow_tanh(x)
 #else
 #    define exp_below(x)            smooth_exp(x)
 #    define one_plus_erf(x)         smooth_one_plus_erf(x)
+#    define gelu_of(x)              smooth_gelu(x)
 #    define over_one_plus_exp(a, x) smooth_over_one_plus_exp(a, x)
 #    define tanh(x)                 smooth_tanh(x)
 #endif

@@ -20,10 +20,12 @@ enum { BROADCAST = 0, DENSE = 1, STRIDED = 2, NEST_VIEWS = 16 };
 #endif
 
 struct nest {
-    u64 packs, rest;                             // full packs; elements of the one that is not
-    u64 sizes[NEST_LOOPS];                       // outermost first; of the innermost in packs
-    u32 magic[NEST_LOOPS], shift[NEST_LOOPS];    // x / size is mul_high(x, magic) >> shift for x below 2^31
-    i64 strides[NEST_OF][NEST_LOOPS];            // in packs where the innermost dimension is DENSE, else in elements
+    u64 packs, rest;       // full packs; elements of the one that is not
+    u64 sizes[NEST_LOOPS]; // outermost first; of the innermost in packs
+    u32 magic[NEST_LOOPS],
+        shift[NEST_LOOPS]; // x / size is mul_high(x, magic) >> shift for x below 2^31
+    i64 strides[NEST_OF]
+               [NEST_LOOPS]; // in packs where the innermost dimension is DENSE, else in elements
 };
 
 // The index of number `at` in the loops 0 … loops - 1, the last one fastest.

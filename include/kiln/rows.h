@@ -51,7 +51,7 @@ PACK(T, V)
 #define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
 #define FOR_PACKS(p, packs)                                                                        \
     _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || pack_of(p) < packs)
-#define EACH_PACK(p) _Pragma("unroll") for (u32 p = 0; p < PER; p++)
+#define EACH_PACK(p)        _Pragma("unroll") for (u32 p = 0; p < PER; p++)
 #define FOR_LONG(at, packs) for (u64 at = lane_of_row(); at < packs; at += LANES)
 
 static inline u32 lane_of_row(void)
@@ -179,14 +179,16 @@ static inline i64 row_first(const struct nest *n, const u64 index[8], u32 k)
 // opened. Those that are not there are zeros, and so are those of a row that is not.
 typedef pack_raw(T, V) raw;
 
-static inline void fetch_all(raw *packs_of, const T *from, i64 first, u32 view, const struct nest *n)
+static inline void fetch_all(raw *packs_of, const T *from, i64 first, u32 view,
+                             const struct nest *n)
 {
     bool is_there = !(ACROSS || IS_SHARED_WARP) || row_is_there(n);
 #pragma unroll
     for (u32 p = 0; p < PER; p++) {
         packs_of[p] = (raw){};
         if (is_there && (WHOLE || pack_of(p) < row_packs(n)))
-            packs_of[p] = pack_fetch(T, V, from, (u64)(first + nest_inner(n, pack_of(p), view, INNER)));
+            packs_of[p] =
+                pack_fetch(T, V, from, (u64)(first + nest_inner(n, pack_of(p), view, INNER)));
     }
 }
 

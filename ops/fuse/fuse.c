@@ -576,9 +576,9 @@ static kiln_status launch_reduction(kiln *k, job *j)
     op_set(&r, OUTER, j->outer);
     op_set(&r, LANES, j->lanes);
     const kiln_arg args[] = {
-        op_nest_arg(&j->packs, j->packs.rank),
-        kiln_arg_i64(KILN_U64, (int64_t)j->rows), kiln_arg_i64(KILN_U64, (int64_t)j->row_packs),
-        kiln_arg_i64(KILN_U64, (int64_t)j->chunk), kiln_arg_i64(KILN_U64, (int64_t)j->total)};
+        op_nest_arg(&j->packs, j->packs.rank), kiln_arg_i64(KILN_U64, (int64_t)j->rows),
+        kiln_arg_i64(KILN_U64, (int64_t)j->row_packs), kiln_arg_i64(KILN_U64, (int64_t)j->chunk),
+        kiln_arg_i64(KILN_U64, (int64_t)j->total)};
     return launch(k, j, &r, args, COUNT(args), (j->rows * j->lanes + THREADS - 1) / THREADS,
                   j->splits);
 }

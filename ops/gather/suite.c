@@ -24,12 +24,11 @@ static uint32_t tensors(const op_case *c, kiln_type type, op_tensor *out)
     out[X].has_gradient = type >= KILN_F16;
     out[OUT].name = "out";
     out[OUT].role = ROLE_OUTPUT;
-    out[WORK] =
-        (op_tensor){.name = "workspace",
-                    .role = ROLE_SCRATCH,
-                    .type = KILN_U32,
-                    .rank = 1,
-                    .sizes = {8 * count_of(&out[INDEX]) + count_of(&out[X]) + 1024}};
+    out[WORK] = (op_tensor){.name = "workspace",
+                            .role = ROLE_SCRATCH,
+                            .type = KILN_U32,
+                            .rank = 1,
+                            .sizes = {8 * count_of(&out[INDEX]) + count_of(&out[X]) + 1024}};
     return TENSORS;
 }
 

@@ -41,7 +41,7 @@ typedef struct job {
     uint64_t items, channels, lines; // lines: planes of a channel of an item
     uint64_t groups, group_channels;
     op_rows rows;
-    kiln_arg nest; // of the rows
+    kiln_arg nest;  // of the rows
     kiln_view sums; // of the groups, behind the planes' in the workspace
 } job;
 
@@ -129,18 +129,12 @@ static kiln_status run_planes(kiln *k, const job *j, uint32_t pass)
     planes_argument a = {
         (uint32_t)j->group_channels, step_of(p->weight),    step_of(p->bias), step_of(p->mean),
         step_of(p->scale),           (float)j->rows.columns};
-    const kiln_arg args[] = {
-        kiln_arg_view(j->views[X]),
-        kiln_arg_view(j->views[DOUT]),
-        kiln_arg_view(j->views[OUT]),
-        or_else(p->weight, p->x),
-        or_else(p->bias, p->x),
-        kiln_arg_view(p->workspace),
-        kiln_arg_view(p->mean),
-        kiln_arg_view(p->scale),
-        kiln_arg_view(j->sums),
-        j->nest,
-        kiln_arg_struct(&a, sizeof a)};
+    const kiln_arg args[] = {kiln_arg_view(j->views[X]),   kiln_arg_view(j->views[DOUT]),
+                             kiln_arg_view(j->views[OUT]), or_else(p->weight, p->x),
+                             or_else(p->bias, p->x),       kiln_arg_view(p->workspace),
+                             kiln_arg_view(p->mean),       kiln_arg_view(p->scale),
+                             kiln_arg_view(j->sums),       j->nest,
+                             kiln_arg_struct(&a, sizeof a)};
     return op_rows_launch(k, &j->rows, &r, args, COUNT(args), p->stream);
 }
 

@@ -120,3 +120,39 @@ kernel void narrow_erf_of(const f32 *x, f32 *out)
 {
     out[global_x()] = narrow_one_plus_erf(x[global_x()]);
 }
+
+// Half of x times erfc; far below 0 it is next to nothing.
+static bool gelu_is_near(f32 x, f32 got, f64 bound)
+{
+    if (x < -5.5f)
+        return got <= 0.0f && got > -1e-6f;
+    return is_near(got, x > 1e30f ? (f64)x : 0.5 * (f64)x * erfc((f64)x * -0.70710678118654752), bound);
+}
+
+static bool smooth_gelu_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && gelu_is_near(x[i], out[i], 0x1p-19);
+    return all;
+}
+//! run smooth_gelu_of grid=4 block=64 check=smooth_gelu_is_near (f32[256]:edge, f32[256])
+//! run smooth_gelu_of grid=4 block=64 check=smooth_gelu_is_near (f32[256]:sym3, f32[256])
+kernel void smooth_gelu_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = smooth_gelu(x[global_x()]);
+}
+
+static bool narrow_gelu_is_near(const f32 *x, const f32 *out)
+{
+    bool all = true;
+    for (u32 i = 0; i < 256; i++)
+        all = all && gelu_is_near(x[i], out[i], 0x1p-14);
+    return all;
+}
+//! run narrow_gelu_of grid=4 block=64 check=narrow_gelu_is_near (f32[256]:edge, f32[256])
+//! run narrow_gelu_of grid=4 block=64 check=narrow_gelu_is_near (f32[256]:sym3, f32[256])
+kernel void narrow_gelu_of(const f32 *x, f32 *out)
+{
+    out[global_x()] = narrow_gelu(x[global_x()]);
+}
