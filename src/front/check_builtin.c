@@ -336,11 +336,17 @@ bool check_builtin_args(front *f, ast_expr *e, const builtin *b, const type *fix
             return false;
     }
     e->builtin_type = t;
+    bool has_first_pointer = fixed != NULL;
     for (uint32_t i = 0; i < s.arg_count; i++) {
         ast_expr *arg = e->args.at[i];
         const type *to = s.args[i].type;
-        if (s.args[i].kind == SLOT_T_PTR || s.args[i].kind == SLOT_CONST_T_PTR)
+        if (s.args[i].kind == SLOT_T_PTR || s.args[i].kind == SLOT_CONST_T_PTR) {
+            if (!has_first_pointer) // deduce() has looked at the first
+                has_first_pointer = true;
+            else if (!t_from_pointer(f, e, b, &s, i))
+                return false;
             continue;
+        }
         if (s.args[i].kind == SLOT_T || s.args[i].kind == SLOT_E)
             to = s.args[i].kind == SLOT_T ? t : element_of(t);
         e->args.at[i] =

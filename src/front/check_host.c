@@ -97,7 +97,7 @@ static bool add_param(host_maker *m, const ast_decl *p)
 {
     const type *t = p->type;
     const char *why;
-    if (t->kind == TY_POISON)
+    if (t->kind == TY_POISON || (is_pointer(t) && t->base->kind == TY_POISON))
         return false;
     if (p->counted_by)
         why = add_counted(m, p);

@@ -247,7 +247,8 @@ bool expect_close(parser *p, token_kind k, span open)
     if (accept(p, k))
         return true;
     if (p->is_panicking) {
-        drop_bracket_diag(p, open);
+        if (p->had_error) // else the bracket is all that was said
+            drop_bracket_diag(p, open);
         return false;
     }
     const char *spelled = token_kind_spelling(k);

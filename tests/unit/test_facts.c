@@ -84,6 +84,35 @@ TEST(uniform_lane_arithmetic)
                      UNIFORM_WARP);
     assert_int_equal(level_in_64_2("%a = thread.x\n%d = add i32 %n, %a\n%v = lshr i32 %d, 5"),
                      UNIFORM_NOT);
+    // A shift by the width takes only the low bits of its count: nothing is shifted.
+    assert_int_equal(level_in_64_2("%a = thread.x\n%b = shl i32 %n, 32\n%d = add i32 %b, %a\n"
+                                   "%v = lshr i32 %d, 5"),
+                     UNIFORM_NOT);
+    assert_int_equal(level_in_64_2("%a = thread.x\n%b = shl i32 %n, 31\n%d = add i32 %b, %a\n"
+                                   "%v = lshr i32 %d, 5"),
+                     UNIFORM_WARP);
+}
+
+// A product is a row's start by its own operands, not by those of the instructions around it.
+TEST(uniform_rank_needs_its_own_operands)
+{
+    static const char text_of[] = "kernel @k(%%x: ptr.global i32, %%n: i32) {\n"
+                                  "%%tx = thread.x\n%%ty = thread.y\n%%tz = thread.z\n"
+                                  "%%bx = blockdim.x\n%%by = blockdim.y\n"
+                                  "%%before = add i32 %%n, %%bx\n%%row = mul i32 %s\n"
+                                  "%%behind = add i32 %%ty, %%n\n%%size = mul i32 %%bx, %%by\n"
+                                  "%%far = mul i32 %%tz, %%size\n%%plane = add i32 %%tx, %%row\n"
+                                  "%%rank = add i32 %%plane, %%far\n%%v = lshr i32 %%rank, 5\n"
+                                  "return\n}\n";
+    static const struct {
+        const char *row;
+        uint8_t level;
+    } cases[] = {{"%ty, %bx", UNIFORM_WARP}, {"%bx, %ty", UNIFORM_WARP}, {"%n, 3", UNIFORM_NOT}};
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        char input[1000];
+        snprintf(input, sizeof input, text_of, cases[k].row);
+        assert_int_equal(level_of(input, "v"), cases[k].level);
+    }
 }
 
 TEST(uniform_collectives_and_memory)

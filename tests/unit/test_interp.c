@@ -440,6 +440,28 @@ TEST(interp_missed_barrier)
     }
 }
 
+// Two warps, each at a barrier of its own: both are named by their first threads.
+TEST(interp_barriers_that_differ)
+{
+    bench b = bench_new();
+    ir_cursor *c = &b.c;
+    ir_ref some = ir_bin(c, IR_SLT, IR_I32, geometry(c, IR_THREAD, 0), b.params[2]);
+    ir_inst_id branch = ir_control(c, IR_IF, &some, 1, 2, NULL, 0);
+    for (uint32_t side = 0; side < 2; side++) {
+        ir_cursor in = ir_at_end(b.f, ir_at(b.f, branch)->regions + side, (span){0, 0});
+        effect(&in, IR_BARRIER);
+        ir_exit(&in, branch, NULL, 0);
+    }
+    ir_return(c, NULL, 0);
+    int32_t x[1] = {0};
+    outcome o = go(&b, 1, 64, x, 1, x, 1, 32, 1);
+    assert_false(o.fine);
+    assert_int_equal(o.error.code, K6027);
+    assert_non_null(strstr(o.error.text, "thread (0, 0, 0) waits at a barrier that thread (32, 0, "
+                                         "0) does not reach: it waits at another"));
+    arena_free(b.a);
+}
+
 TEST(interp_endless_loop_stops_at_the_limit)
 {
     bench b = bench_new();
