@@ -3,7 +3,7 @@
 
     python3 bench/gpu/ops.py [--build build] [--ops softmax,norm] [--types bf16] [--rounds 7] [--json bench/results/ops.json]
     python3 bench/gpu/ops.py --random 100 --seed 1    ops bound by memory on random sizes and types
-    python3 bench/gpu/ops.py --conv                   convolutions of ANCHORS and ResNet-50, channels last, beside cuDNN
+    python3 bench/gpu/ops.py --conv --random 16       convolutions of ANCHORS and ResNet-50, and 16 random ones, channels last, beside cuDNN
     python3 bench/gpu/ops.py --dry            no GPU and no PyTorch: every case, made small, on the interpreter
 
 The cases are those that `kiln bench --list --json` prints. Both sides work on the same tensors with random numbers: Kiln through
@@ -318,15 +318,43 @@ RESNET = [(128, 28, 128, 3, 1), (3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56,
           (2048, 7, 512, 1, 1)]
 
 
-def conv_rows(listed, batch):
+def conv_row(listed, batch, channels, size, outputs, window, stride, dilation=1, groups=1):
     row = next(r for r in listed if r['op'] == 'conv')
+    reach = dilation * (window - 1)
+    pad = reach // 2
+    option = groups << 10 | window << 19 | stride << 23 | dilation << 25 | pad << 27 | pad << 29
+    places = batch * ((size + 2 * pad - reach - 1) // stride + 1) ** 2
+    return dict(row, sizes=[batch, channels, size, size], option=(option, outputs), types=['f16'], backward=True,
+                flops=2 * places * outputs * channels // groups * window ** 2)
+
+
+def conv_rows(listed, batch):
+    return [conv_row(listed, batch, *shape) for shape in RESNET]
+
+
+def random_conv_rows(listed, count, seed):
+    """convolutions of any network: batches, channels, sizes, windows, strides, dilations and groups at random; every fourth one is depthwise
+    or has groups, every eighth reads a picture"""
+    draw = random.Random(seed)
     rows = []
-    for channels, size, outputs, window, stride in RESNET:
-        pad = window // 2
-        option = 1 << 10 | window << 19 | stride << 23 | 1 << 25 | pad << 27 | pad << 29
-        places = batch * ((size + 2 * pad - window) // stride + 1) ** 2
-        rows.append(dict(row, sizes=[batch, channels, size, size], option=(option, outputs), types=['f16'], backward=True,
-                         flops=2 * places * outputs * channels * window ** 2))
+    while len(rows) < count:
+        n = len(rows)
+        batch, size = draw.choice([1, 2, 4, 8, 16, 32, 64]), draw.choice([7, 8, 13, 14, 16, 20, 28, 32, 40, 56, 64, 80, 112])
+        window, stride = draw.choice([1, 3, 3, 3, 5, 7]), draw.choice([1, 1, 2])
+        dilation = 2 if window == 3 and draw.random() < 0.15 else 1
+        wide = lambda: draw.choice([8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768])
+        channels, outputs, groups = wide(), wide(), 1
+        if n % 4 == 3 and n % 8 == 3:
+            outputs = groups = channels = draw.choice([32, 96, 144, 256, 384, 480])
+        elif n % 4 == 3:
+            groups = draw.choice([2, 4, 8, 32])
+            channels = outputs = groups * draw.choice([4, 8, 16, 32, 64])
+        elif n % 8 == 5:
+            channels = draw.choice([1, 3, 4])
+        row = conv_row(listed, batch, channels, size, outputs, window, stride, dilation, groups)
+        bytes_of = 2 * batch * size * size * (channels + outputs)
+        if 1e6 < row['flops'] < 1e11 and bytes_of < 3e8:
+            rows.append(row)
     return rows
 
 
@@ -422,11 +450,10 @@ def main():
     rows = [row for row in listed if row['is_bound_by_memory'] and (not options.ops or row['op'] in options.ops.split(','))]
     for row in rows:
         row['types'] = [t for t in row['types'] if not options.types or t in options.types.split(',')]
-    if options.random:
-        rows = random_rows(listed, options.random, options.seed)
-        rows = [row for n, row in enumerate(rows) if not options.pick or str(n) in options.pick.split(',')]
     if options.conv:
-        rows = conv_rows(listed, options.batch)
+        rows = conv_rows(listed, options.batch) + random_conv_rows(listed, options.random, options.seed)
+    elif options.random:
+        rows = random_rows(listed, options.random, options.seed)
     library = Library(os.path.abspath(f'{options.build}/bench/libkilnops.so'))
     if options.dry:
         return dry(options, library, rows)
