@@ -403,6 +403,29 @@ static bool plan_few(kiln *k, const job *j, const kiln_device_info *info, op_req
     return bytes + RING + STATIC_BYTES <= k->caps.shared_bytes;
 }
 
+// Bytes of a row's scales and zeros in a turn of stream.c, `depth` elements of K, if they can come
+// through its ring: they lie side by side and are multiples of 16 bytes. 0: they cannot.
+static uint32_t together_bytes(const job *j, uint64_t depth)
+{
+    enum { GRANULE = 16 }; // and so much keeps the banks apart
+    const linear_weights *w = &j->layers[0].weights;
+    uint64_t rest = j->x.sizes[1] % depth, bytes = 0;
+    if (!is_grouped(j) || j->x.sizes[1] % j->group)
+        return 0;
+    for (uint32_t n = 0; n < j->count; n++) {
+        const linear_weights *its = &j->layers[n].weights;
+        if (!linear_is_packed(&its->scale) || (its->zero.buffer && !linear_is_packed(&its->zero)))
+            return 0;
+    }
+    for (uint32_t is_zero = 0; is_zero < (w->zero.buffer ? 2 : 1); is_zero++) {
+        size_t size = is_zero ? 1 : view_element_size(&w->scale);
+        if (depth / j->group * size % GRANULE || rest / j->group * size % GRANULE)
+            return 0;
+        bytes += depth / j->group * size + GRANULE;
+    }
+    return (uint32_t)bytes;
+}
+
 // How stream.c is launched; false: the device is older than sm_90, or x is too large.
 static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_request *r,
                         tiling *t)
@@ -410,30 +433,31 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
     enum { WARPS = 16, ROWS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, GOOD_STAGES = 4 };
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     enum { STATIC_BYTES = 1 << 10 };
-    uint32_t rows = 1, unit = 4 * chunk_of(j), words = few_words(j), splits = 1;
+    uint32_t rows = 1, depth = WARPS * 4 * chunk_of(j), words = few_words(j), splits = 1;
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
+    uint32_t factors = together_bytes(j, depth);
     while (rows < j->x.sizes[0])
         rows *= 2;
-    uint64_t tiles = 0, units = ceil_div(j->x.sizes[1], unit), sums = ROWS * rows * 4, stages, rest;
+    uint64_t tiles = 0, turns = ceil_div(j->x.sizes[1], depth), sums = ROWS * rows * 4, stages;
+    uint64_t stage = ROWS * (WARPS * 64 + 16 * words + factors), rest;
     for (uint32_t n = 0; n < j->count; n++)
         tiles += ceil_div(j->layers[n].weights.n, ROWS);
     for (;; splits *= 2) {
         uint64_t own = splits > 1 ? ceil_div(tiles, sms >= splits ? sms / splits : 1) + 1 : 0;
-        rest = STATIC_BYTES + 2 * WARPS * sums + ceil_div(units, splits) * unit * rows * 2 +
-               own * sums;
-        stages = rest < k->caps.shared_bytes
-                     ? (k->caps.shared_bytes - rest) / (ROWS * (WARPS * 64 + 16 * words))
+        rest = 2 * WARPS * sums + ceil_div(turns, splits) * depth * rows * 2 + own * sums;
+        stages = rest + STATIC_BYTES < k->caps.shared_bytes
+                     ? (k->caps.shared_bytes - STATIC_BYTES - rest) / stage
                      : 0;
-        bool has_few = tiles * splits * 2 <= sms && units >= 2 * splits * WARPS;
+        bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
         if (splits == MOST_SPLITS || (stages >= GOOD_STAGES && !has_few))
             break;
     }
-    stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= GOOD_STAGES ? GOOD_STAGES : stages;
+    stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= GOOD_STAGES ? GOOD_STAGES : 0;
     *t = (tiling){.width = ROWS,
                   .splits = splits,
                   .rows = 1,
                   .is_resident = true,
-                  .all_bytes = rest - STATIC_BYTES + stages * ROWS * (WARPS * 64 + 16 * words)};
+                  .all_bytes = (size_t)(rest + stages * stage)};
     r->program = &stream_program;
     r->shared_bytes = MORE_THAN_HALF;
     set_axes(j, r);
@@ -441,7 +465,8 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
     op_set(r, WORDS, words);
     op_set(r, SPLITS, splits);
     op_set(r, STAGES, stages);
-    return (k->caps.has_clusters || info->caps.is_emulated) && stages >= GOOD_STAGES;
+    op_set(r, TOGETHER, factors != 0);
+    return (k->caps.has_clusters || info->caps.is_emulated) && stages;
 }
 
 static kiln_status run_few(kiln *k, job *j, const kiln_device_info *info, bool *is_done)

@@ -7,8 +7,9 @@
 // warps are added in order when a tile ends, while the ring holds what comes next.
 //
 // With GROUPED the elements that four lanes take at a time, a span, have one scale for a row: the sums of a span are
-// multiplied by it. Scales are loaded some units ahead. Rows of x and of the weights start at multiples of 16 bytes, and K
-// is a multiple of CHUNK. x lies as granules of eight elements, [unit][span][granule of a lane][row of x][lane of four].
+// multiplied by it. With TOGETHER scales and zeros come through the ring as well, else each lane loads its own some units
+// ahead. Rows of x and of the weights start at multiples of 16 bytes, and K is a multiple of CHUNK. x lies as granules of
+// eight elements, [unit][span][granule of a lane][row of x][lane of four].
 #include <kiln/overlap.h>
 
 tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
@@ -16,6 +17,7 @@ tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of 
 tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 6);
 tune(GROUPED, 1, 0);
+tune(TOGETHER, 0, 1); // scales and zeros of a row lie side by side, and those of a turn are multiples of 16 bytes
 tune(W_PACKED, 1);
 #include "decode.h"
 KERNEL_OVERLAPS
@@ -36,13 +38,18 @@ enum {
     UNIT = SPANS * SPAN,
     X_BYTES = UNIT * XR * 2, // of a unit
     TILES_X = XR > 8 ? 2 : 1,
-    DEPTH = SPANS > 1 ? 2 : 4, // units for which scales are under way
+#ifdef HAS_ZERO
+    IS_LOADED = !TOGETHER, // what belongs to groups, by the lanes
+#else
+    IS_LOADED = GROUPED && !TOGETHER,
+#endif
+    DEPTH = !IS_LOADED ? 1 : SPANS > 1 ? 2 : 4, // units for which they are under way
     ROW_BYTES = WARPS * 64,
     PITCH = ROW_BYTES + 16 * WORDS, // from row to row of a stage: lanes of several rows take from different banks
     STAGE_BYTES = ROWS * PITCH,
     SUMS = ROWS * XR, // of a tile
     PARTS_AT = STAGES * STAGE_BYTES,
-    SHARED_BYTES = PARTS_AT + 2 * WARPS * SUMS * 4 // behind it: x, then sums of all tiles where there are SPLITS
+    SHARED_BYTES = PARTS_AT + 2 * WARPS * SUMS * 4 // behind it: scales and zeros of the stages, x, sums of all tiles
 };
 
 _Alignas(128) shared u8 smem[];
@@ -61,6 +68,7 @@ typedef struct place { // a lane's next factors
 typedef struct work { // of a block
     u32 tiles, first, step, own; // all tiles; the block's first one, from there to the next, and how many it has
     u32 begin, count, turns;     // its units of K; turns of all warps
+    u32 scales, zeros;           // with TOGETHER: bytes of those of a row in a stage, and 16 that keep the banks apart
 } work;
 
 #ifdef HAS_ZERO
@@ -84,10 +92,18 @@ static inline work work_of(const struct linear *l, u32 split)
     w.first = block_x() / SPLITS;
     w.step = grid_dim_x() / SPLITS;
     w.own = (w.tiles - w.first - 1) / w.step + 1; // no block has none
-    u32 units = (l->k + UNIT - 1) / UNIT, share = (units + SPLITS - 1) / SPLITS;
-    w.begin = min(split * share, units);
-    w.count = min(share, units - w.begin);
-    w.turns = (share + WARPS - 1) / WARPS;
+    u32 units = (l->k + UNIT - 1) / UNIT;
+    w.turns = ((units + WARPS - 1) / WARPS + SPLITS - 1) / SPLITS;
+    w.begin = min(split * w.turns * WARPS, units);
+    w.count = min(w.turns * WARPS, units - w.begin);
+    w.scales = 0;
+    w.zeros = 0;
+    if (GROUPED && TOGETHER) {
+        w.scales = (WARPS * UNIT >> l->group_shift) * (u32)sizeof(SCALE) + 16;
+#ifdef HAS_ZERO
+        w.zeros = (WARPS * UNIT >> l->group_shift) * (u32)sizeof(zero_t) + 16;
+#endif
+    }
     return w;
 }
 
@@ -98,6 +114,27 @@ static inline const u8 *row_of(POINTERS(const weight_t, weight), const struct li
     corner c = corner_of(l, tile, ROWS);
     i64 row = (i64)min(c.column + lane() % ROWS, FIELD(*l, c.which, n) - 1);
     return (const u8 *)(const void *)(OF(c.which, weight) + row * FIELD(*l, c.which, weight));
+}
+
+// With TOGETHER: scales of a lane's row, then zeros, to a stage; how many bytes these are for all rows.
+static inline u32 load_factors_of(u8 *to, POINTERS(const SCALE, scale) ZEROS, const struct linear *l, const work *w, u32 tile, u32 turn,
+                                  bool is_counted, mbarrier *full)
+{
+    corner c = corner_of(l, tile, ROWS);
+    i64 row = (i64)min(c.column + lane() % ROWS, FIELD(*l, c.which, n) - 1);
+    u32 k = (w->begin + turn * WARPS) * UNIT, end = min(k + WARPS * UNIT, l->k), group = k >> l->group_shift;
+    u32 groups = k < end ? (end - k) >> l->group_shift : 0, bytes = groups * (u32)sizeof(SCALE), all = bytes;
+    if (!is_counted && bytes)
+        bulk_load(to + lane() % ROWS * w->scales, (const u8 *)(const void *)(OF(c.which, scale) + (row * FIELD(*l, c.which, scale[0]) + (i64)group)),
+                  bytes, full);
+#ifdef HAS_ZERO
+    u32 more = groups * (u32)sizeof(zero_t);
+    all += more;
+    if (!is_counted && more)
+        bulk_load(to + ROWS * w->scales + lane() % ROWS * w->zeros,
+                  (const u8 *)(const void *)(OF(c.which, zero) + (row * FIELD(*l, c.which, zero[0]) + (i64)group)), more, full);
+#endif
+    return all * ROWS;
 }
 
 // Bytes of a row in a turn.
@@ -147,6 +184,8 @@ static inline place place_of(POINTERS(const SCALE, scale) ZEROS, const struct li
 // branch, because the loads must not be waited for.
 static inline void load_factors(factors *f, const place *at, const struct linear *l, u32 first)
 {
+    if (!IS_LOADED)
+        return;
 #pragma unroll
     for (u32 s = 0; s < SPANS; s++) {
         u32 k = first + s * SPAN;
@@ -157,6 +196,23 @@ static inline void load_factors(factors *f, const place *at, const struct linear
                 f->scale[s][r] = at->scale[r][group * FIELD(*l, at->which, scale[1])];
 #ifdef HAS_ZERO
             f->zero[s][r] = at->zero[r][group * FIELD(*l, at->which, zero[1])];
+#endif
+        }
+    }
+}
+
+// Those of a unit out of a stage.
+static inline void take_factors(factors *f, const u8 *from, const struct linear *l, const work *w)
+{
+#pragma unroll
+    for (u32 s = 0; s < SPANS; s++) {
+        u32 group = (warp() * UNIT + s * SPAN) >> l->group_shift;
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            u32 row = lane() / 4 + r * 8;
+            f->scale[s][r] = *(const SCALE *)(const void *)(from + row * w->scales + group * (u32)sizeof(SCALE));
+#ifdef HAS_ZERO
+            f->zero[s][r] = *(const zero_t *)(const void *)(from + ROWS * w->scales + row * w->zeros + group);
 #endif
         }
     }
@@ -286,8 +342,10 @@ static inline void store(POINTERS(const SCALE, scale) BIASES, POINTERS(OUT, out)
 #endif
 #ifdef HAS_ZERO
 #    define PLACE(tile) place_of(EACH_OF(scale), EACH_OF(zero), &l, tile)
+#    define FACTORS(to, tile, turn, is_counted, full) load_factors_of(to, EACH_OF(scale), EACH_OF(zero), &l, &w, tile, turn, is_counted, full)
 #else
 #    define PLACE(tile) place_of(EACH_OF(scale), &l, tile)
+#    define FACTORS(to, tile, turn, is_counted, full) load_factors_of(to, EACH_OF(scale), &l, &w, tile, turn, is_counted, full)
 #endif
 #ifdef HAS_BIAS
 #    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(bias), EACH_OF(out), &l, tile, at, sum)
@@ -301,8 +359,9 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(c
     shared mbarrier full[STAGES], empty[STAGES];
     u32 split = SPLITS > 1 ? cluster_rank() : 0;
     work w = work_of(&l, split);
-    u8 *x_at = smem + SHARED_BYTES;
-    f32 *results = (f32 *)(void *)(x_at + (u64)((l.k + UNIT - 1) / UNIT + SPLITS - 1) / SPLITS * X_BYTES); // [tile][SUMS]
+    u32 factor_bytes = ROWS * (w.scales + w.zeros); // of a stage
+    u8 *factors_at = smem + SHARED_BYTES, *x_at = factors_at + STAGES * factor_bytes;
+    f32 *results = (f32 *)(void *)(x_at + w.turns * (WARPS * X_BYTES)); // [tile][SUMS]
     bool is_producer = warp() == WARPS;
     kernel_launch_next();
     if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
@@ -328,13 +387,19 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(c
         for (u32 tile = 0; tile < w.own; tile++) {
             const u8 *row = row_of(EACH_OF(weight), &l, w.first + tile * w.step) + w.begin * 64;
             for (u32 turn = 0; turn < w.turns; turn++) {
-                u32 bytes = bytes_of(&l, &w, turn);
+                u32 bytes = bytes_of(&l, &w, turn), all = bytes * ROWS, its = w.first + tile * w.step;
+                u8 *its_factors = factors_at + stage * factor_bytes;
                 mbarrier_wait(&empty[stage], phase ^ 1);
+                if (GROUPED && TOGETHER)
+                    all += FACTORS(its_factors, its, turn, true, &full[stage]);
                 if (lane() == 0)
-                    mbarrier_arrive_expect(&full[stage], bytes * ROWS);
+                    mbarrier_arrive_expect(&full[stage], all);
                 warp_sync();
-                if (lane() < ROWS && bytes)
+                if (lane() < ROWS && bytes) {
                     bulk_load(smem + stage * STAGE_BYTES + lane() * PITCH, row + turn * ROW_BYTES, bytes, &full[stage]);
+                    if (GROUPED && TOGETHER)
+                        FACTORS(its_factors, its, turn, false, &full[stage]);
+                }
                 stage = stage + 1 == STAGES ? 0 : stage + 1;
                 phase ^= stage == 0;
             }
@@ -344,7 +409,7 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(c
         factors f[DEPTH];
 #define LOAD_FACTORS(i)                                                                                                        \
     load_factors(&f[i], &at, &l, (w.begin + at.turn * WARPS + warp()) * UNIT);                                                 \
-    if (++at.turn == w.turns) {                                                                                                \
+    if (IS_LOADED && ++at.turn == w.turns) {                                                                                                \
         u32 next = at.tile + w.step;                                                                                           \
         at = PLACE(min(next, w.tiles - 1));                                                                                    \
     }
@@ -372,6 +437,8 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(c
                 if (n + i < w.own * w.turns) {
                     mbarrier_wait(&full[stage], phase);
                     words own = words_of(smem + stage * STAGE_BYTES + warp() * 64);
+                    if (GROUPED && TOGETHER)
+                        take_factors(&f[i], factors_at + stage * factor_bytes, &l, &w);
                     warp_sync();
                     if (lane() == 0)
                         mbarrier_arrive(&empty[stage]);
