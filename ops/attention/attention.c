@@ -94,11 +94,11 @@ static const struct choice masked_choices[] = {
 // Is there no more than a unit of work for each multiprocessor with tiles of so many queries? Then
 // no larger ones are better: what a multiprocessor does at a time limits it, its exponentials
 // before all.
-static bool has_few_units(const attention *a, uint32_t queries)
+static bool has_few_units(const attention *a, uint32_t queries, bool has_pairs)
 {
     const kiln_device_info *device;
     uint32_t tiles = attention_tiles(a, a->queries, queries);
-    uint64_t units = attention_has_pairs(a) ? ceil_div(tiles, 2) : tiles;
+    uint64_t units = has_pairs ? ceil_div(tiles, 2) : tiles;
     return !op_device(a->k, &device) && units * a->batch * a->heads <= device->multiprocessors;
 }
 
@@ -109,11 +109,11 @@ static tile tile_for(const attention *a, const kiln_attention_desc *d)
            !(a->is_causal ? c->is_causal : c->is_full))
         c++;
     tile t = c->tile;
-    if (t.warpgroups > 2 && has_few_units(a, t.warpgroups * 64))
+    if (t.warpgroups > 2 && has_few_units(a, t.warpgroups * 64, attention_has_pairs(a)))
         t = (tile){2, 128, .q_stages = 2, .ahead = 1};
     if (a->keys <= 64 && attention_whole_dim(a) < 256)
         t = (tile){2, 64, .q_stages = 2, .ahead = 1};
-    if (!a->is_masked && has_few_units(a, 64))
+    if (!a->is_masked && has_few_units(a, 64, attention_has_pairs(a)))
         t = (tile){1, t.keys, .q_stages = 1, .ahead = 1};
     if (d->tile_queries && d->tile_queries != t.warpgroups * 64) {
         t = (tile){d->tile_queries / 64, 128, .q_stages = 1, .ahead = 1};
@@ -237,7 +237,9 @@ static struct shape shape_of(const job *j, tile t)
                       .out = attention_row_strides(j->tensors[OUT].view)};
     if (j->count > LSE)
         s.lse = attention_row_strides(j->tensors[LSE].view);
-    s.units_per_head = attention_has_pairs(a) ? ceil_div(s.tiles, 2) : s.tiles;
+    bool has_pairs = attention_has_pairs(a) &&
+                     (t.warpgroups > 1 || a->is_masked || !has_few_units(a, 64, false));
+    s.units_per_head = has_pairs ? ceil_div(s.tiles, 2) : s.tiles;
     s.units = s.units_per_head * a->batch * a->heads;
     return s;
 }

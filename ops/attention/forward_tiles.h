@@ -29,7 +29,7 @@ enum { SHARED_BYTES = sizeof(layout) };
 typedef struct shape {
     u32 queries, keys;  // rows of a head
     u32 tiles;          // of BM queries, per head
-    u32 units_per_head; // tiles; causal: pairs of tiles
+    u32 units_per_head; // tiles, or pairs of them
     u32 units;          // of all heads
     u32 sharing;        // query heads per head of K and V
     f32 scale;          // times log2(e)
@@ -44,6 +44,12 @@ typedef struct shape {
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
 } query_tile;
+
+// Causal tiles are in pairs; of 64 queries each may be a unit by itself.
+static bool has_pairs(shape s)
+{
+    return CAUSAL && (WGS > 1 || s.units_per_head != s.tiles);
+}
 
 static query_tile tile_at(shape s, u32 unit, bool is_second)
 {
@@ -68,9 +74,9 @@ static query_tile next_tile(cursor *c, shape s) // the first one from c on; c go
     query_tile t = {0, 0, 0};
     while (t.blocks == 0 && c->unit < s.units) {
         t = tile_at(s, c->unit, c->second != 0);
-        if (CAUSAL)
+        if (has_pairs(s))
             c->second ^= 1;
-        if (!CAUSAL || c->second == 0)
+        if (!has_pairs(s) || c->second == 0)
             c->unit += grid_dim_x();
     }
     return t;
