@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attention with one query and a long key cache beside the best of PyTorch's SDPA back ends, as CUDA graphs. Results are checked first.
+"""Attention with one query and a long key cache beside the best of PyTorch's fused SDPA back ends, as CUDA graphs. Results are checked first.
 
     python3 bench/gpu/decode.py [--kiln build/kiln] [--rounds 7] [--only ROW] [--json FILE]
 
@@ -12,7 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import kiln.torch as kt
 
 SOURCES = ['ops/attention/decode.c', 'ops/attention/mask.h', 'ops/attention/sizes.h']
-BACKENDS = {'flash': SDPBackend.FLASH_ATTENTION, 'cudnn': SDPBackend.CUDNN_ATTENTION, 'efficient': SDPBackend.EFFICIENT_ATTENTION, 'math': SDPBackend.MATH}
+BACKENDS = {'flash': SDPBackend.FLASH_ATTENTION, 'cudnn': SDPBackend.CUDNN_ATTENTION, 'efficient': SDPBackend.EFFICIENT_ATTENTION}
 # batch, heads, kv_heads, keys, head_dim, type
 ROWS = [(1, 32, 8, 8192, 128, 'bf16'), (16, 32, 8, 8192, 128, 'bf16'), (16, 32, 8, 32768, 128, 'bf16'), (1, 32, 8, 1024, 128, 'bf16'), (1, 32, 8, 65536, 128, 'bf16'),
         (3, 32, 8, 5000, 128, 'bf16'), (8, 32, 8, 4096, 128, 'f16'), (64, 32, 8, 2048, 128, 'bf16'), (1, 64, 8, 16384, 128, 'bf16'), (5, 32, 8, 16384, 128, 'bf16'),

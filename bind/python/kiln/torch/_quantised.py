@@ -240,12 +240,18 @@ def w8a8_linear(x: Any, weight: Any, scale: Any, bias: Any = None, activation: s
     return direct.w8a8_linear(x, weight, scale, bias, activation)
 
 
+def _one_projection(x: Any, layer: Any) -> Any:
+    return direct.quantised_linear(x, layer.weight, layer.scale, layer.zero, layer.bias, layer.group, "none")
+
+
 def quantised_qkv(x: Any, q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
     """Three QuantisedLinear of one form on one x: the projections to queries, keys and values. Few rows of x (GPUs: 16) take one launch."""
     first, *others = layers = (q, k, v)
     for other in others:
         if (other.bits, other.group, other.zero is None, other.bias is None) != (first.bits, first.group, first.zero is None, first.bias is None):
             raise ArgumentError("quantised_qkv: %s and %s: bits, group, zeros and biases are the same for all three" % (first, other))
+    if x.is_cuda and x.numel() > _FEW_ROWS * x.shape[-1]:  # one after the other they share a workspace, which the second cache keeps
+        return _one_projection(x, q), _one_projection(x, k), _one_projection(x, v)
     parts = [getattr(layer, name) for name in ("weight", "scale", "zero", "bias") for layer in layers]
     return direct.quantised_qkv(x, *parts, first.group)
 
