@@ -8,7 +8,7 @@
 #define AXES "ops/elementwise/axes.def"
 #include "ops/axes.h"
 
-enum { THREADS = 256, MANY = 1 << 20, SPREAD = 1 << 16, TEXT = 6144 };
+enum { THREADS = 256, MANY = 1 << 20, TEXT = 6144 };
 
 kiln_type op_number_type(kiln_type type)
 {
@@ -117,16 +117,6 @@ static uint32_t packs_per_thread(const op_map *m, const op_packs *packs)
     return !m->operands[1] && is_many && packs->width >= 8 ? 4 : 1;
 }
 
-// Few elements are spread over more threads: then their computing takes longer than their loads.
-static uint32_t widest_pack(const kiln_view *v)
-{
-    uint64_t count = kiln_view_count(*v);
-    uint32_t width = 1;
-    while (width < 16 && count / width > SPREAD)
-        width *= 2;
-    return width;
-}
-
 void op_map_add(op_map *m, const char *name, kiln_view view, bool is_result)
 {
     kiln_view *at = &m->views[m->count];
@@ -147,7 +137,7 @@ kiln_status op_map_run(kiln *k, const op_map *m)
     op_nest nest;
     op_packs packs;
     op_nest_make(m->views, views, &nest);
-    nest.widest = widest_pack(&m->views[0]);
+    nest.widest = op_nest_spread(k, &m->views[0]);
     op_nest_pack_flat(&nest, m->views, operands, &packs);
     uint32_t per = packs_per_thread(m, &packs), types = 0, inner = 0;
     kiln_arg args[NEST_VIEWS + 3];

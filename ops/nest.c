@@ -246,6 +246,18 @@ kiln_arg op_nest_arg(op_packs *packs, uint32_t loops)
     return kiln_arg_struct(packs->words, (size_t)(to - packs->words) * sizeof *to);
 }
 
+uint32_t op_nest_spread(kiln *k, const kiln_view *view)
+{
+    enum { THREADS = 1 << 18, WIDEST = 16 };
+    uint64_t count = kiln_view_count(*view);
+    const kiln_device_info *info;
+    bool is_gpu = !op_device(k, &info) && (!info->caps.is_host || info->caps.is_emulated);
+    uint32_t width = is_gpu ? 1 : WIDEST;
+    while (width < WIDEST && count / width > THREADS)
+        width *= 2;
+    return width;
+}
+
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out)
 {
     uint32_t width = nest->widest ? nest->widest : 16;

@@ -56,6 +56,9 @@ void op_nest_reduce(const kiln_view *views, uint32_t count, uint32_t axes, op_ne
 // The argument of a kernel that defines NEST_OF: its views, and room for `loops` loops. It lives as
 // long as the packs do.
 kiln_arg op_nest_arg(op_packs *packs, uint32_t loops);
+// The widest packs with which the elements of a view still fill a large GPU, where computing takes
+// longer than loading; any on the cpu device.
+uint32_t op_nest_spread(kiln *k, const kiln_view *view);
 // The widest packs that all views allow, at most 16 bytes each. Only a nest of one loop that is no
 // row has a last pack that is not full.
 void op_nest_pack(const op_nest *nest, const kiln_view *views, op_packs *out);

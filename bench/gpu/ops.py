@@ -159,9 +159,13 @@ class Torch:
         alone = self.elapsed(calls[-1], 1)
         count = max(FEWEST_CALLS, min(CALLS, int(GRAPH_US / alone)))
         graph, results = torch.cuda.CUDAGraph(), [None] * len(calls)
-        with torch.cuda.graph(graph, stream=self.stream):
-            for n in range(count):  # PyTorch makes its results; those of the last round are held, so that the next ones lie elsewhere
-                results[n % len(calls)] = calls[n % len(calls)]()
+        with torch.cuda.stream(self.stream):
+            graph.capture_begin()  # torch.cuda.graph collects garbage first, which takes longer than all that is measured
+            try:
+                for n in range(count):  # PyTorch makes its results; those of a round are held, so that the next ones lie elsewhere
+                    results[n % len(calls)] = calls[n % len(calls)]()
+            finally:
+                graph.capture_end()
         self.elapsed(graph.replay, 1)  # uploads it
         replays = max(1, min(MOST_REPLAYS, int(ROUND_US / self.elapsed(graph.replay, 1))))
         return graph, calls, count, replays  # what the calls hold must live as long as the graph

@@ -483,9 +483,9 @@ static void set_hash(const job *j, op_request *r)
 }
 
 // Values in registers of one thread: packs as wide as that allows.
-static void limit_width(const job *j, op_nest *nest)
+static void limit_width(const job *j, op_nest *nest, uint32_t widest)
 {
-    nest->widest = 16;
+    nest->widest = widest;
     while (nest->widest > 1 && nest->widest * j->inputs > REGISTERS)
         nest->widest /= 2;
 }
@@ -526,7 +526,7 @@ static kiln_status run_map(kiln *k, job *j)
 {
     op_nest nest;
     op_nest_make(j->views, j->inputs + j->outputs, &nest);
-    limit_width(j, &nest);
+    limit_width(j, &nest, op_nest_spread(k, &j->views[0]));
     op_nest_pack_flat(&nest, j->views, j->inputs, &j->packs);
     uint32_t per = j->inputs == 1 && j->packs.argument.packs >= MANY && nest.rank == 1 ? 4 : 1;
     op_request r = {.program = &map_program, .context = j};
@@ -544,7 +544,7 @@ static void plan_reduction(job *j)
 {
     op_nest nest;
     op_nest_reduce(j->views, j->inputs + j->outputs, j->d->axes, &nest, &j->outer);
-    limit_width(j, &nest);
+    limit_width(j, &nest, 16);
     op_nest_pack(&nest, j->views, &j->packs);
     j->rows = 1;
     for (uint32_t d = 0; d < j->outer; d++)
