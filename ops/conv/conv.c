@@ -147,10 +147,7 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
     if (has_bias)
         op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
     op_set(&r, ACTIVATION, j->activation);
-    bool divides = false;
-    for (uint32_t d = 0; d < WINDOW_SPACE; d++)
-        divides |= is_inverse && w.stride[d] > 1;
-    if (w.per_group == 1 && w.terms == 1 && !divides)
+    if (w.per_group == 1 && w.terms == 1)
         set_depthwise(j, from, to, &w, &r);
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);

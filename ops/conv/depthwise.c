@@ -28,11 +28,11 @@ PACK(T, V)
 #define FOR_PIXELS(q)   _Pragma("unroll") for (u32 q = 0; q < PIXELS; q++)
 #define FOR_CHANNELS(v) _Pragma("unroll") for (u32 v = 0; v < V; v++)
 
-// As window_reach; INVERSE has a stride of 1 here.
+// As window_reach, without a division for a stride of 1.
 static inline i64 reach(const struct window *w, u32 d, u32 at, u32 k)
 {
-    if (!IS_INVERSE || d < FIRST_SPACE)
-        return window_reach(w, d, at, k, false);
+    if (!IS_INVERSE || d < FIRST_SPACE || w->stride[d] > 1)
+        return window_reach(w, d, at, k, IS_INVERSE);
     u32 i = at + w->pad[d] - k * w->dilation[d];
     return i < w->from_space[d] ? (i64)i : -1; // below 0 it is huge
 }

@@ -68,6 +68,11 @@ uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *la
                                  const kiln_view *small);
 kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
                                      const kiln_view *small, const kiln_view *to);
+// Of depthwise ones (host_depthwise.c): the same, but with all taps of a channel after each other.
+uint32_t conv_depthwise_weights_parts(const conv_job *j, const kiln_view *large,
+                                      const kiln_view *small);
+kiln_status conv_depthwise_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,
+                                          const kiln_view *small);
 // Elements of f32 that those need.
 uint64_t conv_tensor_workspace(kiln *k, const conv_job *j, bool is_inverse);
 uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_view *large,

@@ -35,7 +35,7 @@ static bool is_granular(const kiln_view *v)
 }
 
 // Why it is not possible; NULL: it is.
-static const char *obstacle(kiln *k, const conv_job *j, const kiln_view *from)
+static const char *type_obstacle(kiln *k, const conv_job *j, const kiln_view *from)
 {
     if (!k->caps.has_nv || (k->caps.sm && k->caps.sm < 80))
         return "the device has no tensor cores of sm_80";
@@ -44,6 +44,14 @@ static const char *obstacle(kiln *k, const conv_job *j, const kiln_view *from)
     if (!is_granular(from))
         return "the channels of an operand are not contiguous, or do not start at multiples of 16 "
                "bytes";
+    return NULL;
+}
+
+static const char *obstacle(kiln *k, const conv_job *j, const kiln_view *from)
+{
+    const char *why = type_obstacle(k, j, from);
+    if (why)
+        return why;
     if (from->sizes[1] / j->groups % GRANULE || !from->sizes[1])
         return "the channels of a group are not a multiple of 8";
     return NULL;
@@ -56,6 +64,15 @@ static const char *weights_obstacle(kiln *k, const conv_job *j, const kiln_view 
     if (!why)
         why = obstacle(k, j, small);
     return why ? why : kiln_view_count(*small) ? NULL : "there is nothing to add up";
+}
+
+// Parts of the gradient by depthwise weights; 0: the kernel is impossible.
+static uint32_t depthwise_parts(kiln *k, const conv_job *j, const kiln_view *large,
+                                const kiln_view *small)
+{
+    return type_obstacle(k, j, large) || type_obstacle(k, j, small)
+               ? 0
+               : conv_depthwise_weights_parts(j, large, small);
 }
 
 static kiln_status refuse(kiln *k, const conv_job *j, const char *why)
@@ -366,6 +383,8 @@ uint64_t conv_tensor_weights_workspace(kiln *k, const conv_job *j, const kiln_vi
         conv_widen(k, j, large, 1, false, false, &wide);
         return wide.elements + conv_tensor_weights_workspace(k, &wide.job, &wide.from, small);
     }
+    if (depthwise_parts(k, j, large, small))
+        return depthwise_parts(k, j, large, small) * kiln_view_count(*j->weight.view);
     if (weights_obstacle(k, j, large, small))
         return 0;
     uint32_t parts = conv_sm90_weights_parts(k, j, large, small);
@@ -390,10 +409,10 @@ conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to)
 }
 
 // The sum over the parts, into weights that lie anyhow, and may have fewer channels.
-static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, const kiln_view *to)
+static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, conv_weights_to s,
+                             const kiln_view *to)
 {
     enum { EACH = 128 }; // elements of a block
-    conv_weights_to s = conv_weights_to_of(j, to);
     uint64_t elements = kiln_view_count(*j->weight.view);
     op_request r = {.program = &weights_add};
     op_set(&r, T_TEXT, j->type == KILN_F16);
@@ -410,6 +429,21 @@ static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, const k
                                                     .arg_count = COUNT(args),
                                                     .stream = j->stream,
                                                     .overlaps_previous = kernel->overlaps});
+}
+
+// [part, tap, channel]: the taps of one row, whose terms are the channels.
+static kiln_status depthwise_weights(kiln *k, const conv_job *j, const kiln_view *large,
+                                     const kiln_view *small, bool *is_done)
+{
+    const kiln_view *to = j->weight.view;
+    kiln_status status = conv_depthwise_weights_launch(k, j, large, small);
+    conv_weights_to s = conv_weights_to_of(j, to);
+    s.terms = s.channels = s.place = s.pair = j->groups;
+    s.is_whole = false;
+    s.to[1] = s.to[0];
+    *is_done = !status;
+    return status ? status
+                  : add_parts(k, j, conv_depthwise_weights_parts(j, large, small), s, to);
 }
 
 // `to` are the weights; those of the job may have more channels.
@@ -429,6 +463,8 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
         kiln_status status = conv_widen(k, j, large, 1, false, true, &wide);
         return status ? status : weights_to(k, &wide.job, &wide.from, small, to, is_done);
     }
+    if (depthwise_parts(k, j, large, small) && j->workspace.buffer)
+        return depthwise_weights(k, j, large, small, is_done);
     const char *why = weights_obstacle(k, j, large, small);
     uint32_t parts = why ? 0 : conv_sm90_weights_parts(k, j, large, small);
     if (!why && parts != 1 && !j->workspace.buffer)
@@ -438,7 +474,7 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     if (parts) {
         kiln_status launched = conv_sm90_weights_launch(k, j, large, small, to);
         *is_done = !launched;
-        return launched || parts == 1 ? launched : add_parts(k, j, parts, to);
+        return launched || parts == 1 ? launched : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
     }
     split s = split_of(j, small);
     op_window w;
@@ -471,7 +507,7 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
                                              .arg_count = COUNT(args),
                                              .stream = j->stream});
     *is_done = !status;
-    return status ? status : add_parts(k, j, s.chunks, to);
+    return status ? status : add_parts(k, j, s.chunks, conv_weights_to_of(j, to), to);
 }
 
 kiln_status conv_tensor_weights(kiln *k, const conv_job *j, const kiln_view *large,

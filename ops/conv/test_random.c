@@ -124,6 +124,7 @@ typedef struct random_case {
     uint64_t x[MOST], weight[MOST], out[MOST];
     kiln_window w;
     bool is_transposed, has_bias, is_last_weight;
+    bool is_depthwise; // only its gradient by the weights has a kernel here
     kiln_type type;
     char text[256];
 } random_case;
@@ -141,6 +142,11 @@ static void draw_case(random_case *c)
     uint32_t per_large = channels[draw(9)], per_small = channels[draw(9)];
     if (c->groups > 1 && draw(2))
         per_large = per_small = 64;
+    if (draw(6) == 0) {
+        c->is_depthwise = true;
+        c->groups = 8 * (1 + draw(12));
+        per_large = per_small = 1;
+    }
     large[1] = per_large * (uint64_t)c->groups;
     small[1] = per_small * (uint64_t)c->groups;
     c->weight[0] = small[1];
@@ -212,6 +218,13 @@ static kiln_status run(kiln *k, const random_case *c, const tensor *t, int n, ki
                                  .is_transposed = c->is_transposed,
                                  .kernel = kernel};
     uint64_t forward = 0, backward = 0;
+    if (c->is_depthwise && !n) { // what has none comes first
+        kiln_conv_backward_desc x = b;
+        x.dweight = x.dbias = b.dx = none;
+        f.kernel = x.kernel = KILN_CONV_DIRECT;
+        if (kiln_conv_backward(k, &x))
+            return KILN_E_BAD_ARGUMENT;
+    }
     kiln_status status = kiln_conv_workspace(k, &f, &forward);
     if (!status)
         status = kiln_conv_backward_workspace(k, &b, &backward);

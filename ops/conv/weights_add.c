@@ -2,12 +2,11 @@
 // the small tensor, tap, channel of the large one] in f32. Lanes have four neighbouring elements; the
 // warps of a block share the parts, each takes every eighth in order, and their sums are added in the
 // order of the warps.
-#include "weights_put.h"
-KERNEL_OVERLAPS
-
 #ifndef T
 #    define T f16
 #endif
+#include "weights_put.h"
+KERNEL_OVERLAPS
 enum { THREADS = 256, WARPS = THREADS / 32, AHEAD = 8 };
 
 kernel block(THREADS) void conv_weights_add(const f32 *restrict parts, T *restrict to, u32 count, u64 elements, weights_to s)
@@ -38,5 +37,7 @@ kernel block(THREADS) void conv_weights_add(const f32 *restrict parts, T *restri
     u64 line = at / s.terms; // four elements are of one: terms are a multiple of 8
     u32 lines = s.lines[0] * s.lines[1] * s.lines[2], row = (u32)(line / lines);
     f32 all[4] = {sum.x, sum.y, sum.z, sum.w};
-    weights_put(T, pack_f16, to, &s, row, (u32)(line - (u64)row * lines), (u32)(at - line * s.terms), all, 4);
+#pragma unroll
+    for (u32 i = 0; i < 4; i++)
+        weights_put(to, &s, row, (u32)(line - (u64)row * lines), (u32)(at - line * s.terms) + i, all[i]);
 }

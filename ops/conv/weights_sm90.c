@@ -9,7 +9,7 @@
 // The sum is cut into chunks along the grid's z. SHARE blocks of a cluster add theirs in shared memory;
 // PARTS: there are several such clusters, which store f32 [part, channel, tap, channel], as
 // implicit_weights.c does, and weights_add.c adds them.
-#include "weights_put.h"
+#include <kiln/pack.h>
 #include <kiln/tile.h>
 
 tune(BM, 128, 64);           // channels of the small tensor
@@ -29,6 +29,7 @@ tune(SHARE, 1, 2, 3, 4, 5, 6, 7, 8);
 #    define MMA(d, a, b, adds) wgmma_f16(d, a, b, adds, wgmma_a_mn | wgmma_b_mn)
 #    define PAIR               pack_f16
 #endif
+#include "weights_put.h"
 
 // --- what the host says
 typedef struct weights_shape {
@@ -142,7 +143,23 @@ static void multiply(f32 (*acc)[BN / 2], u32 group, u32 steps)
         ring_release(&smem->ring, before);
 }
 
-// --- results: the rows of a tile that this block adds up
+// --- results
+static void put_eight(T *to, const weights_to *s, u32 row, u32 line, u32 channel, f32 (*sum)[8])
+{
+    u32 tap[3];
+    tap_of(s, line, tap);
+    T *out = to + (row * s->to[0] + tap[1] * s->to[3] + tap[2] * s->to[4]) + channel;
+    if (s->is_whole) {
+        *(u32x4 *)out = (u32x4){PAIR((*sum)[0], (*sum)[1]), PAIR((*sum)[2], (*sum)[3]), PAIR((*sum)[4], (*sum)[5]),
+                                PAIR((*sum)[6], (*sum)[7])};
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            weights_put(to, s, row, line, channel + i, (*sum)[i]);
+    }
+}
+
+// The rows of a tile that this block adds up.
 static void store(const weights_shape *s, u32 channel, u32 panel,
 #if HAS_PARTS
                   f32 *parts
@@ -163,11 +180,11 @@ static void store(const weights_shape *s, u32 channel, u32 panel,
             continue;
 #if HAS_PARTS
         u64 part = block_z() / SHARE, length = (u64)s->taps * s->terms;
-        f32 *out = parts + ((part * grid_dim_y() + group) * s->per_group + row) * length + tap * s->terms + c;
+        f32 *out = parts + ((part * grid_dim_y() + group) * s->per_group + row) * length + (u64)tap * s->terms + c;
         ((f32x4 *)out)[0] = (f32x4){sum[0], sum[1], sum[2], sum[3]};
         ((f32x4 *)out)[1] = (f32x4){sum[4], sum[5], sum[6], sum[7]};
 #else
-        weights_put(T, PAIR, to, &s->to, group * s->per_group + row, tap, c, sum, 8);
+        put_eight(to, &s->to, group * s->per_group + row, tap, c, &sum);
 #endif
     }
 }
