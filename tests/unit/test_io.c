@@ -74,7 +74,7 @@ static bool transfers(const char *folder, bool is_ring)
         for (uint32_t n = 0; n < IO_RING_JOBS; n++) {
             memset(from[n], (int)(n * 7 + 1), BYTES);
             jobs[n] = (io_job){.fd = n == 5 ? -1 : fd,
-                               .is_write = is_write,
+                               .what = is_write ? IO_PWRITE : IO_PREAD,
                                .at = is_write ? from[n] : to[n],
                                .bytes = n == 6 ? 0 : BYTES,
                                .offset = n == 7 && !is_write ? 1 << 20 : (int64_t)n * BYTES};

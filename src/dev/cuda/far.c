@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "rt/channel/server.h"
 
@@ -13,7 +12,6 @@ enum {
     PAGE = 65536, // of pinned memory
     PAGES = 1024,
     STREAMS = 8,
-    SPIN_US = 300, // a copy is waited for without a pause; most are shorter
     POINTER_TYPE = 2
 };
 
@@ -48,23 +46,6 @@ static void give_stream(cuda_far *f, int n)
     pthread_mutex_unlock(&f->lock);
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
-}
-
-static bool wait_for(const cuda_api *cu, cu_stream s)
-{
-    uint64_t end = now_us() + SPIN_US;
-    cu_result r;
-    do
-        r = cu->stream_query(s);
-    while (r == CU_NOT_READY && now_us() < end);
-    return !(r == CU_NOT_READY ? cu->stream_sync(s) : r);
-}
-
 static bool is_of_gpu(const cuda_api *cu, uint64_t at)
 {
     unsigned type = 0;
@@ -85,7 +66,7 @@ static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_
     cu_stream s = f->streams[n];
     cu_result r = is_to_gpu ? cu->copy_in_async(at, host, bytes, s)
                             : cu->copy_out_async(host, at, bytes, s);
-    bool is_fine = !r && wait_for(cu, s);
+    bool is_fine = !r && !cu->stream_sync(s);
     give_stream(f, n);
     return is_fine;
 }

@@ -134,10 +134,10 @@ static void *printer_main(void *user)
         silent = bytes ? 0 : silent + (silent < UINT32_MAX);
         rest = __atomic_load_n(&p->is_awake, __ATOMIC_ACQUIRE) ? 0 : rest;
         pthread_mutex_unlock(&p->lock);
-        if (bytes < MANY) // more lines at a time: 20 us, in silence 500, then 2000
+        if (bytes < MANY) // more lines at a time: 20 us, in silence 500, then 4000
             nanosleep(&(struct timespec){0, silent < FEW_ROUNDS    ? 20000
                                             : silent < MORE_ROUNDS ? 500000
-                                                                   : 2000000},
+                                                                   : 4000000},
                       NULL);
         while (__atomic_load_n(&p->wanted, __ATOMIC_ACQUIRE))
             sched_yield();

@@ -191,11 +191,11 @@ static void note_stop(const serve_row *row, const uint32_t thread[3], const uint
     snprintf(stop->why, sizeof stop->why, "%s", why);
 }
 
-// All lanes at once, where no counted objects go and come.
+// All lanes in one loop, where no counted objects go and come and no lane may wait for another.
 static bool call_all(const serve_row *row, mailbox_packet *call, server_stop *stop)
 {
     const host_site *site = host_site_of(row->m, row->site);
-    if (!site || row->rows.counted)
+    if (!site || row->rows.counted || host_is_together(site))
         return false;
     host_group who = group_of(row, call);
     char why[sizeof stop->why];

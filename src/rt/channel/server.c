@@ -20,7 +20,7 @@
 #endif
 
 enum {
-    GROUP = 4,           // mailboxes that go to one share together
+    GROUP = 16,          // mailboxes that go to one share together
     MOST_SHARES = 4,     // more make the bus slower, not faster
     MOST_THREADS = 2056, // each call of a mailbox may block in one, and somebody still looks
     SITES = UINT16_MAX / MAILBOX_SITE, // call sites of all modules
@@ -299,7 +299,7 @@ static void sleep_until_noise(server *s, uint32_t of)
 // Naps grow with the silence; the first call after it waits for one.
 static uint32_t nap_after(uint64_t silence)
 {
-    return silence < 10000 ? 20 : silence < 30000 ? 50 : silence < 100000 ? 200 : 300;
+    return silence < 5000 ? 20 : silence < 20000 ? 50 : silence < 100000 ? 200 : 300;
 }
 
 static void own(worker *w)
@@ -314,16 +314,14 @@ static void own(worker *w)
             last = now_us();
         }
         // The owner of the first share looks for those that sleep; in silence one look is enough.
-        bool looks_for_all =
-            !w->share && LOAD(s->sleepers) && (idle > 64 || ++rounds % 64 == 0);
-        bool has_any = !looks_for_all || has_calls(s, ANY_SHARE);
-        if (looks_for_all && has_any)
-            make_noise(s);
-        if (!has_any) {
+        bool looks_for_all = !w->share && LOAD(s->sleepers) && (idle > 64 || ++rounds % 64 == 0);
+        if (looks_for_all && !has_calls(s, ANY_SHARE)) {
             found = 0;
             STORE(s->shares[0].rounds, s->shares[0].rounds + 1);
         } else if (!round_of(w, &found)) {
             return;
+        } else if (looks_for_all && has_calls(s, ANY_SHARE)) { // its own were first
+            make_noise(s);
         }
         if (found)
             idle = 0;
@@ -443,7 +441,7 @@ static void *watch(void *user)
                 quiet = 0;
             seen[n] = now;
         }
-        nap(++quiet < QUIET_ROUNDS ? WATCH_US : 8 * WATCH_US);
+        nap(++quiet < QUIET_ROUNDS ? WATCH_US : 12 * WATCH_US);
         quiet -= quiet > QUIET_ROUNDS;
     }
     return NULL;

@@ -185,7 +185,7 @@ static io_handle *start_at(io_state *s, const kiln_host_call *call, bool is_writ
     *result = -EBADF;
     if (h)
         *job = (io_job){.fd = h->fd,
-                        .is_write = is_write,
+                        .what = is_write ? IO_PWRITE : IO_PREAD,
                         .at = call->args[1],
                         .bytes = (uint32_t)n,
                         .offset = offset};

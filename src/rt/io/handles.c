@@ -94,7 +94,7 @@ int32_t io_close(io_state *s, int32_t handle)
     return h ? 0 : -EBADF;
 }
 
-static int64_t now_ms(void)
+int64_t io_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -103,9 +103,9 @@ static int64_t now_ms(void)
 
 int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms)
 {
-    int64_t until = now_ms() + (timeout_ms < 0 ? 0 : timeout_ms);
+    int64_t until = io_now_ms() + (timeout_ms < 0 ? 0 : timeout_ms);
     for (;;) {
-        int64_t left = timeout_ms < 0 ? IO_SLICE_MS : until - now_ms();
+        int64_t left = timeout_ms < 0 ? IO_SLICE_MS : until - io_now_ms();
         struct pollfd p = {.fd = fd, .events = events};
         int slice = left > IO_SLICE_MS ? IO_SLICE_MS : left < 0 ? 0 : (int)left;
         int ready = poll(&p, 1, slice);
@@ -115,7 +115,7 @@ int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms)
             return -errno;
         if (__atomic_load_n(&s->k->cancel, __ATOMIC_RELAXED))
             return -ECANCELED;
-        if (timeout_ms >= 0 && now_ms() >= until)
+        if (timeout_ms >= 0 && io_now_ms() >= until)
             return -ETIMEDOUT;
     }
 }

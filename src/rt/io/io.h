@@ -81,10 +81,17 @@ void io_give(io_state *s, io_handle *h);
 int32_t io_close(io_state *s, int32_t handle);
 // Waits until the descriptor is ready: 0, -ETIMEDOUT, -ECANCELED, -errno.
 int io_wait(const io_state *s, int fd, short events, int32_t timeout_ms);
+int64_t io_now_ms(void);
 
-// --- file.c: -errno on failure; 0 at the end
+// --- file.c
 void io_pread_together(void *state, const kiln_host_call *calls, uint32_t count);
 void io_pwrite_together(void *state, const kiln_host_call *calls, uint32_t count);
+// --- together.c: what waits, of all lanes that call together
+void io_read_together(void *state, const kiln_host_call *calls, uint32_t count);
+void io_write_together(void *state, const kiln_host_call *calls, uint32_t count);
+void io_accept_together(void *state, const kiln_host_call *calls, uint32_t count);
+
+// --- file.c: -errno on failure; 0 at the end
 int64_t io_read_bytes(io_state *s, int32_t handle, void *to, int64_t n);
 int64_t io_write_bytes(io_state *s, int32_t handle, void *from, int64_t n);
 

@@ -7,18 +7,31 @@
 #include "rt/io/ring.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+enum { SEND_FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL, ACCEPT_FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
+
+static ssize_t one(const io_job *j)
+{
+    switch (j->what) {
+    case IO_PREAD: return pread(j->fd, j->at, j->bytes, j->offset);
+    case IO_PWRITE: return pwrite(j->fd, j->at, j->bytes, j->offset);
+    case IO_RECEIVE: return recv(j->fd, j->at, j->bytes, MSG_DONTWAIT);
+    case IO_SEND: return send(j->fd, j->at, j->bytes, SEND_FLAGS);
+    case IO_ACCEPT: return accept4(j->fd, NULL, NULL, ACCEPT_FLAGS);
+    }
+    return -1;
+}
 
 void io_plain_run(io_job *jobs, uint32_t count)
 {
     for (uint32_t n = 0; n < count; n++) {
-        io_job *j = &jobs[n];
         ssize_t done;
         do
-            done = j->is_write ? pwrite(j->fd, j->at, j->bytes, j->offset)
-                               : pread(j->fd, j->at, j->bytes, j->offset);
+            done = one(&jobs[n]);
         while (done < 0 && errno == EINTR);
-        j->result = done < 0 ? -errno : done;
+        jobs[n].result = done < 0 ? -errno : done;
     }
 }
 
@@ -33,8 +46,9 @@ void io_plain_run(io_job *jobs, uint32_t count)
 
 // The system's side of it, which is the same for all processors: its header may be older than the
 // system, or missing.
-enum { SETUP = 425, ENTER = 426 };    // system calls
-enum { TO_READ = 22, TO_WRITE = 23 }; // what is asked for
+enum { SETUP = 425, ENTER = 426 }; // system calls
+static const uint8_t opcodes[] = {
+    [IO_PREAD] = 22, [IO_PWRITE] = 23, [IO_RECEIVE] = 27, [IO_SEND] = 26};
 enum { ONE_MAPPING = 1, NOTHING_DROPPED = 2, WAIT = 1, NO_WAIT = 8 };
 enum { RINGS_AT = 0, ENTRIES_AT = 0x10000000 };
 
@@ -168,9 +182,13 @@ static bool run(ring *r, io_job *jobs, uint32_t wanted, uint32_t how)
         uint32_t n = (uint32_t)__builtin_ctz(left), place = (tail + asked) & *r->mask;
         const io_job *j = &jobs[n];
         ring_entry e = {.fd = j->fd, .bytes = j->bytes, .how = how, .user = n};
-        e.opcode = j->is_write ? TO_WRITE : TO_READ;
+        e.opcode = opcodes[j->what];
         e.offset = (uint64_t)j->offset;
         e.at = (uint64_t)(uintptr_t)j->at;
+        if (j->what == IO_RECEIVE)
+            e.how = MSG_DONTWAIT;
+        else if (j->what == IO_SEND)
+            e.how = SEND_FLAGS;
         r->entries[place] = e;
         r->array[place] = place;
     }
@@ -201,11 +219,29 @@ static uint32_t those_with(const io_job *jobs, uint32_t wanted, int64_t result)
     return those;
 }
 
+// This thread's, when it can take so many; NULL: there is none.
+static ring *ring_for(uint32_t count)
+{
+    bool is_plain = !strcmp(knob_text(KNOB_IO), "plain");
+    return is_plain || !count || count > IO_RING_JOBS ? NULL : ring_here();
+}
+
+bool io_ring_try(io_job *jobs, uint32_t count)
+{
+    ring *r = jobs[0].what == IO_ACCEPT ? NULL : ring_for(count);
+    if (r && !run(r, jobs, UINT32_MAX >> (IO_RING_JOBS - count), 0)) {
+        ring_close(r);
+        return false;
+    }
+    for (uint32_t n = 0; r && n < count; n++) // an older system lacks one of these
+        if (jobs[n].result == -EINVAL || jobs[n].result == -EOPNOTSUPP)
+            io_plain_run(&jobs[n], 1);
+    return r != NULL;
+}
+
 bool io_ring_run(io_job *jobs, uint32_t count)
 {
-    if (!strcmp(knob_text(KNOB_IO), "plain") || !count || count > IO_RING_JOBS)
-        return false;
-    ring *r = ring_here();
+    ring *r = ring_for(count);
     uint32_t all = UINT32_MAX >> (IO_RING_JOBS - count);
     if (!r)
         return false;
@@ -232,5 +268,9 @@ bool io_ring_run(io_job *jobs, uint32_t count)
     (void)jobs;
     (void)count;
     return false;
+}
+bool io_ring_try(io_job *jobs, uint32_t count)
+{
+    return io_ring_run(jobs, count);
 }
 #endif

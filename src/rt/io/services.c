@@ -53,6 +53,16 @@ static const struct {
 #undef SERVICE
 };
 
+// Of all lanes of a warp at once.
+static const struct {
+    const char *name;
+    host_together *call;
+} together[] = {{"kiln_io_pread", io_pread_together},
+                {"kiln_io_pwrite", io_pwrite_together},
+                {"kiln_io_read", io_read_together},
+                {"kiln_io_write", io_write_together},
+                {"kiln_io_accept", io_accept_together}};
+
 kiln_status io_attach(kiln *k)
 {
     io_state *s = io_of(k);
@@ -63,7 +73,7 @@ kiln_status io_attach(kiln *k)
                                                          .call = rows[n].call,
                                                          .user = s,
                                                          .is_concurrent = true});
-    host_set_together(k, "kiln_io_pread", io_pread_together);
-    host_set_together(k, "kiln_io_pwrite", io_pwrite_together);
+    for (size_t n = 0; n < COUNT(together); n++)
+        host_set_together(k, together[n].name, together[n].call);
     return status;
 }
