@@ -133,7 +133,8 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
         while (lanes < 512 && lanes < packs && p->results * lanes < FEW)
             lanes *= 2;
         // Little more than there is room for: the rest would have the device for itself.
-        while (lanes > 64 && p->results * lanes > ROOM && p->results * lanes < 4 * ROOM)
+        bool is_loop = packs > lanes * PER;
+        while (is_loop && lanes > 64 && p->results * lanes > ROOM && p->results * lanes < 4 * ROOM)
             lanes /= 2;
         if (packs > lanes * PER * ROUNDS && p->results < BLOCKS / 2) {
             lanes = BLOCK;
