@@ -209,6 +209,7 @@ typedef struct tiling {
     bool is_resident;  // no more blocks than run at the same time: each has several tiles
     size_t more_bytes; // of shared memory, behind the kernel's own
     size_t all_bytes;  // of shared memory, at least
+    size_t tile_bytes; // of shared memory for each of a resident block's tiles
 } tiling;
 
 static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
@@ -237,17 +238,20 @@ static kiln_status launch(kiln *k, job *j, const op_request *r, tiling t)
     for (uint32_t n = 0; n < j->count; n++)
         args[count++] = kiln_arg_view(*j->layers[n].out);
     args[count++] = kiln_arg_struct(&j->argument, sizeof j->argument);
+    uint64_t tiles = blocks;
     if (t.is_resident && blocks > kernel->resident)
         blocks = kernel->resident > t.splits ? kernel->resident / t.splits * t.splits : t.splits;
     size_t bytes = kernel->shared_bytes + t.more_bytes;
-    return kiln_launch(
-        kernel->kernel,
-        &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
-                            .shared_bytes = bytes > t.all_bytes ? bytes : t.all_bytes,
-                            .args = args,
-                            .arg_count = count,
-                            .stream = j->stream,
-                            .overlaps_previous = kernel->overlaps});
+    size_t least = t.all_bytes + (size_t)ceil_div(tiles, blocks) * t.tile_bytes;
+    bytes = bytes > least ? bytes : least;
+    if (bytes > k->caps.shared_bytes)
+        return op_refuse(k, j->call, "%zu bytes of shared memory are too many", bytes);
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks, t.rows},
+                                                           .shared_bytes = bytes,
+                                                           .args = args,
+                                                           .arg_count = count,
+                                                           .stream = j->stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 enum { MOST_TILES = 65535 }; // of rows: a grid's second dimension
@@ -426,16 +430,17 @@ static uint32_t together_bytes(const job *j, uint64_t depth)
     return (uint32_t)bytes;
 }
 
-// How stream.c is launched; false: the device is older than sm_90, or x is too large.
+// How stream.c is launched; false: x is too large.
 static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_request *r,
                         tiling *t)
 {
-    enum { WARPS = 16, ROWS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, GOOD_STAGES = 4 };
+    enum { WARPS = 16, ROWS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, LEAST_STAGES = 3 };
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     enum { STATIC_BYTES = 1 << 10 };
     uint32_t rows = 1, depth = WARPS * 4 * chunk_of(j), words = few_words(j), splits = 1;
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
     uint32_t factors = together_bytes(j, depth);
+    bool can_split = k->caps.has_clusters || info->caps.is_emulated;
     while (rows < j->x.sizes[0])
         rows *= 2;
     uint64_t tiles = 0, turns = ceil_div(j->x.sizes[1], depth), sums = ROWS * rows * 4, stages;
@@ -443,21 +448,24 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
     for (uint32_t n = 0; n < j->count; n++)
         tiles += ceil_div(j->layers[n].weights.n, ROWS);
     for (;; splits *= 2) {
-        uint64_t own = splits > 1 ? ceil_div(tiles, sms >= splits ? sms / splits : 1) + 1 : 0;
-        rest = 2 * WARPS * sums + ceil_div(turns, splits) * depth * rows * 2 + own * sums;
-        stages = rest + STATIC_BYTES < k->caps.shared_bytes
-                     ? (k->caps.shared_bytes - STATIC_BYTES - rest) / stage
+        // Clusters may leave a quarter of the multiprocessors without one.
+        uint64_t clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
+        uint64_t own = splits > 1 ? ceil_div(tiles, clusters) * sums : 0;
+        rest = 2 * WARPS * sums + ceil_div(turns, splits) * depth * rows * 2;
+        stages = rest + own + STATIC_BYTES < k->caps.shared_bytes
+                     ? (k->caps.shared_bytes - STATIC_BYTES - own - rest) / stage
                      : 0;
         bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
-        if (splits == MOST_SPLITS || (stages >= GOOD_STAGES && !has_few))
+        if (!can_split || splits == MOST_SPLITS || (stages >= LEAST_STAGES && !has_few))
             break;
     }
-    stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= GOOD_STAGES ? GOOD_STAGES : 0;
+    stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= LEAST_STAGES ? stages : 0;
     *t = (tiling){.width = ROWS,
                   .splits = splits,
                   .rows = 1,
                   .is_resident = true,
-                  .all_bytes = (size_t)(rest + stages * stage)};
+                  .all_bytes = (size_t)(rest + stages * stage),
+                  .tile_bytes = splits > 1 ? (size_t)sums : 0};
     r->program = &stream_program;
     r->shared_bytes = MORE_THAN_HALF;
     set_axes(j, r);
@@ -466,7 +474,7 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
     op_set(r, SPLITS, splits);
     op_set(r, STAGES, stages);
     op_set(r, TOGETHER, factors != 0);
-    return (k->caps.has_clusters || info->caps.is_emulated) && stages;
+    return stages != 0;
 }
 
 static kiln_status run_few(kiln *k, job *j, const kiln_device_info *info, bool *is_done)

@@ -1,7 +1,7 @@
 // out[M,N] = x * transposed quantised weights for at most 16 rows of x, at the speed at which memory gives the weights:
-// sm_90 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K.
+// sm_80 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K (sm_90).
 //
-// A tile is 16 rows of weights, the rows of mma; x is its columns. One warp, the producer, copies all rows of one tile after
+// A tile is 16 rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile after
 // the other into a ring of stages, 1024 bytes of each row at a time. Each of the other warps has 64 of these bytes, a unit:
 // what a lane takes of it are its own elements of mma in an order of K that x follows in shared memory. The sums of the
 // warps are added in order when a tile ends, while the ring holds what comes next.
@@ -15,7 +15,7 @@
 tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
 tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of four words
 tune(SPLITS, 1, 2, 4, 8);
-tune(STAGES, 4, 6);
+tune(STAGES, 4, 3, 5, 6);
 tune(GROUPED, 1, 0);
 tune(TOGETHER, 0, 1); // scales and zeros of a row lie side by side, and those of a turn are multiples of 16 bytes
 tune(W_PACKED, 1);
@@ -29,8 +29,10 @@ KERNEL_OVERLAPS
 #endif
 
 enum {
-    WARPS = 16,                 // without the producer
+    WARPS = 16,                 // without the producers
+    PRODUCERS = 4,              // warps
     ROWS = 16,                  // of a tile
+    EACH_ROWS = ROWS / PRODUCERS,
     PER = CHUNK / 4,            // weights of a word
     GRANULES = WORDS * PER / 8, // of a lane in a span
     SPAN = 4 * WORDS * PER,
@@ -107,34 +109,26 @@ static inline work work_of(const struct linear *l, u32 split)
     return w;
 }
 
-// --- the producer
-// The tile's rows of weights; a lane has one.
-static inline const u8 *row_of(POINTERS(const weight_t, weight), const struct linear *l, u32 tile)
-{
-    corner c = corner_of(l, tile, ROWS);
-    i64 row = (i64)min(c.column + lane() % ROWS, FIELD(*l, c.which, n) - 1);
-    return (const u8 *)(const void *)(OF(c.which, weight) + row * FIELD(*l, c.which, weight));
-}
+// --- the producers
+typedef struct rows { // of a tile and a producer, in memory: from the block's part of K on
+    const u8 *weight[EACH_ROWS], *scale[EACH_ROWS], *zero[EACH_ROWS];
+} rows;
 
-// With TOGETHER: scales of a lane's row, then zeros, to a stage; how many bytes these are for all rows.
-static inline u32 load_factors_of(u8 *to, POINTERS(const SCALE, scale) ZEROS, const struct linear *l, const work *w, u32 tile, u32 turn,
-                                  bool is_counted, mbarrier *full)
+static inline rows rows_of(POINTERS(const weight_t, weight), POINTERS(const SCALE, scale) ZEROS, const struct linear *l, const work *w, u32 tile)
 {
+    rows at;
     corner c = corner_of(l, tile, ROWS);
-    i64 row = (i64)min(c.column + lane() % ROWS, FIELD(*l, c.which, n) - 1);
-    u32 k = (w->begin + turn * WARPS) * UNIT, end = min(k + WARPS * UNIT, l->k), group = k >> l->group_shift;
-    u32 groups = k < end ? (end - k) >> l->group_shift : 0, bytes = groups * (u32)sizeof(SCALE), all = bytes;
-    if (!is_counted && bytes)
-        bulk_load(to + lane() % ROWS * w->scales, (const u8 *)(const void *)(OF(c.which, scale) + (row * FIELD(*l, c.which, scale[0]) + (i64)group)),
-                  bytes, full);
+    i64 group = (i64)(w->begin * UNIT >> l->group_shift);
+#pragma unroll
+    for (u32 r = 0; r < EACH_ROWS; r++) {
+        i64 row = (i64)min(c.column + (warp() - WARPS) + r * PRODUCERS, FIELD(*l, c.which, n) - 1);
+        at.weight[r] = (const u8 *)(const void *)(OF(c.which, weight) + row * FIELD(*l, c.which, weight)) + (u64)w->begin * 64;
+        at.scale[r] = (const u8 *)(const void *)(OF(c.which, scale) + (row * FIELD(*l, c.which, scale[0]) + group));
 #ifdef HAS_ZERO
-    u32 more = groups * (u32)sizeof(zero_t);
-    all += more;
-    if (!is_counted && more)
-        bulk_load(to + ROWS * w->scales + lane() % ROWS * w->zeros,
-                  (const u8 *)(const void *)(OF(c.which, zero) + (row * FIELD(*l, c.which, zero[0]) + (i64)group)), more, full);
+        at.zero[r] = (const u8 *)(const void *)(OF(c.which, zero) + (row * FIELD(*l, c.which, zero[0]) + group));
 #endif
-    return all * ROWS;
+    }
+    return at;
 }
 
 // Bytes of a row in a turn.
@@ -142,6 +136,37 @@ static inline u32 bytes_of(const struct linear *l, const work *w, u32 turn)
 {
     u32 begin = w->begin * 64 + turn * ROW_BYTES, end = min((w->begin + w->count) * 64, l->k / PER * 4);
     return begin < end ? min(end - begin, (u32)ROW_BYTES) : 0;
+}
+
+// A warp copies up to 512 bytes, a multiple of 16.
+static inline void copy_row(u8 *to, const u8 *from, u32 bytes)
+{
+    if (lane() * 16 < bytes)
+        async_copy_16(to + lane() * 16, from + lane() * 16);
+}
+
+// A producer's rows of a turn to a stage, scales and zeros with TOGETHER.
+static inline void copy_turn(u8 *to, u8 *factors_to, const rows *at, const struct linear *l, const work *w, u32 turn)
+{
+    u32 bytes = bytes_of(l, w, turn), groups = bytes / 4 * PER >> l->group_shift, first = turn * (WARPS * UNIT) >> l->group_shift;
+#pragma unroll
+    for (u32 r = 0; r < EACH_ROWS; r++) {
+        const u8 *from = at->weight[r] + (u64)turn * ROW_BYTES;
+        u8 *place = to + (warp() - WARPS + r * PRODUCERS) * PITCH;
+#pragma unroll
+        for (u32 i = 0; i < ROW_BYTES; i += 512)
+            copy_row(place + i, from + i, bytes > i ? bytes - i : 0);
+    }
+    if (GROUPED && TOGETHER) {
+#pragma unroll
+        for (u32 r = 0; r < EACH_ROWS; r++) {
+            u64 row = (u64)(warp() - WARPS + r * PRODUCERS);
+            copy_row(factors_to + row * w->scales, at->scale[r] + first * (u32)sizeof(SCALE), groups * (u32)sizeof(SCALE));
+#ifdef HAS_ZERO
+            copy_row(factors_to + (ROWS * w->scales + row * w->zeros), at->zero[r] + first, groups);
+#endif
+        }
+    }
 }
 
 // --- x
@@ -342,10 +367,10 @@ static inline void store(POINTERS(const SCALE, scale) BIASES, POINTERS(OUT, out)
 #endif
 #ifdef HAS_ZERO
 #    define PLACE(tile) place_of(EACH_OF(scale), EACH_OF(zero), &l, tile)
-#    define FACTORS(to, tile, turn, is_counted, full) load_factors_of(to, EACH_OF(scale), EACH_OF(zero), &l, &w, tile, turn, is_counted, full)
+#    define TILE_ROWS(tile) rows_of(EACH_OF(weight), EACH_OF(scale), EACH_OF(zero), &l, &w, tile)
 #else
 #    define PLACE(tile) place_of(EACH_OF(scale), &l, tile)
-#    define FACTORS(to, tile, turn, is_counted, full) load_factors_of(to, EACH_OF(scale), &l, &w, tile, turn, is_counted, full)
+#    define TILE_ROWS(tile) rows_of(EACH_OF(weight), EACH_OF(scale), &l, &w, tile)
 #endif
 #ifdef HAS_BIAS
 #    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(bias), EACH_OF(out), &l, tile, at, sum)
@@ -353,7 +378,7 @@ static inline void store(POINTERS(const SCALE, scale) BIASES, POINTERS(OUT, out)
 #    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(out), &l, tile, at, sum)
 #endif
 
-kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(const X *restrict x, POINTERS(const weight_t, weight),
+kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear_stream(const X *restrict x, POINTERS(const weight_t, weight),
                                           POINTERS(const SCALE, scale) ZEROS BIASES, POINTERS(OUT, out), struct linear l)
 {
     shared mbarrier full[STAGES], empty[STAGES];
@@ -362,22 +387,22 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(c
     u32 factor_bytes = ROWS * (w.scales + w.zeros); // of a stage
     u8 *factors_at = smem + SHARED_BYTES, *x_at = factors_at + STAGES * factor_bytes;
     f32 *results = (f32 *)(void *)(x_at + w.turns * (WARPS * X_BYTES)); // [tile][SUMS]
-    bool is_producer = warp() == WARPS;
+    bool is_producer = warp() >= WARPS;
     kernel_launch_next();
     if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
-        const u8 *row = row_of(EACH_OF(weight), &l, w.first) + w.begin * 64;
+        rows at = TILE_ROWS(w.first);
         u32 bytes = min(w.count * 64, (u32)(STAGES * ROW_BYTES));
-        if (lane() < ROWS)
-            for (u32 at = 0; at < bytes; at += 128)
-                prefetch(row + at);
+#pragma unroll
+        for (u32 r = 0; r < EACH_ROWS; r++)
+            for (u32 i = lane() * 128; i < bytes; i += 32 * 128)
+                prefetch(at.weight[r] + i);
     }
     if (thread_x() == 0) {
 #pragma unroll
         for (u32 s = 0; s < STAGES; s++) {
-            mbarrier_init(&full[s], 1);
+            mbarrier_init(&full[s], 32 * PRODUCERS);
             mbarrier_init(&empty[s], WARPS);
         }
-        mbarrier_fence_init();
     }
     barrier();
     kernel_wait_previous();
@@ -385,21 +410,11 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void linear_stream(c
     u32 stage = 0, phase = 0;
     if (is_producer) {
         for (u32 tile = 0; tile < w.own; tile++) {
-            const u8 *row = row_of(EACH_OF(weight), &l, w.first + tile * w.step) + w.begin * 64;
+            rows at = TILE_ROWS(w.first + tile * w.step);
             for (u32 turn = 0; turn < w.turns; turn++) {
-                u32 bytes = bytes_of(&l, &w, turn), all = bytes * ROWS, its = w.first + tile * w.step;
-                u8 *its_factors = factors_at + stage * factor_bytes;
                 mbarrier_wait(&empty[stage], phase ^ 1);
-                if (GROUPED && TOGETHER)
-                    all += FACTORS(its_factors, its, turn, true, &full[stage]);
-                if (lane() == 0)
-                    mbarrier_arrive_expect(&full[stage], all);
-                warp_sync();
-                if (lane() < ROWS && bytes) {
-                    bulk_load(smem + stage * STAGE_BYTES + lane() * PITCH, row + turn * ROW_BYTES, bytes, &full[stage]);
-                    if (GROUPED && TOGETHER)
-                        FACTORS(its_factors, its, turn, false, &full[stage]);
-                }
+                copy_turn(smem + stage * STAGE_BYTES, factors_at + stage * factor_bytes, &at, &l, &w, turn);
+                async_arrive(&full[stage]);
                 stage = stage + 1 == STAGES ? 0 : stage + 1;
                 phase ^= stage == 0;
             }
