@@ -56,14 +56,18 @@ typedef struct conv_weights {
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);
 kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse,
                              const conv_weights *weight);
+// Blocks that run at the same time in clusters of `share`, which lie in groups of 16
+// multiprocessors.
+uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share);
 // The gradient by the weights: where its sums go, as weights_put.h has it.
 typedef struct conv_weights_to {
     uint32_t terms, lines[WINDOW_SPACE], taps[WINDOW_SPACE], channels, place, pair, pairs, is_whole;
     int64_t to[5];
 } conv_weights_to;
 conv_weights_to conv_weights_to_of(const conv_job *j, const kiln_view *to);
-// For sm_90a (host_sm90_weights.c): parts of its sums, each of as many f32 as there are weights, or 1,
-// where none are stored; 0: it is not possible. The launch stores parts, or the weights themselves.
+// For sm_90a (host_sm90_weights.c): parts of its sums, each of as many f32 as there are weights, or
+// 1, where none are stored; 0: it is not possible. The launch stores parts, or the weights
+// themselves.
 uint32_t conv_sm90_weights_parts(kiln *k, const conv_job *j, const kiln_view *large,
                                  const kiln_view *small);
 kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view *large,

@@ -1,5 +1,5 @@
-// The gradient by the weights of depthwise convolutions (depthwise_weights.c): when it is possible, its
-// parts, the launch. host_tensor.c adds the parts.
+// The gradient by the weights of depthwise convolutions (depthwise_weights.c): when it is possible,
+// its parts, the launch. host_tensor.c adds the parts.
 #include "ops/conv/host_conv.h"
 
 #define AXES "ops/conv/axes_depthwise.def"

@@ -1,5 +1,6 @@
-// Convolutions for Hopper (implicit_sm90.c, patches_sm90.c): when they are possible, which tile there
-// is, the launch. host_tensor.c asks, and packs the weights. Start reading at conv_sm90_launch.
+// Convolutions for Hopper (implicit_sm90.c, patches_sm90.c): when they are possible, which tile
+// there is, the launch. host_tensor.c asks, and packs the weights. Start reading at
+// conv_sm90_launch.
 #include <stdlib.h>
 
 #include "ops/conv/host_conv.h"
@@ -221,7 +222,8 @@ static uint32_t tiles_c(const problem *p, const plan *t)
 
 static uint64_t tiles_of(const problem *p, const plan *t, const phase *f)
 {
-    uint32_t columns = t->has_patches ? PATCH : t->box[0], rows = t->has_patches ? PATCH : t->box[1];
+    uint32_t columns = t->has_patches ? PATCH : t->box[0],
+             rows = t->has_patches ? PATCH : t->box[1];
     uint64_t places = ceil_div(f->to_space[W], columns) * ceil_div(f->to_space[H], rows);
     uint64_t tiles = t->has_patches ? ceil_div(p->images * places, t->m / 64)
                                     : places * ceil_div(p->images, t->box[2]);
@@ -262,8 +264,7 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
         const phase *f = &p->phases[n];
         uint64_t rows = t->m + t->n;
         if (t->has_patches)
-            rows =
-                t->n + t->m / 64 * halo_of(p, W) * halo_of(p, H) / (f->taps[W] * f->taps[H]);
+            rows = t->n + t->m / 64 * halo_of(p, W) * halo_of(p, H) / (f->taps[W] * f->taps[H]);
         uint64_t loads = rows * 128 / rate, step = products > loads ? products : loads;
         end += tiles_of(p, t, f) * p->groups * t->share;
         for (; at < end; at += multiprocessors)
@@ -272,8 +273,7 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
     return t->share > 1 ? all + EXCHANGE + t->m * t->n / EXCHANGED : all;
 }
 
-// Blocks that run at the same time in clusters of `share`, which lie in groups of 16 multiprocessors.
-static uint64_t room_of(uint32_t multiprocessors, uint32_t share)
+uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share)
 {
     enum { GROUP = 16 };
     return share == 1 ? multiprocessors
@@ -314,8 +314,9 @@ static plan pick(const problem *p, uint32_t multiprocessors)
             pick_box(p, &t);
         uint64_t longest = t.has_patches ? p->blocks : steps, blocks = all_tiles(p, &t) * p->groups;
         for (uint32_t share = 1;
-             share == 1 || (t.resident == 1 && share <= MOST_SHARE && share <= longest &&
-                            blocks * share <= room_of(multiprocessors, share) && steps / share >= 8);
+             share == 1 ||
+             (t.resident == 1 && share <= MOST_SHARE && share <= longest &&
+              blocks * share <= conv_sm90_room(multiprocessors, share) && steps / share >= 8);
              share++) {
             t.share = share;
             uint64_t cycles = cycles_of(p, &t, multiprocessors);
@@ -346,11 +347,24 @@ static plan kept_plan_of(kiln *k, const problem *p, uint32_t multiprocessors)
 {
     kept_plan *all = op_keep(k, OP_KEEP_CONV_PLANS, make_plans, free);
     const op_window *w = &p->w;
-    const uint32_t key[KEY] = {w->to_space[W], w->to_space[H], p->images,         w->per_group,
-                               w->terms,       w->taps[W],     w->taps[H],        w->stride[W],
-                               w->stride[H],   w->dilation[W], w->dilation[H],    p->groups,
-                               w->pad[W],      w->pad[H],      p->first,          multiprocessors,
-                               (uint32_t)p->tap_steps[W],      (uint32_t)p->tap_steps[H]};
+    const uint32_t key[KEY] = {w->to_space[W],
+                               w->to_space[H],
+                               p->images,
+                               w->per_group,
+                               w->terms,
+                               w->taps[W],
+                               w->taps[H],
+                               w->stride[W],
+                               w->stride[H],
+                               w->dilation[W],
+                               w->dilation[H],
+                               p->groups,
+                               w->pad[W],
+                               w->pad[H],
+                               p->first,
+                               multiprocessors,
+                               (uint32_t)p->tap_steps[W],
+                               (uint32_t)p->tap_steps[H]};
     uint32_t hash = 0;
     if (!all)
         return pick(p, multiprocessors);
@@ -398,7 +412,8 @@ typedef struct conv_shape {
 static conv_shape shape_of(const problem *p, const plan *t, int64_t bias_step)
 {
     const op_window *w = &p->w;
-    uint32_t columns = t->has_patches ? PATCH : t->box[0], rows = t->has_patches ? PATCH : t->box[1];
+    uint32_t columns = t->has_patches ? PATCH : t->box[0],
+             rows = t->has_patches ? PATCH : t->box[1];
     conv_shape s = {.tiles_c = tiles_c(p, t),
                     .box_w = t->box[0],
                     .box_h = t->box[1],

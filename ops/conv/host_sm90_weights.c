@@ -46,14 +46,6 @@ static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE]
     return is_right;
 }
 
-// Blocks that run at the same time in clusters of `share`, which lie in groups of 16 multiprocessors.
-static uint64_t room_of(uint32_t multiprocessors, uint32_t share)
-{
-    enum { GROUP = 16 };
-    return share == 1 ? multiprocessors
-                      : (uint64_t)(multiprocessors / GROUP) * (GROUP / share) * share;
-}
-
 // About how many cycles it takes. A stage multiplies 64 x 8 x 16 in 4 cycles, or loads 40 bytes in
 // one; sums of a cluster are exchanged, those of parts go through memory.
 static uint64_t cycles_of(const plan *p, uint64_t all, uint64_t room)
@@ -92,7 +84,7 @@ static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
             t.n = widths[i];
             t.s.tiles_n = ceil_div(panels, t.n / PANEL);
             t.blocks = (uint64_t)t.s.tiles_n * ceil_div(p->s.per_group, t.m);
-            uint64_t all = t.blocks * groups, room = room_of(multiprocessors, t.share);
+            uint64_t all = t.blocks * groups, room = conv_sm90_room(multiprocessors, t.share);
             uint32_t most = ceil_div(p->s.stages, LEAST_STAGES * t.share);
             uint64_t fit = room / (all * t.share);
             t.parts = fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
@@ -218,14 +210,14 @@ kiln_status conv_sm90_weights_launch(kiln *k, const conv_job *j, const kiln_view
                           &maps[1]);
     if (status)
         return status;
-    const kiln_arg args[] = {kiln_arg_struct(&maps[0], sizeof maps[0]),
-                             kiln_arg_struct(&maps[1], sizeof maps[1]), kiln_arg_view(p.parts > 1 ? j->workspace : *to),
-                             kiln_arg_struct(&p.s, sizeof p.s)};
-    return kiln_launch(kernel->kernel,
-                       &(kiln_launch_desc){.grid = {(uint32_t)p.blocks, j->groups, p.parts * p.share},
-                                           .shared_bytes = kernel->shared_bytes,
-                                           .args = args,
-                                           .arg_count = COUNT(args),
-                                           .stream = j->stream,
-                                           .overlaps_previous = true});
+    const kiln_arg args[] = {
+        kiln_arg_struct(&maps[0], sizeof maps[0]), kiln_arg_struct(&maps[1], sizeof maps[1]),
+        kiln_arg_view(p.parts > 1 ? j->workspace : *to), kiln_arg_struct(&p.s, sizeof p.s)};
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)p.blocks, j->groups,
+                                                                    p.parts * p.share},
+                                                           .shared_bytes = kernel->shared_bytes,
+                                                           .args = args,
+                                                           .arg_count = COUNT(args),
+                                                           .stream = j->stream,
+                                                           .overlaps_previous = true});
 }

@@ -418,10 +418,9 @@ static kiln_status add_parts(kiln *k, const conv_job *j, uint32_t parts, conv_we
     op_set(&r, T_TEXT, j->type == KILN_F16);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
-    const kiln_arg args[] = {kiln_arg_view(j->workspace), kiln_arg_view(*to),
-                             kiln_arg_i64(KILN_U32, parts),
-                             kiln_arg_i64(KILN_U64, (int64_t)elements),
-                             kiln_arg_struct(&s, sizeof s)};
+    const kiln_arg args[] = {
+        kiln_arg_view(j->workspace), kiln_arg_view(*to), kiln_arg_i64(KILN_U32, parts),
+        kiln_arg_i64(KILN_U64, (int64_t)elements), kiln_arg_struct(&s, sizeof s)};
     return status ? status
                   : kiln_launch(kernel->kernel,
                                 &(kiln_launch_desc){.grid = {(uint32_t)ceil_div(elements, EACH)},
@@ -442,8 +441,7 @@ static kiln_status depthwise_weights(kiln *k, const conv_job *j, const kiln_view
     s.is_whole = false;
     s.to[1] = s.to[0];
     *is_done = !status;
-    return status ? status
-                  : add_parts(k, j, conv_depthwise_weights_parts(j, large, small), s, to);
+    return status ? status : add_parts(k, j, conv_depthwise_weights_parts(j, large, small), s, to);
 }
 
 // `to` are the weights; those of the job may have more channels.
@@ -474,7 +472,8 @@ static kiln_status weights_to(kiln *k, const conv_job *j, const kiln_view *large
     if (parts) {
         kiln_status launched = conv_sm90_weights_launch(k, j, large, small, to);
         *is_done = !launched;
-        return launched || parts == 1 ? launched : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
+        return launched || parts == 1 ? launched
+                                      : add_parts(k, j, parts, conv_weights_to_of(j, to), to);
     }
     split s = split_of(j, small);
     op_window w;

@@ -85,18 +85,17 @@ static kiln_status copy_folded(kiln *k, const conv_job *j, const kiln_view *from
     kiln_status status = op_kernel_get(k, &r, &kernel);
     uint64_t blocks = (s.count + THREADS - 1) / THREADS;
     if (!status && blocks > INT32_MAX)
-        status = error_set(k, KILN_E_LAUNCH, K6015, "%s: a copy is too large for one launch",
-                           j->call);
+        status =
+            error_set(k, KILN_E_LAUNCH, K6015, "%s: a copy is too large for one launch", j->call);
     const kiln_arg args[] = {kiln_arg_view(*from), kiln_arg_view(*to),
                              kiln_arg_struct(&s, sizeof s)};
-    return status || !blocks ? status
-                             : kiln_launch(kernel->kernel,
-                                           &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                               .args = args,
-                                                               .arg_count = COUNT(args),
-                                                               .stream = j->stream,
-                                                               .overlaps_previous =
-                                                                   kernel->overlaps});
+    if (status || !blocks)
+        return status;
+    return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
+                                                           .args = args,
+                                                           .arg_count = COUNT(args),
+                                                           .stream = j->stream,
+                                                           .overlaps_previous = kernel->overlaps});
 }
 
 // Channels are the last dimension of both; `to` has more of them.

@@ -1,5 +1,5 @@
-// Random convolutions on tensor cores, forward and backward, beside the direct kernel with f32 on the
-// same device. What surrounds a result must stay as it is.
+// Random convolutions on tensor cores, forward and backward, beside the direct kernel with f32 on
+// the same device. What surrounds a result must stay as it is.
 //     conv_random [DEVICE [COUNT [SEED]]]        (default: cuda)
 // Numbers are multiples of 1/32, so all sums are exact in f32 and only the last rounding differs.
 #include <math.h>
@@ -131,7 +131,8 @@ typedef struct random_case {
 
 static void draw_case(random_case *c)
 {
-    static const uint32_t channels[] = {3, 4, 8, 16, 24, 40, 64, 72, 136}, groups[] = {1, 1, 1, 2, 3};
+    static const uint32_t channels[] = {3, 4, 8, 16, 24, 40, 64, 72, 136},
+                          groups[] = {1, 1, 1, 2, 3};
     *c = (random_case){.space = 1 + (draw(4) != 0), .groups = groups[draw(5)]};
     c->is_transposed = draw(4) == 0;
     c->has_bias = draw(2);
@@ -182,7 +183,7 @@ enum { X, WEIGHT, BIAS, OUT, DOUT, DX, DWEIGHT, DBIAS, TENSORS };
 
 static bool make_all(kiln *k, const random_case *c, tensor *t)
 {
-    const uint64_t *sizes[TENSORS] = {c->x,   c->weight, c->out, c->out,
+    const uint64_t *sizes[TENSORS] = {c->x,   c->weight, c->out,    c->out,
                                       c->out, c->x,      c->weight, c->out};
     uint32_t rank = c->space + 2;
     for (int n = 0; n < TENSORS; n++) {
