@@ -4,6 +4,7 @@
 #define KILN_TESTS_PLAYED_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { LANES = 3 };
@@ -32,6 +33,48 @@ static uint64_t lanes_give(uint64_t value, uint32_t from) // from LANES: which v
     lanes_meet();
     return result;
 }
+// A lane of a play: what all lanes do with what all share.
+typedef struct player {
+    void *t; // the stage
+    played_warp *of;
+    uint32_t warp, lane;
+    void (*play)(struct player *p);
+    pthread_t thread;
+} player;
+
+static inline void *player_main(void *user)
+{
+    player *p = user;
+    my_warp = p->of;
+    my_lane = p->lane;
+    p->play(p);
+    return NULL;
+}
+
+enum { MOST_PLAYERS = 64 };
+// Warp w has lanes[w] lanes. False: there are no threads for them.
+static inline bool players_perform(void *stage, played_warp *warps, const uint32_t *lanes,
+                                   uint32_t warp_count, void (*play)(player *))
+{
+    player players[MOST_PLAYERS];
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < warp_count; w++) {
+        warps[w].count = lanes[w];
+        if (pthread_barrier_init(&warps[w].barrier, NULL, lanes[w]))
+            return false;
+        for (uint32_t l = 0; l < lanes[w]; l++, count++) {
+            players[count] = (player){stage, &warps[w], w, l, play, 0};
+            if (pthread_create(&players[count].thread, NULL, player_main, &players[count]))
+                return false;
+        }
+    }
+    for (uint32_t n = 0; n < count; n++)
+        pthread_join(players[n].thread, NULL);
+    for (uint32_t w = 0; w < warp_count; w++)
+        pthread_barrier_destroy(&warps[w].barrier);
+    return true;
+}
+
 #define word_lane()        my_lane
 #define word_ballot(is)    ((uint32_t)lanes_give(is, LANES))
 #define word_all(is)       (lanes_give(!(is), LANES) == 0)

@@ -29,17 +29,9 @@ typedef struct stage {
     played_warp warps[WARPS];
 } stage;
 
-typedef struct player {
-    stage *t;
-    uint32_t warp, lane;
-    pthread_t thread;
-} player;
-
-static void *lane_main(void *user)
+static void play(player *p)
 {
-    player *p = user;
-    my_warp = &p->t->warps[p->warp];
-    my_lane = p->lane;
+    stage *t = p->t;
     for (uint64_t n = 0; n < LINES; n++) {
         double half = (double)n * 0.5;
         uint64_t bits, big = n << 33;
@@ -48,9 +40,8 @@ static void *lane_main(void *user)
         uint32_t words[] = {
             who,    (uint32_t)big, (uint32_t)(big >> 32), (uint32_t)bits, (uint32_t)(bits >> 32),
             who + 1};
-        print_line(&p->t->channel, words, 0, 4, 6);
+        print_line(&t->channel, words, 0, 4, 6);
     }
-    return NULL;
 }
 
 // As dev/cuda/print.c reads: a record, zeros behind it, then the tail.
@@ -100,21 +91,7 @@ static stage *stage_new(void)
 static void perform(stage *t)
 {
     static const uint32_t lanes[WARPS] = {LANES, 1, 2};
-    player players[WARPS * LANES];
-    uint32_t count = 0;
-    for (uint32_t w = 0; w < WARPS; w++) {
-        t->warps[w].count = lanes[w];
-        assert_int_equal(pthread_barrier_init(&t->warps[w].barrier, NULL, lanes[w]), 0);
-        for (uint32_t l = 0; l < lanes[w]; l++, count++) {
-            players[count] = (player){t, w, l, 0};
-            assert_int_equal(
-                pthread_create(&players[count].thread, NULL, lane_main, &players[count]), 0);
-        }
-    }
-    for (uint32_t n = 0; n < count; n++)
-        pthread_join(players[n].thread, NULL);
-    for (uint32_t w = 0; w < WARPS; w++)
-        pthread_barrier_destroy(&t->warps[w].barrier);
+    assert_true(players_perform(t, t->warps, lanes, WARPS, play));
 }
 
 // Every lane's lines once, and in its order.

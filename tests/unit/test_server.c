@@ -217,22 +217,6 @@ static void bytes_once(stage *t, uint32_t home, uint32_t n, uint32_t m)
     free(more);
 }
 
-typedef struct player {
-    stage *t;
-    uint32_t warp, lane;
-    void (*play)(struct player *p);
-    pthread_t thread;
-} player;
-
-static void *lane_main(void *user)
-{
-    player *p = user;
-    my_warp = &p->t->warps[p->warp];
-    my_lane = p->lane;
-    p->play(p);
-    return NULL;
-}
-
 static void play_all(player *p)
 {
     stage *t = p->t;
@@ -304,21 +288,7 @@ static void play_wrong(player *p)
 
 static void perform(stage *t, void (*play)(player *), const uint32_t *lanes)
 {
-    player players[WARPS * LANES];
-    uint32_t count = 0;
-    for (uint32_t w = 0; w < WARPS; w++) {
-        t->warps[w].count = lanes[w];
-        assert_int_equal(pthread_barrier_init(&t->warps[w].barrier, NULL, lanes[w]), 0);
-        for (uint32_t l = 0; l < lanes[w]; l++, count++) {
-            players[count] = (player){t, w, l, play, 0};
-            assert_int_equal(
-                pthread_create(&players[count].thread, NULL, lane_main, &players[count]), 0);
-        }
-    }
-    for (uint32_t n = 0; n < count; n++)
-        pthread_join(players[n].thread, NULL);
-    for (uint32_t w = 0; w < WARPS; w++)
-        pthread_barrier_destroy(&t->warps[w].barrier);
+    assert_true(players_perform(t, t->warps, lanes, WARPS, play));
 }
 
 TEST(served_calls_bring_everything_back)
