@@ -25,25 +25,27 @@ static inline f32 narrow_power(f32 y)
     return fma(narrow_slope(r), r, 1.0f) * smooth_scale(t);
 }
 
-// exp(x) for x up to 0; 0 below -87.7.
+// exp(x) for x up to 0; 0 below -87.7. A selection keeps a NaN.
 static inline f32 narrow_exp(f32 x)
 {
-    return narrow_power(x * 1.44269504f);
+    x = x < -87.9f ? -87.9f : x;
+    f32 t = fma(x, 1.44269504f, SMOOTH_ROUND), r = fma(x, 1.44269504f, SMOOTH_ROUND - t);
+    return fma(narrow_slope(r), r, 1.0f) * smooth_scale(t);
 }
 
 // a / (1 + exp(x)): both parts are divided by exp(x) where that is above 1.
 static inline f32 narrow_over_one_plus_exp(f32 a, f32 x)
 {
-    f32 e = narrow_power(fabs(x) * -1.44269504f);
+    f32 e = narrow_exp(-fabs(x));
     return a * ((x > 0.0f ? e : 1.0f) * smooth_reciprocal(1.0f + e));
 }
 
 // -m / (m + 2) of the magnitude, m = exp(-2 |x|) - 1.
 static inline f32 narrow_tanh(f32 x)
 {
-    f32 y = fabs(x) * -2.88539008f;
-    y = y < -28.0f ? -28.0f : y;
-    f32 t = y + SMOOTH_ROUND, r = y - (t - SMOOTH_ROUND);
+    f32 z = fabs(x);
+    z = z > 9.5f ? 9.5f : z;
+    f32 t = fma(z, -2.88539008f, SMOOTH_ROUND), r = fma(z, -2.88539008f, SMOOTH_ROUND - t);
     f32 scale = smooth_scale(t), m = fma(scale * r, narrow_slope(r), scale - 1.0f);
     return copysign(m * smooth_reciprocal(m + 2.0f), x);
 }
