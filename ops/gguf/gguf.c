@@ -100,11 +100,16 @@ static bool is_packed(const kiln_view *v)
 }
 
 // `more`: bytes of shared memory behind the kernel's own.
-// `resident`: blocks of a cluster; the device has no more clusters than run at the same time. 0: it
-// may have any number of blocks. `more`: bytes of shared memory behind the kernel's own, or, where
-// blocks are resident, of all.
+// Blocks that stay, at most as many as run at the same time.
+typedef struct residents {
+    uint32_t splits;   // blocks of a cluster; 0: blocks do not stay
+    size_t bytes;      // of shared memory
+    size_t tile_bytes; // the same for each of a block's tiles
+} residents;
+
+// `more`: bytes of shared memory behind the kernel's own.
 static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64_t blocks,
-                          uint32_t resident, const kiln_arg *args, uint32_t count, size_t more,
+                          const kiln_arg *args, uint32_t count, size_t more, residents stay,
                           kiln_stream *stream)
 {
     const op_kernel *kernel;
@@ -114,11 +119,17 @@ static kiln_status launch(kiln *k, const char *call, const op_request *r, uint64
     kiln_status status = op_kernel_get(k, r, &kernel);
     if (status)
         return status;
-    if (resident && blocks > kernel->resident)
-        blocks = kernel->resident > resident ? kernel->resident / resident * resident : resident;
-    size_t bytes = !resident                     ? kernel->shared_bytes + more
-                   : more > kernel->shared_bytes ? more
-                                                 : kernel->shared_bytes;
+    size_t bytes = kernel->shared_bytes + more;
+    if (stay.splits) {
+        uint64_t all = blocks;
+        if (blocks > kernel->resident)
+            blocks = kernel->resident > stay.splits ? kernel->resident / stay.splits * stay.splits
+                                                    : stay.splits;
+        size_t least = stay.bytes + (size_t)((all + blocks - 1) / blocks) * stay.tile_bytes;
+        bytes = bytes > least ? bytes : least;
+        if (bytes > k->caps.shared_bytes)
+            return op_refuse(k, call, "%zu bytes of shared memory are too many", bytes);
+    }
     return kiln_launch(kernel->kernel, &(kiln_launch_desc){.grid = {(uint32_t)blocks},
                                                            .shared_bytes = bytes,
                                                            .args = args,
@@ -180,8 +191,8 @@ static uint64_t few_bytes(const kiln_gguf_matmul_desc *d)
 
 // How stream.c is launched.
 typedef struct stream_plan {
-    uint32_t splits, stages; // blocks of a cluster; stages of its ring, 0: it is impossible
-    size_t bytes;            // of shared memory
+    uint32_t stages; // of its ring; 0: it is impossible
+    residents stay;
 } stream_plan;
 
 // Rows must be such that pieces of 2048 elements are copied at once, and x must fit beside the
@@ -191,28 +202,33 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
 {
     enum { WARPS = 16, ROWS = 16, UNIT = 128, TURN = WARPS * UNIT, MOST_SPLITS = 8 };
     enum { WANTED_RING = 72 << 10, MOST_STAGES = 4, STATIC_BYTES = 1 << 10 };
-    uint32_t size = row->format.block_size, block = row->format.block_bytes;
+    uint32_t size = row->format.block_size, block = row->format.block_bytes, splits = 1;
     uint64_t depth = d->x.sizes[1], rows = few_rows(d->x.sizes[0]), sums = ROWS * rows * 4;
     uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, TURN);
     uint64_t stage = ((TURN / size * block / 16) | 1) * 16 * ROWS;
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
-    stream_plan p = {.splits = 1};
-    if (!(k->caps.has_clusters || info->caps.is_emulated) || depth % UNIT || !depth ||
-        depth / size * block % 16 ||
+    bool can_split = k->caps.has_clusters || info->caps.is_emulated;
+    stream_plan p = {0};
+    if (depth % UNIT || !depth || depth / size * block % 16 ||
         (d->weight.sizes[0] > 1 && kiln_view_stride(d->weight, 0) % 16))
         return p;
     uint32_t wanted = (uint32_t)ceil_div(WANTED_RING, stage);
     wanted = wanted > MOST_STAGES ? MOST_STAGES : wanted;
-    for (;; p.splits *= 2) {
-        uint64_t own = p.splits > 1 ? ceil_div(tiles, sms > p.splits ? sms / p.splits : 1) + 1 : 0;
+    for (;; splits *= 2) {
+        // Clusters may leave a quarter of the multiprocessors without one.
+        uint64_t clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
+        uint64_t own = splits > 1 ? ceil_div(tiles, clusters) * sums : 0;
         // x, and sums of its groups: at most eight of f32 for 128 elements
-        p.bytes = ceil_div(turns, p.splits) * WARPS * rows * (UNIT * 2 + 8 * 4) + 2 * WARPS * sums +
-                  own * sums + wanted * stage;
-        bool has_few = tiles * p.splits * 2 <= sms && turns >= 2 * p.splits;
-        bool fits = p.bytes + STATIC_BYTES <= k->caps.shared_bytes;
-        p.stages = fits ? wanted : 0;
-        if (p.splits == MOST_SPLITS || (fits && !has_few))
+        p.stay.bytes = (size_t)(ceil_div(turns, splits) * WARPS * rows * (UNIT * 2 + 8 * 4) +
+                                2 * WARPS * sums + wanted * stage);
+        bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
+        bool fits = p.stay.bytes + own + STATIC_BYTES <= k->caps.shared_bytes;
+        if (!can_split || splits == MOST_SPLITS || (fits && !has_few)) {
+            p.stages = fits ? wanted : 0;
+            p.stay.splits = splits;
+            p.stay.tile_bytes = splits > 1 ? (size_t)sums : 0;
             return p;
+        }
     }
 }
 
@@ -273,7 +289,7 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
                .out_step = kiln_view_stride(d->out, 1)};
     bool has_bias = d->bias.buffer != NULL;
     size_t more = 0;
-    uint32_t resident = 0;
+    residents stay = {0};
     kiln_gguf_kernel kernel = kernel_of(k, d, row);
     const kiln_device_info *info;
     stream_plan plan = {0};
@@ -304,11 +320,10 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         r.shared_bytes = MORE_THAN_HALF;
         op_set(&r, IN, kiln_view_type(d->x));
         op_set(&r, XR, few_rows(s.m));
-        op_set(&r, SPLITS, plan.splits);
+        op_set(&r, SPLITS, plan.stay.splits);
         op_set(&r, STAGES, plan.stages);
-        blocks = ceil_div(s.n, 16) * plan.splits;
-        resident = plan.splits;
-        more = plan.bytes;
+        blocks = ceil_div(s.n, 16) * plan.stay.splits;
+        stay = plan.stay;
     } else if (kernel == KILN_GGUF_FEW) {
         uint32_t warps = few_warps(s.m, s.n);
         uint64_t stage = 256 / row->format.block_size * row->format.block_bytes;
@@ -330,7 +345,7 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
     if (has_bias)
         args[count++] = kiln_arg_view(d->bias);
     args[count++] = kiln_arg_struct(&s, sizeof s);
-    return launch(k, "kiln_gguf_matmul", &r, blocks, resident, args, count, more, d->stream);
+    return launch(k, "kiln_gguf_matmul", &r, blocks, args, count, more, stay, d->stream);
 }
 
 kiln_status kiln_gguf_matmul(kiln *k, const kiln_gguf_matmul_desc *d)
@@ -434,7 +449,7 @@ static kiln_status convert(kiln *k, const job *j)
     const kiln_arg args[] = {kiln_arg_view(j->is_result ? *dense : *weight),
                              kiln_arg_view(j->is_result ? *weight : *dense),
                              kiln_arg_struct(&s, sizeof s)};
-    return launch(k, call, &r, blocks, 0, args, COUNT(args), 0, j->stream);
+    return launch(k, call, &r, blocks, args, COUNT(args), 0, (residents){0}, j->stream);
 }
 
 kiln_status kiln_gguf_dequantise(kiln *k, const kiln_gguf_dequantise_desc *d)

@@ -1,7 +1,8 @@
 // out[m, n] = x[m, :] * weights[n, :] for at most eight rows of x of f16 or bf16, at the speed at which memory gives the
-// weights: sm_90 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K.
+// weights: sm_80 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K
+// (sm_90).
 //
-// A tile is 16 rows of weights, the rows of mma; x is its columns. One warp, the producer, copies all rows of one tile after
+// A tile is 16 rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile after
 // the other into a ring of stages, 2048 elements of each row at a time. Each of the other warps has 128 of them, a unit.
 // Levels, which are small integers, are exact in x's type; scales are applied to sums in f32, and offsets to sums of x
 // that each warp makes once. The sums of the warps are added in order when a tile ends, while the ring holds what comes next.
@@ -18,8 +19,10 @@ KERNEL_OVERLAPS
 #include "sets.h"
 
 enum {
-    WARPS = 16, // without the producer
-    ROWS = 16,  // of a tile
+    WARPS = 16,    // without the producers
+    PRODUCERS = 4, // warps
+    ROWS = 16,     // of a tile
+    EACH_ROWS = ROWS / PRODUCERS,
     ELEMENTS = 128, // of a unit
     UNIT_SETS = SETS / 2,
     HALVES = SIZE == 32 ? 1 : 2, // of a block
@@ -56,11 +59,30 @@ static inline work work_of(const struct sizes *s, u32 split)
     return w;
 }
 
-// The part of a tile's rows that the block has; a lane has one row.
-static inline const u8 *row_of(const u8 *weight, const struct sizes *s, const work *w, u32 tile)
+typedef struct rows { // of a tile and a producer, in memory: from the block's part of K on
+    const u8 *at[EACH_ROWS];
+} rows;
+
+static inline rows rows_of(const u8 *weight, const struct sizes *s, const work *w, u32 tile)
 {
-    u64 row = min((u64)tile * ROWS + lane() % ROWS, s->n - 1);
-    return weight + (row * (u64)s->w_row + (u64)(w->begin / WARPS) * TURN_BYTES);
+    rows of;
+    EACH(r, EACH_ROWS) {
+        u64 row = min((u64)tile * ROWS + (warp() - WARPS) + r * PRODUCERS, s->n - 1);
+        of.at[r] = weight + (row * (u64)s->w_row + (u64)(w->begin / WARPS) * TURN_BYTES);
+    }
+    return of;
+}
+
+// A producer's rows of a turn, `bytes` of each from byte `at` on, to a stage.
+static inline void copy_turn(u8 *to, const rows *of, u32 at, u32 bytes)
+{
+    EACH(r, EACH_ROWS) {
+        const u8 *from = of->at[r] + (u64)at;
+        u8 *place = to + (warp() - WARPS + r * PRODUCERS) * PITCH;
+        EACH(i, (TURN_BYTES + 511) / 512)
+            if (i * 512 + lane() * 16 < bytes)
+                async_copy_16(place + i * 512 + lane() * 16, from + i * 512 + lane() * 16);
+    }
 }
 
 // x of unit `number` of the block, by one warp; what is behind the last row is zeros.
@@ -162,7 +184,7 @@ static inline void store(OUT *out,
 #    define STORE(tile, at, sum) store(out, &s, tile, at, sum)
 #endif
 
-kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
 #ifdef BIAS
                                        const BIAS *restrict bias,
 #endif
@@ -175,21 +197,20 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void gguf_stream(con
     f32 *x_sums = (f32 *)(void *)(x_at + job.most * X_BYTES);
     f32 *results = (f32 *)(void *)(x_at + job.most * (X_BYTES + GROUP_BYTES)); // [tile][SUMS]
     u32 row_bytes = job.count * ELEMENTS / SIZE * BYTES;
-    bool is_producer = warp() == WARPS;
+    bool is_producer = warp() >= WARPS;
     kernel_launch_next();
     if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
-        const u8 *row = row_of(w, &s, &job, job.first);
+        rows of = rows_of(w, &s, &job, job.first);
         u32 bytes = min(row_bytes, (u32)(STAGES * TURN_BYTES));
-        if (lane() < ROWS)
-            for (u32 at = 0; at < bytes; at += 128)
-                prefetch(row + at);
+        EACH(r, EACH_ROWS)
+            for (u32 at = lane() * 128; at < bytes; at += 32 * 128)
+                prefetch(of.at[r] + at);
     }
     if (thread_x() == 0) {
         EACH(i, STAGES) {
-            mbarrier_init(&full[i], 1);
+            mbarrier_init(&full[i], 32 * PRODUCERS);
             mbarrier_init(&empty[i], WARPS);
         }
-        mbarrier_fence_init();
     }
     barrier();
     kernel_wait_previous();
@@ -197,15 +218,12 @@ kernel block(32 * WARPS + 32) cluster(SPLITS) min_blocks(1) void gguf_stream(con
     u32 stage = 0, phase = 0;
     if (is_producer) {
         for (u32 tile = 0; tile < job.own; tile++) {
-            const u8 *row = row_of(w, &s, &job, job.first + tile * job.step);
+            rows of = rows_of(w, &s, &job, job.first + tile * job.step);
             for (u32 turn = 0; turn < job.turns; turn++) {
                 u32 at = turn * TURN_BYTES, bytes = at < row_bytes ? min(row_bytes - at, (u32)TURN_BYTES) : 0;
                 mbarrier_wait(&empty[stage], phase ^ 1);
-                if (lane() == 0)
-                    mbarrier_arrive_expect(&full[stage], bytes * ROWS);
-                warp_sync();
-                if (lane() < ROWS && bytes)
-                    bulk_load(smem + stage * STAGE_BYTES + lane() * PITCH, row + at, bytes, &full[stage]);
+                copy_turn(smem + stage * STAGE_BYTES, &of, at, bytes);
+                async_arrive(&full[stage]);
                 stage = stage + 1 == STAGES ? 0 : stage + 1;
                 phase ^= stage == 0;
             }
