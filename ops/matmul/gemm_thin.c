@@ -85,13 +85,66 @@ static bool is_inside(operand x, u64 first, u64 last)
 }
 
 // --- loads
-// Sixteen bytes that start anywhere, of the 32 aligned ones around them.
-static void load_shifted(u32 *to, const u8 *from)
+typedef struct raw { // the 32 aligned bytes around a piece that starts anywhere
+    u32x4 low, high;
+} raw;
+
+static u32 rest_of(u32 size, u32 at)
 {
-    u32 skipped = (u32)((u64)from & 15), bits = skipped % 4 * 8;
-    const u32x4 *at = (const u32x4 *)(from - skipped);
-    u32x4 x = at[0], y = at[1];
-    u32 w[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+    return size > at ? size - at : 0;
+}
+
+static u64 place_of(operand x, u32 line, u32 number)
+{
+    return line * (u64)x.pitch + number;
+}
+
+// Piece i of a lane: lane 4 * g + t has, of rows contiguous along K, those of each eight that are g, from 16 bytes * t on; of
+// rows contiguous across K (MN) eight neighbours from 8 * g on, and eight numbers of K from 8 * t on. Rows behind the last
+// one are not stored in the end: the last takes their place. A piece without a number is that of another lane.
+static const raw_t *piece_of(operand x, bool is_mn, u32 row, u32 k, u32 depth, u32 i)
+{
+    u32 g = lane() / 4, t = lane() % 4, first = k + t * PIECE;
+    return x.at + (is_mn ? place_of(x, min(k + t * 8 + i, depth - 1), row + g * 8)
+                         : place_of(x, min(row + i * 8 + g, x.rows - 1), first < depth ? first : k));
+}
+
+// How many numbers of it count.
+static u32 count_of(operand x, bool is_mn, u32 row, u32 k, u32 depth, u32 i)
+{
+    u32 t = lane() % 4;
+    if (is_mn)
+        return k + t * 8 + i < depth ? min(rest_of(x.rows, row + lane() / 4 * 8), (u32)PIECE) : 0;
+    return min(rest_of(depth, k + t * PIECE), (u32)PIECE);
+}
+
+// Are all 32 bytes around the warp's pieces inside the matrix?
+static bool is_whole(operand x, bool is_mn, u32 eights, u32 row, u32 k, u32 depth)
+{
+    u32 end = min(k + CHUNK, depth), last = min(row + eights * 8 - 1, x.rows - 1);
+    if (!SHIFTED || (is_mn && x.rows < BM))
+        return false;
+    return is_mn ? is_inside(x, place_of(x, k, row), place_of(x, end - 1, row + BM - 8))
+                 : is_inside(x, place_of(x, row, k), place_of(x, last, (end - 1) / PIECE * PIECE));
+}
+
+static void fetch(raw *to, operand x, bool is_mn, u32 eights, u32 row, u32 k, u32 depth)
+{
+#pragma unroll
+    for (u32 i = 0; i < eights; i++) {
+        const u8 *at = (const u8 *)piece_of(x, is_mn, row, k, depth, i);
+        const u32x4 *from = (const u32x4 *)(at - ((u64)at & 15));
+        to[i].low = from[0];
+        to[i].high = from[1];
+    }
+}
+
+// The `count` numbers of a piece that starts `skipped` bytes behind the first of the 32; zeros behind them.
+static void shift(u32 *to, const raw *from, u32 skipped, u32 count)
+{
+    u32 bits = count * SIZE * 8;
+    u32 w[8] = {from->low.x,  from->low.y,  from->low.z,  from->low.w,
+                from->high.x, from->high.y, from->high.z, from->high.w};
 #pragma unroll
     for (u32 i = 0; i < 6; i++)
         w[i] = skipped & 8 ? w[i + 2] : w[i];
@@ -99,8 +152,10 @@ static void load_shifted(u32 *to, const u8 *from)
     for (u32 i = 0; i < 5; i++)
         w[i] = skipped & 4 ? w[i + 1] : w[i];
 #pragma unroll
-    for (u32 i = 0; i < 4; i++)
-        to[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> bits);
+    for (u32 i = 0; i < 4; i++) {
+        u32 own = min(rest_of(bits, i * 32), 32u), mask = own == 32 ? ~0u : (1u << own) - 1;
+        to[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> (skipped % 4 * 8)) & mask;
+    }
 }
 
 // The first `count` numbers, `step` apart; zeros behind them.
@@ -127,88 +182,50 @@ static void load_whole(u32 *to, const raw_t *from, bool is_there)
     to[3] = x.w;
 }
 
-static u32 rest_of(u32 size, u32 at)
+// The pieces of an operand; `from` has the bytes around them, where it is whole.
+static void load_pieces(u32 (*to)[4], const raw *from, bool is_whole, operand x, bool is_mn, u32 eights, u32 row, u32 k,
+                        u32 depth)
 {
-    return size > at ? size - at : 0;
-}
-
-static u64 place_of(operand x, u32 line, u32 number)
-{
-    return line * (u64)x.pitch + number;
-}
-
-// Loads have no branches between them: all are under way at the same time. Pieces without a number load those of
-// others, and become zeros. There is one copy of each: a short sum takes as long as its instructions take to come.
-
-// Rows contiguous along K: lane 4 * g + t has those of each eight that are g, from 16 bytes * t on. Rows behind the
-// last one are not stored in the end: the last takes their place.
-static void load_along(u32 (*to)[4], u32 eights, operand x, u32 row, u32 k, u32 depth)
-{
-    u32 g = lane() / 4, first = k + lane() % 4 * PIECE, last = x.rows - 1, end = min(k + CHUNK, depth);
-    u32 bits = min(rest_of(depth, first), (u32)PIECE) * SIZE * 8, at = bits ? first : k;
-    if (ALIGNED) {
+    if (SHIFTED && is_whole) {
 #pragma unroll
         for (u32 i = 0; i < eights; i++)
-            load_whole(to[i], x.at + place_of(x, min(row + i * 8 + g, last), first), bits > 0);
-        return;
-    }
-    u64 final = place_of(x, min(row + eights * 8 - 1, last), (end - 1) / PIECE * PIECE);
-    if (!SHIFTED || !is_inside(x, place_of(x, row, k), final)) {
-#pragma unroll
-        for (u32 i = 0; i < eights; i++)
-            load_single(to[i], x.at + place_of(x, min(row + i * 8 + g, last), at), 1, bits / (SIZE * 8));
-        return;
-    }
-#pragma unroll
-    for (u32 i = 0; i < eights; i++)
-        load_shifted(to[i], (const u8 *)(x.at + place_of(x, min(row + i * 8 + g, last), at)));
-#pragma unroll
-    for (u32 w = 0; w < 4; w++) {
-        u32 own = min(rest_of(bits, w * 32), 32u), mask = own == 32 ? ~0u : (1u << own) - 1;
-#pragma unroll
-        for (u32 i = 0; i < eights; i++)
-            to[i][w] &= mask;
-    }
-}
-
-// Rows contiguous across K: lane 4 * g + t has eight neighbours from 8 * g on, and eight numbers of K from 8 * t on.
-static void load_across(u32 (*to)[4], operand x, u32 row, u32 k, u32 depth)
-{
-    u32 at = row + lane() / 4 * 8, first = k + lane() % 4 * 8, end = min(k + CHUNK, depth);
-    if (ALIGNED) {
-#pragma unroll
-        for (u32 i = 0; i < 8; i++)
-            load_whole(to[i], x.at + place_of(x, first + i, at), first + i < depth && at < x.rows);
-    } else if (x.rows >= BM && is_inside(x, place_of(x, k, row), place_of(x, end - 1, row + BM - 8))) {
-#pragma unroll
-        for (u32 i = 0; i < 8; i++)
-            load_shifted(to[i], (const u8 *)(x.at + place_of(x, min(first + i, depth - 1), at)));
-#pragma unroll
-        for (u32 i = 0; i < 8; i++)
-#pragma unroll
-            for (u32 w = 0; w < 4; w++)
-                to[i][w] = first + i < depth ? to[i][w] : 0;
+            shift(to[i], &from[i], (u32)((u64)piece_of(x, is_mn, row, k, depth, i) & 15),
+                  count_of(x, is_mn, row, k, depth, i));
     } else {
 #pragma unroll
-        for (u32 i = 0; i < 8; i++)
-            load_single(to[i], x.at + place_of(x, first + i, at), 1, first + i < depth ? rest_of(x.rows, at) : 0);
+        for (u32 i = 0; i < eights; i++) {
+            const raw_t *at = piece_of(x, is_mn, row, k, depth, i);
+            u32 count = count_of(x, is_mn, row, k, depth, i);
+            if (ALIGNED)
+                load_whole(to[i], at, count > 0);
+            else
+                load_single(to[i], at, 1, count);
+        }
     }
 }
 
+// All loads are under way before the first is waited for. There is one copy of each: a short sum takes as long as its
+// instructions take to come.
 static void load(loaded *to, operand many, u32 row, operand few, u32 column, u32 k, u32 depth)
 {
-    u32 at = k + lane() % 4 * PIECE;
-    if (LONG_IS_MN)
-        load_across(to->many, many, row, k, depth);
-    else
-        load_along(to->many, 8, many, row, k, depth);
-    if (!FEW_IS_MN)
-        load_along(to->few, FEWS, few, column, k, depth);
+    raw around_many[8], around_few[FEWS];
+    bool many_is_whole = is_whole(many, LONG_IS_MN, 8, row, k, depth);
+    bool few_is_whole = !FEW_IS_MN && is_whole(few, false, FEWS, column, k, depth);
+    if (many_is_whole)
+        fetch(around_many, many, LONG_IS_MN, 8, row, k, depth);
+    if (few_is_whole)
+        fetch(around_few, few, false, FEWS, column, k, depth);
+    if (!SHIFTED)
+        load_pieces(to->many, around_many, false, many, LONG_IS_MN, 8, row, k, depth);
 #pragma unroll
     for (u32 i = 0; FEW_IS_MN && i < FEWS; i++) {
-        u32 line = min(column + i * 8 + lane() / 4, few.rows - 1);
+        u32 line = min(column + i * 8 + lane() / 4, few.rows - 1), at = k + lane() % 4 * PIECE;
         load_single(to->few[i], few.at + place_of(few, at, line), few.pitch, rest_of(depth, at));
     }
+    if (SHIFTED)
+        load_pieces(to->many, around_many, many_is_whole, many, LONG_IS_MN, 8, row, k, depth);
+    if (!FEW_IS_MN)
+        load_pieces(to->few, around_few, few_is_whole, few, false, FEWS, column, k, depth);
 }
 
 // --- products
