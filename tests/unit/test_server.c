@@ -31,7 +31,7 @@ MAILBOX_CARRY(call_turn, 8, 5, false, MAILBOX_HAS_WHO, 2)
 MAILBOX_CALL(call_hold, 0, 1, false, MAILBOX_HAS_WHO)
 MAILBOX_CALL(call_four, 4, 5, false, MAILBOX_HAS_WHO)
 
-enum { BOXES = 16, WARPS = 3, MOST = 20000 };
+enum { BOXES = 64, WARPS = 3, MOST = 20000 }; // of four shares
 
 typedef struct stage {
     kiln *k;
@@ -400,6 +400,41 @@ TEST(a_function_that_blocks_stops_nobody_else)
         server_rest(t->s);
         assert_int_equal(t->wrong, 0);
     }
+    stage_free(t);
+}
+
+// Functions that take about as long as the watcher waits: shares change hands while they return.
+static void on_doze(void *user, const kiln_host_call *call)
+{
+    uint32_t made = __atomic_fetch_add(&((stage *)user)->once, 1, __ATOMIC_RELAXED);
+    (void)call;
+    nanosleep(&(struct timespec){0, 300000 + (long)(made * 7919 % 23) * 50000}, NULL);
+}
+
+static void play_doze(player *p)
+{
+    stage *t = p->t;
+    for (uint32_t n = 0; n < 30; n++) {
+        frame f = {{4, 31, 9, 0}, {{0}}};
+        call_hold(&t->calls, (uintptr_t)&f, site_of(t, "hold"), (p->warp * 5 + n * 17) % BOXES);
+        check(t, f.words[0] == MAILBOX_OK);
+        f = (frame){{n}, {{0}}};
+        call_twice(&t->calls, (uintptr_t)&f, site_of(t, "twice"), n * 11 % BOXES);
+        check(t, f.words[0] == MAILBOX_OK && f.words[1] == 2 * n);
+    }
+}
+
+TEST(shares_change_hands_while_functions_return)
+{
+    static const uint32_t lanes[WARPS] = {1, 1, 1};
+    stage *t = stage_new();
+    kiln_host_desc doze = {.name = "hold", .call = on_doze, .user = t, .is_concurrent = true};
+    assert_int_equal(kiln_host_register(t->k, &doze), 0);
+    assert_true(server_wake(t->s, BOXES));
+    perform(t, play_doze, lanes);
+    server_rest(t->s);
+    assert_int_equal(t->wrong, 0);
+    assert_int_equal(t->once, 30 * WARPS); // each call once
     stage_free(t);
 }
 
