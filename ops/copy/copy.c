@@ -1,6 +1,6 @@
 // kiln_copy_view, kiln_concat and kiln_split: elements from view to view. A copy whose views are
-// contiguous along different dimensions is a launch of transpose.c. The others are parts of
-// launches of parts.c, up to eight each; a single one with narrow packs is a map (ops/map.h).
+// contiguous along different dimensions is a launch of transpose.c. Other single ones are maps
+// (ops/map.h); several are parts of launches of parts.c, up to eight each.
 #include "kiln/ops.h"
 
 #include "ops/map.h"
@@ -162,8 +162,8 @@ static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *st
     return op_moved_launch(k, &r, blocks, args, COUNT(args), stream);
 }
 
-// --- maps: other types, also those of eight bits that no other op has; rows that are no whole
-// packs
+// --- maps: elements as wide as they can be taken together, or of other types, also those of eight
+// bits that no other op has
 static kiln_status run_map(kiln *k, kiln_view in, kiln_view out, kiln_type type,
                            kiln_stream *stream)
 {
@@ -214,17 +214,6 @@ static kiln_status run_flat(kiln *k, copy *c, kiln_stream *stream)
     return run_map(k, c->views[IN], c->views[OUT], c->views[IN].type, stream);
 }
 
-// Are there packs of 16 bytes?
-static bool is_wide(copy *c)
-{
-    op_packs packs;
-    c->nest.is_of_rows = true;
-    op_nest_pack(&c->nest, c->views, &packs);
-    c->nest.is_of_rows = false;
-    return packs.width * kiln_type_size(c->views[IN].type) == 16 && packs.inner[IN] == OP_DENSE &&
-           packs.inner[OUT] == OP_DENSE;
-}
-
 kiln_status kiln_copy_view(kiln *k, const kiln_copy_view_desc *d)
 {
     const char *call = "kiln_copy_view";
@@ -247,7 +236,6 @@ kiln_status kiln_copy_view(kiln *k, const kiln_copy_view_desc *d)
     uint32_t line;
     make(d->in, d->out, &c);
     return find_line(&c.nest, &line) ? run_transposed(k, &c, line, d->stream)
-           : is_wide(&c)             ? run_parts(k, &c, 1, d->stream)
                                      : run_flat(k, &c, d->stream);
 }
 
