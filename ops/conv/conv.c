@@ -11,7 +11,7 @@
 static const op_program program = OP_PROGRAM("ops/conv/direct.c", "conv"),
                         depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv_depthwise");
 
-enum { THREADS = 256, WARPS = THREADS / 32, PIXELS = 4 }; // PIXELS: of depthwise.c
+enum { THREADS = 256, WARPS = THREADS / 32 };
 
 // --- checks
 static kiln_status check_shapes(kiln *k, conv_job *j)
@@ -103,17 +103,23 @@ static bool is_packed(const kiln_view *v, const int64_t steps[5], uint32_t width
     return is_right;
 }
 
-// One channel, one window: threads have packs of channels where those are contiguous.
+// One channel, one window: threads have packs of channels where those are contiguous, and several
+// results where there are many.
 static void set_depthwise(const conv_job *j, const kiln_view *from, const kiln_view *to,
                           op_window *w, op_request *r)
 {
     uint32_t width = 16 / (uint32_t)kiln_type_size(j->type);
     while (width > 1 && (!is_packed(from, w->from, width) || !is_packed(to, w->to, width)))
         width /= 2;
-    uint64_t last = w->to_space[2], strips = (last + PIXELS - 1) / PIXELS;
+    enum { MANY = 1 << 16 }; // threads
+    uint32_t pixels = 4;
+    while (pixels > 1 && w->count / width / pixels < MANY)
+        pixels /= 2;
+    uint64_t last = w->to_space[2], strips = (last + pixels - 1) / pixels;
     w->count = w->count / last * strips / width;
     r->program = &depthwise;
     op_set(r, V, width);
+    op_set(r, PIXELS, pixels);
 }
 
 // From the large tensor to the small one, or back.

@@ -22,7 +22,7 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 
 static bool plan_of(const conv_job *j, const kiln_view *large, const kiln_view *small, plan *p)
 {
-    enum { BLOCKS = 1056, LEAST = 16 }; // of the device; places of a thread
+    enum { BLOCKS = 1056, LEAST = 4 }; // of the device; places of a thread
     op_window *w = &p->w;
     op_window_make(large, small, j->window, w);
     op_window_sizes(j->weight.view, w->taps);
