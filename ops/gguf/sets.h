@@ -161,12 +161,27 @@ static inline set set_of(const u8 *b, u32 s, u32 q, u32 lift)
     }
 #    elif BLOCK == 14
     f32 d = half_of(x.d);
-    u32 scales[2] = {x.s[0] ^ 0x80808080u, x.s[1] ^ 0x80808080u};
-    EACH(r, 4) {
+    u32 scales[2] = {x.s[0] ^ 0x80808080u, x.s[1] ^ 0x80808080u}, high = x.high[0];
+    EACH(r, 4)
         to.scale[r] = times_byte(d, scales[r / 2], r % 2 * 2 + s % 2, 128.0f);
+#        ifdef IN_bf16
+    EACH(r, 4) {
         u32 levels = r < 2 ? low_nibbles(x.q[r % 2]) : high_nibbles(x.q[r % 2]);
-        put_levels(to.pairs[r], levels | (x.high[0] >> r * 2 & 0x03030303u) << 4, lift);
+        put_levels(to.pairs[r], levels | (high >> r * 2 & 0x03030303u) << 4, lift);
     }
+#        else
+    EACH(r, 2)
+        EACH(i, 2) { // an upper nibble counts 16 times as much; the two bits above it come out of the same word as those below
+            u32 word = x.q[r] >> i * 8, bits = i ? high >> (4 + r * 2) : high << (4 - r * 2);
+            u32 under = (word & 0x000f000fu) | ((bits & 0x00300030u) | lift), over = (word & 0x00f000f0u) | ((bits & 0x03000300u) | lift);
+            f16x2 a = sub2((f16x2){f16_from_bits((u16)under), f16_from_bits((u16)(under >> 16))},
+                           to_f16x2(1024.0f + MIDDLE, 1024.0f + MIDDLE));
+            f16x2 b = fma2((f16x2){f16_from_bits((u16)over), f16_from_bits((u16)(over >> 16))}, to_f16x2(0.0625f, 0.0625f),
+                           to_f16x2(-64.0f - MIDDLE, -64.0f - MIDDLE));
+            to.pairs[r][i] = bits_f16(a.x) | (u32)bits_f16(a.y) << 16;
+            to.pairs[2 + r][i] = bits_f16(b.x) | (u32)bits_f16(b.y) << 16;
+        }
+#        endif
 #    elif BLOCK == 10
     f32 d = half_of(x.d), least = half_of(x.d >> 16);
     EACH(r, 4) {

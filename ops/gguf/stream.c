@@ -155,11 +155,12 @@ static inline void add_set(f32 *sums, const set *a, const set *b, const u8 *x, c
             column[0] = x_sums[g * XR + lane() % 4 * 2 % XR];
             column[1] = x_sums[g * XR + (lane() % 4 * 2 + 1) % XR];
         }
-        EACH(e, 4) {
-            sums[e] = fma(e < 2 ? a->scale[g] : b->scale[g], part[e], sums[e]);
-            if (HAS_OFFSET)
-                sums[e] = fma(e < 2 ? a->offset[g] : b->offset[g], column[e % 2], sums[e]);
-        }
+        EACH(e, 4)
+            if (XR > 1 || e % 2 == 0) { // one row of x is column 0
+                sums[e] = fma(e < 2 ? a->scale[g] : b->scale[g], part[e], sums[e]);
+                if (HAS_OFFSET)
+                    sums[e] = fma(e < 2 ? a->offset[g] : b->offset[g], column[e % 2], sums[e]);
+            }
     }
 }
 

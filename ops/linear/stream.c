@@ -307,7 +307,8 @@ static inline void add_span(f32 (*sums)[TILES_X][4], const u32 (*own)[4], const 
     for (u32 t = 0; t < TILES_X; t++)
 #pragma unroll
         for (u32 e = 0; e < 4; e++)
-            (*sums)[t][e] = GROUPED ? fma(scale[e / 2], part[t][e], (*sums)[t][e]) : part[t][e];
+            if (XR > 1 || e % 2 == 0) // one row of x is column 0
+                (*sums)[t][e] = GROUPED ? fma(scale[e / 2], part[t][e], (*sums)[t][e]) : part[t][e];
 }
 
 static inline void add_unit(f32 (*sums)[TILES_X][4], const words *w, const factors *f, const u8 *x, u32 lift)
