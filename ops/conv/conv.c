@@ -105,15 +105,18 @@ static bool is_packed(const kiln_view *v, const int64_t steps[5], uint32_t width
 
 // One channel, one window: threads have packs of channels where those are contiguous, and several
 // results where there are many.
-static void set_depthwise(const conv_job *j, const kiln_view *from, const kiln_view *to,
+static void set_depthwise(kiln *k, const conv_job *j, const kiln_view *from, const kiln_view *to,
                           op_window *w, op_request *r)
 {
+    enum { MANY = 512 }; // threads of a multiprocessor
+    const kiln_device_info *info;
+    bool has_several = !op_device(k, &info) && info->multiprocessors;
+    uint64_t many = (uint64_t)MANY * (has_several ? info->multiprocessors : 1);
     uint32_t width = 16 / (uint32_t)kiln_type_size(j->type);
     while (width > 1 && (!is_packed(from, w->from, width) || !is_packed(to, w->to, width)))
         width /= 2;
-    enum { MANY = 1 << 16 }; // threads
     uint32_t pixels = 4;
-    while (pixels > 1 && w->count / width / pixels < MANY)
+    while (pixels > 1 && w->count / width / pixels < many)
         pixels /= 2;
     uint64_t last = w->to_space[2], strips = (last + pixels - 1) / pixels;
     w->count = w->count / last * strips / width;
@@ -154,7 +157,7 @@ static kiln_status slide(kiln *k, const conv_job *j, bool is_inverse)
         op_set(&r, BIAS, conv_type_axis(kiln_view_type(*j->bias.view)));
     op_set(&r, ACTIVATION, j->activation);
     if (w.per_group == 1 && w.terms == 1)
-        set_depthwise(j, from, to, &w, &r);
+        set_depthwise(k, j, from, to, &w, &r);
     op_set(&r, LONG, w.count > INT32_MAX);
     op_set(&r, CHANNELS_LAST, w.to[1] == 1 || w.to[1] == -1);
     return op_window_launch(k, j->call, &r, &w, views, has_bias ? 4 : 3,
