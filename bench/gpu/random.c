@@ -372,6 +372,7 @@ static void time_others(bench *b, double own)
         snprintf(name, sizeof name, "%.*s", (int)(end - at), at);
         kiln_matmul_kernel kernel = !strncmp(name, "portable", 8) ? KILN_MATMUL_PORTABLE
                                     : !strncmp(name, "thin", 4)   ? KILN_MATMUL_THIN
+                                    : !strncmp(name, "small", 5)  ? KILN_MATMUL_SMALL
                                                                   : KILN_MATMUL_SM90;
         matmul_read_choice(name, &c);
         if (!strcmp(name, "tiles"))

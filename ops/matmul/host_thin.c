@@ -13,10 +13,15 @@ enum {
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
     WARPS_AT_ONCE = 8,
-    WORDS_CYCLES = 600, // of a step of numbers of 32 bits, all multiprocessors loading
-    GATHER_CYCLES = 200, // of a warp's step for eight of the few that are contiguous across K
+    GATHER_CYCLES = 90, // of a warp's step for eight of the few that are contiguous across K
     STORE_CYCLES = 175  // of a number of a thread's
 };
+
+enum {
+    ALIGNED,
+    SHIFTED,
+    WORDS
+}; // pieces of 16 bytes that lie at such, anywhere; 4 bytes, anywhere
 
 typedef struct way {
     uint32_t fews, kwarps, parts; // fews: of a block
@@ -59,12 +64,14 @@ static uint64_t blocks_of(const job *j, const way *w)
            ceil_div(few_of(j, w->is_swapped), w->fews);
 }
 
-// Cycles of a step of numbers of 16 bits, all multiprocessors loading, and of a warp's step for
-// which memory answers: [is shifted][is contiguous across K]; of a block's start: [is shifted].
-// They fit 325 times of an H200 (random shapes, and forms of some of them).
-static const uint32_t step_cycles[2][2] = {{200, 255}, {570, 660}},
-                      answer_cycles[2][2] = {{1800, 2100}, {2000, 2300}},
-                      start_cycles[2] = {4000, 1300};
+// Cycles of a step, all multiprocessors loading, of a block's start with a warp's first step, and
+// of each of its further steps, for which memory answers: for many that are contiguous along K,
+// across K. Fitted to times of an H200 (random shapes, and forms of some of them).
+static const struct form {
+    uint32_t step[2], start[2], answer[2];
+} forms[] = {[ALIGNED] = {{200, 255}, {5800, 6100}, {1800, 2100}},
+             [SHIFTED] = {{570, 660}, {3000, 3600}, {2600, 3000}},
+             [WORDS] = {{360, 360}, {2500, 2500}, {2900, 2900}}};
 
 static uint64_t cost_of(const job *j, const way *w)
 {
@@ -79,15 +86,14 @@ static uint64_t cost_of(const job *j, const way *w)
     uint64_t tiles = ceil_div(few_of(j, w->is_swapped), w->fews);
     uint64_t steps = (uint64_t)ceil_div(many_of(j, w->is_swapped), ROWS) * chunks * j->batch *
                      (j->bytes == 4 ? 2 * tiles : tiles + 1) / 2;
-    bool is_shifted = !is_aligned(j);
-    uint64_t step = j->bytes == 4 ? WORDS_CYCLES : step_cycles[is_shifted][many_is_mn];
-    uint64_t answer = answer_cycles[is_shifted][many_is_mn];
-    answer += few_is_mn ? w->fews / 8 * GATHER_CYCLES : 0;
-    uint64_t load = (steps + sms - 1) / sms * step, wait = rounds * own * answer;
+    const struct form *f = &forms[is_aligned(j) ? ALIGNED : j->bytes == 4 ? WORDS : SHIFTED];
+    uint64_t gather = few_is_mn ? w->fews / 8 * GATHER_CYCLES : 0;
+    uint64_t load = (steps + sms - 1) / sms * f->step[many_is_mn],
+             wait = rounds * (own - 1) * (f->answer[many_is_mn] + gather);
     uint64_t out = rows_of(w) * w->fews / (warps_of(w) * 32) * STORE_CYCLES;
-    uint64_t cost = rounds * (start_cycles[is_shifted] + out) + (load > wait ? load : wait);
+    uint64_t cost = rounds * (f->start[many_is_mn] + gather + out) + (load > wait ? load : wait);
     if (w->parts > 1) // takes longer than all of this says
-        cost += cost / 3;
+        cost += cost * 2 / 3;
     return cost + matmul_add_cost(j, w->parts);
 }
 
@@ -161,7 +167,7 @@ bool matmul_is_thin(const job *j)
     uint64_t cost = matmul_thin_cost(j), sm90 = matmul_sm90_cost(j);
     // gemm_sm90.c takes longer than its model says for many rows of a, not too long, and a few
     // columns that are contiguous across K.
-    if (few == j->n && few <= MOST_FEW && !j->b.is_transposed && j->depth <= 256 &&
+    if (few == j->n && few <= MOST_FEW && !j->b.is_transposed && j->depth <= 1024 &&
         j->m >= 64 * j->device->multiprocessors)
         sm90 += sm90 * 3 / 4;
     uint64_t loose = matmul_loose_cost(j); // its model is too kind to parts of K

@@ -27,7 +27,8 @@ static const op_program gemm_sm80 = MATMUL_PROGRAM("ops/matmul/gemm_sm80.c"),
                         gemm_portable = MATMUL_PROGRAM("ops/matmul/gemm_portable.c"),
                         gemm_f32 = MATMUL_PROGRAM("ops/matmul/gemm_f32.c"),
                         gemm_cpu = MATMUL_PROGRAM("ops/matmul/gemm_cpu.c"),
-                        gemm_strided = MATMUL_PROGRAM("ops/matmul/gemm_strided.c");
+                        gemm_strided = MATMUL_PROGRAM("ops/matmul/gemm_strided.c"),
+                        gemm_small = MATMUL_PROGRAM("ops/matmul/gemm_small.c");
 
 // --- checking
 static kiln_status wrong(kiln *k, const char *what)
@@ -399,20 +400,16 @@ typedef struct strided_layout { // as gemm_strided.c has it
     int64_t steps[7], next[3];
 } strided_layout;
 
-static kiln_status run_strided(const job *j)
+// `blocks` of a kernel with the arguments of gemm_strided.c, for each product.
+static kiln_status launch_strided(const job *j, const op_request *r, uint64_t blocks)
 {
     const kiln_matmul_desc *d = j->desc;
     const matrix *const all[] = {&j->a, &j->b, &j->out};
-    enum { TILE = 32, MOST = 65535 }; // blocks along y
-    op_request r = {.program = &gemm_strided};
-    matmul_set_types(j, false, false, &r);
-    if (d->tile_m || d->tile_n || j->list)
-        return refuse(j, "strided", "it has no such tile");
+    enum { MOST = 65535 }; // blocks along y
     const op_kernel *kernel;
-    kiln_status status = op_kernel_get(j->k, &r, &kernel);
-    uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE);
-    if (!status && tiles > INT32_MAX)
-        return matmul_too_many_tiles(j, tiles);
+    kiln_status status = op_kernel_get(j->k, r, &kernel);
+    if (!status && blocks > INT32_MAX)
+        return matmul_too_many_tiles(j, blocks);
     for (uint32_t first = 0; first < j->batch && !status; first += MOST) {
         kiln_arg args[8];
         size_t count = 0;
@@ -433,7 +430,7 @@ static kiln_status run_strided(const job *j)
         uint32_t rest = j->batch - first;
         status =
             kiln_launch(kernel->kernel,
-                        &(kiln_launch_desc){.grid = {(uint32_t)tiles, rest < MOST ? rest : MOST},
+                        &(kiln_launch_desc){.grid = {(uint32_t)blocks, rest < MOST ? rest : MOST},
                                             .args = args,
                                             .arg_count = count,
                                             .stream = d->stream,
@@ -443,19 +440,57 @@ static kiln_status run_strided(const job *j)
     return status;
 }
 
-// A short sum of operands that gemm_sm90.c reads from copies only: one kernel is faster than two,
-// though it is gemm_strided.c.
+static kiln_status run_strided(const job *j)
+{
+    enum { TILE = 32 };
+    op_request r = {.program = &gemm_strided};
+    matmul_set_types(j, false, false, &r);
+    if (j->desc->tile_m || j->desc->tile_n || j->list)
+        return refuse(j, "strided", "it has no such tile");
+    return launch_strided(j, &r, (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE));
+}
+
+// --- small products of operands that gemm_sm90.c reads from copies only
+// Lanes of gemm_small.c that share a sum.
+static uint32_t small_lanes(const job *j)
+{
+    return j->depth > 16 ? 32 : 1;
+}
+
+// One kernel is faster than two.
 static bool is_small(const job *j)
 {
-    enum { START_CYCLES = 2500, STEP_CYCLES = 1500, TILE_CYCLES = 2200, STEP = 16, TILE = 32 };
-    if (j->bytes != 2 || !j->k->caps.has_nv || j->depth > 3 * STEP || !matmul_copies(j))
+    // The model, as in host_tile.c: cycles of a multiprocessor. A warp's load is of numbers that
+    // follow each other, or it is of a line of memory for each lane.
+    enum { START_CYCLES = 1800, ANSWER_CYCLES = 900, LOAD_CYCLES = 6, LINES_CYCLES = 20 };
+    enum { AT_ONCE = 8, LANES = 32, WARPS = 64 };
+    if (j->bytes != 2 || !j->k->caps.has_nv || !j->depth || !matmul_copies(j))
         return false;
-    uint64_t tiles = (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE) * j->batch,
-             steps = ceil_div(j->depth, STEP),
-             cost = START_CYCLES + steps * STEP_CYCLES +
-                    tiles * steps * TILE_CYCLES / j->device->multiprocessors;
+    uint64_t lanes = small_lanes(j), sms = j->device->multiprocessors;
+    uint64_t warps = ((uint64_t)j->m * j->n * j->batch * lanes + LANES - 1) / LANES;
+    uint64_t waves = (warps + sms * WARPS - 1) / (sms * WARPS);
+    uint64_t rounds = ceil_div(j->depth, (uint32_t)lanes * AT_ONCE);
+    bool is_along = lanes > 1 && !j->a.is_transposed && j->b.is_transposed;
+    uint64_t loads = warps * 2 * ceil_div(j->depth, (uint32_t)lanes) *
+                     (is_along ? LOAD_CYCLES : LINES_CYCLES) / sms,
+             wait = waves * rounds * ANSWER_CYCLES;
+    uint64_t cost = START_CYCLES + (loads > wait ? loads : wait);
     return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
            (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
+}
+
+static kiln_status run_small(const job *j)
+{
+    enum { THREADS = 128 };
+    op_request r = {.program = &gemm_small};
+    uint64_t lanes = (uint64_t)j->m * j->n * small_lanes(j);
+    matmul_set_types(j, false, false, &r);
+    op_set(&r, LANES, small_lanes(j));
+    if (j->bytes != 2)
+        return refuse(j, "small", "operands are not of 16 bits");
+    if (j->desc->tile_m || j->desc->tile_n || j->list)
+        return refuse(j, "small", "it has no tiles");
+    return launch_strided(j, &r, (lanes + THREADS - 1) / THREADS);
 }
 
 // --- choosing
@@ -546,6 +581,7 @@ static kiln_status run(const job *j)
     case KILN_MATMUL_SM80: return no_sm80 ? refuse(j, "sm_80", no_sm80) : run_sm80(j);
     case KILN_MATMUL_CPU: return no_cpu ? refuse(j, "cpu", no_cpu) : run_cpu(j);
     case KILN_MATMUL_THIN: return no_thin ? refuse(j, "thin", no_thin) : matmul_run_thin(j);
+    case KILN_MATMUL_SMALL: return run_small(j);
     case KILN_MATMUL_PORTABLE:
         if (matmul_is_loose_tile(j))
             return matmul_run_loose(j);
@@ -556,7 +592,7 @@ static kiln_status run(const job *j)
     is_fast = is_fast && !is_portable;
     way w = is_fast ? way_of(j) : FIRST_POSSIBLE;
     if (w == SMALL && !j->desc->tile_m)
-        return run_strided(j);
+        return run_small(j);
     if (w == THIN || w == LOOSE || w == MANY_SMALL)
         return w == THIN ? matmul_run_thin(j) : w == LOOSE ? matmul_run_loose(j) : run_sm80(j);
     return is_fast && !no_sm90      ? matmul_run_sm90(j)
@@ -592,7 +628,7 @@ static kiln_status start(kiln *k, const kiln_matmul_desc *desc, matmul_list *lis
         return wrong(k, "the description is NULL");
     if ((unsigned)desc->epilogue > KILN_EPILOGUE_BIAS_SILU)
         return wrong(k, "there is no such epilogue");
-    if ((unsigned)desc->kernel > KILN_MATMUL_THIN)
+    if ((unsigned)desc->kernel > KILN_MATMUL_SMALL)
         return wrong(k, "there is no such kernel");
     if (desc->bias.buffer && desc->epilogue == KILN_EPILOGUE_NONE)
         return wrong(k, "there is a bias, and no epilogue that adds it");

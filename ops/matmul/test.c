@@ -174,7 +174,7 @@ static double limit_of(const test_case *c)
     return result + operands + finish;
 }
 
-static const char *const names[] = {"best", "sm90", "sm80", "portable", "cpu", "thin"};
+static const char *const names[] = {"best", "sm90", "sm80", "portable", "cpu", "thin", "small"};
 enum { KERNELS = sizeof names / sizeof *names };
 static int refused[KERNELS], has_run[KERNELS]; // by kernel
 
@@ -248,8 +248,8 @@ static void test_one(kiln *k, const test_case *given)
     for (int is_integer = 1; is_integer >= 0; is_integer--) {
         data d;
         make_data(k, &c, &d, is_integer);
-        bool ran[KILN_MATMUL_THIN + 1];
-        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_THIN; kernel++)
+        bool ran[KILN_MATMUL_SMALL + 1];
+        for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_SMALL; kernel++)
             ran[kernel] = test_kernel(k, &c, &d, (kiln_matmul_kernel)kernel, is_integer);
         // On a GPU the best kernel is that for sm_90a wherever that one can.
         CHECK(ran[KILN_MATMUL_BEST] || !is_cuda || !ran[KILN_MATMUL_SM90]);
@@ -600,7 +600,7 @@ static void test_errors(kiln *k)
           KILN_E_BAD_ARGUMENT, "K6011", "'bias' is f16, not f32");
     WRONG(bad.epilogue = (kiln_epilogue)9, KILN_E_BAD_ARGUMENT, "K6003", "no such epilogue");
     WRONG(bad.is_tf32 = true, KILN_E_BAD_ARGUMENT, "K6003", "is_tf32");
-    for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_THIN; kernel++) {
+    for (int kernel = KILN_MATMUL_BEST; kernel <= KILN_MATMUL_SMALL; kernel++) {
         WRONG((bad.kernel = (kiln_matmul_kernel)kernel, bad.tile_m = 13, bad.tile_n = 7),
               KILN_E_UNSUPPORTED, "K6038", "cannot");
     }

@@ -260,6 +260,7 @@ KILN_MATMUL_SM80 = 2
 KILN_MATMUL_PORTABLE = 3
 KILN_MATMUL_CPU = 4
 KILN_MATMUL_THIN = 5
+KILN_MATMUL_SMALL = 6
 KILN_REDUCE_SUM = 0
 KILN_REDUCE_MEAN = 1
 KILN_REDUCE_PROD = 2
@@ -303,7 +304,7 @@ ENUMS = {
     "kiln_linear_kernel": {"best": 0, "rows": 1, "tensor": 2, "unpack": 3, "few": 4},
     "kiln_int4_form": {"bytes": 0, "gptq": 1, "gptq_v2": 2, "awq": 3},
     "kiln_epilogue": {"none": 0, "bias": 1, "bias_relu": 2, "bias_gelu": 3, "bias_silu": 4},
-    "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5},
+    "kiln_matmul_kernel": {"best": 0, "sm90": 1, "sm80": 2, "portable": 3, "cpu": 4, "thin": 5, "small": 6},
     "kiln_reduction": {"sum": 0, "mean": 1, "prod": 2, "max": 3, "min": 4, "any": 5, "all": 6, "count": 7, "norm": 8, "variance": 9, "deviation": 10, "argmax": 11, "argmin": 12, "logsumexp": 13},
     "kiln_loss_reduction": {"rows": 0, "mean": 1, "sum": 2},
     "kiln_scan": {"sum": 0, "prod": 1, "max": 2, "min": 3},
