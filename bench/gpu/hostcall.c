@@ -15,12 +15,15 @@
 
 static const char kernels[] = "bench/gpu/kernels/hostcall.c";
 // What is measured is this source, too.
-static const char *const measured[] = {
-    "src/rt/channel/mailbox.h",      "src/rt/channel/mailbox_warp.h",
-    "src/rt/channel/mailbox_call.h", "src/rt/channel/mailbox_host.c",
-    "src/rt/channel/server.c",       "src/rt/host/group.c",
-    "src/rt/channel/print_room.h",   "src/dev/cuda/print.c",
-    "src/dev/cuda/far.c"};
+static const char *const measured[] = {"src/rt/channel/mailbox.h",
+                                       "src/rt/channel/mailbox_warp.h",
+                                       "src/rt/channel/mailbox_call.h",
+                                       "src/rt/channel/mailbox_host.c",
+                                       "src/rt/channel/server.c",
+                                       "src/rt/host/group.c",
+                                       "src/rt/channel/print_room.h",
+                                       "src/dev/cuda/print.c",
+                                       "src/dev/cuda/far.c"};
 
 typedef struct bench {
     report r;
@@ -97,8 +100,7 @@ static void give(void *user, const kiln_host_call *call)
     bytes[0] = bytes[n - 1] = 1;
 }
 
-static void add_function(bench *b, const char *name, kiln_host_function *call,
-                         kiln_host_many *many)
+static void add_function(bench *b, const char *name, kiln_host_function *call, kiln_host_many *many)
 {
     kiln_host_desc desc = {.name = name, .call = call, .is_concurrent = true, .many = many};
     bench_must(&b->r, kiln_host_register(b->r.k, &desc), name);
@@ -505,12 +507,8 @@ static void open_all(bench *b)
         const char *name;
         kiln_host_function *call;
         kiln_host_many *many;
-    } functions[] = {{"twice", NULL, twice_many},
-                     {"twice_once", twice, NULL},
-                     {"four", NULL, four},
-                     {"sixteen", NULL, sixteen},
-                     {"mix", mix, NULL},
-                     {"take", take, NULL},
+    } functions[] = {{"twice", NULL, twice_many}, {"twice_once", twice, NULL}, {"four", NULL, four},
+                     {"sixteen", NULL, sixteen},  {"mix", mix, NULL},          {"take", take, NULL},
                      {"give", give, NULL}};
     for (size_t n = 0; n < sizeof functions / sizeof *functions; n++)
         add_function(b, functions[n].name, functions[n].call, functions[n].many);
@@ -524,10 +522,9 @@ static void open_all(bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} parts[] = {{"trips", trips}, {"loads", loads},       {"rates", rates},
-             {"soak", soak},   {"services", services}, {"lines", lines},
-             {"idle", idle},   {"quiet", quiet},       {"bulk", bulk},
-             {"bulks", bulk_of_many}};
+} parts[] = {{"trips", trips},       {"loads", loads},       {"rates", rates}, {"soak", soak},
+             {"services", services}, {"lines", lines},       {"idle", idle},   {"quiet", quiet},
+             {"bulk", bulk},         {"bulks", bulk_of_many}};
 
 int main(int argc, char **argv)
 {

@@ -43,7 +43,8 @@ typedef struct kiln_host_desc {
     void (*plain)(void); // instead of `call`: a C function of that signature, without structs
     void *user;          // for `call`
     bool is_concurrent;  // several threads may call it at once; else Kiln lets one in at a time
-    kiln_host_many *many; // instead of `call`: the fastest; it cannot ask who calls nor stop a kernel
+    kiln_host_many
+        *many; // instead of `call`: the fastest; it cannot ask who calls nor stop a kernel
 } kiln_host_desc;
 
 // Provides a function for all kernels that are launched on `k` from now on; one of the same name is

@@ -99,12 +99,11 @@ static void emit_caller(const header *h, text *t, const host_shape *s)
 
 static void emit_row(const header *h, text *t, const host_shape *s)
 {
-    const char *caller =
-        str_format(h->in, "%s_host_%.*s", h->prefix, (int)s->name.len, s->name.at);
+    const char *caller = str_format(h->in, "%s_host_%.*s", h->prefix, (int)s->name.len, s->name.at);
     bool is_many = !has_counted(s);
-    text_printf(t, "        {\"%.*s\", \"%.*s\", %s, NULL, NULL, false, %s},\n",
-                (int)s->name.len, s->name.at, (int)s->signature.len, s->signature.at,
-                is_many ? "NULL" : caller, is_many ? caller : "NULL");
+    text_printf(t, "        {\"%.*s\", \"%.*s\", %s, NULL, NULL, false, %s},\n", (int)s->name.len,
+                s->name.at, (int)s->signature.len, s->signature.at, is_many ? "NULL" : caller,
+                is_many ? caller : "NULL");
 }
 
 static bool is_first(const kiln_module *m, uint32_t site)

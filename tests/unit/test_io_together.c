@@ -1,5 +1,6 @@
-// Reads, writes and accepts of several lanes at once: nobody waits for another one's peer, the order
-// of the lanes is kept on one socket, and every end of a wait is told. By io_uring and without.
+// Reads, writes and accepts of several lanes at once: nobody waits for another one's peer, the
+// order of the lanes is kept on one socket, and every end of a wait is told. By io_uring and
+// without.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -75,7 +76,8 @@ static void *peers_answer(void *user)
         if (l == 3) {
             close(t->peer[l]); // the end of what it says
             t->peer[l] = -1;
-        } else if (l != 5 && write(t->peer[l], "hello", (size_t)l + 1 > 5 ? 5 : (size_t)l + 1) < 1) {
+        } else if (l != 5 &&
+                   write(t->peer[l], "hello", (size_t)l + 1 > 5 ? 5 : (size_t)l + 1) < 1) {
             return user;
         }
     }

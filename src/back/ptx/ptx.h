@@ -131,8 +131,8 @@ void ptx_channel(ptx *p, const ir_inst *i);  // channel.c: PRINT, ASSERT, TRAP, 
 const char *ptx_load_channel(ptx *p);        // channel.c: the header's address
 // Records a fault and ends the thread; `values` (or NULL) are the two numbers of channel_fault.
 void ptx_fault(ptx *p, uint32_t site, const char *const *values);
-void ptx_host(ptx *p, const ir_inst *i, uint32_t site);       // host.c: HOST
-const char *ptx_host_frame(ptx *p);                           // host.c: the name of the frame
+void ptx_host(ptx *p, const ir_inst *i, uint32_t site);  // host.c: HOST
+const char *ptx_host_frame(ptx *p);                      // host.c: the name of the frame
 void ptx_print(ptx *p, const ir_inst *i, uint32_t site); // host.c
 // library.c: a function of m->library that is copied to its calls is kept for them.
 bool ptx_keep_placed(ptx *p);

@@ -248,8 +248,8 @@ void cuda_printer_close(cuda_device *d);
 typedef struct cuda_calls cuda_calls;
 // Before a launch of a kernel that calls host functions.
 kiln_status cuda_calls_start(kiln_kernel *kernel, const rt_launch *l);
-// --- far.c: large objects of calls. What the server is told of it; NULL: they take the way of small
-// ones.
+// --- far.c: large objects of calls. What the server is told of it; NULL: they take the way of
+// small ones.
 typedef struct cuda_far cuda_far;
 const struct server_far *cuda_far_open(cuda_device *d, cuda_far **out);
 void cuda_far_close(cuda_far *f); // NULL is fine

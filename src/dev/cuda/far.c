@@ -64,8 +64,8 @@ static bool copy_far(void *user, void *host, uint64_t at, size_t bytes, bool is_
     if (n < 0)
         return false;
     cu_stream s = f->streams[n];
-    cu_result r = is_to_gpu ? cu->copy_in_async(at, host, bytes, s)
-                            : cu->copy_out_async(host, at, bytes, s);
+    cu_result r =
+        is_to_gpu ? cu->copy_in_async(at, host, bytes, s) : cu->copy_out_async(host, at, bytes, s);
     bool is_fine = !r && !cu->stream_sync(s);
     give_stream(f, n);
     return is_fine;

@@ -21,7 +21,7 @@ typedef struct cuda_printer {
     bool is_stopping;
     uint32_t is_awake;  // atomic: some launch has not been waited for
     uint32_t is_asleep; // atomic: the thread waits for `changed`
-    team *team; // NULL: until there are many lines; not on a small machine
+    team *team;         // NULL: until there are many lines; not on a small machine
     bool has_given;
     uint32_t wanted; // atomic: others that wait for the lock
 } cuda_printer;

@@ -51,10 +51,10 @@ typedef struct worker {
 struct server {
     kiln *k;
     server_place place;
-    uint64_t state; // of the mailboxes: closing
+    uint64_t state;       // of the mailboxes: closing
     mailbox_taken *taken; // whole cache lines
-    serve_bytes **bytes; // per mailbox; made on first need by the mailbox's owner
-    serve_row **rows;    // [SITES]
+    serve_bytes **bytes;  // per mailbox; made on first need by the mailbox's owner
+    serve_row **rows;     // [SITES]
     share shares[MOST_SHARES];
     uint32_t share_count;
     uint32_t boxes;       // atomic: that are looked at
@@ -129,8 +129,7 @@ static bool fence_of_watcher(const server *s)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #if defined(__linux__) && defined(SYS_membarrier)
-    return !s->has_barrier ||
-           !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    return !s->has_barrier || !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 #else
     return !s->has_barrier;
 #endif

@@ -211,8 +211,8 @@ static bool are_four(const host_scalar *scalars, uint32_t n, uint32_t count, uin
                      uint32_t size)
 {
 #if defined(__SSE2__)
-    bool are = lanes == UINT32_MAX && n + 4 <= count && size % 16 == 0 &&
-               scalars[n].offset % 16 == 0;
+    bool are =
+        lanes == UINT32_MAX && n + 4 <= count && size % 16 == 0 && scalars[n].offset % 16 == 0;
     for (uint32_t k = 0; are && k < 4; k++)
         are = ir_type_size((ir_type)scalars[n + k].type) == 4 &&
               scalars[n + k].param == scalars[n].param &&
@@ -383,4 +383,3 @@ bool host_call_group(const char *kernel, const host_site *site, host_group *grou
         pthread_mutex_unlock(lock);
     return !note.is_set;
 }
-

@@ -23,7 +23,8 @@ typedef struct io_job {
 // Makes up to IO_RING_JOBS transfers at the same time, and waits for all. False: there is no ring
 // here (KILN_IO=plain, an old system, one that forbids it), and nothing was done.
 bool io_ring_run(io_job *jobs, uint32_t count);
-// Receives and sends: one attempt each. False as above, and for accepts, which would wait in a ring.
+// Receives and sends: one attempt each. False as above, and for accepts, which would wait in a
+// ring.
 bool io_ring_try(io_job *jobs, uint32_t count);
 // The same one after the other, by system calls of their own.
 void io_plain_run(io_job *jobs, uint32_t count);
