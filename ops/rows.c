@@ -7,7 +7,14 @@ enum {
 };
 #undef AXIS
 
-enum { MOST_PER = 8, WARP_PACKS = 64, BLOCK = 256, SMALL = 1 << 19, MANY = 1 << 17 };
+enum {
+    MOST_PER = 8,
+    MOST_KEPT = 32,
+    WARP_PACKS = 64,
+    BLOCK = 256,
+    SMALL = 1 << 19,
+    MANY = 1 << 17
+};
 
 static const uint16_t sizes[] = {64,  96,  128, 160, 192, 224, 256, 320,
                                  384, 448, 512, 640, 768, 896, 1024}; // of blocks, as kiln/rows.h
@@ -54,7 +61,8 @@ static uint32_t lanes_of(uint64_t packs, uint64_t rows)
     return best;
 }
 
-void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim, op_rows *out)
+void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim,
+                  uint32_t kept, op_rows *out)
 {
     op_nest nest;
     op_nest_rows(views, count, axis, &nest);
@@ -91,7 +99,8 @@ void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_
         out->lanes = out->threads = block_for(packs <= BLOCK ? packs : (packs + aim - 1) / aim);
     }
     uint64_t per = (packs + out->lanes - 1) / out->lanes;
-    out->per = per <= MOST_PER && !is_across(&nest) ? (uint32_t)per : 0;
+    bool is_kept = per <= MOST_PER || kept * per * out->packs.width <= MOST_KEPT;
+    out->per = is_kept && !is_across(&nest) ? (uint32_t)per : 0;
     out->is_whole = out->per && packs % out->lanes == 0;
     uint64_t together = out->threads / out->lanes;
     out->blocks = (out->rows + together - 1) / together;
@@ -178,7 +187,8 @@ static kiln_view for_rows(kiln_view v, const kiln_view *x, uint32_t axis)
     return kiln_view_broadcast(v, x->rank, x->sizes);
 }
 
-void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, uint32_t aim)
+void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, uint32_t aim,
+                  uint32_t kept)
 {
     const kiln_view *x = c->operands->view;
     kiln_view views[NEST_VIEWS];
@@ -187,7 +197,7 @@ void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t count, ui
         views[n] = !o->view->buffer ? *x : o->is_column ? for_rows(*o->view, x, c->axis) : *o->view;
         op_rows_add(c, kiln_arg_view(views[n]));
     }
-    op_rows_make(views, count, c->axis, aim, &c->rows);
+    op_rows_make(views, count, c->axis, aim, kept, &c->rows);
     op_rows_add(c, op_nest_arg(&c->rows.packs, c->rows.packs.rank));
     c->request.program = program;
     for (uint32_t n = 0; n < c->count; n++)

@@ -19,9 +19,9 @@ typedef struct op_rows {
 } op_rows;
 
 // Views of one shape with rows along `axis`, not empty. `aim`: packs that a thread of a long row
-// should have, at least.
+// should have, at least; `kept`: rows that it has in registers at the same time.
 void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_t aim,
-                  op_rows *out);
+                  uint32_t kept, op_rows *out);
 // Gives the axes of rows_axes.def their values.
 void op_rows_set(const op_rows *rows, kiln_type type, bool is_in_place, op_request *r);
 kiln_status op_rows_launch(kiln *k, const op_rows *rows, const op_request *r, const kiln_arg *args,
@@ -47,8 +47,9 @@ typedef struct op_rows_call {
 // Checks the operands.
 kiln_status op_rows_begin(kiln *k, op_rows_call *c);
 // The first `views` operands are the kernel's; x stands in for one that is missing. Sets the axes
-// that operands name. `aim` as above.
-void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim);
+// that operands name. `aim` and `kept` as above.
+void op_rows_plan(op_rows_call *c, const op_program *program, uint32_t views, uint32_t aim,
+                  uint32_t kept);
 // Lets threads have columns, which are added along the rows: `width` lanes side by side.
 uint32_t op_rows_plan_columns(op_rows_call *c);
 void op_rows_add(op_rows_call *c, kiln_arg arg);

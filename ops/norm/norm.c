@@ -36,7 +36,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     status = begin(k, &c, d->eps);
     if (status || c.is_empty)
         return status;
-    op_rows_plan(&c, &forward, COUNT(o), 4);
+    op_rows_plan(&c, &forward, COUNT(o), 4, 1);
     op_set(&c.request, RMS, d->is_rms);
     op_rows_add_f32(&c, 2, (double[]){d->eps, (double)c.rows.columns});
     return op_rows_run(k, &c, d->stream);
@@ -47,7 +47,7 @@ static kiln_status run_columns(kiln *k, const kiln_norm_backward_desc *d)
 {
     const op_operand o[] = {{.view = &d->x}, {.view = &d->dout}};
     op_rows_call c = {.operands = o, .axis = d->axis};
-    op_rows_plan(&c, &columns, COUNT(o), 4);
+    op_rows_plan(&c, &columns, COUNT(o), 4, 2);
     op_set(&c.request, WIDTH, op_rows_plan_columns(&c));
     op_set(&c.request, WEIGHT, d->dweight.buffer != NULL);
     op_set(&c.request, BIAS, d->dbias.buffer != NULL);
@@ -83,7 +83,7 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
         status = op_set_zero(k, d->dweight, d->stream);
     if (status || c.is_empty)
         return status ? status : op_set_zero(k, d->dbias, d->stream);
-    op_rows_plan(&c, &backward, 5, 4);
+    op_rows_plan(&c, &backward, 5, 4, 2);
     status = op_check_room(k, call, &workspace, KILN_F32, has_columns ? c.rows.rows : 0, 2);
     if (status)
         return status;

@@ -13,7 +13,8 @@ static kiln_status run(kiln *k, op_rows_call *c, bool is_log, kiln_stream *strea
     kiln_status status = op_rows_begin(k, c);
     if (status || c->is_empty)
         return status;
-    op_rows_plan(c, &program, c->count, c->count == 2 ? 4 : 2); // backward has two rows
+    uint32_t rows = c->count - 1; // backward has two
+    op_rows_plan(c, &program, c->count, 4 / rows, rows);
     op_set(&c->request, BACKWARD, c->count == 3);
     op_set(&c->request, LOG, is_log);
     return op_rows_run(k, c, stream);
