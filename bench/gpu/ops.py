@@ -34,7 +34,6 @@ from ops_theirs import is_random, returns_view, theirs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLD_BYTES, MAX_COPIES, CALLS = 512e6, 32, 32
-MOST_RESERVED = 30e9  # memory that waits for the next case
 INPUT, OUTPUT, SCRATCH = range(3)
 SIZE_OF = {'bool': 1, 'i8': 1, 'u8': 1, 'i16': 2, 'u16': 2, 'i32': 4, 'u32': 4, 'i64': 8, 'u64': 8, 'f16': 2, 'bf16': 2, 'f32': 4, 'f64': 8}
 
@@ -460,10 +459,10 @@ def main():
     rows = [row for row in listed if row['is_bound_by_memory'] and (not options.ops or row['op'] in options.ops.split(','))]
     for row in rows:
         row['types'] = [t for t in row['types'] if not options.types or t in options.types.split(',')]
+    if options.random:
+        rows = random_rows(listed, options.random, options.seed)
     if options.conv:
         rows = conv_rows(listed, options.batch) + random_conv_rows(listed, options.random, options.seed)
-    elif options.random:
-        rows = random_rows(listed, options.random, options.seed)
     library = Library(os.path.abspath(f'{options.build}/bench/libkilnops.so'))
     if options.dry:
         return dry(options, library, rows)
@@ -501,6 +500,7 @@ def main():
 
 def run_jobs(options, torch, library, gpu, jobs, begin):
     results, bad = [], 0
+    most_reserved = 30e9  # memory that waits for the next case
     allowed = {'f16': 4e-3, 'bf16': 3e-2, 'f32': 1e-4, 'f64': 1e-10}
     for n, (row, type_name, is_backward) in enumerate(jobs):
         if time.monotonic() - begin > options.seconds:
@@ -511,7 +511,7 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
         if result.get('error') is not None and row['op'] != 'scan' and not result['error'] <= allowed.get(type_name, 0):
             print(f'{row["op"]} {result["case"]}: the result is not PyTorch\'s', file=sys.stderr)
             bad = 1
-        if torch.cuda.memory_reserved() > MOST_RESERVED:
+        if torch.cuda.memory_reserved() > most_reserved:
             torch.cuda.empty_cache()
     return results, bad, 0
 
