@@ -49,3 +49,16 @@ kernel block(32) void by_function(i32 *x)
 {
     x[thread_x()] = from_function(x[thread_x()]);
 }
+
+// An array inside a struct travels element by element, the first one too.
+typedef struct row {
+    i32 first;
+    f32 values[3];
+} row;
+host f32 sum_of(row r);
+
+kernel void array_in_struct(f32 *out)
+{
+    row r = {1, {2.0f, 3.0f, 4.0f}};
+    out[global_x()] = sum_of(r);
+}
