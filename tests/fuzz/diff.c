@@ -198,7 +198,10 @@ static void job(unsigned number)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN); // the parent tells when to stop: batches are whole
     signal(SIGTERM, SIG_IGN);
-    fuzz_setup setup = {.work = folder, .validate = options.validate, .times = &shared->times};
+    fuzz_setup setup = {.work = folder,
+                        .most_deaths = options.most,
+                        .validate = options.validate,
+                        .times = &shared->times};
     snprintf(folder, sizeof folder, "%s/job-%u", options.work, number);
     mkdir(folder, 0777);
     if (!fuzz_add_devices(&setup, options.devices)) {

@@ -100,7 +100,7 @@ typedef struct progress {
     int way, kernel; // otherwise: where it is; kernel -1: in the compiler, with the whole module
     int resume;      // the way's kernel to begin with
     bool alone;      // this way compiles kernel by kernel
-    int deaths;
+    unsigned deaths;
     bool again; // the child ended to wait for memory of the device: another one goes on
     int waits;
     bool done;
@@ -365,7 +365,8 @@ static void name_the_dead(batch *b, int status)
     }
     if (p->verdicts[p->kernel].kind == FUZZ_FINE) {
         tell(b, p->kernel, p->on_host ? FUZZ_NO_HOST : FUZZ_DIED, why);
-        p->done = ++p->deaths == MOST_DEATHS; // the rest would take as long
+        p->deaths++; // the rest would take as long
+        p->done = p->deaths == MOST_DEATHS || p->deaths == b->setup->most_deaths;
     }
     if (!p->on_host)
         p->resume = p->kernel + 1;

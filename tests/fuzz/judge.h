@@ -36,6 +36,7 @@ typedef struct fuzz_setup {
     const char *host; // the host's compiler: gcc or clang
     fuzz_way ways[FUZZ_MAX_WAYS];
     int way_count;
+    unsigned most_deaths;    // of kernels that crash or hang, then the file is left; 0: five
     unsigned validate;       // one in so many kernels is run after each pass, too; 0: none
     unsigned long long seed; // of the first program: which ones are among those many
     fuzz_times *times;       // in memory that is shared with children
