@@ -51,7 +51,8 @@ PACK(T, V)
 #define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
 #define FOR_PACKS(p, packs)                                                                        \
     _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || pack_of(p) < packs)
-#define EACH_PACK(p)        _Pragma("unroll") for (u32 p = 0; p < PER; p++)
+#define EACH_OF(p, count)   _Pragma("unroll") for (u32 p = 0; p < (count); p++)
+#define EACH_PACK(p)        EACH_OF(p, PER)
 #define FOR_LONG(at, packs) for (u64 at = lane_of_row(); at < packs; at += LANES)
 
 static inline u32 lane_of_row(void)
@@ -189,6 +190,20 @@ static inline void fetch_all(raw *packs_of, const T *from, i64 first, u32 view,
         if (is_there && (WHOLE || pack_of(p) < row_packs(n)))
             packs_of[p] =
                 pack_fetch(T, V, from, (u64)(first + nest_inner(n, pack_of(p), view, INNER)));
+    }
+}
+
+// The same for a row in a loop: `count` packs of this thread from pack `at` on.
+static inline void fetch_some(raw *packs_of, const u32 count, const T *from, i64 first, u64 at,
+                              u32 view, const struct nest *n)
+{
+    bool is_there = !(ACROSS || IS_SHARED_WARP) || row_is_there(n);
+#pragma unroll
+    for (u32 p = 0; p < count; p++) {
+        packs_of[p] = (raw){};
+        if (is_there && at + p * LANES < row_packs(n))
+            packs_of[p] =
+                pack_fetch(T, V, from, (u64)(first + nest_inner(n, at + p * LANES, view, INNER)));
     }
 }
 

@@ -64,25 +64,37 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
         store(r_to, r, pack_of(p), 1, &n, v[p]);
     }
 #    else
-    f32 v[V];
-    FOR_LONG(at, packs) {
-        load(v, a_from, a, at, 0, &n);
+    enum { AHEAD = V >= 4 ? 4 : 8 }; // packs that a thread loads at once
+    f32 v[AHEAD][V];
+    raw of_a[AHEAD];
+    for (u64 at = lane_of_row(); at < packs; at += AHEAD * LANES) {
+        fetch_some(of_a, AHEAD, a_from, a, at, 0, &n);
         f32 before = largest, part = 0;
-        FOR_ELEMENTS(i)
-            largest = max(largest, v[i]);
+        EACH_OF(p, AHEAD) {
+            pack_open(T, V, v[p], of_a[p]);
+            FOR_ELEMENTS(i) {
+                v[p][i] = at + p * LANES < packs ? v[p][i] : -INFINITY;
+                largest = max(largest, v[p][i]);
+            }
+        }
         f32 base = largest == -INFINITY ? 0.0f : largest; // nothing but -inf so far
-        FOR_ELEMENTS(i)
-            part += exp_below(v[i] - base);
+        EACH_OF(p, AHEAD)
+            FOR_ELEMENTS(i)
+                part += exp_below(v[p][i] - base);
         sum = sum * exp_below(before - base) + part;
     }
     f32 all = row_max(largest, 0), base = largest == -INFINITY ? all : largest;
     sum = row_sum(largest == -INFINITY && all != -INFINITY ? 0.0f : sum * exp_below(base - all), 1);
     f32 scale = 1.0f / sum, shift = IS_LOG ? log(sum) : 0.0f;
-    FOR_LONG(at, packs) {
-        load(v, a_from, a, at, 0, &n);
-        FOR_ELEMENTS(i)
-            v[i] = IS_LOG ? v[i] - all - shift : exp_below(v[i] - all) * scale;
-        store(r_to, r, at, 1, &n, v);
+    for (u64 at = lane_of_row(); at < packs; at += AHEAD * LANES) {
+        fetch_some(of_a, AHEAD, a_from, a, at, 0, &n);
+        EACH_OF(p, AHEAD) {
+            pack_open(T, V, v[p], of_a[p]);
+            FOR_ELEMENTS(i)
+                v[p][i] = IS_LOG ? v[p][i] - all - shift : exp_below(v[p][i] - all) * scale;
+            if (at + p * LANES < packs)
+                store(r_to, r, at + p * LANES, 1, &n, v[p]);
+        }
     }
 #    endif
 }
