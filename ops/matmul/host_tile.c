@@ -305,7 +305,10 @@ static tile pick_skinny_tile(const job *j, uint32_t steps, uint32_t sms)
     uint32_t narrowest = t.is_swapped ? 8 : j->out_bytes == 4 ? 32 : 16;
     while (t.n > narrowest && t.n / 2 >= few && !(t.is_swapped && j->a.is_transposed))
         t.n /= 2;
-    if (ceil_div(many, 128) >= sms * 3 / 4)
+    // Of two waves of the larger tile the second may be almost empty.
+    uint32_t small = ceil_div(ceil_div(many, 64), sms) * 64,
+             large = ceil_div(ceil_div(many, 128), sms) * 128; // rows of a block
+    if (ceil_div(many, 128) >= sms * 3 / 4 && small > large - large / 8)
         t.m = 128;
     uint32_t tiles = ceil_div(many, t.m), most = t.n == 64 ? sms / 2 : sms;
     while (t.split_k < 8 && steps >= t.split_k * 8 &&

@@ -28,7 +28,8 @@ static const op_program gemm_sm80 = MATMUL_PROGRAM("ops/matmul/gemm_sm80.c"),
                         gemm_f32 = MATMUL_PROGRAM("ops/matmul/gemm_f32.c"),
                         gemm_cpu = MATMUL_PROGRAM("ops/matmul/gemm_cpu.c"),
                         gemm_strided = MATMUL_PROGRAM("ops/matmul/gemm_strided.c"),
-                        gemm_small = MATMUL_PROGRAM("ops/matmul/gemm_small.c");
+                        gemm_small = MATMUL_PROGRAM("ops/matmul/gemm_small.c"),
+                        gemm_short = MATMUL_PROGRAM("ops/matmul/gemm_short.c");
 
 // --- checking
 static kiln_status wrong(kiln *k, const char *what)
@@ -450,47 +451,93 @@ static kiln_status run_strided(const job *j)
     return launch_strided(j, &r, (uint64_t)ceil_div(j->m, TILE) * ceil_div(j->n, TILE));
 }
 
-// --- small products of operands that gemm_sm90.c reads from copies only
-// Lanes of gemm_small.c that share a sum.
-static uint32_t small_lanes(const job *j)
+// --- small products and short sums of operands or results that lie anywhere
+typedef struct small {
+    bool is_short; // gemm_short.c, with so many rows and numbers of a sum; else gemm_small.c
+    uint32_t rows, depth, lanes;
+} small;
+
+static small small_of(const job *j)
 {
-    return j->depth > 16 ? 32 : 1;
+    enum { LEAST_COLUMNS = 64, MOST_DEPTH = 32, COLUMNS = 128, FEW = 16 };
+    small s = {.is_short = j->depth <= MOST_DEPTH && j->n >= LEAST_COLUMNS,
+               .rows = 64,
+               .depth = j->depth <= 8 ? 8 : (j->depth + 7) / 8 * 8,
+               .lanes = j->depth > FEW ? 32 : 1};
+    uint64_t blocks = (uint64_t)ceil_div(j->m, s.rows) * ceil_div(j->n, COLUMNS) * j->batch;
+    if (blocks < 2 * j->device->multiprocessors)
+        s.rows = FEW;
+    return s;
 }
 
-// One kernel is faster than two.
-static bool is_small(const job *j)
+static uint64_t small_blocks(const job *j, const small *s) // of a product
 {
-    // The model, as in host_tile.c: cycles of a multiprocessor. A warp's load is of numbers that
-    // follow each other, or it is of a line of memory for each lane.
+    enum { THREADS = 128 };
+    if (s->is_short)
+        return (uint64_t)ceil_div(j->m, s->rows) * ceil_div(j->n, THREADS);
+    return ((uint64_t)j->m * j->n * s->lanes + THREADS - 1) / THREADS;
+}
+
+// The model, as in host_tile.c: cycles of a multiprocessor.
+static uint64_t short_cost(const job *j, const small *s)
+{
+    enum { START_CYCLES = 2000, WAVE_CYCLES = 1200, BLOCKS = 8, LANES = 32, SCHEDULERS = 4 };
+    uint64_t sms = j->device->multiprocessors, at_once = sms * BLOCKS;
+    uint64_t waves = (small_blocks(j, s) * j->batch + at_once - 1) / at_once;
+    uint64_t multiply = (uint64_t)j->m * j->n * j->batch / (LANES * sms) * (s->depth * 5 / 4 + 8) /
+                        SCHEDULERS,
+             store = j->batch * matmul_least_cycles(j, j->out_bytes == 4 ? 1400 : 900);
+    return START_CYCLES + waves * WAVE_CYCLES + (multiply > store ? multiply : store);
+}
+
+// A warp's load is of numbers that follow each other, or it is of a line of memory for each lane.
+static uint64_t small_cost(const job *j, const small *s)
+{
     enum { START_CYCLES = 1800, ANSWER_CYCLES = 900, LOAD_CYCLES = 6, LINES_CYCLES = 20 };
-    enum { AT_ONCE = 8, LANES = 32, WARPS = 64 };
-    if (j->bytes != 2 || !j->k->caps.has_nv || !j->depth || !matmul_copies(j))
-        return false;
-    uint64_t lanes = small_lanes(j), sms = j->device->multiprocessors;
-    uint64_t warps = ((uint64_t)j->m * j->n * j->batch * lanes + LANES - 1) / LANES;
+    enum { AT_ONCE = 8, WARPS = 16 * 4 };
+    uint64_t sms = j->device->multiprocessors, warps = small_blocks(j, s) * 4 * j->batch;
     uint64_t waves = (warps + sms * WARPS - 1) / (sms * WARPS);
-    uint64_t rounds = ceil_div(j->depth, (uint32_t)lanes * AT_ONCE);
-    bool is_along = lanes > 1 && !j->a.is_transposed && j->b.is_transposed;
-    uint64_t loads = warps * 2 * ceil_div(j->depth, (uint32_t)lanes) *
+    uint64_t rounds = ceil_div(j->depth, s->lanes * AT_ONCE);
+    bool is_along = s->lanes > 1 && !j->a.is_transposed && j->b.is_transposed;
+    uint64_t loads = warps * 2 * ceil_div(j->depth, s->lanes) *
                      (is_along ? LOAD_CYCLES : LINES_CYCLES) / sms,
              wait = waves * rounds * ANSWER_CYCLES;
-    uint64_t cost = START_CYCLES + (loads > wait ? loads : wait);
+    return START_CYCLES + (loads > wait ? loads : wait);
+}
+
+static bool can_small(const job *j, const small *s)
+{
+    return j->depth && (j->bytes == 2 || (s->is_short && j->type == TF32 && j->out_bytes == 4));
+}
+
+// One kernel is faster than a copy and a product, and stores single numbers well.
+static bool is_small(const job *j)
+{
+    small s = small_of(j);
+    if (!can_small(j, &s) || !j->k->caps.has_nv || matmul_is_scattered(j) ||
+        !(matmul_copies(j) || (s.is_short && j->is_loose)))
+        return false;
+    uint64_t cost = s.is_short ? short_cost(j, &s) : small_cost(j, &s);
     return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
            (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
 }
 
 static kiln_status run_small(const job *j)
 {
-    enum { THREADS = 128 };
-    op_request r = {.program = &gemm_small};
-    uint64_t lanes = (uint64_t)j->m * j->n * small_lanes(j);
-    matmul_set_types(j, false, false, &r);
-    op_set(&r, LANES, small_lanes(j));
-    if (j->bytes != 2)
-        return refuse(j, "small", "operands are not of 16 bits");
+    small s = small_of(j);
+    op_request r = {.program = s.is_short ? &gemm_short : &gemm_small};
+    if (!can_small(j, &s))
+        return refuse(j, "small", "operands are not of 16 bits, or k is 0");
     if (j->desc->tile_m || j->desc->tile_n || j->list)
         return refuse(j, "small", "it has no tiles");
-    return launch_strided(j, &r, (lanes + THREADS - 1) / THREADS);
+    matmul_set_types(j, false, false, &r);
+    if (s.is_short) {
+        op_set(&r, DEPTH, s.depth);
+        op_set(&r, ROWS, s.rows);
+    } else {
+        op_set(&r, LANES, s.lanes);
+    }
+    return launch_strided(j, &r, small_blocks(j, &s));
 }
 
 // --- choosing

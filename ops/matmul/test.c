@@ -260,12 +260,12 @@ static void test_one(kiln *k, const test_case *given)
 // --- the cases
 static void test_sizes(kiln *k)
 {
-    static const uint32_t small[][3] = {{16, 16, 16}, {32, 48, 64}, {1, 8, 8},
-                                        {40, 72, 24}, {17, 33, 9},  {70, 5, 1},
-                                        {5, 3, 130},  {64, 64, 32}, {65, 16, 40}};
-    static const uint32_t large[][3] = {{256, 256, 256}, {200, 328, 136},  {129, 264, 520},
-                                        {1, 512, 512},   {64, 2048, 256},  {333, 77, 61},
-                                        {512, 512, 72},  {128, 1000, 1024}};
+    static const uint32_t small[][3] = {{16, 16, 16}, {32, 48, 64}, {1, 8, 8},   {40, 72, 24},
+                                        {17, 33, 9},  {70, 5, 1},   {5, 3, 130}, {64, 64, 32},
+                                        {65, 16, 40}, {19, 131, 7}};
+    static const uint32_t large[][3] = {
+        {256, 256, 256}, {200, 328, 136}, {129, 264, 520},   {1, 512, 512},  {64, 2048, 256},
+        {333, 77, 61},   {512, 512, 72},  {128, 1000, 1024}, {301, 777, 13}, {2001, 1501, 21}};
     const uint32_t(*sizes)[3] = is_cuda ? large : small;
     size_t count = is_cuda ? sizeof large / sizeof *large : sizeof small / sizeof *small;
     static const struct {
