@@ -260,9 +260,9 @@ static void add_group(sums *w, const u8 *q, const u8 *stage, u32 first, u32x2 se
     add_values(w, &weights, stage + TILE_BYTES);
 }
 
-// The results of the warps become one: numbers [ROWS][PITCH] at the start of shared memory, largest scores and sums
-// beside them.
-static void add_warps(sums *w, f32 (*top)[ROWS], f32 (*sum)[ROWS])
+// The results of the warps become one, of the tile's rows that there are: numbers `pitch` apart at `to`, largest scores and
+// sums. `to` may be the start of shared memory.
+static void add_warps(const sums *w, u32 rows, f32 *to, u32 pitch, f32 *top, f32 *sum)
 {
     shared f32 tops[WARPS][ROWS], parts[WARPS][ROWS];
     f32 *all = (f32 *)smem;
@@ -279,52 +279,41 @@ static void add_warps(sums *w, f32 (*top)[ROWS], f32 (*sum)[ROWS])
         }
     }
 #pragma unroll
-    for (u32 n = 0; n < STEPS * 2; n++)
+    for (u32 half = 0; half < 2; half++)
+        if (row + half * 8 < rows) {
 #pragma unroll
-        for (u32 e = 0; e < 4; e++) {
-            u32 column = n * 8 + lane() % 4 * 2 + e % 2;
-            if (column < HD)
-                all[(warp() * ROWS + row + e / 2 * 8) * PITCH + column] = w->out[n][e];
+            for (u32 n = 0; n < STEPS * 2; n++)
+                if (n * 8 < HD)
+                    *(f32x2 *)(all + (warp() * ROWS + row + half * 8) * PITCH + n * 8 + lane() % 4 * 2) =
+                        (f32x2){w->out[n][half * 2], w->out[n][half * 2 + 1]};
         }
     barrier();
-    u32 mine = thread_x() % ROWS; // 128 threads, 8 for a row
-    f32 largest = -INFINITY, weight[WARPS], total = 0.0f;
-#pragma unroll
-    for (u32 i = 0; i < WARPS; i++)
-        largest = max(largest, tops[i][mine]);
-#pragma unroll
-    for (u32 i = 0; i < WARPS; i++) {
-        weight[i] = tops[i][mine] == -INFINITY ? 0.0f : fast_exp2(tops[i][mine] - largest);
-        total += weight[i] * parts[i][mine];
-    }
-    for (u32 column = thread_x() / ROWS; column < HD; column += WARPS * 32 / ROWS) {
-        f32 x = 0.0f;
+    for (u32 at = thread_x(); at < rows * (HD / 4); at += 32 * WARPS) {
+        u32 r = at / (HD / 4), column = at % (HD / 4) * 4;
+        f32 largest = -INFINITY, total = 0.0f;
+        f32x4 x = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
         for (u32 i = 0; i < WARPS; i++)
-            x += weight[i] * all[(i * ROWS + mine) * PITCH + column];
-        all[mine * PITCH + column] = x;
-    }
-    if (thread_x() < ROWS) {
-        (*top)[mine] = largest;
-        (*sum)[mine] = total;
+            largest = max(largest, tops[i][r]);
+#pragma unroll
+        for (u32 i = 0; i < WARPS; i++) {
+            f32 weight = tops[i][r] == -INFINITY ? 0.0f : fast_exp2(tops[i][r] - largest);
+            f32x4 v = *(const f32x4 *)(all + (i * ROWS + r) * PITCH + column);
+            total += weight * parts[i][r];
+            x.x += weight * v.x;
+            x.y += weight * v.y;
+            x.z += weight * v.z;
+            x.w += weight * v.w;
+        }
+        *(f32x4 *)(to + r * pitch + column) = x;
+        if (column == 0) {
+            top[r] = largest;
+            sum[r] = total;
+        }
     }
 }
 
 #if defined(PARTS)
-// The block's results to memory, at `to`.
-static void leave_part(f32 *to, const f32 *top, const f32 *sum, u32 rows)
-{
-    const f32 *all = (const f32 *)smem;
-    for (u32 at = thread_x(); at < rows * (HD / 4); at += 32 * WARPS) {
-        u32 r = at / (HD / 4), column = at % (HD / 4) * 4;
-        *(f32x4 *)(to + r * HD + column) = *(const f32x4 *)(all + r * PITCH + column);
-    }
-    if (thread_x() < rows) {
-        to[ROWS * HD + thread_x()] = top[thread_x()];
-        to[ROWS * HD + ROWS + thread_x()] = sum[thread_x()];
-    }
-}
-
 // Does this block leave the last part? The first barrier gathers what it wrote; thread 0's fences hand it on.
 static bool is_last_part(u32 *ticket, u32 parts)
 {
@@ -565,17 +554,17 @@ kernel block(32 * WARPS) min_blocks(HD > 128 ? 1 : 2) void attention(const elem_
         ahead = ahead + 1 == STAGES ? 0 : ahead + 1;
     }
     async_wait(0);
-    add_warps(&w, &top, &sum);
-    barrier();
-#if defined(PARTS)
     u32 here = min(rows - tile * ROWS, (u32)ROWS);
-    f32 *first_part = left + (u64)unit * parts * PART;
-    leave_part(first_part + (u64)split * PART, top, sum, here);
+#if defined(PARTS)
+    f32 *first_part = left + (u64)unit * parts * PART, *own = first_part + (u64)split * PART;
+    add_warps(&w, here, own, HD, own + ROWS * HD, own + (ROWS * HD + ROWS));
     if (!is_last_part(tickets + unit, parts))
         return;
     add_parts(first_part, top, sum, here, parts);
-    barrier();
+#else
+    add_warps(&w, here, (f32 *)smem, PITCH, top, sum);
 #endif
+    barrier();
 
     f32 *all = (f32 *)smem;
     for (u32 at = thread_x(); at < ROWS * (HD / 8); at += 32 * WARPS) {
