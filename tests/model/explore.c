@@ -21,6 +21,7 @@ const char *const finding_text[FOUND_COUNT] = {
 };
 scenario model_now;
 
+static world here, after;           // before and behind a step
 static store boxes, actors, tuples; // tuples: numbers of boxes, or of actors
 static pairs states;                // a tuple of boxes and one of actors
 
@@ -60,11 +61,11 @@ static uint32_t keep_box(const box *b)
 {
     unsigned char bytes[sizeof(box)];
     size_t n = 0;
-    for (uint32_t at = 0; at < AT_WORDS; at++) {
-        const word *x = &b->words[at];
+    for (uint32_t k = 0; k < model_words.count; k++) {
+        const word *x = &b->words[model_words.at[k]];
         bytes[n++] = x->count;
-        for (uint32_t k = 0; k < x->count; k++) {
-            const message *m = &x->m[k];
+        for (uint32_t i = 0; i < x->count; i++) {
+            const message *m = &x->m[i];
             memcpy(bytes + n, &m->value, 8);
             n += 8;
             bytes[n++] = m->tag;
@@ -82,11 +83,11 @@ static void get_box(uint32_t number, box *b)
 {
     size_t size;
     const unsigned char *p = store_get(&boxes, number, &size);
-    for (uint32_t at = 0; at < AT_WORDS; at++) {
-        word *x = &b->words[at];
+    for (uint32_t k = 0; k < model_words.count; k++) {
+        word *x = &b->words[model_words.at[k]];
         x->count = *p++;
-        for (uint32_t k = 0; k < x->count; k++) {
-            message *m = &x->m[k];
+        for (uint32_t i = 0; i < x->count; i++) {
+            message *m = &x->m[i];
             memcpy(&m->value, p, 8);
             m->tag = p[8];
             m->has_view = p[9];
@@ -112,9 +113,9 @@ static uint32_t box_at(uint32_t n)
 static void copy_world(world *to, const world *from)
 {
     for (uint32_t n = 0; n <= model_now.boxes; n++)
-        for (uint32_t at = 0; at < AT_WORDS; at++) {
-            word *x = &to->boxes[box_at(n)].words[at];
-            const word *y = &from->boxes[box_at(n)].words[at];
+        for (uint32_t k = 0; k < model_words.count; k++) {
+            word *x = &to->boxes[box_at(n)].words[model_words.at[k]];
+            const word *y = &from->boxes[box_at(n)].words[model_words.at[k]];
             x->count = y->count;
             memcpy(x->m, y->m, y->count * sizeof y->m[0]);
         }
@@ -124,10 +125,11 @@ static void copy_world(world *to, const world *from)
 
 static bool is_same_box(const box *a, const box *b)
 {
-    for (uint32_t at = 0; at < AT_WORDS; at++)
-        if (a->words[at].count != b->words[at].count ||
-            memcmp(a->words[at].m, b->words[at].m, a->words[at].count * sizeof(message)))
+    for (uint32_t k = 0; k < model_words.count; k++) {
+        const word *x = &a->words[model_words.at[k]], *y = &b->words[model_words.at[k]];
+        if (x->count != y->count || memcmp(x->m, y->m, x->count * sizeof(message)))
             return false;
+    }
     return true;
 }
 
@@ -174,7 +176,6 @@ static void get_world(const search *s, uint32_t state, world *w, uint32_t *numbe
 // --- steps
 static void add_steps(search *s, const world *w, const uint32_t *numbers, uint32_t a)
 {
-    static world after;
     uint32_t ways = actor_ways(w, a);
     for (uint32_t way = 0; way < ways; way++) {
         copy_world(&after, w);
@@ -221,7 +222,7 @@ static void tell_word(const model_op *op)
 static void tell(const search *s)
 {
     static const char *const roles[] = {"warp", "host", "program"};
-    static world w;
+    world w = *s->start;
     uint32_t numbers[MOST_NUMBERS];
     printf("  %s: %s, after %u steps\n", model_now.name, finding_text[s->v.found], s->depth);
     for (uint32_t d = 0; d < s->depth; d++) {
@@ -263,9 +264,8 @@ static void enter(search *s, uint32_t state)
         s->open_cap = s->open_cap ? s->open_cap * 2 : 1024;
         s->open = grown(s->open, s->open_cap * sizeof *s->open);
     }
-    static world w;
     uint32_t numbers[MOST_NUMBERS];
-    get_world(s, state, &w, numbers);
+    get_world(s, state, &here, numbers);
     s->index[state] = s->low[state] = ++s->seen;
     s->is_open[state] = 1;
     s->open[s->open_count++] = state;
@@ -273,11 +273,11 @@ static void enter(search *s, uint32_t state)
     *f = (frame){state, s->step_count, s->step_count, false};
     if (s->depth > s->v.depth)
         s->v.depth = s->depth;
-    if (world_is_over(&w)) {
+    if (world_is_over(&here)) {
         f->has_way_out = true;
-        s->v.found = world_end(&w);
+        s->v.found = world_end(&here);
     } else
-        add_all_steps(s, &w, numbers);
+        add_all_steps(s, &here, numbers);
 }
 
 static void leave(search *s)
@@ -332,6 +332,7 @@ verdict explore(const scenario *given, uint64_t limit, bool is_told)
     world_start(&start);
     s.start = &start;
     world_tidy(&start);
+    here = after = start;
     enter(&s, keep_world(&start, NULL, NULL));
     while (s.depth && s.v.found == FOUND_NONE) {
         const frame *f = &s.frames[s.depth - 1];

@@ -52,8 +52,35 @@ static void join(uint8_t *to, const uint8_t *from)
         to[at] = to[at] > from[at] ? to[at] : from[at];
 }
 
+word_list model_words;
+
+static bool is_used(uint32_t at)
+{
+    // With the first number, and when numbers begin again, all rows are cleared.
+    bool is_all = model_now.last < 1000 || !model_now.start;
+    uint32_t row = (at - AT_REQUEST) % (MODEL_ROWS * MODEL_LANES) / MODEL_LANES,
+             lane = (at - AT_REQUEST) % MODEL_LANES;
+    if (at == AT_WHO)
+        return is_all || model_now.has_who;
+    if (at == AT_DATA)
+        return is_all || model_now.has_data;
+    if (at < AT_REQUEST)
+        return true;
+    return is_all || (lane < model_now.lanes &&
+                      row < (at < AT_REPLY ? model_now.rows_out : model_now.rows_in));
+}
+
+static void list_words(void)
+{
+    model_words.count = 0;
+    for (uint32_t at = 0; at < AT_WORDS; at++)
+        if (is_used(at))
+            model_words.at[model_words.count++] = (uint8_t)at;
+}
+
 void world_start(world *w)
 {
+    list_words();
     memset(w, 0, sizeof *w);
     for (uint32_t b = 0; b <= SHARED; b++)
         for (uint32_t at = 0; at < AT_WORDS; at++)
@@ -230,7 +257,7 @@ static int store_word(world *w, uint32_t a, uint32_t way, const model_op *op)
         return FOUND_WRITER;
     if (!op->is_system && op->at != AT_OWN)
         return FOUND_SCOPE;
-    if (is_quiet(op))
+    if (is_quiet(op) || !is_used(op->at))
         return FOUND_SIZE; // then it is not
     if (is_latest_only(op->box, op->at))
         memset(m, 0, sizeof *m);

@@ -52,6 +52,12 @@ typedef struct world {
     uint32_t actor_count;
 } world;
 
+// The words that a scenario uses; the others keep their first message, and are passed over.
+typedef struct word_list {
+    uint8_t at[AT_WORDS], count;
+} word_list;
+extern word_list model_words;
+
 void world_start(world *w);
 bool world_is_over(const world *w);
 int world_end(const world *w); // FOUND_… of a world that is over

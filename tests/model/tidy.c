@@ -46,12 +46,12 @@ static void drop_old(world *w, uint32_t b, uint32_t at)
         who->released.of[b][at] = less(who->released.of[b][at], old);
         who->seen.of[b][at] = less(who->seen.of[b][at], old);
     }
-    for (uint32_t n = 0; n < AT_WORDS; n++)
-        for (uint32_t k = 0; k < w->boxes[b].words[n].count; k++) {
-            message *m = &w->boxes[b].words[n].m[k];
-            if (m->has_view == VIEW_BOX)
-                m->view[at] = less(m->view[at], old);
-        }
+    for (uint32_t n = 0; n < model_words.count; n++) {
+        word *y = &w->boxes[b].words[model_words.at[n]];
+        for (uint32_t k = 0; k < y->count; k++)
+            if (y->m[k].has_view == VIEW_BOX)
+                y->m[k].view[at] = less(y->m[k].view[at], old);
+    }
 }
 
 static void forget_views(world *w)
@@ -71,12 +71,12 @@ static void forget_views(world *w)
     // A view that says nothing is none.
     static const uint8_t nothing[AT_WORDS];
     for (uint32_t b = 0; b <= MODEL_BOXES; b++)
-        for (uint32_t at = 0; at < AT_WORDS; at++)
-            for (uint32_t k = 0; k < w->boxes[b].words[at].count; k++) {
-                message *m = &w->boxes[b].words[at].m[k];
-                if (m->has_view == VIEW_BOX && memcmp(m->view, nothing, AT_WORDS) == 0)
-                    m->has_view = VIEW_NONE;
-            }
+        for (uint32_t n = 0; n < model_words.count; n++) {
+            word *x = &w->boxes[b].words[model_words.at[n]];
+            for (uint32_t k = 0; k < x->count; k++)
+                if (x->m[k].has_view == VIEW_BOX && memcmp(x->m[k].view, nothing, AT_WORDS) == 0)
+                    x->m[k].has_view = VIEW_NONE;
+        }
 }
 
 static uint8_t renamed(uint8_t tag, const uint8_t *place)
@@ -114,19 +114,19 @@ static void sort_warps(world *w)
         for (uint32_t at = 0; at < AT_WORDS; at++)
             w->actors[a].tags[at] = renamed(w->actors[a].tags[at], place);
     for (uint32_t b = 0; b < model_now.boxes; b++)
-        for (uint32_t at = 0; at < AT_WORDS; at++)
-            for (uint32_t k = 0; k < w->boxes[b].words[at].count; k++) {
-                message *m = &w->boxes[b].words[at].m[k];
-                m->tag = renamed(m->tag, place);
-            }
+        for (uint32_t n = 0; n < model_words.count; n++) {
+            word *x = &w->boxes[b].words[model_words.at[n]];
+            for (uint32_t k = 0; k < x->count; k++)
+                x->m[k].tag = renamed(x->m[k].tag, place);
+        }
 }
 
 void world_tidy(world *w)
 {
     for (uint32_t b = 0; b <= MODEL_BOXES; b++)
-        for (uint32_t at = 0; at < AT_WORDS; at++)
-            if (w->boxes[b].words[at].count > 1)
-                drop_old(w, b, at);
+        for (uint32_t n = 0; n < model_words.count; n++)
+            if (w->boxes[b].words[model_words.at[n]].count > 1)
+                drop_old(w, b, model_words.at[n]);
     forget_views(w);
     if (model_now.warps > 1)
         sort_warps(w);
