@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 {
     kiln *k;
     kiln_device_info info;
-    int count = argc > 2 ? atoi(argv[2]) : 60;
+    int count = argc > 2 ? atoi(argv[2]) : 40;
     state = argc > 3 ? (uint32_t)atoi(argv[3]) : 1;
     if (kiln_open(argc > 1 ? argv[1] : "cuda", &k)) {
         printf("conv_random: %s\n", kiln_last_error(NULL)->text);
@@ -288,6 +288,7 @@ int main(int argc, char **argv)
         kiln_close(k);
         return 77;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     for (int n = 0; n < count; n++) {
         random_case c;
         draw_case(&c);
