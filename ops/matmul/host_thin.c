@@ -169,7 +169,7 @@ bool matmul_is_thin(const job *j)
     // columns that are contiguous across K.
     if (few == j->n && few <= MOST_FEW && !j->b.is_transposed && j->depth <= 1024 &&
         j->m >= 64 * j->device->multiprocessors)
-        sm90 += sm90 * 3 / 4;
+        sm90 += sm90 * (j->a.is_transposed ? 5 : 3) / 4;
     uint64_t loose = matmul_loose_cost(j); // its model is too kind to parts of K
     return cost < sm90 && cost - cost / 4 < loose;
 }
