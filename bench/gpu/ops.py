@@ -363,7 +363,7 @@ def random_conv_rows(listed, count, seed):
         row = conv_row(listed, batch, channels, size, outputs, window, stride, dilation, groups)
         bytes_of = 2 * batch * size * size * (channels + outputs)
         if 1e6 < row['flops'] < 1e11 and bytes_of < 3e8:
-            rows.append(row)
+            rows.append(dict(row, is_random=True))
     return rows
 
 
@@ -506,6 +506,7 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
         if time.monotonic() - begin > options.seconds:
             return results, bad, len(jobs) - n
         result = measure(options, torch, library, gpu, row, type_name, is_backward)
+        result.update({'is_random': True} if row.get('is_random') else {})
         results.append(result)
         print(json.dumps(result), flush=True)
         if result.get('error') is not None and row['op'] != 'scan' and not result['error'] <= allowed.get(type_name, 0):
@@ -518,12 +519,12 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
 
 def sums(results):
     """of all, of each op and of each pass: geometric mean and worst of the ratios, the time of the faster of PyTorch's over Kiln's;
-    under compiled. that of torch.compile alone"""
+    under compiled. that of torch.compile alone, under random. random convolutions"""
     groups = {'all': [r['ratio'] for r in results if 'ratio' in r]}
     for r in results:
         if 'ratio' in r:
             groups.setdefault(r['op'], []).append(r['ratio'])
-            groups.setdefault(r['pass'], []).append(r['ratio'])
+            groups.setdefault(('random.' if r.get('is_random') else '') + r['pass'], []).append(r['ratio'])
         if 'of_compiled' in r:
             groups.setdefault('compiled.' + r['pass'], []).append(r['of_compiled'])
     found = {}
