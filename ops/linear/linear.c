@@ -434,24 +434,28 @@ static uint32_t together_bytes(const job *j, uint64_t depth)
 static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_request *r,
                         tiling *t)
 {
-    enum { WARPS = 16, ROWS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, LEAST_STAGES = 3 };
+    enum { WARPS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, LEAST_STAGES = 3 };
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
     enum { STATIC_BYTES = 1 << 10 };
-    uint32_t rows = 1, depth = WARPS * 4 * chunk_of(j), words = few_words(j), splits = 1;
-    uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
-    uint32_t factors = together_bytes(j, depth);
-    bool can_split = k->caps.has_clusters || info->caps.is_emulated;
+    uint32_t rows = 1, words = few_words(j), splits = 1;
     while (rows < j->x.sizes[0])
         rows *= 2;
-    uint64_t tiles = 0, turns = ceil_div(j->x.sizes[1], depth), sums = ROWS * rows * 4, stages;
-    uint64_t stage = ROWS * (WARPS * 64 + 16 * words + factors), rest;
+    // With many rows of x reading those takes time, too: they are multiplied with twice the
+    // weights.
+    uint32_t bands = rows > 8 ? 2 : 1, height = 16 * bands, places = 3 - bands;
+    uint32_t depth = WARPS * 4 * chunk_of(j) / bands, factors = together_bytes(j, depth);
+    uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
+    bool can_split = k->caps.has_clusters || info->caps.is_emulated;
+    words = words > 4 / bands ? 4 / bands : words;
+    uint64_t tiles = 0, turns = ceil_div(j->x.sizes[1], depth), sums = height * rows * 4, stages;
+    uint64_t stage = height * (WARPS * 64 / bands + 16 * words + factors), rest;
     for (uint32_t n = 0; n < j->count; n++)
-        tiles += ceil_div(j->layers[n].weights.n, ROWS);
+        tiles += ceil_div(j->layers[n].weights.n, height);
     for (;; splits *= 2) {
         // Clusters may leave a quarter of the multiprocessors without one.
         uint64_t clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
         uint64_t own = splits > 1 ? ceil_div(tiles, clusters) * sums : 0;
-        rest = 2 * WARPS * sums + ceil_div(turns, splits) * depth * rows * 2;
+        rest = places * WARPS * sums + ceil_div(turns, splits) * depth * rows * 2;
         stages = rest + own + STATIC_BYTES < k->caps.shared_bytes
                      ? (k->caps.shared_bytes - STATIC_BYTES - own - rest) / stage
                      : 0;
@@ -460,7 +464,7 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
             break;
     }
     stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= LEAST_STAGES ? stages : 0;
-    *t = (tiling){.width = ROWS,
+    *t = (tiling){.width = height,
                   .splits = splits,
                   .rows = 1,
                   .is_resident = true,
@@ -473,6 +477,7 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
     op_set(r, WORDS, words);
     op_set(r, SPLITS, splits);
     op_set(r, STAGES, stages);
+    op_set(r, BANDS, bands);
     op_set(r, TOGETHER, factors != 0);
     return stages != 0;
 }

@@ -1,8 +1,8 @@
 // out[M,N] = x * transposed quantised weights for at most 16 rows of x, at the speed at which memory gives the weights:
 // sm_80 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K (sm_90).
 //
-// A tile is 16 rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile after
-// the other into a ring of stages, 1024 bytes of each row at a time. Each of the other warps has 64 of these bytes, a unit:
+// A tile is 16 * BANDS rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile
+// after the other into a ring of stages of 16 KB. Each of the other warps has some bytes of each row, 1 KB in all, a unit:
 // what a lane takes of it are its own elements of mma in an order of K that x follows in shared memory. The sums of the
 // warps are added in order when a tile ends, while the ring holds what comes next.
 //
@@ -13,7 +13,8 @@
 #include <kiln/overlap.h>
 
 tune(XR, 8, 1, 2, 4, 16); // rows of x in shared memory; lanes that have none of their own repeat them
-tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of four words
+tune(BANDS, 1, 2);        // 2: what a warp reads of x it multiplies with 32 rows
+tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of four words; 2 at most with two BANDS
 tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 3, 5, 6);
 tune(GROUPED, 1, 0);
@@ -31,12 +32,14 @@ KERNEL_OVERLAPS
 enum {
     WARPS = 16,                 // without the producers
     PRODUCERS = 4,              // warps
-    ROWS = 16,                  // of a tile
+    ROWS = 16 * BANDS,          // of a tile
+    OWN = 2 * BANDS,            // rows of a lane
+    ROW_UNIT = 64 / BANDS,      // bytes of a row in a unit
     EACH_ROWS = ROWS / PRODUCERS,
     PER = CHUNK / 4,            // weights of a word
     GRANULES = WORDS * PER / 8, // of a lane in a span
     SPAN = 4 * WORDS * PER,
-    SPANS = 4 / WORDS, // of a unit
+    SPANS = 4 / BANDS / WORDS, // of a unit
     UNIT = SPANS * SPAN,
     X_BYTES = UNIT * XR * 2, // of a unit
     TILES_X = XR > 8 ? 2 : 1,
@@ -46,25 +49,26 @@ enum {
     IS_LOADED = GROUPED && !TOGETHER,
 #endif
     DEPTH = !IS_LOADED ? 1 : SPANS > 1 ? 2 : 4, // units for which they are under way
-    ROW_BYTES = WARPS * 64,
+    ROW_BYTES = WARPS * ROW_UNIT,
     PITCH = ROW_BYTES + 16 * WORDS, // from row to row of a stage: lanes of several rows take from different banks
     STAGE_BYTES = ROWS * PITCH,
     SUMS = ROWS * XR, // of a tile
     PARTS_AT = STAGES * STAGE_BYTES,
-    SHARED_BYTES = PARTS_AT + 2 * WARPS * SUMS * 4 // behind it: scales and zeros of the stages, x, sums of all tiles
+    PLACES = BANDS > 1 ? 1 : 2, // for sums of the warps: with two, one barrier a tile suffices
+    SHARED_BYTES = PARTS_AT + PLACES * WARPS * SUMS * 4 // behind it: scales and zeros of the stages, x, sums of all tiles
 };
 
 _Alignas(128) shared u8 smem[];
 
-typedef struct factors { // of a unit and a lane's two rows
-    SCALE scale[SPANS][2];
-    zero_t zero[SPANS][2];
+typedef struct factors { // of a unit and a lane's rows
+    SCALE scale[SPANS][OWN];
+    zero_t zero[SPANS][OWN];
 } factors;
 
 typedef struct place { // a lane's next factors
     u32 tile, turn, which;
-    const SCALE *scale[2];
-    const zero_t *zero[2];
+    const SCALE *scale[OWN];
+    const zero_t *zero[OWN];
 } place;
 
 typedef struct work { // of a block
@@ -122,7 +126,7 @@ static inline rows rows_of(POINTERS(const weight_t, weight), POINTERS(const SCAL
 #pragma unroll
     for (u32 r = 0; r < EACH_ROWS; r++) {
         i64 row = (i64)min(c.column + (warp() - WARPS) + r * PRODUCERS, FIELD(*l, c.which, n) - 1);
-        at.weight[r] = (const u8 *)(const void *)(OF(c.which, weight) + row * FIELD(*l, c.which, weight)) + (u64)w->begin * 64;
+        at.weight[r] = (const u8 *)(const void *)(OF(c.which, weight) + row * FIELD(*l, c.which, weight)) + (u64)w->begin * ROW_UNIT;
         at.scale[r] = (const u8 *)(const void *)(OF(c.which, scale) + (row * FIELD(*l, c.which, scale[0]) + group));
 #ifdef HAS_ZERO
         at.zero[r] = (const u8 *)(const void *)(OF(c.which, zero) + (row * FIELD(*l, c.which, zero[0]) + group));
@@ -134,7 +138,7 @@ static inline rows rows_of(POINTERS(const weight_t, weight), POINTERS(const SCAL
 // Bytes of a row in a turn.
 static inline u32 bytes_of(const struct linear *l, const work *w, u32 turn)
 {
-    u32 begin = w->begin * 64 + turn * ROW_BYTES, end = min((w->begin + w->count) * 64, l->k / PER * 4);
+    u32 begin = w->begin * ROW_UNIT + turn * ROW_BYTES, end = min((w->begin + w->count) * ROW_UNIT, l->k / PER * 4);
     return begin < end ? min(end - begin, (u32)ROW_BYTES) : 0;
 }
 
@@ -195,7 +199,7 @@ static inline place place_of(POINTERS(const SCALE, scale) ZEROS, const struct li
     at.turn = 0;
     at.which = c.which;
 #pragma unroll
-    for (u32 r = 0; r < 2; r++) {
+    for (u32 r = 0; r < OWN; r++) {
         i64 row = (i64)min(c.column + lane() / 4 + r * 8, FIELD(*l, c.which, n) - 1);
         at.scale[r] = OF(c.which, scale) + row * FIELD(*l, c.which, scale[0]);
 #ifdef HAS_ZERO
@@ -216,7 +220,7 @@ static inline void load_factors(factors *f, const place *at, const struct linear
         u32 k = first + s * SPAN;
         i64 group = (i64)(k < l->k ? k >> l->group_shift : 0);
 #pragma unroll
-        for (u32 r = 0; r < 2; r++) {
+        for (u32 r = 0; r < OWN; r++) {
             if (GROUPED)
                 f->scale[s][r] = at->scale[r][group * FIELD(*l, at->which, scale[1])];
 #ifdef HAS_ZERO
@@ -233,7 +237,7 @@ static inline void take_factors(factors *f, const u8 *from, const struct linear 
     for (u32 s = 0; s < SPANS; s++) {
         u32 group = (warp() * UNIT + s * SPAN) >> l->group_shift;
 #pragma unroll
-        for (u32 r = 0; r < 2; r++) {
+        for (u32 r = 0; r < OWN; r++) {
             u32 row = lane() / 4 + r * 8;
             f->scale[s][r] = *(const SCALE *)(const void *)(from + row * w->scales + group * (u32)sizeof(SCALE));
 #ifdef HAS_ZERO
@@ -246,7 +250,7 @@ static inline void take_factors(factors *f, const u8 *from, const struct linear 
 // --- products
 // A lane's words of a unit.
 typedef struct words {
-    u32 of[SPANS][2][4]; // WORDS of them
+    u32 of[SPANS][OWN][4]; // WORDS of them
 } words;
 
 static inline words words_of(const u8 *unit)
@@ -255,7 +259,7 @@ static inline words words_of(const u8 *unit)
 #pragma unroll
     for (u32 s = 0; s < SPANS; s++)
 #pragma unroll
-        for (u32 r = 0; r < 2; r++) {
+        for (u32 r = 0; r < OWN; r++) {
             const u8 *from = unit + (lane() / 4 + r * 8) * PITCH + (s * 4 + lane() % 4) * (WORDS * 4);
             if (WORDS == 4) {
                 u32x4 v = *(const u32x4 *)(const void *)from;
@@ -274,50 +278,61 @@ static inline words words_of(const u8 *unit)
     return w;
 }
 
+typedef f32 band_sums[TILES_X][4];
+
 // sums += a span times x, whose granules of that span begin at `x` for this lane.
-static inline void add_span(f32 (*sums)[TILES_X][4], const u32 (*own)[4], const u8 *x, const f32 *scale, const f32 *zero, u32 lift)
+static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, const f32 *scale, const f32 *zero, u32 lift)
 {
-    f32 part[TILES_X][4];
+    band_sums part[BANDS];
 #pragma unroll
-    for (u32 t = 0; t < TILES_X; t++)
+    for (u32 b = 0; b < BANDS; b++)
 #pragma unroll
-        for (u32 e = 0; e < 4; e++)
-            part[t][e] = GROUPED ? 0.0f : (*sums)[t][e];
+        for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                part[b][t][e] = GROUPED ? 0.0f : sums[b][t][e];
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++) {
-        u32x4 a[2];
+        u32x4 a[OWN];
 #pragma unroll
-        for (u32 r = 0; r < 2; r++) {
+        for (u32 r = 0; r < OWN; r++) {
             chunk c = {{0, 0, 0, 0}};
 #pragma unroll
             for (u32 w = 0; w < 8 / PER; w++)
                 c.words[w] = own[r][g * (8 / PER) + w];
             a[r] = decode_pairs(&c, 0, zero[r], lift);
         }
-        u32 first[4] = {a[0].x, a[1].x, a[0].y, a[1].y}, second[4] = {a[0].z, a[1].z, a[0].w, a[1].w};
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++) {
             u32x4 v = *(const u32x4 *)(const void *)(x + (g * XR + t * 8) * 64);
             u32 low[2] = {v.x, v.y}, high[2] = {v.z, v.w};
-            MULTIPLY(part[t], first, low);
-            MULTIPLY(part[t], second, high);
+#pragma unroll
+            for (u32 b = 0; b < BANDS; b++) {
+                u32x4 upper = a[b * 2], lower = a[b * 2 + 1];
+                u32 first[4] = {upper.x, lower.x, upper.y, lower.y}, second[4] = {upper.z, lower.z, upper.w, lower.w};
+                MULTIPLY(part[b][t], first, low);
+                MULTIPLY(part[b][t], second, high);
+            }
         }
     }
 #pragma unroll
-    for (u32 t = 0; t < TILES_X; t++)
+    for (u32 b = 0; b < BANDS; b++)
 #pragma unroll
-        for (u32 e = 0; e < 4; e++)
-            if (XR > 1 || e % 2 == 0) // one row of x is column 0
-                (*sums)[t][e] = GROUPED ? fma(scale[e / 2], part[t][e], (*sums)[t][e]) : part[t][e];
+        for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+            for (u32 e = 0; e < 4; e++)
+                if (XR > 1 || e % 2 == 0) // one row of x is column 0
+                    sums[b][t][e] = GROUPED ? fma(scale[b * 2 + e / 2], part[b][t][e], sums[b][t][e]) : part[b][t][e];
 }
 
-static inline void add_unit(f32 (*sums)[TILES_X][4], const words *w, const factors *f, const u8 *x, u32 lift)
+static inline void add_unit(band_sums *sums, const words *w, const factors *f, const u8 *x, u32 lift)
 {
 #pragma unroll
     for (u32 s = 0; s < SPANS; s++) {
-        f32 scale[2] = {1.0f, 1.0f}, zero[2];
+        f32 scale[OWN], zero[OWN];
 #pragma unroll
-        for (u32 r = 0; r < 2; r++) {
+        for (u32 r = 0; r < OWN; r++) {
+            scale[r] = 1.0f;
             if (GROUPED)
                 scale[r] = pack_get(SCALE, f->scale[s][r]);
 #ifdef HAS_ZERO
@@ -331,18 +346,20 @@ static inline void add_unit(f32 (*sums)[TILES_X][4], const words *w, const facto
 }
 
 // --- results
-// The warps' sums of a tile: a lane has columns lane() % 4 * 2 and the next of x, of two rows of weights.
-static inline void keep_sums(f32 *parts, f32 (*sums)[TILES_X][4])
+// The warps' sums of a tile: a lane has columns lane() % 4 * 2 and the next of x, of two rows of each band.
+static inline void keep_sums(f32 *parts, band_sums *sums)
 {
 #pragma unroll
-    for (u32 t = 0; t < TILES_X; t++)
+    for (u32 b = 0; b < BANDS; b++)
 #pragma unroll
-        for (u32 e = 0; e < 4; e++) {
-            u32 column = t * 8 + lane() % 4 * 2 + e % 2;
-            if (column < XR)
-                parts[warp() * SUMS + (lane() / 4 + e / 2 * 8) * XR + column] = (*sums)[t][e];
-            (*sums)[t][e] = 0.0f;
-        }
+        for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+            for (u32 e = 0; e < 4; e++) {
+                u32 column = t * 8 + lane() % 4 * 2 + e % 2;
+                if (column < XR)
+                    parts[warp() * SUMS + (b * 16 + lane() / 4 + e / 2 * 8) * XR + column] = sums[b][t][e];
+                sums[b][t][e] = 0.0f;
+            }
 }
 
 // What becomes of a sum of a tile.
@@ -392,7 +409,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
     kernel_launch_next();
     if (is_producer) { // the first weights are on their way while the kernel before ends: a prefetch sees what that writes
         rows at = TILE_ROWS(w.first);
-        u32 bytes = min(w.count * 64, (u32)(STAGES * ROW_BYTES));
+        u32 bytes = min(w.count * ROW_UNIT, (u32)(STAGES * ROW_BYTES));
 #pragma unroll
         for (u32 r = 0; r < EACH_ROWS; r++)
             for (u32 i = lane() * 128; i < bytes; i += 32 * 128)
@@ -442,7 +459,7 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
         async_wait(0);
         warp_sync();
 
-        f32 sums[TILES_X][4] = {{0.0f}};
+        band_sums sums[BANDS] = {{{0.0f}}};
         u32 lift = lift_of(l.k >> 31); // of which K has no bit
         u32 turn = 0, tile = 0;
         const u8 *own_x = x_at + warp() * X_BYTES + lane() / 4 % (XR < 8 ? XR : 8) * 64 + lane() % 4 * 16;
@@ -452,21 +469,23 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
             for (u32 i = 0; i < DEPTH; i++) {
                 if (n + i < w.own * w.turns) {
                     mbarrier_wait(&full[stage], phase);
-                    words own = words_of(smem + stage * STAGE_BYTES + warp() * 64);
+                    words own = words_of(smem + stage * STAGE_BYTES + warp() * ROW_UNIT);
                     if (GROUPED && TOGETHER)
                         take_factors(&f[i], factors_at + stage * factor_bytes, &l, &w);
                     warp_sync();
                     if (lane() == 0)
                         mbarrier_arrive(&empty[stage]);
                     if (turn * WARPS + warp() < w.count)
-                        add_unit(&sums, &own, &f[i], own_x + turn * (WARPS * X_BYTES), lift);
+                        add_unit(sums, &own, &f[i], own_x + turn * (WARPS * X_BYTES), lift);
                     stage = stage + 1 == STAGES ? 0 : stage + 1;
                     phase ^= stage == 0;
                 }
                 LOAD_FACTORS(i)
-                if (++turn == w.turns && tile < w.own) { // two places for sums: one barrier a tile
-                    f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + (tile & 1) * (WARPS * SUMS);
-                    keep_sums(parts, &sums);
+                if (++turn == w.turns && tile < w.own) {
+                    f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + tile % PLACES * (WARPS * SUMS);
+                    if (PLACES == 1)
+                        barrier_sync(1, 32 * WARPS); // the sums before have been added
+                    keep_sums(parts, sums);
                     barrier_sync(1, 32 * WARPS);
                     u32 sum_at = (thread_x() + tile * SUMS) % (32 * WARPS); // warps take turns
                     if (sum_at < SUMS) {
