@@ -442,7 +442,8 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
         rows *= 2;
     // With many rows of x reading those takes time, too: they are multiplied with twice the
     // weights.
-    uint32_t bands = rows > 8 ? 2 : 1, height = 16 * bands, places = 3 - bands;
+    uint32_t bands = rows > 8 && !j->layers[0].weights.zero.buffer ? 2 : 1;
+    uint32_t height = 16 * bands, places = 3 - bands;
     uint32_t depth = WARPS * 4 * chunk_of(j) / bands, factors = together_bytes(j, depth);
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
