@@ -496,7 +496,7 @@ static void through_shared(gen *g)
     gen_write(g, "barrier();\n");
     line(g);
     gen_write(g, "%s v%u = v%u[(", gen_type_name(t), g->next_name, name);
-    gen_expr(g, GT_U32, 2);
+    gen_expr(g, gen_chance(g, 30) ? GT_U64 : GT_U32, 2); // the whole of a wide index counts
     gen_write(g, ") %% %u];\n", g->block);
     declare(g, t, 0);
 }

@@ -150,7 +150,7 @@ void simt_exchange(simt *g)
     simt_oracle(g, SIMT_LANES);
     simt_var_write(g, v);
     simt_both(g, " = s_%u[", k);
-    simt_value(g, ST_U32, 2);
+    simt_value(g, simt_below(g, 3) ? ST_U32 : ST_U64, 2);
     simt_both(g, " %% %uu];", g->threads);
     simt_stop(g, mark);
     barrier(g, mark);
