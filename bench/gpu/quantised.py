@@ -73,7 +73,7 @@ def layers(results):
     failed = 0
     for n, k in SIZES if IS_GPU else [(64, 256)]:
         for form, bits, group, has_zero in (('int4', 4, GROUP, False), ('int4z', 4, GROUP, True), ('int4g32', 4, 32, False), ('int8', 8, 0, False)):
-            if (form == 'int4z' or form == 'int4g32') and n != 8192 and IS_GPU:
+            if (form in ('int4z', 'int4g32') and (n, k) != SIZES[0] or form == 'int8' and (n, k) not in SIZES[:3]) and IS_GPU:
                 continue
             name = '%s.%dx%d' % (form, n, k)
             if not any(is_wanted('%s.m%d' % (name, m)) for m in (1, 2, 4, 8, 16)):
