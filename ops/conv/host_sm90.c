@@ -282,6 +282,7 @@ uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share)
 
 static plan pick(const problem *p, uint32_t multiprocessors)
 {
+    enum { LEAST_STEPS = 4 }; // of a block that shares a sum
     static const plan all[] = {
         {.m = 256, .n = 128, .warpgroups = 2, .resident = 1},
         {.m = 192, .n = 128, .warpgroups = 3, .resident = 1},
@@ -294,6 +295,9 @@ static plan pick(const problem *p, uint32_t multiprocessors)
         {.m = 128, .n = 64, .warpgroups = 2, .resident = 2},
         {.m = 64, .n = 128, .warpgroups = 1, .resident = 2},
         {.m = 64, .n = 64, .warpgroups = 1, .resident = 2},
+        {.m = 128, .n = 64, .warpgroups = 2, .resident = 1}, // these can share sums
+        {.m = 64, .n = 128, .warpgroups = 1, .resident = 1},
+        {.m = 64, .n = 64, .warpgroups = 1, .resident = 1},
         {.m = 256, .n = 128, .warpgroups = 2, .resident = 1, .has_patches = true},
         {.m = 128, .n = 256, .warpgroups = 2, .resident = 1, .has_patches = true},
         {.m = 192, .n = 128, .warpgroups = 3, .resident = 1, .has_patches = true},
@@ -302,6 +306,7 @@ static plan pick(const problem *p, uint32_t multiprocessors)
         {.m = 256, .n = 64, .warpgroups = 2, .resident = 1, .has_patches = true},
         {.m = 128, .n = 64, .warpgroups = 2, .resident = 1, .has_patches = true},
         {.m = 64, .n = 128, .warpgroups = 1, .resident = 1, .has_patches = true},
+        {.m = 64, .n = 64, .warpgroups = 1, .resident = 1, .has_patches = true},
     };
     plan best = {0};
     uint64_t least = UINT64_MAX, steps = p->phases[p->count - 1].steps; // of the shortest phase
@@ -314,9 +319,9 @@ static plan pick(const problem *p, uint32_t multiprocessors)
             pick_box(p, &t);
         uint64_t longest = t.has_patches ? p->blocks : steps, blocks = all_tiles(p, &t) * p->groups;
         for (uint32_t share = 1;
-             share == 1 ||
-             (t.resident == 1 && share <= MOST_SHARE && share <= longest &&
-              blocks * share <= conv_sm90_room(multiprocessors, share) && steps / share >= 8);
+             share == 1 || (t.resident == 1 && share <= MOST_SHARE && share <= longest &&
+                            blocks * share <= conv_sm90_room(multiprocessors, share) &&
+                            steps / share >= LEAST_STEPS);
              share++) {
             t.share = share;
             uint64_t cycles = cycles_of(p, &t, multiprocessors);
