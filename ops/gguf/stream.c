@@ -85,28 +85,37 @@ static inline void copy_turn(u8 *to, const rows *of, u32 at, u32 bytes)
     }
 }
 
-// x of unit `number` of the block, by one warp; what is behind the last row is zeros.
-static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u32 unit)
+// x of units `first`, `first` + WARPS … of the block, by one warp; what is behind the last row is zeros. The loads of several
+// units are under way together.
+enum { X_ITEMS = 16 * XR, X_EACH = (X_ITEMS + 31) / 32, X_UNITS = XR < 8 ? 4 : 2 };
+
+static inline void keep_x(u8 *to, const T *x, i64 row_step, u32 m, u32 begin, u32 first, u32 count)
 {
-    enum { ITEMS = 16 * XR, EACH_LANE = (ITEMS + 31) / 32 };
-    u32x2 fours[EACH_LANE][2];
-    EACH(i, EACH_LANE) {
-        u32 at = i * 32 + lane(), r = at / 16, q = at % 4, g = at / 4 % GRANULES, s = at % 16 / (4 * GRANULES);
-        u32x2 from = SIZE == 32 ? fours_of(s, g, q) : fours_of(unit % 2 * UNIT_SETS + s, g, q);
-        u64 base = SIZE == 32 ? (u64)unit * ELEMENTS : (u64)(unit / 2) * STAGE;
-        EACH(half, 2) {
-            fours[i][half] = (u32x2){0, 0};
-            if (at < ITEMS && r < m)
-                fours[i][half] = *(const u32x2 *)(const void *)(x + ((i64)r * row_step + (i64)(base + (half ? from.y : from.x))));
+    u32x2 fours[X_UNITS][X_EACH][2];
+    EACH(n, X_UNITS) {
+        u32 number = first + n * WARPS, unit = begin + number;
+        EACH(i, X_EACH) {
+            u32 at = i * 32 + lane(), r = at / 16, q = at % 4, g = at / 4 % GRANULES, s = at % 16 / (4 * GRANULES);
+            u32x2 from = SIZE == 32 ? fours_of(s, g, q) : fours_of(unit % 2 * UNIT_SETS + s, g, q);
+            u64 base = SIZE == 32 ? (u64)unit * ELEMENTS : (u64)(unit / 2) * STAGE;
+            EACH(half, 2) {
+                fours[n][i][half] = (u32x2){0, 0};
+                if (number < count && at < X_ITEMS && r < m)
+                    fours[n][i][half] =
+                        *(const u32x2 *)(const void *)(x + ((i64)r * row_step + (i64)(base + (half ? from.y : from.x))));
+            }
         }
     }
-    EACH(i, EACH_LANE) {
-        u32 at = i * 32 + lane(), r = at / 16, in_row = at % 16;
-        u32x2 a = fours[i][0], b = fours[i][1];
-        u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u), permute_bytes(b.x, b.y, 0x5410u),
-                     permute_bytes(b.x, b.y, 0x7632u)};
-        if (at < ITEMS)
-            *(u32x4 *)(void *)(to + (in_row / 4 * XR + r) * 64 + in_row % 4 * 16) = all;
+    EACH(n, X_UNITS) {
+        u32 number = first + n * WARPS;
+        EACH(i, X_EACH) {
+            u32 at = i * 32 + lane(), r = at / 16, in_row = at % 16;
+            u32x2 a = fours[n][i][0], b = fours[n][i][1];
+            u32x4 all = {permute_bytes(a.x, a.y, 0x5410u), permute_bytes(a.x, a.y, 0x7632u), permute_bytes(b.x, b.y, 0x5410u),
+                         permute_bytes(b.x, b.y, 0x7632u)};
+            if (number < count && at < X_ITEMS)
+                *(u32x4 *)(void *)(to + number * X_BYTES + (in_row / 4 * XR + r) * 64 + in_row % 4 * 16) = all;
+        }
     }
 }
 
@@ -231,8 +240,8 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void gguf_s
         }
     } else {
         u32 row = lane() / 4, q = lane() % 4, lift = LIFTED | (u32)(s.m >> 31); // of which m has no bit
-        for (u32 number = warp(); number < job.count; number += WARPS)
-            keep_x(x_at + number * X_BYTES, x, s.x_row, (u32)s.m, job.begin + number);
+        for (u32 first = warp(); first < job.count; first += WARPS * X_UNITS)
+            keep_x(x_at, x, s.x_row, (u32)s.m, job.begin, first, job.count);
         warp_sync();
         for (u32 number = warp(); HAS_OFFSET && number < job.count; number += WARPS)
             keep_group_sums(x_sums + number * (UNIT_GROUPS * XR), x_at + number * X_BYTES);

@@ -454,9 +454,11 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
             u32 number = turn * WARPS + warp();
             if (number < w.count)
                 copy_x(x_at + number * X_BYTES, x, l.x[0], l.m, (w.begin + number) * UNIT, l.k);
+            if (turn == 0)
+                async_commit(); // what the first unit needs
         }
         async_commit();
-        async_wait(0);
+        async_wait(1);
         warp_sync();
 
         band_sums sums[BANDS] = {{{0.0f}}};
@@ -468,6 +470,10 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
 #pragma unroll
             for (u32 i = 0; i < DEPTH; i++) {
                 if (n + i < w.own * w.turns) {
+                    if (n + i == 1) { // all of x
+                        async_wait(0);
+                        warp_sync();
+                    }
                     mbarrier_wait(&full[stage], phase);
                     words own = words_of(smem + stage * STAGE_BYTES + warp() * ROW_UNIT);
                     if (GROUPED && TOGETHER)
