@@ -59,7 +59,8 @@ TEST(io_paths_stay_beneath_without_openat2)
 }
 
 // Writes and reads of all lanes, by a ring or one after the other: what comes back is the same.
-static bool transfers(const char *folder, bool is_ring)
+enum { PLAIN, RING, JOINED };
+static bool transfers(const char *folder, int how)
 {
     enum { BYTES = 1000 };
     char path[64];
@@ -75,17 +76,22 @@ static bool transfers(const char *folder, bool is_ring)
             memset(from[n], (int)(n * 7 + 1), BYTES);
             jobs[n] = (io_job){.fd = n == 5 ? -1 : fd,
                                .what = is_write ? IO_PWRITE : IO_PREAD,
+                               .lane = n,
                                .at = is_write ? from[n] : to[n],
                                .bytes = n == 6 ? 0 : BYTES,
                                .offset = n == 7 && !is_write ? 1 << 20 : (int64_t)n * BYTES};
         }
-        if (is_ring)
+        uint32_t left = how == JOINED ? io_joined_run(jobs, IO_RING_JOBS) : IO_RING_JOBS;
+        if (how == JOINED) // 0 … 4, then 7 … or, where it reads elsewhere, 8 …
+            is_right &= left == (is_write ? 2 : 3);
+        if (how == RING)
             has_ring = io_ring_run(jobs, IO_RING_JOBS);
-        if (!is_ring || !has_ring)
-            io_plain_run(jobs, IO_RING_JOBS);
-        for (uint32_t n = 0; n < IO_RING_JOBS; n++) {
+        if (how != RING || !has_ring)
+            io_plain_run(jobs, left);
+        for (uint32_t k = 0; k < IO_RING_JOBS; k++) {
+            uint32_t n = jobs[k].lane;
             int64_t wanted = n == 5 ? -EBADF : n == 6 || (n == 7 && !is_write) ? 0 : BYTES;
-            is_right &= jobs[n].result == wanted;
+            is_right &= jobs[k].result == wanted;
             is_right &= is_write || wanted <= 0 || !memcmp(from[n], to[n], BYTES);
         }
     }
@@ -97,15 +103,37 @@ static bool transfers(const char *folder, bool is_ring)
 
 TEST(io_rings_do_what_system_calls_do)
 {
-    bool has_ring = transfers("/tmp", true);
-    transfers("/tmp", false);
+    bool has_ring = transfers("/tmp", RING);
+    transfers("/tmp", PLAIN);
+    transfers("/tmp", JOINED);
     if (!access("/dev/shm", W_OK)) // a file system without rings
-        transfers("/dev/shm", true);
+        transfers("/dev/shm", RING);
     setenv("KILN_IO", "plain", 1);
-    assert_false(transfers("/tmp", true));
+    assert_false(transfers("/tmp", RING));
     unsetenv("KILN_IO");
     if (!has_ring)
         printf("skipped: this system has no io_uring for us\n");
+}
+
+// The file ends within the third of five neighbours; the last one is elsewhere.
+TEST(io_neighbours_end_with_the_file)
+{
+    char path[] = "/tmp/kiln-unit-XXXXXX", bytes[6][4] = {{0}};
+    static const int64_t wanted[] = {4, 4, 2, 0, 0, 4};
+    io_job jobs[6];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "abcdefghij", 10) == 10);
+    for (uint32_t n = 0; n < 6; n++)
+        jobs[n] = (io_job){
+            .fd = fd, .at = bytes[n], .bytes = 4, .offset = n == 5 ? 1 : 4 * (int64_t)n, .lane = n};
+    assert_int_equal(io_joined_run(jobs, 6), 1);
+    io_plain_run(jobs, 1);
+    for (uint32_t k = 0; k < 6; k++)
+        assert_int_equal(jobs[k].result, wanted[jobs[k].lane]);
+    assert_memory_equal(bytes[2], "ij", 3);
+    assert_memory_equal(bytes[5], "bcde", 4);
+    unlink(path);
+    close(fd);
 }
 
 TEST(host_texts_are_checked)

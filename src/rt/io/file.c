@@ -204,7 +204,8 @@ static int64_t transfer_at(io_state *s, const kiln_host_call *call, bool is_writ
     return job.result;
 }
 
-// Of all lanes that call together. Files without rings are made one after the other.
+// Of all lanes that call together: neighbours in a file by one call, the others by a ring. Files
+// without rings are made one after the other.
 static void transfer_together(io_state *s, const kiln_host_call *calls, uint32_t count,
                               bool is_write)
 {
@@ -219,16 +220,19 @@ static void transfer_together(io_state *s, const kiln_host_call *calls, uint32_t
         if (!h)
             continue;
         is_plain |= __atomic_load_n(&h->is_plain, __ATOMIC_RELAXED);
+        jobs[made].lane = made;
         handles[made] = h;
         results[made++] = result;
     }
-    if (made < 2 || is_plain || !io_ring_run(jobs, made))
-        io_plain_run(jobs, made);
+    uint32_t left = io_joined_run(jobs, made);
+    if (left < 2 || is_plain || !io_ring_run(jobs, left))
+        io_plain_run(jobs, left);
     for (uint32_t n = 0; n < made; n++) {
-        *results[n] = jobs[n].result;
+        io_handle *h = handles[jobs[n].lane];
+        *results[jobs[n].lane] = jobs[n].result;
         if (jobs[n].is_plain)
-            __atomic_store_n(&handles[n]->is_plain, true, __ATOMIC_RELAXED);
-        io_give(s, handles[n]);
+            __atomic_store_n(&h->is_plain, true, __ATOMIC_RELAXED);
+        io_give(s, h);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { SEND_FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL, ACCEPT_FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
@@ -22,6 +23,54 @@ static ssize_t one(const io_job *j)
     case IO_ACCEPT: return accept4(j->fd, NULL, NULL, ACCEPT_FLAGS);
     }
     return -1;
+}
+
+// How many of them, from the first on, follow each other in one file.
+static uint32_t run_length(const io_job *jobs, uint32_t count)
+{
+    uint32_t n = 1;
+    while (n < count && jobs[n].fd == jobs[0].fd && jobs[n].what == jobs[0].what && jobs[n].bytes &&
+           jobs[n - 1].bytes &&
+           (uint64_t)jobs[n].offset == (uint64_t)jobs[n - 1].offset + jobs[n - 1].bytes)
+        n++;
+    return n;
+}
+
+// Of which nothing was transferred is tried again by itself: the end of the file, a full disk.
+static void join(io_job *jobs, uint32_t count)
+{
+    struct iovec parts[IO_RING_JOBS];
+    for (uint32_t n = 0; n < count; n++)
+        parts[n] = (struct iovec){jobs[n].at, jobs[n].bytes};
+    ssize_t left = jobs[0].what == IO_PWRITE
+                       ? pwritev(jobs[0].fd, parts, (int)count, jobs[0].offset)
+                       : preadv(jobs[0].fd, parts, (int)count, jobs[0].offset);
+    for (uint32_t n = 0; n < count; n++) {
+        jobs[n].result = left < (ssize_t)jobs[n].bytes ? left : (ssize_t)jobs[n].bytes;
+        if (left <= 0)
+            io_plain_run(&jobs[n], 1);
+        else
+            left -= jobs[n].result;
+    }
+}
+
+uint32_t io_joined_run(io_job *jobs, uint32_t count)
+{
+    io_job done[IO_RING_JOBS];
+    uint32_t left = 0, made = 0;
+    for (uint32_t n = 0, run; n < count; n += run) {
+        run = run_length(jobs + n, count - n);
+        if (run > 1)
+            join(jobs + n, run);
+        for (uint32_t k = n; k < n + run; k++)
+            if (run > 1)
+                done[made++] = jobs[k];
+            else
+                jobs[left++] = jobs[k];
+    }
+    for (uint32_t k = 0; k < made; k++)
+        jobs[left + k] = done[k];
+    return left;
 }
 
 void io_plain_run(io_job *jobs, uint32_t count)

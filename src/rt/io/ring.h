@@ -17,12 +17,16 @@ typedef struct io_job {
     uint32_t bytes;
     int64_t offset;
     int64_t result; // bytes, or -errno
+    uint32_t lane;  // the caller's own
     bool is_plain;  // the file's system does not take part in rings: made one after the other
 } io_job;
 
 // Makes up to IO_RING_JOBS transfers at the same time, and waits for all. False: there is no ring
 // here (KILN_IO=plain, an old system, one that forbids it), and nothing was done.
 bool io_ring_run(io_job *jobs, uint32_t count);
+// Transfers that follow each other in one file become one system call; those are moved behind the
+// others, whose number is returned: they are still to be made.
+uint32_t io_joined_run(io_job *jobs, uint32_t count);
 // Receives and sends: one attempt each. False as above, and for accepts, which would wait in a
 // ring.
 bool io_ring_try(io_job *jobs, uint32_t count);
