@@ -13,10 +13,11 @@
 // cpu device's C compiler); one in N (--validate, 20) is also run after each pass, and so is every
 // kernel whose optimised result is wrong, which names the pass. A finding is made smaller
 // (shrink.c) and kept as FOLDER/fuzz-PROFILE-SEED.c, a test like the others. Run it from the top of
-// the source tree. FILE adds up the results of runs (results.h), written once a minute and when the
-// run ends, also by SIGINT or SIGTERM (batches that do not end soon after are not counted);
+// the source tree. FILE adds up the results of runs (results.h), written every ten seconds and when
+// the run ends, also by SIGINT or SIGTERM (batches that do not end soon after are not counted);
 // --resume starts behind the seeds that stand in it, and
-// --count then counts its kernels, too. --times tells where the time went. Start reading at main.
+// --count then counts its kernels, too. --times tells where the time went, and how far it is
+// meanwhile. Start reading at main.
 #include "fuzz/profile.h"
 #include "fuzz/results.h"
 #include "fuzz/shrink.h"
@@ -35,7 +36,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_PROFILES = 16, MAX_JUDGES = 16, MAX_JOBS = 256, WRITE_SECONDS = 60, GRACE_SECONDS = 10 };
+enum {
+    MAX_PROFILES = 16,
+    MAX_JUDGES = 16,
+    MAX_JOBS = 256,
+    WRITE_SECONDS = 10,
+    GRACE_SECONDS = 10,
+    LATE_SECONDS = 60
+};
 
 static struct options {
     unsigned seconds, count, batch, jobs, shrink, most, validate;
@@ -306,6 +314,12 @@ static bool wait_for_jobs(void)
         } else {
             if (options.json)
                 ok &= write_results();
+            if (options.times)
+                fprintf(stderr, "%ld s: %u programs, %u findings\n", (long)(time(NULL) - start),
+                        shared->done, shared->findings);
+            if ((unsigned long)(time(NULL) - start) >=
+                (unsigned long)options.seconds + LATE_SECONDS)
+                shared->stop = true;
             asked = asked || !shared->stop ? asked : time(NULL);
             if (asked && time(NULL) - asked >= GRACE_SECONDS)
                 end_jobs();

@@ -22,6 +22,8 @@
 enum { HOST_SECONDS = 10, KERNEL_SECONDS = 30, MODULE_SECONDS = 300 };
 enum { MOST_DEATHS = 5 }; // of a file: then it is left
 enum { MOST_WAITS = 60 };
+// On the clock, for devices that the processor only waits for.
+enum { DEVICE_KERNEL_SECONDS = 40, DEVICE_MODULE_SECONDS = 150 };
 
 static const char *const kind_names[] = {"fine",
                                          "no result on the host",
@@ -352,11 +354,45 @@ static bool compile_host(const fuzz_setup *setup, const corpus_file *f, const ch
     return ok;
 }
 
-static void name_the_dead(batch *b, int status)
+static bool is_waited_for(const fuzz_way *w)
+{
+    return strcmp(w->device, "interp") != 0 && strcmp(w->device, "cpu") != 0;
+}
+
+// Waits for the child. One that a device keeps waiting ends here: no limit of processor time does
+// that. *hung: it was.
+static bool wait_for_child(const batch *b, pid_t pid, int *status, bool *hung)
+{
+    const progress *p = b->at;
+    int way = -1, kernel = -2;
+    unsigned long long since = 0;
+    *hung = false;
+    for (;;) {
+        pid_t ended = waitpid(pid, status, WNOHANG);
+        if (ended)
+            return ended == pid;
+        if (way != p->way || kernel != p->kernel) {
+            way = p->way;
+            kernel = p->kernel;
+            since = now_ms();
+        }
+        unsigned limit = kernel < 0 ? DEVICE_MODULE_SECONDS : DEVICE_KERNEL_SECONDS;
+        if (!*hung && !p->on_host && way < b->setup->way_count &&
+            is_waited_for(&b->setup->ways[way]) && now_ms() - since > limit * 1000ull) {
+            *hung = true;
+            kill(pid, SIGKILL);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
+static void name_the_dead(batch *b, int status, bool hung)
 {
     progress *p = b->at;
     char why[60] = "the process ended";
-    if (WIFSIGNALED(status))
+    if (hung)
+        snprintf(why, sizeof why, "the device did not end");
+    else if (WIFSIGNALED(status))
         snprintf(why, sizeof why, "the process ended by %s",
                  limit_was_met(status) ? "the time limit" : strsignal(WTERMSIG(status)));
     if (p->kernel < 0) {
@@ -377,16 +413,17 @@ static bool run_children(batch *b, const char *so_path)
     while (!b->at->done) {
         pid_t pid = fork();
         int status = 0;
+        bool hung = false;
         if (pid == 0)
             child(b, so_path);
-        if (pid < 0 || waitpid(pid, &status, 0) != pid ||
+        if (pid < 0 || !wait_for_child(b, pid, &status, &hung) ||
             (WIFEXITED(status) && WEXITSTATUS(status) == 2))
             return false;
         if (b->at->again) {
             b->at->again = false;
             sleep(1);
         } else if (!b->at->done) {
-            name_the_dead(b, status);
+            name_the_dead(b, status, hung);
         }
     }
     return true;
