@@ -146,7 +146,7 @@ void model_host(void *index)
     mailbox_taken taken[MODEL_BOXES] = {{0}};
     uint32_t n = model_now.boxes, h = (uint32_t)(uintptr_t)index;
     mailbox_functions functions = {kind_of, serve, NULL};
-    mailbox_host host = {boxes, rows, taken, &state, &state, 0, 0, &functions, false, 0, 0};
+    mailbox_host host = {boxes, rows, taken, &state, &state, 0, 0, &functions, false};
     mailbox_packet call = {0};
     host.first = h * n / model_now.hosts;
     host.end = (h + 1) * n / model_now.hosts;

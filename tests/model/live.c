@@ -57,8 +57,8 @@ static void *host_main(void *user)
     static mailbox_packet call;
     service *s = user;
     mailbox_functions functions = {kind_of, serve, s};
-    mailbox_host host = {s->boxes, s->rows,    s->taken, &s->state, s->beat, 0,
-                         BOXES,    &functions, false,    0,         0};
+    mailbox_host host = {s->boxes, s->rows, s->taken,   &s->state, s->beat,
+                         0,        BOXES,   &functions, false};
     mailbox_host_start(&host);
     mailbox_run(&host, &call);
     return NULL;

@@ -165,9 +165,7 @@ static void *host_main(void *user)
                          a->index * BOXES / HOSTS,
                          (a->index + 1) * BOXES / HOSTS,
                          &functions,
-                         false,
-                         0,
-                         0};
+                         false};
     if (!call)
         return NULL;
     mailbox_host_start(&host);
@@ -367,8 +365,8 @@ TEST(mailboxes_are_checked_by_the_host)
         mailbox *box = &w->boxes[0];
         mailbox_rows *of = &w->rows[0];
         mailbox_functions functions = {kind_of, serve, w};
-        mailbox_host host = {w->boxes, w->rows,    w->taken, &w->state, NULL, 0,
-                             BOXES,    &functions, false,    0,         0};
+        mailbox_host host = {w->boxes, w->rows, w->taken,   &w->state, NULL,
+                             0,        BOXES,   &functions, false};
         for (uint32_t r = 0; r < 3; r++)
             of->request[r][3] = mailbox_word(NUMBER, r ? mixed(1, 3, r) : 1);
         of->reply[0][3] = mailbox_word(0, UNTOUCHED);
@@ -410,8 +408,7 @@ TEST(mailboxes_are_answered_by_any_thread)
     mailbox_rows *rows = &w->rows[1];
     mailbox *box = &w->boxes[1]; // its next number is the last but four
     mailbox_functions functions = {kind_of, put_off, &call[1]};
-    mailbox_host host = {w->boxes, w->rows,    w->taken, &w->state, NULL, 0,
-                         BOXES,    &functions, false,    0,         0};
+    mailbox_host host = {w->boxes, w->rows, w->taken, &w->state, NULL, 0, BOXES, &functions, false};
     mailbox_host_start(&host);
     uint32_t number = mailbox_after((uint32_t)w->own[1]);
     for (uint32_t r = 0; r < 3; r++)

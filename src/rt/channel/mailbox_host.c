@@ -3,7 +3,6 @@
 #include "rt/channel/mailbox_host.h"
 
 #define ALL_LANES (uint32_t)((UINT64_C(1) << MAILBOX_LANES) - 1) // lanes
-enum { HEADER_AHEAD = 8, WORDS_AHEAD = 4, REPLY_AHEAD = 1 };     // mailboxes
 
 static bool have_none_failed(const uint32_t *status)
 {
@@ -130,39 +129,30 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     return true;
 }
 
-// What is looked at `by` mailboxes later; false: nobody knows.
-static bool find_ahead(const mailbox_host *host, uint32_t b, uint32_t by, uint32_t *out)
+void mailbox_expect(const mailbox_host *host, uint32_t first, uint32_t end)
 {
-    uint32_t at = b + by;
-    bool is_here = at < host->end;
-    *out = is_here ? at : host->next + (at - host->end);
-    return is_here || *out < host->next_end;
+    for (uint32_t b = first; b < end; b++)
+        word_expect(&host->boxes[b]);
 }
 
-// Headers and words are on their way to this core before it looks at them. What is fetched too
-// early is written again by the GPU, and fetched twice.
-static void expect(const mailbox_host *host, uint32_t b)
+void mailbox_expect_calls(const mailbox_host *host, uint32_t first, uint32_t end)
 {
-    uint32_t later;
-    if (find_ahead(host, b, HEADER_AHEAD, &later))
-        word_expect(&host->boxes[later]);
-    if (!find_ahead(host, b, WORDS_AHEAD, &later) ||
-        mailbox_number(word_hint(&host->boxes[later].header[0])) ==
-            __atomic_load_n(&host->taken[later].number, __ATOMIC_RELAXED))
-        return;
-    for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-        word_expect(&host->rows[later].request[0][l]);
-    for (uint32_t l = 0; REPLY_AHEAD && l < MAILBOX_LANES; l += 8)
-        word_expect_to_write(&host->rows[later].reply[0][l]);
+    for (uint32_t b = first; b < end; b++) {
+        uint32_t taken = __atomic_load_n(&host->taken[b].number, __ATOMIC_RELAXED);
+        if (mailbox_number(word_hint(&host->boxes[b].header[0])) == taken)
+            continue;
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect(&host->rows[b].request[0][l]);
+        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
+            word_expect_to_write(&host->rows[b].reply[0][l]);
+    }
 }
 
 static uint32_t round_of(mailbox_host *host, uint64_t state, mailbox_packet *call)
 {
     uint32_t found = 0;
-    for (uint32_t b = host->first; b < host->end && !host->is_left; b++) {
-        expect(host, b);
+    for (uint32_t b = host->first; b < host->end && !host->is_left; b++)
         found += look(host, b, (state & MAILBOX_CLOSING) != 0, call);
-    }
     if (host->beat)
         word_count(host->beat);
     return found;

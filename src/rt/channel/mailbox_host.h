@@ -36,8 +36,7 @@ typedef struct mailbox_taken {
 
 // One thread's share of the mailboxes: [first, end). `taken` has a row for each of all mailboxes,
 // `state` is shared by all threads, `beat` is this thread's own or NULL. Who sets `is_left` while a
-// call is served ends the round behind it. The mailboxes from `next` to `next_end` will be looked
-// at in the round that follows.
+// call is served ends the round behind it.
 typedef struct mailbox_host {
     mailbox *boxes;
     mailbox_rows *rows;
@@ -46,13 +45,16 @@ typedef struct mailbox_host {
     uint32_t first, end;
     const mailbox_functions *functions;
     bool is_left;
-    uint32_t next, next_end;
 } mailbox_host;
 
 // Before the first round: calls that were answered already are not found again.
 void mailbox_host_start(mailbox_host *host);
 // Looks at every mailbox once and serves what is there; how many calls were found.
 uint32_t mailbox_round(mailbox_host *host, mailbox_packet *call);
+// Mailboxes that will be looked at soon: their headers are on their way from then on. Then the
+// words of the calls in them, and the lines of their replies, which the GPU has read.
+void mailbox_expect(const mailbox_host *host, uint32_t first, uint32_t end);
+void mailbox_expect_calls(const mailbox_host *host, uint32_t first, uint32_t end);
 // Rounds until somebody stops it; calls that were posted before that are served.
 void mailbox_run(mailbox_host *host, mailbox_packet *call);
 // The reply of a call is in its words: stores it. By any thread, once.

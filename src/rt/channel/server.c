@@ -232,10 +232,11 @@ static bool round_of(worker *w, uint32_t *found)
     uint32_t boxes = LOAD(s->boxes), step = s->share_count * GROUP;
     *found = 0;
     for (uint32_t b = w->share * GROUP; b < boxes; b += step) {
+        uint32_t next = mailbox_least(boxes, b + step), later = mailbox_least(boxes, next + step);
+        mailbox_expect(host, later, mailbox_least(boxes, later + GROUP));
+        mailbox_expect_calls(host, next, mailbox_least(boxes, next + GROUP));
         host->first = b;
         host->end = mailbox_least(boxes, b + GROUP);
-        host->next = b + step < boxes ? b + step : w->share * GROUP;
-        host->next_end = mailbox_least(boxes, host->next + GROUP);
         *found += mailbox_round(host, &w->call);
         if (host->is_left) { // and the answer has gone
             ADD(s->in_service, UINT32_MAX);
