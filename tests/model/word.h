@@ -32,15 +32,14 @@
     ((__typeof__(v))model_ask(OP_FROM, NULL, (uint64_t)(v), (uint8_t)(from), 0))
 #define word_sync() ((void)model_ask(OP_SYNC, NULL, 0, 0, 0))
 
-#define word_now()              UINT64_C(0)
-#define word_is_over(t, limit)  ((void)(t), model_ask(OP_OVER, NULL, limit, 0, 0) != 0)
-#define word_beat(p, last)      ((void)(p), model_ask(OP_BEAT, NULL, last, 0, 0))
-#define word_pause(cycles)      ((void)(cycles))
+#define word_now()             UINT64_C(0)
+#define word_is_over(t, limit) ((void)(t), model_ask(OP_OVER, NULL, limit, 0, 0) != 0)
+#define word_beat(p, last)     ((void)(p), model_ask(OP_BEAT, NULL, last, 0, 0))
+#define word_pause(cycles)     ((void)(cycles))
 // After a round the call is over: what is left of it must not make equal states different.
-#define word_count(beat)        ((void)(beat), (void)memset(call, 0, sizeof *call))
-#define word_idle(rounds)       ((void)(rounds))
-#define word_expect(p)          ((void)(p))
-#define word_expect_to_write(p) ((void)(p))
-#define word_hint(p)            ((void)(p), UINT64_C(0))
+#define word_count(beat)       ((void)(beat), (void)memset(call, 0, sizeof *call))
+#define word_idle(rounds)      ((void)(rounds))
+#define word_expect(p)         ((void)(p))
+#define word_hint(p)           ((void)(p), UINT64_C(0))
 
 #endif

@@ -113,10 +113,6 @@ static bool look(mailbox_host *host, uint32_t b, bool is_closing, mailbox_packet
     for (uint32_t r = 1; is_known && r < MAILBOX_ROWS_OUT(call->kind); r++)
         for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
             word_expect(&call->rows->request[r][l]); // those of row 0 are on their way
-    for (uint32_t r = 0; is_known && r < mailbox_replies(MAILBOX_ROWS_IN(call->kind)); r++)
-        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-            if (call->lanes >> l & 255)
-                word_expect_to_write(&call->rows->reply[r][l]);
     if (is_known && !copy(call))
         return false; // look again in the next round; the others do not wait for it
     take(host, b, call->number);
@@ -143,8 +139,6 @@ void mailbox_expect_calls(const mailbox_host *host, uint32_t first, uint32_t end
             continue;
         for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
             word_expect(&host->rows[b].request[0][l]);
-        for (uint32_t l = 0; l < MAILBOX_LANES; l += 8)
-            word_expect_to_write(&host->rows[b].reply[0][l]);
     }
 }
 

@@ -52,7 +52,8 @@ void mailbox_host_start(mailbox_host *host);
 // Looks at every mailbox once and serves what is there; how many calls were found.
 uint32_t mailbox_round(mailbox_host *host, mailbox_packet *call);
 // Mailboxes that will be looked at soon: their headers are on their way from then on. Then the
-// words of the calls in them, and the lines of their replies, which the GPU has read.
+// words of the calls in them. Not the lines of their replies: the GPU polls them, and would have
+// them back before they are written.
 void mailbox_expect(const mailbox_host *host, uint32_t first, uint32_t end);
 void mailbox_expect_calls(const mailbox_host *host, uint32_t first, uint32_t end);
 // Rounds until somebody stops it; calls that were posted before that are served.

@@ -13,7 +13,7 @@
 //   word_now, word_is_over, word_pause     a clock, and waiting without an access
 //   word_beat                              the count of the host's rounds, after it was `last`
 //   word_count, word_idle                  the host counts a round; it has found nothing to do
-//   word_expect, word_expect_to_write      will be loaded or stored soon: no access
+//   word_expect                            will be loaded soon: no access
 //   word_hint                              what is probably there: no access, either
 //   word_load_row, word_store_row          words {number, bits} of all lanes, relaxed; false: one
 //   has
@@ -100,9 +100,8 @@ static inline void word_pause(uint32_t nanoseconds)
     if (nanoseconds) // the other side may need this core
         nanosleep(&(struct timespec){0, (long)nanoseconds}, NULL);
 }
-#        define word_expect(p)          __builtin_prefetch(p)
-#        define word_expect_to_write(p) __builtin_prefetch(p, 1)
-#        define word_hint(p)            word_load(p)
+#        define word_expect(p) __builtin_prefetch(p)
+#        define word_hint(p)   word_load(p)
 static inline void word_count(uint64_t *beat)
 {
     word_store(beat, word_load(beat) + 1);
