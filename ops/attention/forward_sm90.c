@@ -11,9 +11,7 @@
 // one before it one less; a unit of work is two tiles of queries, one from each end of the head, so
 // that all units cost the same. The host (attention.c) makes the tensor maps and chooses tiles.
 #include <kiln/overlap.h>
-
 #include "forward_tiles.h"
-
 #include "forward_softmax.h" // of its tiles
 
 tune(TURNS, 0, 1);    // the warpgroups take turns at the tensor cores
@@ -27,9 +25,7 @@ enum { PLACE = CAUSAL && HD == 128 ? 2 : 0 };
 #else
 enum { PLACE = CAUSAL && HD == 128 ? 4 : 0 };
 #endif
-
-// Tiles of 64 queries are those of short calls: they begin under the kernel before.
-enum { OVERLAPS = WGS == 1 };
+enum { OVERLAPS = WGS == 1 }; // the tiles of short calls: they begin under the kernel before
 
 // --- the producer: one thread
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s, cursor c)

@@ -10,7 +10,6 @@ typedef struct softmax {
     f32 sum[2];     // of the probabilities in this thread's columns
     f32 rescale[2]; // what earlier sums are multiplied by because of the newest block
 } softmax;
-
 typedef f32 scores[BN / 2];
 
 // Updates what probabilities are relative to. It follows the largest score only when that has grown

@@ -6,7 +6,6 @@ tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192);
 tune(WGS, 2, 1, 3, 4); // consumer warpgroups, of 64 queries
 tune(CAUSAL, 0, 1);
 tune(Q_STAGES, 1, 2); // tiles of queries in shared memory
-
 enum { BM = 64 * WGS, THREADS = 128 * WGS + 128 };
 
 tile_type(q_tile, half_t, BM, HD, 128);
@@ -22,7 +21,6 @@ typedef struct layout {
     q_ring q_ring;
     kv_ring k_ring, v_ring;
 } layout;
-
 _Alignas(1024) shared layout smem[];
 enum { SHARED_BYTES = sizeof(layout) };
 
@@ -39,18 +37,12 @@ typedef struct shape {
 } shape;
 
 // --- which tile comes next
-
 #if !defined(MASK)
 typedef struct query_tile {
     u32 head, row, blocks; // first query, blocks of keys: 0, there is no tile
 } query_tile;
 
-// Causal tiles are in pairs; of 64 queries each may be a unit by itself.
-static bool has_pairs(shape s)
-{
-    return CAUSAL && (WGS > 1 || s.units_per_head != s.tiles);
-}
-
+#    define HAS_PAIRS(s) (CAUSAL && (WGS > 1 || (s).units_per_head != (s).tiles)) // of 64 queries: or not
 static query_tile tile_at(shape s, u32 unit, bool is_second)
 {
     u32 head = unit / s.units_per_head, index = unit - head * s.units_per_head;
@@ -74,9 +66,7 @@ static query_tile next_tile(cursor *c, shape s) // the first one from c on; c go
     query_tile t = {0, 0, 0};
     while (t.blocks == 0 && c->unit < s.units) {
         t = tile_at(s, c->unit, c->second != 0);
-        if (has_pairs(s))
-            c->second ^= 1;
-        if (!has_pairs(s) || c->second == 0)
+        if (!HAS_PAIRS(s) || (c->second ^= 1) == 0)
             c->unit += grid_dim_x();
     }
     return t;
