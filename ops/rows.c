@@ -83,7 +83,7 @@ void op_rows_make(const kiln_view *views, uint32_t count, uint32_t axis, uint32_
         out->packs.width = 1;
     }
     uint64_t packs = out->packs.argument.sizes[nest.rank - 1];
-    out->rows = out->packs.argument.packs / packs;
+    out->rows = out->packs.argument.rest = out->packs.argument.packs / packs;
     uint64_t warps = across_warps(&nest, packs, out->rows);
     if (warps > 1) {
         out->is_across = true;

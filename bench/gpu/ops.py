@@ -237,10 +237,10 @@ def measure(options, torch, library, gpu, row, type_name, is_backward):
     function = theirs(torch, row['op'], case)
     result = {'op': row['op'], 'case': case.text.decode(), 'type': type_name, 'pass': 'backward' if is_backward else 'forward'}
     if function and not (is_backward and returns_view(row['op'], case.words())):
-        torch._dynamo.reset()
-        compiled = torch.compile(function, dynamic=False)
         candidates['eager'] = lambda: counterparts(torch, case, function, sets, is_backward)
         if is_compiled(options, row, is_backward):
+            torch._dynamo.reset()
+            compiled = torch.compile(function, dynamic=False)
             candidates['compiled'] = lambda: counterparts(torch, case, compiled, sets, is_backward)
         if not is_backward and not is_random(row['op']):
             result['error'] = compare(torch, case, sets[0], counterparts(torch, case, function, sets[:1], False)[0])

@@ -50,7 +50,7 @@ PACK(T, V)
 
 #define FOR_ELEMENTS(i) _Pragma("unroll") for (u32 i = 0; i < V; i++)
 #define FOR_PACKS(p, packs)                                                                        \
-    _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || pack_of(p) < packs)
+    _Pragma("unroll") for (u32 p = 0; p < PER; p++) if (WHOLE || is_pack(p, packs))
 #define EACH_OF(p, count)   _Pragma("unroll") for (u32 p = 0; p < (count); p++)
 #define EACH_PACK(p)        EACH_OF(p, PER)
 #define FOR_LONG(at, packs) for (u64 at = lane_of_row(); at < packs; at += LANES)
@@ -65,12 +65,17 @@ static inline u64 pack_of(u32 p)
     return lane_of_row() + p * LANES;
 }
 
+static inline bool is_pack(u32 p, u64 packs)
+{
+    return LONG ? pack_of(p) < packs : (u32)pack_of(p) < (u32)packs;
+}
+
 // The row of this thread.
 static inline u64 row_of(void)
 {
-    return ACROSS             ? (u64)block_x() * 32 + lane()
-           : LANES == THREADS ? block_x()
-                              : (u64)block_x() * (THREADS / LANES) + thread_x() / LANES;
+    u32 own = ACROSS ? lane() : LANES == THREADS ? 0 : thread_x() / LANES;
+    u32 rows = ACROSS ? 32 : LANES == THREADS ? 1 : THREADS / LANES; // of a block
+    return LONG ? (u64)block_x() * rows + own : (u64)(block_x() * rows + own);
 }
 
 // With ACROSS: the numbers of the warps, in their order.
@@ -153,11 +158,13 @@ static inline u64 row_packs(const struct nest *n)
     return n->sizes[RANK - 1];
 }
 
-// Is there a row for this thread? Where lanes of a warp have different rows, some may have none:
-// they go on with the first one, load zeros and store nothing.
+// Is there a row for this thread? The nest has their number where others have a rest. Where lanes
+// of a warp have different rows, some may have none: they go on with the first one, load zeros and
+// store nothing.
 static inline bool row_is_there(const struct nest *n)
 {
-    return (LANES == THREADS && !ACROSS) || row_of() * n->sizes[RANK - 1] < n->packs;
+    return (LANES == THREADS && !ACROSS) ||
+           (LONG ? row_of() < n->rest : (u32)row_of() < (u32)n->rest);
 }
 
 // The index of this thread's row; false: there is none, the index is that of the first one, and
@@ -187,7 +194,7 @@ static inline void fetch_all(raw *packs_of, const T *from, i64 first, u32 view,
 #pragma unroll
     for (u32 p = 0; p < PER; p++) {
         packs_of[p] = (raw){};
-        if (is_there && (WHOLE || pack_of(p) < row_packs(n)))
+        if (is_there && (WHOLE || is_pack(p, row_packs(n))))
             packs_of[p] =
                 pack_fetch(T, V, from, (u64)(first + nest_inner(n, pack_of(p), view, INNER)));
     }

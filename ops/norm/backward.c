@@ -47,7 +47,7 @@ static void add_sum(f32 g[V], const T *dsum_from, i64 dsum, u64 at, const struct
 
 kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *restrict weight, const T *ALONE dout_from, T *ALONE dx_to,
                                          const T *ALONE dsum_from, struct nest n, f32 *restrict statistics,
-                                         f32 eps, f32 columns)
+                                         f32 eps, f32 share)
 {
     kernel_announce();
     u64 packs = row_packs(&n), index[8];
@@ -65,21 +65,21 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
         FOR_PACKS(p, packs)
             FOR_ELEMENTS(i)
                 sum += y[p][i];
-        mean = row_sum(sum, 0) / columns;
+        mean = row_sum(sum, 0) * share;
     }
     FOR_PACKS(p, packs)
         FOR_ELEMENTS(i) {
             y[p][i] -= mean;
             squares += y[p][i] * y[p][i];
         }
-    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) * share + eps);
     FOR_PACKS(p, packs)
         FOR_ELEMENTS(i) {
             y[p][i] *= scale;
             sum_g += g[p][i];
             sum_gy += g[p][i] * y[p][i];
         }
-    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g, 2) / columns, mean_gy = row_sum(sum_gy, 3) / columns;
+    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g, 2) * share, mean_gy = row_sum(sum_gy, 3) * share;
     FOR_PACKS(p, packs) {
         FOR_ELEMENTS(i)
             g[p][i] = scale * (g[p][i] - mean_g - y[p][i] * mean_gy);
@@ -94,14 +94,14 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
             FOR_ELEMENTS(i)
                 sum += y[i];
         }
-        mean = row_sum(sum, 0) / columns;
+        mean = row_sum(sum, 0) * share;
     }
     FOR_LONG(at, packs) {
         load(y, x_from, x, at, X, &n);
         FOR_ELEMENTS(i)
             squares += (y[i] - mean) * (y[i] - mean);
     }
-    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) * share + eps);
     FOR_LONG(at, packs) {
         pack_at(at, x_from, x, weight, dout_from, dout, &n, mean, scale, y, g);
         FOR_ELEMENTS(i) {
@@ -109,7 +109,7 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
             sum_gy += g[i] * y[i];
         }
     }
-    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g, 2) / columns, mean_gy = row_sum(sum_gy, 3) / columns;
+    f32 mean_g = IS_RMS ? 0.0f : row_sum(sum_g, 2) * share, mean_gy = row_sum(sum_gy, 3) * share;
     FOR_LONG(at, packs) {
         pack_at(at, x_from, x, weight, dout_from, dout, &n, mean, scale, y, g);
         FOR_ELEMENTS(i)

@@ -74,7 +74,7 @@ static void fetch_columns(raw *w, raw *b, const T *weight, const T *bias, const 
 }
 
 kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *restrict weight, const T *restrict bias,
-                                const T *ALONE residual, T *ALONE sum_to, struct nest n, f32 eps, f32 columns)
+                                const T *ALONE residual, T *ALONE sum_to, struct nest n, f32 eps, f32 share)
 {
     kernel_announce();
     u64 packs = row_packs(&n), index[8];
@@ -101,7 +101,7 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
                 part += v[p][i];
             sum += part;
         }
-        mean = row_sum(sum, 0) / columns;
+        mean = row_sum(sum, 0) * share;
     }
     FOR_PACKS(p, packs) {
         f32 part = 0;
@@ -111,7 +111,7 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
         }
         squares += part;
     }
-    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) * share + eps);
     if (IS_TOGETHER && !IS_AHEAD)
         fetch_columns(of_w, of_b, weight, bias, &n);
     FOR_PACKS(p, packs) {
@@ -129,14 +129,14 @@ kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *res
             FOR_ELEMENTS(i)
                 sum += v[i];
         }
-        mean = row_sum(sum, 0) / columns;
+        mean = row_sum(sum, 0) * share;
     }
     FOR_LONG(at, packs) {
         load_x(v, x_from, x, residual, r, at, &n);
         FOR_ELEMENTS(i)
             squares += (v[i] - mean) * (v[i] - mean);
     }
-    f32 scale = rsqrt(row_sum(squares, 1) / columns + eps);
+    f32 scale = rsqrt(row_sum(squares, 1) * share + eps);
     FOR_LONG(at, packs) {
         f32 *y = v;
         load_x(v, x_from, x, residual, r, at, &n);

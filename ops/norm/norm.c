@@ -38,7 +38,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
         return status;
     op_rows_plan(&c, &forward, COUNT(o), 4, 1);
     op_set(&c.request, RMS, d->is_rms);
-    op_rows_add_f32(&c, 2, (double[]){d->eps, (double)c.rows.columns});
+    op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});
     return op_rows_run(k, &c, d->stream);
 }
 
@@ -93,7 +93,7 @@ kiln_status kiln_norm_backward(kiln *k, const kiln_norm_backward_desc *d)
     kiln_view statistics = has_columns ? d->workspace : d->x;
     statistics.type = KILN_F32;
     op_rows_add(&c, kiln_arg_view(statistics));
-    op_rows_add_f32(&c, 2, (double[]){d->eps, (double)c.rows.columns});
+    op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});
     status = op_rows_run(k, &c, d->stream);
     return status || !has_columns ? status : run_columns(k, d);
 }

@@ -130,8 +130,6 @@ static void plan_rows(reduce_plan *p, uint64_t packs)
     if (is_long || (packs > 32 && p->results < 4096)) {
         lanes = least(power_of_two(over(packs, PER)), 512);
         lanes = lanes < 64 ? 64 : lanes;
-        while (lanes < 512 && lanes < packs && p->results * lanes < FEW)
-            lanes *= 2;
         // Little more than there is room for: the rest would have the device for itself.
         bool is_loop = packs > lanes * PER;
         while (is_loop && lanes > 64 && p->results * lanes > ROOM && p->results * lanes < 4 * ROOM)
