@@ -83,14 +83,9 @@ def captured(call, copies, between=lambda: None):
     torch.cuda.current_stream().wait_stream(side)
     between()
     graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.stream(side):  # not torch.cuda.graph: that empties the allocator's cache each time, and costs seconds a row
-        graph.capture_begin()
-        try:
-            for n in range(copies):
-                call(n)
-        finally:
-            graph.capture_end()
+    with torch.cuda.graph(graph, stream=side):
+        for n in range(copies):
+            call(n)
     return graph.replay
 
 
