@@ -27,9 +27,11 @@ Tile = collections.namedtuple('Tile', 'BN WGS Q_STAGES AHEAD TURNS LATE', defaul
 def chosen(hd, causal, s):
     """as choices in ops/attention/attention.c"""
     if hd == 64:
-        return Tile(128, 3, 2, 2, 1) if s >= 2048 else Tile(64, 4, 2, 1)
+        return Tile(128, 3, 2, 2 if causal else 0, 1) if s >= 2048 else Tile(64, 4, 2, 1)
     if hd == 128:
-        return Tile(128, 2, 2, 1) if causal else Tile(80, 3, 1, 1) if s >= 2048 else Tile(128, 2, 2, 2)
+        if causal:
+            return Tile(128, 2, 2, 2, 0, 1) if s >= 2048 else Tile(128, 2, 2, 1, 1)
+        return Tile(80, 3, 1, 1) if s >= 2048 else Tile(128, 2, 2, 2)
     return Tile(64, 2, 1, 0, 0, 1) if causal else Tile(64, 2, 1, 2)
 
 

@@ -75,11 +75,13 @@ static const struct choice {
     bool is_full, is_causal; // for which it is
     tile tile;
 } choices[] = {
-    {64, 2048, true, true, {3, 128, 2, 2, .has_turns = true}},
+    {64, 2048, true, false, {3, 128, 2, 0, .has_turns = true}},
+    {64, 2048, false, true, {3, 128, 2, 2, .has_turns = true}},
     {64, 0, true, true, {4, 64, 2, 1, .has_turns = false}},
     {128, 2048, true, false, {3, 80, 1, 1, .has_turns = false}},
     {128, 0, true, false, {2, 128, 2, 2, .has_turns = false}},
-    {128, 0, false, true, {2, 128, 2, 1, .has_turns = false}},
+    {128, 2048, false, true, {2, 128, 2, 2, .is_late = true}},
+    {128, 0, false, true, {2, 128, 2, 1, .has_turns = true}},
     {256, 0, true, false, {2, 64, 1, 2, .has_turns = false}},
     {256, 0, false, true, {2, 64, 1, 0, .is_late = true}},
 };
