@@ -321,11 +321,22 @@ static void on_turn_together(void *user, const kiln_host_call *calls, uint32_t c
     }
 }
 
+// Without counted objects: words alone.
+static uint32_t most_words;
+static void on_twice_together(void *user, const kiln_host_call *calls, uint32_t count)
+{
+    for (uint32_t n = 0; n < count; n++)
+        on_twice(user, &calls[n]);
+    if (count == LANES)
+        __atomic_store_n(&most_words, count, __ATOMIC_RELAXED);
+}
+
 TEST(lanes_are_served_together)
 {
     static const uint32_t lanes[WARPS] = {LANES, 1, 2};
     stage *t = stage_new();
     host_set_together(t->k, "turn", on_turn_together);
+    host_set_together(t->k, "twice", on_twice_together);
     t->rounds = 6;
     assert_true(server_wake(t->s, BOXES));
     perform(t, play_all, lanes);
@@ -335,6 +346,7 @@ TEST(lanes_are_served_together)
     assert_int_equal(t->wrong, 0);
     assert_int_equal(t->far_taken, 0);
     assert_int_equal(most_together, LANES);
+    assert_int_equal(most_words, LANES);
     stage_free(t);
 }
 

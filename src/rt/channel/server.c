@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
-#    include <linux/membarrier.h>
 #    include <sys/prctl.h>
 #    include <sys/syscall.h>
 #endif
@@ -108,10 +107,11 @@ static void relax(void)
 // suspects it and then looks whether it has left. One of them must see the other, which takes a
 // fence on both sides. Calls are many and the watcher's looks are few: where the system can make
 // the other threads' fences, threads that serve have none.
+enum { MAKE_FENCES = 8, WILL_MAKE_FENCES = 16 }; // of the system's header, which may be older
 static bool get_barrier(void)
 {
 #if defined(__linux__) && defined(SYS_membarrier)
-    return !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    return !syscall(SYS_membarrier, WILL_MAKE_FENCES, 0, 0);
 #else
     return false;
 #endif
@@ -129,7 +129,7 @@ static bool fence_of_watcher(const server *s)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #if defined(__linux__) && defined(SYS_membarrier)
-    return !s->has_barrier || !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    return !s->has_barrier || !syscall(SYS_membarrier, MAKE_FENCES, 0, 0);
 #else
     return !s->has_barrier;
 #endif
