@@ -35,6 +35,7 @@ from ops_theirs import is_random, returns_view, theirs
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLD_BYTES, MAX_COPIES, CALLS = 512e6, 32, 32
 INPUT, OUTPUT, SCRATCH = range(3)
+FIRST = ('elementwise', 'softmax', 'norm', 'reduce', 'copy', 'gather', 'sort', 'scan', 'histogram', 'scatter', 'fuse')  # when time is short
 SIZE_OF = {'bool': 1, 'i8': 1, 'u8': 1, 'i16': 2, 'u16': 2, 'i32': 4, 'u32': 4, 'i64': 8, 'u64': 8, 'f16': 2, 'bf16': 2, 'f32': 4, 'f64': 8}
 
 
@@ -457,6 +458,7 @@ def main():
     begin = time.monotonic()
     listed = json.loads(subprocess.run([f'{options.build}/kiln', 'bench', '--list', '--json'], check=True, stdout=subprocess.PIPE, text=True).stdout)
     rows = [row for row in listed if row['is_bound_by_memory'] and (not options.ops or row['op'] in options.ops.split(','))]
+    rows.sort(key=lambda row: FIRST.index(row['op']) if row['op'] in FIRST else len(FIRST))
     for row in rows:
         row['types'] = [t for t in row['types'] if not options.types or t in options.types.split(',')]
     if options.random:
