@@ -231,6 +231,36 @@ static void neighbours(mem *m)
     }
 }
 
+// Neighbours, and between two of their stores one of fewer bytes into the middle of one of them.
+static void overlap(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 10 && !from; i++) {
+        from = mem_pick(m, true);
+        if (from && (!from->has_address || from->rank != 1 || from->is_pointer ||
+                     from->record != MEM_SCALAR || mem_size(from->type) < 2 || from->dims[0] < 2))
+            from = NULL;
+    }
+    if (!from)
+        return;
+    mem_place a = *from;
+    uint32_t size = mem_size(a.type), small = size > 2 && mem_chance(m, 50) ? 2 : 1;
+    uint32_t first = mem_below(m, a.dims[0] - 1), into = first + mem_below(m, 2);
+    uint32_t part = mem_below(m, size / small), narrow_at = mem_below(m, 3);
+    gen_type t = small == 2 ? GT_U16 : GT_U8;
+    for (uint32_t i = 0; i < 3; i++) {
+        mem_line(m);
+        if (i == narrow_at) {
+            mem_write(m, "((%s *)&%s[%u])[%u] = ", gen_type_name(t), a.text, into, part);
+            mem_typed(m, t, 1);
+        } else {
+            mem_write(m, "%s[%u] = ", a.text, first + (i - (i > narrow_at)));
+            mem_typed(m, a.type, 1);
+        }
+        mem_write(m, ";\n");
+    }
+}
+
 static void swap(mem *m)
 {
     const mem_place *from = mem_pick(m, true);
@@ -536,7 +566,7 @@ void mem_touch(mem *m)
                  {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
                  {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
                  {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded},
-                 {2, late}};
+                 {2, late},          {2, overlap}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
