@@ -209,7 +209,8 @@ void reduce_plan_make(const reduce_job *job, reduce_plan *p)
     p->part_packs = over(over(packs, p->parts), step_packs) * step_packs;
     p->parts = packs ? over(packs, p->part_packs) : 1;
     uint64_t of_thread = over(least(packs, p->part_packs), p->lanes);
-    uint64_t most = p->width > 8 || (has_index && p->width == 8) ? 2 : PER; // registers
+    bool is_easy = of_thread <= PER && !p->is_peeled; // places of few packs
+    uint64_t most = p->width > 8 || (has_index && p->width == 8 && !is_easy) ? 2 : PER; // registers
     p->per = (uint32_t)least(of_thread ? of_thread : 1, most);
     p->has_singles = p->is_peeled || (!p->is_columns && p->rest);
     p->is_once = job->count && of_thread <= p->per && (!p->has_singles || p->lanes >= 2 * p->width);
