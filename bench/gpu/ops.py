@@ -19,6 +19,7 @@ and this one finds them in Inductor's cache and in Kiln's. --seconds stops befor
 import argparse
 import ctypes as C
 import datetime
+import gc
 import glob
 import hashlib
 import json
@@ -166,12 +167,17 @@ class Torch:
         count = max(FEWEST_CALLS, min(CALLS, int(GRAPH_US / alone)))
         graph, results = torch.cuda.CUDAGraph(), [None] * len(calls)
         with torch.cuda.stream(self.stream):
-            graph.capture_begin()  # torch.cuda.graph collects garbage first, which takes longer than all that is measured
+            # torch.cuda.graph collects garbage first, which takes longer than all that is measured. None may be freed meanwhile.
+            gc.disable()
             try:
-                for n in range(count):  # PyTorch makes its results; those of a round are held, so that the next ones lie elsewhere
-                    results[n % len(calls)] = calls[n % len(calls)]()
+                graph.capture_begin()
+                try:
+                    for n in range(count):  # PyTorch makes its results; those of a round are held, so that the next ones lie elsewhere
+                        results[n % len(calls)] = calls[n % len(calls)]()
+                finally:
+                    graph.capture_end()
             finally:
-                graph.capture_end()
+                gc.enable()
         self.elapsed(graph.replay, 1)  # uploads it
         replays = max(1, min(MOST_REPLAYS, int(ROUND_US / self.elapsed(graph.replay, 1))))
         return graph, calls, count, replays  # what the calls hold must live as long as the graph
@@ -514,8 +520,10 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
         if result.get('error') is not None and row['op'] != 'scan' and not result['error'] <= allowed.get(type_name, 0):
             print(f'{row["op"]} {result["case"]}: the result is not PyTorch\'s', file=sys.stderr)
             bad = 1
-        if torch.cuda.memory_reserved() > most_reserved:
-            torch.cuda.empty_cache()
+        gc.collect()  # tensors that graphs and compiled functions held
+        if n == 0:
+            gc.freeze()  # modules, once they are there
+        torch.cuda.empty_cache()
     return results, bad, 0
 
 
