@@ -6,6 +6,7 @@ tune(BN, 128, 64, 80, 96, 112, 144, 160, 176, 192);
 tune(WGS, 2, 1, 3, 4); // consumer warpgroups, of 64 queries
 tune(CAUSAL, 0, 1);
 tune(Q_STAGES, 1, 2); // tiles of queries in shared memory
+
 enum { BM = 64 * WGS, THREADS = 128 * WGS + 128 };
 
 tile_type(q_tile, half_t, BM, HD, 128);
