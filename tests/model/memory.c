@@ -38,6 +38,87 @@ static bool is_quiet(const model_op *op)
            model_now.last > 1000;
 }
 
+// --- who can still store to the words of a request
+static bool is_of_request(uint32_t at)
+{
+    return at == AT_HEADER || at == AT_HEADER + 1 || at == AT_WHO ||
+           (at >= AT_REQUEST && at < AT_REPLY);
+}
+
+// Warps of one lane, whose numbers do not begin again: then a call stores each word once.
+static bool is_followed(void)
+{
+    return !model_now.is_plain && model_now.lanes == 1 && model_now.last > 1000;
+}
+
+static uint32_t whole_request(uint32_t call)
+{
+    uint32_t rows = model_rows(model_now.rows_out, call), all = 3u << AT_HEADER;
+    for (uint32_t r = 0; r < rows; r++)
+        all |= 1u << (AT_REQUEST + r * MODEL_LANES);
+    return all | (model_now.has_who && model_rows(2, call) == 2 ? 1u << AT_WHO : 0);
+}
+
+// Its last call is posted whole.
+static bool has_posted_all(const actor *who)
+{
+    return who->begun == model_now.calls && who->stored == whole_request(who->begun - 1u);
+}
+
+// It does not look for a mailbox any more: with the first word that it stores it has chosen. `swap`
+// and store_word look whether that is so.
+static bool has_chosen(const actor *who)
+{
+    return who->is_over || (who->begun == model_now.calls && who->stored);
+}
+
+static bool have_all_chosen(const world *w, uint32_t but)
+{
+    for (uint32_t a = 0; a < w->actor_count; a++)
+        if (a != but && w->actors[a].role == ACTOR_WARP && !has_chosen(&w->actors[a]))
+            return false;
+    return true;
+}
+
+// A caller that cannot give up keeps its mailbox until the host has answered: store_word looks
+// whether it does.
+static bool must_wait(void)
+{
+    return !model_now.is_send && !model_now.has_patience && !model_now.may_die;
+}
+
+static bool is_answered(const world *w, uint32_t a)
+{
+    const word *x = &w->boxes[w->actors[a].held - 1u].words[AT_REPLY];
+    return x->m[x->count - 1].tag == tag_of(w, a);
+}
+
+// Box b has a whole request, and stays so until the host acts.
+static bool is_request_waiting(const world *w, uint32_t b)
+{
+    for (uint32_t a = 0; must_wait() && a < w->actor_count; a++) {
+        const actor *who = &w->actors[a];
+        if (who->role == ACTOR_WARP && !who->is_over && who->held == b + 1 && who->begun &&
+            who->stored == whole_request(who->begun - 1u))
+            return !is_answered(w, a);
+    }
+    return false;
+}
+
+// Nobody stores to the words of box b's request from now on; with is_left, not to `cancel` either.
+static bool is_request_settled(const world *w, uint32_t b, bool is_left)
+{
+    if (!have_all_chosen(w, UINT32_MAX))
+        return false;
+    for (uint32_t a = 0; a < w->actor_count; a++) {
+        const actor *who = &w->actors[a];
+        if (who->role == ACTOR_WARP && !who->is_over && who->held == b + 1 &&
+            (is_left || !has_posted_all(who)))
+            return false;
+    }
+    return true;
+}
+
 static bool is_host_dead(const world *w)
 {
     for (uint32_t a = 0; a < w->actor_count; a++)
@@ -259,6 +340,16 @@ static int store_word(world *w, uint32_t a, uint32_t way, const model_op *op)
         return FOUND_SCOPE;
     if (is_quiet(op) || !is_used(op->at))
         return FOUND_SIZE; // then it is not
+    if (is_followed() && who->role == ACTOR_WARP && op->box != SHARED && is_of_request(op->at)) {
+        if (has_posted_all(who) || who->held != op->box + 1)
+            return FOUND_SIZE; // likewise
+        who->stored |= 1u << op->at;
+    }
+    if (is_latest_only(op->box, op->at) && op->value != UINT64_MAX) {
+        if (is_followed() && must_wait() && who->stored && who->held && !is_answered(w, a))
+            return FOUND_SIZE; // likewise
+        who->held = 0;
+    }
     if (is_latest_only(op->box, op->at))
         memset(m, 0, sizeof *m);
     else {
@@ -289,6 +380,10 @@ static int swap(world *w, uint32_t a, const model_op *op, uint64_t *result)
     *result = m->value;
     if (op->order & ACQUIRE)
         acquire(w, who, op->box, m);
+    if (is_followed() && has_chosen(who))
+        return FOUND_SIZE; // then it has not
+    if (m->value != UINT64_MAX)
+        who->held = (uint8_t)(op->box + 1);
     m->value = op->value; // the view stays: an exchange continues what a release has begun
     return FOUND_NONE;
 }
@@ -401,6 +496,17 @@ uint32_t actor_ways(const world *w, uint32_t a)
     return ways + (model_now.may_die && who->role == ACTOR_HOST);
 }
 
+// Nobody stores to the word any more.
+static bool is_load_settled(const world *w, uint32_t a, const model_op *op)
+{
+    if (w->actors[a].role == ACTOR_HOST)
+        return (is_of_request(op->at) && is_request_waiting(w, op->box)) ||
+               ((is_of_request(op->at) || op->at == AT_CANCEL) &&
+                is_request_settled(w, op->box, op->at == AT_CANCEL));
+    bool is_hosts = op->at == AT_DONE || (op->at >= AT_REPLY && op->at < AT_DATA);
+    return is_hosts && model_now.hosts == 1 && is_host_dead(w);
+}
+
 bool actor_is_first(const world *w, uint32_t a)
 {
     uint32_t ways = actor_ways(w, a);
@@ -409,9 +515,15 @@ bool actor_is_first(const world *w, uint32_t a)
     const model_op *op = thread_op(w->actors[a].local);
     ways -= model_now.may_die && w->actors[a].role == ACTOR_HOST;
     switch (op->kind) {
-    case OP_STORE: return !is_latest_only(op->box, op->at) && ways == 1;
+    case OP_STORE:
+        if (is_latest_only(op->box, op->at)) // nobody else will look
+            return is_followed() && have_all_chosen(w, a);
+        return ways == 1;
     case OP_OVER: return op->value == OVER_PATIENCE || !model_now.may_die;
-    case OP_LOAD: return is_quiet(op);
+    case OP_LOAD:
+        if (is_quiet(op))
+            return true;
+        return is_followed() && op->box != SHARED && ways == 1 && is_load_settled(w, a, op);
     case OP_SWAP:
     case OP_READ:
     case OP_BEAT:
@@ -446,7 +558,10 @@ int actor_go(world *w, uint32_t a, uint32_t way)
     case OP_OVER:
     case OP_CHOOSE: result = way; break;
     case OP_BEAT: result = is_host_dead(w) ? 0 : op.value == 0; break;
-    case OP_BEGIN: who->begun = (uint8_t)(who->begun + (who->lane == 0)); break;
+    case OP_BEGIN:
+        who->begun = (uint8_t)(who->begun + (who->lane == 0));
+        who->stored = 0;
+        break;
     case OP_SERVE: found = served(w, who, op.value != 0); break;
     case OP_RESULT:
         found = op.order ? (int)op.value : ended(w, a, (int32_t)(uint32_t)op.value);

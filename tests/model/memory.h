@@ -42,6 +42,8 @@ typedef struct actor {
     uint8_t begun, served[MODEL_CALLS]; // of a warp, in its first lane
     uint8_t outcome[MODEL_CALLS];       // status + 3
     uint8_t has_joined;
+    uint8_t held;              // of a warp: 1 + the mailbox that it has claimed; 0: none
+    uint32_t stored;           // and the words of its request that it has stored, of AT_…
     uint8_t tags[AT_WORDS];    // what was read last. Host: the call; warp: 1 mine, 2 foreign
     views now, released, seen; // seen: what an acquire fence would take over
 } actor;

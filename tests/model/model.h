@@ -57,6 +57,7 @@ typedef struct scenario {
     uint32_t phase;   // only every third call, from this one on, has all rows; 3: all have
     uint32_t start;   // the number of the last call before this
     bool is_any_home; // a warp may begin with any mailbox; else all begin with the first
+    bool is_plain;    // no step goes first because of who holds what (memory.c)
 } scenario;
 extern scenario model_now;
 static inline uint32_t model_rows(uint32_t rows, uint32_t call)

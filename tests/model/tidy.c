@@ -63,6 +63,8 @@ static void forget_views(world *w)
             memset(&who->released, 0, sizeof who->released);
             memset(&who->seen, 0, sizeof who->seen);
             memset(who->tags, 0, sizeof who->tags);
+            who->held = 0;
+            who->stored = 0;
         }
         for (uint32_t b = 0; b <= MODEL_BOXES; b++)
             if (!is_user(w, a, b))
