@@ -1,4 +1,4 @@
-// Which entries belong to which row: their keys, which kiln_sort_forward brings into order, and where
+// Which entries belong to which row: their keys, which ops/sort brings into order, and where
 // the keys of each row start then.
 //
 // An entry is an element of the index tensor (or AXES of them); its key is the number of its row, or

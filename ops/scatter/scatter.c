@@ -174,9 +174,20 @@ static kiln_type key_type(const plan *p)
     return p->row_count < UINT16_MAX ? KILN_U16 : KILN_U32;
 }
 
+// Bytes of the largest key, the number of rows.
+static uint32_t key_digits(const plan *p)
+{
+    return p->row_count >> 24 ? 4 : p->row_count >> 16 ? 3 : p->row_count >> 8 ? 2 : 1;
+}
+
+static uint64_t sort_words(const plan *p)
+{
+    return op_sort_room(key_type(p), p->count, key_digits(p)) / 4;
+}
+
 static uint64_t workspace_of(const plan *p)
 {
-    return 1 + op_sort_room(key_type(p), p->count) / 4 + 3 * p->count + p->row_count + 1;
+    return 1 + sort_words(p) + 3 * p->count + p->row_count + 1;
 }
 
 // The next `words` of the workspace, as `count` elements of that type.
@@ -193,7 +204,7 @@ static kiln_view take(kiln_view *from, uint64_t words, kiln_type type, uint64_t 
 
 static work cut(const plan *p, kiln_view w)
 {
-    uint64_t room = op_sort_room(key_type(p), p->count) / 4;
+    uint64_t room = sort_words(p);
     w.first += w.first % 2; // sorting takes words of 8 bytes
     return (work){.sort = take(&w, room, KILN_U32, room),
                   .keys = take(&w, p->count, key_type(p), p->count),
@@ -224,7 +235,7 @@ static kiln_status sort(kiln *k, const plan *p, const op_scatter *s, const work 
     if (p->count)
         status = op_moved_launch(k, &r, blocks_for(p->count), first, COUNT(first), s->stream);
     if (!status && p->count)
-        status = kiln_sort_forward(k, &d);
+        status = op_sort_keys(k, &d, key_digits(p));
     starts.program = &starts_of;
     return status ? status
                   : op_moved_launch(k, &starts, blocks_for(p->row_count + 1), last, COUNT(last),

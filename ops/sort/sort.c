@@ -35,6 +35,7 @@ typedef struct job {
     } row;
     kiln_view words; // the workspace
     uint64_t used;   // bytes of it
+    uint32_t digits; // of eight bits, of the keys
 } job;
 
 static uint64_t over(uint64_t a, uint64_t b)
@@ -51,11 +52,6 @@ static kiln_type bits_type(size_t size)
 static uint64_t tile_of(const job *j)
 {
     return kiln_type_size(j->key) == 8 ? 2048 : 4096;
-}
-
-static uint64_t passes_of(const job *j)
-{
-    return kiln_type_size(j->key);
 }
 
 static bool is_short(const job *j)
@@ -148,7 +144,7 @@ static kiln_status sort_long(kiln *k, job *j, bool is_dry)
 {
     uint64_t elements = j->rows * j->row.count, tiles = over(j->row.count, tile_of(j));
     kiln_view none = {.buffer = NULL}, keys[2] = {none, none}, places[2] = {none, none}; // in turn
-    for (uint64_t n = 0; n < 2 && n + 1 < passes_of(j); n++) {
+    for (uint64_t n = 0; n < 2 && n + 1 < j->digits; n++) {
         keys[n] = part(j, j->key, elements);
         if (j->has_places)
             places[n] = part(j, KILN_U32, elements);
@@ -157,11 +153,11 @@ static kiln_status sort_long(kiln *k, job *j, bool is_dry)
     kiln_view totals = part(j, KILN_U32, j->rows * DIGITS);
     ends e = ends_of(j);
     kiln_status status = KILN_OK;
-    for (uint32_t pass = 0; pass < passes_of(j) && !status && !is_dry; pass++) {
+    for (uint32_t pass = 0; pass < j->digits && !status && !is_dry; pass++) {
         struct {
             uint32_t shift, tiles;
         } p = {8 * pass, (uint32_t)tiles};
-        bool is_first = pass == 0, is_last = pass + 1 == passes_of(j);
+        bool is_first = pass == 0, is_last = pass + 1 == j->digits;
         kiln_arg from = maybe(j, keys[(pass + 1) % 2], j->key);
         kiln_arg from_places = maybe(j, places[(pass + 1) % 2], KILN_U32);
         kiln_arg to = maybe(j, keys[pass % 2], j->key);
@@ -248,9 +244,10 @@ static kiln_status run(kiln *k, job *j, bool is_dry)
     return is_few(j) ? select_long(k, j, is_dry) : sort_long(k, j, is_dry);
 }
 
-uint64_t op_sort_room(kiln_type type, uint64_t count_of_keys)
+uint64_t op_sort_room(kiln_type type, uint64_t count_of_keys, uint32_t key_digits)
 {
     job j = {.key = type,
+             .digits = key_digits,
              .rows = 1,
              .row = {.count = count_of_keys, .results = count_of_keys},
              .has_places = true};
@@ -297,6 +294,7 @@ static void make_rows(job *j)
     j->has_places = j->index.buffer || j->to_value.buffer;
     j->type = kiln_view_type(j->x);
     j->key = bits_type(view_element_size(&j->x));
+    j->digits = j->digits ? j->digits : (uint32_t)kiln_type_size(j->key);
     j->row.count = j->x.sizes[j->axis];
     op_nest_some(views, VIEWS, ~((uint32_t)1 << j->axis), &j->nest);
     j->rows = 1;
@@ -362,7 +360,8 @@ static kiln_status sort(kiln *k, const char *call, job *j, const kiln_view *work
     return status ? status : run(k, j, false);
 }
 
-static kiln_status do_sort(kiln *k, const char *call, const kiln_sort_desc *d, uint64_t *bytes)
+static kiln_status do_sort(kiln *k, const char *call, const kiln_sort_desc *d, uint32_t key_digits,
+                           uint64_t *bytes)
 {
     kiln_status status = op_begin(k, call, d);
     if (status)
@@ -374,7 +373,8 @@ static kiln_status do_sort(kiln *k, const char *call, const kiln_sort_desc *d, u
              .to_value = d->values_out,
              .axis = d->axis,
              .is_descending = d->is_descending,
-             .stream = d->stream};
+             .stream = d->stream,
+             .digits = key_digits};
     return sort(k, call, &j, &d->workspace, true, bytes);
 }
 
@@ -394,13 +394,18 @@ static kiln_status do_topk(kiln *k, const char *call, const kiln_topk_desc *d, u
 
 kiln_status kiln_sort_forward(kiln *k, const kiln_sort_desc *d)
 {
-    return do_sort(k, "kiln_sort_forward", d, NULL);
+    return do_sort(k, "kiln_sort_forward", d, 0, NULL);
+}
+
+kiln_status op_sort_keys(kiln *k, const kiln_sort_desc *d, uint32_t key_digits)
+{
+    return do_sort(k, "a sort of keys", d, key_digits, NULL);
 }
 
 kiln_status kiln_sort_workspace(kiln *k, const kiln_sort_desc *d, uint64_t *bytes)
 {
     uint64_t unused;
-    return do_sort(k, "kiln_sort_workspace", d, bytes ? bytes : &unused);
+    return do_sort(k, "kiln_sort_workspace", d, 0, bytes ? bytes : &unused);
 }
 
 kiln_status kiln_topk_forward(kiln *k, const kiln_topk_desc *d)
