@@ -171,8 +171,8 @@ static bool can_sm90(job *j)
         why = "the device is not sm_90a";
     else if (d->lengths.buffer || d->pages.buffer)
         why = "it takes no lengths and no pages";
-    else if (attention_sm90_mask_obstacle(a, false))
-        why = attention_sm90_mask_obstacle(a, false);
+    else if (attention_sm90_mask_obstacle(a))
+        why = attention_sm90_mask_obstacle(a);
     else if (has_narrow_keys(a))
         why = "it takes no fp8 cache";
     else if (!a->k->caps.has_tensor_copies)

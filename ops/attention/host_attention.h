@@ -146,7 +146,7 @@ bool attention_is_unit(const tensor *tensors, size_t count);
 // False, and the obstacle is set: the copy engine or 16-byte stores cannot reach one of them.
 bool attention_is_aligned(attention *a, const tensor *tensors, size_t count);
 // Why the kernels for sm_90a cannot do the call's mask; NULL: they can, or there is none.
-const char *attention_sm90_mask_obstacle(const attention *a, bool is_backward);
+const char *attention_sm90_mask_obstacle(const attention *a);
 // Tiles of so many rows on a side of `length` rows: with offsets every sequence begins with a new
 // one (mask.h).
 uint32_t attention_tiles(const attention *a, uint32_t length, uint32_t rows);

@@ -46,8 +46,8 @@ static bool can_shape(job *j)
         why = "its tensors are bf16 or f16";
     else if ((uint64_t)a->batch * a->heads * j->query_blocks >= 1 << 22)
         why = "there are more than 2^22 blocks of queries";
-    else if (attention_sm90_mask_obstacle(a, true))
-        why = attention_sm90_mask_obstacle(a, true);
+    else if (attention_sm90_mask_obstacle(a))
+        why = attention_sm90_mask_obstacle(a);
     else if (a->mask.bias.buffer)
         why = "it takes no bias";
     else if (j->desc->is_deterministic)

@@ -170,17 +170,15 @@ uint32_t attention_tiles(const attention *a, uint32_t length, uint32_t rows)
 }
 
 // --- sm_90a
-const char *attention_sm90_mask_obstacle(const attention *a, bool is_backward)
+const char *attention_sm90_mask_obstacle(const attention *a)
 {
     if (!a->is_masked)
         return NULL;
     if (!a->keys)
         return "there are no keys";
-    // With sequences a GPU was lost in the tests; slopes backward have not run on one.
+    // A copy of rows of a sequence uses memory that is not its own on a GPU.
     if (a->mask.q_offsets.buffer && !a->k->caps.is_emulated)
         return "it takes offsets on the interpreter alone";
-    if (is_backward && a->mask.slopes.buffer && !a->k->caps.is_emulated)
-        return "it takes slopes backward on the interpreter alone";
     return a->queries > MOST_SHIFT / 2 || a->keys > MOST_SHIFT / 2 ? "there are too many rows"
                                                                    : NULL;
 }

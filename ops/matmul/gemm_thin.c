@@ -139,10 +139,9 @@ static void fetch(raw *to, operand x, bool is_mn, u32 eights, u32 row, u32 k, u3
     }
 }
 
-// The `count` numbers of a piece that starts `skipped` bytes behind the first of the 32; zeros behind them.
-static void shift(u32 *to, const raw *from, u32 skipped, u32 count)
+// The piece that starts `skipped` bytes behind the first of the 32.
+static void shift(u32 *to, const raw *from, u32 skipped)
 {
-    u32 bits = count * SIZE * 8;
     u32 w[8] = {from->low.x,  from->low.y,  from->low.z,  from->low.w,
                 from->high.x, from->high.y, from->high.z, from->high.w};
 #pragma unroll
@@ -152,10 +151,15 @@ static void shift(u32 *to, const raw *from, u32 skipped, u32 count)
     for (u32 i = 0; i < 5; i++)
         w[i] = skipped & 4 ? w[i + 1] : w[i];
 #pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-        u32 own = min(rest_of(bits, i * 32), 32u), mask = own == 32 ? ~0u : (1u << own) - 1;
-        to[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> (skipped % 4 * 8)) & mask;
-    }
+    for (u32 i = 0; i < 4; i++)
+        to[i] = (u32)(((u64)w[i + 1] << 32 | w[i]) >> (skipped % 4 * 8));
+}
+
+// What is left of word w of a piece of which `count` numbers count.
+static u32 mask_of(u32 count, u32 w)
+{
+    u32 own = min(rest_of(count * SIZE * 8, w * 32), 32u);
+    return own == 32 ? ~0u : (1u << own) - 1;
 }
 
 // The first `count` numbers, `step` apart; zeros behind them.
@@ -189,8 +193,13 @@ static void load_pieces(u32 (*to)[4], const raw *from, bool is_whole, operand x,
     if (SHIFTED && is_whole) {
 #pragma unroll
         for (u32 i = 0; i < eights; i++)
-            shift(to[i], &from[i], (u32)((u64)piece_of(x, is_mn, row, k, depth, i) & 15),
-                  count_of(x, is_mn, row, k, depth, i));
+            shift(to[i], &from[i], (u32)((u64)piece_of(x, is_mn, row, k, depth, i) & 15));
+        if (k + CHUNK > depth)
+#pragma unroll
+            for (u32 i = 0; i < eights; i++)
+#pragma unroll
+                for (u32 w = 0; w < 4; w++)
+                    to[i][w] &= mask_of(count_of(x, is_mn, row, k, depth, i), w);
     } else {
 #pragma unroll
         for (u32 i = 0; i < eights; i++) {

@@ -11,7 +11,7 @@ enum {
     MOST_PARTS = 128, // of K
     // The model, as in host_tile.c: cycles of a multiprocessor.
     START_CYCLES = 10000,    // of a block, with its first step and its stores
-    ROUND_CYCLES = 16000,    // the same where blocks follow each other
+    ROUND_CYCLES = 20000,    // the same where blocks follow each other
     STEP_CYCLES = 9000,      // of each step along K after it: memory answers twice
     PRODUCTS_PER_CYCLE = 5,  // of a step, of all blocks of a multiprocessor: m * n of them
     BYTES_PER_CYCLE = 9,     // that these read
@@ -58,7 +58,10 @@ static uint64_t cost_of(const job *j, const way *w, uint32_t steps)
     uint64_t cost = rounds * (start + (own - 1) * step);
     uint64_t least = matmul_least_cycles(j, is_staged(j, w) ? STORED_PER_CYCLE : SINGLES_PER_CYCLE);
     least *= j->batch;
-    return (cost > least ? cost : least) + matmul_add_cost(j, w->parts);
+    cost = cost > least ? cost : least;
+    if (w->parts > 1) // takes longer than all of this says
+        cost += cost / 3;
+    return cost + matmul_add_cost(j, w->parts);
 }
 
 static way pick(const job *j, uint64_t *least)

@@ -66,12 +66,13 @@ static uint64_t blocks_of(const job *j, const way *w)
 
 // Cycles of a step, all multiprocessors loading, of a block's start with a warp's first step, and
 // of each of its further steps, for which memory answers: for many that are contiguous along K,
-// across K. Fitted to times of an H200 (random shapes, and forms of some of them).
+// across K. `more`: of the start, for every eight of the few behind the first. Fitted to times of
+// an H200 (random shapes, and forms of some of them).
 static const struct form {
-    uint32_t step[2], start[2], answer[2];
-} forms[] = {[ALIGNED] = {{200, 255}, {5800, 6100}, {1800, 2100}},
-             [SHIFTED] = {{570, 660}, {3000, 3600}, {2600, 3000}},
-             [WORDS] = {{360, 360}, {2500, 2500}, {2900, 2900}}};
+    uint32_t step[2], start[2], answer[2], more[2];
+} forms[] = {[ALIGNED] = {{200, 255}, {5800, 6100}, {1800, 2100}, {0, 0}},
+             [SHIFTED] = {{570, 660}, {3200, 4050}, {3900, 4600}, {670, 1250}},
+             [WORDS] = {{360, 360}, {2500, 2500}, {2900, 2900}, {0, 0}}};
 
 static uint64_t cost_of(const job *j, const way *w)
 {
@@ -88,10 +89,11 @@ static uint64_t cost_of(const job *j, const way *w)
                      (j->bytes == 4 ? 2 * tiles : tiles + 1) / 2;
     const struct form *f = &forms[is_aligned(j) ? ALIGNED : j->bytes == 4 ? WORDS : SHIFTED];
     uint64_t gather = few_is_mn ? w->fews / 8 * GATHER_CYCLES : 0;
+    uint64_t start = f->start[many_is_mn] + (w->fews / 8 - 1) * f->more[many_is_mn];
     uint64_t load = (steps + sms - 1) / sms * f->step[many_is_mn],
              wait = rounds * (own - 1) * (f->answer[many_is_mn] + gather);
     uint64_t out = rows_of(w) * w->fews / (warps_of(w) * 32) * STORE_CYCLES;
-    uint64_t cost = rounds * (f->start[many_is_mn] + gather + out) + (load > wait ? load : wait);
+    uint64_t cost = rounds * (start + gather + out) + (load > wait ? load : wait);
     if (w->parts > 1) // takes longer than all of this says
         cost += cost * 2 / 3;
     return cost + matmul_add_cost(j, w->parts);

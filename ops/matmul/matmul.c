@@ -457,19 +457,6 @@ typedef struct small {
     uint32_t rows, depth, lanes;
 } small;
 
-static small small_of(const job *j)
-{
-    enum { LEAST_COLUMNS = 64, MOST_DEPTH = 32, COLUMNS = 128, FEW = 16 };
-    small s = {.is_short = j->depth <= MOST_DEPTH && j->n >= LEAST_COLUMNS,
-               .rows = 64,
-               .depth = j->depth <= 8 ? 8 : (j->depth + 7) / 8 * 8,
-               .lanes = j->depth > FEW ? 32 : 1};
-    uint64_t blocks = (uint64_t)ceil_div(j->m, s.rows) * ceil_div(j->n, COLUMNS) * j->batch;
-    if (blocks < 2 * j->device->multiprocessors)
-        s.rows = FEW;
-    return s;
-}
-
 static uint64_t small_blocks(const job *j, const small *s) // of a product
 {
     enum { THREADS = 128 };
@@ -484,7 +471,7 @@ static uint64_t short_cost(const job *j, const small *s)
     enum { START_CYCLES = 2000, WAVE_CYCLES = 1200, BLOCKS = 8, LANES = 32, SCHEDULERS = 4 };
     uint64_t sms = j->device->multiprocessors, at_once = sms * BLOCKS;
     uint64_t waves = (small_blocks(j, s) * j->batch + at_once - 1) / at_once;
-    uint64_t multiply = (uint64_t)j->m * j->n * j->batch / (LANES * sms) * (s->depth * 5 / 4 + 8) /
+    uint64_t multiply = (uint64_t)j->m * j->n * j->batch / (LANES * sms) * (s->depth * 3 / 2 + 10) /
                         SCHEDULERS,
              store = j->batch * matmul_least_cycles(j, j->out_bytes == 4 ? 1400 : 900);
     return START_CYCLES + waves * WAVE_CYCLES + (multiply > store ? multiply : store);
@@ -493,21 +480,36 @@ static uint64_t short_cost(const job *j, const small *s)
 // A warp's load is of numbers that follow each other, or it is of a line of memory for each lane.
 static uint64_t small_cost(const job *j, const small *s)
 {
-    enum { START_CYCLES = 1800, ANSWER_CYCLES = 900, LOAD_CYCLES = 6, LINES_CYCLES = 20 };
-    enum { AT_ONCE = 8, WARPS = 16 * 4 };
-    uint64_t sms = j->device->multiprocessors, warps = small_blocks(j, s) * 4 * j->batch;
+    enum { START_CYCLES = 600, ANSWER_CYCLES = 850, LOAD_CYCLES = 6, LINES_CYCLES = 20 };
+    enum { AT_ONCE = 8, WARPS = 64, BLOCK_CYCLES = 250 }; // fitted to 18 times of an H200
+    uint64_t sms = j->device->multiprocessors, blocks = small_blocks(j, s) * j->batch;
+    uint64_t warps = blocks * 4;
     uint64_t waves = (warps + sms * WARPS - 1) / (sms * WARPS);
     uint64_t rounds = ceil_div(j->depth, s->lanes * AT_ONCE);
     bool is_along = s->lanes > 1 && !j->a.is_transposed && j->b.is_transposed;
     uint64_t loads = warps * 2 * ceil_div(j->depth, s->lanes) *
                      (is_along ? LOAD_CYCLES : LINES_CYCLES) / sms,
              wait = waves * rounds * ANSWER_CYCLES;
-    return START_CYCLES + (loads > wait ? loads : wait);
+    return START_CYCLES + blocks * BLOCK_CYCLES / sms + (loads > wait ? loads : wait);
 }
 
 static bool can_small(const job *j, const small *s)
 {
     return j->depth && (j->bytes == 2 || (s->is_short && j->type == TF32 && j->out_bytes == 4));
+}
+
+// The faster of the two.
+static small small_of(const job *j)
+{
+    enum { MOST_DEPTH = 32, COLUMNS = 128, FEW = 16 };
+    small one = {.lanes = j->depth > FEW ? 32 : 1},
+          s = {.is_short = true, .rows = 64, .depth = (j->depth + 7) / 8 * 8};
+    uint64_t blocks = (uint64_t)ceil_div(j->m, s.rows) * ceil_div(j->n, COLUMNS) * j->batch;
+    if (blocks < 2 * j->device->multiprocessors)
+        s.rows = FEW;
+    bool is_short =
+        j->depth <= MOST_DEPTH && (!can_small(j, &one) || short_cost(j, &s) < small_cost(j, &one));
+    return is_short ? s : one;
 }
 
 // One kernel is faster than a copy and a product, and stores single numbers well.
@@ -518,6 +520,8 @@ static bool is_small(const job *j)
         !(matmul_copies(j) || (s.is_short && j->is_loose)))
         return false;
     uint64_t cost = s.is_short ? short_cost(j, &s) : small_cost(j, &s);
+    if (s.is_short) // its model has not been compared with as many times as the others'
+        cost += cost / 5;
     return cost < matmul_thin_cost(j) && cost < matmul_loose_cost(j) &&
            (matmul_sm90_obstacle(j) || cost < matmul_sm90_cost(j));
 }
