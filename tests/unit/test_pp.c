@@ -460,6 +460,26 @@ TEST(pp_table_of_predefined_names_is_sorted)
     arena_free(a);
 }
 
+// Only these names have a meaning that is no text.
+TEST(pp_magic_names)
+{
+    static const char *const names[] = {"__COUNTER__", "__FILE__", "__INCLUDE_LEVEL__", "__LINE__"};
+    const predef *row = pp_predef_find("CHAR_BIT", 8), *last = pp_predef_find("wgmma_b_mn", 10);
+    uint32_t found = 0, rows = 0;
+    assert_true(row && last);
+    for (; row <= last; row++, rows++) {
+        bool is_magic = false;
+        for (size_t i = 0; i < COUNT(names); i++)
+            is_magic |= !strcmp(row->name, names[i]);
+        if (!is_magic && row->magic)
+            printf("%s\n", row->name);
+        assert_int_equal(row->magic != 0, is_magic);
+        found += is_magic;
+    }
+    assert_int_equal(found, COUNT(names));
+    assert_true(rows > 100);
+}
+
 TEST(pp_chooses_branches)
 {
     expect("#if 0\na\n#elif 1\nb\n#elif 1\nc\n#else\nd\n#endif\ne", "b e");
