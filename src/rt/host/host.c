@@ -231,7 +231,8 @@ kiln_status host_check(kiln_kernel *kernel)
         }
         if (made->row != row)
             made->row = row;
-        kernel->calls_host = true;
+        if (!kernel->calls_host)
+            kernel->calls_host = true;
         kiln_status status = check_row(kernel, made);
         if (status)
             return status;
