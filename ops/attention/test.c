@@ -193,10 +193,11 @@ static void show_finding(void *user, const kiln_finding *f)
     printf("%s\n", f->text);
 }
 
-// kiln check finds nothing wrong with the kernel for sm_90a.
-static void test_check(kiln *k, shape s, uint32_t q_stages)
+// kiln check finds nothing wrong with the kernel for sm_90a. With one warpgroup each causal tile is
+// a unit of its own.
+static void test_check(kiln *k, shape s, uint32_t q_stages, uint32_t warpgroups)
 {
-    const char *tune[] = {NULL, NULL, "HD=64", "WGS=2", NULL};
+    const char *tune[] = {NULL, NULL, "HD=64", warpgroups == 1 ? "WGS=1" : "WGS=2", NULL};
     tune[0] = s.is_causal ? "CAUSAL=1" : "CAUSAL=0";
     tune[1] = q_stages == 2 ? "Q_STAGES=2" : "Q_STAGES=1";
     kiln_compile_desc source;
@@ -209,7 +210,8 @@ static void test_check(kiln *k, shape s, uint32_t q_stages)
     CHECK(!kiln_compile(k, &source, &m) && begin_case(&c, k, s, types[0], DENSE, 1));
     if (!m)
         return;
-    uint32_t tiles = (s.queries + 127) / 128, per_head = s.is_causal ? (tiles + 1) / 2 : tiles;
+    uint32_t rows = warpgroups * 64, tiles = (s.queries + rows - 1) / rows;
+    uint32_t per_head = s.is_causal && warpgroups > 1 ? (tiles + 1) / 2 : tiles;
     struct {
         uint32_t queries, keys, tiles, units_per_head, units, sharing;
         float scale;
@@ -227,7 +229,7 @@ static void test_check(kiln *k, shape s, uint32_t q_stages)
         d.size[1] = i ? s.keys : s.queries;
         d.size[2] = i ? s.kv_heads : s.heads;
         d.box[0] = 64;
-        d.box[1] = 128;
+        d.box[1] = i ? 128 : rows;
         d.box[2] = 1;
         d.swizzle_bytes = 128;
         CHECK(!kiln_tensor_map_make(k, &d, &maps[i]));
@@ -353,7 +355,9 @@ int main(int argc, char **argv)
     is_emulated = !is_fake && !strcmp(kiln_device_name(k), "interp");
     if (argc > 2 && !strcmp(argv[2], "check")) {
         for (uint32_t n = 0; n < 4; n++)
-            test_check(k, with(emulated_shapes[0], 64, n % 2), 1 + n / 2);
+            test_check(k, with(emulated_shapes[0], 64, n % 2), 1 + n / 2, 2);
+        for (int causal = 0; causal < 2; causal++)
+            test_check(k, with(emulated_shapes[0], 64, causal), 1, 1);
         kiln_close(k);
         return api_done("attention-check");
     }
