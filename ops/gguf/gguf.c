@@ -202,11 +202,13 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
 {
     enum { WARPS = 16, ROWS = 16, UNIT = 128, TURN = WARPS * UNIT, MOST_SPLITS = 8 };
     enum { WANTED_RING = 72 << 10, MOST_STAGES = 4, STATIC_BYTES = 1 << 10 };
+    enum { MUCH_OF_X = 64 << 10, ENOUGH_SPLITS = 4 };
     uint32_t size = row->format.block_size, block = row->format.block_bytes, splits = 1;
     uint64_t depth = d->x.sizes[1], rows = few_rows(d->x.sizes[0]), sums = ROWS * rows * 4;
     uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, TURN);
     uint64_t stage = ((TURN / size * block / 16) | 1) * 16 * ROWS;
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
+    uint64_t batches = 2 * (rows <= 2 ? 8 : 16 / rows); // tiles whose sums the warps keep
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
     stream_plan p = {0};
     if (depth % UNIT || !depth || depth / size * block % 16 ||
@@ -220,10 +222,13 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
         uint64_t own = splits > 1 ? ceil_div(tiles, clusters) * sums : 0;
         // x, and sums of its groups: at most eight of f32 for 128 elements
         p.stay.bytes = (size_t)(ceil_div(turns, splits) * WARPS * rows * (UNIT * 2 + 8 * 4) +
-                                2 * WARPS * sums + wanted * stage);
+                                batches * WARPS * sums + wanted * stage);
         bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
         bool fits = p.stay.bytes + own + STATIC_BYTES <= k->caps.shared_bytes;
-        if (!can_split || splits == MOST_SPLITS || (fits && !has_few)) {
+        // All multiprocessors read x at the same time, which takes long.
+        bool has_much = ceil_div(turns, splits) * TURN * rows * 2 > MUCH_OF_X && turns > splits;
+        bool is_enough = !has_few && (!has_much || splits >= ENOUGH_SPLITS);
+        if (!can_split || splits == MOST_SPLITS || (fits && is_enough)) {
             p.stages = fits ? wanted : 0;
             p.stay.splits = splits;
             p.stay.tile_bytes = splits > 1 ? (size_t)sums : 0;

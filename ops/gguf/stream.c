@@ -35,7 +35,8 @@ enum {
     GROUP_BYTES = HAS_OFFSET ? UNIT_GROUPS * XR * 4 : 0, // of a unit: sums of x
     SUMS = ROWS * XR, // of a tile
     PARTS_AT = STAGES * STAGE_BYTES,
-    SHARED_BYTES = PARTS_AT + 2 * WARPS * SUMS * 4 // behind it: x, sums of x, then sums of all tiles where there are SPLITS
+    BATCH = XR <= 2 ? 8 : 16 / XR, // tiles whose sums are added at a time
+    SHARED_BYTES = PARTS_AT + 2 * BATCH * WARPS * SUMS * 4 // behind it: x, sums of x, then sums of all tiles where there are SPLITS
 };
 
 _Alignas(128) shared u8 smem[];
@@ -271,24 +272,29 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void gguf_s
                 stage = stage + 1 == STAGES ? 0 : stage + 1;
                 phase ^= stage == 0;
             }
-            // Two places for sums: one barrier a tile. A lane has columns q * 2 and the next of x, of two rows of weights.
-            f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + (tile & 1) * (WARPS * SUMS);
+            // Two places for the sums of a batch: one barrier suffices. A lane has columns q * 2 and the next of x, of two rows
+            // of weights.
+            u32 in_batch = tile % BATCH;
+            f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + tile / BATCH % 2 * (BATCH * WARPS * SUMS);
             EACH(e, 4) {
                 u32 column = q * 2 + e % 2;
                 if (column < XR)
-                    parts[warp() * SUMS + (row + e / 2 * 8) * XR + column] = sums[e];
+                    parts[(in_batch * WARPS + warp()) * SUMS + (row + e / 2 * 8) * XR + column] = sums[e];
                 sums[e] = 0.0f;
             }
-            barrier_sync(1, 32 * WARPS);
-            u32 sum_at = (thread_x() + tile * SUMS) % (32 * WARPS); // warps take turns
-            if (sum_at < SUMS) {
-                f32 all = parts[sum_at];
-                EACH(p, WARPS - 1)
-                    all += parts[(p + 1) * SUMS + sum_at];
-                if (SPLITS > 1)
-                    results[tile * SUMS + sum_at] = all;
-                else
-                    STORE(job.first + tile * job.step, sum_at, all);
+            if (in_batch == BATCH - 1 || tile == job.own - 1) {
+                barrier_sync(1, 32 * WARPS);
+                for (u32 k = thread_x(); k < (in_batch + 1) * SUMS; k += 32 * WARPS) {
+                    u32 its = tile - in_batch + k / SUMS, sum_at = k % SUMS;
+                    const f32 *from = parts + k / SUMS * (WARPS * SUMS) + sum_at;
+                    f32 all = from[0];
+                    EACH(p, WARPS - 1)
+                        all += from[(p + 1) * SUMS];
+                    if (SPLITS > 1)
+                        results[its * SUMS + sum_at] = all;
+                    else
+                        STORE(job.first + its * job.step, sum_at, all);
+                }
             }
         }
     }

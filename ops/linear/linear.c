@@ -436,14 +436,14 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
 {
     enum { WARPS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, LEAST_STAGES = 3 };
     enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
-    enum { STATIC_BYTES = 1 << 10 };
+    enum { STATIC_BYTES = 1 << 10, MUCH_OF_X = 64 << 10, ENOUGH_SPLITS = 4 };
     uint32_t rows = 1, words = few_words(j), splits = 1;
     while (rows < j->x.sizes[0])
         rows *= 2;
     // With many rows of x reading those takes time, too: they are multiplied with twice the
     // weights.
     uint32_t bands = rows > 8 && !j->layers[0].weights.zero.buffer ? 2 : 1;
-    uint32_t height = 16 * bands, places = 3 - bands;
+    uint32_t height = 16 * bands, places = (3 - bands) * (rows <= 2 ? 8 : 16 / rows); // for sums
     uint32_t depth = WARPS * 4 * chunk_of(j) / bands, factors = together_bytes(j, depth);
     uint32_t sms = info->multiprocessors ? info->multiprocessors : 1;
     bool can_split = k->caps.has_clusters || info->caps.is_emulated;
@@ -461,7 +461,10 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
                      ? (k->caps.shared_bytes - STATIC_BYTES - own - rest) / stage
                      : 0;
         bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
-        if (!can_split || splits == MOST_SPLITS || (stages >= LEAST_STAGES && !has_few))
+        // All multiprocessors read x at the same time, which takes long.
+        bool has_much = ceil_div(turns, splits) * depth * rows * 2 > MUCH_OF_X && turns > splits;
+        bool is_enough = !has_few && (!has_much || splits >= ENOUGH_SPLITS);
+        if (!can_split || splits == MOST_SPLITS || (stages >= LEAST_STAGES && is_enough))
             break;
     }
     stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= LEAST_STAGES ? stages : 0;

@@ -54,8 +54,9 @@ enum {
     STAGE_BYTES = ROWS * PITCH,
     SUMS = ROWS * XR, // of a tile
     PARTS_AT = STAGES * STAGE_BYTES,
-    PLACES = BANDS > 1 ? 1 : 2, // for sums of the warps: with two, one barrier a tile suffices
-    SHARED_BYTES = PARTS_AT + PLACES * WARPS * SUMS * 4 // behind it: scales and zeros of the stages, x, sums of all tiles
+    BATCH = XR <= 2 ? 8 : 16 / XR, // tiles whose sums are added at a time
+    PLACES = BANDS > 1 ? 1 : 2,    // for their sums of the warps: with two, one barrier suffices
+    SHARED_BYTES = PARTS_AT + PLACES * BATCH * WARPS * SUMS * 4 // behind it: scales and zeros of the stages, x, sums of all tiles
 };
 
 _Alignas(128) shared u8 smem[];
@@ -180,7 +181,8 @@ static inline void copy_x(u8 *to, const X *x, i64 row_step, u32 m, u32 first, u3
     enum { EACH_ROW = UNIT / 8, ALL = EACH_ROW * XR };
 #pragma unroll
     for (u32 i = 0; i < ALL; i += 32) {
-        u32 at = i + lane(), r = at / EACH_ROW, in_row = at % EACH_ROW;
+        u32 at = (i + (ALL % 32 == 0 ? block_x() * 32 % ALL : 0)) % ALL + lane(); // blocks begin at different places
+        u32 r = at / EACH_ROW, in_row = at % EACH_ROW;
         if (ALL % 32 == 0 || at < ALL) {
             u32 span = in_row / (4 * GRANULES), q = in_row / GRANULES % 4, g = in_row % GRANULES, k = first + in_row * 8;
             bool is_there = r < m && k < depth;
@@ -283,14 +285,16 @@ typedef f32 band_sums[TILES_X][4];
 // sums += a span times x, whose granules of that span begin at `x` for this lane.
 static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, const f32 *scale, const f32 *zero, u32 lift)
 {
-    band_sums part[BANDS];
+    band_sums part[BANDS], other[BANDS]; // two sums: half as many products wait for each other
 #pragma unroll
     for (u32 b = 0; b < BANDS; b++)
 #pragma unroll
         for (u32 t = 0; t < TILES_X; t++)
 #pragma unroll
-            for (u32 e = 0; e < 4; e++)
+            for (u32 e = 0; e < 4; e++) {
                 part[b][t][e] = GROUPED ? 0.0f : sums[b][t][e];
+                other[b][t][e] = 0.0f;
+            }
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++) {
         u32x4 a[OWN];
@@ -311,7 +315,10 @@ static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, c
                 u32x4 upper = a[b * 2], lower = a[b * 2 + 1];
                 u32 first[4] = {upper.x, lower.x, upper.y, lower.y}, second[4] = {upper.z, lower.z, upper.w, lower.w};
                 MULTIPLY(part[b][t], first, low);
-                MULTIPLY(part[b][t], second, high);
+                if (TILES_X == 1)
+                    MULTIPLY(other[b][t], second, high);
+                else
+                    MULTIPLY(part[b][t], second, high);
             }
         }
     }
@@ -321,8 +328,10 @@ static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, c
         for (u32 t = 0; t < TILES_X; t++)
 #pragma unroll
             for (u32 e = 0; e < 4; e++)
-                if (XR > 1 || e % 2 == 0) // one row of x is column 0
-                    sums[b][t][e] = GROUPED ? fma(scale[b * 2 + e / 2], part[b][t][e], sums[b][t][e]) : part[b][t][e];
+                if (XR > 1 || e % 2 == 0) { // one row of x is column 0
+                    f32 all = TILES_X == 1 ? part[b][t][e] + other[b][t][e] : part[b][t][e];
+                    sums[b][t][e] = GROUPED ? fma(scale[b * 2 + e / 2], all, sums[b][t][e]) : all;
+                }
 }
 
 static inline void add_unit(band_sums *sums, const words *w, const factors *f, const u8 *x, u32 lift)
@@ -488,21 +497,25 @@ kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear
                 }
                 LOAD_FACTORS(i)
                 if (++turn == w.turns && tile < w.own) {
-                    f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + tile % PLACES * (WARPS * SUMS);
-                    if (PLACES == 1)
+                    u32 in_batch = tile % BATCH;
+                    f32 *parts = (f32 *)(void *)(smem + PARTS_AT) + tile / BATCH % PLACES * (BATCH * WARPS * SUMS);
+                    if (PLACES == 1 && in_batch == 0)
                         barrier_sync(1, 32 * WARPS); // the sums before have been added
-                    keep_sums(parts, sums);
-                    barrier_sync(1, 32 * WARPS);
-                    u32 sum_at = (thread_x() + tile * SUMS) % (32 * WARPS); // warps take turns
-                    if (sum_at < SUMS) {
-                        f32 all = parts[sum_at];
+                    keep_sums(parts + in_batch * (WARPS * SUMS), sums);
+                    if (in_batch == BATCH - 1 || tile == w.own - 1) {
+                        barrier_sync(1, 32 * WARPS);
+                        for (u32 k = thread_x(); k < (in_batch + 1) * SUMS; k += 32 * WARPS) {
+                            u32 its = tile - in_batch + k / SUMS, sum_at = k % SUMS;
+                            const f32 *from = parts + k / SUMS * (WARPS * SUMS) + sum_at;
+                            f32 all = from[0];
 #pragma unroll
-                        for (u32 p = 1; p < WARPS; p++)
-                            all += parts[p * SUMS + sum_at];
-                        if (SPLITS > 1)
-                            results[tile * SUMS + sum_at] = all;
-                        else
-                            STORE(w.first + tile * w.step, sum_at, all);
+                            for (u32 p = 1; p < WARPS; p++)
+                                all += from[p * SUMS];
+                            if (SPLITS > 1)
+                                results[its * SUMS + sum_at] = all;
+                            else
+                                STORE(w.first + its * w.step, sum_at, all);
+                        }
                     }
                     turn = 0;
                     tile++;
