@@ -285,16 +285,17 @@ typedef f32 band_sums[TILES_X][4];
 // sums += a span times x, whose granules of that span begin at `x` for this lane.
 static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, const f32 *scale, const f32 *zero, u32 lift)
 {
-    band_sums part[BANDS], other[BANDS]; // two sums: half as many products wait for each other
+    enum { CHAINS = BANDS * TILES_X == 1 ? GRANULES : 1 }; // sums whose products do not wait for each other
+    band_sums part[CHAINS][BANDS];
 #pragma unroll
-    for (u32 b = 0; b < BANDS; b++)
+    for (u32 c = 0; c < CHAINS; c++)
 #pragma unroll
-        for (u32 t = 0; t < TILES_X; t++)
+        for (u32 b = 0; b < BANDS; b++)
 #pragma unroll
-            for (u32 e = 0; e < 4; e++) {
-                part[b][t][e] = GROUPED ? 0.0f : sums[b][t][e];
-                other[b][t][e] = 0.0f;
-            }
+            for (u32 t = 0; t < TILES_X; t++)
+#pragma unroll
+                for (u32 e = 0; e < 4; e++)
+                    part[c][b][t][e] = GROUPED || c > 0 ? 0.0f : sums[b][t][e];
 #pragma unroll
     for (u32 g = 0; g < GRANULES; g++) {
         u32x4 a[OWN];
@@ -314,11 +315,8 @@ static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, c
             for (u32 b = 0; b < BANDS; b++) {
                 u32x4 upper = a[b * 2], lower = a[b * 2 + 1];
                 u32 first[4] = {upper.x, lower.x, upper.y, lower.y}, second[4] = {upper.z, lower.z, upper.w, lower.w};
-                MULTIPLY(part[b][t], first, low);
-                if (TILES_X == 1)
-                    MULTIPLY(other[b][t], second, high);
-                else
-                    MULTIPLY(part[b][t], second, high);
+                MULTIPLY(part[g % CHAINS][b][t], first, low);
+                MULTIPLY(part[g % CHAINS][b][t], second, high);
             }
         }
     }
@@ -329,7 +327,10 @@ static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, c
 #pragma unroll
             for (u32 e = 0; e < 4; e++)
                 if (XR > 1 || e % 2 == 0) { // one row of x is column 0
-                    f32 all = TILES_X == 1 ? part[b][t][e] + other[b][t][e] : part[b][t][e];
+                    f32 all = part[0][b][t][e];
+#pragma unroll
+                    for (u32 c = 1; c < CHAINS; c++)
+                        all += part[c][b][t][e];
                     sums[b][t][e] = GROUPED ? fma(scale[b * 2 + e / 2], all, sums[b][t][e]) : all;
                 }
 }
