@@ -15,7 +15,7 @@ typedef struct fold_shape {
     u32 rows, columns, eights;              // of the copy; 16 bytes of a place, of two where it is smaller
     u32 from_rows, from_columns, channels;  // of what is copied
     u32 above, before;                      // zeros
-    u64 count;                              // threads
+    u32 count;                              // threads
     i64 steps[4];                           // of what is copied
 } fold_shape;
 
@@ -28,12 +28,12 @@ enum {
 kernel block(THREADS) void conv_fold(const T *restrict from, T *restrict to, fold_shape s)
 {
     kernel_begin();
-    u64 at = (u64)block_x() * THREADS + thread_x();
+    u32 at = block_x() * THREADS + thread_x();
     if (at >= s.count)
         return;
-    u64 place = at / s.eights, line = place / s.columns, outer = line / s.rows;
-    u32 eight = (u32)(at - place * s.eights), column = (u32)(place - line * s.columns) * PLACES;
-    u32 row = (u32)(line - outer * s.rows) * PAIRS, own = s.eights / IN_ROW;
+    u32 place = at / s.eights, line = place / s.columns, outer = line / s.rows;
+    u32 eight = at - place * s.eights, column = (place - line * s.columns) * PLACES;
+    u32 row = (line - outer * s.rows) * PAIRS, own = s.eights / IN_ROW;
     u32 pair = eight / own, channel = (eight - pair * own) * 8;
     pack_number(T) out[8];
 #pragma unroll

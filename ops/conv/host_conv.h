@@ -56,8 +56,8 @@ typedef struct conv_weights {
 bool conv_sm90_is_possible(kiln *k, const conv_job *j, bool is_inverse);
 kiln_status conv_sm90_launch(kiln *k, const conv_job *j, bool is_inverse,
                              const conv_weights *weight);
-// Blocks that run at the same time in clusters of `share`, which lie in groups of 16
-// multiprocessors.
+// Blocks that run at the same time in clusters of `share`, which do not fill the groups of
+// multiprocessors that they must lie in.
 uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share);
 // The gradient by the weights: where its sums go, as weights_put.h has it.
 typedef struct conv_weights_to {

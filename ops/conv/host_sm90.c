@@ -245,17 +245,20 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
     enum {
         LOADED = 29,
         LOADED_SMALL = 24,
-        LOADED_ALONE = 40, // one small tile each, and a long ring
+        LOADED_ALONE = 40, // one small tile each, or phases of different lengths, and a long ring
         SMALL = 128 * 128,
         BEGIN = 1500,
         STORED = 24,
         EXCHANGE = 1500, // of a shared sum
-        EXCHANGED = 5    // numbers
+        EXCHANGED = 4,   // numbers, of
+        LARGE = 24576,   // such tiles; a larger one takes longer
+        LARGER = 6000
     };
     uint64_t products = t->m / 64 * t->n * 2, blocks = all_tiles(p, t) * p->groups;
     uint64_t waves = ceil_div(blocks * t->share, multiprocessors);
     bool is_square = t->m == t->n && t->m * t->n == SMALL;
-    bool is_alone = is_square && !t->has_patches && t->resident == 1 && waves == 1;
+    bool is_alone =
+        is_square && !t->has_patches && t->resident == 1 && (waves == 1 || p->count > 1);
     uint64_t rate = t->m * t->n > SMALL ? LOADED : is_alone ? LOADED_ALONE : LOADED_SMALL;
     uint64_t store = t->m * t->n * 2 / STORED; // hidden behind the other block of two
     uint64_t all = ceil_div(waves, t->resident) * store, end = 0, at = 0;
@@ -270,14 +273,16 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
         for (; at < end; at += multiprocessors)
             all += ceil_div(f->steps, t->share) * step + BEGIN / t->resident;
     }
-    return t->share > 1 ? all + EXCHANGE + t->m * t->n / EXCHANGED : all;
+    if (t->share > 1)
+        all += EXCHANGE + t->m * t->n / EXCHANGED + (t->m * t->n > LARGE ? LARGER : 0);
+    return all;
 }
 
 uint64_t conv_sm90_room(uint32_t multiprocessors, uint32_t share)
 {
-    enum { GROUP = 16 };
-    return share == 1 ? multiprocessors
-                      : (uint64_t)(multiprocessors / GROUP) * (GROUP / share) * share;
+    enum { SMS = 132 }; // of an H200, on which so many clusters of 1, 2, 3 … blocks run together
+    static const uint32_t clusters[] = {132, 66, 40, 30, 22, 18, 15, 14};
+    return (uint64_t)multiprocessors * clusters[share - 1] / SMS * share;
 }
 
 static plan pick(const problem *p, uint32_t multiprocessors)

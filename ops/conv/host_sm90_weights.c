@@ -46,27 +46,33 @@ static bool has_steps(const int64_t steps[5], const uint32_t space[WINDOW_SPACE]
     return is_right;
 }
 
-// About how many cycles it takes. A stage multiplies 64 x 8 x 16 in 4 cycles, or loads 40 bytes in
-// one; sums of a cluster are exchanged, those of parts go through memory.
-static uint64_t cycles_of(const plan *p, uint64_t all, uint64_t room)
+// About how many cycles it takes (H200, ResNet-50). A stage multiplies 64 x 8 x 16 in 4 cycles, or
+// loads so many bytes in one; sums of a cluster are exchanged, those of parts go through memory.
+static uint64_t cycles_of(const plan *p, uint32_t groups, uint64_t room)
 {
     enum {
-        LOADED = 40,
+        LOADED = 38,
+        LOADED_SQUARE = 47, // for tiles of so many numbers
+        SQUARE = 128 * 128,
         BEGIN = 1500,
+        PUT = 8, // numbers into shared memory, and from there
         EXCHANGE = 1500,
-        EXCHANGED = 5, // numbers
-        STORED = 24,
-        ADD = 3500,
-        ADDED = 750 // numbers of the whole device
+        EXCHANGED = 4,
+        LARGE = 24576, // a larger tile takes longer
+        LARGER = 6000,
+        ADD = 11000,
+        ADDED = 300 // numbers of the whole device
     };
     uint64_t numbers = (uint64_t)p->m * p->n, chunks = (uint64_t)p->share * p->parts;
-    uint64_t products = p->m / 64 * p->n * 2, loads = (p->m + p->n) * 128 / LOADED;
+    uint64_t products = p->m / 64 * p->n * 2,
+             loads = (p->m + p->n) * 128 / (numbers == SQUARE ? LOADED_SQUARE : LOADED);
     uint64_t cycles = BEGIN + ceil_div(p->s.stages, chunks) * (products > loads ? products : loads);
-    cycles += numbers / EXCHANGED + (p->share > 1 ? EXCHANGE : 0);
-    cycles += numbers * (p->parts > 1 ? 4 : 2) / p->share / STORED;
-    cycles *= ceil_div(all * chunks, room);
+    cycles += p->share > 1 ? EXCHANGE + numbers / EXCHANGED + (numbers > LARGE ? LARGER : 0)
+                           : numbers / PUT;
+    cycles *= ceil_div(p->blocks * groups * chunks, room);
     if (p->parts > 1)
-        cycles += ADD + p->parts * (uint64_t)p->s.per_group * p->s.taps * p->s.terms / ADDED;
+        cycles +=
+            ADD + p->parts * (uint64_t)p->s.per_group * groups * p->s.taps * p->s.terms / ADDED;
     return cycles;
 }
 
@@ -74,32 +80,32 @@ static uint64_t cycles_of(const plan *p, uint64_t all, uint64_t room)
 static void pick(plan *p, uint32_t groups, uint32_t multiprocessors)
 {
     enum { LEAST_STAGES = 4, MOST_SHARE = 8 };
-    static const uint32_t widths[] = {256, 192, 128, 64};
+    static const struct {
+        uint32_t m, n;
+    } tiles[] = {{128, 256}, {128, 192}, {128, 128}, {128, 64},
+                 {64, 256},  {64, 192},  {64, 128},  {64, 64}};
     const uint64_t panels = (uint64_t)p->s.taps * p->s.blocks;
     uint64_t least = UINT64_MAX;
     plan t = *p;
-    t.m = p->s.per_group > 64 ? 128 : 64;
-    for (size_t i = 0; i < COUNT(widths); i++)
+    for (size_t i = 0; i < COUNT(tiles); i++)
         for (t.share = 1; t.share <= MOST_SHARE; t.share++) {
-            t.n = widths[i];
+            t.m = tiles[i].m;
+            t.n = tiles[i].n;
             t.s.tiles_n = ceil_div(panels, t.n / PANEL);
             t.blocks = (uint64_t)t.s.tiles_n * ceil_div(p->s.per_group, t.m);
-            uint64_t all = t.blocks * groups, room = conv_sm90_room(multiprocessors, t.share);
+            uint64_t room = conv_sm90_room(multiprocessors, t.share);
+            uint64_t fit = room / (t.blocks * groups * t.share);
             uint32_t most = ceil_div(p->s.stages, LEAST_STAGES * t.share);
-            uint64_t fit = room / (all * t.share);
-            t.parts = fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
             if (t.share > 1 && (fit < 1 || p->s.stages < t.share * LEAST_STAGES))
                 break;
-            uint64_t cycles = cycles_of(&t, all, room);
-            if (cycles < least) {
-                least = cycles;
-                *p = t;
-            }
-            t.parts = 1; // and nothing to add
-            cycles = cycles_of(&t, all, room);
-            if (cycles < least) {
-                least = cycles;
-                *p = t;
+            // As many parts as fit, or one, and nothing to add.
+            for (uint32_t tries = 0; tries < 2; tries++) {
+                t.parts = tries || fit < 1 ? 1 : fit < most ? (uint32_t)fit : most;
+                uint64_t cycles = cycles_of(&t, groups, room);
+                if (cycles < least) {
+                    least = cycles;
+                    *p = t;
+                }
             }
         }
 }

@@ -57,7 +57,7 @@ typedef struct folding {
 
 typedef struct fold_shape { // as fold.c has it
     uint32_t rows, columns, eights, from_rows, from_columns, own_channels, above, before;
-    uint64_t count;
+    uint32_t count;
     int64_t steps[4];
 } fold_shape;
 
@@ -74,7 +74,7 @@ static kiln_status copy_folded(kiln *k, const conv_job *j, const kiln_view *from
                     .own_channels = (uint32_t)from->sizes[3],
                     .above = f.above,
                     .before = f.before,
-                    .count = kiln_view_count(*to) / GRANULE};
+                    .count = (uint32_t)(kiln_view_count(*to) / GRANULE)};
     for (uint32_t d = 0; d < 4; d++)
         s.steps[d] = kiln_view_stride(*from, d);
     op_request r = {.program = &program};
@@ -83,8 +83,8 @@ static kiln_status copy_folded(kiln *k, const conv_job *j, const kiln_view *from
     op_set(&r, PAIRS, f.pairs);
     const op_kernel *kernel;
     kiln_status status = op_kernel_get(k, &r, &kernel);
-    uint64_t blocks = (s.count + THREADS - 1) / THREADS;
-    if (!status && blocks > INT32_MAX)
+    uint64_t blocks = (kiln_view_count(*to) / GRANULE + THREADS - 1) / THREADS;
+    if (!status && blocks > UINT32_MAX / THREADS)
         status =
             error_set(k, KILN_E_LAUNCH, K6015, "%s: a copy is too large for one launch", j->call);
     const kiln_arg args[] = {kiln_arg_view(*from), kiln_arg_view(*to),
