@@ -152,6 +152,29 @@ static void add(kiln *k, const char *name, kiln_host_function *call, void *user,
     CHECK(!kiln_host_register(k, &desc));
 }
 
+// The same functions with the calls of a warp as arrays.
+static void twice_many(void *user, const kiln_host_calls *calls)
+{
+    (void)user;
+    for (uint32_t n = 0; n < calls->count; n++)
+        ((int32_t *)calls->result)[n] = 2 * ((const int32_t *)calls->args[0])[n];
+}
+static void tell_many(void *user, const kiln_host_calls *calls)
+{
+    (void)user;
+    for (uint32_t n = 0; n < calls->count; n++)
+        told[((const uint32_t *)calls->args[0])[n] % 4096]++;
+}
+static void add_many(kiln *k, const char *name, kiln_host_many *many, bool is_concurrent)
+{
+    kiln_host_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.name = name;
+    desc.many = many;
+    desc.is_concurrent = is_concurrent;
+    CHECK(!kiln_host_register(k, &desc));
+}
+
 static kiln_status run(kiln *k, kiln_module *m, const char *name, uint32_t grid,
                        const kiln_arg *args, size_t count)
 {
@@ -532,6 +555,12 @@ int main(int argc, char **argv)
         add(k, "enough", enough, NULL, false);
         step("numbers");
         test_numbers(k, m);
+        add_many(k, "twice", twice_many, true);
+        add_many(k, "tell", tell_many, false);
+        step("numbers of many");
+        test_numbers(k, m);
+        add(k, "twice", twice, NULL, true);
+        add(k, "tell", tell, NULL, false);
         step("bytes");
         static const int64_t sizes[] = {33, 500, 9000};
         for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
