@@ -191,9 +191,18 @@ static uint64_t few_bytes(const kiln_gguf_matmul_desc *d)
 
 // How stream.c is launched.
 typedef struct stream_plan {
-    uint32_t stages; // of its ring; 0: it is impossible
+    uint32_t stages;   // of its ring; 0: it is impossible
+    uint32_t resident; // blocks of a multiprocessor
     residents stay;
 } stream_plan;
+
+// Are two blocks better than one on each of so many multiprocessors? Warps of the other one work
+// while those of the one wait, but the tiles must not leave more of them idle.
+static bool is_better_twice(uint64_t tiles, uint64_t multiprocessors)
+{
+    uint64_t once = ceil_div(tiles, multiprocessors), twice = ceil_div(tiles, multiprocessors * 2);
+    return tiles > multiprocessors && twice * 2 * 9 <= once * 10;
+}
 
 // Rows must be such that pieces of 2048 elements are copied at once, and x must fit beside the
 // ring.
@@ -216,6 +225,17 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
         return p;
     uint32_t wanted = (uint32_t)ceil_div(WANTED_RING, stage);
     wanted = wanted > MOST_STAGES ? MOST_STAGES : wanted;
+    // Two blocks of a multiprocessor: half of the shared memory each, less what the system takes.
+    uint64_t x_bytes = turns * WARPS * rows * (UNIT * 2 + 8 * 4) + batches * WARPS * sums;
+    uint64_t half = k->caps.shared_bytes / 2 - 2 * STATIC_BYTES;
+    uint64_t fitting = x_bytes < half ? (half - x_bytes) / stage : 0;
+    if (fitting >= 2 && is_better_twice(tiles, sms)) {
+        p.resident = 2;
+        p.stages = fitting > MOST_STAGES ? MOST_STAGES : (uint32_t)fitting;
+        p.stay = (residents){.splits = 1, .bytes = (size_t)(x_bytes + p.stages * stage)};
+        return p;
+    }
+    p.resident = 1;
     for (;; splits *= 2) {
         // Clusters may leave a quarter of the multiprocessors without one.
         uint64_t clusters = sms * 3 / 4 > splits ? sms * 3 / 4 / splits : 1;
@@ -283,7 +303,8 @@ static kiln_gguf_kernel kernel_of(kiln *k, const kiln_gguf_matmul_desc *d, const
 
 static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_row *row)
 {
-    enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
+    // Of a multiprocessor's shared memory: it has one block, or two.
+    enum { MORE_THAN_HALF = 120 << 10, MORE_THAN_A_THIRD = 80 << 10 };
     sizes s = {.m = d->x.sizes[0],
                .n = d->weight.sizes[0],
                .units = d->x.sizes[1] / GGUF_UNIT,
@@ -322,11 +343,12 @@ static kiln_status multiply(kiln *k, const kiln_gguf_matmul_desc *d, const gguf_
         blocks = ceil_div(s.n, rows);
     } else if (kernel == KILN_GGUF_FEW && plan.stages) {
         r.program = &streamed;
-        r.shared_bytes = MORE_THAN_HALF;
+        r.shared_bytes = plan.resident > 1 ? MORE_THAN_A_THIRD : MORE_THAN_HALF;
         op_set(&r, IN, kiln_view_type(d->x));
         op_set(&r, XR, few_rows(s.m));
         op_set(&r, SPLITS, plan.stay.splits);
         op_set(&r, STAGES, plan.stages);
+        op_set(&r, RESIDENT, plan.resident);
         blocks = ceil_div(s.n, 16) * plan.stay.splits;
         stay = plan.stay;
     } else if (kernel == KILN_GGUF_FEW) {

@@ -1,6 +1,6 @@
 // out[m, n] = x[m, :] * weights[n, :] for at most eight rows of x of f16 or bf16, at the speed at which memory gives the
-// weights: sm_80 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K
-// (sm_90).
+// weights: sm_80 and later. Blocks stay: RESIDENT for each multiprocessor, or clusters of SPLITS of them, which have parts of
+// K (sm_90).
 //
 // A tile is 16 rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile after
 // the other into a ring of stages, 2048 elements of each row at a time. Each of the other warps has 128 of them, a unit.
@@ -15,12 +15,13 @@
 tune(XR, 1, 2, 4, 8); // rows of x in shared memory; lanes that have none of their own repeat them
 tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 2, 3);
+tune(RESIDENT, 1, 2); // blocks of a multiprocessor
 KERNEL_OVERLAPS
 #include "sets.h"
 
 enum {
     WARPS = 16,    // without the producers
-    PRODUCERS = 4, // warps
+    PRODUCERS = RESIDENT > 1 ? 2 : 4, // warps
     ROWS = 16,     // of a tile
     EACH_ROWS = ROWS / PRODUCERS,
     ELEMENTS = 128, // of a unit
@@ -195,7 +196,7 @@ static inline void store(OUT *out,
 #    define STORE(tile, at, sum) store(out, &s, tile, at, sum)
 #endif
 
-kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
+kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(RESIDENT) void gguf_stream(const T *restrict x, const u8 *restrict w, OUT *restrict out,
 #ifdef BIAS
                                        const BIAS *restrict bias,
 #endif

@@ -430,12 +430,21 @@ static uint32_t together_bytes(const job *j, uint64_t depth)
     return (uint32_t)bytes;
 }
 
+// Are two blocks better than one on each of so many multiprocessors? Warps of the other one work
+// while those of the one wait, but the tiles must not leave more of them idle.
+static bool is_better_twice(uint64_t tiles, uint64_t multiprocessors)
+{
+    uint64_t once = ceil_div(tiles, multiprocessors), twice = ceil_div(tiles, multiprocessors * 2);
+    return tiles > multiprocessors && twice * 2 * 9 <= once * 10;
+}
+
 // How stream.c is launched; false: x is too large.
 static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_request *r,
                         tiling *t)
 {
     enum { WARPS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, LEAST_STAGES = 3 };
-    enum { MORE_THAN_HALF = 120 << 10 }; // of a multiprocessor's shared memory: it has one block
+    // Of a multiprocessor's shared memory: it has one block, or two.
+    enum { MORE_THAN_HALF = 120 << 10, MORE_THAN_A_THIRD = 80 << 10 };
     enum { STATIC_BYTES = 1 << 10, MUCH_OF_X = 64 << 10, ENOUGH_SPLITS = 4 };
     uint32_t rows = 1, words = few_words(j), splits = 1;
     while (rows < j->x.sizes[0])
@@ -468,6 +477,14 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
             break;
     }
     stages = stages >= MOST_STAGES ? MOST_STAGES : stages >= LEAST_STAGES ? stages : 0;
+    // Two blocks of a multiprocessor: half of the shared memory each, less what the system takes.
+    bool has_registers =
+        rows == 1 && !j->layers[0].weights.zero.buffer && (factors || !is_grouped(j));
+    uint64_t half = k->caps.shared_bytes / 2 - 2 * STATIC_BYTES;
+    bool is_twice = splits == 1 && has_registers && rest + LEAST_STAGES * stage <= half &&
+                    is_better_twice(tiles, sms);
+    if (is_twice && stages > (half - rest) / stage)
+        stages = (half - rest) / stage;
     *t = (tiling){.width = height,
                   .splits = splits,
                   .rows = 1,
@@ -475,9 +492,10 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
                   .all_bytes = (size_t)(rest + stages * stage),
                   .tile_bytes = splits > 1 ? (size_t)sums : 0};
     r->program = &stream_program;
-    r->shared_bytes = MORE_THAN_HALF;
+    r->shared_bytes = is_twice ? MORE_THAN_A_THIRD : MORE_THAN_HALF;
     set_axes(j, r);
     op_set(r, XR, rows);
+    op_set(r, RESIDENT, is_twice ? 2 : 1);
     op_set(r, WORDS, words);
     op_set(r, SPLITS, splits);
     op_set(r, STAGES, stages);

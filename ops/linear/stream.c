@@ -1,5 +1,5 @@
 // out[M,N] = x * transposed quantised weights for at most 16 rows of x, at the speed at which memory gives the weights:
-// sm_80 and later. Blocks stay: one for each multiprocessor, or clusters of SPLITS of them, which have parts of K (sm_90).
+// sm_80 and later. Blocks stay: RESIDENT for each multiprocessor, or clusters of SPLITS of them, which have parts of K (sm_90).
 //
 // A tile is 16 * BANDS rows of weights, the rows of mma; x is its columns. Some warps, the producers, copy all rows of one tile
 // after the other into a ring of stages of 16 KB. Each of the other warps has some bytes of each row, 1 KB in all, a unit:
@@ -17,6 +17,7 @@ tune(BANDS, 1, 2);        // 2: what a warp reads of x it multiplies with 32 row
 tune(WORDS, 4, 2, 1);     // 2 and 1 for groups that are shorter than a span of four words; 2 at most with two BANDS
 tune(SPLITS, 1, 2, 4, 8);
 tune(STAGES, 4, 3, 5, 6);
+tune(RESIDENT, 1, 2); // blocks of a multiprocessor
 tune(GROUPED, 1, 0);
 tune(TOGETHER, 0, 1); // scales and zeros of a row lie side by side, and those of a turn are multiples of 16 bytes
 tune(W_PACKED, 1);
@@ -31,7 +32,7 @@ KERNEL_OVERLAPS
 
 enum {
     WARPS = 16,                 // without the producers
-    PRODUCERS = 4,              // warps
+    PRODUCERS = RESIDENT > 1 ? 2 : 4, // warps
     ROWS = 16 * BANDS,          // of a tile
     OWN = 2 * BANDS,            // rows of a lane
     ROW_UNIT = 64 / BANDS,      // bytes of a row in a unit
@@ -285,7 +286,7 @@ typedef f32 band_sums[TILES_X][4];
 // sums += a span times x, whose granules of that span begin at `x` for this lane.
 static inline void add_span(band_sums *sums, const u32 (*own)[4], const u8 *x, const f32 *scale, const f32 *zero, u32 lift)
 {
-    enum { CHAINS = BANDS * TILES_X == 1 ? GRANULES : 1 }; // sums whose products do not wait for each other
+    enum { CHAINS = BANDS * TILES_X > 1 ? 1 : RESIDENT > 1 && GRANULES > 2 ? 2 : GRANULES }; // sums whose products do not wait for each other
     band_sums part[CHAINS][BANDS];
 #pragma unroll
     for (u32 c = 0; c < CHAINS; c++)
@@ -406,7 +407,7 @@ static inline void store(POINTERS(const SCALE, scale) BIASES, POINTERS(OUT, out)
 #    define STORE(tile, at, sum) store(EACH_OF(scale), EACH_OF(out), &l, tile, at, sum)
 #endif
 
-kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(1) void linear_stream(const X *restrict x, POINTERS(const weight_t, weight),
+kernel block(32 * (WARPS + PRODUCERS)) cluster(SPLITS) min_blocks(RESIDENT) void linear_stream(const X *restrict x, POINTERS(const weight_t, weight),
                                           POINTERS(const SCALE, scale) ZEROS BIASES, POINTERS(OUT, out), struct linear l)
 {
     shared mbarrier full[STAGES], empty[STAGES];
