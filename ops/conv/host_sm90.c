@@ -256,10 +256,10 @@ static uint64_t cycles_of(const problem *p, const plan *t, uint32_t multiprocess
     };
     uint64_t products = t->m / 64 * t->n * 2, blocks = all_tiles(p, t) * p->groups;
     uint64_t waves = ceil_div(blocks * t->share, multiprocessors);
-    bool is_square = t->m == t->n && t->m * t->n == SMALL;
-    bool is_alone =
-        is_square && !t->has_patches && t->resident == 1 && (waves == 1 || p->count > 1);
-    uint64_t rate = t->m * t->n > SMALL ? LOADED : is_alone ? LOADED_ALONE : LOADED_SMALL;
+    bool is_small = t->m * t->n <= SMALL;
+    bool is_alone = is_small && t->m <= t->n * 2 && !t->has_patches && t->resident == 1 &&
+                    (waves == 1 || p->count > 1);
+    uint64_t rate = !is_small ? LOADED : is_alone ? LOADED_ALONE : LOADED_SMALL;
     uint64_t store = t->m * t->n * 2 / STORED; // hidden behind the other block of two
     uint64_t all = ceil_div(waves, t->resident) * store, end = 0, at = 0;
     // The tiles of the first multiprocessor, which has the longest.
