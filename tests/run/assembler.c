@@ -138,3 +138,21 @@ kernel block(64) void masks(const u32 *x, u32 *out)
     u32 low = (u32)a & 0xffff;
     o[3] = a == -32768 ? low << ((u32)a & 31) : low;
 }
+
+// The branch knows `bit & 1`, and so `bit`, which is 0 or 1: its NOT was lost.
+//! run known_bit_not block=64 (u32[512]:bits, u32[192])
+kernel block(64) void known_bit_not(const u32 *x, u32 *out)
+{
+    const u32 *w = x + 8u * thread_x();
+    u16 bit = (u16)(w[4] & 1u);
+    u8 two = (u8)(w[7] & 3u);
+    bool any = block_any(w[6] == 63u);
+    if ((bit & 1) != 0)
+        return;
+    u16 known = any && w[5] > 1000u ? (u16)w[3] : (u16)(bit | (u16)~bit);
+    out[thread_x()] = known;
+    if ((two & 3) == 2)
+        out[thread_x() + 64] = (u8)(two ^ (u8)~two);
+    if ((two >> 1) == 0)
+        out[thread_x() + 128] = ~(u32)two;
+}

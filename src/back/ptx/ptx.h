@@ -23,7 +23,9 @@ typedef struct ptx_placed { // a function of the library that is copied to its c
     uint32_t registers[RC_COUNT];
 } ptx_placed;
 
-enum { PTX_COMPARED = 1, PTX_ADDED = 2 }; // what a value is an operand of: ptx.value_facts
+// What a value is an operand of (ptx.value_facts). PTX_NEAR: of a comparison, or it becomes such an
+// operand, or comes from one, by a mask, a conversion or another operation with a constant.
+enum { PTX_COMPARED = 1, PTX_ADDED = 2, PTX_NEAR = 4 };
 
 typedef struct ptx {
     const ir_module *m;

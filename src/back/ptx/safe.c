@@ -18,6 +18,20 @@ static bool is_compared(const ptx *p, ir_ref r)
     return !ir_is_const(r) && (p->value_facts[r] & PTX_COMPARED);
 }
 
+// May a branch know it? The assembler finds (x & 1) and x to be the same where x is 0 or 1.
+static bool is_near(const ptx *p, ir_ref r)
+{
+    return !ir_is_const(r) && (p->value_facts[r] & PTX_NEAR);
+}
+
+// All ones or nothing, from a comparison: in a branch it may turn out to be -1.
+static bool may_be_mask(const ptx *p, ir_ref r)
+{
+    ir_inst_id def = ir_def_of(p->f, r);
+    const ir_inst *i = ir_at(p->f, def);
+    return def && (i->op == IR_SELECT || (i->op == IR_SEXT && i->aux == IR_I1));
+}
+
 bool ptx_xor(ptx *p, const ir_inst *i)
 {
     ir_ref a = ir_operand(p->f, i, 0), b = ir_operand(p->f, i, 1);
@@ -28,10 +42,12 @@ bool ptx_xor(ptx *p, const ir_inst *i)
     } else if (i->type == IR_I64) {
         return false;
     } else if (ir_const_bits(p->f, b, &bits) && (bits & all) == all) {
-        if (!is_compared(p, a) && !(p->value_facts[i->result] & PTX_ADDED))
+        if (!is_near(p, a) && !(p->value_facts[i->result] & PTX_ADDED))
             return false;
         ptx_line(p, "sub.s%s %s, -1, %s", bits_of(i), d, ptx_op(p, a));
-    } else if (i->type == IR_I32 && (is_compared(p, a) || is_compared(p, b)) && !ir_is_const(b)) {
+    } else if (i->type == IR_I32 && !ir_is_const(b) &&
+               (is_compared(p, a) || is_compared(p, b) || (is_near(p, a) && may_be_mask(p, b)) ||
+                (is_near(p, b) && may_be_mask(p, a)))) {
         // What is in both taken from what is in any: the assembler has no rule for that.
         const char *any = ptx_temp(p, RC_R), *both = ptx_temp(p, RC_R);
         ptx_line(p, "or.b32 %s, %s, %s", any, ptx_reg(p, a), ptx_reg(p, b));
@@ -70,7 +86,7 @@ static bool may_negate(const ptx *p, ir_ref r)
         ir_ref o = ir_operand(p->f, i, k);
         uint64_t bits;
         bool is_constant = ir_const_bits(p->f, o, &bits);
-        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : is_compared(p, o))
+        if (is_constant ? (uint32_t)bits == (op == IR_SUB ? 0 : UINT32_MAX) : is_near(p, o))
             return true;
     }
     return false;
@@ -240,6 +256,47 @@ bool ptx_known_unsigned(ptx *p, const ir_inst *i)
     return true;
 }
 
+// Does knowing the result tell the operand, or the other way round?
+static bool keeps_knowledge(const ir_func *f, const ir_inst *i)
+{
+    switch (i->op) {
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_ADD:
+    case IR_SUB:
+    case IR_SHL:
+    case IR_LSHR:
+    case IR_ASHR: return ir_is_const(ir_operand(f, i, 1));
+    case IR_ZEXT:
+    case IR_SEXT:
+    case IR_TRUNC: return true;
+    default: return false;
+    }
+}
+
+// Users mostly come after what they use: a walk back and one forth, until nothing is new.
+static void spread_near(ptx *p)
+{
+    const ir_func *f = p->f;
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (uint32_t step = 0; step < 2 * f->insts.len; step++) {
+            uint32_t k = step < f->insts.len ? f->insts.len - 1 - step : step - f->insts.len;
+            const ir_inst *i = &f->insts.at[k];
+            if (!k || i->op == IR_NOP || !i->result || !keeps_knowledge(f, i))
+                continue;
+            ir_ref from = ir_operand(f, i, 0);
+            if (ir_is_const(from) ||
+                !((p->value_facts[from] ^ p->value_facts[i->result]) & PTX_NEAR))
+                continue;
+            p->value_facts[from] |= PTX_NEAR;
+            p->value_facts[i->result] |= PTX_NEAR;
+            is_new = true;
+        }
+    }
+}
+
 void ptx_find_values(ptx *p)
 {
     const ir_func *f = p->f;
@@ -247,9 +304,12 @@ void ptx_find_values(ptx *p)
     for (uint32_t k = 1; k < f->insts.len; k++) {
         const ir_inst *i = &f->insts.at[k];
         bool compares = (i->op >= IR_IEQ && i->op <= IR_ULE) || i->op == IR_SWITCH;
-        uint8_t fact = compares ? PTX_COMPARED : i->op == IR_ADD || i->op == IR_SUB ? PTX_ADDED : 0;
+        uint8_t fact = compares                             ? PTX_COMPARED | PTX_NEAR
+                       : i->op == IR_ADD || i->op == IR_SUB ? PTX_ADDED
+                                                            : 0;
         for (uint32_t n = 0; fact && n < i->operand_count; n++)
             if (!ir_is_const(ir_operand(f, i, n)))
                 p->value_facts[ir_operand(f, i, n)] |= fact;
     }
+    spread_near(p);
 }
