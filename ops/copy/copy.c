@@ -111,7 +111,6 @@ static kiln_status run_transposed(kiln *k, const copy *c, uint32_t line, kiln_st
 // --- parts
 typedef struct part { // `struct part` of the kernel
     uint64_t packs, first_block, sizes[KILN_MAX_RANK];
-    uint32_t magic[KILN_MAX_RANK], shift[KILN_MAX_RANK];
     int64_t in[KILN_MAX_RANK], out[KILN_MAX_RANK];
 } part;
 
@@ -151,7 +150,6 @@ static kiln_status run_parts(kiln *k, copy *all, uint32_t count, kiln_stream *st
             p->in[d] = is_new ? 0 : nest->strides[IN][from] / (is_last ? 1 : (int64_t)width);
             p->out[d] = is_new ? 0 : nest->strides[OUT][from] / (is_last ? 1 : (int64_t)width);
             p->packs *= p->sizes[d];
-            op_nest_divide(p->sizes[d], &p->magic[d], &p->shift[d]);
         }
         blocks += (p->packs + THREADS * PER - 1) / (THREADS * PER);
     }

@@ -11,7 +11,6 @@ enum { THREADS = 256, PER = 4 };
 struct part { // strides in packs where the innermost loop is one of packs
     u64 packs, first_block;
     u64 sizes[8];
-    u32 magic[8], shift[8]; // x / size is mul_high(x, magic) >> shift for x below 2^31
     i64 in[8], out[8];
 };
 struct parts {
@@ -30,8 +29,7 @@ static void copy(const T *from, T *to, const struct part *n, u64 block)
         if (at < n->packs) {
 #pragma unroll
             for (i32 d = (i32)RANK - 1; d >= 0; d--) {
-                u32 quotient = n->sizes[d] == 1 ? (u32)at : mul_high((u32)at, n->magic[d]) >> n->shift[d];
-                u64 rest = d == 0 ? 0 : LONG ? at / n->sizes[d] : (u64)quotient;
+                u64 rest = d == 0 ? 0 : LONG ? at / n->sizes[d] : (u64)((u32)at / (u32)n->sizes[d]);
                 i64 index = (i64)(at - rest * n->sizes[d]);
                 in += index * n->in[d];
                 out[s] += index * n->out[d];
