@@ -211,7 +211,7 @@ static stream_plan stream_plan_of(const kiln *k, const kiln_gguf_matmul_desc *d,
 {
     enum { WARPS = 16, ROWS = 16, UNIT = 128, TURN = WARPS * UNIT, MOST_SPLITS = 8 };
     enum { WANTED_RING = 72 << 10, MOST_STAGES = 4, STATIC_BYTES = 1 << 10 };
-    enum { MUCH_OF_X = 64 << 10, ENOUGH_SPLITS = 4 };
+    enum { MUCH_OF_X = 48 << 10, ENOUGH_SPLITS = 2 };
     uint32_t size = row->format.block_size, block = row->format.block_bytes, splits = 1;
     uint64_t depth = d->x.sizes[1], rows = few_rows(d->x.sizes[0]), sums = ROWS * rows * 4;
     uint64_t tiles = ceil_div(d->weight.sizes[0], ROWS), turns = ceil_div(depth, TURN);

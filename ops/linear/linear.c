@@ -445,7 +445,7 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
     enum { WARPS = 16, MOST_SPLITS = 8, MOST_STAGES = 6, LEAST_STAGES = 3 };
     // Of a multiprocessor's shared memory: it has one block, or two.
     enum { MORE_THAN_HALF = 120 << 10, MORE_THAN_A_THIRD = 80 << 10 };
-    enum { STATIC_BYTES = 1 << 10, MUCH_OF_X = 64 << 10, ENOUGH_SPLITS = 4 };
+    enum { STATIC_BYTES = 1 << 10, MUCH_OF_X = 48 << 10 };
     uint32_t rows = 1, words = few_words(j), splits = 1;
     while (rows < j->x.sizes[0])
         rows *= 2;
@@ -472,7 +472,7 @@ static bool plan_stream(kiln *k, const job *j, const kiln_device_info *info, op_
         bool has_few = tiles * splits * 2 <= sms && turns >= 2 * splits;
         // All multiprocessors read x at the same time, which takes long.
         bool has_much = ceil_div(turns, splits) * depth * rows * 2 > MUCH_OF_X && turns > splits;
-        bool is_enough = !has_few && (!has_much || splits >= ENOUGH_SPLITS);
+        bool is_enough = !has_few && (!has_much || splits >= 2 * bands);
         if (!can_split || splits == MOST_SPLITS || (stages >= LEAST_STAGES && is_enough))
             break;
     }
