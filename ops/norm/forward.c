@@ -33,7 +33,7 @@ enum { X, OUT, W, B, RESIDUAL, SUM };
 // Weights and biases of few elements are fetched with them, those of some more all together after
 // the sums, those that do not fit into the registers beside the row one after the other.
 enum {
-    KEPT = PER * V * (4 + sizeof(T) * (HAS_WEIGHT + HAS_BIAS)) / 4,
+    KEPT = PER * (V + (V * sizeof(T) + 3) / 4 * (HAS_WEIGHT + HAS_BIAS)), // registers
     IS_AHEAD = PER && PER * V <= 8,
     IS_TOGETHER = IS_AHEAD || (PER && KEPT <= (THREADS > 512 ? 48 : 96)),
 };

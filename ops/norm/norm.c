@@ -36,7 +36,7 @@ kiln_status kiln_norm_forward(kiln *k, const kiln_norm_desc *d)
     status = begin(k, &c, d->eps);
     if (status || c.is_empty)
         return status;
-    op_rows_plan(&c, &forward, COUNT(o), 4, 1);
+    op_rows_plan(&c, &forward, COUNT(o), 4, 4); // x, weight, bias, residual
     op_set(&c.request, RMS, d->is_rms);
     op_rows_add_f32(&c, 2, (double[]){d->eps, 1 / (double)c.rows.columns});
     return op_rows_run(k, &c, d->stream);
