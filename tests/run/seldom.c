@@ -56,3 +56,31 @@ kernel block(32) void union_with_holes(const u32 *in, u32 *out)
     out[t + 96] = b.h.p.c;
     out[t + 128] = b.after;
 }
+
+// Its second parameter may lie anywhere, what it is chosen against is the thread's own.
+noinline static u32 pick(u32 n, const u32 *from, bool takes)
+{
+    u32 mine[2] = {n * 3, n * 5};
+    const u32 *p = takes ? from : mine;
+    return p[n & 1];
+}
+
+//! run pointer_behind_a_number grid=1 block=32 (u32[64]:bits, u32[32])
+kernel block(32) void pointer_behind_a_number(const u32 *in, u32 *out)
+{
+    shared u32 tile[64];
+    u32 t = thread_x();
+    tile[t] = in[t];
+    tile[t + 32] = in[t + 32];
+    barrier();
+    out[t] = pick(t, in + t, t % 3 == 0) + pick(t + 1, tile + t, t % 2 == 0);
+}
+
+//! run clock_goes_on grid=1 block=32 (u32[64])
+kernel block(32) void clock_goes_on(u32 *out)
+{
+    u64 before = clock_cycles();
+    for (u32 i = 0; i < 200; i++)
+        out[thread_x()] += out[thread_x()] * 3 + i;
+    out[thread_x() + 32] = clock_cycles() > before;
+}
