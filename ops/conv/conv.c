@@ -11,7 +11,7 @@
 static const op_program program = OP_PROGRAM("ops/conv/direct.c", "conv"),
                         depthwise = OP_PROGRAM("ops/conv/depthwise.c", "conv_depthwise");
 
-enum { THREADS = 256, WARPS = THREADS / 32 };
+enum { THREADS = 256, WARPS = THREADS / 32, STAGED_BYTES = 32768 }; // the last: of depthwise.c
 
 // --- checks
 static kiln_status check_shapes(kiln *k, conv_job *j)
@@ -123,6 +123,8 @@ static void set_depthwise(kiln *k, const conv_job *j, const kiln_view *from, con
     r->program = &depthwise;
     op_set(r, V, width);
     op_set(r, PIXELS, pixels);
+    uint64_t bytes = kiln_view_count(*j->weight.view) * kiln_type_size(j->type);
+    op_set(r, STAGED, width > 1 && bytes <= STAGED_BYTES);
 }
 
 // From the large tensor to the small one, or back.

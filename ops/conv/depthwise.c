@@ -1,7 +1,8 @@
 // Depthwise convolutions: every channel has a window of its own, so the time is that of memory. A
 // thread has V neighbouring channels (channels-last tensors, one access of 16 bytes) of PIXELS
 // neighbouring results, and reads each weight once for all of them. Sums have the order of direct.c,
-// and so its bits. INVERSE goes from the small tensor to the large one.
+// and so its bits. INVERSE goes from the small tensor to the large one. STAGED: a block has all weights
+// in shared memory, with the channels of a tap side by side.
 #include <kiln/window.h>
 
 tune(PIXELS, 4, 1, 2);
@@ -38,6 +39,21 @@ static inline i64 reach(const struct window *w, u32 d, u32 at, u32 k)
 }
 
 // w.count are threads here.
+#ifdef STAGED
+enum { STAGED_BYTES = 32768 }; // of all weights; the host knows it
+static void stage_weights(const struct window *w, const T *weight, T *staged)
+{
+    u32 taps = w->taps[0] * w->taps[1] * w->taps[2], all = taps * w->channels;
+    for (u32 i = thread_x(); i < all; i += THREADS) {
+        u32 channel = i / taps, tap = i - channel * taps, row = tap / w->taps[2], plane = row / w->taps[1];
+        i64 at = channel * w->group + plane * w->weight[2] + (row - plane * w->taps[1]) * w->weight[3] +
+                 (tap - row * w->taps[2]) * w->weight[4];
+        staged[(u64)tap * w->channels + channel] = weight[at];
+    }
+    barrier();
+}
+#endif
+
 kernel block(THREADS) min_blocks(2) void conv_depthwise(const T *restrict from, const T *restrict weight, T *restrict to,
 #ifdef HAS_BIAS
                                 const BIAS *restrict bias,
@@ -46,6 +62,10 @@ kernel block(THREADS) min_blocks(2) void conv_depthwise(const T *restrict from, 
 {
     kernel_begin();
     u64 at = (u64)block_x() * THREADS + thread_x();
+#ifdef STAGED
+    shared T staged[STAGED_BYTES / sizeof(T)];
+    stage_weights(&w, weight, staged);
+#endif
     if (at >= w.count)
         return;
     u32 strips[3];
@@ -55,7 +75,9 @@ kernel block(THREADS) min_blocks(2) void conv_depthwise(const T *restrict from, 
     place p = window_place(at, w.channels / V, strips);
     u32 channel = p.channel * V, first = p.at[2] * PIXELS;
     i64 x = (i64)p.batch * w.from[0] + channel * w.from[1];
+#ifndef STAGED
     const T *y = weight + channel * w.group;
+#endif
     number sum[PIXELS][V];
     FOR_PIXELS(q)
     FOR_CHANNELS(v)
@@ -67,10 +89,15 @@ kernel block(THREADS) min_blocks(2) void conv_depthwise(const T *restrict from, 
             if (a < 0 || b < 0)
                 continue;
             for (u32 k = 0; k < w.taps[2]; k++) {
-                i64 tap = i * w.weight[2] + j * w.weight[3] + k * w.weight[4];
                 number own[V];
+#ifdef STAGED
+                u32 line = (i * w.taps[1] + j) * w.taps[2] + k;
+                pack_load(T, V, own, staged, (u64)((line * w.channels + channel) / V));
+#else
+                i64 tap = i * w.weight[2] + j * w.weight[3] + k * w.weight[4];
                 FOR_CHANNELS(v)
                 own[v] = pack_get(T, y[tap + v * w.group]);
+#endif
                 FOR_PIXELS(q)
                 {
                     i64 c = reach(&w, 2, first + q, k);
