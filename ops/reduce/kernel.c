@@ -124,7 +124,7 @@ static inline acc join(acc x, u32 slot)
 #else
 enum { IS_JOINED = 0 };
 #endif
-enum { REGISTERS = V >= 8 && (COLUMNS || sizeof(INDEX) == 8) ? 128 : V >= 8 && LARGE_STATE ? 80 : 64 };
+enum { REGISTERS = V >= 8 && (COLUMNS || sizeof(INDEX) == 8) ? 128 : V >= 4 && LARGE_STATE ? 80 : 64 };
 
 kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, OUT *restrict to, u64 *restrict work,
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
