@@ -509,7 +509,6 @@ def main():
 
 def run_jobs(options, torch, library, gpu, jobs, begin):
     results, bad = [], 0
-    most_reserved = 30e9  # memory that waits for the next case
     allowed = {'f16': 4e-3, 'bf16': 3e-2, 'f32': 1e-4, 'f64': 1e-10}
     for n, (row, type_name, is_backward) in enumerate(jobs):
         if time.monotonic() - begin > options.seconds:
@@ -521,9 +520,6 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
         if result.get('error') is not None and row['op'] != 'scan' and not result['error'] <= allowed.get(type_name, 0):
             print(f'{row["op"]} {result["case"]}: the result is not PyTorch\'s', file=sys.stderr)
             bad = 1
-        gc.collect()  # tensors that graphs and compiled functions held
-        if n == 0:
-            gc.freeze()  # modules, once they are there
         torch.cuda.empty_cache()
     return results, bad, 0
 
