@@ -68,8 +68,17 @@ static void new_record(gen *g)
     uint32_t name = g->next_name++;
     if (gen_chance(g, 30)) {
         line(g);
-        gen_write(g, "union { u64 l; u32 w[2]; u16 h[4]; u8 b[8]; i8 s[8]; } v%u = {.l = ", name);
-        gen_expr(g, GT_U64, 2);
+        gen_write(g, "union { u64 l; u32 w[2]; u16 h[4]; u8 b[8]; i8 s[8]; } v%u = {", name);
+        if (gen_chance(g, 50)) {
+            gen_write(g, ".l = ");
+            gen_expr(g, GT_U64, 2);
+        } else { // in pieces, and read as a whole perhaps
+            gen_write(g, ".w = {");
+            gen_expr(g, GT_U32, 1);
+            gen_write(g, ", ");
+            gen_expr(g, GT_U32, 1);
+            gen_write(g, "}");
+        }
         gen_write(g, "};\n");
         static const struct {
             const char *member;
@@ -292,7 +301,7 @@ static void switch_of(gen *g, int depth, bool in_loop)
     line(g);
     gen_write(g, "switch ((%s)((", gen_type_name(set->type));
     gen_expr(g, gen_chance(g, 70) ? GT_U32 : GT_I64, 2);
-    gen_write(g, gen_chance(g, 80) ? ") & 7))" : ")))");
+    gen_write(g, gen_chance(g, 60) ? ") & 7))" : gen_chance(g, 50) ? ") & 7) - 4)" : ")))");
     open_block(g);
     for (uint32_t i = 0; i <= n; i++) {
         uint32_t before = g->var_count;
@@ -440,6 +449,19 @@ static void whole_struct(gen *g)
     }
 }
 
+// A truth value from a branch, as it is or the other way round.
+static void flag(gen *g)
+{
+    uint32_t name = g->next_name++;
+    bool is_not = gen_chance(g, 70);
+    line(g);
+    gen_write(g, "bool v%u; if (", name);
+    gen_condition(g, 2);
+    gen_write(g, ") { v%u = %s; } else { v%u = %s; }\n", name, is_not ? "false" : "true", name,
+              is_not ? "true" : "false");
+    snprintf(declare(g, GT_BOOL, 0)->text, 40, "v%u", name);
+}
+
 static void divergent(gen *g, int depth, bool in_loop)
 {
     if (g->budget)
@@ -463,8 +485,10 @@ static void divergent(gen *g, int depth, bool in_loop)
         wide_access(g);
     else if (k < 72)
         storage(g);
-    else if (k < 74)
+    else if (k < 73)
         whole_struct(g);
+    else if (k < 75)
+        flag(g);
     else if (k < 80)
         if_else(g, depth, in_loop);
     else if (k < 86)

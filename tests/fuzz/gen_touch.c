@@ -261,6 +261,35 @@ static void overlap(mem *m)
     }
 }
 
+// Two arrays that nobody reads but through a pointer to one of them.
+static void chosen_read(mem *m)
+{
+    gen_type t = mem_type(m);
+    const char *name = gen_type_name(t);
+    uint32_t a = mem_fresh(m), b = mem_fresh(m), p = mem_fresh(m), r = mem_fresh(m);
+    char text[24];
+    mem_line(m);
+    mem_write(m, "%s v%u[4] = {0}, v%u[4] = {0};\n", name, a, b);
+    for (uint32_t i = 0; i < 4; i++) {
+        mem_line(m);
+        mem_write(m, "v%u[", i & 1 ? b : a);
+        mem_index(m, 4);
+        mem_write(m, "] = ");
+        mem_typed(m, t, 1);
+        mem_write(m, ";\n");
+    }
+    mem_line(m);
+    mem_write(m, "const %s *v%u = ", name, p);
+    mem_test(m);
+    mem_write(m, " ? v%u : v%u;\n", a, b);
+    mem_line(m);
+    mem_write(m, "%s v%u = v%u[", name, r, p);
+    mem_index(m, 4);
+    mem_write(m, "];\n");
+    snprintf(text, sizeof text, "v%u", r);
+    mem_add_name(m, text, t, 0);
+}
+
 static void swap(mem *m)
 {
     const mem_place *from = mem_pick(m, true);
@@ -566,7 +595,7 @@ void mem_touch(mem *m)
                  {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
                  {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
                  {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded},
-                 {2, late},          {2, overlap}};
+                 {2, late},          {2, overlap},    {3, chosen_read}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
