@@ -290,6 +290,30 @@ static void chosen_read(mem *m)
     mem_add_name(m, text, t, 0);
 }
 
+// Bytes that are set in pieces and read over several of them, all at constant places.
+static void spanned(mem *m)
+{
+    uint32_t u = mem_fresh(m), r = mem_fresh(m);
+    char text[24];
+    mem_line(m);
+    mem_write(m, "union { u64 l; u32 w[2]; u16 h[4]; } v%u;\n", u);
+    for (uint32_t i = 0; i < 3; i++) {
+        mem_line(m);
+        if (i < 2)
+            mem_write(m, "v%u.w[%u] = ", u, i);
+        else
+            mem_write(m, "v%u.h[%u] = ", u, mem_below(m, 4));
+        mem_typed(m, i < 2 ? GT_U32 : GT_U16, 1);
+        mem_write(m, ";\n");
+        if (i == 1 && mem_chance(m, 50))
+            break;
+    }
+    mem_line(m);
+    mem_write(m, "u64 v%u = v%u.l ^ v%u.w[1];\n", r, u, u);
+    snprintf(text, sizeof text, "v%u", r);
+    mem_add_name(m, text, GT_U64, 0);
+}
+
 static void swap(mem *m)
 {
     const mem_place *from = mem_pick(m, true);
@@ -595,7 +619,7 @@ void mem_touch(mem *m)
                  {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
                  {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
                  {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded},
-                 {2, late},          {2, overlap},    {3, chosen_read}};
+                 {2, late},          {2, overlap},    {3, chosen_read},  {2, spanned}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
