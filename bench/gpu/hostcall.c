@@ -61,8 +61,9 @@ static void twice_many(void *user, const kiln_host_calls *calls)
 static void add_one(const kiln_host_calls *calls, size_t bytes)
 {
     memcpy(calls->result, calls->args[0], bytes * calls->count);
+    uint32_t *first = calls->result;
     for (uint32_t n = 0; n < calls->count; n++)
-        ++*(uint32_t *)((char *)calls->result + n * bytes);
+        ++first[n * (bytes / sizeof *first)];
 }
 static void four(void *user, const kiln_host_calls *calls)
 {
