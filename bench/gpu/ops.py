@@ -35,6 +35,8 @@ from ops_theirs import is_random, returns_view, theirs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COLD_BYTES, MAX_COPIES, CALLS = 512e6, 32, 32
+AHEAD_CYCLES = 100_000  # the GPU waits for the host
+ROUND_US, MOST_REPLAYS, GRAPH_US, FEWEST_CALLS = 200, 6, 4000, 2  # a round takes that long at least, a graph at most
 INPUT, OUTPUT, SCRATCH = range(3)
 FIRST = ('elementwise', 'softmax', 'norm', 'reduce', 'copy', 'gather', 'sort', 'scan', 'histogram', 'scatter', 'fuse')  # when time is short
 SIZE_OF = {'bool': 1, 'i8': 1, 'u8': 1, 'i16': 2, 'u16': 2, 'i32': 4, 'u32': 4, 'i64': 8, 'u64': 8, 'f16': 2, 'bf16': 2, 'f32': 4, 'f64': 8}
@@ -470,6 +472,7 @@ def main():
         row['types'] = [t for t in row['types'] if not options.types or t in options.types.split(',')]
     if options.random:
         rows = random_rows(listed, options.random, options.seed)
+        rows = [row for n, row in enumerate(rows) if not options.pick or str(n) in options.pick.split(',')]
     if options.conv:
         rows = conv_rows(listed, options.batch) + random_conv_rows(listed, options.random, options.seed)
     library = Library(os.path.abspath(f'{options.build}/bench/libkilnops.so'))
@@ -520,6 +523,9 @@ def run_jobs(options, torch, library, gpu, jobs, begin):
         if result.get('error') is not None and row['op'] != 'scan' and not result['error'] <= allowed.get(type_name, 0):
             print(f'{row["op"]} {result["case"]}: the result is not PyTorch\'s', file=sys.stderr)
             bad = 1
+        gc.collect()  # tensors that graphs and compiled functions held
+        if n == 0:
+            gc.freeze()  # modules, once they are there
         torch.cuda.empty_cache()
     return results, bad, 0
 

@@ -2,8 +2,9 @@
 //
 // KERNEL_OVERLAPS at file scope tells the host (ops/op.h). kernel_begin comes before the first
 // access to memory, and before any return: the next kernel may then start as well, and what the one
-// before has written can be read. Its two halves may stand apart, with prefetches between them.
-// Devices before sm_90 have no such thing.
+// before has written can be read. Its two halves may stand apart: kernel_launch_next at once,
+// kernel_wait_previous before the first access and any return. What lies between, arguments and
+// prefetches above all, runs beside the kernel before. Devices before sm_90 have no such thing.
 #ifndef KILN_OVERLAP_H
 #define KILN_OVERLAP_H
 

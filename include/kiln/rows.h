@@ -4,11 +4,11 @@
 //
 //     kernel block(THREADS) void name(…, struct nest n)
 //     {
-//         kernel_announce();
+//         kernel_launch_next();
 //         u64 packs = row_packs(&n), index[8];
 //         bool is_there = row_find(&n, index);
 //         i64 first = row_first(&n, index, view);
-//         kernel_await();
+//         kernel_wait_previous();
 //         if (!is_there) // there are fewer rows
 //             return;
 //         …  FOR_PACKS(p, packs) load(v[p], from, first, pack_of(p), view, &n);  row_sum(x, 0)  …

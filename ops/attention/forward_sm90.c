@@ -18,6 +18,8 @@ tune(TURNS, 0, 1);    // the warpgroups take turns at the tensor cores
 tune(LATE, 0, 1);     // a warpgroup waits for its product after the exponentials, not before
 tune(AHEAD, 0, 1, 2); // how a tile's last product overlaps with the next tile: consume_next_tile
 
+enum { OVERLAPS = WGS == 1 }; // the tiles of short calls: they begin under the kernel before
+
 // --- the producer: one thread
 static void produce(const tensor_map *q, const tensor_map *k, const tensor_map *v, shape s, cursor c)
 {
@@ -316,6 +318,8 @@ kernel block(THREADS) void attention(tensor_map q, tensor_map k, tensor_map v, h
         tensor_map_prefetch(&k);
         tensor_map_prefetch(&v);
     }
+    if (OVERLAPS)
+        kernel_begin();
     barrier();
     if (warp() < WGS * 4) {
         if (WGS > 1) // else there are enough for all

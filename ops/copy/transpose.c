@@ -61,7 +61,7 @@ static inline u32 divided(const struct transpose *n, u32 d, u32 size, u32 *x)
 
 kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, struct transpose n)
 {
-    kernel_announce();
+    kernel_launch_next();
     shared pack tile[LINES][P];
     u32 tile_c = block_x(), tile_t = divided(&n, 0, (u32)n.tiles_c, &tile_c);
     u32 rest = divided(&n, 1, (u32)n.tiles_t, &tile_t);
@@ -81,7 +81,7 @@ kernel block(THREADS) void transpose(const T *restrict from, T *restrict to, str
     const pack *load_from = in + (i64)(first_c + far) * V * n.in_c + (i64)(first_t + near);
     pack *store_to = out + (i64)(first_t * V + far) * n.out_t + (i64)(first_c + near);
     pack line[SQUARES][V]; // all of them are loaded before the first is stored
-    kernel_await();
+    kernel_wait_previous();
 #pragma unroll
     for (u32 s = 0; s < SQUARES; s++) {
         bool is_there = first_t + near < (u32)n.packs_t && first_c + far + s * STEP < (u32)n.packs_c;

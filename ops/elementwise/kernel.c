@@ -61,7 +61,7 @@ static i64 place(const struct nest *n, const u64 index[8], u32 k, u32 inner)
 #define RESULT(x, k, T, inner, value) T *ALONE x##_to,
 kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS)
 {
-    kernel_announce();
+    kernel_launch_next();
 #undef OPERAND
 #undef RESULT
     u64 first = LONG ? (u64)block_x() * (THREADS * PER) + thread_x()
@@ -94,7 +94,7 @@ kernel block(THREADS) void elementwise(OPERANDS RESULTS struct nest n PARAMETERS
     }
     FOR_PACKS(s)
     nest_find(&n, RANK, (first + s * THREADS) * (FLAT ? V : 1), at[s]);
-    kernel_await();
+    kernel_wait_previous();
     FOR_PACKS(s)
     {
         u64 element = (first + s * THREADS) * (FLAT ? V : 1);

@@ -49,11 +49,11 @@ kernel block(THREADS) BOUND void norm_backward(const T *ALONE x_from, const T *r
                                          const T *ALONE dsum_from, struct nest n, f32 *restrict statistics,
                                          f32 eps, f32 share)
 {
-    kernel_announce();
+    kernel_launch_next();
     u64 packs = row_packs(&n), index[8];
     bool is_there = row_find(&n, index);
     i64 x = row_first(&n, index, X), dout = row_first(&n, index, DOUT), dx = row_first(&n, index, DX_VIEW), dsum = row_first(&n, index, DSUM);
-    kernel_await();
+    kernel_wait_previous();
     if (!is_there)
         return;
     f32 sum = 0, squares = 0, mean = 0, sum_g = 0, sum_gy = 0;

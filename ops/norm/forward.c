@@ -80,12 +80,12 @@ static void fetch_columns(raw *w, raw *b, const T *weight, const T *bias, const 
 kernel block(THREADS) void norm(const T *ALONE x_from, T *ALONE to, const T *restrict weight, const T *restrict bias,
                                 const T *ALONE residual, T *ALONE sum_to, struct nest n, f32 eps, f32 share)
 {
-    kernel_announce();
+    kernel_launch_next();
     u64 packs = row_packs(&n), index[8];
     bool is_there = row_find(&n, index);
     i64 x = row_first(&n, index, X), out = row_first(&n, index, OUT);
     i64 r = row_first(&n, index, RESIDUAL), total = row_first(&n, index, SUM);
-    kernel_await();
+    kernel_wait_previous();
     if (!is_there)
         return;
     f32 sum = 0, squares = 0, mean = 0;

@@ -130,7 +130,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
                                   struct nest kept, struct nest reduced, u64 part_packs, real p,
                                   real n, real q)
 {
-    kernel_announce();
+    kernel_launch_next();
     u32 kept_lane = COLUMNS ? thread_x() % TOGETHER : thread_x() / LANES;
     u32 lane_of = COLUMNS ? thread_x() / TOGETHER : thread_x() % LANES;
     place result = (place)block_x() * TOGETHER + kept_lane;
@@ -144,7 +144,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     EACH(r, RESULTS)
     s[r] = state_empty();
 #ifdef STATES
-    kernel_await();
+    kernel_wait_previous();
     const state *parts = (const state *)work;
     if (is_mine)
 #    pragma unroll 4
@@ -192,7 +192,7 @@ kernel block(THREADS) max_registers(REGISTERS) void reduce(const T *restrict x, 
     u64 singles = SINGLES && block_y() == grid_dim_y() - 1 && is_mine ? count - packs * V : 0ul;
     part_count += singles;
     T edge = pack_put(T, 0);
-    kernel_await();
+    kernel_wait_previous();
     if (lane_of < singles)
         edge = x[first + (i64)(lane_of < head ? lane_of : lane_of + packs * V)];
 #    define ADD_ALL(r)                                                                             \

@@ -29,11 +29,11 @@ static inline f32 exp_below(f32 x)
 #ifndef BACKWARD
 kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct nest n)
 {
-    kernel_announce();
+    kernel_launch_next();
     u64 packs = row_packs(&n), index[8];
     bool is_there = row_find(&n, index);
     i64 a = row_first(&n, index, 0), r = row_first(&n, index, 1);
-    kernel_await();
+    kernel_wait_previous();
     if (!is_there)
         return;
     f32 largest = -INFINITY, sum = 0;
@@ -101,12 +101,12 @@ kernel block(THREADS) void softmax(const T *ALONE a_from, T *ALONE r_to, struct 
 #else
 kernel block(THREADS) void softmax(const T *ALONE a_from, const T *ALONE b_from, T *ALONE r_to, struct nest n)
 {
-    kernel_announce();
+    kernel_launch_next();
     u64 packs = row_packs(&n), index[8];
     bool is_there = row_find(&n, index);
     i64 a = row_first(&n, index, 0), b = row_first(&n, index, 1);
     i64 r = row_first(&n, index, 2);
-    kernel_await();
+    kernel_wait_previous();
     if (!is_there)
         return;
     f32 sum = 0;
