@@ -13,7 +13,7 @@ import ctypes as C
 import math
 import sys
 
-from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, lengths_of, load, medians, parse,
+from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, in_turns, lengths_of, load, middle, parse,
                               prepare_images, record, row_name, sdpa_kernel, show, tensor_map, torch, tree_before)
 
 SOURCE = 'ops/attention/forward_sm90.c'
@@ -158,10 +158,11 @@ def measure(options, choices, hd, causal, type_name, s, kernels, results):
         else:
             print('WRONG', name, kern.label, err)
             results['wrong'] = results.get('wrong', 0) + 1
-    median = medians(candidates, options.rounds, max(2, int(10e-3 / (flop / 500e12))))
+    times = in_turns(candidates, options.rounds, max(2, int(10e-3 / (flop / 500e12))))
+    median = {c: middle(t) for c, t in times.items()}
     print(f'{name}: ' + ', '.join(f'{c}{"*" if c == label.get("ours") else ""} {flop / t / 1e9:.0f} TF ({median["cuDNN"] / t:.3f})'
                                   for c, t in sorted(median.items(), key=lambda x: x[1])), flush=True)
-    record(results, name, flop, median['cuDNN'], median.get(label.get('ours')), {w: median.get(label.get(w)) for w in ('twin', 'before')})
+    record(results, name, flop, times['cuDNN'], times.get(label.get('ours')), {w: times.get(label.get(w)) for w in ('twin', 'before')})
 
 
 def main():

@@ -11,7 +11,7 @@ import ctypes as C
 import math
 import sys
 
-from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, lengths_of, load, medians, parse,
+from attention_common import (TYPES, SDPBackend, Steps, Strides, balanced_grid, checked, ck, cu, finish, in_turns, lengths_of, load, middle, parse,
                               prepare_images, record, row_name, sdpa_kernel, show, tensor_map, timed, torch, tree_before)
 
 ENDS, MAIN = 'ops/attention/backward_ends.c', 'ops/attention/backward_sm90.c'
@@ -174,13 +174,14 @@ def measure(options, hd, causal, type_name, s, kernels, results):
             print('WRONG', name, whose, errors)
             results['wrong'] = results.get('wrong', 0) + 1
     n = max(2, int(10e-3 / (flop / 450e12)))
-    median = medians(candidates, options.rounds, n)
+    times = in_turns(candidates, options.rounds, n)
+    median = {c: middle(t) for c, t in times.items()}
     parts = ''
     for c in candidates:
         if c != 'cuDNN':
             parts += f' | {c} us: ' + ', '.join(f'{1e3 * timed(lambda: candidates[c]((i,)), n):.0f}' for i in range(3))
     print(f'{name}: ' + ', '.join(f'{c} {flop / t / 1e9:.0f} TF ({median["cuDNN"] / t:.3f})' for c, t in median.items()) + parts, flush=True)
-    record(results, name, flop, median['cuDNN'], median.get('ours'), {w: median.get(w) for w in ('twin', 'before')})
+    record(results, name, flop, times['cuDNN'], times.get('ours'), {w: times.get(w) for w in ('twin', 'before')})
 
 
 def main():

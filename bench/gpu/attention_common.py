@@ -156,24 +156,28 @@ def timed(f, n):
     return e0.elapsed_time(e1) / n
 
 
-def medians(candidates, rounds, n):
-    """milliseconds of each candidate, all in turns, the order of each round shuffled"""
+def middle(values):
+    return sorted(values)[len(values) // 2]
+
+
+def in_turns(candidates, rounds, n):
+    """milliseconds of each candidate, one for each round; the order of a round is shuffled"""
     times = {c: [] for c in candidates}
     for _ in range(rounds):
         for c in random.sample(list(candidates), len(candidates)):
             times[c].append(timed(candidates[c], n))
-    return {c: sorted(t)[len(t) // 2] for c, t in times.items()}
+    return times
 
 
 def record(results, row, flop, cudnn, ours, others):
-    """adds a row; times in milliseconds, None: not measured. Others: those of 'twin' and 'before'"""
-    results[f'{row}.cudnn.TFLOPS'] = flop / cudnn / 1e9
+    """adds a row; times in milliseconds of each round, None: not measured. Others: those of 'twin' and 'before'.
+    A ratio is the middle one of those within a round: the clock moves from round to round more than kernels differ"""
+    results[f'{row}.cudnn.TFLOPS'] = flop / middle(cudnn) / 1e9
     if ours:
-        results[f'{row}.TFLOPS'] = flop / ours / 1e9
-        results[f'{row}.of_cudnn'] = cudnn / ours
-        for name, time in others.items():
-            if time:
-                results[f'{row}.of_{name}'] = time / ours
+        results[f'{row}.TFLOPS'] = flop / middle(ours) / 1e9
+        for name, times in {'cudnn': cudnn, **others}.items():
+            if times:
+                results[f'{row}.of_{name}'] = middle([theirs / our for theirs, our in zip(times, ours)])
 
 
 def row_name(hd, causal, type_name, s):
