@@ -70,3 +70,13 @@ static int tolower(int c)
 {
     return isupper(c) ? c - 'A' + 'a' : c;
 }
+
+static int isascii(int c)
+{
+    return c >= 0 && c < 128;
+}
+
+static int toascii(int c)
+{
+    return c & 127;
+}

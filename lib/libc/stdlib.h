@@ -1,10 +1,14 @@
-// <stdlib.h> for kernels: memory, numbers from text, quotients, sorting and searching, a generator
-// of random numbers whose state the caller keeps.
+// <stdlib.h> for kernels: memory, numbers from text, quotients, sorting and searching, random
+// numbers.
 #pragma once
 #include "heap.h"
 
 #include "number.h"
 #include <errno.h>
+
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
+#define RAND_MAX     2147483647
 
 typedef struct div_t {
     int quot, rem;
@@ -52,6 +56,32 @@ host void kiln_io_exit(i32 status);
 static void exit(int status)
 {
     kiln_io_exit(status);
+}
+
+static void _Exit(int status)
+{
+    kiln_io_exit(status);
+}
+
+// --- memory, as POSIX and GNU name it
+static int posix_memalign(void **out, u64 align, u64 bytes)
+{
+    if (align < sizeof(void *) || align & (align - 1))
+        return EINVAL;
+    void *block = aligned_alloc(align, bytes);
+    if (!block)
+        return ENOMEM;
+    *out = block;
+    return 0;
+}
+
+static void *reallocarray(void *block, u64 count, u64 size)
+{
+    if (size && count > 0xffffffffffffffffull / size) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, count * size);
 }
 
 // --- numbers from text
@@ -228,4 +258,20 @@ static int rand_r(unsigned *seed)
     }
     *seed = state;
     return (int)result;
+}
+
+// Each thread has its own sequence, which begins with seed 1: srand(thread_rank()) makes them
+// differ.
+static _Thread_local unsigned __k_seed; // xor 1, because it is 0 when the kernel starts
+static void srand(unsigned seed)
+{
+    __k_seed = seed ^ 1u;
+}
+
+static int rand(void)
+{
+    unsigned seed = __k_seed ^ 1u;
+    int result = rand_r(&seed);
+    __k_seed = seed ^ 1u;
+    return result;
 }

@@ -4,6 +4,8 @@
 // it; permissions are those of kiln/io.h. A text longer than a buffer goes out in several pieces.
 #pragma once
 
+#include "error_text.h"
+#include "heap.h"
 #include "print.h"
 #include <errno.h>
 
@@ -189,13 +191,51 @@ static void clearerr(FILE *f)
     kiln_io_flags(__k_handle(f), 1);
 }
 
+typedef long fpos_t;
+typedef long off_t;
+static int fseeko(FILE *f, off_t offset, int whence)
+{
+    return fseek(f, offset, whence);
+}
+
+static off_t ftello(FILE *f)
+{
+    return ftell(f);
+}
+
+static int fgetpos(FILE *f, fpos_t *at)
+{
+    long place = ftell(f);
+    if (place >= 0)
+        *at = place;
+    return place < 0 ? -1 : 0;
+}
+
+static int fsetpos(FILE *f, const fpos_t *at)
+{
+    return fseek(f, *at, SEEK_SET);
+}
+
 static void rewind(FILE *f)
 {
     fseek(f, 0, SEEK_SET);
     clearerr(f);
 }
 
-// Nothing waits in a stream.
+enum { _IOFBF, _IOLBF, _IONBF };
+
+// Nothing waits in a stream: there is no buffer to choose.
+static int setvbuf(FILE *f, char *buffer, int mode, u64 size)
+{
+    (void)f, (void)buffer, (void)size;
+    return mode < _IOFBF || mode > _IONBF ? -1 : 0;
+}
+
+static void setbuf(FILE *f, char *buffer)
+{
+    (void)f, (void)buffer;
+}
+
 static int fflush(FILE *f)
 {
     return !f || kiln_io_flags(__k_handle(f), 0) >= 0 ? 0 : -1;
@@ -244,7 +284,53 @@ static int puts(const char *s)
 
 static void perror(const char *s)
 {
-    fprintf(stderr, "%s: error %d\n", s, errno);
+    fprintf(stderr, "%s%s%s\n", s ? s : "", s && *s ? ": " : "", __k_error_text(errno));
+}
+
+static noinline int vasprintf(char **out, const char *format, va_list list)
+{
+    __k_sink counted_only = {0};
+    i64 length = __k_format(&counted_only, format, list);
+    char *text = length < 0 ? NULL : malloc((u64)length + 1);
+    if (!text)
+        return -1;
+    *out = text;
+    return vsnprintf(text, (u64)length + 1, format, list);
+}
+
+static int asprintf(char **out, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    return vasprintf(out, format, list);
+}
+
+// A line of any length, its end included; *line is enlarged as needed and belongs to the caller.
+static long getline(char **line, u64 *room, FILE *f)
+{
+    i64 length = 0;
+    if (!*line)
+        *room = 0;
+    for (;;) {
+        if (*room < (u64)length + 2) {
+            u64 more = *room < 64 ? 128 : 2 * *room;
+            char *larger = realloc(*line, more);
+            if (!larger) {
+                errno = ENOMEM;
+                return -1;
+            }
+            *line = larger;
+            *room = more;
+        }
+        i64 got = __k_done(
+            kiln_io_take(__k_handle(f), *line + length, (i64)*room - length - 1, __K_LINE));
+        if (got > 0)
+            length += got;
+        if (got <= 0 || (*line)[length - 1] == '\n')
+            break;
+    }
+    (*line)[length] = 0;
+    return length ? length : -1;
 }
 
 typedef struct __k_stream_source {

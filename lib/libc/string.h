@@ -1,6 +1,8 @@
-// <string.h> for kernels: what C says, on bytes in any memory. memcpy, memmove, memset and memcmp
-// are builtins.
+// <string.h> for kernels: what C and POSIX say, on bytes in any memory. memcpy, memmove, memset and
+// memcmp are builtins.
 #pragma once
+#include "error_text.h"
+#include "heap.h"
 
 static u64 strnlen(const char *s, u64 most)
 {
@@ -75,12 +77,62 @@ static int strcmp(const char *a, const char *b)
     return strncmp(a, b, 0xffffffffffffffffull);
 }
 
+// In the C locale the order is that of the bytes.
+static int strcoll(const char *a, const char *b)
+{
+    return strcmp(a, b);
+}
+
+static u64 strxfrm(char *to, const char *from, u64 room)
+{
+    u64 length = strlen(from);
+    if (length < room)
+        strcpy(to, from);
+    return length;
+}
+
 static void *memchr(const void *s, int wanted, u64 count)
 {
     const u8 *at = (const u8 *)s;
     for (u64 n = 0; n < count; n++)
         if (at[n] == (u8)wanted)
             return (void *)(at + n);
+    return NULL;
+}
+
+static void *memrchr(const void *s, int wanted, u64 count)
+{
+    const u8 *at = (const u8 *)s;
+    while (count--)
+        if (at[count] == (u8)wanted)
+            return (void *)(at + count);
+    return NULL;
+}
+
+static void *memmem(const void *s, u64 count, const void *wanted, u64 length)
+{
+    const u8 *at = (const u8 *)s;
+    for (; count >= length; at++, count--)
+        if (!memcmp(at, wanted, length))
+            return (void *)at;
+    return NULL;
+}
+
+static void *mempcpy(void *to, const void *from, u64 count)
+{
+    memcpy(to, from, count);
+    return (u8 *)to + count;
+}
+
+static void *memccpy(void *to, const void *from, int last, u64 count)
+{
+    u8 *out = (u8 *)to;
+    const u8 *in = (const u8 *)from;
+    for (u64 n = 0; n < count; n++) {
+        out[n] = in[n];
+        if (in[n] == (u8)last)
+            return out + n + 1;
+    }
     return NULL;
 }
 
@@ -92,6 +144,13 @@ static char *strchr(const char *s, int wanted)
         if (!*s)
             return NULL;
     }
+}
+
+static char *strchrnul(const char *s, int wanted)
+{
+    while (*s && *s != (char)wanted)
+        s++;
+    return (char *)s;
 }
 
 static char *strrchr(const char *s, int wanted)
@@ -149,4 +208,43 @@ static char *strtok_r(char *s, const char *set, char **rest)
         return NULL;
     *end = 0;
     return s;
+}
+
+// Each thread goes through a text of its own.
+static _Thread_local char *__k_token;
+static char *strtok(char *s, const char *set)
+{
+    return strtok_r(s, set, &__k_token);
+}
+
+static char *strsep(char **rest, const char *set)
+{
+    char *s = *rest;
+    if (!s)
+        return NULL;
+    char *end = s + strcspn(s, set);
+    *rest = *end ? end + 1 : NULL;
+    *end = 0;
+    return s;
+}
+
+static char *strndup(const char *s, u64 most)
+{
+    u64 length = strnlen(s, most);
+    char *copy = malloc(length + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, s, length);
+    copy[length] = 0;
+    return copy;
+}
+
+static char *strdup(const char *s)
+{
+    return strndup(s, strlen(s));
+}
+
+static char *strerror(int number)
+{
+    return (char *)__k_error_text(number);
 }

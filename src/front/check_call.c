@@ -25,8 +25,8 @@ static ast_expr *unknown_function(front *f, ast_expr *e)
             diag_fix(d, e->at, "use Kiln's name", "%s", advice);
     } else if (absent) {
         diag_label(d, e->a->at, "%s",
-                   strstr(absent, "#include") ? "its header is not included"
-                                              : "C's library is the host's");
+                   strstr(absent, "brings it") ? "its header is not included"
+                                               : "C's library is the host's");
         diag_note(d, "%s", absent);
     } else if (near) {
         diag_label(d, e->a->at, "did you mean '%s'?", near);

@@ -149,7 +149,7 @@ static const known_header headers[] = {
     {"stdbool.h", HDR_STDBOOL},    {"math.h", HDR_MATH},       {"tgmath.h", HDR_MATH},     {"limits.h", HDR_LIMITS},
     {"float.h", HDR_FLOAT},        {"assert.h", HDR_ASSERT},   {"stdalign.h", HDR_ALIGN},  {"stdio.h", HDR_STDDEF},
     {"stdlib.h", HDR_STDDEF},      {"string.h", HDR_STDDEF},   {"time.h", HDR_STDDEF},    {"ctype.h", HDR_STDDEF},
-    {"stdarg.h", HDR_STDDEF},      {"errno.h", HDR_STDDEF},
+    {"stdarg.h", HDR_STDDEF},      {"errno.h", HDR_STDDEF},    {"strings.h", HDR_STDDEF},
     // For the host only.
     {"kiln/kiln.h", HDR_ALWAYS},   {"kiln/ir.h", HDR_ALWAYS},  {"kiln/ops.h", HDR_ALWAYS}, {"kiln/nn.h", HDR_ALWAYS},
 };

@@ -1,6 +1,7 @@
 // "Did you mean": the nearest visible name, and what other GPU languages call the same thing.
 #include <stdlib.h>
 
+#include "base/embed.h"
 #include "front/check.h"
 
 // --- near names
@@ -159,6 +160,17 @@ static const foreign_name foreign_names[] = {
 };
 // clang-format on
 
+// Functions of lib/libc: the header of C that brings what a text defines.
+static const struct {
+    const char *text, *header;
+} library_texts[] = {
+    {"string.h", "string.h"}, {"strings.h", "strings.h"}, {"ctype.h", "ctype.h"},
+    {"stdlib.h", "stdlib.h"}, {"heap.h", "stdlib.h"},     {"number.h", "stdlib.h"},
+    {"stdio.h", "stdio.h"},   {"print.h", "stdio.h"},     {"stream.h", "stdio.h"},
+    {"math.h", "math.h"},     {"time.h", "time.h"},       {"inttypes.h", "inttypes.h"},
+    {"stdarg.h", "stdarg.h"},
+};
+
 // C's library that a kernel does not have, and what to do instead.
 static const struct {
     const char *names, *advice;
@@ -166,32 +178,40 @@ static const struct {
     {" alloca ",
      "a kernel has no memory of variable size on its stack: use an array of constant length, or "
      "malloc of <stdlib.h>"},
-    {" strlen strnlen strcpy strncpy stpcpy strcat strncat strcmp strncmp strchr strrchr strstr "
-     "strspn "
-     "strcspn strpbrk strtok_r memchr ",
-     "'#include <string.h>' brings it"},
-    {" malloc calloc realloc free aligned_alloc atoi atol atoll atof strtol strtoul strtoll "
-     "strtoull "
-     "strtod strtof abort exit qsort bsearch div ldiv lldiv labs llabs rand_r ",
-     "'#include <stdlib.h>' brings it"},
-    {" isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
-     "isxdigit tolower toupper ",
-     "'#include <ctype.h>' brings it"},
-    {" sprintf snprintf vsprintf vsnprintf sscanf vsscanf fopen fclose fread fwrite fgets fputs "
-     "fgetc fputc getc putc getchar putchar ungetc fseek ftell rewind feof ferror clearerr fflush "
-     "fprintf vfprintf vprintf puts perror fscanf vfscanf scanf remove rename ",
-     "'#include <stdio.h>' brings it"},
-    {" va_start va_arg va_end va_copy ", "'#include <stdarg.h>' brings it"},
-    {" tmpfile tmpnam freopen setvbuf setbuf fgetpos fsetpos gets popen ",
-     "a kernel has fopen, fgets and their like, by permission ('#include <stdio.h>')"},
-    {" _Exit quick_exit raise longjmp setjmp signal ",
+    {" tmpfile tmpnam freopen gets popen dprintf fileno mkstemp ",
+     "a kernel has fopen, fgets and their like, by permission (<stdio.h>)"},
+    {" quick_exit atexit raise longjmp setjmp signal ",
      "trap() stops a kernel with an error, assert() with a message, return ends one thread"},
-    {" rand srand random drand48 ",
+    {" random srandom drand48 lrand48 ",
      "philox(counter, key) and pcg32_step(state, stream) give random numbers that do not depend on "
-     "the order of threads"},
-    {" time gettimeofday clock_gettime sleep usleep nanosleep ",
-     "nano_time() and clock_cycles() read a clock, nano_sleep(ns) waits"},
+     "the order of threads; rand() of <stdlib.h> has a sequence for each thread"},
+    {" gettimeofday sleep usleep ",
+     "nano_time() and clock_cycles() read a clock, nano_sleep(ns) waits; <time.h> has the host's "
+     "clocks"},
+    {" getenv ", "io_env(name, value, room) of <kiln/io.h> reads a variable"},
+    {" open close read write pread pwrite lseek stat fstat unlink mkdir rmdir socket connect "
+     "accept listen send recv ",
+     "<kiln/io.h> has functions for files and sockets, by permission: io_open, io_read …"},
 };
+
+// Whether a text defines a function or a macro of that name.
+static bool defines(const char *source, size_t len, str name)
+{
+    for (const char *at = source, *end = source + len; at < end;) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        line_end = line_end ? line_end : end;
+        bool is_macro = line_end - at > 8 && !memcmp(at, "#define ", 8);
+        if (is_macro || (line_end - at > 7 && !memcmp(at, "static ", 7))) {
+            const char *open = memchr(at, '(', (size_t)(line_end - at));
+            const char *first = is_macro ? at + 8 : open ? open - name.len : at;
+            if (open && first > at && first + name.len == open &&
+                !memcmp(first, name.at, name.len) && (first[-1] == ' ' || first[-1] == '*'))
+                return true;
+        }
+        at = line_end + 1;
+    }
+    return false;
+}
 
 const char *absent_find(front *f, const char *name)
 {
@@ -199,6 +219,13 @@ const char *absent_find(front *f, const char *name)
     for (size_t i = 0; i < COUNT(absent_functions); i++)
         if (strstr(absent_functions[i].names, word))
             return absent_functions[i].advice;
+    for (size_t i = 0; i < COUNT(library_texts) && strncmp(name, "__", 2) != 0; i++) {
+        size_t len;
+        const char *source =
+            embed_find(str_format(f->in, "lib/libc/%s", library_texts[i].text), &len);
+        if (source && defines(source, len, str_of(name)))
+            return str_format(f->in, "'#include <%s>' brings it", library_texts[i].header);
+    }
     return NULL;
 }
 

@@ -5,7 +5,7 @@ kernel block(64) void f(f32 *x, u32 n)
 {
     f32 *p = malloc(4);
     free(p);
-    x[0] = (f32)rand();
+    x[0] = (f32)random();
     if (n > 3)
         exit(1);
     puts(x);
