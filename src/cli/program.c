@@ -50,7 +50,9 @@ static void put_kernel(text *out, const run *r, bool with_arguments)
 {
     const char *slash = strrchr(r->path, '/');
     size_t count = r->program_arg_count + 1;
-    text_printf(out, "#pragma kiln conversions(c)\n#include \"%s\"\n", slash ? slash + 1 : r->path);
+    text_printf(out,
+                "#pragma kiln conversions(c)\n#pragma kiln variables(thread)\n#include \"%s\"\n",
+                slash ? slash + 1 : r->path);
     text_puts(out, "#include <stdlib.h>\n\n#include <kiln/kernel.h>\n\n");
     text_puts(out, "kernel block(1) void program(void)\n{\n");
     for (size_t n = 0; n < count && with_arguments; n++) {

@@ -125,8 +125,7 @@ struct ast_decl {
     bool is_register; // its address cannot be taken
     bool
         is_shared; // `shared`: size from the type; an incomplete array is the dynamic shared memory
-    bool
-        is_per_thread; // `_Thread_local` in lib/libc: each thread has one, 0 when the kernel starts
+    bool is_per_thread; // each thread has one, set when the kernel starts: see check_static.c
     bool is_file_scope;
     bool is_const_data; // file-scope or static const with a constant initialiser: constant memory
     bool is_kernel;
@@ -173,6 +172,7 @@ struct ast_decl {
     bool is_lax;               // functions: defined under #pragma kiln conversions(c)
     uint8_t shifts;            // … shifts(…): shift_rule
     bool allows_early_return;  // … early_return(allow)
+    bool has_thread_variables; // … variables(thread)
     struct diag *host_diag;    // is_host_only: why its declaration could not be understood, or NULL
 };
 

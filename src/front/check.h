@@ -85,6 +85,13 @@ ast_expr *check_matrix_call(front *f, ast_expr *e, const builtin *b);
 
 // --- check_init.c
 ast_expr *check_compound(front *f, ast_expr *e);
+// Checks the value of a variable against its type; it becomes d->init.
+void check_init_object(front *f, ast_decl *d, ast_expr *init);
+
+// --- check_static.c: variables that live as long as a kernel
+void check_static_init(front *f, ast_decl *d, ast_expr *init, bool is_const);
+// Device code uses a variable that each thread has.
+void check_per_thread(front *f, ast_decl *d, span use);
 
 // --- check_stmt.c
 // Does `s` hold a label of the switch around it?

@@ -89,7 +89,7 @@ void check_decl(front *f, ast_decl *d)
     if (has_no_size(f, d) || d->kind == DECL_PARAM)
         return;
     bool is_const = (check_deep_quals(d->type) & QUAL_CONST) != 0;
-    if (d->is_static && !d->is_shared && !is_const) {
+    if (d->is_static && !d->is_shared && !is_const && !d->is_per_thread) {
         diag *report = diag_raise(f->diags, K2304, d->at, "'%s' cannot be static", d->name);
         diag_label(report, d->at, "thousands of threads would share it");
         diag_note(report, "use 'shared' for one per block, 'static const' for a table, or a buffer "

@@ -88,14 +88,6 @@ static ast_expr *host_variable(front *f, ast_expr *e, const ast_decl *decl)
     return check_poison(f, e);
 }
 
-static void remember_per_thread(front *f, ast_decl *d)
-{
-    for (uint32_t i = 0; i < f->thread_vars.len; i++)
-        if (f->thread_vars.at[i] == d)
-            return;
-    vec_push(f->in, &f->thread_vars, d);
-}
-
 static ast_expr *check_name(front *f, ast_expr *e)
 {
     ast_decl *decl = e->decl;
@@ -115,7 +107,7 @@ static ast_expr *check_name(front *f, ast_expr *e)
     case DECL_TYPEDEF: return check_poison(f, e); // the parser has told
     case DECL_VAR:
         if (decl->is_per_thread) {
-            remember_per_thread(f, decl);
+            check_per_thread(f, decl, e->at);
             break;
         }
         if (decl->is_file_scope && !decl->is_shared && !decl->is_const_data && !f->unevaluated &&
@@ -148,7 +140,8 @@ static ast_expr *check_literal(ast_expr *e)
 
 static ast_expr *check_string(front *f, ast_expr *e)
 {
-    const type *c = type_qualified(f->in, type_scalar(TY_I8), QUAL_CONST);
+    // C's literals are not const, for programs from before there was such a word
+    const type *c = type_qualified(f->in, type_scalar(TY_I8), f->lax_conversions ? 0 : QUAL_CONST);
     e->type = type_array(f->in, c, e->bytes.len + 1, false);
     e->is_checked = true;
     return e;

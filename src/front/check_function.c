@@ -61,6 +61,8 @@ static void need_all(front *f, const ast_expr *e, span use)
         return;
     if (e->kind == E_NAME && e->decl && e->decl->kind == DECL_FUNC)
         take(f, e->decl, use);
+    if (e->kind == E_NAME && e->decl && (e->decl->is_const_data || e->decl->is_per_thread))
+        check_functions_of(f, e->decl, use);
     for (uint32_t i = 0; e->kind == E_INIT_LIST && i < e->inits.len; i++)
         need_all(f, e->inits.at[i].value, use);
     need_all(f, e->a, use);

@@ -313,45 +313,10 @@ ast_expr *check_compound(front *f, ast_expr *e)
     return e;
 }
 
-// --- constant data
-
-static const ast_expr *first_variable_part(front *f, const ast_expr *e)
-{
-    const_value v;
-    const ast_expr *core = e;
-    while (core->kind == E_CONVERT &&
-           (core->convert == CONVERT_NOOP || core->convert == CONVERT_LOAD))
-        core = core->a;
-    if (core->kind == E_COMPOUND)
-        core = core->a;
-    if (core->kind == E_STRING)
-        return NULL;
-    if (core->kind != E_INIT_LIST)
-        return const_eval(f, e, &v) ? NULL : e;
-    for (uint32_t i = 0; i < core->inits.len; i++) {
-        const ast_expr *found = first_variable_part(f, core->inits.at[i].value);
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
-static void require_constants(front *f, ast_decl *d)
-{
-    const ast_expr *bad = is_poison(d->init) ? NULL : first_variable_part(f, d->init);
-    if (!bad)
-        return;
-    diag *report = diag_raise(f->diags, K2106, bad->at,
-                              "'%s' is constant data: its values must be known "
-                              "when compiling",
-                              d->name);
-    diag_label(report, bad->at, "this is not a constant");
-    diag_label(report, d->at, "declared here");
-    d->type = type_scalar(TY_POISON);
-}
+// --- variables
 
 // A list that failed is followed by a poison as the initialiser: the variable counts as set.
-static void init_object(front *f, ast_decl *d, ast_expr *init)
+void check_init_object(front *f, ast_decl *d, ast_expr *init)
 {
     const type *t = d->type;
     d->init = check_poison(f, arena_new_of(f->in, ast_expr));
@@ -408,35 +373,8 @@ void check_init(front *f, ast_decl *d, ast_expr *init)
         return;
     }
     bool is_const = (check_deep_quals(d->type) & QUAL_CONST) != 0;
-    if (!d->is_file_scope) {
-        init_object(f, d, init);
-        if (d->is_static && is_const) {
-            d->is_const_data = true;
-            require_constants(f, d);
-        }
-        return;
-    }
-    if (!is_const) {
-        d->is_host_only = true;
-        return;
-    }
-    // Host code may have tables that Kiln does not understand: what is wrong with them matters only
-    // when a kernel uses them.
-    diags *ds = f->diags;
-    uint32_t len = ds->list.len, errors = ds->error_count, warnings = ds->warning_count;
-    init_object(f, d, init);
-    require_constants(f, d);
-    d->is_const_data = ds->error_count == errors && !is_poison(d->init);
-    if (d->is_const_data)
-        return;
-    d->is_host_only = true;
-    d->is_const_data = false;
-    if (ds->list.len > len) {
-        for (uint32_t i = len; i < ds->list.len && !d->held; i++)
-            if (ds->list.at[i]->level == DIAG_ERROR)
-                d->held = ds->list.at[i];
-        ds->list.len = len;
-        ds->error_count = errors;
-        ds->warning_count = warnings;
-    }
+    if (!d->is_file_scope && !d->is_per_thread && !(d->is_static && is_const))
+        check_init_object(f, d, init);
+    else
+        check_static_init(f, d, init, is_const);
 }

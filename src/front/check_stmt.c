@@ -233,7 +233,8 @@ void check_body(front *f, ast_decl *func)
     flow top = {0};
     bool falls_out = completes(&b, func->body, &top);
     const type *result = func->type->base;
-    if (falls_out && result->kind != TY_VOID && result->kind != TY_POISON && !func->is_kernel) {
+    bool needs_value = result->kind != TY_VOID && result->kind != TY_POISON && !func->is_kernel;
+    if (falls_out && needs_value && strcmp(func->name, "main") != 0) { // main's end gives 0
         span end = func->body->at;
         if (end.hi > end.lo)
             end.lo = end.hi - 1; // the closing brace

@@ -54,6 +54,7 @@ typedef struct front {
     bool lax_conversions;                  // #pragma kiln conversions(c): the parser sets it
     shift_rule shifts;                     // #pragma kiln shifts(…)
     bool allows_early_return;              // #pragma kiln early_return(allow)
+    bool has_thread_variables;             // #pragma kiln variables(thread): each thread has all
     uint32_t unevaluated;                  // checker: > 0 inside sizeof and _Generic's selector
     struct parse_common *parse;            // parse_core.c's own
 } front;

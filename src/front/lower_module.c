@@ -250,6 +250,23 @@ static void finish_body(lower *l)
     ir_return(&l->at, &zero, l->func->returns.len);
 }
 
+// The variables that each thread has, with the values they begin with.
+static void start_thread(lower *l, span at)
+{
+    place all = lower_temp(l, l->thread_type, at);
+    lower_zero(l, all);
+    l->thread = all.base;
+    for (uint32_t i = 0; i < l->f->thread_vars.len; i++) {
+        const ast_decl *v = l->f->thread_vars.at[i];
+        if (v->init)
+            lower_init(l,
+                       (place){.base = l->thread,
+                               .offset = lower_offset(0, (uint64_t)v->value),
+                               .type = v->type->unqualified},
+                       v->init);
+    }
+}
+
 static void lower_func(lower *l, ast_decl *d)
 {
     ir_func *func = d->lowered;
@@ -267,9 +284,7 @@ static void lower_func(lower *l, ast_decl *d)
     }
     l->thread = IR_NONE;
     if (l->thread_type && d->is_kernel) {
-        place all = lower_temp(l, l->thread_type, d->at);
-        lower_zero(l, all);
-        l->thread = all.base;
+        start_thread(l, d->at);
     } else if (l->thread_type) {
         l->thread = func->first_param + func->params.len - 1;
     }
@@ -291,13 +306,18 @@ static void add_constant(ir_module *m, const ast_decl *d)
 static const type *lay_out_thread(front *f)
 {
     uint64_t size = 0;
+    uint32_t most = 8;
     for (uint32_t i = 0; i < f->thread_vars.len; i++) {
         ast_decl *d = f->thread_vars.at[i];
-        size = (size + 7) / 8 * 8;
+        uint32_t own = type_def(d->type)->align, align = d->align > own ? d->align : own;
+        align = align < 8 ? 8 : align;
+        most = align > most ? align : most;
+        size = (size + align - 1) / align * align;
         d->value = (int64_t)size;
         size += lower_size(d->type);
     }
-    return size ? type_array(f->in, type_scalar(TY_U64), (size + 7) / 8, false) : NULL;
+    const type *all = type_array(f->in, type_scalar(TY_U64), (size + 7) / 8, false);
+    return size ? type_aligned(f->in, all, most) : NULL;
 }
 
 void lower_module(front *f)

@@ -266,7 +266,7 @@ static void bind_value(lower *l, ast_decl *d)
 
 static void lower_decl(lower *l, ast_decl *d)
 {
-    if (d->kind != DECL_VAR || d->is_shared || d->is_const_data || d->is_extern)
+    if (d->kind != DECL_VAR || d->is_shared || d->is_const_data || d->is_extern || d->is_per_thread)
         return;
     l->at.at = d->at;
     if (is_value(l, d)) {

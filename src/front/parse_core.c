@@ -274,6 +274,8 @@ int32_t parse_pragma(parser *p)
         p->f->lax_conversions = t->number != 0;
     if (t->name == p->common->words[W_SHIFTS])
         p->f->shifts = t->number ? SHIFT_CLAMP : SHIFT_WRAP;
+    if (t->name == p->common->words[W_VARIABLES])
+        p->f->has_thread_variables = t->number != 0;
     if (t->name == p->common->words[W_EARLY_RETURN])
         p->f->allows_early_return = t->number != 0;
     if (t->name == p->common->words[W_PACKED])

@@ -111,6 +111,7 @@ static void define_function(parser *p, const specifiers *s, const declarator *d,
     fn->is_lax = p->f->lax_conversions;
     fn->shifts = (uint8_t)p->f->shifts;
     fn->allows_early_return = p->f->allows_early_return;
+    fn->has_thread_variables = p->f->has_thread_variables;
     fn->body_first = p->at;
     fn->body_end = find_body_end(p);
     p->at = fn->body_end;
@@ -159,7 +160,9 @@ static ast_decl *declare_variable(parser *p, const specifiers *s, const declarat
     v->is_static = s->storage == TOK_STATIC;
     v->is_extern = s->storage == TOK_EXTERN;
     v->is_shared = s->shared_at.lo != 0;
-    v->is_per_thread = s->is_per_thread;
+    bool is_kept = !v->is_shared && (v->is_static || p->scope == p->file_scope);
+    v->is_per_thread =
+        s->is_per_thread || (p->f->has_thread_variables && is_kept && !p->is_library);
     v->align = s->align;
     v->is_register = s->storage == TOK_REGISTER;
     check_alignas(p, s, d->type);
@@ -618,16 +621,18 @@ static void parse_func_body(front *f, ast_decl *d)
     p.file_scope = d->scope;
     p.is_library = f->file_scope != d->scope;
     parser *outer = p.common->current;
-    bool is_lax = f->lax_conversions;
+    bool is_lax = f->lax_conversions, has_thread_variables = f->has_thread_variables;
     shift_rule shifts = f->shifts;
     p.common->current = &p;
     f->lax_conversions = d->is_lax;
+    f->has_thread_variables = d->has_thread_variables;
     f->shifts = (shift_rule)d->shifts;
     declare_params(&p, d);
     d->body = parse_block(&p, false);
     if (!p.had_error)
         check_body(f, d);
     f->lax_conversions = is_lax;
+    f->has_thread_variables = has_thread_variables;
     f->shifts = shifts;
     p.common->current = outer;
 }

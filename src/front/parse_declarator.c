@@ -194,6 +194,8 @@ static ast_decl *parse_param(parser *p)
     }
     if (d.type->kind == TY_FUNC)
         param->type = pointer_to(p, d.type, d.at);
+    else if (d.type->kind == TY_ARRAY) // of a typedef
+        param->type = pointer_to(p, d.type->base, d.at);
     else if (d.type->kind == TY_VOID) {
         diag *e = diag_raise(p->f->diags, K1047, span_join(s.at, d.at),
                              "a parameter cannot have type void");

@@ -351,7 +351,8 @@ typedef struct pragma_row {
 
 static const pragma_row pragmas[] = {{"conversions", "strict", "c"},
                                      {"shifts", "wrap", "clamp"},
-                                     {"early_return", "refuse", "allow"}};
+                                     {"early_return", "refuse", "allow"},
+                                     {"variables", "host", "thread"}};
 
 static void pragma_kiln(pp *p, lexer *l, span at)
 {

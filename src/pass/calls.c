@@ -13,7 +13,13 @@
 // HUGE: instructions of a kernel with everything inlined from which on a device with costly calls
 // keeps functions marked noinline: interpreting such a kernel beats minutes of compiling it. One
 // that calls the host spends its time there.
-enum { DEFAULT_LIMIT = 64, LARGE = 6000, HUGE = 12000, HUGE_WITH_HOST = 3000 };
+enum {
+    DEFAULT_LIMIT = 64,
+    DEFAULT_OF_ONE_THREAD = 512,
+    LARGE = 6000,
+    HUGE = 12000,
+    HUGE_WITH_HOST = 3000
+};
 
 typedef struct node {
     uint32_t order, low; // Tarjan's numbers; 0: not visited
@@ -221,9 +227,21 @@ static void pass_depth(graph *g, uint32_t index)
     }
 }
 
+// A program that runs in one thread may have more stack than one of thousands.
+static uint32_t default_limit(const ir_module *m)
+{
+    for (uint32_t k = 0; k < m->funcs.len; k++) {
+        const ir_func *f = m->funcs.at[k];
+        if (f->is_kernel && (f->block[0] != 1 || f->block[1] != 1 || f->block[2] != 1))
+            return DEFAULT_LIMIT;
+    }
+    return DEFAULT_OF_ONE_THREAD;
+}
+
 static void bound_circles(graph *g)
 {
     ir_module *m = g->m;
+    uint32_t otherwise = default_limit(m);
     uint32_t *limits = arena_array(g->ctx->scratch, uint32_t, g->circle_count + 1);
     for (uint32_t k = 0; k < m->funcs.len; k++) {
         uint32_t *limit = &limits[g->nodes[k].circle];
@@ -235,7 +253,7 @@ static void bound_circles(graph *g)
         if (f->is_kernel || f->is_bounded || !is_recursive(g, k))
             continue;
         uint32_t limit = limits[g->nodes[k].circle];
-        f->recursion_limit = limit ? limit : DEFAULT_LIMIT;
+        f->recursion_limit = limit ? limit : otherwise;
         add_depth(f, g->ctx->scratch);
         if (!f->is_dispatcher)
             test_depth(f);

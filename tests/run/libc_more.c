@@ -174,14 +174,14 @@ kernel void libc_numbers_apart(const u64 *random, u64 *out)
 kernel void libc_widest(i64 *out)
 {
     u32 i = thread_x();
-    char text[40];
-    snprintf(text, sizeof text, "%" PRId64 " %" PRIu8 " %" PRIxMAX, (i64)i << 40, (u8)i,
-             (uint64_t)i * 7);
+    static const char texts[4][32] = {"0 7 ff", "-99999999999 12 1a2b3c", "42",
+                                      " 7777777 255 0x10"};
+    const char *text = texts[i % 4] + i / 16;
     char *end = NULL;
     int_fast16_t first = strtoimax(text, &end, 10);
     uint_least8_t second = (uint_least8_t)strtoumax(end, &end, 10);
     out[3 * i] = first + second;
-    out[3 * i + 1] = (i64)strtoumax(end, NULL, 16) - imaxabs(-(i64)i);
+    out[3 * i + 1] = (i64)strtoumax(end, NULL, 16) - imaxabs(-(i64)i) + (i64)sizeof PRId64 PRIxMAX;
     out[3 * i + 2] = imaxdiv(first, 1000).quot + imaxdiv(first, 1000).rem;
 }
 

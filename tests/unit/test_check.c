@@ -290,6 +290,12 @@ TEST(check_host_tables_are_silent_until_used)
                 "");
     expect_file("static const char *const names[] = {\"a\", \"b\"};\n"
                 "kernel void k(i32 *p) { p[0] = names[0][0]; p[1] = names[1][0]; }",
+                "");
+    expect_file("static i32 counter = 3;\nstatic i32 *const where[] = {&counter, 0};\n"
+                "kernel void k(i32 *p) { p[0] = *where[0]; p[1] = where[1] == 0; }",
+                "K2054");
+    expect_file("static i32 f(void) { return 1; }\nstatic const i32 values[] = {1, f()};\n"
+                "kernel void k(i32 *p) { p[0] = values[0]; }",
                 "K2106");
     expect_file("static i32 counter = 3; kernel void k(i32 *p) { p[0] = counter; }", "K2054");
 }

@@ -350,7 +350,7 @@ TEST(pp_defines_what_headers_define_only_after_them)
     expect("#include <limits.h>\nINT_MAX\n#undef INT_MAX\nINT_MAX\n#define INT_MAX 7\nINT_MAX",
            "2147483647 INT_MAX 7");
     expect("#include <kiln/kernel.h>\n#define M_PI 3\nM_PI", "3");
-    expect("#ifdef M_PI\nno\n#endif\n#include <math.h>\n#ifdef M_PI\nyes\n#endif", "yes");
+    expect("#ifdef FLT_DIG\nno\n#endif\n#include <float.h>\n#ifdef FLT_DIG\nyes\n#endif", "yes");
     expect("#include <sys/no_such_header.h>\n#include <vector>\nx", "x");
 }
 
