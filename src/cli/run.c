@@ -91,7 +91,7 @@ static int run_all(run *r)
         if (!failed && !r->is_main)
             print_time(r, l, times);
     }
-    if (!failed)
+    if (!failed && !r->is_main)
         failed = print_heap(r);
     if (!failed)
         failed = run_finish(r);

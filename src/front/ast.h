@@ -173,6 +173,7 @@ struct ast_decl {
     uint8_t shifts;            // … shifts(…): shift_rule
     bool allows_early_return;  // … early_return(allow)
     bool has_thread_variables; // … variables(thread)
+    bool has_labels;           // functions: goto may jump over what declares a variable
     struct diag *host_diag;    // is_host_only: why its declaration could not be understood, or NULL
 };
 
@@ -197,7 +198,21 @@ typedef enum stmt_kind {
     S_BREAK,
     S_CONTINUE,
     S_RETURN, // expr or NULL, converted to the function's result type
+    S_LABEL,  // label, yes: the statement after it
+    S_GOTO,   // label
 } stmt_kind;
+
+// Where goto leads. Statements [first, item) of `block` stand before it, with all that jumps ahead;
+// [item, last] after it, with all that jumps back: see check_goto.c.
+typedef struct ast_label {
+    const char *name;
+    span at; // lo == 0: no such label was met
+    ast_stmt *block;
+    uint32_t item, first, last;
+    bool is_met_forward, is_met_backward;
+    struct jump *ahead, *again; // while lowering: what a goto leaves
+    uint32_t number, entry;     // … and what it stores where, when jumps cross; number 0: nothing
+} ast_label;
 
 struct ast_stmt {
     uint8_t kind;
@@ -208,6 +223,9 @@ struct ast_stmt {
     vec(ast_decl *) decls;
     int64_t value;
     int16_t unroll; // loops: as ir_inst.unroll
+    ast_label *label;
+    vec(ast_label *) labels; // S_BLOCK: those that stand in it
+    bool has_crossing_jumps; // … and no nesting of blocks and loops does what they say
 };
 
 struct scope {

@@ -166,6 +166,7 @@ static const char *stmt_name(const ast_stmt *s)
         [S_SWITCH] = "switch",   [S_CASE] = "case",
         [S_DEFAULT] = "default", [S_BREAK] = "break",
         [S_RETURN] = "return",   [S_CONTINUE] = "continue",
+        [S_LABEL] = "label",     [S_GOTO] = "goto",
     };
     return names[s->kind];
 }
@@ -178,6 +179,8 @@ static void print_stmt(printer *p, const ast_stmt *s, int level)
     text_puts(p->out, stmt_name(s));
     if (s->kind == S_CASE)
         text_printf(p->out, " %lld", (long long)s->value);
+    if (s->label)
+        text_printf(p->out, " %s", s->label->name);
     if (s->unroll)
         text_printf(p->out, " unroll %d", s->unroll);
     end_line(p, s->at);

@@ -97,6 +97,9 @@ void check_per_thread(front *f, ast_decl *d, span use);
 // Does `s` hold a label of the switch around it?
 bool check_has_label(const ast_stmt *s);
 
+// --- check_goto.c: where the labels of a function stand, and what jumps to them
+void check_gotos(front *f, ast_decl *func);
+
 // --- check_unset.c: warns about reads of variables that were never set
 void check_unset(front *f, ast_decl *func);
 

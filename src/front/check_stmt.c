@@ -160,7 +160,7 @@ static bool block_completes(body *b, ast_stmt *s, flow *to, bool is_switch)
         ast_stmt *each = s->body.at[i];
         bool is_idle = each->kind == S_EMPTY || each->kind == S_BREAK ||
                        (each->kind == S_DECL && !has_init(each));
-        if (check_has_label(each)) {
+        if (check_has_label(each) || each->kind == S_LABEL) {
             reachable = true;
         } else if (!reachable && !is_idle && b->warns) {
             diag *d = diag_raise(b->f->diags, K2403, each->at, "this is never reached");
@@ -217,7 +217,9 @@ static bool completes(body *b, ast_stmt *s, flow *to)
     case S_DO: return loop_completes(b, s);
     case S_SWITCH: return switch_completes(b, s, to);
     case S_CASE:
-    case S_DEFAULT: return completes(b, s->yes, to);
+    case S_DEFAULT:
+    case S_LABEL: return completes(b, s->yes, to);
+    case S_GOTO: return false;
     case S_BREAK: to->has_break = true; return false;
     case S_CONTINUE: to->has_continue = true; return false;
     case S_RETURN: check_return(b, s); return false;
@@ -229,6 +231,8 @@ void check_body(front *f, ast_decl *func)
 {
     if (!func->body || func->type->kind != TY_FUNC)
         return;
+    if (func->has_labels)
+        check_gotos(f, func);
     body b = {.f = f, .func = func, .warns = true};
     flow top = {0};
     bool falls_out = completes(&b, func->body, &top);

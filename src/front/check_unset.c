@@ -213,6 +213,7 @@ static void walk_stmt(unset *u, const ast_stmt *s)
     switch ((stmt_kind)s->kind) {
     case S_EMPTY:
     case S_BREAK:
+    case S_GOTO:
     case S_CONTINUE: break;
     case S_EXPR:
     case S_RETURN: walk(u, s->expr); break;
@@ -233,6 +234,10 @@ static void walk_stmt(unset *u, const ast_stmt *s)
         break;
     case S_CASE:
     case S_DEFAULT: walk_stmt(u, s->yes); break;
+    case S_LABEL:
+        u->mask = 0; // whatever jumps here may have set them
+        walk_stmt(u, s->yes);
+        break;
     }
 }
 

@@ -155,6 +155,10 @@ unsigned lower_jumps_in(const ast_stmt *s, unsigned wanted);
 // --- lower_switch.c
 void lower_switch(lower *l, const ast_stmt *s);
 
+// --- lower_goto.c
+void lower_labelled_block(lower *l, const ast_stmt *s);
+void lower_goto(lower *l, const ast_stmt *s);
+
 // --- lower_walk.c
 // True when an array inside the variable `d` becomes a pointer other than to index it on the spot.
 bool lower_array_escapes(const ast_stmt *body, const ast_decl *d);

@@ -46,6 +46,7 @@ unsigned lower_jumps_in(const ast_stmt *s, unsigned wanted)
         return found | lower_jumps_in(s, wanted);
     case S_SWITCH: return lower_jumps_in(s->yes, wanted & LOWER_CONTINUE);
     case S_CASE:
+    case S_LABEL:
     case S_DEFAULT: return lower_jumps_in(s->yes, wanted);
     case S_EMPTY:
     case S_EXPR:
@@ -53,6 +54,7 @@ unsigned lower_jumps_in(const ast_stmt *s, unsigned wanted)
     case S_WHILE:
     case S_DO:
     case S_FOR:
+    case S_GOTO:
     case S_RETURN: return 0;
     }
     return 0;
@@ -249,8 +251,8 @@ static void lower_do(lower *l, const ast_stmt *s)
 // A scalar that keeps its first value is that value.
 static bool is_value(const lower *l, const ast_decl *d)
 {
-    return d->init && !l->needs_memory && !d->is_assigned && !d->is_address_taken &&
-           !(d->type->quals & QUAL_VOLATILE) && d->type->kind != TY_ARRAY &&
+    return d->init && !l->needs_memory && !l->decl->has_labels && !d->is_assigned &&
+           !d->is_address_taken && !(d->type->quals & QUAL_VOLATILE) && d->type->kind != TY_ARRAY &&
            !type_is_record(d->type) && !d->lower_data;
 }
 
@@ -331,7 +333,9 @@ void lower_stmt(lower *l, const ast_stmt *s)
             lower_decl(l, s->decls.at[i]);
         return;
     case S_BLOCK:
-        for (uint32_t i = 0; i < s->body.len; i++)
+        if (s->labels.len)
+            lower_labelled_block(l, s);
+        for (uint32_t i = 0; i < s->body.len && !s->labels.len; i++)
             lower_stmt(l, s->body.at[i]);
         return;
     case S_IF: lower_if(l, s); return;
@@ -344,5 +348,7 @@ void lower_stmt(lower *l, const ast_stmt *s)
     case S_BREAK: lower_leave(l, l->break_to, NULL, 0); return;
     case S_CONTINUE: lower_leave(l, l->continue_to, NULL, 0); return;
     case S_RETURN: lower_return(l, s); return;
+    case S_LABEL: lower_stmt(l, s->yes); return;
+    case S_GOTO: lower_goto(l, s); return;
     }
 }

@@ -12,7 +12,7 @@
 // True when control surely does not run off the end of `s`; false is always safe.
 static bool never_ends(const ast_stmt *s)
 {
-    if (s->kind == S_BREAK || s->kind == S_CONTINUE || s->kind == S_RETURN)
+    if (s->kind == S_BREAK || s->kind == S_CONTINUE || s->kind == S_RETURN || s->kind == S_GOTO)
         return true;
     if (s->kind == S_BLOCK)
         return s->body.len && never_ends(s->body.at[s->body.len - 1]);

@@ -68,6 +68,7 @@ typedef struct parser {
     uint32_t depth;
     uint32_t height;          // of the highest expression so far
     uint32_t loops, switches; // open ones
+    vec(ast_label *) labels;  // of the function
 } parser;
 
 typedef struct marks {

@@ -629,6 +629,7 @@ static void parse_func_body(front *f, ast_decl *d)
     f->shifts = (shift_rule)d->shifts;
     declare_params(&p, d);
     d->body = parse_block(&p, false);
+    d->has_labels = p.labels.len != 0;
     if (!p.had_error)
         check_body(f, d);
     f->lax_conversions = is_lax;

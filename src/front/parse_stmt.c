@@ -287,27 +287,55 @@ static ast_stmt *parse_return(parser *p)
     return s;
 }
 
+// The label of that name in this function; made at its first mention.
+static ast_label *find_label(parser *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->labels.len; i++)
+        if (p->labels.at[i]->name == name)
+            return p->labels.at[i];
+    ast_label *label = arena_new_of(p->f->in, ast_label);
+    label->name = name;
+    vec_push(p->f->in, &p->labels, label);
+    return label;
+}
+
 static ast_stmt *parse_goto(parser *p)
 {
-    span at = here(p);
-    diag *d = diag_raise(p->f->diags, K1011, at, "goto is not supported");
-    diag_label(d, at, "GPUs need structured control flow: threads must meet again");
-    diag_note(d, "use a loop with break or continue, a flag, or a function with return");
-    skip_statement(p);
-    return new_stmt(p, S_EMPTY, at);
+    ast_stmt *s = new_stmt(p, S_GOTO, here(p));
+    step(p);
+    if (kind(p) != TOK_IDENT) {
+        if (kind(p) == TOK_STAR) {
+            diag *d = parse_error(p, K1011, s->at, "goto leads to a label, not to an address");
+            diag_note(d, "use a switch, or a table of functions");
+        } else {
+            parse_expected(p, "the name of a label");
+        }
+        s->kind = S_EMPTY;
+        return s;
+    }
+    s->label = find_label(p, tok(p)->name);
+    s->at = span_join(s->at, here(p));
+    step(p);
+    expect_semi(p, "goto");
+    return s;
 }
 
 static ast_stmt *parse_label(parser *p)
 {
-    span at = here(p);
-    diag *d = diag_raise(p->f->diags, K1012, at, "labels are not supported");
-    diag_label(d, at, "only goto could jump here, and there is no goto");
-    diag_fix(d, span_join(at, tok_ahead(p, 1)->at), "remove it", "%s", "");
+    ast_stmt *s = new_stmt(p, S_LABEL, here(p));
+    ast_label *label = s->label = find_label(p, tok(p)->name);
+    if (label->at.lo) {
+        diag *d = diag_raise(p->f->diags, K1012, s->at, "'%s' is a label already", label->name);
+        diag_label(d, s->at, "second one");
+        diag_label(d, label->at, "first one");
+        s->kind = S_EMPTY;
+    } else {
+        label->at = s->at;
+    }
     step(p);
     step(p);
-    if (kind(p) == TOK_RBRACE)
-        return new_stmt(p, S_EMPTY, at);
-    return parse_statement(p);
+    s->yes = kind(p) == TOK_RBRACE ? new_stmt(p, S_EMPTY, s->at) : parse_statement(p);
+    return s->kind == S_EMPTY ? s->yes : s;
 }
 
 static ast_stmt *parse_asm(parser *p)

@@ -1,8 +1,23 @@
-// A label: an error with a fix-it that removes it.
+// A label where none can stand: twice, under an if without braces, among the cases of a switch.
 #include <kiln/kernel.h>
 
 kernel block(64) void f(f32 *x, u32 n)
 {
-    again:
+again:
     x[0] = 1;
+again:
+    if (n == 3)
+    alone:
+        x[1] = 2;
+    switch (n) {
+    case 1: x[2] = 1;
+    among:
+        x[3] = 1;
+    }
+    if (n > 5)
+        goto again;
+    if (n > 6)
+        goto alone;
+    if (n > 7)
+        goto among;
 }

@@ -1,0 +1,168 @@
+// A block with labels to structured control: a goto forward leaves a block scope that ends at its
+// label, a goto back begins another round of a loop that starts there. check_goto.c has said where
+// these parts begin and end. Where they cross, every goto begins another round of the whole block,
+// which skips what stands before the label. Start reading at lower_labelled_block.
+#include "front/lower.h"
+
+typedef struct part { // statements [from, to) of the block
+    ast_label *label;
+    uint32_t from, to;
+    bool is_loop, is_open;
+} part;
+
+typedef vec(part) parts;
+
+static void lower_range(lower *l, const ast_stmt *s, parts *all, uint32_t from, uint32_t to);
+
+// The largest part that starts at statement `at` and was not begun.
+static part *next_part(parts *all, uint32_t at)
+{
+    part *found = NULL;
+    for (uint32_t i = 0; i < all->len; i++) {
+        part *p = &all->at[i];
+        if (!p->is_open && p->from == at && (!found || p->to > found->to))
+            found = p;
+    }
+    return found;
+}
+
+// Variables whose declaration is jumped over are 0.
+static void clear_skipped(lower *l, const ast_stmt *s, const part *p)
+{
+    for (uint32_t i = p->from; i < p->to; i++) {
+        const ast_stmt *item = s->body.at[i];
+        for (uint32_t k = 0; item->kind == S_DECL && k < item->decls.len; k++) {
+            ast_decl *d = item->decls.at[k];
+            if (d->kind == DECL_VAR && !d->is_shared && !d->is_const_data && !d->is_extern &&
+                !d->is_per_thread && type_is_scalar(d->type))
+                lower_zero(
+                    l, (place){.base = lower_slot(l, d)->pointer, .type = d->type->unqualified});
+        }
+    }
+}
+
+static void lower_part(lower *l, const ast_stmt *s, parts *all, part *p)
+{
+    ir_region_id outer = l->at.region;
+    span at = s->body.at[p->from]->at;
+    p->is_open = true;
+    l->at.at = at;
+    if (!p->is_loop) {
+        clear_skipped(l, s, p);
+        jump ahead = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
+        lower_enter(l, ir_at(l->func, ahead.inst)->regions);
+        p->label->ahead = &ahead;
+        lower_range(l, s, all, p->from, p->to);
+        p->label->ahead = NULL;
+        if (!l->is_dead)
+            lower_leave(l, &ahead, NULL, 0);
+        lower_resume(l, outer, ahead.is_used, at);
+        return;
+    }
+    // loop { block { statements; exit loop } next loop }: what jumps back leaves the block
+    jump loop = {ir_control(&l->at, IR_LOOP, NULL, 0, 1, NULL, 0), false};
+    lower_enter(l, ir_at(l->func, loop.inst)->regions);
+    jump again = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
+    ir_region_id inside = l->at.region;
+    lower_enter(l, ir_at(l->func, again.inst)->regions);
+    p->label->again = &again;
+    lower_range(l, s, all, p->from, p->to);
+    p->label->again = NULL;
+    if (!l->is_dead)
+        lower_leave(l, &loop, NULL, 0);
+    lower_resume(l, inside, again.is_used, at);
+    if (!l->is_dead)
+        ir_next(&l->at, loop.inst, NULL, 0);
+    lower_resume(l, outer, loop.is_used, at);
+}
+
+static void lower_range(lower *l, const ast_stmt *s, parts *all, uint32_t from, uint32_t to)
+{
+    while (from < to && !l->is_dead) {
+        part *p = next_part(all, from);
+        if (p) {
+            lower_part(l, s, all, p);
+            from = p->to;
+        } else {
+            lower_stmt(l, s->body.at[from++]);
+        }
+    }
+}
+
+// --- jumps that cross
+
+// if (*entry <= number) {statements [from, to)}
+static void lower_section(lower *l, const ast_stmt *s, place entry, uint32_t number, uint32_t from,
+                          uint32_t to)
+{
+    ir_ref limit = ir_i32(l->func, (int32_t)number + 1);
+    ir_ref is_due = ir_bin(&l->at, IR_ULT, IR_I32, lower_load(l, entry), limit);
+    jump after = {ir_control(&l->at, IR_IF, &is_due, 1, 2, NULL, 0), false};
+    ir_region_id outer = l->at.region;
+    lower_enter(l, ir_at(l->func, after.inst)->regions);
+    for (; from < to && !l->is_dead; from++)
+        lower_stmt(l, s->body.at[from]);
+    if (!l->is_dead)
+        lower_leave(l, &after, NULL, 0);
+    lower_enter(l, ir_at(l->func, after.inst)->regions + 1);
+    lower_leave(l, &after, NULL, 0);
+    lower_resume(l, outer, true, s->at);
+}
+
+// entry = 0; loop { block { sections; exit loop } next loop }
+static void lower_rounds(lower *l, const ast_stmt *s)
+{
+    uint32_t count = s->labels.len, from = 0;
+    place entry = lower_temp(l, type_scalar(TY_U32), s->at);
+    clear_skipped(l, s, &(part){.to = s->body.len});
+    lower_store(l, entry, ir_i32(l->func, 0));
+    ir_region_id outer = l->at.region;
+    jump loop = {ir_control(&l->at, IR_LOOP, NULL, 0, 1, NULL, 0), false};
+    lower_enter(l, ir_at(l->func, loop.inst)->regions);
+    jump again = {ir_control(&l->at, IR_BLOCKSCOPE, NULL, 0, 1, NULL, 0), false};
+    ir_region_id inside = l->at.region;
+    lower_enter(l, ir_at(l->func, again.inst)->regions);
+    for (uint32_t i = 0; i < count; i++) {
+        s->labels.at[i]->again = &again;
+        s->labels.at[i]->entry = entry.base;
+        s->labels.at[i]->number = i + 1;
+    }
+    for (uint32_t i = 0; i <= count; i++) { // labels are in the order of the statements
+        uint32_t to = i < count ? s->labels.at[i]->item : s->body.len;
+        lower_section(l, s, entry, i, from, to);
+        from = to;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        s->labels.at[i]->again = NULL;
+    lower_leave(l, &loop, NULL, 0);
+    lower_resume(l, inside, again.is_used, s->at);
+    if (!l->is_dead)
+        ir_next(&l->at, loop.inst, NULL, 0);
+    lower_resume(l, outer, loop.is_used, s->at);
+}
+
+void lower_labelled_block(lower *l, const ast_stmt *s)
+{
+    parts all = {0};
+    if (s->has_crossing_jumps) {
+        lower_rounds(l, s);
+        return;
+    }
+    for (uint32_t i = 0; i < s->labels.len; i++) {
+        ast_label *label = s->labels.at[i];
+        if (label->is_met_forward)
+            vec_push(l->f->in, &all, (part){label, label->first, label->item, false, false});
+        if (label->is_met_backward)
+            vec_push(l->f->in, &all, (part){label, label->item, label->last + 1, true, false});
+    }
+    lower_range(l, s, &all, 0, s->body.len);
+}
+
+void lower_goto(lower *l, const ast_stmt *s)
+{
+    if (s->label->number) {
+        place entry = {.base = s->label->entry, .type = type_scalar(TY_U32)};
+        lower_store(l, entry, ir_i32(l->func, (int32_t)s->label->number));
+    }
+    lower_leave(l, s->label->ahead ? s->label->ahead : s->label->again, NULL, 0);
+}
