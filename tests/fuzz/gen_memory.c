@@ -322,9 +322,14 @@ static void call(mem *m)
         mem_place a = *first, b = *second;
         mem_line(m);
         mem_write(m, "%s %s = f%u_%u(", m->records[c->record].name, text, which, m->g.number);
-        mem_element(m, &a);
-        mem_write(m, ", &");
-        mem_element(m, &b);
+        if (first == second && a.rank == 1 && mem_chance(m, 60)) { // the same element
+            uint32_t at = mem_below(m, a.dims[0]);
+            mem_write(m, "%s[%u], &%s[%u]", a.text, at, a.text, at);
+        } else {
+            mem_element(m, &a);
+            mem_write(m, ", &");
+            mem_element(m, &b);
+        }
         mem_write(m, ", (u32)");
         mem_expr(m, 1);
         mem_write(m, ");\n");

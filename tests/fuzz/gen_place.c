@@ -93,11 +93,13 @@ static void new_union(mem *m, mem_record *r)
         uint32_t length;
     } members[] = {{GT_U64, 0}, {GT_U32, 2}, {GT_U16, 4}, {GT_I8, 8}, {GT_I32, 2}, {GT_U8, 8}};
     mem_write(m, "typedef union {");
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0, first = mem_below(m, 6); i < 6; i++) {
+        uint32_t k = (first + i) % 6;
         put_member(m, r,
                    (mem_member){
-                       .type = members[i].type, .record = MEM_SCALAR, .length = members[i].length},
-                   sizes[members[i].type], sizes[members[i].type]);
+                       .type = members[k].type, .record = MEM_SCALAR, .length = members[k].length},
+                   sizes[members[k].type], sizes[members[k].type]);
+    }
     r->bytes = 8;
 }
 

@@ -290,28 +290,122 @@ static void chosen_read(mem *m)
     mem_add_name(m, text, t, 0);
 }
 
-// Bytes that are set in pieces and read over several of them, all at constant places.
+// Bytes that are set and read in several sizes, all at constant places: an array of aligned
+// elements seen through casts, or a union whose first member may be any of its views.
 static void spanned(mem *m)
 {
-    uint32_t u = mem_fresh(m), r = mem_fresh(m);
+    static const gen_type views[] = {GT_U8, GT_U16, GT_U32, GT_U64};
+    enum { VIEWS = 4, BYTES = 16 };
+    uint32_t first = mem_below(m, VIEWS), count = BYTES >> first, v = mem_fresh(m);
+    bool is_union = mem_chance(m, 40);
     char text[24];
+    snprintf(text, sizeof text, "v%u", v);
     mem_line(m);
-    mem_write(m, "union { u64 l; u32 w[2]; u16 h[4]; } v%u;\n", u);
-    for (uint32_t i = 0; i < 3; i++) {
-        mem_line(m);
-        if (i < 2)
-            mem_write(m, "v%u.w[%u] = ", u, i);
+    if (is_union) {
+        mem_write(m, "union {");
+        for (uint32_t i = 0; i < VIEWS; i++) {
+            uint32_t view = (first + i) % VIEWS;
+            mem_write(m, " %s m%u[%u];", gen_type_name(views[view]), view, BYTES >> view);
+        }
+        mem_write(m, " } %s", text);
+    } else {
+        mem_write(m, "_Alignas(%u) %s %s[%u]", BYTES, gen_type_name(views[first]), text, count);
+    }
+    mem_write(m, is_union ? " = {{" : " = {");
+    for (uint32_t i = 0, given = mem_chance(m, 60) ? count : 1; i < given; i++) {
+        mem_write(m, i ? ", " : "");
+        mem_typed(m, views[first], 0);
+    }
+    mem_write(m, is_union ? "}};\n" : "};\n");
+    uint32_t stores = 1 + mem_below(m, 3), reads = 1 + mem_below(m, 3);
+    for (uint32_t i = 0; i < stores + reads; i++) {
+        uint32_t view = mem_chance(m, 40) ? first : mem_below(m, VIEWS);
+        const char *type = gen_type_name(views[view]);
+        char access[64];
+        if (is_union)
+            snprintf(access, sizeof access, "%s.m%u[%u]", text, view, mem_below(m, BYTES >> view));
         else
-            mem_write(m, "v%u.h[%u] = ", u, mem_below(m, 4));
-        mem_typed(m, i < 2 ? GT_U32 : GT_U16, 1);
+            snprintf(access, sizeof access, "((%s *)%s)[%u]", type, text,
+                     mem_below(m, BYTES >> view));
+        mem_line(m);
+        if (i < stores) {
+            mem_write(m, "%s = ", access);
+            mem_typed(m, views[view], 1);
+        } else {
+            char name[24];
+            snprintf(name, sizeof name, "v%u", mem_fresh(m));
+            mem_write(m, "%s %s = %s", type, name, access);
+            mem_add_name(m, name, views[view], 0);
+        }
         mem_write(m, ";\n");
-        if (i == 1 && mem_chance(m, 50))
-            break;
+    }
+}
+
+// A pointer that a loop moves from one array to another, perhaps of another space; or two pointers
+// that change places in every round.
+static void hop(mem *m)
+{
+    const mem_place *from = NULL;
+    for (int i = 0; i < 20 && (!from || from->rank != 1 || !from->has_address); i++)
+        from = mem_pick(m, true);
+    if (!from || from->rank != 1 || !from->has_address || from->record != MEM_SCALAR)
+        return;
+    mem_place ends[2] = {*from, *from};
+    const char *t = gen_type_name(from->type);
+    const mem_place *other = mem_pick_like(m, from->type, MEM_SCALAR, 1, 1, true);
+    if (other && mem_chance(m, 40)) {
+        ends[1] = *other;
+    } else {
+        snprintf(ends[1].text, sizeof ends[1].text, "v%u", mem_fresh(m));
+        ends[1].dims[0] = 4;
+        mem_line(m);
+        mem_write(m, "%s %s[4] = {", t, ends[1].text);
+        for (uint32_t i = 0; i < 4; i++) {
+            mem_write(m, i ? ", " : "");
+            mem_typed(m, ends[1].type, 0);
+        }
+        mem_write(m, "};\n");
+    }
+    if (mem_chance(m, 50)) {
+        mem_place turned = ends[0];
+        ends[0] = ends[1];
+        ends[1] = turned;
+    }
+    uint32_t room = ends[0].dims[0] < ends[1].dims[0] ? ends[0].dims[0] : ends[1].dims[0];
+    uint32_t p[2] = {mem_fresh(m), mem_fresh(m)}, sum = mem_fresh(m), i = mem_fresh(m);
+    bool changes_places = mem_chance(m, 40);
+    char text[24];
+    room = 1 + mem_below(m, room);
+    for (uint32_t k = 0; k < 1 + (uint32_t)changes_places; k++) {
+        mem_line(m);
+        mem_write(m, "%s *v%u = %s + (", t, p[k], ends[k].text);
+        mem_index(m, ends[k].dims[0] - room + 1);
+        mem_write(m, ");\n");
+        snprintf(text, sizeof text, "v%u", p[k]);
+        mem_add_place(m, text, ends[k].type, MEM_SCALAR, room)->is_pointer = true;
     }
     mem_line(m);
-    mem_write(m, "u64 v%u = v%u.l ^ v%u.w[1];\n", r, u, u);
-    snprintf(text, sizeof text, "v%u", r);
-    mem_add_name(m, text, GT_U64, 0);
+    mem_write(m, "%s v%u = 0;\n", t, sum);
+    mem_line(m);
+    mem_write(m, "for (u32 v%u = 0; v%u < %u; v%u++) { v%u = (%s)(v%u * 3 + v%u[%u]); ", i, i,
+              2 + mem_below(m, 6), i, sum, t, sum, p[0], mem_below(m, room));
+    if (mem_chance(m, 60))
+        mem_write(m, "v%u[%u] = (%s)(v%u + v%u); ", p[changes_places], mem_below(m, room), t, sum,
+                  i);
+    if (changes_places) {
+        mem_write(m, "%s *t = v%u; v%u = v%u; v%u = t; }\n", t, p[0], p[0], p[1], p[1]);
+    } else {
+        if (mem_chance(m, 30)) {
+            mem_write(m, "if (");
+            mem_test(m);
+            mem_write(m, ") ");
+        }
+        mem_write(m, "{ v%u = %s + (", p[0], ends[1].text);
+        mem_index(m, ends[1].dims[0] - room + 1);
+        mem_write(m, "); } }\n");
+    }
+    snprintf(text, sizeof text, "v%u", sum);
+    mem_add_name(m, text, ends[0].type, 0);
 }
 
 static void swap(mem *m)
@@ -615,11 +709,13 @@ void mem_touch(mem *m)
     static const struct {
         uint32_t weight;
         void (*write)(mem *m);
-    } kinds[] = {{24, mem_assign},   {7, neighbours}, {4, swap},         {4, copy_record},
-                 {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
-                 {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
-                 {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded},
-                 {2, late},          {2, overlap},    {3, chosen_read},  {2, spanned}};
+    } kinds[] = {{24, mem_assign},   {7, neighbours},   {4, swap},
+                 {4, copy_record},   {2, chosen_store}, {3, set_name},
+                 {3, mem_new_name},  {4, new_pointer},  {2, new_view},
+                 {4, array_loop},    {3, rows},         {4, walk},
+                 {3, mem_new_array}, {2, repoint},      {4, meet},
+                 {3, guarded},       {2, late},         {2, overlap},
+                 {3, chosen_read},   {3, spanned},      {3, hop}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;
