@@ -4,6 +4,16 @@
 
 #include "ops/op.h"
 
+// Types that an operand may have: a bit 1 << kiln_type each; `otherwise` ends the message about
+// another one.
+typedef struct op_types {
+    uint32_t set;
+    const char *otherwise;
+} op_types;
+
+// As the first operand.
+enum { OP_SAME_TYPE = 1, OP_SAME_SIZES = 2 };
+
 typedef struct op_operand {
     const char *name; // for messages
     const kiln_view *view;
@@ -13,6 +23,10 @@ typedef struct op_operand {
     // Where a result may lie exactly on this operand: each of the operand's elements is read before
     // the result's element with the same index is written.
     bool may_be_replaced;
+    // What op_check_listed looks at: the types that are possible (NULL: any), and what is to be as
+    // in the first operand (OP_SAME_TYPE, OP_SAME_SIZES).
+    const op_types *types;
+    uint32_t same;
     uint32_t axis; // of the kernel's variants, that says whether it is there (ops/rows.h); 0: none
 } op_operand;
 

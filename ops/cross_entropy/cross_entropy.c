@@ -3,8 +3,9 @@
 // mean (total.c), backward one (backward.c).
 #include "kiln/ops.h"
 
-#include "ops/nest.h"
-#include "ops/operands.h"
+#include "ops/checks.h"
+#include "ops/lines.h"
+#include "ops/walk.h"
 #include "rt/memory/view.h"
 
 #define AXES "ops/cross_entropy/axes.def"
@@ -19,8 +20,8 @@ enum { PER = 4, BLOCK = 256, PART = 8192, PARTS = 1024, FEW = 1 << 16 };
 
 typedef struct job {
     const kiln_cross_entropy_desc *d;
-    op_nest nest; // over the rows
-    uint64_t rows, parts;
+    op_lines lines;
+    uint64_t parts;
     uint32_t width, lanes, threads;
     struct { // `struct options` of the kernels
         uint64_t classes;
@@ -29,15 +30,10 @@ typedef struct job {
     } options;
 } job;
 
-static bool is_float(kiln_type type)
-{
-    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32;
-}
-
-static uint64_t over(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
+static const op_types logit_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
+                                     "; bf16, f16 and f32 are possible"},
+                      loss_types = {1 << KILN_F16 | 1 << KILN_BF16 | 1 << KILN_F32,
+                                    ", not a float"};
 
 // One element for each row, or where the losses are reduced a single one.
 static kiln_status check_rows(kiln *k, const char *call, const kiln_cross_entropy_desc *d,
@@ -60,27 +56,15 @@ enum { LOGITS, TARGETS, WEIGHT, LOSS, LSE, TOTAL, DX, OPERANDS };
 static kiln_status check(kiln *k, const char *call, const kiln_cross_entropy_desc *d,
                          const op_operand *o)
 {
-    kiln_type type = kiln_view_type(d->logits), index = kiln_view_type(d->targets);
-    if (!is_float(type))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
-                         "%s: 'logits' is %s; bf16, f16 and f32 are possible", call,
-                         kiln_type_name(type));
-    if (index != KILN_I32 && index != KILN_I64)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011,
-                         "%s: 'targets' is %s; i32 and i64 are possible", call,
-                         kiln_type_name(index));
-    if (!is_float(kiln_view_type(*o[LOSS].view)))
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s, not a float", call,
-                         o[LOSS].name, kiln_type_name(kiln_view_type(*o[LOSS].view)));
-    if (d->axis >= d->logits.rank)
-        return op_refuse(k, call, "axis %u of 'logits', which has %u dimensions", d->axis,
-                         d->logits.rank);
+    kiln_status status = op_check_axis(k, call, &o[LOGITS], d->axis);
+    if (status)
+        return status;
     if (!(d->label_smoothing >= 0 && d->label_smoothing <= 1))
         return op_refuse(k, call, "label_smoothing is not in 0 … 1");
     if ((unsigned)d->reduction > KILN_LOSS_SUM)
         return op_refuse(k, call, "there is no reduction %d", (int)d->reduction);
     bool is_single = d->reduction != KILN_LOSS_ROWS;
-    kiln_status status = check_rows(k, call, d, &o[TARGETS], false);
+    status = check_rows(k, call, d, &o[TARGETS], false);
     if (!status)
         status = check_rows(k, call, d, &o[LOSS], is_single);
     if (!status && d->lse.buffer)
@@ -106,8 +90,9 @@ static void set_width(job *j, const kiln_view *x, const kiln_view *dx)
             is_even = kiln_view_stride(*both[v], j->d->axis) == 1 && first % (width * size) == 0;
         }
         // Rows start anywhere, but in both at the same place between two packs.
-        for (uint32_t n = 0; n < j->nest.rank && is_even && j->rows > 1; n++)
-            is_even = (j->nest.strides[AT_DX][n] - j->nest.strides[AT_X][n]) % width == 0;
+        for (uint32_t n = 0; n < j->lines.nest.rank && is_even && j->lines.rows > 1; n++)
+            is_even =
+                (j->lines.nest.strides[AT_DX][n] - j->lines.nest.strides[AT_X][n]) % width == 0;
         if (is_even)
             break;
     }
@@ -135,10 +120,8 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
                               [AT_X] = d->logits};
     for (uint32_t v = 0; v < AT_DX; v++)
         views[v] = kiln_view_unsqueeze(views[v], d->axis);
-    *j = (job){.d = d, .rows = 1};
-    op_nest_some(views, VIEWS, ~((uint32_t)1 << d->axis), &j->nest);
-    for (uint32_t n = 0; n < j->nest.rank; n++)
-        j->rows *= j->nest.sizes[n];
+    *j = (job){.d = d};
+    op_lines_make(views, VIEWS, d->axis, &j->lines);
     set_width(j, &d->logits, &dx);
     uint64_t classes = d->logits.sizes[d->axis];
     double each = classes ? d->label_smoothing / (double)classes : 0;
@@ -151,19 +134,19 @@ static void make_job(const kiln_cross_entropy_desc *d, kiln_view loss, kiln_view
     j->options.each = (float)each;
     j->options.classes_weight = (float)classes;
     // Neighbouring rows that lie side by side have neighbouring threads.
-    int64_t near = j->nest.strides[AT_X][j->nest.rank - 1];
-    bool is_across = j->rows > 1 && j->options.step != 1 && (near == 1 || near == -1);
-    uint64_t packs = over(classes, j->width);
+    int64_t near = j->lines.nest.strides[AT_X][j->lines.nest.rank - 1];
+    bool is_across = j->lines.rows > 1 && j->options.step != 1 && (near == 1 || near == -1);
+    uint64_t packs = op_over(classes, j->width);
     j->lanes = is_across || packs <= 2 ? 1 : 32;
     if (j->lanes == 32 && packs > 64) {
-        uint64_t wanted = over(packs, PER);
+        uint64_t wanted = op_over(packs, PER);
         for (j->lanes = 64; j->lanes < 1024 && j->lanes < wanted;)
             j->lanes *= 2;
-        while (j->lanes < 1024 && j->lanes < packs && j->rows * j->lanes < FEW)
+        while (j->lanes < 1024 && j->lanes < packs && j->lines.rows * j->lanes < FEW)
             j->lanes *= 2;
     }
     j->threads = j->lanes > 32 ? j->lanes : BLOCK;
-    j->parts = over(j->rows, PART);
+    j->parts = op_over(j->lines.rows, PART);
     j->parts = j->parts < 1 ? 1 : j->parts > PARTS ? PARTS : j->parts;
 }
 
@@ -172,7 +155,7 @@ static kiln_status launch(kiln *k, const job *j, const op_program *program, op_r
 {
     const kiln_cross_entropy_desc *d = j->d;
     op_packs packs;
-    op_nest_cut(&j->nest, &packs);
+    op_nest_cut(&j->lines.nest, &packs);
     r->program = program;
     op_set(r, T, kiln_view_type(d->logits));
     op_set(r, TARGET, kiln_view_type(d->targets));
@@ -180,48 +163,33 @@ static kiln_status launch(kiln *k, const job *j, const op_program *program, op_r
     op_set(r, V, j->width);
     op_set(r, THREADS, j->threads);
     op_set(r, LANES, j->lanes);
-    op_set(r, RANK, packs.rank);
-    op_set(r, LONG, packs.is_long);
+    op_walk_set_loops(r, &packs);
     op_set(r, WEIGHT, d->weight.buffer != NULL);
     op_set(r, SMOOTH, d->label_smoothing > 0);
     op_set(r, IGNORE, d->has_ignored_class);
     op_set(r, MEAN, d->reduction == KILN_LOSS_MEAN);
-    const op_kernel *kernel;
-    kiln_status status = op_kernel_get(k, r, &kernel);
-    if (!status && blocks > INT32_MAX)
-        return error_set(k, KILN_E_LAUNCH, K6015, "%llu rows are too many for one launch",
-                         (unsigned long long)j->rows);
-    args[count - 2] = kiln_arg_struct(&packs.argument, sizeof packs.argument);
+    args[count - 2] = op_walk_arg(&packs);
     args[count - 1] = kiln_arg_struct(&j->options, sizeof j->options);
-    return status ? status
-                  : kiln_launch(kernel->kernel,
-                                &(kiln_launch_desc){.grid = {(uint32_t)blocks},
-                                                    .args = args,
-                                                    .arg_count = count,
-                                                    .stream = d->stream,
-                                                    .overlaps_previous = kernel->overlaps});
-}
-
-static kiln_arg as_f32(kiln_view v, kiln_view instead)
-{
-    if (v.buffer)
-        return kiln_arg_view(v);
-    return kiln_arg_view(
-        (kiln_view){.buffer = instead.buffer, .type = KILN_F32}); // nobody reads it
+    return op_lines_run(k, &(op_lines_launch){.request = r,
+                                              .rows = j->lines.rows,
+                                              .blocks = blocks,
+                                              .args = args,
+                                              .arg_count = count,
+                                              .stream = d->stream});
 }
 
 static kiln_status run_total(kiln *k, const job *j, kiln_view losses)
 {
     const kiln_cross_entropy_desc *d = j->d;
     kiln_view parts = losses;
-    parts.first += (j->rows + 1) / 2 * 2;
+    parts.first += (j->lines.rows + 1) / 2 * 2;
     kiln_status status = KILN_OK;
     for (uint32_t last = 0; last < 1 + (j->parts > 1) && !status; last++) {
         op_request r = {.program = NULL};
-        uint64_t part = last ? j->parts : over(j->rows, j->parts);
+        uint64_t part = last ? j->parts : op_over(j->lines.rows, j->parts);
         kiln_arg args[9] = {kiln_arg_view(losses),
                             kiln_arg_view(d->targets),
-                            as_f32(d->weight, losses),
+                            op_lines_view(d->weight, losses, KILN_F32),
                             kiln_arg_view(parts),
                             kiln_arg_view(d->loss),
                             d->total_weight.buffer ? kiln_arg_view(d->total_weight)
@@ -238,17 +206,17 @@ static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_des
                          uint64_t *bytes)
 {
     const op_operand o[] = {
-        [LOGITS] = {.name = "logits", .view = &d->logits},
-        [TARGETS] = {.name = "targets", .view = &d->targets},
+        [LOGITS] = {.name = "logits", .view = &d->logits, .types = &logit_types},
+        [TARGETS] = {.name = "targets", .view = &d->targets, .types = &op_types_indices},
         [WEIGHT] = {.name = "weight", .view = &d->weight, .is_optional = true},
-        [LOSS] = {.name = "loss", .view = &d->loss, .is_result = true},
+        [LOSS] = {.name = "loss", .view = &d->loss, .is_result = true, .types = &loss_types},
         [LSE] = {.name = "lse", .view = &d->lse, .is_result = true, .is_optional = true},
         [TOTAL] = {.name = "total_weight",
                    .view = &d->total_weight,
                    .is_result = true,
                    .is_optional = true},
     };
-    kiln_status status = op_check_operands(k, call, o, COUNT(o), NULL);
+    kiln_status status = op_check_listed(k, call, o, COUNT(o), NULL);
     if (!status)
         status = check(k, call, d, o);
     if (!status && d->total_weight.buffer && kiln_view_count(d->total_weight) != 1)
@@ -256,7 +224,7 @@ static kiln_status begin(kiln *k, const char *call, const kiln_cross_entropy_des
     if (status)
         return status;
     make_job(d, d->loss, d->logits, j);
-    *bytes = d->reduction == KILN_LOSS_ROWS ? 0 : ((j->rows + 1) / 2 + j->parts) * 8;
+    *bytes = d->reduction == KILN_LOSS_ROWS ? 0 : ((j->lines.rows + 1) / 2 + j->parts) * 8;
     return KILN_OK;
 }
 
@@ -287,17 +255,17 @@ kiln_status kiln_cross_entropy_forward(kiln *k, const kiln_cross_entropy_desc *d
     if (bytes) { // one after the other, in the order of the loops
         losses = (kiln_view){.buffer = words.buffer, .first = words.first * 2, .type = KILN_F32};
         int64_t step = 1;
-        for (uint32_t n = j.nest.rank; n-- > 0; step *= (int64_t)j.nest.sizes[n])
-            j.nest.strides[AT_LOSS][n] = step;
+        for (uint32_t n = j.lines.nest.rank; n-- > 0; step *= (int64_t)j.lines.nest.sizes[n])
+            j.lines.nest.strides[AT_LOSS][n] = step;
     }
     op_request r = {.program = NULL};
     kiln_arg args[7] = {kiln_arg_view(d->logits), kiln_arg_view(d->targets),
-                        as_f32(d->weight, d->logits), kiln_arg_view(losses),
-                        as_f32(d->lse, d->logits)};
+                        op_lines_view(d->weight, d->logits, KILN_F32), kiln_arg_view(losses),
+                        op_lines_view(d->lse, d->logits, KILN_F32)};
     op_set(&r, SAVE, d->lse.buffer != NULL);
-    if (j.rows)
+    if (j.lines.rows)
         status = launch(k, &j, &forward, &r, kiln_view_type(losses), args, COUNT(args),
-                        over(j.rows, j.threads / j.lanes));
+                        op_over(j.lines.rows, j.threads / j.lanes));
     return status || !bytes ? status : run_total(k, &j, losses);
 }
 
@@ -309,13 +277,13 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
         return status;
     bool is_mean = d->reduction == KILN_LOSS_MEAN, is_in_place;
     const op_operand o[OPERANDS] = {
-        [LOGITS] = {.name = "logits", .view = &d->logits, .may_be_replaced = true},
-        [TARGETS] = {.name = "targets", .view = &d->targets},
+        [LOGITS] = {"logits", &d->logits, .may_be_replaced = true, .types = &logit_types},
+        [TARGETS] = {.name = "targets", .view = &d->targets, .types = &op_types_indices},
         [WEIGHT] = {.name = "weight", .view = &d->weight, .is_optional = true},
-        [LOSS] = {.name = "dloss", .view = &d->dloss},
+        [LOSS] = {.name = "dloss", .view = &d->dloss, .types = &loss_types},
         [LSE] = {.name = "lse", .view = &d->lse},
         [TOTAL] = {.name = "total_weight", .view = &d->total_weight, .is_optional = !is_mean},
-        [DX] = {.name = "dlogits", .view = &d->dlogits, .is_result = true},
+        [DX] = {"dlogits", &d->dlogits, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES},
     };
     const kiln_cross_entropy_desc same = {.logits = d->logits,
                                           .targets = d->targets,
@@ -328,13 +296,9 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
                                           .has_ignored_class = d->has_ignored_class,
                                           .ignored_class = d->ignored_class,
                                           .stream = d->stream};
-    status = op_check_operands(k, call, o, COUNT(o), &is_in_place);
+    status = op_check_listed(k, call, o, COUNT(o), &is_in_place);
     if (!status)
         status = check(k, call, &same, o);
-    if (!status)
-        status = op_check_type(k, call, &o[DX], kiln_view_type(d->logits));
-    if (!status)
-        status = op_check_sizes(k, call, &o[DX], &o[LOGITS]);
     if (!status && is_mean && kiln_view_count(d->total_weight) != 1)
         status = op_refuse(k, call, "'total_weight' is not one element");
     if (status || !kiln_view_count(d->logits))
@@ -342,11 +306,14 @@ kiln_status kiln_cross_entropy_backward(kiln *k, const kiln_cross_entropy_backwa
     job j;
     make_job(&same, d->dloss, d->dlogits, &j);
     op_request r = {.program = NULL};
-    kiln_arg args[9] = {kiln_arg_view(d->logits),     kiln_arg_view(d->targets),
-                        as_f32(d->weight, d->logits), kiln_arg_view(d->dloss),
-                        kiln_arg_view(d->lse),        as_f32(d->total_weight, d->lse),
+    kiln_arg args[9] = {kiln_arg_view(d->logits),
+                        kiln_arg_view(d->targets),
+                        op_lines_view(d->weight, d->logits, KILN_F32),
+                        kiln_arg_view(d->dloss),
+                        kiln_arg_view(d->lse),
+                        op_lines_view(d->total_weight, d->lse, KILN_F32),
                         kiln_arg_view(d->dlogits)};
     op_set(&r, IN_PLACE, is_in_place);
     return launch(k, &j, &backward, &r, kiln_view_type(d->dloss), args, COUNT(args),
-                  over(j.rows, j.threads / j.lanes));
+                  op_over(j.lines.rows, j.threads / j.lanes));
 }

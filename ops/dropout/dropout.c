@@ -1,5 +1,6 @@
 // kiln_dropout_forward and kiln_dropout_backward: which elements stay is drawn (ops/random), and
 // drawn again for the backward pass.
+#include "ops/checks.h"
 #include "ops/random/host_random.h"
 
 static kiln_status run(kiln *k, const char *call, const char *in, const char *out,
@@ -9,18 +10,10 @@ static kiln_status run(kiln *k, const char *call, const char *in, const char *ou
     bool is_in_place;
     if (status)
         return status;
-    const op_operand o[] = {{.name = in, .view = &d->x, .may_be_replaced = true},
-                            {.name = out, .view = &d->out, .is_result = true}};
-    status = op_check_operands(k, call, o, COUNT(o), &is_in_place);
-    kiln_type type = kiln_view_type(d->x);
-    if (!status && type != KILN_F32 && type != KILN_F16 && type != KILN_BF16 && type != KILN_F64)
-        status = error_set(k, KILN_E_BAD_ARGUMENT, K6011,
-                           "%s: '%s' is %s; bf16, f16, f32 and f64 are possible", call, in,
-                           kiln_type_name(type));
-    if (!status)
-        status = op_check_type(k, call, &o[1], type);
-    if (!status)
-        status = op_check_sizes(k, call, &o[1], &o[0]);
+    const op_operand o[] = {
+        {.name = in, .view = &d->x, .may_be_replaced = true, .types = &op_types_floats},
+        {.name = out, .view = &d->out, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES}};
+    status = op_check_listed(k, call, o, COUNT(o), &is_in_place);
     if (!status && !(d->rate >= 0 && d->rate <= 1))
         status = op_refuse(k, call, "rate is not in 0 … 1");
     return status ? status

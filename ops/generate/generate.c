@@ -3,9 +3,9 @@
 
 #include <math.h>
 
+#include "ops/checks.h"
 #include "ops/moved.h"
-#include "ops/nest.h"
-#include "ops/operands.h"
+#include "ops/walk.h"
 
 enum { NONE, SAME, INDEX };    // operands
 enum { LINEAR, PAIR };         // indices
@@ -29,81 +29,57 @@ static const char *const values[] = {
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/generate/kernel.c", "generate");
 
-enum { OPERAND, FIRST, SECOND, OUT, THREADS = 256 }; // views of the nest
+enum { OPERAND, FIRST, SECOND, OUT }; // views of the nest
 
-static bool is_float(kiln_type type)
-{
-    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
-}
-
-static bool is_possible(const struct row *row, kiln_type type)
-{
-    bool is_number = is_float(type) || (type >= KILN_I8 && type <= KILN_U64);
-    return row->types == FLOATS ? is_float(type)
-                                : is_number || (row->types == ALL && type == KILN_BOOL);
-}
+static const uint32_t type_sets[] = {OP_FLOATS, OP_NUMBERS, OP_NUMBERS | OP_BOOLS};
 
 // The operand with the sizes of out.
 static kiln_view operand_of(const struct row *row, const kiln_generate_desc *d)
 {
-    kiln_view in = d->in;
-    if (row->operand == NONE)
-        return d->out;
-    if (row->operand == INDEX)
-        in = kiln_view_broadcast(kiln_view_unsqueeze(in, in.rank), d->out.rank, d->out.sizes);
-    return in;
+    if (row->operand != INDEX)
+        return row->operand == NONE ? d->out : d->in;
+    return kiln_view_broadcast(kiln_view_unsqueeze(d->in, d->in.rank), d->out.rank, d->out.sizes);
 }
 
 static kiln_status run(kiln *k, const struct row *row, const kiln_generate_desc *d,
                        bool is_in_place)
 {
-    kiln_type type = kiln_view_type(d->out), other = KILN_VOID;
+    kiln_type type = kiln_view_type(d->out);
     bool is_pair = row->indices == PAIR;
     uint32_t rank = d->out.rank;
     kiln_view operand = operand_of(row, d);
     kiln_view views[] = {
         operand, is_pair ? op_index_view(d->out, rank - 2) : op_number_view(d->out),
         is_pair ? op_index_view(d->out, rank - 1) : op_number_view(d->out), d->out};
-    if (row->operand == INDEX) {
-        other = kiln_view_type(operand);
+    kiln_type other = row->operand == INDEX ? kiln_view_type(operand) : KILN_VOID;
+    if (other)
         views[OPERAND].type = KILN_U8; // its elements are not packed
-    }
-    op_nest nest;
     op_packs packs;
-    op_nest_make(views, COUNT(views), &nest);
-    nest.is_of_rows = true;
-    nest.widest = nest.strides[OUT][nest.rank - 1] == 1 ? 16 : 1;
-    if (row->operand == INDEX && nest.strides[OPERAND][nest.rank - 1] != 0)
-        nest.widest = 1;
-    op_nest_pack(&nest, views, &packs);
-    int64_t diagonal = d->diagonal;
-    if (d->op == KILN_GENERATE_LINSPACE)
-        diagonal = (int64_t)kiln_view_count(d->out) - 1;
-    if (d->op == KILN_GENERATE_ONE_HOT)
-        diagonal = (int64_t)d->out.sizes[rank - 1];
+    op_walk how = {.dense = 1 << OUT, .single = other ? 1 << OPERAND : 0};
+    op_walk_make(views, COUNT(views), how, &packs);
+    int64_t diagonal = d->op == KILN_GENERATE_LINSPACE  ? (int64_t)kiln_view_count(d->out) - 1
+                       : d->op == KILN_GENERATE_ONE_HOT ? (int64_t)d->out.sizes[rank - 1]
+                                                        : d->diagonal;
     op_request r = {.program = &program};
     op_set(&r, WHAT, d->op);
     op_set(&r, T, type);
     if (other)
         op_set(&r, A, other);
     op_set(&r, SAME, row->operand == SAME);
-    op_set(&r, V, packs.width);
+    op_walk_set(&r, &packs);
     op_set(&r, A_INNER, packs.inner[OPERAND]);
     op_set(&r, I_INNER, packs.inner[FIRST]);
     op_set(&r, J_INNER, packs.inner[SECOND]);
     op_set(&r, IN_PLACE, is_in_place);
-    op_set(&r, RANK, packs.rank);
-    op_set(&r, LONG, packs.is_long);
-    bool is_real = is_float(type);
+    bool is_real = op_type_is_float(type);
     const kiln_arg args[] = {
         kiln_arg_view(operand),
         kiln_arg_view(d->out),
-        kiln_arg_struct(&packs.argument, sizeof packs.argument),
+        op_walk_arg(&packs),
         is_real ? kiln_arg_f64(KILN_F64, d->alpha) : kiln_arg_i64(KILN_I64, (int64_t)d->alpha),
         is_real ? kiln_arg_f64(KILN_F64, d->beta) : kiln_arg_i64(KILN_I64, (int64_t)d->beta),
         kiln_arg_i64(KILN_I64, diagonal)};
-    return op_moved_launch(k, &r, (packs.argument.packs + THREADS - 1) / THREADS, args, COUNT(args),
-                           d->stream);
+    return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), d->stream);
 }
 
 kiln_status kiln_generate(kiln *k, const kiln_generate_desc *d)
@@ -116,26 +92,18 @@ kiln_status kiln_generate(kiln *k, const kiln_generate_desc *d)
         return op_refuse(k, call, "there is no op %d", (int)d->op);
     const struct row *row = &rows[d->op];
     kiln_view operand = operand_of(row, d);
-    bool has_operand = row->operand != NONE, is_in_place = false;
-    const op_operand o[] = {
-        {.name = "out", .view = &d->out, .is_result = true},
-        {.name = "in", .view = &operand, .may_be_replaced = row->operand == SAME}};
-    status = op_check_operands(k, call, o, 1 + has_operand, &is_in_place);
+    bool has_operand = row->operand != NONE, is_same = row->operand == SAME, is_in_place = false;
+    const op_types types = {type_sets[row->types], ", which the op lacks"};
+    const op_operand o[] = {{.name = "out", .view = &d->out, .is_result = true, .types = &types},
+                            {.name = "in",
+                             .view = &operand,
+                             .may_be_replaced = is_same,
+                             .types = is_same ? NULL : &op_types_indices,
+                             .same = OP_SAME_SIZES | (is_same ? OP_SAME_TYPE : 0)}};
+    status = op_check_listed(k, call, o, 1 + has_operand, &is_in_place);
     if (!status && row->indices == PAIR && d->out.rank < (row->operand == INDEX ? 1 : 2))
         status = op_refuse(k, call, "'out' has %u dimensions; the op needs two", d->out.rank);
-    kiln_type type = kiln_view_type(d->out), of_operand = kiln_view_type(operand);
-    if (!status && !is_possible(row, type))
-        status = error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'out' is %s, which the op lacks",
-                           call, kiln_type_name(type));
-    if (!status && row->operand == SAME)
-        status = op_check_type(k, call, &o[1], type);
-    if (!status && row->operand == INDEX && of_operand != KILN_I32 && of_operand != KILN_I64)
-        status =
-            error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'in' is %s; i32 and i64 are possible",
-                      call, kiln_type_name(of_operand));
-    if (!status && has_operand)
-        status = op_check_sizes(k, call, &o[1], &o[0]);
-    if (!status && !is_float(type) &&
+    if (!status && !op_type_is_float(kiln_view_type(d->out)) &&
         (fabs(d->alpha) > 0x1p62 || fabs(d->beta) > 0x1p62 || isnan(d->alpha) || isnan(d->beta)))
         status = op_refuse(k, call, "alpha and beta are not below 2^62 in size");
     return status || !kiln_view_count(d->out) ? status : run(k, row, d, is_in_place);

@@ -3,14 +3,15 @@
 
 #include <math.h>
 
+#include "ops/checks.h"
 #include "ops/moved.h"
-#include "ops/nest.h"
+#include "ops/walk.h"
 
 #define AXES "ops/random/axes.def"
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/random/kernel.c", "random");
 
-enum { X, PLACE, OUT, THREADS = 256 };
+enum { X, PLACE, OUT };
 
 typedef struct draw { // `struct draw` of the kernel
     uint64_t seed, offset;
@@ -25,32 +26,18 @@ kiln_status op_random_run(kiln *k, const op_random *r)
         return KILN_OK;
     const kiln_view views[] = {r->kind == RANDOM_DROPOUT ? r->x : r->out, op_number_view(r->out),
                                r->out};
-    op_nest nest;
     op_packs packs;
-    op_nest_make(views, COUNT(views), &nest);
-    uint32_t last = nest.rank - 1;
-    nest.is_of_rows = true;
-    nest.widest = nest.strides[X][last] == 1 && nest.strides[OUT][last] == 1 ? 16 : 1;
-    op_nest_pack(&nest, views, &packs);
+    op_walk_make(views, COUNT(views), (op_walk){.dense = 1 << X | 1 << OUT}, &packs);
     draw d = {r->seed, r->offset, r->p, r->q, r->low, r->range};
     op_request request = {.program = &program};
     op_set(&request, T, kiln_view_type(r->out));
     op_set(&request, KIND, r->kind);
-    op_set(&request, V, packs.width);
+    op_walk_set(&request, &packs);
     op_set(&request, LINEAR, packs.inner[PLACE]);
     op_set(&request, IN_PLACE, r->is_in_place);
-    op_set(&request, RANK, packs.rank);
-    op_set(&request, LONG, packs.is_long);
     const kiln_arg args[] = {kiln_arg_view(views[X]), kiln_arg_view(views[OUT]),
-                             kiln_arg_struct(&packs.argument, sizeof packs.argument),
-                             kiln_arg_struct(&d, sizeof d)};
-    return op_moved_launch(k, &request, (packs.argument.packs + THREADS - 1) / THREADS, args,
-                           COUNT(args), r->stream);
-}
-
-static bool is_float(kiln_type type)
-{
-    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
+                             op_walk_arg(&packs), kiln_arg_struct(&d, sizeof d)};
+    return op_walk_launch(k, &request, &packs, 1, args, COUNT(args), r->stream);
 }
 
 // Are both numbers of that integer type?
@@ -73,16 +60,15 @@ kiln_status kiln_random(kiln *k, const kiln_random_desc *d)
     if (status)
         return status;
     kiln_type type = kiln_view_type(d->out);
-    bool is_integer = type >= KILN_I8 && type <= KILN_U64;
-    bool is_possible = d->kind == KILN_RANDOM_BERNOULLI
-                           ? is_float(type) || is_integer || type == KILN_BOOL
-                       : d->kind == KILN_RANDOM_INTEGERS ? is_integer
-                                                         : is_float(type);
     if ((unsigned)d->kind > KILN_RANDOM_INTEGERS)
         return op_refuse(k, call, "there is no kind %d", (int)d->kind);
-    if (!is_possible)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: 'out' is %s, which the kind lacks",
-                         call, kiln_type_name(type));
+    const op_types types = {d->kind == KILN_RANDOM_BERNOULLI  ? OP_NUMBERS | OP_BOOLS
+                            : d->kind == KILN_RANDOM_INTEGERS ? OP_INTEGERS
+                                                              : OP_FLOATS,
+                            ", which the kind lacks"};
+    status = op_check_types(k, call, &o, &types);
+    if (status)
+        return status;
     if (d->kind == KILN_RANDOM_INTEGERS && (d->low > d->high || !are_in(type, d->low, d->high)))
         return op_refuse(k, call, "%lld to %lld is no range of %s", (long long)d->low,
                          (long long)d->high, kiln_type_name(type));

@@ -4,30 +4,17 @@
 
 #include <math.h>
 
+#include "ops/checks.h"
+#include "ops/lines.h"
 #include "ops/map.h"
 #include "ops/moved.h"
-#include "ops/operands.h"
+#include "ops/walk.h"
 
 #define AXES "ops/rope/axes.def"
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/rope/tables.c", "rope_tables");
 
-enum { THREADS = 256 };
 static const uint32_t KEY = 0x726f7064; // of the map's texts; no other op has it, nor the next
-
-static bool is_float(kiln_type type)
-{
-    return type == KILN_F16 || type == KILN_BF16 || type == KILN_F32 || type == KILN_F64;
-}
-
-static kiln_status check_float(kiln *k, const char *call, const op_operand *o)
-{
-    kiln_type type = kiln_view_type(*o->view);
-    return is_float(type) ? KILN_OK
-                          : error_set(k, KILN_E_BAD_ARGUMENT, K6011,
-                                      "%s: '%s' is %s; bf16, f16, f32 and f64 are possible", call,
-                                      o->name, kiln_type_name(type));
-}
 
 // The first (0) or second (1) numbers of all pairs.
 static kiln_view half_of(kiln_view v, uint64_t pairs, bool is_interleaved, uint32_t which)
@@ -46,17 +33,12 @@ static kiln_status run(kiln *k, const char *call, const kiln_rope_desc *d, bool 
     kiln_status status = op_begin(k, call, d);
     if (status)
         return status;
-    const op_operand o[] = {{.name = "x", .view = &d->x, .may_be_replaced = true},
-                            {.name = "out", .view = &d->out, .is_result = true},
-                            {.name = "cos", .view = &d->cos},
-                            {.name = "sin", .view = &d->sin}};
-    status = op_check_operands(k, call, o, COUNT(o), &is_in_place);
-    for (uint32_t n = 0; n < COUNT(o) && !status; n++)
-        status = check_float(k, call, &o[n]);
-    if (!status)
-        status = op_check_type(k, call, &o[1], kiln_view_type(d->x));
-    if (!status)
-        status = op_check_sizes(k, call, &o[1], &o[0]);
+    const op_operand o[] = {
+        {.name = "x", .view = &d->x, .may_be_replaced = true, .types = &op_types_floats},
+        {.name = "out", .view = &d->out, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES},
+        {.name = "cos", .view = &d->cos, .types = &op_types_floats},
+        {.name = "sin", .view = &d->sin, .types = &op_types_floats}};
+    status = op_check_listed(k, call, o, COUNT(o), &is_in_place);
     if (!status)
         status = op_check_sizes(k, call, &o[3], &o[2]);
     if (!status && (!d->x.rank || !d->cos.rank))
@@ -116,21 +98,12 @@ kiln_status kiln_rope_tables(kiln *k, const kiln_rope_tables_desc *d)
     if (has_positions)
         positions =
             kiln_view_broadcast(kiln_view_unsqueeze(positions, positions.rank), rank, d->cos.sizes);
-    const op_operand o[] = {{.name = "cos", .view = &d->cos, .is_result = true},
-                            {.name = "sin", .view = &d->sin, .is_result = true},
-                            {.name = "positions", .view = &positions, .is_optional = true}};
-    status = op_check_operands(k, call, o, COUNT(o), NULL);
-    if (!status)
-        status = check_float(k, call, &o[0]);
-    if (!status)
-        status = op_check_type(k, call, &o[1], kiln_view_type(d->cos));
-    if (!status)
-        status = op_check_sizes(k, call, &o[1], &o[0]);
+    const op_operand o[] = {
+        {.name = "cos", .view = &d->cos, .is_result = true, .types = &op_types_floats},
+        {.name = "sin", .view = &d->sin, .is_result = true, .same = OP_SAME_TYPE | OP_SAME_SIZES},
+        {.name = "positions", .view = &positions, .is_optional = true, .types = &op_types_indices}};
+    status = op_check_listed(k, call, o, COUNT(o), NULL);
     kiln_type type = kiln_view_type(d->cos), of = has_positions ? kiln_view_type(positions) : 0;
-    if (!status && has_positions && of != KILN_I32 && of != KILN_I64)
-        status =
-            error_set(k, KILN_E_BAD_ARGUMENT, K6011,
-                      "%s: 'positions' is %s; i32 and i64 are possible", call, kiln_type_name(of));
     if (!status && rank < (has_positions ? 1 : 2))
         status = op_refuse(k, call, "'cos' has %u dimensions: positions and pairs are two", rank);
     if (!status && !(d->base > 0 && isfinite(d->base) && isfinite(d->scale)))
@@ -142,28 +115,19 @@ kiln_status kiln_rope_tables(kiln *k, const kiln_rope_tables_desc *d)
         views[0].type = KILN_U8; // its elements are not packed
     else
         views[0] = op_index_view(d->cos, rank - 2);
-    op_nest nest;
     op_packs packs;
-    op_nest_make(views, COUNT(views), &nest);
-    nest.is_of_rows = true;
-    nest.widest = 1;
-    op_nest_pack(&nest, views, &packs);
+    op_walk_make(views, COUNT(views), (op_walk){.widest = 1}, &packs);
     op_request r = {.program = &program};
-    op_set(&r, T, type == KILN_BF16 ? 0 : type == KILN_F16 ? 1 : type == KILN_F32 ? 2 : 3);
+    op_set(&r, T, op_type_float_axis(type));
     op_set(&r, INDEX, of == KILN_I32 ? 1 : of == KILN_I64 ? 2 : 0);
-    op_set(&r, RANK, packs.rank);
-    op_set(&r, LONG, packs.is_long);
-    kiln_view none = d->cos;
-    none.type = KILN_I32;
-    none.first = 0;
-    const kiln_arg args[] = {kiln_arg_view(has_positions ? positions : none),
+    op_walk_set_loops(&r, &packs);
+    const kiln_arg args[] = {op_lines_view(positions, d->cos, KILN_I32),
                              kiln_arg_view(d->cos),
                              kiln_arg_view(d->sin),
-                             kiln_arg_struct(&packs.argument, sizeof packs.argument),
+                             op_walk_arg(&packs),
                              kiln_arg_f64(KILN_F64, (double)d->offset),
                              kiln_arg_f64(KILN_F64, d->scale != 0 ? d->scale : 1),
                              kiln_arg_f64(KILN_F64, d->base),
                              kiln_arg_f64(KILN_F64, 2 * (double)d->cos.sizes[rank - 1])};
-    return op_moved_launch(k, &r, (packs.argument.packs + THREADS - 1) / THREADS, args, COUNT(args),
-                           d->stream);
+    return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), d->stream);
 }

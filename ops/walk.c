@@ -1,0 +1,38 @@
+// From views to packs and a launch (walk.h).
+#include "ops/walk.h"
+
+#include "ops/moved.h"
+
+void op_walk_make(const kiln_view *views, uint32_t count, op_walk how, op_packs *out)
+{
+    op_nest nest;
+    op_nest_make(views, count, &nest);
+    nest.is_of_rows = true;
+    nest.widest = how.widest ? how.widest : 16;
+    for (uint32_t v = 0; v < count; v++) {
+        int64_t inner = nest.strides[v][nest.rank - 1];
+        if ((how.dense >> v & 1 && inner != 1) || (how.single >> v & 1 && inner != 0))
+            nest.widest = 1;
+    }
+    op_nest_pack(&nest, views, out);
+}
+
+uint32_t op_walk_divide(uint32_t width, const int64_t *strides, uint32_t count)
+{
+    for (uint32_t n = 0; n < count; n++)
+        while ((uint64_t)strides[n] % width)
+            width /= 2;
+    return width;
+}
+
+kiln_arg op_walk_arg(const op_packs *packs)
+{
+    return kiln_arg_struct(&packs->argument, sizeof packs->argument);
+}
+
+kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, uint32_t per,
+                           const kiln_arg *args, size_t count, kiln_stream *stream)
+{
+    uint64_t each = (uint64_t)WALK_THREADS * per;
+    return op_moved_launch(k, r, (packs->argument.packs + each - 1) / each, args, count, stream);
+}

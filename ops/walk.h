@@ -1,0 +1,40 @@
+// Kernels of which a thread has a pack of elements, at the same place in several views: from the
+// views to the launch. The kernels include kiln/nest.h; ops over elements that are maps are in
+// map.h, ops over rows in rows.h.
+#ifndef KILN_OP_WALK_H
+#define KILN_OP_WALK_H
+
+#include "ops/nest.h"
+
+enum { WALK_THREADS = 256 }; // of a block of such a kernel
+
+typedef struct op_walk {
+    uint32_t widest; // packs; 0: 16
+    uint32_t dense;  // bits of views: packs only where these are contiguous
+    uint32_t single; // bits of views: packs only where these stay at one element
+} op_walk;
+
+// Packs over views of one shape, sorted by the strides of the last view. No pack is partly filled.
+void op_walk_make(const kiln_view *views, uint32_t count, op_walk how, op_packs *out);
+// The widest packs, at most `width`, of which all strides are multiples.
+uint32_t op_walk_divide(uint32_t width, const int64_t *strides, uint32_t count);
+// The packs as the kernel's argument `struct nest`.
+kiln_arg op_walk_arg(const op_packs *packs);
+// A thread for every `per` packs.
+kiln_status op_walk_launch(kiln *k, const op_request *r, const op_packs *packs, uint32_t per,
+                           const kiln_arg *args, size_t count, kiln_stream *stream);
+
+// Gives the axes V, RANK and LONG of an op's axes.def the values of the packs.
+#define op_walk_set(request, packs)                                                                \
+    do {                                                                                           \
+        op_set(request, V, (packs)->width);                                                        \
+        op_walk_set_loops(request, packs);                                                         \
+    } while (0)
+// The same where the kernel has no packs: the axes RANK and LONG.
+#define op_walk_set_loops(request, packs)                                                          \
+    do {                                                                                           \
+        op_set(request, RANK, (packs)->rank);                                                      \
+        op_set(request, LONG, (packs)->is_long);                                                   \
+    } while (0)
+
+#endif
