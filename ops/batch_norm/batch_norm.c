@@ -1,6 +1,6 @@
 // kiln_batch_norm_forward and kiln_batch_norm_backward: a group is a channel of all items
 // (ops/group_norm).
-#include "ops/group_norm/host_planes.h"
+#include "ops/planes.h"
 
 kiln_status kiln_batch_norm_forward(kiln *k, const kiln_batch_norm_desc *d)
 {

@@ -1,7 +1,7 @@
 // kiln_embedding_forward and kiln_embedding_backward: rows of a table, and the sum of their
 // gradients. A gather along axis 0, and a scatter that adds.
 #include "ops/operands.h"
-#include "ops/scatter/host_scatter.h"
+#include "ops/scattered.h"
 
 kiln_status kiln_embedding_forward(kiln *k, const kiln_embedding_desc *d)
 {

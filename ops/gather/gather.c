@@ -1,15 +1,15 @@
 // kiln_gather_forward: one launch of kernel.c. Backward is a scatter that adds (ops/scatter).
-#include "ops/gather/host_gather.h"
-
+#include "ops/checks.h"
+#include "ops/indexed.h"
 #include "ops/moved.h"
-#include "ops/nest.h"
-#include "ops/scatter/host_scatter.h"
+#include "ops/scattered.h"
+#include "ops/walk.h"
 
 #define AXES "ops/gather/axes.def"
 #include "ops/axes.h"
 static const op_program program = OP_PROGRAM("ops/gather/kernel.c", "gather");
 
-enum { X, AT, OUT, THREADS = 256, PER = 4 };
+enum { X, AT, OUT, PER = 4 };
 
 typedef struct indexed { // `struct indexed` of the kernel
     uint64_t sizes[KILN_MAX_RANK];
@@ -32,18 +32,11 @@ static kiln_status run(kiln *k, const kiln_gather_desc *d, const op_indexed *o)
     index.type = KILN_U8; // its elements are not packed
     const kiln_view views[] = {with_strides(x, o, o->x), with_strides(index, o, o->index),
                                with_strides(out, o, o->elements)};
-    op_nest nest;
     op_packs packs;
-    op_nest_make(views, COUNT(views), &nest);
-    uint32_t last = nest.rank - 1;
-    nest.is_of_rows = true;
-    nest.widest = 16;
-    for (uint32_t a = 0; a < o->axis_count; a++)
-        while ((uint64_t)o->axis_strides[a] % nest.widest)
-            nest.widest /= 2;
-    if (nest.strides[X][last] != 1 || nest.strides[AT][last] != 0 || nest.strides[OUT][last] != 1)
-        nest.widest = 1;
-    op_nest_pack(&nest, views, &packs);
+    op_walk how = {.widest = op_walk_divide(16, o->axis_strides, o->axis_count),
+                   .dense = 1 << X | 1 << OUT,
+                   .single = 1 << AT};
+    op_walk_make(views, COUNT(views), how, &packs);
     indexed a = {.step = o->step};
     for (uint32_t n = 0; n < o->axis_count; n++) {
         a.sizes[n] = o->axis_sizes[n];
@@ -51,17 +44,12 @@ static kiln_status run(kiln *k, const kiln_gather_desc *d, const op_indexed *o)
     }
     op_request r = {.program = &program};
     op_set(&r, BYTES, kiln_type_size(x.type));
-    op_set(&r, V, packs.width);
+    op_walk_set(&r, &packs);
     op_set(&r, INDEX, kiln_view_type(d->index) == KILN_I64);
     op_set(&r, AXES, o->axis_count);
-    op_set(&r, RANK, packs.rank);
-    op_set(&r, LONG, packs.is_long);
     const kiln_arg args[] = {kiln_arg_view(x), kiln_arg_view(d->index), kiln_arg_view(out),
-                             kiln_arg_struct(&packs.argument, sizeof packs.argument),
-                             kiln_arg_struct(&a, sizeof a)};
-    uint64_t threads = packs.argument.packs;
-    return op_moved_launch(k, &r, (threads + THREADS * PER - 1) / (THREADS * PER), args,
-                           COUNT(args), d->stream);
+                             op_walk_arg(&packs), kiln_arg_struct(&a, sizeof a)};
+    return op_walk_launch(k, &r, &packs, PER, args, COUNT(args), d->stream);
 }
 
 kiln_status kiln_gather_forward(kiln *k, const kiln_gather_desc *d)
@@ -71,12 +59,11 @@ kiln_status kiln_gather_forward(kiln *k, const kiln_gather_desc *d)
     kiln_status status = op_begin(k, call, d);
     if (status)
         return status;
-    const op_operand operands[] = {{.name = "x", .view = &d->x},
-                                   {.name = "index", .view = &d->index},
-                                   {.name = "out", .view = &d->out, .is_result = true}};
-    status = op_check_operands(k, call, operands, COUNT(operands), NULL);
-    if (!status)
-        status = op_check_type(k, call, &operands[2], kiln_view_type(d->x));
+    const op_operand operands[] = {
+        {.name = "x", .view = &d->x},
+        {.name = "index", .view = &d->index},
+        {.name = "out", .view = &d->out, .is_result = true, .same = OP_SAME_TYPE}};
+    status = op_check_listed(k, call, operands, COUNT(operands), NULL);
     if (!status)
         status = op_indexed_make(k, call, d->form, d->axis, &operands[0], &operands[1],
                                  &operands[2], &o);

@@ -1,5 +1,5 @@
-// kiln_group_norm_forward and kiln_group_norm_backward (host_planes.h).
-#include "ops/group_norm/host_planes.h"
+// kiln_group_norm_forward and kiln_group_norm_backward (ops/planes.h).
+#include "ops/planes.h"
 
 kiln_status kiln_group_norm_forward(kiln *k, const kiln_group_norm_desc *d)
 {

@@ -1,7 +1,7 @@
-// Kernels in which every output is one input along each axis: padding, and upsampling to the
-// nearest.
-#ifndef KILN_OP_PAD_H
-#define KILN_OP_PAD_H
+// Launches of the kernels in which every output is one input along each axis, as ops/pad and
+// ops/upsample have them: padding, cropping, tiling, rolling, upsampling to the nearest.
+#ifndef KILN_OP_PADDING_H
+#define KILN_OP_PADDING_H
 
 #include "kiln/ops.h"
 
@@ -18,7 +18,9 @@ typedef struct op_pad {
     kiln_stream *stream;
 } op_pad;
 
+// The operands are views of one type and rank; in a backward pass, of floats.
 kiln_status op_pad_check(kiln *k, const char *call, const op_operand *in, const op_operand *out);
+// The operands have been checked.
 kiln_status op_pad_run(kiln *k, const char *call, const op_pad *pad);
 
 #endif

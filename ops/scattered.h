@@ -1,6 +1,7 @@
-// Scatters, for the ops that need one: out[index] = out[index] + source, and the like.
-#ifndef KILN_OP_SCATTER_H
-#define KILN_OP_SCATTER_H
+// Scatters, for the ops that have or need one (ops/scatter, the gradients of ops/gather and
+// ops/embedding): out[index] = out[index] + source, and the like.
+#ifndef KILN_OP_SCATTERED_H
+#define KILN_OP_SCATTERED_H
 
 #include "kiln/ops.h"
 

@@ -1,6 +1,6 @@
-// The launches of batch norm and group norm (host_planes.h, planes.c). Start reading at
+// The launches of batch norm and group norm (planes.h, ops/group_norm/planes.c). Start reading at
 // op_planes_run, the last function.
-#include "ops/group_norm/host_planes.h"
+#include "ops/planes.h"
 
 #include "ops/moved.h"
 #include "ops/rows.h"

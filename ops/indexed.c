@@ -1,5 +1,7 @@
-// From the three forms of indexing to strides (host_gather.h).
-#include "ops/gather/host_gather.h"
+// From the three forms of indexing to strides (indexed.h).
+#include "ops/indexed.h"
+
+#include "ops/checks.h"
 
 // Adds a dimension of the elements. x: the one of x that it is, or NULL; index: of the index
 // tensor.
@@ -81,15 +83,13 @@ kiln_status op_indexed_make(kiln *k, const char *call, kiln_index_form form, uin
                             const op_operand *x, const op_operand *index,
                             const op_operand *elements, op_indexed *out)
 {
-    kiln_type type = kiln_view_type(*index->view);
     bool is_made = false;
     *out = (op_indexed){.rank = 0};
-    if (type != KILN_I32 && type != KILN_I64)
-        return error_set(k, KILN_E_BAD_ARGUMENT, K6011, "%s: '%s' is %s; i32 and i64 are possible",
-                         call, index->name, kiln_type_name(type));
-    if (form != KILN_INDEX_ND && axis >= x->view->rank)
-        return op_refuse(k, call, "axis %u of '%s', which has %u dimensions", axis, x->name,
-                         x->view->rank);
+    kiln_status status = op_check_types(k, call, index, &op_types_indices);
+    if (!status && form != KILN_INDEX_ND)
+        status = op_check_axis(k, call, x, axis);
+    if (status)
+        return status;
     if (form == KILN_INDEX_ND && !index->view->rank)
         return op_refuse(k, call, "'%s' has no dimension; its last one has the indices",
                          index->name);

@@ -1,7 +1,7 @@
 // Elements of a tensor x whose index along some axes is read from an index tensor: what gathers and
 // scatters have in common.
-#ifndef KILN_OP_GATHER_H
-#define KILN_OP_GATHER_H
+#ifndef KILN_OP_INDEXED_H
+#define KILN_OP_INDEXED_H
 
 #include "kiln/ops.h"
 

@@ -1,0 +1,173 @@
+// Launches of the kernels of ops/pad (padding.h). Start reading at op_pad_run.
+#include "ops/padding.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ops/checks.h"
+#include "ops/moved.h"
+#include "ops/walk.h"
+
+#define AXES "ops/pad/axes.def"
+#include "ops/axes.h"
+static const op_program forward = OP_PROGRAM("ops/pad/forward.c", "pad"),
+                        backward = OP_PROGRAM("ops/pad/backward.c", "pad_backward");
+
+enum { PER = 4 };
+
+typedef struct line { // an axis: `walked` is the tensor that is written, `other` the one that is
+                      // read
+    uint64_t in, out;
+    int64_t before, walked, other;
+} line;
+
+typedef struct pad_axis { // `struct pad_axis` of the kernels
+    int64_t before;
+    uint64_t in, out;
+    uint32_t magic, shift;
+    int64_t stride;
+} pad_axis;
+
+static bool is_outside(const line *a, const line *b)
+{
+    return llabs(a->walked) > llabs(b->walked);
+}
+
+static bool is_plain(const line *a)
+{
+    return a->in == a->out && !a->before;
+}
+
+// The axes with something to do, largest strides of the written tensor first; neighbours that are
+// one axis in both tensors are merged.
+static uint32_t lines_of(const op_pad *p, line lines[KILN_MAX_RANK])
+{
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < p->in.rank; d++) {
+        int64_t in = kiln_view_stride(p->in, d), out = kiln_view_stride(p->out, d);
+        line a = {p->in.sizes[d], p->out.sizes[d], p->before[d], p->is_backward ? in : out,
+                  p->is_backward ? out : in};
+        if (p->mode == KILN_PAD_CIRCULAR && a.in)
+            a.before = (a.before % (int64_t)a.in + (int64_t)a.in) % (int64_t)a.in;
+        if (a.in == 1 && is_plain(&a))
+            continue;
+        uint32_t at = count++;
+        for (; at > 0 && is_outside(&a, &lines[at - 1]); at--)
+            lines[at] = lines[at - 1];
+        lines[at] = a;
+    }
+    for (uint32_t d = count ? count - 1 : 0; d-- > 0;) {
+        line *a = &lines[d], *b = &lines[d + 1];
+        if (!is_plain(a) || !is_plain(b) || a->walked != b->walked * (int64_t)b->in ||
+            a->other != b->other * (int64_t)b->in)
+            continue;
+        b->in = b->out = a->in * b->in;
+        memmove(a, b, (--count - d) * sizeof *a);
+    }
+    if (!count)
+        lines[count++] = (line){1, 1, 0, 1, 1};
+    return count;
+}
+
+// The widest packs along the last axis that the tensor which is read allows.
+static uint32_t widest(const line *lines, uint32_t count, const kiln_view *read)
+{
+    size_t bytes = kiln_type_size(read->type);
+    uint32_t width = 16 / (uint32_t)bytes;
+    uint64_t bits = read->buffer->address / bytes + read->first;
+    if (!is_plain(&lines[count - 1]) || lines[count - 1].other != 1)
+        return 1;
+    for (uint32_t d = 0; d + 1 < count; d++)
+        bits |= (uint64_t)lines[d].other;
+    while (bits % width)
+        width /= 2;
+    return width;
+}
+
+// `value` as bits of an element; false: the type has no such number.
+static bool element_of(kiln_type type, double value, uint64_t *bits)
+{
+    bool is_float = type >= KILN_F16 && type <= KILN_F64;
+    bool is_signed = type == KILN_I8 || type == KILN_I16 || type == KILN_I32 || type == KILN_I64;
+    double most = ldexp(1, 8 * (int)kiln_type_size(type) - is_signed);
+    if (is_float)
+        *bits = kiln_arg_f64(type, value).bits;
+    else if (!(value >= (is_signed ? -most : 0) && value < most) || value != floor(value))
+        return false;
+    else if (type == KILN_BOOL)
+        *bits = value != 0;
+    else
+        *bits = kiln_arg_i64(type, (int64_t)value).bits;
+    return true;
+}
+
+kiln_status op_pad_run(kiln *k, const char *call, const op_pad *p)
+{
+    line lines[KILN_MAX_RANK];
+    kiln_type type = kiln_view_type(p->in);
+    kiln_view in = op_moved_view(p->in), out = op_moved_view(p->out);
+    const kiln_view *walked = p->is_backward ? &in : &out, *read = p->is_backward ? &out : &in;
+    if (!kiln_view_count(*walked))
+        return KILN_OK;
+    uint64_t bits = 0;
+    if (!element_of(type, p->value, &bits))
+        return op_refuse(k, call, "value %g is no number of type %s", p->value,
+                         kiln_type_name(type));
+    uint32_t count = lines_of(p, lines);
+    op_nest nest = {.rank = count, .view_count = 1, .is_of_rows = true};
+    nest.widest = p->is_backward ? 1 : widest(lines, count, read);
+    for (uint32_t d = 0; d < count; d++) {
+        nest.sizes[d] = p->is_backward ? lines[d].in : lines[d].out;
+        nest.strides[0][d] = lines[d].walked;
+    }
+    op_packs packs, wide;
+    op_nest_pack(&nest, walked, &packs);
+    nest.widest = p->is_backward ? 1 : 16 / (uint32_t)kiln_type_size(type);
+    op_nest_pack(&nest, walked, &wide);
+    bool is_single = wide.width > packs.width; // what is read is no pack, what is written is one
+    packs = is_single ? wide : packs;
+    pad_axis a[KILN_MAX_RANK] = {{0}};
+    bool is_long = packs.is_long;
+    for (uint32_t d = 0; d < count; d++) {
+        a[d] = (pad_axis){.before = lines[d].before,
+                          .in = lines[d].in,
+                          .out = lines[d].out,
+                          .stride = lines[d].other /
+                                    (d + 1 < count && !is_single ? (int64_t)packs.width : 1)};
+        bool is_nearest = p->mode == PAD_NEAREST;
+        if (!is_nearest || (a[d].in && a[d].out % a[d].in == 0 && a[d].out > a[d].in))
+            op_nest_divide(is_nearest ? a[d].out / a[d].in : a[d].in, &a[d].magic, &a[d].shift);
+        is_long |= a[d].in + a[d].out >= (uint64_t)1 << 31 || kiln_view_count(*read) >> 31;
+    }
+    op_request r = {.program = p->is_backward ? &backward : &forward};
+    op_set(&r, MODE, p->mode);
+    op_set(&r, RANK, count);
+    op_set(&r, LONG, is_long);
+    if (p->is_backward) {
+        op_set(&r, T, 1 + op_type_float_axis(type));
+        const kiln_arg args[] = {kiln_arg_view(p->out), kiln_arg_view(p->in), op_walk_arg(&packs),
+                                 kiln_arg_struct(a, sizeof a)};
+        return op_walk_launch(k, &r, &packs, 1, args, COUNT(args), p->stream);
+    }
+    op_set(&r, BYTES, kiln_type_size(type));
+    op_set(&r, V, packs.width);
+    op_set(&r, SINGLES, is_single);
+    kiln_arg value = kiln_arg_i64(out.type, 0);
+    value.bits = bits;
+    const kiln_arg args[] = {kiln_arg_view(in), kiln_arg_view(out), op_walk_arg(&packs),
+                             kiln_arg_struct(a, sizeof a), value};
+    return op_walk_launch(k, &r, &packs, is_single ? 1 : PER, args, COUNT(args), p->stream);
+}
+
+kiln_status op_pad_check(kiln *k, const char *call, const op_operand *in, const op_operand *out)
+{
+    const op_operand o[] = {*in, *out};
+    kiln_type type = kiln_view_type(*in->view);
+    kiln_status status = op_check_operands(k, call, o, COUNT(o), NULL);
+    if (!status)
+        status = op_check_type(k, call, out, type);
+    if (!status && in->view->rank != out->view->rank)
+        status = op_refuse(k, call, "'%s' has %u dimensions, '%s' %u", in->name, in->view->rank,
+                           out->name, out->view->rank);
+    return status || !in->is_result ? status : op_check_types(k, call, in, &op_types_floats);
+}
