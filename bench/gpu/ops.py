@@ -15,6 +15,8 @@ exit status 1.
 
 torch.compile gets static shapes. So that it does not take minutes, other processes compile all functions and all kernels first (--warm),
 and this one finds them in Inductor's cache and in Kiln's. --seconds stops before the next measurement; what was not measured is counted.
+--more goes on where a call stopped: it reads the rows of --json, if the kernels, the GPU and PyTorch are the same, measures those that are
+missing, and writes all.
 """
 import argparse
 import ctypes as C
@@ -201,10 +203,24 @@ class Torch:
         return self.elapsed(graph.replay, replays) / (count * replays)
 
 
+def host_files(files):
+    """files of ops/ that the host code among these includes, and what those include: NAME.c of every ops/NAME.h"""
+    found, waiting = set(), list(files)
+    while waiting:
+        text = open(waiting.pop()).read()
+        for name in re.findall(r'^#include "(ops/[a-z_/]+)\.h"', text, re.M):
+            for file in (name + '.h', name + '.c'):
+                if os.path.exists(file) and file not in found:
+                    found.add(file)
+                    waiting.append(file)
+    return {name for name in found if name.endswith('.c')}
+
+
 def kernel_hashes(ops):
-    shared = [f'include/kiln/{name}.h' for name in ('activate', 'moved', 'narrow', 'nest', 'overlap', 'pack', 'rows', 'smooth', 'window')]
-    names = sorted({file for op in ops for file in glob.glob(f'ops/{op}/*.[ch]') + glob.glob('ops/*.c') + shared
-                    if not re.match(r'(suite|test)', os.path.basename(file))})
+    """of all that decides what the GPU does: the kernels of the ops and what they include, and the host code that chooses and launches"""
+    shared = {f'include/kiln/{name}.h' for name in ('activate', 'moved', 'narrow', 'nest', 'overlap', 'pack', 'rows', 'smooth', 'window')}
+    own = {file for op in ops for file in glob.glob(f'ops/{op}/*.[ch]') if not re.match(r'(suite|test)', os.path.basename(file))}
+    names = sorted(own | shared | host_files(own))
     return {name: hashlib.sha256(open(name, 'rb').read()).hexdigest() for name in names}
 
 
@@ -385,13 +401,30 @@ def jobs_of(rows, options):
 def arguments():
     """those of this process, but for where the results go"""
     given = sys.argv[1:]
-    return [a for n, a in enumerate(given) if a != '--json' and (n == 0 or given[n - 1] != '--json')]
+    return [a for n, a in enumerate(given) if a not in ('--json', '--more') and (n == 0 or given[n - 1] != '--json')]
+
+
+def identity(library, job):
+    """what a row of the results is told by"""
+    row, type_name, is_backward = job
+    return row['op'], library.case(row, type_name, 0).text.decode(), type_name, 'backward' if is_backward else 'forward'
+
+
+def earlier(options, torch, hashes):
+    """with --more: the rows that --json has, if nothing has changed since"""
+    path = options.json or options.had
+    if not options.more or not os.path.exists(path):
+        return []
+    had = json.load(open(path))
+    same = had['kernels'] == hashes and had['device'] == torch.cuda.get_device_name() and had['torch'] == torch.__version__
+    return had['rows'] if same else []
 
 
 # --- torch.compile in other processes
 def start_warming(options):
     environment = dict(os.environ, TORCHINDUCTOR_FX_GRAPH_CACHE='1', TORCHINDUCTOR_COMPILE_THREADS='1')
-    return [subprocess.Popen([sys.executable, os.path.abspath(__file__), *arguments(), '--warm', f'{n}/{options.workers}'], env=environment,
+    more = ['--more', '--had', options.json] if options.more else []
+    return [subprocess.Popen([sys.executable, os.path.abspath(__file__), *arguments(), *more, '--warm', f'{n}/{options.workers}'], env=environment,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(options.workers)]
 
 
@@ -461,6 +494,8 @@ def main():
     parser.add_argument('--batch', type=int, default=32, help='of --conv')
     parser.add_argument('--seconds', type=float, default=600)
     parser.add_argument('--workers', type=int, default=12, help='processes that compile')
+    parser.add_argument('--more', action='store_true', help='only what --json lacks; writes all')
+    parser.add_argument('--had', default='', help='for the processes that compile: --json of --more')
     parser.add_argument('--warm', default='', help='for these processes: which of how many')
     options = parser.parse_args()
     os.chdir(ROOT)
@@ -487,6 +522,10 @@ def main():
         print('ops.py: no GPU here')
         return 77
     jobs = jobs_of(rows, options)
+    hashes = kernel_hashes({row['op'] for row in rows})
+    before = earlier(options, torch, hashes)
+    had = {(r['op'], r['case'], r['type'], r['pass']) for r in before}
+    jobs = [job for job in jobs if not had or identity(library, job) not in had]
     warmers = start_warming(options) if not options.warm and options.workers else []
     torch.backends.cudnn.benchmark = True
     torch.cuda.init()
@@ -499,13 +538,14 @@ def main():
         library.open('cuda', gpu.stream.cuda_stream)
         print(f'compiled after {time.monotonic() - begin:.0f} s', file=sys.stderr)
         results, bad, left = run_jobs(options, torch, library, gpu, jobs, begin)
+        results = before + results
     head = {'date': datetime.date.today().isoformat(), 'device': torch.cuda.get_device_name(), 'torch': torch.__version__,
             'command': ' '.join(['python3 bench/gpu/ops.py', *arguments()]),
             'not_measured': left}
     found = sums(results)
     print(json.dumps({k: v for k, v in found.items() if k.startswith(('all.', 'compiled.'))}), 'not measured:', left)
     if options.json:
-        write_results(options.json, head, kernel_hashes({row['op'] for row in rows}), found, results)
+        write_results(options.json, head, hashes, found, results)
     library.so.ops_close()
     return bad
 
