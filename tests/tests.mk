@@ -104,8 +104,8 @@ fuzz-proof:
 $(T)/cpu/same $(T)/cpu/tier $(T)/cpu/quick: $(T)/cpu/%: $(T)/cpu/%.o $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $< -o $@ $(BUILD)/libkiln-internal.a $(LIBS)
 SUMS_GENERATORS := $(patsubst tests/%.c,$(T)/%.o,tests/fuzz/profile.c tests/fuzz/csmith.c $(wildcard tests/fuzz/gen*.c tests/fuzz/simt*.c))
-SUMS_OF         := $(CORPUS) bench/cpu/kernels.c tests/cpu/hosted.c $(sort $(wildcard examples/*/kernel.c)) $(addprefix random-,mixed memory call simt)
-$(T)/cpu/sums: $(T)/cpu/sums.o $(SUMS_GENERATORS) $(BUILD)/libkiln-internal.a
+SUMS_OF         := $(CORPUS) $(sort $(wildcard tests/emit/*.c)) bench/cpu/kernels.c tests/cpu/hosted.c $(sort $(wildcard examples/*/kernel.c)) $(addprefix random-,mixed memory call simt)
+$(T)/cpu/sums: $(T)/cpu/sums.o $(T)/cpu/sums_interp.o $(SUMS_GENERATORS) $(BUILD)/libkiln-internal.a
 	$(call Q,link)$(KILN_CC) $(TEST_FLAGS) $^ -o $@ $(LIBS)
 
 # --- a device that a test adds: one folder and one row. All other objects are those of the build.

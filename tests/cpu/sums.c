@@ -1,8 +1,8 @@
 // sums: code that `kiln show` has no stage for, as a checksum for each file and way to make it:
 // machine code of the cpu device, OpenCL for NVIDIA's and PoCL's compilers, PTX with calls of the
-// host. Code that has become another one is noticed, also when it is right. Compares with
-// tests/cpu/sums.txt; --bless writes that. Ends with "cpu: N passed, N failed, N skipped". Start
-// reading at main.
+// host, programs of the interpreter; and for random kernels also what it has one for. Code that has
+// become another one is noticed, also when it is right. Compares with tests/cpu/sums.txt; --bless
+// writes that. Ends with "cpu: N passed, N failed, N skipped". Start reading at main.
 //
 //     sums [--bless] (FILE | random-PROFILE)…
 //
@@ -13,26 +13,36 @@
 
 #include "back/x86/make.h"
 #include "compile.h"
+#include "cpu/sums.h"
 #include "dev/cpu/cpu.h"
+#include "dev/interp/interp.h"
 #include "fuzz/profile.h"
 
 static const char list_path[] = "tests/cpu/sums.txt";
 
-typedef enum kind { X86, OPENCL_NVIDIA, OPENCL_POCL, PTX } kind;
+typedef enum kind { X86, OPENCL_NVIDIA, OPENCL_POCL, PTX, INTERP, CHECK, C, REMARKS } kind;
 typedef struct way {
     const char *name;
     kind kind;
+    const char *target;
     int level;
     bool plain_exits, checks_bounds;
 } way;
-static const way ways[] = {{"as written", X86, 0, false, false},
-                           {"optimised", X86, 2, false, false},
-                           {"with plain exits", X86, 2, true, false},
-                           {"with bounds", X86, 2, false, true},
-                           {"NVIDIA's OpenCL", OPENCL_NVIDIA, 2, false, false},
-                           {"PoCL", OPENCL_POCL, 2, false, false},
-                           {"PTX", PTX, 2, false, false},
-                           {"PTX as written", PTX, 0, false, false}};
+static const way ways[] = {{"as written", X86, "cpu", 0, false, false},
+                           {"optimised", X86, "cpu", 2, false, false},
+                           {"with plain exits", X86, "cpu", 2, true, false},
+                           {"with bounds", X86, "cpu", 2, false, true},
+                           {"NVIDIA's OpenCL", OPENCL_NVIDIA, "opencl", 2, false, false},
+                           {"PoCL", OPENCL_POCL, "opencl", 2, false, false},
+                           {"PTX", PTX, "sm_90a", 2, false, false},
+                           {"PTX as written", PTX, "sm_90a", 0, false, false},
+                           {"PTX with bounds", PTX, "sm_90a", 2, false, true},
+                           {"PTX for sm_75", PTX, "sm_75", 2, false, false},
+                           {"interp", INTERP, "interp", 2, false, false},
+                           {"interp as written", INTERP, "interp", 0, false, false},
+                           {"kiln check", CHECK, "interp", 1, false, false},
+                           {"C", C, "cpu", 2, false, false},
+                           {"remarks", REMARKS, "sm_90a", 2, false, false}};
 enum { WAYS = COUNT(ways), RANDOM_KERNELS = 40 };
 
 typedef struct job {
@@ -54,7 +64,7 @@ static size_t helper_at(const uint8_t *at, size_t left)
 
 static uint64_t sum_of(const uint8_t *code, size_t len) // FNV-1a
 {
-    uint64_t sum = 0xcbf29ce484222325u;
+    uint64_t sum = SUM_START;
     for (size_t k = 0; k < len; k++) {
         size_t helper = helper_at(code + k, len - k);
         sum = (sum ^ (helper ? 256 + helper : code[k])) * 0x100000001b3u;
@@ -66,17 +76,31 @@ static uint64_t sum_of(const uint8_t *code, size_t len) // FNV-1a
 static void make_code(void *user, const char *name, front *f, ir_module *m)
 {
     job *j = user;
+    text out = {.in = m ? m->in : NULL};
+    opencl_options options = {0};
     (void)f;
-    if (strcmp(name, "final") != 0 || j->way->kind == PTX)
+    if (strcmp(name, "final") != 0)
         return;
-    if (j->way->kind == X86) {
+    switch (j->way->kind) {
+    case X86: {
         x86_module made = x86_make(m, m->in);
         j->sum = sum_of(made.code, made.code_len);
         return;
     }
-    bool is_nvidia = j->way->kind == OPENCL_NVIDIA;
-    opencl_options options = {.has_ptx = is_nvidia, .is_exact = is_nvidia, .has_loops = !is_nvidia};
-    text out = {.in = m->in};
+    case OPENCL_NVIDIA: options = (opencl_options){.has_ptx = true, .is_exact = true}; break;
+    case OPENCL_POCL: options = (opencl_options){.has_loops = true}; break;
+    case INTERP: j->sum = interp_sum(m, 0); return;
+    case CHECK:
+        j->sum = interp_sum(m, INTERP_WATCH_MEMORY) ^
+                 interp_sum(m, INTERP_WATCH_MEMORY | INTERP_WATCH_NAN) << 1;
+        return;
+    case C:
+        cpu_emit(m, NULL, m->in, &out);
+        j->sum = sum_of((const uint8_t *)out.at, out.len);
+        return;
+    case PTX:
+    case REMARKS: return;
+    }
     bool ok = opencl_emit(m, NULL, &options, NULL, m->in, &out);
     j->sum = ok ? sum_of((const uint8_t *)out.at, out.len) : 1; // OpenCL does not have all
 }
@@ -107,18 +131,23 @@ static uint64_t sum_of_file(const char *path, const way *w)
     char *made = random_text(path);
     compile_options options = {.path = path,
                                .source = made,
-                               .front = {.includes = folders, .allow_file_includes = true},
+                               .front = {.includes = folders,
+                                         .target = device_target(w->target),
+                                         .keeps_unset = w->kind == CHECK,
+                                         .watches_shifts = w->kind == CHECK,
+                                         .watches_heap = w->kind == CHECK,
+                                         .allow_file_includes = true},
                                .level = w->level,
-                               .no_remarks = true,
+                               .no_remarks = w->kind != REMARKS,
                                .wants_plain_exits = w->plain_exits,
                                .checks_bounds = w->checks_bounds,
                                .stage = make_code,
                                .user = &j};
-    static const char *const targets[] = {"cpu", "opencl", "opencl", "sm_90a"};
-    options.front.target = device_target(targets[w->kind]);
     options.backend = w->kind == PTX ? &ptx_backend : NULL;
     compile_outcome outcome = compile_run(&options);
-    if (outcome.status == KILN_E_COMPILE) // OpenCL has no recursion
+    if (outcome.status == KILN_OK && w->kind == REMARKS)
+        j.sum = sum_of((const uint8_t *)outcome.log, outcome.log_len);
+    else if (outcome.status == KILN_E_COMPILE) // OpenCL has no recursion
         j.sum = sum_of((const uint8_t *)outcome.code, strlen(outcome.code));
     else if (outcome.status != KILN_OK)
         fprintf(stderr, "%s: %s\n", path, outcome.log ? outcome.log : "");

@@ -280,6 +280,15 @@ static void scattered_switch(mem *m, bool in_loop)
 }
 
 // --- calls
+// A record to pass by value: often the one in shared memory, which the callee may change, too.
+static const mem_place *argument(mem *m, int record, bool for_store)
+{
+    for (uint32_t i = 0; i < m->place_count; i++)
+        if (record == m->shared_record && m->places[i].text[0] == 'w' && mem_chance(m, 60))
+            return &m->places[i];
+    return mem_pick_like(m, GT_I32, record, mem_below(m, 2), 1, for_store);
+}
+
 static void call(mem *m)
 {
     if (!m->call_count)
@@ -314,7 +323,7 @@ static void call(mem *m)
         mem_write(m, ");\n");
         return;
     case MEM_BY_VALUE:
-        first = mem_pick_like(m, GT_I32, c->record, mem_below(m, 2), 1, true);
+        first = argument(m, c->record, true);
         second = mem_chance(m, 50) ? first
                                    : mem_pick_like(m, GT_I32, c->record, mem_below(m, 2), 1, true);
         if (!first || !second || !second->has_address)
@@ -336,7 +345,7 @@ static void call(mem *m)
         mem_add_place(m, text, GT_I32, m->calls[which].record, 0);
         return;
     case MEM_RECORD:
-        first = mem_pick_like(m, GT_I32, c->record, mem_below(m, 2), 1, false);
+        first = argument(m, c->record, false);
         if (!first)
             return;
         mem_line(m);
@@ -389,6 +398,8 @@ static void helper(mem *m)
     mem_call c = {.shape = (mem_shape)mem_below(m, MEM_SHAPES), .type = mem_place_type(m)};
     uint32_t which = m->call_count;
     const char *t = gen_type_name(c.type);
+    if (m->shared_record != MEM_SCALAR && mem_chance(m, 50))
+        c.shape = mem_chance(m, 50) ? MEM_BY_VALUE : MEM_RECORD;
     bool has_record = c.shape == MEM_BY_VALUE || c.shape == MEM_RECORD;
     bool is_kept = mem_chance(m, 50); // nobody changes the argument
     c.record = has_record ? mem_any_record(m) : MEM_SCALAR;
@@ -609,7 +620,7 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     }
     tables(m);
     mem_place table = {.type = m->g.helpers[0].result, .dims = {m->g.helpers[0].param_count}};
-    for (uint32_t i = 0, n = mem_below(m, 3); i < n; i++)
+    for (uint32_t i = 0, n = mem_chance(m, 75) + mem_below(m, 2); i < n; i++)
         helper(m);
     for (uint32_t i = 0; i < count; i++) {
         parameters[i] = (parameter){mem_place_type(m), MEM_SCALAR, 16u >> mem_below(m, 2)};

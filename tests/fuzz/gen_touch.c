@@ -684,22 +684,34 @@ static void guarded(mem *m)
     mem_add_name(m, text, a.type, 0);
 }
 
-// A variable that only the first round of a loop sets, and later ones change.
+// A variable that only the first round of a loop sets, and later ones change. Before the first
+// label of a switch nothing sets it on the way.
 static void late(mem *m)
 {
     uint32_t v = mem_fresh(m), sum = mem_fresh(m), i = mem_fresh(m);
     gen_type t = mem_type(m);
     const char *name = gen_type_name(t);
+    bool in_switch = mem_chance(m, 50);
     char text[24];
     mem_line(m);
-    mem_write(m, "%s v%u, v%u = 0;\n", name, v, sum);
+    mem_write(m, "%s v%u = 0;\n", name, sum);
     mem_line(m);
+    if (in_switch) { // one line: the shrinker takes all of it or nothing
+        mem_write(m, "switch ((u32)");
+        mem_expr(m, 1);
+        mem_write(m, " & 3) { %s v%u; case %u: v%u = ", name, v, mem_below(m, 2),
+                  mem_chance(m, 30) ? v : sum);
+        mem_typed(m, t, 1);
+        mem_write(m, "; break; default: ");
+    } else {
+        mem_write(m, "%s v%u; ", name, v);
+    }
     mem_write(m, "for (u32 v%u = 0; v%u < %u; v%u++) { if (v%u == 0) { v%u = ", i, i,
               1 + mem_below(m, 12), i, i, v);
     mem_typed(m, t, 1);
     mem_write(m, "; } else { v%u %s ", v, mem_chance(m, 50) ? "+=" : "^=");
     mem_typed(m, t, 1);
-    mem_write(m, "; } v%u = (%s)(v%u * 5 + v%u); }\n", sum, name, sum, v);
+    mem_write(m, "; } v%u = (%s)(v%u * 5 + v%u); }%s\n", sum, name, sum, v, in_switch ? " }" : "");
     snprintf(text, sizeof text, "v%u", sum);
     mem_add_name(m, text, t, 0);
 }
