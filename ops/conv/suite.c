@@ -1,10 +1,12 @@
 // The cases of convolutions (ops/suite.h).
-#include "ops/suite.h"
+#include "ops/conv/suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-// option: what a convolution is but for the sizes of its operand. alpha: more outputs than 1023.
+// option: what a convolution is but for the sizes of its operand. alpha: more outputs than 1023;
+// none at all: as many as channels.
 #define SHAPE(outputs, groups, window, stride, dilation, before, after)                            \
     ((uint32_t)(outputs) | (uint32_t)(groups) << 10 | (uint32_t)(window) << 19 |                   \
      (uint32_t)(stride) << 23 | (uint32_t)(dilation) << 25 | (uint32_t)(before) << 27 |            \
@@ -47,6 +49,7 @@ static void shape_of(const op_case *c, shape *s)
                  .space = c->rank - 2};
     uint64_t reach = s->dilation * (s->window - 1) + 1;
     bool is_transposed = c->axis & TRANSPOSED;
+    s->outputs = s->outputs ? s->outputs : c->sizes[1];
     s->x[0] = s->out[0] = c->sizes[0];
     s->x[1] = c->sizes[1];
     s->out[1] = s->outputs;
@@ -136,50 +139,113 @@ static kiln_view permuted(const op_case *c, kiln_view v)
     return c->axis & LAST && v.buffer ? kiln_view_permute(v, order) : v;
 }
 
-static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
+static kiln_window window_of(const shape *s)
+{
+    kiln_window w = {.stride = {0}};
+    for (uint32_t n = 0; n < s->space; n++) {
+        w.stride[n] = (uint32_t)s->stride;
+        w.dilation[n] = (uint32_t)s->dilation;
+        w.pad_before[n] = (uint32_t)s->before;
+        w.pad_after[n] = (uint32_t)s->after;
+    }
+    return w;
+}
+
+static kiln_conv_kernel kernel_of(const op_case *c)
+{
+    return c->axis & SM80          ? KILN_CONV_SM80
+           : c->axis & TENSOR      ? KILN_CONV_TENSOR
+           : c->tags & SUITE_BENCH ? KILN_CONV_BEST
+                                   : KILN_CONV_DIRECT;
+}
+
+void conv_suite_forward(const op_case *c, const kiln_view *views, kiln_conv_desc *out)
 {
     shape s;
-    kiln_window w = {.stride = {0}};
     shape_of(c, &s);
     bool has_bias = c->axis & HAS_BIAS;
-    uint32_t out = has_bias ? 3 : 2, d = out + 1 + uses_workspace(c);
-    for (uint32_t n = 0; n < s.space; n++) {
-        w.stride[n] = (uint32_t)s.stride;
-        w.dilation[n] = (uint32_t)s.dilation;
-        w.pad_before[n] = (uint32_t)s.before;
-        w.pad_after[n] = (uint32_t)s.after;
-    }
-    bool is_forward = pass == PASS_FORWARD;
-    kiln_conv_kernel kernel = c->axis & SM80          ? KILN_CONV_SM80
-                              : c->axis & TENSOR      ? KILN_CONV_TENSOR
-                              : c->tags & SUITE_BENCH ? KILN_CONV_BEST
-                                                      : KILN_CONV_DIRECT;
-    kiln_conv_desc forward = {.x = permuted(c, views[0]),
-                              .weight = permuted(c, views[1]),
-                              .bias = has_bias ? views[2] : (kiln_view){0},
-                              .out = permuted(c, views[out]),
-                              .window = w,
-                              .groups = (uint32_t)s.groups,
-                              .is_transposed = c->axis & TRANSPOSED,
-                              .activation = (kiln_activation)(c->axis / ACTIVATIONS),
-                              .kernel = kernel};
-    kiln_conv_backward_desc backward = {.x = forward.x,
-                                        .weight = forward.weight,
-                                        .window = w,
-                                        .groups = forward.groups,
-                                        .is_transposed = forward.is_transposed,
-                                        .kernel = kernel};
-    kiln_view workspace = uses_workspace(c) ? views[out + 1] : (kiln_view){0};
-    if (is_forward) {
-        forward.workspace = workspace;
+    uint32_t result = has_bias ? 3 : 2;
+    *out = (kiln_conv_desc){.x = permuted(c, views[0]),
+                            .weight = permuted(c, views[1]),
+                            .bias = has_bias ? views[2] : (kiln_view){0},
+                            .out = permuted(c, views[result]),
+                            .window = window_of(&s),
+                            .groups = (uint32_t)s.groups,
+                            .is_transposed = c->axis & TRANSPOSED,
+                            .activation = (kiln_activation)(c->axis / ACTIVATIONS),
+                            .kernel = kernel_of(c),
+                            .workspace = uses_workspace(c) ? views[result + 1] : (kiln_view){0}};
+}
+
+void conv_suite_backward(const op_case *c, const kiln_view *views, kiln_conv_backward_desc *out)
+{
+    shape s;
+    shape_of(c, &s);
+    bool has_bias = c->axis & HAS_BIAS;
+    uint32_t result = has_bias ? 3 : 2, d = result + 1 + uses_workspace(c);
+    *out = (kiln_conv_backward_desc){.x = permuted(c, views[0]),
+                                     .weight = permuted(c, views[1]),
+                                     .dout = permuted(c, views[d + result]),
+                                     .dx = permuted(c, views[d]),
+                                     .dweight = permuted(c, views[d + 1]),
+                                     .dbias = has_bias ? views[d + 2] : (kiln_view){0},
+                                     .window = window_of(&s),
+                                     .groups = (uint32_t)s.groups,
+                                     .is_transposed = c->axis & TRANSPOSED,
+                                     .kernel = kernel_of(c),
+                                     .workspace =
+                                         uses_workspace(c) ? views[result + 1] : (kiln_view){0}};
+}
+
+static kiln_status call(kiln *k, const op_case *c, op_pass pass, const kiln_view *views)
+{
+    kiln_conv_desc forward;
+    kiln_conv_backward_desc backward;
+    if (pass == PASS_FORWARD) {
+        conv_suite_forward(c, views, &forward);
         return kiln_conv_forward(k, &forward);
     }
-    backward.workspace = workspace;
-    backward.dout = permuted(c, views[d + out]);
-    backward.dx = permuted(c, views[d]);
-    backward.dweight = permuted(c, views[d + 1]);
-    backward.dbias = has_bias ? views[d + 2] : (kiln_view){0};
+    conv_suite_backward(c, views, &backward);
     return kiln_conv_backward(k, &backward);
+}
+
+// --- a window from words
+bool conv_suite_read(op_case *c, const char *words)
+{
+    enum { OUTPUTS, GROUPS, WINDOW, STRIDE, DILATION, PAD, WORDS };
+    static const struct {
+        const char *name;
+        long low, high, otherwise;
+    } known[WORDS] = {[OUTPUTS] = {"outputs", 1, 1 << 16, 0}, [GROUPS] = {"groups", 1, 511, 1},
+                      [WINDOW] = {"window", 1, 15, 3},        [STRIDE] = {"stride", 1, 3, 1},
+                      [DILATION] = {"dilation", 1, 3, 1},     [PAD] = {"pad", 0, 3, -1}};
+    long values[WORDS];
+    for (int n = 0; n < WORDS; n++)
+        values[n] = known[n].otherwise;
+    while (*words) {
+        int n = 0;
+        size_t length = strcspn(words, "=");
+        while (n < WORDS &&
+               (strlen(known[n].name) != length || strncmp(words, known[n].name, length) != 0))
+            n++;
+        if (n == WORDS || words[length] != '=')
+            return false;
+        char *end;
+        values[n] = strtol(words + length + 1, &end, 10);
+        if (end == words + length + 1 || values[n] < known[n].low || values[n] > known[n].high ||
+            (*end && *end != ','))
+            return false;
+        words = end + (*end == ',');
+    }
+    if (values[PAD] < 0)
+        values[PAD] = values[DILATION] * (values[WINDOW] - 1) / 2;
+    if (values[PAD] > known[PAD].high)
+        return false;
+    bool is_wide = values[OUTPUTS] > 1023;
+    c->alpha = is_wide ? (double)values[OUTPUTS] : 0;
+    c->option = SHAPE(is_wide ? 0 : values[OUTPUTS], values[GROUPS], values[WINDOW], values[STRIDE],
+                      values[DILATION], values[PAD], values[PAD]);
+    return true;
 }
 
 // --- the reference
@@ -293,7 +359,7 @@ static bool is_possible(const op_case *c)
                                  : size + s.before + s.after < reach)
             return false;
     }
-    return c->sizes[1] % s.groups == 0;
+    return c->sizes[1] % s.groups == 0 && s.outputs % s.groups == 0;
 }
 
 static double operations(const op_case *c)

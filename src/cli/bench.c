@@ -1,7 +1,7 @@
 // kiln bench: how fast the operations of the library are on a device. Matrix products and attention
 // are here: a table of sizes with the median time of a call and what that is in floating-point
-// operations; --against has cuBLAS beside it (bench_theirs.c). The other ops are rows of ops.def:
-// bench_op.c. `make gpu-bench` has the comparison with cuBLASLt, cuDNN and the like, in turns.
+// operations; --against has cuBLAS or cuDNN beside it (bench_theirs.c, bench_cudnn.c). The other ops
+// are rows of ops.def: bench_op.c. `make gpu-bench` has more to compare with, and more shapes.
 // Start at cli_bench.
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,17 @@
 #include "cli/cli.h"
 #include "kiln/ops.h"
 
-enum { MAX_SIZES = 32 };
+enum { MAX_SIZES = 64, NUMBERS = 6 };
 
-typedef struct size {
-    int64_t m, n, k; // attention: m is the length
+typedef struct size { // as it was written: 1024, 64x4096x4096 …
+    int64_t numbers[NUMBERS];
+    int count;
 } size;
 
 typedef struct bench {
     kiln *k;
     kiln_type type, out;
-    bool is_tf32, is_causal, is_backward, is_json, is_against;
+    bool is_tf32, is_causal, is_backward, is_json;
     uint32_t dim, tile_m, tile_n; // of the tile; 0: kiln_matmul chooses
     size sizes[MAX_SIZES];
     int size_count;
@@ -29,7 +30,7 @@ typedef struct bench {
     kiln_attention_backward_desc backward;
     kiln_buffer *buffers[16];
     int buffer_count;
-    double ratios[MAX_SIZES]; // is_against: their time, by ours
+    bench_theirs theirs;
 } bench;
 
 static const struct type_name {
@@ -111,15 +112,25 @@ static kiln_status call_theirs(void *user, int round)
     return bench_theirs_matmul(&b->matmul);
 }
 
+// Rows, columns, length of the sum; 1024: all of them.
+static void matmul_sizes(size s, int64_t *m, int64_t *n, int64_t *k)
+{
+    *m = s.numbers[0];
+    *n = s.count > 1 ? s.numbers[1] : *m;
+    *k = s.count > 2 ? s.numbers[2] : *m;
+}
+
 static kiln_status prepare_matmul(bench *b, size s)
 {
+    int64_t m, n, k;
+    matmul_sizes(s, &m, &n, &k);
     kiln_buffer *left = NULL, *right = NULL, *out = NULL;
-    kiln_status status = new_buffer(b, b->type, (size_t)(s.m * s.k), true, &left);
+    kiln_status status = new_buffer(b, b->type, (size_t)(m * k), true, &left);
     if (!status)
-        status = new_buffer(b, b->type, (size_t)(s.n * s.k), true, &right);
+        status = new_buffer(b, b->type, (size_t)(n * k), true, &right);
     if (!status)
-        status = new_buffer(b, b->out, (size_t)(s.m * s.n), false, &out);
-    uint64_t rows = (uint64_t)s.m, columns = (uint64_t)s.n, depth = (uint64_t)s.k;
+        status = new_buffer(b, b->out, (size_t)(m * n), false, &out);
+    uint64_t rows = (uint64_t)m, columns = (uint64_t)n, depth = (uint64_t)k;
     b->matmul = (kiln_matmul_desc){.a = KILN_VIEW(left, rows, depth),
                                    .b = kiln_view_transpose(KILN_VIEW(right, columns, depth)),
                                    .out = KILN_VIEW(out, rows, columns),
@@ -129,17 +140,33 @@ static kiln_status prepare_matmul(bench *b, size s)
     return status;
 }
 
-static kiln_status prepare_attention(bench *b, size s)
+// Batch, heads, heads of keys, queries, keys, head dimension. 1024: the length; then a GPU gets as
+// much work as 16384 tokens of 2048 numbers are.
+static void attention_sizes(const bench *b, size s, uint64_t out[6])
 {
-    uint32_t heads = 2048 / b->dim, batch = s.m < 16384 ? (uint32_t)(16384 / s.m) : 1;
+    int64_t length = s.numbers[0], heads = 2048 / b->dim, batch = length < 16384 ? 16384 / length : 1;
     kiln_device_info info;
     if (!kiln_device_info_of(b->k, &info) && !info.caps.sm)
         heads = batch = 1; // not a GPU
-    const uint64_t length = (uint64_t)s.m, sizes[] = {batch, heads, length, b->dim};
-    kiln_view t[8] = {{.buffer = NULL}}, lse; // q k v out dout dq dk dv
+    const int64_t of_length[] = {batch, heads, heads, length, length, b->dim},
+                  of_four[] = {s.numbers[0], s.numbers[1], s.numbers[1],
+                               s.numbers[2], s.numbers[2], s.numbers[3]};
+    const int64_t *from = s.count == 1 ? of_length : s.count == 4 ? of_four : s.numbers;
+    for (int n = 0; n < 6; n++)
+        out[n] = (uint64_t)(from[n] > 0 ? from[n] : 1);
+}
+
+static kiln_status prepare_attention(bench *b, size s)
+{
+    uint64_t n[6];
+    attention_sizes(b, s, n);
+    const uint64_t sizes[] = {n[0], n[1], n[3], n[5]}, of_keys[] = {n[0], n[2], n[4], n[5]};
+    kiln_view t[8] = {{.buffer = NULL}}, lse = {0}; // q k v out dout dq dk dv
     kiln_status status = KILN_OK;
-    for (int i = 0; i < (b->is_backward ? 8 : 4) && !status; i++)
-        status = new_view(b, b->type, 4, sizes, i < 3 || i == 4, &t[i]);
+    for (int i = 0; i < (b->is_backward ? 8 : 4) && !status; i++) {
+        bool is_of_keys = i == 1 || i == 2 || i > 5;
+        status = new_view(b, b->type, 4, is_of_keys ? of_keys : sizes, i < 3 || i == 4, &t[i]);
+    }
     if (!status)
         status = new_view(b, KILN_F32, 3, sizes, false, &lse);
     if (status)
@@ -167,13 +194,25 @@ static kiln_status prepare_attention(bench *b, size s)
     return status;
 }
 
+// Pairs of a query and a key that it sees: with a causal mask the last one sees them all.
+static double pairs_of(const bench *b, double queries, double keys)
+{
+    if (!b->is_causal)
+        return queries * keys;
+    return queries < keys ? queries * (keys - queries / 2) : keys * keys / 2;
+}
+
 static double operations(const bench *b, size s)
 {
-    if (b->matmul.a.buffer)
-        return 2.0 * (double)s.m * (double)s.n * (double)s.k;
-    double pairs =
-        (double)(b->forward.q.sizes[0] * b->forward.q.sizes[1]) * (double)s.m * (double)s.m;
-    return pairs * b->dim * (b->is_backward ? 10 : 4) * (b->is_causal ? 0.5 : 1);
+    uint64_t a[6];
+    int64_t m, n, k;
+    if (b->matmul.a.buffer) {
+        matmul_sizes(s, &m, &n, &k);
+        return 2.0 * (double)m * (double)n * (double)k;
+    }
+    attention_sizes(b, s, a);
+    double pairs = pairs_of(b, (double)a[3], (double)a[4]) * (double)(a[0] * a[1]);
+    return pairs * (double)a[5] * (b->is_backward ? 10 : 4);
 }
 
 static void drop_buffers(bench *b)
@@ -183,97 +222,102 @@ static void drop_buffers(bench *b)
     b->buffer_count = 0;
 }
 
-static int by_value(const void *a, const void *b)
+static void print_row(bench *b, size s, double seconds, double theirs, const char *why,
+                      bool is_last)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void print_ratios(bench *b)
-{
-    int count = b->size_count;
-    qsort(b->ratios, (size_t)count, sizeof *b->ratios, by_value);
-    if (b->is_json)
-        printf("], \"cublas\": {\"worst\": %.4f, \"median\": %.4f, \"best\": %.4f}}\n",
-               b->ratios[0], b->ratios[count / 2], b->ratios[count - 1]);
-    else
-        printf("cuBLAS takes %.3f (worst), %.3f (median), %.3f (best) of our time\n", b->ratios[0],
-               b->ratios[count / 2], b->ratios[count - 1]);
-}
-
-static void print_row(const bench *b, size s, double seconds, double theirs, bool is_last)
-{
-    char name[64];
-    if (!b->matmul.a.buffer)
-        snprintf(name, sizeof name, "%lld", (long long)s.m);
-    else
-        snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)s.m, (long long)s.n,
-                 (long long)s.k);
+    char name[128];
+    size_t at = 0;
+    for (int n = 0; n < s.count; n++)
+        at += (size_t)snprintf(name + at, sizeof name - at, "%s%lld", n ? "x" : "",
+                               (long long)s.numbers[n]);
+    if (b->matmul.a.buffer && s.count < 3) {
+        int64_t m, n, k;
+        matmul_sizes(s, &m, &n, &k);
+        snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)m, (long long)n, (long long)k);
+    }
     double rate = operations(b, s) / seconds * 1e-12;
-    char beside[64] = "";
-    if (b->is_against)
-        snprintf(beside, sizeof beside,
-                 b->is_json ? ", \"cublas_us\": %.3f, \"ratio\": %.4f"
-                            : "  cuBLAS %10.2f us  ratio %.3f",
-                 theirs * 1e6, theirs / seconds);
     if (b->is_json)
-        printf("  {\"size\": \"%s\", \"us\": %.3f, \"tflops\": %.4f%s}%s\n", name, seconds * 1e6,
-               rate, beside, is_last ? "" : ",");
+        printf("  {\"size\": \"%s\", \"us\": %.3f, \"tflops\": %.4f", name, seconds * 1e6, rate);
     else
-        printf("  %-20s %12.2f us  %9.2f %cFLOP/s%s\n", name, seconds * 1e6,
-               rate < 1 ? rate * 1e3 : rate, rate < 1 ? 'G' : 'T', beside);
+        printf("  %-20s %12.2f us  %9.2f %cFLOP/s", name, seconds * 1e6,
+               rate < 1 ? rate * 1e3 : rate, rate < 1 ? 'G' : 'T');
+    bench_theirs_print(&b->theirs, b->is_json, theirs, seconds, why);
+    if (b->is_json)
+        printf("}%s", is_last ? "" : ",");
+    printf("\n");
+}
+
+// Ours and theirs in turns: the device gets warmer. theirs->median stays 0 where they cannot.
+static kiln_status measure_both(bench *b, bench_cudnn *dnn, bench_times *ours, bench_times *theirs)
+{
+    bool is_matmul = b->matmul.a.buffer;
+    bench_call *their_call = is_matmul ? call_theirs : bench_cudnn_call;
+    void *user = is_matmul ? (void *)b : dnn;
+    bench_times again = {0}, last = {0};
+    kiln_status status = bench_measure(b->k, call, b, ours);
+    if (status || bench_measure(b->k, their_call, user, theirs))
+        return status;
+    status = bench_measure(b->k, call, b, &again);
+    if (!status && bench_measure(b->k, their_call, user, &last))
+        last = *theirs;
+    ours->median = (ours->median + again.median) / 2;
+    theirs->median = (theirs->median + last.median) / 2;
+    return status;
+}
+
+static int run_size(bench *b, bool is_matmul, size s, bool is_last)
+{
+    bench_times ours = {0}, theirs = {0};
+    bench_cudnn dnn = {0};
+    double difference = 0;
+    const char *why = "it has no such product";
+    bool is_beside = bench_theirs_is_there(&b->theirs);
+    kiln_status status = is_matmul ? prepare_matmul(b, s) : prepare_attention(b, s);
+    if (!status && is_beside && !is_matmul) {
+        is_beside = bench_cudnn_attention(&dnn, b->k, &b->forward,
+                                          b->is_backward ? &b->backward : NULL);
+        why = dnn.why;
+        if (is_beside)
+            status = bench_cudnn_compare(&dnn, call, b, &difference);
+    }
+    if (!status)
+        status = is_beside ? measure_both(b, &dnn, &ours, &theirs)
+                           : bench_measure(b->k, call, b, &ours);
+    if (!status)
+        print_row(b, s, ours.median, theirs.median, why, is_last);
+    bench_cudnn_free(&dnn);
+    drop_buffers(b);
+    return status ? cli_fail(b->k, status) : bench_is_same(difference);
 }
 
 static int run(bench *b, bool is_matmul)
 {
-    for (int i = 0; i < b->size_count; i++) {
-        bench_times times = {0}, theirs = {0};
-        kiln_status status =
-            is_matmul ? prepare_matmul(b, b->sizes[i]) : prepare_attention(b, b->sizes[i]);
-        if (!status)
-            status = bench_measure(b->k, call, b, &times);
-        if (!status && b->is_against) { // in turns: the device gets warmer
-            bench_times again = {0}, last = {0};
-            kiln_status of_theirs = bench_measure(b->k, call_theirs, b, &theirs);
-            status = bench_measure(b->k, call, b, &again);
-            if (!of_theirs)
-                of_theirs = bench_measure(b->k, call_theirs, b, &last);
-            if (of_theirs) {
-                fprintf(stderr, "kiln bench: cuBLAS has no such product\n");
-                return EXIT_WORLD;
-            }
-            times.median = (times.median + again.median) / 2;
-            theirs.median = (theirs.median + last.median) / 2;
-            b->ratios[i] = theirs.median / times.median;
-        }
-        if (status)
-            return cli_fail(b->k, status);
-        print_row(b, b->sizes[i], times.median, theirs.median, i + 1 == b->size_count);
-        drop_buffers(b);
-    }
-    if (b->is_against)
-        print_ratios(b);
-    return EXIT_FINE;
+    int code = EXIT_FINE;
+    for (int i = 0; i < b->size_count && !code; i++)
+        code = run_size(b, is_matmul, b->sizes[i], i + 1 == b->size_count);
+    return code;
 }
 
 // --- the command line
 
-// "1024" or "64x4096x4096", separated by commas.
-static bool read_sizes(bench *b, const char *list)
+// "1024" or "64x4096x4096", separated by commas. Attention: one number, four or six.
+static bool read_sizes(bench *b, const char *list, bool is_matmul)
 {
     b->size_count = 0;
     while (*list) {
-        size s;
-        char *end;
-        s.m = strtoll(list, &end, 10);
-        s.n = s.k = s.m;
-        if (*end == 'x')
-            s.n = strtoll(end + 1, &end, 10);
-        if (*end == 'x')
-            s.k = strtoll(end + 1, &end, 10);
-        bool is_bad = s.m < 1 || s.n < 1 || s.k < 1 || s.m > 1 << 20 || s.n > 1 << 20 ||
-                      s.k > 1 << 20 || (*end && *end != ',');
-        if (is_bad || b->size_count == MAX_SIZES)
+        size s = {.count = 0};
+        char *end = NULL;
+        bool is_bad = b->size_count == MAX_SIZES;
+        for (const char *at = list; s.count < NUMBERS; at = end + 1) {
+            int64_t number = strtoll(at, &end, 10);
+            is_bad |= end == at || number < 1 || number > 1 << 20;
+            s.numbers[s.count++] = number;
+            if (*end != 'x')
+                break;
+        }
+        is_bad |= *end && *end != ',';
+        is_bad |= is_matmul ? s.count > 3 : s.count != 1 && s.count != 4 && s.count != 6;
+        if (is_bad)
             return false;
         b->sizes[b->size_count++] = s;
         list = end + (*end == ',');
@@ -378,7 +422,7 @@ int cli_bench(int argc, char **argv)
     if (!is_matmul && strcmp(what, "attention") != 0)
         return cli_usage(
             "bench", *what ? "there is no benchmark '%s', and no such file" : "of what?%s", what);
-    static const int of_matmul[] = {OPT_tile, OPT_against, 0},
+    static const int of_matmul[] = {OPT_tile, 0},
                      of_attention[] = {OPT_dim, OPT_causal, OPT_backward, 0};
     for (const int *other = is_matmul ? of_attention : of_matmul; *other; other++)
         if (args.given[*other])
@@ -389,21 +433,17 @@ int cli_bench(int argc, char **argv)
         return cli_usage("bench", "%s has no type '%s'", what, type);
     if (b.dim < 8 || b.dim > 1024)
         return cli_usage("bench", "--dim is 8 to 1024");
-    if (against && strcmp(against, "cublas") != 0)
-        return cli_usage("bench", "--against is cublas");
+    if (bench_theirs_read(&b.theirs, what, against))
+        return EXIT_USAGE;
     kiln_status status = kiln_open(device, &b.k);
     if (status)
         return cli_fail(NULL, status);
-    const char *why = against ? bench_theirs_open(b.k) : NULL;
-    if (why) {
-        fprintf(stderr, "kiln bench: %s\n", why);
+    if (!read_sizes(&b, sizes ? sizes : default_sizes(&b, is_matmul), is_matmul)) {
         kiln_close(b.k);
-        return EXIT_WORLD;
-    }
-    b.is_against = against;
-    if (!read_sizes(&b, sizes ? sizes : default_sizes(&b, is_matmul))) {
-        kiln_close(b.k);
-        return cli_usage("bench", "--sizes is a list such as 512,1024 or 64x4096x4096");
+        return cli_usage("bench", is_matmul
+                                      ? "--sizes is a list such as 512,1024 or 64x4096x4096"
+                                      : "--sizes is a list such as 1024,4x16x2048x128 or "
+                                        "4x16x2x2048x2048x128 for attention");
     }
     kiln_device_info info;
     const char *name = kiln_device_info_of(b.k, &info) ? "?" : info.name;
@@ -411,9 +451,13 @@ int cli_bench(int argc, char **argv)
         printf("{\"bench\": \"%s\", \"device\": \"%s\", \"rows\": [\n", what, name);
     else
         printf("%s on %s\n", what, name);
+    bench_theirs_open(&b.theirs, b.k, b.is_json);
     int code = run(&b, is_matmul);
-    if (b.is_json && !(b.is_against && !code))
-        printf("]}\n");
+    if (b.is_json)
+        printf("]");
+    bench_theirs_print_ratios(&b.theirs, b.is_json);
+    if (b.is_json)
+        printf("}\n");
     kiln_close(b.k);
     return code;
 }

@@ -13,16 +13,64 @@ typedef struct bench_times {
 // the calls, so that it can take other data each time.
 typedef kiln_status bench_call(void *user, int round);
 kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *out);
+// About 5 ms of calls: enough to tell which of several ways is the fastest. 0: it cannot be called.
+double bench_glance(kiln *k, bench_call *call, void *user);
 
 // Types of a product's operands and result by the name that --type has: "tf32"; false: none.
 bool bench_read_type(const char *name, kiln_type *type, kiln_type *out, bool *is_tf32);
 // Small numbers of the type, the same each time.
 void bench_fill_random(kiln_type type, uint8_t *to, size_t bytes);
 
-// cuBLAS, opened at run time (bench_theirs.c): NULL, or why it cannot be used; a product of a
-// description as bench.c has it.
-const char *bench_theirs_open(kiln *k);
+// --- another library beside ours, opened at run time: --against NAME[=FILE] (bench_theirs.c)
+enum { BENCH_ROWS = 256 };
+typedef struct bench_theirs {
+    const char *name, *label, *file; // "cublas", "cuBLAS", FILE or NULL; no name: nobody is asked
+    const char *why;                 // it is not there; NULL: it is
+    double ratios[BENCH_ROWS];       // their time by ours, of the rows so far
+    int count;
+} bench_theirs;
+// What --against says; the exit code, after a message. op: "matmul", "attention", "conv".
+int bench_theirs_read(bench_theirs *t, const char *op, const char *word);
+// Says on the way what is missing: that is no failure.
+void bench_theirs_open(bench_theirs *t, kiln *k, bool is_json);
+bool bench_theirs_is_there(const bench_theirs *t);
+// A part of a row: their time in seconds and the ratio, or why there is none (0 seconds).
+void bench_theirs_print(bench_theirs *t, bool is_json, double theirs, double ours, const char *why);
+// Behind the rows: worst, median and best.
+void bench_theirs_print_ratios(bench_theirs *t, bool is_json);
+
+typedef enum bench_loaded { BENCH_LOADED, BENCH_MISSING, BENCH_STRANGE } bench_loaded;
+bench_loaded bench_load(const char *file, const char *const *names, size_t name_count,
+                        const char *const *symbols, void *const *slots, size_t count);
+// A product of a description as bench.c has it, by cuBLAS.
 kiln_status bench_theirs_matmul(const kiln_matmul_desc *d);
+
+// --- calls of cuDNN in place of ours (bench_cudnn.c)
+enum { BENCH_COPIES = 64 };
+typedef struct bench_cudnn {
+    kiln *k;
+    struct cudnn_graph *graphs[2]; // one after the other
+    int graph_count, plans[2];     // plans: the fastest of each
+    void *packs[BENCH_COPIES][2];  // addresses, for every copy of the tensors
+    int copies;
+    kiln_buffer *buffers[4]; // workspace, and tensors of its own
+    int buffer_count;
+    kiln_view results[3];
+    int result_count;
+    char why[256]; // it cannot; "": it can
+} bench_cudnn;
+// backward NULL: forward. False: `why`.
+bool bench_cudnn_attention(bench_cudnn *c, kiln *k, const kiln_attention_desc *forward,
+                           const kiln_attention_backward_desc *backward);
+// Copies of one convolution; backward NULL: forward.
+bool bench_cudnn_conv(bench_cudnn *c, kiln *k, const kiln_conv_desc *forward,
+                      const kiln_conv_backward_desc *backward, int copies);
+kiln_status bench_cudnn_call(void *user, int round); // of a bench_cudnn
+// Calls both with the first copy and compares: the largest difference, by the largest number.
+kiln_status bench_cudnn_compare(bench_cudnn *c, bench_call *ours, void *user, double *difference);
+void bench_cudnn_free(bench_cudnn *c);
+// The exit code for such a difference, after a message: more than rounding is a mistake.
+int bench_is_same(double difference);
 
 int bench_kernel(int argc, char **argv);               // bench_kernel.c
 int bench_op(const char *name, int argc, char **argv); // bench_op.c: a row of ops.def

@@ -1,16 +1,17 @@
 // kiln bench OP: how fast a row of ops/ops.def is on a device. The cases are those of its suite
 // (ops/NAME/cases.def) that are for benchmarks. Each is timed with tensors that stay in the cache
 // (warm) and with copies of them that take turns (cold), and set beside the fastest copy of memory
-// that the same process measures. Start at bench_op.
+// that the same process measures. Convolutions have cuDNN beside them with --against (bench_cudnn.c).
+// Start at bench_op.
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/bench.h"
 #include "cli/bench_svg.h"
 #include "cli/cli.h"
-#include "ops/suite.h"
+#include "ops/conv/suite.h"
 
-enum { MAX_COPIES = 64, MAX_CASES = 64, MAX_ROWS = MAX_CASES * 4 };
+enum { MAX_COPIES = BENCH_COPIES, MAX_CASES = 64, MAX_ROWS = MAX_CASES * 4 };
 
 typedef struct op_bench {
     kiln *k;
@@ -26,6 +27,7 @@ typedef struct op_bench {
     size_t case_count;
     suite_run runs[MAX_COPIES];
     int copies;
+    bench_theirs theirs;
     bench_svg picture; // rows: MAX_ROWS where one is wanted
 } op_bench;
 
@@ -62,18 +64,25 @@ static kiln_status call_one(void *user, int round)
     return suite_call(&b->runs[round % b->copies], b->pass);
 }
 
-// Times a case with so many copies of its tensors.
-static kiln_status measure(op_bench *b, const op_case *c, kiln_type type, int copies,
-                           bench_times *out)
+static kiln_status prepare(op_bench *b, const op_case *c, kiln_type type, int copies)
 {
     kiln_status status = KILN_OK;
     for (b->copies = 0; b->copies < copies && !status; b->copies += !status)
         status = suite_prepare(b->k, b->suite, c, type, b->pass, &b->runs[b->copies]);
-    if (!status)
-        status = bench_measure(b->k, call_one, b, out);
-    while (b->copies)
-        suite_release(&b->runs[--b->copies]);
     return status;
+}
+
+static void release(op_bench *b, int copies)
+{
+    while (copies)
+        suite_release(&b->runs[--copies]);
+    b->copies = 0;
+}
+
+static kiln_status measure(op_bench *b, int copies, bench_times *out)
+{
+    b->copies = copies;
+    return bench_measure(b->k, call_one, b, out);
 }
 
 // The device's memory at its best: a copy that no cache holds.
@@ -83,67 +92,116 @@ static kiln_status measure_roof(op_bench *b)
     op_case c = {.tags = SUITE_BENCH, .rank = 1, .sizes = {(uint64_t)(b->cold_bytes / 8)}};
     op_bench roof = {.k = b->k, .suite = copy, .pass = PASS_FORWARD};
     bench_times t;
-    kiln_status status = measure(&roof, &c, KILN_F32, 1, &t); // its first row copies
+    kiln_status status = prepare(&roof, &c, KILN_F32, 1); // its first row copies
+    if (!status)
+        status = measure(&roof, 1, &t);
+    release(&roof, roof.copies);
     b->roof = status ? 0 : bytes_of(copy, &c, KILN_F32, PASS_FORWARD) / t.median;
     return status;
 }
 
-static void print_row(op_bench *b, const op_case *c, kiln_type type, bench_times warm,
-                      bench_times cold)
+typedef struct row {
+    const op_case *c;
+    kiln_type type;
+    bench_times warm, cold, theirs; // theirs: cold; 0: none
+    const char *why;                // there are none
+} row;
+
+static void print_row(op_bench *b, const row *r)
 {
     char text[96];
-    suite_describe(b->suite, c, text, sizeof text);
+    suite_describe(b->suite, r->c, text, sizeof text);
     const char *pass = b->pass == PASS_BACKWARD ? "backward" : "forward";
-    double bytes = bytes_of(b->suite, c, type, b->pass);
-    double operations = b->suite->operations ? b->suite->operations(c) : 0;
+    double bytes = bytes_of(b->suite, r->c, r->type, b->pass);
+    double operations = b->suite->operations ? b->suite->operations(r->c) : 0;
     if (b->pass == PASS_BACKWARD)
         operations *= 2.5; // five products instead of two
-    double gbps = bytes / cold.median * 1e-9, tflops = operations / cold.median * 1e-12;
+    double gbps = bytes / r->cold.median * 1e-9, tflops = operations / r->cold.median * 1e-12;
     if (b->is_json) {
         printf("%s  {\"case\": \"%s\", \"type\": \"%s\", \"pass\": \"%s\", \"us\": %.3f, "
                "\"spread\": %.4f, \"cold_us\": %.3f, \"gbps\": %.1f, \"percent\": %.1f",
-               b->has_row ? ",\n" : "", text, kiln_type_name(type), pass, warm.median * 1e6,
-               warm.spread, cold.median * 1e6, gbps, 100 * gbps * 1e9 / b->roof);
+               b->has_row ? ",\n" : "", text, kiln_type_name(r->type), pass, r->warm.median * 1e6,
+               r->warm.spread, r->cold.median * 1e6, gbps, 100 * gbps * 1e9 / b->roof);
         if (operations > 0)
             printf(", \"tflops\": %.4f", tflops);
-        printf("}");
     } else {
         if (!b->has_row)
             printf("  %-34s %-5s %12s %6s %12s %10s %6s\n", pass, "type", "warm us", "+-",
                    "cold us", operations > 0 ? "GFLOP/s" : "GB/s", operations > 0 ? "" : "% copy");
-        printf("  %-34s %-5s %12.2f %5.1f%% %12.2f", text, kiln_type_name(type), warm.median * 1e6,
-               warm.spread * 100, cold.median * 1e6);
+        printf("  %-34s %-5s %12.2f %5.1f%% %12.2f", text, kiln_type_name(r->type),
+               r->warm.median * 1e6, r->warm.spread * 100, r->cold.median * 1e6);
         if (operations > 0)
-            printf(" %10.1f\n", tflops * 1e3);
+            printf(" %10.1f", tflops * 1e3);
         else
-            printf(" %10.2f %5.0f%%\n", gbps, 100 * gbps * 1e9 / b->roof);
+            printf(" %10.2f %5.0f%%", gbps, 100 * gbps * 1e9 / b->roof);
     }
+    bench_theirs_print(&b->theirs, b->is_json, r->theirs.median, r->cold.median, r->why);
+    printf(b->is_json ? "}" : "\n");
     b->has_row = true;
     if (b->picture.rows && b->picture.count < MAX_ROWS) {
-        bench_svg_row *r = &b->picture.rows[b->picture.count++];
-        *r = (bench_svg_row){.seconds = cold.median,
-                             .bytes = bytes,
-                             .bytes_per_second = gbps * 1e9,
-                             .operations = operations};
-        snprintf(r->label, sizeof r->label, "%s %s", text, kiln_type_name(type));
+        bench_svg_row *drawn = &b->picture.rows[b->picture.count++];
+        *drawn = (bench_svg_row){.seconds = r->cold.median,
+                                 .bytes = bytes,
+                                 .bytes_per_second = gbps * 1e9,
+                                 .operations = operations};
+        snprintf(drawn->label, sizeof drawn->label, "%s %s", text, kiln_type_name(r->type));
     }
+}
+
+// cuDNN with the same tensors; false: why not.
+static bool prepare_theirs(op_bench *b, const op_case *c, int copies, bench_cudnn *dnn)
+{
+    kiln_conv_desc forward[MAX_COPIES];
+    kiln_conv_backward_desc backward[MAX_COPIES];
+    bool is_backward = b->pass == PASS_BACKWARD;
+    for (int n = 0; n < copies; n++)
+        if (is_backward)
+            conv_suite_backward(c, b->runs[n].views, &backward[n]);
+        else
+            conv_suite_forward(c, b->runs[n].views, &forward[n]);
+    return bench_cudnn_conv(dnn, b->k, forward, is_backward ? backward : NULL, copies);
+}
+
+// Ours and theirs in turns, with data that no cache holds.
+static kiln_status measure_both(op_bench *b, int copies, bench_cudnn *dnn, row *r)
+{
+    bench_times again = {0}, last = {0};
+    if (bench_measure(b->k, bench_cudnn_call, dnn, &r->theirs))
+        return KILN_OK;
+    kiln_status status = measure(b, copies, &again);
+    if (!status && bench_measure(b->k, bench_cudnn_call, dnn, &last))
+        last = r->theirs;
+    r->cold.median = (r->cold.median + again.median) / 2;
+    r->theirs.median = (r->theirs.median + last.median) / 2;
+    return status;
 }
 
 static int run_case(op_bench *b, const op_case *given, kiln_type type)
 {
-    bench_times warm, cold;
+    bench_cudnn dnn = {0};
+    double difference = 0;
     op_case c = suite_fitted(b->suite, *given, type, b->most_bytes);
+    row r = {.c = &c, .type = type, .why = dnn.why};
     double bytes = bytes_of(b->suite, &c, type, b->pass);
     int copies = bytes > 0 ? (int)(b->cold_bytes / bytes) + 1 : 1;
     copies = copies > MAX_COPIES ? MAX_COPIES : copies;
-    kiln_status status = measure(b, &c, type, 1, &warm);
-    cold = warm;
+    kiln_status status = prepare(b, &c, type, copies);
+    int prepared = b->copies;
+    if (!status)
+        status = measure(b, 1, &r.warm);
+    r.cold = r.warm;
     if (!status && copies > 1)
-        status = measure(b, &c, type, copies, &cold);
-    if (status)
-        return cli_fail(b->k, status);
-    print_row(b, &c, type, warm, cold);
-    return EXIT_FINE;
+        status = measure(b, copies, &r.cold);
+    if (!status && bench_theirs_is_there(&b->theirs) && prepare_theirs(b, &c, copies, &dnn)) {
+        status = bench_cudnn_compare(&dnn, call_one, b, &difference);
+        if (!status)
+            status = measure_both(b, copies, &dnn, &r);
+    }
+    if (!status)
+        print_row(b, &r);
+    bench_cudnn_free(&dnn);
+    release(b, prepared);
+    return status ? cli_fail(b->k, status) : bench_is_same(difference);
 }
 
 // --- the command line
@@ -204,6 +262,24 @@ static void take_cases(op_bench *b)
     }
 }
 
+// The sizes of the cases, each with the window.
+static bool take_window(op_bench *b, const char *words)
+{
+    size_t count = b->case_count;
+    b->case_count = 0;
+    for (size_t n = 0; n < count; n++) {
+        op_case c = b->cases[n];
+        bool is_new = conv_suite_read(&c, words);
+        if (!is_new)
+            return false;
+        for (size_t i = 0; i < b->case_count; i++)
+            is_new = is_new && memcmp(&b->cases[i], &c, sizeof c);
+        if (is_new && b->suite->is_possible(&c))
+            b->cases[b->case_count++] = c;
+    }
+    return true;
+}
+
 static int run_all(op_bench *b)
 {
     int code = EXIT_FINE;
@@ -221,7 +297,9 @@ static int run_all(op_bench *b)
 int bench_op(const char *name, int argc, char **argv)
 {
     op_bench b = {.suite = op_suite_find(name), .types = ~(uint32_t)0};
-    const char *device = NULL, *sizes = NULL, *type = NULL, *svg = NULL;
+    const char *device = NULL, *sizes = NULL, *type = NULL, *svg = NULL, *against = NULL;
+    const char *window = NULL;
+    bool is_conv = !strcmp(name, "conv");
     setenv("KILN_CPU", "wait", 0); // no interpreted launches among those that are timed
     cli_args args = CLI_ARGS("bench", argc, argv);
     for (int option; (option = cli_next(&args)) != CLI_END;) {
@@ -232,6 +310,8 @@ int bench_op(const char *name, int argc, char **argv)
         case OPT_json: b.is_json = true; break;
         case OPT_svg: svg = args.value; break;
         case OPT_backward: b.pass = PASS_BACKWARD; break;
+        case OPT_against: against = args.value; break;
+        case OPT_window: window = args.value; break;
         case CLI_WORD:
             if (strcmp(args.value, name) != 0)
                 return cli_usage("bench", "'%s' is one word too many", args.value);
@@ -245,7 +325,14 @@ int bench_op(const char *name, int argc, char **argv)
         return cli_usage("bench", "%s has no backward", name);
     if (type && !(b.types = type_named(type)))
         return cli_usage("bench", "there is no type '%s'", type);
+    if (bench_theirs_read(&b.theirs, name, against))
+        return EXIT_USAGE;
+    if (window && !is_conv)
+        return cli_no_effect("bench", OPT_window, window, "%s has no such thing", name);
     take_cases(&b);
+    if (window && !take_window(&b, window))
+        return cli_usage("bench", "--window is a list of outputs=, window=, stride=, dilation=, "
+                                  "groups= and pad= with small numbers");
     if (sizes && !read_sizes(&b, sizes))
         return cli_usage(
             "bench",
@@ -270,12 +357,17 @@ int bench_op(const char *name, int argc, char **argv)
     else
         printf("%s on %s; a copy of memory: %.2f GB/s\n", name, is_known ? info.name : "?",
                b.roof * 1e-9);
+    if (!code)
+        bench_theirs_open(&b.theirs, b.k, b.is_json);
     if (svg && !code)
         b.picture.rows = calloc(MAX_ROWS, sizeof *b.picture.rows);
     if (!code)
         code = run_all(&b);
     if (b.is_json && !status)
-        printf("\n]}\n");
+        printf("\n]");
+    bench_theirs_print_ratios(&b.theirs, b.is_json);
+    if (b.is_json && !status)
+        printf("}\n");
     if (b.picture.rows && !code) {
         snprintf(b.picture.title, sizeof b.picture.title, "%s, %s, on %s", name,
                  b.pass == PASS_BACKWARD ? "backward" : "forward", is_known ? info.name : "?");

@@ -1,12 +1,35 @@
-// kiln bench matmul --against cublas: the same product by cuBLAS, opened at run time. Where it is
-// not there, a sentence says so. The declarations are ours: nothing of CUDA is needed to build.
+// kiln bench … --against NAME[=FILE]: another library beside ours, opened at run time. Which one is
+// asked for which op is a row of `libraries`; cuBLAS is here, cuDNN in bench_cudnn.c. Where it is not
+// there, a sentence says so, and ours is measured alone. The declarations are ours: nothing of CUDA
+// is needed to build.
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cli/bench.h"
+#include "cli/cli.h"
+#include "cli/cudnn.h"
 
+bench_loaded bench_load(const char *file, const char *const *names, size_t name_count,
+                        const char *const *symbols, void *const *slots, size_t count)
+{
+    void *library = file ? dlopen(file, RTLD_NOW | RTLD_GLOBAL) : NULL;
+    for (size_t n = 0; n < name_count && !library && !file; n++)
+        library = dlopen(names[n], RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        return BENCH_MISSING;
+    for (size_t n = 0; n < count; n++) {
+        void *symbol = dlsym(library, symbols[n]);
+        if (!symbol)
+            return BENCH_STRANGE;
+        memcpy(slots[n], &symbol, sizeof symbol);
+    }
+    return BENCH_LOADED;
+}
+
+// --- cuBLAS
 static struct {
     int (*create)(void **handle);
     int (*set_stream)(void *handle, void *stream);
@@ -27,25 +50,19 @@ static const struct {
              {KILN_F32, false, 0, 0, 68},
              {KILN_I8, false, 3, 10, 72}};
 
-const char *bench_theirs_open(kiln *k)
+static const char *cublas_open(kiln *k, const char *file)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
                                         "/usr/local/cuda/lib64/libcublas.so"};
     static const char *const symbols[] = {"cublasCreate_v2", "cublasSetStream_v2", "cublasGemmEx"};
     void *const slots[] = {&blas.create, &blas.set_stream, &blas.gemm};
-    void *library = NULL;
     kiln_device_info info;
     if (kiln_device_info_of(k, &info) || !info.caps.sm)
         return "cuBLAS runs on cuda devices alone";
-    for (size_t n = 0; n < COUNT(names) && !library; n++)
-        library = dlopen(names[n], RTLD_NOW | RTLD_GLOBAL);
-    if (!library)
-        return "there is no libcublas.so here";
-    for (size_t n = 0; n < COUNT(symbols); n++) {
-        void *symbol = dlsym(library, symbols[n]);
-        if (!symbol)
-            return "libcublas.so is not as it is known";
-        memcpy(slots[n], &symbol, sizeof symbol);
+    switch (bench_load(file, names, COUNT(names), symbols, slots, COUNT(symbols))) {
+    case BENCH_LOADED: break;
+    case BENCH_MISSING: return "there is no libcublas.so here; --against cublas=FILE says where";
+    case BENCH_STRANGE: return "libcublas.so is not as it is known";
     }
     if (blas.create(&blas.handle) || blas.set_stream(blas.handle, kiln_stream_native(k, NULL)))
         return "cuBLAS does not start";
@@ -71,4 +88,104 @@ kiln_status bench_theirs_matmul(const kiln_matmul_desc *d)
                        ? KILN_E_UNSUPPORTED
                        : KILN_OK;
     return KILN_E_UNSUPPORTED;
+}
+
+// --- which library, and what came out
+static const struct library {
+    const char *name, *label, *op;
+    const char *(*open)(kiln *k, const char *file);
+} libraries[] = {{"cublas", "cuBLAS", "matmul", cublas_open},
+                 {"cudnn", "cuDNN", "attention", cudnn_open},
+                 {"cudnn", "cuDNN", "conv", cudnn_open}};
+
+static const struct library *library_of(const char *op)
+{
+    for (size_t n = 0; n < COUNT(libraries); n++)
+        if (!strcmp(libraries[n].op, op))
+            return &libraries[n];
+    return NULL;
+}
+
+int bench_theirs_read(bench_theirs *t, const char *op, const char *word)
+{
+    const struct library *l = library_of(op);
+    if (!word)
+        return EXIT_FINE;
+    if (!l)
+        return cli_usage("bench", "--against has no library for %s", op);
+    size_t length = strlen(l->name);
+    if (strncmp(word, l->name, length) != 0 || (word[length] && word[length] != '='))
+        return cli_usage("bench", "--against is %s or %s=FILE for %s", l->name, l->name, op);
+    *t = (bench_theirs){.name = l->name, .label = l->label};
+    if (word[length])
+        t->file = word + length + 1;
+    t->why = "it is not open";
+    return EXIT_FINE;
+}
+
+void bench_theirs_open(bench_theirs *t, kiln *k, bool is_json)
+{
+    for (size_t n = 0; n < COUNT(libraries) && t->name; n++)
+        if (!strcmp(libraries[n].name, t->name)) {
+            t->why = libraries[n].open(k, t->file);
+            break;
+        }
+    if (t->why && !is_json)
+        printf("%s is not measured: %s\n", t->label, t->why);
+}
+
+bool bench_theirs_is_there(const bench_theirs *t)
+{
+    return t->name && !t->why;
+}
+
+// Text of others in a JSON string.
+static void print_json_text(const char *text)
+{
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\' || (unsigned char)*text < ' ')
+            putchar(' ');
+        else
+            putchar(*text);
+}
+
+void bench_theirs_print(bench_theirs *t, bool is_json, double theirs, double ours, const char *why)
+{
+    if (!bench_theirs_is_there(t))
+        return;
+    if (theirs > 0 && is_json)
+        printf(", \"%s_us\": %.3f, \"ratio\": %.4f", t->name, theirs * 1e6, theirs / ours);
+    else if (theirs > 0)
+        printf("  %s %10.2f us  ratio %.3f", t->label, theirs * 1e6, theirs / ours);
+    else if (is_json) {
+        printf(", \"%s_missing\": \"", t->name);
+        print_json_text(why);
+        printf("\"");
+    } else
+        printf("  %s: %s", t->label, why);
+    if (theirs > 0 && t->count < BENCH_ROWS)
+        t->ratios[t->count++] = theirs / ours;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void bench_theirs_print_ratios(bench_theirs *t, bool is_json)
+{
+    int count = t->count;
+    double *r = t->ratios;
+    qsort(r, (size_t)count, sizeof *r, by_value);
+    if (t->name && is_json && t->why) {
+        printf(", \"%s\": {\"missing\": \"", t->name);
+        print_json_text(t->why);
+        printf("\"}");
+    } else if (count && is_json)
+        printf(", \"%s\": {\"worst\": %.4f, \"median\": %.4f, \"best\": %.4f}", t->name, r[0],
+               r[count / 2], r[count - 1]);
+    else if (count)
+        printf("%s takes %.3f (worst), %.3f (median), %.3f (best) of our time\n", t->label, r[0],
+               r[count / 2], r[count - 1]);
 }

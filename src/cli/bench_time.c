@@ -52,3 +52,15 @@ kiln_status bench_measure(kiln *k, bench_call *call, void *user, bench_times *ou
     out->spread = (times[rounds * 3 / 4] - times[rounds / 4]) / 2 / out->median;
     return KILN_OK;
 }
+
+double bench_glance(kiln *k, bench_call *call, void *user)
+{
+    double once = 0, seconds = 0;
+    kiln_status status = time_calls(k, call, user, 1, &once);
+    if (!status)
+        status = time_calls(k, call, user, 1, &once);
+    int count = once > 0.005 ? 1 : (int)(0.005 / (once > 1e-5 ? once : 1e-5)) + 1;
+    if (!status)
+        status = time_calls(k, call, user, count, &seconds);
+    return status ? 0 : seconds / count;
+}
