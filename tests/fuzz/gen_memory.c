@@ -10,6 +10,35 @@
 
 static void statement(mem *m, int depth, bool in_loop);
 
+// --- results
+// A sum to which every member of a record adds that is no record itself.
+static void all_members(mem *m, const mem_place *p)
+{
+    const mem_record *r = &m->records[p->record];
+    mem_write(m, "0");
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->members[i].record == MEM_SCALAR)
+            mem_write(m, r->members[i].length ? " + (u64)%s.%s[0] * %u" : " + (u64)%s.%s * %u",
+                      p->text, r->members[i].name, i + 1);
+}
+
+// What a name or a place holds goes to the thread's results, where the kernel has them.
+static void tell(mem *m, const mem_name *name, const mem_place *p)
+{
+    if (!m->g.in_kernel)
+        return;
+    mem_line(m);
+    mem_write(m, "out[%u] ^= (u64)", mem_below(m, 8));
+    if (name) {
+        mem_write(m, "%s", name->text);
+    } else {
+        mem_write(m, "(");
+        all_members(m, p);
+        mem_write(m, ")");
+    }
+    mem_write(m, ";\n");
+}
+
 // --- blocks
 static void open_block(mem *m)
 {
@@ -30,6 +59,8 @@ static void block_of(mem *m, int depth, bool in_loop, uint32_t most)
     open_block(m);
     for (uint32_t i = 0, n = 1 + mem_below(m, most); i < n; i++)
         statement(m, depth, in_loop);
+    if (m->name_count > names && mem_chance(m, 50))
+        tell(m, &m->names[names + mem_below(m, m->name_count - names)], NULL);
     close_block(m);
     m->place_count = places;
     m->name_count = names;
@@ -289,11 +320,9 @@ static const mem_place *argument(mem *m, int record, bool for_store)
     return mem_pick_like(m, GT_I32, record, mem_below(m, 2), 1, for_store);
 }
 
-static void call(mem *m)
+static void call_of(mem *m, uint32_t which)
 {
-    if (!m->call_count)
-        return;
-    uint32_t which = mem_below(m, m->call_count), n = mem_fresh(m);
+    uint32_t n = mem_fresh(m);
     const mem_call *c = &m->calls[which];
     const mem_place *first, *second;
     char text[24];
@@ -311,7 +340,7 @@ static void call(mem *m)
         mem_write(m, "), (u32)");
         mem_expr(m, 1);
         mem_write(m, ");\n");
-        mem_add_name(m, text, c->type, 0);
+        tell(m, mem_add_name(m, text, c->type, 0), NULL);
         return;
     case MEM_ROWS:
         first = mem_pick_like(m, c->type, MEM_SCALAR, 2, 4, true);
@@ -342,7 +371,7 @@ static void call(mem *m)
         mem_write(m, ", (u32)");
         mem_expr(m, 1);
         mem_write(m, ");\n");
-        mem_add_place(m, text, GT_I32, m->calls[which].record, 0);
+        tell(m, NULL, mem_add_place(m, text, GT_I32, m->calls[which].record, 0));
         return;
     case MEM_RECORD:
         first = argument(m, c->record, false);
@@ -354,10 +383,16 @@ static void call(mem *m)
         mem_write(m, ", (u32)");
         mem_expr(m, 1);
         mem_write(m, ");\n");
-        mem_add_name(m, text, m->calls[which].type, 0);
+        tell(m, mem_add_name(m, text, m->calls[which].type, 0), NULL);
         return;
     case MEM_SHAPES: break;
     }
+}
+
+static void call(mem *m)
+{
+    if (m->call_count)
+        call_of(m, mem_below(m, m->call_count));
 }
 
 static void statement(mem *m, int depth, bool in_loop)
@@ -435,16 +470,28 @@ static void helper(mem *m)
         if (c.shape == MEM_BY_VALUE)
             mem_add_place(m, "p", GT_I32, c.record, 0)->is_pointer = true;
     }
+    mem_place argument = m->places[0];
     add_shared_record(m);
+    mem_place last = m->places[m->place_count - 1];
     mem_add_name(m, "n", GT_U32, 0);
     m->g.budget = 3 + mem_below(m, 6);
     while (m->g.budget)
         statement(m, 2, false);
+    if (has_record && !last.is_constant && mem_chance(m, 60)) { // perhaps what was passed
+        mem_line(m);
+        gen_type member = mem_access(m, &last);
+        mem_write(m, " += (%s)(1 + n);\n", gen_type_name(member));
+    }
     mem_line(m);
     if (m->returns != GT_COUNT) {
-        mem_write(m, "return ");
-        mem_typed(m, c.type, 2);
-        mem_write(m, ";\n");
+        mem_write(m, "return (%s)(", t);
+        if (has_record)
+            all_members(m, &argument);
+        else
+            mem_access(m, &argument);
+        mem_write(m, " + ");
+        mem_expr(m, 1);
+        mem_write(m, ");\n");
     } else {
         mem_write(m, c.shape == MEM_ROWS ? "return;\n" : "return r;\n");
     }
@@ -614,7 +661,7 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
     m->favourite_record = (int)mem_below(m, (uint32_t)m->record_count);
     m->shared_record = MEM_SCALAR;
     if (mem_chance(m, 30)) {
-        m->shared_record = mem_any_record(m);
+        m->shared_record = mem_chance(m, 30) ? mem_any_record(m) : m->record_count - 1;
         mem_write(m, "shared %s w_%u[%u];\n", m->records[m->shared_record].name, number,
                   l.block[0] * l.block[1] * l.block[2]);
     }
@@ -635,6 +682,7 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
                  "grid_dim_x() + block_x()) * block_threads() + rank;\n");
     mem_line(m);
     mem_write(m, "u64 *out = outs + id * 8;\n");
+    m->g.in_kernel = true;
     for (uint32_t i = 0; i < count; i++) {
         char text[24];
         const parameter *p = &parameters[i];
@@ -676,6 +724,9 @@ bool gen_memory(uint64_t seed, unsigned number, FILE *out)
         if (has_shared && mem_chance(m, 20))
             exchange(m, &l);
     }
+    for (uint32_t i = 0; i < m->call_count; i++)
+        if (mem_chance(m, 50))
+            call_of(m, i);
     results(m);
     mem_write(m, "}\n\n");
     return true;

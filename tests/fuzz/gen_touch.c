@@ -716,18 +716,49 @@ static void late(mem *m)
     mem_add_name(m, text, t, 0);
 }
 
+// Variables that a loop hands round: each gets the value of the next.
+static void rotate(mem *m)
+{
+    gen_type t = mem_type(m);
+    uint32_t count = 2 + mem_below(m, 2), first = m->g.next_name, i = first + count, kept = i + 1;
+    const char *name = gen_type_name(t);
+    m->g.next_name += count + 2;
+    for (uint32_t k = 0; k < count; k++) {
+        mem_line(m);
+        mem_write(m, "%s v%u = ", name, first + k);
+        mem_typed(m, t, 1);
+        mem_write(m, ";\n");
+    }
+    mem_line(m);
+    mem_write(m, "for (u32 v%u = 0; v%u < ((u32)", i, i);
+    mem_expr(m, 1);
+    mem_write(m, " & 7); v%u++) { %s v%u = v%u; ", i, name, kept, first);
+    for (uint32_t k = 0; k + 1 < count; k++)
+        mem_write(m, "v%u = v%u; ", first + k, first + k + 1);
+    mem_write(m, "v%u = (%s)(v%u", first + count - 1, name, kept);
+    if (mem_chance(m, 40)) {
+        mem_write(m, " + ");
+        mem_expr(m, 0);
+    }
+    mem_write(m, "); }\n");
+    for (uint32_t k = 0; k < count; k++) {
+        char text[24];
+        snprintf(text, sizeof text, "v%u", first + k);
+        mem_add_name(m, text, t, 0);
+    }
+}
+
 void mem_touch(mem *m)
 {
     static const struct {
         uint32_t weight;
         void (*write)(mem *m);
-    } kinds[] = {{24, mem_assign},   {7, neighbours},   {4, swap},
-                 {4, copy_record},   {2, chosen_store}, {3, set_name},
-                 {3, mem_new_name},  {4, new_pointer},  {2, new_view},
-                 {4, array_loop},    {3, rows},         {4, walk},
-                 {3, mem_new_array}, {2, repoint},      {4, meet},
-                 {3, guarded},       {2, late},         {2, overlap},
-                 {3, chosen_read},   {3, spanned},      {3, hop}};
+    } kinds[] = {{24, mem_assign},   {7, neighbours}, {4, swap},         {4, copy_record},
+                 {2, chosen_store},  {3, set_name},   {3, mem_new_name}, {4, new_pointer},
+                 {2, new_view},      {4, array_loop}, {3, rows},         {4, walk},
+                 {3, mem_new_array}, {2, repoint},    {4, meet},         {3, guarded},
+                 {2, late},          {2, overlap},    {3, chosen_read},  {3, spanned},
+                 {3, hop},           {2, rotate}};
     uint32_t all = 0, at = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         all += kinds[i].weight;

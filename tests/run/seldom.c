@@ -1,4 +1,5 @@
-// What kernels seldom have: unrolled loops whose end is an inequality or that take wide steps, unions without a member that is all of them.
+// What kernels seldom have: unrolled loops whose end is an inequality or that take wide steps, unions without a member that is all of them, values that
+// loops hand round, frames with arrays of large alignment.
 #include <kiln/kernel.h>
 
 #include "open.h"
@@ -83,4 +84,62 @@ kernel block(32) void clock_goes_on(u32 *out)
     for (u32 i = 0; i < 200; i++)
         out[thread_x()] += out[thread_x()] * 3 + i;
     out[thread_x() + 32] = clock_cycles() > before;
+}
+
+// Each variable gets the value of the next: loops hand such values round, of every size.
+#define ROTATED(T)                                                                                                                           \
+    static u32 rotated_##T(u32 rounds, u32 seed)                                                                                             \
+    {                                                                                                                                        \
+        T a = (T)(seed * 3), b = (T)(seed + 100), c = (T)(seed ^ 85), x = (T)seed, y = (T)(seed * 7);                                              \
+        for (u32 i = 0; i < rounds; i++) {                                                                                                   \
+            T kept = a, other = x;                                                                                                           \
+            a = b;                                                                                                                           \
+            b = c;                                                                                                                           \
+            c = kept;                                                                                                                        \
+            x = y;                                                                                                                           \
+            y = other;                                                                                                                       \
+        }                                                                                                                                    \
+        return (u32)a + (u32)b * 3 + (u32)c * 5 + (u32)x * 7 + (u32)y * 11;                                                                  \
+    }
+ROTATED(u8)
+ROTATED(u16)
+ROTATED(u32)
+ROTATED(u64)
+ROTATED(f32)
+
+//! run handed_round grid=1 block=32 (u32[32]:mod7, u32[160])
+kernel block(32) void handed_round(const u32 *rounds, u32 *out)
+{
+    u32 t = thread_x(), n = rounds[t];
+    out[t] = rotated_u8(n, t);
+    out[t + 32] = rotated_u16(n, t);
+    out[t + 64] = rotated_u32(n, t);
+    out[t + 96] = rotated_u64(n, t);
+    out[t + 128] = rotated_f32(n, t & 15);
+}
+
+// Nearly all of a round is known once it is unrolled, so that it may be many.
+//! run unroll_what_folds grid=1 block=32 (u32[1024])
+kernel block(32) void unroll_what_folds(u32 *out)
+{
+    for (u32 i = 0; i < 32; i++) {
+        u32 a = i * 0x9e3779b9, b = a ^ (a >> 15), c = b * 0x85ebca6b, d = c ^ (c >> 13);
+        u32 e = d * 0xc2b2ae35 + i, f = (e << 3 | e >> 29) ^ a, g = f - d * 3, h = g ^ (g >> 16) ^ c;
+        out[i * 32 + thread_x()] = h % 1000;
+    }
+}
+
+// The second array of a function wants more than the first one, in each of its frames.
+static u32 aligned_frames(u32 depth)
+{
+    u8 few[3] = {(u8)depth, 2, 3};
+    _Alignas(64) u32 many[5] = {depth, 1, 2, 3, 4};
+    u32 below = depth ? aligned_frames(depth - 1) : 0;
+    return below * 64 + (u32)((u64)(many + few[1] - 2) & 63) + many[depth % 5] + few[depth % 3];
+}
+
+//! run frames_are_aligned grid=1 block=32 (u32[32])
+kernel block(32) void frames_are_aligned(u32 *out)
+{
+    out[thread_x()] = aligned_frames(thread_x() % 4);
 }
