@@ -1,7 +1,7 @@
 // kiln bench: how fast the operations of the library are on a device. Matrix products and attention
 // are here: a table of sizes with the median time of a call and what that is in floating-point
-// operations; --against has cuBLAS or cuDNN beside it (bench_theirs.c, bench_cudnn.c). The other ops
-// are rows of ops.def: bench_op.c. `make gpu-bench` has more to compare with, and more shapes.
+// operations; --against has cuBLAS or cuDNN beside it (bench_theirs.c, bench_cudnn.c). The other
+// ops are rows of ops.def: bench_op.c. `make gpu-bench` has more to compare with, and more shapes.
 // Start at cli_bench.
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,8 @@ static kiln_status prepare_matmul(bench *b, size s)
 // much work as 16384 tokens of 2048 numbers are.
 static void attention_sizes(const bench *b, size s, uint64_t out[6])
 {
-    int64_t length = s.numbers[0], heads = 2048 / b->dim, batch = length < 16384 ? 16384 / length : 1;
+    int64_t length = s.numbers[0], heads = 2048 / b->dim,
+            batch = length < 16384 ? 16384 / length : 1;
     kiln_device_info info;
     if (!kiln_device_info_of(b->k, &info) && !info.caps.sm)
         heads = batch = 1; // not a GPU
@@ -274,15 +275,15 @@ static int run_size(bench *b, bool is_matmul, size s, bool is_last)
     bool is_beside = bench_theirs_is_there(&b->theirs);
     kiln_status status = is_matmul ? prepare_matmul(b, s) : prepare_attention(b, s);
     if (!status && is_beside && !is_matmul) {
-        is_beside = bench_cudnn_attention(&dnn, b->k, &b->forward,
-                                          b->is_backward ? &b->backward : NULL);
+        is_beside =
+            bench_cudnn_attention(&dnn, b->k, &b->forward, b->is_backward ? &b->backward : NULL);
         why = dnn.why;
         if (is_beside)
             status = bench_cudnn_compare(&dnn, call, b, &difference);
     }
     if (!status)
-        status = is_beside ? measure_both(b, &dnn, &ours, &theirs)
-                           : bench_measure(b->k, call, b, &ours);
+        status =
+            is_beside ? measure_both(b, &dnn, &ours, &theirs) : bench_measure(b->k, call, b, &ours);
     if (!status)
         print_row(b, s, ours.median, theirs.median, why, is_last);
     bench_cudnn_free(&dnn);
@@ -440,10 +441,9 @@ int cli_bench(int argc, char **argv)
         return cli_fail(NULL, status);
     if (!read_sizes(&b, sizes ? sizes : default_sizes(&b, is_matmul), is_matmul)) {
         kiln_close(b.k);
-        return cli_usage("bench", is_matmul
-                                      ? "--sizes is a list such as 512,1024 or 64x4096x4096"
-                                      : "--sizes is a list such as 1024,4x16x2048x128 or "
-                                        "4x16x2x2048x2048x128 for attention");
+        return cli_usage("bench", is_matmul ? "--sizes is a list such as 512,1024 or 64x4096x4096"
+                                            : "--sizes is a list such as 1024,4x16x2048x128 or "
+                                              "4x16x2x2048x2048x128 for attention");
     }
     kiln_device_info info;
     const char *name = kiln_device_info_of(b.k, &info) ? "?" : info.name;

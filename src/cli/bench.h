@@ -40,6 +40,7 @@ void bench_theirs_print(bench_theirs *t, bool is_json, double theirs, double our
 void bench_theirs_print_ratios(bench_theirs *t, bool is_json);
 
 typedef enum bench_loaded { BENCH_LOADED, BENCH_MISSING, BENCH_STRANGE } bench_loaded;
+// bench_load.c: from `file`, or else by the first of the names.
 bench_loaded bench_load(const char *file, const char *const *names, size_t name_count,
                         const char *const *symbols, void *const *slots, size_t count);
 // A product of a description as bench.c has it, by cuBLAS.
@@ -69,7 +70,8 @@ kiln_status bench_cudnn_call(void *user, int round); // of a bench_cudnn
 // Calls both with the first copy and compares: the largest difference, by the largest number.
 kiln_status bench_cudnn_compare(bench_cudnn *c, bench_call *ours, void *user, double *difference);
 void bench_cudnn_free(bench_cudnn *c);
-// The exit code for such a difference, after a message: more than rounding is a mistake.
+// The exit code for such a difference, after a message: more than rounding is a mistake
+// (bench_theirs.c).
 int bench_is_same(double difference);
 
 int bench_kernel(int argc, char **argv);               // bench_kernel.c

@@ -1,8 +1,8 @@
 // kiln bench OP: how fast a row of ops/ops.def is on a device. The cases are those of its suite
 // (ops/NAME/cases.def) that are for benchmarks. Each is timed with tensors that stay in the cache
 // (warm) and with copies of them that take turns (cold), and set beside the fastest copy of memory
-// that the same process measures. Convolutions have cuDNN beside them with --against (bench_cudnn.c).
-// Start at bench_op.
+// that the same process measures. Convolutions have cuDNN beside them with --against
+// (bench_cudnn.c). Start at bench_op.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +25,7 @@ typedef struct op_bench {
     double roof;    // bytes a second of a copy
     op_case cases[MAX_CASES];
     size_t case_count;
+    int width; // of their names
     suite_run runs[MAX_COPIES];
     int copies;
     bench_theirs theirs;
@@ -115,7 +116,7 @@ static void print_row(op_bench *b, const row *r)
     double bytes = bytes_of(b->suite, r->c, r->type, b->pass);
     double operations = b->suite->operations ? b->suite->operations(r->c) : 0;
     if (b->pass == PASS_BACKWARD)
-        operations *= 2.5; // five products instead of two
+        operations *= 2; // a product for each of the two operands
     double gbps = bytes / r->cold.median * 1e-9, tflops = operations / r->cold.median * 1e-12;
     if (b->is_json) {
         printf("%s  {\"case\": \"%s\", \"type\": \"%s\", \"pass\": \"%s\", \"us\": %.3f, "
@@ -126,9 +127,9 @@ static void print_row(op_bench *b, const row *r)
             printf(", \"tflops\": %.4f", tflops);
     } else {
         if (!b->has_row)
-            printf("  %-34s %-5s %12s %6s %12s %10s %6s\n", pass, "type", "warm us", "+-",
+            printf("  %-*s %-5s %12s %6s %12s %10s %6s\n", b->width, pass, "type", "warm us", "+-",
                    "cold us", operations > 0 ? "GFLOP/s" : "GB/s", operations > 0 ? "" : "% copy");
-        printf("  %-34s %-5s %12.2f %5.1f%% %12.2f", text, kiln_type_name(r->type),
+        printf("  %-*s %-5s %12.2f %5.1f%% %12.2f", b->width, text, kiln_type_name(r->type),
                r->warm.median * 1e6, r->warm.spread * 100, r->cold.median * 1e6);
         if (operations > 0)
             printf(" %10.1f", tflops * 1e3);
@@ -284,6 +285,11 @@ static int run_all(op_bench *b)
 {
     int code = EXIT_FINE;
     bool is_any = false;
+    for (size_t n = 0; n < b->case_count; n++) {
+        char text[96];
+        suite_describe(b->suite, &b->cases[n], text, sizeof text);
+        b->width = (int)strlen(text) > b->width ? (int)strlen(text) : b->width;
+    }
     for (size_t n = 0; n < b->case_count && !code; n++)
         for (int type = 0; type <= KILN_F64 && !code; type++)
             if (b->types & b->cases[n].types & (uint32_t)1 << type) {

@@ -1,8 +1,7 @@
 // kiln bench … --against NAME[=FILE]: another library beside ours, opened at run time. Which one is
-// asked for which op is a row of `libraries`; cuBLAS is here, cuDNN in bench_cudnn.c. Where it is not
-// there, a sentence says so, and ours is measured alone. The declarations are ours: nothing of CUDA
-// is needed to build.
-#include <dlfcn.h>
+// asked for which op is a row of `libraries`; cuBLAS is here, cuDNN in bench_cudnn.c. Where it is
+// not there, a sentence says so, and ours is measured alone. The declarations are ours: nothing of
+// CUDA is needed to build.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +10,6 @@
 #include "cli/bench.h"
 #include "cli/cli.h"
 #include "cli/cudnn.h"
-
-bench_loaded bench_load(const char *file, const char *const *names, size_t name_count,
-                        const char *const *symbols, void *const *slots, size_t count)
-{
-    void *library = file ? dlopen(file, RTLD_NOW | RTLD_GLOBAL) : NULL;
-    for (size_t n = 0; n < name_count && !library && !file; n++)
-        library = dlopen(names[n], RTLD_NOW | RTLD_GLOBAL);
-    if (!library)
-        return BENCH_MISSING;
-    for (size_t n = 0; n < count; n++) {
-        void *symbol = dlsym(library, symbols[n]);
-        if (!symbol)
-            return BENCH_STRANGE;
-        memcpy(slots[n], &symbol, sizeof symbol);
-    }
-    return BENCH_LOADED;
-}
 
 // --- cuBLAS
 static struct {
@@ -188,4 +170,13 @@ void bench_theirs_print_ratios(bench_theirs *t, bool is_json)
     else if (count)
         printf("%s takes %.3f (worst), %.3f (median), %.3f (best) of our time\n", t->label, r[0],
                r[count / 2], r[count - 1]);
+}
+
+// Both round to 16 bits in between, and sum in other orders.
+int bench_is_same(double difference)
+{
+    if (difference <= 0.02)
+        return EXIT_FINE;
+    fprintf(stderr, "kiln bench: the results differ by %.3g of the largest number\n", difference);
+    return EXIT_KERNEL;
 }

@@ -1,6 +1,6 @@
 // cuDNN's backend interface (cudnn.h): descriptors are made, given attributes, finalised and then
-// named by others. The order is tensors, operations, a graph of them, what the heuristics propose, a
-// plan for each proposal, and a pack of addresses for a run. Start at cudnn_plan.
+// named by others. The order is tensors, operations, a graph of them, what the heuristics propose,
+// a plan for each proposal, and a pack of addresses for a run. Start at cudnn_plan.
 #include "cli/cudnn.h"
 
 #include <stdio.h>
@@ -41,10 +41,9 @@ const char *cudnn_open(kiln *k, const char *file)
                                           "cudnnBackendGetAttribute",
                                           "cudnnBackendFinalize",
                                           "cudnnBackendExecute"};
-    void *const slots[] = {&dnn.create,   &dnn.set_stream, &dnn.version,
-                           &dnn.status_text, &dnn.last_error, &dnn.make,
-                           &dnn.destroy,  &dnn.set,        &dnn.get,
-                           &dnn.finalize, &dnn.execute};
+    void *const slots[] = {&dnn.create,     &dnn.set_stream, &dnn.version, &dnn.status_text,
+                           &dnn.last_error, &dnn.make,       &dnn.destroy, &dnn.set,
+                           &dnn.get,        &dnn.finalize,   &dnn.execute};
     kiln_device_info info;
     if (kiln_device_info_of(k, &info) || !info.caps.sm)
         return "cuDNN runs on cuda devices alone";
@@ -342,7 +341,8 @@ void cudnn_convolve(cudnn_graph *g, cudnn_direction direction, const kiln_window
 // What the heuristics propose, in their order; those that cannot be prepared are left out.
 static void add_plans(cudnn_graph *g, void *graph, int mode)
 {
-    void *heuristics = part_new(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), *proposals[2 * CUDNN_MOST_PLANS];
+    void *heuristics = part_new(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR),
+         *proposals[2 * CUDNN_MOST_PLANS];
     int64_t count = 0, one = 0;
     set_part(g, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
     set_int(g, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
@@ -355,7 +355,8 @@ static void add_plans(cudnn_graph *g, void *graph, int mode)
                          COUNT(proposals), &count, proposals),
                  "proposals"))
         return;
-    for (int64_t n = 0; n < count && n < (int64_t)COUNT(proposals) && g->plan_count < CUDNN_MOST_PLANS; n++) {
+    for (int64_t n = 0;
+         n < count && n < (int64_t)COUNT(proposals) && g->plan_count < CUDNN_MOST_PLANS; n++) {
         int64_t workspace = 0;
         void *plan = part_new(g, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         set_many(g, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &dnn.handle);

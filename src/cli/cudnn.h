@@ -1,5 +1,5 @@
-// cuDNN for kiln bench, opened at run time: graphs of its operations, the plans that it proposes for
-// them, and runs with tensors of a device. Nothing of cuDNN is needed to build.
+// cuDNN for kiln bench, opened at run time: graphs of its operations, the plans that it proposes
+// for them, and runs with tensors of a device. Nothing of cuDNN is needed to build.
 //
 // A graph keeps its first mistake in `why`, and every later call does nothing: who builds one asks
 // once, at the end.

@@ -1,6 +1,6 @@
-// Attention and convolutions as graphs of cuDNN's operations (cudnn.h). cuDNN finds the fused kernel
-// for attention by the shape of the graph: products, a softmax of single operations, and a mask made
-// of the indices of rows and columns.
+// Attention and convolutions as graphs of cuDNN's operations (cudnn.h). cuDNN finds the fused
+// kernel for attention by the shape of the graph: products, a softmax of single operations, and a
+// mask made of the indices of rows and columns.
 #include <math.h>
 #include <string.h>
 
@@ -151,8 +151,7 @@ bool cudnn_attention_forward(cudnn_graph *g, const kiln_attention_desc *d, cudnn
 static void product_of_columns(const scores *s, cudnn_tensor *x, cudnn_tensor *by,
                                cudnn_tensor *out)
 {
-    cudnn_tensor *swapped =
-        cudnn_between(s->g, by->type, 4, s->swapped, s->swapped_strides);
+    cudnn_tensor *swapped = cudnn_between(s->g, by->type, 4, s->swapped, s->swapped_strides);
     cudnn_reshape(s->g, x, swapped);
     if (out->sizes[1] == s->all[1]) {
         cudnn_matmul(s->g, swapped, by, out);
@@ -251,7 +250,8 @@ bool cudnn_conv_forward(cudnn_graph *g, const kiln_conv_desc *d)
     if (d->bias.buffer || d->activation != KILN_ACTIVATION_NONE)
         cudnn_wrong(g, "cuDNN is asked for convolutions without bias and activation");
     kiln_window w = plane_window(&d->window, d->x.rank);
-    cudnn_tensor *x = cudnn_view(g, with_plane(d->x)), *weight = cudnn_view(g, with_plane(d->weight)),
+    cudnn_tensor *x = cudnn_view(g, with_plane(d->x)),
+                 *weight = cudnn_view(g, with_plane(d->weight)),
                  *out = cudnn_view(g, with_plane(d->out));
     if (d->is_transposed)
         cudnn_convolve(g, CUDNN_BY_DATA, &w, out, weight, x);
