@@ -143,3 +143,32 @@ kernel block(32) void frames_are_aligned(u32 *out)
 {
     out[thread_x()] = aligned_frames(thread_x() % 4);
 }
+
+// Escapes end where C says: an octal one after three digits, a hexadecimal one where its digits do.
+static const char escapes[] = "\1234\08\7\x41g\"\a\b\f\v\?\'\\\e\377\0001\x7f"
+                              "1";
+
+//! run escapes_end grid=1 block=32 (u8[64])
+kernel block(32) void escapes_end(u8 *out)
+{
+    u32 t = thread_x();
+    out[t] = t < sizeof escapes ? (u8)escapes[t] : 1;
+    out[t + 32] = (u8)("\1234"[t % 3] + '\60' + '\x30' + (t % 2 ? '\0' : '\12'));
+}
+
+typedef struct two {
+    i32 a;
+    u8 b[3];
+} two;
+typedef struct four {
+    two x, y;
+} four;
+static const four literals[2] = {{(two){1, {2, 3}}, {4, {5}}}, {.y = (two){6, {7, 8, 9}}, .x = (two){.b = {1}}}};
+static const two literal = (two){77, {1, 2, 3}};
+
+//! run literals_in_data grid=1 block=32 (i32[32])
+kernel block(32) void literals_in_data(i32 *out)
+{
+    u32 t = thread_x(), k = t & 1, m = (t >> 1) % 3;
+    out[t] = literals[k].x.a + literals[k].y.a * 3 + literals[k].x.b[m] * 5 + literals[k].y.b[m] * 7 + literal.a * literal.b[m];
+}

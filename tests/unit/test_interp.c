@@ -462,6 +462,41 @@ TEST(interp_barriers_that_differ)
     arena_free(b.a);
 }
 
+// One address for all lanes, in the middle of a buffer, and a constant distance from it.
+TEST(interp_uniform_addresses_stay_inside)
+{
+    static const struct {
+        int64_t distance;
+        bool is_inside;
+    } rows[] = {{0, true},   {12, true},  {-16, true},  {16, false},
+                {20, false}, {32, false}, {-20, false}, {-32, false}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        bench b = bench_new();
+        ir_ref value = ir_load(&b.c, IR_I32, b.params[0], rows[k].distance);
+        ir_store(&b.c, IR_I32, element(&b.c, b.params[1], global_x(&b.c)), 0, value);
+        ir_return(&b.c, NULL, 0);
+        int32_t x[8] = {10, 11, 12, 13, 14, 15, 16, 17}, y[32] = {0}, more[8] = {0};
+        interp_buffer buffers[] = {{NULL, 0},
+                                   {(uint8_t *)more, sizeof more},
+                                   {(uint8_t *)x, sizeof x},
+                                   {(uint8_t *)y, sizeof y}};
+        rt_arg args[] = {
+            {.bits = interp_address(2, 16)}, {.bits = interp_address(3, 0)}, {.bits = 0}};
+        interp_launch l = {.program = interp_decode(b.a, b.f),
+                           .grid = {1, 1, 1},
+                           .block = {32, 1, 1},
+                           .args = args,
+                           .buffers = buffers,
+                           .buffer_count = 4,
+                           .threads = 1};
+        interp_error error;
+        assert_int_equal(interp_run(&l, &error), rows[k].is_inside);
+        for (int lane = 0; lane < 32; lane++)
+            assert_int_equal(y[lane], rows[k].is_inside ? 14 + rows[k].distance / 4 : 0);
+        arena_free(b.a);
+    }
+}
+
 TEST(interp_endless_loop_stops_at_the_limit)
 {
     bench b = bench_new();

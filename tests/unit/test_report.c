@@ -62,6 +62,12 @@ TEST(report_reads_what_ptxas_says)
     assert_int_equal(says.shared_bytes, 2048);
     assert_int_equal(says.local_bytes, 96);
     assert_false(ptxas_read(str_of(ptxas_log), "row", &says));
+    // What stands before the first kernel is of none.
+    str headed = str_of("ptxas info    : Used 77 registers, used 0 barriers\n"
+                        "ptxas info    : Compiling entry function 'row_sum' for 'sm_90a'\n"
+                        "ptxas info    : Used 31 registers, used 1 barriers\n");
+    assert_true(ptxas_read(headed, "row_sum", &says));
+    assert_int_equal(says.registers, 31);
     text line = {.in = a};
     report_row row = {.kernel = "row_sum",
                       .source = REPORT_PTXAS,
