@@ -21,7 +21,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, 'bench', 'gpu'))
-from ops import INPUT, OUTPUT, Library, kernel_hashes, write_results  # noqa: E402
+from ops import INPUT, OUTPUT, Library, arguments, kernel_hashes, write_results  # noqa: E402
 
 WANTED = [('elementwise', 'add'), ('elementwise', 'copy'), ('elementwise', 'gelu'), ('elementwise', 'silu_gate'), ('softmax', '16384x4096'),
           ('norm', 'layer'), ('norm', ' rms'), ('reduce', '67108864 sum'), ('reduce', '16384x4096 sum axes 1'), ('reduce', '16384x4096 sum axes 0'),
@@ -156,10 +156,12 @@ def main():
         bad |= result.get('error', 0) > 1e-4
         results.append(result)
     head = {'date': datetime.date.today().isoformat(), 'device': f'{os.cpu_count()} cores, {cpu_name()}', 'numpy': np.__version__ if np is not None else None,
-            'command': 'python3 bench/ops_cpu.py', 'roof_gbps': round(roof, 2)}
+            'command': ' '.join(['python3 bench/ops_cpu.py', *arguments()]), 'roof_gbps': round(roof, 2)}
     print(json.dumps(head))
     if options.json:
-        found = {f'{r["op"]}.{r["case"].split(" ", 1)[1].split(" ")[0]}.percent': r['percent'] for r in results}
+        name = lambda r: '_'.join([r['op'], *r['case'].split(' ')])
+        found = {f'{name(r)}.{key}': r[key] for r in results for key in ('percent', 'ratio') if key in r}
+        assert len({name(r) for r in results}) == len(results)
         write_results(options.json, head, kernel_hashes({op for op, _ in WANTED}), found, results)
     library.so.ops_close()
     return bad
